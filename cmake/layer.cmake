@@ -1,0 +1,15 @@
+# layer(<name> SOURCES … [LINK …]): one static library per folder of src/. What a layer may include is
+# checked by tests/layers_test.py; what it may link is what it names here.
+function(layer name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${name} PUBLIC fmt::fmt ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK})
+  overdue_warnings(${name})
+endfunction()
+
+# The warnings every target of ours is held to; -Werror comes from the presets.
+function(overdue_warnings target)
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Wundef>)
+endfunction()
