@@ -1,0 +1,154 @@
+#include "base/text.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace overdue {
+namespace {
+
+/// Matches one `[...]` set at `pattern[at]`; `at` moves past it. A set without `]` is a literal
+/// `[`.
+bool set_matches(std::string_view pattern, std::size_t& at, char c) {
+  // A `]` right behind `[` or `[!` belongs to the set, as in the shell.
+  const bool inverted =
+      at + 1 < pattern.size() && (pattern[at + 1] == '!' || pattern[at + 1] == '^');
+  const std::size_t close = pattern.find(']', at + (inverted ? 3 : 2));
+  if (close == std::string_view::npos) return pattern[at++] == c;
+  std::string_view set = pattern.substr(at + 1, close - at - 1);
+  at = close + 1;
+  if (inverted) set.remove_prefix(1);
+  bool found = false;
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    if (i + 2 < set.size() && set[i + 1] == '-') {
+      found |= set[i] <= c && c <= set[i + 2];
+      i += 2;
+    } else {
+      found |= set[i] == c;
+    }
+  }
+  return found != inverted;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({substitute, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::size_t printable_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first >= 0x20 && first < 0x7f) return 1;
+  const std::size_t length = first >= 0xf0 && first <= 0xf4 ? 4
+                             : first >= 0xe0                ? 3
+                             : first >= 0xc2                ? 2
+                                                            : 0;
+  if (length == 0 || first > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  if (first == 0xc2 && byte(1) < 0xa0) return 0;   // C1 controls drive terminals too
+  if (first == 0xe0 && byte(1) < 0xa0) return 0;   // overlong
+  if (first == 0xed && byte(1) >= 0xa0) return 0;  // surrogates
+  if (first == 0xf0 && byte(1) < 0x90) return 0;   // overlong
+  if (first == 0xf4 && byte(1) >= 0x90) return 0;  // beyond U+10FFFF
+  if (first == 0xe2 && byte(1) == 0x80 && byte(2) >= 0xaa && byte(2) <= 0xae)
+    return 0;  // bidi overrides
+  if (first == 0xe2 && byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9)
+    return 0;  // bidi isolates
+  return length;
+}
+
+std::string printable(std::string_view text) {
+  std::string safe;
+  safe.reserve(text.size());
+  while (!text.empty()) {
+    std::size_t length = printable_length(text);
+    if (text[0] == '\\') {
+      safe += "\\\\";
+      length = 1;
+    } else if (length > 0) {
+      safe += text.substr(0, length);
+    } else {
+      length = 1;
+      if (text[0] == '\n')
+        safe += "\\n";
+      else
+        safe += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    }
+    text.remove_prefix(length);
+  }
+  return safe;
+}
+
+bool glob_matches(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0, t = 0;
+  std::size_t star = std::string_view::npos, star_text = 0;
+  while (t < text.size()) {
+    bool matched = false;
+    if (p < pattern.size()) {
+      if (pattern[p] == '*') {
+        star = p++;
+        star_text = t;
+        continue;
+      }
+      if (pattern[p] == '[') {
+        matched = set_matches(pattern, p, text[t]);
+      } else {
+        if (pattern[p] == '\\' && p + 1 < pattern.size()) {
+          matched = pattern[++p] == text[t];
+        } else {
+          matched = pattern[p] == '?' || pattern[p] == text[t];
+        }
+        ++p;
+      }
+    }
+    if (matched) {
+      ++t;
+    } else if (star != std::string_view::npos) {  // let the last star eat one more character
+      p = star + 1;
+      t = ++star_text;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  std::string_view best;
+  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string_view candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    if (end > 0) parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+}  // namespace overdue

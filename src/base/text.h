@@ -1,0 +1,35 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace overdue {
+
+/// `text` made safe to print on a terminal: control bytes, DEL and invalid UTF-8 become `\xNN`, a
+/// newline `\n`, a backslash `\\`. Thread names and paths of other processes are hostile input.
+std::string printable(std::string_view text);
+
+/// The length in bytes of the character at the front of `text` (not empty) that printable() leaves
+/// as it is, the backslash aside; 0 where the byte there must be escaped.
+std::size_t printable_length(std::string_view text);
+
+/// A fixed-size, possibly unterminated char array from the kernel, up to its first NUL.
+template <std::size_t N>
+std::string_view fixed_text(const char (&bytes)[N]) {
+  const std::string_view whole(bytes, N);
+  return whole.substr(0, whole.find('\0'));
+}
+
+/// Shell-like match of `*`, `?`, `[a-z]` and `\x` against the whole text.
+bool glob_matches(std::string_view pattern, std::string_view text);
+
+/// The candidate nearest to `word` by edit distance, if near enough to be worth suggesting; else
+/// empty.
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
+
+/// The parts of `text` between `separator`s; empty parts are dropped.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+}  // namespace overdue

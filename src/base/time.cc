@@ -1,0 +1,92 @@
+#include "base/time.h"
+
+#include <time.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace overdue {
+namespace {
+
+struct TimeUnit {
+  std::string_view name;
+  double nanoseconds;
+};
+constexpr std::array time_units{TimeUnit{"ns", 1},    TimeUnit{"us", 1e3}, TimeUnit{"ms", 1e6},
+                                TimeUnit{"s", 1e9},   TimeUnit{"m", 60e9}, TimeUnit{"h", 3600e9},
+                                TimeUnit{"min", 60e9}};
+
+Error bad_duration(std::string_view text, std::string_view what, std::string_view why) {
+  return Error("bad time '{}' for {}: {}", text, what, why)
+      .hint("give a number with a unit: 250us, 10ms, 2s, 5m")
+      .exit_status(2);
+}
+
+}  // namespace
+
+KernelTime KernelClock::now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return KernelTime(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
+}
+
+Duration parse_duration(std::string_view text, std::string_view what) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || !std::isfinite(number))
+    throw bad_duration(text, what, "not a number");
+  if (number < 0) throw bad_duration(text, what, "negative");
+  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  if (unit.empty()) throw bad_duration(text, what, "no unit");
+  for (const TimeUnit& known : time_units) {
+    if (unit != known.name) continue;
+    const double nanoseconds = number * known.nanoseconds;
+    if (nanoseconds > 9.2e18) throw bad_duration(text, what, "longer than 292 years");
+    return Duration(static_cast<std::uint64_t>(std::llround(nanoseconds)));
+  }
+  throw bad_duration(text, what, "unknown unit");
+}
+
+std::string format_duration(Duration duration) {
+  const std::uint64_t ns = duration.count();
+  if (ns < 1000) return fmt::format("{}ns", ns);
+  // In integers: rounding may carry into a fourth digit (9.996 -> 10.0) or the next unit, and
+  // reports and streams of calls come through here for every figure.
+  if (ns < 99'950'000'000) {
+    for (const auto& [unit, length] :
+         {std::pair{"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}}) {
+      const auto unit_ns = static_cast<std::uint64_t>(length);
+      for (const auto& [scale, decimals] : {std::pair{100u, 2u}, {10u, 1u}, {1u, 0u}}) {
+        const std::uint64_t scaled = (ns * scale + unit_ns / 2) / unit_ns;
+        if (scaled >= 1000) continue;
+        std::string text = fmt::format_int(scaled).str();
+        if (decimals > 0) text.insert(text.size() - decimals, 1, '.');
+        return text += unit;
+      }
+    }
+  }
+  // Rounded without an addition that could overflow.
+  const std::uint64_t seconds = ns / 1'000'000'000 + (ns % 1'000'000'000 >= 500'000'000 ? 1 : 0);
+  if (seconds < 3600) return fmt::format("{}m{:02}s", seconds / 60, seconds % 60);
+  const std::uint64_t minutes = (seconds + 30) / 60;
+  return fmt::format("{}h{:02}m", minutes / 60, minutes % 60);
+}
+
+std::string format_rfc3339(WallTime time) {
+  // Floor, not truncation: the microseconds count upwards before 1970 too.
+  const auto whole = std::chrono::floor<std::chrono::seconds>(time);
+  const std::time_t seconds = whole.time_since_epoch().count();
+  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(time - whole).count();
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", utc.tm_year + 1900,
+                     utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, micros);
+}
+
+}  // namespace overdue

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace overdue {
+
+/// A length of time; never negative in what we measure.
+using Duration = std::chrono::duration<std::uint64_t, std::nano>;
+
+/// The kernel's CLOCK_MONOTONIC, which `bpf_ktime_get_ns()` and std::chrono::steady_clock read.
+struct KernelClock {
+  using duration = Duration;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<KernelClock>;
+  static constexpr bool is_steady = true;
+  static time_point now();
+};
+using KernelTime = KernelClock::time_point;
+
+/// A wall-clock instant with nanoseconds, for printing only.
+using WallTime = std::chrono::time_point<std::chrono::system_clock, std::chrono::nanoseconds>;
+
+/// Parses `250us`, `10ms`, `1.5s`, `5m`, `2h`, `100ns`. Throws Error (with `what` naming the
+/// option) for a bare number, an unknown unit, a negative value, or one beyond `KernelTime`'s range
+/// (292 years).
+Duration parse_duration(std::string_view text, std::string_view what);
+
+/// Three significant digits and a unit: `830ns`, `1.24us`, `93.0ms`, `2.31s`, `5m12s`.
+std::string format_duration(Duration duration);
+
+/// RFC 3339 in UTC with microseconds: `2026-11-21T08:15:30.123456Z`.
+std::string format_rfc3339(WallTime time);
+
+}  // namespace overdue
