@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0
+// What user space may change while programs run. One page, mmap'ed by user space, shared by every
+// program of a session. Also the counters every program keeps.
+#pragma once
+
+#include "bpf/wire.h"
+
+struct session_control {
+  u32 armed;  // 1: spans may begin. One store starts all probes together
+  u32 epoch;  // parity names the half of every cell pool that is written; see cells.bpf.h
+  u32 phase;  // 2: after the discovery phase of a two-phase run
+  u32 reserved;
+};
+WIRE_SIZE(struct session_control, 16);
+
+// Per-CPU counters, kept by each BPF object. Reasons for loss come first; docs/loss.md explains
+// each.
+enum session_counter {
+  COUNTER_RING_FULL,     // a record found no room in its CPU's ring buffer
+  COUNTER_CELLS_FULL,    // an aggregate found no free cell
+  COUNTER_TASK_STORAGE,  // the kernel gave no task storage: the thread is not measured
+  COUNTER_MAP_FULL,      // a hash map for rare keys was full
+  COUNTER_UNMATCHED,     // an end without a begin
+  COUNTER_CUT,  // a span that had begun before the session, or lost its hook at a change of phases
+  COUNTER_CPU_NS,       // CPU time of target threads that have ended, in ns
+  COUNTER_THREADS,      // threads adopted
+  COUNTER_TEXT_UNREAD,  // a string argument that could not be read
+  COUNTER_COUNT,
+};

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The kernel types our programs read, and only the fields they read. CO-RE finds the real offsets
+ * when a program loads, so a declaration here names a dependency, not a layout. */
+#pragma once
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+
+#include "bpf/wire.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+/* x86-64; the kernel's field names, not those of <linux/ptrace.h>. */
+struct pt_regs {
+  unsigned long orig_ax;
+  unsigned long r9;
+  unsigned long r8;
+  unsigned long r10;
+  unsigned long bp;
+  unsigned long bx;
+  unsigned long cx;
+  unsigned long dx;
+  unsigned long si;
+  unsigned long di;
+};
+
+struct thread_info {
+  u32 status;
+};
+
+struct kernfs_node {
+  u64 id;
+};
+
+struct cgroup_root {
+  int hierarchy_id;
+};
+
+struct cgroup;
+
+struct cgroup_subsys_state {
+  struct cgroup* cgroup;
+  struct cgroup_subsys_state* parent;
+};
+
+struct cgroup {
+  struct cgroup_subsys_state
+      self; /* first member: a css pointer to it is a pointer to the cgroup */
+  struct kernfs_node* kn;
+  struct cgroup_root* root;
+};
+
+struct css_set {
+  struct cgroup_subsys_state* subsys[12];
+  struct cgroup* dfl_cgrp;
+};
+
+struct sched_entity {
+  u64 sum_exec_runtime;
+};
+
+struct bpf_local_storage;
+
+struct task_struct {
+  struct thread_info thread_info;
+  unsigned int __state;
+  unsigned int flags;
+  int pid;
+  int tgid;
+  char comm[16];
+  struct sched_entity se;
+  struct css_set* cgroups;
+  struct bpf_local_storage* bpf_storage;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+  struct seq_file* seq;
+};
+
+struct bpf_iter__task {
+  struct bpf_iter_meta* meta;
+  struct task_struct* task;
+};
+
+#pragma clang attribute pop
+
+#include <bpf/bpf_tracing.h>

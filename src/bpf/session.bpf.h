@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Maps that all BPF objects of a session share (user space creates them once and reuses the fds),
+ * and the counters each object keeps for itself. */
+#pragma once
+
+#include "bpf/control.h"
+#include "bpf/kernel.h"
+
+/* A data section rather than a looked-up map: reading a word of it is one load. */
+SEC(".data.control") struct session_control control;
+
+/* One ring buffer per CPU: two CPUs writing one ring cost five times as much per record. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, u32);
+  __array(
+      values, struct {
+        __uint(type, BPF_MAP_TYPE_RINGBUF);
+        __uint(max_entries, 4096);
+      });
+} rings SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, COUNTER_COUNT);
+  __type(key, u32);
+  __type(value, u64);
+} counters SEC(".maps");
+
+static __always_inline void count(u32 counter, u64 amount) {
+  u64* value = bpf_map_lookup_elem(&counters, &counter);
+  if (value) *value += amount;
+}
+
+/* The ring of the CPU we run on, or null. */
+static __always_inline void* this_cpu_ring(void) {
+  u32 cpu = bpf_get_smp_processor_id();
+  return bpf_map_lookup_elem(&rings, &cpu);
+}

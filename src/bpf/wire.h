@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0
+// Types that cross the kernel/user boundary. Compiles as BPF C and as C++20. Fixed-width scalars
+// and char arrays only, largest first, no implicit padding: WIRE_SIZE proves it in both compilers.
+#pragma once
+
+#ifdef __cplusplus
+#include <cstdint>
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using s32 = std::int32_t;
+using s64 = std::int64_t;
+#define WIRE_SIZE(type, bytes) static_assert(sizeof(type) == (bytes))
+#else
+#include <linux/types.h>
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+typedef __s64 s64;
+#define WIRE_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type)
+#endif
+
+#define COMM_SIZE 16
+
+// In front of every record, in the ring and in the trace file alike. It says who and where by
+// itself, so a record stays readable when its neighbours are lost.
+struct event_header {
+  u64 time_ns;    // CLOCK_MONOTONIC at the end of what the record measures
+  u64 cgroup_id;  // of the hierarchy the session watches; 0 where it watches none
+  u32 pid;        // process (the kernel's tgid)
+  u32 tid;        // thread (the kernel's pid)
+  u16 kind;       // schema id
+  u16 size;       // of the whole record in bytes, this header included
+  u32 cpu;
+  char comm[COMM_SIZE];  // thread name, NUL-padded
+};
+WIRE_SIZE(struct event_header, 48);
+
+// Schema ids. A value once used is never used for anything else.
+enum record_kind {
+  RECORD_SYSCALL_CALL = 1,
+  RECORD_SYSCALL_CELL = 2,
+  RECORD_SYSCALL_OPEN = 3,
+};
