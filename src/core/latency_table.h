@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/histogram.h"
+
+namespace overdue {
+
+/// What rows are grouped by besides the name of the span.
+struct GroupBy {
+  bool process = false;
+  bool thread = false;
+  bool container = false;
+  bool operator==(const GroupBy&) const = default;
+};
+
+struct ProcessKey {
+  std::uint32_t pid;
+  std::string comm;
+  auto operator<=>(const ProcessKey&) const = default;
+};
+struct ThreadKey {
+  std::uint32_t tid;
+  std::string comm;
+  auto operator<=>(const ThreadKey&) const = default;
+};
+
+/// One line of a latency report: one kind of span, for one group.
+struct LatencyRow {
+  std::string name;      ///< "openat", "i386:open", "syscall_999"
+  std::uint32_t id = 0;  ///< number behind the name
+  std::optional<ProcessKey> process;
+  std::optional<ThreadKey> thread;
+  std::optional<std::string> container;
+
+  Histogram latency;  ///< spans that ended
+  std::uint64_t unreturned =
+      0;  ///< spans that never end: the thread exited inside (exit_group, a kill)
+  std::uint64_t errors = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> errnos;  ///< name → count, most frequent first
+  bool late = false;                 ///< first seen after the discovery phase of a two-phase run
+  std::uint64_t late_uncounted = 0;  ///< late calls counted but not timed
+
+  std::uint64_t calls() const { return latency.count() + unreturned + late_uncounted; }
+};
+
+/// A span still open when the session ended.
+struct OpenSpan {
+  std::string name;
+  std::uint32_t tid = 0;
+  std::string comm;
+  std::uint64_t age_ns = 0;
+  bool older = false;  ///< it began before the session: age_ns is a lower bound
+};
+
+/// A latency report: rows and what was still open. `title` is the JSON key of the rows
+/// ("syscalls").
+struct LatencyTable {
+  std::string title;
+  GroupBy by;
+  bool show_histograms = false;  ///< text output draws each row's distribution
+  Duration wall{};               ///< time the rows cover: the interval or the whole session
+  std::vector<LatencyRow> rows;
+  std::vector<OpenSpan> unfinished;
+};
+
+/// Sorts rows by `column` ("total", "calls", "errors", "avg", "p50", "p95", "p99", "max", "name"),
+/// largest first ("name": alphabetically; ties by name), and keeps the first `top` (0: all). Throws
+/// Error for an unknown column.
+void sort_rows(LatencyTable& table, const std::string& column, std::size_t top);
+
+}  // namespace overdue

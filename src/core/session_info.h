@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "core/record.h"
+
+namespace overdue {
+
+/// Who is measured, in words: enough for a report to say so, long after the run.
+struct TargetInfo {
+  std::string kind;  ///< "command", "pid", "tid", "name", "cgroup", "container", "all"
+  std::vector<std::string> values;  ///< argv, or pids, names, paths as given
+  std::vector<std::uint32_t> pids;  ///< resolved at the start, where known
+  bool follows_children = true;
+  std::string cpus;  ///< CPU list as given; empty means all
+};
+
+/// Everything about a measurement but the measurements. Written to a file first, and again at the
+/// end, when duration and names are known.
+struct SessionInfo {
+  std::string version;  ///< of Overdue
+  std::string command;  ///< "syscalls", "record", …
+  std::string host;
+  std::string kernel;  ///< release
+  std::string arch;
+  std::uint32_t cpus = 0;
+  WallTime start_wall{};  ///< the same instant on both clocks: the only conversion between them
+  KernelTime start{};
+  Duration duration{};
+  TargetInfo target;
+  std::string backend;  ///< "tp_btf", "two-phase", …
+  std::vector<std::string>
+      notes;  ///< what the reader of a report must know ("attached 12 of 712 …")
+  Names names;
+
+  WallTime wall(KernelTime time) const {
+    return start_wall + std::chrono::nanoseconds(static_cast<std::int64_t>(
+                            time.time_since_epoch().count() - start.time_since_epoch().count()));
+  }
+};
+
+/// The end of every report: what was seen, what was not, and what measuring cost.
+struct Receipt {
+  std::uint64_t events = 0;                      ///< spans and events measured
+  std::map<std::string, std::uint64_t> lost_by;  ///< reason → events lost; reasons in docs/loss.md
+  std::uint64_t unmatched = 0;                   ///< ends without a begin
+  std::uint64_t cut = 0;         ///< spans cut by the start or the end of the session
+  std::uint64_t probe_runs = 0;  ///< BPF program runs for the target's events
+  std::uint64_t probe_ns =
+      0;  ///< their cost: events times the cost of one, measured on ourselves at the start
+  std::optional<std::uint64_t> target_cpu_ns;  ///< CPU time the target used meanwhile
+
+  std::uint64_t lost() const {
+    std::uint64_t sum = 0;
+    for (const auto& [reason, count] : lost_by) sum += count;
+    return sum;
+  }
+  /// probe_ns as a share of the target's CPU time; empty where that is unknown or zero.
+  std::optional<double> overhead_ratio() const {
+    if (!target_cpu_ns || *target_cpu_ns == 0) return std::nullopt;
+    return static_cast<double>(probe_ns) / static_cast<double>(*target_cpu_ns);
+  }
+};
+
+}  // namespace overdue

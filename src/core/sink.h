@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/latency_table.h"
+#include "core/record.h"
+#include "core/session_info.h"
+
+namespace overdue {
+
+/// Where measurements go. One session's calls come from one thread, in this order: begin, then
+/// records (in time order) and tables (one per interval, one at the end) in any mix, then end. A
+/// sink takes the stream or descriptor it writes to; it never opens a path.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void begin(const SessionInfo&) {}
+  virtual void record(const Record&) {}
+  /// `last` is false for an interval of a running session.
+  virtual void table(const LatencyTable&, bool last) { (void)last; }
+  /// The answer of `--discover`: names only.
+  virtual void names(const std::vector<std::string>&) {}
+  /// Pure: no sink may forget the receipt.
+  virtual void end(const SessionInfo&, const Receipt&) = 0;
+};
+
+}  // namespace overdue
