@@ -1,0 +1,57 @@
+#include "kernel/glob.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace overdue {
+namespace {
+
+/// Length of the element at the front of `pattern`: a set with its brackets, an escape, or one
+/// character.
+std::size_t element_length(std::string_view pattern) {
+  if (pattern[0] == '\\' && pattern.size() > 1) return 2;
+  if (pattern[0] != '[') return 1;
+  const bool negated = pattern.size() > 1 && (pattern[1] == '!' || pattern[1] == '^');
+  const std::size_t close =
+      pattern.find(']', negated ? 3 : 2);  // a set holds at least one character
+  return close == std::string_view::npos ? 1 : close + 1;
+}
+
+}  // namespace
+
+glob_program compile_glob(std::string_view pattern) {
+  glob_program program{};
+  const std::string_view whole = pattern;
+  unsigned elements = 0;
+  while (!pattern.empty()) {
+    if (pattern[0] == '*') {
+      program.stays |= u64{1} << elements;
+      pattern.remove_prefix(1);
+      continue;
+    }
+    const std::size_t length = element_length(pattern);
+    const std::string_view element = pattern.substr(0, length);
+    for (unsigned c = 1; c < 256; ++c) {
+      const char character = static_cast<char>(c);
+      if (glob_matches(element, {&character, 1})) program.matches[c] |= u64{1} << elements;
+    }
+    pattern.remove_prefix(length);
+    if (++elements >= COMM_SIZE)
+      throw Error("thread-name pattern '{}' can match nothing: it is longer than a name",
+                  printable(whole))
+          .hint(
+              "the kernel keeps the first 15 characters of a thread's name; end the pattern with *")
+          .exit_status(2);
+  }
+  program.accepts = u64{1} << elements;
+  return program;
+}
+
+bool matches(const glob_program& program, std::string_view name) {
+  u64 state = 1;
+  for (const char c : name.substr(0, COMM_SIZE - 1))
+    state = (state & program.matches[static_cast<unsigned char>(c)]) << 1 | (state & program.stays);
+  return (state & program.accepts) != 0;
+}
+
+}  // namespace overdue

@@ -1,0 +1,87 @@
+#include "kernel/libbpf_log.h"
+
+#include <bpf/libbpf.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t log_limit = 1 << 20;
+
+// The one exception to "no static mutable state": libbpf's print callback takes no context.
+std::string& collected() {
+  static std::string text;
+  return text;
+}
+
+__attribute__((format(printf, 2, 0))) int collect(libbpf_print_level level, const char* format,
+                                                  va_list arguments) {
+  if (level == LIBBPF_DEBUG || collected().size() > log_limit) return 0;
+  va_list again;
+  va_copy(again, arguments);
+  const int length =
+      std::vsnprintf(nullptr, 0, format, again);  // a verifier's log is one argument, and long
+  va_end(again);
+  if (length > 0) {
+    std::string line(static_cast<std::size_t>(length) + 1, '\0');
+    std::vsnprintf(line.data(), line.size(), format, arguments);
+    line.pop_back();
+    collected() += line;
+  }
+  return length;
+}
+
+/// The verifier's verdict is the last line before its statistics.
+std::string verifier_complaint(std::string_view log) {
+  std::string_view verdict;
+  for (const std::string_view line : split(log, '\n')) {
+    if (line.starts_with("processed ")) return std::string(verdict);
+    if (!line.starts_with("libbpf: ") && !line.starts_with("--")) verdict = line;
+  }
+  return {};
+}
+
+}  // namespace
+
+LibbpfLog::LibbpfLog() {
+  collected().clear();
+  libbpf_set_print(collect);
+}
+
+const std::string& LibbpfLog::text() {
+  return collected();
+}
+
+std::string LibbpfLog::explain(int error) {
+  if (const std::string complaint = verifier_complaint(collected()); !complaint.empty())
+    return "the kernel's verifier refused it: " + printable(complaint);
+  switch (-error) {
+    case EPERM:
+      return "not permitted (no privilege, or locked down)";
+    case ESRCH:
+    case ENOENT:
+      return "the running kernel has no such hook";
+    case ENOMEM:
+      return "out of memory for its maps";
+    case EINVAL:
+      return "this kernel does not know a part of it";
+    default:
+      return errno_text(-error);
+  }
+}
+
+std::string LibbpfLog::remedy(int error) {
+  if (error == -EPERM)
+    return "run as root (sudo overdue …); `overdue doctor` says what this kernel allows";
+  if (error == -ENOMEM) return "try a smaller --buffer; `overdue doctor` lists limits";
+  return "run `overdue doctor`; with -v the whole log of the loader is printed";
+}
+
+}  // namespace overdue

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+
+#include "core/record.h"
+#include "kernel/membership.h"
+
+namespace overdue {
+
+/// Takes one record; borrowed for the call.
+using RecordHandler = std::function<void(const Record&)>;
+
+/// One attached probe of a running session. Created loaded and attached, but disarmed; everything
+/// is detached when it is destroyed. Used from the session's thread only.
+class LiveProbe {
+ public:
+  virtual ~LiveProbe() = default;
+
+  /// Delivers what the half of the cells that `epoch` does not name has gathered, as records, and
+  /// empties it. Called after a grace period: no program writes there any more.
+  virtual void drain_cells(std::uint32_t epoch, KernelTime now, const RecordHandler& handler) = 0;
+  /// How full the cells in use are, 0 … 1: the session drains early when they fill up.
+  virtual double fill(std::uint32_t epoch) const = 0;
+  /// Detaches what ends spans, so that nothing changes any more; then delivers spans still open.
+  virtual void finish(const RecordHandler& handler) = 0;
+  /// The schema of a record in the ring, or null.
+  virtual const Schema* schema(std::uint16_t kind) const = 0;
+
+  virtual Counters counters() const = 0;
+
+  /// Around Session::calibrate(): measure getppid(2) whatever is asked for; then forget all of it.
+  virtual void begin_calibration() = 0;
+  virtual void end_calibration() = 0;
+};
+
+}  // namespace overdue

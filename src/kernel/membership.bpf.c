@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+// Decides which threads belong to the target, in the kernel, so that nothing is missed between a
+// fork and our noticing: existing threads through a task iterator, later ones through fork, rename
+// and cgroup hooks.
+#include "bpf/target.bpf.h"
+
+#include "kernel/membership_wire.h"
+
+const volatile u8 target_all;
+const volatile u8 follow_children;
+const volatile u32 own_pid; /* Overdue never measures itself */
+const volatile u32 glob_count;
+const volatile struct glob_program globs[TARGET_GLOBS];
+const volatile u32 cgroup_count;
+const volatile u64 cgroup_ids[TARGET_CGROUPS];
+const volatile int cgroup_hierarchy =
+    -1; /* hierarchy id; 0 is cgroup v2; -1: cgroups are not asked for */
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, TARGET_IDS_MAX);
+  __type(key, u32);
+  __type(value, u32);
+} target_ids SEC(".maps");
+
+#define CGROUP_DEPTH_MAX 64
+#define CONTROLLERS_MAX 16
+
+/* The cgroup of `task` in the hierarchy we watch, or null. */
+static __always_inline struct cgroup* watched_cgroup(struct task_struct* task) {
+  struct css_set* set = BPF_CORE_READ(task, cgroups);
+  if (!set || cgroup_hierarchy < 0) return 0;
+  if (cgroup_hierarchy == 0) return BPF_CORE_READ(set, dfl_cgrp);
+  u32 size = bpf_core_field_size(set->subsys) / sizeof(void*);
+  for (u32 i = 0; i < CONTROLLERS_MAX && i < size; i++) {
+    struct cgroup_subsys_state* css = 0;
+    bpf_probe_read_kernel(&css, sizeof(css),
+                          (void*)set + bpf_core_field_offset(set->subsys) + i * sizeof(void*));
+    struct cgroup* cgroup = BPF_CORE_READ(css, cgroup);
+    if (cgroup && BPF_CORE_READ(cgroup, root, hierarchy_id) == cgroup_hierarchy) return cgroup;
+  }
+  return 0;
+}
+
+/* Whether `cgroup` is, or lies below, one of the target's: by ancestry, so later children count. */
+static __noinline bool cgroup_matches(struct cgroup* cgroup) {
+  for (u32 depth = 0; depth < CGROUP_DEPTH_MAX && cgroup; depth++) {
+    u64 id = BPF_CORE_READ(cgroup, kn, id);
+    for (u32 i = 0; i < TARGET_CGROUPS && i < cgroup_count; i++)
+      if (cgroup_ids[i] == id) return true;
+    cgroup = (struct cgroup*)BPF_CORE_READ(cgroup, self.parent);
+  }
+  return false;
+}
+
+struct name_copy {
+  char text[COMM_SIZE];
+};
+
+static __always_inline bool name_matches(const char* kernel_name) {
+  struct name_copy name = {};
+  if (!glob_count) return false;
+  bpf_probe_read_kernel_str(name.text, sizeof(name.text), kernel_name);
+  for (u32 i = 0; i < TARGET_GLOBS && i < glob_count; i++) {
+    u64 state = 1;
+    for (u32 at = 0; at < COMM_SIZE; at++) {
+      u8 character = name.text[at];
+      if (!character) break;
+      state = (state & globs[i].matches[character]) << 1 | (state & globs[i].stays);
+    }
+    if (state & globs[i].accepts) return true;
+  }
+  return false;
+}
+
+/* Makes `task` a member. A second call changes nothing. */
+static __always_inline void adopt_any(struct task_struct* task, u8 fresh) {
+  struct thread_state initial = {.fresh = fresh};
+  if (bpf_task_storage_get(&threads, task, 0, 0)) return;
+  struct cgroup* cgroup = watched_cgroup(task);
+  if (cgroup) initial.cgroup_id = BPF_CORE_READ(cgroup, kn, id);
+  initial.enter_ns = bpf_ktime_get_ns();
+  if (fresh != FRESH_BORN) initial.cpu_ns_before = task->se.sum_exec_runtime;
+  if (bpf_task_storage_get(&threads, task, &initial, BPF_LOCAL_STORAGE_GET_F_CREATE))
+    count(COUNTER_THREADS, 1);
+  else
+    count(COUNTER_TASK_STORAGE, 1);
+}
+
+static __always_inline void adopt(struct task_struct* task, u8 fresh) {
+  if ((u32)task->tgid != own_pid) adopt_any(task, fresh);
+}
+
+/* For calibration, which measures Overdue's own first thread for a moment. */
+SEC("iter/task")
+int adopt_self(struct bpf_iter__task* ctx) {
+  struct task_struct* task = ctx->task;
+  if (task && (u32)task->pid == own_pid) adopt_any(task, FRESH_BORN);
+  return 0;
+}
+
+/* Run by user space, before arming, over every thread of the machine. */
+SEC("iter/task")
+int adopt_existing(struct bpf_iter__task* ctx) {
+  struct task_struct* task = ctx->task;
+  if (!task) return 0;
+  u32 pid = task->tgid, tid = task->pid;
+  u32* process = bpf_map_lookup_elem(&target_ids, &pid);
+  u32* thread = bpf_map_lookup_elem(&target_ids, &tid);
+  if (process && *process & TARGET_GATED)
+    adopt(task, FRESH_BORN);
+  else if (target_all || (process && *process & TARGET_PROCESS) ||
+           (thread && *thread & TARGET_THREAD) ||
+           (cgroup_count && cgroup_matches(watched_cgroup(task))) || name_matches(task->comm))
+    adopt(task, FRESH_ADOPTED);
+  return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
+  bool new_thread = parent->tgid == child->tgid;
+  bool member = bpf_task_storage_get(&threads, parent, 0, 0) != 0;
+  if (member && !follow_children) {
+    u32 pid = parent->tgid;
+    u32* process = bpf_map_lookup_elem(&target_ids, &pid);
+    member = new_thread && process && !(*process & TARGET_THREAD);
+  }
+  /* clone3() can put a child straight into a cgroup its parent is not in. */
+  if (!member)
+    member = target_all || (cgroup_count && cgroup_matches(watched_cgroup(child))) ||
+             name_matches(child->comm);
+  if (member) adopt(child, FRESH_BORN);
+  return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(on_rename, struct task_struct* task, const char* name) {
+  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
+  if (state)
+    state->name_generation++;
+  else if (name_matches(name))
+    adopt(task, FRESH_ADOPTED);
+  return 0;
+}
+
+SEC("?tp_btf/cgroup_attach_task")
+int BPF_PROG(on_cgroup_attach, struct cgroup* to, const char* path, struct task_struct* task,
+             bool whole_process) {
+  if (BPF_CORE_READ(to, root, hierarchy_id) != cgroup_hierarchy) return 0;
+  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
+  if (state)
+    state->cgroup_id = BPF_CORE_READ(to, kn, id);
+  else if (cgroup_count && cgroup_matches(to))
+    adopt(task, FRESH_ADOPTED);
+  return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct* task) {
+  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
+  if (state) count(COUNTER_CPU_NS, task->se.sum_exec_runtime - state->cpu_ns_before);
+  return 0;
+}
+
+/* The members still alive. */
+SEC("iter/task")
+int living_members(struct bpf_iter__task* ctx) {
+  struct task_struct* task = ctx->task;
+  struct member member = {};
+  if (!task) return 0;
+  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
+  if (!state) return 0;
+  member.cpu_ns = task->se.sum_exec_runtime - state->cpu_ns_before;
+  member.pid = task->tgid;
+  member.tid = task->pid;
+  bpf_seq_write(ctx->meta->seq, &member, sizeof(member));
+  return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

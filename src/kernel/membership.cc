@@ -1,0 +1,177 @@
+#include "kernel/membership.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "kernel/glob.h"
+#include "kernel/skeleton.h"
+#include "membership.skel.h"
+
+namespace overdue {
+namespace {
+
+void set_name_globs(membership_bpf& bpf, const std::vector<std::string>& globs) {
+  if (globs.size() > TARGET_GLOBS)
+    throw Error("too many thread-name patterns: {} given, {} possible", globs.size(), TARGET_GLOBS)
+        .hint("join some with '*'")
+        .exit_status(2);
+  for (std::size_t i = 0; i < globs.size(); ++i) bpf.rodata->globs[i] = compile_glob(globs[i]);
+  bpf.rodata->glob_count = static_cast<u32>(globs.size());
+}
+
+void set_cgroups(membership_bpf& bpf, const MembershipRules& rules) {
+  if (rules.cgroup_ids.size() > TARGET_CGROUPS)
+    throw Error("too many cgroups: {} given, {} possible", rules.cgroup_ids.size(), TARGET_CGROUPS)
+        .hint("name a common parent: everything below it counts")
+        .exit_status(2);
+  for (std::size_t i = 0; i < rules.cgroup_ids.size(); ++i)
+    bpf.rodata->cgroup_ids[i] = rules.cgroup_ids[i];
+  bpf.rodata->cgroup_count = static_cast<u32>(rules.cgroup_ids.size());
+  bpf.rodata->cgroup_hierarchy = rules.cgroup_hierarchy;
+  bpf_program__set_autoload(bpf.progs.on_cgroup_attach, rules.cgroup_hierarchy >= 0);
+}
+
+void add_ids(int map, const std::vector<std::uint32_t>& ids, u32 kind) {
+  for (const std::uint32_t id : ids) {
+    u32 known = 0;
+    bpf_map_lookup_elem(map, &id, &known);
+    known |= kind;
+    check(bpf_map_update_elem(map, &id, &known, BPF_ANY),
+          "cannot tell the kernel about process {} (limit: {})", id, TARGET_IDS_MAX);
+  }
+}
+
+std::uint32_t thread_group_id() {
+  return static_cast<std::uint32_t>(getpid());
+}
+
+}  // namespace
+
+struct Membership::Impl {
+  Skeleton<membership_bpf> bpf{"membership"};
+  std::vector<Link> links;
+};
+
+Membership::Membership(const MembershipRules& rules, std::size_t ring_bytes)
+    : impl_(std::make_unique<Impl>()) {
+  membership_bpf& bpf = *impl_->bpf;
+  bpf.rodata->target_all = rules.all;
+  bpf.rodata->follow_children = rules.follow_children;
+  bpf.rodata->own_pid = thread_group_id();
+  set_name_globs(bpf, rules.name_globs);
+  set_cgroups(bpf, rules);
+  const std::uint32_t cpus = possible_cpu_count();
+  check(bpf_map__set_max_entries(bpf.maps.rings, cpus), "cannot size the map of rings");
+  impl_->bpf.load();
+  const int ids = bpf_map__fd(bpf.maps.target_ids);
+  add_ids(ids, rules.pids, TARGET_PROCESS);
+  add_ids(ids, rules.tids, TARGET_THREAD);
+  add_ids(ids, rules.gated_pids, TARGET_PROCESS | TARGET_GATED);
+  if (ring_bytes > 0)
+    rings_ = std::make_unique<RingSet>(bpf_map__fd(bpf.maps.rings), cpus, ring_bytes);
+  for (bpf_program* program : {bpf.progs.on_fork, bpf.progs.on_rename, bpf.progs.on_exit})
+    impl_->links.push_back(attach(program));
+  if (rules.cgroup_hierarchy >= 0) impl_->links.push_back(attach(bpf.progs.on_cgroup_attach));
+}
+
+Membership::~Membership() = default;
+
+SharedMaps Membership::maps() const {
+  const auto& maps = impl_->bpf->maps;
+  return {bpf_map__fd(maps.data_control), bpf_map__fd(maps.rings), bpf_map__fd(maps.threads)};
+}
+
+session_control& Membership::control() const {
+  return impl_->bpf->data_control->control;
+}
+
+void Membership::adopt_existing() {
+  run_iterator(bpf_program__fd(impl_->bpf->progs.adopt_existing), "adopt the target's threads");
+}
+
+void Membership::adopt_self() {
+  run_iterator(bpf_program__fd(impl_->bpf->progs.adopt_self), "adopt ourselves for calibration");
+}
+
+void Membership::release_self() {
+  const Fd self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+  const int fd = self.get();
+  bpf_map_delete_elem(bpf_map__fd(impl_->bpf->maps.threads), &fd);
+}
+
+std::vector<member> Membership::living() const {
+  const std::string bytes =
+      run_iterator(bpf_program__fd(impl_->bpf->progs.living_members), "list the target's threads");
+  std::vector<member> members(bytes.size() / sizeof(member));
+  if (!members.empty()) std::memcpy(members.data(), bytes.data(), members.size() * sizeof(member));
+  return members;
+}
+
+std::uint64_t Membership::cpu_time_ns() const {
+  std::uint64_t sum = counters()[COUNTER_CPU_NS];
+  for (const member& thread : living()) sum += thread.cpu_ns;
+  return sum;
+}
+
+Counters Membership::counters() const {
+  return read_counters(bpf_map__fd(impl_->bpf->maps.counters));
+}
+
+void Membership::reset_counters() {
+  clear_counters(bpf_map__fd(impl_->bpf->maps.counters));
+}
+
+Counters read_counters(int counters_map_fd) {
+  Counters result;
+  std::vector<u64> per_cpu(possible_cpu_count());
+  for (u32 i = 0; i < COUNTER_COUNT; ++i) {
+    if (bpf_map_lookup_elem(counters_map_fd, &i, per_cpu.data()) != 0) continue;
+    std::uint64_t sum = 0;
+    for (const u64 value : per_cpu) sum += value;
+    result[static_cast<session_counter>(i)] = sum;
+  }
+  return result;
+}
+
+void clear_counters(int counters_map_fd) {
+  const std::vector<u64> zeros(possible_cpu_count());
+  for (u32 i = 0; i < COUNTER_COUNT; ++i)
+    bpf_map_update_elem(counters_map_fd, &i, zeros.data(), BPF_ANY);
+}
+
+std::string run_iterator(int program_fd, const char* what) {
+  const Fd link(check(bpf_link_create(program_fd, 0, BPF_TRACE_ITER, nullptr), "cannot {}", what));
+  const Fd iterator(check(bpf_iter_create(link.get()), "cannot {}", what));
+  std::string output;
+  std::array<char, 65536> buffer;
+  while (true) {
+    const ssize_t length = read(iterator.get(), buffer.data(), buffer.size());
+    if (length < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    check_errno(static_cast<int>(length), "cannot {}", what);
+    if (length == 0) return output;
+    output.append(buffer.data(), static_cast<std::size_t>(length));
+  }
+}
+
+std::uint32_t possible_cpu_count() {
+  return static_cast<std::uint32_t>(check(libbpf_num_possible_cpus(), "cannot count the CPUs"));
+}
+
+void wait_for_running_programs() {
+  // The kernel's grace period: tracing programs run with preemption off, and this waits until every
+  // CPU has been preemptible once.
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0) return;
+  // Not available with nohz_full. A program runs for microseconds; this is three orders of
+  // magnitude more.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+}
+
+}  // namespace overdue

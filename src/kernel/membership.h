@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bpf/control.h"
+#include "kernel/membership_wire.h"
+#include "kernel/ring_set.h"
+
+namespace overdue {
+
+/// Who belongs to the target, as the kernel side decides it.
+struct MembershipRules {
+  bool all = false;
+  bool follow_children = true;
+  std::vector<std::uint32_t> pids;        ///< processes with all their threads
+  std::vector<std::uint32_t> tids;        ///< single threads
+  std::vector<std::uint32_t> gated_pids;  ///< our own children, blocked behind the spawn gate
+  std::vector<std::string> name_globs;    ///< at most 8; see compile_glob()
+  std::vector<std::uint64_t> cgroup_ids;  ///< with everything below them; at most 16
+  int cgroup_hierarchy = -1;        ///< of cgroup_ids and of records' cgroup_id: 0 is v2; -1: none
+  std::vector<std::uint32_t> cpus;  ///< empty: all
+};
+
+/// File descriptors of the maps every BPF object of a session shares; borrowed from Membership.
+struct SharedMaps {
+  int control = -1;
+  int rings = -1;
+  int threads = -1;
+};
+
+/// Per-CPU counters of one BPF object, summed.
+using Counters = std::map<session_counter, std::uint64_t>;
+Counters read_counters(int counters_map_fd);
+/// Zeroes them; only while no program runs that would count.
+void clear_counters(int counters_map_fd);
+
+/// The BPF object that decides who is measured, and owner of what a session's objects share:
+/// control words, rings and per-thread state. Loaded and attached by the constructor, disarmed;
+/// detached when destroyed.
+class Membership {
+ public:
+  /// `ring_bytes` per CPU; 0 makes no rings. Throws Error where rules do not fit or the kernel
+  /// refuses.
+  Membership(const MembershipRules& rules, std::size_t ring_bytes);
+  ~Membership();
+
+  SharedMaps maps() const;
+  /// Shared with running programs: access single words.
+  session_control& control() const;
+  RingSet* rings() const { return rings_.get(); }
+
+  /// Makes members of all existing threads that match. May be called again: members stay members.
+  void adopt_existing();
+  /// For calibration: makes the calling thread, which must be its process's first, a member, or no
+  /// longer one.
+  void adopt_self();
+  void release_self();
+
+  /// The target's living threads.
+  std::vector<member> living() const;
+  /// CPU time of the target since adoption, ended threads included.
+  std::uint64_t cpu_time_ns() const;
+  Counters counters() const;
+  /// Forgets what calibration counted.
+  void reset_counters();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<RingSet> rings_;
+};
+
+/// Runs a BPF iterator program once; returns what it wrote.
+std::string run_iterator(int program_fd, const char* what);
+
+/// CPUs the kernel may ever bring online.
+std::uint32_t possible_cpu_count();
+
+/// Returns when no BPF program that was running at the call is still running. Milliseconds.
+void wait_for_running_programs();
+
+}  // namespace overdue

@@ -1,0 +1,51 @@
+#include "kernel/read_text.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/fd.h"
+
+namespace overdue {
+
+std::optional<std::string> read_text(const std::filesystem::path& path) {
+  constexpr std::size_t limit = 16u << 20;
+  constexpr std::size_t step = 64u << 10;
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return std::nullopt;
+  std::string text;
+  while (text.size() < limit) {
+    const std::size_t have = text.size();
+    text.resize(have + step);
+    const ssize_t got = ::read(file.get(), text.data() + have, step);
+    const int error = errno;
+    text.resize(have + static_cast<std::size_t>(got > 0 ? got : 0));
+    if (got == 0) break;
+    if (got > 0 || error == EINTR) continue;
+    errno = error;
+    return std::nullopt;
+  }
+  return text;
+}
+
+std::string read_word(const std::filesystem::path& path) {
+  constexpr std::string_view blank = " \t\n";
+  const std::string text = read_text(path).value_or("");
+  const std::size_t begin = text.find_first_not_of(blank);
+  if (begin == std::string::npos) return {};
+  return text.substr(begin, text.find_last_not_of(blank) + 1 - begin);
+}
+
+bool has_word(std::string_view text, std::string_view word) {
+  constexpr std::string_view blank = " \t\n";
+  while (!text.empty()) {
+    const std::size_t end = text.find_first_of(blank);
+    if (text.substr(0, end) == word) return true;
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return false;
+}
+
+}  // namespace overdue

@@ -1,0 +1,131 @@
+#include "kernel/session.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace overdue {
+namespace {
+
+constexpr unsigned calibration_rounds = 16;
+constexpr unsigned calls_per_round = 128;
+
+/// A record's time is read before its room in the ring is reserved; it can be this much older than
+/// a record another CPU has finished already.
+constexpr std::chrono::milliseconds ring_slack{1};
+
+constexpr double rings_filling = 0.125;
+constexpr double cells_filling = 0.25;  // the rest is for what comes during a grace period
+
+double quantile(std::vector<double> values, double fraction) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(fraction * static_cast<double>(values.size() - 1))];
+}
+
+void set_word(u32& word, u32 value) {
+  __atomic_store_n(&word, value, __ATOMIC_SEQ_CST);
+}
+
+}  // namespace
+
+std::vector<double> time_getppid() {
+  std::vector<double> rounds;
+  for (unsigned round = 0; round < calibration_rounds; ++round) {
+    const KernelTime begin = KernelClock::now();
+    for (unsigned i = 0; i < calls_per_round; ++i) syscall(SYS_getppid);
+    rounds.push_back(static_cast<double>((KernelClock::now() - begin).count()) / calls_per_round);
+  }
+  return rounds;
+}
+
+Calibration Session::calibrate(const std::vector<double>& base_ns) {
+  Calibration result{.base_ns = quantile(base_ns, 0.5), .rounds = calibration_rounds};
+  if (result.base_ns > 0)
+    result.spread = (quantile(base_ns, 0.75) - quantile(base_ns, 0.25)) / result.base_ns;
+  result.bystander_ns = quantile(time_getppid(), 0.5);
+  for (const auto& probe : probes_) probe->begin_calibration();
+  membership_.adopt_self();
+  set_word(membership_.control().armed, 1);
+  result.traced_ns = quantile(time_getppid(), 0.5);
+  set_word(membership_.control().armed, 0);
+  membership_.release_self();
+  // Only our own thread was measured, and it is here: no grace period is needed to forget what it
+  // left.
+  const u32 epoch = membership_.control().epoch + 1;
+  set_word(membership_.control().epoch, epoch);
+  for (const auto& probe : probes_) {
+    probe->drain_cells(epoch, KernelClock::now(), [](const Record&) {});
+    probe->end_calibration();
+  }
+  if (RingSet* rings = membership_.rings())
+    rings->drain(KernelTime::max(), [](std::span<const std::byte>) {});
+  membership_.reset_counters();
+  return result;
+}
+
+void Session::arm() {
+  membership_.adopt_existing();
+  membership_
+      .adopt_existing();  // once more, for children of threads that the first pass came to late
+  start_ = KernelClock::now();
+  set_word(membership_.control().armed, 1);
+}
+
+std::size_t Session::poll(const RecordHandler& handler, bool all) {
+  RingSet* rings = membership_.rings();
+  if (!rings) return 0;
+  const KernelTime until = all ? KernelTime::max() : KernelClock::now() - ring_slack;
+  return rings->drain(until, [&](std::span<const std::byte> bytes) {
+    u16 kind;
+    std::memcpy(&kind, bytes.data() + offsetof(event_header, kind), sizeof kind);
+    for (const auto& probe : probes_)
+      if (const Schema* schema = probe->schema(kind)) return handler(Record{schema, bytes});
+  });
+}
+
+bool Session::rings_are_filling() const {
+  const RingSet* rings = membership_.rings();
+  return rings && rings->fill() > rings_filling;
+}
+
+bool Session::cells_are_filling() const {
+  const u32 epoch = membership_.control().epoch;
+  return std::any_of(probes_.begin(), probes_.end(),
+                     [&](const auto& probe) { return probe->fill(epoch) > cells_filling; });
+}
+
+void Session::collect(const RecordHandler& handler) {
+  const u32 epoch = membership_.control().epoch + 1;
+  set_word(membership_.control().epoch, epoch);
+  wait_for_running_programs();
+  for (const auto& probe : probes_) probe->drain_cells(epoch, KernelClock::now(), handler);
+}
+
+void Session::finish(const RecordHandler& handler) {
+  set_word(membership_.control().armed, 0);
+  for (const auto& probe : probes_) probe->finish(handler);
+  poll(handler, true);
+  collect(handler);
+}
+
+Receipt Session::receipt() const {
+  Receipt receipt;
+  Counters sum = membership_.counters();
+  for (const auto& probe : probes_)
+    for (const auto& [counter, value] : probe->counters()) sum[counter] += value;
+  const auto lost = [&](const char* reason, session_counter counter) {
+    if (sum[counter] > 0) receipt.lost_by[reason] = sum[counter];
+  };
+  lost("ring_full", COUNTER_RING_FULL);
+  lost("cells_full", COUNTER_CELLS_FULL);
+  lost("task_storage", COUNTER_TASK_STORAGE);
+  lost("map_full", COUNTER_MAP_FULL);
+  receipt.unmatched = sum[COUNTER_UNMATCHED];
+  receipt.cut = sum[COUNTER_CUT];
+  receipt.target_cpu_ns = membership_.cpu_time_ns();
+  return receipt;
+}
+
+}  // namespace overdue
