@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace overdue {
+
+/// The CPU numbers of a list such as `0-3,5`, ascending, each once. Throws Error (exit status 2)
+/// where it is not a list, is empty, or names a CPU that is not in `possible`.
+std::vector<std::uint32_t> parse_cpu_list(std::string_view text,
+                                          std::span<const std::uint32_t> possible);
+
+/// The CPUs this machine can have, from `sys`/devices/system/cpu/possible. Throws Error where that
+/// is unreadable.
+std::vector<std::uint32_t> possible_cpus(const std::filesystem::path& sys = "/sys");
+
+/// The shortest list that parse_cpu_list() reads back: `0-3,5`. `cpus` ascending.
+std::string format_cpu_list(std::span<const std::uint32_t> cpus);
+
+}  // namespace overdue

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace overdue {
+
+/// The user a spawned program runs as.
+struct Identity {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::vector<gid_t> groups;  ///< supplementary
+  std::string name;           ///< empty where the user database does not know the user
+  std::string home;
+};
+
+/// Everything the choice depends on.
+struct IdentityRequest {
+  std::optional<std::string> user;      ///< --user: a name or a number
+  std::optional<std::string> sudo_uid;  ///< the environment's SUDO_UID and SUDO_GID
+  std::optional<std::string> sudo_gid;
+  uid_t real_uid = 0;
+  gid_t real_gid = 0;
+  uid_t effective_uid = 0;
+
+  /// This process and its environment.
+  static IdentityRequest current(std::optional<std::string> user);
+};
+
+/// Whom to become before a program is started, so that tracing gives nobody rights they do not
+/// have; nothing where we stay who we are. `--user` comes first; then, as root through sudo, the
+/// user who called sudo; as a set-user-id program, the real user. Throws Error (exit status 125):
+/// unknown user, not root, SUDO_UID or SUDO_GID that are no ids.
+std::optional<Identity> choose_identity(const IdentityRequest& request);
+
+}  // namespace overdue

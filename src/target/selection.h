@@ -1,0 +1,87 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "core/session_info.h"
+#include "target/cgroups.h"
+#include "target/containers.h"
+
+namespace overdue {
+
+/// The target options as they stand on the command line; each value may still be a comma list.
+struct TargetOptions {
+  std::vector<std::string> pids = {};
+  std::vector<std::string> tids = {};
+  std::vector<std::string> names = {};
+  std::vector<std::string> cgroups = {};
+  std::vector<std::string> containers = {};
+  bool all = false;
+  bool no_follow = false;
+  std::optional<std::string> cpus = {};
+  std::optional<std::string> user = {};
+  std::vector<std::string> command = {};
+};
+
+enum class TargetKind { command, pid, tid, name, cgroup, container, all };
+
+/// "command", "pid", … as in TargetInfo and in JSON.
+std::string_view target_kind_name(TargetKind kind);
+
+/// What the user wants measured: well-formed, but not yet looked up on this machine.
+struct TargetSelection {
+  TargetKind kind = TargetKind::all;
+  std::vector<std::uint32_t> pids;
+  std::vector<std::uint32_t> tids;
+  std::vector<std::string> names;  ///< globs for comm
+  std::vector<std::string> cgroups;
+  std::vector<std::string> containers;
+  std::vector<std::string> argv;
+  std::vector<std::uint32_t> cpus;  ///< empty: all
+  std::string cpus_text;            ///< as given
+  bool follow = true;
+  std::optional<std::string> user;
+};
+
+/// Where target resolution looks; tests give it fake trees.
+struct TargetSources {
+  std::filesystem::path proc = "/proc";
+  std::filesystem::path sys = "/sys";
+  ContainerStates containers;
+  std::uint32_t own_pid = static_cast<std::uint32_t>(getpid());
+};
+
+/// Checks and takes apart the options. `--cpu` alone means everything on these CPUs. Throws Error
+/// (exit status 2) for none or several kinds of target, a malformed number or list, `--user`
+/// without a program.
+TargetSelection parse_target(const TargetOptions& options, const TargetSources& sources = {});
+
+/// A selection found on this machine, at this moment.
+struct ResolvedTarget {
+  std::vector<std::uint32_t> pids;    ///< whole processes (kinds pid and name), ascending
+  std::vector<std::uint32_t> tids;    ///< single threads (kinds tid and name), ascending
+  std::vector<CgroupTarget> cgroups;  ///< kinds cgroup and container
+  std::vector<std::string> notes;  ///< what the user should know, one sentence each, safe to print
+  TargetInfo info;                 ///< for SessionInfo
+};
+
+/// Looks the selection up; a command is not started. With kind name, nothing matching yet is not an
+/// error but a note. Throws Error, each with its own message: no such process, an exited one, a
+/// thread given as process, our own process, no such cgroup or container.
+ResolvedTarget resolve_target(const TargetSelection& selection, const TargetSources& sources = {});
+
+/// The thread ids of a process, ascending, as /proc shows them now; empty where it is gone.
+std::vector<std::uint32_t> threads_of(std::uint32_t pid, const TargetSources& sources = {});
+
+/// A pidfd that becomes readable when the process ends; not ours to wait for. Nothing where it is
+/// gone already.
+std::optional<Fd> watch_process(std::uint32_t pid);
+
+}  // namespace overdue

@@ -1,0 +1,251 @@
+#include "target/spawn.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "target/gate.h"
+#include "target/identity.h"
+
+namespace overdue {
+namespace {
+
+constexpr int own_failure = 125;
+constexpr int not_executable = 126;
+constexpr int not_found = 127;
+
+[[noreturn]] void throw_own_failure(std::string_view what, int code) {
+  throw Error("{}: {}", what, errno_text(code)).exit_status(own_failure);
+}
+
+struct Pipe {
+  Fd reader;
+  Fd writer;
+};
+
+/// Both ends close-on-exec and above the standard streams, which may be closed here and must stay
+/// so there.
+Pipe make_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw_own_failure("cannot make a pipe", errno);
+  const Fd reader(ends[0]);
+  const Fd writer(ends[1]);
+  Pipe pipe{Fd(fcntl(reader.get(), F_DUPFD_CLOEXEC, 3)),
+            Fd(fcntl(writer.get(), F_DUPFD_CLOEXEC, 3))};
+  if (!pipe.reader || !pipe.writer) throw_own_failure("cannot make a pipe", errno);
+  return pipe;
+}
+
+/// Blocks every signal for the life of the object.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+/// Children of a process that ignores SIGCHLD vanish without a status.
+void keep_child_statuses() {
+  struct sigaction action{};
+  sigaction(SIGCHLD, nullptr, &action);
+  if (action.sa_handler != SIG_IGN && (action.sa_flags & SA_NOCLDWAIT) == 0) return;
+  if (action.sa_handler == SIG_IGN) action.sa_handler = SIG_DFL;
+  action.sa_flags &= ~SA_NOCLDWAIT;
+  sigaction(SIGCHLD, &action, nullptr);
+}
+
+/// The child's next report; nothing at the end of the pipe: it executed the program, or died.
+std::optional<GateReport> read_report(int reports) {
+  GateReport report{};
+  for (;;) {
+    const ssize_t got = read(reports, &report, sizeof report);
+    if (got < 0 && errno == EINTR) continue;
+    if (got != static_cast<ssize_t>(sizeof report)) return std::nullopt;
+    return report;
+  }
+}
+
+int shell_status(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/// The child could not execute `name`, for a reason that is not its format: in words, with the
+/// status shells give.
+[[noreturn]] void throw_unusable(const std::string& name, int code) {
+  const std::string shown = printable(name);
+  switch (code) {
+    case ENOENT:
+      if (name.find('/') == std::string::npos)
+        throw Error("cannot run {}: no such program in PATH", shown).exit_status(not_found);
+      [[fallthrough]];
+    case ENOTDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+      throw Error("cannot run {}: {}", shown, errno_text(code)).exit_status(not_found);
+    case EISDIR:
+      throw Error("cannot run {}: it is a directory", shown).exit_status(not_executable);
+    case EACCES:
+      throw Error("cannot run {}: permission denied", shown)
+          .hint("is it executable (chmod +x) for the user it runs as, and its directory too?")
+          .exit_status(not_executable);
+    case ENOEXEC:
+      throw Error("cannot run {}: not a program for this machine", shown)
+          .exit_status(not_executable);
+    default:
+      throw Error("cannot run {}: {}", shown, errno_text(code)).exit_status(not_executable);
+  }
+}
+
+/// execve refused `path`, which the search had found executable a moment ago.
+[[noreturn]] void throw_exec_failure(const std::string& name, const std::string& path, int code) {
+  struct stat facts{};
+  if (code == ENOENT && stat(path.c_str(), &facts) == 0)
+    throw Error("cannot run {}: it exists, but the interpreter or loader it asks for does not",
+                printable(name))
+        .hint("look at its first line (#!…), or at: readelf -l")
+        .exit_status(not_executable);
+  throw_unusable(name, code);
+}
+
+}  // namespace
+
+InheritedState InheritedState::current() {
+  InheritedState state;
+  pthread_sigmask(SIG_SETMASK, nullptr, &state.blocked);
+  sigemptyset(&state.ignored);
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction action{};
+    if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN)
+      sigaddset(&state.ignored, signal);
+  }
+  getrlimit(RLIMIT_NOFILE, &state.open_files);
+  getrlimit(RLIMIT_MEMLOCK, &state.locked_memory);
+  return state;
+}
+
+SpawnedProgram::SpawnedProgram(std::vector<std::string> argv, const SpawnOptions& options)
+    : argv_(std::move(argv)) {
+  if (argv_.empty() || argv_.front().empty())
+    throw Error("cannot run '': the program name is empty").exit_status(not_found);
+  GatePlan plan(argv_, choose_identity(IdentityRequest::current(options.user)), options);
+  keep_child_statuses();
+  Pipe gate = make_pipe();
+  Pipe reports = make_pipe();
+  {
+    const SignalsBlocked blocked;
+    pid_ = fork();
+    if (pid_ == 0) {
+      close(gate.writer.get());
+      close(reports.reader.get());
+      plan.run_child(gate.reader.get(), reports.writer.get());
+    }
+  }
+  if (pid_ < 0) throw_own_failure("cannot start a process", errno);
+  gate_ = std::move(gate.writer);
+  gate_reader_ = std::move(gate.reader);
+  reports_ = std::move(reports.reader);
+  reports.writer.reset();
+
+  // From here on the destructor does not run on a throw: end_child() must.
+  pidfd_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+  if (!pidfd_) {
+    const int code = errno;
+    end_child();
+    throw_own_failure("cannot watch the program", code);
+  }
+  const auto report = read_report(reports_.get());
+  if (report && report->stage == GateStage::waiting) {
+    path_ = plan.candidates()[static_cast<std::size_t>(report->candidate)];
+    return;
+  }
+  end_child();
+  if (!report)
+    throw Error("cannot run {}: killed before it could start", printable(argv_.front()))
+        .exit_status(own_failure);
+  if (report->stage == GateStage::user)
+    throw_own_failure(fmt::format("cannot run {} as the invoking user", printable(argv_.front())),
+                      report->error);
+  throw_unusable(argv_.front(), report->error);
+}
+
+SpawnedProgram::~SpawnedProgram() {
+  if (status_ || pid_ < 0) return;
+  if (gate_) {
+    end_child();
+  } else {
+    // It may have ended already; then nobody else would collect it.
+    waitpid(pid_, nullptr, WNOHANG);
+  }
+}
+
+/// Ends a child that has not executed anything. SIGKILL, because it may be stopped and never see
+/// the gate close.
+void SpawnedProgram::end_child() noexcept {
+  kill(pid_, SIGKILL);
+  gate_.reset();
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  status_ = shell_status(status);
+}
+
+void SpawnedProgram::release() {
+  const char open = 1;
+  const ssize_t written = write(gate_.get(), &open, 1);  // into an empty pipe: never blocks
+  if (written != 1) throw_own_failure("cannot start the program", errno);
+  const auto report = read_report(reports_.get());
+  gate_.reset();
+  gate_reader_.reset();
+  reports_.reset();
+  if (!report) return;
+  status_ = wait();
+  throw_exec_failure(argv_.front(), path_, report->error);
+}
+
+std::optional<int> SpawnedProgram::try_wait() {
+  if (status_) return status_;
+  int status = 0;
+  const pid_t ended = waitpid(pid_, &status, WNOHANG);
+  if (ended == 0 || (ended < 0 && errno == EINTR)) return std::nullopt;
+  if (ended < 0) throw_own_failure("cannot learn how the program ended", errno);
+  status_ = shell_status(status);
+  return status_;
+}
+
+int SpawnedProgram::wait() {
+  if (status_) return *status_;
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0)
+    if (errno != EINTR) throw_own_failure("cannot learn how the program ended", errno);
+  status_ = shell_status(status);
+  return *status_;
+}
+
+bool SpawnedProgram::forward(int signal) {
+  if (status_) return false;
+  if (syscall(SYS_pidfd_send_signal, pidfd_.get(), signal, nullptr, 0) == 0) return true;
+  if (errno == ESRCH) return false;
+  const int code = errno;
+  throw Error("cannot send signal {} to the program: {}", signal, errno_text(code));
+}
+
+}  // namespace overdue
