@@ -1,0 +1,52 @@
+#include "sinks/json.h"
+
+#include "base/error.h"
+#include "sinks/json_writer.h"
+#include "sinks/report_json.h"
+
+namespace overdue {
+namespace {
+
+using Elements = JsonWriter::Elements;
+
+Error not_a_stream(std::string_view what) {
+  return Error("cannot write {} as one JSON object: it is a stream", what)
+      .hint("use --format ndjson: one JSON object a line");
+}
+
+}  // namespace
+
+void JsonSink::record(const Record& record) {
+  throw not_a_stream(record.schema->name);
+}
+
+void JsonSink::table(const LatencyTable& table, bool last) {
+  if (!last) throw not_a_stream("intervals");
+  table_.emplace(table);
+}
+
+void JsonSink::names(const std::vector<std::string>& names) {
+  names_ = names;
+}
+
+void JsonSink::end(const SessionInfo& info, const Receipt& receipt) {
+  JsonWriter json(output_, JsonWriter::Style::readable);
+  json.begin_object(Elements::below);
+  write_session(json, info);
+  if (names_) {
+    json.key("names");
+    json.begin_array(Elements::below);
+    for (const std::string& name : *names_) json.value(name);
+    json.end_array(Elements::below);
+  }
+  if (table_) write_table(json, *table_, receipt.lost());
+  json.key("receipt");
+  json.begin_object();
+  write_receipt(json, receipt);
+  json.end_object();
+  json.end_object(Elements::below);
+  output_.append('\n');
+  output_.flush();
+}
+
+}  // namespace overdue

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/sink.h"
+#include "sinks/figures.h"
+#include "sinks/output.h"
+
+namespace overdue {
+
+/// One JSON object per session, written at its end. A stream (records, intervals) has no place in
+/// it: those throw Error, because dropping them would be silent loss; NdjsonSink takes streams.
+class JsonSink : public Sink {
+ public:
+  explicit JsonSink(Output& output) : output_(output) {}
+
+  void record(const Record& record) override;
+  void table(const LatencyTable& table, bool last) override;
+  void names(const std::vector<std::string>& names) override;
+  void end(const SessionInfo& info, const Receipt& receipt) override;
+
+ private:
+  Output& output_;
+  std::optional<TableFigures> table_;
+  std::optional<std::vector<std::string>> names_;
+};
+
+}  // namespace overdue

@@ -1,0 +1,257 @@
+#include "sinks/json_schema.h"
+
+#include <nlohmann/json.hpp>
+
+namespace overdue {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What is the same whatever is recorded. Kept as JSON: this is the page a reader of our output
+// wants.
+constexpr const char* fixed_part = R"json({
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": "Overdue's output, version 1",
+  "description": "One report (--format json), or one line of a stream (--format ndjson). Times are integers in nanoseconds; time_ns counts on CLOCK_MONOTONIC, whose value at the session's start is that of \"start\". In strings, a byte that is not printable UTF-8 stands as the four characters \\xNN.",
+  "oneOf": [{"$ref": "#/$defs/report"}, {"$ref": "#/$defs/line"}],
+  "$defs": {
+    "count": {"type": "integer", "minimum": 0},
+    "ns": {"type": "integer", "minimum": 0, "description": "nanoseconds"},
+    "id": {"type": "integer", "minimum": 0, "maximum": 4294967295},
+    "session": {
+      "type": "object",
+      "description": "Who measured what, where and when",
+      "required": ["overdue", "schema", "command", "host", "kernel", "start", "duration_ns", "target", "backend", "notes"],
+      "properties": {
+        "overdue": {"type": "string", "description": "version of Overdue"},
+        "schema": {"const": 1, "description": "version of this schema"},
+        "command": {"type": "string"},
+        "host": {
+          "type": "object",
+          "required": ["name", "arch", "cpus"],
+          "properties": {"name": {"type": "string"}, "arch": {"type": "string"}, "cpus": {"$ref": "#/$defs/count"}},
+          "additionalProperties": false
+        },
+        "kernel": {"type": "string", "description": "release"},
+        "start": {"$ref": "#/$defs/instant"},
+        "duration_ns": {"$ref": "#/$defs/ns"},
+        "target": {
+          "type": "object",
+          "required": ["kind", "values", "pids", "follows_children", "cpus"],
+          "properties": {
+            "kind": {"type": "string", "description": "command, pid, tid, name, cgroup, container, all"},
+            "values": {"type": "array", "items": {"type": "string"}, "description": "as given"},
+            "pids": {"type": "array", "items": {"$ref": "#/$defs/id"}, "description": "processes found at the start"},
+            "follows_children": {"type": "boolean"},
+            "cpus": {"type": "string", "description": "CPU list as given; empty: all"}
+          },
+          "additionalProperties": false
+        },
+        "backend": {"type": "string", "description": "how the kernel was asked"},
+        "notes": {"type": "array", "items": {"type": "string"}}
+      }
+    },
+    "instant": {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6}Z$"},
+    "table": {
+      "type": "object",
+      "required": ["by", "wall_ns", "complete", "unfinished"],
+      "properties": {
+        "by": {"type": "array", "items": {"enum": ["syscall", "process", "thread", "container"]}, "description": "what rows are told apart by"},
+        "wall_ns": {"$ref": "#/$defs/ns", "description": "the time the rows cover"},
+        "complete": {"type": "boolean", "description": "false where loss could have changed a figure"},
+        "syscalls": {"type": "array", "items": {"$ref": "#/$defs/row"}},
+        "unfinished": {"type": "array", "items": {"$ref": "#/$defs/open"}, "description": "calls still open at the end, oldest first"}
+      }
+    },
+    "row": {
+      "type": "object",
+      "description": "One kind of call, of one group. Latencies are 0 where no call returned",
+      "required": ["name", "id", "calls", "errors", "total_ns", "min_ns", "avg_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns", "stddev_ns", "histogram", "errnos", "unreturned", "late", "late_uncounted", "complete", "uncertain"],
+      "properties": {
+        "name": {"type": "string"},
+        "id": {"$ref": "#/$defs/id", "description": "system call number"},
+        "process": {
+          "type": "object", "required": ["pid", "comm"], "additionalProperties": false,
+          "properties": {"pid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"}}
+        },
+        "thread": {
+          "type": "object", "required": ["tid", "comm"], "additionalProperties": false,
+          "properties": {"tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"}}
+        },
+        "container": {"type": "string"},
+        "calls": {"$ref": "#/$defs/count", "description": "calls made: those in the histogram, \"unreturned\" and \"late_uncounted\""},
+        "errors": {"$ref": "#/$defs/count", "description": "calls that returned -1 to -4095"},
+        "total_ns": {"$ref": "#/$defs/ns"},
+        "min_ns": {"$ref": "#/$defs/ns"},
+        "avg_ns": {"$ref": "#/$defs/ns", "description": "total_ns by the calls that returned, rounded down"},
+        "p50_ns": {"$ref": "#/$defs/ns", "description": "percentiles: upper bound of the histogram's bucket, at most 6.25 % above the exact value"},
+        "p95_ns": {"$ref": "#/$defs/ns"},
+        "p99_ns": {"$ref": "#/$defs/ns"},
+        "max_ns": {"$ref": "#/$defs/ns"},
+        "stddev_ns": {"$ref": "#/$defs/ns"},
+        "histogram": {
+          "type": "array",
+          "description": "[low_ns, high_ns, count] of each bucket that is not empty; high_ns is not included",
+          "items": {"type": "array", "items": {"$ref": "#/$defs/count"}, "minItems": 3, "maxItems": 3}
+        },
+        "errnos": {"type": "object", "additionalProperties": {"$ref": "#/$defs/count"}, "description": "errors by errno name, most frequent first"},
+        "unreturned": {"$ref": "#/$defs/count", "description": "calls that never returned: the thread ended inside"},
+        "late": {"type": "boolean", "description": "first seen after the discovery phase of a two-phase run"},
+        "late_uncounted": {"$ref": "#/$defs/count", "description": "late calls counted but not timed"},
+        "complete": {"type": "boolean", "description": "false where loss could have changed a percentile"},
+        "uncertain": {"type": "array", "items": {"enum": ["p50_ns", "p95_ns", "p99_ns"]}, "description": "which percentiles"}
+      },
+      "additionalProperties": false
+    },
+    "open": {
+      "type": "object",
+      "required": ["name", "tid", "comm", "age_ns"],
+      "properties": {
+        "name": {"type": "string"}, "tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"}, "age_ns": {"$ref": "#/$defs/ns"},
+        "older": {"type": "boolean", "description": "it began before the session: age_ns is a lower bound"}
+      },
+      "additionalProperties": false
+    },
+    "receipt": {
+      "type": "object",
+      "description": "What was seen, what was not, and what measuring cost",
+      "required": ["events", "lost", "lost_by", "unmatched", "cut", "probe_ns", "probe_runs", "target_cpu_ns", "overhead_ratio"],
+      "properties": {
+        "events": {"$ref": "#/$defs/count", "description": "spans and events measured"},
+        "lost": {"$ref": "#/$defs/count"},
+        "lost_by": {"type": "object", "additionalProperties": {"$ref": "#/$defs/count"}, "description": "by reason; adds up to \"lost\""},
+        "unmatched": {"$ref": "#/$defs/count", "description": "ends without a begin"},
+        "cut": {"$ref": "#/$defs/count", "description": "spans cut by the start or the end of the session"},
+        "probe_ns": {"$ref": "#/$defs/ns", "description": "cost of the probe runs"},
+        "probe_runs": {"$ref": "#/$defs/count"},
+        "target_cpu_ns": {"type": ["integer", "null"], "minimum": 0, "description": "CPU time the target used; null: unknown"},
+        "overhead_ratio": {"type": ["number", "null"], "minimum": 0, "description": "probe_ns by target_cpu_ns"}
+      }
+    },
+    "report": {
+      "description": "One session, --format json",
+      "allOf": [{"$ref": "#/$defs/session"}],
+      "required": ["receipt"],
+      "not": {"required": ["type"]},
+      "properties": {
+        "names": {"type": "array", "items": {"type": "string"}, "description": "what --discover found"},
+        "receipt": {"$ref": "#/$defs/receipt", "unevaluatedProperties": false}
+      },
+      "if": {"required": ["wall_ns"]},
+      "then": {"$ref": "#/$defs/table"},
+      "unevaluatedProperties": false
+    },
+    "line": {
+      "description": "One line of a stream, --format ndjson; the last is the receipt",
+      "type": "object",
+      "required": ["type"],
+      "oneOf": [
+        {
+          "description": "One interval of --interval",
+          "required": ["start", "end"],
+          "properties": {"type": {"const": "interval"}, "start": {"$ref": "#/$defs/instant"}, "end": {"$ref": "#/$defs/instant"}},
+          "allOf": [{"$ref": "#/$defs/table"}],
+          "unevaluatedProperties": false
+        },
+        {
+          "description": "One name that --discover found",
+          "required": ["name"],
+          "properties": {"type": {"const": "name"}, "name": {"type": "string"}},
+          "unevaluatedProperties": false
+        },
+        {
+          "description": "The session, and its final table where there is one",
+          "properties": {"type": {"const": "report"}},
+          "allOf": [{"$ref": "#/$defs/session"}],
+          "if": {"required": ["wall_ns"]},
+          "then": {"$ref": "#/$defs/table"},
+          "unevaluatedProperties": false
+        },
+        {
+          "properties": {"type": {"const": "receipt"}},
+          "allOf": [{"$ref": "#/$defs/receipt"}],
+          "unevaluatedProperties": false
+        }
+      ]
+    }
+  }
+})json";
+
+Json reference(const char* definition) {
+  return {{"$ref", std::string("#/$defs/") + definition}};
+}
+
+/// What a field's value looks like; follows visit_record().
+Json field_type(const Field& field) {
+  switch (field.unit) {
+    case Unit::text:
+      return {{"type", "string"}};
+    case Unit::result:
+      return {{"type", "integer"}};
+    case Unit::nanoseconds:
+      return reference("ns");
+    case Unit::histogram:
+      return {{"type", "array"},
+              {"items", {{"type", "string"}, {"pattern", "^[0-9]+-[0-9]+:[0-9]+$"}}}};
+    default:
+      if (field.size > sizeof(std::uint64_t))
+        return {{"type", "array"}, {"items", {{"type", "string"}, {"pattern", "^[0-9]+$"}}}};
+      return reference("count");
+  }
+}
+
+void describe(Json& properties, const char* name, Json type, std::string_view help) {
+  type["description"] = help;
+  properties[name] = std::move(type);
+}
+
+Json header_properties(std::string_view type) {
+  Json properties;
+  properties["type"] = {{"const", type}};
+  describe(properties, "time_ns", reference("ns"),
+           "when what the record measures ended, CLOCK_MONOTONIC");
+  describe(properties, "pid", reference("id"), "process");
+  describe(properties, "tid", reference("id"), "thread");
+  describe(properties, "comm", {{"type", "string"}}, "name of the thread");
+  describe(properties, "cpu", reference("id"), "CPU");
+  describe(properties, "cgroup_id", reference("count"), "cgroup, where the session watches them");
+  return properties;
+}
+
+/// One record type: the header, then the schema's fields.
+Json record_definition(const Schema& schema) {
+  Json properties = header_properties(schema.name);
+  Json required{"type", "time_ns", "pid", "tid", "comm", "cpu"};
+  const bool decoded = schema.visit != nullptr;
+  if (decoded) {  // the schema's own words: which of these it uses, and whatever else, is its
+                  // business
+    describe(properties, "name", {{"type", "string"}}, "what was called, as people name it");
+    describe(properties, "id", reference("id"), "the number behind the name");
+    describe(properties, "args", {{"type", "array"}, {"items", {{"type", "string"}}}},
+             "decoded arguments");
+  }
+  for (const Field& field : schema.fields) {
+    if (field.unit == Unit::opaque) continue;
+    describe(properties, std::string(field.name).c_str(), field_type(field), field.help);
+    if (!decoded) required.push_back(field.name);
+    if (field.unit != Unit::histogram) continue;
+    for (const char* figure : {"count", "total_ns", "min_ns", "max_ns"})
+      describe(properties, figure, reference("count"), "of the histogram, exact");
+  }
+  Json definition{{"description", schema.help},
+                  {"required", std::move(required)},
+                  {"properties", std::move(properties)}};
+  if (!decoded) definition["unevaluatedProperties"] = false;
+  return definition;
+}
+
+}  // namespace
+
+std::string json_schema(std::span<const Schema* const> records) {
+  Json document = Json::parse(fixed_part);
+  Json& lines = document["$defs"]["line"]["oneOf"];
+  for (const Schema* schema : records) lines.push_back(record_definition(*schema));
+  return document.dump(2) + "\n";
+}
+
+}  // namespace overdue

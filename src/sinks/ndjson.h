@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/sink.h"
+#include "sinks/figures.h"
+#include "sinks/output.h"
+
+namespace overdue {
+
+/// One JSON object a line, `"type"` first:
+///   a record     its schema's name ("call"), then its fields
+///   "interval"   one line per interval: "start", "end", then as in the report
+///   "name"       one line per name
+///   "report"     once: the session, and the final table where there is one
+///   "receipt"    the last line
+/// Loss inside an interval is not known yet when its line is written: "complete" there speaks of
+/// what was known (calls counted but not timed); the receipt speaks of the whole.
+class NdjsonSink : public Sink {
+ public:
+  explicit NdjsonSink(Output& output) : output_(output) {}
+
+  void begin(const SessionInfo& info) override { info_ = info; }
+  void record(const Record& record) override;
+  void table(const LatencyTable& table, bool last) override;
+  void names(const std::vector<std::string>& names) override;
+  void end(const SessionInfo& info, const Receipt& receipt) override;
+
+ private:
+  Output& output_;
+  SessionInfo info_;
+  Duration intervals_{};  ///< length of those written: the next begins here
+  std::optional<TableFigures> table_;
+};
+
+}  // namespace overdue

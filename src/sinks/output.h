@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+
+namespace overdue {
+
+/// A buffered way out: 64 KiB in front of a descriptor. Nothing reaches the descriptor before
+/// flush() or a full buffer. Throws Error when the descriptor takes no more (disk full, pipe
+/// closed: SIGPIPE must be ignored); what was buffered is then dropped. One thread at a time.
+class Output {
+ public:
+  /// Writes to a descriptor that someone else owns and that outlives this.
+  explicit Output(int fd);
+  explicit Output(Fd fd);
+  /// Appends to `text` instead, at each flush; for tests.
+  explicit Output(std::string& text);
+  /// Flushes, quietly: whoever cares about the last bytes calls flush() first.
+  ~Output();
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  void append(std::string_view text) {
+    if (text.size() > capacity - used_) return append_slowly(text);
+    std::memcpy(buffer_.get() + used_, text.data(), text.size());
+    used_ += text.size();
+  }
+  void append(char c) {
+    if (used_ == capacity) flush();
+    buffer_[used_++] = c;
+  }
+  /// Room for up to `size` bytes (64 KiB at most) written in place; taken() says how many were.
+  char* room(std::size_t size) {
+    if (size > capacity - used_) flush();
+    return buffer_.get() + used_;
+  }
+  void taken(std::size_t size) { used_ += size; }
+
+  void append_number(std::uint64_t value) {
+    const fmt::format_int digits(value);
+    append(std::string_view(digits.data(), digits.size()));
+  }
+  void append_number(std::int64_t value) {
+    const fmt::format_int digits(value);
+    append(std::string_view(digits.data(), digits.size()));
+  }
+
+  void flush();
+
+ private:
+  static constexpr std::size_t capacity = 64 * 1024;
+
+  void append_slowly(std::string_view text);
+  void write_all(std::string_view text);
+
+  Fd owned_;
+  int fd_ = -1;
+  std::string* text_ = nullptr;
+  std::unique_ptr<char[]> buffer_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace overdue

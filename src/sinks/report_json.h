@@ -1,0 +1,25 @@
+#pragma once
+
+#include "core/session_info.h"
+#include "sinks/figures.h"
+#include "sinks/json_writer.h"
+
+namespace overdue {
+
+/// Parts shared by the JSON and NDJSON sinks. Each writes members into the object that `json` has
+/// open. The documents they make up are described by json_schema().
+
+/// "overdue" … "notes": who measured what, where, when.
+void write_session(JsonWriter& json, const SessionInfo& info);
+
+/// "by", "wall_ns", the rows under the table's title, "unfinished"; `lost` decides what is
+/// complete.
+void write_table(JsonWriter& json, const TableFigures& table, std::uint64_t lost);
+
+/// The members of a receipt.
+void write_receipt(JsonWriter& json, const Receipt& receipt);
+
+/// The title of a table that has none: "rows".
+std::string_view table_key(const TableFigures& table);
+
+}  // namespace overdue

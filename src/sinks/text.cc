@@ -1,0 +1,67 @@
+#include "sinks/text.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "sinks/text_format.h"
+#include "sinks/text_table.h"
+
+namespace overdue {
+
+void TextSink::write_header(const SessionInfo& info, bool with_duration) {
+  if (header_written_) return;
+  header_written_ = true;
+  output_.append(fmt::format("overdue {} {}: {}\n", printable(info.version),
+                             printable(info.command), target_text(info.target)));
+  output_.append(fmt::format("{}, Linux {} {}, {}; {}{} from {}\n\n", printable(info.host),
+                             printable(info.kernel), printable(info.arch),
+                             counted(info.cpus, "CPU"), printable(info.backend),
+                             with_duration ? ", " + format_duration(info.duration) : ",",
+                             local_date_time(info.start_wall)));
+}
+
+void TextSink::record(const Record& record) {
+  write_header(info_, false);
+  records_.write(record, info_);
+}
+
+void TextSink::table(const LatencyTable& table, bool last) {
+  if (last) {
+    table_.emplace(table);
+    return;
+  }
+  write_header(info_, false);
+  const WallTime start = info_.wall(info_.start + intervals_);
+  intervals_ += table.wall;
+  output_.append(fmt::format("{} to {}, {}\n", local_time_of_day(start),
+                             local_time_of_day(info_.wall(info_.start + intervals_)),
+                             format_duration(table.wall)));
+  write_text_table(output_, TableFigures(table), 0, color_);
+  output_.append('\n');
+  output_.flush();
+}
+
+void TextSink::names(const std::vector<std::string>& names) {
+  names_only_ = true;
+  for (const std::string& name : names) output_.append(printable(name) + "\n");
+}
+
+void TextSink::end(const SessionInfo& info, const Receipt& receipt) {
+  const bool streamed = header_written_;
+  if (!names_only_) write_header(info, true);
+  if (table_) {
+    const bool after_records =
+        streamed && intervals_ == Duration{};  // intervals end in an empty line
+    if (after_records) output_.append('\n');
+    if (streamed)
+      output_.append(fmt::format("whole session, {}\n", duration_text(table_->wall_ns)));
+    write_text_table(output_, *table_, receipt.lost(), color_);
+  }
+  const bool ends_empty = intervals_ != Duration{} && !table_;
+  if (!names_only_ && (table_ || streamed) && !ends_empty) output_.append('\n');
+  for (const std::string& line : receipt_lines(info, receipt))
+    output_.append(fmt::format("{}{}\n", names_only_ ? "# " : "", line));
+  output_.flush();
+}
+
+}  // namespace overdue

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/sink.h"
+#include "sinks/figures.h"
+#include "sinks/output.h"
+#include "sinks/text_record.h"
+
+namespace overdue {
+
+/// For people: aligned tables, lines like strace's, names one a line; the receipt below. Colour
+/// dims headers and reddens rows with errors, nothing else.
+class TextSink : public Sink {
+ public:
+  TextSink(Output& output, bool color) : output_(output), records_(output), color_(color) {}
+
+  void begin(const SessionInfo& info) override { info_ = info; }
+  void record(const Record& record) override;
+  /// Held until the end where it is the last: marks need the receipt.
+  void table(const LatencyTable& table, bool last) override;
+  /// Names alone are for scripts: no header, and the receipt behind "# ".
+  void names(const std::vector<std::string>& names) override;
+  void end(const SessionInfo& info, const Receipt& receipt) override;
+
+ private:
+  void write_header(const SessionInfo& info, bool with_duration);
+
+  Output& output_;
+  TextRecords records_;
+  bool color_;
+  SessionInfo info_;
+  bool header_written_ = false;
+  bool names_only_ = false;
+  Duration intervals_{};  ///< length of those written: the next begins here
+  std::optional<TableFigures> table_;
+};
+
+}  // namespace overdue

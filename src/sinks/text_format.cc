@@ -1,0 +1,131 @@
+#include "sinks/text_format.h"
+
+#include <time.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t longest_target = 160;
+
+std::tm local(WallTime time) {
+  const std::time_t seconds =
+      std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
+  std::tm parts{};
+  localtime_r(&seconds, &parts);
+  return parts;
+}
+
+/// One argument of a command line, quoted where a reader could not see where it ends.
+std::string quoted(std::string_view argument) {
+  const std::string safe = printable(argument);
+  const bool plain = !safe.empty() && safe.find_first_of(" '\"") == std::string::npos;
+  return plain ? safe : fmt::format("'{}'", safe);
+}
+
+std::string joined(const std::vector<std::string>& values, std::string_view separator) {
+  std::string text;
+  for (const std::string& value : values) {
+    if (text.size() > longest_target) return text + std::string(separator) + "...";
+    if (!text.empty()) text += separator;
+    // An argument alone may be 128 KiB; what is cut must not end inside a character or an escape.
+    text += value.size() > longest_target ? quoted(value.substr(0, longest_target)) + "..."
+                                          : quoted(value);
+  }
+  return text;
+}
+
+std::string loss_text(const Receipt& receipt) {
+  if (receipt.lost() == 0) return "0 lost";
+  std::string reasons;
+  for (const auto& [reason, count] : receipt.lost_by)
+    if (count > 0)
+      reasons +=
+          fmt::format("{}{} {}", reasons.empty() ? "" : ", ", printable(reason), grouped(count));
+  return fmt::format("{} LOST ({})", grouped(receipt.lost()), reasons);
+}
+
+std::string cost_text(const Receipt& receipt) {
+  if (receipt.probe_runs == 0) return "measuring cost: unknown, no probe run was counted";
+  std::string text = fmt::format("measuring cost {}", duration_text(receipt.probe_ns));
+  if (receipt.events > 0)
+    text += fmt::format(", {} an event", duration_text(receipt.probe_ns / receipt.events));
+  if (const auto ratio = receipt.overhead_ratio())
+    text += fmt::format(", {:.1f}% of the target's CPU time", *ratio * 100);
+  return text;
+}
+
+}  // namespace
+
+std::string grouped(std::uint64_t number) {
+  std::string digits = fmt::to_string(number);
+  for (std::size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, 1, ',');
+  }
+  return digits;
+}
+
+std::string counted(std::uint64_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", grouped(number), noun, number == 1 ? "" : "s");
+}
+
+std::string duration_text(std::uint64_t ns) {
+  return format_duration(Duration(ns));
+}
+
+std::string percent_of(std::uint64_t total, std::uint64_t whole) {
+  if (whole == 0) return "-";
+  return fmt::format("{:.1f}", 100.0 * static_cast<double>(total) / static_cast<double>(whole));
+}
+
+std::string target_text(const TargetInfo& target) {
+  std::string text;
+  if (target.kind == "command")
+    text = joined(target.values, " ");
+  else if (target.kind == "all")
+    text = "all processes";
+  else
+    text = fmt::format("{} {}", printable(target.kind), joined(target.values, ", "));
+  if (!target.cpus.empty()) text += fmt::format(" on CPUs {}", printable(target.cpus));
+  if (!target.follows_children && target.kind != "all") text += ", children not followed";
+  return text;
+}
+
+std::string local_date_time(WallTime time) {
+  const std::tm parts = local(time);
+  const long offset_minutes = parts.tm_gmtoff / 60;
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02} {}{:02}{:02}", parts.tm_year + 1900,
+                     parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                     offset_minutes < 0 ? '-' : '+', std::abs(offset_minutes) / 60,
+                     std::abs(offset_minutes) % 60);
+}
+
+std::string local_time_of_day(WallTime time) {
+  const std::tm parts = local(time);
+  const auto within = time - std::chrono::floor<std::chrono::seconds>(time);
+  return fmt::format("{:02}:{:02}:{:02}.{:03}", parts.tm_hour, parts.tm_min, parts.tm_sec,
+                     std::chrono::duration_cast<std::chrono::milliseconds>(within).count());
+}
+
+std::size_t display_width(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+std::vector<std::string> receipt_lines(const SessionInfo& info, const Receipt& receipt) {
+  std::vector<std::string> lines;
+  lines.push_back(fmt::format("{}, {}, {} unmatched, {} cut by the start or end of the session",
+                              counted(receipt.events, "event"), loss_text(receipt),
+                              grouped(receipt.unmatched), grouped(receipt.cut)));
+  lines.push_back(cost_text(receipt));
+  for (const std::string& note : info.notes) lines.push_back("note: " + printable(note));
+  return lines;
+}
+
+}  // namespace overdue

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "core/session_info.h"
+
+namespace overdue {
+
+/// `1234567` as `1,234,567`.
+std::string grouped(std::uint64_t number);
+
+/// `1 call`, `2,000 calls`.
+std::string counted(std::uint64_t number, std::string_view noun);
+
+/// Nanoseconds as format_duration() prints them.
+std::string duration_text(std::uint64_t ns);
+
+/// `total` as a percentage of `whole` with one decimal; "-" of nothing.
+std::string percent_of(std::uint64_t total, std::uint64_t whole);
+
+/// The target in a few words: `git status`, `pid 12, 13`, `all processes`. Long command lines are
+/// cut.
+std::string target_text(const TargetInfo& target);
+
+/// Local time as `2026-11-21 08:15:30 +0100`, and as `08:15:30.123`.
+std::string local_date_time(WallTime time);
+std::string local_time_of_day(WallTime time);
+
+/// Columns a text takes on a terminal, each character taken as one wide.
+std::size_t display_width(std::string_view text);
+
+/// What stands in one line below the report: cost and loss, plainly. Each line without its newline.
+std::vector<std::string> receipt_lines(const SessionInfo& info, const Receipt& receipt);
+
+}  // namespace overdue

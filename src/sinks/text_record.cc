@@ -1,0 +1,170 @@
+#include "sinks/text_record.h"
+
+#include <string.h>
+#include <time.h>
+
+#include <iterator>
+
+#include "sinks/escape.h"
+#include "sinks/text_format.h"
+
+namespace overdue {
+namespace {
+
+/// Results beyond this are addresses (mmap, brk): read better in hexadecimal.
+constexpr std::int64_t address_min = std::int64_t{1} << 40;
+
+/// Values of the kernel's own that user space never sees: the call was interrupted and starts
+/// again.
+std::string_view restart_name(int code) {
+  switch (code) {
+    case 512:
+      return "ERESTARTSYS";
+    case 513:
+      return "ERESTARTNOINTR";
+    case 514:
+      return "ERESTARTNOHAND";
+    case 516:
+      return "ERESTART_RESTARTBLOCK";
+    default:
+      return {};
+  }
+}
+
+std::string_view errno_name(int code) {
+  if (const char* name = strerrorname_np(code)) return name;
+  return restart_name(code);
+}
+
+}  // namespace
+
+void TextRecords::write(const Record& record, const SessionInfo& info) {
+  record_ = &record;
+  info_ = &info;
+  fields_ = 0;
+  named_ = arguments_ = result_ = false;
+  visit_record(record, info.names, *this);
+  if (arguments_ && !result_) output_.append(" = ?");
+  output_.append('\n');
+}
+
+void TextRecords::write_time(std::uint64_t time_ns) {
+  const WallTime wall = info_->wall(KernelTime(Duration(time_ns)));
+  const auto whole = std::chrono::floor<std::chrono::seconds>(wall);
+  const std::time_t second = whole.time_since_epoch().count();
+  if (second != second_) {
+    second_ = second;
+    std::tm parts{};
+    localtime_r(&second, &parts);
+    fmt::format_to_n(second_text_, std::size(second_text_), "{:02}:{:02}:{:02}.", parts.tm_hour,
+                     parts.tm_min, parts.tm_sec);
+  }
+  auto micros = std::chrono::duration_cast<std::chrono::microseconds>(wall - whole).count();
+  char digits[7];
+  for (int i = 5; i >= 0; --i, micros /= 10) digits[i] = static_cast<char>('0' + micros % 10);
+  digits[6] = ' ';
+  output_.append({second_text_, std::size(second_text_)});
+  output_.append({digits, std::size(digits)});
+}
+
+void TextRecords::write_duration(std::uint64_t ns) {
+  output_.append(duration_text(ns));
+}
+
+void TextRecords::write_result(std::int64_t value) {
+  if (value < 0 && value >= -4095) {
+    const int code = static_cast<int>(-value);
+    if (const std::string_view name = errno_name(code); !name.empty()) {
+      output_.append(restart_name(code).empty() ? std::string_view("-1 ") : std::string_view("? "));
+      output_.append(name);
+      return;
+    }
+  }
+  if (value >= address_min || value < -address_min) {
+    fmt::memory_buffer text;
+    fmt::format_to(std::back_inserter(text), "{:#x}", static_cast<std::uint64_t>(value));
+    output_.append({text.data(), text.size()});
+  } else {
+    output_.append_number(value);
+  }
+}
+
+void TextRecords::label(std::string_view name) {
+  ++fields_;
+  if (!named_) {
+    named_ = true;  // said once: what kind of record this is
+    append_printable(output_, record_->schema->name);
+  }
+  output_.append(' ');
+  append_printable(output_, name);
+  output_.append('=');
+}
+
+void TextRecords::number(std::string_view name, std::uint64_t value, Unit unit) {
+  // The header comes first, always in the same order (visit_record).
+  if (name == "time_ns" && fields_ == 0) return ++fields_, write_time(value);
+  if (name == "pid" && fields_ == 1) return void(++fields_);
+  if (name == "tid" && fields_ == 2) {
+    ++fields_;
+    tid_ = value;
+    return;
+  }
+  if (name == "cpu" && fields_ == 4) return void(++fields_);
+  if (name == "cgroup_id" && fields_ == 5) return;
+  if (arguments_ && name == "latency_ns") {
+    output_.append(" <");
+    write_duration(value);
+    output_.append('>');
+    return;
+  }
+  if (named_ && unit == Unit::syscall) return;  // the name says it already
+  label(name);
+  if (unit == Unit::nanoseconds)
+    write_duration(value);
+  else
+    output_.append_number(value);
+}
+
+void TextRecords::signed_number(std::string_view name, std::int64_t value, Unit unit) {
+  if (arguments_ && unit == Unit::result) {
+    result_ = true;
+    output_.append(" = ");
+    return write_result(value);
+  }
+  label(name);
+  if (unit == Unit::result)
+    write_result(value);
+  else
+    output_.append_number(value);
+}
+
+void TextRecords::text(std::string_view name, std::string_view value) {
+  if (name == "comm" && fields_ == 3) {
+    ++fields_;
+    append_printable(output_, value);
+    output_.append('[');
+    output_.append_number(tid_);
+    output_.append("] ");
+    return;
+  }
+  if (name == "name" && !named_) {
+    named_ = true;
+    return append_printable(output_, value);
+  }
+  label(name);
+  append_printable(output_, value);
+}
+
+void TextRecords::list(std::string_view name, std::span<const std::string_view> values) {
+  const bool arguments = name == "args" && named_;
+  if (!arguments) label(name);
+  arguments_ |= arguments;
+  output_.append(arguments ? '(' : '[');
+  for (const std::string_view& value : values) {
+    if (&value != values.data()) output_.append(", ");
+    append_printable(output_, value, Backslashes::kept);
+  }
+  output_.append(arguments ? ')' : ']');
+}
+
+}  // namespace overdue

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/record.h"
+#include "core/session_info.h"
+#include "sinks/output.h"
+
+namespace overdue {
+
+/// Writes records as lines. One whose first own field is its name reads like strace's output:
+///   12:34:56.123456 comm[tid] openat(dirfd=AT_FDCWD, pathname="/etc/passwd") = 3 <12.3us>
+/// any other as its schema's name and `field=value` pairs. Text is escaped as printable() does it.
+/// This path runs once per recorded call.
+class TextRecords : public FieldVisitor {
+ public:
+  explicit TextRecords(Output& output) : output_(output) {}
+
+  void write(const Record& record, const SessionInfo& info);
+
+  void number(std::string_view name, std::uint64_t value, Unit unit) override;
+  void signed_number(std::string_view name, std::int64_t value, Unit unit) override;
+  void text(std::string_view name, std::string_view value) override;
+  void list(std::string_view name, std::span<const std::string_view> values) override;
+
+ private:
+  void write_time(std::uint64_t time_ns);
+  void write_duration(std::uint64_t ns);
+  void write_result(std::int64_t value);
+  void label(std::string_view name);
+
+  Output& output_;
+  const Record* record_ = nullptr;  ///< during write()
+  const SessionInfo* info_ = nullptr;
+  unsigned fields_ = 0;  ///< fields seen of this record
+  std::uint64_t tid_ = 0;
+  bool named_ = false;               ///< the record began with its name
+  bool arguments_ = false;           ///< … and has arguments,
+  bool result_ = false;              ///< and a result
+  std::int64_t second_ = INT64_MIN;  ///< of the time written last: local time is slow to find
+  char second_text_[9] = {};         ///< "12:34:56"
+};
+
+}  // namespace overdue
