@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A record for every call, with its string arguments, into the ring of this CPU. */
+#pragma once
+
+#include "probes/syscalls/config.bpf.h"
+
+/* String arguments, read at entry: another thread may change them later, and execve's are gone at
+ * its end. */
+struct call_text {
+  u32 size;
+  u8 arguments; /* bit i: argument i was read */
+  u8 truncated;
+  u8 pending; /* bit i: not in memory yet at entry; tried again at the end */
+  u8 reserved;
+  char text[SYSCALL_TEXTS * SYSCALL_TEXT_SIZE];
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, int);
+  __type(value, struct call_text);
+} thread_text SEC(".maps");
+
+static __always_inline void read_texts(struct call_text* text, const u64* arguments, u8 mask) {
+  for (u32 i = 0; i < SYSCALL_ARGUMENTS; i++) {
+    if (!(mask >> i & 1)) continue;
+    u32 at = text->size;
+    if (at > SYSCALL_TEXT_SIZE) return;
+    long length =
+        bpf_probe_read_user_str(text->text + at, SYSCALL_TEXT_SIZE, (const void*)arguments[i]);
+    if (length <= 0 || length > SYSCALL_TEXT_SIZE) {
+      text->pending |= 1 << i;
+      continue;
+    }
+    text->arguments |= 1 << i;
+    if (length == SYSCALL_TEXT_SIZE) text->truncated |= 1 << i;
+    text->size = at + length;
+  }
+}
+
+static __always_inline void remember_arguments(struct task_struct* task,
+                                               struct thread_state* state) {
+  u8 mask = string_arguments(state->abi, state->nr);
+  if (!mask) return;
+  struct call_text* text =
+      bpf_task_storage_get(&thread_text, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+  if (!text) return;
+  text->size = 0;
+  text->arguments = text->truncated = text->pending = 0;
+  read_texts(text, state->arguments, mask);
+}
+
+static __always_inline void fill_call(struct syscall_call* call, struct task_struct* task,
+                                      struct thread_state* state, u64 now_ns, s64 ret, u8 flags) {
+  fill_header(&call->header, task, state, now_ns);
+  call->header.kind = RECORD_SYSCALL_CALL;
+  call->header.size = sizeof(*call);
+  call->latency_ns = now_ns - state->enter_ns;
+  call->ret = ret;
+  call->nr = state->nr;
+  call->abi = state->abi;
+  call->text_size = 0;
+  call->text_arguments = call->text_truncated = 0;
+  call->flags = flags;
+  __builtin_memset(call->reserved, 0, sizeof(call->reserved));
+  __builtin_memcpy(call->arguments, state->arguments, sizeof(call->arguments));
+}
+
+/* A reservation's size must be a constant: two sizes, and the header says how much is used. */
+struct call_with_text {
+  struct syscall_call call;
+  char text[SYSCALL_TEXTS * SYSCALL_TEXT_SIZE];
+};
+struct call_with_short_text {
+  struct syscall_call call;
+  char text[64];
+};
+
+static __always_inline void describe_text(struct syscall_call* call, const struct call_text* text) {
+  call->header.size += text->size;
+  call->text_size = text->size;
+  call->text_arguments = text->arguments;
+  call->text_truncated = text->truncated;
+}
+
+static __noinline int emit_call_with_text(struct task_struct* task, struct thread_state* state,
+                                          u64 now_ns, s64 ret, u8 flags) {
+  void* ring = this_cpu_ring();
+  struct call_text* text = bpf_task_storage_get(&thread_text, task, 0, 0);
+  if (!ring || !text) return -1;
+  if (text->pending && !(flags & SYSCALL_UNRETURNED)) {
+    /* The order of strings is the order of arguments: read all again. */
+    u8 mask = text->pending | text->arguments;
+    text->size = 0;
+    text->arguments = text->truncated = text->pending = 0;
+    read_texts(text, state->arguments, mask);
+    if (text->pending) count(COUNTER_TEXT_UNREAD, 1);
+  }
+  if (text->size <= 64) {
+    struct call_with_short_text* record = bpf_ringbuf_reserve(ring, sizeof(*record), 0);
+    if (!record) goto full;
+    fill_call(&record->call, task, state, now_ns, ret, flags);
+    describe_text(&record->call, text);
+    __builtin_memcpy(record->text, text->text, sizeof(record->text));
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    return 0;
+  }
+  struct call_with_text* record = bpf_ringbuf_reserve(ring, sizeof(*record), 0);
+  if (!record) goto full;
+  fill_call(&record->call, task, state, now_ns, ret, flags);
+  describe_text(&record->call, text);
+  bpf_probe_read_kernel(record->text, sizeof(record->text), text->text);
+  bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+  return 0;
+full:
+  count(COUNTER_RING_FULL, 1);
+  return 0;
+}
+
+static __always_inline void emit_call(struct task_struct* task, struct thread_state* state,
+                                      u64 now_ns, s64 ret, u8 flags) {
+  if (string_arguments(state->abi, state->nr) &&
+      !emit_call_with_text(task, state, now_ns, ret, flags))
+    return;
+  void* ring = this_cpu_ring();
+  struct syscall_call* call = ring ? bpf_ringbuf_reserve(ring, sizeof(*call), 0) : 0;
+  if (!call) {
+    count(COUNTER_RING_FULL, 1);
+    return;
+  }
+  fill_call(call, task, state, now_ns, ret, flags);
+  bpf_ringbuf_submit(call, BPF_RB_NO_WAKEUP);
+}

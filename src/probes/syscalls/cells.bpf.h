@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Aggregates: cells, the pool they come from, and who owns which. */
+#pragma once
+
+#include "probes/syscalls/config.bpf.h"
+
+/* The pool has two halves. The parity of control.epoch names the half in use; user space advances
+ * the epoch, waits until no program can still be writing the other half, folds it into its totals
+ * and zeroes it. So nothing is read while it is written or cleared under a writer. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, 2);
+  __type(key, u32);
+  __type(value, struct syscall_cell);
+} cells SEC(".maps");
+
+u32 cells_used[2]; /* cells given out of each half; user space resets a half's count when it has
+                      drained it */
+
+/* Which cell holds a number's results, for one owner (a CPU or a thread), in one epoch. Index 0:
+ * none yet. */
+struct cell_table {
+  u32 epoch;
+  u32 name_generation;
+  u32 cell[SYSCALL_TABLE_SIZE]; /* by native number */
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct cell_table);
+} cpu_cells SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, int);
+  __type(value, struct cell_table);
+} thread_cells SEC(".maps");
+
+/* Other ABIs, and numbers beyond the table (syscall(9999)): rare, so a hash will do. An entry it
+ * drops costs a second cell for the same key, which user space folds together. */
+struct odd_key {
+  u32 owner; /* tid or CPU */
+  u32 epoch;
+  u32 nr;
+  u32 abi;
+  u32 name_generation;
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 4096);
+  __type(key, struct odd_key);
+  __type(value, u32);
+} odd_cells SEC(".maps");
+
+static __always_inline struct syscall_cell* cell_at(u32 index) {
+  return bpf_map_lookup_elem(&cells, &index);
+}
+
+/* Takes a free cell of the epoch's half and labels it. Returns its index, 0 when the half is full.
+ */
+static __noinline u32 take_cell(struct task_struct* task, struct thread_state* state, u32 epoch) {
+  u32 half = epoch & 1;
+  if (cells_used[half] >= cells_per_half) return 0;
+  u32 slot = __sync_fetch_and_add(&cells_used[half], 1);
+  if (slot >= cells_per_half) return 0;
+  u32 index = half * cells_per_half + slot;
+  struct syscall_cell* cell = cell_at(index);
+  if (!cell) return 0;
+  cell->header.kind = RECORD_SYSCALL_CELL;
+  cell->header.size = sizeof(*cell);
+  cell->header.cpu = bpf_get_smp_processor_id();
+  if (cells_by_thread) {
+    cell->header.cgroup_id = state->cgroup_id;
+    cell->header.pid = task->tgid;
+    cell->header.tid = task->pid;
+    BPF_CORE_READ_STR_INTO(&cell->header.comm, task, comm);
+  }
+  cell->nr = state->nr;
+  cell->abi = state->abi;
+  cell->late = two_phase && control.phase == 2 && has_bit(state->abi, state->nr) &&
+               !is_discovered(state->abi, state->nr);
+  cell->latency.min_ns = ~0ull;
+  return index + 1;
+}
+
+static __always_inline struct cell_table* owner_table(struct task_struct* task,
+                                                      struct thread_state* state) {
+  if (cells_by_thread)
+    return bpf_task_storage_get(&thread_cells, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+  u32 zero = 0;
+  return bpf_map_lookup_elem(&cpu_cells, &zero);
+}
+
+static __noinline u32 odd_cell(struct task_struct* task, struct thread_state* state, u32 epoch) {
+  struct odd_key key = {.epoch = epoch, .nr = state->nr, .abi = state->abi};
+  if (cells_by_thread) key.name_generation = state->name_generation;
+  key.owner = cells_by_thread ? (u32)task->pid : bpf_get_smp_processor_id();
+  u32* found = bpf_map_lookup_elem(&odd_cells, &key);
+  if (found) return *found;
+  u32 index = take_cell(task, state, epoch);
+  if (index && bpf_map_update_elem(&odd_cells, &key, &index, BPF_ANY)) count(COUNTER_MAP_FULL, 1);
+  return index;
+}
+
+/* The cell for the call in flight, or null (counted). */
+static __always_inline struct syscall_cell* find_cell(struct task_struct* task,
+                                                      struct thread_state* state) {
+  u32 epoch = control.epoch;
+  u32 index;
+  if (state->abi == ABI_NATIVE && state->nr < SYSCALL_TABLE_SIZE) {
+    struct cell_table* table = owner_table(task, state);
+    if (!table) {
+      count(COUNTER_TASK_STORAGE, 1);
+      return 0;
+    }
+    if (table->epoch != epoch ||
+        (cells_by_thread && table->name_generation != state->name_generation)) {
+      for (u32 i = 0; i < SYSCALL_TABLE_SIZE; i++) {
+        table->cell[i] = 0;
+        barrier_var(i); /* else clang makes it a memset, which BPF has not */
+      }
+      table->epoch = epoch;
+      table->name_generation = state->name_generation;
+    }
+    u32 entry = state->nr & (SYSCALL_TABLE_SIZE - 1);
+    index = table->cell[entry];
+    if (!index) {
+      index = take_cell(task, state, epoch);
+      table->cell[entry] = index;
+    }
+  } else {
+    index = odd_cell(task, state, epoch);
+  }
+  if (!index) {
+    count(COUNTER_CELLS_FULL, 1);
+    return 0;
+  }
+  return cell_at(index - 1);
+}
+
+static __always_inline void count_error(struct syscall_cell* cell, u32 code) {
+  cell->errors++;
+  for (u32 i = 0; i < SYSCALL_ERRNOS; i++) {
+    struct errno_count* slot = &cell->errnos[i];
+    if (slot->code == code || !slot->code) {
+      slot->code = code;
+      slot->count++;
+      return;
+    }
+  }
+}
+
+static __always_inline void add_to_cell(struct syscall_cell* cell, u64 latency_ns, s64 ret) {
+  struct latency_histogram* latency = &cell->latency;
+  latency->count++;
+  latency->total_ns += latency_ns;
+  if (latency_ns < latency->min_ns) latency->min_ns = latency_ns;
+  if (latency_ns > latency->max_ns) latency->max_ns = latency_ns;
+  u32 bucket = histogram_bucket(latency_ns);
+  if (bucket < HISTOGRAM_BUCKETS) latency->buckets[bucket]++;
+  if (ret < 0 && ret >= -4095) count_error(cell, (u32)-ret);
+}

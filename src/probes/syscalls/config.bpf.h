@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What user space asks of the system-call probe, and which calls were ever made. */
+#pragma once
+
+#include "bpf/target.bpf.h"
+#include "probes/syscalls/syscalls.h"
+
+const volatile u8 want_cells;      /* aggregate in the kernel */
+const volatile u8 cells_by_thread; /* a cell belongs to one thread, else to one CPU */
+const volatile u8 want_calls;      /* a record for every call */
+const volatile u8 two_phase;
+const volatile u8 discover_only; /* note numbers, measure nothing */
+const volatile u8 filtered;      /* -e: only numbers in `wanted` */
+/* Per call: bit i set: argument i is a string to copy. */
+const volatile u8 text_arguments[ABI_SLOTS * SYSCALL_TABLE_SIZE];
+const volatile u32 cells_per_half;
+
+u64 wanted[SYSCALL_SET_WORDS]; /* with `filtered`; user space may change it while we run */
+u64 discovered[SYSCALL_SET_WORDS];
+
+static __always_inline bool has_bit(u32 abi, u32 nr) {
+  return abi < ABI_COUNT && nr < SYSCALL_TABLE_SIZE;
+}
+
+/* The index of a call's word in a set. The barrier keeps clang from dropping a mask that it knows,
+ * and the verifier does not, to be needless. */
+static __always_inline u32 word_of(u32 abi, u32 nr) {
+  u32 word = abi * (SYSCALL_TABLE_SIZE / 64) + nr / 64;
+  barrier_var(word);
+  return word & (SYSCALL_SET_WORDS - 1);
+}
+
+static __always_inline bool is_discovered(u32 abi, u32 nr) {
+  return has_bit(abi, nr) && discovered[word_of(abi, nr)] >> (nr & 63) & 1;
+}
+
+static __always_inline bool is_wanted(u32 abi, u32 nr) {
+  return has_bit(abi, nr) && wanted[word_of(abi, nr)] >> (nr & 63) & 1;
+}
+
+static __always_inline void discover(u32 abi, u32 nr) {
+  if (!has_bit(abi, nr)) return;
+  u64* word = &discovered[word_of(abi, nr)];
+  u64 bit = 1ull << (nr & 63);
+  if (!(*word & bit))
+    __sync_fetch_and_or(word, bit); /* written once a number: no shared line in the hot path */
+}
+
+/* Which arguments of a call are strings to copy. */
+static __always_inline u8 string_arguments(u32 abi, u32 nr) {
+  if (!has_bit(abi, nr)) return 0;
+  u32 index = abi * SYSCALL_TABLE_SIZE + nr;
+  barrier_var(index);
+  return text_arguments[index & (ABI_SLOTS * SYSCALL_TABLE_SIZE - 1)];
+}

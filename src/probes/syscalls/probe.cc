@@ -1,0 +1,187 @@
+#include "probes/syscalls/probe.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "kernel/mapped.h"
+#include "kernel/skeleton.h"
+#include "probes/syscalls/signatures.h"
+#include "syscalls.skel.h"
+
+namespace overdue {
+namespace {
+
+std::size_t whole_pages(std::size_t bytes) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
+
+constexpr std::size_t words_per_abi = SYSCALL_TABLE_SIZE / 64;
+
+/// A set as the kernel side wants it: 64 calls a word.
+void copy_bits(const SyscallSet& set, u64 (&words)[SYSCALL_SET_WORDS]) {
+  for (std::size_t abi = 0; abi < ABI_COUNT; ++abi)
+    for (std::size_t nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
+      if (set[abi][nr]) words[abi * words_per_abi + nr / 64] |= u64{1} << (nr % 64);
+}
+
+}  // namespace
+
+struct SyscallsProbe::Impl {
+  Skeleton<syscalls_bpf> bpf{"syscalls"};
+  SyscallsOptions options;
+  Mapped cells;
+  Link raw_enter, raw_exit, thread_exit;
+  std::vector<Link> call_links;
+
+  void configure();
+  void set_wanted();
+  void share(const SharedMaps& shared);
+  void attach_all();
+};
+
+void SyscallsProbe::Impl::set_wanted() {
+  std::memset(bpf->bss->wanted, 0, sizeof bpf->bss->wanted);
+  if (options.only) copy_bits(*options.only, bpf->bss->wanted);
+}
+
+void SyscallsProbe::Impl::configure() {
+  auto& rodata = *bpf->rodata;
+  rodata.want_cells = options.aggregate && !options.discover_only;
+  rodata.cells_by_thread = options.by_thread;
+  rodata.want_calls = options.calls;
+  rodata.two_phase = options.two_phase;
+  rodata.discover_only = options.discover_only;
+  rodata.filtered = options.only.has_value();
+  rodata.cells_per_half = static_cast<u32>(options.cells);
+  set_wanted();
+  if (options.calls)
+    for (u16 abi = 0; abi < ABI_COUNT; ++abi)
+      for (u32 nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
+        rodata.text_arguments[abi * SYSCALL_TABLE_SIZE + nr] = text_argument_mask(abi, nr);
+  rodata.cpus_limited = !options.cpus.empty();
+  for (const std::uint32_t cpu : options.cpus)
+    if (cpu / 64 < std::size(rodata.cpu_set)) rodata.cpu_set[cpu / 64] |= u64{1} << (cpu % 64);
+  check(bpf_map__set_max_entries(bpf->maps.cells, 2 * rodata.cells_per_half),
+        "cannot size the cells");
+  if (!options.by_thread)
+    check(bpf_map__set_autocreate(bpf->maps.thread_cells, false), "cannot leave out a map");
+  if (!options.calls)
+    check(bpf_map__set_autocreate(bpf->maps.thread_text, false), "cannot leave out a map");
+  bpf_program__set_autoload(bpf->progs.on_call_enter, options.two_phase);
+  bpf_program__set_autoload(bpf->progs.on_call_exit, options.two_phase);
+}
+
+void SyscallsProbe::Impl::share(const SharedMaps& shared) {
+  check(bpf_map__reuse_fd(bpf->maps.data_control, shared.control),
+        "cannot share the control words");
+  check(bpf_map__reuse_fd(bpf->maps.rings, shared.rings), "cannot share the rings");
+  check(bpf_map__reuse_fd(bpf->maps.threads, shared.threads), "cannot share the threads' state");
+}
+
+void SyscallsProbe::Impl::attach_all() {
+  raw_enter = attach(bpf->progs.on_sys_enter);
+  if (options.discover_only) return;
+  raw_exit = attach(bpf->progs.on_sys_exit);
+  thread_exit = attach(bpf->progs.on_thread_exit);
+}
+
+SyscallsProbe::SyscallsProbe(const SyscallsOptions& options, const SharedMaps& shared)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->options = options;
+  if (!impl_->options.aggregate || options.discover_only) impl_->options.cells = 1;
+  impl_->configure();
+  impl_->share(shared);
+  impl_->bpf.load();
+  impl_->cells = Mapped(bpf_map__fd(impl_->bpf->maps.cells),
+                        whole_pages(2 * impl_->options.cells * sizeof(syscall_cell)),
+                        PROT_READ | PROT_WRITE, 0, "the cells");
+  impl_->attach_all();
+}
+
+SyscallsProbe::~SyscallsProbe() = default;
+
+void SyscallsProbe::drain_cells(std::uint32_t epoch, KernelTime now, const RecordHandler& handler) {
+  const std::uint32_t half = ~epoch & 1;
+  const std::size_t size = impl_->options.cells;
+  u32& used = impl_->bpf->bss->cells_used[half];
+  const std::size_t count = std::min<std::size_t>(__atomic_load_n(&used, __ATOMIC_ACQUIRE), size);
+  auto* cells = impl_->cells.as<syscall_cell>() + half * size;
+  for (std::size_t i = 0; i < count; ++i) {
+    cells[i].header.time_ns = now.time_since_epoch().count();
+    if (cells[i].latency.count + cells[i].unreturned > 0)
+      handler(Record{&syscall_cell_schema,
+                     {reinterpret_cast<const std::byte*>(&cells[i]), sizeof(syscall_cell)}});
+    std::memset(static_cast<void*>(&cells[i]), 0, sizeof(syscall_cell));
+  }
+  __atomic_store_n(&used, 0, __ATOMIC_RELEASE);
+}
+
+double SyscallsProbe::fill(std::uint32_t epoch) const {
+  const u32 used = __atomic_load_n(&impl_->bpf->bss->cells_used[epoch & 1], __ATOMIC_RELAXED);
+  return static_cast<double>(used) / static_cast<double>(impl_->options.cells);
+}
+
+void SyscallsProbe::finish(const RecordHandler& handler) {
+  impl_->call_links.clear();
+  impl_->thread_exit.reset();
+  impl_->raw_exit.reset();
+  impl_->raw_enter.reset();
+  if (impl_->options.discover_only) return;
+  const std::string open =
+      run_iterator(bpf_program__fd(impl_->bpf->progs.open_calls), "find unfinished calls");
+  for (std::size_t at = 0; at + sizeof(syscall_open) <= open.size(); at += sizeof(syscall_open))
+    handler(Record{&syscall_open_schema,
+                   {reinterpret_cast<const std::byte*>(open.data()) + at, sizeof(syscall_open)}});
+}
+
+const Schema* SyscallsProbe::schema(std::uint16_t kind) const {
+  return kind == syscall_call_schema.id ? &syscall_call_schema
+                                        : nullptr;  // the only kind in the rings
+}
+
+Counters SyscallsProbe::counters() const {
+  return read_counters(bpf_map__fd(impl_->bpf->maps.counters));
+}
+
+void SyscallsProbe::begin_calibration() {
+  impl_->bpf->bss->wanted[SYS_getppid / 64] |= u64{1} << (SYS_getppid % 64);
+}
+
+void SyscallsProbe::end_calibration() {
+  impl_->set_wanted();
+  clear_counters(bpf_map__fd(impl_->bpf->maps.counters));
+  std::memset(impl_->bpf->bss->discovered, 0, sizeof impl_->bpf->bss->discovered);
+}
+
+SyscallSet SyscallsProbe::discovered() const {
+  SyscallSet set;
+  for (std::size_t abi = 0; abi < ABI_COUNT; ++abi)
+    for (std::size_t nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
+      set[abi][nr] = impl_->bpf->bss->discovered[abi * words_per_abi + nr / 64] >> (nr % 64) & 1;
+  return set;
+}
+
+void SyscallsProbe::attach_call(u32 nr, const std::string& tracepoint, KernelTime from) {
+  if (nr < SYSCALL_TABLE_SIZE)
+    __atomic_store_n(&impl_->bpf->bss->call_from_ns[nr], from.time_since_epoch().count(),
+                     __ATOMIC_RELEASE);
+  const auto& programs = impl_->bpf->progs;
+  impl_->call_links.push_back(
+      attach_tracepoint(programs.on_call_exit, "syscalls", "sys_exit_" + tracepoint));
+  impl_->call_links.push_back(
+      attach_tracepoint(programs.on_call_enter, "syscalls", "sys_enter_" + tracepoint));
+}
+
+void SyscallsProbe::detach_calls() {
+  impl_->call_links.clear();
+}
+
+void SyscallsProbe::detach_raw() {
+  impl_->raw_enter.reset();
+  impl_->raw_exit.reset();
+}
+
+}  // namespace overdue

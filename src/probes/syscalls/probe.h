@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/probe.h"
+#include "kernel/live_probe.h"
+#include "probes/syscalls/classes.h"
+#include "probes/syscalls/syscalls.h"
+
+namespace overdue {
+
+struct SyscallsOptions {
+  bool aggregate = true;            ///< cells, drained into syscall_cell records
+  bool by_thread = false;           ///< a cell per thread rather than per CPU
+  bool calls = false;               ///< a syscall_call record for every call
+  bool discover_only = false;       ///< note which calls are made, measure nothing
+  bool two_phase = false;           ///< allow begin_second_phase()
+  std::optional<SyscallSet> only;   ///< -e
+  std::vector<std::uint32_t> cpus;  ///< empty: all
+  std::size_t cells = 4096;         ///< in each half of the pool, 2.8 KB each
+};
+
+/// The system-call probe on the running kernel. Loaded and attached by the constructor.
+class SyscallsProbe final : public LiveProbe {
+ public:
+  SyscallsProbe(const SyscallsOptions& options, const SharedMaps& shared);
+  ~SyscallsProbe() override;
+
+  void drain_cells(std::uint32_t epoch, KernelTime now, const RecordHandler& handler) override;
+  double fill(std::uint32_t epoch) const override;
+  void finish(const RecordHandler& handler) override;
+  const Schema* schema(std::uint16_t kind) const override;
+  Counters counters() const override;
+  void begin_calibration() override;
+  void end_calibration() override;
+
+  /// What was called so far: with discover_only for the whole run, with two_phase in the first
+  /// phase.
+  SyscallSet discovered() const;
+
+  /// Attaches enter and exit of one call's own tracepoint (its name below events/syscalls without
+  /// sys_enter_). It counts calls that begin at `from` or later. Throws Error where the kernel has
+  /// no such tracepoint.
+  void attach_call(u32 nr, const std::string& tracepoint, KernelTime from);
+  void detach_calls();
+  /// Detaches the hooks that every call of the machine pays for. Before it: attach_call() of what
+  /// was discovered.
+  void detach_raw();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+extern const ProbeInfo syscalls_probe;
+extern const Schema syscall_call_schema;
+extern const Schema syscall_cell_schema;
+extern const Schema syscall_open_schema;
+
+}  // namespace overdue

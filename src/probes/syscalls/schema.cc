@@ -1,0 +1,86 @@
+#include "kernel/features.h"
+#include "probes/syscalls/names.h"
+#include "probes/syscalls/probe.h"
+#include "probes/syscalls/visit.h"
+
+namespace overdue {
+namespace {
+
+constexpr Field call_fields[] = {
+    OVERDUE_FIELD(syscall_call, latency_ns, nanoseconds, duration,
+                  "from entry to return, inside the kernel"),
+    OVERDUE_FIELD(syscall_call, ret, result, value,
+                  "what it returned; -1 to -4095 are errno values"),
+    OVERDUE_FIELD(syscall_call, arguments, opaque, value,
+                  "its six arguments as the kernel got them"),
+    OVERDUE_FIELD(syscall_call, nr, syscall, key, "system call number"),
+    OVERDUE_FIELD(syscall_call, abi, abi, key, "0: x86-64, 1: i386, 2: x32"),
+    OVERDUE_FIELD(syscall_call, text_size, bytes, value,
+                  "bytes of string arguments behind the record"),
+    OVERDUE_FIELD(syscall_call, text_arguments, opaque, value,
+                  "bit i: argument i is one of those strings"),
+    OVERDUE_FIELD(syscall_call, text_truncated, opaque, value, "bit i: argument i was cut"),
+    OVERDUE_FIELD(syscall_call, flags, opaque, value, "1: the thread ended inside the call"),
+};
+
+constexpr Field cell_fields[] = {
+    OVERDUE_FIELD(syscall_cell, errors, count, value, "calls that returned an errno value"),
+    OVERDUE_FIELD(syscall_cell, unreturned, count, value,
+                  "calls that never returned: the thread ended inside"),
+    OVERDUE_FIELD(syscall_cell, nr, syscall, key, "system call number"),
+    OVERDUE_FIELD(syscall_cell, abi, abi, key, "0: x86-64, 1: i386, 2: x32"),
+    OVERDUE_FIELD(syscall_cell, late, count, value, "1: first seen after the discovery phase"),
+    OVERDUE_FIELD(syscall_cell, errnos, opaque, value, "the first errno values seen, with counts"),
+    OVERDUE_FIELD(syscall_cell, latency, histogram, duration,
+                  "latencies of the calls that returned"),
+};
+
+constexpr Field open_fields[] = {
+    OVERDUE_FIELD(syscall_open, age_ns, nanoseconds, duration,
+                  "how long it had been open at the end"),
+    OVERDUE_FIELD(syscall_open, nr, syscall, key, "system call number"),
+    OVERDUE_FIELD(syscall_open, abi, abi, key, "0: x86-64, 1: i386, 2: x32"),
+    OVERDUE_FIELD(syscall_open, flags, opaque, value,
+                  "1: it began before the session, the age is a lower bound"),
+};
+
+constexpr const Schema* schemas[] = {&syscall_call_schema, &syscall_cell_schema,
+                                     &syscall_open_schema};
+
+Support supported(const Kernel& kernel) {
+  for (const Support& support :
+       {kernel.privileges(), kernel.btf(), kernel.btf_tracepoints(), kernel.task_storage(),
+        kernel.task_iterator(), kernel.ring_buffer()})
+    if (!support.yes) return support;
+  return {};
+}
+
+}  // namespace
+
+const Schema syscall_call_schema{.id = RECORD_SYSCALL_CALL,
+                                 .name = "call",
+                                 .size = sizeof(syscall_call),
+                                 .fields = call_fields,
+                                 .help = "one system call",
+                                 .visit = visit_call};
+const Schema syscall_cell_schema{
+    .id = RECORD_SYSCALL_CELL,
+    .name = "syscall_cell",
+    .size = sizeof(syscall_cell),
+    .fields = cell_fields,
+    .help = "the calls of one number, by one thread or on one CPU, in one interval"};
+const Schema syscall_open_schema{.id = RECORD_SYSCALL_OPEN,
+                                 .name = "syscall_open",
+                                 .size = sizeof(syscall_open),
+                                 .fields = open_fields,
+                                 .help = "a system call still open when the session ended"};
+
+extern const std::string_view syscalls_manual;
+
+const ProbeInfo syscalls_probe{.name = "syscalls",
+                               .summary = "system calls: counts, errors and latency, or every call",
+                               .manual = syscalls_manual,
+                               .schemas = schemas,
+                               .support = supported};
+
+}  // namespace overdue

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <span>
+
+#include "probes/syscalls/signatures.h"
+
+namespace overdue {
+
+// The native calls, by the first letter of their names, and the i386 calls whose registers differ
+// from the native call of the same name or that have none.
+std::span<const Signature> signatures_a_f();
+std::span<const Signature> signatures_g_m();
+std::span<const Signature> signatures_n_r();
+std::span<const Signature> signatures_s_z();
+std::span<const Signature> signatures_compat();
+
+}  // namespace overdue

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+// System calls of the target's threads: begin and end at raw_syscalls, or, in the second phase of a
+// two-phase run, at the calls' own tracepoints. Results go into cells (aggregate) or into the ring
+// (one record a call).
+#include "bpf/compat.bpf.h"
+#include "bpf/target.bpf.h"
+#include "probes/syscalls/calls.bpf.h"
+#include "probes/syscalls/cells.bpf.h"
+
+static __always_inline void copy_arguments(struct thread_state* state, struct pt_regs* regs,
+                                           u16 abi) {
+  u64* arguments = state->arguments;
+  if (abi == ABI_COMPAT) {
+    arguments[0] = (u32)regs->bx;
+    arguments[1] = (u32)regs->cx;
+    arguments[2] = (u32)regs->dx;
+    arguments[3] = (u32)regs->si;
+    arguments[4] = (u32)regs->di;
+    arguments[5] = (u32)regs->bp;
+  } else {
+    arguments[0] = regs->di;
+    arguments[1] = regs->si;
+    arguments[2] = regs->dx;
+    arguments[3] = regs->r10;
+    arguments[4] = regs->r8;
+    arguments[5] = regs->r9;
+  }
+}
+
+/* A call begins: note it, if it is one we want. Arguments are the caller's business. */
+static __always_inline bool begin_call(struct thread_state* state, u32 nr, u16 abi) {
+  if (!control.armed) return false;
+  state->fresh = FRESH_NO;
+  if (!cpu_wanted()) return false;
+  if (filtered && !is_wanted(abi, nr)) return false;
+  if (discover_only || (two_phase && control.phase != 2)) discover(abi, nr);
+  state->nr = nr;
+  state->abi = abi;
+  state->in_call = 1;
+  return true;
+}
+
+static __always_inline void end_call(struct task_struct* task, struct thread_state* state, s64 ret,
+                                     u8 flags) {
+  u64 now_ns = bpf_ktime_get_ns();
+  state->in_call = 0;
+  if (want_cells) {
+    struct syscall_cell* cell = find_cell(task, state);
+    if (cell && flags & SYSCALL_UNRETURNED)
+      cell->unreturned++;
+    else if (cell)
+      add_to_cell(cell, now_ns - state->enter_ns, ret);
+  }
+  if (want_calls) emit_call(task, state, now_ns, ret, flags);
+}
+
+/* An exit whose entry we did not see: of a call cut by the start, of a clone's child, or truly
+ * unmatched. */
+static __always_inline void end_unknown(struct thread_state* state) {
+  if (!control.armed) return;
+  if (state->fresh == FRESH_ADOPTED)
+    count(COUNTER_CUT, 1);
+  else if (state->fresh == FRESH_NO && !filtered && !cpus_limited && !two_phase)
+    count(COUNTER_UNMATCHED, 1);
+  state->fresh = FRESH_NO;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_sys_enter, struct pt_regs* regs, long id) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct thread_state* state = member_state(task);
+  if (!state) return 0;
+  u32 nr = (u32)id;
+  u16 abi = ABI_NATIVE;
+  if (in_compat_syscall(task)) {
+    abi = ABI_COMPAT;
+  } else if (id >= 0 && nr & X32_SYSCALL_BIT) {
+    abi = ABI_X32;
+    nr &= ~X32_SYSCALL_BIT;
+  }
+  if (!begin_call(state, nr, abi)) return 0;
+  if (want_calls) {
+    copy_arguments(state, regs, abi);
+    remember_arguments(task, state);
+  }
+  state->enter_ns = bpf_ktime_get_ns(); /* last: what we did before is not the call's time */
+  return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs* regs, long ret) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct thread_state* state = member_state(task);
+  if (!state) return 0;
+  if (state->in_call)
+    end_call(task, state, ret, 0);
+  else
+    end_unknown(state);
+  return 0;
+}
+
+/* Phase two. What the kernel hands per-call programs (perf_call_bpf_enter()). It refuses programs
+ * that read beyond the arguments the call has, so those come from the registers. */
+struct call_enter_context {
+  u64 common;
+  u32 nr;
+};
+struct call_exit_context {
+  u64 common;
+  u32 nr;
+  u32 padding;
+  s64 ret;
+};
+
+/* From when on a call's own tracepoint counts: before it, user space counts what the late watch
+ * shows. */
+u64 call_from_ns[SYSCALL_TABLE_SIZE];
+
+static __always_inline u64 counted_from(u32 nr) {
+  if (nr >= SYSCALL_TABLE_SIZE) return 0;
+  barrier_var(nr); /* as in word_of() */
+  return call_from_ns[nr & (SYSCALL_TABLE_SIZE - 1)];
+}
+
+/* A call left over from before the change of phases: its exit had no hook any more. */
+static __always_inline void drop_stale_call(struct thread_state* state) {
+  if (!state->in_call) return;
+  state->in_call = 0;
+  count(COUNTER_CUT, 1);
+}
+
+SEC("?tp/syscalls/sys_enter_getppid")
+int on_call_enter(struct call_enter_context* ctx) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct thread_state* state = member_state(task);
+  if (!state) return 0;
+  u32 nr = ctx->nr;
+  /* on_sys_enter, still attached, has seen this one. Another number in flight is one whose exit
+   * nobody saw. */
+  if (state->in_call && state->nr == nr && state->abi == ABI_NATIVE) return 0;
+  drop_stale_call(state);
+  u64 from_ns = counted_from(nr);
+  if (from_ns && bpf_ktime_get_ns() < from_ns) return 0;
+  if (!begin_call(state, nr, ABI_NATIVE)) return 0;
+  if (want_calls) {
+    copy_arguments(state, (struct pt_regs*)bpf_task_pt_regs(task), ABI_NATIVE);
+    remember_arguments(task, state);
+  }
+  state->enter_ns = bpf_ktime_get_ns();
+  /* It restores other registers, the call's number with them, so its exit tracepoint never fires.
+   */
+  if (nr == RT_SIGRETURN) end_call(task, state, 0, SYSCALL_UNRETURNED);
+  return 0;
+}
+
+SEC("?tp/syscalls/sys_exit_getppid")
+int on_call_exit(struct call_exit_context* ctx) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct thread_state* state = member_state(task);
+  if (!state || !state->in_call) return 0;
+  if (state->nr == ctx->nr && state->abi == ABI_NATIVE)
+    end_call(task, state, ctx->ret, 0);
+  else
+    drop_stale_call(state);
+  return 0;
+}
+
+/* A thread that ends inside a call: exit_group itself, or a kill. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_thread_exit, struct task_struct* task) {
+  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
+  if (!state || !state->in_call) return 0;
+  end_call(task, state, 0, SYSCALL_UNRETURNED);
+  return 0;
+}
+
+/* Whether `task` sleeps in a call that began before it was adopted: its entry registers are still
+ * there. A thread that sleeps in a page fault has -1 for a number. */
+static __always_inline bool in_older_call(struct task_struct* task, struct thread_state* state,
+                                          s64* nr) {
+  if (state->fresh != FRESH_ADOPTED || !is_asleep(task) || task->flags & PF_KTHREAD) return false;
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  *nr = regs->orig_ax;
+  return *nr >= 0;
+}
+
+/* Calls in flight at the end of the session: one syscall_open each. */
+SEC("iter/task")
+int open_calls(struct bpf_iter__task* ctx) {
+  struct task_struct* task = ctx->task;
+  struct syscall_open open = {};
+  s64 older = -1;
+  if (!task || discover_only) return 0;
+  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
+  if (!state) return 0;
+  if (state->in_call) {
+    open.nr = state->nr;
+    open.abi = state->abi;
+  } else if (in_older_call(task, state, &older)) {
+    open.nr = (u32)older;
+    open.abi = in_compat_syscall(task) ? ABI_COMPAT : ABI_NATIVE;
+    open.flags = SYSCALL_OLDER;
+    if (filtered && !is_wanted(open.abi, open.nr)) return 0;
+  } else {
+    return 0;
+  }
+  u64 now_ns = bpf_ktime_get_ns();
+  fill_header(&open.header, task, state, now_ns);
+  open.header.kind = RECORD_SYSCALL_OPEN;
+  open.header.size = sizeof(open);
+  open.age_ns = now_ns - state->enter_ns;
+  bpf_seq_write(ctx->meta->seq, &open, sizeof(open));
+  return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+// Shared by syscalls.bpf.c (BPF C) and the C++ of this folder.
+#pragma once
+
+#include "bpf/histogram.h"
+#include "bpf/wire.h"
+
+enum syscall_abi {
+  ABI_NATIVE = 0,  // x86-64 `syscall`
+  ABI_COMPAT = 1,  // i386: `int 0x80`, 32-bit sysenter and syscall
+  ABI_X32 = 2,     // x32: number without its 0x40000000 bit
+  ABI_COUNT = 3,
+  ABI_SLOTS =
+      4,  // ABI_COUNT rounded up to a power of two: an index the verifier can see is in range
+};
+
+#define SYSCALL_TABLE_SIZE \
+  512  // numbers below this have an array slot each; others go through a hash
+#define SYSCALL_SET_WORDS \
+  (ABI_SLOTS * SYSCALL_TABLE_SIZE / 64)  // a set of calls, one bit each, by ABI and number
+#define SYSCALL_ARGUMENTS 6
+#define SYSCALL_TEXT_SIZE 256  // longest string argument kept, its NUL included
+#define SYSCALL_TEXTS 2        // rename(2) and its kin have two paths
+
+// How string arguments of a call are laid out in the tail of a syscall_call: `text_size` bytes in
+// all, one NUL-terminated string for each set bit of `text_arguments`, lowest argument first.
+struct syscall_call {
+  struct event_header header;
+  u64 latency_ns;
+  s64 ret;
+  u64 arguments[SYSCALL_ARGUMENTS];
+  u32 nr;
+  u16 abi;            // enum syscall_abi
+  u16 text_size;      // bytes of strings behind this struct
+  u8 text_arguments;  // bit i: argument i is a string that was read
+  u8 text_truncated;  // bit i: … and cut at SYSCALL_TEXT_SIZE
+  u8 flags;           // enum syscall_call_flags
+  u8 reserved[5];
+};
+WIRE_SIZE(struct syscall_call, 128);
+
+enum syscall_call_flags {
+  SYSCALL_UNRETURNED = 1,  // the thread ended inside the call: no latency, no return value
+};
+
+#define SYSCALL_ERRNOS 6
+
+struct errno_count {
+  u32 code;  // positive errno; 0: free
+  u32 count;
+};
+
+// One thread's (or, without --by, one CPU's) calls of one number: the in-kernel aggregate. tid is 0
+// where the cell belongs to a CPU.
+struct syscall_cell {
+  struct event_header header;
+  u64 errors;      // return values -1 … -4095
+  u64 unreturned;  // the thread ended inside the call
+  u32 nr;
+  u16 abi;  // enum syscall_abi
+  u8 late;  // first seen after the discovery phase
+  u8 reserved;
+  u64 reserved_line;                          // puts `latency` at a cache line's start
+  struct errno_count errnos[SYSCALL_ERRNOS];  // the first errno values seen; errors beyond them are
+                                              // in `errors` only
+  struct latency_histogram latency;
+};
+WIRE_SIZE(struct syscall_cell, 48 + 32 + 48 + sizeof(struct latency_histogram));
+
+enum syscall_open_flags {
+  SYSCALL_OLDER = 1,  // it began before the session: age_ns is a lower bound
+};
+
+// A call still open when the session ended. header.time_ns is when we looked.
+struct syscall_open {
+  struct event_header header;
+  u64 age_ns;
+  u32 nr;
+  u16 abi;
+  u16 flags;  // enum syscall_open_flags
+};
+WIRE_SIZE(struct syscall_open, 64);

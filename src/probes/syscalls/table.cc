@@ -1,0 +1,134 @@
+#include "probes/syscalls/table.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "probes/syscalls/errno_names.h"
+#include "probes/syscalls/names.h"
+
+namespace overdue {
+namespace {
+
+constexpr u32 no_errno_kept = 0;
+constexpr u64 other_number = u64{1} << 32;  // rows of numbers that came when there were too many
+
+bool is_error(s64 ret) {
+  return ret < 0 && ret >= -4095;
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> name_errnos(const std::map<u32, u64>& errnos) {
+  std::vector<std::pair<std::string, std::uint64_t>> named;
+  for (const auto& [code, count] : errnos)
+    if (count > 0)
+      named.emplace_back(
+          code == no_errno_kept ? std::string("other") : errno_name(static_cast<int>(code)), count);
+  std::sort(named.begin(), named.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  return named;
+}
+
+}  // namespace
+
+SyscallTable::Value& SyscallTable::value(u16 abi, u32 nr, const event_header& who) {
+  Key key{.abi = abi,
+          .nr = nr,
+          .pid = 0,
+          .tid = 0,
+          .cgroup = by_.container ? who.cgroup_id : 0,
+          .comm = {}};
+  if (by_.process) key.pid = who.pid;
+  if (by_.thread) key.tid = who.tid;
+  if (by_.process || by_.thread) key.comm = fixed_text(who.comm);
+  const auto found = values_.find(key);
+  if (found != values_.end()) return found->second;
+  if (values_.size() >= rows_max) {
+    key.pid = key.tid = 0;
+    if (by_.process || by_.thread) key.comm = "(other)";
+    if (nr >= SYSCALL_TABLE_SIZE) key.nr = other_number;
+  }
+  return values_[key];
+}
+
+void SyscallTable::add(const Record& record) {
+  if (record.schema->id == RECORD_SYSCALL_CALL)
+    add_call(record.as<syscall_call>());
+  else if (record.schema->id == RECORD_SYSCALL_CELL)
+    add_cell(record.as<syscall_cell>());
+  else if (record.schema->id == RECORD_SYSCALL_OPEN)
+    open_.push_back(record.as<syscall_open>());
+}
+
+void SyscallTable::add_call(const syscall_call& call) {
+  Value& row = value(call.abi, call.nr, call.header);
+  ++calls_;
+  if (call.flags & SYSCALL_UNRETURNED) {
+    ++row.unreturned;
+    return;
+  }
+  row.latency.add(call.latency_ns);
+  if (!is_error(call.ret)) return;
+  ++row.errors;
+  ++row.errnos[static_cast<u32>(-call.ret)];
+}
+
+void SyscallTable::add_cell(const syscall_cell& cell) {
+  Value& row = value(cell.abi, cell.nr, cell.header);
+  calls_ += cell.latency.count + cell.unreturned;
+  row.latency.merge(cell.latency);
+  row.unreturned += cell.unreturned;
+  row.errors += cell.errors;
+  row.late |= cell.late != 0;
+  u64 kept = 0;
+  for (const errno_count& slot : cell.errnos) {
+    if (slot.code == 0) continue;
+    row.errnos[slot.code] += slot.count;
+    kept += slot.count;
+  }
+  row.errnos[no_errno_kept] += cell.errors - std::min(kept, cell.errors);
+}
+
+void SyscallTable::add_late(u16 abi, u32 nr, const event_header& who) {
+  Value& row = value(abi, nr, who);
+  row.late = true;
+  ++row.late_uncounted;
+  ++calls_;
+}
+
+LatencyTable SyscallTable::table(const Names& names, Duration wall,
+                                 const std::function<std::string(std::uint64_t)>& container) const {
+  LatencyTable table{.title = "syscalls",
+                     .by = by_,
+                     .show_histograms = false,
+                     .wall = wall,
+                     .rows = {},
+                     .unfinished = {}};
+  for (const auto& [key, value] : values_) {
+    LatencyRow row;
+    row.name = key.nr == other_number ? std::string("(other)")
+                                      : syscall_name(key.abi, static_cast<u32>(key.nr), names);
+    row.id = key.nr == other_number ? 0 : static_cast<u32>(key.nr);
+    if (by_.process) row.process = ProcessKey{key.pid, key.comm};
+    if (by_.thread) row.thread = ThreadKey{key.tid, key.comm};
+    if (by_.container) row.container = container(key.cgroup);
+    row.latency = value.latency;
+    row.unreturned = value.unreturned;
+    row.errors = value.errors;
+    row.errnos = name_errnos(value.errnos);
+    row.late = value.late;
+    row.late_uncounted = value.late_uncounted;
+    table.rows.push_back(std::move(row));
+  }
+  for (const syscall_open& open : open_)
+    table.unfinished.push_back({syscall_name(open.abi, open.nr, names), open.header.tid,
+                                std::string(fixed_text(open.header.comm)), open.age_ns,
+                                (open.flags & SYSCALL_OLDER) != 0});
+  return table;
+}
+
+void SyscallTable::clear() {
+  values_.clear();
+  open_.clear();
+}
+
+}  // namespace overdue

@@ -1,0 +1,29 @@
+#include "probes/syscalls/visit.h"
+
+#include "probes/syscalls/arguments.h"
+#include "probes/syscalls/names.h"
+#include "probes/syscalls/syscalls.h"
+
+namespace overdue {
+
+void visit_call(const Record& record, const Names& names, FieldVisitor& visitor) {
+  const auto call = record.as<syscall_call>();
+  const std::string_view builtin =
+      call.abi == ABI_NATIVE ? builtin_syscall_name(call.abi, call.nr) : "";
+  if (builtin.empty())
+    visitor.text("name", syscall_name(call.abi, call.nr, names));
+  else
+    visitor.text("name", builtin);  // the usual case, without a copy
+  visitor.number("id", call.nr, Unit::syscall);
+  // Reused, because a decoder that has warmed up allocates nothing; one a thread, because it keeps
+  // a buffer.
+  thread_local ArgumentDecoder decoder;
+  const auto text = record.bytes.size() > sizeof call ? record.bytes.subspan(sizeof call)
+                                                      : std::span<const std::byte>{};
+  visitor.list("args", decoder.decode(call, text));
+  if (call.flags & SYSCALL_UNRETURNED) return;  // no return value and no latency to show
+  visitor.signed_number("ret", call.ret, Unit::result);
+  visitor.number("latency_ns", call.latency_ns, Unit::nanoseconds);
+}
+
+}  // namespace overdue
