@@ -1,0 +1,72 @@
+#include "cli/doctor.h"
+
+#include "base/error.h"
+#include "cli/doctor_findings.h"
+#include "kernel/read_text.h"
+
+namespace overdue {
+namespace {
+
+constexpr Capability of_interest[] = {
+    Capability::bpf,    Capability::perfmon,   Capability::sys_ptrace, Capability::dac_read_search,
+    Capability::syslog, Capability::sys_admin,
+};
+
+Diagnosis diagnose(const Kernel& kernel, std::span<const std::string_view> planned) {
+  Diagnosis found;
+  found.host = read_host();
+  found.lockdown = kernel.lockdown();
+  found.preempt_rt = kernel.preempt_rt();
+  found.unprivileged_bpf_disabled = kernel.unprivileged_bpf_disabled();
+  found.cgroups = kernel.cgroup_layout();
+  if (const auto path = kernel.tracefs_path()) found.tracefs = path->string();
+  found.tracefs_private = kernel.tracefs_is_private();
+  found.clocksource = read_word("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  found.clock_read_ns = clock_read_cost_ns();
+  for (const Capability capability : of_interest)
+    if (kernel.capabilities().has(capability))
+      found.capabilities.push_back(capability_name(capability));
+  found.commands = find_commands(kernel, planned);
+  for (const Facility& facility : facilities())
+    found.facilities.push_back({facility.name, facility.summary, (kernel.*facility.ask)()});
+  found.traps = find_traps(kernel, found);
+  return found;
+}
+
+void calibrate_if_possible(Diagnosis& found, const DoctorOptions& options,
+                           const Calibrate& calibrate) {
+  if (!options.calibrate) {
+    found.no_calibration = "not asked for (--no-calibrate)";
+  } else if (found.command("syscalls").availability == Availability::not_here) {
+    found.no_calibration = found.command("syscalls").native.missing;
+  } else {
+    try {
+      if (calibrate) found.calibration = calibrate();
+      if (!found.calibration) found.no_calibration = "this build does not calibrate";
+    } catch (const Error& error) {
+      // That the kernel refused our probes is a finding, and the most important one.
+      found.no_calibration = error.what();
+      for (CommandFinding& command : found.commands)
+        if (command.name == "syscalls") {
+          command.availability = Availability::not_here;
+          command.native = Support::no(error.what(),
+                                       error.hint().empty() ? "overdue syscalls -v" : error.hint());
+        }
+    }
+  }
+}
+
+}  // namespace
+
+int run_doctor(const DoctorOptions& options, std::span<const std::string_view> planned,
+               const Calibrate& calibrate, Output& output) {
+  Kernel kernel;
+  kernel.pretend_missing(options.without);
+  Diagnosis found = diagnose(kernel, planned);
+  calibrate_if_possible(found, options, calibrate);
+  output.append(options.format == "json" ? doctor_json(found) : doctor_text(found));
+  output.flush();
+  return found.command("syscalls").availability == Availability::natively ? 0 : 1;
+}
+
+}  // namespace overdue

@@ -1,0 +1,48 @@
+// `overdue doctor`: what this kernel allows, and what would change each "no".
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/command.h"
+#include "cli/doctor.h"
+#include "probes/syscalls/probe.h"
+
+namespace overdue {
+namespace {
+
+/// With the default probe attached for a few milliseconds, and nobody but ourselves measured.
+std::optional<Calibration> calibrate_syscalls() {
+  const std::vector<double> base = time_getppid();
+  Session session(MembershipRules{}, 0);
+  session.add(std::make_unique<SyscallsProbe>(SyscallsOptions{}, session.membership().maps()));
+  return session.calibrate(base);
+}
+
+class DoctorCommand final : public Command {
+ public:
+  std::string_view name() const override { return "doctor"; }
+  void add_options(CLI::App& app) override {
+    app.add_option("-f,--format", options_.format)->check(CLI::IsMember({"text", "json"}));
+    app.add_flag("--no-calibrate", no_calibrate_);
+    app.add_option("--without", without_)->delimiter(',');
+  }
+  int run(const Invocation&) override {
+    options_.calibrate = !no_calibrate_;
+    options_.without = {without_.begin(), without_.end()};
+    Output output(STDOUT_FILENO);
+    return run_doctor(options_, planned_commands(), calibrate_syscalls, output);
+  }
+
+ private:
+  DoctorOptions options_;
+  std::vector<std::string> without_;
+  bool no_calibrate_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_doctor_command() {
+  return std::make_unique<DoctorCommand>();
+}
+
+}  // namespace overdue

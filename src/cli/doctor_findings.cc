@@ -1,0 +1,168 @@
+// What each command of the contract needs, and what it does where the kernel's own tracer is
+// missing.
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "cli/doctor_findings.h"
+
+namespace overdue {
+namespace {
+
+/// The first no of several answers, else yes.
+Support all_of(std::initializer_list<std::function<Support()>> questions) {
+  for (const auto& question : questions)
+    if (Support support = question(); !support.yes) return support;
+  return {};
+}
+
+/// What every session of our own programs needs.
+Support session(const Kernel& kernel) {
+  return all_of({[&] { return kernel.privileges(); }, [&] { return kernel.btf(); },
+                 [&] { return kernel.task_storage(); }, [&] { return kernel.ring_buffer(); },
+                 [&] { return kernel.task_iterator(); }, [&] { return kernel.membarrier(); }});
+}
+
+Support with_tracepoints(const Kernel& kernel, std::initializer_list<std::string_view> names) {
+  if (Support base = session(kernel); !base.yes) return base;
+  for (const std::string_view name : names)
+    if (Support support = kernel.btf_tracepoint(name); !support.yes) return support;
+  return {};
+}
+
+Support syscalls(const Kernel& kernel) {
+  return with_tracepoints(kernel,
+                          {"sys_enter", "sys_exit", "sched_process_fork", "sched_process_exit"});
+}
+
+Support scheduling(const Kernel& kernel) {
+  return with_tracepoints(kernel, {"sched_switch", "sched_waking", "sched_wakeup_new"});
+}
+
+Support interrupts(const Kernel& kernel) {
+  return with_tracepoints(kernel, {"irq_handler_entry", "irq_handler_exit", "softirq_entry",
+                                   "softirq_exit", "sched_switch"});
+}
+
+Support timers(const Kernel& kernel) {
+  return with_tracepoints(kernel, {"hrtimer_expire_entry", "sched_switch", "sched_waking"});
+}
+
+CommandFinding decide(std::string name, Support native, std::string_view how) {
+  CommandFinding finding;
+  finding.name = std::move(name);
+  finding.native = std::move(native);
+  finding.availability = finding.native.yes ? Availability::natively : Availability::not_here;
+  if (finding.native.yes) finding.how = how;
+  return finding;
+}
+
+/// Natively with `native`; else, if `substitute` says yes, in that other way.
+CommandFinding decide(std::string name, Support native, std::string_view how,
+                      const Support& substitute, std::string_view other_way) {
+  CommandFinding finding = decide(std::move(name), std::move(native), how);
+  if (finding.native.yes || !substitute.yes) return finding;
+  finding.availability = Availability::by_substitute;
+  finding.how = other_way;
+  return finding;
+}
+
+CommandFinding find_syscalls(const Kernel& kernel) {
+  const Support two_phase = kernel.tracepoints();
+  return decide("syscalls", syscalls(kernel),
+                two_phase.yes ? "typed tracepoints; --two-phase with one tracepoint per call"
+                              : "typed tracepoints; no --two-phase: " + two_phase.missing);
+}
+
+CommandFinding find_io(const Kernel& kernel) {
+  return decide(
+      "io",
+      with_tracepoints(kernel, {"sys_enter", "sys_exit", "block_rq_issue", "block_rq_complete"}),
+      "system calls and block requests, typed tracepoints");
+}
+
+void add_sampling(const Kernel& kernel, std::vector<CommandFinding>& found) {
+  Support cycles = kernel.privileges();
+  if (cycles.yes) cycles = kernel.hardware_pmu();
+  Support clock = kernel.privileges();
+  if (clock.yes) clock = kernel.cpu_clock();
+  found.push_back(decide(
+      "profile", std::move(cycles), "sampled by CPU cycles", clock,
+      "sampled by timer (cpu-clock): code that runs with interrupts off is attributed to what "
+      "comes after it"));
+  found.push_back(decide("flame", {}, "reads files"));
+}
+
+void add_latency_tracers(const Kernel& kernel, std::vector<CommandFinding>& found) {
+  found.push_back(decide("timerlat", kernel.tracer("timerlat"), "the kernel's timerlat tracer",
+                         timers(kernel), "BPF at timer expiry, wake-up and switch"));
+  found.push_back(
+      decide("osnoise", kernel.tracer("osnoise"), "the kernel's osnoise tracer", interrupts(kernel),
+             "BPF at interrupts and switches; hardware noise from gaps in a busy loop"));
+  const Support sched = scheduling(kernel);
+  for (const std::string_view name : {"wakeup", "wakeup_rt", "wakeup_dl"})
+    found.push_back(decide(fmt::format("worst {}", name), kernel.tracer(name),
+                           fmt::format("the kernel's {} tracer", name), sched,
+                           "BPF at wake-up and switch"));
+  const Support stretches = interrupts(kernel);
+  for (const std::string_view name : {"irqsoff", "preemptoff", "preemptirqsoff"})
+    found.push_back(decide(fmt::format("worst {}", name), kernel.tracer(name),
+                           fmt::format("the kernel's {} tracer", name), stretches,
+                           "a lower bound, from late timer ticks and interrupt handlers"));
+  found.push_back(decide("worst hwlat", kernel.tracer("hwlat"), "the kernel's hwlat tracer",
+                         stretches,
+                         "a busy loop that real-time priority protects, less the interrupts seen"));
+}
+
+void add_functions(const Kernel& kernel, std::vector<CommandFinding>& found) {
+  Support any_function = kernel.function_tracer();
+  Support graph = kernel.tracer("function_graph");
+  if (graph.yes) graph = kernel.function_tracer();
+  found.push_back(decide("func", std::move(any_function),
+                         "the kernel's function tracer; uprobes for programs", kernel.uprobe(),
+                         "functions of programs (--user) only, by uprobe"));
+  found.push_back(decide("graph", std::move(graph),
+                         "the kernel's function_graph tracer; uprobes for programs",
+                         kernel.uprobe(), "functions of programs (--user) only, by uprobe"));
+}
+
+}  // namespace
+
+std::string_view availability_name(Availability availability) {
+  constexpr std::string_view names[] = {"natively", "substitute", "no"};
+  return names[static_cast<std::size_t>(availability)];
+}
+
+const CommandFinding& Diagnosis::command(std::string_view name) const {
+  return *std::find_if(commands.begin(), commands.end(),
+                       [name](const CommandFinding& finding) { return finding.name == name; });
+}
+
+std::vector<CommandFinding> find_commands(const Kernel& kernel,
+                                          std::span<const std::string_view> planned) {
+  std::vector<CommandFinding> found;
+  found.push_back(find_syscalls(kernel));
+  found.push_back(decide(
+      "stalls", with_tracepoints(kernel, {"sys_enter", "sys_exit", "sched_switch", "sched_waking"}),
+      "typed tracepoints"));
+  found.push_back(decide("offcpu", scheduling(kernel), "typed tracepoints"));
+  add_sampling(kernel, found);
+  add_latency_tracers(kernel, found);
+  add_functions(kernel, found);
+  found.push_back(find_io(kernel));
+  found.push_back(decide("record", syscalls(kernel), "typed tracepoints"));
+  found.push_back(decide("report", {}, "reads files"));
+  found.push_back(decide("export", {}, "reads files"));
+  found.push_back(decide("top", syscalls(kernel), "typed tracepoints"));
+  found.push_back(decide("serve", syscalls(kernel), "typed tracepoints"));
+  found.push_back(decide("ftrace", kernel.tracefs(), "tracefs"));
+  found.push_back(decide("ctl", {}, "a socket in /run/overdue"));
+  for (CommandFinding& finding : found) {
+    const std::string_view command =
+        std::string_view(finding.name).substr(0, finding.name.find(' '));
+    finding.in_version = std::find(planned.begin(), planned.end(), command) == planned.end();
+  }
+  return found;
+}
+
+}  // namespace overdue

@@ -1,0 +1,174 @@
+#include "cli/doctor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/doctor_findings.h"
+
+namespace overdue {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::string_view planned[] = {"stalls", "worst"};
+
+struct Answer {
+  std::string text;
+  int status = -1;
+};
+
+Answer doctor(const DoctorOptions& options, const Calibrate& calibrate = {}) {
+  Answer answer;
+  Output output(answer.text);
+  answer.status = run_doctor(options, planned, calibrate, output);
+  output.flush();
+  return answer;
+}
+
+nlohmann::json parsed(const DoctorOptions& options, const Calibrate& calibrate = {}) {
+  return nlohmann::json::parse(doctor(options, calibrate).text);
+}
+
+const nlohmann::json& named(const nlohmann::json& list, std::string_view name) {
+  for (const auto& entry : list)
+    if (entry.at("name") == name) return entry;
+  throw Error("no entry {}", name);
+}
+
+/// A machine on which everything works, for the forms of the report.
+Diagnosis healthy() {
+  Diagnosis found;
+  found.host.name = "box\x1b[31m";
+  found.host.kernel = "6.1.0";
+  found.lockdown = "none";
+  found.clocksource = "tsc";
+  found.commands.push_back({.name = "syscalls", .how = "typed tracepoints", .native = {}});
+  found.calibration = Calibration{
+      .base_ns = 80, .traced_ns = 190.4, .bystander_ns = 130, .spread = 0.02, .rounds = 9};
+  return found;
+}
+
+TEST(Doctor, JsonCoversEveryCommandAndFeature) {
+  const auto json = parsed({.format = "json", .calibrate = false, .without = {}});
+  EXPECT_EQ(json.at("schema"), 1);
+  EXPECT_EQ(json.at("command"), "doctor");
+  EXPECT_FALSE(json.at("host").at("name").get<std::string>().empty());
+  EXPECT_EQ(json.at("features").size(), facilities().size());
+  for (const char* command : {"syscalls", "stalls", "offcpu", "profile", "flame", "timerlat",
+                              "osnoise", "worst irqsoff", "worst hwlat", "func", "graph", "io",
+                              "record", "report", "export", "top", "serve", "ftrace", "ctl"})
+    EXPECT_TRUE(named(json.at("commands"), command).contains("availability")) << command;
+  EXPECT_TRUE(named(json.at("commands"), "syscalls").at("in_version"));
+  EXPECT_FALSE(named(json.at("commands"), "stalls").at("in_version"));
+  EXPECT_FALSE(named(json.at("commands"), "worst hwlat").at("in_version"));
+  EXPECT_FALSE(json.at("calibration").at("measured"));
+}
+
+TEST(Doctor, EveryNoHasAReasonAndARemedy) {
+  const auto json = parsed({.format = "json", .calibrate = false, .without = {}});
+  for (const char* list : {"features", "commands"}) {
+    for (const auto& entry : json.at(list)) {
+      const bool yes = entry.contains("yes") ? entry.at("yes").get<bool>()
+                                             : entry.at("availability") == "natively";
+      EXPECT_EQ(yes, !entry.contains("missing")) << entry;
+      if (yes) continue;
+      EXPECT_FALSE(entry.at("missing").get<std::string>().empty()) << entry;
+      EXPECT_FALSE(entry.at("remedy").get<std::string>().empty()) << entry;
+    }
+  }
+}
+
+TEST(Doctor, StatusIsWhetherSyscallsWorks) {
+  const Answer answer = doctor({.format = "json", .calibrate = false, .without = {"btf"}});
+  EXPECT_EQ(answer.status, 1);
+  const auto json = nlohmann::json::parse(answer.text);
+  EXPECT_FALSE(json.at("works"));
+  EXPECT_EQ(named(json.at("commands"), "syscalls").at("availability"), "no");
+  EXPECT_EQ(named(json.at("commands"), "report").at("availability"), "natively");
+  const Answer text = doctor({.format = "text", .calibrate = false, .without = {"btf"}});
+  EXPECT_THAT(text.text, HasSubstr("overdue syscalls does not work here"));
+}
+
+TEST(Doctor, ProbesThatDoNotLoadMakeItANo) {
+  const auto refuse = []() -> std::optional<Calibration> { throw Error("the verifier says no"); };
+  const Answer answer = doctor({.format = "text", .calibrate = true, .without = {}}, refuse);
+  EXPECT_EQ(answer.status, 1);
+  if (!Kernel().privileges().yes) GTEST_SKIP() << "without privileges nothing is loaded";
+  EXPECT_THAT(answer.text, HasSubstr("the verifier says no"));
+}
+
+TEST(Doctor, UnknownFeatureIsAUsageError) {
+  try {
+    doctor({.format = "text", .calibrate = false, .without = {"kprobes"}});
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_status(), 2);
+  }
+}
+
+TEST(Doctor, HiddenTracersAreReplacedBySubstitutes) {
+  const auto json = parsed({.format = "json", .calibrate = false, .without = {"tracefs"}});
+  const auto& timerlat = named(json.at("commands"), "timerlat");
+  EXPECT_NE(timerlat.at("availability"), "natively");
+  EXPECT_EQ(named(json.at("commands"), "ftrace").at("availability"), "no");
+}
+
+TEST(DoctorReport, StatesTheFloor) {
+  const std::string text = doctor_text(healthy());
+  EXPECT_THAT(text, HasSubstr("measuring adds 110 ns a call"));
+  EXPECT_THAT(text, HasSubstr("Latencies below 111 ns are not reliable here."));
+  EXPECT_THAT(text, HasSubstr("pays 50 ns a call"));
+  const auto json = nlohmann::json::parse(doctor_json(healthy()));
+  EXPECT_EQ(json.at("calibration").at("floor_ns"), 111);
+  EXPECT_EQ(json.at("calibration").at("cost_ns"), 110);
+  EXPECT_EQ(json.at("calibration").at("bystander_cost_ns"), 50);
+}
+
+TEST(DoctorReport, AnUnquietMachineRaisesTheFloor) {
+  Diagnosis found = healthy();
+  found.calibration->spread = 2;
+  EXPECT_EQ(nlohmann::json::parse(doctor_json(found)).at("calibration").at("floor_ns"), 160);
+}
+
+TEST(DoctorReport, FitsTheScreenAndHidesEscapes) {
+  Diagnosis found = healthy();
+  found.traps.push_back(
+      {"clocksource", std::string(60, 'x') + " " + std::string(60, 'y'), "boot with tsc=reliable"});
+  EXPECT_THAT(doctor_text(found), Not(HasSubstr("\x1b")));
+  const std::string text =
+      doctor_text(found) + doctor({.format = "text", .calibrate = false, .without = {}}).text +
+      doctor({.format = "text", .calibrate = false, .without = {"tracefs", "uprobe"}}).text;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    EXPECT_LE(end - begin, 80u) << text.substr(begin, end - begin);
+    begin = end + 1;
+  }
+}
+
+TEST(DoctorTraps, ASetDebuginfodIsOne) {
+  ::setenv("DEBUGINFOD_URLS", "https://debuginfod.example", 1);
+  const Kernel kernel;
+  bool seen = false;
+  for (const Trap& trap : find_traps(kernel, Diagnosis())) seen |= trap.name == "DEBUGINFOD_URLS";
+  ::unsetenv("DEBUGINFOD_URLS");
+  EXPECT_TRUE(seen);
+  for (const Trap& trap : find_traps(kernel, Diagnosis())) EXPECT_NE(trap.name, "DEBUGINFOD_URLS");
+}
+
+TEST(DoctorTraps, ASlowClockIsOne) {
+  Diagnosis found;
+  found.clocksource = "hpet";
+  found.clock_read_ns = 1234;
+  const Kernel kernel;
+  bool seen = false;
+  for (const Trap& trap : find_traps(kernel, found))
+    seen |= trap.name == "clocksource" && trap.what.find("1234 ns") != std::string::npos;
+  EXPECT_TRUE(seen);
+}
+
+}  // namespace
+}  // namespace overdue

@@ -1,0 +1,217 @@
+#include "cli/help.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/help_page.h"
+
+namespace overdue {
+
+// Made from docs/commands by cmake/embed.cmake; see help.cmake.
+extern const std::string_view help_overdue, help_syscalls, help_record, help_report, help_doctor,
+    help_probes, help_schema, help_help;
+extern const std::string_view help_options_target, help_options_view, help_options_capture,
+    help_options_output;
+
+namespace {
+
+using Kind = HelpBlock::Kind;
+
+struct Page {
+  std::string_view name;
+  const std::string_view& text;
+};
+const Page pages[] = {{"overdue", help_overdue}, {"syscalls", help_syscalls},
+                      {"record", help_record},   {"report", help_report},
+                      {"doctor", help_doctor},   {"probes", help_probes},
+                      {"schema", help_schema},   {"help", help_help}};
+const Page option_pages[] = {{"options/target.md", help_options_target},
+                             {"options/view.md", help_options_view},
+                             {"options/capture.md", help_options_capture},
+                             {"options/output.md", help_options_output}};
+
+std::string_view find_page(std::span<const Page> all, std::string_view name) {
+  for (const Page& page : all) {
+    if (page.name == name) return page.text;
+  }
+  const std::vector<std::string_view> names = help_pages();
+  const std::string_view close = nearest(name, names);
+  throw Error("no help page '{}'", printable(name))
+      .hint(close.empty() ? "'overdue help' lists the commands"
+                          : fmt::format("did you mean '{}'?", close))
+      .exit_status(2);
+}
+
+std::vector<HelpBlock> parsed(std::string_view name) {
+  return parse_help_page(find_page(pages, name),
+                         [](std::string_view link) { return find_page(option_pages, link); });
+}
+
+/// Our Markdown's inline marks taken away: backquotes, and links down to their text.
+std::string plain(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '`') continue;
+    if (text[i] == ']' && text.substr(i).starts_with("](")) {
+      i = std::min(text.find(')', i), text.size() - 1);
+      result.erase(result.rfind('['), 1);
+      continue;
+    }
+    result += text[i];
+  }
+  return result;
+}
+
+/// Whole lines, each that is not empty with four spaces in front.
+std::string indented(std::string_view lines) {
+  std::string result;
+  char previous = '\n';
+  for (const char c : lines) {
+    if (previous == '\n' && c != '\n') result += "    ";
+    result += c;
+    previous = c;
+  }
+  return result;
+}
+
+std::string bold(std::string_view text, bool color) {
+  return color ? fmt::format("\033[1m{}\033[0m", text) : std::string(text);
+}
+
+/// Text for roff: what it would take as a request, an escape or a typographic dash is masked.
+std::string roff(std::string_view text) {
+  std::string result;
+  bool line_start = true;
+  for (const char c : text) {
+    if (line_start && (c == '.' || c == '\'')) result += "\\&";
+    if (c == '\\') {
+      result += "\\e";
+    } else if (c == '-') {
+      result += "\\-";
+    } else if (c == '\'') {
+      result += "\\(aq";
+    } else {
+      result += c;
+    }
+    line_start = c == '\n';
+  }
+  return result;
+}
+
+/// Running text for roff: `code` in bold.
+std::string roff_prose(std::string_view text) {
+  std::string result;
+  bool in_code = false;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('`'), text.size());
+    const std::string piece =
+        roff(in_code ? std::string(text.substr(0, end)) : plain(text.substr(0, end)));
+    result += in_code ? "\\fB" + piece + "\\fR" : piece;
+    text.remove_prefix(std::min(end + 1, text.size()));
+    in_code = !in_code;
+  }
+  return result;
+}
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return result;
+}
+
+std::string roff_block(const HelpBlock& block) {
+  switch (block.kind) {
+    case Kind::title:
+      return "";
+    case Kind::section:
+      return fmt::format(".SH {}\n", roff(upper(block.text)));
+    case Kind::subsection:
+      return fmt::format(".SS {}\n", roff(block.text));
+    case Kind::paragraph:
+      return fmt::format(".PP\n{}\n", roff_prose(block.text));
+    case Kind::definition:
+      return fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(block.term), roff_prose(block.text));
+    case Kind::code:
+      return fmt::format(".PP\n.RS 4\n.nf\n{}.fi\n.RE\n", roff(block.text));
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<std::string_view> help_pages() {
+  std::vector<std::string_view> names;
+  names.reserve(std::size(pages));
+  for (const Page& page : pages) names.push_back(page.name);
+  return names;
+}
+
+std::string help_text(std::string_view page, bool color) {
+  constexpr std::size_t width = 79;
+  std::string result;
+  Kind previous = Kind::title;
+  for (const HelpBlock& block : parsed(page)) {
+    const bool joined = block.kind == Kind::definition && previous == Kind::definition;
+    const bool under_heading = previous == Kind::section || previous == Kind::subsection;
+    if (!result.empty() && !joined && !under_heading) result += '\n';
+    switch (block.kind) {
+      case Kind::title:
+      case Kind::section:
+        result += bold(plain(block.text), color) + '\n';
+        break;
+      case Kind::subsection:
+        result += "  " + bold(plain(block.text), color) + '\n';
+        break;
+      case Kind::paragraph:
+        result += filled(plain(block.text), width, 2);
+        break;
+      case Kind::definition:
+        result += "    " + bold(block.term, color) + '\n' + filled(plain(block.text), width, 8);
+        break;
+      case Kind::code:
+        result += indented(block.text);
+        break;
+    }
+    previous = block.kind;
+  }
+  return result;
+}
+
+std::string help_summary(std::string_view page) {
+  const std::string title = parsed(page).front().text;
+  return title.substr(title.find(" - ") + 3);
+}
+
+std::string man_page(std::string_view page, std::string_view version) {
+  const std::string name = page == "overdue" ? "overdue" : fmt::format("overdue-{}", page);
+  std::string result =
+      fmt::format(".TH {} 1 \"\" \"overdue {}\" \"Overdue\"\n.nh\n.ad l\n.SH NAME\n{} \\- {}\n",
+                  roff(upper(name)), version, roff(name), roff(help_summary(page)));
+  // The synopsis comes first in every man page; all else stays in our order.
+  std::string rest;
+  bool in_synopsis = false;
+  for (const HelpBlock& block : parsed(page)) {
+    if (block.kind == Kind::section) in_synopsis = block.text == "Synopsis";
+    (in_synopsis ? result : rest) += roff_block(block);
+  }
+  return result + rest;
+}
+
+std::vector<std::string> documented_options(std::string_view page) {
+  std::vector<std::string> options;
+  bool in_options = false;
+  for (const HelpBlock& block : parsed(page)) {
+    if (block.kind == Kind::section) in_options = block.text == "Options";
+    if (!in_options || block.kind != Kind::definition) continue;
+    for (const std::string_view word : split(block.term, ' ')) {
+      const std::string_view option = word.substr(0, word.find(','));
+      if (option.starts_with('-') && option != "--") options.emplace_back(option);
+    }
+  }
+  std::ranges::sort(options);
+  return options;
+}
+
+}  // namespace overdue

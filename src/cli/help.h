@@ -1,0 +1,30 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace overdue {
+
+/// The pages of docs/commands, embedded: the one text of `overdue help`, of `--help` and of the man
+/// pages. Pages are named by command; "overdue" is the page of the program itself. All functions
+/// here throw Error (exit status 2) for a name without a page.
+
+/// Every page's name, "overdue" first.
+std::vector<std::string_view> help_pages();
+
+/// A page for a terminal 80 columns wide; `color` adds bold headings and options.
+std::string help_text(std::string_view page, bool color = false);
+
+/// What a command is for, in a phrase without a full stop: the title's right-hand side.
+std::string help_summary(std::string_view page);
+
+/// A page as the roff source of overdue-PAGE.1 (overdue.1 for "overdue").
+std::string man_page(std::string_view page, std::string_view version);
+
+/// Every spelling of every option that the page's Options section describes ("-p", "--pid", …),
+/// sorted. What the parser accepts must be the same set.
+std::vector<std::string> documented_options(std::string_view page);
+
+}  // namespace overdue

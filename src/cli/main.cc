@@ -1,0 +1,169 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/help.h"
+#include "kernel/libbpf_log.h"
+
+namespace overdue {
+namespace {
+
+constexpr int usage_status = 2;
+constexpr int own_failure_status = 125;
+
+/// `argv` taken apart: the command's name, its own words, and what follows `--`.
+struct CommandLine {
+  std::string command;
+  std::vector<std::string> words;
+  Invocation invocation;
+};
+
+CommandLine take_apart(int argc, char** argv, const InheritedState& inherited) {
+  CommandLine line;
+  line.invocation.inherited = inherited;
+  const std::vector<std::string> all(argv + 1, argv + argc);
+  const auto dashes = std::find(all.begin(), all.end(), "--");
+  line.words.assign(all.begin(), dashes);
+  if (dashes != all.end()) {
+    line.invocation.has_program = true;
+    line.invocation.program.assign(dashes + 1, all.end());
+  }
+  if (!line.words.empty()) {
+    line.command = line.words.front();
+    line.words.erase(line.words.begin());
+  }
+  return line;
+}
+
+bool asks_for_help(const std::vector<std::string>& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [](const std::string& word) { return word == "-h" || word == "--help"; });
+}
+
+/// Words the user may have meant by an unknown option: those of the command's parser.
+std::string nearest_option(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return std::string(nearest(word, views));
+}
+
+Error usage_error(const CLI::App& app, const Command& command, const CLI::ParseError& error) {
+  std::string message = error.what();
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  std::string hint = fmt::format("overdue {} --help", command.name());
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    for (const std::string& word : app.remaining()) {
+      message = fmt::format("unknown {} '{}'", word.starts_with('-') ? "option" : "argument",
+                            printable(word));
+      if (const std::string close = nearest_option(app, word); !close.empty())
+        hint = fmt::format("did you mean {}?", close);
+      else if (!word.starts_with('-'))
+        hint = fmt::format("a program to run comes after --: overdue {} -- {}", command.name(),
+                           printable(word));
+      break;
+    }
+  }
+  return Error("{}", printable(message)).hint(hint).exit_status(usage_status);
+}
+
+Error unknown_command(const std::string& name) {
+  const std::vector<std::string_view> planned = planned_commands();
+  if (std::find(planned.begin(), planned.end(), name) != planned.end())
+    return Error("'{}' is not in this version ({})", name, OVERDUE_VERSION)
+        .hint("overdue help lists what there is")
+        .exit_status(usage_status);
+  std::vector<std::string_view> names;
+  const auto commands = all_commands();
+  for (const auto& command : commands) names.push_back(command->name());
+  const std::string_view close = nearest(name, names);
+  return Error("unknown command '{}'", printable(name))
+      .hint(close.empty() ? "overdue help" : fmt::format("did you mean 'overdue {}'?", close))
+      .exit_status(usage_status);
+}
+
+void print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (std::fflush(stdout) != 0)
+    throw Error("cannot write to standard output: {}", errno_text(errno));
+}
+
+int run_command(Command& command, const CommandLine& line) {
+  CLI::App app;
+  app.set_help_flag();
+  app.name(std::string(command.name()));
+  command.add_options(app);
+  try {
+    std::vector<std::string> reversed(line.words.rbegin(),
+                                      line.words.rend());  // as CLI11 wants them
+    app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    throw usage_error(app, command, error);
+  }
+  return command.run(line.invocation);
+}
+
+bool is_verbose(const std::vector<std::string>& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [](const std::string& word) { return word == "-v" || word == "--verbose"; });
+}
+
+int report_failure(const Error& error, bool spawns, bool verbose) {
+  if (verbose) fmt::print(stderr, "{}", LibbpfLog::text());
+  fmt::print(stderr, "overdue: {}\n", error.what());
+  if (!error.hint().empty()) fmt::print(stderr, "hint: {}\n", error.hint());
+  if (spawns && error.exit_status() == 1) return own_failure_status;
+  return error.exit_status();
+}
+
+int run(int argc, char** argv, const InheritedState& inherited) {
+  const CommandLine line = take_apart(argc, argv, inherited);
+  bool spawns = false;
+  try {
+    if (line.command.empty()) {
+      fmt::print(stderr, "{}", help_text("overdue"));
+      return usage_status;
+    }
+    if (line.command == "--version" || line.command == "-V") {
+      print("overdue " OVERDUE_VERSION "\n");
+      return 0;
+    }
+    if (line.command == "-h" || line.command == "--help") {
+      print(help_text("overdue"));
+      return 0;
+    }
+    for (const auto& command : all_commands()) {
+      if (command->name() != line.command) continue;
+      if (asks_for_help(line.words)) {
+        print(help_text(line.command));
+        return 0;
+      }
+      spawns = command->spawns(line.invocation);
+      return run_command(*command, line);
+    }
+    throw unknown_command(line.command);
+  } catch (const Error& error) {
+    return report_failure(error, spawns, is_verbose(line.words));
+  } catch (const std::bad_alloc&) {
+    return report_failure(Error("out of memory"), spawns, false);
+  }
+}
+
+}  // namespace
+}  // namespace overdue
+
+int main(int argc, char** argv) {
+  const overdue::InheritedState inherited =
+      overdue::InheritedState::current();  // before we change any of it
+  signal(SIGPIPE, SIG_IGN);  // a closed pipe is a write error with a sentence, not a silent death
+  return overdue::run(argc, argv, inherited);
+}

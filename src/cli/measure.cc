@@ -1,0 +1,367 @@
+#include "cli/measure.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "base/error.h"
+#include "cli/stop_signals.h"
+#include "cli/two_phase.h"
+#include "kernel/capabilities.h"
+#include "kernel/features.h"
+#include "kernel/host.h"
+#include "kernel/syscall_table.h"
+#include "probes/syscalls/names.h"
+#include "target/cgroups.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::chrono::milliseconds ring_poll{
+    10};  // a ring of the default size lasts ten times as long
+constexpr std::chrono::milliseconds cells_poll{5};  // short-lived threads use up cells fast
+constexpr std::chrono::milliseconds idle_poll{200};
+constexpr std::chrono::milliseconds tick{500};
+constexpr std::size_t cells_for_threads =
+    16384;  // 45 MB a half: 5000 threads that end within 50 ms
+constexpr std::chrono::seconds collect_at_least_every{30};  // far below what fills a 32-bit bucket
+constexpr std::chrono::seconds grace_after_signal{2};
+
+MembershipRules rules_for(const MeasureRequest& request, const ResolvedTarget& target,
+                          const SpawnedProgram* program) {
+  MembershipRules rules;
+  rules.all = request.selection.kind == TargetKind::all;
+  rules.follow_children = request.selection.follow;
+  rules.pids = target.pids;
+  rules.tids = target.tids;
+  if (request.selection.kind ==
+      TargetKind::name) {  // the kernel side matches names itself, later ones too
+    rules.pids.clear();
+    rules.tids.clear();
+    rules.name_globs = request.selection.names;
+  }
+  if (program) rules.gated_pids = {program->pid()};
+  for (const CgroupTarget& cgroup : target.cgroups) {
+    if (rules.cgroup_hierarchy >= 0 && rules.cgroup_hierarchy != cgroup.hierarchy_id)
+      throw Error("the cgroups given are in different hierarchies")
+          .hint("measure one hierarchy at a time");
+    rules.cgroup_hierarchy = cgroup.hierarchy_id;
+    rules.cgroup_ids.push_back(cgroup.id);
+  }
+  rules.cpus = request.selection.cpus;
+  return rules;
+}
+
+/// The hierarchy whose paths name containers: version 2 where it is used, else a controller every
+/// container has.
+const CgroupHierarchy* container_hierarchy(const Cgroups& cgroups, int watched) {
+  if (watched >= 0) return cgroups.hierarchy(watched);
+  const CgroupHierarchy* best = nullptr;
+  std::size_t most = 0;
+  for (const CgroupHierarchy& hierarchy : cgroups.hierarchies()) {
+    if (hierarchy.controllers.starts_with("name="))
+      continue;  // has no controller to find it by in the kernel
+    const std::size_t size = cgroup_paths(hierarchy).size();
+    if (size > most) {
+      most = size;
+      best = &hierarchy;
+    }
+  }
+  return best;
+}
+
+/// 16 MiB for each CPU, a quarter of a second at 500 000 calls a second; less on big machines, 256
+/// MiB in all.
+std::size_t default_ring_bytes() {
+  constexpr std::size_t most = 16 << 20, least = 1 << 20, in_all = 256 << 20;
+  return std::clamp(std::bit_floor(in_all / possible_cpu_count()), least, most);
+}
+
+/// After a refusal: throws a better Error where the kernel lacks something it can be named by. Only
+/// then, because asking takes longer than attaching.
+void explain_refusal() {
+  const Kernel kernel;
+  require_support("measure system calls", syscalls_probe.support(kernel));
+}
+
+/// The first number that only the running kernel can name.
+u32 first_unknown_number() {
+  u32 nr = SYSCALL_TABLE_SIZE;
+  while (nr > 0 && builtin_syscall_name(ABI_NATIVE, nr - 1).empty()) --nr;
+  return nr;
+}
+
+}  // namespace
+
+/// One measurement from start to end; its member functions are the steps, in order.
+class Measurement {
+ public:
+  Measurement(const MeasureRequest& request, MeasureListener& listener)
+      : request_(request), listener_(listener) {}
+
+  int run();
+
+ private:
+  void start_program();
+  void attach();
+  void describe();
+  void watch_for_the_end();
+  void loop();
+  bool target_has_ended();
+  void on_signal(const StopSignals::Arrived& signal);
+  void drain();
+  void next_interval(KernelTime now);
+  void refresh_names();
+  void finish();
+  int wait_for_program();
+  Duration until_next_event(KernelTime now) const;
+
+  const MeasureRequest& request_;
+  MeasureListener& listener_;
+  StopSignals signals_;
+  ResolvedTarget target_;
+  std::unique_ptr<SpawnedProgram> program_;
+  std::unique_ptr<Session> session_;
+  SyscallsProbe* probe_ = nullptr;
+  std::unique_ptr<TwoPhase> two_phase_;
+  std::optional<CgroupHierarchy> hierarchy_;
+  Calibration calibration_;
+  SessionInfo info_;
+  std::vector<Fd> ends_;
+  std::optional<KernelTime> deadline_;
+  KernelTime next_interval_{}, interval_start_{}, next_tick_{}, last_collect_{};
+  bool stop_ = false;
+  std::uint64_t events_ = 0;
+
+  RecordHandler handler() {
+    return [this](const Record& record) {
+      if (record.schema->id == RECORD_SYSCALL_CALL) {
+        ++events_;
+      } else if (record.schema->id == RECORD_SYSCALL_CELL) {
+        events_ += record.at<u64>(offsetof(syscall_cell, latency.count)) +
+                   record.at<u64>(offsetof(syscall_cell, unreturned));
+      }
+      listener_.record(record);
+    };
+  }
+  TwoPhase::LateHandler late_handler() {
+    return [this](u32 nr, const event_header& who) { listener_.late_call(ABI_NATIVE, nr, who); };
+  }
+};
+
+void Measurement::start_program() {
+  if (request_.selection.kind != TargetKind::command) return;
+  program_ = std::make_unique<SpawnedProgram>(
+      request_.selection.argv,
+      SpawnOptions{.user = request_.selection.user, .inherited = request_.inherited});
+}
+
+void Measurement::attach() {
+  const std::vector<double> base = time_getppid();
+  MembershipRules rules = rules_for(request_, target_, program_.get());
+  if (request_.by_container || rules.cgroup_hierarchy >= 0) {
+    const Cgroups cgroups;
+    if (const CgroupHierarchy* hierarchy = container_hierarchy(cgroups, rules.cgroup_hierarchy)) {
+      hierarchy_ = *hierarchy;
+      rules.cgroup_hierarchy = hierarchy->id;
+    }
+  }
+  SyscallsOptions options = request_.probe;
+  options.cells =
+      options.by_thread ? cells_for_threads : std::max(2048u, 256 * possible_cpu_count());
+  options.cpus = rules.cpus;
+  const std::size_t ring_bytes =
+      request_.ring_bytes > 0 ? request_.ring_bytes : default_ring_bytes();
+  session_ = std::make_unique<Session>(rules, options.calls ? ring_bytes : 0);
+  auto probe = std::make_unique<SyscallsProbe>(options, session_->membership().maps());
+  probe_ = probe.get();
+  session_->add(std::move(probe));
+  calibration_ = session_->calibrate(base);
+}
+
+void Measurement::describe() {
+  const Host host = read_host();
+  const ClockPair clocks = read_clocks();
+  info_.version = OVERDUE_VERSION;
+  info_.command = request_.command;
+  info_.host = host.name;
+  info_.kernel = host.kernel;
+  info_.arch = host.arch;
+  info_.cpus = host.online_cpus;
+  info_.start = session_->start();
+  info_.start_wall = clocks.wall - std::chrono::nanoseconds(clocks.monotonic - info_.start);
+  info_.target = target_.info;
+  if (program_) info_.target.pids = {program_->pid()};
+  info_.backend = request_.probe.two_phase ? "two-phase" : "tp_btf";
+  info_.notes = target_.notes;
+  for (const auto& [nr, symbol] : kernel_syscall_symbols(first_unknown_number()).symbols)
+    if (std::string name = name_from_kernel_symbol(symbol); !name.empty())
+      info_.names.syscalls[{ABI_NATIVE, nr}] = std::move(name);
+  refresh_names();
+}
+
+void Measurement::refresh_names() {
+  if (!hierarchy_) return;
+  for (auto& [id, path] : cgroup_paths(*hierarchy_)) info_.names.cgroups[id] = path;
+}
+
+void Measurement::watch_for_the_end() {
+  if (program_) return;
+  std::vector<std::uint32_t> pids = target_.info.pids;
+  if (request_.selection.kind != TargetKind::pid) return;
+  for (const std::uint32_t pid : pids)
+    if (auto end = watch_process(pid)) ends_.push_back(std::move(*end));
+  if (ends_.empty()) stop_ = true;  // all gone already
+}
+
+bool Measurement::target_has_ended() {
+  if (program_) return program_->try_wait().has_value();
+  if (request_.selection.kind == TargetKind::tid)
+    return std::none_of(target_.tids.begin(), target_.tids.end(), [](std::uint32_t tid) {
+      return kill(static_cast<pid_t>(tid), 0) == 0 || errno == EPERM;
+    });
+  if (request_.selection.kind != TargetKind::pid) return false;
+  return std::all_of(ends_.begin(), ends_.end(), [](const Fd& end) {
+    pollfd poll_end{.fd = end.get(), .events = POLLIN, .revents = 0};
+    return poll(&poll_end, 1, 0) == 1;
+  });
+}
+
+void Measurement::on_signal(const StopSignals::Arrived& signal) {
+  if (!program_) {
+    stop_ = true;
+    return;
+  }
+  // Its end is worth waiting for: the last calls are often the interesting ones.
+  if (!signal.from_terminal) program_->forward(signal.number);
+  const KernelTime limit = KernelClock::now() + grace_after_signal;
+  deadline_ = deadline_ ? std::min(*deadline_, limit) : limit;
+}
+
+Duration Measurement::until_next_event(KernelTime now) const {
+  // At once, but through the loop: a target that is faster than we are must not keep us from its
+  // end, or ours.
+  if (session_->rings_are_filling()) return Duration(0);
+  KernelTime next = now + idle_poll;
+  if (request_.probe.calls) next = now + ring_poll;
+  if (deadline_) next = std::min(next, *deadline_);
+  if (request_.interval) next = std::min(next, next_interval_);
+  if (two_phase_) next = std::min(next, two_phase_->due());
+  if (request_.probe.by_thread) next = std::min(next, now + cells_poll);
+  return next > now ? next - now : Duration(0);
+}
+
+void Measurement::drain() {
+  session_->poll(handler());
+  const KernelTime now = KernelClock::now();
+  if (session_->cells_are_filling() || now - last_collect_ > collect_at_least_every) {
+    session_->collect(handler());
+    last_collect_ = KernelClock::now();
+  }
+}
+
+void Measurement::next_interval(KernelTime now) {
+  if (!request_.interval || now < next_interval_) return;
+  session_->collect(handler());
+  last_collect_ = KernelClock::now();
+  refresh_names();
+  info_.duration = last_collect_ - session_->start();
+  listener_.interval(info_, last_collect_ - interval_start_);
+  interval_start_ = last_collect_;
+  while (next_interval_ <= last_collect_) next_interval_ += *request_.interval;
+}
+
+void Measurement::loop() {
+  while (!stop_) {
+    const KernelTime now = KernelClock::now();
+    if (deadline_ && now >= *deadline_) return;
+    std::vector<pollfd> waits{{signals_.fd(), POLLIN, 0}};
+    if (program_) waits.push_back({program_->pidfd(), POLLIN, 0});
+    if (ends_.size() == 1) waits.push_back({ends_[0].get(), POLLIN, 0});
+    const auto wait_ms =
+        std::chrono::ceil<std::chrono::milliseconds>(until_next_event(now)).count();
+    poll(waits.data(), waits.size(), static_cast<int>(wait_ms));
+    if (const auto signal = signals_.take()) on_signal(*signal);
+    drain();
+    const KernelTime after = KernelClock::now();
+    next_interval(after);
+    if (two_phase_) two_phase_->poll(after, late_handler());
+    if (after >= next_tick_) {
+      listener_.tick();
+      next_tick_ = after + tick;
+    }
+    if (target_has_ended()) return;
+  }
+}
+
+void Measurement::finish() {
+  if (two_phase_) two_phase_->finish(late_handler());
+  const KernelTime end = KernelClock::now();
+  session_->finish(handler());
+  if (request_.probe.discover_only) listener_.discovered(probe_->discovered());
+  refresh_names();
+  info_.duration = end - session_->start();
+  if (request_.interval) listener_.interval(info_, end - interval_start_);
+  Receipt receipt = session_->receipt();
+  if (two_phase_) {
+    for (std::string& note : two_phase_->notes()) info_.notes.push_back(std::move(note));
+    if (two_phase_->late_lost() > 0) receipt.lost_by["late_watch"] = two_phase_->late_lost();
+  }
+  receipt.events = events_;
+  receipt.probe_runs = 2 * events_;  // one program at entry, one at exit
+  receipt.probe_ns =
+      static_cast<std::uint64_t>(calibration_.cost_ns() * static_cast<double>(events_));
+  listener_.end(info_, receipt);
+}
+
+int Measurement::wait_for_program() {
+  if (const auto status = program_->try_wait()) return *status;
+  // -d has passed: measuring is over, the program is not. Its status is still to become ours.
+  if (!request_.quiet)
+    fmt::print(stderr, "overdue: no longer measuring; {} (pid {}) goes on, waiting for it\n",
+               program_->path(), program_->pid());
+  return program_->wait();
+}
+
+int Measurement::run() {
+  require_capabilities(request_.command, measuring_capabilities());
+  if (!in_initial_pid_namespace())
+    throw Error(
+        "cannot measure from inside a PID namespace: the kernel knows processes by other ids")
+        .hint("run it in the host's: docker run --pid=host, or nsenter -t 1 -p");
+  target_ = resolve_target(request_.selection);
+  start_program();
+  try {
+    attach();
+  } catch (const Error&) {
+    explain_refusal();
+    throw;
+  }
+  session_->arm();
+  describe();
+  listener_.begin(info_);
+  const KernelTime start = session_->start();
+  if (request_.duration) deadline_ = start + *request_.duration;
+  interval_start_ = last_collect_ = next_tick_ = start;
+  if (request_.interval) {
+    next_interval_ = start + *request_.interval;
+    listener_.interval(info_, Duration(0));
+  }
+  if (request_.discovery)
+    two_phase_ = std::make_unique<TwoPhase>(*probe_, session_->membership(), request_.selection,
+                                            request_.probe.only, start + *request_.discovery);
+  watch_for_the_end();
+  const bool signalled_before = signals_.take().has_value();
+  if (program_ && !signalled_before) program_->release();
+  if (!signalled_before) loop();
+  finish();
+  session_.reset();
+  return program_ && !signalled_before ? wait_for_program() : 0;
+}
+
+int measure(const MeasureRequest& request, MeasureListener& listener) {
+  return Measurement(request, listener).run();
+}
+
+}  // namespace overdue

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/options.h"
+#include "cli/syscall_view.h"
+#include "kernel/session.h"
+#include "probes/syscalls/probe.h"
+#include "target/selection.h"
+#include "target/spawn.h"
+
+namespace overdue {
+
+/// What to measure, and for how long.
+struct MeasureRequest {
+  std::string command;  ///< of the command line, for the report
+  TargetSelection selection;
+  InheritedState inherited;  ///< for the spawned program
+  std::optional<Duration> duration;
+  std::optional<Duration> interval;
+  std::optional<Duration> discovery;  ///< two-phase: length of the first phase
+  std::size_t ring_bytes = 0;         ///< per CPU; 0: chosen
+  bool quiet = false;
+  SyscallsOptions probe;
+  bool by_container = false;
+};
+
+/// Who gets what is measured. All calls come from the measuring thread.
+class MeasureListener {
+ public:
+  virtual ~MeasureListener() = default;
+  virtual void begin(const SessionInfo&) = 0;
+  virtual void record(const Record&) = 0;
+  virtual void late_call(u16 abi, u32 nr, const event_header& who) = 0;
+  virtual void discovered(const SyscallSet&) = 0;
+  virtual void interval(const SessionInfo&, Duration wall) = 0;
+  /// Twice a second: write out what is buffered.
+  virtual void tick() = 0;
+  virtual void end(const SessionInfo&, const Receipt&) = 0;
+};
+
+/// Runs one measurement of system calls from start to final report. Returns the exit status: the
+/// spawned program's, else 0. Throws Error.
+int measure(const MeasureRequest& request, MeasureListener& listener);
+
+}  // namespace overdue

@@ -1,0 +1,136 @@
+#include "cli/options.h"
+
+#include <CLI/CLI.hpp>
+#include <bit>
+#include <charconv>
+#include <map>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace overdue {
+namespace {
+
+// Lists may be given by comma or by repetition; a comma is taken apart where the values are parsed.
+CLI::Option* add_list(CLI::App& app, const char* names, std::vector<std::string>& values) {
+  return app.add_option(names, values)->allow_extra_args(false)->take_all();
+}
+
+}  // namespace
+
+void add_target_options(CLI::App& app, TargetOptions& options) {
+  add_list(app, "-p,--pid", options.pids);
+  add_list(app, "-t,--tid", options.tids);
+  add_list(app, "-n,--name", options.names);
+  add_list(app, "-c,--cgroup", options.cgroups);
+  add_list(app, "--container", options.containers);
+  app.add_flag("-a,--all", options.all);
+  app.add_option("--cpu", options.cpus);
+  app.add_flag("--no-follow", options.no_follow);
+  app.add_option("--user", options.user);
+}
+
+void add_stop_options(CLI::App& app, StopOptions& options) {
+  app.add_option("-d,--duration", options.duration);
+}
+
+std::optional<Duration> StopOptions::parsed() const {
+  if (!duration) return std::nullopt;
+  const Duration value = parse_duration(*duration, "--duration");
+  if (value.count() == 0)
+    throw Error("bad time '{}' for --duration: nothing can be measured in no time", *duration)
+        .hint("give a time above zero, or leave --duration out")
+        .exit_status(2);
+  return value;
+}
+
+void add_output_options(CLI::App& app, OutputOptions& options, bool with_interval) {
+  app.add_option("-f,--format", options.format);
+  app.add_option("-o,--output", options.file);
+  if (with_interval) app.add_option("-i,--interval", options.interval);
+  app.add_option("--color", options.color)->check(CLI::IsMember({"auto", "always", "never"}));
+  app.add_flag("--stdout", options.to_stdout);
+  app.add_flag("-q,--quiet", options.quiet);
+  app.add_flag("-v,--verbose", options.verbose);
+}
+
+std::optional<Duration> OutputOptions::parsed_interval() const {
+  if (!interval) return std::nullopt;
+  const Duration value = parse_duration(*interval, "--interval");
+  if (value < std::chrono::milliseconds(10))
+    throw Error("bad time '{}' for --interval: shorter than 10ms", *interval)
+        .hint("use --calls for every single call")
+        .exit_status(2);
+  return value;
+}
+
+void add_view_options(CLI::App& app, ViewOptions& options) {
+  add_list(app, "-e,--only", options.only);
+  add_list(app, "--by", options.by);
+  app.add_option("--sort", options.sort);
+  app.add_option("--top", options.top);
+  app.add_flag("--calls", options.calls);
+  app.add_flag("--hist", options.histograms);
+  app.add_flag("--discover", options.discover);
+}
+
+GroupBy ViewOptions::group_by() const {
+  static constexpr std::string_view keys[] = {"syscall",   "process", "thread",
+                                              "container", "library", "caller"};
+  GroupBy result;
+  for (const std::string& list : by) {
+    for (const std::string_view key : split(list, ',')) {
+      if (key == "process") {
+        result.process = true;
+      } else if (key == "thread") {
+        result.thread = true;
+      } else if (key == "container") {
+        result.container = true;
+      } else if (key == "library" || key == "caller") {
+        throw Error("--by {} needs user stacks, which this version does not take yet", key)
+            .hint("use --by process, thread or container")
+            .exit_status(2);
+      } else if (key != "syscall") {
+        const std::string_view close = nearest(key, keys);
+        throw Error("unknown key '{}' for --by", printable(key))
+            .hint(close.empty() ? "keys: syscall, process, thread, container"
+                                : fmt::format("did you mean '{}'?", close))
+            .exit_status(2);
+      }
+    }
+  }
+  return result;
+}
+
+std::size_t ViewOptions::row_limit() const {
+  if (top < 0)
+    throw Error("--top {}: not a number of rows", top).hint("--top 10; 0 shows all").exit_status(2);
+  return static_cast<std::size_t>(top);
+}
+
+std::optional<SyscallSet> ViewOptions::wanted(const Names& names) const {
+  if (only.empty()) return std::nullopt;
+  return parse_syscall_set(only, names);
+}
+
+std::size_t parse_buffer_size(const std::string& text) {
+  constexpr std::size_t least = 64 << 10, most = 1 << 30;
+  const auto bad = [&](const char* why) {
+    return Error("bad size '{}' for --buffer: {}", printable(text), why)
+        .hint("give bytes per CPU between 64k and 1G, such as 8M")
+        .exit_status(2);
+  };
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{}) throw bad("not a number");
+  static const std::map<std::string_view, unsigned> shifts{
+      {"", 0}, {"k", 10}, {"K", 10}, {"M", 20}, {"m", 20}, {"G", 30}, {"g", 30}};
+  const auto shift =
+      shifts.find(std::string_view(end, static_cast<std::size_t>(text.data() + text.size() - end)));
+  if (shift == shifts.end()) throw bad("unknown unit");
+  if (number > (most >> shift->second) || number << shift->second < least)
+    throw bad("out of range");
+  return std::bit_ceil(number << shift->second);
+}
+
+}  // namespace overdue

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "core/latency_table.h"
+#include "probes/syscalls/classes.h"
+#include "target/selection.h"
+
+namespace CLI {
+class App;
+}
+
+namespace overdue {
+
+/// `-p`, `-t`, `-n`, `-c`, `--container`, `-a`, `--cpu`, `--no-follow`, `--user`.
+void add_target_options(CLI::App& app, TargetOptions& options);
+
+/// When a measurement ends.
+struct StopOptions {
+  std::optional<std::string> duration;
+  std::optional<Duration> parsed() const;
+};
+void add_stop_options(CLI::App& app, StopOptions& options);
+
+/// Where and how a report is written.
+struct OutputOptions {
+  std::string format = "text";
+  std::string file;
+  std::optional<std::string> interval;
+  std::string color = "auto";
+  bool to_stdout = false;
+  bool quiet = false;
+  bool verbose = false;
+
+  std::optional<Duration> parsed_interval() const;
+};
+void add_output_options(CLI::App& app, OutputOptions& options, bool with_interval);
+
+/// What a report of system calls shows: the same for `syscalls` and `report`.
+struct ViewOptions {
+  std::vector<std::string> only;  ///< -e
+  std::vector<std::string> by;
+  std::string sort = "total";
+  std::int64_t top = 0;  ///< 0: all rows
+  bool calls = false;
+  bool histograms = false;
+  bool discover = false;
+
+  /// Throws Error (exit status 2) for an unknown key, or one that needs a later version.
+  GroupBy group_by() const;
+  /// `top`, checked.
+  std::size_t row_limit() const;
+  /// What -e asks for; nothing where it was not given.
+  std::optional<SyscallSet> wanted(const Names& names = {}) const;
+};
+void add_view_options(CLI::App& app, ViewOptions& options);
+
+/// `8M`, `512k`, a plain number of bytes: rounded up to a power of two, 64 KiB to 1 GiB. Throws
+/// Error.
+std::size_t parse_buffer_size(const std::string& text);
+
+}  // namespace overdue

@@ -1,0 +1,77 @@
+// `overdue report`: a trace file in every view and format of `syscalls`, without root, on any
+// machine.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/report_output.h"
+#include "cli/syscall_view.h"
+#include "core/probe.h"
+#include "trace/reader.h"
+
+namespace overdue {
+namespace {
+
+/// Gives what a file replays to the same view a live run uses.
+class Replay final : public Sink {
+ public:
+  explicit Replay(SyscallView& view) : view_(view) {}
+  void begin(const SessionInfo& info) override { view_.begin(info); }
+  void record(const Record& record) override { view_.record(record); }
+  void end(const SessionInfo& info, const Receipt& receipt) override { view_.end(info, receipt); }
+
+ private:
+  SyscallView& view_;
+};
+
+std::vector<const Schema*> known_schemas() {
+  std::vector<const Schema*> schemas;
+  for (const ProbeInfo* probe : all_probes())
+    schemas.insert(schemas.end(), probe->schemas.begin(), probe->schemas.end());
+  return schemas;
+}
+
+class ReportCommand final : public Command {
+ public:
+  std::string_view name() const override { return "report"; }
+
+  void add_options(CLI::App& app) override {
+    app.add_option("file", file_)->required();
+    add_view_options(app, view_);
+    add_output_options(app, output_, false);
+  }
+
+  int run(const Invocation&) override {
+    Fd file(file_ == "-" ? dup(STDIN_FILENO)
+                         : open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (!file)
+      throw Error("cannot open the recording {}: {}", printable(file_), errno_text(errno))
+          .hint("`overdue record -o FILE -- COMMAND` makes one");
+    const std::vector<const Schema*> schemas = known_schemas();
+    TraceReader reader(std::move(file), schemas, file_);
+    ReportOutput report = open_report(output_, false, view_.calls);
+    SyscallView view(view_, view_.wanted(reader.info().names), *report.sink);
+    Replay replay(view);
+    reader.replay(replay);
+    report.output->flush();
+    return 0;
+  }
+
+ private:
+  std::string file_;
+  ViewOptions view_;
+  OutputOptions output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_report_command() {
+  return std::make_unique<ReportCommand>();
+}
+
+}  // namespace overdue

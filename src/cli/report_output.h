@@ -1,0 +1,22 @@
+#pragma once
+
+#include <memory>
+
+#include "cli/options.h"
+#include "core/sink.h"
+#include "sinks/output.h"
+
+namespace overdue {
+
+/// The way a report goes: the opened output and the sink that writes to it. Opened before anything
+/// is measured, so that a bad path or format costs nothing.
+struct ReportOutput {
+  std::unique_ptr<Output> output;
+  std::unique_ptr<Sink> sink;
+};
+
+/// To -o, to stdout with --stdout or when no program of ours uses it, else to stderr. `stream`:
+/// records or intervals will come. Throws Error.
+ReportOutput open_report(const OutputOptions& options, bool spawned, bool stream);
+
+}  // namespace overdue

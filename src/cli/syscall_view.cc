@@ -1,0 +1,107 @@
+#include "cli/syscall_view.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "probes/syscalls/names.h"
+#include "target/containers.h"
+
+namespace overdue {
+
+std::string container_name(std::uint64_t cgroup_id, const Names& names) {
+  const auto path = names.cgroups.find(cgroup_id);
+  if (path == names.cgroups.end()) return fmt::format("cgroup {} (gone)", cgroup_id);
+  const std::string container = container_of(path->second);
+  return container.empty() ? path->second : container;
+}
+
+SyscallView::SyscallView(const ViewOptions& options, std::optional<SyscallSet> only, Sink& sink)
+    : options_(options),
+      by_(options.group_by()),
+      only_(std::move(only)),
+      sink_(sink),
+      total_(by_),
+      since_last_(by_) {
+  LatencyTable probe_of_column;
+  sort_rows(probe_of_column, options.sort,
+            0);  // a bad column is an error now, not after the run
+}
+
+bool SyscallView::wanted(u16 abi, u32 nr) const {
+  if (!only_) return true;
+  return abi < ABI_COUNT && nr < SYSCALL_TABLE_SIZE && (*only_)[abi][nr];
+}
+
+void SyscallView::record(const Record& record) {
+  u16 abi = 0;
+  u32 nr = 0;
+  if (record.schema->id == RECORD_SYSCALL_CALL) {
+    abi = record.at<u16>(offsetof(syscall_call, abi));
+    nr = record.at<u32>(offsetof(syscall_call, nr));
+  } else if (record.schema->id == RECORD_SYSCALL_CELL) {
+    abi = record.at<u16>(offsetof(syscall_cell, abi));
+    nr = record.at<u32>(offsetof(syscall_cell, nr));
+    if (record.header().tid == 0 && (by_.process || by_.thread || by_.container))
+      throw Error("this recording has no figures per thread")
+          .hint(
+              "record with `overdue record --events syscalls`, or with `overdue syscalls --by "
+              "thread --save`");
+  } else if (record.schema->id == RECORD_SYSCALL_OPEN) {
+    abi = record.at<u16>(offsetof(syscall_open, abi));
+    nr = record.at<u32>(offsetof(syscall_open, nr));
+  }
+  if (!wanted(abi, nr)) return;
+  if (options_.discover && abi < ABI_COUNT && nr < SYSCALL_TABLE_SIZE) discovered_[abi][nr] = true;
+  if (record.schema->id == RECORD_SYSCALL_CALL && options_.calls) {
+    ++events_;
+    sink_.record(record);
+    return;
+  }
+  total_.add(record);
+  if (intervals_) since_last_.add(record);
+}
+
+void SyscallView::late_call(u16 abi, u32 nr, const event_header& who) {
+  if (!wanted(abi, nr)) return;
+  total_.add_late(abi, nr, who);
+  if (intervals_) since_last_.add_late(abi, nr, who);
+}
+
+void SyscallView::discovered(const SyscallSet& set) {
+  for (std::size_t abi = 0; abi < ABI_COUNT; ++abi) discovered_[abi] |= set[abi];
+}
+
+LatencyTable SyscallView::finished(const SyscallTable& table, const SessionInfo& info,
+                                   Duration wall) const {
+  LatencyTable result = table.table(
+      info.names, wall, [&](std::uint64_t id) { return container_name(id, info.names); });
+  result.show_histograms = options_.histograms;
+  sort_rows(result, options_.sort, options_.row_limit());
+  return result;
+}
+
+void SyscallView::interval(const SessionInfo& info, Duration wall) {
+  if (intervals_) {
+    sink_.table(finished(since_last_, info, wall), false);
+    since_last_.clear();
+  }
+  intervals_ = true;
+}
+
+void SyscallView::end(const SessionInfo& info, Receipt receipt) {
+  if (options_.discover) {
+    std::vector<std::string> names;
+    for (u16 abi = 0; abi < ABI_COUNT; ++abi)
+      for (u32 nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
+        if (discovered_[abi][nr]) names.push_back(syscall_name(abi, nr, info.names));
+    std::sort(names.begin(), names.end());
+    sink_.names(names);
+    receipt.events = names.size();
+  } else {
+    if (!options_.calls) sink_.table(finished(total_, info, info.duration), true);
+    receipt.events = events_ + total_.calls();
+  }
+  sink_.end(info, receipt);
+}
+
+}  // namespace overdue
