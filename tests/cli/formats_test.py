@@ -1,0 +1,169 @@
+#!/usr/bin/python3
+"""Every format says the same of a run; and what it says is true against other clocks."""
+import json
+import os
+import re
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from overdue_test import (main, overdue, read_ndjson, require_root, row_of, run,
+                          syscalls_report, table_of, tool, workload)
+
+NUMBERS = ("calls", "errors", "total_ns", "min_ns", "avg_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns",
+           "stddev_ns")
+
+
+class RootTest(unittest.TestCase):
+    def setUp(self):
+        require_root()
+
+
+def says(text, ns):
+    """Is this printed time `ns`, to three significant digits? Either way where it is half between."""
+    found = re.fullmatch(r"~?([\d.]+)(ns|us|ms|s)", text)
+    if not found:
+        return False
+    scale = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[found[2]]
+    step = 10.0 ** -len(found[1].partition(".")[2])
+    digits = len(found[1].replace(".", ""))
+    return abs(float(found[1]) - ns / scale) <= step / 2 + 1e-9 and (digits == 3 or scale == 1)
+
+
+class Formats(RootTest):
+    """One recording, so that all formats show the same run."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        if os.geteuid() == 0:
+            cls.file = os.path.join(cls.folder.name, "x.odt")
+            overdue("record", "-q", "-o", cls.file, "--", "sh", "-c",
+                    f"{workload('errors')}; {workload('named_threads')} 3 200; ls /; :")
+
+    def report(self, form, *options):
+        finished = overdue("report", self.file, "-f", form, *options)
+        self.assertEqual(finished.status, 0, finished)
+        return finished.out
+
+    def test_csv_and_ndjson_say_what_json_says(self):
+        for keys in ("syscall", "process", "thread", "process,thread,container"):
+            report = json.loads(self.report("json", "--by", keys))
+            lines = [json.loads(line) for line in self.report("ndjson", "--by", keys).splitlines()]
+            table = next(line for line in lines if line["type"] == "report")
+            self.assertEqual(table["syscalls"], report["syscalls"])
+            receipt = dict(lines[-1])
+            self.assertEqual(receipt.pop("type"), "receipt")
+            self.assertEqual(receipt, report["receipt"])
+            rows = table_of(self.report("csv", "--by", keys))
+            self.assertEqual(len(rows), len(report["syscalls"]))
+            for row, expected in zip(rows, report["syscalls"]):
+                self.assertEqual(row["name"], expected["name"])
+                for key in NUMBERS:
+                    self.assertEqual(int(row[key]), expected[key], (key, row))
+                if "thread" in keys:
+                    self.assertEqual(int(row["tid"]), expected["thread"]["tid"])
+
+    def test_every_number_of_the_table_is_in_the_json(self):
+        report = json.loads(self.report("json"))
+        text = self.report("text")
+        wall = report.get("wall_ns", report["duration_ns"])
+        for row in report["syscalls"]:
+            line = re.search(rf"^{re.escape(row['name'])}\*? +(.*)$", text, re.MULTILINE)
+            self.assertTrue(line, f"{row['name']} is not in {text}")
+            cells = line[1].split()
+            self.assertEqual(cells[:2], [f"{row['calls']:,}", f"{row['errors']:,}"], line[0])
+            if row["calls"] == row["unreturned"]:
+                self.assertEqual(cells[2:9], ["-"] * 7, line[0])
+                continue
+            for cell, key in zip(cells[2:8], ("total_ns", "avg_ns", "p50_ns", "p95_ns", "p99_ns",
+                                              "max_ns")):
+                self.assertTrue(says(cell, row[key]), (line[0], key, row[key]))
+            self.assertAlmostEqual(float(cells[8]), 100.0 * row["total_ns"] / wall, delta=0.051)
+        self.assertIn(f"{report['receipt']['events']:,} event", text)
+        for row in report["syscalls"]:
+            for name in row["errnos"]:
+                self.assertIn(name, text)
+
+    def test_text_has_no_escapes_without_a_terminal(self):
+        self.assertNotIn("\x1b", self.report("text"))
+        self.assertIn("\x1b", self.report("text", "--color", "always"))
+        self.assertNotIn("\x1b", self.report("text", "--color", "never"))
+
+    def test_json_is_valid_by_our_schema(self):
+        python = tool("/usr/bin/python3")
+        if run([python, "-c", "import jsonschema"]).status != 0:
+            self.skipTest("python3-jsonschema is not installed")
+        schema = os.path.join(self.folder.name, "schema.json")
+        with open(schema, "w", encoding="utf-8") as file:
+            file.write(overdue("schema").out.encode("latin-1").decode("utf-8"))
+        documents = [json.loads(self.report("json", "--by", keys)) for keys in
+                     ("syscall", "process", "thread,container")]
+        documents.append(json.loads(self.report("json", "--discover")))
+        for options in ([], ["--calls"]):
+            documents += map(json.loads, self.report("ndjson", *options).splitlines())
+        path = os.path.join(self.folder.name, "i.ndjson")
+        overdue("syscalls", "-i", "100ms", "-f", "ndjson", "-o", path, "--",
+                workload("getppid_loop"), "1s")
+        documents += read_ndjson(path)
+        documents.append(syscalls_report("-d", "300ms", "--", workload("block_forever"), 1, 1)[0])
+        file_of_documents = os.path.join(self.folder.name, "documents")
+        with open(file_of_documents, "w", encoding="utf-8") as file:
+            json.dump(documents, file)
+        check = ("import json, sys, jsonschema\n"
+                 "schema = json.load(open(sys.argv[1]))\n"
+                 "kind = jsonschema.validators.validator_for(schema)\n"
+                 "kind.check_schema(schema)\n"
+                 "judge = kind(schema)\n"
+                 "for one in json.load(open(sys.argv[2])):\n"
+                 "    judge.validate(one)\n"
+                 "for wrong in ({}, {'type': 'call'}, {'overdue': 1}):\n"
+                 "    assert not judge.is_valid(wrong), wrong\n")
+        finished = run([python, "-W", "ignore", "-c", check, schema, file_of_documents])
+        self.assertEqual(finished.status, 0, finished.err[-2500:])
+
+    def test_unknown_format(self):
+        finished = overdue("report", self.file, "-f", "jsn")
+        self.assertEqual(finished.status, 2, finished)
+        self.assertIn("json", finished.err)
+
+
+class Accuracy(RootTest):
+    def test_nanosleep(self):
+        """S1-05: at least what was asked for, at most what the program itself measured around it."""
+        report, finished = syscalls_report("--", workload("nanosleep_loop"), 300, 1000000)
+        around, shortest, longest = map(int, finished.out.split())
+        row = row_of(report, "nanosleep")
+        self.assertEqual(row["calls"], 300)
+        self.assertGreaterEqual(row["min_ns"], 1_000_000)
+        self.assertLessEqual(row["min_ns"], shortest)
+        self.assertLessEqual(row["max_ns"], longest)
+        self.assertLessEqual(row["total_ns"], around)
+
+    def test_no_call_is_longer_than_under_strace(self):
+        """S1-19, on the medians: a single call can meet an interrupt under either."""
+        command = [workload("open_read_close"), "2000"]
+        report, _ = syscalls_report("--", *command)
+        with tempfile.TemporaryDirectory() as folder:
+            run([tool("strace"), "-T", "-o", f"{folder}/log", *command], timeout=60)
+            with open(f"{folder}/log", encoding="latin-1") as file:
+                text = file.read()
+        for name in ("openat", "read", "close"):
+            times = sorted(float(value) for value in
+                           re.findall(rf"^{name}\(.* <([\d.]+)>$", text, re.MULTILINE))
+            self.assertGreater(len(times), 1900)
+            self.assertLessEqual(row_of(report, name)["p50_ns"], times[len(times) // 2] * 1e9, name)
+
+    def test_blocking_is_counted_where_it_happens(self):
+        report, _ = syscalls_report("--by", "thread", "--", tool("sh"), "-c", "sleep 0.3; :")
+        row = next(row for row in report["syscalls"] if row["name"] == "clock_nanosleep")
+        self.assertGreaterEqual(row["total_ns"], 300_000_000)
+        waits = [row for row in report["syscalls"] if row["name"] == "wait4" and
+                 row["max_ns"] >= 290_000_000]
+        self.assertEqual(len(waits), 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+"""Under load: nothing is lost uncounted; memory does not grow. OVERDUE_LONG=1 takes minutes."""
+import json
+import os
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from overdue_test import (LONG, OVERDUE, Live, bpf_objects, call_records, counts, held_by,
+                          long_or_short, main, require_root, row_of, syscalls_report,
+                          wait_until_measuring, workload)
+
+
+class Load(unittest.TestCase):
+    def setUp(self):
+        require_root()
+
+    def test_a_million_calls_a_second(self):
+        """The count equals the loop's own, at any rate; the rate is printed, and in the long form
+        must be what the requirement says."""
+        seconds = long_or_short(60, 5)
+        for options in ([], ["--by", "thread"]):
+            report, finished = syscalls_report(*options, "--", workload("getppid_loop"),
+                                               f"{seconds}s", 2, timeout=seconds + 60)
+            made = int(finished.out)
+            print(f"  {made / seconds / 1e6:.2f} M calls/s {options}", file=sys.stderr)
+            self.assertEqual(counts(report)["getppid"], made)
+            self.assertEqual(report["receipt"]["lost"], 0)
+            self.assertEqual(report["receipt"]["unmatched"], 0)
+            if LONG:
+                self.assertGreaterEqual(made, seconds * 1_000_000)
+
+    def test_every_call_is_seen_or_lost(self):
+        for buffer in ("64k", "1M", "16M"):
+            records, finished = call_records("--buffer", buffer, "-e", "getppid", "--",
+                                             workload("getppid_loop"), long_or_short(3000000, 300000),
+                                             2, timeout=300)
+            receipt = records[-1]
+            seen = sum(record["type"] == "call" for record in records)
+            self.assertEqual(seen + receipt["lost"], int(finished.out), (buffer, receipt))
+            print(f"  --buffer {buffer}: {receipt['lost']} of {finished.out.strip()} lost",
+                  file=sys.stderr)
+
+    def kilobytes(self, pid):
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+
+    def map_bytes(self, pid):
+        ours = held_by(pid)["map"]
+        return sum(entry.get("bytes_memlock", 0) for entry in bpf_objects("map")
+                   if entry["id"] in ours)
+
+    def test_memory_under_short_lived_threads(self):
+        """100 000 threads in the long form, 5 000 here: every call counted, and no more memory at the
+        end than after the first tenth; by thread, but for the rows of dead threads, which are bounded:
+        20 000 of 6 KiB, then "(other)"."""
+        threads = long_or_short(100_000, 5_000)
+        shell = counts(syscalls_report("--", "sh", "-c", ":")[0]).get("getppid", 0)
+        for options, allowance in (([], 8 << 10), (["--by", "thread"], (8 << 10) + 20_000 * 6)):
+            with tempfile.TemporaryDirectory() as folder:
+                path = f"{folder}/report"
+                script = (f"{workload('thread_churn')} {threads // 10} 5 4; echo warm; "
+                          f"{workload('thread_churn')} {threads} 5 4; echo churned; sleep 0.5")
+                with Live(OVERDUE, "syscalls", *options, "-f", "json", "-o", path, "--", "sh", "-c",
+                          script) as live:
+                    wait_until_measuring(live)
+                    early = late = None
+                    while live.process.poll() is None:
+                        if "warm" in live.out() and early is None:
+                            early = self.kilobytes(live.pid), self.map_bytes(live.pid)
+                        if "churned" in live.out() and late is None:
+                            late = self.kilobytes(live.pid), self.map_bytes(live.pid)
+                        time.sleep(0.05)
+                    finished = live.finish(600)
+                    self.assertEqual(finished.status, 0, finished)
+                self.assertIsNotNone(late)
+                with open(path, encoding="utf-8") as file:
+                    report = json.load(file)
+                print(f"  {options}: {early} → {late} (KiB resident, bytes of maps)", file=sys.stderr)
+                self.assertEqual(report["receipt"]["lost_by"], {})
+                self.assertEqual(counts(report)["getppid"],
+                                 threads // 10 * 5 + threads * 5 + shell)
+                self.assertLessEqual(late[0] - early[0], allowance)
+                self.assertLessEqual(late[1] - early[1], 1 << 20)
+
+    def test_fork_storm(self):
+        report, _ = syscalls_report("--", workload("fork_exec_storm"), long_or_short(20000, 500),
+                                    workload("getppid_static"), 3, timeout=600)
+        times = long_or_short(20000, 500)
+        self.assertEqual(counts(report)["getppid"], 3 * times)
+        self.assertEqual(row_of(report, "execve")["calls"], times + 1)
+        self.assertEqual(row_of(report, "exit_group")["calls"], times + 1)
+        self.assertEqual(report["receipt"]["lost"], 0)
+        self.assertEqual(report["receipt"]["unmatched"], 0)
+
+    def test_many_threads_at_once(self):
+        report, _ = syscalls_report("--by", "thread", "--", workload("named_threads"), 64,
+                                    long_or_short(5000, 200), timeout=300)
+        unit = long_or_short(5000, 200)
+        found = {row["thread"]["comm"]: row["calls"] for row in report["syscalls"]
+                 if row["name"] == "getppid"}
+        self.assertEqual(found, {f"worker-{i}": (i + 1) * unit for i in range(64)})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+#!/usr/bin/python3
+"""Trace files: a report from the file is the report of the run; nothing is needed to read one."""
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from overdue_test import (LONG, NOBODY, OVERDUE, Live, attached, counts, long_or_short,
+                          main, overdue, require_root, run, tool, workload)
+
+VIEWS = ([], ["--by", "process"], ["--by", "thread"], ["--by", "container"],
+         ["--by", "process,thread"], ["--hist"], ["--sort", "name", "--top", "3"], ["-e", "%file"],
+         ["--discover"], ["--calls"], ["--calls", "-e", "open*"])
+FORMATS = ("text", "json", "ndjson", "csv")
+
+
+class RecordingTest(unittest.TestCase):
+    def setUp(self):
+        require_root()
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        self.folder = made.name
+        os.chmod(self.folder, 0o755)
+        self.file = f"{self.folder}/x.odt"
+
+    def read(self, path):
+        with open(path, "rb") as file:
+            return file.read()
+
+    def report(self, *options, file=None):
+        finished = overdue("report", file or self.file, *options)
+        self.assertEqual(finished.status, 0, finished)
+        return finished.out
+
+
+class Equality(RecordingTest):
+    def live(self, *options, program=("named_threads", 3, 100), status=0):
+        name, *arguments = program
+        live = f"{self.folder}/live"
+        finished = overdue("syscalls", *options, "--save", self.file, "-o", live, "--",
+                           workload(name), *arguments)
+        self.assertEqual(finished.status, status, finished)
+        return self.read(live).decode("latin-1")
+
+    def test_report_is_byte_for_byte_the_live_one(self):
+        for options in VIEWS:
+            if options in (["-e", "%file"], ["--calls", "-e", "open*"], ["--discover"]):
+                continue  # what was left out when recording cannot be asked for again: below
+            for form in FORMATS:
+                if form == "json" and "--calls" in options:
+                    continue  # a stream: NDJSON under another name
+                with self.subTest(options=options, form=form):
+                    live = self.live(*options, "-f", form)
+                    self.assertEqual(self.report(*options, "-f", form), live)
+
+    def test_of_a_filtered_run(self):
+        for options in (["-e", "%file", "-f", "json"], ["--calls", "-e", "open*", "-f", "ndjson"]):
+            live = self.live(*options)
+            self.assertIn("openat", live)
+            self.assertEqual(self.report(*options), live)
+
+    def test_of_intervals(self):
+        live = self.live("-i", "100ms", "-f", "ndjson", program=("nanosleep_loop", 300, 1000000))
+        last = [json.loads(line) for line in live.splitlines()][-2]
+        again = json.loads(self.report("-f", "json"))
+        self.assertEqual(again["syscalls"], last["syscalls"])
+
+    def test_of_errors_and_unfinished_calls(self):
+        live = self.live("-d", "500ms", "-f", "json", program=("block_forever", 3, 1),
+                         status=128 + 14)
+        self.assertEqual(self.report("-f", "json"), live)
+        self.assertEqual(len(json.loads(live)["unfinished"]), 1)
+
+
+class Record(RecordingTest):
+    def record(self, *command, options=()):
+        finished = overdue("record", "--events", "syscalls", "-o", self.file, *options, "--",
+                           *command)
+        self.assertEqual(finished.status, 0, finished)
+
+    def test_every_view_and_format_without_privileges(self):
+        self.record("sh", "-c", f"{workload('named_threads')} 3 200; {workload('errors')}; ls /etc; :")
+        os.chmod(self.file, 0o644)
+        ours = shutil.copy(OVERDUE, f"{self.folder}/overdue")
+        os.chmod(ours, 0o755)
+        for options in VIEWS:
+            for form in FORMATS:
+                with self.subTest(options=options, form=form):
+                    command = [ours, "report", self.file, *options, "-f", form]
+                    finished = run([*NOBODY, *command], env={"PATH": "/usr/bin:/bin"}, cwd="/")
+                    self.assertEqual(finished.status, 0, finished)
+                    self.assertEqual(finished.err, "")
+                    self.assertGreater(len(finished.out), 10)
+                    self.assertEqual(finished.out, self.report(*options, "-f", form))
+
+    def test_says_what_syscalls_says(self):
+        self.record(workload("named_threads"), 4, 500)
+        recorded = json.loads(self.report("-f", "json"))
+        live = json.loads(overdue("syscalls", "-f", "json", "--stdout", "--",
+                                  workload("named_threads"), 4, 500).out)
+        for name in ("getppid", "clone3", "prctl", "openat", "exit", "exit_group", "execve"):
+            self.assertEqual(counts(recorded)[name], counts(live)[name], name)
+
+    def test_seen_and_lost_are_made(self):
+        self.record(workload("getppid_loop"), 300000, 2, options=["--buffer", "64k"])
+        report = json.loads(self.report("-f", "json", "-e", "getppid"))
+        self.assertLessEqual(counts(report)["getppid"], 600000)
+        self.assertGreaterEqual(counts(report)["getppid"] + report["receipt"]["lost"], 600000)
+
+    def test_file_is_private_and_a_link_others_may_have_put_there_is_refused(self):
+        self.record("/bin/true")
+        self.assertEqual(os.stat(self.file).st_mode & 0o777, 0o600)
+        victim = f"{self.folder}/victim"
+        with open(victim, "w", encoding="ascii") as file:
+            file.write("precious")
+        shared = f"{self.folder}/shared"
+        os.mkdir(shared)
+        os.chmod(shared, 0o1777)
+        os.symlink(victim, f"{shared}/link")
+        finished = overdue("record", "-o", f"{shared}/link", "--", "/bin/true")
+        self.assertEqual(finished.status, 125, finished)
+        self.assertEqual(self.read(victim), b"precious")
+
+    def test_hostile_names_come_back_and_never_raw(self):
+        self.record(workload("hostile_comm"), 5)
+        for form in ("text", "csv"):
+            shown = self.report("--by", "thread", "-f", form) + self.report("--calls", "-f", form)
+            self.assertNotIn("\x1b", shown)
+            self.assertNotIn("\x07", shown)
+        report = json.loads(self.report("--by", "thread", "-f", "json"))
+        names = {row["thread"]["comm"] for row in report["syscalls"]}
+        self.assertTrue(any(name.startswith("e\nvil\x1b") for name in names), names)
+
+    def test_attached(self):
+        with Live(workload("getppid_loop"), "20s") as target:
+            with attached("record", "-o", self.file, "-p", target.pid) as live:
+                time.sleep(0.3)
+                live.signal(signal.SIGTERM)
+                finished = live.finish()
+                self.assertEqual(finished.status, 0, finished)
+        self.assertGreater(counts(json.loads(self.report("-f", "json")))["getppid"], 1000)
+
+
+class Damage(RecordingTest):
+    def test_kill_9_while_recording(self):
+        for attempt in range(long_or_short(40, 6)):
+            with Live(workload("getppid_loop"), "60s") as target:
+                with attached("record", "-o", self.file, "-p", target.pid, settle=0.1) as live:
+                    time.sleep(random.uniform(0.2, 1.5))
+                    live.process.kill()
+                    live.process.wait()
+                self.assertIsNone(target.process.poll(), "the target did not survive")
+            finished = overdue("report", self.file, "-f", "json")
+            self.assertEqual(finished.status, 0, f"attempt {attempt}: {finished}")
+            report = json.loads(finished.out)
+            self.assertIn("file_cut", report["receipt"]["lost_by"], report["receipt"])
+            os.remove(self.file)
+
+    def test_cut_anywhere(self):
+        overdue("record", "-q", "-o", self.file, "--", workload("named_threads"), 3, 300)
+        whole = self.read(self.file)
+        cut = f"{self.folder}/cut.odt"
+        places = range(0, len(whole), 1 if LONG else max(1, len(whole) // 60))
+        for size in places:
+            with open(cut, "wb") as file:
+                file.write(whole[:size])
+            finished = overdue("report", cut, "-f", "json")
+            self.assertIn(finished.status, (0, 1), f"cut at {size}: {finished}")
+            if finished.status == 0:
+                self.assertIn("cut short", " ".join(json.loads(finished.out)["notes"]), size)
+            else:
+                self.assertNotEqual(finished.err, "")
+
+    def test_flipped_bytes(self):
+        """The unit test flips every byte; here a few, through the whole program."""
+        overdue("record", "-q", "-o", self.file, "--", workload("named_threads"), 3, 300)
+        whole = self.read(self.file)
+        bad = f"{self.folder}/bad.odt"
+        chosen = random.Random(4711)
+        for _ in range(long_or_short(2000, 60)):
+            place = chosen.randrange(len(whole))
+            with open(bad, "wb") as file:
+                file.write(whole[:place] + bytes([whole[place] ^ (1 << chosen.randrange(8))]) +
+                           whole[place + 1:])
+            finished = overdue("report", bad, "-f", "json")
+            self.assertIn(finished.status, (0, 1), f"byte {place}: {finished}")
+
+    def test_not_a_trace(self):
+        for content in (b"", b"\n", b"not a trace file at all\n", bytes(4096), os.urandom(4096)):
+            with open(self.file, "wb") as file:
+                file.write(content)
+            finished = overdue("report", self.file)
+            self.assertEqual(finished.status, 1, finished)
+            self.assertRegex(finished.err, "trace|recording")
+            self.assertNotIn("\x1b", finished.err)
+        for path in ("/no/such/file.odt", self.folder, "/dev/null"):
+            finished = overdue("report", path)
+            self.assertEqual(finished.status, 1, finished)
+            self.assertNotEqual(finished.err, "")
+
+    def test_disk_full(self):
+        """A tmpfs of 256 KiB: recording says so, and what is there can be read."""
+        place = f"{self.folder}/small"
+        os.mkdir(place)
+        mounted = run([tool("mount"), "-t", "tmpfs", "-o", "size=256k", "none", place])
+        if mounted.status != 0:
+            self.skipTest(f"cannot mount a tmpfs: {mounted.err}")
+        self.addCleanup(lambda: run([tool("umount"), place]))
+        finished = overdue("record", "-o", f"{place}/x.odt", "--", workload("getppid_loop"), 3000000)
+        self.assertIn("No space left", finished.err, finished)
+        self.assertNotEqual(finished.status, 0)
+        report = overdue("report", f"{place}/x.odt", "-f", "json")
+        self.assertEqual(report.status, 0, report)
+        self.assertIn("file_cut", json.loads(report.out)["receipt"]["lost_by"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,287 @@
+// What every probe promises, checked for all of them: a new probe is tested before its author has
+// written a test.
+#include <gtest/gtest.h>
+#include <sys/utsname.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "core/probe.h"
+#include "kernel/features.h"
+#include "probes/syscalls/probe_fixture.h"
+
+namespace overdue {
+namespace {
+
+std::vector<const Schema*> all_schemas() {
+  std::vector<const Schema*> schemas;
+  for (const ProbeInfo* probe : all_probes())
+    schemas.insert(schemas.end(), probe->schemas.begin(), probe->schemas.end());
+  return schemas;
+}
+
+bool is_snake_case(std::string_view name) {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz";
+  return !name.empty() && letters.find(name.front()) != letters.npos && name.back() != '_' &&
+         name.find("__") == name.npos &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == name.npos;
+}
+
+/// A sentence for people: there, on one line, no full stop at the end.
+void expect_help(std::string_view text, std::string_view of) {
+  EXPECT_FALSE(text.empty()) << of;
+  if (text.empty()) return;
+  EXPECT_EQ(text.find('\n'), text.npos) << of;
+  EXPECT_NE(text.back(), '.') << of;
+  EXPECT_NE(text.back(), ' ') << of;
+}
+
+TEST(Contract, EveryProbeHasANameASummaryAManualAndSchemas) {
+  std::set<std::string_view> names;
+  ASSERT_FALSE(all_probes().empty());
+  for (const ProbeInfo* probe : all_probes()) {
+    EXPECT_TRUE(is_snake_case(probe->name)) << probe->name;
+    EXPECT_TRUE(names.insert(probe->name).second) << "twice: " << probe->name;
+    expect_help(probe->summary, probe->name);
+    EXPECT_GT(probe->manual.size(), 200u) << probe->name;
+    EXPECT_EQ(probe->manual.front(), '#') << probe->name << ": a manual begins with its title";
+    EXPECT_FALSE(probe->schemas.empty()) << probe->name;
+    ASSERT_NE(probe->support, nullptr) << probe->name;
+  }
+}
+
+TEST(Contract, EverySupportThatIsNoSaysWhyAndWhatWouldChangeIt) {
+  const Kernel kernel;
+  for (const ProbeInfo* probe : all_probes()) {
+    const Support support = probe->support(kernel);
+    if (support.yes) continue;
+    EXPECT_FALSE(support.missing.empty()) << probe->name;
+    EXPECT_FALSE(support.remedy.empty()) << probe->name;
+  }
+}
+
+TEST(Contract, EverySchemaHasItsOwnIdAndName) {
+  std::set<u16> ids;
+  std::set<std::string_view> names;
+  for (const Schema* schema : all_schemas()) {
+    EXPECT_NE(schema->id, 0) << schema->name;
+    EXPECT_TRUE(ids.insert(schema->id).second) << "id twice: " << schema->id;
+    EXPECT_TRUE(names.insert(schema->name).second) << "name twice: " << schema->name;
+    EXPECT_TRUE(is_snake_case(schema->name)) << schema->name;
+    EXPECT_EQ(find_schema(schema->id), schema);
+    EXPECT_EQ(schema->size % 8, 0) << schema->name << ": records lie one behind the other";
+    expect_help(schema->help, schema->name);
+  }
+  EXPECT_EQ(find_schema(0), nullptr);
+  EXPECT_EQ(find_schema(UINT16_MAX), nullptr);
+}
+
+TEST(Contract, FieldsLieBehindTheHeaderInsideTheRecordAndApart) {
+  for (const Schema* schema : all_schemas()) {
+    std::vector<const Field*> owner(schema->size, nullptr);
+    for (const Field& field : schema->fields) {
+      SCOPED_TRACE(fmt::format("{}.{}", schema->name, field.name));
+      EXPECT_GT(field.size, 0);
+      EXPECT_GE(field.offset, sizeof(event_header));
+      ASSERT_LE(field.offset + field.size, schema->size);
+      for (std::size_t at = field.offset; at < std::size_t{field.offset} + field.size; ++at) {
+        EXPECT_EQ(owner[at], nullptr) << "shares bytes with " << owner[at]->name;
+        owner[at] = &field;
+      }
+    }
+  }
+}
+
+std::set<std::size_t> sizes_of(Unit unit) {
+  switch (unit) {
+    case Unit::nanoseconds:
+    case Unit::cgroup:
+    case Unit::result:
+      return {8};
+    case Unit::pid:
+    case Unit::tid:
+    case Unit::cpu:
+    case Unit::syscall:
+      return {4};
+    case Unit::abi:
+      return {2};
+    case Unit::none:
+    case Unit::count:
+    case Unit::bytes:
+      return {1, 2, 4, 8};
+    case Unit::histogram:
+      return {sizeof(latency_histogram)};
+    case Unit::text:
+    case Unit::opaque:
+      return {};
+  }
+  return {};
+}
+
+TEST(Contract, FieldsAreNamedForTheirUnitAndExplained) {
+  for (const Schema* schema : all_schemas()) {
+    std::set<std::string_view> names{"time_ns", "cgroup_id", "pid", "tid",
+                                     "kind",    "size",      "cpu", "comm"};
+    for (const Field& field : schema->fields) {
+      SCOPED_TRACE(fmt::format("{}.{}", schema->name, field.name));
+      EXPECT_TRUE(is_snake_case(field.name));
+      EXPECT_TRUE(names.insert(field.name).second) << "twice, or the name of a header field";
+      EXPECT_EQ(field.name.ends_with("_ns"), field.unit == Unit::nanoseconds);
+      EXPECT_EQ(field.name.ends_with("_bytes") || field.name.ends_with("_size"),
+                field.unit == Unit::bytes);
+      const std::set<std::size_t> sizes = sizes_of(field.unit);
+      EXPECT_TRUE(sizes.empty() || sizes.contains(field.size)) << field.size << " bytes";
+      if (field.role == Role::duration) {
+        EXPECT_TRUE(field.unit == Unit::nanoseconds || field.unit == Unit::histogram);
+      }
+      expect_help(field.help, field.name);
+    }
+  }
+}
+
+/// Visiting whatever bytes come must not read beyond them.
+class Nowhere final : public FieldVisitor {
+ public:
+  void number(std::string_view name, std::uint64_t, Unit) override { see(name); }
+  void signed_number(std::string_view name, std::int64_t, Unit) override { see(name); }
+  void text(std::string_view name, std::string_view value) override {
+    see(name);
+    bytes += value.size();
+  }
+  void list(std::string_view name, std::span<const std::string_view>) override { see(name); }
+  std::set<std::string> names;
+  std::size_t bytes = 0;
+
+ private:
+  void see(std::string_view name) { names.emplace(name); }
+};
+
+TEST(Contract, EveryRecordCanBeVisitedCutShortOrFilledWithAnything) {
+  for (const Schema* schema : all_schemas()) {
+    for (const int fill : {0x00, 0x01, 0x7f, 0xff}) {
+      for (const std::size_t size : {std::size_t{schema->size}, std::size_t{schema->size} + 512,
+                                     sizeof(event_header), std::size_t{schema->size} / 2}) {
+        // In a block of its own size, so that a sanitizer sees a read beyond it.
+        const std::vector<std::byte> bytes(size, static_cast<std::byte>(fill));
+        Nowhere visitor;
+        visit_record(Record{schema, bytes}, {}, visitor);
+        EXPECT_TRUE(visitor.names.contains("tid")) << schema->name;
+        for (const std::string& name : visitor.names) EXPECT_TRUE(is_snake_case(name)) << name;
+      }
+    }
+  }
+}
+
+/// Sessions that load every program there is, each in its costliest form.
+std::vector<std::unique_ptr<Measuring>> sessions_of_every_kind() {
+  std::vector<std::unique_ptr<Measuring>> sessions;
+  for (const Figures kind : {Figures::by_cpu, Figures::by_thread, Figures::calls,
+                             Figures::calls_and_by_thread, Figures::discovery}) {
+    SyscallsOptions options = figures(kind, only_these({1}));
+    options.cpus = {0};
+    options.two_phase = kind != Figures::discovery;
+    MembershipRules rules;
+    rules.name_globs.assign(TARGET_GLOBS, "*a*b?c*");
+    rules.cgroup_ids.assign(TARGET_CGROUPS, 1);
+    rules.cgroup_hierarchy = kind == Figures::by_cpu ? 0 : 1;
+    sessions.push_back(std::make_unique<Measuring>(rules, options, 1 << 16));
+  }
+  return sessions;
+}
+
+using ContractOfPrograms = KernelTest;
+
+std::filesystem::path budget_file() {
+  const char* source = std::getenv("OVERDUE_SOURCE");
+  return std::filesystem::path(source ? source : "..") / "tests" / "verifier_budget.txt";
+}
+
+/// "6.18": what the verifier does differs between kernels.
+std::string kernel_series() {
+  utsname name{};
+  uname(&name);
+  const std::string release = name.release;
+  const std::size_t minor = release.find('.') + 1;
+  return release.substr(0, release.find_first_not_of("0123456789", minor));
+}
+
+/// Program → instructions the verifier went through, the most of all sessions.
+std::map<std::string, std::uint32_t> verified_instructions() {
+  const auto sessions = sessions_of_every_kind();
+  std::map<std::string, std::uint32_t> verified;
+  for (const std::uint32_t id : own_bpf_objects().programs) {
+    const Fd program(bpf_prog_get_fd_by_id(id));
+    bpf_prog_info info{};
+    __u32 size = sizeof info;
+    check(bpf_obj_get_info_by_fd(program.get(), &info, &size), "cannot ask about a program");
+    std::uint32_t& most = verified[info.name];
+    most = std::max(most, info.verified_insns);
+  }
+  return verified;
+}
+
+TEST_F(ContractOfPrograms, StayWithinTheirVerifierBudget) {
+  const auto verified = verified_instructions();
+  ASSERT_GE(verified.size(), 10u);
+  if (std::getenv("OVERDUE_UPDATE_GOLDEN")) {
+    std::ofstream file(budget_file());
+    file << "# Instructions the verifier goes through per program; contract_test fails beyond 10 % "
+            "more.\n# To accept new figures: OVERDUE_UPDATE_GOLDEN=1 ctest --preset dev -R "
+            "contract\n"
+         << "kernel " << kernel_series() << '\n';
+    for (const auto& [name, count] : verified) file << name << ' ' << count << '\n';
+    ASSERT_TRUE(file.flush().good()) << "cannot write " << budget_file();
+    return;
+  }
+  std::ifstream file(budget_file());
+  ASSERT_TRUE(file.good()) << "cannot read " << budget_file()
+                           << " (set OVERDUE_SOURCE to the source tree)";
+  std::map<std::string, std::uint32_t> budget;
+  std::string series;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    if (line.starts_with('#') || !(words >> name)) continue;
+    name == "kernel" ? words >> series : words >> budget[name];
+  }
+  for (const auto& [name, count] : verified)
+    EXPECT_LT(count, 500'000u) << name << ": half of what any kernel allows";
+  if (series != kernel_series())
+    GTEST_SKIP() << "the budget is that of Linux " << series << ", this is " << kernel_series();
+  for (const auto& [name, count] : verified) {
+    ASSERT_TRUE(budget.contains(name))
+        << name << " has no budget; accept " << count << " with OVERDUE_UPDATE_GOLDEN=1";
+    EXPECT_LE(count, budget[name] + budget[name] / 10 + 10)
+        << name << ": over its budget of " << budget[name]
+        << "; where that is meant, run this test with OVERDUE_UPDATE_GOLDEN=1";
+  }
+  for (const auto& [name, count] : budget)
+    EXPECT_TRUE(verified.contains(name)) << name << " has a budget and does not exist";
+}
+
+TEST_F(ContractOfPrograms, EveryMapIsBounded) {
+  const auto sessions = sessions_of_every_kind();
+  const BpfObjects objects = own_bpf_objects();
+  ASSERT_GE(objects.maps.size(), 10u);
+  for (const std::uint32_t id : objects.maps) {
+    const Fd map(bpf_map_get_fd_by_id(id));
+    bpf_map_info info{};
+    __u32 size = sizeof info;
+    check(bpf_obj_get_info_by_fd(map.get(), &info, &size), "cannot ask about a map");
+    if (info.type == BPF_MAP_TYPE_TASK_STORAGE) {
+      // Bounded by the number of threads; what matters is what each costs.
+      EXPECT_LE(info.value_size, 4'096u) << info.name;
+      continue;
+    }
+    EXPECT_GT(info.max_entries, 0u) << info.name;
+    EXPECT_LE(info.max_entries, 1u << 20) << info.name;
+    const std::uint64_t bytes =
+        std::uint64_t{info.max_entries} * (std::uint64_t{info.key_size} + info.value_size);
+    EXPECT_LE(bytes, 64u << 20) << info.name;
+  }
+}
+
+}  // namespace
+}  // namespace overdue

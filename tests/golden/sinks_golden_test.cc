@@ -1,0 +1,147 @@
+// Every format against expected text in sinks/, byte for byte. To accept a change, run with
+// OVERDUE_UPDATE_GOLDEN=1 and read the diff.
+#include <stdlib.h>
+#include <time.h>
+
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "fixture.h"
+#include "sinks/json_schema.h"
+#include "sinks/make_sink.h"
+
+namespace overdue {
+namespace {
+
+std::string golden_path(const std::string& name) {
+  const char* source = ::getenv("OVERDUE_SOURCE");
+  return std::string(source != nullptr ? source : ".") + "/tests/golden/sinks/" + name;
+}
+
+void expect_golden(const std::string& name, const std::string& actual) {
+  const std::string path = golden_path(name);
+  if (::getenv("OVERDUE_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(path, std::ios::binary) << actual;
+    return;
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream expected;
+  expected << file.rdbuf();
+  ASSERT_TRUE(file.is_open()) << "no " << path << "; run with OVERDUE_UPDATE_GOLDEN=1 to make it";
+  EXPECT_EQ(actual, expected.str()) << "differs from " << path;
+}
+
+/// What a sink of this format writes between begin and end while `measure` feeds it.
+std::string written(std::string_view format, const SinkOptions& options, const Receipt& receipt,
+                    const std::function<void(Sink&)>& measure) {
+  ::setenv("TZ", "UTC", 1);
+  ::tzset();
+  std::string text;
+  Output output(text);
+  const auto sink = make_sink(format, output, options);
+  SessionInfo at_begin = fixture::session();
+  at_begin.duration = Duration{};  // not known yet
+  at_begin.notes.clear();
+  sink->begin(at_begin);
+  measure(*sink);
+  sink->end(fixture::session(), receipt);
+  return text;
+}
+
+void feed_table(Sink& sink) {
+  sink.table(fixture::table(), true);
+}
+void feed_grouped(Sink& sink) {
+  sink.table(fixture::grouped_table(), true);
+}
+void feed_nothing(Sink& sink) {
+  sink.table(fixture::interval(2), true);
+}
+void feed_names(Sink& sink) {
+  sink.names({"execve", "openat", "i386:open"});
+}
+void feed_calls(Sink& sink) {
+  for (const auto& stored : fixture::calls()) sink.record(stored.record());
+}
+void feed_plain(Sink& sink) {
+  for (const auto& stored : fixture::plain_records()) sink.record(stored.record());
+}
+void feed_calls_and_table(Sink& sink) {
+  feed_calls(sink);
+  feed_table(sink);
+}
+void feed_intervals(Sink& sink) {
+  sink.table(fixture::interval(1), false);
+  sink.table(fixture::interval(2), false);
+  LatencyTable whole = fixture::interval(1);
+  whole.wall = Duration(2'000'000'000);
+  sink.table(whole, true);
+}
+
+TEST(TextGolden, Table) {
+  expect_golden("table.txt", written("text", {}, fixture::receipt(), feed_table));
+  expect_golden("table_color.txt",
+                written("text", {.color = true}, fixture::receipt(), feed_table));
+  expect_golden("table_lossy.txt", written("text", {}, fixture::lossy_receipt(), feed_table));
+  expect_golden("table_grouped.txt", written("text", {}, fixture::receipt(), feed_grouped));
+  expect_golden("table_empty.txt", written("text", {}, Receipt{}, feed_nothing));
+}
+
+TEST(TextGolden, Streams) {
+  expect_golden("calls.txt", written("text", {}, fixture::lossy_receipt(), feed_calls));
+  expect_golden("calls_and_table.txt",
+                written("text", {}, fixture::receipt(), feed_calls_and_table));
+  expect_golden("intervals.txt", written("text", {}, fixture::receipt(), feed_intervals));
+  expect_golden("records.txt", written("text", {}, fixture::receipt(), feed_plain));
+  expect_golden("names.txt", written("text", {}, fixture::receipt(), feed_names));
+}
+
+TEST(JsonGolden, Reports) {
+  expect_golden("table.json", written("json", {}, fixture::receipt(), feed_table));
+  expect_golden("table_lossy.json", written("json", {}, fixture::lossy_receipt(), feed_table));
+  expect_golden("table_grouped.json", written("json", {}, fixture::receipt(), feed_grouped));
+  expect_golden("table_empty.json", written("json", {}, Receipt{}, feed_nothing));
+  expect_golden("names.json", written("json", {}, fixture::receipt(), feed_names));
+}
+
+TEST(NdjsonGolden, Streams) {
+  expect_golden("calls.ndjson", written("ndjson", {}, fixture::lossy_receipt(), feed_calls));
+  expect_golden("calls_and_table.ndjson",
+                written("json", {.stream = true}, fixture::receipt(), feed_calls_and_table));
+  expect_golden("intervals.ndjson", written("ndjson", {}, fixture::receipt(), feed_intervals));
+  expect_golden("records.ndjson", written("ndjson", {}, fixture::receipt(), feed_plain));
+  expect_golden("names.ndjson", written("ndjson", {}, fixture::receipt(), feed_names));
+}
+
+TEST(CsvGolden, TablesAndStreams) {
+  expect_golden("table.csv", written("csv", {}, fixture::receipt(), feed_table));
+  expect_golden("table_grouped.csv", written("csv", {}, fixture::lossy_receipt(), feed_grouped));
+  expect_golden("calls_and_table.csv",
+                written("csv", {}, fixture::receipt(), feed_calls_and_table));
+  expect_golden("intervals.csv", written("csv", {}, fixture::receipt(), feed_intervals));
+  expect_golden("records.csv", written("csv", {}, fixture::receipt(), feed_plain));
+  expect_golden("names.csv", written("csv", {}, fixture::receipt(), feed_names));
+}
+
+TEST(SchemaGolden, OfTheFixturesRecords) {
+  expect_golden("schema.json", json_schema(fixture::schemas()));
+}
+
+TEST(AllFormats, LetNothingHostileThrough) {
+  for (const std::string_view format : sink_formats()) {
+    for (const auto& feed : {feed_grouped, feed_calls, feed_names, feed_plain}) {
+      const std::string text = written(format, {.stream = true}, fixture::receipt(), feed);
+      for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        ASSERT_TRUE(byte == '\n' || (byte >= 0x20 && byte < 0x7f)) << format << ": " << text;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace overdue

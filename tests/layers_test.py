@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Fails when a file of src/ includes a folder or a library that its layer may not use.
+
+    layers_test.py [SRC]     checks SRC (default: ../src); prints each violation
+    layers_test.py --self    checks the check, on trees made for it
+
+The layers are those of ARCHITECTURE.md. A `_test.cc` may use every layer below cli/.
+"""
+
+import pathlib
+import re
+import sys
+import tempfile
+
+BELOW_CLI = {"base", "bpf", "core", "trace", "kernel", "target", "sinks", "probes"}
+MAY_INCLUDE = {
+    "base": set(),
+    "bpf": set(),
+    "core": {"base", "bpf"},
+    "trace": {"base", "core", "bpf"},
+    "kernel": {"base", "core", "bpf"},
+    "target": {"base", "core", "kernel", "bpf"},
+    "sinks": {"base", "core"},
+    "probes": {"base", "core", "kernel", "bpf"},
+    "cli": BELOW_CLI,
+}
+# A library's headers, and the folders that may see them.
+LIBRARIES = {
+    re.compile(r"bpf/"): {"bpf", "kernel", "target", "probes"},
+    re.compile(r"CLI/"): {"cli"},
+    re.compile(r"nlohmann/"): {"sinks", "trace", "cli", "target"},
+    re.compile(r"(zstd|xxhash)"): {"trace"},
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
+
+
+def violations_of(path, parts):
+    """What the file `path`, at `parts` below src/, may not do."""
+    layer = parts[0]
+    is_test = path.name.endswith("_test.cc")
+    allowed = BELOW_CLI if is_test else MAY_INCLUDE[layer]
+    for ours, library in INCLUDE.findall(path.read_text(errors="replace")):
+        if library:
+            for header, layers in LIBRARIES.items():
+                if header.match(library) and layer not in layers and not is_test:
+                    yield f"{layer}/ may not include <{library}>"
+            continue
+        target = pathlib.PurePosixPath(ours).parts
+        if ours.endswith(".skel.h"):
+            if layer not in {"kernel", "probes"}:
+                yield f'{layer}/ may not include the BPF skeleton "{ours}"'
+        elif len(target) == 1:
+            yield f'"{ours}" must be named from src/'
+        elif target[0] not in MAY_INCLUDE:
+            yield f'"{ours}" is in no layer'
+        elif layer == target[0] == "probes" and len(parts) > 2:
+            if parts[1] != target[1] and not is_test:
+                yield f'a probe may not include another: "{ours}"'
+        elif target[0] != layer and target[0] not in allowed:
+            yield f'{layer}/ may not include "{ours}"'
+
+
+def violations(src):
+    for path in sorted(src.rglob("*")):
+        if path.suffix not in {".h", ".cc", ".c"}:
+            continue
+        parts = path.relative_to(src).parts
+        if parts[0] not in MAY_INCLUDE:
+            yield f"{path}: {parts[0]} is no layer: give it one in tests/layers_test.py and ARCHITECTURE.md"
+            continue
+        for violation in violations_of(path, parts):
+            yield f"{path}: {violation}"
+
+
+# file → (its text, whether it is a violation)
+SELF_TEST = {
+    "core/good.h": ('#include "base/time.h"\n#include "bpf/wire.h"\n#include <vector>\n', False),
+    "core/up.h": ('#include "kernel/session.h"\n', True),
+    "base/up.cc": ('  #  include "core/schema.h"\n', True),
+    "sinks/wire.cc": ('#include "bpf/wire.h"\n', True),
+    "sinks/json.cc": ("#include <nlohmann/json.hpp>\n", False),
+    "core/json.cc": ("#include <nlohmann/json.hpp>\n", True),
+    "core/bpf.cc": ("#include <bpf/libbpf.h>\n", True),
+    "bpf/helpers.bpf.h": ("#include <bpf/bpf_helpers.h>\n", False),
+    "kernel/bpf.cc": ("#include <bpf/libbpf.h>\n", False),
+    "probes/a/skeleton.cc": ('#include "a.skel.h"\n', False),
+    "sinks/skeleton.cc": ('#include "a.skel.h"\n', True),
+    "sinks/file.cc": ("#include <zstd.h>\n", True),
+    "kernel/options.cc": ("#include <CLI/CLI.hpp>\n", True),
+    "cli/main.cc": ('#include <CLI/CLI.hpp>\n#include "probes/a/a.h"\n', False),
+    "probes/a/a.cc": ('#include "probes/a/a.h"\n#include "kernel/session.h"\n', False),
+    "probes/a/other.cc": ('#include "probes/b/b.h"\n', True),
+    "probes/a/target.cc": ('#include "target/cgroups.h"\n', True),
+    "probes/a/a_test.cc": ('#include "target/cgroups.h"\n', False),
+    "probes/a/b_test.cc": ('#include "cli/help.h"\n', True),
+    "probes/registry.cc": ('#include "probes/a/a.h"\n', False),
+    "core/near.cc": ('#include "near.h"\n', True),
+    "tui/screen.cc": ("", True),
+}
+
+
+def self_test():
+    """Each file of SELF_TEST alone in a tree: reported exactly where it should be."""
+    failed = 0
+    for name, (text, is_violation) in SELF_TEST.items():
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, name)
+            path.parent.mkdir(parents=True)
+            path.write_text(text)
+            found = list(violations(pathlib.Path(folder)))
+            if bool(found) != is_violation:
+                print(f"self-test: {name}: {'not found' if is_violation else found}")
+                failed += 1
+    return failed
+
+
+def main(arguments):
+    if arguments == ["--self"]:
+        failed = self_test()
+        print(f"{len(SELF_TEST) - failed} passed, {failed} failed")
+        return failed != 0
+    src = pathlib.Path(arguments[0]) if arguments else pathlib.Path(__file__).parent.parent / "src"
+    found = list(violations(src))
+    print(*found, sep="\n", end="\n" if found else "")
+    return bool(found) or self_test() != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,314 @@
+"""What the whole-program tests share: running `overdue`, and asking the kernel what
+it holds of ours. Debian's Python 3.11, standard library only.
+
+Environment (set by ctest): OVERDUE the program under test, WORKLOADS the folder of tests/workloads'
+programs, OVERDUE_LONG=1 for the long forms.
+"""
+import collections
+import contextlib
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+OVERDUE = os.environ.get("OVERDUE", "overdue")
+WORKLOADS = os.environ.get("WORKLOADS", "")
+LONG = os.environ.get("OVERDUE_LONG") == "1"
+SKIPPED = 77  # what ctest shows as skipped
+TRACEFS = "/sys/kernel/tracing"
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]
+
+
+def long_or_short(long_form, short_form):
+    return long_form if LONG else short_form
+
+
+def workload(name):
+    path = os.path.join(WORKLOADS, name)
+    if not os.access(path, os.X_OK):
+        raise unittest.SkipTest(f"workload {name} was not built here")
+    return path
+
+
+def tool(*names):
+    """The absolute path of the first of these programs that is installed; skips the test otherwise.
+    Debian's own folders first: a version manager's shim is another program than what it starts."""
+    for name in names:
+        path = shutil.which(name, path="/usr/bin:/usr/sbin:/bin:/sbin") or shutil.which(name)
+        if path:
+            return path
+    raise unittest.SkipTest(f"{' or '.join(names)} is not installed")
+
+
+def require_root():
+    if os.geteuid() != 0:
+        raise unittest.SkipTest("needs root")
+
+
+class Finished:
+    """A run of a program that has ended."""
+
+    def __init__(self, status, out, err, seconds):
+        self.status, self.out, self.err, self.seconds = status, out, err, seconds
+
+    def __repr__(self):
+        return f"status {self.status}\n--- stdout\n{self.out[-3000:]}\n--- stderr\n{self.err[-3000:]}"
+
+
+def run(command, timeout=60, stdin=subprocess.DEVNULL, env=None, cwd=None, preexec=None):
+    """Runs to the end and returns a Finished; text is decoded byte for byte (latin-1)."""
+    begin = time.monotonic()
+    with subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=env, cwd=cwd, preexec_fn=preexec) as process:
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            try:
+                process.communicate(timeout=5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            raise AssertionError(f"still running after {timeout} s: {command}") from None
+    return Finished(process.returncode, out.decode("latin-1"), err.decode("latin-1"),
+                    time.monotonic() - begin)
+
+
+def overdue(*arguments, **options):
+    """Runs `overdue ARGUMENTS…` to the end."""
+    return run([OVERDUE, *map(str, arguments)], **options)
+
+
+def syscalls_report(*arguments, folder=None, **options):
+    """Runs `overdue syscalls -f json -o FILE ARGUMENTS…`; returns (report, Finished)."""
+    with tempfile.TemporaryDirectory(dir=folder) as made:
+        path = os.path.join(made, "report.json")
+        finished = overdue("syscalls", "-f", "json", "-o", path, *arguments, **options)
+        try:
+            with open(path, encoding="utf-8") as file:
+                return json.load(file), finished
+        except (OSError, ValueError) as error:
+            raise AssertionError(f"no report ({error}): {finished}") from None
+
+
+def call_records(*arguments, **options):
+    """Runs `overdue syscalls --calls -f ndjson -o FILE ARGUMENTS…`; returns (records, Finished)."""
+    with tempfile.TemporaryDirectory() as made:
+        path = os.path.join(made, "calls.ndjson")
+        finished = overdue("syscalls", "--calls", "-f", "ndjson", "-o", path, *arguments, **options)
+        return read_ndjson(path), finished
+
+
+def read_ndjson(path):
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def counts(report):
+    """name → calls, over all rows. However an unknown number is signed, here syscall_N has N ≥ 0."""
+    sums = collections.Counter()
+    for row in report["syscalls"]:
+        unknown = re.fullmatch(r"(.*syscall_)(-\d+)", row["name"])
+        name = f"{unknown[1]}{int(unknown[2]) & 0xFFFFFFFF}" if unknown else row["name"]
+        sums[name] += row["calls"]
+    return dict(sums)
+
+
+def table_of(text):
+    """The rows of a CSV report; its lines of `#` are notes."""
+    return list(csv.DictReader(io.StringIO("".join(
+        line for line in text.splitlines(True) if not line.startswith("#")))))
+
+
+def row_of(report, name):
+    rows = [row for row in report["syscalls"] if row["name"] == name]
+    assert len(rows) == 1, f"{len(rows)} rows of {name} in {[r['name'] for r in report['syscalls']]}"
+    return rows[0]
+
+
+class Live:
+    """`overdue` (or anything) while it runs; ended by its pid at the latest when the block is left."""
+
+    def __init__(self, *command, stdin=subprocess.DEVNULL, **options):
+        self.files = tempfile.TemporaryDirectory()
+        self.out_path = os.path.join(self.files.name, "stdout")
+        self.err_path = os.path.join(self.files.name, "stderr")
+        with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
+            self.process = subprocess.Popen(list(map(str, command)), stdin=stdin, stdout=out,
+                                            stderr=err, **options)
+        self.pid = self.process.pid
+        self.begin = time.monotonic()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+            self.process.wait()
+        if self.process.stdin:
+            with contextlib.suppress(OSError):
+                self.process.stdin.close()
+        self.files.cleanup()
+
+    def out(self):
+        with open(self.out_path, encoding="latin-1") as file:
+            return file.read()
+
+    def err(self):
+        with open(self.err_path, encoding="latin-1") as file:
+            return file.read()
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def finish(self, timeout=30):
+        try:
+            self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still running; stderr: {self.err()[-2000:]}") from None
+        return Finished(self.process.returncode, self.out(), self.err(),
+                        time.monotonic() - self.begin)
+
+
+class OnDemand(Live):
+    """The workload of that name: makes calls when told to."""
+
+    def __init__(self, **options):
+        super().__init__(workload("on_demand"), stdin=subprocess.PIPE, **options)
+        self.answers = 0
+        self.wait_for_lines(1)
+
+    def wait_for_lines(self, number, timeout=20):
+        eventually(lambda: self.out().count("\n") >= number, timeout, "on_demand does not answer")
+
+    def tell(self, line, wait=True):
+        self.process.stdin.write((line + "\n").encode())
+        self.process.stdin.flush()
+        self.answers += 1
+        if wait:
+            self.wait_for_lines(1 + self.answers)
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait(20)
+
+
+def eventually(condition, timeout=10, what="condition never held", pause=0.01):
+    end = time.monotonic() + timeout
+    while True:
+        result = condition()
+        if result:
+            return result
+        if time.monotonic() > end:
+            raise AssertionError(what)
+        time.sleep(pause)
+
+
+@contextlib.contextmanager
+def attached(*arguments, settle=0.4, **options):
+    """`overdue ARGUMENTS…` on something that already runs, measuring when the block begins."""
+    with Live(OVERDUE, *arguments, **options) as live:
+        wait_until_measuring(live)
+        time.sleep(settle)
+        yield live
+
+
+def wait_until_measuring(live):
+    """Until its BPF links exist. Overdue arms all programs by one store right after the last link."""
+    def ready():
+        if live.process.poll() is not None:
+            raise AssertionError(f"ended early: {live.finish()}")
+        return held_by(live.pid)["link"]
+    eventually(ready, 20, "never attached")
+
+
+# What the kernel holds ------------------------------------------------------------------------------
+
+KINDS = ("prog", "map", "link")
+
+
+def held_by(pid):
+    """Ids of the BPF programs, maps and links a process has open, by kind."""
+    found = {kind: set() for kind in KINDS}
+    with contextlib.suppress(OSError):
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                if "bpf" not in os.readlink(f"/proc/{pid}/fd/{name}"):
+                    continue
+                with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as file:
+                    text = file.read()
+                # A link's says which program it is of, a program's which maps: the first id counts.
+                for kind, key in (("link", "link_id"), ("prog", "prog_id"), ("map", "map_id")):
+                    number = re.search(rf"^{key}:\s*(\d+)$", text, re.MULTILINE)
+                    if number:
+                        found[kind].add(int(number[1]))
+                        break
+    return found
+
+
+def held_by_anybody():
+    found = {kind: set() for kind in KINDS}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        for kind, ids in held_by(pid).items():
+            found[kind] |= ids
+    return found
+
+
+def bpf_objects(kind):
+    """`bpftool prog|map|link show`, as a list."""
+    shown = run([tool("bpftool"), "-j", kind, "show"])
+    try:
+        return json.loads(shown.out or "[]") or []
+    except ValueError:  # an object vanished while it was listed
+        return []
+
+
+class Footprint:
+    """Which BPF objects a process holds, and whether they are gone."""
+
+    def __init__(self, pid):
+        self.ids = held_by(pid)
+
+    def empty(self):
+        return not any(self.ids.values())
+
+    def left(self):
+        found = {}
+        for kind, ids in self.ids.items():
+            there = ids and ids & {entry.get("id") for entry in bpf_objects(kind)}
+            if there:
+                found[kind] = sorted(there)
+        return found
+
+    def assert_gone(self):
+        """The kernel frees programs and maps a moment after their last holder."""
+        end = time.monotonic() + 15
+        while left := self.left():
+            assert time.monotonic() < end, f"left in the kernel: {left}"
+            time.sleep(0.1)
+
+
+def is_stopped(pid):
+    with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
+        return file.read().rpartition(")")[2].split()[0] in "Tt"
+
+
+def main():
+    """unittest's, with skips shown and 77 when nothing ran."""
+    program = unittest.main(module="__main__", exit=False, verbosity=2,
+                            argv=[sys.argv[0], *sys.argv[1:]])
+    result = program.result
+    for test, reason in result.skipped:
+        print(f"SKIPPED {test}: {reason}", file=sys.stderr)
+    if not result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(SKIPPED if result.testsRun and len(result.skipped) == result.testsRun else 0)
