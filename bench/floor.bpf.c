@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+// The floor: what any tracer of system calls pays before it has done anything of use. Each variant
+// is a pair of hooks (or one); floor.cc loads those it is asked for and attaches one variant at a
+// time.
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+
+#define THREAD_SLOTS \
+  65536  // a thread's slot is its tid modulo this: a floor need not be right, only cheap
+#define SYSCALL_SLOTS 512
+
+struct call_start {
+  __u64 time_ns;
+  __u64 nr;
+};
+
+struct call_total {
+  __u64 calls;
+  __u64 total_ns;
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, THREAD_SLOTS);
+  __type(key, __u32);
+  __type(value, struct call_start);
+} starts SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, SYSCALL_SLOTS);
+  __type(key, __u32);
+  __type(value, struct call_total);
+} totals SEC(".maps");
+
+SEC("?tp_btf/sys_enter")
+int empty_enter(void* context) {
+  return 0;
+}
+
+SEC("?tp_btf/sys_exit")
+int empty_exit(void* context) {
+  return 0;
+}
+
+// A helper call is opaque to the compiler, so a result nobody reads is still fetched.
+SEC("?tp_btf/sys_enter")
+int clock_enter(void* context) {
+  bpf_ktime_get_ns();
+  return 0;
+}
+
+SEC("?tp_btf/sys_exit")
+int clock_exit(void* context) {
+  bpf_ktime_get_ns();
+  return 0;
+}
+
+// The arguments of sys_enter are (struct pt_regs *regs, long nr).
+SEC("?tp_btf/sys_enter")
+int array_enter(__u64* arguments) {
+  __u32 slot = (__u32)bpf_get_current_pid_tgid() % THREAD_SLOTS;
+  struct call_start* start = bpf_map_lookup_elem(&starts, &slot);
+  if (!start) return 0;
+  start->nr = arguments[1];
+  start->time_ns = bpf_ktime_get_ns();
+  return 0;
+}
+
+SEC("?tp_btf/sys_exit")
+int array_exit(__u64* arguments) {
+  __u64 now_ns = bpf_ktime_get_ns();
+  __u32 slot = (__u32)bpf_get_current_pid_tgid() % THREAD_SLOTS;
+  struct call_start* start = bpf_map_lookup_elem(&starts, &slot);
+  if (!start) return 0;
+  __u32 nr = (__u32)start->nr % SYSCALL_SLOTS;
+  struct call_total* total = bpf_map_lookup_elem(&totals, &nr);
+  if (!total) return 0;
+  total->calls++;
+  total->total_ns += now_ns - start->time_ns;
+  return 0;
+}
+
+// pivot_root: a call no workload of ours makes, so these never run. What is measured is that they
+// are attached, which sends every system call of every process through the slow path.
+SEC("?tp/syscalls/sys_enter_pivot_root")
+int foreign_enter(void* context) {
+  return 0;
+}
+
+SEC("?tp/syscalls/sys_exit_pivot_root")
+int foreign_exit(void* context) {
+  return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Round robin over tools, and the measurements that are no round robin: start-up and long runs without loss."""
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import tempfile
+import time
+
+from .process import Unavailable
+from .tools import Attachment, FloorAttachment, remove
+
+
+def attach(tool, scope, instance, directory, exercise=None):
+    if tool.floor:
+        return FloorAttachment(tool)
+    return Attachment(tool, scope, instance.pid, directory, exercise)
+
+
+def mean(first, second):
+    return {series: (first[series] + second[series]) / 2 for series in first}
+
+
+class Samples:
+    """What one workload gave: rows[tool key] is a list, a dictionary for each round."""
+
+    def __init__(self, workload, tools):
+        self.workload = workload
+        self.tools = tools
+        self.rows = {tool.key: [] for tool in tools}
+        self.unavailable = {}   # tool key → reason
+        self.missing = None     # why the workload did not run at all
+        self.notes = []
+        self.miscounted = set() # keys of tools that missed calls: their cost proves nothing
+
+    def series(self):
+        for rows in self.rows.values():
+            for row in rows:
+                return list(row["base"])
+        return []
+
+    def as_json(self):
+        return {"missing": self.missing, "unavailable": self.unavailable, "notes": self.notes,
+                "rounds": self.rows}
+
+
+class Plan:
+    """What to run one workload with. The tools that are `judged` run `repeats` times a round, each time with the
+    floors `beside` them.
+    """
+
+    def __init__(self, workload, tools, *, judged=(), beside=(), repeats=1):
+        self.workload = workload
+        self.tools = tools
+        self.judged = set(judged)
+        self.beside = list(beside)
+        self.repeats = repeats
+
+    def floors_beside(self, tool):
+        if tool.key not in self.judged:
+            return []
+        return [floor for floor in self.beside if not floor.reason_missing()]
+
+    def order(self, usable):
+        times = [tool for tool in usable
+                 for _ in range(self.repeats if tool.key in self.judged else 1)]
+        return random.sample(times, len(times))
+
+
+def run_rounds(plan, rounds, directory, say):
+    """Times the plan's workload under every tool in every round, in shuffled order.
+
+    A row for a tool is {"round", "base", "value", floor key…: {series: ns}}: the untraced workload is timed just
+    before and after the tool and the floors beside it, so that a drift of the machine cancels in ratios. Floors
+    among the tools are shared by the rows of a round that have none of their own.
+    """
+    workload, tools = plan.workload, plan.tools
+    samples = Samples(workload, tools)
+    samples.missing = workload.reason_missing()
+    usable = []
+    for tool in tools:
+        reason = tool.reason_missing() or tool.reason_unfit(workload.scope, workload.attach_only)
+        if reason:
+            samples.unavailable[tool.key] = reason
+        else:
+            usable.append(tool)
+    if samples.missing or not usable:
+        return samples
+    instance = workload.start()
+    try:
+        instance.measure()  # the first section of a process is slower than all others
+        for number in range(rounds):
+            say(f"{workload.title}: round {number + 1} of {rounds}")
+            for tool in plan.order(usable):
+                if tool.key in samples.unavailable:
+                    continue
+                try:
+                    row = measure_block(plan, instance, tool, directory, samples)
+                    samples.rows[tool.key].append({"round": number, **row})
+                except Unavailable as problem:
+                    samples.unavailable[tool.key] = str(problem)
+            share_floors(samples, number)
+    finally:
+        instance.end()
+    return samples
+
+
+def measure_block(plan, instance, tool, directory, samples):
+    before = instance.measure()
+    parts = plan.floors_beside(tool)
+    row = {}
+    for part in random.sample([tool, *parts], 1 + len(parts)):
+        if part is tool:
+            row["value"] = measure_tool(plan.workload, instance, tool, directory, samples)
+        else:
+            with FloorAttachment(part):
+                row[part.key] = instance.measure()
+    row["base"] = mean(before, instance.measure())
+    return row
+
+
+def measure_tool(workload, instance, tool, directory, samples):
+    divisor = workload.divisor(tool)
+    if tool.spawns:
+        path = os.path.join(directory, f"{tool.key}-{time.monotonic_ns()}")
+        own = workload.start(tool.command(None, path))
+        try:
+            return own.measure(divisor)
+        finally:
+            own.end()
+            remove(path)
+    instance.take_made()
+    attachment = attach(tool, workload.scope, instance, directory,
+                        exercise=lambda: instance.measure(1000))
+    with attachment:
+        value = instance.measure(divisor)
+        made = instance.take_made()
+    check_counts(tool, attachment.facts, made, getattr(instance, "series", None), samples)
+    return value
+
+
+def check_counts(tool, facts, made, series, samples):
+    """A tool that is fast because it missed calls is no result: say so."""
+    if facts.get("lost"):
+        samples.notes.append(f"{tool.label}: {facts['lost']} of its records were lost in one round")
+    if facts and series == "getppid" and not tool.records:
+        seen = facts["counts"].get("getppid", 0)
+        if seen != made and not getattr(tool, "two_phase", False):
+            samples.miscounted.add(tool.key)
+            samples.notes.append(f"{tool.label}: counted {seen} getppid calls of {made} in one round")
+
+
+def share_floors(samples, number):
+    floors = {tool.key: row for tool in samples.tools if tool.floor
+              for row in samples.rows[tool.key] if row["round"] == number}
+    for rows in samples.rows.values():
+        for row in rows:
+            if row["round"] != number:
+                continue
+            for key, floor in floors.items():
+                row.setdefault(key, scaled_to(row["base"], floor))
+
+
+def scaled_to(base, row):
+    """A floor's values as if it had been measured against this base."""
+    return {series: value * base[series] / row["base"][series] for series, value in row["value"].items()}
+
+
+def start_up(program, prefixes, rounds, directory, say):
+    """{tool key: [ns from spawning the command to main() of the program it starts]}"""
+    times = {key: [] for key in prefixes}
+    problems = {}
+    say("start-up")
+    for _ in range(rounds):
+        for key in random.sample(list(prefixes), len(prefixes)):
+            if key in problems:
+                continue
+            path = os.path.join(directory, f"start-{time.monotonic_ns()}")
+            argv = [*(path if part == "@path" else part for part in prefixes[key]), program]
+            try:
+                times[key].append(time_start(argv))
+            except Unavailable as problem:
+                problems[key] = str(problem)
+            finally:
+                remove(path)
+    return times, problems
+
+
+def time_start(argv):
+    """Without Child, whose preexec function would make the spawning itself slower."""
+    with tempfile.TemporaryFile() as errors:
+        begin_ns = time.monotonic_ns()
+        try:
+            child = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=errors)
+        except OSError as error:
+            raise Unavailable(f"cannot run {argv[0]}: {error.strerror}") from error
+        try:
+            output = child.communicate(timeout=60)[0]
+        except BaseException as problem:
+            child.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(5)
+            child.kill()
+            child.wait()
+            if isinstance(problem, subprocess.TimeoutExpired):
+                raise Unavailable(f"{argv[0]} did not end within 60 s") from problem
+            raise
+        if child.returncode != 0 or not output.strip().isdigit():
+            errors.seek(0)
+            text = errors.read().decode(errors="replace").strip()
+            raise Unavailable(text.splitlines()[-1][:200] if text else f"status {child.returncode}")
+        return int(output) - begin_ns
+
+
+def sustained(workload, tool, seconds, directory, say):
+    """One long paced run under one tool: what was made, seen and lost, and the rate reached."""
+    say(f"{workload.title}, {tool.label}: {seconds:.0f} s")
+    instance = workload.start()
+    try:
+        instance.take_made()
+        attachment = attach(tool, workload.scope, instance, directory)
+        with attachment:
+            instance.measure(count=int(workload.rate * seconds))
+            made = instance.take_made()
+            reached = instance.calls_per_second
+        seen = attachment.facts["counts"].get("getppid", 0)
+        return {"made": made, "seen": seen, "lost": attachment.facts["lost"], "rate": reached,
+                "bytes": attachment.facts.get("bytes")}
+    finally:
+        instance.end()

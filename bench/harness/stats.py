@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Medians with their spread, and figures as people read them."""
+
+import math
+import statistics
+
+
+class Figure:
+    """The median of per-round values, and the least and greatest of them."""
+
+    def __init__(self, values):
+        self.values = [v for v in values if v is not None and math.isfinite(v)]
+
+    def __bool__(self):
+        return bool(self.values)
+
+    @property
+    def median(self):
+        return statistics.median(self.values)
+
+    @property
+    def low(self):
+        return min(self.values)
+
+    @property
+    def high(self):
+        return max(self.values)
+
+    def text(self, show):
+        """`show` turns one value into text; the spread is left out where there is one value only."""
+        if not self.values:
+            return "n/a"
+        if len(self.values) == 1:
+            return show(self.values[0])
+        return f"{show(self.median)} ({show(self.low)} … {show(self.high)})"
+
+
+def significant(value, digits=3):
+    if value == 0:
+        return "0"
+    value = float(f"{value:.{digits - 1}e}")  # first, so that 0.9999 counts as 1.00
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    return f"{value:.{max(0, min(decimals, 4))}f}"
+
+
+def duration(ns):
+    """Three significant digits and a unit; a negative duration is what noise makes of a small difference."""
+    for limit, scale, unit in ((1e3, 1, "ns"), (1e6, 1e3, "µs"), (1e9, 1e6, "ms")):
+        if abs(ns) < limit:
+            return f"{significant(ns / scale)} {unit}"
+    return f"{significant(ns / 1e9)} s"
+
+
+def added(ns):
+    return ("+" if ns >= 0 else "−") + duration(abs(ns))
+
+
+def times(ratio):
+    return f"×{significant(ratio)}" if ratio >= 0 else f"×−{significant(-ratio)}"
+
+
+def percent(share):
+    return f"{share * 100:.1f} %"
+
+
+def points(share):
+    return f"{share * 100:.1f} points"
+
+
+def grouped(count):
+    """A count or rate of which the last three digits mean little."""
+    return f"{round(count, -3):,.0f}".replace(",", " ")
+
+
+def quotient(above, below):
+    """None where noise left nothing to divide by."""
+    return above / below if below > 0 else None

@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures what Overdue costs, beside the floor and other tools, and writes docs/benchmarks.md."""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+
+from harness import environment, measure, report, requirements, tools  # noqa: E402
+from harness.process import Child, Unavailable  # noqa: E402
+from harness.stats import grouped  # noqa: E402
+from harness.workloads import Hackbench, Program, Redis, Storm, cpus  # noqa: E402
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PARTS = ["getppid", "getppid2", "paced", "bystander", "files", "pipe", "redis", "storm", "hackbench",
+         "start", "loss"]
+TRACEFS = "/sys/kernel/tracing"
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        prog="bench/run.py", description=__doc__,
+        epilog="A full run takes up to 20 minutes and wants a quiet machine; --quick takes about two and is "
+               "printed, not written to the document, unless --output is given.")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, shorter sections, fewer tools")
+    parser.add_argument("--only", metavar="NAME,…", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--rounds", type=int, metavar="N", help="rounds per workload (default 5; quick: 3)")
+    parser.add_argument("--output", metavar="FILE", help="default for a full run: docs/benchmarks.md")
+    parser.add_argument("--build", metavar="DIR", default=os.path.join(SOURCE, "build", "release"),
+                        help="build directory with bench/ in it, default build/release; raw figures go to "
+                             "bench-results.json there")
+    parser.add_argument("--overdue", metavar="PATH", help="default: overdue in the build directory")
+    options = parser.parse_args()
+    options.only = options.only.split(",") if options.only else PARTS
+    unknown = [name for name in options.only if name not in PARTS]
+    if unknown:
+        parser.error(f"unknown workload {', '.join(unknown)}: choose from {', '.join(PARTS)}")
+    if options.rounds is not None and options.rounds < 1:
+        parser.error("--rounds must be at least 1")
+    options.rounds = options.rounds or (3 if options.quick else 5)
+    options.overdue = os.path.abspath(options.overdue or os.path.join(options.build, "overdue"))
+    if not options.output and not options.quick and options.only == PARTS:
+        options.output = os.path.join(SOURCE, "docs", "benchmarks.md")
+    return options
+
+
+def say(text):
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+class Bench:
+    """One run: the tools there are, what each workload is run with, and the results."""
+
+    def __init__(self, options, directory):
+        self.options = options
+        self.directory = directory
+        self.loader = tools.FloorLoader(self.program("floor"))
+        self.floors = {tool.key: tool for tool in tools.floors(self.loader)}
+        self.overdue = {tool.key: tool for tool in tools.overdue_forms(options.overdue)}
+        self.peers = tools.peers()
+        self.results = {}
+        self.load_at_start = os.getloadavg()[0]
+
+    def program(self, name):
+        return os.path.join(self.options.build, "bench", f"bench_{name}")
+
+    def pick(self, floors="", overdue="", peers=True):
+        """Tools by key, in the order of the report's rows."""
+        chosen = [self.floors[key] for key in floors.split()]
+        chosen += [self.overdue[key] for key in overdue.split()]
+        return chosen + (self.peers if peers else [])
+
+    def loop(self, key, title, *where, **more):
+        """A getppid loop on the CPUs given."""
+        count = 500_000 if self.options.quick else 2_000_000
+        argv = [self.program("getppid"), *map(str, where)]
+        return Program(key, title, "call", argv, more.pop("count", count), series="getppid", **more)
+
+    def paced(self, rate, key="paced"):
+        seconds = 0.5 if self.options.quick else 1
+        workload = self.loop(key, f"getppid at {grouped(rate)} calls/s", cpus()[-1], rate=rate,
+                             count=int(rate * seconds))
+        workload.record_divisor = 1
+        workload.remark = ("Calls come in bursts of 50, the loop spins between bursts without a system call, and "
+                           "only the bursts are timed: what a call costs while none is lost.")
+        return workload
+
+    def plan_getppid(self):
+        workload = self.loop("getppid", "getppid loop, one thread", cpus()[-1])
+        chosen = self.pick("empty clock array", "overdue by-thread two-phase calls record")
+        return measure.Plan(workload, chosen, judged=["overdue", "by-thread"],
+                            beside=[self.floors["empty"], self.floors["clock"]])
+
+    def plan_getppid2(self):
+        workload = self.loop("getppid2", "getppid loop, two threads on two CPUs", cpus()[0], cpus()[-1])
+        return measure.Plan(workload, self.usual())
+
+    def plan_paced(self):
+        return measure.Plan(self.paced(500_000), self.pick("empty clock", "overdue calls record", peers=False),
+                            judged=["calls", "record"], beside=[self.floors["clock"]])
+
+    def plan_bystander(self):
+        workload = self.loop("bystander", "Bystander: a getppid loop while the tool watches another process",
+                             cpus()[-1], idle=self.program("idle"))
+        workload.slow_divisor = 1 if self.options.quick else 10
+        workload.remark = ("The tool's target polls every 5 ms and is otherwise idle. The foreign tracepoint is "
+                           "pivot_root's, which nobody calls.")
+        chosen = self.pick("empty clock foreign foreign-pair", "overdue by-thread two-phase",
+                           peers=not self.options.quick)
+        return measure.Plan(workload, chosen, judged=["overdue", "two-phase"],
+                            beside=[self.floors["empty"], self.floors["foreign"]], repeats=2)
+
+    def plan_files(self):
+        count = 100_000 if self.options.quick else 300_000
+        return measure.Plan(Program("files", "open, read, close loop", "round of three calls",
+                                    [self.program("files"), str(cpus()[-1])], count, slow_divisor=50),
+                            self.usual())
+
+    def plan_pipe(self):
+        count = 30_000 if self.options.quick else 100_000
+        workload = Program("pipe", "Pipe ping-pong between two threads", "round trip",
+                           [self.program("pipe"), str(cpus()[-1])], count, slow_divisor=50)
+        workload.remark = "Both threads are pinned to the same CPU: a wake-up across CPUs would hide the rest."
+        return measure.Plan(workload, self.usual())
+
+    def plan_redis(self):
+        workload = Redis(50_000 if self.options.quick else 150_000, self.directory)
+        workload.remark = ("50 clients on a unix socket, redis-server (the target) pinned to the first CPU, "
+                           "redis-benchmark to the last.")
+        return measure.Plan(workload, self.usual(), judged=["overdue"], beside=[self.floors["empty"]],
+                            repeats=2)
+
+    def plan_storm(self):
+        workload = Storm(self.program("storm"), 300 if self.options.quick else 1500, self.directory)
+        workload.remark = ("A job is fork, exec of a dynamically linked program, 40 failing stats, 12 files read, "
+                           "one written and removed. As many jobs at once as CPUs. Tools that do not follow "
+                           "children trace the whole system instead.")
+        return measure.Plan(workload, self.usual())
+
+    def plan_hackbench(self):
+        workload = Hackbench(4, 1000 if self.options.quick else 3000)
+        workload.remark = "4 groups of 40 processes through pipes."
+        chosen = self.pick("empty clock array", "overdue by-thread", peers=not self.options.quick)
+        return measure.Plan(workload, chosen, judged=["overdue"], beside=[])
+
+    def usual(self):
+        if self.options.quick:
+            return self.pick("empty clock", "overdue", peers=False)
+        return self.pick("empty clock", "overdue by-thread calls record")
+
+    def run(self):
+        for name in self.options.only:
+            getattr(self, f"run_{name}", lambda name=name: self.run_rounds(name))()
+
+    def run_rounds(self, name):
+        plan = getattr(self, f"plan_{name}")()
+        self.results[name] = measure.run_rounds(plan, self.options.rounds, self.directory, say)
+
+    def run_start(self):
+        overdue = self.options.overdue
+        commands = {
+            "none": [],
+            "overdue": [overdue, "syscalls", "-o", "@path", "--"],
+            "overdue-calls": [overdue, "syscalls", "--calls", "-f", "ndjson", "-o", "@path", "--"],
+            "strace": ["strace", "-f", "-c", "-o", "@path"],
+            "perf-trace": ["perf", "trace", "-s", "-o", "@path"],
+        }
+        self.results["start"], self.results["start-problems"] = measure.start_up(
+            self.program("started"), commands, 7 if self.options.quick else 21, self.directory, say)
+
+    def run_loss(self):
+        quick = self.options.quick
+        runs = {"loss": ("overdue", 1_000_000, 5 if quick else 60),
+                "calls-loss": ("calls", 500_000, 3 if quick else 5),
+                "record-loss": ("record", 500_000, 3 if quick else 5)}
+        for key, (tool, rate, seconds) in runs.items():
+            reason = self.overdue[tool].reason_missing()
+            try:
+                self.results[key] = reason or measure.sustained(
+                    self.paced(rate, key), self.overdue[tool], seconds, self.directory, say)
+            except Unavailable as problem:
+                self.results[key] = str(problem)
+
+    def document(self, facts):
+        with open(os.path.join(SOURCE, "bench", "notes.json"), encoding="utf-8") as file:
+            notes = json.load(file)
+        sections = [report.workload_section(self.results[name]) for name in PARTS
+                    if isinstance(self.results.get(name), measure.Samples)]
+        if "start" in self.results:
+            labels = {"none": "untraced", "overdue": "overdue syscalls", "strace": "strace -f -c",
+                      "overdue-calls": "overdue syscalls --calls", "perf-trace": "perf trace -s"}
+            sections.append(report.start_section(self.results["start"], self.results["start-problems"], labels))
+        if "loss" in self.results:
+            sections.append(report.sustained_section([
+                ("overdue syscalls", self.results["loss"]),
+                ("overdue syscalls --calls, NDJSON file", self.results["calls-loss"]),
+                ("overdue record --events syscalls", self.results["record-loss"])]))
+        remark = f"Rounds: {self.options.rounds}." + (
+            " This was a quick run: few rounds, short sections, not all tools." if self.options.quick else "")
+        if self.load_at_start > 0.5:
+            remark += (f" **The machine was not quiet** (load average {self.load_at_start:.1f} at the start): "
+                       "the figures are rough.")
+        return report.document(facts, requirements.judge(self.results, self.peers), notes, sections, remark)
+
+    def raw(self, facts):
+        plain = {key: value.as_json() if isinstance(value, measure.Samples) else value
+                 for key, value in self.results.items()}
+        return json.dumps({"environment": dict(facts), "results": plain}, indent=1) + "\n"
+
+
+def write(path, text):
+    """As root on behalf of a sudo user, the file is theirs: they own the checkout."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    if "SUDO_UID" in os.environ and "SUDO_GID" in os.environ:
+        os.chown(path, int(os.environ["SUDO_UID"]), int(os.environ["SUDO_GID"]))
+
+
+def mount_tracefs():
+    """True if we mounted it: per-call tracepoints and the peers need it."""
+    if os.path.exists(os.path.join(TRACEFS, "events")) or not os.path.isdir(TRACEFS):
+        return False
+    return subprocess.run(["mount", "-t", "tracefs", "nodev", TRACEFS], check=False).returncode == 0
+
+
+def stop(*_):
+    raise KeyboardInterrupt
+
+
+def measure_all(options):
+    directory = tempfile.mkdtemp(prefix="overdue-bench-")
+    os.chmod(directory, 0o755)  # redis-server runs as nobody inside it
+    mounted = mount_tracefs()
+    try:
+        facts = environment.describe(options.overdue, SOURCE)
+        for name, value in facts:
+            say(f"{name}: {value}")
+        begin = time.monotonic()
+        bench = Bench(options, directory)
+        bench.run()
+        text = bench.document(facts)
+        write(os.path.join(options.build, "bench-results.json"), bench.raw(facts))
+        if options.output:
+            write(options.output, text)
+        print(text)
+        say(f"took {time.monotonic() - begin:.0f} s; " + (
+            f"written to {options.output}" if options.output else "not written to the document"))
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second ^C must not leave anything behind
+        Child.end_all()
+        shutil.rmtree(directory, ignore_errors=True)
+        if mounted:
+            subprocess.run(["umount", TRACEFS], check=False)
+
+
+def main():
+    options = parse_arguments()
+    if os.geteuid() != 0:
+        print("bench: loading BPF programs and tracing others needs root: run it with sudo", file=sys.stderr)
+        return 1
+    if not os.access(os.path.join(options.build, "bench", "bench_floor"), os.X_OK):
+        print(f"bench: {options.build} has no bench programs: run `make build` first, or name another "
+              "directory with --build", file=sys.stderr)
+        return 1
+    signal.signal(signal.SIGINT, stop)  # also where a shell started us with it ignored
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        measure_all(options)
+    except KeyboardInterrupt:
+        say("stopped; nothing written")
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

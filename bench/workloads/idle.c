@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process for a tracer to watch while another process is timed: it polls stdin every 5 ms and
+// ends with it. The few calls it makes give a tracer that discovers calls one to find.
+#include <poll.h>
+
+#include "section.h"
+
+int main(void) {
+  struct pollfd input = {.fd = 0, .events = POLLIN};
+  say_ready();
+  while (poll(&input, 1, 5) == 0) continue;
+  return 0;
+}
