@@ -33,12 +33,8 @@ def has_syscall_hooks(child, target):
     return {"sys_enter", "sys_exit"} <= bpf_tracepoints(child.pid)
 
 
-def has_hooks_of_either_phase(child, target):
-    return has_syscall_hooks(child, target) or has_per_call_hooks(child)
-
-
 def has_per_call_hooks(child):
-    return any(name and name.startswith("sys_enter_") for name in bpf_tracepoints(child.pid))
+    return any(name and name.startswith("sys_exit_") for name in bpf_tracepoints(child.pid))
 
 
 def has_perf_events(child, target):
@@ -183,7 +179,7 @@ class Overdue(Tool):
         def argv(pid, path):
             target = ["--all"] if pid is None else ["--pid", str(pid)]
             return [program, command, *target, *arguments, "-o", path]
-        attached = has_hooks_of_either_phase if two_phase else has_syscall_hooks
+        attached = has_syscall_hooks
         super().__init__(key, label, program, argv, attached, follows=True, system_wide=True)
         self.records = command == "record" or "--calls" in arguments
         self.form = form

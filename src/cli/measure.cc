@@ -140,13 +140,11 @@ class Measurement {
         ++events_;
       } else if (record.schema->id == RECORD_SYSCALL_CELL) {
         events_ += record.at<u64>(offsetof(syscall_cell, latency.count)) +
-                   record.at<u64>(offsetof(syscall_cell, unreturned));
+                   record.at<u64>(offsetof(syscall_cell, unreturned)) +
+                   record.at<u64>(offsetof(syscall_cell, untimed));
       }
       listener_.record(record);
     };
-  }
-  TwoPhase::LateHandler late_handler() {
-    return [this](u32 nr, const event_header& who) { listener_.late_call(ABI_NATIVE, nr, who); };
   }
 };
 
@@ -286,7 +284,7 @@ void Measurement::loop() {
     drain();
     const KernelTime after = KernelClock::now();
     next_interval(after);
-    if (two_phase_) two_phase_->poll(after, late_handler());
+    if (two_phase_) two_phase_->poll(after);
     if (after >= next_tick_) {
       listener_.tick();
       next_tick_ = after + tick;
@@ -296,7 +294,6 @@ void Measurement::loop() {
 }
 
 void Measurement::finish() {
-  if (two_phase_) two_phase_->finish(late_handler());
   const KernelTime end = KernelClock::now();
   session_->finish(handler());
   if (request_.probe.discover_only) listener_.discovered(probe_->discovered());
@@ -304,10 +301,7 @@ void Measurement::finish() {
   info_.duration = end - session_->start();
   if (request_.interval) listener_.interval(info_, end - interval_start_);
   Receipt receipt = session_->receipt();
-  if (two_phase_) {
-    for (std::string& note : two_phase_->notes()) info_.notes.push_back(std::move(note));
-    if (two_phase_->late_lost() > 0) receipt.lost_by["late_watch"] = two_phase_->late_lost();
-  }
+  if (two_phase_) info_.notes.push_back(two_phase_->note());
   receipt.events = events_;
   receipt.probe_runs = 2 * events_;  // one program at entry, one at exit
   receipt.probe_ns =
@@ -349,8 +343,8 @@ int Measurement::run() {
     listener_.interval(info_, Duration(0));
   }
   if (request_.discovery)
-    two_phase_ = std::make_unique<TwoPhase>(*probe_, session_->membership(), request_.selection,
-                                            request_.probe.only, start + *request_.discovery);
+    two_phase_ = std::make_unique<TwoPhase>(*probe_, session_->membership(), request_.probe.only,
+                                            start + *request_.discovery);
   watch_for_the_end();
   const bool signalled_before = signals_.take().has_value();
   if (program_ && !signalled_before) program_->release();

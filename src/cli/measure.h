@@ -34,7 +34,6 @@ class MeasureListener {
   virtual ~MeasureListener() = default;
   virtual void begin(const SessionInfo&) = 0;
   virtual void record(const Record&) = 0;
-  virtual void late_call(u16 abi, u32 nr, const event_header& who) = 0;
   virtual void discovered(const SyscallSet&) = 0;
   virtual void interval(const SessionInfo&, Duration wall) = 0;
   /// Twice a second: write out what is buffered.

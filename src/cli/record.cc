@@ -19,7 +19,6 @@ class Recorder final : public MeasureListener {
 
   void begin(const SessionInfo& info) override { trace_.begin(info); }
   void record(const Record& record) override { trace_.record(record); }
-  void late_call(u16, u32, const event_header&) override {}
   void discovered(const SyscallSet&) override {}
   void interval(const SessionInfo&, Duration) override {}
   void tick() override { trace_.flush(); }

@@ -61,12 +61,6 @@ void SyscallView::record(const Record& record) {
   if (intervals_) since_last_.add(record);
 }
 
-void SyscallView::late_call(u16 abi, u32 nr, const event_header& who) {
-  if (!wanted(abi, nr)) return;
-  total_.add_late(abi, nr, who);
-  if (intervals_) since_last_.add_late(abi, nr, who);
-}
-
 void SyscallView::discovered(const SyscallSet& set) {
   for (std::size_t abi = 0; abi < ABI_COUNT; ++abi) discovered_[abi] |= set[abi];
 }

@@ -24,8 +24,6 @@ class SyscallView {
 
   void begin(const SessionInfo& info) { sink_.begin(info); }
   void record(const Record& record);
-  /// A late call of a two-phase run that was counted but not timed.
-  void late_call(u16 abi, u32 nr, const event_header& who);
   /// Ends an interval: shows what came since the last one.
   void interval(const SessionInfo& info, Duration wall);
   /// Shows the whole and the receipt, whose `events` is filled in.

@@ -28,9 +28,6 @@ class Reporter final : public MeasureListener {
     view_.record(record);
     if (trace_) trace_->record(record);
   }
-  void late_call(u16 abi, u32 nr, const event_header& who) override {
-    view_.late_call(abi, nr, who);
-  }
   void discovered(const SyscallSet& set) override { view_.discovered(set); }
   void interval(const SessionInfo& info, Duration wall) override {
     view_.interval(info, wall);

@@ -85,6 +85,24 @@ class Load(unittest.TestCase):
                 self.assertLessEqual(late[0] - early[0], allowance)
                 self.assertLessEqual(late[1] - early[1], 1 << 20)
 
+    def test_memory_over_minutes(self):
+        """Ten minutes of 100 000 short-lived threads in the long form, 6 seconds of 1 000 here. The
+        first tenth is for warming up; after it memory may not creep."""
+        seconds, each = long_or_short(600, 6), 167
+        script = f"for i in $(seq {seconds}); do {workload('thread_churn')} {each} 5 4; sleep 0.95; done"
+        with Live(OVERDUE, "syscalls", "-f", "json", "-o", "/dev/null", "--", "sh", "-c",
+                  script) as live:
+            wait_until_measuring(live)
+            samples = []
+            while live.process.poll() is None:
+                samples.append((self.kilobytes(live.pid), self.map_bytes(live.pid)))
+                time.sleep(seconds / 20)
+        settled = samples[len(samples) // 10 + 1:-1]
+        print(f"  {settled[0]} → {settled[-1]} (KiB resident, bytes of maps)", file=sys.stderr)
+        resident, maps = zip(*settled)
+        self.assertLessEqual(max(resident) - resident[0], 2 << 10, settled)
+        self.assertEqual(max(maps), maps[0], settled)
+
     def test_fork_storm(self):
         report, _ = syscalls_report("--", workload("fork_exec_storm"), long_or_short(20000, 500),
                                     workload("getppid_static"), 3, timeout=600)

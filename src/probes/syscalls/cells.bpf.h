@@ -81,8 +81,7 @@ static __noinline u32 take_cell(struct task_struct* task, struct thread_state* s
   }
   cell->nr = state->nr;
   cell->abi = state->abi;
-  cell->late = two_phase && control.phase == 2 && has_bit(state->abi, state->nr) &&
-               !is_discovered(state->abi, state->nr);
+  cell->late = is_late(state->abi, state->nr);
   cell->latency.min_ns = ~0ull;
   return index + 1;
 }

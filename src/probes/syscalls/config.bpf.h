@@ -15,8 +15,11 @@ const volatile u8 filtered;      /* -e: only numbers in `wanted` */
 const volatile u8 text_arguments[ABI_SLOTS * SYSCALL_TABLE_SIZE];
 const volatile u32 cells_per_half;
 
-u64 wanted[SYSCALL_SET_WORDS]; /* with `filtered`; user space may change it while we run */
-u64 discovered[SYSCALL_SET_WORDS];
+u64 wanted[SYSCALL_SET_WORDS];     /* with `filtered`; user space may change it while we run */
+u64 discovered[SYSCALL_SET_WORDS]; /* in the first phase */
+/* The second phase: late calls ever seen, and those of them whose exit has a hook by now. */
+u64 late_seen[SYSCALL_SET_WORDS];
+u64 late_timed[SYSCALL_SET_WORDS];
 
 static __always_inline bool has_bit(u32 abi, u32 nr) {
   return abi < ABI_COUNT && nr < SYSCALL_TABLE_SIZE;
@@ -30,17 +33,25 @@ static __always_inline u32 word_of(u32 abi, u32 nr) {
   return word & (SYSCALL_SET_WORDS - 1);
 }
 
-static __always_inline bool is_discovered(u32 abi, u32 nr) {
-  return has_bit(abi, nr) && discovered[word_of(abi, nr)] >> (nr & 63) & 1;
+static __always_inline bool contains(const u64* set, u32 abi, u32 nr) {
+  return has_bit(abi, nr) && set[word_of(abi, nr)] >> (nr & 63) & 1;
 }
 
 static __always_inline bool is_wanted(u32 abi, u32 nr) {
-  return has_bit(abi, nr) && wanted[word_of(abi, nr)] >> (nr & 63) & 1;
+  return contains(wanted, abi, nr);
 }
 
-static __always_inline void discover(u32 abi, u32 nr) {
+static __always_inline bool in_second_phase(void) {
+  return two_phase && control.phase == 2;
+}
+
+static __always_inline bool is_late(u32 abi, u32 nr) {
+  return in_second_phase() && !contains(discovered, abi, nr);
+}
+
+static __always_inline void insert(u64* set, u32 abi, u32 nr) {
   if (!has_bit(abi, nr)) return;
-  u64* word = &discovered[word_of(abi, nr)];
+  u64* word = &set[word_of(abi, nr)];
   u64 bit = 1ull << (nr & 63);
   if (!(*word & bit))
     __sync_fetch_and_or(word, bit); /* written once a number: no shared line in the hot path */

@@ -20,7 +20,16 @@ std::size_t whole_pages(std::size_t bytes) {
 
 constexpr std::size_t words_per_abi = SYSCALL_TABLE_SIZE / 64;
 
-/// A set as the kernel side wants it: 64 calls a word.
+/// The kernel side's sets: 64 calls a word.
+SyscallSet to_set(const u64 (&words)[SYSCALL_SET_WORDS]) {
+  SyscallSet set;
+  for (std::size_t abi = 0; abi < ABI_COUNT; ++abi)
+    for (std::size_t nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
+      set[abi][nr] =
+          __atomic_load_n(&words[abi * words_per_abi + nr / 64], __ATOMIC_RELAXED) >> (nr % 64) & 1;
+  return set;
+}
+
 void copy_bits(const SyscallSet& set, u64 (&words)[SYSCALL_SET_WORDS]) {
   for (std::size_t abi = 0; abi < ABI_COUNT; ++abi)
     for (std::size_t nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
@@ -34,7 +43,7 @@ struct SyscallsProbe::Impl {
   SyscallsOptions options;
   Mapped cells;
   Link raw_enter, raw_exit, thread_exit;
-  std::vector<Link> call_links;
+  std::vector<Link> call_exits;
 
   void configure();
   void set_wanted();
@@ -70,7 +79,6 @@ void SyscallsProbe::Impl::configure() {
     check(bpf_map__set_autocreate(bpf->maps.thread_cells, false), "cannot leave out a map");
   if (!options.calls)
     check(bpf_map__set_autocreate(bpf->maps.thread_text, false), "cannot leave out a map");
-  bpf_program__set_autoload(bpf->progs.on_call_enter, options.two_phase);
   bpf_program__set_autoload(bpf->progs.on_call_exit, options.two_phase);
 }
 
@@ -111,7 +119,7 @@ void SyscallsProbe::drain_cells(std::uint32_t epoch, KernelTime now, const Recor
   auto* cells = impl_->cells.as<syscall_cell>() + half * size;
   for (std::size_t i = 0; i < count; ++i) {
     cells[i].header.time_ns = now.time_since_epoch().count();
-    if (cells[i].latency.count + cells[i].unreturned > 0)
+    if (cells[i].latency.count + cells[i].unreturned + cells[i].untimed > 0)
       handler(Record{&syscall_cell_schema,
                      {reinterpret_cast<const std::byte*>(&cells[i]), sizeof(syscall_cell)}});
     std::memset(static_cast<void*>(&cells[i]), 0, sizeof(syscall_cell));
@@ -125,7 +133,7 @@ double SyscallsProbe::fill(std::uint32_t epoch) const {
 }
 
 void SyscallsProbe::finish(const RecordHandler& handler) {
-  impl_->call_links.clear();
+  impl_->call_exits.clear();
   impl_->thread_exit.reset();
   impl_->raw_exit.reset();
   impl_->raw_enter.reset();
@@ -157,30 +165,25 @@ void SyscallsProbe::end_calibration() {
 }
 
 SyscallSet SyscallsProbe::discovered() const {
-  SyscallSet set;
-  for (std::size_t abi = 0; abi < ABI_COUNT; ++abi)
-    for (std::size_t nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
-      set[abi][nr] = impl_->bpf->bss->discovered[abi * words_per_abi + nr / 64] >> (nr % 64) & 1;
-  return set;
+  return to_set(impl_->bpf->bss->discovered);
 }
 
-void SyscallsProbe::attach_call(u32 nr, const std::string& tracepoint, KernelTime from) {
+SyscallSet SyscallsProbe::late() const {
+  return to_set(impl_->bpf->bss->late_seen);
+}
+
+void SyscallsProbe::attach_exit(u32 nr, const std::string& tracepoint) {
+  impl_->call_exits.push_back(
+      attach_tracepoint(impl_->bpf->progs.on_call_exit, "syscalls", "sys_exit_" + tracepoint));
   if (nr < SYSCALL_TABLE_SIZE)
-    __atomic_store_n(&impl_->bpf->bss->call_from_ns[nr], from.time_since_epoch().count(),
-                     __ATOMIC_RELEASE);
-  const auto& programs = impl_->bpf->progs;
-  impl_->call_links.push_back(
-      attach_tracepoint(programs.on_call_exit, "syscalls", "sys_exit_" + tracepoint));
-  impl_->call_links.push_back(
-      attach_tracepoint(programs.on_call_enter, "syscalls", "sys_enter_" + tracepoint));
+    __atomic_or_fetch(&impl_->bpf->bss->late_timed[nr / 64], u64{1} << (nr % 64), __ATOMIC_RELEASE);
 }
 
-void SyscallsProbe::detach_calls() {
-  impl_->call_links.clear();
+void SyscallsProbe::detach_call_exits() {
+  impl_->call_exits.clear();
 }
 
-void SyscallsProbe::detach_raw() {
-  impl_->raw_enter.reset();
+void SyscallsProbe::detach_raw_exit() {
   impl_->raw_exit.reset();
 }
 

@@ -18,7 +18,7 @@ struct SyscallsOptions {
   bool by_thread = false;           ///< a cell per thread rather than per CPU
   bool calls = false;               ///< a syscall_call record for every call
   bool discover_only = false;       ///< note which calls are made, measure nothing
-  bool two_phase = false;           ///< allow begin_second_phase()
+  bool two_phase = false;           ///< load what the second phase needs
   std::optional<SyscallSet> only;   ///< -e
   std::vector<std::uint32_t> cpus;  ///< empty: all
   std::size_t cells = 4096;         ///< in each half of the pool, 2.8 KB each
@@ -38,18 +38,20 @@ class SyscallsProbe final : public LiveProbe {
   void begin_calibration() override;
   void end_calibration() override;
 
-  /// What was called so far: with discover_only for the whole run, with two_phase in the first
+  /// What was called so far: with discover_only in the whole run, with two_phase in the first
   /// phase.
   SyscallSet discovered() const;
+  /// What was first called in the second phase.
+  SyscallSet late() const;
 
-  /// Attaches enter and exit of one call's own tracepoint (its name below events/syscalls without
-  /// sys_enter_). It counts calls that begin at `from` or later. Throws Error where the kernel has
-  /// no such tracepoint.
-  void attach_call(u32 nr, const std::string& tracepoint, KernelTime from);
-  void detach_calls();
-  /// Detaches the hooks that every call of the machine pays for. Before it: attach_call() of what
-  /// was discovered.
-  void detach_raw();
+  /// Attaches the exit of one native call (its tracepoint's name below events/syscalls without
+  /// sys_exit_). Late calls are timed once theirs is attached, only counted before. Throws Error
+  /// where the kernel has no such tracepoint.
+  void attach_exit(u32 nr, const std::string& tracepoint);
+  void detach_call_exits();
+  /// Begins to rely on the calls' own exits alone. Before it: control().phase is 2, and
+  /// attach_exit() of everything discovered.
+  void detach_raw_exit();
 
  private:
   struct Impl;

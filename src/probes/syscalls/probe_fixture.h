@@ -31,7 +31,7 @@ struct Seen {
     u64 sum = 0;
     for (const syscall_cell& cell : cells)
       if (cell.nr == nr && cell.abi == abi && (tid == any || cell.header.tid == tid))
-        sum += cell.latency.count + cell.unreturned;
+        sum += cell.latency.count + cell.unreturned + cell.untimed;
     for (const syscall_call& call : calls)
       sum += call.nr == nr && call.abi == abi && (tid == any || call.header.tid == tid);
     return sum;
@@ -51,7 +51,8 @@ struct Seen {
   /// Everything measured, whatever the number.
   u64 all() const {
     u64 sum = calls.size();
-    for (const syscall_cell& cell : cells) sum += cell.latency.count + cell.unreturned;
+    for (const syscall_cell& cell : cells)
+      sum += cell.latency.count + cell.unreturned + cell.untimed;
     return sum;
   }
   bool knows_pid(u32 pid) const {

@@ -287,10 +287,10 @@ TEST_F(ProbeLifecycle, TheChangeOfPhasesUnderLoadLosesAndDoublesNothing) {
   usleep(50'000);
   EXPECT_TRUE(measuring.probe->discovered()[ABI_NATIVE][SYS_getppid]);
   enter_second_phase(measuring);
-  measuring.probe->attach_call(SYS_getppid, "getppid", KernelTime{});
+  measuring.probe->attach_exit(SYS_getppid, "getppid");
   usleep(50'000);  // both kinds of hook at once
   measuring.collect();
-  measuring.probe->detach_raw();
+  measuring.probe->detach_raw_exit();
   const u64 made_before = load->made;
   usleep(50'000);
   load->stop = true;
@@ -313,8 +313,8 @@ TEST_F(ProbeLifecycle, ACallBegunBeforeTheChangeIsNotEndedByAnother) {
   child.run_step();
   ASSERT_TRUE(child.wait_until_in(SYS_read));  // which gets no tracepoint of its own
   enter_second_phase(measuring);
-  measuring.probe->attach_call(SYS_getppid, "getppid", KernelTime{});
-  measuring.probe->detach_raw();
+  measuring.probe->attach_exit(SYS_getppid, "getppid");
+  measuring.probe->detach_raw_exit();
   usleep(20'000);
   child.run_step();
   const Seen& seen = measuring.finish();
@@ -326,7 +326,7 @@ TEST_F(ProbeLifecycle, ACallBegunBeforeTheChangeIsNotEndedByAnother) {
   EXPECT_EQ(seen.made(SYS_read), 0u) << "ended by another call, after " << seen.max_ns() << " ns";
 }
 
-TEST_F(ProbeLifecycle, ALateCallCountsFromTheInstantItIsToldTo) {
+TEST_F(ProbeLifecycle, ALateCallIsCountedUntilItsExitIsAttachedThenTimed) {
   if (!has_call_tracepoints()) GTEST_SKIP() << "no tracepoints of single calls";
   Child child([](Child& self) {
     call_times(SYS_getuid, 5);
@@ -334,25 +334,39 @@ TEST_F(ProbeLifecycle, ALateCallCountsFromTheInstantItIsToldTo) {
     call_times(SYS_getppid, 10);
     self.step();
     call_times(SYS_getppid, 3);
+    call_times(SYS_getuid, 2);
     self.step();
   });
   Measuring measuring(rules_of_process(child), two_phases(), plenty);
   measuring.arm();
   child.run_step();
+  measuring.probe->attach_exit(SYS_getuid, "getuid");
   enter_second_phase(measuring);
-  measuring.probe->attach_call(SYS_getuid, "getuid", KernelTime{});
-  measuring.probe->detach_raw();
-  const KernelTime from = KernelClock::now() + std::chrono::seconds(2);
-  measuring.probe->attach_call(SYS_getppid, "getppid", from);
+  measuring.probe->detach_raw_exit();
   child.run_step();
-  ASSERT_LT(KernelClock::now(), from);
-  while (KernelClock::now() < from) usleep(10'000);
+  EXPECT_TRUE(measuring.probe->late()[ABI_NATIVE][SYS_getppid]);
+  EXPECT_FALSE(measuring.probe->late()[ABI_NATIVE][SYS_getuid]);
+  measuring.probe->attach_exit(SYS_getppid, "getppid");
   child.run_step();
   const Seen& seen = measuring.finish();
-  EXPECT_EQ(seen.made(SYS_getppid), 2 * 3u);
+  EXPECT_EQ(seen.made(SYS_getuid), 2 * 7u);
+  u64 timed = 0, untimed = 0;
   for (const syscall_cell& cell : seen.cells) {
     EXPECT_EQ(cell.late != 0, cell.nr == SYS_getppid) << cell.nr;
+    if (cell.nr != SYS_getppid) continue;
+    timed += cell.latency.count;
+    untimed += cell.untimed;
   }
+  EXPECT_EQ(timed, 3u);
+  EXPECT_EQ(untimed, 10u);
+  for (const syscall_call& call : seen.calls) {
+    if (call.nr != SYS_getppid) continue;
+    EXPECT_TRUE(call.flags & SYSCALL_LATE);
+    timed += !(call.flags & SYSCALL_UNTIMED);
+    untimed += (call.flags & SYSCALL_UNTIMED) != 0;
+  }
+  EXPECT_EQ(timed, 2 * 3u);  // in cells, and as records
+  EXPECT_EQ(untimed, 2 * 10u);
 }
 
 TEST_F(ProbeLifecycle, NothingIsLeftInTheKernel) {

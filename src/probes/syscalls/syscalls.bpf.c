@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// System calls of the target's threads: begin and end at raw_syscalls, or, in the second phase of a
-// two-phase run, at the calls' own tracepoints. Results go into cells (aggregate) or into the ring
-// (one record a call).
+// System calls of the target's threads. They begin at raw_syscalls:sys_enter and end at
+// raw_syscalls:sys_exit or, in the second phase of a two-phase run, at the discovered calls' own
+// exit tracepoints, so that a bystander pays for one hook. Results go into cells (aggregate) or
+// into the ring (one record a call).
 #include "bpf/compat.bpf.h"
 #include "bpf/target.bpf.h"
 #include "probes/syscalls/calls.bpf.h"
@@ -27,13 +28,34 @@ static __always_inline void copy_arguments(struct thread_state* state, struct pt
   }
 }
 
+/* What this call must go without: its exit has no hook. */
+static __always_inline void count_untimed(struct task_struct* task, struct thread_state* state) {
+  insert(late_seen, state->abi, state->nr);
+  if (want_cells) {
+    struct syscall_cell* cell = find_cell(task, state);
+    if (cell) cell->untimed++;
+  }
+  if (want_calls) {
+    state->enter_ns = bpf_ktime_get_ns();
+    emit_call(task, state, state->enter_ns, 0, SYSCALL_LATE | SYSCALL_UNTIMED);
+  }
+}
+
+/* A call left over from before the change of phases: its exit had no hook any more. */
+static __always_inline void drop_stale_call(struct thread_state* state) {
+  if (!state->in_call) return;
+  state->in_call = 0;
+  count(COUNTER_CUT, 1);
+}
+
 /* A call begins: note it, if it is one we want. Arguments are the caller's business. */
 static __always_inline bool begin_call(struct thread_state* state, u32 nr, u16 abi) {
   if (!control.armed) return false;
   state->fresh = FRESH_NO;
+  if (two_phase) drop_stale_call(state);
   if (!cpu_wanted()) return false;
   if (filtered && !is_wanted(abi, nr)) return false;
-  if (discover_only || (two_phase && control.phase != 2)) discover(abi, nr);
+  if (discover_only || (two_phase && !in_second_phase())) insert(discovered, abi, nr);
   state->nr = nr;
   state->abi = abi;
   state->in_call = 1;
@@ -44,6 +66,7 @@ static __always_inline void end_call(struct task_struct* task, struct thread_sta
                                      u8 flags) {
   u64 now_ns = bpf_ktime_get_ns();
   state->in_call = 0;
+  if (is_late(state->abi, state->nr)) flags |= SYSCALL_LATE;
   if (want_cells) {
     struct syscall_cell* cell = find_cell(task, state);
     if (cell && flags & SYSCALL_UNRETURNED)
@@ -65,6 +88,22 @@ static __always_inline void end_unknown(struct thread_state* state) {
   state->fresh = FRESH_NO;
 }
 
+/* Phase two: whether the call that begins will be seen to end. Else it is counted here. */
+static __always_inline bool ends_at_a_hook(struct task_struct* task, struct thread_state* state) {
+  if (is_late(state->abi, state->nr) && !contains(late_timed, state->abi, state->nr)) {
+    state->in_call = 0;
+    count_untimed(task, state);
+    return false;
+  }
+  if (state->nr == RT_SIGRETURN && state->abi == ABI_NATIVE) {
+    /* It restores other registers, the call's number with them: its exit tracepoint never fires. */
+    state->enter_ns = bpf_ktime_get_ns();
+    end_call(task, state, 0, SYSCALL_UNRETURNED);
+    return false;
+  }
+  return true;
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs* regs, long id) {
   struct task_struct* task = bpf_get_current_task_btf();
@@ -83,6 +122,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs* regs, long id) {
     copy_arguments(state, regs, abi);
     remember_arguments(task, state);
   }
+  if (in_second_phase() && !ends_at_a_hook(task, state)) return 0;
   state->enter_ns = bpf_ktime_get_ns(); /* last: what we did before is not the call's time */
   return 0;
 }
@@ -99,59 +139,13 @@ int BPF_PROG(on_sys_exit, struct pt_regs* regs, long ret) {
   return 0;
 }
 
-/* Phase two. What the kernel hands per-call programs (perf_call_bpf_enter()). It refuses programs
- * that read beyond the arguments the call has, so those come from the registers. */
-struct call_enter_context {
-  u64 common;
-  u32 nr;
-};
+/* Phase two. What the kernel hands per-call programs (perf_call_bpf_exit()). */
 struct call_exit_context {
   u64 common;
   u32 nr;
   u32 padding;
   s64 ret;
 };
-
-/* From when on a call's own tracepoint counts: before it, user space counts what the late watch
- * shows. */
-u64 call_from_ns[SYSCALL_TABLE_SIZE];
-
-static __always_inline u64 counted_from(u32 nr) {
-  if (nr >= SYSCALL_TABLE_SIZE) return 0;
-  barrier_var(nr); /* as in word_of() */
-  return call_from_ns[nr & (SYSCALL_TABLE_SIZE - 1)];
-}
-
-/* A call left over from before the change of phases: its exit had no hook any more. */
-static __always_inline void drop_stale_call(struct thread_state* state) {
-  if (!state->in_call) return;
-  state->in_call = 0;
-  count(COUNTER_CUT, 1);
-}
-
-SEC("?tp/syscalls/sys_enter_getppid")
-int on_call_enter(struct call_enter_context* ctx) {
-  struct task_struct* task = bpf_get_current_task_btf();
-  struct thread_state* state = member_state(task);
-  if (!state) return 0;
-  u32 nr = ctx->nr;
-  /* on_sys_enter, still attached, has seen this one. Another number in flight is one whose exit
-   * nobody saw. */
-  if (state->in_call && state->nr == nr && state->abi == ABI_NATIVE) return 0;
-  drop_stale_call(state);
-  u64 from_ns = counted_from(nr);
-  if (from_ns && bpf_ktime_get_ns() < from_ns) return 0;
-  if (!begin_call(state, nr, ABI_NATIVE)) return 0;
-  if (want_calls) {
-    copy_arguments(state, (struct pt_regs*)bpf_task_pt_regs(task), ABI_NATIVE);
-    remember_arguments(task, state);
-  }
-  state->enter_ns = bpf_ktime_get_ns();
-  /* It restores other registers, the call's number with them, so its exit tracepoint never fires.
-   */
-  if (nr == RT_SIGRETURN) end_call(task, state, 0, SYSCALL_UNRETURNED);
-  return 0;
-}
 
 SEC("?tp/syscalls/sys_exit_getppid")
 int on_call_exit(struct call_exit_context* ctx) {

@@ -62,8 +62,9 @@ void SyscallTable::add(const Record& record) {
 void SyscallTable::add_call(const syscall_call& call) {
   Value& row = value(call.abi, call.nr, call.header);
   ++calls_;
-  if (call.flags & SYSCALL_UNRETURNED) {
-    ++row.unreturned;
+  row.late |= (call.flags & SYSCALL_LATE) != 0;
+  if (call.flags & (SYSCALL_UNRETURNED | SYSCALL_UNTIMED)) {
+    ++(call.flags & SYSCALL_UNTIMED ? row.late_uncounted : row.unreturned);
     return;
   }
   row.latency.add(call.latency_ns);
@@ -74,9 +75,10 @@ void SyscallTable::add_call(const syscall_call& call) {
 
 void SyscallTable::add_cell(const syscall_cell& cell) {
   Value& row = value(cell.abi, cell.nr, cell.header);
-  calls_ += cell.latency.count + cell.unreturned;
+  calls_ += cell.latency.count + cell.unreturned + cell.untimed;
   row.latency.merge(cell.latency);
   row.unreturned += cell.unreturned;
+  row.late_uncounted += cell.untimed;
   row.errors += cell.errors;
   row.late |= cell.late != 0;
   u64 kept = 0;
@@ -86,13 +88,6 @@ void SyscallTable::add_cell(const syscall_cell& cell) {
     kept += slot.count;
   }
   row.errnos[no_errno_kept] += cell.errors - std::min(kept, cell.errors);
-}
-
-void SyscallTable::add_late(u16 abi, u32 nr, const event_header& who) {
-  Value& row = value(abi, nr, who);
-  row.late = true;
-  ++row.late_uncounted;
-  ++calls_;
 }
 
 LatencyTable SyscallTable::table(const Names& names, Duration wall,

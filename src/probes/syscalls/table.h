@@ -24,8 +24,6 @@ class SyscallTable {
 
   /// Takes one record; other kinds are ignored.
   void add(const Record& record);
-  /// A late call of a two-phase run that was seen but not timed.
-  void add_late(u16 abi, u32 nr, const event_header& who);
 
   /// The rows gathered so far, named. `container` names a cgroup id.
   LatencyTable table(const Names& names, Duration wall,

@@ -202,10 +202,12 @@ TEST(SyscallTable, CallsThatNeverReturnedHaveNoLatencyAndNoErrno) {
 TEST(SyscallTable, LateCallsAreMarkedAndCountedButNotTimed) {
   SyscallTable table({});
   add(table, call(SYS_read, 10));
-  table.add_late(ABI_NATIVE, SYS_fsync, header({}, 0, 0));
-  table.add_late(ABI_NATIVE, SYS_fsync, header({}, 0, 0));
+  syscall_call counted = call(SYS_fsync, 0);
+  counted.flags = SYSCALL_LATE | SYSCALL_UNTIMED;
+  add(table, counted);
   syscall_cell timed = cell_of({call(SYS_fsync, 77)});
   timed.late = 1;
+  timed.untimed = 1;
   add(table, timed);
   const LatencyTable result = finished(table);
   ASSERT_EQ(result.rows.size(), 2u);

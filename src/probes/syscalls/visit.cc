@@ -21,7 +21,8 @@ void visit_call(const Record& record, const Names& names, FieldVisitor& visitor)
   const auto text = record.bytes.size() > sizeof call ? record.bytes.subspan(sizeof call)
                                                       : std::span<const std::byte>{};
   visitor.list("args", decoder.decode(call, text));
-  if (call.flags & SYSCALL_UNRETURNED) return;  // no return value and no latency to show
+  if (call.flags & (SYSCALL_UNRETURNED | SYSCALL_UNTIMED))
+    return;  // no return value and no latency to show
   visitor.signed_number("ret", call.ret, Unit::result);
   visitor.number("latency_ns", call.latency_ns, Unit::nanoseconds);
 }
