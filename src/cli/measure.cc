@@ -6,11 +6,15 @@
 #include <bit>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "cli/progress.h"
 #include "cli/stop_signals.h"
 #include "cli/two_phase.h"
 #include "kernel/capabilities.h"
 #include "kernel/features.h"
+#include "kernel/glob.h"
 #include "kernel/host.h"
+#include "kernel/libbpf_log.h"
 #include "kernel/syscall_table.h"
 #include "probes/syscalls/names.h"
 #include "target/cgroups.h"
@@ -37,9 +41,11 @@ MembershipRules rules_for(const MeasureRequest& request, const ResolvedTarget& t
   rules.tids = target.tids;
   if (request.selection.kind ==
       TargetKind::name) {  // the kernel side matches names itself, later ones too
-    rules.pids.clear();
+    rules.pids = target.pids_by_program;
     rules.tids.clear();
-    rules.name_globs = request.selection.names;
+    for (const std::string& glob : request.selection.names)
+      if (target.pids_by_program.empty() || fits_thread_name(glob))
+        rules.name_globs.push_back(glob);
   }
   if (program) rules.gated_pids = {program->pid()};
   for (const CgroupTarget& cgroup : target.cgroups) {
@@ -60,8 +66,7 @@ const CgroupHierarchy* container_hierarchy(const Cgroups& cgroups, int watched) 
   const CgroupHierarchy* best = nullptr;
   std::size_t most = 0;
   for (const CgroupHierarchy& hierarchy : cgroups.hierarchies()) {
-    if (hierarchy.controllers.starts_with("name="))
-      continue;  // has no controller to find it by in the kernel
+    if (!hierarchy.can_be_watched()) continue;
     const std::size_t size = cgroup_paths(hierarchy).size();
     if (size > most) {
       most = size;
@@ -98,7 +103,7 @@ u32 first_unknown_number() {
 class Measurement {
  public:
   Measurement(const MeasureRequest& request, MeasureListener& listener)
-      : request_(request), listener_(listener) {}
+      : request_(request), listener_(listener), progress_(!request.quiet) {}
 
   int run();
 
@@ -113,6 +118,7 @@ class Measurement {
   void drain();
   void next_interval(KernelTime now);
   void refresh_names();
+  void say_what_is_attached();
   void finish();
   int wait_for_program();
   Duration until_next_event(KernelTime now) const;
@@ -120,6 +126,7 @@ class Measurement {
   const MeasureRequest& request_;
   MeasureListener& listener_;
   StopSignals signals_;
+  Progress progress_;
   ResolvedTarget target_;
   std::unique_ptr<SpawnedProgram> program_;
   std::unique_ptr<Session> session_;
@@ -133,6 +140,7 @@ class Measurement {
   KernelTime next_interval_{}, interval_start_{}, next_tick_{}, last_collect_{};
   bool stop_ = false;
   std::uint64_t events_ = 0;
+  std::size_t attachments_said_ = 0;
 
   RecordHandler handler() {
     return [this](const Record& record) {
@@ -293,7 +301,14 @@ void Measurement::loop() {
   }
 }
 
+void Measurement::say_what_is_attached() {
+  const std::vector<std::string>& attached = LibbpfLog::attachments();
+  for (; request_.verbose && attachments_said_ < attached.size(); ++attachments_said_)
+    fmt::print(stderr, "overdue: attached {}\n", attached[attachments_said_]);
+}
+
 void Measurement::finish() {
+  say_what_is_attached();  // what the second phase added
   const KernelTime end = KernelClock::now();
   session_->finish(handler());
   if (request_.probe.discover_only) listener_.discovered(probe_->discovered());
@@ -314,8 +329,14 @@ int Measurement::wait_for_program() {
   // -d has passed: measuring is over, the program is not. Its status is still to become ours.
   if (!request_.quiet)
     fmt::print(stderr, "overdue: no longer measuring; {} (pid {}) goes on, waiting for it\n",
-               program_->path(), program_->pid());
-  return program_->wait();
+               printable(program_->path()), program_->pid());
+  while (true) {
+    pollfd waits[]{{signals_.fd(), POLLIN, 0}, {program_->pidfd(), POLLIN, 0}};
+    poll(waits, std::size(waits), -1);
+    if (const auto signal = signals_.take(); signal && !signal->from_terminal)
+      program_->forward(signal->number);
+    if (const auto status = program_->try_wait()) return *status;
+  }
 }
 
 int Measurement::run() {
@@ -326,6 +347,7 @@ int Measurement::run() {
         .hint("run it in the host's: docker run --pid=host, or nsenter -t 1 -p");
   target_ = resolve_target(request_.selection);
   start_program();
+  progress_.step("attaching");
   try {
     attach();
   } catch (const Error&) {
@@ -333,6 +355,7 @@ int Measurement::run() {
     throw;
   }
   session_->arm();
+  say_what_is_attached();
   describe();
   listener_.begin(info_);
   const KernelTime start = session_->start();
@@ -346,12 +369,19 @@ int Measurement::run() {
     two_phase_ = std::make_unique<TwoPhase>(*probe_, session_->membership(), request_.probe.only,
                                             start + *request_.discovery);
   watch_for_the_end();
-  const bool signalled_before = signals_.take().has_value();
-  if (program_ && !signalled_before) program_->release();
-  if (!signalled_before) loop();
+  const auto interrupted = signals_.take();
+  if (program_ && !interrupted) program_->release();
+  if (!interrupted) {
+    // A program's terminal, or a stream of findings, is not to be drawn over.
+    progress_.step(program_ || request_.streams ? "" : "measuring");
+    loop();
+  }
+  progress_.step("writing");
   finish();
+  progress_.step("");
   session_.reset();
-  return program_ && !signalled_before ? wait_for_program() : 0;
+  if (interrupted) return program_ ? 128 + interrupted->number : 0;  // it was never run
+  return program_ ? wait_for_program() : 0;
 }
 
 int measure(const MeasureRequest& request, MeasureListener& listener) {

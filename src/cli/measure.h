@@ -24,6 +24,8 @@ struct MeasureRequest {
   std::optional<Duration> discovery;  ///< two-phase: length of the first phase
   std::size_t ring_bytes = 0;         ///< per CPU; 0: chosen
   bool quiet = false;
+  bool verbose = false;  ///< say what was attached
+  bool streams = false;  ///< the listener writes while we measure
   SyscallsOptions probe;
   bool by_container = false;
 };

@@ -1,4 +1,7 @@
 // `overdue record`: every event into a trace file, for `overdue report`.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
@@ -8,29 +11,48 @@
 #include "cli/measure.h"
 #include "cli/options.h"
 #include "probes/syscalls/classes.h"
+#include "sinks/text_format.h"
 #include "trace/writer.h"
 
 namespace overdue {
 namespace {
 
+/// Where the trace goes: a file, or standard output for `overdue report -` at the other end.
+Fd open_trace(const std::string& file) {
+  if (file != "-") return create_output_file(file);
+  return Fd(
+      check_errno(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), "cannot write to standard output"));
+}
+
 class Recorder final : public MeasureListener {
  public:
-  explicit Recorder(TraceWriter& trace) : trace_(trace) {}
+  explicit Recorder(std::string file) : file_(std::move(file)) {}
 
-  void begin(const SessionInfo& info) override { trace_.begin(info); }
-  void record(const Record& record) override { trace_.record(record); }
+  // Only now: a recording that cannot begin must not cost the one that is there.
+  void begin(const SessionInfo& info) override {
+    trace_.emplace(open_trace(file_), syscalls_probe.schemas, printable(file_));
+    trace_->begin(info);
+  }
+  void record(const Record& record) override { trace_->record(record); }
   void discovered(const SyscallSet&) override {}
   void interval(const SessionInfo&, Duration) override {}
-  void tick() override { trace_.flush(); }
+  void tick() override { trace_->flush(); }
   void end(const SessionInfo& info, const Receipt& receipt) override {
-    trace_.end(info, receipt);
-    receipt_ = receipt;
+    trace_->end(info, receipt);
+    receipt_ = receipt_lines(info, receipt);
   }
-  const Receipt& receipt() const { return receipt_; }
+
+  void print_receipt() const {
+    for (const std::string& line : receipt_) fmt::print(stderr, "overdue: {}\n", line);
+    fmt::print(stderr, "overdue: {:.1f} MB in {}; read it with: overdue report {}\n",
+               static_cast<double>(trace_->bytes_written()) / 1e6, printable(file_),
+               printable(file_));
+  }
 
  private:
-  TraceWriter& trace_;
-  Receipt receipt_;
+  std::string file_;
+  std::optional<TraceWriter> trace_;
+  std::vector<std::string> receipt_;
 };
 
 class RecordCommand final : public Command {
@@ -74,6 +96,12 @@ void RecordCommand::check_events() const {
 
 int RecordCommand::run(const Invocation& invocation) {
   check_events();
+  if (file_ == "-" && (invocation.has_program || isatty(STDOUT_FILENO) == 1))
+    throw Error("cannot record to standard output: {}",
+                invocation.has_program ? "it is the program's" : "it is a terminal")
+        .hint(invocation.has_program ? "-o FILE.odt, then overdue report FILE.odt"
+                                     : "overdue record -o - … | overdue report -")
+        .exit_status(2);
   if (invocation.has_program && invocation.program.empty())
     throw Error("no program after '--'").hint("overdue record -- ls -l").exit_status(2);
   target_.command = invocation.program;
@@ -83,21 +111,15 @@ int RecordCommand::run(const Invocation& invocation) {
   request.inherited = invocation.inherited;
   request.duration = stop_.parsed();
   request.quiet = quiet_;
+  request.verbose = verbose_;
   request.probe.aggregate = false;
   request.probe.calls = true;
+  request.by_container = true;
   if (!only_.empty()) request.probe.only = parse_syscall_set(only_, {});
   request.ring_bytes = buffer_ ? parse_buffer_size(*buffer_) : 0;
-  TraceWriter trace(create_output_file(file_), syscalls_probe.schemas, file_);
-  Recorder recorder(trace);
+  Recorder recorder(file_);
   const int status = measure(request, recorder);
-  if (!quiet_) {
-    const Receipt& receipt = recorder.receipt();
-    fmt::print(
-        stderr,
-        "overdue: {} calls recorded in {} ({:.1f} MB), {} lost; read it with: overdue report {}\n",
-        receipt.events, printable(file_), static_cast<double>(trace.bytes_written()) / 1e6,
-        receipt.lost(), printable(file_));
-  }
+  if (!quiet_) recorder.print_receipt();
   return status;
 }
 

@@ -1,39 +1,71 @@
 #include "cli/stop_signals.h"
 
-#include <sys/signalfd.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 #include "base/error.h"
 
 namespace overdue {
+namespace {
+
+constexpr int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+// A handler can only reach what has static storage.
+int handler_pipe = -1;
+bool taken[NSIG];
+
+void give_back() {
+  for (const int number : stop_signals) {
+    if (!taken[number]) continue;
+    struct sigaction action{};
+    action.sa_handler = SIG_DFL;
+    sigaction(number, &action, nullptr);
+  }
+}
+
+void on_signal(int number, siginfo_t* info, void*) {
+  const int saved = errno;
+  give_back();
+  const StopSignals::Arrived arrived{number, info->si_code == SI_KERNEL};
+  // Less than PIPE_BUF, into an empty pipe: written at once.
+  [[maybe_unused]] const ssize_t written = write(handler_pipe, &arrived, sizeof arrived);
+  errno = saved;
+}
+
+}  // namespace
 
 StopSignals::StopSignals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+  int ends[2];
+  check_errno(pipe2(ends, O_CLOEXEC | O_NONBLOCK), "cannot wait for signals");
+  reader_ = Fd(ends[0]);
+  handler_pipe = ends[1];
+  for (const int number : stop_signals) {
     struct sigaction action{};
     sigaction(number, nullptr, &action);
-    if (action.sa_handler != SIG_IGN) sigaddset(&set, number);  // nohup's wish is kept
+    taken[number] = action.sa_handler != SIG_IGN;
+    if (!taken[number]) continue;
+    // Calls in progress go on: what must notice polls fd().
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    action.sa_sigaction = on_signal;
+    sigfillset(&action.sa_mask);
+    sigaction(number, &action, nullptr);
   }
-  sigprocmask(SIG_BLOCK, &set, &before_);
-  fd_ = Fd(check_errno(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), "cannot wait for signals"));
 }
 
 StopSignals::~StopSignals() {
-  restore();
-}
-
-void StopSignals::restore() {
-  if (restored_) return;
-  restored_ = true;
-  sigprocmask(SIG_SETMASK, &before_, nullptr);
+  give_back();
+  close(handler_pipe);
+  handler_pipe = -1;
 }
 
 std::optional<StopSignals::Arrived> StopSignals::take() {
-  signalfd_siginfo info{};
-  if (read(fd_.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return std::nullopt;
-  restore();
-  return Arrived{static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL};
+  Arrived arrived{};
+  if (read(reader_.get(), &arrived, sizeof arrived) != static_cast<ssize_t>(sizeof arrived))
+    return std::nullopt;
+  return arrived;
 }
 
 }  // namespace overdue

@@ -1,18 +1,17 @@
 #pragma once
 
-#include <signal.h>
-
 #include <optional>
 
 #include "base/fd.h"
 
 namespace overdue {
 
-/// SIGINT, SIGTERM and SIGHUP as something to poll. Created before other threads. After the first
-/// signal the next SIGINT or SIGTERM ends the process at once: the kernel detaches what we
-/// attached.
+/// SIGINT, SIGTERM and SIGHUP as something to poll. After the first of them all have their default
+/// effect again: the next one ends the process at once, whatever it is blocked in, and the kernel
+/// detaches what we attached. One object at a time, used from one thread.
 class StopSignals {
  public:
+  /// Takes the signals that are not ignored: nohup's wish is kept.
   StopSignals();
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
@@ -22,16 +21,13 @@ class StopSignals {
     int number;
     bool from_terminal;  ///< ^C: the foreground process group has it already
   };
-  int fd() const { return fd_.get(); }
-  /// The signal that has arrived, if one has. From then on signals have their default effect.
+  /// Readable when a signal has arrived.
+  int fd() const { return reader_.get(); }
+  /// The signal that has arrived, if one has.
   std::optional<Arrived> take();
 
  private:
-  void restore();
-
-  Fd fd_;
-  sigset_t before_{};
-  bool restored_ = false;
+  Fd reader_;
 };
 
 }  // namespace overdue

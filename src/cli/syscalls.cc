@@ -95,8 +95,10 @@ MeasureRequest SyscallsCommand::request(const Invocation& invocation) {
   request.duration = stop_.parsed();
   request.interval = output_.parsed_interval();
   request.quiet = output_.quiet;
+  request.verbose = output_.verbose;
   const GroupBy by = view_.group_by();
-  request.by_container = by.container;
+  request.by_container = by.container || !save_.empty();
+  request.streams = view_.calls || request.interval.has_value();
   request.probe.by_thread = by.thread || by.process || by.container;
   request.probe.calls = view_.calls;
   request.probe.aggregate = !view_.calls;
@@ -120,7 +122,7 @@ MeasureRequest SyscallsCommand::request(const Invocation& invocation) {
 
 int SyscallsCommand::run(const Invocation& invocation) {
   MeasureRequest request = this->request(invocation);
-  const bool stream = view_.calls || request.interval.has_value();
+  const bool stream = request.streams;
   ReportOutput report = open_report(output_, invocation.has_program, stream);
   SyscallView view(view_, request.probe.only, *report.sink);
   std::optional<TraceWriter> trace;

@@ -19,9 +19,22 @@ std::size_t element_length(std::string_view pattern) {
 
 }  // namespace
 
+bool fits_thread_name(std::string_view pattern) {
+  unsigned elements = 0;
+  while (!pattern.empty()) {
+    elements += pattern[0] != '*';
+    pattern.remove_prefix(element_length(pattern));
+  }
+  return elements < COMM_SIZE;
+}
+
 glob_program compile_glob(std::string_view pattern) {
+  if (!fits_thread_name(pattern))
+    throw Error("thread-name pattern '{}' can match nothing: it is longer than a name",
+                printable(pattern))
+        .hint("the kernel keeps the first 15 characters of a thread's name; end the pattern with *")
+        .exit_status(2);
   glob_program program{};
-  const std::string_view whole = pattern;
   unsigned elements = 0;
   while (!pattern.empty()) {
     if (pattern[0] == '*') {
@@ -36,12 +49,7 @@ glob_program compile_glob(std::string_view pattern) {
       if (glob_matches(element, {&character, 1})) program.matches[c] |= u64{1} << elements;
     }
     pattern.remove_prefix(length);
-    if (++elements >= COMM_SIZE)
-      throw Error("thread-name pattern '{}' can match nothing: it is longer than a name",
-                  printable(whole))
-          .hint(
-              "the kernel keeps the first 15 characters of a thread's name; end the pattern with *")
-          .exit_status(2);
+    ++elements;
   }
   program.accepts = u64{1} << elements;
   return program;

@@ -21,6 +21,11 @@ std::string& collected() {
   return text;
 }
 
+std::vector<std::string>& attached_so_far() {
+  static std::vector<std::string> lines;
+  return lines;
+}
+
 __attribute__((format(printf, 2, 0))) int collect(libbpf_print_level level, const char* format,
                                                   va_list arguments) {
   if (level == LIBBPF_DEBUG || collected().size() > log_limit) return 0;
@@ -57,6 +62,14 @@ LibbpfLog::LibbpfLog() {
 
 const std::string& LibbpfLog::text() {
   return collected();
+}
+
+void LibbpfLog::attached(std::string what) {
+  attached_so_far().push_back(std::move(what));
+}
+
+const std::vector<std::string>& LibbpfLog::attachments() {
+  return attached_so_far();
 }
 
 std::string LibbpfLog::explain(int error) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace overdue {
 
@@ -19,6 +20,10 @@ class LibbpfLog {
   static std::string remedy(int error);
   /// Everything libbpf said since construction, for `-v`.
   static const std::string& text();
+  /// For `-v`: keeps a line of our own about what was attached.
+  static void attached(std::string what);
+  /// What attached() was told since the start of the process.
+  static const std::vector<std::string>& attachments();
 };
 
 }  // namespace overdue

@@ -10,6 +10,8 @@ Link attach(bpf_program* program) {
     throw Error("cannot attach {}: {}", bpf_program__name(program), LibbpfLog::explain(error))
         .hint(LibbpfLog::remedy(error));
   }
+  LibbpfLog::attached(
+      fmt::format("{} at {}", bpf_program__name(program), bpf_program__section_name(program)));
   return link;
 }
 
@@ -22,6 +24,7 @@ Link attach_tracepoint(bpf_program* program, const std::string& category, const 
                 LibbpfLog::explain(error))
         .hint(LibbpfLog::remedy(error));
   }
+  LibbpfLog::attached(fmt::format("{} at tp/{}/{}", bpf_program__name(program), category, name));
   return link;
 }
 

@@ -235,10 +235,16 @@ std::optional<CgroupTarget> Cgroups::at(const CgroupHierarchy& hierarchy,
 std::optional<CgroupTarget> Cgroups::try_find(std::string_view name) const {
   if (name.empty() || has_dot_dot(name)) return std::nullopt;
   const Wanted wanted = take_apart(hierarchies_, name);
+  if (wanted.hierarchy && !wanted.hierarchy->can_be_watched())
+    throw Error("cannot watch {}: the kernel tells its {} hierarchy to nobody inside it",
+                printable(name), wanted.hierarchy->description())
+        .hint("name the cgroup in a hierarchy with a controller, such as memory:/PATH");
   if (wanted.hierarchy) return at(*wanted.hierarchy, wanted.path);
   std::vector<CgroupTarget> found;
-  for (const CgroupHierarchy& hierarchy : hierarchies_)
+  for (const CgroupHierarchy& hierarchy : hierarchies_) {
+    if (!hierarchy.can_be_watched()) continue;
     if (auto target = at(hierarchy, wanted.path)) found.push_back(std::move(*target));
+  }
   if (found.empty()) return std::nullopt;
   // hierarchies_ is in order of id, v2 first: the first that holds anybody, else the first.
   auto chosen = std::find_if(found.begin(), found.end(),

@@ -21,6 +21,9 @@ struct CgroupHierarchy {
 
   /// "cgroup v2", "cgroup v1 memory".
   std::string description() const;
+  /// Whether a BPF program can tell who is in it: in version 1 it finds a thread's cgroup through a
+  /// controller, and a named hierarchy (`name=systemd`) has none.
+  bool can_be_watched() const { return !controllers.starts_with("name="); }
 };
 
 /// One line of /proc/PID/cgroup: where a process is in one hierarchy.
@@ -55,10 +58,11 @@ class Cgroups {
   /// The cgroup called `name`: a directory (/sys/fs/cgroup/unified/web), a path in a hierarchy
   /// (/web, web), or `CONTROLLER:PATH` (memory:/web). Of several hierarchies with this path, one
   /// whose cgroup holds processes is preferred, then v2, then the lowest hierarchy id; `note` says
-  /// so. Throws Error: nothing of this name (exit status 1), a path with `..` or an empty one (2).
+  /// so. Throws Error: nothing of this name, or in a hierarchy that cannot be watched (exit status
+  /// 1), a path with `..` or an empty one (2).
   CgroupTarget find(std::string_view name) const;
 
-  /// The same without an Error where there is no such cgroup.
+  /// The same without an Error where there is no such cgroup, or its name is no path.
   std::optional<CgroupTarget> try_find(std::string_view name) const;
 
   /// The cgroup `path` of one hierarchy, as /proc/PID/cgroup writes it; nothing where it does not

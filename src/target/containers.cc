@@ -265,7 +265,9 @@ std::vector<ContainerTarget> running_containers(const Proc& proc, const Cgroups&
       if (known != found.end() && known->second.cgroup.hierarchy_id <= membership.hierarchy_id)
         continue;
       const CgroupHierarchy* hierarchy = cgroups.hierarchy(membership.hierarchy_id);
-      auto cgroup = hierarchy ? cgroups.at(*hierarchy, container->path) : std::nullopt;
+      auto cgroup = hierarchy && hierarchy->can_be_watched()
+                        ? cgroups.at(*hierarchy, container->path)
+                        : std::nullopt;
       if (!cgroup) continue;
       const auto given = names.find(container->id);
       std::string name = given != names.end() ? given->second : container->name;

@@ -178,6 +178,9 @@ void resolve_names(const std::vector<std::string>& globs, const Proc& proc,
     comms.push_back(leader->comm);
     if (matches(*leader)) {
       target.pids.push_back(pid);
+      if (std::none_of(globs.begin(), globs.end(),
+                       [&](const auto& glob) { return glob_matches(glob, leader->comm); }))
+        target.pids_by_program.push_back(pid);
       continue;
     }
     for (const std::uint32_t tid : proc.threads_of(pid)) {

@@ -65,8 +65,11 @@ TargetSelection parse_target(const TargetOptions& options, const TargetSources& 
 
 /// A selection found on this machine, at this moment.
 struct ResolvedTarget {
-  std::vector<std::uint32_t> pids;    ///< whole processes (kinds pid and name), ascending
-  std::vector<std::uint32_t> tids;    ///< single threads (kinds tid and name), ascending
+  std::vector<std::uint32_t> pids;  ///< whole processes (kinds pid and name), ascending
+  std::vector<std::uint32_t> tids;  ///< single threads (kinds tid and name), ascending
+  /// Of `pids`, those that a glob matches by program name alone: the kernel keeps 15 characters of
+  /// a name and could not tell.
+  std::vector<std::uint32_t> pids_by_program;
   std::vector<CgroupTarget> cgroups;  ///< kinds cgroup and container
   std::vector<std::string> notes;  ///< what the user should know, one sentence each, safe to print
   TargetInfo info;                 ///< for SessionInfo

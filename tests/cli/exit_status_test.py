@@ -1,9 +1,13 @@
 #!/usr/bin/python3
 """Starting a program: its status becomes ours, its streams stay its own, its first call is execve."""
+import contextlib
 import os
+import pty
 import signal
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -118,6 +122,33 @@ class Streams(unittest.TestCase):
         self.assertEqual(finished.out, expected)
 
 
+class Progress(unittest.TestCase):
+    def on_a_terminal(self, *arguments):
+        """What `overdue ARGUMENTS…` writes to the terminal that is its standard error."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([OVERDUE, *arguments], stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        text = b""
+        with contextlib.suppress(OSError):  # EIO: nobody has the terminal open any more
+            while piece := os.read(ours, 4096):
+                text += piece
+        os.close(ours)
+        self.assertEqual(process.wait(), 0)
+        return text.decode()
+
+    def setUp(self):
+        require_root()
+
+    def test_says_what_takes_long_and_takes_it_back(self):
+        text = self.on_a_terminal("syscalls", "-a", "-d", "2500ms")
+        self.assertIn("overdue: measuring, 1 s", text)
+        self.assertTrue(text.endswith("\r\x1b[K"), repr(text))
+
+    def test_is_not_for_pipes_and_not_with_q(self):
+        self.assertEqual(self.on_a_terminal("syscalls", "-q", "-a", "-d", "1500ms"), "")
+        self.assertEqual(overdue("syscalls", "-a", "-d", "1500ms").err, "")
+
+
 class FirstCall(unittest.TestCase):
     def setUp(self):
         require_root()
@@ -193,6 +224,29 @@ class Signals(unittest.TestCase):
     def second(self, live):
         live.signal(signal.SIGINT)
         return False
+
+    def test_sigterm_after_the_duration_reaches_the_program(self):
+        with Live(OVERDUE, "syscalls", "-d", "200ms", "--", "/bin/sleep", "60") as live:
+            eventually(lambda: "no longer measuring" in live.err(), 10)
+            live.signal(signal.SIGTERM)
+            finished = live.finish(20)
+            self.assertEqual(finished.status, 128 + signal.SIGTERM, finished)
+
+    def test_second_sigint_ends_it_while_nobody_reads(self):
+        reader, writer = os.pipe()
+        with Live(workload("getppid_loop"), "60s", 1) as busy:
+            process = subprocess.Popen([OVERDUE, "syscalls", "--calls", "-p", str(busy.pid)],
+                                       stdout=writer, stderr=subprocess.DEVNULL)
+            os.close(writer)
+            def stuck():
+                with open(f"/proc/{process.pid}/wchan", encoding="ascii") as file:
+                    return "pipe" in file.read()
+            eventually(stuck, 20, "the pipe does not fill")
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.1)  # two signals pending at once come in the order of their numbers
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(10), -signal.SIGTERM)
+        os.close(reader)
 
     def test_stop_and_continue(self):
         with Live(OVERDUE, "syscalls", "-f", "json", "--", workload("stop_self"), 5) as live:

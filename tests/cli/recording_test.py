@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -98,6 +99,32 @@ class Record(RecordingTest):
                     self.assertEqual(finished.err, "")
                     self.assertGreater(len(finished.out), 10)
                     self.assertEqual(finished.out, self.report(*options, "-f", form))
+
+    def test_knows_containers(self):
+        self.record(workload("named_threads"), 2, 50)
+        with open("/proc/self/cgroup", encoding="utf-8") as file:
+            ours = {line.rstrip("\n").split(":", 2)[2] for line in file}
+        for row in json.loads(self.report("--by", "container", "-f", "json"))["syscalls"]:
+            self.assertIn(row["container"], ours)
+
+    def test_that_cannot_begin_leaves_the_last_one(self):
+        self.record("/bin/true")
+        before = self.report("-f", "json")
+        for arguments in (["--", "no-such-program"], ["-p", "4194303"]):
+            finished = overdue("record", "-o", self.file, *arguments)
+            self.assertNotEqual(finished.status, 0, finished)
+            self.assertEqual(self.report("-f", "json"), before)
+
+    def test_to_standard_output(self):
+        with Live(workload("getppid_loop"), "60s", 1) as target:
+            with open(self.file, "wb") as file:
+                process = subprocess.run([OVERDUE, "record", "-o", "-", "-d", "200ms", "-p",
+                                          str(target.pid)], stdout=file, stderr=subprocess.PIPE,
+                                         check=False)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn(b"events, ", process.stderr)
+        self.assertGreater(counts(json.loads(self.report("-f", "json")))["getppid"], 0)
+        self.assertEqual(overdue("record", "-o", "-", "--", "true").status, 2)
 
     def test_says_what_syscalls_says(self):
         self.record(workload("named_threads"), 4, 500)

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -65,6 +66,13 @@ class Processes(Attach):
             three.tell("main 300")
         self.assertEqual(self.getppids("-p", f"{one.pid},{two.pid}", during=work), 21)
         self.assertEqual(self.getppids("-p", one.pid, "-p", three.pid, during=work), 301)
+
+    def test_name_longer_than_the_kernel_keeps(self):
+        name = "a-name-of-more-than-fifteen"
+        with tempfile.TemporaryDirectory() as folder:
+            path = shutil.copy(workload("on_demand"), f"{folder}/{name}")
+            target = self.start(program=path)
+            self.assertEqual(self.getppids("-n", name, during=lambda: target.tell("main 123")), 123)
 
     def test_no_follow(self):
         target = self.start()

@@ -182,8 +182,8 @@ class Live:
 class OnDemand(Live):
     """The workload of that name: makes calls when told to."""
 
-    def __init__(self, **options):
-        super().__init__(workload("on_demand"), stdin=subprocess.PIPE, **options)
+    def __init__(self, program=None, **options):
+        super().__init__(program or workload("on_demand"), stdin=subprocess.PIPE, **options)
         self.answers = 0
         self.wait_for_lines(1)
 
