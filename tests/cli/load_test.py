@@ -63,7 +63,7 @@ class Load(unittest.TestCase):
                 path = f"{folder}/report"
                 script = (f"{workload('thread_churn')} {threads // 10} 5 4; echo warm; "
                           f"{workload('thread_churn')} {threads} 5 4; echo churned; sleep 0.5")
-                with Live(OVERDUE, "syscalls", *options, "-f", "json", "-o", path, "--", "sh", "-c",
+                with Live(OVERDUE, "syscalls", "-v", *options, "-f", "json", "-o", path, "--", "sh", "-c",
                           script) as live:
                     wait_until_measuring(live)
                     early = late = None
@@ -90,7 +90,7 @@ class Load(unittest.TestCase):
         first tenth is for warming up; after it memory may not creep."""
         seconds, each = long_or_short(600, 6), 167
         script = f"for i in $(seq {seconds}); do {workload('thread_churn')} {each} 5 4; sleep 0.95; done"
-        with Live(OVERDUE, "syscalls", "-f", "json", "-o", "/dev/null", "--", "sh", "-c",
+        with Live(OVERDUE, "syscalls", "-v", "-f", "json", "-o", "/dev/null", "--", "sh", "-c",
                   script) as live:
             wait_until_measuring(live)
             samples = []

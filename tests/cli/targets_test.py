@@ -26,11 +26,11 @@ class Attach(unittest.TestCase):
     def start(self, **options):
         return self.stack.enter_context(OnDemand(**options))
 
-    def measure(self, *arguments, during, settle=0.4):
+    def measure(self, *arguments, during):
         """The report of `overdue syscalls ARGUMENTS…`, running while during() does."""
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/report.json"
-            with attached("syscalls", "-f", "json", "-o", path, *arguments, settle=settle) as live:
+            with attached("syscalls", "-f", "json", "-o", path, *arguments, settle=0) as live:
                 during()
                 live.signal(signal.SIGINT)
                 finished = live.finish(20)
@@ -119,7 +119,7 @@ class Processes(Attach):
                                ("on_demand*", 5), ("?", 0), ("demand", 0), ("on_deman", 0),
                                ("*x*", 0), ("on_demand?", 0), ("?*?*?*?*?*?*?*?*?*?*?", 0)):
             with self.subTest(glob=glob):
-                found = self.measure("-n", glob, "--by", "process", settle=0.1,
+                found = self.measure("-n", glob, "--by", "process", 
                                      during=lambda: target.tell("main 5"))
                 calls = sum(row["calls"] for row in found["syscalls"] if row["name"] == "getppid"
                             and row["process"]["pid"] == target.pid)

@@ -214,20 +214,21 @@ def eventually(condition, timeout=10, what="condition never held", pause=0.01):
 
 
 @contextlib.contextmanager
-def attached(*arguments, settle=0.4, **options):
-    """`overdue ARGUMENTS…` on something that already runs, measuring when the block begins."""
-    with Live(OVERDUE, *arguments, **options) as live:
+def attached(command, *arguments, settle=0.4, **options):
+    """`overdue COMMAND ARGUMENTS…` on something that already runs, measuring when the block begins,
+    and for SETTLE seconds before."""
+    with Live(OVERDUE, command, "-v", *arguments, **options) as live:
         wait_until_measuring(live)
         time.sleep(settle)
         yield live
 
 
 def wait_until_measuring(live):
-    """Until its BPF links exist. Overdue arms all programs by one store right after the last link."""
+    """Until it says what it attached: with -v, right after it has begun to measure."""
     def ready():
         if live.process.poll() is not None:
             raise AssertionError(f"ended early: {live.finish()}")
-        return held_by(live.pid)["link"]
+        return "overdue: attached" in live.err()
     eventually(ready, 20, "never attached")
 
 
