@@ -51,12 +51,19 @@ static __always_inline void remember_arguments(struct task_struct* task,
   read_texts(text, state->arguments, mask);
 }
 
+/* How long the call in flight took. The clock's readings on two CPUs may differ by a hair while it
+ * is being adjusted: a call that ends before it began took no time. */
+static __always_inline u64 ns_since_entry(const struct thread_state* state, u64 now_ns) {
+  return now_ns > state->enter_ns ? now_ns - state->enter_ns : 0;
+}
+
 static __always_inline void fill_call(struct syscall_call* call, struct task_struct* task,
-                                      struct thread_state* state, u64 now_ns, s64 ret, u8 flags) {
+                                      struct thread_state* state, u64 now_ns, u64 latency_ns,
+                                      s64 ret, u8 flags) {
   fill_header(&call->header, task, state, now_ns);
   call->header.kind = RECORD_SYSCALL_CALL;
   call->header.size = sizeof(*call);
-  call->latency_ns = now_ns - state->enter_ns;
+  call->latency_ns = latency_ns;
   call->ret = ret;
   call->nr = state->nr;
   call->abi = state->abi;
@@ -86,6 +93,7 @@ static __always_inline void describe_text(struct syscall_call* call, const struc
 
 static __noinline int emit_call_with_text(struct task_struct* task, struct thread_state* state,
                                           u64 now_ns, s64 ret, u8 flags) {
+  u64 latency_ns = ns_since_entry(state, now_ns); /* again: five parameters are all there are */
   void* ring = this_cpu_ring();
   struct call_text* text = bpf_task_storage_get(&thread_text, task, 0, 0);
   if (!ring || !text) return -1;
@@ -100,7 +108,7 @@ static __noinline int emit_call_with_text(struct task_struct* task, struct threa
   if (text->size <= 64) {
     struct call_with_short_text* record = bpf_ringbuf_reserve(ring, sizeof(*record), 0);
     if (!record) goto full;
-    fill_call(&record->call, task, state, now_ns, ret, flags);
+    fill_call(&record->call, task, state, now_ns, latency_ns, ret, flags);
     describe_text(&record->call, text);
     __builtin_memcpy(record->text, text->text, sizeof(record->text));
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
@@ -108,7 +116,7 @@ static __noinline int emit_call_with_text(struct task_struct* task, struct threa
   }
   struct call_with_text* record = bpf_ringbuf_reserve(ring, sizeof(*record), 0);
   if (!record) goto full;
-  fill_call(&record->call, task, state, now_ns, ret, flags);
+  fill_call(&record->call, task, state, now_ns, latency_ns, ret, flags);
   describe_text(&record->call, text);
   bpf_probe_read_kernel(record->text, sizeof(record->text), text->text);
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
@@ -119,7 +127,7 @@ full:
 }
 
 static __always_inline void emit_call(struct task_struct* task, struct thread_state* state,
-                                      u64 now_ns, s64 ret, u8 flags) {
+                                      u64 now_ns, u64 latency_ns, s64 ret, u8 flags) {
   if (string_arguments(state->abi, state->nr) &&
       !emit_call_with_text(task, state, now_ns, ret, flags))
     return;
@@ -129,6 +137,6 @@ static __always_inline void emit_call(struct task_struct* task, struct thread_st
     count(COUNTER_RING_FULL, 1);
     return;
   }
-  fill_call(call, task, state, now_ns, ret, flags);
+  fill_call(call, task, state, now_ns, latency_ns, ret, flags);
   bpf_ringbuf_submit(call, BPF_RB_NO_WAKEUP);
 }

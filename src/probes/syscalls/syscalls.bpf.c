@@ -37,7 +37,7 @@ static __always_inline void count_untimed(struct task_struct* task, struct threa
   }
   if (want_calls) {
     state->enter_ns = bpf_ktime_get_ns();
-    emit_call(task, state, state->enter_ns, 0, SYSCALL_LATE | SYSCALL_UNTIMED);
+    emit_call(task, state, state->enter_ns, 0, 0, SYSCALL_LATE | SYSCALL_UNTIMED);
   }
 }
 
@@ -65,6 +65,7 @@ static __always_inline bool begin_call(struct thread_state* state, u32 nr, u16 a
 static __always_inline void end_call(struct task_struct* task, struct thread_state* state, s64 ret,
                                      u8 flags) {
   u64 now_ns = bpf_ktime_get_ns();
+  u64 latency_ns = ns_since_entry(state, now_ns);
   state->in_call = 0;
   if (is_late(state->abi, state->nr)) flags |= SYSCALL_LATE;
   if (want_cells) {
@@ -72,9 +73,9 @@ static __always_inline void end_call(struct task_struct* task, struct thread_sta
     if (cell && flags & SYSCALL_UNRETURNED)
       cell->unreturned++;
     else if (cell)
-      add_to_cell(cell, now_ns - state->enter_ns, ret);
+      add_to_cell(cell, latency_ns, ret);
   }
-  if (want_calls) emit_call(task, state, now_ns, ret, flags);
+  if (want_calls) emit_call(task, state, now_ns, latency_ns, ret, flags);
 }
 
 /* An exit whose entry we did not see: of a call cut by the start, of a clone's child, or truly
