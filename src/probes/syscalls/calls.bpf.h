@@ -24,7 +24,7 @@ struct {
 
 static __always_inline void read_texts(struct call_text* text, const u64* arguments, u8 mask) {
   for (u32 i = 0; i < SYSCALL_ARGUMENTS; i++) {
-    if (!(mask >> i & 1)) continue;
+    if (!(mask >> i & 1) || !arguments[i]) continue; /* null is an answer, not a string */
     u32 at = text->size;
     if (at > SYSCALL_TEXT_SIZE) return;
     long length =
@@ -91,20 +91,38 @@ static __always_inline void describe_text(struct syscall_call* call, const struc
   call->text_truncated = text->truncated;
 }
 
-static __noinline int emit_call_with_text(struct task_struct* task, struct thread_state* state,
-                                          u64 now_ns, s64 ret, u8 flags) {
-  u64 latency_ns = ns_since_entry(state, now_ns); /* again: five parameters are all there are */
-  void* ring = this_cpu_ring();
-  struct call_text* text = bpf_task_storage_get(&thread_text, task, 0, 0);
-  if (!ring || !text) return -1;
-  if (text->pending && !(flags & SYSCALL_UNRETURNED)) {
+/* Whether the call has put another program in the place of the one it was called by: the addresses
+ * of its strings mean nothing any more. (x32's numbers of it have no strings.) */
+static __always_inline bool has_changed_memory(const struct thread_state* state, s64 ret) {
+  if (ret != 0) return false;
+  if (state->abi == ABI_NATIVE) return state->nr == EXECVE || state->nr == EXECVEAT;
+  return state->abi == ABI_COMPAT && (state->nr == COMPAT_EXECVE || state->nr == COMPAT_EXECVEAT);
+}
+
+/* Tries again what was not in memory when the call began, where the call may have brought it in. */
+static __always_inline void read_pending_texts(struct call_text* text, struct thread_state* state,
+                                               s64 ret, u8 flags) {
+  if (!(flags & (SYSCALL_UNRETURNED | SYSCALL_UNTIMED)) && !has_changed_memory(state, ret)) {
     /* The order of strings is the order of arguments: read all again. */
     u8 mask = text->pending | text->arguments;
     text->size = 0;
     text->arguments = text->truncated = text->pending = 0;
     read_texts(text, state->arguments, mask);
-    if (text->pending) count(COUNTER_TEXT_UNREAD, 1);
   }
+  if (text->pending) count(COUNTER_TEXT_UNREAD, 1);
+}
+
+static __noinline int emit_call_with_text(struct task_struct* task, struct thread_state* state,
+                                          u64 now_ns, s64 ret, u8 flags) {
+  u64 latency_ns = ns_since_entry(state, now_ns); /* again: five parameters are all there are */
+  void* ring = this_cpu_ring();
+  struct call_text* text = bpf_task_storage_get(&thread_text, task, 0, 0);
+  if (!ring) return -1;
+  if (!text) {
+    count(COUNTER_TEXT_UNREAD, 1);
+    return -1;
+  }
+  if (text->pending) read_pending_texts(text, state, ret, flags);
   if (text->size <= 64) {
     struct call_with_short_text* record = bpf_ringbuf_reserve(ring, sizeof(*record), 0);
     if (!record) goto full;

@@ -1,4 +1,5 @@
 // Who is measured, from when to when, and that nothing is left of it.
+#include <linux/sched.h>
 #include <sys/syscall.h>
 
 #include <array>
@@ -231,6 +232,7 @@ TEST_F(ProbeLifecycle, TheCostOfACallIsWhatTheMembersTookLongerThanTheBase) {
 TEST_F(ProbeLifecycle, DiscoveryNotesWhatIsCalledAndMeasuresNothing) {
   Child child([](Child& self) {
     call_times(SYS_getppid, 3);
+    call_times(9'999, 4);
     self.step();
   });
   Measuring measuring(rules_of_process(child), figures(Figures::discovery));
@@ -240,6 +242,7 @@ TEST_F(ProbeLifecycle, DiscoveryNotesWhatIsCalledAndMeasuresNothing) {
   EXPECT_TRUE(discovered[ABI_NATIVE][SYS_getppid]);
   EXPECT_FALSE(discovered[ABI_NATIVE][SYS_getuid]);
   EXPECT_EQ(measuring.finish().all(), 0u);
+  EXPECT_EQ(measuring.probe->counters()[COUNTER_BEYOND_SETS], 4u);  // not noted, not passed over
 }
 
 TEST_F(ProbeLifecycle, AThreadInNoCallHasNoOpenCall) {
@@ -254,6 +257,38 @@ TEST_F(ProbeLifecycle, AThreadInNoCallHasNoOpenCall) {
   measuring.arm();
   EXPECT_TRUE(measuring.finish().opens.empty());
   EXPECT_EQ(measuring.session.receipt().cut, 0u);
+}
+
+/// A process that calls `nr` and ends; `wanted_pid` is its id, if not 0. Returns the id.
+pid_t process_that_calls(long nr, int times, pid_t wanted_pid) {
+  clone_args arguments{};
+  arguments.exit_signal = SIGCHLD;
+  arguments.set_tid = wanted_pid != 0 ? reinterpret_cast<u64>(&wanted_pid) : 0;
+  arguments.set_tid_size = wanted_pid != 0;
+  const auto pid = static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof arguments));
+  if (pid == 0) {
+    call_times(nr, times);
+    _exit(0);
+  }
+  waitpid(pid, nullptr, 0);
+  return pid;
+}
+
+TEST_F(ProbeLifecycle, AThreadIdThatComesAgainIsAnotherThread) {
+  constexpr u32 unknown_nr = 9'999;  // of these a cell is found by a key
+  Child child([](Child&) {
+    const pid_t pid = process_that_calls(unknown_nr, 2, 0);
+    if (process_that_calls(unknown_nr, 3, pid) != pid) _exit(8);
+  });
+  Measuring measuring(rules_of_process(child), figures(Figures::by_thread));
+  measuring.arm();
+  child.go();
+  const int status = child.end();
+  if (WEXITSTATUS(status) == 8) GTEST_SKIP() << "cannot choose a process id";
+  std::vector<u64> made;
+  for (const syscall_cell& cell : measuring.finish().cells)
+    if (cell.nr == unknown_nr) made.push_back(cell.latency.count);
+  EXPECT_EQ(made, (std::vector<u64>{2, 3}));
 }
 
 TEST_F(ProbeLifecycle, NothingIsLeftInTheKernel) {

@@ -1,4 +1,6 @@
 // What stands in the record of a call: its name, its latency, its strings.
+#include <fcntl.h>
+#include <sys/personality.h>
 #include <sys/syscall.h>
 
 #include <cstring>
@@ -70,6 +72,57 @@ TEST_F(ProbeRecords, NamesArePaddedWithNulsWhateverTheRingHeldBefore) {
     EXPECT_EQ(name, std::string("x") + std::string(COMM_SIZE - 1, '\0'));
   }
   EXPECT_EQ(short_names, 400u);
+}
+
+TEST_F(ProbeRecords, TextThatCannotBeReadIsCountedAndNullIsNoText) {
+  Child child([](Child&) {
+    syscall(SYS_openat, AT_FDCWD, 1, O_RDONLY);  // a bad address
+    syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY);
+    for (int i = 0; i < 3; ++i) syscall(SYS_utimensat, 0, nullptr, nullptr, 0);
+  });
+  Measuring measuring(rules_of_process(child),
+                      figures(Figures::calls, only_these({SYS_openat, SYS_utimensat})), plenty);
+  measuring.arm();
+  child.go();
+  EXPECT_EQ(child.end(), 0);
+  EXPECT_EQ(measuring.finish().calls.size(), 5u);
+  EXPECT_EQ(measuring.probe->counters()[COUNTER_TEXT_UNREAD], 1u);
+}
+
+// Where the strings of a new program's environment are, when nothing is placed at random.
+constexpr std::uintptr_t top_of_stack = 0x7ffffffff000, page = 4096;
+
+/// Executes /bin/true by a name that is not in memory when the call begins, at an address that the
+/// new program has something else at. Does not return; ends with 8 where there is no room.
+[[noreturn]] void exec_by_an_absent_name() {
+  const int file = memfd_create("name", 0);
+  constexpr char name[] = "/bin/true";
+  if (pwrite(file, name, sizeof name, 0) < 0 || ftruncate(file, page) != 0) _exit(7);
+  void* const place = reinterpret_cast<void*>(top_of_stack - page);
+  if (mmap(place, page, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, file, 0) != place) _exit(8);
+  personality(ADDR_NO_RANDOMIZE);
+  std::string program = "true", filler = "FILLER=" + std::string(2 * page, 'A');
+  char* argv[] = {program.data(), nullptr};
+  char* environment[] = {filler.data(), nullptr};
+  execve(static_cast<const char*>(place), argv, environment);
+  _exit(9);
+}
+
+TEST_F(ProbeRecords, AfterAnExecNoTextIsReadFromTheNewProgram) {
+  Child child([](Child&) { exec_by_an_absent_name(); });
+  Measuring measuring(rules_of_process(child), figures(Figures::calls, only_these({SYS_execve})),
+                      plenty);
+  measuring.arm();
+  child.go();
+  const int status = child.end();
+  if (WEXITSTATUS(status) == 8) GTEST_SKIP() << "the child's stack is where the new one will be";
+  ASSERT_EQ(status, 0);
+  const Seen& seen = measuring.finish();
+  ASSERT_EQ(seen.calls.size(), 1u);
+  EXPECT_EQ(seen.calls[0].ret, 0);
+  EXPECT_EQ(seen.calls[0].arguments[0], top_of_stack - page);
+  EXPECT_EQ(seen.calls[0].text_arguments, 0u) << "read from the new program";
+  EXPECT_EQ(measuring.probe->counters()[COUNTER_TEXT_UNREAD], 1u);
 }
 
 }  // namespace

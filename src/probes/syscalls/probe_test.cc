@@ -253,6 +253,7 @@ TEST_F(ProbeTest, OnlyMeasuresTheNumbersAskedFor) {
     EXPECT_EQ(seen.made(SYS_getppid), 7u);
     EXPECT_EQ(seen.made(SYS_close), 11u);
     EXPECT_EQ(seen.all(), 18u);
+    EXPECT_EQ(measuring.probe->counters()[COUNTER_BEYOND_SETS], 3u);
   }
 }
 

@@ -69,13 +69,23 @@ static __always_inline void drop_stale_call(struct thread_state* state) {
   count(COUNTER_CUT, 1);
 }
 
+/* What sets have no bit for is neither chosen nor discovered, but it is not passed over in silence.
+ */
+static __always_inline void count_if_beyond_sets(u32 nr, u16 abi) {
+  if (!has_bit(abi, nr)) count(COUNTER_BEYOND_SETS, 1);
+}
+
 /* A call begins: note it, if it is one we want. Arguments are the caller's business. */
 static __always_inline bool begin_call(struct thread_state* state, u32 nr, u16 abi) {
   if (!control.armed) return false;
   state->fresh = FRESH_NO;
   if (two_phase) drop_stale_call(state);
   if (!cpu_wanted()) return false;
-  if (filtered && !is_wanted(abi, nr)) return false;
+  if (filtered && !is_wanted(abi, nr)) {
+    count_if_beyond_sets(nr, abi);
+    return false;
+  }
+  if (discover_only) count_if_beyond_sets(nr, abi);
   if (discover_only || (two_phase && !in_second_phase())) insert(discovered, abi, nr);
   state->nr = nr;
   state->abi = abi;
