@@ -4,6 +4,8 @@ overdue_test(syscall_names_test LABEL unit SOURCES
   ${CMAKE_CURRENT_LIST_DIR}/classes_test.cc
   ${CMAKE_CURRENT_LIST_DIR}/signatures_test.cc
   ${CMAKE_CURRENT_LIST_DIR}/arguments_test.cc
+  ${CMAKE_CURRENT_LIST_DIR}/arguments_files_test.cc
+  ${CMAKE_CURRENT_LIST_DIR}/arguments_calls_test.cc
   ${CMAKE_CURRENT_LIST_DIR}/arguments_symbols_test.cc
   ${CMAKE_CURRENT_LIST_DIR}/errno_names_test.cc
   LINK probes)
