@@ -9,9 +9,14 @@
 #endif
 
 #define PF_KTHREAD 0x00200000       /* include/linux/sched.h */
-#define RT_SIGRETURN 15             /* arch/x86/entry/syscalls/syscall_64.tbl */
 #define TS_COMPAT 0x0002            /* arch/x86/include/asm/thread_info.h */
 #define X32_SYSCALL_BIT 0x40000000u /* arch/x86/include/uapi/asm/unistd.h */
+
+#define RT_SIGRETURN 15 /* arch/x86/entry/syscalls/syscall_64.tbl */
+#define EXECVE 59
+#define EXECVEAT 322
+#define COMPAT_EXECVE 11 /* arch/x86/entry/syscalls/syscall_32.tbl */
+#define COMPAT_EXECVEAT 358
 
 /* 2f064a59a11f ("sched: Change task_struct::state", v5.14) renamed and shrank the field. */
 struct task_struct___before_5_14 {

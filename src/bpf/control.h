@@ -19,11 +19,11 @@ enum session_counter {
   COUNTER_RING_FULL,     // a record found no room in its CPU's ring buffer
   COUNTER_CELLS_FULL,    // an aggregate found no free cell
   COUNTER_TASK_STORAGE,  // the kernel gave no task storage: the thread is not measured
-  COUNTER_MAP_FULL,      // a hash map for rare keys was full
   COUNTER_UNMATCHED,     // an end without a begin
   COUNTER_CUT,  // a span that had begun before the session, or lost its hook at a change of phases
   COUNTER_CPU_NS,       // CPU time of target threads that have ended, in ns
   COUNTER_THREADS,      // threads adopted
-  COUNTER_TEXT_UNREAD,  // a string argument that could not be read
+  COUNTER_TEXT_UNREAD,  // calls with a string argument that could not be read
+  COUNTER_BEYOND_SETS,  // calls left out because sets (-e, --discover) have no bit for their number
   COUNTER_COUNT,
 };

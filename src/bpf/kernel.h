@@ -70,6 +70,7 @@ struct task_struct {
   unsigned int flags;
   int pid;
   int tgid;
+  u64 start_time;
   char comm[16];
   struct sched_entity se;
   struct css_set* cgroups;

@@ -51,7 +51,8 @@ static __always_inline struct thread_state* member_state(struct task_struct* tas
   return bpf_task_storage_get(&threads, task, 0, 0);
 }
 
-/* Fills who and where; the caller sets kind and size. */
+/* Fills who and where; the caller sets kind and size. The name is zeroed first: a string is copied
+ * up to its NUL, and behind it would stand what the ring held before. */
 static __always_inline void fill_header(struct event_header* header, struct task_struct* task,
                                         const struct thread_state* state, u64 now_ns) {
   header->time_ns = now_ns;
@@ -59,5 +60,6 @@ static __always_inline void fill_header(struct event_header* header, struct task
   header->pid = task->tgid;
   header->tid = task->pid;
   header->cpu = bpf_get_smp_processor_id();
+  __builtin_memset(header->comm, 0, sizeof(header->comm));
   BPF_CORE_READ_STR_INTO(&header->comm, task, comm);
 }

@@ -97,6 +97,22 @@ u32 first_unknown_number() {
   return nr;
 }
 
+/// What the reader must know besides losses: what -e and --discover cannot see, and what the kernel
+/// could not read.
+std::vector<std::string> notes_of(Counters counters, bool discover_only) {
+  std::vector<std::string> notes;
+  if (const std::uint64_t calls = counters[COUNTER_BEYOND_SETS])
+    notes.push_back(fmt::format(
+        "calls of numbers above {} that {}: {}", SYSCALL_TABLE_SIZE - 1,
+        discover_only ? "are not in this list" : "were left out, because -e cannot choose them",
+        calls));
+  if (const std::uint64_t calls = counters[COUNTER_TEXT_UNREAD])
+    notes.push_back(fmt::format(
+        "calls with a string argument that could not be read and is shown as its address: {}",
+        calls));
+  return notes;
+}
+
 }  // namespace
 
 /// One measurement from start to end; its member functions are the steps, in order.
@@ -317,6 +333,8 @@ void Measurement::finish() {
   if (request_.interval) listener_.interval(info_, end - interval_start_);
   Receipt receipt = session_->receipt();
   if (two_phase_) info_.notes.push_back(two_phase_->note());
+  for (std::string& note : notes_of(probe_->counters(), request_.probe.discover_only))
+    info_.notes.push_back(std::move(note));
   receipt.events = events_;
   receipt.probe_runs = 2 * events_;  // one program at entry, one at exit
   receipt.probe_ns =

@@ -7,6 +7,16 @@
 #include "target/containers.h"
 
 namespace overdue {
+namespace {
+
+std::uint64_t calls_in(const Record& record) {
+  if (record.schema->id == RECORD_SYSCALL_CALL) return 1;
+  if (record.schema->id != RECORD_SYSCALL_CELL) return 0;
+  const auto cell = record.as<syscall_cell>();
+  return cell.latency.count + cell.unreturned + cell.untimed;
+}
+
+}  // namespace
 
 std::string container_name(std::uint64_t cgroup_id, const Names& names) {
   const auto path = names.cgroups.find(cgroup_id);
@@ -50,8 +60,17 @@ void SyscallView::record(const Record& record) {
     abi = record.at<u16>(offsetof(syscall_open, abi));
     nr = record.at<u32>(offsetof(syscall_open, nr));
   }
-  if (!wanted(abi, nr)) return;
-  if (options_.discover && abi < ABI_COUNT && nr < SYSCALL_TABLE_SIZE) discovered_[abi][nr] = true;
+  if (!wanted(abi, nr)) {
+    if (nr >= SYSCALL_TABLE_SIZE) not_shown_ += calls_in(record);
+    return;
+  }
+  if (options_.discover) {
+    // As many as there may be rows: a file can name four billion numbers.
+    if (discovered_.size() < SyscallTable::rows_max || discovered_.contains({abi, nr}))
+      discovered_.emplace(abi, nr);
+    else
+      not_shown_ += calls_in(record);
+  }
   if (record.schema->id == RECORD_SYSCALL_CALL && options_.calls) {
     ++events_;
     sink_.record(record);
@@ -62,7 +81,9 @@ void SyscallView::record(const Record& record) {
 }
 
 void SyscallView::discovered(const SyscallSet& set) {
-  for (std::size_t abi = 0; abi < ABI_COUNT; ++abi) discovered_[abi] |= set[abi];
+  for (u16 abi = 0; abi < ABI_COUNT; ++abi)
+    for (u32 nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
+      if (set[abi][nr]) discovered_.emplace(abi, nr);
 }
 
 LatencyTable SyscallView::finished(const SyscallTable& table, const SessionInfo& info,
@@ -85,9 +106,7 @@ void SyscallView::interval(const SessionInfo& info, Duration wall) {
 void SyscallView::end(const SessionInfo& info, Receipt receipt) {
   if (options_.discover) {
     std::vector<std::string> names;
-    for (u16 abi = 0; abi < ABI_COUNT; ++abi)
-      for (u32 nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
-        if (discovered_[abi][nr]) names.push_back(syscall_name(abi, nr, info.names));
+    for (const auto& [abi, nr] : discovered_) names.push_back(syscall_name(abi, nr, info.names));
     std::sort(names.begin(), names.end());
     sink_.names(names);
     receipt.events = names.size();
@@ -95,7 +114,11 @@ void SyscallView::end(const SessionInfo& info, Receipt receipt) {
     if (!options_.calls) sink_.table(finished(total_, info, info.duration), true);
     receipt.events = events_ + total_.calls();
   }
-  sink_.end(info, receipt);
+  if (not_shown_ == 0) return sink_.end(info, receipt);
+  SessionInfo noted = info;
+  noted.notes.push_back(fmt::format("calls of numbers above {} that are not shown: {}",
+                                    SYSCALL_TABLE_SIZE - 1, not_shown_));
+  sink_.end(noted, receipt);
 }
 
 }  // namespace overdue

@@ -2,7 +2,9 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/options.h"
@@ -47,7 +49,8 @@ class SyscallView {
   SyscallTable since_last_;
   bool intervals_ = false;
   std::uint64_t events_ = 0;
-  SyscallSet discovered_{};
+  std::set<std::pair<u16, u32>> discovered_;  ///< ABI and number
+  std::uint64_t not_shown_ = 0;  ///< calls of numbers beyond the sets that were left out
 };
 
 }  // namespace overdue

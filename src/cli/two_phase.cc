@@ -23,12 +23,8 @@ std::filesystem::path syscall_events() {
 std::string tracepoint_of(u32 nr) {
   static const std::filesystem::path events = syscall_events();
   if (events.empty()) return {};
-  for (const std::string& candidate : tracepoint_candidates(syscall_name(ABI_NATIVE, nr, {}))) {
-    std::error_code error;
-    if (std::filesystem::exists(events / candidate, error))
-      return candidate.substr(enter_prefix.size());
-  }
-  return {};
+  const auto found = find_tracepoint(events, syscall_name(ABI_NATIVE, nr, {}));
+  return found ? found->substr(enter_prefix.size()) : std::string();
 }
 
 std::size_t syscall_tracepoints() {

@@ -42,10 +42,10 @@ struct LatencyRow {
       0;  ///< spans that never end: the thread exited inside (exit_group, a kill)
   std::uint64_t errors = 0;
   std::vector<std::pair<std::string, std::uint64_t>> errnos;  ///< name → count, most frequent first
-  bool late = false;                 ///< first seen after the discovery phase of a two-phase run
-  std::uint64_t late_uncounted = 0;  ///< late calls counted but not timed
+  bool late = false;          ///< first seen after the discovery phase of a two-phase run
+  std::uint64_t untimed = 0;  ///< spans counted but not timed: nothing was there to see them end
 
-  std::uint64_t calls() const { return latency.count() + unreturned + late_uncounted; }
+  std::uint64_t calls() const { return latency.count() + unreturned + untimed; }
 };
 
 /// A span still open when the session ended.

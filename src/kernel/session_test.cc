@@ -234,8 +234,11 @@ class RecordingProbe final : public LiveProbe {
   }
   const Schema* schema(std::uint16_t) const override { return nullptr; }
   Counters counters() const override {
-    return {{COUNTER_RING_FULL, 1}, {COUNTER_CELLS_FULL, 2}, {COUNTER_TASK_STORAGE, 3},
-            {COUNTER_MAP_FULL, 4},  {COUNTER_UNMATCHED, 5},  {COUNTER_CUT, 6}};
+    return {{COUNTER_RING_FULL, 1},
+            {COUNTER_CELLS_FULL, 2},
+            {COUNTER_TASK_STORAGE, 3},
+            {COUNTER_UNMATCHED, 5},
+            {COUNTER_CUT, 6}};
   }
   void begin_calibration() override { log_.push_back("begin_calibration"); }
   void end_calibration() override { log_.push_back("end_calibration"); }
@@ -284,7 +287,7 @@ TEST_F(SessionTest, TheReceiptSaysWhatWasLostAndWhy) {
     session.add(std::make_unique<RecordingProbe>(log, session.membership().control()));
   const Receipt receipt = session.receipt();
   const std::map<std::string, std::uint64_t> expected{
-      {"ring_full", 2}, {"cells_full", 4}, {"task_storage", 6}, {"map_full", 8}};
+      {"ring_full", 2}, {"cells_full", 4}, {"task_storage", 6}};
   EXPECT_EQ(receipt.lost_by, expected);
   EXPECT_EQ(receipt.unmatched, 10u);
   EXPECT_EQ(receipt.cut, 12u);

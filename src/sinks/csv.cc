@@ -17,7 +17,7 @@ std::vector<std::string> table_columns(const GroupBy& by) {
   if (by.container) columns.emplace_back("container");
   columns.insert(columns.end(), {"name", "id", "calls", "errors", "total_ns", "min_ns", "avg_ns",
                                  "p50_ns", "p95_ns", "p99_ns", "max_ns", "stddev_ns", "unreturned",
-                                 "late", "late_uncounted", "complete", "errnos"});
+                                 "late", "untimed", "complete", "errnos"});
   return columns;
 }
 
@@ -108,7 +108,7 @@ void CsvSink::write_table(const TableFigures& table, std::string_view type, Wall
     output_.append(fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", row.id, row.calls,
                                row.errors, row.total_ns, row.min_ns, row.avg_ns, row.p50.value_ns,
                                row.p95.value_ns, row.p99.value_ns, row.max_ns, row.stddev_ns,
-                               row.unreturned, row.late, row.late_uncounted, row.complete(lost)));
+                               row.unreturned, row.late, row.untimed, row.complete(lost)));
     append_csv_field(output_, errnos_text(row));
     output_.append('\n');
   }

@@ -15,7 +15,7 @@ RowFigures::RowFigures(const LatencyRow& row)
       errors(row.errors),
       unreturned(row.unreturned),
       late(row.late),
-      late_uncounted(row.late_uncounted),
+      untimed(row.untimed),
       timed(row.latency.count()),
       total_ns(row.latency.total_ns()),
       min_ns(row.latency.min_ns()),

@@ -25,7 +25,7 @@ struct RowFigures {
   /// Whether `lost` spans, of this row for all we know, leave the percentile in its bucket. Spans
   /// of this row that were counted but not timed are taken into account.
   bool certain(const Histogram::Quantile& quantile, std::uint64_t lost) const {
-    return quantile.certain(lost + late_uncounted);
+    return quantile.certain(lost + untimed);
   }
   /// Whether that holds for all percentiles.
   bool complete(std::uint64_t lost) const {
@@ -41,7 +41,7 @@ struct RowFigures {
   std::uint64_t errors;
   std::uint64_t unreturned;
   bool late;
-  std::uint64_t late_uncounted;
+  std::uint64_t untimed;
   std::uint64_t timed;  ///< spans behind the figures below
   std::uint64_t total_ns;
   std::uint64_t min_ns;

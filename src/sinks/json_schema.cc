@@ -65,8 +65,8 @@ constexpr const char* fixed_part = R"json({
     },
     "row": {
       "type": "object",
-      "description": "One kind of call, of one group. Latencies are 0 where no call returned",
-      "required": ["name", "id", "calls", "errors", "total_ns", "min_ns", "avg_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns", "stddev_ns", "histogram", "errnos", "unreturned", "late", "late_uncounted", "complete", "uncertain"],
+      "description": "One kind of call, of one group. Latencies are 0 where no call was timed",
+      "required": ["name", "id", "calls", "errors", "total_ns", "min_ns", "avg_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns", "stddev_ns", "histogram", "errnos", "unreturned", "late", "untimed", "complete", "uncertain"],
       "properties": {
         "name": {"type": "string"},
         "id": {"$ref": "#/$defs/id", "description": "system call number"},
@@ -79,7 +79,7 @@ constexpr const char* fixed_part = R"json({
           "properties": {"tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"}}
         },
         "container": {"type": "string"},
-        "calls": {"$ref": "#/$defs/count", "description": "calls made: those in the histogram, \"unreturned\" and \"late_uncounted\""},
+        "calls": {"$ref": "#/$defs/count", "description": "calls made: those in the histogram, \"unreturned\" and \"untimed\""},
         "errors": {"$ref": "#/$defs/count", "description": "calls that returned -1 to -4095"},
         "total_ns": {"$ref": "#/$defs/ns"},
         "min_ns": {"$ref": "#/$defs/ns"},
@@ -97,7 +97,7 @@ constexpr const char* fixed_part = R"json({
         "errnos": {"type": "object", "additionalProperties": {"$ref": "#/$defs/count"}, "description": "errors by errno name, most frequent first"},
         "unreturned": {"$ref": "#/$defs/count", "description": "calls that never returned: the thread ended inside"},
         "late": {"type": "boolean", "description": "first seen after the discovery phase of a two-phase run"},
-        "late_uncounted": {"$ref": "#/$defs/count", "description": "late calls counted but not timed"},
+        "untimed": {"$ref": "#/$defs/count", "description": "calls counted but not timed, in a two-phase run: made before their exit had a hook, or their exit has none (rt_sigreturn, numbers above 511)"},
         "complete": {"type": "boolean", "description": "false where loss could have changed a percentile"},
         "uncertain": {"type": "array", "items": {"enum": ["p50_ns", "p95_ns", "p99_ns"]}, "description": "which percentiles"}
       },

@@ -84,7 +84,7 @@ void write_row(JsonWriter& json, const RowFigures& row, std::uint64_t lost) {
   json.end_object();
   json.member("unreturned", row.unreturned);
   json.member("late", row.late);
-  json.member("late_uncounted", row.late_uncounted);
+  json.member("untimed", row.untimed);
   write_certainty(json, row, lost);
   json.end_object();
 }

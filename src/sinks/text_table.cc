@@ -53,7 +53,7 @@ std::string notes(const RowFigures& row) {
     text += ", " + counted(row.errnos.size() - errnos_shown, "other kind");
   const auto add = [&text](const std::string& note) { text += (text.empty() ? "" : "; ") + note; };
   if (row.unreturned > 0) add(grouped(row.unreturned) + " never returned");
-  if (row.late_uncounted > 0) add(grouped(row.late_uncounted) + " not timed");
+  if (row.untimed > 0) add(grouped(row.untimed) + " not timed");
   return text;
 }
 

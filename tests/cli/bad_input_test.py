@@ -226,10 +226,14 @@ class Kernel(BadInput):
         """In a mount namespace of its own, tracefs is hidden under an empty file system."""
         hide = "mount -t tmpfs none /sys/kernel/tracing && mount -t tmpfs none /sys/kernel/debug; "
         finished = run([tool("unshare"), "-m", "sh", "-c", hide +
-                        f"exec {OVERDUE} syscalls --two-phase -- true"], timeout=20)
+                        f"exec {OVERDUE} syscalls --two-phase --discover-time 100ms -- sleep 0.5"],
+                       timeout=20)
         if finished.status != 0:
             self.assertEqual(finished.status, 125, finished)
             self.assertRegex(finished.err, "tracefs|tracing")
+        else:
+            self.assertRegex(finished.err, "two-phase: stayed .*tracefs")
+            self.assertIn("nanosleep", finished.err)
 
     def test_single_pass_without_tracefs(self):
         hide = "mount -t tmpfs none /sys/kernel/tracing && mount -t tmpfs none /sys/kernel/debug; "

@@ -186,14 +186,14 @@ LatencyTable grouped_table() {
   made.rows[1].thread = ThreadKey{200, std::string(hostile_comm)};
   made.rows[1].container = "caf\xe9, the \"first\"";
   made.rows[1].late = true;
-  made.rows[1].late_uncounted = 7;
+  made.rows[1].untimed = 7;
   made.rows[1].errors = 1;
   made.rows[1].errnos = {{"EPIPE", 1}};
   made.rows[2].process = ProcessKey{0, "(other)"};
   made.rows[2].thread = ThreadKey{0, "(other)"};
   made.rows[2].container = "";
   made.rows[2].late = true;
-  made.rows[2].late_uncounted = 3;
+  made.rows[2].untimed = 3;
   return made;
 }
 

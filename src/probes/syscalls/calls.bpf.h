@@ -24,7 +24,7 @@ struct {
 
 static __always_inline void read_texts(struct call_text* text, const u64* arguments, u8 mask) {
   for (u32 i = 0; i < SYSCALL_ARGUMENTS; i++) {
-    if (!(mask >> i & 1)) continue;
+    if (!(mask >> i & 1) || !arguments[i]) continue; /* null is an answer, not a string */
     u32 at = text->size;
     if (at > SYSCALL_TEXT_SIZE) return;
     long length =
@@ -51,12 +51,19 @@ static __always_inline void remember_arguments(struct task_struct* task,
   read_texts(text, state->arguments, mask);
 }
 
+/* How long the call in flight took. The clock's readings on two CPUs may differ by a hair while it
+ * is being adjusted: a call that ends before it began took no time. */
+static __always_inline u64 ns_since_entry(const struct thread_state* state, u64 now_ns) {
+  return now_ns > state->enter_ns ? now_ns - state->enter_ns : 0;
+}
+
 static __always_inline void fill_call(struct syscall_call* call, struct task_struct* task,
-                                      struct thread_state* state, u64 now_ns, s64 ret, u8 flags) {
+                                      struct thread_state* state, u64 now_ns, u64 latency_ns,
+                                      s64 ret, u8 flags) {
   fill_header(&call->header, task, state, now_ns);
   call->header.kind = RECORD_SYSCALL_CALL;
   call->header.size = sizeof(*call);
-  call->latency_ns = now_ns - state->enter_ns;
+  call->latency_ns = latency_ns;
   call->ret = ret;
   call->nr = state->nr;
   call->abi = state->abi;
@@ -84,23 +91,42 @@ static __always_inline void describe_text(struct syscall_call* call, const struc
   call->text_truncated = text->truncated;
 }
 
-static __noinline int emit_call_with_text(struct task_struct* task, struct thread_state* state,
-                                          u64 now_ns, s64 ret, u8 flags) {
-  void* ring = this_cpu_ring();
-  struct call_text* text = bpf_task_storage_get(&thread_text, task, 0, 0);
-  if (!ring || !text) return -1;
-  if (text->pending && !(flags & SYSCALL_UNRETURNED)) {
+/* Whether the call has put another program in the place of the one it was called by: the addresses
+ * of its strings mean nothing any more. (x32's numbers of it have no strings.) */
+static __always_inline bool has_changed_memory(const struct thread_state* state, s64 ret) {
+  if (ret != 0) return false;
+  if (state->abi == ABI_NATIVE) return state->nr == EXECVE || state->nr == EXECVEAT;
+  return state->abi == ABI_COMPAT && (state->nr == COMPAT_EXECVE || state->nr == COMPAT_EXECVEAT);
+}
+
+/* Tries again what was not in memory when the call began, where the call may have brought it in. */
+static __always_inline void read_pending_texts(struct call_text* text, struct thread_state* state,
+                                               s64 ret, u8 flags) {
+  if (!(flags & (SYSCALL_UNRETURNED | SYSCALL_UNTIMED)) && !has_changed_memory(state, ret)) {
     /* The order of strings is the order of arguments: read all again. */
     u8 mask = text->pending | text->arguments;
     text->size = 0;
     text->arguments = text->truncated = text->pending = 0;
     read_texts(text, state->arguments, mask);
-    if (text->pending) count(COUNTER_TEXT_UNREAD, 1);
   }
+  if (text->pending) count(COUNTER_TEXT_UNREAD, 1);
+}
+
+static __noinline int emit_call_with_text(struct task_struct* task, struct thread_state* state,
+                                          u64 now_ns, s64 ret, u8 flags) {
+  u64 latency_ns = ns_since_entry(state, now_ns); /* again: five parameters are all there are */
+  void* ring = this_cpu_ring();
+  struct call_text* text = bpf_task_storage_get(&thread_text, task, 0, 0);
+  if (!ring) return -1;
+  if (!text) {
+    count(COUNTER_TEXT_UNREAD, 1);
+    return -1;
+  }
+  if (text->pending) read_pending_texts(text, state, ret, flags);
   if (text->size <= 64) {
     struct call_with_short_text* record = bpf_ringbuf_reserve(ring, sizeof(*record), 0);
     if (!record) goto full;
-    fill_call(&record->call, task, state, now_ns, ret, flags);
+    fill_call(&record->call, task, state, now_ns, latency_ns, ret, flags);
     describe_text(&record->call, text);
     __builtin_memcpy(record->text, text->text, sizeof(record->text));
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
@@ -108,7 +134,7 @@ static __noinline int emit_call_with_text(struct task_struct* task, struct threa
   }
   struct call_with_text* record = bpf_ringbuf_reserve(ring, sizeof(*record), 0);
   if (!record) goto full;
-  fill_call(&record->call, task, state, now_ns, ret, flags);
+  fill_call(&record->call, task, state, now_ns, latency_ns, ret, flags);
   describe_text(&record->call, text);
   bpf_probe_read_kernel(record->text, sizeof(record->text), text->text);
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
@@ -119,7 +145,7 @@ full:
 }
 
 static __always_inline void emit_call(struct task_struct* task, struct thread_state* state,
-                                      u64 now_ns, s64 ret, u8 flags) {
+                                      u64 now_ns, u64 latency_ns, s64 ret, u8 flags) {
   if (string_arguments(state->abi, state->nr) &&
       !emit_call_with_text(task, state, now_ns, ret, flags))
     return;
@@ -129,6 +155,6 @@ static __always_inline void emit_call(struct task_struct* task, struct thread_st
     count(COUNTER_RING_FULL, 1);
     return;
   }
-  fill_call(call, task, state, now_ns, ret, flags);
+  fill_call(call, task, state, now_ns, latency_ns, ret, flags);
   bpf_ringbuf_submit(call, BPF_RB_NO_WAKEUP);
 }

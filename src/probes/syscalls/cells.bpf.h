@@ -43,11 +43,13 @@ struct {
 /* Other ABIs, and numbers beyond the table (syscall(9999)): rare, so a hash will do. An entry it
  * drops costs a second cell for the same key, which user space folds together. */
 struct odd_key {
-  u32 owner; /* tid or CPU */
+  u64 thread_started; /* a thread id alone may come again */
+  u32 owner;          /* tid or CPU */
   u32 epoch;
   u32 nr;
   u32 abi;
   u32 name_generation;
+  u32 reserved;
 };
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -97,11 +99,12 @@ static __always_inline struct cell_table* owner_table(struct task_struct* task,
 static __noinline u32 odd_cell(struct task_struct* task, struct thread_state* state, u32 epoch) {
   struct odd_key key = {.epoch = epoch, .nr = state->nr, .abi = state->abi};
   if (cells_by_thread) key.name_generation = state->name_generation;
+  if (cells_by_thread) key.thread_started = task->start_time;
   key.owner = cells_by_thread ? (u32)task->pid : bpf_get_smp_processor_id();
   u32* found = bpf_map_lookup_elem(&odd_cells, &key);
   if (found) return *found;
   u32 index = take_cell(task, state, epoch);
-  if (index && bpf_map_update_elem(&odd_cells, &key, &index, BPF_ANY)) count(COUNTER_MAP_FULL, 1);
+  if (index) bpf_map_update_elem(&odd_cells, &key, &index, BPF_ANY);
   return index;
 }
 

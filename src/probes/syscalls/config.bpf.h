@@ -45,8 +45,9 @@ static __always_inline bool in_second_phase(void) {
   return two_phase && control.phase == 2;
 }
 
+/* First seen in the second phase. Of numbers beyond the sets nobody knows. */
 static __always_inline bool is_late(u32 abi, u32 nr) {
-  return in_second_phase() && !contains(discovered, abi, nr);
+  return in_second_phase() && has_bit(abi, nr) && !contains(discovered, abi, nr);
 }
 
 static __always_inline void insert(u64* set, u32 abi, u32 nr) {

@@ -217,11 +217,11 @@ TEST_F(ProbeTest, RecordsOfDifferentCpusComeInTimeOrder) {
   measuring.arm();
   child.go();
   std::set<u32> cpus;
+  u64 previous_ns = 0;
   for (bool last = false; !last;) {
     last = child.has_ended();
     const std::size_t before = measuring.seen.calls.size();
     last ? static_cast<void>(measuring.finish()) : measuring.poll();
-    u64 previous_ns = 0;
     for (std::size_t i = before; i < measuring.seen.calls.size(); ++i) {
       const event_header& header = measuring.seen.calls[i].header;
       ASSERT_GE(header.time_ns, previous_ns) << "record " << i;
@@ -253,6 +253,7 @@ TEST_F(ProbeTest, OnlyMeasuresTheNumbersAskedFor) {
     EXPECT_EQ(seen.made(SYS_getppid), 7u);
     EXPECT_EQ(seen.made(SYS_close), 11u);
     EXPECT_EQ(seen.all(), 18u);
+    EXPECT_EQ(measuring.probe->counters()[COUNTER_BEYOND_SETS], 3u);
   }
 }
 
@@ -273,6 +274,18 @@ TEST_F(ProbeTest, ACallThatWasNotAskedForIsNeverSaidToBeCut) {
   child.wait_step();
   EXPECT_EQ(measuring.finish().made(SYS_getppid), 3u);
   EXPECT_EQ(measuring.session.receipt().cut, 0u);
+}
+
+TEST_F(ProbeTest, TheCallAThreadSleepsInIsCutIfItWasAskedFor) {
+  for (const u32 wanted : {SYS_getppid, SYS_read}) {
+    Child child([](Child& self) { self.step(); });
+    ASSERT_TRUE(child.wait_until_in(SYS_read));
+    Measuring measuring(rules_of_process(child), figures(Figures::by_cpu, only_these({wanted})));
+    measuring.arm();
+    child.run_step();
+    measuring.finish();
+    EXPECT_EQ(measuring.session.receipt().cut, wanted == SYS_read ? 1u : 0u);
+  }
 }
 
 TEST_F(ProbeTest, OnlyMeasuresCallsThatBeginOnTheCpusAskedFor) {

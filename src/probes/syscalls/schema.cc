@@ -22,7 +22,7 @@ constexpr Field call_fields[] = {
     OVERDUE_FIELD(syscall_call, text_truncated, opaque, value, "bit i: argument i was cut"),
     OVERDUE_FIELD(syscall_call, flags, opaque, value,
                   "1: the thread ended inside the call; 2: first seen after the discovery phase; "
-                  "4: only counted, before its exit had a hook"),
+                  "4: only counted, its exit had no hook, or none yet"),
 };
 
 constexpr Field cell_fields[] = {
@@ -33,7 +33,7 @@ constexpr Field cell_fields[] = {
     OVERDUE_FIELD(syscall_cell, abi, abi, key, "0: x86-64, 1: i386, 2: x32"),
     OVERDUE_FIELD(syscall_cell, late, count, value, "1: first seen after the discovery phase"),
     OVERDUE_FIELD(syscall_cell, untimed, count, value,
-                  "late calls that were counted, not timed: their exit had no hook yet"),
+                  "calls that were counted, not timed: their exit had no hook, or none yet"),
     OVERDUE_FIELD(syscall_cell, errnos, opaque, value, "the first errno values seen, with counts"),
     OVERDUE_FIELD(syscall_cell, latency, histogram, duration,
                   "latencies of the calls that returned"),

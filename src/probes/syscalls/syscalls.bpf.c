@@ -8,6 +8,15 @@
 #include "probes/syscalls/calls.bpf.h"
 #include "probes/syscalls/cells.bpf.h"
 
+/* The ABI of a call, and its number there. */
+static __always_inline u16 abi_of(struct task_struct* task, s64 id, u32* nr) {
+  *nr = (u32)id;
+  if (in_compat_syscall(task)) return ABI_COMPAT;
+  if (id < 0 || !(*nr & X32_SYSCALL_BIT)) return ABI_NATIVE;
+  *nr &= ~X32_SYSCALL_BIT;
+  return ABI_X32;
+}
+
 static __always_inline void copy_arguments(struct thread_state* state, struct pt_regs* regs,
                                            u16 abi) {
   u64* arguments = state->arguments;
@@ -28,16 +37,28 @@ static __always_inline void copy_arguments(struct thread_state* state, struct pt
   }
 }
 
-/* What this call must go without: its exit has no hook. */
+/* The second phase: whether the exit of the call in flight has a hook. That of rt_sigreturn never
+ * fires: it restores other registers, the call's number with them. */
+static __always_inline bool exit_has_hook(const struct thread_state* state) {
+  if (state->nr == RT_SIGRETURN && state->abi == ABI_NATIVE) return false;
+  return contains(discovered, state->abi, state->nr) || contains(late_timed, state->abi, state->nr);
+}
+
+/* A call whose end will not be seen is counted as it begins, and goes without a latency. */
 static __always_inline void count_untimed(struct task_struct* task, struct thread_state* state) {
-  insert(late_seen, state->abi, state->nr);
+  u8 flags = SYSCALL_UNTIMED;
+  state->in_call = 0;
+  if (is_late(state->abi, state->nr)) {
+    flags |= SYSCALL_LATE;
+    insert(late_seen, state->abi, state->nr);
+  }
   if (want_cells) {
     struct syscall_cell* cell = find_cell(task, state);
     if (cell) cell->untimed++;
   }
   if (want_calls) {
     state->enter_ns = bpf_ktime_get_ns();
-    emit_call(task, state, state->enter_ns, 0, SYSCALL_LATE | SYSCALL_UNTIMED);
+    emit_call(task, state, state->enter_ns, 0, 0, flags);
   }
 }
 
@@ -48,13 +69,23 @@ static __always_inline void drop_stale_call(struct thread_state* state) {
   count(COUNTER_CUT, 1);
 }
 
+/* What sets have no bit for is neither chosen nor discovered, but it is not passed over in silence.
+ */
+static __always_inline void count_if_beyond_sets(u32 nr, u16 abi) {
+  if (!has_bit(abi, nr)) count(COUNTER_BEYOND_SETS, 1);
+}
+
 /* A call begins: note it, if it is one we want. Arguments are the caller's business. */
 static __always_inline bool begin_call(struct thread_state* state, u32 nr, u16 abi) {
   if (!control.armed) return false;
   state->fresh = FRESH_NO;
   if (two_phase) drop_stale_call(state);
   if (!cpu_wanted()) return false;
-  if (filtered && !is_wanted(abi, nr)) return false;
+  if (filtered && !is_wanted(abi, nr)) {
+    count_if_beyond_sets(nr, abi);
+    return false;
+  }
+  if (discover_only) count_if_beyond_sets(nr, abi);
   if (discover_only || (two_phase && !in_second_phase())) insert(discovered, abi, nr);
   state->nr = nr;
   state->abi = abi;
@@ -65,6 +96,7 @@ static __always_inline bool begin_call(struct thread_state* state, u32 nr, u16 a
 static __always_inline void end_call(struct task_struct* task, struct thread_state* state, s64 ret,
                                      u8 flags) {
   u64 now_ns = bpf_ktime_get_ns();
+  u64 latency_ns = ns_since_entry(state, now_ns);
   state->in_call = 0;
   if (is_late(state->abi, state->nr)) flags |= SYSCALL_LATE;
   if (want_cells) {
@@ -72,36 +104,28 @@ static __always_inline void end_call(struct task_struct* task, struct thread_sta
     if (cell && flags & SYSCALL_UNRETURNED)
       cell->unreturned++;
     else if (cell)
-      add_to_cell(cell, now_ns - state->enter_ns, ret);
+      add_to_cell(cell, latency_ns, ret);
   }
-  if (want_calls) emit_call(task, state, now_ns, ret, flags);
+  if (want_calls) emit_call(task, state, now_ns, latency_ns, ret, flags);
+}
+
+/* Whether the call that ends is one of -e's. */
+static __always_inline bool was_wanted(struct task_struct* task, struct pt_regs* regs) {
+  u32 nr;
+  u16 abi = abi_of(task, (s64)regs->orig_ax, &nr);
+  return !filtered || is_wanted(abi, nr);
 }
 
 /* An exit whose entry we did not see: of a call cut by the start, of a clone's child, or truly
  * unmatched. */
-static __always_inline void end_unknown(struct thread_state* state) {
+static __always_inline void end_unknown(struct task_struct* task, struct thread_state* state,
+                                        struct pt_regs* regs) {
   if (!control.armed) return;
-  if (state->fresh == FRESH_ADOPTED)
+  if (state->fresh == FRESH_ADOPTED && was_wanted(task, regs))
     count(COUNTER_CUT, 1);
   else if (state->fresh == FRESH_NO && !filtered && !cpus_limited && !two_phase)
     count(COUNTER_UNMATCHED, 1);
   state->fresh = FRESH_NO;
-}
-
-/* Phase two: whether the call that begins will be seen to end. Else it is counted here. */
-static __always_inline bool ends_at_a_hook(struct task_struct* task, struct thread_state* state) {
-  if (is_late(state->abi, state->nr) && !contains(late_timed, state->abi, state->nr)) {
-    state->in_call = 0;
-    count_untimed(task, state);
-    return false;
-  }
-  if (state->nr == RT_SIGRETURN && state->abi == ABI_NATIVE) {
-    /* It restores other registers, the call's number with them: its exit tracepoint never fires. */
-    state->enter_ns = bpf_ktime_get_ns();
-    end_call(task, state, 0, SYSCALL_UNRETURNED);
-    return false;
-  }
-  return true;
 }
 
 SEC("tp_btf/sys_enter")
@@ -109,20 +133,17 @@ int BPF_PROG(on_sys_enter, struct pt_regs* regs, long id) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct thread_state* state = member_state(task);
   if (!state) return 0;
-  u32 nr = (u32)id;
-  u16 abi = ABI_NATIVE;
-  if (in_compat_syscall(task)) {
-    abi = ABI_COMPAT;
-  } else if (id >= 0 && nr & X32_SYSCALL_BIT) {
-    abi = ABI_X32;
-    nr &= ~X32_SYSCALL_BIT;
-  }
+  u32 nr;
+  u16 abi = abi_of(task, id, &nr);
   if (!begin_call(state, nr, abi)) return 0;
   if (want_calls) {
     copy_arguments(state, regs, abi);
     remember_arguments(task, state);
   }
-  if (in_second_phase() && !ends_at_a_hook(task, state)) return 0;
+  if (in_second_phase() && !exit_has_hook(state)) {
+    count_untimed(task, state);
+    return 0;
+  }
   state->enter_ns = bpf_ktime_get_ns(); /* last: what we did before is not the call's time */
   return 0;
 }
@@ -135,7 +156,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs* regs, long ret) {
   if (state->in_call)
     end_call(task, state, ret, 0);
   else
-    end_unknown(state);
+    end_unknown(task, state, regs);
   return 0;
 }
 

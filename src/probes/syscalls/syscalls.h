@@ -42,7 +42,7 @@ WIRE_SIZE(struct syscall_call, 128);
 enum syscall_call_flags {
   SYSCALL_UNRETURNED = 1,  // the thread ended inside the call: no latency, no return value
   SYSCALL_LATE = 2,        // its number was first seen after the discovery phase
-  SYSCALL_UNTIMED = 4,     // … and its exit had no hook yet: no latency, no return value
+  SYSCALL_UNTIMED = 4,     // its exit had no hook, or none yet: no latency, no return value
 };
 
 #define SYSCALL_ERRNOS 6
@@ -62,7 +62,7 @@ struct syscall_cell {
   u16 abi;  // enum syscall_abi
   u8 late;  // first seen after the discovery phase
   u8 reserved;
-  u64 untimed;                                // late calls made before their exit had a hook
+  u64 untimed;                                // calls whose exit had no hook, or none yet
   struct errno_count errnos[SYSCALL_ERRNOS];  // the first errno values seen; errors beyond them are
                                               // in `errors` only
   struct latency_histogram latency;

@@ -64,7 +64,7 @@ void SyscallTable::add_call(const syscall_call& call) {
   ++calls_;
   row.late |= (call.flags & SYSCALL_LATE) != 0;
   if (call.flags & (SYSCALL_UNRETURNED | SYSCALL_UNTIMED)) {
-    ++(call.flags & SYSCALL_UNTIMED ? row.late_uncounted : row.unreturned);
+    ++(call.flags & SYSCALL_UNTIMED ? row.untimed : row.unreturned);
     return;
   }
   row.latency.add(call.latency_ns);
@@ -78,7 +78,7 @@ void SyscallTable::add_cell(const syscall_cell& cell) {
   calls_ += cell.latency.count + cell.unreturned + cell.untimed;
   row.latency.merge(cell.latency);
   row.unreturned += cell.unreturned;
-  row.late_uncounted += cell.untimed;
+  row.untimed += cell.untimed;
   row.errors += cell.errors;
   row.late |= cell.late != 0;
   u64 kept = 0;
@@ -111,7 +111,7 @@ LatencyTable SyscallTable::table(const Names& names, Duration wall,
     row.errors = value.errors;
     row.errnos = name_errnos(value.errnos);
     row.late = value.late;
-    row.late_uncounted = value.late_uncounted;
+    row.untimed = value.untimed;
     table.rows.push_back(std::move(row));
   }
   for (const syscall_open& open : open_)

@@ -47,7 +47,7 @@ class SyscallTable {
     u64 unreturned = 0;
     u64 errors = 0;
     bool late = false;
-    u64 late_uncounted = 0;
+    u64 untimed = 0;
     std::map<u32, u64> errnos;
   };
 

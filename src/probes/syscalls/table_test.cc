@@ -214,7 +214,7 @@ TEST(SyscallTable, LateCallsAreMarkedAndCountedButNotTimed) {
   const LatencyRow& fsync = result.rows[0].name == "fsync" ? result.rows[0] : result.rows[1];
   const LatencyRow& read = result.rows[0].name == "fsync" ? result.rows[1] : result.rows[0];
   EXPECT_TRUE(fsync.late);
-  EXPECT_EQ(fsync.late_uncounted, 2u);
+  EXPECT_EQ(fsync.untimed, 2u);
   EXPECT_EQ(fsync.latency.count(), 1u);
   EXPECT_EQ(fsync.calls(), 3u);
   EXPECT_FALSE(read.late);

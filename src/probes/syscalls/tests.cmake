@@ -4,6 +4,8 @@ overdue_test(syscall_names_test LABEL unit SOURCES
   ${CMAKE_CURRENT_LIST_DIR}/classes_test.cc
   ${CMAKE_CURRENT_LIST_DIR}/signatures_test.cc
   ${CMAKE_CURRENT_LIST_DIR}/arguments_test.cc
+  ${CMAKE_CURRENT_LIST_DIR}/arguments_files_test.cc
+  ${CMAKE_CURRENT_LIST_DIR}/arguments_calls_test.cc
   ${CMAKE_CURRENT_LIST_DIR}/arguments_symbols_test.cc
   ${CMAKE_CURRENT_LIST_DIR}/errno_names_test.cc
   LINK probes)
@@ -41,6 +43,8 @@ overdue_test(syscall_table_test LABEL unit SOURCES ${CMAKE_CURRENT_LIST_DIR}/tab
 overdue_test(syscall_probe_test LABEL kernel SOURCES
   ${CMAKE_CURRENT_LIST_DIR}/probe_test.cc
   ${CMAKE_CURRENT_LIST_DIR}/probe_lifecycle_test.cc
+  ${CMAKE_CURRENT_LIST_DIR}/probe_two_phase_test.cc
+  ${CMAKE_CURRENT_LIST_DIR}/probe_records_test.cc
   LINK probes target)
 
 # g++ 12 finds its own <regex> suspicious when sanitizers are on.
