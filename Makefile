@@ -1,6 +1,5 @@
 # Every target is one line; the work is in tools/.
 PREFIX ?= /usr/local
-SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .PHONY: all setup build demo test bench check format package install clean
 
@@ -9,9 +8,9 @@ setup: ; @tools/setup build test
 build: ; @tools/setup build && tools/build release overdue manual
 demo: build ; @tools/demo
 test: ; @tools/setup build test && tools/test
-bench: build ; @tools/setup build test bench && tools/build release && $(SUDO) /usr/bin/python3 bench/run.py
+bench: build ; @tools/setup build test bench && tools/build release && tools/as_root /usr/bin/python3 bench/run.py
 check: ; @tools/setup build test && tools/check
 format: ; @tools/format
 package: ; @tools/setup build test && tools/build release && cpack --config build/release/CPackConfig.cmake -B build/packages
-install: build ; @$(if $(DESTDIR),,$(SUDO)) cmake --install build/release --prefix $(PREFIX)
+install: build ; @$(if $(DESTDIR),,tools/as_root) cmake --install build/release --prefix $(PREFIX)
 clean: ; @rm -rf build

@@ -133,7 +133,7 @@ class ToolsTest(unittest.TestCase):
 
     def test_calls_are_counted_and_the_receipt_is_the_last_line(self):
         facts = self.read('{"type":"call","name":"getppid"}\n{"type":"call","name":"read"}\n'
-                          '{"type":"call","name":"getppid"}\n{"type":"receipt","receipt":{"lost":3}}\n')
+                          '{"type":"call","name":"getppid"}\n{"type":"receipt","events":3,"lost":3}\n')
         self.assertEqual((facts["counts"], facts["lost"]), ({"getppid": 2}, 3))
 
     def test_a_file_without_a_receipt_is_no_result(self):

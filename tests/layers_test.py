@@ -28,7 +28,7 @@ MAY_INCLUDE = {
 LIBRARIES = {
     re.compile(r"bpf/"): {"bpf", "kernel", "target", "probes"},
     re.compile(r"CLI/"): {"cli"},
-    re.compile(r"nlohmann/"): {"sinks", "trace", "cli", "target"},
+    re.compile(r"nlohmann/"): {"sinks", "target", "cli"},
     re.compile(r"(zstd|xxhash)"): {"trace"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)

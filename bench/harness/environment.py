@@ -76,10 +76,11 @@ def mitigations():
 
 
 def commit(source):
-    shown = first_line(["git", "-C", source, "rev-parse", "--short=12", "HEAD"])
+    git = ["git", "-c", "safe.directory=*", "-C", source]  # we are root, and the clone may be a user's
+    shown = first_line([*git, "rev-parse", "--short=12", "HEAD"])
     if not shown or " " in shown:
         return "none yet"
-    dirty = subprocess.run(["git", "-C", source, "status", "--porcelain"], capture_output=True,
+    dirty = subprocess.run([*git, "status", "--porcelain"], capture_output=True,
                            check=False, text=True)
     changed = [line for line in dirty.stdout.splitlines() if not line.endswith("docs/benchmarks.md")]
     return shown + (" with uncommitted changes" if changed else "")

@@ -227,10 +227,9 @@ def read_calls(path):
             if block.strip():
                 receipt = block.rstrip(b"\n").rsplit(b"\n", 1)[-1]
     last = json.loads(receipt or b"{}")
-    figures = last.get("receipt", last)
-    if "lost" not in figures:
+    if last.get("type") != "receipt":
         raise Unavailable("the last line of the NDJSON file is no receipt")
-    return {"lost": figures["lost"], "counts": {"getppid": calls}, "bytes": os.path.getsize(path)}
+    return {"lost": last["lost"], "counts": {"getppid": calls}, "bytes": os.path.getsize(path)}
 
 
 class Floor(Tool):

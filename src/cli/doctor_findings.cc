@@ -70,7 +70,7 @@ CommandFinding decide(std::string name, Support native, std::string_view how,
 CommandFinding find_syscalls(const Kernel& kernel) {
   const Support two_phase = kernel.tracepoints();
   return decide("syscalls", syscalls(kernel),
-                two_phase.yes ? "typed tracepoints; --two-phase with one tracepoint per call"
+                two_phase.yes ? "typed tracepoints; --two-phase with the calls' own at their exits"
                               : "typed tracepoints; no --two-phase: " + two_phase.missing);
 }
 

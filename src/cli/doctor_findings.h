@@ -63,7 +63,7 @@ struct Diagnosis {
 std::vector<CommandFinding> find_commands(const Kernel& kernel,
                                           std::span<const std::string_view> planned);
 
-/// Looks at the environment, and removes tracefs instances whose Overdue is dead.
+/// Looks at the environment; changes nothing.
 std::vector<Trap> find_traps(const Kernel& kernel, const Diagnosis& diagnosis);
 
 /// What one read of CLOCK_MONOTONIC costs in user space, in ns: the fastest of a few short runs.

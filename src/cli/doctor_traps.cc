@@ -1,7 +1,5 @@
 // What about a machine makes results slow, wrong or confusing, without any command failing.
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -120,11 +118,9 @@ void find_in_tracefs(Traps& traps, const Kernel& kernel) {
     const std::string name = entry.path().filename().string();
     const std::optional<int> owner = owner_of(name);
     if (!owner || fs::exists(fmt::format("/proc/{}", *owner), ignored)) continue;
-    const bool gone = ::rmdir(entry.path().c_str()) == 0;
     traps.add("stale instance",
-              fmt::format("tracefs instance {} of a dead Overdue: {}", name,
-                          gone ? "removed" : "still in use"),
-              gone ? "nothing: it is done" : "end what reads it, then rmdir it");
+              fmt::format("a tracefs instance whose Overdue is dead: {}", printable(name)),
+              "rmdir " + printable(entry.path().string()));
   }
 }
 

@@ -46,8 +46,8 @@ CapabilitySet effective_capabilities(const std::filesystem::path& proc = "/proc"
 
 /// What every measuring command needs: CAP_BPF and CAP_PERFMON. Tested on Linux 6.18 with
 /// setpriv(1): with these two alone task storage, ring buffers, `tp_btf` programs, task iterators,
-/// single runs of a program, perf tracepoint events and a system-wide cpu-clock work; with either
-/// alone nothing loads. Further: reading tracefs
+/// single runs of a program, programs at the calls' own tracepoints (`--two-phase`) and a
+/// system-wide cpu-clock work; with either alone nothing loads. Further: reading tracefs
 /// (`--two-phase`) needs CAP_DAC_READ_SEARCH, threads of other users CAP_SYS_PTRACE, kernel
 /// addresses CAP_SYSLOG, the kernel's BPF statistics CAP_SYS_ADMIN.
 std::span<const Capability> measuring_capabilities();

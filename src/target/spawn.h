@@ -83,9 +83,6 @@ class SpawnedProgram {
   /// SI_KERNEL).
   bool forward(int signal);
 
-  /// Stops caring: no status will be asked for. The program goes on.
-  void let_go() { let_go_ = true; }
-
  private:
   void end_child() noexcept;
 
@@ -96,7 +93,6 @@ class SpawnedProgram {
   Fd gate_;         ///< written to by release(); its closing ends a child that waits
   Fd gate_reader_;  ///< the child's end, kept so that release() never meets a broken pipe
   Fd reports_;      ///< what the child has to say before execve; end of file once it has succeeded
-  bool let_go_ = false;
   std::optional<int> status_;
 };
 

@@ -47,18 +47,28 @@ class Load(unittest.TestCase):
         with open(f"/proc/{pid}/status", encoding="ascii") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
 
+    @staticmethod
+    def slack():
+        """AddressSanitizer puts much around what is allocated, and keeps what is freed for a while."""
+        with open(OVERDUE, "rb") as file:
+            return 8 if b"__asan_init" in file.read() else 1
+
     def map_bytes(self, pid):
         ours = held_by(pid)["map"]
         return sum(entry.get("bytes_memlock", 0) for entry in bpf_objects("map")
                    if entry["id"] in ours)
 
+    def calls_of_a_shell(self):
+        """Of getppid, by itself."""
+        return counts(syscalls_report("--", "sh", "-c", ":")[0]).get("getppid", 0)
+
     def test_memory_under_short_lived_threads(self):
         """100 000 threads in the long form, 5 000 here: every call counted, and no more memory at the
-        end than after the first tenth; by thread, but for the rows of dead threads, which are bounded:
-        20 000 of 6 KiB, then "(other)"."""
+        end than after the first tenth; by thread, but for the rows of dead threads: 20 000 of about
+        0.4 KiB, then "(other)"."""
         threads = long_or_short(100_000, 5_000)
-        shell = counts(syscalls_report("--", "sh", "-c", ":")[0]).get("getppid", 0)
-        for options, allowance in (([], 8 << 10), (["--by", "thread"], (8 << 10) + 20_000 * 6)):
+        shell = self.calls_of_a_shell()
+        for options, allowance in (([], 2 << 10), (["--by", "thread"], 12 << 10)):
             with tempfile.TemporaryDirectory() as folder:
                 path = f"{folder}/report"
                 script = (f"{workload('thread_churn')} {threads // 10} 5 4; echo warm; "
@@ -82,7 +92,7 @@ class Load(unittest.TestCase):
                 self.assertEqual(report["receipt"]["lost_by"], {})
                 self.assertEqual(counts(report)["getppid"],
                                  threads // 10 * 5 + threads * 5 + shell)
-                self.assertLessEqual(late[0] - early[0], allowance)
+                self.assertLessEqual(late[0] - early[0], allowance * self.slack())
                 self.assertLessEqual(late[1] - early[1], 1 << 20)
 
     def test_memory_over_minutes(self):
@@ -90,17 +100,26 @@ class Load(unittest.TestCase):
         first tenth is for warming up; after it memory may not creep."""
         seconds, each = long_or_short(600, 6), 167
         script = f"for i in $(seq {seconds}); do {workload('thread_churn')} {each} 5 4; sleep 0.95; done"
-        with Live(OVERDUE, "syscalls", "-v", "-f", "json", "-o", "/dev/null", "--", "sh", "-c",
-                  script) as live:
-            wait_until_measuring(live)
-            samples = []
-            while live.process.poll() is None:
-                samples.append((self.kilobytes(live.pid), self.map_bytes(live.pid)))
-                time.sleep(seconds / 20)
+        shell = self.calls_of_a_shell()
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/report"
+            with Live(OVERDUE, "syscalls", "-v", "-f", "json", "-o", path, "--", "sh", "-c",
+                      script) as live:
+                wait_until_measuring(live)
+                samples = []
+                while live.process.poll() is None:
+                    samples.append((self.kilobytes(live.pid), self.map_bytes(live.pid)))
+                    time.sleep(seconds / 20)
+                finished = live.finish()
+                self.assertEqual(finished.status, 0, finished)
+            with open(path, encoding="utf-8") as file:
+                report = json.load(file)
+        self.assertEqual(report["receipt"]["lost_by"], {})
+        self.assertEqual(counts(report)["getppid"], seconds * each * 5 + shell)
         settled = samples[len(samples) // 10 + 1:-1]
         print(f"  {settled[0]} → {settled[-1]} (KiB resident, bytes of maps)", file=sys.stderr)
         resident, maps = zip(*settled)
-        self.assertLessEqual(max(resident) - resident[0], 2 << 10, settled)
+        self.assertLessEqual(max(resident) - resident[0], (2 << 10) * self.slack(), settled)
         self.assertEqual(max(maps), maps[0], settled)
 
     def test_fork_storm(self):

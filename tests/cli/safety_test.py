@@ -67,7 +67,6 @@ class Killed(SafetyTest):
             while any((left := self.orphans(known)).values()):
                 self.assertLess(time.monotonic(), end, f"left in the kernel: {left}")
                 time.sleep(0.1)
-            self.assertFalse(os.path.exists(f"{TRACEFS}/instances/overdue-{live.pid}"))
             target.tell("main 1000")
             self.assertFalse(is_stopped(target.pid))
             for child in children:
@@ -112,11 +111,6 @@ class Killed(SafetyTest):
                 live.signal(signal.SIGINT)
                 live.finish(10)
                 footprint.assert_gone()
-
-    def test_instances(self):
-        self.assertEqual([name for name in os.listdir(f"{TRACEFS}/instances")
-                          if name.startswith("overdue-")
-                          and not os.path.exists(f"/proc/{name.split('-')[1]}")], [])
 
     def test_second_sigint_leaves_at_once(self):
         with Live(workload("getppid_loop"), "60s") as target:
@@ -216,6 +210,27 @@ class WithoutRoot(SafetyTest):
                                  (overdue("doctor", "-f", "json"), 0)):
             self.assertEqual(finished.status, status, finished)
             json.loads(finished.out)
+
+
+class Doctor(SafetyTest):
+    """It looks; it changes nothing."""
+
+    def test_a_left_instance_is_told_and_left_alone(self):
+        with Live("/bin/true") as dead:
+            dead.finish()
+        names = {pid: f"overdue-{pid}" for pid in (dead.pid, os.getpid())}
+        try:
+            for name in names.values():
+                os.mkdir(f"{TRACEFS}/instances/{name}")
+            report = json.loads(overdue("doctor", "-f", "json", "--no-calibrate").out)
+            told = [trap["what"] + trap["remedy"] for trap in report["traps"]
+                    if trap["name"] == "stale instance"]
+            self.assertEqual([names[dead.pid] in text for text in told], [True], told)
+            self.assertTrue(os.path.exists(f"{TRACEFS}/instances/{names[dead.pid]}"))
+        finally:
+            for name in names.values():
+                with contextlib.suppress(FileNotFoundError):
+                    os.rmdir(f"{TRACEFS}/instances/{name}")
 
 
 if __name__ == "__main__":

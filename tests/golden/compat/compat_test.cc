@@ -1,6 +1,6 @@
 // Files of released formats, read by today's reader. The expected text was checked by hand when the
-// file was made; a change in it means that old recordings are read differently. OVERDUE_UPDATE=1
-// rewrites it.
+// file was made; a change in it means that old recordings are read differently.
+// OVERDUE_UPDATE_GOLDEN=1 rewrites it.
 
 #include <fcntl.h>
 
