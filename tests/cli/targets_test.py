@@ -31,6 +31,7 @@ class Attach(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/report.json"
             with attached("syscalls", "-f", "json", "-o", path, *arguments, settle=0) as live:
+                self.overdue_pid = live.pid
                 during()
                 live.signal(signal.SIGINT)
                 finished = live.finish(20)
@@ -168,7 +169,7 @@ class Processes(Attach):
         self.assertEqual(mine.get(one.pid), 1000)
         self.assertEqual(mine.get(two.pid, 0) + sum(
             calls for pid, calls in mine.items() if calls == 20000), 20000)
-        self.assertNotIn("overdue", {row["process"]["comm"] for row in report["syscalls"]})
+        self.assertNotIn(self.overdue_pid, {row["process"]["pid"] for row in report["syscalls"]})
 
     def test_all_on_one_cpu(self):
         on_0 = self.start(preexec_fn=lambda: os.sched_setaffinity(0, {0}))
