@@ -1,7 +1,6 @@
 // Who is measured, from when to when, and that nothing is left of it.
 #include <sys/syscall.h>
 
-#include <array>
 #include <cstdlib>
 #include <thread>
 
@@ -204,7 +203,7 @@ TEST_F(ProbeLifecycle, CalibrationLeavesNoTrace) {
     EXPECT_GE(cost.cost_ns(), 0);
     call_times(SYS_getppid, 100);  // we are a bystander again
     EXPECT_EQ(measuring.probe->discovered(), SyscallSet{});
-    EXPECT_TRUE(measuring.session.membership().living().empty());
+    EXPECT_TRUE(measuring.session.membership().members().empty());
     const Receipt receipt = measuring.session.receipt();
     EXPECT_EQ(receipt.lost() + receipt.cut + receipt.unmatched, 0u);
     EXPECT_EQ(receipt.target_cpu_ns, 0u);
@@ -340,6 +339,7 @@ TEST_F(ProbeLifecycle, ALateCallIsCountedUntilItsExitIsAttachedThenTimed) {
   Measuring measuring(rules_of_process(child), two_phases(), plenty);
   measuring.arm();
   child.run_step();
+  ASSERT_TRUE(child.wait_until_in(SYS_read));  // else it may be new to the second phase
   measuring.probe->attach_exit(SYS_getuid, "getuid");
   enter_second_phase(measuring);
   measuring.probe->detach_raw_exit();
