@@ -8,7 +8,12 @@
 #error "system call arguments and ABIs are known for x86-64 only; add the architecture here"
 #endif
 
-#define PF_KTHREAD 0x00200000       /* include/linux/sched.h */
+/* include/linux/sched.h */
+#define PF_EXITING 0x00000004
+#define PF_IO_WORKER 0x00000010
+#define PF_USER_WORKER 0x00004000 /* PF_USED_ASYNC before 5.17: of a thread that loads modules */
+#define PF_KTHREAD 0x00200000
+
 #define TS_COMPAT 0x0002            /* arch/x86/include/asm/thread_info.h */
 #define X32_SYSCALL_BIT 0x40000000u /* arch/x86/include/uapi/asm/unistd.h */
 
@@ -18,14 +23,15 @@
 #define COMPAT_EXECVE 11 /* arch/x86/entry/syscalls/syscall_32.tbl */
 #define COMPAT_EXECVEAT 358
 
-/* 2f064a59a11f ("sched: Change task_struct::state", v5.14) renamed and shrank the field. */
-struct task_struct___before_5_14 {
-  long state;
-} __attribute__((preserve_access_index));
+/* The thread has begun to end: it makes no more calls, and its registers may be gone. */
+static __always_inline bool is_exiting(struct task_struct* task) {
+  return task->flags & PF_EXITING;
+}
 
-static __always_inline bool is_asleep(struct task_struct* task) {
-  if (bpf_core_field_exists(task->__state)) return task->__state != 0;
-  return BPF_CORE_READ((struct task_struct___before_5_14*)task, state) != 0;
+/* A thread of the kernel's, or of a process but without a user side (io_uring, vhost): it is in no
+ * system call whatever its registers say. */
+static __always_inline bool has_no_user_side(struct task_struct* task) {
+  return task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER);
 }
 
 /* True while the thread is inside a system call made through a 32-bit entry. */

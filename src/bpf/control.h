@@ -9,7 +9,8 @@ struct session_control {
   u32 armed;  // 1: spans may begin. One store starts all probes together
   u32 epoch;  // parity names the half of every cell pool that is written; see cells.bpf.h
   u32 phase;  // 2: after the discovery phase of a two-phase run
-  u32 reserved;
+  u32 moves;  // counts processes put into another cgroup; their threads are for user space to look
+              // at
 };
 WIRE_SIZE(struct session_control, 16);
 
@@ -22,7 +23,6 @@ enum session_counter {
   COUNTER_UNMATCHED,     // an end without a begin
   COUNTER_CUT,  // a span that had begun before the session, or lost its hook at a change of phases
   COUNTER_CPU_NS,       // CPU time of target threads that have ended, in ns
-  COUNTER_THREADS,      // threads adopted
   COUNTER_TEXT_UNREAD,  // calls with a string argument that could not be read
   COUNTER_BEYOND_SETS,  // calls left out because sets (-e, --discover) have no bit for their number
   COUNTER_COUNT,

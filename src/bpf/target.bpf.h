@@ -11,19 +11,35 @@ enum fresh_kind {
   FRESH_ADOPTED = 2, /* … or of a call that began before the session: counted as cut */
 };
 
+enum in_call_kind {
+  CALL_NONE = 0,
+  CALL_OPEN = 1,
+  CALL_CLAIMED = 2, /* the session has ended: who exchanges this, thread or reader, has the call */
+  CALL_LISTED = 3,  /* … and the reader has it */
+};
+
 /* Per thread: membership, and the system call in flight, which more than one probe asks for.
- * Written by its own thread only, but for its creation. */
+ * Written by its own thread, but for
+ * - its creation, by whoever forks, renames or moves the thread, or by the reader's iterator. The
+ *   kernel makes one state a thread, whoever comes first;
+ * - cgroup_id and label_generation, by whoever moves or renames the thread. cgroup_id is one store,
+ *   read whole; the generation is added to atomically and after it, so that an owner who has read
+ *   the old cgroup sees another generation at its next call. (The kernel announces a rename before
+ *   it writes the name: a thread renamed by another may keep the old one for an epoch.)
+ * - in_call, by the reader once the session has ended: by exchanges, see take_call();
+ * - cpu_ns_before, when the thread has ended and runs no more. */
 struct thread_state {
   u64 enter_ns; /* of the call in flight; before the first: when it was adopted */
   u64 cgroup_id;
-  u64 cpu_ns_before; /* CPU time used before adoption */
-  u64 arguments[6];  /* of the call in flight, where records are wanted */
-  u32 nr;            /* of the call in flight */
+  u64 cpu_ns_before;    /* CPU time used before adoption, or counted already */
+  u64 arguments[6];     /* of the call in flight, where records are wanted */
+  u32 nr;               /* of the call in flight */
+  u32 in_call;          /* enum in_call_kind */
+  u32 label_generation; /* counts changes of name and cgroup, so that results stay with the label
+                           they were made under */
   u16 abi;
-  u8 in_call;
-  u8 fresh;            /* enum fresh_kind */
-  u32 name_generation; /* counts renames, so that results stay with the name they were made under */
-  u32 reserved;
+  u8 fresh; /* enum fresh_kind */
+  u8 reserved;
 };
 
 struct {
@@ -49,6 +65,15 @@ static __always_inline bool cpu_wanted(void) {
 static __always_inline struct thread_state* member_state(struct task_struct* task) {
   if (!task->bpf_storage) return 0;
   return bpf_task_storage_get(&threads, task, 0, 0);
+}
+
+/* True where the call in flight is the thread's own to end, as it always is while we measure. At
+ * the session's end the reader lists the calls it finds open while threads still come out of
+ * theirs: each call goes to one of the two. */
+static __always_inline bool take_call(struct thread_state* state) {
+  if (state->in_call == CALL_OPEN) return true;
+  return state->in_call == CALL_CLAIMED &&
+         __sync_val_compare_and_swap(&state->in_call, CALL_CLAIMED, CALL_NONE) == CALL_CLAIMED;
 }
 
 /* Fills who and where; the caller sets kind and size. The name is zeroed first: a string is copied

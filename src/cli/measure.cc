@@ -55,7 +55,6 @@ MembershipRules rules_for(const MeasureRequest& request, const ResolvedTarget& t
     rules.cgroup_hierarchy = cgroup.hierarchy_id;
     rules.cgroup_ids.push_back(cgroup.id);
   }
-  rules.cpus = request.selection.cpus;
   return rules;
 }
 
@@ -180,7 +179,7 @@ void Measurement::start_program() {
 }
 
 void Measurement::attach() {
-  const std::vector<double> base = time_getppid();
+  const std::vector<double> base = time_getppid(request_.selection.cpus);
   MembershipRules rules = rules_for(request_, target_, program_.get());
   if (request_.by_container || rules.cgroup_hierarchy >= 0) {
     const Cgroups cgroups;
@@ -192,14 +191,14 @@ void Measurement::attach() {
   SyscallsOptions options = request_.probe;
   options.cells =
       options.by_thread ? cells_for_threads : std::max(2048u, 256 * possible_cpu_count());
-  options.cpus = rules.cpus;
+  options.cpus = request_.selection.cpus;
   const std::size_t ring_bytes =
       request_.ring_bytes > 0 ? request_.ring_bytes : default_ring_bytes();
   session_ = std::make_unique<Session>(rules, options.calls ? ring_bytes : 0);
   auto probe = std::make_unique<SyscallsProbe>(options, session_->membership().maps());
   probe_ = probe.get();
   session_->add(std::move(probe));
-  calibration_ = session_->calibrate(base);
+  calibration_ = session_->calibrate(base, request_.selection.cpus);
 }
 
 void Measurement::describe() {

@@ -1,10 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
-#include <map>
-#include <span>
-#include <string>
 
+#include "base/time.h"
 #include "core/record.h"
 #include "kernel/membership.h"
 
@@ -24,8 +23,10 @@ class LiveProbe {
   virtual void drain_cells(std::uint32_t epoch, KernelTime now, const RecordHandler& handler) = 0;
   /// How full the cells in use are, 0 … 1: the session drains early when they fill up.
   virtual double fill(std::uint32_t epoch) const = 0;
-  /// Detaches what ends spans, so that nothing changes any more; then delivers spans still open.
-  virtual void finish(const RecordHandler& handler) = 0;
+  /// The session was disarmed at `end`: no span begins any more. Delivers the spans that are still
+  /// open, each with its age at `end`, and detaches. A span that ends meanwhile is delivered as
+  /// ended or as open, never as both and never as neither.
+  virtual void finish(KernelTime end, const RecordHandler& handler) = 0;
   /// The schema of a record in the ring, or null.
   virtual const Schema* schema(std::uint16_t kind) const = 0;
 

@@ -2,6 +2,7 @@
 // Decides which threads belong to the target, in the kernel, so that nothing is missed between a
 // fork and our noticing: existing threads through a task iterator, later ones through fork, rename
 // and cgroup hooks.
+#include "bpf/compat.bpf.h"
 #include "bpf/target.bpf.h"
 
 #include "kernel/membership_wire.h"
@@ -73,17 +74,15 @@ static __always_inline bool name_matches(const char* kernel_name) {
   return false;
 }
 
-/* Makes `task` a member. A second call changes nothing. */
+/* Makes `task` a member, unless it is ending. A second call changes nothing. */
 static __always_inline void adopt_any(struct task_struct* task, u8 fresh) {
   struct thread_state initial = {.fresh = fresh};
-  if (bpf_task_storage_get(&threads, task, 0, 0)) return;
+  if (is_exiting(task) || bpf_task_storage_get(&threads, task, 0, 0)) return;
   struct cgroup* cgroup = watched_cgroup(task);
   if (cgroup) initial.cgroup_id = BPF_CORE_READ(cgroup, kn, id);
   initial.enter_ns = bpf_ktime_get_ns();
   if (fresh != FRESH_BORN) initial.cpu_ns_before = task->se.sum_exec_runtime;
-  if (bpf_task_storage_get(&threads, task, &initial, BPF_LOCAL_STORAGE_GET_F_CREATE))
-    count(COUNTER_THREADS, 1);
-  else
+  if (!bpf_task_storage_get(&threads, task, &initial, BPF_LOCAL_STORAGE_GET_F_CREATE))
     count(COUNTER_TASK_STORAGE, 1);
 }
 
@@ -137,41 +136,79 @@ SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct* task, const char* name) {
   struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
   if (state)
-    state->name_generation++;
+    __sync_fetch_and_add(&state->label_generation, 1);
   else if (name_matches(name))
     adopt(task, FRESH_ADOPTED);
   return 0;
 }
 
+/* `task` is now in `cgroup`, of the hierarchy we watch. */
+static __always_inline void follow_move(struct task_struct* task, struct cgroup* cgroup) {
+  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
+  u64 id = BPF_CORE_READ(cgroup, kn, id);
+  if (!state) {
+    if (cgroup_count && cgroup_matches(cgroup)) adopt(task, FRESH_ADOPTED);
+  } else if (state->cgroup_id != id) {
+    state->cgroup_id = id;
+    __sync_fetch_and_add(&state->label_generation, 1);
+  }
+}
+
+/* Runs once a move, with the first thread of a process that has moved as a whole: its others are
+ * for user space to look at, which runs follow_moves(). */
 SEC("?tp_btf/cgroup_attach_task")
 int BPF_PROG(on_cgroup_attach, struct cgroup* to, const char* path, struct task_struct* task,
              bool whole_process) {
   if (BPF_CORE_READ(to, root, hierarchy_id) != cgroup_hierarchy) return 0;
-  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
-  if (state)
-    state->cgroup_id = BPF_CORE_READ(to, kn, id);
-  else if (cgroup_count && cgroup_matches(to))
-    adopt(task, FRESH_ADOPTED);
+  follow_move(task, to);
+  if (whole_process) __sync_fetch_and_add(&control.moves, 1);
   return 0;
+}
+
+/* Not adopt_existing again: a process id given to it may have gone to another process since. */
+SEC("?iter/task")
+int follow_moves(struct bpf_iter__task* ctx) {
+  struct task_struct* task = ctx->task;
+  struct cgroup* cgroup = task ? watched_cgroup(task) : 0;
+  if (cgroup) follow_move(task, cgroup);
+  return 0;
+}
+
+/* Counts the CPU time a thread that is ending has used and that is not counted yet. An atomic
+ * addition, because threads are freed in interrupts, which may come while another ends. */
+static __always_inline void count_cpu_time(struct task_struct* task) {
+  u32 counter = COUNTER_CPU_NS;
+  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
+  u64* sum_ns = bpf_map_lookup_elem(&counters, &counter);
+  if (!state || !sum_ns) return;
+  u64 used_ns = task->se.sum_exec_runtime;
+  __sync_fetch_and_add(sum_ns, used_ns - state->cpu_ns_before);
+  state->cpu_ns_before = used_ns;
 }
 
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct* task) {
-  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
-  if (state) count(COUNTER_CPU_NS, task->se.sum_exec_runtime - state->cpu_ns_before);
+  count_cpu_time(task);
   return 0;
 }
 
-/* The members still alive. */
+/* The scheduler brings the time up to date at ticks and switches only, so at its exit a short
+ * thread has used none yet. When it is freed it has left the CPU for ever. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(on_free, struct task_struct* task) {
+  if (task->bpf_storage) count_cpu_time(task);
+  return 0;
+}
+
+/* The members the kernel still lists: the living, and the ended that nobody has waited for. */
 SEC("iter/task")
-int living_members(struct bpf_iter__task* ctx) {
+int list_members(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
   struct member member = {};
   if (!task) return 0;
   struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
   if (!state) return 0;
   member.cpu_ns = task->se.sum_exec_runtime - state->cpu_ns_before;
-  member.pid = task->tgid;
   member.tid = task->pid;
   bpf_seq_write(ctx->meta->seq, &member, sizeof(member));
   return 0;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -37,6 +38,7 @@ void set_cgroups(membership_bpf& bpf, const MembershipRules& rules) {
   bpf.rodata->cgroup_count = static_cast<u32>(rules.cgroup_ids.size());
   bpf.rodata->cgroup_hierarchy = rules.cgroup_hierarchy;
   bpf_program__set_autoload(bpf.progs.on_cgroup_attach, rules.cgroup_hierarchy >= 0);
+  bpf_program__set_autoload(bpf.progs.follow_moves, rules.cgroup_hierarchy >= 0);
 }
 
 void add_ids(int map, const std::vector<std::uint32_t>& ids, u32 kind) {
@@ -58,7 +60,19 @@ std::uint32_t thread_group_id() {
 struct Membership::Impl {
   Skeleton<membership_bpf> bpf{"membership"};
   std::vector<Link> links;
+  bool watches_cgroups = false;
+  u32 moves_followed = 0;
+
+  void attach_hooks();
 };
+
+void Membership::Impl::attach_hooks() {
+  const auto& programs = bpf->progs;
+  for (bpf_program* program :
+       {programs.on_fork, programs.on_rename, programs.on_exit, programs.on_free})
+    links.push_back(attach(program));
+  if (watches_cgroups) links.push_back(attach(programs.on_cgroup_attach));
+}
 
 Membership::Membership(const MembershipRules& rules, std::size_t ring_bytes)
     : impl_(std::make_unique<Impl>()) {
@@ -68,6 +82,7 @@ Membership::Membership(const MembershipRules& rules, std::size_t ring_bytes)
   bpf.rodata->own_pid = thread_group_id();
   set_name_globs(bpf, rules.name_globs);
   set_cgroups(bpf, rules);
+  impl_->watches_cgroups = rules.cgroup_hierarchy >= 0;
   const std::uint32_t cpus = possible_cpu_count();
   check(bpf_map__set_max_entries(bpf.maps.rings, cpus), "cannot size the map of rings");
   impl_->bpf.load();
@@ -77,9 +92,6 @@ Membership::Membership(const MembershipRules& rules, std::size_t ring_bytes)
   add_ids(ids, rules.gated_pids, TARGET_PROCESS | TARGET_GATED);
   if (ring_bytes > 0)
     rings_ = std::make_unique<RingSet>(bpf_map__fd(bpf.maps.rings), cpus, ring_bytes);
-  for (bpf_program* program : {bpf.progs.on_fork, bpf.progs.on_rename, bpf.progs.on_exit})
-    impl_->links.push_back(attach(program));
-  if (rules.cgroup_hierarchy >= 0) impl_->links.push_back(attach(bpf.progs.on_cgroup_attach));
 }
 
 Membership::~Membership() = default;
@@ -94,6 +106,7 @@ session_control& Membership::control() const {
 }
 
 void Membership::adopt_existing() {
+  if (impl_->links.empty()) impl_->attach_hooks();
   run_iterator(bpf_program__fd(impl_->bpf->progs.adopt_existing), "adopt the target's threads");
 }
 
@@ -102,14 +115,25 @@ void Membership::adopt_self() {
 }
 
 void Membership::release_self() {
-  const Fd self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+  const Fd self(check_errno(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)),
+                            "cannot refer to ourselves"));
   const int fd = self.get();
-  bpf_map_delete_elem(bpf_map__fd(impl_->bpf->maps.threads), &fd);
+  const int result = bpf_map_delete_elem(bpf_map__fd(impl_->bpf->maps.threads), &fd);
+  if (result != -ENOENT) check(result, "cannot stop measuring ourselves");
 }
 
-std::vector<member> Membership::living() const {
+void Membership::follow_moves() {
+  if (!impl_->watches_cgroups) return;
+  const u32 moves = __atomic_load_n(&control().moves, __ATOMIC_ACQUIRE);
+  if (moves == impl_->moves_followed) return;
+  impl_->moves_followed = moves;  // one that comes while we look is for the next time
+  run_iterator(bpf_program__fd(impl_->bpf->progs.follow_moves),
+               "follow the target's threads into their cgroups");
+}
+
+std::vector<member> Membership::members() const {
   const std::string bytes =
-      run_iterator(bpf_program__fd(impl_->bpf->progs.living_members), "list the target's threads");
+      run_iterator(bpf_program__fd(impl_->bpf->progs.list_members), "list the target's threads");
   std::vector<member> members(bytes.size() / sizeof(member));
   if (!members.empty()) std::memcpy(members.data(), bytes.data(), members.size() * sizeof(member));
   return members;
@@ -117,7 +141,7 @@ std::vector<member> Membership::living() const {
 
 std::uint64_t Membership::cpu_time_ns() const {
   std::uint64_t sum = counters()[COUNTER_CPU_NS];
-  for (const member& thread : living()) sum += thread.cpu_ns;
+  for (const member& thread : members()) sum += thread.cpu_ns;
   return sum;
 }
 

@@ -21,8 +21,7 @@ struct MembershipRules {
   std::vector<std::uint32_t> gated_pids;  ///< our own children, blocked behind the spawn gate
   std::vector<std::string> name_globs;    ///< at most 8; see compile_glob()
   std::vector<std::uint64_t> cgroup_ids;  ///< with everything below them; at most 16
-  int cgroup_hierarchy = -1;        ///< of cgroup_ids and of records' cgroup_id: 0 is v2; -1: none
-  std::vector<std::uint32_t> cpus;  ///< empty: all
+  int cgroup_hierarchy = -1;  ///< of cgroup_ids and of records' cgroup_id: 0 is v2; -1: none
 };
 
 /// File descriptors of the maps every BPF object of a session shares; borrowed from Membership.
@@ -39,8 +38,8 @@ Counters read_counters(int counters_map_fd);
 void clear_counters(int counters_map_fd);
 
 /// The BPF object that decides who is measured, and owner of what a session's objects share:
-/// control words, rings and per-thread state. Loaded and attached by the constructor, disarmed;
-/// detached when destroyed.
+/// control words, rings and per-thread state. Loaded by the constructor, attached by the first
+/// adopt_existing(); detached when destroyed.
 class Membership {
  public:
   /// `ring_bytes` per CPU; 0 makes no rings. Throws Error where rules do not fit or the kernel
@@ -53,16 +52,23 @@ class Membership {
   session_control& control() const;
   RingSet* rings() const { return rings_.get(); }
 
-  /// Makes members of all existing threads that match. May be called again: members stay members.
+  /// Makes members of all existing threads that match and, from the first call on, of those that
+  /// come to match. May be called again: members stay members.
   void adopt_existing();
+  /// Where a process of several threads was moved to another cgroup since the last call: makes
+  /// members of those threads that belong to the target by it, and notes where the others are now.
+  /// The kernel tells of a process's first thread only, so this is to be called now and then.
+  void follow_moves();
   /// For calibration: makes the calling thread, which must be its process's first, a member, or no
   /// longer one.
   void adopt_self();
   void release_self();
 
-  /// The target's living threads.
-  std::vector<member> living() const;
-  /// CPU time of the target since adoption, ended threads included.
+  /// The target's threads that have not been freed: those that have ended stay until they are
+  /// waited for.
+  std::vector<member> members() const;
+  /// CPU time of the target since adoption, ended threads included. A lower bound: up to a tick of
+  /// each thread that runs, or has ended within the last milliseconds, is not accounted yet.
   std::uint64_t cpu_time_ns() const;
   Counters counters() const;
   /// Forgets what calibration counted.

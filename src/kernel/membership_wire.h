@@ -26,10 +26,10 @@ enum target_id_kind {
       4,  // a program of ours still behind the spawn gate: what ends next is the gate's read
 };
 
-// A living thread of the target.
+// A thread of the target that has not been freed.
 struct member {
-  u64 cpu_ns;  // used since it was adopted
-  u32 pid;
+  u64 cpu_ns;  // used since it was adopted, and not counted in COUNTER_CPU_NS
   u32 tid;
+  u32 reserved;
 };
 WIRE_SIZE(struct member, 16);

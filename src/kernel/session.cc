@@ -1,9 +1,13 @@
 #include "kernel/session.h"
 
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
 
 namespace overdue {
 namespace {
@@ -28,9 +32,36 @@ void set_word(u32& word, u32 value) {
   __atomic_store_n(&word, value, __ATOMIC_SEQ_CST);
 }
 
+/// Keeps the calling thread on one of `cpus` while it lives: the first that takes us. Where there
+/// is none, or the list is empty, nothing changes.
+class OnOneCpu {
+ public:
+  explicit OnOneCpu(std::span<const std::uint32_t> cpus) {
+    if (cpus.empty() || sched_getaffinity(0, sizeof before_, &before_) != 0) return;
+    for (const std::uint32_t cpu : cpus) {
+      if (cpu >= CPU_SETSIZE) continue;
+      cpu_set_t one;
+      CPU_ZERO(&one);
+      CPU_SET(cpu, &one);
+      moved_ = sched_setaffinity(0, sizeof one, &one) == 0;
+      if (moved_) return;
+    }
+  }
+  OnOneCpu(const OnOneCpu&) = delete;
+  OnOneCpu& operator=(const OnOneCpu&) = delete;
+  ~OnOneCpu() {
+    if (moved_) sched_setaffinity(0, sizeof before_, &before_);
+  }
+
+ private:
+  cpu_set_t before_{};
+  bool moved_ = false;
+};
+
 }  // namespace
 
-std::vector<double> time_getppid() {
+std::vector<double> time_getppid(std::span<const std::uint32_t> cpus) {
+  const OnOneCpu pinned(cpus);
   std::vector<double> rounds;
   for (unsigned round = 0; round < calibration_rounds; ++round) {
     const KernelTime begin = KernelClock::now();
@@ -40,19 +71,20 @@ std::vector<double> time_getppid() {
   return rounds;
 }
 
-Calibration Session::calibrate(const std::vector<double>& base_ns) {
+Calibration Session::calibrate(const std::vector<double>& base_ns,
+                               std::span<const std::uint32_t> cpus) {
   Calibration result{.base_ns = quantile(base_ns, 0.5), .rounds = calibration_rounds};
   if (result.base_ns > 0)
     result.spread = (quantile(base_ns, 0.75) - quantile(base_ns, 0.25)) / result.base_ns;
-  result.bystander_ns = quantile(time_getppid(), 0.5);
+  result.bystander_ns = quantile(time_getppid(cpus), 0.5);
   for (const auto& probe : probes_) probe->begin_calibration();
   membership_.adopt_self();
   set_word(membership_.control().armed, 1);
-  result.traced_ns = quantile(time_getppid(), 0.5);
+  result.traced_ns = quantile(time_getppid(cpus), 0.5);
   set_word(membership_.control().armed, 0);
   membership_.release_self();
-  // Only our own thread was measured, and it is here: no grace period is needed to forget what it
-  // left.
+  // Only our own thread was measured, for nobody else becomes a member before arm(), and it is
+  // here: no grace period is needed to forget what it left.
   const u32 epoch = membership_.control().epoch + 1;
   set_word(membership_.control().epoch, epoch);
   for (const auto& probe : probes_) {
@@ -73,10 +105,14 @@ void Session::arm() {
   set_word(membership_.control().armed, 1);
 }
 
-std::size_t Session::poll(const RecordHandler& handler, bool all) {
+std::size_t Session::poll(const RecordHandler& handler) {
+  membership_.follow_moves();
+  return drain_rings(KernelClock::now() - ring_slack, handler);
+}
+
+std::size_t Session::drain_rings(KernelTime until, const RecordHandler& handler) {
   RingSet* rings = membership_.rings();
   if (!rings) return 0;
-  const KernelTime until = all ? KernelTime::max() : KernelClock::now() - ring_slack;
   return rings->drain(until, [&](std::span<const std::byte> bytes) {
     u16 kind;
     std::memcpy(&kind, bytes.data() + offsetof(event_header, kind), sizeof kind);
@@ -96,18 +132,30 @@ bool Session::cells_are_filling() const {
                      [&](const auto& probe) { return probe->fill(epoch) > cells_filling; });
 }
 
-void Session::collect(const RecordHandler& handler) {
+std::uint32_t Session::begin_epoch() {
   const u32 epoch = membership_.control().epoch + 1;
   set_word(membership_.control().epoch, epoch);
   wait_for_running_programs();
+  return epoch;
+}
+
+void Session::drain_cells(std::uint32_t epoch, const RecordHandler& handler) {
   for (const auto& probe : probes_) probe->drain_cells(epoch, KernelClock::now(), handler);
+}
+
+void Session::collect(const RecordHandler& handler) {
+  drain_cells(begin_epoch(), handler);
 }
 
 void Session::finish(const RecordHandler& handler) {
   set_word(membership_.control().armed, 0);
-  for (const auto& probe : probes_) probe->finish(handler);
-  poll(handler, true);
-  collect(handler);
+  const KernelTime end = KernelClock::now();
+  for (const auto& probe : probes_) probe->finish(end, handler);
+  // Nothing is attached any more, but programs may still run: a record that one of them has
+  // reserved and not submitted would hide all behind it.
+  const std::uint32_t epoch = begin_epoch();
+  drain_rings(KernelTime::max(), handler);
+  drain_cells(epoch, handler);
 }
 
 Receipt Session::receipt() const {

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "core/session_info.h"
@@ -33,16 +36,19 @@ class Session {
   Membership& membership() { return membership_; }
   void add(std::unique_ptr<LiveProbe> probe) { probes_.push_back(std::move(probe)); }
 
-  /// Times getppid() with and without being a member, in a few milliseconds. `base_ns` is what
-  /// time_getppid() gave before the probes were attached.
-  Calibration calibrate(const std::vector<double>& base_ns);
+  /// Times getppid() with and without being a member, in a few milliseconds, on one of `cpus`
+  /// (empty: wherever). `base_ns` is what time_getppid() gave before the probes were attached.
+  Calibration calibrate(const std::vector<double>& base_ns,
+                        std::span<const std::uint32_t> cpus = {});
 
-  /// Makes members of the target's threads and lets spans begin. `start` is when.
+  /// Makes members of the target's threads, those there are and those to come, and lets spans
+  /// begin. `start` is when.
   void arm();
   KernelTime start() const { return start_; }
 
-  /// Delivers the records of the rings up to now (or, with `all`, everything). Returns how many.
-  std::size_t poll(const RecordHandler& handler, bool all = false);
+  /// Delivers the records of the rings up to now. Returns how many. Also follows threads that were
+  /// moved between cgroups, so it is to be called where there are no rings too.
+  std::size_t poll(const RecordHandler& handler);
   /// True when poll() should be called again soon.
   bool rings_are_filling() const;
 
@@ -51,8 +57,8 @@ class Session {
   /// True when collect() should be called to make room.
   bool cells_are_filling() const;
 
-  /// Disarms, detaches, delivers what is left: records, cells, open spans. Afterwards only counters
-  /// work.
+  /// Disarms, delivers what is still open, detaches, and delivers the rest: records, cells.
+  /// Afterwards only counters work.
   void finish(const RecordHandler& handler);
 
   /// Loss so far, and the target's CPU time. Events and cost are for the caller to fill, who has
@@ -60,12 +66,18 @@ class Session {
   Receipt receipt() const;
 
  private:
+  /// Lets programs write to the other half of the cells; returns when none writes to the old one.
+  std::uint32_t begin_epoch();
+  void drain_cells(std::uint32_t epoch, const RecordHandler& handler);
+  std::size_t drain_rings(KernelTime until, const RecordHandler& handler);
+
   Membership membership_;
   std::vector<std::unique_ptr<LiveProbe>> probes_;
   KernelTime start_{};
 };
 
-/// Times getppid(2): the ns per call of each of several short runs.
-std::vector<double> time_getppid();
+/// Times getppid(2): the ns per call of each of several short runs. On one of `cpus`, if any are
+/// named and one takes us: programs of a session with `--cpu` look at no other.
+std::vector<double> time_getppid(std::span<const std::uint32_t> cpus = {});
 
 }  // namespace overdue

@@ -22,7 +22,7 @@ u32 cells_used[2]; /* cells given out of each half; user space resets a half's c
  * none yet. */
 struct cell_table {
   u32 epoch;
-  u32 name_generation;
+  u32 label_generation;
   u32 cell[SYSCALL_TABLE_SIZE]; /* by native number */
 };
 
@@ -48,7 +48,7 @@ struct odd_key {
   u32 epoch;
   u32 nr;
   u32 abi;
-  u32 name_generation;
+  u32 label_generation;
   u32 reserved;
 };
 struct {
@@ -98,7 +98,7 @@ static __always_inline struct cell_table* owner_table(struct task_struct* task,
 
 static __noinline u32 odd_cell(struct task_struct* task, struct thread_state* state, u32 epoch) {
   struct odd_key key = {.epoch = epoch, .nr = state->nr, .abi = state->abi};
-  if (cells_by_thread) key.name_generation = state->name_generation;
+  if (cells_by_thread) key.label_generation = state->label_generation;
   if (cells_by_thread) key.thread_started = task->start_time;
   key.owner = cells_by_thread ? (u32)task->pid : bpf_get_smp_processor_id();
   u32* found = bpf_map_lookup_elem(&odd_cells, &key);
@@ -120,13 +120,13 @@ static __always_inline struct syscall_cell* find_cell(struct task_struct* task,
       return 0;
     }
     if (table->epoch != epoch ||
-        (cells_by_thread && table->name_generation != state->name_generation)) {
+        (cells_by_thread && table->label_generation != state->label_generation)) {
       for (u32 i = 0; i < SYSCALL_TABLE_SIZE; i++) {
         table->cell[i] = 0;
         barrier_var(i); /* else clang makes it a memset, which BPF has not */
       }
       table->epoch = epoch;
-      table->name_generation = state->name_generation;
+      table->label_generation = state->label_generation;
     }
     u32 entry = state->nr & (SYSCALL_TABLE_SIZE - 1);
     index = table->cell[entry];

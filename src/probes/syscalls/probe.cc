@@ -49,6 +49,8 @@ struct SyscallsProbe::Impl {
   void set_wanted();
   void share(const SharedMaps& shared);
   void attach_all();
+  void detach_all();
+  void deliver_open(bpf_program* iterator, const RecordHandler& handler);
 };
 
 void SyscallsProbe::Impl::set_wanted() {
@@ -132,17 +134,30 @@ double SyscallsProbe::fill(std::uint32_t epoch) const {
   return static_cast<double>(used) / static_cast<double>(impl_->options.cells);
 }
 
-void SyscallsProbe::finish(const RecordHandler& handler) {
-  impl_->call_exits.clear();
-  impl_->thread_exit.reset();
-  impl_->raw_exit.reset();
-  impl_->raw_enter.reset();
-  if (impl_->options.discover_only) return;
-  const std::string open =
-      run_iterator(bpf_program__fd(impl_->bpf->progs.open_calls), "find unfinished calls");
+void SyscallsProbe::Impl::detach_all() {
+  call_exits.clear();
+  thread_exit.reset();
+  raw_exit.reset();
+  raw_enter.reset();
+}
+
+void SyscallsProbe::Impl::deliver_open(bpf_program* iterator, const RecordHandler& handler) {
+  const std::string open = run_iterator(bpf_program__fd(iterator), "find unfinished calls");
   for (std::size_t at = 0; at + sizeof(syscall_open) <= open.size(); at += sizeof(syscall_open))
     handler(Record{&syscall_open_schema,
                    {reinterpret_cast<const std::byte*>(open.data()) + at, sizeof(syscall_open)}});
+}
+
+void SyscallsProbe::finish(KernelTime end, const RecordHandler& handler) {
+  if (!impl_->options.discover_only) {
+    impl_->bpf->bss->end_ns = end.time_since_epoch().count();
+    impl_->deliver_open(impl_->bpf->progs.claim_calls, handler);
+    // An exit hook that saw its call before we claimed it has ended it when this returns; one that
+    // comes later sees the claim.
+    wait_for_running_programs();
+    impl_->deliver_open(impl_->bpf->progs.open_calls, handler);
+  }
+  impl_->detach_all();
 }
 
 const Schema* SyscallsProbe::schema(std::uint16_t kind) const {

@@ -32,7 +32,7 @@ class SyscallsProbe final : public LiveProbe {
 
   void drain_cells(std::uint32_t epoch, KernelTime now, const RecordHandler& handler) override;
   double fill(std::uint32_t epoch) const override;
-  void finish(const RecordHandler& handler) override;
+  void finish(KernelTime end, const RecordHandler& handler) override;
   const Schema* schema(std::uint16_t kind) const override;
   Counters counters() const override;
   void begin_calibration() override;

@@ -2,7 +2,6 @@
 #include <linux/sched.h>
 #include <sys/syscall.h>
 
-#include <array>
 #include <cstdlib>
 #include <thread>
 
@@ -200,7 +199,7 @@ TEST_F(ProbeLifecycle, CalibrationLeavesNoTrace) {
     measuring.session.calibrate(time_getppid());
     call_times(SYS_getppid, 100);  // we are a bystander again
     EXPECT_EQ(measuring.probe->discovered(), SyscallSet{});
-    EXPECT_TRUE(measuring.session.membership().living().empty());
+    EXPECT_TRUE(measuring.session.membership().members().empty());
     const Receipt receipt = measuring.session.receipt();
     EXPECT_EQ(receipt.lost() + receipt.cut + receipt.unmatched, 0u);
     EXPECT_EQ(receipt.target_cpu_ns, 0u);

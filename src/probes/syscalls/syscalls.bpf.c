@@ -8,8 +8,10 @@
 #include "probes/syscalls/calls.bpf.h"
 #include "probes/syscalls/cells.bpf.h"
 
-/* The ABI of a call, and its number there. */
-static __always_inline u16 abi_of(struct task_struct* task, s64 id, u32* nr) {
+u64 end_ns; /* of the session */
+
+/* Number and ABI of the call that the entry of `task` has noted as `id`. */
+static __always_inline u16 split_call_id(struct task_struct* task, s64 id, u32* nr) {
   *nr = (u32)id;
   if (in_compat_syscall(task)) return ABI_COMPAT;
   if (id < 0 || !(*nr & X32_SYSCALL_BIT)) return ABI_NATIVE;
@@ -47,7 +49,7 @@ static __always_inline bool exit_has_hook(const struct thread_state* state) {
 /* A call whose end will not be seen is counted as it begins, and goes without a latency. */
 static __always_inline void count_untimed(struct task_struct* task, struct thread_state* state) {
   u8 flags = SYSCALL_UNTIMED;
-  state->in_call = 0;
+  state->in_call = CALL_NONE;
   if (is_late(state->abi, state->nr)) {
     flags |= SYSCALL_LATE;
     insert(late_seen, state->abi, state->nr);
@@ -63,9 +65,8 @@ static __always_inline void count_untimed(struct task_struct* task, struct threa
 }
 
 /* A call left over from before the change of phases: its exit had no hook any more. */
-static __always_inline void drop_stale_call(struct thread_state* state) {
-  if (!state->in_call) return;
-  state->in_call = 0;
+static __always_inline void cut_call(struct thread_state* state) {
+  state->in_call = CALL_NONE;
   count(COUNTER_CUT, 1);
 }
 
@@ -79,7 +80,7 @@ static __always_inline void count_if_beyond_sets(u32 nr, u16 abi) {
 static __always_inline bool begin_call(struct thread_state* state, u32 nr, u16 abi) {
   if (!control.armed) return false;
   state->fresh = FRESH_NO;
-  if (two_phase) drop_stale_call(state);
+  if (two_phase && state->in_call != CALL_NONE) cut_call(state);
   if (!cpu_wanted()) return false;
   if (filtered && !is_wanted(abi, nr)) {
     count_if_beyond_sets(nr, abi);
@@ -89,7 +90,7 @@ static __always_inline bool begin_call(struct thread_state* state, u32 nr, u16 a
   if (discover_only || (two_phase && !in_second_phase())) insert(discovered, abi, nr);
   state->nr = nr;
   state->abi = abi;
-  state->in_call = 1;
+  state->in_call = CALL_OPEN;
   return true;
 }
 
@@ -97,7 +98,7 @@ static __always_inline void end_call(struct task_struct* task, struct thread_sta
                                      u8 flags) {
   u64 now_ns = bpf_ktime_get_ns();
   u64 latency_ns = ns_since_entry(state, now_ns);
-  state->in_call = 0;
+  state->in_call = CALL_NONE;
   if (is_late(state->abi, state->nr)) flags |= SYSCALL_LATE;
   if (want_cells) {
     struct syscall_cell* cell = find_cell(task, state);
@@ -112,7 +113,7 @@ static __always_inline void end_call(struct task_struct* task, struct thread_sta
 /* Whether the call that ends is one of -e's. */
 static __always_inline bool was_wanted(struct task_struct* task, struct pt_regs* regs) {
   u32 nr;
-  u16 abi = abi_of(task, (s64)regs->orig_ax, &nr);
+  u16 abi = split_call_id(task, (s64)regs->orig_ax, &nr);
   return !filtered || is_wanted(abi, nr);
 }
 
@@ -134,7 +135,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs* regs, long id) {
   struct thread_state* state = member_state(task);
   if (!state) return 0;
   u32 nr;
-  u16 abi = abi_of(task, id, &nr);
+  u16 abi = split_call_id(task, id, &nr);
   if (!begin_call(state, nr, abi)) return 0;
   if (want_calls) {
     copy_arguments(state, regs, abi);
@@ -153,7 +154,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs* regs, long ret) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct thread_state* state = member_state(task);
   if (!state) return 0;
-  if (state->in_call)
+  if (take_call(state))
     end_call(task, state, ret, 0);
   else
     end_unknown(task, state, regs);
@@ -172,11 +173,11 @@ SEC("?tp/syscalls/sys_exit_getppid")
 int on_call_exit(struct call_exit_context* ctx) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct thread_state* state = member_state(task);
-  if (!state || !state->in_call) return 0;
+  if (!state || !take_call(state)) return 0;
   if (state->nr == ctx->nr && state->abi == ABI_NATIVE)
     end_call(task, state, ctx->ret, 0);
   else
-    drop_stale_call(state);
+    cut_call(state);
   return 0;
 }
 
@@ -184,7 +185,7 @@ int on_call_exit(struct call_exit_context* ctx) {
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_thread_exit, struct task_struct* task) {
   struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
-  if (!state || !state->in_call) return 0;
+  if (!state || !take_call(state)) return 0;
   end_call(task, state, 0, SYSCALL_UNRETURNED);
   return 0;
 }
@@ -192,39 +193,58 @@ int BPF_PROG(on_thread_exit, struct task_struct* task) {
 /* Whether `task` sleeps in a call that began before it was adopted: its entry registers are still
  * there. A thread that sleeps in a page fault has -1 for a number. */
 static __always_inline bool in_older_call(struct task_struct* task, struct thread_state* state,
-                                          s64* nr) {
-  if (state->fresh != FRESH_ADOPTED || !is_asleep(task) || task->flags & PF_KTHREAD) return false;
+                                          s64* id) {
+  if (state->fresh != FRESH_ADOPTED || !task->__state) return false;
+  if (is_exiting(task) || has_no_user_side(task)) return false;
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
-  *nr = regs->orig_ax;
-  return *nr >= 0;
+  *id = regs->orig_ax;
+  return *id >= 0;
 }
 
-/* Calls in flight at the end of the session: one syscall_open each. */
+static __always_inline void write_open(struct seq_file* seq, struct task_struct* task,
+                                       struct thread_state* state, struct syscall_open* open) {
+  fill_header(&open->header, task, state, end_ns);
+  open->header.kind = RECORD_SYSCALL_OPEN;
+  open->header.size = sizeof(*open);
+  if (state->enter_ns < end_ns) open->age_ns = end_ns - state->enter_ns;
+  bpf_seq_write(seq, open, sizeof(*open));
+}
+
+/* The calls in flight at the end of the session are listed in two steps, while their exits are
+ * still attached. First each is claimed, so that an exit knows of it. Older calls are of no concern
+ * to exits and are listed at once: one syscall_open each. */
+SEC("iter/task")
+int claim_calls(struct bpf_iter__task* ctx) {
+  struct task_struct* task = ctx->task;
+  struct syscall_open open = {};
+  s64 id = -1;
+  if (!task || discover_only) return 0;
+  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
+  if (!state) return 0;
+  __sync_val_compare_and_swap(&state->in_call, CALL_OPEN, CALL_CLAIMED);
+  if (state->in_call != CALL_NONE || !in_older_call(task, state, &id)) return 0;
+  open.abi = split_call_id(task, id, &open.nr);
+  open.flags = SYSCALL_OLDER;
+  if (filtered && !is_wanted(open.abi, open.nr)) return 0;
+  write_open(ctx->meta->seq, task, state, &open);
+  return 0;
+}
+
+/* Then, when every exit hook that has not seen the claim is through, what is still claimed was open
+ * at the end. A thread may be visited twice, when its record does not fit behind the others any
+ * more. */
 SEC("iter/task")
 int open_calls(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
   struct syscall_open open = {};
-  s64 older = -1;
   if (!task || discover_only) return 0;
   struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
   if (!state) return 0;
-  if (state->in_call) {
-    open.nr = state->nr;
-    open.abi = state->abi;
-  } else if (in_older_call(task, state, &older)) {
-    open.nr = (u32)older;
-    open.abi = in_compat_syscall(task) ? ABI_COMPAT : ABI_NATIVE;
-    open.flags = SYSCALL_OLDER;
-    if (filtered && !is_wanted(open.abi, open.nr)) return 0;
-  } else {
-    return 0;
-  }
-  u64 now_ns = bpf_ktime_get_ns();
-  fill_header(&open.header, task, state, now_ns);
-  open.header.kind = RECORD_SYSCALL_OPEN;
-  open.header.size = sizeof(open);
-  open.age_ns = now_ns - state->enter_ns;
-  bpf_seq_write(ctx->meta->seq, &open, sizeof(open));
+  u32 was = __sync_val_compare_and_swap(&state->in_call, CALL_CLAIMED, CALL_LISTED);
+  if (was != CALL_CLAIMED && was != CALL_LISTED) return 0;
+  open.nr = state->nr;
+  open.abi = state->abi;
+  write_open(ctx->meta->seq, task, state, &open);
   return 0;
 }
 

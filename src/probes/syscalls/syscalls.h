@@ -73,7 +73,7 @@ enum syscall_open_flags {
   SYSCALL_OLDER = 1,  // it began before the session: age_ns is a lower bound
 };
 
-// A call still open when the session ended. header.time_ns is when we looked.
+// A call still open when the session ended. header.time_ns is that end.
 struct syscall_open {
   struct event_header header;
   u64 age_ns;
