@@ -145,7 +145,7 @@ TEST(Contract, FieldsAreNamedForTheirUnitAndExplained) {
 class Nowhere final : public FieldVisitor {
  public:
   void number(std::string_view name, std::uint64_t, Unit) override { see(name); }
-  void signed_number(std::string_view name, std::int64_t, Unit) override { see(name); }
+  void result(std::string_view name, std::int64_t, std::string_view) override { see(name); }
   void text(std::string_view name, std::string_view value) override {
     see(name);
     bytes += value.size();

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace overdue {
@@ -26,6 +27,13 @@ class Fd {
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
   int release() { return std::exchange(fd_, -1); }
+  /// Closes it and says whether all that was written has arrived, as far as the file system knows
+  /// by now: 0, else the errno value. Quotas and network file systems may refuse only here.
+  int close() {
+    if (fd_ < 0) return 0;
+    const int result = ::close(release());
+    return result == 0 || errno == EINTR ? 0 : errno;  // closed in either case
+  }
   void reset() {
     if (fd_ >= 0) ::close(fd_);
     fd_ = -1;

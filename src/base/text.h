@@ -29,6 +29,9 @@ bool glob_matches(std::string_view pattern, std::string_view text);
 /// empty.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 
+/// Columns a text takes on a terminal, each character taken as one wide.
+std::size_t display_width(std::string_view text);
+
 /// The parts of `text` between `separator`s; empty parts are dropped.
 std::vector<std::string_view> split(std::string_view text, char separator);
 

@@ -100,5 +100,10 @@ TEST(Split, DropsEmptyParts) {
   EXPECT_THAT(split("abc", ','), ElementsAre("abc"));
 }
 
+TEST(DisplayWidth, CountsCharacters) {
+  EXPECT_EQ(display_width("abc"), 3u);
+  EXPECT_EQ(display_width("Zürich"), 6u);
+}
+
 }  // namespace
 }  // namespace overdue

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace overdue {
 namespace {
@@ -23,7 +24,7 @@ constexpr std::array time_units{TimeUnit{"ns", 1},    TimeUnit{"us", 1e3}, TimeU
                                 TimeUnit{"min", 60e9}};
 
 Error bad_duration(std::string_view text, std::string_view what, std::string_view why) {
-  return Error("bad time '{}' for {}: {}", text, what, why)
+  return Error("bad time '{}' for {}: {}", printable(text), what, why)
       .hint("give a number with a unit: 250us, 10ms, 2s, 5m")
       .exit_status(2);
 }
@@ -78,15 +79,21 @@ std::string format_duration(Duration duration) {
   return fmt::format("{}h{:02}m", minutes / 60, minutes % 60);
 }
 
+WallSeconds split_seconds(WallTime time) {
+  constexpr std::int64_t second = 1'000'000'000;
+  const std::int64_t ns = time.time_since_epoch().count();
+  const bool below = ns % second < 0;
+  return {ns / second - below, static_cast<std::uint32_t>(ns % second + (below ? second : 0))};
+}
+
 std::string format_rfc3339(WallTime time) {
-  // Floor, not truncation: the microseconds count upwards before 1970 too.
-  const auto whole = std::chrono::floor<std::chrono::seconds>(time);
-  const std::time_t seconds = whole.time_since_epoch().count();
-  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(time - whole).count();
+  const auto [seconds, nanoseconds] = split_seconds(time);
+  const std::time_t second = seconds;
   std::tm utc{};
-  gmtime_r(&seconds, &utc);
+  gmtime_r(&second, &utc);
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", utc.tm_year + 1900,
-                     utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, micros);
+                     utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
+                     nanoseconds / 1000);
 }
 
 }  // namespace overdue

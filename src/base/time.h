@@ -32,6 +32,14 @@ Duration parse_duration(std::string_view text, std::string_view what);
 /// Three significant digits and a unit: `830ns`, `1.24us`, `93.0ms`, `2.31s`, `5m12s`.
 std::string format_duration(Duration duration);
 
+/// A wall-clock instant as whole seconds, rounded down (before 1970 too), and the nanoseconds
+/// since. Unlike std::chrono::floor, right for every WallTime: a damaged file may hold any.
+struct WallSeconds {
+  std::int64_t seconds;
+  std::uint32_t nanoseconds;
+};
+WallSeconds split_seconds(WallTime time);
+
 /// RFC 3339 in UTC with microseconds: `2026-11-21T08:15:30.123456Z`.
 std::string format_rfc3339(WallTime time);
 

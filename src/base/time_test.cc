@@ -90,5 +90,28 @@ TEST(KernelClock, IsTheSteadyClock) {
   EXPECT_LE(now.count(), static_cast<std::uint64_t>(after.count()));
 }
 
+TEST(SplitSeconds, RoundsDownAndTakesAnyInstant) {
+  const auto split = [](std::int64_t ns) {
+    const WallSeconds parts = split_seconds(WallTime(std::chrono::nanoseconds(ns)));
+    return std::pair(parts.seconds, parts.nanoseconds);
+  };
+  EXPECT_EQ(split(0), std::pair(std::int64_t{0}, 0u));
+  EXPECT_EQ(split(1'999'999'999), std::pair(std::int64_t{1}, 999'999'999u));
+  EXPECT_EQ(split(-1), std::pair(std::int64_t{-1}, 999'999'999u));
+  EXPECT_EQ(split(-1'000'000'000), std::pair(std::int64_t{-1}, 0u));
+  EXPECT_EQ(split(INT64_MIN), std::pair(std::int64_t{-9'223'372'037}, 145'224'192u));
+  EXPECT_EQ(split(INT64_MAX), std::pair(std::int64_t{9'223'372'036}, 854'775'807u));
+  EXPECT_EQ(format_rfc3339(WallTime::min()), "1677-09-21T00:12:43.145224Z");
+}
+
+TEST(ParseDuration, ShowsNothingHostileInItsMessage) {
+  try {
+    parse_duration("\x1b[31m", "--duration");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find('\x1b'), std::string::npos) << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace overdue

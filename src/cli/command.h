@@ -28,9 +28,9 @@ class Command {
   virtual void add_options(CLI::App& app) = 0;
   /// Returns the exit status. Throws Error.
   virtual int run(const Invocation& invocation) = 0;
-  /// True when a failure of ours is to end with 125, so that it is not taken for the program's own
-  /// status.
-  virtual bool spawns(const Invocation& invocation) const { return invocation.has_program; }
+  /// True when this command runs what follows `--`. A failure of ours then ends with 125, so that
+  /// it is not taken for the program's own status.
+  virtual bool spawns(const Invocation&) const { return false; }
 };
 
 std::unique_ptr<Command> make_syscalls_command();

@@ -7,26 +7,15 @@
 
 #include "base/text.h"
 #include "cli/doctor_findings.h"
+#include "cli/help_page.h"
 
 namespace overdue {
 namespace {
 
 constexpr std::size_t width = 80;
 
-/// `text` in lines of at most `width` columns, each behind `indent` blanks.
 std::string wrapped(std::string_view text, std::size_t indent) {
-  std::string result;
-  std::size_t column = 0;
-  for (const std::string_view word : split(text, ' ')) {
-    if (column > 0 && column + 1 + word.size() > width) {
-      result += '\n';
-      column = 0;
-    }
-    result += column == 0 ? std::string(indent, ' ') : " ";
-    column += column == 0 ? indent + word.size() : 1 + word.size();
-    result += word;
-  }
-  return result + '\n';
+  return filled(text, width, indent);
 }
 
 /// Explains each no once; the next with the same reason points to the first.
@@ -44,7 +33,7 @@ class Refusals {
 };
 
 std::string labelled(std::string_view label, std::string_view text) {
-  std::string line = wrapped(text, 15);
+  std::string line = wrapped(text.empty() ? "-" : text, 15);
   line.replace(0, 15, fmt::format("  {:<13}", label));
   return line;
 }

@@ -96,11 +96,6 @@ class Parser {
   std::size_t blank_lines_ = 0;
 };
 
-std::size_t columns(std::string_view word) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      word, [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }));
-}
-
 }  // namespace
 
 std::vector<HelpBlock> parse_help_page(
@@ -126,7 +121,7 @@ std::string filled(std::string_view text, std::size_t width, std::size_t indent)
   std::string result;
   std::size_t column = 0;
   for (const std::string_view word : split(text, ' ')) {
-    const std::size_t size = columns(word);
+    const std::size_t size = display_width(word);
     if (column > 0 && column + 1 + size > width) {
       result += '\n';
       column = 0;

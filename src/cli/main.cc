@@ -91,6 +91,12 @@ Error unknown_command(const std::string& name) {
       .exit_status(usage_status);
 }
 
+Error runs_no_program(const Command& command) {
+  return Error("'{}' runs no program: nothing can follow '--'", command.name())
+      .hint(fmt::format("overdue {} --help", command.name()))
+      .exit_status(usage_status);
+}
+
 void print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (std::fflush(stdout) != 0)
@@ -148,6 +154,7 @@ int run(int argc, char** argv, const InheritedState& inherited) {
         return 0;
       }
       spawns = command->spawns(line.invocation);
+      if (line.invocation.has_program && !spawns) throw runs_no_program(*command);
       return run_command(*command, line);
     }
     throw unknown_command(line.command);
@@ -155,6 +162,8 @@ int run(int argc, char** argv, const InheritedState& inherited) {
     return report_failure(error, spawns, is_verbose(line.words));
   } catch (const std::bad_alloc&) {
     return report_failure(Error("out of memory"), spawns, false);
+  } catch (const std::exception& error) {
+    return report_failure(Error("unexpected failure: {}", printable(error.what())), spawns, false);
   }
 }
 

@@ -74,6 +74,24 @@ void add_view_options(CLI::App& app, ViewOptions& options) {
   app.add_flag("--discover", options.discover);
 }
 
+void ViewOptions::check() const {
+  group_by();
+  LatencyTable none;
+  sort_rows(none, sort_column(), row_limit());
+  if (!calls && !discover) return;
+  const std::string_view mode = calls ? "--calls" : "--discover";
+  const std::string_view shows = calls ? "single calls" : "names only";
+  const std::pair<bool, std::string_view> others[] = {
+      {calls && discover, "--discover"}, {!by.empty(), "--by"}, {histograms, "--hist"},
+      {sort.has_value(), "--sort"},      {top != 0, "--top"},
+  };
+  for (const auto& [given, other] : others)
+    if (given)
+      throw Error("{} shows {}; {} does not go with it", mode, shows, other)
+          .hint("leave one of them out")
+          .exit_status(2);
+}
+
 GroupBy ViewOptions::group_by() const {
   static constexpr std::string_view keys[] = {"syscall",   "process", "thread",
                                               "container", "library", "caller"};

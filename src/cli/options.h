@@ -43,14 +43,18 @@ void add_output_options(CLI::App& app, OutputOptions& options, bool with_interva
 struct ViewOptions {
   std::vector<std::string> only;  ///< -e
   std::vector<std::string> by;
-  std::string sort = "total";
+  std::optional<std::string> sort;
   std::int64_t top = 0;  ///< 0: all rows
   bool calls = false;
   bool histograms = false;
   bool discover = false;
 
+  /// Throws Error (exit status 2) for a value that is none and for options that do not go together,
+  /// so that nothing is measured or overwritten for a report that cannot be shown.
+  void check() const;
   /// Throws Error (exit status 2) for an unknown key, or one that needs a later version.
   GroupBy group_by() const;
+  std::string sort_column() const { return sort.value_or("total"); }
   /// `top`, checked.
   std::size_t row_limit() const;
   /// What -e asks for; nothing where it was not given.

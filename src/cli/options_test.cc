@@ -178,7 +178,7 @@ TEST(Options, DefaultsAreThoseOfTheHelp) {
   const Parsed parsed({});
   EXPECT_EQ(parsed.output.format, "text");
   EXPECT_EQ(parsed.output.color, "auto");
-  EXPECT_EQ(parsed.view.sort, "total");
+  EXPECT_EQ(parsed.view.sort_column(), "total");
   EXPECT_EQ(parsed.view.row_limit(), 0u);
   EXPECT_FALSE(parsed.target.all || parsed.target.no_follow || parsed.view.calls);
   EXPECT_EQ(parsed.stop.parsed(), std::nullopt);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "core/probe.h"
 #include "sinks/output.h"
@@ -56,7 +57,9 @@ class ProbesCommand final : public Command {
     bool known = probe_.empty();
     for (const ProbeInfo* probe : all_probes()) known |= probe->name == probe_;
     if (!known)
-      throw Error("unknown probe '{}'", probe_).hint("`overdue probes` lists them").exit_status(2);
+      throw Error("unknown probe '{}'", printable(probe_))
+          .hint("`overdue probes` lists them")
+          .exit_status(2);
     Output output(STDOUT_FILENO);
     if (format_ == "json")
       print_json(output);

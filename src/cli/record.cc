@@ -71,6 +71,7 @@ class RecordCommand final : public Command {
   }
 
   int run(const Invocation& invocation) override;
+  bool spawns(const Invocation& invocation) const override { return invocation.has_program; }
 
  private:
   void check_events() const;

@@ -1,6 +1,7 @@
 // `overdue report`: a trace file in every view and format of `syscalls`, without root, on any
 // machine.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -29,6 +30,19 @@ class Replay final : public Sink {
   SyscallView& view_;
 };
 
+/// Throws Error where the report would go into the recording it is made from.
+void refuse_own_input(const OutputOptions& options, int input) {
+  struct stat from{}, to{};
+  const bool to_file = !options.file.empty() && options.file != "-";
+  const int found = to_file ? stat(options.file.c_str(), &to) : fstat(STDOUT_FILENO, &to);
+  if (found != 0 || fstat(input, &from) != 0 || !S_ISREG(from.st_mode)) return;
+  if (from.st_dev != to.st_dev || from.st_ino != to.st_ino) return;
+  throw Error("cannot write the report to {}: it is the recording itself",
+              to_file ? printable(options.file) : "standard output")
+      .hint("name another file with -o")
+      .exit_status(2);
+}
+
 std::vector<const Schema*> known_schemas() {
   std::vector<const Schema*> schemas;
   for (const ProbeInfo* probe : all_probes())
@@ -47,18 +61,21 @@ class ReportCommand final : public Command {
   }
 
   int run(const Invocation&) override {
+    view_.check();
     Fd file(file_ == "-" ? dup(STDIN_FILENO)
                          : open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (!file)
       throw Error("cannot open the recording {}: {}", printable(file_), errno_text(errno))
           .hint("`overdue record -o FILE -- COMMAND` makes one");
+    refuse_own_input(output_, file.get());
     const std::vector<const Schema*> schemas = known_schemas();
     TraceReader reader(std::move(file), schemas, file_);
+    std::optional<SyscallSet> wanted = view_.wanted(reader.info().names);
     ReportOutput report = open_report(output_, false, view_.calls);
-    SyscallView view(view_, view_.wanted(reader.info().names), *report.sink);
+    SyscallView view(view_, std::move(wanted), *report.sink);
     Replay replay(view);
     reader.replay(replay);
-    report.output->flush();
+    report.output->close();
     return 0;
   }
 

@@ -18,6 +18,7 @@ bool use_color(const std::string& color, int fd) {
 }  // namespace
 
 ReportOutput open_report(const OutputOptions& options, bool spawned, bool stream) {
+  check_sink_format(options.format);  // before a file that exists is emptied
   ReportOutput report;
   if (!options.file.empty() && options.file != "-") {
     Fd file = create_output_file(options.file);

@@ -31,34 +31,42 @@ SyscallView::SyscallView(const ViewOptions& options, std::optional<SyscallSet> o
       only_(std::move(only)),
       sink_(sink),
       total_(by_),
-      since_last_(by_) {
-  LatencyTable probe_of_column;
-  sort_rows(probe_of_column, options.sort,
-            0);  // a bad column is an error now, not after the run
-}
+      since_last_(by_) {}
 
 bool SyscallView::wanted(u16 abi, u32 nr) const {
   if (!only_) return true;
   return abi < ABI_COUNT && nr < SYSCALL_TABLE_SIZE && (*only_)[abi][nr];
 }
 
+/// An aggregate can be shown only as coarsely as it was recorded.
+void SyscallView::refuse_unfit_cell(const Record& cell) const {
+  if (options_.calls)
+    throw Error("this recording has no single calls: it was made from aggregates")
+        .hint("leave --calls out, or record with `overdue record`");
+  if (cell.header().tid == 0 && (by_.process || by_.thread || by_.container))
+    throw Error("this recording has no figures per thread")
+        .hint(
+            "record with `overdue record --events syscalls`, or with `overdue syscalls --by "
+            "thread --save`");
+}
+
 void SyscallView::record(const Record& record) {
   u16 abi = 0;
   u32 nr = 0;
-  if (record.schema->id == RECORD_SYSCALL_CALL) {
+  const u16 kind = record.schema->id;
+  if (kind == RECORD_SYSCALL_CALL) {
     abi = record.at<u16>(offsetof(syscall_call, abi));
     nr = record.at<u32>(offsetof(syscall_call, nr));
-  } else if (record.schema->id == RECORD_SYSCALL_CELL) {
+  } else if (kind == RECORD_SYSCALL_CELL) {
     abi = record.at<u16>(offsetof(syscall_cell, abi));
     nr = record.at<u32>(offsetof(syscall_cell, nr));
-    if (record.header().tid == 0 && (by_.process || by_.thread || by_.container))
-      throw Error("this recording has no figures per thread")
-          .hint(
-              "record with `overdue record --events syscalls`, or with `overdue syscalls --by "
-              "thread --save`");
-  } else if (record.schema->id == RECORD_SYSCALL_OPEN) {
+    refuse_unfit_cell(record);
+  } else if (kind == RECORD_SYSCALL_OPEN) {
     abi = record.at<u16>(offsetof(syscall_open, abi));
     nr = record.at<u32>(offsetof(syscall_open, nr));
+  } else {
+    ++unknown_;
+    return;
   }
   if (!wanted(abi, nr)) {
     if (nr >= SYSCALL_TABLE_SIZE) not_shown_ += calls_in(record);
@@ -71,8 +79,8 @@ void SyscallView::record(const Record& record) {
     else
       not_shown_ += calls_in(record);
   }
-  if (record.schema->id == RECORD_SYSCALL_CALL && options_.calls) {
-    ++events_;
+  if (kind == RECORD_SYSCALL_CALL && options_.calls) {
+    ++calls_shown_;
     sink_.record(record);
     return;
   }
@@ -91,7 +99,7 @@ LatencyTable SyscallView::finished(const SyscallTable& table, const SessionInfo&
   LatencyTable result = table.table(
       info.names, wall, [&](std::uint64_t id) { return container_name(id, info.names); });
   result.show_histograms = options_.histograms;
-  sort_rows(result, options_.sort, options_.row_limit());
+  sort_rows(result, options_.sort_column(), options_.row_limit());
   return result;
 }
 
@@ -103,22 +111,33 @@ void SyscallView::interval(const SessionInfo& info, Duration wall) {
   intervals_ = true;
 }
 
-void SyscallView::end(const SessionInfo& info, Receipt receipt) {
+std::vector<std::string> SyscallView::discovered_names(const Names& names) const {
+  std::vector<std::string> found;
+  for (const auto& [abi, nr] : discovered_) found.push_back(syscall_name(abi, nr, names));
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+void SyscallView::end(SessionInfo info, Receipt receipt) {
+  if (unknown_ > 0) receipt.lost_by["unknown_kind"] += unknown_;
+  if (const auto omitted = total_.unfinished_omitted(); omitted > 0 && !options_.discover)
+    info.notes.push_back(fmt::format("{} more calls were unfinished: the oldest {} are listed",
+                                     omitted, SyscallTable::rows_max));
   if (options_.discover) {
-    std::vector<std::string> names;
-    for (const auto& [abi, nr] : discovered_) names.push_back(syscall_name(abi, nr, info.names));
-    std::sort(names.begin(), names.end());
+    const std::vector<std::string> names = discovered_names(info.names);
     sink_.names(names);
     receipt.events = names.size();
+  } else if (options_.calls) {
+    sink_.unfinished(total_.unfinished(info.names));
+    receipt.events = calls_shown_;
   } else {
-    if (!options_.calls) sink_.table(finished(total_, info, info.duration), true);
-    receipt.events = events_ + total_.calls();
+    sink_.table(finished(total_, info, info.duration), true);
+    receipt.events = total_.calls();
   }
-  if (not_shown_ == 0) return sink_.end(info, receipt);
-  SessionInfo noted = info;
-  noted.notes.push_back(fmt::format("calls of numbers above {} that are not shown: {}",
-                                    SYSCALL_TABLE_SIZE - 1, not_shown_));
-  sink_.end(noted, receipt);
+  if (not_shown_ > 0)
+    info.notes.push_back(fmt::format("calls of numbers above {} that are not shown: {}",
+                                     SYSCALL_TABLE_SIZE - 1, not_shown_));
+  sink_.end(info, receipt);
 }
 
 }  // namespace overdue

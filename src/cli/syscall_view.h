@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,7 +14,6 @@
 namespace overdue {
 
 /// Names a cgroup for `--by container`.
-using ContainerNamer = std::function<std::string(std::uint64_t cgroup_id, const Names&)>;
 std::string container_name(std::uint64_t cgroup_id, const Names& names);
 
 /// Turns system-call records, live or from a file, into what the user asked to see, and gives it to
@@ -25,13 +23,13 @@ class SyscallView {
   SyscallView(const ViewOptions& options, std::optional<SyscallSet> only, Sink& sink);
 
   void begin(const SessionInfo& info) { sink_.begin(info); }
+  /// Throws Error where the record cannot give what the options ask for.
   void record(const Record& record);
   /// Ends an interval: shows what came since the last one.
   void interval(const SessionInfo& info, Duration wall);
-  /// Shows the whole and the receipt, whose `events` is filled in.
-  void end(const SessionInfo& info, Receipt receipt);
+  /// Shows the whole and the receipt, whose `events` becomes the number of what was shown.
+  void end(SessionInfo info, Receipt receipt);
 
-  std::uint64_t events() const { return events_; }
   /// System calls seen, for --discover.
   void discovered(const SyscallSet& set);
 
@@ -39,6 +37,8 @@ class SyscallView {
   bool wanted(u16 abi, u32 nr) const;
 
  private:
+  void refuse_unfit_cell(const Record& cell) const;
+  std::vector<std::string> discovered_names(const Names& names) const;
   LatencyTable finished(const SyscallTable& table, const SessionInfo& info, Duration wall) const;
 
   ViewOptions options_;
@@ -48,7 +48,8 @@ class SyscallView {
   SyscallTable total_;
   SyscallTable since_last_;
   bool intervals_ = false;
-  std::uint64_t events_ = 0;
+  std::uint64_t calls_shown_ = 0;
+  std::uint64_t unknown_ = 0;                 ///< records of kinds this view cannot show
   std::set<std::pair<u16, u32>> discovered_;  ///< ABI and number
   std::uint64_t not_shown_ = 0;  ///< calls of numbers beyond the sets that were left out
 };

@@ -39,7 +39,7 @@ class Reporter final : public MeasureListener {
   }
   void end(const SessionInfo& info, const Receipt& receipt) override {
     view_.end(info, receipt);
-    output_.flush();
+    output_.close();
     if (trace_) trace_->end(info, receipt);
   }
 
@@ -70,6 +70,7 @@ class SyscallsCommand final : public Command {
   }
 
   int run(const Invocation& invocation) override;
+  bool spawns(const Invocation& invocation) const override { return invocation.has_program; }
 
  private:
   MeasureRequest request(const Invocation& invocation);
@@ -87,6 +88,7 @@ class SyscallsCommand final : public Command {
 MeasureRequest SyscallsCommand::request(const Invocation& invocation) {
   if (invocation.has_program && invocation.program.empty())
     throw Error("no program after '--'").hint("overdue syscalls -- ls -l").exit_status(2);
+  view_.check();
   target_.command = invocation.program;
   MeasureRequest request;
   request.command = "syscalls";

@@ -33,8 +33,10 @@ void Histogram::merge(const latency_histogram& wire) {
   if (wire.count == 0) return;
   count_ += wire.count;
   total_ns_ += wire.total_ns;
-  min_ns_ = std::min(min_ns_, wire.min_ns);
-  max_ns_ = std::max(max_ns_, wire.max_ns);
+  // A damaged cell may have them the wrong way round; everything below relies on min <= max.
+  const auto [least, most] = std::minmax(wire.min_ns, wire.max_ns);
+  min_ns_ = std::min(min_ns_, least);
+  max_ns_ = std::max(max_ns_, most);
   for (std::uint32_t bucket = 0; bucket < HISTOGRAM_BUCKETS; ++bucket)
     if (wire.buckets[bucket] > 0) add_to_bucket(bucket, wire.buckets[bucket]);
 }

@@ -203,5 +203,19 @@ TEST(HistogramMerge, SurvivesAWrappedKernelBucket) {
   EXPECT_LE(histogram.quantile_ns(0.99), 106u);
 }
 
+TEST(Histogram, AcceptsADamagedCellWhoseMinimumIsAboveItsMaximum) {
+  latency_histogram wire{};
+  wire.count = 3;
+  wire.min_ns = 1'000'000;
+  wire.max_ns = 10;
+  wire.buckets[histogram_bucket(100)] = 3;
+  Histogram histogram;
+  histogram.merge(wire);
+  EXPECT_EQ(histogram.min_ns(), 10u);
+  EXPECT_EQ(histogram.max_ns(), 1'000'000u);
+  EXPECT_LE(histogram.min_ns(), histogram.quantile_ns(0.5));
+  EXPECT_LE(histogram.quantile_ns(0.5), histogram.max_ns());
+}
+
 }  // namespace
 }  // namespace overdue

@@ -50,8 +50,8 @@ const Column& find_column(std::string_view name) {
 void sort_rows(LatencyTable& table, const std::string& column, std::size_t top) {
   const Column& by = find_column(column);
   std::vector<LatencyRow>& rows = table.rows;
-  // Values once per row, rows moved once each: a quantile costs a pass over the buckets, a row is 5
-  // KB.
+  // Values once per row, because a quantile costs a pass over the buckets; rows moved once each,
+  // because they are large.
   std::vector<std::uint64_t> values(rows.size());
   std::ranges::transform(rows, values.begin(), by.value);
   std::vector<std::size_t> order(rows.size());

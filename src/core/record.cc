@@ -78,7 +78,7 @@ void visit_field(const Record& record, const Field& field, FieldVisitor& visitor
     case Unit::histogram:
       return visit_histogram(field, bytes, visitor);
     case Unit::result:
-      return visitor.signed_number(field.name, sign_extended(bytes, field.size), field.unit);
+      return visitor.result(field.name, sign_extended(bytes, field.size), {});
     default:  // a number; also of a unit that only a newer version knows
       if (field.size > sizeof(std::uint64_t)) return visit_array(field, bytes, visitor);
       return visitor.number(field.name, little_endian(bytes), field.unit);

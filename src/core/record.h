@@ -56,7 +56,8 @@ class FieldVisitor {
  public:
   virtual ~FieldVisitor() = default;
   virtual void number(std::string_view name, std::uint64_t value, Unit unit) = 0;
-  virtual void signed_number(std::string_view name, std::int64_t value, Unit unit) = 0;
+  /// What a call returned; `error` is the name of the errno value that is, empty where it is none.
+  virtual void result(std::string_view name, std::int64_t value, std::string_view error) = 0;
   /// `value` is raw: control bytes and all. The visitor escapes as its format needs.
   virtual void text(std::string_view name, std::string_view value) = 0;
   /// `values` are ready to read: what quotes other processes' bytes is escaped already, as

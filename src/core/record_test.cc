@@ -40,8 +40,8 @@ class Transcript : public FieldVisitor {
   void number(std::string_view name, std::uint64_t value, Unit unit) override {
     text_ += fmt::format("{}={}:{} ", name, value, static_cast<int>(unit));
   }
-  void signed_number(std::string_view name, std::int64_t value, Unit unit) override {
-    text_ += fmt::format("{}={:+}:{} ", name, value, static_cast<int>(unit));
+  void result(std::string_view name, std::int64_t value, std::string_view error) override {
+    text_ += fmt::format("{}={:+}:{} ", name, value, error);
   }
   void text(std::string_view name, std::string_view value) override {
     text_ += fmt::format("{}='{}' ", name, value);
@@ -51,7 +51,7 @@ class Transcript : public FieldVisitor {
     for (const std::string_view value : values) text_ += fmt::format("{};", value);
     text_ += "] ";
   }
-  const std::string& result() const { return text_; }
+  const std::string& written() const { return text_; }
 
  private:
   std::string text_;
@@ -82,7 +82,7 @@ std::string transcript(const test_event& event, std::size_t size = sizeof(test_e
   Transcript seen;
   const Record record{&schema, std::as_bytes(std::span(&event, 1)).first(size)};
   visit_record(record, Names{}, seen);
-  return seen.result();
+  return seen.written();
 }
 
 constexpr std::string_view header_text = "time_ns=5:2 pid=10:4 tid=11:5 comm='worker' cpu=1:6 ";
@@ -90,7 +90,7 @@ constexpr std::string_view header_text = "time_ns=5:2 pid=10:4 tid=11:5 comm='wo
 TEST(VisitRecord, ShowsHeaderThenFieldsByUnit) {
   EXPECT_EQ(transcript(sample()),
             std::string(header_text) +
-                "wait_ns=1234:2 ret=-2:11 peer_pid=77:4 name='12345678' cause=3:0 "
+                "wait_ns=1234:2 ret=-2: peer_pid=77:4 name='12345678' cause=3:0 "
                 "arguments=[1;18446744073709551615;] ");
 }
 
@@ -103,7 +103,7 @@ TEST(VisitRecord, ShowsTheCgroupWhereThereIsOne) {
 TEST(VisitRecord, TakesZeroForWhatAnOlderVersionDidNotWrite) {
   EXPECT_EQ(transcript(sample(), offsetof(test_event, peer_pid)),
             std::string(header_text) +
-                "wait_ns=1234:2 ret=-2:11 peer_pid=0:4 name='' cause=0:0 arguments=[0;0;] ");
+                "wait_ns=1234:2 ret=-2: peer_pid=0:4 name='' cause=0:0 arguments=[0;0;] ");
   EXPECT_EQ(transcript(sample(), sizeof(event_header) + 1).find("wait_ns=210:2"),
             header_text.size());
 }
@@ -121,7 +121,7 @@ TEST(VisitRecord, NeverLeavesTheRecordWhateverTheSchemaSays) {
   const Schema schema{99, "test", sizeof(test_event), hostile, ""};
   EXPECT_EQ(transcript(sample(), sizeof(test_event), schema),
             std::string(header_text) +
-                "beyond=0:1 across='\xff' empty=+0:11 nothing='' "
+                "beyond=0:1 across='\xff' empty=+0: nothing='' "
                 "huge=[18446744073709551615;0;0;] future=77:200 count=0:1 total_ns=0:2 min_ns=0:2 "
                 "max_ns=0:2 shape=[] ");
 }
@@ -150,10 +150,10 @@ TEST(VisitRecord, UnfoldsHistograms) {
   const Schema schema{98, "cell", sizeof event, fields, ""};
   Transcript seen;
   visit_record({&schema, std::as_bytes(std::span(&event, 1))}, Names{}, seen);
-  EXPECT_NE(seen.result().find("count=3:1 total_ns=150:2 min_ns=15:2 max_ns=100:2 "
-                               "latency=[15-16:1;100-104:2;] "),
+  EXPECT_NE(seen.written().find("count=3:1 total_ns=150:2 min_ns=15:2 max_ns=100:2 "
+                                "latency=[15-16:1;100-104:2;] "),
             std::string::npos)
-      << seen.result();
+      << seen.written();
 }
 
 }  // namespace

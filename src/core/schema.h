@@ -51,8 +51,8 @@ struct Schema {
                        ///< from newer versions, have more fields
   std::span<const Field> fields;
   std::string_view help;
-  /// Turns a record into named values for people (system call names, decoded arguments). Null:
-  /// visit_fields().
+  /// Turns a record into named values for people (system call names, decoded arguments). Null: its
+  /// fields one by one, as visit_record() does it.
   void (*visit)(const Record&, const Names&, FieldVisitor&) = nullptr;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -38,9 +39,15 @@ struct SessionInfo {
       notes;  ///< what the reader of a report must know ("attached 12 of 712 …")
   Names names;
 
+  /// Where that is beyond what a WallTime can say (a damaged file), the nearest it can.
   WallTime wall(KernelTime time) const {
-    return start_wall + std::chrono::nanoseconds(static_cast<std::int64_t>(
-                            time.time_since_epoch().count() - start.time_since_epoch().count()));
+    using Limits = std::numeric_limits<std::int64_t>;
+    const auto since_start = static_cast<std::int64_t>(time.time_since_epoch().count() -
+                                                       start.time_since_epoch().count());
+    std::int64_t wall_ns = 0;
+    if (__builtin_add_overflow(start_wall.time_since_epoch().count(), since_start, &wall_ns))
+      wall_ns = since_start < 0 ? Limits::min() : Limits::max();
+    return WallTime(std::chrono::nanoseconds(wall_ns));
   }
 };
 

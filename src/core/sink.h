@@ -19,6 +19,8 @@ class Sink {
   virtual void record(const Record&) {}
   /// `last` is false for an interval of a running session.
   virtual void table(const LatencyTable&, bool last) { (void)last; }
+  /// What was still open at the end of a session that has no table to list it.
+  virtual void unfinished(const std::vector<OpenSpan>&) {}
   /// The answer of `--discover`: names only.
   virtual void names(const std::vector<std::string>&) {}
   /// Pure: no sink may forget the receipt.

@@ -123,13 +123,13 @@ void CsvSink::names(const std::vector<std::string>& names) {
 }
 
 void CsvSink::end(const SessionInfo& info, const Receipt& receipt) {
-  if (table_) {
-    write_table(*table_, "total", info.start_wall, receipt.lost());
-    for (const OpenSpan& span : table_->unfinished)
-      output_.append(fmt::format("# unfinished: {} tid={} comm={} age_ns={}{}\n",
-                                 printable(span.name), span.tid, printable(span.comm), span.age_ns,
-                                 span.older ? " older" : ""));
-  }
+  if (table_) write_table(*table_, "total", info.start_wall, receipt.lost());
+  for (const OpenSpan& span : table_ ? table_->unfinished : oldest_first(unfinished_))
+    output_.append(fmt::format("# unfinished: {} tid={} comm={} age_ns={}{}\n",
+                               printable(span.name), span.tid, printable(span.comm), span.age_ns,
+                               span.older ? " older" : ""));
+  output_.append(fmt::format("# start: {}\n# start_ns: {}\n", format_rfc3339(info.start_wall),
+                             info.start.time_since_epoch().count()));
   for (const std::string& note : info.notes)
     output_.append(fmt::format("# note: {}\n", printable(note)));
   output_.append(fmt::format("# events: {}\n# lost: {}\n", receipt.events, receipt.lost()));

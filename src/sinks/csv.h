@@ -25,6 +25,7 @@ class CsvSink : public Sink {
   void begin(const SessionInfo& info) override { info_ = info; }
   void record(const Record& record) override;
   void table(const LatencyTable& table, bool last) override;
+  void unfinished(const std::vector<OpenSpan>& spans) override { unfinished_ = spans; }
   void names(const std::vector<std::string>& names) override;
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
@@ -39,6 +40,7 @@ class CsvSink : public Sink {
   std::vector<std::string> columns_;  ///< of the header written last, "type" first
   Duration intervals_{};              ///< length of those written: the next begins here
   std::optional<TableFigures> table_;
+  std::vector<OpenSpan> unfinished_;  ///< where there is no table
 };
 
 }  // namespace overdue

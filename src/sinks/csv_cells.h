@@ -23,7 +23,7 @@ class CsvCells : public FieldVisitor {
     const fmt::format_int digits(value);
     next(name).value.append(digits.data(), digits.size());
   }
-  void signed_number(std::string_view name, std::int64_t value, Unit) override {
+  void result(std::string_view name, std::int64_t value, std::string_view) override {
     const fmt::format_int digits(value);
     next(name).value.append(digits.data(), digits.size());
   }

@@ -33,17 +33,20 @@ RowFigures::RowFigures(const LatencyRow& row)
   }
 }
 
+std::vector<OpenSpan> oldest_first(std::vector<OpenSpan> spans) {
+  std::ranges::sort(spans, [](const OpenSpan& a, const OpenSpan& b) {
+    return std::tie(b.age_ns, a.name, a.tid) < std::tie(a.age_ns, b.name, b.tid);
+  });
+  return spans;
+}
+
 TableFigures::TableFigures(const LatencyTable& table)
     : title(table.title),
       by(table.by),
       show_histograms(table.show_histograms),
       wall_ns(table.wall.count()),
       rows(table.rows.begin(), table.rows.end()),
-      unfinished(table.unfinished) {
-  std::ranges::sort(unfinished, [](const OpenSpan& a, const OpenSpan& b) {
-    return std::tie(b.age_ns, a.name, a.tid) < std::tie(a.age_ns, b.name, b.tid);
-  });
-}
+      unfinished(oldest_first(table.unfinished)) {}
 
 bool TableFigures::complete(std::uint64_t lost) const {
   return lost == 0 &&

@@ -53,6 +53,9 @@ struct RowFigures {
   std::vector<std::pair<std::string, std::uint64_t>> errnos;
 };
 
+/// The order in which open spans are listed: by age, then by name and thread.
+std::vector<OpenSpan> oldest_first(std::vector<OpenSpan> spans);
+
 /// A LatencyTable in figures.
 struct TableFigures {
   explicit TableFigures(const LatencyTable& table);

@@ -25,6 +25,10 @@ void JsonSink::table(const LatencyTable& table, bool last) {
   table_.emplace(table);
 }
 
+void JsonSink::unfinished(const std::vector<OpenSpan>&) {
+  throw not_a_stream("calls");  // they stand below a stream
+}
+
 void JsonSink::names(const std::vector<std::string>& names) {
   names_ = names;
 }

@@ -18,6 +18,7 @@ class JsonSink : public Sink {
 
   void record(const Record& record) override;
   void table(const LatencyTable& table, bool last) override;
+  void unfinished(const std::vector<OpenSpan>& spans) override;
   void names(const std::vector<std::string>& names) override;
   void end(const SessionInfo& info, const Receipt& receipt) override;
 

@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* fixed_part = R"json({
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "title": "Overdue's output, version 1",
-  "description": "One report (--format json), or one line of a stream (--format ndjson). Times are integers in nanoseconds; time_ns counts on CLOCK_MONOTONIC, whose value at the session's start is that of \"start\". In strings, a byte that is not printable UTF-8 stands as the four characters \\xNN.",
+  "description": "One report (--format json), or one line of a stream (--format ndjson). Times are integers in nanoseconds; time_ns counts on CLOCK_MONOTONIC, which was at start_ns when the wall clock was at \"start\": a record's wall time is start + (time_ns - start_ns). In strings, a byte that is not printable UTF-8 stands as the four characters \\xNN.",
   "oneOf": [{"$ref": "#/$defs/report"}, {"$ref": "#/$defs/line"}],
   "$defs": {
     "count": {"type": "integer", "minimum": 0},
@@ -21,7 +21,7 @@ constexpr const char* fixed_part = R"json({
     "session": {
       "type": "object",
       "description": "Who measured what, where and when",
-      "required": ["overdue", "schema", "command", "host", "kernel", "start", "duration_ns", "target", "backend", "notes"],
+      "required": ["overdue", "schema", "command", "host", "kernel", "start", "start_ns", "duration_ns", "target", "backend", "notes"],
       "properties": {
         "overdue": {"type": "string", "description": "version of Overdue"},
         "schema": {"const": 1, "description": "version of this schema"},
@@ -34,6 +34,7 @@ constexpr const char* fixed_part = R"json({
         },
         "kernel": {"type": "string", "description": "release"},
         "start": {"$ref": "#/$defs/instant"},
+        "start_ns": {"$ref": "#/$defs/ns", "description": "the same instant on CLOCK_MONOTONIC, as time_ns"},
         "duration_ns": {"$ref": "#/$defs/ns"},
         "target": {
           "type": "object",
@@ -160,8 +161,11 @@ constexpr const char* fixed_part = R"json({
           "unevaluatedProperties": false
         },
         {
-          "description": "The session, and its final table where there is one",
-          "properties": {"type": {"const": "report"}},
+          "description": "The session, and its final table where there is one; without a table, what was unfinished",
+          "properties": {
+            "type": {"const": "report"},
+            "unfinished": {"type": "array", "items": {"$ref": "#/$defs/open"}, "description": "calls still open at the end, oldest first"}
+          },
           "allOf": [{"$ref": "#/$defs/session"}],
           "if": {"required": ["wall_ns"]},
           "then": {"$ref": "#/$defs/table"},

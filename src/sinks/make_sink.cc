@@ -1,5 +1,6 @@
 #include "sinks/make_sink.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -23,16 +24,21 @@ std::span<const std::string_view> sink_formats() {
   return formats;
 }
 
-std::unique_ptr<Sink> make_sink(std::string_view format, Output& output,
-                                const SinkOptions& options) {
-  if (format == "text") return std::make_unique<TextSink>(output, options.color);
-  if (format == "json" && !options.stream) return std::make_unique<JsonSink>(output);
-  if (format == "json" || format == "ndjson") return std::make_unique<NdjsonSink>(output);
-  if (format == "csv") return std::make_unique<CsvSink>(output);
+void check_sink_format(std::string_view format) {
+  if (std::ranges::find(formats, format) != formats.end()) return;
   const std::string_view near = nearest(format, formats);
   std::string hint = fmt::format("formats: {}", fmt::join(formats, ", "));
   if (!near.empty()) hint = fmt::format("did you mean '{}'? ", near) + hint;
   throw Error("unknown format '{}'", printable(format)).hint(std::move(hint)).exit_status(2);
+}
+
+std::unique_ptr<Sink> make_sink(std::string_view format, Output& output,
+                                const SinkOptions& options) {
+  check_sink_format(format);
+  if (format == "text") return std::make_unique<TextSink>(output, options.color);
+  if (format == "csv") return std::make_unique<CsvSink>(output);
+  if (format == "json" && !options.stream) return std::make_unique<JsonSink>(output);
+  return std::make_unique<NdjsonSink>(output);
 }
 
 }  // namespace overdue

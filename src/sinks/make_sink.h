@@ -18,6 +18,9 @@ struct SinkOptions {
 /// The names make_sink() takes, the default first.
 std::span<const std::string_view> sink_formats();
 
+/// Throws Error (exit status 2) for an unknown format.
+void check_sink_format(std::string_view format);
+
 /// A sink that writes `format` to `output`, which must outlive it. Throws Error (exit status 2) for
 /// an unknown format.
 std::unique_ptr<Sink> make_sink(std::string_view format, Output& output,

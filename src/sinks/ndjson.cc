@@ -16,7 +16,7 @@ class RecordLine : public FieldVisitor {
     append_json_key(output_, name);
     output_.append_number(value);
   }
-  void signed_number(std::string_view name, std::int64_t value, Unit) override {
+  void result(std::string_view name, std::int64_t value, std::string_view) override {
     append_json_key(output_, name);
     output_.append_number(value);
   }
@@ -94,7 +94,10 @@ void NdjsonSink::names(const std::vector<std::string>& names) {
 void NdjsonSink::end(const SessionInfo& info, const Receipt& receipt) {
   Line report(output_, "report");
   write_session(report.json(), info);
-  if (table_) write_table(report.json(), *table_, receipt.lost());
+  if (table_)
+    write_table(report.json(), *table_, receipt.lost());
+  else if (unfinished_)
+    write_unfinished(report.json(), oldest_first(*unfinished_));
   report.finish();
   Line last(output_, "receipt");
   write_receipt(last.json(), receipt);

@@ -14,7 +14,8 @@ namespace overdue {
 ///   a record     its schema's name ("call"), then its fields
 ///   "interval"   one line per interval: "start", "end", then as in the report
 ///   "name"       one line per name
-///   "report"     once: the session, and the final table where there is one
+///   "report"     once: the session, and the final table, or what was unfinished, where there is
+///                such
 ///   "receipt"    the last line
 /// Loss inside an interval is not known yet when its line is written: "complete" there speaks of
 /// what was known (calls counted but not timed); the receipt speaks of the whole.
@@ -25,6 +26,7 @@ class NdjsonSink : public Sink {
   void begin(const SessionInfo& info) override { info_ = info; }
   void record(const Record& record) override;
   void table(const LatencyTable& table, bool last) override;
+  void unfinished(const std::vector<OpenSpan>& spans) override { unfinished_ = spans; }
   void names(const std::vector<std::string>& names) override;
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
@@ -33,6 +35,7 @@ class NdjsonSink : public Sink {
   SessionInfo info_;
   Duration intervals_{};  ///< length of those written: the next begins here
   std::optional<TableFigures> table_;
+  std::optional<std::vector<OpenSpan>> unfinished_;
 };
 
 }  // namespace overdue

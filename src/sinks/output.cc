@@ -29,6 +29,13 @@ void Output::flush() {
   write_all(pending);
 }
 
+void Output::close() {
+  flush();
+  if (!owned_) return;
+  fd_ = -1;
+  if (const int code = owned_.close()) throw Error("cannot write the report: {}", errno_text(code));
+}
+
 void Output::append_slowly(std::string_view text) {
   flush();
   if (text.size() > capacity) return write_all(text);

@@ -54,6 +54,10 @@ class Output {
 
   void flush();
 
+  /// Flushes, and closes a descriptor that it owns, so that what the file system refuses only then
+  /// is an Error too. The last call.
+  void close();
+
  private:
   static constexpr std::size_t capacity = 64 * 1024;
 

@@ -97,5 +97,29 @@ TEST(Output, WaitsForANonBlockingReader) {
   EXPECT_EQ(read_bytes, 5'000'000u);
 }
 
+TEST(Output, CloseSaysWhatTheFileSystemRefusesOnlyThen) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const Fd reader(ends[0]);
+  {
+    Output output{Fd(ends[1])};
+    output.append("report");
+    output.close();
+    char text[16];
+    EXPECT_EQ(::read(reader.get(), text, sizeof text), 6);
+    EXPECT_EQ(::read(reader.get(), text, sizeof text), 0) << "still open";
+  }
+  const int stolen = ::dup(reader.get());
+  Output output{Fd(stolen)};
+  ASSERT_EQ(::close(stolen), 0);  // behind its back: close(2) will fail
+  EXPECT_THROW(output.close(), Error);
+}
+
+TEST(Output, CloseLeavesSomebodyElsesDescriptorOpen) {
+  const Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  Output(null.get()).close();
+  EXPECT_EQ(::write(null.get(), "x", 1), 1);
+}
+
 }  // namespace
 }  // namespace overdue

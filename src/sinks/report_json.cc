@@ -107,6 +107,7 @@ void write_session(JsonWriter& json, const SessionInfo& info) {
   json.end_object();
   json.member("kernel", info.kernel);
   json.member("start", format_rfc3339(info.start_wall));
+  json.member("start_ns", info.start.time_since_epoch().count());
   json.member("duration_ns", info.duration.count());
   json.key("target");
   write_target(json, info.target);
@@ -131,9 +132,13 @@ void write_table(JsonWriter& json, const TableFigures& table, std::uint64_t lost
   json.begin_array(Elements::below);
   for (const RowFigures& row : table.rows) write_row(json, row, lost);
   json.end_array(Elements::below);
+  write_unfinished(json, table.unfinished);
+}
+
+void write_unfinished(JsonWriter& json, const std::vector<OpenSpan>& unfinished) {
   json.key("unfinished");
   json.begin_array(Elements::below);
-  for (const OpenSpan& span : table.unfinished) {
+  for (const OpenSpan& span : unfinished) {
     json.begin_object();
     json.member("name", span.name);
     json.member("tid", span.tid);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "core/session_info.h"
 #include "sinks/figures.h"
 #include "sinks/json_writer.h"
@@ -15,6 +17,9 @@ void write_session(JsonWriter& json, const SessionInfo& info);
 /// "by", "wall_ns", the rows under the table's title, "unfinished"; `lost` decides what is
 /// complete.
 void write_table(JsonWriter& json, const TableFigures& table, std::uint64_t lost);
+
+/// "unfinished" alone.
+void write_unfinished(JsonWriter& json, const std::vector<OpenSpan>& oldest_first);
 
 /// The members of a receipt.
 void write_receipt(JsonWriter& json, const Receipt& receipt);

@@ -41,6 +41,12 @@ void TextSink::table(const LatencyTable& table, bool last) {
   output_.flush();
 }
 
+void TextSink::unfinished(const std::vector<OpenSpan>& spans) {
+  if (spans.empty()) return;
+  write_header(info_, false);
+  write_text_unfinished(output_, oldest_first(spans));
+}
+
 void TextSink::names(const std::vector<std::string>& names) {
   names_only_ = true;
   for (const std::string& name : names) output_.append(printable(name) + "\n");

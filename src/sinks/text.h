@@ -21,6 +21,7 @@ class TextSink : public Sink {
   void record(const Record& record) override;
   /// Held until the end where it is the last: marks need the receipt.
   void table(const LatencyTable& table, bool last) override;
+  void unfinished(const std::vector<OpenSpan>& spans) override;
   /// Names alone are for scripts: no header, and the receipt behind "# ".
   void names(const std::vector<std::string>& names) override;
   void end(const SessionInfo& info, const Receipt& receipt) override;

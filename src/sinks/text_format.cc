@@ -14,8 +14,7 @@ namespace {
 constexpr std::size_t longest_target = 160;
 
 std::tm local(WallTime time) {
-  const std::time_t seconds =
-      std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
+  const std::time_t seconds = split_seconds(time).seconds;
   std::tm parts{};
   localtime_r(&seconds, &parts);
   return parts;
@@ -52,9 +51,10 @@ std::string loss_text(const Receipt& receipt) {
 
 std::string cost_text(const Receipt& receipt) {
   if (receipt.probe_runs == 0) return "measuring cost: unknown, no probe run was counted";
-  std::string text = fmt::format("measuring cost {}", duration_text(receipt.probe_ns));
-  if (receipt.events > 0)
-    text += fmt::format(", {} an event", duration_text(receipt.probe_ns / receipt.events));
+  // Not by receipt.events: a report of a recording may show some of what was measured.
+  std::string text =
+      fmt::format("measuring cost {}, {} a probe run", duration_text(receipt.probe_ns),
+                  duration_text(receipt.probe_ns / receipt.probe_runs));
   if (const auto ratio = receipt.overhead_ratio())
     text += fmt::format(", {:.1f}% of the target's CPU time", *ratio * 100);
   return text;
@@ -108,14 +108,8 @@ std::string local_date_time(WallTime time) {
 
 std::string local_time_of_day(WallTime time) {
   const std::tm parts = local(time);
-  const auto within = time - std::chrono::floor<std::chrono::seconds>(time);
   return fmt::format("{:02}:{:02}:{:02}.{:03}", parts.tm_hour, parts.tm_min, parts.tm_sec,
-                     std::chrono::duration_cast<std::chrono::milliseconds>(within).count());
-}
-
-std::size_t display_width(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+                     split_seconds(time).nanoseconds / 1'000'000);
 }
 
 std::vector<std::string> receipt_lines(const SessionInfo& info, const Receipt& receipt) {

@@ -30,9 +30,6 @@ std::string target_text(const TargetInfo& target);
 std::string local_date_time(WallTime time);
 std::string local_time_of_day(WallTime time);
 
-/// Columns a text takes on a terminal, each character taken as one wide.
-std::size_t display_width(std::string_view text);
-
 /// What stands in one line below the report: cost and loss, plainly. Each line without its newline.
 std::vector<std::string> receipt_lines(const SessionInfo& info, const Receipt& receipt);
 

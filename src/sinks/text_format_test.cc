@@ -41,11 +41,6 @@ TEST(TargetText, IsShortAndHarmless) {
   EXPECT_LE(target_text(long_command).size(), 200u);
 }
 
-TEST(DisplayWidth, CountsCharacters) {
-  EXPECT_EQ(display_width("abc"), 3u);
-  EXPECT_EQ(display_width("Zürich"), 6u);
-}
-
 std::string drawn(const Histogram& histogram) {
   LatencyRow row;
   row.latency = histogram;

@@ -1,6 +1,5 @@
 #include "sinks/text_record.h"
 
-#include <string.h>
 #include <time.h>
 
 #include <iterator>
@@ -14,27 +13,9 @@ namespace {
 /// Results beyond this are addresses (mmap, brk): read better in hexadecimal.
 constexpr std::int64_t address_min = std::int64_t{1} << 40;
 
-/// Values of the kernel's own that user space never sees: the call was interrupted and starts
-/// again.
-std::string_view restart_name(int code) {
-  switch (code) {
-    case 512:
-      return "ERESTARTSYS";
-    case 513:
-      return "ERESTARTNOINTR";
-    case 514:
-      return "ERESTARTNOHAND";
-    case 516:
-      return "ERESTART_RESTARTBLOCK";
-    default:
-      return {};
-  }
-}
-
-std::string_view errno_name(int code) {
-  if (const char* name = strerrorname_np(code)) return name;
-  return restart_name(code);
-}
+/// From here on errno values are the kernel's own, and the program never saw them: the call was
+/// interrupted and starts again.
+constexpr std::int64_t internal_errno_min = 512;
 
 }  // namespace
 
@@ -49,9 +30,8 @@ void TextRecords::write(const Record& record, const SessionInfo& info) {
 }
 
 void TextRecords::write_time(std::uint64_t time_ns) {
-  const WallTime wall = info_->wall(KernelTime(Duration(time_ns)));
-  const auto whole = std::chrono::floor<std::chrono::seconds>(wall);
-  const std::time_t second = whole.time_since_epoch().count();
+  const auto [seconds, nanoseconds] = split_seconds(info_->wall(KernelTime(Duration(time_ns))));
+  const std::time_t second = seconds;
   if (second != second_) {
     second_ = second;
     std::tm parts{};
@@ -59,7 +39,7 @@ void TextRecords::write_time(std::uint64_t time_ns) {
     fmt::format_to_n(second_text_, std::size(second_text_), "{:02}:{:02}:{:02}.", parts.tm_hour,
                      parts.tm_min, parts.tm_sec);
   }
-  auto micros = std::chrono::duration_cast<std::chrono::microseconds>(wall - whole).count();
+  auto micros = nanoseconds / 1000;
   char digits[7];
   for (int i = 5; i >= 0; --i, micros /= 10) digits[i] = static_cast<char>('0' + micros % 10);
   digits[6] = ' ';
@@ -71,14 +51,10 @@ void TextRecords::write_duration(std::uint64_t ns) {
   output_.append(duration_text(ns));
 }
 
-void TextRecords::write_result(std::int64_t value) {
-  if (value < 0 && value >= -4095) {
-    const int code = static_cast<int>(-value);
-    if (const std::string_view name = errno_name(code); !name.empty()) {
-      output_.append(restart_name(code).empty() ? std::string_view("-1 ") : std::string_view("? "));
-      output_.append(name);
-      return;
-    }
+void TextRecords::write_result(std::int64_t value, std::string_view error) {
+  if (!error.empty()) {
+    output_.append(value <= -internal_errno_min ? std::string_view("? ") : std::string_view("-1 "));
+    return append_printable(output_, error);
   }
   if (value >= address_min || value < -address_min) {
     fmt::memory_buffer text;
@@ -125,17 +101,14 @@ void TextRecords::number(std::string_view name, std::uint64_t value, Unit unit) 
     output_.append_number(value);
 }
 
-void TextRecords::signed_number(std::string_view name, std::int64_t value, Unit unit) {
-  if (arguments_ && unit == Unit::result) {
+void TextRecords::result(std::string_view name, std::int64_t value, std::string_view error) {
+  if (arguments_) {
     result_ = true;
     output_.append(" = ");
-    return write_result(value);
+  } else {
+    label(name);
   }
-  label(name);
-  if (unit == Unit::result)
-    write_result(value);
-  else
-    output_.append_number(value);
+  write_result(value, error);
 }
 
 void TextRecords::text(std::string_view name, std::string_view value) {

@@ -20,14 +20,14 @@ class TextRecords : public FieldVisitor {
   void write(const Record& record, const SessionInfo& info);
 
   void number(std::string_view name, std::uint64_t value, Unit unit) override;
-  void signed_number(std::string_view name, std::int64_t value, Unit unit) override;
+  void result(std::string_view name, std::int64_t value, std::string_view error) override;
   void text(std::string_view name, std::string_view value) override;
   void list(std::string_view name, std::span<const std::string_view> values) override;
 
  private:
   void write_time(std::uint64_t time_ns);
   void write_duration(std::uint64_t ns);
-  void write_result(std::int64_t value);
+  void write_result(std::int64_t value, std::string_view error);
   void label(std::string_view name);
 
   Output& output_;

@@ -144,7 +144,9 @@ void write_legend(Output& output, const TableFigures& table, std::uint64_t lost)
     output.append("- no latency: no such call returned, or none was timed\n");
 }
 
-void write_unfinished(Output& output, const std::vector<OpenSpan>& unfinished) {
+}  // namespace
+
+void write_text_unfinished(Output& output, const std::vector<OpenSpan>& unfinished) {
   if (unfinished.empty()) return;
   output.append("\nUnfinished at the end:\n");
   const std::size_t shown = std::min(unfinished_shown, unfinished.size());
@@ -161,8 +163,6 @@ void write_unfinished(Output& output, const std::vector<OpenSpan>& unfinished) {
   if (unfinished.size() > shown)
     output.append(fmt::format("  and {} more, all younger\n", grouped(unfinished.size() - shown)));
 }
-
-}  // namespace
 
 void write_text_table(Output& output, const TableFigures& table, std::uint64_t lost, bool color) {
   if (table.rows.empty()) {
@@ -186,7 +186,7 @@ void write_text_table(Output& output, const TableFigures& table, std::uint64_t l
       draw_histogram(output, row);
     }
   }
-  write_unfinished(output, table.unfinished);
+  write_text_unfinished(output, table.unfinished);
 }
 
 }  // namespace overdue

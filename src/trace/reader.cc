@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "trace/format.h"
 
 namespace overdue {
@@ -59,10 +60,10 @@ std::string unknown_note(const std::map<std::uint16_t, std::uint64_t>& unknown) 
 
 }  // namespace
 
-TraceReader::TraceReader(Fd file, std::span<const Schema* const> known, std::string name)
-    : source_(std::move(file), name, trace_format::magic),
+TraceReader::TraceReader(Fd file, std::span<const Schema* const> known, std::string_view name)
+    : source_(std::move(file), printable(name), trace_format::magic),
       known_(known.begin(), known.end()),
-      name_(std::move(name)) {
+      name_(printable(name)) {
   check_file_header();
   scan();
 }
@@ -115,6 +116,8 @@ void TraceReader::scan() {
       (first_info ? last_info : first_info) = save(*chunk);
     } else if (chunk->header.is(ChunkType::receipt)) {
       receipt = save(*chunk);
+    } else if (chunk->header.is(ChunkType::records)) {
+      records_found_ += chunk->header.record_count;
     }
   }
   saw_end_ = scanner.saw_end();
@@ -215,11 +218,26 @@ void TraceReader::replay(Sink& sink) {
   while (const auto chunk = scanner.next())
     if (is_known(chunk->header) && chunk->header.is(ChunkType::records))
       replay_chunk(*chunk, sink, state);
+  note_changes(scanner, state);
   replay_damage_ = state.damage;
   sink.end(final_info(state), final_receipt(state));
 }
 
+// The file was verified when it was opened; whoever overwrites or truncates it meanwhile must not
+// make us say that all is well.
+void TraceReader::note_changes(const ChunkScanner& scanner, Replay& state) const {
+  if (records_found_ > state.found) state.damaged += records_found_ - state.found;
+  for (const Damage& damage : scanner.damage()) {
+    const bool known = std::ranges::any_of(open_damage_, [&](const Damage& before) {
+      return before.offset == damage.offset && before.bytes == damage.bytes;
+    });
+    if (!known) add_damage(state.damage, damage);
+  }
+  state.changed = state.found != records_found_ || scanner.saw_end() != saw_end_;
+}
+
 void TraceReader::replay_chunk(const ChunkScanner::Chunk& chunk, Sink& sink, Replay& state) {
+  state.found += chunk.header.record_count;
   const auto raw = unpack(chunk.header, chunk.offset, chunk.stored, state.damage);
   std::span<const std::byte> rest = raw.value_or(std::span<const std::byte>{});
   std::uint64_t read = 0;
@@ -276,6 +294,7 @@ SessionInfo TraceReader::final_info(const Replay& state) const {
     info.notes.push_back(fmt::format(
         "{} of the recording could not be decoded, first at byte {} ({})",
         plural(state.damage.size(), "chunk"), state.damage[0].offset, state.damage[0].what));
+  if (state.changed) info.notes.emplace_back("the recording changed while it was read");
   if (!state.unknown.empty()) info.notes.push_back(unknown_note(state.unknown));
   return info;
 }

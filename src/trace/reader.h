@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.h"
@@ -25,7 +26,7 @@ class TraceReader {
   /// Owns `file`; reads all of it once, to verify it. `known` are the schemas this program has code
   /// for (probes' schemas); they must outlive the reader. `name` is for messages.
   explicit TraceReader(Fd file, std::span<const Schema* const> known = {},
-                       std::string name = "the recording");
+                       std::string_view name = "the recording");
   /// Reads `bytes`, which must outlive the reader.
   explicit TraceReader(std::span<const std::byte> bytes, std::span<const Schema* const> known = {});
   TraceReader(const TraceReader&) = delete;
@@ -34,8 +35,6 @@ class TraceReader {
   /// What was measured; in `notes`, at the end, a sentence for everything that is missing or
   /// damaged. Blank where the file no longer says.
   const SessionInfo& info() const { return info_; }
-  /// As the recorder wrote it; nothing where the file is cut or that part damaged.
-  const std::optional<Receipt>& receipt() const { return receipt_; }
   /// The recorder came to its end: nothing is missing but what damage() names.
   bool complete() const { return saw_end_ || receipt_.has_value(); }
   /// Places that could not be used, in file order; after replay() also what only decoding shows.
@@ -45,7 +44,9 @@ class TraceReader {
   /// or, for kinds not among them, the file's own, which lives as long as the reader. The receipt
   /// of end() is the file's plus lost_by["file_damaged"], ["file_cut"] (at least 1: a lower bound)
   /// and ["unknown_kind"] where they are not 0; where the file has none, its events are the records
-  /// delivered, and the duration of a cut recording lasts to its last record. May be called again.
+  /// delivered, and the duration of a cut recording lasts to its last record. What is no longer
+  /// there because the file has changed since it was verified is counted as damaged. May be called
+  /// again.
   void replay(Sink& sink);
 
  private:
@@ -57,9 +58,11 @@ class TraceReader {
   // What one replay has seen.
   struct Replay {
     std::uint64_t delivered = 0;
+    std::uint64_t found = 0;  // records in chunks that were there
     std::uint64_t damaged = 0;
     std::map<std::uint16_t, std::uint64_t> unknown;  // kind → records
     std::uint64_t last_time_ns = 0;
+    bool changed = false;  // the file is not the one that was verified
     std::vector<Damage> damage;
   };
 
@@ -71,6 +74,7 @@ class TraceReader {
   std::optional<std::span<const std::byte>> unpack(const ChunkHeader& header, std::uint64_t offset,
                                                    std::span<const std::byte> stored,
                                                    std::vector<Damage>& damage);
+  void note_changes(const ChunkScanner& scanner, Replay& state) const;
   void replay_chunk(const ChunkScanner::Chunk& chunk, Sink& sink, Replay& state);
   bool deliver(std::span<const std::byte> bytes, const Kind& kind, Sink& sink);
   SessionInfo final_info(const Replay& state) const;
@@ -92,6 +96,7 @@ class TraceReader {
   bool header_cut_ = false;
   std::uint64_t skipped_chunks_ = 0;   // of types or with flags we do not know
   std::uint64_t skipped_records_ = 0;  // in them
+  std::uint64_t records_found_ = 0;    // in good chunks
   std::uint64_t records_damaged_ = 0;
   std::uint64_t records_cut_ = 0;
 };

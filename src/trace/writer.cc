@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "trace/codec.h"
 
 namespace overdue {
@@ -21,8 +22,8 @@ void wait_writable(int fd) {
 
 }  // namespace
 
-TraceWriter::TraceWriter(Fd file, std::span<const Schema* const> schemas, std::string name)
-    : file_(std::move(file)), schemas_(schemas.begin(), schemas.end()), name_(std::move(name)) {
+TraceWriter::TraceWriter(Fd file, std::span<const Schema* const> schemas, std::string_view name)
+    : file_(std::move(file)), schemas_(schemas.begin(), schemas.end()), name_(printable(name)) {
   records_.reserve(chunk_target + trace_format::max_record_size);
 }
 
@@ -60,6 +61,7 @@ void TraceWriter::end(const SessionInfo& info, const Receipt& receipt) {
   put_chunk(trace_format::ChunkType::receipt, encode_receipt(receipt));
   put_chunk(trace_format::ChunkType::end, {});
   write_out();
+  if (const int code = file_.close()) fail(code);
 }
 
 void TraceWriter::put_schemas() {
@@ -104,14 +106,18 @@ void TraceWriter::write_out() {
       wait_writable(file_.get());
       continue;
     }
-    failed_ = true;
-    if (code == EPIPE) throw Error("cannot write {}: whoever read it has closed the pipe", name_);
-    Error error("cannot write {}: {}", name_, errno_text(code));
-    if (code != ENOSPC && code != EDQUOT) throw error;
-    throw std::move(error).hint(
-        "free some space; what was written so far can be read by `overdue report`");
+    fail(code);
   }
   out_.clear();
+}
+
+void TraceWriter::fail(int code) {
+  failed_ = true;
+  if (code == EPIPE) throw Error("cannot write {}: whoever read it has closed the pipe", name_);
+  Error error("cannot write {}: {}", name_, errno_text(code));
+  if (code != ENOSPC && code != EDQUOT) throw error;
+  throw std::move(error).hint(
+      "free some space; what was written so far can be read by `overdue report`");
 }
 
 }  // namespace overdue

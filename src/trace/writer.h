@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.h"
@@ -19,14 +20,16 @@ class TraceWriter final : public Sink {
  public:
   /// Owns `file`. `schemas` describe every kind of record that will come; they must outlive the
   /// writer. `name` is for messages.
-  TraceWriter(Fd file, std::span<const Schema* const> schemas, std::string name = "the recording");
+  TraceWriter(Fd file, std::span<const Schema* const> schemas,
+              std::string_view name = "the recording");
 
   /// Writes schemas and `info` at once: a recording that is killed a moment later can be opened.
   void begin(const SessionInfo& info) override;
   /// Appends to the current chunk; written when 256 KiB have gathered. The record must have a
   /// header whose size is that of the record or less.
   void record(const Record& record) override;
-  /// Final info, receipt and END.
+  /// Final info, receipt and END; then closes the file, which may be where the disk says that it is
+  /// full. The last call.
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
   /// Writes the records that have gathered; to be called about once a second, so that a kill loses
@@ -42,6 +45,7 @@ class TraceWriter final : public Sink {
   void put_chunk(trace_format::ChunkType type, std::span<const std::byte> raw,
                  std::uint32_t record_count = 0);
   void write_out();
+  [[noreturn]] void fail(int code);
 
   Fd file_;
   std::vector<const Schema*> schemas_;

@@ -134,6 +134,13 @@ class Values(BadInput):
             self.assertIn(finished.status, (1, 2), finished)
             self.assertIn(says, finished.err)
 
+    def test_programs_behind_commands_that_run_none(self):
+        for arguments in (["report", "x.odt"], ["doctor"], ["probes"], ["schema"], ["help"]):
+            finished = overdue(*arguments, "--", "true")
+            self.assertEqual(finished.status, 2, finished)
+            self.assertIn("runs no program", finished.err)
+            self.assertEqual(finished.out, "")
+
 
 class Programs(BadInput):
     def test_empty_name(self):

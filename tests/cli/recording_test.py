@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -172,6 +173,71 @@ class Record(RecordingTest):
                 finished = live.finish()
                 self.assertEqual(finished.status, 0, finished)
         self.assertGreater(counts(json.loads(self.report("-f", "json")))["getppid"], 1000)
+
+
+class Report(RecordingTest):
+    """Of a recording that cannot give what is asked for."""
+
+    def refused(self, *options, status, says):
+        finished = overdue("report", self.file, *options)
+        self.assertEqual(finished.status, status, finished)
+        self.assertRegex(finished.err, says)
+        self.assertEqual(finished.out, "", finished)
+
+    def test_aggregates_have_no_single_calls(self):
+        overdue("syscalls", "--save", self.file, "-o", "/dev/null", "--", "/bin/true")
+        for form in FORMATS:
+            self.refused("--calls", "-f", form, status=1, says="no single calls")
+
+    def test_unfinished_calls_are_below_single_calls_live_and_replayed(self):
+        for form in FORMATS:
+            with self.subTest(form=form):
+                live = f"{self.folder}/live"
+                overdue("syscalls", "--calls", "-d", "500ms", "--save", self.file, "-f", form, "-o",
+                        live, "--", workload("block_forever"), 3, 1)
+                text = self.read(live).decode("latin-1")
+                self.assertRegex(text, r'unfinished: read|Unfinished at the end:\n +read|'
+                                       r'"unfinished":\[\{"name":"read"')
+                self.assertEqual(self.report("--calls", "-f", form), text)
+
+    def test_is_not_written_over_itself_or_for_nothing(self):
+        overdue("record", "-q", "-o", self.file, "--", "/bin/true")
+        whole = self.read(self.file)
+        linked = f"{self.folder}/linked"
+        os.link(self.file, linked)
+        for output in (self.file, linked):
+            self.refused("-o", output, status=2, says="the recording itself")
+        with open(self.file, "ab") as file:  # report FILE >> FILE
+            finished = subprocess.run([OVERDUE, "report", self.file], stdout=file,
+                                      stderr=subprocess.PIPE, check=False)
+        self.assertEqual(finished.returncode, 2)
+        self.assertEqual(self.read(self.file), whole)
+        output = f"{self.folder}/output"
+        with open(output, "w", encoding="ascii") as file:
+            file.write("precious")
+        for options in (["-f", "jsn"], ["--sort", "bogus"], ["--by", "bogus"], ["--top", "-1"],
+                        ["-e", "bogus"], ["--calls", "--hist"]):
+            with self.subTest(options=options):
+                self.refused("-o", output, *options, status=2, says=".")
+                finished = overdue("syscalls", "-a", "-d", "100ms", "-o", output, *options)
+                self.assertEqual(finished.status, 2, finished)
+                self.assertEqual(self.read(output), b"precious")
+
+    def test_options_that_would_do_nothing(self):
+        overdue("record", "-q", "-o", self.file, "--", "/bin/true")
+        for mode in ("--calls", "--discover"):
+            for other in (["--by", "thread"], ["--hist"], ["--sort", "total"], ["--top", "3"]):
+                with self.subTest(mode=mode, other=other):
+                    self.refused(mode, *other, status=2, says=f"{mode}.*{other[0]} does not go")
+                    finished = overdue("syscalls", mode, *other, "-a", "-d", "100ms")
+                    self.assertEqual(finished.status, 2, finished)
+        self.refused("--calls", "--discover", status=2, says="does not go")
+
+    def test_cost_is_that_of_the_recording_whatever_is_shown(self):
+        overdue("record", "-q", "-o", self.file, "--", workload("getppid_loop"), 1000)
+        costs = {re.search(r"measuring cost .*", self.report(*options))[0]
+                 for options in ([], ["-e", "execve"], ["--discover"], ["--calls", "-e", "brk"])}
+        self.assertEqual(len(costs), 1, costs)
 
 
 class Damage(RecordingTest):

@@ -167,13 +167,39 @@ class HostileText(SafetyTest):
         finished = overdue("syscalls", "--", "/no/such/\x1b[31mprogram")
         self.assertEqual(finished.status, 127)
         self.assert_clean(finished.err)
-        for arguments in (["-e", "\x1b[31m"], ["--by", "\x1b[31m"], ["-p", "\x1b[31m"],
-                          ["-c", "\x1b[31m"], ["-d", "\x1b[31m"], ["-f", "\x1b[31m"],
-                          ["--sort", "\x1b[31m"], ["--\x1b[31m"], ["--container", "\x1b[31mabc"]):
-            with self.subTest(arguments=arguments):
-                finished = overdue("syscalls", "-a", "-d", "100ms", *arguments)
-                self.assertNotEqual(finished.status, 0, finished)
-                self.assert_clean(finished.out + finished.err)
+        hostile = "x\x1b[31m"
+        every, short = ["-a"], ["-d", "100ms"]
+        for arguments in ([*every, *short, "-e", hostile], [*every, *short, "--by", hostile],
+                          [*short, "-p", hostile], [*short, "-c", hostile], [*every, "-d", hostile],
+                          [*every, "-d", f"1{hostile}"], [*every, *short, "-i", hostile],
+                          [*every, *short, "-f", hostile], [*every, *short, "--sort", hostile],
+                          [*every, *short, f"--{hostile}"], [*short, "--container", hostile],
+                          [*short, "-t", hostile], [*every, *short, "--buffer", hostile],
+                          [*every, *short, "--cpu", hostile], [*every, *short, "--top", hostile],
+                          [*every, *short, "--color", hostile], [*every, *short, hostile],
+                          [*every, *short, "--two-phase", "--discover-time", hostile],
+                          [*every, *short, "-o", f"/no/such/{hostile}"],
+                          ["--user", hostile, "--", "true"]):
+            self.refused_cleanly("syscalls", *arguments)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, hostile)
+            with open(path, "w", encoding="ascii") as file:
+                file.write("no recording")
+            for arguments in ((hostile,), ("help", hostile), ("probes", hostile),
+                              ("report", f"/no/such/{hostile}"), ("report", path),
+                              ("report", folder + "/", "-o", hostile), ("doctor", hostile),
+                              ("doctor", "--without", hostile), ("doctor", "-f", hostile),
+                              ("record", "--events", hostile, "--", "true"),
+                              ("record", "-o", f"/no/such/{hostile}", "--", "true")):
+                self.refused_cleanly(*arguments)
+
+    def refused_cleanly(self, *arguments):
+        """And it is the hostile word that is refused: it stands in the message, escaped."""
+        with self.subTest(arguments=arguments):
+            finished = overdue(*arguments)
+            self.assertNotEqual(finished.status, 0, finished)
+            self.assert_clean(finished.out + finished.err)
+            self.assertRegex(finished.err, r"x1b\[31m|directory", finished)
 
 
 class WithoutRoot(SafetyTest):

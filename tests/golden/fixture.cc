@@ -31,7 +31,10 @@ void visit_call_event(const Record& record, const Names&, FieldVisitor& visitor)
   visitor.number("id", call.nr, Unit::syscall);
   visitor.list("args", split(fixed_text(call.arguments), '\n'));
   if (call.returned == 0) return;
-  visitor.signed_number("ret", call.ret, Unit::result);
+  visitor.result("ret", call.ret,
+                 call.ret == -2     ? "ENOENT"
+                 : call.ret == -516 ? "ERESTART_RESTARTBLOCK"
+                                    : "");
   visitor.number("latency_ns", call.latency_ns, Unit::nanoseconds);
 }
 

@@ -67,6 +67,10 @@ void feed_names(Sink& sink) {
 void feed_calls(Sink& sink) {
   for (const auto& stored : fixture::calls()) sink.record(stored.record());
 }
+void feed_calls_and_unfinished(Sink& sink) {
+  feed_calls(sink);
+  sink.unfinished(fixture::table().unfinished);
+}
 void feed_plain(Sink& sink) {
   for (const auto& stored : fixture::plain_records()) sink.record(stored.record());
 }
@@ -92,7 +96,8 @@ TEST(TextGolden, Table) {
 }
 
 TEST(TextGolden, Streams) {
-  expect_golden("calls.txt", written("text", {}, fixture::lossy_receipt(), feed_calls));
+  expect_golden("calls.txt",
+                written("text", {}, fixture::lossy_receipt(), feed_calls_and_unfinished));
   expect_golden("calls_and_table.txt",
                 written("text", {}, fixture::receipt(), feed_calls_and_table));
   expect_golden("intervals.txt", written("text", {}, fixture::receipt(), feed_intervals));
@@ -109,7 +114,8 @@ TEST(JsonGolden, Reports) {
 }
 
 TEST(NdjsonGolden, Streams) {
-  expect_golden("calls.ndjson", written("ndjson", {}, fixture::lossy_receipt(), feed_calls));
+  expect_golden("calls.ndjson",
+                written("ndjson", {}, fixture::lossy_receipt(), feed_calls_and_unfinished));
   expect_golden("calls_and_table.ndjson",
                 written("json", {.stream = true}, fixture::receipt(), feed_calls_and_table));
   expect_golden("intervals.ndjson", written("ndjson", {}, fixture::receipt(), feed_intervals));
@@ -133,7 +139,7 @@ TEST(SchemaGolden, OfTheFixturesRecords) {
 
 TEST(AllFormats, LetNothingHostileThrough) {
   for (const std::string_view format : sink_formats()) {
-    for (const auto& feed : {feed_grouped, feed_calls, feed_names, feed_plain}) {
+    for (const auto& feed : {feed_grouped, feed_calls_and_unfinished, feed_names, feed_plain}) {
       const std::string text = written(format, {.stream = true}, fixture::receipt(), feed);
       for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);

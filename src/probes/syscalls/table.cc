@@ -10,10 +10,12 @@ namespace overdue {
 namespace {
 
 constexpr u32 no_errno_kept = 0;
+constexpr u32 errno_max = 4095;             // of a return value; a damaged cell may claim others
 constexpr u64 other_number = u64{1} << 32;  // rows of numbers that came when there were too many
+constexpr u64 other_cgroup = ~u64{0};
 
 bool is_error(s64 ret) {
-  return ret < 0 && ret >= -4095;
+  return ret < 0 && ret >= -static_cast<s64>(errno_max);
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> name_errnos(const std::map<u32, u64>& errnos) {
@@ -45,7 +47,9 @@ SyscallTable::Value& SyscallTable::value(u16 abi, u32 nr, const event_header& wh
   if (values_.size() >= rows_max) {
     key.pid = key.tid = 0;
     if (by_.process || by_.thread) key.comm = "(other)";
-    if (nr >= SYSCALL_TABLE_SIZE) key.nr = other_number;
+    if (nr >= SYSCALL_TABLE_SIZE || abi >= ABI_COUNT) key.nr = other_number;
+    if (abi >= ABI_COUNT) key.abi = ABI_COUNT;
+    if (values_.size() >= 2 * rows_max) key.cgroup = other_cgroup;
   }
   return values_[key];
 }
@@ -56,7 +60,23 @@ void SyscallTable::add(const Record& record) {
   else if (record.schema->id == RECORD_SYSCALL_CELL)
     add_cell(record.as<syscall_cell>());
   else if (record.schema->id == RECORD_SYSCALL_OPEN)
-    open_.push_back(record.as<syscall_open>());
+    add_open(record.as<syscall_open>());
+}
+
+void SyscallTable::add_open(const syscall_open& open) {
+  const auto older = [](const syscall_open& a, const syscall_open& b) {
+    return a.age_ns > b.age_ns;
+  };
+  if (open_.size() < rows_max) {
+    open_.push_back(open);
+    if (open_.size() == rows_max) std::make_heap(open_.begin(), open_.end(), older);
+    return;
+  }
+  ++open_omitted_;
+  if (!older(open, open_.front())) return;
+  std::pop_heap(open_.begin(), open_.end(), older);
+  open_.back() = open;
+  std::push_heap(open_.begin(), open_.end(), older);
 }
 
 void SyscallTable::add_call(const syscall_call& call) {
@@ -83,7 +103,7 @@ void SyscallTable::add_cell(const syscall_cell& cell) {
   row.late |= cell.late != 0;
   u64 kept = 0;
   for (const errno_count& slot : cell.errnos) {
-    if (slot.code == 0) continue;
+    if (slot.code == 0 || slot.code > errno_max) continue;
     row.errnos[slot.code] += slot.count;
     kept += slot.count;
   }
@@ -105,7 +125,8 @@ LatencyTable SyscallTable::table(const Names& names, Duration wall,
     row.id = key.nr == other_number ? 0 : static_cast<u32>(key.nr);
     if (by_.process) row.process = ProcessKey{key.pid, key.comm};
     if (by_.thread) row.thread = ThreadKey{key.tid, key.comm};
-    if (by_.container) row.container = container(key.cgroup);
+    if (by_.container)
+      row.container = key.cgroup == other_cgroup ? "(other)" : container(key.cgroup);
     row.latency = value.latency;
     row.unreturned = value.unreturned;
     row.errors = value.errors;
@@ -114,16 +135,23 @@ LatencyTable SyscallTable::table(const Names& names, Duration wall,
     row.untimed = value.untimed;
     table.rows.push_back(std::move(row));
   }
-  for (const syscall_open& open : open_)
-    table.unfinished.push_back({syscall_name(open.abi, open.nr, names), open.header.tid,
-                                std::string(fixed_text(open.header.comm)), open.age_ns,
-                                (open.flags & SYSCALL_OLDER) != 0});
+  table.unfinished = unfinished(names);
   return table;
+}
+
+std::vector<OpenSpan> SyscallTable::unfinished(const Names& names) const {
+  std::vector<OpenSpan> spans;
+  for (const syscall_open& open : open_)
+    spans.push_back({syscall_name(open.abi, open.nr, names), open.header.tid,
+                     std::string(fixed_text(open.header.comm)), open.age_ns,
+                     (open.flags & SYSCALL_OLDER) != 0});
+  return spans;
 }
 
 void SyscallTable::clear() {
   values_.clear();
   open_.clear();
+  open_omitted_ = 0;
 }
 
 }  // namespace overdue

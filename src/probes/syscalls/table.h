@@ -17,7 +17,8 @@ namespace overdue {
 class SyscallTable {
  public:
   /// How many rows of threads or processes are kept apart; the calls of later ones go to rows named
-  /// "(other)", so that a machine that starts threads for ever does not fill our memory.
+  /// "(other)", so that neither a machine that starts threads for ever nor a hostile file fills our
+  /// memory. Also how many unfinished calls are kept.
   static constexpr std::size_t rows_max = 20'000;
 
   explicit SyscallTable(GroupBy by) : by_(by) {}
@@ -28,6 +29,10 @@ class SyscallTable {
   /// The rows gathered so far, named. `container` names a cgroup id.
   LatencyTable table(const Names& names, Duration wall,
                      const std::function<std::string(std::uint64_t)>& container) const;
+  /// What was open at the end: the oldest rows_max of it.
+  std::vector<OpenSpan> unfinished(const Names& names) const;
+  /// How many more there were.
+  std::uint64_t unfinished_omitted() const { return open_omitted_; }
   /// Calls seen so far.
   std::uint64_t calls() const { return calls_; }
   void clear();
@@ -54,10 +59,12 @@ class SyscallTable {
   Value& value(u16 abi, u32 nr, const event_header& who);
   void add_call(const syscall_call& call);
   void add_cell(const syscall_cell& cell);
+  void add_open(const syscall_open& open);
 
   GroupBy by_;
   std::map<Key, Value> values_;
-  std::vector<syscall_open> open_;
+  std::vector<syscall_open> open_;  // a heap once it is full: the youngest in front
+  std::uint64_t open_omitted_ = 0;
   std::uint64_t calls_ = 0;
 };
 

@@ -39,7 +39,8 @@ if(BUILD_TESTING)
   set_tests_properties(syscall_symbols_test PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
 endif()
 
-overdue_test(syscall_table_test LABEL unit SOURCES ${CMAKE_CURRENT_LIST_DIR}/table_test.cc LINK probes)
+overdue_test(syscall_table_test LABEL unit SOURCES
+  ${CMAKE_CURRENT_LIST_DIR}/table_test.cc ${CMAKE_CURRENT_LIST_DIR}/table_bounds_test.cc LINK probes)
 overdue_test(syscall_probe_test LABEL kernel SOURCES
   ${CMAKE_CURRENT_LIST_DIR}/probe_test.cc
   ${CMAKE_CURRENT_LIST_DIR}/probe_lifecycle_test.cc

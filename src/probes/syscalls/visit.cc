@@ -1,6 +1,7 @@
 #include "probes/syscalls/visit.h"
 
 #include "probes/syscalls/arguments.h"
+#include "probes/syscalls/errno_names.h"
 #include "probes/syscalls/names.h"
 #include "probes/syscalls/syscalls.h"
 
@@ -23,7 +24,8 @@ void visit_call(const Record& record, const Names& names, FieldVisitor& visitor)
   visitor.list("args", decoder.decode(call, text));
   if (call.flags & (SYSCALL_UNRETURNED | SYSCALL_UNTIMED))
     return;  // no return value and no latency to show
-  visitor.signed_number("ret", call.ret, Unit::result);
+  const bool failed = call.ret < 0 && call.ret >= -4095;
+  visitor.result("ret", call.ret, failed ? errno_name(static_cast<int>(-call.ret)) : std::string());
   visitor.number("latency_ns", call.latency_ns, Unit::nanoseconds);
 }
 

@@ -1,0 +1,59 @@
+// What a hostile file claims must not fill our memory.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "probes/syscalls/probe.h"
+#include "probes/syscalls/table.h"
+
+namespace overdue {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+TEST(SyscallTable, KeepsTheOldestUnfinishedCallsAndCountsTheOthers) {
+  SyscallTable table{GroupBy{}};
+  constexpr u64 all = SyscallTable::rows_max + 1000;
+  for (u64 i = 0; i < all; ++i) {
+    syscall_open open{};
+    open.age_ns = i * 7919 % all;  // every age once, in no order
+    table.add({&syscall_open_schema, std::as_bytes(std::span(&open, 1))});
+  }
+  const std::vector<OpenSpan> kept = table.unfinished({});
+  EXPECT_EQ(kept.size(), SyscallTable::rows_max);
+  EXPECT_EQ(std::ranges::min(kept, {}, &OpenSpan::age_ns).age_ns, 1000u);
+  EXPECT_EQ(table.unfinished_omitted(), 1000u);
+  table.clear();
+  EXPECT_TRUE(table.unfinished({}).empty());
+  EXPECT_EQ(table.unfinished_omitted(), 0u);
+}
+
+TEST(SyscallTable, RowsStayBoundedWhateverAFileClaims) {
+  SyscallTable table{GroupBy{.process = true, .container = true}};
+  syscall_call one{};
+  for (u32 i = 0; i < 4 * SyscallTable::rows_max; ++i) {
+    one.abi = static_cast<u16>(i);
+    one.header.cgroup_id = i;
+    table.add({&syscall_call_schema, std::as_bytes(std::span(&one, 1))});
+  }
+  const LatencyTable rows = table.table({}, Duration(1), [](u64) { return std::string(); });
+  EXPECT_LT(rows.rows.size(), 2 * SyscallTable::rows_max + 4 * SYSCALL_TABLE_SIZE);
+  EXPECT_EQ(table.calls(), 4 * SyscallTable::rows_max);
+}
+
+TEST(SyscallTable, ErrnoValuesThatCannotBeAreNotKeptApart) {
+  SyscallTable table{GroupBy{}};
+  syscall_cell cell{};
+  cell.errors = 3;
+  cell.errnos[0] = {.code = 2, .count = 1};
+  cell.errnos[1] = {.code = 4096, .count = 1};
+  cell.errnos[2] = {.code = UINT32_MAX, .count = 1};
+  table.add({&syscall_cell_schema, std::as_bytes(std::span(&cell, 1))});
+  const LatencyTable rows = table.table({}, Duration(1), [](u64) { return std::string(); });
+  EXPECT_THAT(rows.rows.at(0).errnos, ElementsAre(Pair("other", 2), Pair("ENOENT", 1)));
+}
+
+}  // namespace
+}  // namespace overdue
