@@ -357,9 +357,9 @@ TEST(TraceFiles, WriterFillsAPipeInPieces) {
 }
 
 TEST(TraceFiles, WriteErrorsAreSaidClearly) {
-  TraceWriter full(Fd(::open("/dev/full", O_WRONLY | O_CLOEXEC)), schemas, "x.odt");
+  TraceWriter full(Fd(::open("/dev/full", O_WRONLY | O_CLOEXEC)), schemas, "x\x1b.odt");
   EXPECT_THAT(message_of([&] { full.begin(sample_info()); }),
-              HasSubstr("cannot write x.odt: No space left"));
+              HasSubstr("cannot write x\\x1b.odt: No space left"));
   EXPECT_THAT(message_of([&] { full.end(sample_info(), sample_receipt()); }),
               HasSubstr("earlier write failed"));
 
@@ -372,19 +372,6 @@ TEST(TraceFiles, WriteErrorsAreSaidClearly) {
   std::signal(SIGPIPE, previous);
 }
 
-TEST(TraceFiles, HostileNamesAreNotPrintedRaw) {
-  TraceWriter full(Fd(::open("/dev/full", O_WRONLY | O_CLOEXEC)), schemas, "a\x1b[31m");
-  EXPECT_THAT(message_of([&] { full.begin(sample_info()); }), HasSubstr("write a\\x1b[31m:"));
-  EXPECT_THAT(message_of([] {
-                TraceReader reader(Fd(::open("/", O_RDONLY | O_CLOEXEC)), {}, "a\x1b[31m");
-              }),
-              HasSubstr("read a\\x1b[31m:"));
-  EXPECT_THAT(message_of([] {
-                TraceReader reader(Fd(::open("/dev/zero", O_RDONLY | O_CLOEXEC)), {}, "a\x1b[31m");
-              }),
-              HasSubstr("open a\\x1b[31m:"));
-}
-
 TEST(TraceFiles, WhatIsNoRecordingIsRefusedClearly) {
   EXPECT_THAT(message_of([] { TraceReader reader(std::span<const std::byte>{}); }),
               HasSubstr("it is empty"));
@@ -393,12 +380,13 @@ TEST(TraceFiles, WhatIsNoRecordingIsRefusedClearly) {
   const Bytes few(3, std::byte{'x'});
   EXPECT_THAT(message_of([&] { TraceReader reader(few); }), HasSubstr("not an overdue recording"));
   EXPECT_THAT(
-      message_of([] { TraceReader reader(Fd(::open("/", O_RDONLY | O_CLOEXEC)), {}, "/"); }),
-      HasSubstr("it is a directory"));
+      message_of([] { TraceReader reader(Fd(::open("/", O_RDONLY | O_CLOEXEC)), {}, "a\x1b"); }),
+      HasSubstr("cannot read a\\x1b: it is a directory"));
   EXPECT_THAT(message_of([] {
-                TraceReader reader(Fd(::open("/dev/zero", O_RDONLY | O_CLOEXEC)), {}, "/dev/zero");
+                TraceReader reader(Fd(::open("/dev/zero", O_RDONLY | O_CLOEXEC)), {},
+                                   "/dev/\x1bzero");
               }),
-              HasSubstr("cannot open /dev/zero: it is not an overdue recording"));
+              HasSubstr("cannot open /dev/\\x1bzero: it is not an overdue recording"));
 }
 
 }  // namespace

@@ -1,15 +1,23 @@
 // Any bytes, read as a trace file: no crash, no leak, no record outside its bounds, no damage
-// outside the file.
+// outside the file. And shown, as `overdue report` does it, in some view and format: what is
+// written is harmless on a terminal, and lines of NDJSON are JSON.
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <random>
 #include <span>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
+#include "base/text.h"
+#include "cli/syscall_view.h"
+#include "core/probe.h"
 #include "core/record.h"
+#include "sinks/make_sink.h"
 #include "trace/chunk.h"
 #include "trace/reader.h"
 #include "trace/test_support.h"
@@ -102,6 +110,72 @@ void read(std::span<const std::byte> bytes, std::span<const Schema* const> known
   }
 }
 
+/// Gives what a file replays to a view, as `overdue report` does.
+class ViewingSink final : public Sink {
+ public:
+  explicit ViewingSink(SyscallView& view) : view_(view) {}
+  void begin(const SessionInfo& info) override { view_.begin(info); }
+  void record(const Record& record) override { view_.record(record); }
+  void end(const SessionInfo& info, const Receipt& receipt) override { view_.end(info, receipt); }
+
+ private:
+  SyscallView& view_;
+};
+
+ViewOptions view_options(unsigned choice) {
+  ViewOptions options;
+  switch (choice % 6) {
+    case 0:
+      options.calls = true;
+      break;
+    case 1:
+      options.discover = true;
+      break;
+    case 2:
+      options.histograms = true;
+      break;
+    case 3:
+      options.by = {"process,thread,container"};
+      options.sort = "p99";
+      break;
+    case 4:
+      options.only = {"%file", "!open*"};
+      options.top = 3;
+      break;
+    default:
+      break;
+  }
+  return options;
+}
+
+void require_harmless(std::string_view text, bool lines_of_json) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = text[at] == '\n' ? 1 : printable_length(text.substr(at));
+    require(length > 0);
+    at += length;
+  }
+  if (!lines_of_json) return;
+  for (const std::string_view line : split(text, '\n'))
+    require(nlohmann::json::accept(line.begin(), line.end()));
+}
+
+void show(std::span<const std::byte> bytes, std::string_view format, const ViewOptions& options) {
+  std::string text;
+  try {
+    const std::span<const Schema* const> known = all_probes()[0]->schemas;
+    TraceReader reader(bytes, known);
+    Output output(text);
+    const auto sink = make_sink(format, output, {.color = false, .stream = true});
+    SyscallView view(options, options.wanted(reader.info().names), *sink);
+    ViewingSink viewing(view);
+    reader.replay(viewing);
+    output.close();
+  } catch (const Error&) {
+    return;  // refused; or aggregates, which have no single calls
+  }
+  require_harmless(text, format == "ndjson");
+}
+
 }  // namespace
 }  // namespace overdue
 
@@ -116,5 +190,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   overdue::read(bytes, {});
   overdue::read(bytes, overdue::trace_test::schemas);
+  // Any choice will do that mutations change.
+  unsigned choice = 0;
+  for (const std::byte byte : bytes.last(std::min<std::size_t>(size, 256)))
+    choice = choice * 31 + std::to_integer<unsigned>(byte);
+  static constexpr std::array<std::string_view, 3> formats{"text", "ndjson", "csv"};
+  overdue::show(bytes, formats[choice / 6 % formats.size()], overdue::view_options(choice));
   return 0;
 }
