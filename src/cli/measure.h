@@ -34,6 +34,7 @@ struct MeasureRequest {
 class MeasureListener {
  public:
   virtual ~MeasureListener() = default;
+  /// Everything is attached and the program stands ready: what overwrites files may do so now.
   virtual void begin(const SessionInfo&) = 0;
   virtual void record(const Record&) = 0;
   virtual void discovered(const SyscallSet&) = 0;

@@ -8,8 +8,7 @@
 
 namespace overdue {
 
-/// The way a report goes: the opened output and the sink that writes to it. Opened before anything
-/// is measured, so that a bad path or format costs nothing.
+/// The way a report goes: the opened output and the sink that writes to it.
 struct ReportOutput {
   std::unique_ptr<Output> output;
   std::unique_ptr<Sink> sink;

@@ -3,34 +3,50 @@
 
 #include "base/error.h"
 #include "base/output_file.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/measure.h"
 #include "cli/options.h"
 #include "cli/report_output.h"
 #include "cli/syscall_view.h"
+#include "sinks/make_sink.h"
 #include "trace/writer.h"
 
 namespace overdue {
 namespace {
 
+/// Where the figures go.
+struct Destination {
+  OutputOptions output;
+  bool spawned = false;
+  bool stream = false;  ///< lines come while we measure
+  std::string save;     ///< empty: no trace file
+};
+
 /// Shows the measurement, and saves it if asked.
 class Reporter final : public MeasureListener {
  public:
-  Reporter(SyscallView& view, Output& output, TraceWriter* trace, bool live)
-      : view_(view), output_(output), trace_(trace), live_(live) {}
+  Reporter(const ViewOptions& view, std::optional<SyscallSet> only, Destination destination)
+      : options_(view), only_(std::move(only)), to_(std::move(destination)) {}
 
+  // Files are opened only now: a measurement that cannot begin must not cost the last one's report.
   void begin(const SessionInfo& info) override {
-    view_.begin(info);
-    if (trace_) trace_->begin(info);
+    report_ = open_report(to_.output, to_.spawned, to_.stream);
+    view_.emplace(options_, only_, *report_.sink);
+    view_->begin(info);
+    if (!to_.save.empty()) {
+      trace_.emplace(create_output_file(to_.save), syscalls_probe.schemas, printable(to_.save));
+      trace_->begin(info);
+    }
     flush_if_live();
   }
   void record(const Record& record) override {
-    view_.record(record);
+    view_->record(record);
     if (trace_) trace_->record(record);
   }
-  void discovered(const SyscallSet& set) override { view_.discovered(set); }
+  void discovered(const SyscallSet& set) override { view_->discovered(set); }
   void interval(const SessionInfo& info, Duration wall) override {
-    view_.interval(info, wall);
+    view_->interval(info, wall);
     flush_if_live();
   }
   void tick() override {
@@ -38,20 +54,23 @@ class Reporter final : public MeasureListener {
     if (trace_) trace_->flush();
   }
   void end(const SessionInfo& info, const Receipt& receipt) override {
-    view_.end(info, receipt);
-    output_.close();
+    view_->end(info, receipt);
+    report_.output->close();
     if (trace_) trace_->end(info, receipt);
   }
 
  private:
+  // A file is written at the end, but for one that somebody may be following.
   void flush_if_live() {
-    if (live_) output_.flush();
+    if (to_.output.file.empty() || to_.stream) report_.output->flush();
   }
 
-  SyscallView& view_;
-  Output& output_;
-  TraceWriter* trace_;
-  bool live_;
+  const ViewOptions& options_;
+  std::optional<SyscallSet> only_;
+  Destination to_;
+  ReportOutput report_;
+  std::optional<SyscallView> view_;
+  std::optional<TraceWriter> trace_;
 };
 
 class SyscallsCommand final : public Command {
@@ -89,6 +108,9 @@ MeasureRequest SyscallsCommand::request(const Invocation& invocation) {
   if (invocation.has_program && invocation.program.empty())
     throw Error("no program after '--'").hint("overdue syscalls -- ls -l").exit_status(2);
   view_.check();
+  check_sink_format(output_.format);
+  if (!save_.empty() && save_ == output_.file)
+    throw Error("-o and --save name the same file").hint("give two names").exit_status(2);
   target_.command = invocation.program;
   MeasureRequest request;
   request.command = "syscalls";
@@ -123,14 +145,12 @@ MeasureRequest SyscallsCommand::request(const Invocation& invocation) {
 }
 
 int SyscallsCommand::run(const Invocation& invocation) {
-  MeasureRequest request = this->request(invocation);
-  const bool stream = request.streams;
-  ReportOutput report = open_report(output_, invocation.has_program, stream);
-  SyscallView view(view_, request.probe.only, *report.sink);
-  std::optional<TraceWriter> trace;
-  if (!save_.empty()) trace.emplace(create_output_file(save_), syscalls_probe.schemas, save_);
-  const bool live = output_.file.empty() || stream;
-  Reporter reporter(view, *report.output, trace ? &*trace : nullptr, live);
+  const MeasureRequest request = this->request(invocation);
+  Reporter reporter(view_, request.probe.only,
+                    {.output = output_,
+                     .spawned = invocation.has_program,
+                     .stream = request.streams,
+                     .save = save_});
   return measure(request, reporter);
 }
 
