@@ -94,6 +94,22 @@ std::string printable(std::string_view text) {
   return safe;
 }
 
+std::string unescape_octal(std::string_view text) {
+  std::string plain;
+  const auto digit = [&](std::size_t at, char last) { return text[at] >= '0' && text[at] <= last; };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 3 < text.size() && digit(i + 1, '3') && digit(i + 2, '7') &&
+        digit(i + 3, '7')) {
+      plain +=
+          static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + text[i + 3] - '0');
+      i += 3;
+    } else {
+      plain += text[i];
+    }
+  }
+  return plain;
+}
+
 bool glob_matches(std::string_view pattern, std::string_view text) {
   std::size_t p = 0, t = 0;
   std::size_t star = std::string_view::npos, star_text = 0;

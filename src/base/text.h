@@ -22,6 +22,10 @@ std::string_view fixed_text(const char (&bytes)[N]) {
   return whole.substr(0, whole.find('\0'));
 }
 
+/// `text` with its octal escapes undone (`\040` for a space), as in /proc/mounts. A backslash
+/// before anything else stays.
+std::string unescape_octal(std::string_view text);
+
 /// Shell-like match of `*`, `?`, `[a-z]` and `\x` against the whole text.
 bool glob_matches(std::string_view pattern, std::string_view text);
 

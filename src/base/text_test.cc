@@ -93,6 +93,17 @@ TEST(Nearest, SuggestsOnlyWhatIsNear) {
   EXPECT_EQ(nearest("x", {}), "");
 }
 
+TEST(UnescapeOctal, UndoesWholeEscapesOnly) {
+  EXPECT_EQ(unescape_octal("odd\\040place"), "odd place");
+  EXPECT_EQ(unescape_octal("at the end\\040"), "at the end ");
+  EXPECT_EQ(unescape_octal("\\134040"), "\\040");
+  EXPECT_EQ(unescape_octal("\\04"), "\\04");
+  EXPECT_EQ(unescape_octal("\\048\\"), "\\048\\");
+  EXPECT_EQ(unescape_octal("\\400"), "\\400");  // no byte
+  EXPECT_EQ(unescape_octal("\\377"), "\377");
+  EXPECT_EQ(unescape_octal(""), "");
+}
+
 TEST(Split, DropsEmptyParts) {
   EXPECT_THAT(split("a,b,,c,", ','), ElementsAre("a", "b", "c"));
   EXPECT_THAT(split("", ','), IsEmpty());

@@ -1,8 +1,8 @@
 #include "cli/doctor.h"
 
 #include "base/error.h"
+#include "base/read_text.h"
 #include "cli/doctor_findings.h"
-#include "kernel/read_text.h"
 
 namespace overdue {
 namespace {

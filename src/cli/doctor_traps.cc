@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/read_text.h"
 #include "base/text.h"
 #include "cli/doctor_findings.h"
-#include "kernel/read_text.h"
 
 namespace overdue {
 namespace {

@@ -216,7 +216,7 @@ void Measurement::describe() {
   if (program_) info_.target.pids = {program_->pid()};
   info_.backend = request_.probe.two_phase ? "two-phase" : "tp_btf";
   info_.notes = target_.notes;
-  for (const auto& [nr, symbol] : kernel_syscall_symbols(first_unknown_number()).symbols)
+  for (const auto& [nr, symbol] : kernel_syscall_symbols(first_unknown_number()))
     if (std::string name = name_from_kernel_symbol(symbol); !name.empty())
       info_.names.syscalls[{ABI_NATIVE, nr}] = std::move(name);
   refresh_names();

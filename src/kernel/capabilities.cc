@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/read_text.h"
 #include "base/text.h"
-#include "kernel/read_text.h"
 
 namespace overdue {
 namespace {
@@ -41,8 +41,6 @@ std::string_view capability_name(Capability capability) {
       return "CAP_SYS_PTRACE";
     case Capability::sys_admin:
       return "CAP_SYS_ADMIN";
-    case Capability::sys_resource:
-      return "CAP_SYS_RESOURCE";
     case Capability::syslog:
       return "CAP_SYSLOG";
     case Capability::perfmon:

@@ -13,7 +13,6 @@ enum class Capability : unsigned {
   dac_read_search = 2,
   sys_ptrace = 19,
   sys_admin = 21,
-  sys_resource = 24,
   syslog = 34,
   perfmon = 38,
   bpf = 39,
@@ -33,7 +32,6 @@ class CapabilitySet {
   /// False inside a user namespace: its capabilities say nothing to BPF and perf, so the set is
   /// empty.
   bool initial_namespace() const { return initial_namespace_; }
-  std::uint64_t bits() const { return bits_; }
 
  private:
   std::uint64_t bits_;

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/read_text.h"
 #include "base/text.h"
 #include "kernel/libbpf_log.h"
 #include "kernel/private_mount.h"
-#include "kernel/read_text.h"
 
 namespace overdue {
 namespace {
@@ -44,21 +44,6 @@ constexpr Facility table[] = {
     {"function_tracer", "the kernel's function tracer", &Kernel::function_tracer},
     {"bpf_stats", "the kernel's own account of our cost", &Kernel::bpf_stats},
 };
-
-std::string unescaped_mount(std::string_view text) {
-  std::string path;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    int code = 0;
-    if (text[i] == '\\' && i + 3 < text.size() &&
-        std::from_chars(&text[i + 1], &text[i + 4], code, 8).ptr == &text[i + 4]) {
-      path += static_cast<char>(code);
-      i += 3;
-    } else {
-      path += text[i];
-    }
-  }
-  return path;
-}
 
 }  // namespace
 
@@ -168,7 +153,7 @@ std::optional<fs::path> Kernel::tracefs_path() const {
   for (const std::string_view line : split(mounts(), '\n')) {
     const auto words = split(line, ' ');
     if (words.size() < 3 || words[2] != "tracefs") continue;
-    const fs::path path = unescaped_mount(words[1]);
+    const fs::path path = unescape_octal(words[1]);
     if (!*tracefs_ || path == usual) *tracefs_ = path;
   }
   if (*tracefs_ || !real()) return *tracefs_;
@@ -197,22 +182,11 @@ Support Kernel::tracefs() const {
   });
 }
 
-std::optional<unsigned> Kernel::tracepoint_id(std::string_view category,
-                                              std::string_view name) const {
-  const auto path = tracefs_path();
-  if (!path) return std::nullopt;
-  const std::string text = read_word(*path / "events" / category / name / "id");
-  unsigned id = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), id).ec != std::errc())
-    return std::nullopt;
-  return id;
-}
-
 Support Kernel::tracepoint(std::string_view category, std::string_view name) const {
   return answer(
       "tracepoints", fmt::format("tracepoint {}:{}", category, name), [&, this]() -> Support {
         if (Support base = tracefs(); !base.yes) return base;
-        if (tracepoint_id(category, name)) return {};
+        if (!read_word(*tracefs_path() / "events" / category / name / "id").empty()) return {};
         return Support::no(fmt::format("no tracepoint {}:{}", printable(category), printable(name)),
                            category == "syscalls"
                                ? "boot a kernel with CONFIG_FTRACE_SYSCALLS=y"

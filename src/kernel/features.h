@@ -52,9 +52,6 @@ class Kernel {
 
   Support program_type(bpf_prog_type type) const;
   Support map_type(bpf_map_type type) const;
-  /// `name` is for the answer: `bpf_loop`. Not for tracing programs, of which the kernel cannot be
-  /// asked: ask for a raw tracepoint instead.
-  Support helper(bpf_prog_type type, bpf_func_id helper, std::string_view name) const;
   Support task_storage() const;
   Support ring_buffer() const;
   Support task_iterator() const;
@@ -77,8 +74,6 @@ class Kernel {
   /// valid as long as this object). Nothing where there is none.
   std::optional<std::filesystem::path> tracefs_path() const;
   bool tracefs_is_private() const { return static_cast<bool>(private_tracefs_); }
-  /// `id` of a tracepoint, for perf_event_open(2).
-  std::optional<unsigned> tracepoint_id(std::string_view category, std::string_view name) const;
 
   bool preempt_rt() const;
   std::string lockdown() const;  ///< "none", "integrity", "confidentiality"; "unknown"
@@ -96,7 +91,6 @@ class Kernel {
   };
 
   Support answer(std::string_view facility, std::string key, const Question& question) const;
-  Support may_load() const;
   const struct btf* types() const;
   int type_of_function(const char* name) const;
   bool btf_has_string(std::string_view text) const;

@@ -13,9 +13,9 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/read_text.h"
 #include "base/text.h"
 #include "kernel/features.h"
-#include "kernel/read_text.h"
 
 namespace overdue {
 namespace {
@@ -90,10 +90,6 @@ void Kernel::FreeBtf::operator()(struct btf* types) const {
   btf__free(types);
 }
 
-Support Kernel::may_load() const {
-  return privileges();
-}
-
 Support Kernel::btf() const {
   return answer("btf", "btf", [this]() -> Support {
     const fs::path file = sys_ / "kernel/btf/vmlinux";
@@ -108,7 +104,7 @@ bool Kernel::btf_has_string(std::string_view text) const {
   // The string section alone answers, in a tenth of the time parsing takes.
   if (!btf_strings_) {
     btf_strings_.emplace();
-    const std::string all = read_text(sys_ / "kernel/btf/vmlinux").value_or("");
+    const std::string all = read_text(sys_ / "kernel/btf/vmlinux", 256u << 20).value_or("");
     btf_header header{};
     if (all.size() < sizeof header) return false;
     std::memcpy(&header, all.data(), sizeof header);
@@ -155,7 +151,7 @@ Support Kernel::btf_tracepoints() const {
 Support Kernel::program_type(bpf_prog_type type) const {
   return answer(
       "privileges", fmt::format("program_type {}", static_cast<int>(type)), [&, this]() -> Support {
-        if (Support base = may_load(); !base.yes) return base;
+        if (Support base = privileges(); !base.yes) return base;
         if (libbpf_probe_bpf_prog_type(type, nullptr) == 1) return {};
         const char* const name = libbpf_bpf_prog_type_str(type);
         return Support::no(
@@ -167,24 +163,13 @@ Support Kernel::program_type(bpf_prog_type type) const {
 Support Kernel::map_type(bpf_map_type type) const {
   return answer(
       "privileges", fmt::format("map_type {}", static_cast<int>(type)), [&, this]() -> Support {
-        if (Support base = may_load(); !base.yes) return base;
+        if (Support base = privileges(); !base.yes) return base;
         if (libbpf_probe_bpf_map_type(type, nullptr) == 1) return {};
         const char* const name = libbpf_bpf_map_type_str(type);
         return Support::no(
             fmt::format("the kernel refuses BPF maps of type {}", name ? name : "unknown"),
             enabled_by(type));
       });
-}
-
-Support Kernel::helper(bpf_prog_type type, bpf_func_id function, std::string_view name) const {
-  const std::string key =
-      fmt::format("helper {} {}", static_cast<int>(type), static_cast<int>(function));
-  return answer("privileges", key, [&, this]() -> Support {
-    if (Support base = program_type(type); !base.yes) return base;
-    if (libbpf_probe_bpf_helper(type, function, nullptr) == 1) return {};
-    return Support::no(fmt::format("the kernel has no helper {}", name),
-                       fmt::format("boot a kernel that has {}", name));
-  });
 }
 
 Support Kernel::task_storage() const {
@@ -204,7 +189,7 @@ Support Kernel::single_runs() const {
 Support Kernel::task_iterator() const {
   return answer("task_iterator", "task_iterator", [this]() -> Support {
     if (Support base = btf(); !base.yes) return base;
-    if (Support base = may_load(); !base.yes) return base;
+    if (Support base = privileges(); !base.yes) return base;
     const int function = type_of_function(task_iterator_function);
     const Fd program =
         function > 0 ? load_for(BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER, function) : Fd();
@@ -217,7 +202,7 @@ Support Kernel::task_iterator() const {
 Support Kernel::fentry() const {
   return answer("fentry", "fentry", [this]() -> Support {
     if (Support base = btf(); !base.yes) return base;
-    if (Support base = may_load(); !base.yes) return base;
+    if (Support base = privileges(); !base.yes) return base;
     const int function = type_of_function(harmless_function);
     if (function <= 0)
       return Support::no("no kernel function to try it on",
@@ -236,7 +221,7 @@ Support Kernel::fentry() const {
 Support Kernel::lsm() const {
   return answer("lsm", "lsm", [this]() -> Support {
     if (Support base = btf(); !base.yes) return base;
-    if (Support base = may_load(); !base.yes) return base;
+    if (Support base = privileges(); !base.yes) return base;
     const int function = type_of_function(harmless_hook);
     if (function <= 0)
       return Support::no("the kernel has no BPF security module",
@@ -261,7 +246,7 @@ Support Kernel::kprobe() const {
     const auto type = event_type(sys_, "kprobe");
     if (!type)
       return Support::no("kprobes are not built in", "boot a kernel with CONFIG_KPROBE_EVENTS=y");
-    if (Support base = may_load(); !base.yes) return base;
+    if (Support base = privileges(); !base.yes) return base;
     perf_event_attr attributes{};
     attributes.type = *type;
     attributes.disabled = 1;
@@ -278,7 +263,7 @@ Support Kernel::uprobe() const {
   return answer("uprobe", "uprobe", [this]() -> Support {
     if (!event_type(sys_, "uprobe"))
       return Support::no("uprobes are not built in", "boot a kernel with CONFIG_UPROBE_EVENTS=y");
-    return may_load();
+    return privileges();
   });
 }
 

@@ -117,7 +117,6 @@ TEST_F(FakeKernel, FindsTracefsWhereItIsMounted) {
   const Kernel kernel(proc(), sys());
   EXPECT_EQ(kernel.tracefs_path(), mount);
   EXPECT_TRUE(kernel.tracefs().yes);
-  EXPECT_EQ(kernel.tracepoint_id("syscalls", "sys_enter_openat"), 782u);
   EXPECT_TRUE(kernel.tracepoints().yes);
   EXPECT_TRUE(kernel.tracer("nop").yes);
   EXPECT_FALSE(kernel.tracer("blk n").yes);
@@ -181,31 +180,19 @@ TEST(Host, ReadsBothClocksTogether) {
   EXPECT_GT(read_host().online_cpus, 0u);
 }
 
-TEST(SyscallTable, NamesComeFromSymbols) {
-  EXPECT_EQ(syscall_name_of_symbol("__x64_sys_openat"), "openat");
-  EXPECT_EQ(syscall_name_of_symbol("__x64_sys_newuname"), "uname");
-  EXPECT_EQ(syscall_name_of_symbol("__do_sys_getpid"), "getpid");
-  EXPECT_EQ(syscall_name_of_symbol("__x64_sys_"), "");
-  EXPECT_EQ(syscall_name_of_symbol("vfs_read"), "");
-}
-
 TEST(SyscallTable, TheKernelNamesItsOwnCalls) {
-  const KernelSyscalls all = kernel_syscall_symbols();
-  if (!all.support.yes) {
-    expect_explained(all.support, "syscall table");
-    EXPECT_TRUE(all.symbols.empty());
-    GTEST_SKIP() << all.support.missing;
-  }
-  EXPECT_GT(all.symbols.size(), 300u);
+  const SyscallSymbols all = kernel_syscall_symbols();
+  if (all.empty()) GTEST_SKIP() << "this kernel does not show its table";
+  EXPECT_GT(all.size(), 300u);
 #if defined(__x86_64__)
-  EXPECT_EQ(syscall_name_of_symbol(all.symbols.at(0)), "read");
-  EXPECT_EQ(syscall_name_of_symbol(all.symbols.at(39)), "getpid");
-  EXPECT_EQ(syscall_name_of_symbol(all.symbols.at(257)), "openat");
+  EXPECT_THAT(all.at(0), ::testing::EndsWith("_sys_read"));
+  EXPECT_THAT(all.at(39), ::testing::EndsWith("_sys_getpid"));
+  EXPECT_THAT(all.at(257), ::testing::EndsWith("_sys_openat"));
 #endif
-  const KernelSyscalls late = kernel_syscall_symbols(400);
-  ASSERT_FALSE(late.symbols.empty());
-  EXPECT_GE(late.symbols.begin()->first, 400u);
-  EXPECT_EQ(late.symbols.begin()->second, all.symbols.at(late.symbols.begin()->first));
+  const SyscallSymbols late = kernel_syscall_symbols(400);
+  ASSERT_FALSE(late.empty());
+  EXPECT_GE(late.begin()->first, 400u);
+  EXPECT_EQ(late.begin()->second, all.at(late.begin()->first));
 }
 
 }  // namespace

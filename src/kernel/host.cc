@@ -9,8 +9,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/read_text.h"
 #include "base/text.h"
-#include "kernel/read_text.h"
 
 namespace overdue {
 namespace {

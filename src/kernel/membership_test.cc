@@ -6,6 +6,7 @@
 #include <ctime>
 #include <fstream>
 #include <thread>
+#include <vector>
 
 #include "kernel/child_fixture.h"
 #include "target/cgroups.h"

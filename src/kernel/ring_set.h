@@ -30,8 +30,6 @@ class RingSet {
   /// How full the fullest ring is, 0 … 1.
   double fill() const;
 
-  std::size_t bytes() const { return rings_.size() * size_; }
-
  private:
   struct Ring {
     Fd fd;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 #include <random>
+#include <vector>
 
 #include "bpf/wire.h"
 #include "kernel/child_fixture.h"
@@ -143,7 +144,6 @@ class RingSetTest : public KernelTest {
 
 TEST_F(RingSetTest, EmptyRingsGiveNothing) {
   make(1 << 16);
-  EXPECT_EQ(rings_->bytes(), ring_count << 16);
   EXPECT_EQ(rings_->fill(), 0);
   EXPECT_TRUE(drain().empty());
 }

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "kernel/child_fixture.h"
 #include "kernel/skeleton.h"

@@ -11,8 +11,6 @@ const volatile char
 const volatile u32 leading_sizes[4]; /* their lengths with the NUL */
 
 u64 table; /* address; 0 where it was not found */
-u32 table_was_searched;
-s64 lookup_error;
 struct syscall_symbol symbols[SYSCALLS_MAX];
 
 #define PAGE_BYTES 4096
@@ -42,18 +40,14 @@ static long scan_page(u32 index, void* context) {
   return 0;
 }
 
-static long search_table(void) {
-  table_was_searched = 1;
+static void search_table(void) {
   for (u32 i = 0; i < 4; i++) {
     u32 size = leading_sizes[i];
-    if (size < 2 || size > SYMBOL_SIZE) return -1;
-    long error = bpf_kallsyms_lookup_name((const char*)leading_names[i], size, 0, &leading[i]);
-    if (error) return error;
+    if (size < 2 || size > SYMBOL_SIZE) return;
+    if (bpf_kallsyms_lookup_name((const char*)leading_names[i], size, 0, &leading[i])) return;
   }
-  long error = bpf_kallsyms_lookup_name(rodata_name, sizeof(rodata_name), 0, &scan_from);
-  if (error) return error;
+  if (bpf_kallsyms_lookup_name(rodata_name, sizeof(rodata_name), 0, &scan_from)) return;
   bpf_loop(scan_pages, scan_page, NULL, 0);
-  return 0;
 }
 
 static long name_call(u32 number, void* context) {
@@ -71,8 +65,7 @@ int find_syscalls(void* context) {
   u64 found = 0;
   long error = bpf_kallsyms_lookup_name(table_name, sizeof(table_name), 0, &found);
   table = found;
-  if (error) error = search_table();
-  lookup_error = error;
+  if (error) search_table();
   if (table) bpf_loop(SYSCALLS_MAX, name_call, NULL, 0);
   return 0;
 }

@@ -4,9 +4,9 @@
 
 #include <array>
 #include <cstring>
-#include <functional>
 #include <set>
-#include <utility>
+#include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -35,13 +35,6 @@ constexpr Spelling native = {"sys_", {"read", "write", "open", "close"}};
 // Read-only data of a distribution kernel is 5 to 15 MB, and the table is near its start.
 constexpr std::uint32_t scan_pages = 4096;
 
-// Functions whose name is not that of the call: newer versions, and types spelled out.
-constexpr std::pair<std::string_view, std::string_view> renamed[] = {
-    {"newstat", "stat"},           {"newfstat", "fstat"}, {"newlstat", "lstat"},
-    {"newuname", "uname"},         {"umount", "umount2"}, {"sendfile64", "sendfile"},
-    {"fadvise64_64", "fadvise64"},
-};
-
 using TableSkeleton = Skeleton<syscall_table_bpf>;
 
 void configure(TableSkeleton& skeleton) {
@@ -54,34 +47,32 @@ void configure(TableSkeleton& skeleton) {
   }
 }
 
+/// What is left of the symbol of a system call behind its prefix; empty where it is no such symbol.
+/// Functions without arguments have several symbols at one address, and any of them may show.
+std::string_view function_of(std::string_view symbol) {
+  constexpr std::string_view prefixes[] = {
+      native.prefix, "__x64_sys_", "__arm64_sys_", "__ia32_sys_", "__se_sys_", "__do_sys_", "sys_"};
+  for (const std::string_view prefix : prefixes)
+    if (symbol.starts_with(prefix)) return symbol.substr(prefix.size());
+  return {};
+}
+
 /// The symbols up to the end of the table: the first entry that is no system call, or one seen
 /// before, which belongs to another table behind this one. Only "not implemented" may repeat.
-std::map<std::uint32_t, std::string> take(const syscall_symbol* symbols, std::uint32_t first) {
-  std::map<std::uint32_t, std::string> result;
-  std::set<std::string, std::less<>> seen;
+SyscallSymbols take(const syscall_symbol* symbols, std::uint32_t first) {
+  SyscallSymbols result;
+  std::set<std::string_view> seen;
   for (std::uint32_t number = 0; number < SYSCALLS_MAX; ++number) {
     const std::string_view symbol = fixed_text(symbols[number].name);
     if (symbol.ends_with("sys_ni_syscall")) continue;
-    const std::string name = syscall_name_of_symbol(symbol);
-    if (name.empty() || !seen.insert(name).second) break;
+    const std::string_view function = function_of(symbol);
+    if (function.empty() || !seen.insert(function).second) break;
     if (number >= first) result.emplace(number, symbol);
   }
   return result;
 }
 
-Support no_table(bool searched, std::int64_t error) {
-  if (error == -EPERM)
-    return Support::no(
-        "the kernel hides its addresses (kernel.kptr_restrict or perf_event_paranoid)",
-        "give CAP_SYSLOG, or `sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1`");
-  if (searched)
-    return Support::no("no sys_call_table among the kernel's symbols or in its read-only data",
-                       "none needed: calls newer than this build are shown by number");
-  return Support::no("the kernel's sys_call_table cannot be read",
-                     "none needed: calls newer than this build are shown by number");
-}
-
-KernelSyscalls ask(std::uint32_t first_number) {
+SyscallSymbols ask(std::uint32_t first_number) {
   TableSkeleton skeleton("syscall_table");
   configure(skeleton);
   skeleton.load();
@@ -90,40 +81,19 @@ KernelSyscalls ask(std::uint32_t first_number) {
   check(bpf_prog_test_run_opts(bpf_program__fd(skeleton->progs.find_syscalls), &options),
         "cannot run a BPF program once");
   const auto& answer = *skeleton->bss;
-  KernelSyscalls result;
-  result.searched = answer.table_was_searched != 0;
-  if (answer.table == 0) {
-    result.support = no_table(result.searched, answer.lookup_error);
-    return result;
-  }
-  result.symbols = take(answer.symbols, first_number);
-  return result;
+  if (answer.table == 0) return {};
+  return take(answer.symbols, first_number);
 }
 
 }  // namespace
 
-KernelSyscalls kernel_syscall_symbols(std::uint32_t first_number) {
+SyscallSymbols kernel_syscall_symbols(std::uint32_t first_number) {
   try {
     return ask(first_number);
-  } catch (const Error& error) {
+  } catch (const Error&) {
     // A kernel that refuses is an answer here: names of very new calls are a convenience.
-    KernelSyscalls result;
-    result.support = Support::no(error.what(), error.hint().empty() ? "run as root" : error.hint());
-    return result;
+    return {};
   }
-}
-
-std::string syscall_name_of_symbol(std::string_view symbol) {
-  constexpr std::string_view prefixes[] = {
-      native.prefix, "__x64_sys_", "__arm64_sys_", "__ia32_sys_", "__se_sys_", "__do_sys_", "sys_"};
-  for (const std::string_view prefix : prefixes) {
-    if (!symbol.starts_with(prefix) || symbol.size() == prefix.size()) continue;
-    const std::string_view name = symbol.substr(prefix.size());
-    for (const auto& [function, call] : renamed)
-      if (name == function) return std::string(call);
-    return std::string(name);
-  }
-  return {};
 }
 
 }  // namespace overdue

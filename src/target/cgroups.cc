@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/read_text.h"
 #include "base/text.h"
 #include "target/proc.h"
 
@@ -20,22 +21,6 @@ namespace {
 constexpr std::size_t proc_file_limit = 16 * 1024 * 1024;
 constexpr std::size_t children_limit = 100'000;
 constexpr std::size_t children_shown = 6;
-
-/// Undoes the octal escapes of mountinfo (`\040` for a space).
-std::string unescape_mount(std::string_view text) {
-  std::string plain;
-  const auto octal = [&](std::size_t at) { return text[at] >= '0' && text[at] <= '7'; };
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size() && octal(i + 1) && octal(i + 2) && octal(i + 3)) {
-      plain +=
-          static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + text[i + 3] - '0');
-      i += 3;
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
-}
 
 /// `/a/b` from `a//b/./`: one leading slash, no empty or `.` component.
 std::string normalised(std::string_view path) {
@@ -79,8 +64,8 @@ std::optional<CgroupHierarchy> parse_mount(std::string_view line,
   const auto after = split(line.substr(separator + 3), ' ');
   if (before.size() < 6 || after.empty()) return std::nullopt;
   CgroupHierarchy hierarchy;
-  hierarchy.root = unescape_mount(before[3]);
-  hierarchy.mount_point = unescape_mount(before[4]);
+  hierarchy.root = unescape_octal(before[3]);
+  hierarchy.mount_point = unescape_octal(before[4]);
   hierarchy.v2 = after[0] == "cgroup2";
   if (hierarchy.v2) return hierarchy;
   if (after[0] != "cgroup") return std::nullopt;
@@ -97,7 +82,7 @@ std::optional<CgroupHierarchy> parse_mount(std::string_view line,
 /// Whether a list of processes or threads of a cgroup has an entry. (Sizes are 0 in kernfs: it must
 /// be read.)
 bool lists_someone(const std::filesystem::path& file) {
-  const auto text = read_bounded(file, proc_file_limit);
+  const auto text = read_text(file, proc_file_limit);
   return text && !text->empty();
 }
 
@@ -189,9 +174,9 @@ std::string CgroupHierarchy::description() const {
 }
 
 Cgroups::Cgroups(const std::filesystem::path& proc) {
-  const auto mounts = read_bounded(proc / "self/mountinfo", proc_file_limit).value_or("");
+  const auto mounts = read_text(proc / "self/mountinfo", proc_file_limit).value_or("");
   const auto memberships =
-      parse_memberships(read_bounded(proc / "self/cgroup", proc_file_limit).value_or(""));
+      parse_memberships(read_text(proc / "self/cgroup", proc_file_limit).value_or(""));
   for (const std::string_view line : split(mounts, '\n')) {
     auto found = parse_mount(line, memberships);
     if (!found) continue;

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/read_text.h"
 #include "base/text.h"
 
 namespace overdue {
@@ -124,7 +125,7 @@ std::string text_member(const Json& object, const char* key) {
 }
 
 Json read_json(const std::filesystem::path& path) {
-  const auto text = read_bounded(path, state_file_limit);
+  const auto text = read_text(path, state_file_limit, Links::refuse);
   return text ? Json::parse(*text, nullptr, false) : Json();
 }
 
@@ -250,7 +251,7 @@ std::vector<ContainerTarget> running_containers(const Proc& proc, const Cgroups&
   const auto names = states.names();
   std::map<std::string, ContainerTarget> found;  // by id or name
   for (const std::uint32_t pid : proc.processes()) {
-    const auto text = read_bounded(proc.root() / std::to_string(pid) / "cgroup", 1024 * 1024);
+    const auto text = read_text(proc.root() / std::to_string(pid) / "cgroup", 1024 * 1024);
     if (!text) continue;
     auto memberships = parse_memberships(*text);
     std::sort(memberships.begin(), memberships.end(),

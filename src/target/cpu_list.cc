@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/read_text.h"
 #include "base/text.h"
 #include "target/proc.h"
 
@@ -69,7 +70,7 @@ std::vector<std::uint32_t> parse_cpu_list(std::string_view text,
 
 std::vector<std::uint32_t> possible_cpus(const std::filesystem::path& sys) {
   const std::filesystem::path path = sys / "devices/system/cpu/possible";
-  const auto text = read_bounded(path, 64 * 1024);
+  const auto text = read_text(path);
   const auto ranges = parse_ranges(
       std::string_view(text.value_or("")).substr(0, text ? text->find('\n') : std::string::npos));
   constexpr std::uint32_t cpu_limit = 1 << 16;

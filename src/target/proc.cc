@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "base/read_text.h"
 #include "base/text.h"
 
 namespace overdue {
@@ -50,23 +51,6 @@ std::string_view stat_field(std::string_view stat, std::size_t index) {
 
 }  // namespace
 
-std::optional<std::string> read_bounded(const std::filesystem::path& path, std::size_t limit) {
-  // O_NONBLOCK: a hostile owner may have put a FIFO where we expect a file.
-  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
-  struct stat facts{};
-  if (!file || fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
-  std::string text;
-  char buffer[16 * 1024];
-  for (;;) {
-    const ssize_t got = read(file.get(), buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return std::nullopt;
-    if (got == 0) return text;
-    text.append(buffer, static_cast<std::size_t>(got));
-    if (text.size() > limit) return std::nullopt;
-  }
-}
-
 std::vector<std::string> subdirectories(const std::filesystem::path& directory, std::size_t limit) {
   std::vector<std::string> names;
   for_each_entry(directory, [&](std::string_view name, unsigned char type, int fd) {
@@ -92,8 +76,8 @@ std::optional<std::uint32_t> parse_u32(std::string_view text) {
 
 std::optional<ThreadStatus> Proc::thread(std::uint32_t tid) const {
   const std::filesystem::path directory = root_ / std::to_string(tid);
-  const auto status = read_bounded(directory / "status", status_limit);
-  const auto stat = read_bounded(directory / "stat", status_limit);
+  const auto status = read_text(directory / "status", status_limit);
+  const auto stat = read_text(directory / "stat", status_limit);
   if (!status || !stat) return std::nullopt;
   ThreadStatus thread;
   thread.tid = tid;
@@ -109,7 +93,7 @@ std::optional<ThreadStatus> Proc::thread(std::uint32_t tid) const {
     if (line.starts_with("State:\t") && line.size() > 7) thread.state = line[7];
   }
   thread.kernel_thread = (parse_u32(stat_field(*stat, 9)).value_or(0) & kernel_thread_flag) != 0;
-  thread.comm = read_bounded(directory / "comm", status_limit).value_or("");
+  thread.comm = read_text(directory / "comm", status_limit).value_or("");
   if (thread.comm.ends_with('\n')) thread.comm.pop_back();
   return thread;
 }
@@ -133,14 +117,14 @@ std::vector<std::uint32_t> Proc::threads_of(std::uint32_t pid) const {
 }
 
 std::string Proc::program_name(std::uint32_t pid) const {
-  const auto line = read_bounded(root_ / std::to_string(pid) / "cmdline", command_line_limit);
+  const auto line = read_text(root_ / std::to_string(pid) / "cmdline", command_line_limit);
   if (!line) return {};
   const std::string_view program = std::string_view(*line).substr(0, line->find('\0'));
   return std::string(program.substr(program.rfind('/') + 1));  // npos + 1 is 0
 }
 
 std::uint32_t Proc::pid_max() const {
-  const auto text = read_bounded(root_ / "sys/kernel/pid_max", 64);
+  const auto text = read_text(root_ / "sys/kernel/pid_max", 64);
   if (!text) return largest_pid_max;
   return parse_u32(std::string_view(*text).substr(0, text->find('\n'))).value_or(largest_pid_max);
 }

@@ -8,10 +8,6 @@
 
 namespace overdue {
 
-/// The first `limit` bytes of a regular file; empty optional where it cannot be read, is longer
-/// than `limit`, or is not a regular file (a symbolic link in the last component is not followed).
-std::optional<std::string> read_bounded(const std::filesystem::path& path, std::size_t limit);
-
 /// The names of the directories in `directory`, sorted, at most `limit`; empty where it cannot be
 /// read.
 std::vector<std::string> subdirectories(const std::filesystem::path& directory, std::size_t limit);

@@ -257,16 +257,5 @@ TEST(CpuListTest, AbsentCpusNameTheRange) {
   EXPECT_THAT(failure_of([&] { parse_cpu_list("5-6", possible); }).message, HasSubstr("no CPU 5"));
 }
 
-TEST(ReadBoundedTest, RefusesWhatIsNotAShortRegularFile) {
-  const FakeTree tree;
-  tree.file("short", "12345678");
-  EXPECT_EQ(read_bounded(tree / "short", 8), "12345678");
-  EXPECT_FALSE(read_bounded(tree / "short", 7));
-  EXPECT_FALSE(read_bounded(tree / "absent", 7));
-  EXPECT_FALSE(read_bounded(tree.root(), 7));
-  std::filesystem::create_symlink("short", tree / "link");
-  EXPECT_FALSE(read_bounded(tree / "link", 8));
-}
-
 }  // namespace
 }  // namespace overdue

@@ -5,7 +5,9 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <thread>
 
 #include "probes/syscalls/probe.h"

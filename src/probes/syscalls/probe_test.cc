@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <thread>
 
 #include "probes/syscalls/probe_fixture.h"

@@ -1,6 +1,7 @@
-#include "kernel/read_text.h"
+#include "base/read_text.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,24 +10,32 @@
 
 namespace overdue {
 
-std::optional<std::string> read_text(const std::filesystem::path& path) {
-  constexpr std::size_t limit = 16u << 20;
+std::optional<std::string> read_text(const std::filesystem::path& path, std::size_t limit,
+                                     Links links) {
   constexpr std::size_t step = 64u << 10;
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) return std::nullopt;
+  // O_NONBLOCK: a hostile owner may have put a FIFO where we expect a file.
+  const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  const Fd file(::open(path.c_str(), links == Links::follow ? flags : flags | O_NOFOLLOW));
+  struct stat facts{};
+  if (!file || ::fstat(file.get(), &facts) != 0) return std::nullopt;
+  if (!S_ISREG(facts.st_mode)) {
+    errno = EINVAL;
+    return std::nullopt;
+  }
   std::string text;
-  while (text.size() < limit) {
+  while (text.size() <= limit) {
     const std::size_t have = text.size();
     text.resize(have + step);
     const ssize_t got = ::read(file.get(), text.data() + have, step);
     const int error = errno;
     text.resize(have + static_cast<std::size_t>(got > 0 ? got : 0));
-    if (got == 0) break;
+    if (got == 0) return text;
     if (got > 0 || error == EINTR) continue;
     errno = error;
     return std::nullopt;
   }
-  return text;
+  errno = EFBIG;
+  return std::nullopt;
 }
 
 std::string read_word(const std::filesystem::path& path) {
