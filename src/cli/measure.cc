@@ -324,8 +324,8 @@ void Measurement::say_what_is_attached() {
 
 void Measurement::finish() {
   say_what_is_attached();  // what the second phase added
-  const KernelTime end = KernelClock::now();
   session_->finish(handler());
+  const KernelTime end = session_->end();
   if (request_.probe.discover_only) listener_.discovered(probe_->discovered());
   refresh_names();
   info_.duration = end - session_->start();

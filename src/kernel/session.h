@@ -45,6 +45,8 @@ class Session {
   /// begin. `start` is when.
   void arm();
   KernelTime start() const { return start_; }
+  /// When finish() disarmed.
+  KernelTime end() const { return end_; }
 
   /// Delivers the records of the rings up to now. Returns how many. Also follows threads that were
   /// moved between cgroups, so it is to be called where there are no rings too.
@@ -73,7 +75,7 @@ class Session {
 
   Membership membership_;
   std::vector<std::unique_ptr<LiveProbe>> probes_;
-  KernelTime start_{};
+  KernelTime start_{}, end_{};
 };
 
 /// Times getppid(2): the ns per call of each of several short runs. On one of `cpus`, if any are

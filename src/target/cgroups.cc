@@ -221,8 +221,8 @@ std::optional<CgroupTarget> Cgroups::try_find(std::string_view name) const {
   if (name.empty() || has_dot_dot(name)) return std::nullopt;
   const Wanted wanted = take_apart(hierarchies_, name);
   if (wanted.hierarchy && !wanted.hierarchy->can_be_watched())
-    throw Error("cannot watch {}: the kernel tells its {} hierarchy to nobody inside it",
-                printable(name), wanted.hierarchy->description())
+    throw Error("cannot watch {}: {} has no controller to find its threads by", printable(name),
+                wanted.hierarchy->description())
         .hint("name the cgroup in a hierarchy with a controller, such as memory:/PATH");
   if (wanted.hierarchy) return at(*wanted.hierarchy, wanted.path);
   std::vector<CgroupTarget> found;

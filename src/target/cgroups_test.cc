@@ -115,6 +115,15 @@ TEST_F(CgroupsTest, ControllerPrefixChoosesTheHierarchy) {
   EXPECT_TRUE(cgroups().find("unified:/docker/abc").v2);
 }
 
+TEST_F(CgroupsTest, AHierarchyWithoutAControllerIsRefusedOrPassedOver) {
+  tree_.directory("cg/my systemd/docker/abc");
+  tree_.file("cg/my systemd/docker/abc/cgroup.procs", "12\n");
+  EXPECT_EQ(cgroups().find("/docker/abc").controller, "memory");
+  EXPECT_EQ(cgroups().find("/docker/abc").note, "");
+  EXPECT_THAT(failure(path("cg/my systemd/docker/abc"), 1), HasSubstr("no controller"));
+  EXPECT_THAT(failure("name=systemd:/docker/abc", 1), HasSubstr("no controller"));
+}
+
 TEST_F(CgroupsTest, OfSeveralHierarchiesThePopulatedThenV2IsChosen) {
   tree_.directory("cg/unified/docker/abc");
   tree_.directory("cg/cpu,cpuacct/docker/abc");
@@ -229,6 +238,7 @@ TEST(RealCgroupsTest, EveryHierarchyHasARootThatIsFound) {
   const Cgroups real;
   if (real.hierarchies().empty()) GTEST_SKIP() << "no cgroup file system is mounted here";
   for (const CgroupHierarchy& hierarchy : real.hierarchies()) {
+    if (!hierarchy.can_be_watched()) continue;
     const CgroupTarget root = real.find(hierarchy.mount_point.native());
     EXPECT_EQ(root.hierarchy_id, hierarchy.id);
     EXPECT_NE(root.id, 0u);

@@ -226,6 +226,21 @@ class Sets(RootTest):
         self.assertRegex(finished.err, r"did you mean.*openat")
 
 
+class Files(RootTest):
+    def test_a_run_that_cannot_begin_leaves_the_last_report(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/report"
+            for arguments in (["--", "no-such-program"], ["-p", "4194303"], ["-f", "jsn", "-a"]):
+                with open(path, "w", encoding="ascii") as file:
+                    file.write("the last one")
+                finished = overdue("syscalls", "-o", path, "--save", f"{path}.odt", *arguments)
+                self.assertNotEqual(finished.status, 0, finished)
+                with open(path, encoding="ascii") as file:
+                    self.assertEqual(file.read(), "the last one")
+                self.assertEqual(os.listdir(folder), ["report"])
+        self.assertEqual(overdue("syscalls", "-o", "x", "--save", "x", "-a").status, 2)
+
+
 class Modes(RootTest):
     def test_discover(self):
         expected = set(counts(syscalls_report("--", workload("open_read_close"), 3)[0]))
