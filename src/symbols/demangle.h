@@ -5,7 +5,8 @@
 
 namespace overdue {
 
-/// A symbol's name as its source has it, without parameters, result and Rust's hash, fit to be
+/// A symbol's name as its source has it, without parameters, result, Rust's hash
+/// and what an optimiser appends (".cold"), fit to be
 /// printed: "std::vector<int>::push_back" of C++, "core::fmt::write" of Rust (both manglings).
 /// Anything else, and what is damaged, too long (8 KiB in, 4 KiB out) or nested too deep, comes
 /// back as it was, bytes that cannot be printed escaped.
