@@ -28,6 +28,7 @@ struct Sheet {
 // early is the only bound there is. libiberty's C++ demangler holds no memory while it writes; its
 // Rust demangler does while it writes an identifier, which has no punctuation.
 void write(const char* piece, std::size_t size, void* opaque) {
+  if (size == 0) return;  // and `piece` may be null
   Sheet& sheet = *static_cast<Sheet*>(opaque);
   if (!sheet.is_full && size <= sheet.text.size() - sheet.size) {
     std::memcpy(sheet.text.data() + sheet.size, piece, size);
@@ -35,7 +36,7 @@ void write(const char* piece, std::size_t size, void* opaque) {
     return;
   }
   sheet.is_full = true;
-  if (size > 0 && std::strchr("<>(),&*[] ;:", piece[0])) std::longjmp(sheet.leave, 1);
+  if (std::strchr("<>(),&*[] ;:", piece[0])) std::longjmp(sheet.leave, 1);
 }
 
 using Demangler = int (*)(const char*, int, demangle_callbackref, void*);

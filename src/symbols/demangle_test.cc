@@ -30,6 +30,12 @@ TEST(Demangle, Rust) {
             "utf8_idents::საჭმელად_გემრიელი_სადილი");
 }
 
+// Found by fuzzing: libiberty writes nothing, from nowhere.
+TEST(Demangle, UnicodeWithoutAscii) {
+  EXPECT_FALSE(
+      demangle("_RNqCs2fqI2P2rA04_05utf8_identsu30_og.e___7hkackfecea1cbdathfdh9hlq6y").empty());
+}
+
 TEST(Demangle, LeavesTheRestAlone) {
   for (const char* name :
        {"", "a", "_Z", "_R", "main", "_start", "_ZZZZ", "_Rubbish", "__libc_start_main"})

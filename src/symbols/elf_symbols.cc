@@ -104,13 +104,12 @@ ElfSymbols::ElfSymbols(const FileBytes& bytes, const OpenFile& open, const std::
   if (!image) return;
   is_elf_ = true;
   build_id_ = image->build_id();
-  for (const Elf64_Phdr& segment : image->segments())
-    if (segment.p_type == PT_LOAD && segment.p_filesz > 0)
-      segments_.push_back({.file_offset = segment.p_offset,
-                           .address = segment.p_vaddr,
-                           .size = std::min(segment.p_filesz, segment.p_memsz),
-                           .is_executable = (segment.p_flags & PF_X) != 0});
-  std::ranges::stable_partition(segments_, &Segment::is_executable);
+  for (const bool is_executable : {true, false})
+    for (const Elf64_Phdr& segment : image->segments())
+      if (segment.p_type == PT_LOAD && ((segment.p_flags & PF_X) != 0) == is_executable)
+        segments_.push_back({.file_offset = segment.p_offset,
+                             .address = segment.p_vaddr,
+                             .size = std::min(segment.p_filesz, segment.p_memsz)});
 
   SymbolTableBuilder builder(SymbolTableBuilder::Overlap::inner, limits.symbols, limits.name_bytes);
   has_full_table_ = add_functions(*image, SHT_SYMTAB, 0, limits.string_bytes, builder) > 0;

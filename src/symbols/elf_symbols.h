@@ -60,7 +60,6 @@ class ElfSymbols {
  private:
   struct Segment {
     std::uint64_t file_offset, address, size;
-    bool is_executable;
   };
   SymbolTable table_;
   std::vector<Segment> segments_;  // executable ones first

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <tuple>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -56,8 +57,9 @@ class KallsymsParser {
   KernelSymbols finish() && {
     symbols_.hidden_ = lines_ > 0 && !any_address_;
     // Where another module begins, what comes before ends.
-    std::stable_sort(symbols_.runs_.begin(), symbols_.runs_.end(),
-                     [](const auto& a, const auto& b) { return a.begin < b.begin; });
+    std::sort(symbols_.runs_.begin(), symbols_.runs_.end(), [](const auto& a, const auto& b) {
+      return std::tuple(a.begin, a.module) < std::tuple(b.begin, b.module);
+    });
     std::vector<KernelSymbols::Run> runs;
     for (std::size_t i = 0; i < symbols_.runs_.size(); ++i) {
       if (!runs.empty() && runs.back().module == symbols_.runs_[i].module) continue;
