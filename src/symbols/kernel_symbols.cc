@@ -157,7 +157,7 @@ std::optional<KernelSymbols::Found> KernelSymbols::find(std::uint64_t address) c
 
 std::size_t KernelSymbols::memory_bytes() const {
   std::size_t bytes = table_.memory_bytes() + runs_.capacity() * sizeof(Run);
-  for (const std::string& module : modules_) bytes += sizeof module + module.capacity();
+  for (const std::string& module : modules_) bytes += sizeof(std::string) + module.capacity();
   return bytes;
 }
 

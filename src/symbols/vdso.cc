@@ -30,6 +30,7 @@ std::vector<std::byte> read_vdso(pid_t pid, const Mapping& mapping) {
   const Mapping* our_mapping = maps ? maps->find(ours) : nullptr;
   if (ours == 0 || mapping.end <= end_of_32bit || !our_mapping) return {};
   if (our_mapping->start != ours || our_mapping->end - our_mapping->start != size) return {};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): getauxval() has no pointers
   const auto* begin = reinterpret_cast<const std::byte*>(ours);
   return {begin, begin + size};
 }
