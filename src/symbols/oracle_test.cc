@@ -105,7 +105,7 @@ TEST(Oracle, StubsAsObjdumpNamesThem) {
   GTEST_SKIP() << "compared on x86-64";
 #endif
   std::vector<std::string> files = real_files();
-  files.push_back(fixtures + "/pie");
+  for (const char* name : {"/pie", "/ibt"}) files.push_back(fixtures + name);
   files.push_back(fixtures + "/lazy");
   std::size_t stubs = 0;
   for (const std::string& file : files) {

@@ -23,6 +23,9 @@ symbol_fixture(pie functions.c ${CMAKE_C_COMPILER} -pie -fPIE)
 symbol_fixture(static functions.c ${CMAKE_C_COMPILER} -static -no-pie)
 symbol_fixture(moved functions.c ${CMAKE_C_COMPILER} -pie -fPIE -Wl,-Ttext-segment=0x40000000)
 symbol_fixture(lazy functions.c ${CMAKE_C_COMPILER} -no-pie -Wl,-z,lazy)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)  # stubs behind endbr64, in .plt.sec
+  symbol_fixture(ibt functions.c ${CMAKE_C_COMPILER} -pie -fPIE -fcf-protection=full -Wl,-z,ibtplt)
+endif()
 symbol_fixture(names names.cc ${CMAKE_CXX_COMPILER})
 symbol_fixture(tiny tiny.c ${CMAKE_C_COMPILER} -nostdlib -static -ffreestanding -no-pie -fno-stack-protector -g0
                -Wl,-z,noseparate-code)
@@ -52,8 +55,8 @@ add_custom_target(symbols_fixtures DEPENDS ${fixture_files})
 
 overdue_test(symbols_test LABEL unit TIMEOUT 300
   SOURCES
-    damage_test.cc demangle_test.cc elf_symbols_test.cc kernel_symbols_test.cc oracle_test.cc perf_map_test.cc
-    process_maps_test.cc symbol_table_test.cc symbolizer_test.cc
+    damage_test.cc demangle_test.cc elf_image_test.cc elf_symbols_test.cc kernel_symbols_test.cc oracle_test.cc
+    perf_map_test.cc process_maps_test.cc symbol_table_test.cc symbolizer_test.cc
   LINK symbols)
 target_compile_definitions(symbols_test PRIVATE OVERDUE_SYMBOL_FIXTURES="${fixtures}")
 add_dependencies(symbols_test symbols_fixtures)
