@@ -12,7 +12,7 @@ import re
 import sys
 import tempfile
 
-BELOW_CLI = {"base", "bpf", "core", "trace", "kernel", "target", "sinks", "probes"}
+BELOW_CLI = {"base", "bpf", "core", "trace", "kernel", "target", "symbols", "sinks", "probes"}
 MAY_INCLUDE = {
     "base": set(),
     "bpf": set(),
@@ -20,6 +20,7 @@ MAY_INCLUDE = {
     "trace": {"base", "core", "bpf"},
     "kernel": {"base", "core", "bpf"},
     "target": {"base", "core", "kernel", "bpf"},
+    "symbols": {"base"},
     "sinks": {"base", "core"},
     "probes": {"base", "core", "kernel", "bpf"},
     "cli": BELOW_CLI,
@@ -30,6 +31,7 @@ LIBRARIES = {
     re.compile(r"CLI/"): {"cli"},
     re.compile(r"nlohmann/"): {"sinks", "target", "cli"},
     re.compile(r"(zstd|xxhash)"): {"trace"},
+    re.compile(r"(lzma|libiberty/|elf\.h)"): {"symbols"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
 
@@ -86,6 +88,9 @@ SELF_TEST = {
     "probes/a/skeleton.cc": ('#include "a.skel.h"\n', False),
     "sinks/skeleton.cc": ('#include "a.skel.h"\n', True),
     "sinks/file.cc": ("#include <zstd.h>\n", True),
+    "symbols/good.cc": ('#include "base/text.h"\n#include <lzma.h>\n#include <elf.h>\n', False),
+    "symbols/up.cc": ('#include "core/schema.h"\n', True),
+    "core/elf.cc": ("#include <elf.h>\n", True),
     "kernel/options.cc": ("#include <CLI/CLI.hpp>\n", True),
     "cli/main.cc": ('#include <CLI/CLI.hpp>\n#include "probes/a/a.h"\n', False),
     "probes/a/a.cc": ('#include "probes/a/a.h"\n#include "kernel/session.h"\n', False),

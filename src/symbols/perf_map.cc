@@ -1,0 +1,141 @@
+#include "symbols/perf_map.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "symbols/open_file.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t most_bytes = 64u << 20;
+constexpr std::size_t most_entries = 4u << 20;
+
+/// A hexadecimal number and the blank behind it, taken from the front of `line`.
+std::optional<std::uint64_t> take_number(std::string_view& line) {
+  if (line.starts_with("0x") || line.starts_with("0X")) line.remove_prefix(2);
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value, 16);
+  if (error != std::errc{}) return std::nullopt;
+  line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+  if (line.empty() || (line[0] != ' ' && line[0] != '\t')) return std::nullopt;
+  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  return value;
+}
+
+/// Who a process is, of /proc/PID/status.
+struct Identity {
+  uid_t uid = 0;
+  std::vector<pid_t> pids;  ///< what it may call itself, innermost namespace first
+};
+
+std::optional<Identity> identity_of(pid_t pid) {
+  std::ifstream status(fmt::format("/proc/{}/status", pid));
+  Identity identity;
+  bool has_uid = false;
+  for (std::string line; std::getline(status, line);) {
+    const std::vector<std::string_view> words = split(line, '\t');
+    const auto number = [&](std::size_t word) {
+      unsigned value = 0;
+      std::from_chars(words[word].data(), words[word].data() + words[word].size(), value);
+      return value;
+    };
+    if (words.size() >= 3 && words[0] == "Uid:") {  // real, effective
+      identity.uid = number(2);
+      has_uid = true;
+    }
+    if (words.size() >= 2 && words[0] == "NSpid:") {
+      identity.pids.push_back(static_cast<pid_t>(number(words.size() - 1)));
+      if (words.size() > 2) identity.pids.push_back(pid);
+    }
+  }
+  if (!has_uid) return std::nullopt;
+  if (identity.pids.empty()) identity.pids.push_back(pid);
+  return identity;
+}
+
+}  // namespace
+
+PerfMap PerfMap::parse(std::string_view text) {
+  PerfMap map;
+  SymbolTableBuilder builder(SymbolTableBuilder::Overlap::later, most_entries, most_bytes);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty()) continue;
+    const auto begin = take_number(line);
+    const auto size = begin ? take_number(line) : std::nullopt;
+    if (!size || *size == 0 || line.empty() || line[0] == '\0' || *begin > ~*size) {
+      ++map.malformed_;
+      continue;
+    }
+    builder.add({.begin = *begin, .size = *size, .name = line});
+  }
+  map.is_cut_ = builder.dropped() > 0;
+  map.table_ = std::move(builder).build();
+  return map;
+}
+
+PerfMap PerfMap::read(pid_t pid) {
+  const auto identity = identity_of(pid);
+  const Fd root = open_root_of(pid);
+  PerfMap map;
+  if (!identity || !root) return map;
+  for (const pid_t name : identity->pids) {
+    const std::string path = fmt::format("/tmp/perf-{}.map", name);
+    const Fd file = open_regular_in(root, path, SymbolicLinks::refused);
+    if (file) return read(file, identity->uid);
+    if (errno == ENOENT) continue;
+    map.refused_ = fmt::format("{}: {}", path,
+                               errno == ELOOP    ? "a symbolic link"
+                               : errno == EINVAL ? "not a regular file"
+                                                 : errno_text(errno));
+    return map;
+  }
+  return map;
+}
+
+PerfMap PerfMap::read(const Fd& file, uid_t owner) {
+  PerfMap refused;
+  struct stat status{};
+  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    refused.refused_ = "not a regular file";
+    return refused;
+  }
+  if (status.st_uid != owner && status.st_uid != 0) {
+    refused.refused_ = fmt::format("belongs to user {}, not to the process's user {} or root",
+                                   status.st_uid, owner);
+    return refused;
+  }
+  const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
+  const std::uint64_t skipped = size > most_bytes ? size - most_bytes : 0;
+  std::string text(std::min<std::uint64_t>(size, most_bytes), '\0');
+  std::size_t have = 0;
+  while (have < text.size()) {
+    const ssize_t got = pread(file.get(), text.data() + have, text.size() - have,
+                              static_cast<off_t>(skipped + have));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  text.resize(have);
+  std::string_view rest = text;
+  if (skipped > 0) rest.remove_prefix(std::min(rest.find('\n'), rest.size()));  // half a line
+  PerfMap map = parse(rest);
+  map.is_cut_ |= skipped > 0;
+  return map;
+}
+
+}  // namespace overdue

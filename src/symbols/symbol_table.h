@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace overdue {
+
+/// A place in code: `offset` bytes into what is called `name`. The view lives as long as the table
+/// it came from.
+struct SymbolOffset {
+  std::string_view name;
+  std::uint64_t offset = 0;
+};
+
+/// Addresses and their names: what kallsyms, an ELF file and a perf map all become. Compact (20
+/// bytes a symbol, and one pool of names) and immutable; any thread may look things up.
+class SymbolTable {
+ public:
+  SymbolTable() = default;
+
+  /// Nothing where no symbol reaches.
+  std::optional<SymbolOffset> find(std::uint64_t address) const;
+
+  /// Pieces of address space that have a name: a symbol inside another makes three of two.
+  std::size_t size() const { return begins_.size(); }
+  std::size_t memory_bytes() const;
+
+ private:
+  friend class SymbolTableBuilder;
+  struct Piece {
+    std::uint32_t length;
+    std::uint32_t name;    // where in names_
+    std::uint32_t offset;  // of the piece in its symbol
+  };
+  std::vector<std::uint64_t> begins_;  // apart from the pieces: what the search walks over is dense
+  std::vector<Piece> pieces_;
+  std::vector<char> names_;  // each ends with NUL
+};
+
+/// How far a symbol can be seen; better is greater.
+enum class Binding : std::uint8_t { local, weak, global };
+
+/// Collects symbols, in any order, then makes a table of them.
+class SymbolTableBuilder {
+ public:
+  /// What an address inside several symbols is called. `inner`: by the one that begins nearest
+  /// before it. Of those that begin at the same address: one with a size over one without, a
+  /// function over a label, visible (global or weak) over local, fewer leading underscores, global
+  /// over weak, the longer name, the first in byte order. `later`: by the one that was added last,
+  /// as memory is reused.
+  enum class Overlap { inner, later };
+
+  /// Symbols beyond `most` symbols or `name_bytes` bytes of names are dropped, and counted.
+  SymbolTableBuilder(Overlap overlap, std::size_t most, std::size_t name_bytes);
+
+  struct Symbol {
+    std::uint64_t begin = 0;
+    std::uint64_t size = 0;   ///< 0: unknown, and then up to the next symbol
+    std::uint64_t bound = 0;  ///< where a symbol of unknown size ends at the latest
+    std::string_view name;    ///< copied, up to its first NUL and at most `longest_name`
+    Binding binding = Binding::global;
+    bool is_label = false;  ///< of unknown type: a function as a rule, yet not surely
+  };
+  void add(const Symbol& symbol);
+  /// Something without a name begins here: symbols of unknown size end.
+  void add_boundary(std::uint64_t address);
+
+  std::size_t dropped() const { return dropped_; }
+  SymbolTable build() &&;
+
+  static constexpr std::size_t longest_name = 32u << 10;
+
+ private:
+  struct Entry {
+    std::uint64_t begin, end;
+    std::uint32_t name;
+    Binding binding;
+    bool is_label, is_sized, is_boundary;
+  };
+  std::string_view name_of(const Entry& entry) const { return names_.data() + entry.name; }
+  bool is_worse(const Entry& a, const Entry& b) const;
+  void end_unsized();
+  void flatten(SymbolTable& table);
+  void emit(SymbolTable& table, std::uint64_t begin, std::uint64_t end, std::size_t index);
+
+  Overlap overlap_;
+  std::size_t most_, name_bytes_;
+  std::size_t dropped_ = 0;
+  std::vector<Entry> entries_;
+  std::vector<char> names_;
+  std::vector<std::uint32_t> kept_names_;  // by entry: where in the table's pool, once it is there
+  std::size_t last_emitted_ = 0;
+};
+
+}  // namespace overdue
