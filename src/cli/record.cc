@@ -30,7 +30,8 @@ class Recorder final : public MeasureListener {
 
   // Only now: a recording that cannot begin must not cost the one that is there.
   void begin(const SessionInfo& info) override {
-    trace_.emplace(open_trace(file_), syscalls_probe.schemas, printable(file_));
+    trace_ =
+        std::make_unique<TraceWriter>(open_trace(file_), syscalls_probe.schemas, printable(file_));
     trace_->begin(info);
   }
   void record(const Record& record) override { trace_->record(record); }
@@ -51,7 +52,7 @@ class Recorder final : public MeasureListener {
 
  private:
   std::string file_;
-  std::optional<TraceWriter> trace_;
+  std::unique_ptr<TraceWriter> trace_;  ///< from begin() on
   std::vector<std::string> receipt_;
 };
 

@@ -32,7 +32,7 @@ class Reporter final : public MeasureListener {
   // Files are opened only now: a measurement that cannot begin must not cost the last one's report.
   void begin(const SessionInfo& info) override {
     report_ = open_report(to_.output, to_.spawned, to_.stream);
-    view_.emplace(options_, only_, *report_.sink);
+    view_ = std::make_unique<SyscallView>(options_, only_, *report_.sink);
     view_->begin(info);
     if (!to_.save.empty()) {
       trace_.emplace(create_output_file(to_.save), syscalls_probe.schemas, printable(to_.save));
@@ -69,7 +69,7 @@ class Reporter final : public MeasureListener {
   std::optional<SyscallSet> only_;
   Destination to_;
   ReportOutput report_;
-  std::optional<SyscallView> view_;
+  std::unique_ptr<SyscallView> view_;  ///< from begin() on
   std::optional<TraceWriter> trace_;
 };
 

@@ -46,7 +46,8 @@ TEST(PerfMap, CountsLinesWithoutSense) {
 TEST(PerfMap, HoldsManyOverlappingEntries) {
   std::string text;
   for (int i = 0; i < 100'000; ++i)
-    text += "1000 fffff" + std::string(i % 7, 'f') + " outer\n2000 10 inner\n";
+    text += "1000 fffff" + std::string(static_cast<std::size_t>(i) % 7, 'f') +
+            " outer\n2000 10 inner\n";
   const auto map = PerfMap::parse(text);
   EXPECT_EQ(at(map, 0x2000), "inner+0");
   EXPECT_LT(map.memory_bytes(), 16u << 20);

@@ -20,25 +20,25 @@ function(symbol_fixture name source compiler)
 endfunction()
 
 symbol_fixture(pie functions.c ${CMAKE_C_COMPILER} -pie -fPIE)
-symbol_fixture(static functions.c ${CMAKE_C_COMPILER} -static -no-pie)
+symbol_fixture(static functions.c ${CMAKE_C_COMPILER} -static)
 symbol_fixture(moved functions.c ${CMAKE_C_COMPILER} -pie -fPIE -Wl,-Ttext-segment=0x40000000)
 symbol_fixture(lazy functions.c ${CMAKE_C_COMPILER} -no-pie -Wl,-z,lazy)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)  # stubs behind endbr64, in .plt.sec
   symbol_fixture(ibt functions.c ${CMAKE_C_COMPILER} -pie -fPIE -fcf-protection=full -Wl,-z,ibtplt)
 endif()
 symbol_fixture(names names.cc ${CMAKE_CXX_COMPILER})
-symbol_fixture(tiny tiny.c ${CMAKE_C_COMPILER} -nostdlib -static -ffreestanding -no-pie -fno-stack-protector -g0
+symbol_fixture(tiny tiny.c ${CMAKE_C_COMPILER} -nostdlib -static -ffreestanding -fno-stack-protector -g0
                -Wl,-z,noseparate-code)
 
 # 32-bit headers; on machines that can.
 include(CheckCSourceCompiles)
-set(CMAKE_REQUIRED_FLAGS "-m32 -nostdlib -static -ffreestanding -fno-pie -no-pie -fno-stack-protector")
+set(CMAKE_REQUIRED_FLAGS "-m32 -nostdlib -static -ffreestanding -fno-pie -fno-stack-protector")
 set(CMAKE_TRY_COMPILE_CONFIGURATION Release)
 check_c_source_compiles("void _start(void); void _start(void) { for (;;); } " OVERDUE_CAN_BUILD_32BIT)
 unset(CMAKE_REQUIRED_FLAGS)
 if(OVERDUE_CAN_BUILD_32BIT)
   symbol_fixture(tiny32 tiny.c ${CMAKE_C_COMPILER}
-                 -m32 -nostdlib -static -ffreestanding -fno-pie -no-pie -fno-stack-protector -g0 -Wl,-z,noseparate-code)
+                 -m32 -nostdlib -static -ffreestanding -fno-pie -fno-stack-protector -g0 -Wl,-z,noseparate-code)
 endif()
 
 function(separate_fixture name program)

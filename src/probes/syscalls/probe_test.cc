@@ -280,7 +280,7 @@ TEST_F(ProbeTest, ACallThatWasNotAskedForIsNeverSaidToBeCut) {
 }
 
 TEST_F(ProbeTest, TheCallAThreadSleepsInIsCutIfItWasAskedFor) {
-  for (const u32 wanted : {SYS_getppid, SYS_read}) {
+  for (const u32 wanted : {u32{SYS_getppid}, u32{SYS_read}}) {
     Child child([](Child& self) { self.step(); });
     ASSERT_TRUE(child.wait_until_in(SYS_read));
     Measuring measuring(rules_of_process(child), figures(Figures::by_cpu, only_these({wanted})));
