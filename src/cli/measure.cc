@@ -7,12 +7,12 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/membership_rules.h"
 #include "cli/progress.h"
 #include "cli/stop_signals.h"
 #include "cli/two_phase.h"
 #include "kernel/capabilities.h"
 #include "kernel/features.h"
-#include "kernel/glob.h"
 #include "kernel/host.h"
 #include "kernel/libbpf_log.h"
 #include "kernel/syscall_table.h"
@@ -31,49 +31,6 @@ constexpr std::size_t cells_for_threads =
     16384;  // 45 MB a half: 5000 threads that end within 50 ms
 constexpr std::chrono::seconds collect_at_least_every{30};  // far below what fills a 32-bit bucket
 constexpr std::chrono::seconds grace_after_signal{2};
-
-MembershipRules rules_for(const MeasureRequest& request, const ResolvedTarget& target,
-                          const SpawnedProgram* program) {
-  MembershipRules rules;
-  rules.all = request.selection.kind == TargetKind::all;
-  rules.follow_children = request.selection.follow;
-  rules.pids = target.pids;
-  rules.tids = target.tids;
-  if (request.selection.kind ==
-      TargetKind::name) {  // the kernel side matches names itself, later ones too
-    rules.pids = target.pids_by_program;
-    rules.tids.clear();
-    for (const std::string& glob : request.selection.names)
-      if (target.pids_by_program.empty() || fits_thread_name(glob))
-        rules.name_globs.push_back(glob);
-  }
-  if (program) rules.gated_pids = {program->pid()};
-  for (const CgroupTarget& cgroup : target.cgroups) {
-    if (rules.cgroup_hierarchy >= 0 && rules.cgroup_hierarchy != cgroup.hierarchy_id)
-      throw Error("the cgroups given are in different hierarchies")
-          .hint("measure one hierarchy at a time");
-    rules.cgroup_hierarchy = cgroup.hierarchy_id;
-    rules.cgroup_ids.push_back(cgroup.id);
-  }
-  return rules;
-}
-
-/// The hierarchy whose paths name containers: version 2 where it is used, else a controller every
-/// container has.
-const CgroupHierarchy* container_hierarchy(const Cgroups& cgroups, int watched) {
-  if (watched >= 0) return cgroups.hierarchy(watched);
-  const CgroupHierarchy* best = nullptr;
-  std::size_t most = 0;
-  for (const CgroupHierarchy& hierarchy : cgroups.hierarchies()) {
-    if (!hierarchy.can_be_watched()) continue;
-    const std::size_t size = cgroup_paths(hierarchy).size();
-    if (size > most) {
-      most = size;
-      best = &hierarchy;
-    }
-  }
-  return best;
-}
 
 /// 16 MiB for each CPU, a quarter of a second at 500 000 calls a second; less on big machines, 256
 /// MiB in all.
@@ -180,7 +137,7 @@ void Measurement::start_program() {
 
 void Measurement::attach() {
   const std::vector<double> base = time_getppid(request_.selection.cpus);
-  MembershipRules rules = rules_for(request_, target_, program_.get());
+  MembershipRules rules = rules_for(request_.selection, target_, program_.get());
   if (request_.by_container || rules.cgroup_hierarchy >= 0) {
     const Cgroups cgroups;
     if (const CgroupHierarchy* hierarchy = container_hierarchy(cgroups, rules.cgroup_hierarchy)) {
