@@ -92,9 +92,15 @@ class Drawing {
     return kind_class(tree_.node(id).kind, tree_.name(id));
   }
 
+  /// `1 stack`, `1,234 stacks`.
+  std::string count_text(std::uint64_t count) const {
+    std::string_view noun = options_.counted;
+    if (count == 1 && noun.ends_with('s')) noun.remove_suffix(1);
+    return fmt::format("{} {}", format_grouped(count), noun);
+  }
   std::string total_text() const {
-    return fmt::format("{} in {} {}", format_weight(tree_.total(), tree_.unit()),
-                       format_grouped(tree_.node(StackTree::root).count), options_.counted);
+    return fmt::format("{} in {}", format_weight(tree_.total(), tree_.unit()),
+                       count_text(tree_.node(StackTree::root).count));
   }
 
   void begin(std::string& text) const {
@@ -123,7 +129,7 @@ class Drawing {
         "<g class=\"{}\"><rect x=\"{}\" y=\"63\" width=\"14\" height=\"12\" rx=\"2\"/>"
         "<text x=\"{}\" y=\"73\">{}</text></g>\n",
         frame_class, x, x + 20, name);
-    x += 38 + 6.6 * static_cast<double>(name.size());
+    x += 38 + 7 * static_cast<double>(name.size());
   }
 
   /// The kinds that occur, or what the colours of differences mean.
@@ -150,10 +156,9 @@ class Drawing {
   /// What a tooltip says below the name: one line, and one more for differences.
   std::string note(const Box& box) const {
     const StackTree::Node& node = tree_.node(box.node);
-    std::string result =
-        fmt::format("{} · {} of all · {} {}", format_weight(node.weight, tree_.unit()),
-                    format_share(node.weight, tree_.total()), format_grouped(node.count),
-                    xml_escaped(visible(options_.counted)));
+    std::string result = fmt::format(
+        "{} · {} of all · {}", format_weight(node.weight, tree_.unit()),
+        format_share(node.weight, tree_.total()), xml_escaped(visible(count_text(node.count))));
     if (box.node != StackTree::root)
       result = fmt::format("{} · {}", node.merged ? "merged" : frame_kind_name(node.kind), result);
     if (options_.differences) {

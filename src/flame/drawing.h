@@ -9,8 +9,8 @@ namespace overdue {
 /// How a tree is drawn. All texts are taken as hostile.
 struct DrawingOptions {
   std::string title = "Flame graph";
-  std::string subtitle;            ///< the total is added to it
-  std::string footer;              ///< the receipt, a line each; long ones are wrapped
+  std::string subtitle = {};       ///< the total is added to it
+  std::string footer = {};         ///< the receipt, a line each; long ones are wrapped
   std::string counted = "stacks";  ///< what Node::count counts
   bool icicle = false;             ///< the root on top, stacks hanging from it
   bool differences = false;        ///< colours say how shares changed since add_before()
