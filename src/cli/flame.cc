@@ -109,11 +109,13 @@ class FlameCommand final : public Command {
   void add_file(const std::string& path, const FoldedReader::OnStack& on_stack) {
     FoldedReader reader(on_stack);
     read_folded(path, reader);
-    std::string receipt = fmt::format("overdue {} flame: {} stacks read from {}", OVERDUE_VERSION,
-                                      format_grouped(reader.stacks()), shown_name(path));
+    std::string receipt = fmt::format("overdue {} flame: {} read from {}", OVERDUE_VERSION,
+                                      format_counted(reader.stacks(), "stack"), shown_name(path));
     if (reader.malformed() > 0) {
-      receipt += fmt::format("; {} {} no stacks, left out", format_grouped(reader.malformed()),
-                             reader.malformed() == 1 ? "line was" : "lines were");
+      receipt += fmt::format(
+          "; {} no {}, left out",
+          format_counted(reader.malformed(), "line") + (reader.malformed() == 1 ? " was" : " were"),
+          reader.malformed() == 1 ? "stack" : "stacks");
       tell_problems(path, reader);
     }
     drawing_.footer += receipt + '\n';

@@ -92,15 +92,9 @@ class Drawing {
     return kind_class(tree_.node(id).kind, tree_.name(id));
   }
 
-  /// `1 stack`, `1,234 stacks`.
-  std::string count_text(std::uint64_t count) const {
-    std::string_view noun = options_.counted;
-    if (count == 1 && noun.ends_with('s')) noun.remove_suffix(1);
-    return fmt::format("{} {}", format_grouped(count), noun);
-  }
   std::string total_text() const {
     return fmt::format("{} in {}", format_weight(tree_.total(), tree_.unit()),
-                       count_text(tree_.node(StackTree::root).count));
+                       format_counted(tree_.node(StackTree::root).count, options_.counted));
   }
 
   void begin(std::string& text) const {
@@ -156,9 +150,10 @@ class Drawing {
   /// What a tooltip says below the name: one line, and one more for differences.
   std::string note(const Box& box) const {
     const StackTree::Node& node = tree_.node(box.node);
-    std::string result = fmt::format(
-        "{} · {} of all · {}", format_weight(node.weight, tree_.unit()),
-        format_share(node.weight, tree_.total()), xml_escaped(visible(count_text(node.count))));
+    std::string result =
+        fmt::format("{} · {} of all · {}", format_weight(node.weight, tree_.unit()),
+                    format_share(node.weight, tree_.total()),
+                    xml_escaped(visible(format_counted(node.count, options_.counted))));
     if (box.node != StackTree::root)
       result = fmt::format("{} · {}", node.merged ? "merged" : frame_kind_name(node.kind), result);
     if (options_.differences) {
@@ -197,26 +192,25 @@ class Drawing {
   void write_footer_lines() {
     add_footer(options_.footer);
     if (layout_.too_narrow > 0)
-      add_footer(fmt::format("{} {} narrower than {:.3g} px, with {} of the weight, not drawn",
-                             format_grouped(layout_.too_narrow),
-                             layout_.too_narrow == 1 ? "frame" : "frames", options_.min_width,
+      add_footer(fmt::format("{} narrower than {:.3g} px, with {} of the weight, not drawn",
+                             format_counted(layout_.too_narrow, "frame"), options_.min_width,
                              format_share(layout_.too_narrow_weight, tree_.total())));
     if (layout_.gone > 0)
-      add_footer(fmt::format("{} {} of the earlier measurement only, not drawn",
-                             format_grouped(layout_.gone), layout_.gone == 1 ? "frame" : "frames"));
+      add_footer(fmt::format("{} of the earlier measurement only, not drawn",
+                             format_counted(layout_.gone, "frame")));
     const StackTree::Merged& merged = tree_.merged();
     if (merged.stacks > 0)
-      add_footer(fmt::format("{} stacks, with {}, merged into (other): too many different ones",
-                             format_grouped(merged.stacks),
+      add_footer(fmt::format("{}, with {}, merged into (other): too many different ones",
+                             format_counted(merged.stacks, "stack"),
                              format_weight(merged.weight, tree_.unit())));
     if (merged.deep > 0)
-      add_footer(fmt::format("{} stacks cut at their outermost frames: too deep",
-                             format_grouped(merged.deep)));
+      add_footer(fmt::format("{} cut to the outermost frames: too deep",
+                             format_counted(merged.deep, "stack")));
     if (merged.cut_names > 0)
-      add_footer(fmt::format("{} names cut: too long", format_grouped(merged.cut_names)));
+      add_footer(fmt::format("{} cut: too long", format_counted(merged.cut_names, "name")));
     if (merged.refused > 0)
-      add_footer(fmt::format("{} stacks left out: the sum of weights is too large",
-                             format_grouped(merged.refused)));
+      add_footer(fmt::format("{} left out: the sum of weights is too large",
+                             format_counted(merged.refused, "stack")));
   }
 
   /// Takes whole lines apart, at spaces where they are too long.

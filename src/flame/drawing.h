@@ -9,12 +9,12 @@ namespace overdue {
 /// How a tree is drawn. All texts are taken as hostile.
 struct DrawingOptions {
   std::string title = "Flame graph";
-  std::string subtitle = {};       ///< the total is added to it
-  std::string footer = {};         ///< the receipt, a line each; long ones are wrapped
-  std::string counted = "stacks";  ///< what Node::count counts
-  bool icicle = false;             ///< the root on top, stacks hanging from it
-  bool differences = false;        ///< colours say how shares changed since add_before()
-  double min_width = 0.1;          ///< of a frame, in pixels of a drawing 1200 wide
+  std::string subtitle = {};      ///< the total is added to it
+  std::string footer = {};        ///< the receipt, a line each; long ones are wrapped
+  std::string counted = "stack";  ///< what Node::count counts, one of them
+  bool icicle = false;            ///< the root on top, stacks hanging from it
+  bool differences = false;       ///< colours say how shares changed since add_before()
+  double min_width = 0.1;         ///< of a frame, in pixels of a drawing 1200 wide
 };
 
 /// A stand-alone SVG document: readable where no script runs; in a browser with zoom, search and

@@ -27,16 +27,16 @@ std::string_view frame_kind_name(FrameKind kind) {
   return "unknown";
 }
 
-std::string format_grouped(std::uint64_t number) {
-  std::string digits = fmt::format("{}", number);
+std::string format_counted(std::uint64_t count, std::string_view noun) {
+  std::string digits = fmt::format("{}", count);
   for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
-  return digits;
+  return fmt::format("{} {}{}", digits, noun, count == 1 ? "" : "s");
 }
 
 std::string format_weight(std::uint64_t weight, WeightUnit unit) {
   switch (unit) {
     case WeightUnit::samples:
-      return format_grouped(weight) + (weight == 1 ? " sample" : " samples");
+      return format_counted(weight, "sample");
     case WeightUnit::microseconds: {
       constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max() / 1000;
       return format_duration(Duration(std::min(weight, most) * 1000));

@@ -46,7 +46,7 @@ std::string format_weight(std::uint64_t weight, WeightUnit unit);
 /// `12.3%`: two decimals below 1, one above.
 std::string format_share(std::uint64_t part, std::uint64_t whole);
 
-/// `1,234,567`.
-std::string format_grouped(std::uint64_t number);
+/// `1 stack`, `1,234 stacks`.
+std::string format_counted(std::uint64_t count, std::string_view noun);
 
 }  // namespace overdue

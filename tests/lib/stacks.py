@@ -46,7 +46,7 @@ def folded(seed=1, scale=1):
     add(["log", "clone3", "start_thread", "log::Sink::run()", "[unknown]", "0x7f33d1c0a1b2"], 9000)
     add(["log", "clone3", "start_thread", "log::Sink::run()"] + LOCK, 22000)
     for name in HOSTILE:
-        add(["hostile", name], 3000)
+        lines.append(f"hostile;{name} 4000")
     return lines
 
 
