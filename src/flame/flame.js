@@ -93,9 +93,13 @@ const input = make(XHTML, 'input', {type: 'search', placeholder: 'Search: regula
   'aria-label': 'Search by regular expression', spellcheck: 'false', autocomplete: 'off'}, bar);
 const reset = make(XHTML, 'button', {type: 'button', title: 'Show everything (Escape)'}, bar);
 reset.textContent = 'Reset zoom';
+const legend = svg.querySelector('.legend').getBBox();
 const place_bar = () => {
   const top = -svg.getBoundingClientRect().top;
   const stuck = top > 50;
+  const x = stuck ? 0 : Math.min(legend.x + legend.width + 20, width / 2);
+  bar_home.setAttribute('x', x);
+  bar_home.setAttribute('width', width - x);
   bar_home.setAttribute('y', stuck ? top : 50);
   bar_home.classList.toggle('stuck', stuck);
 };
@@ -105,9 +109,6 @@ const draw = () => {
   inner = width - 2 * margin;
   svg.setAttribute('width', width);
   svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
-  const used = svg.querySelector('.legend').getBBox().width;
-  bar_home.setAttribute('x', Math.min(used + 40, width / 2));
-  bar_home.setAttribute('width', width - Math.min(used + 40, width / 2));
   frames.forEach(draw_frame);
   reset.disabled = zoomed === root;
   place_bar();
@@ -224,4 +225,9 @@ window.addEventListener('hashchange', recall);
 window.addEventListener('popstate', recall);
 hide_tip();
 recall();
+// One deep stack makes a tall drawing; what one reads first is at the root, in both orientations.
+const bottom = svg.getBoundingClientRect().bottom - innerHeight;
+if (frames.length > 1 && +frames[1].rect.getAttribute('y') < +root.rect.getAttribute('y') && bottom > 0) {
+  scrollTo(0, bottom);
+}
 })();

@@ -63,6 +63,9 @@ std::string rules(bool differences, bool dark) {
     for (int shade = 0; shade < shades; ++shade)
       css += fmt::format(".{}{} rect{{fill:{}}}\n", kinds[kind].letter, shade,
                          kind_color(static_cast<FrameKind>(kind), shade, dark));
+  // Nearly as pale as the ground: an outline keeps it in sight, and tells it from all other kinds.
+  css += fmt::format(".x0 rect,.x1 rect,.x2 rect,.x3 rect,.x4 rect{{stroke:{};stroke-width:.7}}\n",
+                     dark ? "#5c5a55" : "#b5b3ac");
   return css;
 }
 

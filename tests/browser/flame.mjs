@@ -125,6 +125,16 @@ const cases = {
     const box = await page.locator('.bar input').boundingBox();
     assert.ok(box.y >= 0 && box.y < 40);
   },
+  async tall_ones_begin_at_the_root(page) {
+    await page.setViewportSize({width: 900, height: 400});
+    const address = page.url();
+    await page.goto('about:blank');
+    await page.goto(address);
+    await page.waitForFunction(() => {
+      const box = document.querySelector('.frames rect').getBoundingClientRect();
+      return box.top > 0 && box.bottom <= innerHeight;
+    });
+  },
   async dark_and_light(page) {
     const colors = () => page.evaluate(() => ['.ground', '.frames g rect', '.frames g text', '.u0 rect']
       .map(selector => getComputedStyle(document.querySelector(selector)).fill));
