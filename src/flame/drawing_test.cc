@@ -63,7 +63,8 @@ TEST(Layout, PutsChildrenSideBySide) {
 TEST(Layout, CountsWhatIsTooNarrow) {
   const StackTree tree = tree_of("t;a;b;c 1\nt;d 99\n");
   const Layout layout = lay_out(tree, 2);
-  EXPECT_EQ(layout.boxes.size(), 3u);
+  ASSERT_EQ(layout.boxes.size(), 3u);
+  EXPECT_EQ(layout.boxes[2].start, 1u) << "what is not drawn keeps its place";
   EXPECT_EQ(layout.too_narrow, 3u);
   EXPECT_EQ(layout.too_narrow_weight, 1u);
   EXPECT_EQ(layout.boxes[1].too_narrow, 3u) << "told at their parent";
