@@ -12,7 +12,7 @@ import re
 import sys
 import tempfile
 
-BELOW_CLI = {"base", "bpf", "core", "trace", "kernel", "target", "symbols", "sinks", "probes"}
+BELOW_CLI = {"base", "bpf", "core", "trace", "kernel", "target", "symbols", "sinks", "flame", "probes"}
 MAY_INCLUDE = {
     "base": set(),
     "bpf": set(),
@@ -22,6 +22,7 @@ MAY_INCLUDE = {
     "target": {"base", "core", "kernel", "bpf"},
     "symbols": {"base"},
     "sinks": {"base", "core"},
+    "flame": {"base"},
     "probes": {"base", "core", "kernel", "bpf"},
     "cli": BELOW_CLI,
 }
@@ -99,6 +100,8 @@ SELF_TEST = {
     "probes/a/a_test.cc": ('#include "target/cgroups.h"\n', False),
     "probes/a/b_test.cc": ('#include "cli/help.h"\n', True),
     "probes/registry.cc": ('#include "probes/a/a.h"\n', False),
+    "flame/folded.cc": ('#include "base/text.h"\n', False),
+    "flame/sink.cc": ('#include "sinks/output.h"\n', True),
     "core/near.cc": ('#include "near.h"\n', True),
     "tui/screen.cc": ("", True),
 }

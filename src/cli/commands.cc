@@ -7,6 +7,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_syscalls_command());
   commands.push_back(make_record_command());
   commands.push_back(make_report_command());
+  commands.push_back(make_flame_command());
   commands.push_back(make_doctor_command());
   commands.push_back(make_probes_command());
   commands.push_back(make_schema_command());
@@ -15,8 +16,8 @@ std::vector<std::unique_ptr<Command>> all_commands() {
 }
 
 std::vector<std::string_view> planned_commands() {
-  return {"stalls", "offcpu", "profile", "flame", "timerlat", "osnoise", "worst", "func", "graph",
-          "io",     "export", "top",     "serve", "ftrace",   "ctl",     "demo",  "bench"};
+  return {"stalls", "offcpu", "profile", "timerlat", "osnoise", "worst", "func", "graph",
+          "io",     "export", "top",     "serve",    "ftrace",  "ctl",   "demo", "bench"};
 }
 
 }  // namespace overdue

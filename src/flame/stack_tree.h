@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "flame/frame.h"
+
+namespace overdue {
+
+/// How much a StackTree holds before it merges.
+struct TreeLimits {
+  std::size_t nodes = 1'000'000;           ///< all of them, the root and the "(other)"s included
+  std::size_t depth = 1024;                ///< frames of a stack, the thread included
+  std::size_t name_bytes = 4096;           ///< of one name
+  std::size_t all_name_bytes = 256 << 20;  ///< of all different names
+};
+
+/// Weighted stacks, merged where they begin alike: root, thread, frames outermost first. Holds
+/// weights exactly and memory within its limits; what does not fit keeps its weight in a node
+/// "(other)" below its thread, and is counted. The order of nodes depends on the stacks only, not
+/// on the order in which they came, unless a limit was reached.
+class StackTree {
+ public:
+  using Id = std::uint32_t;
+  static constexpr Id root = 0;
+
+  struct Node {
+    std::uint64_t weight = 0;  ///< of all stacks that pass through here
+    std::uint64_t self = 0;    ///< of those that end here
+    std::uint64_t before = 0;  ///< `weight` of the stacks compared with (add_before)
+    std::uint64_t count = 0;   ///< how many stacks `weight` comes from
+    Id parent = 0;
+    Id first_child = 0;  ///< 0: none (the root is nobody's child)
+    Id next_sibling = 0;
+    std::uint32_t name = 0;
+    FrameKind kind = FrameKind::thread;
+    bool merged = false;  ///< an "(other)" of ours: no function of that name
+  };
+
+  /// What did not go into the tree as it came.
+  struct Merged {
+    std::uint64_t stacks = 0;  ///< in an "(other)"
+    std::uint64_t weight = 0;
+    std::uint64_t deep = 0;       ///< stacks cut at `depth`
+    std::uint64_t cut_names = 0;  ///< frames whose name was cut at `name_bytes`
+    std::uint64_t refused = 0;    ///< stacks that would take the sum of all weights past 2^64
+  };
+
+  explicit StackTree(WeightUnit unit = WeightUnit::samples, TreeLimits limits = {});
+
+  /// Adds a stack, `count` times seen with `weight` in all. Without weight it takes no place and is
+  /// left out; a frame without name gets the name "[unknown]".
+  void add(std::span<const Frame> frames, std::uint64_t weight, std::uint64_t count = 1);
+  /// Adds a stack of an earlier measurement, with which this one is compared.
+  void add_before(std::span<const Frame> frames, std::uint64_t weight);
+
+  WeightUnit unit() const { return unit_; }
+  std::uint64_t total() const { return nodes_[root].weight; }
+  std::size_t size() const { return nodes_.size(); }
+  const Merged& merged() const { return merged_; }
+  const Node& node(Id id) const { return nodes_[id]; }
+  std::string_view name(Id id) const { return names_[nodes_[id].name]; }
+  /// By name, then kind; an "(other)" last.
+  std::vector<Id> children(Id id) const;
+  /// Every stack with a weight of its own, in the order of the nodes.
+  std::vector<Stack> stacks() const;
+
+ private:
+  struct ChildKey {
+    Id parent;
+    std::uint32_t name;
+    FrameKind kind;
+    bool merged;
+    bool operator==(const ChildKey&) const = default;
+  };
+  struct ChildHash {
+    std::size_t operator()(const ChildKey& key) const;
+  };
+
+  Id place(std::span<const Frame> frames);
+  Id child(Id parent, const Frame& frame);
+  Id other(Id parent);
+  Id find_or_add(const ChildKey& key, bool reserved);
+  /// The name's number; `nowhere` where there is no room for it.
+  std::uint32_t name_number(std::string_view name);
+  static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
+
+  WeightUnit unit_;
+  TreeLimits limits_;
+  std::vector<Node> nodes_;
+  std::size_t reserved_ = 1;  ///< nodes kept free for an "(other)" of the root and of each thread
+  std::deque<std::string> names_;
+  std::size_t name_bytes_ = 0;
+  // Sorted, not hashed: names are hostile, and can be made to collide.
+  std::map<std::string_view, std::uint32_t> name_numbers_;
+  std::unordered_map<ChildKey, Id, ChildHash> children_;
+  Merged merged_;
+};
+
+}  // namespace overdue

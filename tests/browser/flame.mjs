@@ -1,0 +1,215 @@
+// Drives Chromium over the drawings of `overdue flame`; started by flame_test.py with one JSON argument:
+// {"modules", "chromium", "profile", "drawings": {name: path}, "screenshots"}. Prints a line of JSON per case.
+import {createRequire} from 'node:module';
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import {pathToFileURL} from 'node:url';
+
+const given = JSON.parse(process.argv[2]);
+const {chromium} = createRequire(path.join(given.modules, 'x.js'))('playwright-core');
+
+// The first frame in sight whose name begins so.
+const frame = async (page, name) => (await page.waitForFunction(begin => [...document.querySelectorAll('.frames > g')]
+  .find(g => g.style.display !== 'none' && g.frame.name.startsWith(begin)), name)).asElement();
+const click = async (page, name) => (await frame(page, name)).click();
+const hover = async (page, name) => (await frame(page, name)).hover();
+const label = (page, name) => frame(page, name).then(g => g.$eval('text', text => text.textContent));
+const shown = page => page.$$eval('.frames > g', all => all.filter(g => g.style.display !== 'none').length);
+const found = page => page.locator('.found').textContent();
+const tip = page => page.locator('.tip').innerText();
+const is_visible = (page, selector) => page.locator(selector).isVisible();
+const wide = (page, name) => frame(page, name).then(g => g.$eval('rect', rect => +rect.getAttribute('width')));
+const search = async (page, text) => {
+  await page.keyboard.press('/');
+  await page.keyboard.type(text);
+  await page.waitForFunction(wanted => location.hash.includes('search=') || wanted === '', text);
+};
+
+const cases = {
+  async zoom_and_reset(page) {
+    const all = await shown(page), before = await wide(page, 'handler-3');
+    await click(page, 'handler-3');
+    assert.ok(await wide(page, 'handler-3') > 5 * before);
+    assert.ok(await shown(page) < all);
+    assert.equal(await wide(page, 'all'), await wide(page, 'handler-3'), 'what it stands on is as wide');
+    assert.match(page.url(), /#zoom=\d+$/);
+    await page.getByRole('button', {name: 'Reset zoom'}).click();
+    assert.equal(await shown(page), all);
+    assert.equal(await wide(page, 'handler-3'), before);
+    assert.ok(await page.getByRole('button', {name: 'Reset zoom'}).isDisabled());
+  },
+  async zoom_shows_longer_names(page) {
+    assert.match(await label(page, 'exec::Executor'), /^exec::.*…$/);
+    await click(page, 'exec::Executor');
+    assert.equal(await label(page, 'exec::Executor'), 'exec::Executor::run(plan::Node const&)');
+  },
+  async escape_leaves_the_zoom(page) {
+    const all = await shown(page);
+    await click(page, 'wal-writer');
+    assert.notEqual(await shown(page), all);
+    await page.keyboard.press('Escape');
+    assert.equal(await shown(page), all);
+  },
+  async back_button_and_address(page, open) {
+    await click(page, 'handler-0');
+    await click(page, 'server::Loop::run()');
+    const address = page.url(), zoomed = await shown(page);
+    await page.goBack();
+    assert.notEqual(page.url(), address);
+    assert.equal(await wide(page, 'handler-0'), await wide(page, 'all'));
+    const other = await open(address + '&search=futex');
+    assert.equal(await shown(other), zoomed);
+    assert.match(await found(other), /matched in \d+ frames$/);
+    await other.close();
+  },
+  async search_by_regexp(page) {
+    await search(page, '^futex$|^pthread_mutex');
+    await page.waitForFunction(() => document.querySelector('.found').textContent.includes('matched'));
+    // A frame on one that is found does not count again: half of these lie on the other half.
+    const [told, right, hits] = await page.evaluate(() => {
+      const frames = [...document.querySelectorAll('.frames > g')].map(g => g.frame);
+      const weight = frames.filter(f => f.name === 'pthread_mutex_lock').reduce((sum, f) => sum + f.weight, 0);
+      return [document.querySelector('.found').textContent, 100 * weight / frames[0].weight,
+        document.querySelectorAll('.frames .hit').length];
+    });
+    assert.equal(told, `${right.toFixed(1)}% matched in ${hits} frames`);
+    await page.keyboard.press('Escape');
+    assert.equal(await found(page), '');
+    assert.equal(await page.locator('.frames .hit').count(), 0);
+    assert.doesNotMatch(page.url(), /search/);
+  },
+  async search_tells_a_bad_expression(page) {
+    await search(page, '(');
+    await page.waitForFunction(() => document.querySelector('.found').textContent !== '');
+    assert.equal(await found(page), 'not a regular expression');
+    await page.keyboard.type('futex)');
+    await page.waitForFunction(() => document.querySelector('.found').textContent.includes('matched'));
+  },
+  async control_f_searches(page) {
+    await page.keyboard.press('Control+f');
+    assert.ok(await page.evaluate(() => document.activeElement.matches('.bar input')));
+  },
+  async tooltip(page) {
+    assert.ok(!await is_visible(page, '.tip'));
+    await hover(page, 'handler-6');
+    assert.match(await tip(page), /^handler-6\nthread · [\d.]+ms · \d+\.\d% of all · \d+ stacks$/);
+    await click(page, 'handler-6');
+    await hover(page, 'server::Loop::run()');
+    assert.match(await tip(page), /^server::Loop::run\(\)\nuser · .*\n\d+\.\d% of the view/);
+    const corner = await (await frame(page, 'all')).boundingBox();
+    await page.mouse.move(corner.x + corner.width - 2, corner.y + 3);
+    const box = await page.locator('.tip').boundingBox(), view = page.viewportSize();
+    assert.ok(box.x >= 0 && box.x + box.width <= view.width && box.y + box.height <= view.height, 'on the page');
+    await page.mouse.move(300, 20);
+    assert.ok(!await is_visible(page, '.tip'));
+  },
+  async hostile_names_are_text(page) {
+    await click(page, 'hostile');
+    for (const name of ['<script>alert(1)</script>', '\\xe2\\x80\\xaegnp.exe', 'a\\u{ad}b\\u{feff}\\u{ffff}'])
+      assert.ok(await page.evaluate(wanted =>
+        [...document.querySelectorAll('.frames > g')].some(g => g.frame.name === wanted), name), name);
+    assert.equal(await page.locator('script').count(), 1);
+  },
+  async follows_the_window(page) {
+    const before = await wide(page, 'all');
+    await page.setViewportSize({width: 900, height: 600});
+    await page.waitForFunction(width => document.querySelector('.frames rect').getBoundingClientRect().width < width,
+      before);
+    const box = await (await frame(page, 'all')).boundingBox();
+    assert.ok(box.x + box.width <= 900);
+  },
+  async bar_stays_in_sight(page) {
+    await page.setViewportSize({width: 900, height: 400});
+    await page.evaluate(() => scrollTo(0, 300));
+    await page.waitForFunction(() => document.querySelector('.bar-home').classList.contains('stuck'));
+    const box = await page.locator('.bar input').boundingBox();
+    assert.ok(box.y >= 0 && box.y < 40);
+  },
+  async tall_ones_begin_at_the_root(page) {
+    await page.setViewportSize({width: 900, height: 400});
+    const address = page.url();
+    await page.goto('about:blank');
+    await page.goto(address);
+    await page.waitForFunction(() => {
+      const box = document.querySelector('.frames rect').getBoundingClientRect();
+      return box.top > 0 && box.bottom <= innerHeight;
+    });
+  },
+  async dark_and_light(page) {
+    const colors = () => page.evaluate(() => ['.ground', '.frames g rect', '.frames g text', '.u0 rect']
+      .map(selector => getComputedStyle(document.querySelector(selector)).fill));
+    const light = await colors();
+    await page.emulateMedia({colorScheme: 'dark'});
+    const dark = await colors();
+    light.forEach((color, i) => assert.notEqual(color, dark[i]));
+    assert.equal(light[0], 'rgb(251, 251, 250)');
+    assert.equal(dark[0], 'rgb(23, 24, 27)');
+  },
+};
+
+const browser = await chromium.launchPersistentContext(given.profile, {
+  executablePath: given.chromium, headless: true, viewport: {width: 1280, height: 860}, colorScheme: 'light',
+  args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+    '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+});
+const troubles = [];
+browser.on('page', page => {
+  page.on('pageerror', error => troubles.push(error.message));
+  page.on('console', message => troubles.push(message.text()));
+  page.on('dialog', dialog => { troubles.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+  page.on('request', request => {
+    if (!request.url().startsWith('file:') && !request.url().startsWith('about:')) troubles.push(request.url());
+  });
+});
+const open = async (address, colorScheme = 'light') => {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(20000);
+  await page.emulateMedia({colorScheme});
+  await page.goto(address);
+  await page.locator('.bar').waitFor();
+  return page;
+};
+const told = async (name, run) => {
+  troubles.length = 0;
+  let error = '';
+  try {
+    await run();
+    assert.deepEqual(troubles, []);
+  } catch (thrown) {
+    error = String(thrown.stack || thrown);
+  }
+  console.log(JSON.stringify({name, error}));
+};
+
+for (const kind of ['svg', 'html']) {
+  const address = pathToFileURL(given.drawings[kind]).href;
+  for (const [name, run] of Object.entries(cases)) {
+    await told(`${kind}_${name}`, async () => {
+      const page = await open(address);
+      try {
+        await run(page, open);
+      } finally {
+        await page.close();
+      }
+    });
+  }
+}
+for (const [name, drawing] of Object.entries(given.drawings)) {
+  for (const scheme of ['light', 'dark']) {
+    await told(`screenshot_${name}_${scheme}`, async () => {
+      const page = await open(pathToFileURL(drawing).href, scheme);
+      await page.screenshot({path: path.join(given.screenshots, `${name}-${scheme}.png`)});
+      if (name === 'svg') {
+        await search(page, 'btree|futex');
+        await page.waitForFunction(() => document.querySelector('.found').textContent !== '');
+        await page.screenshot({path: path.join(given.screenshots, `search-${scheme}.png`)});
+        await page.keyboard.press('Escape');
+        await click(page, 'handler-6');
+        await hover(page, 'buffer::Pool::pin');
+        await page.screenshot({path: path.join(given.screenshots, `zoom-${scheme}.png`)});
+      }
+      await page.close();
+    });
+  }
+}
+await browser.close();

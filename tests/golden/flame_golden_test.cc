@@ -1,0 +1,89 @@
+// Drawings of a small tree against flame/, byte for byte but for the style and the script, which
+// stand in src/flame as they are. To accept a change, run with OVERDUE_UPDATE_GOLDEN=1 and read the
+// diff.
+#include <stdlib.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "flame/drawing.h"
+#include "flame/folded.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::string_view stacks =
+    "redis-server;main;aeMain;readQuery;read_[s];vfs_read_[k] 310\n"
+    "redis-server;main;aeMain;readQuery 90\n"
+    "redis-server;main;aeMain;epoll_wait_[s];schedule_[k];off the CPU_[o] 400\n"
+    "bio_close;start_thread;[unknown];<lambda()>::operator()() & co 199\n"
+    "bio_close;start_thread;close_\\x0a\\xff 1\n";
+
+void add(std::string_view folded, const FoldedReader::OnStack& on_stack) {
+  FoldedReader reader(on_stack);
+  reader.feed(folded);
+  reader.finish();
+}
+
+StackTree small_tree() {
+  StackTree tree(WeightUnit::microseconds);
+  add(stacks, [&](const Stack& stack) { tree.add(stack.frames, stack.weight); });
+  return tree;
+}
+
+/// The drawing with what stands between CDATA marks taken out.
+std::string without_assets(std::string text) {
+  for (std::size_t at = 0; (at = text.find("<![CDATA[", at)) != text.npos; at += 9)
+    text.erase(at + 9, text.find("]]>", at) - at - 9);
+  return text;
+}
+
+void expect_golden(const std::string& name, const std::string& actual) {
+  const char* source = ::getenv("OVERDUE_SOURCE");
+  const std::string path =
+      std::string(source != nullptr ? source : ".") + "/tests/golden/flame/" + name;
+  if (::getenv("OVERDUE_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(path, std::ios::binary) << actual;
+    return;
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream expected;
+  expected << file.rdbuf();
+  ASSERT_TRUE(file.is_open()) << "no " << path << "; run with OVERDUE_UPDATE_GOLDEN=1 to make it";
+  EXPECT_EQ(actual, expected.str()) << "differs from " << path;
+}
+
+TEST(FlameGolden, Svg) {
+  DrawingOptions options;
+  options.title = "Redis <b>";
+  options.footer = "5 stacks, 0 lost";
+  options.min_width = 2;
+  expect_golden("small.svg", without_assets(flame_svg(small_tree(), options)));
+}
+
+TEST(FlameGolden, Html) {
+  DrawingOptions options;
+  options.icicle = true;
+  expect_golden("icicle.html", without_assets(flame_html(small_tree(), options)));
+}
+
+TEST(FlameGolden, Differences) {
+  StackTree tree = small_tree();
+  add("redis-server;main;aeMain;readQuery 200\nbio_close;start_thread;gone 200\n",
+      [&](const Stack& stack) { tree.add_before(stack.frames, stack.weight); });
+  DrawingOptions options;
+  options.differences = true;
+  expect_golden("difference.svg", without_assets(flame_svg(tree, options)));
+}
+
+TEST(FlameGolden, Folded) {
+  std::string text;
+  append_folded(text, small_tree());
+  expect_golden("small.folded", text);
+}
+
+}  // namespace
+}  // namespace overdue
