@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// A finished span that took longer than its threshold, whatever kind it is: what every stall has in
-// common. One record and one schema for all kinds, so that explaining, folding and printing are
-// written once.
+// A finished span that took as long as its threshold or longer, whatever kind it is: what every
+// stall has in common. One record and one schema for all kinds, so that explaining, folding and
+// printing are written once. (That of a system call follows the call's own record, written by the
+// same program run: same tid, same time_ns.)
 #pragma once
 
 #include "bpf/wire.h"
