@@ -131,6 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {"/usr/bin/python3", "-c", "while True: sorted(map(str, range(999)))"},
                 true},
         Program{"bash", {"/bin/bash", "-c", "f() { sleep 99; }; f; f"}, true},
+        Program{"java", {"rmiregistry", "0"}, false},
         Program{"node",
                 {"node", "-e", "function f(n) { if (n) return f(n - 1) + 1; for (;;) ; }; f(9)"},
                 false}),
