@@ -9,7 +9,9 @@
 #include <memory>
 #include <sstream>
 
+#include <fmt/format.h>
 #include "symbols/open_file.h"
+
 #include "unwind/cfi_table.h"
 
 namespace overdue {
@@ -79,9 +81,9 @@ class Comparison {
         if (++checked.wrong > 5) continue;
         std::string text = found ? "" : "no row";
         for (const auto& [name, cell] : found ? as_readelf(*found) : Cells())
-          text += name + "=" + cell + " ";
+          text += fmt::format("{}={} ", name, cell);
         text += "; readelf: ";
-        for (const auto& [name, cell] : row->second) text += name + "=" + cell + " ";
+        for (const auto& [name, cell] : row->second) text += fmt::format("{}={} ", name, cell);
         ADD_FAILURE() << std::hex << pc << ": " << text;
       }
     }

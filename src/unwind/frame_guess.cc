@@ -108,7 +108,8 @@ FrameGuess guess_caller(const AddressSpace& space, const CodeReader& read,
         const auto pushed = stack.read(*stack_pointer);
         if (pushed) guess.caller.set(Register::rbp, *pushed);
       }
-      if (guess.outcome == Outcome::found && space.is_code(*guess.caller.get(Register::rip)))
+      if (guess.outcome == Outcome::found &&
+          space.is_code(guess.caller.get(Register::rip).value_or(0)))
         return guess;
     }
     const auto top = stack.read(*stack_pointer);

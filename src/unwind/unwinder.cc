@@ -159,7 +159,7 @@ class Unwinder::Walk {
           result_.frames.back().is_signal_frame = true;
           result_.frames.back().kind = AddressKind::instruction;
         }
-        return go_to(*guess.caller.get(Register::rip), guess.caller,
+        return go_to(guess.caller.get(Register::rip).value_or(0), guess.caller,
                      guess.is_signal_frame ? Source::cfi
                      : guess.is_leaf       ? Source::stack_top
                                            : Source::frame_pointer,
