@@ -3,7 +3,7 @@
 // program of a session. Also the counters every program keeps.
 #pragma once
 
-#include "bpf/wire.h"
+#include "bpf/span.h"
 
 struct session_control {
   u32 armed;  // 1: spans may begin. One store starts all probes together
@@ -11,8 +11,9 @@ struct session_control {
   u32 phase;  // 2: after the discovery phase of a two-phase run
   u32 moves;  // counts processes put into another cgroup; their threads are for user space to look
               // at
+  u64 threshold_ns[SPAN_COUNT];  // by enum span_kind; spans at or over it are stalls. 0: not wanted
 };
-WIRE_SIZE(struct session_control, 16);
+WIRE_SIZE(struct session_control, 144);
 
 // Per-CPU counters, kept by each BPF object. Reasons for loss come first; docs/loss.md explains
 // each.

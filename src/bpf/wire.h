@@ -44,4 +44,7 @@ enum record_kind {
   RECORD_SYSCALL_CALL = 1,
   RECORD_SYSCALL_CELL = 2,
   RECORD_SYSCALL_OPEN = 3,
+  RECORD_SPAN = 4,  // span.h
+  RECORD_SCHED_WAIT = 5,
+  RECORD_SCHED_WAKE = 6,
 };

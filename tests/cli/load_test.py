@@ -43,9 +43,15 @@ class Load(unittest.TestCase):
             print(f"  --buffer {buffer}: {receipt['lost']} of {finished.out.strip()} lost",
                   file=sys.stderr)
 
-    def kilobytes(self, pid):
-        with open(f"/proc/{pid}/status", encoding="ascii") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+    def memory(self, pid):
+        """KiB resident and bytes of maps; None of a process that has ended, whose memory the kernel
+        takes back before its parent can be told."""
+        try:
+            with open(f"/proc/{pid}/status", encoding="ascii") as file:
+                resident = [int(line.split()[1]) for line in file if line.startswith("VmRSS")]
+        except (FileNotFoundError, ProcessLookupError):
+            return None
+        return (resident[0], self.map_bytes(pid)) if resident else None
 
     @staticmethod
     def slack():
@@ -79,9 +85,9 @@ class Load(unittest.TestCase):
                     early = late = None
                     while live.process.poll() is None:
                         if "warm" in live.out() and early is None:
-                            early = self.kilobytes(live.pid), self.map_bytes(live.pid)
+                            early = self.memory(live.pid)
                         if "churned" in live.out() and late is None:
-                            late = self.kilobytes(live.pid), self.map_bytes(live.pid)
+                            late = self.memory(live.pid)
                         time.sleep(0.05)
                     finished = live.finish(600)
                     self.assertEqual(finished.status, 0, finished)
@@ -108,7 +114,7 @@ class Load(unittest.TestCase):
                 wait_until_measuring(live)
                 samples = []
                 while live.process.poll() is None:
-                    samples.append((self.kilobytes(live.pid), self.map_bytes(live.pid)))
+                    samples.append(self.memory(live.pid))
                     time.sleep(seconds / 20)
                 finished = live.finish()
                 self.assertEqual(finished.status, 0, finished)
@@ -116,6 +122,7 @@ class Load(unittest.TestCase):
                 report = json.load(file)
         self.assertEqual(report["receipt"]["lost_by"], {})
         self.assertEqual(counts(report)["getppid"], seconds * each * 5 + shell)
+        samples = [sample for sample in samples if sample]
         settled = samples[len(samples) // 10 + 1:-1]
         print(f"  {settled[0]} → {settled[-1]} (KiB resident, bytes of maps)", file=sys.stderr)
         resident, maps = zip(*settled)

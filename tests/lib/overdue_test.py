@@ -266,11 +266,11 @@ def held_by_anybody():
 
 def bpf_objects(kind):
     """`bpftool prog|map|link show`, as a list."""
-    shown = run([tool("bpftool"), "-j", kind, "show"])
-    try:
-        return json.loads(shown.out or "[]") or []
-    except ValueError:  # an object vanished while it was listed
-        return []
+    for _ in range(10):
+        shown = run([tool("bpftool"), "-j", kind, "show"])
+        with contextlib.suppress(ValueError):  # an object vanished while it was listed
+            return json.loads(shown.out or "[]") or []
+    raise AssertionError(f"bpftool {kind} show: {shown}")
 
 
 class Footprint:
