@@ -1,7 +1,12 @@
 // Programs that stop where it is known what their stack is.
 
 #include <gmock/gmock.h>
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
+
+#include <poll.h>
+
+#include <stdexcept>
 
 #include "unwind/test_support.h"
 
@@ -25,12 +30,7 @@ class Stopped {
       : child_({fixtures + "/" + program, scenario}, true) {
     ptrace(PTRACE_SETOPTIONS, child_.pid(), nullptr, PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL);
     ptrace(PTRACE_CONT, child_.pid(), nullptr, nullptr);
-    for (int status; (tid = waitpid(-1, &status, __WALL)) > 0 && WIFSTOPPED(status);) {
-      const int signal = WSTOPSIG(status);
-      if ((signal == SIGTRAP && status >> 16 == 0) || signal == SIGSEGV) break;
-      const bool is_ours = signal == SIGTRAP || signal == SIGSTOP;
-      ptrace(PTRACE_CONT, tid, nullptr, is_ours ? 0 : signal);
-    }
+    run_to_stop(program + " " + scenario);
     if (auto maps = ProcessMaps::read(tid)) space.emplace(tid, std::move(*maps));
     process = Process::read(tid);
   }
@@ -62,6 +62,18 @@ class Stopped {
   std::vector<std::string> rest;  ///< above main
 
  private:
+  void run_to_stop(const std::string& what) {
+    for (int status = 0; true;) {
+      tid = waitpid(-1, &status, __WALL);
+      if (tid <= 0 || !WIFSTOPPED(status))
+        throw std::runtime_error(fmt::format("{} did not stop: {:#x}", what, status));
+      const int signal = WSTOPSIG(status);
+      if ((signal == SIGTRAP && status >> 16 == 0) || signal == SIGSEGV) return;
+      const bool is_ours = signal == SIGTRAP || signal == SIGSTOP;
+      ptrace(PTRACE_CONT, tid, nullptr, is_ours ? 0 : signal);
+    }
+  }
+
   Child child_;
 };
 
@@ -167,7 +179,9 @@ TEST_P(EachInstruction, HasTheSameCallers) {
   std::size_t steps = 0, wrong = 0;
   for (int status = 0; steps < 20000; ++steps) {
     ptrace(PTRACE_SINGLESTEP, stopped.tid, nullptr, nullptr);
-    if (waitpid(stopped.tid, &status, 0) < 0 || !WIFSTOPPED(status)) break;
+    const bool has_stepped = waitpid(stopped.tid, &status, __WALL) == stopped.tid &&
+                             WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP;
+    ASSERT_TRUE(has_stepped) << "step " << steps << ": " << std::hex << status;
     const Captured captured = capture(stopped.tid, 8192);
     const UnwoundStack stack = stopped.unwinder.unwind(*stopped.space, captured.snapshot);
     std::vector<std::uint64_t> addresses;
@@ -222,6 +236,33 @@ TEST(Stack, OfALeafWithoutAFrame) {
   Stopped stopped("pointers", "bare");
   EXPECT_THAT(stopped.names(), ElementsAre("bare_leaf", "caller", "main"));
   EXPECT_EQ(stopped.stack.frames[1].source, UnwoundFrame::Source::stack_top);
+}
+
+// Else who reads what we print, ctest for one, waits for the end of what the child has started.
+TEST(Child, LeavesNobody) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const Fd here(ends[0]);
+  Fd there(ends[1]);
+  {
+    const Child child({"/bin/sh", "-c", "sleep 99 & sleep 99"});
+    there = Fd();
+    ASSERT_TRUE(unwind_test::wait_until_still(child.pid()));
+  }
+  pollfd end{.fd = here.get(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(poll(&end, 1, 10000), 1);
+}
+
+// A child that neither ends nor stops; its tracer waits.
+TEST(Child, IsNotWaitedForForEver) {
+  int status = 0;
+  EXPECT_NONFATAL_FAILURE(
+      {
+        const Child child({"/bin/sleep", "99"}, false, std::chrono::seconds(1));
+        waitpid(child.pid(), &status, 0);
+      },
+      "should have");
+  EXPECT_TRUE(WIFSIGNALED(status));
 }
 
 // Not asserted: a figure to look at.
