@@ -16,6 +16,8 @@ struct session_control {
 };
 WIRE_SIZE(struct session_control, 152);
 
+#define THRESHOLD_IDLE (~0ull)
+
 // Per-CPU counters, kept by each BPF object. Reasons for loss come first; docs/loss.md explains
 // each.
 enum session_counter {
@@ -27,5 +29,6 @@ enum session_counter {
   COUNTER_CPU_NS,       // CPU time of target threads that have ended, in ns
   COUNTER_TEXT_UNREAD,  // calls with a string argument that could not be read
   COUNTER_BEYOND_SETS,  // calls left out because sets (-e, --discover) have no bit for their number
+  COUNTER_IDLE,         // calls over the threshold that wait for work, which are not stalls
   COUNTER_COUNT,
 };

@@ -4,6 +4,7 @@
  * at its end. */
 #pragma once
 
+#include "bpf/cpu_ledger.h"
 #include "bpf/session.bpf.h"
 #include "bpf/span.h"
 
@@ -42,20 +43,6 @@ struct {
   __type(key, int);
   __type(value, struct thread_ledger);
 } ledgers SEC(".maps");
-
-/* What interrupts have taken of a CPU. Written on that CPU only, by hooks that do not nest. */
-struct cpu_ledger {
-  u64 irq_ns;
-  u64 softirq_ns;       /* net of hard interrupts */
-  u64 irq_begin_ns;     /* 0: not in one */
-  u64 softirq_begin_ns; /* 0: not in one */
-  u64 irq_ns_at_softirq;
-  u64 irq_action;  /* struct irqaction*, while it is a device's */
-  u16 irq_context; /* enum waker_context of it, and its number */
-  u16 irq_number;
-  u16 softirq_number;
-  u16 reserved;
-};
 
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

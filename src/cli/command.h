@@ -34,6 +34,7 @@ class Command {
 };
 
 std::unique_ptr<Command> make_syscalls_command();
+std::unique_ptr<Command> make_stalls_command();
 std::unique_ptr<Command> make_record_command();
 std::unique_ptr<Command> make_report_command();
 std::unique_ptr<Command> make_flame_command();

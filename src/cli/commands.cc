@@ -5,6 +5,7 @@ namespace overdue {
 std::vector<std::unique_ptr<Command>> all_commands() {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(make_syscalls_command());
+  commands.push_back(make_stalls_command());
   commands.push_back(make_record_command());
   commands.push_back(make_report_command());
   commands.push_back(make_flame_command());
@@ -16,8 +17,8 @@ std::vector<std::unique_ptr<Command>> all_commands() {
 }
 
 std::vector<std::string_view> planned_commands() {
-  return {"stalls", "offcpu", "profile", "timerlat", "osnoise", "worst", "func", "graph",
-          "io",     "export", "top",     "serve",    "ftrace",  "ctl",   "demo", "bench"};
+  return {"offcpu", "profile", "timerlat", "osnoise", "worst", "func", "graph", "io",
+          "export", "top",     "serve",    "ftrace",  "ctl",   "demo", "bench"};
 }
 
 }  // namespace overdue

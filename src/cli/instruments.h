@@ -31,8 +31,9 @@ class Instruments {
   /// Spans begin to count.
   virtual void armed(KernelTime /*start*/) {}
 
-  /// How many events a record stands for.
+  /// How many events a record stands for; and how many there were besides, after the end.
   virtual std::uint64_t events_in(const Record& record) const = 0;
+  virtual std::uint64_t events() const { return 0; }
   /// Programs the target runs for each of them.
   virtual std::uint64_t runs_per_event() const { return 2; }
   /// How often rings and cells must be looked at.

@@ -241,6 +241,7 @@ void Measurement::finish() {
   info_.duration = end - session_->start();
   if (request_.interval) listener_.interval(info_, end - interval_start_);
   Receipt receipt = session_->receipt();
+  events_ += instruments_.events();
   for (std::string& note : instruments_.notes()) info_.notes.push_back(std::move(note));
   receipt.events = events_;
   receipt.probe_runs = instruments_.runs_per_event() * events_;

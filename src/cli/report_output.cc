@@ -24,14 +24,16 @@ ReportOutput open_report(const OutputOptions& options, bool spawned, bool stream
     Fd file = create_output_file(options.file);
     const bool color = use_color(options.color, file.get());
     report.output = std::make_unique<Output>(std::move(file));
-    report.sink = make_sink(options.format, *report.output, {.color = color, .stream = stream});
+    report.sink = make_sink(options.format, *report.output,
+                            {.color = color, .whole_stacks = options.verbose, .stream = stream});
     return report;
   }
   const int fd =
       spawned && !options.to_stdout && options.file.empty() ? STDERR_FILENO : STDOUT_FILENO;
   report.output = std::make_unique<Output>(fd);
-  report.sink = make_sink(options.format, *report.output,
-                          {.color = use_color(options.color, fd), .stream = stream});
+  report.sink = make_sink(
+      options.format, *report.output,
+      {.color = use_color(options.color, fd), .whole_stacks = options.verbose, .stream = stream});
   return report;
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/finding.h"
 #include "core/latency_table.h"
 #include "core/record.h"
 #include "core/session_info.h"
@@ -21,6 +22,10 @@ class Sink {
   virtual void table(const LatencyTable&, bool last) { (void)last; }
   /// What was still open at the end of a session that has no table to list it.
   virtual void unfinished(const std::vector<OpenSpan>&) {}
+  /// One late operation, explained.
+  virtual void finding(const Finding&) {}
+  /// `count` more findings had the cause of finding `number` and were not shown.
+  virtual void more_like(std::uint64_t number, std::uint64_t count) { (void)number, (void)count; }
   /// The answer of `--discover`: names only.
   virtual void names(const std::vector<std::string>&) {}
   /// Pure: no sink may forget the receipt.

@@ -45,6 +45,10 @@ class JsonWriter {
     separate();
     output_.append_number(std::uint64_t{number});
   }
+  void value(std::int64_t number) {
+    separate();
+    output_.append_number(number);
+  }
   void value(double number) { raw(fmt::format("{:.6g}", number)); }
   void null() { raw("null"); }
 

@@ -1,6 +1,7 @@
 #include "sinks/ndjson.h"
 
 #include "sinks/escape.h"
+#include "sinks/finding_json.h"
 #include "sinks/json_writer.h"
 #include "sinks/report_json.h"
 
@@ -81,6 +82,19 @@ void NdjsonSink::table(const LatencyTable& table, bool last) {
   write_table(line.json(), TableFigures(table), 0);
   line.finish();
   output_.flush();
+}
+
+void NdjsonSink::finding(const Finding& finding) {
+  Line line(output_, finding.type);
+  write_finding(line.json(), finding);
+  line.finish();
+}
+
+void NdjsonSink::more_like(std::uint64_t number, std::uint64_t count) {
+  Line line(output_, "more");
+  line.json().member("like", number);
+  line.json().member("count", count);
+  line.finish();
 }
 
 void NdjsonSink::names(const std::vector<std::string>& names) {

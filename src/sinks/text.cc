@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "sinks/text_finding.h"
 #include "sinks/text_format.h"
 #include "sinks/text_table.h"
 
@@ -45,6 +46,17 @@ void TextSink::unfinished(const std::vector<OpenSpan>& spans) {
   if (spans.empty()) return;
   write_header(info_, false);
   write_text_unfinished(output_, oldest_first(spans));
+}
+
+void TextSink::finding(const Finding& finding) {
+  write_header(info_, false);
+  if (findings_++ > 0) output_.append('\n');
+  output_.append(finding_text(finding, info_, {.color = color_, .whole_stacks = whole_stacks_}));
+}
+
+void TextSink::more_like(std::uint64_t number, std::uint64_t count) {
+  output_.append(fmt::format("{}{} more like #{}\n", more_ ? "" : "\n", grouped(count), number));
+  more_ = true;
 }
 
 void TextSink::names(const std::vector<std::string>& names) {

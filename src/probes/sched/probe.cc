@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bpf/cpu_ledger.h"
 #include "kernel/membership.h"
 #include "kernel/skeleton.h"
 #include "kernel/tracepoint_types.h"
@@ -80,6 +81,19 @@ SharedMaps SchedProbe::maps() const {
   all.ledgers = bpf_map__fd(impl_->bpf->maps.ledgers);
   all.cpu_ledgers = bpf_map__fd(impl_->bpf->maps.cpu_ledgers);
   return all;
+}
+
+SchedProbe::Activity SchedProbe::activity() const {
+  std::vector<cpu_ledger> of_cpus(possible_cpu_count());
+  const u32 zero = 0;
+  check(bpf_map_lookup_elem(bpf_map__fd(impl_->bpf->maps.cpu_ledgers), &zero, of_cpus.data()),
+        "cannot read the ledgers of CPUs");
+  Activity sum;
+  for (const auto& cpu : of_cpus) {
+    sum.calls += cpu.calls;
+    sum.switches += cpu.switches;
+  }
+  return sum;
 }
 
 void SchedProbe::finish(KernelTime, const RecordHandler&) {

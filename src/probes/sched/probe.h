@@ -19,6 +19,13 @@ class SchedProbe final : public LiveProbe {
   /// `shared` with the ledgers.
   SharedMaps maps() const;
 
+  /// What the programs were run for so far.
+  struct Activity {
+    std::uint64_t calls = 0;     ///< of members, by a SyscallsProbe with these ledgers
+    std::uint64_t switches = 0;  ///< of all threads of the machine
+  };
+  Activity activity() const;
+
   void drain_cells(std::uint32_t, KernelTime, const RecordHandler&) override {}
   double fill(std::uint32_t) const override { return 0; }
   void finish(KernelTime end, const RecordHandler& handler) override;

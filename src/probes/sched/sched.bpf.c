@@ -148,6 +148,7 @@ int on_switch(u64* ctx) {
   struct task_struct* next = (struct task_struct*)ctx[2];
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!cpu) return 0;
+  cpu->switches++;
   u64 now_ns = bpf_ktime_get_ns();
   struct thread_ledger* ledger = prev->pid ? ledger_of(prev) : 0;
   if (ledger) {

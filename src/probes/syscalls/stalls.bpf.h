@@ -10,7 +10,8 @@
 const volatile u8 want_stalls;
 const volatile u32 user_stack_bytes; /* how much of the user stack to copy; 0: none */
 
-/* Per native call; 0: the session's. User space may change it while we run. */
+/* Per native call; 0: the session's; THRESHOLD_IDLE: it waits for work, and is only counted. User
+ * space may change it while we run. */
 u64 call_threshold_ns[SYSCALL_TABLE_SIZE];
 
 struct stall_scratch {
@@ -31,6 +32,7 @@ struct {
 static __always_inline void note_ledger_at_call(struct task_struct* task, u64 now_ns) {
   struct thread_ledger* ledger = bpf_task_storage_get(&ledgers, task, 0, 0);
   struct cpu_ledger* cpu = this_cpu_ledger();
+  if (cpu) cpu->calls++;
   if (ledger && cpu) read_ledger(ledger, cpu, now_ns, &ledger->at_call);
 }
 
@@ -38,7 +40,12 @@ static __always_inline bool is_stall(const struct thread_state* state, u64 laten
   u64 threshold_ns = 0;
   if (state->abi == ABI_NATIVE && state->nr < SYSCALL_TABLE_SIZE)
     threshold_ns = call_threshold_ns[state->nr & (SYSCALL_TABLE_SIZE - 1)];
-  if (!threshold_ns) threshold_ns = control.threshold_ns[SPAN_SYSCALL];
+  u64 general_ns = control.threshold_ns[SPAN_SYSCALL];
+  if (threshold_ns == THRESHOLD_IDLE) {
+    if (general_ns && latency_ns >= general_ns) count(COUNTER_IDLE, 1);
+    return false;
+  }
+  if (!threshold_ns) threshold_ns = general_ns;
   return threshold_ns && latency_ns >= threshold_ns;
 }
 

@@ -1,0 +1,192 @@
+#include "analysis/stall_assembler.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/text.h"
+
+namespace overdue {
+namespace {
+
+/// A waker's wait that covers less of ours than this is not why we waited.
+constexpr std::uint64_t least_share = 10;  // a tenth
+
+/// `count` addresses at `offset`, as far as the record has them: it may come from a file.
+std::vector<std::uint64_t> addresses_at(std::span<const std::byte> bytes, std::size_t offset,
+                                        std::size_t count) {
+  if (offset >= bytes.size()) return {};
+  std::vector<std::uint64_t> addresses(std::min(count, (bytes.size() - offset) / 8));
+  if (!addresses.empty())
+    std::memcpy(addresses.data(), bytes.data() + offset, 8 * addresses.size());
+  return addresses;
+}
+
+}  // namespace
+
+std::uint64_t RawWait::unblocked_ns() const {
+  const bool woken = fixed.wake_ns > out_ns() && fixed.wake_ns <= in_ns();
+  return woken ? fixed.wake_ns : in_ns();
+}
+
+std::uint64_t RawWait::blocked_ns() const {
+  return fixed.state == WAIT_PREEMPTED ? 0 : unblocked_ns() - out_ns();
+}
+
+void StallAssembler::record(const Record& record) {
+  switch (record.schema->id) {
+    case RECORD_SCHED_WAIT:
+      wait(record);
+      break;
+    case RECORD_SCHED_WAKE:
+      wake(record);
+      break;
+    case RECORD_SPAN:
+      span(record);
+      break;
+    case RECORD_SYSCALL_CALL: {
+      Thread& thread = thread_of(record.header().tid);
+      thread.call.assign(record.bytes.begin(), record.bytes.end());
+      thread.call_schema = record.schema;
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+/// Where there are too many threads, those that have nothing to explain with are forgotten: most
+/// have ended.
+StallAssembler::Thread& StallAssembler::thread_of(std::uint32_t tid) {
+  if (threads_.size() >= limits_.threads && !threads_.contains(tid))
+    std::erase_if(threads_, [](const auto& entry) { return entry.second.waits.empty(); });
+  return threads_[tid];
+}
+
+void StallAssembler::wake(const Record& record) {
+  const auto fixed = record.as<sched_wake>();
+  Thread& thread = thread_of(fixed.wakee_tid);
+  thread.woken_ns = fixed.header.time_ns;
+  thread.waker = RawWaker{.header = fixed.header,
+                          .context = fixed.context,
+                          .number = fixed.number,
+                          .irq_name = std::string(fixed_text(fixed.irq_name)),
+                          .stack = addresses_at(record.bytes, sizeof fixed, fixed.kernel_frames)};
+}
+
+void StallAssembler::wait(const Record& record) {
+  RawWait wait{.id = ++last_id_, .fixed = record.as<sched_wait>(), .stack = {}, .waker = {}};
+  if (wait.fixed.out_ns > wait.in_ns()) return;  // of a damaged file
+  wait.stack = addresses_at(record.bytes, sizeof(sched_wait), wait.fixed.kernel_frames);
+  Thread& thread = thread_of(wait.fixed.header.tid);
+  if (thread.waker && thread.woken_ns == wait.fixed.wake_ns) {
+    wait.waker = std::move(thread.waker);
+  } else if (wait.fixed.waker_context != WAKER_UNKNOWN) {
+    wait.waker.emplace();
+    wait.waker->header.tid = wait.fixed.waker_tid;
+    wait.waker->context = wait.fixed.waker_context;
+    wait.waker->number = wait.fixed.waker_number;
+  }
+  thread.waker.reset();
+  thread.waits.push_back(std::move(wait));
+  order_.push_back(record.header().tid);
+  make_room();
+}
+
+/// Forgets the oldest waits beyond the limits. `order_` may name a thread once more than it has
+/// waits left, which does no harm.
+void StallAssembler::make_room() {
+  const auto forget_one = [this](std::uint32_t tid) {
+    const auto found = threads_.find(tid);
+    if (found == threads_.end() || found->second.waits.empty()) return;
+    Thread& thread = found->second;
+    thread.forgotten_until_ns = thread.waits.front().in_ns();
+    thread.waits.pop_front();
+    ++thread.forgotten;
+    ++forgotten_;
+  };
+  const std::uint32_t newest = order_.back();
+  if (thread_of(newest).waits.size() > limits_.waits_of_a_thread) forget_one(newest);
+  while (order_.size() > limits_.waits) {
+    forget_one(order_.front());
+    order_.pop_front();
+  }
+}
+
+void StallAssembler::span(const Record& record) {
+  RawStall stall;
+  stall.span = record.as<span_record>();
+  const std::span<const std::byte> bytes = record.bytes;
+  std::size_t at = std::min(sizeof(span_record), bytes.size());
+  stall.kernel_stack = addresses_at(bytes, at, stall.span.kernel_frames);
+  at += 8 * stall.kernel_stack.size();
+  if (stall.span.flags & SPAN_HAS_USER_STACK && bytes.size() - at >= sizeof(user_registers)) {
+    std::memcpy(&stall.registers, bytes.data() + at, sizeof(user_registers));
+    stall.user_stack = bytes.subspan(at + sizeof(user_registers));
+    if (stall.user_stack.size() > stall.span.user_bytes)
+      stall.user_stack = stall.user_stack.first(stall.span.user_bytes);
+  }
+  const Thread& thread = thread_of(stall.span.header.tid);
+  if (stall.span.span == SPAN_SYSCALL && thread.call_schema) {
+    const Record call{thread.call_schema, thread.call};
+    if (call.header().time_ns == stall.span.header.time_ns) stall.call = call;
+  }
+  find_waits(stall);
+  find_chain(stall);
+  handler_(stall);
+}
+
+void StallAssembler::find_waits(RawStall& stall) {
+  const std::uint64_t begin_ns = stall.begin_ns(), end_ns = stall.span.header.time_ns;
+  const auto found = threads_.find(stall.span.header.tid);
+  if (found == threads_.end() || !(stall.span.flags & SPAN_HAS_LEDGER)) return;
+  for (const RawWait& wait : found->second.waits) {
+    if (wait.in_ns() <= begin_ns || wait.out_ns() >= end_ns) continue;
+    stall.waits.push_back(&wait);
+    if (!stall.longest || wait.length_ns() > stall.longest->length_ns()) stall.longest = &wait;
+  }
+  if (found->second.forgotten_until_ns > begin_ns) stall.waits_forgotten = found->second.forgotten;
+}
+
+const RawWait* StallAssembler::longest_overlap(std::uint32_t tid, std::uint64_t begin_ns,
+                                               std::uint64_t end_ns,
+                                               std::uint64_t& overlap_ns) const {
+  const auto found = threads_.find(tid);
+  if (found == threads_.end()) return nullptr;
+  const RawWait* longest = nullptr;
+  overlap_ns = 0;
+  for (const RawWait& wait : found->second.waits) {
+    const std::uint64_t from = std::max(begin_ns, wait.out_ns());
+    const std::uint64_t to = std::min(end_ns, wait.in_ns());
+    if (to <= from || to - from <= overlap_ns) continue;
+    overlap_ns = to - from;
+    longest = &wait;
+  }
+  return overlap_ns >= (end_ns - begin_ns) / least_share ? longest : nullptr;
+}
+
+/// From the longest wait to its waker, to what that one waited for meanwhile, and so on, until
+/// somebody ran, or an interrupt came.
+void StallAssembler::find_chain(RawStall& stall) {
+  const RawWait* wait = stall.longest;
+  if (!wait || wait->fixed.state == WAIT_PREEMPTED) return;
+  std::uint64_t begin_ns = wait->out_ns(), end_ns = wait->unblocked_ns();
+  std::vector<std::uint32_t> met{stall.span.header.tid};
+  while (wait && wait->waker) {
+    RawLink link{.waker = &*wait->waker};
+    const std::uint32_t tid = link.waker->header.tid;
+    if (link.waker->context == WAKER_THREAD && end_ns > begin_ns) {
+      const bool circle = std::find(met.begin(), met.end(), tid) != met.end();
+      const RawWait* next = longest_overlap(tid, begin_ns, end_ns, link.overlap_ns);
+      link.is_cut = next && (circle || stall.chain.size() + 1 >= limits_.depth);
+      link.wait = link.is_cut ? nullptr : next;
+    }
+    stall.chain.push_back(link);
+    wait = link.wait;
+    if (!wait) break;
+    met.push_back(tid);
+    begin_ns = std::max(begin_ns, wait->out_ns());
+    end_ns = std::min(end_ns, wait->unblocked_ns());
+  }
+}
+
+}  // namespace overdue

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bpf/sched.h"
+#include "bpf/span.h"
+#include "core/record.h"
+
+namespace overdue {
+
+/// Who woke a thread, as the kernel told it.
+struct RawWaker {
+  event_header header{};  ///< the waker's, or of who was interrupted; name and process are empty
+                          ///< where only the thread's id is known
+  std::uint16_t context = WAKER_UNKNOWN;
+  std::uint16_t number = 0;
+  std::string irq_name;
+  std::vector<std::uint64_t> stack;  ///< addresses in the kernel, innermost first
+};
+
+/// A wait of any thread of the machine.
+struct RawWait {
+  std::uint64_t id = 0;  ///< ascending
+  sched_wait fixed{};
+  std::vector<std::uint64_t> stack;
+  std::optional<RawWaker> waker;
+
+  std::uint64_t out_ns() const { return fixed.out_ns; }
+  std::uint64_t in_ns() const { return fixed.header.time_ns; }
+  std::uint64_t length_ns() const { return in_ns() - out_ns(); }
+  /// When it stopped being blocked: woken, or else running again.
+  std::uint64_t unblocked_ns() const;
+  std::uint64_t blocked_ns() const;
+};
+
+/// One step of the way from a wait to what it waited for: the waker of the step before, and, where
+/// that thread had itself waited meanwhile, its wait.
+struct RawLink {
+  const RawWaker* waker = nullptr;
+  const RawWait* wait = nullptr;  ///< null: the waker ran, or was an interrupt
+  std::uint64_t overlap_ns = 0;   ///< how much of the step before this wait explains
+  bool is_cut = false;            ///< deeper than we look, or in a circle
+};
+
+/// A late span with all that was recorded to explain it. Views and pointers are valid during the
+/// call that hands it over.
+struct RawStall {
+  span_record span{};
+  std::vector<std::uint64_t> kernel_stack;
+  user_registers registers{};             ///< where span.flags has SPAN_HAS_USER_STACK
+  std::span<const std::byte> user_stack;  ///< from registers.rsp - USER_RED_ZONE upwards
+  std::optional<Record> call;             ///< of a system call: its own record
+  std::vector<const RawWait*> waits;      ///< within the span, in time order
+  std::uint64_t waits_forgotten = 0;      ///< more there was, but no room to keep it
+  const RawWait* longest = nullptr;
+  std::vector<RawLink> chain;  ///< of the longest wait
+
+  std::uint64_t begin_ns() const {
+    return span.latency_ns < span.header.time_ns ? span.header.time_ns - span.latency_ns : 0;
+  }
+};
+
+/// Puts late spans and the waits within them together, from records in time order. Keeps what may
+/// still explain something, within bounds. One thread.
+class StallAssembler {
+ public:
+  struct Limits {
+    std::size_t waits = 32768;  ///< of all threads together: at most 40 MB
+    std::size_t waits_of_a_thread = 256;
+    std::size_t threads = 65536;  ///< more than `waits`, so that some can be forgotten
+    unsigned depth = 8;           ///< of chains
+  };
+  using Handler = std::function<void(const RawStall&)>;
+
+  explicit StallAssembler(Handler handler) : StallAssembler(std::move(handler), Limits()) {}
+  StallAssembler(Handler handler, Limits limits) : handler_(std::move(handler)), limits_(limits) {}
+
+  /// Takes a record of any kind; those that explain nothing are passed over.
+  void record(const Record& record);
+
+  /// Waits that were dropped before anything could need them no more.
+  std::uint64_t waits_forgotten() const { return forgotten_; }
+
+ private:
+  struct Thread {
+    std::deque<RawWait> waits;
+    std::uint64_t forgotten = 0;  ///< of them
+    std::uint64_t forgotten_until_ns = 0;
+    std::optional<RawWaker> waker;  ///< of the wait that has not ended yet
+    std::uint64_t woken_ns = 0;
+    std::vector<std::byte> call;  ///< its last late system call
+    const Schema* call_schema = nullptr;
+  };
+
+  Thread& thread_of(std::uint32_t tid);
+  void wait(const Record& record);
+  void wake(const Record& record);
+  void span(const Record& record);
+  void find_waits(RawStall& stall);
+  void find_chain(RawStall& stall);
+  const RawWait* longest_overlap(std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t end_ns,
+                                 std::uint64_t& overlap_ns) const;
+  void make_room();
+
+  Handler handler_;
+  Limits limits_;
+  std::unordered_map<std::uint32_t, Thread> threads_;
+  std::deque<std::uint32_t> order_;  ///< whose waits came, oldest first
+  std::uint64_t last_id_ = 0;
+  std::uint64_t forgotten_ = 0;
+};
+
+}  // namespace overdue

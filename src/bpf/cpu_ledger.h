@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0
+#pragma once
+
+#include "bpf/wire.h"
+
+// What interrupts have taken of a CPU. Written on that CPU only, by hooks that do not nest.
+struct cpu_ledger {
+  u64 irq_ns;
+  u64 softirq_ns;        // net of hard interrupts
+  u64 irq_begin_ns;      // 0: not in one
+  u64 softirq_begin_ns;  // 0: not in one
+  u64 irq_ns_at_softirq;
+  u64 calls;        // system calls of members that were looked at here
+  u64 switches;     // and threads switched, anybody's
+  u64 irq_action;   // struct irqaction*, while it is a device's
+  u16 irq_context;  // enum waker_context of it, and its number
+  u16 irq_number;
+  u16 softirq_number;
+  u16 reserved;
+};
+WIRE_SIZE(struct cpu_ledger, 72);

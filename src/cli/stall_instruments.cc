@@ -1,0 +1,93 @@
+#include "cli/stall_instruments.h"
+
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace overdue {
+namespace {
+
+/// The shortest wait that is recorded is this part of the shortest threshold: what explains a stall
+/// is then, but for a few percent, among the recorded, and short waits cost next to nothing.
+constexpr std::uint64_t wait_part = 8;
+constexpr Duration shortest_wait = std::chrono::microseconds(1);
+
+}  // namespace
+
+bool waits_for_work(std::uint32_t nr) {
+  constexpr std::array<std::uint32_t, 18> calls = {
+      SYS_epoll_wait,    SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_poll,
+      SYS_ppoll,         SYS_select,          SYS_pselect6,     SYS_accept,
+      SYS_accept4,       SYS_wait4,           SYS_waitid,       SYS_pause,
+      SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_io_getevents, SYS_io_pgetevents,
+      SYS_msgrcv,        SYS_mq_timedreceive};
+  return std::find(calls.begin(), calls.end(), nr) != calls.end();
+}
+
+Support StallInstruments::support(const Kernel& kernel) const {
+  const Support sched = sched_probe.support(kernel);
+  return sched.yes ? syscalls_probe.support(kernel) : sched;
+}
+
+std::size_t StallInstruments::ring_bytes() const {
+  return options_.ring_bytes > 0 ? options_.ring_bytes : default_ring_bytes();
+}
+
+bool StallInstruments::wants(span_kind span) const {
+  return std::find(options_.spans.begin(), options_.spans.end(), span) != options_.spans.end();
+}
+
+void StallInstruments::add_to(Session& session, const std::vector<std::uint32_t>& cpus) {
+  Membership& membership = session.membership();
+  auto sched = std::make_unique<SchedProbe>(membership.maps());
+  sched_ = sched.get();
+  if (wants(SPAN_SYSCALL)) {
+    SyscallsOptions calls;
+    calls.aggregate = false;
+    calls.stalls = true;
+    calls.user_stack_bytes = options_.user_stack_bytes;
+    calls.only = options_.only;
+    calls.cpus = cpus;
+    auto probe = std::make_unique<SyscallsProbe>(calls, sched->maps());
+    syscalls_ = probe.get();
+    if (!options_.idle && !options_.only)
+      for (std::uint32_t nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
+        if (waits_for_work(nr)) syscalls_->set_threshold(nr, Duration(THRESHOLD_IDLE));
+    for (const auto& [nr, threshold] : options_.thresholds.by_call)
+      syscalls_->set_threshold(nr, threshold);
+    session.add(std::move(sched));
+    session.add(std::move(probe));
+  } else {
+    session.add(std::move(sched));
+  }
+  session_control& control = membership.control();
+  for (const span_kind span : options_.spans)
+    if (const auto threshold = options_.thresholds.of(span))
+      control.threshold_ns[span] = threshold->count();
+  control.wait_min_ns = std::max(options_.thresholds.least() / wait_part, shortest_wait).count();
+}
+
+Duration StallInstruments::poll_every() const {
+  return std::chrono::milliseconds(20);
+}
+
+std::vector<std::string> StallInstruments::notes() const {
+  std::vector<std::string> notes;
+  if (!syscalls_) return notes;
+  Counters counters = syscalls_->counters();
+  if (const std::uint64_t calls = counters[COUNTER_IDLE])
+    notes.push_back(
+        fmt::format("calls over the threshold that wait for work (epoll_wait, accept, "
+                    "wait4, …) are not shown: {}; --idle shows them",
+                    calls));
+  if (const std::uint64_t calls = counters[COUNTER_TEXT_UNREAD])
+    notes.push_back(fmt::format(
+        "calls with a string argument that could not be read and is shown as its address: {}",
+        calls));
+  return notes;
+}
+
+}  // namespace overdue

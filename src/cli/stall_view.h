@@ -1,0 +1,52 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "analysis/explain.h"
+#include "analysis/stall_assembler.h"
+#include "cli/thresholds.h"
+#include "core/sink.h"
+#include "core/stack_namer.h"
+
+namespace overdue {
+
+struct StallViewOptions {
+  Thresholds thresholds;
+  bool idle = false;        ///< show waits for work
+  std::string keep_under;   ///< only stalls whose user stack passes this function; empty: all
+  std::uint64_t first = 3;  ///< how many of one cause are shown; 0: all
+};
+
+/// Turns records, live or from a file, into findings and gives them to a sink: leaves out what is
+/// idle, numbers them, folds those of one cause after the first few.
+class StallView {
+ public:
+  StallView(StallViewOptions options, StackNamer& namer, Sink& sink);
+
+  void begin(const SessionInfo& info);
+  void record(const Record& record) { assembler_.record(record); }
+  /// Says how many of each cause were not shown, then ends the sink.
+  void end(SessionInfo info, Receipt receipt);
+
+ private:
+  struct Cause {
+    std::uint64_t number = 0;  ///< of its first finding
+    std::uint64_t count = 0;
+  };
+
+  void stall(const RawStall& stall);
+  bool wanted(const Finding& finding);
+  std::uint64_t threshold_of(const RawStall& stall) const;
+
+  StallViewOptions options_;
+  StackNamer& namer_;
+  Sink& sink_;
+  StallAssembler assembler_;
+  SessionInfo info_;
+  std::map<std::string, Cause> causes_;
+  std::uint64_t found_ = 0, idle_ = 0, elsewhere_ = 0;
+};
+
+}  // namespace overdue

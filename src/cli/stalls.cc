@@ -1,0 +1,127 @@
+// `overdue stalls`: what took longer than a threshold, and exactly why.
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/local_stack_namer.h"
+#include "cli/measure.h"
+#include "cli/options.h"
+#include "cli/report_output.h"
+#include "cli/stall_instruments.h"
+#include "cli/stall_view.h"
+#include "sinks/make_sink.h"
+
+namespace overdue {
+namespace {
+
+class StallReporter final : public MeasureListener {
+ public:
+  StallReporter(StallViewOptions view, OutputOptions output, bool spawned)
+      : options_(std::move(view)), output_(std::move(output)), spawned_(spawned) {}
+
+  void begin(const SessionInfo& info) override {
+    report_ = open_report(output_, spawned_, true);
+    view_ = std::make_unique<StallView>(options_, namer_, *report_.sink);
+    view_->begin(info);
+    report_.output->flush();
+  }
+  void record(const Record& record) override { view_->record(record); }
+  void interval(const SessionInfo&, Duration) override {}
+  void tick() override { report_.output->flush(); }
+  void end(const SessionInfo& info, const Receipt& receipt) override {
+    view_->end(info, receipt);
+    report_.output->close();
+  }
+
+ private:
+  StallViewOptions options_;
+  OutputOptions output_;
+  bool spawned_;
+  LocalStackNamer namer_;
+  ReportOutput report_;
+  std::unique_ptr<StallView> view_;  ///< from begin() on
+};
+
+class StallsCommand final : public Command {
+ public:
+  std::string_view name() const override { return "stalls"; }
+
+  void add_options(CLI::App& app) override {
+    add_target_options(app, target_);
+    add_stop_options(app, stop_);
+    add_output_options(app, output_, false);
+    app.add_option("-T,--threshold", thresholds_)->allow_extra_args(false)->take_all();
+    app.add_option("-e,--only", only_)->allow_extra_args(false)->take_all();
+    app.add_flag("--idle", idle_);
+    app.add_option("--keep-under", keep_under_);
+    app.add_option("--user-stack-bytes", user_stack_);
+    app.add_option("--first", first_);
+    app.add_option("--buffer", buffer_);
+  }
+
+  int run(const Invocation& invocation) override;
+  bool spawns(const Invocation& invocation) const override { return invocation.has_program; }
+
+ private:
+  StallOptions options() const;
+
+  TargetOptions target_;
+  StopOptions stop_;
+  OutputOptions output_;
+  std::vector<std::string> thresholds_;
+  std::vector<std::string> only_;
+  bool idle_ = false;
+  std::string keep_under_;
+  std::uint32_t user_stack_ = 16 << 10;
+  std::uint64_t first_ = 3;
+  std::optional<std::string> buffer_;
+};
+
+StallOptions StallsCommand::options() const {
+  StallOptions options;
+  options.thresholds = parse_thresholds(thresholds_);
+  options.spans = {SPAN_SYSCALL};
+  if (!only_.empty()) options.only = parse_syscall_set(only_, {});
+  options.idle = idle_;
+  if (user_stack_ > USER_STACK_MAX)
+    throw Error("--user-stack-bytes {} is too much", user_stack_)
+        .hint(fmt::format("at most {}; 0 copies none", USER_STACK_MAX))
+        .exit_status(2);
+  options.user_stack_bytes = user_stack_;
+  options.ring_bytes = buffer_ ? parse_buffer_size(*buffer_) : 0;
+  return options;
+}
+
+int StallsCommand::run(const Invocation& invocation) {
+  if (invocation.has_program && invocation.program.empty())
+    throw Error("no program after '--'").hint("overdue stalls -T 10ms -- make").exit_status(2);
+  check_sink_format(output_.format);
+  if (output_.format == "csv")
+    throw Error("stalls have stacks, which CSV cannot hold").hint("-f ndjson").exit_status(2);
+  target_.command = invocation.program;
+  StallInstruments instruments(options());
+  MeasureRequest request;
+  request.command = "stalls";
+  request.selection = parse_target(target_);
+  request.inherited = invocation.inherited;
+  request.duration = stop_.parsed();
+  request.quiet = output_.quiet;
+  request.verbose = output_.verbose;
+  request.by_container = true;
+  request.streams = true;
+  StallReporter reporter({.thresholds = instruments.options().thresholds,
+                          .idle = idle_,
+                          .keep_under = keep_under_,
+                          .first = output_.format == "text" ? first_ : 0},
+                         output_, invocation.has_program);
+  return measure(request, instruments, reporter);
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_stalls_command() {
+  return std::make_unique<StallsCommand>();
+}
+
+}  // namespace overdue

@@ -1,0 +1,51 @@
+#include "core/finding.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace overdue {
+namespace {
+
+/// The scheduler's way out, which every wait ends in.
+bool is_of_scheduler(std::string_view name) {
+  constexpr std::array<std::string_view, 6> names = {
+      "__schedule", "schedule", "io_schedule", "__cond_resched", "context_switch", "__switch_to"};
+  return std::find(names.begin(), names.end(), name) != names.end() ||
+         name.starts_with("schedule_") || name.starts_with("io_schedule_") ||
+         name.starts_with("preempt_schedule");
+}
+
+/// The way from the user's instruction to the system call's own function.
+bool is_of_entry(std::string_view name) {
+  constexpr std::array<std::string_view, 8> prefixes = {
+      "entry_SYSCALL", "do_syscall_", "x64_sys_call", "__x64_sys_",
+      "__do_sys_",     "__se_sys_",   "asm_",         "ret_from_fork"};
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [name](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+}  // namespace
+
+std::string to_text(const StackFrame& frame) {
+  if (!frame.name.empty()) return frame.name;
+  if (frame.module.empty()) return fmt::format("[{:#x}]", frame.offset);
+  const std::string& module = frame.module;
+  const bool bracketed = module.front() == '[' && module.back() == ']';
+  const std::string shown =
+      bracketed ? module.substr(1, module.size() - 2) : module.substr(module.rfind('/') + 1);
+  return fmt::format("[{}+{:#x}]", shown, frame.offset);
+}
+
+std::vector<std::string> telling_functions(const Stack& kernel_stack) {
+  std::vector<std::string> functions;
+  for (auto frame = kernel_stack.rbegin(); frame != kernel_stack.rend(); ++frame) {
+    const std::string name = to_text(*frame);
+    const std::string function = frame->name.empty() ? name : name.substr(0, name.find('.'));
+    if (!is_of_entry(function) && !is_of_scheduler(function)) functions.push_back(function);
+  }
+  return functions;
+}
+
+}  // namespace overdue

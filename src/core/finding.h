@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+
+namespace overdue {
+
+/// One frame of a stack, explained as far as it could be. Text is fit to be printed.
+struct StackFrame {
+  std::string name{};        ///< empty where nobody knows
+  std::string module{};      ///< path of a file, "[kernel]", "[ext4]", "[jit]", …
+  std::uint64_t offset = 0;  ///< into the named function; without a name into the module
+  std::string build_id{};    ///< of the module's file, if it has one
+  std::string file{};        ///< source, with --lines
+  std::uint32_t line = 0;
+  bool inlined = false;
+};
+/// The name, or `[module+0x1234]`; never empty.
+std::string to_text(const StackFrame& frame);
+
+/// Innermost frame first.
+using Stack = std::vector<StackFrame>;
+
+/// The functions of a kernel stack that say what was waited for, outermost first: without the
+/// entry into the kernel and the scheduler's own, and without what compilers append to names.
+std::vector<std::string> telling_functions(const Stack& kernel_stack);
+
+struct ThreadName {
+  std::uint32_t pid = 0;  ///< 0: not known
+  std::uint32_t tid = 0;  ///< 0: the idle thread
+  std::string comm;       ///< raw; empty where it is not known
+};
+
+/// Who ended a wait.
+struct Waker {
+  ThreadName thread;    ///< of an interrupt: who was interrupted
+  std::string context;  ///< "thread", "softirq NET_RX", "irq virtio1-req.0", "vector local_timer"
+  bool is_thread = false;
+  Stack stack;
+};
+
+/// A stretch of a span that its thread spent off the CPU.
+struct Wait {
+  std::uint64_t ns = 0;           ///< from switched out to switched in
+  std::uint64_t runqueue_ns = 0;  ///< of it: woken, waiting for a CPU
+  std::string_view state;         ///< "sleeping", "uninterruptible", "preempted", "other"
+  Stack kernel_stack;             ///< where it waited
+  std::optional<Waker> waker;
+  std::optional<ThreadName> displacer;  ///< preempted: who took the CPU
+  std::optional<ThreadName> behind;     ///< who ran on its CPU just before it
+};
+
+/// What a span's time went to; with `unknown_ns` the parts add up to its latency.
+struct Breakdown {
+  std::uint64_t oncpu_ns = 0;
+  std::uint64_t runqueue_ns = 0;
+  std::uint64_t preempted_ns = 0;
+  std::uint64_t sleeping_ns = 0;
+  std::uint64_t uninterruptible_ns = 0;
+  std::uint64_t irq_ns = 0;
+  std::uint64_t softirq_ns = 0;
+  std::uint64_t unknown_ns = 0;
+
+  std::uint64_t blocked_ns() const { return sleeping_ns + uninterruptible_ns; }
+};
+
+/// One step on the way from a wait to what it was waiting for.
+struct ChainLink {
+  ThreadName thread;     ///< who the one before waited for; of an interrupt, nobody
+  std::string what;      ///< "waited", "ran", or the interrupt that ended it
+  std::uint64_t ns = 0;  ///< how long of the wait it explains; 0 of an interrupt
+  Stack kernel_stack;    ///< "waited": where
+  bool is_root = false;
+  bool is_cut = false;  ///< the chain goes on, and we do not
+};
+
+/// One late operation, explained.
+struct Finding {
+  std::string_view type = "stall";     ///< or "hang": it is still open
+  std::uint64_t number = 0;            ///< 1, 2, … of this session
+  std::string_view span;               ///< kind: "syscall", "offcpu", …
+  std::string name;                    ///< of the operation: "openat", "irq 24 virtio1-req.0"
+  std::vector<std::string> arguments;  ///< ready to read
+  KernelTime time{};                   ///< its end; of a hang: now
+  ThreadName thread;
+  std::uint32_t cpu = 0;
+  std::uint64_t cgroup_id = 0;
+  std::uint64_t latency_ns = 0;
+  std::uint64_t threshold_ns = 0;  ///< that it passed; 0: not known
+  std::optional<std::int64_t> result;
+  std::string error;  ///< name of the errno value that the result is
+  std::optional<Breakdown> breakdown;
+  std::vector<Wait> waits;  ///< in time order
+  std::uint64_t waits_forgotten = 0;
+  Stack kernel_stack;               ///< at its end, of a hang now; spans without waits have it
+  std::optional<Stack> user_stack;  ///< nothing: was not asked for, or could not be had
+  std::string user_stack_end;       ///< why it goes no further; empty: it is complete
+  std::vector<ChainLink> chain;     ///< of the longest wait
+  std::string cause;                ///< equal for equal causes, across boots and builds
+  std::uint64_t like = 0;           ///< the first finding of the same cause; 0: it is this one
+};
+
+}  // namespace overdue

@@ -1,0 +1,223 @@
+#include "sinks/text_finding.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "sinks/text_format.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t shown_functions = 5;  // of a stack, on one line
+constexpr std::string_view bold = "\033[1m", plain = "\033[0m";
+
+std::string thread_text(const ThreadName& thread) {
+  if (thread.tid == 0) return "the idle thread";
+  const std::string comm = thread.comm.empty() ? "thread" : printable(thread.comm);
+  return fmt::format("{}[{}]", comm, thread.tid);
+}
+
+/// Outermost first, the middle left out where there are many.
+std::string path_text(std::vector<std::string> functions) {
+  if (functions.size() > shown_functions) {
+    const auto cut = static_cast<std::ptrdiff_t>(functions.size() - shown_functions + 1);
+    functions.erase(functions.begin() + 1, functions.begin() + cut);
+    functions.insert(functions.begin() + 1, "…");
+  }
+  return fmt::format("{}", fmt::join(functions, " → "));
+}
+
+std::string kernel_path(const Stack& stack) {
+  return path_text(telling_functions(stack));
+}
+
+std::string user_path(const Stack& stack) {
+  std::vector<std::string> functions;
+  for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame)
+    functions.push_back(to_text(*frame));
+  return path_text(std::move(functions));
+}
+
+class Writer {
+ public:
+  Writer(const Finding& finding, const SessionInfo& info, const FindingTextOptions& options)
+      : finding_(finding), info_(info), options_(options) {}
+
+  std::string text() {
+    headline();
+    if (finding_.breakdown) parts(*finding_.breakdown);
+    user_stack();
+    if (finding_.waits_forgotten > 0)
+      line(fmt::format("({} more waits were not kept)", grouped(finding_.waits_forgotten)));
+    return std::move(text_);
+  }
+
+ private:
+  void line(std::string_view content) { text_ += fmt::format("  {}\n", content); }
+  void part(std::string_view label, std::uint64_t ns, std::string_view why = {}) {
+    line(fmt::format("{:<11}{:>8}{}{}", label, duration_text(ns), why.empty() ? "" : "  ", why));
+  }
+
+  void headline();
+  void parts(const Breakdown& parts);
+  void waits();
+  void one_wait(const Wait& wait, std::string_view label);
+  void chain();
+  void user_stack();
+  void frames(const Stack& stack, unsigned indent);
+  /// Who took the CPU in the longest wait for one.
+  std::string displacers() const;
+  std::string behind() const;
+
+  const Finding& finding_;
+  const SessionInfo& info_;
+  const FindingTextOptions& options_;
+  std::string text_;
+};
+
+void Writer::headline() {
+  const Finding& f = finding_;
+  std::string what = printable(f.name);
+  if (f.span == "syscall") {
+    what += fmt::format("({})", fmt::join(f.arguments, ", "));
+    if (f.result) what += fmt::format(" = {}", *f.result);
+    if (!f.error.empty()) what += " " + f.error;
+  } else {
+    what = fmt::format("{} {}", f.span, what);
+  }
+  const std::string threshold =
+      f.threshold_ns ? fmt::format(" (threshold {})", duration_text(f.threshold_ns)) : "";
+  text_ += fmt::format("#{} {}  {}{}{}  {}  {}{}{}\n", f.number,
+                       local_time_of_day(info_.wall(f.time)), options_.color ? bold : "", what,
+                       options_.color ? plain : "", thread_text(f.thread),
+                       f.type == "hang" ? "open for " : "", duration_text(f.latency_ns), threshold);
+}
+
+/// Largest first; each wait that matters below its part.
+void Writer::parts(const Breakdown& parts) {
+  struct Part {
+    std::string_view label;
+    std::uint64_t ns;
+    std::string why;
+  };
+  const std::uint64_t blocked = parts.blocked_ns();
+  std::vector<Part> all = {{"blocked", blocked, ""},
+                           {"run queue", parts.runqueue_ns, behind()},
+                           {"preempted", parts.preempted_ns, displacers()},
+                           {"on CPU", parts.oncpu_ns, ""},
+                           {"interrupts", parts.irq_ns, ""},
+                           {"softirqs", parts.softirq_ns, ""},
+                           {"unknown", parts.unknown_ns, ""}};
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Part& a, const Part& b) { return a.ns > b.ns; });
+  const std::uint64_t least = finding_.latency_ns / 1000;
+  for (const Part& one : all) {
+    if (one.ns == 0 || (one.ns < least && one.ns < 1000)) continue;
+    if (one.label == "blocked")
+      waits();
+    else
+      part(one.label, one.ns, one.why);
+  }
+}
+
+void Writer::one_wait(const Wait& wait, std::string_view label) {
+  const std::uint64_t blocked = wait.ns - wait.runqueue_ns;
+  std::string why = kernel_path(wait.kernel_stack);
+  if (wait.state == "uninterruptible") why += " (D)";
+  if (wait.waker)
+    why += fmt::format(", woken by {}", wait.waker->is_thread ? thread_text(wait.waker->thread)
+                                                              : wait.waker->context);
+  part(label, blocked, why);
+  if (!options_.whole_stacks) return;
+  frames(wait.kernel_stack, 4);
+  if (!wait.waker || wait.waker->stack.empty()) return;
+  line("  woken from");
+  frames(wait.waker->stack, 6);
+}
+
+void Writer::waits() {
+  constexpr std::size_t most = 3;
+  std::vector<const Wait*> blocked;
+  std::uint64_t shown_ns = 0;
+  for (const Wait& wait : finding_.waits)
+    if (wait.ns > wait.runqueue_ns && wait.state != "preempted") blocked.push_back(&wait);
+  std::stable_sort(blocked.begin(), blocked.end(), [](const Wait* a, const Wait* b) {
+    return a->ns - a->runqueue_ns > b->ns - b->runqueue_ns;
+  });
+  const std::size_t count = std::min(most, blocked.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    shown_ns += blocked[i]->ns - blocked[i]->runqueue_ns;
+    one_wait(*blocked[i], "blocked");
+    if (i == 0) chain();
+  }
+  const std::uint64_t all_ns = finding_.breakdown->blocked_ns();
+  if (all_ns <= shown_ns || all_ns - shown_ns < finding_.latency_ns / 100) return;
+  const std::size_t rest = blocked.size() - count;
+  part("blocked", all_ns - shown_ns,
+       rest > 0 ? fmt::format("in {} more waits, and shorter ones", rest) : "in shorter waits");
+}
+
+void Writer::chain() {
+  unsigned depth = 2;
+  for (std::size_t i = 0; i < finding_.chain.size(); ++i, depth += 2) {
+    const ChainLink& link = finding_.chain[i];
+    if (i == 0 && link.is_root && link.what != "ran") return;  // said already: woken by …
+    std::string said;
+    if (link.what == "waited") {
+      said = fmt::format("{} waited {} of it in {}", thread_text(link.thread),
+                         duration_text(link.ns), kernel_path(link.kernel_stack));
+    } else if (link.what == "ran") {
+      if (i == 0) return;  // its waker ran all the while
+      said = fmt::format("{} ended that", thread_text(link.thread));
+    } else {
+      said = fmt::format("{} ended that", link.what);
+    }
+    if (link.is_cut) said += ", and so on (cut)";
+    text_ += fmt::format("  {:{}}└ {}\n", "", depth, said);
+  }
+}
+
+std::string Writer::behind() const {
+  const Wait* longest = nullptr;
+  for (const Wait& wait : finding_.waits)
+    if (wait.behind && (!longest || wait.runqueue_ns > longest->runqueue_ns)) longest = &wait;
+  return longest && longest->runqueue_ns > 0 ? "behind " + thread_text(*longest->behind) : "";
+}
+
+std::string Writer::displacers() const {
+  const Wait* longest = nullptr;
+  for (const Wait& wait : finding_.waits)
+    if (wait.displacer && (!longest || wait.ns > longest->ns)) longest = &wait;
+  return longest ? "by " + thread_text(*longest->displacer) : "";
+}
+
+void Writer::frames(const Stack& stack, unsigned indent) {
+  for (const StackFrame& frame : stack) {
+    text_ += fmt::format("{:{}}{}", "", indent + 2, to_text(frame));
+    if (!frame.name.empty() && frame.offset > 0) text_ += fmt::format("+{:#x}", frame.offset);
+    if (!frame.name.empty() && !frame.module.empty() && frame.module != "[kernel]")
+      text_ += fmt::format(" ({})", frame.module);
+    if (frame.line > 0) text_ += fmt::format(" {}:{}", frame.file, frame.line);
+    text_ += frame.inlined ? " (inlined)\n" : "\n";
+  }
+}
+
+void Writer::user_stack() {
+  if (!finding_.user_stack || finding_.user_stack->empty()) return;
+  std::string said = options_.whole_stacks ? "" : user_path(*finding_.user_stack);
+  if (!finding_.user_stack_end.empty()) said += fmt::format(" ({})", finding_.user_stack_end);
+  line(fmt::format("called from  {}", said));
+  if (options_.whole_stacks) frames(*finding_.user_stack, 4);
+}
+
+}  // namespace
+
+std::string finding_text(const Finding& finding, const SessionInfo& info,
+                         const FindingTextOptions& options) {
+  return Writer(finding, info, options).text();
+}
+
+}  // namespace overdue
