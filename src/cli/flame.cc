@@ -89,13 +89,13 @@ class FlameCommand final : public Command {
   void add_files(StackTree& tree) {
     std::string names;
     for (const std::string& path : files_) {
-      add_file(path, [&](const Stack& stack) { tree.add(stack.frames, stack.weight); });
+      add_file(path, [&](const FoldedStack& stack) { tree.add(stack.frames, stack.weight); });
       names += (names.empty() ? "" : ", ") + shown_name(path);
     }
     if (tree.total() == 0) throw no_stacks(names);
     drawing_.subtitle = names;
     if (before_.empty()) return;
-    add_file(before_, [&](const Stack& stack) { tree.add_before(stack.frames, stack.weight); });
+    add_file(before_, [&](const FoldedStack& stack) { tree.add_before(stack.frames, stack.weight); });
     if (tree.node(StackTree::root).before == 0) throw no_stacks(shown_name(before_));
     drawing_.differences = true;
     drawing_.subtitle += " compared with " + shown_name(before_);
