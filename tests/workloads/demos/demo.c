@@ -138,7 +138,7 @@ int64_t random_between(struct random* random, int64_t least, int64_t most) {
 
 // --- threads ---
 
-static void* run_worker(void* argument) {
+IN_STACKS void* run_worker(void* argument) {
   struct worker* worker = argument;
   this_worker = worker;
   worker->tid = thread_id();

@@ -14,12 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
-// A function that is to be found in stacks by its name: never inlined, cloned or called by a jump,
-// and exported, so that a stripped program still names it.
+// A function that is to be found in stacks by its name: never inlined or cloned. Like all that are
+// not static it is exported, so that a stripped program still names it.
 #if defined(__clang__)
-#define IN_STACKS __attribute__((noinline, visibility("default")))
+#define IN_STACKS __attribute__((noinline))
 #else
-#define IN_STACKS __attribute__((noinline, noclone, visibility("default")))
+#define IN_STACKS __attribute__((noinline, noclone))
 #endif
 
 enum { SECOND = 1000000000, MILLISECOND = 1000000, MICROSECOND = 1000 };

@@ -9,7 +9,7 @@
 
 #include "demo.h"
 
-static int64_t size = 1400, cpu = -1, slow = 2 * MILLISECOND, all_cpus;
+static int64_t size = 1400, cpu = -1, slow = 10 * MILLISECOND, all_cpus;
 static int udp[2] = {-1, -1}, tcp[2] = {-1, -1};  // [0] sends, [1] receives
 static atomic_bool udp_is_sent;
 
@@ -170,7 +170,7 @@ static const struct demo_option options[] = {
      "where all run; the lowest allowed if not given"},
     {"--all-cpus", OPTION_FLAG, &all_cpus, NULL, 0, 1, NULL, "not bound to one CPU"},
     {"--slow", OPTION_TIME, &slow, NULL, 0, 60LL * SECOND, "TIME",
-     "prints gaps that are this long or longer; 2ms if not given"},
+     "prints gaps that are this long or longer; 10ms if not given"},
     {0}};
 
 int main(int argc, char** argv) {

@@ -10,7 +10,7 @@
 #define MADV_POPULATE_WRITE 23  // Linux 5.14
 #endif
 
-static int64_t threads = 4, count = 1000, size = 32 << 20, slow = 1 * MILLISECOND;
+static int64_t threads = 4, count = 1000, size = 32 << 20, slow = 10 * MILLISECOND;
 
 enum call { MMAP, POPULATE, MUNMAP, CALLS };
 static const char* const call_names[CALLS] = {"mmap", "populate", "munmap"};
@@ -69,7 +69,7 @@ static const struct demo_option options[] = {
     {"--size", OPTION_SIZE, &size, NULL, 8192, 1LL << 32, "BYTES",
      "largest region, the smallest is half of it; 32M if not given"},
     {"--slow", OPTION_TIME, &slow, NULL, 0, 60LL * SECOND, "TIME",
-     "prints calls that take this or longer; 1ms if not given"},
+     "prints calls that take this or longer; 10ms if not given"},
     {0}};
 
 int main(int argc, char** argv) {

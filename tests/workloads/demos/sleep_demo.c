@@ -8,7 +8,7 @@ IN_STACKS void sleep_for_a_while(int64_t asked_us) {
   usleep((useconds_t)asked_us);
 }
 
-static void sleep_again_and_again(struct random* random) {
+IN_STACKS void sleep_again_and_again(struct random* random) {
   for (int64_t i = 0; i < count && !must_stop(); i++) {
     const int64_t asked_us = random_between(random, shortest / MICROSECOND, longest / MICROSECOND);
     const int64_t asked = asked_us * MICROSECOND, begin = now_ns();
