@@ -23,7 +23,10 @@ struct Demo {
   std::string_view measure;  ///< the command of ours that shows it, without a target
 };
 
-/// The one place where a demo meets the command that explains it.
+/// The one place where a demo meets the command that explains it. With `overdue stalls` (issue 3):
+/// sleep `stalls -T 50ms`, mmap `stalls -T 10ms`, io `stalls -T openat=5ms,write=5ms,fsync=5ms`,
+/// lock `stalls -T 'thread:waiter-*=10ms'`, cpu `stalls --span wakeup,offcpu -T thread:victim=5ms`,
+/// irq `stalls --span softirq,irq -T 200us`.
 constexpr Demo demos[] = {
     {"sleep", "sleeps of random length, by usleep()", "syscalls -e clock_nanosleep"},
     {"mmap", "threads that fight over their address space's lock",

@@ -306,10 +306,10 @@ class Cpu(unittest.TestCase):
         for sleep in sleeps:
             self.assertGreaterEqual(sleep["late_ns"], 0)
         self.assertEqual(threads["victim"]["slept_ns"], sum(sleep["asked_ns"] for sleep in sleeps))
-        # On one CPU, no two of them run at once.
+        # On one CPU, no two of them run at once. (The clocks of CPU and wall time may drift apart a little.)
         first = min(thread["time_ns"] for thread in threads.values())
         last = max(thread["time_ns"] + thread["wall_ns"] for thread in threads.values())
-        self.assertLessEqual(sum(thread["cpu_ns"] for thread in threads.values()), last - first)
+        self.assertLessEqual(sum(thread["cpu_ns"] for thread in threads.values()), 1.01 * (last - first))
 
     def test_one_cpu(self):
         allowed = sorted(os.sched_getaffinity(0))

@@ -32,13 +32,18 @@ struct usage {
   int64_t begin, cpu, schedstat;
 };
 
+// The wall time is taken outside of the CPU time, here and in say_usage(): it cannot be the shorter
+// one.
 static struct usage begin_usage(void) {
-  return (struct usage){
-      .begin = now_ns(), .cpu = thread_cpu_ns(), .schedstat = schedstat_runqueue_ns()};
+  struct usage usage;
+  usage.schedstat = schedstat_runqueue_ns();
+  usage.begin = now_ns();
+  usage.cpu = thread_cpu_ns();
+  return usage;
 }
 
 static void say_usage(struct usage begin, int64_t slept) {
-  const int64_t wall = now_ns() - begin.begin, used = thread_cpu_ns() - begin.cpu;
+  const int64_t used = thread_cpu_ns() - begin.cpu, wall = now_ns() - begin.begin;
   const int64_t waited = schedstat_runqueue_ns() - begin.schedstat;
   char schedstat[32] = "null";
   if (begin.schedstat >= 0) snprintf(schedstat, sizeof schedstat, "%lld", (long long)waited);
