@@ -250,6 +250,17 @@ class Io(unittest.TestCase):
             self.assertEqual(call["calls"], len(lines))
             self.assertEqual(call["took_ns"], sum(line["took_ns"] for line in lines))
 
+    def test_keeps_a_hundred_files(self):
+        """So that removing them at the end takes no longer than that."""
+        there, most = set(), 0
+        for event in demo("io", "--dir", self.folder, "--count", 120, "--size", "1K", "-d", "60s"):
+            if event["type"] == "open":
+                there.add(event["file"])
+            if event["type"] == "unlink":
+                there.remove(event["file"])
+            most = max(most, len(there))
+        self.assertEqual((len(there), most), (0, 101))
+
     def test_gone_after_a_signal_that_ends_it(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number), Live(workload("io-demo"), "--dir", self.folder, "--count", 1000000,

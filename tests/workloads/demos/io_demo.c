@@ -13,7 +13,10 @@ static const char* parent;
 
 static char folder[PATH_MAX];
 static int folder_file = -1;
-static int64_t files_made;
+// Files first_file to files_made - 1 are there. Not more than so many: removing them at the end is
+// to be quick, and a disk is not to fill up.
+enum { FILES_KEPT = 100 };
+static int64_t first_file, files_made;
 static volatile sig_atomic_t stopped_by;
 static char block[128 << 10];
 
@@ -36,18 +39,20 @@ static void file_name(char* name, size_t room, int64_t number) {
   snprintf(name, room, "file-%lld", (long long)number);
 }
 
-/* Removes the folder; registered with atexit(), so also after fail(). */
+static void remove_first_file(void) {
+  char name[32];
+  file_name(name, sizeof name, first_file++);
+  const int64_t begin = now_ns();
+  if (unlinkat(folder_file, name, 0) == 0)
+    account(UNLINK, begin, name, 0);
+  else
+    note("cannot remove %s/%s: %s", folder, name, strerror(errno));
+}
+
+// Registered with atexit(), so it is called after fail() too.
 static void remove_all(void) {
   if (folder_file < 0) return;
-  for (int64_t i = 0; i < files_made; i++) {
-    char name[32];
-    file_name(name, sizeof name, i);
-    const int64_t begin = now_ns();
-    if (unlinkat(folder_file, name, 0) == 0)
-      account(UNLINK, begin, name, 0);
-    else if (errno != ENOENT)
-      note("cannot remove %s/%s: %s", folder, name, strerror(errno));
-  }
+  while (first_file < files_made) remove_first_file();
   close(folder_file);
   folder_file = -1;
   if (rmdir(folder) != 0) note("cannot remove %s: %s", folder, strerror(errno));
@@ -88,6 +93,7 @@ IN_STACKS void make_files(struct random* random) {
     write_a_file(file, name, random_between(random, size / 2, size));
     bring_to_the_disk(file, name);
     close(file);
+    if (files_made - first_file > FILES_KEPT) remove_first_file();
   }
 }
 
