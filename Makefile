@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 
 all: build
 setup: ; @tools/setup build test
-build: ; @tools/setup build && tools/build release overdue manual
+build: ; @tools/setup build && tools/build release overdue demos manual
 demo: build ; @tools/demo
 test: ; @tools/setup build test && tools/test
 bench: build ; @tools/setup build test bench && tools/build release && tools/as_root /usr/bin/python3 bench/run.py

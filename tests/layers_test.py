@@ -12,7 +12,7 @@ import re
 import sys
 import tempfile
 
-BELOW_CLI = {"base", "bpf", "core", "trace", "kernel", "target", "symbols", "unwind", "sinks", "flame", "probes"}
+BELOW_CLI = {"base", "bpf", "core", "trace", "kernel", "target", "symbols", "unwind", "sinks", "flame", "analysis", "probes"}
 MAY_INCLUDE = {
     "base": set(),
     "bpf": set(),
@@ -24,6 +24,7 @@ MAY_INCLUDE = {
     "unwind": {"base", "symbols"},
     "sinks": {"base", "core"},
     "flame": {"base"},
+    "analysis": {"base", "core", "bpf"},
     "probes": {"base", "core", "kernel", "bpf"},
     "cli": BELOW_CLI,
 }
