@@ -232,6 +232,14 @@ TEST(Stack, ByFramePointersWhereThereIsNothingElse) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(walk.addresses[i], stopped.stack.frames[i].address);
 }
 
+TEST(Stack, ByWhatIsThereForDebuggers) {
+  Stopped stopped("debug_frame", "middle");
+  EXPECT_THAT(stopped.names(), ElementsAre("leaf", "middle", "main"));
+  EXPECT_EQ(to_text(stopped.stack.end), "complete");
+  for (std::size_t i = 1; i < stopped.stack.frames.size(); ++i)
+    EXPECT_EQ(stopped.stack.frames[i].source, UnwoundFrame::Source::cfi);
+}
+
 TEST(Stack, OfALeafWithoutAFrame) {
   Stopped stopped("pointers", "bare");
   EXPECT_THAT(stopped.names(), ElementsAre("bare_leaf", "caller", "main"));
