@@ -31,7 +31,8 @@ unwind_fixture(plugin.so plugin.c ${CMAKE_C_COMPILER} -shared -fPIC)
 add_custom_target(unwind_fixtures DEPENDS ${fixture_files})
 
 overdue_test(unwind_test LABEL unit TIMEOUT 300
-  SOURCES cfi_oracle_test.cc cfi_table_test.cc live_test.cc span_test.cc stacks_test.cc
+  SOURCES cfi_oracle_test.cc cfi_table_test.cc java_test.cc live_test.cc span_test.cc stacks_test.cc
   LINK unwind)
-target_compile_definitions(unwind_test PRIVATE OVERDUE_UNWIND_FIXTURES="${fixtures}")
+target_compile_definitions(unwind_test PRIVATE
+  OVERDUE_UNWIND_FIXTURES="${fixtures}" OVERDUE_UNWIND_FIXTURE_SOURCE="${fixture_source}")
 add_dependencies(unwind_test unwind_fixtures)
