@@ -33,7 +33,7 @@ LIBRARIES = {
     re.compile(r"CLI/"): {"cli"},
     re.compile(r"nlohmann/"): {"sinks", "target", "cli"},
     re.compile(r"(zstd|xxhash)"): {"trace"},
-    re.compile(r"(lzma|libiberty/|elf\.h)"): {"symbols"},
+    re.compile(r"(lzma|libiberty/|elfutils/|(g|lib)?elf\.h|dwarf\.h)"): {"symbols"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
 
@@ -95,6 +95,7 @@ SELF_TEST = {
     "unwind/up.cc": ('#include "kernel/session.h"\n', True),
     "symbols/unwind.cc": ('#include "unwind/unwinder.h"\n', True),
     "symbols/up.cc": ('#include "core/schema.h"\n', True),
+    "unwind/dwarf.cc": ("#include <elfutils/libdw.h>\n", True),
     "core/elf.cc": ("#include <elf.h>\n", True),
     "kernel/options.cc": ("#include <CLI/CLI.hpp>\n", True),
     "cli/main.cc": ('#include <CLI/CLI.hpp>\n#include "probes/a/a.h"\n', False),
