@@ -19,16 +19,15 @@ namespace overdue {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Libdw = ::Dwarf;  // SourceLines has a Dwarf of its own
 
 struct ElfEnd {
   void operator()(Elf* elf) const { elf_end(elf); }
 };
 struct DwarfEnd {
-  void operator()(Libdw* dwarf) const { dwarf_end(dwarf); }
+  void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
 };
 using ElfPointer = std::unique_ptr<Elf, ElfEnd>;
-using DwarfPointer = std::unique_ptr<Libdw, DwarfEnd>;
+using DwarfPointer = std::unique_ptr<Dwarf, DwarfEnd>;
 
 /// An ELF file with DWARF that says nothing. It stands in for the alternate debug file, that libdw
 /// would open, whatever it is, by the path that a file names.
@@ -181,21 +180,23 @@ class Search {
 
 }  // namespace
 
-class SourceLines::Dwarf {
+class SourceLines::File {
  public:
-  static std::unique_ptr<Dwarf> open(Fd file, const LineLimits& limits) {
+  static std::unique_ptr<File> open(Fd file, const LineLimits& limits) {
     if (!file || elf_version(EV_CURRENT) == EV_NONE) return nullptr;
     // Read, not mapped: a file that shrinks meanwhile must not be a SIGBUS.
     ElfPointer elf(elf_begin(file.get(), ELF_C_READ, nullptr));
     if (!elf || elf_kind(elf.get()) != ELF_K_ELF || !is_within(elf.get(), limits.section_bytes))
       return nullptr;
-    auto opened = std::unique_ptr<Dwarf>(new Dwarf(std::move(file), std::move(elf), limits));
+    auto opened = std::unique_ptr<File>(new File(std::move(file), std::move(elf), limits));
     return opened->dwarf_ && opened->read_units() ? std::move(opened) : nullptr;
   }
 
   std::vector<SourceLine> find(std::uint64_t address) {
     auto range = std::ranges::upper_bound(ranges_, address, {}, &Range::begin);
-    if (range == ranges_.begin() || address >= (--range)->end) return {};
+    if (range == ranges_.begin()) return {};
+    --range;
+    if (address >= range->end) return {};
     Dwarf_Die unit;
     if (!dwarf_offdie(dwarf_.get(), range->unit, &unit)) return {};
     std::vector<Dwarf_Die> path = Search(address, limits_).run(unit);
@@ -206,7 +207,7 @@ class SourceLines::Dwarf {
     const bool has_lines = has_bounded_lines(unit);
     SourceLine innermost = has_lines ? line_at(unit, address) : SourceLine();
     if (path.empty()) {
-      if (innermost.line == 0) return {};
+      if (innermost.file.empty()) return {};
       return {std::move(innermost)};
     }
     std::vector<SourceLine> lines = {std::move(innermost)};
@@ -225,7 +226,7 @@ class SourceLines::Dwarf {
     Dwarf_Off unit;
   };
 
-  Dwarf(Fd file, ElfPointer elf, const LineLimits& limits)
+  File(Fd file, ElfPointer elf, const LineLimits& limits)
       : file_(std::move(file)),
         elf_(std::move(elf)),
         dwarf_(dwarf_begin_elf(elf_.get(), DWARF_C_READ, nullptr)),
@@ -303,8 +304,9 @@ class SourceLines::Dwarf {
     SourceLine result;
     Dwarf_Line* found = dwarf_getsrc_die(&unit, address);
     int line = 0;
-    if (!found || dwarf_lineno(found, &line) != 0 || line <= 0) return result;
-    result.line = static_cast<unsigned>(line);
+    if (!found) return result;
+    // What a compiler has made up is of a file, but of no line.
+    if (dwarf_lineno(found, &line) == 0 && line > 0) result.line = static_cast<unsigned>(line);
     result.file = printable(text_or_empty(dwarf_linesrc(found, nullptr, nullptr)));
     return result;
   }
@@ -335,17 +337,17 @@ class SourceLines::Dwarf {
 };
 
 SourceLines::SourceLines(Fd file, const LineLimits& limits)
-    : dwarf_(Dwarf::open(std::move(file), limits)) {}
+    : file_(File::open(std::move(file), limits)) {}
 SourceLines::~SourceLines() = default;
 SourceLines::SourceLines(SourceLines&&) noexcept = default;
 SourceLines& SourceLines::operator=(SourceLines&&) noexcept = default;
 
 bool SourceLines::has_debug_info() const {
-  return dwarf_ != nullptr;
+  return file_ != nullptr;
 }
 
 std::vector<SourceLine> SourceLines::find(std::uint64_t address) {
-  return dwarf_ ? dwarf_->find(address) : std::vector<SourceLine>();
+  return file_ ? file_->find(address) : std::vector<SourceLine>();
 }
 
 }  // namespace overdue

@@ -52,8 +52,8 @@ class SourceLines {
   std::vector<SourceLine> find(std::uint64_t address);
 
  private:
-  class Dwarf;
-  std::unique_ptr<Dwarf> dwarf_;
+  class File;
+  std::unique_ptr<File> file_;
 };
 
 }  // namespace overdue

