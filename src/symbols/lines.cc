@@ -7,6 +7,7 @@
 #include <libelf.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -189,7 +190,9 @@ class SourceLines::File {
     if (!elf || elf_kind(elf.get()) != ELF_K_ELF || !is_within(elf.get(), limits.section_bytes))
       return nullptr;
     auto opened = std::unique_ptr<File>(new File(std::move(file), std::move(elf), limits));
-    return opened->dwarf_ && opened->read_units() ? std::move(opened) : nullptr;
+    return opened->dwarf_ && opened->has_terminated_texts() && opened->read_units()
+               ? std::move(opened)
+               : nullptr;
   }
 
   std::vector<SourceLine> find(std::uint64_t address) {
@@ -274,7 +277,7 @@ class SourceLines::File {
   bool has_bounded_lines(Dwarf_Die& unit) {
     const auto offset = number_of(unit, DW_AT_stmt_list);
     if (!offset) return false;
-    const Elf_Data* lines = line_section();
+    const Elf_Data* lines = section(".debug_line");
     if (!lines || *offset > lines->d_size || lines->d_size - *offset < 12) return false;
     const auto* at = static_cast<const char*>(lines->d_buf) + *offset;
     std::uint32_t short_size = 0;
@@ -284,20 +287,27 @@ class SourceLines::File {
     return (short_size == 0xffffffff ? size : short_size) <= limits_.program_bytes;
   }
 
-  // libdw has unpacked it in place already.
-  const Elf_Data* line_section() {
-    if (lines_) return lines_;
+  /// A section, as libdw has unpacked it in place.
+  const Elf_Data* section(std::string_view wanted) const {
     std::size_t names = 0;
     if (elf_getshdrstrndx(elf_.get(), &names) != 0) return nullptr;
     for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_.get(), section));) {
       GElf_Shdr header;
       if (!gelf_getshdr(section, &header)) return nullptr;
-      if (text_or_empty(elf_strptr(elf_.get(), names, header.sh_name)) != ".debug_line") continue;
-      lines_ = elf_getdata(section, nullptr);
-      if (lines_ && !lines_->d_buf) lines_ = nullptr;
-      break;
+      if (text_or_empty(elf_strptr(elf_.get(), names, header.sh_name)) != wanted) continue;
+      const Elf_Data* data = elf_getdata(section, nullptr);
+      return data && data->d_buf ? data : nullptr;
     }
-    return lines_;
+    return nullptr;
+  }
+
+  /// libdw looks for the end of a text wherever it is.
+  bool has_terminated_texts() const {
+    return std::ranges::all_of(std::array{".debug_str", ".debug_line_str"}, [&](const char* name) {
+      const Elf_Data* texts = section(name);
+      return !texts || texts->d_size == 0 ||
+             static_cast<const char*>(texts->d_buf)[texts->d_size - 1] == 0;
+    });
   }
 
   SourceLine line_at(Dwarf_Die& unit, std::uint64_t address) {
@@ -331,7 +341,6 @@ class SourceLines::File {
   ElfPointer elf_;
   DwarfPointer dwarf_;
   LineLimits limits_;
-  const Elf_Data* lines_ = nullptr;
   std::size_t units_ = 0;
   std::vector<Range> ranges_;  // by begin
 };

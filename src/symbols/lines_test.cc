@@ -247,6 +247,16 @@ TEST(SourceLines, OpensNoSplitFile) {
   EXPECT_FALSE(watch.has_seen());
 }
 
+// libdw would read on behind the section.
+TEST(SourceLines, TextsWithoutAnEnd) {
+  const Built built("printf abc >texts");
+  const std::string command = "objcopy --update-section .debug_str=texts '" + fixtures + "/lines' ";
+  ASSERT_TRUE(built.is_built && built.run(command + "cut"));
+  EXPECT_FALSE(SourceLines(open_regular(built.path("cut"))).has_debug_info());
+  ASSERT_TRUE(built.run("printf 'abc\\0' >texts; " + command + "whole"));
+  EXPECT_TRUE(SourceLines(open_regular(built.path("whole"))).has_debug_info());
+}
+
 // Cut anywhere, or with a bit of its debug sections flipped: no crash, and what is found can be
 // printed.
 TEST(SourceLines, Damaged) {
