@@ -12,7 +12,8 @@ import re
 import sys
 import tempfile
 
-BELOW_CLI = {"base", "bpf", "core", "trace", "kernel", "target", "symbols", "unwind", "sinks", "flame", "probes"}
+BELOW_CLI = {"base", "bpf", "core", "trace", "kernel", "target", "symbols", "unwind", "resolve", "sinks", "flame",
+             "probes"}
 MAY_INCLUDE = {
     "base": set(),
     "bpf": set(),
@@ -22,6 +23,7 @@ MAY_INCLUDE = {
     "target": {"base", "core", "kernel", "bpf"},
     "symbols": {"base"},
     "unwind": {"base", "symbols"},
+    "resolve": {"base", "bpf", "core", "symbols", "unwind"},
     "sinks": {"base", "core"},
     "flame": {"base"},
     "probes": {"base", "core", "kernel", "bpf"},
@@ -34,6 +36,7 @@ LIBRARIES = {
     re.compile(r"nlohmann/"): {"sinks", "target", "cli"},
     re.compile(r"(zstd|xxhash)"): {"trace"},
     re.compile(r"(lzma|libiberty/|elf\.h)"): {"symbols"},
+    re.compile(r"seccomp\.h"): {"resolve"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
 
@@ -94,6 +97,9 @@ SELF_TEST = {
     "unwind/good.h": ('#include "symbols/elf_image.h"\n', False),
     "unwind/up.cc": ('#include "kernel/session.h"\n', True),
     "symbols/unwind.cc": ('#include "unwind/unwinder.h"\n', True),
+    "resolve/good.cc": ('#include "unwind/unwinder.h"\n#include "bpf/span.h"\n#include <seccomp.h>\n', False),
+    "resolve/up.cc": ('#include "kernel/session.h"\n', True),
+    "unwind/sandbox.cc": ("#include <seccomp.h>\n", True),
     "symbols/up.cc": ('#include "core/schema.h"\n', True),
     "core/elf.cc": ("#include <elf.h>\n", True),
     "kernel/options.cc": ("#include <CLI/CLI.hpp>\n", True),
