@@ -20,7 +20,7 @@ std::optional<ResolvedStack> LocalResolver::read_user_stack(const ProcessImage& 
                                                             const user_registers& registers,
                                                             std::span<const std::byte> copy) {
   use(image, pid);
-  return reader_.user_stack(image.id(), registers, registers.rsp - USER_RED_ZONE, copy);
+  return reader_.user_stack(image.id(), registers, copy);
 }
 
 std::optional<ResolvedStack> LocalResolver::read_recorded_stack(

@@ -173,7 +173,6 @@ std::optional<ToChild> get_space(Reader& reader) {
 std::optional<ToChild> get_user_stack(Reader& reader) {
   UserStack stack{.space = reader.get<std::uint64_t>()};
   stack.registers = reader.get<user_registers>();
-  stack.address = reader.get<std::uint64_t>();
   stack.copy = reader.rest();
   return stack;
 }
@@ -242,7 +241,6 @@ std::vector<std::byte> encode(const UserStack& message) {
   Writer writer(Kind::user_stack);
   writer.put(message.space);
   writer.put(message.registers);
-  writer.put(message.address);
   writer.put_bytes(message.copy.first(std::min(message.copy.size(), most_bytes - writer.size())));
   return writer.take();
 }

@@ -36,7 +36,6 @@ struct Space {
 struct UserStack {
   std::uint64_t space = 0;
   user_registers registers{};
-  std::uint64_t address = 0;
   std::span<const std::byte> copy{};  ///< a view into the packet
 };
 struct RecordedStack {

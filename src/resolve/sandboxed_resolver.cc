@@ -59,10 +59,8 @@ std::optional<ResolvedStack> SandboxedResolver::read_user_stack(const ProcessIma
                                                                 const user_registers& registers,
                                                                 std::span<const std::byte> copy) {
   return ask(image, pid,
-             message::encode(message::UserStack{.space = image.id(),
-                                                .registers = registers,
-                                                .address = registers.rsp - USER_RED_ZONE,
-                                                .copy = copy}));
+             message::encode(
+                 message::UserStack{.space = image.id(), .registers = registers, .copy = copy}));
 }
 
 std::optional<ResolvedStack> SandboxedResolver::read_recorded_stack(

@@ -40,16 +40,6 @@ StackEnd end_of(UnwindEnd::Reason reason) {
   return StackEnd::no_cfi;
 }
 
-Registers registers_of(const user_registers& from) {
-  Registers registers;
-  const std::uint64_t values[] = {from.rax, from.rdx, from.rcx, from.rbx, from.rsi, from.rdi,
-                                  from.rbp, from.rsp, from.r8,  from.r9,  from.r10, from.r11,
-                                  from.r12, from.r13, from.r14, from.r15, from.rip};
-  static_assert(std::size(values) == register_count);
-  for (std::size_t i = 0; i < register_count; ++i) registers.set(Register(i), values[i]);
-  return registers;
-}
-
 std::string cut(std::string text) {
   return text.size() > StackReader::longest_name ? made_printable(text, StackReader::longest_name)
                                                  : text;
@@ -119,13 +109,10 @@ StackReader::Space* StackReader::used(std::uint64_t id) {
 
 std::optional<ResolvedStack> StackReader::user_stack(std::uint64_t id,
                                                      const user_registers& registers,
-                                                     std::uint64_t address,
                                                      std::span<const std::byte> copy) {
   Space* space = used(id);
   if (!space) return std::nullopt;
-  const StackSnapshot snapshot{.registers = registers_of(registers),
-                               .stack = StackCopy({{.address = address, .bytes = copy}})};
-  const UnwoundStack unwound = unwinder_.unwind(space->addresses, snapshot);
+  const UnwoundStack unwound = unwinder_.unwind(space->addresses, snapshot_of(registers, copy));
   ResolvedStack stack{.end = end_of(unwound.end.reason)};
   if (stack.end == StackEnd::no_cfi) stack.end_module = cut(printable(unwound.end.module));
   for (const UnwoundFrame& from : unwound.frames) {

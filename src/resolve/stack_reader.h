@@ -50,10 +50,10 @@ class StackReader {
   /// The mappings of some process, by an id that is not used again for others.
   void add_space(std::uint64_t id, const ProcessMaps& maps);
 
-  /// Of a space that was added, and may be forgotten again at any time: nothing then. `address` is
-  /// that of the first byte of `copy`.
+  /// Of a space that was added, and may be forgotten again at any time: nothing then. `copy` is
+  /// user memory from registers.rsp - USER_RED_ZONE upwards.
   std::optional<ResolvedStack> user_stack(std::uint64_t space, const user_registers& registers,
-                                          std::uint64_t address, std::span<const std::byte> copy);
+                                          std::span<const std::byte> copy);
   /// The first address is an instruction, the others are return addresses.
   std::optional<ResolvedStack> recorded_stack(std::uint64_t space,
                                               std::span<const std::uint64_t> addresses);

@@ -132,7 +132,7 @@ class Worker {
   }
   void handle(const message::UserStack& request) {
     if (!use(request.space)) return;
-    answer(reader_.user_stack(request.space, request.registers, request.address, request.copy));
+    answer(reader_.user_stack(request.space, request.registers, request.copy));
   }
   void handle(const message::RecordedStack& request) {
     if (!use(request.space)) return;

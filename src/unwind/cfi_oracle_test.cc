@@ -6,20 +6,21 @@
 #include <array>
 #include <filesystem>
 #include <map>
-#include <memory>
-#include <sstream>
+#include <string_view>
 
 #include <fmt/format.h>
-#include "symbols/open_file.h"
 
+#include "symbols/open_file.h"
 #include "unwind/cfi_table.h"
+#include "unwind/test_support.h"
 
 namespace overdue {
 namespace {
 
 constexpr std::array names = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
                               "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "ra"};
-using Cells = std::map<std::string, std::string>;
+/// The rules of a row as readelf writes them: the CFA's in front, then those of `names`; "" is "u".
+using Cells = std::array<std::string, names.size() + 1>;
 
 std::string signed_text(std::int32_t value) {
   return (value < 0 ? "" : "+") + std::to_string(value);
@@ -29,7 +30,7 @@ std::string as_readelf(const CfiRule& rule) {
   switch (rule.kind) {
     case CfiRule::Kind::unspecified:
     case CfiRule::Kind::undefined:
-      return "u";
+      return {};
     case CfiRule::Kind::same:
       return "s";
     case CfiRule::Kind::at_offset:
@@ -48,12 +49,18 @@ std::string as_readelf(const CfiRule& rule) {
 
 Cells as_readelf(const CfiRow& row) {
   Cells cells;
-  cells["CFA"] = row.cfa.kind == CfiRule::Kind::expression
-                     ? "exp"
-                     : names[static_cast<std::size_t>(row.cfa.base)] + signed_text(row.cfa.value);
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (const std::string text = as_readelf(row.rules[i]); text != "u") cells[names[i]] = text;
+  cells[0] = row.cfa.kind == CfiRule::Kind::expression
+                 ? "exp"
+                 : names[static_cast<std::size_t>(row.cfa.base)] + signed_text(row.cfa.value);
+  for (std::size_t i = 0; i < names.size(); ++i) cells[i + 1] = as_readelf(row.rules[i]);
   return cells;
+}
+
+std::string to_text(const Cells& cells) {
+  std::string text = "CFA=" + cells[0];
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (!cells[i + 1].empty()) text += fmt::format(" {}={}", names[i], cells[i + 1]);
+  return text;
 }
 
 struct Checked {
@@ -65,7 +72,7 @@ class Comparison {
   explicit Comparison(const std::string& path) : table_(FileBytes(open_regular(path))) {}
 
   /// What readelf says about one function: its rows by where they begin.
-  void check(std::uint64_t begin, std::uint64_t end, std::map<std::uint64_t, Cells> rows) {
+  void check(std::uint64_t begin, std::uint64_t end, const std::map<std::uint64_t, Cells>& rows) {
     if (begin == end) return;
     ++checked.functions;
     for (auto row = rows.begin(); row != rows.end(); ++row) {
@@ -79,12 +86,8 @@ class Comparison {
         if (found && as_readelf(*found) == row->second && found->begin <= pc && pc < found->end)
           continue;
         if (++checked.wrong > 5) continue;
-        std::string text = found ? "" : "no row";
-        for (const auto& [name, cell] : found ? as_readelf(*found) : Cells())
-          text += fmt::format("{}={} ", name, cell);
-        text += "; readelf: ";
-        for (const auto& [name, cell] : row->second) text += fmt::format("{}={} ", name, cell);
-        ADD_FAILURE() << std::hex << pc << ": " << text;
+        ADD_FAILURE() << std::hex << pc << ": " << (found ? to_text(as_readelf(*found)) : "no row")
+                      << "; readelf: " << to_text(row->second);
       }
     }
   }
@@ -94,63 +97,75 @@ class Comparison {
   CfiTable table_;
 };
 
+constexpr std::size_t others = 99;
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  constexpr std::string_view spaces = " \n";
+  std::vector<std::string_view> words;
+  for (std::size_t at = 0; (at = line.find_first_not_of(spaces, at)) != std::string_view::npos;) {
+    const std::size_t end = std::min(line.find_first_of(spaces, at), line.size());
+    words.push_back(line.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
 /// Reads `readelf --debug-dump=frames-interp`.
 Checked compare(const std::string& path) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(
-      popen(("readelf --debug-dump=frames-interp '" + path + "' 2>/dev/null").c_str(), "re"),
-      pclose);
+  unwind_test::Lines lines("readelf --debug-dump=frames-interp '" + path + "'");
   Comparison comparison(path);
   std::map<std::string, std::map<std::uint64_t, Cells>> commons;
   std::map<std::uint64_t, Cells> rows;
-  std::vector<std::string> columns;
+  std::vector<std::size_t> columns;  // which cell each is; `others` if none
   std::string common;
   unsigned long long begin = 0, end = 0, next_begin = 0, next_end = 0;
-  bool is_function = false, is_eh_frame = false;
+  bool is_function = false, is_known = false;
   const auto finish = [&] {
     if (!is_function) {
       if (!common.empty()) commons[common] = rows;
     } else {
       // Without a row of its own it has that of its CIE.
       if (rows.empty() && !commons[common].empty()) rows[begin] = commons[common].begin()->second;
-      if (is_eh_frame) comparison.check(begin, end, rows);
+      if (is_known) comparison.check(begin, end, rows);
     }
     rows.clear();
     common.clear();
     is_function = false;
   };
-  std::vector<char> line(4096);
-  while (fgets(line.data(), static_cast<int>(line.size()), pipe.get())) {
-    const std::string text = line.data();
+  while (const char* line = lines.next()) {
+    const std::string_view text = line;
     char offset[32], id[32];
     if (text.starts_with("Contents of")) {
       finish();
-      is_eh_frame = text.find(".eh_frame ") != std::string::npos;
-    } else if (sscanf(line.data(), "%31s %*s %*s FDE cie=%31s pc=%llx..%llx", offset, id,
-                      &next_begin, &next_end) == 4) {
+      is_known = text.find(".eh_frame ") != std::string_view::npos ||
+                 text.find(".debug_frame ") != std::string_view::npos;
+    } else if (sscanf(line, "%31s %*s %*s FDE cie=%31s pc=%llx..%llx", offset, id, &next_begin,
+                      &next_end) == 4) {
       finish();
       common = id;
       is_function = true;
       begin = next_begin;
       end = next_end;
-    } else if (text.find(" CIE ") != std::string::npos &&
-               sscanf(line.data(), "%31s", offset) == 1) {
+    } else if (text.find(" CIE ") != std::string::npos && sscanf(line, "%31s", offset) == 1) {
       finish();
       common = offset;
     } else if (text.starts_with("   LOC")) {
-      std::istringstream words(text);
       columns.clear();
-      for (std::string word; words >> word;) columns.push_back(word);
+      for (const std::string_view word : words_of(text.substr(6))) {
+        const auto found = std::ranges::find(names, word);
+        columns.push_back(word == "CFA"          ? 0
+                          : found == names.end() ? others
+                                                 : 1 + std::size_t(found - names.begin()));
+      }
     } else if (isxdigit(text[0]) && text.find(" ZERO ") == std::string::npos) {
-      std::istringstream words(text);
-      std::string word;
-      words >> word;
-      Cells& cells = rows[std::stoull(word, nullptr, 16)];
-      cells.clear();
-      for (std::size_t i = 1; i < columns.size() && words >> word;) {
-        if (word[0] == '(') continue;  // a register's name for the second time
-        if (word != "u" && (i == 1 || std::ranges::find(names, columns[i]) != names.end()))
-          cells[columns[i]] = word;
-        ++i;
+      const auto words = words_of(text);
+      Cells& cells = rows[std::strtoull(line, nullptr, 16)];
+      cells = {};
+      auto column = columns.begin();
+      for (std::size_t i = 1; i < words.size() && column != columns.end(); ++i) {
+        if (words[i][0] == '(') continue;  // a register's name for the second time
+        if (words[i] != "u" && *column != others) cells[*column] = words[i];
+        ++column;
       }
     }
   }
@@ -176,7 +191,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values("/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2",
                     "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/usr/bin/python3", "/bin/bash",
                     "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
-                    "/usr/lib/jvm/java-17-openjdk-amd64/lib/server/libjvm.so", "/proc/self/exe"),
+                    "/usr/lib/jvm/java-17-openjdk-amd64/lib/server/libjvm.so", "/proc/self/exe",
+                    OVERDUE_UNWIND_FIXTURES "/debug_frame"),
     [](const auto& param) {
       std::string name = std::filesystem::path(param.param).filename();
       std::ranges::replace_if(name, [](unsigned char c) { return !isalnum(c); }, '_');

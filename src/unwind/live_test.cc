@@ -2,11 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <dirent.h>
-
 #include <cstdlib>
 #include <map>
-#include <memory>
 #include <set>
 #include <sstream>
 
@@ -20,16 +17,10 @@ namespace {
 using unwind_test::capture;
 using unwind_test::Captured;
 using unwind_test::Child;
+using unwind_test::Lines;
 using unwind_test::names_of;
-
-std::vector<pid_t> threads_of(pid_t pid) {
-  std::vector<pid_t> tids;
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(
-      opendir(fmt::format("/proc/{}/task", pid).c_str()), closedir);
-  for (const dirent* entry; folder && (entry = readdir(folder.get()));)
-    if (isdigit(entry->d_name[0])) tids.push_back(std::atoi(entry->d_name));
-  return tids;
-}
+using unwind_test::threads_of;
+using unwind_test::wait_until_still;
 
 /// Of each thread the addresses of its frames; frames of inlined functions have none.
 std::map<pid_t, std::vector<std::uint64_t>> stacks_by_gdb(pid_t pid) {
@@ -48,17 +39,14 @@ std::map<pid_t, std::vector<std::uint64_t>> stacks_by_gdb(pid_t pid) {
             "      frame = frame.older()\n"
             "  except gdb.error: pass\n";
   }
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(
-      popen(fmt::format("gdb -nx -iex 'set debuginfod enabled off' -p {} -batch -ex 'set backtrace "
-                        "past-main on' -ex 'set backtrace past-entry on' -x '{}' 2>/dev/null",
-                        pid, script)
-                .c_str(),
-            "re"),
-      pclose);
+  Lines lines(
+      fmt::format("gdb -nx -iex 'set debuginfod enabled off' -p {} -batch -ex 'set backtrace "
+                  "past-main on' -ex 'set backtrace past-entry on' -x '{}'",
+                  pid, script));
   std::map<pid_t, std::vector<std::uint64_t>> stacks;
-  char line[4096];
   pid_t tid = 0;
-  for (unsigned long long number; fgets(line, sizeof line, pipe.get());) {
+  unsigned long long number = 0;
+  while (const char* line = lines.next()) {
     if (sscanf(line, "LWP %llu", &number) == 1) tid = static_cast<pid_t>(number);
     if (sscanf(line, "PC %llu", &number) == 1) stacks[tid].push_back(number);
   }
@@ -81,8 +69,11 @@ TEST_P(LiveProgram, HasTheStacksThatGdbFinds) {
   if (std::system("command -v gdb >/dev/null") != 0) GTEST_SKIP() << "no gdb";
   if (std::system(("command -v " + GetParam().arguments[0] + " >/dev/null").c_str()) != 0)
     GTEST_SKIP() << "no " << GetParam().arguments[0];
-  const Child child(GetParam().arguments);
-  std::this_thread::sleep_for(std::chrono::seconds(2));  // until it has begun to wait or to work
+  const Child child(GetParam().arguments, false, std::chrono::minutes(3));
+  if (GetParam().waits)
+    ASSERT_TRUE(wait_until_still(child.pid()));
+  else
+    std::this_thread::sleep_for(std::chrono::seconds(2));  // until it has begun to work
   kill(child.pid(), SIGSTOP);
   waitpid(child.pid(), nullptr, WUNTRACED);
   auto maps = ProcessMaps::read(child.pid());
