@@ -28,7 +28,7 @@ class Resolver {
     bool names = true;  ///< false: addresses, modules, offsets, build ids (`--no-resolve`)
     std::size_t most_kept_stacks = 8192;
     /// By default /proc/kallsyms, read at the first kernel stack; for tests.
-    std::function<KernelSymbols()> read_kernel_symbols;
+    std::function<KernelSymbols()> read_kernel_symbols{};
   };
   struct Cost {
     std::uint64_t stacks = 0;

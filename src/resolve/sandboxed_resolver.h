@@ -24,12 +24,12 @@ namespace overdue {
 class SandboxedResolver : public Resolver {
  public:
   struct SandboxOptions {
-    StackReader::Options reader;  ///< `names` is that of Resolver::Options
-    WorkerProcess::Options worker;
+    StackReader::Options reader{};  ///< `names` is that of Resolver::Options
+    WorkerProcess::Options worker{};
     Duration patience = std::chrono::seconds(10);  ///< for one stack
     unsigned most_restarts = 200;                  ///< after these, every stack fails
     /// For tests: what the child does when it is told to by probe().
-    std::function<void(std::uint32_t)> probe;
+    std::function<void(std::uint32_t)> probe{};
   };
   struct SandboxCost {
     unsigned restarts = 0;
@@ -45,6 +45,8 @@ class SandboxedResolver : public Resolver {
   const SandboxCost& sandbox_cost() const { return sandbox_cost_; }
   /// 0 before the first stack.
   pid_t child_pid() const { return worker_.worker_pid(); }
+  /// Of the process that makes children.
+  pid_t maker_pid() const { return worker_.maker_pid(); }
   /// For tests: false where the child did not survive it.
   bool probe(std::uint32_t what);
 
