@@ -1,0 +1,1 @@
+#include "core/span_schema.h"
