@@ -3,7 +3,7 @@
 // the CPU's own. All of it is state of the CPU: these do not nest in their own kind.
 #include "bpf/span.bpf.h"
 
-#define SOFTIRQS 10
+#define SOFTIRQS 16 /* there are ten; the next power of two */
 
 /* include/linux/interrupt.h; sized for one copy of fixed length */
 static const char softirq_names[SOFTIRQS][SPAN_TEXT_SIZE] = {
@@ -50,42 +50,48 @@ int BPF_PROG(on_irq_exit, int irq, struct irqaction* action, int ret) {
   return 0;
 }
 
-static __always_inline void name_softirq(struct ended_span* span, u32 vector) {
-  if (vector < SOFTIRQS) __builtin_memcpy(span->text, softirq_names[vector], SPAN_TEXT_SIZE);
+/* The verifier is to see the bound, which the compiler would drop as known. */
+static __always_inline u32 softirq_index(u32 vector) {
+  barrier_var(vector);
+  return vector & (SOFTIRQS - 1);
+}
+
+static __always_inline void report_softirq(void* ctx, struct ended_span* span, u32 vector) {
+  span->subject = vector;
+  __builtin_memcpy(span->text, softirq_names[softirq_index(vector)], SPAN_TEXT_SIZE);
+  emit_span_with_stack(ctx, span);
 }
 
 SEC("?tp_btf/softirq_raise")
 int BPF_PROG(on_softirq_raise, u32 vector) {
-  if (!threshold_of(SPAN_SOFTIRQ_RAISE) || vector >= SOFTIRQS) return 0;
+  if (!threshold_of(SPAN_SOFTIRQ_RAISE)) return 0;
   struct cpu_interrupts* cpu = this_cpu();
   if (!cpu) return 0;
-  struct softirq_raise* raised = &cpu->raised[vector];
+  struct softirq_raise* raised = &cpu->raised[softirq_index(vector)];
   if (raised->by.begin_ns > awake_since_ns[SPAN_SOFTIRQ_RAISE]) return 0; /* and still waits */
   begin_span(&raised->by);
-  raised->by.subject = vector;
   raised->by_member = whole_machine || member_state(bpf_get_current_task_btf());
   return 0;
 }
 
 /* A soft interrupt that was not raised through the tracepoint is no span: the kernel has such. */
 static __always_inline void end_raise(void* ctx, struct softirq_raise* raised, u32 vector) {
+  struct ended_span span = {.kind = SPAN_SOFTIRQ_RAISE};
   u64 threshold_ns = threshold_of(SPAN_SOFTIRQ_RAISE);
   if (!threshold_ns || raised->by.begin_ns <= awake_since_ns[SPAN_SOFTIRQ_RAISE]) return;
-  struct ended_span span = {.kind = SPAN_SOFTIRQ_RAISE};
   end_span(&span, &raised->by);
   if (span.latency_ns < threshold_ns) return;
-  if (!(raised->by_member && cpu_wanted()) && !counts_here()) return;
-  name_softirq(&span, vector);
-  emit_span_with_stack(ctx, &span);
+  if ((raised->by_member && cpu_wanted()) || counts_here()) report_softirq(ctx, &span, vector);
 }
 
 SEC("?tp_btf/softirq_entry")
 int BPF_PROG(on_softirq_entry, u32 vector) {
   struct cpu_interrupts* cpu = this_cpu();
   if (!cpu) return 0;
-  if (vector < SOFTIRQS && cpu->raised[vector].by.begin_ns) {
-    end_raise(ctx, &cpu->raised[vector], vector);
-    cpu->raised[vector].by.begin_ns = 0;
+  struct softirq_raise* raised = &cpu->raised[softirq_index(vector)];
+  if (raised->by.begin_ns) {
+    end_raise(ctx, raised, vector);
+    raised->by.begin_ns = 0;
   }
   begin_on_cpu(&cpu->softirq, SPAN_SOFTIRQ);
   return 0;
@@ -93,11 +99,9 @@ int BPF_PROG(on_softirq_entry, u32 vector) {
 
 SEC("?tp_btf/softirq_exit")
 int BPF_PROG(on_softirq_exit, u32 vector) {
-  struct ended_span span = {.kind = SPAN_SOFTIRQ, .subject = vector};
+  struct ended_span span = {.kind = SPAN_SOFTIRQ};
   struct cpu_interrupts* cpu = this_cpu();
-  if (!cpu || !end_on_cpu(&cpu->softirq, SPAN_SOFTIRQ, &span)) return 0;
-  name_softirq(&span, vector);
-  emit_span_with_stack(ctx, &span);
+  if (cpu && end_on_cpu(&cpu->softirq, SPAN_SOFTIRQ, &span)) report_softirq(ctx, &span, vector);
   return 0;
 }
 

@@ -41,6 +41,8 @@ TEST_F(TimersProbe, EverySleepOfAMemberHasAnExpiryWhateverItsClock) {
         while (true) usleep(1'000);
       });
       Child child([=](Child&) {
+        // With slack, a timer may expire with another's interrupt, and be in time.
+        prctl(PR_SET_TIMERSLACK, 1);
         for (int i = 0; i < sleeps; ++i) sleep_on(clock, absolute, 2'000'000);
       });
       measure(only(child.pid()));
@@ -51,9 +53,8 @@ TEST_F(TimersProbe, EverySleepOfAMemberHasAnExpiryWhateverItsClock) {
       EXPECT_EQ(child.end(), 0);
       finish();
       expect_sound();
-      // A timer expires after the moment it was set for, but in the nanosecond of it.
       const auto spans = of_thread(child.pid());
-      EXPECT_GE(spans.size(), std::size_t{sleeps} - 1);
+      EXPECT_GE(spans.size(), std::size_t{sleeps} - 1);  // … but one in the nanosecond of it
       EXPECT_EQ(of(SPAN_TIMER).size(), spans.size()) << "somebody else's";
       for (const SeenSpan& span : spans) {
         EXPECT_EQ(span.record.begin_pid, child.pid());

@@ -75,9 +75,7 @@ int BPF_PROG(on_work_start, struct work_struct* work) {
     now = *entry; /* who queued it is who began it */
     end_queued(entry);
     bpf_map_delete_elem(&queued, &key);
-  } else if (threshold_of(SPAN_WORK_QUEUED)) {
-    count(COUNTER_CUT, 1); /* queued before anybody looked, or when there was no room */
-  }
+  } /* else not worth counting: nothing tells of the queueing of the kernel's own flush marks */
   if (!threshold_of(SPAN_WORK)) return 0;
   u32 worker = bpf_get_current_pid_tgid();
   now.by.subject = (u64)work->func;
