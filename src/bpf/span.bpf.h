@@ -72,7 +72,7 @@ static __always_inline void end_span(struct ended_span* span, const struct open_
 static __always_inline void fill_span(struct span_record* record, const struct ended_span* span) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct thread_state* state = member_state(task);
-  fill_header_in(&record->header, task, state ? state->cgroup_id : 0, span->now_ns);
+  fill_who(&record->header, task, state ? state->cgroup_id : 0, span->now_ns);
   record->header.kind = RECORD_SPAN;
   record->header.size = sizeof(*record);
   record->latency_ns = span->latency_ns;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <vector>
 
 #include "base/text.h"
@@ -13,46 +14,32 @@
 namespace overdue {
 namespace {
 
-constexpr std::string_view names[] = {
-    "",     "syscall", "offcpu",        "wakeup", "block", "block-queued",
-    "irq",  "softirq", "softirq-raise", "vector", "timer", "work-queued",
-    "work", "lock",    "tcp-connect",   "pair"};
-static_assert(std::size(names) == SPAN_COUNT);
-
-constexpr Field part_field(std::string_view name, std::size_t offset, std::string_view help) {
-  return {name,        static_cast<std::uint16_t>(offsetof(span_record, ledger) + offset),
-          sizeof(u64), Unit::nanoseconds,
-          Role::value, help};
-}
-#define PART_FIELD(member, help) part_field(#member, offsetof(ledger_parts, member), help)
+constexpr std::array<std::string_view, SPAN_COUNT> names = {
+    "none", "syscall", "offcpu",        "wakeup", "block", "block_queued",
+    "irq",  "softirq", "softirq_raise", "vector", "timer", "work_queued",
+    "work", "lock",    "tcp_connect",   "pair"};
 
 constexpr Field fields[] = {
-    OVERDUE_FIELD(span_record, latency_ns, nanoseconds, duration, "from its begin to its end"),
+    OVERDUE_FIELD(span_record, latency_ns, nanoseconds, duration,
+                  "from its begin to its end; of one still open, its age"),
     OVERDUE_FIELD(span_record, subject, none, key,
-                  "by kind: number of a system call or an interrupt, address of a function or a "
-                  "lock, device and sector, IPv4 addresses, the user's key"),
-    OVERDUE_FIELD(span_record, detail, none, value,
-                  "by kind: bytes of a block request, flags of a lock, ports and errno of a "
-                  "connection"),
-    PART_FIELD(oncpu_ns, "of it, on a CPU"),
-    PART_FIELD(runqueue_ns, "of it, woken and waiting for a CPU"),
-    PART_FIELD(preempted_ns, "of it, displaced by another thread"),
-    PART_FIELD(sleeping_ns, "of it, blocked, interruptible (S)"),
-    PART_FIELD(uninterruptible_ns, "of it, blocked, uninterruptible (D)"),
-    PART_FIELD(irq_ns, "of it, taken by hard interrupts"),
-    PART_FIELD(softirq_ns, "of it, taken by soft interrupts"),
-    OVERDUE_FIELD(span_record, begin_pid, pid, key,
-                  "process that began it, where that may be another than the one that ended it"),
-    OVERDUE_FIELD(span_record, begin_tid, tid, key, "thread that began it, likewise"),
-    OVERDUE_FIELD(span_record, span, opaque, key, "what kind of span"),
-    OVERDUE_FIELD(span_record, flags, opaque, value,
-                  "1: has a ledger; 2: has a user stack; 4: which is cut; 8: still open; "
-                  "16: failed; 32: writes; 64: flushes"),
-    OVERDUE_FIELD(span_record, kernel_frames, opaque, value,
-                  "addresses of the kernel stack behind the record"),
-    OVERDUE_FIELD(span_record, user_bytes, opaque, value, "bytes of user stack behind those"),
-    OVERDUE_FIELD(span_record, text, text, value,
-                  "by kind: name of the interrupt, disk, workqueue, kind of lock"),
+                  "what it was of: a system call's number, an interrupt, a lock's address"),
+    OVERDUE_FIELD(span_record, detail, none, value, "by kind: bytes, a sector, an errno value"),
+    OVERDUE_FIELD(span_record, ledger, opaque, value,
+                  "ns on-CPU, in the run queue, preempted, sleeping, uninterruptible, in hard "
+                  "interrupts, in soft interrupts"),
+    OVERDUE_FIELD(span_record, begin_pid, pid, value, "who began it; 0: who ended it"),
+    OVERDUE_FIELD(span_record, begin_tid, tid, value, "who began it; 0: who ended it"),
+    OVERDUE_FIELD(span_record, span, opaque, key, "kind of span, as src/bpf/span.h numbers them"),
+    OVERDUE_FIELD(
+        span_record, flags, opaque, value,
+        "1: has a ledger; 2: has a user stack; 4: that is cut; 8: still open; 16: failed; "
+        "32: writes; 64: flushes"),
+    OVERDUE_FIELD(span_record, kernel_frames, count, stack,
+                  "addresses behind the record: the kernel stack, innermost first"),
+    OVERDUE_FIELD(span_record, user_bytes, bytes, stack,
+                  "bytes of user stack behind those, after 17 registers"),
+    OVERDUE_FIELD(span_record, text, text, key, "name of the interrupt, the disk, the user's span"),
 };
 
 std::string dotted(std::uint32_t address) {
@@ -119,8 +106,7 @@ void visit_connect(const span_record& span, FieldVisitor& visitor) {
 
 void visit_span(const Record& record, const Names&, FieldVisitor& visitor) {
   const auto span = record.as<span_record>();
-  const std::string_view kind = span_kind_name(span.span);
-  visitor.text("span", kind.empty() ? "unknown" : kind);
+  visitor.text("span", span_name(span.span));
   visitor.text("name", span_subject(span));
   visitor.number("latency_ns", span.latency_ns, Unit::nanoseconds);
   visitor.number("subject", span.subject, Unit::none);
@@ -144,8 +130,8 @@ const Schema span_schema{.id = RECORD_SPAN,
                          .help = "a span that took as long as its threshold or longer",
                          .visit = visit_span};
 
-std::string_view span_kind_name(std::uint16_t kind) {
-  return kind < std::size(names) ? names[kind] : std::string_view();
+std::string_view span_name(std::uint16_t kind) {
+  return kind > SPAN_NONE && kind < SPAN_COUNT ? names[kind] : "unknown";
 }
 
 ConnectEnds connect_ends(const span_record& span) {

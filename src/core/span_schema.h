@@ -12,8 +12,9 @@ namespace overdue {
 extern const Schema span_schema;
 inline constexpr const Schema* span_schemas[] = {&span_schema};
 
-/// As `--span` spells it: "block-queued". Empty for a kind this version does not know.
-std::string_view span_kind_name(std::uint16_t kind);
+/// How `--span` and reports call a kind of span ("syscall", "block_queued", …); "unknown" for kinds
+/// of versions we do not know.
+std::string_view span_name(std::uint16_t kind);
 
 /// How `subject`, `detail` and `text` of a kind are made up:
 ///   block         subject: sector << 32 | the kernel's dev_t (all ones: a sector beyond that);
@@ -23,7 +24,7 @@ std::string_view span_kind_name(std::uint16_t kind);
 ///   timer         subject: the timer's function
 ///   work…         subject: the work's function; text: the workqueue
 ///   lock          subject: the lock; detail: the kernel's LCB_F_ flags; text: what they mean
-///   tcp-connect   detail: errno << 48 | family << 32 | local port << 16 | remote port;
+///   tcp_connect   detail: errno << 48 | family << 32 | local port << 16 | remote port;
 ///                 subject: for IPv4, local address << 32 | remote address;
 ///                 text: for IPv6, the remote address in 32 hexadecimal digits without NUL
 struct ConnectEnds {

@@ -28,7 +28,7 @@ class SpanTest : public KernelTest {
     if (IsSkipped()) return;
     for (const span_kind kind : needs_) {
       const Support support = source_.support(kernel_, kind);
-      if (!support.yes) GTEST_SKIP() << span_kind_name(kind) << ": " << support.missing;
+      if (!support.yes) GTEST_SKIP() << span_name(kind) << ": " << support.missing;
     }
   }
   SpanTest(const SpanSource& source, std::vector<span_kind> needs)
