@@ -10,6 +10,7 @@
 
 #include "core/probe.h"
 #include "kernel/features.h"
+#include "probes/spans.h"
 #include "probes/syscalls/probe_fixture.h"
 
 namespace overdue {
@@ -167,6 +168,12 @@ TEST(Contract, EveryRecordCanBeVisitedCutShortOrFilledWithAnything) {
   }
 }
 
+void add_span_probes(Measuring& measuring, const SpanOptions& options) {
+  const Kernel kernel;
+  for (const SpanSource* source : span_sources())
+    measuring.session.add(source->make(options, measuring.session.membership().maps(), kernel));
+}
+
 /// Sessions that load every program there is, each in its costliest form.
 std::vector<std::unique_ptr<Measuring>> sessions_of_every_kind() {
   std::vector<std::unique_ptr<Measuring>> sessions;
@@ -181,6 +188,8 @@ std::vector<std::unique_ptr<Measuring>> sessions_of_every_kind() {
     rules.cgroup_hierarchy = kind == Figures::by_cpu ? 0 : 1;
     sessions.push_back(std::make_unique<Measuring>(rules, options, 1 << 16));
   }
+  add_span_probes(*sessions[0], {.whole_machine = true, .cpus = {0}});
+  add_span_probes(*sessions[1], {.cpus = {0}});
   return sessions;
 }
 

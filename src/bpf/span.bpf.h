@@ -106,6 +106,8 @@ struct span_with_stack {
   u64 frames[KERNEL_FRAMES_MAX];
 };
 
+#define OWN_FRAMES 2 /* of the function below, and of the program that called it */
+
 /* With the kernel stack of now. */
 static __noinline __attribute__((unused)) int emit_span_with_stack(void* ctx,
                                                                    const struct ended_span* span) {
@@ -116,7 +118,7 @@ static __noinline __attribute__((unused)) int emit_span_with_stack(void* ctx,
     return 0;
   }
   fill_span(&record->record, span);
-  long bytes = bpf_get_stack(ctx, record->frames, sizeof(record->frames), 0);
+  long bytes = bpf_get_stack(ctx, record->frames, sizeof(record->frames), OWN_FRAMES);
   if (bytes > 0) {
     record->record.kernel_frames = bytes / sizeof(u64);
     record->record.header.size += bytes;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <fstream>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +28,7 @@ class SpanTest : public KernelTest {
   void SetUp() override {
     KernelTest::SetUp();
     if (IsSkipped()) return;
+    find_kernel_text();
     for (const span_kind kind : needs_) {
       const Support support = source_.support(kernel_, kind);
       if (!support.yes) GTEST_SKIP() << span_name(kind) << ": " << support.missing;
@@ -86,6 +89,10 @@ class SpanTest : public KernelTest {
                 session_->end().time_since_epoch().count() + 100'000'000);
       EXPECT_LT(span.record.header.cpu, possible_cpu_count());
       for (const u64 frame : span.frames) EXPECT_GT(frame, u64{1} << 63);
+      if (!span.frames.empty() && text_end_ > 0) {
+        EXPECT_TRUE(span.frames[0] >= text_begin_ && span.frames[0] < text_end_)
+            << std::hex << span.frames[0] << " is in a program of ours";
+      }
     }
   }
 
@@ -93,6 +100,18 @@ class SpanTest : public KernelTest {
   Kernel kernel_;
 
  private:
+  /// Where the kernel's own code is, from /proc/kallsyms; nothing where that hides it.
+  void find_kernel_text() {
+    std::ifstream symbols("/proc/kallsyms");
+    std::string type, name;
+    for (u64 address = 0; symbols >> std::hex >> address >> type >> name;) {
+      if (name == "_stext") text_begin_ = address;
+      if (name == "_etext") text_end_ = address;
+      if (text_begin_ > 0 && text_end_ > 0) return;
+      symbols.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+    }
+  }
+
   RecordHandler handler() {
     return [this](const Record& record) {
       ASSERT_EQ(record.schema, &span_schema);
@@ -103,6 +122,7 @@ class SpanTest : public KernelTest {
     };
   }
 
+  u64 text_begin_ = 0, text_end_ = 0;
   std::vector<span_kind> needs_;
   std::unique_ptr<Session> session_;
   SpanProbe* probe_ = nullptr;
