@@ -18,7 +18,7 @@ class BlockProbe : public SpanTest {
   BlockProbe() : SpanTest(block_spans, {SPAN_BLOCK, SPAN_BLOCK_QUEUED}) {}
 };
 
-constexpr std::size_t block_size = 4096;
+constexpr int block_size = 4096;
 
 /// A file on the disk the tests run on, where that is a real one and takes direct I/O.
 class DiskFile {
