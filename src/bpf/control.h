@@ -12,8 +12,9 @@ struct session_control {
   u32 moves;  // counts processes put into another cgroup; their threads are for user space to look
               // at
   u64 threshold_ns[SPAN_COUNT];  // by enum span_kind; spans at or over it are stalls. 0: not wanted
+  u64 wait_min_ns;               // waits as long as this are recorded, whoever's they are; 0: none
 };
-WIRE_SIZE(struct session_control, 144);
+WIRE_SIZE(struct session_control, 152);
 
 // Per-CPU counters, kept by each BPF object. Reasons for loss come first; docs/loss.md explains
 // each.

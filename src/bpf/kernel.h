@@ -16,6 +16,14 @@
 /* x86-64; the kernel's field names, not those of <linux/ptrace.h>. */
 struct pt_regs {
   unsigned long orig_ax;
+  unsigned long ip;
+  unsigned long sp;
+  unsigned long ax;
+  unsigned long r15;
+  unsigned long r14;
+  unsigned long r13;
+  unsigned long r12;
+  unsigned long r11;
   unsigned long r9;
   unsigned long r8;
   unsigned long r10;
@@ -69,6 +77,7 @@ struct task_struct {
   struct thread_info thread_info;
   unsigned int __state;
   unsigned int flags;
+  int on_cpu;
   int pid;
   int tgid;
   u64 start_time;
@@ -76,6 +85,10 @@ struct task_struct {
   struct sched_entity se;
   struct css_set* cgroups;
   struct bpf_local_storage* bpf_storage;
+};
+
+struct irqaction {
+  const char* name;
 };
 
 struct seq_file;

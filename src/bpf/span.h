@@ -73,7 +73,8 @@ struct span_record {
 };
 WIRE_SIZE(struct span_record, 176);
 
-#define USER_RED_ZONE 128  // x86-64 leaf functions keep things below rsp
+#define USER_RED_ZONE 128          // x86-64 leaf functions keep things below rsp
+#define USER_STACK_MAX (48 << 10)  // of user_bytes: a record's size has 16 bits
 
 // By the numbers DWARF gives the registers of x86-64.
 struct user_registers {

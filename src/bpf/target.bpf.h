@@ -78,13 +78,19 @@ static __always_inline bool take_call(struct thread_state* state) {
 
 /* Fills who and where; the caller sets kind and size. The name is zeroed first: a string is copied
  * up to its NUL, and behind it would stand what the ring held before. */
-static __always_inline void fill_header(struct event_header* header, struct task_struct* task,
-                                        const struct thread_state* state, u64 now_ns) {
+static __always_inline void fill_who(struct event_header* header, struct task_struct* task,
+                                     u64 cgroup_id, u64 now_ns) {
   header->time_ns = now_ns;
-  header->cgroup_id = state->cgroup_id;
+  header->cgroup_id = cgroup_id;
   header->pid = task->tgid;
   header->tid = task->pid;
   header->cpu = bpf_get_smp_processor_id();
   __builtin_memset(header->comm, 0, sizeof(header->comm));
   BPF_CORE_READ_STR_INTO(&header->comm, task, comm);
+}
+
+/* The same for a member. */
+static __always_inline void fill_header(struct event_header* header, struct task_struct* task,
+                                        const struct thread_state* state, u64 now_ns) {
+  fill_who(header, task, state->cgroup_id, now_ns);
 }

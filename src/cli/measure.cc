@@ -3,14 +3,12 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/membership_rules.h"
 #include "cli/progress.h"
 #include "cli/stop_signals.h"
-#include "cli/two_phase.h"
 #include "kernel/capabilities.h"
 #include "kernel/features.h"
 #include "kernel/host.h"
@@ -22,28 +20,15 @@
 namespace overdue {
 namespace {
 
-constexpr std::chrono::milliseconds ring_poll{
-    10};  // a ring of the default size lasts ten times as long
-constexpr std::chrono::milliseconds cells_poll{5};  // short-lived threads use up cells fast
-constexpr std::chrono::milliseconds idle_poll{200};
 constexpr std::chrono::milliseconds tick{500};
-constexpr std::size_t cells_for_threads =
-    16384;  // 45 MB a half: 5000 threads that end within 50 ms
 constexpr std::chrono::seconds collect_at_least_every{30};  // far below what fills a 32-bit bucket
 constexpr std::chrono::seconds grace_after_signal{2};
 
-/// 16 MiB for each CPU, a quarter of a second at 500 000 calls a second; less on big machines, 256
-/// MiB in all.
-std::size_t default_ring_bytes() {
-  constexpr std::size_t most = 16 << 20, least = 1 << 20, in_all = 256 << 20;
-  return std::clamp(std::bit_floor(in_all / possible_cpu_count()), least, most);
-}
-
 /// After a refusal: throws a better Error where the kernel lacks something it can be named by. Only
 /// then, because asking takes longer than attaching.
-void explain_refusal() {
+void explain_refusal(const Instruments& instruments) {
   const Kernel kernel;
-  require_support("measure system calls", syscalls_probe.support(kernel));
+  require_support(instruments.purpose(), instruments.support(kernel));
 }
 
 /// The first number that only the running kernel can name.
@@ -53,29 +38,16 @@ u32 first_unknown_number() {
   return nr;
 }
 
-/// What the reader must know besides losses: what -e and --discover cannot see, and what the kernel
-/// could not read.
-std::vector<std::string> notes_of(Counters counters, bool discover_only) {
-  std::vector<std::string> notes;
-  if (const std::uint64_t calls = counters[COUNTER_BEYOND_SETS])
-    notes.push_back(fmt::format(
-        "calls of numbers above {} that {}: {}", SYSCALL_TABLE_SIZE - 1,
-        discover_only ? "are not in this list" : "were left out, because -e cannot choose them",
-        calls));
-  if (const std::uint64_t calls = counters[COUNTER_TEXT_UNREAD])
-    notes.push_back(fmt::format(
-        "calls with a string argument that could not be read and is shown as its address: {}",
-        calls));
-  return notes;
-}
-
 }  // namespace
 
 /// One measurement from start to end; its member functions are the steps, in order.
 class Measurement {
  public:
-  Measurement(const MeasureRequest& request, MeasureListener& listener)
-      : request_(request), listener_(listener), progress_(!request.quiet) {}
+  Measurement(const MeasureRequest& request, Instruments& instruments, MeasureListener& listener)
+      : request_(request),
+        instruments_(instruments),
+        listener_(listener),
+        progress_(!request.quiet) {}
 
   int run();
 
@@ -96,14 +68,13 @@ class Measurement {
   Duration until_next_event(KernelTime now) const;
 
   const MeasureRequest& request_;
+  Instruments& instruments_;
   MeasureListener& listener_;
   StopSignals signals_;
   Progress progress_;
   ResolvedTarget target_;
   std::unique_ptr<SpawnedProgram> program_;
   std::unique_ptr<Session> session_;
-  SyscallsProbe* probe_ = nullptr;
-  std::unique_ptr<TwoPhase> two_phase_;
   std::optional<CgroupHierarchy> hierarchy_;
   Calibration calibration_;
   SessionInfo info_;
@@ -116,13 +87,7 @@ class Measurement {
 
   RecordHandler handler() {
     return [this](const Record& record) {
-      if (record.schema->id == RECORD_SYSCALL_CALL) {
-        ++events_;
-      } else if (record.schema->id == RECORD_SYSCALL_CELL) {
-        events_ += record.at<u64>(offsetof(syscall_cell, latency.count)) +
-                   record.at<u64>(offsetof(syscall_cell, unreturned)) +
-                   record.at<u64>(offsetof(syscall_cell, untimed));
-      }
+      events_ += instruments_.events_in(record);
       listener_.record(record);
     };
   }
@@ -145,16 +110,8 @@ void Measurement::attach() {
       rules.cgroup_hierarchy = hierarchy->id;
     }
   }
-  SyscallsOptions options = request_.probe;
-  options.cells =
-      options.by_thread ? cells_for_threads : std::max(2048u, 256 * possible_cpu_count());
-  options.cpus = request_.selection.cpus;
-  const std::size_t ring_bytes =
-      request_.ring_bytes > 0 ? request_.ring_bytes : default_ring_bytes();
-  session_ = std::make_unique<Session>(rules, options.calls ? ring_bytes : 0);
-  auto probe = std::make_unique<SyscallsProbe>(options, session_->membership().maps());
-  probe_ = probe.get();
-  session_->add(std::move(probe));
+  session_ = std::make_unique<Session>(rules, instruments_.ring_bytes());
+  instruments_.add_to(*session_, request_.selection.cpus);
   calibration_ = session_->calibrate(base, request_.selection.cpus);
 }
 
@@ -171,7 +128,7 @@ void Measurement::describe() {
   info_.start_wall = clocks.wall - std::chrono::nanoseconds(clocks.monotonic - info_.start);
   info_.target = target_.info;
   if (program_) info_.target.pids = {program_->pid()};
-  info_.backend = request_.probe.two_phase ? "two-phase" : "tp_btf";
+  info_.backend = instruments_.backend();
   info_.notes = target_.notes;
   for (const auto& [nr, symbol] : kernel_syscall_symbols(first_unknown_number()))
     if (std::string name = name_from_kernel_symbol(symbol); !name.empty())
@@ -221,12 +178,9 @@ Duration Measurement::until_next_event(KernelTime now) const {
   // At once, but through the loop: a target that is faster than we are must not keep us from its
   // end, or ours.
   if (session_->rings_are_filling()) return Duration(0);
-  KernelTime next = now + idle_poll;
-  if (request_.probe.calls) next = now + ring_poll;
+  KernelTime next = std::min(now + instruments_.poll_every(), instruments_.due());
   if (deadline_) next = std::min(next, *deadline_);
   if (request_.interval) next = std::min(next, next_interval_);
-  if (two_phase_) next = std::min(next, two_phase_->due());
-  if (request_.probe.by_thread) next = std::min(next, now + cells_poll);
   return next > now ? next - now : Duration(0);
 }
 
@@ -264,7 +218,7 @@ void Measurement::loop() {
     drain();
     const KernelTime after = KernelClock::now();
     next_interval(after);
-    if (two_phase_) two_phase_->poll(after);
+    instruments_.poll(after);
     if (after >= next_tick_) {
       listener_.tick();
       next_tick_ = after + tick;
@@ -280,19 +234,16 @@ void Measurement::say_what_is_attached() {
 }
 
 void Measurement::finish() {
-  say_what_is_attached();  // what the second phase added
+  say_what_is_attached();  // what was added on the way
   session_->finish(handler());
   const KernelTime end = session_->end();
-  if (request_.probe.discover_only) listener_.discovered(probe_->discovered());
   refresh_names();
   info_.duration = end - session_->start();
   if (request_.interval) listener_.interval(info_, end - interval_start_);
   Receipt receipt = session_->receipt();
-  if (two_phase_) info_.notes.push_back(two_phase_->note());
-  for (std::string& note : notes_of(probe_->counters(), request_.probe.discover_only))
-    info_.notes.push_back(std::move(note));
+  for (std::string& note : instruments_.notes()) info_.notes.push_back(std::move(note));
   receipt.events = events_;
-  receipt.probe_runs = 2 * events_;  // one program at entry, one at exit
+  receipt.probe_runs = instruments_.runs_per_event() * events_;
   receipt.probe_ns =
       static_cast<std::uint64_t>(calibration_.cost_ns() * static_cast<double>(events_));
   listener_.end(info_, receipt);
@@ -325,7 +276,7 @@ int Measurement::run() {
   try {
     attach();
   } catch (const Error&) {
-    explain_refusal();
+    explain_refusal(instruments_);
     throw;
   }
   session_->arm();
@@ -339,9 +290,7 @@ int Measurement::run() {
     next_interval_ = start + *request_.interval;
     listener_.interval(info_, Duration(0));
   }
-  if (request_.discovery)
-    two_phase_ = std::make_unique<TwoPhase>(*probe_, session_->membership(), request_.probe.only,
-                                            start + *request_.discovery);
+  instruments_.armed(start);
   watch_for_the_end();
   const auto interrupted = signals_.take();
   if (program_ && !interrupted) program_->release();
@@ -358,8 +307,8 @@ int Measurement::run() {
   return program_ ? wait_for_program() : 0;
 }
 
-int measure(const MeasureRequest& request, MeasureListener& listener) {
-  return Measurement(request, listener).run();
+int measure(const MeasureRequest& request, Instruments& instruments, MeasureListener& listener) {
+  return Measurement(request, instruments, listener).run();
 }
 
 }  // namespace overdue

@@ -8,6 +8,7 @@
 #include "cli/measure.h"
 #include "cli/options.h"
 #include "cli/report_output.h"
+#include "cli/syscall_instruments.h"
 #include "cli/syscall_view.h"
 #include "sinks/make_sink.h"
 #include "trace/writer.h"
@@ -26,13 +27,13 @@ struct Destination {
 /// Shows the measurement, and saves it if asked.
 class Reporter final : public MeasureListener {
  public:
-  Reporter(const ViewOptions& view, std::optional<SyscallSet> only, Destination destination)
-      : options_(view), only_(std::move(only)), to_(std::move(destination)) {}
+  Reporter(const ViewOptions& view, const SyscallInstruments& instruments, Destination destination)
+      : options_(view), instruments_(instruments), to_(std::move(destination)) {}
 
   // Files are opened only now: a measurement that cannot begin must not cost the last one's report.
   void begin(const SessionInfo& info) override {
     report_ = open_report(to_.output, to_.spawned, to_.stream);
-    view_ = std::make_unique<SyscallView>(options_, only_, *report_.sink);
+    view_ = std::make_unique<SyscallView>(options_, instruments_.options().only, *report_.sink);
     view_->begin(info);
     if (!to_.save.empty()) {
       trace_.emplace(create_output_file(to_.save), syscalls_probe.schemas, printable(to_.save));
@@ -44,7 +45,6 @@ class Reporter final : public MeasureListener {
     view_->record(record);
     if (trace_) trace_->record(record);
   }
-  void discovered(const SyscallSet& set) override { view_->discovered(set); }
   void interval(const SessionInfo& info, Duration wall) override {
     view_->interval(info, wall);
     flush_if_live();
@@ -54,6 +54,7 @@ class Reporter final : public MeasureListener {
     if (trace_) trace_->flush();
   }
   void end(const SessionInfo& info, const Receipt& receipt) override {
+    if (options_.discover) view_->discovered(instruments_.discovered());
     view_->end(info, receipt);
     report_.output->close();
     if (trace_) trace_->end(info, receipt);
@@ -66,7 +67,7 @@ class Reporter final : public MeasureListener {
   }
 
   const ViewOptions& options_;
-  std::optional<SyscallSet> only_;
+  const SyscallInstruments& instruments_;
   Destination to_;
   ReportOutput report_;
   std::unique_ptr<SyscallView> view_;  ///< from begin() on
@@ -93,6 +94,7 @@ class SyscallsCommand final : public Command {
 
  private:
   MeasureRequest request(const Invocation& invocation);
+  SyscallInstruments instruments() const;
 
   TargetOptions target_;
   StopOptions stop_;
@@ -123,14 +125,6 @@ MeasureRequest SyscallsCommand::request(const Invocation& invocation) {
   const GroupBy by = view_.group_by();
   request.by_container = by.container || !save_.empty();
   request.streams = view_.calls || request.interval.has_value();
-  request.probe.by_thread = by.thread || by.process || by.container;
-  request.probe.calls = view_.calls;
-  request.probe.aggregate = !view_.calls;
-  request.probe.discover_only = view_.discover;
-  request.probe.two_phase = two_phase_;
-  request.probe.only = view_.wanted();
-  request.ring_bytes = buffer_ ? parse_buffer_size(*buffer_) : 0;
-  if (two_phase_) request.discovery = parse_duration(discover_time_, "--discover-time");
   if (view_.discover && (view_.calls || two_phase_ || request.interval || !save_.empty()))
     throw Error(
         "--discover shows names only; it does not go with --calls, --two-phase, --interval or "
@@ -144,14 +138,29 @@ MeasureRequest SyscallsCommand::request(const Invocation& invocation) {
   return request;
 }
 
+SyscallInstruments SyscallsCommand::instruments() const {
+  const GroupBy by = view_.group_by();
+  SyscallsOptions options;
+  options.by_thread = by.thread || by.process || by.container;
+  options.calls = view_.calls;
+  options.aggregate = !view_.calls;
+  options.discover_only = view_.discover;
+  options.two_phase = two_phase_;
+  options.only = view_.wanted();
+  std::optional<Duration> discovery;
+  if (two_phase_) discovery = parse_duration(discover_time_, "--discover-time");
+  return {options, discovery, buffer_ ? parse_buffer_size(*buffer_) : 0};
+}
+
 int SyscallsCommand::run(const Invocation& invocation) {
   const MeasureRequest request = this->request(invocation);
-  Reporter reporter(view_, request.probe.only,
+  SyscallInstruments instruments = this->instruments();
+  Reporter reporter(view_, instruments,
                     {.output = output_,
                      .spawned = invocation.has_program,
                      .stream = request.streams,
                      .save = save_});
-  return measure(request, reporter);
+  return measure(request, instruments, reporter);
 }
 
 }  // namespace

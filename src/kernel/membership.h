@@ -29,6 +29,8 @@ struct SharedMaps {
   int control = -1;
   int rings = -1;
   int threads = -1;
+  int ledgers = -1;  ///< those of a session that explains latencies; filled by its SchedProbe
+  int cpu_ledgers = -1;
 };
 
 /// Per-CPU counters of one BPF object, summed.

@@ -4,6 +4,26 @@
 
 #include "probes/syscalls/config.bpf.h"
 
+static __always_inline void copy_arguments(struct thread_state* state, struct pt_regs* regs,
+                                           u16 abi) {
+  u64* arguments = state->arguments;
+  if (abi == ABI_COMPAT) {
+    arguments[0] = (u32)regs->bx;
+    arguments[1] = (u32)regs->cx;
+    arguments[2] = (u32)regs->dx;
+    arguments[3] = (u32)regs->si;
+    arguments[4] = (u32)regs->di;
+    arguments[5] = (u32)regs->bp;
+  } else {
+    arguments[0] = regs->di;
+    arguments[1] = regs->si;
+    arguments[2] = regs->dx;
+    arguments[3] = regs->r10;
+    arguments[4] = regs->r8;
+    arguments[5] = regs->r9;
+  }
+}
+
 /* String arguments, read at entry: another thread may change them later, and execve's are gone at
  * its end. */
 struct call_text {

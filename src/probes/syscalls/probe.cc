@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "core/span_schema.h"
 #include "kernel/mapped.h"
 #include "kernel/skeleton.h"
 #include "probes/syscalls/signatures.h"
@@ -66,9 +67,12 @@ void SyscallsProbe::Impl::configure() {
   rodata.two_phase = options.two_phase;
   rodata.discover_only = options.discover_only;
   rodata.filtered = options.only.has_value();
+  rodata.want_stalls = options.stalls;
+  rodata.user_stack_bytes =
+      static_cast<u32>(std::min<std::size_t>(options.user_stack_bytes, USER_STACK_MAX));
   rodata.cells_per_half = static_cast<u32>(options.cells);
   set_wanted();
-  if (options.calls)
+  if (options.calls || options.stalls)
     for (u16 abi = 0; abi < ABI_COUNT; ++abi)
       for (u32 nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
         rodata.text_arguments[abi * SYSCALL_TABLE_SIZE + nr] = text_argument_mask(abi, nr);
@@ -79,8 +83,14 @@ void SyscallsProbe::Impl::configure() {
         "cannot size the cells");
   if (!options.by_thread)
     check(bpf_map__set_autocreate(bpf->maps.thread_cells, false), "cannot leave out a map");
-  if (!options.calls)
+  if (!options.calls && !options.stalls)
     check(bpf_map__set_autocreate(bpf->maps.thread_text, false), "cannot leave out a map");
+  if (options.stalls)
+    check(bpf_map__set_max_entries(bpf->maps.stall_scratch, possible_cpu_count()),
+          "cannot size the room for stacks");
+  else
+    for (bpf_map* map : {bpf->maps.ledgers, bpf->maps.cpu_ledgers, bpf->maps.stall_scratch})
+      check(bpf_map__set_autocreate(map, false), "cannot leave out a map");
   bpf_program__set_autoload(bpf->progs.on_call_exit, options.two_phase);
 }
 
@@ -89,6 +99,10 @@ void SyscallsProbe::Impl::share(const SharedMaps& shared) {
         "cannot share the control words");
   check(bpf_map__reuse_fd(bpf->maps.rings, shared.rings), "cannot share the rings");
   check(bpf_map__reuse_fd(bpf->maps.threads, shared.threads), "cannot share the threads' state");
+  if (!options.stalls) return;
+  check(bpf_map__reuse_fd(bpf->maps.ledgers, shared.ledgers), "cannot share the ledgers");
+  check(bpf_map__reuse_fd(bpf->maps.cpu_ledgers, shared.cpu_ledgers),
+        "cannot share the ledgers of CPUs");
 }
 
 void SyscallsProbe::Impl::attach_all() {
@@ -161,8 +175,8 @@ void SyscallsProbe::finish(KernelTime end, const RecordHandler& handler) {
 }
 
 const Schema* SyscallsProbe::schema(std::uint16_t kind) const {
-  return kind == syscall_call_schema.id ? &syscall_call_schema
-                                        : nullptr;  // the only kind in the rings
+  if (kind == syscall_call_schema.id) return &syscall_call_schema;
+  return kind == span_schema.id ? &span_schema : nullptr;
 }
 
 Counters SyscallsProbe::counters() const {
@@ -185,6 +199,12 @@ SyscallSet SyscallsProbe::discovered() const {
 
 SyscallSet SyscallsProbe::late() const {
   return to_set(impl_->bpf->bss->late_seen);
+}
+
+void SyscallsProbe::set_threshold(u32 nr, Duration threshold) {
+  if (nr >= SYSCALL_TABLE_SIZE) return;
+  __atomic_store_n(&impl_->bpf->bss->call_threshold_ns[nr], static_cast<u64>(threshold.count()),
+                   __ATOMIC_RELAXED);
 }
 
 void SyscallsProbe::attach_exit(u32 nr, const std::string& tracepoint) {

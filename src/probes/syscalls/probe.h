@@ -14,14 +14,17 @@
 namespace overdue {
 
 struct SyscallsOptions {
-  bool aggregate = true;            ///< cells, drained into syscall_cell records
-  bool by_thread = false;           ///< a cell per thread rather than per CPU
-  bool calls = false;               ///< a syscall_call record for every call
-  bool discover_only = false;       ///< note which calls are made, measure nothing
-  bool two_phase = false;           ///< load what the second phase needs
-  std::optional<SyscallSet> only;   ///< -e
-  std::vector<std::uint32_t> cpus;  ///< empty: all
-  std::size_t cells = 4096;         ///< in each half of the pool, 2.8 KB each
+  bool aggregate = true;       ///< cells, drained into syscall_cell records
+  bool by_thread = false;      ///< a cell per thread rather than per CPU
+  bool calls = false;          ///< a syscall_call record for every call
+  bool discover_only = false;  ///< note which calls are made, measure nothing
+  bool two_phase = false;      ///< load what the second phase needs
+  bool stalls = false;  ///< calls over their threshold, explained; wants the maps of a SchedProbe
+  std::size_t user_stack_bytes = 0;  ///< how much of their user stacks to copy, at most
+                                     ///< USER_STACK_MAX
+  std::optional<SyscallSet> only;    ///< -e
+  std::vector<std::uint32_t> cpus;   ///< empty: all
+  std::size_t cells = 4096;          ///< in each half of the pool, 2.8 KB each
 };
 
 /// The system-call probe on the running kernel. Loaded and attached by the constructor.
@@ -43,6 +46,9 @@ class SyscallsProbe final : public LiveProbe {
   SyscallSet discovered() const;
   /// What was first called in the second phase.
   SyscallSet late() const;
+
+  /// With stalls: the threshold of one native call, from now on; 0: the session's.
+  void set_threshold(u32 nr, Duration threshold);
 
   /// Attaches the exit of one native call (its tracepoint's name below events/syscalls without
   /// sys_exit_). Late calls are timed once theirs is attached, only counted before. Throws Error

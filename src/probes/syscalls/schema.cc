@@ -48,6 +48,7 @@ constexpr Field open_fields[] = {
                   "1: it began before the session, the age is a lower bound"),
 };
 
+// span_schema, of calls that are late, is the sched probe's to list: it is everybody's.
 constexpr const Schema* schemas[] = {&syscall_call_schema, &syscall_cell_schema,
                                      &syscall_open_schema};
 

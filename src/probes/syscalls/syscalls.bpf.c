@@ -7,6 +7,7 @@
 #include "bpf/target.bpf.h"
 #include "probes/syscalls/calls.bpf.h"
 #include "probes/syscalls/cells.bpf.h"
+#include "probes/syscalls/stalls.bpf.h"
 
 u64 end_ns; /* of the session */
 
@@ -17,26 +18,6 @@ static __always_inline u16 split_call_id(struct task_struct* task, s64 id, u32* 
   if (id < 0 || !(*nr & X32_SYSCALL_BIT)) return ABI_NATIVE;
   *nr &= ~X32_SYSCALL_BIT;
   return ABI_X32;
-}
-
-static __always_inline void copy_arguments(struct thread_state* state, struct pt_regs* regs,
-                                           u16 abi) {
-  u64* arguments = state->arguments;
-  if (abi == ABI_COMPAT) {
-    arguments[0] = (u32)regs->bx;
-    arguments[1] = (u32)regs->cx;
-    arguments[2] = (u32)regs->dx;
-    arguments[3] = (u32)regs->si;
-    arguments[4] = (u32)regs->di;
-    arguments[5] = (u32)regs->bp;
-  } else {
-    arguments[0] = regs->di;
-    arguments[1] = regs->si;
-    arguments[2] = regs->dx;
-    arguments[3] = regs->r10;
-    arguments[4] = regs->r8;
-    arguments[5] = regs->r9;
-  }
 }
 
 /* The second phase: whether the exit of the call in flight has a hook. That of rt_sigreturn never
@@ -108,6 +89,7 @@ static __always_inline void end_call(struct task_struct* task, struct thread_sta
       add_to_cell(cell, latency_ns, ret);
   }
   if (want_calls) emit_call(task, state, now_ns, latency_ns, ret, flags);
+  if (want_stalls && is_stall(state, latency_ns)) emit_stall(task, state, now_ns, ret, flags);
 }
 
 /* Whether the call that ends is one of -e's. */
@@ -145,7 +127,9 @@ int BPF_PROG(on_sys_enter, struct pt_regs* regs, long id) {
     count_untimed(task, state);
     return 0;
   }
-  state->enter_ns = bpf_ktime_get_ns(); /* last: what we did before is not the call's time */
+  u64 now_ns = bpf_ktime_get_ns(); /* last: what we did before is not the call's time */
+  state->enter_ns = now_ns;
+  if (want_stalls) note_ledger_at_call(task, now_ns);
   return 0;
 }
 

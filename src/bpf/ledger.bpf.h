@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What every thread has spent its time on so far: running sums, kept by probes/sched, asked by
+ * every probe that has a span of a thread to explain. A span takes the sums at its begin from those
+ * at its end. */
+#pragma once
+
+#include "bpf/session.bpf.h"
+#include "bpf/span.h"
+
+enum ledger_state {
+  LEDGER_ON_CPU = 0,
+  LEDGER_PREEMPTED = 1, /* these four as enum wait_state has them */
+  LEDGER_SLEEPING = 2,
+  LEDGER_UNINTERRUPTIBLE = 3,
+  LEDGER_OTHER = 4,
+};
+
+/* Written under the run queue's lock of the CPU that switches the thread, or by the thread itself;
+ * but wake_ns and waker_*, by who wakes it: only one can, while it sleeps. */
+struct thread_ledger {
+  struct ledger_parts sums; /* up to since_ns */
+  u64 since_ns;             /* when its present state began */
+  u64 ran_since_ns;         /* when it was last switched in */
+  u64 wake_ns;              /* of the last wake-up */
+  u64 irq_mark_ns;          /* sums of its CPU when it was switched in */
+  u64 softirq_mark_ns;
+  u64 noted_call_ns; /* the call for which waits were noted beyond the long ones */
+  u32 noted;         /* how many of them */
+  u32 state;         /* enum ledger_state */
+  u32 waker_tid;     /* 0: the idle thread, interrupted */
+  u32 displacer_tid; /* who took the CPU from it */
+  u16 waker_context; /* enum waker_context */
+  u16 waker_number;  /* of the interrupt */
+  u32 reserved;
+  char displacer[COMM_SIZE];
+  struct ledger_parts at_call; /* the sums when the system call in flight began */
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, int);
+  __type(value, struct thread_ledger);
+} ledgers SEC(".maps");
+
+/* What interrupts have taken of a CPU. Written on that CPU only, by hooks that do not nest. */
+struct cpu_ledger {
+  u64 irq_ns;
+  u64 softirq_ns;       /* net of hard interrupts */
+  u64 irq_begin_ns;     /* 0: not in one */
+  u64 softirq_begin_ns; /* 0: not in one */
+  u64 irq_ns_at_softirq;
+  u64 irq_action;  /* struct irqaction*, while it is a device's */
+  u16 irq_context; /* enum waker_context of it, and its number */
+  u16 irq_number;
+  u16 softirq_number;
+  u16 reserved;
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct cpu_ledger);
+} cpu_ledgers SEC(".maps");
+
+static __always_inline struct cpu_ledger* this_cpu_ledger(void) {
+  u32 zero = 0;
+  return bpf_map_lookup_elem(&cpu_ledgers, &zero);
+}
+
+/* Adds the time on the CPU since the thread was switched in, to the present. What interrupts took
+ * in between is theirs. Called on the thread's CPU, not in an interrupt. */
+static __always_inline void add_time_on_cpu(struct ledger_parts* sums,
+                                            const struct thread_ledger* ledger,
+                                            const struct cpu_ledger* cpu, u64 now_ns) {
+  if (ledger->state != LEDGER_ON_CPU) return; /* we came when it ran: unknown */
+  u64 gross_ns = now_ns - ledger->since_ns;
+  u64 irq_ns = cpu->irq_ns - ledger->irq_mark_ns;
+  u64 softirq_ns = cpu->softirq_ns - ledger->softirq_mark_ns;
+  if (irq_ns + softirq_ns > gross_ns) irq_ns = softirq_ns = 0; /* one came while we looked */
+  sums->oncpu_ns += gross_ns - irq_ns - softirq_ns;
+  sums->irq_ns += irq_ns;
+  sums->softirq_ns += softirq_ns;
+}
+
+/* The sums of the running thread, at `now_ns`. They add up to all time since the ledger began, but
+ * for what nobody saw. */
+static __always_inline void read_ledger(const struct thread_ledger* ledger,
+                                        const struct cpu_ledger* cpu, u64 now_ns,
+                                        struct ledger_parts* sums) {
+  *sums = ledger->sums;
+  add_time_on_cpu(sums, ledger, cpu, now_ns);
+}
+
+/* What a span's parts are: `sums` at its end become those between `begin` and its end. */
+static __always_inline void subtract_parts(struct ledger_parts* sums,
+                                           const struct ledger_parts* begin) {
+  sums->oncpu_ns -= begin->oncpu_ns;
+  sums->runqueue_ns -= begin->runqueue_ns;
+  sums->preempted_ns -= begin->preempted_ns;
+  sums->sleeping_ns -= begin->sleeping_ns;
+  sums->uninterruptible_ns -= begin->uninterruptible_ns;
+  sums->irq_ns -= begin->irq_ns;
+  sums->softirq_ns -= begin->softirq_ns;
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0
+// Keeps the ledger of every thread of the machine, and records the waits that matter: those that
+// were long, whoever's they are (a member may have waited for a thread that waited itself), and
+// those within a call that is late already.
+#include "bpf/sched.h"
+#include "bpf/compat.bpf.h"
+#include "bpf/ledger.bpf.h"
+#include "bpf/target.bpf.h"
+
+const volatile u32 own_pid;           /* Overdue explains nobody's wait but others' */
+const volatile u8 switch_tells_state; /* sched_switch has a fourth argument (Linux 5.18) */
+
+#define NOTED_WAITS_MAX 32 /* of one call, beyond the long ones */
+
+static __always_inline struct thread_ledger* ledger_of(struct task_struct* task) {
+  if (!task->bpf_storage) return 0;
+  return bpf_task_storage_get(&ledgers, task, 0, 0);
+}
+
+static __always_inline u64 ns_between(u64 begin_ns, u64 end_ns) {
+  return end_ns > begin_ns ? end_ns - begin_ns : 0;
+}
+
+/* include/linux/sched.h */
+#define TASK_INTERRUPTIBLE 0x1
+#define TASK_UNINTERRUPTIBLE 0x2
+#define TASK_NOLOAD 0x400 /* with the former: an idle thread of the kernel's */
+
+static __always_inline u32 ledger_state_of(u32 task_state) {
+  if (!task_state) return LEDGER_PREEMPTED;
+  if (task_state & TASK_INTERRUPTIBLE) return LEDGER_SLEEPING;
+  if (task_state & TASK_UNINTERRUPTIBLE)
+    return task_state & TASK_NOLOAD ? LEDGER_SLEEPING : LEDGER_UNINTERRUPTIBLE;
+  return LEDGER_OTHER;
+}
+
+/* Room for a record with its stack: a reservation's size must be a constant. */
+struct wait_with_stack {
+  struct sched_wait wait;
+  u64 stack[KERNEL_FRAMES_MAX];
+};
+struct wake_with_stack {
+  struct sched_wake wake;
+  u64 stack[KERNEL_FRAMES_MAX];
+};
+
+/* `next` comes back from a wait. Its stack still shows where it waited. */
+static __noinline int record_wait(struct task_struct* next, struct task_struct* prev,
+                                  struct thread_ledger* ledger, u64 now_ns) {
+  if (!next || !prev || !ledger) return 0;
+  void* ring = this_cpu_ring();
+  struct wait_with_stack* record = ring ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : 0;
+  if (!record) {
+    count(COUNTER_RING_FULL, 1);
+    return 0;
+  }
+  struct sched_wait* wait = &record->wait;
+  struct thread_state* state = bpf_task_storage_get(&threads, next, 0, 0);
+  fill_who(&wait->header, next, state ? state->cgroup_id : 0, now_ns);
+  wait->flags = state ? WAIT_OF_MEMBER : 0;
+  wait->out_ns = ledger->since_ns;
+  wait->state = ledger->state;
+  bool woken = ledger->wake_ns > ledger->ran_since_ns && ledger->state != LEDGER_PREEMPTED;
+  wait->wake_ns = woken ? ledger->wake_ns : 0;
+  wait->waker_tid = woken ? ledger->waker_tid : 0;
+  wait->waker_context = woken ? ledger->waker_context : WAKER_UNKNOWN;
+  wait->waker_number = woken ? ledger->waker_number : 0;
+  bool preempted = ledger->state == LEDGER_PREEMPTED;
+  wait->displacer_tid = preempted ? ledger->displacer_tid : 0;
+  __builtin_memset(wait->displacer, 0, COMM_SIZE);
+  if (preempted) __builtin_memcpy(wait->displacer, ledger->displacer, COMM_SIZE);
+  wait->behind_tid = prev->pid;
+  __builtin_memset(wait->behind, 0, COMM_SIZE);
+  if (prev->pid) BPF_CORE_READ_STR_INTO(&wait->behind, prev, comm);
+  long bytes = bpf_get_task_stack(next, record->stack, sizeof(record->stack), 0);
+  wait->kernel_frames = bytes > 0 ? bytes / 8 : 0;
+  wait->header.kind = RECORD_SCHED_WAIT;
+  wait->header.size = sizeof(*wait) + wait->kernel_frames * 8;
+  bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+  return 0;
+}
+
+/* A member in a call that has already taken half of what is late, or more: its waits explain it,
+ * however short they are. */
+static __always_inline bool in_late_call(struct task_struct* task, struct thread_ledger* ledger,
+                                         u64 now_ns) {
+  u64 threshold_ns = control.threshold_ns[SPAN_SYSCALL];
+  if (!threshold_ns) return false;
+  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
+  if (!state || state->in_call != CALL_OPEN) return false;
+  if (ns_between(state->enter_ns, now_ns) < threshold_ns / 2) return false;
+  if (ledger->noted_call_ns != state->enter_ns) {
+    ledger->noted_call_ns = state->enter_ns;
+    ledger->noted = 0;
+  }
+  return ledger->noted++ < NOTED_WAITS_MAX;
+}
+
+static __always_inline void switch_out(struct task_struct* prev, struct thread_ledger* ledger,
+                                       struct cpu_ledger* cpu, struct task_struct* next, u32 state,
+                                       u64 now_ns) {
+  add_time_on_cpu(&ledger->sums, ledger, cpu, now_ns);
+  ledger->state = state;
+  ledger->since_ns = now_ns;
+  if (state != LEDGER_PREEMPTED) return;
+  ledger->displacer_tid = next->pid;
+  bpf_probe_read_kernel(ledger->displacer, COMM_SIZE, next->comm);
+}
+
+/* The wait that ends now, by what it was. A wake-up may come while the thread is still on its way
+ * out: it then slept for no time. One from before it last ran is another wait's. */
+static __always_inline void add_wait(struct thread_ledger* ledger, u64 now_ns) {
+  u64 since_ns = ledger->since_ns, wake_ns = ledger->wake_ns;
+  if (ledger->state == LEDGER_PREEMPTED) {
+    ledger->sums.preempted_ns += ns_between(since_ns, now_ns);
+    return;
+  }
+  if (wake_ns <= ledger->ran_since_ns || wake_ns > now_ns) wake_ns = now_ns;
+  if (wake_ns < since_ns) wake_ns = since_ns;
+  u64 blocked_ns = ns_between(since_ns, wake_ns);
+  if (ledger->state == LEDGER_UNINTERRUPTIBLE)
+    ledger->sums.uninterruptible_ns += blocked_ns;
+  else
+    ledger->sums.sleeping_ns += blocked_ns;
+  ledger->sums.runqueue_ns += ns_between(wake_ns, now_ns);
+}
+
+static __always_inline void switch_in(struct task_struct* next, struct thread_ledger* ledger,
+                                      struct cpu_ledger* cpu, struct task_struct* prev,
+                                      u64 now_ns) {
+  if (ledger->state != LEDGER_ON_CPU) { /* else we missed that it left: unknown */
+    add_wait(ledger, now_ns);
+    u64 min_ns = control.wait_min_ns;
+    if (min_ns && control.armed && (u32)next->tgid != own_pid &&
+        (ns_between(ledger->since_ns, now_ns) >= min_ns || in_late_call(next, ledger, now_ns)))
+      record_wait(next, prev, ledger, now_ns);
+  }
+  ledger->state = LEDGER_ON_CPU;
+  ledger->since_ns = ledger->ran_since_ns = now_ns;
+  ledger->irq_mark_ns = cpu->irq_ns;
+  ledger->softirq_mark_ns = cpu->softirq_ns;
+}
+
+SEC("tp_btf/sched_switch")
+int on_switch(u64* ctx) {
+  bool preempt = ctx[0];
+  struct task_struct* prev = (struct task_struct*)ctx[1];
+  struct task_struct* next = (struct task_struct*)ctx[2];
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!cpu) return 0;
+  u64 now_ns = bpf_ktime_get_ns();
+  struct thread_ledger* ledger = prev->pid ? ledger_of(prev) : 0;
+  if (ledger) {
+    u32 task_state = switch_tells_state ? (u32)ctx[3] : prev->__state;
+    u32 state = preempt ? LEDGER_PREEMPTED : ledger_state_of(task_state);
+    switch_out(prev, ledger, cpu, next, state, now_ns);
+  }
+  ledger = next->pid ? ledger_of(next) : 0;
+  if (ledger) switch_in(next, ledger, cpu, prev, now_ns);
+  return 0;
+}
+
+static __noinline int record_wake(u64* ctx, struct thread_ledger* ledger, struct cpu_ledger* cpu,
+                                  u32 wakee_tid) {
+  if (!ledger || !cpu) return 0;
+  struct task_struct* current = bpf_get_current_task_btf();
+  void* ring = this_cpu_ring();
+  struct wake_with_stack* record = ring ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : 0;
+  if (!record) {
+    count(COUNTER_RING_FULL, 1);
+    return 0;
+  }
+  struct sched_wake* wake = &record->wake;
+  fill_who(&wake->header, current, 0, ledger->wake_ns);
+  wake->out_ns = ledger->since_ns;
+  wake->wakee_tid = wakee_tid;
+  wake->context = ledger->waker_context;
+  wake->number = ledger->waker_number;
+  __builtin_memset(wake->reserved, 0, sizeof(wake->reserved));
+  __builtin_memset(wake->irq_name, 0, COMM_SIZE);
+  if (wake->context == WAKER_IRQ && cpu->irq_action) {
+    struct irqaction* action = (struct irqaction*)cpu->irq_action;
+    bpf_probe_read_kernel_str(wake->irq_name, COMM_SIZE, BPF_CORE_READ(action, name));
+  }
+  long bytes = bpf_get_stack(ctx, record->stack, sizeof(record->stack), 0);
+  wake->kernel_frames = bytes > 0 ? bytes / 8 : 0;
+  wake->header.kind = RECORD_SCHED_WAKE;
+  wake->header.size = sizeof(*wake) + wake->kernel_frames * 8;
+  bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+  return 0;
+}
+
+static __always_inline void note_waker(struct thread_ledger* ledger, struct cpu_ledger* cpu) {
+  struct task_struct* current = bpf_get_current_task_btf();
+  ledger->waker_tid = current->pid;
+  if (cpu->irq_begin_ns) {
+    ledger->waker_context = cpu->irq_context;
+    ledger->waker_number = cpu->irq_number;
+  } else if (cpu->softirq_begin_ns) {
+    ledger->waker_context = WAKER_SOFTIRQ;
+    ledger->waker_number = cpu->softirq_number;
+  } else {
+    ledger->waker_context = WAKER_THREAD;
+    ledger->waker_number = 0;
+  }
+}
+
+/* In the waker's context, and on its CPU. */
+SEC("tp_btf/sched_waking")
+int on_waking(u64* ctx) {
+  struct task_struct* task = (struct task_struct*)ctx[0];
+  struct thread_ledger* ledger = ledger_of(task);
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!ledger || !cpu) return 0;
+  u64 now_ns = bpf_ktime_get_ns();
+  ledger->wake_ns = now_ns;
+  note_waker(ledger, cpu);
+  u64 min_ns = control.wait_min_ns;
+  if (!min_ns || !control.armed || ledger->state < LEDGER_SLEEPING) return 0;
+  if (ns_between(ledger->since_ns, now_ns) < min_ns || (u32)task->tgid == own_pid) return 0;
+  record_wake(ctx, ledger, cpu, task->pid);
+  return 0;
+}
+
+static __always_inline void begin_ledger(struct task_struct* task, u32 state) {
+  u64 now_ns = bpf_ktime_get_ns();
+  struct thread_ledger initial = {.since_ns = now_ns, .state = state};
+  if (!bpf_task_storage_get(&ledgers, task, &initial, BPF_LOCAL_STORAGE_GET_F_CREATE))
+    count(COUNTER_TASK_STORAGE, 1);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
+  begin_ledger(child, LEDGER_OTHER);
+  return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_first_wakeup, struct task_struct* task) {
+  struct thread_ledger* ledger = ledger_of(task);
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!ledger || !cpu) return 0;
+  ledger->wake_ns = bpf_ktime_get_ns();
+  note_waker(ledger, cpu);
+  return 0;
+}
+
+/* Run by user space once the hooks above are attached, and before those below are: what interrupts
+ * have taken is 0 on every CPU, so that the running are right too. */
+SEC("iter/task")
+int begin_ledgers(struct bpf_iter__task* ctx) {
+  struct task_struct* task = ctx->task;
+  if (!task || !task->pid || bpf_task_storage_get(&ledgers, task, 0, 0)) return 0;
+  u32 state = task->on_cpu ? LEDGER_ON_CPU : ledger_state_of(task->__state);
+  begin_ledger(task, state);
+  return 0;
+}
+
+static __always_inline void begin_irq(u16 context, u16 number, u64 action) {
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!cpu) return;
+  cpu->irq_context = context;
+  cpu->irq_number = number;
+  cpu->irq_action = action;
+  cpu->irq_begin_ns = bpf_ktime_get_ns();
+}
+
+static __always_inline void end_irq(void) {
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!cpu || !cpu->irq_begin_ns) return;
+  cpu->irq_ns += ns_between(cpu->irq_begin_ns, bpf_ktime_get_ns());
+  cpu->irq_begin_ns = 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(on_irq_entry, int irq, struct irqaction* action) {
+  begin_irq(WAKER_IRQ, irq, (u64)action);
+  return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(on_irq_exit, int irq) {
+  end_irq();
+  return 0;
+}
+
+#define VECTOR_HOOKS(vector, number)    \
+  SEC("?tp_btf/" #vector "_entry")      \
+  int on_##vector##_entry(u64* ctx) {   \
+    begin_irq(WAKER_VECTOR, number, 0); \
+    return 0;                           \
+  }                                     \
+  SEC("?tp_btf/" #vector "_exit")       \
+  int on_##vector##_exit(u64* ctx) {    \
+    end_irq();                          \
+    return 0;                           \
+  }
+
+VECTOR_HOOKS(local_timer, VECTOR_LOCAL_TIMER)
+VECTOR_HOOKS(reschedule, VECTOR_RESCHEDULE)
+VECTOR_HOOKS(call_function, VECTOR_CALL_FUNCTION)
+VECTOR_HOOKS(call_function_single, VECTOR_CALL_FUNCTION_SINGLE)
+VECTOR_HOOKS(irq_work, VECTOR_IRQ_WORK)
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(on_softirq_entry, unsigned int vector) {
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!cpu) return 0;
+  cpu->softirq_number = vector;
+  cpu->irq_ns_at_softirq = cpu->irq_ns;
+  cpu->softirq_begin_ns = bpf_ktime_get_ns();
+  return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(on_softirq_exit, unsigned int vector) {
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!cpu || !cpu->softirq_begin_ns) return 0;
+  u64 gross_ns = ns_between(cpu->softirq_begin_ns, bpf_ktime_get_ns());
+  cpu->softirq_ns += ns_between(cpu->irq_ns - cpu->irq_ns_at_softirq, gross_ns);
+  cpu->softirq_begin_ns = 0;
+  return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
