@@ -23,7 +23,7 @@ MAY_INCLUDE = {
     "symbols": {"base"},
     "sinks": {"base", "core"},
     "flame": {"base"},
-    "probes": {"base", "core", "kernel", "bpf"},
+    "probes": {"base", "core", "kernel", "bpf", "symbols"},
     "cli": BELOW_CLI,
 }
 # A library's headers, and the folders that may see them.

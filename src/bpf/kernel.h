@@ -33,7 +33,6 @@ struct pt_regs {
   unsigned long dx;
   unsigned long si;
   unsigned long di;
-  unsigned long ip;
 };
 
 struct thread_info {

@@ -51,7 +51,7 @@ static __always_inline void begin_pair(struct task_struct* task, const struct th
     return;
   }
   own->full++;
-  count(COUNTER_PAIRS_FULL, 1);
+  count(COUNTER_SPANS_FULL, 1);
 }
 
 static __always_inline void emit_pair(struct task_struct* task, const struct thread_state* state,
@@ -64,14 +64,9 @@ static __always_inline void emit_pair(struct task_struct* task, const struct thr
     return;
   }
   __builtin_memset(span, 0, sizeof(*span));
-  span->header.time_ns = now_ns;
-  span->header.cgroup_id = state ? state->cgroup_id : open->cgroup_id;
-  span->header.pid = task->tgid;
-  span->header.tid = task->pid;
-  span->header.cpu = bpf_get_smp_processor_id();
+  fill_who(&span->header, task, state ? state->cgroup_id : open->cgroup_id, now_ns);
   span->header.kind = RECORD_SPAN;
   span->header.size = sizeof(*span);
-  BPF_CORE_READ_STR_INTO(&span->header.comm, task, comm);
   span->latency_ns = latency_ns;
   span->subject = key->key[0];
   span->detail = key->key[1];
@@ -123,7 +118,7 @@ static __always_inline int on_event(void* ctx) {
   plan_run(&plan, ctx, &values);
   if (values.unread) {
     own->unread++;
-    count(COUNTER_PAIRS_UNREAD, 1);
+    count(COUNTER_SPANS_UNREAD, 1);
     return 0;
   }
   if (has_filter && !values.result[PLAN_FILTER]) return 0;

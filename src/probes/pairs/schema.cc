@@ -1,0 +1,26 @@
+#include "core/span_schema.h"
+#include "kernel/features.h"
+#include "probes/pairs/probe.h"
+
+namespace overdue {
+namespace {
+
+Support supported(const Kernel& kernel) {
+  for (const Support& support :
+       {kernel.privileges(), kernel.btf(), kernel.task_storage(), kernel.ring_buffer()})
+    if (!support.yes) return support;
+  return {};
+}
+
+}  // namespace
+
+extern const std::string_view pairs_manual;
+
+// span_schema is listed by the sched probe: it is everybody's.
+const ProbeInfo pairs_probe{.name = "pairs",
+                            .summary = "your own spans: from one event to another with the same key",
+                            .manual = pairs_manual,
+                            .schemas = {},
+                            .support = supported};
+
+}  // namespace overdue

@@ -1,0 +1,3 @@
+#include "probes/pairs/spec.h"
+
+#include <gtest/gtest.h>
