@@ -12,7 +12,7 @@ import re
 import sys
 import tempfile
 
-BELOW_CLI = {"base", "bpf", "core", "trace", "kernel", "target", "symbols", "sinks", "flame", "probes"}
+BELOW_CLI = {"base", "bpf", "core", "trace", "kernel", "target", "symbols", "unwind", "sinks", "flame", "probes"}
 MAY_INCLUDE = {
     "base": set(),
     "bpf": set(),
@@ -21,6 +21,7 @@ MAY_INCLUDE = {
     "kernel": {"base", "core", "bpf"},
     "target": {"base", "core", "kernel", "bpf"},
     "symbols": {"base"},
+    "unwind": {"base", "symbols"},
     "sinks": {"base", "core"},
     "flame": {"base"},
     "probes": {"base", "core", "kernel", "bpf", "symbols"},
@@ -90,6 +91,9 @@ SELF_TEST = {
     "sinks/skeleton.cc": ('#include "a.skel.h"\n', True),
     "sinks/file.cc": ("#include <zstd.h>\n", True),
     "symbols/good.cc": ('#include "base/text.h"\n#include <lzma.h>\n#include <elf.h>\n', False),
+    "unwind/good.h": ('#include "symbols/elf_image.h"\n', False),
+    "unwind/up.cc": ('#include "kernel/session.h"\n', True),
+    "symbols/unwind.cc": ('#include "unwind/unwinder.h"\n', True),
     "symbols/up.cc": ('#include "core/schema.h"\n', True),
     "core/elf.cc": ("#include <elf.h>\n", True),
     "kernel/options.cc": ("#include <CLI/CLI.hpp>\n", True),

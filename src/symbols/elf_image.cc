@@ -94,7 +94,8 @@ bool ElfImage::read_headers() {
     for (std::uint64_t i = 0; i < std::min(segments, most_segments); ++i) {
       const auto segment = bytes_->get<Segment>(header->e_phoff + i * sizeof(Segment));
       if (!segment) break;
-      if (segment->p_type == PT_LOAD || segment->p_type == PT_NOTE)
+      if (segment->p_type == PT_LOAD || segment->p_type == PT_NOTE ||
+          segment->p_type == PT_GNU_EH_FRAME)
         segments_.push_back(widened(*segment));
     }
   }
