@@ -5,22 +5,11 @@
 #include <cstring>
 #include <utility>
 
-#include "base/text.h"
+#include "probes/pairs/complaints.h"
+#include "probes/pairs/plan_writer.h"
 
 namespace overdue {
 namespace {
-
-constexpr std::array<std::string_view, 5> builtins{"pid", "tid", "cpu", "comm", "current"};
-
-/// A plan_step in the making.
-struct Step {
-  plan_operation operation = PLAN_END;
-  u32 size = 0;
-  bool is_signed = false;
-  plan_memory memory = PLAN_KERNEL;
-  s32 offset = 0;
-  u64 operand = 0;
-};
 
 /// What an expression has left: a value on the stack, or the address of something there.
 struct Operand {
@@ -41,7 +30,10 @@ bool is_wide_unsigned(const Type& type) {
 
 Type number_type(std::string_view word) {
   return {.kind = Type::Kind::number,
-          .size = word.ends_with("8") ? 1u : word.ends_with("16") ? 2u : word.ends_with("32") ? 4u : 8u,
+          .size = word.ends_with("8")    ? 1u
+                  : word.ends_with("16") ? 2u
+                  : word.ends_with("32") ? 4u
+                                         : 8u,
           .is_signed = word.starts_with('s')};
 }
 
@@ -49,66 +41,41 @@ class Compiler {
  public:
   Compiler(const PairSpec& spec, const EventSpec& event, const EventFields& fields,
            const KernelTypes& types)
-      : text_(spec.text), event_(event), fields_(fields), types_(types) {}
+      : text_(spec.text),
+        fields_(fields),
+        types_(types),
+        complaints_(spec.text, event, fields, types),
+        steps_(spec.text) {}
 
   void result(const Expression& expression, plan_result which) {
     value(expression);
-    emit({.operation = PLAN_RESULT, .operand = which}, expression.at);
-    --depth_;
+    steps_.combine({.operation = PLAN_RESULT, .operand = which}, expression.at);
   }
-  plan finish() const { return plan_; }
+  plan finish() const { return steps_.finish(); }
 
  private:
-  // Steps.
-
-  void emit(const Step& step, std::size_t at) {
-    if (used_ + 1 >= PLAN_STEPS)
-      throw text_.error(at, "key and filter together are too long for the kernel side",
-                        "shorter texts and fewer terms take fewer steps");
-    plan_.steps[used_++] = {.operation = static_cast<u8>(step.operation),
-                            .size = static_cast<u8>(step.size),
-                            .is_signed = step.is_signed,
-                            .memory = static_cast<u8>(step.memory),
-                            .offset = step.offset,
-                            .operand = step.operand};
-  }
-
-  void push(const Step& step, std::size_t at) {
-    if (depth_ == PLAN_STACK)
-      throw text_.error(at, "too many values are waiting here",
-                        "put the part in parentheses first: `(a + b) - c`, not `c - (a + b)`");
-    ++depth_;
-    emit(step, at);
-  }
-
-  void combine(plan_operation operation, std::size_t at, bool is_signed = false) {
-    emit({.operation = operation, .is_signed = is_signed}, at);
-    --depth_;
-  }
-
   // Operands.
 
   /// Compiles an expression to a value on the stack.
-  Type value(const Expression& expression) {
-    return load(operand(expression), expression.at);
-  }
+  Type value(const Expression& expression) { return load(operand(expression), expression.at); }
 
   Type load(const Operand& from, std::size_t at) {
-    if (from.type.kind == Type::Kind::record) throw is_record(from.type, at);
+    if (from.type.kind == Type::Kind::record) throw complaints_.is_record(from.type, at);
     if (from.type.kind == Type::Kind::array)
       throw text_.error(at, "this is an array, not a number",
                         from.type.is_text ? "compare it with \"text\", or take one byte by [0]"
                                           : "take one of it by [0]");
     if (from.type.kind == Type::Kind::other)
-      throw text_.error(at, fmt::format("this is {}, and cannot be read", types_.describe(from.type)));
+      throw text_.error(at,
+                        fmt::format("this is {}, and cannot be read", types_.describe(from.type)));
     if (!from.is_place) return from.type;
     if (from.bits > 0) return load_bits(from, at);
-    emit({.operation = PLAN_LOAD,
-          .size = from.type.size,
-          .is_signed = from.type.is_signed,
-          .memory = from.memory,
-          .offset = offset_of(from.offset, at)},
-         at);
+    steps_.emit({.operation = PLAN_LOAD,
+                 .size = from.type.size,
+                 .is_signed = from.type.is_signed,
+                 .memory = from.memory,
+                 .offset = offset_of(from.offset, at)},
+                at);
     return from.type;
   }
 
@@ -120,16 +87,16 @@ class Compiler {
     if (first + from.bits > 64)
       throw text_.error(at, "this bit field lies across two words, which cannot be read");
     const std::uint32_t bytes = first + from.bits <= unit ? from.type.size : 8;
-    emit({.operation = PLAN_LOAD,
-          .size = bytes,
-          .memory = from.memory,
-          .offset = offset_of(from.offset + begin / 8, at)},
-         at);
-    emit({.operation = PLAN_FIELD,
-          .is_signed = from.type.is_signed,
-          .offset = static_cast<s32>(64 - first - from.bits),
-          .operand = 64 - from.bits},
-         at);
+    steps_.emit({.operation = PLAN_LOAD,
+                 .size = bytes,
+                 .memory = from.memory,
+                 .offset = offset_of(from.offset + begin / 8, at)},
+                at);
+    steps_.emit({.operation = PLAN_FIELD,
+                 .is_signed = from.type.is_signed,
+                 .offset = static_cast<s32>(64 - first - from.bits),
+                 .operand = 64 - from.bits},
+                at);
     return from.type;
   }
 
@@ -140,22 +107,31 @@ class Compiler {
 
   Operand operand(const Expression& expression) {
     switch (expression.kind) {
-      case Expression::Kind::number: return constant(expression.number, expression.at);
-      case Expression::Kind::name: return name(expression);
-      case Expression::Kind::member: return member(expression);
-      case Expression::Kind::index: return index(expression);
-      case Expression::Kind::unary: return unary(expression);
-      case Expression::Kind::binary: return binary(expression);
-      case Expression::Kind::cast: return cast(expression);
-      case Expression::Kind::read: return read(expression);
-      case Expression::Kind::text: break;
+      case Expression::Kind::number:
+        return constant(expression.number, expression.at);
+      case Expression::Kind::name:
+        return name(expression);
+      case Expression::Kind::member:
+        return member(expression);
+      case Expression::Kind::index:
+        return index(expression);
+      case Expression::Kind::unary:
+        return unary(expression);
+      case Expression::Kind::binary:
+        return binary(expression);
+      case Expression::Kind::cast:
+        return cast(expression);
+      case Expression::Kind::read:
+        return read(expression);
+      case Expression::Kind::text:
+        break;
     }
     throw text_.error(expression.at, "text can be compared with == and != only",
                       "for example comm == \"postgres\"");
   }
 
   Operand constant(std::uint64_t number, std::size_t at) {
-    push({.operation = PLAN_CONSTANT, .operand = number}, at);
+    steps_.push({.operation = PLAN_CONSTANT, .operand = number}, at);
     Type type = signed_number;
     type.is_signed = number <= INT64_MAX;
     return {.type = type};
@@ -171,11 +147,11 @@ class Compiler {
     if (const EventField* field = fields_.find(word)) return of_event(*field, at);
     if (const auto number = types_.constant(word))
       return constant(static_cast<std::uint64_t>(*number), at);
-    throw no_field(word, at);
+    throw complaints_.no_field(word, at);
   }
 
   Operand builtin(plan_builtin which, const Type& type, std::size_t at) {
-    push({.operation = PLAN_BUILTIN, .operand = which}, at);
+    steps_.push({.operation = PLAN_BUILTIN, .operand = which}, at);
     return {.type = type};
   }
 
@@ -189,19 +165,19 @@ class Compiler {
 
   Operand of_event(const EventField& field, std::size_t at) {
     if (field.source == EventField::Source::usdt_argument) {
-      push({.operation = PLAN_USDT_ARGUMENT, .operand = field.where}, at);
+      steps_.push({.operation = PLAN_USDT_ARGUMENT, .operand = field.where}, at);
       return {.type = field.type};
     }
-    push({.operation = PLAN_BUILTIN, .operand = PLAN_CONTEXT}, at);
+    steps_.push({.operation = PLAN_BUILTIN, .operand = PLAN_CONTEXT}, at);
     const Operand place{
         .is_place = true, .type = field.type, .offset = static_cast<std::int64_t>(field.where)};
     if (field.source == EventField::Source::context) return place;
     // The lower half of a word there is the distance of the text from the event's begin.
     load({.is_place = true, .type = {.size = 4}, .offset = place.offset}, at);
     constant(0xffff, at);
-    combine(PLAN_AND, at);
-    push({.operation = PLAN_BUILTIN, .operand = PLAN_CONTEXT}, at);
-    combine(PLAN_ADD, at);
+    steps_.combine({.operation = PLAN_AND}, at);
+    steps_.push({.operation = PLAN_BUILTIN, .operand = PLAN_CONTEXT}, at);
+    steps_.combine({.operation = PLAN_ADD}, at);
     return {.is_place = true, .type = field.type};
   }
 
@@ -210,7 +186,7 @@ class Compiler {
     // `event.pid` is the event's own, where `pid` alone is the built-in.
     if (of.kind == Expression::Kind::name && of.word == "event" && !fields_.find("event")) {
       const EventField* field = fields_.find(expression.word);
-      if (!field) throw no_field(expression.word, expression.at);
+      if (!field) throw complaints_.no_field(expression.word, expression.at);
       return of_event(*field, expression.at);
     }
     return member_of(operand(of), expression.word, expression.at);
@@ -222,7 +198,7 @@ class Compiler {
       throw text_.error(at, fmt::format("what is before this is {}: it has no members",
                                         types_.describe(base.type)));
     const auto found = types_.member(base.type, word);
-    if (!found) throw no_member(base.type, word, at);
+    if (!found) throw complaints_.no_member(base.type, word, at);
     base.type = found->type;
     base.type.memory = base.memory;
     if (found->bits > 0) {
@@ -263,11 +239,11 @@ class Compiler {
   Operand cast(const Expression& expression) {
     value(expression.parts[0]);
     const Type type = number_type(expression.word);
-    emit({.operation = PLAN_FIELD,
-          .is_signed = type.is_signed,
-          .offset = static_cast<s32>(64 - 8 * type.size),
-          .operand = 64 - 8 * type.size},
-         expression.at);
+    steps_.emit({.operation = PLAN_FIELD,
+                 .is_signed = type.is_signed,
+                 .offset = static_cast<s32>(64 - 8 * type.size),
+                 .operand = 64 - 8 * type.size},
+                expression.at);
     return {.type = type};
   }
 
@@ -284,14 +260,14 @@ class Compiler {
     const std::size_t at = expression.at;
     if (expression.word == "!") {
       value(expression.parts[0]);
-      emit({.operation = PLAN_NOT}, at);
+      steps_.emit({.operation = PLAN_NOT}, at);
       return {.type = truth};
     }
     // -x is 0 - x, ~x is x ^ -1.
     const bool minus = expression.word == "-";
     constant(minus ? 0 : ~std::uint64_t{0}, at);
     const Type type = value(expression.parts[0]);
-    combine(minus ? PLAN_SUBTRACT : PLAN_XOR, at);
+    steps_.combine({.operation = minus ? PLAN_SUBTRACT : PLAN_XOR}, at);
     Type result = signed_number;
     result.is_signed = minus || !is_wide_unsigned(type);
     return {.type = result};
@@ -314,8 +290,12 @@ class Compiler {
     const Type second = value(turned ? left : right);
     const bool is_signed = !is_wide_unsigned(first) && !is_wide_unsigned(second);
     const plan_operation operation = operation_of(word);
-    combine(operation, expression.at, operation == PLAN_SHIFT_RIGHT ? !is_wide_unsigned(first) : is_signed);
-    if (unequal || word == "<=" || word == ">=") emit({.operation = PLAN_NOT}, expression.at);
+    steps_.combine(
+        {.operation = operation,
+         .is_signed = operation == PLAN_SHIFT_RIGHT ? !is_wide_unsigned(first) : is_signed},
+        expression.at);
+    if (unequal || word == "<=" || word == ">=")
+      steps_.emit({.operation = PLAN_NOT}, expression.at);
     if (operation >= PLAN_EQUAL) return {.type = truth};
     Type result = signed_number;
     result.is_signed = is_signed;
@@ -356,9 +336,8 @@ class Compiler {
     if (room == 0 || bytes.size() < room) bytes.push_back('\0');
     constant(1, with.at);
     match(bytes, place, with.at);
-    emit({.operation = PLAN_UNDER}, with.at);
-    --depth_;
-    if (unequal) emit({.operation = PLAN_NOT}, with.at);
+    steps_.combine({.operation = PLAN_UNDER}, with.at);
+    if (unequal) steps_.emit({.operation = PLAN_NOT}, with.at);
     return {.type = truth};
   }
 
@@ -379,82 +358,23 @@ class Compiler {
       while (size > bytes.size()) size /= 2;
       u64 expected = 0;
       std::memcpy(&expected, bytes.data(), size);
-      emit({.operation = PLAN_MATCH,
-            .size = static_cast<u32>(size),
-            .memory = place.memory,
-            .offset = offset_of(offset, at),
-            .operand = expected},
-           at);
+      steps_.emit({.operation = PLAN_MATCH,
+                   .size = static_cast<u32>(size),
+                   .memory = place.memory,
+                   .offset = offset_of(offset, at),
+                   .operand = expected},
+                  at);
       bytes.remove_prefix(size);
       offset += static_cast<std::int64_t>(size);
     }
   }
 
-  // What is wrong.
-
-  Error no_field(std::string_view word, std::size_t at) const {
-    std::vector<std::string_view> names(builtins.begin(), builtins.end());
-    for (const EventField& field : fields_.all) names.push_back(field.name);
-    const std::string_view near = nearest(word, names);
-    std::string hint = fmt::format("it has {}", fmt::join(names, ", "));
-    if (!fields_.missing.empty()) hint += "; " + fields_.missing;
-    return text_.error(at,
-                       fmt::format("{} has no field `{}`{}", event_.text(), printable(word),
-                                   near.empty() ? "" : fmt::format("; `{}`?", near)),
-                       printable(hint));
-  }
-
-  std::string members_of(const Type& record) const {
-    constexpr std::size_t most = 40;
-    std::vector<std::string> names = types_.member_names(record);
-    const bool cut = names.size() > most;
-    if (cut) names.resize(most);
-    return fmt::format("{} has {}{}", types_.describe(record), fmt::join(names, ", "),
-                       cut ? ", …" : "");
-  }
-
-  Error no_member(const Type& record, std::string_view word, std::size_t at) const {
-    if (types_.member_names(record).empty())
-      return text_.error(at, fmt::format("the kernel does not say what is in {}",
-                                         types_.describe(record)));
-    const std::vector<std::string> names = types_.member_names(record);
-    const std::vector<std::string_view> views(names.begin(), names.end());
-    const std::string_view near = nearest(word, views);
-    return text_.error(at,
-                       fmt::format("{} has no member `{}`{}", types_.describe(record),
-                                   printable(word),
-                                   near.empty() ? "" : fmt::format("; `{}`?", near)),
-                       members_of(record));
-  }
-
-  Error is_record(const Type& record, std::size_t at) const {
-    return text_.error(at, fmt::format("this is {}, not a number: name a member of it",
-                                       types_.describe(record)),
-                       members_of(record));
-  }
-
   SpanText text_;
-  const EventSpec& event_;
   const EventFields& fields_;
   const KernelTypes& types_;
-  plan plan_{};
-  std::size_t used_ = 0;
-  unsigned depth_ = 0;
+  Complaints complaints_;
+  PlanWriter steps_;
 };
-
-bool has_names(const Expression& expression, const EventFields& fields, const KernelTypes& types) {
-  const auto is_known = [&](const std::string& word) {
-    return std::find(builtins.begin(), builtins.end(), word) != builtins.end() ||
-           fields.find(word) || types.constant(word).has_value();
-  };
-  if (expression.kind == Expression::Kind::name) return is_known(expression.word);
-  if (expression.kind == Expression::Kind::member &&
-      expression.parts[0].kind == Expression::Kind::name && expression.parts[0].word == "event" &&
-      !fields.find("event"))
-    return fields.find(expression.word) != nullptr;
-  return std::all_of(expression.parts.begin(), expression.parts.end(),
-                     [&](const Expression& part) { return has_names(part, fields, types); });
-}
 
 }  // namespace
 
@@ -465,12 +385,6 @@ plan compile_side(const PairSpec& spec, const SideSpec& side, const EventFields&
   if (side.key.size() > 1) compiler.result(side.key[1], PLAN_SECOND_KEY);
   if (side.filter) compiler.result(*side.filter, PLAN_FILTER);
   return compiler.finish();
-}
-
-bool has_all_names(const SideSpec& side, const EventFields& fields, const KernelTypes& types) {
-  return std::all_of(side.key.begin(), side.key.end(),
-                     [&](const Expression& key) { return has_names(key, fields, types); }) &&
-         (!side.filter || has_names(*side.filter, fields, types));
 }
 
 }  // namespace overdue

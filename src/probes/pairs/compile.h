@@ -14,7 +14,4 @@ namespace overdue {
 plan compile_side(const PairSpec& spec, const SideSpec& side, const EventFields& fields,
                   const KernelTypes& types);
 
-/// Whether every name that the side uses is a field of `fields`, a built-in or an enum's constant.
-bool has_all_names(const SideSpec& side, const EventFields& fields, const KernelTypes& types);
-
 }  // namespace overdue

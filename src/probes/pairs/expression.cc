@@ -143,7 +143,8 @@ class Parser {
     const std::string_view name = text_.take_name();
     if (name.empty()) throw missing_value(at);
     text_.skip_space();
-    if (!text_.take("(")) return {.kind = Expression::Kind::name, .at = at, .word = std::string(name)};
+    if (!text_.take("("))
+      return {.kind = Expression::Kind::name, .at = at, .word = std::string(name)};
     const bool is_read = name.starts_with("read_");
     const std::string_view number = name.substr(is_read ? 5 : 0);
     if (std::find(numbers.begin(), numbers.end(), number) == numbers.end())
@@ -176,8 +177,8 @@ class Parser {
     const bool hexadecimal = rest.starts_with("0x") || rest.starts_with("0X");
     const std::string_view digits = rest.substr(hexadecimal ? 2 : 0);
     std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value,
-                                              hexadecimal ? 16 : 10);
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value, hexadecimal ? 16 : 10);
     if (error == std::errc::result_out_of_range)
       throw text_.error(text_.at(), "a number has at most 64 bits");
     if (error != std::errc() || (end != rest.data() + rest.size() && is_letter(*end)) ||
@@ -200,8 +201,8 @@ class Parser {
 
 SpanText::SpanText(std::string_view text) : text_(text) {
   if (text.size() > longest)
-    throw std::move(Error("a span is described in at most {} bytes, these are {}", longest,
-                          text.size()))
+    throw std::move(
+        Error("a span is described in at most {} bytes, these are {}", longest, text.size()))
         .exit_status(2);
 }
 
@@ -240,10 +241,10 @@ Error SpanText::error(std::size_t at, const std::string& message, std::string hi
   constexpr std::size_t excerpt = 24;
   const std::size_t place = std::min(at, text_.size());
   std::string_view near = text_.substr(place, excerpt);
-  const std::string where =
-      near.empty() ? "at its end"
-                   : fmt::format("at column {}, `{}{}`", place + 1, printable(near),
-                                 text_.size() - place > excerpt ? "…" : "");
+  const std::string where = near.empty()
+                                ? "at its end"
+                                : fmt::format("at column {}, `{}{}`", place + 1, printable(near),
+                                              text_.size() - place > excerpt ? "…" : "");
   Error result("cannot read the span, {}: {}", where, message);
   if (!hint.empty()) result = std::move(result).hint(std::move(hint));
   return std::move(result).exit_status(2);

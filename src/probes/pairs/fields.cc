@@ -71,6 +71,20 @@ std::optional<EventField> field_of_line(std::string_view line, plan_memory point
   return field;
 }
 
+bool has_names(const Expression& expression, const EventFields& fields, const KernelTypes& types) {
+  const auto is_known = [&](const std::string& word) {
+    return std::find(builtin_fields.begin(), builtin_fields.end(), word) != builtin_fields.end() ||
+           fields.find(word) || types.constant(word).has_value();
+  };
+  if (expression.kind == Expression::Kind::name) return is_known(expression.word);
+  if (expression.kind == Expression::Kind::member &&
+      expression.parts[0].kind == Expression::Kind::name && expression.parts[0].word == "event" &&
+      !fields.find("event"))
+    return fields.find(expression.word) != nullptr;
+  return std::all_of(expression.parts.begin(), expression.parts.end(),
+                     [&](const Expression& part) { return has_names(part, fields, types); });
+}
+
 }  // namespace
 
 const EventField* EventFields::find(std::string_view name) const {
@@ -116,8 +130,9 @@ EventFields user_fields(EventSpec::Kind kind) {
                             .where = i});
   } else if (kind == EventSpec::Kind::uretprobe) {
     add("ret", offsetof(pt_regs, rax), true);
-    fields.missing = "a function's arguments are gone when it returns: keep to `ret`, or tell the "
-                     "call by `tid; sp`";
+    fields.missing =
+        "a function's arguments are gone when it returns: keep to `ret`, or tell the "
+        "call by `tid; sp`";
   } else {
     constexpr std::array<std::size_t, 6> registers{offsetof(pt_regs, rdi), offsetof(pt_regs, rsi),
                                                    offsetof(pt_regs, rdx), offsetof(pt_regs, rcx),
@@ -128,6 +143,12 @@ EventFields user_fields(EventSpec::Kind kind) {
   add("sp", offsetof(pt_regs, rsp));
   add("ip", offsetof(pt_regs, rip));
   return fields;
+}
+
+bool has_all_names(const SideSpec& side, const EventFields& fields, const KernelTypes& types) {
+  return std::all_of(side.key.begin(), side.key.end(),
+                     [&](const Expression& key) { return has_names(key, fields, types); }) &&
+         (!side.filter || has_names(*side.filter, fields, types));
 }
 
 }  // namespace overdue

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +11,9 @@
 #include "probes/pairs/types.h"
 
 namespace overdue {
+
+/// What every event has.
+constexpr std::array<std::string_view, 5> builtin_fields{"pid", "tid", "cpu", "comm", "current"};
 
 /// Something of an event that expressions can name.
 struct EventField {
@@ -48,5 +52,8 @@ EventFields fields_of_format(std::string_view text, plan_memory pointers);
 
 /// The registers that are arguments of a user function, or its result; arguments of a USDT probe.
 EventFields user_fields(EventSpec::Kind kind);
+
+/// Whether every name that the side uses is a field of `fields`, a built-in or an enum's constant.
+bool has_all_names(const SideSpec& side, const EventFields& fields, const KernelTypes& types);
 
 }  // namespace overdue

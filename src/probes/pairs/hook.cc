@@ -16,11 +16,14 @@ namespace {
 Support event_support(const EventSpec& event, const Kernel& kernel) {
   switch (event.kind) {
     case EventSpec::Kind::fentry:
-    case EventSpec::Kind::fexit: return kernel.fentry();
+    case EventSpec::Kind::fexit:
+      return kernel.fentry();
     case EventSpec::Kind::uprobe:
     case EventSpec::Kind::uretprobe:
-    case EventSpec::Kind::usdt: return kernel.uprobe();
-    case EventSpec::Kind::tracepoint: break;
+    case EventSpec::Kind::usdt:
+      return kernel.uprobe();
+    case EventSpec::Kind::tracepoint:
+      break;
   }
   const Support raw = kernel.btf_tracepoint(event.name);
   return raw.yes ? raw : kernel.tracefs();
@@ -76,12 +79,23 @@ class HookMaker {
   /// Chooses how to attach, which decides on the fields there are.
   EventFields fields_for(const SideSpec& side, Hook& hook) const {
     switch (side.event.kind) {
-      case EventSpec::Kind::tracepoint: return tracepoint_fields(side, hook);
-      case EventSpec::Kind::fentry: hook.kind = Hook::Kind::function; break;
-      case EventSpec::Kind::fexit: hook.kind = Hook::Kind::function_return; break;
-      case EventSpec::Kind::uprobe: hook.kind = Hook::Kind::user_function; break;
-      case EventSpec::Kind::uretprobe: hook.kind = Hook::Kind::user_return; break;
-      case EventSpec::Kind::usdt: hook.kind = Hook::Kind::usdt; break;
+      case EventSpec::Kind::tracepoint:
+        return tracepoint_fields(side, hook);
+      case EventSpec::Kind::fentry:
+        hook.kind = Hook::Kind::function;
+        break;
+      case EventSpec::Kind::fexit:
+        hook.kind = Hook::Kind::function_return;
+        break;
+      case EventSpec::Kind::uprobe:
+        hook.kind = Hook::Kind::user_function;
+        break;
+      case EventSpec::Kind::uretprobe:
+        hook.kind = Hook::Kind::user_return;
+        break;
+      case EventSpec::Kind::usdt:
+        hook.kind = Hook::Kind::usdt;
+        break;
     }
     if (side.event.is_user()) {
       hook.file = open_user_file(side.event);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // User-defined spans: from one event to another with the same key. Each event is an object of its
 // own, with its expressions as constants; the objects of a session share the maps.
+#include "probes/pairs/pairs.h"
 #include "bpf/compat.bpf.h"
 #include "bpf/target.bpf.h"
-#include "probes/pairs/pairs.h"
 #include "probes/pairs/plan.bpf.h"
 
 const volatile u32 pair;      /* which span this event is of */
@@ -133,21 +133,33 @@ static __always_inline int on_event(void* ctx) {
 }
 
 SEC("?tp_btf/sched_process_exec")
-int on_raw_tracepoint(void* ctx) { return on_event(ctx); }
+int on_raw_tracepoint(void* ctx) {
+  return on_event(ctx);
+}
 
 SEC("?tp/sched/sched_process_exec")
-int on_tracepoint(void* ctx) { return on_event(ctx); }
+int on_tracepoint(void* ctx) {
+  return on_event(ctx);
+}
 
 SEC("?fentry/do_exit")
-int on_function(void* ctx) { return on_event(ctx); }
+int on_function(void* ctx) {
+  return on_event(ctx);
+}
 
 SEC("?fexit/do_exit")
-int on_function_return(void* ctx) { return on_event(ctx); }
+int on_function_return(void* ctx) {
+  return on_event(ctx);
+}
 
 SEC("?uprobe")
-int on_user_function(struct pt_regs* ctx) { return on_event(ctx); }
+int on_user_function(struct pt_regs* ctx) {
+  return on_event(ctx);
+}
 
 SEC("?usdt")
-int on_usdt(struct pt_regs* ctx) { return on_event(ctx); }
+int on_usdt(struct pt_regs* ctx) {
+  return on_event(ctx);
+}
 
 char LICENSE[] SEC("license") = "GPL";

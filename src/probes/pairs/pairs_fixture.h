@@ -19,7 +19,8 @@ class PairsSession {
   PairsSession(const MembershipRules& rules, const std::vector<std::string>& texts,
                bool whole_machine = false, std::uint32_t most_open = 16384)
       : session(rules, 4 << 20) {
-    PairsOptions options{.pairs = {}, .whole_machine = whole_machine, .cpus = {}, .most_open = most_open};
+    PairsOptions options{
+        .pairs = {}, .whole_machine = whole_machine, .cpus = {}, .most_open = most_open};
     for (const std::string& span : texts) options.pairs.push_back(parse_pair(span));
     auto made = std::make_unique<PairsProbe>(options, session.membership().maps(), kernel);
     probe = made.get();
@@ -40,9 +41,8 @@ class PairsSession {
   /// Those that have ended, called `name`.
   std::vector<span_record> ended(std::string_view name) const {
     std::vector<span_record> result;
-    std::copy_if(spans.begin(), spans.end(), std::back_inserter(result), [&](const auto& span) {
-      return !(span.flags & SPAN_OPEN) && name == span.text;
-    });
+    std::copy_if(spans.begin(), spans.end(), std::back_inserter(result),
+                 [&](const auto& span) { return !(span.flags & SPAN_OPEN) && name == span.text; });
     return result;
   }
   std::vector<span_record> open() const {

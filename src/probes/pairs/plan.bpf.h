@@ -29,11 +29,16 @@ static __always_inline u64 plan_read(const PLAN_STEP* step, u64 address, u64* va
 
 static __always_inline u64 plan_builtin_value(u64 which) {
   switch (which) {
-    case PLAN_PID: return bpf_get_current_pid_tgid() >> 32;
-    case PLAN_TID: return (u32)bpf_get_current_pid_tgid();
-    case PLAN_CPU: return bpf_get_smp_processor_id();
-    case PLAN_TASK: return bpf_get_current_task();
-    default: return 0;
+    case PLAN_PID:
+      return bpf_get_current_pid_tgid() >> 32;
+    case PLAN_TID:
+      return (u32)bpf_get_current_pid_tgid();
+    case PLAN_CPU:
+      return bpf_get_smp_processor_id();
+    case PLAN_TASK:
+      return bpf_get_current_task();
+    default:
+      return 0;
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // What expressions of `--span` become: steps of a small stack machine. User space compiles them,
-// the BPF program has them as constants and runs them; so does a unit test. Branch-free where values
-// are unknown, because the verifier follows each way.
+// the BPF program has them as constants and runs them; so does a unit test. Branch-free where
+// values are unknown, because the verifier follows each way.
 #pragma once
 
 #include "bpf/wire.h"
@@ -40,8 +40,8 @@ enum plan_operation {
   PLAN_EITHER = 15,  // ||
   PLAN_NOT = 16,     // the top: 1 where it is 0, else 0
   PLAN_FIELD = 17,   // the top, a bit field: shifted left by `offset`, then right by `operand`
-  PLAN_MATCH = 18,   // the top stays 1 where the `size` bytes `offset` behind the address below it are
-                     // `operand`, else it becomes 0
+  PLAN_MATCH = 18,   // the top stays 1 where the `size` bytes `offset` behind the address below it
+                     // are `operand`, else it becomes 0
   PLAN_UNDER = 19,   // drops what is below the top
   PLAN_RESULT = 20,  // pop into result `operand`
 };
@@ -90,24 +90,35 @@ static PLAN_INLINE u64 plan_extend(u64 raw, u8 size, u8 is_signed) {
 // One of the operations that make one value of two.
 static PLAN_INLINE u64 plan_combine(const PLAN_STEP* step, u64 a, u64 b) {
   switch (step->operation) {
-    case PLAN_ADD: return a + b;
-    case PLAN_SUBTRACT: return a - b;
-    case PLAN_AND: return a & b;
-    case PLAN_OR: return a | b;
-    case PLAN_XOR: return a ^ b;
-    case PLAN_SHIFT_LEFT: return a << (b & 63);
-    case PLAN_SHIFT_RIGHT: return step->is_signed ? (u64)((s64)a >> (b & 63)) : a >> (b & 63);
-    case PLAN_EQUAL: return a == b;
-    case PLAN_LESS: return step->is_signed ? (s64)a < (s64)b : a < b;
-    case PLAN_BOTH: return (a != 0) & (b != 0);
-    default: return (a != 0) | (b != 0);
+    case PLAN_ADD:
+      return a + b;
+    case PLAN_SUBTRACT:
+      return a - b;
+    case PLAN_AND:
+      return a & b;
+    case PLAN_OR:
+      return a | b;
+    case PLAN_XOR:
+      return a ^ b;
+    case PLAN_SHIFT_LEFT:
+      return a << (b & 63);
+    case PLAN_SHIFT_RIGHT:
+      return step->is_signed ? (u64)((s64)a >> (b & 63)) : a >> (b & 63);
+    case PLAN_EQUAL:
+      return a == b;
+    case PLAN_LESS:
+      return step->is_signed ? (s64)a < (s64)b : a < b;
+    case PLAN_BOTH:
+      return (a != 0) & (b != 0);
+    default:
+      return (a != 0) | (b != 0);
   }
 }
 
 // Whether a combined value is unknown: as both parts decide it, but for && and || where the one
 // that is known can decide alone (`rq->bio && rq->bio->bi_opf` of a request without a bio is 0).
 static PLAN_INLINE u64 plan_is_bad(const PLAN_STEP* step, const struct plan_values* v, u32 a,
-                              u32 b) {
+                                   u32 b) {
   u64 bad = v->bad[a] | v->bad[b];
   u64 decisive = step->operation == PLAN_EITHER;
   u64 decided = 0;

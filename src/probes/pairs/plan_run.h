@@ -16,8 +16,8 @@ static PLAN_INLINE void plan_change_top(const PLAN_STEP* step, struct plan_value
     v->value[top] = value == 0;
   } else {
     value <<= step->offset & 63;
-    v->value[top] = step->is_signed ? (u64)((s64)value >> (step->operand & 63))
-                                    : value >> (step->operand & 63);
+    v->value[top] =
+        step->is_signed ? (u64)((s64)value >> (step->operand & 63)) : value >> (step->operand & 63);
   }
 }
 

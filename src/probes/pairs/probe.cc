@@ -31,13 +31,19 @@ struct Side {
   bpf_program* program_for(Hook::Kind kind) const {
     auto& programs = bpf->progs;
     switch (kind) {
-      case Hook::Kind::raw_tracepoint: return programs.on_raw_tracepoint;
-      case Hook::Kind::tracepoint: return programs.on_tracepoint;
-      case Hook::Kind::function: return programs.on_function;
-      case Hook::Kind::function_return: return programs.on_function_return;
+      case Hook::Kind::raw_tracepoint:
+        return programs.on_raw_tracepoint;
+      case Hook::Kind::tracepoint:
+        return programs.on_tracepoint;
+      case Hook::Kind::function:
+        return programs.on_function;
+      case Hook::Kind::function_return:
+        return programs.on_function_return;
       case Hook::Kind::user_function:
-      case Hook::Kind::user_return: return programs.on_user_function;
-      case Hook::Kind::usdt: return programs.on_usdt;
+      case Hook::Kind::user_return:
+        return programs.on_user_function;
+      case Hook::Kind::usdt:
+        return programs.on_usdt;
     }
     return nullptr;
   }
@@ -80,19 +86,20 @@ struct Side {
       case Hook::Kind::user_function:
       case Hook::Kind::user_return: {
         LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = hook.kind == Hook::Kind::user_return);
-        link = checked(
-            bpf_program__attach_uprobe_opts(program, -1, hook.file->stable_path().c_str(),
-                                            hook.file->offset, &options),
-            hook);
+        link =
+            checked(bpf_program__attach_uprobe_opts(program, -1, hook.file->stable_path().c_str(),
+                                                    hook.file->offset, &options),
+                    hook);
         return;
       }
       case Hook::Kind::usdt:
-        link = checked(bpf_program__attach_usdt(program, -1, hook.file->stable_path().c_str(),
-                                                hook.event.vendor.c_str(), hook.event.name.c_str(),
-                                                nullptr),
-                       hook);
+        link = checked(
+            bpf_program__attach_usdt(program, -1, hook.file->stable_path().c_str(),
+                                     hook.event.vendor.c_str(), hook.event.name.c_str(), nullptr),
+            hook);
         return;
-      default: link = checked(bpf_program__attach(program), hook);
+      default:
+        link = checked(bpf_program__attach(program), hook);
     }
   }
 };
@@ -141,8 +148,8 @@ void PairsProbe::Impl::add(std::size_t index, const Hook& hook, bool is_begin,
 }
 
 u64 PairsProbe::Impl::limit_of(std::uint32_t pair) const {
-  const u64 own = __atomic_load_n(&sides[0].bpf->data_pairs->pairs.threshold_ns[pair],
-                                  __ATOMIC_RELAXED);
+  const u64 own =
+      __atomic_load_n(&sides[0].bpf->data_pairs->pairs.threshold_ns[pair], __ATOMIC_RELAXED);
   if (own != 0) return own;
   return __atomic_load_n(&sides[0].bpf->data_control->control.threshold_ns[SPAN_PAIR],
                          __ATOMIC_RELAXED);
@@ -251,8 +258,8 @@ pair_counts PairsProbe::counts(std::size_t pair) const {
   pair_counts sum{};
   const auto key = static_cast<u32>(pair);
   std::vector<pair_counts> per_cpu(possible_cpu_count());
-  if (pair >= PAIRS_MAX || bpf_map_lookup_elem(bpf_map__fd(impl_->sides[0].bpf->maps.counts), &key,
-                                               per_cpu.data()) != 0)
+  if (pair >= PAIRS_MAX ||
+      bpf_map_lookup_elem(bpf_map__fd(impl_->sides[0].bpf->maps.counts), &key, per_cpu.data()) != 0)
     return sum;
   for (const pair_counts& own : per_cpu) {
     sum.begins += own.begins;

@@ -66,7 +66,6 @@ TEST_F(PairsTest, TheLifeOfAProcessIsFromItsForkToItsExit) {
   EXPECT_EQ(counts.unmatched + counts.replaced + counts.full + counts.unread, 0u);
 }
 
-
 TEST_F(PairsTest, MembersAreReadThroughPointersAndFiltersChoose) {
   // The name of the new thread, its process and its parent, all by the kernel's types.
   Child child(
@@ -112,11 +111,12 @@ TEST_F(PairsTest, FieldsOfTheFormatAndTextOfTheUserAreRead) {
     }
     self.step();
   });
-  PairsSession measured(rules_for(child),
-                        {"null=begin:syscalls:sys_enter_openat,end:syscalls:sys_exit_openat,key:tid,"
-                         "filter:filename == \"/dev/null\" && s32(dfd) == -100",
-                         "failed=begin:syscalls:sys_enter_openat,end:syscalls:sys_exit_openat,"
-                         "key:tid;pid,end-filter:s64(event.ret) == -2"});
+  PairsSession measured(
+      rules_for(child),
+      {"null=begin:syscalls:sys_enter_openat,end:syscalls:sys_exit_openat,key:tid,"
+       "filter:filename == \"/dev/null\" && s32(dfd) == -100",
+       "failed=begin:syscalls:sys_enter_openat,end:syscalls:sys_exit_openat,"
+       "key:tid;pid,end-filter:s64(event.ret) == -2"});
   measured.arm();
   child.run_step();
   measured.finish();
@@ -135,7 +135,8 @@ class Fixture {
   explicit Fixture(const std::vector<std::string>& arguments)
       : child_([arguments](Child& self) {
           std::vector<char*> words{const_cast<char*>(program.c_str())};
-          for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
+          for (const std::string& word : arguments)
+            words.push_back(const_cast<char*>(word.c_str()));
           words.push_back(nullptr);
           self.step();
           execv(words[0], words.data());
@@ -181,11 +182,11 @@ TEST_F(PairsTest, CallsOfAUserFunctionAreCountedExactly) {
 
 TEST_F(PairsTest, CallsInsideCallsArePairedByTheStackPointer) {
   Fixture fixture({"recurse", "4"});
-  const std::string events = "begin:uprobe:" + program +
-                             ":fixture_recurse,end:uretprobe:" + program + ":fixture_recurse,";
-  PairsSession measured(rules_for(fixture.child()),
-                        {"by-tid=" + events + "key:tid",
-                         "by-depth=" + events + "key:tid;sp,end-key:tid;sp - 8"});
+  const std::string events =
+      "begin:uprobe:" + program + ":fixture_recurse,end:uretprobe:" + program + ":fixture_recurse,";
+  PairsSession measured(
+      rules_for(fixture.child()),
+      {"by-tid=" + events + "key:tid", "by-depth=" + events + "key:tid;sp,end-key:tid;sp - 8"});
   measured.arm();
   fixture.run();
   measured.finish();
@@ -204,8 +205,8 @@ TEST_F(PairsTest, UsdtProbesAndTheirArguments) {
   Fixture fixture({"usdt", "6"});
   if (usdt_probes(FileBytes(open_regular(program))).empty())
     GTEST_SKIP() << "the fixture was built without <sys/sdt.h>";
-  const std::string events = "begin:usdt:" + program + ":fixture:begins,end:usdt:" + program +
-                             ":fixture:ends,";
+  const std::string events =
+      "begin:usdt:" + program + ":fixture:begins,end:usdt:" + program + ":fixture:ends,";
   PairsSession measured(
       rules_for(fixture.child()),
       {"all=" + events + "key:arg0", "two=" + events + "key:arg0,filter:arg0 == 2 && arg1 == -7",
@@ -325,10 +326,10 @@ TEST_F(PairsTest, OthersDoNotCountUnlessTheTargetIsEverything) {
     for (int i = 0; i < 3; ++i) syscall(SYS_getpgid, 0);
     self.step();
   });
-  const std::string span =
-      fmt::format("x=begin:syscalls:sys_enter_getpgid,end:syscalls:sys_exit_getpgid,key:tid,"
-                  "filter:pid == {}",
-                  child.pid());
+  const std::string span = fmt::format(
+      "x=begin:syscalls:sys_enter_getpgid,end:syscalls:sys_exit_getpgid,key:tid,"
+      "filter:pid == {}",
+      child.pid());
   {
     PairsSession measured({}, {span});
     measured.arm();
@@ -355,8 +356,9 @@ TEST_F(PairsTest, WhatIsOpenAtTheEndIsDeliveredAsOpen) {
     self.step();
     pause();
   });
-  PairsSession measured(rules_for(child),
-                        {"pause=begin:syscalls:sys_enter_pause,end:syscalls:sys_exit_pause,key:tid"});
+  PairsSession measured(
+      rules_for(child),
+      {"pause=begin:syscalls:sys_enter_pause,end:syscalls:sys_exit_pause,key:tid"});
   measured.arm();
   child.go();
   child.wait_step();
@@ -376,10 +378,9 @@ TEST_F(PairsTest, NothingIsLeftAttached) {
   BpfObjects objects;
   Child child([](Child& self) { self.step(); });
   {
-    PairsSession measured(rules_for(child),
-                          {lifetime, "call=begin:uprobe:" + program +
-                                         ":fixture_sleep,end:uretprobe:" + program +
-                                         ":fixture_sleep,key:tid"});
+    PairsSession measured(rules_for(child), {lifetime, "call=begin:uprobe:" + program +
+                                                           ":fixture_sleep,end:uretprobe:" +
+                                                           program + ":fixture_sleep,key:tid"});
     measured.arm();
     objects = own_bpf_objects();
     EXPECT_GE(objects.links.size(), 4u);
@@ -430,7 +431,8 @@ TEST_F(PairsTest, KernelFunctionsWhereTheKernelAllowsThem) {
     for (int i = 0; i < 3; ++i) open("/dev/null", O_RDONLY | O_CLOEXEC);
     self.step();
   });
-  const std::string span = "open=begin:fentry:vfs_open,end:fexit:vfs_open,key:tid,end-filter:ret == 0";
+  const std::string span =
+      "open=begin:fentry:vfs_open,end:fexit:vfs_open,key:tid,end-filter:ret == 0";
   const Kernel kernel;
   const Support support = pair_support(parse_pair(span), kernel);
   EXPECT_EQ(support.yes, kernel.fentry().yes);

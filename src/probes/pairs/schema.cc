@@ -17,10 +17,11 @@ Support supported(const Kernel& kernel) {
 extern const std::string_view pairs_manual;
 
 // span_schema is listed by the sched probe: it is everybody's.
-const ProbeInfo pairs_probe{.name = "pairs",
-                            .summary = "your own spans: from one event to another with the same key",
-                            .manual = pairs_manual,
-                            .schemas = {},
-                            .support = supported};
+const ProbeInfo pairs_probe{
+    .name = "pairs",
+    .summary = "your own spans: from one event to another with the same key",
+    .manual = pairs_manual,
+    .schemas = {},
+    .support = supported};
 
 }  // namespace overdue

@@ -11,7 +11,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::array<std::string_view, 6> part_names{"begin", "end",     "key",
+constexpr std::array<std::string_view, 6> part_names{"begin",  "end",     "key",
                                                      "filter", "end-key", "end-filter"};
 constexpr std::array<std::pair<std::string_view, EventSpec::Kind>, 5> event_kinds{
     {{"uprobe", EventSpec::Kind::uprobe},
@@ -26,8 +26,8 @@ constexpr const char* event_hint =
 
 bool is_word(std::string_view text, std::string_view also) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || also.find(c) != std::string_view::npos;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           also.find(c) != std::string_view::npos;
   });
 }
 
@@ -53,8 +53,8 @@ class PairReader {
                         "for example fork=begin:sched:sched_process_fork,end:…,key:…");
     const std::string_view name = rest.substr(0, length);
     if (!is_word(name, "-.") || name.size() >= SPAN_TEXT_SIZE)
-      throw text_.error(0, fmt::format("a name has 1 to {} letters, digits and - _ .",
-                                       SPAN_TEXT_SIZE - 1));
+      throw text_.error(
+          0, fmt::format("a name has 1 to {} letters, digits and - _ .", SPAN_TEXT_SIZE - 1));
     pair_.name = name;
     text_.skip(length + 1);
   }
@@ -69,8 +69,9 @@ class PairReader {
     const auto* found = std::find(part_names.begin(), part_names.end(), word);
     if (found == part_names.end() || !rest.substr(word.size()).starts_with(':')) {
       const std::string_view near = nearest(word, part_names);
-      throw text_.error(at, fmt::format("`{}` is no part of a span{}", printable(word),
-                                        near.empty() ? "" : fmt::format("; {}: is", near)),
+      throw text_.error(at,
+                        fmt::format("`{}` is no part of a span{}", printable(word),
+                                    near.empty() ? "" : fmt::format("; {}: is", near)),
                         "parts are begin:, end:, key:, filter:, end-key: and end-filter:");
     }
     const auto index = static_cast<std::size_t>(found - part_names.begin());
@@ -122,16 +123,18 @@ class PairReader {
         if (!is_word(event.name, "."))
           throw text_.error(event.at, fmt::format("write {}:FUNCTION", word));
         return event;
-      default: read_user_event(event, word); return event;
+      default:
+        read_user_event(event, word);
+        return event;
     }
   }
 
   void read_user_event(EventSpec& event, std::string_view word) {
     const bool usdt = event.kind == EventSpec::Kind::usdt;
     const auto right = [&] {
-      return text_.error(
-          event.at, fmt::format("write {}:PATH:{}", word, usdt ? "PROVIDER:NAME" : "FUNCTION"),
-          "a path with a `:` or a `,` in it stands in double quotes");
+      return text_.error(event.at,
+                         fmt::format("write {}:PATH:{}", word, usdt ? "PROVIDER:NAME" : "FUNCTION"),
+                         "a path with a `:` or a `,` in it stands in double quotes");
     };
     event.scope = text_.rest().starts_with('"') ? text_.take_quoted() : take_until(":,");
     if (event.scope.empty() || event.scope.find('\0') != std::string::npos || !text_.take(":"))

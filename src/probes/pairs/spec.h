@@ -16,7 +16,7 @@ struct EventSpec {
   std::string scope = {};   ///< tracepoint: its system; user events: the path, or a program's name
   std::string name = {};    ///< tracepoint, function, or USDT probe
   std::string vendor = {};  ///< of a USDT probe: its provider
-  std::size_t at = 0;  ///< where in the text
+  std::size_t at = 0;       ///< where in the text
 
   bool is_user() const {
     return kind == Kind::uprobe || kind == Kind::uretprobe || kind == Kind::usdt;

@@ -213,10 +213,12 @@ std::string KernelTypes::describe(const Type& type) const {
     case Type::Kind::pointer:
       if (type.inner == 0) return "a pointer";
       return fmt::format("a pointer to {}", describe(inner(type)));
-    case Type::Kind::array: return "an array";
+    case Type::Kind::array:
+      return "an array";
     case Type::Kind::number:
       return fmt::format("a number of {} byte{}", type.size, type.size == 1 ? "" : "s");
-    case Type::Kind::other: return type.size == 0 ? "of no known type" : "no number";
+    case Type::Kind::other:
+      return type.size == 0 ? "of no known type" : "no number";
   }
   return {};
 }

@@ -20,9 +20,9 @@ struct Type {
   Kind kind = Kind::number;
   std::uint32_t size = 8;  ///< in bytes; of an array: of all of it
   bool is_signed = false;
-  std::uint32_t id = 0;      ///< in BTF; 0 where the type is known without it
-  std::uint32_t inner = 0;   ///< in BTF: what a pointer points to, or an array is of; 0: unknown
-  bool is_text = false;      ///< an array of char, or a pointer to char
+  std::uint32_t id = 0;     ///< in BTF; 0 where the type is known without it
+  std::uint32_t inner = 0;  ///< in BTF: what a pointer points to, or an array is of; 0: unknown
+  bool is_text = false;     ///< an array of char, or a pointer to char
   plan_memory memory = PLAN_KERNEL;  ///< where a pointer points to
 };
 

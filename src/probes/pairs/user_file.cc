@@ -17,8 +17,8 @@ namespace overdue {
 namespace {
 
 constexpr std::array<std::string_view, 6> library_folders{
-    "/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib",
-    "/usr/lib"};
+    "/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
+    "/lib",   "/usr/lib"};
 
 Error wrong(const EventSpec& event, const std::string& why, std::string hint) {
   return std::move(Error("cannot use {}: {}", printable(event.text()), why))
@@ -63,8 +63,8 @@ std::uint64_t offset_of(const EventSpec& event, const UserFile& file) {
                             places.offsets.size()),
                 "a C++ function's mangled name says which of them (nm shows it)");
   if (!places.has_names)
-    throw wrong(event, fmt::format("{} has no names of functions: it is stripped",
-                                   printable(file.path)),
+    throw wrong(event,
+                fmt::format("{} has no names of functions: it is stripped", printable(file.path)),
                 "use a build with symbols; exported functions of libraries keep their names");
   throw wrong(event,
               fmt::format("{} has no function {}", printable(file.path), printable(event.name)),
@@ -78,13 +78,14 @@ void require_usdt(const EventSpec& event, const UserFile& file) {
   std::string list;
   for (const UsdtProbe& probe : probes) {
     if (probe.provider == event.vendor && probe.name == event.name) return;
-    if (list.size() < 400) list += fmt::format("{}{}:{}", list.empty() ? "" : ", ", probe.provider, probe.name);
+    if (list.size() < 400)
+      list += fmt::format("{}{}:{}", list.empty() ? "" : ", ", probe.provider, probe.name);
   }
-  throw wrong(event,
-              fmt::format("{} has no USDT probe {}:{}", printable(file.path),
-                          printable(event.vendor), printable(event.name)),
-              list.empty() ? std::string("it has none at all")
-                           : fmt::format("it has {}", printable(list)));
+  throw wrong(
+      event,
+      fmt::format("{} has no USDT probe {}:{}", printable(file.path), printable(event.vendor),
+                  printable(event.name)),
+      list.empty() ? std::string("it has none at all") : fmt::format("it has {}", printable(list)));
 }
 
 }  // namespace
