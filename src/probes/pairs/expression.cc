@@ -246,7 +246,7 @@ Error SpanText::error(std::size_t at, const std::string& message, std::string hi
                                 : fmt::format("at column {}, `{}{}`", place + 1, printable(near),
                                               text_.size() - place > excerpt ? "…" : "");
   Error result("cannot read the span, {}: {}", where, message);
-  if (!hint.empty()) result = std::move(result).hint(std::move(hint));
+  if (!hint.empty()) std::move(result).hint(std::move(hint));
   return std::move(result).exit_status(2);
 }
 

@@ -12,7 +12,7 @@
 namespace overdue {
 namespace {
 
-constexpr Type word{.kind = Type::Kind::number, .size = 8, .is_signed = false};
+constexpr Type register_type{.kind = Type::Kind::number, .size = 8, .is_signed = false};
 constexpr std::size_t usdt_arguments = 12;  // as many as libbpf knows
 
 /// What follows `name` up to a semicolon, as in "offset:8;".
@@ -118,7 +118,7 @@ EventFields fields_of_format(std::string_view text, plan_memory pointers) {
 EventFields user_fields(EventSpec::Kind kind) {
   EventFields fields{.memory = PLAN_USER, .is_untyped = true};
   const auto add = [&](std::string name, std::size_t offset, bool is_signed = false) {
-    Type type = word;
+    Type type = register_type;
     type.is_signed = is_signed;
     fields.all.push_back({.name = std::move(name), .type = type, .where = offset});
   };

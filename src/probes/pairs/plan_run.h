@@ -60,7 +60,7 @@ static PLAN_INLINE void plan_run(const PLAN* plan, void* ctx, struct plan_values
       v->bad[below] = v->bad[top];
       depth--;
     } else if (operation == PLAN_RESULT) {
-      u32 result = step->operand;
+      u32 result = (u32)step->operand;
       if (result < PLAN_RESULTS) {
         v->result[result] = v->value[top];
         v->unread |= v->bad[top] << result;
