@@ -126,8 +126,12 @@ class Compiler {
       case Expression::Kind::text:
         break;
     }
-    throw text_.error(expression.at, "text can be compared with == and != only",
-                      "for example comm == \"postgres\"");
+    throw only_equal(expression);
+  }
+
+  Error only_equal(const Expression& text) const {
+    return text_.error(text.at, "text can be compared with == and != only",
+                       "for example comm == \"postgres\"");
   }
 
   Operand constant(std::uint64_t number, std::size_t at) {
@@ -284,6 +288,8 @@ class Compiler {
       if (right.kind == Expression::Kind::text) return compare_text(left, right, unequal);
       if (left.kind == Expression::Kind::text) return compare_text(right, left, unequal);
     }
+    for (const Expression& part : expression.parts)
+      if (part.kind == Expression::Kind::text) throw only_equal(part);
     // There is one way to compare: a > b is b < a, and a <= b is not b < a.
     const bool turned = word == ">" || word == "<=";
     const Type first = value(turned ? right : left);

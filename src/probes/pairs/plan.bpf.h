@@ -10,7 +10,10 @@
 /* kernel.h has the kernel's names of registers. */
 #undef __PT_IP_REG
 #define __PT_IP_REG ip
+/* It declares a kernel setting as _Bool, which C++ does not know in the skeleton. */
+#define _Bool unsigned char
 #include <bpf/usdt.bpf.h>
+#undef _Bool
 
 const volatile struct plan plan;
 

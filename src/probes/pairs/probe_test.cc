@@ -331,6 +331,27 @@ TEST_F(PairsTest, WhatDoesNotExistIsSaidWithWhatDoes) {
               HasSubstr("struct task_struct has no member `pidd`; `pid`?"));
 }
 
+TEST_F(PairsTest, TheExamplesOfThePageAreRight) {
+  const char* source = std::getenv("OVERDUE_SOURCE");
+  std::ifstream page(std::filesystem::path(source ? source : "../..") / "docs" / "spans.md");
+  const Kernel kernel;
+  const auto types = KernelTypes::of_kernel();
+  ASSERT_TRUE(types);
+  int examples = 0;
+  for (std::string line; std::getline(page, line);) {
+    const std::size_t begin = line.find_first_not_of(' ');
+    if (begin != 4 || line.find("=begin:") == line.npos || line.find("EXPRESSION") != line.npos)
+      continue;
+    ++examples;
+    try {
+      make_hooks(parse_pair(line.substr(begin)), *types, kernel);
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("No such file")) << line;
+    }
+  }
+  EXPECT_GE(examples, 6);
+}
+
 TEST_F(PairsTest, KernelFunctionsWhereTheKernelAllowsThem) {
   Child child([](Child& self) {
     for (int i = 0; i < 3; ++i) open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -5,6 +5,8 @@
 namespace overdue {
 namespace {
 
+constexpr const Schema* schemas[] = {&span_schema};
+
 Support supported(const Kernel& kernel) {
   for (const Support& support :
        {kernel.privileges(), kernel.btf(), kernel.task_storage(), kernel.ring_buffer()})
@@ -16,12 +18,11 @@ Support supported(const Kernel& kernel) {
 
 extern const std::string_view pairs_manual;
 
-// span_schema is listed by the sched probe: it is everybody's.
 const ProbeInfo pairs_probe{
     .name = "pairs",
     .summary = "your own spans: from one event to another with the same key",
     .manual = pairs_manual,
-    .schemas = {},
+    .schemas = schemas,
     .support = supported};
 
 }  // namespace overdue
