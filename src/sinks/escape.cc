@@ -119,7 +119,7 @@ void append_json_string(Output& output, std::string_view text) {
   if (text.size() < room_max && plain_length(text) == text.size()) {  // nearly always
     char* to = output.room(text.size() + 2);
     *to++ = '"';
-    std::memcpy(to, text.data(), text.size());
+    text.copy(to, text.size());  // memcpy() would mind the null pointer of an empty text
     to[text.size()] = '"';
     return output.taken(text.size() + 2);
   }

@@ -32,6 +32,7 @@ std::string written(void (*append)(Output&, std::string_view), std::string_view 
 TEST(JsonString, EscapesWhatJsonAndTerminalsMind) {
   EXPECT_EQ(written(append_json_string, "plain"), "\"plain\"");
   EXPECT_EQ(written(append_json_string, ""), "\"\"");
+  EXPECT_EQ(written(append_json_string, std::string_view()), "\"\"");
   EXPECT_EQ(written(append_json_string, "a\"b\\c\nd\te\r"), "\"a\\\"b\\\\c\\nd\\te\\r\"");
   EXPECT_EQ(written(append_json_string, "\x1b[31m\x7f"), "\"\\u001b[31m\\u007f\"");
   EXPECT_EQ(written(append_json_string, "Zürich"), "\"Zürich\"");

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,7 +28,7 @@ class Output {
 
   void append(std::string_view text) {
     if (text.size() > capacity - used_) return append_slowly(text);
-    std::memcpy(buffer_.get() + used_, text.data(), text.size());
+    text.copy(buffer_.get() + used_, text.size());
     used_ += text.size();
   }
   void append(char c) {
