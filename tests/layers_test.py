@@ -21,7 +21,7 @@ MAY_INCLUDE = {
     "kernel": {"base", "core", "bpf"},
     "target": {"base", "core", "kernel", "bpf"},
     "symbols": {"base"},
-    "unwind": {"base", "symbols"},
+    "unwind": {"base", "symbols", "bpf"},
     "sinks": {"base", "core"},
     "flame": {"base"},
     "analysis": {"base", "core", "bpf"},
@@ -34,7 +34,7 @@ LIBRARIES = {
     re.compile(r"CLI/"): {"cli"},
     re.compile(r"nlohmann/"): {"sinks", "target", "cli"},
     re.compile(r"(zstd|xxhash)"): {"trace"},
-    re.compile(r"(lzma|libiberty/|elf\.h)"): {"symbols"},
+    re.compile(r"(lzma|libiberty/|elfutils/|(g|lib)?elf\.h|dwarf\.h)"): {"symbols"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
 
@@ -92,10 +92,11 @@ SELF_TEST = {
     "sinks/skeleton.cc": ('#include "a.skel.h"\n', True),
     "sinks/file.cc": ("#include <zstd.h>\n", True),
     "symbols/good.cc": ('#include "base/text.h"\n#include <lzma.h>\n#include <elf.h>\n', False),
-    "unwind/good.h": ('#include "symbols/elf_image.h"\n', False),
+    "unwind/good.h": ('#include "symbols/elf_image.h"\n#include "bpf/span.h"\n', False),
     "unwind/up.cc": ('#include "kernel/session.h"\n', True),
     "symbols/unwind.cc": ('#include "unwind/unwinder.h"\n', True),
     "symbols/up.cc": ('#include "core/schema.h"\n', True),
+    "unwind/dwarf.cc": ("#include <elfutils/libdw.h>\n", True),
     "core/elf.cc": ("#include <elf.h>\n", True),
     "kernel/options.cc": ("#include <CLI/CLI.hpp>\n", True),
     "cli/main.cc": ('#include <CLI/CLI.hpp>\n#include "probes/a/a.h"\n', False),

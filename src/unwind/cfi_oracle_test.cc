@@ -119,14 +119,14 @@ Checked compare(const std::string& path) {
   std::vector<std::size_t> columns;  // which cell each is; `others` if none
   std::string common;
   unsigned long long begin = 0, end = 0, next_begin = 0, next_end = 0;
-  bool is_function = false, is_eh_frame = false;
+  bool is_function = false, is_known = false;
   const auto finish = [&] {
     if (!is_function) {
       if (!common.empty()) commons[common] = rows;
     } else {
       // Without a row of its own it has that of its CIE.
       if (rows.empty() && !commons[common].empty()) rows[begin] = commons[common].begin()->second;
-      if (is_eh_frame) comparison.check(begin, end, rows);
+      if (is_known) comparison.check(begin, end, rows);
     }
     rows.clear();
     common.clear();
@@ -137,7 +137,8 @@ Checked compare(const std::string& path) {
     char offset[32], id[32];
     if (text.starts_with("Contents of")) {
       finish();
-      is_eh_frame = text.find(".eh_frame ") != std::string::npos;
+      is_known = text.find(".eh_frame ") != std::string_view::npos ||
+                 text.find(".debug_frame ") != std::string_view::npos;
     } else if (sscanf(line, "%31s %*s %*s FDE cie=%31s pc=%llx..%llx", offset, id, &next_begin,
                       &next_end) == 4) {
       finish();
@@ -190,7 +191,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values("/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2",
                     "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/usr/bin/python3", "/bin/bash",
                     "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
-                    "/usr/lib/jvm/java-17-openjdk-amd64/lib/server/libjvm.so", "/proc/self/exe"),
+                    "/usr/lib/jvm/java-17-openjdk-amd64/lib/server/libjvm.so", "/proc/self/exe",
+                    OVERDUE_UNWIND_FIXTURES "/debug_frame"),
     [](const auto& param) {
       std::string name = std::filesystem::path(param.param).filename();
       std::ranges::replace_if(name, [](unsigned char c) { return !isalnum(c); }, '_');

@@ -23,7 +23,7 @@ struct CfiRule {
   Kind kind = Kind::unspecified;
   Register base = Register::rax;
   std::uint16_t size = 0;  ///< of the expression
-  std::int32_t value = 0;  ///< an offset in bytes; of an expression: where it is in .eh_frame
+  std::int32_t value = 0;  ///< an offset in bytes; of an expression: where it is in its table
 
   friend bool operator==(const CfiRule&, const CfiRule&) = default;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 namespace overdue {
@@ -31,14 +32,27 @@ CfiTable::CfiTable(const FileBytes& bytes, const Limits& limits) {
     if (segment.p_type == PT_GNU_EH_FRAME && index_.empty())
       load_header(*image, segment.p_vaddr, segment.p_filesz, limits);
   if (index_.empty()) index_by_section(limits);
+  const Elf64_Shdr* debug = image->section(".debug_frame");
+  if (!debug || debug->sh_flags & SHF_COMPRESSED) return;
+  const std::uint64_t most =
+      std::min(limits.section_bytes, most_section_bytes - std::uint64_t{section_.size()});
+  if (const auto section = bytes.read(debug->sh_offset, debug->sh_size, most))
+    add_debug_section(*section, limits);
 }
 
 CfiTable CfiTable::of_section(std::vector<std::byte> section, std::uint64_t address) {
   CfiTable table;
   if (section.size() > most_section_bytes) return table;
   table.section_ = std::move(section);
+  table.debug_begin_ = table.section_.size();
   table.section_address_ = address;
   table.index_by_section(Limits());
+  return table;
+}
+
+CfiTable CfiTable::of_debug_section(std::vector<std::byte> section) {
+  CfiTable table;
+  if (section.size() <= most_section_bytes) table.add_debug_section(section, Limits());
   return table;
 }
 
@@ -50,6 +64,7 @@ void CfiTable::load_section(const ElfImage& image, const Limits& limits) {
                  .read(section->sh_offset, section->sh_size,
                        std::min(limits.section_bytes, most_section_bytes))
                  .value_or(std::vector<std::byte>());
+  debug_begin_ = section_.size();
 }
 
 // The table that the linker has made for run time; it also finds the section in a file whose
@@ -83,6 +98,7 @@ void CfiTable::read_around(const ElfImage& image, std::uint64_t address, const L
     section_ = image.bytes()
                    .read(*offset, size, std::min(limits.section_bytes, most_section_bytes))
                    .value_or(std::vector<std::byte>());
+    debug_begin_ = section_.size();
     return;
   }
 }
@@ -121,57 +137,87 @@ void CfiTable::sort_index() {
 
 /// The length and the first field that CIE and FDE share.
 struct CfiTable::Header {
-  std::size_t id_at = 0;  ///< where the field is
-  std::uint32_t id = 0;   ///< 0: a CIE; else how far before the field its CIE is
+  enum class Kind : std::uint8_t { terminator, common, function };
+  Kind kind = Kind::terminator;  ///< there may be more behind a terminator
+  bool is_debug = false;
+  std::size_t common_at = 0;  ///< of a function
   std::size_t body = 0, end = 0;
 };
 
+// The sections differ in how a function names its CIE: by the distance from that field, or by the
+// place in the section; and in what is written there instead by a CIE itself.
 std::optional<CfiTable::Header> CfiTable::header_at(std::size_t at) const {
-  ByteCursor cursor(section_, at);
+  Header header{.is_debug = at >= debug_begin_};
+  const std::span<const std::byte> section =
+      std::span<const std::byte>(section_).first(header.is_debug ? section_.size() : debug_begin_);
+  ByteCursor cursor(section, at);
   std::uint64_t size = cursor.get<std::uint32_t>();
-  if (size == 0xffffffff) size = cursor.get<std::uint64_t>();
-  Header header{.id_at = cursor.position()};
+  const bool is_64bit = size == 0xffffffff;
+  if (is_64bit) size = cursor.get<std::uint64_t>();
   if (cursor.has_failed() || size > cursor.left()) return std::nullopt;
-  header.end = header.id_at + size;
-  header.body = header.end;
-  if (size == 0) return header;  // a terminator; there may be more behind it
-  if (size < 4) return std::nullopt;
-  header.id = cursor.get<std::uint32_t>();
+  const std::size_t id_at = cursor.position();
+  header.end = header.body = id_at + size;
+  if (size == 0) return header;
+  const bool is_wide = is_64bit && header.is_debug;
+  if (size < (is_wide ? 8 : 4)) return std::nullopt;
+  const std::uint64_t id =
+      is_wide ? cursor.get<std::uint64_t>() : std::uint64_t{cursor.get<std::uint32_t>()};
   header.body = cursor.position();
+  const std::uint64_t common = !header.is_debug ? 0 : is_wide ? ~std::uint64_t{0} : 0xffffffff;
+  header.kind = id == common ? Header::Kind::common : Header::Kind::function;
+  if (header.kind == Header::Kind::common) return header;
+  if (id > (header.is_debug ? section.size() - debug_begin_ : id_at))
+    header.kind = Header::Kind::terminator;  // damaged: not looked at
+  else
+    header.common_at = header.is_debug ? debug_begin_ + id : id_at - id;
   return header;
 }
 
-void CfiTable::index_by_section(const Limits& limits) {
-  std::size_t common_at_last = 0;
+std::vector<CfiTable::Entry> CfiTable::entries_between(std::size_t begin, std::size_t end,
+                                                       const Limits& limits) const {
+  std::vector<Entry> entries;
+  std::optional<std::size_t> common_at_last;
   std::optional<CfiCommon> common;
-  bool has_common = false;
-  for (std::size_t at = 0; at < section_.size() && index_.size() < limits.functions;) {
+  for (std::size_t at = begin; at < end && entries.size() < limits.functions;) {
     const auto header = header_at(at);
     if (!header) break;
-    if (header->id != 0 && header->id <= header->id_at) {
-      const std::size_t wanted = header->id_at - header->id;
-      if (!has_common || wanted != common_at_last) common = common_at(wanted);
-      has_common = true;
-      common_at_last = wanted;
+    if (header->kind == Header::Kind::function) {
+      if (header->common_at != common_at_last) common = common_at(header->common_at);
+      common_at_last = header->common_at;
       const auto function = common ? function_of(*header, *common) : std::nullopt;
       if (function)
-        index_.push_back({.begin = function->begin, .at = static_cast<std::uint32_t>(at)});
+        entries.push_back({.begin = function->begin, .at = static_cast<std::uint32_t>(at)});
     }
     at = header->end;
   }
+  return entries;
+}
+
+void CfiTable::index_by_section(const Limits& limits) {
+  index_ = entries_between(0, debug_begin_, limits);
+  sort_index();
+}
+
+// Compilers write it for what .eh_frame does not describe, for debuggers alone: the code is as the
+// programs say nevertheless. Functions that the linker has left out are at 0 there.
+void CfiTable::add_debug_section(std::span<const std::byte> section, const Limits& limits) {
+  section_.insert(section_.end(), section.begin(), section.end());
+  std::vector<Entry> entries = entries_between(debug_begin_, section_.size(), limits);
+  std::erase_if(entries, [&](const Entry& entry) { return entry.begin == 0 || find(entry.begin); });
+  index_.insert(index_.end(), entries.begin(), entries.end());
   sort_index();
 }
 
 std::optional<CfiCommon> CfiTable::common_at(std::size_t at) const {
   const auto header = header_at(at);
-  if (!header || header->id != 0 || header->body == header->end) return std::nullopt;
+  if (!header || header->kind != Header::Kind::common) return std::nullopt;
   ByteCursor cursor(std::span<const std::byte>(section_).first(header->end), header->body);
   CfiCommon common;
   common.program_end = header->end;
   common.code_pointers = {
       .section_address = section_address_, .data_base = got_address_, .text_base = text_address_};
   const auto version = cursor.get<std::uint8_t>();
-  if (version != 1 && version != 3) return std::nullopt;
+  if (version != 1 && version != 3 && version != 4) return std::nullopt;
   std::array<char, 8> augmentation{};
   for (std::size_t i = 0;; ++i) {
     const char letter = cursor.get<char>();
@@ -179,6 +225,8 @@ std::optional<CfiCommon> CfiTable::common_at(std::size_t at) const {
     augmentation[i] = letter;
     if (letter == 0) break;
   }
+  if (version == 4 && (cursor.get<std::uint8_t>() != 8 || cursor.get<std::uint8_t>() != 0))
+    return std::nullopt;  // 8 bytes an address, no segments
   common.code_align = cursor.uleb();
   common.data_align = cursor.sleb();
   const std::uint64_t return_address = version == 1 ? cursor.get<std::uint8_t>() : cursor.uleb();
@@ -186,8 +234,11 @@ std::optional<CfiCommon> CfiTable::common_at(std::size_t at) const {
   common.return_address = Register(return_address);
   if (augmentation[0] != 'z') {
     common.program_begin = cursor.position();
-    // What else than 'z' may begin it has no length that could be skipped.
-    return augmentation[0] == 0 ? std::optional(common) : std::nullopt;
+    // What else than 'z' may begin it has no length that could be skipped. In .debug_frame only a
+    // signal has one at all.
+    common.is_signal_frame = header->is_debug && std::string_view(augmentation.data()) == "S";
+    const bool is_known = augmentation[0] == 0 || common.is_signal_frame;
+    return is_known ? std::optional(common) : std::nullopt;
   }
   common.has_augmentation = true;
   const std::uint64_t size = cursor.uleb();
@@ -237,8 +288,8 @@ std::optional<CfiFunction> CfiTable::function_of(const Header& header,
 
 std::optional<CfiFunction> CfiTable::function_at(std::size_t at) const {
   const auto header = header_at(at);
-  if (!header || header->id == 0 || header->id > header->id_at) return std::nullopt;
-  const auto common = common_at(header->id_at - header->id);
+  if (!header || header->kind != Header::Kind::function) return std::nullopt;
+  const auto common = common_at(header->common_at);
   return common ? function_of(*header, *common) : std::nullopt;
 }
 

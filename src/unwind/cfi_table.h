@@ -14,10 +14,10 @@
 
 namespace overdue {
 
-/// What the .eh_frame of one ELF file says about its code: for each address, where the caller's
-/// registers are. Only x86-64. The bytes are hostile, and none of them makes the constructor throw,
-/// or a lookup take long: what is damaged has no row. Our own reading rather than elfutils', for
-/// the reasons that ElfImage gives.
+/// What the .eh_frame of one ELF file says about its code, and for code it does not know,
+/// .debug_frame: for each address, where the caller's registers are. Only x86-64. The bytes are
+/// hostile, and none of them makes the constructor throw, or a lookup take long: what is damaged
+/// has no row. Our own reading rather than elfutils', for the reasons that ElfImage gives.
 class CfiTable {
  public:
   struct Limits {
@@ -30,6 +30,8 @@ class CfiTable {
   CfiTable(const FileBytes& bytes, const Limits& limits);
   /// Of a section that is in memory, as it would be loaded at `address`.
   static CfiTable of_section(std::vector<std::byte> section, std::uint64_t address);
+  /// The same of a .debug_frame.
+  static CfiTable of_debug_section(std::vector<std::byte> section);
 
   /// The row for a virtual address, as address_of() gives them.
   std::optional<CfiRow> find(std::uint64_t address) const;
@@ -58,6 +60,9 @@ class CfiTable {
   bool index_by_header(std::span<const std::byte> header, std::uint64_t address,
                        const Limits& limits);
   void index_by_section(const Limits& limits);
+  void add_debug_section(std::span<const std::byte> section, const Limits& limits);
+  std::vector<Entry> entries_between(std::size_t begin, std::size_t end,
+                                     const Limits& limits) const;
   void sort_index();
   std::optional<std::uint64_t> file_offset_of(std::uint64_t address) const;
   std::optional<CfiCommon> common_at(std::size_t at) const;
@@ -65,7 +70,8 @@ class CfiTable {
   std::optional<CfiFunction> function_of(const Header& header, const CfiCommon& common) const;
   std::optional<Header> header_at(std::size_t at) const;
 
-  std::vector<std::byte> section_;
+  std::vector<std::byte> section_;  // .eh_frame, and behind it .debug_frame
+  std::size_t debug_begin_ = 0;     // of the latter
   std::uint64_t section_address_ = 0;
   std::optional<std::uint64_t> text_address_, got_address_;
   std::vector<Entry> index_;       // by begin

@@ -195,6 +195,66 @@ TEST(CfiTable, AugmentationsAndEncodings) {
   EXPECT_FALSE(table.find(0x3000)->is_signal_frame);
 }
 
+/// .debug_frame: one function of 0x100 at `from`, its CIE of `version`, in 32- or 64-bit DWARF.
+std::vector<std::byte> debug_section(unsigned version, bool is_64bit, std::uint64_t from,
+                                     const char* augmentation = "") {
+  SectionWriter writer;
+  writer.bytes({0, 0, 0, 0});  // something in front: places are counted from the beginning
+  const std::size_t common = writer.section.size();
+  const auto begin = [&](std::uint64_t id) {
+    if (is_64bit) writer.word(std::uint32_t{0xffffffff});
+    const std::size_t at = writer.section.size();
+    if (!is_64bit) {
+      writer.word(std::uint32_t{0});
+      writer.word(static_cast<std::uint32_t>(id));
+      return at;
+    }
+    writer.word(std::uint64_t{0});
+    writer.word(id);
+    return at;
+  };
+  const auto end = [&](std::size_t at) {
+    const std::size_t size = is_64bit ? 8 : 4;
+    while (writer.section.size() % 8 != 0) writer.bytes({0});
+    const std::uint64_t length = writer.section.size() - at - size;
+    std::memcpy(writer.section.data() + at, &length, size);
+  };
+  std::size_t at = begin(~std::uint64_t{0});
+  writer.bytes({version});
+  for (const char* letter = augmentation; *letter; ++letter)
+    writer.bytes({static_cast<unsigned char>(*letter)});
+  writer.bytes({0});
+  if (version == 4) writer.bytes({8, 0});
+  writer.bytes({1, 0x78, 16, 0x0c, 7, 8, 0x90, 1});
+  end(at);
+  at = begin(common);
+  writer.word(from);
+  writer.word(std::uint64_t{0x100});
+  writer.bytes({0x41, 0x0e, 16, 0x0f, 1, 0x30});
+  end(at);
+  return writer.section;
+}
+
+TEST(CfiTable, OfDebuggers) {
+  for (const bool is_64bit : {false, true})
+    for (const unsigned version : {1u, 3u, 4u}) {
+      const CfiTable table = CfiTable::of_debug_section(debug_section(version, is_64bit, 0x1000));
+      EXPECT_EQ(table.functions(), 1u);
+      const auto first = table.find(0x1000), last = table.find(0x10ff);
+      ASSERT_TRUE(first && last) << version << is_64bit;
+      EXPECT_EQ(first->cfa.value, 8);
+      EXPECT_EQ(first->rule(Register::rip), at_offset(-8));
+      EXPECT_EQ(table.expression(last->cfa).size(), 1u);
+      EXPECT_FALSE(table.find(0x1100));
+      EXPECT_FALSE(first->is_signal_frame);
+    }
+  EXPECT_EQ(CfiTable::of_debug_section(debug_section(4, false, 0)).functions(), 0u) << "left out";
+  EXPECT_EQ(CfiTable::of_debug_section(debug_section(5, false, 8)).functions(), 0u) << "unknown";
+  EXPECT_EQ(CfiTable::of_debug_section(debug_section(1, false, 8, "x")).functions(), 0u);
+  const auto signal = CfiTable::of_debug_section(debug_section(1, false, 8, "S")).find(8);
+  EXPECT_TRUE(signal && signal->is_signal_frame);
+}
+
 // Whatever bit of it is flipped, and wherever it is cut.
 TEST(CfiTable, Damaged) {
   SectionWriter writer;
@@ -205,9 +265,9 @@ TEST(CfiTable, Damaged) {
   writer.bytes({0x41, 0x0a, 0x0f, 3,    0x77, 8,    0x06, 0x16, 6, 2, 0x31, 0x22, 0x44, 0x0b,
                 0x10, 3,    1,    0x77, 0x41, 0x01, 0x20, 0x10, 0, 0, 0,    0,    0,    0});
   writer.end(function);
-  const std::vector<std::byte> good = writer.section;
-  const auto look = [](const std::vector<std::byte>& section) {
-    const CfiTable table = CfiTable::of_section(section, 0x100);
+  const auto look = [](const std::vector<std::byte>& section, bool is_debug) {
+    const CfiTable table =
+        is_debug ? CfiTable::of_debug_section(section) : CfiTable::of_section(section, 0x100);
     for (std::uint64_t pc = 0xff0; pc < 0x1110; pc += 3)
       if (const auto row = table.find(pc)) {
         EXPECT_LE(row->begin, pc);
@@ -215,14 +275,18 @@ TEST(CfiTable, Damaged) {
         for (const CfiRule& rule : row->rules) table.expression(rule);
       }
   };
-  for (std::size_t at = 0; at < good.size(); ++at)
-    for (unsigned bit = 0; bit < 8; ++bit) {
-      auto bad = good;
-      bad[at] ^= std::byte(1u << bit);
-      look(bad);
-    }
-  for (std::size_t size = 0; size < good.size(); ++size)
-    look({good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)});
+  const auto damage = [&](const std::vector<std::byte>& good, bool is_debug) {
+    for (std::size_t at = 0; at < good.size(); ++at)
+      for (unsigned bit = 0; bit < 8; ++bit) {
+        auto bad = good;
+        bad[at] ^= std::byte(1u << bit);
+        look(bad, is_debug);
+      }
+    for (std::size_t size = 0; size < good.size(); ++size)
+      look({good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)}, is_debug);
+  };
+  damage(writer.section, false);
+  for (const bool is_64bit : {false, true}) damage(debug_section(4, is_64bit, 0x1000), true);
 }
 
 std::optional<std::uint64_t> value_of(std::initializer_list<unsigned> code,

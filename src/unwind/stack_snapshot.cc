@@ -1,6 +1,7 @@
 #include "unwind/stack_snapshot.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -40,6 +41,18 @@ bool StackCopy::read_bytes(std::uint64_t address, std::span<std::byte> out) cons
     address += size;
     ++part;
   }
+}
+
+StackSnapshot snapshot_of(const user_registers& registers, std::span<const std::byte> memory) {
+  std::array<std::uint64_t, register_count> values;  // in DWARF's order, as `registers` has them
+  static_assert(sizeof values == sizeof registers);
+  std::memcpy(values.data(), &registers, sizeof values);
+  StackSnapshot snapshot;
+  for (std::size_t i = 0; i < register_count; ++i) snapshot.registers.set(Register(i), values[i]);
+  // rsp is the program's to choose: where nothing is below it, nothing was copied.
+  if (registers.rsp >= USER_RED_ZONE)
+    snapshot.stack = StackCopy({{.address = registers.rsp - USER_RED_ZONE, .bytes = memory}});
+  return snapshot;
 }
 
 }  // namespace overdue

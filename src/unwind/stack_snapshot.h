@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "bpf/span.h"
 #include "unwind/registers.h"
 
 namespace overdue {
@@ -40,5 +41,8 @@ struct StackSnapshot {
   Registers registers{};  ///< rip and rsp at least; more is better: CFI may name any of them
   StackCopy stack{};
 };
+
+/// What a span's record carries: `memory` was copied from rsp - USER_RED_ZONE upwards. Borrows it.
+StackSnapshot snapshot_of(const user_registers& registers, std::span<const std::byte> memory);
 
 }  // namespace overdue

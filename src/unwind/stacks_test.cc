@@ -6,9 +6,7 @@
 
 #include <poll.h>
 
-#include <stdexcept>
-
-#include "unwind/test_support.h"
+#include "unwind/stopped.h"
 
 // clang-tidy does not see that ASSERT_TRUE leaves the test.
 // NOLINTBEGIN(bugprone-unchecked-optional-access)
@@ -19,63 +17,9 @@ using testing::ElementsAre;
 using unwind_test::capture;
 using unwind_test::Captured;
 using unwind_test::Child;
-using unwind_test::fixtures;
 using unwind_test::names_of;
+using unwind_test::Stopped;
 using Reason = UnwindEnd::Reason;
-
-/// A fixture, run until some thread of it is at an int3 or gets SIGSEGV.
-class Stopped {
- public:
-  Stopped(const std::string& program, const std::string& scenario)
-      : child_({fixtures + "/" + program, scenario}, true) {
-    ptrace(PTRACE_SETOPTIONS, child_.pid(), nullptr, PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL);
-    ptrace(PTRACE_CONT, child_.pid(), nullptr, nullptr);
-    run_to_stop(program + " " + scenario);
-    if (auto maps = ProcessMaps::read(tid)) space.emplace(tid, std::move(*maps));
-    process = Process::read(tid);
-  }
-
-  UnwoundStack unwind(std::size_t limit = 256u << 10) {
-    const Captured captured = capture(tid, limit);
-    return unwinder.unwind(*space, captured.snapshot);
-  }
-  /// Up to main, or to what a thread begins with.
-  std::vector<std::string> names() {
-    stack = unwind();
-    auto all = names_of(symbolizer, *process, stack);
-    for (std::string& name : all)  // the unlikely part of a function
-      if (name.ends_with(".cold")) name.resize(name.size() - 5);
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (all[i] == "main" || all[i] == "thread_begin") {
-        rest.assign(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.end());
-        all.resize(i + 1);
-      }
-    return all;
-  }
-
-  pid_t tid = 0;
-  std::optional<AddressSpace> space;
-  std::optional<Process> process;
-  Unwinder unwinder;
-  Symbolizer symbolizer;
-  UnwoundStack stack;
-  std::vector<std::string> rest;  ///< above main
-
- private:
-  void run_to_stop(const std::string& what) {
-    for (int status = 0; true;) {
-      tid = waitpid(-1, &status, __WALL);
-      if (tid <= 0 || !WIFSTOPPED(status))
-        throw std::runtime_error(fmt::format("{} did not stop: {:#x}", what, status));
-      const int signal = WSTOPSIG(status);
-      if ((signal == SIGTRAP && status >> 16 == 0) || signal == SIGSEGV) return;
-      const bool is_ours = signal == SIGTRAP || signal == SIGSTOP;
-      ptrace(PTRACE_CONT, tid, nullptr, is_ours ? 0 : signal);
-    }
-  }
-
-  Child child_;
-};
 
 class Stacks : public testing::TestWithParam<const char*> {
  protected:
@@ -176,7 +120,7 @@ TEST_P(EachInstruction, HasTheSameCallers) {
   for (const UnwoundFrame& frame : stopped.unwind().frames) above.push_back(frame.address);
   ASSERT_GE(above.size(), 3u);
   above.erase(above.begin());  // stepped() itself goes on
-  std::size_t steps = 0, wrong = 0;
+  std::size_t steps = 0, wrong = 0, in_vdso = 0;
   for (int status = 0; steps < 20000; ++steps) {
     ptrace(PTRACE_SINGLESTEP, stopped.tid, nullptr, nullptr);
     const bool has_stepped = waitpid(stopped.tid, &status, __WALL) == stopped.tid &&
@@ -195,11 +139,13 @@ TEST_P(EachInstruction, HasTheSameCallers) {
       ADD_FAILURE() << "step " << steps << ": " << names << to_text(stack.end);
     }
     const auto leaf = stopped.symbolizer.user_frame(*stopped.process, addresses[0]);
+    in_vdso += leaf.module == "[vdso]";
     if (leaf.symbol == "leaf" && leaf.offset > 4 && steps > 100) break;
   }
   EXPECT_GT(steps, 200u);
   EXPECT_LT(steps, 20000u);
   EXPECT_EQ(wrong, 0u) << "of " << steps;
+  EXPECT_GT(in_vdso, 5u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, EachInstruction,
@@ -230,6 +176,14 @@ TEST(Stack, ByFramePointersWhereThereIsNothingElse) {
   const FramePointerWalk walk = walk_frame_pointers(*stopped.space, captured.snapshot);
   ASSERT_GE(walk.addresses.size(), 3u);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(walk.addresses[i], stopped.stack.frames[i].address);
+}
+
+TEST(Stack, ByWhatIsThereForDebuggers) {
+  Stopped stopped("debug_frame", "middle");
+  EXPECT_THAT(stopped.names(), ElementsAre("leaf", "middle", "main"));
+  EXPECT_EQ(to_text(stopped.stack.end), "complete");
+  for (std::size_t i = 1; i < stopped.stack.frames.size(); ++i)
+    EXPECT_EQ(stopped.stack.frames[i].source, UnwoundFrame::Source::cfi);
 }
 
 TEST(Stack, OfALeafWithoutAFrame) {

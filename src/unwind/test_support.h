@@ -50,25 +50,58 @@ inline Registers registers_of(const user_regs_struct& from) {
   return registers;
 }
 
+/// Memory of a process from `address` upwards, at most `limit` bytes: up to where none is mapped.
+inline std::vector<std::byte> memory_of(pid_t tid, std::uint64_t address, std::size_t limit) {
+  const Fd memory(open(fmt::format("/proc/{}/mem", tid).c_str(), O_RDONLY | O_CLOEXEC));
+  std::vector<std::byte> bytes(limit);
+  std::size_t have = 0;
+  while (have < limit) {
+    const std::uint64_t at = address + have;
+    const std::size_t size = std::min<std::size_t>(limit - have, 4096 - at % 4096);
+    if (pread(memory.get(), bytes.data() + have, size, static_cast<off_t>(at)) !=
+        static_cast<ssize_t>(size))
+      break;
+    have += size;
+  }
+  bytes.resize(have);
+  return bytes;
+}
+
 /// `tid` is in a ptrace stop of ours. At most `limit` bytes of the stack.
 inline Captured capture(pid_t tid, std::size_t limit = 256u << 10) {
   Captured captured;
   user_regs_struct registers{};
   if (ptrace(PTRACE_GETREGS, tid, nullptr, &registers) != 0) return captured;
   captured.snapshot.registers = registers_of(registers);
-  const Fd memory(open(fmt::format("/proc/{}/mem", tid).c_str(), O_RDONLY | O_CLOEXEC));
-  captured.bytes.resize(limit);
-  std::size_t have = 0;
-  while (have < limit) {  // the end of the stack cuts it
-    const std::uint64_t at = registers.rsp + have;
-    const std::size_t size = std::min<std::size_t>(limit - have, 4096 - at % 4096);
-    if (pread(memory.get(), captured.bytes.data() + have, size, static_cast<off_t>(at)) !=
-        static_cast<ssize_t>(size))
-      break;
-    have += size;
-  }
-  captured.bytes.resize(have);
+  captured.bytes = memory_of(tid, registers.rsp, limit);
   captured.snapshot.stack = StackCopy({{.address = registers.rsp, .bytes = captured.bytes}});
+  return captured;
+}
+
+/// The same as the record of a span has it.
+inline Captured capture_span(pid_t tid, std::size_t limit = 16u << 10) {
+  Captured captured;
+  user_regs_struct from{};
+  if (ptrace(PTRACE_GETREGS, tid, nullptr, &from) != 0) return captured;
+  const user_registers registers{.rax = from.rax,
+                                 .rdx = from.rdx,
+                                 .rcx = from.rcx,
+                                 .rbx = from.rbx,
+                                 .rsi = from.rsi,
+                                 .rdi = from.rdi,
+                                 .rbp = from.rbp,
+                                 .rsp = from.rsp,
+                                 .r8 = from.r8,
+                                 .r9 = from.r9,
+                                 .r10 = from.r10,
+                                 .r11 = from.r11,
+                                 .r12 = from.r12,
+                                 .r13 = from.r13,
+                                 .r14 = from.r14,
+                                 .r15 = from.r15,
+                                 .rip = from.rip};
+  captured.bytes = memory_of(tid, registers.rsp - USER_RED_ZONE, limit);
+  captured.snapshot = snapshot_of(registers, captured.bytes);
   return captured;
 }
 

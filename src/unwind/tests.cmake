@@ -24,11 +24,15 @@ unwind_fixture(stacks_static stacks.cc ${CMAKE_CXX_COMPILER} -static-pie -pthrea
 unwind_fixture(stacks_no_header stacks.cc ${CMAKE_CXX_COMPILER} -pie -fPIE -pthread -ldl -Wl,--no-eh-frame-hdr)
 unwind_fixture(pointers pointers.c ${CMAKE_C_COMPILER} -pie -fPIE -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer
                -fno-asynchronous-unwind-tables)
+unwind_fixture(goroutine goroutine.c ${CMAKE_C_COMPILER} -pie -fPIE -fno-omit-frame-pointer
+               -mno-omit-leaf-frame-pointer -fno-asynchronous-unwind-tables)
+unwind_fixture(debug_frame pointers.c ${CMAKE_C_COMPILER} -pie -fPIE -g -gz=none -fno-asynchronous-unwind-tables)
 unwind_fixture(plugin.so plugin.c ${CMAKE_C_COMPILER} -shared -fPIC)
 add_custom_target(unwind_fixtures DEPENDS ${fixture_files})
 
 overdue_test(unwind_test LABEL unit TIMEOUT 300
-  SOURCES cfi_oracle_test.cc cfi_table_test.cc live_test.cc stacks_test.cc
+  SOURCES cfi_oracle_test.cc cfi_table_test.cc java_test.cc live_test.cc span_test.cc stacks_test.cc
   LINK unwind)
-target_compile_definitions(unwind_test PRIVATE OVERDUE_UNWIND_FIXTURES="${fixtures}")
+target_compile_definitions(unwind_test PRIVATE
+  OVERDUE_UNWIND_FIXTURES="${fixtures}" OVERDUE_UNWIND_FIXTURE_SOURCE="${fixture_source}")
 add_dependencies(unwind_test unwind_fixtures)
