@@ -200,13 +200,12 @@ MmapEvents::MmapEvents(const Options& options)
 }
 
 std::size_t MmapEvents::drain(KernelTime until, const Handler& handler) {
-  const std::size_t known = pending_.size();
   for (const Ring& ring : rings_) read(ring);
-  if (pending_.size() > known) std::ranges::stable_sort(pending_, {}, &ProcessEvent::time);
   std::size_t delivered = 0;
-  while (delivered < pending_.size() && pending_[delivered].time < until)
-    handler(pending_[delivered++]);
-  pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(delivered));
+  for (; !pending_.empty() && pending_.begin()->first < until; ++delivered) {
+    const auto oldest = pending_.extract(pending_.begin());
+    handler(oldest.mapped());
+  }
   return delivered;
 }
 
@@ -237,7 +236,7 @@ void MmapEvents::read(const Ring& ring) {
     switch (decode_perf_record(record_, event)) {
       case PerfRecord::event:
         lost_ += event.lost_events;
-        pending_.push_back(std::move(event));
+        pending_.emplace(event.time, std::move(event));
         break;
       case PerfRecord::malformed:
         ++malformed_;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -49,7 +50,7 @@ class MmapEvents {
   std::size_t page_;
   std::size_t data_bytes_;
   std::vector<Ring> rings_;
-  std::vector<ProcessEvent> pending_;  // by time
+  std::multimap<KernelTime, ProcessEvent> pending_;  // of one time as they came
   std::vector<std::byte> record_;
   std::uint64_t lost_ = 0;
   std::uint64_t malformed_ = 0;

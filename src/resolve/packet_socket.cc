@@ -28,7 +28,7 @@ bool PacketSocket::wait(short events, KernelTime deadline) const {
   while (true) {
     const KernelTime now = KernelClock::now();
     if (now >= deadline) return false;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now).count();
+    const std::uint64_t left = (deadline - now) / std::chrono::milliseconds(1) + 1;
     pollfd polled{.fd = fd_.get(), .events = events, .revents = 0};
     const int ready = poll(&polled, 1, static_cast<int>(std::min<std::uint64_t>(left, 60'000)));
     if (ready > 0 || (ready < 0 && errno != EINTR)) return true;  // and the next call says what

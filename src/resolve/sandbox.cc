@@ -125,9 +125,9 @@ void forbid_system_calls() {
                           SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)));
   // fstat() of glibc; any other path is looked for in an empty directory.
   done(seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
-                        SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH)));
+                        SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH, 0)));
   done(seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
-                        SCMP_A1(SCMP_CMP_EQ, F_DUPFD_CLOEXEC)));
+                        SCMP_A1(SCMP_CMP_EQ, F_DUPFD_CLOEXEC, 0)));
   if (OVERDUE_HAS_SANITIZER != 0)
     for (const int call : {SCMP_SYS(sigaltstack), SCMP_SYS(gettid), SCMP_SYS(getpid),
                            SCMP_SYS(sched_yield), SCMP_SYS(rt_sigprocmask)})
