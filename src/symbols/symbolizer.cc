@@ -18,6 +18,8 @@ namespace {
 constexpr std::uint64_t no_file = 0;
 constexpr std::uint64_t vdso_device = ~std::uint64_t{0};  // no device number: those have 32 bits
 
+}  // namespace
+
 Fd open_debug_file(pid_t pid, const std::string& path) {
   Fd file = open_regular(path);
   if (file) return file;
@@ -25,14 +27,11 @@ Fd open_debug_file(pid_t pid, const std::string& path) {
   return root ? open_regular_in(root, path, SymbolicLinks::followed) : Fd();
 }
 
-/// Memory that a program can have made its code in: what a perf map may name.
 bool may_hold_made_code(const Mapping& mapping) {
   return mapping.path.empty() || mapping.path.starts_with("[anon") ||
          mapping.path.starts_with("/memfd:") || mapping.path.starts_with("/dev/zero") ||
          mapping.path.starts_with("/SYSV");
 }
-
-}  // namespace
 
 std::string to_text(const Frame& frame) {
   if (!frame.symbol.empty()) return frame.symbol;
@@ -60,6 +59,7 @@ Symbolizer::Symbolizer(KernelSymbols kernel, Options options)
     : kernel_(std::move(kernel)), options_(std::move(options)) {
   if (!options_.open_mapped) options_.open_mapped = open_mapped_file;
   if (!options_.open_debug_file) options_.open_debug_file = open_debug_file;
+  if (!options_.read_vdso) options_.read_vdso = read_vdso;
 }
 
 Frame Symbolizer::kernel_frame(std::uint64_t address, AddressKind kind) const {
@@ -136,7 +136,7 @@ const Symbolizer::File* Symbolizer::load(const Process& process, const Mapping& 
 
 // The same for all processes of one kind, so known by what it is.
 const Symbolizer::File* Symbolizer::load_vdso(const Process& process, const Mapping& mapping) {
-  const std::vector<std::byte> bytes = read_vdso(process.pid(), mapping);
+  const std::vector<std::byte> bytes = options_.read_vdso(process.pid(), mapping);
   if (bytes.empty()) return nullptr;
   const FileKey key{
       .device = vdso_device,

@@ -10,6 +10,8 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "symbols/elf_symbols.h"
 #include "symbols/kernel_symbols.h"
@@ -38,6 +40,13 @@ struct Frame {
 /// "[unknown]" where nothing is mapped. It never is empty.
 std::string to_text(const Frame& frame);
 
+/// Whether a program can have made its code there: what a perf map may name.
+bool may_hold_made_code(const Mapping& mapping);
+
+/// Opens the file of symbols for a process where a Symbolizer does so by default: here, and then as
+/// the process sees it.
+Fd open_debug_file(pid_t pid, const std::string& path);
+
 /// A process at one moment, live or recorded. Read it anew when it has mapped files since.
 class Process {
  public:
@@ -48,6 +57,8 @@ class Process {
   pid_t pid() const { return pid_; }
   const ProcessMaps& maps() const { return maps_; }
   const PerfMap& perf_map() const { return perf_map_; }
+  /// Compilers add to theirs while their programs run.
+  void set_perf_map(PerfMap perf_map) { perf_map_ = std::move(perf_map); }
 
  private:
   friend class Symbolizer;
@@ -72,6 +83,8 @@ class Symbolizer {
     std::function<Fd(pid_t, const Mapping&)> open_mapped;
     /// Separate debug files: by default those of this machine, then those the process sees.
     std::function<Fd(pid_t, const std::string& path)> open_debug_file;
+    /// By default read_vdso().
+    std::function<std::vector<std::byte>(pid_t, const Mapping&)> read_vdso;
   };
   /// What it has cost so far.
   struct Cost {

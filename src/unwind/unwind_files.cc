@@ -24,6 +24,7 @@ std::size_t slot_of(std::uint64_t file, std::uint64_t address) {
 
 Unwinder::Unwinder(Options options) : options_(std::move(options)), rows_(cached_rows) {
   if (!options_.open_mapped) options_.open_mapped = open_mapped_file;
+  if (!options_.read_vdso) options_.read_vdso = read_vdso;
 }
 
 std::optional<Unwinder::Found> Unwinder::row_of(AddressSpace& space, std::uint64_t pc) {
@@ -77,7 +78,7 @@ const Unwinder::File* Unwinder::load(const AddressSpace& space, const Mapping& m
 
 // The same for all processes of one kind, so known by what it is.
 const Unwinder::File* Unwinder::load_vdso(const AddressSpace& space, const Mapping& mapping) {
-  const std::vector<std::byte> bytes = read_vdso(space.pid(), mapping);
+  const std::vector<std::byte> bytes = options_.read_vdso(space.pid(), mapping);
   if (bytes.empty()) return nullptr;
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const FileKey key{.device = vdso_device,

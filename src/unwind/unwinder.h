@@ -88,6 +88,8 @@ class Unwinder {
     CfiTable::Limits limits;
     /// How files are opened: by default as open_mapped_file() does.
     std::function<Fd(pid_t, const Mapping&)> open_mapped;
+    /// By default read_vdso().
+    std::function<std::vector<std::byte>(pid_t, const Mapping&)> read_vdso;
   };
 
   Unwinder() : Unwinder(Options()) {}
