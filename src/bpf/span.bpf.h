@@ -133,10 +133,6 @@ struct cpu_span {
   u64 period_ns; /* awake_since_ns when an end was last missing its begin */
 };
 
-static __always_inline void begin_on_cpu(struct cpu_span* slot, u32 kind) {
-  if (slot && threshold_of(kind)) slot->begin_ns = bpf_ktime_get_ns();
-}
-
 /* An end whose begin is not known, once it is certain that it counts: the first one on a CPU, or
  * of a thread, since the kind is wanted was under way then. */
 static __always_inline void count_lone_end(u64* period_ns, u32 kind) {
@@ -146,9 +142,8 @@ static __always_inline void count_lone_end(u64* period_ns, u32 kind) {
 }
 
 /* Ends the span of this CPU. True, and when and how long, where it is to be reported. */
-static __always_inline bool end_on_cpu(struct cpu_span* slot, u32 kind, struct ended_span* span) {
-  u64 threshold_ns = threshold_of(kind);
-  if (!slot || !threshold_ns) return false;
+static __always_inline bool end_on_cpu(struct cpu_span* slot, u32 kind, u64 threshold_ns,
+                                       struct ended_span* span) {
   u64 begin_ns = slot->begin_ns;
   slot->begin_ns = 0;
   if (begin_ns < awake_since_ns[kind]) {

@@ -35,16 +35,18 @@ static __always_inline struct cpu_interrupts* this_cpu(void) {
 
 SEC("?tp_btf/irq_handler_entry")
 int BPF_PROG(on_irq_entry, int irq, struct irqaction* action) {
-  struct cpu_interrupts* cpu = this_cpu();
-  if (cpu) begin_on_cpu(&cpu->irq, SPAN_IRQ);
+  struct cpu_interrupts* cpu = threshold_of(SPAN_IRQ) ? this_cpu() : 0;
+  if (cpu) cpu->irq.begin_ns = bpf_ktime_get_ns();
   return 0;
 }
 
 SEC("?tp_btf/irq_handler_exit")
 int BPF_PROG(on_irq_exit, int irq, struct irqaction* action, int ret) {
+  u64 threshold_ns = threshold_of(SPAN_IRQ);
+  struct cpu_interrupts* cpu = threshold_ns ? this_cpu() : 0;
+  if (!cpu) return 0;
   struct ended_span span = {.kind = SPAN_IRQ, .subject = irq, .detail = ret};
-  struct cpu_interrupts* cpu = this_cpu();
-  if (!cpu || !end_on_cpu(&cpu->irq, SPAN_IRQ, &span)) return 0;
+  if (!end_on_cpu(&cpu->irq, SPAN_IRQ, threshold_ns, &span)) return 0;
   bpf_probe_read_kernel_str(span.text, sizeof(span.text), action->name);
   emit_span_with_stack(ctx, &span);
   return 0;
@@ -75,52 +77,56 @@ int BPF_PROG(on_softirq_raise, u32 vector) {
 }
 
 /* A soft interrupt that was not raised through the tracepoint is no span: the kernel has such. */
-static __always_inline void end_raise(void* ctx, struct softirq_raise* raised, u32 vector) {
+static __always_inline void end_raise(void* ctx, struct softirq_raise* raised, u32 vector,
+                                      u64 threshold_ns) {
   struct ended_span span = {.kind = SPAN_SOFTIRQ_RAISE};
-  u64 threshold_ns = threshold_of(SPAN_SOFTIRQ_RAISE);
-  if (!threshold_ns || raised->by.begin_ns <= awake_since_ns[SPAN_SOFTIRQ_RAISE]) return;
+  if (raised->by.begin_ns <= awake_since_ns[SPAN_SOFTIRQ_RAISE]) return;
   end_span(&span, &raised->by);
+  raised->by.begin_ns = 0;
   if (span.latency_ns < threshold_ns) return;
   if ((raised->by_member && cpu_wanted()) || counts_here()) report_softirq(ctx, &span, vector);
 }
 
 SEC("?tp_btf/softirq_entry")
 int BPF_PROG(on_softirq_entry, u32 vector) {
-  struct cpu_interrupts* cpu = this_cpu();
+  u64 raise_ns = threshold_of(SPAN_SOFTIRQ_RAISE), threshold_ns = threshold_of(SPAN_SOFTIRQ);
+  struct cpu_interrupts* cpu = raise_ns || threshold_ns ? this_cpu() : 0;
   if (!cpu) return 0;
-  struct softirq_raise* raised = &cpu->raised[softirq_index(vector)];
-  if (raised->by.begin_ns) {
-    end_raise(ctx, raised, vector);
-    raised->by.begin_ns = 0;
-  }
-  begin_on_cpu(&cpu->softirq, SPAN_SOFTIRQ);
+  if (raise_ns) end_raise(ctx, &cpu->raised[softirq_index(vector)], vector, raise_ns);
+  if (threshold_ns) cpu->softirq.begin_ns = bpf_ktime_get_ns();
   return 0;
 }
 
 SEC("?tp_btf/softirq_exit")
 int BPF_PROG(on_softirq_exit, u32 vector) {
+  u64 threshold_ns = threshold_of(SPAN_SOFTIRQ);
+  struct cpu_interrupts* cpu = threshold_ns ? this_cpu() : 0;
+  if (!cpu) return 0;
   struct ended_span span = {.kind = SPAN_SOFTIRQ};
-  struct cpu_interrupts* cpu = this_cpu();
-  if (cpu && end_on_cpu(&cpu->softirq, SPAN_SOFTIRQ, &span)) report_softirq(ctx, &span, vector);
+  if (end_on_cpu(&cpu->softirq, SPAN_SOFTIRQ, threshold_ns, &span))
+    report_softirq(ctx, &span, vector);
   return 0;
 }
 
 static __always_inline int begin_vector(void) {
-  struct cpu_interrupts* cpu = this_cpu();
-  if (cpu) begin_on_cpu(&cpu->vector, SPAN_VECTOR);
+  struct cpu_interrupts* cpu = threshold_of(SPAN_VECTOR) ? this_cpu() : 0;
+  if (cpu) cpu->vector.begin_ns = bpf_ktime_get_ns();
   return 0;
 }
 
 /* Each has its own tracepoints, which is how we know its name: numbers differ between kernels. */
-#define VECTOR(name)                                                                           \
-  SEC("?tp_btf/" #name "_entry") int BPF_PROG(on_##name, int vector) {                         \
-    return begin_vector();                                                                     \
-  }                                                                                            \
-  SEC("?tp_btf/" #name "_exit") int BPF_PROG(end_##name, int vector) {                         \
-    struct ended_span span = {.kind = SPAN_VECTOR, .subject = vector, .text = #name};          \
-    struct cpu_interrupts* cpu = this_cpu();                                                   \
-    if (cpu && end_on_cpu(&cpu->vector, SPAN_VECTOR, &span)) emit_span_with_stack(ctx, &span); \
-    return 0;                                                                                  \
+#define VECTOR(name)                                                                  \
+  SEC("?tp_btf/" #name "_entry") int BPF_PROG(on_##name, int vector) {                \
+    return begin_vector();                                                            \
+  }                                                                                   \
+  SEC("?tp_btf/" #name "_exit") int BPF_PROG(end_##name, int vector) {                \
+    u64 threshold_ns = threshold_of(SPAN_VECTOR);                                     \
+    struct cpu_interrupts* cpu = threshold_ns ? this_cpu() : 0;                       \
+    if (!cpu) return 0;                                                               \
+    struct ended_span span = {.kind = SPAN_VECTOR, .subject = vector, .text = #name}; \
+    if (end_on_cpu(&cpu->vector, SPAN_VECTOR, threshold_ns, &span))                   \
+      emit_span_with_stack(ctx, &span);                                               \
+    return 0;                                                                         \
   }
 
 VECTOR(local_timer)
