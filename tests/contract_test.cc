@@ -10,17 +10,11 @@
 
 #include "core/probe.h"
 #include "kernel/features.h"
+#include "probes/spans.h"
 #include "probes/syscalls/probe_fixture.h"
 
 namespace overdue {
 namespace {
-
-std::vector<const Schema*> all_schemas() {
-  std::vector<const Schema*> schemas;
-  for (const ProbeInfo* probe : all_probes())
-    schemas.insert(schemas.end(), probe->schemas.begin(), probe->schemas.end());
-  return schemas;
-}
 
 bool is_snake_case(std::string_view name) {
   constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz";
@@ -174,6 +168,12 @@ TEST(Contract, EveryRecordCanBeVisitedCutShortOrFilledWithAnything) {
   }
 }
 
+void add_span_probes(Measuring& measuring, const SpanOptions& options) {
+  const Kernel kernel;
+  for (const SpanSource* source : span_sources())
+    measuring.session.add(source->make(options, measuring.session.membership().maps(), kernel));
+}
+
 /// Sessions that load every program there is, each in its costliest form.
 std::vector<std::unique_ptr<Measuring>> sessions_of_every_kind() {
   std::vector<std::unique_ptr<Measuring>> sessions;
@@ -188,6 +188,8 @@ std::vector<std::unique_ptr<Measuring>> sessions_of_every_kind() {
     rules.cgroup_hierarchy = kind == Figures::by_cpu ? 0 : 1;
     sessions.push_back(std::make_unique<Measuring>(rules, options, 1 << 16));
   }
+  add_span_probes(*sessions[0], {.whole_machine = true, .cpus = {0}});
+  add_span_probes(*sessions[1], {.cpus = {0}});
   return sessions;
 }
 

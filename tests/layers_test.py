@@ -4,8 +4,8 @@
     layers_test.py [SRC]     checks SRC (default: ../src); prints each violation
     layers_test.py --self    checks the check, on trees made for it
 
-The layers are those of ARCHITECTURE.md. A `_test.cc` and what is made for it, `_fixture.h`, may use every
-layer below cli/.
+The layers are those of ARCHITECTURE.md. A `_test.cc` and what is made for tests, `_fixture.h`, may use
+every layer below cli/.
 """
 
 import pathlib

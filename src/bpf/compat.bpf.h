@@ -38,3 +38,14 @@ static __always_inline bool has_no_user_side(struct task_struct* task) {
 static __always_inline bool in_compat_syscall(struct task_struct* task) {
   return task->thread_info.status & TS_COMPAT;
 }
+
+/* Commit f3fa33acca9f ("block: remove the ->rq_disk field in struct request", 5.17). */
+struct request___before_5_17 {
+  struct gendisk* rq_disk;
+} __attribute__((preserve_access_index));
+
+static __always_inline struct gendisk* disk_of(struct request* request) {
+  struct request___before_5_17* old = (void*)request;
+  if (bpf_core_field_exists(old->rq_disk)) return BPF_CORE_READ(old, rq_disk);
+  return BPF_CORE_READ(request, q, disk);
+}

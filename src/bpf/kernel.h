@@ -101,6 +101,77 @@ struct bpf_iter__task {
   struct task_struct* task;
 };
 
+/* Of spans: interrupts, timers, work, block requests, connections. */
+struct timerqueue_node {
+  s64 expires;
+};
+
+struct hrtimer_clock_base {
+  s64 offset; /* from CLOCK_MONOTONIC */
+};
+
+struct hrtimer {
+  struct timerqueue_node node;
+  void* function;
+  struct hrtimer_clock_base* base;
+};
+
+struct hrtimer_sleeper {
+  struct task_struct* task;
+};
+
+struct work_struct {
+  void* func;
+};
+
+struct workqueue_struct {
+  char name[32];
+};
+
+struct pool_workqueue {
+  struct workqueue_struct* wq;
+};
+
+struct gendisk {
+  int major;
+  int first_minor;
+  char disk_name[32];
+};
+
+struct request_queue {
+  struct gendisk* disk;
+};
+
+struct request {
+  struct request_queue* q;
+  unsigned int cmd_flags;
+  unsigned int __data_len;
+  u64 __sector;
+  u64 start_time_ns;
+};
+
+struct in6_addr {
+  u8 u6_addr8[16]; /* inside a union there: to be copied as a whole */
+};
+
+struct sock_common {
+  u32 skc_daddr;
+  u32 skc_rcv_saddr;
+  u16 skc_dport;
+  u16 skc_family;
+  struct in6_addr skc_v6_daddr;
+};
+
+struct sock {
+  struct sock_common __sk_common;
+  int sk_err;
+  u16 sk_protocol;
+};
+
+struct inet_sock {
+  u16 inet_sport;
+};
+
 #pragma clang attribute pop
 
 #include <bpf/bpf_tracing.h>

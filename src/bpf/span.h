@@ -47,6 +47,8 @@ enum span_flags {
   SPAN_STACK_CUT = 4,       // the copy ended at its limit, not at the end of the stack
   SPAN_OPEN = 8,            // not ended yet: latency_ns is its age
   SPAN_FAILED = 16,         // it ended in failure (a connection refused, a request in error)
+  SPAN_WRITE = 32,          // a block request that changes the device
+  SPAN_FLUSH = 64,          // a block request that empties the device's cache
 };
 
 #define SPAN_TEXT_SIZE 32
@@ -81,3 +83,14 @@ struct user_registers {
   u64 rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15, rip;
 };
 WIRE_SIZE(struct user_registers, 136);
+
+// In the tables of probes, where a span waits for its end: each value begins with it. `subject` and
+// `detail` as in the record, as far as they are known yet.
+struct open_span {
+  u64 begin_ns;
+  u64 subject;
+  u64 detail;
+  u32 pid;  // who began it
+  u32 tid;
+};
+WIRE_SIZE(struct open_span, 32);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "bpf/span.h"
@@ -7,11 +8,35 @@
 
 namespace overdue {
 
-/// How `--span` and reports call a kind of span ("syscall", "irq", …); "unknown" for kinds of
-/// versions we do not know.
+/// What all probes of spans write: struct span_record.
+extern const Schema span_schema;
+inline constexpr const Schema* span_schemas[] = {&span_schema};
+
+/// How `--span` and reports call a kind of span ("syscall", "block_queued", …); "unknown" for kinds
+/// of versions we do not know.
 std::string_view span_name(std::uint16_t kind);
 
-/// Of RECORD_SPAN, which every probe that has spans writes.
-extern const Schema span_schema;
+/// How `subject`, `detail` and `text` of a kind are made up:
+///   block         subject: sector << 32 | the kernel's dev_t (all ones: a sector beyond that);
+///                 detail: bytes; text: disk
+///   irq           subject: its number; detail: what the handler returned; text: its action
+///   softirq…      subject: its number; text: its name. vector: likewise
+///   timer         subject: the timer's function
+///   work…         subject: the work's function; text: the workqueue
+///   lock          subject: the lock; detail: the kernel's LCB_F_ flags; text: what they mean
+///   tcp_connect   detail: errno << 48 | family << 32 | local port << 16 | remote port;
+///                 subject: for IPv4, local address << 32 | remote address;
+///                 text: for IPv6, the remote address in 32 hexadecimal digits without NUL
+struct ConnectEnds {
+  std::string remote;  ///< "192.0.2.1:80", "[2001:db8::1]:80"
+  std::string local;   ///< "192.0.2.2:40000"; ":40000" for IPv6
+  int error = 0;       ///< errno; 0 where there is none
+};
+ConnectEnds connect_ends(const span_record& span);
+
+/// What the span is of, in words and without escapes: "vda", "NET_RX", "127.0.0.1:80", "mutex";
+/// empty where only an address says so. What comes from other processes may be in it: to be
+/// printed with care.
+std::string span_subject(const span_record& span);
 
 }  // namespace overdue

@@ -169,6 +169,7 @@ Receipt Session::receipt() const {
   lost("ring_full", COUNTER_RING_FULL);
   lost("cells_full", COUNTER_CELLS_FULL);
   lost("task_storage", COUNTER_TASK_STORAGE);
+  lost("spans_full", COUNTER_SPANS_FULL);
   receipt.unmatched = sum[COUNTER_UNMATCHED];
   receipt.cut = sum[COUNTER_CUT];
   receipt.target_cpu_ns = membership_.cpu_time_ns();

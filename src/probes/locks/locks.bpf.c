@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+// Waits for the kernel's own locks, of members only: from the moment a lock is found taken to the
+// moment it is ours, or given up.
+#include "bpf/span.bpf.h"
+
+/* include/trace/events/lock.h */
+#define LCB_F_SPIN 1
+#define LCB_F_READ 2
+#define LCB_F_WRITE 4
+#define LCB_F_RT 8
+#define LCB_F_PERCPU 16
+#define LCB_F_MUTEX 32
+#define LCB_FLAGS 64
+
+static const char lock_names[LCB_FLAGS][SPAN_TEXT_SIZE] = {
+    [0] = "semaphore",
+    [LCB_F_SPIN] = "spinlock",
+    [LCB_F_SPIN | LCB_F_READ] = "rwlock read",
+    [LCB_F_SPIN | LCB_F_WRITE] = "rwlock write",
+    [LCB_F_READ] = "rwsem read",
+    [LCB_F_WRITE] = "rwsem write",
+    [LCB_F_RT] = "rtmutex",
+    [LCB_F_RT | LCB_F_READ] = "rwlock read",
+    [LCB_F_RT | LCB_F_WRITE] = "rwlock write",
+    [LCB_F_PERCPU | LCB_F_READ] = "percpu-rwsem read",
+    [LCB_F_PERCPU | LCB_F_WRITE] = "percpu-rwsem write",
+    [LCB_F_MUTEX] = "mutex",
+    [LCB_F_MUTEX | LCB_F_SPIN] = "mutex",
+};
+
+#define NESTED_WAITS 4
+
+struct lock_wait {
+  u64 lock;
+  u64 begin_ns;
+  u64 flags;
+};
+
+/* A wait may begin inside another: of an interrupt in that of the thread, of a lock that is needed
+ * to take another. The innermost is last. */
+struct lock_waits {
+  u32 depth;
+  u32 reserved;
+  u64 period_ns; /* see count_lone_end() */
+  struct lock_wait waits[NESTED_WAITS];
+};
+
+/* Waits that spin belong to the CPU: interrupts have theirs inside the thread's. */
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct lock_waits);
+} spinning SEC(".maps");
+
+/* Those that may sleep, to the thread. */
+struct {
+  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, int);
+  __type(value, struct lock_waits);
+} sleeping SEC(".maps");
+
+static __always_inline struct lock_waits* this_cpu_waits(void) {
+  u32 zero = 0;
+  return bpf_map_lookup_elem(&spinning, &zero);
+}
+
+static __always_inline void push(struct lock_waits* waits, u64 lock, u32 flags) {
+  u32 depth = waits->depth;
+  if (depth > 0 && depth <= NESTED_WAITS &&
+      waits->waits[(depth - 1) & (NESTED_WAITS - 1)].lock == lock) {
+    /* A mutex begins to wait twice, first spinning, then asleep: one wait. */
+    if (flags & LCB_F_MUTEX && !(flags & LCB_F_SPIN)) return;
+    depth--; /* its end was not seen */
+  }
+  if (depth >= NESTED_WAITS) {
+    count(COUNTER_UNMATCHED, depth);
+    depth = 0;
+  }
+  struct lock_wait* wait = &waits->waits[depth & (NESTED_WAITS - 1)];
+  wait->lock = lock;
+  wait->flags = flags;
+  waits->depth = depth + 1;
+  wait->begin_ns = bpf_ktime_get_ns();
+}
+
+/* The innermost wait for `lock`, taken off with all inside it; null where there is none. */
+static __always_inline struct lock_wait* pop(struct lock_waits* waits, u64 lock) {
+  u32 depth = waits->depth;
+  for (u32 i = 0; i < NESTED_WAITS; i++) {
+    if (!depth || depth > NESTED_WAITS) return 0;
+    struct lock_wait* wait = &waits->waits[(depth - 1) & (NESTED_WAITS - 1)];
+    if (wait->lock == lock) {
+      waits->depth = depth - 1;
+      return wait;
+    }
+    depth--;
+  }
+  return 0;
+}
+
+SEC("?tp_btf/contention_begin")
+int BPF_PROG(on_contention_begin, void* lock, unsigned int flags) {
+  if (!threshold_of(SPAN_LOCK)) return 0;
+  struct task_struct* task = bpf_get_current_task_btf();
+  if (!member_state(task) || !cpu_wanted()) return 0;
+  struct lock_waits* waits;
+  if (flags & LCB_F_SPIN && !(flags & LCB_F_MUTEX))
+    waits = this_cpu_waits();
+  else
+    waits = bpf_task_storage_get(&sleeping, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+  if (waits)
+    push(waits, (u64)lock, flags);
+  else
+    count(COUNTER_TASK_STORAGE, 1);
+  return 0;
+}
+
+static __always_inline void end_wait(void* ctx, struct lock_wait* wait, u64 threshold_ns, int ret) {
+  u64 begin_ns = wait->begin_ns;
+  if (begin_ns < awake_since_ns[SPAN_LOCK]) {
+    count(COUNTER_CUT, 1);
+    return;
+  }
+  struct ended_span span = {.kind = SPAN_LOCK,
+                            .now_ns = bpf_ktime_get_ns(),
+                            .subject = wait->lock,
+                            .detail = wait->flags,
+                            .flags = ret ? SPAN_FAILED : 0};
+  span.latency_ns = ns_between(begin_ns, span.now_ns);
+  if (span.latency_ns < threshold_ns) return;
+  __builtin_memcpy(span.text, lock_names[wait->flags & (LCB_FLAGS - 1)], SPAN_TEXT_SIZE);
+  emit_span_with_stack(ctx, &span);
+}
+
+SEC("?tp_btf/contention_end")
+int BPF_PROG(on_contention_end, void* lock, int ret) {
+  u64 threshold_ns = threshold_of(SPAN_LOCK);
+  if (!threshold_ns) return 0;
+  struct task_struct* task = bpf_get_current_task_btf();
+  if (!member_state(task)) return 0;
+  struct lock_waits* spins = this_cpu_waits();
+  struct lock_wait* wait = spins ? pop(spins, (u64)lock) : 0;
+  struct lock_waits* sleeps = wait ? 0 : bpf_task_storage_get(&sleeping, task, 0, 0);
+  if (sleeps) wait = pop(sleeps, (u64)lock);
+  if (wait)
+    end_wait(ctx, wait, threshold_ns, ret);
+  else if (sleeps && !cpus_limited)
+    count_lone_end(&sleeps->period_ns, SPAN_LOCK);
+  else if (!cpus_limited)
+    count(COUNTER_CUT, 1);
+  return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
