@@ -10,7 +10,7 @@ static PLAN_INLINE void plan_change_top(const PLAN_STEP* step, struct plan_value
   u64 value = v->value[top];
   if (step->operation == PLAN_LOAD) {
     u64 raw = 0;
-    v->bad[top] |= plan_read(step, value + (s64)step->offset, &raw);
+    v->bad[top] |= plan_read(step, value + (u64)(s64)step->offset, &raw);
     v->value[top] = plan_extend(raw, step->size, step->is_signed);
   } else if (step->operation == PLAN_NOT) {
     v->value[top] = value == 0;
@@ -27,7 +27,7 @@ static PLAN_INLINE void plan_match(const PLAN_STEP* step, struct plan_values* v,
   v->bad[top] |= v->bad[address];
   // Text that differs already is not read on: behind its end there may be nothing.
   if (!v->value[top]) return;
-  v->bad[top] |= plan_read(step, v->value[address] + (s64)step->offset, &raw);
+  v->bad[top] |= plan_read(step, v->value[address] + (u64)(s64)step->offset, &raw);
   v->value[top] = plan_extend(raw, step->size, 0) == step->operand;
 }
 

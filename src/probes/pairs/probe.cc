@@ -85,7 +85,8 @@ struct Side {
         return;
       case Hook::Kind::user_function:
       case Hook::Kind::user_return: {
-        LIBBPF_OPTS(bpf_uprobe_opts, options);
+        bpf_uprobe_opts options{};  // libbpf's macro for it is not clean under clang
+        options.sz = sizeof options;
         options.retprobe = hook.kind == Hook::Kind::user_return;
         link =
             checked(bpf_program__attach_uprobe_opts(program, -1, hook.file->stable_path().c_str(),
