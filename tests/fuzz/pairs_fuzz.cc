@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "bpf/span.h"
 #include "probes/pairs/fake_kernel.h"
 
 namespace overdue {

@@ -351,7 +351,8 @@ class Compiler {
   Operand text_at(const Operand& pointer, std::size_t at) {
     const Type type = load(pointer, at);
     const bool untyped = fields_.is_untyped && type.kind == Type::Kind::number && type.size == 8;
-    if (!untyped && !(type.kind == Type::Kind::pointer && (type.is_text || type.inner == 0)))
+    const bool to_text = type.kind == Type::Kind::pointer && (type.is_text || type.inner == 0);
+    if (!untyped && !to_text)
       throw text_.error(at, fmt::format("this is {}, and no text", types_.describe(type)),
                         "arrays of char and pointers to char can be compared with text");
     return {.is_place = true, .type = type, .memory = untyped ? fields_.memory : type.memory};

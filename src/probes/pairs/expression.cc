@@ -246,8 +246,7 @@ Error SpanText::error(std::size_t at, const std::string& message, std::string hi
                                 : fmt::format("at column {}, `{}{}`", place + 1, printable(near),
                                               text_.size() - place > excerpt ? "…" : "");
   Error result("cannot read the span, {}: {}", where, message);
-  if (!hint.empty()) std::move(result).hint(std::move(hint));
-  return std::move(result).exit_status(2);
+  return std::move(result).hint(std::move(hint)).exit_status(2);
 }
 
 Expression parse_expression(SpanText& text) {

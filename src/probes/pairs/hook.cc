@@ -121,7 +121,7 @@ class HookMaker {
           .hint(printable(tracepoint_hint(event, kernel_)))
           .exit_status(2);
     EventFields typed = parameters ? fields_of(*parameters) : EventFields();
-    const EventFields flat =
+    EventFields flat =
         format ? fields_of_format(*format, event.scope == "syscalls" ? PLAN_USER : PLAN_KERNEL)
                : EventFields();
     if (parameters && has_all_names(side, typed, types_)) return typed;

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "core/probe.h"
 #include "kernel/features.h"
 #include "probes/pairs/plan.h"
@@ -26,7 +24,7 @@ struct Hook {
   EventSpec event;
   plan steps{};
   bool has_filter = false;
-  std::optional<UserFile> file;
+  UserFile file;  ///< of user events
 };
 
 /// Both sides of a span. Throws Error: exit status 2 where the text is wrong, 1 where the kernel

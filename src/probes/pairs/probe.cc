@@ -88,15 +88,14 @@ struct Side {
         bpf_uprobe_opts options{};  // libbpf's macro for it is not clean under clang
         options.sz = sizeof options;
         options.retprobe = hook.kind == Hook::Kind::user_return;
-        link =
-            checked(bpf_program__attach_uprobe_opts(program, -1, hook.file->stable_path().c_str(),
-                                                    hook.file->offset, &options),
-                    hook);
+        link = checked(bpf_program__attach_uprobe_opts(program, -1, hook.file.stable_path().c_str(),
+                                                       hook.file.offset, &options),
+                       hook);
         return;
       }
       case Hook::Kind::usdt:
         link = checked(
-            bpf_program__attach_usdt(program, -1, hook.file->stable_path().c_str(),
+            bpf_program__attach_usdt(program, -1, hook.file.stable_path().c_str(),
                                      hook.event.vendor.c_str(), hook.event.name.c_str(), nullptr),
             hook);
         return;
