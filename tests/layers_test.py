@@ -28,7 +28,7 @@ MAY_INCLUDE = {
     "sinks": {"base", "core"},
     "flame": {"base"},
     "analysis": {"base", "core", "bpf"},
-    "probes": {"base", "core", "kernel", "bpf"},
+    "probes": {"base", "core", "kernel", "bpf", "symbols"},
     "cli": BELOW_CLI,
 }
 # A library's headers, and the folders that may see them.

@@ -170,6 +170,7 @@ Receipt Session::receipt() const {
   lost("cells_full", COUNTER_CELLS_FULL);
   lost("task_storage", COUNTER_TASK_STORAGE);
   lost("spans_full", COUNTER_SPANS_FULL);
+  lost("spans_unread", COUNTER_SPANS_UNREAD);
   receipt.unmatched = sum[COUNTER_UNMATCHED];
   receipt.cut = sum[COUNTER_CUT];
   receipt.target_cpu_ns = membership_.cpu_time_ns();

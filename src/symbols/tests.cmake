@@ -59,8 +59,8 @@ add_custom_target(symbols_fixtures DEPENDS ${fixture_files})
 
 overdue_test(symbols_test LABEL unit TIMEOUT 300
   SOURCES
-    damage_test.cc demangle_test.cc elf_image_test.cc elf_symbols_test.cc kernel_symbols_test.cc lines_test.cc
-    oracle_test.cc
+    damage_test.cc demangle_test.cc elf_events_test.cc elf_image_test.cc elf_symbols_test.cc kernel_symbols_test.cc
+    lines_test.cc oracle_test.cc
     perf_map_test.cc process_maps_test.cc symbol_table_test.cc symbolizer_test.cc
   LINK symbols)
 target_compile_definitions(symbols_test PRIVATE OVERDUE_SYMBOL_FIXTURES="${fixtures}")

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+// User-defined spans: from one event to another with the same key. Each event is an object of its
+// own, with its expressions as constants; the objects of a session share the maps.
+#include "probes/pairs/pairs.h"
+#include "bpf/compat.bpf.h"
+#include "bpf/target.bpf.h"
+#include "probes/pairs/plan.bpf.h"
+
+const volatile u32 pair;      /* which span this event is of */
+const volatile u8 is_begin;   /* … or its end */
+const volatile u8 has_filter; /* of this event */
+const volatile u8 ends_alone; /* an end without a begin is nothing strange: begins are filtered */
+const volatile u8 whole_machine;
+const volatile char pair_name[SPAN_TEXT_SIZE];
+
+SEC(".data.pairs") struct pairs_control pairs;
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 16384);
+  __type(key, struct pair_key);
+  __type(value, struct open_pair);
+} open_pairs SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, PAIRS_MAX);
+  __type(key, u32);
+  __type(value, struct pair_counts);
+} counts SEC(".maps");
+
+static __always_inline u64 cgroup_of(const struct thread_state* state) {
+  return state ? state->cgroup_id : 0;
+}
+
+static __always_inline void begin_pair(struct task_struct* task, const struct thread_state* state,
+                                       const struct pair_key* key, struct pair_counts* own) {
+  struct open_pair open = {};
+  open.cgroup_id = cgroup_of(state);
+  open.pid = task->tgid;
+  open.tid = task->pid;
+  open.cpu = bpf_get_smp_processor_id();
+  BPF_CORE_READ_STR_INTO(&open.comm, task, comm);
+  if (!pairs.begun[pair & (PAIRS_MAX - 1)]) pairs.begun[pair & (PAIRS_MAX - 1)] = 1;
+  own->begins++;
+  open.begin_ns = bpf_ktime_get_ns(); /* last: what we did before is not the span's time */
+  if (!bpf_map_update_elem(&open_pairs, key, &open, BPF_NOEXIST)) return;
+  if (!bpf_map_update_elem(&open_pairs, key, &open, BPF_EXIST)) {
+    own->replaced++;
+    count(COUNTER_UNMATCHED, 1);
+    return;
+  }
+  own->full++;
+  count(COUNTER_SPANS_FULL, 1);
+}
+
+static __always_inline void emit_pair(struct task_struct* task, const struct thread_state* state,
+                                      const struct pair_key* key, const struct open_pair* open,
+                                      u64 now_ns, u64 latency_ns) {
+  void* ring = this_cpu_ring();
+  struct span_record* span = ring ? bpf_ringbuf_reserve(ring, sizeof(*span), 0) : 0;
+  if (!span) {
+    count(COUNTER_RING_FULL, 1);
+    return;
+  }
+  __builtin_memset(span, 0, sizeof(*span));
+  fill_who(&span->header, task, state ? state->cgroup_id : open->cgroup_id, now_ns);
+  span->header.kind = RECORD_SPAN;
+  span->header.size = sizeof(*span);
+  span->latency_ns = latency_ns;
+  span->subject = key->key[0];
+  span->detail = key->key[1];
+  span->begin_pid = open->pid;
+  span->begin_tid = open->tid;
+  span->span = SPAN_PAIR;
+  for (u32 i = 0; i < SPAN_TEXT_SIZE; i++) span->text[i] = pair_name[i];
+  bpf_ringbuf_submit(span, BPF_RB_NO_WAKEUP);
+}
+
+/* An end whose begin we do not have. Before the first begin it may be of a span that is older than
+ * the session, and so says nothing. */
+static __always_inline void end_unmatched(bool wanted, struct pair_counts* own) {
+  if (ends_alone || !wanted || !pairs.begun[pair & (PAIRS_MAX - 1)]) return;
+  own->unmatched++;
+  count(COUNTER_UNMATCHED, 1);
+}
+
+static __always_inline void end_pair(struct task_struct* task, const struct thread_state* state,
+                                     const struct pair_key* key, struct pair_counts* own,
+                                     u64 now_ns) {
+  struct open_pair* found = bpf_map_lookup_elem(&open_pairs, key);
+  if (!found) {
+    end_unmatched(state || whole_machine, own);
+    return;
+  }
+  struct open_pair open = *found;
+  /* Of two ends at the same time on two CPUs one has it. */
+  if (bpf_map_delete_elem(&open_pairs, key)) return;
+  own->ends++;
+  u64 latency_ns = now_ns > open.begin_ns ? now_ns - open.begin_ns : 0;
+  u64 limit_ns = pairs.threshold_ns[pair & (PAIRS_MAX - 1)];
+  if (!limit_ns) limit_ns = control.threshold_ns[SPAN_PAIR];
+  if (limit_ns && latency_ns >= limit_ns) emit_pair(task, state, key, &open, now_ns, latency_ns);
+}
+
+/* A span belongs to the target when a member began it; who ends it may be anybody. */
+static __always_inline int on_event(void* ctx) {
+  if (!control.armed) return 0;
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct thread_state* state = member_state(task);
+  if (is_begin && !whole_machine && !state) return 0;
+  if (is_begin && !cpu_wanted()) return 0;
+  u64 now_ns = is_begin ? 0 : bpf_ktime_get_ns(); /* first: nor is what we do now */
+  u32 index = pair;
+  struct pair_counts* own = bpf_map_lookup_elem(&counts, &index);
+  if (!own) return 0;
+  struct plan_values values = {};
+  plan_run(&plan, ctx, &values);
+  if (values.unread) {
+    own->unread++;
+    count(COUNTER_SPANS_UNREAD, 1);
+    return 0;
+  }
+  if (has_filter && !values.result[PLAN_FILTER]) return 0;
+  struct pair_key key = {.pair = index};
+  key.key[0] = values.result[PLAN_KEY];
+  key.key[1] = values.result[PLAN_SECOND_KEY];
+  if (is_begin)
+    begin_pair(task, state, &key, own);
+  else
+    end_pair(task, state, &key, own, now_ns);
+  return 0;
+}
+
+SEC("?tp_btf/sched_process_exec")
+int on_raw_tracepoint(void* ctx) {
+  return on_event(ctx);
+}
+
+SEC("?tp/sched/sched_process_exec")
+int on_tracepoint(void* ctx) {
+  return on_event(ctx);
+}
+
+SEC("?fentry/do_exit")
+int on_function(void* ctx) {
+  return on_event(ctx);
+}
+
+SEC("?fexit/do_exit")
+int on_function_return(void* ctx) {
+  return on_event(ctx);
+}
+
+SEC("?uprobe")
+int on_user_function(struct pt_regs* ctx) {
+  return on_event(ctx);
+}
+
+SEC("?usdt")
+int on_usdt(struct pt_regs* ctx) {
+  return on_event(ctx);
+}
+
+char LICENSE[] SEC("license") = "GPL";
