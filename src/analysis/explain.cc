@@ -235,7 +235,8 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   finding.kernel_stack = namer.kernel_stack(stall.kernel_stack);
   if (!stall.user_stack.empty()) {
     StackNamer::UserStack user =
-        namer.user_stack(span.header.pid, stall.registers, stall.user_stack);
+        namer.user_stack(span.header.pid, stall.registers, stall.user_stack,
+                         KernelTime(Duration(span.header.time_ns)));
     finding.user_stack = std::move(user.frames);
     finding.user_stack_end = std::move(user.end);
   }

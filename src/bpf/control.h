@@ -30,7 +30,7 @@ enum session_counter {
   COUNTER_TEXT_UNREAD,  // calls with a string argument that could not be read
   COUNTER_BEYOND_SETS,  // calls left out because sets (-e, --discover) have no bit for their number
   COUNTER_IDLE,         // calls over the threshold that wait for work, which are not stalls
-  COUNTER_SPANS_FULL,    // a span found no room in the table of open ones
+  COUNTER_SPANS_FULL,   // a span found no room in the table of open ones
   COUNTER_SPANS_UNREAD,  // an event of a user-defined span whose key or filter could not be read
   COUNTER_COUNT,
 };

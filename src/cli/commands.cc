@@ -18,8 +18,8 @@ std::vector<std::unique_ptr<Command>> all_commands() {
 }
 
 std::vector<std::string_view> planned_commands() {
-  return {"offcpu", "profile", "timerlat", "osnoise", "worst", "func", "graph",
-          "io",     "export",  "top",      "serve",   "ftrace", "ctl", "bench"};
+  return {"offcpu", "profile", "timerlat", "osnoise", "worst",  "func", "graph",
+          "io",     "export",  "top",      "serve",   "ftrace", "ctl",  "bench"};
 }
 
 }  // namespace overdue

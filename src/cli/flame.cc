@@ -95,7 +95,8 @@ class FlameCommand final : public Command {
     if (tree.total() == 0) throw no_stacks(names);
     drawing_.subtitle = names;
     if (before_.empty()) return;
-    add_file(before_, [&](const FoldedStack& stack) { tree.add_before(stack.frames, stack.weight); });
+    add_file(before_,
+             [&](const FoldedStack& stack) { tree.add_before(stack.frames, stack.weight); });
     if (tree.node(StackTree::root).before == 0) throw no_stacks(shown_name(before_));
     drawing_.differences = true;
     drawing_.subtitle += " compared with " + shown_name(before_);

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/local_stack_namer.h"
+#include "cli/live_stacks.h"
 #include "cli/measure.h"
 #include "cli/options.h"
 #include "cli/report_output.h"
@@ -22,15 +22,21 @@ class StallReporter final : public MeasureListener {
 
   void begin(const SessionInfo& info) override {
     report_ = open_report(output_, spawned_, true);
-    view_ = std::make_unique<StallView>(options_, namer_, *report_.sink);
+    view_ = std::make_unique<StallView>(options_, stacks_, *report_.sink);
+    stacks_.begin(info);
     view_->begin(info);
     report_.output->flush();
   }
   void record(const Record& record) override { view_->record(record); }
   void interval(const SessionInfo&, Duration) override {}
-  void tick() override { report_.output->flush(); }
+  void tick() override {
+    stacks_.follow();
+    report_.output->flush();
+  }
   void end(const SessionInfo& info, const Receipt& receipt) override {
-    view_->end(info, receipt);
+    SessionInfo told = info;
+    for (std::string& note : stacks_.notes()) told.notes.push_back(std::move(note));
+    view_->end(std::move(told), receipt);
     report_.output->close();
   }
 
@@ -38,7 +44,7 @@ class StallReporter final : public MeasureListener {
   StallViewOptions options_;
   OutputOptions output_;
   bool spawned_;
-  LocalStackNamer namer_;
+  LiveStacks stacks_;
   ReportOutput report_;
   std::unique_ptr<StallView> view_;  ///< from begin() on
 };

@@ -7,24 +7,9 @@
 #include <vector>
 
 #include "base/time.h"
+#include "core/stack.h"
 
 namespace overdue {
-
-/// One frame of a stack, explained as far as it could be. Text is fit to be printed.
-struct StackFrame {
-  std::string name{};        ///< empty where nobody knows
-  std::string module{};      ///< path of a file, "[kernel]", "[ext4]", "[jit]", …
-  std::uint64_t offset = 0;  ///< into the named function; without a name into the module
-  std::string build_id{};    ///< of the module's file, if it has one
-  std::string file{};        ///< source, with --lines
-  std::uint32_t line = 0;
-  bool inlined = false;
-};
-/// The name, or `[module+0x1234]`; never empty.
-std::string to_text(const StackFrame& frame);
-
-/// Innermost frame first.
-using Stack = std::vector<StackFrame>;
 
 /// The functions of a kernel stack that say what was waited for, outermost first: without the
 /// entry into the kernel and the scheduler's own, and without what compilers append to names.

@@ -5,8 +5,9 @@
 #include <span>
 #include <string>
 
+#include "base/time.h"
 #include "bpf/span.h"
-#include "core/finding.h"
+#include "core/stack.h"
 
 namespace overdue {
 
@@ -22,9 +23,9 @@ class StackNamer {
   virtual ~StackNamer() = default;
   /// Innermost first; all but the first are return addresses.
   virtual Stack kernel_stack(std::span<const std::uint64_t> addresses) = 0;
-  /// `copy` begins at registers.rsp - USER_RED_ZONE.
+  /// `copy` begins at registers.rsp - USER_RED_ZONE, and was made `at`.
   virtual UserStack user_stack(std::uint32_t pid, const user_registers& registers,
-                               std::span<const std::byte> copy) = 0;
+                               std::span<const std::byte> copy, KernelTime at) = 0;
 };
 
 }  // namespace overdue

@@ -131,7 +131,7 @@ Mapping get_mapping(Reader& reader) {
   return mapping;
 }
 
-void put_frame(Writer& writer, const ResolvedFrame& frame) {
+void put_frame(Writer& writer, const StackFrame& frame) {
   writer.put(frame.address);
   writer.put(frame.offset);
   writer.put(frame.line);
@@ -144,8 +144,8 @@ void put_frame(Writer& writer, const ResolvedFrame& frame) {
   writer.put_text(frame.file);
 }
 
-ResolvedFrame get_frame(Reader& reader) {
-  ResolvedFrame frame;
+StackFrame get_frame(Reader& reader) {
+  StackFrame frame;
   frame.address = reader.get<std::uint64_t>();
   frame.offset = reader.get<std::uint64_t>();
   frame.line = reader.get<std::uint32_t>();
@@ -213,7 +213,7 @@ std::optional<ToParent> get_frames(Reader& reader) {
   return frames;
 }
 
-std::size_t bytes_of(const ResolvedFrame& frame) {
+std::size_t bytes_of(const StackFrame& frame) {
   return 32 + frame.name.size() + frame.module.size() + frame.build_id.size() + frame.file.size();
 }
 

@@ -8,7 +8,7 @@
 namespace overdue::resolve_message {
 namespace {
 
-ResolvedFrame sample_frame() {
+StackFrame sample_frame() {
   return {.address = 0x1234,
           .name = "f(int)",
           .module = "/lib/x",

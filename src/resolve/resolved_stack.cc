@@ -1,7 +1,6 @@
 #include "resolve/resolved_stack.h"
 
 #include "base/text.h"
-#include "symbols/symbolizer.h"
 
 namespace overdue {
 
@@ -25,10 +24,6 @@ std::string_view to_text(StackEnd end) {
       return "resolver failed";
   }
   return {};
-}
-
-std::string to_text(const ResolvedFrame& frame) {
-  return to_text(Frame{.symbol = frame.name, .offset = frame.offset, .module = frame.module});
 }
 
 std::string made_printable(std::string_view text, std::size_t limit) {

@@ -68,7 +68,7 @@ ResolvedStack Resolver::raw_user_stack(pid_t pid, std::span<const std::uint64_t>
   }
   complete(*image, *stack);
   // What a compiler made may have another name soon.
-  if (std::ranges::none_of(stack->frames, [](const ResolvedFrame& frame) {
+  if (std::ranges::none_of(stack->frames, [](const StackFrame& frame) {
         return frame.is_jit || (frame.name.empty() && frame.build_id.empty());
       }))
     keep(std::move(key), *stack);
@@ -88,9 +88,8 @@ ResolvedStack Resolver::kernel_stack(std::span<const std::uint64_t> addresses) {
   return counted(std::move(stack));
 }
 
-ResolvedFrame Resolver::kernel_frame(std::uint64_t address, bool is_return_address) {
-  ResolvedFrame frame{
-      .address = address, .module = "[kernel]", .offset = address, .is_kernel = true};
+StackFrame Resolver::kernel_frame(std::uint64_t address, bool is_return_address) {
+  StackFrame frame{.address = address, .module = "[kernel]", .offset = address, .is_kernel = true};
   if (!options_.names) return frame;
   const std::uint64_t back = is_return_address && address > 0 ? 1 : 0;
   if (!kernel_) read_kernel_symbols();
@@ -121,7 +120,7 @@ ResolvedStack Resolver::without_names(const ProcessImage* image,
   ResolvedStack stack{.end = end};
   for (const std::uint64_t address : addresses.first(std::min(addresses.size(), most_frames))) {
     const std::uint64_t back = !stack.frames.empty() && address > 0 ? 1 : 0;
-    ResolvedFrame frame{.address = address, .offset = address};
+    StackFrame frame{.address = address, .offset = address};
     if (const auto* entry = image ? image->find(address - back) : nullptr) {
       const Mapping& mapping = entry->mapping;
       frame.module =
@@ -137,7 +136,7 @@ ResolvedStack Resolver::without_names(const ProcessImage* image,
 
 // Where the file could not be had, the kernel may have said whose build it is.
 void Resolver::complete(const ProcessImage& image, ResolvedStack& stack) const {
-  for (ResolvedFrame& frame : stack.frames) {
+  for (StackFrame& frame : stack.frames) {
     if (!frame.build_id.empty() || frame.is_jit || frame.module.empty()) continue;
     if (const auto* entry = image.find(frame.address)) frame.build_id = entry->build_id;
   }

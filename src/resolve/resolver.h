@@ -80,7 +80,7 @@ class Resolver {
   void complete(const ProcessImage& image, ResolvedStack& stack) const;
   const ResolvedStack* kept(const std::vector<std::uint64_t>& key);
   void keep(std::vector<std::uint64_t> key, const ResolvedStack& stack);
-  ResolvedFrame kernel_frame(std::uint64_t address, bool is_return_address);
+  StackFrame kernel_frame(std::uint64_t address, bool is_return_address);
   void read_kernel_symbols();
 
   ProcessImages& images_;

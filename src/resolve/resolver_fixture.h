@@ -49,7 +49,7 @@ struct Taken {
 
 inline std::vector<std::string> names_to_main(const ResolvedStack& stack) {
   std::vector<std::string> names;
-  for (const ResolvedFrame& frame : stack.frames) {
+  for (const StackFrame& frame : stack.frames) {
     names.push_back(to_text(frame));
     if (names.back() == "main") break;
   }

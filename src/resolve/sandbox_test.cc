@@ -86,8 +86,7 @@ void do_deed(std::uint32_t deed) {
       (void)!write(connection, "nonsense", 8);
       break;
     case promise_more: {  // frames without an end
-      auto packet =
-          resolve_message::encode(ResolvedStack{.frames = std::vector<ResolvedFrame>(500)})[0];
+      auto packet = resolve_message::encode(ResolvedStack{.frames = Stack(500)})[0];
       packet[1] = std::byte{0};
       while (write(connection, packet.data(), packet.size()) > 0) {
       }

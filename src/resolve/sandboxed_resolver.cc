@@ -154,7 +154,7 @@ SandboxedResolver::Outcome SandboxedResolver::receive_stack(const ProcessImage& 
     }
     auto& part = std::get<message::Frames>(*packet);
     if (part.status == message::Frames::Status::unknown_space) return Outcome::unknown_space;
-    for (ResolvedFrame& frame : part.stack.frames) stack.frames.push_back(std::move(frame));
+    for (StackFrame& frame : part.stack.frames) stack.frames.push_back(std::move(frame));
     if (stack.frames.size() > message::most_frames) return Outcome::died;
     if (part.status == message::Frames::Status::more) continue;
     stack.end = part.stack.end;

@@ -45,7 +45,7 @@ std::string cut(std::string text) {
                                                  : text;
 }
 
-std::size_t bytes_of(const ResolvedFrame& frame) {
+std::size_t bytes_of(const StackFrame& frame) {
   return sizeof frame + 64 + frame.name.size() + frame.module.size() + frame.build_id.size() +
          frame.file.size();
 }
@@ -138,7 +138,7 @@ std::optional<ResolvedStack> StackReader::recorded_stack(std::uint64_t id,
 
 void StackReader::add(Space& space, ResolvedStack& stack, std::uint64_t address, AddressKind kind) {
   stack.frames.push_back(frame(space, address, kind));
-  const ResolvedFrame& added = stack.frames.back();
+  const StackFrame& added = stack.frames.back();
   stack.unresolved += options_.names ? added.name.empty() : added.module.empty();
 }
 
@@ -147,11 +147,11 @@ const Mapping* StackReader::mapping_of(const Space& space, const Place& place) {
   return space.process.maps().find(place.address - (is_behind ? 1 : 0));
 }
 
-ResolvedFrame StackReader::frame(Space& space, std::uint64_t address, AddressKind kind) {
+StackFrame StackReader::frame(Space& space, std::uint64_t address, AddressKind kind) {
   const Place place{address, kind};
   const auto known = space.frames.find(place);
   if (known != space.frames.end()) return known->second;
-  ResolvedFrame made = options_.names ? named(space, address, kind) : unnamed(space, address, kind);
+  StackFrame made = options_.names ? named(space, address, kind) : unnamed(space, address, kind);
   if (options_.names && mapping_of(space, place) && may_hold_made_code(*mapping_of(space, place)))
     return made;  // it may be another one soon
   if (frame_bytes_ > options_.name_cache_bytes) {
@@ -163,7 +163,7 @@ ResolvedFrame StackReader::frame(Space& space, std::uint64_t address, AddressKin
   return made;
 }
 
-ResolvedFrame StackReader::named(Space& space, std::uint64_t address, AddressKind kind) {
+StackFrame StackReader::named(Space& space, std::uint64_t address, AddressKind kind) {
   const Mapping* mapping = mapping_of(space, {address, kind});
   const bool is_made = mapping && may_hold_made_code(*mapping);
   if (is_made) refresh_perf_map(space, false);
@@ -182,7 +182,7 @@ ResolvedFrame StackReader::named(Space& space, std::uint64_t address, AddressKin
 }
 
 // As Symbolizer::user_frame() where it knows no symbol.
-ResolvedFrame StackReader::unnamed(Space& space, std::uint64_t address, AddressKind kind) {
+StackFrame StackReader::unnamed(Space& space, std::uint64_t address, AddressKind kind) {
   const Mapping* mapping = mapping_of(space, {address, kind});
   if (!mapping) return {.address = address, .offset = address};
   return {.address = address,

@@ -81,7 +81,7 @@ class StackReader {
     AddressSpace addresses;
     Process process;
     PerfMapState perf_map;
-    std::unordered_map<Place, ResolvedFrame, PlaceHash> frames;
+    std::unordered_map<Place, StackFrame, PlaceHash> frames;
     std::map<std::uint64_t, std::string> build_ids;  // by a mapping's start
     std::list<std::uint64_t>::iterator order;
   };
@@ -89,9 +89,9 @@ class StackReader {
   Space* used(std::uint64_t id);
   void forget_oldest();
   static const Mapping* mapping_of(const Space& space, const Place& place);
-  ResolvedFrame frame(Space& space, std::uint64_t address, AddressKind kind);
-  ResolvedFrame named(Space& space, std::uint64_t address, AddressKind kind);
-  ResolvedFrame unnamed(Space& space, std::uint64_t address, AddressKind kind);
+  StackFrame frame(Space& space, std::uint64_t address, AddressKind kind);
+  StackFrame named(Space& space, std::uint64_t address, AddressKind kind);
+  StackFrame unnamed(Space& space, std::uint64_t address, AddressKind kind);
   const std::string& build_id(Space& space, const Mapping& mapping);
   void refresh_perf_map(Space& space, bool is_missed);
   void add(Space& space, ResolvedStack& stack, std::uint64_t address, AddressKind kind);

@@ -17,7 +17,7 @@ void write_stack(JsonWriter& json, const Stack& stack) {
       json.member("file", frame.file);
       json.member("line", std::uint64_t{frame.line});
     }
-    if (frame.inlined) json.member("inlined", true);
+    if (frame.is_inlined) json.member("inlined", true);
     json.end_object();
   }
   json.end_array();

@@ -201,7 +201,7 @@ void Writer::frames(const Stack& stack, unsigned indent) {
     if (!frame.name.empty() && !frame.module.empty() && frame.module != "[kernel]")
       text_ += fmt::format(" ({})", frame.module);
     if (frame.line > 0) text_ += fmt::format(" {}:{}", frame.file, frame.line);
-    text_ += frame.inlined ? " (inlined)\n" : "\n";
+    text_ += frame.is_inlined ? " (inlined)\n" : "\n";
   }
 }
 

@@ -35,7 +35,7 @@ void check(const message::Wanted& wanted) {
 
 void check(const message::Frames& frames) {
   require(frames.stack.frames.size() <= message::most_frames);
-  for (const ResolvedFrame& frame : frames.stack.frames)
+  for (const StackFrame& frame : frames.stack.frames)
     for (const auto* text : {&frame.name, &frame.module, &frame.build_id, &frame.file})
       check_text(*text);
   check_text(frames.stack.end_module);

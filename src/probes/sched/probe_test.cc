@@ -120,7 +120,6 @@ class Explaining {
   }
 };
 
-
 u64 sum_of(const ledger_parts& parts) {
   return parts.oncpu_ns + parts.runqueue_ns + parts.preempted_ns + parts.sleeping_ns +
          parts.uninterruptible_ns + parts.irq_ns + parts.softirq_ns;

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/session_info.h"
+#include "core/stack_namer.h"
+#include "kernel/mmap_events.h"
+#include "resolve/process_images.h"
+#include "resolve/resolver.h"
+
+namespace overdue {
+
+/// Names the stacks of processes that run now or have just ended: files are read by a child without
+/// privileges, and what is mapped where is followed from begin() on. Make it before anything is
+/// loaded into the kernel: the child must not inherit that. Used by one thread.
+class LiveStacks final : public StackNamer {
+ public:
+  /// `names`: false leaves frames as modules and offsets.
+  explicit LiveStacks(bool names = true);
+
+  /// Keeps the files of the target's processes at hand, since they may end or delete them.
+  void begin(const SessionInfo& info);
+  /// Takes in what the kernel has said of mappings until now.
+  void follow();
+  /// What the reader of a report must know.
+  std::vector<std::string> notes() const;
+
+  Stack kernel_stack(std::span<const std::uint64_t> addresses) override;
+  UserStack user_stack(std::uint32_t pid, const user_registers& registers,
+                       std::span<const std::byte> copy, KernelTime at) override;
+
+ private:
+  ProcessImages images_;
+  std::unique_ptr<Resolver> resolver_;
+  std::optional<MmapEvents> events_;
+  std::string without_sandbox_, without_events_;  ///< why; empty: it is there
+};
+
+}  // namespace overdue
