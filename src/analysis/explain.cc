@@ -40,11 +40,23 @@ std::string_view state_name(std::uint32_t state) {
   }
 }
 
+/// Without the innermost frames that are there because somebody looked: our programs', and the way
+/// to them.
+Stack without_observers(Stack stack) {
+  const auto is_ours = [](const StackFrame& frame) {
+    return frame.module == "[bpf]" || frame.name.starts_with("bpf_trace_run") ||
+           frame.name.starts_with("bpf_trampoline") || frame.name.starts_with("__bpf_trace_") ||
+           frame.name.starts_with("__traceiter_");
+  };
+  stack.erase(stack.begin(), std::find_if_not(stack.begin(), stack.end(), is_ours));
+  return stack;
+}
+
 Waker waker_of(const RawWaker& raw, StackNamer& namer) {
   return {.thread = thread_of(raw.header),
           .context = context_text(raw),
           .is_thread = raw.context == WAKER_THREAD,
-          .stack = namer.kernel_stack(raw.stack)};
+          .stack = without_observers(namer.kernel_stack(raw.stack))};
 }
 
 Wait wait_of(const RawWait& raw, StackNamer& namer) {
