@@ -44,6 +44,17 @@ struct wake_with_stack {
   u64 stack[KERNEL_FRAMES_MAX];
 };
 
+/* The waker's process and name: it is looked at only now, since few wake-ups matter. */
+static __always_inline void fill_waker(struct sched_wait* wait,
+                                       const struct thread_ledger* ledger) {
+  struct task_struct* waker = (struct task_struct*)ledger->waker;
+  wait->waker_pid = wait->reserved = 0;
+  __builtin_memset(wait->waker, 0, COMM_SIZE);
+  if (!wait->waker_tid || (u32)BPF_CORE_READ(waker, pid) != wait->waker_tid) return;
+  wait->waker_pid = BPF_CORE_READ(waker, tgid);
+  BPF_CORE_READ_STR_INTO(&wait->waker, waker, comm);
+}
+
 /* `next` comes back from a wait. Its stack still shows where it waited. */
 static __noinline int record_wait(struct task_struct* next, struct task_struct* prev,
                                   struct thread_ledger* ledger, u64 now_ns) {
@@ -65,6 +76,7 @@ static __noinline int record_wait(struct task_struct* next, struct task_struct* 
   wait->waker_tid = woken ? ledger->waker_tid : 0;
   wait->waker_context = woken ? ledger->waker_context : WAKER_UNKNOWN;
   wait->waker_number = woken ? ledger->waker_number : 0;
+  fill_waker(wait, ledger);
   bool preempted = ledger->state == LEDGER_PREEMPTED;
   wait->displacer_tid = preempted ? ledger->displacer_tid : 0;
   __builtin_memset(wait->displacer, 0, COMM_SIZE);
@@ -193,6 +205,7 @@ static __noinline int record_wake(u64* ctx, struct thread_ledger* ledger, struct
 
 static __always_inline void note_waker(struct thread_ledger* ledger, struct cpu_ledger* cpu) {
   struct task_struct* current = bpf_get_current_task_btf();
+  ledger->waker = (u64)current;
   ledger->waker_tid = current->pid;
   if (cpu->irq_begin_ns) {
     ledger->waker_context = cpu->irq_context;
