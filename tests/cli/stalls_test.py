@@ -52,7 +52,7 @@ def stalls(*arguments, **options):
 def text_of(*arguments, **options):
     """The report as a person sees it, of a program whose own output goes elsewhere."""
     finished = overdue("stalls", *arguments, **options)
-    return finished.err, finished
+    return finished.err.encode("latin-1").decode(), finished
 
 
 def real_time():
@@ -74,8 +74,17 @@ def is_within(finding, event):
             and finding["time_ns"] <= event["time_ns"] + event["took_ns"])
 
 
+def blocked_ns(wait):
+    return 0 if wait["state"] == "preempted" else wait["ns"] - wait["runqueue_ns"]
+
+
+def has_unseen_wait(finding):
+    """Where the kernel did not tell of the switch to a thread, its wait is known, but not in which function."""
+    return any(not wait["kernel_stack"] for wait in finding["waits"])
+
+
 def longest_wait(finding):
-    return max(finding["waits"], key=lambda wait: wait["ns"] - wait["runqueue_ns"])
+    return max(finding["waits"], key=blocked_ns)
 
 
 class Case(unittest.TestCase):
@@ -188,7 +197,8 @@ class Demos(Case):
         # A sleep is late by the timer's slack too (50 us), and by what it takes to go to sleep and to return; and it
         # may lose the CPU on its way back to the program.
         self.assertGreaterEqual(measured, 0.95 * said - 200_000 * len(sleeps))
-        waited = [finding for finding in victim if finding["breakdown"]["runqueue_ns"] > 2 * MS]
+        waited = [finding for finding in victim
+                  if finding["breakdown"]["runqueue_ns"] > 2 * MS and not has_unseen_wait(finding)]
         self.assertTrue(waited)
         behind = collections.Counter()
         for finding in waited:
@@ -217,7 +227,8 @@ class Demos(Case):
         for finding in blocked:
             wait = longest_wait(finding)
             self.assertEqual(wait["state"], "uninterruptible")
-            self.assertIn("do_fsync", functions(wait["kernel_stack"]))
+            if not has_unseen_wait(finding):
+                self.assertIn("do_fsync", functions(wait["kernel_stack"]))
             ends = [wait["waker"]["context"]] + [link["what"] for link in finding["chain"]]
             by_disk += any(re.match(r"softirq BLOCK|irq \d+|vector ", end) for end in ends)
         self.assertGreater(by_disk, len(blocked) / 2, "woken by the disk, or by who waited for it")
@@ -228,12 +239,13 @@ class Demos(Case):
         self.assert_sound(seen)
         mappers = {event["tid"] for event in seen.events("mmap") + seen.events("munmap")}
         blocked = [finding for finding in seen.named("mmap") + seen.named("munmap")
-                   if finding["blocked"]["uninterruptible_ns"] > finding["latency_ns"] / 2]
+                   if blocked_ns(longest_wait(finding)) > finding["latency_ns"] / 2]
         self.assertTrue(blocked)
         for finding in blocked:
             wait = longest_wait(finding)
             self.assertEqual(wait["state"], "uninterruptible")
-            self.assertTrue({"vm_mmap_pgoff", "__vm_munmap"} & set(functions(wait["kernel_stack"])), wait)
+            if not has_unseen_wait(finding):
+                self.assertTrue({"vm_mmap_pgoff", "__vm_munmap"} & set(functions(wait["kernel_stack"])), wait)
         by_mappers = [finding for finding in blocked
                       if longest_wait(finding)["waker"]["pid"] == finding["pid"]
                       and longest_wait(finding)["waker"]["tid"] != finding["tid"]]
@@ -318,12 +330,18 @@ class Options(Case):
         self.assertEqual({f["name"]: f["threshold_ns"] for f in both.found},
                          {"clock_nanosleep": 20 * MS, "wait4": 5 * MS})
         other = stalls("-T", "5ms,clock_nanosleep=20ms", *python)
-        self.assertEqual([f["comm"] for f in other.named("clock_nanosleep")], ["python3"])
+        self.assert_sound(other)
+        naps = other.named("clock_nanosleep")
+        self.assertIn("python3", {finding["comm"] for finding in naps})
+        for finding in naps:  # that of `sleep` is late only where the machine is
+            self.assertEqual(finding["threshold_ns"], 20 * MS)
+            self.assertGreaterEqual(finding["latency_ns"], 20 * MS)
 
     def test_idle(self):
         shell = "sleep 0.05 | cat"  # cat waits for input, the shell for its children
         seen = stalls("-T", "20ms", "--", "sh", "-c", shell)
-        self.assertEqual({f["name"] for f in seen.found} - {"execve", "clone", "vfork"}, {"clock_nanosleep"})
+        self.assertEqual({f["name"] for f in seen.found if not has_unseen_wait(f)} - {"execve", "clone", "vfork"},
+                         {"clock_nanosleep"})
         self.assertTrue(any(re.match(r"waits for work are not shown: [1-9].*--idle", note) for note in seen.notes))
         self.assertTrue(any(re.search(r"epoll_wait.*not shown: [1-9].*--idle", note) for note in seen.notes))
         idle = stalls("-T", "20ms", "--idle", "--", "sh", "-c", shell)
@@ -441,7 +459,7 @@ class Robustness(Case):
         self.assert_sound(seen)
         interrupted = [finding for finding in seen.found if finding["ret"] < 0]
         self.assertGreater(len(interrupted), 10)
-        self.assertEqual({finding["error"] for finding in interrupted}, {"EINTR"})
+        self.assertEqual({finding["error"] for finding in interrupted}, {"ERESTART_RESTARTBLOCK"})
         for kind in ("handler", "restart", "stop"):
             with self.subTest(kind):
                 self.assert_sound(stalls("-T", "1ms", "--idle", "--", workload("interrupted_sleep"), kind, 3))
