@@ -70,6 +70,11 @@ struct sched_entity {
   u64 sum_exec_runtime;
 };
 
+/* With CONFIG_SCHED_INFO only. */
+struct sched_info {
+  u64 last_arrival;
+};
+
 struct bpf_local_storage;
 
 struct task_struct {
@@ -82,6 +87,7 @@ struct task_struct {
   u64 start_time;
   char comm[16];
   struct sched_entity se;
+  struct sched_info sched_info;
   struct css_set* cgroups;
   struct bpf_local_storage* bpf_storage;
 };

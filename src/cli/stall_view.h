@@ -13,10 +13,10 @@
 namespace overdue {
 
 struct StallViewOptions {
-  Thresholds thresholds;
-  bool idle = false;        ///< show waits for work
-  std::string keep_under;   ///< only stalls whose user stack passes this function; empty: all
-  std::uint64_t first = 3;  ///< how many of one cause are shown; 0: all
+  Thresholds thresholds{};
+  bool idle = false;         ///< show waits for work
+  std::string keep_under{};  ///< only stalls whose user stack passes this function; empty: all
+  std::uint64_t first = 3;   ///< how many of one cause are shown; 0: all
 };
 
 /// Turns records, live or from a file, into findings and gives them to a sink: leaves out what is
@@ -33,12 +33,14 @@ class StallView {
 
  private:
   struct Cause {
-    std::uint64_t number = 0;  ///< of its first finding
-    std::uint64_t count = 0;
+    std::uint64_t count = 0;  ///< of its findings, shown or not
+    Repeats repeats;          ///< those that were not
   };
 
   void stall(const RawStall& stall);
-  bool wanted(const Finding& finding);
+  bool wanted(const RawStall& stall, const Finding& finding);
+  /// Counts it among those of its cause; whether it is to be shown.
+  bool is_news(Finding& finding);
   std::uint64_t threshold_of(const RawStall& stall) const;
 
   StallViewOptions options_;

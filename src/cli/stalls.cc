@@ -128,6 +128,10 @@ StallOptions StallsCommand::options() const {
         .hint(fmt::format("at most {}; 0 copies none", USER_STACK_MAX))
         .exit_status(2);
   options.user_stack_bytes = user_stack_;
+  if (first_ > INT64_MAX)
+    throw Error("--first {}: not a number of stalls", static_cast<std::int64_t>(first_))
+        .hint("--first 10; 0 shows all")
+        .exit_status(2);
   options.ring_bytes = buffer_ ? parse_buffer_size(*buffer_) : 0;
   return options;
 }

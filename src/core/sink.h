@@ -24,8 +24,8 @@ class Sink {
   virtual void unfinished(const std::vector<OpenSpan>&) {}
   /// One late operation, explained.
   virtual void finding(const Finding&) {}
-  /// `count` more findings had the cause of finding `number` and were not shown.
-  virtual void more_like(std::uint64_t number, std::uint64_t count) { (void)number, (void)count; }
+  /// Findings that were not shown; by their number.
+  virtual void more_like(const Repeats&) {}
   /// The answer of `--discover`: names only.
   virtual void names(const std::vector<std::string>&) {}
   /// Pure: no sink may forget the receipt.

@@ -90,10 +90,13 @@ void NdjsonSink::finding(const Finding& finding) {
   line.finish();
 }
 
-void NdjsonSink::more_like(std::uint64_t number, std::uint64_t count) {
+void NdjsonSink::more_like(const Repeats& repeats) {
   Line line(output_, "more");
-  line.json().member("like", number);
-  line.json().member("count", count);
+  line.json().member("like", repeats.number);
+  line.json().member("name", repeats.name);
+  line.json().member("count", repeats.count);
+  line.json().member("latency_ns", repeats.latency_ns);
+  line.json().member("longest_ns", repeats.longest_ns);
   line.finish();
 }
 

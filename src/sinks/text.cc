@@ -54,8 +54,14 @@ void TextSink::finding(const Finding& finding) {
   output_.append(finding_text(finding, info_, {.color = color_, .whole_stacks = whole_stacks_}));
 }
 
-void TextSink::more_like(std::uint64_t number, std::uint64_t count) {
-  output_.append(fmt::format("{}{} more like #{}\n", more_ ? "" : "\n", grouped(count), number));
+void TextSink::more_like(const Repeats& repeats) {
+  const std::string times =
+      repeats.count == 1 ? duration_text(repeats.longest_ns)
+                         : fmt::format("{} in all, longest {}", duration_text(repeats.latency_ns),
+                                       duration_text(repeats.longest_ns));
+  output_.append(fmt::format("{}{} more like #{}: {}, {}\n", more_ ? "" : "\n",
+                             grouped(repeats.count), repeats.number, printable(repeats.name),
+                             times));
   more_ = true;
 }
 

@@ -4,7 +4,7 @@
  * that is quick, but the ledger's sums at its begin. */
 #pragma once
 
-#include "bpf/ledger.bpf.h"
+#include "bpf/wait.bpf.h"
 #include "probes/syscalls/calls.bpf.h"
 
 const volatile u8 want_stalls;
@@ -33,7 +33,9 @@ static __always_inline void note_ledger_at_call(struct task_struct* task, u64 no
   struct thread_ledger* ledger = bpf_task_storage_get(&ledgers, task, 0, 0);
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (cpu) cpu->calls++;
-  if (ledger && cpu) read_ledger(ledger, cpu, now_ns, &ledger->at_call);
+  if (!ledger || !cpu) return;
+  if (ledger->state != LEDGER_ON_CPU) note_unseen_switch_in(task, ledger, cpu, now_ns);
+  read_ledger(ledger, cpu, now_ns, &ledger->at_call);
 }
 
 static __always_inline bool is_stall(const struct thread_state* state, u64 latency_ns) {
@@ -108,6 +110,7 @@ static __always_inline void fill_span(struct span_record* span, struct task_stru
   struct thread_ledger* ledger = bpf_task_storage_get(&ledgers, task, 0, 0);
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!ledger || !cpu) return;
+  if (ledger->state != LEDGER_ON_CPU) note_unseen_switch_in(task, ledger, cpu, now_ns);
   read_ledger(ledger, cpu, now_ns, &span->ledger);
   subtract_parts(&span->ledger, &ledger->at_call);
   span->flags |= SPAN_HAS_LEDGER;
