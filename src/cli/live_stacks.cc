@@ -1,5 +1,7 @@
 #include "cli/live_stacks.h"
 
+#include <fstream>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -57,6 +59,13 @@ StackNamer::UserStack LiveStacks::user_stack(std::uint32_t pid, const user_regis
   ResolvedStack stack = resolver_->user_stack(static_cast<pid_t>(pid), registers, copy, at);
   std::string end = end_of(stack);
   return {.frames = std::move(stack.frames), .end = std::move(end)};
+}
+
+std::string LiveStacks::thread_name(std::uint32_t, std::uint32_t tid) {
+  std::ifstream file(fmt::format("/proc/{}/comm", tid), std::ios::binary);
+  std::string comm;
+  std::getline(file, comm);
+  return comm;
 }
 
 std::vector<std::string> LiveStacks::notes() const {

@@ -32,6 +32,7 @@ class LiveStacks final : public StackNamer {
   Stack kernel_stack(std::span<const std::uint64_t> addresses) override;
   UserStack user_stack(std::uint32_t pid, const user_registers& registers,
                        std::span<const std::byte> copy, KernelTime at) override;
+  std::string thread_name(std::uint32_t pid, std::uint32_t tid) override;
 
  private:
   ProcessImages images_;

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "analysis/explain.h"
 #include "analysis/stall_assembler.h"
@@ -14,7 +15,9 @@ namespace overdue {
 
 struct StallViewOptions {
   Thresholds thresholds;
-  bool idle = false;        ///< show waits for work
+  std::vector<span_kind> spans = {SPAN_SYSCALL};  ///< which kinds are looked for
+  std::vector<std::uint32_t> cpus = {};           ///< where; empty: on all
+  bool idle = false;                              ///< show waits for work
   std::string keep_under;   ///< only stalls whose user stack passes this function; empty: all
   std::uint64_t first = 3;  ///< how many of one cause are shown; 0: all
 };
@@ -39,6 +42,7 @@ class StallView {
   void stall(const RawStall& stall);
   bool wanted(const Finding& finding);
   std::uint64_t threshold_of(const RawStall& stall) const;
+  void look_for_waits();
 
   StallViewOptions options_;
   StackNamer& namer_;
