@@ -25,7 +25,8 @@ std::vector<std::uint64_t> addresses_at(std::span<const std::byte> bytes, std::s
 /// Whether the waits of the thread that ended a span are what happened during it.
 bool lived_through(const span_record& span) {
   if (span.flags & SPAN_HAS_LEDGER || is_of_thread(span.span)) return true;
-  return span.span == SPAN_PAIR && span.begin_tid == span.header.tid;
+  // Of one that is open nobody knows yet who will end it.
+  return span.span == SPAN_PAIR && !(span.flags & SPAN_OPEN) && span.begin_tid == span.header.tid;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/session_info.h"
@@ -35,7 +36,10 @@ class LiveStacks final : public StackNamer {
   std::string thread_name(std::uint32_t pid, std::uint32_t tid) override;
 
  private:
+  void note_name(const ProcessEvent& event);
+
   ProcessImages images_;
+  std::unordered_map<std::uint32_t, std::string> names_;  ///< of threads; within bounds
   std::unique_ptr<Resolver> resolver_;
   std::optional<MmapEvents> events_;
   std::string without_sandbox_, without_events_;  ///< why; empty: it is there

@@ -43,7 +43,9 @@ void add_pair(SpanChoice& choice, const std::string& text) {
           .hint("give one of them another name")
           .exit_status(2);
   if (choice.pairs.size() == PAIRS_MAX)
-    throw Error("--span: at most {} spans of your own", PAIRS_MAX).exit_status(2);
+    throw Error("--span: at most {} spans of your own", PAIRS_MAX)
+        .hint("look for the others in another run")
+        .exit_status(2);
   choice.pairs.push_back(std::move(pair));
   choice.kinds.push_back(SPAN_PAIR);
 }
