@@ -11,6 +11,7 @@
 #include "base/output_file.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/flame_sink.h"
 #include "flame/drawing.h"
 #include "flame/folded.h"
 #include "sinks/output.h"
@@ -76,9 +77,7 @@ class FlameCommand final : public Command {
  private:
   /// -f, or what the name of the output ends in.
   std::string wanted_format() const {
-    if (!format_.empty()) return format_;
-    if (output_.ends_with(".html") || output_.ends_with(".htm")) return "html";
-    return output_.ends_with(".folded") || output_.ends_with(".txt") ? "folded" : "svg";
+    return format_.empty() ? std::string(flame_format_of(output_)) : format_;
   }
 
   WeightUnit unit() const {

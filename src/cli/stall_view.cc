@@ -15,10 +15,11 @@ constexpr std::size_t causes_kept = 10'000;
 
 }  // namespace
 
-StallView::StallView(StallViewOptions options, StackNamer& namer, Sink& sink)
+StallView::StallView(StallViewOptions options, StackNamer& namer, Sink& sink, Sink* drawing)
     : options_(std::move(options)),
       namer_(namer),
       sink_(sink),
+      drawing_(drawing),
       assembler_([this](const RawStall& one) { stall(one); }) {}
 
 void StallView::begin(const SessionInfo& info) {
@@ -88,6 +89,7 @@ void StallView::stall(const RawStall& stall) {
   finding.threshold_ns = threshold_ns;
   if (!wanted(finding)) return;
   finding.number = ++found_;
+  if (drawing_) drawing_->finding(finding);
   if (causes_.size() < causes_kept || causes_.contains(finding.cause)) {
     Cause& cause = causes_[finding.cause];
     if (cause.count++ == 0)
@@ -117,6 +119,7 @@ void StallView::end(SessionInfo info, Receipt receipt) {
         fmt::format("old waits were forgotten to bound memory: {}; long stalls may lack theirs",
                     grouped(waits)));
   sink_.end(info, receipt);
+  if (drawing_) drawing_->end(info, receipt);
 }
 
 }  // namespace overdue

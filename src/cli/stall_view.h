@@ -26,7 +26,8 @@ struct StallViewOptions {
 /// idle, numbers them, folds those of one cause after the first few.
 class StallView {
  public:
-  StallView(StallViewOptions options, StackNamer& namer, Sink& sink);
+  /// `drawing`, if there is one, gets every finding: nothing is folded for it.
+  StallView(StallViewOptions options, StackNamer& namer, Sink& sink, Sink* drawing = nullptr);
 
   void begin(const SessionInfo& info);
   void record(const Record& record) { assembler_.record(record); }
@@ -47,6 +48,7 @@ class StallView {
   StallViewOptions options_;
   StackNamer& namer_;
   Sink& sink_;
+  Sink* drawing_;
   StallAssembler assembler_;
   SessionInfo info_;
   std::map<std::string, Cause> causes_;

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/flame_sink.h"
 #include "cli/live_stacks.h"
 #include "cli/measure.h"
 #include "cli/options.h"
@@ -17,12 +18,15 @@ namespace {
 
 class StallReporter final : public MeasureListener {
  public:
-  StallReporter(StallViewOptions view, OutputOptions output, bool spawned)
-      : options_(std::move(view)), output_(std::move(output)), spawned_(spawned) {}
+  /// `flame`: where to draw to; empty: nowhere.
+  StallReporter(StallViewOptions view, OutputOptions output, const std::string& flame, bool spawned)
+      : options_(std::move(view)), output_(std::move(output)), spawned_(spawned) {
+    if (!flame.empty()) drawing_ = std::make_unique<FlameSink>(flame, flame_format_of(flame));
+  }
 
   void begin(const SessionInfo& info) override {
     report_ = open_report(output_, spawned_, true);
-    view_ = std::make_unique<StallView>(options_, stacks_, *report_.sink);
+    view_ = std::make_unique<StallView>(options_, stacks_, *report_.sink, drawing_.get());
     stacks_.begin(info);
     view_->begin(info);
     report_.output->flush();
@@ -45,6 +49,7 @@ class StallReporter final : public MeasureListener {
   OutputOptions output_;
   bool spawned_;
   LiveStacks stacks_;
+  std::unique_ptr<FlameSink> drawing_;
   ReportOutput report_;
   std::unique_ptr<StallView> view_;  ///< from begin() on
 };
@@ -64,6 +69,7 @@ class StallsCommand final : public Command {
     app.add_option("--keep-under", keep_under_);
     app.add_option("--user-stack-bytes", user_stack_);
     app.add_option("--first", first_);
+    app.add_option("--flame", flame_);
     app.add_option("--buffer", buffer_);
   }
 
@@ -83,6 +89,7 @@ class StallsCommand final : public Command {
   std::string keep_under_;
   std::uint32_t user_stack_ = 16 << 10;
   std::uint64_t first_ = 3;
+  std::string flame_;
   std::optional<std::string> buffer_;
 };
 
@@ -133,7 +140,7 @@ int StallsCommand::run(const Invocation& invocation) {
                           .idle = idle_,
                           .keep_under = keep_under_,
                           .first = output_.format == "text" ? first_ : 0},
-                         output_, invocation.has_program);
+                         output_, flame_, invocation.has_program);
   return measure(request, instruments, reporter);
 }
 
