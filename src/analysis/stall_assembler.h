@@ -71,10 +71,10 @@ struct RawStall {
 
 /// Which waits of the target's threads are late spans themselves.
 struct LateWaits {
-  std::uint64_t offcpu_ns = 0;      ///< from as long as this off the CPU; 0: none
-  std::uint64_t wakeup_ns = 0;      ///< from as long as this between wake-up and running; 0: none
-  std::uint64_t since_ns = 0;       ///< what began before this is cut, and none
-  std::vector<std::uint32_t> cpus;  ///< only those that end on these; empty: all
+  std::uint64_t offcpu_ns = 0;  ///< from as long as this off the CPU; 0: none
+  std::uint64_t wakeup_ns = 0;  ///< from as long as this between wake-up and running; 0: none
+  std::uint64_t since_ns = 0;   ///< what began before this is cut, and none
+  std::vector<std::uint32_t> cpus = {};  ///< only those that end on these; empty: all
 };
 
 /// Puts late spans and the waits within them together, from records in time order. Keeps what may

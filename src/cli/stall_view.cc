@@ -101,7 +101,7 @@ void StallView::stall(const RawStall& stall) {
   sink_.finding(finding);
 }
 
-void StallView::end(SessionInfo info, Receipt receipt) {
+void StallView::end(SessionInfo info, const Receipt& receipt) {
   if (options_.first > 0)
     for (const auto& [text, cause] : causes_)
       if (cause.count > options_.first) sink_.more_like(cause.number, cause.count - options_.first);

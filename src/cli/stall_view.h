@@ -32,7 +32,7 @@ class StallView {
   void begin(const SessionInfo& info);
   void record(const Record& record) { assembler_.record(record); }
   /// Says how many of each cause were not shown, then ends the sink.
-  void end(SessionInfo info, Receipt receipt);
+  void end(SessionInfo info, const Receipt& receipt);
 
  private:
   struct Cause {
