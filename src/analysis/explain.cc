@@ -7,38 +7,15 @@
 
 #include <fmt/format.h>
 
+#include "analysis/span_words.h"
 #include "base/text.h"
-#include "core/span_schema.h"
+#include "core/span_kinds.h"
 
 namespace overdue {
 namespace {
 
 ThreadName thread_of(const event_header& header) {
   return {header.pid, header.tid, std::string(fixed_text(header.comm))};
-}
-
-/// include/linux/interrupt.h
-constexpr std::array<std::string_view, 10> softirqs = {
-    "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"};
-constexpr std::array<std::string_view, 6> vectors = {
-    "", "local_timer", "reschedule", "call_function", "call_function_single", "irq_work"};
-
-template <std::size_t N>
-std::string named(const std::array<std::string_view, N>& names, std::uint16_t number) {
-  return number < N && !names[number].empty() ? std::string(names[number]) : fmt::to_string(number);
-}
-
-std::string_view state_name(std::uint32_t state) {
-  switch (state) {
-    case WAIT_PREEMPTED:
-      return "preempted";
-    case WAIT_SLEEPING:
-      return "sleeping";
-    case WAIT_UNINTERRUPTIBLE:
-      return "uninterruptible";
-    default:
-      return "other";
-  }
 }
 
 /// The stack of a wake-up was taken by our own program, whose frames say nothing of the waker's.
@@ -50,10 +27,13 @@ bool is_ours(const StackFrame& frame) {
 Waker waker_of(const RawWaker& raw, StackNamer& namer) {
   Stack stack = namer.kernel_stack(raw.stack);
   stack.erase(stack.begin(), std::find_if_not(stack.begin(), stack.end(), is_ours));
-  return {.thread = thread_of(raw.header),
-          .context = context_text(raw),
-          .is_thread = raw.context == WAKER_THREAD,
-          .stack = std::move(stack)};
+  Waker waker{.thread = thread_of(raw.header),
+              .context = context_text(raw),
+              .is_thread = raw.context == WAKER_THREAD,
+              .stack = std::move(stack)};
+  if (waker.is_thread && waker.thread.comm.empty())
+    waker.thread.comm = namer.thread_name(0, waker.thread.tid);
+  return waker;
 }
 
 std::optional<ThreadName> behind_of(const RawWait& raw) {
@@ -69,7 +49,7 @@ Wait wait_of(const RawWait& raw, StackNamer& namer) {
   Wait wait;
   wait.ns = raw.length_ns();
   wait.runqueue_ns = raw.fixed.state == WAIT_PREEMPTED ? 0 : raw.in_ns() - raw.unblocked_ns();
-  wait.state = state_name(raw.fixed.state);
+  wait.state = wait_state_name(raw.fixed.state);
   wait.kernel_stack = namer.kernel_stack(raw.stack);
   if (raw.waker) wait.waker = waker_of(*raw.waker, namer);
   if (raw.fixed.state == WAIT_PREEMPTED) wait.displacer = displacer_of(raw);
@@ -119,21 +99,6 @@ class CallFields final : public FieldVisitor {
   Finding& finding_;
 };
 
-std::string name_of(const span_record& span) {
-  const std::string text = printable(fixed_text(span.text));
-  switch (span.span) {
-    case SPAN_SYSCALL:
-      return fmt::format("syscall_{}", span.subject);
-    case SPAN_IRQ:
-      return fmt::format("irq {} {}", span.subject, text);
-    case SPAN_SOFTIRQ:
-    case SPAN_SOFTIRQ_RAISE:
-      return named(softirqs, static_cast<std::uint16_t>(span.subject));
-    default:
-      return text.empty() ? fmt::format("{:#x}", span.subject) : text;
-  }
-}
-
 /// Each part, as long as there is room for it: of a damaged record they may say anything, but with
 /// `unknown_ns` they add up.
 Breakdown breakdown_of(const span_record& span) {
@@ -160,6 +125,11 @@ bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Whether a thread of the kernel sleeps in its main function.
+bool is_main_loop(const std::vector<std::string>& functions) {
+  return functions.size() == 2 && functions.front() == "kthread";
+}
+
 /// That in which it was blocked longest, or, if none, the longest.
 const Wait* longest_wait(const Finding& finding) {
   const auto longest = std::max_element(
@@ -171,34 +141,31 @@ const Wait* longest_wait(const Finding& finding) {
 
 }  // namespace
 
-std::string context_text(const RawWaker& waker) {
-  switch (waker.context) {
-    case WAKER_THREAD:
-      return "thread";
-    case WAKER_SOFTIRQ:
-      return "softirq " + named(softirqs, waker.number);
-    case WAKER_VECTOR:
-      return "vector " + named(vectors, waker.number);
-    case WAKER_IRQ:
-      return waker.irq_name.empty()
-                 ? fmt::format("irq {}", waker.number)
-                 : fmt::format("irq {} {}", waker.number, printable(waker.irq_name));
-    default:
-      return "unknown";
-  }
+namespace {
+
+/// The innermost functions of a stack that say what went on there.
+void add_functions(std::string& cause, const Stack& stack) {
+  constexpr std::size_t innermost = 4;
+  const auto functions = telling_functions(stack);
+  const std::size_t from = functions.size() > innermost ? functions.size() - innermost : 0;
+  for (std::size_t i = from; i < functions.size(); ++i) cause += functions[i] + ";";
 }
+
+}  // namespace
 
 std::string cause_of(const Finding& finding) {
   std::string cause = fmt::format("{}|{}|", finding.span, finding.name);
   if (const Wait* wait = longest_wait(finding)) {
-    constexpr std::size_t innermost = 4;
-    const auto functions = telling_functions(wait->kernel_stack);
-    const std::size_t from = functions.size() > innermost ? functions.size() - innermost : 0;
-    for (std::size_t i = from; i < functions.size(); ++i) cause += functions[i] + ";";
+    add_functions(cause, wait->kernel_stack);
     cause += '|';
     if (wait->waker) cause += wait->waker->is_thread ? "thread" : wait->waker->context;
+  } else if (finding.span == span_name(SPAN_LOCK)) {
+    add_functions(cause, finding.kernel_stack);
+    cause += '|';
   }
   cause += '|';
+  // Whom an interrupt meets is chance.
+  if (finding.is_bystander || finding.span == span_name(SPAN_SOFTIRQ_RAISE)) return cause;
   for (const char letter : finding.thread.comm)
     if (letter < '0' || letter > '9') cause += letter;
   return cause;
@@ -232,6 +199,8 @@ bool is_idle(const Finding& finding) {
                                                           "__skb_wait_for_more_packets",
                                                           "unix_stream_data_wait"};
   constexpr std::array<std::string_view, 2> of_sockets = {"sk_wait_data", "unix_wait_for_peer"};
+  if (finding.span != span_name(SPAN_SYSCALL) && finding.span != span_name(SPAN_OFFCPU))
+    return false;
   const auto is_for_work = [&](const StackFrame& frame) {
     const std::string_view name = frame.name;
     const std::string_view function = name.substr(0, name.find('.'));
@@ -240,7 +209,8 @@ bool is_idle(const Finding& finding) {
   std::uint64_t idle_ns = 0;
   for (const Wait& wait : finding.waits)
     if (wait.state == "sleeping" &&
-        std::any_of(wait.kernel_stack.begin(), wait.kernel_stack.end(), is_for_work))
+        (is_main_loop(telling_functions(wait.kernel_stack)) ||
+         std::any_of(wait.kernel_stack.begin(), wait.kernel_stack.end(), is_for_work)))
       idle_ns += wait.blocked_ns();
   return idle_ns > 0 && idle_ns >= finding.latency_ns / 2;
 }
@@ -249,14 +219,13 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   Finding finding;
   const span_record& span = stall.span;
   finding.type = span.flags & SPAN_OPEN ? "hang" : "stall";
-  finding.span = span_name(span.span);
-  finding.name = name_of(span);
+  describe_span(stall, namer, finding);
   if (stall.call) {
     CallFields fields(finding);
     visit_record(*stall.call, names, fields);
   }
   finding.time = KernelTime(Duration(span.header.time_ns));
-  finding.thread = thread_of(span.header);
+  describe_threads(stall, namer, finding);
   finding.cpu = span.header.cpu;
   finding.cgroup_id = span.header.cgroup_id;
   finding.latency_ns = span.latency_ns;

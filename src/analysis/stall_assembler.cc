@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "core/span_kinds.h"
 
 namespace overdue {
 namespace {
@@ -19,6 +20,13 @@ std::vector<std::uint64_t> addresses_at(std::span<const std::byte> bytes, std::s
   if (!addresses.empty())
     std::memcpy(addresses.data(), bytes.data() + offset, 8 * addresses.size());
   return addresses;
+}
+
+/// Whether the waits of the thread that ended a span are what happened during it.
+bool lived_through(const span_record& span) {
+  if (span.flags & SPAN_HAS_LEDGER || is_of_thread(span.span)) return true;
+  // Of one that is open nobody knows yet who will end it.
+  return span.span == SPAN_PAIR && !(span.flags & SPAN_OPEN) && span.begin_tid == span.header.tid;
 }
 
 }  // namespace
@@ -85,13 +93,54 @@ void StallAssembler::wait(const Record& record) {
     wait.waker->header.tid = wait.fixed.waker_tid;
     wait.waker->header.pid = wait.fixed.waker_pid;
     std::memcpy(wait.waker->header.comm, wait.fixed.waker, sizeof wait.fixed.waker);
+    if (wait.fixed.waker[0] == '\0')
+      if (const auto known = threads_.find(wait.fixed.waker_tid); known != threads_.end())
+        known->second.comm.copy(wait.waker->header.comm, COMM_SIZE - 1);
     wait.waker->context = wait.fixed.waker_context;
     wait.waker->number = wait.fixed.waker_number;
   }
   thread.waker.reset();
+  thread.comm = fixed_text(wait.fixed.header.comm);
   thread.waits.push_back(std::move(wait));
   order_.push_back(record.header().tid);
+  late_wait(thread.waits.back());
   make_room();
+}
+
+void StallAssembler::late_wait(const RawWait& wait) {
+  if (!(wait.fixed.flags & WAIT_OF_MEMBER)) return;
+  if (!late_.cpus.empty() &&
+      std::find(late_.cpus.begin(), late_.cpus.end(), wait.fixed.header.cpu) == late_.cpus.end())
+    return;
+  if (late_.offcpu_ns > 0 && wait.length_ns() >= late_.offcpu_ns && wait.out_ns() > late_.since_ns)
+    hand_over_wait(SPAN_OFFCPU, wait, wait.length_ns());
+  const std::uint64_t woken_ns = wait.fixed.wake_ns;
+  if (late_.wakeup_ns == 0 || woken_ns <= late_.since_ns || woken_ns > wait.in_ns()) return;
+  // It may have been woken while still on its way off the CPU.
+  const std::uint64_t latency_ns = wait.in_ns() - woken_ns;
+  if (latency_ns >= late_.wakeup_ns) hand_over_wait(SPAN_WAKEUP, wait, latency_ns);
+}
+
+void StallAssembler::hand_over_wait(span_kind kind, const RawWait& wait, std::uint64_t latency_ns) {
+  RawStall stall;
+  stall.span.header = wait.fixed.header;
+  stall.span.span = static_cast<u16>(kind);
+  stall.span.flags = SPAN_HAS_LEDGER;
+  stall.span.latency_ns = latency_ns;
+  ledger_parts& parts = stall.span.ledger;
+  if (kind == SPAN_WAKEUP) {
+    parts.runqueue_ns = latency_ns;
+  } else if (wait.fixed.state == WAIT_PREEMPTED) {
+    parts.preempted_ns = latency_ns;
+  } else {
+    const bool is_deep = wait.fixed.state == WAIT_UNINTERRUPTIBLE;
+    (is_deep ? parts.uninterruptible_ns : parts.sleeping_ns) = wait.blocked_ns();
+    parts.runqueue_ns = latency_ns - wait.blocked_ns();
+  }
+  stall.waits = {&wait};
+  stall.longest = &wait;
+  if (kind == SPAN_OFFCPU) find_chain(stall);
+  handler_(stall);
 }
 
 /// Forgets the oldest waits beyond the limits. `order_` may name a thread once more than it has
@@ -126,6 +175,10 @@ void StallAssembler::span(const Record& record) {
     if (stall.user_stack.size() > stall.span.user_bytes)
       stall.user_stack = stall.user_stack.first(stall.span.user_bytes);
   }
+  if (stall.span.begin_tid != 0) {
+    const auto beginner = threads_.find(stall.span.begin_tid);
+    if (beginner != threads_.end()) stall.begin_comm = beginner->second.comm;
+  }
   const Thread& thread = thread_of(stall.span.header.tid);
   if (stall.span.span == SPAN_SYSCALL && thread.call_schema) {
     const Record call{thread.call_schema, thread.call};
@@ -139,7 +192,7 @@ void StallAssembler::span(const Record& record) {
 void StallAssembler::find_waits(RawStall& stall) {
   const std::uint64_t begin_ns = stall.begin_ns(), end_ns = stall.span.header.time_ns;
   const auto found = threads_.find(stall.span.header.tid);
-  if (found == threads_.end() || !(stall.span.flags & SPAN_HAS_LEDGER)) return;
+  if (found == threads_.end() || !lived_through(stall.span)) return;
   for (const RawWait& wait : found->second.waits) {
     if (wait.in_ns() <= begin_ns || wait.out_ns() >= end_ns) continue;
     stall.waits.push_back(&wait);

@@ -59,6 +59,7 @@ struct RawStall {
   user_registers registers{};             ///< where span.flags has SPAN_HAS_USER_STACK
   std::span<const std::byte> user_stack;  ///< from registers.rsp - USER_RED_ZONE upwards
   std::optional<Record> call;             ///< of a system call: its own record
+  std::string begin_comm;                 ///< of span.begin_tid; empty: no record told
   std::vector<const RawWait*> waits;      ///< within the span, in time order
   bool waits_forgotten = false;           ///< there were more, but no room to keep them
   const RawWait* longest = nullptr;       ///< that in which it was blocked longest
@@ -67,6 +68,14 @@ struct RawStall {
   std::uint64_t begin_ns() const {
     return span.latency_ns < span.header.time_ns ? span.header.time_ns - span.latency_ns : 0;
   }
+};
+
+/// Which waits of the target's threads are late spans themselves.
+struct LateWaits {
+  std::uint64_t offcpu_ns = 0;  ///< from as long as this off the CPU; 0: none
+  std::uint64_t wakeup_ns = 0;  ///< from as long as this between wake-up and running; 0: none
+  std::uint64_t since_ns = 0;   ///< what began before this is cut, and none
+  std::vector<std::uint32_t> cpus = {};  ///< only those that end on these; empty: all
 };
 
 /// Puts late spans and the waits within them together, from records in time order. Keeps what may
@@ -84,6 +93,8 @@ class StallAssembler {
   explicit StallAssembler(Handler handler) : StallAssembler(std::move(handler), Limits()) {}
   StallAssembler(Handler handler, Limits limits) : handler_(std::move(handler)), limits_(limits) {}
 
+  void look_for(LateWaits late) { late_ = std::move(late); }
+
   /// Takes a record of any kind; those that explain nothing are passed over.
   void record(const Record& record);
 
@@ -92,6 +103,7 @@ class StallAssembler {
 
  private:
   struct Thread {
+    std::string comm;  ///< when it last waited
     std::deque<RawWait> waits;
     std::uint64_t forgotten_until_ns = 0;  ///< when the last one ended that was dropped
     std::optional<RawWaker> waker;         ///< of the wait that has not ended yet
@@ -104,6 +116,8 @@ class StallAssembler {
   void wait(const Record& record);
   void wake(const Record& record);
   void span(const Record& record);
+  void late_wait(const RawWait& wait);
+  void hand_over_wait(span_kind kind, const RawWait& wait, std::uint64_t latency_ns);
   void find_waits(RawStall& stall);
   void find_chain(RawStall& stall);
   /// What the thread of `link.waker` waited for meanwhile, if that is why we waited.
@@ -112,6 +126,7 @@ class StallAssembler {
 
   Handler handler_;
   Limits limits_;
+  LateWaits late_;
   std::unordered_map<std::uint32_t, Thread> threads_;
   std::deque<std::uint32_t> order_;  ///< whose waits came, oldest first
   std::uint64_t last_id_ = 0;

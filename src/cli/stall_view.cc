@@ -26,15 +26,41 @@ StallView::StallView(StallViewOptions options, StackNamer& namer, Sink& sink, Si
 
 void StallView::begin(const SessionInfo& info) {
   info_ = info;
+  look_for_waits();
   sink_.begin(info);
 }
 
+/// Waits come for many reasons; which of them are spans of their own is decided here.
+void StallView::look_for_waits() {
+  const auto threshold = [&](span_kind kind) -> std::uint64_t {
+    if (std::find(options_.spans.begin(), options_.spans.end(), kind) == options_.spans.end())
+      return 0;
+    const auto least = options_.thresholds.least_of(kind);
+    return least ? least->count() : 0;
+  };
+  assembler_.look_for({.offcpu_ns = threshold(SPAN_OFFCPU),
+                       .wakeup_ns = threshold(SPAN_WAKEUP),
+                       .since_ns = static_cast<u64>(info_.start.time_since_epoch().count()),
+                       .cpus = options_.cpus});
+}
+
 std::uint64_t StallView::threshold_of(const RawStall& stall) const {
-  const bool native_call = stall.span.span == SPAN_SYSCALL && stall.call &&
+  const Thresholds& thresholds = options_.thresholds;
+  const auto kind = static_cast<span_kind>(stall.span.span);
+  const bool native_call = kind == SPAN_SYSCALL && stall.call &&
                            stall.call->at<u16>(offsetof(syscall_call, abi)) == ABI_NATIVE;
-  const auto threshold =
-      native_call ? options_.thresholds.of_call(static_cast<std::uint32_t>(stall.span.subject))
-                  : options_.thresholds.of(static_cast<span_kind>(stall.span.span));
+  if (native_call) {
+    const auto found = thresholds.by_call.find(static_cast<std::uint32_t>(stall.span.subject));
+    if (found != thresholds.by_call.end()) return found->second.count();
+  }
+  if (kind == SPAN_PAIR) {
+    const auto found = thresholds.by_pair.find(std::string(fixed_text(stall.span.text)));
+    if (found != thresholds.by_pair.end()) return found->second.count();
+  }
+  const event_header& header = stall.span.header;
+  const bool by_another = kind == SPAN_PAIR && stall.span.begin_tid != header.tid;
+  const auto threshold = thresholds.of_thread(
+      kind, by_another && !stall.begin_comm.empty() ? stall.begin_comm : fixed_text(header.comm));
   return threshold ? threshold->count() : 0;
 }
 
@@ -75,15 +101,20 @@ bool StallView::is_news(Finding& finding) {
 }
 
 void StallView::stall(const RawStall& stall) {
+  const std::uint64_t threshold_ns = threshold_of(stall);
+  // The kernel reports by the shortest that any thread has.
+  if (!options_.thresholds.by_thread.empty() &&
+      (threshold_ns == 0 || stall.span.latency_ns < threshold_ns))
+    return;
   Finding finding = explain(stall, namer_, info_.names);
-  finding.threshold_ns = threshold_of(stall);
+  finding.threshold_ns = threshold_ns;
   if (!wanted(stall, finding)) return;
   finding.number = ++found_;
   if (drawing_) drawing_->finding(finding);
   if (is_news(finding)) sink_.finding(finding);
 }
 
-void StallView::end(SessionInfo info, Receipt receipt) {
+void StallView::end(SessionInfo info, const Receipt& receipt) {
   std::vector<const Repeats*> repeats;
   for (const auto& [text, cause] : causes_)
     if (cause.repeats.count > 0) repeats.push_back(&cause.repeats);

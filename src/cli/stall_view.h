@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "analysis/explain.h"
 #include "analysis/stall_assembler.h"
@@ -14,7 +15,9 @@ namespace overdue {
 
 struct StallViewOptions {
   Thresholds thresholds{};
-  bool idle = false;         ///< show waits for work
+  std::vector<span_kind> spans = {SPAN_SYSCALL};  ///< which kinds are looked for
+  std::vector<std::uint32_t> cpus = {};           ///< where; empty: on all
+  bool idle = false;                              ///< show waits for work
   std::string keep_under{};  ///< only stalls whose user stack passes this function; empty: all
   std::uint64_t first = 3;   ///< how many of one cause are shown; 0: all
 };
@@ -29,7 +32,7 @@ class StallView {
   void begin(const SessionInfo& info);
   void record(const Record& record) { assembler_.record(record); }
   /// Says how many of each cause were not shown, then ends the sink.
-  void end(SessionInfo info, Receipt receipt);
+  void end(SessionInfo info, const Receipt& receipt);
 
  private:
   struct Cause {
@@ -42,6 +45,7 @@ class StallView {
   /// Counts it among those of its cause; whether it is to be shown.
   bool is_news(Finding& finding);
   std::uint64_t threshold_of(const RawStall& stall) const;
+  void look_for_waits();
 
   StallViewOptions options_;
   StackNamer& namer_;

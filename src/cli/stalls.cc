@@ -85,6 +85,7 @@ class StallsCommand final : public Command {
     add_stop_options(app, stop_);
     add_output_options(app, output_, false);
     app.add_option("-T,--threshold", thresholds_)->allow_extra_args(false)->take_all();
+    app.add_option("--span", spans_)->allow_extra_args(false)->take_all();
     app.add_option("-e,--only", only_)->allow_extra_args(false)->take_all();
     app.add_flag("--idle", idle_);
     app.add_option("--keep-under", keep_under_);
@@ -106,6 +107,7 @@ class StallsCommand final : public Command {
   StopOptions stop_;
   OutputOptions output_;
   std::vector<std::string> thresholds_;
+  std::vector<std::string> spans_;
   std::vector<std::string> only_;
   bool idle_ = false;
   std::string keep_under_;
@@ -119,9 +121,16 @@ class StallsCommand final : public Command {
 
 StallOptions StallsCommand::options() const {
   StallOptions options;
-  options.thresholds = parse_thresholds(thresholds_);
-  options.spans = {SPAN_SYSCALL};
+  options.spans = parse_spans(spans_);
+  options.thresholds = parse_thresholds(thresholds_, options.spans.pair_names());
+  options.thresholds.check(options.spans.kinds, options.spans.pair_names());
   if (!only_.empty()) options.only = parse_syscall_set(only_, {});
+  const bool has_calls = options.spans.has(SPAN_SYSCALL);
+  if (!has_calls && (options.only || !keep_under_.empty()))
+    throw Error("{} is about system calls, and those are not looked for",
+                options.only ? "-e" : "--keep-under")
+        .hint("--span syscall")
+        .exit_status(2);
   options.idle = idle_;
   if (user_stack_ > USER_STACK_MAX)
     throw Error("--user-stack-bytes {} is too much", user_stack_)
@@ -147,10 +156,12 @@ int StallsCommand::run(const Invocation& invocation) {
         .hint("overdue report FILE --keep-under … names them first")
         .exit_status(2);
   target_.command = invocation.program;
-  StallInstruments instruments(options());
+  StallOptions wanted = options();
   MeasureRequest request;
   request.command = "stalls";
   request.selection = parse_target(target_);
+  wanted.whole_machine = request.selection.kind == TargetKind::all;
+  StallInstruments instruments(std::move(wanted));
   request.inherited = invocation.inherited;
   request.duration = stop_.parsed();
   request.quiet = output_.quiet;
@@ -159,6 +170,8 @@ int StallsCommand::run(const Invocation& invocation) {
   request.streams = true;
   request.thresholds = thresholds_;
   StallReporter reporter({.thresholds = instruments.options().thresholds,
+                          .spans = instruments.options().spans.kinds,
+                          .cpus = request.selection.cpus,
                           .idle = idle_,
                           .keep_under = keep_under_,
                           .first = output_.format == "text" ? first_ : 0},

@@ -12,7 +12,8 @@
 namespace overdue {
 
 /// The functions of a kernel stack that say what was waited for, outermost first: without the
-/// entry into the kernel and the scheduler's own, and without what compilers append to names.
+/// entry into the kernel, the scheduler's own and what calls us, and without what compilers append
+/// to names.
 std::vector<std::string> telling_functions(const Stack& kernel_stack);
 
 struct ThreadName {
@@ -84,10 +85,13 @@ struct Finding {
   std::string_view type = "stall";     ///< or "hang": it is still open
   std::uint64_t number = 0;            ///< 1, 2, … of this session
   std::string_view span;               ///< kind: "syscall", "offcpu", …
-  std::string name;                    ///< of the operation: "openat", "irq 24 virtio1-req.0"
+  std::string name;                    ///< of the operation: "openat", "virtio1-req.0", "vda"
   std::vector<std::string> arguments;  ///< ready to read
+  std::string title;                   ///< of a span that is no system call, in a few words
   KernelTime time{};                   ///< its end; of a hang: now
-  ThreadName thread;
+  ThreadName thread;                   ///< whose it is; of an interrupt: who was interrupted
+  bool is_bystander = false;           ///< that thread, for it was in the way only
+  std::optional<ThreadName> ended_by;  ///< another, in whose context it ended
   std::uint32_t cpu = 0;
   std::uint64_t cgroup_id = 0;
   std::uint64_t latency_ns = 0;

@@ -14,11 +14,6 @@
 namespace overdue {
 namespace {
 
-constexpr std::array<std::string_view, SPAN_COUNT> names = {
-    "none", "syscall", "offcpu",        "wakeup", "block", "block_queued",
-    "irq",  "softirq", "softirq_raise", "vector", "timer", "work_queued",
-    "work", "lock",    "tcp_connect",   "pair"};
-
 constexpr Field fields[] = {
     OVERDUE_FIELD(span_record, latency_ns, nanoseconds, duration,
                   "from its begin to its end; of one still open, its age"),
@@ -129,10 +124,6 @@ const Schema span_schema{.id = RECORD_SPAN,
                          .fields = fields,
                          .help = "a span that took as long as its threshold or longer",
                          .visit = visit_span};
-
-std::string_view span_name(std::uint16_t kind) {
-  return kind > SPAN_NONE && kind < SPAN_COUNT ? names[kind] : "unknown";
-}
 
 ConnectEnds connect_ends(const span_record& span) {
   const auto remote_port = static_cast<std::uint16_t>(span.detail);

@@ -117,6 +117,12 @@ void write_finding(JsonWriter& json, const Finding& finding) {
   json.member("tid", std::uint64_t{finding.thread.tid});
   json.member("comm", finding.thread.comm);
   json.member("thread", finding.thread.comm);
+  if (finding.ended_by) {
+    json.key("ended_by");
+    json.begin_object();
+    write_thread(json, *finding.ended_by);
+    json.end_object();
+  }
   json.member("cpu", std::uint64_t{finding.cpu});
   if (finding.cgroup_id) json.member("cgroup_id", finding.cgroup_id);
   json.member("latency_ns", finding.latency_ns);

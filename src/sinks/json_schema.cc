@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sinks/finding_schema.h"
+
 namespace overdue {
 namespace {
 
@@ -253,7 +255,9 @@ Json record_definition(const Schema& schema) {
 
 std::string json_schema(std::span<const Schema* const> records) {
   Json document = Json::parse(fixed_part);
+  document["$defs"].update(Json::parse(finding_definitions));
   Json& lines = document["$defs"]["line"]["oneOf"];
+  for (Json& line : Json::parse(finding_lines)) lines.push_back(std::move(line));
   for (const Schema* schema : records) lines.push_back(record_definition(*schema));
   return document.dump(2) + "\n";
 }

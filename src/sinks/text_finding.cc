@@ -66,7 +66,11 @@ class Writer {
 
   std::string text() {
     headline();
-    if (finding_.breakdown) parts(*finding_.breakdown);
+    if (finding_.breakdown)
+      parts(*finding_.breakdown);
+    else
+      waits();
+    kernel_stack();
     user_stack();
     if (finding_.waits_forgotten) line("(waits of its beginning were not kept)");
     return std::move(text_);
@@ -84,6 +88,7 @@ class Writer {
   void one_wait(const Wait& wait);
   std::string why_blocked(const Wait& wait) const;
   void chain();
+  void kernel_stack();
   void user_stack();
   void frames(const Stack& stack, unsigned indent);
   /// Who took the CPU in the longest wait for one.
@@ -103,15 +108,18 @@ void Writer::headline() {
     what += fmt::format("({})", fmt::join(f.arguments, ", "));
     if (f.result) what += fmt::format(" = {}", *f.result);
     if (!f.error.empty()) what += " " + f.error;
+  } else if (!f.title.empty()) {
+    what = f.title;
   } else {
     what = fmt::format("{} {}", f.span, what);
   }
   const std::string threshold =
       f.threshold_ns ? fmt::format(" (threshold {})", duration_text(f.threshold_ns)) : "";
-  text_ += fmt::format("#{} {}  {}{}{}  {}  {}{}{}\n", f.number,
-                       local_time_of_day(info_.wall(f.time)), options_.color ? bold : "", what,
-                       options_.color ? plain : "", thread_text(f.thread),
-                       f.type == "hang" ? "open for " : "", duration_text(f.latency_ns), threshold);
+  text_ +=
+      fmt::format("#{} {}  {}{}{}  {}  {}{}{}\n", f.number, local_time_of_day(info_.wall(f.time)),
+                  options_.color ? bold : "", what, options_.color ? plain : "",
+                  (f.is_bystander ? "interrupting " : "") + thread_text(f.thread),
+                  f.type == "hang" ? "open for " : "", duration_text(f.latency_ns), threshold);
 }
 
 /// Largest first; each wait that matters below its part.
@@ -179,6 +187,7 @@ void Writer::waits() {
     one_wait(*blocked[i]);
     if (i == 0 && ns >= finding_.latency_ns / 10) chain();  // that of the longest
   }
+  if (!finding_.breakdown) return;
   const std::uint64_t all_ns = finding_.breakdown->blocked_ns();
   if (all_ns <= shown_ns || all_ns - shown_ns < finding_.latency_ns / 100) return;
   const std::size_t rest = blocked.size() - count;
@@ -242,6 +251,14 @@ void Writer::frames(const Stack& stack, unsigned indent) {
     if (frame.line > 0) text_ += fmt::format(" {}:{}", frame.file, frame.line);
     text_ += frame.is_inlined ? " (inlined)\n" : "\n";
   }
+}
+
+/// Where it ended, of spans that say so; of an interrupt, what was interrupted.
+void Writer::kernel_stack() {
+  if (finding_.kernel_stack.empty()) return;
+  line(fmt::format("in kernel   {}",
+                   options_.whole_stacks ? "" : kernel_path(finding_.kernel_stack)));
+  if (options_.whole_stacks) frames(finding_.kernel_stack, 4);
 }
 
 void Writer::user_stack() {

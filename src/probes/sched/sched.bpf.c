@@ -63,6 +63,16 @@ static __noinline int record_wait(struct task_struct* next, struct task_struct* 
   return 0;
 }
 
+/* A member that ran late after its wake-up, where that is looked for. */
+static __always_inline bool woken_late(struct task_struct* task, const struct thread_ledger* ledger,
+                                       u64 now_ns) {
+  u64 threshold_ns = control.threshold_ns[SPAN_WAKEUP];
+  if (!threshold_ns || ledger->state == LEDGER_PREEMPTED) return false;
+  if (ledger->wake_ns <= ledger->ran_since_ns) return false;
+  if (ns_between(ledger->wake_ns, now_ns) < threshold_ns) return false;
+  return bpf_task_storage_get(&threads, task, 0, 0) != 0;
+}
+
 /* A member in a call that has already taken half of what is late, or more: its waits explain it,
  * however short they are. */
 static __always_inline bool in_late_call(struct task_struct* task, struct thread_ledger* ledger,
@@ -101,7 +111,8 @@ static __always_inline void switch_in(struct task_struct* next, struct thread_le
     add_wait(ledger, now_ns);
     u64 min_ns = control.wait_min_ns;
     if (min_ns && control.armed && (u32)next->tgid != own_pid &&
-        (ns_between(ledger->since_ns, now_ns) >= min_ns || in_late_call(next, ledger, now_ns)))
+        (ns_between(ledger->since_ns, now_ns) >= min_ns || woken_late(next, ledger, now_ns) ||
+         in_late_call(next, ledger, now_ns)))
       record_wait(next, prev, ledger, now_ns);
   }
   ledger->state = LEDGER_ON_CPU;
