@@ -100,10 +100,10 @@ void NdjsonSink::more_like(const Repeats& repeats) {
   line.finish();
 }
 
-void NdjsonSink::names(const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
+void NdjsonSink::names(const std::vector<FoundName>& names) {
+  for (const FoundName& found : names) {
     Line line(output_, "name");
-    line.json().member("name", name);
+    write_found(line.json(), found);
     line.finish();
   }
 }

@@ -29,7 +29,7 @@ class NdjsonSink : public Sink {
   void unfinished(const std::vector<OpenSpan>& spans) override { unfinished_ = spans; }
   void finding(const Finding& finding) override;
   void more_like(const Repeats& repeats) override;
-  void names(const std::vector<std::string>& names) override;
+  void names(const std::vector<FoundName>& names) override;
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
  private:

@@ -1,5 +1,7 @@
 #include "sinks/text.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -65,9 +67,18 @@ void TextSink::more_like(const Repeats& repeats) {
   more_ = true;
 }
 
-void TextSink::names(const std::vector<std::string>& names) {
+void TextSink::names(const std::vector<FoundName>& names) {
   names_only_ = true;
-  for (const std::string& name : names) output_.append(printable(name) + "\n");
+  std::size_t width = 0;
+  for (const FoundName& found : names)
+    width = std::max(width, display_width(printable(found.name)));
+  for (const FoundName& found : names) {
+    std::string line = printable(found.name);
+    if (found.caller)
+      line += fmt::format("{}  {} ({})", std::string(width - display_width(line), ' '),
+                          printable(found.caller->function), printable(found.caller->library));
+    output_.append(line + "\n");
+  }
 }
 
 void TextSink::end(const SessionInfo& info, const Receipt& receipt) {

@@ -26,7 +26,7 @@ class TextSink : public Sink {
   void finding(const Finding& finding) override;
   void more_like(const Repeats& repeats) override;
   /// Names alone are for scripts: no header, and the receipt behind "# ".
-  void names(const std::vector<std::string>& names) override;
+  void names(const std::vector<FoundName>& names) override;
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
  private:

@@ -18,6 +18,7 @@ using enum trace_format::InfoTag;
 using enum trace_format::TargetTag;
 using enum trace_format::SyscallTag;
 using enum trace_format::CgroupTag;
+using enum trace_format::CallerTag;
 using enum trace_format::SchemaTag;
 using enum trace_format::FieldTag;
 using enum trace_format::ReceiptTag;
@@ -72,6 +73,17 @@ std::size_t encode_names(FieldListWriter& list, const Names& names, const Bytes&
       inner.text(cgroup_path, bounded(entry.second));
     });
   }
+  for (const auto& [number, name] : names.callers) {
+    if (!has_room(out, 64 + bounded(name.library).size() + bounded(name.function).size())) {
+      ++left_out;
+      continue;
+    }
+    list.list(info_caller, [&](FieldListWriter& inner) {
+      inner.number(caller_number, number);
+      inner.text(caller_library, bounded(name.library));
+      inner.text(caller_function, bounded(name.function));
+    });
+  }
   return left_out;
 }
 
@@ -124,6 +136,18 @@ void decode_cgroup(std::span<const std::byte> bytes, Names& names) {
     if (field->tag == cgroup_path) path = field->text();
   }
   names.cgroups[id] = path;
+}
+
+void decode_caller(std::span<const std::byte> bytes, Names& names) {
+  std::uint32_t number = 0;
+  CallerName name;
+  FieldListReader list(bytes);
+  while (const auto field = list.next()) {
+    if (field->tag == caller_number) number = static_cast<std::uint32_t>(field->number());
+    if (field->tag == caller_library) name.library = field->text();
+    if (field->tag == caller_function) name.function = field->text();
+  }
+  names.callers[number] = std::move(name);
 }
 
 void decode_loss(std::span<const std::byte> bytes, Receipt& receipt) {
@@ -260,6 +284,9 @@ SessionInfo decode_info(std::span<const std::byte> payload) {
         break;
       case info_cgroup:
         decode_cgroup(field->value, info.names);
+        break;
+      case info_caller:
+        decode_caller(field->value, info.names);
         break;
       default:
         break;

@@ -72,8 +72,8 @@ static __always_inline void copy_registers(struct user_registers* to, struct pt_
 }
 
 /* Page by page: a read that crosses the end of the mapping would fail whole. */
-static __always_inline u32 copy_user_stack(u8* to, u64 rsp, u16* flags) {
-  u32 limit = user_stack_bytes, copied = USER_RED_ZONE;
+static __always_inline u32 copy_user_stack(u8* to, u64 rsp, u32 limit, u16* flags) {
+  u32 copied = USER_RED_ZONE;
   bpf_probe_read_user(to, USER_RED_ZONE, (void*)(rsp - USER_RED_ZONE)); /* zeroes where it fails */
   for (u32 i = 0; i < USER_STACK_MAX / 4096 + 1; i++) {
     u64 from = rsp - USER_RED_ZONE + copied;
@@ -94,7 +94,8 @@ static __always_inline void copy_user_side(struct stall_scratch* scratch, struct
   if (!user_stack_bytes) return;
   copy_registers(&scratch->registers, regs);
   scratch->span.flags |= SPAN_HAS_USER_STACK;
-  scratch->span.user_bytes = copy_user_stack(scratch->stack, regs->sp, &scratch->span.flags);
+  scratch->span.user_bytes = 
+      copy_user_stack(scratch->stack, regs->sp, user_stack_bytes, &scratch->span.flags);
   scratch->span.header.size += sizeof(struct user_registers) + scratch->span.user_bytes;
 }
 
