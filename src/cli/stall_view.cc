@@ -1,10 +1,12 @@
 #include "cli/stall_view.h"
 
 #include <algorithm>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/stall_instruments.h"
 #include "probes/syscalls/syscalls.h"
 #include "sinks/text_format.h"
 
@@ -62,8 +64,11 @@ std::uint64_t StallView::threshold_of(const RawStall& stall) const {
   return threshold ? threshold->count() : 0;
 }
 
-bool StallView::wanted(const Finding& finding) {
-  if (!options_.idle && is_idle(finding)) {
+bool StallView::wanted(const RawStall& stall, const Finding& finding) {
+  // Calls that wait by their nature come here only if they were asked for by name.
+  const bool asked_for = stall.span.span == SPAN_SYSCALL &&
+                         waits_for_work(static_cast<std::uint32_t>(stall.span.subject));
+  if (!options_.idle && !asked_for && is_idle(finding)) {
     ++idle_;
     return false;
   }
@@ -79,6 +84,22 @@ bool StallView::wanted(const Finding& finding) {
   return under;
 }
 
+bool StallView::is_news(Finding& finding) {
+  if (causes_.size() >= causes_kept && !causes_.contains(finding.cause)) return true;
+  Cause& cause = causes_[finding.cause];
+  if (cause.count++ == 0) {
+    cause.repeats.number = finding.number;
+    cause.repeats.name = finding.name;
+  } else {
+    finding.like = cause.repeats.number;
+  }
+  if (options_.first == 0 || cause.count <= options_.first) return true;
+  ++cause.repeats.count;
+  cause.repeats.latency_ns += finding.latency_ns;
+  cause.repeats.longest_ns = std::max(cause.repeats.longest_ns, finding.latency_ns);
+  return false;
+}
+
 void StallView::stall(const RawStall& stall) {
   const std::uint64_t threshold_ns = threshold_of(stall);
   // The kernel reports by the shortest that any thread has.
@@ -87,27 +108,22 @@ void StallView::stall(const RawStall& stall) {
     return;
   Finding finding = explain(stall, namer_, info_.names);
   finding.threshold_ns = threshold_ns;
-  if (!wanted(finding)) return;
+  if (!wanted(stall, finding)) return;
   finding.number = ++found_;
   if (drawing_) drawing_->finding(finding);
-  if (causes_.size() < causes_kept || causes_.contains(finding.cause)) {
-    Cause& cause = causes_[finding.cause];
-    if (cause.count++ == 0)
-      cause.number = finding.number;
-    else
-      finding.like = cause.number;
-    if (options_.first > 0 && cause.count > options_.first) return;
-  }
-  sink_.finding(finding);
+  if (is_news(finding)) sink_.finding(finding);
 }
 
 void StallView::end(SessionInfo info, const Receipt& receipt) {
-  if (options_.first > 0)
-    for (const auto& [text, cause] : causes_)
-      if (cause.count > options_.first) sink_.more_like(cause.number, cause.count - options_.first);
-  info.notes.push_back(
-      found_ == 0 ? "nothing took as long as the threshold"
-                  : fmt::format("{} of {} causes", counted(found_, "stall"), causes_.size()));
+  std::vector<const Repeats*> repeats;
+  for (const auto& [text, cause] : causes_)
+    if (cause.repeats.count > 0) repeats.push_back(&cause.repeats);
+  std::sort(repeats.begin(), repeats.end(),
+            [](const Repeats* a, const Repeats* b) { return a->number < b->number; });
+  for (const Repeats* one : repeats) sink_.more_like(*one);
+  info.notes.push_back(found_ == 0 ? "nothing took as long as the threshold"
+                                   : fmt::format("{} of {}", counted(found_, "stall"),
+                                                 counted(causes_.size(), "cause")));
   if (idle_ > 0)
     info.notes.push_back(
         fmt::format("waits for work are not shown: {}; --idle shows them", grouped(idle_)));
@@ -115,9 +131,8 @@ void StallView::end(SessionInfo info, const Receipt& receipt) {
     info.notes.push_back(fmt::format("stalls not under {}: {}", printable(options_.keep_under),
                                      grouped(elsewhere_)));
   if (const std::uint64_t waits = assembler_.waits_forgotten())
-    info.notes.push_back(
-        fmt::format("old waits were forgotten to bound memory: {}; long stalls may lack theirs",
-                    grouped(waits)));
+    info.notes.push_back(fmt::format(
+        "stalls that lack waits, which were forgotten to bound memory: {}", grouped(waits)));
   sink_.end(info, receipt);
   if (drawing_) drawing_->end(info, receipt);
 }

@@ -14,12 +14,12 @@
 namespace overdue {
 
 struct StallViewOptions {
-  Thresholds thresholds;
+  Thresholds thresholds{};
   std::vector<span_kind> spans = {SPAN_SYSCALL};  ///< which kinds are looked for
   std::vector<std::uint32_t> cpus = {};           ///< where; empty: on all
   bool idle = false;                              ///< show waits for work
-  std::string keep_under;   ///< only stalls whose user stack passes this function; empty: all
-  std::uint64_t first = 3;  ///< how many of one cause are shown; 0: all
+  std::string keep_under{};  ///< only stalls whose user stack passes this function; empty: all
+  std::uint64_t first = 3;   ///< how many of one cause are shown; 0: all
 };
 
 /// Turns records, live or from a file, into findings and gives them to a sink: leaves out what is
@@ -36,12 +36,14 @@ class StallView {
 
  private:
   struct Cause {
-    std::uint64_t number = 0;  ///< of its first finding
-    std::uint64_t count = 0;
+    std::uint64_t count = 0;  ///< of its findings, shown or not
+    Repeats repeats;          ///< those that were not
   };
 
   void stall(const RawStall& stall);
-  bool wanted(const Finding& finding);
+  bool wanted(const RawStall& stall, const Finding& finding);
+  /// Counts it among those of its cause; whether it is to be shown.
+  bool is_news(Finding& finding);
   std::uint64_t threshold_of(const RawStall& stall) const;
   void look_for_waits();
 
