@@ -4,7 +4,7 @@ import json
 import os
 import re
 import shutil
-import subprocess
+import statistics
 import sys
 import tempfile
 import unittest
@@ -108,8 +108,8 @@ class Spans(unittest.TestCase):
                 "threads=[threading.Thread(target=nap) for _ in range(2)]\n"
                 "[t.start() for t in threads]; [t.join() for t in threads]")
         findings, _, _ = stalls("--span", "offcpu,wakeup", "-T", "offcpu=25ms,wakeup=1ns", "--", *python(text))
-        naps = [one for one in of(findings, "offcpu")
-                if any("nanosleep" in frame["name"] for frame in one["waits"][0]["kernel_stack"])]
+        naps = [one for one in of(findings, "offcpu") if one["name"] == "sleeping" and
+                any("nanosleep" in frame["name"] for frame in one["waits"][0]["kernel_stack"])]
         self.assertEqual(len(naps), 8, [one["latency_ns"] for one in naps])
         for nap in naps:
             self.assertEqual((nap["name"], nap["comm"]), ("sleeping", "python3"))
@@ -126,11 +126,22 @@ class Spans(unittest.TestCase):
             self.assertEqual(by_end[nap["tid"], nap["time_ns"]]["latency_ns"], nap["breakdown"]["runqueue_ns"])
         self.assertFalse(of(findings, "syscall"))
 
+    def test_late_wakeups_are_seen_however_short_the_wait(self):
+        findings, _, _ = stalls("--span", "wakeup", "-T", "1ns", "--", workload("pipe_pingpong"), 200)
+        threads = {one["tid"] for one in findings if one["comm"] == "pipe_pingpong"}
+        by_each_other = [one for one in findings if one["name"] == "thread" and one["waits"][0]["waker"]["tid"] in threads]
+        self.assertGreater(len(by_each_other), 100)
+        self.assertEqual({one["waits"][0]["waker"]["comm"] for one in by_each_other}, {"pipe_pingpong"})
+
     def test_a_thread_that_is_kept_off_the_cpu(self):
         text = "import time\nend=time.monotonic()+1\nwhile time.monotonic()<end: pass"
         cpu = min(os.sched_getaffinity(0))
         pinned = ["taskset", "-c", str(cpu)]
-        with Live(*pinned, *python("while True: pass")) as hog:
+        # Of real-time priority, so that it takes the CPU whatever else the machine does.
+        hog_text = ("import os,time\nos.sched_setscheduler(0,os.SCHED_FIFO,os.sched_param(1))\n"
+                    "while True:\n end=time.monotonic()+0.005\n"
+                    " while time.monotonic()<end: pass\n time.sleep(0.015)")
+        with Live(*pinned, *python(hog_text)) as hog:
             findings, _, _ = stalls("--span", "offcpu", "-T", "1ms", "--", *pinned, *python(text))
             preempted = [one for one in findings if one["name"] == "preempted"]
             self.assertTrue(preempted)
@@ -253,7 +264,7 @@ class Thresholds(unittest.TestCase):
              "libc=ctypes.CDLL(None)\n"
              "def nap(name,ms):\n libc.prctl(15,name,0,0,0); time.sleep(ms/1e3)\n"
              "threads=[threading.Thread(target=nap,args=a) for a in\n"
-             " [(b'dw-1',60),(b'dw-2',20),(b'other',60),(b'other',220)]]\n"
+             " [(b'dw-1',400),(b'dw-2',20),(b'other',400),(b'other',1200)]]\n"
              "[t.start() for t in threads]; [t.join() for t in threads]")
 
     @classmethod
@@ -265,27 +276,27 @@ class Thresholds(unittest.TestCase):
         return sorted((one["comm"], one["threshold_ns"] // MS) for one in of(findings, "syscall"))
 
     def test_of_threads_goes_before_the_bare_one(self):
-        self.assertEqual(self.naps("200ms,thread:dw-*=40ms"), [("dw-1", 40), ("other", 200)])
+        self.assertEqual(self.naps("1s,thread:dw-*=200ms"), [("dw-1", 200), ("other", 1000)])
 
     def test_of_the_call_goes_before_that_of_the_thread(self):
-        self.assertEqual(self.naps("10s,thread:dw-*=1ms,clock_nanosleep=50ms"),
-                         [("dw-1", 50), ("other", 50), ("other", 50)])
+        self.assertEqual(self.naps("10s,thread:dw-*=1ms,clock_nanosleep=200ms"),
+                         [("dw-1", 200), ("other", 200), ("other", 200)])
 
     def test_of_threads_alone_means_those_only(self):
         self.assertEqual(self.naps("thread:dw-[0-9]=10ms"), [("dw-1", 10), ("dw-2", 10)])
 
     def test_of_threads_holds_for_offcpu(self):
-        findings, _, _ = stalls("--span", "offcpu", "-T", "200ms,thread:dw-1=40ms", "--", *python(self.NAMED))
+        findings, _, _ = stalls("--span", "offcpu", "-T", "1s,thread:dw-1=200ms", "--", *python(self.NAMED))
         self.assertEqual(sorted(one["comm"] for one in findings if one["comm"] in ("dw-1", "dw-2", "other")),
                          ["dw-1", "other"])
 
     def test_of_spans(self):
-        text = "import time\ntime.sleep(0.03)\ntime.sleep(0.08)"
-        findings, _, _ = stalls("--span", "syscall,offcpu", "-T", "offcpu=60ms,syscall=20ms", "--", *python(text))
+        text = "import time\ntime.sleep(0.05)\ntime.sleep(0.5)"
+        findings, _, _ = stalls("--span", "syscall,offcpu", "-T", "offcpu=400ms,syscall=40ms", "--", *python(text))
         naps = [one for one in of(findings, "syscall") if one["name"] == "clock_nanosleep"]
         self.assertEqual(len(naps), 2)
         slept = [one for one in of(findings, "offcpu") if one["name"] == "sleeping"]
-        self.assertEqual([one["threshold_ns"] for one in slept], [60 * MS])
+        self.assertEqual([one["threshold_ns"] for one in slept], [400 * MS])
 
 
 class OwnSpans(unittest.TestCase):
@@ -296,18 +307,18 @@ class OwnSpans(unittest.TestCase):
     def test_lives_of_processes(self):
         life = "life=begin:sched:sched_process_fork,end:sched:sched_process_exit,key:child->pid,end-key:p->pid"
         text = ("import subprocess,sys\n"
-                "for s in ('0.01','0.1','0.1'):\n"
+                "for s in ('0.01','0.6','0.6'):\n"
                 " p=subprocess.Popen(['sleep',s]); print(p.pid); p.wait()")
-        findings, _, finished = stalls("--span", life, "-T", "life=80ms", "--", *python(text))
+        findings, _, finished = stalls("--span", life, "-T", "life=500ms", "--", *python(text))
         pids = finished.out.split()
         lives = ended(findings)
         self.assertEqual([one["args"] for one in lives], [[pid] for pid in pids[1:]])
         for one in lives:
             self.assertEqual((one["span"], one["name"], one["comm"]), ("pair", "life", "python3"))
             self.assertEqual((str(one["ended_by"]["tid"]), one["ended_by"]["comm"]), (one["args"][0], "sleep"))
-            self.assertGreaterEqual(one["latency_ns"], 100 * MS)
-            self.assertLess(one["latency_ns"], 5000 * MS)
-        finished = overdue("stalls", "--span", life, "-T", "80ms", "--", *python(text))
+            self.assertGreaterEqual(one["latency_ns"], 600 * MS)
+            self.assertLess(one["latency_ns"], 30_000 * MS)
+        finished = overdue("stalls", "--span", life, "-T", "500ms", "--", *python(text))
         self.assertRegex(finished.err, r"(?m)^#1 .*  life key \d+  python3\[\d+\]")
 
     def test_the_same_as_the_built_in_one(self):
@@ -320,11 +331,12 @@ class OwnSpans(unittest.TestCase):
         calls = [one for one in findings if one["name"] == "nanosleep"]
         self.assertEqual((len(naps), len(calls)), (30, 30))
         self.assertEqual({one["tid"] for one in naps}, {one["tid"] for one in calls})
-        for nap, call in zip(naps, calls):
+        for nap in naps:
             self.assertGreaterEqual(nap["latency_ns"], 3 * MS)
             self.assertLessEqual(nap["latency_ns"], longest)
-            self.assertLess(abs(nap["latency_ns"] - call["latency_ns"]), MS)
             self.assertTrue(nap["waits"], "its own waits explain it")
+        apart = [abs(nap["latency_ns"] - call["latency_ns"]) for nap, call in zip(naps, calls)]
+        self.assertLess(statistics.median(apart), MS)
         self.assertLessEqual(sum(one["latency_ns"] for one in naps), total)
         self.assertGreaterEqual(min(one["latency_ns"] for one in naps), 0.9 * shortest)
 
@@ -333,7 +345,7 @@ class OwnSpans(unittest.TestCase):
                     None)
         if not libc:
             self.skipTest("no libc where it usually is")
-        nap = f"nap=begin:uprobe:{libc}:usleep,end:uretprobe:{libc}:usleep,key:tid"
+        nap = f"nap=begin:uprobe:{libc}:usleep,end:uretprobe:{libc}:usleep,key:tid,filter:arg0 == 30000"
         text = ("import ctypes\nlibc=ctypes.CDLL(None)\n"
                 "for us in (1000,30000,30000,30000): libc.usleep(us)")
         findings, _, _ = stalls("--span", nap, "-T", "20ms", "--", *python(text))
