@@ -40,7 +40,8 @@ class Instruments {
   virtual Duration poll_every() const = 0;
   /// When poll() wants to be called, besides.
   virtual KernelTime due() const { return KernelTime::max(); }
-  virtual void poll(KernelTime /*now*/) {}
+  /// May deliver records besides those of the rings.
+  virtual void poll(KernelTime /*now*/, const RecordHandler&) {}
 
   /// What the reader of the report must know besides losses. After the end.
   virtual std::vector<std::string> notes() const { return {}; }

@@ -218,7 +218,7 @@ void Measurement::loop() {
     drain();
     const KernelTime after = KernelClock::now();
     next_interval(after);
-    instruments_.poll(after);
+    instruments_.poll(after, handler());
     if (after >= next_tick_) {
       listener_.tick();
       next_tick_ = after + tick;

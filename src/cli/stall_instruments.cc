@@ -15,6 +15,9 @@ namespace {
 constexpr std::uint64_t wait_part = 8;
 constexpr Duration shortest_wait = std::chrono::microseconds(1);
 
+constexpr int looks_per_timeout = 4;
+constexpr Duration between_looks = std::chrono::milliseconds(100);
+
 }  // namespace
 
 bool waits_for_work(std::uint32_t nr) {
@@ -48,6 +51,7 @@ void StallInstruments::add_to(Session& session, const std::vector<std::uint32_t>
     SyscallsOptions calls;
     calls.aggregate = false;
     calls.stalls = true;
+    calls.hangs = options_.timeout.has_value();
     calls.user_stack_bytes = options_.user_stack_bytes;
     calls.only = options_.only;
     calls.cpus = cpus;
@@ -70,6 +74,17 @@ void StallInstruments::add_to(Session& session, const std::vector<std::uint32_t>
   control.wait_min_ns = std::max(options_.thresholds.least() / wait_part, shortest_wait).count();
 }
 
+void StallInstruments::armed(KernelTime start) {
+  if (options_.timeout) next_look_ = start;
+}
+
+/// A look walks all threads of the machine: a few times per timeout is enough.
+void StallInstruments::poll(KernelTime now, const RecordHandler& handler) {
+  if (now < next_look_) return;
+  syscalls_->look_for_hangs(*options_.timeout, handler);
+  next_look_ = now + std::max(*options_.timeout / looks_per_timeout, between_looks);
+}
+
 Duration StallInstruments::poll_every() const {
   return std::chrono::milliseconds(20);
 }
@@ -77,6 +92,8 @@ Duration StallInstruments::poll_every() const {
 std::vector<std::string> StallInstruments::notes() const {
   std::vector<std::string> notes;
   if (!syscalls_) return notes;
+  if (options_.timeout && !syscalls_->hangs_have_user_stacks())
+    notes.push_back("this kernel cannot read the user stacks of calls that are still open");
   Counters counters = syscalls_->counters();
   if (const std::uint64_t calls = counters[COUNTER_IDLE])
     notes.push_back(

@@ -9,9 +9,10 @@ namespace overdue {
 
 struct StallOptions {
   Thresholds thresholds;
-  std::vector<span_kind> spans;    ///< which kinds to look for
-  std::optional<SyscallSet> only;  ///< -e: of system calls, these
-  bool idle = false;               ///< waits for work are stalls too
+  std::vector<span_kind> spans;     ///< which kinds to look for
+  std::optional<SyscallSet> only;   ///< -e: of system calls, these
+  std::optional<Duration> timeout;  ///< calls still open after this are told of
+  bool idle = false;                ///< waits for work are stalls too
   std::size_t user_stack_bytes = 16 << 10;
   std::size_t ring_bytes = 0;  ///< 0: chosen
 };
@@ -28,6 +29,9 @@ class StallInstruments final : public Instruments {
   std::uint64_t events_in(const Record&) const override { return 0; }
   std::uint64_t events() const override { return sched_->activity().calls; }
   Duration poll_every() const override;
+  void armed(KernelTime start) override;
+  KernelTime due() const override { return next_look_; }
+  void poll(KernelTime now, const RecordHandler& handler) override;
   std::vector<std::string> notes() const override;
 
   const StallOptions& options() const { return options_; }
@@ -38,6 +42,7 @@ class StallInstruments final : public Instruments {
   StallOptions options_;
   SchedProbe* sched_ = nullptr;
   SyscallsProbe* syscalls_ = nullptr;
+  KernelTime next_look_ = KernelTime::max();  ///< for hangs
 };
 
 /// Native calls that wait for work by their nature: epoll_wait, accept, wait4, …

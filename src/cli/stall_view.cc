@@ -12,6 +12,7 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t causes_kept = 10'000;
+constexpr std::size_t hangs_kept = 10'000;
 
 }  // namespace
 
@@ -27,7 +28,22 @@ void StallView::begin(const SessionInfo& info) {
   sink_.begin(info);
 }
 
+/// A hang is remembered until its call ends: what ends as a stall then says so.
+void StallView::note_hang(const RawStall& stall, Finding& finding) {
+  const std::pair key(stall.span.header.tid, stall.begin_ns());
+  if (stall.span.flags & SPAN_OPEN) {
+    ++hung_;
+    if (hangs_.size() < hangs_kept) hangs_[key] = finding.number;
+    return;
+  }
+  const auto found = hangs_.find(key);
+  if (found == hangs_.end()) return;
+  finding.hang = found->second;
+  hangs_.erase(found);
+}
+
 std::uint64_t StallView::threshold_of(const RawStall& stall) const {
+  if (stall.span.flags & SPAN_OPEN) return options_.timeout ? options_.timeout->count() : 0;
   const bool native_call = stall.span.span == SPAN_SYSCALL && stall.call &&
                            stall.call->at<u16>(offsetof(syscall_call, abi)) == ABI_NATIVE;
   const auto threshold =
@@ -58,6 +74,7 @@ void StallView::stall(const RawStall& stall) {
   finding.threshold_ns = threshold_of(stall);
   if (!wanted(finding)) return;
   finding.number = ++found_;
+  note_hang(stall, finding);
   if (drawing_) drawing_->finding(finding);
   if (causes_.size() < causes_kept || causes_.contains(finding.cause)) {
     Cause& cause = causes_[finding.cause];
@@ -77,6 +94,9 @@ void StallView::end(SessionInfo info, Receipt receipt) {
   info.notes.push_back(
       found_ == 0 ? "nothing took as long as the threshold"
                   : fmt::format("{} of {} causes", counted(found_, "stall"), causes_.size()));
+  if (hung_ > 0)
+    info.notes.push_back(
+        fmt::format("of them calls that were still open after the timeout: {}", grouped(hung_)));
   if (idle_ > 0)
     info.notes.push_back(
         fmt::format("waits for work are not shown: {}; --idle shows them", grouped(idle_)));

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "analysis/explain.h"
@@ -14,7 +15,8 @@ namespace overdue {
 
 struct StallViewOptions {
   Thresholds thresholds;
-  bool idle = false;        ///< show waits for work
+  std::optional<Duration> timeout;  ///< of calls still open
+  bool idle = false;                ///< show waits for work
   std::string keep_under;   ///< only stalls whose user stack passes this function; empty: all
   std::uint64_t first = 3;  ///< how many of one cause are shown; 0: all
 };
@@ -39,6 +41,7 @@ class StallView {
 
   void stall(const RawStall& stall);
   bool wanted(const Finding& finding);
+  void note_hang(const RawStall& stall, Finding& finding);
   std::uint64_t threshold_of(const RawStall& stall) const;
 
   StallViewOptions options_;
@@ -48,6 +51,9 @@ class StallView {
   StallAssembler assembler_;
   SessionInfo info_;
   std::map<std::string, Cause> causes_;
+  /// Calls that were told of as hangs, and have not ended: thread and begin, and the finding.
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> hangs_;
+  std::uint64_t hung_ = 0;
   std::uint64_t found_ = 0, idle_ = 0, elsewhere_ = 0;
 };
 

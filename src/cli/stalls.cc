@@ -64,6 +64,7 @@ class StallsCommand final : public Command {
     add_output_options(app, output_, false);
     app.add_option("-T,--threshold", thresholds_)->allow_extra_args(false)->take_all();
     app.add_option("-e,--only", only_)->allow_extra_args(false)->take_all();
+    app.add_option("--timeout", timeout_);
     app.add_flag("--idle", idle_);
     app.add_option("--keep-under", keep_under_);
     app.add_option("--user-stack-bytes", user_stack_);
@@ -83,6 +84,7 @@ class StallsCommand final : public Command {
   OutputOptions output_;
   std::vector<std::string> thresholds_;
   std::vector<std::string> only_;
+  std::string timeout_;
   bool idle_ = false;
   std::string keep_under_;
   std::uint32_t user_stack_ = 16 << 10;
@@ -93,7 +95,14 @@ class StallsCommand final : public Command {
 
 StallOptions StallsCommand::options() const {
   StallOptions options;
-  options.thresholds = parse_thresholds(thresholds_);
+  std::vector<std::string> thresholds = thresholds_;
+  if (!timeout_.empty()) {
+    options.timeout = parse_duration(timeout_, "--timeout");
+    if (*options.timeout == Duration(0))
+      throw Error("a timeout of 0 would find every call open").hint("--timeout 10s").exit_status(2);
+    if (thresholds.empty()) thresholds.push_back(timeout_);
+  }
+  options.thresholds = parse_thresholds(thresholds);
   options.spans = {SPAN_SYSCALL};
   if (!only_.empty()) options.only = parse_syscall_set(only_, {});
   options.idle = idle_;
@@ -124,6 +133,7 @@ int StallsCommand::run(const Invocation& invocation) {
   request.by_container = true;
   request.streams = true;
   StallReporter reporter({.thresholds = instruments.options().thresholds,
+                          .timeout = instruments.options().timeout,
                           .idle = idle_,
                           .keep_under = keep_under_,
                           .first = output_.format == "text" ? first_ : 0},

@@ -58,7 +58,7 @@ Duration SyscallInstruments::poll_every() const {
   return options_.calls ? ring_poll : idle_poll;
 }
 
-void SyscallInstruments::poll(KernelTime now) {
+void SyscallInstruments::poll(KernelTime now, const RecordHandler&) {
   if (two_phase_) two_phase_->poll(now);
 }
 

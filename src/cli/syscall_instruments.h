@@ -26,7 +26,7 @@ class SyscallInstruments final : public Instruments {
   std::uint64_t events_in(const Record& record) const override;
   Duration poll_every() const override;
   KernelTime due() const override { return two_phase_ ? two_phase_->due() : KernelTime::max(); }
-  void poll(KernelTime now) override;
+  void poll(KernelTime now, const RecordHandler&) override;
   std::vector<std::string> notes() const override;
 
   const SyscallsOptions& options() const { return options_; }

@@ -48,6 +48,7 @@ class Writer {
 
   std::string text() {
     headline();
+    present();
     if (finding_.breakdown) parts(*finding_.breakdown);
     user_stack();
     if (finding_.waits_forgotten > 0)
@@ -62,6 +63,8 @@ class Writer {
   }
 
   void headline();
+  /// Of a hang: what it does now.
+  void present();
   void parts(const Breakdown& parts);
   void waits();
   void one_wait(const Wait& wait, std::string_view label);
@@ -88,12 +91,28 @@ void Writer::headline() {
   } else {
     what = fmt::format("{} {}", f.span, what);
   }
+  const bool hangs = f.type == "hang";
   const std::string threshold =
-      f.threshold_ns ? fmt::format(" (threshold {})", duration_text(f.threshold_ns)) : "";
-  text_ += fmt::format("#{} {}  {}{}{}  {}  {}{}{}\n", f.number,
-                       local_time_of_day(info_.wall(f.time)), options_.color ? bold : "", what,
-                       options_.color ? plain : "", thread_text(f.thread),
-                       f.type == "hang" ? "open for " : "", duration_text(f.latency_ns), threshold);
+      f.threshold_ns
+          ? fmt::format(" ({} {})", hangs ? "timeout" : "threshold", duration_text(f.threshold_ns))
+          : "";
+  const std::string_view open = !hangs ? "" : f.is_older ? "open for at least " : "open for ";
+  text_ +=
+      fmt::format("#{} {}  {}{}{}  {}  {}{}{}\n", f.number, local_time_of_day(info_.wall(f.time)),
+                  options_.color ? bold : "", what, options_.color ? plain : "",
+                  thread_text(f.thread), open, duration_text(f.latency_ns), threshold);
+}
+
+void Writer::present() {
+  const Finding& f = finding_;
+  if (f.hang > 0) line(fmt::format("told of as #{} while it was open", f.hang));
+  if (f.type != "hang") return;
+  if (f.state == "running") return line("still runs, on the CPU");
+  const std::uint64_t ns = f.waits.empty() ? 0 : f.waits.back().ns;
+  const bool shown = f.breakdown.has_value() || f.kernel_stack.empty();  // with the parts
+  const std::string path = shown ? "" : ": " + kernel_path(f.kernel_stack);
+  line(fmt::format("still {}{}, for {} now{}", f.state == "runqueue" ? "in the run queue" : f.state,
+                   f.state == "uninterruptible" ? " (D)" : "", duration_text(ns), path));
 }
 
 /// Largest first; each wait that matters below its part.

@@ -19,6 +19,7 @@ struct SyscallsOptions {
   bool calls = false;          ///< a syscall_call record for every call
   bool discover_only = false;  ///< note which calls are made, measure nothing
   bool two_phase = false;      ///< load what the second phase needs
+  bool hangs = false;          ///< with stalls: calls still open can be asked for
   bool stalls = false;  ///< calls over their threshold, explained; wants the maps of a SchedProbe
   std::size_t user_stack_bytes = 0;  ///< how much of their user stacks to copy, at most
                                      ///< USER_STACK_MAX
@@ -49,6 +50,12 @@ class SyscallsProbe final : public LiveProbe {
 
   /// With stalls: the threshold of one native call, from now on; 0: the session's.
   void set_threshold(u32 nr, Duration threshold);
+
+  /// With hangs: delivers a syscall_call and an open span_record for each call that has been open
+  /// for `age`, once.
+  void look_for_hangs(Duration age, const RecordHandler& handler);
+  /// Whether those have user stacks: kernels from 5.18 on can.
+  bool hangs_have_user_stacks() const;
 
   /// Attaches the exit of one native call (its tracepoint's name below events/syscalls without
   /// sys_exit_). Late calls are timed once theirs is attached, only counted before. Throws Error
