@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/control_socket.h"
+#include "cli/controls.h"
 #include "cli/membership_rules.h"
 #include "cli/progress.h"
 #include "cli/stop_signals.h"
@@ -16,6 +18,7 @@
 #include "kernel/syscall_table.h"
 #include "probes/syscalls/names.h"
 #include "target/cgroups.h"
+#include "target/identity.h"
 
 namespace overdue {
 namespace {
@@ -56,6 +59,7 @@ class Measurement {
   void attach();
   void describe();
   void watch_for_the_end();
+  void listen_for_requests();
   void loop();
   bool target_has_ended();
   void on_signal(const StopSignals::Arrived& signal);
@@ -78,6 +82,8 @@ class Measurement {
   std::optional<CgroupHierarchy> hierarchy_;
   Calibration calibration_;
   SessionInfo info_;
+  std::optional<Controls> controls_;
+  std::optional<ControlSocket> socket_;
   std::vector<Fd> ends_;
   std::optional<KernelTime> deadline_;
   KernelTime next_interval_{}, interval_start_{}, next_tick_{}, last_collect_{};
@@ -150,6 +156,21 @@ void Measurement::watch_for_the_end() {
   if (ends_.empty()) stop_ = true;  // all gone already
 }
 
+/// `overdue ctl`. Who may open it is who may have started us: a user that cannot be told is root.
+void Measurement::listen_for_requests() {
+  std::optional<uid_t> owner;
+  try {
+    if (const auto user = choose_identity(IdentityRequest::current(std::nullopt)))
+      owner = user->uid;
+  } catch (const Error&) {
+    owner.reset();
+  }
+  controls_.emplace(*session_, instruments_, info_);
+  socket_.emplace(owner, [this](std::string_view request) { return controls_->answer(request); });
+  if (request_.verbose && !socket_->refusal().empty())
+    fmt::print(stderr, "overdue: no `overdue ctl`: {}\n", socket_->refusal());
+}
+
 bool Measurement::target_has_ended() {
   if (program_) return program_->try_wait().has_value();
   if (request_.selection.kind == TargetKind::tid)
@@ -211,6 +232,7 @@ void Measurement::loop() {
     std::vector<pollfd> waits{{signals_.fd(), POLLIN, 0}};
     if (program_) waits.push_back({program_->pidfd(), POLLIN, 0});
     if (ends_.size() == 1) waits.push_back({ends_[0].get(), POLLIN, 0});
+    socket_->add_to(waits);
     const auto wait_ms =
         std::chrono::ceil<std::chrono::milliseconds>(until_next_event(now)).count();
     poll(waits.data(), waits.size(), static_cast<int>(wait_ms));
@@ -223,7 +245,8 @@ void Measurement::loop() {
       listener_.tick();
       next_tick_ = after + tick;
     }
-    if (target_has_ended()) return;
+    socket_->serve(after);
+    if (controls_->wants_stop() || target_has_ended()) return;
   }
 }
 
@@ -237,6 +260,9 @@ void Measurement::finish() {
   say_what_is_attached();  // what was added on the way
   session_->finish(handler());
   const KernelTime end = session_->end();
+  socket_.reset();
+  if (std::string note = controls_->note(end); !note.empty())
+    info_.notes.push_back(std::move(note));
   refresh_names();
   info_.duration = end - session_->start();
   if (request_.interval) listener_.interval(info_, end - interval_start_);
@@ -283,6 +309,7 @@ int Measurement::run() {
   session_->arm();
   say_what_is_attached();
   describe();
+  listen_for_requests();
   listener_.begin(info_);
   const KernelTime start = session_->start();
   if (request_.duration) deadline_ = start + *request_.duration;

@@ -7,6 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
+#include "base/text.h"
+#include "core/span_schema.h"
+
 namespace overdue {
 namespace {
 
@@ -60,18 +64,59 @@ void StallInstruments::add_to(Session& session, const std::vector<std::uint32_t>
     if (!options_.idle && !options_.only)
       for (std::uint32_t nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
         if (waits_for_work(nr)) syscalls_->set_threshold(nr, Duration(THRESHOLD_IDLE));
-    for (const auto& [nr, threshold] : options_.thresholds.by_call)
-      syscalls_->set_threshold(nr, threshold);
     session.add(std::move(sched));
     session.add(std::move(probe));
   } else {
     session.add(std::move(sched));
   }
-  session_control& control = membership.control();
+  membership_ = &membership;
+  store_thresholds();
+}
+
+/// Programs may run: each word is stored whole. Waits first, that a shorter threshold needs.
+void StallInstruments::store_thresholds() {
+  const auto store = [](u64& word, Duration value) {
+    __atomic_store_n(&word, static_cast<u64>(value.count()), __ATOMIC_RELEASE);
+  };
+  session_control& control = membership_->control();
+  store(control.wait_min_ns, std::max(options_.thresholds.least() / wait_part, shortest_wait));
   for (const span_kind span : options_.spans)
     if (const auto threshold = options_.thresholds.of(span))
-      control.threshold_ns[span] = threshold->count();
-  control.wait_min_ns = std::max(options_.thresholds.least() / wait_part, shortest_wait).count();
+      store(control.threshold_ns[span], *threshold);
+  if (!syscalls_) return;
+  for (const auto& [nr, threshold] : options_.thresholds.by_call)
+    syscalls_->set_threshold(nr, threshold);
+}
+
+std::vector<std::pair<std::string, std::string>> StallInstruments::settings() const {
+  std::vector<std::pair<std::string, std::string>> all{{"threshold", to_text(options_.thresholds)}};
+  if (options_.timeout) all.emplace_back("timeout", format_duration(*options_.timeout));
+  return all;
+}
+
+void StallInstruments::set(const std::vector<std::string_view>& words) {
+  if (words[0] == "timeout") {
+    if (!options_.timeout) throw Error("this session was begun without --timeout");
+    if (words.size() != 2) throw Error("set timeout TIME");
+    const Duration timeout = parse_duration(words[1], "timeout");
+    if (timeout == Duration(0)) throw Error("a timeout of 0 would find every call open");
+    options_.timeout = timeout;
+    next_look_ = KernelTime{};
+  } else {
+    Thresholds changed = options_.thresholds;
+    for (std::size_t i = words[0] == "threshold" ? 1 : 0; i < words.size(); ++i)
+      change_thresholds(changed, words[i]);
+    if (words[0] == "threshold" && words.size() < 2) throw Error("set threshold TIME");
+    if (words[0] != "threshold")
+      for (const std::string_view word : words)
+        if (word.find('=') == word.npos)
+          throw Error("nothing here is called '{}'", printable(word));
+    for (const auto& [span, time] : changed.by_span)
+      if (!wants(span)) throw Error("this session does not look at {}", span_name(span));
+    options_.thresholds = std::move(changed);
+    store_thresholds();
+  }
+  if (on_change) on_change(KernelClock::now());
 }
 
 void StallInstruments::armed(KernelTime start) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "cli/instruments.h"
 #include "cli/thresholds.h"
 #include "probes/sched/probe.h"
@@ -34,12 +36,19 @@ class StallInstruments final : public Instruments {
   void poll(KernelTime now, const RecordHandler& handler) override;
   std::vector<std::string> notes() const override;
 
+  std::vector<std::pair<std::string, std::string>> settings() const override;
+  void set(const std::vector<std::string_view>& words) override;
+  /// Called when settings have changed, with the moment from which on they hold.
+  std::function<void(KernelTime)> on_change;
+
   const StallOptions& options() const { return options_; }
 
  private:
   bool wants(span_kind span) const;
+  void store_thresholds();
 
   StallOptions options_;
+  Membership* membership_ = nullptr;
   SchedProbe* sched_ = nullptr;
   SyscallsProbe* syscalls_ = nullptr;
   KernelTime next_look_ = KernelTime::max();  ///< for hangs

@@ -12,6 +12,7 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t causes_kept = 10'000;
+constexpr std::size_t settings_kept = 1'000;
 constexpr std::size_t hangs_kept = 10'000;
 
 }  // namespace
@@ -21,7 +22,9 @@ StallView::StallView(StallViewOptions options, StackNamer& namer, Sink& sink, Si
       namer_(namer),
       sink_(sink),
       drawing_(drawing),
-      assembler_([this](const RawStall& one) { stall(one); }) {}
+      assembler_([this](const RawStall& one) { stall(one); }) {
+  change(KernelTime{}, options_.thresholds, options_.timeout);
+}
 
 void StallView::begin(const SessionInfo& info) {
   info_ = info;
@@ -43,13 +46,26 @@ void StallView::note_hang(const RawStall& stall, Finding& finding) {
 }
 
 std::uint64_t StallView::threshold_of(const RawStall& stall) const {
-  if (stall.span.flags & SPAN_OPEN) return options_.timeout ? options_.timeout->count() : 0;
+  const Settings& then = settings_at(stall.span.header.time_ns);
+  if (stall.span.flags & SPAN_OPEN) return then.timeout ? then.timeout->count() : 0;
   const bool native_call = stall.span.span == SPAN_SYSCALL && stall.call &&
                            stall.call->at<u16>(offsetof(syscall_call, abi)) == ABI_NATIVE;
   const auto threshold =
-      native_call ? options_.thresholds.of_call(static_cast<std::uint32_t>(stall.span.subject))
-                  : options_.thresholds.of(static_cast<span_kind>(stall.span.span));
+      native_call ? then.thresholds.of_call(static_cast<std::uint32_t>(stall.span.subject))
+                  : then.thresholds.of(static_cast<span_kind>(stall.span.span));
   return threshold ? threshold->count() : 0;
+}
+
+void StallView::change(KernelTime at, Thresholds thresholds, std::optional<Duration> timeout) {
+  if (settings_.size() >= settings_kept) settings_.erase(settings_.begin());
+  settings_.push_back({at, std::move(thresholds), timeout});
+}
+
+const StallView::Settings& StallView::settings_at(std::uint64_t time_ns) const {
+  const KernelTime time{Duration(time_ns)};
+  for (auto one = settings_.rbegin(); one != settings_.rend(); ++one)
+    if (one->from <= time) return *one;
+  return settings_.front();
 }
 
 bool StallView::wanted(const Finding& finding) {

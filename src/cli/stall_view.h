@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analysis/explain.h"
 #include "analysis/stall_assembler.h"
@@ -29,6 +30,8 @@ class StallView {
   StallView(StallViewOptions options, StackNamer& namer, Sink& sink, Sink* drawing = nullptr);
 
   void begin(const SessionInfo& info);
+  /// From `at` on these hold.
+  void change(KernelTime at, Thresholds thresholds, std::optional<Duration> timeout);
   void record(const Record& record) { assembler_.record(record); }
   /// Says how many of each cause were not shown, then ends the sink.
   void end(SessionInfo info, Receipt receipt);
@@ -44,7 +47,15 @@ class StallView {
   void note_hang(const RawStall& stall, Finding& finding);
   std::uint64_t threshold_of(const RawStall& stall) const;
 
+  struct Settings {
+    KernelTime from{};
+    Thresholds thresholds;
+    std::optional<Duration> timeout;
+  };
+  const Settings& settings_at(std::uint64_t time_ns) const;
+
   StallViewOptions options_;
+  std::vector<Settings> settings_;  ///< as they were changed, oldest first
   StackNamer& namer_;
   Sink& sink_;
   Sink* drawing_;

@@ -33,6 +33,9 @@ class StallReporter final : public MeasureListener {
   }
   void record(const Record& record) override { view_->record(record); }
   void interval(const SessionInfo&, Duration) override {}
+  void change(KernelTime at, const StallOptions& options) {
+    if (view_) view_->change(at, options.thresholds, options.timeout);
+  }
   void tick() override {
     stacks_.follow();
     report_.output->flush();
@@ -138,6 +141,7 @@ int StallsCommand::run(const Invocation& invocation) {
                           .keep_under = keep_under_,
                           .first = output_.format == "text" ? first_ : 0},
                          output_, flame_, invocation.has_program);
+  instruments.on_change = [&](KernelTime at) { reporter.change(at, instruments.options()); };
   return measure(request, instruments, reporter);
 }
 

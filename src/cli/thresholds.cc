@@ -61,6 +61,23 @@ Duration Thresholds::least() const {
   return least;
 }
 
+void change_thresholds(Thresholds& thresholds, std::string_view list) {
+  Thresholds changed = thresholds;
+  for (const std::string_view item : split(list, ',')) add(changed, item);
+  thresholds = std::move(changed);
+}
+
+std::string to_text(const Thresholds& thresholds) {
+  std::vector<std::string> items;
+  if (thresholds.general) items.push_back(format_duration(*thresholds.general));
+  for (const auto& [span, time] : thresholds.by_span)
+    items.push_back(fmt::format("{}={}", span_name(span), format_duration(time)));
+  for (const auto& [nr, time] : thresholds.by_call)
+    items.push_back(
+        fmt::format("{}={}", builtin_syscall_name(ABI_NATIVE, nr), format_duration(time)));
+  return fmt::format("{}", fmt::join(items, ","));
+}
+
 Thresholds parse_thresholds(const std::vector<std::string>& values) {
   Thresholds thresholds;
   for (const std::string& value : values)

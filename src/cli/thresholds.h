@@ -23,6 +23,12 @@ struct Thresholds {
   Duration least() const;
 };
 
+/// Changes those that `list` names: `10ms,futex=1s`. Throws Error, and changes nothing then.
+void change_thresholds(Thresholds& thresholds, std::string_view list);
+
+/// As they were given: `10ms,futex=1s`.
+std::string to_text(const Thresholds& thresholds);
+
 /// Throws Error (exit status 2) for what is no threshold, with what would be.
 Thresholds parse_thresholds(const std::vector<std::string>& values);
 

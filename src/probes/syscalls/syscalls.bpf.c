@@ -96,6 +96,13 @@ static __always_inline bool was_wanted(struct task_struct* task, struct pt_regs*
 static __always_inline void end_unknown(struct task_struct* task, struct thread_state* state,
                                         struct pt_regs* regs) {
   if (!control.armed) return;
+  u64 resumed_ns = control.resumed_ns;
+  if (resumed_ns && state->fresh == FRESH_NO && state->enter_ns < resumed_ns && !cpus_limited) {
+    /* The first end since a pause, in which the call began. */
+    if (was_wanted(task, regs)) count(COUNTER_CUT, 1);
+    state->enter_ns = bpf_ktime_get_ns();
+    return;
+  }
   if (state->fresh == FRESH_ADOPTED && was_wanted(task, regs))
     count(COUNTER_CUT, 1);
   else if (state->fresh == FRESH_NO && !filtered && !cpus_limited && !two_phase)
