@@ -23,6 +23,7 @@
 namespace overdue {
 namespace {
 
+constexpr int stopped_by_a_threshold = 3;
 constexpr std::chrono::milliseconds tick{500};
 constexpr std::chrono::seconds collect_at_least_every{30};  // far below what fills a 32-bit bucket
 constexpr std::chrono::seconds grace_after_signal{2};
@@ -246,7 +247,7 @@ void Measurement::loop() {
       next_tick_ = after + tick;
     }
     socket_->serve(after);
-    if (controls_->wants_stop() || target_has_ended()) return;
+    if (controls_->wants_stop() || listener_.wants_stop() || target_has_ended()) return;
   }
 }
 
@@ -332,7 +333,8 @@ int Measurement::run() {
   progress_.step("");
   session_.reset();
   if (interrupted) return program_ ? 128 + interrupted->number : 0;  // it was never run
-  return program_ ? wait_for_program() : 0;
+  if (program_) return wait_for_program();
+  return listener_.wants_stop() ? stopped_by_a_threshold : 0;
 }
 
 int measure(const MeasureRequest& request, Instruments& instruments, MeasureListener& listener) {

@@ -98,9 +98,13 @@ void StallView::stall(const RawStall& stall) {
       cause.number = finding.number;
     else
       finding.like = cause.number;
-    if (options_.first > 0 && cause.count > options_.first) return;
+    if (options_.first > 0 && cause.count > options_.first) {
+      if (options_.on_finding) options_.on_finding(finding);
+      return;
+    }
   }
   sink_.finding(finding);
+  if (options_.on_finding) options_.on_finding(finding);
 }
 
 void StallView::end(SessionInfo info, Receipt receipt) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,8 +19,9 @@ struct StallViewOptions {
   Thresholds thresholds;
   std::optional<Duration> timeout;  ///< of calls still open
   bool idle = false;                ///< show waits for work
-  std::string keep_under;   ///< only stalls whose user stack passes this function; empty: all
-  std::uint64_t first = 3;  ///< how many of one cause are shown; 0: all
+  std::string keep_under;  ///< only stalls whose user stack passes this function; empty: all
+  std::function<void(const Finding&)> on_finding;  ///< called for each, shown or folded
+  std::uint64_t first = 3;                         ///< how many of one cause are shown; 0: all
 };
 
 /// Turns records, live or from a file, into findings and gives them to a sink: leaves out what is

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/actions.h"
 #include "cli/command.h"
 #include "cli/flame_sink.h"
 #include "cli/live_stacks.h"
@@ -19,8 +20,13 @@ namespace {
 class StallReporter final : public MeasureListener {
  public:
   /// `flame`: where to draw to; empty: nowhere.
-  StallReporter(StallViewOptions view, OutputOptions output, const std::string& flame, bool spawned)
-      : options_(std::move(view)), output_(std::move(output)), spawned_(spawned) {
+  StallReporter(StallViewOptions view, OutputOptions output, ActionOptions actions,
+                const std::string& flame, bool spawned)
+      : options_(std::move(view)),
+        output_(std::move(output)),
+        spawned_(spawned),
+        actions_(std::move(actions)) {
+    options_.on_finding = [this](const Finding& finding) { actions_.finding(finding); };
     if (!flame.empty()) drawing_ = std::make_unique<FlameSink>(flame, flame_format_of(flame));
   }
 
@@ -38,11 +44,14 @@ class StallReporter final : public MeasureListener {
   }
   void tick() override {
     stacks_.follow();
+    actions_.tick();
     report_.output->flush();
   }
+  bool wants_stop() const override { return actions_.wants_stop(); }
   void end(const SessionInfo& info, const Receipt& receipt) override {
     SessionInfo told = info;
     for (std::string& note : stacks_.notes()) told.notes.push_back(std::move(note));
+    for (std::string& note : actions_.notes()) told.notes.push_back(std::move(note));
     view_->end(std::move(told), receipt);
     report_.output->close();
   }
@@ -52,6 +61,7 @@ class StallReporter final : public MeasureListener {
   OutputOptions output_;
   bool spawned_;
   LiveStacks stacks_;
+  Actions actions_;
   std::unique_ptr<FlameSink> drawing_;
   ReportOutput report_;
   std::unique_ptr<StallView> view_;  ///< from begin() on
@@ -68,6 +78,8 @@ class StallsCommand final : public Command {
     app.add_option("-T,--threshold", thresholds_)->allow_extra_args(false)->take_all();
     app.add_option("-e,--only", only_)->allow_extra_args(false)->take_all();
     app.add_option("--timeout", timeout_);
+    app.add_option("--on", actions_)->allow_extra_args(false)->take_all();
+    app.add_option("--on-every", every_);
     app.add_flag("--idle", idle_);
     app.add_option("--keep-under", keep_under_);
     app.add_option("--user-stack-bytes", user_stack_);
@@ -88,6 +100,8 @@ class StallsCommand final : public Command {
   std::vector<std::string> thresholds_;
   std::vector<std::string> only_;
   std::string timeout_;
+  std::vector<std::string> actions_;
+  std::string every_ = "1s";
   bool idle_ = false;
   std::string keep_under_;
   std::uint32_t user_stack_ = 16 << 10;
@@ -135,12 +149,16 @@ int StallsCommand::run(const Invocation& invocation) {
   request.verbose = output_.verbose;
   request.by_container = true;
   request.streams = true;
+  ActionOptions actions = parse_actions(actions_);
+  actions.every = parse_duration(every_, "--on-every");
+  actions.inherited = invocation.inherited;
   StallReporter reporter({.thresholds = instruments.options().thresholds,
                           .timeout = instruments.options().timeout,
                           .idle = idle_,
                           .keep_under = keep_under_,
+                          .on_finding = {},
                           .first = output_.format == "text" ? first_ : 0},
-                         output_, flame_, invocation.has_program);
+                         output_, std::move(actions), flame_, invocation.has_program);
   instruments.on_change = [&](KernelTime at) { reporter.change(at, instruments.options()); };
   return measure(request, instruments, reporter);
 }
