@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "analysis/span_words.h"
 #include "base/text.h"
-#include "core/span_schema.h"
+#include "core/span_kinds.h"
 
 namespace overdue {
 namespace {
@@ -16,49 +18,42 @@ ThreadName thread_of(const event_header& header) {
   return {header.pid, header.tid, std::string(fixed_text(header.comm))};
 }
 
-/// include/linux/interrupt.h
-constexpr std::array<std::string_view, 10> softirqs = {
-    "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"};
-constexpr std::array<std::string_view, 6> vectors = {
-    "", "local_timer", "reschedule", "call_function", "call_function_single", "irq_work"};
-
-template <std::size_t N>
-std::string named(const std::array<std::string_view, N>& names, std::uint16_t number) {
-  return number < N && !names[number].empty() ? std::string(names[number]) : fmt::to_string(number);
-}
-
-std::string_view state_name(std::uint32_t state) {
-  switch (state) {
-    case WAIT_PREEMPTED:
-      return "preempted";
-    case WAIT_SLEEPING:
-      return "sleeping";
-    case WAIT_UNINTERRUPTIBLE:
-      return "uninterruptible";
-    default:
-      return "other";
-  }
+/// The stack of a wake-up was taken by our own program, whose frames say nothing of the waker's.
+bool is_ours(const StackFrame& frame) {
+  return frame.module == "[bpf]" || frame.name.starts_with("bpf_trace_run") ||
+         frame.name.starts_with("__bpf_trace_") || frame.name.starts_with("__traceiter_");
 }
 
 Waker waker_of(const RawWaker& raw, StackNamer& namer) {
-  return {.thread = thread_of(raw.header),
-          .context = context_text(raw),
-          .is_thread = raw.context == WAKER_THREAD,
-          .stack = namer.kernel_stack(raw.stack)};
+  Stack stack = namer.kernel_stack(raw.stack);
+  stack.erase(stack.begin(), std::find_if_not(stack.begin(), stack.end(), is_ours));
+  Waker waker{.thread = thread_of(raw.header),
+              .context = context_text(raw),
+              .is_thread = raw.context == WAKER_THREAD,
+              .stack = std::move(stack)};
+  if (waker.is_thread && waker.thread.comm.empty())
+    waker.thread.comm = namer.thread_name(0, waker.thread.tid);
+  return waker;
+}
+
+std::optional<ThreadName> behind_of(const RawWait& raw) {
+  if (!raw.fixed.behind_tid) return std::nullopt;
+  return ThreadName{0, raw.fixed.behind_tid, std::string(fixed_text(raw.fixed.behind))};
+}
+
+ThreadName displacer_of(const RawWait& raw) {
+  return {0, raw.fixed.displacer_tid, std::string(fixed_text(raw.fixed.displacer))};
 }
 
 Wait wait_of(const RawWait& raw, StackNamer& namer) {
   Wait wait;
   wait.ns = raw.length_ns();
   wait.runqueue_ns = raw.fixed.state == WAIT_PREEMPTED ? 0 : raw.in_ns() - raw.unblocked_ns();
-  wait.state = state_name(raw.fixed.state);
+  wait.state = wait_state_name(raw.fixed.state);
   wait.kernel_stack = namer.kernel_stack(raw.stack);
   if (raw.waker) wait.waker = waker_of(*raw.waker, namer);
-  if (raw.fixed.state == WAIT_PREEMPTED)
-    wait.displacer =
-        ThreadName{0, raw.fixed.displacer_tid, std::string(fixed_text(raw.fixed.displacer))};
-  if (raw.fixed.behind_tid)
-    wait.behind = ThreadName{0, raw.fixed.behind_tid, std::string(fixed_text(raw.fixed.behind))};
+  if (raw.fixed.state == WAIT_PREEMPTED) wait.displacer = displacer_of(raw);
+  wait.behind = behind_of(raw);
   return wait;
 }
 
@@ -71,7 +66,10 @@ ChainLink link_of(const RawLink& raw, StackNamer& namer) {
     link.what = context_text(*raw.waker);
     link.is_root = true;
   } else if (raw.wait) {
-    link.what = "waited";
+    const bool preempted = raw.wait->fixed.state == WAIT_PREEMPTED;
+    link.what = preempted ? "preempted" : "waited";
+    link.runqueue_ns = raw.runqueue_ns;
+    link.behind = preempted ? displacer_of(*raw.wait) : behind_of(*raw.wait);
     link.kernel_stack = namer.kernel_stack(raw.wait->stack);
     link.thread = thread_of(raw.wait->fixed.header);
   } else {
@@ -101,33 +99,25 @@ class CallFields final : public FieldVisitor {
   Finding& finding_;
 };
 
-std::string name_of(const span_record& span) {
-  const std::string text = printable(fixed_text(span.text));
-  switch (span.span) {
-    case SPAN_SYSCALL:
-      return fmt::format("syscall_{}", span.subject);
-    case SPAN_IRQ:
-      return fmt::format("irq {} {}", span.subject, text);
-    case SPAN_SOFTIRQ:
-    case SPAN_SOFTIRQ_RAISE:
-      return named(softirqs, static_cast<std::uint16_t>(span.subject));
-    default:
-      return text.empty() ? fmt::format("{:#x}", span.subject) : text;
-  }
-}
-
+/// Each part, as long as there is room for it: of a damaged record they may say anything, but with
+/// `unknown_ns` they add up.
 Breakdown breakdown_of(const span_record& span) {
   const ledger_parts& parts = span.ledger;
-  Breakdown result{.oncpu_ns = parts.oncpu_ns,
-                   .runqueue_ns = parts.runqueue_ns,
-                   .preempted_ns = parts.preempted_ns,
-                   .sleeping_ns = parts.sleeping_ns,
-                   .uninterruptible_ns = parts.uninterruptible_ns,
-                   .irq_ns = parts.irq_ns,
-                   .softirq_ns = parts.softirq_ns};
-  const std::uint64_t known = result.oncpu_ns + result.runqueue_ns + result.preempted_ns +
-                              result.blocked_ns() + result.irq_ns + result.softirq_ns;
-  result.unknown_ns = span.latency_ns > known ? span.latency_ns - known : 0;
+  std::uint64_t left = span.latency_ns;
+  const auto take = [&left](std::uint64_t part) {
+    if (part > left) return std::uint64_t{0};
+    left -= part;
+    return part;
+  };
+  Breakdown result;
+  result.sleeping_ns = take(parts.sleeping_ns);
+  result.uninterruptible_ns = take(parts.uninterruptible_ns);
+  result.runqueue_ns = take(parts.runqueue_ns);
+  result.preempted_ns = take(parts.preempted_ns);
+  result.oncpu_ns = take(parts.oncpu_ns);
+  result.irq_ns = take(parts.irq_ns);
+  result.softirq_ns = take(parts.softirq_ns);
+  result.unknown_ns = left;
   return result;
 }
 
@@ -135,9 +125,17 @@ bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Whether a thread of the kernel sleeps in its main function.
+bool is_main_loop(const std::vector<std::string>& functions) {
+  return functions.size() == 2 && functions.front() == "kthread";
+}
+
+/// That in which it was blocked longest, or, if none, the longest.
 const Wait* longest_wait(const Finding& finding) {
-  const auto longest = std::max_element(finding.waits.begin(), finding.waits.end(),
-                                        [](const Wait& a, const Wait& b) { return a.ns < b.ns; });
+  const auto longest = std::max_element(
+      finding.waits.begin(), finding.waits.end(), [](const Wait& a, const Wait& b) {
+        return std::pair(a.blocked_ns(), a.ns) < std::pair(b.blocked_ns(), b.ns);
+      });
   return longest == finding.waits.end() ? nullptr : &*longest;
 }
 
@@ -159,34 +157,31 @@ void explain_present(const span_record& span, Finding& finding) {
 
 }  // namespace
 
-std::string context_text(const RawWaker& waker) {
-  switch (waker.context) {
-    case WAKER_THREAD:
-      return "thread";
-    case WAKER_SOFTIRQ:
-      return "softirq " + named(softirqs, waker.number);
-    case WAKER_VECTOR:
-      return "vector " + named(vectors, waker.number);
-    case WAKER_IRQ:
-      return waker.irq_name.empty()
-                 ? fmt::format("irq {}", waker.number)
-                 : fmt::format("irq {} {}", waker.number, printable(waker.irq_name));
-    default:
-      return "unknown";
-  }
+namespace {
+
+/// The innermost functions of a stack that say what went on there.
+void add_functions(std::string& cause, const Stack& stack) {
+  constexpr std::size_t innermost = 4;
+  const auto functions = telling_functions(stack);
+  const std::size_t from = functions.size() > innermost ? functions.size() - innermost : 0;
+  for (std::size_t i = from; i < functions.size(); ++i) cause += functions[i] + ";";
 }
+
+}  // namespace
 
 std::string cause_of(const Finding& finding) {
   std::string cause = fmt::format("{}|{}|", finding.span, finding.name);
   if (const Wait* wait = longest_wait(finding)) {
-    constexpr std::size_t innermost = 4;
-    const auto functions = telling_functions(wait->kernel_stack);
-    const std::size_t from = functions.size() > innermost ? functions.size() - innermost : 0;
-    for (std::size_t i = from; i < functions.size(); ++i) cause += functions[i] + ";";
+    add_functions(cause, wait->kernel_stack);
     cause += '|';
     if (wait->waker) cause += wait->waker->is_thread ? "thread" : wait->waker->context;
+  } else if (finding.span == span_name(SPAN_LOCK)) {
+    add_functions(cause, finding.kernel_stack);
+    cause += '|';
   }
   cause += '|';
+  // Whom an interrupt meets is chance.
+  if (finding.is_bystander || finding.span == span_name(SPAN_SOFTIRQ_RAISE)) return cause;
   for (const char letter : finding.thread.comm)
     if (letter < '0' || letter > '9') cause += letter;
   return cause;
@@ -220,28 +215,33 @@ bool is_idle(const Finding& finding) {
                                                           "__skb_wait_for_more_packets",
                                                           "unix_stream_data_wait"};
   constexpr std::array<std::string_view, 2> of_sockets = {"sk_wait_data", "unix_wait_for_peer"};
-  const Wait* wait = longest_wait(finding);
-  if (!wait || wait->state != "sleeping" || wait->ns < finding.latency_ns / 2) return false;
-  return std::any_of(wait->kernel_stack.begin(), wait->kernel_stack.end(),
-                     [&](const StackFrame& frame) {
-                       const std::string_view name = frame.name;
-                       const std::string_view function = name.substr(0, name.find('.'));
-                       return is_one_of(function, functions) || is_one_of(function, of_sockets);
-                     });
+  if (finding.span != span_name(SPAN_SYSCALL) && finding.span != span_name(SPAN_OFFCPU))
+    return false;
+  const auto is_for_work = [&](const StackFrame& frame) {
+    const std::string_view name = frame.name;
+    const std::string_view function = name.substr(0, name.find('.'));
+    return is_one_of(function, functions) || is_one_of(function, of_sockets);
+  };
+  std::uint64_t idle_ns = 0;
+  for (const Wait& wait : finding.waits)
+    if (wait.state == "sleeping" &&
+        (is_main_loop(telling_functions(wait.kernel_stack)) ||
+         std::any_of(wait.kernel_stack.begin(), wait.kernel_stack.end(), is_for_work)))
+      idle_ns += wait.blocked_ns();
+  return idle_ns > 0 && idle_ns >= finding.latency_ns / 2;
 }
 
 Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   Finding finding;
   const span_record& span = stall.span;
   finding.type = span.flags & SPAN_OPEN ? "hang" : "stall";
-  finding.span = span_name(span.span);
-  finding.name = name_of(span);
+  describe_span(stall, namer, finding);
   if (stall.call) {
     CallFields fields(finding);
     visit_record(*stall.call, names, fields);
   }
   finding.time = KernelTime(Duration(span.header.time_ns));
-  finding.thread = thread_of(span.header);
+  describe_threads(stall, namer, finding);
   finding.cpu = span.header.cpu;
   finding.cgroup_id = span.header.cgroup_id;
   finding.latency_ns = span.latency_ns;

@@ -11,9 +11,6 @@ namespace overdue {
 /// What was recorded of a stall, in names and words.
 Finding explain(const RawStall& stall, StackNamer& namer, const Names& names);
 
-/// "thread", "softirq NET_RX", "irq 24 virtio1-req.0", "vector local_timer".
-std::string context_text(const RawWaker& waker);
-
 /// What equal causes have in common, whatever the machine and the build: kind and name of the
 /// span, the functions where it was blocked longest, the class of what ended that, and the name of
 /// the thread without its digits.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "core/span_kinds.h"
 
 namespace overdue {
 namespace {
@@ -19,6 +20,13 @@ std::vector<std::uint64_t> addresses_at(std::span<const std::byte> bytes, std::s
   if (!addresses.empty())
     std::memcpy(addresses.data(), bytes.data() + offset, 8 * addresses.size());
   return addresses;
+}
+
+/// Whether the waits of the thread that ended a span are what happened during it.
+bool lived_through(const span_record& span) {
+  if (span.flags & SPAN_HAS_LEDGER || is_of_thread(span.span)) return true;
+  // Of one that is open nobody knows yet who will end it.
+  return span.span == SPAN_PAIR && !(span.flags & SPAN_OPEN) && span.begin_tid == span.header.tid;
 }
 
 }  // namespace
@@ -83,13 +91,56 @@ void StallAssembler::wait(const Record& record) {
   } else if (wait.fixed.waker_context != WAKER_UNKNOWN) {
     wait.waker.emplace();
     wait.waker->header.tid = wait.fixed.waker_tid;
+    wait.waker->header.pid = wait.fixed.waker_pid;
+    std::memcpy(wait.waker->header.comm, wait.fixed.waker, sizeof wait.fixed.waker);
+    if (wait.fixed.waker[0] == '\0')
+      if (const auto known = threads_.find(wait.fixed.waker_tid); known != threads_.end())
+        known->second.comm.copy(wait.waker->header.comm, COMM_SIZE - 1);
     wait.waker->context = wait.fixed.waker_context;
     wait.waker->number = wait.fixed.waker_number;
   }
   thread.waker.reset();
+  thread.comm = fixed_text(wait.fixed.header.comm);
   thread.waits.push_back(std::move(wait));
   order_.push_back(record.header().tid);
+  late_wait(thread.waits.back());
   make_room();
+}
+
+void StallAssembler::late_wait(const RawWait& wait) {
+  if (!(wait.fixed.flags & WAIT_OF_MEMBER)) return;
+  if (!late_.cpus.empty() &&
+      std::find(late_.cpus.begin(), late_.cpus.end(), wait.fixed.header.cpu) == late_.cpus.end())
+    return;
+  if (late_.offcpu_ns > 0 && wait.length_ns() >= late_.offcpu_ns && wait.out_ns() > late_.since_ns)
+    hand_over_wait(SPAN_OFFCPU, wait, wait.length_ns());
+  const std::uint64_t woken_ns = wait.fixed.wake_ns;
+  if (late_.wakeup_ns == 0 || woken_ns <= late_.since_ns || woken_ns > wait.in_ns()) return;
+  // It may have been woken while still on its way off the CPU.
+  const std::uint64_t latency_ns = wait.in_ns() - woken_ns;
+  if (latency_ns >= late_.wakeup_ns) hand_over_wait(SPAN_WAKEUP, wait, latency_ns);
+}
+
+void StallAssembler::hand_over_wait(span_kind kind, const RawWait& wait, std::uint64_t latency_ns) {
+  RawStall stall;
+  stall.span.header = wait.fixed.header;
+  stall.span.span = static_cast<u16>(kind);
+  stall.span.flags = SPAN_HAS_LEDGER;
+  stall.span.latency_ns = latency_ns;
+  ledger_parts& parts = stall.span.ledger;
+  if (kind == SPAN_WAKEUP) {
+    parts.runqueue_ns = latency_ns;
+  } else if (wait.fixed.state == WAIT_PREEMPTED) {
+    parts.preempted_ns = latency_ns;
+  } else {
+    const bool is_deep = wait.fixed.state == WAIT_UNINTERRUPTIBLE;
+    (is_deep ? parts.uninterruptible_ns : parts.sleeping_ns) = wait.blocked_ns();
+    parts.runqueue_ns = latency_ns - wait.blocked_ns();
+  }
+  stall.waits = {&wait};
+  stall.longest = &wait;
+  if (kind == SPAN_OFFCPU) find_chain(stall);
+  handler_(stall);
 }
 
 /// Forgets the oldest waits beyond the limits. `order_` may name a thread once more than it has
@@ -101,8 +152,6 @@ void StallAssembler::make_room() {
     Thread& thread = found->second;
     thread.forgotten_until_ns = thread.waits.front().in_ns();
     thread.waits.pop_front();
-    ++thread.forgotten;
-    ++forgotten_;
   };
   const std::uint32_t newest = order_.back();
   if (thread_of(newest).waits.size() > limits_.waits_of_a_thread) forget_one(newest);
@@ -119,11 +168,16 @@ void StallAssembler::span(const Record& record) {
   std::size_t at = std::min(sizeof(span_record), bytes.size());
   stall.kernel_stack = addresses_at(bytes, at, stall.span.kernel_frames);
   at += 8 * stall.kernel_stack.size();
-  if (stall.span.flags & SPAN_HAS_USER_STACK && bytes.size() - at >= sizeof(user_registers)) {
-    std::memcpy(&stall.registers, bytes.data() + at, sizeof(user_registers));
-    stall.user_stack = bytes.subspan(at + sizeof(user_registers));
+  const std::size_t before_stack = stall.span.flags & SPAN_STACK_NAMED ? 0 : sizeof(user_registers);
+  if (stall.span.flags & SPAN_HAS_USER_STACK && bytes.size() - at >= before_stack) {
+    if (before_stack > 0) std::memcpy(&stall.registers, bytes.data() + at, before_stack);
+    stall.user_stack = bytes.subspan(at + before_stack);
     if (stall.user_stack.size() > stall.span.user_bytes)
       stall.user_stack = stall.user_stack.first(stall.span.user_bytes);
+  }
+  if (stall.span.begin_tid != 0) {
+    const auto beginner = threads_.find(stall.span.begin_tid);
+    if (beginner != threads_.end()) stall.begin_comm = beginner->second.comm;
   }
   const Thread& thread = thread_of(stall.span.header.tid);
   if (stall.span.span == SPAN_SYSCALL && thread.call_schema) {
@@ -138,37 +192,40 @@ void StallAssembler::span(const Record& record) {
 void StallAssembler::find_waits(RawStall& stall) {
   const std::uint64_t begin_ns = stall.begin_ns(), end_ns = stall.span.header.time_ns;
   const auto found = threads_.find(stall.span.header.tid);
-  if (found == threads_.end() || !(stall.span.flags & SPAN_HAS_LEDGER)) return;
+  if (found == threads_.end() || !lived_through(stall.span)) return;
   for (const RawWait& wait : found->second.waits) {
     if (wait.in_ns() <= begin_ns || wait.out_ns() >= end_ns) continue;
     stall.waits.push_back(&wait);
-    if (!stall.longest || wait.length_ns() > stall.longest->length_ns()) stall.longest = &wait;
+    if (wait.blocked_ns() > (stall.longest ? stall.longest->blocked_ns() : 0))
+      stall.longest = &wait;
   }
-  if (found->second.forgotten_until_ns > begin_ns) stall.waits_forgotten = found->second.forgotten;
+  stall.waits_forgotten = found->second.forgotten_until_ns > begin_ns;
+  if (stall.waits_forgotten) ++stalls_without_;
 }
 
-const RawWait* StallAssembler::longest_overlap(std::uint32_t tid, std::uint64_t begin_ns,
-                                               std::uint64_t end_ns,
-                                               std::uint64_t& overlap_ns) const {
-  const auto found = threads_.find(tid);
-  if (found == threads_.end()) return nullptr;
-  const RawWait* longest = nullptr;
-  overlap_ns = 0;
+void StallAssembler::follow(RawLink& link, std::uint64_t begin_ns, std::uint64_t end_ns) const {
+  const auto found = threads_.find(link.waker->header.tid);
+  if (found == threads_.end()) return;
   for (const RawWait& wait : found->second.waits) {
     const std::uint64_t from = std::max(begin_ns, wait.out_ns());
     const std::uint64_t to = std::min(end_ns, wait.in_ns());
-    if (to <= from || to - from <= overlap_ns) continue;
-    overlap_ns = to - from;
-    longest = &wait;
+    if (to <= from || to - from <= link.overlap_ns) continue;
+    link.wait = &wait;
+    link.overlap_ns = to - from;
+    const std::uint64_t woken_ns = std::max(from, wait.unblocked_ns());
+    link.runqueue_ns = wait.fixed.state != WAIT_PREEMPTED && to > woken_ns ? to - woken_ns : 0;
   }
-  return overlap_ns >= (end_ns - begin_ns) / least_share ? longest : nullptr;
+  if (link.overlap_ns >= (end_ns - begin_ns) / least_share) return;
+  link.is_cut = found->second.forgotten_until_ns > begin_ns;
+  link.wait = nullptr;
+  link.overlap_ns = link.runqueue_ns = 0;
 }
 
 /// From the longest wait to its waker, to what that one waited for meanwhile, and so on, until
 /// somebody ran, or an interrupt came.
 void StallAssembler::find_chain(RawStall& stall) {
   const RawWait* wait = stall.longest;
-  if (!wait || wait->fixed.state == WAIT_PREEMPTED) return;
+  if (!wait) return;
   std::uint64_t begin_ns = wait->out_ns(), end_ns = wait->unblocked_ns();
   std::vector<std::uint32_t> met{stall.span.header.tid};
   while (wait && wait->waker) {
@@ -176,9 +233,12 @@ void StallAssembler::find_chain(RawStall& stall) {
     const std::uint32_t tid = link.waker->header.tid;
     if (link.waker->context == WAKER_THREAD && end_ns > begin_ns) {
       const bool circle = std::find(met.begin(), met.end(), tid) != met.end();
-      const RawWait* next = longest_overlap(tid, begin_ns, end_ns, link.overlap_ns);
-      link.is_cut = next && (circle || stall.chain.size() + 1 >= limits_.depth);
-      link.wait = link.is_cut ? nullptr : next;
+      follow(link, begin_ns, end_ns);
+      if (link.wait && (circle || stall.chain.size() + 1 >= limits_.depth)) {
+        link.is_cut = true;
+        link.wait = nullptr;
+        link.overlap_ns = link.runqueue_ns = 0;
+      }
     }
     stall.chain.push_back(link);
     wait = link.wait;

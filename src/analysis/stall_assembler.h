@@ -47,7 +47,8 @@ struct RawLink {
   const RawWaker* waker = nullptr;
   const RawWait* wait = nullptr;  ///< null: the waker ran, or was an interrupt
   std::uint64_t overlap_ns = 0;   ///< how much of the step before this wait explains
-  bool is_cut = false;            ///< deeper than we look, or in a circle
+  std::uint64_t runqueue_ns = 0;  ///< of that: woken, waiting for a CPU
+  bool is_cut = false;            ///< it may go on: deeper than we look, in a circle, forgotten
 };
 
 /// A late span with all that was recorded to explain it. Views and pointers are valid during the
@@ -58,14 +59,23 @@ struct RawStall {
   user_registers registers{};             ///< where span.flags has SPAN_HAS_USER_STACK
   std::span<const std::byte> user_stack;  ///< from registers.rsp - USER_RED_ZONE upwards
   std::optional<Record> call;             ///< of a system call: its own record
+  std::string begin_comm;                 ///< of span.begin_tid; empty: no record told
   std::vector<const RawWait*> waits;      ///< within the span, in time order
-  std::uint64_t waits_forgotten = 0;      ///< more there was, but no room to keep it
-  const RawWait* longest = nullptr;
-  std::vector<RawLink> chain;  ///< of the longest wait
+  bool waits_forgotten = false;           ///< there were more, but no room to keep them
+  const RawWait* longest = nullptr;       ///< that in which it was blocked longest
+  std::vector<RawLink> chain;             ///< of that
 
   std::uint64_t begin_ns() const {
     return span.latency_ns < span.header.time_ns ? span.header.time_ns - span.latency_ns : 0;
   }
+};
+
+/// Which waits of the target's threads are late spans themselves.
+struct LateWaits {
+  std::uint64_t offcpu_ns = 0;  ///< from as long as this off the CPU; 0: none
+  std::uint64_t wakeup_ns = 0;  ///< from as long as this between wake-up and running; 0: none
+  std::uint64_t since_ns = 0;   ///< what began before this is cut, and none
+  std::vector<std::uint32_t> cpus = {};  ///< only those that end on these; empty: all
 };
 
 /// Puts late spans and the waits within them together, from records in time order. Keeps what may
@@ -83,18 +93,20 @@ class StallAssembler {
   explicit StallAssembler(Handler handler) : StallAssembler(std::move(handler), Limits()) {}
   StallAssembler(Handler handler, Limits limits) : handler_(std::move(handler)), limits_(limits) {}
 
+  void look_for(LateWaits late) { late_ = std::move(late); }
+
   /// Takes a record of any kind; those that explain nothing are passed over.
   void record(const Record& record);
 
-  /// Waits that were dropped before anything could need them no more.
-  std::uint64_t waits_forgotten() const { return forgotten_; }
+  /// Stalls that lack waits, because there was no room to keep them.
+  std::uint64_t waits_forgotten() const { return stalls_without_; }
 
  private:
   struct Thread {
+    std::string comm;  ///< when it last waited
     std::deque<RawWait> waits;
-    std::uint64_t forgotten = 0;  ///< of them
-    std::uint64_t forgotten_until_ns = 0;
-    std::optional<RawWaker> waker;  ///< of the wait that has not ended yet
+    std::uint64_t forgotten_until_ns = 0;  ///< when the last one ended that was dropped
+    std::optional<RawWaker> waker;         ///< of the wait that has not ended yet
     std::uint64_t woken_ns = 0;
     std::vector<std::byte> call;  ///< its last late system call
     const Schema* call_schema = nullptr;
@@ -104,18 +116,21 @@ class StallAssembler {
   void wait(const Record& record);
   void wake(const Record& record);
   void span(const Record& record);
+  void late_wait(const RawWait& wait);
+  void hand_over_wait(span_kind kind, const RawWait& wait, std::uint64_t latency_ns);
   void find_waits(RawStall& stall);
   void find_chain(RawStall& stall);
-  const RawWait* longest_overlap(std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t end_ns,
-                                 std::uint64_t& overlap_ns) const;
+  /// What the thread of `link.waker` waited for meanwhile, if that is why we waited.
+  void follow(RawLink& link, std::uint64_t begin_ns, std::uint64_t end_ns) const;
   void make_room();
 
   Handler handler_;
   Limits limits_;
+  LateWaits late_;
   std::unordered_map<std::uint32_t, Thread> threads_;
   std::deque<std::uint32_t> order_;  ///< whose waits came, oldest first
   std::uint64_t last_id_ = 0;
-  std::uint64_t forgotten_ = 0;
+  std::uint64_t stalls_without_ = 0;
 };
 
 }  // namespace overdue

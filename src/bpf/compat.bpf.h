@@ -18,10 +18,18 @@
 #define X32_SYSCALL_BIT 0x40000000u /* arch/x86/include/uapi/asm/unistd.h */
 
 #define RT_SIGRETURN 15 /* arch/x86/entry/syscalls/syscall_64.tbl */
+#define SYS_MMAP 9
+#define SYS_MPROTECT 10
+#define SYS_MREMAP 25
+#define SYS_SHMAT 30
+#define SYS_PKEY_MPROTECT 329
 #define EXECVE 59
 #define EXECVEAT 322
 #define COMPAT_EXECVE 11 /* arch/x86/entry/syscalls/syscall_32.tbl */
 #define COMPAT_EXECVEAT 358
+
+#define PROT_EXEC 0x4     /* include/uapi/asm-generic/mman-common.h */
+#define SHM_EXEC 0100000 /* include/uapi/linux/shm.h */
 
 /* The thread has begun to end: it makes no more calls, and its registers may be gone. */
 static __always_inline bool is_exiting(struct task_struct* task) {

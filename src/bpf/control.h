@@ -33,5 +33,6 @@ enum session_counter {
   COUNTER_IDLE,         // calls over the threshold that wait for work, which are not stalls
   COUNTER_SPANS_FULL,   // a span found no room in the table of open ones
   COUNTER_SPANS_UNREAD,  // an event of a user-defined span whose key or filter could not be read
+  COUNTER_CALLERS_LOST,  // calls whose stack found no room: their callers are not known
   COUNTER_COUNT,
 };

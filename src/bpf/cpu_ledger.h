@@ -10,12 +10,13 @@ struct cpu_ledger {
   u64 irq_begin_ns;      // 0: not in one
   u64 softirq_begin_ns;  // 0: not in one
   u64 irq_ns_at_softirq;
-  u64 calls;        // system calls of members that were looked at here
-  u64 switches;     // and threads switched, anybody's
-  u64 irq_action;   // struct irqaction*, while it is a device's
-  u16 irq_context;  // enum waker_context of it, and its number
+  u64 calls;              // system calls of members that were looked at here
+  u64 switches;           // and threads switched, anybody's
+  u64 irq_action;         // struct irqaction*, while it is a device's
+  u64 arrival_offset_ns;  // our clock less that of the scheduler's notes; 0: not known yet
+  u16 irq_context;        // enum waker_context of it, and its number
   u16 irq_number;
   u16 softirq_number;
   u16 reserved;
 };
-WIRE_SIZE(struct cpu_ledger, 72);
+WIRE_SIZE(struct cpu_ledger, 80);

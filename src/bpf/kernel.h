@@ -70,7 +70,17 @@ struct sched_entity {
   u64 sum_exec_runtime;
 };
 
+/* With CONFIG_SCHED_INFO only. */
+struct sched_info {
+  u64 last_arrival;
+};
+
 struct bpf_local_storage;
+
+struct mm_struct {
+  unsigned long start_code; /* of the program that was executed, not of its libraries */
+  unsigned long end_code;
+};
 
 struct task_struct {
   struct thread_info thread_info;
@@ -80,8 +90,12 @@ struct task_struct {
   int pid;
   int tgid;
   u64 start_time;
+  u64 self_exec_id; /* u32 before 5.7: a direct load reads what there is */
+  struct task_struct* group_leader;
+  struct mm_struct* mm;
   char comm[16];
   struct sched_entity se;
+  struct sched_info sched_info;
   struct css_set* cgroups;
   struct bpf_local_storage* bpf_storage;
 };

@@ -34,6 +34,8 @@ struct thread_ledger {
   u16 waker_context; /* enum waker_context */
   u16 waker_number;  /* of the interrupt */
   u32 reserved;
+  u64 waker; /* struct task_struct*; may be gone, or another's by now: then its tid is not waker_tid
+              */
   char displacer[COMM_SIZE];
   struct ledger_parts at_call; /* the sums when the system call in flight began */
 };

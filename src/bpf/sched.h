@@ -38,11 +38,11 @@ enum wait_flags {
 // that waited. Behind it: `kernel_frames` addresses, where it had waited.
 struct sched_wait {
   struct event_header header;
-  u64 out_ns;     // when it left the CPU
-  u64 wake_ns;    // when it was woken; 0 where nobody saw it, or it was not asleep
-  u32 state;      // enum wait_state
-  u32 waker_tid;  // whose sched_wake, of the same wakee and time, says more; in interrupts: who was
-                  // interrupted
+  u64 out_ns;         // when it left the CPU
+  u64 wake_ns;        // when it was woken; 0 where nobody saw it, or it was not asleep
+  u32 state;          // enum wait_state
+  u32 waker_tid;      // whose sched_wake, of the same wakee and time, says more, where it slept for
+                      // long; in interrupts: who was interrupted
   u16 waker_context;  // enum waker_context
   u16 waker_number;
   u16 flags;  // enum wait_flags
@@ -51,8 +51,11 @@ struct sched_wait {
   u32 behind_tid;     // who ran on its CPU just before it; 0: nobody
   char displacer[COMM_SIZE];
   char behind[COMM_SIZE];
+  u32 waker_pid;  // process and name of waker_tid; 0 and empty where it had ended
+  u32 reserved;
+  char waker[COMM_SIZE];
 };
-WIRE_SIZE(struct sched_wait, 120);
+WIRE_SIZE(struct sched_wait, 144);
 
 // A thread that had slept for long is woken. The header's thread is the waker, or who was
 // interrupted by it. Behind it: `kernel_frames` addresses, where the waker was.

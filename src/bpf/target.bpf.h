@@ -37,6 +37,7 @@ struct thread_state {
   u32 in_call;          /* enum in_call_kind */
   u32 label_generation; /* counts changes of name and cgroup, so that results stay with the label
                            they were made under */
+  u32 caller;           /* of the call in flight, where those are wanted: see callers.h */
   u16 abi;
   u8 fresh; /* enum fresh_kind */
   u8 reserved;

@@ -73,7 +73,10 @@ std::string_view flame_format_of(std::string_view path) {
 std::vector<FoldedStack> folded_stacks(const Finding& finding) {
   Folding folding(finding);
   std::uint64_t blocked_ns = 0;
+  // A late wake-up has the wait before it, which is no part of its time.
+  const bool has_blocked = !finding.breakdown || finding.breakdown->blocked_ns() > 0;
   for (const Wait& wait : finding.waits) {
+    if (!has_blocked) break;
     const std::uint64_t ns = wait.state == "preempted" ? 0 : beyond(wait.ns, wait.runqueue_ns);
     folding.add(wait.kernel_stack, ns);
     blocked_ns += ns;

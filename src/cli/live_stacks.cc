@@ -1,5 +1,7 @@
 #include "cli/live_stacks.h"
 
+#include <fstream>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -10,6 +12,8 @@
 
 namespace overdue {
 namespace {
+
+constexpr std::size_t names_kept = 65536;
 
 /// Why `stack` goes no further; empty where it is complete.
 std::string end_of(const ResolvedStack& stack) {
@@ -43,8 +47,10 @@ void LiveStacks::begin(const SessionInfo& info) {
 
 void LiveStacks::follow() {
   if (events_)
-    events_->drain(KernelClock::now(),
-                   [this](const ProcessEvent& event) { images_.handle(event); });
+    events_->drain(KernelClock::now(), [this](const ProcessEvent& event) {
+      images_.handle(event);
+      note_name(event);
+    });
 }
 
 Stack LiveStacks::kernel_stack(std::span<const std::uint64_t> addresses) {
@@ -57,6 +63,26 @@ StackNamer::UserStack LiveStacks::user_stack(std::uint32_t pid, const user_regis
   ResolvedStack stack = resolver_->user_stack(static_cast<pid_t>(pid), registers, copy, at);
   std::string end = end_of(stack);
   return {.frames = std::move(stack.frames), .end = std::move(end)};
+}
+
+/// What the kernel tells of names while we measure; processes may be gone when they are asked for.
+void LiveStacks::note_name(const ProcessEvent& event) {
+  if (names_.size() >= names_kept) names_.clear();
+  const auto tid = static_cast<std::uint32_t>(event.tid);
+  if (event.kind == ProcessEvent::Kind::exec || event.kind == ProcessEvent::Kind::name)
+    names_[tid] = event.text;
+  else if (event.kind == ProcessEvent::Kind::fork)
+    names_.erase(tid);  // the number is another's now
+}
+
+std::string LiveStacks::thread_name(std::uint32_t, std::uint32_t tid) {
+  follow();
+  if (const auto known = names_.find(tid); known != names_.end()) return known->second;
+  std::ifstream file(fmt::format("/proc/{}/comm", tid), std::ios::binary);
+  std::string comm;
+  std::getline(file, comm);
+  if (!comm.empty()) names_[tid] = comm;
+  return comm;
 }
 
 std::vector<std::string> LiveStacks::notes() const {

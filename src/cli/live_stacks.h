@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/session_info.h"
@@ -32,9 +33,13 @@ class LiveStacks final : public StackNamer {
   Stack kernel_stack(std::span<const std::uint64_t> addresses) override;
   UserStack user_stack(std::uint32_t pid, const user_registers& registers,
                        std::span<const std::byte> copy, KernelTime at) override;
+  std::string thread_name(std::uint32_t pid, std::uint32_t tid) override;
 
  private:
+  void note_name(const ProcessEvent& event);
+
   ProcessImages images_;
+  std::unordered_map<std::uint32_t, std::string> names_;  ///< of threads; within bounds
   std::unique_ptr<Resolver> resolver_;
   std::optional<MmapEvents> events_;
   std::string without_sandbox_, without_events_;  ///< why; empty: it is there

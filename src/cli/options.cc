@@ -81,8 +81,11 @@ void ViewOptions::check() const {
   if (!calls && !discover) return;
   const std::string_view mode = calls ? "--calls" : "--discover";
   const std::string_view shows = calls ? "single calls" : "names only";
+  const GroupBy keys = group_by();
+  const bool by_fits = by.empty() || (discover && keys.needs_callers() && !keys.process &&
+                                      !keys.thread && !keys.container);
   const std::pair<bool, std::string_view> others[] = {
-      {calls && discover, "--discover"}, {!by.empty(), "--by"}, {histograms, "--hist"},
+      {calls && discover, "--discover"}, {!by_fits, "--by"},  {histograms, "--hist"},
       {sort.has_value(), "--sort"},      {top != 0, "--top"},
   };
   for (const auto& [given, other] : others)
@@ -104,14 +107,14 @@ GroupBy ViewOptions::group_by() const {
         result.thread = true;
       } else if (key == "container") {
         result.container = true;
-      } else if (key == "library" || key == "caller") {
-        throw Error("--by {} needs user stacks, which this version does not take yet", key)
-            .hint("use --by process, thread or container")
-            .exit_status(2);
+      } else if (key == "library") {
+        result.library = true;
+      } else if (key == "caller") {
+        result.caller = true;
       } else if (key != "syscall") {
         const std::string_view close = nearest(key, keys);
         throw Error("unknown key '{}' for --by", printable(key))
-            .hint(close.empty() ? "keys: syscall, process, thread, container"
+            .hint(close.empty() ? "keys: syscall, process, thread, container, library, caller"
                                 : fmt::format("did you mean '{}'?", close))
             .exit_status(2);
       }

@@ -52,7 +52,7 @@ struct ViewOptions {
   /// Throws Error (exit status 2) for a value that is none and for options that do not go together,
   /// so that nothing is measured or overwritten for a report that cannot be shown.
   void check() const;
-  /// Throws Error (exit status 2) for an unknown key, or one that needs a later version.
+  /// Throws Error (exit status 2) for an unknown key.
   GroupBy group_by() const;
   std::string sort_column() const { return sort.value_or("total"); }
   /// `top`, checked.

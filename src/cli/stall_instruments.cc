@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "core/span_schema.h"
+#include "core/span_kinds.h"
+#include "probes/pairs/hook.h"
+#include "probes/spans.h"
 
 namespace overdue {
 namespace {
@@ -21,6 +24,12 @@ constexpr Duration shortest_wait = std::chrono::microseconds(1);
 
 constexpr int looks_per_timeout = 4;
 constexpr Duration between_looks = std::chrono::milliseconds(100);
+constexpr u64 no_wait = ~u64{0};  // … for its length alone
+
+/// Kinds that a thread may spend waiting.
+bool is_explained_by_waits(span_kind kind) {
+  return is_of_thread(kind) || kind == SPAN_PAIR;
+}
 
 }  // namespace
 
@@ -35,57 +44,115 @@ bool waits_for_work(std::uint32_t nr) {
 }
 
 Support StallInstruments::support(const Kernel& kernel) const {
-  const Support sched = sched_probe.support(kernel);
-  return sched.yes ? syscalls_probe.support(kernel) : sched;
+  for (const span_kind kind : options_.spans.kinds) {
+    if (options_.spans.all && kind != SPAN_SYSCALL && kind != SPAN_PAIR) continue;
+    Support support = kind == SPAN_PAIR ? pairs_probe.support(kernel) : span_support(kernel, kind);
+    if (!support.yes) return support;
+  }
+  for (const PairSpec& pair : options_.spans.pairs)
+    if (Support support = pair_support(pair, kernel); !support.yes) return support;
+  return {};
+}
+
+void StallInstruments::choose(const Kernel& kernel) {
+  std::vector<span_kind>& kinds = options_.spans.kinds;
+  std::erase_if(kinds, [&](span_kind kind) {
+    if (kind == SPAN_SYSCALL || kind == SPAN_PAIR) return false;  // loading them says it better
+    const Support support = span_support(kernel, kind);
+    if (support.yes) return false;
+    const std::string what = fmt::format("measure spans of the kind {}", span_name(kind));
+    if (!options_.spans.all) require_support(what, support);
+    left_out_.push_back(fmt::format("this kernel cannot {}: {}", what, support.missing));
+    return true;
+  });
 }
 
 std::size_t StallInstruments::ring_bytes() const {
   return options_.ring_bytes > 0 ? options_.ring_bytes : default_ring_bytes();
 }
 
-bool StallInstruments::wants(span_kind span) const {
-  return std::find(options_.spans.begin(), options_.spans.end(), span) != options_.spans.end();
+void StallInstruments::add_syscalls(Session& session, const std::vector<std::uint32_t>& cpus) {
+  SyscallsOptions calls;
+  calls.aggregate = false;
+  calls.stalls = true;
+  calls.hangs = options_.timeout.has_value();
+  calls.user_stack_bytes = options_.user_stack_bytes;
+  calls.only = options_.only;
+  calls.cpus = cpus;
+  auto probe = std::make_unique<SyscallsProbe>(calls, sched_->maps());
+  syscalls_ = probe.get();
+  if (!options_.idle && !options_.only)
+    for (std::uint32_t nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
+      if (waits_for_work(nr)) syscalls_->set_threshold(nr, Duration(THRESHOLD_IDLE));
+  session.add(std::move(probe));
+}
+
+void StallInstruments::add_spans(Session& session, const Kernel& kernel,
+                                 const std::vector<std::uint32_t>& cpus) {
+  SpanKinds wanted = 0;
+  for (const span_kind kind : options_.spans.kinds) wanted |= kinds_of({kind});
+  for (const SpanSource* source : span_sources()) {
+    const SpanKinds kinds = source->kinds() & wanted;
+    if (kinds == 0) continue;
+    const SpanOptions options{
+        .whole_machine = options_.whole_machine, .kinds = kinds, .cpus = cpus};
+    session.add(source->make(options, session.membership().maps(), kernel));
+  }
+}
+
+void StallInstruments::add_pairs(Session& session, const Kernel& kernel,
+                                 const std::vector<std::uint32_t>& cpus) {
+  const std::vector<PairSpec>& pairs = options_.spans.pairs;
+  if (pairs.empty()) return;
+  auto probe = std::make_unique<PairsProbe>(
+      PairsOptions{.pairs = pairs, .whole_machine = options_.whole_machine, .cpus = cpus},
+      session.membership().maps(), kernel);
+  pairs_ = probe.get();
+  session.add(std::move(probe));
+}
+
+/// Each word is stored whole. Waits first, that a shorter threshold needs.
+void StallInstruments::store_thresholds() {
+  const Thresholds& all = options_.thresholds;
+  session_control& control = membership_->control();
+  const auto store = [](u64& word, u64 value) { __atomic_store_n(&word, value, __ATOMIC_RELEASE); };
+  std::vector<span_kind> waited;
+  // Late wake-ups are recorded for themselves, and nothing before them explains them.
+  for (const span_kind kind : options_.spans.kinds)
+    if (is_explained_by_waits(kind) && kind != SPAN_WAKEUP) waited.push_back(kind);
+  store(control.wait_min_ns,
+        waited.empty()
+            ? no_wait
+            : static_cast<u64>(std::max(all.least(waited) / wait_part, shortest_wait).count()));
+  for (const span_kind kind : options_.spans.kinds)
+    if (const auto threshold = all.least_of(kind))
+      store(control.threshold_ns[kind], static_cast<u64>(threshold->count()));
+  if (syscalls_)
+    for (const auto& [nr, threshold] : all.by_call) syscalls_->set_threshold(nr, threshold);
+  const std::vector<PairSpec>& pairs = options_.spans.pairs;
+  for (std::size_t i = 0; pairs_ && i < pairs.size(); ++i)
+    if (const auto own = all.by_pair.find(pairs[i].name); own != all.by_pair.end())
+      pairs_->set_threshold(i, own->second);
 }
 
 void StallInstruments::add_to(Session& session, const std::vector<std::uint32_t>& cpus) {
-  Membership& membership = session.membership();
-  auto sched = std::make_unique<SchedProbe>(membership.maps());
-  sched_ = sched.get();
-  if (wants(SPAN_SYSCALL)) {
-    SyscallsOptions calls;
-    calls.aggregate = false;
-    calls.stalls = true;
-    calls.hangs = options_.timeout.has_value();
-    calls.user_stack_bytes = options_.user_stack_bytes;
-    calls.only = options_.only;
-    calls.cpus = cpus;
-    auto probe = std::make_unique<SyscallsProbe>(calls, sched->maps());
-    syscalls_ = probe.get();
-    if (!options_.idle && !options_.only)
-      for (std::uint32_t nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
-        if (waits_for_work(nr)) syscalls_->set_threshold(nr, Duration(THRESHOLD_IDLE));
-    session.add(std::move(sched));
-    session.add(std::move(probe));
-  } else {
+  const Kernel kernel;
+  choose(kernel);
+  const std::vector<span_kind>& kinds = options_.spans.kinds;
+  if (std::any_of(kinds.begin(), kinds.end(), is_explained_by_waits)) {
+    auto sched = std::make_unique<SchedProbe>(session.membership().maps());
+    sched_ = sched.get();
     session.add(std::move(sched));
   }
-  membership_ = &membership;
+  if (options_.spans.has(SPAN_SYSCALL)) add_syscalls(session, cpus);
+  add_spans(session, kernel, cpus);
+  add_pairs(session, kernel, cpus);
+  membership_ = &session.membership();
   store_thresholds();
 }
 
-/// Programs may run: each word is stored whole. Waits first, that a shorter threshold needs.
-void StallInstruments::store_thresholds() {
-  const auto store = [](u64& word, Duration value) {
-    __atomic_store_n(&word, static_cast<u64>(value.count()), __ATOMIC_RELEASE);
-  };
-  session_control& control = membership_->control();
-  store(control.wait_min_ns, std::max(options_.thresholds.least() / wait_part, shortest_wait));
-  for (const span_kind span : options_.spans)
-    if (const auto threshold = options_.thresholds.of(span))
-      store(control.threshold_ns[span], *threshold);
-  if (!syscalls_) return;
-  for (const auto& [nr, threshold] : options_.thresholds.by_call)
-    syscalls_->set_threshold(nr, threshold);
+std::uint64_t StallInstruments::events_in(const Record& record) const {
+  return record.schema->id == RECORD_SPAN && record.as<span_record>().span != SPAN_SYSCALL ? 1 : 0;
 }
 
 std::vector<std::pair<std::string, std::string>> StallInstruments::settings() const {
@@ -103,16 +170,16 @@ void StallInstruments::set(const std::vector<std::string_view>& words) {
     options_.timeout = timeout;
     next_look_ = KernelTime{};
   } else {
+    const bool is_list = words[0] == "threshold";
+    if (is_list && words.size() < 2) throw Error("set threshold TIME");
+    const std::vector<std::string> pairs = options_.spans.pair_names();
     Thresholds changed = options_.thresholds;
-    for (std::size_t i = words[0] == "threshold" ? 1 : 0; i < words.size(); ++i)
-      change_thresholds(changed, words[i]);
-    if (words[0] == "threshold" && words.size() < 2) throw Error("set threshold TIME");
-    if (words[0] != "threshold")
-      for (const std::string_view word : words)
-        if (word.find('=') == word.npos)
-          throw Error("nothing here is called '{}'", printable(word));
-    for (const auto& [span, time] : changed.by_span)
-      if (!wants(span)) throw Error("this session does not look at {}", span_name(span));
+    for (const std::string_view word : std::span(words).subspan(is_list ? 1 : 0)) {
+      if (!is_list && word.find('=') == word.npos)
+        throw Error("nothing here is called '{}'", printable(word));
+      change_thresholds(changed, word, pairs);
+    }
+    changed.check(options_.spans.kinds, pairs);
     options_.thresholds = std::move(changed);
     store_thresholds();
   }
@@ -135,7 +202,7 @@ Duration StallInstruments::poll_every() const {
 }
 
 std::vector<std::string> StallInstruments::notes() const {
-  std::vector<std::string> notes;
+  std::vector<std::string> notes = left_out_;
   if (!syscalls_) return notes;
   if (options_.timeout && !syscalls_->hangs_have_user_stacks())
     notes.push_back("this kernel cannot read the user stacks of calls that are still open");

@@ -3,7 +3,9 @@
 #include <functional>
 
 #include "cli/instruments.h"
+#include "cli/span_choice.h"
 #include "cli/thresholds.h"
+#include "probes/pairs/probe.h"
 #include "probes/sched/probe.h"
 #include "probes/syscalls/probe.h"
 
@@ -11,7 +13,8 @@ namespace overdue {
 
 struct StallOptions {
   Thresholds thresholds;
-  std::vector<span_kind> spans;     ///< which kinds to look for
+  SpanChoice spans;                 ///< what to look for
+  bool whole_machine = false;       ///< the target is everything, and what belongs to no thread
   std::optional<SyscallSet> only;   ///< -e: of system calls, these
   std::optional<Duration> timeout;  ///< calls still open after this are told of
   bool idle = false;                ///< waits for work are stalls too
@@ -28,8 +31,8 @@ class StallInstruments final : public Instruments {
   Support support(const Kernel& kernel) const override;
   std::size_t ring_bytes() const override;
   void add_to(Session& session, const std::vector<std::uint32_t>& cpus) override;
-  std::uint64_t events_in(const Record&) const override { return 0; }
-  std::uint64_t events() const override { return sched_->activity().calls; }
+  std::uint64_t events_in(const Record& record) const override;
+  std::uint64_t events() const override { return sched_ ? sched_->activity().calls : 0; }
   Duration poll_every() const override;
   void armed(KernelTime start) override;
   KernelTime due() const override { return next_look_; }
@@ -44,14 +47,22 @@ class StallInstruments final : public Instruments {
   const StallOptions& options() const { return options_; }
 
  private:
-  bool wants(span_kind span) const;
+  /// Of the kinds asked for, what this kernel can measure: all, or it throws Error; but `all` is
+  /// what there is.
+  void choose(const Kernel& kernel);
+  void add_syscalls(Session& session, const std::vector<std::uint32_t>& cpus);
+  void add_spans(Session& session, const Kernel& kernel, const std::vector<std::uint32_t>& cpus);
+  void add_pairs(Session& session, const Kernel& kernel, const std::vector<std::uint32_t>& cpus);
+  /// Programs may run.
   void store_thresholds();
 
   StallOptions options_;
   Membership* membership_ = nullptr;
   SchedProbe* sched_ = nullptr;
   SyscallsProbe* syscalls_ = nullptr;
+  PairsProbe* pairs_ = nullptr;
   KernelTime next_look_ = KernelTime::max();  ///< for hangs
+  std::vector<std::string> left_out_;         ///< kinds of `all` that the kernel cannot do, and why
 };
 
 /// Native calls that wait for work by their nature: epoll_wait, accept, wait4, …

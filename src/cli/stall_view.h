@@ -16,12 +16,14 @@
 namespace overdue {
 
 struct StallViewOptions {
-  Thresholds thresholds;
-  std::optional<Duration> timeout;  ///< of calls still open
-  bool idle = false;                ///< show waits for work
-  std::string keep_under;  ///< only stalls whose user stack passes this function; empty: all
-  std::function<void(const Finding&)> on_finding;  ///< called for each, shown or folded
-  std::uint64_t first = 3;                         ///< how many of one cause are shown; 0: all
+  Thresholds thresholds{};
+  std::optional<Duration> timeout = {};           ///< of calls still open
+  std::vector<span_kind> spans = {SPAN_SYSCALL};  ///< which kinds are looked for
+  std::vector<std::uint32_t> cpus = {};           ///< where; empty: on all
+  bool idle = false;                              ///< show waits for work
+  std::string keep_under{};  ///< only stalls whose user stack passes this function; empty: all
+  std::uint64_t first = 3;   ///< how many of one cause are shown; 0: all
+  std::function<void(const Finding&)> on_finding = {};  ///< called for each, shown or folded
 };
 
 /// Turns records, live or from a file, into findings and gives them to a sink: leaves out what is
@@ -36,18 +38,21 @@ class StallView {
   void change(KernelTime at, Thresholds thresholds, std::optional<Duration> timeout);
   void record(const Record& record) { assembler_.record(record); }
   /// Says how many of each cause were not shown, then ends the sink.
-  void end(SessionInfo info, Receipt receipt);
+  void end(SessionInfo info, const Receipt& receipt);
 
  private:
   struct Cause {
-    std::uint64_t number = 0;  ///< of its first finding
-    std::uint64_t count = 0;
+    std::uint64_t count = 0;  ///< of its findings, shown or not
+    Repeats repeats;          ///< those that were not
   };
 
   void stall(const RawStall& stall);
-  bool wanted(const Finding& finding);
+  bool wanted(const RawStall& stall, const Finding& finding);
+  /// Counts it among those of its cause; whether it is to be shown.
+  bool is_news(Finding& finding);
   void note_hang(const RawStall& stall, Finding& finding);
   std::uint64_t threshold_of(const RawStall& stall) const;
+  void look_for_waits();
 
   struct Settings {
     KernelTime from{};

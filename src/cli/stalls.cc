@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "cli/actions.h"
 #include "cli/command.h"
@@ -12,32 +13,48 @@
 #include "cli/report_output.h"
 #include "cli/stall_instruments.h"
 #include "cli/stall_view.h"
+#include "core/recorded_stacks.h"
 #include "sinks/make_sink.h"
+#include "trace/writer.h"
 
 namespace overdue {
 namespace {
 
+struct Destination {
+  OutputOptions output;
+  bool spawned = false;
+  bool names = true;  ///< false: frames are modules and offsets
+  std::string flame;  ///< where to draw to; empty: nowhere
+  std::string save;   ///< a trace file; empty: none
+};
+
 class StallReporter final : public MeasureListener {
  public:
-  /// `flame`: where to draw to; empty: nowhere.
-  StallReporter(StallViewOptions view, OutputOptions output, ActionOptions actions,
-                const std::string& flame, bool spawned)
+  StallReporter(StallViewOptions view, ActionOptions actions, Destination destination)
       : options_(std::move(view)),
-        output_(std::move(output)),
-        spawned_(spawned),
+        to_(std::move(destination)),
+        stacks_(to_.names),
         actions_(std::move(actions)) {
     options_.on_finding = [this](const Finding& finding) { actions_.finding(finding); };
-    if (!flame.empty()) drawing_ = std::make_unique<FlameSink>(flame, flame_format_of(flame));
+    if (!to_.flame.empty())
+      drawing_ = std::make_unique<FlameSink>(to_.flame, flame_format_of(to_.flame));
   }
 
   void begin(const SessionInfo& info) override {
-    report_ = open_report(output_, spawned_, true);
+    report_ = open_report(to_.output, to_.spawned, true);
     view_ = std::make_unique<StallView>(options_, stacks_, *report_.sink, drawing_.get());
     stacks_.begin(info);
     view_->begin(info);
     report_.output->flush();
+    if (to_.save.empty()) return;
+    trace_.emplace(create_output_file(to_.save), schemas_, printable(to_.save));
+    trace_->begin(info);
+    recorder_.emplace(stacks_, [this](const Record& record) { trace_->record(record); });
   }
-  void record(const Record& record) override { view_->record(record); }
+  void record(const Record& record) override {
+    view_->record(record);
+    if (recorder_) recorder_->record(record);
+  }
   void interval(const SessionInfo&, Duration) override {}
   void change(KernelTime at, const StallOptions& options) {
     if (view_) view_->change(at, options.thresholds, options.timeout);
@@ -46,25 +63,29 @@ class StallReporter final : public MeasureListener {
     stacks_.follow();
     actions_.tick();
     report_.output->flush();
+    if (trace_) trace_->flush();
   }
   bool wants_stop() const override { return actions_.wants_stop(); }
   void end(const SessionInfo& info, const Receipt& receipt) override {
     SessionInfo told = info;
     for (std::string& note : stacks_.notes()) told.notes.push_back(std::move(note));
     for (std::string& note : actions_.notes()) told.notes.push_back(std::move(note));
-    view_->end(std::move(told), receipt);
+    view_->end(told, receipt);
     report_.output->close();
+    if (trace_) trace_->end(told, receipt);
   }
 
  private:
   StallViewOptions options_;
-  OutputOptions output_;
-  bool spawned_;
+  Destination to_;
   LiveStacks stacks_;
   Actions actions_;
   std::unique_ptr<FlameSink> drawing_;
   ReportOutput report_;
   std::unique_ptr<StallView> view_;  ///< from begin() on
+  const std::vector<const Schema*> schemas_ = all_schemas();
+  std::optional<TraceWriter> trace_;
+  std::optional<StackRecorder> recorder_;
 };
 
 class StallsCommand final : public Command {
@@ -76,6 +97,7 @@ class StallsCommand final : public Command {
     add_stop_options(app, stop_);
     add_output_options(app, output_, false);
     app.add_option("-T,--threshold", thresholds_)->allow_extra_args(false)->take_all();
+    app.add_option("--span", spans_)->allow_extra_args(false)->take_all();
     app.add_option("-e,--only", only_)->allow_extra_args(false)->take_all();
     app.add_option("--timeout", timeout_);
     app.add_option("--on", actions_)->allow_extra_args(false)->take_all();
@@ -85,6 +107,8 @@ class StallsCommand final : public Command {
     app.add_option("--user-stack-bytes", user_stack_);
     app.add_option("--first", first_);
     app.add_option("--flame", flame_);
+    app.add_option("--save", save_);
+    app.add_flag("--no-resolve", no_resolve_);
     app.add_option("--buffer", buffer_);
   }
 
@@ -93,11 +117,14 @@ class StallsCommand final : public Command {
 
  private:
   StallOptions options() const;
+  /// -T; without it, --timeout is what is late.
+  std::vector<std::string> threshold_list() const;
 
   TargetOptions target_;
   StopOptions stop_;
   OutputOptions output_;
   std::vector<std::string> thresholds_;
+  std::vector<std::string> spans_;
   std::vector<std::string> only_;
   std::string timeout_;
   std::vector<std::string> actions_;
@@ -107,27 +134,45 @@ class StallsCommand final : public Command {
   std::uint32_t user_stack_ = 16 << 10;
   std::uint64_t first_ = 3;
   std::string flame_;
+  std::string save_;
+  bool no_resolve_ = false;
   std::optional<std::string> buffer_;
 };
 
+std::vector<std::string> StallsCommand::threshold_list() const {
+  if (thresholds_.empty() && !timeout_.empty()) return {timeout_};
+  return thresholds_;
+}
+
 StallOptions StallsCommand::options() const {
   StallOptions options;
-  std::vector<std::string> thresholds = thresholds_;
+  options.spans = parse_spans(spans_);
   if (!timeout_.empty()) {
     options.timeout = parse_duration(timeout_, "--timeout");
     if (*options.timeout == Duration(0))
       throw Error("a timeout of 0 would find every call open").hint("--timeout 10s").exit_status(2);
-    if (thresholds.empty()) thresholds.push_back(timeout_);
   }
-  options.thresholds = parse_thresholds(thresholds);
-  options.spans = {SPAN_SYSCALL};
+  options.thresholds = parse_thresholds(threshold_list(), options.spans.pair_names());
+  options.thresholds.check(options.spans.kinds, options.spans.pair_names());
   if (!only_.empty()) options.only = parse_syscall_set(only_, {});
+  const bool has_calls = options.spans.has(SPAN_SYSCALL);
+  if (!has_calls && (options.only || options.timeout || !keep_under_.empty()))
+    throw Error("{} is about system calls, and those are not looked for", options.only ? "-e"
+                                                                          : options.timeout
+                                                                              ? "--timeout"
+                                                                              : "--keep-under")
+        .hint("--span syscall")
+        .exit_status(2);
   options.idle = idle_;
   if (user_stack_ > USER_STACK_MAX)
     throw Error("--user-stack-bytes {} is too much", user_stack_)
         .hint(fmt::format("at most {}; 0 copies none", USER_STACK_MAX))
         .exit_status(2);
   options.user_stack_bytes = user_stack_;
+  if (first_ > INT64_MAX)
+    throw Error("--first {}: not a number of stalls", static_cast<std::int64_t>(first_))
+        .hint("--first 10; 0 shows all")
+        .exit_status(2);
   options.ring_bytes = buffer_ ? parse_buffer_size(*buffer_) : 0;
   return options;
 }
@@ -138,27 +183,40 @@ int StallsCommand::run(const Invocation& invocation) {
   check_sink_format(output_.format);
   if (output_.format == "csv")
     throw Error("stalls have stacks, which CSV cannot hold").hint("-f ndjson").exit_status(2);
+  if (no_resolve_ && !keep_under_.empty())
+    throw Error("--keep-under needs names, which --no-resolve leaves out")
+        .hint("overdue report FILE --keep-under … names them first")
+        .exit_status(2);
   target_.command = invocation.program;
-  StallInstruments instruments(options());
+  StallOptions wanted = options();
   MeasureRequest request;
   request.command = "stalls";
   request.selection = parse_target(target_);
+  wanted.whole_machine = request.selection.kind == TargetKind::all;
+  StallInstruments instruments(std::move(wanted));
   request.inherited = invocation.inherited;
   request.duration = stop_.parsed();
   request.quiet = output_.quiet;
   request.verbose = output_.verbose;
   request.by_container = true;
   request.streams = true;
+  request.thresholds = threshold_list();
   ActionOptions actions = parse_actions(actions_);
   actions.every = parse_duration(every_, "--on-every");
   actions.inherited = invocation.inherited;
   StallReporter reporter({.thresholds = instruments.options().thresholds,
                           .timeout = instruments.options().timeout,
+                          .spans = instruments.options().spans.kinds,
+                          .cpus = request.selection.cpus,
                           .idle = idle_,
                           .keep_under = keep_under_,
-                          .on_finding = {},
                           .first = output_.format == "text" ? first_ : 0},
-                         output_, std::move(actions), flame_, invocation.has_program);
+                         std::move(actions),
+                         {.output = output_,
+                          .spawned = invocation.has_program,
+                          .names = !no_resolve_,
+                          .flame = flame_,
+                          .save = save_});
   instruments.on_change = [&](KernelTime at) { reporter.change(at, instruments.options()); };
   return measure(request, instruments, reporter);
 }

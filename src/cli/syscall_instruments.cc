@@ -12,6 +12,8 @@ namespace {
 constexpr std::chrono::milliseconds ring_poll{
     10};  // a ring of the default size lasts ten times as long
 constexpr std::chrono::milliseconds cells_poll{5};  // short-lived threads use up cells fast
+// The sooner a place is known that calls are made from, the fewer stacks are copied.
+constexpr std::chrono::milliseconds stacks_poll{2};
 constexpr std::chrono::milliseconds idle_poll{200};
 constexpr std::size_t cells_for_threads =
     16384;  // 45 MB a half: 5000 threads that end within 50 ms
@@ -24,14 +26,15 @@ std::size_t default_ring_bytes() {
 }
 
 std::size_t SyscallInstruments::ring_bytes() const {
-  if (!options_.calls) return 0;
+  if (!options_.calls && !options_.callers) return 0;
   return ring_bytes_ > 0 ? ring_bytes_ : default_ring_bytes();
 }
 
 void SyscallInstruments::add_to(Session& session, const std::vector<std::uint32_t>& cpus) {
   SyscallsOptions options = options_;
-  options.cells =
-      options.by_thread ? cells_for_threads : std::max(2048u, 256 * possible_cpu_count());
+  options.cells = options.by_thread || options.callers
+                      ? cells_for_threads
+                      : std::max(2048u, 256 * possible_cpu_count());
   options.cpus = cpus;
   membership_ = &session.membership();
   auto probe = std::make_unique<SyscallsProbe>(options, membership_->maps());
@@ -54,6 +57,7 @@ std::uint64_t SyscallInstruments::events_in(const Record& record) const {
 }
 
 Duration SyscallInstruments::poll_every() const {
+  if (options_.callers) return stacks_poll;
   if (options_.by_thread) return cells_poll;
   return options_.calls ? ring_poll : idle_poll;
 }
@@ -80,6 +84,9 @@ std::vector<std::string> SyscallInstruments::notes() const {
     notes.push_back(fmt::format(
         "calls with a string argument that could not be read and is shown as its address: {}",
         calls));
+  if (const std::uint64_t calls = counters[COUNTER_CALLERS_LOST])
+    notes.push_back(fmt::format(
+        "calls under [unknown] because their stacks found no room in the buffer: {}", calls));
   return notes;
 }
 

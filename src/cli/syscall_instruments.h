@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/callers.h"
 #include "cli/instruments.h"
 #include "cli/two_phase.h"
 #include "probes/syscalls/probe.h"
@@ -10,7 +11,7 @@
 namespace overdue {
 
 /// System calls: aggregated, one by one, or their names only; in two phases if asked.
-class SyscallInstruments final : public Instruments {
+class SyscallInstruments final : public Instruments, public FrameLearner {
  public:
   /// `discovery`: the length of a two-phase run's first phase. `ring_bytes` 0: chosen.
   SyscallInstruments(SyscallsOptions options, std::optional<Duration> discovery,
@@ -28,6 +29,10 @@ class SyscallInstruments final : public Instruments {
   KernelTime due() const override { return two_phase_ ? two_phase_->due() : KernelTime::max(); }
   void poll(KernelTime now, const RecordHandler&) override;
   std::vector<std::string> notes() const override;
+
+  void learn(const frame_key& frame, const frame_rule& rule) override {
+    probe_->learn(frame, rule);
+  }
 
   const SyscallsOptions& options() const { return options_; }
   /// With discover_only, while the session lives: what was called.

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/output_file.h"
 #include "base/text.h"
+#include "cli/callers.h"
 #include "cli/command.h"
 #include "cli/measure.h"
 #include "cli/options.h"
@@ -27,13 +28,18 @@ struct Destination {
 /// Shows the measurement, and saves it if asked.
 class Reporter final : public MeasureListener {
  public:
-  Reporter(const ViewOptions& view, const SyscallInstruments& instruments, Destination destination)
-      : options_(view), instruments_(instruments), to_(std::move(destination)) {}
+  Reporter(const ViewOptions& view, SyscallInstruments& instruments, Destination destination)
+      : options_(view), instruments_(instruments), to_(std::move(destination)) {
+    if (!instruments.options().callers) return;
+    callers_ = std::make_unique<Callers>();
+    callers_->set_learner(instruments);
+  }
 
   // Files are opened only now: a measurement that cannot begin must not cost the last one's report.
   void begin(const SessionInfo& info) override {
     report_ = open_report(to_.output, to_.spawned, to_.stream);
     view_ = std::make_unique<SyscallView>(options_, instruments_.options().only, *report_.sink);
+    if (callers_) callers_->begin(info);
     view_->begin(info);
     if (!to_.save.empty()) {
       trace_.emplace(create_output_file(to_.save), syscalls_probe.schemas, printable(to_.save));
@@ -42,33 +48,45 @@ class Reporter final : public MeasureListener {
     flush_if_live();
   }
   void record(const Record& record) override {
-    view_->record(record);
-    if (trace_) trace_->record(record);
+    if (callers_ && callers_->take(record)) return;
+    const Record settled = callers_ ? callers_->settled(record) : record;
+    view_->record(settled);
+    if (trace_) trace_->record(settled);
   }
   void interval(const SessionInfo& info, Duration wall) override {
-    view_->interval(info, wall);
+    view_->interval(with_callers(info), wall);
     flush_if_live();
   }
   void tick() override {
+    if (callers_) callers_->follow();
     flush_if_live();
     if (trace_) trace_->flush();
   }
-  void end(const SessionInfo& info, const Receipt& receipt) override {
-    if (options_.discover) view_->discovered(instruments_.discovered());
+  void end(const SessionInfo& measured, const Receipt& receipt) override {
+    SessionInfo info = with_callers(measured);
+    if (callers_)
+      for (std::string& note : callers_->notes()) info.notes.push_back(std::move(note));
+    if (instruments_.options().discover_only) view_->discovered(instruments_.discovered());
     view_->end(info, receipt);
     report_.output->close();
     if (trace_) trace_->end(info, receipt);
   }
 
  private:
+  SessionInfo with_callers(SessionInfo info) const {
+    if (callers_) info.names.callers = callers_->names();
+    return info;
+  }
+
   // A file is written at the end, but for one that somebody may be following.
   void flush_if_live() {
     if (to_.output.file.empty() || to_.stream) report_.output->flush();
   }
 
   const ViewOptions& options_;
-  const SyscallInstruments& instruments_;
+  SyscallInstruments& instruments_;
   Destination to_;
+  std::unique_ptr<Callers> callers_;  ///< where they are asked for
   ReportOutput report_;
   std::unique_ptr<SyscallView> view_;  ///< from begin() on
   std::optional<TraceWriter> trace_;
@@ -86,6 +104,7 @@ class SyscallsCommand final : public Command {
     app.add_flag("--two-phase", two_phase_);
     app.add_option("--discover-time", discover_time_);
     app.add_option("--save", save_);
+    app.add_option("--user-stack-bytes", user_stack_);
     app.add_option("--buffer", buffer_);
   }
 
@@ -103,6 +122,7 @@ class SyscallsCommand final : public Command {
   bool two_phase_ = false;
   std::string discover_time_ = "1s";
   std::string save_;
+  std::uint32_t user_stack_ = 16 << 10;
   std::optional<std::string> buffer_;
 };
 
@@ -131,6 +151,10 @@ MeasureRequest SyscallsCommand::request(const Invocation& invocation) {
         "--save")
         .hint("leave one of them out")
         .exit_status(2);
+  if (user_stack_ > USER_STACK_MAX)
+    throw Error("--user-stack-bytes {} is too much", user_stack_)
+        .hint(fmt::format("at most {}", USER_STACK_MAX))
+        .exit_status(2);
   if (view_.calls && request.interval)
     throw Error("--calls shows every call as it ends; --interval does not go with it")
         .hint("leave one of them out")
@@ -144,7 +168,9 @@ SyscallInstruments SyscallsCommand::instruments() const {
   options.by_thread = by.thread || by.process || by.container;
   options.calls = view_.calls;
   options.aggregate = !view_.calls;
-  options.discover_only = view_.discover;
+  options.callers = by.needs_callers();
+  options.user_stack_bytes = user_stack_;
+  options.discover_only = view_.discover && !options.callers;
   options.two_phase = two_phase_;
   options.only = view_.wanted();
   std::optional<Duration> discovery;

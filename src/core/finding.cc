@@ -26,6 +26,14 @@ bool is_of_entry(std::string_view name) {
                      [name](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
+/// How a tracepoint calls us.
+bool is_of_tracing(std::string_view name) {
+  constexpr std::array<std::string_view, 3> prefixes = {"__traceiter_", "bpf_trace_run",
+                                                        "bpf_prog_"};
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [name](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
 }  // namespace
 
 std::vector<std::string> telling_functions(const Stack& kernel_stack) {
@@ -33,7 +41,8 @@ std::vector<std::string> telling_functions(const Stack& kernel_stack) {
   for (auto frame = kernel_stack.rbegin(); frame != kernel_stack.rend(); ++frame) {
     const std::string name = to_text(*frame);
     const std::string function = frame->name.empty() ? name : name.substr(0, name.find('.'));
-    if (!is_of_entry(function) && !is_of_scheduler(function)) functions.push_back(function);
+    if (!is_of_entry(function) && !is_of_scheduler(function) && !is_of_tracing(function))
+      functions.push_back(function);
   }
   return functions;
 }

@@ -12,7 +12,8 @@
 namespace overdue {
 
 /// The functions of a kernel stack that say what was waited for, outermost first: without the
-/// entry into the kernel and the scheduler's own, and without what compilers append to names.
+/// entry into the kernel, the scheduler's own and what calls us, and without what compilers append
+/// to names.
 std::vector<std::string> telling_functions(const Stack& kernel_stack);
 
 struct ThreadName {
@@ -23,21 +24,25 @@ struct ThreadName {
 
 /// Who ended a wait.
 struct Waker {
-  ThreadName thread;    ///< of an interrupt: who was interrupted
-  std::string context;  ///< "thread", "softirq NET_RX", "irq virtio1-req.0", "vector local_timer"
+  ThreadName thread{};    ///< of an interrupt: who was interrupted
+  std::string context{};  ///< "thread", "softirq NET_RX", "irq virtio1-req.0", "vector local_timer"
   bool is_thread = false;
-  Stack stack;
+  Stack stack{};
 };
 
 /// A stretch of a span that its thread spent off the CPU.
 struct Wait {
   std::uint64_t ns = 0;           ///< from switched out to switched in
   std::uint64_t runqueue_ns = 0;  ///< of it: woken, waiting for a CPU
-  std::string_view state;         ///< "sleeping", "uninterruptible", "preempted", "other"
-  Stack kernel_stack;             ///< where it waited
-  std::optional<Waker> waker;
-  std::optional<ThreadName> displacer;  ///< preempted: who took the CPU
-  std::optional<ThreadName> behind;     ///< who ran on its CPU just before it
+  std::string_view state{};       ///< "sleeping", "uninterruptible", "preempted", "other"
+  Stack kernel_stack{};           ///< where it waited
+  std::optional<Waker> waker{};
+  std::optional<ThreadName> displacer{};  ///< preempted: who took the CPU
+  std::optional<ThreadName> behind{};     ///< who ran on its CPU just before it
+
+  std::uint64_t blocked_ns() const {
+    return state != "preempted" && ns > runqueue_ns ? ns - runqueue_ns : 0;
+  }
 };
 
 /// What a span's time went to; with `unknown_ns` the parts add up to its latency.
@@ -56,12 +61,23 @@ struct Breakdown {
 
 /// One step on the way from a wait to what it was waiting for.
 struct ChainLink {
-  ThreadName thread;     ///< who the one before waited for; of an interrupt, nobody
-  std::string what;      ///< "waited", "ran", or the interrupt that ended it
-  std::uint64_t ns = 0;  ///< how long of the wait it explains; 0 of an interrupt
-  Stack kernel_stack;    ///< "waited": where
+  ThreadName thread;              ///< who the one before waited for; of an interrupt, nobody
+  std::string what;               ///< "waited", "preempted", "ran", or the interrupt that ended it
+  std::uint64_t ns = 0;           ///< how long of the wait it explains; 0 of an interrupt
+  std::uint64_t runqueue_ns = 0;  ///< of that: woken, waiting for a CPU
+  std::optional<ThreadName> behind;  ///< who had the CPU meanwhile
+  Stack kernel_stack;                ///< where it waited, or was preempted
   bool is_root = false;
   bool is_cut = false;  ///< the chain goes on, and we do not
+};
+
+/// Findings of one cause that were not shown, since others of it were.
+struct Repeats {
+  std::uint64_t number = 0;  ///< of the first finding of that cause
+  std::string name;          ///< of the operation
+  std::uint64_t count = 0;
+  std::uint64_t latency_ns = 0;  ///< of them all
+  std::uint64_t longest_ns = 0;
 };
 
 /// One late operation, explained.
@@ -69,10 +85,13 @@ struct Finding {
   std::string_view type = "stall";     ///< or "hang": it is still open
   std::uint64_t number = 0;            ///< 1, 2, … of this session
   std::string_view span;               ///< kind: "syscall", "offcpu", …
-  std::string name;                    ///< of the operation: "openat", "irq 24 virtio1-req.0"
+  std::string name;                    ///< of the operation: "openat", "virtio1-req.0", "vda"
   std::vector<std::string> arguments;  ///< ready to read
+  std::string title;                   ///< of a span that is no system call, in a few words
   KernelTime time{};                   ///< its end; of a hang: now
-  ThreadName thread;
+  ThreadName thread;                   ///< whose it is; of an interrupt: who was interrupted
+  bool is_bystander = false;           ///< that thread, for it was in the way only
+  std::optional<ThreadName> ended_by;  ///< another, in whose context it ended
   std::uint32_t cpu = 0;
   std::uint64_t cgroup_id = 0;
   std::uint64_t latency_ns = 0;
@@ -80,12 +99,12 @@ struct Finding {
   std::optional<std::int64_t> result;
   std::string error;  ///< name of the errno value that the result is
   std::optional<Breakdown> breakdown;
-  std::vector<Wait> waits;  ///< in time order
-  std::uint64_t waits_forgotten = 0;
+  std::vector<Wait> waits;          ///< in time order
+  bool waits_forgotten = false;     ///< there were more, which were not kept
   Stack kernel_stack;               ///< at its end, of a hang now; spans without waits have it
   std::optional<Stack> user_stack;  ///< nothing: was not asked for, or could not be had
   std::string user_stack_end;       ///< why it goes no further; empty: it is complete
-  std::vector<ChainLink> chain;     ///< of the longest wait
+  std::vector<ChainLink> chain;     ///< of the wait in which it was blocked longest
   std::string cause;                ///< equal for equal causes, across boots and builds
   std::string state;       ///< of a hang: what its thread does now, as Wait::state says it,
                            ///< or "running" or "runqueue"

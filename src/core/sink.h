@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,13 @@
 #include "core/session_info.h"
 
 namespace overdue {
+
+/// A call that --discover found; and what caused it, where that is asked for.
+struct FoundName {
+  std::string name;
+  std::optional<CallerName> caller{};
+  auto operator<=>(const FoundName&) const = default;
+};
 
 /// Where measurements go. One session's calls come from one thread, in this order: begin, then
 /// records (in time order) and tables (one per interval, one at the end) in any mix, then end. A
@@ -24,10 +32,10 @@ class Sink {
   virtual void unfinished(const std::vector<OpenSpan>&) {}
   /// One late operation, explained.
   virtual void finding(const Finding&) {}
-  /// `count` more findings had the cause of finding `number` and were not shown.
-  virtual void more_like(std::uint64_t number, std::uint64_t count) { (void)number, (void)count; }
+  /// Findings that were not shown; by their number.
+  virtual void more_like(const Repeats&) {}
   /// The answer of `--discover`: names only.
-  virtual void names(const std::vector<std::string>&) {}
+  virtual void names(const std::vector<FoundName>&) {}
   /// Pure: no sink may forget the receipt.
   virtual void end(const SessionInfo&, const Receipt&) = 0;
 };

@@ -14,11 +14,6 @@
 namespace overdue {
 namespace {
 
-constexpr std::array<std::string_view, SPAN_COUNT> names = {
-    "none", "syscall", "offcpu",        "wakeup", "block", "block_queued",
-    "irq",  "softirq", "softirq_raise", "vector", "timer", "work_queued",
-    "work", "lock",    "tcp_connect",   "pair"};
-
 constexpr Field fields[] = {
     OVERDUE_FIELD(span_record, latency_ns, nanoseconds, duration,
                   "from its begin to its end; of one still open, its age"),
@@ -34,7 +29,9 @@ constexpr Field fields[] = {
     OVERDUE_FIELD(
         span_record, flags, opaque, value,
         "1: has a ledger; 2: has a user stack; 4: that is cut; 8: still open; 16: failed; "
-        "32: writes; 64: flushes; 128: open, and began before the session"),
+        "32: writes; 64: flushes; 128: named frames instead of memory; 256: open, and older than "
+        "the "
+        "session"),
     OVERDUE_FIELD(span_record, kernel_frames, count, stack,
                   "addresses behind the record: the kernel stack, innermost first"),
     OVERDUE_FIELD(span_record, user_bytes, bytes, stack,
@@ -127,10 +124,6 @@ const Schema span_schema{.id = RECORD_SPAN,
                          .fields = fields,
                          .help = "a span that took as long as its threshold or longer",
                          .visit = visit_span};
-
-std::string_view span_name(std::uint16_t kind) {
-  return kind > SPAN_NONE && kind < SPAN_COUNT ? names[kind] : "unknown";
-}
 
 ConnectEnds connect_ends(const span_record& span) {
   const auto remote_port = static_cast<std::uint16_t>(span.detail);

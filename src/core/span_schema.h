@@ -5,16 +5,13 @@
 
 #include "bpf/span.h"
 #include "core/schema.h"
+#include "core/span_kinds.h"
 
 namespace overdue {
 
 /// What all probes of spans write: struct span_record.
 extern const Schema span_schema;
 inline constexpr const Schema* span_schemas[] = {&span_schema};
-
-/// How `--span` and reports call a kind of span ("syscall", "block_queued", …); "unknown" for kinds
-/// of versions we do not know.
-std::string_view span_name(std::uint16_t kind);
 
 /// How `subject`, `detail` and `text` of a kind are made up:
 ///   block         subject: sector << 32 | the kernel's dev_t (all ones: a sector beyond that);

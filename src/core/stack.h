@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "bpf/callers.h"
+
 namespace overdue {
 
 /// One frame of a stack with all that is known of it. All text is fit to be printed.
@@ -22,6 +24,7 @@ struct StackFrame {
   bool is_jit = false;      ///< named by the perf map of its process
   bool is_guessed = false;  ///< found by frame pointers: callers may be missing before it
   bool is_signal = false;   ///< the trampoline of a signal handler
+  frame_rule rule{};        ///< how the next frame was found, if that is the same each time
 
   bool operator==(const StackFrame&) const = default;
 };

@@ -26,6 +26,8 @@ class StackNamer {
   /// `copy` begins at registers.rsp - USER_RED_ZONE, and was made `at`.
   virtual UserStack user_stack(std::uint32_t pid, const user_registers& registers,
                                std::span<const std::byte> copy, KernelTime at) = 0;
+  /// What a thread is called that no record names; empty where nobody knows any more.
+  virtual std::string thread_name(std::uint32_t /*pid*/, std::uint32_t /*tid*/) { return {}; }
 };
 
 }  // namespace overdue

@@ -161,7 +161,9 @@ void Session::collect(const RecordHandler& handler) {
 void Session::finish(const RecordHandler& handler) {
   set_word(membership_.control().armed, 0);
   end_ = KernelClock::now();
-  for (const auto& probe : probes_) probe->finish(end_, handler);
+  // The last first: what it measures with may be kept by one before it.
+  for (auto probe = probes_.rbegin(); probe != probes_.rend(); ++probe)
+    (*probe)->finish(end_, handler);
   // Nothing is attached any more, but programs may still run: a record that one of them has
   // reserved and not submitted would hide all behind it.
   const std::uint32_t epoch = begin_epoch();

@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/text.h"
+
 namespace overdue::resolve_message {
 namespace {
 
@@ -138,6 +140,7 @@ void put_frame(Writer& writer, const StackFrame& frame) {
   writer.put(static_cast<std::uint8_t>(
       (frame.is_inlined ? inlined : 0) | (frame.is_kernel ? kernel : 0) | (frame.is_jit ? jit : 0) |
       (frame.is_guessed ? guessed : 0) | (frame.is_signal ? signal : 0)));
+  writer.put(frame.rule);
   writer.put_text(frame.name);
   writer.put_text(frame.module);
   writer.put_text(frame.build_id);
@@ -156,6 +159,7 @@ StackFrame get_frame(Reader& reader) {
   frame.is_jit = (flags & jit) != 0;
   frame.is_guessed = (flags & guessed) != 0;
   frame.is_signal = (flags & signal) != 0;
+  frame.rule = reader.get<frame_rule>();
   frame.name = made_printable(reader.get_text(), longest_text);
   frame.module = made_printable(reader.get_text(), longest_text);
   frame.build_id = made_printable(reader.get_text(), longest_text);
@@ -214,7 +218,7 @@ std::optional<ToParent> get_frames(Reader& reader) {
 }
 
 std::size_t bytes_of(const StackFrame& frame) {
-  return 32 + frame.name.size() + frame.module.size() + frame.build_id.size() + frame.file.size();
+  return 32 + sizeof frame.rule + frame.name.size() + frame.module.size() + frame.build_id.size() + frame.file.size();
 }
 
 Writer frames_writer(Frames::Status status, const ResolvedStack& stack) {

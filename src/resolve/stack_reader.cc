@@ -120,6 +120,7 @@ std::optional<ResolvedStack> StackReader::user_stack(std::uint64_t id,
     stack.frames.back().is_guessed = from.source == UnwoundFrame::Source::frame_pointer ||
                                      from.source == UnwoundFrame::Source::stack_top;
     stack.frames.back().is_signal = from.is_signal_frame;
+    stack.frames.back().rule = from.rule;
   }
   return stack;
 }

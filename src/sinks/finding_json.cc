@@ -31,7 +31,9 @@ void write_thread(JsonWriter& json, const ThreadName& thread) {
 
 void write_waker(JsonWriter& json, const Waker& waker) {
   json.begin_object();
-  write_thread(json, waker.thread);
+  json.member("pid", std::uint64_t{waker.thread.pid});
+  json.member("tid", std::uint64_t{waker.thread.tid});
+  json.member("comm", waker.thread.comm);
   json.member("context", waker.context);
   json.key("stack");
   write_stack(json, waker.stack);
@@ -87,6 +89,13 @@ void write_chain(JsonWriter& json, const std::vector<ChainLink>& chain) {
     write_thread(json, link.thread);
     json.member("what", link.what);
     json.member("ns", link.ns);
+    if (link.runqueue_ns) json.member("runqueue_ns", link.runqueue_ns);
+    if (link.behind) {
+      json.key(link.what == "preempted" ? "displaced_by" : "behind");
+      json.begin_object();
+      write_thread(json, *link.behind);
+      json.end_object();
+    }
     json.key("kernel_stack");
     write_stack(json, link.kernel_stack);
     if (link.is_root) json.member("root", true);
@@ -107,6 +116,13 @@ void write_finding(JsonWriter& json, const Finding& finding) {
   json.member("pid", std::uint64_t{finding.thread.pid});
   json.member("tid", std::uint64_t{finding.thread.tid});
   json.member("comm", finding.thread.comm);
+  json.member("thread", finding.thread.comm);
+  if (finding.ended_by) {
+    json.key("ended_by");
+    json.begin_object();
+    write_thread(json, *finding.ended_by);
+    json.end_object();
+  }
   json.member("cpu", std::uint64_t{finding.cpu});
   if (finding.cgroup_id) json.member("cgroup_id", finding.cgroup_id);
   json.member("latency_ns", finding.latency_ns);
@@ -130,7 +146,7 @@ void write_finding(JsonWriter& json, const Finding& finding) {
   json.begin_array();
   for (const Wait& wait : finding.waits) write_wait(json, wait);
   json.end_array();
-  if (finding.waits_forgotten) json.member("waits_forgotten", finding.waits_forgotten);
+  if (finding.waits_forgotten) json.member("waits_forgotten", true);
   if (!finding.kernel_stack.empty()) {
     json.key("kernel_stack");
     write_stack(json, finding.kernel_stack);

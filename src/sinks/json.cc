@@ -29,7 +29,7 @@ void JsonSink::unfinished(const std::vector<OpenSpan>&) {
   throw not_a_stream("calls");  // they stand below a stream
 }
 
-void JsonSink::names(const std::vector<std::string>& names) {
+void JsonSink::names(const std::vector<FoundName>& names) {
   names_ = names;
 }
 
@@ -40,7 +40,15 @@ void JsonSink::end(const SessionInfo& info, const Receipt& receipt) {
   if (names_) {
     json.key("names");
     json.begin_array(Elements::below);
-    for (const std::string& name : *names_) json.value(name);
+    for (const FoundName& found : *names_) {
+      if (!found.caller) {
+        json.value(found.name);
+        continue;
+      }
+      json.begin_object();
+      write_found(json, found);
+      json.end_object();
+    }
     json.end_array(Elements::below);
   }
   if (table_) write_table(json, *table_, receipt.lost());

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sinks/finding_schema.h"
+
 namespace overdue {
 namespace {
 
@@ -57,7 +59,7 @@ constexpr const char* fixed_part = R"json({
       "type": "object",
       "required": ["by", "wall_ns", "complete", "unfinished"],
       "properties": {
-        "by": {"type": "array", "items": {"enum": ["syscall", "process", "thread", "container"]}, "description": "what rows are told apart by"},
+        "by": {"type": "array", "items": {"enum": ["syscall", "process", "thread", "container", "library", "caller"]}, "description": "what rows are told apart by"},
         "wall_ns": {"$ref": "#/$defs/ns", "description": "the time the rows cover"},
         "complete": {"type": "boolean", "description": "false where loss could have changed a figure"},
         "syscalls": {"type": "array", "items": {"$ref": "#/$defs/row"}},
@@ -80,6 +82,8 @@ constexpr const char* fixed_part = R"json({
           "properties": {"tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"}}
         },
         "container": {"type": "string"},
+        "library": {"type": "string", "description": "file name of the library that the program called into"},
+        "caller": {"type": "string", "description": "the function of it that was called"},
         "calls": {"$ref": "#/$defs/count", "description": "calls made: those in the histogram, \"unreturned\" and \"untimed\""},
         "errors": {"$ref": "#/$defs/count", "description": "calls that returned -1 to -4095"},
         "total_ns": {"$ref": "#/$defs/ns"},
@@ -102,6 +106,13 @@ constexpr const char* fixed_part = R"json({
         "complete": {"type": "boolean", "description": "false where loss could have changed a percentile"},
         "uncertain": {"type": "array", "items": {"enum": ["p50_ns", "p95_ns", "p99_ns"]}, "description": "which percentiles"}
       },
+      "additionalProperties": false
+    },
+    "found": {
+      "type": "object",
+      "description": "a call, and a library function that caused it",
+      "required": ["name", "library", "caller"],
+      "properties": {"name": {"type": "string"}, "library": {"type": "string"}, "caller": {"type": "string"}},
       "additionalProperties": false
     },
     "open": {
@@ -135,7 +146,7 @@ constexpr const char* fixed_part = R"json({
       "required": ["receipt"],
       "not": {"required": ["type"]},
       "properties": {
-        "names": {"type": "array", "items": {"type": "string"}, "description": "what --discover found"},
+        "names": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/found"}]}, "description": "what --discover found"},
         "receipt": {"$ref": "#/$defs/receipt", "unevaluatedProperties": false}
       },
       "if": {"required": ["wall_ns"]},
@@ -157,7 +168,7 @@ constexpr const char* fixed_part = R"json({
         {
           "description": "One name that --discover found",
           "required": ["name"],
-          "properties": {"type": {"const": "name"}, "name": {"type": "string"}},
+          "properties": {"type": {"const": "name"}, "name": {"type": "string"}, "library": {"type": "string"}, "caller": {"type": "string"}},
           "unevaluatedProperties": false
         },
         {
@@ -253,7 +264,9 @@ Json record_definition(const Schema& schema) {
 
 std::string json_schema(std::span<const Schema* const> records) {
   Json document = Json::parse(fixed_part);
+  document["$defs"].update(Json::parse(finding_definitions));
   Json& lines = document["$defs"]["line"]["oneOf"];
+  for (Json& line : Json::parse(finding_lines)) lines.push_back(std::move(line));
   for (const Schema* schema : records) lines.push_back(record_definition(*schema));
   return document.dump(2) + "\n";
 }

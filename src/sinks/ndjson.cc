@@ -90,17 +90,20 @@ void NdjsonSink::finding(const Finding& finding) {
   line.finish();
 }
 
-void NdjsonSink::more_like(std::uint64_t number, std::uint64_t count) {
+void NdjsonSink::more_like(const Repeats& repeats) {
   Line line(output_, "more");
-  line.json().member("like", number);
-  line.json().member("count", count);
+  line.json().member("like", repeats.number);
+  line.json().member("name", repeats.name);
+  line.json().member("count", repeats.count);
+  line.json().member("latency_ns", repeats.latency_ns);
+  line.json().member("longest_ns", repeats.longest_ns);
   line.finish();
 }
 
-void NdjsonSink::names(const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
+void NdjsonSink::names(const std::vector<FoundName>& names) {
+  for (const FoundName& found : names) {
     Line line(output_, "name");
-    line.json().member("name", name);
+    write_found(line.json(), found);
     line.finish();
   }
 }

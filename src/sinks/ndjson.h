@@ -28,8 +28,8 @@ class NdjsonSink : public Sink {
   void table(const LatencyTable& table, bool last) override;
   void unfinished(const std::vector<OpenSpan>& spans) override { unfinished_ = spans; }
   void finding(const Finding& finding) override;
-  void more_like(std::uint64_t number, std::uint64_t count) override;
-  void names(const std::vector<std::string>& names) override;
+  void more_like(const Repeats& repeats) override;
+  void names(const std::vector<FoundName>& names) override;
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
  private:

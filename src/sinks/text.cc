@@ -1,5 +1,7 @@
 #include "sinks/text.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -54,14 +56,29 @@ void TextSink::finding(const Finding& finding) {
   output_.append(finding_text(finding, info_, {.color = color_, .whole_stacks = whole_stacks_}));
 }
 
-void TextSink::more_like(std::uint64_t number, std::uint64_t count) {
-  output_.append(fmt::format("{}{} more like #{}\n", more_ ? "" : "\n", grouped(count), number));
+void TextSink::more_like(const Repeats& repeats) {
+  const std::string times =
+      repeats.count == 1 ? duration_text(repeats.longest_ns)
+                         : fmt::format("{} in all, longest {}", duration_text(repeats.latency_ns),
+                                       duration_text(repeats.longest_ns));
+  output_.append(fmt::format("{}{} more like #{}: {}, {}\n", more_ ? "" : "\n",
+                             grouped(repeats.count), repeats.number, printable(repeats.name),
+                             times));
   more_ = true;
 }
 
-void TextSink::names(const std::vector<std::string>& names) {
+void TextSink::names(const std::vector<FoundName>& names) {
   names_only_ = true;
-  for (const std::string& name : names) output_.append(printable(name) + "\n");
+  std::size_t width = 0;
+  for (const FoundName& found : names)
+    width = std::max(width, display_width(printable(found.name)));
+  for (const FoundName& found : names) {
+    std::string line = printable(found.name);
+    if (found.caller)
+      line += fmt::format("{}  {} ({})", std::string(width - display_width(line), ' '),
+                          printable(found.caller->function), printable(found.caller->library));
+    output_.append(line + "\n");
+  }
 }
 
 void TextSink::end(const SessionInfo& info, const Receipt& receipt) {

@@ -24,9 +24,9 @@ class TextSink : public Sink {
   void table(const LatencyTable& table, bool last) override;
   void unfinished(const std::vector<OpenSpan>& spans) override;
   void finding(const Finding& finding) override;
-  void more_like(std::uint64_t number, std::uint64_t count) override;
+  void more_like(const Repeats& repeats) override;
   /// Names alone are for scripts: no header, and the receipt behind "# ".
-  void names(const std::vector<std::string>& names) override;
+  void names(const std::vector<FoundName>& names) override;
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
  private:

@@ -1,6 +1,7 @@
 #include "sinks/text_finding.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ std::string thread_text(const ThreadName& thread) {
 
 /// Outermost first, the middle left out where there are many.
 std::string path_text(std::vector<std::string> functions) {
-  if (functions.size() > shown_functions) {
+  if (functions.size() > shown_functions + 1) {
     const auto cut = static_cast<std::ptrdiff_t>(functions.size() - shown_functions + 1);
     functions.erase(functions.begin() + 1, functions.begin() + cut);
     functions.insert(functions.begin() + 1, "…");
@@ -34,10 +35,27 @@ std::string kernel_path(const Stack& stack) {
   return path_text(telling_functions(stack));
 }
 
+/// What every program goes through on the way to its own first function.
+bool is_of_start(std::string_view name) {
+  constexpr std::array<std::string_view, 9> names = {"_start",
+                                                     "__libc_start_main",
+                                                     "__libc_start_main_impl",
+                                                     "__libc_start_call_main",
+                                                     "clone",
+                                                     "clone3",
+                                                     "__clone",
+                                                     "__clone3",
+                                                     "start_thread"};
+  return std::find(names.begin(), names.end(), name.substr(0, name.find('@'))) != names.end();
+}
+
+/// Without that, unless there is nothing else.
 std::string user_path(const Stack& stack) {
+  auto first = std::find_if_not(stack.rbegin(), stack.rend(),
+                                [](const StackFrame& frame) { return is_of_start(frame.name); });
+  if (first == stack.rend()) first = stack.rbegin();
   std::vector<std::string> functions;
-  for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame)
-    functions.push_back(to_text(*frame));
+  for (auto frame = first; frame != stack.rend(); ++frame) functions.push_back(to_text(*frame));
   return path_text(std::move(functions));
 }
 
@@ -49,10 +67,13 @@ class Writer {
   std::string text() {
     headline();
     present();
-    if (finding_.breakdown) parts(*finding_.breakdown);
+    if (finding_.breakdown)
+      parts(*finding_.breakdown);
+    else
+      waits();
+    kernel_stack();
     user_stack();
-    if (finding_.waits_forgotten > 0)
-      line(fmt::format("({} more waits were not kept)", grouped(finding_.waits_forgotten)));
+    if (finding_.waits_forgotten) line("(waits of its beginning were not kept)");
     return std::move(text_);
   }
 
@@ -67,8 +88,10 @@ class Writer {
   void present();
   void parts(const Breakdown& parts);
   void waits();
-  void one_wait(const Wait& wait, std::string_view label);
+  void one_wait(const Wait& wait);
+  std::string why_blocked(const Wait& wait) const;
   void chain();
+  void kernel_stack();
   void user_stack();
   void frames(const Stack& stack, unsigned indent);
   /// Who took the CPU in the longest wait for one.
@@ -88,6 +111,8 @@ void Writer::headline() {
     what += fmt::format("({})", fmt::join(f.arguments, ", "));
     if (f.result) what += fmt::format(" = {}", *f.result);
     if (!f.error.empty()) what += " " + f.error;
+  } else if (!f.title.empty()) {
+    what = f.title;
   } else {
     what = fmt::format("{} {}", f.span, what);
   }
@@ -100,7 +125,8 @@ void Writer::headline() {
   text_ +=
       fmt::format("#{} {}  {}{}{}  {}  {}{}{}\n", f.number, local_time_of_day(info_.wall(f.time)),
                   options_.color ? bold : "", what, options_.color ? plain : "",
-                  thread_text(f.thread), open, duration_text(f.latency_ns), threshold);
+                  (f.is_bystander ? "interrupting " : "") + thread_text(f.thread), open,
+                  duration_text(f.latency_ns), threshold);
 }
 
 void Writer::present() {
@@ -109,10 +135,8 @@ void Writer::present() {
   if (f.type != "hang") return;
   if (f.state == "running") return line("still runs, on the CPU");
   const std::uint64_t ns = f.waits.empty() ? 0 : f.waits.back().ns;
-  const bool shown = f.breakdown.has_value() || f.kernel_stack.empty();  // with the parts
-  const std::string path = shown ? "" : ": " + kernel_path(f.kernel_stack);
-  line(fmt::format("still {}{}, for {} now{}", f.state == "runqueue" ? "in the run queue" : f.state,
-                   f.state == "uninterruptible" ? " (D)" : "", duration_text(ns), path));
+  line(fmt::format("still {}{}, for {} now", f.state == "runqueue" ? "in the run queue" : f.state,
+                   f.state == "uninterruptible" ? " (D)" : "", duration_text(ns)));
 }
 
 /// Largest first; each wait that matters below its part.
@@ -142,14 +166,22 @@ void Writer::parts(const Breakdown& parts) {
   }
 }
 
-void Writer::one_wait(const Wait& wait, std::string_view label) {
-  const std::uint64_t blocked = wait.ns - wait.runqueue_ns;
-  std::string why = kernel_path(wait.kernel_stack);
-  if (wait.state == "uninterruptible") why += " (D)";
-  if (wait.waker)
-    why += fmt::format(", woken by {}", wait.waker->is_thread ? thread_text(wait.waker->thread)
-                                                              : wait.waker->context);
-  part(label, blocked, why);
+/// "fsync_range → submit_bio_wait (D), woken by …"; what is not known is left out.
+std::string Writer::why_blocked(const Wait& wait) const {
+  std::vector<std::string> said;
+  if (std::string path = kernel_path(wait.kernel_stack); !path.empty())
+    said.push_back(std::move(path));
+  if (wait.state == "uninterruptible") said.emplace_back("(D)");
+  std::string why = fmt::format("{}", fmt::join(said, " "));
+  if (wait.waker && wait.waker->context != "unknown")
+    why += fmt::format(
+        "{}woken by {}", why.empty() ? "" : ", ",
+        wait.waker->is_thread ? thread_text(wait.waker->thread) : printable(wait.waker->context));
+  return why;
+}
+
+void Writer::one_wait(const Wait& wait) {
+  part("blocked", wait.blocked_ns(), why_blocked(wait));
   if (!options_.whole_stacks) return;
   frames(wait.kernel_stack, 4);
   if (!wait.waker || wait.waker->stack.empty()) return;
@@ -162,38 +194,52 @@ void Writer::waits() {
   std::vector<const Wait*> blocked;
   std::uint64_t shown_ns = 0;
   for (const Wait& wait : finding_.waits)
-    if (wait.ns > wait.runqueue_ns && wait.state != "preempted") blocked.push_back(&wait);
-  std::stable_sort(blocked.begin(), blocked.end(), [](const Wait* a, const Wait* b) {
-    return a->ns - a->runqueue_ns > b->ns - b->runqueue_ns;
-  });
+    if (wait.blocked_ns() > 0) blocked.push_back(&wait);
+  std::stable_sort(blocked.begin(), blocked.end(),
+                   [](const Wait* a, const Wait* b) { return a->blocked_ns() > b->blocked_ns(); });
   const std::size_t count = std::min(most, blocked.size());
   for (std::size_t i = 0; i < count; ++i) {
-    shown_ns += blocked[i]->ns - blocked[i]->runqueue_ns;
-    one_wait(*blocked[i], "blocked");
-    if (i == 0) chain();
+    const std::uint64_t ns = blocked[i]->blocked_ns();
+    shown_ns += ns;
+    one_wait(*blocked[i]);
+    if (i == 0 && ns >= finding_.latency_ns / 10) chain();  // that of the longest
   }
+  if (!finding_.breakdown) return;
   const std::uint64_t all_ns = finding_.breakdown->blocked_ns();
   if (all_ns <= shown_ns || all_ns - shown_ns < finding_.latency_ns / 100) return;
   const std::size_t rest = blocked.size() - count;
   part("blocked", all_ns - shown_ns,
-       rest > 0 ? fmt::format("in {} more waits, and shorter ones", rest) : "in shorter waits");
+       rest > 0 ? fmt::format("in {} more wait{}, and shorter ones", rest, rest == 1 ? "" : "s")
+                : "in shorter waits");
+}
+
+/// What the thread of a step did meanwhile.
+std::string link_text(const ChainLink& link) {
+  const std::string who = thread_text(link.thread), where = kernel_path(link.kernel_stack);
+  std::string said = fmt::format("{} {} {} of it{}{}", who,
+                                 link.what == "preempted" ? "was preempted for" : "waited",
+                                 duration_text(link.ns), where.empty() ? "" : " in ", where);
+  const std::string behind = link.behind ? " behind " + thread_text(*link.behind) : "";
+  if (link.what == "preempted" && link.behind)
+    said += fmt::format(", by {}", thread_text(*link.behind));
+  else if (link.runqueue_ns > link.ns / 10)
+    said += fmt::format(", {} of that in the run queue{}", duration_text(link.runqueue_ns), behind);
+  return said;
 }
 
 void Writer::chain() {
   unsigned depth = 2;
   for (std::size_t i = 0; i < finding_.chain.size(); ++i, depth += 2) {
     const ChainLink& link = finding_.chain[i];
-    if (i == 0 && link.is_root && link.what != "ran") return;  // said already: woken by …
+    const bool is_thread = link.what == "waited" || link.what == "preempted" || link.what == "ran";
+    if (i == 0 && !link.is_cut && (!is_thread || link.what == "ran"))
+      return;  // said already: woken by …
     std::string said;
-    if (link.what == "waited") {
-      said = fmt::format("{} waited {} of it in {}", thread_text(link.thread),
-                         duration_text(link.ns), kernel_path(link.kernel_stack));
-    } else if (link.what == "ran") {
-      if (i == 0) return;  // its waker ran all the while
-      said = fmt::format("{} ended that", thread_text(link.thread));
-    } else {
-      said = fmt::format("{} ended that", link.what);
-    }
+    if (is_thread && link.what != "ran")
+      said = link_text(link);
+    else
+      said =
+          fmt::format("{} ended that", is_thread ? thread_text(link.thread) : printable(link.what));
     if (link.is_cut) said += ", and so on (cut)";
     text_ += fmt::format("  {:{}}└ {}\n", "", depth, said);
   }
@@ -222,6 +268,15 @@ void Writer::frames(const Stack& stack, unsigned indent) {
     if (frame.line > 0) text_ += fmt::format(" {}:{}", frame.file, frame.line);
     text_ += frame.is_inlined ? " (inlined)\n" : "\n";
   }
+}
+
+/// Where it ended, of spans that say so; of an interrupt, what was interrupted.
+void Writer::kernel_stack() {
+  if (finding_.kernel_stack.empty()) return;
+  if (finding_.type == "hang" && !finding_.waits.empty()) return;  // that of its last wait
+  line(fmt::format("in kernel   {}",
+                   options_.whole_stacks ? "" : kernel_path(finding_.kernel_stack)));
+  if (options_.whole_stacks) frames(finding_.kernel_stack, 4);
 }
 
 void Writer::user_stack() {

@@ -22,6 +22,38 @@ bool is_callee_saved(Register which) {
   return std::ranges::find(callee_saved, which) != callee_saved.end();
 }
 
+bool is_plain(const CfiRule& rule) {
+  return rule.kind == CfiRule::Kind::unspecified || rule.kind == CfiRule::Kind::same;
+}
+
+frame_rule rule_of(std::uint32_t flags) {
+  frame_rule rule{};
+  rule.flags = flags;
+  return rule;
+}
+
+/// What of `row` fits into so little.
+frame_rule simple_rule(const CfiRow& row) {
+  if (row.is_signal_frame) return rule_of(FRAME_TRAMPOLINE);
+  const CfiRule& back = row.rule(row.return_address);
+  if (back.kind == CfiRule::Kind::undefined) return rule_of(FRAME_BOTTOM);
+  const CfiRule& rbp = row.rule(Register::rbp);
+  const bool fits =
+      row.cfa.kind == CfiRule::Kind::in_register &&
+      (row.cfa.base == Register::rsp || row.cfa.base == Register::rbp) &&
+      row.return_address == Register::rip && back.kind == CfiRule::Kind::at_offset &&
+      back.value == -8 && row.rule(Register::rsp).kind == CfiRule::Kind::unspecified &&
+      (is_plain(rbp) || rbp.kind == CfiRule::Kind::at_offset);
+  if (!fits) return {};
+  frame_rule rule{};
+  rule.cfa_offset = row.cfa.value;
+  if (row.cfa.base == Register::rbp) rule.flags |= FRAME_CFA_RBP;
+  if (is_plain(rbp)) return rule;
+  rule.flags |= FRAME_SAVED_RBP;
+  rule.rbp_offset = rbp.value;
+  return rule;
+}
+
 }  // namespace
 
 std::string to_text(const UnwindEnd& end) {
@@ -73,6 +105,7 @@ class Unwinder::Walk {
       frame.is_signal_frame = true;
       frame.kind = AddressKind::instruction;  // nobody called it from the byte before
     }
+    frame.rule = found ? simple_rule(*found->row) : rule_of(FRAME_LOST);
     if (!found || !step_by_cfi(*found)) step_by_guess();
   }
 
@@ -156,6 +189,7 @@ class Unwinder::Walk {
     switch (guess.outcome) {
       case FrameGuess::Outcome::found:
         if (guess.is_signal_frame) {
+          result_.frames.back().rule = rule_of(FRAME_TRAMPOLINE);
           result_.frames.back().is_signal_frame = true;
           result_.frames.back().kind = AddressKind::instruction;
         }

@@ -17,7 +17,9 @@ struct SchedProbe::Impl {
   Skeleton<sched_bpf> bpf{"sched"};
   SharedMaps shared;
   std::vector<Link> links;
+  Activity before;  ///< until the end of calibrating, which is not the target's
 
+  Activity activity() const;
   void configure();
   void attach_all();
   std::vector<bpf_program*> vector_hooks() const;
@@ -83,10 +85,10 @@ SharedMaps SchedProbe::maps() const {
   return all;
 }
 
-SchedProbe::Activity SchedProbe::activity() const {
+SchedProbe::Activity SchedProbe::Impl::activity() const {
   std::vector<cpu_ledger> of_cpus(possible_cpu_count());
   const u32 zero = 0;
-  check(bpf_map_lookup_elem(bpf_map__fd(impl_->bpf->maps.cpu_ledgers), &zero, of_cpus.data()),
+  check(bpf_map_lookup_elem(bpf_map__fd(bpf->maps.cpu_ledgers), &zero, of_cpus.data()),
         "cannot read the ledgers of CPUs");
   Activity sum;
   for (const auto& cpu : of_cpus) {
@@ -94,6 +96,13 @@ SchedProbe::Activity SchedProbe::activity() const {
     sum.switches += cpu.switches;
   }
   return sum;
+}
+
+SchedProbe::Activity SchedProbe::activity() const {
+  Activity activity = impl_->activity();
+  activity.calls -= impl_->before.calls;
+  activity.switches -= impl_->before.switches;
+  return activity;
 }
 
 void SchedProbe::finish(KernelTime, const RecordHandler&) {
@@ -111,6 +120,7 @@ Counters SchedProbe::counters() const {
 
 void SchedProbe::end_calibration() {
   clear_counters(bpf_map__fd(impl_->bpf->maps.counters));
+  impl_->before = impl_->activity();
 }
 
 }  // namespace overdue

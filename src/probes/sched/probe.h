@@ -19,7 +19,7 @@ class SchedProbe final : public LiveProbe {
   /// `shared` with the ledgers.
   SharedMaps maps() const;
 
-  /// What the programs were run for so far.
+  /// What the programs were run for so far, calibrating aside.
   struct Activity {
     std::uint64_t calls = 0;     ///< of members, by a SyscallsProbe with these ledgers
     std::uint64_t switches = 0;  ///< of all threads of the machine

@@ -2,10 +2,8 @@
 // Keeps the ledger of every thread of the machine, and records the waits that matter: those that
 // were long, whoever's they are (a member may have waited for a thread that waited itself), and
 // those within a call that is late already.
-#include "bpf/sched.h"
 #include "bpf/compat.bpf.h"
-#include "bpf/ledger.bpf.h"
-#include "bpf/target.bpf.h"
+#include "bpf/wait.bpf.h"
 
 const volatile u32 own_pid;           /* Overdue explains nobody's wait but others' */
 const volatile u8 switch_tells_state; /* sched_switch has a fourth argument (Linux 5.18) */
@@ -55,29 +53,24 @@ static __noinline int record_wait(struct task_struct* next, struct task_struct* 
     return 0;
   }
   struct sched_wait* wait = &record->wait;
-  struct thread_state* state = bpf_task_storage_get(&threads, next, 0, 0);
-  fill_who(&wait->header, next, state ? state->cgroup_id : 0, now_ns);
-  wait->flags = state ? WAIT_OF_MEMBER : 0;
-  wait->out_ns = ledger->since_ns;
-  wait->state = ledger->state;
-  bool woken = ledger->wake_ns > ledger->ran_since_ns && ledger->state != LEDGER_PREEMPTED;
-  wait->wake_ns = woken ? ledger->wake_ns : 0;
-  wait->waker_tid = woken ? ledger->waker_tid : 0;
-  wait->waker_context = woken ? ledger->waker_context : WAKER_UNKNOWN;
-  wait->waker_number = woken ? ledger->waker_number : 0;
-  bool preempted = ledger->state == LEDGER_PREEMPTED;
-  wait->displacer_tid = preempted ? ledger->displacer_tid : 0;
-  __builtin_memset(wait->displacer, 0, COMM_SIZE);
-  if (preempted) __builtin_memcpy(wait->displacer, ledger->displacer, COMM_SIZE);
+  fill_wait(wait, next, ledger, now_ns);
   wait->behind_tid = prev->pid;
-  __builtin_memset(wait->behind, 0, COMM_SIZE);
   if (prev->pid) BPF_CORE_READ_STR_INTO(&wait->behind, prev, comm);
   long bytes = bpf_get_task_stack(next, record->stack, sizeof(record->stack), 0);
   wait->kernel_frames = bytes > 0 ? bytes / 8 : 0;
-  wait->header.kind = RECORD_SCHED_WAIT;
-  wait->header.size = sizeof(*wait) + wait->kernel_frames * 8;
+  wait->header.size += wait->kernel_frames * 8;
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
   return 0;
+}
+
+/* A member that ran late after its wake-up, where that is looked for. */
+static __always_inline bool woken_late(struct task_struct* task, const struct thread_ledger* ledger,
+                                       u64 now_ns) {
+  u64 threshold_ns = control.threshold_ns[SPAN_WAKEUP];
+  if (!threshold_ns || ledger->state == LEDGER_PREEMPTED) return false;
+  if (ledger->wake_ns <= ledger->ran_since_ns) return false;
+  if (ns_between(ledger->wake_ns, now_ns) < threshold_ns) return false;
+  return bpf_task_storage_get(&threads, task, 0, 0) != 0;
 }
 
 /* A member in a call that has already taken half of what is late, or more: its waits explain it,
@@ -99,30 +92,16 @@ static __always_inline bool in_late_call(struct task_struct* task, struct thread
 static __always_inline void switch_out(struct task_struct* prev, struct thread_ledger* ledger,
                                        struct cpu_ledger* cpu, struct task_struct* next, u32 state,
                                        u64 now_ns) {
+  if (ledger->state == LEDGER_ON_CPU)
+    note_arrival(prev, ledger, cpu);
+  else
+    note_unseen_switch_in(prev, ledger, cpu, now_ns);
   add_time_on_cpu(&ledger->sums, ledger, cpu, now_ns);
   ledger->state = state;
   ledger->since_ns = now_ns;
   if (state != LEDGER_PREEMPTED) return;
   ledger->displacer_tid = next->pid;
   bpf_probe_read_kernel(ledger->displacer, COMM_SIZE, next->comm);
-}
-
-/* The wait that ends now, by what it was. A wake-up may come while the thread is still on its way
- * out: it then slept for no time. One from before it last ran is another wait's. */
-static __always_inline void add_wait(struct thread_ledger* ledger, u64 now_ns) {
-  u64 since_ns = ledger->since_ns, wake_ns = ledger->wake_ns;
-  if (ledger->state == LEDGER_PREEMPTED) {
-    ledger->sums.preempted_ns += ns_between(since_ns, now_ns);
-    return;
-  }
-  if (wake_ns <= ledger->ran_since_ns || wake_ns > now_ns) wake_ns = now_ns;
-  if (wake_ns < since_ns) wake_ns = since_ns;
-  u64 blocked_ns = ns_between(since_ns, wake_ns);
-  if (ledger->state == LEDGER_UNINTERRUPTIBLE)
-    ledger->sums.uninterruptible_ns += blocked_ns;
-  else
-    ledger->sums.sleeping_ns += blocked_ns;
-  ledger->sums.runqueue_ns += ns_between(wake_ns, now_ns);
 }
 
 static __always_inline void switch_in(struct task_struct* next, struct thread_ledger* ledger,
@@ -132,7 +111,8 @@ static __always_inline void switch_in(struct task_struct* next, struct thread_le
     add_wait(ledger, now_ns);
     u64 min_ns = control.wait_min_ns;
     if (min_ns && control.armed && (u32)next->tgid != own_pid &&
-        (ns_between(ledger->since_ns, now_ns) >= min_ns || in_late_call(next, ledger, now_ns)))
+        (ns_between(ledger->since_ns, now_ns) >= min_ns || woken_late(next, ledger, now_ns) ||
+         in_late_call(next, ledger, now_ns)))
       record_wait(next, prev, ledger, now_ns);
   }
   ledger->state = LEDGER_ON_CPU;
@@ -193,6 +173,7 @@ static __noinline int record_wake(u64* ctx, struct thread_ledger* ledger, struct
 
 static __always_inline void note_waker(struct thread_ledger* ledger, struct cpu_ledger* cpu) {
   struct task_struct* current = bpf_get_current_task_btf();
+  ledger->waker = (u64)current;
   ledger->waker_tid = current->pid;
   if (cpu->irq_begin_ns) {
     ledger->waker_context = cpu->irq_context;

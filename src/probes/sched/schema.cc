@@ -26,6 +26,8 @@ constexpr Field wait_fields[] = {
                   "who ran on its CPU just before it; 0: nobody"),
     OVERDUE_FIELD(sched_wait, displacer, text, value, "name of the displacer"),
     OVERDUE_FIELD(sched_wait, behind, text, value, "name of who ran before"),
+    OVERDUE_FIELD(sched_wait, waker_pid, pid, value, "process of waker_tid; 0: it had ended"),
+    OVERDUE_FIELD(sched_wait, waker, text, value, "name of waker_tid"),
 };
 
 constexpr Field wake_fields[] = {

@@ -111,7 +111,8 @@ static __always_inline void fill_call(struct syscall_call* call, struct task_str
   call->text_size = 0;
   call->text_arguments = call->text_truncated = 0;
   call->flags = flags;
-  __builtin_memset(call->reserved, 0, sizeof(call->reserved));
+  call->reserved = 0;
+  call->caller = want_callers ? state->caller : 0;
   __builtin_memcpy(call->arguments, state->arguments, sizeof(call->arguments));
 }
 

@@ -45,12 +45,13 @@ struct SyscallsProbe::Impl {
   Skeleton<syscalls_bpf> bpf{"syscalls"};
   SyscallsOptions options;
   Mapped cells;
-  Link raw_enter, raw_exit, thread_exit;
+  Link raw_enter, raw_exit, thread_exit, fork;
   std::vector<Link> call_exits;
   bpf_program* hangs = nullptr;  ///< the iterator that tells them
 
   void configure();
   void set_wanted();
+  void choose_maps();
   void share(const SharedMaps& shared);
   void attach_all();
   void detach_all();
@@ -67,6 +68,7 @@ void SyscallsProbe::Impl::configure() {
   rodata.want_cells = options.aggregate && !options.discover_only;
   rodata.cells_by_thread = options.by_thread;
   rodata.want_calls = options.calls;
+  rodata.want_callers = options.callers;
   rodata.two_phase = options.two_phase;
   rodata.discover_only = options.discover_only;
   rodata.filtered = options.only.has_value();
@@ -84,26 +86,39 @@ void SyscallsProbe::Impl::configure() {
     if (cpu / 64 < std::size(rodata.cpu_set)) rodata.cpu_set[cpu / 64] |= u64{1} << (cpu % 64);
   check(bpf_map__set_max_entries(bpf->maps.cells, 2 * rodata.cells_per_half),
         "cannot size the cells");
-  if (!options.by_thread)
-    check(bpf_map__set_autocreate(bpf->maps.thread_cells, false), "cannot leave out a map");
-  if (!options.calls && !options.stalls)
-    check(bpf_map__set_autocreate(bpf->maps.thread_text, false), "cannot leave out a map");
-  if (options.stalls)
-    check(bpf_map__set_max_entries(bpf->maps.stall_scratch, possible_cpu_count()),
-          "cannot size the room for stacks");
-  else
-    for (bpf_map* map : {bpf->maps.ledgers, bpf->maps.cpu_ledgers, bpf->maps.stall_scratch})
-      check(bpf_map__set_autocreate(map, false), "cannot leave out a map");
+  choose_maps();
   bpf_program__set_autoload(bpf->progs.on_call_exit, options.two_phase);
-  if (!options.hangs) {
-    check(bpf_map__set_autocreate(bpf->maps.hang_scratch, false), "cannot leave out a map");
-    return;
-  }
+  bpf_program__set_autoload(bpf->progs.on_fork, options.callers);
+  if (!options.hangs) return;
   rodata.hang_stack_bytes = std::min<u32>(rodata.user_stack_bytes, HANG_STACK_MAX);
   hangs = TracepointTypes().has_function("bpf_copy_from_user_task")
               ? bpf->progs.hanging_calls
               : bpf->progs.hanging_calls_without_stacks;
   bpf_program__set_autoload(hangs, true);
+}
+
+void SyscallsProbe::Impl::choose_maps() {
+  const auto& maps = bpf->maps;
+  const auto leave_out = [](std::initializer_list<bpf_map*> unused) {
+    for (bpf_map* map : unused)
+      check(bpf_map__set_autocreate(map, false), "cannot leave out a map");
+  };
+  const auto size = [](bpf_map* map, u32 entries) {
+    check(bpf_map__set_max_entries(map, entries), "cannot size a map");
+  };
+  if (!options.by_thread) leave_out({maps.thread_cells});
+  if (!options.calls && !options.stalls) leave_out({maps.thread_text});
+  if (options.stalls)
+    size(maps.stall_scratch, possible_cpu_count());
+  else
+    leave_out({maps.ledgers, maps.cpu_ledgers, maps.stall_scratch});
+  if (options.callers) {
+    size(maps.caller_scratch, possible_cpu_count());
+    size(maps.odd_cells, static_cast<u32>(4 * options.cells));
+  } else {
+    leave_out({maps.caller_scratch, maps.frame_rules, maps.code_spaces});
+  }
+  if (!options.hangs) leave_out({maps.hang_scratch});
 }
 
 void SyscallsProbe::Impl::share(const SharedMaps& shared) {
@@ -122,6 +137,7 @@ void SyscallsProbe::Impl::attach_all() {
   if (options.discover_only) return;
   raw_exit = attach(bpf->progs.on_sys_exit);
   thread_exit = attach(bpf->progs.on_thread_exit);
+  if (options.callers) fork = attach(bpf->progs.on_fork);
 }
 
 SyscallsProbe::SyscallsProbe(const SyscallsOptions& options, const SharedMaps& shared)
@@ -162,6 +178,7 @@ double SyscallsProbe::fill(std::uint32_t epoch) const {
 
 void SyscallsProbe::Impl::detach_all() {
   call_exits.clear();
+  fork.reset();
   thread_exit.reset();
   raw_exit.reset();
   raw_enter.reset();
@@ -188,6 +205,7 @@ void SyscallsProbe::finish(KernelTime end, const RecordHandler& handler) {
 
 const Schema* SyscallsProbe::schema(std::uint16_t kind) const {
   if (kind == syscall_call_schema.id) return &syscall_call_schema;
+  if (kind == caller_stack_schema.id) return &caller_stack_schema;
   return kind == span_schema.id ? &span_schema : nullptr;
 }
 
@@ -197,10 +215,12 @@ Counters SyscallsProbe::counters() const {
 
 void SyscallsProbe::begin_calibration() {
   impl_->bpf->bss->wanted[SYS_getppid / 64] |= u64{1} << (SYS_getppid % 64);
+  impl_->bpf->bss->calibrating = 1;
 }
 
 void SyscallsProbe::end_calibration() {
   impl_->set_wanted();
+  impl_->bpf->bss->calibrating = 0;
   clear_counters(bpf_map__fd(impl_->bpf->maps.counters));
   std::memset(impl_->bpf->bss->discovered, 0, sizeof impl_->bpf->bss->discovered);
 }
@@ -237,6 +257,11 @@ void SyscallsProbe::look_for_hangs(Duration age, const RecordHandler& handler) {
 
 bool SyscallsProbe::hangs_have_user_stacks() const {
   return impl_->hangs == impl_->bpf->progs.hanging_calls;
+}
+
+void SyscallsProbe::learn(const frame_key& frame, const frame_rule& rule) {
+  // Where that fails, the stack is copied again.
+  bpf_map_update_elem(bpf_map__fd(impl_->bpf->maps.frame_rules), &frame, &rule, BPF_ANY);
 }
 
 void SyscallsProbe::attach_exit(u32 nr, const std::string& tracepoint) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bpf/callers.h"
 #include "core/probe.h"
 #include "kernel/live_probe.h"
 #include "probes/syscalls/classes.h"
@@ -18,6 +19,7 @@ struct SyscallsOptions {
   bool by_thread = false;      ///< a cell per thread rather than per CPU
   bool calls = false;          ///< a syscall_call record for every call
   bool discover_only = false;  ///< note which calls are made, measure nothing
+  bool callers = false;        ///< with aggregate: find out what caused each call, see callers.h
   bool two_phase = false;      ///< load what the second phase needs
   bool hangs = false;          ///< with stalls: calls still open can be asked for
   bool stalls = false;  ///< calls over their threshold, explained; wants the maps of a SchedProbe
@@ -57,6 +59,9 @@ class SyscallsProbe final : public LiveProbe {
   /// Whether those have user stacks: kernels from 5.18 on can.
   bool hangs_have_user_stacks() const;
 
+  /// With callers: lets the kernel go on from this frame by itself.
+  void learn(const frame_key& frame, const frame_rule& rule);
+
   /// Attaches the exit of one native call (its tracepoint's name below events/syscalls without
   /// sys_exit_). Late calls are timed once theirs is attached, only counted before. Throws Error
   /// where the kernel has no such tracepoint.
@@ -75,5 +80,7 @@ extern const ProbeInfo syscalls_probe;
 extern const Schema syscall_call_schema;
 extern const Schema syscall_cell_schema;
 extern const Schema syscall_open_schema;
+/// Never in a file: stacks are read where they were copied.
+extern const Schema caller_stack_schema;
 
 }  // namespace overdue

@@ -4,7 +4,7 @@
  * that is quick, but the ledger's sums at its begin. */
 #pragma once
 
-#include "bpf/ledger.bpf.h"
+#include "bpf/wait.bpf.h"
 #include "probes/syscalls/calls.bpf.h"
 
 const volatile u8 want_stalls;
@@ -33,7 +33,9 @@ static __always_inline void note_ledger_at_call(struct task_struct* task, u64 no
   struct thread_ledger* ledger = bpf_task_storage_get(&ledgers, task, 0, 0);
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (cpu) cpu->calls++;
-  if (ledger && cpu) read_ledger(ledger, cpu, now_ns, &ledger->at_call);
+  if (!ledger || !cpu) return;
+  if (ledger->state != LEDGER_ON_CPU) note_unseen_switch_in(task, ledger, cpu, now_ns);
+  read_ledger(ledger, cpu, now_ns, &ledger->at_call);
 }
 
 static __always_inline bool is_stall(const struct thread_state* state, u64 latency_ns) {
@@ -70,8 +72,8 @@ static __always_inline void copy_registers(struct user_registers* to, struct pt_
 }
 
 /* Page by page: a read that crosses the end of the mapping would fail whole. */
-static __always_inline u32 copy_user_stack(u8* to, u64 rsp, u16* flags) {
-  u32 limit = user_stack_bytes, copied = USER_RED_ZONE;
+static __always_inline u32 copy_user_stack(u8* to, u64 rsp, u32 limit, u16* flags) {
+  u32 copied = USER_RED_ZONE;
   bpf_probe_read_user(to, USER_RED_ZONE, (void*)(rsp - USER_RED_ZONE)); /* zeroes where it fails */
   for (u32 i = 0; i < USER_STACK_MAX / 4096 + 1; i++) {
     u64 from = rsp - USER_RED_ZONE + copied;
@@ -92,7 +94,8 @@ static __always_inline void copy_user_side(struct stall_scratch* scratch, struct
   if (!user_stack_bytes) return;
   copy_registers(&scratch->registers, regs);
   scratch->span.flags |= SPAN_HAS_USER_STACK;
-  scratch->span.user_bytes = copy_user_stack(scratch->stack, regs->sp, &scratch->span.flags);
+  scratch->span.user_bytes = 
+      copy_user_stack(scratch->stack, regs->sp, user_stack_bytes, &scratch->span.flags);
   scratch->span.header.size += sizeof(struct user_registers) + scratch->span.user_bytes;
 }
 
@@ -108,6 +111,7 @@ static __always_inline void fill_span(struct span_record* span, struct task_stru
   struct thread_ledger* ledger = bpf_task_storage_get(&ledgers, task, 0, 0);
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!ledger || !cpu) return;
+  if (ledger->state != LEDGER_ON_CPU) note_unseen_switch_in(task, ledger, cpu, now_ns);
   read_ledger(ledger, cpu, now_ns, &span->ledger);
   subtract_parts(&span->ledger, &ledger->at_call);
   span->flags |= SPAN_HAS_LEDGER;

@@ -5,6 +5,7 @@
 // into the ring (one record a call).
 #include "bpf/compat.bpf.h"
 #include "bpf/target.bpf.h"
+#include "probes/syscalls/callers.bpf.h"
 #include "probes/syscalls/calls.bpf.h"
 #include "probes/syscalls/cells.bpf.h"
 #include "probes/syscalls/hangs.bpf.h"
@@ -27,6 +28,8 @@ static __always_inline void count_untimed(struct task_struct* task, struct threa
     flags |= SYSCALL_LATE;
     insert(late_seen, state->abi, state->nr);
   }
+  if (want_callers) state->enter_ns = bpf_ktime_get_ns();
+  if (want_callers && emit_pending(task, state, state->enter_ns, 0, flags)) return;
   if (want_cells) {
     struct syscall_cell* cell = find_cell(task, state);
     if (cell) cell->untimed++;
@@ -73,6 +76,7 @@ static __always_inline void end_call(struct task_struct* task, struct thread_sta
   u64 latency_ns = ns_since_entry(state, now_ns);
   state->in_call = CALL_NONE;
   if (is_late(state->abi, state->nr)) flags |= SYSCALL_LATE;
+  if (want_callers && emit_pending(task, state, now_ns, ret, flags)) return;
   if (want_cells) {
     struct syscall_cell* cell = find_cell(task, state);
     if (cell && flags & SYSCALL_UNRETURNED)
@@ -117,7 +121,10 @@ int BPF_PROG(on_sys_enter, struct pt_regs* regs, long id) {
   if (!state) return 0;
   u32 nr;
   u16 abi = split_call_id(task, id, &nr);
+  if (want_callers && control.armed && may_change_code(regs, nr, abi))
+    begin_space(task, task->tgid);
   if (!begin_call(state, nr, abi)) return 0;
+  if (want_callers) find_caller(task, state);
   if (want_calls) {
     copy_arguments(state, regs, abi);
     remember_arguments(task, state);
@@ -161,6 +168,22 @@ int on_call_exit(struct call_exit_context* ctx) {
     end_call(task, state, ctx->ret, 0);
   else
     cut_call(state);
+  return 0;
+}
+
+/* A new process begins with its parent's code: what is known of that holds for it, until either
+ * changes its own. */
+SEC("?tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
+  u32 pid = parent->tgid, child_pid = child->tgid;
+  if (pid == child_pid || !member_state(parent)) return 0;
+  struct code_space* known = bpf_map_lookup_elem(&code_spaces, &pid);
+  if (!known || known->exec_id != child->self_exec_id ||
+      known->leader_start_ns != parent->group_leader->start_time)
+    return 0;
+  struct code_space inherited = *known;
+  inherited.leader_start_ns = child->start_time;
+  bpf_map_update_elem(&code_spaces, &child_pid, &inherited, BPF_ANY);
   return 0;
 }
 

@@ -39,7 +39,8 @@ struct syscall_call {
   u8 text_arguments;  // bit i: argument i is a string that was read
   u8 text_truncated;  // bit i: … and cut at SYSCALL_TEXT_SIZE
   u8 flags;           // enum syscall_call_flags
-  u8 reserved[5];
+  u8 reserved;
+  u32 caller;  // callers.h; CALLER_NONE where nobody asked
 };
 WIRE_SIZE(struct syscall_call, 128);
 
@@ -70,8 +71,10 @@ struct syscall_cell {
   struct errno_count errnos[SYSCALL_ERRNOS];  // the first errno values seen; errors beyond them are
                                               // in `errors` only
   struct latency_histogram latency;
+  u32 caller;  // callers.h; CALLER_NONE where nobody asked
+  u32 reserved2;
 };
-WIRE_SIZE(struct syscall_cell, 48 + 32 + 48 + sizeof(struct latency_histogram));
+WIRE_SIZE(struct syscall_cell, 48 + 32 + 48 + 8 + sizeof(struct latency_histogram));
 
 enum syscall_open_flags {
   SYSCALL_OLDER = 1,  // it began before the session: age_ns is a lower bound
