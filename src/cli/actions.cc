@@ -182,7 +182,7 @@ void Actions::run_command(const Finding& finding) {
 
 /// By a descriptor of the process, asked whether it is the one that was meant: its id may have gone
 /// to another.
-void Actions::send_signal(const Finding& finding) {
+void Actions::send_signal(int number, const Finding& finding) {
   const std::uint32_t pid = finding.thread.pid;
   if (!may(signal_)) return;
   const auto fails = [&](const char* why) {
@@ -195,7 +195,7 @@ void Actions::send_signal(const Finding& finding) {
   const auto started = start_of(pid);
   if (!started) return fails("the process has ended");
   if (may_be_another(*started, finding.time)) return fails("the process may be another by now");
-  if (syscall(SYS_pidfd_send_signal, process.get(), *options_.signal, nullptr, 0) != 0)
+  if (syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0) != 0)
     return fails(errno == ESRCH ? "the process has ended" : std::strerror(errno));
   ++signal_.done;
 }
@@ -216,7 +216,7 @@ void Actions::write_mark(const Finding& finding) {
 void Actions::finding(const Finding& finding) {
   if (stop_) return;
   if (options_.mark) write_mark(finding);
-  if (options_.signal) send_signal(finding);
+  if (options_.signal) send_signal(*options_.signal, finding);
   if (!options_.command.empty()) run_command(finding);
   stop_ = options_.stop;
 }
@@ -246,7 +246,7 @@ std::vector<std::string> Actions::notes() const {
         fmt::format("commands of --on exec that failed: {}", grouped(commands_failed_)));
   if (options_.signal) note("signal", signal_);
   if (options_.mark) note("mark", mark_);
-  if (stop_) notes.push_back("--on stop: the session was ended by its first finding");
+  if (stop_) notes.emplace_back("--on stop: the session was ended by its first finding");
   return notes;
 }
 

@@ -57,7 +57,7 @@ class Actions {
 
   bool may(Limit& limit) const;
   void run_command(const Finding& finding);
-  void send_signal(const Finding& finding);
+  void send_signal(int number, const Finding& finding);
   void write_mark(const Finding& finding);
 
   ActionOptions options_;

@@ -56,6 +56,13 @@ void Controls::resume() {
   paused_for_ += KernelClock::now() - paused_at_;
 }
 
+bool Controls::act(std::string_view verb) {
+  if (verb == "pause") pause();
+  if (verb == "resume") resume();
+  if (verb == "stop") stop_ = true;
+  return verb == "pause" || verb == "resume" || verb == "stop" || verb == "get";
+}
+
 std::string Controls::answer(std::string_view request) {
   const std::vector<std::string_view> words = words_of(request);
   const std::string_view verb = words.empty() ? "" : words[0];
@@ -65,15 +72,7 @@ std::string Controls::answer(std::string_view request) {
       instruments_.set({words.begin() + 1, words.end()});
     } else if (verb == "snapshot") {
       throw Error("this version takes no snapshots yet");
-    } else if (words.size() != 1) {
-      throw Error("'{}' is no request", printable(request.substr(0, 80)));
-    } else if (verb == "pause") {
-      pause();
-    } else if (verb == "resume") {
-      resume();
-    } else if (verb == "stop") {
-      stop_ = true;
-    } else if (verb != "get") {
+    } else if (words.size() != 1 || !act(verb)) {
       throw Error("'{}' is no request", printable(request.substr(0, 80)));
     }
   } catch (const Error& error) {

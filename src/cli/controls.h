@@ -23,6 +23,8 @@ class Controls {
   std::string note(KernelTime end) const;
 
  private:
+  /// False: it is no request of one word.
+  bool act(std::string_view verb);
   void pause();
   void resume();
 
