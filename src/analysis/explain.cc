@@ -139,6 +139,22 @@ const Wait* longest_wait(const Finding& finding) {
   return longest == finding.waits.end() ? nullptr : &*longest;
 }
 
+/// What the thread of an open call waits in, as a wait that has not ended.
+void explain_present(const span_record& span, Finding& finding) {
+  finding.state = fixed_text(span.text);
+  finding.is_older = span.flags & SPAN_OLDER;
+  if (span.detail == 0) return;
+  Wait wait;
+  wait.ns = span.detail;
+  const bool woken = finding.state == "runqueue";
+  wait.runqueue_ns = woken ? wait.ns : 0;
+  constexpr std::array<std::string_view, 3> states = {"sleeping", "uninterruptible", "preempted"};
+  const auto known = std::find(states.begin(), states.end(), finding.state);
+  wait.state = known != states.end() ? *known : woken ? "sleeping" : "other";
+  wait.kernel_stack = finding.kernel_stack;
+  finding.waits.push_back(std::move(wait));
+}
+
 }  // namespace
 
 namespace {
@@ -240,8 +256,10 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
     finding.user_stack = std::move(user.frames);
     finding.user_stack_end = std::move(user.end);
   }
+  if (span.flags & SPAN_OPEN) explain_present(span, finding);
   for (const RawLink& link : stall.chain) finding.chain.push_back(link_of(link, namer));
   finding.cause = cause_of(finding);
+  if (span.flags & SPAN_OPEN) finding.cause = "hang|" + finding.cause;
   return finding;
 }
 

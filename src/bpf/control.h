@@ -13,8 +13,9 @@ struct session_control {
               // at
   u64 threshold_ns[SPAN_COUNT];  // by enum span_kind; spans at or over it are stalls. 0: not wanted
   u64 wait_min_ns;               // waits as long as this are recorded, whoever's they are; 0: none
+  u64 resumed_ns;                // when it was last armed again after a pause; 0: never
 };
-WIRE_SIZE(struct session_control, 152);
+WIRE_SIZE(struct session_control, 160);
 
 #define THRESHOLD_IDLE (~0ull)
 

@@ -100,6 +100,13 @@ struct task_struct {
   struct bpf_local_storage* bpf_storage;
 };
 
+struct file;
+
+struct vm_area_struct {
+  unsigned long vm_end;
+  struct file* vm_file;
+};
+
 struct irqaction {
   const char* name;
 };

@@ -26,6 +26,7 @@ struct thread_ledger {
   u64 irq_mark_ns;          /* sums of its CPU when it was switched in */
   u64 softirq_mark_ns;
   u64 noted_call_ns; /* the call for which waits were noted beyond the long ones */
+  u64 hang_call_ns;  /* the call in flight that was told of as a hang */
   u32 noted;         /* how many of them */
   u32 state;         /* enum ledger_state */
   u32 waker_tid;     /* 0: the idle thread, interrupted */

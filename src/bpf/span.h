@@ -50,6 +50,7 @@ enum span_flags {
   SPAN_WRITE = 32,          // a block request that changes the device
   SPAN_FLUSH = 64,          // a block request that empties the device's cache
   SPAN_STACK_NAMED = 128,   // in a recording: its frames follow instead, see frame.h
+  SPAN_OLDER = 256,         // open, and it began before the session: latency_ns is a lower bound
 };
 
 #define SPAN_TEXT_SIZE 32
@@ -64,7 +65,8 @@ struct span_record {
   u64 latency_ns;
   u64 subject;  // by kind: system call number, irq, vector, function's or lock's address, device,
                 // user's key
-  u64 detail;   // by kind: bytes of a request, sector, errno, …
+  u64 detail;   // by kind: bytes of a request, sector, errno, …; of an open system call, for how
+                // long it has been off the CPU
   struct ledger_parts ledger;
   u32 begin_pid;  // who began it, where that may be another thread; else 0
   u32 begin_tid;
@@ -72,7 +74,8 @@ struct span_record {
   u16 flags;  // enum span_flags
   u16 kernel_frames;
   u16 user_bytes;
-  char text[SPAN_TEXT_SIZE];  // by kind: name of the interrupt, the disk, the user's span
+  char text[SPAN_TEXT_SIZE];  // by kind: name of the interrupt, the disk, the user's span; of an
+                              // open system call, what its thread does: "sleeping"
 };
 WIRE_SIZE(struct span_record, 176);
 

@@ -38,6 +38,7 @@ std::unique_ptr<Command> make_stalls_command();
 std::unique_ptr<Command> make_record_command();
 std::unique_ptr<Command> make_report_command();
 std::unique_ptr<Command> make_flame_command();
+std::unique_ptr<Command> make_ctl_command();
 std::unique_ptr<Command> make_demo_command();
 std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_probes_command();

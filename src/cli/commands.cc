@@ -9,6 +9,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_record_command());
   commands.push_back(make_report_command());
   commands.push_back(make_flame_command());
+  commands.push_back(make_ctl_command());
   commands.push_back(make_demo_command());
   commands.push_back(make_doctor_command());
   commands.push_back(make_probes_command());
@@ -19,7 +20,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
 
 std::vector<std::string_view> planned_commands() {
   return {"offcpu", "profile", "timerlat", "osnoise", "worst",  "func", "graph",
-          "io",     "export",  "top",      "serve",   "ftrace", "ctl",  "bench"};
+          "io",     "export",  "top",      "serve",   "ftrace", "bench"};
 }
 
 }  // namespace overdue

@@ -11,7 +11,7 @@ namespace overdue {
 
 // Made from docs/commands by cmake/embed.cmake; see help.cmake.
 extern const std::string_view help_overdue, help_syscalls, help_stalls, help_record, help_report,
-    help_flame, help_demo, help_doctor, help_probes, help_schema, help_help;
+    help_flame, help_ctl, help_demo, help_doctor, help_probes, help_schema, help_help;
 extern const std::string_view help_options_target, help_options_view, help_options_capture,
     help_options_output;
 
@@ -26,8 +26,8 @@ struct Page {
 const Page pages[] = {
     {"overdue", help_overdue}, {"syscalls", help_syscalls}, {"stalls", help_stalls},
     {"record", help_record},   {"report", help_report},     {"flame", help_flame},
-    {"demo", help_demo},       {"doctor", help_doctor},     {"probes", help_probes},
-    {"schema", help_schema},   {"help", help_help}};
+    {"ctl", help_ctl},         {"demo", help_demo},         {"doctor", help_doctor},
+    {"probes", help_probes},   {"schema", help_schema},     {"help", help_help}};
 const Page option_pages[] = {{"options/target.md", help_options_target},
                              {"options/view.md", help_options_view},
                              {"options/capture.md", help_options_capture},

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/probe.h"
@@ -40,7 +41,13 @@ class Instruments {
   virtual Duration poll_every() const = 0;
   /// When poll() wants to be called, besides.
   virtual KernelTime due() const { return KernelTime::max(); }
-  virtual void poll(KernelTime /*now*/) {}
+  /// May deliver records besides those of the rings.
+  virtual void poll(KernelTime /*now*/, const RecordHandler&) {}
+
+  /// What can be changed while it runs, and is: name and value, for `overdue ctl get`.
+  virtual std::vector<std::pair<std::string, std::string>> settings() const { return {}; }
+  /// The words of `overdue ctl set`. Throws Error, and changes nothing then.
+  virtual void set(const std::vector<std::string_view>& words);
 
   /// What the reader of the report must know besides losses. After the end.
   virtual std::vector<std::string> notes() const { return {}; }

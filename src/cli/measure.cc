@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/control_socket.h"
+#include "cli/controls.h"
 #include "cli/membership_rules.h"
 #include "cli/progress.h"
 #include "cli/stop_signals.h"
@@ -16,10 +18,12 @@
 #include "kernel/syscall_table.h"
 #include "probes/syscalls/names.h"
 #include "target/cgroups.h"
+#include "target/identity.h"
 
 namespace overdue {
 namespace {
 
+constexpr int stopped_by_a_threshold = 3;
 constexpr std::chrono::milliseconds tick{500};
 constexpr std::chrono::seconds collect_at_least_every{30};  // far below what fills a 32-bit bucket
 constexpr std::chrono::seconds grace_after_signal{2};
@@ -56,6 +60,7 @@ class Measurement {
   void attach();
   void describe();
   void watch_for_the_end();
+  void listen_for_requests();
   void loop();
   bool target_has_ended();
   void on_signal(const StopSignals::Arrived& signal);
@@ -78,6 +83,8 @@ class Measurement {
   std::optional<CgroupHierarchy> hierarchy_;
   Calibration calibration_;
   SessionInfo info_;
+  std::optional<Controls> controls_;
+  std::optional<ControlSocket> socket_;
   std::vector<Fd> ends_;
   std::optional<KernelTime> deadline_;
   KernelTime next_interval_{}, interval_start_{}, next_tick_{}, last_collect_{};
@@ -151,6 +158,21 @@ void Measurement::watch_for_the_end() {
   if (ends_.empty()) stop_ = true;  // all gone already
 }
 
+/// `overdue ctl`. Who may open it is who may have started us: a user that cannot be told is root.
+void Measurement::listen_for_requests() {
+  std::optional<uid_t> owner;
+  try {
+    if (const auto user = choose_identity(IdentityRequest::current(std::nullopt)))
+      owner = user->uid;
+  } catch (const Error&) {
+    owner.reset();
+  }
+  controls_.emplace(*session_, instruments_, info_);
+  socket_.emplace(owner, [this](std::string_view request) { return controls_->answer(request); });
+  if (request_.verbose && !socket_->refusal().empty())
+    fmt::print(stderr, "overdue: no `overdue ctl`: {}\n", socket_->refusal());
+}
+
 bool Measurement::target_has_ended() {
   if (program_) return program_->try_wait().has_value();
   if (request_.selection.kind == TargetKind::tid)
@@ -212,6 +234,7 @@ void Measurement::loop() {
     std::vector<pollfd> waits{{signals_.fd(), POLLIN, 0}};
     if (program_) waits.push_back({program_->pidfd(), POLLIN, 0});
     if (ends_.size() == 1) waits.push_back({ends_[0].get(), POLLIN, 0});
+    socket_->add_to(waits);
     const auto wait_ms =
         std::chrono::ceil<std::chrono::milliseconds>(until_next_event(now)).count();
     poll(waits.data(), waits.size(), static_cast<int>(wait_ms));
@@ -219,12 +242,13 @@ void Measurement::loop() {
     drain();
     const KernelTime after = KernelClock::now();
     next_interval(after);
-    instruments_.poll(after);
+    instruments_.poll(after, handler());
     if (after >= next_tick_) {
       listener_.tick();
       next_tick_ = after + tick;
     }
-    if (target_has_ended()) return;
+    socket_->serve(after);
+    if (controls_->wants_stop() || listener_.wants_stop() || target_has_ended()) return;
   }
 }
 
@@ -238,6 +262,9 @@ void Measurement::finish() {
   say_what_is_attached();  // what was added on the way
   session_->finish(handler());
   const KernelTime end = session_->end();
+  socket_.reset();
+  if (std::string note = controls_->note(end); !note.empty())
+    info_.notes.push_back(std::move(note));
   refresh_names();
   info_.duration = end - session_->start();
   if (request_.interval) listener_.interval(info_, end - interval_start_);
@@ -284,6 +311,7 @@ int Measurement::run() {
   session_->arm();
   say_what_is_attached();
   describe();
+  listen_for_requests();
   listener_.begin(info_);
   const KernelTime start = session_->start();
   if (request_.duration) deadline_ = start + *request_.duration;
@@ -306,7 +334,8 @@ int Measurement::run() {
   progress_.step("");
   session_.reset();
   if (interrupted) return program_ ? 128 + interrupted->number : 0;  // it was never run
-  return program_ ? wait_for_program() : 0;
+  if (program_) return wait_for_program();
+  return listener_.wants_stop() ? stopped_by_a_threshold : 0;
 }
 
 int measure(const MeasureRequest& request, Instruments& instruments, MeasureListener& listener) {

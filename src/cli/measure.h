@@ -37,6 +37,8 @@ class MeasureListener {
   virtual void interval(const SessionInfo&, Duration wall) = 0;
   /// Twice a second: write out what is buffered.
   virtual void tick() = 0;
+  /// Whether what was seen so far is enough.
+  virtual bool wants_stop() const { return false; }
   virtual void end(const SessionInfo&, const Receipt&) = 0;
 };
 

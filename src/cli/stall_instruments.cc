@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include <fmt/format.h>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "core/span_kinds.h"
 #include "probes/pairs/hook.h"
 #include "probes/spans.h"
@@ -19,6 +22,8 @@ namespace {
 constexpr std::uint64_t wait_part = 8;
 constexpr Duration shortest_wait = std::chrono::microseconds(1);
 
+constexpr int looks_per_timeout = 4;
+constexpr Duration between_looks = std::chrono::milliseconds(100);
 constexpr u64 no_wait = ~u64{0};  // … for its length alone
 
 /// Kinds that a thread may spend waiting.
@@ -70,6 +75,7 @@ void StallInstruments::add_syscalls(Session& session, const std::vector<std::uin
   SyscallsOptions calls;
   calls.aggregate = false;
   calls.stalls = true;
+  calls.hangs = options_.timeout.has_value();
   calls.user_stack_bytes = options_.user_stack_bytes;
   calls.only = options_.only;
   calls.cpus = cpus;
@@ -78,8 +84,6 @@ void StallInstruments::add_syscalls(Session& session, const std::vector<std::uin
   if (!options_.idle && !options_.only)
     for (std::uint32_t nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
       if (waits_for_work(nr)) syscalls_->set_threshold(nr, Duration(THRESHOLD_IDLE));
-  for (const auto& [nr, threshold] : options_.thresholds.by_call)
-    syscalls_->set_threshold(nr, threshold);
   session.add(std::move(probe));
 }
 
@@ -103,26 +107,32 @@ void StallInstruments::add_pairs(Session& session, const Kernel& kernel,
   auto probe = std::make_unique<PairsProbe>(
       PairsOptions{.pairs = pairs, .whole_machine = options_.whole_machine, .cpus = cpus},
       session.membership().maps(), kernel);
-  for (std::size_t i = 0; i < pairs.size(); ++i)
-    if (const auto own = options_.thresholds.by_pair.find(pairs[i].name);
-        own != options_.thresholds.by_pair.end())
-      probe->set_threshold(i, own->second);
+  pairs_ = probe.get();
   session.add(std::move(probe));
 }
 
-void StallInstruments::set_thresholds(session_control& control) const {
+/// Each word is stored whole. Waits first, that a shorter threshold needs.
+void StallInstruments::store_thresholds() {
+  const Thresholds& all = options_.thresholds;
+  session_control& control = membership_->control();
+  const auto store = [](u64& word, u64 value) { __atomic_store_n(&word, value, __ATOMIC_RELEASE); };
   std::vector<span_kind> waited;
-  for (const span_kind kind : options_.spans.kinds) {
-    if (const auto threshold = options_.thresholds.least_of(kind))
-      control.threshold_ns[kind] = threshold->count();
-    // Late wake-ups are recorded for themselves, and nothing before them explains them.
+  // Late wake-ups are recorded for themselves, and nothing before them explains them.
+  for (const span_kind kind : options_.spans.kinds)
     if (is_explained_by_waits(kind) && kind != SPAN_WAKEUP) waited.push_back(kind);
-  }
-  control.wait_min_ns =
-      waited.empty()
-          ? no_wait
-          : static_cast<u64>(
-                std::max(options_.thresholds.least(waited) / wait_part, shortest_wait).count());
+  store(control.wait_min_ns,
+        waited.empty()
+            ? no_wait
+            : static_cast<u64>(std::max(all.least(waited) / wait_part, shortest_wait).count()));
+  for (const span_kind kind : options_.spans.kinds)
+    if (const auto threshold = all.least_of(kind))
+      store(control.threshold_ns[kind], static_cast<u64>(threshold->count()));
+  if (syscalls_)
+    for (const auto& [nr, threshold] : all.by_call) syscalls_->set_threshold(nr, threshold);
+  const std::vector<PairSpec>& pairs = options_.spans.pairs;
+  for (std::size_t i = 0; pairs_ && i < pairs.size(); ++i)
+    if (const auto own = all.by_pair.find(pairs[i].name); own != all.by_pair.end())
+      pairs_->set_threshold(i, own->second);
 }
 
 void StallInstruments::add_to(Session& session, const std::vector<std::uint32_t>& cpus) {
@@ -137,11 +147,54 @@ void StallInstruments::add_to(Session& session, const std::vector<std::uint32_t>
   if (options_.spans.has(SPAN_SYSCALL)) add_syscalls(session, cpus);
   add_spans(session, kernel, cpus);
   add_pairs(session, kernel, cpus);
-  set_thresholds(session.membership().control());
+  membership_ = &session.membership();
+  store_thresholds();
 }
 
 std::uint64_t StallInstruments::events_in(const Record& record) const {
   return record.schema->id == RECORD_SPAN && record.as<span_record>().span != SPAN_SYSCALL ? 1 : 0;
+}
+
+std::vector<std::pair<std::string, std::string>> StallInstruments::settings() const {
+  std::vector<std::pair<std::string, std::string>> all{{"threshold", to_text(options_.thresholds)}};
+  if (options_.timeout) all.emplace_back("timeout", format_duration(*options_.timeout));
+  return all;
+}
+
+void StallInstruments::set(const std::vector<std::string_view>& words) {
+  if (words[0] == "timeout") {
+    if (!options_.timeout) throw Error("this session was begun without --timeout");
+    if (words.size() != 2) throw Error("set timeout TIME");
+    const Duration timeout = parse_duration(words[1], "timeout");
+    if (timeout == Duration(0)) throw Error("a timeout of 0 would find every call open");
+    options_.timeout = timeout;
+    next_look_ = KernelTime{};
+  } else {
+    const bool is_list = words[0] == "threshold";
+    if (is_list && words.size() < 2) throw Error("set threshold TIME");
+    const std::vector<std::string> pairs = options_.spans.pair_names();
+    Thresholds changed = options_.thresholds;
+    for (const std::string_view word : std::span(words).subspan(is_list ? 1 : 0)) {
+      if (!is_list && word.find('=') == word.npos)
+        throw Error("nothing here is called '{}'", printable(word));
+      change_thresholds(changed, word, pairs);
+    }
+    changed.check(options_.spans.kinds, pairs);
+    options_.thresholds = std::move(changed);
+    store_thresholds();
+  }
+  if (on_change) on_change(KernelClock::now());
+}
+
+void StallInstruments::armed(KernelTime start) {
+  if (options_.timeout) next_look_ = start;
+}
+
+/// A look walks all threads of the machine: a few times per timeout is enough.
+void StallInstruments::poll(KernelTime now, const RecordHandler& handler) {
+  if (now < next_look_) return;
+  syscalls_->look_for_hangs(*options_.timeout, handler);
+  next_look_ = now + std::max(*options_.timeout / looks_per_timeout, between_looks);
 }
 
 Duration StallInstruments::poll_every() const {
@@ -151,6 +204,8 @@ Duration StallInstruments::poll_every() const {
 std::vector<std::string> StallInstruments::notes() const {
   std::vector<std::string> notes = left_out_;
   if (!syscalls_) return notes;
+  if (options_.timeout && !syscalls_->hangs_have_user_stacks())
+    notes.push_back("this kernel cannot read the user stacks of calls that are still open");
   Counters counters = syscalls_->counters();
   if (const std::uint64_t calls = counters[COUNTER_IDLE])
     notes.push_back(

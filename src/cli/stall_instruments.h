@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "cli/instruments.h"
 #include "cli/span_choice.h"
 #include "cli/thresholds.h"
@@ -11,10 +13,11 @@ namespace overdue {
 
 struct StallOptions {
   Thresholds thresholds;
-  SpanChoice spans;                ///< what to look for
-  bool whole_machine = false;      ///< the target is everything, and what belongs to no thread
-  std::optional<SyscallSet> only;  ///< -e: of system calls, these
-  bool idle = false;               ///< waits for work are stalls too
+  SpanChoice spans;                 ///< what to look for
+  bool whole_machine = false;       ///< the target is everything, and what belongs to no thread
+  std::optional<SyscallSet> only;   ///< -e: of system calls, these
+  std::optional<Duration> timeout;  ///< calls still open after this are told of
+  bool idle = false;                ///< waits for work are stalls too
   std::size_t user_stack_bytes = 16 << 10;
   std::size_t ring_bytes = 0;  ///< 0: chosen
 };
@@ -31,7 +34,15 @@ class StallInstruments final : public Instruments {
   std::uint64_t events_in(const Record& record) const override;
   std::uint64_t events() const override { return sched_ ? sched_->activity().calls : 0; }
   Duration poll_every() const override;
+  void armed(KernelTime start) override;
+  KernelTime due() const override { return next_look_; }
+  void poll(KernelTime now, const RecordHandler& handler) override;
   std::vector<std::string> notes() const override;
+
+  std::vector<std::pair<std::string, std::string>> settings() const override;
+  void set(const std::vector<std::string_view>& words) override;
+  /// Called when settings have changed, with the moment from which on they hold.
+  std::function<void(KernelTime)> on_change;
 
   const StallOptions& options() const { return options_; }
 
@@ -42,12 +53,16 @@ class StallInstruments final : public Instruments {
   void add_syscalls(Session& session, const std::vector<std::uint32_t>& cpus);
   void add_spans(Session& session, const Kernel& kernel, const std::vector<std::uint32_t>& cpus);
   void add_pairs(Session& session, const Kernel& kernel, const std::vector<std::uint32_t>& cpus);
-  void set_thresholds(session_control& control) const;
+  /// Programs may run.
+  void store_thresholds();
 
   StallOptions options_;
+  Membership* membership_ = nullptr;
   SchedProbe* sched_ = nullptr;
   SyscallsProbe* syscalls_ = nullptr;
-  std::vector<std::string> left_out_;  ///< kinds of `all` that the kernel cannot do, and why
+  PairsProbe* pairs_ = nullptr;
+  KernelTime next_look_ = KernelTime::max();  ///< for hangs
+  std::vector<std::string> left_out_;         ///< kinds of `all` that the kernel cannot do, and why
 };
 
 /// Native calls that wait for work by their nature: epoll_wait, accept, wait4, …

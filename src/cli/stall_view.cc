@@ -14,6 +14,8 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t causes_kept = 10'000;
+constexpr std::size_t settings_kept = 1'000;
+constexpr std::size_t hangs_kept = 10'000;
 
 }  // namespace
 
@@ -22,12 +24,42 @@ StallView::StallView(StallViewOptions options, StackNamer& namer, Sink& sink, Si
       namer_(namer),
       sink_(sink),
       drawing_(drawing),
-      assembler_([this](const RawStall& one) { stall(one); }) {}
+      assembler_([this](const RawStall& one) { stall(one); }) {
+  settings_.push_back({KernelTime{}, options_.thresholds, options_.timeout});
+}
 
 void StallView::begin(const SessionInfo& info) {
   info_ = info;
   look_for_waits();
   sink_.begin(info);
+}
+
+/// A hang is remembered until its call ends: what ends as a stall then says so.
+void StallView::note_hang(const RawStall& stall, Finding& finding) {
+  const std::pair key(stall.span.header.tid, stall.begin_ns());
+  if (stall.span.flags & SPAN_OPEN) {
+    ++hung_;
+    if (hangs_.size() < hangs_kept) hangs_[key] = finding.number;
+    return;
+  }
+  const auto found = hangs_.find(key);
+  if (found == hangs_.end()) return;
+  finding.hang = found->second;
+  hangs_.erase(found);
+}
+
+void StallView::change(KernelTime at, Thresholds thresholds, std::optional<Duration> timeout) {
+  if (settings_.size() >= settings_kept) settings_.erase(settings_.begin());
+  options_.thresholds = thresholds;
+  settings_.push_back({at, std::move(thresholds), timeout});
+  look_for_waits();
+}
+
+const StallView::Settings& StallView::settings_at(std::uint64_t time_ns) const {
+  const KernelTime time{Duration(time_ns)};
+  for (auto one = settings_.rbegin(); one != settings_.rend(); ++one)
+    if (one->from <= time) return *one;
+  return settings_.front();
 }
 
 /// Waits come for many reasons; which of them are spans of their own is decided here.
@@ -45,7 +77,9 @@ void StallView::look_for_waits() {
 }
 
 std::uint64_t StallView::threshold_of(const RawStall& stall) const {
-  const Thresholds& thresholds = options_.thresholds;
+  const Settings& then = settings_at(stall.span.header.time_ns);
+  if (stall.span.flags & SPAN_OPEN) return then.timeout ? then.timeout->count() : 0;
+  const Thresholds& thresholds = then.thresholds;
   const auto kind = static_cast<span_kind>(stall.span.span);
   const bool native_call = kind == SPAN_SYSCALL && stall.call &&
                            stall.call->at<u16>(offsetof(syscall_call, abi)) == ABI_NATIVE;
@@ -103,15 +137,17 @@ bool StallView::is_news(Finding& finding) {
 void StallView::stall(const RawStall& stall) {
   const std::uint64_t threshold_ns = threshold_of(stall);
   // The kernel reports by the shortest that any thread has.
-  if (!options_.thresholds.by_thread.empty() &&
+  if (!settings_at(stall.span.header.time_ns).thresholds.by_thread.empty() &&
       (threshold_ns == 0 || stall.span.latency_ns < threshold_ns))
     return;
   Finding finding = explain(stall, namer_, info_.names);
   finding.threshold_ns = threshold_ns;
   if (!wanted(stall, finding)) return;
   finding.number = ++found_;
+  note_hang(stall, finding);
   if (drawing_) drawing_->finding(finding);
   if (is_news(finding)) sink_.finding(finding);
+  if (options_.on_finding) options_.on_finding(finding);
 }
 
 void StallView::end(SessionInfo info, const Receipt& receipt) {
@@ -124,6 +160,9 @@ void StallView::end(SessionInfo info, const Receipt& receipt) {
   info.notes.push_back(found_ == 0 ? "nothing took as long as the threshold"
                                    : fmt::format("{} of {}", counted(found_, "stall"),
                                                  counted(causes_.size(), "cause")));
+  if (hung_ > 0)
+    info.notes.push_back(
+        fmt::format("of them calls that were still open after the timeout: {}", grouped(hung_)));
   if (idle_ > 0)
     info.notes.push_back(
         fmt::format("waits for work are not shown: {}; --idle shows them", grouped(idle_)));

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +17,13 @@ namespace overdue {
 
 struct StallViewOptions {
   Thresholds thresholds{};
+  std::optional<Duration> timeout = {};           ///< of calls still open
   std::vector<span_kind> spans = {SPAN_SYSCALL};  ///< which kinds are looked for
   std::vector<std::uint32_t> cpus = {};           ///< where; empty: on all
   bool idle = false;                              ///< show waits for work
   std::string keep_under{};  ///< only stalls whose user stack passes this function; empty: all
   std::uint64_t first = 3;   ///< how many of one cause are shown; 0: all
+  std::function<void(const Finding&)> on_finding = {};  ///< called for each, shown or folded
 };
 
 /// Turns records, live or from a file, into findings and gives them to a sink: leaves out what is
@@ -30,6 +34,8 @@ class StallView {
   StallView(StallViewOptions options, StackNamer& namer, Sink& sink, Sink* drawing = nullptr);
 
   void begin(const SessionInfo& info);
+  /// From `at` on these hold.
+  void change(KernelTime at, Thresholds thresholds, std::optional<Duration> timeout);
   void record(const Record& record) { assembler_.record(record); }
   /// Says how many of each cause were not shown, then ends the sink.
   void end(SessionInfo info, const Receipt& receipt);
@@ -44,16 +50,28 @@ class StallView {
   bool wanted(const RawStall& stall, const Finding& finding);
   /// Counts it among those of its cause; whether it is to be shown.
   bool is_news(Finding& finding);
+  void note_hang(const RawStall& stall, Finding& finding);
   std::uint64_t threshold_of(const RawStall& stall) const;
   void look_for_waits();
 
+  struct Settings {
+    KernelTime from{};
+    Thresholds thresholds;
+    std::optional<Duration> timeout;
+  };
+  const Settings& settings_at(std::uint64_t time_ns) const;
+
   StallViewOptions options_;
+  std::vector<Settings> settings_;  ///< as they were changed, oldest first
   StackNamer& namer_;
   Sink& sink_;
   Sink* drawing_;
   StallAssembler assembler_;
   SessionInfo info_;
   std::map<std::string, Cause> causes_;
+  /// Calls that were told of as hangs, and have not ended: thread and begin, and the finding.
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> hangs_;
+  std::uint64_t hung_ = 0;
   std::uint64_t found_ = 0, idle_ = 0, elsewhere_ = 0;
 };
 

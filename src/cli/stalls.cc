@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/output_file.h"
 #include "base/text.h"
+#include "cli/actions.h"
 #include "cli/command.h"
 #include "cli/flame_sink.h"
 #include "cli/live_stacks.h"
@@ -29,8 +30,12 @@ struct Destination {
 
 class StallReporter final : public MeasureListener {
  public:
-  StallReporter(StallViewOptions view, Destination destination)
-      : options_(std::move(view)), to_(std::move(destination)), stacks_(to_.names) {
+  StallReporter(StallViewOptions view, ActionOptions actions, Destination destination)
+      : options_(std::move(view)),
+        to_(std::move(destination)),
+        stacks_(to_.names),
+        actions_(std::move(actions)) {
+    options_.on_finding = [this](const Finding& finding) { actions_.finding(finding); };
     if (!to_.flame.empty())
       drawing_ = std::make_unique<FlameSink>(to_.flame, flame_format_of(to_.flame));
   }
@@ -51,14 +56,20 @@ class StallReporter final : public MeasureListener {
     if (recorder_) recorder_->record(record);
   }
   void interval(const SessionInfo&, Duration) override {}
+  void change(KernelTime at, const StallOptions& options) {
+    if (view_) view_->change(at, options.thresholds, options.timeout);
+  }
   void tick() override {
     stacks_.follow();
+    actions_.tick();
     report_.output->flush();
     if (trace_) trace_->flush();
   }
+  bool wants_stop() const override { return actions_.wants_stop(); }
   void end(const SessionInfo& info, const Receipt& receipt) override {
     SessionInfo told = info;
     for (std::string& note : stacks_.notes()) told.notes.push_back(std::move(note));
+    for (std::string& note : actions_.notes()) told.notes.push_back(std::move(note));
     view_->end(told, receipt);
     report_.output->close();
     if (trace_) trace_->end(told, receipt);
@@ -68,6 +79,7 @@ class StallReporter final : public MeasureListener {
   StallViewOptions options_;
   Destination to_;
   LiveStacks stacks_;
+  Actions actions_;
   std::unique_ptr<FlameSink> drawing_;
   ReportOutput report_;
   std::unique_ptr<StallView> view_;  ///< from begin() on
@@ -87,6 +99,9 @@ class StallsCommand final : public Command {
     app.add_option("-T,--threshold", thresholds_)->allow_extra_args(false)->take_all();
     app.add_option("--span", spans_)->allow_extra_args(false)->take_all();
     app.add_option("-e,--only", only_)->allow_extra_args(false)->take_all();
+    app.add_option("--timeout", timeout_);
+    app.add_option("--on", actions_)->allow_extra_args(false)->take_all();
+    app.add_option("--on-every", every_);
     app.add_flag("--idle", idle_);
     app.add_option("--keep-under", keep_under_);
     app.add_option("--user-stack-bytes", user_stack_);
@@ -102,6 +117,8 @@ class StallsCommand final : public Command {
 
  private:
   StallOptions options() const;
+  /// -T; without it, --timeout is what is late.
+  std::vector<std::string> threshold_list() const;
 
   TargetOptions target_;
   StopOptions stop_;
@@ -109,6 +126,9 @@ class StallsCommand final : public Command {
   std::vector<std::string> thresholds_;
   std::vector<std::string> spans_;
   std::vector<std::string> only_;
+  std::string timeout_;
+  std::vector<std::string> actions_;
+  std::string every_ = "1s";
   bool idle_ = false;
   std::string keep_under_;
   std::uint32_t user_stack_ = 16 << 10;
@@ -119,16 +139,28 @@ class StallsCommand final : public Command {
   std::optional<std::string> buffer_;
 };
 
+std::vector<std::string> StallsCommand::threshold_list() const {
+  if (thresholds_.empty() && !timeout_.empty()) return {timeout_};
+  return thresholds_;
+}
+
 StallOptions StallsCommand::options() const {
   StallOptions options;
   options.spans = parse_spans(spans_);
-  options.thresholds = parse_thresholds(thresholds_, options.spans.pair_names());
+  if (!timeout_.empty()) {
+    options.timeout = parse_duration(timeout_, "--timeout");
+    if (*options.timeout == Duration(0))
+      throw Error("a timeout of 0 would find every call open").hint("--timeout 10s").exit_status(2);
+  }
+  options.thresholds = parse_thresholds(threshold_list(), options.spans.pair_names());
   options.thresholds.check(options.spans.kinds, options.spans.pair_names());
   if (!only_.empty()) options.only = parse_syscall_set(only_, {});
   const bool has_calls = options.spans.has(SPAN_SYSCALL);
-  if (!has_calls && (options.only || !keep_under_.empty()))
-    throw Error("{} is about system calls, and those are not looked for",
-                options.only ? "-e" : "--keep-under")
+  if (!has_calls && (options.only || options.timeout || !keep_under_.empty()))
+    throw Error("{} is about system calls, and those are not looked for", options.only ? "-e"
+                                                                          : options.timeout
+                                                                              ? "--timeout"
+                                                                              : "--keep-under")
         .hint("--span syscall")
         .exit_status(2);
   options.idle = idle_;
@@ -168,18 +200,24 @@ int StallsCommand::run(const Invocation& invocation) {
   request.verbose = output_.verbose;
   request.by_container = true;
   request.streams = true;
-  request.thresholds = thresholds_;
+  request.thresholds = threshold_list();
+  ActionOptions actions = parse_actions(actions_);
+  actions.every = parse_duration(every_, "--on-every");
+  actions.inherited = invocation.inherited;
   StallReporter reporter({.thresholds = instruments.options().thresholds,
+                          .timeout = instruments.options().timeout,
                           .spans = instruments.options().spans.kinds,
                           .cpus = request.selection.cpus,
                           .idle = idle_,
                           .keep_under = keep_under_,
                           .first = output_.format == "text" ? first_ : 0},
+                         std::move(actions),
                          {.output = output_,
                           .spawned = invocation.has_program,
                           .names = !no_resolve_,
                           .flame = flame_,
                           .save = save_});
+  instruments.on_change = [&](KernelTime at) { reporter.change(at, instruments.options()); };
   return measure(request, instruments, reporter);
 }
 

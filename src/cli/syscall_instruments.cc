@@ -62,7 +62,11 @@ Duration SyscallInstruments::poll_every() const {
   return options_.calls ? ring_poll : idle_poll;
 }
 
-void SyscallInstruments::poll(KernelTime now) {
+void Instruments::set(const std::vector<std::string_view>&) {
+  throw Error("nothing of this session can be changed while it runs");
+}
+
+void SyscallInstruments::poll(KernelTime now, const RecordHandler&) {
   if (two_phase_) two_phase_->poll(now);
 }
 

@@ -27,7 +27,7 @@ class SyscallInstruments final : public Instruments, public FrameLearner {
   std::uint64_t events_in(const Record& record) const override;
   Duration poll_every() const override;
   KernelTime due() const override { return two_phase_ ? two_phase_->due() : KernelTime::max(); }
-  void poll(KernelTime now) override;
+  void poll(KernelTime now, const RecordHandler&) override;
   std::vector<std::string> notes() const override;
 
   void learn(const frame_key& frame, const frame_rule& rule) override {

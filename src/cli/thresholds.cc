@@ -108,6 +108,39 @@ std::optional<Duration> Thresholds::least_of(span_kind span) const {
   return least;
 }
 
+void change_thresholds(Thresholds& thresholds, std::string_view list,
+                       const std::vector<std::string>& pairs) {
+  Parser parser(pairs);
+  for (const std::string_view item : split(list, ',')) parser.add(item);
+  Thresholds& news = parser.thresholds;
+  if (news.general) thresholds.general = news.general;
+  for (const auto& [kind, time] : news.by_span) thresholds.by_span[kind] = time;
+  for (const auto& [nr, time] : news.by_call) thresholds.by_call[nr] = time;
+  for (const auto& [name, time] : news.by_pair) thresholds.by_pair[name] = time;
+  for (auto& [glob, time] : news.by_thread) {
+    const auto same = std::find_if(thresholds.by_thread.begin(), thresholds.by_thread.end(),
+                                   [&](const auto& one) { return one.first == glob; });
+    if (same != thresholds.by_thread.end())
+      same->second = time;
+    else
+      thresholds.by_thread.emplace_back(std::move(glob), time);
+  }
+}
+
+std::string to_text(const Thresholds& thresholds) {
+  std::vector<std::string> items;
+  const auto add = [&](std::string_view name, Duration time) {
+    items.push_back(fmt::format("{}={}", name, format_duration(time)));
+  };
+  if (thresholds.general) items.push_back(format_duration(*thresholds.general));
+  for (const auto& [kind, time] : thresholds.by_span) add(span_name(kind), time);
+  for (const auto& [nr, time] : thresholds.by_call) add(builtin_syscall_name(ABI_NATIVE, nr), time);
+  for (const auto& [name, time] : thresholds.by_pair) add(name, time);
+  for (const auto& [glob, time] : thresholds.by_thread)
+    add(fmt::format("{}{}", of_threads, glob), time);
+  return fmt::format("{}", fmt::join(items, ","));
+}
+
 Duration Thresholds::least(const std::vector<span_kind>& kinds) const {
   std::optional<Duration> least;
   for (const span_kind kind : kinds) {

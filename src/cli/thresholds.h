@@ -37,6 +37,13 @@ struct Thresholds {
   void check(const std::vector<span_kind>& kinds, const std::vector<std::string>& pairs = {}) const;
 };
 
+/// Changes those that `list` names: `10ms,futex=1s`. Throws Error, and changes nothing then.
+void change_thresholds(Thresholds& thresholds, std::string_view list,
+                       const std::vector<std::string>& pairs);
+
+/// As they were given: `10ms,futex=1s`.
+std::string to_text(const Thresholds& thresholds);
+
 /// `pairs`: what the user's own spans are called. Throws Error (exit status 2) for what is no
 /// threshold, with what would be.
 Thresholds parse_thresholds(const std::vector<std::string>& values,

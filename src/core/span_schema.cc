@@ -29,7 +29,9 @@ constexpr Field fields[] = {
     OVERDUE_FIELD(
         span_record, flags, opaque, value,
         "1: has a ledger; 2: has a user stack; 4: that is cut; 8: still open; 16: failed; "
-        "32: writes; 64: flushes"),
+        "32: writes; 64: flushes; 128: named frames instead of memory; 256: open, and older than "
+        "the "
+        "session"),
     OVERDUE_FIELD(span_record, kernel_frames, count, stack,
                   "addresses behind the record: the kernel stack, innermost first"),
     OVERDUE_FIELD(span_record, user_bytes, bytes, stack,
@@ -59,11 +61,9 @@ bool is_softirq(std::uint16_t kind) {
 }
 
 void visit_flags(const span_record& span, FieldVisitor& visitor) {
-  constexpr std::pair<std::uint16_t, std::string_view> words[] = {{SPAN_OPEN, "open"},
-                                                                  {SPAN_FAILED, "failed"},
-                                                                  {SPAN_WRITE, "write"},
-                                                                  {SPAN_FLUSH, "flush"},
-                                                                  {SPAN_STACK_CUT, "stack_cut"}};
+  constexpr std::pair<std::uint16_t, std::string_view> words[] = {
+      {SPAN_OPEN, "open"},   {SPAN_FAILED, "failed"}, {SPAN_WRITE, "write"},
+      {SPAN_FLUSH, "flush"}, {SPAN_OLDER, "older"},   {SPAN_STACK_CUT, "stack_cut"}};
   std::vector<std::string_view> set;
   for (const auto& [flag, word] : words)
     if (span.flags & flag) set.push_back(word);

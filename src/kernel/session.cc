@@ -105,6 +105,17 @@ void Session::arm() {
   set_word(membership_.control().armed, 1);
 }
 
+void Session::pause() {
+  set_word(membership_.control().armed, 0);
+}
+
+void Session::resume() {
+  __atomic_store_n(&membership_.control().resumed_ns,
+                   static_cast<u64>(KernelClock::now().time_since_epoch().count()),
+                   __ATOMIC_SEQ_CST);
+  set_word(membership_.control().armed, 1);
+}
+
 std::size_t Session::poll(const RecordHandler& handler) {
   membership_.follow_moves();
   return drain_rings(KernelClock::now() - ring_slack, handler);

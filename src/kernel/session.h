@@ -44,6 +44,10 @@ class Session {
   /// Makes members of the target's threads, those there are and those to come, and lets spans
   /// begin. `start` is when.
   void arm();
+  /// Between these no span begins; what had begun before goes on. What is still open of what began
+  /// in a pause is counted as cut when it ends.
+  void pause();
+  void resume();
   KernelTime start() const { return start_; }
   /// When finish() disarmed.
   KernelTime end() const { return end_; }

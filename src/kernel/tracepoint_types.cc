@@ -34,4 +34,8 @@ std::optional<unsigned> TracepointTypes::arguments(std::string_view tracepoint) 
   return btf_vlen(type) - 1u;
 }
 
+bool TracepointTypes::has_function(const char* name) const {
+  return btf__find_by_name_kind(types_.get(), name, BTF_KIND_FUNC) >= 0;
+}
+
 }  // namespace overdue

@@ -19,6 +19,8 @@ class TracepointTypes {
   /// How many arguments a `tp_btf` program gets; nothing where there is no such tracepoint (or a
   /// module has it).
   std::optional<unsigned> arguments(std::string_view tracepoint) const;
+  /// Whether the kernel has a function of that name.
+  bool has_function(const char* name) const;
 
  private:
   struct Free {

@@ -127,6 +127,9 @@ void write_finding(JsonWriter& json, const Finding& finding) {
   if (finding.cgroup_id) json.member("cgroup_id", finding.cgroup_id);
   json.member("latency_ns", finding.latency_ns);
   if (finding.threshold_ns) json.member("threshold_ns", finding.threshold_ns);
+  if (finding.hang) json.member("hang", finding.hang);
+  if (!finding.state.empty()) json.member("state", finding.state);
+  if (finding.is_older) json.member("older", true);
   if (!finding.arguments.empty()) {
     json.key("args");
     json.begin_array();

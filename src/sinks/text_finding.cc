@@ -66,6 +66,7 @@ class Writer {
 
   std::string text() {
     headline();
+    present();
     if (finding_.breakdown)
       parts(*finding_.breakdown);
     else
@@ -83,6 +84,8 @@ class Writer {
   }
 
   void headline();
+  /// Of a hang: what it does now.
+  void present();
   void parts(const Breakdown& parts);
   void waits();
   void one_wait(const Wait& wait);
@@ -113,13 +116,27 @@ void Writer::headline() {
   } else {
     what = fmt::format("{} {}", f.span, what);
   }
+  const bool hangs = f.type == "hang";
   const std::string threshold =
-      f.threshold_ns ? fmt::format(" (threshold {})", duration_text(f.threshold_ns)) : "";
+      f.threshold_ns
+          ? fmt::format(" ({} {})", hangs ? "timeout" : "threshold", duration_text(f.threshold_ns))
+          : "";
+  const std::string_view open = !hangs ? "" : f.is_older ? "open for at least " : "open for ";
   text_ +=
       fmt::format("#{} {}  {}{}{}  {}  {}{}{}\n", f.number, local_time_of_day(info_.wall(f.time)),
                   options_.color ? bold : "", what, options_.color ? plain : "",
-                  (f.is_bystander ? "interrupting " : "") + thread_text(f.thread),
-                  f.type == "hang" ? "open for " : "", duration_text(f.latency_ns), threshold);
+                  (f.is_bystander ? "interrupting " : "") + thread_text(f.thread), open,
+                  duration_text(f.latency_ns), threshold);
+}
+
+void Writer::present() {
+  const Finding& f = finding_;
+  if (f.hang > 0) line(fmt::format("told of as #{} while it was open", f.hang));
+  if (f.type != "hang") return;
+  if (f.state == "running") return line("still runs, on the CPU");
+  const std::uint64_t ns = f.waits.empty() ? 0 : f.waits.back().ns;
+  line(fmt::format("still {}{}, for {} now", f.state == "runqueue" ? "in the run queue" : f.state,
+                   f.state == "uninterruptible" ? " (D)" : "", duration_text(ns)));
 }
 
 /// Largest first; each wait that matters below its part.
@@ -256,6 +273,7 @@ void Writer::frames(const Stack& stack, unsigned indent) {
 /// Where it ended, of spans that say so; of an interrupt, what was interrupted.
 void Writer::kernel_stack() {
   if (finding_.kernel_stack.empty()) return;
+  if (finding_.type == "hang" && !finding_.waits.empty()) return;  // that of its last wait
   line(fmt::format("in kernel   {}",
                    options_.whole_stacks ? "" : kernel_path(finding_.kernel_stack)));
   if (options_.whole_stacks) frames(finding_.kernel_stack, 4);

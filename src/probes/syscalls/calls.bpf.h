@@ -2,7 +2,28 @@
 /* A record for every call, with its string arguments, into the ring of this CPU. */
 #pragma once
 
+#include "bpf/compat.bpf.h"
 #include "probes/syscalls/config.bpf.h"
+
+/* Number and ABI of the call that the entry of `task` has noted as `id`. */
+static __always_inline u16 split_call_id(struct task_struct* task, s64 id, u32* nr) {
+  *nr = (u32)id;
+  if (in_compat_syscall(task)) return ABI_COMPAT;
+  if (id < 0 || !(*nr & X32_SYSCALL_BIT)) return ABI_NATIVE;
+  *nr &= ~X32_SYSCALL_BIT;
+  return ABI_X32;
+}
+
+/* Whether `task` sleeps in a call that began before it was adopted: its entry registers are still
+ * there. A thread that sleeps in a page fault has -1 for a number. */
+static __always_inline bool in_older_call(struct task_struct* task, struct thread_state* state,
+                                          s64* id) {
+  if (state->fresh != FRESH_ADOPTED || !task->__state) return false;
+  if (is_exiting(task) || has_no_user_side(task)) return false;
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  *id = regs->orig_ax;
+  return *id >= 0;
+}
 
 static __always_inline void copy_arguments(struct thread_state* state, struct pt_regs* regs,
                                            u16 abi) {

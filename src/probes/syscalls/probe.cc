@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <span>
 
 #include "core/span_schema.h"
 #include "kernel/mapped.h"
 #include "kernel/skeleton.h"
+#include "kernel/tracepoint_types.h"
 #include "probes/syscalls/signatures.h"
 #include "syscalls.skel.h"
 
@@ -45,6 +47,7 @@ struct SyscallsProbe::Impl {
   Mapped cells;
   Link raw_enter, raw_exit, thread_exit, fork;
   std::vector<Link> call_exits;
+  bpf_program* hangs = nullptr;  ///< the iterator that tells them
 
   void configure();
   void set_wanted();
@@ -86,6 +89,12 @@ void SyscallsProbe::Impl::configure() {
   choose_maps();
   bpf_program__set_autoload(bpf->progs.on_call_exit, options.two_phase);
   bpf_program__set_autoload(bpf->progs.on_fork, options.callers);
+  if (!options.hangs) return;
+  rodata.hang_stack_bytes = std::min<u32>(rodata.user_stack_bytes, HANG_STACK_MAX);
+  hangs = TracepointTypes().has_function("bpf_copy_from_user_task")
+              ? bpf->progs.hanging_calls
+              : bpf->progs.hanging_calls_without_stacks;
+  bpf_program__set_autoload(hangs, true);
 }
 
 void SyscallsProbe::Impl::choose_maps() {
@@ -109,6 +118,7 @@ void SyscallsProbe::Impl::choose_maps() {
   } else {
     leave_out({maps.caller_scratch, maps.frame_rules, maps.code_spaces});
   }
+  if (!options.hangs) leave_out({maps.hang_scratch});
 }
 
 void SyscallsProbe::Impl::share(const SharedMaps& shared) {
@@ -227,6 +237,26 @@ void SyscallsProbe::set_threshold(u32 nr, Duration threshold) {
   if (nr >= SYSCALL_TABLE_SIZE) return;
   __atomic_store_n(&impl_->bpf->bss->call_threshold_ns[nr], static_cast<u64>(threshold.count()),
                    __ATOMIC_RELAXED);
+}
+
+void SyscallsProbe::look_for_hangs(Duration age, const RecordHandler& handler) {
+  if (!impl_->hangs) return;
+  impl_->bpf->bss->hang_after_ns = static_cast<u64>(age.count());
+  const std::string written =
+      run_iterator(bpf_program__fd(impl_->hangs), "look for calls that hang");
+  std::span<const std::byte> rest = std::as_bytes(std::span(written));
+  while (rest.size() >= sizeof(event_header)) {
+    event_header header;
+    std::memcpy(&header, rest.data(), sizeof header);
+    if (header.size < sizeof header || header.size > rest.size()) break;
+    if (const Schema* of_record = schema(header.kind))
+      handler(Record{of_record, rest.first(header.size)});
+    rest = rest.subspan(header.size);
+  }
+}
+
+bool SyscallsProbe::hangs_have_user_stacks() const {
+  return impl_->hangs == impl_->bpf->progs.hanging_calls;
 }
 
 void SyscallsProbe::learn(const frame_key& frame, const frame_rule& rule) {

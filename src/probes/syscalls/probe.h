@@ -21,6 +21,7 @@ struct SyscallsOptions {
   bool discover_only = false;  ///< note which calls are made, measure nothing
   bool callers = false;        ///< with aggregate: find out what caused each call, see callers.h
   bool two_phase = false;      ///< load what the second phase needs
+  bool hangs = false;          ///< with stalls: calls still open can be asked for
   bool stalls = false;  ///< calls over their threshold, explained; wants the maps of a SchedProbe
   std::size_t user_stack_bytes = 0;  ///< how much of their user stacks to copy, at most
                                      ///< USER_STACK_MAX
@@ -51,6 +52,12 @@ class SyscallsProbe final : public LiveProbe {
 
   /// With stalls: the threshold of one native call, from now on; 0: the session's.
   void set_threshold(u32 nr, Duration threshold);
+
+  /// With hangs: delivers a syscall_call and an open span_record for each call that has been open
+  /// for `age`, once.
+  void look_for_hangs(Duration age, const RecordHandler& handler);
+  /// Whether those have user stacks: kernels from 5.18 on can.
+  bool hangs_have_user_stacks() const;
 
   /// With callers: lets the kernel go on from this frame by itself.
   void learn(const frame_key& frame, const frame_rule& rule);

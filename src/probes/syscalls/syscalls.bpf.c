@@ -8,18 +8,10 @@
 #include "probes/syscalls/callers.bpf.h"
 #include "probes/syscalls/calls.bpf.h"
 #include "probes/syscalls/cells.bpf.h"
+#include "probes/syscalls/hangs.bpf.h"
 #include "probes/syscalls/stalls.bpf.h"
 
 u64 end_ns; /* of the session */
-
-/* Number and ABI of the call that the entry of `task` has noted as `id`. */
-static __always_inline u16 split_call_id(struct task_struct* task, s64 id, u32* nr) {
-  *nr = (u32)id;
-  if (in_compat_syscall(task)) return ABI_COMPAT;
-  if (id < 0 || !(*nr & X32_SYSCALL_BIT)) return ABI_NATIVE;
-  *nr &= ~X32_SYSCALL_BIT;
-  return ABI_X32;
-}
 
 /* The second phase: whether the exit of the call in flight has a hook. That of rt_sigreturn never
  * fires: it restores other registers, the call's number with them. */
@@ -108,6 +100,13 @@ static __always_inline bool was_wanted(struct task_struct* task, struct pt_regs*
 static __always_inline void end_unknown(struct task_struct* task, struct thread_state* state,
                                         struct pt_regs* regs) {
   if (!control.armed) return;
+  u64 resumed_ns = control.resumed_ns;
+  if (resumed_ns && state->fresh == FRESH_NO && state->enter_ns < resumed_ns && !cpus_limited) {
+    /* The first end since a pause, in which the call began. */
+    if (was_wanted(task, regs)) count(COUNTER_CUT, 1);
+    state->enter_ns = bpf_ktime_get_ns();
+    return;
+  }
   if (state->fresh == FRESH_ADOPTED && was_wanted(task, regs))
     count(COUNTER_CUT, 1);
   else if (state->fresh == FRESH_NO && !filtered && !cpus_limited && !two_phase)
@@ -195,17 +194,6 @@ int BPF_PROG(on_thread_exit, struct task_struct* task) {
   if (!state || !take_call(state)) return 0;
   end_call(task, state, 0, SYSCALL_UNRETURNED);
   return 0;
-}
-
-/* Whether `task` sleeps in a call that began before it was adopted: its entry registers are still
- * there. A thread that sleeps in a page fault has -1 for a number. */
-static __always_inline bool in_older_call(struct task_struct* task, struct thread_state* state,
-                                          s64* id) {
-  if (state->fresh != FRESH_ADOPTED || !task->__state) return false;
-  if (is_exiting(task) || has_no_user_side(task)) return false;
-  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
-  *id = regs->orig_ax;
-  return *id >= 0;
 }
 
 static __always_inline void write_open(struct seq_file* seq, struct task_struct* task,

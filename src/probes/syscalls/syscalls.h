@@ -22,6 +22,10 @@ enum syscall_abi {
 #define SYSCALL_TEXT_SIZE 256  // longest string argument kept, its NUL included
 #define SYSCALL_TEXTS 2        // rename(2) and its kin have two paths
 
+// Of a call that is still open: what an iterator can write at once is 32 KiB, and it all has to
+// fit.
+#define HANG_STACK_MAX (24 << 10)
+
 // How string arguments of a call are laid out in the tail of a syscall_call: `text_size` bytes in
 // all, one NUL-terminated string for each set bit of `text_arguments`, lowest argument first.
 struct syscall_call {
