@@ -119,9 +119,10 @@ void StallAssembler::span(const Record& record) {
   std::size_t at = std::min(sizeof(span_record), bytes.size());
   stall.kernel_stack = addresses_at(bytes, at, stall.span.kernel_frames);
   at += 8 * stall.kernel_stack.size();
-  if (stall.span.flags & SPAN_HAS_USER_STACK && bytes.size() - at >= sizeof(user_registers)) {
-    std::memcpy(&stall.registers, bytes.data() + at, sizeof(user_registers));
-    stall.user_stack = bytes.subspan(at + sizeof(user_registers));
+  const std::size_t before_stack = stall.span.flags & SPAN_STACK_NAMED ? 0 : sizeof(user_registers);
+  if (stall.span.flags & SPAN_HAS_USER_STACK && bytes.size() - at >= before_stack) {
+    if (before_stack > 0) std::memcpy(&stall.registers, bytes.data() + at, before_stack);
+    stall.user_stack = bytes.subspan(at + before_stack);
     if (stall.user_stack.size() > stall.span.user_bytes)
       stall.user_stack = stall.user_stack.first(stall.span.user_bytes);
   }

@@ -49,6 +49,7 @@ enum span_flags {
   SPAN_FAILED = 16,         // it ended in failure (a connection refused, a request in error)
   SPAN_WRITE = 32,          // a block request that changes the device
   SPAN_FLUSH = 64,          // a block request that empties the device's cache
+  SPAN_STACK_NAMED = 128,   // in a recording: its frames follow instead, see frame.h
 };
 
 #define SPAN_TEXT_SIZE 32

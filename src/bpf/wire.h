@@ -47,4 +47,5 @@ enum record_kind {
   RECORD_SPAN = 4,  // span.h
   RECORD_SCHED_WAIT = 5,
   RECORD_SCHED_WAKE = 6,
+  RECORD_FRAME = 7,  // frame.h
 };

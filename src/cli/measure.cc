@@ -127,6 +127,7 @@ void Measurement::describe() {
   info_.start = session_->start();
   info_.start_wall = clocks.wall - std::chrono::nanoseconds(clocks.monotonic - info_.start);
   info_.target = target_.info;
+  info_.thresholds = request_.thresholds;
   if (program_) info_.target.pids = {program_->pid()};
   info_.backend = instruments_.backend();
   info_.notes = target_.notes;

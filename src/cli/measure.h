@@ -24,6 +24,7 @@ struct MeasureRequest {
   bool verbose = false;  ///< say what was attached
   bool streams = false;  ///< the listener writes while we measure
   bool by_container = false;
+  std::vector<std::string> thresholds = {};  ///< for the reader of a recording
 };
 
 /// Who gets what is measured. All calls come from the measuring thread.

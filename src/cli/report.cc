@@ -9,8 +9,11 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/file_names.h"
+#include "cli/flame_sink.h"
 #include "cli/options.h"
 #include "cli/report_output.h"
+#include "cli/stall_replay.h"
 #include "cli/syscall_view.h"
 #include "core/probe.h"
 #include "trace/reader.h"
@@ -43,13 +46,27 @@ void refuse_own_input(const OutputOptions& options, int input) {
       .exit_status(2);
 }
 
+/// They say what each stall passed; without them only that is missing.
+Thresholds recorded_thresholds(const SessionInfo& info) {
+  try {
+    return parse_thresholds(info.thresholds);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 class ReportCommand final : public Command {
  public:
   std::string_view name() const override { return "report"; }
 
   void add_options(CLI::App& app) override {
     app.add_option("file", file_)->required();
+    app.add_option("--view", shows_)->check(CLI::IsMember({"summary", "stalls"}));
     add_view_options(app, view_);
+    app.add_flag("--idle", stalls_.idle);
+    app.add_option("--keep-under", stalls_.keep_under);
+    app.add_option("--first", stalls_.first);
+    app.add_option("--flame", flame_);
     add_output_options(app, output_, false);
   }
 
@@ -63,17 +80,44 @@ class ReportCommand final : public Command {
     refuse_own_input(output_, file.get());
     const std::vector<const Schema*> schemas = all_schemas();
     TraceReader reader(std::move(file), schemas, file_);
+    if (shows_.empty()) shows_ = reader.info().command == "stalls" ? "stalls" : "summary";
+    if (shows_ == "stalls")
+      show_stalls(reader);
+    else
+      show_calls(reader);
+    return 0;
+  }
+
+ private:
+  void show_calls(TraceReader& reader) {
     std::optional<SyscallSet> wanted = view_.wanted(reader.info().names);
     ReportOutput report = open_report(output_, false, view_.calls);
     SyscallView view(view_, std::move(wanted), *report.sink);
     Replay replay(view);
     reader.replay(replay);
     report.output->close();
-    return 0;
   }
 
- private:
+  void show_stalls(TraceReader& reader) {
+    if (output_.format == "csv")
+      throw Error("stalls have stacks, which CSV cannot hold").hint("-f ndjson").exit_status(2);
+    stalls_.thresholds = recorded_thresholds(reader.info());
+    if (output_.format != "text") stalls_.first = 0;
+    ReportOutput report = open_report(output_, false, true);
+    FileNames files;
+    RecordedStacks stacks([&](StackFrame& frame) { files.name(frame); });
+    std::optional<FlameSink> drawing;
+    if (!flame_.empty()) drawing.emplace(flame_, flame_format_of(flame_));
+    StallView view(stalls_, stacks, *report.sink, drawing ? &*drawing : nullptr);
+    StallReplay replay(view, stacks);
+    reader.replay(replay);
+    report.output->close();
+  }
+
   std::string file_;
+  std::string shows_;  ///< --view
+  StallViewOptions stalls_;
+  std::string flame_;
   ViewOptions view_;
   OutputOptions output_;
 };

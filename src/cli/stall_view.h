@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 
 #include "analysis/explain.h"
 #include "analysis/stall_assembler.h"
@@ -29,7 +30,7 @@ class StallView {
   void begin(const SessionInfo& info);
   void record(const Record& record) { assembler_.record(record); }
   /// Says how many of each cause were not shown, then ends the sink.
-  void end(SessionInfo info, Receipt receipt);
+  void end(SessionInfo info, const Receipt& receipt);
 
  private:
   struct Cause {
@@ -37,7 +38,15 @@ class StallView {
     Repeats repeats;          ///< those that were not
   };
 
+  /// The last late call of a thread: what waits for the thread, waits for this.
+  struct LastCall {
+    std::uint64_t begin_ns = 0, end_ns = 0;
+    Stack user_stack;
+  };
+
   void stall(const RawStall& stall);
+  /// Says of the threads that were waited for where their own late calls came from.
+  void add_callers(const RawStall& stall, Finding& finding);
   bool wanted(const RawStall& stall, const Finding& finding);
   /// Counts it among those of its cause; whether it is to be shown.
   bool is_news(Finding& finding);
@@ -50,6 +59,7 @@ class StallView {
   StallAssembler assembler_;
   SessionInfo info_;
   std::map<std::string, Cause> causes_;
+  std::unordered_map<std::uint32_t, LastCall> last_calls_;  ///< by tid
   std::uint64_t found_ = 0, idle_ = 0, elsewhere_ = 0;
 };
 

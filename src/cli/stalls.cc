@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/flame_sink.h"
@@ -11,47 +12,68 @@
 #include "cli/report_output.h"
 #include "cli/stall_instruments.h"
 #include "cli/stall_view.h"
+#include "core/recorded_stacks.h"
 #include "sinks/make_sink.h"
+#include "trace/writer.h"
 
 namespace overdue {
 namespace {
 
+struct Destination {
+  OutputOptions output;
+  bool spawned = false;
+  bool names = true;  ///< false: frames are modules and offsets
+  std::string flame;  ///< where to draw to; empty: nowhere
+  std::string save;   ///< a trace file; empty: none
+};
+
 class StallReporter final : public MeasureListener {
  public:
-  /// `flame`: where to draw to; empty: nowhere.
-  StallReporter(StallViewOptions view, OutputOptions output, const std::string& flame, bool spawned)
-      : options_(std::move(view)), output_(std::move(output)), spawned_(spawned) {
-    if (!flame.empty()) drawing_ = std::make_unique<FlameSink>(flame, flame_format_of(flame));
+  StallReporter(StallViewOptions view, Destination destination)
+      : options_(std::move(view)), to_(std::move(destination)), stacks_(to_.names) {
+    if (!to_.flame.empty())
+      drawing_ = std::make_unique<FlameSink>(to_.flame, flame_format_of(to_.flame));
   }
 
   void begin(const SessionInfo& info) override {
-    report_ = open_report(output_, spawned_, true);
+    report_ = open_report(to_.output, to_.spawned, true);
     view_ = std::make_unique<StallView>(options_, stacks_, *report_.sink, drawing_.get());
     stacks_.begin(info);
     view_->begin(info);
     report_.output->flush();
+    if (to_.save.empty()) return;
+    trace_.emplace(create_output_file(to_.save), schemas_, printable(to_.save));
+    trace_->begin(info);
+    recorder_.emplace(stacks_, [this](const Record& record) { trace_->record(record); });
   }
-  void record(const Record& record) override { view_->record(record); }
+  void record(const Record& record) override {
+    view_->record(record);
+    if (recorder_) recorder_->record(record);
+  }
   void interval(const SessionInfo&, Duration) override {}
   void tick() override {
     stacks_.follow();
     report_.output->flush();
+    if (trace_) trace_->flush();
   }
   void end(const SessionInfo& info, const Receipt& receipt) override {
     SessionInfo told = info;
     for (std::string& note : stacks_.notes()) told.notes.push_back(std::move(note));
-    view_->end(std::move(told), receipt);
+    view_->end(told, receipt);
     report_.output->close();
+    if (trace_) trace_->end(told, receipt);
   }
 
  private:
   StallViewOptions options_;
-  OutputOptions output_;
-  bool spawned_;
+  Destination to_;
   LiveStacks stacks_;
   std::unique_ptr<FlameSink> drawing_;
   ReportOutput report_;
   std::unique_ptr<StallView> view_;  ///< from begin() on
+  const std::vector<const Schema*> schemas_ = all_schemas();
+  std::optional<TraceWriter> trace_;
+  std::optional<StackRecorder> recorder_;
 };
 
 class StallsCommand final : public Command {
@@ -69,6 +91,8 @@ class StallsCommand final : public Command {
     app.add_option("--user-stack-bytes", user_stack_);
     app.add_option("--first", first_);
     app.add_option("--flame", flame_);
+    app.add_option("--save", save_);
+    app.add_flag("--no-resolve", no_resolve_);
     app.add_option("--buffer", buffer_);
   }
 
@@ -88,6 +112,8 @@ class StallsCommand final : public Command {
   std::uint32_t user_stack_ = 16 << 10;
   std::uint64_t first_ = 3;
   std::string flame_;
+  std::string save_;
+  bool no_resolve_ = false;
   std::optional<std::string> buffer_;
 };
 
@@ -116,6 +142,10 @@ int StallsCommand::run(const Invocation& invocation) {
   check_sink_format(output_.format);
   if (output_.format == "csv")
     throw Error("stalls have stacks, which CSV cannot hold").hint("-f ndjson").exit_status(2);
+  if (no_resolve_ && !keep_under_.empty())
+    throw Error("--keep-under needs names, which --no-resolve leaves out")
+        .hint("overdue report FILE --keep-under … names them first")
+        .exit_status(2);
   target_.command = invocation.program;
   StallInstruments instruments(options());
   MeasureRequest request;
@@ -127,11 +157,16 @@ int StallsCommand::run(const Invocation& invocation) {
   request.verbose = output_.verbose;
   request.by_container = true;
   request.streams = true;
+  request.thresholds = thresholds_;
   StallReporter reporter({.thresholds = instruments.options().thresholds,
                           .idle = idle_,
                           .keep_under = keep_under_,
                           .first = output_.format == "text" ? first_ : 0},
-                         output_, flame_, invocation.has_program);
+                         {.output = output_,
+                          .spawned = invocation.has_program,
+                          .names = !no_resolve_,
+                          .flame = flame_,
+                          .save = save_});
   return measure(request, instruments, reporter);
 }
 

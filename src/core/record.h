@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -41,6 +42,9 @@ struct Record {
     return value;
   }
 };
+
+/// Takes one record; borrowed for the call.
+using RecordHandler = std::function<void(const Record&)>;
 
 /// Names that only the machine of the measurement knew; travels with a recording.
 struct Names {

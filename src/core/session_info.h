@@ -34,7 +34,8 @@ struct SessionInfo {
   KernelTime start{};
   Duration duration{};
   TargetInfo target;
-  std::string backend;  ///< "tp_btf", "two-phase", …
+  std::vector<std::string> thresholds;  ///< of what is late, as given: "10ms", "futex=1s"
+  std::string backend;                  ///< "tp_btf", "two-phase", …
   std::vector<std::string>
       notes;  ///< what the reader of a report must know ("attached 12 of 712 …")
   Names names;

@@ -1,16 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include "base/time.h"
 #include "core/record.h"
 #include "kernel/membership.h"
 
 namespace overdue {
-
-/// Takes one record; borrowed for the call.
-using RecordHandler = std::function<void(const Record&)>;
 
 /// One attached probe of a running session. Created loaded and attached, but disarmed; everything
 /// is detached when it is destroyed. Used from the session's thread only.

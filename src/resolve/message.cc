@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/text.h"
+
 namespace overdue::resolve_message {
 namespace {
 

@@ -1,7 +1,5 @@
 #include "resolve/resolved_stack.h"
 
-#include "base/text.h"
-
 namespace overdue {
 
 std::string_view to_text(StackEnd end) {
@@ -24,19 +22,6 @@ std::string_view to_text(StackEnd end) {
       return "resolver failed";
   }
   return {};
-}
-
-std::string made_printable(std::string_view text, std::size_t limit) {
-  std::string result;
-  while (!text.empty()) {
-    const std::size_t length = printable_length(text);
-    const std::string character =
-        length > 0 ? std::string(text.substr(0, length)) : printable(text.substr(0, 1));
-    if (result.size() + character.size() > limit) return result + "…";
-    result += character;
-    text.remove_prefix(length > 0 ? length : 1);
-  }
-  return result;
 }
 
 }  // namespace overdue

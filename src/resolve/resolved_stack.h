@@ -33,8 +33,4 @@ struct ResolvedStack {
   bool operator==(const ResolvedStack&) const = default;
 };
 
-/// `text` that claims to be printable() already: what of it is not becomes so, and what is longer
-/// than `limit` bytes is cut, with "…" for the rest.
-std::string made_printable(std::string_view text, std::size_t limit);
-
 }  // namespace overdue

@@ -82,7 +82,7 @@ ResolvedStack Resolver::kernel_stack(std::span<const std::uint64_t> addresses) {
   ResolvedStack stack{.end = StackEnd::recorded};
   for (const std::uint64_t address : addresses.first(std::min(addresses.size(), most_frames))) {
     stack.frames.push_back(kernel_frame(address, !stack.frames.empty()));
-    stack.unresolved += options_.names && stack.frames.back().name.empty();
+    stack.unresolved += stack.frames.back().name.empty();
   }
   if (stack.unresolved == 0) keep(std::move(key), stack);
   return counted(std::move(stack));
@@ -90,7 +90,6 @@ ResolvedStack Resolver::kernel_stack(std::span<const std::uint64_t> addresses) {
 
 StackFrame Resolver::kernel_frame(std::uint64_t address, bool is_return_address) {
   StackFrame frame{.address = address, .module = "[kernel]", .offset = address, .is_kernel = true};
-  if (!options_.names) return frame;
   const std::uint64_t back = is_return_address && address > 0 ? 1 : 0;
   if (!kernel_) read_kernel_symbols();
   auto found = kernel_->find(address - back);

@@ -25,7 +25,9 @@ namespace overdue {
 class Resolver {
  public:
   struct Options {
-    bool names = true;  ///< false: addresses, modules, offsets, build ids (`--no-resolve`)
+    /// False: addresses, modules, offsets, build ids (`--no-resolve`). The kernel's functions have
+    /// names nevertheless: nobody could tell later.
+    bool names = true;
     std::size_t most_kept_stacks = 8192;
     /// By default /proc/kallsyms, read at the first kernel stack; for tests.
     std::function<KernelSymbols()> read_kernel_symbols{};

@@ -120,6 +120,9 @@ TEST_F(FindingText, TellsWhatAThreadOfTheChainWaitedForACpu) {
   EXPECT_THAT(text_of(f),
               HasSubstr("└ jbd2/vda-8[203] waited 2.27s of it in submit_bio_wait, 2.00s "
                         "of that in the run queue behind hog[9]\n"));
+  f.chain[0].user_stack = *f.user_stack;
+  EXPECT_THAT(text_of(f), HasSubstr(" behind hog[9], called from main → create_files → openat\n"));
+  f.chain[0].user_stack.clear();
   f.chain[0].what = "preempted";
   EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] was preempted for 2.27s of it in "
                                     "submit_bio_wait, by hog[9]\n"));

@@ -43,6 +43,7 @@ enum InfoTag : std::uint16_t {
   info_target = 12,
   info_syscall = 13,
   info_cgroup = 14,
+  info_threshold = 15,
 };
 enum TargetTag : std::uint16_t {
   target_kind = 1,

@@ -168,6 +168,9 @@ class Demos(Case):
             threads = {link["tid"]: link["comm"] for link in finding["chain"]}
             self.assertEqual(finding["chain"][0]["tid"], waker["tid"])
             self.assertEqual(threads.get(wait["owner_tid"]), "holder", finding["chain"])
+            owner = [link for link in finding["chain"] if link["tid"] == wait["owner_tid"]][0]
+            self.assertEqual(owner["what"], "waited")  # asleep, with the lock
+            self.assertIn(wait["owner_function"], functions(owner["user_stack"]))
         by_owner = [wait for wait in waits if wait["handed_by"] == "holder"]
         for wait in by_owner:
             last = [finding for finding in seen.named("futex") if is_within(finding, wait)][-1]
