@@ -148,7 +148,7 @@ TEST_F(FindingText, ShowsThreeWaitsAndWhatIsLeft) {
   f.chain.clear();
   const Wait wait = f.waits[0];
   f.waits.clear();
-  for (std::uint64_t ms : {100, 500, 300, 200, 150})
+  for (const std::uint64_t ms : {100U, 500U, 300U, 200U, 150U})
     f.waits.push_back(
         {.ns = ms * 1'000'000, .state = "sleeping", .kernel_stack = wait.kernel_stack});
   EXPECT_THAT(text_of(f), HasSubstr("  blocked       500ms  ext4_create → jbd2_log_wait_commit\n"
