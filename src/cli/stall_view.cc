@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t causes_kept = 10'000;
 constexpr std::size_t settings_kept = 1'000;
 constexpr std::size_t hangs_kept = 10'000;
+constexpr std::size_t last_calls_kept = 10'000;
 
 }  // namespace
 
@@ -118,6 +119,20 @@ bool StallView::wanted(const RawStall& stall, const Finding& finding) {
   return under;
 }
 
+void StallView::add_callers(const RawStall& stall, Finding& finding) {
+  for (std::size_t i = 0; i < stall.chain.size(); ++i) {
+    const RawWait* wait = stall.chain[i].wait;
+    const auto call = last_calls_.find(stall.chain[i].waker->header.tid);
+    if (!wait || call == last_calls_.end()) continue;
+    if (call->second.begin_ns <= wait->out_ns() && wait->in_ns() <= call->second.end_ns)
+      finding.chain[i].user_stack = call->second.user_stack;
+  }
+  if (!finding.user_stack) return;
+  if (last_calls_.size() >= last_calls_kept) last_calls_.clear();
+  last_calls_[finding.thread.tid] = {stall.begin_ns(), stall.span.header.time_ns,
+                                     *finding.user_stack};
+}
+
 bool StallView::is_news(Finding& finding) {
   if (causes_.size() >= causes_kept && !causes_.contains(finding.cause)) return true;
   Cause& cause = causes_[finding.cause];
@@ -142,6 +157,7 @@ void StallView::stall(const RawStall& stall) {
     return;
   Finding finding = explain(stall, namer_, info_.names);
   finding.threshold_ns = threshold_ns;
+  add_callers(stall, finding);
   if (!wanted(stall, finding)) return;
   finding.number = ++found_;
   note_hang(stall, finding);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "analysis/explain.h"
@@ -46,7 +47,15 @@ class StallView {
     Repeats repeats;          ///< those that were not
   };
 
+  /// The last late call of a thread: what waits for the thread, waits for this.
+  struct LastCall {
+    std::uint64_t begin_ns = 0, end_ns = 0;
+    Stack user_stack;
+  };
+
   void stall(const RawStall& stall);
+  /// Says of the threads that were waited for where their own late calls came from.
+  void add_callers(const RawStall& stall, Finding& finding);
   bool wanted(const RawStall& stall, const Finding& finding);
   /// Counts it among those of its cause; whether it is to be shown.
   bool is_news(Finding& finding);
@@ -72,6 +81,7 @@ class StallView {
   /// Calls that were told of as hangs, and have not ended: thread and begin, and the finding.
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> hangs_;
   std::uint64_t hung_ = 0;
+  std::unordered_map<std::uint32_t, LastCall> last_calls_;  ///< by tid
   std::uint64_t found_ = 0, idle_ = 0, elsewhere_ = 0;
 };
 

@@ -39,12 +39,15 @@ class FakeNamer final : public StackNamer {
 
 struct FakeSink final : Sink {
   std::vector<std::uint64_t> shown, like;
+  std::vector<std::string> callers;  ///< of the first thread of each chain
   std::vector<std::string> more;
   std::vector<std::string> notes;
 
   void finding(const Finding& finding) override {
     shown.push_back(finding.number);
     like.push_back(finding.like);
+    for (const ChainLink& link : finding.chain)
+      callers.push_back(link.user_stack.empty() ? "" : link.user_stack.at(1).name);
   }
   void more_like(const Repeats& repeats) override {
     more.push_back(std::to_string(repeats.count) + " like " + std::to_string(repeats.number) + " " +
@@ -63,7 +66,7 @@ struct Shown {
     view.begin(SessionInfo{});
   }
   /// A call of process `pid` that slept for `latency_ns` in a function.
-  void stall(u32 nr, u32 pid = 1, u64 address = 3, u64 latency_ns = 1000) {
+  void stall(u32 nr, u32 pid = 1, u64 address = 3, u64 latency_ns = 1000, u32 waker = 0) {
     struct {
       sched_wait wait{};
       u64 stack = 0;
@@ -74,6 +77,9 @@ struct Shown {
     now_ns += latency_ns;
     waited.wait.header.time_ns = now_ns;
     waited.wait.state = WAIT_SLEEPING;
+    waited.wait.waker_context = waker ? WAKER_THREAD : WAKER_UNKNOWN;
+    waited.wait.waker_tid = waker;
+    waited.wait.wake_ns = now_ns;
     waited.wait.kernel_frames = 1;
     waited.stack = address;
     struct {
@@ -142,6 +148,16 @@ TEST(StallView, ShowsCallsThatWaitByTheirNatureIfTheyComeAtAll) {
   Shown shown;
   shown.stall(SYS_poll, 1, 2);
   EXPECT_THAT(shown.sink.shown, ElementsAre(1));
+}
+
+TEST(StallView, SaysWhereTheCallOfAWakerCameFrom) {
+  Shown shown;
+  shown.stall(SYS_clock_nanosleep, 1);
+  shown.now_ns -= 1000;  // at the same time
+  shown.stall(SYS_futex, 2, 3, 1000, 1);
+  EXPECT_THAT(shown.sink.callers, ElementsAre("db::commit(int)"));
+  shown.stall(SYS_futex, 2, 3, 1000, 1);  // it made no late call meanwhile
+  EXPECT_THAT(shown.sink.callers, ElementsAre("db::commit(int)", ""));
 }
 
 TEST(StallView, KeepsWhatPassesAFunction) {

@@ -67,6 +67,7 @@ struct ChainLink {
   std::uint64_t runqueue_ns = 0;  ///< of that: woken, waiting for a CPU
   std::optional<ThreadName> behind;  ///< who had the CPU meanwhile
   Stack kernel_stack;                ///< where it waited, or was preempted
+  Stack user_stack;                  ///< of a late call of its own, in which it waited
   bool is_root = false;
   bool is_cut = false;  ///< the chain goes on, and we do not
 };

@@ -98,6 +98,10 @@ void write_chain(JsonWriter& json, const std::vector<ChainLink>& chain) {
     }
     json.key("kernel_stack");
     write_stack(json, link.kernel_stack);
+    if (!link.user_stack.empty()) {
+      json.key("user_stack");
+      write_stack(json, link.user_stack);
+    }
     if (link.is_root) json.member("root", true);
     if (link.is_cut) json.member("cut", true);
     json.end_object();

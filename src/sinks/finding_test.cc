@@ -120,6 +120,9 @@ TEST_F(FindingText, TellsWhatAThreadOfTheChainWaitedForACpu) {
   EXPECT_THAT(text_of(f),
               HasSubstr("└ jbd2/vda-8[203] waited 2.27s of it in submit_bio_wait, 2.00s "
                         "of that in the run queue behind hog[9]\n"));
+  f.chain[0].user_stack = *f.user_stack;
+  EXPECT_THAT(text_of(f), HasSubstr(" behind hog[9], called from main → create_files → openat\n"));
+  f.chain[0].user_stack.clear();
   f.chain[0].what = "preempted";
   EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] was preempted for 2.27s of it in "
                                     "submit_bio_wait, by hog[9]\n"));
@@ -145,7 +148,7 @@ TEST_F(FindingText, ShowsThreeWaitsAndWhatIsLeft) {
   f.chain.clear();
   const Wait wait = f.waits[0];
   f.waits.clear();
-  for (std::uint64_t ms : {100, 500, 300, 200, 150})
+  for (const std::uint64_t ms : {100U, 500U, 300U, 200U, 150U})
     f.waits.push_back(
         {.ns = ms * 1'000'000, .state = "sleeping", .kernel_stack = wait.kernel_stack});
   EXPECT_THAT(text_of(f), HasSubstr("  blocked       500ms  ext4_create → jbd2_log_wait_commit\n"

@@ -70,7 +70,7 @@ class Writer {
     if (finding_.breakdown)
       parts(*finding_.breakdown);
     else
-      waits();
+      waits(0);
     kernel_stack();
     user_stack();
     if (finding_.waits_forgotten) line("(waits of its beginning were not kept)");
@@ -87,7 +87,7 @@ class Writer {
   /// Of a hang: what it does now.
   void present();
   void parts(const Breakdown& parts);
-  void waits();
+  void waits(std::uint64_t all_ns);
   void one_wait(const Wait& wait);
   std::string why_blocked(const Wait& wait) const;
   void chain();
@@ -154,13 +154,12 @@ void Writer::parts(const Breakdown& parts) {
                            {"interrupts", parts.irq_ns, ""},
                            {"softirqs", parts.softirq_ns, ""},
                            {"unknown", parts.unknown_ns, ""}};
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Part& a, const Part& b) { return a.ns > b.ns; });
+  std::sort(all.begin(), all.end(), [](const Part& a, const Part& b) { return a.ns > b.ns; });
   const std::uint64_t least = finding_.latency_ns / 1000;
   for (const Part& one : all) {
     if (one.ns == 0 || (one.ns < least && one.ns < 1000)) continue;
     if (one.label == "blocked")
-      waits();
+      waits(blocked);
     else
       part(one.label, one.ns, one.why);
   }
@@ -189,14 +188,16 @@ void Writer::one_wait(const Wait& wait) {
   frames(wait.waker->stack, 6);
 }
 
-void Writer::waits() {
+/// `all_ns`: blocked altogether, in whatever waits.
+void Writer::waits(std::uint64_t all_ns) {
   constexpr std::size_t most = 3;
   std::vector<const Wait*> blocked;
   std::uint64_t shown_ns = 0;
   for (const Wait& wait : finding_.waits)
     if (wait.blocked_ns() > 0) blocked.push_back(&wait);
-  std::stable_sort(blocked.begin(), blocked.end(),
-                   [](const Wait* a, const Wait* b) { return a->blocked_ns() > b->blocked_ns(); });
+  std::sort(blocked.begin(), blocked.end(), [](const Wait* a, const Wait* b) {
+    return a->blocked_ns() != b->blocked_ns() ? a->blocked_ns() > b->blocked_ns() : a < b;
+  });
   const std::size_t count = std::min(most, blocked.size());
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t ns = blocked[i]->blocked_ns();
@@ -204,8 +205,6 @@ void Writer::waits() {
     one_wait(*blocked[i]);
     if (i == 0 && ns >= finding_.latency_ns / 10) chain();  // that of the longest
   }
-  if (!finding_.breakdown) return;
-  const std::uint64_t all_ns = finding_.breakdown->blocked_ns();
   if (all_ns <= shown_ns || all_ns - shown_ns < finding_.latency_ns / 100) return;
   const std::size_t rest = blocked.size() - count;
   part("blocked", all_ns - shown_ns,
@@ -224,6 +223,7 @@ std::string link_text(const ChainLink& link) {
     said += fmt::format(", by {}", thread_text(*link.behind));
   else if (link.runqueue_ns > link.ns / 10)
     said += fmt::format(", {} of that in the run queue{}", duration_text(link.runqueue_ns), behind);
+  if (!link.user_stack.empty()) said += fmt::format(", called from {}", user_path(link.user_stack));
   return said;
 }
 
@@ -246,17 +246,25 @@ void Writer::chain() {
 }
 
 std::string Writer::behind() const {
-  const Wait* longest = nullptr;
-  for (const Wait& wait : finding_.waits)
-    if (wait.behind && (!longest || wait.runqueue_ns > longest->runqueue_ns)) longest = &wait;
-  return longest && longest->runqueue_ns > 0 ? "behind " + thread_text(*longest->behind) : "";
+  std::uint64_t longest_ns = 0;
+  std::string who;
+  for (const Wait& wait : finding_.waits) {
+    if (!wait.behind || wait.runqueue_ns <= longest_ns) continue;
+    longest_ns = wait.runqueue_ns;
+    who = "behind " + thread_text(*wait.behind);
+  }
+  return who;
 }
 
 std::string Writer::displacers() const {
-  const Wait* longest = nullptr;
-  for (const Wait& wait : finding_.waits)
-    if (wait.displacer && (!longest || wait.ns > longest->ns)) longest = &wait;
-  return longest ? "by " + thread_text(*longest->displacer) : "";
+  std::uint64_t longest_ns = 0;
+  std::string who;
+  for (const Wait& wait : finding_.waits) {
+    if (!wait.displacer || wait.ns <= longest_ns) continue;
+    longest_ns = wait.ns;
+    who = "by " + thread_text(*wait.displacer);
+  }
+  return who;
 }
 
 void Writer::frames(const Stack& stack, unsigned indent) {
