@@ -169,6 +169,7 @@ int StallsCommand::run(const Invocation& invocation) {
   request.by_container = true;
   request.streams = true;
   request.thresholds = thresholds_;
+  request.spans = spans_;
   StallReporter reporter({.thresholds = instruments.options().thresholds,
                           .spans = instruments.options().spans.kinds,
                           .cpus = request.selection.cpus,
