@@ -47,8 +47,8 @@ struct frame_rule {
 };
 WIRE_SIZE(struct frame_rule, 16);
 
-// A stack that the kernel could not follow, at the call's entry. Behind it struct user_registers and
-// `user_bytes` of user memory from registers.rsp - USER_RED_ZONE upwards.
+// A stack that the kernel could not follow, at the call's entry. Behind it struct user_registers
+// and `user_bytes` of user memory from registers.rsp - USER_RED_ZONE upwards.
 struct caller_stack {
   struct event_header header;
   u64 start_code;  // the program's own code, …

@@ -11,9 +11,9 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t rules_kept = 1u << 17;     // twice what the kernel keeps
-constexpr std::size_t names_kept = 1u << 16;     // rows of later ones are "(other)"
-constexpr std::size_t pending_kept = 1u << 20;   // of calls that have not ended, or were lost
+constexpr std::size_t rules_kept = 1u << 17;    // twice what the kernel keeps
+constexpr std::size_t names_kept = 1u << 16;    // rows of later ones are "(other)"
+constexpr std::size_t pending_kept = 1u << 20;  // of calls that have not ended, or were lost
 
 std::string file_name(const std::string& module) {
   return module.substr(module.rfind('/') + 1);
@@ -69,8 +69,9 @@ Record Callers::settled(const Record& record) {
 std::uint32_t Callers::caller_of(const Copy& copy) {
   // Copies of what has been learned meanwhile: there may be thousands.
   if (const auto known = follow_stack(copy)) return *known;
-  StackNamer::UserStack stack = stacks_.user_stack(
-      copy.record.header.pid, copy.registers, copy.stack, KernelTime(Duration(copy.record.header.time_ns)));
+  StackNamer::UserStack stack =
+      stacks_.user_stack(copy.record.header.pid, copy.registers, copy.stack,
+                         KernelTime(Duration(copy.record.header.time_ns)));
   if (!stack.end.empty() && !stack.frames.empty() && is_entry_of_loader(stack.frames.back())) {
     stack.end.clear();
     stack.frames.back().rule.flags = FRAME_BOTTOM;

@@ -35,8 +35,8 @@ class Callers {
 
   /// True where the record was a stack, which is done with it.
   bool take(const Record& record);
-  /// The record with the number of a caller that has a name in place of that of a stack. Valid until
-  /// the next one.
+  /// The record with the number of a caller that has a name in place of that of a stack. Valid
+  /// until the next one.
   Record settled(const Record& record);
 
   const std::map<std::uint32_t, CallerName>& names() const { return names_; }

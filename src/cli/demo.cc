@@ -23,25 +23,21 @@ struct Demo {
   std::string_view measure;  ///< the command of ours that shows it, without a target
 };
 
-/// The one place where a demo meets the command that explains it. With `overdue stalls` (issue 3):
-/// sleep `stalls -T 50ms`, mmap `stalls -T 10ms`, io `stalls -T openat=5ms,write=5ms,fsync=5ms`,
-/// lock `stalls -T 'thread:waiter-*=10ms'`, cpu `stalls --span wakeup,offcpu -T thread:victim=5ms`,
-/// irq `stalls --span softirq,irq -T 200us`.
+/// The one place where a demo meets the command that explains it.
 constexpr Demo demos[] = {
-    {"sleep", "sleeps of random length, by usleep()", "syscalls -e clock_nanosleep"},
-    {"mmap", "threads that fight over their address space's lock",
-     "syscalls -e mmap,munmap,madvise --by thread"},
+    {"sleep", "sleeps of random length, by usleep()", "stalls -T 50ms"},
+    {"mmap", "threads that fight over their address space's lock", "stalls -T 5ms"},
     {"io", "files created, written and brought to the disk",
-     "syscalls -e openat,write,fsync,unlinkat"},
+     "stalls -T openat=5ms,write=5ms,fsync=5ms"},
     {"lock", "a mutex held by a known thread while others wait for it",
-     "syscalls -e futex --by thread"},
+     "stalls -T 'thread:waiter-*=10ms'"},
     {"cpu", "more threads that want to run than one CPU can run",
-     "syscalls -e clock_nanosleep --by thread"},
+     "stalls --span wakeup,offcpu -T thread:victim=5ms"},
     {"irq", "packets through 127.0.0.1 that steal a computing thread's time",
-     "syscalls -e sendto,recvfrom --by thread"},
+     "stalls --span softirq,irq -T 200us"},
 };
 
-/// `overdue syscalls … -- $(overdue demo --path sleep)`, to be typed.
+/// `overdue stalls … -- $(overdue demo --path sleep)`, to be typed.
 std::string in_one_go(const Demo& demo) {
   return fmt::format("sudo overdue {} -- $(overdue demo --path {})", demo.measure, demo.name);
 }

@@ -7,8 +7,8 @@
 #include "bpf/callers.h"
 #include "probes/syscalls/stalls.bpf.h"
 
-u8 calibrating;     /* we measure ourselves: nobody will read a stack */
-u32 stacks_copied;  /* numbers them; rare enough for a shared word */
+u8 calibrating;    /* we measure ourselves: nobody will read a stack */
+u32 stacks_copied; /* numbers them; rare enough for a shared word */
 u32 spaces_known;
 
 /* Filled by user space. Dropped entries cost another copy. */
@@ -170,8 +170,8 @@ static __noinline int find_caller(struct task_struct* task, struct thread_state*
   return 0;
 }
 
-/* A call whose caller is not known yet goes by itself: user space will know it. False where there is
- * no room for it. */
+/* A call whose caller is not known yet goes by itself: user space will know it. False where there
+ * is no room for it. */
 static __noinline bool emit_pending(struct task_struct* task, struct thread_state* state,
                                     u64 now_ns, s64 ret, u8 flags) {
   if (!task || !state) return false;
