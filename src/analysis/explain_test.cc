@@ -7,6 +7,7 @@
 #include <random>
 
 #include "analysis/records_fixture.h"
+#include "analysis/span_words.h"
 
 namespace overdue {
 namespace {

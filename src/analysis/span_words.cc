@@ -217,8 +217,9 @@ void describe_threads(const RawStall& stall, StackNamer& namer, Finding& finding
   if (!is_of_beginner(span)) return;
   finding.is_bystander = false;
   if (span.begin_tid == header.tid && !context.comm.empty()) return;
-  std::string comm = stall.begin_comm;
-  if (comm.empty()) comm = namer.thread_name(span.begin_pid, span.begin_tid);
+  // What it waited as may be what it was before an exec.
+  std::string comm = namer.thread_name(span.begin_pid, span.begin_tid);
+  if (comm.empty()) comm = stall.begin_comm;
   finding.thread = {span.begin_pid, span.begin_tid, std::move(comm)};
   if (!ends_in_any_thread(span) && !(span.flags & SPAN_OPEN)) finding.ended_by = context;
 }

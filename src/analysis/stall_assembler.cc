@@ -93,9 +93,6 @@ void StallAssembler::wait(const Record& record) {
     wait.waker->header.tid = wait.fixed.waker_tid;
     wait.waker->header.pid = wait.fixed.waker_pid;
     std::memcpy(wait.waker->header.comm, wait.fixed.waker, sizeof wait.fixed.waker);
-    if (wait.fixed.waker[0] == '\0')
-      if (const auto known = threads_.find(wait.fixed.waker_tid); known != threads_.end())
-        known->second.comm.copy(wait.waker->header.comm, COMM_SIZE - 1);
     wait.waker->context = wait.fixed.waker_context;
     wait.waker->number = wait.fixed.waker_number;
   }

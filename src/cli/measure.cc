@@ -135,6 +135,7 @@ void Measurement::describe() {
   info_.start_wall = clocks.wall - std::chrono::nanoseconds(clocks.monotonic - info_.start);
   info_.target = target_.info;
   info_.thresholds = request_.thresholds;
+  info_.spans = request_.spans;
   if (program_) info_.target.pids = {program_->pid()};
   info_.backend = instruments_.backend();
   info_.notes = target_.notes;

@@ -25,6 +25,7 @@ struct MeasureRequest {
   bool streams = false;  ///< the listener writes while we measure
   bool by_container = false;
   std::vector<std::string> thresholds = {};  ///< for the reader of a recording
+  std::vector<std::string> spans = {};       ///< likewise
 };
 
 /// Who gets what is measured. All calls come from the measuring thread.

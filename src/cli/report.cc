@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <numeric>
+
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
@@ -13,9 +15,11 @@
 #include "cli/flame_sink.h"
 #include "cli/options.h"
 #include "cli/report_output.h"
+#include "cli/span_choice.h"
 #include "cli/stall_replay.h"
 #include "cli/syscall_view.h"
 #include "core/probe.h"
+#include "target/cpu_list.h"
 #include "trace/reader.h"
 
 namespace overdue {
@@ -46,12 +50,20 @@ void refuse_own_input(const OutputOptions& options, int input) {
       .exit_status(2);
 }
 
-/// They say what each stall passed; without them only that is missing.
-Thresholds recorded_thresholds(const SessionInfo& info) {
+constexpr std::size_t most_cpus = 4096;  // of any machine: as many as --cpu can name
+
+/// What was looked for, and what was late: that makes waits findings, and says what each passed.
+void take_recorded(const SessionInfo& info, StallViewOptions& options) {
   try {
-    return parse_thresholds(info.thresholds);
+    const SpanChoice spans = parse_spans(info.spans);
+    options.thresholds = parse_thresholds(info.thresholds, spans.pair_names());
+    options.spans = spans.kinds;
+    if (info.target.cpus.empty()) return;
+    std::vector<std::uint32_t> any(most_cpus);
+    std::iota(any.begin(), any.end(), 0);
+    options.cpus = parse_cpu_list(info.target.cpus, any);
   } catch (const Error&) {
-    return {};
+    options.thresholds = {};
   }
 }
 
@@ -101,7 +113,7 @@ class ReportCommand final : public Command {
   void show_stalls(TraceReader& reader) {
     if (output_.format == "csv")
       throw Error("stalls have stacks, which CSV cannot hold").hint("-f ndjson").exit_status(2);
-    stalls_.thresholds = recorded_thresholds(reader.info());
+    take_recorded(reader.info(), stalls_);
     if (output_.format != "text") stalls_.first = 0;
     ReportOutput report = open_report(output_, false, true);
     FileNames files;

@@ -201,6 +201,7 @@ int StallsCommand::run(const Invocation& invocation) {
   request.by_container = true;
   request.streams = true;
   request.thresholds = threshold_list();
+  request.spans = spans_;
   ActionOptions actions = parse_actions(actions_);
   actions.every = parse_duration(every_, "--on-every");
   actions.inherited = invocation.inherited;

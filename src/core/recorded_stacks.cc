@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 
 #include "base/text.h"
@@ -108,6 +109,11 @@ std::vector<std::uint64_t> addresses_at(const Record& record, std::size_t offset
   return addresses;
 }
 
+/// Whether its subject is a function of the kernel.
+bool is_of_function(std::uint16_t kind) {
+  return kind == SPAN_TIMER || kind == SPAN_WORK || kind == SPAN_WORK_QUEUED;
+}
+
 }  // namespace
 
 const Schema frame_schema{.id = RECORD_FRAME,
@@ -127,6 +133,8 @@ void StackRecorder::record(const Record& record) {
       kernel_frames(record, sizeof(sched_wake), record.as<sched_wake>().kernel_frames);
       break;
     case RECORD_SPAN:
+      if (is_of_function(record.as<span_record>().span))
+        kernel_frames(record, offsetof(span_record, subject), 1);
       kernel_frames(record, sizeof(span_record), record.as<span_record>().kernel_frames);
       return span(record);
     default:

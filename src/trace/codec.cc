@@ -189,6 +189,8 @@ Bytes encode_info(const SessionInfo& info) {
   list.list(info_target, [&](FieldListWriter& inner) { encode_target(inner, info.target, out); });
   for (const std::string& threshold : info.thresholds)
     if (has_room(out, max_text)) list.text(info_threshold, bounded(threshold));
+  for (const std::string& span : info.spans)
+    if (has_room(out, max_text)) list.text(info_span, bounded(span));
   for (const std::string& note : info.notes)
     if (has_room(out, max_text)) list.text(info_note, bounded(note));
   if (const std::size_t left_out = encode_names(list, info.names, out); left_out > 0)
@@ -275,6 +277,9 @@ SessionInfo decode_info(std::span<const std::byte> payload) {
         break;
       case info_threshold:
         if (info.thresholds.size() < max_values) info.thresholds.emplace_back(field->text());
+        break;
+      case info_span:
+        if (info.spans.size() < max_values) info.spans.emplace_back(field->text());
         break;
       case info_target:
         info.target = decode_target(field->value);

@@ -45,6 +45,7 @@ enum InfoTag : std::uint16_t {
   info_cgroup = 14,
   info_threshold = 15,
   info_caller = 16,
+  info_span = 17,
 };
 enum TargetTag : std::uint16_t {
   target_kind = 1,

@@ -259,6 +259,24 @@ class Spans(unittest.TestCase):
         self.assertEqual(finished.status, 0, finished)
 
 
+class Recordings(unittest.TestCase):
+    def test_a_recording_shows_the_same(self):
+        require_root()
+        own = "nap=begin:syscalls:sys_enter_nanosleep,end:syscalls:sys_exit_nanosleep,key:tid"
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "saved.odt")
+            live, _, _ = stalls("--save", path, "--span", "offcpu,wakeup,timer,vector", "--span", own, "-T",
+                                "1us,offcpu=2ms,nap=3ms", "--", workload("nanosleep_loop"), 5, 4 * MS)
+            again = [line for line in map(json.loads, overdue("report", "-f", "ndjson", path).out.splitlines())
+                     if line["type"] in ("stall", "hang")]
+
+        def told(findings):
+            return sorted((one["span"], one["name"], one["tid"], one["time_ns"], one["latency_ns"],
+                           one.get("threshold_ns")) for one in findings)
+        self.assertEqual(told(again), told(live))
+        self.assertGreaterEqual({one["span"] for one in live}, {"offcpu", "wakeup", "timer", "pair"})
+
+
 class Thresholds(unittest.TestCase):
     NAMED = ("import ctypes,threading,time\n"
              "libc=ctypes.CDLL(None)\n"
