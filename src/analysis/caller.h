@@ -23,12 +23,12 @@ bool is_made_code(const StackFrame& frame);
 /// first instructions, where a program begins, have no unwind information in many versions of it.
 bool is_entry_of_loader(const StackFrame& last);
 
-/// Which frame of the stack of a system call is the library function that caused it: the one that the
-/// program's own code has called, seen from the call outwards. Where no code of the program is among
-/// the callers (a thread that begins or ends, the dynamic loader before main), the outermost frame;
-/// where a signal handler is, the outermost frame of the handler. Where the program itself has the
-/// instruction (static programs), who called the function with it. Nothing where the stack does not
-/// tell for certain. `is_complete`: the last frame is where the thread began.
+/// Which frame of the stack of a system call is the library function that caused it: the one that
+/// the program's own code has called, seen from the call outwards. Where no code of the program is
+/// among the callers (a thread that begins or ends, the dynamic loader before main), the outermost
+/// frame; where a signal handler is, the outermost frame of the handler. Where the program itself
+/// has the instruction (static programs), who called the function with it. Nothing where the stack
+/// does not tell for certain. `is_complete`: the last frame is where the thread began.
 ///
 /// follow_stack() (src/probes/syscalls/callers.bpf.h) does the same in the kernel, frame by frame.
 std::optional<std::size_t> pick_caller(std::span<const StackFrame> frames, bool is_complete,

@@ -28,7 +28,7 @@
 #define COMPAT_EXECVE 11 /* arch/x86/entry/syscalls/syscall_32.tbl */
 #define COMPAT_EXECVEAT 358
 
-#define PROT_EXEC 0x4     /* include/uapi/asm-generic/mman-common.h */
+#define PROT_EXEC 0x4    /* include/uapi/asm-generic/mman-common.h */
 #define SHM_EXEC 0100000 /* include/uapi/linux/shm.h */
 
 /* The thread has begun to end: it makes no more calls, and its registers may be gone. */

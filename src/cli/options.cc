@@ -85,7 +85,7 @@ void ViewOptions::check() const {
   const bool by_fits = by.empty() || (discover && keys.needs_callers() && !keys.process &&
                                       !keys.thread && !keys.container);
   const std::pair<bool, std::string_view> others[] = {
-      {calls && discover, "--discover"}, {!by_fits, "--by"}, {histograms, "--hist"},
+      {calls && discover, "--discover"}, {!by_fits, "--by"},  {histograms, "--hist"},
       {sort.has_value(), "--sort"},      {top != 0, "--top"},
   };
   for (const auto& [given, other] : others)

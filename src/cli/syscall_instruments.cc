@@ -32,9 +32,9 @@ std::size_t SyscallInstruments::ring_bytes() const {
 
 void SyscallInstruments::add_to(Session& session, const std::vector<std::uint32_t>& cpus) {
   SyscallsOptions options = options_;
-  options.cells =
-      options.by_thread || options.callers ? cells_for_threads
-                                           : std::max(2048u, 256 * possible_cpu_count());
+  options.cells = options.by_thread || options.callers
+                      ? cells_for_threads
+                      : std::max(2048u, 256 * possible_cpu_count());
   options.cpus = cpus;
   membership_ = &session.membership();
   auto probe = std::make_unique<SyscallsProbe>(options, membership_->maps());

@@ -216,7 +216,8 @@ std::optional<ToParent> get_frames(Reader& reader) {
 }
 
 std::size_t bytes_of(const StackFrame& frame) {
-  return 32 + sizeof frame.rule + frame.name.size() + frame.module.size() + frame.build_id.size() + frame.file.size();
+  return 32 + sizeof frame.rule + frame.name.size() + frame.module.size() + frame.build_id.size() +
+         frame.file.size();
 }
 
 Writer frames_writer(Frames::Status status, const ResolvedStack& stack) {

@@ -38,12 +38,12 @@ frame_rule simple_rule(const CfiRow& row) {
   const CfiRule& back = row.rule(row.return_address);
   if (back.kind == CfiRule::Kind::undefined) return rule_of(FRAME_BOTTOM);
   const CfiRule& rbp = row.rule(Register::rbp);
-  const bool fits =
-      row.cfa.kind == CfiRule::Kind::in_register &&
-      (row.cfa.base == Register::rsp || row.cfa.base == Register::rbp) &&
-      row.return_address == Register::rip && back.kind == CfiRule::Kind::at_offset &&
-      back.value == -8 && row.rule(Register::rsp).kind == CfiRule::Kind::unspecified &&
-      (is_plain(rbp) || rbp.kind == CfiRule::Kind::at_offset);
+  const bool fits = row.cfa.kind == CfiRule::Kind::in_register &&
+                    (row.cfa.base == Register::rsp || row.cfa.base == Register::rbp) &&
+                    row.return_address == Register::rip && back.kind == CfiRule::Kind::at_offset &&
+                    back.value == -8 &&
+                    row.rule(Register::rsp).kind == CfiRule::Kind::unspecified &&
+                    (is_plain(rbp) || rbp.kind == CfiRule::Kind::at_offset);
   if (!fits) return {};
   frame_rule rule{};
   rule.cfa_offset = row.cfa.value;

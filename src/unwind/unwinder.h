@@ -32,7 +32,8 @@ struct UnwoundFrame {
   /// How it is to be named: what a signal interrupted, and a signal's trampoline, as it is.
   AddressKind kind = AddressKind::instruction;
   bool is_signal_frame = false;  ///< the trampoline: the next frame was interrupted
-  /// How the next frame is found whenever a thread is here; says nothing where it is not that simple.
+  /// How the next frame is found whenever a thread is here; says nothing where it is not that
+  /// simple.
   frame_rule rule{};
 };
 

@@ -27,7 +27,8 @@ static void on_signal(int number) {
   getuid();
 }
 
-/* More than a page of the stack between the call and main, and a frame of a size known only then. */
+/* More than a page of the stack between the call and main, and a frame of a size known only then.
+ */
 static __attribute__((noinline)) int deep(int depth, int bytes) {
   volatile char* room = __builtin_alloca((size_t)bytes);
   room[0] = (char)depth;

@@ -40,9 +40,9 @@ struct {
   __type(value, struct cell_table);
 } thread_cells SEC(".maps");
 
-/* Other ABIs, numbers beyond the table (syscall(9999)): rare, so a hash will do; and all calls, where
- * they are told apart by caller. An entry it drops costs a second cell for the same key, which user
- * space folds together. */
+/* Other ABIs, numbers beyond the table (syscall(9999)): rare, so a hash will do; and all calls,
+ * where they are told apart by caller. An entry it drops costs a second cell for the same key,
+ * which user space folds together. */
 struct odd_key {
   u64 thread_started; /* a thread id alone may come again */
   u32 owner;          /* tid or CPU */

@@ -92,7 +92,7 @@ static __always_inline void copy_user_side(struct stall_scratch* scratch, struct
   if (!user_stack_bytes) return;
   copy_registers(&scratch->registers, regs);
   scratch->span.flags |= SPAN_HAS_USER_STACK;
-  scratch->span.user_bytes = 
+  scratch->span.user_bytes =
       copy_user_stack(scratch->stack, regs->sp, user_stack_bytes, &scratch->span.flags);
   scratch->span.header.size += sizeof(struct user_registers) + scratch->span.user_bytes;
 }
