@@ -11,7 +11,8 @@
 #include "resolve/sandboxed_resolver.h"
 #include "sinks/text_format.h"
 
-extern "C" void* __tls_get_addr(void*);  // of the dynamic loader
+// Of the dynamic loader: the one function of its code that its ABI names.
+extern "C" void* __tls_get_addr(void*);  // NOLINT(bugprone-reserved-identifier)
 
 namespace overdue {
 namespace {
