@@ -27,6 +27,12 @@ std::optional<std::size_t> pick_in_program(std::span<const StackFrame> frames, b
   return code.has(frames[1].address) ? 1 : 0;
 }
 
+bool is_clone_of_library(const StackFrame& frame) {
+  for (const std::string_view name : {"clone", "__clone", "clone3", "__clone3"})
+    if (frame.name == name) return true;
+  return false;
+}
+
 }  // namespace
 
 std::optional<std::size_t> pick_caller(std::span<const StackFrame> frames, bool is_complete,
@@ -38,7 +44,10 @@ std::optional<std::size_t> pick_caller(std::span<const StackFrame> frames, bool 
   if (frames[0].is_signal) return 0;
   if (is_program(frames[0])) return pick_in_program(frames, is_complete, code);
   for (std::size_t i = 1; i < frames.size(); ++i) {
-    if (frames[i].is_guessed || frames[i].module.empty()) return std::nullopt;
+    // The C libraries' clone() has no unwind information behind its instruction, where the new
+    // thread is to have no callers; the word at the stack pointer is its return address.
+    const bool is_clone = i == 1 && is_clone_of_library(frames[0]);
+    if ((frames[i].is_guessed && !is_clone) || frames[i].module.empty()) return std::nullopt;
     if (is_program(frames[i]) || frames[i].is_signal) return i - 1;
   }
   return is_complete ? std::optional(frames.size() - 1) : std::nullopt;

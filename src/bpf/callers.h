@@ -14,6 +14,7 @@
 #define CALLER_UNKNOWN 1u  // "[unknown]"
 #define CALLER_FIRST 2u
 #define CALLER_PENDING 0x80000000u
+#define CALLER_SHARED 0x40000000u  // … that of an earlier call which looked the same, see below
 
 #define CALLER_DEPTH 48  // frames that the kernel follows; deeper stacks are copied each time
 
@@ -59,6 +60,10 @@ struct caller_stack {
   u32 reserved;
 };
 WIRE_SIZE(struct caller_stack, 80);
+
+// Calls whose stacks agree in this many bytes from rsp upwards share one copy while there is little
+// room. Whether that says who caused them depends on how far up that is: user space sees it.
+#define CALLER_SHARED_BYTES 512
 
 // A process between two changes of its code.
 struct code_space {

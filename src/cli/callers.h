@@ -30,8 +30,12 @@ class Callers {
 
   /// Whom to tell; it must live as long as records come.
   void set_learner(FrameLearner& learner) { learner_ = &learner; }
-  void begin(const SessionInfo& info) { stacks_.begin(info); }
-  void follow() { stacks_.follow(); }
+  void begin(const SessionInfo& info) {
+    stacks_.begin(info);
+    stacks_.warm_up();
+  }
+  /// Stacks may have waited for long in a burst of them.
+  void follow() { stacks_.follow(std::chrono::seconds(5)); }
 
   /// True where the record was a stack, which is done with it.
   bool take(const Record& record);
@@ -54,20 +58,30 @@ class Callers {
     }
   };
   struct Copy;
+  struct Followed {
+    std::uint32_t caller = CALLER_UNKNOWN;
+    bool is_near = false;  ///< nothing beyond CALLER_SHARED_BYTES was looked at
+  };
 
-  std::uint32_t caller_of(const Copy& copy);
-  std::optional<std::uint32_t> follow_stack(const Copy& copy) const;
+  Followed caller_of(const Copy& copy);
+  std::optional<Followed> follow_stack(const Copy& copy) const;
   std::uint32_t number_of(const StackFrame& frame);
   void learn(const Copy& copy, const Stack& frames, std::size_t last);
   void tell(const frame_key& key, const frame_rule& rule);
+  /// What is known of files holds for every process that maps them.
+  void enter_space(const Copy& copy);
+  void remember(const frame_key& key, const frame_rule& rule);
 
   LiveStacks stacks_;
   FrameLearner* learner_ = nullptr;
   std::unordered_map<frame_key, frame_rule, KeyHash, KeyEqual> rules_;  // as told, or fewer
+  using FileRules = std::map<std::pair<std::uint64_t, std::uint32_t>, frame_rule>;
+  std::unordered_map<std::uint32_t, std::vector<LiveStacks::MappedFile>> spaces_;
+  std::unordered_map<std::uint64_t, FileRules> by_file_;  // by offset and is_return
   std::map<std::pair<std::string, std::string>, std::uint32_t> numbers_;
   std::map<std::uint32_t, CallerName> names_{{CALLER_UNKNOWN, {"[unknown]", "[unknown]"}}};
-  std::map<std::uint32_t, std::uint32_t> pending_;  // number of a stack → caller
-  std::uint64_t stacks_read_ = 0, incomplete_ = 0, forgotten_ = 0;
+  std::map<std::uint32_t, Followed> stacks_seen_;  // by number
+  std::uint64_t incomplete_ = 0, unlike_ = 0;
   std::string why_incomplete_;  // of one of them
   std::vector<std::byte> settled_;
 };

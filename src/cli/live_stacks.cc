@@ -1,5 +1,8 @@
 #include "cli/live_stacks.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <fstream>
 
 #include <fmt/format.h>
@@ -9,6 +12,9 @@
 #include "resolve/local_resolver.h"
 #include "resolve/sandboxed_resolver.h"
 #include "sinks/text_format.h"
+
+// Of the dynamic loader: the one function of its code that its ABI names.
+extern "C" void* __tls_get_addr(void*);  // NOLINT(bugprone-reserved-identifier)
 
 namespace overdue {
 namespace {
@@ -45,9 +51,26 @@ void LiveStacks::begin(const SessionInfo& info) {
   for (const std::uint32_t pid : info.target.pids) images_.add_target(static_cast<pid_t>(pid));
 }
 
-void LiveStacks::follow() {
+// The C library, the dynamic loader, and what a spawned program is before it is executed: us.
+void LiveStacks::warm_up() {
+  for (const auto address :
+       {reinterpret_cast<std::uint64_t>(&getppid), reinterpret_cast<std::uint64_t>(&__tls_get_addr),
+        reinterpret_cast<std::uint64_t>(&end_of)}) {
+    user_registers registers{};
+    registers.rip = address;
+    resolver_->user_stack(getpid(), registers, {});
+  }
+}
+
+// What one CPU has said may be read before what another said earlier, and a mapping that is taken
+// in before its exec is forgotten with what was before it: nothing is read that is so young.
+void LiveStacks::follow(Duration but_for) {
+  follow_until(KernelClock::now() - but_for);
+}
+
+void LiveStacks::follow_until(KernelTime until) {
   if (events_)
-    events_->drain(KernelClock::now(), [this](const ProcessEvent& event) {
+    events_->drain(until, [this](const ProcessEvent& event) {
       images_.handle(event);
       note_name(event);
     });
@@ -59,7 +82,7 @@ Stack LiveStacks::kernel_stack(std::span<const std::uint64_t> addresses) {
 
 StackNamer::UserStack LiveStacks::user_stack(std::uint32_t pid, const user_registers& registers,
                                              std::span<const std::byte> copy, KernelTime at) {
-  follow();
+  follow_until(at);
   ResolvedStack stack = resolver_->user_stack(static_cast<pid_t>(pid), registers, copy, at);
   std::string end = end_of(stack);
   return {.frames = std::move(stack.frames), .end = std::move(end)};
@@ -83,6 +106,29 @@ std::string LiveStacks::thread_name(std::uint32_t, std::uint32_t tid) {
   std::getline(file, comm);
   if (!comm.empty()) names_[tid] = comm;
   return comm;
+}
+
+std::vector<LiveStacks::MappedFile> LiveStacks::files_of(std::uint32_t pid, KernelTime at) {
+  constexpr std::size_t most_files = 1u << 16;
+  std::vector<MappedFile> files;
+  follow_until(at);
+  const auto image = images_.image_of(static_cast<pid_t>(pid), at);
+  if (!image) return files;
+  for (const ProcessImage::Entry& entry : image->entries()) {
+    const Mapping& mapping = entry.mapping;
+    if (!mapping.is_file()) continue;
+    const Fd fd = images_.open(*image, mapping, static_cast<pid_t>(pid));
+    struct stat status{};
+    if (!fd || fstat(fd.get(), &status) != 0) continue;
+    if (file_numbers_.size() >= most_files) break;
+    const FileIdentity identity{status.st_dev, status.st_ino,
+                                static_cast<std::uint64_t>(status.st_size),
+                                static_cast<std::uint64_t>(status.st_ctim.tv_sec),
+                                static_cast<std::uint64_t>(status.st_ctim.tv_nsec)};
+    const auto [found, is_new] = file_numbers_.try_emplace(identity, file_numbers_.size() + 1);
+    files.push_back({mapping.start, mapping.end, mapping.file_offset, found->second});
+  }
+  return files;
 }
 
 std::vector<std::string> LiveStacks::notes() const {

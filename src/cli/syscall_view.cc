@@ -134,7 +134,8 @@ std::vector<FoundName> SyscallView::discovered_names(const Names& names) const {
   std::vector<FoundName> found;
   if (by_.needs_callers()) {
     for (LatencyRow& row : total_.table(names, {}, {}).rows)
-      found.push_back({std::move(row.name), CallerName{*row.library, *row.caller}});
+      found.push_back(
+          {std::move(row.name), CallerName{row.library.value_or(""), row.caller.value_or("")}});
   } else {
     for (const auto& [abi, nr] : discovered_) found.push_back({syscall_name(abi, nr, names), {}});
   }

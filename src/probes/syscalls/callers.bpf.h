@@ -26,6 +26,23 @@ struct {
   __type(value, struct code_space);
 } code_spaces SEC(".maps");
 
+/* Stacks that are on their way to user space, or have been: a loop makes thousands of calls before
+ * the first is explained. Asked when the ring fills up only, for who shares may share too little.
+ */
+struct stack_key {
+  u64 ip;
+  u64 sp;
+  u64 hash;
+  u32 space;
+  u32 reserved;
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 8192);
+  __type(key, struct stack_key);
+  __type(value, u32);
+} stacks_sent SEC(".maps");
+
 struct caller_scratch {
   struct caller_stack record;
   struct user_registers registers;
@@ -120,11 +137,28 @@ static __noinline u32 follow_stack(struct pt_regs* at, u32 space, u64 start_code
 
 /* Large copies while there is room for them: few stacks are deep, and a burst of calls from places
  * that are not known yet is to fit. */
-static __always_inline u32 copy_limit(void* ring) {
-  u64 used = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA);
+static __always_inline u32 copy_limit(u64 used, u64 size) {
   u32 limit = user_stack_bytes;
-  if (used > bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 4 && limit > 2048) limit = 2048;
+  u32 most = used < size / 2 ? USER_STACK_MAX : used < size / 8 * 7 ? 4096 : 2048;
+  if (limit > most) limit = most;
   return limit;
+}
+
+/* Describes the part of the stack that has to agree; false where there is not so much. */
+static __always_inline bool read_key(struct pt_regs* regs, u32 space, u8* room,
+                                     struct stack_key* key) {
+  u64* words = (u64*)room;
+  if (bpf_probe_read_user(room, CALLER_SHARED_BYTES, (void*)regs->sp)) return false;
+  u64 hash = space;
+  for (u32 i = 0; i < CALLER_SHARED_BYTES / 8; i++) {
+    hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ull;
+    hash ^= hash >> 29;
+  }
+  key->ip = regs->ip;
+  key->sp = regs->sp;
+  key->hash = hash;
+  key->space = space;
+  return true;
 }
 
 static __noinline u32 copy_stack(struct task_struct* task, struct thread_state* state, u32 space) {
@@ -136,20 +170,31 @@ static __noinline u32 copy_stack(struct task_struct* task, struct thread_state* 
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   struct caller_stack* record = &scratch->record;
   u16 cut = 0;
+  struct stack_key key = {};
+  u64 used = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA);
+  u64 size_of_ring = bpf_ringbuf_query(ring, BPF_RB_RING_SIZE);
+  bool has_key = read_key(regs, space, scratch->stack, &key);
+  u32* sent = has_key ? bpf_map_lookup_elem(&stacks_sent, &key) : 0;
+  if (sent && used > size_of_ring / 8) return *sent | CALLER_SHARED;
   fill_header(&record->header, task, state, bpf_ktime_get_ns());
   record->header.kind = RECORD_CALLER_STACK;
   record->start_code = task->mm ? task->mm->start_code : 0;
   record->end_code = task->mm ? task->mm->end_code : 0;
-  record->number = __sync_fetch_and_add(&stacks_copied, 1) | CALLER_PENDING;
+  record->number = (__sync_fetch_and_add(&stacks_copied, 1) & (CALLER_SHARED - 1)) | CALLER_PENDING;
   record->space = space;
   record->reserved = 0;
   copy_registers(&scratch->registers, regs);
-  record->user_bytes = copy_user_stack(scratch->stack, regs->sp, copy_limit(ring), &cut);
+  record->user_bytes =
+      copy_user_stack(scratch->stack, regs->sp, copy_limit(used, size_of_ring), &cut);
   u32 size = sizeof(*record) + sizeof(struct user_registers) + record->user_bytes;
   record->header.size = size;
   barrier_var(size);
   if (size > sizeof(*scratch)) return CALLER_UNKNOWN;
-  if (!bpf_ringbuf_output(ring, scratch, size, BPF_RB_NO_WAKEUP)) return record->number;
+  if (!bpf_ringbuf_output(ring, scratch, size, BPF_RB_NO_WAKEUP)) {
+    u32 number = record->number;
+    if (has_key) bpf_map_update_elem(&stacks_sent, &key, &number, BPF_ANY);
+    return number;
+  }
   count(COUNTER_CALLERS_LOST, 1);
   return CALLER_UNKNOWN;
 }

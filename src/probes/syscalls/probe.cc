@@ -116,7 +116,7 @@ void SyscallsProbe::Impl::choose_maps() {
     size(maps.caller_scratch, possible_cpu_count());
     size(maps.odd_cells, static_cast<u32>(4 * options.cells));
   } else {
-    leave_out({maps.caller_scratch, maps.frame_rules, maps.code_spaces});
+    leave_out({maps.caller_scratch, maps.frame_rules, maps.code_spaces, maps.stacks_sent});
   }
   if (!options.hangs) leave_out({maps.hang_scratch});
 }
