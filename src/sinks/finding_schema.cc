@@ -73,6 +73,7 @@ const char* const finding_definitions = R"json({
       "pid": {"$ref": "#/$defs/id"},
       "tid": {"$ref": "#/$defs/id", "description": "whose it was; of an interrupt, who was interrupted"},
       "comm": {"type": "string", "description": "empty where the thread has gone unnamed"},
+      "thread": {"type": "string", "description": "the same"},
       "ended_by": {"$ref": "#/$defs/who", "description": "another thread, that ended it"},
       "cpu": {"$ref": "#/$defs/id"},
       "cgroup_id": {"$ref": "#/$defs/count"},
