@@ -19,7 +19,7 @@ TEST(Thresholds, OneTimeIsForAll) {
   EXPECT_EQ(thresholds.of(SPAN_SYSCALL), Duration(10ms));
   EXPECT_EQ(thresholds.of(SPAN_OFFCPU), Duration(10ms));
   EXPECT_EQ(thresholds.of_call(SYS_futex), Duration(10ms));
-  EXPECT_EQ(thresholds.least(), Duration(10ms));
+  EXPECT_EQ(thresholds.least({SPAN_SYSCALL, SPAN_OFFCPU, SPAN_BLOCK}), Duration(10ms));
 }
 
 TEST(Thresholds, NamesGoBeforeKindsBeforeAll) {
@@ -28,7 +28,7 @@ TEST(Thresholds, NamesGoBeforeKindsBeforeAll) {
   EXPECT_EQ(thresholds.of_call(SYS_openat), Duration(5us));
   EXPECT_EQ(thresholds.of_call(SYS_read), Duration(5ms));
   EXPECT_EQ(thresholds.of(SPAN_BLOCK), Duration(10ms));
-  EXPECT_EQ(thresholds.least(), Duration(5us));
+  EXPECT_EQ(thresholds.least({SPAN_SYSCALL, SPAN_OFFCPU, SPAN_BLOCK}), Duration(5us));
 }
 
 TEST(Thresholds, OnlySomeCallsMayHaveOne) {
