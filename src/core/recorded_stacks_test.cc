@@ -85,7 +85,7 @@ TEST(RecordedStacks, GiveBackWhatWasRecorded) {
   live.span(100, 200);
   ASSERT_EQ(live.records.size(), 5u);  // two frames of the kernel, two of the user, the span
   RecordedStacks stacks;
-  for (int i = 0; i < 4; ++i) stacks.frame(Record{&frame_schema, live.records[i]});
+  for (std::size_t i = 0; i < 4; ++i) stacks.frame(Record{&frame_schema, live.records[i]});
   const u64 kernel[] = {100, 200};
   EXPECT_EQ(stacks.kernel_stack(kernel), live.namer.kernel_stack(kernel));
   const Record span{&span_schema, live.records[4]};
@@ -120,7 +120,7 @@ TEST(RecordedStacks, FramesWithoutANameMayGetOneLater) {
     EXPECT_EQ(frame.build_id, "abcdef");
     frame.name = "found";
   });
-  for (int i = 0; i < 4; ++i) stacks.frame(Record{&frame_schema, live.records[i]});
+  for (std::size_t i = 0; i < 4; ++i) stacks.frame(Record{&frame_schema, live.records[i]});
   EXPECT_EQ(asked, 1);
   const auto stack = stacks.user_stack(1, {}, stack_of(live.records[4]), {});
   ASSERT_EQ(stack.frames.size(), 2u);

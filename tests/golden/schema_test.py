@@ -46,7 +46,7 @@ def spoilt(document):
             wrong = copy.deepcopy(document)
             wrong["syscalls"][0][key] = None
             yield f"a row's {key} null", wrong
-            if key not in ("process", "thread", "container"):
+            if key not in ("process", "thread", "container", "library", "caller"):
                 wrong = copy.deepcopy(document)
                 del wrong["syscalls"][0][key]
                 yield f"a row without {key}", wrong
