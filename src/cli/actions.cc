@@ -147,7 +147,7 @@ Actions::~Actions() {
   kill(group, SIGTERM);
   wait(grace);
   kill(group, SIGKILL);  // what of it is left: the group lives as long as anybody in it
-  running_->try_wait();
+  wait(grace);
 }
 
 bool Actions::may(Limit& limit) const {
