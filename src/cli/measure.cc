@@ -83,8 +83,8 @@ class Measurement {
   std::optional<CgroupHierarchy> hierarchy_;
   Calibration calibration_;
   SessionInfo info_;
-  std::optional<Controls> controls_;
-  std::optional<ControlSocket> socket_;
+  std::unique_ptr<Controls> controls_;
+  std::unique_ptr<ControlSocket> socket_;
   std::vector<Fd> ends_;
   std::optional<KernelTime> deadline_;
   KernelTime next_interval_{}, interval_start_{}, next_tick_{}, last_collect_{};
@@ -168,8 +168,9 @@ void Measurement::listen_for_requests() {
   } catch (const Error&) {
     owner.reset();
   }
-  controls_.emplace(*session_, instruments_, info_);
-  socket_.emplace(owner, [this](std::string_view request) { return controls_->answer(request); });
+  controls_ = std::make_unique<Controls>(*session_, instruments_, info_);
+  socket_ = std::make_unique<ControlSocket>(
+      owner, [this](std::string_view request) { return controls_->answer(request); });
   if (request_.verbose && !socket_->refusal().empty())
     fmt::print(stderr, "overdue: no `overdue ctl`: {}\n", socket_->refusal());
 }

@@ -192,7 +192,7 @@ void StallInstruments::armed(KernelTime start) {
 
 /// A look walks all threads of the machine: a few times per timeout is enough.
 void StallInstruments::poll(KernelTime now, const RecordHandler& handler) {
-  if (now < next_look_) return;
+  if (!options_.timeout || now < next_look_) return;
   syscalls_->look_for_hangs(*options_.timeout, handler);
   next_look_ = now + std::max(*options_.timeout / looks_per_timeout, between_looks);
 }
@@ -205,7 +205,7 @@ std::vector<std::string> StallInstruments::notes() const {
   std::vector<std::string> notes = left_out_;
   if (!syscalls_) return notes;
   if (options_.timeout && !syscalls_->hangs_have_user_stacks())
-    notes.push_back("this kernel cannot read the user stacks of calls that are still open");
+    notes.emplace_back("this kernel cannot read the user stacks of calls that are still open");
   Counters counters = syscalls_->counters();
   if (const std::uint64_t calls = counters[COUNTER_IDLE])
     notes.push_back(

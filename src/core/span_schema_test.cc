@@ -34,7 +34,7 @@ span_record make(span_kind kind, std::string_view text = {}) {
   span.header.kind = RECORD_SPAN;
   span.header.size = sizeof span;
   span.span = static_cast<u16>(kind);
-  std::memcpy(span.text, text.data(), std::min(text.size(), sizeof span.text));
+  text.copy(span.text, sizeof span.text);
   return span;
 }
 

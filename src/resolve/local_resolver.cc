@@ -3,7 +3,8 @@
 #include <utility>
 
 namespace overdue {
-LocalResolver::LocalResolver(ProcessImages& images, Options options, StackReader::Options reader)
+LocalResolver::LocalResolver(ProcessImages& images, const Options& options,
+                             StackReader::Options reader)
     : Resolver(images, options),
       files_(images),
       reader_(reader.with_names(options.names), files_) {}

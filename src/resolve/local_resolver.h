@@ -13,7 +13,7 @@ namespace overdue {
 class LocalResolver : public Resolver {
  public:
   explicit LocalResolver(ProcessImages& images) : LocalResolver(images, {}, {}) {}
-  LocalResolver(ProcessImages& images, Options options, StackReader::Options reader);
+  LocalResolver(ProcessImages& images, const Options& options, StackReader::Options reader);
 
  private:
   std::optional<ResolvedStack> read_user_stack(const ProcessImage& image, pid_t pid,

@@ -106,9 +106,9 @@ StackFrame Resolver::kernel_frame(std::uint64_t address, bool is_return_address)
 
 void Resolver::read_kernel_symbols() {
   try {
-    kernel_ = options_.read_kernel_symbols();
+    kernel_ = std::make_unique<KernelSymbols>(options_.read_kernel_symbols());
   } catch (const Error&) {
-    if (!kernel_) kernel_.emplace();  // each frame says that nobody knows
+    if (!kernel_) kernel_ = std::make_unique<KernelSymbols>();  // each frame says that nobody knows
   }
   kernel_read_at_ = KernelClock::now();
   kernel_rest_ = std::max(first_rest, kernel_rest_ * 2);

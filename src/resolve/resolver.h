@@ -89,7 +89,7 @@ class Resolver {
   Options options_;
   Cost cost_;
   Kept kept_;
-  std::optional<KernelSymbols> kernel_;
+  std::unique_ptr<KernelSymbols> kernel_;
   KernelTime kernel_read_at_{};
   Duration kernel_rest_{};  // before it is read again
 };

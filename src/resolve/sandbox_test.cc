@@ -166,6 +166,7 @@ TEST_F(Sandbox, AChildThatHangsIsReplaced) {
 
 TEST_F(Sandbox, AStackThatTakesTooLongSaysSo) {
   expect_good_stack();
+  ASSERT_GT(resolver_.child_pid(), 0);  // 0 would stop ourselves, and who runs us
   kill(resolver_.child_pid(), SIGSTOP);
   const auto stack = resolver_.user_stack(stopped_.tid, taken_.registers, taken_.memory);
   EXPECT_EQ(stack.end, StackEnd::failed);
@@ -190,6 +191,7 @@ TEST_F(Sandbox, AChildThatIsKilledIsReplaced) {
 TEST_F(Sandbox, WhatATerminalSendsIsNotHeard) {
   expect_good_stack();
   const pid_t child = resolver_.child_pid();
+  ASSERT_GT(child, 0);
   EXPECT_NE(getpgid(child), getpgrp());
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) kill(child, signal);
   expect_good_stack();

@@ -29,7 +29,8 @@ Fd as_file(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-SandboxedResolver::SandboxedResolver(ProcessImages& images, Options options, SandboxOptions sandbox)
+SandboxedResolver::SandboxedResolver(ProcessImages& images, const Options& options,
+                                     SandboxOptions sandbox)
     : Resolver(images, options),
       sandbox_(std::move(sandbox)),
       files_(images),

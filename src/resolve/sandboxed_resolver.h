@@ -40,7 +40,7 @@ class SandboxedResolver : public Resolver {
 
   /// Throws Error where the sandbox cannot be had.
   explicit SandboxedResolver(ProcessImages& images) : SandboxedResolver(images, {}, {}) {}
-  SandboxedResolver(ProcessImages& images, Options options, SandboxOptions sandbox);
+  SandboxedResolver(ProcessImages& images, const Options& options, SandboxOptions sandbox);
 
   const SandboxCost& sandbox_cost() const { return sandbox_cost_; }
   /// 0 before the first stack.

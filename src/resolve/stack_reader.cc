@@ -41,8 +41,9 @@ StackEnd end_of(UnwindEnd::Reason reason) {
 }
 
 std::string cut(std::string text) {
-  return text.size() > StackReader::longest_name ? made_printable(text, StackReader::longest_name)
-                                                 : text;
+  if (text.size() > StackReader::longest_name)
+    text = made_printable(text, StackReader::longest_name);
+  return text;
 }
 
 std::size_t bytes_of(const StackFrame& frame) {
