@@ -15,13 +15,6 @@
 namespace overdue {
 namespace {
 
-std::vector<const Schema*> all_schemas() {
-  std::vector<const Schema*> schemas;
-  for (const ProbeInfo* probe : all_probes())
-    schemas.insert(schemas.end(), probe->schemas.begin(), probe->schemas.end());
-  return schemas;
-}
-
 bool is_snake_case(std::string_view name) {
   constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz";
   return !name.empty() && letters.find(name.front()) != letters.npos && name.back() != '_' &&

@@ -43,13 +43,6 @@ void refuse_own_input(const OutputOptions& options, int input) {
       .exit_status(2);
 }
 
-std::vector<const Schema*> known_schemas() {
-  std::vector<const Schema*> schemas;
-  for (const ProbeInfo* probe : all_probes())
-    schemas.insert(schemas.end(), probe->schemas.begin(), probe->schemas.end());
-  return schemas;
-}
-
 class ReportCommand final : public Command {
  public:
   std::string_view name() const override { return "report"; }
@@ -68,7 +61,7 @@ class ReportCommand final : public Command {
       throw Error("cannot open the recording {}: {}", printable(file_), errno_text(errno))
           .hint("`overdue record -o FILE -- COMMAND` makes one");
     refuse_own_input(output_, file.get());
-    const std::vector<const Schema*> schemas = known_schemas();
+    const std::vector<const Schema*> schemas = all_schemas();
     TraceReader reader(std::move(file), schemas, file_);
     std::optional<SyscallSet> wanted = view_.wanted(reader.info().names);
     ReportOutput report = open_report(output_, false, view_.calls);

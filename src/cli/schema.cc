@@ -16,11 +16,8 @@ class SchemaCommand final : public Command {
   std::string_view name() const override { return "schema"; }
   void add_options(CLI::App&) override {}
   int run(const Invocation&) override {
-    std::vector<const Schema*> schemas;
-    for (const ProbeInfo* probe : all_probes())
-      schemas.insert(schemas.end(), probe->schemas.begin(), probe->schemas.end());
     Output output(STDOUT_FILENO);
-    output.append(json_schema(schemas));
+    output.append(json_schema(all_schemas()));
     output.flush();
     return 0;
   }

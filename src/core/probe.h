@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/schema.h"
 
@@ -31,6 +32,9 @@ struct ProbeInfo {
 
 /// Every probe of this build, in the order of src/probes/CMakeLists.txt.
 std::span<const ProbeInfo* const> all_probes();
+
+/// Every schema of theirs, in the same order.
+std::vector<const Schema*> all_schemas();
 
 /// The schema with this id, or null: a record of a version we do not know.
 const Schema* find_schema(std::uint16_t id);

@@ -27,7 +27,8 @@ struct Record {
   template <typename T>
   T as() const {
     T value{};
-    std::memcpy(static_cast<void*>(&value), bytes.data(), std::min(sizeof(T), bytes.size()));
+    if (!bytes.empty())  // an empty span may have no address, which memcpy() minds
+      std::memcpy(static_cast<void*>(&value), bytes.data(), std::min(sizeof(T), bytes.size()));
     return value;
   }
   event_header header() const { return as<event_header>(); }

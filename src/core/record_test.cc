@@ -156,5 +156,12 @@ TEST(VisitRecord, UnfoldsHistograms) {
       << seen.written();
 }
 
+TEST(Record, OfNoBytesIsAllZeros) {
+  const Record record{&test_schema, {}};
+  EXPECT_EQ(record.header().size, 0);
+  EXPECT_EQ(record.as<test_event>().wait_ns, 0u);
+  EXPECT_EQ(record.at<u64>(0), 0u);
+}
+
 }  // namespace
 }  // namespace overdue
