@@ -1,16 +1,17 @@
 # Every target is one line; the work is in tools/.
 PREFIX ?= /usr/local
 
-.PHONY: all setup build demo test bench check format package install clean
+.PHONY: all setup build demo test test-vm bench check format package install clean
 
 all: build
 setup: ; @tools/setup build test
-build: ; @tools/setup build && tools/build release overdue manual
+build: ; @tools/setup build && tools/build release overdue overdue-timerlat demos manual
 demo: build ; @tools/demo
 test: ; @tools/setup build test && tools/test
+test-vm: ; @tools/setup build test vm && tools/build dev && tests/vm/run all
 bench: build ; @tools/setup build test bench && tools/build release && tools/as_root /usr/bin/python3 bench/run.py
-check: ; @tools/setup build test && tools/check
+check: ; @tools/setup build test vm && tools/check
 format: ; @tools/format
-package: ; @tools/setup build test && tools/build release && cpack --config build/release/CPackConfig.cmake -B build/packages
+package: ; @tools/setup build test && tools/build release overdue overdue-timerlat demos manual && cpack --config build/release/CPackConfig.cmake -B build/packages
 install: build ; @$(if $(DESTDIR),,tools/as_root) cmake --install build/release --prefix $(PREFIX)
 clean: ; @rm -rf build

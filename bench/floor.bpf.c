@@ -82,6 +82,19 @@ int array_exit(__u64* arguments) {
   return 0;
 }
 
+// What anybody pays, beyond empty_*, who wants to know how long threads run and wait, and who wakes
+// them.
+SEC("?tp_btf/sched_switch")
+int clock_switch(void* context) {
+  bpf_ktime_get_ns();
+  return 0;
+}
+
+SEC("?tp_btf/sched_waking")
+int empty_waking(void* context) {
+  return 0;
+}
+
 // pivot_root: a call no workload of ours makes, so these never run. What is measured is that they
 // are attached, which sends every system call of every process through the slow path.
 SEC("?tp/syscalls/sys_enter_pivot_root")

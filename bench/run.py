@@ -14,21 +14,23 @@ import time
 
 sys.dont_write_bytecode = True
 
-from harness import environment, measure, report, requirements, tools  # noqa: E402
+from harness import environment, measure, report, requirements, stalls, timerlat, tools  # noqa: E402
+from harness.postgres import Postgres  # noqa: E402
 from harness.process import Child, Unavailable  # noqa: E402
 from harness.stats import grouped  # noqa: E402
 from harness.workloads import Hackbench, Program, Redis, Storm, cpus  # noqa: E402
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PARTS = ["getppid", "getppid2", "paced", "bystander", "files", "pipe", "redis", "storm", "hackbench",
-         "start", "loss"]
+         "start", "loss", "stalls-pipe", "stalls-hackbench", "stalls-redis", "stalls-pgbench", "finding",
+         "timerlat"]
 TRACEFS = "/sys/kernel/tracing"
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(
         prog="bench/run.py", description=__doc__,
-        epilog="A full run takes up to 20 minutes and wants a quiet machine; --quick takes about two and is "
+        epilog="A full run takes up to 25 minutes and wants a quiet machine; --quick takes about four and is "
                "printed, not written to the document, unless --output is given.")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, shorter sections, fewer tools")
     parser.add_argument("--only", metavar="NAME,…", help=f"of {', '.join(PARTS)}")
@@ -64,7 +66,8 @@ class Bench:
         self.directory = directory
         self.loader = tools.FloorLoader(self.program("floor"))
         self.floors = {tool.key: tool for tool in tools.floors(self.loader)}
-        self.overdue = {tool.key: tool for tool in tools.overdue_forms(options.overdue)}
+        self.overdue = {tool.key: tool for tool in [*tools.overdue_forms(options.overdue),
+                                                    *stalls.forms(options.overdue)]}
         self.peers = tools.peers()
         self.results = {}
         self.load_at_start = os.getloadavg()[0]
@@ -132,24 +135,76 @@ class Bench:
         return measure.Plan(workload, self.usual())
 
     def plan_redis(self):
-        workload = Redis(50_000 if self.options.quick else 150_000, self.directory)
+        workload = Redis(20_000 if self.options.quick else 60_000, self.directory)
         workload.remark = ("50 clients on a unix socket, redis-server (the target) pinned to the first CPU, "
                            "redis-benchmark to the last.")
         return measure.Plan(workload, self.usual(), judged=["overdue"], beside=[self.floors["empty"]],
                             repeats=2)
 
     def plan_storm(self):
-        workload = Storm(self.program("storm"), 300 if self.options.quick else 1500, self.directory)
+        workload = Storm(self.program("storm"), 300 if self.options.quick else 1000, self.directory)
         workload.remark = ("A job is fork, exec of a dynamically linked program, 40 failing stats, 12 files read, "
                            "one written and removed. As many jobs at once as CPUs. Tools that do not follow "
                            "children trace the whole system instead.")
         return measure.Plan(workload, self.usual())
 
     def plan_hackbench(self):
-        workload = Hackbench(4, 1000 if self.options.quick else 3000)
+        workload = Hackbench(4, 1000 if self.options.quick else 2000)
         workload.remark = "4 groups of 40 processes through pipes."
         chosen = self.pick("empty clock array", "overdue by-thread", peers=not self.options.quick)
         return measure.Plan(workload, chosen, judged=["overdue"], beside=[])
+
+    def plan_stalls_pipe(self):
+        workload = Program("stalls-pipe", "Pipe ping-pong under overdue stalls", "round trip",
+                           [self.program("pipe"), str(cpus()[-1]), "20"], 20_000,
+                           series="pipe", slow_divisor=50)
+        workload.table = "shares"
+        workload.remark = ("As above: four calls and two switches a round trip, on one CPU; but SCHED_FIFO, so that no "
+                           "thread that has nothing to do with it comes in between.")
+        chosen = self.pick("clock", "stalls overdue", peers=False)
+        if not self.options.quick:
+            chosen += stalls.peers(self.peers)
+        return measure.Plan(workload, chosen, judged=["stalls"],
+                            beside=[self.floors["empty"], self.floors["switches"], self.overdue["stalls-offcpu"]],
+                            repeats=self.more(4), sections=16)
+
+    def plan_stalls_hackbench(self):
+        workload = Hackbench(4, 500)
+        workload.title = "hackbench under overdue stalls, the whole system"
+        workload.table = "shares"
+        return measure.Plan(workload, self.pick("", "stalls", peers=False), judged=["stalls"],
+                            beside=self.stalls_floors(), repeats=self.more(4), sections=5)
+
+    def plan_stalls_redis(self):
+        workload = Redis(10_000, self.directory)
+        workload.title = "redis-benchmark under overdue stalls"
+        return measure.Plan(workload, self.pick("", "stalls", peers=False), judged=["stalls"],
+                            beside=self.stalls_floors(), repeats=self.more(4), sections=5)
+
+    def plan_stalls_pgbench(self):
+        workload = Postgres("pgbench", "pgbench under overdue stalls", 1, self.directory)
+        workload.remark = (
+            "A PostgreSQL of our own, pinned to the first CPU, fsync=off; pgbench -c 2 -j 1 on the last: read is its "
+            "select-only script, write its default one. The target is the server, whose backends are forked anew "
+            "for each section.")
+        return measure.Plan(workload, self.pick("", "stalls-200ms", peers=False), judged=["stalls-200ms"],
+                            beside=[*self.stalls_floors(), self.overdue["stalls-200ms-raw"]],
+                            repeats=self.more(2), sections=4)
+
+    def plan_finding(self):
+        workload = stalls.Finding(self.program("finding"), cpus()[-1], 500 if self.options.quick else 1000, 1000)
+        workload.remark = (
+            "A sleep of 200 µs, 1000 times a second, at the end of 40 frames of 512 bytes, so that all 16 KiB of user "
+            "stack are copied, and with kernel stacks of the wait and of its waker. CPU time is the thread's own, "
+            "over that one call.")
+        return measure.Plan(workload, self.pick("", "finding", peers=False), judged=["finding"],
+                            beside=[self.overdue["stalls"]])
+
+    def stalls_floors(self):
+        return [self.floors["empty"], self.floors["switches"]]
+
+    def more(self, repeats):
+        return 1 if self.options.quick else repeats
 
     def usual(self):
         if self.options.quick:
@@ -158,10 +213,12 @@ class Bench:
 
     def run(self):
         for name in self.options.only:
+            begin = time.monotonic()
             getattr(self, f"run_{name}", lambda name=name: self.run_rounds(name))()
+            say(f"{name}: took {time.monotonic() - begin:.0f} s")
 
     def run_rounds(self, name):
-        plan = getattr(self, f"plan_{name}")()
+        plan = getattr(self, f"plan_{name.replace('-', '_')}")()
         self.results[name] = measure.run_rounds(plan, self.options.rounds, self.directory, say)
 
     def run_start(self):
@@ -189,6 +246,10 @@ class Bench:
             except Unavailable as problem:
                 self.results[key] = str(problem)
 
+    def run_timerlat(self):
+        seconds = 2 if self.options.quick else 5
+        self.results["timerlat"] = timerlat.measure(self.options.overdue, self.options.rounds, seconds, say)
+
     def document(self, facts):
         with open(os.path.join(SOURCE, "bench", "notes.json"), encoding="utf-8") as file:
             notes = json.load(file)
@@ -203,15 +264,24 @@ class Bench:
                 ("overdue syscalls", self.results["loss"]),
                 ("overdue syscalls --calls, NDJSON file", self.results["calls-loss"]),
                 ("overdue record --events syscalls", self.results["record-loss"])]))
+        if "timerlat" in self.results:
+            sections.append(timerlat.section(self.results["timerlat"]))
         remark = f"Rounds: {self.options.rounds}." + (
             " This was a quick run: few rounds, short sections, not all tools." if self.options.quick else "")
         if self.load_at_start > 0.5:
             remark += (f" **The machine was not quiet** (load average {self.load_at_start:.1f} at the start): "
                        "the figures are rough.")
-        return report.document(facts, requirements.judge(self.results, self.peers), notes, sections, remark)
+        return report.document(facts, self.verdicts(), notes, sections, remark)
+
+    def verdicts(self):
+        """Of a run of some parts, those that these can tell."""
+        verdicts = [*requirements.judge(self.results, self.peers), *timerlat.judge(self.results.get("timerlat"))]
+        if self.options.only == PARTS:
+            return verdicts
+        return [verdict for verdict in verdicts if verdict.met is not None or verdict.measured != "n/a"]
 
     def raw(self, facts):
-        plain = {key: value.as_json() if isinstance(value, measure.Samples) else value
+        plain = {key: value.as_json() if hasattr(value, "as_json") else value
                  for key, value in self.results.items()}
         return json.dumps({"environment": dict(facts), "results": plain}, indent=1) + "\n"
 
@@ -246,8 +316,8 @@ def measure_all(options):
         begin = time.monotonic()
         bench = Bench(options, directory)
         bench.run()
-        text = bench.document(facts)
         write(os.path.join(options.build, "bench-results.json"), bench.raw(facts))
+        text = bench.document(facts)
         if options.output:
             write(options.output, text)
         print(text)

@@ -1,6 +1,19 @@
 # overdue_test(<name> LABEL unit|golden|kernel|… SOURCES … [LINK …]): one GoogleTest binary and one ctest entry.
-# Kernel tests need root and run alone: they share one kernel.
+# Kernel tests need root.
 find_package(GTest REQUIRED)
+set(OVERDUE_TEST_OPTIONS "" CACHE STRING "Compile options of tests alone")
+
+# Kernel tests run one at a time: they share one kernel. Other tests run beside them, but for those of the oracle, which
+# measure too: two of those may run at once, so each takes half of the kernel. The longest queue begins first.
+function(takes_the_kernel name)
+  set_tests_properties(${name} PROPERTIES RESOURCE_LOCK "kernel_half_1;kernel_half_2" COST 1000)
+endfunction()
+function(takes_half_the_kernel name)
+  # Whichever half: the length of the name splits them about evenly, and the same way each time.
+  string(LENGTH ${name} length)
+  math(EXPR half "${length} % 2 + 1")
+  set_tests_properties(${name} PROPERTIES RESOURCE_LOCK kernel_half_${half})
+endfunction()
 
 function(overdue_test name)
   cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
@@ -10,6 +23,7 @@ function(overdue_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
   overdue_warnings(${name})
+  target_compile_options(${name} PRIVATE ${OVERDUE_TEST_OPTIONS})
   add_test(NAME ${name} COMMAND ${name})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
@@ -17,6 +31,6 @@ function(overdue_test name)
   set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "OVERDUE=$<TARGET_FILE:overdue>;OVERDUE_SOURCE=${PROJECT_SOURCE_DIR}")
   if(arg_LABEL STREQUAL "kernel")
-    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+    takes_the_kernel(${name})
   endif()
 endfunction()

@@ -4,7 +4,8 @@
     layers_test.py [SRC]     checks SRC (default: ../src); prints each violation
     layers_test.py --self    checks the check, on trees made for it
 
-The layers are those of ARCHITECTURE.md. A `_test.cc` may use every layer below cli/.
+The layers are those of ARCHITECTURE.md. A `_test.cc` and what is made for tests, `_fixture.h`, may use
+every layer below cli/.
 """
 
 import pathlib
@@ -12,7 +13,8 @@ import re
 import sys
 import tempfile
 
-BELOW_CLI = {"base", "bpf", "core", "trace", "kernel", "target", "symbols", "sinks", "flame", "probes"}
+BELOW_CLI = {"base", "bpf", "core", "trace", "kernel", "target", "symbols", "unwind", "resolve", "sinks", "flame",
+             "analysis", "probes"}
 MAY_INCLUDE = {
     "base": set(),
     "bpf": set(),
@@ -21,9 +23,12 @@ MAY_INCLUDE = {
     "kernel": {"base", "core", "bpf"},
     "target": {"base", "core", "kernel", "bpf"},
     "symbols": {"base"},
+    "unwind": {"base", "symbols", "bpf"},
+    "resolve": {"base", "bpf", "core", "symbols", "unwind"},
     "sinks": {"base", "core"},
     "flame": {"base"},
-    "probes": {"base", "core", "kernel", "bpf"},
+    "analysis": {"base", "core", "bpf"},
+    "probes": {"base", "core", "kernel", "bpf", "symbols"},
     "cli": BELOW_CLI,
 }
 # A library's headers, and the folders that may see them.
@@ -32,7 +37,8 @@ LIBRARIES = {
     re.compile(r"CLI/"): {"cli"},
     re.compile(r"nlohmann/"): {"sinks", "target", "cli"},
     re.compile(r"(zstd|xxhash)"): {"trace"},
-    re.compile(r"(lzma|libiberty/|elf\.h)"): {"symbols"},
+    re.compile(r"(lzma|libiberty/|elfutils/|(g|lib)?elf\.h|dwarf\.h)"): {"symbols"},
+    re.compile(r"seccomp\.h"): {"resolve"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
 
@@ -40,7 +46,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
 def violations_of(path, parts):
     """What the file `path`, at `parts` below src/, may not do."""
     layer = parts[0]
-    is_test = path.name.endswith("_test.cc")
+    is_test = path.name.endswith(("_test.cc", "_fixture.h"))
     allowed = BELOW_CLI if is_test else MAY_INCLUDE[layer]
     for ours, library in INCLUDE.findall(path.read_text(errors="replace")):
         if library:
@@ -90,7 +96,14 @@ SELF_TEST = {
     "sinks/skeleton.cc": ('#include "a.skel.h"\n', True),
     "sinks/file.cc": ("#include <zstd.h>\n", True),
     "symbols/good.cc": ('#include "base/text.h"\n#include <lzma.h>\n#include <elf.h>\n', False),
+    "unwind/good.h": ('#include "symbols/elf_image.h"\n#include "bpf/span.h"\n', False),
+    "unwind/up.cc": ('#include "kernel/session.h"\n', True),
+    "symbols/unwind.cc": ('#include "unwind/unwinder.h"\n', True),
+    "resolve/good.cc": ('#include "unwind/unwinder.h"\n#include "bpf/span.h"\n#include <seccomp.h>\n', False),
+    "resolve/up.cc": ('#include "kernel/session.h"\n', True),
+    "unwind/sandbox.cc": ("#include <seccomp.h>\n", True),
     "symbols/up.cc": ('#include "core/schema.h"\n', True),
+    "unwind/dwarf.cc": ("#include <elfutils/libdw.h>\n", True),
     "core/elf.cc": ("#include <elf.h>\n", True),
     "kernel/options.cc": ("#include <CLI/CLI.hpp>\n", True),
     "cli/main.cc": ('#include <CLI/CLI.hpp>\n#include "probes/a/a.h"\n', False),

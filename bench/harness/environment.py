@@ -98,6 +98,7 @@ def describe(overdue, source):
         "bpftool": first_line(["bpftool", "version"]),
         "redis": first_line(["redis-server", "--version"]),
         "rt-tests": package_version("rt-tests"),
+        "PostgreSQL": first_line(["pgbench", "--version"]),
     }
     return [
         ("date", datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")),

@@ -10,7 +10,15 @@ import tempfile
 import time
 
 from .process import Unavailable
+from .stats import lower_quartile
 from .tools import Attachment, FloorAttachment, remove
+
+
+# A median means little where more findings are missing, or more of them lack a stack: on a busy machine a kernel that
+# keeps some switches to itself leaves out one in a hundred.
+FINDINGS_SHARE_MIN = 0.99
+EXPLAINED_SHARE_MIN = 0.95
+PEER_ROUNDS = 3  # of the others' tools: nobody judges whether they keep a limit
 
 
 def attach(tool, scope, instance, directory, exercise=None):
@@ -33,6 +41,7 @@ class Samples:
         self.unavailable = {}   # tool key → reason
         self.missing = None     # why the workload did not run at all
         self.notes = []
+        self.told = {}          # tool key → {"made", "findings", "explained", "lost"}, where findings are wanted
         self.miscounted = set() # keys of tools that missed calls: their cost proves nothing
 
     def series(self):
@@ -43,28 +52,30 @@ class Samples:
 
     def as_json(self):
         return {"missing": self.missing, "unavailable": self.unavailable, "notes": self.notes,
-                "rounds": self.rows}
+                "told": self.told, "rounds": self.rows}
 
 
 class Plan:
     """What to run one workload with. The tools that are `judged` run `repeats` times a round, each time with the
-    floors `beside` them.
+    tools `beside` them, floors most often. A figure is the lower quartile of so many `sections`, one after the other:
+    what disturbs a section makes it longer.
     """
 
-    def __init__(self, workload, tools, *, judged=(), beside=(), repeats=1):
+    def __init__(self, workload, tools, *, judged=(), beside=(), repeats=1, sections=1):
         self.workload = workload
         self.tools = tools
         self.judged = set(judged)
         self.beside = list(beside)
         self.repeats = repeats
+        self.sections = sections
 
-    def floors_beside(self, tool):
+    def parts_beside(self, tool):
         if tool.key not in self.judged:
             return []
-        return [floor for floor in self.beside if not floor.reason_missing()]
+        return [part for part in self.beside if not part.reason_missing()]
 
-    def order(self, usable):
-        times = [tool for tool in usable
+    def order(self, usable, number):
+        times = [tool for tool in usable if not tool.peer or number < PEER_ROUNDS
                  for _ in range(self.repeats if tool.key in self.judged else 1)]
         return random.sample(times, len(times))
 
@@ -72,9 +83,9 @@ class Plan:
 def run_rounds(plan, rounds, directory, say):
     """Times the plan's workload under every tool in every round, in shuffled order.
 
-    A row for a tool is {"round", "base", "value", floor key…: {series: ns}}: the untraced workload is timed just
-    before and after the tool and the floors beside it, so that a drift of the machine cancels in ratios. Floors
-    among the tools are shared by the rows of a round that have none of their own.
+    A row for a tool is {"round", "base", "value", key of what is beside it…: {series: ns}}: the untraced workload is
+    timed just before and after the tool and those beside it, so that a drift of the machine cancels in ratios.
+    Floors among the tools are shared by the rows of a round that have none of their own.
     """
     workload, tools = plan.workload, plan.tools
     samples = Samples(workload, tools)
@@ -88,12 +99,16 @@ def run_rounds(plan, rounds, directory, say):
             usable.append(tool)
     if samples.missing or not usable:
         return samples
-    instance = workload.start()
+    try:
+        instance = workload.start()
+    except Unavailable as problem:
+        samples.missing = str(problem)
+        return samples
     try:
         instance.measure()  # the first section of a process is slower than all others
         for number in range(rounds):
             say(f"{workload.title}: round {number + 1} of {rounds}")
-            for tool in plan.order(usable):
+            for tool in plan.order(usable, number):
                 if tool.key in samples.unavailable:
                     continue
                 try:
@@ -102,32 +117,50 @@ def run_rounds(plan, rounds, directory, say):
                 except Unavailable as problem:
                     samples.unavailable[tool.key] = str(problem)
             share_floors(samples, number)
+    except Unavailable as problem:  # of the workload itself
+        samples.missing = str(problem)
     finally:
         instance.end()
+    show_what_was_beside(plan, samples)
     return samples
 
 
+def show_what_was_beside(plan, samples):
+    """As tools of their own, where they are none, with the rows of those they were beside."""
+    for part in plan.beside:
+        if part.key in samples.rows:
+            continue
+        samples.rows[part.key] = [{**row, "value": row[part.key]} for key in sorted(plan.judged)
+                                  for row in samples.rows.get(key, []) if part.key in row]
+        place = 0 if part.floor else sum(not tool.peer for tool in samples.tools)
+        samples.tools = [*samples.tools[:place], part, *samples.tools[place:]]
+
+
 def measure_block(plan, instance, tool, directory, samples):
-    before = instance.measure()
-    parts = plan.floors_beside(tool)
+    before = quiet_sections(instance, plan.sections)
+    parts = plan.parts_beside(tool)
     row = {}
     for part in random.sample([tool, *parts], 1 + len(parts)):
-        if part is tool:
-            row["value"] = measure_tool(plan.workload, instance, tool, directory, samples)
-        else:
-            with FloorAttachment(part):
-                row[part.key] = instance.measure()
-    row["base"] = mean(before, instance.measure())
+        key = "value" if part is tool else part.key
+        row[key] = measure_tool(plan, instance, part, directory, samples)
+    row["base"] = mean(before, quiet_sections(instance, plan.sections))
     return row
 
 
-def measure_tool(workload, instance, tool, directory, samples):
+def quiet_sections(instance, sections, divisor=1):
+    """Of each series by itself."""
+    taken = [instance.measure(divisor) for _ in range(sections)]
+    return {series: lower_quartile([section[series] for section in taken]) for series in taken[0]}
+
+
+def measure_tool(plan, instance, tool, directory, samples):
+    workload = plan.workload
     divisor = workload.divisor(tool)
     if tool.spawns:
         path = os.path.join(directory, f"{tool.key}-{time.monotonic_ns()}")
         own = workload.start(tool.command(None, path))
         try:
-            return own.measure(divisor)
+            return quiet_sections(own, plan.sections, divisor)
         finally:
             own.end()
             remove(path)
@@ -135,7 +168,7 @@ def measure_tool(workload, instance, tool, directory, samples):
     attachment = attach(tool, workload.scope, instance, directory,
                         exercise=lambda: instance.measure(1000))
     with attachment:
-        value = instance.measure(divisor)
+        value = quiet_sections(instance, plan.sections, divisor)
         made = instance.take_made()
     check_counts(tool, attachment.facts, made, getattr(instance, "series", None), samples)
     return value
@@ -145,11 +178,26 @@ def check_counts(tool, facts, made, series, samples):
     """A tool that is fast because it missed calls is no result: say so."""
     if facts.get("lost"):
         samples.notes.append(f"{tool.label}: {facts['lost']} of its records were lost in one round")
-    if facts and series == "getppid" and not tool.records:
+    if "findings" in facts and series == "finding":
+        count_findings(tool, facts, made, samples)
+    elif "counts" in facts and series == "getppid" and not tool.records:
         seen = facts["counts"].get("getppid", 0)
         if seen != made and not getattr(tool, "two_phase", False):
             samples.miscounted.add(tool.key)
             samples.notes.append(f"{tool.label}: counted {seen} getppid calls of {made} in one round")
+
+
+def count_findings(tool, facts, made, samples):
+    """With a threshold that nothing reaches it must have told of nothing, else of all sleeps but few, with stacks."""
+    told = samples.told.setdefault(tool.key, {"made": 0, "findings": 0, "explained": 0, "lost": 0})
+    for name, count in (("made", made), *((name, facts[name]) for name in ("findings", "explained", "lost"))):
+        told[name] += count
+    wanted = made if tool.finds else 0
+    if (not FINDINGS_SHARE_MIN * wanted <= facts["findings"] <= wanted
+            or facts["explained"] < EXPLAINED_SHARE_MIN * wanted):
+        samples.miscounted.add(tool.key)
+        samples.notes.append(f"{tool.label}: told of {facts['findings']} sleeps of {wanted} in one round, "
+                             f"of {facts['explained']} with all stacks")
 
 
 def share_floors(samples, number):

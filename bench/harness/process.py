@@ -140,23 +140,28 @@ def last_line(text):
     return lines[-1][:200] if lines else ""
 
 
+def output_of(child, name, timeout_s):
+    """stdout of a running child until it ends; Unavailable with its own words if it fails."""
+    output = []
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            output.append(child.expect(deadline - time.monotonic()))
+        except Unavailable:
+            if time.monotonic() >= deadline:
+                raise
+            break
+    status = child.end(None, timeout_s=5)
+    if status != 0:
+        raise Unavailable(f"{name}: {last_line(child.errors()) or f'exit status {status}'}")
+    return "\n".join(output)
+
+
 def run(argv, timeout_s=60.0):
     """stdout of a short command; Unavailable with its own words if it fails."""
     child = Child(argv)
     try:
-        output = []
-        deadline = time.monotonic() + timeout_s
-        while True:
-            try:
-                output.append(child.expect(deadline - time.monotonic()))
-            except Unavailable:
-                if time.monotonic() >= deadline:
-                    raise
-                break
-        status = child.end(None, timeout_s=5)
-        if status != 0:
-            raise Unavailable(f"{argv[0]}: {last_line(child.errors()) or f'exit status {status}'}")
-        return "\n".join(output)
+        return output_of(child, argv[0], timeout_s)
     finally:
         if child.pid in Child.alive:
             child.end(signal.SIGTERM, timeout_s=2)

@@ -1,22 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/benchmarks.md, written from the results alone."""
 
-from .requirements import added_ratios, throughput_lost, untraced_ratios
-from .stats import Figure, added, duration, grouped, percent, times
+from .requirements import (added_beside, added_ratios, added_shares, lost_beyond, lost_shares,
+                           untraced_ratios)
+from .stats import Figure, added, duration, grouped, percent, points, times
 
 METHOD = """\
-Written by `bench/run.py` (`make bench`); do not edit. Figures are medians, with the least and the greatest value in
-brackets. Ratios travel between machines, nanoseconds do not.
+Written by `bench/run.py` (`make bench`); do not edit. Figures are medians, in brackets with their 95 % confidence
+intervals, from the order of the values alone (of less than six values: the least and the greatest). A limit within
+such an interval is met or missed "within the noise". Ratios travel between machines, nanoseconds do not.
 
 How it is measured: a workload's process stays alive, times its own loop with CLOCK_MONOTONIC, warms up before each
 section, and is attached to between sections. Tools take turns in an order shuffled anew in every round; the untraced
 workload is timed before and after each tool, and the floors in the same round (beside each tool that is judged).
 A ratio is the median of the ratios inside rounds, so a drift of the machine cancels. A tool counts as attached when
-the kernel shows its programs, events or ptrace at the target, plus 0.3 s. Slow tools get fewer calls in a section.
+the kernel shows its programs, events or ptrace at the target, plus 0.3 s. Slow tools get fewer calls in a section,
+and others than Overdue run in three rounds at most.
 Tools are given the target's process id where they can take one; "everything" means the whole system was traced.
 Loops are pinned to the last CPU, tools are not pinned. "Added" is time on top of the untraced base. The clock floor
 is two empty `tp_btf` hooks, at sys_enter and sys_exit, that each read the clock: no latency can be had for less.
+
+`overdue stalls` has a threshold of 100 s where none is named, which nothing reaches: what is paid for being ready.
+Its workloads switch threads, and one section may take a fifth more than the next: a value is the lower quartile of
+several short ones, since what disturbs a section makes it longer, and there are several rows a round.
 """
+
+CPU = " CPU"  # at the end of a series: what the server ran for, where the workload is a server
 
 
 def table(header, rows):
@@ -55,17 +64,51 @@ def cost_table(samples, series):
                  [base, *rows])
 
 
+def share_table(samples, series):
+    """What is added as a share of the untraced, for operations that do much besides system calls."""
+    rows = [["untraced", "", base_figure(samples, series).text(duration), "", ""]]
+    for tool in samples.tools:
+        taken = samples.rows[tool.key]
+        if not taken:
+            continue
+        beyond = Figure([]) if tool.key == "empty" else added_shares(samples, tool.key, series, "empty")
+        rows.append([tool.label, tool.scope_text(samples.workload.scope),
+                     Figure([row["value"][series] for row in taken]).text(duration),
+                     added_shares(samples, tool.key, series).text(percent),
+                     beyond.text(percent) if beyond else ""])
+    what = f"{series} time per {samples.workload.unit}" if series.endswith(CPU) else f"per {samples.workload.unit}"
+    return table(["tool", "watches", what, "added", "beyond two empty hooks"], rows)
+
+
+def finding_table(samples):
+    """Tools in rows, what was timed of each operation in columns; then the difference that is judged."""
+    names = samples.series()
+    rows = [["untraced", *(base_figure(samples, name).text(duration) for name in names)]]
+    rows += [[tool.label, *(Figure([row["value"][name] for row in samples.rows[tool.key]]).text(duration)
+                            for name in names)]
+             for tool in samples.tools if samples.rows[tool.key]]
+    rows.append(["a finding adds", *(added_beside(samples, "finding", "stalls", name).text(added)
+                                     for name in names)])
+    text = table(["", *(f"{name} per {samples.workload.unit}" for name in names)], rows)
+    for key, told in samples.told.items():
+        if told["findings"]:
+            label = {tool.key: tool.label for tool in samples.tools}[key]
+            text += (f"\n\n{label} told of {told['findings']} of {told['made']} sleeps, of {told['explained']} with "
+                     f"all stacks; {told['lost']} records were lost.")
+    return text
+
+
 def rates(figure):
     return Figure([1e9 / ns for ns in figure.values]).text(grouped)
 
 
 def throughput_table(samples):
-    names = samples.series()
+    names = [name for name in samples.series() if not name.endswith(CPU)]
     header = ["tool", "watches"]
     base = ["untraced", ""]
     for name in names:
-        header += [f"{name} per second", f"{name} lost"]
-        base += [rates(base_figure(samples, name)), ""]
+        header += [f"{name} per second", f"{name} lost", "beyond two empty hooks"]
+        base += [rates(base_figure(samples, name)), "", ""]
     rows = [base]
     for tool in samples.tools:
         if not samples.rows[tool.key]:
@@ -74,8 +117,9 @@ def throughput_table(samples):
         for name in names:
             taken = samples.rows[tool.key]
             cells.append(rates(Figure([row["value"][name] for row in taken])))
-            lost = [throughput_lost(row["base"][name], row["value"][name]) for row in taken]
-            cells.append(Figure(lost).text(percent))
+            cells.append(lost_shares(samples, tool.key, name).text(percent))
+            beyond = Figure([]) if tool.floor else lost_beyond(samples, tool.key, "empty", name)
+            cells.append(beyond.text(points) if beyond else "")
         rows.append(cells)
     return table(header, rows)
 
@@ -87,10 +131,14 @@ def workload_section(samples):
     if samples.missing:
         parts.append(f"Not measured: {samples.missing}.")
         return "\n\n".join(parts)
-    if samples.workload.relative:
-        parts.append(throughput_table(samples))
+    kind = samples.workload.table
+    if kind in ("throughput", "finding"):
+        parts.append((throughput_table if kind == "throughput" else finding_table)(samples))
+        parts += [share_table(samples, series) for series in samples.series()
+                  if kind == "throughput" and series.endswith(CPU)]
     else:
-        parts += [cost_table(samples, series) for series in samples.series()]
+        parts += [(share_table if kind == "shares" else cost_table)(samples, series)
+                  for series in samples.series()]
     if samples.unavailable:
         labels = {tool.key: tool.label for tool in samples.tools}
         parts.append("\n".join(["Not run:", "", *(

@@ -6,7 +6,7 @@ import statistics
 
 
 class Figure:
-    """The median of per-round values, and the least and greatest of them."""
+    """The median of per-round values, and between what it lies."""
 
     def __init__(self, values):
         self.values = [v for v in values if v is not None and math.isfinite(v)]
@@ -26,13 +26,34 @@ class Figure:
     def high(self):
         return max(self.values)
 
+    @property
+    def interval(self):
+        """The 95 % confidence interval of the median, from the order of the values alone: how many lie below the
+        true median is binomial (David & Nagaraja, Order Statistics, 7.1). Of less than six values: all of them.
+        """
+        values, count = sorted(self.values), len(self.values)
+        outside, below = 0, 0.0
+        while outside < count // 2:
+            below += math.comb(count, outside) / 2**count
+            if below > 0.025:
+                break
+            outside += 1
+        outside = max(outside, 1)
+        return values[outside - 1], values[count - outside]
+
     def text(self, show):
-        """`show` turns one value into text; the spread is left out where there is one value only."""
+        """`show` turns one value into text; the interval is left out where there is one value only."""
         if not self.values:
             return "n/a"
         if len(self.values) == 1:
             return show(self.values[0])
-        return f"{show(self.median)} ({show(self.low)} … {show(self.high)})"
+        low, high = self.interval
+        return f"{show(self.median)} ({show(low)} … {show(high)})"
+
+
+def lower_quartile(values):
+    """Of times that disturbances only make longer."""
+    return sorted(values)[(len(values) - 1) // 4]
 
 
 def significant(value, digits=3):
@@ -68,8 +89,8 @@ def points(share):
 
 
 def grouped(count):
-    """A count or rate of which the last three digits mean little."""
-    return f"{round(count, -3):,.0f}".replace(",", " ")
+    """A count or rate of which three digits mean something."""
+    return f"{float(f'{count:.2e}'):,.0f}".replace(",", " ")
 
 
 def quotient(above, below):

@@ -65,6 +65,7 @@ class Tool:
 
     spawns = False
     floor = False
+    peer = True  # somebody else's
 
     def __init__(self, key, label, program, command, attached, *, slow=False, follows=False,
                  system_wide=False, spawns=False, stop=signal.SIGINT):
@@ -175,11 +176,13 @@ def reason_in(errors):
 class Overdue(Tool):
     """One form of overdue: `arguments` behind the target, and how to read what it wrote."""
 
-    def __init__(self, key, label, program, arguments, *, command="syscalls", form="json", two_phase=False):
+    peer = False
+
+    def __init__(self, key, label, program, arguments, *, command="syscalls", form="json", two_phase=False,
+                 attached=has_syscall_hooks):
         def argv(pid, path):
             target = ["--all"] if pid is None else ["--pid", str(pid)]
             return [program, command, *target, *arguments, "-o", path]
-        attached = has_syscall_hooks
         super().__init__(key, label, program, argv, attached, follows=True, system_wide=True)
         self.records = command == "record" or "--calls" in arguments
         self.form = form
@@ -236,6 +239,7 @@ class Floor(Tool):
     """A variant of bench_floor. The loader runs all along; only attaching changes."""
 
     floor = True
+    peer = False
 
     def __init__(self, key, label, loader, variant):
         super().__init__(key, label, loader.program, None, None, follows=True, system_wide=True)
@@ -302,6 +306,7 @@ def floors(loader):
         Floor("empty", "two empty hooks", loader, "empty"),
         Floor("clock", "two hooks reading the clock", loader, "clock"),
         Floor("array", "two hooks, clock and arrays", loader, "array"),
+        Floor("switches", "the clock at a call's entry and at each switch", loader, "switches"),
         Floor("foreign", "one foreign per-call tracepoint", loader, "foreign"),
         Floor("foreign-pair", "a foreign pair of them, enter and exit", loader, "foreign-pair"),
     ]

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A byte goes back and forth between two threads through two pipes: bench_pipe CPU. Both threads
-// are pinned to the same CPU, because a wake-up across CPUs may cost more than everything else
-// together. One operation is a round trip: two writes, two reads and two context switches.
+// A byte goes back and forth between two threads through two pipes: bench_pipe CPU [PRIORITY]; with
+// a priority they are SCHED_FIFO, and no other thread comes in between. Both threads are pinned to
+// the same CPU, because a wake-up across CPUs may cost more than everything else together. One
+// operation is a round trip: two writes, two reads and two context switches.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -33,12 +34,16 @@ static void round_trips(const struct ends* ends, uint64_t count) {
 
 int main(int argc, char** argv) {
   int there[2], back[2];
-  if (argc != 2) {
-    fputs("usage: bench_pipe CPU\n", stderr);
+  if (argc != 2 && argc != 3) {
+    fputs("usage: bench_pipe CPU [PRIORITY]\n", stderr);
     return 2;
   }
   int cpu = atoi(argv[1]);
   pin_to_cpu(cpu);
+  if (argc == 3) {  // the other thread inherits it
+    struct sched_param parameters = {.sched_priority = atoi(argv[2])};
+    if (sched_setscheduler(0, SCHED_FIFO, &parameters) != 0) give_up("sched_setscheduler");
+  }
   if (pipe(there) != 0 || pipe(back) != 0) give_up("pipe");
   struct ends ours = {back[0], there[1], cpu};
   struct ends theirs = {there[0], back[1], cpu};

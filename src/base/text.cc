@@ -144,6 +144,19 @@ bool glob_matches(std::string_view pattern, std::string_view text) {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
+std::string made_printable(std::string_view text, std::size_t limit) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = printable_length(text);
+    const std::string character =
+        length > 0 ? std::string(text.substr(0, length)) : printable(text.substr(0, 1));
+    if (result.size() + character.size() > limit) return result + "…";
+    result += character;
+    text.remove_prefix(length > 0 ? length : 1);
+  }
+  return result;
+}
+
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
   std::string_view best;
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;

@@ -15,6 +15,10 @@ std::string printable(std::string_view text);
 /// as it is, the backslash aside; 0 where the byte there must be escaped.
 std::size_t printable_length(std::string_view text);
 
+/// `text` that claims to be printable() already: what of it is not becomes so, and what is longer
+/// than `limit` bytes is cut, with "…" for the rest.
+std::string made_printable(std::string_view text, std::size_t limit);
+
 /// A fixed-size, possibly unterminated char array from the kernel, up to its first NUL.
 template <std::size_t N>
 std::string_view fixed_text(const char (&bytes)[N]) {

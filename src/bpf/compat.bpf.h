@@ -18,10 +18,18 @@
 #define X32_SYSCALL_BIT 0x40000000u /* arch/x86/include/uapi/asm/unistd.h */
 
 #define RT_SIGRETURN 15 /* arch/x86/entry/syscalls/syscall_64.tbl */
+#define SYS_MMAP 9
+#define SYS_MPROTECT 10
+#define SYS_MREMAP 25
+#define SYS_SHMAT 30
+#define SYS_PKEY_MPROTECT 329
 #define EXECVE 59
 #define EXECVEAT 322
 #define COMPAT_EXECVE 11 /* arch/x86/entry/syscalls/syscall_32.tbl */
 #define COMPAT_EXECVEAT 358
+
+#define PROT_EXEC 0x4    /* include/uapi/asm-generic/mman-common.h */
+#define SHM_EXEC 0100000 /* include/uapi/linux/shm.h */
 
 /* The thread has begun to end: it makes no more calls, and its registers may be gone. */
 static __always_inline bool is_exiting(struct task_struct* task) {
@@ -37,4 +45,22 @@ static __always_inline bool has_no_user_side(struct task_struct* task) {
 /* True while the thread is inside a system call made through a 32-bit entry. */
 static __always_inline bool in_compat_syscall(struct task_struct* task) {
   return task->thread_info.status & TS_COMPAT;
+}
+
+#define USER32_CS 0x23 /* arch/x86/include/asm/segment.h */
+
+/* The thread is in 32-bit code as far as its user side is concerned. */
+static __always_inline bool has_32_bit_registers(struct task_struct* task) {
+  return ((struct pt_regs*)bpf_task_pt_regs(task))->cs == USER32_CS;
+}
+
+/* Commit f3fa33acca9f ("block: remove the ->rq_disk field in struct request", 5.17). */
+struct request___before_5_17 {
+  struct gendisk* rq_disk;
+} __attribute__((preserve_access_index));
+
+static __always_inline struct gendisk* disk_of(struct request* request) {
+  struct request___before_5_17* old = (void*)request;
+  if (bpf_core_field_exists(old->rq_disk)) return BPF_CORE_READ(old, rq_disk);
+  return BPF_CORE_READ(request, q, disk);
 }

@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
-// What user space may change while programs run. One page, mmap'ed by user space, shared by every
-// program of a session. Also the counters every program keeps.
+// What user space may change while programs run. Mapped by user space, shared by every program of a
+// session. Also the counters every program keeps.
 #pragma once
 
-#include "bpf/wire.h"
+#include "bpf/glob.h"
+#include "bpf/span.h"
+
+#define THREAD_THRESHOLDS 8
+
+// What is late by the name of its thread: what the first glob that matches says, else what holds
+// for others. Nobody reads these while they are written, see kernel/thread_thresholds.h.
+struct thread_thresholds {
+  u32 count;  // of globs; 0: names are not looked at
+  u32 reserved;
+  u64 threshold_ns[THREAD_THRESHOLDS];
+  u64 others_ns[SPAN_COUNT];  // by enum span_kind; 0: others are never late
+  struct glob_program globs[THREAD_THRESHOLDS];
+};
+WIRE_SIZE(struct thread_thresholds, 200 + THREAD_THRESHOLDS * 258 * 8);
 
 struct session_control {
   u32 armed;  // 1: spans may begin. One store starts all probes together
@@ -11,8 +25,18 @@ struct session_control {
   u32 phase;  // 2: after the discovery phase of a two-phase run
   u32 moves;  // counts processes put into another cgroup; their threads are for user space to look
               // at
+  u64 threshold_ns[SPAN_COUNT];  // by enum span_kind; spans at or over it are stalls, as far as the
+                                 // names of their threads have no say. 0: not wanted
+  u64 wait_min_ns;               // waits as long as this are recorded, whoever's they are; 0: none
+  u64 resumed_ns;                // when it was last armed again after a pause; 0: never
+  u64 quiet_ns;                  // what began after the last look at the clock on its CPU (see
+                                 // cpu_ledger) is shorter than this; 0: nobody knows
+  u64 quiet_from_ns;             // looks from then on tell of it: the hooks are attached
+  struct thread_thresholds by_name;
 };
-WIRE_SIZE(struct session_control, 16);
+WIRE_SIZE(struct session_control, 176 + sizeof(struct thread_thresholds));
+
+#define THRESHOLD_IDLE (~0ull)
 
 // Per-CPU counters, kept by each BPF object. Reasons for loss come first; docs/loss.md explains
 // each.
@@ -23,7 +47,14 @@ enum session_counter {
   COUNTER_UNMATCHED,     // an end without a begin
   COUNTER_CUT,  // a span that had begun before the session, or lost its hook at a change of phases
   COUNTER_CPU_NS,       // CPU time of target threads that have ended, in ns
+  COUNTER_DEPARTURES,   // how often those have left the CPU
   COUNTER_TEXT_UNREAD,  // calls with a string argument that could not be read
   COUNTER_BEYOND_SETS,  // calls left out because sets (-e, --discover) have no bit for their number
+  COUNTER_IDLE,         // calls over the threshold that wait for work, which are not stalls
+  COUNTER_SPANS_FULL,   // a span found no room in the table of open ones
+  COUNTER_SPANS_UNREAD,   // an event of a user-defined span whose key or filter could not be read
+  COUNTER_CALLERS_LOST,   // calls whose stack found no room: their callers are not known
+  COUNTER_WORST_BUSY,     // wake-ups not followed, since another CPU held the one that is
+  COUNTER_WORST_WINDOWS,  // windows worth keeping for which there was no room
   COUNTER_COUNT,
 };

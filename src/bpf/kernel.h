@@ -16,6 +16,15 @@
 /* x86-64; the kernel's field names, not those of <linux/ptrace.h>. */
 struct pt_regs {
   unsigned long orig_ax;
+  unsigned long ip;
+  u16 cs; /* unsigned long before 6.9: its lower half */
+  unsigned long sp;
+  unsigned long ax;
+  unsigned long r15;
+  unsigned long r14;
+  unsigned long r13;
+  unsigned long r12;
+  unsigned long r11;
   unsigned long r9;
   unsigned long r8;
   unsigned long r10;
@@ -28,7 +37,9 @@ struct pt_regs {
 };
 
 struct thread_info {
+  unsigned long flags;
   u32 status;
+  u32 cpu;
 };
 
 struct kernfs_node {
@@ -58,23 +69,87 @@ struct css_set {
   struct cgroup* dfl_cgrp;
 };
 
+struct rq;
+
+struct cfs_rq {
+  struct rq* rq;
+};
+
 struct sched_entity {
+  struct cfs_rq* cfs_rq; /* with groups of tasks only */
   u64 sum_exec_runtime;
 };
 
+/* With CONFIG_SCHED_INFO only. */
+struct sched_info {
+  u64 last_arrival;
+  u64 last_queued;
+};
+
 struct bpf_local_storage;
+
+typedef struct {
+  u32 val;
+} kuid_t;
+
+struct cred {
+  kuid_t uid;
+};
+
+struct mm_struct {
+  unsigned long start_code; /* of the program that was executed, not of its libraries */
+  unsigned long end_code;
+};
 
 struct task_struct {
   struct thread_info thread_info;
   unsigned int __state;
   unsigned int flags;
+  int on_cpu;
+  int on_rq;
+  int prio;
+  int static_prio;
+  unsigned int rt_priority;
+  unsigned int policy;
   int pid;
   int tgid;
   u64 start_time;
+  u64 self_exec_id; /* u32 before 5.7: a direct load reads what there is */
+  struct task_struct* group_leader;
+  struct mm_struct* mm;
+  const struct cred* cred;
   char comm[16];
   struct sched_entity se;
+  unsigned long nvcsw; /* context switches, voluntary and involuntary */
+  unsigned long nivcsw;
+  struct sched_info sched_info;
   struct css_set* cgroups;
   struct bpf_local_storage* bpf_storage;
+};
+
+struct rq {
+  struct task_struct* curr;
+};
+
+struct super_block {
+  unsigned long s_magic;
+};
+
+struct inode {
+  struct super_block* i_sb;
+};
+
+struct file {
+  struct inode* f_inode;
+};
+
+struct vm_area_struct {
+  unsigned long vm_end;
+  struct file* vm_file;
+};
+
+struct irqaction {
+  const char* name;
 };
 
 struct seq_file;
@@ -86,6 +161,79 @@ struct bpf_iter_meta {
 struct bpf_iter__task {
   struct bpf_iter_meta* meta;
   struct task_struct* task;
+};
+
+/* Of spans: interrupts, timers, work, block requests, connections. */
+struct timerqueue_node {
+  s64 expires;
+};
+
+struct hrtimer_clock_base {
+  s64 offset; /* from CLOCK_MONOTONIC */
+};
+
+struct hrtimer {
+  struct timerqueue_node node; /* the latest it may expire */
+  s64 _softexpires;            /* and the earliest */
+  void* function;
+  struct hrtimer_clock_base* base;
+  u8 is_soft;
+};
+
+struct hrtimer_sleeper {
+  struct task_struct* task;
+};
+
+struct work_struct {
+  void* func;
+};
+
+struct workqueue_struct {
+  char name[32];
+};
+
+struct pool_workqueue {
+  struct workqueue_struct* wq;
+};
+
+struct gendisk {
+  int major;
+  int first_minor;
+  char disk_name[32];
+};
+
+struct request_queue {
+  struct gendisk* disk;
+};
+
+struct request {
+  struct request_queue* q;
+  unsigned int cmd_flags;
+  unsigned int __data_len;
+  u64 __sector;
+  u64 start_time_ns;
+};
+
+struct in6_addr {
+  u8 u6_addr8[16]; /* inside a union there: to be copied as a whole */
+};
+
+struct sock_common {
+  u32 skc_daddr;
+  u32 skc_rcv_saddr;
+  u16 skc_dport;
+  u16 skc_family;
+  struct in6_addr skc_v6_daddr;
+};
+
+struct sock {
+  struct sock_common __sk_common;
+  int sk_err;
+  u16 sk_protocol;
+};
+
+struct inet_sock {
+  u16 inet_sport;
 };
 
 #pragma clang attribute pop

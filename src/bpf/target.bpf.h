@@ -4,6 +4,7 @@
 #pragma once
 
 #include "bpf/session.bpf.h"
+#include "bpf/thread_storage.bpf.h"
 
 enum fresh_kind {
   FRESH_NO = 0,
@@ -27,27 +28,24 @@ enum in_call_kind {
  *   the old cgroup sees another generation at its next call. (The kernel announces a rename before
  *   it writes the name: a thread renamed by another may keep the old one for an epoch.)
  * - in_call, by the reader once the session has ended: by exchanges, see take_call();
- * - cpu_ns_before, when the thread has ended and runs no more. */
+ * - cpu_ns_before and departures_before, when the thread has ended and runs no more. */
 struct thread_state {
   u64 enter_ns; /* of the call in flight; before the first: when it was adopted */
   u64 cgroup_id;
-  u64 cpu_ns_before;    /* CPU time used before adoption, or counted already */
-  u64 arguments[6];     /* of the call in flight, where records are wanted */
-  u32 nr;               /* of the call in flight */
-  u32 in_call;          /* enum in_call_kind */
-  u32 label_generation; /* counts changes of name and cgroup, so that results stay with the label
-                           they were made under */
+  u64 cpu_ns_before;     /* CPU time used before adoption, or counted already */
+  u64 departures_before; /* likewise, how often it has left the CPU */
+  u64 arguments[6];      /* of the call in flight, where records are wanted */
+  u32 nr;                /* of the call in flight */
+  u32 in_call;           /* enum in_call_kind */
+  u32 label_generation;  /* counts changes of name and cgroup, so that results stay with the label
+                            they were made under */
+  u32 caller;            /* of the call in flight, where those are wanted: see callers.h */
   u16 abi;
   u8 fresh; /* enum fresh_kind */
   u8 reserved;
 };
 
-struct {
-  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
-  __type(key, int);
-  __type(value, struct thread_state);
-} threads SEC(".maps");
+THREAD_STORAGE(threads, HASH, struct thread_state);
 
 /* --cpu: only spans that begin on these CPUs. */
 #define CPU_SET_WORDS 64
@@ -63,8 +61,8 @@ static __always_inline bool cpu_wanted(void) {
 /* The state of `task` where it belongs to the target, else null. A thread that no BPF program has
  * ever stored anything for is told by one load: that is what a bystander pays. */
 static __always_inline struct thread_state* member_state(struct task_struct* task) {
-  if (!task->bpf_storage) return 0;
-  return bpf_task_storage_get(&threads, task, 0, 0);
+  if (!may_be_kept(task)) return 0;
+  return find_of_thread(threads, task);
 }
 
 /* True where the call in flight is the thread's own to end, as it always is while we measure. At
@@ -78,13 +76,19 @@ static __always_inline bool take_call(struct thread_state* state) {
 
 /* Fills who and where; the caller sets kind and size. The name is zeroed first: a string is copied
  * up to its NUL, and behind it would stand what the ring held before. */
-static __always_inline void fill_header(struct event_header* header, struct task_struct* task,
-                                        const struct thread_state* state, u64 now_ns) {
+static __always_inline void fill_who(struct event_header* header, struct task_struct* task,
+                                     u64 cgroup_id, u64 now_ns) {
   header->time_ns = now_ns;
-  header->cgroup_id = state->cgroup_id;
+  header->cgroup_id = cgroup_id;
   header->pid = task->tgid;
   header->tid = task->pid;
   header->cpu = bpf_get_smp_processor_id();
   __builtin_memset(header->comm, 0, sizeof(header->comm));
   BPF_CORE_READ_STR_INTO(&header->comm, task, comm);
+}
+
+/* The same for a member. */
+static __always_inline void fill_header(struct event_header* header, struct task_struct* task,
+                                        const struct thread_state* state, u64 now_ns) {
+  fill_who(header, task, state->cgroup_id, now_ns);
 }

@@ -9,6 +9,7 @@ using u8 = std::uint8_t;
 using u16 = std::uint16_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
+using s16 = std::int16_t;
 using s32 = std::int32_t;
 using s64 = std::int64_t;
 #define WIRE_SIZE(type, bytes) static_assert(sizeof(type) == (bytes))
@@ -18,6 +19,7 @@ typedef __u8 u8;
 typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
+typedef __s16 s16;
 typedef __s32 s32;
 typedef __s64 s64;
 #define WIRE_SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type)
@@ -44,4 +46,16 @@ enum record_kind {
   RECORD_SYSCALL_CALL = 1,
   RECORD_SYSCALL_CELL = 2,
   RECORD_SYSCALL_OPEN = 3,
+  RECORD_SPAN = 4,  // span.h
+  RECORD_SCHED_WAIT = 5,
+  RECORD_SCHED_WAKE = 6,
+  RECORD_FRAME = 7,  // frame.h
+  RECORD_CALLER_STACK = 8,
+  RECORD_WAIT_STACK = 9,     // user_stack.h
+  RECORD_TIMERLAT = 10,      // timerlat.h
+  RECORD_OWN_TIMER = 11,     // own_timer.h
+  RECORD_WORST_WINDOW = 12,  // worst.h
+  RECORD_WORST_EVENT = 13,
+  RECORD_OSNOISE_GAP = 14,  // osnoise.h
+  RECORD_OSNOISE_SAMPLE = 15,
 };

@@ -34,9 +34,15 @@ class Command {
 };
 
 std::unique_ptr<Command> make_syscalls_command();
+std::unique_ptr<Command> make_stalls_command();
+std::unique_ptr<Command> make_timerlat_command();
+std::unique_ptr<Command> make_osnoise_command();
+std::unique_ptr<Command> make_worst_command();
 std::unique_ptr<Command> make_record_command();
 std::unique_ptr<Command> make_report_command();
 std::unique_ptr<Command> make_flame_command();
+std::unique_ptr<Command> make_ctl_command();
+std::unique_ptr<Command> make_demo_command();
 std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_probes_command();
 std::unique_ptr<Command> make_schema_command();
@@ -45,7 +51,7 @@ std::unique_ptr<Command> make_help_command();
 /// Every command of this version, in the order of `overdue help`.
 std::vector<std::unique_ptr<Command>> all_commands();
 
-/// Commands of the contract that this version does not have yet.
+/// Commands of the contract, and parts of commands, that this version does not have yet.
 std::vector<std::string_view> planned_commands();
 
 }  // namespace overdue

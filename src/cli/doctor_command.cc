@@ -12,7 +12,7 @@ namespace {
 
 /// With the default probe attached for a few milliseconds, and nobody but ourselves measured.
 std::optional<Calibration> calibrate_syscalls() {
-  const std::vector<double> base = time_getppid();
+  const Baseline base{.call_ns = time_getppid(), .round_trip_ns = {}};
   Session session(MembershipRules{}, 0);
   session.add(std::make_unique<SyscallsProbe>(SyscallsOptions{}, session.membership().maps()));
   return session.calibrate(base);

@@ -5,6 +5,8 @@
 #include <functional>
 
 #include "cli/doctor_findings.h"
+#include "core/latency_window.h"
+#include "probes/worst/sections.h"
 
 namespace overdue {
 namespace {
@@ -104,13 +106,15 @@ void add_latency_tracers(const Kernel& kernel, std::vector<CommandFinding>& foun
     found.push_back(decide(fmt::format("worst {}", name), kernel.tracer(name),
                            fmt::format("the kernel's {} tracer", name), sched,
                            "BPF at wake-up and switch"));
-  const Support stretches = interrupts(kernel);
-  for (const std::string_view name : {"irqsoff", "preemptoff", "preemptirqsoff"})
+  for (const worst_tracer tracer : {WORST_IRQSOFF, WORST_PREEMPTOFF, WORST_PREEMPTIRQSOFF}) {
+    const std::string_view name = tracer_name(tracer);
     found.push_back(decide(fmt::format("worst {}", name), kernel.tracer(name),
-                           fmt::format("the kernel's {} tracer", name), stretches,
-                           "a lower bound, from late timer ticks and interrupt handlers"));
+                           fmt::format("the kernel's {} tracer", name),
+                           support_of_sections(tracer, kernel),
+                           "a lower bound, from late timers and from CPUs that could not switch"));
+  }
   found.push_back(decide("worst hwlat", kernel.tracer("hwlat"), "the kernel's hwlat tracer",
-                         stretches,
+                         interrupts(kernel),
                          "a busy loop that real-time priority protects, less the interrupts seen"));
 }
 
@@ -160,7 +164,10 @@ std::vector<CommandFinding> find_commands(const Kernel& kernel,
   for (CommandFinding& finding : found) {
     const std::string_view command =
         std::string_view(finding.name).substr(0, finding.name.find(' '));
-    finding.in_version = std::find(planned.begin(), planned.end(), command) == planned.end();
+    const auto is_planned = [&](std::string_view name) {
+      return std::find(planned.begin(), planned.end(), name) != planned.end();
+    };
+    finding.in_version = !is_planned(command) && !is_planned(finding.name);
   }
   return found;
 }

@@ -39,7 +39,7 @@ void find_in_environment(Traps& traps) {
   if (servers != nullptr && *servers != '\0')
     traps.add("DEBUGINFOD_URLS",
               "set: tools that look up symbols may wait minutes for these servers",
-              "unset DEBUGINFOD_URLS; Overdue asks them only when told to");
+              "unset DEBUGINFOD_URLS; Overdue asks them with --debuginfod only");
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < 1024)
     traps.add("RLIMIT_NOFILE",

@@ -11,6 +11,7 @@
 #include "base/output_file.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/flame_sink.h"
 #include "flame/drawing.h"
 #include "flame/folded.h"
 #include "sinks/output.h"
@@ -76,9 +77,7 @@ class FlameCommand final : public Command {
  private:
   /// -f, or what the name of the output ends in.
   std::string wanted_format() const {
-    if (!format_.empty()) return format_;
-    if (output_.ends_with(".html") || output_.ends_with(".htm")) return "html";
-    return output_.ends_with(".folded") || output_.ends_with(".txt") ? "folded" : "svg";
+    return format_.empty() ? std::string(flame_format_of(output_)) : format_;
   }
 
   WeightUnit unit() const {
@@ -89,13 +88,14 @@ class FlameCommand final : public Command {
   void add_files(StackTree& tree) {
     std::string names;
     for (const std::string& path : files_) {
-      add_file(path, [&](const Stack& stack) { tree.add(stack.frames, stack.weight); });
+      add_file(path, [&](const FoldedStack& stack) { tree.add(stack.frames, stack.weight); });
       names += (names.empty() ? "" : ", ") + shown_name(path);
     }
     if (tree.total() == 0) throw no_stacks(names);
     drawing_.subtitle = names;
     if (before_.empty()) return;
-    add_file(before_, [&](const Stack& stack) { tree.add_before(stack.frames, stack.weight); });
+    add_file(before_,
+             [&](const FoldedStack& stack) { tree.add_before(stack.frames, stack.weight); });
     if (tree.node(StackTree::root).before == 0) throw no_stacks(shown_name(before_));
     drawing_.differences = true;
     drawing_.subtitle += " compared with " + shown_name(before_);

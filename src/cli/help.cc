@@ -10,8 +10,9 @@
 namespace overdue {
 
 // Made from docs/commands by cmake/embed.cmake; see help.cmake.
-extern const std::string_view help_overdue, help_syscalls, help_record, help_report, help_flame,
-    help_doctor, help_probes, help_schema, help_help;
+extern const std::string_view help_overdue, help_syscalls, help_stalls, help_timerlat, help_osnoise,
+    help_worst, help_record, help_report, help_flame, help_ctl, help_demo, help_doctor, help_probes,
+    help_schema, help_help;
 extern const std::string_view help_options_target, help_options_view, help_options_capture,
     help_options_output;
 
@@ -24,9 +25,11 @@ struct Page {
   const std::string_view& text;
 };
 const Page pages[] = {
-    {"overdue", help_overdue}, {"syscalls", help_syscalls}, {"record", help_record},
-    {"report", help_report},   {"flame", help_flame},       {"doctor", help_doctor},
-    {"probes", help_probes},   {"schema", help_schema},     {"help", help_help}};
+    {"overdue", help_overdue},   {"syscalls", help_syscalls}, {"stalls", help_stalls},
+    {"timerlat", help_timerlat}, {"osnoise", help_osnoise},   {"worst", help_worst},
+    {"record", help_record},     {"report", help_report},     {"flame", help_flame},
+    {"ctl", help_ctl},           {"demo", help_demo},         {"doctor", help_doctor},
+    {"probes", help_probes},     {"schema", help_schema},     {"help", help_help}};
 const Page option_pages[] = {{"options/target.md", help_options_target},
                              {"options/view.md", help_options_view},
                              {"options/capture.md", help_options_capture},

@@ -3,14 +3,14 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/control_socket.h"
+#include "cli/controls.h"
 #include "cli/membership_rules.h"
 #include "cli/progress.h"
 #include "cli/stop_signals.h"
-#include "cli/two_phase.h"
 #include "kernel/capabilities.h"
 #include "kernel/features.h"
 #include "kernel/host.h"
@@ -18,32 +18,21 @@
 #include "kernel/syscall_table.h"
 #include "probes/syscalls/names.h"
 #include "target/cgroups.h"
+#include "target/identity.h"
 
 namespace overdue {
 namespace {
 
-constexpr std::chrono::milliseconds ring_poll{
-    10};  // a ring of the default size lasts ten times as long
-constexpr std::chrono::milliseconds cells_poll{5};  // short-lived threads use up cells fast
-constexpr std::chrono::milliseconds idle_poll{200};
+constexpr int stopped_by_a_threshold = 3;
 constexpr std::chrono::milliseconds tick{500};
-constexpr std::size_t cells_for_threads =
-    16384;  // 45 MB a half: 5000 threads that end within 50 ms
 constexpr std::chrono::seconds collect_at_least_every{30};  // far below what fills a 32-bit bucket
 constexpr std::chrono::seconds grace_after_signal{2};
 
-/// 16 MiB for each CPU, a quarter of a second at 500 000 calls a second; less on big machines, 256
-/// MiB in all.
-std::size_t default_ring_bytes() {
-  constexpr std::size_t most = 16 << 20, least = 1 << 20, in_all = 256 << 20;
-  return std::clamp(std::bit_floor(in_all / possible_cpu_count()), least, most);
-}
-
 /// After a refusal: throws a better Error where the kernel lacks something it can be named by. Only
 /// then, because asking takes longer than attaching.
-void explain_refusal() {
+void explain_refusal(const Instruments& instruments) {
   const Kernel kernel;
-  require_support("measure system calls", syscalls_probe.support(kernel));
+  require_support(instruments.purpose(), instruments.support(kernel));
 }
 
 /// The first number that only the running kernel can name.
@@ -53,29 +42,16 @@ u32 first_unknown_number() {
   return nr;
 }
 
-/// What the reader must know besides losses: what -e and --discover cannot see, and what the kernel
-/// could not read.
-std::vector<std::string> notes_of(Counters counters, bool discover_only) {
-  std::vector<std::string> notes;
-  if (const std::uint64_t calls = counters[COUNTER_BEYOND_SETS])
-    notes.push_back(fmt::format(
-        "calls of numbers above {} that {}: {}", SYSCALL_TABLE_SIZE - 1,
-        discover_only ? "are not in this list" : "were left out, because -e cannot choose them",
-        calls));
-  if (const std::uint64_t calls = counters[COUNTER_TEXT_UNREAD])
-    notes.push_back(fmt::format(
-        "calls with a string argument that could not be read and is shown as its address: {}",
-        calls));
-  return notes;
-}
-
 }  // namespace
 
 /// One measurement from start to end; its member functions are the steps, in order.
 class Measurement {
  public:
-  Measurement(const MeasureRequest& request, MeasureListener& listener)
-      : request_(request), listener_(listener), progress_(!request.quiet) {}
+  Measurement(const MeasureRequest& request, Instruments& instruments, MeasureListener& listener)
+      : request_(request),
+        instruments_(instruments),
+        listener_(listener),
+        progress_(!request.quiet) {}
 
   int run();
 
@@ -84,6 +60,7 @@ class Measurement {
   void attach();
   void describe();
   void watch_for_the_end();
+  void listen_for_requests();
   void loop();
   bool target_has_ended();
   void on_signal(const StopSignals::Arrived& signal);
@@ -96,17 +73,18 @@ class Measurement {
   Duration until_next_event(KernelTime now) const;
 
   const MeasureRequest& request_;
+  Instruments& instruments_;
   MeasureListener& listener_;
   StopSignals signals_;
   Progress progress_;
   ResolvedTarget target_;
   std::unique_ptr<SpawnedProgram> program_;
   std::unique_ptr<Session> session_;
-  SyscallsProbe* probe_ = nullptr;
-  std::unique_ptr<TwoPhase> two_phase_;
   std::optional<CgroupHierarchy> hierarchy_;
   Calibration calibration_;
   SessionInfo info_;
+  std::unique_ptr<Controls> controls_;
+  std::unique_ptr<ControlSocket> socket_;
   std::vector<Fd> ends_;
   std::optional<KernelTime> deadline_;
   KernelTime next_interval_{}, interval_start_{}, next_tick_{}, last_collect_{};
@@ -116,13 +94,7 @@ class Measurement {
 
   RecordHandler handler() {
     return [this](const Record& record) {
-      if (record.schema->id == RECORD_SYSCALL_CALL) {
-        ++events_;
-      } else if (record.schema->id == RECORD_SYSCALL_CELL) {
-        events_ += record.at<u64>(offsetof(syscall_cell, latency.count)) +
-                   record.at<u64>(offsetof(syscall_cell, unreturned)) +
-                   record.at<u64>(offsetof(syscall_cell, untimed));
-      }
+      events_ += instruments_.events_in(record);
       listener_.record(record);
     };
   }
@@ -136,8 +108,11 @@ void Measurement::start_program() {
 }
 
 void Measurement::attach() {
-  const std::vector<double> base = time_getppid(request_.selection.cpus);
-  MembershipRules rules = rules_for(request_.selection, target_, program_.get());
+  Baseline base{.call_ns = time_getppid(request_.selection.cpus), .round_trip_ns = {}};
+  if (instruments_.look_at_switches())
+    base.round_trip_ns = time_round_trips(request_.selection.cpus);
+  MembershipRules rules;
+  if (!request_.own_threads) rules = rules_for(request_.selection, target_, program_.get());
   if (request_.by_container || rules.cgroup_hierarchy >= 0) {
     const Cgroups cgroups;
     if (const CgroupHierarchy* hierarchy = container_hierarchy(cgroups, rules.cgroup_hierarchy)) {
@@ -145,16 +120,8 @@ void Measurement::attach() {
       rules.cgroup_hierarchy = hierarchy->id;
     }
   }
-  SyscallsOptions options = request_.probe;
-  options.cells =
-      options.by_thread ? cells_for_threads : std::max(2048u, 256 * possible_cpu_count());
-  options.cpus = request_.selection.cpus;
-  const std::size_t ring_bytes =
-      request_.ring_bytes > 0 ? request_.ring_bytes : default_ring_bytes();
-  session_ = std::make_unique<Session>(rules, options.calls ? ring_bytes : 0);
-  auto probe = std::make_unique<SyscallsProbe>(options, session_->membership().maps());
-  probe_ = probe.get();
-  session_->add(std::move(probe));
+  session_ = std::make_unique<Session>(rules, instruments_.ring_bytes());
+  instruments_.add_to(*session_, request_.selection.cpus);
   calibration_ = session_->calibrate(base, request_.selection.cpus);
 }
 
@@ -170,8 +137,10 @@ void Measurement::describe() {
   info_.start = session_->start();
   info_.start_wall = clocks.wall - std::chrono::nanoseconds(clocks.monotonic - info_.start);
   info_.target = target_.info;
+  info_.thresholds = request_.thresholds;
+  info_.spans = request_.spans;
   if (program_) info_.target.pids = {program_->pid()};
-  info_.backend = request_.probe.two_phase ? "two-phase" : "tp_btf";
+  info_.backend = instruments_.backend();
   info_.notes = target_.notes;
   for (const auto& [nr, symbol] : kernel_syscall_symbols(first_unknown_number()))
     if (std::string name = name_from_kernel_symbol(symbol); !name.empty())
@@ -191,6 +160,22 @@ void Measurement::watch_for_the_end() {
   for (const std::uint32_t pid : pids)
     if (auto end = watch_process(pid)) ends_.push_back(std::move(*end));
   if (ends_.empty()) stop_ = true;  // all gone already
+}
+
+/// `overdue ctl`. Who may open it is who may have started us: a user that cannot be told is root.
+void Measurement::listen_for_requests() {
+  std::optional<uid_t> owner;
+  try {
+    if (const auto user = choose_identity(IdentityRequest::current(std::nullopt)))
+      owner = user->uid;
+  } catch (const Error&) {
+    owner.reset();
+  }
+  controls_ = std::make_unique<Controls>(*session_, instruments_, info_);
+  socket_ = std::make_unique<ControlSocket>(
+      owner, [this](std::string_view request) { return controls_->answer(request); });
+  if (request_.verbose && !socket_->refusal().empty())
+    fmt::print(stderr, "overdue: no `overdue ctl`: {}\n", socket_->refusal());
 }
 
 bool Measurement::target_has_ended() {
@@ -221,12 +206,9 @@ Duration Measurement::until_next_event(KernelTime now) const {
   // At once, but through the loop: a target that is faster than we are must not keep us from its
   // end, or ours.
   if (session_->rings_are_filling()) return Duration(0);
-  KernelTime next = now + idle_poll;
-  if (request_.probe.calls) next = now + ring_poll;
+  KernelTime next = std::min(now + instruments_.poll_every(), instruments_.due());
   if (deadline_) next = std::min(next, *deadline_);
   if (request_.interval) next = std::min(next, next_interval_);
-  if (two_phase_) next = std::min(next, two_phase_->due());
-  if (request_.probe.by_thread) next = std::min(next, now + cells_poll);
   return next > now ? next - now : Duration(0);
 }
 
@@ -257,6 +239,7 @@ void Measurement::loop() {
     std::vector<pollfd> waits{{signals_.fd(), POLLIN, 0}};
     if (program_) waits.push_back({program_->pidfd(), POLLIN, 0});
     if (ends_.size() == 1) waits.push_back({ends_[0].get(), POLLIN, 0});
+    socket_->add_to(waits);
     const auto wait_ms =
         std::chrono::ceil<std::chrono::milliseconds>(until_next_event(now)).count();
     poll(waits.data(), waits.size(), static_cast<int>(wait_ms));
@@ -264,12 +247,13 @@ void Measurement::loop() {
     drain();
     const KernelTime after = KernelClock::now();
     next_interval(after);
-    if (two_phase_) two_phase_->poll(after);
+    instruments_.poll(after, handler());
     if (after >= next_tick_) {
       listener_.tick();
       next_tick_ = after + tick;
     }
-    if (target_has_ended()) return;
+    socket_->serve(after);
+    if (controls_->wants_stop() || listener_.wants_stop() || target_has_ended()) return;
   }
 }
 
@@ -280,21 +264,30 @@ void Measurement::say_what_is_attached() {
 }
 
 void Measurement::finish() {
-  say_what_is_attached();  // what the second phase added
+  say_what_is_attached();  // what was added on the way
   session_->finish(handler());
   const KernelTime end = session_->end();
-  if (request_.probe.discover_only) listener_.discovered(probe_->discovered());
+  socket_.reset();
+  if (std::string note = controls_->note(end); !note.empty())
+    info_.notes.push_back(std::move(note));
   refresh_names();
   info_.duration = end - session_->start();
   if (request_.interval) listener_.interval(info_, end - interval_start_);
   Receipt receipt = session_->receipt();
-  if (two_phase_) info_.notes.push_back(two_phase_->note());
-  for (std::string& note : notes_of(probe_->counters(), request_.probe.discover_only))
-    info_.notes.push_back(std::move(note));
-  receipt.events = events_;
-  receipt.probe_runs = 2 * events_;  // one program at entry, one at exit
+  const std::uint64_t switches =
+      instruments_.look_at_switches() ? session_->membership().cpu_use().departures : 0;
+  events_ += instruments_.events();
+  for (std::string& note : instruments_.notes()) info_.notes.push_back(std::move(note));
+  receipt.events = events_ + switches;
+  receipt.probe_runs = instruments_.runs_per_event() * (events_ + switches);
   receipt.probe_ns =
-      static_cast<std::uint64_t>(calibration_.cost_ns() * static_cast<double>(events_));
+      static_cast<std::uint64_t>(calibration_.cost_ns() * static_cast<double>(events_) +
+                                 calibration_.switch_cost_ns * static_cast<double>(switches));
+  if (const auto cost = instruments_.cost()) {
+    receipt.probe_runs = cost->runs;
+    receipt.probe_ns = cost->ns;
+    receipt.target_cpu_ns.reset();  // it is of every run, whomever that was for
+  }
   listener_.end(info_, receipt);
 }
 
@@ -325,12 +318,13 @@ int Measurement::run() {
   try {
     attach();
   } catch (const Error&) {
-    explain_refusal();
+    explain_refusal(instruments_);
     throw;
   }
   session_->arm();
   say_what_is_attached();
   describe();
+  listen_for_requests();
   listener_.begin(info_);
   const KernelTime start = session_->start();
   if (request_.duration) deadline_ = start + *request_.duration;
@@ -339,9 +333,7 @@ int Measurement::run() {
     next_interval_ = start + *request_.interval;
     listener_.interval(info_, Duration(0));
   }
-  if (request_.discovery)
-    two_phase_ = std::make_unique<TwoPhase>(*probe_, session_->membership(), request_.probe.only,
-                                            start + *request_.discovery);
+  instruments_.armed(start);
   watch_for_the_end();
   const auto interrupted = signals_.take();
   if (program_ && !interrupted) program_->release();
@@ -355,11 +347,33 @@ int Measurement::run() {
   progress_.step("");
   session_.reset();
   if (interrupted) return program_ ? 128 + interrupted->number : 0;  // it was never run
-  return program_ ? wait_for_program() : 0;
+  if (program_) return wait_for_program();
+  return listener_.wants_stop() ? stopped_by_a_threshold : 0;
 }
 
-int measure(const MeasureRequest& request, MeasureListener& listener) {
-  return Measurement(request, listener).run();
+MeasureRequest request_of_own_threads(std::string command, const std::vector<std::uint32_t>& cpus,
+                                      const std::optional<std::string>& cpus_text,
+                                      const StopOptions& stop, const OutputOptions& output,
+                                      bool live, bool every_one) {
+  MeasureRequest request;
+  request.command = std::move(command);
+  request.selection.kind = TargetKind::all;
+  if (cpus_text) {
+    request.selection.cpus = cpus;
+    request.selection.cpus_text = *cpus_text;
+  }
+  request.duration = stop.parsed();
+  request.interval = output.parsed_interval();
+  if (live && !request.interval) request.interval = std::chrono::seconds(1);
+  request.quiet = output.quiet;
+  request.verbose = output.verbose;
+  request.streams = live || every_one || request.interval.has_value();
+  request.own_threads = true;
+  return request;
+}
+
+int measure(const MeasureRequest& request, Instruments& instruments, MeasureListener& listener) {
+  return Measurement(request, instruments, listener).run();
 }
 
 }  // namespace overdue

@@ -5,10 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "cli/instruments.h"
 #include "cli/options.h"
-#include "cli/syscall_view.h"
-#include "kernel/session.h"
-#include "probes/syscalls/probe.h"
+#include "core/session_info.h"
 #include "target/selection.h"
 #include "target/spawn.h"
 
@@ -21,14 +20,22 @@ struct MeasureRequest {
   InheritedState inherited;  ///< for the spawned program
   std::optional<Duration> duration;
   std::optional<Duration> interval;
-  std::optional<Duration> discovery;  ///< two-phase: length of the first phase
-  std::size_t ring_bytes = 0;         ///< per CPU; 0: chosen
   bool quiet = false;
   bool verbose = false;  ///< say what was attached
   bool streams = false;  ///< the listener writes while we measure
-  SyscallsOptions probe;
   bool by_container = false;
+  bool own_threads = false;  ///< what is measured are threads of ours: nobody is a member
+  std::vector<std::string> thresholds = {};  ///< for the reader of a recording
+  std::vector<std::string> spans = {};       ///< likewise
 };
+
+/// Of a command that measures threads of its own, one on each of `cpus`; `cpus_text` is how those
+/// were given, if they were. `live`: a table is drawn anew each second, or what was asked for;
+/// `every_one`: each measurement is written as it comes.
+MeasureRequest request_of_own_threads(std::string command, const std::vector<std::uint32_t>& cpus,
+                                      const std::optional<std::string>& cpus_text,
+                                      const StopOptions& stop, const OutputOptions& output,
+                                      bool live, bool every_one);
 
 /// Who gets what is measured. All calls come from the measuring thread.
 class MeasureListener {
@@ -37,15 +44,16 @@ class MeasureListener {
   /// Everything is attached and the program stands ready: what overwrites files may do so now.
   virtual void begin(const SessionInfo&) = 0;
   virtual void record(const Record&) = 0;
-  virtual void discovered(const SyscallSet&) = 0;
   virtual void interval(const SessionInfo&, Duration wall) = 0;
   /// Twice a second: write out what is buffered.
   virtual void tick() = 0;
+  /// Whether what was seen so far is enough.
+  virtual bool wants_stop() const { return false; }
   virtual void end(const SessionInfo&, const Receipt&) = 0;
 };
 
-/// Runs one measurement of system calls from start to final report. Returns the exit status: the
+/// Runs one measurement from start to final report. Returns the exit status: the
 /// spawned program's, else 0. Throws Error.
-int measure(const MeasureRequest& request, MeasureListener& listener);
+int measure(const MeasureRequest& request, Instruments& instruments, MeasureListener& listener);
 
 }  // namespace overdue

@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <map>
@@ -18,15 +19,19 @@ CLI::Option* add_list(CLI::App& app, const char* names, std::vector<std::string>
 
 }  // namespace
 
-void add_target_options(CLI::App& app, TargetOptions& options) {
-  add_list(app, "-p,--pid", options.pids);
+void add_whom_options(CLI::App& app, TargetOptions& options, const char* pid) {
+  add_list(app, pid, options.pids);
   add_list(app, "-t,--tid", options.tids);
   add_list(app, "-n,--name", options.names);
   add_list(app, "-c,--cgroup", options.cgroups);
   add_list(app, "--container", options.containers);
   app.add_flag("-a,--all", options.all);
-  app.add_option("--cpu", options.cpus);
   app.add_flag("--no-follow", options.no_follow);
+}
+
+void add_target_options(CLI::App& app, TargetOptions& options) {
+  add_whom_options(app, options, "-p,--pid");
+  app.add_option("--cpu", options.cpus);
   app.add_option("--user", options.user);
 }
 
@@ -81,8 +86,11 @@ void ViewOptions::check() const {
   if (!calls && !discover) return;
   const std::string_view mode = calls ? "--calls" : "--discover";
   const std::string_view shows = calls ? "single calls" : "names only";
+  const GroupBy keys = group_by();
+  const bool by_fits = by.empty() || (discover && keys.needs_callers() && !keys.process &&
+                                      !keys.thread && !keys.container);
   const std::pair<bool, std::string_view> others[] = {
-      {calls && discover, "--discover"}, {!by.empty(), "--by"}, {histograms, "--hist"},
+      {calls && discover, "--discover"}, {!by_fits, "--by"},  {histograms, "--hist"},
       {sort.has_value(), "--sort"},      {top != 0, "--top"},
   };
   for (const auto& [given, other] : others)
@@ -104,14 +112,14 @@ GroupBy ViewOptions::group_by() const {
         result.thread = true;
       } else if (key == "container") {
         result.container = true;
-      } else if (key == "library" || key == "caller") {
-        throw Error("--by {} needs user stacks, which this version does not take yet", key)
-            .hint("use --by process, thread or container")
-            .exit_status(2);
+      } else if (key == "library") {
+        result.library = true;
+      } else if (key == "caller") {
+        result.caller = true;
       } else if (key != "syscall") {
         const std::string_view close = nearest(key, keys);
         throw Error("unknown key '{}' for --by", printable(key))
-            .hint(close.empty() ? "keys: syscall, process, thread, container"
+            .hint(close.empty() ? "keys: syscall, process, thread, container, library, caller"
                                 : fmt::format("did you mean '{}'?", close))
             .exit_status(2);
       }
@@ -129,6 +137,12 @@ std::size_t ViewOptions::row_limit() const {
 std::optional<SyscallSet> ViewOptions::wanted(const Names& names) const {
   if (only.empty()) return std::nullopt;
   return parse_syscall_set(only, names);
+}
+
+Duration parse_us(const std::string& text, std::string_view option) {
+  const bool bare = !text.empty() && std::all_of(text.begin(), text.end(),
+                                                 [](char c) { return c >= '0' && c <= '9'; });
+  return parse_duration(bare ? text + "us" : text, option);
 }
 
 std::size_t parse_buffer_size(const std::string& text) {

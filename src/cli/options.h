@@ -18,6 +18,9 @@ namespace overdue {
 /// `-p`, `-t`, `-n`, `-c`, `--container`, `-a`, `--cpu`, `--no-follow`, `--user`.
 void add_target_options(CLI::App& app, TargetOptions& options);
 
+/// Of these, those that say who is measured; `pid` names that option.
+void add_whom_options(CLI::App& app, TargetOptions& options, const char* pid);
+
 /// When a measurement ends.
 struct StopOptions {
   std::optional<std::string> duration;
@@ -52,7 +55,7 @@ struct ViewOptions {
   /// Throws Error (exit status 2) for a value that is none and for options that do not go together,
   /// so that nothing is measured or overwritten for a report that cannot be shown.
   void check() const;
-  /// Throws Error (exit status 2) for an unknown key, or one that needs a later version.
+  /// Throws Error (exit status 2) for an unknown key.
   GroupBy group_by() const;
   std::string sort_column() const { return sort.value_or("total"); }
   /// `top`, checked.
@@ -61,6 +64,9 @@ struct ViewOptions {
   std::optional<SyscallSet> wanted(const Names& names = {}) const;
 };
 void add_view_options(CLI::App& app, ViewOptions& options);
+
+/// A time of commands that are like rtla: a bare number is in microseconds. Throws Error.
+Duration parse_us(const std::string& text, std::string_view option);
 
 /// `8M`, `512k`, a plain number of bytes: rounded up to a power of two, 64 KiB to 1 GiB. Throws
 /// Error.

@@ -118,9 +118,19 @@ TEST(GroupByOption, RefusesUnknownKeysAndSuggestsTheNearest) {
   EXPECT_THAT(refusal([] { by({"\x1b[31m"}).group_by(); }), HasSubstr("\\x1b[31m"));
 }
 
-TEST(GroupByOption, SaysThatUserStacksComeLater) {
-  for (const char* key : {"library", "caller"})
-    EXPECT_THAT(refusal([&] { by({key}).group_by(); }), AllOf(HasSubstr(key), HasSubstr("stacks")));
+TEST(GroupByOption, TakesLibraryFunctions) {
+  EXPECT_EQ(by({"library,caller"}).group_by(), (GroupBy{.library = true, .caller = true}));
+  EXPECT_EQ(by({"process,caller"}).group_by(), (GroupBy{.process = true, .caller = true}));
+}
+
+TEST(GroupByOption, GoesWithDiscoverForLibraryFunctionsOnly) {
+  for (const char* keys : {"caller", "library", "syscall,library,caller"}) {
+    ViewOptions options = by({keys});
+    options.discover = true;
+    EXPECT_NO_THROW(options.check()) << keys;
+    options.by.emplace_back("process");
+    EXPECT_THAT(refusal([&] { options.check(); }), HasSubstr("--by")) << keys;
+  }
 }
 
 TEST(RowLimit, IsANumberOfRows) {

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/measure.h"
 #include "cli/options.h"
+#include "cli/syscall_instruments.h"
 #include "probes/syscalls/classes.h"
 #include "sinks/text_format.h"
 #include "trace/writer.h"
@@ -35,7 +36,6 @@ class Recorder final : public MeasureListener {
     trace_->begin(info);
   }
   void record(const Record& record) override { trace_->record(record); }
-  void discovered(const SyscallSet&) override {}
   void interval(const SessionInfo&, Duration) override {}
   void tick() override { trace_->flush(); }
   void end(const SessionInfo& info, const Receipt& receipt) override {
@@ -114,13 +114,14 @@ int RecordCommand::run(const Invocation& invocation) {
   request.duration = stop_.parsed();
   request.quiet = quiet_;
   request.verbose = verbose_;
-  request.probe.aggregate = false;
-  request.probe.calls = true;
   request.by_container = true;
-  if (!only_.empty()) request.probe.only = parse_syscall_set(only_, {});
-  request.ring_bytes = buffer_ ? parse_buffer_size(*buffer_) : 0;
+  SyscallsOptions options;
+  options.aggregate = false;
+  options.calls = true;
+  if (!only_.empty()) options.only = parse_syscall_set(only_, {});
+  SyscallInstruments instruments(options, {}, buffer_ ? parse_buffer_size(*buffer_) : 0);
   Recorder recorder(file_);
-  const int status = measure(request, recorder);
+  const int status = measure(request, instruments, recorder);
   if (!quiet_) recorder.print_receipt();
   return status;
 }

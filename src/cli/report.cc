@@ -4,15 +4,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <numeric>
+
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/debuginfod.h"
+#include "cli/file_lines.h"
+#include "cli/file_names.h"
+#include "cli/flame_sink.h"
 #include "cli/options.h"
 #include "cli/report_output.h"
+#include "cli/span_choice.h"
+#include "cli/stall_replay.h"
 #include "cli/syscall_view.h"
 #include "core/probe.h"
+#include "target/cpu_list.h"
 #include "trace/reader.h"
 
 namespace overdue {
@@ -43,17 +52,41 @@ void refuse_own_input(const OutputOptions& options, int input) {
       .exit_status(2);
 }
 
+constexpr std::size_t most_cpus = 4096;  // of any machine: as many as --cpu can name
+
+/// What was looked for, and what was late: that makes waits findings, and says what each passed.
+void take_recorded(const SessionInfo& info, StallViewOptions& options) {
+  try {
+    const SpanChoice spans = parse_spans(info.spans);
+    options.thresholds = parse_thresholds(info.thresholds, spans.pair_names());
+    options.spans = spans.kinds;
+    if (info.target.cpus.empty()) return;
+    std::vector<std::uint32_t> any(most_cpus);
+    std::iota(any.begin(), any.end(), 0);
+    options.cpus = parse_cpu_list(info.target.cpus, any);
+  } catch (const Error&) {
+    options.thresholds = {};
+  }
+}
+
 class ReportCommand final : public Command {
  public:
   std::string_view name() const override { return "report"; }
 
   void add_options(CLI::App& app) override {
     app.add_option("file", file_)->required();
+    app.add_option("--view", shows_)->check(CLI::IsMember({"summary", "stalls"}));
     add_view_options(app, view_);
+    app.add_flag("--idle", stalls_.idle);
+    app.add_option("--keep-under", stalls_.keep_under);
+    app.add_option("--first", stalls_.first);
+    app.add_option("--flame", flame_);
+    app.add_flag("--lines", lines_);
+    app.add_flag("--debuginfod", debuginfod_);
     add_output_options(app, output_, false);
   }
 
-  int run(const Invocation&) override {
+  int run(const Invocation& invocation) override {
     view_.check();
     Fd file(file_ == "-" ? dup(STDIN_FILENO)
                          : open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
@@ -63,17 +96,58 @@ class ReportCommand final : public Command {
     refuse_own_input(output_, file.get());
     const std::vector<const Schema*> schemas = all_schemas();
     TraceReader reader(std::move(file), schemas, file_);
+    if (shows_.empty()) shows_ = reader.info().command == "stalls" ? "stalls" : "summary";
+    if (shows_ == "stalls")
+      show_stalls(reader, invocation.inherited);
+    else
+      show_calls(reader);
+    return 0;
+  }
+
+ private:
+  void show_calls(TraceReader& reader) {
     std::optional<SyscallSet> wanted = view_.wanted(reader.info().names);
     ReportOutput report = open_report(output_, false, view_.calls);
     SyscallView view(view_, std::move(wanted), *report.sink);
     Replay replay(view);
     reader.replay(replay);
     report.output->close();
-    return 0;
   }
 
- private:
+  void show_stalls(TraceReader& reader, const InheritedState& inherited) {
+    if (output_.format == "csv")
+      throw Error("stalls have stacks, which CSV cannot hold").hint("-f ndjson").exit_status(2);
+    take_recorded(reader.info(), stalls_);
+    if (output_.format != "text") stalls_.first = 0;
+    ReportOutput report = open_report(output_, false, true);
+    FileNames files;
+    std::optional<FileLines> lines;
+    std::optional<Debuginfod> debuginfod;
+    if (debuginfod_) debuginfod.emplace(DebuginfodOptions::current(inherited));
+    const FetchDebugFile fetch = [&](const std::string& id) {
+      return debuginfod ? debuginfod->find(id) : Fd();
+    };
+    if (lines_ || debuginfod_) lines.emplace(lines_, fetch);
+    RecordedStacks stacks([&](StackFrame frame) {
+      if (lines) return lines->named(std::move(frame));
+      files.name(frame);
+      return Stack{std::move(frame)};
+    });
+    std::optional<FlameSink> drawing;
+    if (!flame_.empty()) drawing.emplace(flame_, flame_format_of(flame_));
+    StallView view(stalls_, stacks, *report.sink, drawing ? &*drawing : nullptr);
+    StallReplay replay(view, stacks);
+    if (debuginfod) replay.more_notes = [&] { return debuginfod->notes(); };
+    reader.replay(replay);
+    report.output->close();
+  }
+
   std::string file_;
+  std::string shows_;  ///< --view
+  StallViewOptions stalls_;
+  std::string flame_;
+  bool lines_ = false;
+  bool debuginfod_ = false;
   ViewOptions view_;
   OutputOptions output_;
 };

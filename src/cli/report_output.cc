@@ -17,21 +17,26 @@ bool use_color(const std::string& color, int fd) {
 
 }  // namespace
 
+bool goes_to_a_terminal(const OutputOptions& options) {
+  return options.format == "text" && options.file.empty() && !options.quiet &&
+         isatty(STDOUT_FILENO) == 1;
+}
+
+std::unique_ptr<Output> open_output(const OutputOptions& options, bool spawned) {
+  if (!options.file.empty() && options.file != "-")
+    return std::make_unique<Output>(create_output_file(options.file));
+  const bool to_stderr = spawned && !options.to_stdout && options.file.empty();
+  return std::make_unique<Output>(to_stderr ? STDERR_FILENO : STDOUT_FILENO);
+}
+
 ReportOutput open_report(const OutputOptions& options, bool spawned, bool stream) {
   check_sink_format(options.format);  // before a file that exists is emptied
   ReportOutput report;
-  if (!options.file.empty() && options.file != "-") {
-    Fd file = create_output_file(options.file);
-    const bool color = use_color(options.color, file.get());
-    report.output = std::make_unique<Output>(std::move(file));
-    report.sink = make_sink(options.format, *report.output, {.color = color, .stream = stream});
-    return report;
-  }
-  const int fd =
-      spawned && !options.to_stdout && options.file.empty() ? STDERR_FILENO : STDOUT_FILENO;
-  report.output = std::make_unique<Output>(fd);
+  report.output = open_output(options, spawned);
   report.sink = make_sink(options.format, *report.output,
-                          {.color = use_color(options.color, fd), .stream = stream});
+                          {.color = use_color(options.color, report.output->fd()),
+                           .whole_stacks = options.verbose,
+                           .stream = stream});
   return report;
 }
 

@@ -16,6 +16,13 @@ std::uint64_t calls_in(const Record& record) {
   return cell.latency.count + cell.unreturned + cell.untimed;
 }
 
+/// Names of callers are shown with their libraries.
+GroupBy keys_of(const ViewOptions& options) {
+  GroupBy keys = options.group_by();
+  if (options.discover && keys.needs_callers()) keys.library = keys.caller = true;
+  return keys;
+}
+
 }  // namespace
 
 std::string container_name(std::uint64_t cgroup_id, const Names& names) {
@@ -27,7 +34,7 @@ std::string container_name(std::uint64_t cgroup_id, const Names& names) {
 
 SyscallView::SyscallView(const ViewOptions& options, std::optional<SyscallSet> only, Sink& sink)
     : options_(options),
-      by_(options.group_by()),
+      by_(keys_of(options)),
       only_(std::move(only)),
       sink_(sink),
       total_(by_),
@@ -50,6 +57,16 @@ void SyscallView::refuse_unfit_cell(const Record& cell) const {
             "thread --save`");
 }
 
+void SyscallView::refuse_without_caller(const Record& record) const {
+  if (!by_.needs_callers()) return;
+  const auto caller = record.schema->id == RECORD_SYSCALL_CALL
+                          ? record.at<u32>(offsetof(syscall_call, caller))
+                          : record.at<u32>(offsetof(syscall_cell, caller));
+  if (caller == CALLER_NONE)
+    throw Error("this recording does not say what caused its calls")
+        .hint("record with `overdue syscalls --by caller --save`");
+}
+
 void SyscallView::record(const Record& record) {
   u16 abi = 0;
   u32 nr = 0;
@@ -57,10 +74,12 @@ void SyscallView::record(const Record& record) {
   if (kind == RECORD_SYSCALL_CALL) {
     abi = record.at<u16>(offsetof(syscall_call, abi));
     nr = record.at<u32>(offsetof(syscall_call, nr));
+    refuse_without_caller(record);
   } else if (kind == RECORD_SYSCALL_CELL) {
     abi = record.at<u16>(offsetof(syscall_cell, abi));
     nr = record.at<u32>(offsetof(syscall_cell, nr));
     refuse_unfit_cell(record);
+    refuse_without_caller(record);
   } else if (kind == RECORD_SYSCALL_OPEN) {
     abi = record.at<u16>(offsetof(syscall_open, abi));
     nr = record.at<u32>(offsetof(syscall_open, nr));
@@ -111,9 +130,15 @@ void SyscallView::interval(const SessionInfo& info, Duration wall) {
   intervals_ = true;
 }
 
-std::vector<std::string> SyscallView::discovered_names(const Names& names) const {
-  std::vector<std::string> found;
-  for (const auto& [abi, nr] : discovered_) found.push_back(syscall_name(abi, nr, names));
+std::vector<FoundName> SyscallView::discovered_names(const Names& names) const {
+  std::vector<FoundName> found;
+  if (by_.needs_callers()) {
+    for (LatencyRow& row : total_.table(names, {}, {}).rows)
+      found.push_back(
+          {std::move(row.name), CallerName{row.library.value_or(""), row.caller.value_or("")}});
+  } else {
+    for (const auto& [abi, nr] : discovered_) found.push_back({syscall_name(abi, nr, names), {}});
+  }
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -124,7 +149,7 @@ void SyscallView::end(SessionInfo info, Receipt receipt) {
     info.notes.push_back(fmt::format("{} more calls were unfinished: the oldest {} are listed",
                                      omitted, SyscallTable::rows_max));
   if (options_.discover) {
-    const std::vector<std::string> names = discovered_names(info.names);
+    const std::vector<FoundName> names = discovered_names(info.names);
     sink_.names(names);
     receipt.events = names.size();
   } else if (options_.calls) {

@@ -38,7 +38,8 @@ class SyscallView {
 
  private:
   void refuse_unfit_cell(const Record& cell) const;
-  std::vector<std::string> discovered_names(const Names& names) const;
+  void refuse_without_caller(const Record& record) const;
+  std::vector<FoundName> discovered_names(const Names& names) const;
   LatencyTable finished(const SyscallTable& table, const SessionInfo& info, Duration wall) const;
 
   ViewOptions options_;

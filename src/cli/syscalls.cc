@@ -4,10 +4,12 @@
 #include "base/error.h"
 #include "base/output_file.h"
 #include "base/text.h"
+#include "cli/callers.h"
 #include "cli/command.h"
 #include "cli/measure.h"
 #include "cli/options.h"
 #include "cli/report_output.h"
+#include "cli/syscall_instruments.h"
 #include "cli/syscall_view.h"
 #include "sinks/make_sink.h"
 #include "trace/writer.h"
@@ -16,7 +18,7 @@ namespace overdue {
 namespace {
 
 /// Where the figures go.
-struct Destination {
+struct FiguresDestination {
   OutputOptions output;
   bool spawned = false;
   bool stream = false;  ///< lines come while we measure
@@ -26,13 +28,18 @@ struct Destination {
 /// Shows the measurement, and saves it if asked.
 class Reporter final : public MeasureListener {
  public:
-  Reporter(const ViewOptions& view, std::optional<SyscallSet> only, Destination destination)
-      : options_(view), only_(std::move(only)), to_(std::move(destination)) {}
+  Reporter(const ViewOptions& view, SyscallInstruments& instruments, FiguresDestination destination)
+      : options_(view), instruments_(instruments), to_(std::move(destination)) {
+    if (!instruments.options().callers) return;
+    callers_ = std::make_unique<Callers>();
+    callers_->set_learner(instruments);
+  }
 
   // Files are opened only now: a measurement that cannot begin must not cost the last one's report.
   void begin(const SessionInfo& info) override {
     report_ = open_report(to_.output, to_.spawned, to_.stream);
-    view_ = std::make_unique<SyscallView>(options_, only_, *report_.sink);
+    view_ = std::make_unique<SyscallView>(options_, instruments_.options().only, *report_.sink);
+    if (callers_) callers_->begin(info);
     view_->begin(info);
     if (!to_.save.empty()) {
       trace_.emplace(create_output_file(to_.save), syscalls_probe.schemas, printable(to_.save));
@@ -41,33 +48,45 @@ class Reporter final : public MeasureListener {
     flush_if_live();
   }
   void record(const Record& record) override {
-    view_->record(record);
-    if (trace_) trace_->record(record);
+    if (callers_ && callers_->take(record)) return;
+    const Record settled = callers_ ? callers_->settled(record) : record;
+    view_->record(settled);
+    if (trace_) trace_->record(settled);
   }
-  void discovered(const SyscallSet& set) override { view_->discovered(set); }
   void interval(const SessionInfo& info, Duration wall) override {
-    view_->interval(info, wall);
+    view_->interval(with_callers(info), wall);
     flush_if_live();
   }
   void tick() override {
+    if (callers_) callers_->follow();
     flush_if_live();
     if (trace_) trace_->flush();
   }
-  void end(const SessionInfo& info, const Receipt& receipt) override {
+  void end(const SessionInfo& measured, const Receipt& receipt) override {
+    SessionInfo info = with_callers(measured);
+    if (callers_)
+      for (std::string& note : callers_->notes()) info.notes.push_back(std::move(note));
+    if (instruments_.options().discover_only) view_->discovered(instruments_.discovered());
     view_->end(info, receipt);
     report_.output->close();
     if (trace_) trace_->end(info, receipt);
   }
 
  private:
+  SessionInfo with_callers(SessionInfo info) const {
+    if (callers_) info.names.callers = callers_->names();
+    return info;
+  }
+
   // A file is written at the end, but for one that somebody may be following.
   void flush_if_live() {
     if (to_.output.file.empty() || to_.stream) report_.output->flush();
   }
 
   const ViewOptions& options_;
-  std::optional<SyscallSet> only_;
-  Destination to_;
+  SyscallInstruments& instruments_;
+  FiguresDestination to_;
+  std::unique_ptr<Callers> callers_;  ///< where they are asked for
   ReportOutput report_;
   std::unique_ptr<SyscallView> view_;  ///< from begin() on
   std::optional<TraceWriter> trace_;
@@ -85,6 +104,7 @@ class SyscallsCommand final : public Command {
     app.add_flag("--two-phase", two_phase_);
     app.add_option("--discover-time", discover_time_);
     app.add_option("--save", save_);
+    app.add_option("--user-stack-bytes", user_stack_);
     app.add_option("--buffer", buffer_);
   }
 
@@ -93,6 +113,7 @@ class SyscallsCommand final : public Command {
 
  private:
   MeasureRequest request(const Invocation& invocation);
+  SyscallInstruments instruments() const;
 
   TargetOptions target_;
   StopOptions stop_;
@@ -101,6 +122,7 @@ class SyscallsCommand final : public Command {
   bool two_phase_ = false;
   std::string discover_time_ = "1s";
   std::string save_;
+  std::uint32_t user_stack_ = 16 << 10;
   std::optional<std::string> buffer_;
 };
 
@@ -123,19 +145,15 @@ MeasureRequest SyscallsCommand::request(const Invocation& invocation) {
   const GroupBy by = view_.group_by();
   request.by_container = by.container || !save_.empty();
   request.streams = view_.calls || request.interval.has_value();
-  request.probe.by_thread = by.thread || by.process || by.container;
-  request.probe.calls = view_.calls;
-  request.probe.aggregate = !view_.calls;
-  request.probe.discover_only = view_.discover;
-  request.probe.two_phase = two_phase_;
-  request.probe.only = view_.wanted();
-  request.ring_bytes = buffer_ ? parse_buffer_size(*buffer_) : 0;
-  if (two_phase_) request.discovery = parse_duration(discover_time_, "--discover-time");
   if (view_.discover && (view_.calls || two_phase_ || request.interval || !save_.empty()))
     throw Error(
         "--discover shows names only; it does not go with --calls, --two-phase, --interval or "
         "--save")
         .hint("leave one of them out")
+        .exit_status(2);
+  if (user_stack_ > USER_STACK_MAX)
+    throw Error("--user-stack-bytes {} is too much", user_stack_)
+        .hint(fmt::format("at most {}", USER_STACK_MAX))
         .exit_status(2);
   if (view_.calls && request.interval)
     throw Error("--calls shows every call as it ends; --interval does not go with it")
@@ -144,14 +162,31 @@ MeasureRequest SyscallsCommand::request(const Invocation& invocation) {
   return request;
 }
 
+SyscallInstruments SyscallsCommand::instruments() const {
+  const GroupBy by = view_.group_by();
+  SyscallsOptions options;
+  options.by_thread = by.thread || by.process || by.container;
+  options.calls = view_.calls;
+  options.aggregate = !view_.calls;
+  options.callers = by.needs_callers();
+  options.user_stack_bytes = user_stack_;
+  options.discover_only = view_.discover && !options.callers;
+  options.two_phase = two_phase_;
+  options.only = view_.wanted();
+  std::optional<Duration> discovery;
+  if (two_phase_) discovery = parse_duration(discover_time_, "--discover-time");
+  return {options, discovery, buffer_ ? parse_buffer_size(*buffer_) : 0};
+}
+
 int SyscallsCommand::run(const Invocation& invocation) {
   const MeasureRequest request = this->request(invocation);
-  Reporter reporter(view_, request.probe.only,
+  SyscallInstruments instruments = this->instruments();
+  Reporter reporter(view_, instruments,
                     {.output = output_,
                      .spawned = invocation.has_program,
                      .stream = request.streams,
                      .save = save_});
-  return measure(request, reporter);
+  return measure(request, instruments, reporter);
 }
 
 }  // namespace

@@ -15,6 +15,9 @@ struct GroupBy {
   bool process = false;
   bool thread = false;
   bool container = false;
+  bool library = false;
+  bool caller = false;
+  bool needs_callers() const { return library || caller; }
   bool operator==(const GroupBy&) const = default;
 };
 
@@ -36,6 +39,8 @@ struct LatencyRow {
   std::optional<ProcessKey> process;
   std::optional<ThreadKey> thread;
   std::optional<std::string> container;
+  std::optional<std::string> library;  ///< whose function caused the calls: "libc.so.6"
+  std::optional<std::string> caller;   ///< … and which
 
   Histogram latency;  ///< spans that ended
   std::uint64_t unreturned =

@@ -16,7 +16,7 @@ LatencyRow row(std::string name, std::uint64_t latency_ns, std::uint64_t calls,
   return made;
 }
 
-LatencyTable sample() {
+LatencyTable sample_table() {
   LatencyTable table;
   table.rows = {row("read", 100, 50, 3), row("futex", 90'000, 2), row("openat", 1'000, 20, 9),
                 row("exit_group", 0, 0)};
@@ -32,17 +32,17 @@ std::string order(LatencyTable table, const std::string& column, std::size_t top
 }
 
 TEST(SortRows, KnowsEveryColumn) {
-  EXPECT_EQ(order(sample(), "total"), "futex openat read exit_group ");
-  EXPECT_EQ(order(sample(), "calls"), "read openat futex exit_group ");
-  EXPECT_EQ(order(sample(), "errors"), "openat read exit_group futex ");
-  EXPECT_EQ(order(sample(), "name"), "exit_group futex openat read ");
+  EXPECT_EQ(order(sample_table(), "total"), "futex openat read exit_group ");
+  EXPECT_EQ(order(sample_table(), "calls"), "read openat futex exit_group ");
+  EXPECT_EQ(order(sample_table(), "errors"), "openat read exit_group futex ");
+  EXPECT_EQ(order(sample_table(), "name"), "exit_group futex openat read ");
   for (const char* column : {"avg", "p50", "p95", "p99", "max"})
-    EXPECT_EQ(order(sample(), column), "futex openat read exit_group ") << column;
+    EXPECT_EQ(order(sample_table(), column), "futex openat read exit_group ") << column;
 }
 
 TEST(SortRows, KeepsTheTopRows) {
-  EXPECT_EQ(order(sample(), "total", 2), "futex openat ");
-  EXPECT_EQ(order(sample(), "total", 100), "futex openat read exit_group ");
+  EXPECT_EQ(order(sample_table(), "total", 2), "futex openat ");
+  EXPECT_EQ(order(sample_table(), "total", 100), "futex openat read exit_group ");
   EXPECT_EQ(order(LatencyTable{}, "total", 3), "");
 }
 
@@ -59,7 +59,7 @@ TEST(SortRows, BreaksTiesByNameThenGroup) {
 }
 
 TEST(SortRows, SuggestsTheColumnMeant) {
-  LatencyTable table = sample();
+  LatencyTable table = sample_table();
   try {
     sort_rows(table, "p90", 1);
     FAIL() << "accepted";

@@ -33,7 +33,7 @@ struct ProbeInfo {
 /// Every probe of this build, in the order of src/probes/CMakeLists.txt.
 std::span<const ProbeInfo* const> all_probes();
 
-/// Every schema of theirs, in the same order.
+/// Every schema of theirs, each once: probes of spans share one.
 std::vector<const Schema*> all_schemas();
 
 /// The schema with this id, or null: a record of a version we do not know.

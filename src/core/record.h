@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -27,7 +28,7 @@ struct Record {
   template <typename T>
   T as() const {
     T value{};
-    if (!bytes.empty())  // an empty span may have no address, which memcpy() minds
+    if (!bytes.empty())
       std::memcpy(static_cast<void*>(&value), bytes.data(), std::min(sizeof(T), bytes.size()));
     return value;
   }
@@ -43,12 +44,24 @@ struct Record {
   }
 };
 
+/// Takes one record; borrowed for the call.
+using RecordHandler = std::function<void(const Record&)>;
+
+/// What caused a system call: a function that the program called, and whose it is.
+struct CallerName {
+  std::string library;
+  std::string function;
+  auto operator<=>(const CallerName&) const = default;
+};
+
 /// Names that only the machine of the measurement knew; travels with a recording.
 struct Names {
   /// System calls the running kernel has beyond our own tables: (ABI, number) → name.
   std::map<std::pair<std::uint16_t, std::uint32_t>, std::string> syscalls;
   /// cgroup id → path below the root of its hierarchy.
   std::map<std::uint64_t, std::string> cgroups;
+  /// The callers that records have numbers of: see bpf/callers.h.
+  std::map<std::uint32_t, CallerName> callers;
 };
 
 /// Takes a record's fields one by one, in schema order. Implemented by sinks; must not keep the

@@ -34,7 +34,9 @@ struct SessionInfo {
   KernelTime start{};
   Duration duration{};
   TargetInfo target;
-  std::string backend;  ///< "tp_btf", "two-phase", …
+  std::vector<std::string> thresholds;  ///< of what is late, as given: "10ms", "futex=1s"
+  std::vector<std::string> spans;       ///< what was looked for, as given; empty: system calls
+  std::string backend;                  ///< "tp_btf", "two-phase", …
   std::vector<std::string>
       notes;  ///< what the reader of a report must know ("attached 12 of 712 …")
   Names names;
@@ -51,6 +53,12 @@ struct SessionInfo {
   }
 };
 
+/// Frames of stacks, and those of them that nobody could name.
+struct FrameCounts {
+  std::uint64_t user = 0, user_unresolved = 0;
+  std::uint64_t kernel = 0, kernel_unresolved = 0;
+};
+
 /// The end of every report: what was seen, what was not, and what measuring cost.
 struct Receipt {
   std::uint64_t events = 0;                      ///< spans and events measured
@@ -58,9 +66,10 @@ struct Receipt {
   std::uint64_t unmatched = 0;                   ///< ends without a begin
   std::uint64_t cut = 0;         ///< spans cut by the start or the end of the session
   std::uint64_t probe_runs = 0;  ///< BPF program runs for the target's events
-  std::uint64_t probe_ns =
-      0;  ///< their cost: events times the cost of one, measured on ourselves at the start
+  std::uint64_t probe_ns = 0;  ///< their cost: events times the cost of one, measured on ourselves
+                               ///< at the start; 0 where that is less than the machine's noise
   std::optional<std::uint64_t> target_cpu_ns;  ///< CPU time the target used meanwhile
+  std::optional<FrameCounts> frames;  ///< of what was found; empty where nothing has stacks
 
   std::uint64_t lost() const {
     std::uint64_t sum = 0;

@@ -1,13 +1,23 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/finding.h"
 #include "core/latency_table.h"
+#include "core/latency_window.h"
 #include "core/record.h"
 #include "core/session_info.h"
 
 namespace overdue {
+
+/// A call that --discover found; and what caused it, where that is asked for.
+struct FoundName {
+  std::string name;
+  std::optional<CallerName> caller{};
+  auto operator<=>(const FoundName&) const = default;
+};
 
 /// Where measurements go. One session's calls come from one thread, in this order: begin, then
 /// records (in time order) and tables (one per interval, one at the end) in any mix, then end. A
@@ -21,8 +31,18 @@ class Sink {
   virtual void table(const LatencyTable&, bool last) { (void)last; }
   /// What was still open at the end of a session that has no table to list it.
   virtual void unfinished(const std::vector<OpenSpan>&) {}
+  /// One late operation, explained.
+  virtual void finding(const Finding&) {}
+  /// Findings that were not shown; by their number.
+  virtual void more_like(const Repeats&) {}
+  /// One of the longest latencies, as it is found.
+  virtual void window(const LatencyWindow&) {}
+  /// The longest ones, the longest first; the answer of `worst`.
+  virtual void windows(const std::vector<LatencyWindow>& longest) {
+    for (const LatencyWindow& one : longest) window(one);
+  }
   /// The answer of `--discover`: names only.
-  virtual void names(const std::vector<std::string>&) {}
+  virtual void names(const std::vector<FoundName>&) {}
   /// Pure: no sink may forget the receipt.
   virtual void end(const SessionInfo&, const Receipt&) = 0;
 };

@@ -15,7 +15,7 @@ using testing::Not;
 
 StackTree tree_of(std::string_view folded) {
   StackTree tree;
-  FoldedReader reader([&](const Stack& stack) { tree.add(stack.frames, stack.weight); });
+  FoldedReader reader([&](const FoldedStack& stack) { tree.add(stack.frames, stack.weight); });
   reader.feed(folded);
   reader.finish();
   return tree;
@@ -74,7 +74,7 @@ TEST(Drawing, LetsNothingHostileThrough) {
   StackTree tree;
   for (const char* name : {"<script>alert(1)</script>", "\" onload='alert(1)'", "]]></script>",
                            "a\nb", "\u200fx", "\xff\xfe", "<!-- &amp; -->"})
-    tree.add(std::vector<Frame>{{name, FrameKind::thread}, {name, FrameKind::user}}, 10);
+    tree.add(std::vector<FoldedFrame>{{name, FrameKind::thread}, {name, FrameKind::user}}, 10);
   const std::string evil = "</title><script>alert(2)</script>\x01\n";
   for (const std::string& text :
        {flame_svg(tree, {.title = evil, .subtitle = evil, .footer = evil, .counted = evil}),
@@ -110,9 +110,10 @@ TEST(Drawing, ComesFromNowhereElse) {
 TEST(Drawing, SaysWhatItLeavesOut) {
   StackTree tree(WeightUnit::samples, {.nodes = 5});
   for (int i = 0; i < 9; ++i)
-    tree.add(std::vector<Frame>{{"t", FrameKind::thread}, {std::to_string(i), FrameKind::user}},
-             1000);
-  tree.add(std::vector<Frame>{{"s", FrameKind::thread}}, 1);
+    tree.add(
+        std::vector<FoldedFrame>{{"t", FrameKind::thread}, {std::to_string(i), FrameKind::user}},
+        1000);
+  tree.add(std::vector<FoldedFrame>{{"s", FrameKind::thread}}, 1);
   const std::string text = flame_svg(tree, {.footer = "a receipt", .min_width = 500});
   EXPECT_THAT(text, HasSubstr("a receipt"));
   EXPECT_THAT(text, HasSubstr("merged into (other)"));
@@ -122,7 +123,9 @@ TEST(Drawing, SaysWhatItLeavesOut) {
 TEST(Drawing, BoundsItsSizeByTheWidthOfFrames) {
   StackTree tree;
   for (int i = 0; i < 100'000; ++i)
-    tree.add(std::vector<Frame>{{"t", FrameKind::thread}, {std::to_string(i), FrameKind::user}}, 1);
+    tree.add(
+        std::vector<FoldedFrame>{{"t", FrameKind::thread}, {std::to_string(i), FrameKind::user}},
+        1);
   EXPECT_LT(flame_svg(tree, {}).size(), 100'000u);
   EXPECT_EQ(occurrences(flame_svg(tree, {.min_width = 0}), "data-d="), 100'002u);
 }
@@ -130,7 +133,8 @@ TEST(Drawing, BoundsItsSizeByTheWidthOfFrames) {
 TEST(Drawing, ShowsWhichWayAShareMoved) {
   StackTree tree = tree_of("t;grown 60\nt;same 30\nt;shrunk 10\n");
   const auto before = [&](const char* name, std::uint64_t weight) {
-    tree.add_before(std::vector<Frame>{{"t", FrameKind::thread}, {name, FrameKind::user}}, weight);
+    tree.add_before(std::vector<FoldedFrame>{{"t", FrameKind::thread}, {name, FrameKind::user}},
+                    weight);
   };
   before("grown", 100);
   before("same", 300);
@@ -147,7 +151,7 @@ TEST(Drawing, ShowsWhichWayAShareMoved) {
 TEST(Drawing, TakesNothingAndTheLargest) {
   EXPECT_THAT(flame_svg(StackTree(), {}), HasSubstr("No stacks."));
   StackTree tree;
-  tree.add(std::vector<Frame>{{"t", FrameKind::thread}}, ~std::uint64_t{0});
+  tree.add(std::vector<FoldedFrame>{{"t", FrameKind::thread}}, ~std::uint64_t{0});
   EXPECT_THAT(flame_svg(tree, {}), HasSubstr("data-w=\"9007199254740991\"")) << "exact in a script";
 }
 

@@ -88,7 +88,7 @@ std::optional<std::uint64_t> parse_weight(std::string_view text) {
 
 }  // namespace
 
-std::string folded_frame(const Frame& frame, bool first, bool marks) {
+std::string folded_frame(const FoldedFrame& frame, bool first, bool marks) {
   std::string text;
   append_escaped(text, frame.name);
   if (mark_of(text)) text.replace(text.size() - 1, 1, "\\x5d");
@@ -98,7 +98,7 @@ std::string folded_frame(const Frame& frame, bool first, bool marks) {
   return text;
 }
 
-Frame parse_folded_frame(std::string_view text, bool first) {
+FoldedFrame parse_folded_frame(std::string_view text, bool first) {
   const std::optional<FrameKind> mark = mark_of(text);
   if (mark) text.remove_suffix(4);
   std::string name = unescaped(text);

@@ -25,10 +25,10 @@ namespace overdue {
 // nothing else is an escape.
 
 /// `frame` as folded text. `first`: it begins the stack; `marks`: kinds are marked.
-std::string folded_frame(const Frame& frame, bool first, bool marks);
+std::string folded_frame(const FoldedFrame& frame, bool first, bool marks);
 
 /// The opposite of folded_frame(), for any text.
-Frame parse_folded_frame(std::string_view text, bool first);
+FoldedFrame parse_folded_frame(std::string_view text, bool first);
 
 /// Appends every stack of `tree` to `text`, in the order of its nodes.
 void append_folded(std::string& text, const StackTree& tree, bool marks = true);
@@ -42,7 +42,7 @@ class FoldedReader {
     std::uint64_t line;  ///< from 1
     std::string_view what;
   };
-  using OnStack = std::function<void(const Stack&)>;
+  using OnStack = std::function<void(const FoldedStack&)>;
 
   explicit FoldedReader(OnStack on_stack) : on_stack_(std::move(on_stack)) {}
 
@@ -63,7 +63,7 @@ class FoldedReader {
   OnStack on_stack_;
   std::string line_;
   bool too_long_ = false;
-  Stack stack_;
+  FoldedStack stack_;
   std::uint64_t line_number_ = 0, stacks_ = 0, malformed_ = 0;
   std::vector<Problem> problems_;
 };

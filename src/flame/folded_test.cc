@@ -8,9 +8,9 @@
 namespace overdue {
 namespace {
 
-std::vector<Stack> read(std::string_view text, std::size_t piece = 1 << 20) {
-  std::vector<Stack> stacks;
-  FoldedReader reader([&](const Stack& stack) { stacks.push_back(stack); });
+std::vector<FoldedStack> read(std::string_view text, std::size_t piece = 1 << 20) {
+  std::vector<FoldedStack> stacks;
+  FoldedReader reader([&](const FoldedStack& stack) { stacks.push_back(stack); });
   for (std::size_t at = 0; at < text.size(); at += piece) reader.feed(text.substr(at, piece));
   reader.finish();
   return stacks;
@@ -18,8 +18,9 @@ std::vector<Stack> read(std::string_view text, std::size_t piece = 1 << 20) {
 
 TEST(Folded, IsWhatOtherToolsWriteAndRead) {
   StackTree tree;
-  const std::vector<Frame> base{{"redis-server", FrameKind::thread}, {"main", FrameKind::user}};
-  std::vector<Frame> stack = base;
+  const std::vector<FoldedFrame> base{{"redis-server", FrameKind::thread},
+                                      {"main", FrameKind::user}};
+  std::vector<FoldedFrame> stack = base;
   stack.push_back({"write", FrameKind::syscall});
   stack.push_back({"vfs_write", FrameKind::kernel});
   tree.add(stack, 12);
@@ -39,21 +40,21 @@ TEST(Folded, IsWhatOtherToolsWriteAndRead) {
 }
 
 TEST(Folded, KindsOfFramesWithoutAndWithMarks) {
-  const std::vector<Stack> stacks =
+  const std::vector<FoldedStack> stacks =
       read("swapper;[unknown];f;g_[k];h_[s];i_[o];j_[j];0xff;0xfunction;[libc.so.6];l_[x] 1\n");
   ASSERT_EQ(stacks.size(), 1u);
   using enum FrameKind;
-  EXPECT_EQ(stacks[0].frames, (std::vector<Frame>{{"swapper", thread},
-                                                  {"[unknown]", unknown},
-                                                  {"f", user},
-                                                  {"g", kernel},
-                                                  {"h", syscall},
-                                                  {"i", waiting},
-                                                  {"j_[j]", user},
-                                                  {"0xff", unknown},
-                                                  {"0xfunction", user},
-                                                  {"[libc.so.6]", user},
-                                                  {"l", unknown}}));
+  EXPECT_EQ(stacks[0].frames, (std::vector<FoldedFrame>{{"swapper", thread},
+                                                        {"[unknown]", unknown},
+                                                        {"f", user},
+                                                        {"g", kernel},
+                                                        {"h", syscall},
+                                                        {"i", waiting},
+                                                        {"j_[j]", user},
+                                                        {"0xff", unknown},
+                                                        {"0xfunction", user},
+                                                        {"[libc.so.6]", user},
+                                                        {"l", unknown}}));
 }
 
 TEST(Folded, EscapesOnlyWhatHasTo) {
@@ -86,7 +87,7 @@ TEST(Folded, AnyTreeComesBackAsItWas) {
   for (int round = 0; round < 200; ++round) {
     StackTree tree;
     for (auto stacks = random() % 20 + 1; stacks > 0; --stacks) {
-      std::vector<Frame> frames;
+      std::vector<FoldedFrame> frames;
       for (auto depth = random() % 8 + 1; depth > 0; --depth)
         frames.push_back({random_name(random), static_cast<FrameKind>(random() % frame_kinds)});
       tree.add(frames, random() % 1000);
@@ -98,8 +99,8 @@ TEST(Folded, AnyTreeComesBackAsItWas) {
 }
 
 TEST(FoldedReader, NamesWhatIsNoStack) {
-  std::vector<Stack> stacks;
-  FoldedReader reader([&](const Stack& stack) { stacks.push_back(stack); });
+  std::vector<FoldedStack> stacks;
+  FoldedReader reader([&](const FoldedStack& stack) { stacks.push_back(stack); });
   reader.feed(
       "a;b 1\n"
       "no_weight\n"
@@ -118,7 +119,7 @@ TEST(FoldedReader, NamesWhatIsNoStack) {
   EXPECT_EQ(reader.malformed(), 5u);
   std::vector<std::uint64_t> lines, weights;
   for (const auto& problem : reader.problems()) lines.push_back(problem.line);
-  for (const Stack& stack : stacks) weights.push_back(stack.weight);
+  for (const FoldedStack& stack : stacks) weights.push_back(stack.weight);
   EXPECT_THAT(lines, testing::ElementsAre(2, 5, 6, 7, 8));
   EXPECT_THAT(weights, testing::ElementsAre(1, 2, 3, 3, 4));
   EXPECT_EQ(stacks[2].frames[0].name, "spaces at the end");
@@ -126,7 +127,7 @@ TEST(FoldedReader, NamesWhatIsNoStack) {
 
 TEST(FoldedReader, BoundsLinesFramesAndComplaints) {
   std::uint64_t frames = 0;
-  FoldedReader reader([&](const Stack& stack) { frames += stack.frames.size(); });
+  FoldedReader reader([&](const FoldedStack& stack) { frames += stack.frames.size(); });
   const std::string long_line((1 << 20) + 1, 'a');
   for (int i = 0; i < 20; ++i) reader.feed(long_line + " 1\n");
   EXPECT_EQ(reader.malformed(), 20u);
@@ -146,7 +147,7 @@ TEST(FoldedReader, TakesAnyBytes) {
     for (auto length = random() % 300; length > 0; --length)
       text += random() % 3 == 0 ? static_cast<char>(random()) : likely[random() % likely.size()];
     StackTree tree(WeightUnit::samples, {.nodes = 40});
-    FoldedReader reader([&](const Stack& stack) { tree.add(stack.frames, stack.weight); });
+    FoldedReader reader([&](const FoldedStack& stack) { tree.add(stack.frames, stack.weight); });
     for (std::size_t at = 0; at < text.size(); at += 7)
       reader.feed(std::string_view(text).substr(at, 7));
     reader.finish();

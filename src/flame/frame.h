@@ -22,19 +22,19 @@ inline constexpr std::size_t frame_kinds = 6;
 enum class WeightUnit : std::uint8_t { samples, microseconds, bytes };
 
 /// One frame. The name is as it came: any bytes.
-struct Frame {
+struct FoldedFrame {
   std::string name;
   FrameKind kind = FrameKind::user;
 
-  bool operator==(const Frame&) const = default;
+  bool operator==(const FoldedFrame&) const = default;
 };
 
 /// One stack with its weight: frames outermost first, the thread before all.
-struct Stack {
-  std::vector<Frame> frames;
+struct FoldedStack {
+  std::vector<FoldedFrame> frames;
   std::uint64_t weight = 0;
 
-  bool operator==(const Stack&) const = default;
+  bool operator==(const FoldedStack&) const = default;
 };
 
 /// "user", "system call", …, for legends.

@@ -42,7 +42,8 @@ StackTree::StackTree(WeightUnit unit, TreeLimits limits) : unit_(unit), limits_(
   nodes_.emplace_back();
 }
 
-void StackTree::add(std::span<const Frame> frames, std::uint64_t weight, std::uint64_t count) {
+void StackTree::add(std::span<const FoldedFrame> frames, std::uint64_t weight,
+                    std::uint64_t count) {
   if (weight == 0) return;
   if (weight > std::numeric_limits<std::uint64_t>::max() - total()) {
     ++merged_.refused;
@@ -61,7 +62,7 @@ void StackTree::add(std::span<const Frame> frames, std::uint64_t weight, std::ui
   }
 }
 
-void StackTree::add_before(std::span<const Frame> frames, std::uint64_t weight) {
+void StackTree::add_before(std::span<const FoldedFrame> frames, std::uint64_t weight) {
   if (weight == 0) return;
   if (weight > std::numeric_limits<std::uint64_t>::max() - nodes_[root].before) {
     ++merged_.refused;
@@ -73,15 +74,15 @@ void StackTree::add_before(std::span<const Frame> frames, std::uint64_t weight) 
   }
 }
 
-StackTree::Id StackTree::place(std::span<const Frame> frames) {
+StackTree::Id StackTree::place(std::span<const FoldedFrame> frames) {
   if (frames.size() > limits_.depth) {
     ++merged_.deep;
     frames = frames.first(limits_.depth);
   }
   Id at = root, thread = root;
-  const Frame nobody{{}, FrameKind::thread};
+  const FoldedFrame nobody{{}, FrameKind::thread};
   if (frames.empty()) frames = std::span(&nobody, 1);
-  for (const Frame& frame : frames) {
+  for (const FoldedFrame& frame : frames) {
     const Id next = child(at, frame);
     if (next == root) return other(thread);
     if (at == root) thread = next;
@@ -90,7 +91,7 @@ StackTree::Id StackTree::place(std::span<const Frame> frames) {
   return at;
 }
 
-StackTree::Id StackTree::child(Id parent, const Frame& frame) {
+StackTree::Id StackTree::child(Id parent, const FoldedFrame& frame) {
   if (frame.name.empty())
     return find_or_add({parent, 2, parent == root ? frame.kind : FrameKind::unknown, false}, false);
   const std::string_view name = cut(frame.name, limits_.name_bytes);
@@ -146,9 +147,9 @@ std::vector<StackTree::Id> StackTree::children(Id id) const {
   return result;
 }
 
-std::vector<Stack> StackTree::stacks() const {
-  std::vector<Stack> result;
-  std::vector<Frame> frames;
+std::vector<FoldedStack> StackTree::stacks() const {
+  std::vector<FoldedStack> result;
+  std::vector<FoldedFrame> frames;
   std::vector<std::pair<Id, std::size_t>> open{{root, 0}};  // with the depth below the root
   while (!open.empty()) {
     const auto [id, depth] = open.back();

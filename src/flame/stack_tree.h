@@ -56,9 +56,9 @@ class StackTree {
 
   /// Adds a stack, `count` times seen with `weight` in all. Without weight it takes no place and is
   /// left out; a frame without name gets the name "[unknown]".
-  void add(std::span<const Frame> frames, std::uint64_t weight, std::uint64_t count = 1);
+  void add(std::span<const FoldedFrame> frames, std::uint64_t weight, std::uint64_t count = 1);
   /// Adds a stack of an earlier measurement, with which this one is compared.
-  void add_before(std::span<const Frame> frames, std::uint64_t weight);
+  void add_before(std::span<const FoldedFrame> frames, std::uint64_t weight);
 
   WeightUnit unit() const { return unit_; }
   std::uint64_t total() const { return nodes_[root].weight; }
@@ -69,7 +69,7 @@ class StackTree {
   /// By name, then kind; an "(other)" last.
   std::vector<Id> children(Id id) const;
   /// Every stack with a weight of its own, in the order of the nodes.
-  std::vector<Stack> stacks() const;
+  std::vector<FoldedStack> stacks() const;
 
  private:
   struct ChildKey {
@@ -83,8 +83,8 @@ class StackTree {
     std::size_t operator()(const ChildKey& key) const;
   };
 
-  Id place(std::span<const Frame> frames);
-  Id child(Id parent, const Frame& frame);
+  Id place(std::span<const FoldedFrame> frames);
+  Id child(Id parent, const FoldedFrame& frame);
   Id other(Id parent);
   Id find_or_add(const ChildKey& key, bool reserved);
   /// The name's number; `nowhere` where there is no room for it.

@@ -12,8 +12,8 @@ namespace {
 
 using testing::ElementsAre;
 
-std::vector<Frame> frames(std::initializer_list<const char*> names) {
-  std::vector<Frame> result;
+std::vector<FoldedFrame> frames(std::initializer_list<const char*> names) {
+  std::vector<FoldedFrame> result;
   for (const char* name : names)
     result.push_back({name, result.empty() ? FrameKind::thread : FrameKind::user});
   return result;
@@ -53,26 +53,26 @@ TEST(StackTree, MergesWhatBeginsAlike) {
 
 TEST(StackTree, KeepsKindsApart) {
   StackTree tree;
-  const Frame thread{"t", FrameKind::thread};
-  tree.add(std::vector{thread, Frame{"read", FrameKind::syscall}}, 1);
-  tree.add(std::vector{thread, Frame{"read", FrameKind::user}}, 1);
+  const FoldedFrame thread{"t", FrameKind::thread};
+  tree.add(std::vector{thread, FoldedFrame{"read", FrameKind::syscall}}, 1);
+  tree.add(std::vector{thread, FoldedFrame{"read", FrameKind::user}}, 1);
   EXPECT_EQ(tree.children(tree.children(StackTree::root)[0]).size(), 2u);
 }
 
 TEST(StackTree, DoesNotDependOnTheOrderOfItsStacks) {
   std::mt19937 random(7);
-  std::vector<Stack> stacks;
+  std::vector<FoldedStack> stacks;
   for (int i = 0; i < 200; ++i) {
-    Stack stack{.frames = {}, .weight = random() % 100 + 1};
+    FoldedStack stack{.frames = {}, .weight = random() % 100 + 1};
     for (auto depth = random() % 6 + 1; depth > 0; --depth)
       stack.frames.push_back({std::string(1, static_cast<char>('a' + random() % 4)),
                               static_cast<FrameKind>(random() % frame_kinds)});
     stacks.push_back(stack);
   }
   StackTree one, two;
-  for (const Stack& stack : stacks) one.add(stack.frames, stack.weight);
+  for (const FoldedStack& stack : stacks) one.add(stack.frames, stack.weight);
   std::ranges::shuffle(stacks, random);
-  for (const Stack& stack : stacks) two.add(stack.frames, stack.weight);
+  for (const FoldedStack& stack : stacks) two.add(stack.frames, stack.weight);
   EXPECT_EQ(one.stacks(), two.stacks());
   expect_consistent(one);
 }

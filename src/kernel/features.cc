@@ -230,14 +230,29 @@ Support Kernel::membarrier() const {
   });
 }
 
+namespace {
+bool any_address(std::string_view kallsyms) {
+  while (!kallsyms.empty()) {
+    const std::string_view line = kallsyms.substr(0, kallsyms.find('\n'));
+    const std::size_t first = line.find_first_not_of('0');
+    if (first < line.find(' ')) return true;
+    kallsyms.remove_prefix(std::min(line.size() + 1, kallsyms.size()));
+  }
+  return false;
+}
+}  // namespace
+
 Support Kernel::kernel_addresses() const {
   return answer("kernel_addresses", "kernel_addresses", [this]() -> Support {
     const Fd file(::open((proc_ / "kallsyms").c_str(), O_RDONLY | O_CLOEXEC));
-    char line[64] = {};
-    if (!file || ::read(file.get(), line, sizeof line - 1) <= 0)
+    std::string lines(4096, '\0');
+    const ssize_t got = file ? ::read(file.get(), lines.data(), lines.size()) : -1;
+    if (got <= 0)
       return Support::no("/proc/kallsyms cannot be read", "boot a kernel with CONFIG_KALLSYMS=y");
-    const std::string_view text(line);
-    if (text.substr(0, text.find(' ')).find_first_not_of('0') != std::string_view::npos) return {};
+    lines.resize(static_cast<std::size_t>(got));
+    // Not the first alone: where per-CPU variables have offsets for addresses (x86-64 before 6.15,
+    // commit 9d7de2aa8b41), the first of them is 0.
+    if (any_address(lines)) return {};
     return Support::no("the kernel hides the addresses of its functions",
                        "run as root or with CAP_SYSLOG, and with kernel.kptr_restrict below 2");
   });

@@ -45,7 +45,8 @@ class Kernel {
   Support btf() const;
   /// A tracepoint that programs may read with types: `sys_enter`. Of the kernel proper or a module.
   Support btf_tracepoint(std::string_view name) const;
-  Support btf_tracepoints() const;  ///< of sys_enter and sys_exit
+  Support btf_tracepoints() const;               ///< of sys_enter and sys_exit
+  Support btf_function(const char* name) const;  ///< one of the kernel proper that BTF knows
   Support tracefs() const;
   Support tracepoint(std::string_view category, std::string_view name) const;
   Support tracepoints() const;  ///< one per system call

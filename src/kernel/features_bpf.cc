@@ -148,6 +148,15 @@ Support Kernel::btf_tracepoints() const {
   return enter.yes ? btf_tracepoint("sys_exit") : enter;
 }
 
+Support Kernel::btf_function(const char* name) const {
+  return answer("btf", fmt::format("btf_function {}", name), [&, this]() -> Support {
+    if (Support base = btf(); !base.yes) return base;
+    if (type_of_function(name) > 0) return {};
+    return Support::no(fmt::format("no function {} in the kernel's types", printable(name)),
+                       "boot a newer kernel");
+  });
+}
+
 Support Kernel::program_type(bpf_prog_type type) const {
   return answer(
       "privileges", fmt::format("program_type {}", static_cast<int>(type)), [&, this]() -> Support {

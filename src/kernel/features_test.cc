@@ -126,10 +126,13 @@ TEST_F(FakeKernel, FindsTracefsWhereItIsMounted) {
 
 TEST_F(FakeKernel, ReadsLockdownAndAddresses) {
   write("sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
-  write("proc/kallsyms", "0000000000000000 T _stext\n");
+  write("proc/kallsyms", "0000000000000000 T _stext\n0000000000000000 T do_one_initcall\n");
   EXPECT_EQ(Kernel(proc(), sys()).lockdown(), "integrity");
   EXPECT_FALSE(Kernel(proc(), sys()).kernel_addresses().yes);
   write("proc/kallsyms", "ffffffff81000000 T _stext\n");
+  EXPECT_TRUE(Kernel(proc(), sys()).kernel_addresses().yes);
+  write("proc/kallsyms",
+        "0000000000000000 A fixed_percpu_data\n0000000000001000 A cpu_debug_store\n");
   EXPECT_TRUE(Kernel(proc(), sys()).kernel_addresses().yes);
 }
 
@@ -169,6 +172,15 @@ TEST(Host, CountsCpuLists) {
   EXPECT_EQ(count_cpus(""), 0u);
   EXPECT_EQ(count_cpus("3-1"), 0u);
   EXPECT_EQ(count_cpus("x"), 0u);
+}
+
+TEST_F(FakeKernel, TicksAreToBeReliedOnWhereNoCpuMayGoWithout) {
+  EXPECT_GE(tick_period(sys()), Duration(std::chrono::microseconds(500)));
+  EXPECT_LE(tick_period(sys()), Duration(std::chrono::milliseconds(10)));
+  write("sys/devices/system/cpu/nohz_full", "(null)\n");
+  EXPECT_GT(tick_period(sys()), Duration(0));
+  write("sys/devices/system/cpu/nohz_full", "1-3\n");
+  EXPECT_EQ(tick_period(sys()), Duration(0));
 }
 
 TEST(Host, ReadsBothClocksTogether) {

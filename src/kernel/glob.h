@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "kernel/membership_wire.h"
+#include "bpf/glob.h"
 
 namespace overdue {
 

@@ -88,6 +88,14 @@ std::uint32_t count_cpus(std::string_view list) {
   return count;
 }
 
+Duration tick_period(const fs::path& sys) {
+  const std::string without = read_word(sys / "devices/system/cpu/nohz_full");
+  if (!without.empty() && without != "(null)") return Duration(0);
+  timespec period{};
+  if (clock_getres(CLOCK_MONOTONIC_COARSE, &period) != 0) return Duration(0);
+  return std::chrono::seconds(period.tv_sec) + Duration(period.tv_nsec);
+}
+
 bool in_initial_pid_namespace() {
   constexpr ino_t initial =
       0xEFFFFFFC;  // PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h

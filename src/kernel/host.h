@@ -28,6 +28,10 @@ Host read_host(const std::filesystem::path& proc = "/proc",
 /// How many CPUs a list of the kernel's (`0-3,5`) names; 0 where it is not one.
 std::uint32_t count_cpus(std::string_view list);
 
+/// How far the ticks of a CPU that is not idle are apart; 0 where a CPU may go without them
+/// (nohz_full).
+Duration tick_period(const std::filesystem::path& sys = "/sys");
+
 /// False where process ids seen here are not those the kernel side sees: in a container with its
 /// own.
 bool in_initial_pid_namespace();

@@ -1,16 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include "base/time.h"
 #include "core/record.h"
 #include "kernel/membership.h"
 
 namespace overdue {
-
-/// Takes one record; borrowed for the call.
-using RecordHandler = std::function<void(const Record&)>;
 
 /// One attached probe of a running session. Created loaded and attached, but disarmed; everything
 /// is detached when it is destroyed. Used from the session's thread only.
@@ -19,10 +15,11 @@ class LiveProbe {
   virtual ~LiveProbe() = default;
 
   /// Delivers what the half of the cells that `epoch` does not name has gathered, as records, and
-  /// empties it. Called after a grace period: no program writes there any more.
-  virtual void drain_cells(std::uint32_t epoch, KernelTime now, const RecordHandler& handler) = 0;
+  /// empties it. Called after a grace period: no program writes there any more. By default there
+  /// are no cells.
+  virtual void drain_cells(std::uint32_t /*epoch*/, KernelTime /*now*/, const RecordHandler&) {}
   /// How full the cells in use are, 0 … 1: the session drains early when they fill up.
-  virtual double fill(std::uint32_t epoch) const = 0;
+  virtual double fill(std::uint32_t /*epoch*/) const { return 0; }
   /// The session was disarmed at `end`: no span begins any more. Delivers the spans that are still
   /// open, each with its age at `end`, and detaches. A span that ends meanwhile is delivered as
   /// ended or as open, never as both and never as neither.
@@ -33,8 +30,9 @@ class LiveProbe {
   virtual Counters counters() const = 0;
 
   /// Around Session::calibrate(): measure getppid(2) whatever is asked for; then forget all of it.
-  virtual void begin_calibration() = 0;
-  virtual void end_calibration() = 0;
+  /// By default that call is nothing to the probe.
+  virtual void begin_calibration() {}
+  virtual void end_calibration() {}
 };
 
 }  // namespace overdue

@@ -3,6 +3,7 @@
 // fork and our noticing: existing threads through a task iterator, later ones through fork, rename
 // and cgroup hooks.
 #include "bpf/compat.bpf.h"
+#include "bpf/glob.bpf.h"
 #include "bpf/target.bpf.h"
 
 #include "kernel/membership_wire.h"
@@ -54,36 +55,31 @@ static __noinline bool cgroup_matches(struct cgroup* cgroup) {
   return false;
 }
 
-struct name_copy {
-  char text[COMM_SIZE];
-};
-
 static __always_inline bool name_matches(const char* kernel_name) {
-  struct name_copy name = {};
+  struct thread_name name = {};
   if (!glob_count) return false;
   bpf_probe_read_kernel_str(name.text, sizeof(name.text), kernel_name);
-  for (u32 i = 0; i < TARGET_GLOBS && i < glob_count; i++) {
-    u64 state = 1;
-    for (u32 at = 0; at < COMM_SIZE; at++) {
-      u8 character = name.text[at];
-      if (!character) break;
-      state = (state & globs[i].matches[character]) << 1 | (state & globs[i].stays);
-    }
-    if (state & globs[i].accepts) return true;
-  }
+  for (u32 i = 0; i < TARGET_GLOBS && i < glob_count; i++)
+    if (name_matches_glob(&globs[i], &name)) return true;
   return false;
+}
+
+static __always_inline u64 departures_of(const struct task_struct* task) {
+  return task->nvcsw + task->nivcsw;
 }
 
 /* Makes `task` a member, unless it is ending. A second call changes nothing. */
 static __always_inline void adopt_any(struct task_struct* task, u8 fresh) {
   struct thread_state initial = {.fresh = fresh};
-  if (is_exiting(task) || bpf_task_storage_get(&threads, task, 0, 0)) return;
+  if (is_exiting(task) || find_of_thread(threads, task)) return;
   struct cgroup* cgroup = watched_cgroup(task);
   if (cgroup) initial.cgroup_id = BPF_CORE_READ(cgroup, kn, id);
   initial.enter_ns = bpf_ktime_get_ns();
-  if (fresh != FRESH_BORN) initial.cpu_ns_before = task->se.sum_exec_runtime;
-  if (!bpf_task_storage_get(&threads, task, &initial, BPF_LOCAL_STORAGE_GET_F_CREATE))
-    count(COUNTER_TASK_STORAGE, 1);
+  if (fresh != FRESH_BORN) {
+    initial.cpu_ns_before = task->se.sum_exec_runtime;
+    initial.departures_before = departures_of(task);
+  }
+  if (!make_of_thread(threads, task, &initial)) count(COUNTER_TASK_STORAGE, 1);
 }
 
 static __always_inline void adopt(struct task_struct* task, u8 fresh) {
@@ -95,6 +91,16 @@ SEC("iter/task")
 int adopt_self(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
   if (task && (u32)task->pid == own_pid) adopt_any(task, FRESH_BORN);
+  return 0;
+}
+
+/* … and no longer. */
+SEC("iter/task")
+int release_self(struct bpf_iter__task* ctx) {
+  struct task_struct* task = ctx->task;
+  if (!task || (u32)task->pid != own_pid) return 0;
+  forget_thread(threads, task);
+  if (!threads_are_hashed()) bpf_task_storage_delete(&threads, task);
   return 0;
 }
 
@@ -118,7 +124,7 @@ int adopt_existing(struct bpf_iter__task* ctx) {
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
   bool new_thread = parent->tgid == child->tgid;
-  bool member = bpf_task_storage_get(&threads, parent, 0, 0) != 0;
+  bool member = find_of_thread(threads, parent) != 0;
   if (member && !follow_children) {
     u32 pid = parent->tgid;
     u32* process = bpf_map_lookup_elem(&target_ids, &pid);
@@ -134,7 +140,7 @@ int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
 
 SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct* task, const char* name) {
-  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
+  struct thread_state* state = find_of_thread(threads, task);
   if (state)
     __sync_fetch_and_add(&state->label_generation, 1);
   else if (name_matches(name))
@@ -144,7 +150,7 @@ int BPF_PROG(on_rename, struct task_struct* task, const char* name) {
 
 /* `task` is now in `cgroup`, of the hierarchy we watch. */
 static __always_inline void follow_move(struct task_struct* task, struct cgroup* cgroup) {
-  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
+  struct thread_state* state = find_of_thread(threads, task);
   u64 id = BPF_CORE_READ(cgroup, kn, id);
   if (!state) {
     if (cgroup_count && cgroup_matches(cgroup)) adopt(task, FRESH_ADOPTED);
@@ -174,21 +180,26 @@ int follow_moves(struct bpf_iter__task* ctx) {
   return 0;
 }
 
-/* Counts the CPU time a thread that is ending has used and that is not counted yet. An atomic
- * addition, because threads are freed in interrupts, which may come while another ends. */
-static __always_inline void count_cpu_time(struct task_struct* task) {
-  u32 counter = COUNTER_CPU_NS;
-  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
-  u64* sum_ns = bpf_map_lookup_elem(&counters, &counter);
-  if (!state || !sum_ns) return;
-  u64 used_ns = task->se.sum_exec_runtime;
-  __sync_fetch_and_add(sum_ns, used_ns - state->cpu_ns_before);
-  state->cpu_ns_before = used_ns;
+/* An atomic addition, because threads are freed in interrupts, which may come while another ends.
+ */
+static __always_inline void count_more(u32 counter, u64 now, u64* before) {
+  u64* sum = bpf_map_lookup_elem(&counters, &counter);
+  if (!sum) return;
+  __sync_fetch_and_add(sum, now - *before);
+  *before = now;
+}
+
+/* Counts what a thread that is ending has used of the CPU and what is not counted yet. */
+static __always_inline void count_cpu_use(struct task_struct* task) {
+  struct thread_state* state = find_of_thread(threads, task);
+  if (!state) return;
+  count_more(COUNTER_CPU_NS, task->se.sum_exec_runtime, &state->cpu_ns_before);
+  count_more(COUNTER_DEPARTURES, departures_of(task), &state->departures_before);
 }
 
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct* task) {
-  count_cpu_time(task);
+  count_cpu_use(task);
   return 0;
 }
 
@@ -196,7 +207,8 @@ int BPF_PROG(on_exit, struct task_struct* task) {
  * thread has used none yet. When it is freed it has left the CPU for ever. */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct* task) {
-  if (task->bpf_storage) count_cpu_time(task);
+  if (may_be_kept(task)) count_cpu_use(task);
+  forget_thread(threads, task);
   return 0;
 }
 
@@ -206,9 +218,10 @@ int list_members(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
   struct member member = {};
   if (!task) return 0;
-  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
+  struct thread_state* state = find_of_thread(threads, task);
   if (!state) return 0;
   member.cpu_ns = task->se.sum_exec_runtime - state->cpu_ns_before;
+  member.departures = departures_of(task) - state->departures_before;
   member.tid = task->pid;
   bpf_seq_write(ctx->meta->seq, &member, sizeof(member));
   return 0;

@@ -2,6 +2,7 @@
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <array>
@@ -85,6 +86,7 @@ Membership::Membership(const MembershipRules& rules, std::size_t ring_bytes)
   impl_->watches_cgroups = rules.cgroup_hierarchy >= 0;
   const std::uint32_t cpus = possible_cpu_count();
   check(bpf_map__set_max_entries(bpf.maps.rings, cpus), "cannot size the map of rings");
+  check(bpf_map__set_max_entries(bpf.maps.threads_hashed, hashed_threads()), "cannot size a map");
   impl_->bpf.load();
   const int ids = bpf_map__fd(bpf.maps.target_ids);
   add_ids(ids, rules.pids, TARGET_PROCESS);
@@ -98,7 +100,10 @@ Membership::~Membership() = default;
 
 SharedMaps Membership::maps() const {
   const auto& maps = impl_->bpf->maps;
-  return {bpf_map__fd(maps.data_control), bpf_map__fd(maps.rings), bpf_map__fd(maps.threads)};
+  return {.control = bpf_map__fd(maps.data_control),
+          .rings = bpf_map__fd(maps.rings),
+          .threads = bpf_map__fd(maps.threads),
+          .threads_hashed = bpf_map__fd(maps.threads_hashed)};
 }
 
 session_control& Membership::control() const {
@@ -115,11 +120,7 @@ void Membership::adopt_self() {
 }
 
 void Membership::release_self() {
-  const Fd self(check_errno(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)),
-                            "cannot refer to ourselves"));
-  const int fd = self.get();
-  const int result = bpf_map_delete_elem(bpf_map__fd(impl_->bpf->maps.threads), &fd);
-  if (result != -ENOENT) check(result, "cannot stop measuring ourselves");
+  run_iterator(bpf_program__fd(impl_->bpf->progs.release_self), "stop measuring ourselves");
 }
 
 void Membership::follow_moves() {
@@ -139,10 +140,14 @@ std::vector<member> Membership::members() const {
   return members;
 }
 
-std::uint64_t Membership::cpu_time_ns() const {
-  std::uint64_t sum = counters()[COUNTER_CPU_NS];
-  for (const member& thread : members()) sum += thread.cpu_ns;
-  return sum;
+CpuUse Membership::cpu_use() const {
+  Counters ended = counters();
+  CpuUse use{.time_ns = ended[COUNTER_CPU_NS], .departures = ended[COUNTER_DEPARTURES]};
+  for (const member& thread : members()) {
+    use.time_ns += thread.cpu_ns;
+    use.departures += thread.departures;
+  }
+  return use;
 }
 
 Counters Membership::counters() const {
@@ -151,6 +156,27 @@ Counters Membership::counters() const {
 
 void Membership::reset_counters() {
   clear_counters(bpf_map__fd(impl_->bpf->maps.counters));
+}
+
+void share_maps(bpf_object* object, const SharedMaps& shared) {
+  for (const auto& [name, fd] : {std::pair{".data.control", shared.control},
+                                 {"rings", shared.rings},
+                                 {"threads", shared.threads},
+                                 {"threads_hashed", shared.threads_hashed}})
+    check(bpf_map__reuse_fd(bpf_object__find_map_by_name(object, name), fd),
+          "cannot share the map {}", name);
+  bpf_map* map = nullptr;
+  bpf_object__for_each_map(map, object) {
+    const std::string_view name = bpf_map__name(map);
+    if (name.ends_with("_hashed") && name != "threads_hashed")
+      check(bpf_map__set_max_entries(map, hashed_threads()), "cannot size the map {}", name);
+  }
+}
+
+std::uint32_t hashed_threads() {
+  utsname names{};
+  const bool rt = uname(&names) == 0 && std::strstr(names.version, "PREEMPT_RT") != nullptr;
+  return rt ? 16'384 : 1;
 }
 
 Counters read_counters(int counters_map_fd) {

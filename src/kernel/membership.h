@@ -10,6 +10,8 @@
 #include "kernel/membership_wire.h"
 #include "kernel/ring_set.h"
 
+struct bpf_object;
+
 namespace overdue {
 
 /// Who belongs to the target, as the kernel side decides it.
@@ -29,13 +31,30 @@ struct SharedMaps {
   int control = -1;
   int rings = -1;
   int threads = -1;
+  int threads_hashed = -1;  ///< see bpf/thread_storage.bpf.h
+  int ledgers = -1;  ///< those of a session that explains latencies; filled by its SchedProbe
+  int ledgers_hashed = -1;
+  int cpu_ledgers = -1;
 };
+
+/// Makes control words, rings and the state of threads of an object, not loaded yet, those that
+/// all share; and gives its own tables of threads the size they need here.
+void share_maps(bpf_object* object, const SharedMaps& shared);
+
+/// How many entries a hash table of threads needs here: with PREEMPT_RT it stands for task storage.
+std::uint32_t hashed_threads();
 
 /// Per-CPU counters of one BPF object, summed.
 using Counters = std::map<session_counter, std::uint64_t>;
 Counters read_counters(int counters_map_fd);
 /// Zeroes them; only while no program runs that would count.
 void clear_counters(int counters_map_fd);
+
+/// What the target's threads have used of the CPUs.
+struct CpuUse {
+  std::uint64_t time_ns = 0;
+  std::uint64_t departures = 0;  ///< how often one of them has left its CPU, willingly or not
+};
 
 /// The BPF object that decides who is measured, and owner of what a session's objects share:
 /// control words, rings and per-thread state. Loaded by the constructor, attached by the first
@@ -67,9 +86,9 @@ class Membership {
   /// The target's threads that have not been freed: those that have ended stay until they are
   /// waited for.
   std::vector<member> members() const;
-  /// CPU time of the target since adoption, ended threads included. A lower bound: up to a tick of
-  /// each thread that runs, or has ended within the last milliseconds, is not accounted yet.
-  std::uint64_t cpu_time_ns() const;
+  /// Of the target since adoption, ended threads included. The time is a lower bound: up to a tick
+  /// of each thread that runs, or has ended within the last milliseconds, is not accounted yet.
+  CpuUse cpu_use() const;
   Counters counters() const;
   /// Forgets what calibration counted.
   void reset_counters();

@@ -236,8 +236,29 @@ TEST_F(MembershipTest, CpuTimeIsCountedFromAdoptionOn) {
   Membership membership(rules, 0);
   membership.adopt_existing();
   child.run_step();
-  EXPECT_GE(membership.cpu_time_ns(), 36 * ms);
-  EXPECT_LT(membership.cpu_time_ns(), 180 * ms);  // none of what it had used before
+  EXPECT_GE(membership.cpu_use().time_ns, 36 * ms);
+  EXPECT_LT(membership.cpu_use().time_ns, 180 * ms);  // none of what it had used before
+}
+
+TEST_F(MembershipTest, CountsHowOftenTheTargetLeftTheCpu) {
+  const auto nap = [](int times) {
+    for (int i = 0; i < times; ++i) std::this_thread::sleep_for(std::chrono::microseconds(100));
+  };
+  Child child([&](Child& self) {
+    nap(1'000);
+    self.step();
+    nap(100);
+    std::thread([&] { nap(100); }).join();
+    self.step();
+  });
+  child.run_step();
+  MembershipRules rules;
+  rules.pids = {child.pid()};
+  Membership membership(rules, 0);
+  membership.adopt_existing();
+  child.run_step();
+  EXPECT_GE(membership.cpu_use().departures, 200U);
+  EXPECT_LT(membership.cpu_use().departures, 1'000U);  // none of those before
 }
 
 /// CPU time the kernel has accounted to a thread, in ns.
@@ -268,7 +289,7 @@ TEST_F(MembershipTest, AnEndedProcessThatNobodyWaitsForIsCountedOnce) {
   membership.adopt_existing();
   child.go();
   while (!is_zombie(child.pid())) usleep(1'000);
-  const std::uint64_t used = membership.cpu_time_ns();
+  const std::uint64_t used = membership.cpu_use().time_ns;
   EXPECT_GT(used, 0u);
   EXPECT_LE(used, accounted_ns(child.pid()) - before);
 }
@@ -294,9 +315,9 @@ TEST_F(MembershipTest, ThreadsThatEndWithinATickAreCounted) {
   const auto used = static_cast<std::uint64_t>((after.tv_sec - before.tv_sec) * 1'000'000'000 +
                                                after.tv_nsec - before.tv_nsec);
   // The last thread is freed a grace period after its end.
-  for (int tries = 0; tries < 1'000 && membership.cpu_time_ns() < used / 10 * 9; ++tries)
+  for (int tries = 0; tries < 1'000 && membership.cpu_use().time_ns < used / 10 * 9; ++tries)
     usleep(10'000);
-  EXPECT_GE(membership.cpu_time_ns(), used / 10 * 9);
+  EXPECT_GE(membership.cpu_use().time_ns, used / 10 * 9);
 }
 
 TEST_F(MembershipTest, WhatHasEndedIsNotAdopted) {

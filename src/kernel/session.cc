@@ -1,5 +1,6 @@
 #include "kernel/session.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -8,12 +9,18 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <numeric>
+#include <thread>
+
+#include "base/error.h"
+#include "base/fd.h"
 
 namespace overdue {
 namespace {
 
 constexpr unsigned calibration_rounds = 16;
 constexpr unsigned calls_per_round = 128;
+constexpr unsigned trips_per_round = 24;
 
 /// A record's time is read before its room in the ring is reserved; it can be this much older than
 /// a record another CPU has finished already.
@@ -58,7 +65,52 @@ class OnOneCpu {
   bool moved_ = false;
 };
 
+struct Pipe {
+  Pipe() {
+    int ends[2];
+    check_errno(pipe2(ends, O_CLOEXEC), "cannot make a pipe");
+    out = Fd(ends[0]);
+    in = Fd(ends[1]);
+  }
+  void pass() { [[maybe_unused]] const auto written = write(in.get(), "x", 1); }
+  /// False when nobody will pass anything any more.
+  bool wait() {
+    char byte;
+    return read(out.get(), &byte, 1) == 1;
+  }
+  Fd out, in;
+};
+
+/// What a switch costs more than before: less what the calls around it do, of which nobody asked
+/// for.
+double switch_cost(const Calibration& calls, const Baseline& base, double round_trip_ns) {
+  const double of_calls = 4 * std::max(0.0, calls.bystander_ns - calls.base_ns);
+  return std::max(0.0, (round_trip_ns - quantile(base.round_trip_ns, 0.5) - of_calls) / 2);
+}
+
 }  // namespace
+
+std::vector<double> time_round_trips(std::span<const std::uint32_t> cpus) {
+  std::vector<std::uint32_t> any(CPU_SETSIZE);
+  std::iota(any.begin(), any.end(), 0);  // the same one before the probes and with them
+  const OnOneCpu pinned(cpus.empty() ? std::span(any) : cpus);
+  Pipe there, back;
+  std::thread other([&] {
+    while (there.wait()) back.pass();
+  });
+  std::vector<double> rounds;
+  for (unsigned round = 0; round < calibration_rounds; ++round) {
+    const KernelTime begin = KernelClock::now();
+    for (unsigned i = 0; i < trips_per_round; ++i) {
+      there.pass();
+      back.wait();
+    }
+    rounds.push_back(static_cast<double>((KernelClock::now() - begin).count()) / trips_per_round);
+  }
+  there.in.reset();
+  other.join();
+  return rounds;
+}
 
 std::vector<double> time_getppid(std::span<const std::uint32_t> cpus) {
   const OnOneCpu pinned(cpus);
@@ -71,12 +123,13 @@ std::vector<double> time_getppid(std::span<const std::uint32_t> cpus) {
   return rounds;
 }
 
-Calibration Session::calibrate(const std::vector<double>& base_ns,
-                               std::span<const std::uint32_t> cpus) {
-  Calibration result{.base_ns = quantile(base_ns, 0.5), .rounds = calibration_rounds};
+Calibration Session::calibrate(const Baseline& base, std::span<const std::uint32_t> cpus) {
+  Calibration result{.base_ns = quantile(base.call_ns, 0.5), .rounds = calibration_rounds};
   if (result.base_ns > 0)
-    result.spread = (quantile(base_ns, 0.75) - quantile(base_ns, 0.25)) / result.base_ns;
+    result.spread = (quantile(base.call_ns, 0.75) - quantile(base.call_ns, 0.25)) / result.base_ns;
   result.bystander_ns = quantile(time_getppid(cpus), 0.5);
+  if (!base.round_trip_ns.empty())
+    result.switch_cost_ns = switch_cost(result, base, quantile(time_round_trips(cpus), 0.5));
   for (const auto& probe : probes_) probe->begin_calibration();
   membership_.adopt_self();
   set_word(membership_.control().armed, 1);
@@ -102,6 +155,17 @@ void Session::arm() {
   membership_
       .adopt_existing();  // once more, for children of threads that the first pass came to late
   start_ = KernelClock::now();
+  set_word(membership_.control().armed, 1);
+}
+
+void Session::pause() {
+  set_word(membership_.control().armed, 0);
+}
+
+void Session::resume() {
+  __atomic_store_n(&membership_.control().resumed_ns,
+                   static_cast<u64>(KernelClock::now().time_since_epoch().count()),
+                   __ATOMIC_SEQ_CST);
   set_word(membership_.control().armed, 1);
 }
 
@@ -150,7 +214,9 @@ void Session::collect(const RecordHandler& handler) {
 void Session::finish(const RecordHandler& handler) {
   set_word(membership_.control().armed, 0);
   end_ = KernelClock::now();
-  for (const auto& probe : probes_) probe->finish(end_, handler);
+  // The last first: what it measures with may be kept by one before it.
+  for (auto probe = probes_.rbegin(); probe != probes_.rend(); ++probe)
+    (*probe)->finish(end_, handler);
   // Nothing is attached any more, but programs may still run: a record that one of them has
   // reserved and not submitted would hide all behind it.
   const std::uint32_t epoch = begin_epoch();
@@ -169,9 +235,13 @@ Receipt Session::receipt() const {
   lost("ring_full", COUNTER_RING_FULL);
   lost("cells_full", COUNTER_CELLS_FULL);
   lost("task_storage", COUNTER_TASK_STORAGE);
+  lost("spans_full", COUNTER_SPANS_FULL);
+  lost("spans_unread", COUNTER_SPANS_UNREAD);
+  lost("busy", COUNTER_WORST_BUSY);
+  lost("windows", COUNTER_WORST_WINDOWS);
   receipt.unmatched = sum[COUNTER_UNMATCHED];
   receipt.cut = sum[COUNTER_CUT];
-  receipt.target_cpu_ns = membership_.cpu_time_ns();
+  receipt.target_cpu_ns = membership_.cpu_use().time_ns;
   return receipt;
 }
 

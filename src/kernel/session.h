@@ -13,6 +13,13 @@
 
 namespace overdue {
 
+/// What our own work takes before any probe is attached: ns of each of several short runs.
+struct Baseline {
+  std::vector<double> call_ns;        ///< getppid(2), a call
+  std::vector<double> round_trip_ns;  ///< two threads waking each other in turn through pipes, on
+                                      ///< one CPU: four calls, two switches; empty: not of interest
+};
+
 /// What one system call costs here, measured on ourselves with getppid(2): medians of short runs,
 /// in ns.
 struct Calibration {
@@ -21,6 +28,8 @@ struct Calibration {
   double bystander_ns = 0;  ///< probes attached, not a member
   double spread = 0;        ///< of the base runs: (p75 - p25) / median
   unsigned rounds = 0;
+  double switch_cost_ns =
+      0;  ///< what probes add to a switch of threads; 0: not measured, or nothing
 
   double cost_ns() const { return traced_ns > base_ns ? traced_ns - base_ns : 0; }
 };
@@ -37,13 +46,17 @@ class Session {
   void add(std::unique_ptr<LiveProbe> probe) { probes_.push_back(std::move(probe)); }
 
   /// Times getppid() with and without being a member, in a few milliseconds, on one of `cpus`
-  /// (empty: wherever). `base_ns` is what time_getppid() gave before the probes were attached.
-  Calibration calibrate(const std::vector<double>& base_ns,
-                        std::span<const std::uint32_t> cpus = {});
+  /// (empty: wherever), and switches if `base` has some. It was taken before the probes were
+  /// attached.
+  Calibration calibrate(const Baseline& base, std::span<const std::uint32_t> cpus = {});
 
   /// Makes members of the target's threads, those there are and those to come, and lets spans
   /// begin. `start` is when.
   void arm();
+  /// Between these no span begins; what had begun before goes on. What is still open of what began
+  /// in a pause is counted as cut when it ends.
+  void pause();
+  void resume();
   KernelTime start() const { return start_; }
   /// When finish() disarmed.
   KernelTime end() const { return end_; }
@@ -81,5 +94,9 @@ class Session {
 /// Times getppid(2): the ns per call of each of several short runs. On one of `cpus`, if any are
 /// named and one takes us: programs of a session with `--cpu` look at no other.
 std::vector<double> time_getppid(std::span<const std::uint32_t> cpus = {});
+
+/// Times switches between two threads of ours, on the first of `cpus` that takes us, or the one we
+/// are on: see Baseline::round_trip_ns. Throws Error where there are no pipes or threads to be had.
+std::vector<double> time_round_trips(std::span<const std::uint32_t> cpus = {});
 
 }  // namespace overdue

@@ -5,7 +5,10 @@
 
 #include <cerrno>
 #include <concepts>
+#include <cstdint>
+#include <iterator>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -55,6 +58,15 @@ struct DestroyLink {
 };
 /// An attached program; detached when destroyed.
 using Link = std::unique_ptr<bpf_link, DestroyLink>;
+
+/// Tells programs with bpf/target.bpf.h to look at what begins on `cpus` only; empty: everywhere.
+template <typename ReadOnlyData>
+void limit_to_cpus(ReadOnlyData& rodata, std::span<const std::uint32_t> cpus) {
+  rodata.cpus_limited = !cpus.empty();
+  for (const std::uint32_t cpu : cpus)
+    if (cpu / 64 < std::size(rodata.cpu_set))
+      rodata.cpu_set[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
+}
 
 /// Attaches `program` where its section says. Throws Error with the reason.
 Link attach(bpf_program* program);

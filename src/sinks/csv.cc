@@ -15,6 +15,8 @@ std::vector<std::string> table_columns(const GroupBy& by) {
   if (by.process) columns.insert(columns.end(), {"pid", "process"});
   if (by.thread) columns.insert(columns.end(), {"tid", "thread"});
   if (by.container) columns.emplace_back("container");
+  if (by.library) columns.emplace_back("library");
+  if (by.caller) columns.emplace_back("caller");
   columns.insert(columns.end(), {"name", "id", "calls", "errors", "total_ns", "min_ns", "avg_ns",
                                  "p50_ns", "p95_ns", "p99_ns", "max_ns", "stddev_ns", "unreturned",
                                  "late", "untimed", "complete", "errnos"});
@@ -45,9 +47,12 @@ std::string group_cells(const RowFigures& row, const GroupBy& by) {
     output.append(',');
     if (row.thread) append_csv_field(output, row.thread->comm);
   }
-  if (by.container) {
+  const std::pair<bool, const std::optional<std::string>&> texts[] = {
+      {by.container, row.container}, {by.library, row.library}, {by.caller, row.caller}};
+  for (const auto& [is_key, text] : texts) {
+    if (!is_key) continue;
     output.append(',');
-    if (row.container) append_csv_field(output, *row.container);
+    if (text) append_csv_field(output, *text);
   }
   output.flush();
   return cells;
@@ -114,10 +119,18 @@ void CsvSink::write_table(const TableFigures& table, std::string_view type, Wall
   }
 }
 
-void CsvSink::names(const std::vector<std::string>& names) {
-  write_header({"name"});
-  for (const std::string& name : names) {
-    append_csv_field(output_, name);
+void CsvSink::names(const std::vector<FoundName>& names) {
+  const bool with_callers = !names.empty() && names.front().caller;
+  write_header(with_callers ? std::vector<std::string>{"name", "library", "caller"}
+                            : std::vector<std::string>{"name"});
+  for (const FoundName& found : names) {
+    append_csv_field(output_, found.name);
+    if (found.caller) {
+      output_.append(',');
+      append_csv_field(output_, found.caller->library);
+      output_.append(',');
+      append_csv_field(output_, found.caller->function);
+    }
     output_.append('\n');
   }
 }

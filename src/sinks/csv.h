@@ -26,7 +26,7 @@ class CsvSink : public Sink {
   void record(const Record& record) override;
   void table(const LatencyTable& table, bool last) override;
   void unfinished(const std::vector<OpenSpan>& spans) override { unfinished_ = spans; }
-  void names(const std::vector<std::string>& names) override;
+  void names(const std::vector<FoundName>& names) override;
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
  private:

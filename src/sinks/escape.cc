@@ -10,7 +10,7 @@ namespace overdue {
 namespace {
 
 /// Bytes that no format needs to look at.
-constexpr std::array<bool, 256> plain = [] {
+constexpr std::array<bool, 256> is_plain = [] {
   std::array<bool, 256> bytes{};
   for (std::size_t byte = 0x20; byte < 0x7f; ++byte) bytes[byte] = byte != '"' && byte != '\\';
   return bytes;
@@ -33,7 +33,7 @@ bool eight_plain(const char* bytes) {
 std::size_t plain_length(std::string_view text) {
   std::size_t at = 0;
   while (at + 8 <= text.size() && eight_plain(text.data() + at)) at += 8;
-  while (at < text.size() && plain[static_cast<unsigned char>(text[at])]) ++at;
+  while (at < text.size() && is_plain[static_cast<unsigned char>(text[at])]) ++at;
   return at;
 }
 

@@ -11,6 +11,8 @@ RowFigures::RowFigures(const LatencyRow& row)
       process(row.process),
       thread(row.thread),
       container(row.container),
+      library(row.library),
+      caller(row.caller),
       calls(row.calls()),
       errors(row.errors),
       unreturned(row.unreturned),

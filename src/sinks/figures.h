@@ -37,6 +37,8 @@ struct RowFigures {
   std::optional<ProcessKey> process;
   std::optional<ThreadKey> thread;
   std::optional<std::string> container;
+  std::optional<std::string> library;
+  std::optional<std::string> caller;
   std::uint64_t calls;
   std::uint64_t errors;
   std::uint64_t unreturned;

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "sinks/json_writer.h"
 #include "sinks/report_json.h"
+#include "sinks/window_json.h"
 
 namespace overdue {
 namespace {
@@ -29,8 +30,12 @@ void JsonSink::unfinished(const std::vector<OpenSpan>&) {
   throw not_a_stream("calls");  // they stand below a stream
 }
 
-void JsonSink::names(const std::vector<std::string>& names) {
+void JsonSink::names(const std::vector<FoundName>& names) {
   names_ = names;
+}
+
+void JsonSink::windows(const std::vector<LatencyWindow>& longest) {
+  windows_ = longest;
 }
 
 void JsonSink::end(const SessionInfo& info, const Receipt& receipt) {
@@ -40,10 +45,28 @@ void JsonSink::end(const SessionInfo& info, const Receipt& receipt) {
   if (names_) {
     json.key("names");
     json.begin_array(Elements::below);
-    for (const std::string& name : *names_) json.value(name);
+    for (const FoundName& found : *names_) {
+      if (!found.caller) {
+        json.value(found.name);
+        continue;
+      }
+      json.begin_object();
+      write_found(json, found);
+      json.end_object();
+    }
     json.end_array(Elements::below);
   }
   if (table_) write_table(json, *table_, receipt.lost());
+  if (windows_) {
+    json.key("worst");
+    json.begin_array(Elements::below);
+    for (const LatencyWindow& window : *windows_) {
+      json.begin_object();
+      write_window(json, window);
+      json.end_object();
+    }
+    json.end_array(Elements::below);
+  }
   json.key("receipt");
   json.begin_object();
   write_receipt(json, receipt);

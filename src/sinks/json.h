@@ -19,13 +19,15 @@ class JsonSink : public Sink {
   void record(const Record& record) override;
   void table(const LatencyTable& table, bool last) override;
   void unfinished(const std::vector<OpenSpan>& spans) override;
-  void names(const std::vector<std::string>& names) override;
+  void names(const std::vector<FoundName>& names) override;
+  void windows(const std::vector<LatencyWindow>& longest) override;
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
  private:
   Output& output_;
   std::optional<TableFigures> table_;
-  std::optional<std::vector<std::string>> names_;
+  std::optional<std::vector<FoundName>> names_;
+  std::optional<std::vector<LatencyWindow>> windows_;
 };
 
 }  // namespace overdue

@@ -2,6 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sinks/finding_schema.h"
+#include "sinks/timerlat_schema.h"
+#include "sinks/window_json.h"
+
 namespace overdue {
 namespace {
 
@@ -57,7 +61,7 @@ constexpr const char* fixed_part = R"json({
       "type": "object",
       "required": ["by", "wall_ns", "complete", "unfinished"],
       "properties": {
-        "by": {"type": "array", "items": {"enum": ["syscall", "process", "thread", "container"]}, "description": "what rows are told apart by"},
+        "by": {"type": "array", "items": {"enum": ["syscall", "process", "thread", "container", "library", "caller"]}, "description": "what rows are told apart by"},
         "wall_ns": {"$ref": "#/$defs/ns", "description": "the time the rows cover"},
         "complete": {"type": "boolean", "description": "false where loss could have changed a figure"},
         "syscalls": {"type": "array", "items": {"$ref": "#/$defs/row"}},
@@ -80,6 +84,8 @@ constexpr const char* fixed_part = R"json({
           "properties": {"tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"}}
         },
         "container": {"type": "string"},
+        "library": {"type": "string", "description": "file name of the library that the program called into"},
+        "caller": {"type": "string", "description": "the function of it that was called"},
         "calls": {"$ref": "#/$defs/count", "description": "calls made: those in the histogram, \"unreturned\" and \"untimed\""},
         "errors": {"$ref": "#/$defs/count", "description": "calls that returned -1 to -4095"},
         "total_ns": {"$ref": "#/$defs/ns"},
@@ -104,6 +110,13 @@ constexpr const char* fixed_part = R"json({
       },
       "additionalProperties": false
     },
+    "found": {
+      "type": "object",
+      "description": "a call, and a library function that caused it",
+      "required": ["name", "library", "caller"],
+      "properties": {"name": {"type": "string"}, "library": {"type": "string"}, "caller": {"type": "string"}},
+      "additionalProperties": false
+    },
     "open": {
       "type": "object",
       "required": ["name", "tid", "comm", "age_ns"],
@@ -111,6 +124,13 @@ constexpr const char* fixed_part = R"json({
         "name": {"type": "string"}, "tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"}, "age_ns": {"$ref": "#/$defs/ns"},
         "older": {"type": "boolean", "description": "it began before the session: age_ns is a lower bound"}
       },
+      "additionalProperties": false
+    },
+    "by_side": {
+      "type": "object",
+      "description": "of programs, and of the kernel",
+      "required": ["user", "kernel"],
+      "properties": {"user": {"$ref": "#/$defs/count"}, "kernel": {"$ref": "#/$defs/count"}},
       "additionalProperties": false
     },
     "receipt": {
@@ -126,16 +146,19 @@ constexpr const char* fixed_part = R"json({
         "probe_ns": {"$ref": "#/$defs/ns", "description": "cost of the probe runs"},
         "probe_runs": {"$ref": "#/$defs/count"},
         "target_cpu_ns": {"type": ["integer", "null"], "minimum": 0, "description": "CPU time the target used; null: unknown"},
-        "overhead_ratio": {"type": ["number", "null"], "minimum": 0, "description": "probe_ns by target_cpu_ns"}
+        "overhead_ratio": {"type": ["number", "null"], "minimum": 0, "description": "probe_ns by target_cpu_ns"},
+        "frames": {"$ref": "#/$defs/by_side", "description": "of all stacks of what was found; absent where there are none"},
+        "unresolved_frames": {"$ref": "#/$defs/by_side", "description": "of those without the name of a function"}
       }
     },
     "report": {
       "description": "One session, --format json",
-      "allOf": [{"$ref": "#/$defs/session"}],
+      "allOf": [{"$ref": "#/$defs/session"}, {"if": {"required": ["period_ns"]}, "then": {"$ref": "#/$defs/timerlat"}}, {"if": {"required": ["timers"]}, "then": {"$ref": "#/$defs/own_timers_report"}}, {"if": {"required": ["osnoise"]}, "then": {"$ref": "#/$defs/osnoise"}}, {"if": {"required": ["hwlat"]}, "then": {"$ref": "#/$defs/hwlat"}}],
       "required": ["receipt"],
       "not": {"required": ["type"]},
       "properties": {
-        "names": {"type": "array", "items": {"type": "string"}, "description": "what --discover found"},
+        "names": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/found"}]}, "description": "what --discover found"},
+        "worst": {"type": "array", "items": {"$ref": "#/$defs/window", "unevaluatedProperties": false}, "description": "the longest latencies, the longest first"},
         "receipt": {"$ref": "#/$defs/receipt", "unevaluatedProperties": false}
       },
       "if": {"required": ["wall_ns"]},
@@ -157,7 +180,7 @@ constexpr const char* fixed_part = R"json({
         {
           "description": "One name that --discover found",
           "required": ["name"],
-          "properties": {"type": {"const": "name"}, "name": {"type": "string"}},
+          "properties": {"type": {"const": "name"}, "name": {"type": "string"}, "library": {"type": "string"}, "caller": {"type": "string"}},
           "unevaluatedProperties": false
         },
         {
@@ -166,7 +189,7 @@ constexpr const char* fixed_part = R"json({
             "type": {"const": "report"},
             "unfinished": {"type": "array", "items": {"$ref": "#/$defs/open"}, "description": "calls still open at the end, oldest first"}
           },
-          "allOf": [{"$ref": "#/$defs/session"}],
+          "allOf": [{"$ref": "#/$defs/session"}, {"if": {"required": ["period_ns"]}, "then": {"$ref": "#/$defs/timerlat"}}, {"if": {"required": ["timers"]}, "then": {"$ref": "#/$defs/own_timers_report"}}, {"if": {"required": ["osnoise"]}, "then": {"$ref": "#/$defs/osnoise"}}, {"if": {"required": ["hwlat"]}, "then": {"$ref": "#/$defs/hwlat"}}],
           "if": {"required": ["wall_ns"]},
           "then": {"$ref": "#/$defs/table"},
           "unevaluatedProperties": false
@@ -253,7 +276,12 @@ Json record_definition(const Schema& schema) {
 
 std::string json_schema(std::span<const Schema* const> records) {
   Json document = Json::parse(fixed_part);
+  document["$defs"].update(Json::parse(finding_definitions));
+  for (const char* more : {timerlat_definitions, window_definitions})
+    document["$defs"].update(Json::parse(more));
   Json& lines = document["$defs"]["line"]["oneOf"];
+  for (const char* more : {finding_lines, timerlat_lines, window_lines})
+    for (Json& line : Json::parse(more)) lines.push_back(std::move(line));
   for (const Schema* schema : records) lines.push_back(record_definition(*schema));
   return document.dump(2) + "\n";
 }

@@ -45,9 +45,21 @@ class JsonWriter {
     separate();
     output_.append_number(std::uint64_t{number});
   }
+  void value(std::int64_t number) {
+    separate();
+    output_.append_number(number);
+  }
   void value(double number) { raw(fmt::format("{:.6g}", number)); }
   void null() { raw("null"); }
 
+  /// What `write` makes of it where there is one, else null.
+  void member_or_null(std::string_view name, const auto* content, const auto& write) {
+    key(name);
+    if (content)
+      write(*content);
+    else
+      null();
+  }
   void member(std::string_view name, const auto& content) {
     key(name);
     value(content);

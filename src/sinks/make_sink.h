@@ -10,7 +10,8 @@
 namespace overdue {
 
 struct SinkOptions {
-  bool color = false;  ///< text only
+  bool color = false;         ///< text only
+  bool whole_stacks = false;  ///< text only: of findings
   bool stream =
       false;  ///< records or intervals will come: "json" then means one object a line, as NDJSON
 };

@@ -1,8 +1,10 @@
 #include "sinks/ndjson.h"
 
 #include "sinks/escape.h"
+#include "sinks/finding_json.h"
 #include "sinks/json_writer.h"
 #include "sinks/report_json.h"
+#include "sinks/window_json.h"
 
 namespace overdue {
 namespace {
@@ -83,10 +85,32 @@ void NdjsonSink::table(const LatencyTable& table, bool last) {
   output_.flush();
 }
 
-void NdjsonSink::names(const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
+void NdjsonSink::finding(const Finding& finding) {
+  Line line(output_, finding.type);
+  write_finding(line.json(), finding);
+  line.finish();
+}
+
+void NdjsonSink::more_like(const Repeats& repeats) {
+  Line line(output_, "more");
+  line.json().member("like", repeats.number);
+  line.json().member("name", repeats.name);
+  line.json().member("count", repeats.count);
+  line.json().member("latency_ns", repeats.latency_ns);
+  line.json().member("longest_ns", repeats.longest_ns);
+  line.finish();
+}
+
+void NdjsonSink::window(const LatencyWindow& window) {
+  Line line(output_, "worst");
+  write_window(line.json(), window);
+  line.finish();
+}
+
+void NdjsonSink::names(const std::vector<FoundName>& names) {
+  for (const FoundName& found : names) {
     Line line(output_, "name");
-    line.json().member("name", name);
+    write_found(line.json(), found);
     line.finish();
   }
 }

@@ -27,7 +27,10 @@ class NdjsonSink : public Sink {
   void record(const Record& record) override;
   void table(const LatencyTable& table, bool last) override;
   void unfinished(const std::vector<OpenSpan>& spans) override { unfinished_ = spans; }
-  void names(const std::vector<std::string>& names) override;
+  void finding(const Finding& finding) override;
+  void more_like(const Repeats& repeats) override;
+  void window(const LatencyWindow& window) override;
+  void names(const std::vector<FoundName>& names) override;
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
  private:

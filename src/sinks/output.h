@@ -51,6 +51,9 @@ class Output {
     append(std::string_view(digits.data(), digits.size()));
   }
 
+  /// Where it goes; the Output's.
+  int fd() const { return fd_; }
+
   void flush();
 
   /// Flushes, and closes a descriptor that it owns, so that what the file system refuses only then

@@ -37,6 +37,8 @@ void write_keys(JsonWriter& json, const RowFigures& row) {
     json.end_object();
   }
   if (row.container) json.member("container", *row.container);
+  if (row.library) json.member("library", *row.library);
+  if (row.caller) json.member("caller", *row.caller);
 }
 
 void write_histogram(JsonWriter& json, const RowFigures& row) {
@@ -125,6 +127,8 @@ void write_table(JsonWriter& json, const TableFigures& table, std::uint64_t lost
   if (table.by.process) json.value("process");
   if (table.by.thread) json.value("thread");
   if (table.by.container) json.value("container");
+  if (table.by.library) json.value("library");
+  if (table.by.caller) json.value("caller");
   json.end_array();
   json.member("wall_ns", table.wall_ns);
   json.member("complete", table.complete(lost));
@@ -133,6 +137,13 @@ void write_table(JsonWriter& json, const TableFigures& table, std::uint64_t lost
   for (const RowFigures& row : table.rows) write_row(json, row, lost);
   json.end_array(Elements::below);
   write_unfinished(json, table.unfinished);
+}
+
+void write_found(JsonWriter& json, const FoundName& found) {
+  json.member("name", found.name);
+  if (!found.caller) return;
+  json.member("library", found.caller->library);
+  json.member("caller", found.caller->function);
 }
 
 void write_unfinished(JsonWriter& json, const std::vector<OpenSpan>& unfinished) {
@@ -171,6 +182,17 @@ void write_receipt(JsonWriter& json, const Receipt& receipt) {
     json.value(*ratio);
   else
     json.null();
+  if (!receipt.frames) return;
+  const auto by_side = [&](std::string_view key, std::uint64_t user, std::uint64_t kernel) {
+    json.key(key);
+    json.begin_object();
+    json.member("user", user);
+    json.member("kernel", kernel);
+    json.end_object();
+  };
+  const FrameCounts& frames = *receipt.frames;
+  by_side("frames", frames.user, frames.kernel);
+  by_side("unresolved_frames", frames.user_unresolved, frames.kernel_unresolved);
 }
 
 }  // namespace overdue

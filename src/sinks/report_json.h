@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/session_info.h"
+#include "core/sink.h"
 #include "sinks/figures.h"
 #include "sinks/json_writer.h"
 
@@ -17,6 +18,9 @@ void write_session(JsonWriter& json, const SessionInfo& info);
 /// "by", "wall_ns", the rows under the table's title, "unfinished"; `lost` decides what is
 /// complete.
 void write_table(JsonWriter& json, const TableFigures& table, std::uint64_t lost);
+
+/// What --discover found: the members of an object.
+void write_found(JsonWriter& json, const FoundName& found);
 
 /// "unfinished" alone.
 void write_unfinished(JsonWriter& json, const std::vector<OpenSpan>& oldest_first);

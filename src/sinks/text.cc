@@ -1,8 +1,12 @@
 #include "sinks/text.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "sinks/latency_format.h"
+#include "sinks/text_finding.h"
 #include "sinks/text_format.h"
 #include "sinks/text_table.h"
 
@@ -11,13 +15,7 @@ namespace overdue {
 void TextSink::write_header(const SessionInfo& info, bool with_duration) {
   if (header_written_) return;
   header_written_ = true;
-  output_.append(fmt::format("overdue {} {}: {}\n", printable(info.version),
-                             printable(info.command), target_text(info.target)));
-  output_.append(fmt::format("{}, Linux {} {}, {}; {}{} from {}\n\n", printable(info.host),
-                             printable(info.kernel), printable(info.arch),
-                             counted(info.cpus, "CPU"), printable(info.backend),
-                             with_duration ? ", " + format_duration(info.duration) : ",",
-                             local_date_time(info.start_wall)));
+  output_.append(session_header(info, with_duration));
 }
 
 void TextSink::record(const Record& record) {
@@ -47,9 +45,41 @@ void TextSink::unfinished(const std::vector<OpenSpan>& spans) {
   write_text_unfinished(output_, oldest_first(spans));
 }
 
-void TextSink::names(const std::vector<std::string>& names) {
+void TextSink::finding(const Finding& finding) {
+  write_header(info_, false);
+  if (findings_++ > 0) output_.append('\n');
+  output_.append(finding_text(finding, info_, {.color = color_, .whole_stacks = whole_stacks_}));
+}
+
+void TextSink::more_like(const Repeats& repeats) {
+  const std::string times =
+      repeats.count == 1 ? duration_text(repeats.longest_ns)
+                         : fmt::format("{} in all, longest {}", duration_text(repeats.latency_ns),
+                                       duration_text(repeats.longest_ns));
+  output_.append(fmt::format("{}{} more like #{}: {}, {}\n", more_ ? "" : "\n",
+                             grouped(repeats.count), repeats.number, printable(repeats.name),
+                             times));
+  more_ = true;
+}
+
+void TextSink::window(const LatencyWindow& window) {
+  write_header(info_, false);
+  if (findings_++ > 0) output_.append('\n');
+  output_.append(latency_format(window, info_));
+}
+
+void TextSink::names(const std::vector<FoundName>& names) {
   names_only_ = true;
-  for (const std::string& name : names) output_.append(printable(name) + "\n");
+  std::size_t width = 0;
+  for (const FoundName& found : names)
+    width = std::max(width, display_width(printable(found.name)));
+  for (const FoundName& found : names) {
+    std::string line = printable(found.name);
+    if (found.caller)
+      line += fmt::format("{}  {} ({})", std::string(width - display_width(line), ' '),
+                          printable(found.caller->function), printable(found.caller->library));
+    output_.append(line + "\n");
+  }
 }
 
 void TextSink::end(const SessionInfo& info, const Receipt& receipt) {

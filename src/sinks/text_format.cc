@@ -51,6 +51,8 @@ std::string loss_text(const Receipt& receipt) {
 
 std::string cost_text(const Receipt& receipt) {
   if (receipt.probe_runs == 0) return "measuring cost: unknown, no probe run was counted";
+  if (receipt.probe_ns == 0)
+    return "measuring cost: too little to be told from the noise of this machine";
   // Not by receipt.events: a report of a recording may show some of what was measured.
   std::string text =
       fmt::format("measuring cost {}, {} a probe run", duration_text(receipt.probe_ns),
@@ -58,6 +60,23 @@ std::string cost_text(const Receipt& receipt) {
   if (const auto ratio = receipt.overhead_ratio())
     text += fmt::format(", {:.1f}% of the target's CPU time", *ratio * 100);
   return text;
+}
+
+std::string unnamed_text(std::uint64_t frames, std::uint64_t unresolved) {
+  if (unresolved == 0) return "all named";
+  return fmt::format("{} without a name ({}%)", grouped(unresolved),
+                     percent_of(unresolved, frames));
+}
+
+std::string frames_text(const FrameCounts& frames) {
+  std::vector<std::string> said;
+  if (frames.user > 0)
+    said.push_back(fmt::format("frames of programs: {}, {}", grouped(frames.user),
+                               unnamed_text(frames.user, frames.user_unresolved)));
+  if (frames.kernel > 0)
+    said.push_back(fmt::format("frames of the kernel: {}, {}", grouped(frames.kernel),
+                               unnamed_text(frames.kernel, frames.kernel_unresolved)));
+  return fmt::format("{}", fmt::join(said, "; "));
 }
 
 }  // namespace
@@ -112,12 +131,23 @@ std::string local_time_of_day(WallTime time) {
                      split_seconds(time).nanoseconds / 1'000'000);
 }
 
+std::string session_header(const SessionInfo& info, bool with_duration) {
+  return fmt::format("overdue {} {}: {}\n{}, Linux {} {}, {}; {}{} from {}\n\n",
+                     printable(info.version), printable(info.command), target_text(info.target),
+                     printable(info.host), printable(info.kernel), printable(info.arch),
+                     counted(info.cpus, "CPU"), printable(info.backend),
+                     with_duration ? ", " + format_duration(info.duration) : ",",
+                     local_date_time(info.start_wall));
+}
+
 std::vector<std::string> receipt_lines(const SessionInfo& info, const Receipt& receipt) {
   std::vector<std::string> lines;
   lines.push_back(fmt::format("{}, {}, {} unmatched, {} cut by the start or end of the session",
                               counted(receipt.events, "event"), loss_text(receipt),
                               grouped(receipt.unmatched), grouped(receipt.cut)));
   lines.push_back(cost_text(receipt));
+  if (receipt.frames && receipt.frames->user + receipt.frames->kernel > 0)
+    lines.push_back(frames_text(*receipt.frames));
   for (const std::string& note : info.notes) lines.push_back("note: " + printable(note));
   return lines;
 }

@@ -30,6 +30,10 @@ std::string target_text(const TargetInfo& target);
 std::string local_date_time(WallTime time);
 std::string local_time_of_day(WallTime time);
 
+/// The two lines above a report, of which an empty one follows: who measured what, where, when.
+/// `with_duration`: also for how long.
+std::string session_header(const SessionInfo& info, bool with_duration);
+
 /// What stands in one line below the report: cost and loss, plainly. Each line without its newline.
 std::vector<std::string> receipt_lines(const SessionInfo& info, const Receipt& receipt);
 

@@ -64,6 +64,8 @@ std::vector<std::string> cells_of(const TableFigures& table, const RowFigures& r
     cells.push_back(row.process ? who(row.process->pid, row.process->comm) : "");
   if (table.by.thread) cells.push_back(row.thread ? who(row.thread->tid, row.thread->comm) : "");
   if (table.by.container) cells.push_back(row.container ? printable(*row.container) : "");
+  if (table.by.library) cells.push_back(row.library ? printable(*row.library) : "");
+  if (table.by.caller) cells.push_back(row.caller ? printable(*row.caller) : "");
   cells.push_back(printable(row.name) + (row.late ? "*" : ""));
   cells.push_back(grouped(row.calls));
   cells.push_back(grouped(row.errors));
@@ -85,6 +87,8 @@ std::vector<Column> columns_of(const TableFigures& table) {
   if (table.by.process) columns.push_back({"PROCESS", true});
   if (table.by.thread) columns.push_back({"THREAD", true});
   if (table.by.container) columns.push_back({"CONTAINER", true});
+  if (table.by.library) columns.push_back({"LIBRARY", true});
+  if (table.by.caller) columns.push_back({"CALLER", true});
   columns.push_back({heading_of(table.title), true});
   for (const char* heading :
        {"CALLS", "ERRORS", "TOTAL", "AVG", "P50", "P95", "P99", "MAX", "%WALL"})
@@ -181,7 +185,8 @@ void write_text_table(Output& output, const TableFigures& table, std::uint64_t l
       output.append('\n');
       if (row.process) output.append(who(row.process->pid, row.process->comm) + " ");
       if (row.thread) output.append(who(row.thread->tid, row.thread->comm) + " ");
-      if (row.container) output.append(printable(*row.container) + " ");
+      for (const auto& key : {row.container, row.library, row.caller})
+        if (key) output.append(printable(*key) + " ");
       output.append(fmt::format("{}, {}\n", printable(row.name), counted(row.timed, "call")));
       draw_histogram(output, row);
     }

@@ -6,7 +6,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t batch = 1024;
+constexpr std::size_t symbol_batch = 1024;
 constexpr std::uint64_t most_symbols_read = 16u << 20;
 
 Elf64_Sym widened(const Elf64_Sym& symbol) {
@@ -87,11 +87,11 @@ class FunctionReader {
 
 template <typename Symbol>
 void read_symbols(const ElfImage& image, const Elf64_Shdr& table, FunctionReader& reader) {
-  std::vector<Symbol> symbols(batch);
+  std::vector<Symbol> symbols(symbol_batch);
   const std::uint64_t count = std::min(table.sh_size / sizeof(Symbol), most_symbols_read);
   // A count that the file cannot hold is a lie, and what it does hold is found until then.
   for (std::uint64_t at = 0; at < count; at += symbols.size()) {
-    symbols.resize(std::min<std::uint64_t>(batch, count - at));
+    symbols.resize(std::min<std::uint64_t>(symbol_batch, count - at));
     if (!image.bytes().read(table.sh_offset + at * sizeof(Symbol),
                             std::as_writable_bytes(std::span(symbols))))
       break;

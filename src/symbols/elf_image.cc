@@ -13,7 +13,7 @@ constexpr std::uint64_t most_segments = 4096;
 constexpr std::uint64_t most_sections = 65536;
 constexpr std::uint64_t most_section_name_bytes = 4u << 20;
 // Few, for hostile headers could make us read the same bytes again and again.
-constexpr std::uint64_t most_note_bytes = 64u << 10;
+constexpr std::uint64_t most_build_id_notes_bytes = 64u << 10;
 constexpr std::size_t most_note_sections = 64;
 constexpr std::size_t longest_section_name = 64;
 constexpr std::size_t longest_build_id = 64;
@@ -94,7 +94,8 @@ bool ElfImage::read_headers() {
     for (std::uint64_t i = 0; i < std::min(segments, most_segments); ++i) {
       const auto segment = bytes_->get<Segment>(header->e_phoff + i * sizeof(Segment));
       if (!segment) break;
-      if (segment->p_type == PT_LOAD || segment->p_type == PT_NOTE)
+      if (segment->p_type == PT_LOAD || segment->p_type == PT_NOTE ||
+          segment->p_type == PT_GNU_EH_FRAME)
         segments_.push_back(widened(*segment));
     }
   }
@@ -136,7 +137,7 @@ const Elf64_Shdr* ElfImage::section_of_type(std::uint32_t type) const {
 // Notes are a name and a description, each padded to 4 bytes; in segments aligned to 8, to 8.
 std::string ElfImage::build_id_in(std::uint64_t offset, std::uint64_t size,
                                   std::uint64_t align) const {
-  size = std::min(size, most_note_bytes);
+  size = std::min(size, most_build_id_notes_bytes);
   const std::uint64_t padding = align == 8 ? 8 : 4;
   for (std::uint64_t at = 0; at < size && size - at >= sizeof(Elf64_Nhdr);) {
     const auto note = bytes_->get<Elf64_Nhdr>(offset + at);

@@ -25,7 +25,7 @@ class ElfImage {
   const FileBytes& bytes() const { return *bytes_; }
   std::uint16_t machine() const { return machine_; }
   bool is_64bit() const { return is_64bit_; }
-  /// Only those of type PT_LOAD and PT_NOTE.
+  /// Only those of type PT_LOAD, PT_NOTE and PT_GNU_EH_FRAME.
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
   /// Section 0 included, so that numbers of sections are indices.
   const std::vector<Elf64_Shdr>& sections() const { return sections_; }

@@ -1,9 +1,8 @@
 #include "symbols/elf_symbols.h"
 
-#include <lzma.h>
-
 #include <algorithm>
 
+#include "symbols/debug_file.h"
 #include "symbols/elf_functions.h"
 #include "symbols/xz.h"
 
@@ -15,29 +14,13 @@ constexpr std::uint64_t most_packed_bytes = 64u << 20;
 /// One attempt to find more symbols for `image` than it has itself.
 class FurtherSymbols {
  public:
-  FurtherSymbols(const ElfImage& image, std::string build_id, const OpenFile& open,
-                 const ElfLimits& limits, SymbolTableBuilder& builder)
-      : image_(image),
-        build_id_(std::move(build_id)),
-        open_(open),
-        limits_(limits),
-        builder_(builder) {}
+  FurtherSymbols(const ElfImage& image, const OpenFile& open, const ElfLimits& limits,
+                 SymbolTableBuilder& builder)
+      : image_(image), open_(open), limits_(limits), builder_(builder) {}
 
   bool from_debug_file(const std::string& path) {
-    if (!open_) return false;
-    for (const std::string& candidate : debug_file_paths_by_id(build_id_)) {
-      const FileBytes bytes(open_(candidate));
-      const auto debug = ElfImage::read(bytes);
-      if (debug && debug->build_id() == build_id_ && add(*debug)) return true;
-    }
-    const auto link = image_.debug_link();
-    if (!link || !path.starts_with('/')) return false;
-    for (const std::string& candidate : debug_file_paths_by_link(link->name, path)) {
-      const FileBytes bytes(open_(candidate));
-      const auto debug = ElfImage::read(bytes);
-      if (debug && has_crc(bytes, link->crc) && add(*debug)) return true;
-    }
-    return false;
+    return look_for_debug_file(image_, open_, path, limits_.debug_file_bytes,
+                               [this](Fd, const ElfImage& debug) { return add(debug); });
   }
 
   bool from_debugdata() {
@@ -61,27 +44,17 @@ class FurtherSymbols {
     return add_functions(other, SHT_SYMTAB, bias, limits_.string_bytes, builder_) > 0;
   }
 
-  bool has_crc(const FileBytes& bytes, std::uint32_t expected) const {
-    if (bytes.size() > limits_.debug_file_bytes) return false;
-    std::vector<std::byte> part(1u << 20);
-    std::uint32_t crc = 0;
-    for (std::uint64_t at = 0; at < bytes.size(); at += part.size()) {
-      part.resize(std::min<std::uint64_t>(part.size(), bytes.size() - at));
-      if (!bytes.read(at, part)) return false;
-      // The polynomial of .gnu_debuglink is that of zlib, and of xz.
-      crc = lzma_crc32(reinterpret_cast<const std::uint8_t*>(part.data()), part.size(), crc);
-    }
-    return crc == expected;
-  }
-
   const ElfImage& image_;
-  std::string build_id_;
   const OpenFile& open_;
   const ElfLimits& limits_;
   SymbolTableBuilder& builder_;
 };
 
 }  // namespace
+
+bool is_build_id(std::string_view text) {
+  return text.size() > 2 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
 
 std::vector<std::string> debug_file_paths_by_id(const std::string& build_id) {
   if (build_id.size() < 6) return {};
@@ -104,42 +77,22 @@ ElfSymbols::ElfSymbols(const FileBytes& bytes, const OpenFile& open, const std::
   if (!image) return;
   is_elf_ = true;
   build_id_ = image->build_id();
-  for (const bool is_executable : {true, false})
-    for (const Elf64_Phdr& segment : image->segments())
-      if (segment.p_type == PT_LOAD && ((segment.p_flags & PF_X) != 0) == is_executable)
-        segments_.push_back({.file_offset = segment.p_offset,
-                             .address = segment.p_vaddr,
-                             .size = std::min(segment.p_filesz, segment.p_memsz)});
+  segments_ = LoadSegments(*image);
 
   SymbolTableBuilder builder(SymbolTableBuilder::Overlap::inner, limits.symbols, limits.name_bytes);
   has_full_table_ = add_functions(*image, SHT_SYMTAB, 0, limits.string_bytes, builder) > 0;
   add_functions(*image, SHT_DYNSYM, 0, limits.string_bytes, builder);
   add_plt_stubs(*image, builder);
   if (!has_full_table_) {
-    FurtherSymbols further(*image, build_id_, open, limits, builder);
+    FurtherSymbols further(*image, open, limits, builder);
     has_full_table_ = further.from_debug_file(path) || further.from_debugdata();
   }
   dropped_ = builder.dropped();
   table_ = std::move(builder).build();
 }
 
-std::optional<std::uint64_t> ElfSymbols::address_of(std::uint64_t file_offset) const {
-  for (const Segment& segment : segments_)
-    if (file_offset >= segment.file_offset && file_offset - segment.file_offset < segment.size)
-      return segment.address + (file_offset - segment.file_offset);
-  return std::nullopt;
-}
-
-std::optional<std::uint64_t> ElfSymbols::file_offset_of(std::uint64_t address) const {
-  for (const Segment& segment : segments_)
-    if (address >= segment.address && address - segment.address < segment.size)
-      return segment.file_offset + (address - segment.address);
-  return std::nullopt;
-}
-
 std::size_t ElfSymbols::memory_bytes() const {
-  return sizeof *this + table_.memory_bytes() + segments_.capacity() * sizeof(Segment) +
-         build_id_.capacity();
+  return sizeof *this + table_.memory_bytes() + segments_.memory_bytes() + build_id_.capacity();
 }
 
 }  // namespace overdue

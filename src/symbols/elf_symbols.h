@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "symbols/elf_image.h"
+#include "symbols/load_segments.h"
 #include "symbols/symbol_table.h"
 
 namespace overdue {
@@ -52,22 +53,26 @@ class ElfSymbols {
   std::optional<SymbolOffset> find(std::uint64_t address) const { return table_.find(address); }
   /// The virtual address that a byte of the file is loaded at. Where segments share a page of the
   /// file, the executable one is meant.
-  std::optional<std::uint64_t> address_of(std::uint64_t file_offset) const;
-  std::optional<std::uint64_t> file_offset_of(std::uint64_t address) const;
+  std::optional<std::uint64_t> address_of(std::uint64_t file_offset) const {
+    return segments_.address_of(file_offset);
+  }
+  std::optional<std::uint64_t> file_offset_of(std::uint64_t address) const {
+    return segments_.file_offset_of(address);
+  }
 
   std::size_t memory_bytes() const;
 
  private:
-  struct Segment {
-    std::uint64_t file_offset, address, size;
-  };
   SymbolTable table_;
-  std::vector<Segment> segments_;  // executable ones first
+  LoadSegments segments_;
   std::string build_id_;
   bool is_elf_ = false;
   bool has_full_table_ = false;
   std::size_t dropped_ = 0;
 };
+
+/// Whether this is written as ElfSymbols::build_id() is: what others send becomes part of paths.
+bool is_build_id(std::string_view text);
 
 /// Where a separate debug file may be, best first.
 std::vector<std::string> debug_file_paths_by_id(const std::string& build_id);

@@ -15,7 +15,7 @@ namespace overdue {
 namespace {
 
 constexpr std::uint64_t longest_function = 256u << 10;
-constexpr std::size_t most_symbols = 4u << 20;
+constexpr std::size_t most_kernel_symbols = 4u << 20;
 constexpr std::size_t most_name_bytes = 256u << 20;
 constexpr std::size_t most_modules = 1u
                                      << 20;  // each BPF program and trampoline is of a module [bpf]
@@ -99,7 +99,8 @@ class KallsymsParser {
   }
 
   KernelSymbols symbols_;
-  SymbolTableBuilder builder_{SymbolTableBuilder::Overlap::inner, most_symbols, most_name_bytes};
+  SymbolTableBuilder builder_{SymbolTableBuilder::Overlap::inner, most_kernel_symbols,
+                              most_name_bytes};
   std::unordered_map<std::string, std::uint32_t> by_name_;
   std::size_t lines_ = 0;
   bool any_address_ = false;

@@ -13,7 +13,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::string_view text =
+constexpr std::string_view kallsyms_text =
     "ffffffff81000000 T _text\n"
     "ffffffff81000000 T startup\n"
     "ffffffff81000100 t local_work\n"
@@ -32,7 +32,7 @@ std::string at(const KernelSymbols& symbols, std::uint64_t address) {
 }
 
 TEST(KernelSymbols, FindsFunctionsAndTheirModules) {
-  const auto symbols = KernelSymbols::parse(text);
+  const auto symbols = KernelSymbols::parse(kallsyms_text);
   EXPECT_EQ(at(symbols, 0xffffffff81000010), "startup+16[]");
   EXPECT_EQ(at(symbols, 0xffffffff810001ff), "local_work+255[]");
   EXPECT_EQ(at(symbols, 0xffffffffc0001000), "work+0[ext4]");
@@ -44,7 +44,7 @@ TEST(KernelSymbols, FindsFunctionsAndTheirModules) {
 }
 
 TEST(KernelSymbols, NamesNothingOutsideOfText) {
-  const auto symbols = KernelSymbols::parse(text);
+  const auto symbols = KernelSymbols::parse(kallsyms_text);
   EXPECT_EQ(at(symbols, 0), "");
   EXPECT_EQ(at(symbols, 0xffffffff80ffffff), "");
   EXPECT_EQ(at(symbols, 0xffffffff81000200), "");  // behind _etext

@@ -64,6 +64,16 @@ std::optional<Identity> identity_of(pid_t pid) {
   return identity;
 }
 
+/// Why a file may not name the code of a process of `owner`; empty if it may.
+std::string refusal_of(const Fd& file, uid_t owner) {
+  struct stat status{};
+  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return "not a regular file";
+  if (status.st_uid != owner && status.st_uid != 0)
+    return fmt::format("belongs to user {}, not to the process's user {} or root", status.st_uid,
+                       owner);
+  return {};
+}
+
 }  // namespace
 
 PerfMap PerfMap::parse(std::string_view text) {
@@ -88,37 +98,44 @@ PerfMap PerfMap::parse(std::string_view text) {
   return map;
 }
 
-PerfMap PerfMap::read(pid_t pid) {
+PerfMap::File PerfMap::open(pid_t pid) {
   const auto identity = identity_of(pid);
   const Fd root = open_root_of(pid);
-  PerfMap map;
-  if (!identity || !root) return map;
+  File file;
+  if (!identity || !root) return file;
+  file.owner = identity->uid;
   for (const pid_t name : identity->pids) {
     const std::string path = fmt::format("/tmp/perf-{}.map", name);
-    const Fd file = open_regular_in(root, path, SymbolicLinks::refused);
-    if (file) return read(file, identity->uid);
+    file.fd = open_regular_in(root, path, SymbolicLinks::refused);
+    if (file.fd) {
+      file.refused = refusal_of(file.fd, file.owner);
+      if (!file.refused.empty()) file.fd.reset();
+      return file;
+    }
     if (errno == ENOENT) continue;
-    map.refused_ = fmt::format("{}: {}", path,
+    file.refused = fmt::format("{}: {}", path,
                                errno == ELOOP    ? "a symbolic link"
                                : errno == EINVAL ? "not a regular file"
                                                  : errno_text(errno));
-    return map;
+    return file;
   }
+  return file;
+}
+
+PerfMap PerfMap::read(pid_t pid) {
+  const File file = open(pid);
+  if (file.fd) return read(file.fd, file.owner);
+  PerfMap map;
+  map.refused_ = file.refused;
   return map;
 }
 
 PerfMap PerfMap::read(const Fd& file, uid_t owner) {
   PerfMap refused;
+  refused.refused_ = refusal_of(file, owner);
+  if (!refused.refused_.empty()) return refused;
   struct stat status{};
-  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    refused.refused_ = "not a regular file";
-    return refused;
-  }
-  if (status.st_uid != owner && status.st_uid != 0) {
-    refused.refused_ = fmt::format("belongs to user {}, not to the process's user {} or root",
-                                   status.st_uid, owner);
-    return refused;
-  }
+  fstat(file.get(), &status);
   const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
   const std::uint64_t skipped = size > most_bytes ? size - most_bytes : 0;
   std::string text(std::min<std::uint64_t>(size, most_bytes), '\0');

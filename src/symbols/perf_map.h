@@ -25,6 +25,14 @@ class PerfMap {
   /// Empty where there is none, and, with refused() saying why, where the file is no regular file,
   /// is reached through a symbolic link, or belongs to neither the process's user nor root.
   static PerfMap read(pid_t pid);
+  /// The same in two steps: somebody who may open it does that and no more, and another one, who
+  /// may not, reads it. An empty descriptor where there is none that may be read.
+  struct File {
+    Fd fd;
+    uid_t owner = 0;  ///< the process's user
+    std::string refused;
+  };
+  static File open(pid_t pid);
   /// One that is open already, of a process of `owner`.
   static PerfMap read(const Fd& file, uid_t owner);
 

@@ -35,8 +35,8 @@ struct Mapping {
 class ProcessMaps {
  public:
   ProcessMaps() = default;
-  ProcessMaps(ProcessMaps&&) = default;
-  ProcessMaps& operator=(ProcessMaps&&) = default;
+  ProcessMaps(ProcessMaps&&) noexcept = default;
+  ProcessMaps& operator=(ProcessMaps&&) noexcept = default;
 
   /// Lines that make no sense are counted.
   static ProcessMaps parse(std::string_view text);

@@ -15,7 +15,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::string_view text =
+constexpr std::string_view maps_text =
     "558aeaf8f000-558aeaf91000 r--p 00000000 fe:00 247134                     /usr/bin/cat\n"
     "558aeaf91000-558aeaf96000 r-xp 00002000 fe:00 247134                     /usr/bin/cat\n"
     "558b25ad3000-558b25af4000 rw-p 00000000 00:00 0                          [heap]\n"
@@ -25,7 +25,7 @@ constexpr std::string_view text =
     "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]\n";
 
 TEST(ProcessMaps, ReadsLines) {
-  const auto maps = ProcessMaps::parse(text);
+  const auto maps = ProcessMaps::parse(maps_text);
   EXPECT_EQ(maps.malformed_lines(), 0u);
   ASSERT_EQ(maps.all().size(), 7u);
   const Mapping* code = maps.find(0x558aeaf91000);
@@ -46,7 +46,7 @@ TEST(ProcessMaps, ReadsLines) {
 }
 
 TEST(ProcessMaps, HostileNames) {
-  const auto maps = ProcessMaps::parse(text);
+  const auto maps = ProcessMaps::parse(maps_text);
   const Mapping* deleted = maps.find(0x7fa3cdb4e000);
   EXPECT_EQ(deleted->path, "/tmp/a b");
   EXPECT_TRUE(deleted->is_deleted);
@@ -56,7 +56,7 @@ TEST(ProcessMaps, HostileNames) {
 }
 
 TEST(ProcessMaps, FindsNothingBetweenMappings) {
-  const auto maps = ProcessMaps::parse(text);
+  const auto maps = ProcessMaps::parse(maps_text);
   for (const std::uint64_t address :
        {0ul, 0x558aeaf8efffu + 0ul, 0x558aeaf96000ul, 0xffffffffff601000ul, ~0ul})
     EXPECT_EQ(maps.find(address), nullptr) << std::hex << address;

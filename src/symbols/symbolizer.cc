@@ -1,7 +1,6 @@
 #include "symbols/symbolizer.h"
 
 #include <lzma.h>
-#include <sys/stat.h>
 
 #include <utility>
 
@@ -18,6 +17,8 @@ namespace {
 constexpr std::uint64_t no_file = 0;
 constexpr std::uint64_t vdso_device = ~std::uint64_t{0};  // no device number: those have 32 bits
 
+}  // namespace
+
 Fd open_debug_file(pid_t pid, const std::string& path) {
   Fd file = open_regular(path);
   if (file) return file;
@@ -25,14 +26,11 @@ Fd open_debug_file(pid_t pid, const std::string& path) {
   return root ? open_regular_in(root, path, SymbolicLinks::followed) : Fd();
 }
 
-/// Memory that a program can have made its code in: what a perf map may name.
 bool may_hold_made_code(const Mapping& mapping) {
   return mapping.path.empty() || mapping.path.starts_with("[anon") ||
          mapping.path.starts_with("/memfd:") || mapping.path.starts_with("/dev/zero") ||
          mapping.path.starts_with("/SYSV");
 }
-
-}  // namespace
 
 std::string to_text(const Frame& frame) {
   if (!frame.symbol.empty()) return frame.symbol;
@@ -60,6 +58,7 @@ Symbolizer::Symbolizer(KernelSymbols kernel, Options options)
     : kernel_(std::move(kernel)), options_(std::move(options)) {
   if (!options_.open_mapped) options_.open_mapped = open_mapped_file;
   if (!options_.open_debug_file) options_.open_debug_file = open_debug_file;
+  if (!options_.read_vdso) options_.read_vdso = read_vdso;
 }
 
 Frame Symbolizer::kernel_frame(std::uint64_t address, AddressKind kind) const {
@@ -93,6 +92,7 @@ Frame Symbolizer::user_frame(Process& process, std::uint64_t address, AddressKin
   if (!file) return frame;
   frame.build_id = file->build_id();
   const auto code = file->address_of(instruction - mapping->start + mapping->file_offset);
+  frame.code = code;
   const auto symbol = code ? file->find(*code) : std::nullopt;
   return symbol ? named(std::move(frame), *symbol) : frame;
 }
@@ -118,25 +118,19 @@ const ElfSymbols* Symbolizer::file_of(Process& process, const Mapping& mapping) 
 const Symbolizer::File* Symbolizer::load(const Process& process, const Mapping& mapping) {
   if (!mapping.is_file()) return nullptr;
   Fd opened = options_.open_mapped(process.pid(), mapping);
-  struct stat status{};
-  if (!opened || fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode)) return nullptr;
-  // The time of change rather than of modification, which its owner can set to what it was.
-  const FileKey key{.device = status.st_dev,
-                    .inode = status.st_ino,
-                    .size = static_cast<std::uint64_t>(status.st_size),
-                    .change_seconds = status.st_ctim.tv_sec,
-                    .change_nanoseconds = status.st_ctim.tv_nsec};
-  if (const File* file = cached(key)) return file;
+  const auto key = FileKey::of(opened);
+  if (!key) return nullptr;
+  if (const File* file = cached(*key)) return file;
   const auto open = [&](const std::string& path) {
     return options_.open_debug_file(process.pid(), path);
   };
   const FileBytes bytes(std::move(opened));
-  return keep(key, ElfSymbols(bytes, open, std::string(mapping.path), options_.limits));
+  return keep(*key, ElfSymbols(bytes, open, std::string(mapping.path), options_.limits));
 }
 
 // The same for all processes of one kind, so known by what it is.
 const Symbolizer::File* Symbolizer::load_vdso(const Process& process, const Mapping& mapping) {
-  const std::vector<std::byte> bytes = read_vdso(process.pid(), mapping);
+  const std::vector<std::byte> bytes = options_.read_vdso(process.pid(), mapping);
   if (bytes.empty()) return nullptr;
   const FileKey key{
       .device = vdso_device,

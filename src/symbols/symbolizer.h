@@ -10,8 +10,11 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "symbols/elf_symbols.h"
+#include "symbols/file_key.h"
 #include "symbols/kernel_symbols.h"
 #include "symbols/perf_map.h"
 #include "symbols/process_maps.h"
@@ -30,6 +33,8 @@ struct Frame {
   std::string module{};      ///< the file's path; "[vdso]", "[jit]", "[anon]", "[heap]", …;
                              ///< "[kernel]" or "[ext4]"; empty where nothing is mapped
   std::string build_id{};    ///< of the file, if it has one
+  /// The virtual address of the instruction, or of the call, in that file.
+  std::optional<std::uint64_t> code{};
 };
 
 /// How a frame is shown: "openat64"; where nobody knows "[libfoo.so+0x1234]" (an offset into the
@@ -37,6 +42,13 @@ struct Frame {
 /// "[kernel+0xffffffff81000000]"; and
 /// "[unknown]" where nothing is mapped. It never is empty.
 std::string to_text(const Frame& frame);
+
+/// Whether a program can have made its code there: what a perf map may name.
+bool may_hold_made_code(const Mapping& mapping);
+
+/// Opens the file of symbols for a process where a Symbolizer does so by default: here, and then as
+/// the process sees it.
+Fd open_debug_file(pid_t pid, const std::string& path);
 
 /// A process at one moment, live or recorded. Read it anew when it has mapped files since.
 class Process {
@@ -48,6 +60,8 @@ class Process {
   pid_t pid() const { return pid_; }
   const ProcessMaps& maps() const { return maps_; }
   const PerfMap& perf_map() const { return perf_map_; }
+  /// Compilers add to theirs while their programs run.
+  void set_perf_map(PerfMap perf_map) { perf_map_ = std::move(perf_map); }
 
  private:
   friend class Symbolizer;
@@ -72,6 +86,8 @@ class Symbolizer {
     std::function<Fd(pid_t, const Mapping&)> open_mapped;
     /// Separate debug files: by default those of this machine, then those the process sees.
     std::function<Fd(pid_t, const std::string& path)> open_debug_file;
+    /// By default read_vdso().
+    std::function<std::vector<std::byte>(pid_t, const Mapping&)> read_vdso;
   };
   /// What it has cost so far.
   struct Cost {
@@ -92,11 +108,6 @@ class Symbolizer {
   const Cost& cost() const { return cost_; }
 
  private:
-  struct FileKey {
-    std::uint64_t device, inode, size;
-    std::int64_t change_seconds, change_nanoseconds;
-    auto operator<=>(const FileKey&) const = default;
-  };
   struct File {
     std::uint64_t id;
     FileKey key;

@@ -27,6 +27,9 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)  # stubs behind endbr64, in .plt.sec
   symbol_fixture(ibt functions.c ${CMAKE_C_COMPILER} -pie -fPIE -fcf-protection=full -Wl,-z,ibtplt)
 endif()
 symbol_fixture(names names.cc ${CMAKE_CXX_COMPILER})
+symbol_fixture(lines lines.cc ${CMAKE_CXX_COMPILER} -pie -fPIE -gz=none)
+symbol_fixture(lines_4 lines.cc ${CMAKE_CXX_COMPILER} -no-pie -gdwarf-4 -gz=none)
+symbol_fixture(lines_packed lines.cc ${CMAKE_CXX_COMPILER} -pie -fPIE -gz=zlib)
 symbol_fixture(tiny tiny.c ${CMAKE_C_COMPILER} -nostdlib -static -ffreestanding -fno-stack-protector -g0
                -Wl,-z,noseparate-code)
 
@@ -51,11 +54,13 @@ function(separate_fixture name program)
 endfunction()
 separate_fixture(separate pie)
 separate_fixture(separate_tiny tiny)
+separate_fixture(separate_lines lines)
 add_custom_target(symbols_fixtures DEPENDS ${fixture_files})
 
 overdue_test(symbols_test LABEL unit TIMEOUT 300
   SOURCES
-    damage_test.cc demangle_test.cc elf_image_test.cc elf_symbols_test.cc kernel_symbols_test.cc oracle_test.cc
+    damage_test.cc debug_file_test.cc demangle_test.cc elf_events_test.cc elf_image_test.cc elf_symbols_test.cc kernel_symbols_test.cc
+    lines_test.cc oracle_test.cc
     perf_map_test.cc process_maps_test.cc symbol_table_test.cc symbolizer_test.cc
   LINK symbols)
 target_compile_definitions(symbols_test PRIVATE OVERDUE_SYMBOL_FIXTURES="${fixtures}")

@@ -42,6 +42,22 @@ std::optional<std::vector<CpuRange>> parse_ranges(std::string_view text) {
   return ranges;
 }
 
+/// The list of a file of `sys`/devices/system/cpu.
+std::vector<std::uint32_t> read_cpus(const std::filesystem::path& sys, const char* name) {
+  const std::filesystem::path path = sys / "devices/system/cpu" / name;
+  const auto text = read_text(path);
+  const auto ranges = parse_ranges(
+      std::string_view(text.value_or("")).substr(0, text ? text->find('\n') : std::string::npos));
+  constexpr std::uint32_t cpu_limit = 1 << 16;
+  if (!ranges || std::any_of(ranges->begin(), ranges->end(),
+                             [](const CpuRange& range) { return range.last >= cpu_limit; }))
+    throw Error("cannot read the CPUs of this machine from {}", printable(path.native()));
+  std::vector<std::uint32_t> cpus;
+  for (const CpuRange& range : *ranges)
+    for (std::uint32_t cpu = range.first; cpu <= range.last; ++cpu) cpus.push_back(cpu);
+  return cpus;
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> parse_cpu_list(std::string_view text,
@@ -69,18 +85,11 @@ std::vector<std::uint32_t> parse_cpu_list(std::string_view text,
 }
 
 std::vector<std::uint32_t> possible_cpus(const std::filesystem::path& sys) {
-  const std::filesystem::path path = sys / "devices/system/cpu/possible";
-  const auto text = read_text(path);
-  const auto ranges = parse_ranges(
-      std::string_view(text.value_or("")).substr(0, text ? text->find('\n') : std::string::npos));
-  constexpr std::uint32_t cpu_limit = 1 << 16;
-  if (!ranges || std::any_of(ranges->begin(), ranges->end(),
-                             [](const CpuRange& range) { return range.last >= cpu_limit; }))
-    throw Error("cannot read the CPUs of this machine from {}", printable(path.native()));
-  std::vector<std::uint32_t> cpus;
-  for (const CpuRange& range : *ranges)
-    for (std::uint32_t cpu = range.first; cpu <= range.last; ++cpu) cpus.push_back(cpu);
-  return cpus;
+  return read_cpus(sys, "possible");
+}
+
+std::vector<std::uint32_t> online_cpus(const std::filesystem::path& sys) {
+  return read_cpus(sys, "online");
 }
 
 std::string format_cpu_list(std::span<const std::uint32_t> cpus) {

@@ -18,6 +18,9 @@ std::vector<std::uint32_t> parse_cpu_list(std::string_view text,
 /// is unreadable.
 std::vector<std::uint32_t> possible_cpus(const std::filesystem::path& sys = "/sys");
 
+/// The CPUs that run now, likewise.
+std::vector<std::uint32_t> online_cpus(const std::filesystem::path& sys = "/sys");
+
 /// The shortest list that parse_cpu_list() reads back: `0-3,5`. `cpus` ascending.
 std::string format_cpu_list(std::span<const std::uint32_t> cpus);
 

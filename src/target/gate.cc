@@ -113,7 +113,8 @@ GatePlan::GatePlan(const std::vector<std::string>& argv, std::optional<Identity>
       searched_(argv.front().find('/') == std::string::npos),
       environment_(environment_for(identity)),
       identity_(std::move(identity)),
-      inherited_(options.inherited) {
+      inherited_(options.inherited),
+      helper_input_(options.helper_input) {
   // execve does not write to its strings; its prototype predates const.
   for (const std::string& argument : argv)
     argv_pointers_.push_back(const_cast<char*>(argument.c_str()));
@@ -155,6 +156,14 @@ int GatePlan::become_user() const {
   return geteuid() == 0 ? 0 : capabilities_dropped();
 }
 
+/// After a change of user, which would make the kernel forget whom to die with.
+void GatePlan::become_helper() const {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  dup2(helper_input_, STDIN_FILENO);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
 /// The first candidate that can be executed; -1 where none can, with the errno that says most in
 /// `error`.
 int GatePlan::choose_candidate(int& error) const {
@@ -175,6 +184,7 @@ void GatePlan::run_child(int gate, int reports) {
     write_report(reports, GateStage::user, error, 0);
     _exit(125);
   }
+  if (helper_input_ >= 0) become_helper();
   int error = 0;
   const int chosen = choose_candidate(error);
   if (chosen < 0) {

@@ -43,6 +43,7 @@ class GatePlan {
  private:
   void restore_signals() const;
   int become_user() const;
+  void become_helper() const;
   int choose_candidate(int& error) const;
 
   std::vector<std::string> candidates_;
@@ -54,6 +55,7 @@ class GatePlan {
   std::vector<char*> environment_pointers_;
   std::optional<Identity> identity_;
   std::optional<InheritedState> inherited_;
+  int helper_input_;
   char shell_[8] = "/bin/sh";
 };
 

@@ -17,8 +17,6 @@
 namespace overdue {
 namespace {
 
-constexpr int own_failure = 125;
-
 /// A user or group id. The largest number is refused: setresuid() takes it for "leave as it is",
 /// that is root.
 std::optional<std::uint32_t> parse_id(std::string_view text) {

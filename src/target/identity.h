@@ -9,6 +9,9 @@
 
 namespace overdue {
 
+/// Exit status of a failure of ours where a program was to be run, as env(1) and nohup(1) have it.
+inline constexpr int own_failure = 125;
+
 /// The user a spawned program runs as.
 struct Identity {
   uid_t uid = 0;

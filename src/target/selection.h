@@ -28,6 +28,12 @@ struct TargetOptions {
   std::optional<std::string> cpus = {};
   std::optional<std::string> user = {};
   std::vector<std::string> command = {};
+
+  /// Nobody and no CPU is named.
+  bool is_empty() const {
+    return pids.empty() && tids.empty() && names.empty() && cgroups.empty() && containers.empty() &&
+           !all && !cpus && command.empty();
+  }
 };
 
 enum class TargetKind { command, pid, tid, name, cgroup, container, all };

@@ -21,7 +21,6 @@
 namespace overdue {
 namespace {
 
-constexpr int own_failure = 125;
 constexpr int not_executable = 126;
 constexpr int not_found = 127;
 

@@ -29,6 +29,9 @@ struct SpawnOptions {
   std::optional<std::string> user = {};  ///< --user
   /// Nothing: no signal blocked or ignored, limits as they are.
   std::optional<InheritedState> inherited = {};
+  /// A helper of ours rather than a program that is measured: it reads from this descriptor, says
+  /// what it says on our standard error, leads a process group of its own, and dies with us.
+  int helper_input = -1;
 };
 
 /// A program started by us and held back behind a gate, so that it can be adopted before it does

@@ -18,6 +18,7 @@ using enum trace_format::InfoTag;
 using enum trace_format::TargetTag;
 using enum trace_format::SyscallTag;
 using enum trace_format::CgroupTag;
+using enum trace_format::CallerTag;
 using enum trace_format::SchemaTag;
 using enum trace_format::FieldTag;
 using enum trace_format::ReceiptTag;
@@ -70,6 +71,17 @@ std::size_t encode_names(FieldListWriter& list, const Names& names, const Bytes&
     list.list(info_cgroup, [&entry](FieldListWriter& inner) {
       inner.number(cgroup_id, entry.first);
       inner.text(cgroup_path, bounded(entry.second));
+    });
+  }
+  for (const auto& [number, name] : names.callers) {
+    if (!has_room(out, 64 + bounded(name.library).size() + bounded(name.function).size())) {
+      ++left_out;
+      continue;
+    }
+    list.list(info_caller, [&](FieldListWriter& inner) {
+      inner.number(caller_number, number);
+      inner.text(caller_library, bounded(name.library));
+      inner.text(caller_function, bounded(name.function));
     });
   }
   return left_out;
@@ -126,6 +138,18 @@ void decode_cgroup(std::span<const std::byte> bytes, Names& names) {
   names.cgroups[id] = path;
 }
 
+void decode_caller(std::span<const std::byte> bytes, Names& names) {
+  std::uint32_t number = 0;
+  CallerName name;
+  FieldListReader list(bytes);
+  while (const auto field = list.next()) {
+    if (field->tag == caller_number) number = static_cast<std::uint32_t>(field->number());
+    if (field->tag == caller_library) name.library = field->text();
+    if (field->tag == caller_function) name.function = field->text();
+  }
+  names.callers[number] = std::move(name);
+}
+
 void decode_loss(std::span<const std::byte> bytes, Receipt& receipt) {
   std::string_view reason;
   std::uint64_t count = 0;
@@ -163,6 +187,10 @@ Bytes encode_info(const SessionInfo& info) {
   list.number(info_duration_ns, info.duration.count());
   list.text(info_backend, bounded(info.backend));
   list.list(info_target, [&](FieldListWriter& inner) { encode_target(inner, info.target, out); });
+  for (const std::string& threshold : info.thresholds)
+    if (has_room(out, max_text)) list.text(info_threshold, bounded(threshold));
+  for (const std::string& span : info.spans)
+    if (has_room(out, max_text)) list.text(info_span, bounded(span));
   for (const std::string& note : info.notes)
     if (has_room(out, max_text)) list.text(info_note, bounded(note));
   if (const std::size_t left_out = encode_names(list, info.names, out); left_out > 0)
@@ -247,6 +275,12 @@ SessionInfo decode_info(std::span<const std::byte> payload) {
       case info_note:
         if (info.notes.size() < max_values) info.notes.emplace_back(field->text());
         break;
+      case info_threshold:
+        if (info.thresholds.size() < max_values) info.thresholds.emplace_back(field->text());
+        break;
+      case info_span:
+        if (info.spans.size() < max_values) info.spans.emplace_back(field->text());
+        break;
       case info_target:
         info.target = decode_target(field->value);
         break;
@@ -255,6 +289,9 @@ SessionInfo decode_info(std::span<const std::byte> payload) {
         break;
       case info_cgroup:
         decode_cgroup(field->value, info.names);
+        break;
+      case info_caller:
+        decode_caller(field->value, info.names);
         break;
       default:
         break;

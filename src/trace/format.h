@@ -43,6 +43,9 @@ enum InfoTag : std::uint16_t {
   info_target = 12,
   info_syscall = 13,
   info_cgroup = 14,
+  info_threshold = 15,
+  info_caller = 16,
+  info_span = 17,
 };
 enum TargetTag : std::uint16_t {
   target_kind = 1,
@@ -52,6 +55,7 @@ enum TargetTag : std::uint16_t {
   target_cpus = 5,
 };
 enum SyscallTag : std::uint16_t { syscall_abi_number = 1, syscall_number = 2, syscall_name = 3 };
+enum CallerTag : std::uint16_t { caller_number = 1, caller_library = 2, caller_function = 3 };
 enum CgroupTag : std::uint16_t { cgroup_id = 1, cgroup_path = 2 };
 enum SchemaTag : std::uint16_t {
   schema_id = 1,

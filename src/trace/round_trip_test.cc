@@ -49,6 +49,7 @@ void expect_equal(const SessionInfo& a, const SessionInfo& b) {
   EXPECT_EQ(a.notes, b.notes);
   EXPECT_EQ(a.names.syscalls, b.names.syscalls);
   EXPECT_EQ(a.names.cgroups, b.names.cgroups);
+  EXPECT_EQ(a.names.callers, b.names.callers);
 }
 
 void expect_equal(const Receipt& a, const Receipt& b) {

@@ -109,6 +109,18 @@ class Formats(RootTest):
                 workload("getppid_loop"), "1s")
         documents += read_ndjson(path)
         documents.append(syscalls_report("-d", "300ms", "--", workload("block_forever"), 1, 1)[0])
+        for options in (["-T", "1"], ["--hist", "-d", "200ms"]):
+            documents.append(json.loads(overdue("timerlat", "-f", "json", *options).out))
+        for options in (["-i", "100ms"], ["--trace"]):
+            lines = overdue("timerlat", "-f", "ndjson", "-d", "200ms", *options).out
+            documents += map(json.loads, lines.splitlines())
+            lines = overdue("osnoise", "-p", "50ms", "-f", "ndjson", "-d", "200ms", *options).out
+            documents += map(json.loads, lines.splitlines())
+        hwlat = ["worst", "hwlat", "--window", "50ms", "--width", "40ms", "-T", "1us", "-d", "300ms"]
+        documents.append(json.loads(overdue(*hwlat, "-f", "json").out))
+        documents += map(json.loads, overdue(*hwlat, "-f", "ndjson").out.splitlines())
+        for options in (["-s", "1"], ["-S", "1"], ["--hist", "-d", "200ms"]):
+            documents.append(json.loads(overdue("osnoise", "-p", "50ms", "-f", "json", *options).out))
         file_of_documents = os.path.join(self.folder.name, "documents")
         with open(file_of_documents, "w", encoding="utf-8") as file:
             json.dump(documents, file)

@@ -8,7 +8,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import main, overdue
 
-COMMANDS = ("syscalls", "record", "report", "flame", "doctor", "probes", "schema")
+COMMANDS = ("syscalls", "record", "report", "flame", "demo", "doctor", "probes", "schema")
 
 
 class Help(unittest.TestCase):

@@ -8,13 +8,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import (LONG, NOBODY, OVERDUE, Live, attached, counts, long_or_short,
-                          main, overdue, require_root, run, tool, workload)
+from overdue_test import (LONG, NOBODY, OVERDUE, FolderTest, Live, attached, counts, long_or_short,
+                          main, overdue, run, tool, workload)
 
 VIEWS = ([], ["--by", "process"], ["--by", "thread"], ["--by", "container"],
          ["--by", "process,thread"], ["--hist"], ["--sort", "name", "--top", "3"], ["-e", "%file"],
@@ -22,15 +20,7 @@ VIEWS = ([], ["--by", "process"], ["--by", "thread"], ["--by", "container"],
 FORMATS = ("text", "json", "ndjson", "csv")
 
 
-class RecordingTest(unittest.TestCase):
-    def setUp(self):
-        require_root()
-        made = tempfile.TemporaryDirectory()
-        self.addCleanup(made.cleanup)
-        self.folder = made.name
-        os.chmod(self.folder, 0o755)
-        self.file = f"{self.folder}/x.odt"
-
+class RecordingTest(FolderTest):
     def read(self, path):
         with open(path, "rb") as file:
             return file.read()

@@ -181,12 +181,6 @@ class By(RootTest):
                 for key in keys.split(","):
                     self.assertTrue(key == "syscall" or key in row, (key, row["name"]))
 
-    def test_library_and_caller_are_refused(self):
-        for key in ("library", "caller"):
-            finished = overdue("syscalls", "--by", key, "-a", "-d", "100ms")
-            self.assertEqual(finished.status, 2, finished)
-            self.assertIn("stack", finished.err)
-
     def test_unknown_key(self):
         finished = overdue("syscalls", "--by", "proces", "-a", "-d", "100ms")
         self.assertEqual(finished.status, 2, finished)

@@ -1,9 +1,13 @@
 // Writes the kept corpus: small files that reach every part of the reader. Usage: make_trace_corpus
 // DIRECTORY
 
+#include <cstring>
 #include <fstream>
 #include <string>
 
+#include "bpf/sched.h"
+#include "core/probe.h"
+#include "core/recorded_stacks.h"
 #include "probes/syscalls/probe.h"
 #include "trace/codec.h"
 #include "trace/test_support.h"
@@ -25,11 +29,10 @@ T syscall_record(u16 kind, u32 nr, std::size_t tail = 0) {
   return record;
 }
 
-/// What the probe writes: single calls, or an aggregate; a call that is still open. Not compressed.
-Bytes syscalls_trace(const std::vector<Bytes>& records) {
+/// Not compressed, so that mutations reach what is in it.
+Bytes trace_of(std::span<const Schema* const> schemas, const std::vector<Bytes>& records) {
   trace_test::TraceBuilder trace;
-  for (const Schema* schema : syscalls_probe.schemas)
-    trace.chunk(ChunkType::schema, encode_schema(*schema));
+  for (const Schema* schema : schemas) trace.chunk(ChunkType::schema, encode_schema(*schema));
   trace.chunk(ChunkType::info, encode_info(trace_test::sample_info()))
       .chunk(ChunkType::records, trace_test::concatenated(records),
              static_cast<std::uint32_t>(records.size()))
@@ -53,7 +56,8 @@ void make_syscalls_corpus(const std::string& directory) {
   auto waits = syscall_record<syscall_open>(RECORD_SYSCALL_OPEN, 202);
   waits.age_ns = 1'310'000'000;
   keep(directory + "/calls.odt",
-       syscalls_trace({with_text, trace_test::to_bytes(read), trace_test::to_bytes(waits)}));
+       trace_of(syscalls_probe.schemas,
+                {with_text, trace_test::to_bytes(read), trace_test::to_bytes(waits)}));
 
   auto cell = syscall_record<syscall_cell>(RECORD_SYSCALL_CELL, 1);
   cell.errors = 1;
@@ -61,7 +65,83 @@ void make_syscalls_corpus(const std::string& directory) {
   cell.latency = {.count = 2, .total_ns = 200, .min_ns = 95, .max_ns = 105, .buckets = {}};
   cell.latency.buckets[histogram_bucket(95)] = cell.latency.buckets[histogram_bucket(105)] = 1;
   keep(directory + "/cells.odt",
-       syscalls_trace({trace_test::to_bytes(cell), trace_test::to_bytes(waits)}));
+       trace_of(syscalls_probe.schemas, {trace_test::to_bytes(cell), trace_test::to_bytes(waits)}));
+}
+
+/// Names and copies of stacks that a stall's records refer to.
+class Everything final : public StackNamer {
+ public:
+  Stack kernel_stack(std::span<const std::uint64_t> addresses) override {
+    Stack stack;
+    for (const std::uint64_t address : addresses)
+      stack.push_back({.address = address, .name = "folio_wait_writeback", .is_kernel = true});
+    return stack;
+  }
+  UserStack user_stack(std::uint32_t, const user_registers&, std::span<const std::byte>,
+                       KernelTime) override {
+    return {.frames = {{.name = "fsync", .module = "/lib/libc.so.6"},
+                       {.module = "/bin/dd", .offset = 4096, .build_id = "abcdef"}},
+            .end = "no unwind information in dd"};
+  }
+};
+
+template <typename T>
+Bytes with_words(T record, std::initializer_list<u64> words, std::size_t more = 0) {
+  Bytes bytes = trace_test::to_bytes(record);
+  for (const u64 word : words)
+    for (const std::byte byte : trace_test::to_bytes(word)) bytes.push_back(byte);
+  bytes.resize(bytes.size() + more);
+  const auto size = static_cast<u16>(bytes.size());
+  std::memcpy(bytes.data() + trace_format::record_size_offset, &size, sizeof size);
+  return bytes;
+}
+
+/// A call that was late, the wait in it, who ended that, and what the waker waited for.
+void make_stalls_corpus(const std::string& directory) {
+  sched_wake wake{};
+  wake.header = trace_test::make_header(RECORD_SCHED_WAKE, sizeof wake, 8);
+  wake.header.tid = 99;
+  wake.wakee_tid = 43;
+  wake.context = WAKER_SOFTIRQ;
+  wake.number = 4;
+  wake.kernel_frames = 1;
+  sched_wait wait{};
+  wait.header = trace_test::make_header(RECORD_SCHED_WAIT, sizeof wait, 9);
+  wait.out_ns = wait.header.time_ns - 8'000;
+  wait.wake_ns = wake.header.time_ns;
+  wait.state = WAIT_UNINTERRUPTIBLE;
+  wait.kernel_frames = 2;
+  sched_wait of_waker = wait;
+  of_waker.header.tid = 99;
+  of_waker.header.time_ns -= 2'000;
+  of_waker.state = WAIT_PREEMPTED;
+  auto call = syscall_record<syscall_call>(RECORD_SYSCALL_CALL, 74);
+  call.latency_ns = 10'000;
+  call.header.time_ns = wait.header.time_ns + 1'000;
+  span_record span{};
+  span.header = call.header;
+  span.header.kind = RECORD_SPAN;
+  span.latency_ns = 10'000;
+  span.subject = 74;
+  span.span = SPAN_SYSCALL;
+  span.ledger.uninterruptible_ns = 8'000;
+  span.flags = SPAN_HAS_LEDGER | SPAN_HAS_USER_STACK;
+  span.user_bytes = 64;
+  std::vector<Bytes> records;
+  Everything namer;
+  StackRecorder recorder(namer, [&](const Record& record) {
+    records.emplace_back(record.bytes.begin(), record.bytes.end());
+  });
+  const auto add = [&](const Bytes& bytes) {
+    const auto kind = get<std::uint16_t>(bytes, trace_format::record_kind_offset);
+    recorder.record(Record{find_schema(kind), bytes});
+  };
+  add(with_words(of_waker, {1, 2}));
+  add(with_words(wake, {3}));
+  add(with_words(wait, {1, 4}));
+  add(trace_test::to_bytes(call));
+  add(with_words(span, {}, sizeof(user_registers) + span.user_bytes));
+  keep(directory + "/stalls.odt", trace_of(all_schemas(), records));
 }
 
 void make_corpus(const std::string& directory) {
@@ -95,4 +175,5 @@ int main(int argc, char** argv) {
   if (argc != 2) return 2;
   overdue::make_corpus(argv[1]);
   overdue::make_syscalls_corpus(argv[1]);
+  overdue::make_stalls_corpus(argv[1]);
 }

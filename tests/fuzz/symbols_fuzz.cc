@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "symbols/demangle.h"
+#include "symbols/elf_events.h"
 #include "symbols/elf_symbols.h"
 #include "symbols/kernel_symbols.h"
 #include "symbols/perf_map.h"
@@ -54,6 +55,8 @@ void read_elf(std::span<const std::byte> input) {
   const ElfSymbols symbols(FileBytes(input), open, "/folder/file", {.debugdata_bytes = 1u << 20});
   require(symbols.build_id().size() <= 128);
   require(symbols.memory_bytes() < 64u << 20);
+  require(find_function(FileBytes(input), "main").nearest.size() < input.size());
+  for (const UsdtProbe& probe : usdt_probes(FileBytes(input))) require(!probe.name.empty());
   for_addresses(input, [&](std::uint64_t address) {
     if (const auto found = symbols.find(address)) check(found->name);
     const auto code = symbols.address_of(address);

@@ -9,11 +9,14 @@
 #include <optional>
 #include <random>
 #include <span>
+#include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/stall_replay.h"
 #include "cli/syscall_view.h"
 #include "core/probe.h"
 #include "core/record.h"
@@ -176,6 +179,24 @@ void show(std::span<const std::byte> bytes, std::string_view format, const ViewO
   require_harmless(text, format == "ndjson");
 }
 
+void show_stalls(std::span<const std::byte> bytes, std::string_view format) {
+  std::string text;
+  try {
+    const std::vector<const Schema*> known = all_schemas();
+    TraceReader reader(bytes, known);
+    Output output(text);
+    const auto sink = make_sink(format, output, {.color = false, .stream = true});
+    RecordedStacks stacks;
+    StallView view({.idle = true, .first = 0}, stacks, *sink);
+    StallReplay replay(view, stacks);
+    reader.replay(replay);
+    output.close();
+  } catch (const Error&) {
+    return;
+  }
+  require_harmless(text, format == "ndjson");
+}
+
 }  // namespace
 }  // namespace overdue
 
@@ -195,6 +216,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const std::byte byte : bytes.last(std::min<std::size_t>(size, 256)))
     choice = choice * 31 + std::to_integer<unsigned>(byte);
   static constexpr std::array<std::string_view, 3> formats{"text", "ndjson", "csv"};
-  overdue::show(bytes, formats[choice / 6 % formats.size()], overdue::view_options(choice));
+  const std::string_view format = formats[choice / 12 % formats.size()];
+  if (choice / 6 % 2 == 0)
+    overdue::show(bytes, format, overdue::view_options(choice));
+  else
+    overdue::show_stalls(bytes, format == "csv" ? "text" : format);
   return 0;
 }

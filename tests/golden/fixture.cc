@@ -150,6 +150,7 @@ Receipt lossy_receipt() {
   Receipt made = receipt();
   made.lost_by = {{"map full", 12}, {"ring full", 1'022}};
   made.target_cpu_ns.reset();
+  made.frames = {.user = 1'234, .user_unresolved = 5, .kernel = 99, .kernel_unresolved = 0};
   return made;
 }
 
@@ -176,7 +177,7 @@ LatencyTable table() {
 LatencyTable grouped_table() {
   LatencyTable made;
   made.title = "syscalls";
-  made.by = {.process = true, .thread = true, .container = true};
+  made.by = {.process = true, .thread = true, .container = true, .library = true, .caller = true};
   made.wall = Duration(2'500'000'000);
   made.show_histograms = true;
   made.rows = {row("epoll_wait", 232, {5'000, 80'000, 1'000'000, 250'000'000}, 300),
@@ -184,10 +185,14 @@ LatencyTable grouped_table() {
   made.rows[0].process = ProcessKey{100, "redis-server"};
   made.rows[0].thread = ThreadKey{101, "io_thd_1"};
   made.rows[0].container = "redis-1";
+  made.rows[0].library = "libevent-2.1.so.7";
+  made.rows[0].caller = "event_base_loop";
   made.rows[0].unreturned = 2;
   made.rows[1].process = ProcessKey{200, std::string(hostile_comm)};
   made.rows[1].thread = ThreadKey{200, std::string(hostile_comm)};
   made.rows[1].container = "caf\xe9, the \"first\"";
+  made.rows[1].library = "lib\x1b[31m.so";
+  made.rows[1].caller = "std::filebuf::write(char const*, long)";
   made.rows[1].late = true;
   made.rows[1].untimed = 7;
   made.rows[1].errors = 1;
@@ -195,6 +200,8 @@ LatencyTable grouped_table() {
   made.rows[2].process = ProcessKey{0, "(other)"};
   made.rows[2].thread = ThreadKey{0, "(other)"};
   made.rows[2].container = "";
+  made.rows[2].library = "[unknown]";
+  made.rows[2].caller = "[unknown]";
   made.rows[2].late = true;
   made.rows[2].untimed = 3;
   return made;

@@ -30,7 +30,7 @@ void add(std::string_view folded, const FoldedReader::OnStack& on_stack) {
 
 StackTree small_tree() {
   StackTree tree(WeightUnit::microseconds);
-  add(stacks, [&](const Stack& stack) { tree.add(stack.frames, stack.weight); });
+  add(stacks, [&](const FoldedStack& stack) { tree.add(stack.frames, stack.weight); });
   return tree;
 }
 
@@ -73,7 +73,7 @@ TEST(FlameGolden, Html) {
 TEST(FlameGolden, Differences) {
   StackTree tree = small_tree();
   add("redis-server;main;aeMain;readQuery 200\nbio_close;start_thread;gone 200\n",
-      [&](const Stack& stack) { tree.add_before(stack.frames, stack.weight); });
+      [&](const FoldedStack& stack) { tree.add_before(stack.frames, stack.weight); });
   DrawingOptions options;
   options.differences = true;
   expect_golden("difference.svg", without_assets(flame_svg(tree, options)));

@@ -38,7 +38,8 @@ def spoilt(document):
     yield "an unknown member", {**document, "surprise": 1}
     if document.get("type", "report") != "call":  # its members are the probe's business
         for key in document:
-            optional = ("type", "names", "wall_ns", "syscalls", "cgroup_id")
+            optional = ("type", "names", "wall_ns", "syscalls", "cgroup_id", "library", "caller",
+                        "frames", "unresolved_frames")
             if key not in optional and not (key == "unfinished" and "wall_ns" not in document):
                 yield f"no {key}", {k: v for k, v in document.items() if k != key}
     if document.get("syscalls"):
@@ -46,7 +47,7 @@ def spoilt(document):
             wrong = copy.deepcopy(document)
             wrong["syscalls"][0][key] = None
             yield f"a row's {key} null", wrong
-            if key not in ("process", "thread", "container"):
+            if key not in ("process", "thread", "container", "library", "caller"):
                 wrong = copy.deepcopy(document)
                 del wrong["syscalls"][0][key]
                 yield f"a row without {key}", wrong

@@ -62,7 +62,11 @@ void feed_nothing(Sink& sink) {
   sink.table(fixture::interval(2), true);
 }
 void feed_names(Sink& sink) {
-  sink.names({"execve", "openat", "i386:open"});
+  sink.names({{"execve"}, {"openat"}, {"i386:open"}});
+}
+void feed_names_with_callers(Sink& sink) {
+  sink.names({{"openat", CallerName{"libc.so.6", "fopen64"}},
+              {"execve", CallerName{"[unknown]", "[unknown]"}}});
 }
 void feed_calls(Sink& sink) {
   for (const auto& stored : fixture::calls()) sink.record(stored.record());
@@ -103,6 +107,8 @@ TEST(TextGolden, Streams) {
   expect_golden("intervals.txt", written("text", {}, fixture::receipt(), feed_intervals));
   expect_golden("records.txt", written("text", {}, fixture::receipt(), feed_plain));
   expect_golden("names.txt", written("text", {}, fixture::receipt(), feed_names));
+  expect_golden("names_with_callers.txt",
+                written("text", {}, fixture::receipt(), feed_names_with_callers));
 }
 
 TEST(JsonGolden, Reports) {
@@ -111,6 +117,8 @@ TEST(JsonGolden, Reports) {
   expect_golden("table_grouped.json", written("json", {}, fixture::receipt(), feed_grouped));
   expect_golden("table_empty.json", written("json", {}, Receipt{}, feed_nothing));
   expect_golden("names.json", written("json", {}, fixture::receipt(), feed_names));
+  expect_golden("names_with_callers.json",
+                written("json", {}, fixture::receipt(), feed_names_with_callers));
 }
 
 TEST(NdjsonGolden, Streams) {
@@ -121,6 +129,8 @@ TEST(NdjsonGolden, Streams) {
   expect_golden("intervals.ndjson", written("ndjson", {}, fixture::receipt(), feed_intervals));
   expect_golden("records.ndjson", written("ndjson", {}, fixture::receipt(), feed_plain));
   expect_golden("names.ndjson", written("ndjson", {}, fixture::receipt(), feed_names));
+  expect_golden("names_with_callers.ndjson",
+                written("ndjson", {}, fixture::receipt(), feed_names_with_callers));
 }
 
 TEST(CsvGolden, TablesAndStreams) {
@@ -131,6 +141,8 @@ TEST(CsvGolden, TablesAndStreams) {
   expect_golden("intervals.csv", written("csv", {}, fixture::receipt(), feed_intervals));
   expect_golden("records.csv", written("csv", {}, fixture::receipt(), feed_plain));
   expect_golden("names.csv", written("csv", {}, fixture::receipt(), feed_names));
+  expect_golden("names_with_callers.csv",
+                written("csv", {}, fixture::receipt(), feed_names_with_callers));
 }
 
 TEST(SchemaGolden, OfTheFixturesRecords) {

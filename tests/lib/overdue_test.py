@@ -7,6 +7,7 @@ programs, OVERDUE_LONG=1 for the long forms.
 import collections
 import contextlib
 import csv
+import fnmatch
 import io
 import json
 import os
@@ -48,9 +49,31 @@ def tool(*names):
     raise unittest.SkipTest(f"{' or '.join(names)} is not installed")
 
 
+def disk_folder():
+    """A folder on a real disk; skips the test where there is none."""
+    kinds = {}
+    for folder in ("/var/tmp", os.path.dirname(os.path.abspath(__file__)), os.path.expanduser("~")):
+        kinds[folder] = run([tool("stat"), "-f", "-c", "%T", folder]).out.strip()
+        if kinds[folder] in ("ext2/ext3", "xfs", "btrfs", "f2fs") and os.access(folder, os.W_OK):
+            return folder
+    raise unittest.SkipTest(f"no file system on a disk: {kinds}")
+
+
 def require_root():
     if os.geteuid() != 0:
         raise unittest.SkipTest("needs root")
+
+
+class FolderTest(unittest.TestCase):
+    """Tests with a folder of their own, which others than root can look into, and a recording in it."""
+
+    def setUp(self):
+        require_root()
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        self.folder = made.name
+        os.chmod(self.folder, 0o755)
+        self.file = f"{self.folder}/x.odt"
 
 
 class Finished:
@@ -303,9 +326,22 @@ def is_stopped(pid):
         return file.read().rpartition(")")[2].split()[0] in "Tt"
 
 
+class ChosenTests(unittest.TestLoader):
+    """Those that GTEST_FILTER takes, which GoogleTest's tests obey too: WANTED:…[-UNWANTED:…], of Class.test_x."""
+
+    def getTestCaseNames(self, testCaseClass):
+        wanted, _, unwanted = os.environ.get("GTEST_FILTER", "*").partition("-")
+
+        def matches(name, patterns):
+            return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns.split(":"))
+
+        names = {name: f"{testCaseClass.__name__}.{name}" for name in super().getTestCaseNames(testCaseClass)}
+        return [name for name, full in names.items() if matches(full, wanted or "*") and not matches(full, unwanted)]
+
+
 def main():
     """unittest's, with skips shown and 77 when nothing ran."""
-    program = unittest.main(module="__main__", exit=False, verbosity=2,
+    program = unittest.main(module="__main__", exit=False, verbosity=2, testLoader=ChosenTests(),
                             argv=[sys.argv[0], *sys.argv[1:]])
     result = program.result
     for test, reason in result.skipped:

@@ -2,7 +2,48 @@
 /* A record for every call, with its string arguments, into the ring of this CPU. */
 #pragma once
 
+#include "bpf/compat.bpf.h"
 #include "probes/syscalls/config.bpf.h"
+
+/* Number and ABI of the call that the entry of `task` has noted as `id`. */
+static __always_inline u16 split_call_id(struct task_struct* task, s64 id, u32* nr) {
+  *nr = (u32)id;
+  if (in_compat_syscall(task)) return ABI_COMPAT;
+  if (id < 0 || !(*nr & X32_SYSCALL_BIT)) return ABI_NATIVE;
+  *nr &= ~X32_SYSCALL_BIT;
+  return ABI_X32;
+}
+
+/* Whether `task` sleeps in a call that began before it was adopted: its entry registers are still
+ * there. A thread that sleeps in a page fault has -1 for a number. */
+static __always_inline bool in_older_call(struct task_struct* task, struct thread_state* state,
+                                          s64* id) {
+  if (state->fresh != FRESH_ADOPTED || !task->__state) return false;
+  if (is_exiting(task) || has_no_user_side(task)) return false;
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  *id = regs->orig_ax;
+  return *id >= 0;
+}
+
+static __always_inline void copy_arguments(struct thread_state* state, struct pt_regs* regs,
+                                           u16 abi) {
+  u64* arguments = state->arguments;
+  if (abi == ABI_COMPAT) {
+    arguments[0] = (u32)regs->bx;
+    arguments[1] = (u32)regs->cx;
+    arguments[2] = (u32)regs->dx;
+    arguments[3] = (u32)regs->si;
+    arguments[4] = (u32)regs->di;
+    arguments[5] = (u32)regs->bp;
+  } else {
+    arguments[0] = regs->di;
+    arguments[1] = regs->si;
+    arguments[2] = regs->dx;
+    arguments[3] = regs->r10;
+    arguments[4] = regs->r8;
+    arguments[5] = regs->r9;
+  }
+}
 
 /* String arguments, read at entry: another thread may change them later, and execve's are gone at
  * its end. */
@@ -15,12 +56,8 @@ struct call_text {
   char text[SYSCALL_TEXTS * SYSCALL_TEXT_SIZE];
 };
 
-struct {
-  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
-  __type(key, int);
-  __type(value, struct call_text);
-} thread_text SEC(".maps");
+THREAD_STORAGE(thread_text, LRU_HASH, struct call_text);
+static const struct call_text no_text;
 
 static __always_inline void read_texts(struct call_text* text, const u64* arguments, u8 mask) {
   for (u32 i = 0; i < SYSCALL_ARGUMENTS; i++) {
@@ -43,8 +80,7 @@ static __always_inline void remember_arguments(struct task_struct* task,
                                                struct thread_state* state) {
   u8 mask = string_arguments(state->abi, state->nr);
   if (!mask) return;
-  struct call_text* text =
-      bpf_task_storage_get(&thread_text, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+  struct call_text* text = make_of_thread(thread_text, task, &no_text);
   if (!text) return;
   text->size = 0;
   text->arguments = text->truncated = text->pending = 0;
@@ -70,7 +106,8 @@ static __always_inline void fill_call(struct syscall_call* call, struct task_str
   call->text_size = 0;
   call->text_arguments = call->text_truncated = 0;
   call->flags = flags;
-  __builtin_memset(call->reserved, 0, sizeof(call->reserved));
+  call->reserved = 0;
+  call->caller = want_callers ? state->caller : 0;
   __builtin_memcpy(call->arguments, state->arguments, sizeof(call->arguments));
 }
 
@@ -116,7 +153,7 @@ static __noinline int emit_call_with_text(struct task_struct* task, struct threa
                                           u64 now_ns, s64 ret, u8 flags) {
   u64 latency_ns = ns_since_entry(state, now_ns); /* again: five parameters are all there are */
   void* ring = this_cpu_ring();
-  struct call_text* text = bpf_task_storage_get(&thread_text, task, 0, 0);
+  struct call_text* text = find_of_thread(thread_text, task);
   if (!ring) return -1;
   if (!text) {
     count(COUNTER_TEXT_UNREAD, 1);

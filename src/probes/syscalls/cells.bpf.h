@@ -40,8 +40,9 @@ struct {
   __type(value, struct cell_table);
 } thread_cells SEC(".maps");
 
-/* Other ABIs, and numbers beyond the table (syscall(9999)): rare, so a hash will do. An entry it
- * drops costs a second cell for the same key, which user space folds together. */
+/* Other ABIs, numbers beyond the table (syscall(9999)): rare, so a hash will do; and all calls,
+ * where they are told apart by caller, or by thread with PREEMPT_RT. An entry it drops costs a
+ * second cell for the same key, which user space folds together. */
 struct odd_key {
   u64 thread_started; /* a thread id alone may come again */
   u32 owner;          /* tid or CPU */
@@ -49,7 +50,7 @@ struct odd_key {
   u32 nr;
   u32 abi;
   u32 label_generation;
-  u32 reserved;
+  u32 caller;
 };
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -84,6 +85,7 @@ static __noinline u32 take_cell(struct task_struct* task, struct thread_state* s
   cell->nr = state->nr;
   cell->abi = state->abi;
   cell->late = is_late(state->abi, state->nr);
+  if (want_callers) cell->caller = state->caller;
   cell->latency.min_ns = ~0ull;
   return index + 1;
 }
@@ -100,6 +102,7 @@ static __noinline u32 odd_cell(struct task_struct* task, struct thread_state* st
   struct odd_key key = {.epoch = epoch, .nr = state->nr, .abi = state->abi};
   if (cells_by_thread) key.label_generation = state->label_generation;
   if (cells_by_thread) key.thread_started = task->start_time;
+  if (want_callers) key.caller = state->caller;
   key.owner = cells_by_thread ? (u32)task->pid : bpf_get_smp_processor_id();
   u32* found = bpf_map_lookup_elem(&odd_cells, &key);
   if (found) return *found;
@@ -113,7 +116,8 @@ static __always_inline struct syscall_cell* find_cell(struct task_struct* task,
                                                       struct thread_state* state) {
   u32 epoch = control.epoch;
   u32 index;
-  if (state->abi == ABI_NATIVE && state->nr < SYSCALL_TABLE_SIZE) {
+  bool has_table = !want_callers && !(cells_by_thread && threads_are_hashed());
+  if (has_table && state->abi == ABI_NATIVE && state->nr < SYSCALL_TABLE_SIZE) {
     struct cell_table* table = owner_table(task, state);
     if (!table) {
       count(COUNTER_TASK_STORAGE, 1);

@@ -10,6 +10,7 @@ const volatile u8 cells_by_thread; /* a cell belongs to one thread, else to one 
 const volatile u8 want_calls;      /* a record for every call */
 const volatile u8 two_phase;
 const volatile u8 discover_only; /* note numbers, measure nothing */
+const volatile u8 want_callers;  /* which library function caused each; with want_cells */
 const volatile u8 filtered;      /* -e: only numbers in `wanted` */
 /* Per call: bit i set: argument i is a string to copy. */
 const volatile u8 text_arguments[ABI_SLOTS * SYSCALL_TABLE_SIZE];

@@ -9,7 +9,7 @@ namespace overdue {
 namespace {
 
 // include/uapi/asm-generic/errno.h, from 0.
-constexpr std::string_view names[] = {
+constexpr std::string_view errno_names[] = {
     "",
     "EPERM",
     "ENOENT",
@@ -171,7 +171,7 @@ constexpr std::string_view kernel_names[] = {
 };
 
 std::string_view find_name(std::size_t code) {
-  if (code < std::size(names)) return names[code];
+  if (code < std::size(errno_names)) return errno_names[code];
   if (code >= first_kernel_name && code - first_kernel_name < std::size(kernel_names))
     return kernel_names[code - first_kernel_name];
   return {};

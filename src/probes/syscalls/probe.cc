@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <span>
 
+#include "core/span_schema.h"
 #include "kernel/mapped.h"
 #include "kernel/skeleton.h"
+#include "kernel/tracepoint_types.h"
 #include "probes/syscalls/signatures.h"
 #include "syscalls.skel.h"
 
@@ -42,11 +45,13 @@ struct SyscallsProbe::Impl {
   Skeleton<syscalls_bpf> bpf{"syscalls"};
   SyscallsOptions options;
   Mapped cells;
-  Link raw_enter, raw_exit, thread_exit;
+  Link raw_enter, raw_exit, thread_exit, fork;
   std::vector<Link> call_exits;
+  bpf_program* hangs = nullptr;  ///< the iterator that tells them
 
   void configure();
   void set_wanted();
+  void choose_maps();
   void share(const SharedMaps& shared);
   void attach_all();
   void detach_all();
@@ -63,32 +68,69 @@ void SyscallsProbe::Impl::configure() {
   rodata.want_cells = options.aggregate && !options.discover_only;
   rodata.cells_by_thread = options.by_thread;
   rodata.want_calls = options.calls;
+  rodata.want_callers = options.callers;
   rodata.two_phase = options.two_phase;
   rodata.discover_only = options.discover_only;
   rodata.filtered = options.only.has_value();
+  rodata.want_stalls = options.stalls;
+  rodata.only_stalls = options.stalls && !options.calls && !options.aggregate;
+  rodata.user_stack_bytes =
+      static_cast<u32>(std::min<std::size_t>(options.user_stack_bytes, USER_STACK_MAX));
   rodata.cells_per_half = static_cast<u32>(options.cells);
   set_wanted();
-  if (options.calls)
+  if (options.calls || options.stalls)
     for (u16 abi = 0; abi < ABI_COUNT; ++abi)
       for (u32 nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
         rodata.text_arguments[abi * SYSCALL_TABLE_SIZE + nr] = text_argument_mask(abi, nr);
-  rodata.cpus_limited = !options.cpus.empty();
-  for (const std::uint32_t cpu : options.cpus)
-    if (cpu / 64 < std::size(rodata.cpu_set)) rodata.cpu_set[cpu / 64] |= u64{1} << (cpu % 64);
+  limit_to_cpus(rodata, options.cpus);
   check(bpf_map__set_max_entries(bpf->maps.cells, 2 * rodata.cells_per_half),
         "cannot size the cells");
-  if (!options.by_thread)
-    check(bpf_map__set_autocreate(bpf->maps.thread_cells, false), "cannot leave out a map");
-  if (!options.calls)
-    check(bpf_map__set_autocreate(bpf->maps.thread_text, false), "cannot leave out a map");
+  choose_maps();
   bpf_program__set_autoload(bpf->progs.on_call_exit, options.two_phase);
+  bpf_program__set_autoload(bpf->progs.on_fork, options.callers);
+  if (!options.hangs) return;
+  rodata.hang_stack_bytes = std::min<u32>(rodata.user_stack_bytes, HANG_STACK_MAX);
+  hangs = TracepointTypes().has_function("bpf_copy_from_user_task")
+              ? bpf->progs.hanging_calls
+              : bpf->progs.hanging_calls_without_stacks;
+  bpf_program__set_autoload(hangs, true);
+}
+
+void SyscallsProbe::Impl::choose_maps() {
+  const auto& maps = bpf->maps;
+  const auto leave_out = [](std::initializer_list<bpf_map*> unused) {
+    for (bpf_map* map : unused)
+      check(bpf_map__set_autocreate(map, false), "cannot leave out a map");
+  };
+  const auto size = [](bpf_map* map, u32 entries) {
+    check(bpf_map__set_max_entries(map, entries), "cannot size a map");
+  };
+  if (!options.by_thread) leave_out({maps.thread_cells});
+  if (!options.calls && !options.stalls) leave_out({maps.thread_text, maps.thread_text_hashed});
+  if (options.stalls)
+    size(maps.stall_scratch, possible_cpu_count());
+  else
+    leave_out({maps.ledgers, maps.ledgers_hashed, maps.cpu_ledgers, maps.stall_scratch});
+  if (options.callers || (options.by_thread && hashed_threads() > 1)) {
+    // A small one that keeps the latest forgets entries while it has room.
+    size(maps.odd_cells, static_cast<u32>(std::max<std::size_t>(4096, 4 * options.cells)));
+  }
+  if (options.callers) {
+    size(maps.caller_scratch, possible_cpu_count());
+  } else {
+    leave_out({maps.caller_scratch, maps.frame_rules, maps.code_spaces, maps.stacks_sent});
+  }
+  if (!options.hangs) leave_out({maps.hang_scratch});
 }
 
 void SyscallsProbe::Impl::share(const SharedMaps& shared) {
-  check(bpf_map__reuse_fd(bpf->maps.data_control, shared.control),
-        "cannot share the control words");
-  check(bpf_map__reuse_fd(bpf->maps.rings, shared.rings), "cannot share the rings");
-  check(bpf_map__reuse_fd(bpf->maps.threads, shared.threads), "cannot share the threads' state");
+  share_maps(bpf->obj, shared);
+  if (!options.stalls) return;
+  check(bpf_map__reuse_fd(bpf->maps.ledgers, shared.ledgers), "cannot share the ledgers");
+  check(bpf_map__reuse_fd(bpf->maps.ledgers_hashed, shared.ledgers_hashed),
+        "cannot share the ledgers");
+  check(bpf_map__reuse_fd(bpf->maps.cpu_ledgers, shared.cpu_ledgers),
+        "cannot share the ledgers of CPUs");
 }
 
 void SyscallsProbe::Impl::attach_all() {
@@ -96,6 +138,7 @@ void SyscallsProbe::Impl::attach_all() {
   if (options.discover_only) return;
   raw_exit = attach(bpf->progs.on_sys_exit);
   thread_exit = attach(bpf->progs.on_thread_exit);
+  if (options.callers) fork = attach(bpf->progs.on_fork);
 }
 
 SyscallsProbe::SyscallsProbe(const SyscallsOptions& options, const SharedMaps& shared)
@@ -136,6 +179,7 @@ double SyscallsProbe::fill(std::uint32_t epoch) const {
 
 void SyscallsProbe::Impl::detach_all() {
   call_exits.clear();
+  fork.reset();
   thread_exit.reset();
   raw_exit.reset();
   raw_enter.reset();
@@ -161,8 +205,9 @@ void SyscallsProbe::finish(KernelTime end, const RecordHandler& handler) {
 }
 
 const Schema* SyscallsProbe::schema(std::uint16_t kind) const {
-  return kind == syscall_call_schema.id ? &syscall_call_schema
-                                        : nullptr;  // the only kind in the rings
+  if (kind == syscall_call_schema.id) return &syscall_call_schema;
+  if (kind == caller_stack_schema.id) return &caller_stack_schema;
+  return kind == span_schema.id ? &span_schema : nullptr;
 }
 
 Counters SyscallsProbe::counters() const {
@@ -171,10 +216,12 @@ Counters SyscallsProbe::counters() const {
 
 void SyscallsProbe::begin_calibration() {
   impl_->bpf->bss->wanted[SYS_getppid / 64] |= u64{1} << (SYS_getppid % 64);
+  impl_->bpf->bss->calibrating = 1;
 }
 
 void SyscallsProbe::end_calibration() {
   impl_->set_wanted();
+  impl_->bpf->bss->calibrating = 0;
   clear_counters(bpf_map__fd(impl_->bpf->maps.counters));
   std::memset(impl_->bpf->bss->discovered, 0, sizeof impl_->bpf->bss->discovered);
 }
@@ -185,6 +232,37 @@ SyscallSet SyscallsProbe::discovered() const {
 
 SyscallSet SyscallsProbe::late() const {
   return to_set(impl_->bpf->bss->late_seen);
+}
+
+void SyscallsProbe::set_threshold(u32 nr, Duration threshold) {
+  if (nr >= SYSCALL_TABLE_SIZE) return;
+  __atomic_store_n(&impl_->bpf->bss->call_threshold_ns[nr], static_cast<u64>(threshold.count()),
+                   __ATOMIC_RELAXED);
+}
+
+void SyscallsProbe::look_for_hangs(Duration age, const RecordHandler& handler) {
+  if (!impl_->hangs) return;
+  impl_->bpf->bss->hang_after_ns = static_cast<u64>(age.count());
+  const std::string written =
+      run_iterator(bpf_program__fd(impl_->hangs), "look for calls that hang");
+  std::span<const std::byte> rest = std::as_bytes(std::span(written));
+  while (rest.size() >= sizeof(event_header)) {
+    event_header header;
+    std::memcpy(&header, rest.data(), sizeof header);
+    if (header.size < sizeof header || header.size > rest.size()) break;
+    if (const Schema* of_record = schema(header.kind))
+      handler(Record{of_record, rest.first(header.size)});
+    rest = rest.subspan(header.size);
+  }
+}
+
+bool SyscallsProbe::hangs_have_user_stacks() const {
+  return impl_->hangs == impl_->bpf->progs.hanging_calls;
+}
+
+void SyscallsProbe::learn(const frame_key& frame, const frame_rule& rule) {
+  // Where that fails, the stack is copied again.
+  bpf_map_update_elem(bpf_map__fd(impl_->bpf->maps.frame_rules), &frame, &rule, BPF_ANY);
 }
 
 void SyscallsProbe::attach_exit(u32 nr, const std::string& tracepoint) {

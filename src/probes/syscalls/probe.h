@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bpf/callers.h"
 #include "core/probe.h"
 #include "kernel/live_probe.h"
 #include "probes/syscalls/classes.h"
@@ -14,14 +15,19 @@
 namespace overdue {
 
 struct SyscallsOptions {
-  bool aggregate = true;            ///< cells, drained into syscall_cell records
-  bool by_thread = false;           ///< a cell per thread rather than per CPU
-  bool calls = false;               ///< a syscall_call record for every call
-  bool discover_only = false;       ///< note which calls are made, measure nothing
-  bool two_phase = false;           ///< load what the second phase needs
-  std::optional<SyscallSet> only;   ///< -e
-  std::vector<std::uint32_t> cpus;  ///< empty: all
-  std::size_t cells = 4096;         ///< in each half of the pool, 2.8 KB each
+  bool aggregate = true;       ///< cells, drained into syscall_cell records
+  bool by_thread = false;      ///< a cell per thread rather than per CPU
+  bool calls = false;          ///< a syscall_call record for every call
+  bool discover_only = false;  ///< note which calls are made, measure nothing
+  bool callers = false;        ///< with aggregate: find out what caused each call, see callers.h
+  bool two_phase = false;      ///< load what the second phase needs
+  bool hangs = false;          ///< with stalls: calls still open can be asked for
+  bool stalls = false;  ///< calls over their threshold, explained; wants the maps of a SchedProbe
+  std::size_t user_stack_bytes = 0;  ///< how much of their user stacks to copy, at most
+                                     ///< USER_STACK_MAX
+  std::optional<SyscallSet> only;    ///< -e
+  std::vector<std::uint32_t> cpus;   ///< empty: all
+  std::size_t cells = 4096;          ///< in each half of the pool, 2.8 KB each
 };
 
 /// The system-call probe on the running kernel. Loaded and attached by the constructor.
@@ -44,6 +50,18 @@ class SyscallsProbe final : public LiveProbe {
   /// What was first called in the second phase.
   SyscallSet late() const;
 
+  /// With stalls: the threshold of one native call, from now on; 0: the session's.
+  void set_threshold(u32 nr, Duration threshold);
+
+  /// With hangs: delivers a syscall_call and an open span_record for each call that has been open
+  /// for `age`, once.
+  void look_for_hangs(Duration age, const RecordHandler& handler);
+  /// Whether those have user stacks: kernels from 5.18 on can.
+  bool hangs_have_user_stacks() const;
+
+  /// With callers: lets the kernel go on from this frame by itself.
+  void learn(const frame_key& frame, const frame_rule& rule);
+
   /// Attaches the exit of one native call (its tracepoint's name below events/syscalls without
   /// sys_exit_). Late calls are timed once theirs is attached, only counted before. Throws Error
   /// where the kernel has no such tracepoint.
@@ -62,5 +80,7 @@ extern const ProbeInfo syscalls_probe;
 extern const Schema syscall_call_schema;
 extern const Schema syscall_cell_schema;
 extern const Schema syscall_open_schema;
+/// Never in a file: stacks are read where they were copied.
+extern const Schema caller_stack_schema;
 
 }  // namespace overdue

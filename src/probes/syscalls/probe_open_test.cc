@@ -252,7 +252,7 @@ TEST_F(ProbeOpen, CalibrationRunsOnACpuThatIsMeasured) {
   const Watched& watched = *probe;
   session.add(std::move(probe));
   ASSERT_TRUE(run_on_cpu(0));
-  session.calibrate(time_getppid(options.cpus), options.cpus);
+  session.calibrate({.call_ns = time_getppid(options.cpus), .round_trip_ns = {}}, options.cpus);
   EXPECT_EQ(sched_getcpu(), 0);
   EXPECT_GE(watched.calls, 1'000u);
   sched_setaffinity(0, sizeof before, &before);

@@ -18,13 +18,18 @@ using ProbeRecords = KernelTest;
 /// Moves the moment at which `child` entered the call it is in. It comes first in the state of a
 /// thread (bpf/target.bpf.h).
 void set_entry_time(Measuring& measuring, const Child& child, u64 enter_ns) {
-  const int threads = measuring.session.membership().maps().threads;
+  const SharedMaps maps = measuring.session.membership().maps();
+  const bool hashed = hashed_threads() > 1;
+  const int threads = hashed ? maps.threads_hashed : maps.threads;
   bpf_map_info info{};
   u32 size = sizeof info;
   ASSERT_EQ(bpf_obj_get_info_by_fd(threads, &info, &size), 0);
   std::vector<std::byte> state(info.value_size);
   const Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, child.pid(), 0)));
-  const int key = pidfd.get();
+  u64 key = static_cast<u64>(pidfd.get());
+  if (hashed) {
+    ASSERT_EQ(bpf_map_get_next_key(threads, nullptr, &key), 0);
+  }
   ASSERT_EQ(bpf_map_lookup_elem(threads, &key, state.data()), 0);
   std::memcpy(state.data(), &enter_ns, sizeof enter_ns);
   ASSERT_EQ(bpf_map_update_elem(threads, &key, state.data(), BPF_EXIST), 0);

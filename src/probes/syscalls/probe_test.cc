@@ -15,8 +15,8 @@ namespace {
 
 using ProbeTest = KernelTest;
 
-constexpr u32 unknown_nr = 9'999;
-constexpr std::size_t threads = 4;
+constexpr u32 unassigned_nr = 9'999;
+constexpr std::size_t thread_count = 4;
 
 void in_threads(std::size_t count, const std::function<void(std::size_t)>& work) {
   std::vector<std::thread> running;
@@ -26,13 +26,13 @@ void in_threads(std::size_t count, const std::function<void(std::size_t)>& work)
 
 TEST_F(ProbeTest, EveryCallOfEveryThreadIsCountedOnceEveryWay) {
   for (const SyscallsOptions& options : every_way()) {
-    Shared<std::array<std::atomic<u32>, threads>> tids;
+    Shared<std::array<std::atomic<u32>, thread_count>> tids;
     Child child([&](Child&) {
-      in_threads(threads, [&](std::size_t i) {
+      in_threads(thread_count, [&](std::size_t i) {
         (*tids)[i] = this_tid();
         call_times(SYS_getppid, 1'000);
         call_times(SYS_getuid, 100 * static_cast<int>(i + 1));
-        call_times(unknown_nr, static_cast<int>(i + 1));
+        call_times(unassigned_nr, static_cast<int>(i + 1));
       });
     });
     Measuring measuring(rules_of_process(child), options, ring_for(options));
@@ -40,14 +40,14 @@ TEST_F(ProbeTest, EveryCallOfEveryThreadIsCountedOnceEveryWay) {
     child.go();
     EXPECT_EQ(child.end(), 0);
     const Seen& seen = measuring.finish();
-    EXPECT_EQ(seen.made(SYS_getppid), threads * 1'000);
+    EXPECT_EQ(seen.made(SYS_getppid), thread_count * 1'000);
     EXPECT_EQ(seen.made(SYS_getuid), 100u + 200 + 300 + 400);
-    EXPECT_EQ(seen.made(unknown_nr), 1u + 2 + 3 + 4);
+    EXPECT_EQ(seen.made(unassigned_nr), 1u + 2 + 3 + 4);
     if (options.by_thread || options.calls) {
-      for (std::size_t i = 0; i < threads; ++i) {
+      for (std::size_t i = 0; i < thread_count; ++i) {
         EXPECT_EQ(seen.made(SYS_getppid, ABI_NATIVE, (*tids)[i]), 1'000u);
         EXPECT_EQ(seen.made(SYS_getuid, ABI_NATIVE, (*tids)[i]), 100 * (i + 1));
-        EXPECT_EQ(seen.made(unknown_nr, ABI_NATIVE, (*tids)[i]), i + 1);
+        EXPECT_EQ(seen.made(unassigned_nr, ABI_NATIVE, (*tids)[i]), i + 1);
       }
     }
     const Receipt receipt = measuring.session.receipt();
@@ -67,9 +67,9 @@ TEST_F(ProbeTest, NoEndIsMatchedWithAnotherThreadsBegin) {
     std::atomic<u32> tid;
     std::atomic<int> file;
   };
-  Shared<std::array<Open, threads>> open;
+  Shared<std::array<Open, thread_count>> open;
   Child child([&](Child&) {
-    in_threads(threads, [&](std::size_t i) {
+    in_threads(thread_count, [&](std::size_t i) {
       (*open)[i].tid = this_tid();
       const int file = (*open)[i].file = memfd_create("seek", 0);
       for (u64 round = 0; round < rounds; ++round)
@@ -84,7 +84,7 @@ TEST_F(ProbeTest, NoEndIsMatchedWithAnotherThreadsBegin) {
   child.go();
   EXPECT_EQ(child.end(), 0);
   const Seen& seen = measuring.finish();
-  EXPECT_EQ(seen.made(SYS_lseek), threads * rounds);
+  EXPECT_EQ(seen.made(SYS_lseek), thread_count * rounds);
   std::map<u32, u64> next;
   for (const syscall_call& call : seen.calls) {
     const auto owner = std::find_if(open->begin(), open->end(),
@@ -101,12 +101,12 @@ TEST_F(ProbeTest, NoEndIsMatchedWithAnotherThreadsBegin) {
   }
 }
 
-struct Load {
+struct Clients {
   std::atomic<bool> stop;
   std::atomic<u64> made;
 };
 
-void call_until_stopped(Load& load) {
+void call_until_stopped(Clients& load) {
   in_threads(2, [&](std::size_t) {
     u64 made = 0;
     while (!load.stop) {
@@ -119,7 +119,7 @@ void call_until_stopped(Load& load) {
 
 TEST_F(ProbeTest, CollectingWhileThreadsRunAtFullSpeedLosesNothing) {
   for (const bool by_thread : {false, true}) {
-    Shared<Load> load;
+    Shared<Clients> load;
     Child child([&](Child& self) {
       call_until_stopped(*load);
       self.step();
@@ -244,11 +244,13 @@ TEST_F(ProbeTest, OnlyMeasuresTheNumbersAskedFor) {
     Child child([](Child&) {
       call_times(SYS_getppid, 7);
       call_times(SYS_getuid, 5);
-      call_times(unknown_nr, 3);
+      call_times(unassigned_nr, 3);
       for (int i = 0; i < 11; ++i) close(-1);
     });
     Measuring measuring(rules_of_process(child), options, ring_for(options));
-    measuring.session.calibrate(time_getppid());  // must not leave getppid in the set, nor out
+    measuring.session.calibrate(
+        {.call_ns = time_getppid(),
+         .round_trip_ns = {}});  // must not leave getppid in the set, nor out
     measuring.arm();
     child.go();
     EXPECT_EQ(child.end(), 0);
@@ -317,7 +319,7 @@ TEST_F(ProbeTest, ErrorsAreCountedByErrno) {
   Child child([](Child&) {
     for (int i = 0; i < 4; ++i) close(-1);
     for (int i = 0; i < 3; ++i) syscall(SYS_openat, AT_FDCWD, "/no/such/file", O_RDONLY);
-    call_times(unknown_nr, 2);
+    call_times(unassigned_nr, 2);
   });
   Measuring measuring(rules_of_process(child));
   measuring.arm();
@@ -329,7 +331,7 @@ TEST_F(ProbeTest, ErrorsAreCountedByErrno) {
       if (slot.code != 0) errors[{cell.nr, slot.code}] += slot.count;
   EXPECT_EQ((errors[{SYS_close, EBADF}]), 4u);
   EXPECT_EQ((errors[{SYS_openat, ENOENT}]), 3u);
-  EXPECT_EQ((errors[{unknown_nr, ENOSYS}]), 2u);
+  EXPECT_EQ((errors[{unassigned_nr, ENOSYS}]), 2u);
 }
 
 /// getpid through the 32-bit entry; its number there, 20, is writev's here. -1: no such entry.
@@ -370,7 +372,7 @@ TEST_F(ProbeTest, ARenamedThreadsCallsGoToItsNewName) {
         for (const char* name : {"first", "second"}) {
           prctl(PR_SET_NAME, name);
           call_times(SYS_getppid, 3);
-          call_times(unknown_nr, 2);
+          call_times(unassigned_nr, 2);
         }
       },
       "zeroth");
@@ -383,8 +385,8 @@ TEST_F(ProbeTest, ARenamedThreadsCallsGoToItsNewName) {
     made[{cell.header.comm, cell.nr}] += cell.latency.count;
   EXPECT_EQ((made[{"first", SYS_getppid}]), 3u);
   EXPECT_EQ((made[{"second", SYS_getppid}]), 3u);
-  EXPECT_EQ((made[{"first", unknown_nr}]), 2u);
-  EXPECT_EQ((made[{"second", unknown_nr}]), 2u);
+  EXPECT_EQ((made[{"first", unassigned_nr}]), 2u);
+  EXPECT_EQ((made[{"second", unassigned_nr}]), 2u);
 }
 
 }  // namespace

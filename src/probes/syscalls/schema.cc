@@ -23,6 +23,8 @@ constexpr Field call_fields[] = {
     OVERDUE_FIELD(syscall_call, flags, opaque, value,
                   "1: the thread ended inside the call; 2: first seen after the discovery phase; "
                   "4: only counted, its exit had no hook, or none yet"),
+    OVERDUE_FIELD(syscall_call, caller, opaque, key,
+                  "the number of what caused it; 0: nobody asked"),
 };
 
 constexpr Field cell_fields[] = {
@@ -37,6 +39,8 @@ constexpr Field cell_fields[] = {
     OVERDUE_FIELD(syscall_cell, errnos, opaque, value, "the first errno values seen, with counts"),
     OVERDUE_FIELD(syscall_cell, latency, histogram, duration,
                   "latencies of the calls that returned"),
+    OVERDUE_FIELD(syscall_cell, caller, opaque, key,
+                  "the number of what caused them; 0: nobody asked"),
 };
 
 constexpr Field open_fields[] = {
@@ -48,6 +52,15 @@ constexpr Field open_fields[] = {
                   "1: it began before the session, the age is a lower bound"),
 };
 
+constexpr Field stack_fields[] = {
+    OVERDUE_FIELD(caller_stack, start_code, opaque, value, "begin of the program's own code"),
+    OVERDUE_FIELD(caller_stack, end_code, opaque, value, "its end"),
+    OVERDUE_FIELD(caller_stack, number, opaque, key, "as in the call's record"),
+    OVERDUE_FIELD(caller_stack, space, opaque, key, "the process between two changes of its code"),
+    OVERDUE_FIELD(caller_stack, user_bytes, bytes, value, "of the stack, behind the registers"),
+};
+
+// span_schema, of calls that are late, is the sched probe's to list: it is everybody's.
 constexpr const Schema* schemas[] = {&syscall_call_schema, &syscall_cell_schema,
                                      &syscall_open_schema};
 
@@ -78,6 +91,12 @@ const Schema syscall_open_schema{.id = RECORD_SYSCALL_OPEN,
                                  .size = sizeof(syscall_open),
                                  .fields = open_fields,
                                  .help = "a system call still open when the session ended"};
+
+const Schema caller_stack_schema{.id = RECORD_CALLER_STACK,
+                                 .name = "caller_stack",
+                                 .size = sizeof(caller_stack),
+                                 .fields = stack_fields,
+                                 .help = "the stack a call was made from"};
 
 extern const std::string_view syscalls_manual;
 

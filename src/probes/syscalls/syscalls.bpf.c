@@ -5,39 +5,13 @@
 // into the ring (one record a call).
 #include "bpf/compat.bpf.h"
 #include "bpf/target.bpf.h"
+#include "probes/syscalls/callers.bpf.h"
 #include "probes/syscalls/calls.bpf.h"
 #include "probes/syscalls/cells.bpf.h"
+#include "probes/syscalls/hangs.bpf.h"
+#include "probes/syscalls/stalls.bpf.h"
 
 u64 end_ns; /* of the session */
-
-/* Number and ABI of the call that the entry of `task` has noted as `id`. */
-static __always_inline u16 split_call_id(struct task_struct* task, s64 id, u32* nr) {
-  *nr = (u32)id;
-  if (in_compat_syscall(task)) return ABI_COMPAT;
-  if (id < 0 || !(*nr & X32_SYSCALL_BIT)) return ABI_NATIVE;
-  *nr &= ~X32_SYSCALL_BIT;
-  return ABI_X32;
-}
-
-static __always_inline void copy_arguments(struct thread_state* state, struct pt_regs* regs,
-                                           u16 abi) {
-  u64* arguments = state->arguments;
-  if (abi == ABI_COMPAT) {
-    arguments[0] = (u32)regs->bx;
-    arguments[1] = (u32)regs->cx;
-    arguments[2] = (u32)regs->dx;
-    arguments[3] = (u32)regs->si;
-    arguments[4] = (u32)regs->di;
-    arguments[5] = (u32)regs->bp;
-  } else {
-    arguments[0] = regs->di;
-    arguments[1] = regs->si;
-    arguments[2] = regs->dx;
-    arguments[3] = regs->r10;
-    arguments[4] = regs->r8;
-    arguments[5] = regs->r9;
-  }
-}
 
 /* The second phase: whether the exit of the call in flight has a hook. That of rt_sigreturn never
  * fires: it restores other registers, the call's number with them. */
@@ -54,6 +28,8 @@ static __always_inline void count_untimed(struct task_struct* task, struct threa
     flags |= SYSCALL_LATE;
     insert(late_seen, state->abi, state->nr);
   }
+  if (want_callers) state->enter_ns = bpf_ktime_get_ns();
+  if (want_callers && emit_pending(task, state, state->enter_ns, 0, flags)) return;
   if (want_cells) {
     struct syscall_cell* cell = find_cell(task, state);
     if (cell) cell->untimed++;
@@ -96,10 +72,15 @@ static __always_inline bool begin_call(struct thread_state* state, u32 nr, u16 a
 
 static __always_inline void end_call(struct task_struct* task, struct thread_state* state, s64 ret,
                                      u8 flags) {
+  if (only_stalls && was_quick(state)) {
+    state->in_call = CALL_NONE;
+    return;
+  }
   u64 now_ns = bpf_ktime_get_ns();
   u64 latency_ns = ns_since_entry(state, now_ns);
   state->in_call = CALL_NONE;
   if (is_late(state->abi, state->nr)) flags |= SYSCALL_LATE;
+  if (want_callers && emit_pending(task, state, now_ns, ret, flags)) return;
   if (want_cells) {
     struct syscall_cell* cell = find_cell(task, state);
     if (cell && flags & SYSCALL_UNRETURNED)
@@ -108,6 +89,7 @@ static __always_inline void end_call(struct task_struct* task, struct thread_sta
       add_to_cell(cell, latency_ns, ret);
   }
   if (want_calls) emit_call(task, state, now_ns, latency_ns, ret, flags);
+  if (want_stalls && is_stall(task, state, latency_ns)) emit_stall(task, state, now_ns, ret, flags);
 }
 
 /* Whether the call that ends is one of -e's. */
@@ -122,6 +104,13 @@ static __always_inline bool was_wanted(struct task_struct* task, struct pt_regs*
 static __always_inline void end_unknown(struct task_struct* task, struct thread_state* state,
                                         struct pt_regs* regs) {
   if (!control.armed) return;
+  u64 resumed_ns = control.resumed_ns;
+  if (resumed_ns && state->fresh == FRESH_NO && state->enter_ns < resumed_ns && !cpus_limited) {
+    /* The first end since a pause, in which the call began. */
+    if (was_wanted(task, regs)) count(COUNTER_CUT, 1);
+    state->enter_ns = bpf_ktime_get_ns();
+    return;
+  }
   if (state->fresh == FRESH_ADOPTED && was_wanted(task, regs))
     count(COUNTER_CUT, 1);
   else if (state->fresh == FRESH_NO && !filtered && !cpus_limited && !two_phase)
@@ -136,7 +125,10 @@ int BPF_PROG(on_sys_enter, struct pt_regs* regs, long id) {
   if (!state) return 0;
   u32 nr;
   u16 abi = split_call_id(task, id, &nr);
+  if (want_callers && control.armed && may_change_code(regs, nr, abi))
+    begin_space(task, task->tgid);
   if (!begin_call(state, nr, abi)) return 0;
+  if (want_callers) find_caller(task, state);
   if (want_calls) {
     copy_arguments(state, regs, abi);
     remember_arguments(task, state);
@@ -145,7 +137,12 @@ int BPF_PROG(on_sys_enter, struct pt_regs* regs, long id) {
     count_untimed(task, state);
     return 0;
   }
-  state->enter_ns = bpf_ktime_get_ns(); /* last: what we did before is not the call's time */
+  u64 now_ns = bpf_ktime_get_ns(); /* last: what we did before is not the call's time */
+  state->enter_ns = now_ns;
+  if (want_stalls) {
+    struct cpu_ledger* cpu = this_cpu_ledger();
+    if (cpu) begin_call_on_cpu(cpu, task->pid, now_ns);
+  }
   return 0;
 }
 
@@ -181,24 +178,29 @@ int on_call_exit(struct call_exit_context* ctx) {
   return 0;
 }
 
-/* A thread that ends inside a call: exit_group itself, or a kill. */
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_thread_exit, struct task_struct* task) {
-  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
-  if (!state || !take_call(state)) return 0;
-  end_call(task, state, 0, SYSCALL_UNRETURNED);
+/* A new process begins with its parent's code: what is known of that holds for it, until either
+ * changes its own. */
+SEC("?tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
+  u32 pid = parent->tgid, child_pid = child->tgid;
+  if (pid == child_pid || !member_state(parent)) return 0;
+  struct code_space* known = bpf_map_lookup_elem(&code_spaces, &pid);
+  if (!known || known->exec_id != child->self_exec_id ||
+      known->leader_start_ns != parent->group_leader->start_time)
+    return 0;
+  struct code_space inherited = *known;
+  inherited.leader_start_ns = child->start_time;
+  bpf_map_update_elem(&code_spaces, &child_pid, &inherited, BPF_ANY);
   return 0;
 }
 
-/* Whether `task` sleeps in a call that began before it was adopted: its entry registers are still
- * there. A thread that sleeps in a page fault has -1 for a number. */
-static __always_inline bool in_older_call(struct task_struct* task, struct thread_state* state,
-                                          s64* id) {
-  if (state->fresh != FRESH_ADOPTED || !task->__state) return false;
-  if (is_exiting(task) || has_no_user_side(task)) return false;
-  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
-  *id = regs->orig_ax;
-  return *id >= 0;
+/* A thread that ends inside a call: exit_group itself, or a kill. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_thread_exit, struct task_struct* task) {
+  struct thread_state* state = find_of_thread(threads, task);
+  if (!state || !take_call(state)) return 0;
+  end_call(task, state, 0, SYSCALL_UNRETURNED);
+  return 0;
 }
 
 static __always_inline void write_open(struct seq_file* seq, struct task_struct* task,
@@ -219,7 +221,7 @@ int claim_calls(struct bpf_iter__task* ctx) {
   struct syscall_open open = {};
   s64 id = -1;
   if (!task || discover_only) return 0;
-  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
+  struct thread_state* state = find_of_thread(threads, task);
   if (!state) return 0;
   __sync_val_compare_and_swap(&state->in_call, CALL_OPEN, CALL_CLAIMED);
   if (state->in_call != CALL_NONE || !in_older_call(task, state, &id)) return 0;
@@ -238,7 +240,7 @@ int open_calls(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
   struct syscall_open open = {};
   if (!task || discover_only) return 0;
-  struct thread_state* state = bpf_task_storage_get(&threads, task, 0, 0);
+  struct thread_state* state = find_of_thread(threads, task);
   if (!state) return 0;
   u32 was = __sync_val_compare_and_swap(&state->in_call, CALL_CLAIMED, CALL_LISTED);
   if (was != CALL_CLAIMED && was != CALL_LISTED) return 0;

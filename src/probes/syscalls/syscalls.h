@@ -22,6 +22,10 @@ enum syscall_abi {
 #define SYSCALL_TEXT_SIZE 256  // longest string argument kept, its NUL included
 #define SYSCALL_TEXTS 2        // rename(2) and its kin have two paths
 
+// Of a call that is still open: what an iterator can write at once is 32 KiB, and it all has to
+// fit.
+#define HANG_STACK_MAX (24 << 10)
+
 // How string arguments of a call are laid out in the tail of a syscall_call: `text_size` bytes in
 // all, one NUL-terminated string for each set bit of `text_arguments`, lowest argument first.
 struct syscall_call {
@@ -35,7 +39,8 @@ struct syscall_call {
   u8 text_arguments;  // bit i: argument i is a string that was read
   u8 text_truncated;  // bit i: … and cut at SYSCALL_TEXT_SIZE
   u8 flags;           // enum syscall_call_flags
-  u8 reserved[5];
+  u8 reserved;
+  u32 caller;  // callers.h; CALLER_NONE where nobody asked
 };
 WIRE_SIZE(struct syscall_call, 128);
 
@@ -66,8 +71,10 @@ struct syscall_cell {
   struct errno_count errnos[SYSCALL_ERRNOS];  // the first errno values seen; errors beyond them are
                                               // in `errors` only
   struct latency_histogram latency;
+  u32 caller;  // callers.h; CALLER_NONE where nobody asked
+  u32 reserved2;
 };
-WIRE_SIZE(struct syscall_cell, 48 + 32 + 48 + sizeof(struct latency_histogram));
+WIRE_SIZE(struct syscall_cell, 48 + 32 + 48 + 8 + sizeof(struct latency_histogram));
 
 enum syscall_open_flags {
   SYSCALL_OLDER = 1,  // it began before the session: age_ns is a lower bound

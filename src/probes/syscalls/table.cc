@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "bpf/callers.h"
 #include "probes/syscalls/errno_names.h"
 #include "probes/syscalls/names.h"
 
@@ -13,6 +14,7 @@ constexpr u32 no_errno_kept = 0;
 constexpr u32 errno_max = 4095;             // of a return value; a damaged cell may claim others
 constexpr u64 other_number = u64{1} << 32;  // rows of numbers that came when there were too many
 constexpr u64 other_cgroup = ~u64{0};
+constexpr u32 other_caller = ~u32{0};
 
 bool is_error(s64 ret) {
   return ret < 0 && ret >= -static_cast<s64>(errno_max);
@@ -32,12 +34,13 @@ std::vector<std::pair<std::string, std::uint64_t>> name_errnos(const std::map<u3
 
 }  // namespace
 
-SyscallTable::Value& SyscallTable::value(u16 abi, u32 nr, const event_header& who) {
+SyscallTable::Value& SyscallTable::value(u16 abi, u32 nr, u32 caller, const event_header& who) {
   Key key{.abi = abi,
           .nr = nr,
           .pid = 0,
           .tid = 0,
           .cgroup = by_.container ? who.cgroup_id : 0,
+          .caller = by_.needs_callers() ? caller : CALLER_NONE,
           .comm = {}};
   if (by_.process) key.pid = who.pid;
   if (by_.thread) key.tid = who.tid;
@@ -50,6 +53,7 @@ SyscallTable::Value& SyscallTable::value(u16 abi, u32 nr, const event_header& wh
     if (nr >= SYSCALL_TABLE_SIZE || abi >= ABI_COUNT) key.nr = other_number;
     if (abi >= ABI_COUNT) key.abi = ABI_COUNT;
     if (values_.size() >= 2 * rows_max) key.cgroup = other_cgroup;
+    if (by_.needs_callers()) key.caller = other_caller;
   }
   return values_[key];
 }
@@ -80,7 +84,7 @@ void SyscallTable::add_open(const syscall_open& open) {
 }
 
 void SyscallTable::add_call(const syscall_call& call) {
-  Value& row = value(call.abi, call.nr, call.header);
+  Value& row = value(call.abi, call.nr, call.caller, call.header);
   ++calls_;
   row.late |= (call.flags & SYSCALL_LATE) != 0;
   if (call.flags & (SYSCALL_UNRETURNED | SYSCALL_UNTIMED)) {
@@ -94,7 +98,7 @@ void SyscallTable::add_call(const syscall_call& call) {
 }
 
 void SyscallTable::add_cell(const syscall_cell& cell) {
-  Value& row = value(cell.abi, cell.nr, cell.header);
+  Value& row = value(cell.abi, cell.nr, cell.caller, cell.header);
   calls_ += cell.latency.count + cell.unreturned + cell.untimed;
   row.latency.merge(cell.latency);
   row.unreturned += cell.unreturned;
@@ -110,6 +114,36 @@ void SyscallTable::add_cell(const syscall_cell& cell) {
   row.errnos[no_errno_kept] += cell.errors - std::min(kept, cell.errors);
 }
 
+void SyscallTable::Value::merge(const Value& other) {
+  latency.merge(other.latency);
+  unreturned += other.unreturned;
+  errors += other.errors;
+  late |= other.late;
+  untimed += other.untimed;
+  for (const auto& [code, count] : other.errnos) errnos[code] += count;
+}
+
+CallerName SyscallTable::caller_name(u32 caller, const Names& names) const {
+  if (!by_.needs_callers()) return {};
+  const auto found = names.callers.find(caller);
+  CallerName name = found != names.callers.end() ? found->second
+                    : caller == other_caller     ? CallerName{"(other)", "(other)"}
+                                                 : CallerName{"[unknown]", "[unknown]"};
+  if (!by_.library) name.library.clear();
+  if (!by_.caller) name.function.clear();
+  return name;
+}
+
+LatencyRow SyscallTable::named_row(const Key& key, const Names& names) const {
+  LatencyRow row;
+  row.name = key.nr == other_number ? std::string("(other)")
+                                    : syscall_name(key.abi, static_cast<u32>(key.nr), names);
+  row.id = key.nr == other_number ? 0 : static_cast<u32>(key.nr);
+  if (by_.process) row.process = ProcessKey{key.pid, key.comm};
+  if (by_.thread) row.thread = ThreadKey{key.tid, key.comm};
+  return row;
+}
+
 LatencyTable SyscallTable::table(const Names& names, Duration wall,
                                  const std::function<std::string(std::uint64_t)>& container) const {
   LatencyTable table{.title = "syscalls",
@@ -118,15 +152,21 @@ LatencyTable SyscallTable::table(const Names& names, Duration wall,
                      .wall = wall,
                      .rows = {},
                      .unfinished = {}};
+  // Many numbers of callers may have one name, or one library.
+  std::map<std::pair<Key, std::pair<std::string, std::string>>, Value> merged;
   for (const auto& [key, value] : values_) {
-    LatencyRow row;
-    row.name = key.nr == other_number ? std::string("(other)")
-                                      : syscall_name(key.abi, static_cast<u32>(key.nr), names);
-    row.id = key.nr == other_number ? 0 : static_cast<u32>(key.nr);
-    if (by_.process) row.process = ProcessKey{key.pid, key.comm};
-    if (by_.thread) row.thread = ThreadKey{key.tid, key.comm};
+    CallerName name = caller_name(key.caller, names);
+    Key without = key;
+    without.caller = CALLER_NONE;
+    merged[{without, {std::move(name.library), std::move(name.function)}}].merge(value);
+  }
+  for (const auto& [keys, value] : merged) {
+    const auto& [key, caller] = keys;
+    LatencyRow row = named_row(key, names);
     if (by_.container)
       row.container = key.cgroup == other_cgroup ? "(other)" : container(key.cgroup);
+    if (by_.library) row.library = caller.first;
+    if (by_.caller) row.caller = caller.second;
     row.latency = value.latency;
     row.unreturned = value.unreturned;
     row.errors = value.errors;

@@ -44,6 +44,7 @@ class SyscallTable {
     u32 pid;
     u32 tid;
     u64 cgroup;
+    u32 caller;
     std::string comm;
     auto operator<=>(const Key&) const = default;
   };
@@ -54,9 +55,14 @@ class SyscallTable {
     bool late = false;
     u64 untimed = 0;
     std::map<u32, u64> errnos;
+
+    void merge(const Value& other);
   };
 
-  Value& value(u16 abi, u32 nr, const event_header& who);
+  Value& value(u16 abi, u32 nr, u32 caller, const event_header& who);
+  /// `caller` as far as rows are told apart by it.
+  CallerName caller_name(u32 caller, const Names& names) const;
+  LatencyRow named_row(const Key& key, const Names& names) const;
   void add_call(const syscall_call& call);
   void add_cell(const syscall_cell& cell);
   void add_open(const syscall_open& open);

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `overdue stalls` is measured with: its forms, those who do something similar, and late calls made on purpose."""
+
+import json
+
+from .process import Unavailable
+from .tools import Overdue, Tool, bpf_tracepoints, pid_option
+from .workloads import Program, Section
+
+
+FRAMES_SEEN_MIN = 20  # of bench_finding's 40: more than 16 KiB are not copied
+
+
+class Stalls(Overdue):
+    """A form of `overdue stalls`. `finds`: its threshold is reached by what the workload does."""
+
+    def __init__(self, key, label, program, arguments, hooks=("sys_enter", "sys_exit", "sched_switch"),
+                 finds=False):
+        super().__init__(key, label, program, [*arguments, "-f", "json"], command="stalls",
+                         attached=lambda child, target: set(hooks) <= bpf_tracepoints(child.pid))
+        self.finds = finds
+
+    def finished(self, path):
+        return read_findings(path)
+
+
+def read_findings(path):
+    """{"lost": n, "findings": n of late sleeps, "explained": n of them with all their stacks}. Counts by substring:
+    parsing thousands of stacks takes long.
+    """
+    found, explained, last = 0, 0, b""
+    with open(path, "rb") as file:
+        for line in file:
+            last = line
+            if b'"type":"stall"' not in line or b'"name":"clock_nanosleep"' not in line:
+                continue
+            found += 1
+            explained += (line.count(b'"name":"go_deep') >= FRAMES_SEEN_MIN and b'"hrtimer_nanosleep"' in line
+                          and b'"hrtimer_wakeup"' in line)
+    try:
+        receipt = json.loads(last)
+    except ValueError:  # cut short, or nothing at all
+        receipt = {}
+    if receipt.get("type") != "receipt":
+        raise Unavailable("the last line of the report is no receipt")
+    return {"lost": receipt["lost"], "findings": found, "explained": explained}
+
+
+def forms(program):
+    """100 s is a threshold that nothing reaches."""
+    return [
+        Stalls("stalls", "overdue stalls", program, ["-T", "100s"]),
+        Stalls("stalls-offcpu", "overdue stalls --span offcpu", program, ["--span", "offcpu", "-T", "100s"],
+               hooks=("sched_switch",)),
+        Stalls("stalls-200ms", "overdue stalls -T 200ms", program, ["-T", "200ms"]),
+        Stalls("stalls-200ms-raw", "overdue stalls -T 200ms --no-resolve", program,
+               ["-T", "200ms", "--no-resolve"]),
+        Stalls("finding", "overdue stalls -T 100us", program, ["-T", "100us"], finds=True),
+    ]
+
+
+class SystemTool(Tool):
+    """Watches everything, whatever the target."""
+
+    def target_of(self, scope, pid):
+        return None
+
+
+def has_switch_hook(child, target):
+    return "sched_switch" in bpf_tracepoints(child.pid)
+
+
+def peers(tracers):
+    """Who looks at the scheduler, and the two of `tracers` (tools.peers()) whose cost is known. bcc's compile on the
+    spot; those of libbpf-tools are the same programs.
+    """
+    known = {tool.key: tool for tool in tracers}
+    return [
+        SystemTool("runqlat-bcc", "bcc runqlat", "runqlat-bpfcc", lambda pid, path: ["runqlat-bpfcc"],
+                   has_switch_hook, system_wide=True),
+        SystemTool("runqlat", "libbpf-tools runqlat", "runqlat", lambda pid, path: ["runqlat"],
+                   has_switch_hook, system_wide=True),
+        Tool("offcputime-bcc", "bcc offcputime -p", "offcputime-bpfcc",
+             lambda pid, path: ["offcputime-bpfcc", *pid_option(pid)], has_switch_hook, system_wide=True),
+        Tool("offcputime", "libbpf-tools offcputime -p", "offcputime",
+             lambda pid, path: ["offcputime", *pid_option(pid)], has_switch_hook, system_wide=True),
+        known["perf-trace"], known["strace"],
+    ]
+
+
+class FindingSection(Section):
+    """Late sleeps, deep in the stack: what each costs its thread."""
+
+    def figures(self, fields):
+        return {"CPU time": float(fields["ns"]), "99th percentile": float(fields["cpu_p99"]),
+                "wall time": float(fields["wall"])}
+
+
+class Finding(Program):
+    """Sleeps of 200 µs, so many a second that the reader keeps up."""
+
+    table = "finding"
+
+    def __init__(self, program, cpu, count, rate):
+        super().__init__("finding", "What a finding costs the traced thread", "sleep", [program, str(cpu)], count,
+                         rate=rate)
+
+    def start(self, prefix=()):
+        return FindingSection([*prefix, *self.argv], self.series, self.count, self.rate)

@@ -1,0 +1,266 @@
+#include "analysis/explain.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/span_words.h"
+#include "base/text.h"
+#include "core/span_kinds.h"
+
+namespace overdue {
+namespace {
+
+ThreadName thread_of(const event_header& header) {
+  return {header.pid, header.tid, std::string(fixed_text(header.comm))};
+}
+
+/// The stack of a wake-up was taken by our own program, whose frames say nothing of the waker's.
+bool is_ours(const StackFrame& frame) {
+  return frame.module == "[bpf]" || frame.name.starts_with("bpf_trace_run") ||
+         frame.name.starts_with("__bpf_trace_") || frame.name.starts_with("__traceiter_");
+}
+
+Waker waker_of(const RawWaker& raw, StackNamer& namer) {
+  Stack stack = namer.kernel_stack(raw.stack);
+  stack.erase(stack.begin(), std::find_if_not(stack.begin(), stack.end(), is_ours));
+  Waker waker{.thread = thread_of(raw.header),
+              .context = context_text(raw),
+              .is_thread = raw.context == WAKER_THREAD,
+              .stack = std::move(stack)};
+  if (waker.is_thread && waker.thread.comm.empty())
+    waker.thread.comm = namer.thread_name(0, waker.thread.tid);
+  return waker;
+}
+
+std::optional<ThreadName> behind_of(const RawWait& raw) {
+  if (!raw.fixed.behind_tid) return std::nullopt;
+  return ThreadName{0, raw.fixed.behind_tid, std::string(fixed_text(raw.fixed.behind))};
+}
+
+ThreadName displacer_of(const RawWait& raw) {
+  return {0, raw.fixed.displacer_tid, std::string(fixed_text(raw.fixed.displacer))};
+}
+
+Wait wait_of(const RawWait& raw, StackNamer& namer) {
+  Wait wait;
+  wait.ns = raw.length_ns();
+  wait.runqueue_ns = raw.fixed.state == WAIT_PREEMPTED ? 0 : raw.in_ns() - raw.unblocked_ns();
+  wait.state = wait_state_name(raw.fixed.state);
+  wait.kernel_stack = namer.kernel_stack(raw.stack);
+  if (raw.waker) wait.waker = waker_of(*raw.waker, namer);
+  if (raw.fixed.state == WAIT_PREEMPTED) wait.displacer = displacer_of(raw);
+  wait.behind = behind_of(raw);
+  return wait;
+}
+
+ChainLink link_of(const RawLink& raw, StackNamer& namer) {
+  ChainLink link;
+  link.thread = thread_of(raw.waker->header);
+  link.is_cut = raw.is_cut;
+  link.ns = raw.overlap_ns;
+  if (raw.waker->context != WAKER_THREAD) {
+    link.what = context_text(*raw.waker);
+    link.is_root = true;
+  } else if (raw.wait) {
+    const bool preempted = raw.wait->fixed.state == WAIT_PREEMPTED;
+    link.what = preempted ? "preempted" : "waited";
+    link.runqueue_ns = raw.runqueue_ns;
+    link.behind = preempted ? displacer_of(*raw.wait) : behind_of(*raw.wait);
+    link.kernel_stack = namer.kernel_stack(raw.wait->stack);
+    link.thread = thread_of(raw.wait->fixed.header);
+  } else {
+    link.what = "ran";
+    link.is_root = !raw.is_cut;
+  }
+  return link;
+}
+
+/// A system call's name, arguments and result, as its own record shows them.
+class CallFields final : public FieldVisitor {
+ public:
+  explicit CallFields(Finding& finding) : finding_(finding) {}
+  void number(std::string_view, std::uint64_t, Unit) override {}
+  void result(std::string_view, std::int64_t value, std::string_view error) override {
+    finding_.result = value;
+    finding_.error = error;
+  }
+  void text(std::string_view name, std::string_view value) override {
+    if (name == "name") finding_.name = value;
+  }
+  void list(std::string_view name, std::span<const std::string_view> values) override {
+    if (name == "args") finding_.arguments.assign(values.begin(), values.end());
+  }
+
+ private:
+  Finding& finding_;
+};
+
+/// Each part, as long as there is room for it: of a damaged record they may say anything, but with
+/// `unknown_ns` they add up.
+Breakdown breakdown_of(const span_record& span) {
+  const ledger_parts& parts = span.ledger;
+  std::uint64_t left = span.latency_ns;
+  const auto take = [&left](std::uint64_t part) {
+    if (part > left) return std::uint64_t{0};
+    left -= part;
+    return part;
+  };
+  Breakdown result;
+  result.sleeping_ns = take(parts.sleeping_ns);
+  result.uninterruptible_ns = take(parts.uninterruptible_ns);
+  result.runqueue_ns = take(parts.runqueue_ns);
+  result.preempted_ns = take(parts.preempted_ns);
+  result.oncpu_ns = take(parts.oncpu_ns);
+  result.irq_ns = take(parts.irq_ns);
+  result.softirq_ns = take(parts.softirq_ns);
+  result.unknown_ns = left;
+  return result;
+}
+
+bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Whether a thread of the kernel sleeps in its main function.
+bool is_main_loop(const std::vector<std::string>& functions) {
+  return functions.size() == 2 && functions.front() == "kthread";
+}
+
+/// That in which it was blocked longest, or, if none, the longest.
+const Wait* longest_wait(const Finding& finding) {
+  const auto longest = std::max_element(
+      finding.waits.begin(), finding.waits.end(), [](const Wait& a, const Wait& b) {
+        return std::pair(a.blocked_ns(), a.ns) < std::pair(b.blocked_ns(), b.ns);
+      });
+  return longest == finding.waits.end() ? nullptr : &*longest;
+}
+
+/// What the thread of an open call waits in, as a wait that has not ended.
+void explain_present(const span_record& span, Finding& finding) {
+  finding.state = fixed_text(span.text);
+  finding.is_older = span.flags & SPAN_OLDER;
+  if (span.detail == 0) return;
+  Wait wait;
+  wait.ns = span.detail;
+  const bool woken = finding.state == "runqueue";
+  wait.runqueue_ns = woken ? wait.ns : 0;
+  constexpr std::array<std::string_view, 3> states = {"sleeping", "uninterruptible", "preempted"};
+  const auto known = std::find(states.begin(), states.end(), finding.state);
+  wait.state = known != states.end() ? *known : woken ? "sleeping" : "other";
+  wait.kernel_stack = finding.kernel_stack;
+  finding.waits.push_back(std::move(wait));
+}
+
+}  // namespace
+
+namespace {
+
+/// The innermost functions of a stack that say what went on there.
+void add_functions(std::string& cause, const Stack& stack) {
+  constexpr std::size_t innermost = 4;
+  const auto functions = telling_functions(stack);
+  const std::size_t from = functions.size() > innermost ? functions.size() - innermost : 0;
+  for (std::size_t i = from; i < functions.size(); ++i) cause += functions[i] + ";";
+}
+
+}  // namespace
+
+std::string cause_of(const Finding& finding) {
+  std::string cause = fmt::format("{}|{}|", finding.span, finding.name);
+  if (const Wait* wait = longest_wait(finding)) {
+    add_functions(cause, wait->kernel_stack);
+    cause += '|';
+    if (wait->waker) cause += wait->waker->is_thread ? "thread" : wait->waker->context;
+  } else if (finding.span == span_name(SPAN_LOCK)) {
+    add_functions(cause, finding.kernel_stack);
+    cause += '|';
+  }
+  cause += '|';
+  // Whom an interrupt meets is chance.
+  if (finding.is_bystander || finding.span == span_name(SPAN_SOFTIRQ_RAISE)) return cause;
+  for (const char letter : finding.thread.comm)
+    if (letter < '0' || letter > '9') cause += letter;
+  return cause;
+}
+
+bool is_idle(const Finding& finding) {
+  constexpr std::array<std::string_view, 26> functions = {"ep_poll",
+                                                          "do_epoll_wait",
+                                                          "do_poll",
+                                                          "do_sys_poll",
+                                                          "do_select",
+                                                          "core_sys_select",
+                                                          "poll_schedule_timeout",
+                                                          "do_wait",
+                                                          "kernel_wait4",
+                                                          "do_sigtimedwait",
+                                                          "sigsuspend",
+                                                          "do_pause",
+                                                          "anon_pipe_read",
+                                                          "pipe_read",
+                                                          "n_tty_read",
+                                                          "eventfd_read",
+                                                          "timerfd_read",
+                                                          "timerfd_read_iter",
+                                                          "signalfd_read_iter",
+                                                          "signalfd_dequeue",
+                                                          "inotify_read",
+                                                          "inet_csk_accept",
+                                                          "unix_accept",
+                                                          "io_cqring_wait",
+                                                          "__skb_wait_for_more_packets",
+                                                          "unix_stream_data_wait"};
+  constexpr std::array<std::string_view, 2> of_sockets = {"sk_wait_data", "unix_wait_for_peer"};
+  if (finding.span != span_name(SPAN_SYSCALL) && finding.span != span_name(SPAN_OFFCPU))
+    return false;
+  const auto is_for_work = [&](const StackFrame& frame) {
+    const std::string_view name = frame.name;
+    const std::string_view function = name.substr(0, name.find('.'));
+    return is_one_of(function, functions) || is_one_of(function, of_sockets);
+  };
+  std::uint64_t idle_ns = 0;
+  for (const Wait& wait : finding.waits)
+    if (wait.state == "sleeping" &&
+        (is_main_loop(telling_functions(wait.kernel_stack)) ||
+         std::any_of(wait.kernel_stack.begin(), wait.kernel_stack.end(), is_for_work)))
+      idle_ns += wait.blocked_ns();
+  return idle_ns > 0 && idle_ns >= finding.latency_ns / 2;
+}
+
+Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
+  Finding finding;
+  const span_record& span = stall.span;
+  finding.type = span.flags & SPAN_OPEN ? "hang" : "stall";
+  describe_span(stall, namer, finding);
+  if (stall.call) {
+    CallFields fields(finding);
+    visit_record(*stall.call, names, fields);
+  }
+  finding.time = KernelTime(Duration(span.header.time_ns));
+  describe_threads(stall, namer, finding);
+  finding.cpu = span.header.cpu;
+  finding.cgroup_id = span.header.cgroup_id;
+  finding.latency_ns = span.latency_ns;
+  if (span.flags & SPAN_HAS_LEDGER) finding.breakdown = breakdown_of(span);
+  for (const RawWait* wait : stall.waits) finding.waits.push_back(wait_of(*wait, namer));
+  finding.waits_forgotten = stall.waits_forgotten;
+  finding.kernel_stack = namer.kernel_stack(stall.kernel_stack);
+  if (!stall.user_stack.empty()) {
+    StackNamer::UserStack user =
+        namer.user_stack(span.header.pid, stall.registers, stall.user_stack,
+                         KernelTime(Duration(span.header.time_ns)));
+    finding.user_stack = std::move(user.frames);
+    finding.user_stack_end = std::move(user.end);
+  }
+  if (span.flags & SPAN_OPEN) explain_present(span, finding);
+  for (const RawLink& link : stall.chain) finding.chain.push_back(link_of(link, namer));
+  finding.cause = cause_of(finding);
+  if (span.flags & SPAN_OPEN) finding.cause = "hang|" + finding.cause;
+  return finding;
+}
+
+}  // namespace overdue

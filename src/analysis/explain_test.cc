@@ -1,0 +1,334 @@
+#include "analysis/explain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "analysis/records_fixture.h"
+#include "analysis/span_words.h"
+
+namespace overdue {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+/// Names addresses by a table.
+class FakeNamer final : public StackNamer {
+ public:
+  std::map<u64, std::string> names;
+
+  Stack kernel_stack(std::span<const std::uint64_t> addresses) override {
+    Stack stack;
+    for (const u64 address : addresses) {
+      const auto found = names.find(address);
+      StackFrame frame{.address = address, .module = "[kernel]"};
+      if (found != names.end()) frame.name = found->second;
+      if (frame.name.starts_with("bpf_prog_")) frame.module = "[bpf]";
+      stack.push_back(std::move(frame));
+    }
+    return stack;
+  }
+  UserStack user_stack(std::uint32_t pid, const user_registers& registers,
+                       std::span<const std::byte> copy, KernelTime) override {
+    return {.frames = {{.address = registers.rip, .name = std::to_string(pid)}},
+            .end = copy.size() < 100 ? "cut" : ""};
+  }
+};
+
+/// The finding of the span that `fed` is given last.
+class Explaining {
+ public:
+  Explaining() {
+    fed.look = [this](const RawStall& stall) { finding = explain(stall, namer, {}); };
+  }
+  Fed fed;
+  FakeNamer namer;
+  Finding finding;
+};
+
+u64 sum_of(const Breakdown& parts) {
+  return parts.oncpu_ns + parts.runqueue_ns + parts.preempted_ns + parts.sleeping_ns +
+         parts.uninterruptible_ns + parts.irq_ns + parts.softirq_ns + parts.unknown_ns;
+}
+
+TEST(Explain, PartsAddUpToTheLatencyWithWhatIsUnknown) {
+  Explaining e;
+  span_record span = span_of(7, 1000, 2000);
+  span.ledger = {.oncpu_ns = 100,
+                 .runqueue_ns = 50,
+                 .preempted_ns = 30,
+                 .sleeping_ns = 400,
+                 .uninterruptible_ns = 300,
+                 .irq_ns = 10,
+                 .softirq_ns = 20};
+  e.fed.add(span);
+  ASSERT_TRUE(e.finding.breakdown);
+  const Breakdown& parts = *e.finding.breakdown;
+  EXPECT_EQ(parts.oncpu_ns, 100u);
+  EXPECT_EQ(parts.blocked_ns(), 700u);
+  EXPECT_EQ(parts.unknown_ns, 90u);
+  EXPECT_EQ(sum_of(parts), 1000u);
+}
+
+TEST(Explain, PartsAddUpEvenIfTheRecordIsDamaged) {
+  std::mt19937_64 dice(1);
+  for (int i = 0; i < 1000; ++i) {
+    Explaining e;
+    span_record span = span_of(7, 1000, 2000);
+    u64* parts = &span.ledger.oncpu_ns;
+    for (std::size_t at = 0; at < sizeof(ledger_parts) / 8; ++at)
+      parts[at] = dice() >> (dice() % 64);
+    if (i == 0) span.ledger.sleeping_ns = span.ledger.oncpu_ns = ~0ull;
+    e.fed.add(span);
+    ASSERT_TRUE(e.finding.breakdown);
+    ASSERT_EQ(sum_of(*e.finding.breakdown), 1000u);
+  }
+}
+
+TEST(Explain, WithoutALedgerThereAreNoParts) {
+  Explaining e;
+  span_record span = span_of(7, 1000, 2000);
+  span.flags = 0;
+  e.fed.add(span);
+  EXPECT_FALSE(e.finding.breakdown);
+  EXPECT_THAT(e.finding.waits, IsEmpty());
+}
+
+TEST(Explain, SplitsAWaitByItsWakeUp) {
+  Explaining e;
+  e.namer.names = {{1, "schedule"}, {2, "futex_wait"}};
+  sched_wait wait = wait_of(7, 1000, 1600, 1900, 8);
+  wait.behind_tid = 9;
+  std::memcpy(wait.behind, "cruncher", 8);
+  e.fed.add(wait, {1, 2}).add(span_of(7, 1000, 2000));
+  ASSERT_THAT(e.finding.waits, SizeIs(1));
+  const Wait& told = e.finding.waits[0];
+  EXPECT_EQ(told.ns, 900u);
+  EXPECT_EQ(told.runqueue_ns, 300u);
+  EXPECT_EQ(told.state, "sleeping");
+  EXPECT_EQ(told.kernel_stack.at(1).name, "futex_wait");
+  ASSERT_TRUE(told.waker);
+  EXPECT_TRUE(told.waker->is_thread);
+  EXPECT_EQ(told.waker->thread.tid, 8u);
+  ASSERT_TRUE(told.behind);
+  EXPECT_EQ(told.behind->comm, "cruncher");
+  EXPECT_FALSE(told.displacer);
+}
+
+TEST(Explain, NamesWhoTookTheCpu) {
+  Explaining e;
+  sched_wait wait = wait_of(7, 1000, 0, 1900);
+  wait.displacer_tid = 9;
+  std::memcpy(wait.displacer, "cruncher", 8);
+  e.fed.add(wait).add(span_of(7, 1000, 2000));
+  ASSERT_THAT(e.finding.waits, SizeIs(1));
+  EXPECT_EQ(e.finding.waits[0].state, "preempted");
+  EXPECT_EQ(e.finding.waits[0].blocked_ns(), 0u);
+  EXPECT_FALSE(e.finding.waits[0].waker);
+  ASSERT_TRUE(e.finding.waits[0].displacer);
+  EXPECT_EQ(e.finding.waits[0].displacer->comm, "cruncher");
+}
+
+TEST(Explain, LeavesItsOwnProgramsOutOfAWakersStack) {
+  Explaining e;
+  e.namer.names = {{1, "bpf_prog_1234_record_wake"},
+                   {2, "bpf_prog_5678_on_waking"},
+                   {3, "bpf_trace_run1"},
+                   {4, "try_to_wake_up"},
+                   {5, "bpf_trace_run1"}};
+  sched_wake wake{};
+  name_thread(wake.header, 8, "waker");
+  wake.header.time_ns = 1600;
+  wake.wakee_tid = 7;
+  wake.context = WAKER_THREAD;
+  e.fed.add(wake, {1, 2, 3, 4, 5});
+  e.fed.add(wait_of(7, 1000, 1600, 1900, 8)).add(span_of(7, 1000, 2000));
+  ASSERT_TRUE(e.finding.waits.at(0).waker);
+  EXPECT_THAT(e.finding.waits[0].waker->stack,
+              ElementsAre(Field(&StackFrame::name, "try_to_wake_up"),
+                          Field(&StackFrame::name, "bpf_trace_run1")));
+}
+
+TEST(Explain, TellsWhatThreadsOfAChainDid) {
+  Explaining e;
+  e.namer.names = {{2, "do_fsync"}, {3, "crunch"}};
+  sched_wait preempted = wait_of(9, 1000, 0, 1650);
+  preempted.displacer_tid = 10;
+  std::memcpy(preempted.displacer, "cruncher", 8);
+  e.fed.add(preempted, {3});
+  e.fed.add(wait_of(8, 1000, 1700, 1800, 9), {2});
+  e.fed.add(wait_of(7, 1000, 1900, 1950, 8)).add(span_of(7, 1000, 2000));
+  ASSERT_THAT(e.finding.chain, SizeIs(2));
+  const ChainLink& first = e.finding.chain[0];
+  EXPECT_EQ(first.what, "waited");
+  EXPECT_EQ(first.thread.comm, "thread-8");
+  EXPECT_EQ(first.ns, 800u);
+  EXPECT_EQ(first.runqueue_ns, 100u);
+  EXPECT_EQ(first.kernel_stack.at(0).name, "do_fsync");
+  EXPECT_FALSE(first.is_root);
+  const ChainLink& second = e.finding.chain[1];
+  EXPECT_EQ(second.what, "preempted");
+  EXPECT_EQ(second.thread.comm, "thread-9");
+  ASSERT_TRUE(second.behind);
+  EXPECT_EQ(second.behind->comm, "cruncher");
+}
+
+TEST(Explain, EndsAChainInItsRoot) {
+  Explaining e;
+  sched_wait by_irq = wait_of(8, 1000, 1700, 1750, 3);
+  by_irq.waker_context = WAKER_SOFTIRQ;
+  by_irq.waker_number = 3;
+  e.fed.add(by_irq);
+  e.fed.add(wait_of(7, 1000, 1900, 1950, 8)).add(span_of(7, 1000, 2000));
+  ASSERT_THAT(e.finding.chain, SizeIs(2));
+  EXPECT_EQ(e.finding.chain[1].what, "softirq NET_RX");
+  EXPECT_TRUE(e.finding.chain[1].is_root);
+
+  e.fed.add(wait_of(17, 1000, 1900, 1950, 18)).add(span_of(17, 1000, 2000));
+  ASSERT_THAT(e.finding.chain, SizeIs(1));
+  EXPECT_EQ(e.finding.chain[0].what, "ran");
+  EXPECT_TRUE(e.finding.chain[0].is_root);
+
+  e.fed.add(wait_of(27, 1000, 1900, 1950, 27)).add(span_of(27, 1000, 2000));
+  ASSERT_THAT(e.finding.chain, SizeIs(1));
+  EXPECT_TRUE(e.finding.chain[0].is_cut);
+  EXPECT_FALSE(e.finding.chain[0].is_root);
+}
+
+TEST(Explain, UnwindsTheUsersStack) {
+  Explaining e;
+  span_record span = span_of(7, 1000, 2000);
+  span.flags |= SPAN_HAS_USER_STACK;
+  span.user_bytes = 99;
+  auto bytes = with_stack(span, {});
+  bytes.resize(bytes.size() + sizeof(user_registers) + 99);
+  e.fed.add(span_schema, bytes);
+  ASSERT_TRUE(e.finding.user_stack);
+  EXPECT_EQ(e.finding.user_stack->at(0).name, "7");
+  EXPECT_EQ(e.finding.user_stack_end, "cut");
+  e.fed.add(span_of(7, 2000, 3000));
+  EXPECT_FALSE(e.finding.user_stack);
+}
+
+TEST(Explain, AnOpenSpanIsAHang) {
+  Explaining e;
+  span_record span = span_of(7, 1000, 2000);
+  e.fed.add(span);
+  EXPECT_EQ(e.finding.type, "stall");
+  span.flags |= SPAN_OPEN;
+  e.fed.add(span);
+  EXPECT_EQ(e.finding.type, "hang");
+}
+
+RawWaker waker_in(u16 context, u16 number, std::string irq_name = "") {
+  RawWaker waker;
+  waker.context = context;
+  waker.number = number;
+  waker.irq_name = std::move(irq_name);
+  return waker;
+}
+
+TEST(ContextText, NamesInterrupts) {
+  EXPECT_EQ(context_text(waker_in(WAKER_THREAD, 0)), "thread");
+  EXPECT_EQ(context_text(waker_in(WAKER_SOFTIRQ, 4)), "softirq BLOCK");
+  EXPECT_EQ(context_text(waker_in(WAKER_SOFTIRQ, 400)), "softirq 400");
+  EXPECT_EQ(context_text(waker_in(WAKER_VECTOR, VECTOR_LOCAL_TIMER)), "vector local_timer");
+  EXPECT_EQ(context_text(waker_in(WAKER_VECTOR, 0)), "vector 0");
+  EXPECT_EQ(context_text(waker_in(WAKER_IRQ, 24, "virtio1-req.0")), "irq 24 virtio1-req.0");
+  EXPECT_EQ(context_text(waker_in(WAKER_IRQ, 24, "a\033b")), "irq 24 a\\x1bb");
+  EXPECT_EQ(context_text(waker_in(WAKER_IRQ, 24)), "irq 24");
+  EXPECT_EQ(context_text(waker_in(77, 1)), "unknown");
+}
+
+/// A sleep of `ns` in `function`, within a call of 1000 ns.
+Wait sleep_in(std::string function, u64 ns, u64 runqueue_ns = 0) {
+  return {
+      .ns = ns + runqueue_ns,
+      .runqueue_ns = runqueue_ns,
+      .state = "sleeping",
+      .kernel_stack = {{.name = "schedule"}, {.name = std::move(function)}, {.name = "vfs_read"}}};
+}
+
+Finding finding_with(std::vector<Wait> waits) {
+  Finding finding;
+  finding.span = "syscall";
+  finding.name = "read";
+  finding.thread.comm = "worker-12";
+  finding.latency_ns = 1000;
+  finding.waits = std::move(waits);
+  return finding;
+}
+
+TEST(IsIdle, WhatSleptForInputForHalfItsTime) {
+  EXPECT_TRUE(is_idle(finding_with({sleep_in("pipe_read", 500)})));
+  EXPECT_TRUE(is_idle(finding_with({sleep_in("ep_poll.constprop.0", 900)})));
+  EXPECT_TRUE(is_idle(finding_with({sleep_in("pipe_read", 300), sleep_in("pipe_read", 300)})));
+  EXPECT_FALSE(is_idle(finding_with({sleep_in("pipe_read", 499)})));
+}
+
+TEST(IsIdle, NotWhatWaitedForACpuOrTheDisk) {
+  EXPECT_FALSE(is_idle(finding_with({})));
+  EXPECT_FALSE(is_idle(finding_with({sleep_in("pipe_read", 300, 650)})));
+  EXPECT_FALSE(is_idle(finding_with({sleep_in("pipe_write", 900)})));
+  EXPECT_FALSE(is_idle(finding_with({sleep_in("futex_wait", 900)})));
+  Wait disk = sleep_in("pipe_read", 900);
+  disk.state = "uninterruptible";
+  EXPECT_FALSE(is_idle(finding_with({disk})));
+}
+
+TEST(CauseOf, IsEqualWhateverTheThreadsNumberAndTheOtherWaits) {
+  Finding one = finding_with({sleep_in("futex_wait", 900)});
+  Finding other = finding_with({sleep_in("pipe_read", 20), sleep_in("futex_wait", 700)});
+  other.thread.comm = "worker-3";
+  other.number = 99;
+  EXPECT_EQ(cause_of(one), cause_of(other));
+  EXPECT_EQ(cause_of(finding_with({})), cause_of(finding_with({})));
+}
+
+TEST(CauseOf, DiffersByPlaceCallWakerAndThread) {
+  const Finding base = finding_with({sleep_in("futex_wait", 900)});
+  Finding other = finding_with({sleep_in("pipe_read", 900)});
+  EXPECT_NE(cause_of(base), cause_of(other));
+  other = base;
+  other.name = "write";
+  EXPECT_NE(cause_of(base), cause_of(other));
+  other = base;
+  other.thread.comm = "writer-12";
+  EXPECT_NE(cause_of(base), cause_of(other));
+  other = base;
+  other.waits[0].waker =
+      Waker{.thread = {}, .context = "softirq BLOCK", .is_thread = false, .stack = {}};
+  EXPECT_NE(cause_of(base), cause_of(other));
+}
+
+TEST(CauseOf, DoesNotDependOnWhichThreadWoke) {
+  Finding one = finding_with({sleep_in("futex_wait", 900)});
+  Finding other = one;
+  one.waits[0].waker =
+      Waker{.thread = {1, 1, "a"}, .context = "thread", .is_thread = true, .stack = {}};
+  other.waits[0].waker =
+      Waker{.thread = {2, 2, "b"}, .context = "thread", .is_thread = true, .stack = {}};
+  EXPECT_EQ(cause_of(one), cause_of(other));
+}
+
+TEST(Explain, TakesAnyBytes) {
+  Explaining e;
+  std::mt19937 dice(1);
+  const Schema* schemas[] = {&wait_schema, &wake_schema, &span_schema};
+  for (int i = 0; i < 10'000; ++i) {
+    std::vector<std::byte> bytes(dice() % 600);
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(dice() % 4 ? dice() % 3 : dice());
+    e.fed.add(*schemas[dice() % 3], bytes);
+    if (!e.finding.breakdown) continue;
+    ASSERT_EQ(sum_of(*e.finding.breakdown), e.finding.latency_ns);
+  }
+  EXPECT_GT(e.fed.stalls, 1000u);
+}
+
+}  // namespace
+}  // namespace overdue

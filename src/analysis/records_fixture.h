@@ -1,0 +1,93 @@
+// Records as probes write them, for the tests of this folder.
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/stall_assembler.h"
+#include "core/span_schema.h"
+
+namespace overdue {
+
+inline constexpr Schema wait_schema{
+    .id = RECORD_SCHED_WAIT, .name = "wait", .size = sizeof(sched_wait), .fields = {}, .help = ""};
+inline constexpr Schema wake_schema{
+    .id = RECORD_SCHED_WAKE, .name = "wake", .size = sizeof(sched_wake), .fields = {}, .help = ""};
+
+inline void name_thread(event_header& header, u32 tid, std::string_view comm) {
+  header.pid = header.tid = tid;
+  std::memcpy(header.comm, comm.data(), comm.size());
+}
+
+/// The bytes of `fixed` with addresses behind it.
+template <typename T>
+std::vector<std::byte> with_stack(T fixed, const std::vector<u64>& stack) {
+  fixed.kernel_frames = static_cast<u16>(stack.size());
+  fixed.header.size = static_cast<u16>(sizeof(T) + 8 * stack.size());
+  std::vector<std::byte> bytes(fixed.header.size);
+  std::memcpy(bytes.data(), &fixed, sizeof fixed);
+  if (!stack.empty()) std::memcpy(bytes.data() + sizeof fixed, stack.data(), 8 * stack.size());
+  return bytes;
+}
+
+/// A wait of thread `tid` from `out_ns`, woken by a thread at `wake_ns` (0: preempted), until
+/// `in_ns`.
+inline sched_wait wait_of(u32 tid, u64 out_ns, u64 wake_ns, u64 in_ns, u32 waker_tid = 0) {
+  sched_wait wait{};
+  name_thread(wait.header, tid, "thread-" + std::to_string(tid));
+  wait.header.kind = RECORD_SCHED_WAIT;
+  wait.header.time_ns = in_ns;
+  wait.out_ns = out_ns;
+  wait.wake_ns = wake_ns;
+  wait.state = wake_ns ? WAIT_SLEEPING : WAIT_PREEMPTED;
+  wait.waker_tid = waker_tid;
+  wait.waker_context = static_cast<u16>(wake_ns ? WAKER_THREAD : WAKER_UNKNOWN);
+  return wait;
+}
+
+inline span_record span_of(u32 tid, u64 begin_ns, u64 end_ns) {
+  span_record span{};
+  name_thread(span.header, tid, "thread-" + std::to_string(tid));
+  span.header.kind = RECORD_SPAN;
+  span.header.time_ns = end_ns;
+  span.latency_ns = end_ns - begin_ns;
+  span.span = SPAN_SYSCALL;
+  span.flags = SPAN_HAS_LEDGER;
+  return span;
+}
+
+/// Feeds an assembler, and keeps what the handler is told for as long as it lives: each is copied
+/// out by `look`.
+class Fed {
+ public:
+  explicit Fed(StallAssembler::Limits limits = {})
+      : assembler(
+            [this](const RawStall& stall) {
+              if (look) look(stall);
+              ++stalls;
+            },
+            limits) {}
+
+  Fed& add(const Schema& schema, const std::vector<std::byte>& bytes) {
+    assembler.record({&schema, bytes});
+    return *this;
+  }
+  Fed& add(const sched_wait& wait, const std::vector<u64>& stack = {}) {
+    return add(wait_schema, with_stack(wait, stack));
+  }
+  Fed& add(const sched_wake& wake, const std::vector<u64>& stack = {}) {
+    return add(wake_schema, with_stack(wake, stack));
+  }
+  Fed& add(const span_record& span, const std::vector<u64>& stack = {}) {
+    return add(span_schema, with_stack(span, stack));
+  }
+
+  std::function<void(const RawStall&)> look;
+  unsigned stalls = 0;
+  StallAssembler assembler;
+};
+
+}  // namespace overdue

@@ -1,0 +1,260 @@
+#include "analysis/stall_assembler.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/text.h"
+#include "bpf/user_stack.h"
+#include "core/span_kinds.h"
+
+namespace overdue {
+namespace {
+
+/// A waker's wait that covers less of ours than this is not why we waited.
+constexpr std::uint64_t least_share = 10;  // a tenth
+
+/// `count` addresses at `offset`, as far as the record has them: it may come from a file.
+std::vector<std::uint64_t> addresses_at(std::span<const std::byte> bytes, std::size_t offset,
+                                        std::size_t count) {
+  if (offset >= bytes.size()) return {};
+  std::vector<std::uint64_t> addresses(std::min(count, (bytes.size() - offset) / 8));
+  if (!addresses.empty())
+    std::memcpy(addresses.data(), bytes.data() + offset, 8 * addresses.size());
+  return addresses;
+}
+
+/// The user side of the thread, at `at` of a record with these flags and so many bytes of it.
+void take_user_side(RawStall& stall, std::span<const std::byte> bytes, std::size_t at,
+                    std::uint16_t flags, std::uint16_t user_bytes) {
+  const std::size_t before_stack = flags & SPAN_STACK_NAMED ? 0 : sizeof(user_registers);
+  if (!(flags & SPAN_HAS_USER_STACK) || bytes.size() < at || bytes.size() - at < before_stack)
+    return;
+  if (before_stack > 0) std::memcpy(&stall.registers, bytes.data() + at, before_stack);
+  stall.user_stack = bytes.subspan(at + before_stack);
+  if (stall.user_stack.size() > user_bytes) stall.user_stack = stall.user_stack.first(user_bytes);
+}
+
+/// Whether the waits of the thread that ended a span are what happened during it.
+bool lived_through(const span_record& span) {
+  if (span.flags & SPAN_HAS_LEDGER || is_of_thread(span.span)) return true;
+  // Of one that is open nobody knows yet who will end it.
+  return span.span == SPAN_PAIR && !(span.flags & SPAN_OPEN) && span.begin_tid == span.header.tid;
+}
+
+}  // namespace
+
+std::uint64_t RawWait::unblocked_ns() const {
+  const bool woken = fixed.wake_ns > out_ns() && fixed.wake_ns <= in_ns();
+  return woken ? fixed.wake_ns : in_ns();
+}
+
+std::uint64_t RawWait::blocked_ns() const {
+  return fixed.state == WAIT_PREEMPTED ? 0 : unblocked_ns() - out_ns();
+}
+
+void StallAssembler::take(const Record& record, const Record* stack) {
+  switch (record.schema->id) {
+    case RECORD_SCHED_WAIT:
+      wait(record, stack);
+      break;
+    case RECORD_SCHED_WAKE:
+      wake(record);
+      break;
+    case RECORD_SPAN:
+      span(record);
+      break;
+    case RECORD_SYSCALL_CALL: {
+      Thread& thread = thread_of(record.header().tid);
+      thread.call.assign(record.bytes.begin(), record.bytes.end());
+      thread.call_schema = record.schema;
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+/// Where there are too many threads, those that have nothing to explain with are forgotten: most
+/// have ended.
+StallAssembler::Thread& StallAssembler::thread_of(std::uint32_t tid) {
+  if (threads_.size() >= limits_.threads && !threads_.contains(tid))
+    std::erase_if(threads_, [](const auto& entry) { return entry.second.waits.empty(); });
+  return threads_[tid];
+}
+
+void StallAssembler::wake(const Record& record) {
+  const auto fixed = record.as<sched_wake>();
+  Thread& thread = thread_of(fixed.wakee_tid);
+  thread.woken_ns = fixed.header.time_ns;
+  thread.waker = RawWaker{.header = fixed.header,
+                          .context = fixed.context,
+                          .number = fixed.number,
+                          .irq_name = std::string(fixed_text(fixed.irq_name)),
+                          .stack = addresses_at(record.bytes, sizeof fixed, fixed.kernel_frames)};
+}
+
+void StallAssembler::wait(const Record& record, const Record* stack) {
+  RawWait wait{.id = ++last_id_, .fixed = record.as<sched_wait>(), .stack = {}, .waker = {}};
+  if (wait.fixed.out_ns > wait.in_ns()) return;  // of a damaged file
+  wait.stack = addresses_at(record.bytes, sizeof(sched_wait), wait.fixed.kernel_frames);
+  Thread& thread = thread_of(wait.fixed.header.tid);
+  if (thread.waker && thread.woken_ns == wait.fixed.wake_ns) {
+    wait.waker = std::move(thread.waker);
+  } else if (wait.fixed.waker_context != WAKER_UNKNOWN) {
+    wait.waker.emplace();
+    wait.waker->header.tid = wait.fixed.waker_tid;
+    wait.waker->header.pid = wait.fixed.waker_pid;
+    std::memcpy(wait.waker->header.comm, wait.fixed.waker, sizeof wait.fixed.waker);
+    wait.waker->context = wait.fixed.waker_context;
+    wait.waker->number = wait.fixed.waker_number;
+  }
+  thread.waker.reset();
+  thread.comm = fixed_text(wait.fixed.header.comm);
+  thread.waits.push_back(std::move(wait));
+  order_.push_back(record.header().tid);
+  late_wait(thread.waits.back(), stack);
+  make_room();
+}
+
+void StallAssembler::late_wait(const RawWait& wait, const Record* stack) {
+  if (!(wait.fixed.flags & WAIT_OF_MEMBER)) return;
+  if (!late_.cpus.empty() &&
+      std::find(late_.cpus.begin(), late_.cpus.end(), wait.fixed.header.cpu) == late_.cpus.end())
+    return;
+  if (late_.offcpu_ns > 0 && wait.length_ns() >= late_.offcpu_ns && wait.out_ns() > late_.since_ns)
+    hand_over_wait(SPAN_OFFCPU, wait, wait.length_ns(), stack);
+  const std::uint64_t woken_ns = wait.fixed.wake_ns;
+  if (late_.wakeup_ns == 0 || woken_ns <= late_.since_ns || woken_ns > wait.in_ns()) return;
+  // It may have been woken while still on its way off the CPU.
+  const std::uint64_t latency_ns = wait.in_ns() - woken_ns;
+  if (latency_ns >= late_.wakeup_ns) hand_over_wait(SPAN_WAKEUP, wait, latency_ns, stack);
+}
+
+void StallAssembler::hand_over_wait(span_kind kind, const RawWait& wait, std::uint64_t latency_ns,
+                                    const Record* stack) {
+  RawStall stall;
+  stall.span.header = wait.fixed.header;
+  stall.span.span = static_cast<u16>(kind);
+  stall.span.flags = SPAN_HAS_LEDGER;
+  stall.span.latency_ns = latency_ns;
+  ledger_parts& parts = stall.span.ledger;
+  if (kind == SPAN_WAKEUP) {
+    parts.runqueue_ns = latency_ns;
+  } else if (wait.fixed.state == WAIT_PREEMPTED) {
+    parts.preempted_ns = latency_ns;
+  } else {
+    const bool is_deep = wait.fixed.state == WAIT_UNINTERRUPTIBLE;
+    (is_deep ? parts.uninterruptible_ns : parts.sleeping_ns) = wait.blocked_ns();
+    parts.runqueue_ns = latency_ns - wait.blocked_ns();
+  }
+  stall.waits = {&wait};
+  stall.longest = &wait;
+  if (kind == SPAN_OFFCPU) find_chain(stall);
+  if (stack) {
+    const auto fixed = stack->as<wait_stack>();
+    take_user_side(stall, stack->bytes, sizeof fixed, fixed.flags, fixed.user_bytes);
+  }
+  handler_(stall);
+}
+
+/// Forgets the oldest waits beyond the limits. `order_` may name a thread once more than it has
+/// waits left, which does no harm.
+void StallAssembler::make_room() {
+  const auto forget_one = [this](std::uint32_t tid) {
+    const auto found = threads_.find(tid);
+    if (found == threads_.end() || found->second.waits.empty()) return;
+    Thread& thread = found->second;
+    thread.forgotten_until_ns = thread.waits.front().in_ns();
+    thread.waits.pop_front();
+  };
+  const std::uint32_t newest = order_.back();
+  if (thread_of(newest).waits.size() > limits_.waits_of_a_thread) forget_one(newest);
+  while (order_.size() > limits_.waits) {
+    forget_one(order_.front());
+    order_.pop_front();
+  }
+}
+
+void StallAssembler::span(const Record& record) {
+  RawStall stall;
+  stall.span = record.as<span_record>();
+  const std::span<const std::byte> bytes = record.bytes;
+  std::size_t at = std::min(sizeof(span_record), bytes.size());
+  stall.kernel_stack = addresses_at(bytes, at, stall.span.kernel_frames);
+  at += 8 * stall.kernel_stack.size();
+  take_user_side(stall, bytes, at, stall.span.flags, stall.span.user_bytes);
+  if (stall.span.begin_tid != 0) {
+    const auto beginner = threads_.find(stall.span.begin_tid);
+    if (beginner != threads_.end()) stall.begin_comm = beginner->second.comm;
+  }
+  const Thread& thread = thread_of(stall.span.header.tid);
+  if (stall.span.span == SPAN_SYSCALL && thread.call_schema) {
+    const Record call{thread.call_schema, thread.call};
+    if (call.header().time_ns == stall.span.header.time_ns) stall.call = call;
+  }
+  find_waits(stall);
+  find_chain(stall);
+  handler_(stall);
+}
+
+void StallAssembler::find_waits(RawStall& stall) {
+  const std::uint64_t begin_ns = stall.begin_ns(), end_ns = stall.span.header.time_ns;
+  const auto found = threads_.find(stall.span.header.tid);
+  if (found == threads_.end() || !lived_through(stall.span)) return;
+  for (const RawWait& wait : found->second.waits) {
+    if (wait.in_ns() <= begin_ns || wait.out_ns() >= end_ns) continue;
+    stall.waits.push_back(&wait);
+    if (wait.blocked_ns() > (stall.longest ? stall.longest->blocked_ns() : 0))
+      stall.longest = &wait;
+  }
+  stall.waits_forgotten = found->second.forgotten_until_ns > begin_ns;
+  if (stall.waits_forgotten) ++stalls_without_;
+}
+
+void StallAssembler::follow(RawLink& link, std::uint64_t begin_ns, std::uint64_t end_ns) const {
+  const auto found = threads_.find(link.waker->header.tid);
+  if (found == threads_.end()) return;
+  for (const RawWait& wait : found->second.waits) {
+    const std::uint64_t from = std::max(begin_ns, wait.out_ns());
+    const std::uint64_t to = std::min(end_ns, wait.in_ns());
+    if (to <= from || to - from <= link.overlap_ns) continue;
+    link.wait = &wait;
+    link.overlap_ns = to - from;
+    const std::uint64_t woken_ns = std::max(from, wait.unblocked_ns());
+    link.runqueue_ns = wait.fixed.state != WAIT_PREEMPTED && to > woken_ns ? to - woken_ns : 0;
+  }
+  if (link.overlap_ns >= (end_ns - begin_ns) / least_share) return;
+  link.is_cut = found->second.forgotten_until_ns > begin_ns;
+  link.wait = nullptr;
+  link.overlap_ns = link.runqueue_ns = 0;
+}
+
+/// From the longest wait to its waker, to what that one waited for meanwhile, and so on, until
+/// somebody ran, or an interrupt came.
+void StallAssembler::find_chain(RawStall& stall) {
+  const RawWait* wait = stall.longest;
+  if (!wait) return;
+  std::uint64_t begin_ns = wait->out_ns(), end_ns = wait->unblocked_ns();
+  std::vector<std::uint32_t> met{stall.span.header.tid};
+  while (wait && wait->waker) {
+    RawLink link{.waker = &*wait->waker};
+    const std::uint32_t tid = link.waker->header.tid;
+    if (link.waker->context == WAKER_THREAD && end_ns > begin_ns) {
+      const bool circle = std::find(met.begin(), met.end(), tid) != met.end();
+      follow(link, begin_ns, end_ns);
+      if (link.wait && (circle || stall.chain.size() + 1 >= limits_.depth)) {
+        link.is_cut = true;
+        link.wait = nullptr;
+        link.overlap_ns = link.runqueue_ns = 0;
+      }
+    }
+    stall.chain.push_back(link);
+    wait = link.wait;
+    if (!wait) break;
+    met.push_back(tid);
+    begin_ns = std::max(begin_ns, wait->out_ns());
+    end_ns = std::min(end_ns, wait->unblocked_ns());
+  }
+}
+
+}  // namespace overdue

@@ -1,0 +1,148 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/stack_join.h"
+#include "bpf/sched.h"
+#include "bpf/span.h"
+#include "core/record.h"
+
+namespace overdue {
+
+/// Who woke a thread, as the kernel told it.
+struct RawWaker {
+  event_header header{};  ///< the waker's, or of who was interrupted; name and process are empty
+                          ///< where only the thread's id is known
+  std::uint16_t context = WAKER_UNKNOWN;
+  std::uint16_t number = 0;
+  std::string irq_name;
+  std::vector<std::uint64_t> stack;  ///< addresses in the kernel, innermost first
+};
+
+/// A wait of any thread of the machine.
+struct RawWait {
+  std::uint64_t id = 0;  ///< ascending
+  sched_wait fixed{};
+  std::vector<std::uint64_t> stack;
+  std::optional<RawWaker> waker;
+
+  std::uint64_t out_ns() const { return fixed.out_ns; }
+  std::uint64_t in_ns() const { return fixed.header.time_ns; }
+  std::uint64_t length_ns() const { return in_ns() - out_ns(); }
+  /// When it stopped being blocked: woken, or else running again.
+  std::uint64_t unblocked_ns() const;
+  std::uint64_t blocked_ns() const;
+};
+
+/// One step of the way from a wait to what it waited for: the waker of the step before, and, where
+/// that thread had itself waited meanwhile, its wait.
+struct RawLink {
+  const RawWaker* waker = nullptr;
+  const RawWait* wait = nullptr;  ///< null: the waker ran, or was an interrupt
+  std::uint64_t overlap_ns = 0;   ///< how much of the step before this wait explains
+  std::uint64_t runqueue_ns = 0;  ///< of that: woken, waiting for a CPU
+  bool is_cut = false;            ///< it may go on: deeper than we look, in a circle, forgotten
+};
+
+/// A late span with all that was recorded to explain it. Views and pointers are valid during the
+/// call that hands it over.
+struct RawStall {
+  span_record span{};
+  std::vector<std::uint64_t> kernel_stack;
+  user_registers registers{};             ///< where span.flags has SPAN_HAS_USER_STACK
+  std::span<const std::byte> user_stack;  ///< from registers.rsp - USER_RED_ZONE upwards
+  std::optional<Record> call;             ///< of a system call: its own record
+  std::string begin_comm;                 ///< of span.begin_tid; empty: no record told
+  std::vector<const RawWait*> waits;      ///< within the span, in time order
+  bool waits_forgotten = false;           ///< there were more, but no room to keep them
+  const RawWait* longest = nullptr;       ///< that in which it was blocked longest
+  std::vector<RawLink> chain;             ///< of that
+
+  std::uint64_t begin_ns() const {
+    return span.latency_ns < span.header.time_ns ? span.header.time_ns - span.latency_ns : 0;
+  }
+};
+
+/// Which waits of the target's threads are late spans themselves.
+struct LateWaits {
+  std::uint64_t offcpu_ns = 0;  ///< from as long as this off the CPU; 0: none
+  std::uint64_t wakeup_ns = 0;  ///< from as long as this between wake-up and running; 0: none
+  std::uint64_t since_ns = 0;   ///< what began before this is cut, and none
+  std::vector<std::uint32_t> cpus = {};  ///< only those that end on these; empty: all
+};
+
+/// Puts late spans and the waits within them together, from records in time order. Keeps what may
+/// still explain something, within bounds. One thread.
+class StallAssembler {
+ public:
+  struct Limits {
+    std::size_t waits = 32768;  ///< of all threads together: at most 40 MB
+    std::size_t waits_of_a_thread = 256;
+    std::size_t threads = 65536;  ///< more than `waits`, so that some can be forgotten
+    unsigned depth = 8;           ///< of chains
+  };
+  using Handler = std::function<void(const RawStall&)>;
+
+  explicit StallAssembler(Handler handler) : StallAssembler(std::move(handler), Limits()) {}
+  StallAssembler(Handler handler, Limits limits)
+      : handler_(std::move(handler)),
+        limits_(limits),
+        join_([this](const Record& one, const Record* stack) { take(one, stack); }) {}
+  StallAssembler(const StallAssembler&) = delete;
+  StallAssembler& operator=(const StallAssembler&) = delete;
+
+  void look_for(LateWaits late) { late_ = std::move(late); }
+
+  /// Takes a record of any kind; those that explain nothing are passed over.
+  void record(const Record& record) { join_.record(record); }
+  /// As those of StackJoin: stalls may be waiting for their user stacks.
+  void advance(std::uint64_t now_ns) { join_.advance(now_ns); }
+  void finish() { join_.finish(); }
+
+  /// Stalls that lack waits, because there was no room to keep them.
+  std::uint64_t waits_forgotten() const { return stalls_without_; }
+
+ private:
+  struct Thread {
+    std::string comm;  ///< when it last waited
+    std::deque<RawWait> waits;
+    std::uint64_t forgotten_until_ns = 0;  ///< when the last one ended that was dropped
+    std::optional<RawWaker> waker;         ///< of the wait that has not ended yet
+    std::uint64_t woken_ns = 0;
+    std::vector<std::byte> call;  ///< its last late system call
+    const Schema* call_schema = nullptr;
+  };
+
+  Thread& thread_of(std::uint32_t tid);
+  void take(const Record& record, const Record* stack);
+  void wait(const Record& record, const Record* stack);
+  void wake(const Record& record);
+  void span(const Record& record);
+  void late_wait(const RawWait& wait, const Record* stack);
+  void hand_over_wait(span_kind kind, const RawWait& wait, std::uint64_t latency_ns,
+                      const Record* stack);
+  void find_waits(RawStall& stall);
+  void find_chain(RawStall& stall);
+  /// What the thread of `link.waker` waited for meanwhile, if that is why we waited.
+  void follow(RawLink& link, std::uint64_t begin_ns, std::uint64_t end_ns) const;
+  void make_room();
+
+  Handler handler_;
+  Limits limits_;
+  StackJoin join_;
+  LateWaits late_;
+  std::unordered_map<std::uint32_t, Thread> threads_;
+  std::deque<std::uint32_t> order_;  ///< whose waits came, oldest first
+  std::uint64_t last_id_ = 0;
+  std::uint64_t stalls_without_ = 0;
+};
+
+}  // namespace overdue

@@ -1,0 +1,193 @@
+#include "analysis/timer_verdict.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "base/time.h"
+
+namespace overdue {
+namespace {
+
+std::string duration(std::uint64_t ns) {
+  return format_duration(Duration(ns));
+}
+
+/// Shares of a latency by what made them.
+struct Shares {
+  std::uint64_t irqs_off_ns = 0;       ///< a thread ran, and the interrupt did not come
+  std::uint64_t preempted_off_ns = 0;  ///< who was interrupted ran on, though less urgent
+  std::uint64_t idle_ns = 0;           ///< nobody ran, and the interrupt did not come
+  std::uint64_t residual_ns = 0;  ///< somebody ran, but nothing explains it; or after the interrupt
+  const CausePart* largest = nullptr;  ///< of the interference
+  std::uint64_t largest_ns = 0;
+};
+
+bool is_interrupted(const TimerCause& cause, const CausePart& part) {
+  return part.kind == NOISE_THREAD && part.number == cause.activation.interrupted_tid;
+}
+
+Shares shares_of(const TimerCause& cause, int priority) {
+  Shares shares;
+  for (const CausePart& part : cause.parts) {
+    std::uint64_t interfering_ns = part.ns;
+    // No thread can delay an interrupt but by disabling interrupts.
+    if (part.kind == NOISE_THREAD) {
+      shares.irqs_off_ns += part.before_irq_ns;
+      interfering_ns -= part.before_irq_ns;
+    }
+    // Equals are not displaced by each other, and who is more urgent is not at all.
+    if (is_interrupted(cause, part) && part.priority > 99 - priority) {
+      shares.preempted_off_ns = interfering_ns;
+      continue;
+    }
+    if (shares.largest && interfering_ns <= shares.largest_ns) continue;
+    shares.largest = &part;
+    shares.largest_ns = interfering_ns;
+  }
+  const bool was_idle = cause.activation.interrupted_tid == 0;
+  shares.idle_ns = was_idle ? cause.residual_before_irq_ns : 0;
+  shares.residual_ns = cause.residual_ns - shares.idle_ns;
+  return shares;
+}
+
+std::string thread_text(const timerlat_activation& activation) {
+  return fmt::format("{} (tid {})", printable(fixed_text(activation.interrupted)),
+                     activation.interrupted_tid);
+}
+
+/// " in f, called from g", or nothing.
+std::string place_text(const std::vector<std::string>& functions) {
+  const std::size_t at = interrupted_frame(functions);
+  if (at >= functions.size() || functions[at].empty()) return {};
+  std::string text = fmt::format(", in {}", printable(functions[at]));
+  if (at + 1 < functions.size() && !functions[at + 1].empty())
+    text += fmt::format(", called from {}", printable(functions[at + 1]));
+  return text;
+}
+
+std::string part_text(const CausePart& part) {
+  const std::string name = printable(part.name);
+  if (part.kind == NOISE_THREAD) return fmt::format("thread {} (tid {})", name, part.number);
+  if (part.kind == NOISE_NMI) return "non-maskable interrupts";
+  return fmt::format("{} {} ({})", noise_kind_name(part.kind), name, part.number);
+}
+
+/// What a hypervisor says it took explains at least half of it.
+bool was_stolen(const TimerCause& cause, std::uint64_t ns) {
+  return ns > 0 && cause.activation.steal_ns >= ns / 2;
+}
+
+TimerVerdict irqs_were_off(const TimerCause& cause, const Shares& shares,
+                           const std::vector<std::string>& functions) {
+  const timerlat_activation& activation = cause.activation;
+  TimerVerdict verdict{TimerFault::irqs_off, shares.irqs_off_ns,
+                       std::string(fixed_text(activation.interrupted))};
+  if (was_stolen(cause, verdict.ns) || activation.flags & ACTIVATION_USER_MODE) {
+    verdict.fault = TimerFault::hardware;
+    verdict.who.clear();
+    verdict.text = fmt::format(
+        "the interrupt came {} late to {}, {}", duration(verdict.ns), thread_text(activation),
+        was_stolen(cause, verdict.ns)
+            ? fmt::format("of which a hypervisor says it took {}", duration(activation.steal_ns))
+            : "which ran its own code and cannot hold it up: hardware, firmware or a hypervisor "
+              "did");
+    return verdict;
+  }
+  verdict.text = fmt::format("interrupts were off for {} while {} ran{}", duration(verdict.ns),
+                             thread_text(activation), place_text(functions));
+  // Where they come on again, one that waited comes at once.
+  const std::size_t at = interrupted_frame(functions);
+  if (at < functions.size() && functions[at].find("irq") == std::string::npos)
+    verdict.text +=
+        "; or, as this function is none that is known to turn them on, hardware or a "
+        "hypervisor had the CPU";
+  return verdict;
+}
+
+TimerVerdict preemption_was_off(const TimerCause& cause, const Shares& shares,
+                                const std::vector<std::string>& functions) {
+  TimerVerdict verdict{TimerFault::preemption_off, shares.preempted_off_ns,
+                       std::string(fixed_text(cause.activation.interrupted))};
+  verdict.text =
+      fmt::format("preemption was off: {} ran on for {} after the interrupt{}",
+                  thread_text(cause.activation), duration(verdict.ns), place_text(functions));
+  return verdict;
+}
+
+TimerVerdict cpu_was_idle(const TimerCause& cause, const Shares& shares) {
+  const bool stolen = was_stolen(cause, shares.idle_ns);
+  TimerVerdict verdict{stolen ? TimerFault::hardware : TimerFault::idle_exit, shares.idle_ns};
+  verdict.text =
+      stolen ? fmt::format("the idle CPU's interrupt came {} late; a hypervisor says it took {}",
+                           duration(verdict.ns), duration(cause.activation.steal_ns))
+             : fmt::format(
+                   "exit from idle: the CPU slept, and its interrupt came {} late (deep sleep, or "
+                   "a hypervisor that had to wake it)",
+                   duration(verdict.ns));
+  return verdict;
+}
+
+TimerVerdict unexplained(const TimerCause& cause, const Shares& shares) {
+  TimerVerdict verdict{TimerFault::wakeup, shares.residual_ns};
+  const bool stolen = was_stolen(cause, verdict.ns);
+  // No kernel takes longer than this to wake a thread and to switch to it.
+  constexpr std::uint64_t longest_switch_ns = 100'000;
+  if (stolen || verdict.ns > longest_switch_ns) verdict.fault = TimerFault::hardware;
+  if (stolen)
+    verdict.text =
+        fmt::format("a hypervisor says it took {} of the CPU", duration(cause.activation.steal_ns));
+  else if (verdict.fault == TimerFault::hardware)
+    verdict.text = fmt::format(
+        "nothing the kernel tells of had the CPU for {}: hardware, firmware or a hypervisor, or "
+        "code that ran with interrupts off",
+        duration(verdict.ns));
+  else
+    verdict.text =
+        fmt::format("waking the thread and switching to it took {}", duration(verdict.ns));
+  return verdict;
+}
+
+}  // namespace
+
+std::string_view timer_fault_name(TimerFault fault) {
+  static constexpr std::array<std::string_view, 7> names{
+      "irqs_off", "preemption_off", "interference", "idle_exit", "hardware", "wakeup", "own_work"};
+  return names[static_cast<std::size_t>(fault)];
+}
+
+std::size_t interrupted_frame(const std::vector<std::string>& functions) {
+  for (std::size_t i = 0; i < functions.size(); ++i)
+    if (functions[i].starts_with("asm_sysvec_") || functions[i].starts_with("asm_common_interrupt"))
+      return i + 1;
+  return functions.size();
+}
+
+TimerVerdict judge(const TimerCause& cause, const std::vector<std::string>& functions,
+                   int priority) {
+  const Shares shares = shares_of(cause, priority);
+  const std::uint64_t most = std::max({shares.irqs_off_ns, shares.preempted_off_ns, shares.idle_ns,
+                                       shares.residual_ns, shares.largest_ns});
+  if (shares.largest && most == shares.largest_ns) {
+    TimerVerdict verdict{TimerFault::interference, most, shares.largest->name};
+    if (shares.largest->kind == NOISE_THREAD &&
+        shares.largest->number == cause.activation.header.tid) {
+      verdict.fault = TimerFault::own_work;
+      verdict.text =
+          fmt::format("own work: {} itself ran for {}", part_text(*shares.largest), duration(most));
+      return verdict;
+    }
+    verdict.text = fmt::format("interference: {} had the CPU for {}", part_text(*shares.largest),
+                               duration(most));
+    return verdict;
+  }
+  if (most == shares.irqs_off_ns) return irqs_were_off(cause, shares, functions);
+  if (most == shares.preempted_off_ns) return preemption_was_off(cause, shares, functions);
+  if (most == shares.idle_ns) return cpu_was_idle(cause, shares);
+  return unexplained(cause, shares);
+}
+
+}  // namespace overdue

@@ -1,0 +1,114 @@
+#include "analysis/timer_verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/timer_fixture.h"
+
+namespace overdue {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int priority = 95;
+const std::vector<std::string> in_module{"__hrtimer_run_queues", "asm_sysvec_apic_timer_interrupt",
+                                         "delay_tsc", "dummy_load_1ms_pd_init", "do_one_initcall"};
+
+TimerVerdict of(const Activation& activation, const std::vector<std::string>& functions = {}) {
+  return judge(activation.cause(), functions, priority);
+}
+
+// The second example of the documentation: a module that waits a millisecond with preemption off.
+TEST(TimerVerdict, PreemptionOffIsTheInterruptedThreadThatRanOn) {
+  Activation activation{2616,
+                        861'000,
+                        {noise(NOISE_THREAD, 1026, 500, 860'000, "insmod"),
+                         local_timer(2600, 14'000), local_timer(363'000, 370'000)}};
+  const TimerVerdict verdict = of(activation.interrupting(1026, "insmod"), in_module);
+  EXPECT_EQ(verdict.fault, TimerFault::preemption_off);
+  EXPECT_EQ(verdict.who, "insmod");
+  EXPECT_THAT(verdict.text, HasSubstr("in delay_tsc, called from dummy_load_1ms_pd_init"));
+}
+
+TEST(TimerVerdict, WhoIsAsUrgentInterferes) {
+  const auto with_priority = [](int kernels) {
+    return Activation{
+        2000, 900'000, {noise(NOISE_THREAD, 77, 500, 899'000, "hog", static_cast<s16>(kernels))}};
+  };
+  for (const int equal_or_more : {99 - priority, 0, -1})
+    EXPECT_EQ(of(with_priority(equal_or_more).interrupting(77, "hog")).fault,
+              TimerFault::interference);
+  EXPECT_EQ(of(with_priority(99 - priority + 1).interrupting(77, "hog")).fault,
+            TimerFault::preemption_off);
+  Activation activation = with_priority(120);
+  EXPECT_EQ(of(activation.interrupting(5, "other")).fault, TimerFault::interference);
+  EXPECT_THAT(of(activation).text, HasSubstr("thread hog (tid 77)"));
+}
+
+TEST(TimerVerdict, SoftInterruptsAndInterruptsInterfere) {
+  Activation activation{2000, 90'000, {noise(NOISE_SOFTIRQ, 3, 10'000, 80'000)}};
+  TimerVerdict verdict = of(activation.interrupting(5, "other"));
+  EXPECT_EQ(verdict.fault, TimerFault::interference);
+  EXPECT_EQ(verdict.who, "NET_RX");
+  EXPECT_EQ(verdict.ns, 70'000u);
+  // One that kept the timer's own from coming is none of the thread's doing.
+  Activation before{90'000, 95'000, {noise(NOISE_IRQ, 21, 900, 89'000, "qxl")}};
+  verdict = of(before.interrupting(5, "other"));
+  EXPECT_EQ(verdict.fault, TimerFault::interference);
+  EXPECT_EQ(verdict.who, "qxl");
+}
+
+TEST(TimerVerdict, AThreadThatRanWhenTheInterruptDidNotComeHadThemOff) {
+  Activation activation{500'000, 510'000, {noise(NOISE_THREAD, 9, 0, 509'000, "writer")}};
+  activation.interrupting(9, "writer");
+  const std::vector<std::string> functions{"asm_sysvec_apic_timer_interrupt",
+                                           "_raw_spin_unlock_irqrestore", "free_pages"};
+  TimerVerdict verdict = of(activation, functions);
+  EXPECT_EQ(verdict.fault, TimerFault::irqs_off);
+  EXPECT_EQ(verdict.ns, 499'000u);
+  EXPECT_EQ(verdict.text,
+            "interrupts were off for 499us while writer (tid 9) ran, in "
+            "_raw_spin_unlock_irqrestore, called from free_pages");
+  EXPECT_THAT(of(activation, in_module).text, HasSubstr("hypervisor"));
+  activation.fixed.flags = ACTIVATION_USER_MODE;
+  EXPECT_EQ(of(activation).fault, TimerFault::hardware);
+  activation.fixed.flags = 0;
+  activation.fixed.steal_ns = 480'000;
+  verdict = of(activation, functions);
+  EXPECT_EQ(verdict.fault, TimerFault::hardware);
+  EXPECT_THAT(verdict.text, HasSubstr("a hypervisor says it took 480us"));
+}
+
+TEST(TimerVerdict, NobodyRanAndTheInterruptWasLate) {
+  Activation activation{200'000, 210'000, {local_timer(200'000, 205'000)}};
+  EXPECT_EQ(of(activation).fault, TimerFault::idle_exit);
+  activation.fixed.steal_ns = 150'000;
+  EXPECT_EQ(of(activation).fault, TimerFault::hardware);
+}
+
+TEST(TimerVerdict, TheSwitchItselfUnlessThatIsTooLong) {
+  EXPECT_EQ(of(Activation{1100, 20'000}).fault, TimerFault::wakeup);
+  EXPECT_EQ(of(Activation{1100, 400'000}).fault, TimerFault::hardware);
+}
+
+TEST(TimerVerdict, WhatAProgramDidItselfIsNobodysInterference) {
+  Activation activation{2000, 90'000, {noise(NOISE_THREAD, 3, 3000, 89'000, "control")}};
+  EXPECT_EQ(of(activation).fault, TimerFault::interference);
+  activation.noises[0].number = 1035;
+  EXPECT_EQ(of(activation).fault, TimerFault::own_work);
+  EXPECT_EQ(of(activation).text, "own work: thread control (tid 1035) itself ran for 86.0us");
+}
+
+TEST(TimerVerdict, NamesOfOthersArePrintable) {
+  Activation activation{2000, 90'000, {noise(NOISE_THREAD, 3, 1500, 89'000, "a\x1b[2J")}};
+  EXPECT_THAT(of(activation).text, HasSubstr("a\\x1b[2J"));
+}
+
+TEST(TimerVerdict, TheCodeBehindTheFirstEntryWasInterrupted) {
+  EXPECT_EQ(interrupted_frame(in_module), 2u);
+  EXPECT_EQ(interrupted_frame({"a", "b"}), 2u);
+  EXPECT_EQ(interrupted_frame({}), 0u);
+}
+
+}  // namespace
+}  // namespace overdue

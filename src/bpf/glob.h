@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0
+// A glob over the names of threads, as the kernel side computes it.
+#pragma once
+
+#include "bpf/wire.h"
+
+// As a state machine: bit i of the state means "the first i elements have matched". An element is a
+// character, a set or `?`; a `*` is a state that stays. User space compiles it (kernel/glob.h), so
+// the kernel needs two array reads a character and no backtracking, whatever the syntax.
+struct glob_program {
+  u64 matches[256];  // by character: bit i: element i matches it
+  u64 stays;         // bit i: a star stands before element i (or at the end)
+  u64 accepts;       // the state's bit that means "all matched"
+};
+WIRE_SIZE(struct glob_program, 258 * 8);

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+// Waits of threads that may explain a stall, and what ended them. Written by probes/sched.
+#pragma once
+
+#include "bpf/span.h"
+
+// Stored in trace files: append only.
+enum wait_state {
+  WAIT_PREEMPTED = 1,        // runnable all the while
+  WAIT_SLEEPING = 2,         // S
+  WAIT_UNINTERRUPTIBLE = 3,  // D
+  WAIT_OTHER = 4,            // stopped, traced, or not seen from its begin
+};
+
+// In which context somebody was woken. Stored in trace files: append only.
+enum waker_context {
+  WAKER_UNKNOWN = 0,
+  WAKER_THREAD = 1,
+  WAKER_SOFTIRQ = 2,  // number: enum of <linux/interrupt.h>, 3 is NET_RX
+  WAKER_IRQ = 3,      // a device's; number: as in /proc/interrupts
+  WAKER_VECTOR = 4,   // one of the CPU's own; number: enum cpu_vector
+};
+
+enum cpu_vector {
+  VECTOR_NONE = 0,
+  VECTOR_LOCAL_TIMER = 1,
+  VECTOR_RESCHEDULE = 2,
+  VECTOR_CALL_FUNCTION = 3,
+  VECTOR_CALL_FUNCTION_SINGLE = 4,
+  VECTOR_IRQ_WORK = 5,
+};
+
+enum wait_flags {
+  WAIT_OF_MEMBER = 1,   // of the target; others are there to explain the target's
+  WAIT_OWES_STACK = 2,  // a wait_stack of its thread follows, unless that ends before
+};
+
+// A thread that was off the CPU, runs again. header.time_ns is when; the header's thread is the one
+// that waited. Behind it: `kernel_frames` addresses, where it had waited.
+struct sched_wait {
+  struct event_header header;
+  u64 out_ns;         // when it left the CPU
+  u64 wake_ns;        // when it was woken; 0 where nobody saw it, or it was not asleep
+  u32 state;          // enum wait_state
+  u32 waker_tid;      // whose sched_wake, of the same wakee and time, says more, where it slept for
+                      // long; in interrupts: who was interrupted
+  u16 waker_context;  // enum waker_context
+  u16 waker_number;
+  u16 flags;  // enum wait_flags
+  u16 kernel_frames;
+  u32 displacer_tid;  // preempted: who took the CPU from it
+  u32 behind_tid;     // who ran on its CPU just before it; 0: nobody
+  char displacer[COMM_SIZE];
+  char behind[COMM_SIZE];
+  u32 waker_pid;  // process and name of waker_tid; 0 and empty where it had ended
+  u32 reserved;
+  char waker[COMM_SIZE];
+};
+WIRE_SIZE(struct sched_wait, 144);
+
+// A thread that had slept for long is woken. The header's thread is the waker, or who was
+// interrupted by it. Behind it: `kernel_frames` addresses, where the waker was.
+struct sched_wake {
+  struct event_header header;
+  u64 out_ns;  // when the wakee had left the CPU
+  u32 wakee_tid;
+  u16 context;  // enum waker_context
+  u16 number;
+  u16 kernel_frames;
+  u16 reserved[3];
+  char irq_name[COMM_SIZE];  // of a device's interrupt
+};
+WIRE_SIZE(struct sched_wake, 88);

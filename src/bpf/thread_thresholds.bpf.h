@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Thresholds by the names of threads. */
+#pragma once
+
+#include "bpf/glob.bpf.h"
+#include "bpf/session.bpf.h"
+
+/* Whether a span of `task` is late by its name, once it has passed control.threshold_ns of its
+ * kind: the least that any thread has. Only such a span pays for looking at names. User space
+ * decides by the same rule, with the name that the record has. */
+static __noinline __attribute__((unused)) bool is_late_by_name(struct task_struct* task, u32 kind,
+                                                               u64 latency_ns) {
+  u32 count = control.by_name.count;
+  struct thread_name name = {};
+  if (!task || !count || kind >= SPAN_COUNT) return true;
+  bpf_probe_read_kernel_str(name.text, sizeof(name.text), task->comm);
+  for (u32 i = 0; i < THREAD_THRESHOLDS && i < count; i++)
+    if (name_matches_glob(&control.by_name.globs[i], &name))
+      return latency_ns >= control.by_name.threshold_ns[i];
+  u64 others_ns = control.by_name.others_ns[kind];
+  return others_ns && latency_ns >= others_ns;
+}

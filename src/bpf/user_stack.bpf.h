@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Copies of a thread's registers and stack, made in its own context. */
+#pragma once
+
+#include "bpf/compat.bpf.h"
+#include "bpf/span.h"
+
+const volatile u32 user_stack_bytes; /* how much of a user stack to copy; 0: none */
+
+static __always_inline void copy_registers(struct user_registers* to, struct pt_regs* regs) {
+  to->rax = regs->ax;
+  to->rdx = regs->dx;
+  to->rcx = regs->cx;
+  to->rbx = regs->bx;
+  to->rsi = regs->si;
+  to->rdi = regs->di;
+  to->rbp = regs->bp;
+  to->rsp = regs->sp;
+  to->r8 = regs->r8;
+  to->r9 = regs->r9;
+  to->r10 = regs->r10;
+  to->r11 = regs->r11;
+  to->r12 = regs->r12;
+  to->r13 = regs->r13;
+  to->r14 = regs->r14;
+  to->r15 = regs->r15;
+  to->rip = regs->ip;
+}
+
+/* Page by page: a read that crosses the end of the mapping would fail whole. */
+static __always_inline u32 copy_user_stack(u8* to, u64 rsp, u32 limit, u16* flags) {
+  u32 copied = USER_RED_ZONE;
+  bpf_probe_read_user(to, USER_RED_ZONE, (void*)(rsp - USER_RED_ZONE)); /* zeroes where it fails */
+  for (u32 i = 0; i < USER_STACK_MAX / 4096 + 1; i++) {
+    u64 from = rsp - USER_RED_ZONE + copied;
+    u32 chunk = 4096 - (from & 4095);
+    if (copied >= limit || copied > USER_STACK_MAX) {
+      *flags |= SPAN_STACK_CUT;
+      break;
+    }
+    if (chunk > limit - copied) chunk = limit - copied;
+    barrier_var(chunk);
+    if (chunk > 4096 || bpf_probe_read_user(to + copied, chunk, (void*)from)) break;
+    copied += chunk;
+  }
+  return copied;
+}
+
+/* What copy_user_stack() writes to. */
+#define USER_STACK_ROOM (USER_STACK_MAX + 4096)

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0
+// Where in its program a thread was when it waited: copied by the thread itself, later, before it
+// was back there. Written by probes/sched.
+#pragma once
+
+#include "bpf/span.h"
+
+// Of all waits of the header's thread that have WAIT_OWES_STACK and ended between since_ns and
+// header.time_ns: it had not been back in its program meanwhile. Behind it, where `flags` has
+// SPAN_HAS_USER_STACK, struct user_registers and `user_bytes` as in a span_record; with
+// SPAN_STACK_NAMED, what frame.h says. Without either there was none to copy.
+struct wait_stack {
+  struct event_header header;  // when it was copied
+  u64 since_ns;                // when the first of these waits ended
+  u16 flags;                   // of enum span_flags
+  u16 user_bytes;
+  u32 reserved;
+};
+WIRE_SIZE(struct wait_stack, 64);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A wait that has ended, in its thread's ledger and as a record. */
+#pragma once
+
+#include "bpf/ledger.bpf.h"
+#include "bpf/sched.h"
+#include "bpf/target.bpf.h"
+
+/* The wait that ends at `in_ns`, by what it was. A wake-up may come while the thread is still on
+ * its way out: it then slept for no time. One from before it last ran is another wait's. */
+static __always_inline void add_wait(struct thread_ledger* ledger, u64 in_ns) {
+  u64 since_ns = ledger->since_ns, wake_ns = ledger->wake_ns;
+  u64 all_ns = in_ns > since_ns ? in_ns - since_ns : 0;
+  if (ledger->state == LEDGER_PREEMPTED) {
+    ledger->sums.preempted_ns += all_ns;
+    return;
+  }
+  if (wake_ns <= ledger->ran_since_ns || wake_ns > in_ns) wake_ns = in_ns;
+  if (wake_ns < since_ns) wake_ns = since_ns;
+  u64 runqueue_ns = in_ns > wake_ns ? in_ns - wake_ns : 0;
+  if (ledger->state == LEDGER_UNINTERRUPTIBLE)
+    ledger->sums.uninterruptible_ns += all_ns - runqueue_ns;
+  else
+    ledger->sums.sleeping_ns += all_ns - runqueue_ns;
+  ledger->sums.runqueue_ns += runqueue_ns;
+}
+
+/* The waker's process and name: it is looked at only now, since few wake-ups matter. */
+static __always_inline void fill_waker(struct sched_wait* wait,
+                                       const struct thread_ledger* ledger) {
+  struct task_struct* waker = (struct task_struct*)ledger->waker;
+  wait->waker_pid = wait->reserved = 0;
+  __builtin_memset(wait->waker, 0, COMM_SIZE);
+  if (!wait->waker_tid || (u32)BPF_CORE_READ(waker, pid) != wait->waker_tid) return;
+  wait->waker_pid = BPF_CORE_READ(waker, tgid);
+  BPF_CORE_READ_STR_INTO(&wait->waker, waker, comm);
+}
+
+/* All but who ran before, and the stack. */
+static __always_inline void fill_wait(struct sched_wait* wait, struct task_struct* task,
+                                      const struct thread_ledger* ledger, u64 in_ns) {
+  struct thread_state* state = find_of_thread(threads, task);
+  fill_who(&wait->header, task, state ? state->cgroup_id : 0, in_ns);
+  wait->header.kind = RECORD_SCHED_WAIT;
+  wait->header.size = sizeof(*wait);
+  wait->flags = state ? WAIT_OF_MEMBER : 0;
+  wait->out_ns = ledger->since_ns;
+  wait->state = ledger->state;
+  bool preempted = ledger->state == LEDGER_PREEMPTED;
+  bool woken = ledger->wake_ns > ledger->ran_since_ns && !preempted;
+  wait->wake_ns = woken ? ledger->wake_ns : 0;
+  wait->waker_tid = woken ? ledger->waker_tid : 0;
+  wait->waker_context = woken ? ledger->waker_context : WAKER_UNKNOWN;
+  wait->waker_number = woken ? ledger->waker_number : 0;
+  fill_waker(wait, ledger);
+  wait->displacer_tid = preempted ? ledger->displacer_tid : 0;
+  __builtin_memset(wait->displacer, 0, COMM_SIZE);
+  if (preempted) __builtin_memcpy(wait->displacer, ledger->displacer, COMM_SIZE);
+  wait->behind_tid = 0;
+  __builtin_memset(wait->behind, 0, COMM_SIZE);
+  wait->kernel_frames = 0;
+}
+
+static __always_inline void record_unseen_wait(struct task_struct* task,
+                                               struct thread_ledger* ledger, u64 in_ns) {
+  u64 min_ns = control.wait_min_ns;
+  if (!min_ns || !control.armed || in_ns - ledger->since_ns < min_ns) return;
+  void* ring = this_cpu_ring();
+  struct sched_wait* wait = ring ? bpf_ringbuf_reserve(ring, sizeof(*wait), 0) : 0;
+  if (!wait) {
+    count(COUNTER_RING_FULL, 1);
+    return;
+  }
+  fill_wait(wait, task, ledger, in_ns);
+  bpf_ringbuf_submit(wait, BPF_RB_NO_WAKEUP);
+}
+
+/* The scheduler reads its clock a moment before we do, and not always equally long before. */
+#define ARRIVAL_IMPRECISION_NS 1000000
+
+/* Of the running thread, if nobody told us that it was switched in: a hardened kernel may keep the
+ * switches of some threads to itself. The scheduler's own note says when it was, in a clock of its
+ * own. Where it waited is not to be seen any more. */
+static __noinline int note_unseen_switch_in(struct task_struct* task, struct thread_ledger* ledger,
+                                            struct cpu_ledger* cpu, u64 now_ns) {
+  if (!task || !ledger || !cpu || !cpu->arrival_offset_ns) return 0;
+  if (!bpf_core_field_exists(task->sched_info)) return 0;
+  u64 in_ns = task->sched_info.last_arrival + cpu->arrival_offset_ns;
+  if (in_ns > now_ns && in_ns - now_ns < ARRIVAL_IMPRECISION_NS) in_ns = now_ns;
+  if (in_ns <= ledger->since_ns || in_ns > now_ns) return 0;
+  if (ledger->wake_ns == WAKE_UNTIMED) ledger->wake_ns = in_ns;
+  record_unseen_wait(task, ledger, in_ns);
+  add_wait(ledger, in_ns);
+  ledger->state = LEDGER_ON_CPU;
+  ledger->since_ns = ledger->ran_since_ns = in_ns;
+  ledger->irq_mark_ns = cpu->irq_ns;
+  ledger->softirq_mark_ns = cpu->softirq_ns;
+  return 0;
+}
+
+/* Since when the thread, not running, has been in the run queue by the scheduler's own note; or 0.
+ * As imprecise as what the two clocks are thought to be apart: some microseconds. */
+static __always_inline u64 queued_since(const struct task_struct* task,
+                                        const struct cpu_ledger* cpu) {
+  if (!bpf_core_field_exists(task->sched_info) || !cpu->arrival_offset_ns) return 0;
+  u64 queued = task->sched_info.last_queued;
+  return queued ? queued + cpu->arrival_offset_ns : 0;
+}
+
+/* Who is woken on its way out is in the run queue as soon as it is out. */
+#define WAY_OUT_NS 100000
+
+/* For a thread about to run whose wake-up had no time, or was not seen since it left, or only while
+ * it still ran: that may have been for an earlier wait, from which it turned back. (A hardened
+ * kernel may keep wake-ups to itself. Then nobody knows who woke it.) */
+static __always_inline void time_wake(struct task_struct* task, struct thread_ledger* ledger,
+                                      const struct cpu_ledger* cpu, u64 now_ns) {
+  u64 from_ns = ledger->since_ns;
+  u64 wake_ns = queued_since(task, cpu);
+  if (ledger->wake_ns == WAKE_UNTIMED) { /* it was: whatever the clocks' imprecision makes of it */
+    if (!wake_ns || wake_ns > now_ns) wake_ns = now_ns;
+    ledger->wake_ns = wake_ns < from_ns ? from_ns : wake_ns;
+    return;
+  }
+  if (ledger->wake_ns > ledger->ran_since_ns) from_ns += WAY_OUT_NS;
+  if (wake_ns < from_ns || wake_ns > now_ns) return;
+  ledger->wake_ns = wake_ns;
+  ledger->waker_tid = 0;
+  ledger->waker_context = WAKER_UNKNOWN;
+  ledger->waker_number = 0;
+}
+
+/* What the scheduler's note and our clock are apart on this CPU: when `task` leaves that was seen
+ * to come. The note is made first, and an interrupt or a hypervisor may take the CPU in between:
+ * what is much more than before is believed in part only. */
+static __always_inline void note_arrival(struct task_struct* task,
+                                         const struct thread_ledger* ledger,
+                                         struct cpu_ledger* cpu) {
+  if (!bpf_core_field_exists(task->sched_info) || !ledger->ran_since_ns) return;
+  u64 offset_ns = ledger->ran_since_ns - task->sched_info.last_arrival;
+  s64 more_ns = offset_ns - cpu->arrival_offset_ns;
+  if (more_ns > 20000 && cpu->arrival_offset_ns) offset_ns = cpu->arrival_offset_ns + more_ns / 4;
+  cpu->arrival_offset_ns = offset_ns;
+}

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analysis/caller.h"
+#include "bpf/callers.h"
+#include "cli/live_stacks.h"
+#include "core/record.h"
+
+namespace overdue {
+
+/// What is told to the kernel.
+class FrameLearner {
+ public:
+  virtual ~FrameLearner() = default;
+  virtual void learn(const frame_key& frame, const frame_rule& rule) = 0;
+};
+
+/// Finds out which library function caused system calls, from the stacks that the kernel could not
+/// follow; tells it what it needs to follow the next one from there. Used by one thread.
+class Callers {
+ public:
+  /// Make it before anything is loaded into the kernel, as LiveStacks.
+  Callers() = default;
+
+  /// Whom to tell; it must live as long as records come.
+  void set_learner(FrameLearner& learner) { learner_ = &learner; }
+  void begin(const SessionInfo& info) {
+    stacks_.begin(info);
+    stacks_.warm_up();
+  }
+  /// Stacks may have waited for long in a burst of them.
+  void follow() { stacks_.follow(std::chrono::seconds(5)); }
+
+  /// True where the record was a stack, which is done with it.
+  bool take(const Record& record);
+  /// The record with the number of a caller that has a name in place of that of a stack. Valid
+  /// until the next one.
+  Record settled(const Record& record);
+
+  const std::map<std::uint32_t, CallerName>& names() const { return names_; }
+  std::vector<std::string> notes() const;
+
+ private:
+  struct KeyHash {
+    std::size_t operator()(const frame_key& key) const {
+      return (key.pc * 2 + key.is_return) * 0x9e3779b97f4a7c15u + key.space;
+    }
+  };
+  struct KeyEqual {
+    bool operator()(const frame_key& a, const frame_key& b) const {
+      return a.pc == b.pc && a.space == b.space && a.is_return == b.is_return;
+    }
+  };
+  struct Copy;
+  struct Followed {
+    std::uint32_t caller = CALLER_UNKNOWN;
+    bool is_near = false;  ///< nothing beyond CALLER_SHARED_BYTES was looked at
+  };
+
+  Followed caller_of(const Copy& copy);
+  std::optional<Followed> follow_stack(const Copy& copy) const;
+  std::uint32_t number_of(const StackFrame& frame);
+  void learn(const Copy& copy, const Stack& frames, std::size_t last);
+  void tell(const frame_key& key, const frame_rule& rule);
+  /// What is known of files holds for every process that maps them.
+  void enter_space(const Copy& copy);
+  void remember(const frame_key& key, const frame_rule& rule);
+
+  LiveStacks stacks_;
+  FrameLearner* learner_ = nullptr;
+  std::unordered_map<frame_key, frame_rule, KeyHash, KeyEqual> rules_;  // as told, or fewer
+  using FileRules = std::map<std::pair<std::uint64_t, std::uint32_t>, frame_rule>;
+  std::unordered_map<std::uint32_t, std::vector<LiveStacks::MappedFile>> spaces_;
+  std::unordered_map<std::uint64_t, FileRules> by_file_;  // by offset and is_return
+  std::map<std::pair<std::string, std::string>, std::uint32_t> numbers_;
+  std::map<std::uint32_t, CallerName> names_{{CALLER_UNKNOWN, {"[unknown]", "[unknown]"}}};
+  std::map<std::uint32_t, Followed> stacks_seen_;  // by number
+  std::uint64_t incomplete_ = 0, unlike_ = 0;
+  std::string why_incomplete_;  // of one of them
+  std::vector<std::byte> settled_;
+};
+
+}  // namespace overdue

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+#include "cli/instruments.h"
+#include "core/session_info.h"
+
+namespace overdue {
+
+/// What `overdue ctl` can ask of a measurement, and the answers. Used by the measuring thread.
+class Controls {
+ public:
+  Controls(Session& session, Instruments& instruments, const SessionInfo& info)
+      : session_(session), instruments_(instruments), info_(info) {}
+
+  /// One line of JSON for one line of words. Throws nothing.
+  std::string answer(std::string_view request);
+
+  bool wants_stop() const { return stop_; }
+  /// "paused 2 times, for 3.1 s in all"; empty: never.
+  std::string note(KernelTime end) const;
+
+ private:
+  /// False: it is no request of one word.
+  bool act(std::string_view verb);
+  void pause();
+  void resume();
+
+  Session& session_;
+  Instruments& instruments_;
+  const SessionInfo& info_;
+  bool stop_ = false;
+  bool paused_ = false;
+  unsigned pauses_ = 0;
+  KernelTime paused_at_{};
+  Duration paused_for_{};
+};
+
+}  // namespace overdue

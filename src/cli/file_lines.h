@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/stack.h"
+#include "resolve/process_images.h"
+#include "resolve/sandboxed_resolver.h"
+
+namespace overdue {
+
+/// As FileNames, with source lines and inlined functions if they are wanted: the files are read by
+/// a child without privileges, for who reads DWARF trusts it. Used by one thread.
+class FileLines {
+ public:
+  /// `fetch` may be empty. Throws Error where there is no sandbox to be had.
+  FileLines(bool lines, FetchDebugFile fetch);
+
+  /// What is inlined there, innermost first, and the frame behind it, with its name and line; the
+  /// frame as it is where nobody knows.
+  Stack named(StackFrame frame);
+
+ private:
+  struct Mapped {
+    std::uint64_t start = 0, size = 0;
+  };
+
+  /// Where the file is mapped in a process that is none; nothing of it where it cannot be opened.
+  Mapped mapped(const std::string& path, Fd file);
+  /// Empty where `file` is of another build, or knows nothing.
+  Stack resolved(const Mapped& file, const StackFrame& frame);
+  /// What may be of that build: the file itself, and its debug files.
+  const std::vector<Mapped>& candidates(const StackFrame& frame);
+
+  FetchDebugFile fetch_;
+  std::map<std::uint64_t, Fd> files_;  // by where they are mapped
+  ProcessImages images_;
+  SandboxedResolver resolver_;
+  std::map<std::pair<std::string, std::string>, std::vector<Mapped>>
+      candidates_;                // by module and build id
+  std::uint64_t next_start_ = 0;  // of the next file
+  KernelTime now_{};
+};
+
+}  // namespace overdue

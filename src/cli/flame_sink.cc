@@ -1,0 +1,124 @@
+#include "cli/flame_sink.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/output_file.h"
+#include "base/text.h"
+#include "flame/drawing.h"
+#include "flame/folded.h"
+#include "sinks/output.h"
+#include "sinks/text_format.h"
+
+namespace overdue {
+namespace {
+
+using Frames = std::vector<FoldedFrame>;
+
+FrameKind kind_of(const StackFrame& frame) {
+  if (frame.name.empty()) return FrameKind::unknown;
+  return frame.is_kernel ? FrameKind::kernel : FrameKind::user;
+}
+
+void append_outermost_first(Frames& frames, const Stack& stack) {
+  for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
+    frames.push_back({to_text(*frame), kind_of(*frame)});
+    if (frame->follows_gap) frames.push_back({"…", FrameKind::unknown});
+  }
+}
+
+/// One finding's stacks: all begin alike.
+class Folding {
+ public:
+  explicit Folding(const Finding& finding) {
+    prefix_.push_back({finding.thread.comm.empty() ? fmt::format("thread {}", finding.thread.tid)
+                                                   : finding.thread.comm,
+                       FrameKind::thread});
+    if (finding.user_stack) append_outermost_first(prefix_, *finding.user_stack);
+    prefix_.push_back({finding.name, FrameKind::syscall});
+  }
+
+  void add(const Stack& kernel_stack, std::uint64_t ns) {
+    Frames frames = prefix_;
+    append_outermost_first(frames, kernel_stack);
+    add(std::move(frames), ns);
+  }
+  void add(std::string_view what, FrameKind kind, std::uint64_t ns) {
+    Frames frames = prefix_;
+    frames.push_back({std::string(what), kind});
+    add(std::move(frames), ns);
+  }
+
+  std::vector<FoldedStack> take() { return std::move(stacks_); }
+
+ private:
+  void add(Frames frames, std::uint64_t ns) {
+    if (ns > 0) stacks_.push_back({std::move(frames), ns});
+  }
+
+  Frames prefix_;
+  std::vector<FoldedStack> stacks_;
+};
+
+std::uint64_t beyond(std::uint64_t all, std::uint64_t part) {
+  return all > part ? all - part : 0;
+}
+
+}  // namespace
+
+std::string_view flame_format_of(std::string_view path) {
+  if (path.ends_with(".html") || path.ends_with(".htm")) return "html";
+  return path.ends_with(".folded") || path.ends_with(".txt") ? "folded" : "svg";
+}
+
+std::vector<FoldedStack> folded_stacks(const Finding& finding) {
+  Folding folding(finding);
+  std::uint64_t blocked_ns = 0;
+  // A late wake-up has the wait before it, which is no part of its time.
+  const bool has_blocked = !finding.breakdown || finding.breakdown->blocked_ns() > 0;
+  for (const Wait& wait : finding.waits) {
+    if (!has_blocked) break;
+    const std::uint64_t ns = wait.state == "preempted" ? 0 : beyond(wait.ns, wait.runqueue_ns);
+    folding.add(wait.kernel_stack, ns);
+    blocked_ns += ns;
+  }
+  if (!finding.breakdown) {
+    folding.add(finding.kernel_stack, beyond(finding.latency_ns, blocked_ns));
+    return folding.take();
+  }
+  const Breakdown& parts = *finding.breakdown;
+  folding.add("blocked, too shortly for a stack", FrameKind::waiting,
+              beyond(parts.blocked_ns(), blocked_ns));
+  folding.add("run queue", FrameKind::waiting, parts.runqueue_ns);
+  folding.add("preempted", FrameKind::waiting, parts.preempted_ns);
+  folding.add("on CPU", FrameKind::kernel, parts.oncpu_ns);
+  folding.add("interrupts", FrameKind::kernel, parts.irq_ns);
+  folding.add("soft interrupts", FrameKind::kernel, parts.softirq_ns);
+  folding.add("unknown", FrameKind::unknown, parts.unknown_ns);
+  return folding.take();
+}
+
+void FlameSink::finding(const Finding& finding) {
+  for (const FoldedStack& stack : folded_stacks(finding))
+    tree_.add(stack.frames, (stack.weight + 500) / 1000);
+}
+
+void FlameSink::end(const SessionInfo& info, const Receipt& receipt) {
+  DrawingOptions drawing;
+  drawing.title = "Where the time of stalls went";
+  drawing.subtitle = target_text(info.target);
+  drawing.counted = "wait";
+  for (const std::string& line : receipt_lines(info, receipt)) drawing.footer += line + '\n';
+  Output output(create_output_file(path_));
+  if (format_ == "folded") {
+    std::string text;
+    append_folded(text, tree_);
+    output.append(text);
+  } else {
+    output.append(format_ == "html" ? flame_html(tree_, drawing) : flame_svg(tree_, drawing));
+  }
+  output.flush();
+}
+
+}  // namespace overdue

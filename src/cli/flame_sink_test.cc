@@ -1,0 +1,104 @@
+#include "cli/flame_sink.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace overdue {
+namespace {
+
+using testing::ElementsAre;
+
+Finding late_fsync() {
+  Finding finding;
+  finding.name = "fsync";
+  finding.thread = {.pid = 1, .tid = 2, .comm = "worker"};
+  finding.latency_ns = 10'000;
+  finding.user_stack =
+      Stack{{.name = "fsync"}, {.name = "main"}, {.module = "/bin/a", .offset = 1}};
+  Wait wait;
+  wait.ns = 7'000;
+  wait.runqueue_ns = 1'000;
+  wait.state = "uninterruptible";
+  wait.kernel_stack = {{.name = "io_schedule", .is_kernel = true},
+                       {.name = "ext4_sync_file", .is_kernel = true}};
+  finding.waits = {wait};
+  return finding;
+}
+
+std::string as_text(const FoldedStack& stack) {
+  std::string text;
+  for (const FoldedFrame& frame : stack.frames) text += frame.name + ';';
+  return text + ' ' + std::to_string(stack.weight);
+}
+
+std::vector<std::string> lines_of(const Finding& finding) {
+  std::vector<std::string> lines;
+  for (const FoldedStack& stack : folded_stacks(finding)) lines.push_back(as_text(stack));
+  return lines;
+}
+
+TEST(FlameOfFindings, PartsAddUpToTheLatency) {
+  Finding finding = late_fsync();
+  finding.breakdown = Breakdown{.oncpu_ns = 1'500,
+                                .runqueue_ns = 1'000,
+                                .preempted_ns = 300,
+                                .sleeping_ns = 50,
+                                .uninterruptible_ns = 6'400,
+                                .irq_ns = 500,
+                                .softirq_ns = 200,
+                                .unknown_ns = 50};
+  EXPECT_THAT(lines_of(finding),
+              ElementsAre("worker;[a+0x1];main;fsync;fsync;ext4_sync_file;io_schedule; 6000",
+                          "worker;[a+0x1];main;fsync;fsync;blocked, too shortly for a stack; 450",
+                          "worker;[a+0x1];main;fsync;fsync;run queue; 1000",
+                          "worker;[a+0x1];main;fsync;fsync;preempted; 300",
+                          "worker;[a+0x1];main;fsync;fsync;on CPU; 1500",
+                          "worker;[a+0x1];main;fsync;fsync;interrupts; 500",
+                          "worker;[a+0x1];main;fsync;fsync;soft interrupts; 200",
+                          "worker;[a+0x1];main;fsync;fsync;unknown; 50"));
+  std::uint64_t sum = 0;
+  for (const FoldedStack& stack : folded_stacks(finding)) sum += stack.weight;
+  EXPECT_EQ(sum, finding.latency_ns);
+}
+
+TEST(FlameOfFindings, KindsDecideTheColours) {
+  const Finding finding = late_fsync();
+  const auto stacks = folded_stacks(finding);
+  ASSERT_EQ(stacks.size(), 2u);  // the wait; what is left of the latency
+  const auto& frames = stacks[0].frames;
+  ASSERT_EQ(frames.size(), 7u);
+  EXPECT_EQ(frames[0].kind, FrameKind::thread);
+  EXPECT_EQ(frames[1].kind, FrameKind::unknown);
+  EXPECT_EQ(frames[2].kind, FrameKind::user);
+  EXPECT_EQ(frames[4].kind, FrameKind::syscall);
+  EXPECT_EQ(frames[6].kind, FrameKind::kernel);
+  EXPECT_EQ(stacks[1].weight, 4'000u);
+}
+
+TEST(FlameOfFindings, WhereFunctionsMayBeMissingIsMarked) {
+  Finding finding = late_fsync();
+  finding.user_stack->front().follows_gap = true;
+  const auto stacks = folded_stacks(finding);
+  ASSERT_FALSE(stacks.empty());
+  const auto& frames = stacks[0].frames;
+  ASSERT_EQ(frames.size(), 8u);
+  EXPECT_EQ(frames[4], (FoldedFrame{"…", FrameKind::unknown}));
+}
+
+TEST(FlameOfFindings, AThreadWithoutANameHasItsNumber) {
+  Finding finding;
+  finding.name = "softirq NET_RX";
+  finding.thread.tid = 7;
+  finding.latency_ns = 5'000;
+  EXPECT_THAT(lines_of(finding), ElementsAre("thread 7;softirq NET_RX; 5000"));
+}
+
+TEST(FlameOfFindings, TheFilesNameSaysWhichFormat) {
+  EXPECT_EQ(flame_format_of("a.svg"), "svg");
+  EXPECT_EQ(flame_format_of("a.html"), "html");
+  EXPECT_EQ(flame_format_of("a.folded"), "folded");
+  EXPECT_EQ(flame_format_of("a"), "svg");
+}
+
+}  // namespace
+}  // namespace overdue

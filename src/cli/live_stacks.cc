@@ -1,0 +1,155 @@
+#include "cli/live_stacks.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "resolve/local_resolver.h"
+#include "resolve/sandboxed_resolver.h"
+#include "sinks/text_format.h"
+
+// Of the dynamic loader: the one function of its code that its ABI names.
+extern "C" void* __tls_get_addr(void*);  // NOLINT(bugprone-reserved-identifier)
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t names_kept = 65536;
+
+/// Why `stack` goes no further; empty where it is complete.
+std::string end_of(const ResolvedStack& stack) {
+  if (stack.end == StackEnd::complete) return {};
+  const std::string_view reason = to_text(stack.end);
+  return stack.end_module.empty() ? std::string(reason)
+                                  : fmt::format("{} in {}", reason, stack.end_module);
+}
+
+}  // namespace
+
+LiveStacks::LiveStacks(const Options& wanted) {
+  const Resolver::Options options{.names = wanted.names};
+  auto sandbox = wanted.lines ? SandboxedResolver::SandboxOptions::with_lines()
+                              : SandboxedResolver::SandboxOptions{};
+  sandbox.fetch_debug_file = wanted.fetch_debug_file;
+  try {
+    resolver_ = std::make_unique<SandboxedResolver>(images_, options, std::move(sandbox));
+  } catch (const Error& error) {
+    without_sandbox_ = error.what();
+    without_lines_ = wanted.lines;  // what reads them must be in one
+    resolver_ = std::make_unique<LocalResolver>(images_, options, StackReader::Options{});
+  }
+}
+
+void LiveStacks::begin(const SessionInfo& info) {
+  try {
+    events_.emplace();
+  } catch (const Error& error) {
+    without_events_ = error.what();
+  }
+  for (const std::uint32_t pid : info.target.pids) images_.add_target(static_cast<pid_t>(pid));
+}
+
+// The C library, the dynamic loader, and what a spawned program is before it is executed: us.
+void LiveStacks::warm_up() {
+  for (const auto address :
+       {reinterpret_cast<std::uint64_t>(&getppid), reinterpret_cast<std::uint64_t>(&__tls_get_addr),
+        reinterpret_cast<std::uint64_t>(&end_of)}) {
+    user_registers registers{};
+    registers.rip = address;
+    resolver_->user_stack(getpid(), registers, {});
+  }
+}
+
+// What one CPU has said may be read before what another said earlier, and a mapping that is taken
+// in before its exec is forgotten with what was before it: nothing is read that is so young.
+void LiveStacks::follow(Duration but_for) {
+  follow_until(KernelClock::now() - but_for);
+}
+
+void LiveStacks::follow_until(KernelTime until) {
+  if (events_)
+    events_->drain(until, [this](const ProcessEvent& event) {
+      images_.handle(event);
+      note_name(event);
+    });
+}
+
+Stack LiveStacks::kernel_stack(std::span<const std::uint64_t> addresses) {
+  return resolver_->kernel_stack(addresses).frames;
+}
+
+StackNamer::UserStack LiveStacks::user_stack(std::uint32_t pid, const user_registers& registers,
+                                             std::span<const std::byte> copy, KernelTime at) {
+  follow_until(at);
+  ResolvedStack stack = resolver_->user_stack(static_cast<pid_t>(pid), registers, copy, at);
+  std::string end = end_of(stack);
+  return {.frames = std::move(stack.frames), .end = std::move(end)};
+}
+
+/// What the kernel tells of names while we measure; processes may be gone when they are asked for.
+void LiveStacks::note_name(const ProcessEvent& event) {
+  if (names_.size() >= names_kept) names_.clear();
+  const auto tid = static_cast<std::uint32_t>(event.tid);
+  if (event.kind == ProcessEvent::Kind::exec || event.kind == ProcessEvent::Kind::name)
+    names_[tid] = event.text;
+  else if (event.kind == ProcessEvent::Kind::fork)
+    names_.erase(tid);  // the number is another's now
+}
+
+std::string LiveStacks::thread_name(std::uint32_t, std::uint32_t tid) {
+  follow();
+  if (const auto known = names_.find(tid); known != names_.end()) return known->second;
+  std::ifstream file(fmt::format("/proc/{}/comm", tid), std::ios::binary);
+  std::string comm;
+  std::getline(file, comm);
+  if (!comm.empty()) names_[tid] = comm;
+  return comm;
+}
+
+std::vector<LiveStacks::MappedFile> LiveStacks::files_of(std::uint32_t pid, KernelTime at) {
+  constexpr std::size_t most_files = 1u << 16;
+  std::vector<MappedFile> files;
+  follow_until(at);
+  const auto image = images_.image_of(static_cast<pid_t>(pid), at);
+  if (!image) return files;
+  for (const ProcessImage::Entry& entry : image->entries()) {
+    const Mapping& mapping = entry.mapping;
+    if (!mapping.is_file()) continue;
+    const Fd fd = images_.open(*image, mapping, static_cast<pid_t>(pid));
+    struct stat status{};
+    if (!fd || fstat(fd.get(), &status) != 0) continue;
+    if (file_numbers_.size() >= most_files) break;
+    const FileIdentity identity{status.st_dev, status.st_ino,
+                                static_cast<std::uint64_t>(status.st_size),
+                                static_cast<std::uint64_t>(status.st_ctim.tv_sec),
+                                static_cast<std::uint64_t>(status.st_ctim.tv_nsec)};
+    const auto [found, is_new] = file_numbers_.try_emplace(identity, file_numbers_.size() + 1);
+    files.push_back({mapping.start, mapping.end, mapping.file_offset, found->second});
+  }
+  return files;
+}
+
+std::vector<std::string> LiveStacks::notes() const {
+  std::vector<std::string> notes;
+  const Resolver::Cost& cost = resolver_->cost();
+  if (cost.failed > 0)
+    notes.push_back(fmt::format("stacks that the resolver gave up on: {}", grouped(cost.failed)));
+  if (cost.unknown_processes > 0)
+    notes.push_back(
+        fmt::format("stacks of processes that had gone before anything was known of them: {}",
+                    grouped(cost.unknown_processes)));
+  if (!without_sandbox_.empty())
+    notes.push_back(fmt::format("symbols were read without a sandbox{}: {}",
+                                without_lines_ ? ", and source lines were not" : "",
+                                without_sandbox_));
+  if (!without_events_.empty())
+    notes.push_back("processes that end early have no user stacks: " + without_events_);
+  return notes;
+}
+
+}  // namespace overdue

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/instruments.h"
+#include "probes/osnoise/probe.h"
+
+namespace overdue {
+
+/// Busy threads of our own, one a CPU, and what keeps them from running.
+class OsnoiseInstruments final : public Instruments {
+ public:
+  /// `threads` have not begun.
+  explicit OsnoiseInstruments(BusyThreads& threads) : threads_(threads) {}
+
+  std::string_view purpose() const override { return "measure what takes CPU time"; }
+  Support support(const Kernel& kernel) const override { return osnoise_probe.support(kernel); }
+  std::size_t ring_bytes() const override { return 0; }
+  void add_to(Session& session, const std::vector<std::uint32_t>& cpus) override;
+  std::string backend() const override { return "bpf"; }
+  void armed(KernelTime start) override;
+  std::uint64_t events_in(const Record& record) const override {
+    return record.schema->id == RECORD_OSNOISE_GAP ? 1 : 0;
+  }
+  std::optional<BpfRuns> cost() const override { return probe_->cost().cost(); }
+  Duration poll_every() const override { return std::chrono::milliseconds(50); }
+  void poll(KernelTime now, const RecordHandler& handler) override;
+  std::vector<std::string> notes() const override;
+
+ private:
+  BusyThreads& threads_;
+  OsnoiseProbe* probe_ = nullptr;
+};
+
+}  // namespace overdue

@@ -1,0 +1,24 @@
+#include "cli/own_timers_instruments.h"
+
+#include <fmt/format.h>
+
+namespace overdue {
+
+void OwnTimersInstruments::add_to(Session& session, const std::vector<std::uint32_t>& cpus) {
+  options_.cpus = cpus;
+  auto probe = std::make_unique<OwnTimersProbe>(session.membership().maps(), options_);
+  probe_ = probe.get();
+  session.add(std::move(probe));
+}
+
+std::vector<std::string> OwnTimersInstruments::notes() const {
+  std::vector<std::string> notes;
+  if (const std::uint64_t count = probe_->slept_again())
+    notes.push_back(fmt::format(
+        "{} wake-up{} by a timer, after which the thread slept again before its call returned, {} "
+        "not counted",
+        count, count == 1 ? "" : "s", count == 1 ? "is" : "are"));
+  return notes;
+}
+
+}  // namespace overdue

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/instruments.h"
+#include "probes/own_timers/probe.h"
+
+namespace overdue {
+
+/// Timers that the target's own threads wait for.
+class OwnTimersInstruments final : public Instruments {
+ public:
+  explicit OwnTimersInstruments(OwnTimersOptions options) : options_(std::move(options)) {}
+
+  std::string_view purpose() const override { return "measure how late a program's timers are"; }
+  Support support(const Kernel& kernel) const override { return own_timers_probe.support(kernel); }
+  std::size_t ring_bytes() const override { return default_ring_bytes(); }
+  void add_to(Session& session, const std::vector<std::uint32_t>& cpus) override;
+  std::string backend() const override { return "bpf"; }
+  void armed(KernelTime start) override { probe_->cost().begin(start); }
+  std::uint64_t events_in(const Record&) const override { return 1; }
+  std::optional<BpfRuns> cost() const override { return probe_->cost().cost(); }
+  Duration poll_every() const override { return std::chrono::milliseconds(20); }
+  void poll(KernelTime now, const RecordHandler&) override { probe_->cost().poll(now); }
+  std::vector<std::string> notes() const override;
+
+ private:
+  OwnTimersOptions options_;
+  OwnTimersProbe* probe_ = nullptr;  ///< from add_to() on; the session's
+};
+
+}  // namespace overdue

@@ -1,0 +1,254 @@
+#include "cli/stall_instruments.h"
+
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "core/span_kinds.h"
+#include "kernel/thread_thresholds.h"
+#include "probes/pairs/hook.h"
+#include "probes/spans.h"
+
+namespace overdue {
+namespace {
+
+/// The shortest wait that is recorded is this part of the shortest threshold: what explains a stall
+/// is then, but for a few percent, among the recorded, and short waits cost next to nothing.
+constexpr std::uint64_t wait_part = 8;
+constexpr Duration shortest_wait = std::chrono::microseconds(1);
+
+constexpr int looks_per_timeout = 4;
+constexpr Duration between_looks = std::chrono::milliseconds(100);
+constexpr u64 no_wait = ~u64{0};  // … for its length alone
+
+/// Kinds that a thread may spend waiting.
+bool is_explained_by_waits(span_kind kind) {
+  return is_of_thread(kind) || kind == SPAN_PAIR;
+}
+
+}  // namespace
+
+bool may_have_user_stack(span_kind kind) {
+  constexpr std::array<span_kind, 5> kinds = {SPAN_SYSCALL, SPAN_OFFCPU, SPAN_WAKEUP, SPAN_LOCK,
+                                              SPAN_PAIR};
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+bool waits_for_work(std::uint32_t nr) {
+  constexpr std::array<std::uint32_t, 18> calls = {
+      SYS_epoll_wait,    SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_poll,
+      SYS_ppoll,         SYS_select,          SYS_pselect6,     SYS_accept,
+      SYS_accept4,       SYS_wait4,           SYS_waitid,       SYS_pause,
+      SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_io_getevents, SYS_io_pgetevents,
+      SYS_msgrcv,        SYS_mq_timedreceive};
+  return std::find(calls.begin(), calls.end(), nr) != calls.end();
+}
+
+Support StallInstruments::support(const Kernel& kernel) const {
+  for (const span_kind kind : options_.spans.kinds) {
+    if (options_.spans.all && kind != SPAN_SYSCALL && kind != SPAN_PAIR) continue;
+    Support support = kind == SPAN_PAIR ? pairs_probe.support(kernel) : span_support(kernel, kind);
+    if (!support.yes) return support;
+  }
+  for (const PairSpec& pair : options_.spans.pairs)
+    if (Support support = pair_support(pair, kernel); !support.yes) return support;
+  return {};
+}
+
+void StallInstruments::choose(const Kernel& kernel) {
+  std::vector<span_kind>& kinds = options_.spans.kinds;
+  std::erase_if(kinds, [&](span_kind kind) {
+    if (kind == SPAN_SYSCALL || kind == SPAN_PAIR) return false;  // loading them says it better
+    const Support support = span_support(kernel, kind);
+    if (support.yes) return false;
+    const std::string what = fmt::format("measure spans of the kind {}", span_name(kind));
+    if (!options_.spans.all) require_support(what, support);
+    left_out_.push_back(fmt::format("this kernel cannot {}: {}", what, support.missing));
+    return true;
+  });
+}
+
+std::size_t StallInstruments::ring_bytes() const {
+  return options_.ring_bytes > 0 ? options_.ring_bytes : default_ring_bytes();
+}
+
+void StallInstruments::add_syscalls(Session& session, const std::vector<std::uint32_t>& cpus) {
+  SyscallsOptions calls;
+  calls.aggregate = false;
+  calls.stalls = true;
+  calls.hangs = options_.timeout.has_value();
+  calls.user_stack_bytes = options_.user_stack_bytes;
+  calls.only = options_.only;
+  calls.cpus = cpus;
+  auto probe = std::make_unique<SyscallsProbe>(calls, sched_->maps());
+  syscalls_ = probe.get();
+  if (!options_.idle && !options_.only)
+    for (std::uint32_t nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
+      if (waits_for_work(nr)) syscalls_->set_threshold(nr, Duration(THRESHOLD_IDLE));
+  session.add(std::move(probe));
+}
+
+void StallInstruments::add_spans(Session& session, const Kernel& kernel,
+                                 const std::vector<std::uint32_t>& cpus) {
+  SpanKinds wanted = 0;
+  for (const span_kind kind : options_.spans.kinds) wanted |= kinds_of({kind});
+  for (const SpanSource* source : span_sources()) {
+    const SpanKinds kinds = source->kinds() & wanted;
+    if (kinds == 0) continue;
+    const SpanOptions options{.whole_machine = options_.whole_machine,
+                              .kinds = kinds,
+                              .cpus = cpus,
+                              .user_stack_bytes = options_.user_stack_bytes};
+    session.add(source->make(options, session.membership().maps(), kernel));
+  }
+}
+
+void StallInstruments::add_pairs(Session& session, const Kernel& kernel,
+                                 const std::vector<std::uint32_t>& cpus) {
+  const std::vector<PairSpec>& pairs = options_.spans.pairs;
+  if (pairs.empty()) return;
+  auto probe =
+      std::make_unique<PairsProbe>(PairsOptions{.pairs = pairs,
+                                                .whole_machine = options_.whole_machine,
+                                                .cpus = cpus,
+                                                .user_stack_bytes = options_.user_stack_bytes},
+                                   session.membership().maps(), kernel);
+  pairs_ = probe.get();
+  session.add(std::move(probe));
+}
+
+/// Each word is stored whole. Waits first, that a shorter threshold needs; names of threads last,
+/// which leave out what the least threshold lets through.
+void StallInstruments::store_thresholds() {
+  const Thresholds& all = options_.thresholds;
+  session_control& control = membership_->control();
+  forget_thread_thresholds(control);
+  const auto store = [](u64& word, u64 value) { __atomic_store_n(&word, value, __ATOMIC_RELEASE); };
+  std::vector<span_kind> waited;
+  // Late wake-ups are recorded for themselves, and nothing before them explains them.
+  for (const span_kind kind : options_.spans.kinds)
+    if (is_explained_by_waits(kind) && kind != SPAN_WAKEUP) waited.push_back(kind);
+  store(control.wait_min_ns,
+        waited.empty()
+            ? no_wait
+            : static_cast<u64>(std::max(all.least(waited) / wait_part, shortest_wait).count()));
+  for (const span_kind kind : options_.spans.kinds)
+    if (const auto threshold = all.least_of(kind))
+      store(control.threshold_ns[kind], static_cast<u64>(threshold->count()));
+  if (syscalls_)
+    for (const auto& [nr, threshold] : all.by_call) syscalls_->set_threshold(nr, threshold);
+  const std::vector<PairSpec>& pairs = options_.spans.pairs;
+  for (std::size_t i = 0; pairs_ && i < pairs.size(); ++i)
+    if (const auto own = all.by_pair.find(pairs[i].name); own != all.by_pair.end())
+      pairs_->set_threshold(i, own->second);
+  ThreadThresholds by_name{.by_glob = all.by_thread};
+  for (const span_kind kind : options_.spans.kinds) by_name.others[kind] = all.of(kind);
+  set_thread_thresholds(control, by_name);
+}
+
+void StallInstruments::add_to(Session& session, const std::vector<std::uint32_t>& cpus) {
+  const Kernel kernel;
+  choose(kernel);
+  if (look_at_switches()) {
+    SchedOptions waits;
+    if (options_.spans.has(SPAN_OFFCPU) || options_.spans.has(SPAN_WAKEUP))
+      waits.user_stack_bytes = options_.user_stack_bytes;
+    auto sched = std::make_unique<SchedProbe>(session.membership().maps(), waits);
+    if (waits.user_stack_bytes > 0 && !sched->has_stacks_everywhere())
+      left_out_.emplace_back(
+          "this kernel cannot tell where in its program a thread waited outside of a system call");
+    sched_ = sched.get();
+    session.add(std::move(sched));
+  }
+  if (options_.spans.has(SPAN_SYSCALL)) add_syscalls(session, cpus);
+  add_spans(session, kernel, cpus);
+  add_pairs(session, kernel, cpus);
+  membership_ = &session.membership();
+  if (sched_ != nullptr) {
+    session_control& control = membership_->control();
+    control.quiet_from_ns = static_cast<u64>(KernelClock::now().time_since_epoch().count());
+    control.quiet_ns = static_cast<u64>(sched_->quiet_time().count());
+  }
+  store_thresholds();
+}
+
+bool StallInstruments::look_at_switches() const {
+  const std::vector<span_kind>& kinds = options_.spans.kinds;
+  return std::any_of(kinds.begin(), kinds.end(), is_explained_by_waits);
+}
+
+std::uint64_t StallInstruments::events_in(const Record& record) const {
+  return record.schema->id == RECORD_SPAN && record.as<span_record>().span != SPAN_SYSCALL ? 1 : 0;
+}
+
+std::vector<std::pair<std::string, std::string>> StallInstruments::settings() const {
+  std::vector<std::pair<std::string, std::string>> all{{"threshold", to_text(options_.thresholds)}};
+  if (options_.timeout) all.emplace_back("timeout", format_duration(*options_.timeout));
+  return all;
+}
+
+void StallInstruments::set(const std::vector<std::string_view>& words) {
+  if (words[0] == "timeout") {
+    if (!options_.timeout) throw Error("this session was begun without --timeout");
+    if (words.size() != 2) throw Error("set timeout TIME");
+    const Duration timeout = parse_duration(words[1], "timeout");
+    if (timeout == Duration(0)) throw Error("a timeout of 0 would find every call open");
+    options_.timeout = timeout;
+    next_look_ = KernelTime{};
+  } else {
+    const bool is_list = words[0] == "threshold";
+    if (is_list && words.size() < 2) throw Error("set threshold TIME");
+    const std::vector<std::string> pairs = options_.spans.pair_names();
+    Thresholds changed = options_.thresholds;
+    for (const std::string_view word : std::span(words).subspan(is_list ? 1 : 0)) {
+      if (!is_list && word.find('=') == word.npos)
+        throw Error("nothing here is called '{}'", printable(word));
+      change_thresholds(changed, word, pairs);
+    }
+    changed.check(options_.spans.kinds, pairs);
+    options_.thresholds = std::move(changed);
+    store_thresholds();
+  }
+  if (on_change) on_change(KernelClock::now());
+}
+
+void StallInstruments::armed(KernelTime start) {
+  if (options_.timeout) next_look_ = start;
+}
+
+/// A look walks all threads of the machine: a few times per timeout is enough.
+void StallInstruments::poll(KernelTime now, const RecordHandler& handler) {
+  if (!options_.timeout || now < next_look_) return;
+  syscalls_->look_for_hangs(*options_.timeout, handler);
+  next_look_ = now + std::max(*options_.timeout / looks_per_timeout, between_looks);
+}
+
+Duration StallInstruments::poll_every() const {
+  return std::chrono::milliseconds(20);
+}
+
+std::vector<std::string> StallInstruments::notes() const {
+  std::vector<std::string> notes = left_out_;
+  if (!syscalls_) return notes;
+  if (options_.timeout && !syscalls_->hangs_have_user_stacks())
+    notes.emplace_back("this kernel cannot read the user stacks of calls that are still open");
+  Counters counters = syscalls_->counters();
+  if (const std::uint64_t calls = counters[COUNTER_IDLE])
+    notes.push_back(
+        fmt::format("calls over the threshold that wait for work (epoll_wait, accept, "
+                    "wait4, …) are not shown: {}; --idle shows them",
+                    calls));
+  if (const std::uint64_t calls = counters[COUNTER_TEXT_UNREAD])
+    notes.push_back(fmt::format(
+        "calls with a string argument that could not be read and is shown as its address: {}",
+        calls));
+  return notes;
+}
+
+}  // namespace overdue

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <functional>
+
+#include "cli/instruments.h"
+#include "cli/span_choice.h"
+#include "cli/thresholds.h"
+#include "probes/pairs/probe.h"
+#include "probes/sched/probe.h"
+#include "probes/syscalls/probe.h"
+
+namespace overdue {
+
+struct StallOptions {
+  Thresholds thresholds;
+  SpanChoice spans;                 ///< what to look for
+  bool whole_machine = false;       ///< the target is everything, and what belongs to no thread
+  std::optional<SyscallSet> only;   ///< -e: of system calls, these
+  std::optional<Duration> timeout;  ///< calls still open after this are told of
+  bool idle = false;                ///< waits for work are stalls too
+  std::size_t user_stack_bytes = 16 << 10;
+  std::size_t ring_bytes = 0;  ///< 0: chosen
+};
+
+/// Spans that take as long as their threshold, and what explains them.
+class StallInstruments final : public Instruments {
+ public:
+  explicit StallInstruments(StallOptions options) : options_(std::move(options)) {}
+
+  std::string_view purpose() const override { return "find stalls"; }
+  Support support(const Kernel& kernel) const override;
+  std::size_t ring_bytes() const override;
+  void add_to(Session& session, const std::vector<std::uint32_t>& cpus) override;
+  std::uint64_t events_in(const Record& record) const override;
+  std::uint64_t events() const override { return sched_ ? sched_->calls() : 0; }
+  bool look_at_switches() const override;
+  Duration poll_every() const override;
+  void armed(KernelTime start) override;
+  KernelTime due() const override { return next_look_; }
+  void poll(KernelTime now, const RecordHandler& handler) override;
+  std::vector<std::string> notes() const override;
+
+  std::vector<std::pair<std::string, std::string>> settings() const override;
+  void set(const std::vector<std::string_view>& words) override;
+  /// Called when settings have changed, with the moment from which on they hold.
+  std::function<void(KernelTime)> on_change;
+
+  const StallOptions& options() const { return options_; }
+
+ private:
+  /// Of the kinds asked for, what this kernel can measure: all, or it throws Error; but `all` is
+  /// what there is.
+  void choose(const Kernel& kernel);
+  void add_syscalls(Session& session, const std::vector<std::uint32_t>& cpus);
+  void add_spans(Session& session, const Kernel& kernel, const std::vector<std::uint32_t>& cpus);
+  void add_pairs(Session& session, const Kernel& kernel, const std::vector<std::uint32_t>& cpus);
+  /// Programs may run.
+  void store_thresholds();
+
+  StallOptions options_;
+  Membership* membership_ = nullptr;
+  SchedProbe* sched_ = nullptr;
+  SyscallsProbe* syscalls_ = nullptr;
+  PairsProbe* pairs_ = nullptr;
+  KernelTime next_look_ = KernelTime::max();  ///< for hangs
+  std::vector<std::string> left_out_;         ///< kinds of `all` that the kernel cannot do, and why
+};
+
+/// Those that a thread lives through: its stack is copied at their end.
+bool may_have_user_stack(span_kind kind);
+
+/// Native calls that wait for work by their nature: epoll_wait, accept, wait4, …
+bool waits_for_work(std::uint32_t nr);
+
+}  // namespace overdue

@@ -1,0 +1,204 @@
+#include "cli/stall_view.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/stall_instruments.h"
+#include "probes/syscalls/syscalls.h"
+#include "sinks/text_format.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t causes_kept = 10'000;
+constexpr std::size_t settings_kept = 1'000;
+constexpr std::size_t hangs_kept = 10'000;
+constexpr std::size_t last_calls_kept = 10'000;
+/// What is younger may not have been read.
+constexpr Duration reading_behind = std::chrono::milliseconds(200);
+
+}  // namespace
+
+StallView::StallView(StallViewOptions options, StackNamer& namer, Sink& sink, Sink* drawing)
+    : options_(std::move(options)),
+      namer_(namer),
+      sink_(sink),
+      drawing_(drawing),
+      assembler_([this](const RawStall& one) { stall(one); }) {
+  settings_.push_back({KernelTime{}, options_.thresholds, options_.timeout});
+}
+
+void StallView::begin(const SessionInfo& info) {
+  info_ = info;
+  look_for_waits();
+  sink_.begin(info);
+}
+
+/// A hang is remembered until its call ends: what ends as a stall then says so.
+void StallView::note_hang(const RawStall& stall, Finding& finding) {
+  const std::pair key(stall.span.header.tid, stall.begin_ns());
+  if (stall.span.flags & SPAN_OPEN) {
+    ++hung_;
+    if (hangs_.size() < hangs_kept) hangs_[key] = finding.number;
+    return;
+  }
+  const auto found = hangs_.find(key);
+  if (found == hangs_.end()) return;
+  finding.hang = found->second;
+  hangs_.erase(found);
+}
+
+void StallView::change(KernelTime at, Thresholds thresholds, std::optional<Duration> timeout) {
+  if (settings_.size() >= settings_kept) settings_.erase(settings_.begin());
+  options_.thresholds = thresholds;
+  settings_.push_back({at, std::move(thresholds), timeout});
+  look_for_waits();
+}
+
+const StallView::Settings& StallView::settings_at(std::uint64_t time_ns) const {
+  const KernelTime time{Duration(time_ns)};
+  for (auto one = settings_.rbegin(); one != settings_.rend(); ++one)
+    if (one->from <= time) return *one;
+  return settings_.front();
+}
+
+/// Waits come for many reasons; which of them are spans of their own is decided here.
+void StallView::look_for_waits() {
+  const auto threshold = [&](span_kind kind) -> std::uint64_t {
+    if (std::find(options_.spans.begin(), options_.spans.end(), kind) == options_.spans.end())
+      return 0;
+    const auto least = options_.thresholds.least_of(kind);
+    return least ? least->count() : 0;
+  };
+  assembler_.look_for({.offcpu_ns = threshold(SPAN_OFFCPU),
+                       .wakeup_ns = threshold(SPAN_WAKEUP),
+                       .since_ns = static_cast<u64>(info_.start.time_since_epoch().count()),
+                       .cpus = options_.cpus});
+}
+
+std::uint64_t StallView::threshold_of(const RawStall& stall) const {
+  const Settings& then = settings_at(stall.span.header.time_ns);
+  if (stall.span.flags & SPAN_OPEN) return then.timeout ? then.timeout->count() : 0;
+  const Thresholds& thresholds = then.thresholds;
+  const auto kind = static_cast<span_kind>(stall.span.span);
+  const bool native_call = kind == SPAN_SYSCALL && stall.call &&
+                           stall.call->at<u16>(offsetof(syscall_call, abi)) == ABI_NATIVE;
+  if (native_call) {
+    const auto found = thresholds.by_call.find(static_cast<std::uint32_t>(stall.span.subject));
+    if (found != thresholds.by_call.end()) return found->second.count();
+  }
+  if (kind == SPAN_PAIR) {
+    const auto found = thresholds.by_pair.find(std::string(fixed_text(stall.span.text)));
+    if (found != thresholds.by_pair.end()) return found->second.count();
+  }
+  const event_header& header = stall.span.header;
+  const bool by_another = kind == SPAN_PAIR && stall.span.begin_tid != header.tid;
+  const auto threshold = thresholds.of_thread(
+      kind, by_another && !stall.begin_comm.empty() ? stall.begin_comm : fixed_text(header.comm));
+  return threshold ? threshold->count() : 0;
+}
+
+bool StallView::wanted(const RawStall& stall, const Finding& finding) {
+  // Calls that wait by their nature come here only if they were asked for by name.
+  const bool asked_for = stall.span.span == SPAN_SYSCALL &&
+                         waits_for_work(static_cast<std::uint32_t>(stall.span.subject));
+  if (!options_.idle && !asked_for && is_idle(finding)) {
+    ++idle_;
+    return false;
+  }
+  if (options_.keep_under.empty()) return true;
+  const bool under =
+      finding.user_stack &&
+      std::any_of(finding.user_stack->begin(), finding.user_stack->end(),
+                  [this](const StackFrame& frame) {
+                    return glob_matches(options_.keep_under, frame.name) ||
+                           frame.name.substr(0, frame.name.find('(')) == options_.keep_under;
+                  });
+  if (!under) ++elsewhere_;
+  return under;
+}
+
+void StallView::add_callers(const RawStall& stall, Finding& finding) {
+  for (std::size_t i = 0; i < stall.chain.size(); ++i) {
+    const RawWait* wait = stall.chain[i].wait;
+    const auto call = last_calls_.find(stall.chain[i].waker->header.tid);
+    if (!wait || call == last_calls_.end()) continue;
+    if (call->second.begin_ns <= wait->out_ns() && wait->in_ns() <= call->second.end_ns)
+      finding.chain[i].user_stack = call->second.user_stack;
+  }
+  if (!finding.user_stack) return;
+  if (last_calls_.size() >= last_calls_kept) last_calls_.clear();
+  last_calls_[finding.thread.tid] = {stall.begin_ns(), stall.span.header.time_ns,
+                                     *finding.user_stack};
+}
+
+bool StallView::is_news(Finding& finding) {
+  if (causes_.size() >= causes_kept && !causes_.contains(finding.cause)) return true;
+  Cause& cause = causes_[finding.cause];
+  if (cause.count++ == 0) {
+    cause.repeats.number = finding.number;
+    cause.repeats.name = finding.name;
+  } else {
+    finding.like = cause.repeats.number;
+  }
+  if (options_.first == 0 || cause.count <= options_.first) return true;
+  ++cause.repeats.count;
+  cause.repeats.latency_ns += finding.latency_ns;
+  cause.repeats.longest_ns = std::max(cause.repeats.longest_ns, finding.latency_ns);
+  return false;
+}
+
+void StallView::stall(const RawStall& stall) {
+  const std::uint64_t threshold_ns = threshold_of(stall);
+  // The kernel reports more than that: while thresholds change, and where it cannot match names.
+  if (!settings_at(stall.span.header.time_ns).thresholds.by_thread.empty() &&
+      (threshold_ns == 0 || stall.span.latency_ns < threshold_ns))
+    return;
+  Finding finding = explain(stall, namer_, info_.names);
+  finding.threshold_ns = threshold_ns;
+  add_callers(stall, finding);
+  if (!wanted(stall, finding)) return;
+  finding.number = ++found_;
+  count_frames(finding, frames_);
+  note_hang(stall, finding);
+  if (drawing_) drawing_->finding(finding);
+  if (is_news(finding)) sink_.finding(finding);
+  if (options_.on_finding) options_.on_finding(finding);
+}
+
+void StallView::tick(KernelTime now) {
+  assembler_.advance(static_cast<std::uint64_t>((now - reading_behind).time_since_epoch().count()));
+}
+
+void StallView::end(SessionInfo info, Receipt receipt) {
+  finish();
+  std::vector<const Repeats*> repeats;
+  for (const auto& [text, cause] : causes_)
+    if (cause.repeats.count > 0) repeats.push_back(&cause.repeats);
+  std::sort(repeats.begin(), repeats.end(),
+            [](const Repeats* a, const Repeats* b) { return a->number < b->number; });
+  for (const Repeats* one : repeats) sink_.more_like(*one);
+  info.notes.push_back(found_ == 0 ? "nothing took as long as the threshold"
+                                   : fmt::format("{} of {}", counted(found_, "stall"),
+                                                 counted(causes_.size(), "cause")));
+  if (hung_ > 0)
+    info.notes.push_back(
+        fmt::format("of them calls that were still open after the timeout: {}", grouped(hung_)));
+  if (idle_ > 0)
+    info.notes.push_back(
+        fmt::format("waits for work are not shown: {}; --idle shows them", grouped(idle_)));
+  if (elsewhere_ > 0)
+    info.notes.push_back(fmt::format("stalls not under {}: {}", printable(options_.keep_under),
+                                     grouped(elsewhere_)));
+  if (const std::uint64_t waits = assembler_.waits_forgotten())
+    info.notes.push_back(fmt::format(
+        "stalls that lack waits, which were forgotten to bound memory: {}", grouped(waits)));
+  if (frames_.user + frames_.kernel > 0) receipt.frames = frames_;
+  sink_.end(info, receipt);
+  if (drawing_) drawing_->end(info, receipt);
+}
+
+}  // namespace overdue

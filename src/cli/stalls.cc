@@ -1,0 +1,267 @@
+// `overdue stalls`: what took longer than a threshold, and exactly why.
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/output_file.h"
+#include "base/text.h"
+#include "cli/actions.h"
+#include "cli/command.h"
+#include "cli/debuginfod.h"
+#include "cli/flame_sink.h"
+#include "cli/live_stacks.h"
+#include "cli/measure.h"
+#include "cli/options.h"
+#include "cli/report_output.h"
+#include "cli/stall_instruments.h"
+#include "cli/stall_view.h"
+#include "core/recorded_stacks.h"
+#include "sinks/make_sink.h"
+#include "trace/writer.h"
+
+namespace overdue {
+namespace {
+
+struct Destination {
+  OutputOptions output;
+  bool spawned = false;
+  bool names = true;  ///< false: frames are modules and offsets
+  bool lines = false;
+  std::optional<DebuginfodOptions> debuginfod{};  ///< empty: nobody is asked
+  std::string flame;                              ///< where to draw to; empty: nowhere
+  std::string save;                               ///< a trace file; empty: none
+};
+
+std::unique_ptr<Debuginfod> made_debuginfod(const std::optional<DebuginfodOptions>& options) {
+  return options ? std::make_unique<Debuginfod>(*options) : nullptr;
+}
+
+class StallReporter final : public MeasureListener {
+ public:
+  StallReporter(StallViewOptions view, ActionOptions actions, Destination destination)
+      : options_(std::move(view)),
+        to_(std::move(destination)),
+        debuginfod_(made_debuginfod(to_.debuginfod)),
+        stacks_({.names = to_.names,
+                 .lines = to_.lines,
+                 .fetch_debug_file = debuginfod_ ? FetchDebugFile([this](const std::string& id) {
+                   return debuginfod_->find(id);
+                 })
+                                                 : FetchDebugFile()}),
+        actions_(std::move(actions)) {
+    options_.on_finding = [this](const Finding& finding) { actions_.finding(finding); };
+    if (!to_.flame.empty())
+      drawing_ = std::make_unique<FlameSink>(to_.flame, flame_format_of(to_.flame));
+  }
+
+  void begin(const SessionInfo& info) override {
+    report_ = open_report(to_.output, to_.spawned, true);
+    view_ = std::make_unique<StallView>(options_, stacks_, *report_.sink, drawing_.get());
+    stacks_.begin(info);
+    view_->begin(info);
+    report_.output->flush();
+    if (to_.save.empty()) return;
+    trace_.emplace(create_output_file(to_.save), schemas_, printable(to_.save));
+    trace_->begin(info);
+    recorder_.emplace(stacks_, [this](const Record& record) { trace_->record(record); });
+  }
+  void record(const Record& record) override {
+    view_->record(record);
+    if (recorder_) recorder_->record(record);
+  }
+  void interval(const SessionInfo&, Duration) override {}
+  void change(KernelTime at, const StallOptions& options) {
+    if (view_) view_->change(at, options.thresholds, options.timeout);
+  }
+  void tick() override {
+    stacks_.follow();
+    view_->tick(KernelClock::now());
+    actions_.tick();
+    report_.output->flush();
+    if (trace_) trace_->flush();
+  }
+  bool wants_stop() const override { return actions_.wants_stop(); }
+  void end(const SessionInfo& info, const Receipt& receipt) override {
+    view_->finish();  // those findings have actions, too
+    SessionInfo told = info;
+    for (std::string& note : stacks_.notes()) told.notes.push_back(std::move(note));
+    if (debuginfod_)
+      for (std::string& note : debuginfod_->notes()) told.notes.push_back(std::move(note));
+    for (std::string& note : actions_.notes()) told.notes.push_back(std::move(note));
+    view_->end(told, receipt);
+    report_.output->close();
+    if (trace_) trace_->end(told, receipt);
+  }
+
+ private:
+  StallViewOptions options_;
+  Destination to_;
+  std::unique_ptr<Debuginfod> debuginfod_;
+  LiveStacks stacks_;
+  Actions actions_;
+  std::unique_ptr<FlameSink> drawing_;
+  ReportOutput report_;
+  std::unique_ptr<StallView> view_;  ///< from begin() on
+  const std::vector<const Schema*> schemas_ = all_schemas();
+  std::optional<TraceWriter> trace_;
+  std::optional<StackRecorder> recorder_;
+};
+
+class StallsCommand final : public Command {
+ public:
+  std::string_view name() const override { return "stalls"; }
+
+  void add_options(CLI::App& app) override {
+    add_target_options(app, target_);
+    add_stop_options(app, stop_);
+    add_output_options(app, output_, false);
+    app.add_option("-T,--threshold", thresholds_)->allow_extra_args(false)->take_all();
+    app.add_option("--span", spans_)->allow_extra_args(false)->take_all();
+    app.add_option("-e,--only", only_)->allow_extra_args(false)->take_all();
+    app.add_option("--timeout", timeout_);
+    app.add_option("--on", actions_)->allow_extra_args(false)->take_all();
+    app.add_option("--on-every", every_);
+    app.add_flag("--idle", idle_);
+    app.add_option("--keep-under", keep_under_);
+    app.add_option("--user-stack-bytes", user_stack_);
+    app.add_option("--first", first_);
+    app.add_option("--flame", flame_);
+    app.add_option("--save", save_);
+    app.add_flag("--no-resolve", no_resolve_);
+    app.add_flag("--lines", lines_);
+    app.add_flag("--debuginfod", debuginfod_);
+    app.add_option("--buffer", buffer_);
+  }
+
+  int run(const Invocation& invocation) override;
+  bool spawns(const Invocation& invocation) const override { return invocation.has_program; }
+
+ private:
+  StallOptions options() const;
+  /// -T; without it, --timeout is what is late.
+  std::vector<std::string> threshold_list() const;
+
+  TargetOptions target_;
+  StopOptions stop_;
+  OutputOptions output_;
+  std::vector<std::string> thresholds_;
+  std::vector<std::string> spans_;
+  std::vector<std::string> only_;
+  std::string timeout_;
+  std::vector<std::string> actions_;
+  std::string every_ = "1s";
+  bool idle_ = false;
+  std::string keep_under_;
+  std::uint32_t user_stack_ = 16 << 10;
+  std::uint64_t first_ = 3;
+  std::string flame_;
+  std::string save_;
+  bool no_resolve_ = false;
+  bool lines_ = false;
+  bool debuginfod_ = false;
+  std::optional<std::string> buffer_;
+};
+
+std::vector<std::string> StallsCommand::threshold_list() const {
+  if (thresholds_.empty() && !timeout_.empty()) return {timeout_};
+  return thresholds_;
+}
+
+StallOptions StallsCommand::options() const {
+  StallOptions options;
+  options.spans = parse_spans(spans_);
+  if (!timeout_.empty()) {
+    options.timeout = parse_duration(timeout_, "--timeout");
+    if (*options.timeout == Duration(0))
+      throw Error("a timeout of 0 would find every call open").hint("--timeout 10s").exit_status(2);
+  }
+  options.thresholds = parse_thresholds(threshold_list(), options.spans.pair_names());
+  options.thresholds.check(options.spans.kinds, options.spans.pair_names());
+  if (!only_.empty()) options.only = parse_syscall_set(only_, {});
+  if (!options.spans.has(SPAN_SYSCALL) && (options.only || options.timeout))
+    throw Error("{} is about system calls, and those are not looked for",
+                options.only ? "-e" : "--timeout")
+        .hint("--span syscall")
+        .exit_status(2);
+  if (!keep_under_.empty() &&
+      std::none_of(options.spans.kinds.begin(), options.spans.kinds.end(), may_have_user_stack))
+    throw Error("--keep-under is about user stacks, and the spans looked for have none")
+        .hint("--span syscall")
+        .exit_status(2);
+  options.idle = idle_;
+  if (user_stack_ > USER_STACK_MAX)
+    throw Error("--user-stack-bytes {} is too much", user_stack_)
+        .hint(fmt::format("at most {}; 0 copies none", USER_STACK_MAX))
+        .exit_status(2);
+  options.user_stack_bytes = user_stack_;
+  if (first_ > INT64_MAX)
+    throw Error("--first {}: not a number of stalls", static_cast<std::int64_t>(first_))
+        .hint("--first 10; 0 shows all")
+        .exit_status(2);
+  options.ring_bytes = buffer_ ? parse_buffer_size(*buffer_) : 0;
+  return options;
+}
+
+int StallsCommand::run(const Invocation& invocation) {
+  if (invocation.has_program && invocation.program.empty())
+    throw Error("no program after '--'").hint("overdue stalls -T 10ms -- make").exit_status(2);
+  check_sink_format(output_.format);
+  if (output_.format == "csv")
+    throw Error("stalls have stacks, which CSV cannot hold").hint("-f ndjson").exit_status(2);
+  if (no_resolve_ && !keep_under_.empty())
+    throw Error("--keep-under needs names, which --no-resolve leaves out")
+        .hint("overdue report FILE --keep-under … names them first")
+        .exit_status(2);
+  if (no_resolve_ && (lines_ || debuginfod_)) {
+    const char* const option = lines_ ? "--lines" : "--debuginfod";
+    throw Error("{} needs names, which --no-resolve leaves out", option)
+        .hint(fmt::format("overdue report FILE {}", option))
+        .exit_status(2);
+  }
+  target_.command = invocation.program;
+  StallOptions wanted = options();
+  MeasureRequest request;
+  request.command = "stalls";
+  request.selection = parse_target(target_);
+  wanted.whole_machine = request.selection.kind == TargetKind::all;
+  StallInstruments instruments(std::move(wanted));
+  request.inherited = invocation.inherited;
+  request.duration = stop_.parsed();
+  request.quiet = output_.quiet;
+  request.verbose = output_.verbose;
+  request.by_container = true;
+  request.streams = true;
+  request.thresholds = threshold_list();
+  request.spans = spans_;
+  ActionOptions actions = parse_actions(actions_);
+  actions.every = parse_duration(every_, "--on-every");
+  actions.inherited = invocation.inherited;
+  StallReporter reporter(
+      {.thresholds = instruments.options().thresholds,
+       .timeout = instruments.options().timeout,
+       .spans = instruments.options().spans.kinds,
+       .cpus = request.selection.cpus,
+       .idle = idle_,
+       .keep_under = keep_under_,
+       .first = output_.format == "text" ? first_ : 0},
+      std::move(actions),
+      {.output = output_,
+       .spawned = invocation.has_program,
+       .names = !no_resolve_,
+       .lines = lines_,
+       .debuginfod = debuginfod_ ? std::optional(DebuginfodOptions::current(invocation.inherited))
+                                 : std::nullopt,
+       .flame = flame_,
+       .save = save_});
+  instruments.on_change = [&](KernelTime at) { reporter.change(at, instruments.options()); };
+  return measure(request, instruments, reporter);
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_stalls_command() {
+  return std::make_unique<StallsCommand>();
+}
+
+}  // namespace overdue

@@ -1,0 +1,63 @@
+#include "cli/starvation_watch.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include "base/error.h"
+
+namespace overdue {
+namespace {
+
+constexpr Duration alive_every = std::chrono::milliseconds(100);
+
+std::uint64_t now_ns() {
+  return KernelClock::now().time_since_epoch().count();
+}
+
+}  // namespace
+
+StarvationWatch::StarvationWatch(int priority, Duration patience, std::function<void()> end)
+    : patience_(patience), end_(std::move(end)), alive_ns_(now_ns()) {
+  // Signals are for the thread that acts on them.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  ordinary_ = std::thread([this] { live(); });
+  real_time_ = std::thread([this, priority] { watch(priority); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+StarvationWatch::~StarvationWatch() {
+  stopping_ = true;
+  ordinary_.join();
+  real_time_.join();
+}
+
+void StarvationWatch::live() {
+  while (!stopping_) {
+    alive_ns_ = now_ns();
+    std::this_thread::sleep_for(alive_every);
+  }
+}
+
+void StarvationWatch::watch(int priority) {
+  const sched_param parameters{priority};
+  if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters) != 0) return;
+  while (!stopping_) {
+    const std::uint64_t alive_ns = alive_ns_, now = now_ns();
+    if (now > alive_ns && now - alive_ns > patience_.count()) {
+      starved_ = true;
+      end_();
+      return;
+    }
+    std::this_thread::sleep_for(alive_every);
+  }
+}
+
+void throw_starved() {
+  throw Error("the run was ended: for 10 seconds no CPU had time for ordinary threads")
+      .hint("something real-time takes all of them; see ps -eLo cls,rtprio,pcpu,comm");
+}
+
+}  // namespace overdue

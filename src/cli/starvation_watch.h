@@ -1,0 +1,39 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <thread>
+
+#include "base/time.h"
+
+namespace overdue {
+
+/// Notices that no CPU has time for ordinary threads: one of those says every tenth of a second
+/// that it has run, and a real-time one looks whether it did.
+class StarvationWatch {
+ public:
+  /// Calls `end` once, from the real-time thread of that SCHED_FIFO priority, where the other has
+  /// not run for `patience`. Where there may be no real-time thread nothing is watched.
+  StarvationWatch(int priority, Duration patience, std::function<void()> end);
+  ~StarvationWatch();
+  StarvationWatch(const StarvationWatch&) = delete;
+  StarvationWatch& operator=(const StarvationWatch&) = delete;
+
+  bool starved() const { return starved_; }
+
+ private:
+  void live();
+  void watch(int priority);
+
+  Duration patience_;
+  std::function<void()> end_;
+  std::atomic<bool> stopping_ = false, starved_ = false;
+  std::atomic<std::uint64_t> alive_ns_;
+  std::thread ordinary_, real_time_;
+};
+
+/// The run was ended by that.
+[[noreturn]] void throw_starved();
+
+}  // namespace overdue

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "cli/callers.h"
+#include "cli/instruments.h"
+#include "cli/two_phase.h"
+#include "probes/syscalls/probe.h"
+
+namespace overdue {
+
+/// System calls: aggregated, one by one, or their names only; in two phases if asked.
+class SyscallInstruments final : public Instruments, public FrameLearner {
+ public:
+  /// `discovery`: the length of a two-phase run's first phase. `ring_bytes` 0: chosen.
+  SyscallInstruments(SyscallsOptions options, std::optional<Duration> discovery,
+                     std::size_t ring_bytes)
+      : options_(std::move(options)), discovery_(discovery), ring_bytes_(ring_bytes) {}
+
+  std::string_view purpose() const override { return "measure system calls"; }
+  Support support(const Kernel& kernel) const override { return syscalls_probe.support(kernel); }
+  std::size_t ring_bytes() const override;
+  void add_to(Session& session, const std::vector<std::uint32_t>& cpus) override;
+  std::string backend() const override { return options_.two_phase ? "two-phase" : "tp_btf"; }
+  void armed(KernelTime start) override;
+  std::uint64_t events_in(const Record& record) const override;
+  Duration poll_every() const override;
+  KernelTime due() const override { return two_phase_ ? two_phase_->due() : KernelTime::max(); }
+  void poll(KernelTime now, const RecordHandler&) override;
+  std::vector<std::string> notes() const override;
+
+  void learn(const frame_key& frame, const frame_rule& rule) override {
+    probe_->learn(frame, rule);
+  }
+
+  const SyscallsOptions& options() const { return options_; }
+  /// With discover_only, while the session lives: what was called.
+  SyscallSet discovered() const { return probe_->discovered(); }
+
+ private:
+  SyscallsOptions options_;
+  std::optional<Duration> discovery_;
+  std::size_t ring_bytes_;
+  Membership* membership_ = nullptr;
+  SyscallsProbe* probe_ = nullptr;
+  std::unique_ptr<TwoPhase> two_phase_;
+};
+
+}  // namespace overdue

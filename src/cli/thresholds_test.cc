@@ -1,0 +1,71 @@
+#include "cli/thresholds.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include "base/error.h"
+
+namespace overdue {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+TEST(Thresholds, OneTimeIsForAll) {
+  const Thresholds thresholds = parse_thresholds({"10ms"});
+  EXPECT_EQ(thresholds.of(SPAN_SYSCALL), Duration(10ms));
+  EXPECT_EQ(thresholds.of(SPAN_OFFCPU), Duration(10ms));
+  EXPECT_EQ(thresholds.of_call(SYS_futex), Duration(10ms));
+  EXPECT_EQ(thresholds.least({SPAN_SYSCALL, SPAN_OFFCPU, SPAN_BLOCK}), Duration(10ms));
+}
+
+TEST(Thresholds, NamesGoBeforeKindsBeforeAll) {
+  const Thresholds thresholds = parse_thresholds({"10ms,futex=1s", "syscall=5ms", "openat=5us"});
+  EXPECT_EQ(thresholds.of_call(SYS_futex), Duration(1s));
+  EXPECT_EQ(thresholds.of_call(SYS_openat), Duration(5us));
+  EXPECT_EQ(thresholds.of_call(SYS_read), Duration(5ms));
+  EXPECT_EQ(thresholds.of(SPAN_BLOCK), Duration(10ms));
+  EXPECT_EQ(thresholds.least({SPAN_SYSCALL, SPAN_OFFCPU, SPAN_BLOCK}), Duration(5us));
+}
+
+TEST(Thresholds, OnlySomeCallsMayHaveOne) {
+  const Thresholds thresholds = parse_thresholds({"fsync=5ms"});
+  EXPECT_EQ(thresholds.of_call(SYS_fsync), Duration(5ms));
+  EXPECT_EQ(thresholds.of_call(SYS_read), std::nullopt);
+  EXPECT_EQ(thresholds.of(SPAN_SYSCALL), std::nullopt);
+}
+
+TEST(Thresholds, TheLastOneCounts) {
+  EXPECT_EQ(parse_thresholds({"10ms", "20ms"}).general, Duration(20ms));
+  EXPECT_EQ(parse_thresholds({"futex=1s,futex=2s"}).of_call(SYS_futex), Duration(2s));
+}
+
+TEST(Thresholds, AreRefusedWithWhatWouldBeRight) {
+  const std::pair<std::vector<std::string>, std::string> wrong[] = {
+      {{}, "No threshold"},
+      {{""}, "No threshold"},
+      {{"10"}, "unit"},
+      {{"0ms"}, "threshold of 0"},
+      {{"futex=0s"}, "threshold of 0"},
+      {{"futx=1s"}, "'futx' is neither"},
+      {{"=1s"}, "'' is neither"},
+      {{"futex="}, ""},
+      {{"-5ms"}, ""},
+      {{"10ms,fu\033tex=1s"}, "fu\\x1btex"}};
+  for (const auto& [values, words] : wrong) {
+    try {
+      parse_thresholds(values);
+      ADD_FAILURE() << "accepted: " << ::testing::PrintToString(values);
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(words));
+      EXPECT_THAT(error.hint(), Not(IsEmpty())) << error.what();
+      EXPECT_EQ(error.exit_status(), 2);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace overdue

@@ -1,0 +1,290 @@
+// `overdue timerlat`: how late timers fire and threads run, and what delayed them.
+#include <fcntl.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/measure.h"
+#include "cli/options.h"
+#include "cli/osnoise_tracer.h"
+#include "cli/own_timers_instruments.h"
+#include "cli/own_timers_view.h"
+#include "cli/report_output.h"
+#include "cli/starvation_watch.h"
+#include "cli/timerlat_instruments.h"
+#include "cli/timerlat_kernel.h"
+#include "cli/timerlat_view.h"
+#include "kernel/capabilities.h"
+#include "kernel/features.h"
+#include "target/cpu_list.h"
+
+namespace overdue {
+namespace {
+
+class TimerlatCommand final : public Command {
+ public:
+  std::string_view name() const override { return "timerlat"; }
+
+  void add_options(CLI::App& app) override {
+    add_whom_options(app, target_, "--pid");
+    app.add_option("--cpu", cpus_);
+    app.add_option("-p,--period", period_);
+    app.add_option("-P,--priority", priority_);
+    app.add_option("-s,--stop-irq", stop_irq_);
+    app.add_option("-T,--stop-total", stop_total_);
+    app.add_option("--stack", stack_);
+    app.add_flag("--user", user_);
+    app.add_flag("--trace", trace_);
+    app.add_flag("--noise", noise_);
+    app.add_flag("--hist", histogram_);
+    app.add_option("-b,--bucket", bucket_);
+    app.add_option("-E,--entries", entries_);
+    app.add_option("--dma-latency", dma_latency_);
+    app.add_option("--backend", backend_);
+    app.add_option("--tracer-option", tracer_options_)
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->take_all();
+    add_stop_options(app, stop_);
+    app.add_option("-i,--interval", output_.interval);
+    app.add_option("-f,--format", output_.format);
+    app.add_option("-o,--output", output_.file);
+    app.add_flag("--stdout", output_.to_stdout);
+    app.add_flag("-q,--quiet", output_.quiet);
+    app.add_flag("-v,--verbose", output_.verbose);
+  }
+
+  int run(const Invocation& invocation) override;
+  bool spawns(const Invocation& invocation) const override { return invocation.has_program; }
+
+ private:
+  void check_format() const;
+  void check_backend() const;
+  TimerlatPlan plan() const;
+  TimerlatOptions probe_options(const TimerlatPlan& plan) const;
+  Fd hold_dma_latency() const;
+  MeasureRequest request(const TimerlatPlan& plan, bool live) const;
+  Duration limit(const std::optional<std::string>& text, std::string_view option) const;
+  bool has_target(const Invocation& invocation) const;
+  int measure_own_timers(const Invocation& invocation);
+  int measure_with_bpf(const TimerlatPlan& plan, bool live);
+  int measure_with_tracer(const TimerlatPlan& plan, bool live);
+  bool is_for_the_tracer() const;
+
+  TargetOptions target_;
+  std::optional<std::string> cpus_;
+  std::string period_ = "1000";
+  int priority_ = 95;
+  std::optional<std::string> stop_irq_, stop_total_, stack_;
+  bool user_ = false, trace_ = false, noise_ = false, histogram_ = false;
+  std::string bucket_ = "1";
+  std::size_t entries_ = 256;
+  std::optional<std::int32_t> dma_latency_;
+  std::string backend_ = "auto";
+  std::vector<std::string> tracer_options_;
+  StopOptions stop_;
+  OutputOptions output_;
+};
+
+void TimerlatCommand::check_format() const {
+  constexpr std::array<std::string_view, 3> formats{"text", "json", "ndjson"};
+  if (std::find(formats.begin(), formats.end(), output_.format) == formats.end())
+    throw Error("unknown format '{}'", printable(output_.format))
+        .hint("formats: text, json, ndjson")
+        .exit_status(2);
+  const auto refuse = [](std::string_view one, std::string_view other, std::string_view instead) {
+    throw Error("{} and {} do not go together", one, other)
+        .hint(std::string(instead))
+        .exit_status(2);
+  };
+  if (output_.format == "json" && output_.interval)
+    refuse("-f json", "--interval", "use -f ndjson: one JSON object a line");
+  if (output_.format == "json" && trace_)
+    refuse("-f json", "--trace", "use -f ndjson: one JSON object a line");
+  if (trace_ && histogram_) refuse("--trace", "--hist", "leave one of them out");
+  if (trace_ && output_.interval) refuse("--trace", "--interval", "leave one of them out");
+  if (noise_ && !trace_) refuse("--noise", "a table", "give --trace too");
+}
+
+void TimerlatCommand::check_backend() const {
+  check_tracer_words(backend_, tracer_options_);
+  for (const std::string& option : tracer_options_)
+    if (user_ && option.ends_with("OSNOISE_WORKLOAD"))
+      throw Error("--user starts threads of its own, and {} says who does", option)
+          .hint("--user alone measures ours, NO_OSNOISE_WORKLOAD alone those of a program")
+          .exit_status(2);
+}
+
+Duration TimerlatCommand::limit(const std::optional<std::string>& text,
+                                std::string_view option) const {
+  return text ? parse_us(*text, option) : Duration{};
+}
+
+TimerlatPlan TimerlatCommand::plan() const {
+  TimerlatPlan plan;
+  const auto ns = [](Duration duration) { return std::uint64_t{duration.count()}; };
+  plan.cpus = cpus_ ? parse_cpu_list(*cpus_, possible_cpus()) : online_cpus();
+  plan.period_ns = ns(parse_us(period_, "--period"));
+  if (plan.period_ns < 100'000 || plan.period_ns > 1'000'000'000)
+    throw Error("bad period '{}': not between 100us and 1s", printable(period_))
+        .hint("--period 1000 is 1000us, the default")
+        .exit_status(2);
+  if (priority_ < 1 || priority_ > 99)
+    throw Error("bad priority {}: not between 1 and 99", priority_)
+        .hint("--priority 95 is the default")
+        .exit_status(2);
+  plan.priority = priority_;
+  plan.stop_irq_ns = ns(limit(stop_irq_, "--stop-irq"));
+  plan.stop_total_ns = ns(limit(stop_total_, "--stop-total"));
+  plan.stack_over_ns = ns(limit(stack_, "--stack"));
+  plan.user = user_;
+  for (const std::string& option : tracer_options_)
+    if (option.ends_with("OSNOISE_WORKLOAD")) plan.of_program = option.starts_with("NO_");
+  plan.trace = trace_;
+  plan.noise = noise_;
+  plan.histogram = histogram_;
+  plan.bucket_ns = ns(parse_us(bucket_, "--bucket"));
+  plan.buckets = entries_;
+  if (plan.bucket_ns == 0 || plan.buckets == 0 || plan.buckets > 100'000)
+    throw Error("bad histogram: {} buckets of {}", entries_, printable(bucket_))
+        .hint("--bucket 1 --entries 256 is the default")
+        .exit_status(2);
+  return plan;
+}
+
+TimerlatOptions TimerlatCommand::probe_options(const TimerlatPlan& plan) const {
+  TimerlatOptions options;
+  options.stop_irq = Duration(plan.stop_irq_ns);
+  options.stop_total = Duration(plan.stop_total_ns);
+  if (plan.user) options.stop_user = Duration(plan.stop_total_ns);
+  options.stack_over = Duration(plan.stack_over_ns);
+  return options;
+}
+
+/// While the descriptor is open CPUs do not sleep deeper than that; the kernel lets go with it.
+Fd TimerlatCommand::hold_dma_latency() const {
+  if (!dma_latency_) return {};
+  constexpr const char* path = "/dev/cpu_dma_latency";
+  Fd fd(check_errno(open(path, O_WRONLY | O_CLOEXEC), "cannot open {}", path));
+  check_errno(static_cast<int>(write(fd.get(), &*dma_latency_, sizeof *dma_latency_)),
+              "cannot ask for a latency of {} us of {}", *dma_latency_, path);
+  return fd;
+}
+
+MeasureRequest TimerlatCommand::request(const TimerlatPlan& plan, bool live) const {
+  return request_of_own_threads("timerlat", plan.cpus, cpus_, stop_, output_, live, trace_);
+}
+
+bool TimerlatCommand::has_target(const Invocation& invocation) const {
+  return invocation.has_program || target_.all || !target_.pids.empty() || !target_.tids.empty() ||
+         !target_.names.empty() || !target_.cgroups.empty() || !target_.containers.empty();
+}
+
+int TimerlatCommand::measure_with_bpf(const TimerlatPlan& plan, bool live) {
+  const MeasureRequest request = this->request(plan, live);
+  require_capabilities("timerlat", measuring_capabilities());
+  TimerThreads threads(
+      {.cpus = plan.cpus, .period = Duration(plan.period_ns), .priority = plan.priority});
+  const Fd dma_latency = hold_dma_latency();
+  TimerlatInstruments instruments(probe_options(plan), plan.cpus, threads);
+  TimerlatView view(plan, output_, live, instruments);
+  const int status = measure(request, instruments, view);
+  if (instruments.starved()) throw_starved();
+  return status;
+}
+
+int TimerlatCommand::measure_with_tracer(const TimerlatPlan& plan, bool live) {
+  if (plan.period_ns % 1000 != 0)
+    throw Error("the kernel's tracer has periods of whole microseconds, not of {}",
+                printable(period_))
+        .hint("leave the fraction out, or use --backend bpf")
+        .exit_status(2);
+  const MeasureRequest request = this->request(plan, live);
+  TimerlatTracer tracer(plan, {.duration = request.duration,
+                               .interval = request.interval,
+                               .cpus_text = cpus_.value_or(""),
+                               .options = tracer_options_,
+                               .quiet = request.quiet,
+                               .verbose = request.verbose,
+                               .streams = request.streams});
+  TimerlatView view(plan, output_, live, tracer);
+  const Fd dma_latency = hold_dma_latency();
+  const int status = tracer.run(view);
+  if (tracer.starved()) throw_starved();
+  return status;
+}
+
+/// What this kernel refuses to BPF, its own tracer may do.
+bool TimerlatCommand::is_for_the_tracer() const {
+  const Kernel kernel;
+  const auto tracefs = kernel.tracefs_path();
+  return (!user_ || (tracefs && tracer_sees_programs(*tracefs))) &&
+         !timerlat_probe.support(kernel).yes && kernel.tracer("timerlat").yes;
+}
+
+/// Of the target's threads, instead of threads of ours.
+int TimerlatCommand::measure_own_timers(const Invocation& invocation) {
+  if (invocation.has_program && invocation.program.empty())
+    throw Error("no program after '--'").hint("overdue timerlat -- sleep 1").exit_status(2);
+  if (backend_ == "kernel")
+    throw Error("the kernel's tracer knows no target: it has threads of its own")
+        .hint("leave the target out, or use --backend bpf")
+        .exit_status(2);
+  if (histogram_ || noise_ || dma_latency_ || (trace_ && output_.format != "ndjson"))
+    throw Error("{} is not for a target's own timers", histogram_     ? "--hist"
+                                                       : noise_       ? "--noise"
+                                                       : dma_latency_ ? "--dma-latency"
+                                                                      : "--trace as text")
+        .hint("--trace -f ndjson has a line for each wake-up")
+        .exit_status(2);
+  const auto ns = [&](const std::optional<std::string>& text, std::string_view option) {
+    return std::uint64_t{limit(text, option).count()};
+  };
+  target_.command = invocation.program;
+  target_.cpus = cpus_;
+  MeasureRequest request;
+  request.command = "timerlat";
+  request.selection = parse_target(target_);
+  request.inherited = invocation.inherited;
+  request.duration = stop_.parsed();
+  request.interval = output_.parsed_interval();
+  request.quiet = output_.quiet;
+  request.verbose = output_.verbose;
+  request.streams = trace_ || request.interval.has_value();
+  const OwnTimersPlan plan{.stop_irq_ns = ns(stop_irq_, "--stop-irq"),
+                           .stop_total_ns = ns(stop_total_, "--stop-total"),
+                           .user = user_,
+                           .trace = trace_,
+                           .spawned = invocation.has_program};
+  OwnTimersInstruments instruments({.stack_over = limit(stack_, "--stack"), .cpus = {}});
+  OwnTimersView view(plan, output_);
+  return measure(request, instruments, view);
+}
+
+int TimerlatCommand::run(const Invocation& invocation) {
+  check_format();
+  check_backend();
+  if (has_target(invocation)) return measure_own_timers(invocation);
+  const TimerlatPlan plan = this->plan();
+  const bool live = !trace_ && !histogram_ && goes_to_a_terminal(output_);
+  if (backend_ == "kernel") return measure_with_tracer(plan, live);
+  try {
+    return measure_with_bpf(plan, live);
+  } catch (const Error&) {
+    if (backend_ == "bpf" || !is_for_the_tracer()) throw;
+  }
+  return measure_with_tracer(plan, live);
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_timerlat_command() {
+  return std::make_unique<TimerlatCommand>();
+}
+
+}  // namespace overdue

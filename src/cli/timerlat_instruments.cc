@@ -1,0 +1,47 @@
+#include "cli/timerlat_instruments.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::chrono::seconds patience{1};
+
+}  // namespace
+
+void TimerlatInstruments::add_to(Session& session, const std::vector<std::uint32_t>&) {
+  auto probe = std::make_unique<TimerlatProbe>(options_, session.membership().maps());
+  probe_ = probe.get();
+  session.add(std::move(probe));
+}
+
+void TimerlatInstruments::armed(KernelTime start) {
+  std::vector<timerlat_slot*> slots;
+  for (const std::uint32_t cpu : cpus_) slots.push_back(&probe_->slot(cpu));
+  probe_->cost().begin(start);
+  threads_.begin(slots, probe_->stopping());
+}
+
+void TimerlatInstruments::poll(KernelTime now, const RecordHandler&) {
+  probe_->cost().poll(now);
+  if (__atomic_load_n(&probe_->stopping(), __ATOMIC_RELAXED) == 0) return;
+  if (!stopping_since_) stopping_since_ = now;
+  stuck_ = !probe_->finished() && now - *stopping_since_ > patience;
+}
+
+std::optional<BpfRuns> TimerlatInstruments::cost() const {
+  return probe_->cost().cost();
+}
+
+std::vector<std::string> TimerlatInstruments::notes() const {
+  threads_.end();
+  std::vector<std::string> notes = notes_of_missed(cpus_, threads_.missed());
+  if (stuck_)
+    notes.push_back(fmt::format("the thread of CPU {} was over the limit, and has not run since",
+                                probe_->stopping() - 1));
+  return notes;
+}
+
+}  // namespace overdue

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/instruments.h"
+#include "cli/timerlat_figures.h"
+#include "probes/timerlat/probe.h"
+#include "probes/timerlat/threads.h"
+
+namespace overdue {
+
+/// Timers of our own real-time threads, one a CPU.
+class TimerlatInstruments final : public Instruments, public TimerlatSource {
+ public:
+  /// `threads`, on `cpus`, have not begun.
+  TimerlatInstruments(const TimerlatOptions& options, std::vector<std::uint32_t> cpus,
+                      TimerThreads& threads)
+      : options_(options), cpus_(std::move(cpus)), threads_(threads) {}
+
+  std::string_view purpose() const override { return "measure how late timers are"; }
+  Support support(const Kernel& kernel) const override { return timerlat_probe.support(kernel); }
+  std::size_t ring_bytes() const override { return default_ring_bytes(); }
+  void add_to(Session& session, const std::vector<std::uint32_t>& cpus) override;
+  std::string backend() const override { return "bpf"; }
+  void armed(KernelTime start) override;
+  std::uint64_t events_in(const Record&) const override { return 1; }
+  std::optional<BpfRuns> cost() const override;
+  Duration poll_every() const override { return std::chrono::milliseconds(20); }
+  void poll(KernelTime now, const RecordHandler&) override;
+  std::vector<std::string> notes() const override;
+
+  bool is_stuck() const override { return stuck_; }
+  bool starved() const override { return threads_.starved(); }
+  std::vector<std::uint64_t> missed() const override { return threads_.missed(); }
+
+ private:
+  TimerlatOptions options_;
+  std::vector<std::uint32_t> cpus_;
+  TimerThreads& threads_;
+  TimerlatProbe* probe_ = nullptr;
+  std::optional<KernelTime> stopping_since_;
+  bool stuck_ = false;
+};
+
+}  // namespace overdue

@@ -1,0 +1,148 @@
+#include "cli/timerlat_view.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/output_file.h"
+#include "cli/report_envelope.h"
+#include "cli/timerlat_json.h"
+#include "cli/timerlat_text.h"
+#include "sinks/text_format.h"
+
+namespace overdue {
+namespace {
+
+/// A record comes when its thread sleeps again, and other CPUs' may come later still.
+constexpr std::uint64_t out_of_order_ns = 200'000'000;
+
+bool was_seen(const timerlat_activation& activation, TimerContext context) {
+  switch (context) {
+    case TimerContext::irq:
+      return true;
+    case TimerContext::thread:
+      return !(activation.flags & ACTIVATION_UNSEEN);
+    case TimerContext::user:
+      return activation.user_ns > 0;
+  }
+  return false;
+}
+
+}  // namespace
+
+TimerlatView::TimerlatView(const TimerlatPlan& plan, const OutputOptions& output, bool live,
+                           TimerlatSource& source)
+    : plan_(plan), options_(output), live_(live), source_(source), trace_(plan) {
+  for (const std::uint32_t cpu : plan.cpus) cpus_.push_back(TimerCpu{.cpu = cpu, .figures = {}});
+}
+
+void TimerlatView::begin(const SessionInfo& info) {
+  const bool to_file = !options_.file.empty() && options_.file != "-";
+  output_ = to_file ? std::make_unique<Output>(create_output_file(options_.file))
+                    : std::make_unique<Output>(STDOUT_FILENO);
+  if (options_.format == "ndjson") {
+    lines_ = std::make_unique<NdjsonSink>(*output_);
+    lines_->begin(info);
+  }
+  if (!is_text()) return;
+  output_->append(plan_.trace ? TimerlatTrace::header() : timerlat_header(info, plan_));
+  output_->flush();
+}
+
+void TimerlatView::record(const Record& record) {
+  const auto activation = record.as<timerlat_activation>();
+  const auto cpu = std::find_if(cpus_.begin(), cpus_.end(), [&](const TimerCpu& each) {
+    return each.cpu == activation.header.cpu;
+  });
+  if (cpu == cpus_.end()) return;
+  ++cpu->count;
+  for (const TimerContext context : timer_contexts)
+    if (was_seen(activation, context))
+      cpu->figures[index_of(context)].add(latency_in(activation, context), plan_);
+  newest_ns_ = std::max<std::uint64_t>({newest_ns_, activation.user_ns, activation.header.time_ns});
+  if (plan_.trace && is_text()) trace_.add(record, stacks_);
+  if (plan_.trace && lines_) lines_->record(record);
+  if (activation.flags & ACTIVATION_STOPPED)
+    stop_ =
+        explain_stop(record, plan_, stacks_,
+                     source_.priority_of_thread(activation.header.tid).value_or(plan_.priority));
+}
+
+void TimerlatView::redraw(const std::string& text) {
+  if (drawn_lines_ > 0) output_->append(fmt::format("\x1b[{}A\x1b[J", drawn_lines_));
+  output_->append(text);
+  drawn_lines_ = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  output_->flush();
+}
+
+void TimerlatView::interval(const SessionInfo& info, Duration wall) {
+  if (wall == Duration{} || plan_.trace) return;
+  if (is_text()) {
+    const std::string table = timerlat_table(cpus_, info);
+    if (live_)
+      redraw(table);
+    else
+      output_->append(table + "\n");
+    shown_ = info.duration;
+  } else if (lines_) {
+    JsonWriter json(*output_, JsonWriter::Style::one_line);
+    json.begin_object();
+    json.member("type", "interval");
+    json.member("start", format_rfc3339(info.wall(info.start + shown_)));
+    shown_ = info.duration;
+    json.member("end", format_rfc3339(info.wall(info.start + shown_)));
+    write_timer_cpus(json, plan_, cpus_);
+    json.end_object();
+    output_->append('\n');
+  }
+  output_->flush();
+}
+
+void TimerlatView::tick() {
+  if (plan_.trace && is_text() && newest_ns_ > out_of_order_ns)
+    output_->append(trace_.take(newest_ns_ - out_of_order_ns));
+  if (plan_.trace) output_->flush();
+}
+
+void TimerlatView::end_text(const SessionInfo& info, const Receipt& receipt) {
+  if (plan_.trace) {
+    output_->append(trace_.take(UINT64_MAX));
+    output_->append('\n');
+  }
+  if (plan_.histogram)
+    output_->append(timerlat_histogram(cpus_, plan_) + "\n");
+  else if (shown_ != info.duration)
+    output_->append(timerlat_table(cpus_, info) + "\n");
+  else if (live_)
+    output_->append('\n');
+  if (stop_) output_->append(timerlat_cause(*stop_) + "\n");
+  for (const std::string& line : receipt_lines(info, receipt)) output_->append(line + "\n");
+}
+
+void TimerlatView::end(const SessionInfo& info, const Receipt& receipt) {
+  const std::vector<std::uint64_t> missed = source_.missed();
+  for (std::size_t i = 0; i < cpus_.size(); ++i) cpus_[i].missed = missed[i];
+  SessionInfo shown = info;
+  for (const TimerCpu& cpu : cpus_)
+    if (cpu.count + cpu.missed == 0 && info.duration > 100 * Duration(plan_.period_ns))
+      shown.notes.push_back(fmt::format(
+          "CPU {}: no activation was seen; {}", cpu.cpu,
+          plan_.of_program
+              ? fmt::format("no thread has read osnoise/per_cpu/cpu{}/timerlat_fd", cpu.cpu)
+              : "something more urgent kept its thread from running, or its timers expire on other "
+                "CPUs (nohz_full): sysctl kernel.timer_migration=0"));
+  if (is_text()) {
+    if (options_.quiet) shown.notes.clear();
+    end_text(shown, receipt);
+  } else {
+    const auto members = [&](JsonWriter& json) {
+      write_timerlat(json, plan_, cpus_, stop_ ? &*stop_ : nullptr);
+    };
+    (lines_ ? write_last_lines : write_json_report)(*output_, shown, receipt, members);
+  }
+  output_->close();
+}
+
+}  // namespace overdue

@@ -1,0 +1,302 @@
+// `overdue worst`: the single worst latency of a kind, with what led to it.
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <array>
+
+#include "analysis/window_assembler.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/live_stacks.h"
+#include "cli/measure.h"
+#include "cli/options.h"
+#include "cli/report_output.h"
+#include "cli/worst_hwlat.h"
+#include "cli/worst_instruments.h"
+#include "cli/worst_kernel.h"
+#include "kernel/features.h"
+#include "kernel/host.h"
+#include "sinks/make_sink.h"
+#include "target/cpu_list.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t most_kept = 1000;
+
+/// The longest windows so far, the longest first.
+class Longest {
+ public:
+  explicit Longest(std::size_t keep) : keep_(keep) {}
+
+  void add(LatencyWindow window) {
+    const auto place = std::upper_bound(
+        windows_.begin(), windows_.end(), window.latency_ns,
+        [](std::uint64_t ns, const LatencyWindow& other) { return ns > other.latency_ns; });
+    windows_.insert(place, std::move(window));
+    if (windows_.size() > keep_) windows_.pop_back();
+  }
+  bool is_full() const { return windows_.size() >= keep_; }
+  std::uint64_t shortest_ns() const { return windows_.empty() ? 0 : windows_.back().latency_ns; }
+  const std::vector<LatencyWindow>& windows() const { return windows_; }
+
+ private:
+  std::size_t keep_;
+  std::vector<LatencyWindow> windows_;
+};
+
+class WorstReporter final : public MeasureListener {
+ public:
+  WorstReporter(OutputOptions output, bool spawned, std::size_t keep,
+                WindowInstruments& instruments)
+      : output_(std::move(output)),
+        spawned_(spawned),
+        instruments_(instruments),
+        keep_(keep),
+        longest_(keep_),
+        assembler_(stacks_, preemption_model(read_host().build),
+                   [this](LatencyWindow window) { found(std::move(window)); }) {}
+
+  void begin(const SessionInfo& info) override {
+    report_ = open_report(output_, spawned_, is_stream());
+    stacks_.begin(info);
+    report_.sink->begin(info);
+    report_.output->flush();
+  }
+  void record(const Record& record) override { assembler_.record(record); }
+  void interval(const SessionInfo&, Duration) override {}
+  void tick() override {
+    stacks_.follow();
+    report_.output->flush();
+  }
+  void end(const SessionInfo& measured, const Receipt& counted) override {
+    assembler_.finish();
+    if (!is_stream()) {
+      for (const LatencyWindow& window : longest_.windows()) count_frames(window, frames_);
+      report_.sink->windows(longest_.windows());
+    }
+    SessionInfo info = measured;
+    for (std::string& note : stacks_.notes()) info.notes.push_back(std::move(note));
+    Receipt receipt = counted;
+    receipt.frames = frames_;
+    report_.sink->end(info, receipt);
+    report_.output->close();
+  }
+
+ private:
+  /// All that pass a threshold are told of as they are found.
+  bool is_stream() const { return keep_ == 0; }
+
+  void found(LatencyWindow window) {
+    if (is_stream()) {
+      count_frames(window, frames_);
+      report_.sink->window(window);
+      return;
+    }
+    longest_.add(std::move(window));
+    if (longest_.is_full()) instruments_.raise_bar(longest_.shortest_ns());
+  }
+
+  OutputOptions output_;
+  bool spawned_;
+  WindowInstruments& instruments_;
+  std::size_t keep_;
+  LiveStacks stacks_;
+  Longest longest_;
+  WindowAssembler assembler_;
+  FrameCounts frames_;
+  ReportOutput report_;
+};
+
+constexpr std::array<worst_tracer, 6> tracers = {WORST_WAKEUP,     WORST_WAKEUP_RT,
+                                                 WORST_WAKEUP_DL,  WORST_IRQSOFF,
+                                                 WORST_PREEMPTOFF, WORST_PREEMPTIRQSOFF};
+
+worst_tracer parse_tracer(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const worst_tracer tracer : tracers) {
+    if (name == tracer_name(tracer)) return tracer;
+    names.push_back(tracer_name(tracer));
+  }
+  names.emplace_back("hwlat");
+  const std::string_view close = nearest(name, names);
+  throw Error("'{}' is nothing whose worst can be found", printable(name))
+      .hint(close.empty() ? "overdue worst wakeup, wakeup_rt, wakeup_dl, hwlat"
+                          : fmt::format("did you mean {}?", close))
+      .exit_status(2);
+}
+
+/// Of wake-ups the latency is known; of disabled interrupts and preemption, lower bounds.
+bool is_exact(worst_tracer tracer) {
+  return tracer <= WORST_WAKEUP_DL;
+}
+
+class WorstCommand final : public Command {
+ public:
+  std::string_view name() const override { return "worst"; }
+
+  void add_options(CLI::App& app) override {
+    app.add_option("name", what_)->required();
+    add_target_options(app, target_);
+    add_stop_options(app, stop_);
+    add_output_options(app, output_, false);
+    app.add_option("-T,--threshold", threshold_);
+    app.add_option("--keep", keep_);
+    app.add_flag("--events", events_);
+    app.add_option("--width", width_);
+    app.add_option("--window", window_);
+    app.add_option("--backend", backend_)->check(CLI::IsMember({"auto", "kernel", "bpf"}));
+  }
+
+  int run(const Invocation& invocation) override;
+  bool spawns(const Invocation& invocation) const override { return invocation.has_program; }
+
+ private:
+  WorstOptions options() const;
+  bool is_everything(const Invocation& invocation) const;
+  bool uses_kernel_tracer(const Invocation& invocation) const;
+  /// For the kernel's tracer: it follows whom it likes, and keeps one.
+  KernelTracerRequest kernel_request(const Invocation& invocation) const;
+  HwlatRequest hwlat_request(const Invocation& invocation) const;
+
+  std::string what_;
+  TargetOptions target_;
+  StopOptions stop_;
+  OutputOptions output_;
+  std::string threshold_;
+  std::optional<std::int64_t> keep_;
+  bool events_ = false;
+  std::optional<std::string> width_, window_;
+  std::string backend_ = "auto";
+};
+
+WorstOptions WorstCommand::options() const {
+  WorstOptions options;
+  options.tracer = parse_tracer(what_);
+  options.events = events_;
+  if (events_ && !is_exact(options.tracer))
+    throw Error(
+        "where interrupts or preemption were disabled since is not known: what happened "
+        "meanwhile cannot be shown")
+        .hint("leave --events out, or use --backend kernel where the kernel has the tracer")
+        .exit_status(2);
+  if (!threshold_.empty()) {
+    options.threshold = parse_duration(threshold_, "--threshold");
+    if (options.threshold == Duration(0))
+      throw Error("a threshold of 0 would keep every one").hint("-T 100us").exit_status(2);
+  }
+  const std::int64_t keep = keep_.value_or(threshold_.empty() ? 1 : 0);
+  if (keep_ && (keep < 1 || keep > static_cast<std::int64_t>(most_kept)))
+    throw Error("--keep {}: not a number of latencies to keep", keep)
+        .hint(fmt::format("--keep 5; at most {}", most_kept))
+        .exit_status(2);
+  options.keep = static_cast<std::uint64_t>(keep);
+  return options;
+}
+
+bool WorstCommand::is_everything(const Invocation& invocation) const {
+  return !invocation.has_program && (target_.is_empty() || target_.all) && !target_.cpus;
+}
+
+/// By default where it knows the latency and we know a lower bound only, if it can do what is
+/// asked for.
+bool WorstCommand::uses_kernel_tracer(const Invocation& invocation) const {
+  if (backend_ != "auto") return backend_ == "kernel";
+  return !is_exact(parse_tracer(what_)) && is_everything(invocation) && threshold_.empty() &&
+         keep_.value_or(1) == 1 && Kernel().tracer(what_).yes;
+}
+
+KernelTracerRequest WorstCommand::kernel_request(const Invocation& invocation) const {
+  parse_tracer(what_);
+  if (!is_everything(invocation))
+    throw Error("the kernel's tracers know no target: they follow the whole machine")
+        .hint("leave the target out, or use --backend bpf")
+        .exit_status(2);
+  if (!threshold_.empty())
+    throw Error("a threshold of the kernel's tracers is one for all of them, and not ours to set")
+        .hint("leave -T out, or use --backend bpf")
+        .exit_status(2);
+  if (keep_.value_or(1) != 1)
+    throw Error("the kernel's tracers keep one latency, the longest")
+        .hint("leave --keep out, or use --backend bpf")
+        .exit_status(2);
+  return {.tracer = what_, .events = events_, .duration = stop_.parsed(), .output = output_};
+}
+
+HwlatRequest WorstCommand::hwlat_request(const Invocation& invocation) const {
+  const auto refuse = [](const std::string& what, const std::string& hint) {
+    throw Error("{}", what).hint(std::string(hint)).exit_status(2);
+  };
+  TargetOptions others = target_;
+  others.cpus.reset();
+  if (invocation.has_program || !(others.is_empty() || others.all))
+    refuse("hardware has no target", "--cpu says where it is looked for");
+  if (keep_ || events_)
+    refuse(fmt::format("{} is not for hwlat", keep_ ? "--keep" : "--events"), "leave it out");
+  const bool has_settings = target_.cpus || width_ || window_ || !threshold_.empty();
+  HwlatRequest request;
+  request.by_kernel =
+      backend_ == "kernel" || (backend_ == "auto" && !has_settings && Kernel().tracer("hwlat").yes);
+  if (request.by_kernel && has_settings)
+    refuse("the settings of the kernel's hwlat are one for all, and not ours to change",
+           "leave --cpu, -T, --width and --window out, or use --backend bpf");
+  request.cpus = target_.cpus ? parse_cpu_list(*target_.cpus, possible_cpus()) : online_cpus();
+  request.cpus_text = target_.cpus.value_or("");
+  if (!threshold_.empty()) request.threshold = parse_duration(threshold_, "--threshold");
+  if (width_) request.width = parse_duration(*width_, "--width");
+  if (window_) request.window = parse_duration(*window_, "--window");
+  if (request.threshold < std::chrono::microseconds(1))
+    refuse("a threshold below 1us would take every look at the clock for a latency", "-T 10us");
+  // Real-time threads that never sleep hang their CPU.
+  if (request.width == Duration{} || request.width > request.window / 100 * 95)
+    refuse("--width is how long of each --window somebody looks: at most 95 % of it",
+           "--width 500ms --window 1s is the default");
+  request.duration = stop_.parsed();
+  request.output = output_;
+  return request;
+}
+
+int WorstCommand::run(const Invocation& invocation) {
+  if (invocation.has_program && invocation.program.empty())
+    throw Error("no program after '--'")
+        .hint("overdue worst wakeup_rt -- cyclictest")
+        .exit_status(2);
+  check_sink_format(output_.format);
+  if (output_.format == "csv")
+    throw Error("latencies have traces, which CSV cannot hold").hint("-f ndjson").exit_status(2);
+  if (what_ == "hwlat") return run_hwlat(hwlat_request(invocation));
+  if (width_ || window_)
+    throw Error("{} is for hwlat", width_ ? "--width" : "--window").exit_status(2);
+  if (uses_kernel_tracer(invocation)) return run_kernel_tracer(kernel_request(invocation));
+  WorstOptions wanted = options();
+  target_.command = invocation.program;
+  if (target_.is_empty()) target_.all = true;
+  MeasureRequest request;
+  request.command = "worst";
+  request.selection = parse_target(target_);
+  wanted.whole_machine = request.selection.kind == TargetKind::all;
+  request.inherited = invocation.inherited;
+  request.duration = stop_.parsed();
+  request.quiet = output_.quiet;
+  request.verbose = output_.verbose;
+  request.streams = wanted.keep == 0;
+  if (!threshold_.empty()) request.thresholds = {threshold_};
+  request.spans = {what_};
+  const std::size_t keep = wanted.keep;
+  std::unique_ptr<WindowInstruments> instruments;
+  if (is_exact(wanted.tracer))
+    instruments = std::make_unique<WorstInstruments>(std::move(wanted));
+  else
+    instruments = std::make_unique<SectionInstruments>(std::move(wanted));
+  WorstReporter reporter(output_, invocation.has_program, keep, *instruments);
+  return measure(request, *instruments, reporter);
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_worst_command() {
+  return std::make_unique<WorstCommand>();
+}
+
+}  // namespace overdue

@@ -1,0 +1,96 @@
+#include "cli/worst_instruments.h"
+
+#include <fmt/format.h>
+
+#include "base/read_text.h"
+#include "base/text.h"
+#include "core/latency_window.h"
+#include "sinks/text_format.h"
+
+namespace overdue {
+namespace {
+
+/// Whose wake-ups a tracer follows.
+std::string_view whose(worst_tracer tracer) {
+  if (tracer == WORST_WAKEUP_DL) return "a thread with a deadline";
+  if (tracer == WORST_WAKEUP_RT) return "a thread with a real-time or deadline policy";
+  return "a thread more important than the one it would have interrupted";
+}
+
+std::string_view nothing_seen(worst_tracer tracer) {
+  if (tracer == WORST_IRQSOFF) return "no timer expired while a thread ran";
+  if (tracer == WORST_PREEMPTOFF) return "no CPU was told to switch while it could not";
+  return "no timer expired while a thread ran, no CPU was told to switch while it could not";
+}
+
+void note_if_all_shorter(std::uint64_t longest_ns, Duration threshold,
+                         std::vector<std::string>& notes) {
+  if (longest_ns < static_cast<std::uint64_t>(threshold.count()))
+    notes.push_back(
+        fmt::format("nothing found: none took {} or longer", format_duration(threshold)));
+}
+
+}  // namespace
+
+void WorstInstruments::add_to(Session& session, const std::vector<std::uint32_t>& cpus) {
+  options_.cpus = cpus;
+  auto probe = std::make_unique<WorstProbe>(options_, session.membership().maps());
+  probe_ = probe.get();
+  session.add(std::move(probe));
+}
+
+void WorstInstruments::poll(KernelTime, const RecordHandler& handler) {
+  probe_->poll(handler);
+}
+
+void WorstInstruments::raise_bar(std::uint64_t latency_ns) {
+  if (probe_) probe_->raise_bar(latency_ns);
+}
+
+std::vector<std::string> WorstInstruments::notes() const {
+  const WorstProbe::Figures seen = probe_->figures();
+  if (seen.followed == 0)
+    return {fmt::format("nothing found: no wake-up of {} was seen", whose(options_.tracer))};
+  std::vector<std::string> notes = {
+      fmt::format("{} followed, the longest took {}; {} given up for a more important one",
+                  counted(seen.followed, "wake-up"), duration_text(seen.longest_ns),
+                  seen.displaced == 0 ? "none" : grouped(seen.displaced))};
+  note_if_all_shorter(seen.longest_ns, options_.threshold, notes);
+  return notes;
+}
+
+void SectionInstruments::add_to(Session& session, const std::vector<std::uint32_t>& cpus) {
+  options_.cpus = cpus;
+  auto probe = std::make_unique<SectionsProbe>(options_, session.membership().maps());
+  probe_ = probe.get();
+  session.add(std::move(probe));
+}
+
+void SectionInstruments::raise_bar(std::uint64_t latency_ns) {
+  if (probe_) probe_->raise_bar(latency_ns);
+}
+
+std::vector<std::string> SectionInstruments::notes() const {
+  std::vector<std::string> notes = {
+      "lower bounds: the begin of a section is not seen, and most sections are not seen at all"};
+  const SectionsProbe::Figures seen = probe_->figures();
+  if (seen.seen == 0)
+    notes.push_back(fmt::format("nothing found: {}", nothing_seen(options_.tracer)));
+  else
+    note_if_all_shorter(seen.longest_ns, options_.threshold, notes);
+  return notes;
+}
+
+std::string preemption_model(std::string_view build, const std::string& chosen) {
+  if (build.find("PREEMPT_RT") != build.npos) return "preempt_rt";
+  const std::string modes = read_text(chosen).value_or("");
+  for (const auto& [mode, name] : {std::pair{"(none)", "server"},
+                                   {"(voluntary)", "desktop"},
+                                   {"(full)", "preempt"},
+                                   {"(lazy)", "lazy"}})
+    if (modes.find(mode) != modes.npos) return name;
+  if (build.find("PREEMPT_DYNAMIC") != build.npos) return "unknown";
+  return build.find("PREEMPT") != build.npos ? "preempt" : "unknown";
+}
+
+}  // namespace overdue

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <optional>
+
+#include "cli/instruments.h"
+#include "probes/worst/probe.h"
+#include "probes/worst/sections.h"
+
+namespace overdue {
+
+/// Deliver windows, the longest of which are kept.
+class WindowInstruments : public Instruments {
+ public:
+  /// Only windows longer than this are wanted from now on.
+  virtual void raise_bar(std::uint64_t latency_ns) = 0;
+};
+
+/// The longest wake-ups of the most important thread.
+class WorstInstruments final : public WindowInstruments {
+ public:
+  explicit WorstInstruments(WorstOptions options) : options_(std::move(options)) {}
+
+  std::string_view purpose() const override { return "follow wake-ups"; }
+  Support support(const Kernel& kernel) const override { return worst_probe.support(kernel); }
+  std::size_t ring_bytes() const override { return 0; }
+  void add_to(Session& session, const std::vector<std::uint32_t>& cpus) override;
+  std::uint64_t events_in(const Record&) const override { return 0; }
+  std::uint64_t events() const override { return probe_ ? probe_->figures().followed : 0; }
+  std::uint64_t runs_per_event() const override { return 3; }  // waking, wake-up, switch
+  Duration poll_every() const override { return std::chrono::milliseconds(5); }
+  void poll(KernelTime now, const RecordHandler& handler) override;
+  std::vector<std::string> notes() const override;
+
+  void raise_bar(std::uint64_t latency_ns) override;
+
+ private:
+  WorstOptions options_;
+  WorstProbe* probe_ = nullptr;  ///< the session's
+};
+
+/// The longest stretches with interrupts or preemption disabled: lower bounds.
+class SectionInstruments final : public WindowInstruments {
+ public:
+  explicit SectionInstruments(WorstOptions options) : options_(std::move(options)) {}
+
+  std::string_view purpose() const override { return "find disabled interrupts or preemption"; }
+  Support support(const Kernel& kernel) const override {
+    return support_of_sections(options_.tracer, kernel);
+  }
+  std::size_t ring_bytes() const override { return std::size_t{4} << 20; }  // a second of them
+  void add_to(Session& session, const std::vector<std::uint32_t>& cpus) override;
+  std::uint64_t events_in(const Record&) const override { return 0; }
+  std::uint64_t events() const override { return probe_ ? probe_->figures().seen : 0; }
+  std::optional<BpfRuns> cost() const override { return probe_->cost().cost(); }
+  Duration poll_every() const override { return std::chrono::milliseconds(20); }
+  void armed(KernelTime start) override { probe_->cost().begin(start); }
+  void poll(KernelTime now, const RecordHandler&) override { probe_->cost().poll(now); }
+  std::vector<std::string> notes() const override;
+  void raise_bar(std::uint64_t latency_ns) override;
+
+ private:
+  WorstOptions options_;
+  SectionsProbe* probe_ = nullptr;  ///< the session's
+};
+
+/// The kernel's model of preemption as its latency tracers call it: "server", "desktop", "preempt",
+/// "lazy", "preempt_rt"; "unknown" where neither debugfs nor `build` (uname -v) tells.
+std::string preemption_model(std::string_view build,
+                             const std::string& chosen = "/sys/kernel/debug/sched/preempt");
+
+}  // namespace overdue

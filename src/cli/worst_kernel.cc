@@ -1,0 +1,147 @@
+#include "cli/worst_kernel.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "analysis/latency_header.h"
+#include "base/error.h"
+#include "base/read_text.h"
+#include "base/text.h"
+#include "cli/progress.h"
+#include "cli/report_output.h"
+#include "cli/stop_signals.h"
+#include "kernel/capabilities.h"
+#include "kernel/features.h"
+#include "kernel/host.h"
+#include "kernel/tracing_instance.h"
+
+namespace overdue {
+namespace {
+
+SessionInfo describe(const KernelTracerRequest& request) {
+  const Host host = read_host();
+  const ClockPair clocks = read_clocks();
+  SessionInfo info;
+  info.version = OVERDUE_VERSION;
+  info.command = "worst";
+  info.host = host.name;
+  info.kernel = host.kernel;
+  info.arch = host.arch;
+  info.cpus = host.online_cpus;
+  info.start = clocks.monotonic;
+  info.start_wall = clocks.wall;
+  info.target.kind = "all";
+  info.spans = {request.tracer};
+  info.backend = "the kernel's tracer " + request.tracer;
+  return info;
+}
+
+/// The tracer's own options; then the tracer, with nothing recorded yet. The clock stays as it is:
+/// with another one Linux 6.1 shows nothing of what an instance's latency tracer has recorded.
+void prepare(const TracingInstance& instance, const KernelTracerRequest& request) {
+  instance.write("tracing_on", "0");
+  // Which functions ran says more, and takes longer than what is measured.
+  instance.try_write("options/function-trace", "0");
+  if (request.events) {
+    constexpr std::array events = {"sched/sched_switch",
+                                   "sched/sched_waking",
+                                   "sched/sched_wakeup",
+                                   "sched/sched_migrate_task",
+                                   "irq",
+                                   "irq_vectors"};
+    for (const char* event : events)
+      instance.try_write(fmt::format("events/{}/enable", event), "1");
+  }
+  instance.write("current_tracer", request.tracer);
+  instance.write("tracing_max_latency", "0");
+  instance.write("tracing_on", "1");
+}
+
+void wait_for_the_end(StopSignals& signals, const std::optional<KernelTime>& end) {
+  while (!signals.take()) {
+    int wait_ms = -1;
+    if (end) {
+      const KernelTime now = KernelClock::now();
+      if (now >= *end) return;
+      constexpr auto longest = std::chrono::milliseconds(60'000);
+      wait_ms = static_cast<int>(std::min<std::int64_t>(
+          std::chrono::ceil<std::chrono::milliseconds>(*end - now).count(), longest.count()));
+    }
+    pollfd wait{.fd = signals.fd(), .events = POLLIN, .revents = 0};
+    poll(&wait, 1, wait_ms);
+  }
+}
+
+}  // namespace
+
+int run_in_instance(const KernelTracerRequest& request,
+                    const std::function<void(const SessionInfo&)>& begin,
+                    const std::function<void(SessionInfo, const KernelTrace&)>& end) {
+  constexpr std::array needed{Capability::sys_admin};
+  require_capabilities("worst", needed);
+  if (!in_initial_pid_namespace())
+    throw Error("cannot use the kernel's tracers from inside a PID namespace")
+        .hint("run it in the host's: nsenter -t 1 -p");
+  const Kernel kernel;
+  require_support("use the kernel's tracer", kernel.tracer(request.tracer));
+  Progress progress(!request.output.quiet);
+  StopSignals signals;
+  progress.step("preparing the kernel's tracer");
+  const auto tracefs = kernel.tracefs_path();
+  if (!tracefs)
+    throw Error("no tracefs is mounted").hint("mount -t tracefs tracefs /sys/kernel/tracing");
+  const TracingInstance instance(*tracefs);
+  prepare(instance, request);
+  SessionInfo info = describe(request);
+  begin(info);
+  progress.step("measuring");
+  std::optional<KernelTime> deadline;
+  if (request.duration) deadline = info.start + *request.duration;
+  wait_for_the_end(signals, deadline);
+  instance.write("tracing_on", "0");
+  info.duration = KernelClock::now() - info.start;
+  progress.step("writing");
+  const KernelTrace trace{instance.read("trace"),
+                          read_word(instance.path() / "tracing_max_latency")};
+  progress.step("");
+  end(std::move(info), trace);
+  return 0;
+}
+
+int run_kernel_tracer(const KernelTracerRequest& request) {
+  ReportOutput report;
+  const auto begin = [&](const SessionInfo& info) {
+    report = open_report(request.output, false, false);
+    report.sink->begin(info);
+  };
+  const auto end = [&](SessionInfo info, const KernelTrace& trace) {
+    std::optional<LatencyWindow> longest = parse_latency_trace(trace.text);
+    if (!longest && trace.longest_us != "0")
+      throw Error("the kernel's tracer has seen {} us, and shows nothing of it",
+                  printable(trace.longest_us))
+          .hint("--backend bpf");
+    Receipt receipt;
+    receipt.events = longest ? 1 : 0;
+    std::vector<LatencyWindow> windows;
+    if (longest) {
+      if (longest->lost_events) receipt.lost_by["tracer_buffer"] = longest->lost_events;
+      windows.push_back(std::move(*longest));
+    } else {
+      info.notes.push_back(
+          fmt::format("nothing found: the kernel's tracer {} has seen none", request.tracer));
+    }
+    info.notes.emplace_back(
+        "the kernel's tracers count whole microseconds, and do not tell how many they followed");
+    report.sink->windows(windows);
+    report.sink->end(info, receipt);
+    report.output->close();
+  };
+  return run_in_instance(request, begin, end);
+}
+
+}  // namespace overdue

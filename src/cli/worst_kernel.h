@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "cli/options.h"
+#include "core/session_info.h"
+
+namespace overdue {
+
+/// What the kernel's own tracer is to do.
+struct KernelTracerRequest {
+  std::string tracer;  ///< "wakeup_rt", "irqsoff", …
+  bool events = false;
+  std::optional<Duration> duration;
+  OutputOptions output;
+};
+
+/// Runs the kernel's latency tracer of that name in an instance of our own until the time is over
+/// or a signal comes, and reports what it has seen. Nothing outside of the instance is changed.
+/// Returns the exit status. Throws Error where the kernel does not have it, or refuses.
+int run_kernel_tracer(const KernelTracerRequest& request);
+
+/// What a tracer has left when it was stopped.
+struct KernelTrace {
+  std::string text;
+  std::string longest_us;  ///< "0": it has seen nothing
+};
+
+/// The same of any tracer, with what to do with what it has seen: `begin` is called when it runs,
+/// and `end` when it has stopped.
+int run_in_instance(const KernelTracerRequest& request,
+                    const std::function<void(const SessionInfo&)>& begin,
+                    const std::function<void(SessionInfo, const KernelTrace&)>& end);
+
+}  // namespace overdue

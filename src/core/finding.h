@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "core/session_info.h"
+#include "core/stack.h"
+
+namespace overdue {
+
+/// The functions of a kernel stack that say what was waited for, outermost first: without the
+/// entry into the kernel, the scheduler's own and what calls us, and without what compilers append
+/// to names.
+std::vector<std::string> telling_functions(const Stack& kernel_stack);
+
+struct ThreadName {
+  std::uint32_t pid = 0;  ///< 0: not known
+  std::uint32_t tid = 0;  ///< 0: the idle thread
+  std::string comm;       ///< raw; empty where it is not known
+};
+
+/// Who ended a wait.
+struct Waker {
+  ThreadName thread{};    ///< of an interrupt: who was interrupted
+  std::string context{};  ///< "thread", "softirq NET_RX", "irq virtio1-req.0", "vector local_timer"
+  bool is_thread = false;
+  Stack stack{};
+};
+
+/// A stretch of a span that its thread spent off the CPU.
+struct Wait {
+  std::uint64_t ns = 0;           ///< from switched out to switched in
+  std::uint64_t runqueue_ns = 0;  ///< of it: woken, waiting for a CPU
+  std::string_view state{};       ///< "sleeping", "uninterruptible", "preempted", "other"
+  Stack kernel_stack{};           ///< where it waited
+  std::optional<Waker> waker{};
+  std::optional<ThreadName> displacer{};  ///< preempted: who took the CPU
+  std::optional<ThreadName> behind{};     ///< who ran on its CPU just before it
+
+  std::uint64_t blocked_ns() const {
+    return state != "preempted" && ns > runqueue_ns ? ns - runqueue_ns : 0;
+  }
+};
+
+/// What a span's time went to; with `unknown_ns` the parts add up to its latency.
+struct Breakdown {
+  std::uint64_t oncpu_ns = 0;
+  std::uint64_t runqueue_ns = 0;
+  std::uint64_t preempted_ns = 0;
+  std::uint64_t sleeping_ns = 0;
+  std::uint64_t uninterruptible_ns = 0;
+  std::uint64_t irq_ns = 0;
+  std::uint64_t softirq_ns = 0;
+  std::uint64_t unknown_ns = 0;
+
+  std::uint64_t blocked_ns() const { return sleeping_ns + uninterruptible_ns; }
+};
+
+/// One step on the way from a wait to what it was waiting for.
+struct ChainLink {
+  ThreadName thread;              ///< who the one before waited for; of an interrupt, nobody
+  std::string what;               ///< "waited", "preempted", "ran", or the interrupt that ended it
+  std::uint64_t ns = 0;           ///< how long of the wait it explains; 0 of an interrupt
+  std::uint64_t runqueue_ns = 0;  ///< of that: woken, waiting for a CPU
+  std::optional<ThreadName> behind;  ///< who had the CPU meanwhile
+  Stack kernel_stack;                ///< where it waited, or was preempted
+  Stack user_stack;                  ///< of a late call of its own, in which it waited
+  bool is_root = false;
+  bool is_cut = false;  ///< the chain goes on, and we do not
+};
+
+/// Findings of one cause that were not shown, since others of it were.
+struct Repeats {
+  std::uint64_t number = 0;  ///< of the first finding of that cause
+  std::string name;          ///< of the operation
+  std::uint64_t count = 0;
+  std::uint64_t latency_ns = 0;  ///< of them all
+  std::uint64_t longest_ns = 0;
+};
+
+/// One late operation, explained.
+struct Finding {
+  std::string_view type = "stall";     ///< or "hang": it is still open
+  std::uint64_t number = 0;            ///< 1, 2, … of this session
+  std::string_view span;               ///< kind: "syscall", "offcpu", …
+  std::string name;                    ///< of the operation: "openat", "virtio1-req.0", "vda"
+  std::vector<std::string> arguments;  ///< ready to read
+  std::string title;                   ///< of a span that is no system call, in a few words
+  KernelTime time{};                   ///< its end; of a hang: now
+  ThreadName thread;                   ///< whose it is; of an interrupt: who was interrupted
+  bool is_bystander = false;           ///< that thread, for it was in the way only
+  std::optional<ThreadName> ended_by;  ///< another, in whose context it ended
+  std::uint32_t cpu = 0;
+  std::uint64_t cgroup_id = 0;
+  std::uint64_t latency_ns = 0;
+  std::uint64_t threshold_ns = 0;  ///< that it passed; 0: not known
+  std::optional<std::int64_t> result;
+  std::string error;  ///< name of the errno value that the result is
+  std::optional<Breakdown> breakdown;
+  std::vector<Wait> waits;          ///< in time order
+  bool waits_forgotten = false;     ///< there were more, which were not kept
+  Stack kernel_stack;               ///< at its end, of a hang now; spans without waits have it
+  std::optional<Stack> user_stack;  ///< nothing: was not asked for, or could not be had
+  std::string user_stack_end;       ///< why it goes no further; empty: it is complete
+  std::vector<ChainLink> chain;     ///< of the wait in which it was blocked longest
+  std::string cause;                ///< equal for equal causes, across boots and builds
+  std::string state;       ///< of a hang: what its thread does now, as Wait::state says it,
+                           ///< or "running" or "runqueue"
+  bool is_older = false;   ///< a hang from before the session: latency_ns is at least
+  std::uint64_t hang = 0;  ///< of a stall: the finding it was while it was open; 0: none
+  std::uint64_t like = 0;  ///< the first finding of the same cause; 0: it is this one
+};
+
+/// Adds the frames of a finding's own stacks; those of its wakers' calls are of other findings.
+void count_frames(const Finding& finding, FrameCounts& counts);
+
+}  // namespace overdue

@@ -1,0 +1,152 @@
+#include "core/span_schema.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <vector>
+
+#include "base/text.h"
+#include "core/record.h"
+
+namespace overdue {
+namespace {
+
+constexpr Field span_fields[] = {
+    OVERDUE_FIELD(span_record, latency_ns, nanoseconds, duration,
+                  "from its begin to its end; of one still open, its age"),
+    OVERDUE_FIELD(span_record, subject, none, key,
+                  "what it was of: a system call's number, an interrupt, a lock's address"),
+    OVERDUE_FIELD(span_record, detail, none, value, "by kind: bytes, a sector, an errno value"),
+    OVERDUE_FIELD(span_record, ledger, opaque, value,
+                  "ns on-CPU, in the run queue, preempted, sleeping, uninterruptible, in hard "
+                  "interrupts, in soft interrupts"),
+    OVERDUE_FIELD(span_record, begin_pid, pid, value, "who began it; 0: who ended it"),
+    OVERDUE_FIELD(span_record, begin_tid, tid, value, "who began it; 0: who ended it"),
+    OVERDUE_FIELD(span_record, span, opaque, key, "kind of span, as src/bpf/span.h numbers them"),
+    OVERDUE_FIELD(
+        span_record, flags, opaque, value,
+        "1: has a ledger; 2: has a user stack; 4: that is cut; 8: still open; 16: failed; "
+        "32: writes; 64: flushes; 128: named frames instead of memory; 256: open, and older than "
+        "the "
+        "session"),
+    OVERDUE_FIELD(span_record, kernel_frames, count, stack,
+                  "addresses behind the record: the kernel stack, innermost first"),
+    OVERDUE_FIELD(span_record, user_bytes, bytes, stack,
+                  "bytes of user stack behind those, after 17 registers"),
+    OVERDUE_FIELD(span_record, text, text, key, "name of the interrupt, the disk, the user's span"),
+};
+
+std::string dotted(std::uint32_t address) {
+  return fmt::format("{}.{}.{}.{}", address >> 24, address >> 16 & 255, address >> 8 & 255,
+                     address & 255);
+}
+
+/// From 32 hexadecimal digits; as they are where they are none.
+std::string ipv6(std::string_view digits) {
+  std::array<unsigned char, 16> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const char* at = digits.data() + 2 * i;
+    const auto [end, error] = std::from_chars(at, at + 2, bytes[i], 16);
+    if (error != std::errc() || end != at + 2) return {};
+  }
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  return inet_ntop(AF_INET6, bytes.data(), text.data(), text.size()) ? text.data() : "";
+}
+
+bool is_softirq(std::uint16_t kind) {
+  return kind == SPAN_SOFTIRQ || kind == SPAN_SOFTIRQ_RAISE;
+}
+
+void visit_flags(const span_record& span, FieldVisitor& visitor) {
+  constexpr std::pair<std::uint16_t, std::string_view> words[] = {
+      {SPAN_OPEN, "open"},   {SPAN_FAILED, "failed"}, {SPAN_WRITE, "write"},
+      {SPAN_FLUSH, "flush"}, {SPAN_OLDER, "older"},   {SPAN_STACK_CUT, "stack_cut"}};
+  std::vector<std::string_view> set;
+  for (const auto& [flag, word] : words)
+    if (span.flags & flag) set.push_back(word);
+  if (!set.empty()) visitor.list("is", set);
+}
+
+void visit_ledger(const ledger_parts& parts, FieldVisitor& visitor) {
+  visitor.number("oncpu_ns", parts.oncpu_ns, Unit::nanoseconds);
+  visitor.number("runqueue_ns", parts.runqueue_ns, Unit::nanoseconds);
+  visitor.number("preempted_ns", parts.preempted_ns, Unit::nanoseconds);
+  visitor.number("sleeping_ns", parts.sleeping_ns, Unit::nanoseconds);
+  visitor.number("uninterruptible_ns", parts.uninterruptible_ns, Unit::nanoseconds);
+  visitor.number("irq_ns", parts.irq_ns, Unit::nanoseconds);
+  visitor.number("softirq_ns", parts.softirq_ns, Unit::nanoseconds);
+}
+
+/// The addresses behind the record, as many as it really has.
+void visit_kernel_stack(const Record& record, const span_record& span, FieldVisitor& visitor) {
+  std::vector<std::string> frames;
+  for (std::size_t i = 0; i < span.kernel_frames; ++i) {
+    const std::size_t at = sizeof span + i * sizeof(u64);
+    if (at + sizeof(u64) > record.bytes.size()) break;
+    frames.push_back(fmt::format("{:#x}", record.at<u64>(at)));
+  }
+  if (frames.empty()) return;
+  const std::vector<std::string_view> views(frames.begin(), frames.end());
+  visitor.list("kernel_stack", views);
+}
+
+void visit_connect(const span_record& span, FieldVisitor& visitor) {
+  const ConnectEnds ends = connect_ends(span);
+  visitor.text("local", ends.local);
+  if (ends.error != 0) visitor.number("errno", static_cast<u64>(ends.error), Unit::none);
+}
+
+void visit_span(const Record& record, const Names&, FieldVisitor& visitor) {
+  const auto span = record.as<span_record>();
+  visitor.text("span", span_name(span.span));
+  visitor.text("name", span_subject(span));
+  visitor.number("latency_ns", span.latency_ns, Unit::nanoseconds);
+  visitor.number("subject", span.subject, Unit::none);
+  visitor.number("detail", span.detail, Unit::none);
+  if (span.span == SPAN_TCP_CONNECT) visit_connect(span, visitor);
+  if (span.begin_tid != 0) {
+    visitor.number("begin_pid", span.begin_pid, Unit::pid);
+    visitor.number("begin_tid", span.begin_tid, Unit::tid);
+  }
+  visit_flags(span, visitor);
+  if (span.flags & SPAN_HAS_LEDGER) visit_ledger(span.ledger, visitor);
+  visit_kernel_stack(record, span, visitor);
+}
+
+}  // namespace
+
+const Schema span_schema{.id = RECORD_SPAN,
+                         .name = "span",
+                         .size = sizeof(span_record),
+                         .fields = span_fields,
+                         .help = "a span that took as long as its threshold or longer",
+                         .visit = visit_span};
+
+ConnectEnds connect_ends(const span_record& span) {
+  const auto remote_port = static_cast<std::uint16_t>(span.detail);
+  const auto local_port = static_cast<std::uint16_t>(span.detail >> 16);
+  const auto family = static_cast<std::uint16_t>(span.detail >> 32);
+  ConnectEnds ends;
+  ends.error = static_cast<int>(span.detail >> 48);
+  if (family == AF_INET6) {
+    ends.remote = fmt::format("[{}]:{}", ipv6({span.text, sizeof span.text}), remote_port);
+    ends.local = fmt::format(":{}", local_port);
+  } else {
+    ends.remote = fmt::format("{}:{}", dotted(static_cast<u32>(span.subject)), remote_port);
+    ends.local = fmt::format("{}:{}", dotted(static_cast<u32>(span.subject >> 32)), local_port);
+  }
+  return ends;
+}
+
+std::string span_subject(const span_record& span) {
+  if (span.span == SPAN_TCP_CONNECT) return connect_ends(span).remote;
+  const std::string_view text = fixed_text(span.text);
+  if (text.empty() && (span.span == SPAN_IRQ || span.span == SPAN_VECTOR || is_softirq(span.span)))
+    return fmt::to_string(span.subject);
+  return std::string(text);
+}
+
+}  // namespace overdue

@@ -1,0 +1,181 @@
+#include "kernel/span_probe.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "core/span_schema.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::string_view section_prefix = "tp_btf/";
+
+/// Tables that are full are cleared of what is older: begins whose end nothing tells of.
+constexpr std::chrono::seconds sweep_age{10};
+
+const SpanHook* hook_of(const bpf_program* program, std::span<const SpanHook> hooks) {
+  std::string_view section = bpf_program__section_name(program);
+  if (!section.starts_with(section_prefix)) return nullptr;
+  section.remove_prefix(section_prefix.size());
+  const auto hook = std::find_if(hooks.begin(), hooks.end(), [&](const SpanHook& candidate) {
+    return candidate.tracepoint == section;
+  });
+  return hook == hooks.end() ? nullptr : &*hook;
+}
+
+Support common_support(const Kernel& kernel) {
+  for (const Support& support : {kernel.privileges(), kernel.btf(), kernel.btf_tracepoints(),
+                                 kernel.task_storage(), kernel.ring_buffer()})
+    if (!support.yes) return support;
+  return {};
+}
+
+Support kind_support(const Kernel& kernel, std::span<const SpanHook> hooks, SpanKinds kind) {
+  if (Support common = common_support(kernel); !common.yes) return common;
+  for (const SpanHook& hook : hooks) {
+    if (hook.optional || !(hook.kinds & kind)) continue;
+    if (Support support = kernel.btf_tracepoint(hook.tracepoint); !support.yes) return support;
+  }
+  return {};
+}
+
+SpanKinds kinds_in(std::span<const SpanHook> hooks) {
+  SpanKinds kinds = 0;
+  for (const SpanHook& hook : hooks) kinds |= hook.kinds;
+  return kinds;
+}
+
+int fd_of(bpf_object* object, const char* map) {
+  return bpf_object__find_map_fd_by_name(object, map);
+}
+
+/// Calls `visit` with the key and the span of every entry of a table. Entries that others delete
+/// meanwhile make the walk begin again: it has an end of its own.
+template <typename Visit>
+void for_each_open(bpf_object* object, const char* map_name, Visit visit) {
+  const bpf_map* map = bpf_object__find_map_by_name(object, map_name);
+  const int fd = bpf_map__fd(map);
+  std::vector<std::byte> key(bpf_map__key_size(map)), value(bpf_map__value_size(map));
+  const std::byte* previous = nullptr;
+  for (u32 left = bpf_map__max_entries(map); left > 0; --left) {
+    if (bpf_map_get_next_key(fd, previous, key.data()) != 0) return;
+    previous = key.data();
+    if (bpf_map_lookup_elem(fd, key.data(), value.data()) != 0) continue;
+    open_span span{};
+    std::memcpy(&span, value.data(), std::min(sizeof span, value.size()));
+    visit(key, span);
+  }
+}
+
+}  // namespace
+
+SpanKinds SpanSource::kinds() const {
+  return kinds_in(hooks);
+}
+
+Support SpanSource::support(const Kernel& kernel, span_kind kind) const {
+  return kind_support(kernel, hooks, kinds_of({kind}));
+}
+
+Support any_span_support(const Kernel& kernel, std::span<const SpanHook> hooks) {
+  Support first;
+  for (SpanKinds left = kinds_in(hooks); left != 0; left &= left - 1) {
+    Support support = kind_support(kernel, hooks, left & (~left + 1));
+    if (support.yes) return support;
+    if (first.yes) first = std::move(support);
+  }
+  return first;
+}
+
+void SpanProbe::prepare(bpf_object* object, const SpanOptions& options, const SharedMaps& shared,
+                        const Kernel& kernel) {
+  object_ = object;
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, object) {
+    const SpanHook* hook = hook_of(program, parts_.hooks);
+    bpf_program__set_autoload(program, hook && (hook->kinds & options.kinds) != 0 &&
+                                           kernel.btf_tracepoint(hook->tracepoint).yes);
+  }
+  share_maps(object, shared);
+}
+
+void SpanProbe::attach_all(const session_control& control) {
+  control_ = &control;
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, object_) {
+    if (bpf_program__autoload(program)) links_.push_back(attach(program));
+  }
+}
+
+void SpanProbe::drain_cells(std::uint32_t, KernelTime now, const RecordHandler&) {
+  const std::uint64_t refused = counters()[COUNTER_SPANS_FULL];
+  if (refused > swept_at_) sweep(now);
+  swept_at_ = refused;
+}
+
+void SpanProbe::sweep(KernelTime now) {
+  const u64 before_ns = (now - sweep_age).time_since_epoch().count();
+  for (const SpanTable& table : parts_.tables) {
+    std::vector<std::vector<std::byte>> old;
+    for_each_open(object_, table.map,
+                  [&](const std::vector<std::byte>& key, const open_span& span) {
+                    if (span.begin_ns < before_ns) old.push_back(key);
+                  });
+    for (const auto& key : old) bpf_map_delete_elem(fd_of(object_, table.map), key.data());
+  }
+}
+
+void SpanProbe::deliver_open(const SpanTable& table, KernelTime end,
+                             const RecordHandler& handler) const {
+  const u64 threshold_ns = __atomic_load_n(&control_->threshold_ns[table.kind], __ATOMIC_RELAXED);
+  const u64 end_ns = end.time_since_epoch().count();
+  if (threshold_ns == 0) return;
+  for_each_open(object_, table.map, [&](const std::vector<std::byte>&, const open_span& open) {
+    if (open.begin_ns >= end_ns || end_ns - open.begin_ns < threshold_ns) return;
+    span_record span{};
+    span.header.time_ns = end_ns;
+    span.header.kind = RECORD_SPAN;
+    span.header.size = sizeof span;
+    span.header.pid = span.begin_pid = open.pid;
+    span.header.tid = span.begin_tid = open.tid;
+    span.latency_ns = end_ns - open.begin_ns;
+    span.subject = open.subject;
+    span.detail = open.detail;
+    span.span = static_cast<u16>(table.kind);
+    span.flags = SPAN_OPEN;
+    handler(Record{&span_schema, std::as_bytes(std::span(&span, 1))});
+  });
+}
+
+void SpanProbe::finish(KernelTime end, const RecordHandler& handler) {
+  detach_all();
+  wait_for_running_programs();
+  for (const SpanTable& table : parts_.tables)
+    if (table.kind != SPAN_NONE) deliver_open(table, end, handler);
+}
+
+double SpanProbe::fill(std::uint32_t) const {
+  return 0;
+}
+
+const Schema* SpanProbe::schema(std::uint16_t kind) const {
+  return kind == span_schema.id ? &span_schema : nullptr;
+}
+
+Counters SpanProbe::counters() const {
+  return read_counters(fd_of(object_, "counters"));
+}
+
+void SpanProbe::end_calibration() {
+  clear_counters(fd_of(object_, "counters"));
+}
+
+std::size_t SpanProbe::open_spans() const {
+  std::size_t count = 0;
+  for (const SpanTable& table : parts_.tables)
+    for_each_open(object_, table.map,
+                  [&](const std::vector<std::byte>&, const open_span&) { ++count; });
+  return count;
+}
+
+}  // namespace overdue

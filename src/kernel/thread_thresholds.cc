@@ -1,0 +1,44 @@
+#include "kernel/thread_thresholds.h"
+
+#include <algorithm>
+
+#include "kernel/glob.h"
+#include "kernel/membership.h"
+
+namespace overdue {
+namespace {
+
+u64 in_ns(Duration time) {
+  return static_cast<u64>(time.count());
+}
+
+}  // namespace
+
+// Words change whole, but globs are many. While they do, the kernel does without: programs that
+// begin see a count of 0 and look no further, and those that saw another have ended before the
+// first byte is written. What passes the least threshold meanwhile is told of, whoever's it is, and
+// user space decides: nothing is missed. The count comes last, behind all that it stands for.
+void forget_thread_thresholds(session_control& control) {
+  if (__atomic_load_n(&control.by_name.count, __ATOMIC_RELAXED) == 0) return;
+  __atomic_store_n(&control.by_name.count, 0, __ATOMIC_SEQ_CST);
+  wait_for_running_programs();
+}
+
+void set_thread_thresholds(session_control& control, const ThreadThresholds& thresholds) {
+  thread_thresholds& all = control.by_name;
+  const auto& by_glob = thresholds.by_glob;
+  const std::size_t count = std::min<std::size_t>(by_glob.size(), THREAD_THRESHOLDS);
+  for (std::size_t i = 0; i < count; ++i) {
+    all.globs[i] = compile_glob(by_glob[i].first);
+    all.threshold_ns[i] = in_ns(by_glob[i].second);
+  }
+  for (std::size_t kind = 0; kind < SPAN_COUNT; ++kind) {
+    std::optional<Duration> least = thresholds.others[kind];
+    for (std::size_t i = count; i < by_glob.size(); ++i)
+      least = std::min(least.value_or(Duration::max()), by_glob[i].second);
+    all.others_ns[kind] = least ? in_ns(*least) : 0;
+  }
+  __atomic_store_n(&all.count, static_cast<u32>(count), __ATOMIC_RELEASE);
+}
+
+}  // namespace overdue

@@ -1,0 +1,74 @@
+#include "kernel/tracepoint_types.h"
+
+#include <bpf/btf.h>
+
+#include <cerrno>
+#include <string>
+
+#include "base/error.h"
+
+namespace overdue {
+
+void TracepointTypes::Free::operator()(btf* types) const {
+  btf__free(types);
+}
+
+TracepointTypes::TracepointTypes() : types_(btf__load_vmlinux_btf()) {
+  if (!types_)
+    throw Error("cannot read the kernel's BTF: {}", errno_text(errno))
+        .hint("boot a kernel with CONFIG_DEBUG_INFO_BTF=y; `overdue doctor` says what works here");
+}
+
+TracepointTypes::~TracepointTypes() = default;
+
+std::optional<unsigned> TracepointTypes::arguments(std::string_view tracepoint) const {
+  // typedef void (*btf_trace_NAME)(void *, …): a type of the probe functions, the first argument
+  // is theirs.
+  const std::string name = "btf_trace_" + std::string(tracepoint);
+  const int id = btf__find_by_name_kind(types_.get(), name.c_str(), BTF_KIND_TYPEDEF);
+  if (id < 0) return std::nullopt;
+  const btf_type* type = btf__type_by_id(types_.get(), static_cast<unsigned>(id));
+  while (type && (btf_is_typedef(type) || btf_is_ptr(type)))
+    type = btf__type_by_id(types_.get(), type->type);
+  if (!type || !btf_is_func_proto(type) || btf_vlen(type) == 0) return std::nullopt;
+  return btf_vlen(type) - 1u;
+}
+
+bool TracepointTypes::has_function(const char* name) const {
+  return btf__find_by_name_kind(types_.get(), name, BTF_KIND_FUNC) >= 0;
+}
+
+std::optional<std::int64_t> TracepointTypes::per_cpu_offset(std::string_view name) const {
+  const int id = btf__find_by_name_kind(types_.get(), ".data..percpu", BTF_KIND_DATASEC);
+  if (id < 0) return std::nullopt;
+  const btf_type* section = btf__type_by_id(types_.get(), static_cast<unsigned>(id));
+  const btf_var_secinfo* variables = btf_var_secinfos(section);
+  for (unsigned i = 0; i < btf_vlen(section); ++i) {
+    const btf_type* variable = btf__type_by_id(types_.get(), variables[i].type);
+    if (variable && name == btf__name_by_offset(types_.get(), variable->name_off))
+      return variables[i].offset;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> TracepointTypes::member_offset(const char* type,
+                                                           std::string_view member) const {
+  const int id = btf__find_by_name_kind(types_.get(), type, BTF_KIND_STRUCT);
+  if (id < 0) return std::nullopt;
+  const auto look = [&](auto& self, const btf_type* in,
+                        unsigned deeper) -> std::optional<std::int64_t> {
+    for (unsigned i = 0; i < btf_vlen(in); ++i) {
+      const btf_member& one = btf_members(in)[i];
+      const std::string_view name = btf__name_by_offset(types_.get(), one.name_off);
+      const std::int64_t offset = btf_member_bit_offset(in, i) / 8;
+      if (name == member) return offset;
+      const btf_type* of = btf__type_by_id(types_.get(), one.type);
+      if (!name.empty() || !of || !btf_is_composite(of) || deeper == 0) continue;
+      if (const auto inside = self(self, of, deeper - 1)) return offset + *inside;
+    }
+    return std::nullopt;
+  };
+  return look(look, btf__type_by_id(types_.get(), static_cast<unsigned>(id)), 3);
+}
+
+}  // namespace overdue

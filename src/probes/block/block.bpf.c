@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+// Requests to block devices: from being handed to the device (issue), and from being put into its
+// queue (insert), to completion.
+#include "bpf/compat.bpf.h"
+#include "bpf/span.bpf.h"
+
+#define REQUESTS_MAX 16384
+
+/* include/linux/blk_types.h */
+#define REQ_OP_MASK 0xff
+#define REQ_OP_FLUSH 2
+
+struct open_request {
+  struct open_span by; /* since it was inserted, or issued without that; detail: bytes */
+  u64 issued_ns;       /* 0: not yet */
+  u64 requeued;        /* the device gave it back: what comes is not a new one */
+};
+
+/* By struct request*. Devices have a fixed set of those and use them again and again. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, REQUESTS_MAX);
+  __type(key, u64);
+  __type(value, struct open_request);
+} requests SEC(".maps");
+
+static __always_inline bool any_wanted(void) {
+  u64 issued_ns = threshold_of(SPAN_BLOCK);
+  return threshold_of(SPAN_BLOCK_QUEUED) || issued_ns;
+}
+
+/* Device (as the kernel's dev_t: major << 20 | minor) below, sector above where it fits. */
+static __always_inline u64 place_of(struct request* request) {
+  struct gendisk* disk = disk_of(request);
+  u64 sector = request->__sector;
+  u64 device = (u32)BPF_CORE_READ(disk, major) << 20 | BPF_CORE_READ(disk, first_minor);
+  return (sector < 0xffffffff ? sector : 0xffffffff) << 32 | device;
+}
+
+static __always_inline void open_request(struct request* request, bool issued) {
+  struct open_request entry = {.by = {.subject = place_of(request), .detail = request->__data_len}};
+  u64 key = (u64)request;
+  begin_span(&entry.by);
+  if (issued) entry.issued_ns = entry.by.begin_ns;
+  if (bpf_map_update_elem(&requests, &key, &entry, BPF_ANY)) count(COUNTER_SPANS_FULL, 1);
+}
+
+SEC("?tp_btf/block_rq_insert")
+int BPF_PROG(on_insert, struct request* request) {
+  if (!any_wanted()) return 0;
+  u64 key = (u64)request;
+  struct open_request* known = bpf_map_lookup_elem(&requests, &key);
+  if (known && known->requeued) return 0;
+  if (counts_here())
+    open_request(request, false);
+  else if (known)
+    bpf_map_delete_elem(&requests, &key); /* left by another that used this struct before */
+  return 0;
+}
+
+/* Often in the context of a worker, or of who brought another request. */
+SEC("?tp_btf/block_rq_issue")
+int BPF_PROG(on_issue, struct request* request) {
+  if (!any_wanted()) return 0;
+  u64 key = (u64)request;
+  struct open_request* known = bpf_map_lookup_elem(&requests, &key);
+  if (known && (!known->issued_ns || known->requeued)) {
+    known->issued_ns = bpf_ktime_get_ns();
+    known->by.subject = place_of(request); /* merges have made it larger */
+    known->by.detail = request->__data_len;
+    known->requeued = 0;
+  } else if (counts_here()) {
+    open_request(request, true);
+  } else if (known) {
+    bpf_map_delete_elem(&requests, &key);
+  }
+  return 0;
+}
+
+SEC("?tp_btf/block_rq_requeue")
+int BPF_PROG(on_requeue, struct request* request) {
+  if (!any_wanted()) return 0;
+  u64 key = (u64)request;
+  struct open_request* known = bpf_map_lookup_elem(&requests, &key);
+  if (known) known->requeued = 1;
+  return 0;
+}
+
+/* `request` has become part of another and never completes itself. */
+SEC("?tp_btf/block_rq_merge")
+int BPF_PROG(on_merge, struct request* request) {
+  if (!any_wanted()) return 0;
+  u64 key = (u64)request;
+  bpf_map_delete_elem(&requests, &key);
+  return 0;
+}
+
+static __always_inline void end_request(struct ended_span* span, u32 kind, u64 begin_ns) {
+  u64 threshold_ns = threshold_of(kind);
+  if (!threshold_ns || begin_ns < awake_since_ns[kind]) return;
+  span->kind = kind;
+  span->latency_ns = ns_between(begin_ns, span->now_ns);
+  if (span->latency_ns >= threshold_ns) emit_span(span);
+}
+
+static __always_inline u16 flags_of(struct request* request, int error) {
+  u32 operation = request->cmd_flags & REQ_OP_MASK;
+  u16 flags = error ? SPAN_FAILED : 0;
+  if (operation & 1) return flags | SPAN_WRITE;
+  return operation == REQ_OP_FLUSH ? flags | SPAN_FLUSH : flags;
+}
+
+/* An end we know no begin of. Steps of a flush end more than once, without bytes. */
+static __always_inline void end_unknown(struct request* request, unsigned int bytes) {
+  if (!whole_machine || !bytes || !cpu_wanted()) return;
+  u64 since_ns = awake_since_ns[SPAN_BLOCK] > awake_since_ns[SPAN_BLOCK_QUEUED]
+                     ? awake_since_ns[SPAN_BLOCK]
+                     : awake_since_ns[SPAN_BLOCK_QUEUED];
+  count(request->start_time_ns > since_ns ? COUNTER_UNMATCHED : COUNTER_CUT, 1);
+}
+
+SEC("?tp_btf/block_rq_complete")
+int BPF_PROG(on_complete, struct request* request, int error, unsigned int bytes) {
+  if (!any_wanted()) return 0;
+  u64 key = (u64)request;
+  struct open_request* known = bpf_map_lookup_elem(&requests, &key);
+  if (!known) {
+    end_unknown(request, bytes);
+    return 0;
+  }
+  if (bytes < request->__data_len) return 0; /* a part of it; the rest goes on */
+  struct ended_span span = {.flags = flags_of(request, error)};
+  struct gendisk* disk = disk_of(request);
+  u64 issued_ns = known->issued_ns;
+  end_span(&span, &known->by);
+  bpf_map_delete_elem(&requests, &key);
+  BPF_CORE_READ_STR_INTO(&span.text, disk, disk_name);
+  end_request(&span, SPAN_BLOCK_QUEUED, span.now_ns - span.latency_ns);
+  end_request(&span, SPAN_BLOCK, issued_ns);
+  return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "bpf/osnoise.h"
+#include "core/probe.h"
+#include "kernel/bpf_stats.h"
+#include "kernel/live_probe.h"
+#include "probes/osnoise/threads.h"
+
+namespace overdue {
+
+/// What keeps busy threads from running: an osnoise_gap for each pause, and an osnoise_sample for
+/// each period of a CPU, delivered by poll() and at the end. Loaded and attached by the
+/// constructor.
+class OsnoiseProbe final : public LiveProbe {
+ public:
+  /// `threads` have not begun, and live longer than this.
+  OsnoiseProbe(BusyThreads& threads, const SharedMaps& shared);
+  ~OsnoiseProbe() override;
+
+  /// Lets the threads go.
+  void begin();
+  /// Delivers what they have told since the last call: often enough, or some of it is lost.
+  void poll(const RecordHandler& handler);
+  /// What its programs cost: begun and asked as RunCost says.
+  RunCost& cost();
+
+  void finish(KernelTime end, const RecordHandler& handler) override;
+  const Schema* schema(std::uint16_t kind) const override;
+  Counters counters() const override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+extern const ProbeInfo osnoise_probe;
+extern const Schema osnoise_gap_schema;
+extern const Schema osnoise_sample_schema;
+
+}  // namespace overdue

@@ -1,0 +1,220 @@
+#include "probes/osnoise/probe.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <set>
+
+#include "base/error.h"
+#include "kernel/own_thread.h"
+#include "kernel/session.h"
+#include "probes/osnoise/queue.h"
+
+namespace overdue {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<std::byte> record_of(u32 number, std::size_t size) {
+  event_header header{};
+  header.tid = number;
+  header.size = static_cast<u16>(size);
+  std::vector<std::byte> bytes(size);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return bytes;
+}
+
+TEST(RecordQueue, GivesBackWhatWasPutInAndRefusesWhatHasNoRoom) {
+  RecordQueue queue(32);
+  u32 put = 0, got = 0;
+  for (int round = 0; round < 100; ++round) {
+    std::size_t held = 0;
+    while (queue.push(record_of(put, 48 + put % 5 * 8))) {
+      held += 48 + put % 5 * 8;
+      ++put;
+    }
+    EXPECT_LE(held, 32u * 8);
+    EXPECT_GT(held, 16u * 8);
+    queue.drain([&](std::span<const std::byte> bytes) {
+      event_header header{};
+      std::memcpy(&header, bytes.data(), sizeof header);
+      EXPECT_EQ(header.tid, got);
+      EXPECT_EQ(bytes.size(), 48 + got % 5 * 8);
+      ++got;
+    });
+    EXPECT_EQ(got, put);
+  }
+}
+
+struct Seen {
+  std::vector<osnoise_gap> gaps;
+  std::vector<std::vector<timerlat_noise>> noises;  ///< of each gap
+  std::vector<osnoise_sample> samples;
+
+  void add(const Record& record) {
+    if (record.schema == &osnoise_sample_schema) {
+      samples.push_back(record.as<osnoise_sample>());
+      return;
+    }
+    gaps.push_back(record.as<osnoise_gap>());
+    noises.emplace_back(gaps.back().noises);
+    ASSERT_EQ(record.bytes.size(),
+              sizeof(osnoise_gap) + gaps.back().noises * sizeof(timerlat_noise));
+    if (!noises.back().empty())
+      std::memcpy(noises.back().data(), record.bytes.data() + sizeof(osnoise_gap),
+                  noises.back().size() * sizeof(timerlat_noise));
+  }
+};
+
+class Osnoise : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  }
+
+  static Seen measure(const BusyOptions& options, useconds_t us,
+                      const std::function<void()>& meanwhile = {}) {
+    Seen seen;
+    BusyThreads threads(options);
+    Session session({}, 0);
+    auto made = std::make_unique<OsnoiseProbe>(threads, session.membership().maps());
+    OsnoiseProbe& probe = *made;
+    session.add(std::move(made));
+    session.arm();
+    probe.begin();
+    usleep(us / 2);
+    if (meanwhile) meanwhile();
+    usleep(us / 2);
+    session.finish([&](const Record& record) { seen.add(record); });
+    EXPECT_EQ(threads.lost(), 0u);
+    return seen;
+  }
+};
+
+/// Every pause as long as the threshold, in order, with what was in it and nothing else.
+TEST_F(Osnoise, TellsOfEveryPause) {
+  const Seen seen = measure({.cpus = {0},
+                             .period = std::chrono::milliseconds(50),
+                             .runtime = std::chrono::milliseconds(40)},
+                            400'000);
+  ASSERT_GE(seen.samples.size(), 4u);
+  u64 runtime_ns = 0, noise_ns = 0, in_samples_ns = 0, last_ns = 0, irqs = 0;
+  for (const osnoise_sample& sample : seen.samples) {
+    runtime_ns += sample.runtime_ns;
+    in_samples_ns += sample.noise_ns;
+    irqs += sample.irq;
+    EXPECT_LE(sample.noise_ns, sample.runtime_ns);
+    EXPECT_LE(sample.max_ns, sample.noise_ns);
+    EXPECT_LT(sample.inner_ns, 1000u);
+  }
+  for (std::size_t i = 0; i < seen.gaps.size(); ++i) {
+    const osnoise_gap& gap = seen.gaps[i];
+    noise_ns += gap.noise_ns;
+    EXPECT_GE(gap.noise_ns, 1000u);
+    EXPECT_GE(gap.begin_ns, last_ns);
+    last_ns = gap.begin_ns + gap.noise_ns;
+    EXPECT_EQ(gap.header.time_ns, last_ns);
+    for (const timerlat_noise& noise : seen.noises[i]) {
+      EXPECT_LE(noise.begin_ns, noise.end_ns);
+      // An NMI's begin is reckoned from its end, by another clock.
+      if (noise.kind != NOISE_NMI) {
+        EXPECT_GE(noise.begin_ns, gap.begin_ns);
+      }
+      EXPECT_LE(noise.end_ns, last_ns);
+    }
+  }
+  EXPECT_EQ(noise_ns, in_samples_ns);
+  EXPECT_GT(irqs, 10u);  // ticks
+  EXPECT_GE(runtime_ns, 5 * 30'000'000u);
+}
+
+/// 2 ms of a thread that is more urgent, on the same CPU: it is named, and the time is missing.
+TEST_F(Osnoise, AMoreUrgentThreadIsNamed) {
+  std::atomic<u32> tid = 0;
+  const auto hog = [&] {
+    pthread_t thread = start_thread([&] {
+      const sched_param priority{10};
+      EXPECT_EQ(pin_to(0), 0);
+      if (sched_setscheduler(0, SCHED_FIFO, &priority) != 0) return;
+      pthread_setname_np(pthread_self(), "the hog");
+      tid = static_cast<u32>(syscall(SYS_gettid));
+      const KernelTime end = KernelClock::now() + std::chrono::milliseconds(2);
+      while (KernelClock::now() < end) {
+      }
+    });
+    pthread_join(thread, nullptr);
+  };
+  // Others may be more urgent still, and cut it in pieces; a hardened kernel may hide a switch.
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const Seen seen = measure({.cpus = {0},
+                               .period = std::chrono::milliseconds(400),
+                               .runtime = std::chrono::milliseconds(380)},
+                              300'000, hog);
+    if (tid == 0) GTEST_SKIP() << "no real-time priorities here";
+    for (std::size_t i = 0; i < seen.gaps.size(); ++i)
+      for (const timerlat_noise& noise : seen.noises[i]) {
+        if (noise.kind != NOISE_THREAD || noise.number != tid ||
+            noise.end_ns - noise.begin_ns < 1'900'000)
+          continue;
+        EXPECT_STREQ(noise.name, "the hog");
+        EXPECT_GE(seen.gaps[i].noise_ns, noise.end_ns - noise.begin_ns);
+        EXPECT_EQ(seen.gaps[i].flags & OSNOISE_UNSEEN, 0u);
+        ASSERT_EQ(seen.samples.size(), 1u);
+        EXPECT_GE(seen.samples[0].noise_ns, 1'900'000u);
+        EXPECT_GE(seen.samples[0].thread, 1u);
+        return;
+      }
+  }
+  ADD_FAILURE() << "2 ms of a more urgent thread were seen in none of five tries";
+}
+
+TEST_F(Osnoise, StopsAtALimit) {
+  const Seen single = measure({.cpus = {0}, .stop_single = Duration(1)}, 100'000);
+  ASSERT_FALSE(single.gaps.empty());
+  EXPECT_EQ(single.gaps.back().flags & OSNOISE_STOPPED, u32{OSNOISE_STOPPED});
+  EXPECT_EQ(single.gaps.size(), 1u);
+  const Seen total = measure({.cpus = {0},
+                              .period = std::chrono::milliseconds(30),
+                              .runtime = std::chrono::milliseconds(20),
+                              .stop_total = Duration(1)},
+                             100'000);
+  ASSERT_EQ(total.samples.size(), 1u);
+  EXPECT_EQ(total.samples.back().flags & OSNOISE_STOPPED, u32{OSNOISE_STOPPED});
+}
+
+TEST_F(Osnoise, OneAfterTheOther) {
+  if (sysconf(_SC_NPROCESSORS_ONLN) < 2) GTEST_SKIP() << "needs a second CPU";
+  const Seen seen = measure({.cpus = {0, 1},
+                             .period = std::chrono::milliseconds(40),
+                             .runtime = std::chrono::milliseconds(20),
+                             .in_turn = true},
+                            800'000);
+  std::vector<u64> begins;
+  std::set<u32> cpus;
+  for (const osnoise_sample& sample : seen.samples) {
+    begins.push_back(sample.header.time_ns - sample.runtime_ns);
+    cpus.insert(sample.header.cpu);
+  }
+  EXPECT_EQ(cpus.size(), 2u);
+  std::sort(begins.begin(), begins.end());
+  for (std::size_t i = 1; i < begins.size(); ++i) EXPECT_GE(begins[i] - begins[i - 1], 20'000'000u);
+}
+
+TEST_F(Osnoise, CpusThatAreNotThereAreRefused) {
+  try {
+    BusyThreads threads({.cpus = {0, 4000}});
+    FAIL() << "there is no CPU 4000 here";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("CPU 4000"));
+  }
+}
+
+}  // namespace
+}  // namespace overdue

@@ -1,0 +1,339 @@
+#include "probes/osnoise/threads.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "kernel/own_thread.h"
+#include "probes/osnoise/probe.h"
+#include "probes/osnoise/queue.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t queue_words = std::size_t{1} << 17;  // 1 MiB of each thread
+/// How long a sleeping thread may take to notice that it is to end.
+constexpr std::uint64_t nap_ns = 20'000'000;
+
+std::uint64_t now_ns() {
+  return KernelClock::now().time_since_epoch().count();
+}
+
+/// How often the calling thread was switched away from, whoever was told of that.
+std::uint64_t switches_so_far() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return static_cast<std::uint64_t>(usage.ru_nvcsw + usage.ru_nivcsw);
+}
+
+Error cannot_run(std::uint32_t cpu, int code) {
+  if (code == EINVAL)
+    return std::move(Error("CPU {} is offline, or none this process may run on", cpu)
+                         .hint("see Cpus_allowed_list in /proc/self/status, and --cpu"));
+  return Error("cannot make a busy thread on CPU {}: {}", cpu, errno_text(code))
+      .hint("run as root, or with CAP_SYS_NICE; or leave --priority out");
+}
+
+}  // namespace
+
+struct BusyThreads::Worker {
+  std::uint32_t cpu = 0;
+  std::uint32_t turn = 0;  ///< of those that look one after the other
+  std::atomic<std::uint32_t> tid = 0;
+  std::atomic<int> error = 0;  ///< why it has ended before it began
+  std::atomic<bool> ended = false;
+  std::atomic<std::uint64_t> lost = 0, unseen = 0;
+  osnoise_cpu* shared = nullptr;  ///< before it is let go
+  RecordQueue queue{queue_words};
+  pthread_t thread{};
+
+  void prepare(int priority);
+  void work(BusyThreads& all);
+
+ private:
+  /// When, and how much noise there had been.
+  struct Moment {
+    std::uint64_t ns;
+    u32 noises;
+  };
+  struct GapRecord {
+    osnoise_gap gap;
+    timerlat_noise noises[OSNOISE_NOISES_MAX];
+  };
+
+  Moment look() const;
+  void look_for_a_period(BusyThreads& all, std::uint64_t latest_begin_ns);
+  void begin_looking();
+  void found(BusyThreads& all, const Moment& before, const Moment& after, bool inner);
+  void end_looking(BusyThreads& all, std::uint64_t begin_ns, std::uint64_t end_ns);
+  event_header header(u16 kind, std::size_t size, std::uint64_t time_ns) const;
+
+  osnoise_sample sample_{};
+  u32 by_kind_[NOISE_KINDS]{};  ///< when it began to look
+  u32 threads_ = 0;             ///< noises of threads, up to the last look
+  std::uint64_t switches_ = 0;  ///< by then
+  std::unique_ptr<GapRecord> record_ = std::make_unique<GapRecord>();
+};
+
+void BusyThreads::Worker::prepare(int priority) {
+  error = pin_to(cpu);
+  const sched_param parameters{priority};
+  if (error == 0 && priority > 0 && sched_setscheduler(0, SCHED_FIFO, &parameters) != 0)
+    error = errno;
+  const std::string name = fmt::format("osnoise/{}", cpu);
+  pthread_setname_np(pthread_self(), name.c_str());
+  tid = static_cast<std::uint32_t>(syscall(SYS_gettid));
+  tid.notify_one();
+}
+
+/// An interrupt after the count was read is before the time, and one after the time is not: again,
+/// until there was none.
+BusyThreads::Worker::Moment BusyThreads::Worker::look() const {
+  const u32* const count = &shared->marks.count;
+  Moment moment{};
+  do {
+    moment.noises = __atomic_load_n(count, __ATOMIC_ACQUIRE);
+    moment.ns = now_ns();
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  } while (moment.noises != __atomic_load_n(count, __ATOMIC_ACQUIRE));
+  return moment;
+}
+
+event_header BusyThreads::Worker::header(u16 kind, std::size_t size, std::uint64_t time_ns) const {
+  event_header header{};
+  header.time_ns = time_ns;
+  header.pid = static_cast<u32>(getpid());
+  header.tid = tid;
+  header.kind = kind;
+  header.size = static_cast<u16>(size);
+  header.cpu = cpu;
+  fmt::format_to_n(header.comm, COMM_SIZE - 1, "osnoise/{}", cpu);
+  return header;
+}
+
+/// The programs begin to write: nothing that they would have to know of goes on here, for it is we
+/// who run.
+void BusyThreads::Worker::begin_looking() {
+  noise_marks& marks = shared->marks;
+  marks.irq_begin_ns = marks.softirq_begin_ns = 0;
+  marks.softirq_seen = marks.switch_seen = 1;
+  marks.running_tid = tid;
+  __atomic_store_n(&shared->tid, tid.load(), __ATOMIC_RELEASE);
+  sample_ = {};
+  std::copy(std::begin(marks.by_kind), std::end(marks.by_kind), by_kind_);
+  threads_ = marks.by_kind[NOISE_THREAD];
+  switches_ = switches_so_far();
+}
+
+void BusyThreads::Worker::found(BusyThreads& all, const Moment& before, const Moment& after,
+                                bool inner) {
+  GapRecord& record = *record_;
+  osnoise_gap& gap = record.gap;
+  gap = {};
+  gap.begin_ns = before.ns;
+  gap.noise_ns = after.ns - before.ns;
+  gap.interferences = after.noises - before.noises;
+  gap.noises = std::min<u32>(gap.interferences, OSNOISE_NOISES_MAX);
+  for (u32 i = 0; i < gap.noises; ++i)
+    record.noises[i] = shared->noises[(after.noises - gap.noises + i) & (OSNOISE_NOISES_MAX - 1)];
+  if (gap.noises < gap.interferences) gap.flags |= OSNOISE_CUT;
+  if (inner) gap.flags |= OSNOISE_INNER;
+  const std::uint64_t switches = switches_so_far();
+  const u32 threads = shared->marks.by_kind[NOISE_THREAD];
+  if (switches != switches_ && threads == threads_) {
+    gap.flags |= OSNOISE_UNSEEN;
+    unseen.fetch_add(1, std::memory_order_relaxed);
+    ++sample_.thread;
+  } else if (gap.interferences == 0) {
+    ++sample_.hw;
+  }
+  switches_ = switches;
+  threads_ = threads;
+  sample_.noise_ns += gap.noise_ns;
+  sample_.max_ns = std::max(sample_.max_ns, gap.noise_ns);
+  const std::uint64_t limit_ns = all.options_.stop_single.count();
+  if (limit_ns > 0 && gap.noise_ns >= limit_ns && !all.over_limit_.exchange(true)) {
+    gap.flags |= OSNOISE_STOPPED;
+    all.stopping_ = true;
+  }
+  const std::size_t size = sizeof gap + gap.noises * sizeof(timerlat_noise);
+  gap.header = header(RECORD_OSNOISE_GAP, size, after.ns);
+  if (!queue.push({reinterpret_cast<const std::byte*>(&record), size}))
+    lost.fetch_add(1, std::memory_order_relaxed);
+}
+
+void BusyThreads::Worker::end_looking(BusyThreads& all, std::uint64_t begin_ns,
+                                      std::uint64_t end_ns) {
+  const noise_marks& marks = shared->marks;
+  const auto since_begin = [&](noise_kind kind) { return marks.by_kind[kind] - by_kind_[kind]; };
+  sample_.runtime_ns = end_ns - begin_ns;
+  sample_.nmi = since_begin(NOISE_NMI);
+  sample_.irq = since_begin(NOISE_IRQ) + since_begin(NOISE_VECTOR);
+  sample_.softirq = since_begin(NOISE_SOFTIRQ);
+  sample_.thread += since_begin(NOISE_THREAD);
+  __atomic_store_n(&shared->tid, 0, __ATOMIC_RELEASE);
+  const std::uint64_t limit_ns = all.options_.stop_total.count();
+  if (limit_ns > 0 && sample_.noise_ns >= limit_ns && !all.over_limit_.exchange(true)) {
+    sample_.flags |= OSNOISE_STOPPED;
+    all.stopping_ = true;
+  }
+  sample_.header = header(RECORD_OSNOISE_SAMPLE, sizeof sample_, end_ns);
+  if (!queue.push(std::as_bytes(std::span(&sample_, 1))))
+    lost.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// Two looks are a pair, as the kernel's hwlat has it: within one, and from it to the next.
+void BusyThreads::Worker::look_for_a_period(BusyThreads& all, std::uint64_t latest_begin_ns) {
+  const std::uint64_t threshold_ns = std::max<std::uint64_t>(all.options_.threshold.count(), 1);
+  const std::uint64_t runtime_ns = all.options_.runtime.count();
+  begin_looking();
+  Moment last = look();
+  const std::uint64_t begin_ns = last.ns;
+  if (begin_ns > latest_begin_ns) {
+    __atomic_store_n(&shared->tid, 0, __ATOMIC_RELEASE);
+    return;
+  }
+  bool inner = false;
+  while (last.ns - begin_ns < runtime_ns && !all.is_over() && !all.is_paused()) {
+    inner = !inner;
+    const Moment now = look();
+    const std::uint64_t gap_ns = now.ns - last.ns;
+    if (gap_ns >= threshold_ns) {
+      // Told to end elsewhere, since this CPU had no time for it: see end().
+      if (all.is_over() && sched_getcpu() != static_cast<int>(cpu)) break;
+      found(all, last, now, inner);
+      last = look();  // what we did about it is no noise
+      continue;
+    }
+    if (now.noises == last.noises) {
+      u64& longest_ns = inner ? sample_.inner_ns : sample_.outer_ns;
+      longest_ns = std::max<u64>(longest_ns, gap_ns);
+    } else if (const u32 threads = shared->marks.by_kind[NOISE_THREAD]; threads != threads_) {
+      threads_ = threads;
+      switches_ = switches_so_far();
+    }
+    last = now;
+  }
+  end_looking(all, begin_ns, last.ns);
+}
+
+void BusyThreads::Worker::work(BusyThreads& all) {
+  all.begun_.wait(0);
+  const std::uint64_t turns = all.options_.in_turn ? all.workers_.size() : 1;
+  const std::uint64_t period_ns = all.options_.period.count() * turns;
+  std::uint64_t at_ns = all.begin_ns_ + all.options_.period.count() * turn;
+  while (!all.is_over()) {
+    const std::uint64_t now = now_ns();
+    if (now < at_ns || all.is_paused()) {
+      sleep_until(std::min(now < at_ns ? at_ns : now + nap_ns, now + nap_ns));
+      continue;
+    }
+    // One whose turn would run into the next one's waits for another.
+    const std::uint64_t spare_ns = (all.options_.period - all.options_.runtime).count();
+    look_for_a_period(all, turns == 1 ? UINT64_MAX : at_ns + spare_ns);
+    at_ns += period_ns;
+    if (const std::uint64_t after = now_ns(); at_ns < after && period_ns > 0)
+      at_ns += (after - at_ns) / period_ns * period_ns;
+  }
+}
+
+BusyThreads::BusyThreads(const BusyOptions& options) : options_(options) {
+  // Best effort: where it is refused, a page that was put away shows as noise.
+  mlockall(MCL_CURRENT | MCL_FUTURE);
+  try {
+    for (const std::uint32_t cpu : options_.cpus) {
+      auto made = std::make_unique<Worker>();
+      Worker& worker = *made;
+      worker.cpu = cpu;
+      worker.turn = options_.in_turn ? static_cast<std::uint32_t>(workers_.size()) : 0;
+      worker.thread = start_thread([this, &worker] {
+        worker.prepare(options_.priority);
+        if (worker.error == 0) worker.work(*this);
+        worker.ended = true;
+      });
+      workers_.push_back(std::move(made));
+      worker.tid.wait(0);
+      if (const int code = worker.error; code != 0) throw cannot_run(cpu, code);
+    }
+  } catch (const Error&) {
+    end();
+    throw;
+  }
+}
+
+BusyThreads::~BusyThreads() {
+  end();
+}
+
+void BusyThreads::begin(const std::vector<osnoise_cpu*>& shared, const u32& armed) {
+  for (std::size_t i = 0; i < workers_.size(); ++i) workers_[i]->shared = shared[i];
+  armed_ = &armed;
+  begin_ns_ = now_ns();
+  begun_ = 1;
+  begun_.notify_all();
+}
+
+void BusyThreads::end() {
+  stopping_ = true;
+  begun_ = 1;
+  begun_.notify_all();
+  const auto all_ended = [&] {
+    return std::all_of(workers_.begin(), workers_.end(),
+                       [](const auto& worker) { return !worker->thread || worker->ended; });
+  };
+  for (const std::uint64_t until_ns = now_ns() + 5 * nap_ns; !all_ended() && now_ns() < until_ns;)
+    sleep_until(now_ns() + nap_ns / 20);
+  // One whose CPU is kept by something more urgent is to end elsewhere.
+  cpu_set_t ours;
+  const bool known = sched_getaffinity(0, sizeof ours, &ours) == 0;
+  for (const auto& worker : workers_)
+    if (known && worker->thread && !worker->ended && worker->tid != 0)
+      sched_setaffinity(static_cast<pid_t>(worker->tid.load()), sizeof ours, &ours);
+  for (const auto& worker : workers_) {
+    if (worker->thread) pthread_join(worker->thread, nullptr);
+    worker->thread = {};
+  }
+}
+
+void BusyThreads::drain(const RecordHandler& handler) {
+  std::vector<std::pair<event_header, std::vector<std::byte>>> records;
+  for (const auto& worker : workers_)
+    worker->queue.drain([&](std::span<const std::byte> bytes) {
+      event_header header{};
+      std::memcpy(&header, bytes.data(), sizeof header);
+      records.emplace_back(header, std::vector(bytes.begin(), bytes.end()));
+    });
+  // A period ends when its last pause does: of one thread they stay as they came.
+  std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.first.time_ns, a.first.kind) < std::tie(b.first.time_ns, b.first.kind);
+  });
+  for (const auto& [header, bytes] : records)
+    handler(
+        {header.kind == RECORD_OSNOISE_GAP ? &osnoise_gap_schema : &osnoise_sample_schema, bytes});
+}
+
+std::uint64_t BusyThreads::lost() const {
+  std::uint64_t sum = 0;
+  for (const auto& worker : workers_) sum += worker->lost;
+  return sum;
+}
+
+std::uint64_t BusyThreads::unseen() const {
+  std::uint64_t sum = 0;
+  for (const auto& worker : workers_) sum += worker->unseen;
+  return sum;
+}
+
+}  // namespace overdue

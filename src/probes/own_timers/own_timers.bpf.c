@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+// Timers that the target's threads wait for, from the moment each was set for to the thread's way
+// back to its program. A thread is woken by a timer when that happens within the timer's function:
+// so no kind of timer needs to be known here.
+#include "bpf/compat.bpf.h"
+#include "bpf/own_timer.h"
+#include "bpf/target.bpf.h"
+#include "bpf/timer_expiry.bpf.h"
+
+const volatile u64 stack_over_ns; /* of interrupts that are later than the slack by this; 0: none */
+
+struct frames {
+  u64 count;
+  u64 at[KERNEL_FRAMES_MAX];
+};
+
+/* A timer whose function runs. */
+struct expiry {
+  u64 timer; /* 0: none */
+  u64 expires_ns;
+  u64 slack_ns;
+  u64 irq_ns;
+  u64 function;
+  u32 interrupted_tid;
+  u32 reserved;
+  char interrupted[COMM_SIZE];
+  struct frames stack;
+};
+
+/* By hrtimer::is_soft: those of soft interrupts can be interrupted by the others. */
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 2);
+  __type(key, u32);
+  __type(value, struct expiry);
+} expiring SEC(".maps");
+
+struct woken {
+  struct own_timer record; /* header: only once it ends */
+  u64 frames[KERNEL_FRAMES_MAX];
+};
+
+/* By tid: from the wake-up to the end of the system call. Not a thread's storage, which cannot be
+ * made where threads are woken. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 8192);
+  __type(key, u32);
+  __type(value, struct woken);
+} wakes SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct woken);
+} scratch SEC(".maps");
+
+/* Wake-ups after which the thread slept again before its call had returned: what it then waited for
+ * was something else. */
+u64 slept_again;
+
+/* How often these programs ran. */
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, u64);
+} runs SEC(".maps");
+
+static __always_inline void count_run(void) {
+  u32 zero = 0;
+  u64* of_cpu = bpf_map_lookup_elem(&runs, &zero);
+  if (of_cpu) ++*of_cpu;
+}
+
+static __always_inline u64 since(u64 earlier, u64 later) {
+  return later > earlier ? later - earlier : 0;
+}
+
+SEC("tp_btf/hrtimer_start")
+int BPF_PROG(own_start, struct hrtimer* timer) {
+  count_run();
+  if (!control.armed || !member_state(bpf_get_current_task_btf())) return 0;
+  u64 now_ns = bpf_ktime_get_ns();
+  if (on_monotonic(timer, timer->_softexpires) < now_ns) remember_set_late(timer, now_ns);
+  return 0;
+}
+
+static __always_inline struct expiry* expiry_of(const struct hrtimer* timer) {
+  u32 soft = timer->is_soft != 0;
+  return bpf_map_lookup_elem(&expiring, &soft);
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(own_expire, struct hrtimer* timer) {
+  count_run();
+  struct expiry* expiry = expiry_of(timer);
+  if (!control.armed || !expiry) return 0;
+  struct task_struct* current = bpf_get_current_task_btf();
+  u64 now_ns = bpf_ktime_get_ns();
+  expiry->expires_ns = take_expiry(timer, on_monotonic(timer, timer->_softexpires));
+  if (expiry->expires_ns > now_ns) expiry->expires_ns = now_ns; /* two clocks read at once */
+  expiry->irq_ns = now_ns;
+  expiry->slack_ns = since(timer->_softexpires, timer->node.expires);
+  expiry->function = (u64)timer->function;
+  expiry->interrupted_tid = current->pid;
+  __builtin_memcpy(expiry->interrupted, current->comm, COMM_SIZE);
+  expiry->stack.count = 0;
+  if (stack_over_ns && since(expiry->expires_ns + expiry->slack_ns, now_ns) >= stack_over_ns) {
+    long bytes = bpf_get_stack(ctx, expiry->stack.at, sizeof(expiry->stack.at), 0);
+    expiry->stack.count = bytes > 0 ? bytes / 8 : 0;
+  }
+  expiry->timer = (u64)timer;
+  return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int BPF_PROG(own_expired, struct hrtimer* timer) {
+  count_run();
+  for (u32 soft = 0; soft < 2; soft++) { /* the timer may be gone: its address is all there is */
+    u32 key = soft;
+    struct expiry* expiry = bpf_map_lookup_elem(&expiring, &key);
+    if (expiry && expiry->timer == (u64)timer) expiry->timer = 0;
+  }
+  return 0;
+}
+
+/* The timer whose function runs here, the innermost; or null. */
+static __always_inline struct expiry* running_expiry(void) {
+  u32 key = 0;
+  struct expiry* expiry = bpf_map_lookup_elem(&expiring, &key);
+  if (expiry && expiry->timer) return expiry;
+  key = 1;
+  expiry = bpf_map_lookup_elem(&expiring, &key);
+  return expiry && expiry->timer ? expiry : 0;
+}
+
+/* On the CPU where the timer expired. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(own_waking, struct task_struct* task) {
+  count_run();
+  u32 zero = 0, tid = task->pid;
+  struct expiry* expiry = running_expiry();
+  if (!expiry || !control.armed || !find_of_thread(threads, task) || !cpu_wanted()) return 0;
+  struct woken* woken = bpf_map_lookup_elem(&scratch, &zero);
+  if (!woken) return 0;
+  struct own_timer* record = &woken->record;
+  __builtin_memset(record, 0, sizeof(*record));
+  record->expires_ns = expiry->expires_ns;
+  record->slack_ns = expiry->slack_ns;
+  record->irq_ns = expiry->irq_ns;
+  record->wake_ns = bpf_ktime_get_ns();
+  record->function = expiry->function;
+  record->timer_cpu = bpf_get_smp_processor_id();
+  record->interrupted_tid = expiry->interrupted_tid;
+  __builtin_memcpy(record->interrupted, expiry->interrupted, COMM_SIZE);
+  u64 frames = expiry->stack.count;
+  barrier_var(frames);
+  if (frames > KERNEL_FRAMES_MAX) return 0;
+  record->kernel_frames = frames;
+  if (frames) bpf_probe_read_kernel(woken->frames, frames * 8, expiry->stack.at);
+  if (task == bpf_get_current_task_btf()) {
+    record->flags = OWN_TIMER_AWAKE;
+    record->run_ns = record->wake_ns;
+  }
+  if (bpf_map_update_elem(&wakes, &tid, woken, BPF_ANY)) count(COUNTER_SPANS_FULL, 1);
+  return 0;
+}
+
+/* It waits again, and its call has not returned. */
+static __always_inline void forget_if_asleep(bool preempt, struct task_struct* prev) {
+  u32 tid = prev->pid;
+  if (preempt || !prev->__state || !member_state(prev)) return;
+  struct woken* woken = bpf_map_lookup_elem(&wakes, &tid);
+  if (!woken || !woken->record.run_ns || woken->record.flags & OWN_TIMER_AWAKE) return;
+  bpf_map_delete_elem(&wakes, &tid);
+  __sync_fetch_and_add(&slept_again, 1);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(own_switch, bool preempt, struct task_struct* prev, struct task_struct* next) {
+  count_run();
+  u32 tid = next->pid;
+  if (prev->pid) forget_if_asleep(preempt, prev);
+  if (!tid || !member_state(next)) return 0;
+  struct woken* woken = bpf_map_lookup_elem(&wakes, &tid);
+  if (!woken || woken->record.run_ns) return 0;
+  woken->record.run_ns = bpf_ktime_get_ns();
+  woken->record.behind_tid = prev->pid;
+  if (prev->pid) __builtin_memcpy(woken->record.behind, prev->comm, COMM_SIZE);
+  return 0;
+}
+
+static __always_inline void emit(struct task_struct* task, struct thread_state* state,
+                                 struct woken* woken, struct pt_regs* regs) {
+  struct own_timer* record = &woken->record;
+  void* ring = this_cpu_ring();
+  u32 bytes = sizeof(*record) + record->kernel_frames * 8;
+  barrier_var(bytes);
+  if (!ring || bytes > sizeof(*woken)) return;
+  fill_header(&record->header, task, state, bpf_ktime_get_ns());
+  record->header.kind = RECORD_OWN_TIMER;
+  record->header.size = bytes;
+  record->nr = (s64)regs->orig_ax < 0 ? NO_SYSCALL : (u32)regs->orig_ax;
+  if (in_compat_syscall(task)) record->flags |= OWN_TIMER_COMPAT;
+  if (!record->run_ns) { /* a hardened kernel may keep switches to itself */
+    count(COUNTER_UNMATCHED, 1);
+    return;
+  }
+  if (bpf_ringbuf_output(ring, woken, bytes, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(own_call_ends, struct pt_regs* regs) {
+  count_run();
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct thread_state* state = member_state(task);
+  if (!state || !control.armed) return 0;
+  u32 tid = task->pid;
+  struct woken* woken = bpf_map_lookup_elem(&wakes, &tid);
+  if (!woken) return 0;
+  emit(task, state, woken, regs);
+  bpf_map_delete_elem(&wakes, &tid);
+  return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(own_exit, struct task_struct* task) {
+  count_run();
+  u32 tid = task->pid;
+  if (member_state(task)) bpf_map_delete_elem(&wakes, &tid);
+  return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,58 @@
+#include "probes/own_timers/probe.h"
+
+#include <vector>
+
+#include "kernel/skeleton.h"
+#include "own_timers.skel.h"
+
+namespace overdue {
+
+struct OwnTimersProbe::Impl {
+  Skeleton<own_timers_bpf> bpf{"own_timers"};
+  std::vector<Link> links;
+  std::unique_ptr<RunCost> cost;
+};
+
+OwnTimersProbe::OwnTimersProbe(const SharedMaps& shared, const OwnTimersOptions& options)
+    : impl_(std::make_unique<Impl>()) {
+  auto& bpf = impl_->bpf;
+  share_maps(bpf->obj, shared);
+  bpf->rodata->stack_over_ns = static_cast<u64>(options.stack_over.count());
+  limit_to_cpus(*bpf->rodata, options.cpus);
+  bpf.load();
+  impl_->cost = std::make_unique<RunCost>(bpf->obj, bpf->maps.runs);
+  const auto& programs = bpf->progs;
+  for (bpf_program* program :
+       {programs.own_call_ends, programs.own_switch, programs.own_exit, programs.own_waking,
+        programs.own_expired, programs.own_expire, programs.own_start})
+    impl_->links.push_back(attach(program));
+}
+
+OwnTimersProbe::~OwnTimersProbe() = default;
+
+RunCost& OwnTimersProbe::cost() {
+  return *impl_->cost;
+}
+
+std::uint64_t OwnTimersProbe::slept_again() const {
+  return __atomic_load_n(&impl_->bpf->bss->slept_again, __ATOMIC_RELAXED);
+}
+
+void OwnTimersProbe::finish(KernelTime, const RecordHandler&) {
+  impl_->links.clear();
+}
+
+const Schema* OwnTimersProbe::schema(std::uint16_t kind) const {
+  return kind == own_timer_schema.id ? &own_timer_schema : nullptr;
+}
+
+Counters OwnTimersProbe::counters() const {
+  return read_counters(bpf_map__fd(impl_->bpf->maps.counters));
+}
+
+void OwnTimersProbe::end_calibration() {
+  clear_counters(bpf_map__fd(impl_->bpf->maps.counters));
+  __atomic_store_n(&impl_->bpf->bss->slept_again, 0, __ATOMIC_RELAXED);
+}
+
+}  // namespace overdue

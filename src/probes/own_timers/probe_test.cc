@@ -1,0 +1,188 @@
+// Each wake-up by a timer is one record, whose moments come one after another, from what the
+// program asked for.
+#include <gtest/gtest.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <ctime>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "kernel/child_fixture.h"
+#include "kernel/session.h"
+#include "probes/own_timers/probe.h"
+
+namespace overdue {
+namespace {
+
+using namespace std::chrono_literals;
+using OwnTimersTest = KernelTest;
+
+constexpr std::uint64_t ms = 1'000'000;
+/// A hardened kernel may keep a wake-up or two to itself.
+constexpr std::size_t hidden = 2;
+
+struct Measured {
+  std::vector<own_timer> timers;
+  std::uint64_t unmatched = 0;
+  std::uint64_t slept_again = 0;
+
+  std::vector<own_timer> of(std::uint32_t nr) const {
+    std::vector<own_timer> some;
+    std::copy_if(timers.begin(), timers.end(), std::back_inserter(some),
+                 [&](const own_timer& one) { return one.nr == nr; });
+    return some;
+  }
+};
+
+/// What a child that runs `work` waits for.
+Measured measure_child(const std::function<void()>& work, const OwnTimersOptions& options = {}) {
+  Measured measured;
+  Child child([&](Child& self) {
+    work();
+    self.step();
+  });
+  MembershipRules rules;
+  rules.pids = {child.pid()};
+  Session session(rules, 1 << 20);
+  auto made = std::make_unique<OwnTimersProbe>(session.membership().maps(), options);
+  OwnTimersProbe& probe = *made;
+  session.add(std::move(made));
+  session.arm();
+  child.run_step();
+  const RecordHandler take = [&](const Record& record) {
+    measured.timers.push_back(record.as<own_timer>());
+  };
+  session.finish(take);
+  measured.unmatched = probe.counters()[COUNTER_UNMATCHED];
+  measured.slept_again = probe.slept_again();
+  return measured;
+}
+
+void sleep_until(std::uint64_t ns, clockid_t clock = CLOCK_MONOTONIC) {
+  const timespec at{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+  syscall(SYS_clock_nanosleep, clock, TIMER_ABSTIME, &at, nullptr);
+}
+
+std::uint64_t now(clockid_t clock = CLOCK_MONOTONIC) {
+  timespec time;
+  clock_gettime(clock, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+void expect_order(const own_timer& timer) {
+  EXPECT_LE(timer.expires_ns, timer.irq_ns);
+  EXPECT_LE(timer.irq_ns, timer.wake_ns);
+  EXPECT_LE(timer.wake_ns, timer.run_ns);
+  EXPECT_LE(timer.run_ns, timer.header.time_ns);
+  EXPECT_NE(timer.function, 0U);
+}
+
+TEST_F(OwnTimersTest, SleepsFromTheMomentAskedFor) {
+  Shared<std::array<std::uint64_t, 20>> asked;
+  for (const clockid_t clock : {CLOCK_MONOTONIC, CLOCK_REALTIME}) {
+    const Measured measured = measure_child([&] {
+      for (std::uint64_t& at : *asked) {
+        at = now() + 3 * ms;
+        sleep_until(now(clock) + 3 * ms, clock);
+      }
+    });
+    const std::vector<own_timer> sleeps = measured.of(SYS_clock_nanosleep);
+    EXPECT_GE(sleeps.size() + measured.unmatched + hidden, asked->size());
+    EXPECT_LE(sleeps.size(), asked->size());
+    for (const own_timer& sleep : sleeps) {
+      expect_order(sleep);
+      EXPECT_EQ(sleep.slack_ns, 50'000U);
+      // Read a moment after our own reading: never before it, and soon.
+      EXPECT_TRUE(std::any_of(asked->begin(), asked->end(), [&](std::uint64_t at) {
+        return sleep.expires_ns + 1'000 >= at && sleep.expires_ns < at + ms;
+      })) << sleep.expires_ns;
+    }
+  }
+}
+
+TEST_F(OwnTimersTest, TimeoutsTimerfdsAndSignals) {
+  const Measured measured = measure_child([] {
+    const int timer = timerfd_create(CLOCK_MONOTONIC, 0);
+    const itimerspec every{.it_interval = {0, 2'000'000}, .it_value = {0, 2'000'000}};
+    timerfd_settime(timer, 0, &every, nullptr);
+    std::uint64_t count;
+    for (int i = 0; i < 5; ++i) EXPECT_GT(read(timer, &count, sizeof count), 0);
+    const int poller = epoll_create1(0);
+    epoll_event event{.events = EPOLLIN, .data = {}};
+    epoll_ctl(poller, EPOLL_CTL_ADD, timer, &event);
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_EQ(syscall(SYS_epoll_wait, poller, &event, 1, -1), 1);
+      EXPECT_GT(read(timer, &count, sizeof count), 0);
+    }
+    close(timer);
+    for (int i = 0; i < 5; ++i) syscall(SYS_epoll_wait, poller, &event, 1, 3);
+    signal(SIGALRM, [](int) {});
+    const itimerval alarm{.it_interval = {}, .it_value = {0, 3'000}};
+    for (int i = 0; i < 5; ++i) {
+      setitimer(ITIMER_REAL, &alarm, nullptr);
+      pause();
+    }
+  });
+  const auto expect = [&](std::uint32_t nr, std::size_t least, std::size_t most) {
+    const std::vector<own_timer> some = measured.of(nr);
+    EXPECT_GE(some.size() + measured.unmatched + hidden, least) << nr;
+    EXPECT_LE(some.size(), most) << nr;
+    for (const own_timer& one : some) expect_order(one);
+  };
+  expect(SYS_read, 4, 10);  // one that has expired already is not waited for
+  expect(SYS_epoll_wait, 9, 10);
+  expect(SYS_pause, 5, 5);
+}
+
+TEST_F(OwnTimersTest, ASleepUntilThePastIsNotCenturiesLate) {
+  const Measured measured = measure_child([] {
+    for (int i = 0; i < 20; ++i) sleep_until(1'000'000'000, CLOCK_REALTIME);
+    sleep_until(now() + 3 * ms);
+  });
+  for (const own_timer& sleep : measured.timers)
+    EXPECT_LT(sleep.header.time_ns - sleep.expires_ns, 1'000 * ms);
+}
+
+TEST_F(OwnTimersTest, WhoWaitsAgainIsCounted) {
+  const Measured measured = measure_child([] {
+    const int timer = timerfd_create(CLOCK_MONOTONIC, 0);
+    const itimerspec every{.it_interval = {0, 2'000'000}, .it_value = {0, 2'000'000}};
+    timerfd_settime(timer, 0, &every, nullptr);
+    // Both are woken, and one finds that the other has read it.
+    const auto take = [&] {
+      std::uint64_t count;
+      for (int i = 0; i < 20; ++i) EXPECT_GT(read(timer, &count, sizeof count), 0);
+    };
+    std::thread other(take);
+    take();
+    other.join();
+  });
+  EXPECT_GE(measured.slept_again, 5U);
+  EXPECT_LE(measured.of(SYS_read).size(), 40U);
+  for (const own_timer& one : measured.of(SYS_read)) expect_order(one);
+}
+
+TEST_F(OwnTimersTest, StacksOfLateInterruptsOnly) {
+  OwnTimersOptions options;
+  options.stack_over = 10s;
+  const auto work = [] {
+    for (int i = 0; i < 10; ++i) sleep_until(now() + ms);
+  };
+  for (const own_timer& one : measure_child(work, options).timers) EXPECT_EQ(one.kernel_frames, 0U);
+  options.stack_over = 1ns;
+  std::size_t stacks = 0;
+  for (const own_timer& one : measure_child(work, options).timers) {
+    stacks += one.kernel_frames > 0;
+    EXPECT_EQ(one.header.size, sizeof(one) + 8 * one.kernel_frames);
+  }
+  EXPECT_GT(stacks, 0U);
+}
+
+}  // namespace
+}  // namespace overdue

@@ -1,0 +1,60 @@
+#include "kernel/features.h"
+#include "probes/own_timers/probe.h"
+
+namespace overdue {
+namespace {
+
+constexpr Field fields[] = {
+    OVERDUE_FIELD(own_timer, expires_ns, nanoseconds, value,
+                  "the moment the program asked for (CLOCK_MONOTONIC), or when it asked, if that "
+                  "was later"),
+    OVERDUE_FIELD(own_timer, slack_ns, nanoseconds, value,
+                  "how much later the kernel was allowed to be"),
+    OVERDUE_FIELD(own_timer, irq_ns, nanoseconds, value, "when the timer expired"),
+    OVERDUE_FIELD(own_timer, wake_ns, nanoseconds, value, "when the thread was woken"),
+    OVERDUE_FIELD(own_timer, run_ns, nanoseconds, value, "when it was switched in"),
+    OVERDUE_FIELD(own_timer, function, opaque, key, "the timer's function in the kernel"),
+    OVERDUE_FIELD(own_timer, nr, none, key, "the system call that waited; 4294967295: not known"),
+    OVERDUE_FIELD(own_timer, flags, none, value,
+                  "1: the thread had not gone to sleep yet; 2: nr is of the 32-bit ABI"),
+    OVERDUE_FIELD(own_timer, timer_cpu, cpu, value, "where the timer expired"),
+    OVERDUE_FIELD(own_timer, interrupted_tid, tid, value, "who ran there; 0: nobody"),
+    OVERDUE_FIELD(own_timer, behind_tid, tid, value,
+                  "who had the thread's CPU just before it; 0: nobody"),
+    OVERDUE_FIELD(own_timer, kernel_frames, count, stack,
+                  "addresses behind the record: where the CPU was when the interrupt came, "
+                  "innermost first"),
+    OVERDUE_FIELD(own_timer, interrupted, text, value, "name of interrupted_tid"),
+    OVERDUE_FIELD(own_timer, behind, text, value, "name of behind_tid"),
+};
+
+constexpr const Schema* schemas[] = {&own_timer_schema};
+
+Support supported(const Kernel& kernel) {
+  for (const Support& support : {kernel.privileges(), kernel.btf(), kernel.task_storage(),
+                                 kernel.task_iterator(), kernel.ring_buffer()})
+    if (!support.yes) return support;
+  for (const char* tracepoint : {"hrtimer_start", "hrtimer_expire_entry", "hrtimer_expire_exit",
+                                 "sched_waking", "sched_switch", "sys_exit"})
+    if (Support support = kernel.btf_tracepoint(tracepoint); !support.yes) return support;
+  return {};
+}
+
+}  // namespace
+
+const Schema own_timer_schema{.id = RECORD_OWN_TIMER,
+                              .name = "own_timer",
+                              .size = sizeof(own_timer),
+                              .fields = fields,
+                              .help = "a thread was woken by a timer of its own, and is back"};
+
+extern const std::string_view own_timers_manual;
+
+const ProbeInfo own_timers_probe{
+    .name = "own_timers",
+    .summary = "timers that programs wait for: how late they, and the threads, are",
+    .manual = own_timers_manual,
+    .schemas = schemas,
+    .support = supported};
+
+}  // namespace overdue

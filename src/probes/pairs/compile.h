@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string_view>
+
+#include "probes/pairs/fields.h"
+#include "probes/pairs/plan.h"
+#include "probes/pairs/spec.h"
+#include "probes/pairs/types.h"
+
+namespace overdue {
+
+/// Compiles what one side of `spec` computes, against the fields of its event. Throws Error (exit
+/// status 2) with the place in the span's text and what would be right.
+plan compile_side(const PairSpec& spec, const SideSpec& side, const EventFields& fields,
+                  const KernelTypes& types);
+
+}  // namespace overdue

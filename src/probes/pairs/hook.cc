@@ -1,0 +1,158 @@
+#include "probes/pairs/hook.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "base/read_text.h"
+#include "base/text.h"
+#include "probes/pairs/compile.h"
+#include "probes/pairs/fields.h"
+
+namespace overdue {
+namespace {
+
+Support event_support(const EventSpec& event, const Kernel& kernel) {
+  switch (event.kind) {
+    case EventSpec::Kind::fentry:
+    case EventSpec::Kind::fexit:
+      return kernel.fentry();
+    case EventSpec::Kind::uprobe:
+    case EventSpec::Kind::uretprobe:
+    case EventSpec::Kind::usdt:
+      return kernel.uprobe();
+    case EventSpec::Kind::tracepoint:
+      break;
+  }
+  const Support raw = kernel.btf_tracepoint(event.name);
+  return raw.yes ? raw : kernel.tracefs();
+}
+
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error))
+    if (at->is_directory(error)) names.push_back(at->path().filename());
+  return names;
+}
+
+/// "there is sched:sched_process_fork", or what there is to choose from.
+std::string tracepoint_hint(const EventSpec& event, const Kernel& kernel) {
+  const auto tracefs = kernel.tracefs_path();
+  if (!tracefs) return "overdue ftrace events lists them, where tracefs is mounted";
+  const std::vector<std::string> systems = names_in(*tracefs / "events");
+  std::string system = event.scope;
+  if (std::find(systems.begin(), systems.end(), system) == systems.end())
+    system = nearest(system, std::vector<std::string_view>(systems.begin(), systems.end()));
+  if (system.empty()) return "/sys/kernel/tracing/events has a folder for each system";
+  const std::vector<std::string> names = names_in(*tracefs / "events" / system);
+  const std::string_view name =
+      nearest(event.name, std::vector<std::string_view>(names.begin(), names.end()));
+  if (!name.empty()) return fmt::format("there is {}:{}", system, name);
+  return fmt::format("/sys/kernel/tracing/events/{} has a folder for each", system);
+}
+
+/// Text of the tracepoint's format file, where there is one.
+std::optional<std::string> format_of(const EventSpec& event, const Kernel& kernel) {
+  const auto tracefs = kernel.tracefs_path();
+  if (!tracefs) return std::nullopt;
+  return read_text(*tracefs / "events" / event.scope / event.name / "format");
+}
+
+class HookMaker {
+ public:
+  HookMaker(const PairSpec& spec, const KernelTypes& types, const Kernel& kernel)
+      : spec_(spec), types_(types), kernel_(kernel) {}
+
+  Hook make(const SideSpec& side) const {
+    Hook hook{.event = side.event, .has_filter = side.filter.has_value(), .file = {}};
+    require_support(fmt::format("use {}", printable(side.event.text())),
+                    event_support(side.event, kernel_));
+    const EventFields fields = fields_for(side, hook);
+    hook.steps = compile_side(spec_, side, fields, types_);
+    return hook;
+  }
+
+ private:
+  /// Chooses how to attach, which decides on the fields there are.
+  EventFields fields_for(const SideSpec& side, Hook& hook) const {
+    switch (side.event.kind) {
+      case EventSpec::Kind::tracepoint:
+        return tracepoint_fields(side, hook);
+      case EventSpec::Kind::fentry:
+        hook.kind = Hook::Kind::function;
+        break;
+      case EventSpec::Kind::fexit:
+        hook.kind = Hook::Kind::function_return;
+        break;
+      case EventSpec::Kind::uprobe:
+        hook.kind = Hook::Kind::user_function;
+        break;
+      case EventSpec::Kind::uretprobe:
+        hook.kind = Hook::Kind::user_return;
+        break;
+      case EventSpec::Kind::usdt:
+        hook.kind = Hook::Kind::usdt;
+        break;
+    }
+    if (side.event.is_user()) {
+      hook.file = open_user_file(side.event);
+      return user_fields(side.event.kind);
+    }
+    const auto parameters = types_.function(side.event.name);
+    if (!parameters)
+      throw std::move(Error("cannot use {}: the kernel has no such function that may be traced",
+                            printable(side.event.text())))
+          .exit_status(2);
+    return hook.kind == Hook::Kind::function ? fields_at_begin(*parameters)
+                                             : fields_of(*parameters);
+  }
+
+  /// Arguments with types where the expressions are content with them, else the fields of the
+  /// format file.
+  EventFields tracepoint_fields(const SideSpec& side, Hook& hook) const {
+    const EventSpec& event = side.event;
+    const std::optional<std::string> format = format_of(event, kernel_);
+    const auto parameters = types_.tracepoint(event.name);
+    if (!format && (!parameters || kernel_.tracefs().yes))
+      throw std::move(Error("there is no tracepoint {}", printable(event.text())))
+          .hint(printable(tracepoint_hint(event, kernel_)))
+          .exit_status(2);
+    EventFields typed = parameters ? fields_of(*parameters) : EventFields();
+    EventFields flat =
+        format ? fields_of_format(*format, event.scope == "syscalls" ? PLAN_USER : PLAN_KERNEL)
+               : EventFields();
+    if (parameters && has_all_names(side, typed, types_)) return typed;
+    if (!parameters || has_all_names(side, flat, types_)) {
+      hook.kind = Hook::Kind::tracepoint;
+      return flat;
+    }
+    std::string names;
+    for (const EventField& field : flat.all)
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", field.name);
+    if (!names.empty())
+      typed.missing = fmt::format("or, with none of its own among those: {}", names);
+    return typed;
+  }
+
+  const PairSpec& spec_;
+  const KernelTypes& types_;
+  const Kernel& kernel_;
+};
+
+}  // namespace
+
+Support pair_support(const PairSpec& spec, const Kernel& kernel) {
+  for (const EventSpec* event : {&spec.begin.event, &spec.end.event})
+    if (Support support = event_support(*event, kernel); !support.yes) return support;
+  return {};
+}
+
+HookPair make_hooks(const PairSpec& spec, const KernelTypes& types, const Kernel& kernel) {
+  const HookMaker maker(spec, types, kernel);
+  return {maker.make(spec.begin), maker.make(spec.end)};
+}
+
+}  // namespace overdue

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "core/probe.h"
+#include "kernel/features.h"
+#include "probes/pairs/plan.h"
+#include "probes/pairs/spec.h"
+#include "probes/pairs/types.h"
+#include "probes/pairs/user_file.h"
+
+namespace overdue {
+
+/// One event of a span, made ready for this kernel: what to attach to, and what to compute there.
+struct Hook {
+  enum class Kind {
+    raw_tracepoint,  ///< with typed arguments
+    tracepoint,      ///< with the fields of its format file
+    function,
+    function_return,
+    user_function,
+    user_return,
+    usdt,
+  };
+  Kind kind = Kind::raw_tracepoint;
+  EventSpec event;
+  plan steps{};
+  bool has_filter = false;
+  UserFile file;  ///< of user events
+};
+
+/// Both sides of a span. Throws Error: exit status 2 where the text is wrong, 1 where the kernel
+/// does not allow it (what pair_support() says before).
+struct HookPair {
+  Hook begin, end;
+};
+HookPair make_hooks(const PairSpec& spec, const KernelTypes& types, const Kernel& kernel);
+
+/// Whether this kernel allows the kinds of events that the span is made of.
+Support pair_support(const PairSpec& spec, const Kernel& kernel);
+
+}  // namespace overdue

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+// User-defined spans: from one event to another with the same key. Each event is an object of its
+// own, with its expressions as constants; the objects of a session share the maps.
+#include "probes/pairs/pairs.h"
+#include "bpf/compat.bpf.h"
+#include "bpf/target.bpf.h"
+#include "bpf/thread_thresholds.bpf.h"
+#include "bpf/user_stack.bpf.h"
+#include "probes/pairs/plan.bpf.h"
+
+const volatile u32 pair;      /* which span this event is of */
+const volatile u8 is_begin;   /* … or its end */
+const volatile u8 has_filter; /* of this event */
+const volatile u8 ends_alone; /* an end without a begin is nothing strange: begins are filtered */
+const volatile u8 whole_machine;
+const volatile char pair_name[SPAN_TEXT_SIZE];
+
+SEC(".data.pairs") struct pairs_control pairs;
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 16384);
+  __type(key, struct pair_key);
+  __type(value, struct open_pair);
+} open_pairs SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, PAIRS_MAX);
+  __type(key, u32);
+  __type(value, struct pair_counts);
+} counts SEC(".maps");
+
+struct pair_scratch {
+  struct span_record span;
+  struct user_registers registers;
+  u8 stack[USER_STACK_ROOM];
+  u64 is_taken;
+};
+
+/* By CPU, more than one: programs at uprobes are preempted by others of their kind. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct pair_scratch);
+} pair_scratch SEC(".maps");
+
+static __always_inline u64 cgroup_of(const struct thread_state* state) {
+  return state ? state->cgroup_id : 0;
+}
+
+static __always_inline void begin_pair(struct task_struct* task, const struct thread_state* state,
+                                       const struct pair_key* key, struct pair_counts* own) {
+  struct open_pair open = {};
+  open.cgroup_id = cgroup_of(state);
+  open.pid = task->tgid;
+  open.tid = task->pid;
+  open.cpu = bpf_get_smp_processor_id();
+  BPF_CORE_READ_STR_INTO(&open.comm, task, comm);
+  if (!pairs.begun[pair & (PAIRS_MAX - 1)]) pairs.begun[pair & (PAIRS_MAX - 1)] = 1;
+  own->begins++;
+  open.begin_ns = bpf_ktime_get_ns(); /* last: what we did before is not the span's time */
+  if (!bpf_map_update_elem(&open_pairs, key, &open, BPF_NOEXIST)) return;
+  if (!bpf_map_update_elem(&open_pairs, key, &open, BPF_EXIST)) {
+    own->replaced++;
+    count(COUNTER_UNMATCHED, 1);
+    return;
+  }
+  own->full++;
+  count(COUNTER_SPANS_FULL, 1);
+}
+
+static __always_inline void fill_pair(struct span_record* span, struct task_struct* task,
+                                      const struct thread_state* state, const struct pair_key* key,
+                                      const struct open_pair* open, u64 now_ns) {
+  __builtin_memset(span, 0, sizeof(*span));
+  fill_who(&span->header, task, state ? state->cgroup_id : open->cgroup_id, now_ns);
+  span->header.kind = RECORD_SPAN;
+  span->header.size = sizeof(*span);
+  span->latency_ns = now_ns > open->begin_ns ? now_ns - open->begin_ns : 0;
+  span->subject = key->key[0];
+  span->detail = key->key[1];
+  span->begin_pid = open->pid;
+  span->begin_tid = open->tid;
+  span->span = SPAN_PAIR;
+  for (u32 i = 0; i < SPAN_TEXT_SIZE; i++) span->text[i] = pair_name[i];
+}
+
+static __always_inline struct pair_scratch* take_scratch(void) {
+  for (u32 i = 0; i < PAIR_SCRATCHES; i++) {
+    u32 index = bpf_get_smp_processor_id() * PAIR_SCRATCHES + i;
+    struct pair_scratch* scratch = bpf_map_lookup_elem(&pair_scratch, &index);
+    if (scratch && !__sync_val_compare_and_swap(&scratch->is_taken, 0, 1)) return scratch;
+  }
+  return 0;
+}
+
+/* At uprobes these are the probe's own registers. */
+static __always_inline u32 copy_user_side(struct pair_scratch* scratch, struct task_struct* task) {
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  struct span_record* span = &scratch->span;
+  copy_registers(&scratch->registers, regs);
+  u32 bytes = copy_user_stack(scratch->stack, regs->sp, user_stack_bytes, &span->flags);
+  u32 size = sizeof(*span) + sizeof(struct user_registers) + bytes;
+  span->flags |= SPAN_HAS_USER_STACK;
+  span->user_bytes = bytes;
+  span->header.size = size;
+  return size;
+}
+
+/* Where the thread that ends it began it: the stack of another would not say where it was. */
+static __always_inline bool emit_with_stack(struct task_struct* task,
+                                            const struct thread_state* state,
+                                            const struct pair_key* key,
+                                            const struct open_pair* open, u64 now_ns) {
+  if (!user_stack_bytes || open->tid != (u32)task->pid) return false;
+  if (is_exiting(task) || has_no_user_side(task) || has_32_bit_registers(task)) return false;
+  void* ring = this_cpu_ring();
+  struct pair_scratch* scratch = ring ? take_scratch() : 0;
+  if (!scratch) return false;
+  fill_pair(&scratch->span, task, state, key, open, now_ns);
+  u32 size = copy_user_side(scratch, task);
+  barrier_var(size);
+  if (size <= sizeof(*scratch) && bpf_ringbuf_output(ring, scratch, size, BPF_RB_NO_WAKEUP))
+    count(COUNTER_RING_FULL, 1);
+  __sync_fetch_and_and(&scratch->is_taken, 0);
+  return true;
+}
+
+static __always_inline void emit_pair(struct task_struct* task, const struct thread_state* state,
+                                      const struct pair_key* key, const struct open_pair* open,
+                                      u64 now_ns) {
+  if (emit_with_stack(task, state, key, open, now_ns)) return;
+  void* ring = this_cpu_ring();
+  struct span_record* span = ring ? bpf_ringbuf_reserve(ring, sizeof(*span), 0) : 0;
+  if (!span) {
+    count(COUNTER_RING_FULL, 1);
+    return;
+  }
+  fill_pair(span, task, state, key, open, now_ns);
+  bpf_ringbuf_submit(span, BPF_RB_NO_WAKEUP);
+}
+
+/* An end whose begin we do not have. Before the first begin it may be of a span that is older than
+ * the session, and so says nothing. */
+static __always_inline void end_unmatched(bool wanted, struct pair_counts* own) {
+  if (ends_alone || !wanted || !pairs.begun[pair & (PAIRS_MAX - 1)]) return;
+  own->unmatched++;
+  count(COUNTER_UNMATCHED, 1);
+}
+
+static __always_inline void end_pair(struct task_struct* task, const struct thread_state* state,
+                                     const struct pair_key* key, struct pair_counts* own,
+                                     u64 now_ns) {
+  struct open_pair* found = bpf_map_lookup_elem(&open_pairs, key);
+  if (!found) {
+    end_unmatched(state || whole_machine, own);
+    return;
+  }
+  struct open_pair open = *found;
+  /* Of two ends at the same time on two CPUs one has it. */
+  if (bpf_map_delete_elem(&open_pairs, key)) return;
+  own->ends++;
+  u64 latency_ns = now_ns > open.begin_ns ? now_ns - open.begin_ns : 0;
+  u64 own_ns = pairs.threshold_ns[pair & (PAIRS_MAX - 1)];
+  u64 limit_ns = own_ns ?: control.threshold_ns[SPAN_PAIR];
+  if (!limit_ns || latency_ns < limit_ns) return;
+  /* Whose span it is where two threads had to do with it, and by what name, user space knows. */
+  if (!own_ns && open.tid == (u32)task->pid && !is_late_by_name(task, SPAN_PAIR, latency_ns))
+    return;
+  emit_pair(task, state, key, &open, now_ns);
+}
+
+/* A span belongs to the target when a member began it; who ends it may be anybody. */
+static __always_inline int on_event(void* ctx) {
+  if (!control.armed) return 0;
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct thread_state* state = member_state(task);
+  if (is_begin && !whole_machine && !state) return 0;
+  if (is_begin && !cpu_wanted()) return 0;
+  u64 now_ns = is_begin ? 0 : bpf_ktime_get_ns(); /* first: nor is what we do now */
+  u32 index = pair;
+  struct pair_counts* own = bpf_map_lookup_elem(&counts, &index);
+  if (!own) return 0;
+  struct plan_values values = {};
+  plan_run(&plan, ctx, &values);
+  if (values.unread) {
+    own->unread++;
+    count(COUNTER_SPANS_UNREAD, 1);
+    return 0;
+  }
+  if (has_filter && !values.result[PLAN_FILTER]) return 0;
+  struct pair_key key = {.pair = index};
+  key.key[0] = values.result[PLAN_KEY];
+  key.key[1] = values.result[PLAN_SECOND_KEY];
+  if (is_begin)
+    begin_pair(task, state, &key, own);
+  else
+    end_pair(task, state, &key, own, now_ns);
+  return 0;
+}
+
+SEC("?tp_btf/sched_process_exec")
+int on_raw_tracepoint(void* ctx) {
+  return on_event(ctx);
+}
+
+SEC("?tp/sched/sched_process_exec")
+int on_tracepoint(void* ctx) {
+  return on_event(ctx);
+}
+
+SEC("?fentry/do_exit")
+int on_function(void* ctx) {
+  return on_event(ctx);
+}
+
+SEC("?fexit/do_exit")
+int on_function_return(void* ctx) {
+  return on_event(ctx);
+}
+
+SEC("?uprobe")
+int on_user_function(struct pt_regs* ctx) {
+  return on_event(ctx);
+}
+
+SEC("?usdt")
+int on_usdt(struct pt_regs* ctx) {
+  return on_event(ctx);
+}
+
+char LICENSE[] SEC("license") = "GPL";

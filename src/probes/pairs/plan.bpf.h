@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Runs a plan. Its steps are constants when the program loads: the verifier knows each, so it sees
+ * one straight way through the loop, and what no step asks for is dead. */
+#pragma once
+
+#include "bpf/kernel.h"
+
+#include "probes/pairs/plan.h"
+
+/* kernel.h has the kernel's names of registers. */
+#undef __PT_IP_REG
+#define __PT_IP_REG ip
+/* It declares a kernel setting as _Bool, which C++ does not know in the skeleton. */
+#define _Bool unsigned char
+#include <bpf/usdt.bpf.h>
+#undef _Bool
+
+const volatile struct plan plan;
+
+static __always_inline u64 plan_read(const PLAN_STEP* step, u64 address, u64* value) {
+  u64 raw = 0;
+  u64 size = step->size;
+  long error;
+  if (size > sizeof(raw)) return 1;
+  if (step->memory == PLAN_USER)
+    error = bpf_probe_read_user(&raw, size, (const void*)address);
+  else
+    error = bpf_probe_read_kernel(&raw, size, (const void*)address);
+  *value = raw;
+  return error != 0;
+}
+
+static __always_inline u64 plan_builtin_value(u64 which) {
+  switch (which) {
+    case PLAN_PID:
+      return bpf_get_current_pid_tgid() >> 32;
+    case PLAN_TID:
+      return (u32)bpf_get_current_pid_tgid();
+    case PLAN_CPU:
+      return bpf_get_smp_processor_id();
+    case PLAN_TASK:
+      return bpf_get_current_task();
+    default:
+      return 0;
+  }
+}
+
+/* Of a program of another type than a USDT probe's, where no plan asks for one. */
+static __always_inline u64 plan_usdt_argument(void* ctx, u64 number, u64* value) {
+  return bpf_usdt_arg(ctx, number, (long*)value) != 0;
+}
+
+#include "probes/pairs/plan_run.h"

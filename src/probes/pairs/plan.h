@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+// What expressions of `--span` become: steps of a small stack machine. User space compiles them,
+// the BPF program has them as constants and runs them; so does a unit test. Branch-free where
+// values are unknown, because the verifier follows each way.
+#pragma once
+
+#include "bpf/wire.h"
+
+#define PLAN_STEPS 64  // of all expressions of one event
+#define PLAN_STACK 8
+#define PLAN_RESULTS 3
+
+// In BPF the steps are constants that the loader has written, hence volatile to the compiler.
+#ifdef __cplusplus
+#define PLAN struct plan
+#define PLAN_STEP struct plan_step
+#define PLAN_INLINE inline
+#else
+#define PLAN volatile struct plan
+#define PLAN_STEP volatile struct plan_step
+#define PLAN_INLINE __always_inline
+#endif
+
+enum plan_operation {
+  PLAN_END = 0,
+  PLAN_CONSTANT = 1,       // push operand
+  PLAN_BUILTIN = 2,        // push enum plan_builtin
+  PLAN_USDT_ARGUMENT = 3,  // push argument `operand` of a USDT probe
+  PLAN_LOAD = 4,           // the top, an address: what is `offset` bytes on, `size` bytes of it
+  PLAN_ADD = 5,            // from here on: two from the stack, one back
+  PLAN_SUBTRACT = 6,
+  PLAN_AND = 7,
+  PLAN_OR = 8,
+  PLAN_XOR = 9,
+  PLAN_SHIFT_LEFT = 10,
+  PLAN_SHIFT_RIGHT = 11,  // by `is_signed`
+  PLAN_EQUAL = 12,
+  PLAN_LESS = 13,    // by `is_signed`
+  PLAN_BOTH = 14,    // &&
+  PLAN_EITHER = 15,  // ||
+  PLAN_NOT = 16,     // the top: 1 where it is 0, else 0
+  PLAN_FIELD = 17,   // the top, a bit field: shifted left by `offset`, then right by `operand`
+  PLAN_MATCH = 18,   // the top stays 1 where the `size` bytes `offset` behind the address below it
+                     // are `operand`, else it becomes 0
+  PLAN_UNDER = 19,   // drops what is below the top
+  PLAN_RESULT = 20,  // pop into result `operand`
+};
+
+enum plan_builtin {
+  PLAN_CONTEXT = 0,  // address of the event's own bytes: arguments or registers
+  PLAN_PID = 1,
+  PLAN_TID = 2,
+  PLAN_CPU = 3,
+  PLAN_TASK = 4,  // address of the current task_struct
+};
+
+enum plan_result { PLAN_KEY = 0, PLAN_SECOND_KEY = 1, PLAN_FILTER = 2 };
+enum plan_memory { PLAN_KERNEL = 0, PLAN_USER = 1 };
+
+struct plan_step {
+  u8 operation;
+  u8 size;
+  u8 is_signed;
+  u8 memory;
+  s32 offset;
+  u64 operand;
+};
+WIRE_SIZE(struct plan_step, 16);
+
+struct plan {
+  struct plan_step steps[PLAN_STEPS];
+};
+WIRE_SIZE(struct plan, 1024);
+
+// Values, and for each whether something could not be read on the way to it.
+struct plan_values {
+  u64 value[PLAN_STACK];
+  u64 bad[PLAN_STACK];
+  u64 result[PLAN_RESULTS];
+  u64 unread;  // bit i: result i
+};
+
+// What a read of 1, 2, 4 or 8 bytes has brought, as 64 bits.
+static PLAN_INLINE u64 plan_extend(u64 raw, u8 size, u8 is_signed) {
+  u32 shift = 64 - 8 * (u32)size;
+  if (!is_signed) return raw << shift >> shift;
+  return (u64)((s64)(raw << shift) >> shift);
+}
+
+// One of the operations that make one value of two.
+static PLAN_INLINE u64 plan_combine(const PLAN_STEP* step, u64 a, u64 b) {
+  switch (step->operation) {
+    case PLAN_ADD:
+      return a + b;
+    case PLAN_SUBTRACT:
+      return a - b;
+    case PLAN_AND:
+      return a & b;
+    case PLAN_OR:
+      return a | b;
+    case PLAN_XOR:
+      return a ^ b;
+    case PLAN_SHIFT_LEFT:
+      return a << (b & 63);
+    case PLAN_SHIFT_RIGHT:
+      return step->is_signed ? (u64)((s64)a >> (b & 63)) : a >> (b & 63);
+    case PLAN_EQUAL:
+      return a == b;
+    case PLAN_LESS:
+      return step->is_signed ? (s64)a < (s64)b : a < b;
+    case PLAN_BOTH:
+      return (a != 0) & (b != 0);
+    default:
+      return (a != 0) | (b != 0);
+  }
+}
+
+// Whether a combined value is unknown: as both parts decide it, but for && and || where the one
+// that is known can decide alone (`rq->bio && rq->bio->bi_opf` of a request without a bio is 0).
+static PLAN_INLINE u64 plan_is_bad(const PLAN_STEP* step, const struct plan_values* v, u32 a,
+                                   u32 b) {
+  u64 bad = v->bad[a] | v->bad[b];
+  u64 decisive = step->operation == PLAN_EITHER;
+  u64 decided = 0;
+  if (step->operation == PLAN_BOTH || step->operation == PLAN_EITHER)
+    decided = ((u64)((v->value[a] != 0) == decisive) & (v->bad[a] ^ 1)) |
+              ((u64)((v->value[b] != 0) == decisive) & (v->bad[b] ^ 1));
+  return bad & (decided ^ 1);
+}

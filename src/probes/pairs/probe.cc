@@ -1,0 +1,279 @@
+#include "probes/pairs/probe.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/span_schema.h"
+#include "kernel/membership.h"
+#include "kernel/skeleton.h"
+#include "pairs.skel.h"
+
+namespace overdue {
+namespace {
+
+using Object = Skeleton<pairs_bpf>;
+
+Link checked(bpf_link* made, const Hook& hook) {
+  const int error = made ? 0 : -errno;
+  Link link(made);
+  if (!link)
+    throw Error("cannot attach to {}: {}", hook.event.text(), LibbpfLog::explain(error))
+        .hint(LibbpfLog::remedy(error));
+  LibbpfLog::attached(hook.event.text());
+  return link;
+}
+
+/// One side of a span in the kernel: an object of its own, because its plan is read-only data.
+struct Side {
+  Object bpf{"pairs"};
+  Link link;
+
+  bpf_program* program_for(Hook::Kind kind) const {
+    auto& programs = bpf->progs;
+    switch (kind) {
+      case Hook::Kind::raw_tracepoint:
+        return programs.on_raw_tracepoint;
+      case Hook::Kind::tracepoint:
+        return programs.on_tracepoint;
+      case Hook::Kind::function:
+        return programs.on_function;
+      case Hook::Kind::function_return:
+        return programs.on_function_return;
+      case Hook::Kind::user_function:
+      case Hook::Kind::user_return:
+        return programs.on_user_function;
+      case Hook::Kind::usdt:
+        return programs.on_usdt;
+    }
+    return nullptr;
+  }
+
+  void configure(const PairSpec& pair, std::uint32_t index, const Hook& hook, bool is_begin,
+                 const PairsOptions& options) const {
+    auto& rodata = *bpf->rodata;
+    rodata.pair = index;
+    rodata.is_begin = is_begin;
+    rodata.has_filter = hook.has_filter;
+    rodata.ends_alone = pair.begin.filter.has_value() || !options.cpus.empty();
+    rodata.whole_machine = options.whole_machine;
+    rodata.user_stack_bytes =
+        static_cast<u32>(std::min<std::size_t>(options.user_stack_bytes, USER_STACK_MAX));
+    std::copy_n(pair.name.begin(), std::min<std::size_t>(pair.name.size(), SPAN_TEXT_SIZE - 1),
+                rodata.pair_name);
+    std::memcpy(&rodata.plan, &hook.steps, sizeof hook.steps);
+    limit_to_cpus(rodata, options.cpus);
+    bpf_program* program = program_for(hook.kind);
+    bpf_program__set_autoload(program, true);
+    const bool is_typed = hook.kind == Hook::Kind::raw_tracepoint ||
+                          hook.kind == Hook::Kind::function ||
+                          hook.kind == Hook::Kind::function_return;
+    if (is_typed)
+      check(bpf_program__set_attach_target(program, 0, hook.event.name.c_str()),
+            "cannot prepare {}", hook.event.text());
+    if (hook.kind == Hook::Kind::usdt) return;
+    check(bpf_map__set_autocreate(bpf->maps.__bpf_usdt_specs, false), "cannot leave out a map");
+    check(bpf_map__set_autocreate(bpf->maps.__bpf_usdt_ip_to_spec_id, false),
+          "cannot leave out a map");
+  }
+
+  void attach_to(const Hook& hook) {
+    bpf_program* program = program_for(hook.kind);
+    const LibbpfLog log;
+    switch (hook.kind) {
+      case Hook::Kind::tracepoint:
+        link = attach_tracepoint(program, hook.event.scope, hook.event.name);
+        return;
+      case Hook::Kind::user_function:
+      case Hook::Kind::user_return: {
+        bpf_uprobe_opts options{};  // libbpf's macro for it is not clean under clang
+        options.sz = sizeof options;
+        options.retprobe = hook.kind == Hook::Kind::user_return;
+        link = checked(bpf_program__attach_uprobe_opts(program, -1, hook.file.stable_path().c_str(),
+                                                       hook.file.offset, &options),
+                       hook);
+        return;
+      }
+      case Hook::Kind::usdt:
+        link = checked(
+            bpf_program__attach_usdt(program, -1, hook.file.stable_path().c_str(),
+                                     hook.event.vendor.c_str(), hook.event.name.c_str(), nullptr),
+            hook);
+        return;
+      default:
+        link = checked(bpf_program__attach(program), hook);
+    }
+  }
+};
+
+}  // namespace
+
+struct PairsProbe::Impl {
+  PairsOptions options;
+  std::vector<Side> sides;  // the first has the maps of all
+  session_control* control = nullptr;
+
+  void add(std::size_t index, const Hook& hook, bool is_begin, const SharedMaps& shared);
+  void share(Side& side, const SharedMaps& shared) const;
+  void deliver_open(const pair_key& key, const open_pair& open, KernelTime end,
+                    const RecordHandler& handler) const;
+  template <typename Visit>
+  void for_open(const Visit& visit) const;
+  int counters_fd() const { return bpf_map__fd(sides[0].bpf->maps.counters); }
+  u64 limit_of(std::uint32_t pair) const;
+};
+
+void PairsProbe::Impl::share(Side& side, const SharedMaps& shared) const {
+  auto& maps = side.bpf->maps;
+  share_maps(side.bpf->obj, shared);
+  if (sides.empty()) {
+    check(bpf_map__set_max_entries(maps.open_pairs, options.most_open), "cannot size a map");
+    if (options.user_stack_bytes > 0)
+      check(bpf_map__set_max_entries(maps.pair_scratch, PAIR_SCRATCHES * possible_cpu_count()),
+            "cannot size a map");
+    return;
+  }
+  const auto& first = sides[0].bpf->maps;
+  for (const auto& [map, other] :
+       {std::pair{maps.open_pairs, first.open_pairs}, std::pair{maps.counts, first.counts},
+        std::pair{maps.counters, first.counters}, std::pair{maps.pair_scratch, first.pair_scratch},
+        std::pair{maps.data_pairs, first.data_pairs}})
+    check(bpf_map__reuse_fd(map, bpf_map__fd(other)), "cannot share a map");
+}
+
+void PairsProbe::Impl::add(std::size_t index, const Hook& hook, bool is_begin,
+                           const SharedMaps& shared) {
+  Side side;
+  side.configure(options.pairs[index], static_cast<std::uint32_t>(index), hook, is_begin, options);
+  share(side, shared);
+  side.bpf.load();
+  side.attach_to(hook);
+  sides.push_back(std::move(side));
+}
+
+u64 PairsProbe::Impl::limit_of(std::uint32_t pair) const {
+  const u64 own =
+      __atomic_load_n(&sides[0].bpf->data_pairs->pairs.threshold_ns[pair], __ATOMIC_RELAXED);
+  if (own != 0) return own;
+  return __atomic_load_n(&sides[0].bpf->data_control->control.threshold_ns[SPAN_PAIR],
+                         __ATOMIC_RELAXED);
+}
+
+PairsProbe::PairsProbe(const PairsOptions& options, const SharedMaps& shared, const Kernel& kernel)
+    : impl_(std::make_unique<Impl>()) {
+  if (options.pairs.empty() || options.pairs.size() > PAIRS_MAX)
+    throw Error("a session has at most {} spans of its own, these are {}", PAIRS_MAX,
+                options.pairs.size())
+        .exit_status(2);
+  const auto types = KernelTypes::of_kernel();
+  if (!types) require_support("define spans", kernel.btf());
+  if (!types) throw Error("cannot read the kernel's types");
+  impl_->options = options;
+  std::vector<HookPair> hooks;  // all of them first: a mistake is told before anything is attached
+  for (const PairSpec& pair : options.pairs) hooks.push_back(make_hooks(pair, *types, kernel));
+  for (std::size_t i = 0; i < hooks.size(); ++i) {
+    impl_->add(i, hooks[i].end, false, shared);
+    impl_->add(i, hooks[i].begin, true, shared);
+  }
+}
+
+PairsProbe::~PairsProbe() = default;
+
+template <typename Visit>
+void PairsProbe::Impl::for_open(const Visit& visit) const {
+  const int fd = bpf_map__fd(sides[0].bpf->maps.open_pairs);
+  pair_key key{};
+  const pair_key* previous = nullptr;
+  while (bpf_map_get_next_key(fd, previous, &key) == 0) {
+    const pair_key current = key;
+    open_pair open{};
+    const bool found = bpf_map_lookup_elem(fd, &current, &open) == 0;
+    key = current;
+    previous = &key;
+    if (found) visit(fd, current, open);
+  }
+}
+
+void PairsProbe::Impl::deliver_open(const pair_key& key, const open_pair& open, KernelTime end,
+                                    const RecordHandler& handler) const {
+  const u64 end_ns = end.time_since_epoch().count();
+  const u64 age_ns = end_ns > open.begin_ns ? end_ns - open.begin_ns : 0;
+  const u64 limit_ns = key.pair < options.pairs.size() ? limit_of(key.pair) : 0;
+  if (limit_ns == 0 || age_ns < limit_ns) return;
+  span_record span{};
+  span.header = {.time_ns = end_ns,
+                 .cgroup_id = open.cgroup_id,
+                 .pid = open.pid,
+                 .tid = open.tid,
+                 .kind = RECORD_SPAN,
+                 .size = sizeof span,
+                 .cpu = open.cpu,
+                 .comm = {}};
+  std::copy(std::begin(open.comm), std::end(open.comm), span.header.comm);
+  span.latency_ns = age_ns;
+  span.subject = key.key[0];
+  span.detail = key.key[1];
+  span.begin_pid = open.pid;
+  span.begin_tid = open.tid;
+  span.span = SPAN_PAIR;
+  span.flags = SPAN_OPEN;
+  const std::string& name = options.pairs[key.pair].name;
+  std::copy_n(name.begin(), std::min<std::size_t>(name.size(), SPAN_TEXT_SIZE - 1), span.text);
+  handler(Record{&span_schema, std::as_bytes(std::span(&span, 1))});
+}
+
+void PairsProbe::finish(KernelTime end, const RecordHandler& handler) {
+  for (Side& side : impl_->sides) side.link.reset();
+  wait_for_running_programs();  // what ends a span by now has taken it out of the map
+  impl_->for_open([&](int, const pair_key& key, const open_pair& open) {
+    impl_->deliver_open(key, open, end, handler);
+  });
+}
+
+const Schema* PairsProbe::schema(std::uint16_t kind) const {
+  return kind == span_schema.id ? &span_schema : nullptr;
+}
+
+Counters PairsProbe::counters() const {
+  return read_counters(impl_->counters_fd());
+}
+
+void PairsProbe::end_calibration() {
+  clear_counters(impl_->counters_fd());
+  std::vector<pair_key> keys;
+  impl_->for_open([&](int, const pair_key& key, const open_pair&) { keys.push_back(key); });
+  for (const pair_key& key : keys)
+    bpf_map_delete_elem(bpf_map__fd(impl_->sides[0].bpf->maps.open_pairs), &key);
+  const std::vector<pair_counts> zeros(possible_cpu_count());
+  for (u32 i = 0; i < PAIRS_MAX; ++i) {
+    bpf_map_update_elem(bpf_map__fd(impl_->sides[0].bpf->maps.counts), &i, zeros.data(), BPF_ANY);
+    __atomic_store_n(&impl_->sides[0].bpf->data_pairs->pairs.begun[i], 0, __ATOMIC_RELAXED);
+  }
+}
+
+void PairsProbe::set_threshold(std::size_t pair, std::optional<Duration> threshold) {
+  if (pair >= impl_->options.pairs.size()) throw Error("there is no span {}", pair);
+  const u64 ns = threshold ? std::max<u64>(threshold->count(), 1) : 0;
+  __atomic_store_n(&impl_->sides[0].bpf->data_pairs->pairs.threshold_ns[pair], ns,
+                   __ATOMIC_RELAXED);
+}
+
+pair_counts PairsProbe::counts(std::size_t pair) const {
+  pair_counts sum{};
+  const auto key = static_cast<u32>(pair);
+  std::vector<pair_counts> per_cpu(possible_cpu_count());
+  if (pair >= PAIRS_MAX ||
+      bpf_map_lookup_elem(bpf_map__fd(impl_->sides[0].bpf->maps.counts), &key, per_cpu.data()) != 0)
+    return sum;
+  for (const pair_counts& own : per_cpu) {
+    sum.begins += own.begins;
+    sum.ends += own.ends;
+    sum.unmatched += own.unmatched;
+    sum.replaced += own.replaced;
+    sum.full += own.full;
+    sum.unread += own.unread;
+  }
+  return sum;
+}
+
+}  // namespace overdue

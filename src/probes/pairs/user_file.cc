@@ -1,0 +1,106 @@
+#include "probes/pairs/user_file.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "symbols/elf_events.h"
+#include "symbols/open_file.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::array<std::string_view, 6> library_folders{
+    "/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
+    "/lib",   "/usr/lib"};
+
+Error wrong(const EventSpec& event, const std::string& why, std::string hint) {
+  return std::move(Error("cannot use {}: {}", printable(event.text()), why))
+      .hint(std::move(hint))
+      .exit_status(2);
+}
+
+std::vector<std::string> paths_of(const std::string& scope) {
+  if (scope.find('/') != std::string::npos) return {scope};
+  std::vector<std::string> paths;
+  const char* path = std::getenv("PATH");
+  for (const std::string_view folder : split(path ? path : "/usr/bin:/bin", ':'))
+    paths.push_back(fmt::format("{}/{}", folder, scope));
+  if (scope.find(".so") != std::string::npos)
+    for (const std::string_view folder : library_folders)
+      paths.push_back(fmt::format("{}/{}", folder, scope));
+  return paths;
+}
+
+UserFile open_file(const EventSpec& event) {
+  int reason = ENOENT;
+  for (const std::string& path : paths_of(event.scope)) {
+    UserFile result{.file = open_regular(path), .path = path};
+    if (result.file) return result;
+    if (errno != ENOENT) reason = errno;
+  }
+  throw wrong(event,
+              fmt::format("{}: {}", printable(event.scope),
+                          reason == EINVAL ? "not a regular file" : errno_text(reason)),
+              "name the program or the library by its path");
+}
+
+std::uint64_t offset_of(const EventSpec& event, const UserFile& file) {
+  const FunctionPlaces places = find_function(FileBytes(Fd(dup(file.file.get()))), event.name);
+  if (!places.is_elf)
+    throw wrong(event, fmt::format("{} is no ELF file", printable(file.path)),
+                "of a script name its interpreter");
+  if (places.offsets.size() == 1) return places.offsets[0];
+  if (places.offsets.size() > 1)
+    throw wrong(event,
+                fmt::format("{} has {} functions of this name", printable(file.path),
+                            places.offsets.size()),
+                "a C++ function's mangled name says which of them (nm shows it)");
+  if (!places.has_names)
+    throw wrong(event,
+                fmt::format("{} has no names of functions: it is stripped", printable(file.path)),
+                "use a build with symbols; exported functions of libraries keep their names");
+  throw wrong(event,
+              fmt::format("{} has no function {}", printable(file.path), printable(event.name)),
+              places.nearest.empty()
+                  ? std::string("nm -C lists what it has")
+                  : fmt::format("there is {}; nm -C lists all", printable(places.nearest)));
+}
+
+void require_usdt(const EventSpec& event, const UserFile& file) {
+  const std::vector<UsdtProbe> probes = usdt_probes(FileBytes(Fd(dup(file.file.get()))));
+  std::string list;
+  for (const UsdtProbe& probe : probes) {
+    if (probe.provider == event.vendor && probe.name == event.name) return;
+    if (list.size() < 400)
+      list += fmt::format("{}{}:{}", list.empty() ? "" : ", ", probe.provider, probe.name);
+  }
+  throw wrong(
+      event,
+      fmt::format("{} has no USDT probe {}:{}", printable(file.path), printable(event.vendor),
+                  printable(event.name)),
+      list.empty() ? std::string("it has none at all") : fmt::format("it has {}", printable(list)));
+}
+
+}  // namespace
+
+std::string UserFile::stable_path() const {
+  return fmt::format("/proc/self/fd/{}", file.get());
+}
+
+UserFile open_user_file(const EventSpec& event) {
+  UserFile file = open_file(event);
+  if (event.kind == EventSpec::Kind::usdt)
+    require_usdt(event, file);
+  else
+    file.offset = offset_of(event, file);
+  return file;
+}
+
+}  // namespace overdue

@@ -1,0 +1,160 @@
+#include "probes/sched/probe.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "bpf/cpu_ledger.h"
+#include "kernel/host.h"
+#include "kernel/membership.h"
+#include "kernel/skeleton.h"
+#include "kernel/tracepoint_types.h"
+#include "sched.skel.h"
+
+namespace overdue {
+
+struct SchedProbe::Impl {
+  Skeleton<sched_bpf> bpf{"sched"};
+  SharedMaps shared;
+  std::vector<Link> links;
+  bpf_program* switch_hook = nullptr;
+  std::uint64_t calls_before = 0;  ///< until the end of calibrating: not the target's
+
+  std::uint64_t calls() const;
+  bool has_work = false;  ///< the kernel runs our functions when a thread is on its way back
+
+  void configure(const SchedOptions& options);
+  void choose_switch_hook(const SchedOptions& options, const TracepointTypes& types);
+  void attach_all();
+  std::vector<bpf_program*> vector_hooks() const;
+};
+
+std::vector<bpf_program*> SchedProbe::Impl::vector_hooks() const {
+  const auto& programs = bpf->progs;
+  return {programs.on_local_timer_entry,
+          programs.on_local_timer_exit,
+          programs.on_reschedule_entry,
+          programs.on_reschedule_exit,
+          programs.on_call_function_entry,
+          programs.on_call_function_exit,
+          programs.on_call_function_single_entry,
+          programs.on_call_function_single_exit,
+          programs.on_irq_work_entry,
+          programs.on_irq_work_exit};
+}
+
+void SchedProbe::Impl::choose_switch_hook(const SchedOptions& options,
+                                          const TracepointTypes& types) {
+  const auto& programs = bpf->progs;
+  const bool wants_stacks = options.user_stack_bytes > 0;
+  has_work = options.use_task_work && types.has_function("bpf_task_work_schedule_resume_impl") &&
+             types.has_function("bpf_preempt_disable");
+  switch_hook = !wants_stacks ? programs.on_switch
+                : has_work    ? programs.on_switch_with_work
+                              : programs.on_switch_with_exits;
+  for (bpf_program* hook :
+       {programs.on_switch, programs.on_switch_with_work, programs.on_switch_with_exits})
+    bpf_program__set_autoload(hook, hook == switch_hook);
+  bpf_program__set_autoload(programs.on_exit_from_call, wants_stacks && !has_work);
+  bpf->rodata->user_stack_bytes =
+      static_cast<u32>(std::min<std::size_t>(options.user_stack_bytes, USER_STACK_MAX));
+  const auto size = [](bpf_map* map, u32 entries) {
+    check(bpf_map__set_max_entries(map, entries), "cannot size a map");
+  };
+  if (wants_stacks) size(bpf->maps.stack_scratch, possible_cpu_count());
+  if (!wants_stacks || !has_work) size(bpf->maps.payers, 1);
+}
+
+void SchedProbe::Impl::configure(const SchedOptions& options) {
+  constexpr std::string_view prefix = "tp_btf/";
+  const TracepointTypes types;
+  bpf->rodata->own_pid = static_cast<u32>(getpid());
+  choose_switch_hook(options, types);
+  bpf->rodata->switch_tells_state = types.arguments("sched_switch").value_or(0) >= 4;
+  for (bpf_program* hook : vector_hooks()) {
+    const std::string_view section = bpf_program__section_name(hook);
+    const bool exists =
+        types.arguments(section.substr(section.find(prefix) + prefix.size())).has_value();
+    bpf_program__set_autoload(hook, exists);
+  }
+  share_maps(bpf->obj, shared);
+  bpf_program__set_autoload(bpf->progs.on_free, hashed_threads() > 1);
+}
+
+void SchedProbe::Impl::attach_all() {
+  const auto& programs = bpf->progs;
+  for (bpf_program* hook : {switch_hook, programs.on_waking, programs.on_fork,
+                            programs.on_first_wakeup, programs.on_exit_from_call, programs.on_free})
+    if (bpf_program__autoload(hook)) links.push_back(attach(hook));
+  run_iterator(bpf_program__fd(programs.begin_ledgers), "begin the ledgers of all threads");
+  for (bpf_program* hook : {programs.on_irq_entry, programs.on_irq_exit, programs.on_softirq_entry,
+                            programs.on_softirq_exit})
+    links.push_back(attach(hook));
+  for (bpf_program* hook : vector_hooks())
+    if (bpf_program__autoload(hook)) links.push_back(attach(hook));
+}
+
+SchedProbe::SchedProbe(const SharedMaps& shared, const SchedOptions& options)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->shared = shared;
+  impl_->configure(options);
+  impl_->bpf.load();
+  impl_->attach_all();
+}
+
+SchedProbe::~SchedProbe() = default;
+
+SharedMaps SchedProbe::maps() const {
+  SharedMaps all = impl_->shared;
+  all.ledgers = bpf_map__fd(impl_->bpf->maps.ledgers);
+  all.ledgers_hashed = bpf_map__fd(impl_->bpf->maps.ledgers_hashed);
+  all.cpu_ledgers = bpf_map__fd(impl_->bpf->maps.cpu_ledgers);
+  return all;
+}
+
+bool SchedProbe::has_stacks_everywhere() const {
+  return impl_->has_work;
+}
+
+Duration SchedProbe::quiet_time() const {
+  // A tick may come late by what interrupts were disabled for: then something else is late as well.
+  return bpf_program__autoload(impl_->bpf->progs.on_local_timer_entry) ? 2 * tick_period()
+                                                                       : Duration(0);
+}
+
+std::uint64_t SchedProbe::Impl::calls() const {
+  std::vector<cpu_ledger> of_cpus(possible_cpu_count());
+  const u32 zero = 0;
+  check(bpf_map_lookup_elem(bpf_map__fd(bpf->maps.cpu_ledgers), &zero, of_cpus.data()),
+        "cannot read the ledgers of CPUs");
+  std::uint64_t sum = 0;
+  for (const auto& cpu : of_cpus) sum += cpu.calls;
+  return sum;
+}
+
+std::uint64_t SchedProbe::calls() const {
+  return impl_->calls() - impl_->calls_before;
+}
+
+void SchedProbe::finish(KernelTime, const RecordHandler&) {
+  impl_->links.clear();
+}
+
+const Schema* SchedProbe::schema(std::uint16_t kind) const {
+  for (const Schema* one : {&sched_wait_schema, &sched_wake_schema, &wait_stack_schema})
+    if (kind == one->id) return one;
+  return nullptr;
+}
+
+Counters SchedProbe::counters() const {
+  return read_counters(bpf_map__fd(impl_->bpf->maps.counters));
+}
+
+void SchedProbe::end_calibration() {
+  clear_counters(bpf_map__fd(impl_->bpf->maps.counters));
+  impl_->calls_before = impl_->calls();
+}
+
+}  // namespace overdue

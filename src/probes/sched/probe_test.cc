@@ -1,0 +1,355 @@
+// The ledger adds up, and waits are recorded with who ended them.
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "bpf/sched.h"
+#include "bpf/user_stack.h"
+#include "kernel/child_fixture.h"
+#include "kernel/session.h"
+#include "kernel/thread_thresholds.h"
+#include "probes/sched/probe.h"
+#include "probes/syscalls/probe.h"
+
+namespace overdue {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The fixed part of a record, and the addresses behind it.
+template <typename T>
+struct WithStack {
+  T fixed{};
+  std::vector<u64> stack;
+
+  explicit WithStack(const Record& record) : fixed(record.as<T>()) {
+    stack.resize(fixed.kernel_frames);
+    if (stack.empty()) return;  // memcpy() minds its null pointer
+    std::memcpy(stack.data(), record.bytes.data() + sizeof(T), 8 * stack.size());
+  }
+};
+using SeenSpan = WithStack<span_record>;
+using SeenWait = WithStack<sched_wait>;
+using SeenWake = WithStack<sched_wake>;
+
+struct Explained {
+  std::vector<syscall_call> calls;
+  std::vector<SeenSpan> spans;
+  std::vector<SeenWait> waits;
+  std::vector<SeenWake> wakes;
+
+  RecordHandler handler() {
+    return [this](const Record& record) {
+      switch (record.schema->id) {
+        case RECORD_SYSCALL_CALL:
+          calls.push_back(record.as<syscall_call>());
+          break;
+        case RECORD_SPAN:
+          spans.emplace_back(record);
+          break;
+        case RECORD_SCHED_WAIT:
+          waits.emplace_back(record);
+          break;
+        case RECORD_SCHED_WAKE:
+          wakes.emplace_back(record);
+          break;
+        default:
+          break;
+      }
+    };
+  }
+
+  /// The longest wait of the span's thread within it.
+  const SeenWait* wait_within(const SeenSpan& span) const {
+    const SeenWait* longest = nullptr;
+    const u64 begin = span.fixed.header.time_ns - span.fixed.latency_ns;
+    for (const SeenWait& wait : waits) {
+      if (wait.fixed.header.tid != span.fixed.header.tid || wait.fixed.out_ns < begin ||
+          wait.fixed.header.time_ns > span.fixed.header.time_ns)
+        continue;
+      const auto length = [](const SeenWait& of) {
+        return of.fixed.header.time_ns - of.fixed.out_ns;
+      };
+      if (!longest || length(wait) > length(*longest)) longest = &wait;
+    }
+    return longest;
+  }
+  /// What ended it.
+  const SeenWake* wake_of(const SeenWait& wait) const {
+    for (const SeenWake& wake : wakes)
+      if (wake.fixed.wakee_tid == wait.fixed.header.tid &&
+          wake.fixed.header.time_ns == wait.fixed.wake_ns)
+        return &wake;
+    return nullptr;
+  }
+};
+
+/// Calls of a process that take as long as `threshold`; waits as long as an eighth of it.
+class Explaining {
+ public:
+  Explaining(const std::vector<std::uint32_t>& pids, Duration threshold,
+             std::size_t user_stack_bytes = 16 << 10)
+      : session(rules_of(pids), 4 << 20) {
+    auto sched = std::make_unique<SchedProbe>(session.membership().maps());
+    SyscallsOptions options;
+    options.aggregate = false;
+    options.stalls = true;
+    options.user_stack_bytes = user_stack_bytes;
+    auto calls = std::make_unique<SyscallsProbe>(options, sched->maps());
+    syscalls = calls.get();
+    session.add(std::move(sched));
+    session.add(std::move(calls));
+    session.membership().control().threshold_ns[SPAN_SYSCALL] = threshold.count();
+    session.membership().control().wait_min_ns = threshold.count() / 8;
+  }
+
+  const Explained& finish() {
+    session.finish(seen.handler());
+    return seen;
+  }
+
+  Session session;
+  SyscallsProbe* syscalls = nullptr;
+  Explained seen;
+
+ private:
+  static MembershipRules rules_of(const std::vector<std::uint32_t>& pids) {
+    MembershipRules rules;
+    rules.pids = pids;
+    return rules;
+  }
+};
+
+u64 sum_of(const ledger_parts& parts) {
+  return parts.oncpu_ns + parts.runqueue_ns + parts.preempted_ns + parts.sleeping_ns +
+         parts.uninterruptible_ns + parts.irq_ns + parts.softirq_ns;
+}
+
+class Stalls : public KernelTest {};
+
+constexpr u16 hrtimer_softirq = 8;  // of enum in include/linux/interrupt.h
+/// Late waits of a child, and their user stacks.
+struct LateWaits {
+  explicit LateWaits(const Child& child, bool use_task_work) : session(rules(child), 4 << 20) {
+    auto sched = std::make_unique<SchedProbe>(
+        session.membership().maps(),
+        SchedOptions{.user_stack_bytes = 16 << 10, .use_task_work = use_task_work});
+    has_stacks_everywhere = sched->has_stacks_everywhere();
+    session.add(std::move(sched));
+    session.membership().control().threshold_ns[SPAN_OFFCPU] = 10'000'000;
+    session.membership().control().wait_min_ns = 1'000'000;
+  }
+  static MembershipRules rules(const Child& child) {
+    MembershipRules rules;
+    rules.pids = {child.pid()};
+    return rules;
+  }
+  void finish() {
+    session.finish([this](const Record& record) {
+      if (record.schema->id == RECORD_SCHED_WAIT) waits.emplace_back(record);
+      if (record.schema->id == RECORD_WAIT_STACK) stacks.push_back(record.as<wait_stack>());
+    });
+  }
+  /// The stack of a wait that owes one.
+  const wait_stack* stack_of(const SeenWait& wait) const {
+    for (const wait_stack& stack : stacks)
+      if (stack.header.tid == wait.fixed.header.tid &&
+          stack.since_ns <= wait.fixed.header.time_ns &&
+          wait.fixed.header.time_ns <= stack.header.time_ns)
+        return &stack;
+    return nullptr;
+  }
+
+  Session session;
+  bool has_stacks_everywhere = false;
+  std::vector<SeenWait> waits;
+  std::vector<wait_stack> stacks;
+};
+
+void late_waits_in_calls_have_user_stacks(bool use_task_work) {
+  Child child([](Child&) {
+    for (int i = 0; i < 5; ++i) usleep(20'000);
+  });
+  LateWaits measuring(child, use_task_work);
+  if (use_task_work && !measuring.has_stacks_everywhere)
+    GTEST_SKIP() << "this kernel has no task work for BPF programs";
+  measuring.session.arm();
+  child.go();
+  EXPECT_EQ(child.end(), 0);
+  measuring.finish();
+  int slept = 0;
+  for (const SeenWait& wait : measuring.waits) {
+    const bool is_late = wait.fixed.header.pid == child.pid() &&
+                         wait.fixed.header.time_ns - wait.fixed.out_ns >= 10'000'000;
+    if (!is_late) {
+      EXPECT_FALSE(wait.fixed.flags & WAIT_OWES_STACK);
+      continue;
+    }
+    if (wait.stack.empty()) continue;  // a switch that the kernel did not tell of
+    ++slept;
+    ASSERT_TRUE(wait.fixed.flags & WAIT_OWES_STACK);
+    const wait_stack* stack = measuring.stack_of(wait);
+    ASSERT_TRUE(stack);
+    EXPECT_TRUE(stack->flags & SPAN_HAS_USER_STACK);
+    EXPECT_GT(stack->user_bytes, USER_RED_ZONE);
+    EXPECT_EQ(stack->header.size, sizeof(wait_stack) + sizeof(user_registers) + stack->user_bytes);
+    EXPECT_LT(stack->header.time_ns - wait.fixed.header.time_ns, 20'000'000u)
+        << "before it went to sleep again";
+  }
+  EXPECT_GE(slept, 3);
+}
+
+TEST_F(Stalls, LateWaitsHaveUserStacksOfTheThreadsWayBack) {
+  late_waits_in_calls_have_user_stacks(true);
+}
+
+TEST_F(Stalls, LateWaitsInCallsHaveUserStacksWithoutTaskWork) {
+  late_waits_in_calls_have_user_stacks(false);
+}
+
+TEST_F(Stalls, OfASleepAreExplainedByTheLedgerAndTheWait) {
+  Child child([](Child&) {
+    for (int i = 0; i < 5; ++i) usleep(20'000);
+  });
+  Explaining measuring({child.pid()}, 10ms);
+  measuring.session.arm();
+  child.go();
+  EXPECT_EQ(child.end(), 0);
+  const Explained& seen = measuring.finish();
+  const bool rt = Kernel().preempt_rt();
+  ASSERT_EQ(seen.calls.size(), 5u);
+  ASSERT_EQ(seen.spans.size(), 5u);
+  for (const SeenSpan& span : seen.spans) {
+    EXPECT_EQ(span.fixed.span, SPAN_SYSCALL);
+    EXPECT_EQ(span.fixed.subject, u64{SYS_clock_nanosleep});
+    EXPECT_GE(span.fixed.latency_ns, 20'000'000u);
+    ASSERT_TRUE(span.fixed.flags & SPAN_HAS_LEDGER);
+    EXPECT_NEAR(static_cast<double>(sum_of(span.fixed.ledger)),
+                static_cast<double>(span.fixed.latency_ns),
+                0.001 * static_cast<double>(span.fixed.latency_ns));
+    EXPECT_GT(span.fixed.ledger.sleeping_ns, 19'000'000u);
+    EXPECT_TRUE(span.fixed.flags & SPAN_HAS_USER_STACK);
+    EXPECT_GT(span.fixed.user_bytes, USER_RED_ZONE);
+    const SeenWait* wait = seen.wait_within(span);
+    ASSERT_TRUE(wait);
+    EXPECT_EQ(wait->fixed.state, u32{WAIT_SLEEPING});
+    EXPECT_GT(wait->stack.size(), 3u);
+    EXPECT_TRUE(wait->fixed.flags & WAIT_OF_MEMBER);
+    // With PREEMPT_RT the timers of ordinary threads expire in a softirq.
+    EXPECT_EQ(wait->fixed.waker_context, rt ? u16{WAKER_SOFTIRQ} : u16{WAKER_VECTOR});
+    EXPECT_EQ(wait->fixed.waker_number, rt ? hrtimer_softirq : u16{VECTOR_LOCAL_TIMER});
+    EXPECT_TRUE(seen.wake_of(*wait)) << "the waker's stack";
+  }
+}
+
+/// Two threads that make 100 calls of getppid in each step, and what is told of them where every
+/// call passes the least threshold.
+class StallsByName : public Stalls {
+ protected:
+  static constexpr int calls_a_step = 100;
+
+  void SetUp() override {
+    Stalls::SetUp();
+    if (IsSkipped()) return;
+    first_ = std::make_unique<Child>(call_in_steps, "dw-1");
+    second_ = std::make_unique<Child>(
+        [](Child& self) {
+          call_times(SYS_getppid, calls_a_step);
+          self.step();
+          prctl(PR_SET_NAME, "dw-2");
+          call_in_steps(self);
+        },
+        "other");
+    measuring_ = std::make_unique<Explaining>(std::vector{first_->pid(), second_->pid()}, 1ns);
+  }
+
+  void set(const ThreadThresholds& thresholds) {
+    forget_thread_thresholds(control());
+    set_thread_thresholds(control(), thresholds);
+  }
+  static ThreadThresholds others(Duration time, ThreadThresholds thresholds = {}) {
+    thresholds.others[SPAN_SYSCALL] = time;
+    return thresholds;
+  }
+  session_control& control() { return measuring_->session.membership().control(); }
+  void arm() { measuring_->session.arm(); }
+
+  /// How many calls of getppid are told of when both have made a step.
+  std::pair<std::size_t, std::size_t> run_step() {
+    measuring_->seen = {};
+    first_->run_step();
+    second_->run_step();
+    usleep(2'000);  // the newest records are left for the next time
+    measuring_->session.poll(measuring_->seen.handler());
+    return {told_of(first_->pid()), told_of(second_->pid())};
+  }
+  std::size_t told_of(std::uint32_t pid) const {
+    const auto& calls = measuring_->seen.calls;
+    return static_cast<std::size_t>(
+        std::count_if(calls.begin(), calls.end(), [&](const syscall_call& call) {
+          return call.header.pid == pid && call.nr == SYS_getppid;
+        }));
+  }
+  const Explained& seen() const { return measuring_->seen; }
+  std::uint32_t second_pid() const { return second_->pid(); }
+  Receipt finish() {
+    measuring_->finish();
+    return measuring_->session.receipt();
+  }
+
+  static constexpr std::pair<std::size_t, std::size_t> none{0, 0}, both{calls_a_step, calls_a_step},
+      only_first{calls_a_step, 0}, only_second{0, calls_a_step};
+
+ private:
+  static void call_in_steps(Child& self) {
+    for (;;) {
+      call_times(SYS_getppid, calls_a_step);
+      self.step();
+    }
+  }
+
+  std::unique_ptr<Child> first_, second_;
+  std::unique_ptr<Explaining> measuring_;
+};
+
+TEST_F(StallsByName, OfOthersAreNotEvenRecorded) {
+  set({.by_glob = {{"nobody", 1ns}, {"dw-*", 1ns}}});
+  arm();
+  EXPECT_EQ(run_step(), only_first);
+  for (const syscall_call& call : seen().calls) EXPECT_NE(call.header.pid, second_pid());
+  for (const SeenSpan& span : seen().spans) EXPECT_NE(span.fixed.header.pid, second_pid());
+  EXPECT_EQ(run_step(), both) << "from the next call on after it is renamed";
+  EXPECT_EQ(finish().lost(), 0u);
+}
+
+TEST_F(StallsByName, FollowTheFirstGlobThatMatches) {
+  arm();
+  EXPECT_EQ(run_step(), both) << "no names are looked at";
+  set({.by_glob = {{"dw-1", 1h}, {"dw-*", 1ns}}});
+  EXPECT_EQ(run_step(), only_second);
+  set({.by_glob = {{"dw-[!2]", 1ns}, {"dw-*", 1h}}});
+  EXPECT_EQ(run_step(), only_first);
+  set({.by_glob = {{"d*", 1h}, {"dw-*", 1ns}}});
+  EXPECT_EQ(run_step(), none);
+  set(others(1ns, {.by_glob = {{"dw-1", 1h}}}));
+  EXPECT_EQ(run_step(), only_second);
+  set(others(1h, {.by_glob = {{"dw-1", 1ns}}}));
+  EXPECT_EQ(run_step(), only_first);
+}
+
+TEST_F(StallsByName, AreToldOfWhereThereAreMoreGlobsThanTheKernelMatches) {
+  ThreadThresholds many{.by_glob = {{"dw-2", 1h}}};
+  for (int i = 0; i < THREAD_THRESHOLDS; ++i) many.by_glob.emplace_back("nobody", 1h);
+  many.by_glob.emplace_back("dw-1", 1ns);
+  arm();
+  run_step();
+  set(many);
+  EXPECT_EQ(run_step(), only_first);
+}
+
+}  // namespace
+}  // namespace overdue

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0
+// Keeps the ledger of every thread of the machine, and records the waits that matter: those that
+// were long, whoever's they are (a member may have waited for a thread that waited itself), and
+// those within a call that is late already.
+#include "bpf/compat.bpf.h"
+#include "bpf/thread_thresholds.bpf.h"
+#include "bpf/wait.bpf.h"
+#include "probes/sched/stacks.bpf.h"
+
+const volatile u32 own_pid;           /* Overdue explains nobody's wait but others' */
+const volatile u8 switch_tells_state; /* sched_switch has a fourth argument (Linux 5.18) */
+
+#define NOTED_WAITS_MAX 32 /* of one call, beyond the long ones */
+
+static __always_inline struct thread_ledger* ledger_of(struct task_struct* task) {
+  if (!may_be_kept(task)) return 0;
+  return find_of_thread(ledgers, task);
+}
+
+static __always_inline u64 ns_between(u64 begin_ns, u64 end_ns) {
+  return end_ns > begin_ns ? end_ns - begin_ns : 0;
+}
+
+/* include/linux/sched.h */
+#define TASK_INTERRUPTIBLE 0x1
+#define TASK_UNINTERRUPTIBLE 0x2
+#define TASK_NOLOAD 0x400 /* with the former: an idle thread of the kernel's */
+
+static __always_inline u32 ledger_state_of(u32 task_state) {
+  if (!task_state) return LEDGER_PREEMPTED;
+  if (task_state & TASK_INTERRUPTIBLE) return LEDGER_SLEEPING;
+  if (task_state & TASK_UNINTERRUPTIBLE)
+    return task_state & TASK_NOLOAD ? LEDGER_SLEEPING : LEDGER_UNINTERRUPTIBLE;
+  return LEDGER_OTHER;
+}
+
+/* Room for a record with its stack: a reservation's size must be a constant. */
+struct wait_with_stack {
+  struct sched_wait wait;
+  u64 stack[KERNEL_FRAMES_MAX];
+};
+struct wake_with_stack {
+  struct sched_wake wake;
+  u64 stack[KERNEL_FRAMES_MAX];
+};
+
+/* `next` comes back from a wait. Its stack still shows where it waited. */
+static __noinline int record_wait(struct task_struct* next, struct task_struct* prev,
+                                  struct thread_ledger* ledger, u64 now_ns, u32 flags) {
+  if (!next || !prev || !ledger) return 0;
+  void* ring = this_cpu_ring();
+  struct wait_with_stack* record = ring ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : 0;
+  if (!record) {
+    count(COUNTER_RING_FULL, 1);
+    return 0;
+  }
+  struct sched_wait* wait = &record->wait;
+  fill_wait(wait, next, ledger, now_ns);
+  wait->flags |= flags;
+  wait->behind_tid = prev->pid;
+  if (prev->pid) BPF_CORE_READ_STR_INTO(&wait->behind, prev, comm);
+  long bytes = bpf_get_task_stack(next, record->stack, sizeof(record->stack), 0);
+  wait->kernel_frames = bytes > 0 ? bytes / 8 : 0;
+  wait->header.size += wait->kernel_frames * 8;
+  bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+  return 0;
+}
+
+/* A member that ran late after its wake-up, where that is looked for. */
+static __always_inline bool woken_late(struct task_struct* task, const struct thread_ledger* ledger,
+                                       u64 now_ns) {
+  u64 threshold_ns = control.threshold_ns[SPAN_WAKEUP];
+  if (!threshold_ns || ledger->state == LEDGER_PREEMPTED) return false;
+  if (ledger->wake_ns <= ledger->ran_since_ns) return false;
+  u64 latency_ns = ns_between(ledger->wake_ns, now_ns);
+  if (latency_ns < threshold_ns || !find_of_thread(threads, task)) return false;
+  return is_late_by_name(task, SPAN_WAKEUP, latency_ns);
+}
+
+/* A member in a call that has already taken half of what is late, or more: its waits explain it,
+ * however short they are. */
+static __always_inline bool in_late_call(struct task_struct* task, struct thread_ledger* ledger,
+                                         u64 now_ns) {
+  u64 threshold_ns = control.threshold_ns[SPAN_SYSCALL];
+  u64 age_ns = ns_between(ledger->call_ns, now_ns);
+  if (!threshold_ns || age_ns < threshold_ns / 2) return false;
+  struct thread_state* state = find_of_thread(threads, task);
+  if (!state || state->in_call != CALL_OPEN || state->enter_ns != ledger->call_ns) return false;
+  if (!is_late_by_name(task, SPAN_SYSCALL, 2 * age_ns)) return false;
+  if (ledger->noted_call_ns != state->enter_ns) {
+    ledger->noted_call_ns = state->enter_ns;
+    ledger->noted = 0;
+  }
+  return ledger->noted++ < NOTED_WAITS_MAX;
+}
+
+/* A wait of a member's that is a late span itself. */
+static __noinline bool is_late_wait(struct task_struct* task, const struct thread_ledger* ledger,
+                                    u64 now_ns) {
+  if (!task || !ledger) return false;
+  u64 threshold_ns = control.threshold_ns[SPAN_OFFCPU];
+  if (!threshold_ns || ns_between(ledger->since_ns, now_ns) < threshold_ns)
+    return woken_late(task, ledger, now_ns);
+  return find_of_thread(threads, task) != 0;
+}
+
+static __always_inline void switch_out(struct task_struct* prev, struct thread_ledger* ledger,
+                                       struct cpu_ledger* cpu, struct task_struct* next, u32 state,
+                                       u64 now_ns) {
+  if (ledger->state == LEDGER_ON_CPU)
+    note_arrival(prev, ledger, cpu);
+  else
+    note_unseen_switch_in(prev, ledger, cpu, now_ns);
+  note_call(ledger, cpu, prev->pid);
+  add_time_on_cpu(&ledger->sums, ledger, cpu, now_ns);
+  ledger->state = state;
+  ledger->since_ns = now_ns;
+  if (state != LEDGER_PREEMPTED) return;
+  ledger->displacer_tid = next->pid;
+  __builtin_memcpy(ledger->displacer, next->comm, COMM_SIZE); /* loads: cheaper than a helper */
+}
+
+static __always_inline void switch_in(struct task_struct* next, struct thread_ledger* ledger,
+                                      struct cpu_ledger* cpu, struct task_struct* prev, u64 now_ns,
+                                      enum payment payment) {
+  if (ledger->state != LEDGER_ON_CPU) { /* else we missed that it left: unknown */
+    if (ledger->state != LEDGER_PREEMPTED &&
+        (ledger->wake_ns < ledger->since_ns || ledger->wake_ns == WAKE_UNTIMED))
+      time_wake(next, ledger, cpu, now_ns);
+    add_wait(ledger, now_ns);
+    u64 min_ns = control.wait_min_ns;
+    if (min_ns && control.armed && (u32)next->tgid != own_pid &&
+        (ns_between(ledger->since_ns, now_ns) >= min_ns || woken_late(next, ledger, now_ns) ||
+         in_late_call(next, ledger, now_ns))) {
+      bool owes = false;
+      if (payment != PAY_NEVER && is_late_wait(next, ledger, now_ns))
+        owes = payment == PAY_BY_WORK ? owe_by_work(next, ledger, now_ns)
+                                      : owe_at_exit(next, ledger, now_ns);
+      record_wait(next, prev, ledger, now_ns, owes ? WAIT_OWES_STACK : 0);
+    }
+  }
+  ledger->state = LEDGER_ON_CPU;
+  ledger->since_ns = ledger->ran_since_ns = now_ns;
+  ledger->irq_mark_ns = cpu->irq_ns;
+  ledger->softirq_mark_ns = cpu->softirq_ns;
+}
+
+/* A thread ran for longer than ticks are apart, and none was seen: they come by another way than we
+ * know, or not at all. */
+static __always_inline void check_ticks(const struct task_struct* prev,
+                                        const struct cpu_ledger* cpu, u64 now_ns) {
+  u64 quiet_ns = control.quiet_ns;
+  if (!quiet_ns || ns_between(cpu->looked_ns, now_ns) < quiet_ns || !prev->pid) return;
+  if (cpu->looked_ns > control.quiet_from_ns) control.quiet_ns = 0;
+}
+
+static __always_inline int switch_threads(u64* ctx, enum payment payment) {
+  bool preempt = ctx[0];
+  struct task_struct* prev = (struct task_struct*)ctx[1];
+  struct task_struct* next = (struct task_struct*)ctx[2];
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!cpu) return 0;
+  u64 now_ns = bpf_ktime_get_ns();
+  check_ticks(prev, cpu, now_ns);
+  cpu->looked_ns = now_ns;
+  struct thread_ledger* ledger = prev->pid ? ledger_of(prev) : 0;
+  if (ledger) {
+    /* It waits again before it is back in its program: it need not owe for as long. */
+    if (payment != PAY_NEVER && ledger->owes_ns) pay_stack(prev, ledger);
+    u32 task_state = switch_tells_state ? (u32)ctx[3] : prev->__state;
+    u32 state = preempt ? LEDGER_PREEMPTED : ledger_state_of(task_state);
+    switch_out(prev, ledger, cpu, next, state, now_ns);
+  }
+  ledger = next->pid ? ledger_of(next) : 0;
+  if (ledger) switch_in(next, ledger, cpu, prev, now_ns, payment);
+  return 0;
+}
+
+SEC("?tp_btf/sched_switch")
+int on_switch(u64* ctx) {
+  return switch_threads(ctx, PAY_NEVER);
+}
+
+SEC("?tp_btf/sched_switch")
+int on_switch_with_work(u64* ctx) {
+  return switch_threads(ctx, PAY_BY_WORK);
+}
+
+SEC("?tp_btf/sched_switch")
+int on_switch_with_exits(u64* ctx) {
+  return switch_threads(ctx, PAY_AT_EXIT);
+}
+
+SEC("?tp_btf/sys_exit")
+int on_exit_from_call(u64* ctx) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct thread_ledger* ledger = ledger_of(task);
+  if (!ledger || !ledger->owes_ns) return 0;
+  pay_stack(task, ledger);
+  return 0;
+}
+
+static __noinline int record_wake(u64* ctx, struct thread_ledger* ledger, struct cpu_ledger* cpu,
+                                  u32 wakee_tid) {
+  if (!ledger || !cpu) return 0;
+  struct task_struct* current = bpf_get_current_task_btf();
+  void* ring = this_cpu_ring();
+  struct wake_with_stack* record = ring ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : 0;
+  if (!record) {
+    count(COUNTER_RING_FULL, 1);
+    return 0;
+  }
+  struct sched_wake* wake = &record->wake;
+  fill_who(&wake->header, current, 0, ledger->wake_ns);
+  wake->out_ns = ledger->since_ns;
+  wake->wakee_tid = wakee_tid;
+  wake->context = ledger->waker_context;
+  wake->number = ledger->waker_number;
+  __builtin_memset(wake->reserved, 0, sizeof(wake->reserved));
+  __builtin_memset(wake->irq_name, 0, COMM_SIZE);
+  if (wake->context == WAKER_IRQ && cpu->irq_action) {
+    struct irqaction* action = (struct irqaction*)cpu->irq_action;
+    bpf_probe_read_kernel_str(wake->irq_name, COMM_SIZE, BPF_CORE_READ(action, name));
+  }
+  long bytes = bpf_get_stack(ctx, record->stack, sizeof(record->stack), 0);
+  wake->kernel_frames = bytes > 0 ? bytes / 8 : 0;
+  wake->header.kind = RECORD_SCHED_WAKE;
+  wake->header.size = sizeof(*wake) + wake->kernel_frames * 8;
+  bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+  return 0;
+}
+
+static __always_inline void note_waker(struct thread_ledger* ledger, struct cpu_ledger* cpu) {
+  struct task_struct* current = bpf_get_current_task_btf();
+  ledger->waker = (u64)current;
+  ledger->waker_tid = current->pid;
+  if (cpu->irq_begin_ns) {
+    ledger->waker_context = cpu->irq_context;
+    ledger->waker_number = cpu->irq_number;
+  } else if (cpu->softirq_begin_ns) {
+    ledger->waker_context = WAKER_SOFTIRQ;
+    ledger->waker_number = cpu->softirq_number;
+  } else {
+    ledger->waker_context = WAKER_THREAD;
+    ledger->waker_number = 0;
+  }
+}
+
+/* Whether the wait that ends is too short to be told of, for all that is known without reading the
+ * clock. What it adds to the sums the scheduler's own note says well enough. */
+static __always_inline bool was_short_wait(const struct thread_ledger* ledger,
+                                           const struct cpu_ledger* cpu) {
+  u64 quiet_ns = control.quiet_ns;
+  if (!quiet_ns || !cpu->arrival_offset_ns || control.threshold_ns[SPAN_WAKEUP]) return false;
+  u64 latest_ns = cpu->looked_ns + quiet_ns;
+  if (ns_between(ledger->since_ns, latest_ns) >= control.wait_min_ns) return false;
+  u64 threshold_ns = control.threshold_ns[SPAN_SYSCALL];
+  return !threshold_ns || ns_between(ledger->call_ns, latest_ns) < threshold_ns / 2;
+}
+
+/* In the waker's context, and on its CPU. */
+SEC("tp_btf/sched_waking")
+int on_waking(u64* ctx) {
+  struct task_struct* task = (struct task_struct*)ctx[0];
+  struct thread_ledger* ledger = ledger_of(task);
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!ledger || !cpu) return 0;
+  note_waker(ledger, cpu);
+  if (ledger->state >= LEDGER_SLEEPING && was_short_wait(ledger, cpu)) {
+    ledger->wake_ns = WAKE_UNTIMED;
+    return 0;
+  }
+  u64 now_ns = bpf_ktime_get_ns();
+  ledger->wake_ns = now_ns;
+  u64 min_ns = control.wait_min_ns;
+  if (!min_ns || !control.armed || ledger->state < LEDGER_SLEEPING) return 0;
+  if (ns_between(ledger->since_ns, now_ns) < min_ns || (u32)task->tgid == own_pid) return 0;
+  record_wake(ctx, ledger, cpu, task->pid);
+  return 0;
+}
+
+static __always_inline void begin_ledger(struct task_struct* task, u32 state) {
+  u64 now_ns = bpf_ktime_get_ns();
+  struct thread_ledger initial = {.since_ns = now_ns, .state = state};
+  if (!make_of_thread(ledgers, task, &initial)) count(COUNTER_TASK_STORAGE, 1);
+}
+
+/* With PREEMPT_RT. */
+SEC("?tp_btf/sched_process_free")
+int BPF_PROG(on_free, struct task_struct* task) {
+  forget_thread(ledgers, task);
+  return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
+  begin_ledger(child, LEDGER_OTHER);
+  return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_first_wakeup, struct task_struct* task) {
+  struct thread_ledger* ledger = ledger_of(task);
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!ledger || !cpu) return 0;
+  ledger->wake_ns = bpf_ktime_get_ns();
+  note_waker(ledger, cpu);
+  return 0;
+}
+
+/* Run by user space once the hooks above are attached, and before those below are: what interrupts
+ * have taken is 0 on every CPU, so that the running are right too. */
+SEC("iter/task")
+int begin_ledgers(struct bpf_iter__task* ctx) {
+  struct task_struct* task = ctx->task;
+  if (!task || !task->pid || find_of_thread(ledgers, task)) return 0;
+  u32 state = task->on_cpu ? LEDGER_ON_CPU : ledger_state_of(task->__state);
+  begin_ledger(task, state);
+  return 0;
+}
+
+static __always_inline void begin_irq(u16 context, u16 number, u64 action) {
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!cpu) return;
+  cpu->irq_context = context;
+  cpu->irq_number = number;
+  cpu->irq_action = action;
+  cpu->looked_ns = cpu->irq_begin_ns = bpf_ktime_get_ns();
+}
+
+static __always_inline void end_irq(void) {
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!cpu || !cpu->irq_begin_ns) return;
+  cpu->irq_ns += ns_between(cpu->irq_begin_ns, bpf_ktime_get_ns());
+  cpu->irq_begin_ns = 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(on_irq_entry, int irq, struct irqaction* action) {
+  begin_irq(WAKER_IRQ, irq, (u64)action);
+  return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(on_irq_exit, int irq) {
+  end_irq();
+  return 0;
+}
+
+#define VECTOR_HOOKS(vector, number)    \
+  SEC("?tp_btf/" #vector "_entry")      \
+  int on_##vector##_entry(u64* ctx) {   \
+    begin_irq(WAKER_VECTOR, number, 0); \
+    return 0;                           \
+  }                                     \
+  SEC("?tp_btf/" #vector "_exit")       \
+  int on_##vector##_exit(u64* ctx) {    \
+    end_irq();                          \
+    return 0;                           \
+  }
+
+VECTOR_HOOKS(local_timer, VECTOR_LOCAL_TIMER)
+VECTOR_HOOKS(reschedule, VECTOR_RESCHEDULE)
+VECTOR_HOOKS(call_function, VECTOR_CALL_FUNCTION)
+VECTOR_HOOKS(call_function_single, VECTOR_CALL_FUNCTION_SINGLE)
+VECTOR_HOOKS(irq_work, VECTOR_IRQ_WORK)
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(on_softirq_entry, unsigned int vector) {
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!cpu) return 0;
+  cpu->softirq_number = vector;
+  cpu->irq_ns_at_softirq = cpu->irq_ns;
+  cpu->softirq_begin_ns = bpf_ktime_get_ns();
+  return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(on_softirq_exit, unsigned int vector) {
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!cpu || !cpu->softirq_begin_ns) return 0;
+  u64 gross_ns = ns_between(cpu->softirq_begin_ns, bpf_ktime_get_ns());
+  cpu->softirq_ns += ns_between(cpu->irq_ns - cpu->irq_ns_at_softirq, gross_ns);
+  cpu->softirq_begin_ns = 0;
+  return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,92 @@
+#include "core/span_schema.h"
+#include "kernel/features.h"
+#include "probes/sched/probe.h"
+
+namespace overdue {
+namespace {
+
+constexpr Field wait_fields[] = {
+    OVERDUE_FIELD(sched_wait, out_ns, nanoseconds, value,
+                  "when the thread left the CPU (CLOCK_MONOTONIC)"),
+    OVERDUE_FIELD(sched_wait, wake_ns, nanoseconds, value,
+                  "when it was woken; 0: it was not asleep, or nobody saw it"),
+    OVERDUE_FIELD(sched_wait, state, none, key,
+                  "1: preempted, 2: sleeping, 3: uninterruptible, "
+                  "4: stopped, traced, or not seen from its begin"),
+    OVERDUE_FIELD(sched_wait, waker_tid, tid, value,
+                  "who woke it; in an interrupt: who was interrupted"),
+    OVERDUE_FIELD(sched_wait, waker_context, none, value,
+                  "1: a thread, 2: a soft interrupt, 3: a device's interrupt, 4: a CPU's vector"),
+    OVERDUE_FIELD(sched_wait, waker_number, none, value, "number of that interrupt"),
+    OVERDUE_FIELD(sched_wait, flags, none, value,
+                  "1: the thread belongs to the target; 2: a wait_stack of it follows"),
+    OVERDUE_FIELD(sched_wait, kernel_frames, count, stack,
+                  "addresses behind the record: where it waited, innermost first"),
+    OVERDUE_FIELD(sched_wait, displacer_tid, tid, value, "preempted: who took the CPU from it"),
+    OVERDUE_FIELD(sched_wait, behind_tid, tid, value,
+                  "who ran on its CPU just before it; 0: nobody"),
+    OVERDUE_FIELD(sched_wait, displacer, text, value, "name of the displacer"),
+    OVERDUE_FIELD(sched_wait, behind, text, value, "name of who ran before"),
+    OVERDUE_FIELD(sched_wait, waker_pid, pid, value, "process of waker_tid; 0: it had ended"),
+    OVERDUE_FIELD(sched_wait, waker, text, value, "name of waker_tid"),
+};
+
+constexpr Field wake_fields[] = {
+    OVERDUE_FIELD(sched_wake, out_ns, nanoseconds, value,
+                  "when the woken thread had left the CPU (CLOCK_MONOTONIC)"),
+    OVERDUE_FIELD(sched_wake, wakee_tid, tid, key, "who is woken"),
+    OVERDUE_FIELD(sched_wake, context, none, value,
+                  "1: a thread, 2: a soft interrupt, 3: a device's interrupt, 4: a CPU's vector"),
+    OVERDUE_FIELD(sched_wake, number, none, value, "number of that interrupt"),
+    OVERDUE_FIELD(sched_wake, kernel_frames, count, stack,
+                  "addresses behind the record: where the waker was, innermost first"),
+    OVERDUE_FIELD(sched_wake, irq_name, text, value, "name of a device's interrupt"),
+};
+
+constexpr Field stack_fields[] = {
+    OVERDUE_FIELD(wait_stack, since_ns, nanoseconds, value,
+                  "of this thread's waits with flag 2 that ended from then on (CLOCK_MONOTONIC)"),
+    OVERDUE_FIELD(wait_stack, flags, opaque, value, "as those of a span"),
+    OVERDUE_FIELD(wait_stack, user_bytes, bytes, stack, "user stack behind the record"),
+};
+
+constexpr const Schema* schemas[] = {&sched_wait_schema, &sched_wake_schema, &wait_stack_schema,
+                                     &span_schema};
+
+Support supported(const Kernel& kernel) {
+  for (const Support& support :
+       {kernel.privileges(), kernel.btf(), kernel.btf_tracepoint("sched_switch"),
+        kernel.btf_tracepoint("sched_waking"), kernel.task_storage(), kernel.task_iterator(),
+        kernel.ring_buffer()})
+    if (!support.yes) return support;
+  return {};
+}
+
+}  // namespace
+
+const Schema sched_wait_schema{.id = RECORD_SCHED_WAIT,
+                               .name = "wait",
+                               .size = sizeof(sched_wait),
+                               .fields = wait_fields,
+                               .help = "a thread that was off the CPU for long runs again"};
+const Schema sched_wake_schema{.id = RECORD_SCHED_WAKE,
+                               .name = "wake",
+                               .size = sizeof(sched_wake),
+                               .fields = wake_fields,
+                               .help = "a thread that had slept for long is woken"};
+const Schema wait_stack_schema{.id = RECORD_WAIT_STACK,
+                               .name = "wait_stack",
+                               .size = sizeof(wait_stack),
+                               .fields = stack_fields,
+                               .help = "where in its program a thread was when it waited"};
+
+extern const std::string_view sched_manual;
+
+const ProbeInfo sched_probe{
+    .name = "sched",
+    .summary = "what threads spend their time on, long waits, and who ended them",
+    .manual = sched_manual,
+    .schemas = schemas,
+    .support = supported};
+
+}  // namespace overdue

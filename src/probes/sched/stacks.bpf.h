@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* User stacks of waits that are late themselves. Such a wait ends in sched_switch, in the context
+ * of whom the thread follows, where its memory cannot be read. So the thread owes its stack, and
+ * pays before it is back in its program, whose registers and stack are the same until then. */
+#pragma once
+
+#include "bpf/user_stack.bpf.h"
+#include "bpf/user_stack.h"
+#include "bpf/wait.bpf.h"
+
+enum payment {
+  PAY_NEVER = 0,
+  PAY_BY_WORK = 1, /* the kernel runs a function of ours on the thread's way back (Linux 6.18) */
+  PAY_AT_EXIT = 2, /* at the end of its system call; waits elsewhere have no user stacks */
+};
+
+struct stack_scratch {
+  struct wait_stack fixed;
+  struct user_registers registers;
+  u8 stack[USER_STACK_ROOM];
+};
+
+/* By CPU: who pays is not preempted meanwhile. Not a per-CPU array, whose values must be small. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct stack_scratch);
+} stack_scratch SEC(".maps");
+
+/* The kernel finds its own type in here by the name. */
+struct bpf_task_work {
+  u64 opaque;
+};
+
+struct payer {
+  struct bpf_task_work work;
+};
+
+/* By tid: who has been asked to pay and has not come by yet. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 8192);
+  __type(key, u32);
+  __type(value, struct payer);
+} payers SEC(".maps");
+
+/* What functions of the kernel are declared with must be known: libbpf compares. */
+struct bpf_map {
+  u32 id;
+};
+
+extern int bpf_task_work_schedule_resume_impl(struct task_struct* task, struct bpf_task_work* work,
+                                              void* map__map,
+                                              int (*callback)(struct bpf_map*, void*, void*),
+                                              void* aux__prog) __weak __ksym;
+extern void bpf_preempt_disable(void) __weak __ksym;
+extern void bpf_preempt_enable(void) __weak __ksym;
+
+/* In the thread's context, not preemptible. Registers that are others by now are those of another
+ * program: there was an execve(). */
+static __noinline int pay_stack(struct task_struct* task, struct thread_ledger* ledger) {
+  if (!task || !ledger) return 0;
+  u64 since_ns = ledger->owes_ns;
+  ledger->owes_ns = 0;
+  u32 cpu = bpf_get_smp_processor_id();
+  struct stack_scratch* scratch = bpf_map_lookup_elem(&stack_scratch, &cpu);
+  void* ring = this_cpu_ring();
+  if (!since_ns || !scratch || !ring) return 0;
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  struct wait_stack* fixed = &scratch->fixed;
+  u16 flags = 0;
+  u32 size = sizeof(*fixed);
+  fill_who(&fixed->header, task, 0, bpf_ktime_get_ns());
+  fixed->header.kind = RECORD_WAIT_STACK;
+  fixed->since_ns = since_ns;
+  fixed->user_bytes = 0;
+  fixed->reserved = 0;
+  if (!is_exiting(task) && regs->ip == ledger->owed_ip && regs->sp == ledger->owed_sp) {
+    copy_registers(&scratch->registers, regs);
+    u32 bytes = copy_user_stack(scratch->stack, regs->sp, user_stack_bytes, &flags);
+    fixed->user_bytes = bytes;
+    size += sizeof(struct user_registers) + bytes;
+    flags |= SPAN_HAS_USER_STACK;
+  }
+  fixed->flags = flags;
+  fixed->header.size = size;
+  barrier_var(size);
+  if (size > sizeof(*scratch)) return 0;
+  if (bpf_ringbuf_output(ring, scratch, size, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
+  return 0;
+}
+
+static int pay_by_work(struct bpf_map* map, void* tid, void* payer) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  bpf_preempt_disable();
+  struct thread_ledger* ledger = find_of_thread(ledgers, task);
+  if (ledger) {
+    pay_stack(task, ledger);
+    ledger->is_asked = 0;
+  }
+  bpf_map_delete_elem(&payers, tid);
+  bpf_preempt_enable();
+  return 0;
+}
+
+static __always_inline bool ask_to_pay(struct task_struct* task) {
+  u32 tid = task->pid;
+  struct payer initial = {};
+  if (bpf_map_update_elem(&payers, &tid, &initial, BPF_ANY)) return false;
+  struct payer* payer = bpf_map_lookup_elem(&payers, &tid);
+  return payer && !bpf_task_work_schedule_resume_impl(task, &payer->work, &payers, pay_by_work, 0);
+}
+
+/* Whether it has a stack to owe, and is in a system call where it has to be; remembers which. Who
+ * waits again before it has paid pays for both at once. */
+static __always_inline bool may_owe(struct task_struct* task, struct thread_ledger* ledger,
+                                    bool in_call) {
+  if (!task || !ledger) return false;
+  if (is_exiting(task) || has_no_user_side(task) || has_32_bit_registers(task)) return false;
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  if (in_call && (s64)regs->orig_ax < 0) return false;
+  ledger->owed_ip = regs->ip;
+  ledger->owed_sp = regs->sp;
+  return true;
+}
+
+/* Whether `task`, whose late wait ends, will pay. These are rare, and not part of the hook: it
+ * keeps its registers for what happens always. */
+static __noinline bool owe_by_work(struct task_struct* task, struct thread_ledger* ledger,
+                                   u64 now_ns) {
+  if (!ledger) return false;
+  if (ledger->owes_ns && ledger->is_asked) return true;
+  if (!may_owe(task, ledger, false)) return false;
+  if (!ledger->is_asked && !ask_to_pay(task)) return false;
+  ledger->is_asked = 1;
+  ledger->owes_ns = now_ns;
+  return true;
+}
+
+static __noinline bool owe_at_exit(struct task_struct* task, struct thread_ledger* ledger,
+                                   u64 now_ns) {
+  if (!ledger) return false;
+  if (ledger->owes_ns) return true;
+  if (!may_owe(task, ledger, true)) return false;
+  ledger->owes_ns = now_ns;
+  return true;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Calls that have been open for long, while they still are: user space runs one of the iterators
+ * below now and then. Each writes, for every call it has not written before, a syscall_call and
+ * behind it a span_record with SPAN_OPEN: what the thread did so far, and where it is. */
+#pragma once
+
+#include "probes/syscalls/stalls.bpf.h"
+
+u64 hang_after_ns;                   /* user space may change it while we run; 0: nobody asks */
+const volatile u32 hang_stack_bytes; /* how much of a user stack to copy; 0: none */
+
+struct hang_scratch {
+  struct syscall_call call;
+  char text[SYSCALL_TEXTS * SYSCALL_TEXT_SIZE];
+  char raw_text[SYSCALL_TEXT_SIZE];
+  struct span_record span;
+  struct thread_ledger ledger;
+  struct thread_state state;
+  struct user_registers registers;
+  u64 kernel_stack[KERNEL_FRAMES_MAX];
+  u8 stack[HANG_STACK_MAX];
+};
+
+/* One: user space runs one iterator at a time. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct hang_scratch);
+} hang_scratch SEC(".maps");
+
+static __always_inline u64 surplus(u64 later, u64 earlier) {
+  return later > earlier ? later - earlier : 0;
+}
+
+/* Whether it is in the run queue, where a wake-up does not say so. */
+static __always_inline void look_for_wake(struct task_struct* task, struct thread_ledger* ledger) {
+  const struct cpu_ledger* cpu = this_cpu_ledger();
+  bool untimed = ledger->wake_ns == WAKE_UNTIMED;
+  if (ledger->wake_ns >= ledger->since_ns && !untimed) return;
+  u64 wake_ns = cpu ? queued_since(task, cpu) : 0;
+  if (untimed && wake_ns && wake_ns < ledger->since_ns) wake_ns = ledger->since_ns;
+  ledger->wake_ns = wake_ns;
+}
+
+/* What the thread does, and since when. */
+static __always_inline void note_present(struct span_record* span, struct thread_ledger* ledger,
+                                         u64 now_ns) {
+  u64 since_ns = ledger->since_ns;
+  u64 wake_ns = ledger->wake_ns;
+  u64 lasts_ns = surplus(now_ns, since_ns);
+  bool woken = wake_ns > ledger->ran_since_ns && wake_ns >= since_ns && wake_ns <= now_ns;
+  u32 state = ledger->state;
+  if (state == LEDGER_ON_CPU) {
+    span->ledger.oncpu_ns += lasts_ns;
+    __builtin_memcpy(span->text, "running", 8);
+    return;
+  }
+  span->detail = lasts_ns;
+  if (state == LEDGER_PREEMPTED) {
+    span->ledger.preempted_ns += lasts_ns;
+    __builtin_memcpy(span->text, "preempted", 10);
+    return;
+  }
+  if (woken) {
+    span->detail = now_ns - wake_ns;
+    span->ledger.runqueue_ns += now_ns - wake_ns;
+    lasts_ns = wake_ns - since_ns;
+  }
+  if (state == LEDGER_UNINTERRUPTIBLE)
+    span->ledger.uninterruptible_ns += lasts_ns;
+  else
+    span->ledger.sleeping_ns += lasts_ns;
+  if (woken)
+    __builtin_memcpy(span->text, "runqueue", 9);
+  else if (state == LEDGER_UNINTERRUPTIBLE)
+    __builtin_memcpy(span->text, "uninterruptible", 16);
+  else if (state == LEDGER_SLEEPING)
+    __builtin_memcpy(span->text, "sleeping", 9);
+  else
+    __builtin_memcpy(span->text, "other", 6);
+}
+
+/* As subtract_parts(), of sums another thread is adding to: interrupts on a CPU that is not ours
+ * are not asked for, and count as its time on the CPU. */
+static __always_inline void keep_surplus(struct ledger_parts* sums,
+                                         const struct ledger_parts* begin) {
+  sums->oncpu_ns = surplus(sums->oncpu_ns, begin->oncpu_ns);
+  sums->runqueue_ns = surplus(sums->runqueue_ns, begin->runqueue_ns);
+  sums->preempted_ns = surplus(sums->preempted_ns, begin->preempted_ns);
+  sums->sleeping_ns = surplus(sums->sleeping_ns, begin->sleeping_ns);
+  sums->uninterruptible_ns = surplus(sums->uninterruptible_ns, begin->uninterruptible_ns);
+  sums->irq_ns = surplus(sums->irq_ns, begin->irq_ns);
+  sums->softirq_ns = surplus(sums->softirq_ns, begin->softirq_ns);
+}
+
+/* A thread that has not left its CPU since the call began has its ledger not told of it yet. */
+static __noinline int note_call_of_running(struct task_struct* task, struct hang_scratch* scratch) {
+  u32 zero = 0;
+  if (!task || !scratch || scratch->ledger.call_ns == scratch->state.enter_ns) return 0;
+  const struct cpu_ledger* cpu =
+      bpf_map_lookup_percpu_elem(&cpu_ledgers, &zero, task->thread_info.cpu);
+  if (cpu) note_call(&scratch->ledger, cpu, task->pid);
+  return 0;
+}
+
+/* Of a call that is older than the session we know the parts where it has slept ever since. */
+static __always_inline void fill_parts(struct hang_scratch* scratch, bool older, u64 now_ns) {
+  struct span_record* span = &scratch->span;
+  struct thread_ledger* ledger = &scratch->ledger;
+  u64 begin_ns = scratch->state.enter_ns;
+  if (older) {
+    if (ledger->since_ns > begin_ns) {
+      note_present(span, ledger, now_ns);
+      return;
+    }
+    ledger->since_ns = begin_ns;
+    note_present(span, ledger, now_ns);
+  } else {
+    if (ledger->call_ns != begin_ns) return; /* it left a CPU, and nobody saw it */
+    span->ledger = ledger->sums;
+    note_present(span, ledger, now_ns);
+    keep_surplus(&span->ledger, &ledger->at_call);
+  }
+  span->flags |= SPAN_HAS_LEDGER;
+}
+
+struct mapping_end {
+  u64 end;
+};
+
+/* Of memory that is a file's, a read may wait for whoever serves the file. */
+static long note_mapping(struct task_struct* task, struct vm_area_struct* vma,
+                         struct mapping_end* mapping) {
+  if (!vma->vm_file) mapping->end = vma->vm_end;
+  return 0;
+}
+
+/* Returns how much was copied. Never waits for the target: bpf_find_vma() gives up where somebody
+ * changes its mappings. */
+static __always_inline u32 copy_stack_of(struct task_struct* task, struct hang_scratch* scratch) {
+  struct mapping_end mapping = {};
+  u64 rsp = scratch->registers.rsp;
+  u64 from = rsp - USER_RED_ZONE;
+  if (bpf_find_vma(task, rsp, note_mapping, &mapping, 0) || mapping.end <= rsp) return 0;
+  u64 size = mapping.end - from;
+  if (size > hang_stack_bytes) {
+    size = hang_stack_bytes;
+    scratch->span.flags |= SPAN_STACK_CUT;
+  }
+  barrier_var(size);
+  if (size > HANG_STACK_MAX) return 0;
+  return bpf_copy_from_user_task(scratch->stack, size, (void*)from, task, 0) ? 0 : size;
+}
+
+/* include/uapi/linux/magic.h */
+#define EXT_MAGIC 0xEF53
+#define XFS_MAGIC 0x58465342
+#define BTRFS_MAGIC 0x9123683E
+#define F2FS_MAGIC 0xF2F52010
+#define EROFS_MAGIC 0xE0F5E1E2
+#define SQUASHFS_MAGIC 0x73717368
+#define TMPFS_MAGIC 0x01021994
+
+/* Of files that the kernel serves itself, from memory or a disk: no process and no other machine
+ * can keep us waiting. On overlayfs, what is mapped is the file below. */
+static __always_inline bool is_served_here(struct file* file) {
+  switch (BPF_CORE_READ(file, f_inode, i_sb, s_magic)) {
+    case EXT_MAGIC:
+    case XFS_MAGIC:
+    case BTRFS_MAGIC:
+    case F2FS_MAGIC:
+    case EROFS_MAGIC:
+    case SQUASHFS_MAGIC:
+    case TMPFS_MAGIC:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/* Strings are often a program's constants, in its file. The call has read them, so they have been
+ * in memory. */
+static long note_text_mapping(struct task_struct* task, struct vm_area_struct* vma,
+                              struct mapping_end* mapping) {
+  if (!vma->vm_file || is_served_here(vma->vm_file)) mapping->end = vma->vm_end;
+  return 0;
+}
+
+/* Behind the strings copied already; where it cannot be had, it stays an address. */
+static __always_inline void copy_text_of(struct task_struct* task, struct hang_scratch* scratch,
+                                         u32 argument) {
+  struct syscall_call* call = &scratch->call;
+  struct mapping_end mapping = {};
+  u64 from = call->arguments[argument];
+  u64 at = call->text_size;
+  barrier_var(at); /* what is compared is what is used */
+  if (!from || at > (SYSCALL_TEXTS - 1) * SYSCALL_TEXT_SIZE) return;
+  if (bpf_find_vma(task, from, note_text_mapping, &mapping, 0) || mapping.end <= from) return;
+  u64 size = mapping.end - from;
+  if (size > SYSCALL_TEXT_SIZE) size = SYSCALL_TEXT_SIZE;
+  __builtin_memset(scratch->raw_text, 0, SYSCALL_TEXT_SIZE);
+  if (bpf_copy_from_user_task(scratch->raw_text, size, (void*)from, task, 0)) return;
+  long length = bpf_probe_read_kernel_str(scratch->text + at, SYSCALL_TEXT_SIZE, scratch->raw_text);
+  if (length <= 0 || length > SYSCALL_TEXT_SIZE) return;
+  if ((u64)length > size || length == SYSCALL_TEXT_SIZE) call->text_truncated |= 1 << argument;
+  call->text_arguments |= 1 << argument;
+  call->text_size = at + length;
+}
+
+/* Not of a call that may have put another program in the place of its caller's. */
+static __always_inline void copy_texts_of(struct task_struct* task, struct hang_scratch* scratch) {
+  struct syscall_call* call = &scratch->call;
+  if (has_changed_memory(&scratch->state, 0)) return;
+  u8 mask = string_arguments(call->abi, call->nr);
+  for (u32 i = 0; i < SYSCALL_ARGUMENTS; i++)
+    if (mask >> i & 1) copy_text_of(task, scratch, i);
+  call->header.size += call->text_size;
+}
+
+static __always_inline void fill_hang(struct hang_scratch* scratch, struct task_struct* task,
+                                      bool older, u64 now_ns) {
+  struct thread_state* state = &scratch->state;
+  struct span_record* span = &scratch->span;
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  __builtin_memset(span, 0, sizeof(*span));
+  copy_arguments(state, regs, state->abi);
+  fill_call(&scratch->call, task, state, now_ns, ns_since_entry(state, now_ns), 0,
+            SYSCALL_UNRETURNED);
+  fill_header(&span->header, task, state, now_ns);
+  span->header.kind = RECORD_SPAN;
+  span->header.size = sizeof(*span);
+  span->span = SPAN_SYSCALL;
+  span->flags = older ? SPAN_OPEN | SPAN_OLDER : SPAN_OPEN;
+  span->latency_ns = ns_since_entry(state, now_ns);
+  span->subject = state->nr;
+  fill_parts(scratch, older, now_ns);
+  if (!task->on_cpu) { /* of a thread that runs the stack cannot be had */
+    long bytes = bpf_get_task_stack(task, scratch->kernel_stack, sizeof(scratch->kernel_stack), 0);
+    span->kernel_frames = bytes > 0 ? bytes / 8 : 0;
+    span->header.size += span->kernel_frames * 8;
+  }
+  copy_registers(&scratch->registers, regs);
+}
+
+static __always_inline int write_hang(struct seq_file* seq, struct hang_scratch* scratch) {
+  struct span_record* span = &scratch->span;
+  u32 frames = span->kernel_frames, bytes = span->user_bytes;
+  if (frames > KERNEL_FRAMES_MAX || bytes > HANG_STACK_MAX) return -1;
+  u32 text = scratch->call.text_size;
+  if (text > sizeof(scratch->text)) return -1;
+  if (bpf_seq_write(seq, &scratch->call, sizeof(scratch->call))) return -1;
+  if (text && bpf_seq_write(seq, scratch->text, text)) return -1;
+  if (bpf_seq_write(seq, span, sizeof(*span))) return -1;
+  if (frames && bpf_seq_write(seq, scratch->kernel_stack, frames * 8)) return -1;
+  if (!bytes) return 0;
+  if (bpf_seq_write(seq, &scratch->registers, sizeof(scratch->registers))) return -1;
+  return bpf_seq_write(seq, scratch->stack, bytes) ? -1 : 0;
+}
+
+/* Whether `task` is in a call that is to be told of. Copies its state, which it may change any
+ * moment. */
+static __always_inline bool is_hanging(struct task_struct* task, struct thread_state* state,
+                                       struct thread_ledger* ledger, struct thread_state* copy,
+                                       bool* older, u64 now_ns) {
+  s64 id = -1;
+  *copy = *state;
+  if (ledger->hang_call_ns == copy->enter_ns) return false; /* told already */
+  if (surplus(now_ns, copy->enter_ns) < hang_after_ns) return false;
+  if (copy->in_call != CALL_OPEN) {
+    if (copy->in_call != CALL_NONE || !in_older_call(task, copy, &id)) return false;
+    copy->abi = split_call_id(task, id, &copy->nr);
+    if (filtered && !is_wanted(copy->abi, copy->nr)) return false;
+    *older = true;
+  }
+  u32 nr = copy->nr;
+  barrier_var(nr);
+  return copy->abi != ABI_NATIVE || nr >= SYSCALL_TABLE_SIZE ||
+         call_threshold_ns[nr & (SYSCALL_TABLE_SIZE - 1)] != THRESHOLD_IDLE;
+}
+
+static __always_inline int tell_hang(struct bpf_iter__task* ctx, bool may_sleep) {
+  struct task_struct* task = ctx->task;
+  u32 zero = 0;
+  struct hang_scratch* scratch = bpf_map_lookup_elem(&hang_scratch, &zero);
+  if (!task || !scratch || !hang_after_ns || !control.armed) return 0;
+  if (is_exiting(task) || has_no_user_side(task)) return 0;
+  struct thread_state* state = find_of_thread(threads, task);
+  if (!state) return 0;
+  struct thread_ledger* ledger = find_of_thread(ledgers, task);
+  if (!ledger) return 0;
+  u64 now_ns = bpf_ktime_get_ns();
+  bool older = false;
+  if (!is_hanging(task, state, ledger, &scratch->state, &older, now_ns)) return 0;
+  bpf_probe_read_kernel(&scratch->ledger, sizeof(scratch->ledger), ledger);
+  u64 since_ns = scratch->ledger.since_ns;
+  look_for_wake(task, &scratch->ledger);
+  note_call_of_running(task, scratch);
+  fill_hang(scratch, task, older, now_ns);
+  if (may_sleep) copy_texts_of(task, scratch);
+  if (may_sleep && hang_stack_bytes && scratch->state.abi != ABI_COMPAT) {
+    u32 bytes = copy_stack_of(task, scratch);
+    scratch->span.user_bytes = bytes;
+    if (bytes) {
+      scratch->span.flags |= SPAN_HAS_USER_STACK;
+      scratch->span.header.size += sizeof(struct user_registers) + bytes;
+    }
+  }
+  /* It may have gone on meanwhile: the next run looks again. */
+  if (state->enter_ns != scratch->state.enter_ns || ledger->since_ns != since_ns) return 0;
+  if (!write_hang(ctx->meta->seq, scratch)) ledger->hang_call_ns = scratch->state.enter_ns;
+  return 0;
+}
+
+/* Sleepable, for the memory of another process. */
+SEC("?iter.s/task")
+int hanging_calls(struct bpf_iter__task* ctx) {
+  return tell_hang(ctx, true);
+}
+
+/* Where the kernel has no such: without user stacks, and with the addresses of strings. */
+SEC("?iter/task")
+int hanging_calls_without_stacks(struct bpf_iter__task* ctx) {
+  return tell_hang(ctx, false);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A call that took as long as its threshold: the call's own record, and behind it a span_record
+ * with what the thread did meanwhile and where it was called from. A call that is quick pays
+ * nothing of it, but for the note of its begin. */
+#pragma once
+
+#include "bpf/thread_thresholds.bpf.h"
+#include "bpf/user_stack.bpf.h"
+#include "bpf/wait.bpf.h"
+#include "probes/syscalls/calls.bpf.h"
+
+const volatile u8 want_stalls;
+const volatile u8 only_stalls; /* nobody asks for calls that are none */
+
+/* Per native call; 0: the session's; THRESHOLD_IDLE: it waits for work, and is only counted. User
+ * space may change it while we run. */
+u64 call_threshold_ns[SYSCALL_TABLE_SIZE];
+
+struct stall_scratch {
+  struct span_record span;
+  struct user_registers registers;
+  u8 stack[USER_STACK_ROOM];
+};
+
+/* By CPU: programs at system calls do not preempt each other. Not a per-CPU array, whose values
+ * must be small. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct stall_scratch);
+} stall_scratch SEC(".maps");
+
+static __always_inline u64 own_threshold(const struct thread_state* state) {
+  if (state->abi != ABI_NATIVE || state->nr >= SYSCALL_TABLE_SIZE) return 0;
+  return call_threshold_ns[state->nr & (SYSCALL_TABLE_SIZE - 1)];
+}
+
+/* Whether the call that ends is too short for its threshold, for all that is known without reading
+ * the clock: had it gone on for long since the last switch here, a tick would have come. (One that
+ * a hypervisor or disabled interrupts kept back comes before the call's end, which is run with
+ * interrupts on.) */
+static __always_inline bool was_quick(const struct thread_state* state) {
+  u64 quiet_ns = control.quiet_ns;
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!quiet_ns || !cpu) return false;
+  u64 longest_ns = ns_since_entry(state, cpu->looked_ns) + quiet_ns;
+  u64 threshold_ns = own_threshold(state);
+  if (!threshold_ns || threshold_ns == THRESHOLD_IDLE)
+    threshold_ns = control.threshold_ns[SPAN_SYSCALL];
+  return !threshold_ns || threshold_ns > longest_ns;
+}
+
+static __always_inline bool is_stall(struct task_struct* task, const struct thread_state* state,
+                                     u64 latency_ns) {
+  u64 own_ns = own_threshold(state);
+  u64 least_ns = control.threshold_ns[SPAN_SYSCALL];
+  if (own_ns && own_ns != THRESHOLD_IDLE) return latency_ns >= own_ns;
+  if (!least_ns || latency_ns < least_ns) return false;
+  if (!is_late_by_name(task, SPAN_SYSCALL, latency_ns)) return false;
+  if (own_ns != THRESHOLD_IDLE) return true;
+  count(COUNTER_IDLE, 1);
+  return false;
+}
+
+static __always_inline void copy_user_side(struct stall_scratch* scratch, struct pt_regs* regs) {
+  if (!user_stack_bytes) return;
+  copy_registers(&scratch->registers, regs);
+  scratch->span.flags |= SPAN_HAS_USER_STACK;
+  scratch->span.user_bytes =
+      copy_user_stack(scratch->stack, regs->sp, user_stack_bytes, &scratch->span.flags);
+  scratch->span.header.size += sizeof(struct user_registers) + scratch->span.user_bytes;
+}
+
+static __always_inline void fill_span(struct span_record* span, struct task_struct* task,
+                                      struct thread_state* state, u64 now_ns) {
+  __builtin_memset(span, 0, sizeof(*span));
+  fill_header(&span->header, task, state, now_ns);
+  span->header.kind = RECORD_SPAN;
+  span->header.size = sizeof(*span);
+  span->span = SPAN_SYSCALL;
+  span->latency_ns = ns_since_entry(state, now_ns);
+  span->subject = state->nr;
+  struct thread_ledger* ledger = find_of_thread(ledgers, task);
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!ledger || !cpu) return;
+  if (ledger->state != LEDGER_ON_CPU) note_unseen_switch_in(task, ledger, cpu, now_ns);
+  note_call(ledger, cpu, task->pid);
+  if (ledger->call_ns != state->enter_ns) return; /* it left a CPU, and nobody saw it */
+  read_ledger(ledger, cpu, now_ns, &span->ledger);
+  subtract_parts(&span->ledger, &ledger->at_call);
+  span->flags |= SPAN_HAS_LEDGER;
+}
+
+static __noinline int emit_explanation(struct task_struct* task, struct thread_state* state,
+                                       u64 now_ns, u8 call_flags) {
+  if (!task || !state) return 0;
+  u32 cpu = bpf_get_smp_processor_id();
+  struct stall_scratch* scratch = bpf_map_lookup_elem(&stall_scratch, &cpu);
+  void* ring = this_cpu_ring();
+  if (!scratch || !ring) return 0;
+  fill_span(&scratch->span, task, state, now_ns);
+  if (!(call_flags & SYSCALL_UNRETURNED) && state->abi != ABI_COMPAT)
+    copy_user_side(scratch, (struct pt_regs*)bpf_task_pt_regs(task));
+  u32 size = scratch->span.header.size;
+  barrier_var(size);
+  if (size > sizeof(*scratch)) return 0;
+  if (bpf_ringbuf_output(ring, scratch, size, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
+  return 0;
+}
+
+/* What `--calls` remembers at a call's entry is read only now: few calls come here. Of a call that
+ * did not return, or to where it was called from, there is nothing to read any more: its strings
+ * are null pointers then. */
+static __always_inline void gather_arguments(struct task_struct* task, struct thread_state* state,
+                                             s64 ret, u8 flags) {
+  __builtin_memset(state->arguments, 0, sizeof(state->arguments));
+  if (!(flags & SYSCALL_UNRETURNED) && !has_changed_memory(state, ret))
+    copy_arguments(state, (struct pt_regs*)bpf_task_pt_regs(task), state->abi);
+  remember_arguments(task, state);
+}
+
+static __noinline int emit_stall(struct task_struct* task, struct thread_state* state, u64 now_ns,
+                                 s64 ret, u8 flags) {
+  if (!task || !state) return 0;
+  if (!want_calls) {
+    gather_arguments(task, state, ret, flags);
+    emit_call(task, state, now_ns, ns_since_entry(state, now_ns), ret, flags);
+  }
+  return emit_explanation(task, state, now_ns, flags);
+}

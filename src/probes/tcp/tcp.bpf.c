@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+// How long a TCP connection takes to be made, or to fail: from SYN sent to established, or closed.
+#include "bpf/span.bpf.h"
+
+#define CONNECTIONS_MAX 8192
+
+/* include/net/tcp_states.h, include/linux/socket.h, include/uapi/linux/in.h */
+#define TCP_ESTABLISHED 1
+#define TCP_SYN_SENT 2
+#define TCP_SYN_RECV 3
+#define AF_INET6 10
+#define IPPROTO_TCP 6
+
+/* By struct sock*, from SYN sent until the state is another: every socket passes that. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, CONNECTIONS_MAX);
+  __type(key, u64);
+  __type(value, struct open_span);
+} connecting SEC(".maps");
+
+static __always_inline char hex_digit(u8 value) {
+  return value < 10 ? '0' + value : 'a' + value - 10;
+}
+
+/* See core/span_schema.h for where the parts are. */
+static __always_inline u64 addresses_of(const struct sock* sock) {
+  if (sock->__sk_common.skc_family == AF_INET6) return 0;
+  return (u64)__builtin_bswap32(sock->__sk_common.skc_rcv_saddr) << 32 |
+         __builtin_bswap32(sock->__sk_common.skc_daddr);
+}
+
+static __always_inline u64 ports_of(const struct sock* sock) {
+  u64 local_port = __builtin_bswap16(BPF_CORE_READ((struct inet_sock*)sock, inet_sport));
+  return __builtin_bswap16(sock->__sk_common.skc_dport) | local_port << 16 |
+         (u64)sock->__sk_common.skc_family << 32;
+}
+
+static __always_inline void write_address(char* text, const struct sock* sock) {
+  u8 remote[16];
+  bpf_probe_read_kernel(remote, sizeof(remote), &sock->__sk_common.skc_v6_daddr);
+  for (u32 i = 0; i < sizeof(remote); i++) {
+    text[2 * i] = hex_digit(remote[i] >> 4);
+    text[2 * i + 1] = hex_digit(remote[i] & 15);
+  }
+}
+
+static __always_inline void begin_connect(const struct sock* sock) {
+  if (!counts_here()) return;
+  struct open_span begin = {.subject = addresses_of(sock), .detail = ports_of(sock)};
+  u64 key = (u64)sock;
+  begin_span(&begin);
+  if (bpf_map_update_elem(&connecting, &key, &begin, BPF_ANY)) count(COUNTER_SPANS_FULL, 1);
+}
+
+static __always_inline void end_connect(const struct sock* sock, u64 threshold_ns, int from,
+                                        int to) {
+  u64 key = (u64)sock;
+  struct open_span* begun = bpf_map_lookup_elem(&connecting, &key);
+  if (!begun) {
+    /* Of who connects, not of who accepts. */
+    if (from == TCP_SYN_SENT && whole_machine && cpu_wanted()) count(COUNTER_CUT, 1);
+    return;
+  }
+  struct ended_span span = {.kind = SPAN_TCP_CONNECT};
+  bool cut = begun->begin_ns < awake_since_ns[SPAN_TCP_CONNECT];
+  end_span(&span, begun);
+  bpf_map_delete_elem(&connecting, &key);
+  if (cut) {
+    count(COUNTER_CUT, 1);
+    return;
+  }
+  if (span.latency_ns < threshold_ns) return;
+  span.detail = ports_of(sock) | (u64)(u16)sock->sk_err << 48;
+  if (to != TCP_ESTABLISHED) span.flags = SPAN_FAILED;
+  if (sock->__sk_common.skc_family == AF_INET6) write_address(span.text, sock);
+  emit_span(&span);
+}
+
+SEC("?tp_btf/inet_sock_set_state")
+int BPF_PROG(on_set_state, const struct sock* sock, int from, int to) {
+  u64 threshold_ns = threshold_of(SPAN_TCP_CONNECT);
+  if (!threshold_ns || sock->sk_protocol != IPPROTO_TCP) return 0;
+  if (to == TCP_SYN_SENT)
+    begin_connect(sock);
+  else if (from == TCP_SYN_SENT && to == TCP_SYN_RECV)
+    return 0; /* both sides connect at once: it goes on */
+  else if (from == TCP_SYN_SENT || from == TCP_SYN_RECV)
+    end_connect(sock, threshold_ns, from, to);
+  return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,140 @@
+#include "probes/timerlat/probe.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "kernel/session.h"
+#include "probes/timerlat/threads.h"
+
+namespace overdue {
+namespace {
+
+using testing::HasSubstr;
+
+/// A /proc and /sys of its own.
+class RealTimeBudget : public testing::Test {
+ protected:
+  RealTimeBudget() { std::filesystem::remove_all(folder_); }
+  ~RealTimeBudget() override { std::filesystem::remove_all(folder_); }
+
+  void say(const std::string& file, const std::string& text) const {
+    std::filesystem::create_directories((folder_ / file).parent_path());
+    std::ofstream(folder_ / file) << text << '\n';
+  }
+  std::string refusal() const {
+    try {
+      check_real_time_budget((folder_ / "proc").string(), (folder_ / "sys").string());
+    } catch (const Error& error) {
+      return std::string(error.what()) + " | " + error.hint();
+    }
+    return "";
+  }
+
+ private:
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("overdue_budget_test_" + std::to_string(getpid()));
+};
+
+TEST_F(RealTimeBudget, NoneOnTheMachine) {
+  say("proc/sys/kernel/sched_rt_runtime_us", "0");
+  EXPECT_THAT(refusal(), HasSubstr("kernel.sched_rt_runtime_us is 0 | sysctl"));
+  say("proc/sys/kernel/sched_rt_runtime_us", "-1");
+  EXPECT_EQ(refusal(), "");
+  say("proc/sys/kernel/sched_rt_runtime_us", "950000");
+  EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(RealTimeBudget, NoneInOurCgroup) {
+  say("proc/self/cgroup", "4:memory:/x\n3:cpu,cpuacct:/shop/desk\n0::/");
+  EXPECT_EQ(refusal(), "");  // kernels without group scheduling of real time have no such file
+  say("sys/fs/cgroup/cpu/shop/desk/cpu.rt_runtime_us", "10000");
+  EXPECT_EQ(refusal(), "");
+  say("sys/fs/cgroup/cpu/shop/desk/cpu.rt_runtime_us", "0");
+  EXPECT_THAT(refusal(), HasSubstr("/fs/cgroup/cpu/shop/desk/cpu.rt_runtime_us is 0"));
+}
+
+class Timerlat : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  }
+};
+
+TEST_F(Timerlat, ThreadsEndByThemselvesWhereTheMachineStarves) {
+  timerlat_slot slot{};
+  const u32 stopping = 0;
+  // The ordinary thread looks after itself ten times a second: it is never that quick.
+  TimerThreads threads({.cpus = {0}, .starved_after = std::chrono::milliseconds(2)});
+  threads.begin({&slot}, stopping);
+  for (int i = 0; i < 500 && !threads.starved(); ++i) usleep(10'000);
+  EXPECT_TRUE(threads.starved());
+  threads.end();
+}
+
+TEST_F(Timerlat, ThreadsDoNotEndWhereItDoesNot) {
+  timerlat_slot slot{};
+  const u32 stopping = 0;
+  TimerThreads threads({.cpus = {0}});
+  threads.begin({&slot}, stopping);
+  usleep(300'000);
+  EXPECT_FALSE(threads.starved());
+  EXPECT_NE(slot.tid, 0u);
+  EXPECT_GT(slot.late_ns, 0u);
+  threads.end();
+}
+
+TEST_F(Timerlat, ThreadsEndWhenAnActivationWasOverALimit) {
+  timerlat_slot slot{};
+  u32 stopping = 0;
+  TimerThreads threads({.cpus = {0}});
+  threads.begin({&slot}, stopping);
+  usleep(50'000);
+  __atomic_store_n(&stopping, 1, __ATOMIC_RELAXED);
+  usleep(100'000);
+  const u64 last = __atomic_exchange_n(&slot.late_ns, 0, __ATOMIC_RELAXED);
+  EXPECT_GT(last, 0u);
+  usleep(50'000);
+  EXPECT_EQ(__atomic_load_n(&slot.late_ns, __ATOMIC_RELAXED), 0u);  // nobody writes any more
+}
+
+TEST_F(Timerlat, ThreadsOfCpusThatAreNotThereAreRefused) {
+  try {
+    TimerThreads threads({.cpus = {0, 4000}});
+    FAIL() << "there is no CPU 4000 here";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("CPU 4000"));
+  }
+}
+
+/// Every activation of a CPU once, in order, and each later than what came before in it.
+TEST_F(Timerlat, TellsOfEveryActivation) {
+  Session session({}, 1 << 20);
+  auto made = std::make_unique<TimerlatProbe>(TimerlatOptions{}, session.membership().maps());
+  TimerlatProbe& probe = *made;
+  session.add(std::move(made));
+  TimerThreads threads({.cpus = {0}});
+  session.arm();
+  threads.begin({&probe.slot(0)}, probe.stopping());
+  usleep(300'000);
+  threads.end();
+  std::vector<timerlat_activation> seen;
+  session.finish([&](const Record& record) { seen.push_back(record.as<timerlat_activation>()); });
+  ASSERT_GT(seen.size(), 200u);
+  EXPECT_LE(seen.size() + threads.missed()[0], 301u + 20);  // until the thread was let go
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    EXPECT_EQ(seen[i].id, i + 1);
+    EXPECT_LE(seen[i].expires_ns, seen[i].irq_ns);
+    EXPECT_LE(seen[i].irq_ns, seen[i].header.time_ns);
+    EXPECT_LE(seen[i].header.time_ns, seen[i].user_ns);
+    EXPECT_EQ(seen[i].flags & (ACTIVATION_STOPPED | ACTIVATION_NO_CONTEXT), 0u);
+  }
+  EXPECT_GT(probe.cost().runs(), 4 * seen.size());
+}
+
+}  // namespace
+}  // namespace overdue

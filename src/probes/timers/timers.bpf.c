@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+// How late high-resolution timers expire: from the moment they were set for to the call of their
+// function.
+#include "bpf/compat.bpf.h"
+#include "bpf/span.bpf.h"
+#include "bpf/timer_expiry.bpf.h"
+
+/* What wakes a thread that sleeps for a time (nanosleep, poll, futex, …). */
+extern const void hrtimer_wakeup __ksym __weak;
+
+static __always_inline u64 latest_expiry(const struct hrtimer* timer) {
+  return on_monotonic(timer, timer->node.expires);
+}
+
+SEC("?tp_btf/hrtimer_start")
+int BPF_PROG(on_hrtimer_start, struct hrtimer* timer) {
+  u64 threshold_ns = threshold_of(SPAN_TIMER);
+  if (!threshold_ns) return 0;
+  u64 now_ns = bpf_ktime_get_ns();
+  if (ns_between(latest_expiry(timer), now_ns) >= threshold_ns) remember_set_late(timer, now_ns);
+  return 0;
+}
+
+/* What an expiry is, apart from whom it concerns. */
+static __always_inline bool is_late(struct hrtimer* timer, struct ended_span* span) {
+  u64 threshold_ns = threshold_of(SPAN_TIMER);
+  if (!threshold_ns) return false;
+  u64 expires_ns = latest_expiry(timer);
+  span->now_ns = bpf_ktime_get_ns();
+  span->latency_ns = ns_between(expires_ns, span->now_ns);
+  if (span->latency_ns < threshold_ns || !cpu_wanted()) return false;
+  span->latency_ns = ns_between(take_expiry(timer, expires_ns), span->now_ns);
+  span->subject = (u64)timer->function;
+  return span->latency_ns >= threshold_ns;
+}
+
+/* The thread that a timer is to wake, or null. */
+static __always_inline struct task_struct* sleeper_of(struct hrtimer* timer,
+                                                      struct ended_span* span) {
+  if (!timer->function || (u64)timer->function != (u64)&hrtimer_wakeup) return 0;
+  struct task_struct* task = BPF_CORE_READ((struct hrtimer_sleeper*)timer, task);
+  if (!task) return 0;
+  span->begin_pid = BPF_CORE_READ(task, tgid);
+  span->begin_tid = BPF_CORE_READ(task, pid);
+  return task;
+}
+
+static __always_inline bool is_anybodys(struct task_struct* task) {
+  if (threads_are_hashed()) return find_hashed(&threads_hashed, task) != 0;
+  return BPF_CORE_READ(task, bpf_storage) != 0;
+}
+
+/* Where the target is everything; or where the kernel cannot hand us the sleeper to ask whether it
+ * is a member: then those count that some program keeps state for. */
+SEC("?tp_btf/hrtimer_expire_entry")
+int BPF_PROG(on_hrtimer_expire, struct hrtimer* timer) {
+  struct ended_span span = {.kind = SPAN_TIMER};
+  if (!is_late(timer, &span)) return 0;
+  struct task_struct* sleeper = sleeper_of(timer, &span);
+  if (whole_machine || (sleeper && is_anybodys(sleeper))) emit_span_with_stack(ctx, &span);
+  return 0;
+}
+
+/* Since 6.2. */
+extern struct task_struct* bpf_task_from_pid(s32 pid) __ksym __weak;
+extern void bpf_task_release(struct task_struct* task) __ksym __weak;
+
+SEC("?tp_btf/hrtimer_expire_entry")
+int BPF_PROG(on_members_expire, struct hrtimer* timer) {
+  struct ended_span span = {.kind = SPAN_TIMER};
+  if (!is_late(timer, &span) || !sleeper_of(timer, &span)) return 0;
+  struct task_struct* sleeper = bpf_task_from_pid(span.begin_tid);
+  if (!sleeper) return 0;
+  bool counts = member_state(sleeper) != 0;
+  bpf_task_release(sleeper);
+  if (counts) emit_span_with_stack(ctx, &span);
+  return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

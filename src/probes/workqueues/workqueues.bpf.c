@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0
+// Work that threads of the kernel do for others: from being queued to its start, and from there to
+// its end.
+#include "bpf/span.bpf.h"
+#include "bpf/thread_thresholds.bpf.h"
+
+#define WORKS_MAX 16384
+#define WORKERS_MAX 4096
+
+struct work_span {
+  struct open_span by; /* subject: the function */
+  u64 workqueue;       /* struct workqueue_struct* */
+};
+
+/* By struct work_struct*, from queueing to start. Work that is cancelled in between says nothing
+ * of it; its entry serves the next time, or is swept out. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, WORKS_MAX);
+  __type(key, u64);
+  __type(value, struct work_span);
+} queued SEC(".maps");
+
+/* By thread, not by work: work may free itself, and its address be used again, before it ends. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, WORKERS_MAX);
+  __type(key, u32);
+  __type(value, struct work_span);
+} running SEC(".maps");
+
+static __always_inline bool any_wanted(void) {
+  u64 queued_ns = threshold_of(SPAN_WORK_QUEUED);
+  return threshold_of(SPAN_WORK) || queued_ns;
+}
+
+SEC("?tp_btf/workqueue_queue_work")
+int BPF_PROG(on_queue_work, unsigned int cpu, struct pool_workqueue* pool,
+             struct work_struct* work) {
+  if (!any_wanted() || !counts_here()) return 0;
+  struct work_span entry = {.workqueue = (u64)pool->wq};
+  u64 key = (u64)work;
+  begin_span(&entry.by);
+  entry.by.subject = (u64)work->func;
+  if (bpf_map_update_elem(&queued, &key, &entry, BPF_ANY)) count(COUNTER_SPANS_FULL, 1);
+  return 0;
+}
+
+/* Reports what `entry` began, now that it has ended. */
+static __always_inline void end_work(u32 kind, const struct work_span* entry, u64 threshold_ns) {
+  struct ended_span span = {.kind = kind};
+  struct workqueue_struct* queue = (void*)entry->workqueue;
+  end_span(&span, &entry->by);
+  if (span.latency_ns < threshold_ns) return;
+  if (kind == SPAN_WORK && !is_late_by_name(bpf_get_current_task_btf(), kind, span.latency_ns))
+    return;
+  if (queue) BPF_CORE_READ_STR_INTO(&span.text, queue, name);
+  emit_span(&span);
+}
+
+static __always_inline void end_queued(const struct work_span* entry) {
+  u64 threshold_ns = threshold_of(SPAN_WORK_QUEUED);
+  if (!threshold_ns) return;
+  if (entry->by.begin_ns >= awake_since_ns[SPAN_WORK_QUEUED])
+    end_work(SPAN_WORK_QUEUED, entry, threshold_ns);
+  else
+    count(COUNTER_CUT, 1);
+}
+
+SEC("?tp_btf/workqueue_execute_start")
+int BPF_PROG(on_work_start, struct work_struct* work) {
+  if (!any_wanted()) return 0;
+  struct work_span now = {};
+  u64 key = (u64)work;
+  struct work_span* entry = bpf_map_lookup_elem(&queued, &key);
+  if (!entry && !counts_here()) return 0;
+  if (entry) {
+    now = *entry; /* who queued it is who began it */
+    end_queued(entry);
+    bpf_map_delete_elem(&queued, &key);
+  } /* else not worth counting: nothing tells of the queueing of the kernel's own flush marks */
+  if (!threshold_of(SPAN_WORK)) return 0;
+  u32 worker = bpf_get_current_pid_tgid();
+  now.by.subject = (u64)work->func;
+  now.by.begin_ns = bpf_ktime_get_ns();
+  if (bpf_map_update_elem(&running, &worker, &now, BPF_ANY)) count(COUNTER_SPANS_FULL, 1);
+  return 0;
+}
+
+/* `work` may be gone by now. */
+SEC("?tp_btf/workqueue_execute_end")
+int BPF_PROG(on_work_end, struct work_struct* work) {
+  u64 threshold_ns = threshold_of(SPAN_WORK);
+  if (!threshold_ns) return 0;
+  u32 worker = bpf_get_current_pid_tgid();
+  struct work_span* begun = bpf_map_lookup_elem(&running, &worker);
+  if (!begun) {
+    if (counts_here()) count(COUNTER_CUT, 1);
+    return 0;
+  }
+  if (begun->by.begin_ns >= awake_since_ns[SPAN_WORK])
+    end_work(SPAN_WORK, begun, threshold_ns);
+  else
+    count(COUNTER_CUT, 1);
+  bpf_map_delete_elem(&running, &worker);
+  return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

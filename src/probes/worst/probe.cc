@@ -1,0 +1,241 @@
+#include "probes/worst/probe.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <iterator>
+#include <span>
+#include <string_view>
+
+#include "base/error.h"
+#include "kernel/membership.h"
+#include "kernel/per_cpu.h"
+#include "kernel/skeleton.h"
+#include "kernel/tracepoint_types.h"
+#include "probes/worst/worst.h"
+
+#include "worst.skel.h"
+
+namespace overdue {
+namespace {
+
+/// Sets are few and CPUs may be many: the most that all of their events may take.
+constexpr std::size_t most_bytes = std::size_t{256} << 20;
+
+u32 room_for_events(u32 wanted, u32 cpus) {
+  const std::size_t most = most_bytes / sizeof(worst_event) / WORST_SETS / cpus;
+  return static_cast<u32>(
+      std::bit_floor(std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(most, 1))));
+}
+
+/// The slot at `index` of an array map.
+template <typename T>
+T element(int map, u32 index) {
+  T value{};
+  check(bpf_map_lookup_elem(map, &index, &value), "cannot read what happened in a window");
+  return value;
+}
+
+}  // namespace
+
+struct WorstProbe::Impl {
+  Skeleton<worst_bpf> bpf{"worst"};
+  std::vector<Link> links;
+  u32 cpus = possible_cpu_count();
+  bool ended = false;
+
+  void configure(const WorstOptions& options, const SharedMaps& shared);
+  std::vector<bpf_program*> hooks_of_events() const;
+  void deliver(u32 set, const RecordHandler& handler) const;
+  std::vector<worst_event> events_of(u32 set, const worst_window& window, u32& lost) const;
+};
+
+std::vector<bpf_program*> WorstProbe::Impl::hooks_of_events() const {
+  const auto& of = bpf->progs;
+  return {of.seen_irq_entry,
+          of.seen_irq_exit,
+          of.seen_softirq_entry,
+          of.seen_softirq_exit,
+          of.seen_local_timer_entry,
+          of.seen_local_timer_exit,
+          of.seen_reschedule_entry,
+          of.seen_reschedule_exit,
+          of.seen_call_function_entry,
+          of.seen_call_function_exit,
+          of.seen_call_function_single_entry,
+          of.seen_call_function_single_exit,
+          of.seen_irq_work_entry,
+          of.seen_irq_work_exit,
+          of.seen_need_resched};
+}
+
+void WorstProbe::Impl::configure(const WorstOptions& options, const SharedMaps& shared) {
+  constexpr std::string_view prefix = "tp_btf/";
+  const TracepointTypes types;
+  auto& rodata = *bpf->rodata;
+  rodata.whole_machine = options.whole_machine;
+  rodata.with_events = options.events;
+  rodata.keeps_one = options.keep == 1;
+  rodata.switch_tells_state = types.arguments("sched_switch").value_or(0) >= 4;
+  rodata.tracer = static_cast<u16>(options.tracer);
+  rodata.cpu_count = cpus;
+  rodata.events_per_cpu = room_for_events(options.events_per_cpu, cpus);
+  rodata.threshold_ns = static_cast<u64>(options.threshold.count());
+  rodata.cpus_limited = !options.cpus.empty();
+  for (const std::uint32_t cpu : options.cpus)
+    if (cpu / 64 < std::size(rodata.cpu_set)) rodata.cpu_set[cpu / 64] |= u64{1} << (cpu % 64);
+  rodata.per_cpu = find_per_cpu_offsets(types);
+  const auto size = [](bpf_map* map, u32 entries) {
+    check(bpf_map__set_max_entries(map, entries), "cannot size a map");
+  };
+  size(bpf->maps.heads, WORST_SETS * cpus);
+  size(bpf->maps.events, WORST_SETS * cpus * rodata.events_per_cpu);
+  for (bpf_program* hook : hooks_of_events()) {
+    const std::string_view section = bpf_program__section_name(hook);
+    const bool exists =
+        types.arguments(section.substr(section.find(prefix) + prefix.size())).has_value();
+    bpf_program__set_autoload(hook, options.events && exists);
+  }
+  bpf->bss->set_state[0] = WORST_SET_WRITTEN;
+  share_maps(bpf->obj, shared);
+}
+
+WorstProbe::WorstProbe(const WorstOptions& options, const SharedMaps& shared)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->configure(options, shared);
+  impl_->bpf.load();
+  const auto& programs = impl_->bpf->progs;
+  // The switches first: a thread that is followed must not run unseen.
+  for (bpf_program* hook : {programs.follow_switch, programs.follow_migrate, programs.follow_wakeup,
+                            programs.follow_waking, programs.follow_wakeup_new})
+    impl_->links.push_back(attach(hook));
+  for (bpf_program* hook : impl_->hooks_of_events())
+    if (bpf_program__autoload(hook)) impl_->links.push_back(attach(hook));
+}
+
+WorstProbe::~WorstProbe() = default;
+
+/// Those between the window's begin and end, in time order; `lost` is how many of them there were
+/// besides.
+std::vector<worst_event> WorstProbe::Impl::events_of(u32 set, const worst_window& window,
+                                                     u32& lost) const {
+  const u32 room = bpf->rodata->events_per_cpu;
+  const auto is_before = [](const worst_event& a, const worst_event& b) {
+    return a.header.time_ns < b.header.time_ns;
+  };
+  std::vector<worst_event> found;
+  for (u32 cpu = 0; cpu < cpus; ++cpu) {
+    const u32 at = set * cpus + cpu;
+    const auto head = element<worst_head>(bpf_map__fd(bpf->maps.heads), at);
+    if (head.serial != window.serial) continue;
+    const u64 first = std::max(head.first, head.written > room ? head.written - room : 0);
+    lost += static_cast<u32>(first - head.first);
+    std::vector<worst_event> here;
+    for (u64 index = first; index < head.written; ++index) {
+      const u32 slot = at * room + (static_cast<u32>(index) & (room - 1));
+      const auto event = element<worst_event>(bpf_map__fd(bpf->maps.events), slot);
+      if (event.header.time_ns >= window.begin_ns && event.header.time_ns <= window.header.time_ns)
+        here.push_back(event);
+    }
+    // One that interrupts the writing of another has the later slot, and may have the later time.
+    std::sort(here.begin(), here.end(), is_before);
+    std::vector<worst_event> both;
+    both.reserve(found.size() + here.size());
+    std::merge(found.begin(), found.end(), here.begin(), here.end(), std::back_inserter(both),
+               is_before);
+    found = std::move(both);
+  }
+  return found;
+}
+
+void WorstProbe::Impl::deliver(u32 set, const RecordHandler& handler) const {
+  auto [window, end_stack] = element<worst_slot>(bpf_map__fd(bpf->maps.slots), set);
+  const auto head =
+      element<worst_head>(bpf_map__fd(bpf->maps.heads), set * cpus + window.waker_cpu);
+  window.waker_pid = head.waker_pid;
+  window.waker_tid = head.waker_tid;
+  std::memcpy(window.waker_comm, head.waker_comm, COMM_SIZE);
+  window.waking_frames = static_cast<u16>(std::min<u32>(head.frames, WORST_FRAMES));
+  window.end_frames = std::min<u16>(window.end_frames, WORST_FRAMES);
+  u32 lost = 0;
+  const std::vector<worst_event> events = events_of(set, window, lost);
+  window.events = static_cast<u32>(events.size());
+  window.lost_events = lost;
+  const std::size_t stacks = 8u * (window.waking_frames + window.end_frames);
+  window.header.size = static_cast<u16>(sizeof window + stacks);
+  std::vector<std::byte> bytes(window.header.size);
+  std::memcpy(bytes.data(), &window, sizeof window);
+  std::byte* behind = bytes.data() + sizeof window;
+  std::memcpy(behind, head.stack, 8u * window.waking_frames);
+  std::memcpy(behind + 8u * window.waking_frames, end_stack, 8u * window.end_frames);
+  handler({&worst_window_schema, bytes});
+  for (const worst_event& event : events)
+    handler({&worst_event_schema, std::as_bytes(std::span(&event, 1))});
+}
+
+void WorstProbe::poll(const RecordHandler& handler) {
+  std::vector<std::pair<u64, u32>> filled;  // the earlier first
+  for (u32 set = 0; set < WORST_SETS; ++set) {
+    u32* const state = &impl_->bpf->bss->set_state[set];
+    u32 expected = WORST_SET_FILLED;
+    if (!__atomic_compare_exchange_n(state, &expected, WORST_SET_READ, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST))
+      continue;
+    const auto slot = element<worst_slot>(bpf_map__fd(impl_->bpf->maps.slots), set);
+    filled.emplace_back(slot.window.serial, set);
+  }
+  if (filled.empty()) return;
+  wait_for_running_programs();  // one that began to write an event is done
+  std::sort(filled.begin(), filled.end());
+  for (const auto& [serial, set] : filled) {
+    impl_->deliver(set, handler);
+    __atomic_store_n(&impl_->bpf->bss->set_state[set], WORST_SET_FREE, __ATOMIC_SEQ_CST);
+  }
+}
+
+void WorstProbe::raise_bar(std::uint64_t latency_ns) {
+  u64* const bar = &impl_->bpf->data->follow.bar_ns;
+  __atomic_store_n(bar, std::max<u64>(__atomic_load_n(bar, __ATOMIC_SEQ_CST), latency_ns),
+                   __ATOMIC_SEQ_CST);
+}
+
+WorstProbe::Figures WorstProbe::figures() const {
+  const auto& seen = *impl_->bpf->bss;
+  const auto& follow = impl_->bpf->data->follow;
+  const auto load = [](const auto& word) -> std::uint64_t {
+    return __atomic_load_n(&word, __ATOMIC_SEQ_CST);
+  };
+  return {.followed = load(follow.ended),
+          .displaced = load(follow.displaced),
+          .longest_ns = load(follow.longest_ns),
+          .busy = load(seen.losses[WORST_LOST_BUSY]),
+          .windows = load(seen.losses[WORST_LOST_WINDOWS]),
+          .unseen = load(seen.losses[WORST_LOST_UNSEEN])};
+}
+
+void WorstProbe::finish(KernelTime, const RecordHandler& handler) {
+  impl_->links.clear();
+  impl_->ended = true;
+  wait_for_running_programs();
+  poll(handler);
+}
+
+const Schema* WorstProbe::schema(std::uint16_t kind) const {
+  for (const Schema* one : {&worst_window_schema, &worst_event_schema})
+    if (kind == one->id) return one;
+  return nullptr;
+}
+
+Counters WorstProbe::counters() const {
+  Counters counters = read_counters(bpf_map__fd(impl_->bpf->maps.counters));
+  const Figures seen = figures();
+  counters[COUNTER_WORST_BUSY] += seen.busy;
+  counters[COUNTER_WORST_WINDOWS] += seen.windows;
+  counters[COUNTER_UNMATCHED] += seen.unseen;
+  // The one that was under way at the end.
+  if (impl_->ended && impl_->bpf->data->follow.task != 0) counters[COUNTER_CUT] += 1;
+  return counters;
+}
+
+}  // namespace overdue

@@ -1,0 +1,244 @@
+// What has no room is counted: events within a window, windows, and the wake-up that the session's
+// end cuts.
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <semaphore>
+#include <thread>
+#include <vector>
+
+#include "kernel/child_fixture.h"
+#include "kernel/session.h"
+#include "probes/worst/probe.h"
+#include "probes/worst/worst.h"
+
+namespace overdue {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int cpu_in_question = 0;
+
+bool become_real_time(int priority) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu_in_question, &set);
+  const sched_param param{.sched_priority = priority};
+  return sched_setaffinity(0, sizeof set, &set) == 0 &&
+         sched_setscheduler(0, SCHED_FIFO, &param) == 0;
+}
+
+/// A thread that wakes up behind a more important one, which has the CPU; the caller stays off it.
+class Displaced {
+ public:
+  Displaced() {
+    sched_getaffinity(0, sizeof before_, &before_);
+    spinner_ = std::thread([this] { spin(); });
+    wakee_ = std::thread([this] { be_woken(); });
+    there_.acquire();
+    there_.acquire();
+    cpu_set_t others = before_;
+    CPU_CLR(cpu_in_question, &others);
+    can_ = can_ && CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0;
+  }
+  ~Displaced() {
+    ends_ = true;
+    to_spinner_.release();
+    to_wakee_.release();
+    spinner_.join();
+    wakee_.join();
+    sched_setaffinity(0, sizeof before_, &before_);
+  }
+
+  bool can() const { return can_; }
+  /// One wake-up that takes `length`, more or less; `meanwhile` is done while it waits. How long it
+  /// took at least: on a busy machine the waker may be late.
+  Duration round(Duration length, const std::function<void()>& meanwhile = nullptr) {
+    length_ = length;
+    to_spinner_.release();
+    there_.acquire();
+    to_wakee_.release();
+    const KernelTime woken = KernelClock::now();
+    if (meanwhile) meanwhile();
+    there_.acquire();
+    std::this_thread::sleep_for(1ms);  // both wait again
+    return spun_until_.load() - woken;
+  }
+
+ private:
+  void spin() {
+    if (!become_real_time(50)) can_ = false;
+    there_.release();
+    while (to_spinner_.acquire(), !ends_) {
+      const KernelTime until = KernelClock::now() + length_.load();
+      there_.release();
+      while (KernelClock::now() < until) continue;
+      spun_until_ = until;
+    }
+  }
+  void be_woken() {
+    if (!become_real_time(10)) can_ = false;
+    there_.release();
+    while (to_wakee_.acquire(), !ends_) there_.release();
+  }
+
+  cpu_set_t before_{};
+  std::atomic<bool> can_ = true, ends_ = false;
+  std::atomic<Duration> length_{};
+  std::atomic<KernelTime> spun_until_{};
+  std::counting_semaphore<> to_spinner_{0}, to_wakee_{0}, there_{0};
+  std::thread spinner_, wakee_;
+};
+
+struct SeenWindow : worst_window {
+  std::vector<worst_event> inside{};
+};
+
+struct Seen {
+  std::vector<SeenWindow> windows;
+  RecordHandler handler() {
+    return [this](const Record& record) {
+      if (record.schema->id == RECORD_WORST_WINDOW)
+        windows.push_back({record.as<worst_window>()});
+      else
+        windows.back().inside.push_back(record.as<worst_event>());
+    };
+  }
+  const SeenWindow& longest() const {
+    return *std::max_element(windows.begin(), windows.end(), [](const auto& a, const auto& b) {
+      return a.latency_ns < b.latency_ns;
+    });
+  }
+};
+
+class Worst : public KernelTest {
+ protected:
+  void SetUp() override {
+    KernelTest::SetUp();
+    if (!displaced.can()) GTEST_SKIP() << "no real-time priorities, or no second CPU";
+  }
+
+  void measure(WorstOptions options) {
+    options.tracer = WORST_WAKEUP_RT;
+    options.whole_machine = true;
+    auto made = std::make_unique<WorstProbe>(options, session.membership().maps());
+    probe = made.get();
+    session.add(std::move(made));
+    session.arm();
+  }
+  /// As many wake-ups that take a millisecond for certain. Those that were not followed to their
+  /// end, since something more important came, are not among them.
+  void make_late(unsigned wanted, const std::function<void()>& after_each = [] {}) {
+    for (unsigned made = 0, tried = 0; made < wanted && tried < 10 * wanted; ++tried) {
+      const auto given_up = [this] {
+        const WorstProbe::Figures figures = probe->figures();
+        return figures.displaced + figures.busy + figures.unseen;
+      };
+      const u64 before = given_up();
+      made += displaced.round(4ms) >= 1ms && given_up() == before;
+      after_each();
+    }
+  }
+
+  Displaced displaced;
+  Session session{MembershipRules{}, 0};
+  WorstProbe* probe = nullptr;
+  Seen seen;
+};
+
+TEST_F(Worst, CountsEventsWithoutRoom) {
+  measure({.events_per_cpu = 16});
+  displaced.round(20ms, [] {
+    for (int i = 0; i < 60; ++i) std::this_thread::sleep_for(1us);  // each leaves and takes a CPU
+  });
+  session.finish(seen.handler());
+  ASSERT_FALSE(seen.windows.empty());
+  const SeenWindow& window = seen.longest();
+  EXPECT_GT(window.latency_ns, 10'000'000u);
+  EXPECT_GT(window.lost_events, 0u);
+  EXPECT_EQ(window.events, window.inside.size());
+  for (u32 cpu = 0; cpu < possible_cpu_count(); ++cpu)
+    EXPECT_LE(std::count_if(window.inside.begin(), window.inside.end(),
+                            [cpu](const worst_event& event) { return event.header.cpu == cpu; }),
+              16);
+  for (const worst_event& event : window.inside) {
+    EXPECT_GE(event.header.time_ns, window.begin_ns);
+    EXPECT_LE(event.header.time_ns, window.header.time_ns);
+  }
+  // The last ones are kept.
+  EXPECT_EQ(window.inside.back().header.time_ns, window.header.time_ns);
+}
+
+TEST_F(Worst, HasRoomForWhatHappensInAnOrdinaryWindow) {
+  measure({});
+  displaced.round(20ms, [] {
+    for (int i = 0; i < 60; ++i) std::this_thread::sleep_for(1us);
+  });
+  session.finish(seen.handler());
+  ASSERT_FALSE(seen.windows.empty());
+  EXPECT_EQ(seen.longest().lost_events, 0u);
+  EXPECT_GT(seen.longest().inside.size(), 60u);
+}
+
+/// A hardened kernel may keep a wake-up to itself.
+constexpr std::size_t hidden = 2;
+
+TEST_F(Worst, CountsWindowsWithoutRoom) {
+  constexpr unsigned rounds = 12, sets = WORST_SETS - 1;  // one is written
+  measure({.keep = 0, .threshold = 1ms});
+  make_late(5 * rounds);  // a busy machine may spoil many
+  const WorstProbe::Figures figures = probe->figures();
+  EXPECT_GE(figures.windows + hidden, rounds - sets);
+  session.finish(seen.handler());
+  EXPECT_EQ(seen.windows.size(), sets);
+  EXPECT_GE(seen.windows.size() + figures.windows + hidden, rounds);
+  EXPECT_EQ(session.receipt().lost_by.at("windows"), probe->figures().windows);
+  for (const worst_window& window : seen.windows) EXPECT_GE(window.latency_ns, 1'000'000u);
+}
+
+TEST_F(Worst, LosesNoneThatIsReadInTime) {
+  measure({.keep = 0, .threshold = 1ms});
+  make_late(60, [this] { probe->poll(seen.handler()); });
+  session.finish(seen.handler());
+  EXPECT_EQ(probe->figures().windows, 0u);
+  EXPECT_GE(seen.windows.size() + hidden, 12u);
+  EXPECT_EQ(session.receipt().lost(), 0u);
+}
+
+TEST_F(Worst, KeepsTheLongestThoughNobodyReads) {
+  measure({});
+  for (const Duration length :
+       {2ms, 3ms, 4ms, 5ms, 6ms, 7ms, 8ms, 9ms, 10ms, 11ms, 20ms, 4ms, 20ms, 20ms, 20ms, 20ms})
+    displaced.round(length);
+  session.finish(seen.handler());
+  ASSERT_FALSE(seen.windows.empty());
+  const u64 longest_ns = seen.longest().latency_ns;
+  EXPECT_EQ(longest_ns, probe->figures().longest_ns);
+  EXPECT_GT(longest_ns, 15'000'000u);
+  EXPECT_EQ(session.receipt().lost(), 0u);
+}
+
+TEST_F(Worst, DoesNotKeepWhatIsBelowTheBar) {
+  measure({.keep = 0});
+  probe->raise_bar(1'000'000'000);
+  displaced.round(3ms);
+  session.finish(seen.handler());
+  EXPECT_TRUE(seen.windows.empty());
+  EXPECT_GE(probe->figures().followed, 1u);
+}
+
+TEST_F(Worst, CountsTheOneThatTheEndCuts) {
+  measure({});
+  displaced.round(30ms, [this] {
+    std::this_thread::sleep_for(2ms);
+    session.finish(seen.handler());
+  });
+  for (const worst_window& window : seen.windows) EXPECT_LT(window.latency_ns, 10'000'000u);
+  EXPECT_EQ(session.receipt().cut, 1u);
+}
+
+}  // namespace
+}  // namespace overdue

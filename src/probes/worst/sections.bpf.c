@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+// Lower bounds of how long interrupts or preemption were disabled, where the kernel's own tracers
+// of that are not built in. Interrupts: from timers whose interrupt came late. Preemption: from
+// CPUs that were told to switch, and did not. Each is shorter than the section it lies in, for
+// neither sees the begin.
+#include "bpf/compat.bpf.h"
+#include "bpf/per_cpu.bpf.h"
+#include "bpf/target.bpf.h"
+#include "bpf/timer_expiry.bpf.h"
+#include "probes/worst/worst.h"
+
+const volatile u8 whole_machine;
+const volatile u8 keeps_one;    /* only the longest is wanted */
+const volatile u16 tracer;      /* enum worst_tracer */
+const volatile u32 resched_bit; /* TIF_NEED_RESCHED of thread_info::flags */
+const volatile u64 threshold_ns;
+
+u64 bar_ns; /* up to this they are not worth telling of */
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct worst_section);
+} sections SEC(".maps");
+
+struct told_section {
+  struct worst_window window;
+  u64 stack[2 * WORST_FRAMES]; /* of the begin, as far as it is known; behind it, of the end */
+};
+
+/* Once in every program: that counts them. */
+static __always_inline struct worst_section* this_section(void) {
+  u32 zero = 0;
+  struct worst_section* here = bpf_map_lookup_elem(&sections, &zero);
+  if (here) here->runs++;
+  return here;
+}
+
+static __noinline int tell(void* ctx, struct worst_section* here, u64 begin_ns, u64 now_ns,
+                           u16 bound) {
+  void* ring = ctx && here ? this_cpu_ring() : 0;
+  struct told_section* told = ring ? bpf_ringbuf_reserve(ring, sizeof(*told), 0) : 0;
+  if (!told) {
+    count(COUNTER_RING_FULL, 1);
+    return 0;
+  }
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct worst_window* window = &told->window;
+  __builtin_memset(window, 0, sizeof(*window));
+  fill_who(&window->header, task, 0, now_ns);
+  window->header.kind = RECORD_WORST_WINDOW;
+  window->header.size = sizeof(*window);
+  window->begin_ns = begin_ns;
+  window->latency_ns = now_ns - begin_ns;
+  window->uid = BPF_CORE_READ(task, cred, uid.val);
+  window->policy = task->policy;
+  window->rt_priority = task->rt_priority;
+  window->static_prio = task->static_prio;
+  window->prio = task->prio < 0 ? WORST_PRIO_DEADLINE : task->prio;
+  window->tracer = tracer;
+  window->bound = bound;
+  u32 frames = bound == WORST_BOUND_LATE_SWITCH ? here->frames : 0;
+  barrier_var(frames);
+  frames &= WORST_FRAMES - 1;
+  bpf_probe_read_kernel(told->stack, frames * sizeof(u64), here->stack);
+  long bytes = bpf_get_stack(ctx, told->stack + frames, WORST_FRAMES * sizeof(u64), 0);
+  window->waking_frames = frames;
+  window->end_frames = bytes > 0 ? bytes / sizeof(u64) : 0;
+  window->header.size += (frames + window->end_frames) * sizeof(u64);
+  bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+  return 0;
+}
+
+static __always_inline int end_section(void* ctx, struct worst_section* here, u64 begin_ns,
+                                       u16 bound) {
+  if (!control.armed || !cpu_wanted()) return 0;
+  if (!whole_machine && !member_state(bpf_get_current_task_btf())) return 0;
+  u64 now_ns = bpf_ktime_get_ns();
+  u64 latency_ns = now_ns > begin_ns ? now_ns - begin_ns : 0;
+  here->seen++;
+  if (latency_ns > here->longest_ns) here->longest_ns = latency_ns;
+  if (latency_ns < threshold_ns || latency_ns <= bar_ns) return 0;
+  if (keeps_one) bar_ns = latency_ns;
+  return tell(ctx, here, begin_ns, now_ns, bound);
+}
+
+SEC("?tp_btf/hrtimer_start")
+int BPF_PROG(section_timer_start, struct hrtimer* timer) {
+  this_section();
+  u64 now_ns = bpf_ktime_get_ns();
+  if (on_monotonic(timer, timer->node.expires) < now_ns) remember_set_late(timer, now_ns);
+  return 0;
+}
+
+/* A timer's interrupt is taken as soon as interrupts are enabled: since the moment it was set for
+ * they never were. Not so where the CPU slept, or ran a program, which cannot disable them; nor of
+ * a clock that may be set, which makes timers late that were not; nor of timers that soft
+ * interrupts run. */
+SEC("?tp_btf/hrtimer_expire_entry")
+int BPF_PROG(section_timer_expire, struct hrtimer* timer) {
+  u64 expires_ns = take_expiry(timer, on_monotonic(timer, timer->node.expires));
+  struct worst_section* here = this_section();
+  if (!here || timer->is_soft || timer->base->offset) return 0;
+  struct task_struct* task = bpf_get_current_task_btf();
+  if (task->pid == 0 || user_mode_interrupted(find_per_cpu_base(task))) return 0;
+  return end_section(ctx, here, expires_ns, WORST_BOUND_LATE_TIMER);
+}
+
+/* From now on it is known that this CPU is to switch and cannot. What it does says why. */
+static __always_inline void begin_here(void* ctx, struct worst_section* here) {
+  here->due_ns = bpf_ktime_get_ns();
+  long bytes = bpf_get_stack(ctx, here->stack, (WORST_FRAMES - 1) * sizeof(u64), 0);
+  here->frames = bytes > 0 ? bytes / sizeof(u64) : 0;
+}
+
+/* The flag is set, and was not. From here on only if it is the CPU itself that sets it, for then
+ * preemption is disabled; another may set it while the CPU is in a program. */
+static __always_inline int told_to_switch(void* ctx, struct task_struct* running) {
+  struct worst_section* here = this_section();
+  u32 zero = 0, cpu = running->thread_info.cpu;
+  struct worst_section* there = bpf_map_lookup_percpu_elem(&sections, &zero, cpu);
+  if (!here || !there) return 0;
+  there->is_due = running->pid != 0; /* an idle one looks at the flag by itself */
+  there->due_ns = 0;
+  if (there->is_due && cpu == bpf_get_smp_processor_id()) begin_here(ctx, here);
+  return 0;
+}
+
+/* Since 6.15. */
+SEC("?tp_btf/sched_set_need_resched_tp")
+int BPF_PROG(section_need_resched, struct task_struct* task, int cpu, int flag) {
+  return (u32)flag == resched_bit ? told_to_switch(ctx, task) : 0;
+}
+
+SEC("?fentry/resched_curr")
+int BPF_PROG(section_resched_curr, struct rq* queue) {
+  struct task_struct* running = queue->curr;
+  if (running->thread_info.flags >> resched_bit & 1) return 0;
+  return told_to_switch(ctx, running);
+}
+
+/* The thread that runs here is to leave. The flag of a thread is cleared when it leaves, or the
+ * scheduler has chosen it again: what was noted of an earlier one is over then. */
+static __always_inline bool is_still_due(struct worst_section* here) {
+  if (!here->is_due) return false;
+  here->is_due = bpf_get_current_task_btf()->thread_info.flags >> resched_bit & 1;
+  return here->is_due;
+}
+
+/* An interrupt ends: where what it interrupted can be preempted, that happens now. */
+static __always_inline int interrupt_ends(void* ctx) {
+  struct worst_section* here = this_section();
+  if (here && is_still_due(here) && !here->due_ns) begin_here(ctx, here);
+  return 0;
+}
+
+#define INTERRUPT_ENDS(tracepoint)     \
+  SEC("?tp_btf/" #tracepoint)          \
+  int section_##tracepoint(u64* ctx) { \
+    return interrupt_ends(ctx);        \
+  }
+
+INTERRUPT_ENDS(irq_handler_exit)
+INTERRUPT_ENDS(local_timer_exit)
+INTERRUPT_ENDS(reschedule_exit)
+INTERRUPT_ENDS(call_function_exit)
+INTERRUPT_ENDS(call_function_single_exit)
+INTERRUPT_ENDS(irq_work_exit)
+
+/* Every way into the scheduler comes by here ("Start context switch"), also that which goes on with
+ * the same thread, of which sched_switch says nothing. */
+SEC("?tp_btf/rcu_utilization")
+int BPF_PROG(section_schedule, const char* what) {
+  struct worst_section* here = this_section();
+  if (!here || !is_still_due(here)) return 0;
+  char words[8] = {};
+  bpf_probe_read_kernel(words, sizeof(words), what);
+  if (words[0] != 'S' || words[6] != 'c' || words[7] != 'o') return 0;
+  u64 due_ns = here->due_ns;
+  here->is_due = 0;
+  return due_ns ? end_section(ctx, here, due_ns, WORST_BOUND_LATE_SWITCH) : 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,155 @@
+#include "probes/worst/sections.h"
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
+#include <vector>
+
+#include "kernel/features.h"
+#include "kernel/membership.h"
+#include "kernel/per_cpu.h"
+#include "kernel/skeleton.h"
+#include "kernel/tracepoint_types.h"
+#include "probes/worst/worst.h"
+
+#include "sections.skel.h"
+
+namespace overdue {
+namespace {
+
+constexpr const char* says_need_resched = "sched_set_need_resched_tp";  // Linux 6.15
+
+/// TIF_NEED_RESCHED of x86-64: 6.18 gave it the bit that it has elsewhere
+/// (include/asm-generic/thread_info_tif.h). BTF does not know of it.
+u32 need_resched_bit() {
+  utsname names{};
+  int major = 0, minor = 0;
+  if (uname(&names) != 0 || std::sscanf(names.release, "%d.%d", &major, &minor) != 2) return 3;
+  return major > 6 || (major == 6 && minor >= 18) ? 4 : 3;
+}
+
+bool is_about_interrupts(worst_tracer tracer) {
+  return tracer != WORST_PREEMPTOFF;
+}
+
+bool is_about_preemption(worst_tracer tracer) {
+  return tracer != WORST_IRQSOFF;
+}
+
+}  // namespace
+
+struct SectionsProbe::Impl {
+  Skeleton<sections_bpf> bpf{"sections"};
+  std::vector<Link> links;
+  std::unique_ptr<RunCost> cost;
+
+  std::vector<bpf_program*> hooks(worst_tracer tracer, const TracepointTypes& types) const;
+  void configure(const WorstOptions& options, const SharedMaps& shared);
+};
+
+std::vector<bpf_program*> SectionsProbe::Impl::hooks(worst_tracer tracer,
+                                                     const TracepointTypes& types) const {
+  const auto& of = bpf->progs;
+  std::vector<bpf_program*> wanted;
+  if (is_about_interrupts(tracer))
+    wanted.insert(wanted.end(), {of.section_timer_start, of.section_timer_expire});
+  if (is_about_preemption(tracer)) {
+    wanted.insert(wanted.end(), {of.section_schedule, types.arguments(says_need_resched)
+                                                          ? of.section_need_resched
+                                                          : of.section_resched_curr});
+    for (const auto& [tracepoint, hook] :
+         {std::pair{"irq_handler_exit", of.section_irq_handler_exit},
+          {"local_timer_exit", of.section_local_timer_exit},
+          {"reschedule_exit", of.section_reschedule_exit},
+          {"call_function_exit", of.section_call_function_exit},
+          {"call_function_single_exit", of.section_call_function_single_exit},
+          {"irq_work_exit", of.section_irq_work_exit}})
+      if (types.arguments(tracepoint)) wanted.push_back(hook);
+  }
+  return wanted;
+}
+
+void SectionsProbe::Impl::configure(const WorstOptions& options, const SharedMaps& shared) {
+  const TracepointTypes types;
+  auto& rodata = *bpf->rodata;
+  rodata.whole_machine = options.whole_machine;
+  rodata.keeps_one = options.keep == 1;
+  rodata.tracer = static_cast<u16>(options.tracer);
+  rodata.resched_bit = need_resched_bit();
+  rodata.per_cpu = find_per_cpu_offsets(types);
+  rodata.threshold_ns = static_cast<u64>(options.threshold.count());
+  limit_to_cpus(rodata, options.cpus);
+  const std::vector<bpf_program*> wanted = hooks(options.tracer, types);
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, bpf->obj) {
+    bpf_program__set_autoload(program,
+                              std::find(wanted.begin(), wanted.end(), program) != wanted.end());
+  }
+  share_maps(bpf->obj, shared);
+  bpf.load();
+  cost = std::make_unique<RunCost>(bpf->obj, bpf->maps.sections);
+  for (bpf_program* hook : wanted) links.push_back(attach(hook));
+}
+
+SectionsProbe::SectionsProbe(const WorstOptions& options, const SharedMaps& shared)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->configure(options, shared);
+}
+
+SectionsProbe::~SectionsProbe() = default;
+
+void SectionsProbe::raise_bar(std::uint64_t latency_ns) {
+  u64* const bar = &impl_->bpf->bss->bar_ns;
+  if (__atomic_load_n(bar, __ATOMIC_RELAXED) < latency_ns)
+    __atomic_store_n(bar, latency_ns, __ATOMIC_RELAXED);
+}
+
+SectionsProbe::Figures SectionsProbe::figures() const {
+  const std::uint32_t zero = 0;
+  std::vector<worst_section> per_cpu(possible_cpu_count());
+  check(bpf_map_lookup_elem(bpf_map__fd(impl_->bpf->maps.sections), &zero, per_cpu.data()),
+        "cannot read the figures of a CPU");
+  Figures sum;
+  for (const worst_section& one : per_cpu) {
+    sum.seen += one.seen;
+    sum.longest_ns = std::max<std::uint64_t>(sum.longest_ns, one.longest_ns);
+  }
+  return sum;
+}
+
+RunCost& SectionsProbe::cost() {
+  return *impl_->cost;
+}
+
+void SectionsProbe::finish(KernelTime, const RecordHandler&) {
+  impl_->links.clear();
+}
+
+const Schema* SectionsProbe::schema(std::uint16_t kind) const {
+  return kind == RECORD_WORST_WINDOW ? &worst_window_schema : nullptr;
+}
+
+Counters SectionsProbe::counters() const {
+  return read_counters(bpf_map__fd(impl_->bpf->maps.counters));
+}
+
+Support support_of_sections(worst_tracer tracer, const Kernel& kernel) {
+  std::vector<Support> needed = {kernel.privileges(), kernel.btf(), kernel.task_storage(),
+                                 kernel.task_iterator()};
+  if (is_about_interrupts(tracer))
+    needed.insert(needed.end(), {kernel.btf_tracepoint("hrtimer_start"),
+                                 kernel.btf_tracepoint("hrtimer_expire_entry")});
+  if (is_about_preemption(tracer)) {
+    needed.push_back(kernel.btf_tracepoint("rcu_utilization"));
+    const Support told = kernel.btf_tracepoint(says_need_resched);
+    if (!told.yes && !(kernel.fentry().yes && kernel.btf_function("resched_curr").yes))
+      needed.push_back(told);
+  }
+  const auto missing =
+      std::find_if(needed.begin(), needed.end(), [](const Support& one) { return !one.yes; });
+  return missing == needed.end() ? Support{} : *missing;
+}
+
+}  // namespace overdue

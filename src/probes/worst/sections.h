@@ -1,0 +1,42 @@
+#pragma once
+
+#include "kernel/bpf_stats.h"
+#include "probes/worst/probe.h"
+
+namespace overdue {
+
+class Kernel;
+
+/// Whether lower bounds can be had of how long interrupts (WORST_IRQSOFF), preemption
+/// (WORST_PREEMPTOFF) or either (WORST_PREEMPTIRQSOFF) are disabled.
+Support support_of_sections(worst_tracer tracer, const Kernel& kernel);
+
+/// Tells of the longest stretches in which a CPU took no interrupt, or could not switch, as
+/// worst_window records in the rings: lower bounds, see worst_bound. Loaded and attached by the
+/// constructor. WorstOptions::events is not for these, nor events_per_cpu.
+class SectionsProbe final : public LiveProbe {
+ public:
+  SectionsProbe(const WorstOptions& options, const SharedMaps& shared);
+  ~SectionsProbe() override;
+
+  /// From now on only windows longer than this are told of.
+  void raise_bar(std::uint64_t latency_ns);
+
+  struct Figures {
+    std::uint64_t seen = 0;        ///< of any length
+    std::uint64_t longest_ns = 0;  ///< of them
+  };
+  Figures figures() const;
+  /// What its programs cost: begun and asked as RunCost says.
+  RunCost& cost();
+
+  void finish(KernelTime end, const RecordHandler& handler) override;
+  const Schema* schema(std::uint16_t kind) const override;
+  Counters counters() const override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace overdue

@@ -1,0 +1,181 @@
+// Lower bounds of disabled interrupts and preemption, from a program that does disable them: it is
+// run by a tracepoint, in a process of ours.
+#include "probes/worst/sections.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "kernel/child_fixture.h"
+#include "kernel/session.h"
+#include "kernel/skeleton.h"
+#include "symbols/kernel_symbols.h"
+
+#include "spin_program.skel.h"
+
+namespace overdue {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int spins = 3;
+constexpr Duration spin_length = 12ms;  // three ticks of a slow clock, one for certain
+
+/// Spins in the kernel for a process, in one of two places.
+class Spinner {
+ public:
+  Spinner(std::uint32_t pid, bool interrupts_off) {
+    bpf_->rodata->spinner_pid = pid;
+    bpf_->rodata->spin_ns = static_cast<u64>(spin_length.count());
+    bpf_->rodata->spin_turns = 1 << 23;
+    bpf_->bss->spins_left = spins;
+    bpf_program* const hook = interrupts_off ? bpf_->progs.spin_with_interrupts_off
+                                             : bpf_->progs.spin_with_preemption_off;
+    bpf_program__set_autoload(hook, true);
+    bpf_.load();
+    link_ = attach(hook);
+  }
+  bool has_spun() const { return __atomic_load_n(&bpf_->bss->spins_left, __ATOMIC_RELAXED) <= 0; }
+
+ private:
+  Skeleton<spin_program_bpf> bpf_{"spin_program"};
+  Link link_;
+};
+
+struct Section {
+  worst_window window{};
+  std::vector<u64> stack{};
+};
+
+class Sections : public KernelTest {
+ protected:
+  void measure(worst_tracer tracer, WorstOptions options, const MembershipRules& rules) {
+    const Support support = support_of_sections(tracer, Kernel());
+    if (!support.yes) GTEST_SKIP() << support.missing;
+    options.tracer = tracer;
+    session = std::make_unique<Session>(rules, std::size_t{1} << 20);
+    auto made = std::make_unique<SectionsProbe>(options, session->membership().maps());
+    probe = made.get();
+    session->add(std::move(made));
+    session->arm();
+  }
+  void finish() {
+    session->finish([this](const Record& record) {
+      ASSERT_EQ(record.schema, &worst_window_schema);
+      Section section{record.as<worst_window>()};
+      const std::size_t frames = section.window.waking_frames + section.window.end_frames;
+      for (std::size_t i = 0; i < frames; ++i)
+        section.stack.push_back(record.at<u64>(sizeof(worst_window) + 8 * i));
+      seen.push_back(std::move(section));
+    });
+  }
+  static MembershipRules only(std::uint32_t pid) {
+    MembershipRules rules;
+    rules.pids = {pid};
+    return rules;
+  }
+  const Section& longest() const {
+    return *std::max_element(seen.begin(), seen.end(), [](const Section& a, const Section& b) {
+      return a.window.latency_ns < b.window.latency_ns;
+    });
+  }
+  /// The functions of its stacks, of the begin and of the end, each with a space behind it.
+  static std::string names_of(const Section& section) {
+    static const KernelSymbols symbols = KernelSymbols::read();
+    std::string names;
+    for (const u64 address : section.stack) {
+      const auto found = symbols.find(address);
+      names += fmt::format("{} ", found ? found->symbol.name : "?");
+    }
+    return names;
+  }
+
+  std::unique_ptr<Session> session;
+  SectionsProbe* probe = nullptr;
+  std::vector<Section> seen;
+};
+
+TEST_F(Sections, InterruptsThatAreOffAreFoundWithWhatHadThemOff) {
+  Child child([](Child&) {
+    if (!run_on_cpu(0)) _exit(1);
+    for (int i = 0; i < spins; ++i) usleep(1'000);
+  });
+  measure(WORST_IRQSOFF, {.keep = 0, .threshold = 1ms}, only(child.pid()));
+  if (IsSkipped()) return;
+  const Spinner spinner(child.pid(), true);
+  child.go();
+  EXPECT_EQ(child.end(), 0);
+  finish();
+  ASSERT_TRUE(spinner.has_spun());
+  ASSERT_FALSE(seen.empty());
+  for (const Section& section : seen) {
+    EXPECT_EQ(section.window.header.tid, child.pid());
+    EXPECT_EQ(section.window.bound, WORST_BOUND_LATE_TIMER);
+    EXPECT_EQ(section.window.tracer, WORST_IRQSOFF);
+    EXPECT_GE(section.window.latency_ns, 1'000'000u);
+    EXPECT_EQ(section.window.header.time_ns - section.window.begin_ns, section.window.latency_ns);
+  }
+  // The tick, every 10 ms where it is slowest, had to wait.
+  EXPECT_GE(longest().window.latency_ns, 2'000'000u);
+  EXPECT_NE(names_of(longest()).find(" do_nanosleep "), std::string::npos) << names_of(longest());
+  EXPECT_GE(probe->figures().longest_ns, longest().window.latency_ns);
+  EXPECT_EQ(session->receipt().lost(), 0u);
+}
+
+TEST_F(Sections, PreemptionThatIsOffIsFoundWithWhatHadItOff) {
+  Child urgent([](Child&) {
+    const sched_param param{.sched_priority = 10};
+    if (!run_on_cpu(0) || sched_setscheduler(0, SCHED_FIFO, &param) != 0) _exit(1);
+    while (true) usleep(500);
+  });
+  Child child([](Child&) {
+    if (!run_on_cpu(0)) _exit(1);
+    for (int i = 0; i < spins; ++i) {
+      if (const pid_t grandchild = fork(); grandchild == 0)
+        _exit(0);
+      else
+        waitpid(grandchild, nullptr, 0);
+    }
+  });
+  measure(WORST_PREEMPTOFF, {.keep = 1}, only(child.pid()));
+  if (IsSkipped()) return;
+  const Spinner spinner(child.pid(), false);
+  urgent.go();
+  child.go();
+  EXPECT_EQ(child.end(), 0);
+  if (urgent.has_ended()) GTEST_SKIP() << "no real-time priorities here";
+  finish();
+  ASSERT_TRUE(spinner.has_spun());
+  ASSERT_FALSE(seen.empty());
+  // With one to be kept each is longer than those before.
+  for (std::size_t i = 1; i < seen.size(); ++i)
+    EXPECT_GT(seen[i].window.latency_ns, seen[i - 1].window.latency_ns);
+  EXPECT_EQ(seen.back().window.bound, WORST_BOUND_LATE_SWITCH);
+  EXPECT_GE(seen.back().window.latency_ns, static_cast<u64>(spin_length.count()) / 2);
+  EXPECT_NE(names_of(seen.back()).find(" kernel_clone "), std::string::npos)
+      << names_of(seen.back());
+  EXPECT_EQ(probe->figures().longest_ns, seen.back().window.latency_ns);
+  EXPECT_EQ(session->receipt().lost(), 0u);
+}
+
+TEST_F(Sections, BelowTheBarNothingIsTold) {
+  Child child([](Child&) {
+    for (int i = 0; i < 50; ++i) usleep(1'000);
+  });
+  MembershipRules everything;
+  everything.all = true;
+  measure(WORST_PREEMPTIRQSOFF, {.whole_machine = true, .keep = 0}, everything);
+  if (IsSkipped()) return;
+  probe->raise_bar(3'600'000'000'000);
+  child.go();
+  EXPECT_EQ(child.end(), 0);
+  finish();
+  EXPECT_TRUE(seen.empty());
+  EXPECT_GT(probe->figures().seen, 0u);
+}
+
+}  // namespace
+}  // namespace overdue

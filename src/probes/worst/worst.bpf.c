@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0
+// Follows the wake-up of the most important thread, one at a time, as the kernel's tracers wakeup,
+// wakeup_rt and wakeup_dl do (kernel/trace/trace_sched_wakeup.c), and writes down what happens
+// meanwhile. What is written while nobody is worth following, or beside it, is overwritten.
+#include "probes/worst/worst.h"
+#include "bpf/compat.bpf.h"
+#include "bpf/target.bpf.h"
+#include "probes/worst/events.bpf.h"
+
+const volatile u8 whole_machine;
+const volatile u8 with_events;        /* interrupts and all wakings too, not switches alone */
+const volatile u8 keeps_one;          /* only the longest is wanted */
+const volatile u8 switch_tells_state; /* sched_switch has a fourth argument (Linux 5.18) */
+const volatile u16 tracer;            /* enum worst_tracer */
+const volatile u64 threshold_ns;      /* shorter windows are not kept */
+
+u32 set_state[WORST_SETS];
+u64 set_latency_ns[WORST_SETS];
+u64 losses[WORST_LOSSES];
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, WORST_SETS);
+  __type(key, u32);
+  __type(value, struct worst_slot);
+} slots SEC(".maps");
+
+#define MAX_RT_PRIO 100 /* include/linux/sched/prio.h; deadlines are below 0 */
+#define LOCK_TRIES 200
+
+static __always_inline void lose(u32 reason) {
+  __sync_fetch_and_add(&losses[reason], 1);
+}
+
+/* Held with interrupts disabled: no program on this CPU can wait for itself. Who holds it is done
+ * within a microsecond, unless a hypervisor takes its CPU. */
+static __always_inline bool lock_follow(void) {
+  for (int i = 0; i < LOCK_TRIES; i++)
+    if (!__sync_lock_test_and_set(&follow.lock, 1)) return true;
+  lose(WORST_LOST_BUSY);
+  return false;
+}
+
+static __always_inline void unlock_follow(void) {
+  __sync_lock_test_and_set(&follow.lock, 0); /* an exchange: stores before it come before */
+}
+
+/* For the verifier, which does not remember what is known of a number. */
+static __always_inline u32 index_of(u32 set) {
+  barrier_var(set);
+  return set & (WORST_SETS - 1);
+}
+
+static __always_inline struct worst_head* this_head(void) {
+  u32 at = follow.set * cpu_count + bpf_get_smp_processor_id();
+  return bpf_map_lookup_elem(&heads, &at);
+}
+
+/* Told to run, and running already: it was woken on its way to sleep, and had not gone yet. */
+static __always_inline bool is_running(struct task_struct* task) {
+  return task->on_rq && task->on_cpu;
+}
+
+static __always_inline bool is_less_important(struct task_struct* task) {
+  s32 prio = task->prio;
+  if (prio < 0) return follow.prio < 0; /* a deadline that is followed is followed to its end */
+  if (tracer == WORST_WAKEUP_DL) return true;
+  if (tracer == WORST_WAKEUP_RT && prio >= MAX_RT_PRIO) return true;
+  return prio >= follow.prio;
+}
+
+static __always_inline bool on_wanted_cpu(struct task_struct* task) {
+  if (!cpus_limited) return true;
+  u32 cpu = task->thread_info.cpu;
+  return cpu_set[(cpu >> 6) & (CPU_SET_WORDS - 1)] >> (cpu & 63) & 1;
+}
+
+/* Nobody is followed any more; the lock is held. */
+static __always_inline void let_go(void) {
+  follow.task = 0;
+  follow.prio = WORST_PRIO_NONE;
+}
+
+static __noinline int give_up(u64 task) {
+  if (!lock_follow()) return 0;
+  if (follow.task == task) {
+    let_go();
+    lose(WORST_LOST_UNSEEN);
+  }
+  unlock_follow();
+  return 0;
+}
+
+static __noinline int note_waker(void* ctx) {
+  struct worst_head* head = ctx ? this_head() : 0;
+  if (!head) return 0;
+  struct task_struct* current = bpf_get_current_task_btf();
+  head->waker_pid = current->tgid;
+  head->waker_tid = current->pid;
+  __builtin_memcpy(head->waker_comm, current->comm, COMM_SIZE);
+  long bytes = bpf_get_stack(ctx, head->stack, sizeof(head->stack), 0);
+  head->frames = bytes > 0 ? bytes / 8 : 0;
+  return 0;
+}
+
+/* `task` is woken. True where it is followed from now on. */
+static __always_inline bool begin_follow(void* ctx, struct task_struct* task, u64 now_ns) {
+  u64 address = (u64)task;
+  if (follow.task == address) {
+    if (task->on_rq) return false; /* woken again before it ran */
+    give_up(address);              /* it ran and waits again, and nobody said so */
+  }
+  struct task_struct* current = bpf_get_current_task_btf();
+  if (is_less_important(task) || (task->prio >= 0 && task->prio >= current->prio)) return false;
+  if (!on_wanted_cpu(task) || (!whole_machine && !member_state(task))) return false;
+  if (!lock_follow()) return false;
+  if (is_less_important(task)) { /* another CPU was first */
+    unlock_follow();
+    return false;
+  }
+  if (follow.task) follow.displaced++;
+  follow.task = address;
+  follow.prio = task->prio;
+  follow.waker_cpu = bpf_get_smp_processor_id();
+  follow.begin_ns = now_ns;
+  follow.queued_ns = 0;
+  follow.serial++;
+  unlock_follow();
+  note_waker(ctx);
+  return true;
+}
+
+/* In the waker's context, and on its CPU. The thread can run only after this. */
+SEC("tp_btf/sched_waking")
+int follow_waking(u64* ctx) {
+  struct task_struct* task = (struct task_struct*)ctx[0];
+  if (!control.armed || is_running(task)) return 0;
+  u64 now_ns = bpf_ktime_get_ns();
+  bool begun = begin_follow(ctx, task, now_ns);
+  if (begun || (with_events && follow.task))
+    note(WORST_EVENT_WAKING, task, task->thread_info.cpu, now_ns);
+  return 0;
+}
+
+static __always_inline int queued(struct task_struct* task, u16 kind, u64 now_ns) {
+  if (!follow.task) return 0;
+  u32 cpu = task->thread_info.cpu;
+  if (follow.task == (u64)task && !follow.queued_ns) {
+    follow.queued_ns = now_ns;
+    follow.queued_cpu = cpu;
+  }
+  return note(kind, task, cpu, now_ns);
+}
+
+SEC("tp_btf/sched_wakeup")
+int follow_wakeup(u64* ctx) {
+  if (!follow.task) return 0;
+  return queued((struct task_struct*)ctx[0], WORST_EVENT_WAKEUP, bpf_ktime_get_ns());
+}
+
+/* Nobody wakes a new thread: it is made runnable. */
+SEC("tp_btf/sched_wakeup_new")
+int follow_wakeup_new(u64* ctx) {
+  struct task_struct* task = (struct task_struct*)ctx[0];
+  if (!control.armed) return 0;
+  u64 now_ns = bpf_ktime_get_ns();
+  begin_follow(ctx, task, now_ns);
+  return queued(task, WORST_EVENT_WAKEUP_NEW, now_ns);
+}
+
+SEC("tp_btf/sched_migrate_task")
+int follow_migrate(u64* ctx) {
+  if (!follow.task) return 0;
+  return note(WORST_EVENT_MIGRATE, (struct task_struct*)ctx[0], ctx[1], bpf_ktime_get_ns());
+}
+
+/* The set to go on in, if the one that is written is to be kept; else none, WORST_SETS. The lock is
+ * held. Of sets that nobody has read yet, the one with the shortest window may be given up. */
+static __always_inline u32 next_set(u64 latency_ns) {
+  u32 shortest = WORST_SETS;
+  u64 shortest_ns = latency_ns;
+  for (u32 set = 0; set < WORST_SETS; set++) {
+    u32 state = set_state[set];
+    if (state == WORST_SET_FREE) {
+      set_state[set] = WORST_SET_WRITTEN; /* the reader does not touch a free one */
+      return set;
+    }
+    if (state == WORST_SET_FILLED && set_latency_ns[set] < shortest_ns) {
+      shortest = set;
+      shortest_ns = set_latency_ns[set];
+    }
+  }
+  if (shortest >= WORST_SETS) return WORST_SETS;
+  u32 seen = __sync_val_compare_and_swap(&set_state[shortest], WORST_SET_FILLED, WORST_SET_WRITTEN);
+  if (seen != WORST_SET_FILLED) return WORST_SETS;
+  if (!keeps_one) lose(WORST_LOST_WINDOWS); /* else it is not the longest any more */
+  return shortest;
+}
+
+static __noinline int describe_window(u64* ctx, struct task_struct* task, u32 set, u64 now_ns) {
+  struct worst_slot* slot = ctx && task ? bpf_map_lookup_elem(&slots, &set) : 0;
+  if (!slot) return 0;
+  struct worst_window* window = &slot->window;
+  fill_who(&window->header, task, 0, now_ns);
+  window->header.kind = RECORD_WORST_WINDOW;
+  window->uid = BPF_CORE_READ(task, cred, uid.val);
+  window->policy = task->policy;
+  window->rt_priority = task->rt_priority;
+  window->static_prio = task->static_prio;
+  window->prio = prio_word(task->prio);
+  window->tracer = tracer;
+  long bytes = bpf_get_stack(ctx, slot->stack, sizeof(slot->stack), 0);
+  window->end_frames = bytes > 0 ? bytes / 8 : 0;
+  return 0;
+}
+
+/* The followed thread is about to run here. */
+static __noinline int end_follow(u64* ctx, struct task_struct* task, u64 now_ns) {
+  if (!ctx || !task || !lock_follow()) return 0;
+  if (follow.task != (u64)task) {
+    unlock_follow();
+    return 0;
+  }
+  let_go();
+  follow.ended++;
+  u64 begin_ns = follow.begin_ns;
+  u64 latency_ns = now_ns > begin_ns ? now_ns - begin_ns : 0;
+  if (latency_ns > follow.longest_ns) follow.longest_ns = latency_ns;
+  u32 set = follow.set;
+  u32 next = WORST_SETS;
+  if (control.armed && latency_ns >= threshold_ns && latency_ns > follow.bar_ns) {
+    next = next_set(latency_ns);
+    if (next < WORST_SETS) {
+      set_state[index_of(set)] = WORST_SET_CLOSING;
+      set_latency_ns[index_of(set)] = latency_ns;
+      follow.set = next;
+      if (keeps_one) follow.bar_ns = latency_ns;
+    } else {
+      lose(WORST_LOST_WINDOWS);
+    }
+  }
+  struct worst_window begun = {
+      .begin_ns = begin_ns,
+      .queued_ns = follow.queued_ns,
+      .serial = follow.serial,
+      .waker_cpu = follow.waker_cpu,
+      .queued_cpu = follow.queued_cpu,
+  };
+  unlock_follow();
+  if (next >= WORST_SETS) return 0;
+  struct worst_slot* slot = bpf_map_lookup_elem(&slots, &set);
+  if (!slot) return 0;
+  slot->window = begun;
+  slot->window.latency_ns = latency_ns;
+  describe_window(ctx, task, set, now_ns);
+  __sync_lock_test_and_set(&set_state[index_of(set)], WORST_SET_FILLED);
+  return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int follow_switch(u64* ctx) {
+  u64 followed = follow.task;
+  if (!followed) return 0;
+  bool preempt = ctx[0];
+  struct task_struct* prev = (struct task_struct*)ctx[1];
+  struct task_struct* next = (struct task_struct*)ctx[2];
+  u64 now_ns = bpf_ktime_get_ns();
+  struct worst_event* event = new_event(WORST_EVENT_SWITCH, now_ns);
+  if (event) {
+    set_other(event, next);
+    event->state = preempt ? 0 : switch_tells_state ? (u32)ctx[3] : prev->__state;
+  }
+  if (followed == (u64)next) return end_follow(ctx, next, now_ns);
+  /* It is in a run queue, so it has left the CPU since it slept: it ran, and nobody said so. */
+  if (followed == (u64)prev && follow.queued_ns) give_up(followed);
+  return 0;
+}
+
+static __always_inline int note_number(u16 kind, u32 number, u16 state) {
+  if (!follow.task) return 0;
+  struct worst_event* event = new_event(kind, bpf_ktime_get_ns());
+  if (!event) return 0;
+  event->number = number;
+  event->state = state;
+  event->other_comm[0] = 0;
+  return 0;
+}
+
+SEC("?tp_btf/irq_handler_entry")
+int BPF_PROG(seen_irq_entry, int irq, struct irqaction* action) {
+  if (!follow.task) return 0;
+  struct worst_event* event = new_event(WORST_EVENT_IRQ_ENTRY, bpf_ktime_get_ns());
+  if (!event) return 0;
+  event->number = irq;
+  event->other_comm[0] = 0;
+  bpf_probe_read_kernel_str(event->other_comm, COMM_SIZE, BPF_CORE_READ(action, name));
+  return 0;
+}
+
+SEC("?tp_btf/irq_handler_exit")
+int BPF_PROG(seen_irq_exit, int irq, struct irqaction* action, int ret) {
+  return note_number(WORST_EVENT_IRQ_EXIT, irq, ret);
+}
+
+#define VECTOR_HOOKS(vector, name)                              \
+  SEC("?tp_btf/" #vector "_entry")                              \
+  int seen_##vector##_entry(u64* ctx) {                         \
+    return note_number(WORST_EVENT_VECTOR_ENTRY, ctx[0], name); \
+  }                                                             \
+  SEC("?tp_btf/" #vector "_exit")                               \
+  int seen_##vector##_exit(u64* ctx) {                          \
+    return note_number(WORST_EVENT_VECTOR_EXIT, ctx[0], name);  \
+  }
+
+VECTOR_HOOKS(local_timer, 1) /* enum cpu_vector of bpf/sched.h */
+VECTOR_HOOKS(reschedule, 2)
+VECTOR_HOOKS(call_function, 3)
+VECTOR_HOOKS(call_function_single, 4)
+VECTOR_HOOKS(irq_work, 5)
+
+SEC("?tp_btf/softirq_entry")
+int BPF_PROG(seen_softirq_entry, unsigned int vector) {
+  return note_number(WORST_EVENT_SOFTIRQ_ENTRY, vector, 0);
+}
+
+SEC("?tp_btf/softirq_exit")
+int BPF_PROG(seen_softirq_exit, unsigned int vector) {
+  return note_number(WORST_EVENT_SOFTIRQ_EXIT, vector, 0);
+}
+
+/* Linux 6.15 and later. */
+SEC("?tp_btf/sched_set_need_resched_tp")
+int BPF_PROG(seen_need_resched, struct task_struct* task, int cpu, int flag) {
+  if (!follow.task) return 0;
+  struct worst_event* event = new_event(WORST_EVENT_NEED_RESCHED, bpf_ktime_get_ns());
+  if (!event) return 0;
+  set_other(event, task);
+  event->number = cpu;
+  event->state = flag;
+  return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+// What the programs of probes/worst and their reader share besides records: the sets of buffers in
+// which windows are gathered. One set is written; when a window is worth keeping, its set is left
+// to the reader as it is and another one is written from then on.
+#pragma once
+
+#include "bpf/worst.h"
+
+#define WORST_SETS 8
+#define WORST_FRAMES 32
+
+enum worst_set_state {
+  WORST_SET_FREE = 0,
+  WORST_SET_WRITTEN = 1,  // by programs: one set at a time
+  WORST_SET_FILLED = 2,   // holds a window that nobody has read
+  WORST_SET_READ = 3,     // by the reader, who frees it then
+  WORST_SET_CLOSING = 4,  // between WRITTEN and FILLED
+};
+
+// Of a set and a CPU. Written on that CPU only.
+struct worst_head {
+  u64 written;  // events so far; their slots are reused from the first on
+  u64 serial;   // the window that the last one belongs to
+  u64 first;    // `written` when that window's first event came
+  u32 waker_pid;
+  u32 waker_tid;  // of the last wake-up followed that was made here
+  char waker_comm[COMM_SIZE];
+  u32 frames;
+  u32 reserved;
+  u64 stack[WORST_FRAMES];  // of that waking
+};
+WIRE_SIZE(struct worst_head, 56 + WORST_FRAMES * 8);
+
+// Of a set.
+struct worst_slot {
+  struct worst_window window;
+  u64 stack[WORST_FRAMES];  // of the end
+};
+WIRE_SIZE(struct worst_slot, 152 + WORST_FRAMES * 8);
+
+// The wake-up that is followed. Changed under its lock only, which no program holds for longer than
+// a few dozen instructions; looked at without.
+struct worst_follow {
+  u32 lock;
+  u32 set;   // that is written
+  u64 task;  // struct task_struct*; 0: nobody is followed
+  s32 prio;  // of that thread; WORST_PRIO_NONE where there is none
+  u32 waker_cpu;
+  u32 queued_cpu;
+  u32 reserved;
+  u64 begin_ns;
+  u64 queued_ns;
+  u64 serial;     // of this window: every wake-up that is followed has one
+  u64 bar_ns;     // windows up to this are not worth keeping
+  u64 ended;      // wake-ups that were followed to their end
+  u64 displaced;  // … or given up for a more important one
+  u64 longest_ns;
+};
+
+#define WORST_PRIO_NONE 140  // MAX_PRIO: less important than any
+
+enum worst_loss {
+  WORST_LOST_BUSY,     // a wake-up or an end that found the lock held all the while
+  WORST_LOST_WINDOWS,  // windows worth keeping for which no set was free
+  WORST_LOST_UNSEEN,   // followed threads that ran without our being told
+  WORST_LOSSES,
+};
+
+// Of a CPU, of sections.bpf.c. Written there, but for a CPU being told by another to switch.
+struct worst_section {
+  u64 runs;  // of programs
+  u64 seen;  // ends of sections
+  u64 longest_ns;
+  u64 due_ns;  // since when it is known that the CPU cannot switch; 0: it is not
+  u32 is_due;  // it was told to switch
+  u32 frames;  // of where it was at due_ns
+  u64 stack[WORST_FRAMES];
+};
+WIRE_SIZE(struct worst_section, 40 + WORST_FRAMES * 8);

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/fd.h"
+#include "resolve/process_images.h"
+#include "symbols/perf_map.h"
+#include "symbols/process_maps.h"
+
+namespace overdue {
+
+/// Where the bytes come from that a StackReader reads, for the process whose stack it is at. Who
+/// may not open files asks somebody through this.
+class FileSource {
+ public:
+  virtual ~FileSource() = default;
+  virtual Fd mapped_file(const Mapping& mapping) = 0;
+  virtual Fd debug_file(const std::string& path) = 0;
+  virtual std::vector<std::byte> vdso(const Mapping& mapping) = 0;
+  virtual PerfMap::File perf_map() = 0;
+};
+
+/// A debug file that is not on this machine, by the build id of its program; empty where it cannot
+/// be had.
+using FetchDebugFile = std::function<Fd(const std::string& build_id)>;
+
+/// Opens them itself, and reads nothing of them but the first bytes of a debug file, to open
+/// nothing else by that name.
+class OpenedFiles : public FileSource {
+ public:
+  explicit OpenedFiles(ProcessImages& images, FetchDebugFile fetch = {})
+      : images_(images), fetch_(std::move(fetch)) {}
+
+  /// What is asked for from now on is of this process. `image` must stay until the next call.
+  void set_process(const ProcessImage* image, pid_t pid) {
+    image_ = image;
+    pid_ = pid;
+  }
+  Fd mapped_file(const Mapping& mapping) override;
+  /// Only what could be one: below /usr/lib/debug, or beside a file that the process has mapped.
+  Fd debug_file(const std::string& path) override;
+  std::vector<std::byte> vdso(const Mapping& mapping) override;
+  PerfMap::File perf_map() override;
+
+ private:
+  bool may_be_debug_file(const std::string& path) const;
+
+  ProcessImages& images_;
+  FetchDebugFile fetch_;
+  const ProcessImage* image_ = nullptr;
+  pid_t pid_ = 0;
+};
+
+}  // namespace overdue

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+
+#include "resolve/file_source.h"
+#include "resolve/resolver.h"
+#include "resolve/stack_reader.h"
+
+namespace overdue {
+
+/// Reads the files of the processes itself, with the rights we have: for tests, and where there is
+/// no sandbox to be had.
+class LocalResolver : public Resolver {
+ public:
+  explicit LocalResolver(ProcessImages& images) : LocalResolver(images, {}, {}) {}
+  LocalResolver(ProcessImages& images, const Options& options, StackReader::Options reader);
+
+ private:
+  std::optional<ResolvedStack> read_user_stack(const ProcessImage& image, pid_t pid,
+                                               const user_registers& registers,
+                                               std::span<const std::byte> copy) override;
+  std::optional<ResolvedStack> read_recorded_stack(
+      const ProcessImage& image, pid_t pid, std::span<const std::uint64_t> addresses) override;
+  void use(const ProcessImage& image, pid_t pid);
+
+  OpenedFiles files_;
+  StackReader reader_;
+};
+
+}  // namespace overdue

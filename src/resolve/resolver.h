@@ -1,0 +1,97 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/time.h"
+#include "bpf/span.h"
+#include "resolve/process_images.h"
+#include "resolve/resolved_stack.h"
+#include "symbols/kernel_symbols.h"
+
+namespace overdue {
+
+/// Makes frames with names of the stacks that findings have. Never throws for what it reads: who
+/// cannot be resolved has frames of module and offset, or of addresses, and the stack says why.
+/// Used by one thread.
+class Resolver {
+ public:
+  struct Options {
+    /// False: addresses, modules, offsets, build ids (`--no-resolve`). The kernel's functions have
+    /// names nevertheless: nobody could tell later.
+    bool names = true;
+    std::size_t most_kept_stacks = 8192;
+    /// By default /proc/kallsyms, read at the first kernel stack; for tests.
+    std::function<KernelSymbols()> read_kernel_symbols{};
+  };
+  struct Cost {
+    std::uint64_t stacks = 0;
+    std::uint64_t from_cache = 0;  ///< of those
+    std::uint64_t frames = 0;
+    std::uint64_t unresolved = 0;  ///< of those: nameless, or, where none are wanted, in no module
+    std::uint64_t failed = 0;      ///< stacks
+    std::uint64_t unknown_processes = 0;  ///< stacks of them
+  };
+  /// More of a copy is not looked at.
+  static constexpr std::size_t most_copy_bytes = 120u << 10;
+
+  virtual ~Resolver() = default;
+  Resolver(const Resolver&) = delete;
+  Resolver& operator=(const Resolver&) = delete;
+
+  /// `copy` is user memory from registers.rsp - USER_RED_ZONE upwards, as a span_record carries it.
+  /// `at` is when it was copied: the process may have begun another program since.
+  ResolvedStack user_stack(pid_t pid, const user_registers& registers,
+                           std::span<const std::byte> copy, KernelTime at = ProcessImages::latest);
+  /// Addresses that somebody found by frame pointers: an instruction and return addresses.
+  ResolvedStack raw_user_stack(pid_t pid, std::span<const std::uint64_t> addresses,
+                               KernelTime at = ProcessImages::latest);
+  /// The same in the kernel.
+  ResolvedStack kernel_stack(std::span<const std::uint64_t> addresses);
+
+  const Cost& cost() const { return cost_; }
+
+ protected:
+  Resolver(ProcessImages& images, Options options);
+  ProcessImages& images() { return images_; }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const std::vector<std::uint64_t>& words) const;
+  };
+  using Kept = std::unordered_map<std::vector<std::uint64_t>, ResolvedStack, Hash>;
+
+  /// Nothing where it failed. `pid` is a process with this image.
+  virtual std::optional<ResolvedStack> read_user_stack(const ProcessImage& image, pid_t pid,
+                                                       const user_registers& registers,
+                                                       std::span<const std::byte> copy) = 0;
+  virtual std::optional<ResolvedStack> read_recorded_stack(
+      const ProcessImage& image, pid_t pid, std::span<const std::uint64_t> addresses) = 0;
+
+  ResolvedStack without_names(const ProcessImage* image, std::span<const std::uint64_t> addresses,
+                              StackEnd end);
+  ResolvedStack counted(ResolvedStack stack);
+  void complete(const ProcessImage& image, ResolvedStack& stack) const;
+  const ResolvedStack* kept(const std::vector<std::uint64_t>& key);
+  void keep(std::vector<std::uint64_t> key, const ResolvedStack& stack);
+  StackFrame kernel_frame(std::uint64_t address, bool is_return_address);
+  void read_kernel_symbols();
+
+  ProcessImages& images_;
+  Options options_;
+  Cost cost_;
+  Kept kept_;
+  std::unique_ptr<KernelSymbols> kernel_;
+  KernelTime kernel_read_at_{};
+  Duration kernel_rest_{};  // before it is read again
+};
+
+}  // namespace overdue

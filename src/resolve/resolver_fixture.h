@@ -1,0 +1,70 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "kernel/child_fixture.h"
+#include "resolve/resolved_stack.h"
+#include "unwind/stopped.h"
+
+namespace overdue::resolve_test {
+
+/// Skips where there is no sandbox to be had, or nobody to be looked into.
+class ResolverTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  }
+};
+
+/// Registers and stack of a thread in a ptrace stop of ours, as a span's record has them.
+struct Taken {
+  explicit Taken(pid_t tid, std::size_t limit = 60u << 10) {
+    user_regs_struct from{};
+    ptrace(PTRACE_GETREGS, tid, nullptr, &from);
+    registers = {.rax = from.rax,
+                 .rdx = from.rdx,
+                 .rcx = from.rcx,
+                 .rbx = from.rbx,
+                 .rsi = from.rsi,
+                 .rdi = from.rdi,
+                 .rbp = from.rbp,
+                 .rsp = from.rsp,
+                 .r8 = from.r8,
+                 .r9 = from.r9,
+                 .r10 = from.r10,
+                 .r11 = from.r11,
+                 .r12 = from.r12,
+                 .r13 = from.r13,
+                 .r14 = from.r14,
+                 .r15 = from.r15,
+                 .rip = from.rip};
+    memory = unwind_test::memory_of(tid, registers.rsp - USER_RED_ZONE, limit);
+  }
+  user_registers registers{};
+  std::vector<std::byte> memory;
+};
+
+inline std::vector<std::string> names_to_main(const ResolvedStack& stack) {
+  std::vector<std::string> names;
+  for (const StackFrame& frame : stack.frames) {
+    names.push_back(to_text(frame));
+    if (names.back() == "main") break;
+  }
+  return names;
+}
+
+/// The field of /proc/PID/status, without what stands around it.
+inline std::string status_of(pid_t pid, const std::string& field) {
+  std::ifstream file(fmt::format("/proc/{}/status", pid));
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(field + ":")) {
+      const std::size_t begin = line.find_first_not_of(" \t", field.size() + 1);
+      return begin == std::string::npos ? "" : line.substr(begin);
+    }
+  return "none";
+}
+
+}  // namespace overdue::resolve_test

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+#include "base/time.h"
+#include "bpf/span.h"
+#include "resolve/file_source.h"
+#include "resolve/line_reader.h"
+#include "resolve/resolved_stack.h"
+#include "symbols/symbolizer.h"
+#include "unwind/unwinder.h"
+
+namespace overdue {
+
+/// Makes frames of raw stacks of processes that it is told the mappings of: what LocalResolver does
+/// in this process, and the child of a SandboxedResolver in its own. It opens no file: it asks its
+/// FileSource. Everything it keeps is bounded. Used by one thread.
+class StackReader {
+ public:
+  struct Options {
+    /// False: module, offset and build id only (`--no-resolve`). Stacks are unwound all the same.
+    bool names = true;
+    /// Source lines and inlined functions too, where there are names. Slow, and see LineReader.
+    bool lines = false;
+    LineReader::Options line_reader{};
+    std::size_t most_frames = 512;
+    std::size_t file_cache_bytes = 128u << 20;  ///< of names, and as much of unwind tables
+    std::size_t most_spaces = 512;
+    std::size_t most_mappings = 1u << 20;  ///< of all spaces
+    std::size_t name_cache_bytes = 32u << 20;
+    std::size_t perf_map_bytes = 256u << 20;  ///< of all spaces; the one used last stays
+
+    Options with_names(bool wanted) const {
+      Options options = *this;
+      options.names = wanted;
+      return options;
+    }
+  };
+  static constexpr std::size_t longest_name = 4096;
+  /// Of a stack: beyond, inlined functions are left out.
+  static constexpr std::size_t most_with_inlined = 2048;
+
+  /// `files` is asked for those of the process whose stack is being read.
+  StackReader(const Options& options, FileSource& files);
+  StackReader(const StackReader&) = delete;
+  StackReader& operator=(const StackReader&) = delete;
+
+  bool has_space(std::uint64_t id) const { return spaces_.contains(id); }
+  /// The mappings of some process, by an id that is not used again for others.
+  void add_space(std::uint64_t id, const ProcessMaps& maps);
+
+  /// Of a space that was added, and may be forgotten again at any time: nothing then. `copy` is
+  /// user memory from registers.rsp - USER_RED_ZONE upwards.
+  std::optional<ResolvedStack> user_stack(std::uint64_t space, const user_registers& registers,
+                                          std::span<const std::byte> copy);
+  /// The first address is an instruction, the others are return addresses.
+  std::optional<ResolvedStack> recorded_stack(std::uint64_t space,
+                                              std::span<const std::uint64_t> addresses);
+
+ private:
+  struct Place {
+    std::uint64_t address;
+    AddressKind kind;
+    bool operator==(const Place&) const = default;
+  };
+  struct PlaceHash {
+    std::size_t operator()(const Place& place) const {
+      return std::hash<std::uint64_t>()(place.address * 2 + static_cast<unsigned>(place.kind));
+    }
+  };
+  struct PerfMapState {
+    KernelTime asked_at{};
+    Duration rest{};  // not asked again before
+    std::uint64_t device = 0, inode = 0, size = 0;
+    std::int64_t seconds = 0, nanoseconds = 0;
+  };
+  struct Space {
+    Space(ProcessMaps first, ProcessMaps second)
+        : addresses(0, std::move(first)), process(0, std::move(second)) {}
+    AddressSpace addresses;
+    Process process;
+    PerfMapState perf_map;
+    std::unordered_map<Place, Stack, PlaceHash> frames;  // the last is no inlined one
+    std::map<std::uint64_t, std::string> build_ids;      // by a mapping's start
+    std::list<std::uint64_t>::iterator order;
+  };
+
+  Space* used(std::uint64_t id);
+  void forget_oldest();
+  static const Mapping* mapping_of(const Space& space, const Place& place);
+  Stack frames_at(Space& space, const Place& place);
+  Stack keep(Space& space, const Place& place, Stack made);
+  void add_lines(const Mapping& mapping, std::uint64_t code, Stack& frames);
+  Frame symbol_at(Space& space, std::uint64_t address, AddressKind kind);
+  StackFrame unnamed(Space& space, std::uint64_t address, AddressKind kind);
+  const std::string& build_id(Space& space, const Mapping& mapping);
+  void refresh_perf_map(Space& space, bool is_missed);
+  void add(Space& space, ResolvedStack& stack, std::uint64_t address, AddressKind kind);
+
+  Options options_;
+  FileSource& files_;
+  Symbolizer symbolizer_;
+  Unwinder unwinder_;
+  LineReader line_reader_;
+  std::unordered_map<std::uint64_t, Space> spaces_;
+  std::list<std::uint64_t> order_;  // used last in front
+  std::size_t mappings_ = 0, frame_bytes_ = 0, perf_map_bytes_ = 0;
+};
+
+}  // namespace overdue

@@ -1,0 +1,124 @@
+#include "sinks/finding_schema.h"
+
+namespace overdue {
+
+const char* const finding_definitions = R"json({
+  "frame": {
+    "type": "object",
+    "description": "One frame of a stack, innermost first",
+    "required": ["name", "module", "offset"],
+    "properties": {
+      "name": {"type": "string", "description": "function; empty where nobody knows it"},
+      "module": {"type": "string", "description": "file; [kernel] or a module of it, [vdso], [jit], [anon]"},
+      "offset": {"$ref": "#/$defs/count", "description": "into the function; without a name into the module"},
+      "build_id": {"type": "string"},
+      "file": {"type": "string", "description": "of the source; with --lines"}, "line": {"$ref": "#/$defs/count"},
+      "inlined": {"const": true, "description": "into the next frame"},
+      "gap": {"const": true, "description": "frames may be missing between the one before and it"}
+    },
+    "additionalProperties": false
+  },
+  "stack": {"type": "array", "items": {"$ref": "#/$defs/frame"}},
+  "who": {
+    "type": "object",
+    "description": "A thread; pid where it is known",
+    "required": ["tid", "comm"],
+    "properties": {"pid": {"$ref": "#/$defs/id"}, "tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"}}
+  },
+  "waker": {
+    "description": "Who ended a wait; of an interrupt, who was interrupted by it",
+    "allOf": [{"$ref": "#/$defs/who"}],
+    "required": ["context", "stack"],
+    "properties": {
+      "context": {"type": "string", "description": "thread, softirq NET_RX, irq 24 virtio1-req.0, vector local_timer, unknown"},
+      "stack": {"$ref": "#/$defs/stack"}
+    },
+    "unevaluatedProperties": false
+  },
+  "wait": {
+    "type": "object",
+    "description": "A stretch off the CPU",
+    "required": ["ns", "runqueue_ns", "state", "kernel_stack"],
+    "properties": {
+      "ns": {"$ref": "#/$defs/ns"},
+      "runqueue_ns": {"$ref": "#/$defs/ns", "description": "of it: woken, waiting for a CPU"},
+      "state": {"enum": ["sleeping", "uninterruptible", "preempted", "other"]},
+      "kernel_stack": {"$ref": "#/$defs/stack"},
+      "waker": {"$ref": "#/$defs/waker"},
+      "displaced_by": {"$ref": "#/$defs/who", "description": "preempted: who took the CPU"},
+      "behind": {"$ref": "#/$defs/who", "description": "who ran on its CPU just before it"}
+    },
+    "additionalProperties": false
+  },
+  "link": {
+    "description": "One step from a wait to what it waited for",
+    "allOf": [{"$ref": "#/$defs/who"}],
+    "required": ["what", "ns", "kernel_stack"],
+    "properties": {
+      "what": {"type": "string", "description": "waited, ran, or the interrupt that ended it"},
+      "ns": {"$ref": "#/$defs/ns", "description": "how long of the wait before it explains"},
+      "kernel_stack": {"$ref": "#/$defs/stack"},
+      "root": {"const": true}, "cut": {"const": true, "description": "the chain goes on"}
+    },
+    "unevaluatedProperties": false
+  },
+  "finding": {
+    "type": "object",
+    "required": ["number", "span", "name", "time_ns", "pid", "tid", "comm", "cpu", "latency_ns", "waits", "chain", "cause"],
+    "properties": {
+      "number": {"$ref": "#/$defs/count"},
+      "like": {"$ref": "#/$defs/count", "description": "the first finding of the same cause"},
+      "span": {"type": "string", "description": "kind: syscall, offcpu, block, …; pair for the user's own"},
+      "name": {"type": "string", "description": "system call, interrupt, disk, address, function, user's name"},
+      "time_ns": {"$ref": "#/$defs/ns", "description": "its end, CLOCK_MONOTONIC; of a hang, when it was looked at"},
+      "pid": {"$ref": "#/$defs/id"},
+      "tid": {"$ref": "#/$defs/id", "description": "whose it was; of an interrupt, who was interrupted"},
+      "comm": {"type": "string", "description": "empty where the thread has gone unnamed"},
+      "thread": {"type": "string", "description": "the same"},
+      "ended_by": {"$ref": "#/$defs/who", "description": "another thread, that ended it"},
+      "cpu": {"$ref": "#/$defs/id"},
+      "cgroup_id": {"$ref": "#/$defs/count"},
+      "latency_ns": {"$ref": "#/$defs/ns"},
+      "threshold_ns": {"$ref": "#/$defs/ns"},
+      "args": {"type": "array", "items": {"type": "string"}, "description": "decoded arguments; of the user's own span, its key"},
+      "ret": {"type": "integer"},
+      "error": {"type": "string", "description": "name of the errno value"},
+      "breakdown": {
+        "type": "object",
+        "description": "adds up to latency_ns",
+        "required": ["oncpu_ns", "runqueue_ns", "preempted_ns", "blocked_ns", "irq_ns", "softirq_ns", "unknown_ns"],
+        "additionalProperties": {"$ref": "#/$defs/ns"}
+      },
+      "blocked": {
+        "type": "object",
+        "description": "what breakdown.blocked_ns is made of",
+        "required": ["sleeping_ns", "uninterruptible_ns"],
+        "additionalProperties": {"$ref": "#/$defs/ns"}
+      },
+      "waits": {"type": "array", "items": {"$ref": "#/$defs/wait"}},
+      "waits_forgotten": {"$ref": "#/$defs/count"},
+      "kernel_stack": {"$ref": "#/$defs/stack", "description": "where it ended; of an interrupt, what was interrupted"},
+      "user_stack": {"$ref": "#/$defs/stack"},
+      "user_stack_end": {"type": "string", "description": "why it goes no further"},
+      "chain": {"type": "array", "items": {"$ref": "#/$defs/link"}},
+      "cause": {"type": "string", "description": "equal for equal causes"}
+    }
+  }
+})json";
+
+const char* const finding_lines = R"json([
+  {
+    "description": "A span that took as long as its threshold (stall), or has not ended yet (hang)",
+    "properties": {"type": {"enum": ["stall", "hang"]}},
+    "allOf": [{"$ref": "#/$defs/finding"}],
+    "unevaluatedProperties": false
+  },
+  {
+    "description": "How many more findings had the cause of another and are not shown",
+    "required": ["like", "count"],
+    "properties": {"type": {"const": "more"}, "like": {"$ref": "#/$defs/count"}, "count": {"$ref": "#/$defs/count"}},
+    "unevaluatedProperties": false
+  }
+])json";
+
+}  // namespace overdue

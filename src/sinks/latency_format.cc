@@ -1,0 +1,209 @@
+#include "sinks/latency_format.h"
+
+#include <array>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace overdue {
+namespace {
+
+/// One line, and what stands below it.
+struct Entry {
+  const WindowEvent* at;
+  std::string text;
+  const Stack* stack = nullptr;
+};
+
+std::string short_name(const ThreadName& thread) {
+  return thread.tid == 0 ? "<idle>" : printable(thread.comm);
+}
+
+std::string function_pair(const Stack& stack) {
+  return fmt::format("{} <-{}", to_text(stack[0]), to_text(stack[1]));
+}
+
+/// Who is runnable, or runs next, as trace_ctxwake_print() has it.
+std::string context_text(const WindowEvent& event, std::string_view arrow, std::uint32_t cpu) {
+  return fmt::format(" {:5}:{:3}:{} {} [{:03}] {:5}:{:3}:{} {}", event.thread.tid, event.prio,
+                     task_state_letter(event.state), arrow, cpu, event.other.tid, event.other_prio,
+                     'R', event.other.tid ? printable(event.other.comm) : "<idle>");
+}
+
+std::string_view softirq_name(std::uint32_t number) {
+  constexpr std::array<std::string_view, 10> names = {
+      "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"};
+  return number < names.size() ? names[number] : "?";
+}
+
+std::string_view vector_name(std::uint32_t vector) {
+  constexpr std::array<std::string_view, 6> names = {
+      "vector", "local_timer", "reschedule", "call_function", "call_function_single", "irq_work"};
+  return names[vector < names.size() ? vector : 0];
+}
+
+std::string event_text(const WindowEvent& event) {
+  const std::string_view name = window_event_name(event.kind);
+  const std::string other = printable(event.other.comm);
+  switch (event.kind) {
+    case WORST_EVENT_SWITCH:
+      return context_text(event, "==>", event.cpu);
+    case WORST_EVENT_WAKEUP:
+    case WORST_EVENT_WAKEUP_NEW:
+      return context_text(event, "  +", event.number);
+    case WORST_EVENT_WAKING:
+      return fmt::format("{}: comm={} pid={} prio={} target_cpu={:03}", name, other,
+                         event.other.tid, event.other_prio, event.number);
+    case WORST_EVENT_MIGRATE:
+      return fmt::format("{}: comm={} pid={} prio={} orig_cpu={} dest_cpu={}", name, other,
+                         event.other.tid, event.other_prio, event.state, event.number);
+    case WORST_EVENT_IRQ_ENTRY:
+      return fmt::format("{}: irq={} name={}", name, event.number, printable(event.name));
+    case WORST_EVENT_IRQ_EXIT:
+      return fmt::format("{}: irq={} ret={}", name, event.number,
+                         event.state ? "handled" : "unhandled");
+    case WORST_EVENT_VECTOR_ENTRY:
+      return fmt::format("{}_entry: vector={}", vector_name(event.state), event.number);
+    case WORST_EVENT_VECTOR_EXIT:
+      return fmt::format("{}_exit: vector={}", vector_name(event.state), event.number);
+    case WORST_EVENT_SOFTIRQ_ENTRY:
+    case WORST_EVENT_SOFTIRQ_EXIT:
+      return fmt::format("{}: vec={} [action={}]", name, event.number, softirq_name(event.number));
+    case WORST_EVENT_NEED_RESCHED:
+      return fmt::format("{}: comm={} pid={} cpu={} tif={}", name, other, event.other.tid,
+                         event.number, event.state);
+  }
+  return std::string(name);
+}
+
+bool begins_it(const LatencyWindow& window, const WindowEvent& event) {
+  return event.time_ns == window.begin_ns && event.other.tid == window.thread.tid &&
+         (event.kind == WORST_EVENT_WAKING || event.kind == WORST_EVENT_WAKEUP_NEW);
+}
+
+bool ends_it(const LatencyWindow& window, const WindowEvent& event) {
+  return event.kind == WORST_EVENT_SWITCH && event.other.tid == window.thread.tid &&
+         &event == &window.events.back();
+}
+
+/// Of a lower bound nothing is known but where the CPU was at its begin, at best, and at its end.
+struct Bounds {
+  WindowEvent begin, end;
+
+  explicit Bounds(const LatencyWindow& window) {
+    begin.time_ns = window.begin_ns;
+    begin.cpu = window.cpu;
+    begin.thread = window.thread;
+    begin.prio = window.prio;
+    begin.flags = "XXXX";
+    end = begin;
+    end.time_ns += window.latency_ns;
+  }
+};
+
+void add_bound(const WindowEvent& at, const Stack& stack, std::vector<Entry>& entries) {
+  if (stack.empty()) return;
+  entries.push_back({&at, stack.size() > 1 ? function_pair(stack) : to_text(stack.front())});
+  entries.push_back({&at, "<stack trace>", &stack});
+}
+
+std::vector<Entry> entries_of(const LatencyWindow& window, const Bounds& bounds) {
+  std::vector<Entry> entries;
+  if (!window.lower_bound.empty()) {
+    add_bound(bounds.begin, window.waking_stack, entries);
+    add_bound(bounds.end, window.end_stack, entries);
+    return entries;
+  }
+  for (const WindowEvent& event : window.events) {
+    const bool begins = begins_it(window, event);
+    const bool ends = ends_it(window, event);
+    const Stack& stack = begins ? window.waking_stack : window.end_stack;
+    const bool has_pair = (begins || ends) && stack.size() > 1;
+    if (ends && has_pair) entries.push_back({&event, function_pair(stack)});
+    entries.push_back({&event, event_text(event)});
+    if ((begins || ends) && !stack.empty()) entries.push_back({&event, "<stack trace>", &stack});
+    if (begins && has_pair) entries.push_back({&event, function_pair(stack)});
+  }
+  return entries;
+}
+
+std::string header_of(const LatencyWindow& window, const SessionInfo& info, std::size_t entries) {
+  std::string text = fmt::format(
+      "# tracer: {0}\n#\n# {0} latency trace v1.1.5 on {1}\n# {2:->68}\n"
+      "# latency: {3} us, #{4}/{5}, CPU#{6} | (M:{7} VP:0, KP:0, SP:0 HP:0 #P:{8})\n"
+      "#    -----------------\n"
+      "#    | task: {9}-{10} (uid:{11} nice:{12} policy:{13} rt_prio:{14})\n"
+      "#    -----------------\n",
+      window.tracer, printable(info.kernel), "", window.latency_ns / 1000, entries,
+      entries + window.lost_events, window.queued_cpu, window.preemption, info.cpus,
+      printable(window.thread.comm), window.thread.tid, window.uid, window.nice, window.policy,
+      window.rt_priority);
+  if (!window.lower_bound.empty())
+    text += fmt::format("#  => at least that: {}\n", window.lower_bound);
+  text +=
+      "#\n"
+      "#                  _------=> CPU#\n"
+      "#                 / _-----=> irqs-off\n"
+      "#                | / _----=> need-resched\n"
+      "#                || / _---=> hardirq/softirq\n"
+      "#                ||| / _--=> preempt-depth\n"
+      "#                |||| /     delay\n"
+      "#  cmd     pid   ||||| time  |   caller\n"
+      "#     \\   /      |||||  \\    |   /\n";
+  return text;
+}
+
+/// As it is, but for what threads may have put into their names.
+std::string kernels_own(std::string_view lines) {
+  std::string text;
+  while (!lines.empty()) {
+    const std::size_t end = lines.find('\n');
+    const std::string line = printable(lines.substr(0, end));
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      if (line.substr(i, 2) == "\\\\") ++i;  // of the legend, which is a drawing
+      text += line[i];
+    }
+    text += '\n';
+    lines.remove_prefix(end == lines.npos ? lines.size() : end + 1);
+  }
+  return text;
+}
+
+}  // namespace
+
+char delay_mark(std::uint64_t ns) {
+  struct Mark {
+    std::uint64_t beyond_ns;
+    char mark;
+  };
+  constexpr Mark marks[] = {{1'000'000'000, '$'}, {100'000'000, '@'}, {10'000'000, '*'},
+                            {1'000'000, '#'},     {100'000, '!'},     {10'000, '+'}};
+  for (const Mark& mark : marks)
+    if (ns > mark.beyond_ns) return mark.mark;
+  return ' ';
+}
+
+std::string latency_format(const LatencyWindow& window, const SessionInfo& info) {
+  if (!window.kernel_text.empty()) return kernels_own(window.kernel_text);
+  const Bounds bounds(window);
+  const std::vector<Entry> entries = entries_of(window, bounds);
+  std::string text = header_of(window, info, entries.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const WindowEvent& at = *entries[i].at;
+    const std::uint64_t next_ns = entries[i + 1 < entries.size() ? i + 1 : i].at->time_ns;
+    fmt::format_to(std::back_inserter(text), "{:>8.8}-{:<5} {:3}{} {:4}us{}: {}\n",
+                   short_name(at.thread), at.thread.tid, at.cpu, at.flags,
+                   (at.time_ns - window.begin_ns) / 1000, delay_mark(next_ns - at.time_ns),
+                   entries[i].text);
+    if (!entries[i].stack) continue;
+    for (const StackFrame& frame : *entries[i].stack)
+      fmt::format_to(std::back_inserter(text), " => {}\n", to_text(frame));
+  }
+  return text;
+}
+
+}  // namespace overdue

@@ -1,0 +1,336 @@
+#include "sinks/text_finding.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "sinks/text_format.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t shown_functions = 5;  // of a stack, on one line
+constexpr std::string_view left_out = "…";
+constexpr std::string_view bold = "\033[1m", end_bold = "\033[0m";
+
+std::string thread_text(const ThreadName& thread) {
+  if (thread.tid == 0) return "the idle thread";
+  const std::string comm = thread.comm.empty() ? "thread" : printable(thread.comm);
+  return fmt::format("{}[{}]", comm, thread.tid);
+}
+
+/// Outermost first, the middle left out where there are many.
+std::string path_text(std::vector<std::string> functions) {
+  if (functions.size() > shown_functions + 1) {
+    const auto cut = static_cast<std::ptrdiff_t>(functions.size() - shown_functions + 1);
+    functions.erase(functions.begin() + 1, functions.begin() + cut);
+    functions.insert(functions.begin() + 1, std::string(left_out));
+  }
+  const auto rest =
+      std::unique(functions.begin(), functions.end(),
+                  [](const auto& a, const auto& b) { return a == left_out && b == left_out; });
+  functions.erase(rest, functions.end());
+  return fmt::format("{}", fmt::join(functions, " → "));
+}
+
+std::string kernel_path(const Stack& stack) {
+  return path_text(telling_functions(stack));
+}
+
+/// What every program goes through on the way to its own first function.
+bool is_of_start(std::string_view name) {
+  constexpr std::array<std::string_view, 9> names = {"_start",
+                                                     "__libc_start_main",
+                                                     "__libc_start_main_impl",
+                                                     "__libc_start_call_main",
+                                                     "clone",
+                                                     "clone3",
+                                                     "__clone",
+                                                     "__clone3",
+                                                     "start_thread"};
+  return std::find(names.begin(), names.end(), name.substr(0, name.find('@'))) != names.end();
+}
+
+/// What a template of the standard library was called through says little.
+bool is_inlined_library(const StackFrame& frame) {
+  return frame.is_inlined &&
+         (frame.name.starts_with("std::") || frame.name.starts_with("__gnu_cxx::"));
+}
+
+/// Whose lines are about how it makes a call, whatever the call is for.
+bool is_of_libc(const StackFrame& frame) {
+  const std::string_view file = std::string_view(frame.module).substr(frame.module.rfind('/') + 1);
+  return file.starts_with("libc.so") || file.starts_with("libpthread.so") ||
+         file.starts_with("ld-");
+}
+
+/// Where the innermost function of the program's own is, if its source is known: ", x.cc:12".
+std::string place_text(const Stack& stack) {
+  for (const StackFrame& frame : stack)
+    if (frame.line > 0 && !is_inlined_library(frame) && !is_of_libc(frame))
+      return fmt::format(", {}:{}", frame.file.substr(frame.file.rfind('/') + 1), frame.line);
+  return {};
+}
+
+/// Without that, unless there is nothing else.
+std::string user_path(const Stack& stack) {
+  auto first = std::find_if_not(stack.rbegin(), stack.rend(),
+                                [](const StackFrame& frame) { return is_of_start(frame.name); });
+  if (first == stack.rend()) first = stack.rbegin();
+  std::vector<std::string> functions;
+  for (auto frame = first; frame != stack.rend(); ++frame) {
+    if (!is_inlined_library(*frame)) functions.push_back(to_text(*frame));
+    if (frame->follows_gap) functions.emplace_back(left_out);
+  }
+  return path_text(std::move(functions)) + place_text(stack);
+}
+
+class Writer {
+ public:
+  Writer(const Finding& finding, const SessionInfo& info, const FindingTextOptions& options)
+      : finding_(finding), info_(info), options_(options) {}
+
+  std::string text() {
+    headline();
+    present();
+    if (finding_.breakdown)
+      parts(*finding_.breakdown);
+    else
+      waits(0);
+    kernel_stack();
+    user_stack();
+    if (finding_.waits_forgotten) line("(waits of its beginning were not kept)");
+    return std::move(text_);
+  }
+
+ private:
+  void line(std::string_view content) { text_ += fmt::format("  {}\n", content); }
+  void part(std::string_view label, std::uint64_t ns, std::string_view why = {}) {
+    line(fmt::format("{:<11}{:>8}{}{}", label, duration_text(ns), why.empty() ? "" : "  ", why));
+  }
+
+  void headline();
+  /// Of a hang: what it does now.
+  void present();
+  void parts(const Breakdown& parts);
+  void waits(std::uint64_t all_ns);
+  void one_wait(const Wait& wait);
+  std::string why_blocked(const Wait& wait) const;
+  void chain();
+  void kernel_stack();
+  void user_stack();
+  void frames(const Stack& stack, unsigned indent);
+  /// Who took the CPU in the longest wait for one.
+  std::string displacers() const;
+  std::string behind() const;
+
+  const Finding& finding_;
+  const SessionInfo& info_;
+  const FindingTextOptions& options_;
+  std::string text_;
+};
+
+void Writer::headline() {
+  const Finding& f = finding_;
+  std::string what = printable(f.name);
+  if (f.span == "syscall") {
+    what += fmt::format("({})", fmt::join(f.arguments, ", "));
+    if (f.result) what += fmt::format(" = {}", *f.result);
+    if (!f.error.empty()) what += " " + f.error;
+  } else if (!f.title.empty()) {
+    what = f.title;
+  } else {
+    what = fmt::format("{} {}", f.span, what);
+  }
+  const bool hangs = f.type == "hang";
+  const std::string threshold =
+      f.threshold_ns
+          ? fmt::format(" ({} {})", hangs ? "timeout" : "threshold", duration_text(f.threshold_ns))
+          : "";
+  const std::string_view open = !hangs ? "" : f.is_older ? "open for at least " : "open for ";
+  text_ +=
+      fmt::format("#{} {}  {}{}{}  {}  {}{}{}\n", f.number, local_time_of_day(info_.wall(f.time)),
+                  options_.color ? bold : "", what, options_.color ? end_bold : "",
+                  (f.is_bystander ? "interrupting " : "") + thread_text(f.thread), open,
+                  duration_text(f.latency_ns), threshold);
+}
+
+void Writer::present() {
+  const Finding& f = finding_;
+  if (f.hang > 0) line(fmt::format("told of as #{} while it was open", f.hang));
+  if (f.type != "hang") return;
+  if (f.state == "running") return line("still runs, on the CPU");
+  const std::uint64_t ns = f.waits.empty() ? 0 : f.waits.back().ns;
+  line(fmt::format("still {}{}, for {} now", f.state == "runqueue" ? "in the run queue" : f.state,
+                   f.state == "uninterruptible" ? " (D)" : "", duration_text(ns)));
+}
+
+/// Largest first; each wait that matters below its part.
+void Writer::parts(const Breakdown& parts) {
+  struct Part {
+    std::string_view label;
+    std::uint64_t ns;
+    std::string why;
+  };
+  const std::uint64_t blocked = parts.blocked_ns();
+  std::vector<Part> all = {{"blocked", blocked, ""},
+                           {"run queue", parts.runqueue_ns, behind()},
+                           {"preempted", parts.preempted_ns, displacers()},
+                           {"on CPU", parts.oncpu_ns, ""},
+                           {"interrupts", parts.irq_ns, ""},
+                           {"softirqs", parts.softirq_ns, ""},
+                           {"unknown", parts.unknown_ns, ""}};
+  std::sort(all.begin(), all.end(), [](const Part& a, const Part& b) { return a.ns > b.ns; });
+  const std::uint64_t least = finding_.latency_ns / 1000;
+  for (const Part& one : all) {
+    if (one.ns == 0 || (one.ns < least && one.ns < 1000)) continue;
+    if (one.label == "blocked")
+      waits(blocked);
+    else
+      part(one.label, one.ns, one.why);
+  }
+}
+
+/// "fsync_range → submit_bio_wait (D), woken by …"; what is not known is left out.
+std::string Writer::why_blocked(const Wait& wait) const {
+  std::vector<std::string> said;
+  if (std::string path = kernel_path(wait.kernel_stack); !path.empty())
+    said.push_back(std::move(path));
+  if (wait.state == "uninterruptible") said.emplace_back("(D)");
+  std::string why = fmt::format("{}", fmt::join(said, " "));
+  if (wait.waker && wait.waker->context != "unknown")
+    why += fmt::format(
+        "{}woken by {}", why.empty() ? "" : ", ",
+        wait.waker->is_thread ? thread_text(wait.waker->thread) : printable(wait.waker->context));
+  return why;
+}
+
+void Writer::one_wait(const Wait& wait) {
+  part("blocked", wait.blocked_ns(), why_blocked(wait));
+  if (!options_.whole_stacks) return;
+  frames(wait.kernel_stack, 4);
+  if (!wait.waker || wait.waker->stack.empty()) return;
+  line("  woken from");
+  frames(wait.waker->stack, 6);
+}
+
+/// `all_ns`: blocked altogether, in whatever waits.
+void Writer::waits(std::uint64_t all_ns) {
+  constexpr std::size_t most = 3;
+  std::vector<const Wait*> blocked;
+  std::uint64_t shown_ns = 0;
+  for (const Wait& wait : finding_.waits)
+    if (wait.blocked_ns() > 0) blocked.push_back(&wait);
+  std::sort(blocked.begin(), blocked.end(), [](const Wait* a, const Wait* b) {
+    return a->blocked_ns() != b->blocked_ns() ? a->blocked_ns() > b->blocked_ns() : a < b;
+  });
+  const std::size_t count = std::min(most, blocked.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t ns = blocked[i]->blocked_ns();
+    shown_ns += ns;
+    one_wait(*blocked[i]);
+    if (i == 0 && ns >= finding_.latency_ns / 10) chain();  // that of the longest
+  }
+  if (all_ns <= shown_ns || all_ns - shown_ns < finding_.latency_ns / 100) return;
+  const std::size_t rest = blocked.size() - count;
+  part("blocked", all_ns - shown_ns,
+       rest > 0 ? fmt::format("in {} more wait{}, and shorter ones", rest, rest == 1 ? "" : "s")
+                : "in shorter waits");
+}
+
+/// What the thread of a step did meanwhile.
+std::string link_text(const ChainLink& link) {
+  const std::string who = thread_text(link.thread), where = kernel_path(link.kernel_stack);
+  std::string said = fmt::format("{} {} {} of it{}{}", who,
+                                 link.what == "preempted" ? "was preempted for" : "waited",
+                                 duration_text(link.ns), where.empty() ? "" : " in ", where);
+  const std::string behind = link.behind ? " behind " + thread_text(*link.behind) : "";
+  if (link.what == "preempted" && link.behind)
+    said += fmt::format(", by {}", thread_text(*link.behind));
+  else if (link.runqueue_ns > link.ns / 10)
+    said += fmt::format(", {} of that in the run queue{}", duration_text(link.runqueue_ns), behind);
+  if (!link.user_stack.empty()) said += fmt::format(", called from {}", user_path(link.user_stack));
+  return said;
+}
+
+void Writer::chain() {
+  unsigned depth = 2;
+  for (std::size_t i = 0; i < finding_.chain.size(); ++i, depth += 2) {
+    const ChainLink& link = finding_.chain[i];
+    const bool is_thread = link.what == "waited" || link.what == "preempted" || link.what == "ran";
+    if (i == 0 && !link.is_cut && (!is_thread || link.what == "ran"))
+      return;  // said already: woken by …
+    std::string said;
+    if (is_thread && link.what != "ran")
+      said = link_text(link);
+    else
+      said =
+          fmt::format("{} ended that", is_thread ? thread_text(link.thread) : printable(link.what));
+    if (link.is_cut) said += ", and so on (cut)";
+    text_ += fmt::format("  {:{}}└ {}\n", "", depth, said);
+  }
+}
+
+std::string Writer::behind() const {
+  std::uint64_t longest_ns = 0;
+  std::string who;
+  for (const Wait& wait : finding_.waits) {
+    if (!wait.behind || wait.runqueue_ns <= longest_ns) continue;
+    longest_ns = wait.runqueue_ns;
+    who = "behind " + thread_text(*wait.behind);
+  }
+  return who;
+}
+
+std::string Writer::displacers() const {
+  std::uint64_t longest_ns = 0;
+  std::string who;
+  for (const Wait& wait : finding_.waits) {
+    if (!wait.displacer || wait.ns <= longest_ns) continue;
+    longest_ns = wait.ns;
+    who = "by " + thread_text(*wait.displacer);
+  }
+  return who;
+}
+
+void Writer::frames(const Stack& stack, unsigned indent) {
+  for (const StackFrame& frame : stack) {
+    if (frame.follows_gap)
+      text_ += fmt::format("{:{}}{} (functions may be missing here)\n", "", indent + 2, left_out);
+    text_ += fmt::format("{:{}}{}", "", indent + 2, to_text(frame));
+    if (!frame.name.empty() && frame.offset > 0) text_ += fmt::format("+{:#x}", frame.offset);
+    if (!frame.name.empty() && !frame.module.empty() && frame.module != "[kernel]")
+      text_ += fmt::format(" ({})", frame.module);
+    if (frame.line > 0) text_ += fmt::format(" {}:{}", frame.file, frame.line);
+    text_ += frame.is_inlined ? " (inlined)\n" : "\n";
+  }
+}
+
+/// Where it ended, of spans that say so; of an interrupt, what was interrupted.
+void Writer::kernel_stack() {
+  if (finding_.kernel_stack.empty()) return;
+  if (finding_.type == "hang" && !finding_.waits.empty()) return;  // that of its last wait
+  line(fmt::format("in kernel   {}",
+                   options_.whole_stacks ? "" : kernel_path(finding_.kernel_stack)));
+  if (options_.whole_stacks) frames(finding_.kernel_stack, 4);
+}
+
+void Writer::user_stack() {
+  if (!finding_.user_stack || finding_.user_stack->empty()) return;
+  std::string said = options_.whole_stacks ? "" : user_path(*finding_.user_stack);
+  if (!finding_.user_stack_end.empty()) said += fmt::format(" ({})", finding_.user_stack_end);
+  line(fmt::format("called from  {}", said));
+  if (options_.whole_stacks) frames(*finding_.user_stack, 4);
+}
+
+}  // namespace
+
+std::string finding_text(const Finding& finding, const SessionInfo& info,
+                         const FindingTextOptions& options) {
+  return Writer(finding, info, options).text();
+}
+
+}  // namespace overdue

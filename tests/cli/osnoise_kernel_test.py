@@ -1,0 +1,352 @@
+#!/usr/bin/python3
+"""`overdue osnoise --backend kernel`: the kernel's own tracer, against itself, rtla and our own way.
+
+Thresholds are 50 us: an emulated machine is slow with the tracer's own lines, each of which would be a pause else.
+"""
+import json
+import os
+import re
+import signal
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from kernel_tracer import (KEEPER, OSNOISE, TracerCase, children_of, has_tracer, read, settings, threads_of_tracers,
+                           write)
+from overdue_test import OVERDUE, TRACEFS, Live, attached, main, overdue, read_ndjson, require_root
+from overdue_test import run, wait_until_measuring, workload
+
+MS = 1_000_000
+SHORT = ("-p", "100ms", "-r", "50ms", "-t", "50")
+HEAD = r" *(?P<comm>.+)-(?P<tid>\d+) +\[(?P<cpu>\d{3})\] \.{4} +(?P<time>\d+\.\d{6}): "
+LINE = re.compile(HEAD + r"(?:(?P<kind>irq|softirq|nmi|thread)_noise: +(?:(?P<name>.+):(?P<number>\d+) )?start "
+                  r"(?P<start>\d+\.\d{9}) duration (?P<duration>\d+) ns"
+                  r"|sample_threshold: start (?P<begin>\d+\.\d{9}) duration (?P<pause>\d+) ns interference (?P<count>\d+)"
+                  r"|(?P<runtime>\d+) +(?P<noise>\d+) +\d+\.\d{5} +\d+(?: +\d+){5})")
+
+
+def ns(seconds):
+    whole, part = seconds.split(".")
+    return int(whole) * 1_000_000_000 + int(part)
+
+
+class Without(unittest.TestCase):
+    def test_it_says_so(self):
+        require_root()
+        if has_tracer("osnoise"):
+            self.skipTest("this kernel has the tracer")
+        finished = overdue("osnoise", "--backend", "kernel", "-d", "100ms")
+        self.assertEqual(finished.status, 1, finished)
+        self.assertIn("the kernel has no tracer osnoise", finished.err)
+        self.assertFalse(os.path.exists(KEEPER))
+
+    def test_what_does_not_go_together(self):
+        for arguments, words in ((["-p", "1000001ns"], "whole microseconds"), (["-t", "1500ns"], "whole microseconds"),
+                                 (["--tracer-option", "x/y"], "bad option"), (["-r", "2s"], "bad runtime")):
+            finished = overdue("osnoise", "--backend", "kernel", *arguments, "-d", "1s")
+            self.assertEqual(finished.status, 2, finished)
+            self.assertIn(words, finished.err)
+        finished = overdue("osnoise", "--tracer-option", "NO_X", "-d", "1s")
+        self.assertEqual(finished.status, 2, finished)
+        self.assertIn("is for the kernel's tracer", finished.err)
+
+
+class Case(TracerCase):
+    tracer = "osnoise"
+
+    def assert_adds_up(self, one):
+        self.assertEqual(sum(part["ns"] for part in one["parts"]) + one["residual_ns"], one["noise_ns"], one)
+
+
+class Figures(Case):
+    def test_json(self):
+        report = self.report(*SHORT, "-d", "2s")
+        self.assertEqual(report["backend"], "kernel")
+        self.assertEqual(report["osnoise"], {"period_ns": 100 * MS, "runtime_ns": 50 * MS, "threshold_ns": 50_000,
+                                             "priority": 0})
+        self.assertEqual([cpu["cpu"] for cpu in report["cpus"]], list(range(os.cpu_count())))
+        self.assertIsNone(report["cause"])
+        receipt = report["receipt"]
+        self.assertEqual((receipt["lost"], receipt["lost_by"]), (0, {}))
+        # The kernel's own count; it does not know of softirqs where they are threads.
+        realtime = (read("/sys/kernel/realtime") or "").strip() == "1"
+        self.assertEqual(any("PREEMPT_RT" in note for note in report["notes"]), realtime, report["notes"])
+        pauses = 0
+        for cpu in report["cpus"]:
+            self.assert_adds_up(cpu)
+            self.assertLessEqual(cpu["samples"], report["duration_ns"] // (100 * MS) + 1)
+            self.assertGreaterEqual(cpu["samples"], 5)
+            self.assertGreaterEqual(cpu["runtime_ns"], cpu["samples"] * 50 * MS)
+            self.assertLessEqual(cpu["runtime_ns"], cpu["samples"] * 51 * MS + cpu["noise_ns"])
+            self.assertLessEqual(cpu["max_single_ns"], cpu["max_noise_ns"])
+            self.assertGreaterEqual(cpu["max_single_ns"], 50_000)
+            self.assertEqual(cpu["softirq"] is None, realtime)
+            self.assertGreater(cpu["irq"], 0)
+            self.assertIn(("irq", "local_timer"), {(part["kind"], part["name"]) for part in cpu["parts"]})
+            counts = {kind: sum(part["count"] for part in cpu["parts"] if part["kind"] == kind)
+                      for kind in ("irq", "thread", "nmi", "hardware")}
+            for kind in ("irq", "thread", "nmi"):
+                self.assertLessEqual(counts[kind], cpu[kind])
+            # Counted by the kernel, and by us from its lines.
+            self.assertEqual(counts["hardware"], cpu["hw"])
+            pauses += counts["hardware"]
+        self.assertGreater(receipt["events"], pauses)
+
+    def test_options(self):
+        """They reach the kernel, and its threads."""
+        with attached("osnoise", "--backend", "kernel", "-d", "3s", "--cpu", "1", "-p", "200ms", "-r", "20ms", "-t",
+                      "70", "-s", "5s", "-S", "6000001", "-P", "10", "-f", "json", "--hist", "-b", "100") as live:
+            values = settings()
+            self.assertEqual([values[name].strip() for name in
+                              ("cpus", "period_us", "runtime_us", "stop_tracing_us", "stop_tracing_total_us",
+                               "tracing_thresh")], ["1", "200000", "20000", "5000000", "6000001", "70"])
+            self.assertEqual(values["threads"], ["osnoise/1"])
+            pid = threads_of_tracers()["osnoise/1"]
+            self.assertEqual((os.sched_getscheduler(pid), os.sched_getparam(pid).sched_priority), (os.SCHED_FIFO, 10))
+            self.assertEqual(values["current_tracer"], self.before["current_tracer"])
+            finished = live.finish()
+        self.assertEqual(finished.status, 0, finished)
+        report = json.loads(finished.out)
+        cpu, = report["cpus"]
+        self.assertEqual(cpu["cpu"], 1)
+        self.assertEqual(report["osnoise"]["priority"], 10)
+        self.assertGreaterEqual(cpu["samples"], 3)
+        self.assertLess(cpu["max_noise_ns"], 5_000 * MS)
+        self.assertLessEqual(sum(bucket[2] for bucket in cpu["histogram"]), report["receipt"]["events"])
+        self.assertTrue(cpu["histogram"])
+
+    def test_longer_than_the_kernels_own(self):
+        """A period that is longer than it was, and one that is shorter: the kernel takes neither in any order."""
+        for arguments in (("-p", "3s", "-r", "2900ms"), ("-p", "2ms", "-r", "1ms")):
+            with attached("osnoise", "--backend", "kernel", *arguments, "-t", "50", "--cpu", "0") as live:
+                self.assertNotEqual(settings()["period_us"], self.before["period_us"])
+                live.signal(signal.SIGINT)
+                self.assertEqual(live.finish().status, 0)
+            self.assertEqual(settings(), self.before)
+
+    def test_texts(self):
+        table = overdue("osnoise", "--backend", "kernel", *SHORT, "-d", "1s")
+        self.assertEqual(table.status, 0, table)
+        rows = re.findall(r"^(\d+) +(\d+) +(\d+) +[\d.]+ +(\d+\.\d{5}) +[\d.]+ +[\d.]+(?: +\d+){3} +[\d-]+ +\d+$",
+                          table.out, re.MULTILINE)
+        self.assertEqual(len(rows), os.cpu_count(), table)
+        self.assertRegex(table.out, r"(?m)^  irq +local_timer:\d+ +[\d,]+ +[\d.]+ +[\d.]+ +[\d.]+%$")
+        self.assertRegex(table.out, r"events?, 0 lost")
+        tables = overdue("osnoise", "--backend", "kernel", *SHORT, "-i", "300ms", "-d", "2s").out
+        self.assertGreaterEqual(tables.count("%CPU AVAIL"), 3)
+
+    def test_trace(self):
+        finished = overdue("osnoise", "--backend", "kernel", "--trace", *SHORT, "--cpu", "0", "-d", "1s")
+        self.assertEqual(finished.status, 0, finished)
+        self.assertTrue(finished.out.startswith("# tracer: osnoise\n#\n"), finished.out[:200])
+        lines = [line for line in finished.out.split("\n\n")[0].splitlines() if not line.startswith("#")]
+        matches = [LINE.fullmatch(line) for line in lines]
+        self.assertNotIn(None, matches, lines[matches.index(None)] if None in matches else "")
+        times = [float(match["time"]) for match in matches]
+        self.assertEqual(times, sorted(times))
+        pauses = [match for match in matches if match["pause"]]
+        noises = [match for match in matches if match["kind"]]
+        self.assertTrue(pauses and noises and [match for match in matches if match["runtime"]], finished)
+        missing = 0
+        for pause in pauses:
+            begin = ns(pause["begin"])
+            end = begin + int(pause["pause"])
+            within = [noise for noise in noises if begin <= ns(noise["start"]) < end]
+            self.assertLessEqual(len(within), int(pause["count"]), (pause[0], [noise[0] for noise in within]))
+            self.assertLessEqual(sum(int(noise["duration"]) for noise in within), int(pause["pause"]))
+            missing += int(pause["count"]) - len(within)
+        self.assertEqual(missing, 0, finished)
+        self.assertIn(" 0 unmatched", finished.out)
+
+    def test_lines(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/x"
+            self.assertEqual(overdue("osnoise", "--backend", "kernel", *SHORT, "-f", "ndjson", "--trace", "-d", "1s",
+                                     "-o", path).status, 0)
+            lines = read_ndjson(path)
+        self.assertEqual([line["type"] for line in lines[-2:]], ["report", "receipt"])
+        pauses = [line for line in lines if line["type"] == "noise"]
+        periods = [line for line in lines if line["type"] == "noise_sample"]
+        cpus = lines[-2]["cpus"]
+        self.assertEqual(len(pauses), lines[-1]["events"])
+        self.assertEqual(len(periods), sum(cpu["samples"] for cpu in cpus))
+        for line in periods:
+            self.assertNotIn("inner_ns", line)  # which the kernel does not know
+            # To the nanosecond: all pauses of the period, as the kernel has printed them.
+            end = line["time_ns"] + 1000
+            begin = max([other["time_ns"] for other in periods
+                         if other["cpu"] == line["cpu"] and other["time_ns"] < line["time_ns"]], default=0)
+            own = [pause["noise_ns"] for pause in pauses
+                   if pause["cpu"] == line["cpu"] and begin < pause["begin_ns"] < end]
+            self.assertEqual((sum(own), max(own, default=0)), (line["noise_ns"], line["max_ns"]), line)
+        for line in pauses:
+            self.assertEqual(line["time_ns"], line["begin_ns"] + line["noise_ns"])
+            self.assertEqual((line["noises"], line["flags"]), (line["interferences"], 0), line)
+        self.assertEqual(lines[-1]["unmatched"], 0)
+
+    def test_interrupted(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with attached("osnoise", "--backend", "kernel", *SHORT, "-f", "json", settle=1) as live:
+                live.signal(number)
+                finished = live.finish()
+            self.assertEqual(finished.status, 0, finished)
+            self.assertGreater(json.loads(finished.out)["receipt"]["events"], 0)
+            self.assertEqual(settings(), self.before)
+
+
+class SideBySide(Case):
+    def test_both_name_the_same(self):
+        """A thread that is more urgent, the timer and the network's interrupts; by each of our two ways."""
+        named = {}
+        for backend in ("kernel", "bpf"):
+            with Live(workload("fifo_hog"), 0, 50, 2, 1000):
+                cpu, = self.report(*SHORT, "--cpu", "0", "-d", "3s", backend=backend)["cpus"]
+            self.assert_adds_up(cpu)
+            named[backend] = {(part["kind"], part["name"]): part for part in cpu["parts"]}
+            self.assertLessEqual({("irq", "local_timer"), ("thread", "fifo_hog")}, set(named[backend]))
+            hog = named[backend]["thread", "fifo_hog"]
+            # 2 ms each time, of which an emulated machine may have taken some before or after a period.
+            self.assertGreaterEqual(hog["max_ns"], 2 * MS * 9 // 10, (backend, hog))
+            self.assertNotIn(("thread", "osnoise/0"), named[backend])
+        print({backend: sorted(parts) for backend, parts in named.items()})
+        # What has 2 % of the noise by one has some by the other.
+        for backend, other in (("kernel", "bpf"), ("bpf", "kernel")):
+            total = sum(part["ns"] for part in named[backend].values())
+            large = {key for key, part in named[backend].items()
+                     if part["ns"] * 50 > total and key[0] == "irq"}
+            self.assertLessEqual(large, set(named[other]), (backend, named))
+
+    def test_rtla_and_ours_print_the_same(self):
+        """Of the same periods of the same run: all figures of rtla's are those of as many of our periods in a row, in
+        its whole microseconds; and our table is that of all of them."""
+        with tempfile.TemporaryDirectory() as folder:
+            lines, text = self.with_rtla(folder, *SHORT)
+        periods = [line for line in lines if line["type"] == "noise_sample"]
+        cpu = lines[-2]["cpus"][0]
+        counts = ("hw", "nmi", "irq", "thread")
+        self.assertEqual([cpu[key] for key in ("samples", "runtime_ns", "noise_ns", "max_noise_ns", "max_single_ns",
+                                               *counts)],
+                         [len(periods), sum(each["runtime_ns"] for each in periods),
+                          sum(each["noise_ns"] for each in periods), max(each["noise_ns"] for each in periods),
+                          max(each["max_ns"] for each in periods),
+                          *(sum(each[key] for each in periods) for key in counts)])
+        row = re.search(r"^ *0 +#(\d+) +(\d+) +(\d+) +(\d+\.\d{5}) +(\d+) +(\d+)((?: +\d+){5})", text, re.MULTILINE)
+        self.assertTrue(row, text)
+        theirs = [int(row[i]) for i in (1, 2, 3, 5, 6)] + [int(word) for word in row[7].split()]
+        self.assertGreater(theirs[0], 10)
+        self.assertLess(theirs[0], len(periods))
+
+        def figures(seen):
+            noises = [each["noise_ns"] // 1000 for each in seen]
+            return [len(seen), sum(each["runtime_ns"] // 1000 for each in seen), sum(noises), max(noises),
+                    max(each["max_ns"] // 1000 for each in seen),
+                    *(sum(each[key] for each in seen) for key in ("hw", "nmi", "irq", "softirq", "thread"))]
+
+        equal = [first for first in range(len(periods) - theirs[0] + 1)
+                 if figures(periods[first:first + theirs[0]]) == theirs]
+        self.assertEqual(len(equal), 1, (theirs, periods))
+        available = (theirs[1] - theirs[2]) * 10_000_000 // theirs[1]
+        self.assertEqual(row[4], f"{available // 100_000}.{available % 100_000:05}")
+        print(f"equal: periods {equal[0]} to {equal[0] + theirs[0]} of {len(periods)}: {theirs}")
+
+
+class Stops(Case):
+    def test_a_more_urgent_thread(self):
+        """A pause that is longer than this machine makes by itself, in most tries."""
+        for _ in range(10):
+            with attached("osnoise", "--backend", "kernel", "-p", "1s", "-r", "990ms", "-t", "50", "-s", "100ms", "--cpu",
+                          "0", "-d", "20s", "-f", "json") as live:
+                ran = run([workload("fifo_hog"), "0", "50", "120", "4"]).out.split()
+                finished = live.finish()
+            self.assertEqual(finished.status, 3, finished)
+            cause = json.loads(finished.out)["cause"]
+            if any(int(begin) <= cause["time_ns"] <= int(begin) + 300 * MS for begin in ran[1::2]):
+                break
+        else:
+            self.skipTest("this machine stops by itself for 100 ms all the time")
+        self.assert_adds_up(cause)
+        self.assertEqual((cause["of"], cause["limit_ns"], cause["complete"]), ("single", 100 * MS, True))
+        self.assertGreater(cause["noise_ns"], 100 * MS)
+        self.assertEqual((cause["parts"][0]["kind"], cause["parts"][0]["name"], cause["parts"][0]["tid"]),
+                         ("thread", "fifo_hog", int(ran[0])), cause)
+
+    def test_total(self):
+        report = self.report(*SHORT, "-S", "1us", "-d", "20s", status=3)
+        cause = report["cause"]
+        self.assertEqual((cause["of"], cause["limit_ns"]), ("total", 1000))
+        self.assert_adds_up(cause)
+        self.assertGreaterEqual(report["cpus"][cause["cpu"]]["noise_ns"], cause["noise_ns"])
+
+    def test_text(self):
+        finished = overdue("osnoise", "--backend", "kernel", *SHORT, "-s", "1us", "-d", "20s")
+        self.assertEqual(finished.status, 3, finished)
+        self.assertRegex(finished.out, r"CPU \d+ stopped the run: a pause of ")
+        self.assertIn("none of its periods has ended", finished.out)
+
+
+class Refusals(Case):
+    def test_options_of_the_tracer(self):
+        former = (read(f"{OSNOISE}/options") or "").split()
+        finished = overdue("osnoise", "--backend", "kernel", "--tracer-option", "NO_SUCH_THING", "-d", "1s")
+        self.assertEqual(finished.status, 2 if former else 1, finished)
+        self.assertIn("no option NO_SUCH_THING" if former else "osnoise/options", finished.err)
+        if "NO_OSNOISE_IRQ_DISABLE" not in former:
+            self.skipTest("this kernel's tracer has no option of that name")
+        report = self.report(*SHORT, "--tracer-option", "OSNOISE_IRQ_DISABLE", "--cpu", "1", "-d", "1s")
+        cpu, = report["cpus"]
+        # Nothing can interrupt it: what there is is hardware's, or what emulates it.
+        self.assertEqual((cpu["irq"], cpu["thread"]), (0, 0))
+        self.assertLessEqual({part["kind"] for part in cpu["parts"]}, {"hardware"})
+
+    def test_somebody_else_has_it(self):
+        """Either tracer, and whoever else the threshold is for; but not where that stays as it is."""
+        folder = f"{TRACEFS}/instances/overdue-test"
+        for tracer, words, arguments in (("timerlat", "somebody else uses the kernel's timerlat tracer", ()),
+                                         ("osnoise", "somebody else uses the kernel's osnoise tracer", ()),
+                                         ("wakeup_rt", "which has the same threshold", ("-t", "50"))):
+            os.mkdir(folder)
+            try:
+                write(f"{folder}/current_tracer", tracer)
+                finished = overdue("osnoise", "--backend", "kernel", "-d", "1s", *arguments)
+                self.assertEqual(finished.status, 1, finished)
+                self.assertIn(words, finished.err)
+            finally:
+                write(f"{folder}/current_tracer", "nop")
+                os.rmdir(folder)
+
+    def test_one_at_a_time(self):
+        """osnoise and timerlat have the same settings."""
+        with attached("osnoise", "--backend", "kernel", *SHORT) as live:
+            for command in ("osnoise", "timerlat"):
+                finished = overdue(command, "--backend", "kernel", "-d", "1s")
+                self.assertEqual(finished.status, 1, finished)
+                self.assertIn("another overdue", finished.err)
+            live.signal(signal.SIGINT)
+            self.assertEqual(live.finish().status, 0)
+
+
+class Killed(Case):
+    def test_with_its_guardian(self):
+        """Nobody is there to put it back: the next run does, also one of the other tracer, and then measures."""
+        for command in ("osnoise", "timerlat"):
+            with Live(OVERDUE, "osnoise", "-v", "--backend", "kernel", "-p", "2s", "-r", "1900ms", "-t", "50", "--cpu",
+                      "1") as live:
+                wait_until_measuring(live)
+                guardians = children_of(live.pid)
+                self.assertEqual(len(guardians), 1)
+                os.kill(guardians[0], signal.SIGKILL)
+                live.signal(signal.SIGKILL)
+                live.process.wait()
+            left = settings()
+            self.assertEqual([left[name].strip() for name in ("cpus", "period_us", "runtime_us", "tracing_thresh")],
+                             ["1", "2000000", "1900000", "50"])
+            finished = overdue(command, "--backend", "kernel", "-d", "300ms", "-f", "json")
+            self.assertEqual(finished.status, 0, finished)
+            notes = json.loads(finished.out)["notes"]
+            self.assertTrue(any("a killed run had left" in note for note in notes), notes)
+            self.assertEqual(settings(), self.before)
+
+
+if __name__ == "__main__":
+    main()

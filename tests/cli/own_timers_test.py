@@ -1,0 +1,148 @@
+#!/usr/bin/python3
+"""`overdue timerlat` with a target: the timers its own threads wait for."""
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from overdue_test import Live, main, overdue, read_ndjson, require_root, tool, workload
+
+MS = 1_000_000
+HIDDEN = 2
+
+SLEEPS = """
+import os, time
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
+while True: time.sleep(0.002)
+"""
+# More urgent than the sleeper, on its CPU: 2 ms of every 7.
+HOG = """
+import os, time
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
+while True:
+    end = time.monotonic() + 0.002
+    while time.monotonic() < end: pass
+    time.sleep(0.005)
+"""
+
+
+def python(text):
+    return [sys.executable, "-c", text]
+
+
+def timers(*arguments, status=0):
+    """The JSON report of a run."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "report.json")
+        finished = overdue("timerlat", "-f", "json", "-o", path, *arguments)
+        assert finished.status == status, finished
+        with open(path) as file:
+            return json.load(file)
+
+
+class OwnTimers(unittest.TestCase):
+    def setUp(self):
+        require_root()
+
+    def assert_sound(self, row):
+        """The latest wake-up of a row adds up, and its figures are in order."""
+        latest = row["latest"]
+        self.assertEqual(sum(part["ns"] for part in latest["parts"]), latest["latency_ns"], latest)
+        self.assertEqual(row["user"]["max_ns"], latest["latency_ns"])
+        for figure in ("min_ns", "max_ns"):
+            self.assertLessEqual(row["irq"][figure], row["thread"][figure], row)
+            self.assertLessEqual(row["thread"][figure], row["user"][figure], row)
+        for context in ("irq", "thread", "user"):
+            self.assertEqual(row[context]["count"], row["irq"]["count"])
+
+    def test_sleeps_of_a_program(self):
+        report = timers("--", workload("nanosleep_loop"), 20, 3 * MS)
+        row, = [row for row in report["timers"] if row["timer"] == "nanosleep"]
+        # A hardened kernel may hide a switch, which is counted, or a wake-up, which is not.
+        self.assertGreaterEqual(row["irq"]["count"] + report["receipt"]["unmatched"] + HIDDEN, 20)
+        self.assertLessEqual(row["irq"]["count"], 20)
+        self.assert_sound(row)
+        self.assertEqual(row["comm"], "nanosleep_loop")
+        self.assertGreater(report["receipt"]["probe_runs"], 20)
+        self.assertIsNone(report["cause"])
+
+    def test_of_a_thread_that_waits_with_the_library(self):
+        """liboverdue-timerlat and the kernel's side of it tell of the same expiries, and of one time for each."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "lines.ndjson")
+            finished = overdue("timerlat", "--trace", "-f", "ndjson", "-o", path, "--", workload("periodic"), 30, 3 * MS)
+            self.assertEqual(finished.status, 0, finished)
+            lines = read_ndjson(path)
+        ours = {json.loads(line)["expires_ns"]: json.loads(line) for line in finished.out.splitlines()}
+        self.assertEqual(len(ours), 30)
+        kernels = {line["expires_ns"]: line for line in lines if line["type"] == "own_timer"}
+        both = ours.keys() & kernels.keys()
+        missed = sum(activation["missed"] for activation in ours.values())
+        self.assertGreaterEqual(len(both) + lines[-1]["unmatched"] + missed + HIDDEN, 30)
+        for expires_ns in both:
+            # Back from the system call comes before back in the program.
+            back_ns = kernels[expires_ns]["time_ns"] - expires_ns
+            self.assertLessEqual(back_ns, ours[expires_ns]["user_ns"])
+
+    def test_text(self):
+        finished = overdue("timerlat", "--", workload("nanosleep_loop"), 5, 3 * MS)
+        self.assertIn(" nanosleep ", finished.err)
+        self.assertRegex(finished.err, r"run queue +\S+  (behind|the CPU was idle before)")
+        self.assertRegex(finished.err, r"\n\d+ events, 0 lost")
+
+    def test_nothing(self):
+        finished = overdue("timerlat", "--", tool("true"))
+        self.assertIn("no thread of the target was woken by a timer", finished.err)
+
+    def test_who_had_the_cpu_is_named(self):
+        with Live(*python(HOG)) as hog, Live(*python(SLEEPS)) as sleeper:
+            report = timers("--pid", sleeper.pid, "-d", "1s")
+        row, = report["timers"]
+        self.assert_sound(row)
+        queued, = [part for part in row["latest"]["parts"] if part["kind"] == "run queue"]
+        self.assertEqual(queued.get("tid"), hog.pid, row["latest"])
+        self.assertGreater(queued["ns"], MS / 5)
+
+    def test_stops_at_a_limit(self):
+        with Live(*python(HOG)), Live(*python(SLEEPS)) as sleeper:
+            report = timers("--pid", sleeper.pid, "-T", "1000", "-d", "20s", status=3)
+        cause = report["cause"]
+        self.assertEqual(cause["tid"], sleeper.pid)
+        self.assertGreater(cause["latency_ns"], MS)
+        self.assertLess(report["duration_ns"], 15_000 * MS)
+
+    def test_every_wake_up(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "lines.ndjson")
+            overdue("timerlat", "--trace", "--stack", "1ns", "-f", "ndjson", "-o", path, "--",
+                    workload("nanosleep_loop"), 10, 2 * MS)
+            lines = read_ndjson(path)
+        wakes = [line for line in lines if line["type"] == "own_timer"]
+        self.assertEqual(len(wakes), lines[-1]["events"])
+        self.assertGreaterEqual(len(wakes) + lines[-1]["unmatched"] + HIDDEN, 10)
+        for wake in wakes:
+            moments = [wake[key] for key in ("expires_ns", "irq_ns", "wake_ns", "run_ns", "time_ns")]
+            self.assertEqual(moments, sorted(moments))
+        self.assertEqual(lines[-2]["type"], "report")
+
+    def test_intervals(self):
+        with Live(*python(SLEEPS)) as sleeper:
+            finished = overdue("timerlat", "--pid", sleeper.pid, "-i", "200ms", "-d", "2s", "-f", "ndjson")
+        shown = [line for line in map(json.loads, finished.out.splitlines()) if line["type"] == "interval"]
+        counts = [line["timers"][0]["irq"]["count"] for line in shown if line["timers"]]
+        self.assertGreaterEqual(len(counts), 3)
+        self.assertEqual(counts, sorted(counts), "the sums so far")
+
+    def test_what_does_not_go_together(self):
+        for option in ("--hist", "--trace", "--dma-latency=0"):
+            finished = overdue("timerlat", option, "--", tool("true"))
+            self.assertNotEqual(finished.status, 0)
+            self.assertIn("is not for a target's own timers", finished.err)
+
+
+if __name__ == "__main__":
+    main()

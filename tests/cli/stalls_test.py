@@ -1,0 +1,380 @@
+#!/usr/bin/python3
+"""`overdue stalls`: late calls, where their time went and who ended their waits, against what the demos know of
+themselves. Times are compared within bounds that a busy machine keeps too: whatever happens between a demo's
+clock and the kernel's, the demo's figure is the larger one, and the demo runs with real-time priority where
+that matters."""
+import collections
+import json
+import os
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from overdue_test import Live, attached, long_or_short, main, overdue, tool, workload
+from stall_findings import (KEYS, MS, Case, Stalls, all_told, blocked_ns, context_of, functions, has_unseen_wait,
+                            is_within, longest_wait, real_time, stalls, text_of, told)
+
+
+class Demos(Case):
+    def test_sleep(self):
+        """Every sleep over the threshold, none below, as long as the program says."""
+        seen = stalls("-T", "50ms", "-e", "clock_nanosleep", "--", *real_time(), workload("sleep-demo"), "--count",
+                      long_or_short(200, 40), "--max", "100ms", "-d", "60s")
+        self.assert_sound(seen)
+        sleeps = seen.events("sleep")
+        self.assertGreater(len(sleeps), 30)
+        agree, over = 0, 0
+        for sleep in sleeps:
+            found = [finding for finding in seen.found if is_within(finding, sleep)]
+            if sleep["asked_ns"] >= 50 * MS:
+                over += 1
+                self.assertEqual(len(found), 1, f"{sleep} is found once")
+            if sleep["took_ns"] < 50 * MS:
+                self.assertEqual(found, [], f"{sleep} is not late")
+            for finding in found:
+                self.assertGreaterEqual(finding["latency_ns"], max(50 * MS, sleep["asked_ns"]))
+                agree += sleep["took_ns"] - finding["latency_ns"] <= max(sleep["took_ns"] // 100, 100_000)
+                self.assertEqual(finding["threshold_ns"], 50 * MS)
+                self.assert_complete(finding, "main", "sleep_for_a_while", "clock_nanosleep")
+        self.assertGreater(over, 10)
+        self.assertLess(over, len(sleeps))
+        for finding in self.with_wakers(seen.found):
+            self.assertEqual(context_of(longest_wait(finding)), "vector local_timer", told(finding))
+        self.assertEqual(sum(any(is_within(finding, sleep) for sleep in sleeps) for finding in seen.found),
+                         len(seen.found), "nothing but sleeps is found")
+        # A hypervisor may stop the machine between the two clocks; it does not do so every tenth time.
+        self.assertGreaterEqual(agree, 0.9 * len(seen.found), "these agree with the program's clock: "
+                                f"{[sleep['took_ns'] for sleep in sleeps]} {all_told(seen.found)}")
+
+    def test_lock(self):
+        """Who waits for a mutex waits for who holds it, and the chain says so."""
+        seen = stalls("-T", "20ms", "--", workload("lock-demo"), "--rounds", 6, "--min", "30ms", "--max", "60ms")
+        self.assert_sound(seen)
+        waits = seen.events("wait")
+        self.assertEqual(len(waits), 12)
+        found = {wait["time_ns"]: [finding for finding in seen.named("futex") if is_within(finding, wait)]
+                 for wait in waits}
+        for wait in waits:
+            self.assertTrue(found[wait["time_ns"]], f"{wait} {all_told(seen.found)}")
+            finding = found[wait["time_ns"]][0]
+            self.assertGreaterEqual(finding["latency_ns"], 29 * MS, told(finding))
+            self.assert_complete(finding, "wait_for_the_lock")
+        known = self.with_wakers([finding for each in found.values() for finding in each])
+        whole = by_owner = 0
+        for wait in waits:
+            finding, last = found[wait["time_ns"]][0], found[wait["time_ns"]][-1]
+            if last in known and wait["handed_by"] == "holder":
+                by_owner += 1
+                self.assertEqual(longest_wait(last)["waker"]["tid"], wait["handed_by_tid"], told(last))
+            if finding not in known:
+                continue
+            waker = longest_wait(finding)["waker"]
+            self.assertEqual(waker["context"], "thread", told(finding))
+            self.assertEqual(finding["chain"][0]["tid"], waker["tid"], told(finding))
+            owner = [link for link in finding["chain"] if link["tid"] == wait["owner_tid"]]
+            if not owner and finding["chain"][-1]["what"] == "waited":
+                continue  # who ended that wait was not seen
+            self.assertTrue(owner, told(finding))
+            self.assertEqual((owner[0]["comm"], owner[0]["what"]), ("holder", "waited"), told(finding))  # with the lock
+            self.assertIn(wait["owner_function"], functions(owner[0]["user_stack"]))
+            whole += 1
+        self.assertGreater(whole, len(waits) / 2, all_told(seen.found))
+        self.assertTrue(by_owner, all_told(seen.found))
+        # And the owner's own sleep says in which function it held it.
+        owner = [finding for finding in seen.named("clock_nanosleep") if finding["comm"] == "holder"]
+        self.assertEqual(len(owner), 6)
+        for finding in owner:
+            self.assert_complete(finding, "hold_the_lock")
+
+    def test_cpu(self):
+        """Waiting for a CPU after a sleep, as long as the program says, behind who had it. Real-time, and taking
+        turns: nobody else has the CPU then, however busy the machine is."""
+        seen = stalls("-T", "1ms", "-e", "clock_nanosleep", "--first", 0, "--", tool("chrt"), "-r", "10",
+                      workload("cpu-demo"), "--hogs", 1, "-d", long_or_short("20s", "4s"))
+        self.assert_sound(seen)
+        victim = [finding for finding in seen.found if finding["comm"] == "victim"]
+        sleeps = [sleep for sleep in seen.events("sleep") if sleep["thread"] == "victim"]
+        self.assertGreater(len(sleeps), 10)
+        measured = said = 0
+        for sleep in sleeps:
+            found = [finding for finding in victim if is_within(finding, sleep)]
+            self.assertEqual(len(found), 1, sleep)
+            measured += found[0]["breakdown"]["runqueue_ns"]
+            said += sleep["late_ns"]
+            self.assertLessEqual(found[0]["breakdown"]["runqueue_ns"], sleep["late_ns"], told(found[0]))
+        # A sleep is late by the timer's slack too (50 us), and by what it takes to go to sleep and to return; and it
+        # may lose the CPU on its way back to the program.
+        self.assertGreaterEqual(measured, 0.95 * said - 200_000 * len(sleeps), all_told(victim))
+        waited = [finding for finding in victim
+                  if finding["breakdown"]["runqueue_ns"] > 2 * MS and not has_unseen_wait(finding)]
+        self.assertTrue(waited, all_told(victim))
+        behind = collections.Counter()
+        for finding in waited:
+            longest = max(finding["waits"], key=lambda wait: wait["runqueue_ns"])
+            self.assertNotIn(longest["behind"]["comm"], ("", "victim"))
+            behind[longest["behind"]["comm"].rstrip("123")] += 1
+        self.assertGreater(behind["hog-"], len(waited) / 2, behind)
+
+    def test_mmap(self):
+        """mmap waits for a lock that another thread of the program held."""
+        seen = stalls("-T", "2ms", "-e", "mmap,munmap", "--", workload("mmap-demo"), "-d", "3s", "--slow", "2ms")
+        self.assert_sound(seen)
+        mappers = {event["tid"] for event in seen.events("mmap") + seen.events("munmap")}
+        blocked = [finding for finding in seen.named("mmap") + seen.named("munmap")
+                   if finding["waits"] and blocked_ns(longest_wait(finding)) > finding["latency_ns"] / 2]
+        self.assertTrue(blocked, all_told(seen.found))
+        for finding in blocked:
+            wait = longest_wait(finding)
+            self.assertEqual(wait["state"], "uninterruptible", told(finding))
+            if not has_unseen_wait(finding):
+                self.assertTrue({"vm_mmap_pgoff", "__vm_munmap"} & set(functions(wait["kernel_stack"])), told(finding))
+        known = self.with_wakers(blocked)
+        by_mappers = [finding for finding in known
+                      if longest_wait(finding)["waker"]["pid"] == finding["pid"]
+                      and longest_wait(finding)["waker"]["tid"] != finding["tid"]]
+        self.assertGreater(len(by_mappers), 0.9 * len(known), all_told(known))
+        self.assertTrue({longest_wait(finding)["waker"]["tid"] for finding in by_mappers} & mappers)
+        for finding in known:
+            self.assertNotEqual(longest_wait(finding)["waker"]["comm"], "", told(finding))
+        late = [event for event in seen.events("mmap") if event["took_ns"] > 10 * MS]
+        for event in late:
+            near = [finding for finding in seen.named("mmap") if is_within(finding, event)]
+            self.assertLessEqual(len(near), 1)
+
+
+class Output(Case):
+    def test_ndjson(self):
+        """One finding a line, its type first, the receipt last; keys as they were promised."""
+        for _ in range(5):  # a sleep of whose end the kernel did not tell is another cause
+            seen = stalls("-T", "5ms", "--", workload("sleep-demo"), "--count", 3, "--min", "10ms", "--max", "20ms")
+            self.assert_sound(seen)
+            first, *rest = seen.named("clock_nanosleep")
+            if all("like" in finding for finding in rest):
+                break
+        self.assertEqual(len(rest), 2)
+        for line in seen.lines:
+            self.assertEqual(next(iter(line)), "type")
+        for finding in seen.found:
+            self.assertEqual([key for key in finding if key in KEYS], KEYS)
+            self.assertEqual(finding["ret"], 0)
+            for wait in finding["waits"]:
+                self.assertLessEqual({"ns", "state", "kernel_stack"}, set(wait))
+                if "waker" in wait:
+                    self.assertEqual(set(wait["waker"]), {"pid", "tid", "comm", "context", "stack"})
+            stacks = [finding["user_stack"]] + [wait["kernel_stack"] for wait in finding["waits"]]
+            stacks += [wait["waker"]["stack"] for wait in finding["waits"] if "waker" in wait]
+            for frame in sum(stacks, []):
+                self.assertLessEqual({"name", "module", "offset"}, set(frame))
+                self.assertNotEqual(frame["module"], "[bpf]", "our own frames say nothing")
+            self.assertIsInstance(finding["chain"], list)
+        self.assertNotIn("like", first)
+        self.assertEqual({finding.get("like") for finding in rest}, {first["number"]})
+
+    def test_text(self):
+        text, finished = text_of("-T", "20ms", "-e", "futex", "--", workload("lock-demo"), "--rounds", 3, "--min",
+                                 "40ms", "--max", "60ms")
+        self.assertEqual(finished.status, 0, finished)
+        self.assertRegex(text, r"(?m)^#\d+ [\d:.]+  futex\(.*\) = 0  waiter-\d\[\d+\]  \d+\.?\d*ms \(threshold 20.0ms\)$")
+        self.assertRegex(text, r"(?m)^  blocked +\S+ms  do_futex → .*, woken by (holder|waiter-\d)\[\d+\]$")
+        self.assertRegex(text, r"(?m)^    └ holder\[\d+\] waited \S+ms of it in .*nanosleep")
+        self.assertRegex(text, r"(?m)^ +└ vector local_timer ended that$")
+        self.assertRegex(text, r"(?m)^  called from  .*wait_for_the_lock → pthread_mutex_lock → ")
+        self.assertNotIn("→ \n", text)
+        self.assertNotIn("in \n", text)
+        whole, _ = text_of("-v", "-T", "5ms", "--", workload("sleep-demo"), "--count", 1, "--min", "10ms")
+        self.assertRegex(whole, r"(?m)^ +main\+0x[0-9a-f]+ \(.*sleep-demo\)$")
+        self.assertRegex(whole, r"(?m)^ +hrtimer_nanosleep\+0x[0-9a-f]+$")
+
+    def test_folding(self):
+        program = ("--", workload("sleep-demo"), "--count", 7, "--min", "10ms", "--max", "12ms")
+        for option, shown in (((), 3), (("--first", 1), 1), (("--first", 0), 7)):
+            for _ in range(5):  # a sleep of whose end the kernel did not tell is another cause: one run in twenty
+                text, _ = text_of("-T", "5ms", "-e", "clock_nanosleep", *option, *program)
+                if "stalls of 1 cause" in text:
+                    break
+            headlines = re.findall(r"(?m)^#(\d+) .*clock_nanosleep\(", text)
+            self.assertEqual(headlines, [str(number + 1) for number in range(shown)], text)
+            more = re.findall(r"(?m)^(\d+) more like #1: clock_nanosleep, \S+ in all, longest \S+$", text)
+            self.assertEqual(more, [str(7 - shown)] if shown < 7 else [], text)
+            self.assertIn("note: 7 stalls of 1 cause\n", text)
+
+    def test_names_are_looked_at_in_the_kernel(self):
+        """Calls that are late for another thread only are no records: as many as these would be lost."""
+        calls = 200_000
+        seen = stalls("-T", "1s,thread:nobody=1ns", "--", workload("getppid_loop"), calls)
+        self.assert_sound(seen)
+        self.assertEqual(seen.receipt["lost"], 0)
+        self.assertGreaterEqual(seen.receipt["events"], calls)
+        self.assertEqual(seen.named("getppid"), [])
+        seen = stalls("-T", "1s,thread:worker-[12]=1ns", "--first", 0, "--", workload("named_threads"), 4, 10)
+        found = collections.Counter(finding["comm"] for finding in seen.named("getppid"))
+        self.assertEqual(found, {"worker-1": 20, "worker-2": 30})
+
+    def test_events_are_the_targets(self):
+        """Not those of calibrating, which are ours."""
+        seen = stalls("-T", "1s", "--", workload("getppid_loop"), 500)
+        self.assert_sound(seen)
+        self.assertGreaterEqual(seen.receipt["events"], 500)
+        self.assertLess(seen.receipt["events"], 700)
+        self.assertEqual(seen.found, [])
+        self.assertIn("nothing took as long as the threshold", seen.notes)
+
+
+class Options(Case):
+    def test_thresholds_by_call(self):
+        program = "import time, subprocess; time.sleep(0.03); subprocess.run(['sleep', '0.01'])"
+        python = ("--", tool("python3"), "-c", program)
+        both = stalls("-T", "clock_nanosleep=20ms,wait4=5ms", *python)
+        self.assert_sound(both)
+        self.assertEqual({(f["comm"], f["name"]) for f in both.found},
+                         {("python3", "clock_nanosleep"), ("python3", "wait4")})
+        self.assertEqual({f["name"]: f["threshold_ns"] for f in both.found},
+                         {"clock_nanosleep": 20 * MS, "wait4": 5 * MS})
+        other = stalls("-T", "5ms,clock_nanosleep=20ms", *python)
+        self.assert_sound(other)
+        naps = other.named("clock_nanosleep")
+        self.assertIn("python3", {finding["comm"] for finding in naps})
+        for finding in naps:  # that of `sleep` is late only where the machine is
+            self.assertEqual(finding["threshold_ns"], 20 * MS)
+            self.assertGreaterEqual(finding["latency_ns"], 20 * MS)
+
+    def test_idle(self):
+        shell = "sleep 0.05 | cat"  # cat waits for input, the shell for its children
+        seen = stalls("-T", "20ms", "--", "sh", "-c", shell)
+        self.assertEqual({f["name"] for f in seen.found if not has_unseen_wait(f)} - {"execve", "clone", "vfork"},
+                         {"clock_nanosleep"})
+        self.assertTrue(any(re.match(r"waits for work are not shown: [1-9].*--idle", note) for note in seen.notes))
+        self.assertTrue(any(re.search(r"epoll_wait.*not shown: [1-9].*--idle", note) for note in seen.notes))
+        idle = stalls("-T", "20ms", "--idle", "--", "sh", "-c", shell)
+        self.assertLessEqual({"clock_nanosleep", "read", "wait4"}, {f["name"] for f in idle.found})
+        chosen = stalls("-T", "20ms", "-e", "wait4", "--", "sh", "-c", shell)
+        self.assertEqual({f["name"] for f in chosen.found}, {"wait4"})
+
+    def test_keep_under(self):
+        lock = ("--", workload("lock-demo"), "--rounds", 3, "--min", "30ms", "--max", "40ms")
+        for pattern in ("hold_the_lock", "hold_*"):
+            seen = stalls("-T", "20ms", "--keep-under", pattern, *lock)
+            self.assert_sound(seen)
+            self.assertEqual([f["name"] for f in seen.found], ["clock_nanosleep"] * 3)
+            self.assertTrue(any(re.match(r"stalls not under hold_.*: \d+$", note) for note in seen.notes), seen.notes)
+
+    def test_no_user_stacks(self):
+        seen = stalls("-T", "5ms", "--user-stack-bytes", 0, "--", workload("sleep-demo"), "--count", 1, "--min", "10ms")
+        self.assert_sound(seen)
+        self.assertNotIn("user_stack", seen.named("clock_nanosleep")[0])
+
+    def test_errors(self):
+        for arguments, words in ((("--", "true"), "threshold"),
+                                 (("-T", "10", "--", "true"), "unit"),
+                                 (("-T", "0ms", "--", "true"), "threshold of 0"),
+                                 (("-T", "futx=10ms", "--", "true"), "'futx' is neither"),
+                                 (("-T", "10ms", "-f", "csv", "--", "true"), "CSV"),
+                                 (("-T", "10ms", "--user-stack-bytes", "99999", "--", "true"), "too much"),
+                                 (("-T", "10ms", "-e", "nosuchcall", "--", "true"), "nosuchcall"),
+                                 (("-T", "10ms", "--first", "-1", "--", "true"), "--first"),
+                                 (("-T", "10ms", "--"), "no program"),
+                                 (("-T", "10ms"), "target")):
+            with self.subTest(arguments):
+                finished = overdue("stalls", *arguments)
+                self.assertIn(finished.status, (2, 125) if "--" in arguments else (2,), finished)
+                self.assertIn(words, finished.err)
+                self.assertIn("hint:", finished.err)
+
+    def test_running_process(self):
+        with Live(workload("sleep-demo"), "--min", "30ms", "--max", "40ms", "-d", "20s", "--count", 10000) as target, \
+                attached("stalls", "-T", "20ms", "-f", "ndjson", "-p", target.pid, "-d", "700ms") as live:
+            finished = live.finish()
+        lines = [json.loads(line) for line in finished.out.splitlines()]
+        seen = Stalls(lines, finished)
+        self.assertEqual(seen.receipt["lost"], 0)
+        self.assertGreaterEqual(len(seen.found), 5)
+        for finding in seen.found:
+            self.assertEqual((finding["pid"], finding["name"]), (target.pid, "clock_nanosleep"))
+            self.assert_adds_up(finding)
+            self.assert_complete(finding, "main", "sleep_for_a_while")
+
+
+class Robustness(Case):
+    def test_threads(self):
+        """Each of 2 000 short threads took its nap once, and no call is taken for another's."""
+        count = long_or_short(10000, 2000)
+        seen = stalls("-T", "2900us", "-e", "clock_nanosleep", "--buffer", "32M", "--", workload("stall_cases"),
+                      "threads", count, timeout=300)
+        self.assert_sound(seen)
+        self.assertEqual(len(seen.found), count)
+        self.assertEqual(len({finding["tid"] for finding in seen.found}), count)
+        for finding in seen.found:
+            self.assertGreaterEqual(finding["latency_ns"], 3 * MS, told(finding))
+            self.assertGreater(finding["latency_ns"] - finding["breakdown"]["runqueue_ns"], 2.9 * MS, told(finding))
+        # All of it asleep, but who lost the CPU between setting its timer and going to sleep.
+        late = [finding for finding in seen.found if finding["breakdown"]["blocked_ns"] <= 2.9 * MS]
+        self.assertLess(len(late), count / 10, all_told(late[:10]))
+
+    def test_everything_is_late(self):
+        """A threshold that every call passes: nothing breaks, and what was lost is counted."""
+        seen = stalls("-T", "1ns", "--idle", "--user-stack-bytes", 4096, "--", workload("thread_churn"), 200, 5,
+                      timeout=300)
+        self.assertEqual(seen.finished.status, 0, seen.finished)
+        self.assertEqual(seen.receipt["unmatched"], 0)
+        if seen.receipt["lost"] == 0:
+            self.assertEqual(len(seen.named("getppid")), 1000)
+        self.assertGreater(len(seen.found), 1000)
+        for finding in seen.found:
+            self.assertEqual(sum(finding["breakdown"].values()), finding["latency_ns"], finding)
+
+    def test_signals(self):
+        """Each piece of an interrupted sleep is a call of its own, none as long as the whole."""
+        seen = stalls("-T", "100us", "-e", "clock_nanosleep", "--", workload("stall_cases"), "signals", 3)
+        self.assert_sound(seen)
+        interrupted = [finding for finding in seen.found if finding["ret"] < 0]
+        self.assertGreater(len(interrupted), 10)
+        self.assertEqual({finding["error"] for finding in interrupted}, {"ERESTART_RESTARTBLOCK"})
+        for kind in ("handler", "restart", "stop"):
+            with self.subTest(kind):
+                self.assert_sound(stalls("-T", "1ms", "--idle", "--", workload("interrupted_sleep"), kind, 3))
+
+    def test_traced(self):
+        """strace stops the target twice a call: its waits are for the tracer."""
+        with tempfile.TemporaryDirectory() as folder:
+            seen = stalls("-T", "20ms", "--", tool("strace"), "-f", "-o", os.path.join(folder, "trace"),
+                          workload("sleep-demo"), "--count", 5, "--min", "30ms", "--max", "40ms", timeout=120)
+        self.assert_sound(seen)
+        naps = [finding for finding in seen.named("clock_nanosleep") if finding["comm"] == "sleep-demo"]
+        self.assertEqual(len(naps), 5)
+        for finding in naps:
+            self.assert_complete(finding, "main", "sleep_for_a_while")
+
+    def test_vfork(self):
+        """The parent waits in vfork for its child, who naps on the same stack."""
+        seen = stalls("-T", "20ms", "--", workload("stall_cases"), "vfork", 5)
+        self.assert_sound(seen)
+        naps, waits = seen.named("clock_nanosleep"), seen.named("vfork")
+        self.assertEqual((len(naps), len(waits)), (5, 5))
+        self.assertEqual(len({finding["pid"] for finding in naps}), 5)
+        self.assertEqual(len({finding["pid"] for finding in waits}), 1)
+        for nap in naps:
+            self.assert_complete(nap, "main", "take_a_nap")
+        for wait in self.with_wakers(waits):
+            self.assertIn(longest_wait(wait)["waker"]["tid"], {nap["tid"] for nap in naps}, told(wait))
+        self.assert_sound(stalls("-T", "1ms", "--", workload("vfork_exec"), 20, "/bin/true"))
+
+    def test_exec_in_a_thread(self):
+        seen = stalls("-T", "20ms", "--", workload("exec_in_thread"), workload("stall_cases"), "exit")
+        self.assert_sound(seen)
+        nap = [finding for finding in seen.named("clock_nanosleep") if finding["latency_ns"] > 29 * MS]
+        self.assertEqual(len(nap), 1)
+        self.assertEqual(nap[0]["tid"], nap[0]["pid"], "it has the leader's id now")
+        self.assert_complete(nap[0], "main", "take_a_nap")
+
+    def test_killed(self):
+        """By its seccomp filter, and in the middle of a call."""
+        seen = stalls("-T", "20ms", "--", workload("stall_cases"), "seccomp")
+        self.assert_sound(seen, status=137)
+        self.assertEqual([finding["name"] for finding in seen.found if finding["latency_ns"] > 29 * MS],
+                         ["clock_nanosleep"])
+        self.assert_sound(stalls("-T", "5ms", "--", workload("stall_cases"), "killed"), status=137)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+#!/usr/bin/python3
+"""`overdue stalls --timeout`: calls that are still open are told of while they are, once, and say
+where their thread is."""
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from overdue_test import Live, attached, main, overdue, require_root, tool, workload
+
+MS = 1_000_000
+
+
+def functions(stack):
+    return [frame["name"] for frame in stack]
+
+
+def lines_of(text):
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+class Timeout(unittest.TestCase):
+    def setUp(self):
+        require_root()
+
+    def findings(self, how, seconds, *options, duration="2s", **more):
+        """(hangs, stalls) of a run of the workload, and how the run ended."""
+        finished = overdue("stalls", "-f", "ndjson", "--timeout", "500ms", "-d", duration, *options,
+                           "--", workload("hang"), how, seconds, **more)
+        lines = lines_of(finished.err)
+        return ([line for line in lines if line["type"] == "hang"],
+                [line for line in lines if line["type"] == "stall"], finished)
+
+    def assert_open_for_a_while(self, hang):
+        """It was looked for at most every 125 ms; the machine may be busy."""
+        self.assertGreaterEqual(hang["latency_ns"], 500 * MS)
+        self.assertLess(hang["latency_ns"], 3000 * MS)
+        self.assertEqual(hang["threshold_ns"], 500 * MS)
+        self.assertNotIn("ret", hang)
+        parts = sum(hang["breakdown"].values())
+        self.assertAlmostEqual(parts, hang["latency_ns"], delta=hang["latency_ns"] * 0.01)
+
+    def test_a_sleep_is_told_of_once_and_again_when_it_ends(self):
+        hangs, stalls, finished = self.findings("sleep", 2, duration="5s")
+        self.assertEqual(len(hangs), 1, finished)
+        self.assertEqual(len(stalls), 1, finished)
+        hang, stall = hangs[0], stalls[0]
+        self.assert_open_for_a_while(hang)
+        self.assertEqual(hang["name"], "clock_nanosleep")
+        self.assertEqual(hang["state"], "sleeping")
+        self.assertIn("hrtimer_nanosleep", functions(hang["kernel_stack"]))
+        self.assertIn("sleep_long", functions(hang["user_stack"]))
+        self.assertIn("main", functions(hang["user_stack"]))
+        self.assertEqual(len(hang["args"]), 4)
+        self.assertEqual(stall["hang"], hang["number"])
+        self.assertGreaterEqual(stall["latency_ns"], 2000 * MS)
+
+    def test_a_call_that_runs(self):
+        """Its thread need not have left the CPU once since it began."""
+        finished = overdue("stalls", "-f", "ndjson", "--timeout", "100ms", "-T", "100ms", "-d", "10s", "--",
+                           tool("dd"), "if=/dev/urandom", "of=/dev/null", "bs=200M", "count=1", "status=none")
+        told = [line for line in lines_of(finished.err) if line["type"] in ("hang", "stall")]
+        self.assertEqual([(line["type"], line["name"]) for line in told], [("hang", "read"), ("stall", "read")],
+                         finished)
+        for line in told:
+            breakdown = line["breakdown"]
+            self.assertAlmostEqual(sum(breakdown.values()), line["latency_ns"], delta=line["latency_ns"] * 0.01)
+            self.assertGreater(breakdown["oncpu_ns"], 0)
+            self.assertLessEqual(breakdown["unknown_ns"], line["latency_ns"] * 0.02, line)
+
+    def test_a_read_of_a_pipe_waits_for_work(self):
+        hangs, _, finished = self.findings("pipe", 4, "--idle")
+        self.assertEqual([hang["name"] for hang in hangs], ["read"], finished)
+        self.assert_open_for_a_while(hangs[0])
+        self.assertIn("wait_for_an_answer", functions(hangs[0]["user_stack"]))
+        self.assertTrue(any("pipe_read" in name for name in functions(hangs[0]["kernel_stack"])))
+        hangs, _, finished = self.findings("pipe", 4)
+        self.assertEqual(hangs, [], finished)
+        self.assertIn("--idle shows them", finished.err)
+
+    def test_calls_that_wait_by_their_nature(self):
+        hangs, _, finished = self.findings("poll", 4)
+        self.assertEqual(hangs, [], finished)
+        hangs, _, finished = self.findings("poll", 4, "--idle")
+        self.assertEqual([hang["name"] for hang in hangs], ["poll"], finished)
+
+    def test_an_uninterruptible_wait(self):
+        hangs, _, finished = self.findings("vfork", 3)
+        parents = [hang for hang in hangs if hang["name"] == "vfork"]
+        self.assertEqual(len(parents), 1, finished)
+        self.assertEqual(parents[0]["state"], "uninterruptible")
+        self.assertGreaterEqual(parents[0]["blocked"]["uninterruptible_ns"], 450 * MS)
+        # Its child runs on the same stack: what is below vfork() is not its own now.
+        self.assertEqual(functions(parents[0]["user_stack"])[0], "vfork")
+
+    def test_a_deadlock_of_two_threads(self):
+        hangs, _, finished = self.findings("deadlock", 4)
+        self.assertEqual({hang["comm"] for hang in hangs}, {"dead-1", "dead-2"}, finished)
+        for hang in hangs:
+            self.assertEqual(hang["name"], "futex")
+            self.assertIn("take_both", functions(hang["user_stack"]))
+
+    def test_what_hung_before_we_came(self):
+        with Live(workload("hang"), "deadlock", 30) as target:
+            with attached("stalls", "-f", "ndjson", "--timeout", "300ms", "-p", target.pid,
+                          settle=2) as live:
+                live.signal(2)
+                finished = live.finish()
+        hangs = [line for line in lines_of(finished.out) if line["type"] == "hang"]
+        self.assertEqual(len(hangs), 2, finished)
+        for hang in hangs:
+            self.assertTrue(hang["older"])
+            self.assertEqual(hang["name"], "futex")
+            self.assertGreaterEqual(hang["latency_ns"], 300 * MS)
+
+    def test_strings(self):
+        """Of a call that is open they are read from the memory of the process: here from a program's file."""
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkfifo(f"{folder}/answers")
+            hangs, _, finished = self.findings("open", 2, cwd=folder)
+        self.assertEqual([hang["name"] for hang in hangs], ["openat"], finished)
+        self.assertEqual(hangs[0]["args"][1], 'pathname="answers"')
+        self.assertIn("wait_for_a_writer", functions(hangs[0]["user_stack"]))
+
+    def test_hostile_strings(self):
+        """However long, and whatever is in them, at the very end of memory that can be read, too."""
+        program = ("import ctypes,mmap,os,signal,sys; signal.alarm(2); name=os.fsencode(sys.argv[1]); "
+                   "os.mkfifo(name); area=mmap.mmap(-1, 8192); "
+                   "at=ctypes.addressof(ctypes.c_char.from_buffer(area)); libc=ctypes.CDLL(None); "
+                   "libc.mprotect(ctypes.c_void_p(at+4096), 4096, 0); begin=4096-len(name)-1; "
+                   "area[begin:begin+len(name)]=name; libc.open(ctypes.c_void_p(at+begin), 0)")
+        for name, shown in (("\x1b[31m\n", r'pathname="\S*\[31m\S*"'), ("x" * 200, r'pathname="\S*/x{200}"'),
+                            (f"{'./' * 200}y", r'pathname="(\./){127}\."…')):
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                path = name if name.startswith(".") else f"{folder}/{name}"
+                finished = overdue("stalls", "-f", "ndjson", "--timeout", "300ms", "-e", "openat,open", "-d", "3s",
+                                   "--", tool("python3"), "-c", program, path, cwd=folder)
+                text = finished.err.encode("latin-1").decode()
+                hangs = [line for line in lines_of(text) if line["type"] == "hang"]
+                self.assertEqual(len(hangs), 1, finished)
+                self.assertRegex(hangs[0]["args"][1], f"^{shown}$")
+                self.assertNotIn("\x1b", finished.err)
+
+    def test_strings_that_are_not_in_memory(self):
+        """Whoever holds back the memory where a string is, holds up the thread that reads it, and not us."""
+        hangs, _, finished = self.findings("fault", 3)
+        if finished.status == 77:
+            self.skipTest("userfaultfd is not allowed here")
+        self.assertEqual([hang["name"] for hang in hangs], ["openat"], finished)
+        self.assertRegex(hangs[0]["args"][1], "^pathname=0x[0-9a-f]+$")
+        self.assertLess(finished.seconds, 20)
+
+    def test_the_text_says_for_how_long_and_where(self):
+        finished = overdue("stalls", "--timeout", "500ms", "-d", "2s", "--", workload("hang"),
+                           "sleep", 4)
+        self.assertRegex(finished.err, r"clock_nanosleep\(.*\)  .*open for \d+ms \(timeout 500ms\)")
+        self.assertIn("still sleeping", finished.err)
+        self.assertIn("hrtimer_nanosleep", finished.err)
+
+    def test_a_timeout_must_be_a_time(self):
+        for value in ("0ms", "5", "never"):
+            self.assertEqual(overdue("stalls", "--timeout", value, "-a").status, 2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+// Any bytes, as packets between a resolver and its child, in both directions: no crash, no more
+// than a packet can hold, text of the child fit to be printed; and what was understood means the
+// same when it is said again.
+
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <variant>
+
+#include "base/text.h"
+#include "resolve/message.h"
+
+namespace overdue {
+namespace {
+
+namespace message = resolve_message;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void check_text(const std::string& text) {
+  require(text.size() <= message::longest_text + 4);
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t length = printable_length(rest);
+    require(length > 0);
+    rest.remove_prefix(length);
+  }
+}
+
+void check(const message::Wanted& wanted) {
+  const auto again = message::decode_to_parent(message::encode(wanted));
+  require(again && std::get<message::Wanted>(*again).path == wanted.path.substr(0, 16u << 10));
+}
+
+void check(const message::Frames& frames) {
+  require(frames.stack.frames.size() <= message::most_frames);
+  for (const StackFrame& frame : frames.stack.frames)
+    for (const auto* text : {&frame.name, &frame.module, &frame.build_id, &frame.file})
+      check_text(*text);
+  check_text(frames.stack.end_module);
+  ResolvedStack whole;
+  for (const auto& packet : message::encode(frames.stack)) {
+    require(packet.size() <= message::most_bytes);
+    const auto again = message::decode_to_parent(packet);
+    require(again.has_value());
+    const auto& part = std::get<message::Frames>(*again).stack;
+    whole.frames.insert(whole.frames.end(), part.frames.begin(), part.frames.end());
+  }
+  require(whole.frames.size() == frames.stack.frames.size());
+}
+
+void check(const message::Space& space) {
+  for (const Mapping& mapping : space.mappings) require(mapping.start < mapping.end);
+  const auto again = message::decode_to_child(message::encode(space));
+  require(again && std::get<message::Space>(*again).mappings.size() <= space.mappings.size());
+}
+void check(const message::UserStack&) {}
+void check(const message::RecordedStack& stack) {
+  require(stack.addresses.size() <= message::most_bytes);
+}
+void check(const message::File&) {}
+void check(const message::Probe&) {}
+
+}  // namespace
+}  // namespace overdue
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto packet = std::as_bytes(std::span(data, size));
+  if (const auto parsed = overdue::resolve_message::decode_to_child(packet))
+    std::visit([](const auto& one) { overdue::check(one); }, *parsed);
+  if (const auto parsed = overdue::resolve_message::decode_to_parent(packet))
+    std::visit([](const auto& one) { overdue::check(one); }, *parsed);
+  return 0;
+}

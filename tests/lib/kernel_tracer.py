@@ -1,0 +1,101 @@
+"""What the tests of the kernel's timerlat and osnoise tracers share: the machine's settings, and rtla."""
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import time
+import unittest
+
+from overdue_test import OVERDUE, TRACEFS, Live, eventually, overdue, read_ndjson, require_root, run
+
+OSNOISE = f"{TRACEFS}/osnoise"
+KEEPER = "/run/overdue/osnoise"
+
+
+def read(path):
+    with contextlib.suppress(OSError), open(path, encoding="latin-1") as file:
+        return file.read()
+    return None
+
+
+def write(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+
+
+def threads_of_tracers():
+    """{name: pid} of the kernel's threads."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        name = (read(f"/proc/{pid}/comm") or "").strip()
+        if re.fullmatch(r"(timerlat|osnoise)/\d+", name) and read(f"/proc/{pid}/cmdline") == "":
+            found[name] = int(pid)
+    return found
+
+
+def children_of(pid):
+    found = []
+    for other in filter(str.isdigit, os.listdir("/proc")):
+        stat = read(f"/proc/{other}/stat")
+        if stat and int(stat.rpartition(")")[2].split()[1]) == pid:
+            found.append(int(other))
+    return found
+
+
+def has_tracer(name):
+    return name in (read(f"{TRACEFS}/available_tracers") or "").split()
+
+
+def settings():
+    """Everything that either tracer may change, and what they leave behind."""
+    values = {name: read(f"{OSNOISE}/{name}") for name in os.listdir(OSNOISE) if name != "per_cpu"}
+    for name in ("current_tracer", "tracing_on", "trace_clock", "trace_options", "tracing_thresh",
+                 "events/osnoise/enable"):
+        values[name] = read(f"{TRACEFS}/{name}")
+    values["instances"] = sorted(os.listdir(f"{TRACEFS}/instances"))
+    values["threads"] = sorted(threads_of_tracers())
+    values["keeper"] = read(KEEPER) or None  # an empty one says that nothing was changed
+    return values
+
+
+class TracerCase(unittest.TestCase):
+    """Of one tracer, whose name is our command's too: afterwards everything is as it was."""
+    tracer = None
+
+    def setUp(self):
+        require_root()
+        if not has_tracer(self.tracer):
+            self.skipTest(f"this kernel has no {self.tracer} tracer")
+        self.before = settings()
+        self.assertIsNone(self.before["keeper"])
+        self.addCleanup(lambda: self.assertEqual(settings(), self.before))
+
+    def report(self, *arguments, status=0, backend="kernel"):
+        finished = overdue(self.tracer, "--backend", backend, "-f", "json", *arguments)
+        self.assertEqual(finished.status, status, finished)
+        return json.loads(finished.out)
+
+    def with_rtla(self, folder, *arguments, rtla=()):
+        """(The lines of our run, what rtla printed): both from one run of the tracer.
+
+        rtla joins a run of ours, with no settings of its own, and leaves before its end: the kernel hands every event
+        to both instances, so what rtla has is an unbroken part of what we have.
+        """
+        program = shutil.which("rtla")
+        if not program:
+            self.skipTest("rtla is not installed")
+        path = f"{folder}/lines"
+        with Live(OVERDUE, self.tracer, "--backend", "kernel", "--cpu", "0", "--trace", "-f", "ndjson", "-o", path,
+                  "-d", "40s", *arguments) as live:
+            eventually(threads_of_tracers, 20, "the tracer's threads do not show")
+            time.sleep(0.5)
+            theirs = run([program, self.tracer, "top", "-q", "-d", "5s", *rtla])
+            self.assertIsNone(live.process.poll(), "ours ended before rtla")
+            live.signal(signal.SIGINT)
+            ours = live.finish()
+        self.assertEqual((ours.status, theirs.status), (0, 0), (ours, theirs))
+        lines = read_ndjson(path)
+        self.assertEqual(lines[-1]["lost"], 0)
+        return lines, theirs.out

@@ -1,0 +1,76 @@
+"""Runs the guest: QEMU under software emulation, so that it works where there is no /dev/kvm, or one that is no use."""
+import re
+import shlex
+import subprocess
+
+import kernels
+
+CPUS = 2
+MEMORY = "2G"
+DISK = "4G"  # most of it is never written
+COMPLAINT = re.compile(r"\] (BUG|WARNING|Oops|INFO: (task|rcu)|rcu: INFO|watchdog: BUG|Kernel panic|general protection)")
+ENDED_BADLY = "the guest ended without a result"
+
+
+def qemu_command(kernel, initramfs, folder):
+    arguments = ["console=ttyS0,115200", "panic=-1", "oops=panic", "lsm=landlock,lockdown,yama,apparmor,bpf", "nokaslr",
+                 "random.trust_cpu=on", "mitigations=off", "tsc=reliable"]
+    return [
+        "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(CPUS), "-m", MEMORY,
+        "-nodefaults", "-display", "none", "-no-reboot", "-nic", "none", "-kernel", kernel.image,
+        "-initrd", initramfs, "-append", " ".join(arguments),
+        "-serial", f"file:{folder}/console.log", "-serial", "stdio",
+        "-fsdev", "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap",
+        "-device", "virtio-9p-pci,fsdev=host,mount_tag=host",
+        "-fsdev", f"local,id=lab,path={folder},security_model=none",
+        "-device", "virtio-9p-pci,fsdev=lab,mount_tag=lab",
+        "-drive", f"file={folder}/disk,format=raw,if=none,id=disk,cache=unsafe", "-device", "virtio-blk-pci,drive=disk",
+    ]
+
+
+def run(kernel, build, command, case_filter, folder, timeout):
+    """Runs a command of the shell in the guest, its output to ours. Leaves in `folder` what the guest wrote, and
+    console.log. Returns its exit status, or a sentence about why there is none."""
+    (folder / "Testing").mkdir(parents=True, exist_ok=True)
+    for old in ("status", "doctor.json", "Testing/results.xml", "console.log"):
+        (folder / old).unlink(missing_ok=True)
+    values = {"tree": kernels.SOURCE, "build": build, "modules": kernel.folder / "lib/modules", "filter": case_filter,
+              "command": command}
+    lines = [f"{name}={shlex.quote(str(value))}\n" for name, value in values.items()]
+    (folder / "environment").write_text("".join(lines))
+    initramfs, disk = folder / "initramfs", folder / "disk"
+    kernels.make_initramfs(kernel, initramfs)
+    disk.unlink(missing_ok=True)
+    kernels.run("/usr/sbin/mkfs.ext4", "-q", disk, DISK)
+    process = subprocess.Popen(list(map(str, qemu_command(kernel, initramfs, folder))), stdin=subprocess.DEVNULL)
+    try:
+        process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        return f"the guest was still running after {timeout} s"
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        disk.unlink()
+    try:
+        return int((folder / "status").read_text())
+    except (OSError, ValueError):
+        return ENDED_BADLY
+
+
+def complaints(folder):
+    """What the kernel said of itself that no kernel should have to say, with what it said next."""
+    lines = console(folder)
+    found = [number for number, line in enumerate(lines) if COMPLAINT.search(line)]
+    return [line for number in found[:3] for line in lines[number:number + 25]]
+
+
+def console_tail(folder, lines=60):
+    return console(folder)[-lines:]
+
+
+def console(folder):
+    try:
+        return (folder / "console.log").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []

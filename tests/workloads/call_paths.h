@@ -1,0 +1,3 @@
+#pragma once
+
+long answer_of_the_library(long question);
