@@ -95,6 +95,7 @@ class Wakeup(Case):
         seen = Run(self)
         self.assertEqual(len(seen.windows), 1)
         window = seen.windows[0]
+        self.assertEqual(window["lost_events"], 0, window)
         truth = self.assert_is_one_of(window, seen.truth)
         self.assertEqual((window["tracer"], window["exact"]), ("wakeup_rt", True))
         self.assertEqual((window["comm"], window["cpu"], window["queued_cpu"]), ("wakee", CPU, CPU))
@@ -111,7 +112,7 @@ class Wakeup(Case):
         # Who was in the way: the spinner, from whom the CPU is taken for the wakee at the end.
         self.assert_events_are_within(window)
         first, last = window["events"][0], window["events"][-1]
-        self.assertEqual((first["event"], first["since_begin_ns"]), ("sched_waking", 0))
+        self.assertEqual((first["event"], first["since_begin_ns"]), ("sched_waking", 0), window)
         self.assertEqual(first["other"]["tid"], truth["wakee"])
         self.assertEqual((last["event"], last["comm"], last["tid"], last["prio"], last["state"]),
                          ("sched_switch", "spinner", truth["spinner"], 49, "S"))
@@ -124,7 +125,6 @@ class Wakeup(Case):
         queued = [event for event in window["events"] if event["event"] == "sched_wakeup"
                   and event["other"]["tid"] == truth["wakee"]]
         self.assertEqual([event["since_begin_ns"] for event in queued], [window["queued_ns"]])
-        self.assertEqual(window["lost_events"], 0)
 
     def test_text_is_the_kernels_format(self):
         with tempfile.TemporaryDirectory() as folder:

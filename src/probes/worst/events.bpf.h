@@ -33,10 +33,12 @@ static __always_inline u16 prio_word(s32 prio) {
  * interrupts this one takes the next slot. */
 static __always_inline struct worst_event* new_event(u16 kind, u64 now_ns) {
   u32 cpu = bpf_get_smp_processor_id();
-  u32 at = follow.set * cpu_count + cpu;
+  /* In this order: with a later window's number and the set before it, a hypervisor's pause between
+   * the two would make the events of a window that is kept look like those of another. */
+  u64 serial = *(volatile u64*)&follow.serial;
+  u32 at = *(volatile u32*)&follow.set * cpu_count + cpu;
   struct worst_head* head = bpf_map_lookup_elem(&heads, &at);
   if (!head) return 0;
-  u64 serial = follow.serial;
   u64 written = head->written;
   if (head->serial != serial) {
     head->first = written;
