@@ -32,9 +32,11 @@ struct session_control {
   u64 quiet_ns;                  // what began after the last look at the clock on its CPU (see
                                  // cpu_ledger) is shorter than this; 0: nobody knows
   u64 quiet_from_ns;             // looks from then on tell of it: the hooks are attached
+  u32 releases;    // of members that are none any more: what is known of members holds no longer
+  u32 calls_stay;  // 1: open calls are listed, and stay where they are: see call.bpf.h
   struct thread_thresholds by_name;
 };
-WIRE_SIZE(struct session_control, 176 + sizeof(struct thread_thresholds));
+WIRE_SIZE(struct session_control, 184 + sizeof(struct thread_thresholds));
 
 #define THRESHOLD_IDLE (~0ull)
 

@@ -3,8 +3,19 @@
 
 #include "bpf/wire.h"
 
-// What interrupts have taken of a CPU, and the last call that began on it. Written on that CPU
-// only, by hooks that do not nest.
+// A system call that has begun and not ended.
+struct open_call {
+  u64 begin_ns;
+  u64 who;  // its thread's task_struct: an exec gives that another tid. 0: there is no call. Once
+            // the session has ended, also enum call_claim
+  u32 nr;
+  u16 abi;
+  u16 reserved;
+};
+WIRE_SIZE(struct open_call, 24);
+
+// What interrupts have taken of a CPU, and the call in which its thread is. Written on that CPU
+// only, by hooks that do not nest; but see call.bpf.h.
 struct cpu_ledger {
   u64 irq_ns;
   u64 softirq_ns;        // net of hard interrupts
@@ -19,12 +30,11 @@ struct cpu_ledger {
   u16 irq_number;
   u16 softirq_number;
   u16 reserved;
-  // When the call began, and what interrupts had taken then. Its thread's ledger is told when that
+  // The call, and what interrupts had taken when it began. Its thread's ledger is told when that
   // leaves the CPU: few calls last so long.
-  u64 call_ns;
+  struct open_call call;
   u64 call_irq_ns;
   u64 call_softirq_ns;
-  u32 call_tid;
-  u32 reserved_2;
+  u64 member;  // the thread that runs, if it belongs to the target; as in its ledger
 };
-WIRE_SIZE(struct cpu_ledger, 112);
+WIRE_SIZE(struct cpu_ledger, 128);

@@ -30,17 +30,21 @@ struct thread_ledger {
   u64 softirq_mark_ns;
   u64 call_ns; /* when the last system call began in which it left the CPU, or that was late, where
                   those are looked at; may have ended */
-  u64 noted_call_ns; /* the call for which waits were noted beyond the long ones */
-  u64 hang_call_ns;  /* the call in flight that was told of as a hang */
-  u32 noted;         /* how many waits, of noted_call_ns */
-  u32 state;         /* enum ledger_state */
-  u32 waker_tid;     /* 0: the idle thread, interrupted */
-  u32 displacer_tid; /* who took the CPU from it */
-  u16 waker_context; /* enum waker_context */
-  u16 waker_number;  /* of the interrupt */
-  u32 is_asked;      /* the kernel was asked to let it pay what it owes: see probes/sched */
-  u64 owes_ns;       /* its user stack, for waits that ended from then on; 0: it owes none */
-  u64 owed_ip;       /* its user registers when it began to owe that */
+  struct open_call call; /* in which it left the CPU, while it is away */
+  u64 member;            /* see call.bpf.h */
+  u64 noted_call_ns;     /* the call for which waits were noted beyond the long ones */
+  u64 hang_call_ns;      /* the call in flight that was told of as a hang */
+  u32 noted;             /* how many waits, of noted_call_ns */
+  u32 state;             /* enum ledger_state */
+  u32 waker_tid;         /* 0: the idle thread, interrupted */
+  u32 displacer_tid;     /* who took the CPU from it */
+  u16 waker_context;     /* enum waker_context */
+  u16 waker_number;      /* of the interrupt */
+  u32 is_asked;          /* the kernel was asked to let it pay what it owes: see probes/sched */
+  u32 cpu;               /* where it was last seen to come, or to begin a call */
+  u32 reserved;
+  u64 owes_ns; /* its user stack, for waits that ended from then on; 0: it owes none */
+  u64 owed_ip; /* its user registers when it began to owe that */
   u64 owed_sp;
   u64 waker; /* struct task_struct*; may be gone, or another's by now: then its tid is not waker_tid
               */
@@ -84,21 +88,10 @@ static __always_inline void add_time_on_cpu(struct ledger_parts* sums,
   add_time_until(sums, ledger, cpu->irq_ns, cpu->softirq_ns, now_ns);
 }
 
-/* At a system call's begin: all that is paid by one that is quick. */
-static __always_inline void begin_call_on_cpu(struct cpu_ledger* cpu, u32 tid, u64 now_ns) {
-  cpu->calls++;
-  cpu->call_tid = tid;
-  cpu->call_ns = now_ns;
-  cpu->call_irq_ns = cpu->irq_ns;
-  cpu->call_softirq_ns = cpu->softirq_ns;
-}
-
-/* Tells the ledger of thread `tid` of the call that it began last on `cpu`, if it does not know a
- * later one. */
-static __always_inline void note_call(struct thread_ledger* ledger, const struct cpu_ledger* cpu,
-                                      u32 tid) {
-  u64 call_ns = cpu->call_ns;
-  if (cpu->call_tid != tid || call_ns <= ledger->call_ns) return;
+/* Tells the ledger of a thread of the call on `cpu`, which is its, if it does not know of it. */
+static __always_inline void note_call(struct thread_ledger* ledger, const struct cpu_ledger* cpu) {
+  u64 call_ns = cpu->call.begin_ns;
+  if (call_ns <= ledger->call_ns) return;
   ledger->call_ns = call_ns;
   ledger->at_call = ledger->sums;
   if (call_ns < ledger->since_ns) return;

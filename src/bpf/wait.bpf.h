@@ -86,7 +86,10 @@ static __noinline int note_unseen_switch_in(struct task_struct* task, struct thr
   if (!task || !ledger || !cpu || !cpu->arrival_offset_ns) return 0;
   if (!bpf_core_field_exists(task->sched_info)) return 0;
   u64 in_ns = task->sched_info.last_arrival + cpu->arrival_offset_ns;
-  if (in_ns > now_ns && in_ns - now_ns < ARRIVAL_IMPRECISION_NS) in_ns = now_ns;
+  u64 latest_ns = now_ns;
+  const struct open_call* call = &cpu->call;
+  if (call->who == (u64)task && call->begin_ns > ledger->since_ns) latest_ns = call->begin_ns;
+  if (in_ns > latest_ns && in_ns - latest_ns < ARRIVAL_IMPRECISION_NS) in_ns = latest_ns;
   if (in_ns <= ledger->since_ns || in_ns > now_ns) return 0;
   if (ledger->wake_ns == WAKE_UNTIMED) ledger->wake_ns = in_ns;
   record_unseen_wait(task, ledger, in_ns);

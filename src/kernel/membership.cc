@@ -121,6 +121,7 @@ void Membership::adopt_self() {
 
 void Membership::release_self() {
   run_iterator(bpf_program__fd(impl_->bpf->progs.release_self), "stop measuring ourselves");
+  __atomic_fetch_add(&control().releases, 1, __ATOMIC_SEQ_CST);
 }
 
 void Membership::follow_moves() {

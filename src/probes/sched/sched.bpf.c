@@ -2,6 +2,7 @@
 // Keeps the ledger of every thread of the machine, and records the waits that matter: those that
 // were long, whoever's they are (a member may have waited for a thread that waited itself), and
 // those within a call that is late already.
+#include "bpf/call.bpf.h"
 #include "bpf/compat.bpf.h"
 #include "bpf/thread_thresholds.bpf.h"
 #include "bpf/wait.bpf.h"
@@ -77,18 +78,16 @@ static __always_inline bool woken_late(struct task_struct* task, const struct th
   return is_late_by_name(task, SPAN_WAKEUP, latency_ns);
 }
 
-/* A member in a call that has already taken half of what is late, or more: its waits explain it,
- * however short they are. */
+/* In a call that has already taken half of what is late, or more: its waits explain it, however
+ * short they are. */
 static __always_inline bool in_late_call(struct task_struct* task, struct thread_ledger* ledger,
                                          u64 now_ns) {
   u64 threshold_ns = control.threshold_ns[SPAN_SYSCALL];
-  u64 age_ns = ns_between(ledger->call_ns, now_ns);
-  if (!threshold_ns || age_ns < threshold_ns / 2) return false;
-  struct thread_state* state = find_of_thread(threads, task);
-  if (!state || state->in_call != CALL_OPEN || state->enter_ns != ledger->call_ns) return false;
-  if (!is_late_by_name(task, SPAN_SYSCALL, 2 * age_ns)) return false;
-  if (ledger->noted_call_ns != state->enter_ns) {
-    ledger->noted_call_ns = state->enter_ns;
+  if (!threshold_ns || !ledger->call.who) return false;
+  u64 age_ns = ns_between(ledger->call.begin_ns, now_ns);
+  if (age_ns < threshold_ns / 2 || !is_late_by_name(task, SPAN_SYSCALL, 2 * age_ns)) return false;
+  if (ledger->noted_call_ns != ledger->call.begin_ns) {
+    ledger->noted_call_ns = ledger->call.begin_ns;
     ledger->noted = 0;
   }
   return ledger->noted++ < NOTED_WAITS_MAX;
@@ -107,11 +106,12 @@ static __noinline bool is_late_wait(struct task_struct* task, const struct threa
 static __always_inline void switch_out(struct task_struct* prev, struct thread_ledger* ledger,
                                        struct cpu_ledger* cpu, struct task_struct* next, u32 state,
                                        u64 now_ns) {
+  if (ledger->cpu != prev->thread_info.cpu) fetch_call(ledger, prev);
   if (ledger->state == LEDGER_ON_CPU)
     note_arrival(prev, ledger, cpu);
   else
     note_unseen_switch_in(prev, ledger, cpu, now_ns);
-  note_call(ledger, cpu, prev->pid);
+  take_call_away(ledger, cpu, prev);
   add_time_on_cpu(&ledger->sums, ledger, cpu, now_ns);
   ledger->state = state;
   ledger->since_ns = now_ns;
@@ -138,7 +138,10 @@ static __always_inline void switch_in(struct task_struct* next, struct thread_le
                                       : owe_at_exit(next, ledger, now_ns);
       record_wait(next, prev, ledger, now_ns, owes ? WAIT_OWES_STACK : 0);
     }
+  } else if (ledger->cpu != next->thread_info.cpu) {
+    fetch_call(ledger, next);
   }
+  bring_call(ledger, cpu, next->thread_info.cpu);
   ledger->state = LEDGER_ON_CPU;
   ledger->since_ns = ledger->ran_since_ns = now_ns;
   ledger->irq_mark_ns = cpu->irq_ns;
@@ -255,7 +258,8 @@ static __always_inline bool was_short_wait(const struct thread_ledger* ledger,
   u64 latest_ns = cpu->looked_ns + quiet_ns;
   if (ns_between(ledger->since_ns, latest_ns) >= control.wait_min_ns) return false;
   u64 threshold_ns = control.threshold_ns[SPAN_SYSCALL];
-  return !threshold_ns || ns_between(ledger->call_ns, latest_ns) < threshold_ns / 2;
+  return !threshold_ns || !ledger->call.who ||
+         ns_between(ledger->call.begin_ns, latest_ns) < threshold_ns / 2;
 }
 
 /* In the waker's context, and on its CPU. */
@@ -281,7 +285,7 @@ int on_waking(u64* ctx) {
 
 static __always_inline void begin_ledger(struct task_struct* task, u32 state) {
   u64 now_ns = bpf_ktime_get_ns();
-  struct thread_ledger initial = {.since_ns = now_ns, .state = state};
+  struct thread_ledger initial = {.since_ns = now_ns, .state = state, .cpu = task->thread_info.cpu};
   if (!make_of_thread(ledgers, task, &initial)) count(COUNTER_TASK_STORAGE, 1);
 }
 

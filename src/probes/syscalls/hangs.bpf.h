@@ -95,12 +95,10 @@ static __always_inline void keep_surplus(struct ledger_parts* sums,
 }
 
 /* A thread that has not left its CPU since the call began has its ledger not told of it yet. */
-static __noinline int note_call_of_running(struct task_struct* task, struct hang_scratch* scratch) {
-  u32 zero = 0;
-  if (!task || !scratch || scratch->ledger.call_ns == scratch->state.enter_ns) return 0;
-  const struct cpu_ledger* cpu =
-      bpf_map_lookup_percpu_elem(&cpu_ledgers, &zero, task->thread_info.cpu);
-  if (cpu) note_call(&scratch->ledger, cpu, task->pid);
+static __noinline int note_call_of_running(struct hang_scratch* scratch) {
+  if (!scratch || scratch->ledger.call_ns == scratch->state.enter_ns) return 0;
+  const struct cpu_ledger* cpu = ledger_of_cpu(scratch->ledger.cpu);
+  if (cpu && cpu->call.begin_ns == scratch->state.enter_ns) note_call(&scratch->ledger, cpu);
   return 0;
 }
 
@@ -258,13 +256,24 @@ static __always_inline int write_hang(struct seq_file* seq, struct hang_scratch*
   return bpf_seq_write(seq, scratch->stack, bytes) ? -1 : 0;
 }
 
-/* Whether `task` is in a call that is to be told of. Copies its state, which it may change any
- * moment. */
+/* A copy of the call in which `task` is, as far as anybody knows: it may end any moment. */
+static __always_inline void copy_call(struct task_struct* task, struct thread_state* state,
+                                      struct thread_ledger* ledger, struct thread_state* copy) {
+  *copy = *state;
+  struct open_call* call = find_call(ledger, task);
+  if (!call) return;
+  copy->in_call = CALL_OPEN;
+  copy->enter_ns = call->begin_ns;
+  copy->nr = call->nr;
+  copy->abi = call->abi;
+}
+
+/* Whether `task` is in a call that is to be told of. */
 static __always_inline bool is_hanging(struct task_struct* task, struct thread_state* state,
                                        struct thread_ledger* ledger, struct thread_state* copy,
                                        bool* older, u64 now_ns) {
   s64 id = -1;
-  *copy = *state;
+  copy_call(task, state, ledger, copy);
   if (ledger->hang_call_ns == copy->enter_ns) return false; /* told already */
   if (surplus(now_ns, copy->enter_ns) < hang_after_ns) return false;
   if (copy->in_call != CALL_OPEN) {
@@ -295,7 +304,7 @@ static __always_inline int tell_hang(struct bpf_iter__task* ctx, bool may_sleep)
   bpf_probe_read_kernel(&scratch->ledger, sizeof(scratch->ledger), ledger);
   u64 since_ns = scratch->ledger.since_ns;
   look_for_wake(task, &scratch->ledger);
-  note_call_of_running(task, scratch);
+  note_call_of_running(scratch);
   fill_hang(scratch, task, older, now_ns);
   if (may_sleep) copy_texts_of(task, scratch);
   if (may_sleep && hang_stack_bytes && scratch->state.abi != ABI_COMPAT) {
@@ -307,7 +316,9 @@ static __always_inline int tell_hang(struct bpf_iter__task* ctx, bool may_sleep)
     }
   }
   /* It may have gone on meanwhile: the next run looks again. */
-  if (state->enter_ns != scratch->state.enter_ns || ledger->since_ns != since_ns) return 0;
+  const struct open_call* call = find_call(ledger, task);
+  u64 begin_ns = call ? call->begin_ns : state->enter_ns;
+  if (begin_ns != scratch->state.enter_ns || ledger->since_ns != since_ns) return 0;
   if (!write_hang(ctx->meta->seq, scratch)) ledger->hang_call_ns = scratch->state.enter_ns;
   return 0;
 }

@@ -195,6 +195,10 @@ void SyscallsProbe::Impl::deliver_open(bpf_program* iterator, const RecordHandle
 void SyscallsProbe::finish(KernelTime end, const RecordHandler& handler) {
   if (!impl_->options.discover_only) {
     impl_->bpf->bss->end_ns = end.time_since_epoch().count();
+    if (impl_->options.stalls) {
+      __atomic_store_n(&impl_->bpf->data_control->control.calls_stay, 1, __ATOMIC_SEQ_CST);
+      wait_for_running_programs();
+    }
     impl_->deliver_open(impl_->bpf->progs.claim_calls, handler);
     // An exit hook that saw its call before we claimed it has ended it when this returns; one that
     // comes later sees the claim.

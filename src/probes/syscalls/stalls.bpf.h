@@ -4,6 +4,7 @@
  * nothing of it, but for the note of its begin. */
 #pragma once
 
+#include "bpf/call.bpf.h"
 #include "bpf/thread_thresholds.bpf.h"
 #include "bpf/user_stack.bpf.h"
 #include "bpf/wait.bpf.h"
@@ -31,29 +32,88 @@ struct {
   __type(value, struct stall_scratch);
 } stall_scratch SEC(".maps");
 
-static __always_inline u64 own_threshold(const struct thread_state* state) {
-  if (state->abi != ABI_NATIVE || state->nr >= SYSCALL_TABLE_SIZE) return 0;
-  return call_threshold_ns[state->nr & (SYSCALL_TABLE_SIZE - 1)];
+static __always_inline u64 own_threshold(u16 abi, u32 nr) {
+  if (abi != ABI_NATIVE || nr >= SYSCALL_TABLE_SIZE) return 0;
+  return call_threshold_ns[nr & (SYSCALL_TABLE_SIZE - 1)];
 }
 
 /* Whether the call that ends is too short for its threshold, for all that is known without reading
  * the clock: had it gone on for long since the last switch here, a tick would have come. (One that
  * a hypervisor or disabled interrupts kept back comes before the call's end, which is run with
  * interrupts on.) */
-static __always_inline bool was_quick(const struct thread_state* state) {
-  u64 quiet_ns = control.quiet_ns;
-  struct cpu_ledger* cpu = this_cpu_ledger();
-  if (!quiet_ns || !cpu) return false;
-  u64 longest_ns = ns_since_entry(state, cpu->looked_ns) + quiet_ns;
-  u64 threshold_ns = own_threshold(state);
+static __always_inline bool was_quick(const struct open_call* call, const struct cpu_ledger* cpu) {
+  u64 quiet_ns = control.quiet_ns, looked_ns = cpu->looked_ns;
+  if (!quiet_ns) return false;
+  u64 longest_ns = (looked_ns > call->begin_ns ? looked_ns - call->begin_ns : 0) + quiet_ns;
+  u64 threshold_ns = own_threshold(call->abi, call->nr);
   if (!threshold_ns || threshold_ns == THRESHOLD_IDLE)
     threshold_ns = control.threshold_ns[SPAN_SYSCALL];
   return !threshold_ns || threshold_ns > longest_ns;
 }
 
+/* A call begins, and its thread is known to be a member. False where it is not, or the call cannot
+ * be noted on the CPU. */
+static __always_inline bool begin_known_call(struct task_struct* task, s64 id) {
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  u32 nr;
+  if (!cpu || cpu->member != member_key(task)) return false;
+  if (cpu->call.who && cpu->call.who != (u64)task) return false;
+  if (!control.armed || !cpu_wanted()) return false;
+  u16 abi = split_call_id(task, id, &nr);
+  if (filtered && !is_wanted(abi, nr)) return false;
+  begin_call_on_cpu(cpu, task, nr, abi, bpf_ktime_get_ns());
+  return true;
+}
+
+/* Its end, if it was quick. */
+static __always_inline bool end_known_call(struct task_struct* task) {
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!cpu || cpu->call.who != (u64)task || !was_quick(&cpu->call, cpu)) return false;
+  cpu->call.who = 0;
+  return true;
+}
+
+/* The call that `state` has begun goes to the CPU, and the next ones of its thread will begin
+ * there. It stays where it is while the CPU has another thread's, or nothing is known of this one.
+ */
+static __noinline int put_call_on_cpu(struct task_struct* task, struct thread_state* state) {
+  if (!task || !state) return 0;
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  struct thread_ledger* ledger = find_of_thread(ledgers, task);
+  if (!cpu || !ledger || (cpu->call.who && cpu->call.who != (u64)task)) return 0;
+  struct open_call* before = find_call(ledger, task);
+  if (before) before->who = 0; /* its end was not seen */
+  ledger->cpu = task->thread_info.cpu;
+  cpu->member = ledger->member = member_key(task);
+  begin_call_on_cpu(cpu, task, state->nr, state->abi, state->enter_ns);
+  if (only_stalls) state->in_call = CALL_NONE;
+  return 0;
+}
+
+/* The other way round: at its end the call in flight of `task` becomes that of `state`, and its
+ * thread's ledger is told. */
+static __noinline int take_call_back(struct task_struct* task, struct thread_state* state) {
+  if (!task || !state) return 0;
+  struct thread_ledger* ledger = find_of_thread(ledgers, task);
+  if (!ledger) return 0;
+  if (ledger->cpu != task->thread_info.cpu) fetch_call(ledger, task);
+  struct open_call* call = find_call(ledger, task);
+  if (!call || call->who & CLAIM_SETTLED) return 0;
+  u64 who = call->who;
+  const struct cpu_ledger* cpu = this_cpu_ledger();
+  if (cpu && call == &cpu->call) note_call(ledger, cpu);
+  struct open_call copy = *call;
+  if (__sync_val_compare_and_swap(&call->who, who, 0) != who || !only_stalls) return 0;
+  state->enter_ns = copy.begin_ns;
+  state->nr = copy.nr;
+  state->abi = copy.abi;
+  state->in_call = CALL_OPEN;
+  return 0;
+}
+
 static __always_inline bool is_stall(struct task_struct* task, const struct thread_state* state,
                                      u64 latency_ns) {
-  u64 own_ns = own_threshold(state);
+  u64 own_ns = own_threshold(state->abi, state->nr);
   u64 least_ns = control.threshold_ns[SPAN_SYSCALL];
   if (own_ns && own_ns != THRESHOLD_IDLE) return latency_ns >= own_ns;
   if (!least_ns || latency_ns < least_ns) return false;
@@ -85,7 +145,6 @@ static __always_inline void fill_span(struct span_record* span, struct task_stru
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!ledger || !cpu) return;
   if (ledger->state != LEDGER_ON_CPU) note_unseen_switch_in(task, ledger, cpu, now_ns);
-  note_call(ledger, cpu, task->pid);
   if (ledger->call_ns != state->enter_ns) return; /* it left a CPU, and nobody saw it */
   read_ledger(ledger, cpu, now_ns, &span->ledger);
   subtract_parts(&span->ledger, &ledger->at_call);

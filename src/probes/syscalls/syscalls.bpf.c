@@ -72,10 +72,6 @@ static __always_inline bool begin_call(struct thread_state* state, u32 nr, u16 a
 
 static __always_inline void end_call(struct task_struct* task, struct thread_state* state, s64 ret,
                                      u8 flags) {
-  if (only_stalls && was_quick(state)) {
-    state->in_call = CALL_NONE;
-    return;
-  }
   u64 now_ns = bpf_ktime_get_ns();
   u64 latency_ns = ns_since_entry(state, now_ns);
   state->in_call = CALL_NONE;
@@ -121,6 +117,7 @@ static __always_inline void end_unknown(struct task_struct* task, struct thread_
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs* regs, long id) {
   struct task_struct* task = bpf_get_current_task_btf();
+  if (only_stalls && begin_known_call(task, id)) return 0;
   struct thread_state* state = member_state(task);
   if (!state) return 0;
   u32 nr;
@@ -137,20 +134,18 @@ int BPF_PROG(on_sys_enter, struct pt_regs* regs, long id) {
     count_untimed(task, state);
     return 0;
   }
-  u64 now_ns = bpf_ktime_get_ns(); /* last: what we did before is not the call's time */
-  state->enter_ns = now_ns;
-  if (want_stalls) {
-    struct cpu_ledger* cpu = this_cpu_ledger();
-    if (cpu) begin_call_on_cpu(cpu, task->pid, now_ns);
-  }
+  state->enter_ns = bpf_ktime_get_ns(); /* last: what we did before is not the call's time */
+  if (want_stalls) put_call_on_cpu(task, state);
   return 0;
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs* regs, long ret) {
   struct task_struct* task = bpf_get_current_task_btf();
+  if (only_stalls && end_known_call(task)) return 0;
   struct thread_state* state = member_state(task);
   if (!state) return 0;
+  if (want_stalls) take_call_back(task, state);
   if (take_call(state))
     end_call(task, state, ret, 0);
   else
@@ -198,18 +193,43 @@ int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_thread_exit, struct task_struct* task) {
   struct thread_state* state = find_of_thread(threads, task);
-  if (!state || !take_call(state)) return 0;
+  if (!state) return 0;
+  if (want_stalls) take_call_back(task, state);
+  if (!take_call(state)) return 0;
   end_call(task, state, 0, SYSCALL_UNRETURNED);
   return 0;
 }
 
 static __always_inline void write_open(struct seq_file* seq, struct task_struct* task,
-                                       struct thread_state* state, struct syscall_open* open) {
+                                       struct thread_state* state, u64 begin_ns,
+                                       struct syscall_open* open) {
   fill_header(&open->header, task, state, end_ns);
   open->header.kind = RECORD_SYSCALL_OPEN;
   open->header.size = sizeof(*open);
-  if (state->enter_ns < end_ns) open->age_ns = end_ns - state->enter_ns;
+  if (begin_ns < end_ns) open->age_ns = end_ns - begin_ns;
   bpf_seq_write(seq, open, sizeof(*open));
+}
+
+/* The same of calls that are not in thread_state: claims, … */
+static __always_inline void claim_open_call(struct task_struct* task) {
+  struct thread_ledger* ledger = find_of_thread(ledgers, task);
+  struct open_call* call = ledger ? find_call(ledger, task) : 0;
+  u64 who = call ? call->who : 0;
+  if (call) __sync_val_compare_and_swap(&call->who, who, who | CLAIM_OF_READER);
+}
+
+/* … and lists what is still claimed. */
+static __always_inline void list_open_call(struct seq_file* seq, struct task_struct* task,
+                                           struct thread_state* state) {
+  struct thread_ledger* ledger = find_of_thread(ledgers, task);
+  struct open_call* call = ledger ? find_call(ledger, task) : 0;
+  if (!call) return;
+  struct syscall_open open = {.nr = call->nr, .abi = call->abi};
+  u64 begin_ns = call->begin_ns;
+  u64 claimed = (call->who & ~(u64)CLAIM_SETTLED) | CLAIM_OF_READER;
+  u64 settled = claimed | CLAIM_SETTLED;
+  u64 was = __sync_val_compare_and_swap(&call->who, claimed, settled);
+  if (was == claimed || was == settled) write_open(seq, task, state, begin_ns, &open);
 }
 
 /* The calls in flight at the end of the session are listed in two steps, while their exits are
@@ -223,12 +243,13 @@ int claim_calls(struct bpf_iter__task* ctx) {
   if (!task || discover_only) return 0;
   struct thread_state* state = find_of_thread(threads, task);
   if (!state) return 0;
+  if (only_stalls) claim_open_call(task);
   __sync_val_compare_and_swap(&state->in_call, CALL_OPEN, CALL_CLAIMED);
   if (state->in_call != CALL_NONE || !in_older_call(task, state, &id)) return 0;
   open.abi = split_call_id(task, id, &open.nr);
   open.flags = SYSCALL_OLDER;
   if (filtered && !is_wanted(open.abi, open.nr)) return 0;
-  write_open(ctx->meta->seq, task, state, &open);
+  write_open(ctx->meta->seq, task, state, state->enter_ns, &open);
   return 0;
 }
 
@@ -242,11 +263,12 @@ int open_calls(struct bpf_iter__task* ctx) {
   if (!task || discover_only) return 0;
   struct thread_state* state = find_of_thread(threads, task);
   if (!state) return 0;
+  if (only_stalls) list_open_call(ctx->meta->seq, task, state);
   u32 was = __sync_val_compare_and_swap(&state->in_call, CALL_CLAIMED, CALL_LISTED);
   if (was != CALL_CLAIMED && was != CALL_LISTED) return 0;
   open.nr = state->nr;
   open.abi = state->abi;
-  write_open(ctx->meta->seq, task, state, &open);
+  write_open(ctx->meta->seq, task, state, state->enter_ns, &open);
   return 0;
 }
 

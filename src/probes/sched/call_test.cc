@@ -1,0 +1,174 @@
+// The call in flight goes with its thread, from CPU to CPU and to its end, and is told of once.
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+#include <thread>
+#include <vector>
+
+#include "probes/sched/probe_fixture.h"
+
+namespace overdue {
+namespace {
+
+using namespace std::chrono_literals;
+
+class CallInFlight : public KernelTest {};
+
+u64 now_ns() {
+  return KernelClock::now().time_since_epoch().count();
+}
+
+void sleep_for(u64 ns) {
+  const timespec time{0, static_cast<long>(ns)};
+  syscall(SYS_nanosleep, &time, nullptr);
+}
+
+TEST_F(CallInFlight, ThatMovesToAnotherCpuIsToldOfOnceWithAllItsParts) {
+  constexpr int threads = 6, sleeps = 20;
+  if (possible_cpu_count() < 2) GTEST_SKIP() << "needs two CPUs";
+  Shared<std::atomic<bool>> ends;
+  Child child([&](Child&) {
+    std::vector<std::thread> running;
+    for (int i = 0; i < threads; ++i)
+      running.emplace_back([] {
+        for (int n = 0; n < sleeps; ++n) sleep_for(6'000'000);
+      });
+    // Asleep, they are sent from one CPU to the other, and the calls of this thread are quick.
+    for (unsigned round = 0; !*ends; ++round)
+      for (int i = 1; i <= threads; ++i) {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        CPU_SET(round % 2, &set);
+        sched_setaffinity(getpid() + i, sizeof set, &set);
+        syscall(SYS_getppid);
+      }
+    for (std::thread& thread : running) thread.join();
+  });
+  Explaining measuring({child.pid()}, 5ms);
+  measuring.session.arm();
+  child.go();
+  usleep(static_cast<useconds_t>(sleeps) * 12'000);
+  *ends = true;
+  EXPECT_EQ(child.end(), 0);
+  const Explained& seen = measuring.finish();
+  EXPECT_EQ(std::ranges::count_if(
+                seen.calls, [](const syscall_call& call) { return call.nr == SYS_nanosleep; }),
+            threads * sleeps);
+  EXPECT_EQ(measuring.session.receipt().unmatched, 0u);
+  std::size_t with_ledger = 0;
+  for (const SeenSpan& span : seen.spans) {
+    if (span.fixed.subject != SYS_nanosleep || !(span.fixed.flags & SPAN_HAS_LEDGER)) continue;
+    ++with_ledger;
+    EXPECT_NEAR(static_cast<double>(sum_of(span.fixed.ledger)),
+                static_cast<double>(span.fixed.latency_ns),
+                0.02 * static_cast<double>(span.fixed.latency_ns));
+  }
+  EXPECT_GE(with_ledger, threads * sleeps * 9 / 10) << "but for switches the kernel hides";
+}
+
+/// Threads in ever new sleeps, short ones and long ones in turn, that note when they came back.
+struct Sleepers {
+  static constexpr std::size_t kept = 1 << 14;
+  struct Thread {
+    std::atomic<u32> tid, returns;
+    std::array<std::atomic<u64>, kept> returned_ns;
+
+    bool returned_between(u64 begin_ns, u64 end_ns) const {
+      return std::ranges::any_of(returned_ns, [&](const std::atomic<u64>& at_ns) {
+        return at_ns > begin_ns && at_ns < end_ns;
+      });
+    }
+  };
+  std::array<Thread, 8> threads;
+
+  void make() {
+    std::vector<std::thread> running;
+    for (std::size_t i = 0; i < threads.size(); ++i)
+      running.emplace_back([i, &thread = threads[i]] {
+        thread.tid = this_tid();
+        while (true) {
+          sleep_for(i % 2 ? 1 : 300'000'000 + i * 40'000'000);
+          thread.returned_ns[thread.returns++ % kept] = now_ns();
+        }
+      });
+    for (std::thread& thread : running) thread.join();
+  }
+};
+
+void a_call_is_open_or_ended(Duration threshold) {
+  Shared<Sleepers> sleepers;
+  Child child([&](Child&) { sleepers->make(); });
+  child.go();
+  for (const Sleepers::Thread& thread : sleepers->threads)
+    while (thread.returns == 0) usleep(1'000);
+  constexpr int rounds = 6;
+  std::size_t listed = 0;
+  for (int round = 0; round < rounds; ++round) {
+    Explaining measuring({child.pid()}, threshold);
+    measuring.session.arm();
+    usleep(330'000);
+    const Explained& seen = measuring.finish();
+    for (const syscall_open& open : seen.opens) {
+      if (open.nr != SYS_nanosleep || open.flags & SYSCALL_OLDER) continue;
+      ++listed;
+      const u64 end_ns = open.header.time_ns, begin_ns = end_ns - open.age_ns;
+      EXPECT_GE(begin_ns, measuring.session.start().time_since_epoch().count());
+      EXPECT_TRUE(std::ranges::none_of(seen.calls, [&](const syscall_call& call) {
+        return call.header.tid == open.header.tid &&
+               call.header.time_ns - call.latency_ns == begin_ns;
+      })) << "both open and ended";
+      for (const Sleepers::Thread& thread : sleepers->threads)
+        if (thread.tid == open.header.tid) {
+          EXPECT_FALSE(thread.returned_between(begin_ns, end_ns)) << "it had returned";
+        }
+    }
+  }
+  // Long sleeps of half the threads, but for those that end as the session does.
+  EXPECT_GE(listed, rounds * 2u);
+}
+
+TEST_F(CallInFlight, ThatNobodyLooksUpAtItsEndIsOpenOrHasEnded) {
+  a_call_is_open_or_ended(1h);
+}
+
+TEST_F(CallInFlight, ThatIsLateIsOpenOrHasEnded) {
+  a_call_is_open_or_ended(1ns);
+}
+
+TEST_F(CallInFlight, OfAThreadThatRunsIsOpen) {
+  Shared<std::atomic<u32>> steps;
+  Child child([&](Child&) {
+    // A call that computes for seconds: random bytes.
+    std::vector<char> bytes(256 << 20);
+    *steps = 1;
+    syscall(SYS_getrandom, bytes.data(), bytes.size(), 0);
+    *steps = 2;
+  });
+  Explaining measuring({child.pid()}, 1h);
+  measuring.session.arm();
+  child.go();
+  while (*steps == 0) usleep(1'000);
+  usleep(50'000);
+  const Explained& seen = measuring.finish();
+  ASSERT_EQ(*steps, 1u) << "the call ended too early for this test";
+  const auto open = std::ranges::find(seen.opens, u32{SYS_getrandom}, &syscall_open::nr);
+  ASSERT_NE(open, seen.opens.end());
+  EXPECT_GE(open->age_ns, 10'000'000u);
+}
+
+TEST_F(CallInFlight, OfOurselvesIsNobodysAfterCalibration) {
+  Child child([](Child&) {});
+  Explaining measuring({child.pid()}, 1h);
+  const Baseline base{.call_ns = time_getppid({}), .round_trip_ns = {}};
+  EXPECT_GT(measuring.session.calibrate(base, {}).traced_ns, 0);
+  measuring.session.arm();
+  const u64 before = measuring.sched->calls();
+  call_times(SYS_getppid, 1'000);
+  EXPECT_LT(measuring.sched->calls() - before, 1'000u);
+  measuring.finish();
+}
+
+}  // namespace
+}  // namespace overdue
