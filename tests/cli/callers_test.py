@@ -108,14 +108,17 @@ class OfKnownCalls(CallersTest):
                          {row["name"]: row["errors"] for row in plain["syscalls"] if row["errors"]})
 
     def test_the_kernel_learns(self):
-        """Of a million calls from one place the stacks of the first are read; the rest is counted in
-        the kernel, and none is lost."""
-        report = self.report(workload("getppid_loop"), 1000000)
+        """Of millions of calls from one place the stacks of the first are read; the rest is counted in
+        the kernel, and none is lost. For seconds: we may be late to learn the first."""
+        report, finished = syscalls_report("--by", "library,caller", "--", workload("getppid_loop"), "3s")
+        made = int(finished.out)
+        self.assertEqual(report["receipt"]["lost"], 0)
+        self.assertEqual(report["receipt"]["events"], sum(counts(report).values()))
         calls = calls_of(report, "getppid")
-        self.assertEqual(sum(calls.values()), 1000000)
+        self.assertEqual(sum(calls.values()), made)
         known = {key: count for key, count in calls.items() if key != ("[unknown]", "[unknown]")}
         self.assertEqual(set(known), {(LIBC, "syscall")})
-        self.assertGreater(sum(known.values()), 500000)
+        self.assertGreater(sum(known.values()), made / 2)
         unknown = calls.get(("[unknown]", "[unknown]"), 0)
         self.assertLessEqual(unknown, unknown_by_notes(report))
 

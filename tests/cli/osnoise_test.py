@@ -54,7 +54,8 @@ class Figures(Case):
             self.assertGreaterEqual(cpu["samples"], 2)
             # A pause may end a period late, and the last period may be cut.
             self.assertLessEqual(cpu["samples"], report["duration_ns"] // (100 * MS) + 1)
-            self.assertLessEqual(cpu["runtime_ns"], cpu["samples"] * 90 * MS + cpu["noise_ns"])
+            # What ends it late is noise, or less than the threshold.
+            self.assertLessEqual(cpu["runtime_ns"], cpu["samples"] * (90 * MS + 1000) + cpu["noise_ns"])
             self.assertGreaterEqual(cpu["runtime_ns"], (cpu["samples"] - 1) * 90 * MS)
             self.assertAlmostEqual(cpu["percent_available"],
                                    100 * (1 - cpu["noise_ns"] / cpu["runtime_ns"]), places=3)
@@ -79,7 +80,7 @@ class Figures(Case):
         self.assertEqual(report["osnoise"], {"period_ns": 50 * MS, "runtime_ns": 10 * MS, "threshold_ns": 5000,
                                              "priority": 1})
         cpu, = report["cpus"]
-        self.assertLessEqual(cpu["runtime_ns"], cpu["samples"] * 10 * MS + cpu["noise_ns"])
+        self.assertLessEqual(cpu["runtime_ns"], cpu["samples"] * (10 * MS + 5000) + cpu["noise_ns"])
         self.assertEqual(sum(bucket[2] for bucket in cpu["histogram"]), report["receipt"]["events"])
         for low, high, _ in cpu["histogram"]:
             self.assertEqual((low % 10_000, high), (0, low + 10_000 if low < 200_000 else None))
@@ -125,14 +126,14 @@ class Figures(Case):
         counted = [int(row) for row in re.findall(r"^\d+ +(\d+)$", histogram, re.MULTILINE)]
         over = int(re.search(r"^over: +(\d+)", histogram, re.MULTILINE)[1])
         self.assertEqual(sum(counted) + over, int(re.search(r"^count: +(\d+)", histogram, re.MULTILINE)[1]))
-        tables = overdue("osnoise", "-p", "50ms", "-i", "100ms", "-d", "350ms").out
+        tables = overdue("osnoise", "-p", "50ms", "-i", "100ms", "-d", "1s").out
         self.assertGreaterEqual(tables.count("%CPU AVAIL"), 3)
 
     def test_lines(self):
         """-f ndjson: intervals or pauses, then the report, then the receipt."""
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/x"
-            self.assertEqual(overdue("osnoise", "-p", "50ms", "-f", "ndjson", "-i", "100ms", "-d", "350ms", "-o",
+            self.assertEqual(overdue("osnoise", "-p", "50ms", "-f", "ndjson", "-i", "100ms", "-d", "1s", "-o",
                                      path).status, 0)
             lines = read_ndjson(path)
             self.assertEqual([line["type"] for line in lines[-2:]], ["report", "receipt"])
@@ -209,6 +210,7 @@ class Stops(Case):
 
     def test_at_a_more_urgent_thread(self):
         """A pause that is longer than any that this machine makes by itself, in most tries."""
+        untold = 0  # pauses of which the kernel kept the switch to itself, as a hardened one does now and then
         for _ in range(20):
             with Live(OVERDUE, "osnoise", "-v", "-s", "15ms", "--cpu", "0", "-r", "990ms", "-d", "20s", "-f",
                       "json") as live:
@@ -220,7 +222,10 @@ class Stops(Case):
                 self.skipTest("no real-time priorities here")
             cause = json.loads(finished.out)["cause"]
             if cause and any(int(begin) <= cause["time_ns"] <= int(begin) + 24 * MS for begin in ran[1::2]):
-                break
+                if 2 * sum(part["ns"] for part in cause["parts"] if part["name"]) > cause["noise_ns"]:
+                    break
+                untold += 1
+                self.assertLess(untold, 4, cause)
         else:
             self.skipTest("this machine stops by itself for 15 ms all the time")
         self.assertEqual(finished.status, 3, finished)
@@ -297,7 +302,7 @@ class Safety(Case):
         self.assert_adds_up(cpu)
 
     def test_interrupted_prints_the_report(self):
-        with attached("osnoise") as live:
+        with attached("osnoise", "-p", "20s") as live:
             live.signal(signal.SIGINT)
             finished = live.finish()
         self.assertEqual(finished.status, 0, finished)

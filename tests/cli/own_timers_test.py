@@ -99,13 +99,16 @@ class OwnTimers(unittest.TestCase):
         self.assertIn("no thread of the target was woken by a timer", finished.err)
 
     def test_who_had_the_cpu_is_named(self):
-        with Live(*python(HOG)) as hog, Live(*python(SLEEPS)) as sleeper:
-            report = timers("--pid", sleeper.pid, "-d", "1s")
-        row, = report["timers"]
-        self.assert_sound(row)
-        queued, = [part for part in row["latest"]["parts"] if part["kind"] == "run queue"]
-        self.assertEqual(queued.get("tid"), hog.pid, row["latest"])
-        self.assertGreater(queued["ns"], MS / 5)
+        for _ in range(20):
+            with Live(*python(HOG)) as hog, Live(*python(SLEEPS)) as sleeper:
+                report = timers("--pid", sleeper.pid, "-d", "1s")
+            row, = report["timers"]
+            self.assert_sound(row)
+            longest = max(row["latest"]["parts"], key=lambda part: part["ns"])
+            if longest["kind"] == "run queue":
+                break  # else the machine stood still once in that second, by more than the hog's 2 ms
+        self.assertEqual((longest["kind"], longest.get("tid")), ("run queue", hog.pid), row["latest"])
+        self.assertGreater(longest["ns"], MS / 5)
 
     def test_stops_at_a_limit(self):
         with Live(*python(HOG)), Live(*python(SLEEPS)) as sleeper:
