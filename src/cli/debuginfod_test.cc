@@ -12,9 +12,11 @@
 namespace overdue {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class DebuginfodTest : public testing::Test {
  protected:
@@ -75,18 +77,24 @@ TEST_F(DebuginfodTest, WhoTakesTooLongIsEnded) {
   program("sleep 1000");
   DebuginfodOptions bounded = options();
   bounded.time_of_file = std::chrono::milliseconds(200);
-  bounded.time_of_all = std::chrono::milliseconds(300);
-  Debuginfod debuginfod(bounded);
-  const KernelTime begin = KernelClock::now();
-  EXPECT_FALSE(debuginfod.find("abcdef"));
-  EXPECT_FALSE(debuginfod.find("abcde0"));
-  EXPECT_FALSE(debuginfod.find("abcde1"));
-  EXPECT_LT(KernelClock::now() - begin, std::chrono::seconds(100));
-  EXPECT_EQ(asked().size(), 2u);
-  const auto notes = debuginfod.notes();
-  ASSERT_EQ(notes.size(), 2u);
-  EXPECT_THAT(notes[0], HasSubstr("could not get: 2 (it took longer than 200ms)"));
-  EXPECT_THAT(notes[1], HasSubstr("were not asked for"));
+  bounded.time_of_all = std::chrono::milliseconds(350);
+  for (int tries = 0; tries < 20; ++tries) {
+    Debuginfod debuginfod(bounded);
+    const KernelTime begin = KernelClock::now();
+    EXPECT_FALSE(debuginfod.find("abcdef"));
+    // On a busy machine the first may take the time of the second, too.
+    if (KernelClock::now() - begin >= bounded.time_of_all) continue;
+    EXPECT_FALSE(debuginfod.find("abcde0"));
+    EXPECT_FALSE(debuginfod.find("abcde1"));
+    EXPECT_LT(KernelClock::now() - begin, std::chrono::seconds(100));
+    EXPECT_THAT(asked(), Not(Contains("debuginfo abcde1")));
+    const auto notes = debuginfod.notes();
+    ASSERT_EQ(notes.size(), 2u);
+    EXPECT_THAT(notes[0], HasSubstr("could not get: 2 (it took longer than 200ms)"));
+    EXPECT_THAT(notes[1], HasSubstr("were not asked for"));
+    return;
+  }
+  FAIL() << "the first always took longer than both may";
 }
 
 TEST_F(DebuginfodTest, OnlyWhatIsTheUsersOwnIsOpened) {

@@ -74,6 +74,8 @@ class Child {
     in_ = Fd(to_parent[0]);
     out_ = Fd(to_child[1]);
     wait_step();
+    // Who begins to measure finds it in this call, and not still on its way there.
+    EXPECT_TRUE(wait_until_in(SYS_read)) << "the child does not wait for its first step";
   }
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;

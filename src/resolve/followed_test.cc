@@ -77,6 +77,12 @@ TEST_F(Followed, AProgramThatHasEndedAndWasDeleted) {
   const auto pid = static_cast<pid_t>(child.pid());
   drain();
   child.go();
+  // Not in the read that it waited in for us.
+  const auto copy = std::filesystem::canonical(path);
+  const auto runs_copy = [&] {
+    return std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid)) == copy;
+  };
+  for (int tries = 0; tries < 1'000 && !runs_copy(); ++tries) usleep(10'000);
   EXPECT_TRUE(child.wait_until_in(SYS_read));
   drain();
   close(input[1]);

@@ -90,7 +90,8 @@ TEST_F(IrqsProbe, AThresholdChangedMeanwhileTakesEffect) {
   poll();
   EXPECT_FALSE(of(SPAN_VECTOR).empty());
   want(SPAN_VECTOR, u64{3600} * 1'000'000'000);
-  usleep(5'000);  // those that read the old one
+  wait_for_running_programs();  // those that read the old one
+  usleep(5'000);                // poll() leaves the newest records
   poll();
   forget();
   spin_for(std::chrono::milliseconds(100));

@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -57,9 +58,19 @@ struct LateWaits {
   std::vector<wait_stack> stacks;
 };
 
+/// A sleep by the sleeper's own clock.
+struct Slept {
+  u64 begin_ns, end_ns;
+};
+
 void late_waits_in_calls_have_user_stacks(bool use_task_work) {
-  Child child([](Child&) {
-    for (int i = 0; i < 5; ++i) usleep(20'000);
+  const Shared<std::array<Slept, 5>> sleeps;
+  Child child([&](Child&) {
+    for (Slept& sleep : *sleeps) {
+      sleep.begin_ns = now_ns();
+      usleep(20'000);
+      sleep.end_ns = now_ns();
+    }
   });
   LateWaits measuring(child, use_task_work);
   if (use_task_work && !measuring.has_stacks_everywhere)
@@ -76,6 +87,11 @@ void late_waits_in_calls_have_user_stacks(bool use_task_work) {
       EXPECT_FALSE(wait.fixed.flags & WAIT_OWES_STACK);
       continue;
     }
+    // On a busy machine it may also be late to begin or to end, where it owes nothing.
+    const auto sleep = std::ranges::find_if(*sleeps, [&](const Slept& one) {
+      return one.begin_ns <= wait.fixed.out_ns && wait.fixed.header.time_ns <= one.end_ns;
+    });
+    if (sleep == sleeps->end()) continue;
     if (wait.stack.empty()) continue;  // a switch that the kernel did not tell of
     ++slept;
     ASSERT_TRUE(wait.fixed.flags & WAIT_OWES_STACK);
@@ -84,8 +100,7 @@ void late_waits_in_calls_have_user_stacks(bool use_task_work) {
     EXPECT_TRUE(stack->flags & SPAN_HAS_USER_STACK);
     EXPECT_GT(stack->user_bytes, USER_RED_ZONE);
     EXPECT_EQ(stack->header.size, sizeof(wait_stack) + sizeof(user_registers) + stack->user_bytes);
-    EXPECT_LT(stack->header.time_ns - wait.fixed.header.time_ns, 20'000'000u)
-        << "before it went to sleep again";
+    EXPECT_LE(stack->header.time_ns, sleep->end_ns) << "before it went to sleep again";
   }
   EXPECT_GE(slept, 3);
 }
@@ -108,29 +123,35 @@ TEST_F(Stalls, OfASleepAreExplainedByTheLedgerAndTheWait) {
   EXPECT_EQ(child.end(), 0);
   const Explained& seen = measuring.finish();
   const bool rt = Kernel().preempt_rt();
-  ASSERT_EQ(seen.calls.size(), 5u);
-  ASSERT_EQ(seen.spans.size(), 5u);
+  EXPECT_EQ(std::ranges::count(seen.calls, u32{SYS_clock_nanosleep}, &syscall_call::nr), 5);
+  int sleeps = 0, explained = 0;
   for (const SeenSpan& span : seen.spans) {
     EXPECT_EQ(span.fixed.span, SPAN_SYSCALL);
-    EXPECT_EQ(span.fixed.subject, u64{SYS_clock_nanosleep});
+    if (span.fixed.subject != SYS_clock_nanosleep) continue;  // its end, on a busy machine
+    ++sleeps;
     EXPECT_GE(span.fixed.latency_ns, 20'000'000u);
-    ASSERT_TRUE(span.fixed.flags & SPAN_HAS_LEDGER);
+    EXPECT_TRUE(span.fixed.flags & SPAN_HAS_USER_STACK);
+    EXPECT_GT(span.fixed.user_bytes, USER_RED_ZONE);
+    if (!(span.fixed.flags & SPAN_HAS_LEDGER)) continue;  // a switch that nobody told of
     EXPECT_NEAR(static_cast<double>(sum_of(span.fixed.ledger)),
                 static_cast<double>(span.fixed.latency_ns),
                 0.001 * static_cast<double>(span.fixed.latency_ns));
     EXPECT_GT(span.fixed.ledger.sleeping_ns, 19'000'000u);
-    EXPECT_TRUE(span.fixed.flags & SPAN_HAS_USER_STACK);
-    EXPECT_GT(span.fixed.user_bytes, USER_RED_ZONE);
     const SeenWait* wait = seen.wait_within(span);
     ASSERT_TRUE(wait);
     EXPECT_EQ(wait->fixed.state, u32{WAIT_SLEEPING});
-    EXPECT_GT(wait->stack.size(), 3u);
     EXPECT_TRUE(wait->fixed.flags & WAIT_OF_MEMBER);
+    // A switch, or a waking, that the kernel did not tell of.
+    if (wait->stack.empty() || wait->fixed.waker_context == WAKER_UNKNOWN) continue;
+    ++explained;
+    EXPECT_GT(wait->stack.size(), 3u);
     // With PREEMPT_RT the timers of ordinary threads expire in a softirq.
     EXPECT_EQ(wait->fixed.waker_context, rt ? u16{WAKER_SOFTIRQ} : u16{WAKER_VECTOR});
     EXPECT_EQ(wait->fixed.waker_number, rt ? hrtimer_softirq : u16{VECTOR_LOCAL_TIMER});
     EXPECT_TRUE(seen.wake_of(*wait)) << "the waker's stack";
   }
+  EXPECT_EQ(sleeps, 5);
+  EXPECT_GE(explained, 3);
 }
 
 /// Two threads that make 100 calls of getppid in each step, and what is told of them where every

@@ -93,9 +93,14 @@ TEST_F(Timerlat, ThreadsEndWhenAnActivationWasOverALimit) {
   u32 stopping = 0;
   TimerThreads threads({.cpus = {0}});
   threads.begin({&slot}, stopping);
+  u32 tid = 0;
+  while ((tid = __atomic_load_n(&slot.tid, __ATOMIC_ACQUIRE)) == 0) usleep(10'000);
   usleep(50'000);
+  const std::filesystem::path thread = "/proc/self/task/" + std::to_string(tid);
+  EXPECT_TRUE(std::filesystem::exists(thread));
   __atomic_store_n(&stopping, 1, __ATOMIC_RELAXED);
-  usleep(100'000);
+  for (int i = 0; i < 500 && std::filesystem::exists(thread); ++i) usleep(10'000);
+  EXPECT_FALSE(std::filesystem::exists(thread));
   const u64 last = __atomic_exchange_n(&slot.late_ns, 0, __ATOMIC_RELAXED);
   EXPECT_GT(last, 0u);
   usleep(50'000);
@@ -119,13 +124,17 @@ TEST_F(Timerlat, TellsOfEveryActivation) {
   session.add(std::move(made));
   TimerThreads threads({.cpus = {0}});
   session.arm();
+  constexpr Duration period = std::chrono::milliseconds(1);
+  const KernelTime begin = KernelClock::now();
+  const auto periods = [&] { return static_cast<u64>((KernelClock::now() - begin) / period); };
   threads.begin({&probe.slot(0)}, probe.stopping());
-  usleep(300'000);
+  while (periods() < 300 + threads.missed()[0]) usleep(10'000);
   threads.end();
+  const u64 passed = periods();
   std::vector<timerlat_activation> seen;
   session.finish([&](const Record& record) { seen.push_back(record.as<timerlat_activation>()); });
   ASSERT_GT(seen.size(), 200u);
-  EXPECT_LE(seen.size() + threads.missed()[0], 301u + 20);  // until the thread was let go
+  EXPECT_LE(seen.size() + threads.missed()[0], passed);
   for (std::size_t i = 0; i < seen.size(); ++i) {
     EXPECT_EQ(seen[i].id, i + 1);
     EXPECT_LE(seen[i].expires_ns, seen[i].irq_ns);

@@ -36,7 +36,8 @@ TEST_F(WorkqueuesProbe, WorkAMemberQueuesIsFollowedToItsEnd) {
   arm();
   child.go();
   EXPECT_EQ(child.end(), 0);
-  usleep(50'000);  // the last one's end
+  usleep(50'000);  // the last one's end, and longer where its worker has no CPU
+  for (int tries = 0; tries < 1'000 && probe().open_spans() > 0; ++tries) usleep(10'000);
   finish();
   expect_sound();
   for (const span_kind kind : {SPAN_WORK, SPAN_WORK_QUEUED}) {

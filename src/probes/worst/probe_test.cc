@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
+#include <optional>
 #include <semaphore>
 #include <thread>
 #include <vector>
@@ -21,6 +23,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int cpu_in_question = 0;
+/// A hardened kernel may keep a wake-up to itself.
+constexpr unsigned hidden = 2;
 
 bool become_real_time(int priority) {
   cpu_set_t set;
@@ -126,21 +130,25 @@ class Worst : public KernelTest {
   void measure(WorstOptions options) {
     options.tracer = WORST_WAKEUP_RT;
     options.whole_machine = true;
-    auto made = std::make_unique<WorstProbe>(options, session.membership().maps());
+    session.emplace(MembershipRules{}, std::size_t{0});
+    auto made = std::make_unique<WorstProbe>(options, session->membership().maps());
     probe = made.get();
-    session.add(std::move(made));
-    session.arm();
+    session->add(std::move(made));
+    session->arm();
   }
-  /// As many wake-ups that take a millisecond for certain. Those that were not followed to their
-  /// end, since something more important came, are not among them.
-  void make_late(unsigned wanted, const std::function<void()>& after_each = [] {}) {
+  /// As many wake-ups that take `least` for certain, and `length` on a machine that is not busy.
+  /// Those that were not followed to their end, since something more important came, are not among
+  /// them.
+  void make_late(
+      unsigned wanted, const std::function<void()>& after_each = [] {}, Duration length = 4ms,
+      Duration least = 1ms) {
     for (unsigned made = 0, tried = 0; made < wanted && tried < 10 * wanted; ++tried) {
       const auto given_up = [this] {
         const WorstProbe::Figures figures = probe->figures();
         return figures.displaced + figures.busy + figures.unseen;
       };
       const u64 before = given_up();
-      made += displaced.round(4ms) >= 1ms && given_up() == before;
+      made += displaced.round(length) >= least && given_up() == before;
       after_each();
     }
   }
@@ -167,7 +175,7 @@ class Worst : public KernelTest {
   }
 
   Displaced displaced;
-  Session session{MembershipRules{}, 0};
+  std::optional<Session> session;
   WorstProbe* probe = nullptr;
   Seen seen;
 };
@@ -198,61 +206,79 @@ TEST_F(Worst, HasRoomForWhatHappensInAnOrdinaryWindow) {
   EXPECT_GT(window->inside.size(), static_cast<std::size_t>(sleeps));
 }
 
-/// A hardened kernel may keep a wake-up to itself.
-constexpr std::size_t hidden = 2;
-
 TEST_F(Worst, CountsWindowsWithoutRoom) {
   constexpr unsigned rounds = 12, sets = WORST_SETS - 1;  // one is written
   measure({.keep = 0, .threshold = 1ms});
   make_late(5 * rounds);  // a busy machine may spoil many
   const WorstProbe::Figures figures = probe->figures();
   EXPECT_GE(figures.windows + hidden, rounds - sets);
-  session.finish(seen.handler());
+  session->finish(seen.handler());
   EXPECT_EQ(seen.windows.size(), sets);
   EXPECT_GE(seen.windows.size() + figures.windows + hidden, rounds);
-  EXPECT_EQ(session.receipt().lost_by.at("windows"), probe->figures().windows);
+  EXPECT_EQ(session->receipt().lost_by.at("windows"), probe->figures().windows);
   for (const worst_window& window : seen.windows) EXPECT_GE(window.latency_ns, 1'000'000u);
 }
 
 TEST_F(Worst, LosesNoneThatIsReadInTime) {
   measure({.keep = 0, .threshold = 1ms});
   make_late(60, [this] { probe->poll(seen.handler()); });
-  session.finish(seen.handler());
+  session->finish(seen.handler());
   EXPECT_EQ(probe->figures().windows, 0u);
   EXPECT_GE(seen.windows.size() + hidden, 12u);
-  EXPECT_EQ(session.receipt().lost(), 0u);
+  EXPECT_EQ(session->receipt().lost(), 0u);
 }
 
 TEST_F(Worst, KeepsTheLongestThoughNobodyReads) {
   measure({});
   for (const Duration length :
-       {2ms, 3ms, 4ms, 5ms, 6ms, 7ms, 8ms, 9ms, 10ms, 11ms, 20ms, 4ms, 20ms, 20ms, 20ms, 20ms})
+       {2ms, 3ms, 4ms, 5ms, 6ms, 7ms, 8ms, 9ms, 10ms, 11ms, 20ms, 4ms, 20ms})
     displaced.round(length);
-  session.finish(seen.handler());
+  make_late(hidden + 1, [] {}, 20ms, 16ms);
+  session->finish(seen.handler());
   ASSERT_FALSE(seen.windows.empty());
   const u64 longest_ns = seen.longest().latency_ns;
   EXPECT_EQ(longest_ns, probe->figures().longest_ns);
   EXPECT_GT(longest_ns, 15'000'000u);
-  EXPECT_EQ(session.receipt().lost(), 0u);
+  EXPECT_EQ(session->receipt().lost(), 0u);
 }
 
 TEST_F(Worst, DoesNotKeepWhatIsBelowTheBar) {
   measure({.keep = 0});
   probe->raise_bar(1'000'000'000);
-  displaced.round(3ms);
-  session.finish(seen.handler());
+  make_late(hidden + 1);
+  session->finish(seen.handler());
   EXPECT_TRUE(seen.windows.empty());
   EXPECT_GE(probe->figures().followed, 1u);
 }
 
 TEST_F(Worst, CountsTheOneThatTheEndCuts) {
-  measure({});
-  displaced.round(30ms, [this] {
-    std::this_thread::sleep_for(2ms);
-    session.finish(seen.handler());
-  });
-  for (const worst_window& window : seen.windows) EXPECT_LT(window.latency_ns, 10'000'000u);
-  EXPECT_EQ(session.receipt().cut, 1u);
+  constexpr std::size_t wanted = 5;
+  std::size_t rounds = 0, cut = 0;
+  for (int tries = 0; tries < 50 && rounds < wanted; ++tries) {
+    seen = {};
+    measure({});
+    const auto ended = [this] {
+      const WorstProbe::Figures figures = probe->figures();
+      return figures.followed + figures.displaced + figures.busy + figures.unseen;
+    };
+    u64 before = 0;
+    KernelTime waiting;
+    displaced.round(30ms, [&] {
+      before = ended();
+      waiting = KernelClock::now();
+      std::this_thread::sleep_for(2ms);
+      session->finish(seen.handler());
+    });
+    // On a busy machine it has run by then, or another one has; then there is another round.
+    if (waiting >= displaced.spun_until() || ended() != before) continue;
+    ++rounds;
+    cut += session->receipt().cut;
+    for (const worst_window& window : seen.windows)
+      EXPECT_LT(KernelTime(Duration(window.header.time_ns)), waiting);
+  }
+  EXPECT_EQ(rounds, wanted);
+  EXPECT_LE(cut, wanted);
+  EXPECT_GE(cut + hidden, wanted);
 }
 
 }  // namespace

@@ -118,19 +118,24 @@ TEST_F(Sections, InterruptsThatAreOffAreFoundWithWhatHadThemOff) {
     EXPECT_GE(section.window.latency_ns, 1'000'000u);
     EXPECT_EQ(section.window.header.time_ns - section.window.begin_ns, section.window.latency_ns);
   }
-  // The tick, every 10 ms where it is slowest, had to wait.
-  EXPECT_GE(longest().window.latency_ns, 2'000'000u);
-  EXPECT_NE(names_of(longest()).find(" do_nanosleep "), std::string::npos) << names_of(longest());
+  // The tick, every 10 ms where it is slowest, had to wait. A hypervisor may make it wait longer.
+  EXPECT_TRUE(std::any_of(seen.begin(), seen.end(), [](const Section& section) {
+    return section.window.latency_ns >= 2'000'000u &&
+           names_of(section).find(" do_nanosleep ") != std::string::npos;
+  })) << names_of(longest());
   EXPECT_GE(probe->figures().longest_ns, longest().window.latency_ns);
   EXPECT_EQ(session->receipt().lost(), 0u);
 }
 
 TEST_F(Sections, PreemptionThatIsOffIsFoundWithWhatHadItOff) {
-  Child urgent([](Child&) {
+  Child urgent([](Child& self) {
     const sched_param param{.sched_priority = 10};
-    if (!run_on_cpu(0) || sched_setscheduler(0, SCHED_FIFO, &param) != 0) _exit(1);
+    const bool is_urgent = run_on_cpu(0) && sched_setscheduler(0, SCHED_FIFO, &param) == 0;
+    self.step();
+    if (!is_urgent) _exit(1);
     while (true) usleep(500);
   });
+  urgent.run_step();  // it is urgent before the other one begins
   Child child([](Child&) {
     if (!run_on_cpu(0)) _exit(1);
     for (int i = 0; i < spins; ++i) {
