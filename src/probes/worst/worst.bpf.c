@@ -119,12 +119,13 @@ static __always_inline bool begin_follow(void* ctx, struct task_struct* task, u6
     return false;
   }
   if (follow.task) follow.displaced++;
-  follow.task = address;
   follow.prio = task->prio;
   follow.waker_cpu = bpf_get_smp_processor_id();
   follow.begin_ns = now_ns;
   follow.queued_ns = 0;
   follow.serial++;
+  barrier();
+  follow.task = address; /* last: who sees it without the lock sees its window's number */
   unlock_follow();
   note_waker(ctx);
   return true;
@@ -214,9 +215,10 @@ static __noinline int describe_window(u64* ctx, struct task_struct* task, u32 se
   return 0;
 }
 
-/* The followed thread is about to run here. */
+/* The followed thread is about to run here. Once the session has ended, it is the one that was
+ * under way. */
 static __noinline int end_follow(u64* ctx, struct task_struct* task, u64 now_ns) {
-  if (!ctx || !task || !lock_follow()) return 0;
+  if (!ctx || !task || !control.armed || !lock_follow()) return 0;
   if (follow.task != (u64)task) {
     unlock_follow();
     return 0;
@@ -228,7 +230,7 @@ static __noinline int end_follow(u64* ctx, struct task_struct* task, u64 now_ns)
   if (latency_ns > follow.longest_ns) follow.longest_ns = latency_ns;
   u32 set = follow.set;
   u32 next = WORST_SETS;
-  if (control.armed && latency_ns >= threshold_ns && latency_ns > follow.bar_ns) {
+  if (latency_ns >= threshold_ns && latency_ns > follow.bar_ns) {
     next = next_set(latency_ns);
     if (next < WORST_SETS) {
       set_state[index_of(set)] = WORST_SET_CLOSING;
