@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """`overdue stalls` with everything on: whatever kills it, or its target, nothing is left behind,
 nothing hangs, nothing is paired wrongly."""
+import contextlib
 import json
 import os
 import random
@@ -32,10 +33,11 @@ def receipt_of(text):
 def children_of(pid):
     """With their children."""
     found = []
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
-            for child in map(int, file.read().split()):
-                found += [child, *children_of(child)]
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # commands of --on come and go
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+                for child in map(int, file.read().split()):
+                    found += [child, *children_of(child)]
     return found
 
 
@@ -68,7 +70,7 @@ class Killed(unittest.TestCase):
                 names = {kind: {entry["name"] for entry in bpf_objects(kind)
                                 if entry["id"] in ours[kind] and "name" in entry}
                          for kind in ("prog", "map")}
-                self.assertTrue(children_of(live.pid), "there is no sandboxed child to look at")
+                eventually(lambda: children_of(live.pid), 10, "there is no sandboxed child to look at")
             self.assertTrue(names["prog"])
             before = instances()
             attached_when_killed = 0

@@ -42,8 +42,10 @@ class UserStacks(Case):
     def test_deleted_program(self):
         with tempfile.TemporaryDirectory() as folder:
             program = shutil.copy(workload("stall_cases"), os.path.join(folder, "gone"))
+            # Not before it runs: it is another program then than the shell, or none any more.
+            begun = '[ "$(readlink /proc/$!/exe)" != "$(readlink /proc/$$/exe)" ]'
             seen = stalls("-T", "20ms", "-e", "clock_nanosleep", "--", "sh", "-c",
-                          f"{program} exit & sleep 0.005; rm {program}; wait")
+                          f"{program} exit & until {begun}; do :; done; rm {program}; wait")
         naps = [finding for finding in seen.found if finding["comm"] == "gone"]
         self.assertEqual(len(naps), 1)
         self.assert_complete(naps[0], "main", "take_a_nap", "clock_nanosleep")

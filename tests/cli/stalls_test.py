@@ -4,6 +4,7 @@ themselves. Times are compared within bounds that a busy machine keeps too: what
 clock and the kernel's, the demo's figure is the larger one, and the demo runs with real-time priority where
 that matters."""
 import collections
+import fnmatch
 import json
 import os
 import re
@@ -81,8 +82,10 @@ class Demos(Case):
             whole += 1
         self.assertGreater(whole, len(waits) / 2, all_told(seen.found))
         self.assertTrue(by_owner, all_told(seen.found))
-        # And the owner's own sleep says in which function it held it.
-        owner = [finding for finding in seen.named("clock_nanosleep") if finding["comm"] == "holder"]
+        # And the owner's own sleep says in which function it held it. (It naps before, too, until all wait: that is
+        # late only where the machine is.)
+        owner = [finding for finding in seen.named("clock_nanosleep")
+                 if any(is_within(finding, hold) for hold in seen.events("hold"))]
         self.assertEqual(len(owner), 6)
         for finding in owner:
             self.assert_complete(finding, "hold_the_lock")
@@ -157,7 +160,8 @@ class Output(Case):
             self.assertEqual(next(iter(line)), "type")
         for finding in seen.found:
             self.assertEqual([key for key in finding if key in KEYS], KEYS)
-            self.assertEqual(finding["ret"], 0)
+            if finding["name"] == "clock_nanosleep":  # and whatever else a busy machine made late
+                self.assertEqual(finding["ret"], 0)
             for wait in finding["waits"]:
                 self.assertLessEqual({"ns", "state", "kernel_stack"}, set(wait))
                 if "waker" in wait:
@@ -182,7 +186,8 @@ class Output(Case):
         self.assertRegex(text, r"(?m)^  called from  .*wait_for_the_lock → pthread_mutex_lock → ")
         self.assertNotIn("→ \n", text)
         self.assertNotIn("in \n", text)
-        whole, _ = text_of("-v", "-T", "5ms", "--", workload("sleep-demo"), "--count", 1, "--min", "10ms")
+        # Three, for of a switch that the kernel keeps to itself there is no stack.
+        whole, _ = text_of("-v", "-T", "5ms", "--", workload("sleep-demo"), "--count", 3, "--min", "10ms")
         self.assertRegex(whole, r"(?m)^ +main\+0x[0-9a-f]+ \(.*sleep-demo\)$")
         self.assertRegex(whole, r"(?m)^ +hrtimer_nanosleep\+0x[0-9a-f]+$")
 
@@ -223,15 +228,17 @@ class Output(Case):
 
 class Options(Case):
     def test_thresholds_by_call(self):
-        program = "import time, subprocess; time.sleep(0.03); subprocess.run(['sleep', '0.01'])"
-        python = ("--", tool("python3"), "-c", program)
-        both = stalls("-T", "clock_nanosleep=20ms,wait4=5ms", *python)
+        def python(child):
+            program = f"import time, subprocess; time.sleep(0.03); subprocess.run(['sleep', '{child}'])"
+            return "--", tool("python3"), "-c", program
+        # So long that it is late for certain, and waited for, however busy the machine is.
+        both = stalls("-T", "clock_nanosleep=20ms,wait4=5ms", *python(0.5))
         self.assert_sound(both)
         self.assertEqual({(f["comm"], f["name"]) for f in both.found},
-                         {("python3", "clock_nanosleep"), ("python3", "wait4")})
+                         {("python3", "clock_nanosleep"), ("python3", "wait4"), ("sleep", "clock_nanosleep")})
         self.assertEqual({f["name"]: f["threshold_ns"] for f in both.found},
                          {"clock_nanosleep": 20 * MS, "wait4": 5 * MS})
-        other = stalls("-T", "5ms,clock_nanosleep=20ms", *python)
+        other = stalls("-T", "5ms,clock_nanosleep=20ms", *python(0.01))
         self.assert_sound(other)
         naps = other.named("clock_nanosleep")
         self.assertIn("python3", {finding["comm"] for finding in naps})
@@ -240,10 +247,14 @@ class Options(Case):
             self.assertGreaterEqual(finding["latency_ns"], 20 * MS)
 
     def test_idle(self):
-        shell = "sleep 0.05 | cat"  # cat waits for input, the shell for its children
+        shell = "sleep 1 | cat"  # cat waits for input, the shell for its children, both of them for long
         seen = stalls("-T", "20ms", "--", "sh", "-c", shell)
-        self.assertEqual({f["name"] for f in seen.found if not has_unseen_wait(f)} - {"execve", "clone", "vfork"},
-                         {"clock_nanosleep"})
+        self.assertIn("clock_nanosleep", {f["name"] for f in seen.found})
+        # Other calls are late where the machine is, but none for most of its time with a wait for work.
+        for finding in seen.found:
+            idle_ns = sum(blocked_ns(wait) for wait in finding["waits"]
+                          if {"pipe_read", "anon_pipe_read", "do_wait"} & set(functions(wait["kernel_stack"])))
+            self.assertLess(idle_ns, finding["latency_ns"] / 2, told(finding))
         self.assertTrue(any(re.match(r"waits for work are not shown: [1-9].*--idle", note) for note in seen.notes))
         self.assertTrue(any(re.search(r"epoll_wait.*not shown: [1-9].*--idle", note) for note in seen.notes))
         idle = stalls("-T", "20ms", "--idle", "--", "sh", "-c", shell)
@@ -256,7 +267,11 @@ class Options(Case):
         for pattern in ("hold_the_lock", "hold_*"):
             seen = stalls("-T", "20ms", "--keep-under", pattern, *lock)
             self.assert_sound(seen)
-            self.assertEqual([f["name"] for f in seen.found], ["clock_nanosleep"] * 3)
+            for finding in seen.found:
+                self.assertTrue(fnmatch.filter(functions(finding["user_stack"]), pattern), told(finding))
+            # Until all wait for it the holder waits there, too: that is late only where the machine is.
+            held = [f for f in seen.found if any(is_within(f, hold) for hold in seen.events("hold"))]
+            self.assertEqual([f["name"] for f in held], ["clock_nanosleep"] * 3, all_told(seen.found))
             self.assertTrue(any(re.match(r"stalls not under hold_.*: \d+$", note) for note in seen.notes), seen.notes)
 
     def test_no_user_stacks(self):
@@ -283,7 +298,8 @@ class Options(Case):
 
     def test_running_process(self):
         with Live(workload("sleep-demo"), "--min", "30ms", "--max", "40ms", "-d", "20s", "--count", 10000) as target, \
-                attached("stalls", "-T", "20ms", "-f", "ndjson", "-p", target.pid, "-d", "700ms") as live:
+                attached("stalls", "-T", "20ms", "-e", "clock_nanosleep", "-f", "ndjson", "-p", target.pid, "-d",
+                         "700ms") as live:
             finished = live.finish()
         lines = [json.loads(line) for line in finished.out.splitlines()]
         seen = Stalls(lines, finished)
@@ -371,8 +387,9 @@ class Robustness(Case):
         """By its seccomp filter, and in the middle of a call."""
         seen = stalls("-T", "20ms", "--", workload("stall_cases"), "seccomp")
         self.assert_sound(seen, status=137)
-        self.assertEqual([finding["name"] for finding in seen.found if finding["latency_ns"] > 29 * MS],
-                         ["clock_nanosleep"])
+        nap, = seen.named("clock_nanosleep")
+        self.assertGreater(nap["latency_ns"], 29 * MS)
+        self.assertEqual(seen.named("getppid"), [], "it never returned")
         self.assert_sound(stalls("-T", "5ms", "--", workload("stall_cases"), "killed"), status=137)
 
 

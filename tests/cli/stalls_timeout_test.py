@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import Live, attached, main, overdue, require_root, tool, workload
+from overdue_test import Live, attached, eventually, main, overdue, require_root, tool, workload
 
 MS = 1_000_000
 
@@ -19,6 +19,15 @@ def functions(stack):
 
 def lines_of(text):
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+def is_deadlocked(pid):
+    """The workload: neither of its two threads runs, each is in a futex call."""
+    calls = []
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/syscall", encoding="ascii") as file:
+            calls.append(file.read().split()[0])
+    return calls == ["202", "202"]
 
 
 class Timeout(unittest.TestCase):
@@ -59,8 +68,8 @@ class Timeout(unittest.TestCase):
 
     def test_a_call_that_runs(self):
         """Its thread need not have left the CPU once since it began."""
-        finished = overdue("stalls", "-f", "ndjson", "--timeout", "100ms", "-T", "100ms", "-d", "10s", "--",
-                           tool("dd"), "if=/dev/urandom", "of=/dev/null", "bs=200M", "count=1", "status=none")
+        finished = overdue("stalls", "-f", "ndjson", "--timeout", "100ms", "-T", "100ms", "-e", "read", "-d", "10s",
+                           "--", tool("dd"), "if=/dev/urandom", "of=/dev/null", "bs=200M", "count=1", "status=none")
         told = [line for line in lines_of(finished.err) if line["type"] in ("hang", "stall")]
         self.assertEqual([(line["type"], line["name"]) for line in told], [("hang", "read"), ("stall", "read")],
                          finished)
@@ -104,6 +113,7 @@ class Timeout(unittest.TestCase):
 
     def test_what_hung_before_we_came(self):
         with Live(workload("hang"), "deadlock", 30) as target:
+            eventually(lambda: is_deadlocked(target.pid), 20, "the workload does not hang")
             with attached("stalls", "-f", "ndjson", "--timeout", "300ms", "-p", target.pid,
                           settle=2) as live:
                 live.signal(2)

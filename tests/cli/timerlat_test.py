@@ -96,14 +96,14 @@ class Figures(Case):
         counted = [int(row) for row in re.findall(r"^\d+ +(\d+) +\d+ +\d+$", histogram, re.MULTILINE)]
         over = int(re.search(r"^over: +(\d+)", histogram, re.MULTILINE)[1])
         self.assertEqual(sum(counted) + over, int(re.search(r"^count: +(\d+)", histogram, re.MULTILINE)[1]))
-        tables = overdue("timerlat", "-i", "100ms", "-d", "350ms").out
+        tables = overdue("timerlat", "-i", "100ms", "-d", "1s").out  # a busy machine leaves some out
         self.assertGreaterEqual(tables.count("IRQ latency"), 3)
 
     def test_lines(self):
         """-f ndjson: intervals or activations, then the report, then the receipt."""
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/x"
-            self.assertEqual(overdue("timerlat", "-f", "ndjson", "-i", "100ms", "-d", "350ms", "-o", path).status, 0)
+            self.assertEqual(overdue("timerlat", "-f", "ndjson", "-i", "100ms", "-d", "1s", "-o", path).status, 0)
             lines = read_ndjson(path)
             self.assertEqual([line["type"] for line in lines[-2:]], ["report", "receipt"])
             self.assertGreaterEqual(len([line for line in lines if line["type"] == "interval"]), 3)
@@ -137,7 +137,7 @@ class Trace(Case):
             self.assertAlmostEqual(apart, int(thread["ns"]) - int(irq["ns"]), delta=2500)
 
     def test_user(self):
-        _, lines = self.trace("--user", "--cpu", "0", "-d", "200ms")
+        _, lines = self.trace("--user", "--cpu", "0", "-d", "1s")  # in which a hypervisor may take the CPU for long
         late = {context: {line["id"]: int(line["ns"]) for line in lines if line["context"] == context}
                 for context in ("thread", "user-ret")}
         self.assertGreater(len(late["user-ret"]), 90)

@@ -8,8 +8,8 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import (Live, call_records, counts, main, overdue, read_ndjson, require_root,
-                          row_of, run, syscalls_report, table_of, tool, workload)
+from overdue_test import (Live, call_records, counts, eventually, main, overdue, read_ndjson,
+                          require_root, row_of, run, syscalls_report, table_of, tool, workload)
 
 
 class RootTest(unittest.TestCase):
@@ -89,6 +89,7 @@ class Figures(RootTest):
 
     def test_unfinished_calls(self):
         with Live(workload("block_forever")) as blocked:
+            eventually(lambda: "blocked" in blocked.out() and is_asleep(blocked.pid), 20, "it does not wait")
             report, _ = syscalls_report("-p", blocked.pid, "-d", "300ms")
             # It was under way before we came: it cannot have an age, but may be shown.
             self.assertEqual(counts(report).get("read", 0), 0)
@@ -109,6 +110,11 @@ class Figures(RootTest):
         report, _ = syscalls_report("--", workload("interrupted_sleep"), "stop", 2)
         self.assertEqual(row_of(report, "nanosleep")["calls"], 1)
         self.assertEqual(row_of(report, "restart_syscall")["calls"], 2)
+
+
+def is_asleep(pid):
+    with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
+        return file.read().rpartition(")")[2].split()[0] == "S"
 
 
 def failures(report):

@@ -4,24 +4,53 @@
 //   then data stop     nanosleep is stopped and continued: the kernel goes on with restart_syscall
 #define _GNU_SOURCE
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include "workload.h"
 
+// Shared with the child, which signals in step: of two signals that wait for a busy parent there is
+// one.
+static volatile long* handled;  // signals, plus one from when the parent is about to wait
+
 static void on_signal(int number) {
   (void)number;
+  ++*handled;
 }
 
-static void signal_parent(long times, int first, int second) {
+static void signal_parent(long times) {
   pid_t parent = getppid();
   for (long i = 0; i < times; i++) {
+    while (*handled <= i) continue;  // no call that would be made more or less often
     usleep(20000);
-    kill(parent, first);
-    if (second != 0) {
-      usleep(5000);
-      kill(parent, second);
-    }
+    kill(parent, SIGUSR1);
   }
   usleep(20000);
+}
+
+static void wait_for_state(pid_t pid, char state) {
+  char path[32], text[256], seen = 0;
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+  while (seen != state) {
+    FILE* file = fopen(path, "r");
+    if (!file) fail(path);
+    const char* name_end = fgets(text, sizeof text, file) ? strrchr(text, ')') : NULL;
+    if (name_end) seen = name_end[2];
+    fclose(file);
+    usleep(5000);
+  }
+}
+
+static void stop_parent(long times) {
+  pid_t parent = getppid();
+  while (*handled == 0) continue;
+  for (long i = 0; i < times; i++) {
+    wait_for_state(parent, 'S');
+    kill(parent, SIGSTOP);
+    wait_for_state(parent, 'T');
+    kill(parent, SIGCONT);
+  }
+  wait_for_state(parent, 'S');
 }
 
 int main(int argc, char** argv) {
@@ -33,17 +62,21 @@ int main(int argc, char** argv) {
   int ends[2];
   char byte = 'x';
   if (pipe(ends)) fail("pipe");
+  handled = mmap(NULL, sizeof *handled, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (handled == MAP_FAILED) fail("mmap");
   pid_t child = fork();
   if (child < 0) fail("fork");
   if (child == 0) {
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL)) fail("prctl");
     if (stop)
-      signal_parent(times, SIGSTOP, SIGCONT);
+      stop_parent(times);
     else
-      signal_parent(times, SIGUSR1, 0);
+      signal_parent(times);
     if (write(ends[1], &byte, 1) != 1) fail("write");
     _exit(0);
   }
-  struct timespec nap = {.tv_sec = stop ? 0 : 10, .tv_nsec = stop ? 300000000 : 0};
+  struct timespec nap = {.tv_sec = stop ? 2 : 10};
+  *handled = 1;
   if (restart) {
     if (read(ends[0], &byte, 1) != 1) fail("read");
   } else if (stop) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "probes/sched/probe_fixture.h"
+#include "probes/syscalls/sleepers_fixture.h"
 
 namespace overdue {
 namespace {
@@ -67,41 +68,11 @@ TEST_F(CallInFlight, ThatMovesToAnotherCpuIsToldOfOnceWithAllItsParts) {
   EXPECT_GE(with_ledger, threads * sleeps * 9 / 10) << "but for switches the kernel hides";
 }
 
-/// Threads in ever new sleeps, short ones and long ones in turn, that note when they came back.
-struct Sleepers {
-  static constexpr std::size_t kept = 1 << 14;
-  struct Thread {
-    std::atomic<u32> tid, returns;
-    std::array<std::atomic<u64>, kept> returned_ns;
-
-    bool returned_between(u64 begin_ns, u64 end_ns) const {
-      return std::ranges::any_of(returned_ns, [&](const std::atomic<u64>& at_ns) {
-        return at_ns > begin_ns && at_ns < end_ns;
-      });
-    }
-  };
-  std::array<Thread, 8> threads;
-
-  void make() {
-    std::vector<std::thread> running;
-    for (std::size_t i = 0; i < threads.size(); ++i)
-      running.emplace_back([i, &thread = threads[i]] {
-        thread.tid = this_tid();
-        while (true) {
-          sleep_for(i % 2 ? 1 : 300'000'000 + i * 40'000'000);
-          thread.returned_ns[thread.returns++ % kept] = now_ns();
-        }
-      });
-    for (std::thread& thread : running) thread.join();
-  }
-};
-
 void a_call_is_open_or_ended(Duration threshold) {
   Shared<Sleepers> sleepers;
-  Child child([&](Child&) { sleepers->make(); });
+  Child child([&](Child&) { sleepers->sleep(300'000'000, 40'000'000); });
   child.go();
-  for (const Sleepers::Thread& thread : sleepers->threads)
-    while (thread.returns == 0) usleep(1'000);
+  sleepers->wait();
   constexpr int rounds = 6;
   std::size_t listed = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -109,20 +80,7 @@ void a_call_is_open_or_ended(Duration threshold) {
     measuring.session.arm();
     usleep(330'000);
     const Explained& seen = measuring.finish();
-    for (const syscall_open& open : seen.opens) {
-      if (open.nr != SYS_nanosleep || open.flags & SYSCALL_OLDER) continue;
-      ++listed;
-      const u64 end_ns = open.header.time_ns, begin_ns = end_ns - open.age_ns;
-      EXPECT_GE(begin_ns, measuring.session.start().time_since_epoch().count());
-      EXPECT_TRUE(std::ranges::none_of(seen.calls, [&](const syscall_call& call) {
-        return call.header.tid == open.header.tid &&
-               call.header.time_ns - call.latency_ns == begin_ns;
-      })) << "both open and ended";
-      for (const Sleepers::Thread& thread : sleepers->threads)
-        if (thread.tid == open.header.tid) {
-          EXPECT_FALSE(thread.returned_between(begin_ns, end_ns)) << "it had returned";
-        }
-    }
+    listed += sleepers->expect_open(seen.opens, seen.calls, measuring.session.start());
   }
   // Long sleeps of half the threads, but for those that end as the session does.
   EXPECT_GE(listed, rounds * 2u);

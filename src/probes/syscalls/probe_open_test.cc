@@ -6,12 +6,12 @@
 #include <sys/user.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <thread>
 
 #include "probes/syscalls/probe.h"
 #include "probes/syscalls/probe_fixture.h"
+#include "probes/syscalls/sleepers_fixture.h"
 #include "target/cgroups.h"
 
 namespace overdue {
@@ -19,65 +19,18 @@ namespace {
 
 using ProbeOpen = KernelTest;
 
-u64 now_ns() {
-  return KernelClock::now().time_since_epoch().count();
-}
-
-/// Threads that are in calls most of the time: the first half in ever new short ones.
-struct Load {
-  static constexpr std::size_t kept = 1 << 14;  // of the short calls: most of a second
-  struct Thread {
-    std::atomic<u32> tid, returns;
-    std::array<std::atomic<u64>, kept> returned_ns;
-
-    bool returned_between(u64 begin_ns, u64 end_ns) const {
-      return std::any_of(returned_ns.begin(), returned_ns.end(),
-                         [&](const auto& at_ns) { return at_ns > begin_ns && at_ns < end_ns; });
-    }
-  };
-  std::array<Thread, 8> threads;
-
-  void make() {
-    std::vector<std::thread> running;
-    for (std::size_t i = 0; i < threads.size(); ++i)
-      running.emplace_back([i, &thread = threads[i], this] {
-        thread.tid = this_tid();
-        const timespec time{0, i < threads.size() / 2 ? 1 : 50'000'000};
-        while (true) {
-          syscall(SYS_nanosleep, &time, nullptr);
-          thread.returned_ns[thread.returns++ % kept] = now_ns();
-        }
-      });
-    for (std::thread& thread : running) thread.join();
-  }
-};
-
 TEST_F(ProbeOpen, ACallIsListedAsOpenOrAsEndedButNotAsBoth) {
-  Shared<Load> load;
-  Child child([&](Child&) { load->make(); });
+  Shared<Sleepers> sleepers;
+  Child child([&](Child&) { sleepers->sleep(50'000'000); });
   child.go();
-  for (const Load::Thread& thread : load->threads)
-    while (thread.returns == 0) usleep(1'000);
+  sleepers->wait();
   std::size_t listed = 0;
   for (int session = 0; session < 8; ++session) {
     Measuring measuring(rules_of_process(child), figures(Figures::calls), plenty);
     measuring.arm();
     usleep(60'000);
     const Seen& seen = measuring.finish();
-    for (const syscall_open& open : seen.opens) {
-      if (open.nr != SYS_nanosleep || open.flags & SYSCALL_OLDER) continue;
-      ++listed;
-      const u64 end_ns = open.header.time_ns, begin_ns = end_ns - open.age_ns;
-      EXPECT_GE(begin_ns, measuring.session.start().time_since_epoch().count());
-      EXPECT_TRUE(std::none_of(seen.calls.begin(), seen.calls.end(), [&](const auto& call) {
-        return call.header.tid == open.header.tid &&
-               call.header.time_ns - call.latency_ns == begin_ns;
-      })) << "both open and ended";
-      for (const Load::Thread& thread : load->threads)
-        if (thread.tid == open.header.tid) {
-          EXPECT_FALSE(thread.returned_between(begin_ns, end_ns)) << "it had returned";
-        }
-    }
+    listed += sleepers->expect_open(seen.opens, seen.calls, measuring.session.start());
   }
   EXPECT_GT(listed, 0u);
 }
