@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <semaphore>
 #include <thread>
 #include <vector>
@@ -130,7 +130,7 @@ class Worst : public KernelTest {
   void measure(WorstOptions options) {
     options.tracer = WORST_WAKEUP_RT;
     options.whole_machine = true;
-    session.emplace(MembershipRules{}, std::size_t{0});
+    session = std::make_unique<Session>(MembershipRules{}, 0);
     auto made = std::make_unique<WorstProbe>(options, session->membership().maps());
     probe = made.get();
     session->add(std::move(made));
@@ -175,7 +175,7 @@ class Worst : public KernelTest {
   }
 
   Displaced displaced;
-  std::optional<Session> session;
+  std::unique_ptr<Session> session;
   WorstProbe* probe = nullptr;
   Seen seen;
 };
