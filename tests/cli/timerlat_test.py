@@ -163,7 +163,7 @@ class Trace(Case):
         self.assertGreater(len(stacks), 0, finished)
         for stack in stacks:
             self.assertIn("hrtimer", stack)
-            self.assertNotIn("bpf_prog", stack)
+            self.assertNotRegex(stack, "bpf_prog_[0-9a-f]{16}")  # ours; the kernel has functions of such names
 
 
 class Stops(Case):
