@@ -5,8 +5,8 @@
  * it as threads come and go.
  *
  * A hardened kernel may keep a switch to itself. So a CPU may have the call of a thread that is not
- * there any more: it stays until that thread is seen again, and who runs there meanwhile has his
- * own in thread_state or in his ledger. A ledger says on which CPU to look.
+ * there any more: it stays until that thread is seen again, and the calls of those that run there
+ * meanwhile are in their thread_state or their ledger. A ledger says on which CPU to look.
  *
  * At the session's end the reader lists the open calls while threads still come out of theirs. From
  * before that on nothing is moved, and each call goes to the one who exchanges its `who`. */

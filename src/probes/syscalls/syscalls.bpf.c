@@ -210,12 +210,13 @@ static __always_inline void write_open(struct seq_file* seq, struct task_struct*
   bpf_seq_write(seq, open, sizeof(*open));
 }
 
-/* The same of calls that are not in thread_state: claims, … */
+/* What the two below do, of calls that are not in thread_state: claims, unless it has just ended, …
+ */
 static __always_inline void claim_open_call(struct task_struct* task) {
   struct thread_ledger* ledger = find_of_thread(ledgers, task);
   struct open_call* call = ledger ? find_call(ledger, task) : 0;
   u64 who = call ? call->who : 0;
-  if (call) __sync_val_compare_and_swap(&call->who, who, who | CLAIM_OF_READER);
+  if (who) __sync_val_compare_and_swap(&call->who, who, who | CLAIM_OF_READER);
 }
 
 /* … and lists what is still claimed. */
@@ -226,10 +227,10 @@ static __always_inline void list_open_call(struct seq_file* seq, struct task_str
   if (!call) return;
   struct syscall_open open = {.nr = call->nr, .abi = call->abi};
   u64 begin_ns = call->begin_ns;
-  u64 claimed = (call->who & ~(u64)CLAIM_SETTLED) | CLAIM_OF_READER;
-  u64 settled = claimed | CLAIM_SETTLED;
-  u64 was = __sync_val_compare_and_swap(&call->who, claimed, settled);
-  if (was == claimed || was == settled) write_open(seq, task, state, begin_ns, &open);
+  u64 who = call->who;
+  if (!(who & CLAIM_OF_READER)) return; /* it has ended */
+  u64 was = __sync_val_compare_and_swap(&call->who, who, who | CLAIM_SETTLED);
+  if (was == who) write_open(seq, task, state, begin_ns, &open);
 }
 
 /* The calls in flight at the end of the session are listed in two steps, while their exits are
