@@ -22,25 +22,7 @@ class ResolverTest : public testing::Test {
 /// Registers and stack of a thread in a ptrace stop of ours, as a span's record has them.
 struct Taken {
   explicit Taken(pid_t tid, std::size_t limit = 60u << 10) {
-    user_regs_struct from{};
-    ptrace(PTRACE_GETREGS, tid, nullptr, &from);
-    registers = {.rax = from.rax,
-                 .rdx = from.rdx,
-                 .rcx = from.rcx,
-                 .rbx = from.rbx,
-                 .rsi = from.rsi,
-                 .rdi = from.rdi,
-                 .rbp = from.rbp,
-                 .rsp = from.rsp,
-                 .r8 = from.r8,
-                 .r9 = from.r9,
-                 .r10 = from.r10,
-                 .r11 = from.r11,
-                 .r12 = from.r12,
-                 .r13 = from.r13,
-                 .r14 = from.r14,
-                 .r15 = from.r15,
-                 .rip = from.rip};
+    registers = unwind_test::registers_of(tid);
     memory = unwind_test::memory_of(tid, registers.rsp - USER_RED_ZONE, limit);
   }
   user_registers registers{};

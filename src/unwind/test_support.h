@@ -78,28 +78,34 @@ inline Captured capture(pid_t tid, std::size_t limit = 256u << 10) {
   return captured;
 }
 
+/// Of a thread in a ptrace stop of ours, as the record of a span has them; all 0 of another.
+inline user_registers registers_of(pid_t tid) {
+  user_regs_struct from{};
+  if (ptrace(PTRACE_GETREGS, tid, nullptr, &from) != 0) return {};
+  return {.rax = from.rax,
+          .rdx = from.rdx,
+          .rcx = from.rcx,
+          .rbx = from.rbx,
+          .rsi = from.rsi,
+          .rdi = from.rdi,
+          .rbp = from.rbp,
+          .rsp = from.rsp,
+          .r8 = from.r8,
+          .r9 = from.r9,
+          .r10 = from.r10,
+          .r11 = from.r11,
+          .r12 = from.r12,
+          .r13 = from.r13,
+          .r14 = from.r14,
+          .r15 = from.r15,
+          .rip = from.rip};
+}
+
 /// The same as the record of a span has it.
 inline Captured capture_span(pid_t tid, std::size_t limit = 16u << 10) {
   Captured captured;
-  user_regs_struct from{};
-  if (ptrace(PTRACE_GETREGS, tid, nullptr, &from) != 0) return captured;
-  const user_registers registers{.rax = from.rax,
-                                 .rdx = from.rdx,
-                                 .rcx = from.rcx,
-                                 .rbx = from.rbx,
-                                 .rsi = from.rsi,
-                                 .rdi = from.rdi,
-                                 .rbp = from.rbp,
-                                 .rsp = from.rsp,
-                                 .r8 = from.r8,
-                                 .r9 = from.r9,
-                                 .r10 = from.r10,
-                                 .r11 = from.r11,
-                                 .r12 = from.r12,
-                                 .r13 = from.r13,
-                                 .r14 = from.r14,
-                                 .r15 = from.r15,
-                                 .rip = from.rip};
+  const user_registers registers = registers_of(tid);
+  if (registers.rip == 0) return captured;
   captured.bytes = memory_of(tid, registers.rsp - USER_RED_ZONE, limit);
   captured.snapshot = snapshot_of(registers, captured.bytes);
   return captured;
