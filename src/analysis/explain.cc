@@ -139,25 +139,27 @@ const Wait* longest_wait(const Finding& finding) {
   return longest == finding.waits.end() ? nullptr : &*longest;
 }
 
-/// What the thread of an open call waits in, as a wait that has not ended.
+/// What the thread of an open call does now, in words that are ours whatever a damaged record says.
+std::string_view present_state(const span_record& span) {
+  constexpr std::array<std::string_view, 5> states = {"running", "runqueue", "sleeping",
+                                                      "uninterruptible", "preempted"};
+  const auto known = std::find(states.begin(), states.end(), fixed_text(span.text));
+  return known != states.end() ? *known : "other";
+}
+
+/// What it waits in, as a wait that has not ended.
 void explain_present(const span_record& span, Finding& finding) {
-  finding.state = fixed_text(span.text);
+  const std::string_view state = finding.state = present_state(span);
   finding.is_older = span.flags & SPAN_OLDER;
-  if (span.detail == 0) return;
+  if (span.detail == 0 || state == "running") return;
   Wait wait;
   wait.ns = span.detail;
-  const bool woken = finding.state == "runqueue";
+  const bool woken = state == "runqueue";
   wait.runqueue_ns = woken ? wait.ns : 0;
-  constexpr std::array<std::string_view, 3> states = {"sleeping", "uninterruptible", "preempted"};
-  const auto known = std::find(states.begin(), states.end(), finding.state);
-  wait.state = known != states.end() ? *known : woken ? "sleeping" : "other";
+  wait.state = woken ? "sleeping" : state;
   wait.kernel_stack = finding.kernel_stack;
   finding.waits.push_back(std::move(wait));
 }
-
-}  // namespace
-
-namespace {
 
 /// The innermost functions of a stack that say what went on there.
 void add_functions(std::string& cause, const Stack& stack) {
@@ -256,7 +258,8 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
     finding.user_stack = std::move(user.frames);
     finding.user_stack_end = std::move(user.end);
   }
-  if (span.flags & SPAN_OPEN) explain_present(span, finding);
+  // What other spans hold at that place is not their thread's state.
+  if (span.flags & SPAN_OPEN && span.span == SPAN_SYSCALL) explain_present(span, finding);
   for (const RawLink& link : stall.chain) finding.chain.push_back(link_of(link, namer));
   finding.cause = cause_of(finding);
   if (span.flags & SPAN_OPEN) finding.cause = "hang|" + finding.cause;

@@ -225,6 +225,40 @@ TEST(Explain, AnOpenSpanIsAHang) {
   EXPECT_EQ(e.finding.type, "hang");
 }
 
+TEST(Explain, AnOpenCallSaysInOurWordsWhatItsThreadDoes) {
+  Explaining e;
+  span_record span = span_of(7, 1000, 2000);
+  span.flags |= SPAN_OPEN;
+  span.detail = 600;
+  const auto told = [&](std::string_view state) {
+    span.text[state.copy(span.text, sizeof span.text - 1)] = '\0';
+    e.fed.add(span);
+    return e.finding.state;
+  };
+  for (const std::string_view state :
+       {"running", "runqueue", "sleeping", "uninterruptible", "preempted", "other"})
+    EXPECT_EQ(told(state), state);
+  EXPECT_EQ(told("\033[2J"), "other");  // of a damaged file
+  ASSERT_THAT(e.finding.waits, SizeIs(1));
+  EXPECT_EQ(e.finding.waits[0].ns, 600);
+  EXPECT_EQ(e.finding.waits[0].state, "other");
+}
+
+TEST(Explain, AnOpenSpanOfAnotherKindHasNoThreadThatIsLate) {
+  Explaining e;
+  span_record span = span_of(7, 1000, 2000);
+  span.flags |= SPAN_OPEN;
+  span.span = SPAN_PAIR;
+  span.subject = 41;
+  span.detail = 4096;  // its second key
+  std::string_view("reply").copy(span.text, sizeof span.text);
+  e.fed.add(span);
+  EXPECT_EQ(e.finding.type, "hang");
+  EXPECT_EQ(e.finding.title, "reply key 41;4096");
+  EXPECT_EQ(e.finding.state, "");
+  EXPECT_THAT(e.finding.waits, IsEmpty());
+}
+
 RawWaker waker_in(u16 context, u16 number, std::string irq_name = "") {
   RawWaker waker;
   waker.context = context;

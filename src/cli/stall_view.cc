@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/stall_instruments.h"
+#include "core/span_kinds.h"
 #include "probes/syscalls/syscalls.h"
 #include "sinks/text_format.h"
 
@@ -83,7 +84,7 @@ std::uint64_t StallView::threshold_of(const RawStall& stall) const {
   const Settings& then = settings_at(stall.span.header.time_ns);
   if (stall.span.flags & SPAN_OPEN) return then.timeout ? then.timeout->count() : 0;
   const Thresholds& thresholds = then.thresholds;
-  const auto kind = static_cast<span_kind>(stall.span.span);
+  const span_kind kind = known_span_kind(stall.span.span);
   const bool native_call = kind == SPAN_SYSCALL && stall.call &&
                            stall.call->at<u16>(offsetof(syscall_call, abi)) == ABI_NATIVE;
   if (native_call) {

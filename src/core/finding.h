@@ -108,8 +108,8 @@ struct Finding {
   std::string user_stack_end;       ///< why it goes no further; empty: it is complete
   std::vector<ChainLink> chain;     ///< of the wait in which it was blocked longest
   std::string cause;                ///< equal for equal causes, across boots and builds
-  std::string state;       ///< of a hang: what its thread does now, as Wait::state says it,
-                           ///< or "running" or "runqueue"
+  std::string_view state;  ///< of a call that hangs: what its thread does now, as Wait::state
+                           ///< says it, or "running" or "runqueue"; else empty
   bool is_older = false;   ///< a hang from before the session: latency_ns is at least
   std::uint64_t hang = 0;  ///< of a stall: the finding it was while it was open; 0: none
   std::uint64_t like = 0;  ///< the first finding of the same cause; 0: it is this one

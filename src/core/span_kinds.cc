@@ -23,6 +23,12 @@ constexpr SpanKindInfo kinds[] = {
     {SPAN_PAIR, "pair", "a span of the user's own"},
 };
 
+const SpanKindInfo* info_of(std::uint16_t kind) {
+  const auto found = std::find_if(std::begin(kinds), std::end(kinds),
+                                  [&](const SpanKindInfo& one) { return one.kind == kind; });
+  return found == std::end(kinds) ? nullptr : &*found;
+}
+
 }  // namespace
 
 std::span<const SpanKindInfo> span_kinds() {
@@ -37,10 +43,14 @@ std::optional<span_kind> find_span_kind(std::string_view name) {
   return found->kind;
 }
 
+span_kind known_span_kind(std::uint16_t kind) {
+  const SpanKindInfo* info = info_of(kind);
+  return info ? info->kind : SPAN_NONE;
+}
+
 std::string_view span_name(std::uint16_t kind) {
-  const auto found = std::find_if(std::begin(kinds), std::end(kinds),
-                                  [&](const SpanKindInfo& one) { return one.kind == kind; });
-  return found == std::end(kinds) ? "unknown" : found->name;
+  const SpanKindInfo* info = info_of(kind);
+  return info ? info->name : "unknown";
 }
 
 bool is_of_thread(std::uint16_t kind) {

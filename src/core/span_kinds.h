@@ -21,6 +21,9 @@ std::span<const SpanKindInfo> span_kinds();
 /// The kind of that name. User-defined spans have names of their own: "pair" is none.
 std::optional<span_kind> find_span_kind(std::string_view name);
 
+/// The kind of a record's span; SPAN_NONE for kinds of versions we do not know.
+span_kind known_span_kind(std::uint16_t kind);
+
 /// How `--span` and reports call a kind of span ("syscall", "block_queued", …); "unknown" for kinds
 /// of versions we do not know.
 std::string_view span_name(std::uint16_t kind);

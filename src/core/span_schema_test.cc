@@ -58,6 +58,10 @@ TEST(SpanSchema, EveryKindHasANameOfItsOwn) {
   EXPECT_EQ(names.size(), std::size_t{SPAN_COUNT} - 1);
   EXPECT_FALSE(names.contains("unknown"));
   EXPECT_EQ(span_name(SPAN_NONE), "unknown");
+  for (std::uint16_t kind = SPAN_SYSCALL; kind < SPAN_COUNT; ++kind)
+    EXPECT_EQ(known_span_kind(kind), kind);
+  EXPECT_EQ(known_span_kind(SPAN_COUNT), SPAN_NONE);
+  EXPECT_EQ(known_span_kind(58339), SPAN_NONE);  // of a damaged file
   EXPECT_EQ(span_name(SPAN_COUNT), "unknown");
 }
 

@@ -230,6 +230,9 @@ TEST_F(FindingText, NamesFailuresAndHangs) {
   f.type = "hang";
   f.threshold_ns = 0;
   EXPECT_THAT(text_of(f), HasSubstr(") = -2 ENOENT  io-demo[5786]  open for 2.31s\n"));
+  EXPECT_THAT(text_of(f), Not(HasSubstr("still")));
+  f.state = "uninterruptible";
+  EXPECT_THAT(text_of(f), HasSubstr("  still uninterruptible (D), for 2.30s now\n"));
   f.span = "softirq";
   f.name = "NET_RX";
   EXPECT_THAT(text_of(f), HasSubstr("softirq NET_RX  io-demo[5786]"));

@@ -113,7 +113,7 @@ class Writer {
   }
 
   void headline();
-  /// Of a hang: what it does now.
+  /// Of a hang: what its thread does now, if it is a thread that is late.
   void present();
   void parts(const Breakdown& parts);
   void waits(std::uint64_t all_ns);
@@ -161,7 +161,7 @@ void Writer::headline() {
 void Writer::present() {
   const Finding& f = finding_;
   if (f.hang > 0) line(fmt::format("told of as #{} while it was open", f.hang));
-  if (f.type != "hang") return;
+  if (f.type != "hang" || f.state.empty()) return;
   if (f.state == "running") return line("still runs, on the CPU");
   const std::uint64_t ns = f.waits.empty() ? 0 : f.waits.back().ns;
   line(fmt::format("still {}{}, for {} now", f.state == "runqueue" ? "in the run queue" : f.state,
