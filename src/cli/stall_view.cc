@@ -186,8 +186,7 @@ void StallView::end(SessionInfo info, Receipt receipt) {
                                    : fmt::format("{} of {}", counted(found_, "stall"),
                                                  counted(causes_.size(), "cause")));
   if (hung_ > 0)
-    info.notes.push_back(
-        fmt::format("of them calls that were still open after the timeout: {}", grouped(hung_)));
+    info.notes.push_back(fmt::format("of them had not ended when told of: {}", grouped(hung_)));
   if (idle_ > 0)
     info.notes.push_back(
         fmt::format("waits for work are not shown: {}; --idle shows them", grouped(idle_)));
