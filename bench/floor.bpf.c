@@ -95,6 +95,80 @@ int empty_waking(void* context) {
   return 0;
 }
 
+// What anybody does, beyond that, who keeps of each thread how long it ran and who woke it, and of
+// each CPU the call that is in flight there.
+struct task_struct {
+  int pid;
+} __attribute__((preserve_access_index));
+
+struct thread_words {
+  __u64 since_ns;
+  __u64 ran_ns;
+  __u64 waited_ns;
+  __u64 waker;
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, THREAD_SLOTS);
+  __type(key, __u32);
+  __type(value, struct thread_words);
+} threads SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, struct call_start);
+} calls SEC(".maps");
+
+static __always_inline struct call_start* call_here(void) {
+  __u32 zero = 0;
+  return bpf_map_lookup_elem(&calls, &zero);
+}
+
+static __always_inline struct thread_words* words_of(struct task_struct* task) {
+  __u32 slot = (__u32)task->pid % THREAD_SLOTS;
+  return bpf_map_lookup_elem(&threads, &slot);
+}
+
+SEC("?tp_btf/sys_enter")
+int ledger_enter(__u64* arguments) {
+  struct call_start* call = call_here();
+  if (!call) return 0;
+  call->time_ns = bpf_ktime_get_ns();
+  call->nr = arguments[1];
+  return 0;
+}
+
+SEC("?tp_btf/sys_exit")
+int ledger_exit(__u64* arguments) {
+  struct call_start* call = call_here();
+  if (call) call->time_ns = 0;
+  return 0;
+}
+
+// The arguments of sched_switch are (bool preempt, struct task_struct *prev, … *next, …).
+SEC("?tp_btf/sched_switch")
+int ledger_switch(__u64* arguments) {
+  __u64 now_ns = bpf_ktime_get_ns();
+  struct thread_words* prev = words_of((struct task_struct*)arguments[1]);
+  struct thread_words* next = words_of((struct task_struct*)arguments[2]);
+  if (!prev || !next) return 0;
+  prev->ran_ns += now_ns - prev->since_ns;
+  prev->since_ns = now_ns;
+  next->waited_ns += now_ns - next->since_ns;
+  next->since_ns = now_ns;
+  return 0;
+}
+
+SEC("?tp_btf/sched_waking")
+int ledger_waking(__u64* arguments) {
+  struct thread_words* words = words_of((struct task_struct*)arguments[0]);
+  if (words) words->waker = bpf_get_current_pid_tgid();
+  return 0;
+}
+
 // pivot_root: a call no workload of ours makes, so these never run. What is measured is that they
 // are attached, which sends every system call of every process through the slow path.
 SEC("?tp/syscalls/sys_enter_pivot_root")

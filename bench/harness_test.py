@@ -10,7 +10,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 
-from harness import measure, postgres, report, requirements, stalls, stats, timerlat, tools  # noqa: E402
+from harness import accounts, measure, postgres, report, requirements, stalls, stats, timerlat, tools  # noqa: E402
 from harness.process import Unavailable  # noqa: E402
 
 
@@ -255,6 +255,40 @@ class TimerlatTest(unittest.TestCase):
         self.assertEqual(verdicts[1].word(), "met, within the noise")  # ×0.83 and ×1.11
         self.assertIn("| all noise_… | 1.10 µs |", timerlat.section(results))
         self.assertEqual(timerlat.judge(None), [])
+
+
+class AccountsTest(unittest.TestCase):
+    EMPTY = {"empty_enter": (100, 4000), "empty_exit": (100, 4000)}  # 40 ns a run
+
+    def test_runs_are_those_of_programs_that_were_there_throughout(self):
+        first = {1: {"name": "on_switch", "run_cnt": 5, "run_time_ns": 100}, 2: {"name": "idle"},
+                 4: {"name": "on_switch"}}
+        last = {1: {"name": "on_switch", "run_cnt": 8, "run_time_ns": 400}, 2: {"name": "idle"},
+                3: {"name": "later", "run_cnt": 9, "run_time_ns": 9},
+                4: {"name": "on_switch", "run_cnt": 1, "run_time_ns": 50}}
+        self.assertEqual(accounts.runs_between(first, last), {"on_switch": (4, 350)})
+
+    def test_a_program_takes_what_it_does_beyond_an_empty_one(self):
+        ours = {"on_sys_enter": (100, 9000), "on_switch": (50, 6000)}
+        taken = accounts.share_taken(ours, self.EMPTY, 10, 100_000 + 8000 + 9000 + 6000 + 350 * 10)
+        self.assertEqual(taken["programs"], {"on_sys_enter": (100, 50), "on_switch": (50, 90)})
+        self.assertAlmostEqual(taken["share"], 0.095)
+        with self.assertRaises(Unavailable):
+            accounts.share_taken(ours, self.EMPTY, 10, 20_000)
+
+    def test_limits_are_judged_and_what_is_missing_is_said(self):
+        results = accounts.Accounts()
+        results.titles = {"redis": "redis, stalls", "pgbench": "pgbench, stalls"}
+        results.rows = {"redis": [{"share": 0.01, "programs": {"on_switch": (3, 90.0)}},
+                                  {"share": 0.03, "programs": {"on_switch": (5, 70.0)}}]}
+        results.missing = {"pgbench": "PostgreSQL is not installed"}
+        verdicts = {verdict.key: verdict.word() for verdict in accounts.judge(results)}
+        self.assertEqual(verdicts["account-redis"], "met, within the noise")
+        self.assertEqual(verdicts["account-pgbench"], "not measured")
+        text = accounts.section(results)
+        self.assertIn("| on_switch | 4 | 80.0 ns (70.0 ns … 90.0 ns) |", text)
+        self.assertIn("Not measured: PostgreSQL is not installed.", text)
+        self.assertEqual(accounts.judge(None), [])
 
 
 class ToolsTest(unittest.TestCase):

@@ -14,7 +14,7 @@ import time
 
 sys.dont_write_bytecode = True
 
-from harness import environment, measure, report, requirements, stalls, timerlat, tools  # noqa: E402
+from harness import accounts, environment, measure, report, requirements, stalls, timerlat, tools  # noqa: E402
 from harness.postgres import Postgres  # noqa: E402
 from harness.process import Child, Unavailable  # noqa: E402
 from harness.stats import grouped  # noqa: E402
@@ -23,7 +23,7 @@ from harness.workloads import Hackbench, Program, Redis, Storm, cpus  # noqa: E4
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PARTS = ["getppid", "getppid2", "paced", "bystander", "files", "pipe", "redis", "storm", "hackbench",
          "start", "loss", "stalls-pipe", "stalls-hackbench", "stalls-redis", "stalls-pgbench", "finding",
-         "timerlat"]
+         "accounts", "timerlat"]
 TRACEFS = "/sys/kernel/tracing"
 
 
@@ -165,7 +165,7 @@ class Bench:
         if not self.options.quick:
             chosen += stalls.peers(self.peers)
         return measure.Plan(workload, chosen, judged=["stalls"],
-                            beside=[self.floors["empty"], self.floors["switches"], self.overdue["stalls-offcpu"]],
+                            beside=[*self.stalls_floors(), self.floors["ledgers"], self.overdue["stalls-offcpu"]],
                             repeats=self.more(4), sections=16)
 
     def plan_stalls_hackbench(self):
@@ -173,7 +173,7 @@ class Bench:
         workload.title = "hackbench under overdue stalls, the whole system"
         workload.table = "shares"
         return measure.Plan(workload, self.pick("", "stalls", peers=False), judged=["stalls"],
-                            beside=self.stalls_floors(), repeats=self.more(4), sections=5)
+                            beside=[*self.stalls_floors(), self.floors["ledgers"]], repeats=self.more(4), sections=5)
 
     def plan_stalls_redis(self):
         workload = Redis(10_000, self.directory)
@@ -246,6 +246,18 @@ class Bench:
             except Unavailable as problem:
                 self.results[key] = str(problem)
 
+    def run_accounts(self):
+        """Of servers, half a dozen seconds a round: their CPU time is counted in ticks."""
+        results = self.results["accounts"] = accounts.Accounts()
+        quick, empty, stalls_forms = self.options.quick, self.floors["empty"], self.overdue
+        if not empty.reason_missing():
+            results.hook_ns = accounts.hook_cost_ns(self.loop("hook", "getppid loop", cpus()[-1], count=500_000), empty)
+        plans = [(self.plan_stalls_pipe().workload, stalls_forms["stalls"], 16),
+                 (self.plan_stalls_hackbench().workload, stalls_forms["stalls"], 10),
+                 (Redis(20_000, self.directory), stalls_forms["stalls"], 6),
+                 (self.plan_stalls_pgbench().workload, stalls_forms["stalls-200ms"], 3)]
+        accounts.measure(results, plans, empty, 1 if quick else self.options.rounds, self.directory, say)
+
     def run_timerlat(self):
         seconds = 2 if self.options.quick else 5
         self.results["timerlat"] = timerlat.measure(self.options.overdue, self.options.rounds, seconds, say)
@@ -264,6 +276,8 @@ class Bench:
                 ("overdue syscalls", self.results["loss"]),
                 ("overdue syscalls --calls, NDJSON file", self.results["calls-loss"]),
                 ("overdue record --events syscalls", self.results["record-loss"])]))
+        if "accounts" in self.results:
+            sections.append(accounts.section(self.results["accounts"]))
         if "timerlat" in self.results:
             sections.append(timerlat.section(self.results["timerlat"]))
         remark = f"Rounds: {self.options.rounds}." + (
@@ -275,7 +289,8 @@ class Bench:
 
     def verdicts(self):
         """Of a run of some parts, those that these can tell."""
-        verdicts = [*requirements.judge(self.results, self.peers), *timerlat.judge(self.results.get("timerlat"))]
+        verdicts = [*requirements.judge(self.results, self.peers), *accounts.judge(self.results.get("accounts")),
+                    *timerlat.judge(self.results.get("timerlat"))]
         if self.options.only == PARTS:
             return verdicts
         return [verdict for verdict in verdicts if verdict.met is not None or verdict.measured != "n/a"]

@@ -6,9 +6,9 @@ import os
 import random
 import re
 import shutil
-import subprocess
 import time
 
+from .accounts import Statistics, programs, runs_between
 from .process import Child, Unavailable, output_of, run
 from .requirements import Verdict, at_most
 from .report import table
@@ -18,7 +18,6 @@ from .workloads import cpus
 PERIOD_US = 1000
 PRIORITY = 95
 BUCKETS = 400  # of a microsecond, as cyclictest has them
-STATISTICS = "/proc/sys/kernel/bpf_stats_enabled"
 NOISE_HOOK = "noise_"  # so begin the names of the programs that keep books
 
 
@@ -113,37 +112,23 @@ def at_once(results, program, seconds, number):
     results.together.append({"here": ours, "there": theirs})
 
 
-def programs():
-    shown = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, check=False,
-                           env={**os.environ, "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin"}).stdout
-    return {each["id"]: each for each in json.loads(shown or b"[]")}
-
-
 def book(program, seconds):
     """What each of the probe's hooks takes of an activation, by the kernel's statistics of programs, the clock that
     these read included."""
-    with open(STATISTICS, encoding="ascii") as file:
-        former = file.read()
     before = set(programs())
-    with open(STATISTICS, "w", encoding="ascii") as file:
-        file.write("1")
-    child = Child(overdue_command(program, cpus(), seconds + 2))
-    try:
-        time.sleep(1.5)
-        first, begin = programs(), time.monotonic()
-        time.sleep(seconds)
-        last, elapsed_s = programs(), time.monotonic() - begin
-    finally:
-        child.end(None, timeout_s=seconds + 10)
-        with open(STATISTICS, "w", encoding="ascii") as file:
-            file.write(former)
+    with Statistics():
+        child = Child(overdue_command(program, cpus(), seconds + 2))
+        try:
+            time.sleep(1.5)
+            first, begin = programs(), time.monotonic()
+            time.sleep(seconds)
+            last, elapsed_s = programs(), time.monotonic() - begin
+        finally:
+            child.end(None, timeout_s=seconds + 10)
     activations = elapsed_s * 1e6 / PERIOD_US * len(cpus())
-    spent = {}
-    for number, each in last.items():
-        if number in before or number not in first or not each["name"].startswith((NOISE_HOOK, "lat_")):
-            continue
-        took = each.get("run_time_ns", 0) - first[number].get("run_time_ns", 0)
-        spent[each["name"]] = took / activations
+    ours = {number: each for number, each in first.items() if number not in before}
+    spent = {name: ns / activations for name, (_, ns) in runs_between(ours, last).items()
+             if name.startswith((NOISE_HOOK, "lat_"))}
     if not spent:
         raise Unavailable("the kernel keeps no statistics of our programs")
     return spent

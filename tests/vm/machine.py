@@ -1,7 +1,11 @@
 """Runs the guest: QEMU under software emulation, so that it works where there is no /dev/kvm, or one that is no use."""
+import bisect
+import os
 import re
 import shlex
+import socket
 import subprocess
+import time
 
 import kernels
 
@@ -19,7 +23,7 @@ def qemu_command(kernel, initramfs, folder):
         "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(CPUS), "-m", MEMORY,
         "-nodefaults", "-display", "none", "-no-reboot", "-nic", "none", "-kernel", kernel.image,
         "-initrd", initramfs, "-append", " ".join(arguments),
-        "-serial", f"file:{folder}/console.log", "-serial", "stdio",
+        "-serial", f"file:{folder}/console.log", "-serial", "stdio", "-monitor", "unix:monitor,server,nowait",
         "-fsdev", "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap",
         "-device", "virtio-9p-pci,fsdev=host,mount_tag=host",
         "-fsdev", f"local,id=lab,path={folder},security_model=none",
@@ -42,20 +46,66 @@ def run(kernel, build, command, case_filter, folder, timeout):
     kernels.make_initramfs(kernel, initramfs)
     disk.unlink(missing_ok=True)
     kernels.run("/usr/sbin/mkfs.ext4", "-q", disk, DISK)
-    process = subprocess.Popen(list(map(str, qemu_command(kernel, initramfs, folder))), stdin=subprocess.DEVNULL)
+    process = subprocess.Popen(list(map(str, qemu_command(kernel, initramfs, folder))), stdin=subprocess.DEVNULL,
+                               cwd=folder)
     try:
         process.wait(timeout)
     except subprocess.TimeoutExpired:
-        return f"the guest was still running after {timeout} s"
+        return "\n".join([f"the guest was still running after {timeout} s; its CPUs were at", *where_cpus_are(folder)])
     finally:
         if process.poll() is None:
             process.kill()
             process.wait()
-        disk.unlink()
+        for made in (disk, folder / "monitor"):
+            made.unlink(missing_ok=True)
     try:
         return int((folder / "status").read_text())
     except (OSError, ValueError):
         return ENDED_BADLY
+
+
+def where_cpus_are(folder, looks=5):
+    """Of a guest that runs, a line for each look: the function each CPU is in, by the guest's own /proc/kallsyms."""
+    symbols = []
+    for line in read_lines(folder / "kallsyms"):
+        address, kind, name = line.split()[:3]
+        if kind in "tT":
+            symbols.append((int(address, 16), name))
+    symbols.sort()
+    found = []
+    here = os.open(folder, os.O_PATH)  # a socket's path may be no longer than 107 bytes
+    try:
+        with socket.socket(socket.AF_UNIX) as monitor:
+            monitor.settimeout(10)
+            monitor.connect(f"/proc/self/fd/{here}/monitor")
+            answered(monitor)
+            for _ in range(looks):
+                monitor.sendall(b"info registers -a\n")
+                places = [int(at, 16) for at in re.findall(r"RIP=([0-9a-f]+)", answered(monitor))]
+                found.append("  " + ", ".join(name_of(at, symbols) for at in places))
+                time.sleep(0.2)
+    except OSError as problem:
+        found.append(f"  (the emulator does not answer: {problem})")
+    finally:
+        os.close(here)
+    return found
+
+
+def answered(monitor):
+    text = ""
+    while not text.endswith("(qemu) "):
+        more = monitor.recv(1 << 16)
+        if not more:
+            raise OSError("it has hung up")
+        text += more.decode(errors="replace")
+    return text
+
+
+def name_of(address, symbols):
+    at = bisect.bisect_right(symbols, (address, "~")) - 1
+    if at < 0 or address < 1 << 63:
+        return f"{address:#x}"
+    return f"{symbols[at][1]}+{address - symbols[at][0]:#x}"
 
 
 def complaints(folder):
@@ -70,7 +120,11 @@ def console_tail(folder, lines=60):
 
 
 def console(folder):
+    return read_lines(folder / "console.log")
+
+
+def read_lines(path):
     try:
-        return (folder / "console.log").read_text(encoding="utf-8", errors="replace").splitlines()
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return []

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Overdue's programs take of a workload's CPU time, by the kernel's statistics of programs: where one section of a
+workload differs from the next by more than a limit, this tells still."""
+
+import json
+import os
+import random
+import subprocess
+import time
+
+from .process import Unavailable
+from .requirements import at_most
+from .report import table
+from .stats import Figure, duration, lower_quartile, percent
+from .tools import Attachment, FloorAttachment
+
+STATISTICS = "/proc/sys/kernel/bpf_stats_enabled"
+CALL_HOOKS = ("on_sys_enter", "on_sys_exit")  # where the two empty hooks are, which a limit is beyond
+EMPTY_HOOKS = ("empty_enter", "empty_exit")
+
+
+def programs():
+    """{id: what bpftool says of each BPF program there is}"""
+    shown = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, check=False,
+                           env={**os.environ, "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin"}).stdout
+    return {each["id"]: each for each in json.loads(shown or b"[]")}
+
+
+class Statistics:
+    """The kernel's count and time of each program's runs, while a `with` block lasts."""
+
+    def __enter__(self):
+        with open(STATISTICS, encoding="ascii") as file:
+            self.former = file.read()
+        self._set("1")
+        return self
+
+    def __exit__(self, *_):
+        self._set(self.former)
+
+    @staticmethod
+    def _set(value):
+        with open(STATISTICS, "w", encoding="ascii") as file:
+            file.write(value)
+
+
+def runs_between(first, last):
+    """{name: (runs, ns)} of programs in both; those of one name together."""
+    spent = {}
+    for number, each in last.items():
+        if number not in first:
+            continue
+        runs, ns = spent.get(each["name"], (0, 0))
+        spent[each["name"]] = (runs + each.get("run_cnt", 0) - first[number].get("run_cnt", 0),
+                               ns + each.get("run_time_ns", 0) - first[number].get("run_time_ns", 0))
+    return {name: taken for name, taken in spent.items() if taken[0] > 0}
+
+
+def share_taken(ours, empty, hook_ns, cpu_ns):
+    """{"share": of `cpu_ns` less all that was measured with, "programs": {name: (runs, ns a run)}}, beyond two empty
+    hooks. Both that and what statistics themselves take of a run are what a run of an empty program takes; a hook that
+    is not one of the two costs `hook_ns` more.
+    """
+    empty_runs, empty_ns = map(sum, zip(*empty.values()))
+    all_runs, all_ns = empty_runs, empty_ns
+    beyond, each = 0.0, {}
+    for name, (runs, ns) in ours.items():
+        took = ns - runs * empty_ns / empty_runs + (0 if name.startswith(CALL_HOOKS) else runs * hook_ns)
+        beyond += took
+        each[name] = (runs, took / runs)
+        all_runs, all_ns = all_runs + runs, all_ns + ns
+    base_ns = cpu_ns - all_ns - all_runs * hook_ns
+    if base_ns <= 0:
+        raise Unavailable("the kernel's statistics of programs make no sense")
+    return {"share": beyond / base_ns, "programs": each}
+
+
+def hook_cost_ns(loop, empty, sections=8):
+    """What a call pays for each of two empty hooks: of sections with and without, in turns."""
+    instance = loop.start()
+    try:
+        instance.measure()
+        taken = {True: [], False: []}
+        for _ in range(sections):
+            for attached in random.sample([True, False], 2):
+                if attached:
+                    with FloorAttachment(empty):
+                        taken[True] += instance.measure().values()
+                else:
+                    taken[False] += instance.measure().values()
+        return max(0.0, (lower_quartile(taken[True]) - lower_quartile(taken[False])) / 2)
+    finally:
+        instance.end()
+
+
+class Accounts:
+    """{key of a workload: [share_taken() a round]}, and the reasons why there are none."""
+
+    def __init__(self):
+        self.hook_ns = None
+        self.rows = {}
+        self.missing = {}
+        self.titles = {}
+
+    def shares(self, key):
+        return Figure([row["share"] for row in self.rows.get(key, [])])
+
+    def as_json(self):
+        return {"hook_ns": self.hook_ns, "rows": self.rows, "missing": self.missing}
+
+
+def take(workload, instance, tool, empty, hook_ns, directory, sections):
+    others = set(programs())
+    with Attachment(tool, workload.scope, instance.pid, directory), FloorAttachment(empty), Statistics():
+        instance.measure()
+        first, begin_ns = programs(), instance.cpu_ns()
+        for _ in range(sections):
+            instance.measure()
+        cpu_ns, spent = instance.cpu_ns() - begin_ns, runs_between(first, programs())
+    known = {program["name"] for number, program in first.items() if number not in others}
+    ours = {name: taken for name, taken in spent.items() if name in known and name not in EMPTY_HOOKS}
+    hooks = {name: taken for name, taken in spent.items() if name in EMPTY_HOOKS}
+    if not ours or not hooks:
+        raise Unavailable("the kernel keeps no statistics of our programs")
+    return share_taken(ours, hooks, hook_ns, cpu_ns)
+
+
+def measure(accounts, plans, empty, rounds, directory, say):
+    """`plans`: [(workload, tool, sections)]."""
+    for workload, tool, sections in plans:
+        accounts.titles[workload.key] = f"{workload.title}, {tool.label}"
+        reason = workload.reason_missing() or tool.reason_missing() or empty.reason_missing()
+        if reason:
+            accounts.missing[workload.key] = reason
+            continue
+        try:
+            instance = workload.start()
+            try:
+                for number in range(rounds):
+                    say(f"by account, {workload.title}: round {number + 1} of {rounds}")
+                    time.sleep(0.2)
+                    accounts.rows.setdefault(workload.key, []).append(
+                        take(workload, instance, tool, empty, accounts.hook_ns, directory, sections))
+            finally:
+                instance.end()
+        except Unavailable as problem:
+            accounts.missing[workload.key] = str(problem)
+
+
+LIMITS = (("stalls-pipe", "pipe ping-pong", 0.15), ("hackbench", "hackbench", 0.03), ("redis", "redis", 0.02),
+          ("pgbench", "pgbench, at 200 ms", 0.02))
+
+
+def judge(accounts):
+    if not accounts:
+        return []
+    return [at_most(f"account-{key}", f"{name}: what stalls' programs take beyond two empty hooks, by the kernel's account",
+                    limit, accounts.shares(key), percent) for key, name, limit in LIMITS]
+
+
+def section(accounts):
+    parts = ["## What the programs take, by the kernel's account",
+             "CPU time of the programs of `overdue stalls`, by the kernel's statistics of each (bpf_stats_enabled), as a "
+             "share of what the workload itself took meanwhile (of a server: the server alone). Of each run is taken off "
+             "what a run of an empty program takes at the same time, most of which are the statistics' own two readings of "
+             f"the clock; for a hook other than the two of system calls, {duration(accounts.hook_ns or 0)} are added, what "
+             "having an empty one costs a call. What it does not tell is what the caches lose. Clients of a server, who are "
+             "not its target, have their runs counted too."]
+    names = sorted({name for rows in accounts.rows.values() for row in rows for name in row["programs"]})
+    for key, title in accounts.titles.items():
+        parts.append(f"### {title}")
+        if key in accounts.missing:
+            parts.append(f"Not measured: {accounts.missing[key]}.")
+            continue
+        rows = accounts.rows[key]
+        figures = [(name, [row["programs"][name] for row in rows if name in row["programs"]]) for name in names]
+        parts.append(table(["program", "runs a round", "a run"], [
+            *([name, str(round(Figure([runs for runs, _ in taken]).median)), Figure([ns for _, ns in taken]).text(duration)]
+              for name, taken in figures if taken),
+            ["all, of the workload's CPU time", "", accounts.shares(key).text(percent)]]))
+    return "\n\n".join(parts)
