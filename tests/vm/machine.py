@@ -1,12 +1,10 @@
 """Runs the guest: QEMU under software emulation, so that it works where there is no /dev/kvm, or one that is no use."""
-import bisect
-import os
 import re
 import shlex
-import socket
 import subprocess
 import time
 
+import emulator
 import kernels
 
 CPUS = 2
@@ -49,9 +47,9 @@ def run(kernel, build, command, case_filter, folder, timeout):
     process = subprocess.Popen(list(map(str, qemu_command(kernel, initramfs, folder))), stdin=subprocess.DEVNULL,
                                cwd=folder)
     try:
-        process.wait(timeout)
-    except subprocess.TimeoutExpired:
-        return "\n".join([f"the guest was still running after {timeout} s; its CPUs were at", *where_cpus_are(folder)])
+        if not ends_within(process, folder, timeout):
+            return "\n".join([f"the guest was still running after {timeout} s; its CPUs were at",
+                              *emulator.where_cpus_are(folder)])
     finally:
         if process.poll() is None:
             process.kill()
@@ -64,48 +62,17 @@ def run(kernel, build, command, case_filter, folder, timeout):
         return ENDED_BADLY
 
 
-def where_cpus_are(folder, looks=5):
-    """Of a guest that runs, a line for each look: the function each CPU is in, by the guest's own /proc/kallsyms."""
-    symbols = []
-    for line in read_lines(folder / "kallsyms"):
-        address, kind, name = line.split()[:3]
-        if kind in "tT":
-            symbols.append((int(address, 16), name))
-    symbols.sort()
-    found = []
-    here = os.open(folder, os.O_PATH)  # a socket's path may be no longer than 107 bytes
-    try:
-        with socket.socket(socket.AF_UNIX) as monitor:
-            monitor.settimeout(10)
-            monitor.connect(f"/proc/self/fd/{here}/monitor")
-            answered(monitor)
-            for _ in range(looks):
-                monitor.sendall(b"info registers -a\n")
-                places = [int(at, 16) for at in re.findall(r"RIP=([0-9a-f]+)", answered(monitor))]
-                found.append("  " + ", ".join(name_of(at, symbols) for at in places))
-                time.sleep(0.2)
-    except OSError as problem:
-        found.append(f"  (the emulator does not answer: {problem})")
-    finally:
-        os.close(here)
-    return found
-
-
-def answered(monitor):
-    text = ""
-    while not text.endswith("(qemu) "):
-        more = monitor.recv(1 << 16)
-        if not more:
-            raise OSError("it has hung up")
-        text += more.decode(errors="replace")
-    return text
-
-
-def name_of(address, symbols):
-    at = bisect.bisect_right(symbols, (address, "~")) - 1
-    if at < 0 or address < 1 << 63:
-        return f"{address:#x}"
-    return f"{symbols[at][1]}+{address - symbols[at][0]:#x}"
+def ends_within(process, folder, timeout):
+    """Whether it does; heals the emulator meanwhile, and says so."""
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        try:
+            process.wait(5)
+            return True
+        except subprocess.TimeoutExpired:
+            for place in emulator.heal(folder):
+                print(f"the emulator went on running code that is no more, at {place}: put right", flush=True)
+    return False
 
 
 def complaints(folder):

@@ -52,7 +52,8 @@ struct Section {
 
 class Sections : public KernelTest {
  protected:
-  void measure(worst_tracer tracer, WorstOptions options, const MembershipRules& rules) {
+  void measure(worst_tracer tracer, WorstOptions options, const MembershipRules& rules,
+               u64 bar_ns = 0) {
     const Support support = support_of_sections(tracer, Kernel());
     if (!support.yes) GTEST_SKIP() << support.missing;
     options.tracer = tracer;
@@ -60,6 +61,7 @@ class Sections : public KernelTest {
     auto made = std::make_unique<SectionsProbe>(options, session->membership().maps());
     probe = made.get();
     session->add(std::move(made));
+    probe->raise_bar(bar_ns);
     session->arm();
   }
   void finish() {
@@ -172,9 +174,8 @@ TEST_F(Sections, BelowTheBarNothingIsTold) {
   });
   MembershipRules everything;
   everything.all = true;
-  measure(WORST_PREEMPTIRQSOFF, {.whole_machine = true, .keep = 0}, everything);
+  measure(WORST_PREEMPTIRQSOFF, {.whole_machine = true, .keep = 0}, everything, 3'600'000'000'000);
   if (IsSkipped()) return;
-  probe->raise_bar(3'600'000'000'000);
   child.go();
   EXPECT_EQ(child.end(), 0);
   finish();

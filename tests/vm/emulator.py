@@ -1,0 +1,152 @@
+"""What can be asked of an emulator that runs, through its monitor: where its CPUs are; and its one fault that hangs
+guests, put right.
+
+A kernel changes its own code while CPUs run it, an int3 in front of each instruction meanwhile (text_poke_bp() in
+arch/x86/kernel/alternative.c): every tracepoint that is attached does. QEMU 7.2 with a thread a CPU now and then keeps
+its translation of the int3 when that is gone from memory. The CPU traps, the kernel finds nothing that should have,
+returns to the same place, and so on for ever. Writing there what is there makes the emulator translate it anew.
+"""
+import bisect
+import collections
+import os
+import re
+import socket
+import time
+
+TIMEOUT_S = 10
+LOOKS = 8
+INT3 = 0xCC
+FROM_INT3 = ("asm_exc_int3", "exc_int3", "poke_int3_handler", "kprobe_int3_handler", "irqentry_nmi", "ct_nmi", "error_")
+KERNEL = 1 << 63  # addresses from here on
+
+
+def connected(folder, name):
+    """A socket of the emulator's in `folder`, whose path may be longer than a socket's can be."""
+    here = os.open(folder, os.O_PATH)
+    try:
+        there = socket.socket(socket.AF_UNIX)
+        there.settimeout(TIMEOUT_S)
+        there.connect(f"/proc/self/fd/{here}/{name}")
+        return there
+    finally:
+        os.close(here)
+
+
+class Monitor:
+    def __init__(self, folder):
+        self.socket = connected(folder, "monitor")
+        self._answer()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def ask(self, command):
+        self.socket.sendall(command.encode() + b"\n")
+        return self._answer()
+
+    def _answer(self):
+        text = ""
+        while not text.endswith("(qemu) "):
+            more = self.socket.recv(1 << 16)
+            if not more:
+                raise OSError("the emulator has hung up")
+            text += more.decode(errors="replace")
+        return text
+
+    def places(self):
+        """The instruction pointer of each CPU."""
+        return [int(at, 16) for at in re.findall(r"RIP=([0-9a-f]+)", self.ask("info registers -a"))]
+
+    def byte_at(self, address):
+        found = re.search(r"[0-9a-f]+: 0x([0-9a-f]{2})", self.ask(f"x /1xb {address:#x}"))
+        return int(found[1], 16) if found else None
+
+
+class Symbols:
+    """The guest's own /proc/kallsyms, which it leaves in its folder."""
+
+    def __init__(self, folder):
+        self.found = []
+        try:
+            with open(folder / "kallsyms", encoding="utf-8", errors="replace") as file:
+                for line in file:
+                    address, kind, name = line.split()[:3]
+                    if kind in "tT":
+                        self.found.append((int(address, 16), name))
+        except OSError:
+            pass
+        self.found.sort()
+
+    def name_of(self, address):
+        at = bisect.bisect_right(self.found, (address, "~")) - 1
+        if at < 0 or address < KERNEL:
+            return f"{address:#x}"
+        return f"{self.found[at][1]}+{address - self.found[at][0]:#x}"
+
+
+def where_cpus_are(folder, looks=5):
+    """A line for each look: the function in which each CPU is."""
+    symbols, found = Symbols(folder), []
+    try:
+        with Monitor(folder) as monitor:
+            for _ in range(looks):
+                found.append("  " + ", ".join(symbols.name_of(at) for at in monitor.places()))
+                time.sleep(0.2)
+    except OSError as problem:
+        found.append(f"  (the emulator does not answer: {problem})")
+    return found
+
+
+def heal(folder):
+    """Returns the places that were put right. Of CPUs that are at one place again and again, and otherwise in what an
+    int3 leads to, though there is none in memory."""
+    try:
+        with Monitor(folder) as monitor:
+            seen = collections.Counter(at for _ in range(LOOKS) for at in monitor.places() if at >= KERNEL)
+            again = [at for at, count in seen.items() if count >= 2]
+            if not again:
+                return []
+            symbols = Symbols(folder)
+            if not any(symbols.name_of(at).startswith(FROM_INT3) for at in seen):
+                return []
+            stale = [(at, monitor.byte_at(at)) for at in again if not symbols.name_of(at).startswith(FROM_INT3)]
+            stale = [(at, byte) for at, byte in stale if byte not in (None, INT3)]
+            if stale:
+                write_again(folder, monitor, stale)
+            return [symbols.name_of(at) for at, _ in stale]
+    except OSError:
+        return []  # it has just begun, or ended
+
+
+def write_again(folder, monitor, places):
+    """By the protocol of gdb, which alone writes to memory. The guest stands still meanwhile."""
+    monitor.ask("gdbserver unix:debugger,server=on,wait=off")
+    try:
+        with connected(folder, "debugger") as debugger:
+            for command in [*(f"M{at:x},1:{byte:02x}" for at, byte in places), "D"]:
+                text = command.encode()
+                debugger.sendall(b"$%s#%02x" % (text, sum(text) % 256))
+                if (answer := next_answer(debugger)) != b"OK":
+                    raise OSError(f"the emulator answers {answer!r}")
+    finally:
+        monitor.ask("gdbserver none")
+        monitor.ask("cont")
+        (folder / "debugger").unlink(missing_ok=True)
+
+
+def next_answer(debugger):
+    """But for what it says by itself: that it has stopped."""
+    text = b""
+    while True:
+        while not (found := re.search(rb"\$([^#]*)#..", text)):
+            more = debugger.recv(4096)
+            if not more:
+                raise OSError("the emulator has hung up")
+            text += more
+        debugger.sendall(b"+")
+        if found[1][:1] not in (b"T", b"S"):
+            return found[1]
+        text = text[found.end():]
