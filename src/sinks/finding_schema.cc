@@ -57,7 +57,11 @@ const char* const finding_definitions = R"json({
     "properties": {
       "what": {"type": "string", "description": "waited, ran, or the interrupt that ended it"},
       "ns": {"$ref": "#/$defs/ns", "description": "how long of the wait before it explains"},
+      "runqueue_ns": {"$ref": "#/$defs/ns", "description": "of that: woken, waiting for a CPU"},
+      "displaced_by": {"$ref": "#/$defs/who", "description": "preempted: who took the CPU"},
+      "behind": {"$ref": "#/$defs/who", "description": "who ran on its CPU just before it"},
       "kernel_stack": {"$ref": "#/$defs/stack"},
+      "user_stack": {"$ref": "#/$defs/stack", "description": "where it was called from, if that was a stall too"},
       "root": {"const": true}, "cut": {"const": true, "description": "the chain goes on"}
     },
     "unevaluatedProperties": false
@@ -79,7 +83,10 @@ const char* const finding_definitions = R"json({
       "cpu": {"$ref": "#/$defs/id"},
       "cgroup_id": {"$ref": "#/$defs/count"},
       "latency_ns": {"$ref": "#/$defs/ns"},
-      "threshold_ns": {"$ref": "#/$defs/ns"},
+      "threshold_ns": {"$ref": "#/$defs/ns", "description": "of a hang: the timeout"},
+      "hang": {"$ref": "#/$defs/count", "description": "the finding that it was while it was open"},
+      "state": {"enum": ["running", "runqueue", "sleeping", "uninterruptible", "preempted", "other"], "description": "of a call that hangs: what its thread does"},
+      "older": {"const": true, "description": "it began before the session: latency_ns is at least"},
       "args": {"type": "array", "items": {"type": "string"}, "description": "decoded arguments; of the user's own span, its key"},
       "ret": {"type": "integer"},
       "error": {"type": "string", "description": "name of the errno value"},
@@ -96,7 +103,7 @@ const char* const finding_definitions = R"json({
         "additionalProperties": {"$ref": "#/$defs/ns"}
       },
       "waits": {"type": "array", "items": {"$ref": "#/$defs/wait"}},
-      "waits_forgotten": {"$ref": "#/$defs/count"},
+      "waits_forgotten": {"const": true, "description": "waits of its beginning were not kept"},
       "kernel_stack": {"$ref": "#/$defs/stack", "description": "where it ended; of an interrupt, what was interrupted"},
       "user_stack": {"$ref": "#/$defs/stack"},
       "user_stack_end": {"type": "string", "description": "why it goes no further"},
@@ -116,7 +123,14 @@ const char* const finding_lines = R"json([
   {
     "description": "How many more findings had the cause of another and are not shown",
     "required": ["like", "count"],
-    "properties": {"type": {"const": "more"}, "like": {"$ref": "#/$defs/count"}, "count": {"$ref": "#/$defs/count"}},
+    "properties": {
+      "type": {"const": "more"},
+      "like": {"$ref": "#/$defs/count", "description": "the number of the first"},
+      "name": {"type": "string", "description": "of the first"},
+      "count": {"$ref": "#/$defs/count"},
+      "latency_ns": {"$ref": "#/$defs/ns", "description": "of these, in all"},
+      "longest_ns": {"$ref": "#/$defs/ns"}
+    },
     "unevaluatedProperties": false
   }
 ])json";

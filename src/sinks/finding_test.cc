@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
+#include "sinks/json_schema.h"
 #include "sinks/make_sink.h"
 #include "sinks/text_finding.h"
 
@@ -13,6 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 StackFrame in_kernel(std::string name, std::uint64_t offset = 0x10) {
@@ -317,6 +321,46 @@ TEST(FindingJson, HasTheKeysOfTheContract) {
   EXPECT_EQ(finding["chain"][1]["root"], true);
   EXPECT_EQ(finding["user_stack"][2].dump(),
             R"({"name":"main","module":"/bin/io-demo","offset":16})");
+}
+
+/// Keys of `object` that are neither in `known` nor in `others`, of the schema's definitions.
+std::vector<std::string> unknown_keys(const nlohmann::ordered_json& object,
+                                      const nlohmann::json& known,
+                                      std::initializer_list<std::string_view> others = {}) {
+  std::vector<std::string> unknown;
+  for (const std::string& key : keys_of(object))
+    if (!known.at("properties").contains(key) &&
+        std::find(others.begin(), others.end(), key) == others.end())
+      unknown.push_back(key);
+  return unknown;
+}
+
+TEST(FindingJson, HasNoKeyThatTheSchemaLacks) {
+  Finding f = late_open();
+  f.type = "hang";
+  f.state = "sleeping";
+  f.like = f.hang = f.cgroup_id = 1;
+  f.is_older = f.waits_forgotten = true;
+  f.ended_by = f.thread;
+  f.error = "EIO";
+  f.kernel_stack = f.waits[0].kernel_stack;
+  f.user_stack_end = "cut";
+  f.waits[0].displacer = f.thread;
+  ChainLink& link = f.chain[0];
+  link.runqueue_ns = 1;
+  link.behind = f.thread;
+  link.user_stack = *f.user_stack;
+  link.is_root = link.is_cut = true;
+  f.chain[1].what = "preempted";
+  f.chain[1].behind = f.thread;
+  const std::string text = written("ndjson", f, many);
+  const auto finding = nlohmann::ordered_json::parse(text.substr(0, text.find('\n')));
+  const auto defs = nlohmann::json::parse(json_schema({})).at("$defs");
+  EXPECT_THAT(unknown_keys(finding, defs["finding"], {"type"}), IsEmpty());
+  EXPECT_EQ(defs["finding"]["properties"]["waits_forgotten"]["const"], finding["waits_forgotten"]);
+  EXPECT_THAT(unknown_keys(finding["waits"][0], defs["wait"]), IsEmpty());
+  for (const auto& one : finding["chain"])
+    EXPECT_THAT(unknown_keys(one, defs["link"], {"pid", "tid", "comm"}), IsEmpty());
 }
 
 TEST(FindingJson, HasLinesWhereThoseAreKnown) {

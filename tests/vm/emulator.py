@@ -7,14 +7,13 @@ its translation of the int3 when that is gone from memory. The CPU traps, the ke
 returns to the same place, and so on for ever. Writing there what is there makes the emulator translate it anew.
 """
 import bisect
-import collections
 import os
 import re
 import socket
 import time
 
 TIMEOUT_S = 10
-LOOKS = 8
+LOOKS = 12
 INT3 = 0xCC
 FROM_INT3 = ("asm_exc_int3", "exc_int3", "poke_int3_handler", "kprobe_int3_handler", "irqentry_nmi", "ct_nmi", "error_")
 KERNEL = 1 << 63  # addresses from here on
@@ -101,24 +100,29 @@ def where_cpus_are(folder, looks=5):
 
 
 def heal(folder):
-    """Returns the places that were put right. Of CPUs that are at one place again and again, and otherwise in what an
-    int3 leads to, though there is none in memory."""
+    """Returns the places that were put right: where a CPU is again and again, and otherwise in what an int3 leads to,
+    though there is none in memory."""
     try:
         with Monitor(folder) as monitor:
-            seen = collections.Counter(at for _ in range(LOOKS) for at in monitor.places() if at >= KERNEL)
-            again = [at for at, count in seen.items() if count >= 2]
-            if not again:
+            looks = [monitor.places() for _ in range(LOOKS)]
+            # One that loops never leaves the kernel, and is never in one place: that is nearly none.
+            cpus = [cpu for cpu in zip(*looks) if min(cpu) >= KERNEL and len(set(cpu)) > 1]
+            if not cpus:
                 return []
             symbols = Symbols(folder)
-            if not any(symbols.name_of(at).startswith(FROM_INT3) for at in seen):
-                return []
-            stale = [(at, monitor.byte_at(at)) for at in again if not symbols.name_of(at).startswith(FROM_INT3)]
-            stale = [(at, byte) for at, byte in stale if byte not in (None, INT3)]
+            stale = {place for cpu in cpus if (place := looping_at(cpu, symbols)) is not None}
+            stale = [(at, byte) for at in stale if (byte := monitor.byte_at(at)) not in (None, INT3)]
             if stale:
                 write_again(folder, monitor, stale)
             return [symbols.name_of(at) for at, _ in stale]
     except OSError:
         return []  # it has just begun, or ended
+
+
+def looping_at(places, symbols):
+    """The one place of a CPU's that is not on the way from an int3, if it has been on that way too."""
+    others = {at for at in places if not symbols.name_of(at).startswith(FROM_INT3)}
+    return others.pop() if len(others) == 1 else None
 
 
 def write_again(folder, monitor, places):

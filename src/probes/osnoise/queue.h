@@ -18,11 +18,12 @@ class RecordQueue {
   /// `words` of 8 bytes; a power of two.
   explicit RecordQueue(std::size_t words) : words_(words) {}
 
-  /// One record; false where it has no room. By the one thread.
-  bool push(std::span<const std::byte> bytes) {
+  /// One record; false where that would leave less room than for `spare` words. By the one thread.
+  bool push(std::span<const std::byte> bytes, std::size_t spare = 0) {
     const std::size_t count = bytes.size() / 8;
     const std::size_t end = end_.load(std::memory_order_relaxed);
-    if (words_.size() - (end - begin_.load(std::memory_order_acquire)) < count) return false;
+    const std::size_t room = words_.size() - (end - begin_.load(std::memory_order_acquire));
+    if (room < count + spare) return false;
     for (std::size_t i = 0; i < count; ++i)
       std::memcpy(&words_[(end + i) & (words_.size() - 1)], bytes.data() + 8 * i, 8);
     end_.store(end + count, std::memory_order_release);

@@ -170,7 +170,8 @@ void BusyThreads::Worker::found(BusyThreads& all, const Moment& before, const Mo
   }
   const std::size_t size = sizeof gap + gap.noises * sizeof(timerlat_noise);
   gap.header = header(RECORD_OSNOISE_GAP, size, after.ns);
-  if (!queue.push({reinterpret_cast<const std::byte*>(&record), size}))
+  // What a period says of all its pauses has room still, where many of them are lost.
+  if (!queue.push({reinterpret_cast<const std::byte*>(&record), size}, sizeof sample_ / 8))
     lost.fetch_add(1, std::memory_order_relaxed);
 }
 
