@@ -163,7 +163,8 @@ class Trace(Case):
         self.assertGreater(len(stacks), 0, finished)
         for stack in stacks:
             self.assertIn("hrtimer", stack)
-            self.assertNotRegex(stack, "bpf_prog_[0-9a-f]{16}")  # ours; the kernel has functions of such names
+            # Ours would be innermost; further out it is what was interrupted. The kernel has functions of such names, too.
+            self.assertNotRegex(stack[:stack.index("hrtimer")], "bpf_prog_[0-9a-f]{16}")
 
 
 class Stops(Case):

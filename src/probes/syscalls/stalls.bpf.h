@@ -100,8 +100,14 @@ static __noinline int take_call_back(struct task_struct* task, struct thread_sta
   struct open_call* call = find_call(ledger, task);
   if (!call || call->who & CLAIM_SETTLED) return 0;
   u64 who = call->who;
-  const struct cpu_ledger* cpu = this_cpu_ledger();
-  if (cpu && call == &cpu->call) note_call(ledger, cpu);
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (cpu && call == &cpu->call) {
+    /* Before the sums are marked: it came before the call began, and what it waited until then is
+     * none of the call's. */
+    if (ledger->state != LEDGER_ON_CPU)
+      note_unseen_switch_in(task, ledger, cpu, bpf_ktime_get_ns());
+    note_call(ledger, cpu);
+  }
   struct open_call copy = *call;
   if (__sync_val_compare_and_swap(&call->who, who, 0) != who || !only_stalls) return 0;
   state->enter_ns = copy.begin_ns;
