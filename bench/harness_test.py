@@ -280,7 +280,7 @@ class AccountsTest(unittest.TestCase):
         results = accounts.Accounts()
         results.titles = {"hackbench": "hackbench, stalls", "pgbench": "pgbench, stalls"}
         results.rows = {"hackbench": [{"share": 0.01, "programs": {"on_switch": (3, 90.0)}},
-                                      {"share": 0.05, "programs": {"on_switch": (5, 70.0)}}]}
+                                      {"share": 0.04, "programs": {"on_switch": (5, 70.0)}}]}
         results.missing = {"pgbench": "PostgreSQL is not installed"}
         verdicts = {verdict.key: verdict.word() for verdict in accounts.judge(results)}
         self.assertEqual(verdicts["account-hackbench"], "met, within the noise")
