@@ -10,7 +10,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 
-from harness import accounts, measure, postgres, report, requirements, stalls, stats, timerlat, tools  # noqa: E402
+from harness import accounts, measure, postgres, programs, report, requirements, stalls, stats, timerlat, tools  # noqa: E402
 from harness.process import Unavailable  # noqa: E402
 
 
@@ -266,7 +266,7 @@ class AccountsTest(unittest.TestCase):
         last = {1: {"name": "on_switch", "run_cnt": 8, "run_time_ns": 400}, 2: {"name": "idle"},
                 3: {"name": "later", "run_cnt": 9, "run_time_ns": 9},
                 4: {"name": "on_switch", "run_cnt": 1, "run_time_ns": 50}}
-        self.assertEqual(accounts.runs_between(first, last), {"on_switch": (4, 350)})
+        self.assertEqual(programs.runs_between(first, last), {"on_switch": (4, 350)})
 
     def test_a_program_takes_what_it_does_beyond_an_empty_one(self):
         ours = {"on_sys_enter": (100, 9000), "on_switch": (50, 6000)}
@@ -278,16 +278,16 @@ class AccountsTest(unittest.TestCase):
 
     def test_limits_are_judged_and_what_is_missing_is_said(self):
         results = accounts.Accounts()
-        results.titles = {"hackbench": "hackbench, stalls", "pgbench": "pgbench, stalls"}
+        results.titles = {"hackbench": "hackbench, stalls", "stalls-pipe": "pipe, stalls"}
         results.rows = {"hackbench": [{"share": 0.01, "programs": {"on_switch": (3, 90.0)}},
                                       {"share": 0.04, "programs": {"on_switch": (5, 70.0)}}]}
-        results.missing = {"pgbench": "PostgreSQL is not installed"}
+        results.missing = {"stalls-pipe": "bench_pipe is not built"}
         verdicts = {verdict.key: verdict.word() for verdict in accounts.judge(results)}
         self.assertEqual(verdicts["account-hackbench"], "met, within the noise")
         self.assertEqual(verdicts["account-stalls-pipe"], "not measured")
         text = accounts.section(results)
         self.assertIn("| on_switch | 4 | 80.0 ns (70.0 ns … 90.0 ns) |", text)
-        self.assertIn("Not measured: PostgreSQL is not installed.", text)
+        self.assertIn("Not measured: bench_pipe is not built.", text)
         self.assertEqual(accounts.judge(None), [])
 
 

@@ -247,16 +247,11 @@ class Bench:
                 self.results[key] = str(problem)
 
     def run_accounts(self):
-        """Of servers, half a dozen seconds a round: their CPU time is counted in ticks."""
-        results = self.results["accounts"] = accounts.Accounts()
-        quick, empty, stalls_forms = self.options.quick, self.floors["empty"], self.overdue
-        if not empty.reason_missing():
-            results.hook_ns = accounts.hook_cost_ns(self.loop("hook", "getppid loop", cpus()[-1], count=500_000), empty)
-        plans = [(self.plan_stalls_pipe().workload, stalls_forms["stalls"], 16),
-                 (self.plan_stalls_hackbench().workload, stalls_forms["stalls"], 10),
-                 (Redis(20_000, self.directory), stalls_forms["stalls"], 6),
-                 (self.plan_stalls_pgbench().workload, stalls_forms["stalls-200ms"], 3)]
-        accounts.measure(results, plans, empty, 1 if quick else self.options.rounds, self.directory, say)
+        loop = self.loop("hook", "getppid loop", cpus()[-1], count=500_000)
+        plans = [(self.plan_stalls_pipe().workload, self.overdue["stalls"], 16),
+                 (self.plan_stalls_hackbench().workload, self.overdue["stalls"], 10)]
+        self.results["accounts"] = accounts.measure(loop, plans, self.floors["empty"],
+                                                    1 if self.options.quick else self.options.rounds, self.directory, say)
 
     def run_timerlat(self):
         seconds = 2 if self.options.quick else 5

@@ -2,58 +2,18 @@
 """What Overdue's programs take of a workload's CPU time, by the kernel's statistics of programs: where one section of a
 workload differs from the next by more than a limit, this tells still."""
 
-import json
-import os
 import random
-import subprocess
-import time
 
 from .process import Unavailable
+from .programs import Statistics, programs, runs_between
 from .requirements import at_most
 from .report import table
 from .stats import Figure, duration, lower_quartile, percent
 from .tools import Attachment, FloorAttachment
 
-STATISTICS = "/proc/sys/kernel/bpf_stats_enabled"
+LIMITS = (("stalls-pipe", "pipe ping-pong", 0.15), ("hackbench", "hackbench", 0.03))
 CALL_HOOKS = ("on_sys_enter", "on_sys_exit")  # where the two empty hooks are, which a limit is beyond
 EMPTY_HOOKS = ("empty_enter", "empty_exit")
-
-
-def programs():
-    """{id: what bpftool says of each BPF program there is}"""
-    shown = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, check=False,
-                           env={**os.environ, "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin"}).stdout
-    return {each["id"]: each for each in json.loads(shown or b"[]")}
-
-
-class Statistics:
-    """The kernel's count and time of each program's runs, while a `with` block lasts."""
-
-    def __enter__(self):
-        with open(STATISTICS, encoding="ascii") as file:
-            self.former = file.read()
-        self._set("1")
-        return self
-
-    def __exit__(self, *_):
-        self._set(self.former)
-
-    @staticmethod
-    def _set(value):
-        with open(STATISTICS, "w", encoding="ascii") as file:
-            file.write(value)
-
-
-def runs_between(first, last):
-    """{name: (runs, ns)} of programs in both; those of one name together."""
-    spent = {}
-    for number, each in last.items():
-        if number not in first:
-            continue
-        runs, ns = spent.get(each["name"], (0, 0))
-        spent[each["name"]] = (runs + each.get("run_cnt", 0) - first[number].get("run_cnt", 0),
-                               ns + each.get("run_time_ns", 0) - first[number].get("run_time_ns", 0))
-    return {name: taken for name, taken in spent.items() if taken[0] > 0}
 
 
 def share_taken(ours, empty, hook_ns, cpu_ns):
@@ -125,30 +85,33 @@ def take(workload, instance, tool, empty, hook_ns, directory, sections):
     return share_taken(ours, hooks, hook_ns, cpu_ns)
 
 
-def measure(accounts, plans, empty, rounds, directory, say):
-    """`plans`: [(workload, tool, sections)]."""
+def measure(loop, plans, empty, rounds, directory, say):
+    """`loop`: getppid, again and again. `plans`: [(workload, tool, sections)]; not of servers, whose clients' runs are
+    in the statistics, too."""
+    accounts = Accounts()
     for workload, tool, sections in plans:
         accounts.titles[workload.key] = f"{workload.title}, {tool.label}"
-        reason = workload.reason_missing() or tool.reason_missing() or empty.reason_missing()
-        if reason:
-            accounts.missing[workload.key] = reason
-            continue
         try:
-            instance = workload.start()
-            try:
-                for number in range(rounds):
-                    say(f"by account, {workload.title}: round {number + 1} of {rounds}")
-                    time.sleep(0.2)
-                    accounts.rows.setdefault(workload.key, []).append(
-                        take(workload, instance, tool, empty, accounts.hook_ns, directory, sections))
-            finally:
-                instance.end()
+            measure_one(accounts, loop, workload, tool, sections, empty, rounds, directory, say)
         except Unavailable as problem:
             accounts.missing[workload.key] = str(problem)
+    return accounts
 
 
-# Not of servers: what their clients' runs take is in the account, and their clients' time is not.
-LIMITS = (("stalls-pipe", "pipe ping-pong", 0.15), ("hackbench", "hackbench", 0.03))
+def measure_one(accounts, loop, workload, tool, sections, empty, rounds, directory, say):
+    reason = workload.reason_missing() or tool.reason_missing() or empty.reason_missing()
+    if reason:
+        raise Unavailable(reason)
+    if accounts.hook_ns is None:
+        accounts.hook_ns = hook_cost_ns(loop, empty)
+    instance = workload.start()
+    try:
+        for number in range(rounds):
+            say(f"by account, {workload.title}: round {number + 1} of {rounds}")
+            accounts.rows.setdefault(workload.key, []).append(
+                take(workload, instance, tool, empty, accounts.hook_ns, directory, sections))
+    finally:
+        instance.end()
 
 
 def judge(accounts):
@@ -161,18 +124,17 @@ def judge(accounts):
 def section(accounts):
     parts = ["## What the programs take, by the kernel's account",
              "CPU time of the programs of `overdue stalls`, by the kernel's statistics of each (bpf_stats_enabled), as a "
-             "share of what the workload itself took meanwhile (of a server: the server alone). Of each run is taken off "
+             "share of what the workload itself took meanwhile. Of each run is taken off "
              "what a run of an empty program takes at the same time, most of which are the statistics' own two readings of "
              f"the clock; for a hook other than the two of system calls, {duration(accounts.hook_ns or 0)} are added, what "
-             "having an empty one costs a call. What it does not tell is what the caches lose. Clients of a server, who are "
-             "not its target, have their runs counted too."]
+             "having an empty one costs a call. What it does not tell is what the caches lose."]
     names = sorted({name for rows in accounts.rows.values() for row in rows for name in row["programs"]})
     for key, title in accounts.titles.items():
         parts.append(f"### {title}")
         if key in accounts.missing:
             parts.append(f"Not measured: {accounts.missing[key]}.")
             continue
-        rows = accounts.rows[key]
+        rows = accounts.rows.get(key, [])
         figures = [(name, [row["programs"][name] for row in rows if name in row["programs"]]) for name in names]
         parts.append(table(["program", "runs a round", "a run"], [
             *([name, str(round(Figure([runs for runs, _ in taken]).median)), Figure([ns for _, ns in taken]).text(duration)]

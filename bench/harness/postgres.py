@@ -151,9 +151,6 @@ class PostgresServer:
     def take_made(self):
         return 0
 
-    def cpu_ns(self):
-        return cpu_of_ended_children_ns(self.pid)
-
     def end(self):
         if self.child:
             self.child.end(signal.SIGINT, timeout_s=20)  # a fast shutdown

@@ -8,8 +8,8 @@ import re
 import shutil
 import time
 
-from .accounts import Statistics, programs, runs_between
 from .process import Child, Unavailable, output_of, run
+from .programs import Statistics, programs, runs_between
 from .requirements import Verdict, at_most
 from .report import table
 from .stats import Figure, duration, times

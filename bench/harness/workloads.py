@@ -234,9 +234,6 @@ class RedisServer:
     def take_made(self):
         return 0
 
-    def cpu_ns(self):
-        return cpu_ns(self.pid)
-
     def end(self):
         subprocess.run(["redis-cli", "-s", self.socket, "shutdown", "nosave"], capture_output=True,
                        check=False, timeout=20)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel's statistics of BPF programs: how often each ran, and for how long."""
+
+import json
+import os
+import subprocess
+
+STATISTICS = "/proc/sys/kernel/bpf_stats_enabled"
+
+
+def programs():
+    """{id: what bpftool says of each BPF program there is}"""
+    shown = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, check=False,
+                           env={**os.environ, "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin"}).stdout
+    return {each["id"]: each for each in json.loads(shown or b"[]")}
+
+
+class Statistics:
+    """The kernel's count and time of each program's runs, while a `with` block lasts."""
+
+    def __enter__(self):
+        with open(STATISTICS, encoding="ascii") as file:
+            self.former = file.read()
+        self._set("1")
+        return self
+
+    def __exit__(self, *_):
+        self._set(self.former)
+
+    @staticmethod
+    def _set(value):
+        with open(STATISTICS, "w", encoding="ascii") as file:
+            file.write(value)
+
+
+def runs_between(first, last):
+    """{name: (runs, ns)} of programs in both; those of one name together."""
+    spent = {}
+    for number, each in last.items():
+        if number not in first:
+            continue
+        runs, ns = spent.get(each["name"], (0, 0))
+        spent[each["name"]] = (runs + each.get("run_cnt", 0) - first[number].get("run_cnt", 0),
+                               ns + each.get("run_time_ns", 0) - first[number].get("run_time_ns", 0))
+    return {name: taken for name, taken in spent.items() if taken[0] > 0}
