@@ -7,6 +7,7 @@ its translation of the int3 when that is gone from memory. The CPU traps, the ke
 returns to the same place, and so on for ever. Writing there what is there makes the emulator translate it anew.
 """
 import bisect
+import functools
 import os
 import re
 import socket
@@ -68,16 +69,17 @@ class Symbols:
     """The guest's own /proc/kallsyms, which it leaves in its folder."""
 
     def __init__(self, folder):
-        self.found = []
+        self.path = folder / "kallsyms"
+
+    @functools.cached_property
+    def found(self):
+        """[(address, name)] in order; none before the guest has come so far."""
         try:
-            with open(folder / "kallsyms", encoding="utf-8", errors="replace") as file:
-                for line in file:
-                    address, kind, name = line.split()[:3]
-                    if kind in "tT":
-                        self.found.append((int(address, 16), name))
+            lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
-            pass
-        self.found.sort()
+            return []
+        rows = (line.split() for line in lines)
+        return sorted((int(address, 16), name) for address, kind, name, *_ in rows if kind in "tT")
 
     def name_of(self, address):
         at = bisect.bisect_right(self.found, (address, "~")) - 1
@@ -99,30 +101,39 @@ def where_cpus_are(folder, looks=5):
     return found
 
 
-def heal(folder):
-    """Returns the places that were put right: where a CPU is again and again, and otherwise in what an int3 leads to,
-    though there is none in memory."""
+def healed(folder):
+    """A sentence, in a list, where the emulator ran what is no more, and whether that could be put right."""
+    symbols = Symbols(folder)
     try:
         with Monitor(folder) as monitor:
-            looks = [monitor.places() for _ in range(LOOKS)]
-            # One that loops never leaves the kernel, and is never in one place: that is nearly none.
-            cpus = [cpu for cpu in zip(*looks) if min(cpu) >= KERNEL and len(set(cpu)) > 1]
-            if not cpus:
-                return []
-            symbols = Symbols(folder)
-            stale = {place for cpu in cpus if (place := looping_at(cpu, symbols)) is not None}
-            stale = [(at, byte) for at in stale if (byte := monitor.byte_at(at)) not in (None, INT3)]
-            if stale:
-                write_again(folder, monitor, stale)
-            return [symbols.name_of(at) for at, _ in stale]
+            stale = stale_places(monitor, symbols)
     except OSError:
         return []  # it has just begun, or ended
+    if not stale:
+        return []
+    said = "the emulator went on running code that is no more, at " + ", ".join(symbols.name_of(at) for at, _ in stale)
+    try:
+        with Monitor(folder) as monitor:
+            write_again(folder, monitor, stale)
+    except OSError as problem:
+        return [f"{said}; it could not be put right: {problem}"]
+    return [f"{said}: put right"]
+
+
+def stale_places(monitor, symbols):
+    """[(address, what is in memory there)]: where a CPU is again and again, and otherwise on the way from an int3,
+    though there is none."""
+    looks = [monitor.places() for _ in range(LOOKS)]
+    # One that loops never leaves the kernel, and is never in one place: that is nearly none.
+    cpus = [cpu for cpu in zip(*looks) if min(cpu) >= KERNEL and len(set(cpu)) > 1]
+    found = {place for cpu in cpus if (place := looping_at(cpu, symbols)) is not None}
+    return [(at, byte) for at in found if (byte := monitor.byte_at(at)) not in (None, INT3)]
 
 
 def looping_at(places, symbols):
     """The one place of a CPU's that is not on the way from an int3, if it has been on that way too."""
     others = {at for at in places if not symbols.name_of(at).startswith(FROM_INT3)}
-    return others.pop() if len(others) == 1 else None
+    return others.pop() if len(others) == 1 and len(set(places)) > 1 else None
 
 
 def write_again(folder, monitor, places):

@@ -70,8 +70,8 @@ def ends_within(process, folder, timeout):
             process.wait(5)
             return True
         except subprocess.TimeoutExpired:
-            for place in emulator.heal(folder):
-                print(f"the emulator went on running code that is no more, at {place}: put right", flush=True)
+            for sentence in emulator.healed(folder):
+                print(sentence, flush=True)
     return False
 
 

@@ -1,0 +1,58 @@
+#!/usr/bin/python3
+"""What emulator.py makes of what an emulator says; the hang is one that was seen."""
+import os
+import pathlib
+import socket
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import emulator
+
+KALLSYMS = """ffffffff810e59b0 T try_to_wake_up
+ffffffff81a59fe0 T native_safe_halt
+ffffffff81a50000 T irqentry_nmi_exit
+ffffffff81c00b00 T asm_exc_int3
+ffffffff81c00ba0 T error_return
+ffffffff82000000 D not_code
+"""
+WAKE, INT3, RETURN, HALT = 0xFFFFFFFF810E5A9C, 0xFFFFFFFF81C00B03, 0xFFFFFFFF81C00BA0, 0xFFFFFFFF81A59FEB
+
+
+class Emulator(unittest.TestCase):
+    def setUp(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "kallsyms").write_text(KALLSYMS, encoding="utf-8")
+            self.symbols = emulator.Symbols(pathlib.Path(folder))
+            self.assertEqual(len(self.symbols.found), 5)  # functions alone
+
+    def test_places_have_names(self):
+        self.assertEqual(self.symbols.name_of(WAKE), "try_to_wake_up+0xec")
+        self.assertEqual(self.symbols.name_of(0x7FDB), "0x7fdb")
+        self.assertEqual(emulator.Symbols(pathlib.Path("/nowhere")).name_of(WAKE), hex(WAKE))
+
+    def test_a_cpu_that_comes_back_to_an_int3_loops(self):
+        self.assertEqual(emulator.looping_at([INT3, WAKE, WAKE, RETURN], self.symbols), WAKE)
+        self.assertIsNone(emulator.looping_at([HALT, HALT], self.symbols))
+        self.assertIsNone(emulator.looping_at([HALT, INT3, WAKE], self.symbols))
+        self.assertIsNone(emulator.looping_at([INT3, RETURN], self.symbols))
+
+    def test_what_the_debugger_says_by_itself_is_no_answer(self):
+        ours, its = socket.socketpair()
+        with ours, its:
+            its.sendall(b"+$T02thread:p01.01;#03$O")
+            its.sendall(b"K#9a")
+            self.assertEqual(emulator.next_answer(ours), b"OK")
+            its.close()
+            with self.assertRaises(OSError):
+                emulator.next_answer(ours)
+
+    def test_there_is_nothing_to_heal_without_an_emulator(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(emulator.healed(pathlib.Path(folder)), [])
+            self.assertIn("does not answer", emulator.where_cpus_are(pathlib.Path(folder))[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
