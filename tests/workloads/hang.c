@@ -16,30 +16,30 @@
 
 #include "workload.h"
 
-#define KEPT __attribute__((noinline, noipa))
+#define IN_STACKS __attribute__((noinline))
 
 static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t both;
 static volatile int after;  // what follows a call keeps its caller on the stack
 
-KEPT static void wait_for_an_answer(void) {
+IN_STACKS static void wait_for_an_answer(void) {
   int ends[2];
   char byte;
   if (pipe(ends)) fail("pipe");
   after = (int)read(ends[0], &byte, 1);
 }
 
-KEPT static void wait_for_events(void) {
+IN_STACKS static void wait_for_events(void) {
   after = poll(NULL, 0, -1);
 }
 
-KEPT static void sleep_long(long seconds) {
+IN_STACKS static void sleep_long(long seconds) {
   struct timespec time = {.tv_sec = seconds};
   after = nanosleep(&time, NULL);
 }
 
 /* Its parent waits for it uninterruptibly (D), until it has ended. */
-KEPT static void wait_for_a_child(long seconds) {
+IN_STACKS static void wait_for_a_child(long seconds) {
   pid_t child = vfork();
   if (child == 0) {
     struct timespec time = {.tv_sec = seconds};
@@ -49,7 +49,7 @@ KEPT static void wait_for_a_child(long seconds) {
   after = waitpid(child, NULL, 0);
 }
 
-KEPT static void take_both(pthread_mutex_t* one, pthread_mutex_t* other) {
+IN_STACKS static void take_both(pthread_mutex_t* one, pthread_mutex_t* other) {
   pthread_mutex_lock(one);
   pthread_barrier_wait(&both);
   pthread_mutex_lock(other);
@@ -63,7 +63,7 @@ static void* other_thread(void* unused) {
   return NULL;
 }
 
-KEPT static void deadlock(void) {
+IN_STACKS static void deadlock(void) {
   pthread_t thread;
   pthread_barrier_init(&both, NULL, 2);
   prctl(PR_SET_NAME, "dead-1");
@@ -71,11 +71,11 @@ KEPT static void deadlock(void) {
   take_both(&first, &second);
 }
 
-KEPT static void wait_for_a_writer(void) {
+IN_STACKS static void wait_for_a_writer(void) {
   after = open("answers", O_RDONLY);
 }
 
-KEPT static void wait_for_memory(void) {
+IN_STACKS static void wait_for_memory(void) {
   enum { SIZE = 4096 };
   const int faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
   struct uffdio_api api = {.api = UFFD_API};
