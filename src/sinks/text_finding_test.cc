@@ -1,0 +1,206 @@
+// A finding in text, to the letter.
+#include "sinks/text_finding.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "sinks/finding_fixture.h"
+
+namespace overdue {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class FindingText : public ::testing::Test {
+ protected:
+  FindingText() {
+    setenv("TZ", "UTC", 1);
+    tzset();
+  }
+  static std::string text_of(const Finding& finding, const FindingTextOptions& options = {}) {
+    return finding_text(finding, SessionInfo{}, options);
+  }
+};
+
+TEST_F(FindingText, ReadsAsSentences) {
+  EXPECT_EQ(text_of(late_open()),
+            "#1 00:01:40.000  openat(dirfd=AT_FDCWD, pathname=\"/x\") = 7  io-demo[5786]  2.31s "
+            "(threshold 2.00s)\n"
+            "  blocked       2.29s  ext4_create → jbd2_log_wait_commit (D), woken by "
+            "jbd2/vda-8[203]\n"
+            "    └ jbd2/vda-8[203] waited 2.27s of it in submit_bio_wait\n"
+            "      └ irq 24 virtio1-req.0 ended that\n"
+            "  run queue    12.0ms  behind kworker/u4:1[71]\n"
+            "  on CPU       8.00ms\n"
+            "  called from  main → create_files → openat\n");
+}
+
+TEST_F(FindingText, ShowsWholeStacksIfAskedTo) {
+  EXPECT_THAT(text_of(late_open(), {.whole_stacks = true}),
+              HasSubstr("    └ jbd2/vda-8[203] waited 2.27s of it in submit_bio_wait\n"));
+  EXPECT_THAT(text_of(late_open(), {.whole_stacks = true}),
+              HasSubstr("      ext4_create+0x10\n      do_syscall_64+0x10\n    woken from\n"
+                        "        wake_up+0x10\n"));
+  EXPECT_THAT(text_of(late_open(), {.whole_stacks = true}),
+              HasSubstr("      main+0x10 (/bin/io-demo)\n"));
+}
+
+TEST_F(FindingText, SaysWhereInTheSource) {
+  EXPECT_THAT(
+      text_of(with_lines()),
+      HasSubstr("  called from  main → create_files → make_file(int) → openat, io_demo.cc:17\n"));
+  EXPECT_THAT(text_of(with_lines(), {.whole_stacks = true}),
+              HasSubstr("      std::invoke<int> (/bin/io-demo) /usr/include/c++/12/functional:111 "
+                        "(inlined)\n"
+                        "      make_file(int) (/bin/io-demo) /src/io_demo.cc:17 (inlined)\n"
+                        "      create_files+0x10 (/bin/io-demo) /src/io_demo.cc:40\n"
+                        "      main+0x10 (/bin/io-demo)\n"));
+}
+
+TEST_F(FindingText, MarksWhereFunctionsMayBeMissing) {
+  Finding f = late_open();
+  (*f.user_stack)[1].follows_gap = true;
+  EXPECT_THAT(text_of(f), HasSubstr("  called from  main → create_files → … → openat\n"));
+  EXPECT_THAT(text_of(f, {.whole_stacks = true}),
+              HasSubstr("      openat+0x10 (/bin/io-demo)\n"
+                        "      … (functions may be missing here)\n"
+                        "      create_files+0x10 (/bin/io-demo)\n"));
+  // Beside those that are left out there is no second mark.
+  f.user_stack->insert(f.user_stack->begin() + 1, 6, in_program("f"));
+  (*f.user_stack)[7].follows_gap = true;
+  EXPECT_THAT(text_of(f), HasSubstr("  called from  main → … → f → f → f → openat\n"));
+}
+
+TEST_F(FindingText, LeavesOutWhatIsNotKnown) {
+  Finding f = late_open();
+  f.waits[0].kernel_stack.clear();
+  f.waits[0].waker.reset();
+  f.waits[0].behind.reset();
+  f.chain[0].kernel_stack.clear();
+  f.user_stack.reset();
+  EXPECT_EQ(text_of(f),
+            "#1 00:01:40.000  openat(dirfd=AT_FDCWD, pathname=\"/x\") = 7  io-demo[5786]  2.31s "
+            "(threshold 2.00s)\n"
+            "  blocked       2.29s  (D)\n"
+            "    └ jbd2/vda-8[203] waited 2.27s of it\n"
+            "      └ irq 24 virtio1-req.0 ended that\n"
+            "  run queue    12.0ms\n"
+            "  on CPU       8.00ms\n");
+}
+
+TEST_F(FindingText, TellsWhatAThreadOfTheChainWaitedForACpu) {
+  Finding f = late_open();
+  f.chain.resize(1);
+  f.chain[0].runqueue_ns = 2'000'000'000;
+  f.chain[0].behind = ThreadName{0, 9, "hog"};
+  EXPECT_THAT(text_of(f),
+              HasSubstr("└ jbd2/vda-8[203] waited 2.27s of it in submit_bio_wait, 2.00s "
+                        "of that in the run queue behind hog[9]\n"));
+  f.chain[0].user_stack = *f.user_stack;
+  EXPECT_THAT(text_of(f), HasSubstr(" behind hog[9], called from main → create_files → openat\n"));
+  f.chain[0].user_stack.clear();
+  f.chain[0].what = "preempted";
+  EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] was preempted for 2.27s of it in "
+                                    "submit_bio_wait, by hog[9]\n"));
+  f.chain[0] = {};
+  f.chain[0].thread = {1, 2, "x"};
+  f.chain[0].what = "ran";
+  EXPECT_THAT(text_of(f), Not(HasSubstr("└"))) << "woken by it: said already";
+  f.chain[0].is_cut = true;
+  EXPECT_THAT(text_of(f), HasSubstr("└ x[2] ended that, and so on (cut)\n"));
+}
+
+TEST_F(FindingText, HasNoChainOfAWaitThatHardlyMattered) {
+  Finding f = late_open();
+  f.breakdown = Breakdown{.runqueue_ns = 2'309'000'000, .uninterruptible_ns = 1'000'000};
+  f.waits[0].ns = f.latency_ns;
+  f.waits[0].runqueue_ns = 2'309'000'000;
+  EXPECT_THAT(text_of(f), Not(HasSubstr("└")));
+  EXPECT_THAT(text_of(f), HasSubstr("run queue     2.31s  behind kworker/u4:1[71]\n"));
+}
+
+TEST_F(FindingText, ShowsThreeWaitsAndWhatIsLeft) {
+  Finding f = late_open();
+  f.chain.clear();
+  const Wait wait = f.waits[0];
+  f.waits.clear();
+  for (const std::uint64_t ms : {100U, 500U, 300U, 200U, 150U}) {
+    Wait& shorter = f.waits.emplace_back();
+    shorter.ns = ms * 1'000'000;
+    shorter.state = "sleeping";
+    shorter.kernel_stack = wait.kernel_stack;
+  }
+  EXPECT_THAT(text_of(f), HasSubstr("  blocked       500ms  ext4_create → jbd2_log_wait_commit\n"
+                                    "  blocked       300ms  ext4_create → jbd2_log_wait_commit\n"
+                                    "  blocked       200ms  ext4_create → jbd2_log_wait_commit\n"
+                                    "  blocked       1.29s  in 2 more waits, and shorter ones\n"));
+  f.waits.resize(2);
+  EXPECT_THAT(text_of(f), HasSubstr("  blocked       1.69s  in shorter waits\n"));
+}
+
+TEST_F(FindingText, CutsLongPathsInTheMiddle) {
+  Finding f = late_open();
+  Stack stack;
+  for (const char* name : {"write", "f", "e", "d", "c", "b", "main", "_start"})
+    stack.push_back(in_program(name));
+  f.user_stack = stack;
+  EXPECT_THAT(text_of(f), HasSubstr("called from  main → … → d → e → f → write\n"));
+  f.user_stack_end = "cut";
+  f.user_stack->resize(3);
+  EXPECT_THAT(text_of(f), HasSubstr("called from  e → f → write (cut)\n"));
+  f.user_stack = Stack{in_program("_start")};
+  EXPECT_THAT(text_of(f), HasSubstr("called from  _start (cut)\n"));
+}
+
+TEST_F(FindingText, NamesFailuresAndHangs) {
+  Finding f = late_open();
+  f.result = -2;
+  f.error = "ENOENT";
+  f.type = "hang";
+  f.threshold_ns = 0;
+  EXPECT_THAT(text_of(f), HasSubstr(") = -2 ENOENT  io-demo[5786]  open for 2.31s\n"));
+  EXPECT_THAT(text_of(f), Not(HasSubstr("still")));
+  f.state = "uninterruptible";
+  EXPECT_THAT(text_of(f), HasSubstr("  still uninterruptible (D), for 2.30s now\n"));
+  f.span = "softirq";
+  f.name = "NET_RX";
+  EXPECT_THAT(text_of(f), HasSubstr("softirq NET_RX  io-demo[5786]"));
+}
+
+TEST_F(FindingText, PrintsNothingOfOthersUnescaped) {
+  Finding f = late_open();
+  f.thread.comm = "a\033[2J";
+  f.waits[0].waker->thread.comm = "b\nc";
+  f.waits[0].behind->comm = "d\re";
+  const std::string text = text_of(f);
+  EXPECT_THAT(text, Not(HasSubstr("\033")));
+  EXPECT_THAT(text, HasSubstr("a\\x1b[2J[5786]"));
+  EXPECT_THAT(text, HasSubstr("woken by b\\nc[203]"));
+  EXPECT_THAT(text, HasSubstr("behind d\\x0de[71]"));
+}
+
+TEST_F(FindingText, SaysWhoWasNotKnown) {
+  Finding f = late_open();
+  f.waits[0].waker->thread = {0, 44, ""};
+  f.waits[0].behind = ThreadName{};
+  EXPECT_THAT(text_of(f), HasSubstr("woken by thread[44]"));
+  f.waits[0].waker = Waker{.context = "unknown"};
+  EXPECT_THAT(text_of(f), HasSubstr("jbd2_log_wait_commit (D)\n"));
+  f.waits_forgotten = true;
+  EXPECT_THAT(text_of(f), HasSubstr("(waits of its beginning were not kept)\n"));
+}
+
+TEST_F(FindingText, EndsInWhatWasNotShown) {
+  EXPECT_THAT(written("text", late_open(), many),
+              HasSubstr("\n\n1,234 more like #3: fsync, 5.00s in all, longest 9.00ms\n\n"));
+  Repeats one = many;
+  one.count = 1;
+  EXPECT_THAT(written("text", late_open(), one),
+              HasSubstr("\n\n1 more like #3: fsync, 9.00ms\n\n"));
+}
+
+}  // namespace
+}  // namespace overdue
