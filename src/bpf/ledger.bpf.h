@@ -8,7 +8,61 @@
 #include "bpf/thread_ledger.h"
 #include "bpf/thread_storage.bpf.h"
 
+/* A thread's ledger is in the seat that its address says, if that was free when the thread began:
+ * found by two loads, where task storage takes a call into the kernel for each thread of a switch.
+ * And a bystander's task storage stays empty, which is all that other hooks look at. Whose seat is
+ * taken has its ledger in `ledgers`. */
+#define LEDGER_SEATS_LOG2 13
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE); /* for the values' alignment */
+  __uint(max_entries, 1 << LEDGER_SEATS_LOG2);
+  __type(key, u32);
+  __type(value, struct ledger_seat);
+} ledger_seats SEC(".maps");
+
 THREAD_STORAGE(ledgers, HASH, struct thread_ledger);
+
+/* By Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4). The verifier refuses to
+ * multiply an address; what two are apart is a number. */
+static __always_inline struct ledger_seat* seat_of(const struct task_struct* task) {
+  u64 apart = (u64)task - (u64)&control;
+  barrier_var(apart);
+  u32 seat = apart * 0x9e3779b97f4a7c15ull >> (64 - LEDGER_SEATS_LOG2);
+  return bpf_map_lookup_elem(&ledger_seats, &seat);
+}
+
+/* Null for a thread that nobody keeps a ledger of. */
+static __always_inline struct thread_ledger* ledger_of(struct task_struct* task) {
+  struct ledger_seat* seat = seat_of(task);
+  if (seat && seat->owner == (u64)task) return &seat->ledger;
+  return may_be_kept(task) ? find_of_thread(ledgers, task) : 0;
+}
+
+/* False where there is no room for one. */
+static __always_inline bool make_ledger(struct task_struct* task, struct thread_ledger* initial) {
+  struct ledger_seat* seat = seat_of(task);
+  if (seat) {
+    /* Its last owner's end was kept from us, if that was at the same address. */
+    u64 before = seat->owner == (u64)task ? (u64)task : 0;
+    if (__sync_val_compare_and_swap(&seat->owner, before, SEAT_IS_BEGUN) == before) {
+      seat->ledger = *initial;
+      __sync_lock_test_and_set(&seat->owner, (u64)task);
+      return true;
+    }
+  }
+  return make_of_thread(ledgers, task, initial) != 0;
+}
+
+/* When the thread is freed. */
+static __always_inline void forget_ledger(struct task_struct* task) {
+  struct ledger_seat* seat = seat_of(task);
+  if (seat && seat->owner == (u64)task)
+    seat->owner = 0;
+  else
+    forget_thread(ledgers, task);
+}
 
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

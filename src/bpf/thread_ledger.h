@@ -46,3 +46,11 @@ struct thread_ledger {
   char displacer[COMM_SIZE];
   struct ledger_parts at_call;  // the sums when that call began
 };
+
+#define SEAT_IS_BEGUN 1
+
+// Where most ledgers are: see ledger.bpf.h.
+struct ledger_seat {
+  u64 owner;  // struct task_struct*; 0: it is free; SEAT_IS_BEGUN: its ledger is not yet
+  struct thread_ledger ledger;
+} __attribute__((aligned(64)));  // two threads' share no cache line

@@ -78,14 +78,21 @@ static __always_inline void record_unseen_wait(struct task_struct* task,
 /* The scheduler reads its clock a moment before we do, and not always equally long before. */
 #define ARRIVAL_IMPRECISION_NS 1000000
 
+/* When the running thread came, by the scheduler's own note; or 0. As imprecise as what the two
+ * clocks are thought to be apart: some microseconds. */
+static __always_inline u64 arrival_of(const struct task_struct* task,
+                                      const struct cpu_ledger* cpu) {
+  if (!bpf_core_field_exists(task->sched_info) || !cpu->arrival_offset_ns) return 0;
+  return task->sched_info.last_arrival + cpu->arrival_offset_ns;
+}
+
 /* Of the running thread, if nobody told us that it was switched in: a hardened kernel may keep the
  * switches of some threads to itself. The scheduler's own note says when it was, in a clock of its
  * own. Where it waited is not to be seen any more. */
 static __noinline int note_unseen_switch_in(struct task_struct* task, struct thread_ledger* ledger,
                                             struct cpu_ledger* cpu, u64 now_ns) {
-  if (!task || !ledger || !cpu || !cpu->arrival_offset_ns) return 0;
-  if (!bpf_core_field_exists(task->sched_info)) return 0;
-  u64 in_ns = task->sched_info.last_arrival + cpu->arrival_offset_ns;
+  if (!task || !ledger || !cpu) return 0;
+  u64 in_ns = arrival_of(task, cpu);
   u64 latest_ns = now_ns;
   const struct open_call* call = &cpu->call;
   if (call->who == (u64)task && call->begin_ns > ledger->since_ns) latest_ns = call->begin_ns;
@@ -101,8 +108,7 @@ static __noinline int note_unseen_switch_in(struct task_struct* task, struct thr
   return 0;
 }
 
-/* Since when the thread, not running, has been in the run queue by the scheduler's own note; or 0.
- * As imprecise as what the two clocks are thought to be apart: some microseconds. */
+/* Since when the thread, not running, has been in the run queue by the same; or 0. */
 static __always_inline u64 queued_since(const struct task_struct* task,
                                         const struct cpu_ledger* cpu) {
   if (!bpf_core_field_exists(task->sched_info) || !cpu->arrival_offset_ns) return 0;

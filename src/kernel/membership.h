@@ -32,7 +32,8 @@ struct SharedMaps {
   int rings = -1;
   int threads = -1;
   int threads_hashed = -1;  ///< see bpf/thread_storage.bpf.h
-  int ledgers = -1;  ///< those of a session that explains latencies; filled by its SchedProbe
+  int ledger_seats = -1;    ///< of a session that explains latencies; filled by its SchedProbe
+  int ledgers = -1;         ///< of threads without a seat
   int ledgers_hashed = -1;
   int cpu_ledgers = -1;
 };

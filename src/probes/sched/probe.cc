@@ -80,7 +80,6 @@ void SchedProbe::Impl::configure(const SchedOptions& options) {
     bpf_program__set_autoload(hook, exists);
   }
   share_maps(bpf->obj, shared);
-  bpf_program__set_autoload(bpf->progs.on_free, hashed_threads() > 1);
 }
 
 void SchedProbe::Impl::attach_all() {
@@ -108,6 +107,7 @@ SchedProbe::~SchedProbe() = default;
 
 SharedMaps SchedProbe::maps() const {
   SharedMaps all = impl_->shared;
+  all.ledger_seats = bpf_map__fd(impl_->bpf->maps.ledger_seats);
   all.ledgers = bpf_map__fd(impl_->bpf->maps.ledgers);
   all.ledgers_hashed = bpf_map__fd(impl_->bpf->maps.ledgers_hashed);
   all.cpu_ledgers = bpf_map__fd(impl_->bpf->maps.cpu_ledgers);

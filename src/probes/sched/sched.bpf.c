@@ -13,11 +13,6 @@ const volatile u8 switch_tells_state; /* sched_switch has a fourth argument (Lin
 
 #define NOTED_WAITS_MAX 32 /* of one call, beyond the long ones */
 
-static __always_inline struct thread_ledger* ledger_of(struct task_struct* task) {
-  if (!may_be_kept(task)) return 0;
-  return find_of_thread(ledgers, task);
-}
-
 static __always_inline u64 ns_between(u64 begin_ns, u64 end_ns) {
   return end_ns > begin_ns ? end_ns - begin_ns : 0;
 }
@@ -149,12 +144,14 @@ static __always_inline void switch_in(struct task_struct* next, struct thread_le
 }
 
 /* A thread ran for longer than ticks are apart, and none was seen: they come by another way than we
- * know, or not at all. */
+ * know, or not at all. Where nobody told us that it came, the scheduler says since when it ran: an
+ * idle CPU has no ticks. */
 static __always_inline void check_ticks(const struct task_struct* prev,
                                         const struct cpu_ledger* cpu, u64 now_ns) {
-  u64 quiet_ns = control.quiet_ns;
-  if (!quiet_ns || ns_between(cpu->looked_ns, now_ns) < quiet_ns || !prev->pid) return;
-  if (cpu->looked_ns > control.quiet_from_ns) control.quiet_ns = 0;
+  u64 quiet_ns = control.quiet_ns, looked_ns = cpu->looked_ns;
+  if (!quiet_ns || ns_between(looked_ns, now_ns) < quiet_ns || !prev->pid) return;
+  if (looked_ns > control.quiet_from_ns && ns_between(arrival_of(prev, cpu), now_ns) >= quiet_ns)
+    control.quiet_ns = 0;
 }
 
 static __always_inline int switch_threads(u64* ctx, enum payment payment) {
@@ -286,13 +283,12 @@ int on_waking(u64* ctx) {
 static __always_inline void begin_ledger(struct task_struct* task, u32 state) {
   u64 now_ns = bpf_ktime_get_ns();
   struct thread_ledger initial = {.since_ns = now_ns, .state = state, .cpu = task->thread_info.cpu};
-  if (!make_of_thread(ledgers, task, &initial)) count(COUNTER_TASK_STORAGE, 1);
+  if (!make_ledger(task, &initial)) count(COUNTER_TASK_STORAGE, 1);
 }
 
-/* With PREEMPT_RT. */
-SEC("?tp_btf/sched_process_free")
+SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct* task) {
-  forget_thread(ledgers, task);
+  forget_ledger(task);
   return 0;
 }
 
@@ -317,7 +313,7 @@ int BPF_PROG(on_first_wakeup, struct task_struct* task) {
 SEC("iter/task")
 int begin_ledgers(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
-  if (!task || !task->pid || find_of_thread(ledgers, task)) return 0;
+  if (!task || !task->pid || ledger_of(task)) return 0;
   u32 state = task->on_cpu ? LEDGER_ON_CPU : ledger_state_of(task->__state);
   begin_ledger(task, state);
   return 0;

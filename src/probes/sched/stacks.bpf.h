@@ -94,7 +94,7 @@ static __noinline int pay_stack(struct task_struct* task, struct thread_ledger* 
 static int pay_by_work(struct bpf_map* map, void* tid, void* payer) {
   struct task_struct* task = bpf_get_current_task_btf();
   bpf_preempt_disable();
-  struct thread_ledger* ledger = find_of_thread(ledgers, task);
+  struct thread_ledger* ledger = ledger_of(task);
   if (ledger) {
     pay_stack(task, ledger);
     ledger->is_asked = 0;

@@ -296,7 +296,7 @@ static __always_inline int tell_hang(struct bpf_iter__task* ctx, bool may_sleep)
   if (is_exiting(task) || has_no_user_side(task)) return 0;
   struct thread_state* state = find_of_thread(threads, task);
   if (!state) return 0;
-  struct thread_ledger* ledger = find_of_thread(ledgers, task);
+  struct thread_ledger* ledger = ledger_of(task);
   if (!ledger) return 0;
   u64 now_ns = bpf_ktime_get_ns();
   bool older = false;

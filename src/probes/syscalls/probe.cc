@@ -110,7 +110,8 @@ void SyscallsProbe::Impl::choose_maps() {
   if (options.stalls)
     size(maps.stall_scratch, possible_cpu_count());
   else
-    leave_out({maps.ledgers, maps.ledgers_hashed, maps.cpu_ledgers, maps.stall_scratch});
+    leave_out({maps.ledger_seats, maps.ledgers, maps.ledgers_hashed, maps.cpu_ledgers,
+               maps.stall_scratch});
   if (options.callers || (options.by_thread && hashed_threads() > 1)) {
     // A small one that keeps the latest forgets entries while it has room.
     size(maps.odd_cells, static_cast<u32>(std::max<std::size_t>(4096, 4 * options.cells)));
@@ -126,6 +127,7 @@ void SyscallsProbe::Impl::choose_maps() {
 void SyscallsProbe::Impl::share(const SharedMaps& shared) {
   share_maps(bpf->obj, shared);
   if (!options.stalls) return;
+  check(bpf_map__reuse_fd(bpf->maps.ledger_seats, shared.ledger_seats), "cannot share the ledgers");
   check(bpf_map__reuse_fd(bpf->maps.ledgers, shared.ledgers), "cannot share the ledgers");
   check(bpf_map__reuse_fd(bpf->maps.ledgers_hashed, shared.ledgers_hashed),
         "cannot share the ledgers");

@@ -79,7 +79,7 @@ static __always_inline bool end_known_call(struct task_struct* task) {
 static __noinline int put_call_on_cpu(struct task_struct* task, struct thread_state* state) {
   if (!task || !state) return 0;
   struct cpu_ledger* cpu = this_cpu_ledger();
-  struct thread_ledger* ledger = find_of_thread(ledgers, task);
+  struct thread_ledger* ledger = ledger_of(task);
   if (!cpu || !ledger || (cpu->call.who && cpu->call.who != (u64)task)) return 0;
   struct open_call* before = find_call(ledger, task);
   if (before) before->who = 0; /* its end was not seen */
@@ -94,7 +94,7 @@ static __noinline int put_call_on_cpu(struct task_struct* task, struct thread_st
  * thread's ledger is told. */
 static __noinline int take_call_back(struct task_struct* task, struct thread_state* state) {
   if (!task || !state) return 0;
-  struct thread_ledger* ledger = find_of_thread(ledgers, task);
+  struct thread_ledger* ledger = ledger_of(task);
   if (!ledger) return 0;
   if (ledger->cpu != task->thread_info.cpu) fetch_call(ledger, task);
   struct open_call* call = find_call(ledger, task);
@@ -147,7 +147,7 @@ static __always_inline void fill_span(struct span_record* span, struct task_stru
   span->span = SPAN_SYSCALL;
   span->latency_ns = ns_since_entry(state, now_ns);
   span->subject = state->nr;
-  struct thread_ledger* ledger = find_of_thread(ledgers, task);
+  struct thread_ledger* ledger = ledger_of(task);
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!ledger || !cpu) return;
   if (ledger->state != LEDGER_ON_CPU) note_unseen_switch_in(task, ledger, cpu, now_ns);

@@ -213,7 +213,7 @@ static __always_inline void write_open(struct seq_file* seq, struct task_struct*
 /* What the two below do, of calls that are not in thread_state: claims, unless it has just ended, …
  */
 static __always_inline void claim_open_call(struct task_struct* task) {
-  struct thread_ledger* ledger = find_of_thread(ledgers, task);
+  struct thread_ledger* ledger = ledger_of(task);
   struct open_call* call = ledger ? find_call(ledger, task) : 0;
   u64 who = call ? call->who : 0;
   if (who) __sync_val_compare_and_swap(&call->who, who, who | CLAIM_OF_READER);
@@ -222,7 +222,7 @@ static __always_inline void claim_open_call(struct task_struct* task) {
 /* … and lists what is still claimed. */
 static __always_inline void list_open_call(struct seq_file* seq, struct task_struct* task,
                                            struct thread_state* state) {
-  struct thread_ledger* ledger = find_of_thread(ledgers, task);
+  struct thread_ledger* ledger = ledger_of(task);
   struct open_call* call = ledger ? find_call(ledger, task) : 0;
   if (!call) return;
   struct syscall_open open = {.nr = call->nr, .abi = call->abi};

@@ -1,0 +1,189 @@
+// Where ledgers are: seats by address, task storage for who finds none.
+#include <bpf/bpf.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+#include <ranges>
+#include <span>
+#include <vector>
+
+#include "bpf/thread_ledger.h"
+#include "kernel/mapped.h"
+#include "probes/sched/probe_fixture.h"
+
+namespace overdue {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Ledgers : public KernelTest {};
+
+/// The seats themselves, as programs read and write them.
+class Seats {
+ public:
+  explicit Seats(const SchedProbe& sched) : Seats(sched.maps().ledger_seats) {}
+
+  std::span<ledger_seat> all() const { return {mapped_.as<ledger_seat>(), count_}; }
+  /// That of a member that runs and has begun a call; or null.
+  thread_ledger* of_member(pid_t tid) const {
+    const auto found = std::ranges::find_if(all(), [tid](const ledger_seat& seat) {
+      return static_cast<pid_t>(seat.ledger.member) == tid;
+    });
+    return found == all().end() ? nullptr : &found->ledger;
+  }
+  std::ptrdiff_t taken() const {
+    return std::ranges::count_if(all(), [](const ledger_seat& seat) { return seat.owner != 0; });
+  }
+
+ private:
+  explicit Seats(int map) {
+    bpf_map_info info{};
+    u32 size = sizeof info;
+    if (bpf_obj_get_info_by_fd(map, &info, &size) != 0) throw Error("cannot ask for the seats");
+    count_ = info.max_entries;
+    mapped_ = Mapped(map, count_ * sizeof(ledger_seat), PROT_READ | PROT_WRITE, 0, "the seats");
+  }
+
+  std::size_t count_ = 0;
+  Mapped mapped_;
+};
+
+TEST_F(Ledgers, OfThreadsThatFindTheirSeatTakenAreAsGood) {
+  constexpr u64 sleep_ns = 20'000'000;
+  Child child([](Child&) {
+    if (const pid_t grandchild = fork(); grandchild != 0) {  // begins now: its seat is taken
+      int status = 0;
+      _exit(waitpid(grandchild, &status, 0) == grandchild ? status : 9);
+    }
+    const timespec time{0, sleep_ns};
+    _exit(syscall(SYS_nanosleep, &time, nullptr) == 0 ? 0 : 8);
+  });
+  Explaining measuring({child.pid()}, 5ms);
+  const Seats seats(*measuring.sched);
+  for (ledger_seat& seat : seats.all())
+    if (seat.owner == 0) seat.owner = SEAT_IS_BEGUN;
+  measuring.session.arm();
+  child.go();
+  EXPECT_EQ(child.end(), 0);
+  const Explained& seen = measuring.finish();
+  const auto span = std::ranges::find_if(
+      seen.spans, [](const SeenSpan& one) { return one.fixed.subject == SYS_nanosleep; });
+  ASSERT_NE(span, seen.spans.end());
+  EXPECT_NE(span->fixed.header.pid, static_cast<u32>(child.pid()));
+  const ledger_parts& parts = span->fixed.ledger;
+  EXPECT_GE(parts.sleeping_ns, sleep_ns / 100 * 95);
+  EXPECT_GE(sum_of(parts), span->fixed.latency_ns / 100 * 98);
+  EXPECT_LE(sum_of(parts), span->fixed.latency_ns);
+}
+
+TEST_F(Ledgers, GiveTheirSeatsBackWhenTheirThreadsAreFreed) {
+  constexpr int processes = 500;
+  Child child([](Child&) {});
+  const Explaining measuring({child.pid()}, 1h);
+  const Seats seats(*measuring.sched);
+  const auto before = seats.taken();
+  EXPECT_GT(before, 0);
+  for (int n = 0; n < processes; ++n) {
+    const pid_t pid = fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0) _exit(0);
+    ASSERT_EQ(waitpid(pid, nullptr, 0), pid);
+  }
+  // Others begin and end processes too, and a kernel that hides some events hides ends.
+  for (int tries = 0; tries < 100 && seats.taken() > before + processes / 4; ++tries)
+    usleep(100'000);
+  EXPECT_LE(seats.taken(), before + processes / 4);
+}
+
+/// As if this CPU had told of no tick for `time`, nor of a switch.
+void forget_ticks(const SchedProbe& sched, Duration time) {
+  const int map = sched.maps().cpu_ledgers;
+  const u32 zero = 0;
+  std::vector<cpu_ledger> of_cpus(possible_cpu_count());
+  ASSERT_EQ(bpf_map_lookup_elem(map, &zero, of_cpus.data()), 0);
+  for (cpu_ledger& cpu : of_cpus) cpu.looked_ns = now_ns() - static_cast<u64>(time.count());
+  ASSERT_EQ(bpf_map_update_elem(map, &zero, of_cpus.data(), BPF_ANY), 0);
+}
+
+class Ticks : public Ledgers {
+ protected:
+  Ticks() : child_([](Child&) {}), measuring_({child_.pid()}, 1h) {
+    quiet_ = measuring_.sched->quiet_time();
+    measuring_.session.arm();
+    control().quiet_from_ns = now_ns() - 1'000'000'000;
+  }
+  session_control& control() { return measuring_.session.membership().control(); }
+  /// Whether ticks are relied on still, after none was told of for long and this thread, which has
+  /// been here for `time`, goes.
+  bool are_relied_on(Duration time) {
+    control().quiet_ns = static_cast<u64>(quiet_.count());
+    usleep(1'000);
+    for (const u64 begin_ns = now_ns(); now_ns() < begin_ns + static_cast<u64>(time.count());) {
+    }
+    forget_ticks(*measuring_.sched, 500ms);
+    usleep(1'000);
+    return control().quiet_ns != 0;
+  }
+
+  Child child_;
+  Explaining measuring_;
+  Duration quiet_;
+};
+
+TEST_F(Ticks, AreReliedOnThoughAnIdleCpuHasNone) {
+  if (quiet_ == Duration(0)) GTEST_SKIP() << "this kernel does not tell of ticks";
+  int relied_on = 0;  // but where a hypervisor took the CPU from us meanwhile
+  for (int n = 0; n < 20; ++n) relied_on += are_relied_on(Duration(0)) ? 1 : 0;
+  EXPECT_GE(relied_on, 15);
+}
+
+TEST_F(Ticks, AreNotReliedOnWhereAThreadRunsForLongWithoutOne) {
+  if (quiet_ == Duration(0)) GTEST_SKIP() << "this kernel does not tell of ticks";
+  int relied_on = 0;  // where another thread, or a tick, came in between
+  while (relied_on < 50 && are_relied_on(2 * quiet_)) ++relied_on;
+  EXPECT_LT(relied_on, 50);
+}
+
+/// As of a kernel that keeps a switch to itself: what it waited before the call is none of the
+/// call's.
+TEST_F(Ledgers, OfAThreadThatCameUnseenTellItsOwnPartsOnly) {
+  using Bytes = std::array<u64, (1 << 20) / sizeof(u64)>;  // a millisecond or two, and no switch
+  struct Steps {
+    std::atomic<bool> runs = false, begins = false;
+  };
+  const Shared<Bytes> bytes;
+  const Shared<Steps> steps;
+  Child child([&](Child&) {
+    call_times(SYS_getppid, 1);
+    steps->runs = true;
+    while (!steps->begins) {
+    }
+    syscall(SYS_getrandom, bytes->data(), sizeof(Bytes), 0);
+  });
+  Explaining measuring({child.pid()}, 100us);
+  measuring.session.arm();
+  child.go();
+  while (!steps->runs) usleep(1'000);
+  const Seats seats(*measuring.sched);
+  thread_ledger* ledger = seats.of_member(child.pid());
+  if (!ledger) GTEST_SKIP() << "its seat was taken";
+  ledger->since_ns -= 20'000'000;
+  ledger->wake_ns = 0;
+  ledger->state = LEDGER_SLEEPING;
+  steps->begins = true;
+  EXPECT_EQ(child.end(), 0);
+  const Explained& seen = measuring.finish();
+  const auto span = std::ranges::find_if(
+      seen.spans, [](const SeenSpan& one) { return one.fixed.subject == SYS_getrandom; });
+  ASSERT_NE(span, seen.spans.end());
+  const ledger_parts& parts = span->fixed.ledger;
+  EXPECT_LE(sum_of(parts), span->fixed.latency_ns);
+  EXPECT_GE(sum_of(parts), span->fixed.latency_ns / 100 * 98);
+  EXPECT_EQ(parts.sleeping_ns, 0u);
+}
+
+}  // namespace
+}  // namespace overdue
