@@ -249,7 +249,9 @@ class Bench:
     def run_accounts(self):
         loop = self.loop("hook", "getppid loop", cpus()[-1], count=500_000)
         plans = [(self.plan_stalls_pipe().workload, self.overdue["stalls"], 16),
-                 (self.plan_stalls_hackbench().workload, self.overdue["stalls"], 10)]
+                 (self.plan_stalls_hackbench().workload, self.overdue["stalls"], 10),
+                 (self.plan_stalls_redis().workload, self.overdue["stalls"], 10),
+                 (self.plan_stalls_pgbench().workload, self.overdue["stalls-200ms"], 4)]
         self.results["accounts"] = accounts.measure(loop, plans, self.floors["empty"],
                                                     1 if self.options.quick else self.options.rounds, self.directory, say)
 

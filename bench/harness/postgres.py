@@ -9,7 +9,7 @@ import signal
 import time
 
 from .process import Child, Unavailable, run, wait_until
-from .workloads import SECTION_TIMEOUT_S, Workload, cpus
+from .workloads import SECTION_TIMEOUT_S, Workload, cpus, machine_cpu_ns
 
 SCALE = 5
 START_TIMEOUT_S = 30.0
@@ -150,6 +150,9 @@ class PostgresServer:
 
     def take_made(self):
         return 0
+
+    def cpu_ns(self):
+        return machine_cpu_ns()
 
     def end(self):
         if self.child:

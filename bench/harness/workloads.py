@@ -234,6 +234,9 @@ class RedisServer:
     def take_made(self):
         return 0
 
+    def cpu_ns(self):
+        return machine_cpu_ns()
+
     def end(self):
         subprocess.run(["redis-cli", "-s", self.socket, "shutdown", "nosave"], capture_output=True,
                        check=False, timeout=20)
