@@ -25,12 +25,15 @@ struct Variant {
   std::vector<std::string> programs;
 };
 
-const std::array<Variant, 7> variants = {{
+const std::array<Variant, 8> variants = {{
     {"empty", {"empty_enter", "empty_exit"}},
     {"clock", {"clock_enter", "clock_exit"}},
     {"array", {"array_enter", "array_exit"}},
     {"switches", {"clock_enter", "empty_exit", "clock_switch", "empty_waking"}},
     {"ledgers", {"ledger_enter", "ledger_exit", "ledger_switch", "ledger_waking"}},
+    {"ledgers-beside-empty",
+     {"empty_enter", "empty_exit", "ledger_enter", "ledger_exit", "ledger_switch",
+      "ledger_waking"}},
     {"foreign", {"foreign_enter"}},
     {"foreign-pair", {"foreign_enter", "foreign_exit"}},
 }};

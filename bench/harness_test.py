@@ -281,12 +281,14 @@ class AccountsTest(unittest.TestCase):
         results.titles = {"hackbench": "hackbench, stalls", "stalls-pipe": "pipe, stalls"}
         results.rows = {"hackbench": [{"share": 0.01, "programs": {"on_switch": (3, 90.0)}},
                                       {"share": 0.04, "programs": {"on_switch": (5, 70.0)}}]}
+        results.floors = {"hackbench": [{"share": 0.02}, {"share": 0.022}]}
         results.missing = {"stalls-pipe": "bench_pipe is not built"}
         verdicts = {verdict.key: verdict.word() for verdict in accounts.judge(results)}
         self.assertEqual(verdicts["account-hackbench"], "met, within the noise")
         self.assertEqual(verdicts["account-stalls-pipe"], "not measured")
         text = accounts.section(results)
         self.assertIn("| on_switch | 4 | 80.0 ns (70.0 ns … 90.0 ns) |", text)
+        self.assertIn("| the floor, of that |  | 2.1 % (2.0 % … 2.2 %) |", text)
         self.assertIn("Not measured: bench_pipe is not built.", text)
         self.assertEqual(accounts.judge(None), [])
 

@@ -252,7 +252,7 @@ class Bench:
                  (self.plan_stalls_hackbench().workload, self.overdue["stalls"], 10),
                  (self.plan_stalls_redis().workload, self.overdue["stalls"], 10),
                  (self.plan_stalls_pgbench().workload, self.overdue["stalls-200ms"], 4)]
-        self.results["accounts"] = accounts.measure(loop, plans, self.floors["empty"],
+        self.results["accounts"] = accounts.measure(loop, plans, self.floors,
                                                     1 if self.options.quick else self.options.rounds, self.directory, say)
 
     def run_timerlat(self):

@@ -14,8 +14,9 @@ from .tools import Attachment, FloorAttachment
 # Of servers both sides are counted: what their clients' runs take, and what their clients do.
 LIMITS = (("stalls-pipe", "pipe ping-pong", 0.15), ("hackbench", "hackbench", 0.03), ("redis", "redis", 0.02),
           ("pgbench", "pgbench, at 200 ms", 0.02))
-CALL_HOOKS = ("on_sys_enter", "on_sys_exit")  # where the two empty hooks are, which a limit is beyond
 EMPTY_HOOKS = ("empty_enter", "empty_exit")
+FLOOR_HOOKS = ("ledger_enter", "ledger_exit", "ledger_switch", "ledger_waking")
+CALL_HOOKS = ("on_sys_enter", "on_sys_exit", "ledger_enter", "ledger_exit")  # where the empty ones are, too
 
 
 def share_taken(ours, empty, hook_ns, cpu_ns):
@@ -56,30 +57,34 @@ def hook_cost_ns(loop, empty, sections=8):
 
 
 class Accounts:
-    """{key of a workload: [share_taken() a round]}, and the reasons why there are none."""
+    """{key of a workload: [share_taken() a round]}, of stalls and of the floor, and the reasons why there are none."""
 
     def __init__(self):
         self.hook_ns = None
         self.rows = {}
+        self.floors = {}
         self.missing = {}
         self.titles = {}
 
     def shares(self, key):
         return Figure([row["share"] for row in self.rows.get(key, [])])
 
+    def floor_shares(self, key):
+        return Figure([row["share"] for row in self.floors.get(key, [])])
+
     def as_json(self):
-        return {"hook_ns": self.hook_ns, "rows": self.rows, "missing": self.missing}
+        return {"hook_ns": self.hook_ns, "rows": self.rows, "floors": self.floors, "missing": self.missing}
 
 
-def take(workload, instance, tool, empty, hook_ns, directory, sections):
-    others = set(programs())
-    with Attachment(tool, workload.scope, instance.pid, directory), FloorAttachment(empty), Statistics():
+def take(instance, hook_ns, sections, is_ours):
+    """What programs take that are attached by now, beside empty ones. `is_ours`: of (number, name)."""
+    with Statistics():
         instance.measure()
         first, begin_ns = programs(), instance.cpu_ns()
         for _ in range(sections):
             instance.measure()
         cpu_ns, spent = instance.cpu_ns() - begin_ns, runs_between(first, programs())
-    known = {program["name"] for number, program in first.items() if number not in others}
+    known = {program["name"] for number, program in first.items() if is_ours(number, program.get("name"))}
     ours = {name: taken for name, taken in spent.items() if name in known and name not in EMPTY_HOOKS}
     hooks = {name: taken for name, taken in spent.items() if name in EMPTY_HOOKS}
     if not ours or not hooks:
@@ -87,19 +92,31 @@ def take(workload, instance, tool, empty, hook_ns, directory, sections):
     return share_taken(ours, hooks, hook_ns, cpu_ns)
 
 
-def measure(loop, plans, empty, rounds, directory, say):
+def take_tool(workload, instance, tool, empty, hook_ns, directory, sections):
+    others = set(programs())
+    with Attachment(tool, workload.scope, instance.pid, directory), FloorAttachment(empty):
+        return take(instance, hook_ns, sections, lambda number, name: number not in others)
+
+
+def take_floor(instance, floor, hook_ns, sections):
+    with FloorAttachment(floor):
+        return take(instance, hook_ns, sections, lambda number, name: name in FLOOR_HOOKS)
+
+
+def measure(loop, plans, floors, rounds, directory, say):
     """`loop`: getppid, again and again. `plans`: [(workload, tool, sections)]."""
     accounts = Accounts()
     for workload, tool, sections in plans:
         accounts.titles[workload.key] = f"{workload.title}, {tool.label}"
         try:
-            measure_one(accounts, loop, workload, tool, sections, empty, rounds, directory, say)
+            measure_one(accounts, loop, workload, tool, sections, floors, rounds, directory, say)
         except Unavailable as problem:
             accounts.missing[workload.key] = str(problem)
     return accounts
 
 
-def measure_one(accounts, loop, workload, tool, sections, empty, rounds, directory, say):
+def measure_one(accounts, loop, workload, tool, sections, floors, rounds, directory, say):
+    empty, floor = floors["empty"], floors["ledgers-beside-empty"]
     reason = workload.reason_missing() or tool.reason_missing() or empty.reason_missing()
     if reason:
         raise Unavailable(reason)
@@ -110,7 +127,9 @@ def measure_one(accounts, loop, workload, tool, sections, empty, rounds, directo
         for number in range(rounds):
             say(f"by account, {workload.title}: round {number + 1} of {rounds}")
             accounts.rows.setdefault(workload.key, []).append(
-                take(workload, instance, tool, empty, accounts.hook_ns, directory, sections))
+                take_tool(workload, instance, tool, empty, accounts.hook_ns, directory, sections))
+            accounts.floors.setdefault(workload.key, []).append(
+                take_floor(instance, floor, accounts.hook_ns, sections))
     finally:
         instance.end()
 
@@ -128,7 +147,9 @@ def section(accounts):
              "share of what the workload itself took meanwhile. Of each run is taken off "
              "what a run of an empty program takes at the same time, most of which are the statistics' own two readings of "
              f"the clock; for a hook other than the two of system calls, {duration(accounts.hook_ns or 0)} are added, what "
-             "having an empty one costs a call. What it does not tell is what the caches lose."]
+             "having an empty one costs a call. What it does not tell is what the caches lose. The floor: programs that "
+             "read the clock at each call's entry and at each switch, and keep a word of each thread and of its waker; they "
+             "tell members from others nowhere."]
     names = sorted({name for rows in accounts.rows.values() for row in rows for name in row["programs"]})
     for key, title in accounts.titles.items():
         parts.append(f"### {title}")
@@ -140,5 +161,6 @@ def section(accounts):
         parts.append(table(["program", "runs a round", "a run"], [
             *([name, str(round(Figure([runs for runs, _ in taken]).median)), Figure([ns for _, ns in taken]).text(duration)]
               for name, taken in figures if taken),
-            ["all, of the workload's CPU time", "", accounts.shares(key).text(percent)]]))
+            ["all, of the workload's CPU time", "", accounts.shares(key).text(percent)],
+            ["the floor, of that", "", accounts.floor_shares(key).text(percent)]]))
     return "\n\n".join(parts)

@@ -9,7 +9,7 @@ import signal
 import time
 
 from .process import Child, Unavailable, run, wait_until
-from .workloads import SECTION_TIMEOUT_S, Workload, cpus, machine_cpu_ns
+from .workloads import SECTION_TIMEOUT_S, Workload, cpu_ns, cpu_of_clients_ns, cpus
 
 SCALE = 5
 START_TIMEOUT_S = 30.0
@@ -152,7 +152,7 @@ class PostgresServer:
         return 0
 
     def cpu_ns(self):
-        return machine_cpu_ns()
+        return cpu_ns(self.pid) + cpu_of_ended_children_ns(self.pid) + cpu_of_clients_ns()
 
     def end(self):
         if self.child:

@@ -308,6 +308,7 @@ def floors(loader):
         Floor("array", "two hooks, clock and arrays", loader, "array"),
         Floor("switches", "the clock at a call's entry and at each switch", loader, "switches"),
         Floor("ledgers", "the same, with a word kept of each thread", loader, "ledgers"),
+        Floor("ledgers-beside-empty", "the same, and two empty hooks", loader, "ledgers-beside-empty"),
         Floor("foreign", "one foreign per-call tracepoint", loader, "foreign"),
         Floor("foreign-pair", "a foreign pair of them, enter and exit", loader, "foreign-pair"),
     ]

@@ -2,6 +2,7 @@
 """The workloads, each as an object that runs timed sections: measure(divisor) → {series: ns per operation}."""
 
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -153,11 +154,10 @@ def cpu_ns(pid):
     return total
 
 
-def machine_cpu_ns():
-    """What all CPUs were busy for, to a tick: proc(5), but for idle, iowait, and what a hypervisor took."""
-    with open("/proc/stat", encoding="ascii") as file:
-        user, nice, system, _idle, _iowait, irq, softirq = map(int, file.readline().split()[1:8])
-    return (user + nice + system + irq + softirq) * 10**9 // os.sysconf("SC_CLK_TCK")
+def cpu_of_clients_ns():
+    """What the programs that this one ran and waited for have run for, with theirs."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return round((usage.ru_utime + usage.ru_stime) * 1e9)
 
 
 class Redis(Workload):
@@ -235,7 +235,7 @@ class RedisServer:
         return 0
 
     def cpu_ns(self):
-        return machine_cpu_ns()
+        return cpu_ns(self.pid) + cpu_of_clients_ns()
 
     def end(self):
         subprocess.run(["redis-cli", "-s", self.socket, "shutdown", "nosave"], capture_output=True,
@@ -276,7 +276,7 @@ class Hackbench(Workload):
         return 0
 
     def cpu_ns(self):
-        return machine_cpu_ns()
+        return cpu_of_clients_ns()
 
     def end(self):
         pass

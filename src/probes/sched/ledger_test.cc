@@ -21,6 +21,9 @@ using namespace std::chrono_literals;
 
 class Ledgers : public KernelTest {};
 
+static_assert(offsetof(ledger_seat, ledger.call.who) + sizeof(open_call::who) <= 64,
+              "a waker takes one cache line of the woken's from another CPU");
+
 /// The seats themselves, as programs read and write them.
 class Seats {
  public:
