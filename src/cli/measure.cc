@@ -253,6 +253,7 @@ void Measurement::loop() {
     poll(waits.data(), waits.size(), static_cast<int>(wait_ms));
     if (const auto signal = signals_.take()) on_signal(*signal);
     drain();
+    listener_.polled();
     const KernelTime after = KernelClock::now();
     next_interval(after);
     instruments_.poll(after, handler());
