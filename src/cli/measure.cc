@@ -274,6 +274,7 @@ void Measurement::say_what_is_attached() {
 
 void Measurement::finish() {
   say_what_is_attached();  // what was added on the way
+  instruments_.ending();
   session_->finish(handler());
   const KernelTime end = session_->end();
   socket_.reset();
