@@ -134,9 +134,9 @@ class OtherRoots(Case):
         """Which had its files open before we came. Each thread naps once, for 3 ms."""
         with Live(*self.command("/inner/napper", "threads", 100000)) as target:
             eventually(lambda: os.readlink(f"/proc/{target.pid}/exe").endswith("/inner/napper"), what="never ran")
-            with attached("stalls", "-T", "2ms", "-e", "clock_nanosleep", "-f", "ndjson", "-p", target.pid, "-d",
-                          "500ms") as live:
-                finished = live.finish()
+            with attached("stalls", "-T", "2ms", "-e", "clock_nanosleep", "-f", "ndjson", "--buffer", "1M", "-p",
+                          target.pid, "-d", "500ms") as live:  # naps as many as have room, whoever names them
+                finished = live.finish(timeout=60)
         seen = Stalls([json.loads(line) for line in finished.out.splitlines()], finished)
         self.assertGreater(len(seen.found), 100)
         self.assert_naps(seen.found, "/inner/napper", len(seen.found))
