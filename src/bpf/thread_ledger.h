@@ -41,9 +41,8 @@ struct thread_ledger {
   u64 owes_ns;  // its user stack, for waits that ended from then on; 0: it owes none
   u64 owed_ip;  // its user registers when it began to owe that
   u64 owed_sp;
-  u64 owed_mm;  // its memory then
-  u64 waker;    // struct task_struct*; may be gone, or another's by now: then its tid is not
-                // waker_tid
+  u64 waker;  // struct task_struct*; may be gone, or another's by now: then its tid is not
+              // waker_tid
   char displacer[COMM_SIZE];
   struct ledger_parts at_call;  // the sums when that call began
 };

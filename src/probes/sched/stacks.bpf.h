@@ -58,11 +58,11 @@ extern void bpf_preempt_disable(void) __weak __ksym;
 extern void bpf_preempt_enable(void) __weak __ksym;
 
 /* Whether it is where it was when it began to owe: an execve() takes a thread's memory away while
- * it waits in there, and its registers at the end. */
+ * it waits in there, and its registers at the end, when the new memory is a program's. */
 static __always_inline bool has_what_it_owes(struct task_struct* task, struct pt_regs* regs,
                                              struct thread_ledger* ledger) {
   return !is_exiting(task) && regs->ip == ledger->owed_ip && regs->sp == ledger->owed_sp &&
-         (u64)task->mm == ledger->owed_mm;
+         BPF_CORE_READ(task, mm, start_code);
 }
 
 /* In the thread's context, not preemptible. */
@@ -129,7 +129,6 @@ static __always_inline bool may_owe(struct task_struct* task, struct thread_ledg
   if (in_call && (s64)regs->orig_ax < 0) return false;
   ledger->owed_ip = regs->ip;
   ledger->owed_sp = regs->sp;
-  ledger->owed_mm = (u64)task->mm;
   return true;
 }
 
