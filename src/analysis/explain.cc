@@ -237,6 +237,15 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   Finding finding;
   const span_record& span = stall.span;
   finding.type = span.flags & SPAN_OPEN ? "hang" : "stall";
+  // First of all: its process may end any moment, and what the kernel calls its functions, which
+  // may take seconds to read, will still be there.
+  if (!stall.user_stack.empty()) {
+    StackNamer::UserStack user =
+        namer.user_stack(span.header.pid, stall.registers, stall.user_stack,
+                         KernelTime(Duration(span.header.time_ns)));
+    finding.user_stack = std::move(user.frames);
+    finding.user_stack_end = std::move(user.end);
+  }
   describe_span(stall, namer, finding);
   if (stall.call) {
     CallFields fields(finding);
@@ -251,13 +260,6 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   for (const RawWait* wait : stall.waits) finding.waits.push_back(wait_of(*wait, namer));
   finding.waits_forgotten = stall.waits_forgotten;
   finding.kernel_stack = namer.kernel_stack(stall.kernel_stack);
-  if (!stall.user_stack.empty()) {
-    StackNamer::UserStack user =
-        namer.user_stack(span.header.pid, stall.registers, stall.user_stack,
-                         KernelTime(Duration(span.header.time_ns)));
-    finding.user_stack = std::move(user.frames);
-    finding.user_stack_end = std::move(user.end);
-  }
   // What other spans hold at that place is not their thread's state.
   if (span.flags & SPAN_OPEN && span.span == SPAN_SYSCALL) explain_present(span, finding);
   for (const RawLink& link : stall.chain) finding.chain.push_back(link_of(link, namer));

@@ -22,8 +22,11 @@ class FakeNamer final : public StackNamer {
  public:
   std::map<u64, std::string> names;
 
+  bool is_user_first = true;  ///< no stack of the kernel was asked for before a user stack
+
   Stack kernel_stack(std::span<const std::uint64_t> addresses) override {
     Stack stack;
+    had_kernel_ |= !addresses.empty();
     for (const u64 address : addresses) {
       const auto found = names.find(address);
       StackFrame frame{.address = address, .module = "[kernel]"};
@@ -35,9 +38,13 @@ class FakeNamer final : public StackNamer {
   }
   UserStack user_stack(std::uint32_t pid, const user_registers& registers,
                        std::span<const std::byte> copy, KernelTime) override {
+    is_user_first &= !had_kernel_;
     return {.frames = {{.address = registers.rip, .name = std::to_string(pid)}},
             .end = copy.size() < 100 ? "cut" : ""};
   }
+
+ private:
+  bool had_kernel_ = false;
 };
 
 /// The finding of the span that `fed` is given last.
@@ -205,10 +212,12 @@ TEST(Explain, UnwindsTheUsersStack) {
   span_record span = span_of(7, 1000, 2000);
   span.flags |= SPAN_HAS_USER_STACK;
   span.user_bytes = 99;
-  auto bytes = with_stack(span, {});
+  auto bytes = with_stack(span, {1, 2});
   bytes.resize(bytes.size() + sizeof(user_registers) + 99);
-  e.fed.add(span_schema, bytes);
+  e.fed.add(wait_of(7, 1000, 1900, 1950, 8)).add(span_schema, bytes);
   ASSERT_TRUE(e.finding.user_stack);
+  EXPECT_EQ(e.finding.kernel_stack.size(), 2u);
+  EXPECT_TRUE(e.namer.is_user_first) << "its process may be gone any moment";
   EXPECT_EQ(e.finding.user_stack->at(0).name, "7");
   EXPECT_EQ(e.finding.user_stack_end, "cut");
   e.fed.add(span_of(7, 2000, 3000));

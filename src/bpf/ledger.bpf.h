@@ -121,7 +121,9 @@ static __always_inline void read_ledger(const struct thread_ledger* ledger,
   add_time_on_cpu(sums, ledger, cpu, now_ns);
 }
 
-/* What a span's parts are: `sums` at its end become those between `begin` and its end. */
+/* What a span's parts are: `sums` at its end become those between `begin` and its end. Where less
+ * than nothing is left for the CPU, an interrupt came when the end had been read, but not the sums:
+ * what it took is none of the span's. */
 static __always_inline void subtract_parts(struct ledger_parts* sums,
                                            const struct ledger_parts* begin) {
   sums->oncpu_ns -= begin->oncpu_ns;
@@ -131,4 +133,11 @@ static __always_inline void subtract_parts(struct ledger_parts* sums,
   sums->uninterruptible_ns -= begin->uninterruptible_ns;
   sums->irq_ns -= begin->irq_ns;
   sums->softirq_ns -= begin->softirq_ns;
+  if ((s64)sums->oncpu_ns >= 0) return;
+  u64 later_ns = -sums->oncpu_ns;
+  u64 later_irq_ns = later_ns < sums->irq_ns ? later_ns : sums->irq_ns;
+  sums->oncpu_ns = 0;
+  sums->irq_ns -= later_irq_ns;
+  later_ns -= later_irq_ns;
+  sums->softirq_ns -= later_ns < sums->softirq_ns ? later_ns : sums->softirq_ns;
 }

@@ -50,6 +50,8 @@ class Instruments {
   virtual KernelTime due() const { return KernelTime::max(); }
   /// May deliver records besides those of the rings.
   virtual void poll(KernelTime /*now*/, const RecordHandler&) {}
+  /// Measuring is about to end.
+  virtual void ending() {}
 
   /// What can be changed while it runs, and is: name and value, for `overdue ctl get`.
   virtual std::vector<std::pair<std::string, std::string>> settings() const { return {}; }

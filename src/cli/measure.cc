@@ -59,6 +59,7 @@ class Measurement {
   void start_program();
   void attach();
   void describe();
+  void arm();
   void watch_for_the_end();
   void listen_for_requests();
   void loop();
@@ -125,17 +126,16 @@ void Measurement::attach() {
   calibration_ = session_->calibrate(base, request_.selection.cpus);
 }
 
+/// All but when it began. Asking the kernel for its calls takes a while, in which nothing is to be
+/// measured yet: nobody would read it, and our own threads would not run.
 void Measurement::describe() {
   const Host host = read_host();
-  const ClockPair clocks = read_clocks();
   info_.version = OVERDUE_VERSION;
   info_.command = request_.command;
   info_.host = host.name;
   info_.kernel = host.kernel;
   info_.arch = host.arch;
   info_.cpus = host.online_cpus;
-  info_.start = session_->start();
-  info_.start_wall = clocks.wall - std::chrono::nanoseconds(clocks.monotonic - info_.start);
   info_.target = target_.info;
   info_.thresholds = request_.thresholds;
   info_.spans = request_.spans;
@@ -146,6 +146,14 @@ void Measurement::describe() {
     if (std::string name = name_from_kernel_symbol(symbol); !name.empty())
       info_.names.syscalls[{ABI_NATIVE, nr}] = std::move(name);
   refresh_names();
+}
+
+void Measurement::arm() {
+  session_->arm();
+  say_what_is_attached();
+  const ClockPair clocks = read_clocks();
+  info_.start = session_->start();
+  info_.start_wall = clocks.wall - std::chrono::nanoseconds(clocks.monotonic - info_.start);
 }
 
 void Measurement::refresh_names() {
@@ -245,6 +253,7 @@ void Measurement::loop() {
     poll(waits.data(), waits.size(), static_cast<int>(wait_ms));
     if (const auto signal = signals_.take()) on_signal(*signal);
     drain();
+    listener_.polled();
     const KernelTime after = KernelClock::now();
     next_interval(after);
     instruments_.poll(after, handler());
@@ -265,6 +274,7 @@ void Measurement::say_what_is_attached() {
 
 void Measurement::finish() {
   say_what_is_attached();  // what was added on the way
+  instruments_.ending();
   session_->finish(handler());
   const KernelTime end = session_->end();
   socket_.reset();
@@ -321,10 +331,9 @@ int Measurement::run() {
     explain_refusal(instruments_);
     throw;
   }
-  session_->arm();
-  say_what_is_attached();
   describe();
   listen_for_requests();
+  arm();
   listener_.begin(info_);
   const KernelTime start = session_->start();
   if (request_.duration) deadline_ = start + *request_.duration;

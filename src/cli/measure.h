@@ -44,6 +44,8 @@ class MeasureListener {
   /// Everything is attached and the program stands ready: what overwrites files may do so now.
   virtual void begin(const SessionInfo&) = 0;
   virtual void record(const Record&) = 0;
+  /// The rings were read, as often as Instruments::poll_every() wants it.
+  virtual void polled() {}
   virtual void interval(const SessionInfo&, Duration wall) = 0;
   /// Twice a second: write out what is buffered.
   virtual void tick() = 0;

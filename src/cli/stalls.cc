@@ -74,8 +74,9 @@ class StallReporter final : public MeasureListener {
   void change(KernelTime at, const StallOptions& options) {
     if (view_) view_->change(at, options.thresholds, options.timeout);
   }
+  /// Who deletes its files, or ends, soon after it began has them read all the same.
+  void polled() override { stacks_.follow(); }
   void tick() override {
-    stacks_.follow();
     view_->tick(KernelClock::now());
     actions_.tick();
     report_.output->flush();

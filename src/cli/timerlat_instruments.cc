@@ -31,12 +31,16 @@ void TimerlatInstruments::poll(KernelTime now, const RecordHandler&) {
   stuck_ = !probe_->finished() && now - *stopping_since_ > patience;
 }
 
+/// What the threads would miss from now on is none of the session's.
+void TimerlatInstruments::ending() {
+  threads_.end();
+}
+
 std::optional<BpfRuns> TimerlatInstruments::cost() const {
   return probe_->cost().cost();
 }
 
 std::vector<std::string> TimerlatInstruments::notes() const {
-  threads_.end();
   std::vector<std::string> notes = notes_of_missed(cpus_, threads_.missed());
   if (stuck_)
     notes.push_back(fmt::format("the thread of CPU {} was over the limit, and has not run since",

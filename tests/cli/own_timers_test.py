@@ -2,12 +2,13 @@
 """`overdue timerlat` with a target: the timers its own threads wait for."""
 import json
 import os
+import signal
 import sys
 import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import Live, main, overdue, read_ndjson, require_root, tool, workload
+from overdue_test import Live, attached, eventually, main, overdue, read_ndjson, require_root, tool, workload
 
 MS = 1_000_000
 HIDDEN = 2
@@ -133,12 +134,18 @@ class OwnTimers(unittest.TestCase):
         self.assertEqual(lines[-2]["type"], "report")
 
     def test_intervals(self):
-        with Live(*python(SLEEPS)) as sleeper:
-            finished = overdue("timerlat", "--pid", sleeper.pid, "-i", "200ms", "-d", "2s", "-f", "ndjson")
-        shown = [line for line in map(json.loads, finished.out.splitlines()) if line["type"] == "interval"]
-        counts = [line["timers"][0]["irq"]["count"] for line in shown if line["timers"]]
-        self.assertGreaterEqual(len(counts), 3)
+        def shown(text):
+            lines = [json.loads(line) for line in text.split("\n")[:-1]]
+            return [line for line in lines if line["type"] == "interval" and line["timers"]]
+
+        with Live(*python(SLEEPS)) as sleeper, attached("timerlat", "--pid", sleeper.pid, "-i", "200ms", "-f",
+                                                        "ndjson") as live:
+            eventually(lambda: len(shown(live.out())) >= 3, 20, "it does not show three intervals")
+            live.signal(signal.SIGINT)
+            finished = live.finish()
+        counts = [line["timers"][0]["irq"]["count"] for line in shown(finished.out)]
         self.assertEqual(counts, sorted(counts), "the sums so far")
+        self.assertGreater(counts[-1], counts[0])
 
     def test_what_does_not_go_together(self):
         for option in ("--hist", "--trace", "--dma-latency=0"):

@@ -40,15 +40,16 @@ class UserStacks(Case):
             self.assert_complete(finding, "main", "take_a_nap", "clock_nanosleep")
 
     def test_deleted_program(self):
+        """Which begins when we have been looking for a while, and ends with its nap of 250 ms."""
         with tempfile.TemporaryDirectory() as folder:
-            program = shutil.copy(workload("stall_cases"), os.path.join(folder, "gone"))
+            program = shutil.copy(workload("nanosleep_loop"), os.path.join(folder, "gone"))
             # Not before it runs: it is another program then than the shell, or none any more.
             begun = '[ "$(readlink /proc/$!/exe)" != "$(readlink /proc/$$/exe)" ]'
-            seen = stalls("-T", "20ms", "-e", "clock_nanosleep", "--", "sh", "-c",
-                          f"{program} exit & until {begun}; do :; done; rm {program}; wait")
+            seen = stalls("-T", "20ms", "-e", "nanosleep", "--", "sh", "-c",
+                          f"sleep 0.7; {program} 1 250000000 & until {begun}; do :; done; rm {program}; wait")
         naps = [finding for finding in seen.found if finding["comm"] == "gone"]
         self.assertEqual(len(naps), 1)
-        self.assert_complete(naps[0], "main", "take_a_nap", "clock_nanosleep")
+        self.assert_complete(naps[0], "main", "syscall")
 
     def test_call_within_the_vdso(self):
         """Of a clock that the vDSO cannot read itself, it asks the kernel."""
@@ -133,9 +134,9 @@ class OtherRoots(Case):
         """Which had its files open before we came. Each thread naps once, for 3 ms."""
         with Live(*self.command("/inner/napper", "threads", 100000)) as target:
             eventually(lambda: os.readlink(f"/proc/{target.pid}/exe").endswith("/inner/napper"), what="never ran")
-            with attached("stalls", "-T", "2ms", "-e", "clock_nanosleep", "-f", "ndjson", "-p", target.pid, "-d",
-                          "500ms") as live:
-                finished = live.finish()
+            with attached("stalls", "-T", "2ms", "-e", "clock_nanosleep", "-f", "ndjson", "--buffer", "1M", "-p",
+                          target.pid, "-d", "500ms") as live:  # naps as many as have room, whoever names them
+                finished = live.finish(timeout=60)
         seen = Stalls([json.loads(line) for line in finished.out.splitlines()], finished)
         self.assertGreater(len(seen.found), 100)
         self.assert_naps(seen.found, "/inner/napper", len(seen.found))

@@ -3,6 +3,7 @@
 where their thread is."""
 import json
 import os
+import shutil
 import sys
 import tempfile
 import unittest
@@ -34,10 +35,10 @@ class Timeout(unittest.TestCase):
     def setUp(self):
         require_root()
 
-    def findings(self, how, seconds, *options, duration="2s", **more):
+    def findings(self, how, seconds, *options, duration="2s", program=None, **more):
         """(hangs, stalls) of a run of the workload, and how the run ended."""
         finished = overdue("stalls", "-f", "ndjson", "--timeout", "500ms", "-d", duration, *options,
-                           "--", workload("hang"), how, seconds, **more)
+                           "--", program or workload("hang"), how, seconds, **more)
         lines = lines_of(finished.err)
         return ([line for line in lines if line["type"] == "hang"],
                 [line for line in lines if line["type"] == "stall"], finished)
@@ -126,10 +127,12 @@ class Timeout(unittest.TestCase):
             self.assertGreaterEqual(hang["latency_ns"], 300 * MS)
 
     def test_strings(self):
-        """Of a call that is open they are read from the memory of the process: here from a program's file."""
+        """Of a call that is open they are read from the memory of the process: here from a program's file, which must
+        not be another machine's."""
         with tempfile.TemporaryDirectory() as folder:
             os.mkfifo(f"{folder}/answers")
-            hangs, _, finished = self.findings("open", 2, cwd=folder)
+            program = shutil.copy(workload("hang"), folder)
+            hangs, _, finished = self.findings("open", 2, program=program, cwd=folder)
         self.assertEqual([hang["name"] for hang in hangs], ["openat"], finished)
         self.assertEqual(hangs[0]["args"][1], 'pathname="answers"')
         self.assertIn("wait_for_a_writer", functions(hangs[0]["user_stack"]))

@@ -118,6 +118,31 @@ TEST_F(CallInFlight, OfAThreadThatRunsIsOpen) {
   FAIL() << "the call always ended too early for this test";
 }
 
+/// Some come just when its end was read.
+TEST_F(CallInFlight, ThatIsQuickHasNoPartOfAnInterruptBehindIt) {
+  constexpr int rounds = 40, calls = 2'000;
+  Child child([](Child& self) {
+    for (int round = 0; round < rounds; ++round) {
+      call_times(SYS_getppid, calls);
+      self.step();
+    }
+  });
+  Explaining measuring({child.pid()}, 1ns, 0);
+  measuring.session.arm();
+  for (int round = 0; round < rounds; ++round) {
+    child.run_step();
+    measuring.session.poll(measuring.seen.handler());
+  }
+  int quick = 0;
+  for (const SeenSpan& span : measuring.finish().spans) {
+    if (span.fixed.subject != SYS_getppid || !(span.fixed.flags & SPAN_HAS_LEDGER)) continue;
+    ++quick;
+    const ledger_parts& parts = span.fixed.ledger;
+    ASSERT_LE(std::max({parts.oncpu_ns, parts.irq_ns, parts.softirq_ns}), span.fixed.latency_ns);
+  }
+  EXPECT_GT(quick, rounds * calls / 2);
+}
+
 TEST_F(CallInFlight, OfOurselvesIsNobodysAfterCalibration) {
   Child child([](Child&) {});
   Explaining measuring({child.pid()}, 1h);

@@ -113,6 +113,49 @@ TEST_F(Stalls, LateWaitsInCallsHaveUserStacksWithoutTaskWork) {
   late_waits_in_calls_have_user_stacks(false);
 }
 
+/// A copy of this program, of which no page is in memory: who executes it waits for the disk before
+/// its memory is exchanged and after.
+class ColdProgram {
+ public:
+  ColdProgram() {
+    std::filesystem::copy_file("/proc/self/exe", path_);
+    const Fd file(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+    check_errno(fsync(file.get()), "cannot write the program");
+    check_errno(-posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED), "cannot forget the program");
+  }
+  ColdProgram(const ColdProgram&) = delete;
+  ColdProgram& operator=(const ColdProgram&) = delete;
+  ~ColdProgram() { std::filesystem::remove(path_); }
+
+  void execute() const {
+    const Fd nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    dup2(nowhere.get(), STDOUT_FILENO);
+    execl(path_.c_str(), path_.c_str(), "--gtest_list_tests", nullptr);
+  }
+
+ private:
+  std::string path_ = fmt::format("{}/overdue-cold-{}", ::testing::TempDir(), getpid());
+};
+
+TEST_F(Stalls, AWaitInAnExecHasNoStackOfMemoryThatIsNotThere) {
+  const ColdProgram program;
+  Child child([&](Child&) { program.execute(); });
+  LateWaits measuring(child, true);
+  measuring.session.membership().control().threshold_ns[SPAN_OFFCPU] = 1;
+  measuring.session.membership().control().wait_min_ns = 1;
+  measuring.session.arm();
+  child.go();
+  EXPECT_EQ(child.end(), 0);
+  measuring.finish();
+  int without = 0;
+  for (const wait_stack& stack : measuring.stacks) {
+    const bool has_stack = stack.flags & SPAN_HAS_USER_STACK;
+    without += !has_stack;
+    EXPECT_TRUE(!has_stack || stack.user_bytes > USER_RED_ZONE);
+  }
+  if (without == 0) GTEST_SKIP() << "the program is in memory again, or its disk is one";
+}
+
 TEST_F(Stalls, OfASleepAreExplainedByTheLedgerAndTheWait) {
   Child child([](Child&) {
     for (int i = 0; i < 5; ++i) usleep(20'000);

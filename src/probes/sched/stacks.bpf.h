@@ -57,8 +57,15 @@ extern int bpf_task_work_schedule_resume_impl(struct task_struct* task, struct b
 extern void bpf_preempt_disable(void) __weak __ksym;
 extern void bpf_preempt_enable(void) __weak __ksym;
 
-/* In the thread's context, not preemptible. Registers that are others by now are those of another
- * program: there was an execve(). */
+/* Whether it is where it was when it began to owe: an execve() takes a thread's memory away while
+ * it waits in there, and its registers at the end, when the new memory is a program's. */
+static __always_inline bool has_what_it_owes(struct task_struct* task, struct pt_regs* regs,
+                                             struct thread_ledger* ledger) {
+  return !is_exiting(task) && regs->ip == ledger->owed_ip && regs->sp == ledger->owed_sp &&
+         BPF_CORE_READ(task, mm, start_code);
+}
+
+/* In the thread's context, not preemptible. */
 static __noinline int pay_stack(struct task_struct* task, struct thread_ledger* ledger) {
   if (!task || !ledger) return 0;
   u64 since_ns = ledger->owes_ns;
@@ -76,7 +83,7 @@ static __noinline int pay_stack(struct task_struct* task, struct thread_ledger* 
   fixed->since_ns = since_ns;
   fixed->user_bytes = 0;
   fixed->reserved = 0;
-  if (!is_exiting(task) && regs->ip == ledger->owed_ip && regs->sp == ledger->owed_sp) {
+  if (has_what_it_owes(task, regs, ledger)) {
     copy_registers(&scratch->registers, regs);
     u32 bytes = copy_user_stack(scratch->stack, regs->sp, user_stack_bytes, &flags);
     fixed->user_bytes = bytes;
