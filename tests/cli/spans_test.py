@@ -97,7 +97,7 @@ class Spans(unittest.TestCase):
                 "def nap():\n for _ in range(4): time.sleep(0.03)\n"
                 "threads=[threading.Thread(target=nap) for _ in range(2)]\n"
                 "[t.start() for t in threads]; [t.join() for t in threads]")
-        findings, _, _ = stalls("--span", "offcpu,wakeup", "-T", "offcpu=25ms,wakeup=1ns", "--", *python(text))
+        findings, _, _ = stalls("--span", "offcpu,wakeup", "-T", "offcpu=10ms,wakeup=1ns", "--", *python(text))
 
         def is_nap(one):
             """And no wait for Python's lock, which a busy machine makes as long."""
@@ -110,8 +110,9 @@ class Spans(unittest.TestCase):
         seen_whole = 0
         for nap in naps:
             self.assertEqual((nap["name"], nap["comm"]), ("sleeping", "python3"))
-            # Less than 30 ms where it was preempted between setting its timer and going to sleep.
-            self.assertGreaterEqual(nap["latency_ns"], 25 * MS)
+            # Less than 30 ms where it was preempted between setting its timer and going to sleep, for as long as an
+            # emulated machine may be busy with something else.
+            self.assertGreaterEqual(nap["latency_ns"], 10 * MS)
             parts = nap["breakdown"]
             self.assertEqual(parts["blocked_ns"] + parts["runqueue_ns"], nap["latency_ns"])
             # A hardened kernel keeps some switches and wake-ups to itself, and with them the stack or the waker.
