@@ -181,8 +181,11 @@ class Bench:
         return measure.Plan(workload, self.pick("", "stalls", peers=False), judged=["stalls"],
                             beside=self.stalls_floors(), repeats=self.more(4), sections=5)
 
+    def postgres(self, lengths):
+        return Postgres("pgbench", "pgbench under overdue stalls", lengths, self.directory)
+
     def plan_stalls_pgbench(self):
-        workload = Postgres("pgbench", "pgbench under overdue stalls", 1, self.directory)
+        workload = self.postgres({"read": ["-T", "1"], "write": ["-T", "1"]})
         workload.remark = (
             "A PostgreSQL of our own, pinned to the first CPU, fsync=off; pgbench -c 2 -j 1 on the last: read is its "
             "select-only script, write its default one. The target is the server, whose backends are forked anew "
@@ -251,9 +254,9 @@ class Bench:
         plans = [(self.plan_stalls_pipe().workload, self.overdue["stalls"], 16),
                  (self.plan_stalls_hackbench().workload, self.overdue["stalls"], 10),
                  (self.plan_stalls_redis().workload, self.overdue["stalls"], 10),
-                 (self.plan_stalls_pgbench().workload, self.overdue["stalls-200ms"], 4)]
-        self.results["accounts"] = accounts.measure(loop, plans, self.floors,
-                                                    1 if self.options.quick else self.options.rounds, self.directory, say)
+                 (self.postgres({"read": ["-t", "8000"], "write": ["-t", "1200"]}), self.overdue["stalls-200ms"], 4)]
+        rounds = 1 if self.options.quick else self.options.rounds
+        self.results["accounts"] = accounts.measure(loop, plans, self.floors, rounds, self.directory, say)
 
     def run_timerlat(self):
         seconds = 2 if self.options.quick else 5

@@ -19,23 +19,17 @@ FLOOR_HOOKS = ("ledger_enter", "ledger_exit", "ledger_switch", "ledger_waking")
 CALL_HOOKS = ("on_sys_enter", "on_sys_exit", "ledger_enter", "ledger_exit")  # where the empty ones are, too
 
 
-def share_taken(ours, empty, hook_ns, cpu_ns):
-    """{"share": of `cpu_ns` less all that was measured with, "programs": {name: (runs, ns a run)}}, beyond two empty
+def share_taken(ours, empty, hook_ns, base_ns):
+    """{"share": of `base_ns`, what the workload takes untraced, "programs": {name: (runs, ns a run)}}, beyond two empty
     hooks. Both that and what statistics themselves take of a run are what a run of an empty program takes; a hook that
     is not one of the two costs `hook_ns` more.
     """
     empty_runs, empty_ns = map(sum, zip(*empty.values()))
-    all_runs, all_ns = empty_runs, empty_ns
-    beyond, each = 0.0, {}
+    each = {}
     for name, (runs, ns) in ours.items():
         took = ns - runs * empty_ns / empty_runs + (0 if name.startswith(CALL_HOOKS) else runs * hook_ns)
-        beyond += took
         each[name] = (runs, took / runs)
-        all_runs, all_ns = all_runs + runs, all_ns + ns
-    base_ns = cpu_ns - all_ns - all_runs * hook_ns
-    if base_ns <= 0:
-        raise Unavailable("the kernel's statistics of programs make no sense")
-    return {"share": beyond / base_ns, "programs": each}
+    return {"share": sum(runs * ns for runs, ns in each.values()) / base_ns, "programs": each}
 
 
 def hook_cost_ns(loop, empty, sections=8):
@@ -76,31 +70,38 @@ class Accounts:
         return {"hook_ns": self.hook_ns, "rows": self.rows, "floors": self.floors, "missing": self.missing}
 
 
-def take(instance, hook_ns, sections, is_ours):
+def cpu_of_sections_ns(instance, sections):
+    begin_ns = instance.cpu_ns()
+    for _ in range(sections):
+        instance.measure()
+    return instance.cpu_ns() - begin_ns
+
+
+def take(instance, hook_ns, base_ns, sections, is_ours):
     """What programs take that are attached by now, beside empty ones. `is_ours`: of (number, name)."""
     with Statistics():
         instance.measure()
-        first, begin_ns = programs(), instance.cpu_ns()
+        first = programs()
         for _ in range(sections):
             instance.measure()
-        cpu_ns, spent = instance.cpu_ns() - begin_ns, runs_between(first, programs())
+        spent = runs_between(first, programs())
     known = {program["name"] for number, program in first.items() if is_ours(number, program.get("name"))}
     ours = {name: taken for name, taken in spent.items() if name in known and name not in EMPTY_HOOKS}
     hooks = {name: taken for name, taken in spent.items() if name in EMPTY_HOOKS}
     if not ours or not hooks:
         raise Unavailable("the kernel keeps no statistics of our programs")
-    return share_taken(ours, hooks, hook_ns, cpu_ns)
+    return share_taken(ours, hooks, hook_ns, base_ns)
 
 
-def take_tool(workload, instance, tool, empty, hook_ns, directory, sections):
+def take_tool(workload, instance, tool, empty, hook_ns, base_ns, directory, sections):
     others = set(programs())
     with Attachment(tool, workload.scope, instance.pid, directory), FloorAttachment(empty):
-        return take(instance, hook_ns, sections, lambda number, name: number not in others)
+        return take(instance, hook_ns, base_ns, sections, lambda number, name: number not in others)
 
 
-def take_floor(instance, floor, hook_ns, sections):
+def take_floor(instance, floor, hook_ns, base_ns, sections):
     with FloorAttachment(floor):
-        return take(instance, hook_ns, sections, lambda number, name: name in FLOOR_HOOKS)
+        return take(instance, hook_ns, base_ns, sections, lambda number, name: name in FLOOR_HOOKS)
 
 
 def measure(loop, plans, floors, rounds, directory, say):
@@ -126,10 +127,11 @@ def measure_one(accounts, loop, workload, tool, sections, floors, rounds, direct
     try:
         for number in range(rounds):
             say(f"by account, {workload.title}: round {number + 1} of {rounds}")
+            base_ns = cpu_of_sections_ns(instance, sections)
             accounts.rows.setdefault(workload.key, []).append(
-                take_tool(workload, instance, tool, empty, accounts.hook_ns, directory, sections))
+                take_tool(workload, instance, tool, empty, accounts.hook_ns, base_ns, directory, sections))
             accounts.floors.setdefault(workload.key, []).append(
-                take_floor(instance, floor, accounts.hook_ns, sections))
+                take_floor(instance, floor, accounts.hook_ns, base_ns, sections))
     finally:
         instance.end()
 
@@ -137,19 +139,19 @@ def measure_one(accounts, loop, workload, tool, sections, floors, rounds, direct
 def judge(accounts):
     if not accounts:
         return []
-    return [at_most(f"account-{key}", f"{name}: what stalls' programs take beyond two empty hooks, by the kernel's account",
-                    limit, accounts.shares(key), percent) for key, name, limit in LIMITS]
+    text = "what stalls' programs take beyond two empty hooks, by the kernel's account"
+    return [at_most(f"account-{key}", f"{name}: {text}", limit, accounts.shares(key), percent)
+            for key, name, limit in LIMITS]
 
 
 def section(accounts):
     parts = ["## What the programs take, by the kernel's account",
              "CPU time of the programs of `overdue stalls`, by the kernel's statistics of each (bpf_stats_enabled), as a "
-             "share of what the workload itself took meanwhile. Of each run is taken off "
-             "what a run of an empty program takes at the same time, most of which are the statistics' own two readings of "
-             f"the clock; for a hook other than the two of system calls, {duration(accounts.hook_ns or 0)} are added, what "
-             "having an empty one costs a call. What it does not tell is what the caches lose. The floor: programs that "
-             "read the clock at each call's entry and at each switch, and keep a word of each thread and of its waker; they "
-             "tell members from others nowhere."]
+             "share of what the workload takes for as much untraced. Of each run is taken off what a run of an empty "
+             "program takes at the same time, most of which are the statistics' own two readings of the clock; for a hook "
+             f"other than the two of system calls, {duration(accounts.hook_ns or 0)} are added, what having an empty one "
+             "costs a call. What it does not tell is what the caches lose. The floor: programs that read the clock at each "
+             "call's entry and at each switch, and keep a word of each thread and of its waker, of targets and others."]
     names = sorted({name for rows in accounts.rows.values() for row in rows for name in row["programs"]})
     for key, title in accounts.titles.items():
         parts.append(f"### {title}")

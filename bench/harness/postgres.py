@@ -67,9 +67,10 @@ class Postgres(Workload):
     attach_only = True
     scope = "tree"
 
-    def __init__(self, key, title, seconds, directory):
+    def __init__(self, key, title, lengths, directory):
+        """`lengths`: of each script, in pgbench's options."""
         super().__init__(key, title, "transaction")
-        self.seconds = seconds
+        self.lengths = lengths
         self.directory = directory
 
     def reason_missing(self):
@@ -85,14 +86,14 @@ class Postgres(Workload):
         return shutil.which(name, path=f"{find_programs()}:{os.environ.get('PATH', '')}")
 
     def start(self, prefix=()):
-        return PostgresServer(self.directory, self.seconds)
+        return PostgresServer(self.directory, self.lengths)
 
 
 class PostgresServer:
     """The server on the first CPU, with a backend for each client that comes; pgbench on the last."""
 
-    def __init__(self, directory, seconds):
-        self.seconds = seconds
+    def __init__(self, directory, lengths):
+        self.lengths = lengths
         self.home = os.path.join(directory, f"postgres-{time.monotonic_ns()}")
         self.data = os.path.join(self.home, "data")
         self.child = None
@@ -134,12 +135,12 @@ class PostgresServer:
                     "-U", "postgres", *arguments, "postgres"], SECTION_TIMEOUT_S)
 
     def measure(self, divisor=1, count=None):
-        """The length is in seconds, so the divisor for slow tools shortens nothing."""
-        clients = ["-n", "-c", "2", "-j", "1", "-T", str(self.seconds)]
+        """The divisor for slow tools shortens nothing."""
+        clients = ["-n", "-c", "2", "-j", "1"]
         series = {}
         for name, script in (("read", ["-S"]), ("write", [])):
             others, before_ns = count_children(self.pid), cpu_of_ended_children_ns(self.pid)
-            shown = self._pgbench(*script, *clients)
+            shown = self._pgbench(*script, *clients, *self.lengths[name])
             made = number_behind("number of transactions actually processed: ", shown)
             # The backends end a moment after their clients.
             if not wait_until(lambda most=others: count_children(self.pid) <= most, 5):
