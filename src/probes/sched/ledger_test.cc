@@ -31,9 +31,9 @@ class Seats {
 
   std::span<ledger_seat> all() const { return {mapped_.as<ledger_seat>(), count_}; }
   /// That of a member that runs and has begun a call; or null.
-  thread_ledger* of_member(pid_t tid) const {
+  thread_ledger* of_member(std::uint32_t tid) const {
     const auto found = std::ranges::find_if(all(), [tid](const ledger_seat& seat) {
-      return static_cast<pid_t>(seat.ledger.member) == tid;
+      return static_cast<u32>(seat.ledger.member) == tid;
     });
     return found == all().end() ? nullptr : &found->ledger;
   }
