@@ -75,7 +75,7 @@ void SectionsProbe::Impl::configure(const WorstOptions& options, const SharedMap
   const TracepointTypes types;
   auto& rodata = *bpf->rodata;
   rodata.whole_machine = options.whole_machine;
-  rodata.keeps_one = options.keep == 1;
+  rodata.keep = static_cast<u32>(options.keep);
   rodata.tracer = static_cast<u16>(options.tracer);
   rodata.resched_bit = need_resched_bit();
   rodata.per_cpu = find_per_cpu_offsets(types);

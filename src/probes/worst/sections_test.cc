@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -166,6 +167,36 @@ TEST_F(Sections, PreemptionThatIsOffIsFoundWithWhatHadItOff) {
       << names_of(seen.back());
   EXPECT_EQ(probe->figures().longest_ns, seen.back().window.latency_ns);
   EXPECT_EQ(session->receipt().lost(), 0u);
+}
+
+/// Without a bar: nobody raises it here.
+TEST_F(Sections, OnlyTheLongestOfEachCpuSoFarAreTold) {
+  constexpr std::size_t keep = 3;
+  Child child([](Child&) {
+    for (int i = 0; i < 300; ++i)
+      if (const pid_t grandchild = fork(); grandchild == 0) {
+        usleep(100);
+        _exit(0);
+      } else {
+        waitpid(grandchild, nullptr, 0);
+      }
+  });
+  MembershipRules everything;
+  everything.all = true;
+  measure(WORST_PREEMPTIRQSOFF, {.whole_machine = true, .keep = keep}, everything);
+  if (IsSkipped()) return;
+  child.go();
+  EXPECT_EQ(child.end(), 0);
+  finish();
+  EXPECT_FALSE(seen.empty());
+  EXPECT_LT(seen.size(), probe->figures().seen);
+  std::map<u32, std::vector<u64>> of_cpu;
+  for (const auto& one : seen) {
+    std::vector<u64>& before = of_cpu[one.window.header.cpu];
+    EXPECT_LT(std::ranges::count_if(before, [&](u64 ns) { return ns >= one.window.latency_ns; }),
+              static_cast<std::ptrdiff_t>(keep));
+    before.push_back(one.window.latency_ns);
+  }
 }
 
 TEST_F(Sections, BelowTheBarNothingIsTold) {

@@ -67,6 +67,9 @@ enum worst_loss {
 };
 
 // Of a CPU, of sections.bpf.c. Written there, but for a CPU being told by another to switch.
+#define WORST_SECTIONS_KEPT \
+  16 /* of each CPU: where more are wanted, all above the bar are told of */
+
 struct worst_section {
   u64 runs;  // of programs
   u64 seen;  // ends of sections
@@ -75,5 +78,6 @@ struct worst_section {
   u32 is_due;  // it was told to switch
   u32 frames;  // of where it was at due_ns
   u64 stack[WORST_FRAMES];
+  u64 told_ns[WORST_SECTIONS_KEPT];  // the longest told of, where so many are wanted
 };
-WIRE_SIZE(struct worst_section, 40 + WORST_FRAMES * 8);
+WIRE_SIZE(struct worst_section, 40 + WORST_FRAMES * 8 + WORST_SECTIONS_KEPT * 8);
