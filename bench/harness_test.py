@@ -342,6 +342,7 @@ class ToolsTest(unittest.TestCase):
 
     def test_pgbenchs_rate_and_the_newest_postgresql(self):
         self.assertEqual(postgres.number_behind("tps = ", "a\ntps = 1234.5 (without initial connection time)\n"), 1234.5)
+        self.assertEqual(postgres.number_behind("made: ", "made: 16000/16000\n"), 16000)
         with self.assertRaises(Unavailable):
             postgres.number_behind("tps = ", "nothing")
         paths = [f"/usr/lib/postgresql/{version}/bin" for version in ("9.6", "15", "10")]

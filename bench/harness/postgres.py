@@ -44,7 +44,7 @@ def server_user():
 def number_behind(words, shown):
     for line in shown.splitlines():
         if line.startswith(words):
-            return float(line[len(words):].split()[0])
+            return float(line[len(words):].split()[0].split("/")[0])  # "16000/16000" where it was told how many
     raise Unavailable(f"pgbench printed {shown[:100]!r}")
 
 

@@ -29,7 +29,7 @@ struct cpu_ledger {
   u16 irq_context;        // enum waker_context of it, and its number
   u16 irq_number;
   u16 softirq_number;
-  u16 reserved;
+  u16 irq_leaves_rest;  // 1: the handler that ended last left the rest to its thread
   // The call, and what interrupts had taken when it began. Its thread's ledger is told when that
   // leaves the CPU: few calls last so long.
   struct open_call call;

@@ -150,6 +150,7 @@ struct vm_area_struct {
 
 struct irqaction {
   const char* name;
+  struct task_struct* thread;
 };
 
 struct seq_file;

@@ -64,7 +64,7 @@ static __always_inline void fill_wait(struct sched_wait* wait, struct task_struc
 static __always_inline void record_unseen_wait(struct task_struct* task,
                                                struct thread_ledger* ledger, u64 in_ns) {
   u64 min_ns = control.wait_min_ns;
-  if (!min_ns || !control.armed || in_ns - ledger->since_ns < min_ns) return;
+  if (!min_ns || !control.armed || in_ns < ledger->since_ns + min_ns) return;
   void* ring = this_cpu_ring();
   struct sched_wait* wait = ring ? bpf_ringbuf_reserve(ring, sizeof(*wait), 0) : 0;
   if (!wait) {
@@ -86,6 +86,16 @@ static __always_inline u64 arrival_of(const struct task_struct* task,
   return task->sched_info.last_arrival + cpu->arrival_offset_ns;
 }
 
+/* The thread runs since `in_ns`, and nobody told us. It was gone until then: where the scheduler's
+ * note says otherwise, the clocks are further apart than is thought. */
+static __always_inline void come_unseen(struct thread_ledger* ledger, u64 in_ns) {
+  if (in_ns < ledger->since_ns) in_ns = ledger->since_ns;
+  if (ledger->wake_ns == WAKE_UNTIMED) ledger->wake_ns = in_ns;
+  add_wait(ledger, in_ns);
+  ledger->state = LEDGER_ON_CPU;
+  ledger->since_ns = ledger->ran_since_ns = in_ns;
+}
+
 /* Of the running thread, if nobody told us that it was switched in: a hardened kernel may keep the
  * switches of some threads to itself. The scheduler's own note says when it was, in a clock of its
  * own. Where it waited is not to be seen any more. */
@@ -97,12 +107,9 @@ static __noinline int note_unseen_switch_in(struct task_struct* task, struct thr
   const struct open_call* call = &cpu->call;
   if (call->who == (u64)task && call->begin_ns > ledger->since_ns) latest_ns = call->begin_ns;
   if (in_ns > latest_ns && in_ns - latest_ns < ARRIVAL_IMPRECISION_NS) in_ns = latest_ns;
-  if (in_ns <= ledger->since_ns || in_ns > now_ns) return 0;
-  if (ledger->wake_ns == WAKE_UNTIMED) ledger->wake_ns = in_ns;
+  if (!in_ns || in_ns > now_ns) return 0;
   record_unseen_wait(task, ledger, in_ns);
-  add_wait(ledger, in_ns);
-  ledger->state = LEDGER_ON_CPU;
-  ledger->since_ns = ledger->ran_since_ns = in_ns;
+  come_unseen(ledger, in_ns);
   ledger->irq_mark_ns = cpu->irq_ns;
   ledger->softirq_mark_ns = cpu->softirq_ns;
   return 0;

@@ -8,6 +8,7 @@
 #include <array>
 #include <ranges>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "bpf/thread_ledger.h"
@@ -150,8 +151,14 @@ TEST_F(Ticks, AreNotReliedOnWhereAThreadRunsForLongWithoutOne) {
   EXPECT_LT(relied_on, 50);
 }
 
-/// As of a kernel that keeps a switch to itself: what it waited before the call is none of the
-/// call's.
+/// As if it had slept, and the kernel had kept to itself that it came.
+void let_come_unseen(thread_ledger& ledger) {
+  ledger.since_ns -= 20'000'000;
+  ledger.wake_ns = 0;
+  ledger.state = LEDGER_SLEEPING;
+}
+
+/// What it waited before the call is none of the call's.
 TEST_F(Ledgers, OfAThreadThatCameUnseenTellItsOwnPartsOnly) {
   using Bytes = std::array<u64, (1 << 20) / sizeof(u64)>;  // a millisecond or two, and no switch
   struct Steps {
@@ -173,9 +180,7 @@ TEST_F(Ledgers, OfAThreadThatCameUnseenTellItsOwnPartsOnly) {
   const Seats seats(*measuring.sched);
   thread_ledger* ledger = seats.of_member(child.pid());
   if (!ledger) GTEST_SKIP() << "its seat was taken";
-  ledger->since_ns -= 20'000'000;
-  ledger->wake_ns = 0;
-  ledger->state = LEDGER_SLEEPING;
+  let_come_unseen(*ledger);
   steps->begins = true;
   EXPECT_EQ(child.end(), 0);
   const Explained& seen = measuring.finish();
@@ -186,6 +191,33 @@ TEST_F(Ledgers, OfAThreadThatCameUnseenTellItsOwnPartsOnly) {
   EXPECT_LE(sum_of(parts), span->fixed.latency_ns);
   EXPECT_GE(sum_of(parts), span->fixed.latency_ns / 100 * 98);
   EXPECT_EQ(parts.sleeping_ns, 0u);
+}
+
+TEST_F(Ledgers, OfAThreadThatCameUnseenSayThatItsOpenCallRuns) {
+  using Bytes = std::array<u64, (16 << 20) / sizeof(u64)>;  // some ten milliseconds
+  const Shared<Bytes> bytes;
+  Child child([&](Child&) {
+    while (true) syscall(SYS_getrandom, bytes->data(), sizeof(Bytes), 0);
+  });
+  Explaining measuring({child.pid()}, 1h);
+  measuring.session.arm();
+  child.go();
+  usleep(100'000);
+  const Seats seats(*measuring.sched);
+  thread_ledger* ledger = seats.of_member(child.pid());
+  if (!ledger) GTEST_SKIP() << "its seat was taken";
+  int told = 0, running = 0;  // or it has been preempted
+  for (int n = 0; n < 2'000 && told < 10; ++n) {
+    let_come_unseen(*ledger);
+    measuring.syscalls->look_for_hangs(1ms, [&](const Record& record) {
+      if (record.schema->id != RECORD_SPAN) return;
+      ++told;
+      running += std::string_view(record.as<span_record>().text) == "running" ? 1 : 0;
+    });
+    usleep(5'000);
+  }
+  EXPECT_EQ(told, 10);
+  EXPECT_GE(running, 8);
 }
 
 }  // namespace

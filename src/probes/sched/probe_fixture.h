@@ -97,6 +97,7 @@ class Explaining {
     SyscallsOptions options;
     options.aggregate = false;
     options.stalls = true;
+    options.hangs = true;
     options.user_stack_bytes = user_stack_bytes;
     auto calls = std::make_unique<SyscallsProbe>(options, ledgers->maps());
     syscalls = calls.get();

@@ -22,6 +22,8 @@ static __always_inline u64 ns_between(u64 begin_ns, u64 end_ns) {
 #define TASK_UNINTERRUPTIBLE 0x2
 #define TASK_NOLOAD 0x400 /* with the former: an idle thread of the kernel's */
 
+#define IRQ_WAKE_THREAD 2 /* include/linux/irqreturn.h */
+
 static __always_inline u32 ledger_state_of(u32 task_state) {
   if (!task_state) return LEDGER_PREEMPTED;
   if (task_state & TASK_INTERRUPTIBLE) return LEDGER_SLEEPING;
@@ -230,11 +232,22 @@ static __noinline int record_wake(u64* ctx, struct thread_ledger* ledger, struct
   return 0;
 }
 
-static __always_inline void note_waker(struct thread_ledger* ledger, struct cpu_ledger* cpu) {
+/* A handler has ended when the kernel wakes the thread to which it left the rest; with PREEMPT_RT
+ * nearly all do. */
+static __always_inline bool is_left_the_rest(const struct task_struct* task,
+                                             struct cpu_ledger* cpu) {
+  if (!cpu->irq_leaves_rest) return false;
+  cpu->irq_leaves_rest = 0;
+  struct irqaction* action = (struct irqaction*)cpu->irq_action;
+  return action && BPF_CORE_READ(action, thread) == task;
+}
+
+static __always_inline void note_waker(const struct task_struct* task, struct thread_ledger* ledger,
+                                       struct cpu_ledger* cpu) {
   struct task_struct* current = bpf_get_current_task_btf();
   ledger->waker = (u64)current;
   ledger->waker_tid = current->pid;
-  if (cpu->irq_begin_ns) {
+  if (cpu->irq_begin_ns || is_left_the_rest(task, cpu)) {
     ledger->waker_context = cpu->irq_context;
     ledger->waker_number = cpu->irq_number;
   } else if (cpu->softirq_begin_ns) {
@@ -266,7 +279,7 @@ int on_waking(u64* ctx) {
   struct thread_ledger* ledger = ledger_of(task);
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!ledger || !cpu) return 0;
-  note_waker(ledger, cpu);
+  note_waker(task, ledger, cpu);
   if (ledger->state >= LEDGER_SLEEPING && was_short_wait(ledger, cpu)) {
     ledger->wake_ns = WAKE_UNTIMED;
     return 0;
@@ -304,7 +317,7 @@ int BPF_PROG(on_first_wakeup, struct task_struct* task) {
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!ledger || !cpu) return 0;
   ledger->wake_ns = bpf_ktime_get_ns();
-  note_waker(ledger, cpu);
+  note_waker(task, ledger, cpu);
   return 0;
 }
 
@@ -328,11 +341,12 @@ static __always_inline void begin_irq(u16 context, u16 number, u64 action) {
   cpu->looked_ns = cpu->irq_begin_ns = bpf_ktime_get_ns();
 }
 
-static __always_inline void end_irq(void) {
+static __always_inline void end_irq(bool leaves_rest) {
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!cpu || !cpu->irq_begin_ns) return;
   cpu->irq_ns += ns_between(cpu->irq_begin_ns, bpf_ktime_get_ns());
   cpu->irq_begin_ns = 0;
+  cpu->irq_leaves_rest = leaves_rest;
 }
 
 SEC("tp_btf/irq_handler_entry")
@@ -342,8 +356,8 @@ int BPF_PROG(on_irq_entry, int irq, struct irqaction* action) {
 }
 
 SEC("tp_btf/irq_handler_exit")
-int BPF_PROG(on_irq_exit, int irq) {
-  end_irq();
+int BPF_PROG(on_irq_exit, int irq, struct irqaction* action, int result) {
+  end_irq(result == IRQ_WAKE_THREAD);
   return 0;
 }
 
@@ -355,7 +369,7 @@ int BPF_PROG(on_irq_exit, int irq) {
   }                                     \
   SEC("?tp_btf/" #vector "_exit")       \
   int on_##vector##_exit(u64* ctx) {    \
-    end_irq();                          \
+    end_irq(false);                     \
     return 0;                           \
   }
 

@@ -33,6 +33,15 @@ static __always_inline u64 surplus(u64 later, u64 earlier) {
   return later > earlier ? later - earlier : 0;
 }
 
+/* Whether it runs, where nobody told us that it came. Who is about to leave has come before. */
+static __always_inline void look_for_arrival(struct task_struct* task, struct thread_ledger* ledger,
+                                             u64 now_ns) {
+  if (!task->on_cpu || ledger->state == LEDGER_ON_CPU) return;
+  const struct cpu_ledger* cpu = ledger_of_cpu(task->thread_info.cpu);
+  u64 in_ns = cpu ? arrival_of(task, cpu) : 0;
+  if (in_ns > ledger->since_ns && in_ns <= now_ns) come_unseen(ledger, in_ns);
+}
+
 /* Whether it is in the run queue, where a wake-up does not say so. */
 static __always_inline void look_for_wake(struct task_struct* task, struct thread_ledger* ledger) {
   const struct cpu_ledger* cpu = this_cpu_ledger();
@@ -303,6 +312,7 @@ static __always_inline int tell_hang(struct bpf_iter__task* ctx, bool may_sleep)
   if (!is_hanging(task, state, ledger, &scratch->state, &older, now_ns)) return 0;
   bpf_probe_read_kernel(&scratch->ledger, sizeof(scratch->ledger), ledger);
   u64 since_ns = scratch->ledger.since_ns;
+  look_for_arrival(task, &scratch->ledger, now_ns);
   look_for_wake(task, &scratch->ledger);
   note_call_of_running(scratch);
   fill_hang(scratch, task, older, now_ns);
