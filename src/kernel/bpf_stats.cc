@@ -31,6 +31,7 @@ BpfRuns bpf_runs(const bpf_object* object) {
     if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size) != 0) continue;
     sum.runs += info.run_cnt;
     sum.ns += info.run_time_ns;
+    sum.missed += info.recursion_misses;
   }
   return sum;
 }

@@ -24,10 +24,11 @@ class BpfStats {
   Fd fd_;
 };
 
-/// What the kernel has measured of an object's programs so far.
+/// What the kernel has measured of an object's programs so far; `missed` it counts always.
 struct BpfRuns {
   std::uint64_t runs = 0;
   std::uint64_t ns = 0;
+  std::uint64_t missed = 0;  ///< since one came while the same program ran on that CPU already
 };
 BpfRuns bpf_runs(const bpf_object* object);
 

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "kernel/bpf_stats.h"
 #include "kernel/glob.h"
 #include "kernel/skeleton.h"
 #include "membership.skel.h"
@@ -152,7 +153,7 @@ CpuUse Membership::cpu_use() const {
 }
 
 Counters Membership::counters() const {
-  return read_counters(bpf_map__fd(impl_->bpf->maps.counters));
+  return read_counters(impl_->bpf->obj);
 }
 
 void Membership::reset_counters() {
@@ -180,15 +181,17 @@ std::uint32_t hashed_threads() {
   return rt ? 16'384 : 1;
 }
 
-Counters read_counters(int counters_map_fd) {
+Counters read_counters(const bpf_object* object) {
+  const int map = bpf_object__find_map_fd_by_name(object, "counters");
   Counters result;
   std::vector<u64> per_cpu(possible_cpu_count());
   for (u32 i = 0; i < COUNTER_COUNT; ++i) {
-    if (bpf_map_lookup_elem(counters_map_fd, &i, per_cpu.data()) != 0) continue;
+    if (bpf_map_lookup_elem(map, &i, per_cpu.data()) != 0) continue;
     std::uint64_t sum = 0;
     for (const u64 value : per_cpu) sum += value;
     result[static_cast<session_counter>(i)] = sum;
   }
+  result[COUNTER_NESTED] = bpf_runs(object).missed;
   return result;
 }
 

@@ -45,9 +45,9 @@ void share_maps(bpf_object* object, const SharedMaps& shared);
 /// How many entries a hash table of threads needs here: with PREEMPT_RT it stands for task storage.
 std::uint32_t hashed_threads();
 
-/// Per-CPU counters of one BPF object, summed.
+/// Per-CPU counters of one BPF object, summed, and what the kernel itself counts of its programs.
 using Counters = std::map<session_counter, std::uint64_t>;
-Counters read_counters(int counters_map_fd);
+Counters read_counters(const bpf_object* object);
 /// Zeroes them; only while no program runs that would count.
 void clear_counters(int counters_map_fd);
 

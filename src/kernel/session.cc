@@ -239,6 +239,7 @@ Receipt Session::receipt() const {
   lost("spans_unread", COUNTER_SPANS_UNREAD);
   lost("busy", COUNTER_WORST_BUSY);
   lost("windows", COUNTER_WORST_WINDOWS);
+  lost("nested", COUNTER_NESTED);
   receipt.unmatched = sum[COUNTER_UNMATCHED];
   receipt.cut = sum[COUNTER_CUT];
   receipt.target_cpu_ns = membership_.cpu_use().time_ns;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <map>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "kernel/child_fixture.h"
 #include "kernel/skeleton.h"
+#include "nested_program.skel.h"
 #include "slow_program.skel.h"
 
 namespace overdue {
@@ -207,6 +209,23 @@ TEST_F(SessionTest, ARecordSubmittedAfterTheEndIsDelivered) {
   std::uint64_t delivered = 0;
   session.finish([&](const Record&) { ++delivered; });
   EXPECT_EQ(delivered, 1u) << "after " << earlier << " of earlier tries";
+}
+
+TEST_F(SessionTest, CountsRunsOfAProgramThatTheKernelLeftOut) {
+  const Membership membership({}, 1 << 16);
+  Skeleton<nested_program_bpf> program("nested_program");
+  check(bpf_map__reuse_fd(program->maps.rings, membership.maps().rings), "cannot share the rings");
+  program.load();
+  program->bss->looked_at = static_cast<u32>(getpid());
+  {
+    const Link link = attach(program->progs.on_memory_locked);
+    void* page = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(page, MAP_FAILED);
+    munmap(page, 4096);
+  }
+  const auto left_out = read_counters(program->obj)[COUNTER_NESTED];
+  EXPECT_GT(program->bss->runs, 0u);
+  EXPECT_EQ(left_out + program->bss->nested_runs, program->bss->runs);
 }
 
 }  // namespace

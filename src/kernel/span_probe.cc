@@ -163,7 +163,7 @@ const Schema* SpanProbe::schema(std::uint16_t kind) const {
 }
 
 Counters SpanProbe::counters() const {
-  return read_counters(fd_of(object_, "counters"));
+  return read_counters(object_);
 }
 
 void SpanProbe::end_calibration() {

@@ -98,7 +98,7 @@ const Schema* OsnoiseProbe::schema(std::uint16_t kind) const {
 }
 
 Counters OsnoiseProbe::counters() const {
-  Counters counters = read_counters(bpf_map__fd(impl_->bpf->maps.counters));
+  Counters counters = read_counters(impl_->bpf->obj);
   counters[COUNTER_RING_FULL] += impl_->threads.lost();
   counters[COUNTER_UNMATCHED] += impl_->threads.unseen();
   return counters;

@@ -47,7 +47,7 @@ const Schema* OwnTimersProbe::schema(std::uint16_t kind) const {
 }
 
 Counters OwnTimersProbe::counters() const {
-  return read_counters(bpf_map__fd(impl_->bpf->maps.counters));
+  return read_counters(impl_->bpf->obj);
 }
 
 void OwnTimersProbe::end_calibration() {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
 
 #include "core/span_schema.h"
+#include "kernel/bpf_stats.h"
 #include "kernel/membership.h"
 #include "kernel/skeleton.h"
 #include "pairs.skel.h"
@@ -235,7 +237,10 @@ const Schema* PairsProbe::schema(std::uint16_t kind) const {
 }
 
 Counters PairsProbe::counters() const {
-  return read_counters(impl_->counters_fd());
+  Counters counters = read_counters(impl_->sides[0].bpf->obj);
+  for (const auto& side : std::span(impl_->sides).subspan(1))
+    counters[COUNTER_NESTED] += bpf_runs(side.bpf->obj).missed;
+  return counters;
 }
 
 void PairsProbe::end_calibration() {

@@ -149,7 +149,7 @@ const Schema* SchedProbe::schema(std::uint16_t kind) const {
 }
 
 Counters SchedProbe::counters() const {
-  return read_counters(bpf_map__fd(impl_->bpf->maps.counters));
+  return read_counters(impl_->bpf->obj);
 }
 
 void SchedProbe::end_calibration() {

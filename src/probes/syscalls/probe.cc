@@ -217,7 +217,7 @@ const Schema* SyscallsProbe::schema(std::uint16_t kind) const {
 }
 
 Counters SyscallsProbe::counters() const {
-  return read_counters(bpf_map__fd(impl_->bpf->maps.counters));
+  return read_counters(impl_->bpf->obj);
 }
 
 void SyscallsProbe::begin_calibration() {

@@ -87,7 +87,7 @@ const Schema* TimerlatProbe::schema(std::uint16_t kind) const {
 }
 
 Counters TimerlatProbe::counters() const {
-  return read_counters(bpf_map__fd(impl_->bpf->maps.counters));
+  return read_counters(impl_->bpf->obj);
 }
 
 }  // namespace overdue

@@ -228,7 +228,7 @@ const Schema* WorstProbe::schema(std::uint16_t kind) const {
 }
 
 Counters WorstProbe::counters() const {
-  Counters counters = read_counters(bpf_map__fd(impl_->bpf->maps.counters));
+  Counters counters = read_counters(impl_->bpf->obj);
   const Figures seen = figures();
   counters[COUNTER_WORST_BUSY] += seen.busy;
   counters[COUNTER_WORST_WINDOWS] += seen.windows;

@@ -132,7 +132,7 @@ const Schema* SectionsProbe::schema(std::uint16_t kind) const {
 }
 
 Counters SectionsProbe::counters() const {
-  return read_counters(bpf_map__fd(impl_->bpf->maps.counters));
+  return read_counters(impl_->bpf->obj);
 }
 
 Support support_of_sections(worst_tracer tracer, const Kernel& kernel) {
