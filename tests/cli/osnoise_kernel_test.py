@@ -12,10 +12,9 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from kernel_tracer import (KEEPER, OSNOISE, TracerCase, children_of, has_tracer, read, settings, threads_of_tracers,
-                           write)
-from overdue_test import OVERDUE, TRACEFS, Live, attached, main, overdue, read_ndjson, require_root
-from overdue_test import run, wait_until_measuring, workload
+from kernel_tracer import (TracerCase, assert_says_that_there_is_none, read, settings, threads_of_tracers,
+                           used_by_somebody_else)
+from overdue_test import Live, main, overdue, read_ndjson, run, workload
 
 MS = 1_000_000
 SHORT = ("-p", "100ms", "-r", "50ms", "-t", "50")
@@ -33,13 +32,7 @@ def ns(seconds):
 
 class Without(unittest.TestCase):
     def test_it_says_so(self):
-        require_root()
-        if has_tracer("osnoise"):
-            self.skipTest("this kernel has the tracer")
-        finished = overdue("osnoise", "--backend", "kernel", "-d", "100ms")
-        self.assertEqual(finished.status, 1, finished)
-        self.assertIn("the kernel has no tracer osnoise", finished.err)
-        self.assertFalse(os.path.exists(KEEPER))
+        assert_says_that_there_is_none(self, "osnoise")
 
     def test_what_does_not_go_together(self):
         for arguments, words in ((["-p", "1000001ns"], "whole microseconds"), (["-t", "1500ns"], "whole microseconds"),
@@ -95,8 +88,8 @@ class Figures(Case):
 
     def test_options(self):
         """They reach the kernel, and its threads."""
-        with attached("osnoise", "--backend", "kernel", "-d", "3s", "--cpu", "1", "-p", "200ms", "-r", "20ms", "-t",
-                      "70", "-s", "5s", "-S", "6000001", "-P", "10", "-f", "json", "--hist", "-b", "100") as live:
+        with self.attached("-d", "3s", "--cpu", "1", "-p", "200ms", "-r", "20ms", "-t", "70", "-s", "5s", "-S",
+                           "6000001", "-P", "10", "-f", "json", "--hist", "-b", "100") as live:
             values = settings()
             self.assertEqual([values[name].strip() for name in
                               ("cpus", "period_us", "runtime_us", "stop_tracing_us", "stop_tracing_total_us",
@@ -119,7 +112,7 @@ class Figures(Case):
     def test_longer_than_the_kernels_own(self):
         """A period that is longer than it was, and one that is shorter: the kernel takes neither in any order."""
         for arguments in (("-p", "3s", "-r", "2900ms"), ("-p", "2ms", "-r", "1ms")):
-            with attached("osnoise", "--backend", "kernel", *arguments, "-t", "50", "--cpu", "0") as live:
+            with self.attached(*arguments, "-t", "50", "--cpu", "0") as live:
                 self.assertNotEqual(settings()["period_us"], self.before["period_us"])
                 live.signal(signal.SIGINT)
                 self.assertEqual(live.finish().status, 0)
@@ -186,13 +179,7 @@ class Figures(Case):
         self.assertEqual(lines[-1]["unmatched"], 0)
 
     def test_interrupted(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with attached("osnoise", "--backend", "kernel", *SHORT, "-f", "json", settle=1) as live:
-                live.signal(number)
-                finished = live.finish()
-            self.assertEqual(finished.status, 0, finished)
-            self.assertGreater(json.loads(finished.out)["receipt"]["events"], 0)
-            self.assertEqual(settings(), self.before)
+        self.assert_a_signal_ends_it_well(*SHORT, settle=1)
 
 
 class SideBySide(Case):
@@ -255,8 +242,8 @@ class Stops(Case):
     def test_a_more_urgent_thread(self):
         """A pause that is longer than this machine makes by itself, in most tries."""
         for _ in range(10):
-            with attached("osnoise", "--backend", "kernel", "-p", "1s", "-r", "990ms", "-t", "50", "-s", "100ms", "--cpu",
-                          "0", "-d", "20s", "-f", "json") as live:
+            with self.attached("-p", "1s", "-r", "990ms", "-t", "50", "-s", "100ms", "--cpu", "0", "-d", "20s", "-f",
+                               "json") as live:
                 ran = run([workload("fifo_hog"), "0", "50", "120", "4"]).out.split()
                 finished = live.finish()
             self.assertEqual(finished.status, 3, finished)
@@ -287,12 +274,7 @@ class Stops(Case):
 
 class Refusals(Case):
     def test_options_of_the_tracer(self):
-        former = (read(f"{OSNOISE}/options") or "").split()
-        finished = overdue("osnoise", "--backend", "kernel", "--tracer-option", "NO_SUCH_THING", "-d", "1s")
-        self.assertEqual(finished.status, 2 if former else 1, finished)
-        self.assertIn("no option NO_SUCH_THING" if former else "osnoise/options", finished.err)
-        if "NO_OSNOISE_IRQ_DISABLE" not in former:
-            self.skipTest("this kernel's tracer has no option of that name")
+        self.assert_only_its_options_are_taken()
         report = self.report(*SHORT, "--tracer-option", "OSNOISE_IRQ_DISABLE", "--cpu", "1", "-d", "1s")
         cpu, = report["cpus"]
         # Nothing can interrupt it: what there is is hardware's, or what emulates it.
@@ -301,27 +283,17 @@ class Refusals(Case):
 
     def test_somebody_else_has_it(self):
         """Either tracer, and whoever else the threshold is for; but not where that stays as it is."""
-        folder = f"{TRACEFS}/instances/overdue-test"
         for tracer, words, arguments in (("timerlat", "somebody else uses the kernel's timerlat tracer", ()),
                                          ("osnoise", "somebody else uses the kernel's osnoise tracer", ()),
                                          ("wakeup_rt", "which has the same threshold", ("-t", "50"))):
-            os.mkdir(folder)
-            try:
-                write(f"{folder}/current_tracer", tracer)
-                finished = overdue("osnoise", "--backend", "kernel", "-d", "1s", *arguments)
-                self.assertEqual(finished.status, 1, finished)
-                self.assertIn(words, finished.err)
-            finally:
-                write(f"{folder}/current_tracer", "nop")
-                os.rmdir(folder)
+            with used_by_somebody_else(tracer):
+                self.assert_refused("osnoise", words, *arguments)
 
     def test_one_at_a_time(self):
         """osnoise and timerlat have the same settings."""
-        with attached("osnoise", "--backend", "kernel", *SHORT) as live:
+        with self.attached(*SHORT) as live:
             for command in ("osnoise", "timerlat"):
-                finished = overdue(command, "--backend", "kernel", "-d", "1s")
-                self.assertEqual(finished.status, 1, finished)
-                self.assertIn("another overdue", finished.err)
+                self.assert_refused(command, "another overdue")
             live.signal(signal.SIGINT)
             self.assertEqual(live.finish().status, 0)
 
@@ -330,14 +302,7 @@ class Killed(Case):
     def test_with_its_guardian(self):
         """Nobody is there to put it back: the next run does, also one of the other tracer, and then measures."""
         for command in ("osnoise", "timerlat"):
-            with Live(OVERDUE, "osnoise", "-v", "--backend", "kernel", "-p", "2s", "-r", "1900ms", "-t", "50", "--cpu",
-                      "1") as live:
-                wait_until_measuring(live)
-                guardians = children_of(live.pid)
-                self.assertEqual(len(guardians), 1)
-                os.kill(guardians[0], signal.SIGKILL)
-                live.signal(signal.SIGKILL)
-                live.process.wait()
+            self.kill_with_guardian("-p", "2s", "-r", "1900ms", "-t", "50", "--cpu", "1")
             left = settings()
             self.assertEqual([left[name].strip() for name in ("cpus", "period_us", "runtime_us", "tracing_thresh")],
                              ["1", "2000000", "1900000", "50"])

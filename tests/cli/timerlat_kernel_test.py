@@ -11,9 +11,9 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from kernel_tracer import KEEPER, OSNOISE, TracerCase, children_of, has_tracer, read, settings, threads_of_tracers, write
-from overdue_test import OVERDUE, TRACEFS, Live, attached, main, overdue, read_ndjson, require_root, run
-from overdue_test import wait_until_measuring, workload
+from kernel_tracer import (OSNOISE, TracerCase, assert_says_that_there_is_none, read, settings, threads_of_tracers,
+                           used_by_somebody_else)
+from overdue_test import Live, main, overdue, read_ndjson, run, workload
 
 MS = 1_000_000
 LINE = re.compile(r" *(?P<comm>.+)-(?P<tid>\d+) +\[(?P<cpu>\d{3})\] (?P<flags>\S{4}) +(?P<time>\d+\.\d{6}): "
@@ -24,13 +24,7 @@ LINE = re.compile(r" *(?P<comm>.+)-(?P<tid>\d+) +\[(?P<cpu>\d{3})\] (?P<flags>\S
 
 class Without(unittest.TestCase):
     def test_it_says_so(self):
-        require_root()
-        if has_tracer("timerlat"):
-            self.skipTest("this kernel has the tracer")
-        finished = overdue("timerlat", "--backend", "kernel", "-d", "100ms")
-        self.assertEqual(finished.status, 1, finished)
-        self.assertIn("the kernel has no tracer timerlat", finished.err)
-        self.assertFalse(os.path.exists(KEEPER))
+        assert_says_that_there_is_none(self, "timerlat")
 
     def test_what_does_not_go_together(self):
         for arguments, words in ((["--pid", "1"], "knows no target"), (["-p", "100001ns"], "whole microseconds"),
@@ -74,8 +68,8 @@ class Figures(Case):
         self.assertEqual(report["receipt"]["lost"], 0)
 
     def test_options(self):
-        with attached("timerlat", "--backend", "kernel", "-d", "5s", "--cpu", "1", "-p", "5ms", "-s", "5s", "-T",
-                      "6000001", "-f", "json", "--hist", "-b", "10", "-P", "60") as live:
+        with self.attached("-d", "5s", "--cpu", "1", "-p", "5ms", "-s", "5s", "-T", "6000001", "-f", "json", "--hist",
+                           "-b", "10", "-P", "60") as live:
             values = settings()
             self.assertEqual([values[name].strip() for name in
                               ("cpus", "timerlat_period_us", "stop_tracing_us", "stop_tracing_total_us", "print_stack")],
@@ -133,13 +127,7 @@ class Figures(Case):
             self.assertIn("hrtimer_interrupt", stack)
 
     def test_interrupted(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with attached("timerlat", "--backend", "kernel", "-f", "json") as live:
-                live.signal(number)
-                finished = live.finish()
-            self.assertEqual(finished.status, 0, finished)
-            self.assertGreater(json.loads(finished.out)["receipt"]["events"], 0)
-            self.assertEqual(settings(), self.before)
+        self.assert_a_signal_ends_it_well()
 
 
 class SideBySide(Case):
@@ -226,8 +214,7 @@ class Stops(Case):
     def test_a_more_urgent_thread(self):
         """40 ms of a thread with a higher priority: it is named, and all adds up."""
         for _ in range(10):
-            with attached("timerlat", "--backend", "kernel", "-T", "30ms", "--cpu", "0", "-d", "20s", "-f",
-                          "json") as live:
+            with self.attached("-T", "30ms", "--cpu", "0", "-d", "20s", "-f", "json") as live:
                 ran = run([workload("fifo_hog"), "0", "97", "40", "5"]).out.split()
                 finished = live.finish(120)  # an emulated machine has the kernel's symbols to read
             self.assertEqual(finished.status, 3, finished)
@@ -267,34 +254,19 @@ class Refusals(Case):
         self.assertIn("timerlat_fd", finished.err)
 
     def test_options_of_the_tracer(self):
-        former = (read(f"{OSNOISE}/options") or "").split()
-        finished = overdue("timerlat", "--backend", "kernel", "--tracer-option", "NO_SUCH_THING", "-d", "1s")
-        self.assertEqual(finished.status, 2 if former else 1, finished)
-        self.assertIn("no option NO_SUCH_THING" if former else "osnoise/options", finished.err)
-        if "NO_OSNOISE_IRQ_DISABLE" not in former:
-            self.skipTest("this kernel's tracer has no option of that name")
-        with attached("timerlat", "--backend", "kernel", "--tracer-option", "OSNOISE_IRQ_DISABLE") as live:
+        self.assert_only_its_options_are_taken()
+        with self.attached("--tracer-option", "OSNOISE_IRQ_DISABLE") as live:
             self.assertIn("OSNOISE_IRQ_DISABLE", read(f"{OSNOISE}/options").split())
             live.signal(signal.SIGINT)
             self.assertEqual(live.finish().status, 0)
 
     def test_somebody_else_has_it(self):
-        folder = f"{TRACEFS}/instances/overdue-test"
-        os.mkdir(folder)
-        try:
-            write(f"{folder}/current_tracer", "osnoise")
-            finished = overdue("timerlat", "--backend", "kernel", "-d", "1s")
-            self.assertEqual(finished.status, 1, finished)
-            self.assertIn("somebody else uses the kernel's osnoise tracer", finished.err)
-        finally:
-            write(f"{folder}/current_tracer", "nop")
-            os.rmdir(folder)
+        with used_by_somebody_else("osnoise"):
+            self.assert_refused("timerlat", "somebody else uses the kernel's osnoise tracer")
 
     def test_one_at_a_time(self):
-        with attached("timerlat", "--backend", "kernel") as live:
-            finished = overdue("timerlat", "--backend", "kernel", "-d", "1s")
-            self.assertEqual(finished.status, 1, finished)
-            self.assertIn("another overdue", finished.err)
+        with self.attached() as live:
+            self.assert_refused("timerlat", "another overdue")
             live.signal(signal.SIGINT)
             self.assertEqual(live.finish().status, 0)
 
@@ -302,13 +274,7 @@ class Refusals(Case):
 class Killed(Case):
     def test_with_its_guardian(self):
         """Nobody is there to put it back: the next run does, and then measures."""
-        with Live(OVERDUE, "timerlat", "-v", "--backend", "kernel", "-p", "2ms", "--cpu", "1") as live:
-            wait_until_measuring(live)
-            guardians = children_of(live.pid)
-            self.assertEqual(len(guardians), 1)
-            os.kill(guardians[0], signal.SIGKILL)
-            live.signal(signal.SIGKILL)
-            live.process.wait()
+        self.kill_with_guardian("-p", "2ms", "--cpu", "1")
         left = settings()
         self.assertEqual((left["cpus"].strip(), left["timerlat_period_us"].strip()), ("1", "2000"))
         report = self.report("-d", "300ms")

@@ -8,7 +8,8 @@ import signal
 import time
 import unittest
 
-from overdue_test import OVERDUE, TRACEFS, Live, eventually, overdue, read_ndjson, require_root, run
+from overdue_test import (OVERDUE, TRACEFS, Live, attached, eventually, overdue, read_ndjson, require_root, run,
+                          wait_until_measuring)
 
 OSNOISE = f"{TRACEFS}/osnoise"
 KEEPER = "/run/overdue/osnoise"
@@ -60,6 +61,28 @@ def settings():
     return values
 
 
+@contextlib.contextmanager
+def used_by_somebody_else(tracer):
+    folder = f"{TRACEFS}/instances/overdue-test"
+    os.mkdir(folder)
+    try:
+        write(f"{folder}/current_tracer", tracer)
+        yield
+    finally:
+        write(f"{folder}/current_tracer", "nop")
+        os.rmdir(folder)
+
+
+def assert_says_that_there_is_none(case, tracer):
+    require_root()
+    if has_tracer(tracer):
+        case.skipTest("this kernel has the tracer")
+    finished = overdue(tracer, "--backend", "kernel", "-d", "100ms")
+    case.assertEqual(finished.status, 1, finished)
+    case.assertIn(f"the kernel has no tracer {tracer}", finished.err)
+    case.assertFalse(os.path.exists(KEEPER))
+
+
 class TracerCase(unittest.TestCase):
     """Of one tracer, whose name is our command's too: afterwards everything is as it was."""
     tracer = None
@@ -76,6 +99,42 @@ class TracerCase(unittest.TestCase):
         finished = overdue(self.tracer, "--backend", backend, "-f", "json", *arguments)
         self.assertEqual(finished.status, status, finished)
         return json.loads(finished.out)
+
+    def attached(self, *arguments, **how):
+        return attached(self.tracer, "--backend", "kernel", *arguments, **how)
+
+    def assert_a_signal_ends_it_well(self, *arguments, settle=0.4):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.attached("-f", "json", *arguments, settle=settle) as live:
+                live.signal(number)
+                finished = live.finish()
+            self.assertEqual(finished.status, 0, finished)
+            self.assertGreater(json.loads(finished.out)["receipt"]["events"], 0)
+            self.assertEqual(settings(), self.before)
+
+    def assert_only_its_options_are_taken(self):
+        """Skips where the kernel has none that can be tried."""
+        former = (read(f"{OSNOISE}/options") or "").split()
+        finished = overdue(self.tracer, "--backend", "kernel", "--tracer-option", "NO_SUCH_THING", "-d", "1s")
+        self.assertEqual(finished.status, 2 if former else 1, finished)
+        self.assertIn("no option NO_SUCH_THING" if former else "osnoise/options", finished.err)
+        if "NO_OSNOISE_IRQ_DISABLE" not in former:
+            self.skipTest("this kernel's tracer has no option of that name")
+
+    def assert_refused(self, tracer, words, *arguments):
+        finished = overdue(tracer, "--backend", "kernel", "-d", "1s", *arguments)
+        self.assertEqual(finished.status, 1, finished)
+        self.assertIn(words, finished.err)
+
+    def kill_with_guardian(self, *arguments):
+        """So that nobody is there to put back what it has changed."""
+        with Live(OVERDUE, self.tracer, "-v", "--backend", "kernel", *arguments) as live:
+            wait_until_measuring(live)
+            guardians = children_of(live.pid)
+            self.assertEqual(len(guardians), 1)
+            os.kill(guardians[0], signal.SIGKILL)
+            live.signal(signal.SIGKILL)
+            live.process.wait()
 
     def with_rtla(self, folder, *arguments, rtla=()):
         """(The lines of our run, what rtla printed): both from one run of the tracer.

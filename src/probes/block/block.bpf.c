@@ -37,7 +37,11 @@ static __always_inline u64 place_of(struct request* request) {
   return (sector < 0xffffffff ? sector : 0xffffffff) << 32 | device;
 }
 
-static __always_inline void open_request(struct request* request, bool issued) {
+/* `stale`: of the request that this struct was before, whose end nobody told us of: a hardened
+ * kernel may keep what interrupts some threads to itself. */
+static __always_inline void open_request(struct request* request, bool issued,
+                                         const struct open_request* stale) {
+  if (stale) count(COUNTER_UNMATCHED, 1);
   struct open_request entry = {.by = {.subject = place_of(request), .detail = request->__data_len}};
   u64 key = (u64)request;
   begin_span(&entry.by);
@@ -52,7 +56,7 @@ int BPF_PROG(on_insert, struct request* request) {
   struct open_request* known = bpf_map_lookup_elem(&requests, &key);
   if (known && known->requeued) return 0;
   if (counts_here())
-    open_request(request, false);
+    open_request(request, false, known);
   else if (known)
     bpf_map_delete_elem(&requests, &key); /* left by another that used this struct before */
   return 0;
@@ -70,7 +74,7 @@ int BPF_PROG(on_issue, struct request* request) {
     known->by.detail = request->__data_len;
     known->requeued = 0;
   } else if (counts_here()) {
-    open_request(request, true);
+    open_request(request, true, known);
   } else if (known) {
     bpf_map_delete_elem(&requests, &key);
   }
