@@ -8,7 +8,7 @@ setup: ; @tools/setup build test
 build: ; @tools/setup build && tools/build release overdue overdue-timerlat demos manual
 demo: build ; @tools/demo
 test: ; @tools/setup build test && tools/test
-test-vm: ; @tools/setup build test vm && tools/build dev && tests/vm/run all
+test-vm: ; @tools/setup build test vm && tools/build release && tests/vm/run all --build build/release
 bench: build ; @tools/setup build test bench && tools/build release && tools/as_root /usr/bin/python3 bench/run.py
 check: ; @tools/setup build test vm && tools/check
 format: ; @tools/format
