@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -67,6 +68,12 @@ class SpanTest : public KernelTest {
     finished_ = KernelClock::now();
   }
   Receipt receipt() const { return session_->receipt(); }
+  /// Runs of programs that the kernel left out: any machine may have some.
+  u64 nested() const {
+    const std::map<std::string, std::uint64_t> lost_by = receipt().lost_by;
+    const auto found = lost_by.find("nested");
+    return found == lost_by.end() ? 0 : found->second;
+  }
   SpanProbe& probe() const { return *probe_; }
 
   /// Those of a kind, in the order of their ends.

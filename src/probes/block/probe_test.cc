@@ -172,16 +172,14 @@ TEST_F(BlockProbe, OfEverythingItAgreesWithTheKernelsOwnCounts) {
   // are those of requests that seem to be open, or did until the next one in their place. And an
   // interrupt may have ended or begun one while another was being told of.
   constexpr u64 under_way = 64;
-  const auto& lost_by = receipt().lost_by;
-  const u64 nested = lost_by.contains("nested") ? lost_by.at("nested") : 0;
-  const u64 untold = open + receipt().unmatched + nested;
+  const u64 untold = open + receipt().unmatched + nested();
   EXPECT_GE(completed + untold, u64{times});
   EXPECT_GE(completed + receipt().cut + untold + under_way,
             inner_after.completed - inner_before.completed);
   EXPECT_LE(untold, completed);
   EXPECT_LE(completed, outer_after.completed - outer_before.completed + under_way);
   EXPECT_LE(sectors, outer_after.sectors - outer_before.sectors + under_way * 2048);
-  EXPECT_EQ(receipt().lost(), nested);
+  EXPECT_EQ(receipt().lost(), nested());
 }
 
 }  // namespace
