@@ -200,7 +200,10 @@ TEST_F(Worst, CountsEventsWithoutRoom) {
 
 TEST_F(Worst, HasRoomForWhatHappensInAnOrdinaryWindow) {
   measure({.keep = 0, .threshold = 1ms});
-  const SeenWindow* const window = window_of_sleeps();
+  const SeenWindow* window = window_of_sleeps();
+  // Unless another program of a busy machine does thousands of things meanwhile.
+  for (int tries = 0; tries < 10 && window && window->lost_events > 0; ++tries)
+    window = window_of_sleeps();
   ASSERT_NE(window, nullptr);
   EXPECT_EQ(window->lost_events, 0u);
   EXPECT_GT(window->inside.size(), static_cast<std::size_t>(sleeps));
