@@ -37,6 +37,7 @@ std::vector<std::uint64_t> addresses_of(const Record& record,
 
 /// The lower, the further inside. Both sorts of interrupts exclude each other.
 u32 depth(u32 kind) {
+  if (kind == NOISE_HARDWARE) return 0;
   return kind == NOISE_VECTOR ? u32{NOISE_IRQ} : kind;
 }
 
@@ -109,7 +110,8 @@ void share_out(TimerCause& cause) {
 
 }  // namespace
 
-TimerCause take_apart(const Record& record, LatencyEnd end) {
+TimerCause take_apart(const Record& record, LatencyEnd end,
+                      const std::optional<timerlat_noise>& stopped) {
   TimerCause cause;
   cause.activation = record.as<timerlat_activation>();
   const timerlat_activation& activation = cause.activation;
@@ -120,7 +122,9 @@ TimerCause take_apart(const Record& record, LatencyEnd end) {
   cause.latency_ns = cause.end_ns - cause.begin_ns;
   cause.irq_delay_ns = cause.irq_ns - cause.begin_ns;
   cause.addresses = addresses_of(record, activation);
-  add_noises(cause, noises_of(record, sizeof activation, activation.noises));
+  std::vector<timerlat_noise> noises = noises_of(record, sizeof activation, activation.noises);
+  if (stopped) noises.push_back(*stopped);
+  add_noises(cause, noises);
   share_out(cause);
   return cause;
 }
@@ -147,6 +151,8 @@ std::string_view noise_kind_name(u32 kind) {
       return "softirq";
     case NOISE_THREAD:
       return "thread";
+    case NOISE_HARDWARE:
+      return "hardware";
     default:
       return "unknown";
   }

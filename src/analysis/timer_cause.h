@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ struct CauseNoise {
 struct CausePart {
   u32 kind;          ///< enum noise_kind
   u32 number;        ///< of the interrupt, or tid
-  std::string name;  ///< "local_timer", "NET_RX", of a device or thread (raw); of NMIs empty
+  std::string name;  ///< "local_timer", "NET_RX", of a device or thread (raw); else empty
   std::uint64_t ns;
   std::uint64_t before_irq_ns;  ///< of it, before the timer's interrupt came
   s32 priority;  ///< of a thread, the most urgent it had, as the kernel counts: see timerlat_noise
@@ -49,14 +50,21 @@ enum class LatencyEnd { thread, user };
 /// on: an NMI before an interrupt, that before a soft one, that before a thread (as osnoise's net
 /// durations, Documentation/trace/osnoise-tracer.rst). Records cut short are taken as far as they
 /// go.
-TimerCause take_apart(const Record& activation, LatencyEnd end = LatencyEnd::thread);
+/// `stopped` is the innermost of all: see find_machine_stop().
+TimerCause take_apart(const Record& activation, LatencyEnd end = LatencyEnd::thread,
+                      const std::optional<timerlat_noise>& stopped = {});
 
 /// Takes apart an osnoise_gap likewise: the pause is the latency, and there is no timer.
 TimerCause take_apart_pause(const Record& pause);
 
-/// "irq", "softirq", "nmi", "thread": as JSON and osnoise have it.
+/// "irq", "softirq", "nmi", "thread": as osnoise has it; and "hardware".
 std::string_view noise_kind_name(u32 kind);
-/// What it is called: "local_timer", "NET_RX", "virtio1", a thread's name (raw); of NMIs empty.
+/// What it is called: "local_timer", "NET_RX", "virtio1", a thread's name (raw); else empty.
 std::string noise_name(const timerlat_noise& noise);
+
+/// Whether it is one of several, with a name and a number.
+constexpr bool has_name(u32 noise_kind) {
+  return noise_kind != NOISE_NMI && noise_kind != NOISE_HARDWARE;
+}
 
 }  // namespace overdue

@@ -65,6 +65,18 @@ TEST(TimerCause, TheInnermostHasTheTime) {
   EXPECT_EQ(cause.residual_ns, 300u);
 }
 
+// The CPU was stopped within the handler of its timer.
+TEST(TimerCause, WhatTheMachineWasStoppedForIsNobodysShare) {
+  Activation activation{
+      1100, 2000, {local_timer(1050, 1900), noise(NOISE_THREAD, 7, 900, 1050, "seven")}};
+  const TimerCause cause =
+      activation.cause(LatencyEnd::thread, 0, noise(NOISE_HARDWARE, 0, 1200, 1800));
+  EXPECT_EQ(ns_of(cause, NOISE_HARDWARE), 600u);
+  EXPECT_EQ(ns_of(cause, NOISE_VECTOR), 250u);
+  EXPECT_EQ(ns_of(cause, NOISE_THREAD), 50u);
+  EXPECT_EQ(sum_of(cause), 1000u);
+}
+
 TEST(TimerCause, OnlyWhatIsWithinCounts) {
   const TimerCause cause = Activation{
       1000,

@@ -53,10 +53,11 @@ struct Activation {
     return bytes;
   }
 
-  TimerCause cause(LatencyEnd end = LatencyEnd::thread, std::size_t missing_bytes = 0) const {
+  TimerCause cause(LatencyEnd end = LatencyEnd::thread, std::size_t missing_bytes = 0,
+                   const std::optional<timerlat_noise>& stopped = {}) const {
     std::vector<std::byte> all = bytes();
     all.resize(all.size() - missing_bytes);
-    return take_apart({&activation_schema, all}, end);
+    return take_apart({&activation_schema, all}, end, stopped);
   }
 
   Activation& interrupting(u32 tid, std::string_view comm) {

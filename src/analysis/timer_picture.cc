@@ -46,14 +46,14 @@ struct Scale {
 };
 
 std::string label_of(const timerlat_noise& noise) {
-  if (noise.kind == NOISE_NMI) return "nmi_noise";
-  return fmt::format("{}_noise: {}:{}", noise_kind_name(noise.kind), printable(noise_name(noise)),
-                     noise.number);
+  const std::string_view kind = noise_kind_name(noise.kind);
+  if (!has_name(noise.kind)) return fmt::format("{}_noise", kind);
+  return fmt::format("{}_noise: {}:{}", kind, printable(noise_name(noise)), noise.number);
 }
 
 /// What stands in the box of a noise, as far as there is room.
 std::string short_name(const timerlat_noise& noise, std::size_t room) {
-  if (noise.kind == NOISE_NMI) return "nmi";
+  if (!has_name(noise.kind)) return std::string(noise_kind_name(noise.kind));
   std::string name = printable(noise_name(noise));
   if (name == "local_timer" && name.size() > room) name = "timer";
   return name;

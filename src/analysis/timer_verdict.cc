@@ -18,9 +18,10 @@ std::string duration(std::uint64_t ns) {
 
 /// Shares of a latency by what made them.
 struct Shares {
-  std::uint64_t irqs_off_ns = 0;       ///< a thread ran, and the interrupt did not come
-  std::uint64_t preempted_off_ns = 0;  ///< who was interrupted ran on, though less urgent
-  std::uint64_t idle_ns = 0;           ///< nobody ran, and the interrupt did not come
+  std::uint64_t irqs_off_ns = 0;           ///< a thread ran, and the interrupt did not come
+  const CausePart* irqs_off_by = nullptr;  ///< for most of it
+  std::uint64_t preempted_off_ns = 0;      ///< who was interrupted ran on, though less urgent
+  std::uint64_t idle_ns = 0;               ///< nobody ran, and the interrupt did not come
   std::uint64_t residual_ns = 0;  ///< somebody ran, but nothing explains it; or after the interrupt
   const CausePart* largest = nullptr;  ///< of the interference
   std::uint64_t largest_ns = 0;
@@ -37,6 +38,8 @@ Shares shares_of(const TimerCause& cause, int priority) {
     // No thread can delay an interrupt but by disabling interrupts.
     if (part.kind == NOISE_THREAD) {
       shares.irqs_off_ns += part.before_irq_ns;
+      if (!shares.irqs_off_by || part.before_irq_ns > shares.irqs_off_by->before_irq_ns)
+        shares.irqs_off_by = &part;
       interfering_ns -= part.before_irq_ns;
     }
     // Equals are not displaced by each other, and who is more urgent is not at all.
@@ -84,6 +87,11 @@ bool was_stolen(const TimerCause& cause, std::uint64_t ns) {
 TimerVerdict irqs_were_off(const TimerCause& cause, const Shares& shares,
                            const std::vector<std::string>& functions) {
   const timerlat_activation& activation = cause.activation;
+  if (shares.irqs_off_by && !is_interrupted(cause, *shares.irqs_off_by))
+    return {TimerFault::irqs_off, shares.irqs_off_ns, shares.irqs_off_by->name,
+            fmt::format("interrupts were off for {} while {} ran, which had left the CPU when the "
+                        "interrupt came; or hardware or a hypervisor had the CPU",
+                        duration(shares.irqs_off_ns), part_text(*shares.irqs_off_by))};
   TimerVerdict verdict{TimerFault::irqs_off, shares.irqs_off_ns,
                        std::string(fixed_text(activation.interrupted))};
   if (was_stolen(cause, verdict.ns) || activation.flags & ACTIVATION_USER_MODE) {
@@ -173,6 +181,14 @@ TimerVerdict judge(const TimerCause& cause, const std::vector<std::string>& func
                                        shares.residual_ns, shares.largest_ns});
   if (shares.largest && most == shares.largest_ns) {
     TimerVerdict verdict{TimerFault::interference, most, shares.largest->name};
+    if (shares.largest->kind == NOISE_HARDWARE) {
+      verdict.fault = TimerFault::hardware;
+      verdict.text = fmt::format(
+          "all CPUs that are measured were stopped at once, for {}: hardware, firmware or a "
+          "hypervisor did that",
+          duration(most));
+      return verdict;
+    }
     if (shares.largest->kind == NOISE_THREAD &&
         shares.largest->number == cause.activation.header.tid) {
       verdict.fault = TimerFault::own_work;

@@ -79,6 +79,28 @@ TEST(TimerVerdict, AThreadThatRanWhenTheInterruptDidNotComeHadThemOff) {
   EXPECT_THAT(verdict.text, HasSubstr("a hypervisor says it took 480us"));
 }
 
+TEST(TimerVerdict, WhatStoppedAllCpusIsTheHardware) {
+  Activation activation{1500, 900'000, {local_timer(1400, 890'000)}};
+  EXPECT_EQ(of(activation).fault, TimerFault::interference);
+  const TimerVerdict verdict =
+      judge(activation.cause(LatencyEnd::thread, 0, noise(NOISE_HARDWARE, 0, 2000, 888'000)), {},
+            priority);
+  EXPECT_EQ(verdict.fault, TimerFault::hardware);
+  EXPECT_EQ(verdict.ns, 886'000u);
+  EXPECT_EQ(verdict.text,
+            "all CPUs that are measured were stopped at once, for 886us: hardware, firmware or a "
+            "hypervisor did that");
+}
+
+TEST(TimerVerdict, WhoHadInterruptsOffMayHaveLeft) {
+  Activation activation{500'000, 510'000, {noise(NOISE_THREAD, 21, 0, 499'000, "ksoftirqd/1")}};
+  const TimerVerdict verdict = of(activation.interrupting(0, "swapper/1"));
+  EXPECT_EQ(verdict.fault, TimerFault::irqs_off);
+  EXPECT_EQ(verdict.who, "ksoftirqd/1");
+  EXPECT_THAT(verdict.text,
+              HasSubstr("498us while thread ksoftirqd/1 (tid 21) ran, which had left"));
+}
+
 TEST(TimerVerdict, NobodyRanAndTheInterruptWasLate) {
   Activation activation{200'000, 210'000, {local_timer(200'000, 205'000)}};
   EXPECT_EQ(of(activation).fault, TimerFault::idle_exit);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Hooks that write down what has a CPU besides the thread that is measured there: interrupts, soft
  * interrupts, NMIs, other threads. The object that includes this defines NOISES_MAX, a power of
- * two, and noise_log_here(); and it calls note_switch(). Everything of a CPU is written on that
- * CPU, by hooks of which each can only interrupt those of another kind. */
+ * two, noise_log_here() and note_event(); and it calls note_switch(). Everything of a CPU is
+ * written on that CPU, by hooks of which each can only interrupt those of another kind. */
 #pragma once
 
 #include "bpf/kernel.h"
@@ -18,6 +18,15 @@ struct noise_log {
 
 /* Of the CPU this runs on; null where nothing is measured. */
 static __always_inline struct noise_log* noise_log_here(void);
+
+/* Of every hook but those of switches. `enters`: it is an interrupt's first. */
+static __always_inline void note_event(struct noise_log* log, u64 now_ns, bool enters);
+
+static __always_inline u64 event_ns(struct noise_log* log, bool enters) {
+  u64 now_ns = bpf_ktime_get_ns();
+  note_event(log, now_ns, enters);
+  return now_ns;
+}
 
 /* The next place for a noise; what it held is forgotten. */
 static __always_inline struct timerlat_noise* new_noise(struct noise_log* log, u64 begin_ns,
@@ -39,13 +48,13 @@ static __always_inline void begin_irq(u16 kind, u32 number, u16 vector) {
   log->marks.irq_kind = kind;
   log->marks.irq_number = number;
   log->marks.irq_vector = vector;
-  log->marks.irq_begin_ns = bpf_ktime_get_ns();
+  log->marks.irq_begin_ns = event_ns(log, true);
 }
 
 static __always_inline void end_irq(const char* name, u16 kind) {
   struct noise_log* log = noise_log_here();
   if (!log || !log->marks.irq_begin_ns) return;
-  struct timerlat_noise* noise = new_noise(log, log->marks.irq_begin_ns, bpf_ktime_get_ns(),
+  struct timerlat_noise* noise = new_noise(log, log->marks.irq_begin_ns, event_ns(log, false),
                                            log->marks.irq_kind, log->marks.irq_number);
   log->marks.by_kind[kind]++;
   noise->detail = log->marks.irq_vector;
@@ -89,7 +98,7 @@ int BPF_PROG(noise_softirq_entry, unsigned int vector) {
   struct noise_log* log = noise_log_here();
   if (!log) return 0;
   log->marks.softirq_seen = 1;
-  log->marks.softirq_begin_ns = bpf_ktime_get_ns();
+  log->marks.softirq_begin_ns = event_ns(log, false);
   return 0;
 }
 
@@ -101,7 +110,7 @@ int BPF_PROG(noise_softirq_exit, unsigned int vector) {
   log->marks.softirq_seen = 1;
   if (!begin_ns) return 0;
   struct timerlat_noise* noise =
-      new_noise(log, begin_ns, bpf_ktime_get_ns(), NOISE_SOFTIRQ, vector);
+      new_noise(log, begin_ns, event_ns(log, false), NOISE_SOFTIRQ, vector);
   log->marks.by_kind[NOISE_SOFTIRQ]++;
   __builtin_memset(noise->name, 0, COMM_SIZE);
   log->marks.softirq_begin_ns = 0;

@@ -13,8 +13,9 @@ enum noise_kind {
   NOISE_VECTOR = 3,   // one of the CPU's own; number: of the vector
   NOISE_SOFTIRQ = 4,  // number: enum of <linux/interrupt.h>
   NOISE_THREAD = 5,   // number: its tid
+  NOISE_HARDWARE = 6  // all CPUs were stopped: no hook sees that, see find_machine_stop()
 };
-#define NOISE_KINDS 6
+#define NOISE_KINDS 6  // that hooks see
 
 // From its begin to its end, whatever interrupted it in between. A thread that others displaced
 // meanwhile is several.

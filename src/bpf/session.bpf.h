@@ -9,6 +9,11 @@
 /* A data section rather than a looked-up map: reading a word of it is one load. */
 SEC(".data.control") struct session_control control;
 
+/* The clock's readings on two CPUs may differ by a hair: what ends before it began took no time. */
+static __always_inline u64 ns_between(u64 begin_ns, u64 end_ns) {
+  return end_ns > begin_ns ? end_ns - begin_ns : 0;
+}
+
 /* One ring buffer per CPU: two CPUs writing one ring cost five times as much per record. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);

@@ -54,11 +54,6 @@ struct ended_span {
   char text[SPAN_TEXT_SIZE];
 };
 
-/* The clock's readings on two CPUs may differ by a hair: what ends before it began took no time. */
-static __always_inline u64 ns_between(u64 begin_ns, u64 end_ns) {
-  return end_ns > begin_ns ? end_ns - begin_ns : 0;
-}
-
 /* What `begun` says of the span that ends now. */
 static __always_inline void end_span(struct ended_span* span, const struct open_span* begun) {
   span->now_ns = bpf_ktime_get_ns();

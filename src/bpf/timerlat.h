@@ -40,10 +40,27 @@ struct timerlat_activation {
 };
 WIRE_SIZE(struct timerlat_activation, 128);
 
+enum silence_flags {
+  SILENCE_READY = 1,  // whom the CPU's next interrupt met cannot have held it up: a program's own
+                      // code, or nobody
+};
+
+// From a CPU's last event to its next, of a CPU that its own timer should have interrupted before.
+struct timerlat_silence {
+  u64 begin_ns;
+  u64 end_ns;
+  u32 flags;  // enum silence_flags
+  u32 reserved;
+};
+WIRE_SIZE(struct timerlat_silence, 24);
+
+#define SILENCES_KEPT 2  // a power of two
+
 // What a thread and the programs say to each other about its activation; both are on its CPU.
 struct timerlat_slot {
-  u64 late_ns;  // 0 from the expiry on; then the thread writes how late it is back, at least 1
-  u32 tid;      // of the thread; 0: none on this CPU
-  u32 reserved[13];
+  u64 late_ns;   // 0 from the expiry on; then the thread writes how late it is back, at least 1
+  u32 tid;       // of the thread; 0: none on this CPU
+  u32 silences;  // ever
+  struct timerlat_silence silence[SILENCES_KEPT];  // the latest, by number modulo SILENCES_KEPT
 };
 WIRE_SIZE(struct timerlat_slot, 64);

@@ -26,6 +26,15 @@
 namespace overdue {
 namespace {
 
+/// As long as to explain a stop; but a CPU's own timer, which ends them, may be late itself.
+Duration silence_over(const TimerlatPlan& plan) {
+  std::uint64_t limit_ns = UINT64_MAX;
+  for (const std::uint64_t each : {plan.stop_irq_ns, plan.stop_total_ns})
+    if (each > 0) limit_ns = std::min(limit_ns, each);
+  if (limit_ns == UINT64_MAX) return {};
+  return Duration(std::max(limit_ns / 2, 2 * plan.period_ns));
+}
+
 class TimerlatCommand final : public Command {
  public:
   std::string_view name() const override { return "timerlat"; }
@@ -163,6 +172,7 @@ TimerlatOptions TimerlatCommand::probe_options(const TimerlatPlan& plan) const {
   options.stop_total = Duration(plan.stop_total_ns);
   if (plan.user) options.stop_user = Duration(plan.stop_total_ns);
   options.stack_over = Duration(plan.stack_over_ns);
+  options.silence_over = silence_over(plan);
   return options;
 }
 

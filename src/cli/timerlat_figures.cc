@@ -86,7 +86,7 @@ Stack KernelStacks::named(const std::vector<std::uint64_t>& addresses) {
 }
 
 TimerStop explain_stop(const Record& record, const TimerlatPlan& plan, KernelStacks& stacks,
-                       int priority) {
+                       const TimerlatSource& source) {
   TimerStop stop;
   const auto activation = record.as<timerlat_activation>();
   stop.limit_ns = plan.stop_total_ns;
@@ -98,11 +98,13 @@ TimerStop explain_stop(const Record& record, const TimerlatPlan& plan, KernelSta
   }
   const bool to_user = activation.user_ns > 0 &&
                        (stop.context == TimerContext::user || activation.flags & ACTIVATION_UNSEEN);
-  stop.cause = take_apart(record, to_user ? LatencyEnd::user : LatencyEnd::thread);
+  stop.cause = take_apart(record, to_user ? LatencyEnd::user : LatencyEnd::thread,
+                          find_machine_stop(activation, source.silences()));
   stop.stack = stacks.named(stop.cause.addresses);
   std::vector<std::string> functions;
   for (const StackFrame& frame : stop.stack) functions.push_back(frame.name);
-  stop.verdict = judge(stop.cause, functions, priority);
+  stop.verdict = judge(stop.cause, functions,
+                       source.priority_of_thread(activation.header.tid).value_or(plan.priority));
   return stop;
 }
 

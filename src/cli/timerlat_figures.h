@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/machine_stop.h"
 #include "analysis/timer_cause.h"
 #include "analysis/timer_verdict.h"
 #include "core/histogram.h"
@@ -83,6 +84,8 @@ class TimerlatSource {
   virtual bool starved() const = 0;
   /// Periods that passed while a thread was late from one before, by CPU of the plan; at the end.
   virtual std::vector<std::uint64_t> missed() const = 0;
+  /// The latest that lasted longer than a CPU's own timer lets them; at the end.
+  virtual std::vector<CpuSilences> silences() const { return {}; }
   /// Of a thread that is a program's own, as SCHED_FIFO counts, and less than 1 of ordinary ones.
   virtual std::optional<int> priority_of_thread(std::uint32_t) const { return std::nullopt; }
 };
@@ -103,8 +106,8 @@ class KernelStacks {
   std::unique_ptr<Symbols> symbols_;
 };
 
-/// Explains an activation that has ACTIVATION_STOPPED, of a thread of that priority.
+/// Explains an activation that has ACTIVATION_STOPPED, as far as `source` knows more of it.
 TimerStop explain_stop(const Record& record, const TimerlatPlan& plan, KernelStacks& stacks,
-                       int priority);
+                       const TimerlatSource& source);
 
 }  // namespace overdue

@@ -1,5 +1,7 @@
 #include "cli/timerlat_instruments.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -34,6 +36,16 @@ void TimerlatInstruments::poll(KernelTime now, const RecordHandler&) {
 /// What the threads would miss from now on is none of the session's.
 void TimerlatInstruments::ending() {
   threads_.end();
+}
+
+std::vector<CpuSilences> TimerlatInstruments::silences() const {
+  std::vector<CpuSilences> all;
+  for (const std::uint32_t cpu : cpus_) {
+    const timerlat_slot& slot = probe_->slot(cpu);
+    const std::size_t kept = std::min<std::size_t>(slot.silences, SILENCES_KEPT);
+    all.push_back({cpu, {slot.silence, slot.silence + kept}});
+  }
+  return all;
 }
 
 std::optional<BpfRuns> TimerlatInstruments::cost() const {

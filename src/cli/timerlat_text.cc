@@ -26,7 +26,7 @@ std::string part_line(std::string_view kind, const std::string& name, std::uint6
 }
 
 std::string part_name(const CausePart& part) {
-  if (part.kind == NOISE_NMI) return {};
+  if (!has_name(part.kind)) return {};
   return fmt::format("{}:{}", printable(part.name), part.number);
 }
 

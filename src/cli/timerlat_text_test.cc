@@ -12,6 +12,12 @@ namespace {
 
 using testing::HasSubstr;
 
+struct Source final : TimerlatSource {
+  bool is_stuck() const override { return false; }
+  bool starved() const override { return false; }
+  std::vector<std::uint64_t> missed() const override { return {}; }
+};
+
 /// The documentation's example, as it would be recorded: on CPU 5, 548.771077 s after boot.
 class Example : public testing::Test {
  protected:
@@ -75,7 +81,7 @@ TEST_F(Example, TheWayBackIsAThirdLine) {
 }
 
 TEST_F(Example, TheCauseAddsUp) {
-  const std::string text = timerlat_cause(explain_stop(record(), plan_, stacks_, plan_.priority));
+  const std::string text = timerlat_cause(explain_stop(record(), plan_, stacks_, Source()));
   EXPECT_THAT(text, HasSubstr("CPU 5 stopped the run: activation #402268, thread latency 40.0us, "
                               "and the limit is 25.0us\n"));
   EXPECT_THAT(text, HasSubstr(R"(

@@ -10,6 +10,7 @@
 #include "cli/report_envelope.h"
 #include "cli/timerlat_json.h"
 #include "cli/timerlat_text.h"
+#include "probes/timerlat/probe.h"
 #include "sinks/text_format.h"
 
 namespace overdue {
@@ -65,9 +66,7 @@ void TimerlatView::record(const Record& record) {
   if (plan_.trace && is_text()) trace_.add(record, stacks_);
   if (plan_.trace && lines_) lines_->record(record);
   if (activation.flags & ACTIVATION_STOPPED)
-    stop_ =
-        explain_stop(record, plan_, stacks_,
-                     source_.priority_of_thread(activation.header.tid).value_or(plan_.priority));
+    stopped_.assign(record.bytes.begin(), record.bytes.end());
 }
 
 void TimerlatView::redraw(const std::string& text) {
@@ -124,6 +123,9 @@ void TimerlatView::end_text(const SessionInfo& info, const Receipt& receipt) {
 void TimerlatView::end(const SessionInfo& info, const Receipt& receipt) {
   const std::vector<std::uint64_t> missed = source_.missed();
   for (std::size_t i = 0; i < cpus_.size(); ++i) cpus_[i].missed = missed[i];
+  // Only now, as other CPUs may have been stopped for longer.
+  if (!stopped_.empty())
+    stop_ = explain_stop({&timerlat_activation_schema, stopped_}, plan_, stacks_, source_);
   SessionInfo shown = info;
   for (const TimerCpu& cpu : cpus_)
     if (cpu.count + cpu.missed == 0 && info.duration > 100 * Duration(plan_.period_ns))

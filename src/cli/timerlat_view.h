@@ -25,7 +25,7 @@ class TimerlatView final : public MeasureListener {
   void interval(const SessionInfo& info, Duration wall) override;
   void tick() override;
   bool wants_stop() const override {
-    return stop_.has_value() || source_.is_stuck() || source_.starved();
+    return !stopped_.empty() || source_.is_stuck() || source_.starved();
   }
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
@@ -43,7 +43,8 @@ class TimerlatView final : public MeasureListener {
   TimerlatTrace trace_;
   KernelStacks stacks_;
   std::vector<TimerCpu> cpus_;
-  std::optional<TimerStop> stop_;
+  std::vector<std::byte> stopped_;  ///< the activation that was over a limit, as it was told of
+  std::optional<TimerStop> stop_;   ///< it, explained; at the end
   std::size_t drawn_lines_ = 0;
   std::uint64_t newest_ns_ = 0;
   Duration shown_{};  ///< how long the session was when a table was last shown

@@ -29,6 +29,9 @@ static __always_inline struct noise_log* noise_log_here(void) {
   return cpu ? (struct noise_log*)&cpu->marks : 0;
 }
 
+/* The thread itself sees when nothing happens. */
+static __always_inline void note_event(struct noise_log* log, u64 now_ns, bool enters) {}
+
 SEC("tp_btf/sched_switch")
 int noise_switch(u64* ctx) {
   u64 now_ns = bpf_ktime_get_ns();

@@ -78,7 +78,7 @@ static __always_inline void fill_pair(struct span_record* span, struct task_stru
   fill_who(&span->header, task, state ? state->cgroup_id : open->cgroup_id, now_ns);
   span->header.kind = RECORD_SPAN;
   span->header.size = sizeof(*span);
-  span->latency_ns = now_ns > open->begin_ns ? now_ns - open->begin_ns : 0;
+  span->latency_ns = ns_between(open->begin_ns, now_ns);
   span->subject = key->key[0];
   span->detail = key->key[1];
   span->begin_pid = open->pid;
@@ -162,7 +162,7 @@ static __always_inline void end_pair(struct task_struct* task, const struct thre
   /* Of two ends at the same time on two CPUs one has it. */
   if (bpf_map_delete_elem(&open_pairs, key)) return;
   own->ends++;
-  u64 latency_ns = now_ns > open.begin_ns ? now_ns - open.begin_ns : 0;
+  u64 latency_ns = ns_between(open.begin_ns, now_ns);
   u64 own_ns = pairs.threshold_ns[pair & (PAIRS_MAX - 1)];
   u64 limit_ns = own_ns ?: control.threshold_ns[SPAN_PAIR];
   if (!limit_ns || latency_ns < limit_ns) return;

@@ -90,7 +90,7 @@ static __always_inline void remember_arguments(struct task_struct* task,
 /* How long the call in flight took. The clock's readings on two CPUs may differ by a hair while it
  * is being adjusted: a call that ends before it began took no time. */
 static __always_inline u64 ns_since_entry(const struct thread_state* state, u64 now_ns) {
-  return now_ns > state->enter_ns ? now_ns - state->enter_ns : 0;
+  return ns_between(state->enter_ns, now_ns);
 }
 
 static __always_inline void fill_call(struct syscall_call* call, struct task_struct* task,

@@ -28,6 +28,7 @@ void TimerlatProbe::Impl::configure(const TimerlatOptions& options, const Shared
   bpf->rodata->stop_total_ns = ns(options.stop_total);
   bpf->rodata->stop_user_ns = ns(options.stop_user);
   bpf->rodata->stack_over_ns = ns(options.stack_over);
+  bpf->rodata->silence_ns = ns(options.silence_over);
   bpf->rodata->stacks_wanted = options.stop_irq.count() != 0 || options.stop_total.count() != 0 ||
                                options.stop_user.count() != 0 || options.stack_over.count() != 0;
   const TracepointTypes types;

@@ -13,10 +13,11 @@ namespace overdue {
 
 /// Durations of 0 are none.
 struct TimerlatOptions {
-  Duration stop_irq{};    ///< stop after an activation whose interrupt is as late as this
-  Duration stop_total{};  ///< … whose thread is
-  Duration stop_user{};   ///< … that is as late back in its program
-  Duration stack_over{};  ///< where the CPU was at the interrupt, of activations as late as this
+  Duration stop_irq{};      ///< stop after an activation whose interrupt is as late as this
+  Duration stop_total{};    ///< … whose thread is
+  Duration stop_user{};     ///< … that is as late back in its program
+  Duration stack_over{};    ///< where the CPU was at the interrupt, of activations as late as this
+  Duration silence_over{};  ///< silences of a CPU that last as long are kept in its slot
 };
 
 /// A timerlat_activation for every activation of threads that sleep with clock_nanosleep(2), one a

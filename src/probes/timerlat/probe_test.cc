@@ -145,5 +145,34 @@ TEST_F(Timerlat, TellsOfEveryActivation) {
   EXPECT_GT(probe.cost().runs(), 4 * seen.size());
 }
 
+/// An idle CPU has events a period apart. What it keeps, it kept in order.
+TEST_F(Timerlat, KeepsTheLatestSilences) {
+  constexpr u64 long_ns = 300'000;
+  Session session({}, 1 << 20);
+  auto made = std::make_unique<TimerlatProbe>(TimerlatOptions{.silence_over = Duration(long_ns)},
+                                              session.membership().maps());
+  TimerlatProbe& probe = *made;
+  session.add(std::move(made));
+  TimerThreads threads({.cpus = {0}});
+  session.arm();
+  timerlat_slot& slot = probe.slot(0);
+  const u64 begin_ns = static_cast<u64>(KernelClock::now().time_since_epoch().count());
+  threads.begin({&slot}, probe.stopping());
+  for (int i = 0; i < 1000 && __atomic_load_n(&slot.silences, __ATOMIC_RELAXED) < 10; ++i)
+    usleep(10'000);
+  threads.end();
+  session.finish([](const Record&) {});
+  const u64 end_ns = static_cast<u64>(KernelClock::now().time_since_epoch().count());
+  ASSERT_GE(slot.silences, 10u);
+  const timerlat_silence& last = slot.silence[(slot.silences - 1) % SILENCES_KEPT];
+  const timerlat_silence& before = slot.silence[slot.silences % SILENCES_KEPT];
+  for (const timerlat_silence& silence : slot.silence) {
+    EXPECT_GE(silence.begin_ns, begin_ns);
+    EXPECT_LE(silence.end_ns, end_ns);
+    EXPECT_GE(silence.end_ns - silence.begin_ns, long_ns);
+  }
+  EXPECT_LE(before.end_ns, last.begin_ns);
+}
+
 }  // namespace
 }  // namespace overdue

@@ -15,6 +15,7 @@ const volatile u64 stop_total_ns;
 const volatile u64 stop_user_ns;
 const volatile u8 stacks_wanted;  /* of every activation, for any may become late yet */
 const volatile u64 stack_over_ns; /* 0: only those of late ones are told */
+const volatile u64 silence_ns;    /* so long a silence of a CPU is kept; 0: none */
 
 u32 stopping; /* 1 + the CPU whose activation was over a limit; others are not told of any more */
 u32 finished; /* and it has been told of */
@@ -32,6 +33,7 @@ struct frames {
 /* What is known of a CPU. What every hook needs comes first. */
 struct cpu_state {
   struct noise_log log;
+  u64 seen_ns;                    /* the latest event */
   u64 base;                       /* where this CPU's variables begin; 0: not known */
   u64 steal_ns;                   /* so far */
   u64 task;                       /* the thread's, once its timer has expired */
@@ -79,6 +81,27 @@ static __always_inline struct cpu_state* this_cpu(void) {
 static __always_inline struct noise_log* noise_log_here(void) {
   struct cpu_state* cpu = this_cpu();
   return cpu ? &cpu->log : 0;
+}
+
+static __noinline int keep_silence(u64 begin_ns, u64 end_ns, u32 flags) {
+  struct timerlat_slot* slot = slot_here();
+  u32 place = slot->silences++;
+  barrier_var(place);
+  struct timerlat_silence* silence = &slot->silence[place & (SILENCES_KEPT - 1)];
+  silence->begin_ns = begin_ns;
+  silence->end_ns = end_ns;
+  silence->flags = flags;
+  return 0;
+}
+
+static __always_inline void note_event(struct noise_log* log, u64 now_ns, bool enters) {
+  struct cpu_state* cpu = (struct cpu_state*)log; /* its first member */
+  u64 before_ns = cpu->seen_ns;
+  cpu->seen_ns = now_ns;
+  /* One that was interrupted itself may come behind a later one. */
+  if (!silence_ns || !before_ns || (s64)(now_ns - before_ns) < (s64)silence_ns) return;
+  bool ready = enters && (!bpf_get_current_task_btf()->pid || user_mode_interrupted(cpu->base));
+  keep_silence(before_ns, now_ns, ready ? SILENCE_READY : 0);
 }
 
 /* The CPU's preempt count now; see ACTIVATION_NO_CONTEXT. */
@@ -252,6 +275,7 @@ int lat_switch(u64* ctx) {
   struct cpu_state* cpu = this_cpu();
   if (!cpu) return 0;
   u32 tid = slot->tid;
+  note_event(&cpu->log, now_ns, false);
   note_switch(&cpu->log, prev, next, tid, now_ns);
   if ((u32)next->pid == tid) {
     thread_runs(cpu, now_ns);

@@ -91,7 +91,7 @@ static __always_inline int end_section(void* ctx, struct worst_section* here, u6
   if (!control.armed || !cpu_wanted()) return 0;
   if (!whole_machine && !member_state(bpf_get_current_task_btf())) return 0;
   u64 now_ns = bpf_ktime_get_ns();
-  u64 latency_ns = now_ns > begin_ns ? now_ns - begin_ns : 0;
+  u64 latency_ns = ns_between(begin_ns, now_ns);
   here->seen++;
   if (latency_ns > here->longest_ns) here->longest_ns = latency_ns;
   if (latency_ns < threshold_ns || latency_ns <= bar_ns) return 0;

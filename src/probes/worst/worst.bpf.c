@@ -226,7 +226,7 @@ static __noinline int end_follow(u64* ctx, struct task_struct* task, u64 now_ns)
   let_go();
   follow.ended++;
   u64 begin_ns = follow.begin_ns;
-  u64 latency_ns = now_ns > begin_ns ? now_ns - begin_ns : 0;
+  u64 latency_ns = ns_between(begin_ns, now_ns);
   if (latency_ns > follow.longest_ns) follow.longest_ns = latency_ns;
   u32 set = follow.set;
   u32 next = WORST_SETS;
