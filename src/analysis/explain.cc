@@ -18,15 +18,9 @@ ThreadName thread_of(const event_header& header) {
   return {header.pid, header.tid, std::string(fixed_text(header.comm))};
 }
 
-/// The stack of a wake-up was taken by our own program, whose frames say nothing of the waker's.
-bool is_ours(const StackFrame& frame) {
-  return frame.module == "[bpf]" || frame.name.starts_with("bpf_trace_run") ||
-         frame.name.starts_with("__bpf_trace_") || frame.name.starts_with("__traceiter_");
-}
-
 Waker waker_of(const RawWaker& raw, StackNamer& namer) {
   Stack stack = namer.kernel_stack(raw.stack);
-  stack.erase(stack.begin(), std::find_if_not(stack.begin(), stack.end(), is_ours));
+  drop_tracing(stack);
   Waker waker{.thread = thread_of(raw.header),
               .context = context_text(raw),
               .is_thread = raw.context == WAKER_THREAD,

@@ -53,16 +53,6 @@ std::int32_t signed_prio(std::uint32_t prio) {
   return prio == WORST_PRIO_DEADLINE ? -1 : static_cast<std::int32_t>(prio);
 }
 
-/// Frames of how a tracepoint calls us, which come first.
-void drop_tracing(Stack& stack) {
-  const auto is_ours = [](const StackFrame& frame) {
-    return frame.name.starts_with("bpf_") || frame.name.starts_with("__bpf_") ||
-           frame.name.starts_with("__traceiter_") || frame.name.starts_with("__SCT__tp_func_") ||
-           frame.name.starts_with("trace_event_") || frame.module == "[bpf]";
-  };
-  stack.erase(stack.begin(), std::find_if_not(stack.begin(), stack.end(), is_ours));
-}
-
 std::string_view what_bounds(std::uint16_t bound) {
   switch (bound) {
     case WORST_BOUND_EXACT:

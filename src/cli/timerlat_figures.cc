@@ -9,15 +9,6 @@
 #include "symbols/kernel_symbols.h"
 
 namespace overdue {
-namespace {
-
-bool is_of_tracing(std::string_view function) {
-  return function.starts_with("bpf_prog_") || function.starts_with("bpf_trace_run") ||
-         function.starts_with("__bpf_trace_") || function.starts_with("__traceiter_") ||
-         function.starts_with("bpf_trampoline_");
-}
-
-}  // namespace
 
 void TimerFigures::add(std::uint64_t ns, const TimerlatPlan& plan) {
   current_ns = ns;
@@ -70,7 +61,6 @@ Stack KernelStacks::named(const std::vector<std::uint64_t>& addresses) {
     }
   }
   Stack stack;
-  bool ours = true;  // the programs that took the stack
   for (const std::uint64_t address : addresses) {
     StackFrame frame{.address = address, .offset = address, .is_kernel = true};
     if (const auto found = symbols_->table.find(address)) {
@@ -79,9 +69,9 @@ Stack KernelStacks::named(const std::vector<std::uint64_t>& addresses) {
                                            : fmt::format("[{}]", printable(found->module));
       frame.offset = found->symbol.offset;
     }
-    ours = ours && is_of_tracing(frame.name);
-    if (!ours) stack.push_back(std::move(frame));
+    stack.push_back(std::move(frame));
   }
+  drop_tracing(stack);
   return stack;
 }
 

@@ -35,4 +35,8 @@ std::string to_text(const StackFrame& frame);
 /// Innermost frame first.
 using Stack = std::vector<StackFrame>;
 
+/// Drops the innermost frames that are how the kernel called a program of ours: nothing of what the
+/// stack was taken for.
+void drop_tracing(Stack& stack);
+
 }  // namespace overdue

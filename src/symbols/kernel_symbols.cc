@@ -28,6 +28,13 @@ std::string_view next_word(std::string_view& line) {
   return word;
 }
 
+/// Where a part of the kernel's text begins or ends, by its linker script
+/// (include/asm-generic/vmlinux.lds.h): nothing is in it, though a function may be at its address.
+bool is_mark(std::string_view name) {
+  return name == "_etext" || name == "_einittext" || name.ends_with("_text_start") ||
+         name.ends_with("_text_end");
+}
+
 }  // namespace
 
 /// Takes kallsyms line by line, so that its text is never held as a whole.
@@ -74,8 +81,7 @@ class KallsymsParser {
   void add(std::uint64_t address, char type, std::string_view name, std::string_view module) {
     any_address_ = true;
     const bool is_code = type == 'T' || type == 't' || type == 'W' || type == 'w';
-    // These end the text of the kernel; nothing is in them.
-    if (!is_code || name == "_etext" || name == "_einittext") return builder_.add_boundary(address);
+    if (!is_code || is_mark(name)) return builder_.add_boundary(address);
     const std::uint32_t index = module_index(module);
     symbols_.runs_.push_back({.begin = address, .module = index});
     builder_.add({.begin = address,
