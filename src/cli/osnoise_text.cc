@@ -16,7 +16,7 @@ namespace {
 /// "local_timer:236", "NET_RX:3", "cc1:87882"; of what has no name why.
 std::string name_of(const NoisePart& part) {
   if (part.kind == hardware_noise) return "or a hypervisor";
-  if (part.kind == NOISE_NMI) return {};
+  if (!has_name(part.kind)) return {};
   if (part.name.empty() && part.number == 0) return "that nobody was told of";
   return fmt::format("{}:{}", printable(part.name), part.number);
 }

@@ -134,6 +134,12 @@ def read_ndjson(path):
         return [json.loads(line) for line in file]
 
 
+def left_out(receipt):
+    """Runs of our programs that the kernel left out, as the same program ran on that CPU: with PREEMPT_RT timers expire
+    in threads, which others interrupt. What they would have told of is lost."""
+    return receipt["lost_by"].get("nested", 0)
+
+
 def counts(report):
     """name → calls, over all rows. However an unknown number is signed, here syscall_N has N ≥ 0."""
     sums = collections.Counter()
