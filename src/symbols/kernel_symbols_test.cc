@@ -85,7 +85,6 @@ TEST(KernelSymbols, OfThisKernel) {
   EXPECT_EQ(symbols.malformed_lines(), 0u);
   std::map<std::uint64_t, std::set<std::string>> names;
   std::ifstream file(copy);
-  std::string address, type, name;
   for (std::string line; std::getline(file, line);) {
     char digits[32], kind[8], word[512];
     if (sscanf(line.c_str(), "%31s %7s %511s", digits, kind, word) != 3) continue;
