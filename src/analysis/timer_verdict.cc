@@ -87,7 +87,8 @@ bool was_stolen(const TimerCause& cause, std::uint64_t ns) {
 TimerVerdict irqs_were_off(const TimerCause& cause, const Shares& shares,
                            const std::vector<std::string>& functions) {
   const timerlat_activation& activation = cause.activation;
-  if (shares.irqs_off_by && !is_interrupted(cause, *shares.irqs_off_by))
+  if (shares.irqs_off_by && !is_interrupted(cause, *shares.irqs_off_by) &&
+      !was_stolen(cause, shares.irqs_off_ns))
     return {TimerFault::irqs_off, shares.irqs_off_ns, shares.irqs_off_by->name,
             fmt::format("interrupts were off for {} while {} ran, which had left the CPU when the "
                         "interrupt came; or hardware or a hypervisor had the CPU",

@@ -99,6 +99,8 @@ TEST(TimerVerdict, WhoHadInterruptsOffMayHaveLeft) {
   EXPECT_EQ(verdict.who, "ksoftirqd/1");
   EXPECT_THAT(verdict.text,
               HasSubstr("498us while thread ksoftirqd/1 (tid 21) ran, which had left"));
+  activation.fixed.steal_ns = 480'000;
+  EXPECT_EQ(of(activation).fault, TimerFault::hardware);
 }
 
 TEST(TimerVerdict, NobodyRanAndTheInterruptWasLate) {
