@@ -36,19 +36,6 @@ unsigned own_depth(const std::vector<worst_event>& events) {
   return depth > depth_at_switch ? std::min(depth - depth_at_switch, 3u) : 0;
 }
 
-/// TIF_NEED_RESCHED is 3 on x86-64, and 4 where it has the bits that all architectures share (Linux
-/// 6.18). The kernel says so itself with an event of its own; else a reschedule that is due on this
-/// CPU has its bit set.
-unsigned learn_resched_bit(const std::vector<worst_event>& events, unsigned known) {
-  for (const worst_event& event : events) {
-    constexpr std::uint32_t old_bit = 1u << 3, shared_bit = 1u << 4;
-    if (!is_folded(event)) continue;
-    if (event.thread_flags & old_bit) return 3;
-    if (event.thread_flags & shared_bit) return 4;
-  }
-  return known;
-}
-
 std::int32_t signed_prio(std::uint32_t prio) {
   return prio == WORST_PRIO_DEADLINE ? -1 : static_cast<std::int32_t>(prio);
 }
@@ -61,19 +48,23 @@ std::string_view what_bounds(std::uint16_t bound) {
       return "a timer's interrupt came that late (interrupts off, or a hypervisor's doing)";
     case WORST_BOUND_LATE_SWITCH:
       return "the CPU was to switch and could not (preemption or interrupts off)";
+    case WORST_BOUND_LATE_BOTH:
+      return "a timer's interrupt came late, and since it the CPU was to switch and could not "
+             "(interrupts off, or a hypervisor's doing; then preemption)";
     default:
       return "by a rule that this version does not know";
   }
 }
 
-WindowEvent to_window_event(const worst_event& event, unsigned depth, unsigned resched_bit) {
+WindowEvent to_window_event(const worst_event& event, unsigned depth,
+                            const Preemption& preemption) {
   WindowEvent result;
   result.time_ns = event.header.time_ns;
   result.cpu = event.header.cpu;
   result.thread = {event.header.pid, event.header.tid, std::string(fixed_text(event.header.comm))};
   result.prio = signed_prio(event.prio);
   result.kind = static_cast<worst_event_kind>(event.event);
-  result.flags = window_flags(event, depth, resched_bit);
+  result.flags = window_flags(event, depth, preemption);
   result.other_prio = signed_prio(event.other_prio);
   result.number = event.number;
   result.state = event.state;
@@ -84,14 +75,20 @@ WindowEvent to_window_event(const worst_event& event, unsigned depth, unsigned r
   return result;
 }
 
+/// As trace_print_lat_fmt() has it (kernel/trace/trace_output.c).
+char resched_flag(const worst_event& event, const Preemption& preemption) {
+  const unsigned bits = event.thread_flags >> preemption.resched_bit;
+  const bool is_due = bits & 1, is_due_lazily = preemption.has_lazy && (bits & 2);
+  return ".pnNlLbB"[4 * is_due_lazily + 2 * is_due + is_folded(event)];
+}
+
 }  // namespace
 
-std::string window_flags(const worst_event& event, unsigned own_depth, unsigned resched_bit) {
+std::string window_flags(const worst_event& event, unsigned own_depth,
+                         const Preemption& preemption) {
   std::string flags = "d..X";
   if (!has_interrupts_off(event.event)) flags[0] = '.';
-  const bool is_due = event.thread_flags & (1u << resched_bit);
-  const bool folded = is_folded(event);
-  if (is_due || folded) flags[1] = is_due && folded ? 'N' : is_due ? 'n' : 'p';
+  flags[1] = resched_flag(event, preemption);
   if (!(event.flags & WORST_EVENT_HAS_COUNT)) {
     flags[2] = 'X';
     return flags;
@@ -134,7 +131,7 @@ void WindowAssembler::window(const Record& record) {
   made.waker_cpu = window.waker_cpu;
   made.lost_events = window.lost_events;
   made.lower_bound = what_bounds(window.bound);
-  made.preemption = preemption_;
+  made.preemption = preemption_.model;
   const std::size_t frames =
       record.bytes.size() > sizeof window ? (record.bytes.size() - sizeof window) / 8 : 0;
   std::vector<std::uint64_t> addresses(frames);
@@ -152,10 +149,9 @@ void WindowAssembler::window(const Record& record) {
 
 void WindowAssembler::deliver() {
   if (!open_) return;
-  resched_bit_ = learn_resched_bit(events_, resched_bit_);
   const unsigned depth = own_depth(events_);
   for (const worst_event& event : events_)
-    open_->events.push_back(to_window_event(event, depth, resched_bit_));
+    open_->events.push_back(to_window_event(event, depth, preemption_));
   events_.clear();
   LatencyWindow done = std::move(*open_);
   open_.reset();

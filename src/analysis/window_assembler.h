@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/latency_window.h"
+#include "core/preemption.h"
 #include "core/record.h"
 #include "core/stack_namer.h"
 
@@ -15,7 +16,7 @@ namespace overdue {
 class WindowAssembler {
  public:
   using Handler = std::function<void(LatencyWindow)>;
-  WindowAssembler(StackNamer& namer, std::string preemption, Handler handler)
+  WindowAssembler(StackNamer& namer, Preemption preemption, Handler handler)
       : namer_(namer), preemption_(std::move(preemption)), handler_(std::move(handler)) {}
 
   void record(const Record& record);
@@ -27,18 +28,17 @@ class WindowAssembler {
   void deliver();
 
   StackNamer& namer_;
-  std::string preemption_;
+  Preemption preemption_;
   Handler handler_;
   std::optional<LatencyWindow> open_;
   std::vector<worst_event> events_;
   std::uint32_t expected_ = 0;  ///< events of the open one
   std::uint64_t number_ = 0;
-  unsigned resched_bit_ = 3;  ///< of thread_info::flags; see learn_resched_bit()
 };
 
 /// The columns of flags in the kernel's latency format: interrupts off, need to be rescheduled,
-/// interrupt, depth of preemption disabled. `own_depth` is what tracing adds to that; `resched_bit`
-/// the number of TIF_NEED_RESCHED.
-std::string window_flags(const worst_event& event, unsigned own_depth, unsigned resched_bit);
+/// interrupt, depth of preemption disabled. `own_depth` is what tracing adds to that.
+std::string window_flags(const worst_event& event, unsigned own_depth,
+                         const Preemption& preemption);
 
 }  // namespace overdue

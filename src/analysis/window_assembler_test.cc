@@ -68,8 +68,9 @@ worst_event event_at(u64 time_ns, worst_event_kind kind, u32 preempt_count = 0x8
 struct Assembling {
   Names names;
   std::vector<LatencyWindow> windows;
-  WindowAssembler assembler{names, "desktop",
-                            [this](LatencyWindow one) { windows.push_back(std::move(one)); }};
+  WindowAssembler assembler{names, {.model = "desktop"}, [this](LatencyWindow one) {
+                              windows.push_back(std::move(one));
+                            }};
 
   void add(worst_window window, const std::vector<u64>& waking, const std::vector<u64>& end) {
     window.waking_frames = static_cast<u16>(waking.size());
@@ -159,7 +160,7 @@ TEST(WindowAssembler, TakesFromTheDepthWhatTracingAddsToIt) {
 
 TEST(WindowFlags, AreThoseOfTheKernel) {
   const auto flags = [](worst_event_kind kind, u32 count, u32 thread_flags) {
-    return window_flags(event_at(0, kind, count, thread_flags), 0, 3);
+    return window_flags(event_at(0, kind, count, thread_flags), 0, {});
   };
   EXPECT_EQ(flags(WORST_EVENT_SWITCH, 0x80000000, 0), "d...");
   EXPECT_EQ(flags(WORST_EVENT_SOFTIRQ_ENTRY, 0x80000100, 0), "..s.");
@@ -177,17 +178,22 @@ TEST(WindowFlags, AreThoseOfTheKernel) {
 TEST(WindowFlags, WithoutTheCountAreNotGuessed) {
   worst_event event = event_at(0, WORST_EVENT_SWITCH, 0, 8);
   event.flags = 0;
-  EXPECT_EQ(window_flags(event, 0, 3), "dnXX");
+  EXPECT_EQ(window_flags(event, 0, {}), "dnXX");
 }
 
-TEST(WindowAssembler, LearnsWhichFlagIsNeedResched) {
-  Assembling it;
-  it.add(window_of(1000, 5000, 2), {}, {});
-  it.add(event_at(1000, WORST_EVENT_WAKING, 0x00000002, 1u << 4));
-  it.add(event_at(5000, WORST_EVENT_SWITCH, 0x80000002, 1u << 4));
-  ASSERT_EQ(it.windows.size(), 1u);
-  EXPECT_EQ(it.windows[0].events[0].flags, "dN.2");
-  EXPECT_EQ(it.windows[0].events[1].flags, "dn.2");
+TEST(WindowFlags, HaveLazyReschedulingWhereTheKernelHasIt) {
+  const auto flag = [](u32 count, u32 thread_flags) {
+    const Preemption lazy{.model = "lazy", .resched_bit = 4, .has_lazy = true};
+    return window_flags(event_at(0, WORST_EVENT_SWITCH, count, thread_flags), 0, lazy)[1];
+  };
+  constexpr u32 due = 1u << 4, lazily = 1u << 5, folded = 0, not_folded = 0x80000000;
+  EXPECT_EQ(flag(folded, due), 'N');
+  EXPECT_EQ(flag(folded, due | lazily), 'B');
+  EXPECT_EQ(flag(folded, lazily), 'L');
+  EXPECT_EQ(flag(not_folded, due | lazily), 'b');
+  EXPECT_EQ(flag(not_folded, lazily), 'l');
+  EXPECT_EQ(flag(not_folded, 1u << 3), '.');
+  EXPECT_EQ(window_flags(event_at(0, WORST_EVENT_SWITCH, not_folded, 1u << 4), 0, {})[1], '.');
 }
 
 }  // namespace

@@ -186,6 +186,9 @@ struct hrtimer_sleeper {
 };
 
 struct work_struct {
+  struct {
+    long long counter;
+  } data;
   void* func;
 };
 

@@ -37,6 +37,7 @@ enum worst_bound {
   WORST_BOUND_EXACT = 0,        // by its begin and its end
   WORST_BOUND_LATE_TIMER = 1,   // it is longer: interrupts were disabled since a timer was due
   WORST_BOUND_LATE_SWITCH = 2,  // it is longer: the CPU could not switch since it was told to
+  WORST_BOUND_LATE_BOTH = 3,    // it is longer: as 1, and from that interrupt on as 2
 };
 
 enum worst_event_flags {

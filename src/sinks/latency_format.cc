@@ -1,5 +1,6 @@
 #include "sinks/latency_format.h"
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <string_view>
@@ -173,22 +174,7 @@ std::string kernels_own(std::string_view lines) {
   return text;
 }
 
-}  // namespace
-
-char delay_mark(std::uint64_t ns) {
-  struct Mark {
-    std::uint64_t beyond_ns;
-    char mark;
-  };
-  constexpr Mark marks[] = {{1'000'000'000, '$'}, {100'000'000, '@'}, {10'000'000, '*'},
-                            {1'000'000, '#'},     {100'000, '!'},     {10'000, '+'}};
-  for (const Mark& mark : marks)
-    if (ns > mark.beyond_ns) return mark.mark;
-  return ' ';
-}
-
-std::string latency_format(const LatencyWindow& window, const SessionInfo& info) {
-  if (!window.kernel_text.empty()) return kernels_own(window.kernel_text);
+std::string our_lines(const LatencyWindow& window, const SessionInfo& info) {
   const Bounds bounds(window);
   const std::vector<Entry> entries = entries_of(window, bounds);
   std::string text = header_of(window, info, entries.size());
@@ -204,6 +190,55 @@ std::string latency_format(const LatencyWindow& window, const SessionInfo& info)
       fmt::format_to(std::back_inserter(text), " => {}\n", to_text(frame));
   }
   return text;
+}
+
+/// Whether a line's flags say that the thread is to be rescheduled; `CPU#` and they are the word
+/// before the time.
+bool has_need_resched(std::string_view line) {
+  for (std::size_t unit = line.find("us"); unit != line.npos; unit = line.find("us", unit + 1)) {
+    if (unit + 5 > line.size()) return false;
+    if (line.substr(unit + 3, 2) != ": ") continue;
+    const std::size_t before_time = line.find_last_not_of("0123456789", unit - 1);
+    const std::size_t end = line.find_last_not_of(' ', before_time);
+    const std::size_t begin = line.find_last_of(' ', end);
+    if (begin == line.npos || end == line.npos) return false;
+    const std::string_view word = line.substr(begin + 1, end - begin);
+    const std::size_t flags = word.find_first_not_of("0123456789");
+    return flags != word.npos && flags + 1 < word.size() &&
+           std::string_view("NnpBbLl").find(word[flags + 1]) != std::string_view::npos;
+  }
+  return false;
+}
+
+std::string with_first_resched_bold(const std::string& text) {
+  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    if (text[begin] == '#' || !has_need_resched(std::string_view(text).substr(begin, end - begin)))
+      continue;
+    return text.substr(0, begin) + "\x1b[1m" + text.substr(begin, end - begin) + "\x1b[0m" +
+           text.substr(end);
+  }
+  return text;
+}
+
+}  // namespace
+
+char delay_mark(std::uint64_t ns) {
+  struct Mark {
+    std::uint64_t beyond_ns;
+    char mark;
+  };
+  constexpr Mark marks[] = {{1'000'000'000, '$'}, {100'000'000, '@'}, {10'000'000, '*'},
+                            {1'000'000, '#'},     {100'000, '!'},     {10'000, '+'}};
+  for (const Mark& mark : marks)
+    if (ns > mark.beyond_ns) return mark.mark;
+  return ' ';
+}
+
+std::string latency_format(const LatencyWindow& window, const SessionInfo& info, bool color) {
+  const std::string text =
+      window.kernel_text.empty() ? our_lines(window, info) : kernels_own(window.kernel_text);
+  return color ? with_first_resched_bold(text) : text;
 }
 
 }  // namespace overdue

@@ -171,6 +171,21 @@ TEST(LatencyFormat, OfTheKernelsTracerIsItsOwnText) {
             "# tracer: wakeup\n#  \\   /\n  a\\x1b[0m-7  us : x\n");
 }
 
+TEST(LatencyFormat, InColorTheFirstLineThatIsToBeRescheduledIsBold) {
+  LatencyWindow window = chrt_sleep();
+  window.events[2].flags = "dN.3";
+  const std::string plain = latency_format(window, session());
+  const std::string line =
+      "  <idle>-0       3dNh4    1us+:      0:120:R   + [003]  2389: 94:R sleep";
+  std::string bold = plain;
+  bold.replace(bold.find(line), line.size(), "\x1b[1m" + line + "\x1b[0m");
+  EXPECT_EQ(latency_format(window, session(), true), bold);
+  window.kernel_text = plain;
+  EXPECT_EQ(latency_format(window, session(), true), bold);
+  window.kernel_text = "# 1dN.. 1us : a\n  us : x\nus : \n: us\n    N-7 1d... 3us : dNh us : y\n";
+  EXPECT_EQ(latency_format(window, session(), true), window.kernel_text);
+}
+
 TEST(LatencyFormat, PrintsInterruptsAsTheKernelDoes) {
   LatencyWindow window = chrt_sleep();
   WindowEvent irq = idle_event(WORST_EVENT_IRQ_ENTRY, 2'000, "d.h1");

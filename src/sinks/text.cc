@@ -65,7 +65,7 @@ void TextSink::more_like(const Repeats& repeats) {
 void TextSink::window(const LatencyWindow& window) {
   write_header(info_, false);
   if (findings_++ > 0) output_.append('\n');
-  output_.append(latency_format(window, info_));
+  output_.append(latency_format(window, info_, color_));
 }
 
 void TextSink::names(const std::vector<FoundName>& names) {

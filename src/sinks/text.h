@@ -12,7 +12,7 @@
 namespace overdue {
 
 /// For people: aligned tables, lines like strace's, names one a line; the receipt below. Colour
-/// dims headers and reddens rows with errors, nothing else.
+/// dims headers, reddens rows with errors, and has what to look at first in bold; nothing else.
 class TextSink : public Sink {
  public:
   TextSink(Output& output, bool color, bool whole_stacks = false)

@@ -35,8 +35,10 @@ constexpr Field window_fields[] = {
                   "addresses behind the record: where the waker was, innermost first"),
     OVERDUE_FIELD(worst_window, end_frames, count, stack,
                   "addresses behind those: where its CPU switched to it"),
-    OVERDUE_FIELD(worst_window, bound, none, key,
-                  "0: that long; at least that long, known by 1: a late timer, 2: a late switch"),
+    OVERDUE_FIELD(
+        worst_window, bound, none, key,
+        "0: that long; at least that long, known by 1: a late timer, 2: a late switch, 3: the "
+        "one and then the other"),
 };
 
 constexpr Field event_fields[] = {

@@ -37,7 +37,7 @@ static __always_inline struct worst_section* this_section(void) {
   return here;
 }
 
-static __noinline int tell(void* ctx, struct worst_section* here, u64 begin_ns, u64 now_ns,
+static __noinline int tell(void* ctx, struct worst_section* here, u64 begin_ns, u64 end_ns,
                            u16 bound) {
   void* ring = ctx && here ? this_cpu_ring() : 0;
   struct told_section* told = ring ? bpf_ringbuf_reserve(ring, sizeof(*told), 0) : 0;
@@ -48,11 +48,11 @@ static __noinline int tell(void* ctx, struct worst_section* here, u64 begin_ns, 
   struct task_struct* task = bpf_get_current_task_btf();
   struct worst_window* window = &told->window;
   __builtin_memset(window, 0, sizeof(*window));
-  fill_who(&window->header, task, 0, now_ns);
+  fill_who(&window->header, task, 0, end_ns);
   window->header.kind = RECORD_WORST_WINDOW;
   window->header.size = sizeof(*window);
   window->begin_ns = begin_ns;
-  window->latency_ns = now_ns - begin_ns;
+  window->latency_ns = end_ns - begin_ns;
   window->uid = BPF_CORE_READ(task, cred, uid.val);
   window->policy = task->policy;
   window->rt_priority = task->rt_priority;
@@ -60,7 +60,7 @@ static __noinline int tell(void* ctx, struct worst_section* here, u64 begin_ns, 
   window->prio = task->prio < 0 ? WORST_PRIO_DEADLINE : task->prio;
   window->tracer = tracer;
   window->bound = bound;
-  u32 frames = bound == WORST_BOUND_LATE_SWITCH ? here->frames : 0;
+  u32 frames = bound == WORST_BOUND_LATE_TIMER ? 0 : here->frames;
   barrier_var(frames);
   frames &= WORST_FRAMES - 1;
   bpf_probe_read_kernel(told->stack, frames * sizeof(u64), here->stack);
@@ -87,11 +87,12 @@ static __always_inline bool is_among_longest(struct worst_section* here, u64 lat
 }
 
 static __always_inline int end_section(void* ctx, struct worst_section* here, u64 begin_ns,
-                                       u16 bound) {
+                                       u64 end_ns, u16 bound) {
   if (!control.armed || !cpu_wanted()) return 0;
   if (!whole_machine && !member_state(bpf_get_current_task_btf())) return 0;
-  u64 now_ns = bpf_ktime_get_ns();
-  u64 latency_ns = ns_between(begin_ns, now_ns);
+  /* A timer may be due while the scheduler goes by here, and expire behind it: told once. */
+  if (begin_ns < here->told_until_ns) begin_ns = here->told_until_ns;
+  u64 latency_ns = ns_between(begin_ns, end_ns);
   here->seen++;
   if (latency_ns > here->longest_ns) here->longest_ns = latency_ns;
   if (latency_ns < threshold_ns || latency_ns <= bar_ns) return 0;
@@ -99,7 +100,8 @@ static __always_inline int end_section(void* ctx, struct worst_section* here, u6
     bar_ns = latency_ns;
   else if (!is_among_longest(here, latency_ns))
     return 0;
-  return tell(ctx, here, begin_ns, now_ns, bound);
+  here->told_until_ns = end_ns;
+  return tell(ctx, here, begin_ns, end_ns, bound);
 }
 
 SEC("?tp_btf/hrtimer_start")
@@ -113,7 +115,8 @@ int BPF_PROG(section_timer_start, struct hrtimer* timer) {
 /* A timer's interrupt is taken as soon as interrupts are enabled: since the moment it was set for
  * they never were. Not so where the CPU slept, or ran a program, which cannot disable them; nor of
  * a clock that may be set, which makes timers late that were not; nor of timers that soft
- * interrupts run. */
+ * interrupts run. Where preemption counts too, it may go on from there: the interrupt's end tells.
+ */
 SEC("?tp_btf/hrtimer_expire_entry")
 int BPF_PROG(section_timer_expire, struct hrtimer* timer) {
   u64 expires_ns = take_expiry(timer, on_monotonic(timer, timer->node.expires));
@@ -121,7 +124,12 @@ int BPF_PROG(section_timer_expire, struct hrtimer* timer) {
   if (!here || timer->is_soft || timer->base->offset) return 0;
   struct task_struct* task = bpf_get_current_task_btf();
   if (task->pid == 0 || user_mode_interrupted(find_per_cpu_base(task))) return 0;
-  return end_section(ctx, here, expires_ns, WORST_BOUND_LATE_TIMER);
+  u64 now_ns = bpf_ktime_get_ns();
+  if (tracer == WORST_IRQSOFF)
+    return end_section(ctx, here, expires_ns, now_ns, WORST_BOUND_LATE_TIMER);
+  if (!here->late_ns || expires_ns < here->late_ns) here->late_ns = expires_ns;
+  here->late_end_ns = now_ns;
+  return 0;
 }
 
 /* From now on it is known that this CPU is to switch and cannot. What it does says why. */
@@ -140,6 +148,7 @@ static __always_inline int told_to_switch(void* ctx, struct task_struct* running
   if (!here || !there) return 0;
   there->is_due = running->pid != 0; /* an idle one looks at the flag by itself */
   there->due_ns = 0;
+  there->is_joined = 0;
   if (there->is_due && cpu == bpf_get_smp_processor_id()) begin_here(ctx, here);
   return 0;
 }
@@ -165,10 +174,20 @@ static __always_inline bool is_still_due(struct worst_section* here) {
   return here->is_due;
 }
 
-/* An interrupt ends: where what it interrupted can be preempted, that happens now. */
+/* An interrupt ends: where what it interrupted can be preempted, that happens now. Where it came
+ * late, nothing could be switched since it was due: that and what follows are one stretch. */
 static __always_inline int interrupt_ends(void* ctx) {
   struct worst_section* here = this_section();
-  if (here && is_still_due(here) && !here->due_ns) begin_here(ctx, here);
+  if (!here) return 0;
+  u64 late_ns = here->late_ns;
+  here->late_ns = 0;
+  if (!is_still_due(here))
+    return late_ns ? end_section(ctx, here, late_ns, here->late_end_ns, WORST_BOUND_LATE_TIMER) : 0;
+  if (!here->due_ns) begin_here(ctx, here);
+  if (late_ns && late_ns < here->due_ns) {
+    here->due_ns = late_ns;
+    here->is_joined = 1;
+  }
   return 0;
 }
 
@@ -196,7 +215,9 @@ int BPF_PROG(section_schedule, const char* what) {
   if (words[0] != 'S' || words[6] != 'c' || words[7] != 'o') return 0;
   u64 due_ns = here->due_ns;
   here->is_due = 0;
-  return due_ns ? end_section(ctx, here, due_ns, WORST_BOUND_LATE_SWITCH) : 0;
+  if (!due_ns) return 0;
+  return end_section(ctx, here, due_ns, bpf_ktime_get_ns(),
+                     here->is_joined ? WORST_BOUND_LATE_BOTH : WORST_BOUND_LATE_SWITCH);
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -1,15 +1,13 @@
 #include "probes/worst/sections.h"
 
-#include <sys/utsname.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <string_view>
 #include <vector>
 
 #include "kernel/features.h"
 #include "kernel/membership.h"
 #include "kernel/per_cpu.h"
+#include "kernel/preemption.h"
 #include "kernel/skeleton.h"
 #include "kernel/tracepoint_types.h"
 #include "probes/worst/worst.h"
@@ -20,15 +18,6 @@ namespace overdue {
 namespace {
 
 constexpr const char* says_need_resched = "sched_set_need_resched_tp";  // Linux 6.15
-
-/// TIF_NEED_RESCHED of x86-64: 6.18 gave it the bit that it has elsewhere
-/// (include/asm-generic/thread_info_tif.h). BTF does not know of it.
-u32 need_resched_bit() {
-  utsname names{};
-  int major = 0, minor = 0;
-  if (uname(&names) != 0 || std::sscanf(names.release, "%d.%d", &major, &minor) != 2) return 3;
-  return major > 6 || (major == 6 && minor >= 18) ? 4 : 3;
-}
 
 bool is_about_interrupts(worst_tracer tracer) {
   return tracer != WORST_PREEMPTOFF;
@@ -77,7 +66,7 @@ void SectionsProbe::Impl::configure(const WorstOptions& options, const SharedMap
   rodata.whole_machine = options.whole_machine;
   rodata.keep = static_cast<u32>(options.keep);
   rodata.tracer = static_cast<u16>(options.tracer);
-  rodata.resched_bit = need_resched_bit();
+  rodata.resched_bit = read_preemption().resched_bit;
   rodata.per_cpu = find_per_cpu_offsets(types);
   rodata.threshold_ns = static_cast<u64>(options.threshold.count());
   limit_to_cpus(rodata, options.cpus);

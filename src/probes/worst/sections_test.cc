@@ -75,6 +75,17 @@ class Sections : public KernelTest {
       seen.push_back(std::move(section));
     });
   }
+  /// Lets the child run to its end while the urgent one wants its CPU and the kernel spins for it.
+  void spin_before(Child& urgent, Child& child, bool interrupts_off) {
+    const Spinner spinner(child.pid(), interrupts_off);
+    urgent.go();
+    child.go();
+    EXPECT_EQ(child.end(), 0);
+    if (urgent.has_ended()) GTEST_SKIP() << "no real-time priorities here";
+    finish();
+    ASSERT_TRUE(spinner.has_spun());
+    ASSERT_FALSE(seen.empty());
+  }
   static MembershipRules only(std::uint32_t pid) {
     MembershipRules rules;
     rules.pids = {pid};
@@ -130,14 +141,17 @@ TEST_F(Sections, InterruptsThatAreOffAreFoundWithWhatHadThemOff) {
   EXPECT_EQ(session->receipt().lost(), 0u);
 }
 
+/// A thread that wants CPU 0 again and again; where it may not, it ends.
+void want_the_cpu(Child& self) {
+  const sched_param param{.sched_priority = 10};
+  const bool is_urgent = run_on_cpu(0) && sched_setscheduler(0, SCHED_FIFO, &param) == 0;
+  self.step();
+  if (!is_urgent) _exit(1);
+  while (true) usleep(500);
+}
+
 TEST_F(Sections, PreemptionThatIsOffIsFoundWithWhatHadItOff) {
-  Child urgent([](Child& self) {
-    const sched_param param{.sched_priority = 10};
-    const bool is_urgent = run_on_cpu(0) && sched_setscheduler(0, SCHED_FIFO, &param) == 0;
-    self.step();
-    if (!is_urgent) _exit(1);
-    while (true) usleep(500);
-  });
+  Child urgent(want_the_cpu);
   urgent.run_step();  // it is urgent before the other one begins
   Child child([](Child&) {
     if (!run_on_cpu(0)) _exit(1);
@@ -149,15 +163,8 @@ TEST_F(Sections, PreemptionThatIsOffIsFoundWithWhatHadItOff) {
     }
   });
   measure(WORST_PREEMPTOFF, {.keep = 1}, only(child.pid()));
-  if (IsSkipped()) return;
-  const Spinner spinner(child.pid(), false);
-  urgent.go();
-  child.go();
-  EXPECT_EQ(child.end(), 0);
-  if (urgent.has_ended()) GTEST_SKIP() << "no real-time priorities here";
-  finish();
-  ASSERT_TRUE(spinner.has_spun());
-  ASSERT_FALSE(seen.empty());
+  if (!IsSkipped()) spin_before(urgent, child, false);
+  if (IsSkipped() || HasFatalFailure()) return;
   // With one to be kept each is longer than those before.
   for (std::size_t i = 1; i < seen.size(); ++i)
     EXPECT_GT(seen[i].window.latency_ns, seen[i - 1].window.latency_ns);
@@ -167,6 +174,29 @@ TEST_F(Sections, PreemptionThatIsOffIsFoundWithWhatHadItOff) {
       << names_of(seen.back());
   EXPECT_EQ(probe->figures().longest_ns, seen.back().window.latency_ns);
   EXPECT_EQ(session->receipt().lost(), 0u);
+}
+
+/// The urgent thread's timer comes late, wakes it, and it has to wait for the other one to leave.
+TEST_F(Sections, WhatFollowsALateInterruptIsOneStretchWithIt) {
+  Child urgent(want_the_cpu);
+  urgent.run_step();
+  Child child([](Child&) {
+    if (!run_on_cpu(0)) _exit(1);
+    for (int i = 0; i < spins; ++i) usleep(1'000);
+  });
+  measure(WORST_PREEMPTIRQSOFF, {.keep = 0}, only(child.pid()));
+  if (!IsSkipped()) spin_before(urgent, child, true);
+  if (IsSkipped() || HasFatalFailure()) return;
+  EXPECT_EQ(longest().window.bound, WORST_BOUND_LATE_BOTH) << names_of(longest());
+  EXPECT_GE(longest().window.latency_ns, static_cast<u64>(spin_length.count()) / 2);
+  EXPECT_NE(names_of(longest()).find(" do_nanosleep "), std::string::npos) << names_of(longest());
+  for (const Section& one : seen)
+    for (const Section& other : seen) {
+      if (&one == &other || one.window.header.cpu != other.window.header.cpu) continue;
+      EXPECT_TRUE(one.window.header.time_ns <= other.window.begin_ns ||
+                  other.window.header.time_ns <= one.window.begin_ns)
+          << "a stretch is told of twice: " << names_of(one) << "and " << names_of(other);
+    }
 }
 
 /// Without a bar: nobody raises it here.

@@ -74,10 +74,15 @@ struct worst_section {
   u64 runs;  // of programs
   u64 seen;  // ends of sections
   u64 longest_ns;
-  u64 due_ns;  // since when it is known that the CPU cannot switch; 0: it is not
-  u32 is_due;  // it was told to switch
-  u32 frames;  // of where it was at due_ns
+  u64 due_ns;       // since when it is known that the CPU cannot switch; 0: it is not
+  u64 late_ns;      // when the first late timer of the interrupt that runs here was due; 0: none
+  u64 late_end_ns;  // when the last of them expired
+  u32 is_due;       // it was told to switch
+  u32 is_joined;    // due_ns is when a late timer was due, in whose interrupt it was told that
+  u32 frames;       // of where it was at due_ns, or in that interrupt
+  u32 reserved;
+  u64 told_until_ns;  // the end of the last one told of
   u64 stack[WORST_FRAMES];
   u64 told_ns[WORST_SECTIONS_KEPT];  // the longest told of, where so many are wanted
 };
-WIRE_SIZE(struct worst_section, 40 + WORST_FRAMES * 8 + WORST_SECTIONS_KEPT * 8);
+WIRE_SIZE(struct worst_section, 72 + WORST_FRAMES * 8 + WORST_SECTIONS_KEPT * 8);
