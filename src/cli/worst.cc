@@ -16,7 +16,7 @@
 #include "cli/worst_instruments.h"
 #include "cli/worst_kernel.h"
 #include "kernel/features.h"
-#include "kernel/host.h"
+#include "kernel/preemption.h"
 #include "sinks/make_sink.h"
 #include "target/cpu_list.h"
 
@@ -55,7 +55,7 @@ class WorstReporter final : public MeasureListener {
         instruments_(instruments),
         keep_(keep),
         longest_(keep_),
-        assembler_(stacks_, preemption_model(read_host().build),
+        assembler_(stacks_, read_preemption(),
                    [this](LatencyWindow window) { found(std::move(window)); }) {}
 
   void begin(const SessionInfo& info) override {
@@ -144,6 +144,8 @@ class WorstCommand final : public Command {
     app.add_option("-T,--threshold", threshold_);
     app.add_option("--keep", keep_);
     app.add_flag("--events", events_);
+    app.add_flag("--functions", functions_);
+    app.add_flag("--graph", graph_);
     app.add_option("--width", width_);
     app.add_option("--window", window_);
     app.add_option("--backend", backend_)->check(CLI::IsMember({"auto", "kernel", "bpf"}));
@@ -154,7 +156,7 @@ class WorstCommand final : public Command {
 
  private:
   WorstOptions options() const;
-  bool is_everything(const Invocation& invocation) const;
+  bool names_nobody() const;
   bool uses_kernel_tracer(const Invocation& invocation) const;
   /// For the kernel's tracer: it follows whom it likes, and keeps one.
   KernelTracerRequest kernel_request(const Invocation& invocation) const;
@@ -166,7 +168,7 @@ class WorstCommand final : public Command {
   OutputOptions output_;
   std::string threshold_;
   std::optional<std::int64_t> keep_;
-  bool events_ = false;
+  bool events_ = false, functions_ = false, graph_ = false;
   std::optional<std::string> width_, window_;
   std::string backend_ = "auto";
 };
@@ -180,6 +182,11 @@ WorstOptions WorstCommand::options() const {
         "where interrupts or preemption were disabled since is not known: what happened "
         "meanwhile cannot be shown")
         .hint("leave --events out, or use --backend kernel where the kernel has the tracer")
+        .exit_status(2);
+  if (functions_ || graph_)
+    throw Error("which functions ran is known to the kernel's own tracers only")
+        .hint(fmt::format("leave {} out, or use --backend kernel where the kernel has the tracer",
+                          graph_ ? "--graph" : "--functions"))
         .exit_status(2);
   if (!threshold_.empty()) {
     options.threshold = parse_duration(threshold_, "--threshold");
@@ -195,21 +202,24 @@ WorstOptions WorstCommand::options() const {
   return options;
 }
 
-bool WorstCommand::is_everything(const Invocation& invocation) const {
-  return !invocation.has_program && (target_.is_empty() || target_.all) && !target_.cpus;
+bool WorstCommand::names_nobody() const {
+  TargetOptions named = target_;
+  named.all = false;
+  return named.is_empty();
 }
 
 /// By default where it knows the latency and we know a lower bound only, if it can do what is
 /// asked for.
 bool WorstCommand::uses_kernel_tracer(const Invocation& invocation) const {
   if (backend_ != "auto") return backend_ == "kernel";
-  return !is_exact(parse_tracer(what_)) && is_everything(invocation) && threshold_.empty() &&
-         keep_.value_or(1) == 1 && Kernel().tracer(what_).yes;
+  if (functions_ || graph_) return true;
+  return !is_exact(parse_tracer(what_)) && !invocation.has_program && names_nobody() &&
+         threshold_.empty() && keep_.value_or(1) == 1 && Kernel().tracer(what_).yes;
 }
 
 KernelTracerRequest WorstCommand::kernel_request(const Invocation& invocation) const {
-  parse_tracer(what_);
-  if (!is_everything(invocation))
+  const worst_tracer tracer = parse_tracer(what_);
+  if (!names_nobody())
     throw Error("the kernel's tracers know no target: they follow the whole machine")
         .hint("leave the target out, or use --backend bpf")
         .exit_status(2);
@@ -221,7 +231,20 @@ KernelTracerRequest WorstCommand::kernel_request(const Invocation& invocation) c
     throw Error("the kernel's tracers keep one latency, the longest")
         .hint("leave --keep out, or use --backend bpf")
         .exit_status(2);
-  return {.tracer = what_, .events = events_, .duration = stop_.parsed(), .output = output_};
+  if (graph_ && !is_exact(tracer))
+    throw Error("in a tracing instance the kernel's tracer {} knows functions, but no graph", what_)
+        .hint("--functions")
+        .exit_status(2);
+  if (functions_ || graph_) require_support("tell which functions ran", Kernel().tracer(what_));
+  return {.tracer = what_,
+          .events = events_,
+          .functions = graph_       ? TracedFunctions::graph
+                       : functions_ ? TracedFunctions::entries
+                                    : TracedFunctions::none,
+          .duration = stop_.parsed(),
+          .program = invocation.program,
+          .spawn = {.user = target_.user, .inherited = invocation.inherited},
+          .output = output_};
 }
 
 HwlatRequest WorstCommand::hwlat_request(const Invocation& invocation) const {
@@ -232,8 +255,11 @@ HwlatRequest WorstCommand::hwlat_request(const Invocation& invocation) const {
   others.cpus.reset();
   if (invocation.has_program || !(others.is_empty() || others.all))
     refuse("hardware has no target", "--cpu says where it is looked for");
-  if (keep_ || events_)
-    refuse(fmt::format("{} is not for hwlat", keep_ ? "--keep" : "--events"), "leave it out");
+  for (const auto& [given, option] : {std::pair{keep_.has_value(), "--keep"},
+                                      {events_, "--events"},
+                                      {functions_, "--functions"},
+                                      {graph_, "--graph"}})
+    if (given) refuse(fmt::format("{} is not for hwlat", option), "leave it out");
   const bool has_settings = target_.cpus || width_ || window_ || !threshold_.empty();
   HwlatRequest request;
   request.by_kernel =

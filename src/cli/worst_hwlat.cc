@@ -174,9 +174,11 @@ int run_hwlat(const HwlatRequest& request) {
     info.notes.emplace_back("the kernel's own tracer: interrupts were off while it looked");
     report->end(std::move(info), receipt);
   };
-  return run_in_instance(
-      {.tracer = "hwlat", .events = false, .duration = request.duration, .output = request.output},
-      begin, end);
+  KernelTracerRequest tracer;
+  tracer.tracer = "hwlat";
+  tracer.duration = request.duration;
+  tracer.output = request.output;
+  return run_in_instance(tracer, begin, end);
 }
 
 }  // namespace overdue

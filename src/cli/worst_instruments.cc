@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/read_text.h"
 #include "base/text.h"
 #include "core/latency_window.h"
 #include "sinks/text_format.h"
@@ -79,18 +78,6 @@ std::vector<std::string> SectionInstruments::notes() const {
   else
     note_if_all_shorter(seen.longest_ns, options_.threshold, notes);
   return notes;
-}
-
-std::string preemption_model(std::string_view build, const std::string& chosen) {
-  if (build.find("PREEMPT_RT") != build.npos) return "preempt_rt";
-  const std::string modes = read_text(chosen).value_or("");
-  for (const auto& [mode, name] : {std::pair{"(none)", "server"},
-                                   {"(voluntary)", "desktop"},
-                                   {"(full)", "preempt"},
-                                   {"(lazy)", "lazy"}})
-    if (modes.find(mode) != modes.npos) return name;
-  if (build.find("PREEMPT_DYNAMIC") != build.npos) return "unknown";
-  return build.find("PREEMPT") != build.npos ? "preempt" : "unknown";
 }
 
 }  // namespace overdue

@@ -63,9 +63,4 @@ class SectionInstruments final : public WindowInstruments {
   SectionsProbe* probe_ = nullptr;  ///< the session's
 };
 
-/// The kernel's model of preemption as its latency tracers call it: "server", "desktop", "preempt",
-/// "lazy", "preempt_rt"; "unknown" where neither debugfs nor `build` (uname -v) tells.
-std::string preemption_model(std::string_view build,
-                             const std::string& chosen = "/sys/kernel/debug/sched/preempt");
-
 }  // namespace overdue

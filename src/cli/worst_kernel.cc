@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -12,6 +14,7 @@
 #include "base/error.h"
 #include "base/read_text.h"
 #include "base/text.h"
+#include "cli/program_end.h"
 #include "cli/progress.h"
 #include "cli/report_output.h"
 #include "cli/stop_signals.h"
@@ -22,6 +25,8 @@
 
 namespace overdue {
 namespace {
+
+constexpr std::string_view no_latency_is_longer = "1000000000";  // us
 
 SessionInfo describe(const KernelTracerRequest& request) {
   const Host host = read_host();
@@ -41,12 +46,29 @@ SessionInfo describe(const KernelTracerRequest& request) {
   return info;
 }
 
-/// The tracer's own options; then the tracer, with nothing recorded yet. The clock stays as it is:
-/// with another one Linux 6.1 shows nothing of what an instance's latency tracer has recorded.
+/// Whether functions are traced is the instance's own option; whether they can be, the kernel's.
+void prepare_functions(const TracingInstance& instance, TracedFunctions functions) {
+  if (functions == TracedFunctions::none) {
+    // Which functions ran says more, and takes longer than what is measured.
+    instance.try_write("options/function-trace", "0");
+    return;
+  }
+  const bool graph = functions == TracedFunctions::graph;
+  if (!instance.try_write("options/function-trace", "1") ||
+      (graph && !instance.try_write("options/display-graph", "1")))
+    throw Error("the kernel was built without the tracer of functions{}", graph ? "' graphs" : "")
+        .hint("--events");
+  if (read_word("/proc/sys/kernel/ftrace_enabled") == "0")
+    throw Error("tracing of functions is switched off: kernel.ftrace_enabled is 0")
+        .hint("sysctl kernel.ftrace_enabled=1");
+}
+
+/// The tracer's own options; then the tracer, and it begins anew. Recording stays on: the tracer
+/// runs in any case, and where that is off, a latency that is the longest leaves an empty buffer.
+/// The clock stays as it is, too: with another one Linux 6.1 shows nothing of what an instance's
+/// latency tracer has recorded.
 void prepare(const TracingInstance& instance, const KernelTracerRequest& request) {
-  instance.write("tracing_on", "0");
-  // Which functions ran says more, and takes longer than what is measured.
-  instance.try_write("options/function-trace", "0");
+  prepare_functions(instance, request.functions);
   if (request.events) {
     constexpr std::array events = {"sched/sched_switch",
                                    "sched/sched_waking",
@@ -59,21 +81,28 @@ void prepare(const TracingInstance& instance, const KernelTracerRequest& request
   }
   instance.write("current_tracer", request.tracer);
   instance.write("tracing_max_latency", "0");
-  instance.write("tracing_on", "1");
 }
 
-void wait_for_the_end(StopSignals& signals, const std::optional<KernelTime>& end) {
-  while (!signals.take()) {
+/// Of the time, of the program where there is one, or by a signal.
+void wait_for_the_end(StopSignals& signals, SpawnedProgram* program,
+                      std::optional<KernelTime> end) {
+  while (!program || !program->try_wait()) {
+    const KernelTime now = KernelClock::now();
+    if (end && now >= *end) return;
     int wait_ms = -1;
     if (end) {
-      const KernelTime now = KernelClock::now();
-      if (now >= *end) return;
       constexpr auto longest = std::chrono::milliseconds(60'000);
       wait_ms = static_cast<int>(std::min<std::int64_t>(
           std::chrono::ceil<std::chrono::milliseconds>(*end - now).count(), longest.count()));
     }
-    pollfd wait{.fd = signals.fd(), .events = POLLIN, .revents = 0};
-    poll(&wait, 1, wait_ms);
+    pollfd waits[]{{signals.fd(), POLLIN, 0}, {program ? program->pidfd() : -1, POLLIN, 0}};
+    poll(waits, std::size(waits), wait_ms);
+    const auto signal = signals.take();
+    if (!signal) continue;
+    if (!program) return;
+    if (!signal->from_terminal) program->forward(signal->number);
+    const KernelTime limit = KernelClock::now() + grace_after_signal;
+    end = end ? std::min(*end, limit) : limit;
   }
 }
 
@@ -91,6 +120,9 @@ int run_in_instance(const KernelTracerRequest& request,
   require_support("use the kernel's tracer", kernel.tracer(request.tracer));
   Progress progress(!request.output.quiet);
   StopSignals signals;
+  std::unique_ptr<SpawnedProgram> program;
+  if (!request.program.empty())
+    program = std::make_unique<SpawnedProgram>(request.program, request.spawn);
   progress.step("preparing the kernel's tracer");
   const auto tracefs = kernel.tracefs_path();
   if (!tracefs)
@@ -99,24 +131,32 @@ int run_in_instance(const KernelTracerRequest& request,
   prepare(instance, request);
   SessionInfo info = describe(request);
   begin(info);
-  progress.step("measuring");
   std::optional<KernelTime> deadline;
   if (request.duration) deadline = info.start + *request.duration;
-  wait_for_the_end(signals, deadline);
+  const auto interrupted = signals.take();
+  if (!interrupted) {
+    if (program) program->release();
+    progress.step(program ? "" : "measuring");  // not over what the program prints
+    wait_for_the_end(signals, program.get(), deadline);
+  }
+  const std::string longest_us = read_word(instance.path() / "tracing_max_latency");
+  // Switching off stops the recording first, and the tracer then. A latency that ends in between
+  // must not be the longest: it would put its empty buffer in the place of the longest one's.
+  instance.write("tracing_max_latency", no_latency_is_longer);
   instance.write("tracing_on", "0");
   info.duration = KernelClock::now() - info.start;
   progress.step("writing");
-  const KernelTrace trace{instance.read("trace"),
-                          read_word(instance.path() / "tracing_max_latency")};
+  const KernelTrace trace{instance.read("trace"), longest_us};
   progress.step("");
   end(std::move(info), trace);
-  return 0;
+  if (interrupted) return program ? 128 + interrupted->number : 0;  // it was never run
+  return program ? wait_unmeasured(*program, signals, request.output.quiet) : 0;
 }
 
 int run_kernel_tracer(const KernelTracerRequest& request) {
   ReportOutput report;
   const auto begin = [&](const SessionInfo& info) {
-    report = open_report(request.output, false, false);
+    report = open_report(request.output, !request.program.empty(), false);
     report.sink->begin(info);
   };
   const auto end = [&](SessionInfo info, const KernelTrace& trace) {
@@ -135,6 +175,8 @@ int run_kernel_tracer(const KernelTracerRequest& request) {
       info.notes.push_back(
           fmt::format("nothing found: the kernel's tracer {} has seen none", request.tracer));
     }
+    if (!request.program.empty())
+      info.notes.emplace_back("the kernel's tracer followed everybody, not the program alone");
     info.notes.emplace_back(
         "the kernel's tracers count whole microseconds, and do not tell how many they followed");
     report.sink->windows(windows);

@@ -1,26 +1,40 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "cli/options.h"
 #include "core/session_info.h"
+#include "target/spawn.h"
 
 namespace overdue {
+
+/// Which functions the kernel's own tracer tells of.
+enum class TracedFunctions : std::uint8_t {
+  none,
+  entries,  ///< when each began, and who called it
+  graph,    ///< when it ended, too
+};
 
 /// What the kernel's own tracer is to do.
 struct KernelTracerRequest {
   std::string tracer;  ///< "wakeup_rt", "irqsoff", …
   bool events = false;
+  TracedFunctions functions = TracedFunctions::none;
   std::optional<Duration> duration;
+  std::vector<std::string> program = {};  ///< runs meanwhile; may be empty
+  SpawnOptions spawn = {};
   OutputOptions output;
 };
 
 /// Runs the kernel's latency tracer of that name in an instance of our own until the time is over
-/// or a signal comes, and reports what it has seen. Nothing outside of the instance is changed.
-/// Returns the exit status. Throws Error where the kernel does not have it, or refuses.
+/// or a signal comes, or the program has ended, and reports what it has seen. Nothing outside of
+/// the instance is changed. Returns the exit status, which is the program's. Throws Error where the
+/// kernel does not have it, or refuses.
 int run_kernel_tracer(const KernelTracerRequest& request);
 
 /// What a tracer has left when it was stopped.
