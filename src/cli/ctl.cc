@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/control_socket.h"
+#include "cli/say.h"
 #include "sinks/output.h"
 #include "sinks/text_format.h"
 
@@ -118,7 +119,7 @@ std::vector<Json> CtlCommand::list() const {
     try {
       if (auto answer = ask(pid, "get")) found.push_back(std::move(*answer));
     } catch (const Error& error) {
-      fmt::print(stderr, "overdue: {}\n", error.what());
+      say("overdue: {}\n", error.what());
     }
   }
   return found;

@@ -1,5 +1,4 @@
 // `overdue demo`: ready-made workloads, each late for a reason it knows.
-#include <poll.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +9,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/program_end.h"
+#include "cli/say.h"
 #include "cli/stop_signals.h"
 #include "sinks/output.h"
 #include "target/spawn.h"
@@ -87,17 +88,10 @@ int run_demo(const Demo& demo, std::vector<std::string> arguments,
   arguments.insert(arguments.begin(), find_program(demo));
   StopSignals signals;
   SpawnedProgram program(std::move(arguments), {.inherited = inherited});
-  fmt::print(stderr,
-             "overdue: measure it in a second terminal: sudo overdue {} -p {}; or in one go: {}\n",
-             demo.measure, program.pid(), in_one_go(demo));
+  say("overdue: measure it in a second terminal: sudo overdue {} -p {}; or in one go: {}\n",
+      demo.measure, program.pid(), in_one_go(demo));
   program.release();
-  while (true) {
-    pollfd waits[]{{signals.fd(), POLLIN, 0}, {program.pidfd(), POLLIN, 0}};
-    poll(waits, std::size(waits), -1);
-    if (const auto signal = signals.take(); signal && !signal->from_terminal)
-      program.forward(signal->number);
-    if (const auto status = program.try_wait()) return *status;
-  }
+  return pass_signals_until_end(program, signals);
 }
 
 class DemoCommand final : public Command {

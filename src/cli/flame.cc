@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/flame_sink.h"
+#include "cli/say.h"
 #include "flame/drawing.h"
 #include "flame/folded.h"
 #include "sinks/output.h"
@@ -124,11 +125,10 @@ class FlameCommand final : public Command {
   void tell_problems(const std::string& path, const FoldedReader& reader) const {
     if (quiet_) return;
     for (const FoldedReader::Problem& problem : reader.problems())
-      fmt::print(stderr, "overdue: {}:{}: {}; left out\n", printable(shown_name(path)),
-                 problem.line, problem.what);
+      say("overdue: {}:{}: {}; left out\n", printable(shown_name(path)), problem.line,
+          problem.what);
     const std::uint64_t more = reader.malformed() - reader.problems().size();
-    if (more > 0)
-      fmt::print(stderr, "overdue: {}: {} more such lines\n", printable(shown_name(path)), more);
+    if (more > 0) say("overdue: {}: {} more such lines\n", printable(shown_name(path)), more);
   }
 
   std::string drawn(const StackTree& tree, const std::string& format) const {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/say.h"
 #include "kernel/libbpf_log.h"
 
 namespace overdue {
@@ -124,9 +125,9 @@ bool is_verbose(const std::vector<std::string>& words) {
 }
 
 int report_failure(const Error& error, bool spawns, bool verbose) {
-  if (verbose) fmt::print(stderr, "{}", LibbpfLog::text());
-  fmt::print(stderr, "overdue: {}\n", error.what());
-  if (!error.hint().empty()) fmt::print(stderr, "hint: {}\n", error.hint());
+  if (verbose) say("{}", LibbpfLog::text());
+  say("overdue: {}\n", error.what());
+  if (!error.hint().empty()) say("hint: {}\n", error.hint());
   if (spawns && error.exit_status() == 1) return own_failure_status;
   return error.exit_status();
 }
@@ -136,7 +137,7 @@ int run(int argc, char** argv, const InheritedState& inherited) {
   bool spawns = false;
   try {
     if (line.command.empty()) {
-      fmt::print(stderr, "{}", help_text("overdue"));
+      say("{}", help_text("overdue"));
       return usage_status;
     }
     if (line.command == "--version" || line.command == "-V") {

@@ -9,7 +9,9 @@
 #include "cli/control_socket.h"
 #include "cli/controls.h"
 #include "cli/membership_rules.h"
+#include "cli/program_end.h"
 #include "cli/progress.h"
+#include "cli/say.h"
 #include "cli/stop_signals.h"
 #include "kernel/capabilities.h"
 #include "kernel/features.h"
@@ -26,7 +28,6 @@ namespace {
 constexpr int stopped_by_a_threshold = 3;
 constexpr std::chrono::milliseconds tick{500};
 constexpr std::chrono::seconds collect_at_least_every{30};  // far below what fills a 32-bit bucket
-constexpr std::chrono::seconds grace_after_signal{2};
 
 /// After a refusal: throws a better Error where the kernel lacks something it can be named by. Only
 /// then, because asking takes longer than attaching.
@@ -70,7 +71,6 @@ class Measurement {
   void refresh_names();
   void say_what_is_attached();
   void finish();
-  int wait_for_program();
   Duration until_next_event(KernelTime now) const;
 
   const MeasureRequest& request_;
@@ -183,7 +183,7 @@ void Measurement::listen_for_requests() {
   socket_ = std::make_unique<ControlSocket>(
       owner, [this](std::string_view request) { return controls_->answer(request); });
   if (request_.verbose && !socket_->refusal().empty())
-    fmt::print(stderr, "overdue: no `overdue ctl`: {}\n", socket_->refusal());
+    say("overdue: no `overdue ctl`: {}\n", socket_->refusal());
 }
 
 bool Measurement::target_has_ended() {
@@ -204,7 +204,6 @@ void Measurement::on_signal(const StopSignals::Arrived& signal) {
     stop_ = true;
     return;
   }
-  // Its end is worth waiting for: the last calls are often the interesting ones.
   if (!signal.from_terminal) program_->forward(signal.number);
   const KernelTime limit = KernelClock::now() + grace_after_signal;
   deadline_ = deadline_ ? std::min(*deadline_, limit) : limit;
@@ -269,7 +268,7 @@ void Measurement::loop() {
 void Measurement::say_what_is_attached() {
   const std::vector<std::string>& attached = LibbpfLog::attachments();
   for (; request_.verbose && attachments_said_ < attached.size(); ++attachments_said_)
-    fmt::print(stderr, "overdue: attached {}\n", attached[attachments_said_]);
+    say("overdue: attached {}\n", attached[attachments_said_]);
 }
 
 void Measurement::finish() {
@@ -299,21 +298,6 @@ void Measurement::finish() {
     receipt.target_cpu_ns.reset();  // it is of every run, whomever that was for
   }
   listener_.end(info_, receipt);
-}
-
-int Measurement::wait_for_program() {
-  if (const auto status = program_->try_wait()) return *status;
-  // -d has passed: measuring is over, the program is not. Its status is still to become ours.
-  if (!request_.quiet)
-    fmt::print(stderr, "overdue: no longer measuring; {} (pid {}) goes on, waiting for it\n",
-               printable(program_->path()), program_->pid());
-  while (true) {
-    pollfd waits[]{{signals_.fd(), POLLIN, 0}, {program_->pidfd(), POLLIN, 0}};
-    poll(waits, std::size(waits), -1);
-    if (const auto signal = signals_.take(); signal && !signal->from_terminal)
-      program_->forward(signal->number);
-    if (const auto status = program_->try_wait()) return *status;
-  }
 }
 
 int Measurement::run() {
@@ -356,7 +340,7 @@ int Measurement::run() {
   progress_.step("");
   session_.reset();
   if (interrupted) return program_ ? 128 + interrupted->number : 0;  // it was never run
-  if (program_) return wait_for_program();
+  if (program_) return wait_unmeasured(*program_, signals_, request_.quiet);
   return listener_.wants_stop() ? stopped_by_a_threshold : 0;
 }
 

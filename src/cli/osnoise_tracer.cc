@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "cli/osnoise_tracer_threads.h"
 #include "cli/progress.h"
+#include "cli/say.h"
 #include "cli/starvation_watch.h"
 #include "cli/stop_signals.h"
 #include "kernel/capabilities.h"
@@ -370,8 +371,8 @@ int OsnoiseTracer::run(MeasureListener& listener) {
   run.configure();
   run.prepare();
   if (run.request.verbose)
-    fmt::print(stderr, "overdue: attached the kernel's {} tracer in {}\n", run.request.tracer,
-               printable(run.instance->path().string()));
+    say("overdue: attached the kernel's {} tracer in {}\n", run.request.tracer,
+        printable(run.instance->path().string()));
   run.describe();
   listener.begin(run.info);
   progress.step(run.request.streams ? "" : "measuring");

@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-#include <fmt/format.h>
+#include "cli/say.h"
 
 namespace overdue {
 
@@ -52,7 +52,7 @@ void Progress::draw() {
     }
     const auto age = std::chrono::duration_cast<std::chrono::seconds>(KernelClock::now() - since_);
     if (age >= 1s) {
-      fmt::print(stderr, "\r\x1b[Koverdue: {}, {} s", what_, age.count());
+      say("\r\x1b[Koverdue: {}, {} s", what_, age.count());
       std::fflush(stderr);
       shown_ = true;
     }
@@ -62,7 +62,7 @@ void Progress::draw() {
 
 void Progress::wipe() {
   if (!shown_) return;
-  fmt::print(stderr, "\r\x1b[K");
+  say("\r\x1b[K");
   std::fflush(stderr);
   shown_ = false;
 }

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/measure.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "cli/syscall_instruments.h"
 #include "probes/syscalls/classes.h"
 #include "sinks/text_format.h"
@@ -44,10 +45,9 @@ class Recorder final : public MeasureListener {
   }
 
   void print_receipt() const {
-    for (const std::string& line : receipt_) fmt::print(stderr, "overdue: {}\n", line);
-    fmt::print(stderr, "overdue: {:.1f} MB in {}; read it with: overdue report {}\n",
-               static_cast<double>(trace_->bytes_written()) / 1e6, printable(file_),
-               printable(file_));
+    for (const std::string& line : receipt_) say("overdue: {}\n", line);
+    say("overdue: {:.1f} MB in {}; read it with: overdue report {}\n",
+        static_cast<double>(trace_->bytes_written()) / 1e6, printable(file_), printable(file_));
   }
 
  private:

@@ -99,6 +99,20 @@ class Streams(unittest.TestCase):
             finished = overdue("syscalls", "-a", "-d", "200ms")
         self.assertIn("SYSCALL", finished.out)
 
+    def test_what_nobody_reads_changes_nothing(self):
+        """As behind `2>&1 | head`, which has seen enough."""
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        with tempfile.TemporaryDirectory() as folder, open(write_end, "w") as nobody:
+            def status(*arguments):
+                return subprocess.run([OVERDUE, *map(str, arguments)], stdout=nobody, stderr=nobody).returncode
+            report = os.path.join(folder, "report")
+            self.assertEqual(status("syscalls", "-v", "-o", report, "--", workload("die"), "exit", 7), 7)
+            with open(report) as file:
+                self.assertIn("execve", file.read())
+            self.assertEqual(status("no-such-command"), 2)
+            self.assertEqual(status("osnoise", "-d", "50ms"), 1)  # the report
+
     def test_stdin_is_the_programs(self):
         with tempfile.TemporaryFile() as file:
             file.write(b"some text\n")
