@@ -7,9 +7,11 @@
 #include <libelf.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
+#include <functional>
 #include <optional>
+#include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -69,17 +71,20 @@ std::string_view text_or_empty(const char* text) {
 }
 
 /// How many bytes libdw will load of `elf`, unpacked; nothing where that is beyond `limit`. What
-/// was packed before there was a standard for it says its size elsewhere, and is left alone.
+/// was packed before there was a standard for it says its size elsewhere, and is left alone. So is
+/// a file of which libdw would choose what to read: what is checked must be what it reads.
 std::optional<std::uint64_t> bytes_of(Elf* elf, std::uint64_t limit) {
   std::size_t names = 0;
   if (elf_getshdrstrndx(elf, &names) != 0) return std::nullopt;
   std::uint64_t sum = 0;
+  std::set<std::string_view> seen;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section));) {
     GElf_Shdr header;
     if (!gelf_getshdr(section, &header)) return std::nullopt;
     const std::string_view name = text_or_empty(elf_strptr(elf, names, header.sh_name));
     if (name.starts_with(".zdebug") || name.starts_with(".gnu.debuglto")) return std::nullopt;
     if (!name.starts_with(".debug") && !name.starts_with(".gnu_debug")) continue;
+    if (name.ends_with(".dwo") || !seen.insert(name).second) return std::nullopt;
     std::uint64_t size = header.sh_type == SHT_NOBITS ? 0 : header.sh_size;
     if (size > limit) return std::nullopt;
     if (header.sh_flags & SHF_COMPRESSED) {
@@ -99,16 +104,6 @@ std::optional<std::uint64_t> number_of(Dwarf_Die& entry, unsigned attribute) {
   if (!dwarf_attr(&entry, attribute, &found) || dwarf_formudata(&found, &value) != 0)
     return std::nullopt;
   return value;
-}
-
-std::string name_of(Dwarf_Die& entry) {
-  for (const unsigned attribute : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name}) {
-    Dwarf_Attribute found;
-    if (!dwarf_attr_integrate(&entry, attribute, &found)) continue;
-    const std::string_view name = text_or_empty(dwarf_formstring(&found));
-    if (!name.empty()) return demangle(name);
-  }
-  return {};
 }
 
 /// Entries that functions may be in, and that are at no address themselves.
@@ -192,9 +187,8 @@ class SourceLines::File {
     if (!bytes) return nullptr;
     auto opened = std::unique_ptr<File>(new File(std::move(file), std::move(elf), limits));
     opened->section_bytes_ = *bytes;
-    return opened->dwarf_ && opened->has_terminated_texts() && opened->read_units()
-               ? std::move(opened)
-               : nullptr;
+    return opened->dwarf_ && opened->read_texts() && opened->read_units() ? std::move(opened)
+                                                                          : nullptr;
   }
 
   std::vector<SourceLine> find(std::uint64_t address) {
@@ -263,6 +257,9 @@ class SourceLines::File {
       // The rest of it is in another file, which libdw would open.
       if (dwarf_hasattr(&unit, DW_AT_dwo_name) || dwarf_hasattr(&unit, DW_AT_GNU_dwo_name))
         continue;
+      // libdw reads it where a file's name is relative.
+      Dwarf_Attribute folder;
+      if (dwarf_attr(&unit, DW_AT_comp_dir, &folder) && !text_of(folder)) continue;
       add_ranges(unit);
     }
     std::ranges::sort(ranges_, {}, &Range::begin);
@@ -293,6 +290,30 @@ class SourceLines::File {
     return (short_size == 0xffffffff ? size : short_size) <= limits_.program_bytes;
   }
 
+  std::string name_of(Dwarf_Die& entry) const {
+    for (const unsigned attribute : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name}) {
+      Dwarf_Attribute found;
+      if (!dwarf_attr_integrate(&entry, attribute, &found)) continue;
+      const auto name = text_of(found);
+      if (name && !name->empty()) return demangle(*name);
+    }
+    return {};
+  }
+
+  /// Empty where there is none; nothing where it does not end within its section: libdw (0.188)
+  /// does not look for the end of a text in an entry, and lets an indexed one begin at the end.
+  std::optional<std::string_view> text_of(Dwarf_Attribute& attribute) const {
+    const char* const text = dwarf_formstring(&attribute);
+    if (!text) return std::string_view();
+    for (const std::span<const char> section : texts_) {
+      const char* const end = section.data() + section.size();
+      if (std::less()(text, section.data()) || !std::less()(text, end)) continue;
+      const char* const zero = std::find(text, end, '\0');
+      return zero == end ? std::nullopt : std::optional(std::string_view(text, zero));
+    }
+    return std::nullopt;
+  }
+
   /// A section, as libdw has unpacked it in place.
   const Elf_Data* section(std::string_view wanted) const {
     std::size_t names = 0;
@@ -301,19 +322,22 @@ class SourceLines::File {
       GElf_Shdr header;
       if (!gelf_getshdr(section, &header)) return nullptr;
       if (text_or_empty(elf_strptr(elf_.get(), names, header.sh_name)) != wanted) continue;
-      const Elf_Data* data = elf_getdata(section, nullptr);
+      const Elf_Data* data = elf_rawdata(section, nullptr);
       return data && data->d_buf ? data : nullptr;
     }
     return nullptr;
   }
 
-  /// libdw looks for the end of a text wherever it is.
-  bool has_terminated_texts() const {
-    return std::ranges::all_of(std::array{".debug_str", ".debug_line_str"}, [&](const char* name) {
-      const Elf_Data* texts = section(name);
-      return !texts || texts->d_size == 0 ||
-             static_cast<const char*>(texts->d_buf)[texts->d_size - 1] == 0;
-    });
+  /// Which sections have texts. False where the last of one that has nothing else does not end.
+  bool read_texts() {
+    for (const std::string_view name :
+         {".debug_str", ".debug_line_str", ".debug_info", ".debug_types"}) {
+      const Elf_Data* data = section(name);
+      if (!data || data->d_size == 0) continue;
+      texts_.emplace_back(static_cast<const char*>(data->d_buf), data->d_size);
+      if (name.ends_with("_str") && texts_.back().back() != 0) return false;
+    }
+    return true;
   }
 
   SourceLine line_at(Dwarf_Die& unit, std::uint64_t address) {
@@ -349,7 +373,8 @@ class SourceLines::File {
   LineLimits limits_;
   std::size_t units_ = 0;
   std::uint64_t section_bytes_ = 0;
-  std::vector<Range> ranges_;  // by begin
+  std::vector<std::span<const char>> texts_;  // sections in which texts are
+  std::vector<Range> ranges_;                 // by begin
 };
 
 SourceLines::SourceLines(Fd file, const LineLimits& limits)

@@ -257,6 +257,67 @@ TEST(SourceLines, TextsWithoutAnEnd) {
   EXPECT_TRUE(SourceLines(open_regular(built.path("whole"))).has_debug_info());
 }
 
+// Which of them libdw reads, and so what would have to be checked, is its choice.
+TEST(SourceLines, SectionsThatAreThereTwice) {
+  const Built built("printf 'abc\\0' >texts");
+  const auto is_read = [&](const std::string& options) {
+    EXPECT_TRUE(built.is_built && built.run("objcopy --add-section .debug_more=texts '" + fixtures +
+                                            "/lines' more && objcopy " + options + " more"))
+        << options;
+    return SourceLines(open_regular(built.path("more"))).has_debug_info();
+  };
+  EXPECT_TRUE(is_read(""));
+  EXPECT_FALSE(is_read("--rename-section .debug_more=.debug_str"));
+  EXPECT_FALSE(is_read("--rename-section .debug_more=.debug_str.dwo"));
+}
+
+/// One unit with one function, at _start, whose name has the form $form and is what `name` puts
+/// there; then the texts "abc", and the offsets of the first and of their end.
+std::string with_name(std::string_view form, std::string_view name) {
+  std::string source = R"(
+.text
+.globl _start
+_start: nop; nop; nop; nop
+.section .debug_abbrev,"",@progbits
+.byte 1,0x11,1,0x72,0x17,0x11,1,0x12,7,0,0
+.byte 2,0x2e,0,0x11,1,0x12,7,3,$form,0,0
+.byte 0
+.section .debug_str,"",@progbits
+.asciz "abc"
+.section .debug_str_offsets,"",@progbits
+.long 12; .short 5,0; .long 0; .long 4
+.section .debug_info,"",@progbits
+.long 9f-8f
+8: .short 5; .byte 1,8; .long .debug_abbrev
+.byte 1; .long 8; .quad _start; .quad 4
+.byte 2; .quad _start; .quad 4; $name
+9:
+)";
+  source.replace(source.find("$form"), 5, form);
+  return source.replace(source.find("$name"), 5, name);
+}
+
+// Neither a text at the end of its section nor one that goes on behind it is libdw's to find.
+TEST(SourceLines, NamesBehindTheirSection) {
+  const Built built("true");
+  const auto function = [&](std::string_view form, std::string_view name) {
+    {
+      std::ofstream(built.path("named.s")) << with_name(form, name);
+    }
+    EXPECT_TRUE(built.run("cc -nostdlib -static -o named named.s"));
+    SourceLines lines(open_regular(built.path("named")));
+    EXPECT_TRUE(lines.has_debug_info());
+    const std::string start = output_of("nm '" + built.path("named") + "' | grep ' _start$'");
+    const auto found = lines.find(std::strtoull(start.c_str(), nullptr, 16));
+    return found.size() == 1 ? found[0].function : "nothing found";
+  };
+  const std::string_view strx1 = "0x25", string = "8";
+  EXPECT_EQ(function(strx1, ".byte 0, 0"), "abc");
+  EXPECT_EQ(function(strx1, ".byte 1, 0"), "");
+  EXPECT_EQ(function(string, ".asciz \"here\"; .byte 0"), "here");
+  EXPECT_EQ(function(string, ".ascii \"here\""), "");
+}
+
 // Cut anywhere, or with a bit of its debug sections flipped: no crash, and what is found can be
 // printed.
 TEST(SourceLines, Damaged) {
