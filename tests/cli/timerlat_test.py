@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import statistics
 import sys
 import tempfile
 import unittest
@@ -64,6 +65,14 @@ class Figures(Case):
         self.assertEqual(receipt["lost"], left_out(receipt), receipt)
         self.assertGreater(receipt["probe_ns"], 0)
         self.assertGreater(receipt["probe_runs"], 3 * receipt["events"])
+
+    def test_ends_with_its_threads(self):
+        """As long as is said was measured, whatever the watchdog does just then. The machine may pause at an end."""
+        missing = []
+        for ms in (400, 420, 440, 460, 480):
+            report = self.report("-d", f"{ms}ms")
+            missing.append(report["duration_ns"] // MS - min(cpu["count"] + cpu["missed"] for cpu in report["cpus"]))
+        self.assertLess(statistics.median(missing), 20, missing)
 
     def unseen(self, report, cpu):
         """Some kernels hide switches; the receipt counts them for all CPUs."""

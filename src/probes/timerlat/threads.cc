@@ -145,10 +145,10 @@ TimerThreads::~TimerThreads() {
 /// An ordinary thread, on whichever CPU has time for it.
 void TimerThreads::watch() {
   pthread_setname_np(pthread_self(), "timerlat/watch");
+  std::unique_lock lock(watching_);
   while (!stopping_) {
-    const std::uint64_t now = now_ns();
-    alive_ns_ = now;
-    sleep_until(now + alive_every.count());
+    alive_ns_ = now_ns();
+    ended_.wait_for(lock, alive_every);
   }
 }
 
@@ -166,7 +166,11 @@ void TimerThreads::begin(const std::vector<timerlat_slot*>& slots, const u32& ov
 }
 
 void TimerThreads::end() {
-  stopping_ = true;
+  {
+    const std::lock_guard lock(watching_);
+    stopping_ = true;
+  }
+  ended_.notify_all();
   // One whose CPU is kept by something more urgent is to end elsewhere.
   cpu_set_t ours;
   const bool known = sched_getaffinity(0, sizeof ours, &ours) == 0;

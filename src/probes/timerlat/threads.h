@@ -3,8 +3,10 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -59,6 +61,8 @@ class TimerThreads {
   std::atomic<std::uint64_t> alive_ns_ = 0;  ///< when an ordinary thread last ran
   std::uint64_t begin_ns_ = 0;               ///< before begun_
   const u32* over_limit_ = nullptr;
+  std::mutex watching_;  ///< no real-time thread takes it
+  std::condition_variable ended_;
   pthread_t watcher_{};
   bool has_watcher_ = false;
 };
