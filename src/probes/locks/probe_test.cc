@@ -1,6 +1,7 @@
 #include "probes/locks/probe.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <thread>
 
@@ -9,16 +10,25 @@
 namespace overdue {
 namespace {
 
+using namespace std::chrono_literals;
+
 class LocksProbe : public SpanTest {
  protected:
   LocksProbe() : SpanTest(locks_spans, {SPAN_LOCK}) {}
 };
 
-/// Threads that change one address space all the time: each change takes its lock for writing.
-void fight_over_memory(std::chrono::milliseconds time) {
-  const auto change = [time] {
-    const KernelTime end = KernelClock::now() + time;
-    while (KernelClock::now() < end) {
+/// How often the threads of this process have waited so far.
+long waits() {
+  rusage use{};
+  return getrusage(RUSAGE_SELF, &use) == 0 ? use.ru_nvcsw : 0;
+}
+
+/// Threads that change one address space all the time: each change takes its lock for writing. For
+/// half a second, and until they have waited often: a busy emulator takes longer for that.
+void fight_over_memory() {
+  const auto change = [] {
+    const KernelTime end = KernelClock::now() + 500ms, last = end + 20s;
+    while (KernelClock::now() < end || (waits() < 200 && KernelClock::now() < last)) {
       constexpr std::size_t size = 1 << 16;
       void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -31,8 +41,8 @@ void fight_over_memory(std::chrono::milliseconds time) {
 }
 
 TEST_F(LocksProbe, ThreadsFightingOverTheirAddressSpaceWaitForItsSemaphore) {
-  Child child([](Child&) { fight_over_memory(std::chrono::milliseconds(500)); });
-  Child bystander([](Child&) { fight_over_memory(std::chrono::milliseconds(500)); });
+  Child child([](Child&) { fight_over_memory(); });
+  Child bystander([](Child&) { fight_over_memory(); });
   measure(only(child.pid()));
   want(SPAN_LOCK, 1);
   arm();
@@ -64,7 +74,7 @@ TEST_F(LocksProbe, ThreadsFightingOverTheirAddressSpaceWaitForItsSemaphore) {
 }
 
 TEST_F(LocksProbe, WaitsArePairedWhateverTheLoad) {
-  Child child([](Child&) { fight_over_memory(std::chrono::milliseconds(500)); });
+  Child child([](Child&) { fight_over_memory(); });
   measure();
   want(SPAN_LOCK, 1);
   arm();

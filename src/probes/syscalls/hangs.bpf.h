@@ -103,11 +103,19 @@ static __always_inline void keep_surplus(struct ledger_parts* sums,
   sums->softirq_ns = surplus(sums->softirq_ns, begin->softirq_ns);
 }
 
-/* A thread that has not left its CPU since the call began has its ledger not told of it yet. */
+/* A thread that has not left its CPU since the call began has its ledger not told of it yet. The
+ * interrupts between its arrival there and the begin are time on the CPU, as those since then. */
 static __noinline int note_call_of_running(struct hang_scratch* scratch) {
   if (!scratch || scratch->ledger.call_ns == scratch->state.enter_ns) return 0;
-  const struct cpu_ledger* cpu = ledger_of_cpu(scratch->ledger.cpu);
-  if (cpu && cpu->call.begin_ns == scratch->state.enter_ns) note_call(&scratch->ledger, cpu);
+  struct thread_ledger* ledger = &scratch->ledger;
+  const struct cpu_ledger* cpu = ledger_of_cpu(ledger->cpu);
+  if (!cpu || cpu->call.begin_ns != scratch->state.enter_ns) return 0;
+  note_call(ledger, cpu);
+  struct ledger_parts* at_call = &ledger->at_call;
+  at_call->oncpu_ns += at_call->irq_ns - ledger->sums.irq_ns;
+  at_call->oncpu_ns += at_call->softirq_ns - ledger->sums.softirq_ns;
+  at_call->irq_ns = ledger->sums.irq_ns;
+  at_call->softirq_ns = ledger->sums.softirq_ns;
   return 0;
 }
 

@@ -6,10 +6,12 @@
 
 #define WORKS_MAX 16384
 #define WORKERS_MAX 4096
+#define WORK_PENDING 1 /* in the data of work; WORK_STRUCT_PENDING_BIT of linux/workqueue.h */
 
 struct work_span {
   struct open_span by; /* subject: the function */
   u64 workqueue;       /* struct workqueue_struct* */
+  u64 work;            /* its key */
 };
 
 /* By struct work_struct*, from queueing to start. Work that is cancelled in between says nothing
@@ -38,10 +40,15 @@ SEC("?tp_btf/workqueue_queue_work")
 int BPF_PROG(on_queue_work, unsigned int cpu, struct pool_workqueue* pool,
              struct work_struct* work) {
   if (!any_wanted() || !counts_here()) return 0;
-  struct work_span entry = {.workqueue = (u64)pool->wq};
   u64 key = (u64)work;
+  struct work_span entry = {.workqueue = (u64)pool->wq, .work = key};
   begin_span(&entry.by);
   entry.by.subject = (u64)work->func;
+  struct work_span* before = bpf_map_lookup_elem(&queued, &key);
+  if (before) {
+    *before = entry; /* in place, so that forget_queued() sees it; and again if that came first */
+    if (bpf_map_lookup_elem(&queued, &key)) return 0;
+  }
   if (bpf_map_update_elem(&queued, &key, &entry, BPF_ANY)) count(COUNTER_SPANS_FULL, 1);
   return 0;
 }
@@ -67,6 +74,19 @@ static __always_inline void end_queued(const struct work_span* entry) {
     count(COUNTER_CUT, 1);
 }
 
+/* Deletes what `taken` is a copy of, unless the entry is, or soon becomes, that of the next run:
+ * the kernel lets work be queued again just before it says that it starts. */
+static __always_inline void forget_queued(const struct work_struct* work, struct work_span* entry,
+                                          const struct work_span* taken) {
+  u64 key = taken->work;
+  if (work->data.counter & WORK_PENDING) return;
+  bpf_map_delete_elem(&queued, &key);
+  if (entry->by.begin_ns == taken->by.begin_ns || entry->work != key) return;
+  struct work_span next = *entry; /* queued between the two */
+  if (bpf_map_update_elem(&queued, &key, &next, BPF_NOEXIST) && !bpf_map_lookup_elem(&queued, &key))
+    count(COUNTER_SPANS_FULL, 1);
+}
+
 SEC("?tp_btf/workqueue_execute_start")
 int BPF_PROG(on_work_start, struct work_struct* work) {
   if (!any_wanted()) return 0;
@@ -76,8 +96,8 @@ int BPF_PROG(on_work_start, struct work_struct* work) {
   if (!entry && !counts_here()) return 0;
   if (entry) {
     now = *entry; /* who queued it is who began it */
-    end_queued(entry);
-    bpf_map_delete_elem(&queued, &key);
+    forget_queued(work, entry, &now);
+    end_queued(&now);
   } /* else not worth counting: nothing tells of the queueing of the kernel's own flush marks */
   if (!threshold_of(SPAN_WORK)) return 0;
   u32 worker = bpf_get_current_pid_tgid();
