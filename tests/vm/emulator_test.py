@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """What emulator.py makes of what an emulator says; the hang is one that was seen."""
+import itertools
 import os
 import pathlib
 import socket
@@ -33,10 +34,36 @@ class Emulator(unittest.TestCase):
         self.assertEqual(emulator.Symbols(pathlib.Path("/nowhere")).name_of(WAKE), hex(WAKE))
 
     def test_a_cpu_that_comes_back_to_an_int3_loops(self):
-        self.assertEqual(emulator.looping_at([INT3, WAKE, WAKE, RETURN], self.symbols), WAKE)
-        self.assertIsNone(emulator.looping_at([HALT, HALT], self.symbols))
-        self.assertIsNone(emulator.looping_at([HALT, INT3, WAKE], self.symbols))
-        self.assertIsNone(emulator.looping_at([INT3, RETURN], self.symbols))
+        self.assertEqual(emulator.looping_at([INT3, WAKE, WAKE, RETURN], self.symbols), {WAKE})
+        self.assertEqual(emulator.looping_at([HALT, HALT], self.symbols), set())
+        self.assertEqual(emulator.looping_at([INT3, RETURN], self.symbols), set())
+        self.assertEqual(emulator.looping_at([INT3, 0x7FDB, 0x7FDB], self.symbols), set())  # a program's own
+        self.assertEqual(emulator.looping_at([INT3, HALT, HALT, HALT, HALT], self.symbols), set())
+
+    def test_interrupts_meanwhile_do_not_hide_that_it_loops(self):
+        self.assertEqual(emulator.looping_at([INT3, WAKE, HALT, RETURN, WAKE], self.symbols), {WAKE})
+
+    def test_it_may_be_at_the_int3_nearly_always(self):
+        self.assertEqual(emulator.looping_at([WAKE] * 19 + [INT3, WAKE, INT3, HALT, WAKE], self.symbols), {WAKE})
+
+    def test_a_place_is_stale_if_it_is_found_twice(self):
+        class Monitor:
+            def __init__(self, *looks):
+                self.looks = list(itertools.chain(*looks))
+
+            def places(self):
+                return [self.looks.pop(0), HALT]
+
+            def byte_at(self, _):
+                return self.byte
+
+        looping = [WAKE] * (emulator.LOOKS - 2) + [INT3, INT3]
+        probed = [HALT] * (emulator.LOOKS - 2) + [INT3, INT3]  # idle, but for uprobes' int3
+        for second, byte, stale in ((looping, 0x66, [WAKE]), (looping, emulator.INT3, []), (probed, 0x66, []),
+                                    ([HALT] * emulator.LOOKS, 0x66, [])):
+            monitor = Monitor(looping, second)
+            monitor.byte = byte
+            self.assertEqual(emulator.stale_places(monitor, self.symbols), stale)
 
     def test_what_the_debugger_says_by_itself_is_no_answer(self):
         ours, its = socket.socketpair()

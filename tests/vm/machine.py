@@ -11,6 +11,7 @@ CPUS = 2
 MEMORY = "2G"
 DISK = "4G"  # most of it is never written
 COMPLAINT = re.compile(r"\] (BUG|WARNING|Oops|INFO: (task|rcu)|rcu: INFO|watchdog: BUG|Kernel panic|general protection)")
+LOOK_EVERY_S = 1  # for a hang of the emulator's: its clocks go on, and tests have bounds
 ENDED_BADLY = "the guest ended without a result"
 
 
@@ -67,7 +68,7 @@ def ends_within(process, folder, timeout):
     end = time.monotonic() + timeout
     while time.monotonic() < end:
         try:
-            process.wait(5)
+            process.wait(LOOK_EVERY_S)
             return True
         except subprocess.TimeoutExpired:
             for sentence in emulator.healed(folder):
