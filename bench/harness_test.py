@@ -10,7 +10,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 
-from harness import accounts, measure, postgres, programs, report, requirements, stalls, stats, timerlat, tools  # noqa: E402
+from harness import accounts, measure, postgres, programs, report, requirements, stalls, stats, timerlat, tools, worst  # noqa: E402
 from harness.process import Unavailable  # noqa: E402
 
 
@@ -255,6 +255,19 @@ class TimerlatTest(unittest.TestCase):
         self.assertEqual(verdicts[1].word(), "met, within the noise")  # ×0.83 and ×1.11
         self.assertIn("| all noise_… | 1.10 µs |", timerlat.section(results))
         self.assertEqual(timerlat.judge(None), [])
+
+
+class WorstTest(unittest.TestCase):
+    def test_detail_may_make_a_latency_half_as_long_again(self):
+        results = worst.Results()
+        self.assertEqual([verdict.met for verdict in worst.judge(results)], [None])
+        results.medians = [{"alone": 8, "worst": 10, "events": 14}, {"alone": 8, "worst": 10, "events": 15}]
+        results.found = {"worst": [(40, 900, 0)], "events": [(50, 800, 1)]}
+        self.assertEqual([verdict.met for verdict in worst.judge(results)], [True])
+        self.assertIn("| worst wakeup_rt --events |", worst.section(results))
+        results.medians[1]["events"] = 17
+        self.assertEqual([verdict.met for verdict in worst.judge(results)], [False])
+        self.assertEqual(worst.judge(None), [])
 
 
 class AccountsTest(unittest.TestCase):

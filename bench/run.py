@@ -15,7 +15,7 @@ import traceback
 
 sys.dont_write_bytecode = True
 
-from harness import accounts, environment, measure, report, requirements, stalls, timerlat, tools  # noqa: E402
+from harness import accounts, environment, measure, report, requirements, stalls, timerlat, tools, worst  # noqa: E402
 from harness.postgres import Postgres  # noqa: E402
 from harness.process import Child, Unavailable  # noqa: E402
 from harness.stats import grouped  # noqa: E402
@@ -24,7 +24,7 @@ from harness.workloads import Hackbench, Program, Redis, Storm, cpus  # noqa: E4
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PARTS = ["getppid", "getppid2", "paced", "bystander", "files", "pipe", "redis", "storm", "hackbench",
          "start", "loss", "stalls-pipe", "stalls-hackbench", "stalls-redis", "stalls-pgbench", "finding",
-         "accounts", "timerlat"]
+         "accounts", "timerlat", "worst"]
 TRACEFS = "/sys/kernel/tracing"
 
 
@@ -268,6 +268,10 @@ class Bench:
         seconds = 2 if self.options.quick else 5
         self.results["timerlat"] = timerlat.measure(self.options.overdue, self.options.rounds, seconds, say)
 
+    def run_worst(self):
+        seconds = 2 if self.options.quick else 5
+        self.results["worst"] = worst.measure(self.options.overdue, self.options.rounds, seconds, self.directory, say)
+
     def document(self, facts):
         with open(os.path.join(SOURCE, "bench", "notes.json"), encoding="utf-8") as file:
             notes = json.load(file)
@@ -286,6 +290,8 @@ class Bench:
             sections.append(accounts.section(self.results["accounts"]))
         if "timerlat" in self.results:
             sections.append(timerlat.section(self.results["timerlat"]))
+        if "worst" in self.results:
+            sections.append(worst.section(self.results["worst"]))
         remark = f"Rounds: {self.options.rounds}." + (
             " This was a quick run: few rounds, short sections, not all tools." if self.options.quick else "")
         if self.load_at_start > 0.5:
@@ -296,7 +302,7 @@ class Bench:
     def verdicts(self):
         """Of a run of some parts, those that these can tell."""
         verdicts = [*requirements.judge(self.results, self.peers), *accounts.judge(self.results.get("accounts")),
-                    *timerlat.judge(self.results.get("timerlat"))]
+                    *timerlat.judge(self.results.get("timerlat")), *worst.judge(self.results.get("worst"))]
         if self.options.only == PARTS:
             return verdicts
         return [verdict for verdict in verdicts if verdict.met is not None or verdict.measured != "n/a"]
