@@ -184,7 +184,7 @@ class Figures(Case):
 
 class SideBySide(Case):
     def test_both_name_the_same(self):
-        """A thread that is more urgent, the timer and the network's interrupts; by each of our two ways."""
+        """A thread that is more urgent, the timer, and what other interrupts there are; by each of our two ways."""
         named = {}
         for backend in ("kernel", "bpf"):
             with Live(workload("fifo_hog"), 0, 50, 2, 1000):
@@ -197,11 +197,12 @@ class SideBySide(Case):
             self.assertGreaterEqual(hog["max_ns"], 2 * MS * 9 // 10, (backend, hog))
             self.assertNotIn(("thread", "osnoise/0"), named[backend])
         print({backend: sorted(parts) for backend, parts in named.items()})
-        # What has 2 % of the noise by one has some by the other.
+        # What has 2 % of the noise by one has some by the other; without its longest, in which a pause of the machine
+        # may lie that met it by chance.
         for backend, other in (("kernel", "bpf"), ("bpf", "kernel")):
             total = sum(part["ns"] for part in named[backend].values())
             large = {key for key, part in named[backend].items()
-                     if part["ns"] * 50 > total and key[0] == "irq"}
+                     if (part["ns"] - part["max_ns"]) * 50 > total and key[0] == "irq"}
             self.assertLessEqual(large, set(named[other]), (backend, named))
 
     def test_rtla_and_ours_print_the_same(self):

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 
@@ -135,7 +136,9 @@ class OtherRoots(Case):
         with Live(*self.command("/inner/napper", "threads", 100000)) as target:
             eventually(lambda: os.readlink(f"/proc/{target.pid}/exe").endswith("/inner/napper"), what="never ran")
             with attached("stalls", "-T", "2ms", "-e", "clock_nanosleep", "-f", "ndjson", "--buffer", "1M", "-p",
-                          target.pid, "-d", "500ms") as live:  # naps as many as have room, whoever names them
+                          target.pid, settle=0) as live:  # more naps than there is room for, whoever names them
+                eventually(lambda: live.out().count("\n") > 200, timeout=60, what="hardly any naps")
+                live.signal(signal.SIGINT)
                 finished = live.finish(timeout=60)
         seen = Stalls([json.loads(line) for line in finished.out.splitlines()], finished)
         self.assertGreater(len(seen.found), 100)

@@ -25,7 +25,7 @@ class Demos(Case):
         self.assert_sound(seen)
         sleeps = seen.events("sleep")
         self.assertGreater(len(sleeps), 30)
-        agree, over = 0, 0
+        over, apart = 0, []
         for sleep in sleeps:
             found = [finding for finding in seen.found if is_within(finding, sleep)]
             if sleep["asked_ns"] >= 50 * MS:
@@ -35,7 +35,7 @@ class Demos(Case):
                 self.assertEqual(found, [], f"{sleep} is not late")
             for finding in found:
                 self.assertGreaterEqual(finding["latency_ns"], max(50 * MS, sleep["asked_ns"]))
-                agree += sleep["took_ns"] - finding["latency_ns"] <= max(sleep["took_ns"] // 100, 100_000)
+                apart.append((sleep["took_ns"] - finding["latency_ns"]) / max(sleep["took_ns"] // 100, 100_000))
                 self.assertEqual(finding["threshold_ns"], 50 * MS)
                 self.assert_complete(finding, "main", "sleep_for_a_while", "clock_nanosleep")
         self.assertGreater(over, 10)
@@ -44,9 +44,11 @@ class Demos(Case):
             self.assertEqual(context_of(longest_wait(finding)), "vector local_timer", told(finding))
         self.assertEqual(sum(any(is_within(finding, sleep) for sleep in sleeps) for finding in seen.found),
                          len(seen.found), "nothing but sleeps is found")
-        # A hypervisor may stop the machine between the two clocks; it does not do so every tenth time.
-        self.assertGreaterEqual(agree, 0.9 * len(seen.found), "these agree with the program's clock: "
-                                f"{[sleep['took_ns'] for sleep in sleeps]} {all_told(seen.found)}")
+        # Each is between what was asked for and what the program saw. A hypervisor may stop the machine between our clock
+        # and the program's, or others its emulator; of twenty sleeps, as in the short form, three times was seen.
+        agree = sum(each <= 1 for each in apart)
+        self.assertGreaterEqual(agree, long_or_short(0.9, 0.75) * len(seen.found), "the program's clock and ours, in what "
+                                f"they may differ by: {apart} {all_told(seen.found)}")
 
     def test_lock(self):
         """Who waits for a mutex waits for who holds it, and the chain says so."""

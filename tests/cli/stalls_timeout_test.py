@@ -67,18 +67,28 @@ class Timeout(unittest.TestCase):
         self.assertEqual(stall["hang"], hang["number"])
         self.assertGreaterEqual(stall["latency_ns"], 2000 * MS)
 
-    def test_a_call_that_runs(self):
-        """Its thread need not have left the CPU once since it began."""
+    def assert_running_parts(self, *program):
         finished = overdue("stalls", "-f", "ndjson", "--timeout", "100ms", "-T", "100ms", "-e", "read", "-d", "10s",
-                           "--", tool("dd"), "if=/dev/urandom", "of=/dev/null", "bs=200M", "count=1", "status=none")
+                           "--", *program)
         told = [line for line in lines_of(finished.err) if line["type"] in ("hang", "stall")]
         self.assertEqual([(line["type"], line["name"]) for line in told], [("hang", "read"), ("stall", "read")],
                          finished)
         for line in told:
             breakdown = line["breakdown"]
             self.assertAlmostEqual(sum(breakdown.values()), line["latency_ns"], delta=line["latency_ns"] * 0.01)
-            self.assertGreater(breakdown["oncpu_ns"], 0)
+            self.assertGreater(breakdown["oncpu_ns"], 0, line)
             self.assertLessEqual(breakdown["unknown_ns"], line["latency_ns"] * 0.02, line)
+
+    def test_a_call_that_runs(self):
+        """Its thread need not have left the CPU once since it began."""
+        self.assert_running_parts(tool("dd"), "if=/dev/urandom", "of=/dev/null", "bs=200M", "count=1", "status=none")
+
+    def test_a_call_that_runs_after_interrupts(self):
+        """Of the timer's, which its thread had on that CPU before the call."""
+        self.assert_running_parts(sys.executable, "-c", "import time\n"
+                                  "end = time.monotonic() + 0.3\n"
+                                  "while time.monotonic() < end: pass\n"
+                                  "open('/dev/urandom', 'rb', 0).read(200 << 20)")
 
     def test_a_read_of_a_pipe_waits_for_work(self):
         hangs, _, finished = self.findings("pipe", 4, "--idle")
