@@ -169,6 +169,24 @@ inline bool run_on_cpu(unsigned cpu) {
   return sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
+/// While it lives, the thread that made it runs on `cpu` only.
+class OnCpu {
+ public:
+  explicit OnCpu(unsigned cpu)
+      : could_(sched_getaffinity(0, sizeof before_, &before_) == 0 && run_on_cpu(cpu)) {}
+  OnCpu(const OnCpu&) = delete;
+  OnCpu& operator=(const OnCpu&) = delete;
+  ~OnCpu() {
+    if (could_) sched_setaffinity(0, sizeof before_, &before_);
+  }
+  /// False where it may not run there, and runs where it did.
+  bool could() const { return could_; }
+
+ private:
+  cpu_set_t before_{};
+  bool could_;
+};
+
 /// Kernel ids of the BPF programs, maps and links this process has descriptors of.
 struct BpfObjects {
   std::set<std::uint32_t> programs, maps, links;

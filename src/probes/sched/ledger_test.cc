@@ -212,8 +212,11 @@ TEST_F(Ledgers, OfAThreadThatCameUnseenTellItsOwnPartsOnly) {
 
 TEST_F(Ledgers, OfAThreadThatCameUnseenSayThatItsOpenCallRuns) {
   using Bytes = std::array<u64, (16 << 20) / sizeof(u64)>;  // some ten milliseconds
+  if (!OnCpu(0).could() || !OnCpu(1).could()) GTEST_SKIP() << "needs CPUs 0 and 1";
   const Shared<Bytes> bytes;
+  const OnCpu watcher(0);  // else it may preempt whom it watches each time that it looks
   Child child([&](Child&) {
+    if (!run_on_cpu(1)) _exit(1);
     while (true) syscall(SYS_getrandom, bytes->data(), sizeof(Bytes), 0);
   });
   Explaining measuring({child.pid()}, 1h);
@@ -227,7 +230,7 @@ TEST_F(Ledgers, OfAThreadThatCameUnseenSayThatItsOpenCallRuns) {
   std::vector<std::string> told;
   for (int n = 0; n < 2'000 && told.size() < 10; ++n) {
     usleep(5'000);
-    if (present() != LEDGER_ON_CPU) continue;  // it waits for a CPU, perhaps for this one
+    if (present() != LEDGER_ON_CPU) continue;  // it waits for its CPU
     let_come_unseen(*ledger);
     std::string text;
     measuring.syscalls->look_for_hangs(1ms, [&](const Record& record) {

@@ -195,20 +195,17 @@ class Watched final : public LiveProbe {
 };
 
 TEST_F(ProbeOpen, CalibrationRunsOnACpuThatIsMeasured) {
-  cpu_set_t before{};
-  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
-  if (!CPU_ISSET(0, &before) || !CPU_ISSET(1, &before)) GTEST_SKIP() << "needs CPUs 0 and 1";
+  if (!OnCpu(0).could() || !OnCpu(1).could()) GTEST_SKIP() << "needs CPUs 0 and 1";
   SyscallsOptions options;
   options.cpus = {1};
   Session session({}, 0);
   auto probe = std::make_unique<Watched>(options, session.membership().maps());
   const Watched& watched = *probe;
   session.add(std::move(probe));
-  ASSERT_TRUE(run_on_cpu(0));
+  const OnCpu here(0);
   session.calibrate({.call_ns = time_getppid(options.cpus), .round_trip_ns = {}}, options.cpus);
   EXPECT_EQ(sched_getcpu(), 0);
   EXPECT_GE(watched.calls, 1'000u);
-  sched_setaffinity(0, sizeof before, &before);
 }
 
 }  // namespace
