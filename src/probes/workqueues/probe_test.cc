@@ -1,8 +1,10 @@
 #include "probes/workqueues/probe.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <termios.h>
 
+#include <atomic>
 #include <filesystem>
 #include <thread>
 
@@ -29,22 +31,27 @@ struct Pty {
       if (read(slave, line, sizeof line) != sizeof line) _exit(1);
     }
   }
-  /// As fast as another thread reads: the work is queued again as soon as it may be.
+  /// As fast as another thread reads: the work is queued again as soon as it may be, and at least
+  /// once for every 64 bytes.
   void write_bytes(int times) const {
+    constexpr int ahead = 64;
     termios raw{};
     cfmakeraw(&raw);
     raw.c_cflag |= CREAD;
     if (tcsetattr(slave, TCSANOW, &raw) != 0) _exit(1);
+    std::atomic<int> arrived = 0;
     std::thread reader([&] {
-      char bytes[64];
-      for (ssize_t left = times; left > 0;) {
+      char bytes[ahead];
+      while (arrived < times) {
         const ssize_t size = read(slave, bytes, sizeof bytes);
         if (size <= 0) _exit(1);
-        left -= size;
+        arrived += static_cast<int>(size);
       }
     });
-    for (int i = 0; i < times; ++i)
+    for (int i = 0; i < times; ++i) {
+      while (i - arrived >= ahead) sched_yield();
       if (write(master, "x", 1) != 1) _exit(1);
+    }
     reader.join();
   }
 };
