@@ -309,6 +309,7 @@ void TimerlatAssembler::tell(Cpu& cpu) {
   const bool ours = activation.expires_ns >= begin_ns() && activation.expires_ns <= end_ns();
   if (!ours && !(activation.flags & ACTIVATION_STOPPED)) return;
   count_missed(cpu, expires_ns);
+  if (activation.flags & ACTIVATION_CUT) ++counts_.unmatched;
   handler_({&schema_, bytes});
 }
 

@@ -359,6 +359,7 @@ TEST(TimerlatAssembler, HostileInputIsBounded) {
   seen.assembler.finish();
   ASSERT_EQ(seen.activations.size(), 1u);
   EXPECT_TRUE(seen.activations[0].flags & ACTIVATION_CUT);
+  EXPECT_EQ(seen.assembler.unmatched(), 1u);
   EXPECT_EQ(seen.activations[0].noises, TIMERLAT_NOISES_MAX);
   EXPECT_EQ(seen.activations[0].kernel_frames, 256u);
   std::uint64_t sum = seen.causes[0].residual_ns;

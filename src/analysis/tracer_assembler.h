@@ -29,7 +29,7 @@ class TracerAssembler {
   virtual void finish() = 0;
 
   std::uint64_t lost() const { return counts_.lost; }            ///< events, of any kind
-  std::uint64_t unmatched() const { return counts_.unmatched; }  ///< lines whose others are missing
+  std::uint64_t unmatched() const { return counts_.unmatched; }  ///< without others, or not told of
   std::uint64_t cut() const { return counts_.cut; }              ///< begun, and not ended
   /// Lines that say nothing that is known: cut, or broken by a thread's name.
   std::uint64_t unread() const { return counts_.unread; }

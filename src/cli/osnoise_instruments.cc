@@ -29,6 +29,11 @@ std::vector<std::string> OsnoiseInstruments::notes() const {
         "in {} another thread ran, and the kernel told no program which: they are counted as of a "
         "thread without a name",
         counted(unseen, "pause")));
+  if (const std::uint64_t untold = threads_.untold(); untold > 0)
+    notes.push_back(fmt::format(
+        "the latest {} pieces of noise of a pause are told of; there were {} more, whose "
+        "time is in the residual",
+        OSNOISE_NOISES_MAX, grouped(untold)));
   return notes;
 }
 

@@ -100,7 +100,7 @@ const Schema* OsnoiseProbe::schema(std::uint16_t kind) const {
 Counters OsnoiseProbe::counters() const {
   Counters counters = read_counters(impl_->bpf->obj);
   counters[COUNTER_RING_FULL] += impl_->threads.lost();
-  counters[COUNTER_UNMATCHED] += impl_->threads.unseen();
+  counters[COUNTER_UNMATCHED] += impl_->threads.unseen() + impl_->threads.untold();
   return counters;
 }
 

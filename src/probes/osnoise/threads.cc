@@ -54,7 +54,7 @@ struct BusyThreads::Worker {
   std::atomic<std::uint32_t> tid = 0;
   std::atomic<int> error = 0;  ///< why it has ended before it began
   std::atomic<bool> ended = false;
-  std::atomic<std::uint64_t> lost = 0, unseen = 0;
+  std::atomic<std::uint64_t> lost = 0, unseen = 0, untold = 0;
   osnoise_cpu* shared = nullptr;  ///< before it is let go
   RecordQueue queue{queue_words};
   pthread_t thread{};
@@ -148,7 +148,10 @@ void BusyThreads::Worker::found(BusyThreads& all, const Moment& before, const Mo
   gap.noises = std::min<u32>(gap.interferences, OSNOISE_NOISES_MAX);
   for (u32 i = 0; i < gap.noises; ++i)
     record.noises[i] = shared->noises[(after.noises - gap.noises + i) & (OSNOISE_NOISES_MAX - 1)];
-  if (gap.noises < gap.interferences) gap.flags |= OSNOISE_CUT;
+  if (const u32 more = gap.interferences - gap.noises; more > 0) {
+    gap.flags |= OSNOISE_CUT;
+    untold.fetch_add(more, std::memory_order_relaxed);
+  }
   if (inner) gap.flags |= OSNOISE_INNER;
   const std::uint64_t switches = switches_so_far();
   const u32 threads = shared->marks.by_kind[NOISE_THREAD];
@@ -325,16 +328,22 @@ void BusyThreads::drain(const RecordHandler& handler) {
         {header.kind == RECORD_OSNOISE_GAP ? &osnoise_gap_schema : &osnoise_sample_schema, bytes});
 }
 
-std::uint64_t BusyThreads::lost() const {
+std::uint64_t BusyThreads::sum_of(std::atomic<std::uint64_t> Worker::* count) const {
   std::uint64_t sum = 0;
-  for (const auto& worker : workers_) sum += worker->lost;
+  for (const auto& worker : workers_) sum += (*worker).*count;
   return sum;
 }
 
+std::uint64_t BusyThreads::lost() const {
+  return sum_of(&Worker::lost);
+}
+
 std::uint64_t BusyThreads::unseen() const {
-  std::uint64_t sum = 0;
-  for (const auto& worker : workers_) sum += worker->unseen;
-  return sum;
+  return sum_of(&Worker::unseen);
+}
+
+std::uint64_t BusyThreads::untold() const {
+  return sum_of(&Worker::untold);
 }
 
 }  // namespace overdue

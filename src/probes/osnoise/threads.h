@@ -49,9 +49,12 @@ class BusyThreads {
   std::uint64_t lost() const;
   /// Pauses in which another thread ran that no program was told of.
   std::uint64_t unseen() const;
+  /// Pieces of noise beyond the latest OSNOISE_NOISES_MAX of their pause.
+  std::uint64_t untold() const;
 
  private:
   struct Worker;
+  std::uint64_t sum_of(std::atomic<std::uint64_t> Worker::* count) const;
   bool is_over() const { return stopping_.load(std::memory_order_relaxed); }
   bool is_paused() const { return __atomic_load_n(armed_, __ATOMIC_RELAXED) == 0; }
 

@@ -120,10 +120,10 @@ static __always_inline u64 stolen_ns(struct cpu_state* cpu) {
 /* Newest first, as long as they ended after `from_ns`. */
 static __always_inline void copy_noises(struct activation_record* record, struct cpu_state* cpu,
                                         u64 from_ns) {
-  u32 count = cpu->log.marks.count;
+  u32 noises = cpu->log.marks.count;
   for (u32 i = 0; i < TIMERLAT_NOISES_MAX; i++) {
-    if (i >= count) return;
-    u32 place = count - 1 - i;
+    if (i >= noises) return;
+    u32 place = noises - 1 - i;
     barrier_var(place);
     struct timerlat_noise* noise = &cpu->log.noises[place & (TIMERLAT_NOISES_MAX - 1)];
     if (noise->end_ns <= from_ns) return;
@@ -131,6 +131,7 @@ static __always_inline void copy_noises(struct activation_record* record, struct
     record->activation.noises = i + 1;
   }
   record->activation.flags |= ACTIVATION_CUT;
+  count(COUNTER_UNMATCHED, 1);
 }
 
 /* Not before all is attached, nor after one was over a limit. */
