@@ -117,8 +117,10 @@ class Demos(Case):
         behind = collections.Counter()
         for finding in waited:
             longest = max(finding["waits"], key=lambda wait: wait["runqueue_ns"])
-            self.assertNotIn(longest["behind"]["comm"], ("", "victim"))
-            behind[longest["behind"]["comm"].rstrip("123")] += 1
+            # Behind nobody where the CPU was idle: the machine stood still, as an emulator does for milliseconds.
+            comm = longest.get("behind", {"comm": "nobody"})["comm"]
+            self.assertNotIn(comm, ("", "victim"))
+            behind[comm.rstrip("123")] += 1
         self.assertGreater(behind["hog-"], len(waited) / 2, behind)
 
     def test_mmap(self):
