@@ -8,7 +8,7 @@ function(layer name)
   overdue_warnings(${name})
 endfunction()
 
-# The warnings every target of ours is held to; -Werror comes from the presets.
+# The warnings every target of ours is held to; OVERDUE_WERROR makes them errors.
 function(overdue_warnings target)
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Wundef>)

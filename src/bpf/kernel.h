@@ -3,7 +3,10 @@
  * when a program loads, so a declaration here names a dependency, not a layout. */
 #pragma once
 
+/* Headers of Linux 6.18 and later have a type that a probe declares for builds on older ones. */
+#define bpf_task_work bpf_task_work___uapi
 #include <linux/bpf.h>
+#undef bpf_task_work
 #include <stdbool.h>
 
 #include "bpf/wire.h"
@@ -105,8 +108,8 @@ struct task_struct {
   struct thread_info thread_info;
   unsigned int __state;
   unsigned int flags;
-  int on_cpu;
-  int on_rq;
+  unsigned int on_cpu; /* u8 in 7.2: a direct load adapts its size where it is unsigned */
+  unsigned int on_rq;
   int prio;
   int static_prio;
   unsigned int rt_priority;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/ranges.h>
+
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"

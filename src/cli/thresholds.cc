@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "core/span_kinds.h"

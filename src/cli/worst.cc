@@ -137,7 +137,7 @@ class WorstCommand final : public Command {
   std::string_view name() const override { return "worst"; }
 
   void add_options(CLI::App& app) override {
-    app.add_option("name", what_)->required();
+    app.add_option("latency", what_)->required();
     add_target_options(app, target_);
     add_stop_options(app, stop_);
     add_output_options(app, output_, false);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.h"
 
@@ -21,7 +22,7 @@ std::tm local(WallTime time) {
 }
 
 /// One argument of a command line, quoted where a reader could not see where it ends.
-std::string quoted(std::string_view argument) {
+std::string quoted_word(std::string_view argument) {
   const std::string safe = printable(argument);
   const bool plain = !safe.empty() && safe.find_first_of(" '\"") == std::string::npos;
   return plain ? safe : fmt::format("'{}'", safe);
@@ -33,8 +34,8 @@ std::string joined(const std::vector<std::string>& values, std::string_view sepa
     if (text.size() > longest_target) return text + std::string(separator) + "...";
     if (!text.empty()) text += separator;
     // An argument alone may be 128 KiB; what is cut must not end inside a character or an escape.
-    text += value.size() > longest_target ? quoted(value.substr(0, longest_target)) + "..."
-                                          : quoted(value);
+    text += value.size() > longest_target ? quoted_word(value.substr(0, longest_target)) + "..."
+                                          : quoted_word(value);
   }
   return text;
 }

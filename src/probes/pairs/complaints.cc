@@ -1,5 +1,7 @@
 #include "probes/pairs/complaints.h"
 
+#include <fmt/ranges.h>
+
 #include <vector>
 
 #include "base/text.h"
