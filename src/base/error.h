@@ -25,6 +25,13 @@ class Error : public std::runtime_error {
   }
   const std::string& hint() const { return hint_; }
 
+  /// Adds what main() prints with -v before the message: lines of a library's log.
+  Error&& log(std::string text) && {
+    log_ = std::move(text);
+    return std::move(*this);
+  }
+  const std::string& log() const { return log_; }
+
   /// The exit status main() gives this failure (see docs/commands/overdue.md); 1 unless set.
   Error&& exit_status(int status) && {
     exit_status_ = status;
@@ -34,6 +41,7 @@ class Error : public std::runtime_error {
 
  private:
   std::string hint_;
+  std::string log_;
   int exit_status_ = 1;
 };
 

@@ -58,10 +58,9 @@ void calibrate_if_possible(Diagnosis& found, const DoctorOptions& options,
 
 }  // namespace
 
-int run_doctor(const DoctorOptions& options, std::span<const std::string_view> planned,
-               const Calibrate& calibrate, Output& output) {
-  Kernel kernel;
-  kernel.pretend_missing(options.without);
+int run_doctor(const DoctorOptions& options, const Kernel& kernel,
+               std::span<const std::string_view> planned, const Calibrate& calibrate,
+               Output& output) {
   Diagnosis found = diagnose(kernel, planned);
   calibrate_if_possible(found, options, calibrate);
   output.append(options.format == "json" ? doctor_json(found) : doctor_text(found));

@@ -2,11 +2,11 @@
 
 #include <functional>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "kernel/features.h"
 #include "kernel/session.h"
 #include "sinks/output.h"
 
@@ -15,8 +15,6 @@ namespace overdue {
 struct DoctorOptions {
   std::string format = "text";  ///< or "json"
   bool calibrate = true;
-  std::set<std::string>
-      without;  ///< features to do without, as Kernel::pretend_missing() takes them
 };
 
 /// Measures what measuring costs here. May throw Error: then the report says why there is no
@@ -25,8 +23,9 @@ using Calibrate = std::function<std::optional<Calibration>()>;
 
 /// Writes the report about this machine to `output`. `planned` are the commands of the contract
 /// that this version does not have. Returns the exit status: 0 where `overdue syscalls` works
-/// natively, else 1. Throws Error (exit status 2) for an unknown feature.
-int run_doctor(const DoctorOptions& options, std::span<const std::string_view> planned,
-               const Calibrate& calibrate, Output& output);
+/// natively, else 1.
+int run_doctor(const DoctorOptions& options, const Kernel& kernel,
+               std::span<const std::string_view> planned, const Calibrate& calibrate,
+               Output& output);
 
 }  // namespace overdue

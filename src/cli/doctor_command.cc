@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/doctor.h"
+#include "cli/options.h"
 #include "probes/syscalls/probe.h"
 
 namespace overdue {
@@ -24,18 +25,17 @@ class DoctorCommand final : public Command {
   void add_options(CLI::App& app) override {
     app.add_option("-f,--format", options_.format)->check(CLI::IsMember({"text", "json"}));
     app.add_flag("--no-calibrate", no_calibrate_);
-    app.add_option("--without", without_)->delimiter(',');
+    add_kernel_options(app, kernel_);
   }
   int run(const Invocation&) override {
     options_.calibrate = !no_calibrate_;
-    options_.without = {without_.begin(), without_.end()};
     Output output(STDOUT_FILENO);
-    return run_doctor(options_, planned_commands(), calibrate_syscalls, output);
+    return run_doctor(options_, *kernel_.open(), planned_commands(), calibrate_syscalls, output);
   }
 
  private:
   DoctorOptions options_;
-  std::vector<std::string> without_;
+  KernelOptions kernel_;
   bool no_calibrate_ = false;
 };
 

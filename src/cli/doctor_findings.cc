@@ -2,7 +2,6 @@
 // missing.
 #include <algorithm>
 #include <array>
-#include <functional>
 
 #include "cli/doctor_findings.h"
 #include "core/latency_window.h"
@@ -10,45 +9,6 @@
 
 namespace overdue {
 namespace {
-
-/// The first no of several answers, else yes.
-Support all_of(std::initializer_list<std::function<Support()>> questions) {
-  for (const auto& question : questions)
-    if (Support support = question(); !support.yes) return support;
-  return {};
-}
-
-/// What every session of our own programs needs.
-Support session(const Kernel& kernel) {
-  return all_of({[&] { return kernel.privileges(); }, [&] { return kernel.btf(); },
-                 [&] { return kernel.task_storage(); }, [&] { return kernel.ring_buffer(); },
-                 [&] { return kernel.task_iterator(); }, [&] { return kernel.membarrier(); }});
-}
-
-Support with_tracepoints(const Kernel& kernel, std::initializer_list<std::string_view> names) {
-  if (Support base = session(kernel); !base.yes) return base;
-  for (const std::string_view name : names)
-    if (Support support = kernel.btf_tracepoint(name); !support.yes) return support;
-  return {};
-}
-
-Support syscalls(const Kernel& kernel) {
-  return with_tracepoints(kernel,
-                          {"sys_enter", "sys_exit", "sched_process_fork", "sched_process_exit"});
-}
-
-Support scheduling(const Kernel& kernel) {
-  return with_tracepoints(kernel, {"sched_switch", "sched_waking", "sched_wakeup_new"});
-}
-
-Support interrupts(const Kernel& kernel) {
-  return with_tracepoints(kernel, {"irq_handler_entry", "irq_handler_exit", "softirq_entry",
-                                   "softirq_exit", "sched_switch"});
-}
-
-Support timers(const Kernel& kernel) {
-  return with_tracepoints(kernel, {"hrtimer_expire_entry", "sched_switch", "sched_waking"});
-}
 
 CommandFinding decide(std::string name, Support native, std::string_view how) {
   CommandFinding finding;
@@ -69,6 +29,23 @@ CommandFinding decide(std::string name, Support native, std::string_view how,
   return finding;
 }
 
+Support syscalls(const Kernel& kernel) {
+  return kernel.session({"sys_enter", "sys_exit", "sched_process_fork", "sched_process_exit"});
+}
+
+Support scheduling(const Kernel& kernel) {
+  return kernel.session({"sched_switch", "sched_waking", "sched_wakeup_new"});
+}
+
+Support interrupts(const Kernel& kernel) {
+  return kernel.session(
+      {"irq_handler_entry", "irq_handler_exit", "softirq_entry", "softirq_exit", "sched_switch"});
+}
+
+Support timers(const Kernel& kernel) {
+  return kernel.session({"hrtimer_expire_entry", "sched_switch", "sched_waking"});
+}
+
 CommandFinding find_syscalls(const Kernel& kernel) {
   const Support two_phase = kernel.tracepoints();
   return decide("syscalls", syscalls(kernel),
@@ -77,10 +54,9 @@ CommandFinding find_syscalls(const Kernel& kernel) {
 }
 
 CommandFinding find_io(const Kernel& kernel) {
-  return decide(
-      "io",
-      with_tracepoints(kernel, {"sys_enter", "sys_exit", "block_rq_issue", "block_rq_complete"}),
-      "system calls and block requests, typed tracepoints");
+  return decide("io",
+                kernel.session({"sys_enter", "sys_exit", "block_rq_issue", "block_rq_complete"}),
+                "system calls and block requests, typed tracepoints");
 }
 
 void add_sampling(const Kernel& kernel, std::vector<CommandFinding>& found) {
@@ -146,9 +122,9 @@ std::vector<CommandFinding> find_commands(const Kernel& kernel,
                                           std::span<const std::string_view> planned) {
   std::vector<CommandFinding> found;
   found.push_back(find_syscalls(kernel));
-  found.push_back(decide(
-      "stalls", with_tracepoints(kernel, {"sys_enter", "sys_exit", "sched_switch", "sched_waking"}),
-      "typed tracepoints"));
+  found.push_back(decide("stalls",
+                         kernel.session({"sys_enter", "sys_exit", "sched_switch", "sched_waking"}),
+                         "typed tracepoints"));
   found.push_back(decide("offcpu", scheduling(kernel), "typed tracepoints"));
   add_sampling(kernel, found);
   add_latency_tracers(kernel, found);

@@ -28,7 +28,8 @@ class Instruments {
   virtual std::size_t ring_bytes() const = 0;
 
   /// Adds the probes, attached; on `cpus` only, unless that is empty.
-  virtual void add_to(Session& session, const std::vector<std::uint32_t>& cpus) = 0;
+  virtual void add_to(Session& session, const Kernel& kernel,
+                      const std::vector<std::uint32_t>& cpus) = 0;
   /// How the report names the way it was measured.
   virtual std::string backend() const { return "tp_btf"; }
   /// Spans begin to count.

@@ -10,7 +10,6 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/say.h"
-#include "kernel/libbpf_log.h"
 
 namespace overdue {
 namespace {
@@ -125,7 +124,7 @@ bool is_verbose(const std::vector<std::string>& words) {
 }
 
 int report_failure(const Error& error, bool spawns, bool verbose) {
-  if (verbose) say("{}", LibbpfLog::text());
+  if (verbose) say("{}", error.log());
   say("overdue: {}\n", error.what());
   if (!error.hint().empty()) say("hint: {}\n", error.hint());
   if (spawns && error.exit_status() == 1) return own_failure_status;

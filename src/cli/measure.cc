@@ -29,13 +29,6 @@ constexpr int stopped_by_a_threshold = 3;
 constexpr std::chrono::milliseconds tick{500};
 constexpr std::chrono::seconds collect_at_least_every{30};  // far below what fills a 32-bit bucket
 
-/// After a refusal: throws a better Error where the kernel lacks something it can be named by. Only
-/// then, because asking takes longer than attaching.
-void explain_refusal(const Instruments& instruments) {
-  const Kernel kernel;
-  require_support(instruments.purpose(), instruments.support(kernel));
-}
-
 /// The first number that only the running kernel can name.
 u32 first_unknown_number() {
   u32 nr = SYSCALL_TABLE_SIZE;
@@ -48,8 +41,10 @@ u32 first_unknown_number() {
 /// One measurement from start to end; its member functions are the steps, in order.
 class Measurement {
  public:
-  Measurement(const MeasureRequest& request, Instruments& instruments, MeasureListener& listener)
+  Measurement(const MeasureRequest& request, const Kernel& kernel, Instruments& instruments,
+              MeasureListener& listener)
       : request_(request),
+        kernel_(kernel),
         instruments_(instruments),
         listener_(listener),
         progress_(!request.quiet) {}
@@ -59,6 +54,7 @@ class Measurement {
  private:
   void start_program();
   void attach();
+  void attach_or_explain();
   void describe();
   void arm();
   void watch_for_the_end();
@@ -74,6 +70,7 @@ class Measurement {
   Duration until_next_event(KernelTime now) const;
 
   const MeasureRequest& request_;
+  const Kernel& kernel_;
   Instruments& instruments_;
   MeasureListener& listener_;
   StopSignals signals_;
@@ -122,8 +119,24 @@ void Measurement::attach() {
     }
   }
   session_ = std::make_unique<Session>(rules, instruments_.ring_bytes());
-  instruments_.add_to(*session_, request_.selection.cpus);
+  instruments_.add_to(*session_, kernel_, request_.selection.cpus);
   calibration_ = session_->calibrate(base, request_.selection.cpus);
+}
+
+/// Asking what the kernel allows takes longer than attaching: only a refusal, or --without, is
+/// worth it.
+void Measurement::attach_or_explain() {
+  const auto support = [&] { return instruments_.support(kernel_); };
+  if (kernel_.pretends()) require_support(instruments_.purpose(), support());
+  try {
+    attach();
+  } catch (const Error& refusal) {
+    const Support answer = support();
+    if (answer.yes) throw;
+    throw Error("cannot {}: {}", instruments_.purpose(), answer.missing)
+        .hint(answer.remedy)
+        .log(refusal.log());
+  }
 }
 
 /// All but when it began. Asking the kernel for its calls takes a while, in which nothing is to be
@@ -286,6 +299,7 @@ void Measurement::finish() {
   const std::uint64_t switches =
       instruments_.look_at_switches() ? session_->membership().cpu_use().departures : 0;
   events_ += instruments_.events();
+  for (std::string& note : session_->left_out()) info_.notes.push_back(std::move(note));
   for (std::string& note : instruments_.notes()) info_.notes.push_back(std::move(note));
   receipt.events = events_ + switches;
   receipt.probe_runs = instruments_.runs_per_event() * (events_ + switches);
@@ -309,12 +323,7 @@ int Measurement::run() {
   target_ = resolve_target(request_.selection);
   start_program();
   progress_.step("attaching");
-  try {
-    attach();
-  } catch (const Error&) {
-    explain_refusal(instruments_);
-    throw;
-  }
+  attach_or_explain();
   describe();
   listen_for_requests();
   arm();
@@ -365,8 +374,9 @@ MeasureRequest request_of_own_threads(std::string command, const std::vector<std
   return request;
 }
 
-int measure(const MeasureRequest& request, Instruments& instruments, MeasureListener& listener) {
-  return Measurement(request, instruments, listener).run();
+int measure(const MeasureRequest& request, const Kernel& kernel, Instruments& instruments,
+            MeasureListener& listener) {
+  return Measurement(request, kernel, instruments, listener).run();
 }
 
 }  // namespace overdue

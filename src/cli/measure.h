@@ -56,6 +56,7 @@ class MeasureListener {
 
 /// Runs one measurement from start to final report. Returns the exit status: the
 /// spawned program's, else 0. Throws Error.
-int measure(const MeasureRequest& request, Instruments& instruments, MeasureListener& listener);
+int measure(const MeasureRequest& request, const Kernel& kernel, Instruments& instruments,
+            MeasureListener& listener);
 
 }  // namespace overdue

@@ -49,6 +49,16 @@ std::optional<Duration> StopOptions::parsed() const {
   return value;
 }
 
+void add_kernel_options(CLI::App& app, KernelOptions& options) {
+  app.add_option("--without", options.without)->delimiter(',')->allow_extra_args(false)->take_all();
+}
+
+std::unique_ptr<Kernel> KernelOptions::open() const {
+  auto kernel = std::make_unique<Kernel>();
+  kernel->pretend_missing({without.begin(), without.end()});
+  return kernel;
+}
+
 void add_output_options(CLI::App& app, OutputOptions& options, bool with_interval) {
   app.add_option("-f,--format", options.format);
   app.add_option("-o,--output", options.file);

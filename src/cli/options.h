@@ -1,11 +1,13 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/time.h"
 #include "core/latency_table.h"
+#include "kernel/features.h"
 #include "probes/syscalls/classes.h"
 #include "target/selection.h"
 
@@ -27,6 +29,14 @@ struct StopOptions {
   std::optional<Duration> parsed() const;
 };
 void add_stop_options(CLI::App& app, StopOptions& options);
+
+/// `--without`: the kernel as a command is to see it.
+struct KernelOptions {
+  std::vector<std::string> without;
+  /// Throws Error (exit status 2) for an unknown feature.
+  std::unique_ptr<Kernel> open() const;
+};
+void add_kernel_options(CLI::App& app, KernelOptions& options);
 
 /// Where and how a report is written.
 struct OutputOptions {

@@ -43,6 +43,7 @@ class OsnoiseCommand final : public Command {
         ->allow_extra_args(false)
         ->take_all();
     add_stop_options(app, stop_);
+    add_kernel_options(app, kernel_options_);
     app.add_option("-i,--interval", output_.interval);
     app.add_option("-f,--format", output_.format);
     app.add_option("-o,--output", output_.file);
@@ -71,6 +72,8 @@ class OsnoiseCommand final : public Command {
   std::string backend_ = "auto";
   std::vector<std::string> tracer_options_;
   StopOptions stop_;
+  KernelOptions kernel_options_;
+  std::unique_ptr<Kernel> kernel_;  ///< since run()
   OutputOptions output_;
 };
 
@@ -151,7 +154,7 @@ int OsnoiseCommand::measure_with_bpf(const OsnoisePlan& plan, bool live) const {
                        .priority = plan.priority});
   OsnoiseInstruments instruments(threads);
   OsnoiseView view(plan, output_, live);
-  return measure(request, instruments, view);
+  return measure(request, *kernel_, instruments, view);
 }
 
 int OsnoiseCommand::measure_with_tracer(const OsnoisePlan& plan, bool live) const {
@@ -161,7 +164,7 @@ int OsnoiseCommand::measure_with_tracer(const OsnoisePlan& plan, bool live) cons
         .exit_status(2);
   const MeasureRequest request = this->request(plan, live);
   OsnoisePlan told = plan;
-  told.counts_softirqs = !Kernel().preempt_rt();
+  told.counts_softirqs = !kernel_->preempt_rt();
   OsnoiseKernelTracer tracer(told, {.cpus_text = cpus_.value_or(""),
                                     .options = tracer_options_,
                                     .duration = request.duration,
@@ -170,13 +173,14 @@ int OsnoiseCommand::measure_with_tracer(const OsnoisePlan& plan, bool live) cons
                                     .verbose = request.verbose,
                                     .streams = request.streams});
   OsnoiseView view(told, output_, live);
-  const int status = tracer.run(view);
+  const int status = tracer.run(*kernel_, view);
   if (tracer.starved()) throw_starved();
   return status;
 }
 
 int OsnoiseCommand::run(const Invocation&) {
   check_words();
+  kernel_ = kernel_options_.open();
   const OsnoisePlan plan = this->plan();
   const bool live = !trace_ && !histogram_ && goes_to_a_terminal(output_);
   if (backend_ == "kernel") return measure_with_tracer(plan, live);
@@ -184,8 +188,7 @@ int OsnoiseCommand::run(const Invocation&) {
     return measure_with_bpf(plan, live);
   } catch (const Error&) {
     // What this kernel refuses to BPF, its own tracer may do.
-    const Kernel kernel;
-    if (backend_ == "bpf" || osnoise_probe.support(kernel).yes || !kernel.tracer("osnoise").yes)
+    if (backend_ == "bpf" || osnoise_probe.support(*kernel_).yes || !kernel_->tracer("osnoise").yes)
       throw;
   }
   return measure_with_tracer(plan, live);

@@ -6,7 +6,8 @@
 
 namespace overdue {
 
-void OsnoiseInstruments::add_to(Session& session, const std::vector<std::uint32_t>&) {
+void OsnoiseInstruments::add_to(Session& session, const Kernel&,
+                                const std::vector<std::uint32_t>&) {
   auto probe = std::make_unique<OsnoiseProbe>(threads_, session.membership().maps());
   probe_ = probe.get();
   session.add(std::move(probe));

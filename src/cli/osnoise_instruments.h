@@ -19,7 +19,8 @@ class OsnoiseInstruments final : public Instruments {
   std::string_view purpose() const override { return "measure what takes CPU time"; }
   Support support(const Kernel& kernel) const override { return osnoise_probe.support(kernel); }
   std::size_t ring_bytes() const override { return 0; }
-  void add_to(Session& session, const std::vector<std::uint32_t>& cpus) override;
+  void add_to(Session& session, const Kernel& kernel,
+              const std::vector<std::uint32_t>& cpus) override;
   std::string backend() const override { return "bpf"; }
   void armed(KernelTime start) override;
   std::uint64_t events_in(const Record& record) const override {

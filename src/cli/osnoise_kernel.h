@@ -36,7 +36,7 @@ class OsnoiseKernelTracer final : private OsnoiseTracerKind {
 
   /// As OsnoiseTracer::run(), with osnoise_gaps and osnoise_samples as records: of the latter only
   /// what the tracer knows.
-  int run(MeasureListener& listener) { return tracer_.run(listener); }
+  int run(const Kernel& kernel, MeasureListener& listener) { return tracer_.run(kernel, listener); }
   bool starved() const { return tracer_.starved(); }
 
  private:

@@ -113,7 +113,7 @@ struct OsnoiseTracer::Run {
   OsnoiseTracerKind& kind;
   const OsnoiseTracerRequest request;
   MeasureListener* listener = nullptr;
-  Kernel kernel;
+  const Kernel* kernel = nullptr;
   fs::path tracefs;
   std::unique_ptr<TracingSettings> settings;  // before the instance: put back after it is gone
   std::unique_ptr<TracingInstance> instance;
@@ -132,8 +132,8 @@ void OsnoiseTracer::Run::check() {
     throw Error("cannot use the kernel's tracers from inside a PID namespace")
         .hint("run it in the host's: nsenter -t 1 -p");
   require_support(fmt::format("use the kernel's {} tracer", request.tracer),
-                  kernel.tracer(request.tracer));
-  const auto path = kernel.tracefs_path();
+                  kernel->tracer(request.tracer));
+  const auto path = kernel->tracefs_path();
   if (!path)
     throw Error("no tracefs is mounted").hint("mount -t tracefs tracefs /sys/kernel/tracing");
   tracefs = *path;
@@ -361,8 +361,9 @@ void OsnoiseTracer::deliver(const Record& record, std::uint64_t events) {
   run_->listener->record(record);
 }
 
-int OsnoiseTracer::run(MeasureListener& listener) {
+int OsnoiseTracer::run(const Kernel& kernel, MeasureListener& listener) {
   Run& run = *run_;
+  run.kernel = &kernel;
   run.listener = &listener;
   run.check();
   Progress progress(!run.request.quiet);

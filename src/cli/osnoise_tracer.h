@@ -71,7 +71,7 @@ class OsnoiseTracer {
 
   /// From start to end. Returns the exit status: 3 where a limit ended it, else 0. Throws Error
   /// where the kernel does not have the tracer or refuses, or somebody else uses it.
-  int run(MeasureListener& listener);
+  int run(const Kernel& kernel, MeasureListener& listener);
   /// A record for the listener of run(); `events` are what the receipt counts.
   void deliver(const Record& record, std::uint64_t events = 1);
   /// It has ended by itself, because no CPU had time for ordinary threads.

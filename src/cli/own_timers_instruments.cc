@@ -4,7 +4,8 @@
 
 namespace overdue {
 
-void OwnTimersInstruments::add_to(Session& session, const std::vector<std::uint32_t>& cpus) {
+void OwnTimersInstruments::add_to(Session& session, const Kernel&,
+                                  const std::vector<std::uint32_t>& cpus) {
   options_.cpus = cpus;
   auto probe = std::make_unique<OwnTimersProbe>(session.membership().maps(), options_);
   probe_ = probe.get();

@@ -16,7 +16,8 @@ class OwnTimersInstruments final : public Instruments {
   std::string_view purpose() const override { return "measure how late a program's timers are"; }
   Support support(const Kernel& kernel) const override { return own_timers_probe.support(kernel); }
   std::size_t ring_bytes() const override { return default_ring_bytes(); }
-  void add_to(Session& session, const std::vector<std::uint32_t>& cpus) override;
+  void add_to(Session& session, const Kernel& kernel,
+              const std::vector<std::uint32_t>& cpus) override;
   std::string backend() const override { return "bpf"; }
   void armed(KernelTime start) override { probe_->cost().begin(start); }
   std::uint64_t events_in(const Record&) const override { return 1; }

@@ -63,6 +63,7 @@ class RecordCommand final : public Command {
   void add_options(CLI::App& app) override {
     add_target_options(app, target_);
     add_stop_options(app, stop_);
+    add_kernel_options(app, kernel_);
     app.add_option("-o,--output", file_);
     app.add_option("--events", events_)->allow_extra_args(false)->take_all();
     app.add_option("-e,--only", only_)->allow_extra_args(false)->take_all();
@@ -79,6 +80,7 @@ class RecordCommand final : public Command {
 
   TargetOptions target_;
   StopOptions stop_;
+  KernelOptions kernel_;
   std::string file_ = "overdue.odt";
   std::vector<std::string> events_;
   std::vector<std::string> only_;
@@ -121,7 +123,7 @@ int RecordCommand::run(const Invocation& invocation) {
   if (!only_.empty()) options.only = parse_syscall_set(only_, {});
   SyscallInstruments instruments(options, {}, buffer_ ? parse_buffer_size(*buffer_) : 0);
   Recorder recorder(file_);
-  const int status = measure(request, instruments, recorder);
+  const int status = measure(request, *kernel_.open(), instruments, recorder);
   if (!quiet_) recorder.print_receipt();
   return status;
 }

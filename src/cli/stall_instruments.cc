@@ -152,17 +152,15 @@ void StallInstruments::store_thresholds() {
   set_thread_thresholds(control, by_name);
 }
 
-void StallInstruments::add_to(Session& session, const std::vector<std::uint32_t>& cpus) {
-  const Kernel kernel;
+void StallInstruments::add_to(Session& session, const Kernel& kernel,
+                              const std::vector<std::uint32_t>& cpus) {
   choose(kernel);
   if (look_at_switches()) {
-    SchedOptions waits;
+    SchedOptions waits{.use_task_work = kernel.task_work().yes,
+                       .use_vectors = kernel.interrupt_vectors().yes};
     if (options_.spans.has(SPAN_OFFCPU) || options_.spans.has(SPAN_WAKEUP))
       waits.user_stack_bytes = options_.user_stack_bytes;
     auto sched = std::make_unique<SchedProbe>(session.membership().maps(), waits);
-    if (waits.user_stack_bytes > 0 && !sched->has_stacks_everywhere())
-      left_out_.emplace_back(
-          "this kernel cannot tell where in its program a thread waited outside of a system call");
     sched_ = sched.get();
     session.add(std::move(sched));
   }

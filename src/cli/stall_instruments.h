@@ -30,7 +30,8 @@ class StallInstruments final : public Instruments {
   std::string_view purpose() const override { return "find stalls"; }
   Support support(const Kernel& kernel) const override;
   std::size_t ring_bytes() const override;
-  void add_to(Session& session, const std::vector<std::uint32_t>& cpus) override;
+  void add_to(Session& session, const Kernel& kernel,
+              const std::vector<std::uint32_t>& cpus) override;
   std::uint64_t events_in(const Record& record) const override;
   std::uint64_t events() const override { return sched_ ? sched_->calls() : 0; }
   bool look_at_switches() const override;

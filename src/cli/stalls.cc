@@ -116,6 +116,7 @@ class StallsCommand final : public Command {
   void add_options(CLI::App& app) override {
     add_target_options(app, target_);
     add_stop_options(app, stop_);
+    add_kernel_options(app, kernel_);
     add_output_options(app, output_, false);
     app.add_option("-T,--threshold", thresholds_)->allow_extra_args(false)->take_all();
     app.add_option("--span", spans_)->allow_extra_args(false)->take_all();
@@ -145,6 +146,7 @@ class StallsCommand final : public Command {
 
   TargetOptions target_;
   StopOptions stop_;
+  KernelOptions kernel_;
   OutputOptions output_;
   std::vector<std::string> thresholds_;
   std::vector<std::string> spans_;
@@ -256,7 +258,7 @@ int StallsCommand::run(const Invocation& invocation) {
        .flame = flame_,
        .save = save_});
   instruments.on_change = [&](KernelTime at) { reporter.change(at, instruments.options()); };
-  return measure(request, instruments, reporter);
+  return measure(request, *kernel_.open(), instruments, reporter);
 }
 
 }  // namespace

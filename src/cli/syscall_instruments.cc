@@ -30,7 +30,8 @@ std::size_t SyscallInstruments::ring_bytes() const {
   return ring_bytes_ > 0 ? ring_bytes_ : default_ring_bytes();
 }
 
-void SyscallInstruments::add_to(Session& session, const std::vector<std::uint32_t>& cpus) {
+void SyscallInstruments::add_to(Session& session, const Kernel&,
+                                const std::vector<std::uint32_t>& cpus) {
   SyscallsOptions options = options_;
   options.cells = options.by_thread || options.callers
                       ? cells_for_threads

@@ -21,7 +21,8 @@ class SyscallInstruments final : public Instruments, public FrameLearner {
   std::string_view purpose() const override { return "measure system calls"; }
   Support support(const Kernel& kernel) const override { return syscalls_probe.support(kernel); }
   std::size_t ring_bytes() const override;
-  void add_to(Session& session, const std::vector<std::uint32_t>& cpus) override;
+  void add_to(Session& session, const Kernel& kernel,
+              const std::vector<std::uint32_t>& cpus) override;
   std::string backend() const override { return options_.two_phase ? "two-phase" : "tp_btf"; }
   void armed(KernelTime start) override;
   std::uint64_t events_in(const Record& record) const override;

@@ -99,6 +99,7 @@ class SyscallsCommand final : public Command {
   void add_options(CLI::App& app) override {
     add_target_options(app, target_);
     add_stop_options(app, stop_);
+    add_kernel_options(app, kernel_);
     add_view_options(app, view_);
     add_output_options(app, output_, true);
     app.add_flag("--two-phase", two_phase_);
@@ -117,6 +118,7 @@ class SyscallsCommand final : public Command {
 
   TargetOptions target_;
   StopOptions stop_;
+  KernelOptions kernel_;
   ViewOptions view_;
   OutputOptions output_;
   bool two_phase_ = false;
@@ -186,7 +188,7 @@ int SyscallsCommand::run(const Invocation& invocation) {
                      .spawned = invocation.has_program,
                      .stream = request.streams,
                      .save = save_});
-  return measure(request, instruments, reporter);
+  return measure(request, *kernel_.open(), instruments, reporter);
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ class TimerlatCommand final : public Command {
         ->allow_extra_args(false)
         ->take_all();
     add_stop_options(app, stop_);
+    add_kernel_options(app, kernel_options_);
     app.add_option("-i,--interval", output_.interval);
     app.add_option("-f,--format", output_.format);
     app.add_option("-o,--output", output_.file);
@@ -97,6 +98,8 @@ class TimerlatCommand final : public Command {
   std::string backend_ = "auto";
   std::vector<std::string> tracer_options_;
   StopOptions stop_;
+  KernelOptions kernel_options_;
+  std::unique_ptr<Kernel> kernel_;  ///< since run()
   OutputOptions output_;
 };
 
@@ -203,7 +206,7 @@ int TimerlatCommand::measure_with_bpf(const TimerlatPlan& plan, bool live) {
   const Fd dma_latency = hold_dma_latency();
   TimerlatInstruments instruments(probe_options(plan), plan.cpus, threads);
   TimerlatView view(plan, output_, live, instruments);
-  const int status = measure(request, instruments, view);
+  const int status = measure(request, *kernel_, instruments, view);
   if (instruments.starved()) throw_starved();
   return status;
 }
@@ -224,17 +227,16 @@ int TimerlatCommand::measure_with_tracer(const TimerlatPlan& plan, bool live) {
                                .streams = request.streams});
   TimerlatView view(plan, output_, live, tracer);
   const Fd dma_latency = hold_dma_latency();
-  const int status = tracer.run(view);
+  const int status = tracer.run(*kernel_, view);
   if (tracer.starved()) throw_starved();
   return status;
 }
 
 /// What this kernel refuses to BPF, its own tracer may do.
 bool TimerlatCommand::is_for_the_tracer() const {
-  const Kernel kernel;
-  const auto tracefs = kernel.tracefs_path();
+  const auto tracefs = kernel_->tracefs_path();
   return (!user_ || (tracefs && tracer_sees_programs(*tracefs))) &&
-         !timerlat_probe.support(kernel).yes && kernel.tracer("timerlat").yes;
+         !timerlat_probe.support(*kernel_).yes && kernel_->tracer("timerlat").yes;
 }
 
 /// Of the target's threads, instead of threads of ours.
@@ -273,12 +275,13 @@ int TimerlatCommand::measure_own_timers(const Invocation& invocation) {
                            .spawned = invocation.has_program};
   OwnTimersInstruments instruments({.stack_over = limit(stack_, "--stack"), .cpus = {}});
   OwnTimersView view(plan, output_);
-  return measure(request, instruments, view);
+  return measure(request, *kernel_, instruments, view);
 }
 
 int TimerlatCommand::run(const Invocation& invocation) {
   check_format();
   check_backend();
+  kernel_ = kernel_options_.open();
   if (has_target(invocation)) return measure_own_timers(invocation);
   const TimerlatPlan plan = this->plan();
   const bool live = !trace_ && !histogram_ && goes_to_a_terminal(output_);

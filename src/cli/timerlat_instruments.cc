@@ -13,7 +13,8 @@ constexpr std::chrono::seconds patience{1};
 
 }  // namespace
 
-void TimerlatInstruments::add_to(Session& session, const std::vector<std::uint32_t>&) {
+void TimerlatInstruments::add_to(Session& session, const Kernel&,
+                                 const std::vector<std::uint32_t>&) {
   auto probe = std::make_unique<TimerlatProbe>(options_, session.membership().maps());
   probe_ = probe.get();
   session.add(std::move(probe));

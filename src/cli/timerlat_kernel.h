@@ -39,7 +39,7 @@ class TimerlatTracer final : public TimerlatSource, private OsnoiseTracerKind {
   TimerlatTracer& operator=(const TimerlatTracer&) = delete;
 
   /// As OsnoiseTracer::run(), with timerlat_activations as records.
-  int run(MeasureListener& listener) { return tracer_.run(listener); }
+  int run(const Kernel& kernel, MeasureListener& listener) { return tracer_.run(kernel, listener); }
 
   bool is_stuck() const override { return false; }
   bool starved() const override { return tracer_.starved(); }

@@ -140,6 +140,7 @@ class WorstCommand final : public Command {
     app.add_option("latency", what_)->required();
     add_target_options(app, target_);
     add_stop_options(app, stop_);
+    add_kernel_options(app, kernel_options_);
     add_output_options(app, output_, false);
     app.add_option("-T,--threshold", threshold_);
     app.add_option("--keep", keep_);
@@ -165,6 +166,8 @@ class WorstCommand final : public Command {
   std::string what_;
   TargetOptions target_;
   StopOptions stop_;
+  KernelOptions kernel_options_;
+  std::unique_ptr<Kernel> kernel_;  ///< since run()
   OutputOptions output_;
   std::string threshold_;
   std::optional<std::int64_t> keep_;
@@ -214,7 +217,7 @@ bool WorstCommand::uses_kernel_tracer(const Invocation& invocation) const {
   if (backend_ != "auto") return backend_ == "kernel";
   if (functions_ || graph_) return true;
   return !is_exact(parse_tracer(what_)) && !invocation.has_program && names_nobody() &&
-         threshold_.empty() && keep_.value_or(1) == 1 && Kernel().tracer(what_).yes;
+         threshold_.empty() && keep_.value_or(1) == 1 && kernel_->tracer(what_).yes;
 }
 
 KernelTracerRequest WorstCommand::kernel_request(const Invocation& invocation) const {
@@ -235,7 +238,7 @@ KernelTracerRequest WorstCommand::kernel_request(const Invocation& invocation) c
     throw Error("in a tracing instance the kernel's tracer {} knows functions, but no graph", what_)
         .hint("--functions")
         .exit_status(2);
-  if (functions_ || graph_) require_support("tell which functions ran", Kernel().tracer(what_));
+  if (functions_ || graph_) require_support("tell which functions ran", kernel_->tracer(what_));
   return {.tracer = what_,
           .events = events_,
           .functions = graph_       ? TracedFunctions::graph
@@ -263,7 +266,7 @@ HwlatRequest WorstCommand::hwlat_request(const Invocation& invocation) const {
   const bool has_settings = target_.cpus || width_ || window_ || !threshold_.empty();
   HwlatRequest request;
   request.by_kernel =
-      backend_ == "kernel" || (backend_ == "auto" && !has_settings && Kernel().tracer("hwlat").yes);
+      backend_ == "kernel" || (backend_ == "auto" && !has_settings && kernel_->tracer("hwlat").yes);
   if (request.by_kernel && has_settings)
     refuse("the settings of the kernel's hwlat are one for all, and not ours to change",
            "leave --cpu, -T, --width and --window out, or use --backend bpf");
@@ -289,12 +292,14 @@ int WorstCommand::run(const Invocation& invocation) {
         .hint("overdue worst wakeup_rt -- cyclictest")
         .exit_status(2);
   check_sink_format(output_.format);
+  kernel_ = kernel_options_.open();
   if (output_.format == "csv")
     throw Error("latencies have traces, which CSV cannot hold").hint("-f ndjson").exit_status(2);
-  if (what_ == "hwlat") return run_hwlat(hwlat_request(invocation));
+  if (what_ == "hwlat") return run_hwlat(hwlat_request(invocation), *kernel_);
   if (width_ || window_)
     throw Error("{} is for hwlat", width_ ? "--width" : "--window").exit_status(2);
-  if (uses_kernel_tracer(invocation)) return run_kernel_tracer(kernel_request(invocation));
+  if (uses_kernel_tracer(invocation))
+    return run_kernel_tracer(kernel_request(invocation), *kernel_);
   WorstOptions wanted = options();
   target_.command = invocation.program;
   if (target_.is_empty()) target_.all = true;
@@ -316,7 +321,7 @@ int WorstCommand::run(const Invocation& invocation) {
   else
     instruments = std::make_unique<SectionInstruments>(std::move(wanted));
   WorstReporter reporter(output_, invocation.has_program, keep, *instruments);
-  return measure(request, *instruments, reporter);
+  return measure(request, *kernel_, *instruments, reporter);
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ class HwlatListener final : public MeasureListener {
   std::unique_ptr<HwlatReport> report_;
 };
 
-int run_busy_threads(const HwlatRequest& request) {
+int run_busy_threads(const HwlatRequest& request, const Kernel& kernel) {
   require_capabilities("worst", measuring_capabilities());
   check_real_time_budget();
   MeasureRequest measured;
@@ -153,13 +153,13 @@ int run_busy_threads(const HwlatRequest& request) {
                        .in_turn = true});
   OsnoiseInstruments instruments(threads);
   HwlatListener listener(request);
-  return measure(measured, instruments, listener);
+  return measure(measured, kernel, instruments, listener);
 }
 
 }  // namespace
 
-int run_hwlat(const HwlatRequest& request) {
-  if (!request.by_kernel) return run_busy_threads(request);
+int run_hwlat(const HwlatRequest& request, const Kernel& kernel) {
+  if (!request.by_kernel) return run_busy_threads(request, kernel);
   std::unique_ptr<HwlatReport> report;
   Receipt receipt;
   const auto begin = [&](const SessionInfo& info) {
@@ -178,7 +178,7 @@ int run_hwlat(const HwlatRequest& request) {
   tracer.tracer = "hwlat";
   tracer.duration = request.duration;
   tracer.output = request.output;
-  return run_in_instance(tracer, begin, end);
+  return run_in_instance(tracer, kernel, begin, end);
 }
 
 }  // namespace overdue

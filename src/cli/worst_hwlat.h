@@ -24,6 +24,6 @@ struct HwlatRequest {
 
 /// Looks for latencies that no software has made until the time is over or a signal comes, and
 /// reports them as they are found. Returns the exit status. Throws Error.
-int run_hwlat(const HwlatRequest& request);
+int run_hwlat(const HwlatRequest& request, const Kernel& kernel);
 
 }  // namespace overdue

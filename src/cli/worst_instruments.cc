@@ -31,7 +31,8 @@ void note_if_all_shorter(std::uint64_t longest_ns, Duration threshold,
 
 }  // namespace
 
-void WorstInstruments::add_to(Session& session, const std::vector<std::uint32_t>& cpus) {
+void WorstInstruments::add_to(Session& session, const Kernel&,
+                              const std::vector<std::uint32_t>& cpus) {
   options_.cpus = cpus;
   auto probe = std::make_unique<WorstProbe>(options_, session.membership().maps());
   probe_ = probe.get();
@@ -58,7 +59,8 @@ std::vector<std::string> WorstInstruments::notes() const {
   return notes;
 }
 
-void SectionInstruments::add_to(Session& session, const std::vector<std::uint32_t>& cpus) {
+void SectionInstruments::add_to(Session& session, const Kernel&,
+                                const std::vector<std::uint32_t>& cpus) {
   options_.cpus = cpus;
   auto probe = std::make_unique<SectionsProbe>(options_, session.membership().maps());
   probe_ = probe.get();

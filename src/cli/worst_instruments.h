@@ -23,7 +23,8 @@ class WorstInstruments final : public WindowInstruments {
   std::string_view purpose() const override { return "follow wake-ups"; }
   Support support(const Kernel& kernel) const override { return worst_probe.support(kernel); }
   std::size_t ring_bytes() const override { return 0; }
-  void add_to(Session& session, const std::vector<std::uint32_t>& cpus) override;
+  void add_to(Session& session, const Kernel& kernel,
+              const std::vector<std::uint32_t>& cpus) override;
   std::uint64_t events_in(const Record&) const override { return 0; }
   std::uint64_t events() const override { return probe_ ? probe_->figures().followed : 0; }
   std::uint64_t runs_per_event() const override { return 3; }  // waking, wake-up, switch
@@ -48,7 +49,8 @@ class SectionInstruments final : public WindowInstruments {
     return support_of_sections(options_.tracer, kernel);
   }
   std::size_t ring_bytes() const override { return std::size_t{4} << 20; }  // a second of them
-  void add_to(Session& session, const std::vector<std::uint32_t>& cpus) override;
+  void add_to(Session& session, const Kernel& kernel,
+              const std::vector<std::uint32_t>& cpus) override;
   std::uint64_t events_in(const Record&) const override { return 0; }
   std::uint64_t events() const override { return probe_ ? probe_->figures().seen : 0; }
   std::optional<BpfRuns> cost() const override { return probe_->cost().cost(); }

@@ -108,7 +108,7 @@ void wait_for_the_end(StopSignals& signals, SpawnedProgram* program,
 
 }  // namespace
 
-int run_in_instance(const KernelTracerRequest& request,
+int run_in_instance(const KernelTracerRequest& request, const Kernel& kernel,
                     const std::function<void(const SessionInfo&)>& begin,
                     const std::function<void(SessionInfo, const KernelTrace&)>& end) {
   constexpr std::array needed{Capability::sys_admin};
@@ -116,7 +116,6 @@ int run_in_instance(const KernelTracerRequest& request,
   if (!in_initial_pid_namespace())
     throw Error("cannot use the kernel's tracers from inside a PID namespace")
         .hint("run it in the host's: nsenter -t 1 -p");
-  const Kernel kernel;
   require_support("use the kernel's tracer", kernel.tracer(request.tracer));
   Progress progress(!request.output.quiet);
   StopSignals signals;
@@ -153,7 +152,7 @@ int run_in_instance(const KernelTracerRequest& request,
   return program ? wait_unmeasured(*program, signals, request.output.quiet) : 0;
 }
 
-int run_kernel_tracer(const KernelTracerRequest& request) {
+int run_kernel_tracer(const KernelTracerRequest& request, const Kernel& kernel) {
   ReportOutput report;
   const auto begin = [&](const SessionInfo& info) {
     report = open_report(request.output, !request.program.empty(), false);
@@ -183,7 +182,7 @@ int run_kernel_tracer(const KernelTracerRequest& request) {
     report.sink->end(info, receipt);
     report.output->close();
   };
-  return run_in_instance(request, begin, end);
+  return run_in_instance(request, kernel, begin, end);
 }
 
 }  // namespace overdue

@@ -35,7 +35,7 @@ struct KernelTracerRequest {
 /// or a signal comes, or the program has ended, and reports what it has seen. Nothing outside of
 /// the instance is changed. Returns the exit status, which is the program's. Throws Error where the
 /// kernel does not have it, or refuses.
-int run_kernel_tracer(const KernelTracerRequest& request);
+int run_kernel_tracer(const KernelTracerRequest& request, const Kernel& kernel);
 
 /// What a tracer has left when it was stopped.
 struct KernelTrace {
@@ -45,7 +45,7 @@ struct KernelTrace {
 
 /// The same of any tracer, with what to do with what it has seen: `begin` is called when it runs,
 /// and `end` when it has stopped.
-int run_in_instance(const KernelTracerRequest& request,
+int run_in_instance(const KernelTracerRequest& request, const Kernel& kernel,
                     const std::function<void(const SessionInfo&)>& begin,
                     const std::function<void(SessionInfo, const KernelTrace&)>& end);
 

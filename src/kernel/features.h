@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,8 +16,7 @@
 #include "base/fd.h"
 #include "core/probe.h"
 #include "kernel/capabilities.h"
-
-struct btf;
+#include "kernel/tracepoint_types.h"
 
 namespace overdue {
 
@@ -40,6 +40,8 @@ class Kernel {
   /// Answers no to these from now on (`--without`), and to what needs them. Names are those of
   /// facilities(). Throws Error (exit status 2) for an unknown one.
   void pretend_missing(const std::set<std::string>& names);
+  /// Whether there are such: what it says is then not what the kernel would do.
+  bool pretends() const { return !missing_.empty(); }
 
   Support privileges() const;  ///< CAP_BPF and CAP_PERFMON
   Support btf() const;
@@ -47,16 +49,24 @@ class Kernel {
   Support btf_tracepoint(std::string_view name) const;
   Support btf_tracepoints() const;               ///< of sys_enter and sys_exit
   Support btf_function(const char* name) const;  ///< one of the kernel proper that BTF knows
+  /// What BTF says of the kernel proper. Throws Error where the kernel has no BTF.
+  const TracepointTypes& types() const;
   Support tracefs() const;
   Support tracepoint(std::string_view category, std::string_view name) const;
   Support tracepoints() const;  ///< one per system call
 
   Support program_type(bpf_prog_type type) const;
-  Support map_type(bpf_map_type type) const;
+  /// `since` is the release of the kernel that brought it, for the remedy.
+  Support map_type(bpf_map_type type, std::string_view since) const;
   Support task_storage() const;
   Support ring_buffer() const;
   Support task_iterator() const;
-  Support single_runs() const;  ///< programs run once by us, attached to nothing
+  Support single_runs() const;        ///< programs run once by us, attached to nothing
+  Support task_work() const;          ///< functions of ours run when a thread is on its way back
+  Support interrupt_vectors() const;  ///< tracepoints of each CPU's own interrupts
+  /// What a session of our programs needs (privileges, BTF, maps, iterators), with these typed
+  /// tracepoints.
+  Support session(std::initializer_list<std::string_view> tracepoints = {}) const;
 
   Support fentry() const;
   Support kprobe() const;
@@ -87,12 +97,7 @@ class Kernel {
 
  private:
   using Question = std::function<Support()>;
-  struct FreeBtf {
-    void operator()(struct btf* types) const;
-  };
-
   Support answer(std::string_view facility, std::string key, const Question& question) const;
-  const struct btf* types() const;
   int type_of_function(const char* name) const;
   bool btf_has_string(std::string_view text) const;
   const std::string& mounts() const;
@@ -103,7 +108,7 @@ class Kernel {
   std::filesystem::path sys_;
   std::set<std::string, std::less<>> missing_;
   mutable std::map<std::string, Support, std::less<>> answers_;
-  mutable std::unique_ptr<struct btf, FreeBtf> types_;
+  mutable std::unique_ptr<TracepointTypes> types_;
   mutable std::optional<std::string> btf_strings_;
   mutable std::optional<std::string> mounts_;
   mutable std::optional<CapabilitySet> capabilities_;

@@ -80,15 +80,13 @@ std::optional<bool> bpf_module_is_active() {
          ids + std::min(count, 32L);
 }
 
-std::string enabled_by(bpf_map_type type) {
-  return fmt::format("boot a kernel with BPF maps of type {}", libbpf_bpf_map_type_str(type));
+/// `since` is the release of the kernel that brought this type.
+std::string enabled_by(bpf_map_type type, std::string_view since) {
+  return fmt::format("boot Linux {} or newer (it has BPF maps of type {})", since,
+                     libbpf_bpf_map_type_str(type));
 }
 
 }  // namespace
-
-void Kernel::FreeBtf::operator()(struct btf* types) const {
-  btf__free(types);
-}
 
 Support Kernel::btf() const {
   return answer("btf", "btf", [this]() -> Support {
@@ -122,14 +120,17 @@ bool Kernel::btf_has_string(std::string_view text) const {
   return false;
 }
 
-const struct btf* Kernel::types() const {
-  if (!types_) types_.reset(btf__load_vmlinux_btf());
-  return types_.get();
+const TracepointTypes& Kernel::types() const {
+  if (!types_) types_ = std::make_unique<TracepointTypes>();
+  return *types_;
 }
 
 int Kernel::type_of_function(const char* name) const {
-  if (types() == nullptr) return -ENOENT;
-  return btf__find_by_name_kind(types(), name, BTF_KIND_FUNC);
+  try {
+    return types().function_id(name);
+  } catch (const Error&) {
+    return -ENOENT;
+  }
 }
 
 Support Kernel::btf_tracepoint(std::string_view name) const {
@@ -169,7 +170,7 @@ Support Kernel::program_type(bpf_prog_type type) const {
       });
 }
 
-Support Kernel::map_type(bpf_map_type type) const {
+Support Kernel::map_type(bpf_map_type type, std::string_view since) const {
   return answer(
       "privileges", fmt::format("map_type {}", static_cast<int>(type)), [&, this]() -> Support {
         if (Support base = privileges(); !base.yes) return base;
@@ -177,22 +178,45 @@ Support Kernel::map_type(bpf_map_type type) const {
         const char* const name = libbpf_bpf_map_type_str(type);
         return Support::no(
             fmt::format("the kernel refuses BPF maps of type {}", name ? name : "unknown"),
-            enabled_by(type));
+            enabled_by(type, since));
       });
 }
 
 Support Kernel::task_storage() const {
   return answer("task_storage", "task_storage",
-                [this] { return map_type(BPF_MAP_TYPE_TASK_STORAGE); });
+                [this] { return map_type(BPF_MAP_TYPE_TASK_STORAGE, "5.11"); });
 }
 
 Support Kernel::ring_buffer() const {
-  return answer("ring_buffer", "ring_buffer", [this] { return map_type(BPF_MAP_TYPE_RINGBUF); });
+  return answer("ring_buffer", "ring_buffer",
+                [this] { return map_type(BPF_MAP_TYPE_RINGBUF, "5.8"); });
 }
 
 Support Kernel::single_runs() const {
   return answer("single_runs", "single_runs",
                 [this] { return program_type(BPF_PROG_TYPE_SYSCALL); });
+}
+
+Support Kernel::task_work() const {
+  return answer("task_work", "task_work", [this]() -> Support {
+    for (const char* name : {"bpf_task_work_schedule_resume_impl", "bpf_task_work_schedule_resume"})
+      if (btf_function(name).yes) return {};
+    return Support::no("no task work for BPF programs", "boot Linux 6.18 or newer");
+  });
+}
+
+Support Kernel::interrupt_vectors() const {
+  return answer("interrupt_vectors", "interrupt_vectors",
+                [this] { return btf_tracepoint("local_timer_entry"); });
+}
+
+Support Kernel::session(std::initializer_list<std::string_view> tracepoints) const {
+  for (const auto ask : {&Kernel::privileges, &Kernel::btf, &Kernel::task_storage,
+                         &Kernel::ring_buffer, &Kernel::task_iterator, &Kernel::membarrier})
+    if (Support support = (this->*ask)(); !support.yes) return support;
+  for (const std::string_view name : tracepoints)
+    if (Support support = btf_tracepoint(name); !support.yes) return support;
+  return {};
 }
 
 Support Kernel::task_iterator() const {

@@ -7,13 +7,13 @@
 #include <cstdio>
 #include <string_view>
 
-#include "base/error.h"
 #include "base/text.h"
 
 namespace overdue {
 namespace {
 
 constexpr std::size_t log_limit = 1 << 20;
+constexpr std::string_view libbpf_mark = "libbpf: ";
 
 // The one exception to "no static mutable state": libbpf's print callback takes no context.
 std::string& collected() {
@@ -44,37 +44,27 @@ __attribute__((format(printf, 2, 0))) int collect(libbpf_print_level level, cons
 }
 
 /// The verifier's verdict is the last line before its statistics.
-std::string verifier_complaint(std::string_view log) {
+std::string verifier_verdict(std::string_view log) {
   std::string_view verdict;
   for (const std::string_view line : split(log, '\n')) {
     if (line.starts_with("processed ")) return std::string(verdict);
-    if (!line.starts_with("libbpf: ") && !line.starts_with("--")) verdict = line;
+    if (!line.starts_with(libbpf_mark) && !line.starts_with("--")) verdict = line;
   }
   return {};
 }
 
-}  // namespace
-
-LibbpfLog::LibbpfLog() {
-  collected().clear();
-  libbpf_set_print(collect);
+/// What libbpf refused before the kernel was asked: its first line. Later ones say that the whole
+/// failed.
+std::string libbpf_verdict(std::string_view log) {
+  for (std::string_view line : split(log, '\n')) {
+    if (!line.starts_with(libbpf_mark)) continue;
+    line.remove_prefix(libbpf_mark.size());
+    if (!line.starts_with("failed to load")) return std::string(line);
+  }
+  return {};
 }
 
-const std::string& LibbpfLog::text() {
-  return collected();
-}
-
-void LibbpfLog::attached(std::string what) {
-  attached_so_far().push_back(std::move(what));
-}
-
-const std::vector<std::string>& LibbpfLog::attachments() {
-  return attached_so_far();
-}
-
-std::string LibbpfLog::explain(int error) {
-  if (const std::string complaint = verifier_complaint(collected()); !complaint.empty())
-    return "the kernel's verifier refused it: " + printable(complaint);
+std::string meaning(int error) {
   switch (-error) {
     case EPERM:
       return "not permitted (no privilege, or locked down)";
@@ -90,11 +80,49 @@ std::string LibbpfLog::explain(int error) {
   }
 }
 
-std::string LibbpfLog::remedy(int error) {
+std::string reason(std::string_view log, int error) {
+  if (const std::string verdict = verifier_verdict(log); !verdict.empty())
+    return "the kernel's verifier refused it: " + printable(verdict);
+  // Of these the errno says all; of others libbpf's own words name the part.
+  if (error == -EPERM || error == -ENOMEM) return meaning(error);
+  const std::string verdict = libbpf_verdict(log);
+  return verdict.empty() ? meaning(error)
+                         : fmt::format("{}: {}", meaning(error), printable(verdict));
+}
+
+std::string remedy(int error) {
   if (error == -EPERM)
     return "run as root (sudo overdue …); `overdue doctor` says what this kernel allows";
   if (error == -ENOMEM) return "try a smaller --buffer; `overdue doctor` lists limits";
-  return "run `overdue doctor`; with -v the whole log of the loader is printed";
+  return "run `overdue doctor`; -v prints the whole log of the loader";
+}
+
+}  // namespace
+
+LibbpfLog::LibbpfLog() {
+  collected().clear();
+  libbpf_set_print(collect);
+}
+
+Error LibbpfLog::refusal(const std::string& what, int error) {
+  return Error("{}: {}", what, reason(collected(), error)).hint(remedy(error)).log(collected());
+}
+
+std::string LibbpfLog::refused_program() {
+  constexpr std::string_view begin = "libbpf: prog '";
+  const std::string_view log = collected();
+  const std::size_t at = log.rfind(begin);
+  if (at == std::string_view::npos) return {};
+  const std::string_view name = log.substr(at + begin.size());
+  return std::string(name.substr(0, name.find('\'')));
+}
+
+void LibbpfLog::attached(std::string what) {
+  attached_so_far().push_back(std::move(what));
+}
+
+const std::vector<std::string>& LibbpfLog::attachments() {
+  return attached_so_far();
 }
 
 }  // namespace overdue

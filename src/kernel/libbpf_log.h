@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
+
 namespace overdue {
 
 /// Collects what libbpf says instead of letting it print, and turns it into one sentence. libbpf
@@ -13,13 +15,12 @@ class LibbpfLog {
   /// Starts collecting; what was collected before is dropped.
   LibbpfLog();
 
-  /// Why the last load or attach failed, for a person: the verifier's last complaint, or what the
-  /// errno means here (`error` is a negative errno).
-  static std::string explain(int error);
-  /// What to do about it.
-  static std::string remedy(int error);
-  /// Everything libbpf said since construction, for `-v`.
-  static const std::string& text();
+  /// The Error for a load or attach that failed since construction: `what` could not be done, why
+  /// (the verifier's verdict, what libbpf refused by itself, or the meaning of `error`, a negative
+  /// errno), what to do about it, and the whole log for `-v`.
+  static Error refusal(const std::string& what, int error);
+  /// The program that the last load failed at; empty where the log names none.
+  static std::string refused_program();
   /// For `-v`: keeps a line of our own about what was attached.
   static void attached(std::string what);
   /// What attached() was told since the start of the process.

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "core/record.h"
@@ -28,6 +30,8 @@ class LiveProbe {
   virtual const Schema* schema(std::uint16_t kind) const = 0;
 
   virtual Counters counters() const = 0;
+  /// What this kernel does not let it see though it could see more elsewhere: a sentence each.
+  virtual std::vector<std::string> left_out() const { return {}; }
 
   /// Around Session::calibrate(): measure getppid(2) whatever is asked for; then forget all of it.
   /// By default that call is nothing to the probe.

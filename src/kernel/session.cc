@@ -224,6 +224,13 @@ void Session::finish(const RecordHandler& handler) {
   drain_cells(epoch, handler);
 }
 
+std::vector<std::string> Session::left_out() const {
+  std::vector<std::string> all;
+  for (const auto& probe : probes_)
+    for (std::string& one : probe->left_out()) all.push_back(std::move(one));
+  return all;
+}
+
 Receipt Session::receipt() const {
   Receipt receipt;
   Counters sum = membership_.counters();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -75,6 +76,9 @@ class Session {
   /// Disarms, delivers what is still open, detaches, and delivers the rest: records, cells.
   /// Afterwards only counters work.
   void finish(const RecordHandler& handler);
+
+  /// What probes cannot see on this kernel: a sentence each, for the reader of the report.
+  std::vector<std::string> left_out() const;
 
   /// Loss so far, and the target's CPU time. Events and cost are for the caller to fill, who has
   /// seen the records.

@@ -2,14 +2,29 @@
 
 namespace overdue {
 
+bool is_refused(const RefusedPrograms& refused, const bpf_program* program) {
+  return std::any_of(refused.begin(), refused.end(), [&](const RefusedProgram& one) {
+    return one.name == bpf_program__name(program);
+  });
+}
+
+std::vector<std::string> to_sentences(const RefusedPrograms& refused) {
+  std::vector<std::string> all;
+  for (const RefusedProgram& one : refused)
+    all.push_back(fmt::format("the hook {} is left out: {}", one.section, one.reason));
+  return all;
+}
+
+std::string_view tracepoint_of(const bpf_program* program) {
+  const std::string_view section = bpf_program__section_name(program);
+  return section.substr(section.rfind('/') + 1);
+}
+
 Link attach(bpf_program* program) {
   const LibbpfLog log;
   Link link(bpf_program__attach(program));
-  if (!link) {
-    const int error = -errno;
-    throw Error("cannot attach {}: {}", bpf_program__name(program), LibbpfLog::explain(error))
-        .hint(LibbpfLog::remedy(error));
-  }
+  if (!link)
+    throw LibbpfLog::refusal(fmt::format("cannot attach {}", bpf_program__name(program)), -errno);
   LibbpfLog::attached(
       fmt::format("{} at {}", bpf_program__name(program), bpf_program__section_name(program)));
   return link;
@@ -19,10 +34,8 @@ Link attach_tracepoint(bpf_program* program, const std::string& category, const 
   const LibbpfLog log;
   Link link(bpf_program__attach_tracepoint(program, category.c_str(), name.c_str()));
   if (!link) {
-    const int error = -errno;
-    throw Error("cannot attach to the tracepoint {}:{}: {}", category, name,
-                LibbpfLog::explain(error))
-        .hint(LibbpfLog::remedy(error));
+    throw LibbpfLog::refusal(fmt::format("cannot attach to the tracepoint {}:{}", category, name),
+                             -errno);
   }
   LibbpfLog::attached(fmt::format("{} at tp/{}/{}", bpf_program__name(program), category, name));
   return link;

@@ -24,10 +24,7 @@ const SpanHook* hook_of(const bpf_program* program, std::span<const SpanHook> ho
 }
 
 Support common_support(const Kernel& kernel) {
-  for (const Support& support : {kernel.privileges(), kernel.btf(), kernel.btf_tracepoints(),
-                                 kernel.task_storage(), kernel.ring_buffer()})
-    if (!support.yes) return support;
-  return {};
+  return kernel.session({"sys_enter", "sys_exit"});
 }
 
 Support kind_support(const Kernel& kernel, std::span<const SpanHook> hooks, SpanKinds kind) {
@@ -94,9 +91,15 @@ void SpanProbe::prepare(bpf_object* object, const SpanOptions& options, const Sh
   bpf_object__for_each_program(program, object) {
     const SpanHook* hook = hook_of(program, parts_.hooks);
     bpf_program__set_autoload(program, hook && (hook->kinds & options.kinds) != 0 &&
+                                           !is_refused(refused_, program) &&
                                            kernel.btf_tracepoint(hook->tracepoint).yes);
   }
   share_maps(object, shared);
+}
+
+bool SpanProbe::may_lack(const bpf_program* program) const {
+  const SpanHook* hook = hook_of(program, parts_.hooks);
+  return hook && hook->optional;
 }
 
 void SpanProbe::attach_all(const session_control& control) {

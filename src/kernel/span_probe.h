@@ -80,6 +80,7 @@ class SpanProbe : public LiveProbe {
   double fill(std::uint32_t epoch) const override;
   const Schema* schema(std::uint16_t kind) const override;
   Counters counters() const override;
+  std::vector<std::string> left_out() const override { return to_sentences(refused_); }
   void end_calibration() override;
   /// Spans that are in the tables now are open: one that ends when the session is disarmed stays.
   void finish(KernelTime end, const RecordHandler& handler) override;
@@ -92,9 +93,13 @@ class SpanProbe : public LiveProbe {
   /// What of `object` to load, and with which maps. Before it is loaded.
   void prepare(bpf_object* object, const SpanOptions& options, const SharedMaps& shared,
                const Kernel& kernel);
+  /// Whether the program's hook is optional for all kinds that are wanted.
+  bool may_lack(const bpf_program* program) const;
   /// `control` is to live as long as this.
   void attach_all(const session_control& control);
   void detach_all() { links_.clear(); }
+
+  RefusedPrograms refused_;
 
  private:
   void sweep(KernelTime now);
@@ -113,17 +118,21 @@ class SpanProbeOf final : public SpanProbe {
  public:
   /// `configure`: what is to be set before loading beyond what all have.
   SpanProbeOf(const SpanParts& parts, const SpanOptions& options, const SharedMaps& shared,
-              const Kernel& kernel, const std::function<void(T&)>& configure = nullptr)
+              const Kernel& kernel, const std::function<void(Skeleton<T>&)>& configure = nullptr)
       : SpanProbe(parts), bpf_(parts.name) {
-    auto& rodata = *bpf_->rodata;
-    rodata.whole_machine = options.whole_machine;
-    limit_to_cpus(rodata, options.cpus);
-    if constexpr (requires { rodata.user_stack_bytes; })
-      rodata.user_stack_bytes =
-          static_cast<u32>(std::min<std::size_t>(options.user_stack_bytes, USER_STACK_MAX));
-    prepare(bpf_->obj, options, shared, kernel);
-    if (configure) configure(*bpf_);
-    bpf_.load();
+    bpf_.hide_unlike_functions([&]() -> const TracepointTypes& { return kernel.types(); });
+    const auto set_up = [&](const RefusedPrograms& refused) {
+      refused_ = refused;
+      auto& rodata = *bpf_->rodata;
+      rodata.whole_machine = options.whole_machine;
+      limit_to_cpus(rodata, options.cpus);
+      if constexpr (requires { rodata.user_stack_bytes; })
+        rodata.user_stack_bytes =
+            static_cast<u32>(std::min<std::size_t>(options.user_stack_bytes, USER_STACK_MAX));
+      prepare(bpf_->obj, options, shared, kernel);
+      if (configure) configure(bpf_);
+    };
+    bpf_.load_what_works(set_up, [this](const bpf_program* program) { return may_lack(program); });
     attach_all(bpf_->data_control->control);
   }
   // Detached before the programs go.

@@ -8,6 +8,35 @@
 #include "base/error.h"
 
 namespace overdue {
+namespace {
+
+constexpr int deepest_type = 32;  // libbpf's own limit
+
+/// Skips names and qualifiers of a type.
+const btf_type* plain_type(const btf* types, std::uint32_t id) {
+  const btf_type* type = btf__type_by_id(types, id);
+  while (type && (btf_is_mod(type) || btf_is_typedef(type)))
+    type = btf__type_by_id(types, type->type);
+  return type;
+}
+
+bool are_alike(const btf* ours, std::uint32_t our_id, const btf* theirs, std::uint32_t their_id,
+               int deeper = deepest_type) {
+  const btf_type* one = plain_type(ours, our_id);
+  const btf_type* other = plain_type(theirs, their_id);
+  if (!one || !other || deeper == 0) return false;
+  if (btf_is_any_enum(one) && btf_is_any_enum(other)) return true;
+  if (btf_kind(one) != btf_kind(other)) return false;
+  if (btf_is_ptr(one)) return are_alike(ours, one->type, theirs, other->type, deeper - 1);
+  if (!btf_is_func_proto(one)) return true;
+  if (btf_vlen(one) != btf_vlen(other)) return false;
+  for (unsigned i = 0; i < btf_vlen(one); ++i)
+    if (!are_alike(ours, btf_params(one)[i].type, theirs, btf_params(other)[i].type, deeper - 1))
+      return false;
+  return are_alike(ours, one->type, theirs, other->type, deeper - 1);
+}
+
+}  // namespace
 
 void TracepointTypes::Free::operator()(btf* types) const {
   btf__free(types);
@@ -35,7 +64,19 @@ std::optional<unsigned> TracepointTypes::arguments(std::string_view tracepoint) 
 }
 
 bool TracepointTypes::has_function(const char* name) const {
-  return btf__find_by_name_kind(types_.get(), name, BTF_KIND_FUNC) >= 0;
+  return function_id(name) >= 0;
+}
+
+int TracepointTypes::function_id(const char* name) const {
+  return btf__find_by_name_kind(types_.get(), name, BTF_KIND_FUNC);
+}
+
+bool TracepointTypes::has_function_like(const btf* object, const char* name) const {
+  const int ours = btf__find_by_name_kind(object, name, BTF_KIND_FUNC);
+  const int theirs = function_id(name);
+  if (ours < 0 || theirs < 0) return false;
+  return are_alike(object, btf__type_by_id(object, static_cast<unsigned>(ours))->type, types_.get(),
+                   btf__type_by_id(types_.get(), static_cast<unsigned>(theirs))->type);
 }
 
 std::optional<std::int64_t> TracepointTypes::per_cpu_offset(std::string_view name) const {

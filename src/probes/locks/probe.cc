@@ -13,9 +13,9 @@ constexpr SpanHook hooks[] = {
 
 std::unique_ptr<SpanProbe> make(const SpanOptions& options, const SharedMaps& shared,
                                 const Kernel& kernel) {
-  const auto size_scratch = [&](locks_bpf& bpf) {
+  const auto size_scratch = [&](Skeleton<locks_bpf>& bpf) {
     if (options.user_stack_bytes > 0)
-      check(bpf_map__set_max_entries(bpf.maps.lock_scratch, possible_cpu_count()),
+      check(bpf_map__set_max_entries(bpf->maps.lock_scratch, possible_cpu_count()),
             "cannot size a map");
   };
   return std::make_unique<SpanProbeOf<locks_bpf>>(SpanParts{"locks", hooks, {}}, options, shared,

@@ -37,11 +37,7 @@ constexpr Field sample_fields[] = {
 constexpr const Schema* schemas[] = {&osnoise_gap_schema, &osnoise_sample_schema};
 
 Support supported(const Kernel& kernel) {
-  for (const Support& support :
-       {kernel.privileges(), kernel.btf(), kernel.btf_tracepoint("sched_switch"),
-        kernel.btf_tracepoint("irq_handler_entry")})
-    if (!support.yes) return support;
-  return {};
+  return kernel.session({"sched_switch", "irq_handler_entry"});
 }
 
 }  // namespace

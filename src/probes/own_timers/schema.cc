@@ -31,13 +31,8 @@ constexpr Field fields[] = {
 constexpr const Schema* schemas[] = {&own_timer_schema};
 
 Support supported(const Kernel& kernel) {
-  for (const Support& support : {kernel.privileges(), kernel.btf(), kernel.task_storage(),
-                                 kernel.task_iterator(), kernel.ring_buffer()})
-    if (!support.yes) return support;
-  for (const char* tracepoint : {"hrtimer_start", "hrtimer_expire_entry", "hrtimer_expire_exit",
-                                 "sched_waking", "sched_switch", "sys_exit"})
-    if (Support support = kernel.btf_tracepoint(tracepoint); !support.yes) return support;
-  return {};
+  return kernel.session({"hrtimer_start", "hrtimer_expire_entry", "hrtimer_expire_exit",
+                         "sched_waking", "sched_switch", "sys_exit"});
 }
 
 }  // namespace

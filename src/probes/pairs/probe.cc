@@ -19,9 +19,7 @@ using Object = Skeleton<pairs_bpf>;
 Link checked(bpf_link* made, const Hook& hook) {
   const int error = made ? 0 : -errno;
   Link link(made);
-  if (!link)
-    throw Error("cannot attach to {}: {}", hook.event.text(), LibbpfLog::explain(error))
-        .hint(LibbpfLog::remedy(error));
+  if (!link) throw LibbpfLog::refusal(fmt::format("cannot attach to {}", hook.event.text()), error);
   LibbpfLog::attached(hook.event.text());
   return link;
 }

@@ -16,8 +16,13 @@
 namespace overdue {
 
 struct SchedProbe::Impl {
-  Skeleton<sched_bpf> bpf{"sched"};
+  Impl(const SharedMaps& maps, const SchedOptions& wanted) : shared(maps), options(wanted) {}
+
   SharedMaps shared;
+  SchedOptions options;
+  TracepointTypes types;
+  Skeleton<sched_bpf> bpf{"sched"};
+  RefusedPrograms refused;
   std::vector<Link> links;
   bpf_program* switch_hook = nullptr;
   std::uint64_t calls_before = 0;  ///< until the end of calibrating: not the target's
@@ -25,9 +30,12 @@ struct SchedProbe::Impl {
   std::uint64_t calls() const;
   bool has_work = false;  ///< the kernel runs our functions when a thread is on its way back
 
-  void configure(const SchedOptions& options);
-  void choose_switch_hook(const SchedOptions& options, const TracepointTypes& types);
+  void load();
+  void configure();
+  void choose_switch_hook();
   void attach_all();
+  bool wants_stacks() const { return options.user_stack_bytes > 0; }
+  bool is_here(const bpf_program* vector_hook) const;
   std::vector<bpf_program*> vector_hooks() const;
 };
 
@@ -45,41 +53,54 @@ std::vector<bpf_program*> SchedProbe::Impl::vector_hooks() const {
           programs.on_irq_work_exit};
 }
 
-void SchedProbe::Impl::choose_switch_hook(const SchedOptions& options,
-                                          const TracepointTypes& types) {
+void SchedProbe::Impl::choose_switch_hook() {
   const auto& programs = bpf->progs;
-  const bool wants_stacks = options.user_stack_bytes > 0;
-  has_work = options.use_task_work && types.has_function("bpf_task_work_schedule_resume_impl") &&
-             types.has_function("bpf_preempt_disable");
-  switch_hook = !wants_stacks ? programs.on_switch
-                : has_work    ? programs.on_switch_with_work
-                              : programs.on_switch_with_exits;
+  const bool names_program = bpf.can_call(types, "bpf_task_work_schedule_resume_impl");
+  has_work = options.use_task_work && !is_refused(refused, programs.on_switch_with_work) &&
+             (names_program || bpf.can_call(types, "bpf_task_work_schedule_resume")) &&
+             bpf.can_call(types, "bpf_preempt_disable");
+  switch_hook = !wants_stacks() ? programs.on_switch
+                : has_work      ? programs.on_switch_with_work
+                                : programs.on_switch_with_exits;
   for (bpf_program* hook :
        {programs.on_switch, programs.on_switch_with_work, programs.on_switch_with_exits})
     bpf_program__set_autoload(hook, hook == switch_hook);
-  bpf_program__set_autoload(programs.on_exit_from_call, wants_stacks && !has_work);
+  bpf_program__set_autoload(programs.on_exit_from_call, wants_stacks() && !has_work);
+  bpf->rodata->work_names_program = names_program;
   bpf->rodata->user_stack_bytes =
       static_cast<u32>(std::min<std::size_t>(options.user_stack_bytes, USER_STACK_MAX));
   const auto size = [](bpf_map* map, u32 entries) {
     check(bpf_map__set_max_entries(map, entries), "cannot size a map");
   };
-  if (wants_stacks) size(bpf->maps.stack_scratch, possible_cpu_count());
-  if (!wants_stacks || !has_work) size(bpf->maps.payers, 1);
+  if (wants_stacks()) size(bpf->maps.stack_scratch, possible_cpu_count());
+  if (!wants_stacks() || !has_work) size(bpf->maps.payers, 1);
 }
 
-void SchedProbe::Impl::configure(const SchedOptions& options) {
-  constexpr std::string_view prefix = "tp_btf/";
-  const TracepointTypes types;
+bool SchedProbe::Impl::is_here(const bpf_program* vector_hook) const {
+  return options.use_vectors && !is_refused(refused, vector_hook) &&
+         types.arguments(tracepoint_of(vector_hook)).has_value();
+}
+
+void SchedProbe::Impl::configure() {
   bpf->rodata->own_pid = static_cast<u32>(getpid());
-  choose_switch_hook(options, types);
+  choose_switch_hook();
   bpf->rodata->switch_tells_state = types.arguments("sched_switch").value_or(0) >= 4;
-  for (bpf_program* hook : vector_hooks()) {
-    const std::string_view section = bpf_program__section_name(hook);
-    const bool exists =
-        types.arguments(section.substr(section.find(prefix) + prefix.size())).has_value();
-    bpf_program__set_autoload(hook, exists);
-  }
+  for (bpf_program* hook : vector_hooks()) bpf_program__set_autoload(hook, is_here(hook));
   share_maps(bpf->obj, shared);
+}
+
+void SchedProbe::Impl::load() {
+  bpf.hide_unlike_functions([this]() -> const TracepointTypes& { return types; });
+  bpf.load_what_works(
+      [this](const RefusedPrograms& so_far) {
+        refused = so_far;
+        configure();
+      },
+      [this](const bpf_program* program) {
+        const auto vectors = vector_hooks();
+        return program == bpf->progs.on_switch_with_work ||
+               std::find(vectors.begin(), vectors.end(), program) != vectors.end();
+      });
 }
 
 void SchedProbe::Impl::attach_all() {
@@ -96,10 +117,8 @@ void SchedProbe::Impl::attach_all() {
 }
 
 SchedProbe::SchedProbe(const SharedMaps& shared, const SchedOptions& options)
-    : impl_(std::make_unique<Impl>()) {
-  impl_->shared = shared;
-  impl_->configure(options);
-  impl_->bpf.load();
+    : impl_(std::make_unique<Impl>(shared, options)) {
+  impl_->load();
   impl_->attach_all();
 }
 
@@ -146,6 +165,23 @@ const Schema* SchedProbe::schema(std::uint16_t kind) const {
   for (const Schema* one : {&sched_wait_schema, &sched_wake_schema, &wait_stack_schema})
     if (kind == one->id) return one;
   return nullptr;
+}
+
+std::vector<std::string> SchedProbe::left_out() const {
+  std::vector<std::string> all = to_sentences(impl_->refused);
+  if (impl_->wants_stacks() && !impl_->has_work)
+    all.emplace_back(
+        "waits outside of system calls have no user stacks: this kernel has no task work for BPF "
+        "programs");
+  std::string vectors;
+  for (const bpf_program* hook : impl_->vector_hooks())
+    if (!impl_->is_here(hook))
+      vectors += fmt::format("{}{}", vectors.empty() ? "" : ", ", tracepoint_of(hook));
+  if (!vectors.empty())
+    all.push_back(fmt::format(
+        "time in these interrupts counts as the thread's own: this kernel has no tracepoint {}",
+        vectors));
+  return all;
 }
 
 Counters SchedProbe::counters() const {

@@ -15,6 +15,7 @@ struct SchedOptions {
   /// behind its wait.
   std::size_t user_stack_bytes = 0;
   bool use_task_work = true;  ///< where the kernel has it; false: as if it had not
+  bool use_vectors = true;    ///< the same of the tracepoints of local interrupts
 };
 
 /// Keeps the ledgers of all threads of the machine, and records waits and wake-ups that took at
@@ -42,6 +43,7 @@ class SchedProbe final : public LiveProbe {
   void finish(KernelTime end, const RecordHandler& handler) override;
   const Schema* schema(std::uint16_t kind) const override;
   Counters counters() const override;
+  std::vector<std::string> left_out() const override;
   void end_calibration() override;
 
  private:

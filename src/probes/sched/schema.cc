@@ -54,12 +54,7 @@ constexpr const Schema* schemas[] = {&sched_wait_schema, &sched_wake_schema, &wa
                                      &span_schema};
 
 Support supported(const Kernel& kernel) {
-  for (const Support& support :
-       {kernel.privileges(), kernel.btf(), kernel.btf_tracepoint("sched_switch"),
-        kernel.btf_tracepoint("sched_waking"), kernel.task_storage(), kernel.task_iterator(),
-        kernel.ring_buffer()})
-    if (!support.yes) return support;
-  return {};
+  return kernel.session({"sched_switch", "sched_waking"});
 }
 
 }  // namespace

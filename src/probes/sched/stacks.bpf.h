@@ -50,10 +50,18 @@ struct bpf_map {
   u32 id;
 };
 
+/* Linux 6.18 has the one with the program as an argument; in later ones the verifier supplies it.
+ */
 extern int bpf_task_work_schedule_resume_impl(struct task_struct* task, struct bpf_task_work* work,
                                               void* map__map,
                                               int (*callback)(struct bpf_map*, void*, void*),
                                               void* aux__prog) __weak __ksym;
+extern int bpf_task_work_schedule_resume(struct task_struct* task, struct bpf_task_work* work,
+                                         void* map__map,
+                                         int (*callback)(struct bpf_map*, void*,
+                                                         void*)) __weak __ksym;
+const volatile u8 work_names_program; /* whether it is the former */
+
 extern void bpf_preempt_disable(void) __weak __ksym;
 extern void bpf_preempt_enable(void) __weak __ksym;
 
@@ -116,7 +124,10 @@ static __always_inline bool ask_to_pay(struct task_struct* task) {
   struct payer initial = {};
   if (bpf_map_update_elem(&payers, &tid, &initial, BPF_ANY)) return false;
   struct payer* payer = bpf_map_lookup_elem(&payers, &tid);
-  return payer && !bpf_task_work_schedule_resume_impl(task, &payer->work, &payers, pay_by_work, 0);
+  if (!payer) return false;
+  if (work_names_program)
+    return !bpf_task_work_schedule_resume_impl(task, &payer->work, &payers, pay_by_work, 0);
+  return !bpf_task_work_schedule_resume(task, &payer->work, &payers, pay_by_work);
 }
 
 /* Whether it has a stack to owe, and is in a system call where it has to be; remembers which. Who

@@ -65,11 +65,7 @@ constexpr const Schema* schemas[] = {&syscall_call_schema, &syscall_cell_schema,
                                      &syscall_open_schema};
 
 Support supported(const Kernel& kernel) {
-  for (const Support& support :
-       {kernel.privileges(), kernel.btf(), kernel.btf_tracepoints(), kernel.task_storage(),
-        kernel.task_iterator(), kernel.ring_buffer()})
-    if (!support.yes) return support;
-  return {};
+  return kernel.session({"sys_enter", "sys_exit"});
 }
 
 }  // namespace

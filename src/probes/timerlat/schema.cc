@@ -34,11 +34,7 @@ constexpr Field fields[] = {
 constexpr const Schema* schemas[] = {&timerlat_activation_schema};
 
 Support supported(const Kernel& kernel) {
-  for (const Support& support :
-       {kernel.privileges(), kernel.btf(), kernel.btf_tracepoint("sched_switch"),
-        kernel.btf_tracepoint("hrtimer_expire_entry"), kernel.ring_buffer()})
-    if (!support.yes) return support;
-  return {};
+  return kernel.session({"sched_switch", "hrtimer_expire_entry"});
 }
 
 }  // namespace

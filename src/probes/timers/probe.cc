@@ -11,20 +11,21 @@ constexpr SpanHook hooks[] = {
     {"hrtimer_expire_entry", kinds_of({SPAN_TIMER})},
 };
 
-void choose_expiry(timers_bpf& bpf, bool by_member) {
-  bpf_program__set_autoload(bpf.progs.on_hrtimer_expire,
-                            bpf_program__autoload(bpf.progs.on_hrtimer_expire) && !by_member);
-  bpf_program__set_autoload(bpf.progs.on_members_expire,
-                            bpf_program__autoload(bpf.progs.on_members_expire) && by_member);
+void choose_expiry(Skeleton<timers_bpf>& bpf, bool by_member) {
+  for (const auto& [program, wanted] : {std::pair{bpf->progs.on_hrtimer_expire, !by_member},
+                                        {bpf->progs.on_members_expire, by_member}})
+    bpf_program__set_autoload(program, bpf_program__autoload(program) && wanted);
 }
 
 std::unique_ptr<SpanProbe> make(const SpanOptions& options, const SharedMaps& shared,
                                 const Kernel& kernel) {
   // The kernel hands out a thread by its number since 6.2.
-  const bool by_member = !options.whole_machine && kernel.btf_function("bpf_task_from_pid").yes;
   return std::make_unique<SpanProbeOf<timers_bpf>>(
-      SpanParts{"timers", hooks, {}}, options, shared, kernel,
-      [=](timers_bpf& bpf) { choose_expiry(bpf, by_member); });
+      SpanParts{"timers", hooks, {}}, options, shared, kernel, [&](Skeleton<timers_bpf>& bpf) {
+        choose_expiry(bpf, !options.whole_machine &&
+                               bpf.can_call(kernel.types(), "bpf_task_from_pid") &&
+                               bpf.can_call(kernel.types(), "bpf_task_release"));
+      });
 }
 
 Support supported(const Kernel& kernel) {

@@ -40,7 +40,9 @@ T element(int map, u32 index) {
 }  // namespace
 
 struct WorstProbe::Impl {
+  TracepointTypes types;
   Skeleton<worst_bpf> bpf{"worst"};
+  RefusedPrograms refused;
   std::vector<Link> links;
   u32 cpus = possible_cpu_count();
   bool ended = false;
@@ -71,8 +73,6 @@ std::vector<bpf_program*> WorstProbe::Impl::hooks_of_events() const {
 }
 
 void WorstProbe::Impl::configure(const WorstOptions& options, const SharedMaps& shared) {
-  constexpr std::string_view prefix = "tp_btf/";
-  const TracepointTypes types;
   auto& rodata = *bpf->rodata;
   rodata.whole_machine = options.whole_machine;
   rodata.with_events = options.events;
@@ -91,20 +91,24 @@ void WorstProbe::Impl::configure(const WorstOptions& options, const SharedMaps& 
   };
   size(bpf->maps.heads, WORST_SETS * cpus);
   size(bpf->maps.events, WORST_SETS * cpus * rodata.events_per_cpu);
-  for (bpf_program* hook : hooks_of_events()) {
-    const std::string_view section = bpf_program__section_name(hook);
-    const bool exists =
-        types.arguments(section.substr(section.find(prefix) + prefix.size())).has_value();
-    bpf_program__set_autoload(hook, options.events && exists);
-  }
+  for (bpf_program* hook : hooks_of_events())
+    bpf_program__set_autoload(hook, options.events && !is_refused(refused, hook) &&
+                                        types.arguments(tracepoint_of(hook)).has_value());
   bpf->bss->set_state[0] = WORST_SET_WRITTEN;
   share_maps(bpf->obj, shared);
 }
 
 WorstProbe::WorstProbe(const WorstOptions& options, const SharedMaps& shared)
     : impl_(std::make_unique<Impl>()) {
-  impl_->configure(options, shared);
-  impl_->bpf.load();
+  impl_->bpf.load_what_works(
+      [&](const RefusedPrograms& so_far) {
+        impl_->refused = so_far;
+        impl_->configure(options, shared);
+      },
+      [&](const bpf_program* program) {
+        const auto hooks = impl_->hooks_of_events();
+        return std::find(hooks.begin(), hooks.end(), program) != hooks.end();
+      });
   const auto& programs = impl_->bpf->progs;
   // The switches first: a thread that is followed must not run unseen.
   for (bpf_program* hook : {programs.follow_switch, programs.follow_migrate, programs.follow_wakeup,
@@ -172,6 +176,10 @@ void WorstProbe::Impl::deliver(u32 set, const RecordHandler& handler) const {
   handler({&worst_window_schema, bytes});
   for (const worst_event& event : events)
     handler({&worst_event_schema, std::as_bytes(std::span(&event, 1))});
+}
+
+std::vector<std::string> WorstProbe::left_out() const {
+  return to_sentences(impl_->refused);
 }
 
 void WorstProbe::poll(const RecordHandler& handler) {

@@ -48,6 +48,7 @@ class WorstProbe final : public LiveProbe {
   void finish(KernelTime end, const RecordHandler& handler) override;
   const Schema* schema(std::uint16_t kind) const override;
   Counters counters() const override;
+  std::vector<std::string> left_out() const override;
 
  private:
   struct Impl;

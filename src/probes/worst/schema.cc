@@ -63,13 +63,8 @@ constexpr Field event_fields[] = {
 constexpr const Schema* schemas[] = {&worst_window_schema, &worst_event_schema};
 
 Support supported(const Kernel& kernel) {
-  for (const Support& support :
-       {kernel.privileges(), kernel.btf(), kernel.btf_tracepoint("sched_switch"),
-        kernel.btf_tracepoint("sched_waking"), kernel.btf_tracepoint("sched_wakeup"),
-        kernel.btf_tracepoint("sched_wakeup_new"), kernel.btf_tracepoint("sched_migrate_task"),
-        kernel.task_storage(), kernel.task_iterator()})
-    if (!support.yes) return support;
-  return {};
+  return kernel.session(
+      {"sched_switch", "sched_waking", "sched_wakeup", "sched_wakeup_new", "sched_migrate_task"});
 }
 
 }  // namespace

@@ -125,8 +125,7 @@ Counters SectionsProbe::counters() const {
 }
 
 Support support_of_sections(worst_tracer tracer, const Kernel& kernel) {
-  std::vector<Support> needed = {kernel.privileges(), kernel.btf(), kernel.task_storage(),
-                                 kernel.task_iterator()};
+  std::vector<Support> needed = {kernel.session()};
   if (is_about_interrupts(tracer))
     needed.insert(needed.end(), {kernel.btf_tracepoint("hrtimer_start"),
                                  kernel.btf_tracepoint("hrtimer_expire_entry")});
