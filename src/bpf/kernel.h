@@ -246,3 +246,9 @@ struct inet_sock {
 #pragma clang attribute pop
 
 #include <bpf/bpf_tracing.h>
+
+/* Of a function of the kernel that not every kernel has, or has with this prototype. Where the
+ * prototype is another, the loader makes the function absent (kernel/extern_functions.h): a program
+ * that calls it is loaded only where Skeleton::can_call() says so. tools/kernel_drift reads the
+ * tag. */
+#define OPTIONAL_FUNCTION __weak __ksym __attribute__((btf_decl_tag("optional")))

@@ -55,15 +55,15 @@ struct bpf_map {
 extern int bpf_task_work_schedule_resume_impl(struct task_struct* task, struct bpf_task_work* work,
                                               void* map__map,
                                               int (*callback)(struct bpf_map*, void*, void*),
-                                              void* aux__prog) __weak __ksym;
+                                              void* aux__prog) OPTIONAL_FUNCTION;
 extern int bpf_task_work_schedule_resume(struct task_struct* task, struct bpf_task_work* work,
                                          void* map__map,
                                          int (*callback)(struct bpf_map*, void*,
-                                                         void*)) __weak __ksym;
+                                                         void*)) OPTIONAL_FUNCTION;
 const volatile u8 work_names_program; /* whether it is the former */
 
-extern void bpf_preempt_disable(void) __weak __ksym;
-extern void bpf_preempt_enable(void) __weak __ksym;
+extern void bpf_preempt_disable(void) OPTIONAL_FUNCTION;
+extern void bpf_preempt_enable(void) OPTIONAL_FUNCTION;
 
 /* Whether it is where it was when it began to owe: an execve() takes a thread's memory away while
  * it waits in there, and its registers at the end, when the new memory is a program's. */

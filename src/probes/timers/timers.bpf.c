@@ -62,8 +62,8 @@ int BPF_PROG(on_hrtimer_expire, struct hrtimer* timer) {
 }
 
 /* Since 6.2. */
-extern struct task_struct* bpf_task_from_pid(s32 pid) __ksym __weak;
-extern void bpf_task_release(struct task_struct* task) __ksym __weak;
+extern struct task_struct* bpf_task_from_pid(s32 pid) OPTIONAL_FUNCTION;
+extern void bpf_task_release(struct task_struct* task) OPTIONAL_FUNCTION;
 
 SEC("?tp_btf/hrtimer_expire_entry")
 int BPF_PROG(on_members_expire, struct hrtimer* timer) {

@@ -1,0 +1,70 @@
+#!/usr/bin/python3
+"""Features that a kernel lacks, one at a time: a command works without them and says so, or says which one it needs."""
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from overdue_test import main, overdue, require_root
+
+# Without these a session cannot be had.
+NEEDED = {"privileges", "btf", "btf_tracepoints", "task_storage", "ring_buffer", "task_iterator", "membarrier"}
+
+
+def features():
+    return [feature["name"] for feature in json.loads(overdue("doctor", "--no-calibrate", "-f", "json").out)["features"]]
+
+
+class Without(unittest.TestCase):
+    def setUp(self):
+        require_root()
+
+    def stall(self, feature):
+        """The run, and the report of a sleep that is late, or None where there is none."""
+        finished = overdue("stalls", "--stdout", "--without", feature, "-T", "20ms", "--span", "syscall,offcpu",
+                           "-f", "ndjson", "--", "sleep", "0.05")
+        records = [json.loads(line) for line in finished.out.splitlines()]
+        return finished, records
+
+    def test_stalls_without_each_feature(self):
+        for feature in features():
+            with self.subTest(feature=feature):
+                finished, records = self.stall(feature)
+                if feature in NEEDED:
+                    self.assertEqual(finished.status, 125, finished)
+                    self.assertIn("cannot find stalls", finished.err)
+                    self.assertIn(feature, finished.err)
+                    self.assertEqual(records, [])
+                    continue
+                self.assertEqual(finished.status, 0, finished)
+                calls = [one for one in records if one["type"] == "stall" and one["span"] == "syscall"]
+                self.assertIn("clock_nanosleep", [one["name"] for one in calls], finished)
+
+    def test_what_is_left_out_is_in_the_report(self):
+        for feature, words in (("task_work", "no user stacks"), ("interrupt_vectors", "local_timer_entry")):
+            _, records = self.stall(feature)
+            notes = next(one["notes"] for one in records if one["type"] == "report")
+            self.assertTrue(any(words in note for note in notes), notes)
+
+    def test_other_commands(self):
+        """Of each what it needs, and what it does not."""
+        for command in (["syscalls", "-a"], ["worst", "wakeup"], ["timerlat"], ["osnoise"]):
+            for feature, works in (("task_work", True), ("kprobe", True), ("task_storage", False)):
+                with self.subTest(command=command[0], feature=feature):
+                    finished = overdue(*command, "--without", feature, "-d", "300ms", "-f", "json")
+                    if works:
+                        self.assertEqual(finished.status, 0, finished)
+                        self.assertIn("receipt", json.loads(finished.out))
+                    else:
+                        self.assertEqual(finished.status, 1, finished)
+                        self.assertIn(feature, finished.err)
+
+    def test_an_unknown_feature_is_a_usage_error(self):
+        finished = overdue("stalls", "--without", "task_wrok", "-T", "1ms", "--", "true")
+        self.assertEqual(finished.status, 2, finished)
+        self.assertIn("did you mean task_work?", finished.err)
+
+
+if __name__ == "__main__":
+    main()
