@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/read_text.h"
 #include "cli/doctor_findings.h"
+#include "kernel/tested_kernels.h"
 
 namespace overdue {
 namespace {
@@ -17,6 +18,7 @@ Diagnosis diagnose(const Kernel& kernel, std::span<const std::string_view> plann
   found.host = read_host();
   found.lockdown = kernel.lockdown();
   found.preempt_rt = kernel.preempt_rt();
+  found.tested = is_tested_kernel(found.host.kernel, found.preempt_rt);
   found.unprivileged_bpf_disabled = kernel.unprivileged_bpf_disabled();
   found.cgroups = kernel.cgroup_layout();
   if (const auto path = kernel.tracefs_path()) found.tracefs = path->string();

@@ -43,6 +43,7 @@ struct Diagnosis {
   Host host;
   std::string lockdown;
   bool preempt_rt = false;
+  bool tested = false;  ///< Overdue's own tests run on kernels of this series
   std::optional<int> unprivileged_bpf_disabled;
   CgroupLayout cgroups = CgroupLayout::none;
   std::string tracefs;  ///< path; empty: none

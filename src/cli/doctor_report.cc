@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/doctor_findings.h"
 #include "cli/help_page.h"
+#include "kernel/tested_kernels.h"
 
 namespace overdue {
 namespace {
@@ -44,12 +45,28 @@ std::string joined(const std::vector<std::string_view>& words) {
   return text.empty() ? "none" : text;
 }
 
+/// What decides how much the rest is worth: whether this kernel is one that we know, and what it
+/// lacks.
+std::string kernel_text(const Diagnosis& found) {
+  std::string text = fmt::format("Linux {} {}{}\n", found.host.kernel, found.host.arch,
+                                 found.preempt_rt ? " PREEMPT_RT" : "");
+  text += labelled("tested", fmt::format("{}: Overdue's tests run on Linux {}",
+                                         found.tested ? "yes" : "no", tested_kernels_text()));
+  bool lacks = false;
+  for (const FacilityFinding& facility : found.facilities) {
+    if (facility.support.yes) continue;
+    text += labelled(lacks ? "" : "lacks",
+                     fmt::format("{}: {}", facility.name, facility.support.missing));
+    lacks = true;
+  }
+  if (!lacks) text += labelled("lacks", "nothing that Overdue can use");
+  return text;
+}
+
 std::string environment_text(const Diagnosis& found) {
   const Host& host = found.host;
-  std::string text = "Environment\n";
+  std::string text = "\nEnvironment\n";
   text += labelled("host", printable(host.name));
-  text += labelled("kernel", fmt::format("Linux {} {}{}", host.kernel, host.arch,
-                                         found.preempt_rt ? " PREEMPT_RT" : ""));
   text += labelled("machine",
                    fmt::format("virtualisation {}{}; {} of {} CPUs online", host.virtualisation,
                                host.container.empty() ? "" : "; container " + host.container,
@@ -155,6 +172,7 @@ Json environment_json(const Diagnosis& found) {
       {"cpus_possible", found.host.possible_cpus},
       {"lockdown", found.lockdown},
       {"preempt_rt", found.preempt_rt},
+      {"tested", found.tested},
       {"unprivileged_bpf_disabled",
        found.unprivileged_bpf_disabled ? Json(*found.unprivileged_bpf_disabled) : Json()},
       {"capabilities", found.capabilities},
@@ -201,7 +219,7 @@ Json calibration_json(const Diagnosis& found) {
 
 std::string doctor_text(const Diagnosis& found) {
   Refusals refusals;
-  std::string text = environment_text(found);
+  std::string text = kernel_text(found) + environment_text(found);
   text += commands_text(found, refusals);
   text += facilities_text(found, refusals);
   text += traps_text(found);

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/say.h"
+#include "cli/version.h"
 
 namespace overdue {
 namespace {
@@ -140,7 +141,7 @@ int run(int argc, char** argv, const InheritedState& inherited) {
       return usage_status;
     }
     if (line.command == "--version" || line.command == "-V") {
-      print("overdue " OVERDUE_VERSION "\n");
+      print(version_text(is_verbose(line.words)));
       return 0;
     }
     if (line.command == "-h" || line.command == "--help") {

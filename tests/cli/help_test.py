@@ -59,7 +59,11 @@ class Help(unittest.TestCase):
             self.assertRegex(text, rf"(^|[\s,`]){re.escape(option)}\b", option)
 
     def test_version(self):
-        self.assertRegex(overdue("--version").out, r"^overdue \d+\.\d+\.\d+")
+        self.assertRegex(overdue("--version").out, r"^overdue \d+\.\d+\.\d+\n$")
+        verbose = overdue("--version", "-v").out
+        for line in (r"^commit +([0-9a-f]{12}(, with changes)?|unknown)$", r"^libbpf +\d+\.\d+", r"^compiler +\w+ \d+.*Clang",
+                     r"^tested on +Linux 6\.1"):
+            self.assertRegex(verbose, f"(?m){line}")
 
     def test_help_of_an_unknown_command(self):
         finished = overdue("help", "syscals")
