@@ -1,130 +1,152 @@
 """Kernels for the laboratory: where each comes from, unpacked under build/vm, and what it boots with.
 
-Debian's packages are fetched by apt-get as this machine has it configured, checked by it, unpacked, and never
-installed; those of newer suites than the machine's from the same mirror, with lists of their own under build/vm, so
-that the machine's apt never hears of them. What is there is used as it is: a second run needs no network;
-`rm -r build/vm` begins anew.
+What is there is used as it is: a second run needs no network; `rm -r build/vm` begins anew.
 """
+import contextlib
+import dataclasses
+import fcntl
 import gzip
+import lzma
 import pathlib
-import platform
 import shutil
 import subprocess
 
+import packages
+from packages import Missing, run
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 CACHE = SOURCE / "build/vm"
-# name: (package that stands for the newest kernel of its kind, what it is)
-DEBIAN = {
-    "stock": ("linux-image-amd64", "Debian's kernel"),
-    "rt": ("linux-image-rt-amd64", "Debian's kernel with PREEMPT_RT"),
+REALTIME = ("CONFIG_PREEMPT_RT=y", "CONFIG_TIMERLAT_TRACER=y")
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Where a kernel comes from. `package` stands for the newest kernel of its kind; of `suites`, the first that has it
+    counts. A kernel that does not boot here is looked at, for its types: tools/kernel_drift."""
+    what: str
+    package: str = ""
+    suites: tuple = ()
+    configuration: tuple = ()
+    boots: bool = True
+    optional: bool = True
+    unsupported: str = ""
+
+    @property
+    def architecture(self):
+        return "arm64" if self.package.endswith("-arm64") else "amd64"
+
+    @property
+    def built(self):
+        return not self.package
+
+
+KERNELS = {
+    "stock": Source("Debian 12's kernel", "linux-image-amd64", ("bookworm",), optional=False),
+    "rt": Source("Debian 12's kernel with PREEMPT_RT", "linux-image-rt-amd64", ("bookworm",), REALTIME, optional=False),
+    "tracers": Source("a small kernel with every latency tracer (tests/vm/build_kernel)"),
+    "6.12": Source("Debian 13's kernel", "linux-image-amd64", ("trixie", "bookworm-backports")),
+    "6.12-rt": Source("Debian 13's kernel with PREEMPT_RT", "linux-image-rt-amd64", ("trixie", "bookworm-backports"),
+                      REALTIME),
+    "newest": Source("Debian sid's kernel", "linux-image-amd64", ("sid",)),
+    "newest-rt": Source("Debian sid's kernel with PREEMPT_RT", "linux-image-rt-amd64", ("sid",), REALTIME, boots=False),
+    "6.1-cloud": Source("Debian 12's kernel for clouds", "linux-image-cloud-amd64", ("bookworm",), boots=False),
+    "6.12-cloud": Source("Debian 13's kernel for clouds", "linux-image-cloud-amd64", ("trixie",), boots=False),
+    "newest-cloud": Source("Debian sid's kernel for clouds", "linux-image-cloud-amd64", ("sid",), boots=False),
+    "12-backports": Source("Debian 12's backported kernel", "linux-image-amd64", ("bookworm-backports",), boots=False),
+    "13-backports": Source("Debian 13's backported kernel", "linux-image-amd64", ("trixie-backports",), boots=False),
+    "6.1-arm64": Source("Debian 12's kernel for arm64", "linux-image-arm64", ("bookworm",), boots=False),
+    "6.12-arm64": Source("Debian 13's kernel for arm64", "linux-image-arm64", ("trixie",), boots=False),
+    "newest-arm64": Source("Debian sid's kernel for arm64", "linux-image-arm64", ("sid",), boots=False),
+    "5.10": Source("Debian 11's kernel", "linux-image-amd64", ("bullseye",), boots=False,
+                   unsupported="task storage is Linux 5.11's"),
 }
-BUILT = {"tracers": "a small kernel with every latency tracer (tests/vm/build_kernel)"}
-# name: (package, what it is, the suites that may have it, what its configuration must have)
-NEWER = {
-    "rt-new": ("linux-image-rt-amd64", "a newer Debian's kernel with PREEMPT_RT", ["{codename}-backports", "trixie"],
-               ["CONFIG_PREEMPT_RT=y", "CONFIG_TIMERLAT_TRACER=y"]),
-}
-NAMES = [*DEBIAN, *BUILT, *NEWER]
-OPTIONAL = [*BUILT, *NEWER]
-WHAT = {name: row[1] for name, row in [*DEBIAN.items(), *NEWER.items()]} | BUILT
-KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+NAMES = [name for name, source in KERNELS.items() if source.boots]
+# What CI boots; without those that are optional it fails.
+CI = ["stock", "rt", "newest"]
 # What the guest needs before it can see a file of ours; the rest it loads from our files.
 FIRST_MODULES = ["virtio_pci", "virtio_blk", "9pnet_virtio", "9p", "overlay", "crc32c_generic", "ext4"]
 
 
-class Missing(Exception):
-    """There is no such kernel here, for this reason: not a failure of what would be tested in it."""
-
-
 class Kernel:
-    """An unpacked kernel: `folder` holds boot/ and lib/modules/ as its package does."""
+    """An unpacked kernel: `folder` holds what its packages do. One that does not boot here has no `modules`."""
 
     def __init__(self, name, folder):
         self.name, self.folder = name, folder
-        self.image = next((folder / "boot").glob("vmlinuz-*"))
+        # Since Debian 14 the image is among the modules, and so is the configuration.
+        self.image = next(iter([*folder.glob("boot/vmlinuz-*"), *folder.glob("lib/modules/*/vmlinuz")]))
         self.release = self.image.name.removeprefix("vmlinuz-")
+        if self.image.name == "vmlinuz":
+            self.release = self.image.parent.name
         self.modules = folder / "lib/modules" / self.release
+
+    def configuration(self):
+        places = [self.folder / f"boot/config-{self.release}", self.modules / "config"]
+        return next(place for place in places if place.exists()).read_text().splitlines()
 
 
 def prepare(name):
     """The Kernel of this name, fetched and unpacked where it is not there yet. Raises Missing."""
-    folder = CACHE / "kernels" / name
-    if not (folder / "ready").exists():
-        if name in BUILT:
-            raise Missing(f"kernel {name} has not been built: run tests/vm/build_kernel")
-        unpack(fetch_newer(name) if name in NEWER else fetch(DEBIAN[name][0]), folder)
-    kernel = Kernel(name, folder)
-    configuration = (folder / f"boot/config-{kernel.release}").read_text().splitlines() if name in NEWER else []
-    for option in NEWER[name][3] if name in NEWER else []:
+    if not KERNELS[name].boots:
+        return prepare_image(name)
+    if KERNELS[name].built and not is_ready(CACHE / "kernels" / name):
+        raise Missing(f"kernel {name} has not been built: run tests/vm/build_kernel")
+    return checked(name, unpacked(name, CACHE / "kernels" / name, whole=True))
+
+
+def prepare_image(name, fetch=True):
+    """As prepare(), for its image and configuration alone; without `fetch`, Missing where it would have to be."""
+    whole, folder = CACHE / "kernels" / name, CACHE / "images" / name
+    if is_ready(whole):
+        return Kernel(name, whole)
+    if KERNELS[name].built:
+        raise Missing(f"kernel {name} has not been built: run tests/vm/build_kernel")
+    if not fetch and not is_ready(folder):
+        raise Missing("not fetched")
+    return checked(name, unpacked(name, folder, whole=False))
+
+
+def is_ready(folder):
+    return (folder / "ready").exists()
+
+
+def checked(name, kernel):
+    wanted = KERNELS[name].configuration
+    configuration = kernel.configuration() if wanted else []
+    for option in wanted:
         if option not in configuration:
             raise Missing(f"{kernel.release} is built without {option}")
     return kernel
 
 
-def fetch(meta_package, apt=(), update="tools/as_root"):
-    """Downloads what a package like linux-image-amd64 stands for, after asking for newer lists if need be. `apt` are
-    options of apt's; `update` asks as whom."""
-    folder = CACHE / "packages"
-    folder.mkdir(parents=True, exist_ok=True)
-    apt = [*apt, "-o", "APT::Sandbox::User=root"]
-    for newer in (False, True):
-        if newer:
-            run(*([update] if update else []), "apt-get", *apt, "update", "--quiet", check=False)
-        package = depends_on_kernel(meta_package, apt)
-        if package and run("apt-get", *apt, "download", "--quiet", package, cwd=folder, check=False).returncode == 0:
-            return max(folder.glob(f"{package}_*.deb"), key=lambda path: path.stat().st_mtime)
-    raise Missing(f"apt-get cannot download {meta_package} here")
+def unpacked(name, folder, whole):
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with alone(folder):
+        if not is_ready(folder):
+            source, downloads = KERNELS[name], CACHE / "packages" / name
+            files = packages.fetch(CACHE, downloads, source.package, source.suites, source.architecture, whole)
+            unpack(files, folder, whole)
+            if whole or not source.boots:
+                shutil.rmtree(downloads)
+    return Kernel(name, folder)
 
 
-def fetch_newer(name):
-    """As fetch(), of suites that this machine's apt does not know."""
-    codename, mirror = debian_mirror()
-    reasons = []
-    for suite in (each.format(codename=codename) for each in NEWER[name][2]):
-        folder = CACHE / "apt" / suite
-        for part in ("lists/partial", "cache/archives/partial"):
-            (folder / part).mkdir(parents=True, exist_ok=True)
-        (folder / "sources.list").write_text(f"deb [signed-by={KEYRING}] {mirror} {suite} main\n")
-        options = {"Dir::Etc::sourcelist": folder / "sources.list", "Dir::Etc::sourceparts": "-", "Dir::State": folder,
-                   "Dir::State::status": "/dev/null", "Dir::Cache": folder / "cache", "Acquire::Languages": "none"}
-        try:
-            return fetch(NEWER[name][0], [word for pair in options.items() for word in ("-o", "=".join(map(str, pair)))],
-                         update=None)
-        except Missing as missing:
-            reasons.append(f"{missing}, of {suite}")
-    raise Missing("; ".join(reasons))
+@contextlib.contextmanager
+def alone(folder):
+    with open(folder.with_name(folder.name + ".lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
-def debian_mirror():
-    """(This machine's release of Debian, where its apt has that from)."""
-    try:
-        codename = platform.freedesktop_os_release().get("VERSION_CODENAME")
-    except OSError:
-        codename = None
-    targets = run("apt-get", "indextargets", "--format", "$(RELEASE) $(SITE)", "Created-By: Packages", check=False).stdout
-    for release, site in (line.split(maxsplit=1) for line in targets.splitlines() if " " in line):
-        if release == codename:
-            return codename, site
-    raise Missing("this machine's apt names no mirror of its own release")
-
-
-def depends_on_kernel(meta_package, apt=()):
-    listing = run("apt-cache", *apt, "depends", "--important", meta_package, check=False).stdout.splitlines()
-    depends = [line.split()[-1] for line in listing if line.strip().startswith("Depends: linux-image-")]
-    return depends[0] if depends else None
-
-
-def unpack(package, folder):
+def unpack(files, folder, whole):
     part = folder.with_name(folder.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    run("dpkg", "-x", package, part)
-    package.unlink()
+    (packages.unpack if whole else packages.unpack_image)(files, part)
     # Since Debian 13 a package has its modules under /usr.
     if not (part / "lib").exists():
         (part / "lib").symlink_to("usr/lib")
-    release = next((part / "boot").glob("vmlinuz-*")).name.removeprefix("vmlinuz-")
-    run("busybox", "depmod", "-b", part, release)
+    if whole:
+        run("busybox", "depmod", "-b", part, Kernel("", part).release)
     (part / "ready").touch()
     shutil.rmtree(folder, ignore_errors=True)
     part.rename(folder)
@@ -151,6 +173,15 @@ def load_order(kernel):
     return order
 
 
+def module_bytes(path):
+    """A module as insmod of busybox takes it."""
+    if path.suffix == ".zst":
+        return subprocess.run(["zstd", "-dcq", path], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE).stdout
+    opens = {".xz": lzma.open, ".gz": gzip.open}.get(path.suffix, open)
+    with opens(path, "rb") as file:
+        return file.read()
+
+
 def make_initramfs(kernel, path):
     """busybox, our init, and the modules that bring in the host's files."""
     root = path.with_suffix(".dir")
@@ -159,22 +190,11 @@ def make_initramfs(kernel, path):
         (root / folder).mkdir(parents=True)
     shutil.copy(shutil.which("busybox"), root / "bin/busybox")
     shutil.copy(SOURCE / "tests/vm/init", root / "init")
-    names = []
     for number, module in enumerate(load_order(kernel)):
-        names.append(f"{number:02}-{pathlib.Path(module).name}")
-        shutil.copy(kernel.modules / module, root / "modules" / names[-1])
+        name = pathlib.Path(module).name
+        (root / f"modules/{number:02}-{name[:name.index('.ko')]}.ko").write_bytes(module_bytes(kernel.modules / module))
     files = "\n".join(str(file.relative_to(root)) for file in [root, *sorted(root.rglob("*"))])
     archive = subprocess.run(["cpio", "--create", "--format=newc", "--quiet", "--owner=0:0"], cwd=root, check=True,
                              input=files.encode(), stdout=subprocess.PIPE).stdout
     path.write_bytes(gzip.compress(archive, 1))
     shutil.rmtree(root)
-
-
-def run(*command, cwd=SOURCE, check=True):
-    try:
-        return subprocess.run(list(map(str, command)), cwd=cwd, check=check, text=True, stdin=subprocess.DEVNULL,
-                              capture_output=True)
-    except FileNotFoundError:
-        raise Missing(f"{command[0]} is not installed: run tools/setup vm") from None
-    except subprocess.CalledProcessError as error:
-        raise Missing(f"{' '.join(map(str, command))}: {error.stderr.strip()}") from None
