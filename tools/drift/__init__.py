@@ -1,0 +1,1 @@
+"""What tools/kernel_drift is made of."""

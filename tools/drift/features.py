@@ -1,0 +1,57 @@
+"""What kernels differ in that Overdue can do without, named for people: rows of a table."""
+import re
+
+LOCAL = "local_timer|reschedule|call_function|call_function_single|irq_work|x86_platform_ipi|spurious_apic|error_apic"
+# (name, what a kernel must have for it: all that this matches); what no row matches has a row of its own.
+ROWS = [(name, re.compile(pattern)) for name, pattern in [
+    ("local interrupts of x86", rf"tp_btf/({LOCAL}|thermal_apic)_(entry|exit)"),
+    ("interrupts of x86's machine checks", r"tp_btf/(threshold_apic|deferred_error_apic)_(entry|exit)"),
+    ("NMIs of x86", r"tp_btf/nmi_handler"),
+    ("interrupts of devices", r"tp_btf/irq_handler_(entry|exit)"),
+    ("softirqs", r"tp_btf/softirq_.*"),
+    ("timers", r"tp_btf/hrtimer_.*"),
+    ("timers of a target's threads alone: a thread by its number", r"function bpf_task_(from_pid|release)(___.*)?"),
+    ("work queues", r"tp_btf/workqueue_.*"),
+    ("block requests", r"tp_btf/block_.*"),
+    ("block requests of Linux before 5.17", r"field request___before_5_17\..*"),
+    ("connections", r"tp_btf/inet_.*"),
+    ("waits for locks", r"tp_btf/contention_.*"),
+    ("who asks for a switch", r"tp_btf/sched_set_need_resched_tp|fentry/resched_curr"),
+    ("system calls", r"tp_btf/sys_(enter|exit)|tp/syscalls/.*"),
+    ("forks and executions", r"tp_btf/sched_process_.*|tp/sched/.*"),
+    ("switches of threads", r"tp_btf/sched_switch"),
+    ("moves between control groups", r"tp_btf/cgroup_attach_task"),
+    ("threads that exist already", r"iter(\.s)?/task"),
+    ("functions of the kernel's", r"f(entry|exit)/do_exit"),
+    ("functions and probes of programs", r"uprobe|usdt"),
+    ("preemption off in a BPF program", r"function bpf_preempt_(disable|enable)"),
+    ("tables of each CPU, looked up from another", r"constant BPF_FUNC_map_lookup_percpu_elem"),
+    ("the scheduler's own account of waits", r"field task_struct\.sched_info"),
+    ("groups of threads in the scheduler", r"field cfs_rq\.rq"),
+    ("spinlocks that sleep: PREEMPT_RT", r"field spinlock___rt\.lock"),
+]]
+# As ROWS, where one of what it matches is enough.
+EITHER = [("stacks on the way back to the program: task work", re.compile(r"function bpf_task_work_schedule_\w+"))]
+
+
+def rows(columns):
+    """[(name, [cell of each column], what is lacking where: [(names of columns, key)])] of columns (name, {key: yes})."""
+    keys = sorted({key for _, has in columns for key in has})
+    found = []
+    for name, pattern in [*ROWS, *EITHER]:
+        matched = [key for key in keys if pattern.fullmatch(key)]
+        keys = [key for key in keys if key not in matched]
+        if matched:
+            found.append(row(name, matched, columns, any if (name, pattern) in EITHER else all))
+    return found + [row(f"`{key}`", [key], columns, all) for key in keys]
+
+
+def row(name, keys, columns, enough):
+    cells, lacking = [], {}
+    for column, has in columns:
+        lacks = tuple(key for key in keys if not has.get(key))
+        full = enough(has.get(key) for key in keys)
+        cells.append("yes" if full else "no" if len(lacks) == len(keys) else "in part")
+        if cells[-1] == "in part":
+            lacking.setdefault(lacks, []).append(column)
+    return name, cells, lacking
