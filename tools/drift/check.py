@@ -99,7 +99,7 @@ class Check:
         for number in facts.helpers - self.helpers:
             yield f"helper {number} of BPF, which is called, is not there"
         for name in () if program.is_off_by_default else facts.externs:
-            if self.externs.get(name) is False:
+            if self.externs.get(name) is False and self.object.externs[name].is_weak:
                 yield f"{name}, which is called, is not there"
 
 

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""tools/drift/image.py: the types are found in each shape that kernels come in."""
+import gzip
+import lzma
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+
+SOURCE = pathlib.Path(os.environ.get("OVERDUE_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(SOURCE / "tools"), str(pathlib.Path(__file__).resolve().parent)]
+from drift import image
+import kernel_types
+
+TYPES = kernel_types.Types().data()
+# What looks like the beginning of types and is not stands before them, and something else behind.
+KERNEL = os.urandom(4096) + TYPES[:12] + os.urandom(4096) + TYPES + os.urandom(4096)
+
+
+def zstd(data):
+    return subprocess.run(["zstd", "-q"], input=data, check=True, stdout=subprocess.PIPE).stdout
+
+
+def bz_image(payload):
+    """As x86 boots it: a payload behind two sectors of setup, its size unpacked behind it."""
+    head = bytearray(3 * 512)
+    head[0x1F1] = 2
+    head[0x202:0x206] = b"HdrS"
+    struct.pack_into("<II", head, 0x248, 64, len(payload) + 4)
+    return bytes(head) + bytes(64) + payload + struct.pack("<I", len(KERNEL)) + os.urandom(512)
+
+
+def efi_image(payload):
+    """As EFI boots it on arm64."""
+    return b"MZ\0\0zimg" + struct.pack("<II", 64, len(payload)) + bytes(48) + payload + os.urandom(64)
+
+
+class Image(unittest.TestCase):
+    def finds(self, packed):
+        self.assertEqual(image.find_btf(image.unpacked(packed)), TYPES)
+
+    def test_x86(self):
+        for pack in (gzip.compress, lambda data: lzma.compress(data, check=lzma.CHECK_CRC32), zstd):
+            self.finds(bz_image(pack(KERNEL)))
+
+    def test_arm64(self):
+        self.finds(KERNEL)
+        self.finds(gzip.compress(KERNEL))
+        self.finds(efi_image(gzip.compress(KERNEL)))
+
+    def test_without_types(self):
+        with self.assertRaises(image.NoBtf):
+            image.find_btf(image.unpacked(bz_image(gzip.compress(KERNEL[:4000]))))
+
+    def test_they_are_kept_until_the_image_changes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            kernel = types.SimpleNamespace(folder=pathlib.Path(folder), image=pathlib.Path(folder) / "vmlinuz")
+            kernel.image.write_bytes(KERNEL)
+            self.assertEqual(image.btf_of(kernel), TYPES)
+            kernel.image.write_bytes(b"")
+            os.utime(kernel.image, (1, 1))
+            self.assertEqual(image.btf_of(kernel), TYPES)
+            os.utime(kernel.image)
+            with self.assertRaises(image.NoBtf):
+                image.btf_of(kernel)
+
+
+if __name__ == "__main__":
+    unittest.main()
