@@ -12,21 +12,21 @@ import pathlib
 import re
 import sys
 
-# Calls of Linux 6.2 … 6.18, the same number on all three ABIs.
+# Calls of Linux 6.2 … 7.2, the same number on all three ABIs.
 COMMON = [
     (451, "cachestat"), (452, "fchmodat2"), (453, "map_shadow_stack"), (454, "futex_wake"),
     (455, "futex_wait"), (456, "futex_requeue"), (457, "statmount"), (458, "listmount"),
     (459, "lsm_get_self_attr"), (460, "lsm_set_self_attr"), (461, "lsm_list_modules"), (462, "mseal"),
     (463, "setxattrat"), (464, "getxattrat"), (465, "listxattrat"), (466, "removexattrat"),
-    (467, "open_tree_attr"), (468, "file_getattr"), (469, "file_setattr"),
+    (467, "open_tree_attr"), (468, "file_getattr"), (469, "file_setattr"), (470, "listns"), (471, "rseq_slice_yield"),
 ]
-# x86-64 only: entered from trampolines the kernel itself puts into a process.
-NATIVE = [(335, "uretprobe"), (336, "uprobe")]
+# Not i386: entered from trampolines the kernel itself puts into a process.
+TRAMPOLINES = [(335, "uretprobe"), (336, "uprobe")]
 
 TABLES = [
-    ("native_names", "unistd_64.h", NATIVE),
+    ("native_names", "unistd_64.h", TRAMPOLINES),
     ("compat_names", "unistd_32.h", []),
-    ("x32_names", "unistd_x32.h", []),
+    ("x32_names", "unistd_x32.h", TRAMPOLINES),
 ]
 
 

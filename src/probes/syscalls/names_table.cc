@@ -64,7 +64,7 @@ constexpr std::string_view native_names[] = {
     /* 440 */ "process_madvise", "epoll_pwait2", "mount_setattr", "quotactl_fd", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "memfd_secret",
     /* 448 */ "process_mrelease", "futex_waitv", "set_mempolicy_home_node", "cachestat", "fchmodat2", "map_shadow_stack", "futex_wake", "futex_wait",
     /* 456 */ "futex_requeue", "statmount", "listmount", "lsm_get_self_attr", "lsm_set_self_attr", "lsm_list_modules", "mseal", "setxattrat",
-    /* 464 */ "getxattrat", "listxattrat", "removexattrat", "open_tree_attr", "file_getattr", "file_setattr",
+    /* 464 */ "getxattrat", "listxattrat", "removexattrat", "open_tree_attr", "file_getattr", "file_setattr", "listns", "rseq_slice_yield",
 };
 constexpr std::string_view compat_names[] = {
     /*   0 */ "restart_syscall", "exit", "fork", "read", "write", "open", "close", "waitpid",
@@ -125,7 +125,7 @@ constexpr std::string_view compat_names[] = {
     /* 440 */ "process_madvise", "epoll_pwait2", "mount_setattr", "quotactl_fd", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "memfd_secret",
     /* 448 */ "process_mrelease", "futex_waitv", "set_mempolicy_home_node", "cachestat", "fchmodat2", "map_shadow_stack", "futex_wake", "futex_wait",
     /* 456 */ "futex_requeue", "statmount", "listmount", "lsm_get_self_attr", "lsm_set_self_attr", "lsm_list_modules", "mseal", "setxattrat",
-    /* 464 */ "getxattrat", "listxattrat", "removexattrat", "open_tree_attr", "file_getattr", "file_setattr",
+    /* 464 */ "getxattrat", "listxattrat", "removexattrat", "open_tree_attr", "file_getattr", "file_setattr", "listns", "rseq_slice_yield",
 };
 constexpr std::string_view x32_names[] = {
     /*   0 */ "read", "write", "open", "close", "stat", "fstat", "lstat", "poll",
@@ -169,8 +169,8 @@ constexpr std::string_view x32_names[] = {
     /* 304 */ "open_by_handle_at", "clock_adjtime", "syncfs", "", "setns", "getcpu", "", "",
     /* 312 */ "kcmp", "finit_module", "sched_setattr", "sched_getattr", "renameat2", "seccomp", "getrandom", "memfd_create",
     /* 320 */ "kexec_file_load", "bpf", "", "userfaultfd", "membarrier", "mlock2", "copy_file_range", "",
-    /* 328 */ "", "pkey_mprotect", "pkey_alloc", "pkey_free", "statx", "io_pgetevents", "rseq", "",
-    /* 336 */ "", "", "", "", "", "", "", "",
+    /* 328 */ "", "pkey_mprotect", "pkey_alloc", "pkey_free", "statx", "io_pgetevents", "rseq", "uretprobe",
+    /* 336 */ "uprobe", "", "", "", "", "", "", "",
     /* 344 */ "", "", "", "", "", "", "", "",
     /* 352 */ "", "", "", "", "", "", "", "",
     /* 360 */ "", "", "", "", "", "", "", "",
@@ -186,7 +186,7 @@ constexpr std::string_view x32_names[] = {
     /* 440 */ "process_madvise", "epoll_pwait2", "mount_setattr", "quotactl_fd", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "memfd_secret",
     /* 448 */ "process_mrelease", "futex_waitv", "set_mempolicy_home_node", "cachestat", "fchmodat2", "map_shadow_stack", "futex_wake", "futex_wait",
     /* 456 */ "futex_requeue", "statmount", "listmount", "lsm_get_self_attr", "lsm_set_self_attr", "lsm_list_modules", "mseal", "setxattrat",
-    /* 464 */ "getxattrat", "listxattrat", "removexattrat", "open_tree_attr", "file_getattr", "file_setattr", "", "",
+    /* 464 */ "getxattrat", "listxattrat", "removexattrat", "open_tree_attr", "file_getattr", "file_setattr", "listns", "rseq_slice_yield",
     /* 472 */ "", "", "", "", "", "", "", "",
     /* 480 */ "", "", "", "", "", "", "", "",
     /* 488 */ "", "", "", "", "", "", "", "",

@@ -49,6 +49,7 @@ TEST(SyscallNames, AreStracesOwn) {
   EXPECT_EQ(syscall_name(ABI_NATIVE, 166, no_names), "umount2");
   EXPECT_EQ(syscall_name(ABI_NATIVE, 262, no_names), "newfstatat");
   EXPECT_EQ(syscall_name(ABI_NATIVE, 469, no_names), "file_setattr");
+  EXPECT_EQ(syscall_name(ABI_NATIVE, 471, no_names), "rseq_slice_yield");
 }
 
 TEST(SyscallNames, OtherAbisAreLabelled) {
@@ -56,6 +57,8 @@ TEST(SyscallNames, OtherAbisAreLabelled) {
   EXPECT_EQ(syscall_name(ABI_COMPAT, 140, no_names), "i386:_llseek");
   EXPECT_EQ(syscall_name(ABI_COMPAT, 451, no_names), "i386:cachestat");
   EXPECT_EQ(syscall_name(ABI_X32, 0, no_names), "x32:read");
+  EXPECT_EQ(syscall_name(ABI_X32, 335, no_names), "x32:uretprobe");
+  EXPECT_EQ(syscall_name(ABI_X32, 336, no_names), "x32:uprobe");
   EXPECT_EQ(syscall_name(ABI_X32, 514, no_names), "x32:ioctl");
   EXPECT_EQ(syscall_name(7, 1, no_names), "abi7:syscall_1");
 }

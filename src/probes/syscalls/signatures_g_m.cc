@@ -120,6 +120,7 @@ constexpr Signature signatures[] = {
       {"flags", at_flags}}},
     {"listen", {{"fd", fd}, {"backlog", signed_int}}},
     {"listmount", {{"req", address}, {"mnt_ids", address}, {"nr_mnt_ids", size}, {"flags", hex32}}},
+    {"listns", {{"req", address}, {"ns_ids", address}, {"nr_ns_ids", size}, {"flags", hex32}}},
     {"listxattr", {{"pathname", path}, {"list", address}, {"size", size}}},
     {"listxattrat",
      {{"dirfd", dirfd},

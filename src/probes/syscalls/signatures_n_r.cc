@@ -167,6 +167,7 @@ constexpr Signature signatures[] = {
     {"rmdir", {{"pathname", path}}},
     {"rseq",
      {{"rseq", address}, {"rseq_len", unsigned_int}, {"flags", rseq_flags}, {"sig", hex32}}},
+    {"rseq_slice_yield", {}},
     {"rt_sigaction",
      {{"sig", signal_number}, {"act", address}, {"oldact", address}, {"sigsetsize", size}}},
     {"rt_sigpending", {{"uset", address}, {"sigsetsize", size}}},
