@@ -211,6 +211,23 @@ TEST_F(SessionTest, ARecordSubmittedAfterTheEndIsDelivered) {
   EXPECT_EQ(delivered, 1u) << "after " << earlier << " of earlier tries";
 }
 
+TEST_F(SessionTest, ASharedDataSectionIsOneMemory) {
+  const Membership membership({}, 1 << 16);
+  Skeleton<nested_program_bpf> program("nested_program");
+  check(bpf_map__reuse_fd(program->maps.data_control, membership.maps().control),
+        "cannot share the control words");
+  program.load();
+  membership.control().threshold_ns[SPAN_OFFCPU] = 4711;
+  EXPECT_EQ(program->data_control->control.threshold_ns[SPAN_OFFCPU], 4711u);
+  program->data_control->control.threshold_ns[SPAN_OFFCPU] = 4712;
+  EXPECT_EQ(membership.control().threshold_ns[SPAN_OFFCPU], 4712u);
+  program->bss->looked_at = 42;  // and one that is its own stays so
+  u32 key = 0;
+  std::vector<std::byte> own(bpf_map__value_size(program->maps.bss));
+  ASSERT_EQ(bpf_map_lookup_elem(bpf_map__fd(program->maps.bss), &key, own.data()), 0);
+  EXPECT_EQ(std::memcmp(own.data(), program->bss, own.size()), 0);
+}
+
 TEST_F(SessionTest, CountsRunsOfAProgramThatTheKernelLeftOut) {
   const Membership membership({}, 1 << 16);
   Skeleton<nested_program_bpf> program("nested_program");

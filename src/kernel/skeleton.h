@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "kernel/extern_functions.h"
 #include "kernel/libbpf_log.h"
+#include "kernel/reused_data.h"
 #include "kernel/tracepoint_types.h"
 
 namespace overdue {
@@ -29,6 +30,7 @@ concept GeneratedSkeleton = requires(T* skeleton) {
   T::destroy(skeleton);
   skeleton->progs;
   skeleton->maps;
+  skeleton->obj;
 };
 
 /// A program that this kernel refused, and what it is attached to: "tp_btf/local_timer_entry".
@@ -81,6 +83,7 @@ class Skeleton {
     const LibbpfLog log;
     if (const int error = T::load(skeleton_.get()); error != 0)
       throw LibbpfLog::refusal(fmt::format("cannot load the BPF programs of {}", name_), error);
+    map_reused_data(skeleton_->obj);
   }
 
   /// As load(), but a program that the object can do without costs itself only. `configure` sets
