@@ -237,6 +237,7 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
     StackNamer::UserStack user =
         namer.user_stack(span.header.pid, stall.registers, stall.user_stack,
                          KernelTime(Duration(span.header.time_ns)));
+    fold_unnamed(user.frames);
     finding.user_stack = std::move(user.frames);
     finding.user_stack_end = std::move(user.end);
   }

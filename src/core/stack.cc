@@ -17,7 +17,41 @@ bool is_of_tracing(const StackFrame& frame) {
                      [&](std::string_view prefix) { return frame.name.starts_with(prefix); });
 }
 
+std::string_view file_of(const StackFrame& frame) {
+  return std::string_view(frame.module).substr(frame.module.rfind('/') + 1);
+}
+
+bool is_of_shared_library(const StackFrame& frame) {
+  const std::string_view file = file_of(frame);
+  return frame.module.starts_with('/') &&
+         (file.ends_with(".so") || file.find(".so.") != std::string_view::npos);
+}
+
+/// Whether `frame` is a part of the function of `caller`.
+bool is_part_of(const StackFrame& frame, const StackFrame& caller) {
+  return frame.name.empty() && !caller.name.empty() && is_of_shared_library(frame) &&
+         frame.module == caller.module && !frame.is_guessed && !caller.is_guessed &&
+         !caller.follows_gap && !caller.is_inlined;
+}
+
 }  // namespace
+
+bool is_of_c_library(const StackFrame& frame) {
+  const std::string_view file = file_of(frame);
+  return file.starts_with("libc.so") || file.starts_with("libpthread.so") ||
+         file.starts_with("ld-");
+}
+
+// From the outermost: what a part calls without a name is a part as well.
+void fold_unnamed(Stack& stack) {
+  for (std::size_t i = stack.size(); i-- > 1;) {
+    const StackFrame& frame = stack[i - 1];
+    StackFrame& caller = stack[i];
+    if (!is_part_of(frame, caller)) continue;
+    caller.follows_gap = frame.follows_gap;
+    stack.erase(stack.begin() + static_cast<std::ptrdiff_t>(i - 1));
+  }
+}
 
 void drop_tracing(Stack& stack) {
   stack.erase(stack.begin(), std::find_if_not(stack.begin(), stack.end(), is_of_tracing));

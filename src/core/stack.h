@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bpf/callers.h"
@@ -34,6 +35,18 @@ std::string to_text(const StackFrame& frame);
 
 /// Innermost frame first.
 using Stack = std::vector<StackFrame>;
+
+/// What the frame is called where a thread begins in a C library whose own function for it has no
+/// name; not a function's name, hence the brackets.
+inline constexpr std::string_view thread_start = "[thread start]";
+
+/// Whether the frame's file is a C library, by its name.
+bool is_of_c_library(const StackFrame& frame);
+
+/// Drops frames without a name where the next one, their caller, has one and is of the same shared
+/// library: functions that the library does not export (of the C library: how it makes a call), as
+/// parts of the exported function. Programs keep theirs: what calls there is not exported either.
+void fold_unnamed(Stack& stack);
 
 /// Drops the innermost frames that are how the kernel called a program of ours: nothing of what the
 /// stack was taken for.

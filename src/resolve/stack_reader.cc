@@ -79,6 +79,17 @@ Unwinder::Options unwinder_options(const StackReader::Options& options, FileSour
       .read_vdso = [from = &files](pid_t, const Mapping& mapping) { return from->vdso(mapping); }};
 }
 
+/// Of a C library without the names of what it does not export (clone3): no program begins there.
+void name_thread_start(ResolvedStack& stack) {
+  StackFrame& last = stack.frames.back();
+  if (stack.end != StackEnd::complete || !last.name.empty() || !is_of_c_library(last) ||
+      !(last.rule.flags & FRAME_BOTTOM))
+    return;
+  last.name = thread_start;
+  last.offset = 0;
+  --stack.unresolved;
+}
+
 }  // namespace
 
 StackReader::StackReader(const Options& options, FileSource& files)
@@ -134,6 +145,7 @@ std::optional<ResolvedStack> StackReader::user_stack(std::uint64_t id,
     stack.frames.back().rule = from.rule;
     stack.frames[first].follows_gap = from.follows_gap;
   }
+  if (options_.names) name_thread_start(stack);
   return stack;
 }
 

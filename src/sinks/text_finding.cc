@@ -43,15 +43,16 @@ std::string kernel_path(const Stack& stack) {
 
 /// What every program goes through on the way to its own first function.
 bool is_of_start(std::string_view name) {
-  constexpr std::array<std::string_view, 9> names = {"_start",
-                                                     "__libc_start_main",
-                                                     "__libc_start_main_impl",
-                                                     "__libc_start_call_main",
-                                                     "clone",
-                                                     "clone3",
-                                                     "__clone",
-                                                     "__clone3",
-                                                     "start_thread"};
+  constexpr std::array<std::string_view, 10> names = {"_start",
+                                                      "__libc_start_main",
+                                                      "__libc_start_main_impl",
+                                                      "__libc_start_call_main",
+                                                      "clone",
+                                                      "clone3",
+                                                      "__clone",
+                                                      "__clone3",
+                                                      "start_thread",
+                                                      thread_start};
   return std::find(names.begin(), names.end(), name.substr(0, name.find('@'))) != names.end();
 }
 
@@ -61,17 +62,11 @@ bool is_inlined_library(const StackFrame& frame) {
          (frame.name.starts_with("std::") || frame.name.starts_with("__gnu_cxx::"));
 }
 
-/// Whose lines are about how it makes a call, whatever the call is for.
-bool is_of_libc(const StackFrame& frame) {
-  const std::string_view file = std::string_view(frame.module).substr(frame.module.rfind('/') + 1);
-  return file.starts_with("libc.so") || file.starts_with("libpthread.so") ||
-         file.starts_with("ld-");
-}
-
-/// Where the innermost function of the program's own is, if its source is known: ", x.cc:12".
+/// Where the innermost function of the program's own is, if its source is known: ", x.cc:12". The
+/// lines of the C library are about how it makes a call, whatever the call is for.
 std::string place_text(const Stack& stack) {
   for (const StackFrame& frame : stack)
-    if (frame.line > 0 && !is_inlined_library(frame) && !is_of_libc(frame))
+    if (frame.line > 0 && !is_inlined_library(frame) && !is_of_c_library(frame))
       return fmt::format(", {}:{}", frame.file.substr(frame.file.rfind('/') + 1), frame.line);
   return {};
 }
