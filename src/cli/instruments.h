@@ -41,6 +41,9 @@ class Instruments {
   /// Whether switches of threads have programs of ours: each time the target leaves a CPU is an
   /// event.
   virtual bool look_at_switches() const { return false; }
+  /// Whether any program that is started makes at least one event: that there is none means that
+  /// our hooks do not run.
+  virtual bool sees_any_program() const { return false; }
   /// Programs that run for each of them.
   virtual std::uint64_t runs_per_event() const { return 2; }
   /// What measuring has cost, where that is known better than by calibration: after the end.

@@ -87,6 +87,7 @@ class Measurement {
   std::optional<KernelTime> deadline_;
   KernelTime next_interval_{}, interval_start_{}, next_tick_{}, last_collect_{};
   bool stop_ = false;
+  bool has_released_program_ = false;
   std::uint64_t events_ = 0;
   std::size_t attachments_said_ = 0;
 
@@ -300,6 +301,11 @@ void Measurement::finish() {
       instruments_.look_at_switches() ? session_->membership().cpu_use().departures : 0;
   events_ += instruments_.events();
   for (std::string& note : session_->left_out()) info_.notes.push_back(std::move(note));
+  if (has_released_program_ && events_ == 0 && instruments_.sees_any_program() &&
+      request_.selection.cpus.empty())
+    info_.notes.emplace_back(
+        "Overdue saw no event of the program that it started: its hooks do not run here, and the "
+        "report says nothing of the program");
   for (std::string& note : instruments_.notes()) info_.notes.push_back(std::move(note));
   receipt.events = events_ + switches;
   receipt.probe_runs = instruments_.runs_per_event() * (events_ + switches);
@@ -338,7 +344,10 @@ int Measurement::run() {
   instruments_.armed(start);
   watch_for_the_end();
   const auto interrupted = signals_.take();
-  if (program_ && !interrupted) program_->release();
+  if (program_ && !interrupted) {
+    program_->release();
+    has_released_program_ = true;
+  }
   if (!interrupted) {
     // A program's terminal, or a stream of findings, is not to be drawn over.
     progress_.step(program_ || request_.streams ? "" : "measuring");

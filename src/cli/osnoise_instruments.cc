@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "sinks/text_format.h"
 
 namespace overdue {
@@ -14,17 +15,40 @@ void OsnoiseInstruments::add_to(Session& session, const Kernel&,
 }
 
 void OsnoiseInstruments::armed(KernelTime start) {
+  start_ = start;
   probe_->cost().begin(start);
   probe_->begin();
 }
 
 void OsnoiseInstruments::poll(KernelTime now, const RecordHandler& handler) {
+  check_hooks();
   probe_->cost().poll(now);
   probe_->poll(handler);
 }
 
+void OsnoiseInstruments::ending() {
+  check_hooks();
+  has_had_time_ = KernelClock::now() - start_ > threads_.options().period;
+}
+
+/// Without the hooks every pause would look like one that hardware made.
+void OsnoiseInstruments::check_hooks() const {
+  if (const auto cpu = threads_.blind_cpu())
+    throw Error("Overdue saw no switch of its own thread on CPU {}: its hooks do not run there",
+                *cpu)
+        .hint("overdue doctor; or --backend kernel, where the kernel has that tracer");
+}
+
 std::vector<std::string> OsnoiseInstruments::notes() const {
   std::vector<std::string> notes;
+  for (const BusyThreads::State& state : threads_.states())
+    if (has_had_time_ && state.periods == 0)
+      notes.push_back(
+          state.has_run
+              ? fmt::format("CPU {}: Overdue's thread ran there and finished no period", state.cpu)
+              : fmt::format("CPU {}: Overdue's thread did not get to run there (what has that CPU: "
+                            "ps -eLo cls,rtprio,psr,pcpu,comm)",
+                            state.cpu));
   if (const std::uint64_t unseen = threads_.unseen(); unseen > 0)
     notes.push_back(fmt::format(
         "in {} another thread ran, and the kernel told no program which: they are counted as of a "

@@ -23,6 +23,7 @@ class OsnoiseInstruments final : public Instruments {
               const std::vector<std::uint32_t>& cpus) override;
   std::string backend() const override { return "bpf"; }
   void armed(KernelTime start) override;
+  void ending() override;
   std::uint64_t events_in(const Record& record) const override {
     return record.schema->id == RECORD_OSNOISE_GAP ? 1 : 0;
   }
@@ -33,7 +34,11 @@ class OsnoiseInstruments final : public Instruments {
 
  private:
   BusyThreads& threads_;
+  void check_hooks() const;
+
   OsnoiseProbe* probe_ = nullptr;
+  KernelTime start_{};
+  bool has_had_time_ = false;  ///< for a whole period
 };
 
 }  // namespace overdue

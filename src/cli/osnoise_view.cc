@@ -137,13 +137,9 @@ void OsnoiseView::end_text(const SessionInfo& info, const Receipt& receipt) {
 void OsnoiseView::end(const SessionInfo& info, const Receipt& receipt) {
   SessionInfo shown = info;
   for (const OsnoiseCpu& cpu : cpus_)
-    if (cpu.samples == 0 && info.duration > Duration(plan_.period_ns))
-      shown.notes.push_back(
-          info.backend == "kernel"
-              ? fmt::format("CPU {}: none of its periods has ended; the kernel tells of whole ones",
-                            cpu.cpu)
-              : fmt::format("CPU {}: its thread never ran; something more urgent has that CPU",
-                            cpu.cpu));
+    if (info.backend == "kernel" && cpu.samples == 0 && info.duration > Duration(plan_.period_ns))
+      shown.notes.push_back(fmt::format(
+          "CPU {}: none of its periods has ended; the kernel tells of whole ones", cpu.cpu));
   if (is_text()) {
     if (options_.quiet) shown.notes.clear();
     end_text(shown, receipt);

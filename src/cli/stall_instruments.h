@@ -35,6 +35,7 @@ class StallInstruments final : public Instruments {
   std::uint64_t events_in(const Record& record) const override;
   std::uint64_t events() const override { return sched_ ? sched_->calls() : 0; }
   bool look_at_switches() const override;
+  bool sees_any_program() const override { return syscalls_ && !options_.only; }
   Duration poll_every() const override;
   void armed(KernelTime start) override;
   KernelTime due() const override { return next_look_; }

@@ -26,6 +26,7 @@ class SyscallInstruments final : public Instruments, public FrameLearner {
   std::string backend() const override { return options_.two_phase ? "two-phase" : "tp_btf"; }
   void armed(KernelTime start) override;
   std::uint64_t events_in(const Record& record) const override;
+  bool sees_any_program() const override { return !options_.only && !options_.discover_only; }
   Duration poll_every() const override;
   KernelTime due() const override { return two_phase_ ? two_phase_->due() : KernelTime::max(); }
   void poll(KernelTime now, const RecordHandler&) override;

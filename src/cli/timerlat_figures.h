@@ -84,6 +84,8 @@ class TimerlatSource {
   virtual bool starved() const = 0;
   /// Periods that passed while a thread was late from one before, by CPU of the plan; at the end.
   virtual std::vector<std::uint64_t> missed() const = 0;
+  /// What is known of a CPU of which no activation was seen: the end of a sentence; at the end.
+  virtual std::string why_none(std::uint32_t cpu) const = 0;
   /// The latest that lasted longer than a CPU's own timer lets them; at the end.
   virtual std::vector<CpuSilences> silences() const { return {}; }
   /// Of a thread that is a program's own, as SCHED_FIFO counts, and less than 1 of ordinary ones.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "sinks/text_format.h"
 
 namespace overdue {
 namespace {
@@ -47,6 +48,17 @@ std::vector<CpuSilences> TimerlatInstruments::silences() const {
     all.push_back({cpu, {slot.silence, slot.silence + kept}});
   }
   return all;
+}
+
+std::string TimerlatInstruments::why_none(std::uint32_t cpu) const {
+  const std::vector<std::uint64_t> wakings = threads_.wakings();
+  for (std::size_t i = 0; i < cpus_.size(); ++i)
+    if (cpus_[i] == cpu && wakings[i] > 0)
+      return fmt::format(
+          "its thread woke {}, so Overdue's hooks do not run there, or its timers expire on other "
+          "CPUs (nohz_full: sysctl kernel.timer_migration=0)",
+          counted(wakings[i], "time"));
+  return "its thread did not get to run (what has that CPU: ps -eLo cls,rtprio,psr,pcpu,comm)";
 }
 
 std::optional<BpfRuns> TimerlatInstruments::cost() const {

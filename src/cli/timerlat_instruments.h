@@ -37,6 +37,7 @@ class TimerlatInstruments final : public Instruments, public TimerlatSource {
   bool is_stuck() const override { return stuck_; }
   bool starved() const override { return threads_.starved(); }
   std::vector<std::uint64_t> missed() const override { return threads_.missed(); }
+  std::string why_none(std::uint32_t cpu) const override;
   std::vector<CpuSilences> silences() const override;
 
  private:

@@ -163,4 +163,10 @@ std::vector<std::uint64_t> TimerlatTracer::missed() const {
   return all;
 }
 
+std::string TimerlatTracer::why_none(std::uint32_t cpu) const {
+  if (plan_.of_program)
+    return fmt::format("no thread has read osnoise/per_cpu/cpu{}/timerlat_fd", cpu);
+  return "the kernel's tracer wrote none";
+}
+
 }  // namespace overdue

@@ -44,6 +44,7 @@ class TimerlatTracer final : public TimerlatSource, private OsnoiseTracerKind {
   bool is_stuck() const override { return false; }
   bool starved() const override { return tracer_.starved(); }
   std::vector<std::uint64_t> missed() const override;
+  std::string why_none(std::uint32_t cpu) const override;
   std::optional<int> priority_of_thread(std::uint32_t tid) const override;
 
  private:

@@ -16,6 +16,7 @@ struct Source final : TimerlatSource {
   bool is_stuck() const override { return false; }
   bool starved() const override { return false; }
   std::vector<std::uint64_t> missed() const override { return {}; }
+  std::string why_none(std::uint32_t) const override { return {}; }
 };
 
 /// The documentation's example, as it would be recorded: on CPU 5, 548.771077 s after boot.

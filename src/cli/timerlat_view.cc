@@ -129,12 +129,8 @@ void TimerlatView::end(const SessionInfo& info, const Receipt& receipt) {
   SessionInfo shown = info;
   for (const TimerCpu& cpu : cpus_)
     if (cpu.count + cpu.missed == 0 && info.duration > 100 * Duration(plan_.period_ns))
-      shown.notes.push_back(fmt::format(
-          "CPU {}: no activation was seen; {}", cpu.cpu,
-          plan_.of_program
-              ? fmt::format("no thread has read osnoise/per_cpu/cpu{}/timerlat_fd", cpu.cpu)
-              : "something more urgent kept its thread from running, or its timers expire on other "
-                "CPUs (nohz_full): sysctl kernel.timer_migration=0"));
+      shown.notes.push_back(
+          fmt::format("CPU {}: no activation was seen; {}", cpu.cpu, source_.why_none(cpu.cpu)));
   if (is_text()) {
     if (options_.quiet) shown.notes.clear();
     end_text(shown, receipt);

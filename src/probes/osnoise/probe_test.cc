@@ -103,6 +103,7 @@ class Osnoise : public testing::Test {
     usleep(us / 2);
     session.finish([&](const Record& record) { seen.add(record); });
     EXPECT_EQ(threads.lost(), 0u);
+    EXPECT_EQ(threads.blind_cpu(), std::nullopt);
     seen.unmatched = session.receipt().unmatched;
     return seen;
   }
@@ -257,6 +258,36 @@ TEST_F(Osnoise, OneAfterTheOther) {
   EXPECT_EQ(cpus.size(), 2u);
   std::sort(begins.begin(), begins.end());
   for (std::size_t i = 1; i < begins.size(); ++i) EXPECT_GE(begins[i] - begins[i - 1], 20'000'000u);
+}
+
+TEST(BusyThreads, SayWhatTheyHaveDone) {
+  const BusyOptions options{.cpus = {0},
+                            .period = std::chrono::milliseconds(10),
+                            .runtime = std::chrono::milliseconds(5)};
+  auto memory = std::make_unique<osnoise_cpu>();
+  for (const u32 armed : {0u, 1u}) {
+    BusyThreads threads(options);
+    threads.begin({memory.get()}, armed);
+    usleep(200'000);
+    threads.end();
+    ASSERT_EQ(threads.states().size(), 1u);
+    EXPECT_TRUE(threads.states()[0].has_run);
+    EXPECT_EQ(threads.states()[0].periods > 0, armed != 0);
+  }
+  BusyThreads threads(options);
+  threads.end();
+  EXPECT_FALSE(threads.states()[0].has_run);
+}
+
+/// Nothing looks at this CPU's switches and interrupts.
+TEST(BusyThreads, NoticeThatNoProgramRuns) {
+  auto memory = std::make_unique<osnoise_cpu>();
+  const u32 armed = 1;
+  BusyThreads threads({.cpus = {0}, .period = std::chrono::milliseconds(10)});
+  threads.begin({memory.get()}, armed);
+  usleep(200'000);
+  threads.end();
+  EXPECT_EQ(threads.blind_cpu(), 0u);
 }
 
 TEST_F(Osnoise, CpusThatAreNotThereAreRefused) {

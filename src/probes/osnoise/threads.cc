@@ -26,6 +26,9 @@ namespace {
 constexpr std::size_t queue_words = std::size_t{1} << 17;  // 1 MiB of each thread
 /// How long a sleeping thread may take to notice that it is to end.
 constexpr std::uint64_t nap_ns = 20'000'000;
+/// How often, and for how long, a thread sleeps to see whether the programs of its CPU notice.
+constexpr int test_naps = 3;
+constexpr std::uint64_t test_nap_ns = 100'000;
 
 std::uint64_t now_ns() {
   return KernelClock::now().time_since_epoch().count();
@@ -54,6 +57,9 @@ struct BusyThreads::Worker {
   std::atomic<std::uint32_t> tid = 0;
   std::atomic<int> error = 0;  ///< why it has ended before it began
   std::atomic<bool> ended = false;
+  std::atomic<bool> has_run = false;   ///< since it was let go
+  std::atomic<bool> is_blind = false;  ///< the programs of its CPU notice nothing
+  std::atomic<std::uint64_t> periods = 0;
   std::atomic<std::uint64_t> lost = 0, unseen = 0, untold = 0;
   osnoise_cpu* shared = nullptr;  ///< before it is let go
   RecordQueue queue{queue_words};
@@ -74,6 +80,7 @@ struct BusyThreads::Worker {
   };
 
   Moment look() const;
+  bool is_noticed() const;
   void look_for_a_period(BusyThreads& all, std::uint64_t latest_begin_ns);
   void begin_looking();
   void found(BusyThreads& all, const Moment& before, const Moment& after, bool inner);
@@ -109,6 +116,18 @@ BusyThreads::Worker::Moment BusyThreads::Worker::look() const {
     std::atomic_signal_fence(std::memory_order_seq_cst);
   } while (moment.noises != __atomic_load_n(count, __ATOMIC_ACQUIRE));
   return moment;
+}
+
+/// Whether the programs of this CPU notice that the thread sleeps and wakes: a timer's interrupt,
+/// and two switches.
+bool BusyThreads::Worker::is_noticed() const {
+  const auto runs = [this] { return __atomic_load_n(&shared->marks.runs, __ATOMIC_RELAXED); };
+  const std::uint64_t before = runs();
+  __atomic_store_n(&shared->tid, tid.load(), __ATOMIC_RELEASE);
+  for (int naps = 0; naps < test_naps && runs() == before; ++naps)
+    sleep_until(now_ns() + test_nap_ns);
+  __atomic_store_n(&shared->tid, 0, __ATOMIC_RELEASE);
+  return runs() != before;
 }
 
 event_header BusyThreads::Worker::header(u16 kind, std::size_t size, std::uint64_t time_ns) const {
@@ -194,6 +213,7 @@ void BusyThreads::Worker::end_looking(BusyThreads& all, std::uint64_t begin_ns,
     all.stopping_ = true;
   }
   sample_.header = header(RECORD_OSNOISE_SAMPLE, sizeof sample_, end_ns);
+  periods.fetch_add(1, std::memory_order_relaxed);
   if (!queue.push(std::as_bytes(std::span(&sample_, 1))))
     lost.fetch_add(1, std::memory_order_relaxed);
 }
@@ -235,6 +255,9 @@ void BusyThreads::Worker::look_for_a_period(BusyThreads& all, std::uint64_t late
 
 void BusyThreads::Worker::work(BusyThreads& all) {
   all.begun_.wait(0);
+  if (all.is_over()) return;
+  has_run = true;
+  is_blind = !is_noticed();
   const std::uint64_t turns = all.options_.in_turn ? all.workers_.size() : 1;
   const std::uint64_t period_ns = all.options_.period.count() * turns;
   std::uint64_t at_ns = all.begin_ns_ + all.options_.period.count() * turn;
@@ -309,6 +332,19 @@ void BusyThreads::end() {
     if (worker->thread) pthread_join(worker->thread, nullptr);
     worker->thread = {};
   }
+}
+
+std::vector<BusyThreads::State> BusyThreads::states() const {
+  std::vector<State> states;
+  for (const auto& worker : workers_)
+    states.push_back({.cpu = worker->cpu, .has_run = worker->has_run, .periods = worker->periods});
+  return states;
+}
+
+std::optional<std::uint32_t> BusyThreads::blind_cpu() const {
+  for (const auto& worker : workers_)
+    if (worker->is_blind) return worker->cpu;
+  return std::nullopt;
 }
 
 void BusyThreads::drain(const RecordHandler& handler) {

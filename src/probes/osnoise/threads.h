@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/time.h"
@@ -49,6 +50,15 @@ class BusyThreads {
   std::uint64_t lost() const;
   /// Pauses in which another thread ran that no program was told of.
   std::uint64_t unseen() const;
+  /// What a CPU's thread has done; after end().
+  struct State {
+    std::uint32_t cpu = 0;
+    bool has_run = false;  ///< on that CPU, between begin() and end()
+    std::uint64_t periods = 0;
+  };
+  std::vector<State> states() const;
+  /// A CPU whose programs noticed nothing when its thread slept and woke: they do not run there.
+  std::optional<std::uint32_t> blind_cpu() const;
   /// Pieces of noise beyond the latest OSNOISE_NOISES_MAX of their pause.
   std::uint64_t untold() const;
 

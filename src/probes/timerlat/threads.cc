@@ -68,6 +68,7 @@ struct TimerThreads::Worker {
   std::atomic<std::uint32_t> tid = 0;
   std::atomic<int> error = 0;  ///< why it has ended before it began
   std::atomic<std::uint64_t> missed = 0;
+  std::atomic<std::uint64_t> wakings = 0;
   timerlat_slot* slot = nullptr;  ///< before it is let go
   pthread_t thread{};
 
@@ -105,6 +106,7 @@ void TimerThreads::Worker::work(TimerThreads& all) {
     const std::uint64_t back_ns = now_ns();
     const std::uint64_t late_ns = back_ns > at_ns ? back_ns - at_ns : 1;
     __atomic_store_n(&slot->late_ns, late_ns, __ATOMIC_RELAXED);
+    wakings.store(wakings.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (all.is_starving(back_ns)) {
       all.starved_ = true;
       all.stopping_ = true;
@@ -190,6 +192,12 @@ void TimerThreads::end() {
 std::vector<std::uint64_t> TimerThreads::missed() const {
   std::vector<std::uint64_t> all;
   for (const auto& worker : workers_) all.push_back(worker->missed);
+  return all;
+}
+
+std::vector<std::uint64_t> TimerThreads::wakings() const {
+  std::vector<std::uint64_t> all;
+  for (const auto& worker : workers_) all.push_back(worker->wakings);
   return all;
 }
 

@@ -45,6 +45,8 @@ class TimerThreads {
   /// Periods that passed while a thread was still late from one before; of each CPU, in their
   /// order. They are no activations.
   std::vector<std::uint64_t> missed() const;
+  /// How often each was awake again, in the same order.
+  std::vector<std::uint64_t> wakings() const;
   /// They have ended because the machine was starving.
   bool starved() const { return starved_; }
 
