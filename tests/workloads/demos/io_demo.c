@@ -152,7 +152,7 @@ static void make_folder(void) {
 
 static const struct demo_option options[] = {
     {"--dir", OPTION_TEXT, NULL, &parent, 0, 0, "FOLDER",
-     "where it makes a folder of its own; $TMPDIR or /tmp if not given"},
+     "where it makes a folder of its own; $TMPDIR or /var/tmp if not given"},
     {"--count", OPTION_COUNT, &count, NULL, 1, 1000000, "N", "files; 100 if not given"},
     {"--size", OPTION_SIZE, &size, NULL, 2, 1LL << 32, "BYTES",
      "largest file, the smallest is half of it; 1M if not given"},
@@ -160,7 +160,7 @@ static const struct demo_option options[] = {
 
 int main(int argc, char** argv) {
   parent = getenv("TMPDIR");
-  if (parent == NULL || *parent == '\0') parent = "/tmp";
+  if (parent == NULL || *parent == '\0') parent = "/var/tmp";
   parse_options(argc, argv,
                 "Creates files, writes them, waits until they are on the disk, and removes them.",
                 options);
