@@ -27,7 +27,9 @@ std::optional<std::size_t> pick_in_program(std::span<const StackFrame> frames, b
   return code.has(frames[1].address) ? 1 : 0;
 }
 
+/// Nothing else in a C library has an instruction without unwind information that makes a call.
 bool is_clone_of_library(const StackFrame& frame) {
+  if (frame.name.empty()) return is_of_c_library(frame) && frame.rule.flags & FRAME_LOST;
   for (const std::string_view name : {"clone", "__clone", "clone3", "__clone3"})
     if (frame.name == name) return true;
   return false;

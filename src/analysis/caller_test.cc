@@ -107,6 +107,16 @@ TEST(PickCaller, OfCloneTheStackPointerTells) {
             "-");
 }
 
+TEST(PickCaller, OfACloneWithoutANameToo) {
+  StackFrame clone = of_library("");
+  EXPECT_EQ(picked({clone, guessed(of_library("pthread_create")), of_program("main")}), "-");
+  clone.rule.flags = FRAME_LOST;
+  EXPECT_EQ(picked({clone, guessed(of_library("pthread_create")), of_program("main")}),
+            "pthread_create");
+  clone.module = "/usr/lib/libother.so";
+  EXPECT_EQ(picked({clone, guessed(of_library("pthread_create")), of_program("main")}), "-");
+}
+
 TEST(EntryOfLoader, EndsAStack) {
   StackFrame entry{.address = 0x7000, .name = "_start", .module = "/usr/lib/ld-linux-x86-64.so.2"};
   EXPECT_FALSE(is_entry_of_loader(entry));

@@ -72,6 +72,15 @@ TEST_F(Resolvers, FramesHaveNameModuleAndBuildId) {
   EXPECT_FALSE(stack.frames[0].is_kernel || stack.frames[0].is_jit || stack.frames[0].is_guessed);
 }
 
+TEST_F(Resolvers, AFunctionThatEndsInAJumpHasTheNameThatWasCalled) {
+  Stopped stopped("jumps", "");
+  const Taken taken(stopped.tid);
+  const auto stack = sandboxed_.user_stack(stopped.tid, taken.registers, taken.memory);
+  EXPECT_THAT(names_to_main(stack), ElementsAre("stop", "jumps_entry", "main"));
+  EXPECT_THAT(stack.frames.at(1).module, EndsWith("/libjumps.so"));
+  EXPECT_EQ(stack, local_.user_stack(stopped.tid, taken.registers, taken.memory));
+}
+
 TEST_F(Resolvers, APluginThatIsLoadedLater) {
   Stopped stopped("stacks", "plugin");
   const Taken taken(stopped.tid);

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <utility>
 
@@ -17,7 +18,8 @@ using namespace std::chrono_literals;
 // A perf map that grows is read again, but not all the time.
 constexpr Duration after_miss = 50ms;
 constexpr Duration after_hit = 1s;
-constexpr unsigned reading_share = 20;  // at most one part in so many of the time
+constexpr std::size_t most_called = 1u << 12;  // of each space
+constexpr unsigned reading_share = 20;         // at most one part in so many of the time
 
 ProcessMaps copy_of(const ProcessMaps& maps) {
   ProcessMaps copy;
@@ -145,8 +147,48 @@ std::optional<ResolvedStack> StackReader::user_stack(std::uint64_t id,
     stack.frames.back().rule = from.rule;
     stack.frames[first].follows_gap = from.follows_gap;
   }
-  if (options_.names) name_thread_start(stack);
+  if (options_.names) {
+    name_called(*space, stack);
+    name_thread_start(stack);
+  }
   return stack;
+}
+
+/// An exported function that ends in a jump has left its frame to one that may have no name
+/// (fopen's, of the C library): what was called is said by the call.
+void StackReader::name_called(Space& space, ResolvedStack& stack) {
+  for (std::size_t i = 0; i + 1 < stack.frames.size(); ++i) {
+    StackFrame& frame = stack.frames[i];
+    const StackFrame& caller = stack.frames[i + 1];
+    if (!frame.name.empty() || frame.module.empty() || frame.is_signal || frame.is_guessed ||
+        caller.is_guessed || caller.follows_gap)
+      continue;
+    const std::string& called = called_before(space, caller.address);
+    if (called.empty()) continue;
+    frame.name = called;
+    frame.offset = 0;  // from another function's begin
+    --stack.unresolved;
+  }
+}
+
+/// What the call before `return_address` names: a function that is called through a stub of the
+/// procedure linkage table. Empty where it names none.
+const std::string& StackReader::called_before(Space& space, std::uint64_t return_address) {
+  constexpr std::size_t call_bytes = 5;  // e8, and how far from the next instruction
+  constexpr std::string_view of_stubs = "@plt";
+  if (space.called.size() >= most_called) space.called.clear();
+  const auto [known, is_new] = space.called.try_emplace(return_address);
+  if (!is_new) return known->second;
+  const auto code = unwinder_.code_at(space.addresses, return_address - call_bytes, call_bytes);
+  if (code.size() != call_bytes || code[0] != std::byte{0xe8}) return known->second;
+  std::int32_t distance = 0;
+  std::memcpy(&distance, code.data() + 1, sizeof distance);
+  const Frame stub =
+      symbol_at(space, return_address + static_cast<std::uint64_t>(std::int64_t{distance}),
+                AddressKind::instruction);
+  if (stub.offset == 0 && stub.symbol.ends_with(of_stubs))
+    known->second = cut(stub.symbol.substr(0, stub.symbol.size() - of_stubs.size()));
+  return known->second;
 }
 
 std::optional<ResolvedStack> StackReader::recorded_stack(std::uint64_t id,

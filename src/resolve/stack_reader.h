@@ -89,6 +89,7 @@ class StackReader {
     PerfMapState perf_map;
     std::unordered_map<Place, Stack, PlaceHash> frames;  // the last is no inlined one
     std::map<std::uint64_t, std::string> build_ids;      // by a mapping's start
+    std::map<std::uint64_t, std::string> called;         // by the address behind the call
     std::list<std::uint64_t>::iterator order;
   };
 
@@ -102,6 +103,8 @@ class StackReader {
   StackFrame unnamed(Space& space, std::uint64_t address, AddressKind kind);
   const std::string& build_id(Space& space, const Mapping& mapping);
   void refresh_perf_map(Space& space, bool is_missed);
+  void name_called(Space& space, ResolvedStack& stack);
+  const std::string& called_before(Space& space, std::uint64_t return_address);
   void add(Space& space, ResolvedStack& stack, std::uint64_t address, AddressKind kind);
 
   Options options_;

@@ -14,7 +14,7 @@ function(unwind_fixture name source compiler)
     OUTPUT ${fixtures}/${name}
     COMMAND ${compiler} -O2 -fomit-frame-pointer -fno-optimize-sibling-calls ${fixture_source}/${source}
             -o ${fixtures}/${name} ${ARGN}
-    DEPENDS ${fixture_source}/${source}
+    DEPENDS ${fixture_source}/${source} ${fixture_needs}
     VERBATIM)
   set(fixture_files ${fixture_files} ${fixtures}/${name} PARENT_SCOPE)
 endfunction()
@@ -29,6 +29,10 @@ unwind_fixture(goroutine goroutine.c ${CMAKE_C_COMPILER} -pie -fPIE -fno-omit-fr
                -mno-omit-leaf-frame-pointer -fno-asynchronous-unwind-tables)
 unwind_fixture(debug_frame pointers.c ${CMAKE_C_COMPILER} -pie -fPIE -g -gz=none -fno-asynchronous-unwind-tables)
 unwind_fixture(plugin.so plugin.c ${CMAKE_C_COMPILER} -shared -fPIC)
+unwind_fixture(libjumps.so jumps.c ${CMAKE_C_COMPILER} -shared -fPIC -s -foptimize-sibling-calls)
+set(fixture_needs ${fixtures}/libjumps.so)
+unwind_fixture(jumps jumps_main.c ${CMAKE_C_COMPILER} -pie -fPIE ${fixtures}/libjumps.so -Wl,-rpath,${fixtures})
+unset(fixture_needs)
 add_custom_target(unwind_fixtures DEPENDS ${fixture_files})
 
 overdue_test(unwind_test LABEL unit TIMEOUT 300

@@ -102,6 +102,8 @@ class Unwinder {
   explicit Unwinder(Options options);
 
   UnwoundStack unwind(AddressSpace& space, const StackSnapshot& snapshot);
+  /// The bytes of code at `pc`, from the file; fewer, or none, where they cannot be had.
+  std::vector<std::byte> code_at(const AddressSpace& space, std::uint64_t pc, std::size_t size);
 
  private:
   struct File {
@@ -128,8 +130,6 @@ class Unwinder {
   const File* load_vdso(const AddressSpace& space, const Mapping& mapping);
   const File* cached(const FileKey& key);
   const File* keep(const FileKey& key, CfiTable table);
-  /// The bytes of code at `pc`, from the file; fewer, or none, where they cannot be had.
-  std::vector<std::byte> code_at(const AddressSpace& space, std::uint64_t pc, std::size_t size);
 
   Options options_;
   Files files_;
