@@ -13,6 +13,7 @@
 #define CALLER_NONE 0u     // not asked for
 #define CALLER_UNKNOWN 1u  // "[unknown]"
 #define CALLER_FIRST 2u
+#define CALLER_BY_CALL 0x3fffffffu  // in rules: the frame's name is that which its call site has
 #define CALLER_PENDING 0x80000000u
 #define CALLER_SHARED 0x40000000u  // … that of an earlier call which looked the same, see below
 
@@ -31,9 +32,11 @@ enum frame_rule_flags {
 struct frame_key {
   u64 pc;
   u32 space;
-  u32 is_return;  // 1: a return address
+  u32 is_return;  // 1: a return address; FRAME_CALL_SITE: that, for what the call there names
 };
 WIRE_SIZE(struct frame_key, 16);
+
+#define FRAME_CALL_SITE 2
 
 struct frame_rule {
   s32 cfa_offset;  // the return address is right below

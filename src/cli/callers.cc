@@ -101,13 +101,20 @@ std::optional<Callers::Followed> Callers::follow_stack(const Copy& copy) const {
   std::uint32_t inner = CALLER_NONE;
   std::uint64_t looked_up_to = sp;
   bool is_bp_saved = false, is_bp_used = false;  // rbp itself need not be alike
-  const auto result = [&](std::uint32_t caller) {
+  const auto result = [&](std::uint32_t caller) -> std::optional<Followed> {
+    if (caller == CALLER_BY_CALL) return std::nullopt;  // by none that the program made
     return Followed{caller,
                     !is_bp_used && looked_up_to - copy.registers.rsp <= CALLER_SHARED_BYTES};
   };
   for (std::uint32_t depth = 0; depth < CALLER_DEPTH; ++depth) {
     const bool in_program = copy.code.has(pc);
-    if (depth > 0 && in_program && !from_program) return result(inner);
+    if (depth > 0 && in_program && !from_program) {
+      if (inner != CALLER_BY_CALL) return result(inner);
+      const auto site =
+          rules_.find({.pc = pc, .space = copy.record.space, .is_return = FRAME_CALL_SITE});
+      if (site == rules_.end()) return std::nullopt;
+      return result(site->second.caller);
+    }
     if (depth == 1 && from_program && !in_program) return result(inner);
     const auto found = rules_.find({.pc = pc, .space = copy.record.space, .is_return = depth > 0});
     if (found == rules_.end()) return std::nullopt;
@@ -160,13 +167,18 @@ void Callers::learn(const Copy& copy, const Stack& frames, std::size_t last) {
     if (!rule.says_something()) return;
     if (rule.flags & FRAME_LOST && last < frames.size()) return;  // it was found all the same
     rule.flags &= FRAME_BOTTOM | FRAME_CFA_RBP | FRAME_SAVED_RBP | FRAME_TRAMPOLINE | FRAME_LOST;
-    rule.caller = number_of(frame);
+    // What has no name here may be what another call of the program led to.
+    const bool is_by_call = frame.is_named_by_call || (frame.name.empty() && i < last);
+    rule.caller = is_by_call ? CALLER_BY_CALL : number_of(frame);
     tell(key, rule);
     remember(key, rule);
     if (rule.flags & (FRAME_LOST | FRAME_BOTTOM | FRAME_TRAMPOLINE)) return;
   }
   if (last + 1 >= frames.size()) return;
   const StackFrame& outside = frames[last + 1];
+  if (frames[last].is_named_by_call)
+    tell({.pc = outside.address, .space = copy.record.space, .is_return = FRAME_CALL_SITE},
+         {.cfa_offset = 0, .rbp_offset = 0, .caller = number_of(frames[last]), .flags = 0});
   const frame_key key{.pc = outside.address, .space = copy.record.space, .is_return = 1};
   if (outside.is_signal)
     tell(key, {0, 0, CALLER_UNKNOWN, FRAME_TRAMPOLINE});

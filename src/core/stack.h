@@ -22,11 +22,12 @@ struct StackFrame {
   std::uint32_t line = 0;
   bool is_inlined = false;  ///< into the next frame, whose address it has
   bool is_kernel = false;
-  bool is_jit = false;       ///< named by the perf map of its process
-  bool is_guessed = false;   ///< found without unwind information
-  bool follows_gap = false;  ///< frames may be missing between the one before and it
-  bool is_signal = false;    ///< the trampoline of a signal handler
-  frame_rule rule{};         ///< how the next frame was found, if that is the same each time
+  bool is_jit = false;            ///< named by the perf map of its process
+  bool is_named_by_call = false;  ///< by that before the next frame's address, not by a symbol
+  bool is_guessed = false;        ///< found without unwind information
+  bool follows_gap = false;       ///< frames may be missing between the one before and it
+  bool is_signal = false;         ///< the trampoline of a signal handler
+  frame_rule rule{};              ///< how the next frame was found, if that is the same each time
 
   bool operator==(const StackFrame&) const = default;
 };

@@ -28,7 +28,8 @@ enum FrameFlag : std::uint8_t {
   guessed = 8,
   signal = 16,
   gap = 32,
-  all_frame_flags = 63,
+  by_call = 64,
+  all_frame_flags = 127,
 };
 
 enum MappingFlag : std::uint8_t { executable = 1, deleted = 2, all_mapping_flags = 3 };
@@ -138,10 +139,10 @@ void put_frame(Writer& writer, const StackFrame& frame) {
   writer.put(frame.address);
   writer.put(frame.offset);
   writer.put(frame.line);
-  writer.put(
-      static_cast<std::uint8_t>((frame.is_inlined ? inlined : 0) | (frame.is_kernel ? kernel : 0) |
-                                (frame.is_jit ? jit : 0) | (frame.is_guessed ? guessed : 0) |
-                                (frame.is_signal ? signal : 0) | (frame.follows_gap ? gap : 0)));
+  writer.put(static_cast<std::uint8_t>(
+      (frame.is_inlined ? inlined : 0) | (frame.is_kernel ? kernel : 0) | (frame.is_jit ? jit : 0) |
+      (frame.is_guessed ? guessed : 0) | (frame.is_signal ? signal : 0) |
+      (frame.follows_gap ? gap : 0) | (frame.is_named_by_call ? by_call : 0)));
   writer.put(frame.rule);
   writer.put_text(frame.name);
   writer.put_text(frame.module);
@@ -162,6 +163,7 @@ StackFrame get_frame(Reader& reader) {
   frame.is_guessed = (flags & guessed) != 0;
   frame.is_signal = (flags & signal) != 0;
   frame.follows_gap = (flags & gap) != 0;
+  frame.is_named_by_call = (flags & by_call) != 0;
   frame.rule = reader.get<frame_rule>();
   frame.name = made_printable(reader.get_text(), longest_text);
   frame.module = made_printable(reader.get_text(), longest_text);

@@ -18,6 +18,7 @@ StackFrame sample_frame() {
           .line = 12,
           .is_inlined = true,
           .is_jit = true,
+          .is_named_by_call = true,
           .is_guessed = true,
           .follows_gap = true,
           .is_signal = true};

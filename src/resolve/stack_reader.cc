@@ -167,6 +167,7 @@ void StackReader::name_called(Space& space, ResolvedStack& stack) {
     if (called.empty()) continue;
     frame.name = called;
     frame.offset = 0;  // from another function's begin
+    frame.is_named_by_call = true;
     --stack.unresolved;
   }
 }

@@ -110,6 +110,13 @@ static __always_inline bool go_up(struct user_frame* frame, const struct frame_r
   return true;
 }
 
+/* What a frame is called that has its name from the call that led to it; `pc` is behind that. */
+static __always_inline u32 called_before(u64 pc, u32 space) {
+  struct frame_key key = {.pc = pc, .space = space, .is_return = FRAME_CALL_SITE};
+  struct frame_rule* rule = bpf_map_lookup_elem(&frame_rules, &key);
+  return rule ? rule->caller : CALLER_NONE;
+}
+
 /* The caller, as pick_caller() (analysis/caller.h) has it, or CALLER_NONE: the stack has to be
  * copied. */
 static __noinline u32 follow_stack(struct pt_regs* at, u32 space, u64 start_code, u64 code_bytes) {
@@ -119,7 +126,8 @@ static __noinline u32 follow_stack(struct pt_regs* at, u32 space, u64 start_code
   u32 inner = CALLER_NONE;
   for (u32 depth = 0; depth < CALLER_DEPTH; depth++) {
     bool in_program = frame.pc - start_code < code_bytes;
-    if (depth > 0 && in_program && !from_program) return inner;
+    if (depth > 0 && in_program && !from_program)
+      return inner == CALLER_BY_CALL ? called_before(frame.pc, space) : inner;
     if (depth == 1 && from_program && !in_program) return inner;
     struct frame_key key = {.pc = frame.pc, .space = space, .is_return = depth > 0};
     struct frame_rule* rule = bpf_map_lookup_elem(&frame_rules, &key);
@@ -210,6 +218,7 @@ static __noinline int find_caller(struct task_struct* task, struct thread_state*
   u64 start_code = mm->start_code;
   u32 found = follow_stack((struct pt_regs*)bpf_task_pt_regs(task), space, start_code,
                            mm->end_code - start_code);
+  if (found == CALLER_BY_CALL) found = CALLER_NONE; /* none that the program made */
   if (found == CALLER_NONE && !calibrating) found = copy_stack(task, state, space);
   state->caller = found != CALLER_NONE ? found : CALLER_UNKNOWN;
   return 0;
