@@ -28,7 +28,9 @@ void OsnoiseInstruments::poll(KernelTime now, const RecordHandler& handler) {
 
 void OsnoiseInstruments::ending() {
   check_hooks();
-  has_had_time_ = KernelClock::now() - start_ > threads_.options().period;
+  const BusyOptions& options = threads_.options();
+  const std::size_t turns = options.in_turn ? options.cpus.size() : 1;
+  has_had_time_ = KernelClock::now() - start_ > options.period * turns;
 }
 
 /// Without the hooks every pause would look like one that hardware made.
