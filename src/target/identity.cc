@@ -1,86 +1,41 @@
 #include "target/identity.h"
 
-#include <grp.h>
-#include <pwd.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
-#include <limits>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "target/proc.h"
 
 namespace overdue {
 namespace {
 
-/// A user or group id. The largest number is refused: setresuid() takes it for "leave as it is",
-/// that is root.
-std::optional<std::uint32_t> parse_id(std::string_view text) {
-  const auto id = parse_u32(text);
-  return id && *id != std::numeric_limits<std::uint32_t>::max() ? id : std::nullopt;
-}
-
-/// The result of a getpw*_r function called with a buffer that is large enough.
-template <typename LookUp>
-std::optional<Identity> find_user(LookUp look_up) {
-  std::vector<char> buffer(16 * 1024);
-  for (;;) {
-    passwd entry{};
-    passwd* found = nullptr;
-    const int code = look_up(&entry, buffer.data(), buffer.size(), &found);
-    if (code == ERANGE && buffer.size() < 16 * 1024 * 1024) {
-      buffer.resize(buffer.size() * 2);
-      continue;
-    }
-    if (!found) return std::nullopt;
-    return Identity{found->pw_uid, found->pw_gid, {}, found->pw_name, found->pw_dir};
-  }
-}
-
-std::optional<Identity> user_by_id(uid_t uid) {
-  return find_user([uid](passwd* entry, char* buffer, std::size_t size, passwd** found) {
-    return getpwuid_r(uid, entry, buffer, size, found);
-  });
-}
-
-std::optional<Identity> user_by_name(const std::string& name) {
-  return find_user([&name](passwd* entry, char* buffer, std::size_t size, passwd** found) {
-    return getpwnam_r(name.c_str(), entry, buffer, size, found);
-  });
+Identity identity_of(const User& user) {
+  return {user.uid, user.gid, {}, user.name, user.home};
 }
 
 /// The supplementary groups the user database gives `user`; only its own group where it does not
 /// know the user.
-std::vector<gid_t> groups_of(const Identity& user) {
+std::vector<gid_t> groups_of(const UserDatabase& users, const Identity& user) {
   if (user.name.empty()) return {user.gid};
-  int count = 64;
-  std::vector<gid_t> groups;
-  for (int tries = 0; tries < 3; ++tries) {
-    groups.resize(static_cast<std::size_t>(count));
-    if (getgrouplist(user.name.c_str(), user.gid, groups.data(), &count) >= 0) {
-      groups.resize(static_cast<std::size_t>(count));
-      return groups;
-    }
-  }
-  return {user.gid};
+  return users.groups_of({user.uid, user.gid, user.name, user.home});
 }
 
 /// The user `wanted` with --user.
-std::optional<Identity> requested_user(const std::string& wanted, const IdentityRequest& request) {
+std::optional<Identity> requested_user(const std::string& wanted, const IdentityRequest& request,
+                                       const UserDatabase& users) {
   if (wanted.empty()) throw Error("the user name is empty").exit_status(own_failure);
-  auto user = user_by_name(wanted);
-  if (const auto uid = user ? std::nullopt : parse_id(wanted)) {
-    user = user_by_id(*uid);
-    if (!user)
-      user = Identity{*uid, *uid, {}, "", ""};  // never root's group for a number nobody has
-  }
+  auto user = users.by_name(wanted);
+  if (const auto uid = user ? std::nullopt : parse_id(wanted))
+    // Never root's group for a number without a user.
+    user = users.by_id(*uid).value_or(User{*uid, *uid, "", ""});
   if (!user)
     throw Error("no user '{}'", printable(wanted))
-        .hint("give a name from getent passwd, or a number")
+        .hint(users.has_getent() ? "give a name from getent passwd, or a number"
+                                 : "without getent, only users in /etc/passwd have names here: "
+                                   "give the user's number (id -u)")
         .exit_status(own_failure);
   if (request.effective_uid != request.real_uid && user->uid != request.real_uid)
     throw Error("cannot run a program as user {}: this overdue is installed set-user-id",
@@ -92,13 +47,14 @@ std::optional<Identity> requested_user(const std::string& wanted, const Identity
         .hint("run overdue with sudo")
         .exit_status(own_failure);
   }
-  return user;
+  return identity_of(*user);
 }
 
 /// The user who called sudo, as SUDO_UID and SUDO_GID tell.
-Identity sudo_user(const std::string& sudo_uid, const std::optional<std::string>& sudo_gid) {
+Identity sudo_user(const std::string& sudo_uid, const std::optional<std::string>& sudo_gid,
+                   const UserDatabase& users) {
   const auto uid = parse_id(sudo_uid);
-  const auto known = uid ? user_by_id(*uid) : std::nullopt;
+  const auto known = uid ? users.by_id(*uid) : std::nullopt;
   std::optional<std::uint32_t> gid =
       known ? std::make_optional<std::uint32_t>(known->gid) : std::nullopt;
   if (sudo_gid) gid = parse_id(*sudo_gid);
@@ -109,7 +65,7 @@ Identity sudo_user(const std::string& sudo_uid, const std::optional<std::string>
                 printable(sudo_uid), printable(sudo_gid.value_or("")))
         .hint("give the user with --user, or unset both to run the program as root")
         .exit_status(own_failure);
-  Identity user = known.value_or(Identity{});
+  Identity user = identity_of(known.value_or(User{}));
   user.uid = *uid;
   user.gid = *gid;
   return user;
@@ -127,20 +83,20 @@ IdentityRequest IdentityRequest::current(std::optional<std::string> user) {
           geteuid()};
 }
 
-std::optional<Identity> choose_identity(const IdentityRequest& request) {
+std::optional<Identity> choose_identity(const IdentityRequest& request, const UserDatabase& users) {
   std::optional<Identity> user;
   if (request.user) {
-    user = requested_user(*request.user, request);
+    user = requested_user(*request.user, request, users);
   } else if (request.effective_uid != request.real_uid) {
     // Set-user-id: the environment is the caller's, so SUDO_UID says nothing.
-    user = user_by_id(request.real_uid).value_or(Identity{});
+    user = identity_of(users.by_id(request.real_uid).value_or(User{}));
     user->uid = request.real_uid;
     user->gid = request.real_gid;
   } else if (request.effective_uid == 0 && request.sudo_uid) {
-    user = sudo_user(*request.sudo_uid, request.sudo_gid);
+    user = sudo_user(*request.sudo_uid, request.sudo_gid, users);
     if (user->uid == 0) return std::nullopt;  // root called sudo
   }
-  if (user) user->groups = groups_of(*user);
+  if (user) user->groups = groups_of(users, *user);
   return user;
 }
 

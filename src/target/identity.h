@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "target/user_database.h"
+
 namespace overdue {
 
 /// Exit status of a failure of ours where a program was to be run, as env(1) and nohup(1) have it.
@@ -38,6 +40,7 @@ struct IdentityRequest {
 /// have; nothing where we stay who we are. `--user` comes first; then, as root through sudo, the
 /// user who called sudo; as a set-user-id program, the real user. Throws Error (exit status 125):
 /// unknown user, not root, SUDO_UID or SUDO_GID that are no ids.
-std::optional<Identity> choose_identity(const IdentityRequest& request);
+std::optional<Identity> choose_identity(const IdentityRequest& request,
+                                        const UserDatabase& users = {});
 
 }  // namespace overdue
