@@ -12,9 +12,7 @@
 #include "resolve/local_resolver.h"
 #include "resolve/sandboxed_resolver.h"
 #include "sinks/text_format.h"
-
-// Of the dynamic loader: the one function of its code that its ABI names.
-extern "C" void* __tls_get_addr(void*);  // NOLINT(bugprone-reserved-identifier)
+#include "symbols/process_maps.h"
 
 namespace overdue {
 namespace {
@@ -27,6 +25,12 @@ std::string end_of(const ResolvedStack& stack) {
   const std::string_view reason = to_text(stack.end);
   return stack.end_module.empty() ? std::string(reason)
                                   : fmt::format("{} in {}", reason, stack.end_module);
+}
+
+/// The C library and the dynamic loader, as any distribution names them.
+bool is_in_most_programs(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("libc.so.") || name.starts_with("libc-2.") || name.starts_with("ld-");
 }
 
 }  // namespace
@@ -54,15 +58,22 @@ void LiveStacks::begin(const SessionInfo& info) {
   for (const std::uint32_t pid : info.target.pids) images_.add_target(static_cast<pid_t>(pid));
 }
 
-// The C library, the dynamic loader, and what a spawned program is before it is executed: us.
+// The C library and the dynamic loader, which a static Overdue knows from its parent only; and what
+// a spawned program is before it is executed: Overdue.
 void LiveStacks::warm_up() {
-  for (const auto address :
-       {reinterpret_cast<std::uint64_t>(&getppid), reinterpret_cast<std::uint64_t>(&__tls_get_addr),
-        reinterpret_cast<std::uint64_t>(&end_of)}) {
-    user_registers registers{};
-    registers.rip = address;
-    resolver_->user_stack(getpid(), registers, {});
+  warm_up(getpid(), reinterpret_cast<std::uint64_t>(&end_of));
+  for (const pid_t pid : {getpid(), getppid()}) {
+    const auto maps = ProcessMaps::read(pid);
+    if (!maps) continue;
+    for (const Mapping& mapping : maps->all())
+      if (mapping.is_executable && is_in_most_programs(mapping.path)) warm_up(pid, mapping.start);
   }
+}
+
+void LiveStacks::warm_up(pid_t pid, std::uint64_t address) {
+  user_registers registers{};
+  registers.rip = address;
+  resolver_->user_stack(pid, registers, {});
 }
 
 // What one CPU has said may be read before what another said earlier, and a mapping that is taken

@@ -57,6 +57,7 @@ class LiveStacks final : public StackNamer {
   std::string thread_name(std::uint32_t pid, std::uint32_t tid) override;
 
  private:
+  void warm_up(pid_t pid, std::uint64_t address);
   void note_name(const ProcessEvent& event);
   void follow_until(KernelTime until);
 
