@@ -4,7 +4,7 @@ function(layer name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${name} PUBLIC fmt::fmt ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK})
+  target_link_libraries(${name} PUBLIC external_fmt ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK})
   overdue_warnings(${name})
 endfunction()
 

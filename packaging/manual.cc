@@ -1,21 +1,25 @@
-// Writes every man page into a directory: overdue_manual DIRECTORY.
+// Writes every man page and the bash completion into a directory: overdue_manual DIRECTORY.
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <fstream>
 
 #include "base/error.h"
+#include "cli/completion.h"
 #include "cli/help.h"
 
 namespace {
 
-void write_page(const std::string& directory, std::string_view page) {
-  const std::string name = page == "overdue" ? "overdue" : fmt::format("overdue-{}", page);
-  const std::string path = fmt::format("{}/{}.1", directory, name);
+void write_file(const std::string& path, const std::string& text) {
   std::ofstream file(path);
-  file << overdue::man_page(page, OVERDUE_VERSION);
+  file << text;
   file.close();
   if (!file) throw overdue::Error("cannot write {}", path);
+}
+
+void write_page(const std::string& directory, std::string_view page) {
+  const std::string name = page == "overdue" ? "overdue" : fmt::format("overdue-{}", page);
+  write_file(fmt::format("{}/{}.1", directory, name), overdue::man_page(page, OVERDUE_VERSION));
 }
 
 }  // namespace
@@ -27,6 +31,7 @@ int main(int argc, char** argv) {
   }
   try {
     for (const std::string_view page : overdue::help_pages()) write_page(argv[1], page);
+    write_file(fmt::format("{}/overdue.bash", argv[1]), overdue::bash_completion());
   } catch (const std::exception& error) {
     fmt::print(stderr, "overdue_manual: {}\n", error.what());
     return 1;

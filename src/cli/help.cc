@@ -202,17 +202,42 @@ std::string man_page(std::string_view page, std::string_view version) {
   return result + rest;
 }
 
-std::vector<std::string> documented_options(std::string_view page) {
-  std::vector<std::string> options;
+std::vector<DocumentedOption> option_definitions(std::string_view page) {
+  std::vector<DocumentedOption> options;
   bool in_options = false;
   for (const HelpBlock& block : parsed(page)) {
     if (block.kind == Kind::section) in_options = block.text == "Options";
     if (!in_options || block.kind != Kind::definition) continue;
+    DocumentedOption option{{}, {}, block.text};
     for (const std::string_view word : split(block.term, ' ')) {
-      const std::string_view option = word.substr(0, word.find(','));
-      if (option.starts_with('-') && option != "--") options.emplace_back(option);
+      if (!word.starts_with('-'))
+        option.argument = word;
+      else if (word != "--")
+        option.names.emplace_back(word.substr(0, word.find(',')));
+    }
+    if (!option.names.empty()) options.push_back(std::move(option));
+  }
+  return options;
+}
+
+std::vector<std::string> listed_words(std::string_view page, std::string_view section) {
+  std::vector<std::string> words;
+  bool in_section = false;
+  for (const HelpBlock& block : parsed(page)) {
+    if (block.kind == Kind::section) in_section = block.text == section;
+    if (!in_section || block.kind != Kind::definition) continue;
+    for (const std::string_view term : split(block.term, ',')) {
+      const std::string_view word = split(term, ' ').front();
+      if (std::ranges::find(words, word) == words.end()) words.emplace_back(word);
     }
   }
+  return words;
+}
+
+std::vector<std::string> documented_options(std::string_view page) {
+  std::vector<std::string> options;
+  for (const DocumentedOption& option : option_definitions(page))
+    options.insert(options.end(), option.names.begin(), option.names.end());
   std::ranges::sort(options);
   return options;
 }

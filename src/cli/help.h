@@ -23,6 +23,17 @@ std::string help_summary(std::string_view page);
 /// A page as the roff source of overdue-PAGE.1 (overdue.1 for "overdue").
 std::string man_page(std::string_view page, std::string_view version);
 
+/// What the page's Options section says of one option.
+struct DocumentedOption {
+  std::vector<std::string> names;  ///< every spelling: "-p", "--pid"
+  std::string argument;            ///< the name of its value as the page has it; empty: a flag
+  std::string text;                ///< with the backquotes
+};
+std::vector<DocumentedOption> option_definitions(std::string_view page);
+
+/// The words that a section of the page defines: kinds, demos, requests.
+std::vector<std::string> listed_words(std::string_view page, std::string_view section);
+
 /// Every spelling of every option that the page's Options section describes ("-p", "--pid", …),
 /// sorted. What the parser accepts must be the same set.
 std::vector<std::string> documented_options(std::string_view page);

@@ -1,0 +1,29 @@
+# external_library(<name> <shared> <archive>…): the target external_<name>. A target with the property PORTABLE gets
+# the archives, so that it runs on machines that do not have the library; every other target gets <shared>, which is
+# what a distribution updates. An archive is a target of ours, or NAME for libNAME.a.
+function(external_library name shared)
+  add_library(external_${name} INTERFACE)
+  set(portable $<BOOL:$<TARGET_PROPERTY:PORTABLE>>)
+  target_link_libraries(external_${name} INTERFACE $<$<NOT:${portable}>:${shared}>)
+  foreach(archive ${ARGN})
+    if(NOT archive STREQUAL "fmt_archive")
+      find_library(ARCHIVE_${archive} lib${archive}.a)
+      mark_as_advanced(ARCHIVE_${archive})
+      if(NOT ARCHIVE_${archive})
+        set_property(GLOBAL APPEND PROPERTY OVERDUE_MISSING_ARCHIVES lib${archive}.a)
+        continue()
+      endif()
+      set(archive ${ARCHIVE_${archive}})
+    endif()
+    target_link_libraries(external_${name} INTERFACE $<${portable}:${archive}>)
+  endforeach()
+endfunction()
+
+# portable(<target>): a program that needs nothing but the kernel. It is part of `make package` alone. static-pie
+# rather than static: root runs it on hostile files, so its addresses stay random. The linker warns of functions that
+# load libraries all the same (getpwnam, getaddrinfo, …): an error here.
+function(portable target)
+  set_target_properties(${target} PROPERTIES PORTABLE ON EXCLUDE_FROM_ALL ON)
+  target_link_options(${target} PRIVATE -static-pie -Wl,--gc-sections -Wl,--fatal-warnings)
+  add_dependencies(portable ${target})
+endfunction()
