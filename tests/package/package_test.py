@@ -1,0 +1,207 @@
+#!/usr/bin/python3
+"""What `make package` leaves in build/packages: programs that need nothing but a kernel, in a .deb that depends on
+nothing and in a .tar.gz. tools/check runs it, as root."""
+import glob
+import gzip
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from overdue_test import FolderTest, main, run
+
+SOURCE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+RECORDING = os.path.join(SOURCE, "tests", "golden", "compat", "format-1.odt")
+MOST_BYTES = 12_000_000
+# $1: a folder that becomes the root; the rest: the command in it, or what to bind there first.
+EMPTY_ROOT = """
+set -e
+root=$1; shift
+mount --bind "$root" "$root"
+while [ "$1" != -- ]; do mount --rbind "/$1" "$root/$1"; shift; done
+shift
+exec chroot "$root" "$@"
+"""
+
+
+def the_file(pattern):
+    found = glob.glob(os.path.join(SOURCE, "build", "packages", pattern))
+    assert len(found) == 1, f"{pattern}: {found}; run make package"
+    return found[0]
+
+
+class PackageTest(FolderTest):
+    """The .deb unpacked in self.folder/deb, and a root that is empty but for the programs in self.root."""
+
+    def setUp(self):
+        super().setUp()
+        self.deb = os.path.join(self.folder, "deb")
+        self.checked("dpkg-deb", "-x", the_file("overdue_*.deb"), self.deb)
+        self.overdue = os.path.join(self.deb, "usr/bin/overdue")
+        self.demos = glob.glob(os.path.join(self.deb, "usr/libexec/overdue/*-demo"))
+        self.root = os.path.join(self.folder, "root")
+        for folder in ("proc", "sys", "tmp"):  # tmp: the resolver's sandbox begins in a folder of its own
+            os.makedirs(os.path.join(self.root, folder))
+        for program in (self.overdue, *self.demos, RECORDING):
+            shutil.copy(program, self.root)
+
+    def checked(self, *command, **options):
+        finished = run(list(command), **options)
+        self.assertEqual(finished.status, 0, f"{command}: {finished}")
+        return finished.out
+
+    def in_empty_root(self, *command, bind=("proc",)):
+        return run(["unshare", "--mount", "sh", "-c", EMPTY_ROOT, "sh", self.root, *bind, "--", *command])
+
+
+class Programs(PackageTest):
+    def test_need_no_library_and_no_loader(self):
+        self.assertEqual(len(self.demos), 6)
+        for program in (self.overdue, *self.demos):
+            with self.subTest(program=program):
+                elf = self.checked("readelf", "--wide", "--dynamic", "--program-headers", program)
+                self.assertNotIn("(NEEDED)", elf)
+                self.assertNotIn("INTERP", elf)
+                self.assertRegex(elf, r"Elf file type is DYN")  # addresses are random
+
+    def test_size(self):
+        self.assertLessEqual(os.path.getsize(self.overdue), MOST_BYTES)
+        self.assertNotIn(".debug_info", self.checked("readelf", "--wide", "--sections", self.overdue))
+
+    def test_start_in_an_empty_root(self):
+        for arguments in (["--version"], ["--help"], ["stalls", "--help"], ["probes"], ["schema"],
+                          ["report", "/format-1.odt"], ["report", "-f", "json", "/format-1.odt"]):
+            with self.subTest(arguments=arguments):
+                finished = self.in_empty_root("/overdue", *arguments)
+                here = [word.replace("/format-1.odt", RECORDING) for word in arguments]
+                self.assertEqual(finished.status, 0, finished)
+                self.assertEqual(finished.out, self.checked(self.overdue, *here))
+
+    def test_doctor_says_what_an_empty_root_lacks(self):
+        finished = self.in_empty_root("/overdue", "doctor", "--no-calibrate")
+        self.assertIn(finished.status, (0, 1), finished)
+        self.assertIn("BTF", finished.out)
+
+    def test_demos_start_in_an_empty_root(self):
+        for demo in self.demos:
+            finished = self.in_empty_root("/" + os.path.basename(demo), "--help")
+            self.assertEqual(finished.status, 0, finished)
+
+
+class Measuring(PackageTest):
+    def test_the_whole_machine(self):
+        finished = self.in_empty_root("/overdue", "syscalls", "-d", "1s", "-a", bind=("proc", "sys"))
+        self.assertEqual(finished.status, 0, finished)
+        seen = re.search(r"^([\d,]+) events, 0 lost", finished.out + finished.err, re.MULTILINE)
+        self.assertTrue(seen, finished)
+        self.assertGreater(int(seen[1].replace(",", "")), 0)
+
+    def test_stacks_of_a_static_program_through_the_sandbox(self):
+        finished = self.in_empty_root("/overdue", "stalls", "-T", "20ms", "--", "/sleep-demo", "--count", "3",
+                                      "--min", "30ms", "--max", "40ms", bind=("proc", "sys"))
+        self.assertEqual(finished.status, 0, finished)
+        self.assertEqual(len(re.findall(r"called from .*sleep_for_a_while", finished.err)), 3, finished)
+        self.assertNotIn("sandbox", finished.err)
+
+    def test_users_by_number_and_by_file(self):
+        arguments = ["/overdue", "syscalls", "--user", "anna", "--", "/sleep-demo", "--count", "1"]
+        finished = self.in_empty_root(*arguments, bind=("proc", "sys"))
+        self.assertEqual(finished.status, 125, finished)
+        self.assertIn("id -u", finished.err)
+        os.makedirs(os.path.join(self.root, "etc"))
+        with open(os.path.join(self.root, "etc", "passwd"), "w", encoding="utf-8") as file:
+            file.write("anna:x:4321:4321::/:/bin/sh\n")
+        for user in ("anna", "4321", "77777"):
+            arguments[3] = user
+            finished = self.in_empty_root(*arguments, bind=("proc", "sys"))
+            self.assertEqual(finished.status, 0, finished)
+
+
+class Packages(PackageTest):
+    def test_deb_depends_on_nothing(self):
+        fields = self.checked("dpkg-deb", "--field", the_file("overdue_*.deb"))
+        self.assertRegex(fields, r"(?m)^Architecture: ")
+        self.assertNotRegex(fields, r"(?m)^(Pre-)?Depends:")
+
+    def test_deb_installs_where_nothing_is_installed(self):
+        admin = os.path.join(self.root, "var/lib/dpkg")
+        os.makedirs(os.path.join(admin, "info"))
+        os.makedirs(os.path.join(admin, "updates"))
+        with open(os.path.join(admin, "status"), "w", encoding="utf-8"):
+            pass
+        self.checked("dpkg", f"--root={self.root}", "--install", the_file("overdue_*.deb"))
+        self.assertEqual(self.in_empty_root("/usr/bin/overdue", "--version").status, 0)
+        self.assertEqual(self.in_empty_root("/usr/bin/overdue", "demo", "--path", "sleep").out,
+                         "/usr/libexec/overdue/sleep-demo\n")
+        self.checked("dpkg", f"--root={self.root}", "--remove", "overdue")
+        self.assertFalse(os.path.exists(os.path.join(self.root, "usr/bin/overdue")))
+
+    def test_tar_runs_from_anywhere(self):
+        with tarfile.open(the_file("overdue-*.tar.gz")) as tar:
+            self.assertEqual(len({name.split("/")[0] for name in tar.getnames()}), 1)
+            tar.extractall(self.folder)
+        unpacked, = glob.glob(os.path.join(self.folder, "overdue-*"))
+        demo = self.checked(os.path.join(unpacked, "bin/overdue"), "demo", "--path", "sleep").strip()
+        self.assertEqual(demo, os.path.join(unpacked, "libexec/overdue/sleep-demo"))
+        with open(os.path.join(unpacked, "bin/overdue"), "rb") as one, open(self.overdue, "rb") as other:
+            self.assertEqual(one.read(), other.read())
+
+    def test_an_application_links_the_library(self):
+        program = os.path.join(self.folder, "application")
+        with open(program + ".c", "w", encoding="utf-8") as file:
+            file.write("#include <overdue/timerlat.h>\n"
+                       "int main(void) { struct overdue_timerlat* t; return overdue_timerlat_open(-1, 1, &t) == 0; }\n")
+        flags = self.checked("pkg-config", "--cflags", "--libs", "overdue-timerlat",
+                             env={**os.environ, "PKG_CONFIG_PATH": glob.glob(f"{self.deb}/usr/lib/**/pkgconfig",
+                                                                             recursive=True)[0]})
+        self.checked("gcc", program + ".c", "-o", program, *flags.split())
+        self.checked(program)
+
+    def test_licences_of_what_is_linked(self):
+        with gzip.open(os.path.join(self.deb, "usr/share/doc/overdue/third-party.gz"), "rt") as file:
+            text = file.read()
+        with open(os.path.join(SOURCE, "build/release/build.ninja"), encoding="utf-8") as file:
+            link = re.search(r"build portable/overdue: .*\n(?:  .*\n)*?  LINK_LIBRARIES = (.*)", file.read())[1]
+        linked = set(re.findall(r"/(lib\w+\.a)", link)) - set(re.findall(r"(?:src|packaging)/(?:\w+/)*(lib\w+\.a)", link))
+        self.assertIn("libdw.a", linked)
+        for archive in linked - {"libpthread.a"}:  # a part of libc.a, and empty
+            self.assertRegex(text, rf"(?m)^{re.escape(archive)} +\S+ \S+ +\S")
+        for licence in ("LGPL-2.1", "LGPL-3", "GPL-2", "GPL-3"):
+            self.assertIn(f"======== {licence}\n", text)
+
+
+class Completion(PackageTest):
+    def complete(self, *words):
+        script = """
+          source "$1"; shift
+          COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }
+          _overdue; printf '%s\\n' "${COMPREPLY[@]}"
+        """
+        file = os.path.join(self.deb, "usr/share/bash-completion/completions/overdue")
+        return self.checked("bash", "--norc", "-c", script, "bash", file, *words).split()
+
+    def test_words(self):
+        for words, expected in ((["overdue", "st"], ["stalls"]),
+                                (["overdue", "stalls", "--th"], ["--threshold"]),
+                                (["overdue", "syscalls", "--format", "nd"], ["ndjson"]),
+                                (["overdue", "syscalls", "--format", "=", "cs"], ["csv"]),
+                                (["overdue", "syscalls", "--format", "="], ["text", "json", "ndjson", "csv"]),
+                                (["overdue", "stalls", "--span", "tcp"], ["tcp_connect"]),
+                                (["overdue", "stalls", "-T", ""], []),
+                                (["overdue", "worst", "hw"], ["hwlat"]),
+                                (["overdue", "demo", "mm"], ["mmap"]),
+                                (["overdue", "help", "tim"], ["timerlat"]),
+                                (["overdue", "stalls", "--", "make", "--th"], [])):
+            with self.subTest(words=words):
+                self.assertEqual(self.complete(*words), expected)
+
+    def test_programs_after_two_dashes(self):
+        self.assertIn("bash", self.complete("overdue", "stalls", "--", "bas"))
+
+
+if __name__ == "__main__":
+    main()
