@@ -12,6 +12,6 @@ test-vm: ; @tools/setup build test vm && tools/build release && tests/vm/run all
 bench: build ; @tools/setup build test bench && tools/build release && tools/as_root /usr/bin/python3 bench/run.py
 check: ; @tools/setup build test vm && tools/check
 format: ; @tools/format
-package: ; @tools/setup build test && tools/build release portable && cpack --config build/release/CPackConfig.cmake -B build/packages
+package: ; @tools/setup build && tools/build release portable && cpack --config build/release/CPackConfig.cmake -B build/packages
 install: build ; @$(if $(DESTDIR),,tools/as_root) cmake --install build/release --prefix $(PREFIX)
 clean: ; @rm -rf build

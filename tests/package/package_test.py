@@ -170,7 +170,7 @@ class Packages(PackageTest):
         self.assertIn("libdw.a", linked)
         for archive in linked - {"libpthread.a"}:  # a part of libc.a, and empty
             self.assertRegex(text, rf"(?m)^{re.escape(archive)} +\S+ \S+ +\S")
-        for licence in ("LGPL-2.1", "LGPL-3", "GPL-2", "GPL-3"):
+        for licence in ("Apache-2.0", "LGPL-2.1", "LGPL-3", "GPL-2", "GPL-3"):
             self.assertIn(f"======== {licence}\n", text)
 
 
