@@ -37,7 +37,8 @@ LIBRARIES = {
     re.compile(r"CLI/"): {"cli"},
     re.compile(r"nlohmann/"): {"sinks", "target", "cli"},
     re.compile(r"(zstd|xxhash)"): {"trace"},
-    re.compile(r"(lzma|libiberty/|elfutils/|(g|lib)?elf\.h|dwarf\.h)"): {"symbols"},
+    re.compile(r"(lzma|libiberty/|elfutils/|(g|lib)elf\.h|dwarf\.h)"): {"symbols"},
+    re.compile(r"elf\.h"): {"symbols", "kernel"},  # the format alone; kernel reads this build's own BPF objects
     re.compile(r"seccomp\.h"): {"resolve"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)

@@ -14,7 +14,8 @@ void map_reused_data(bpf_object* object) {
   bpf_map* map = nullptr;
   bpf_object__for_each_map(map, object) {
     std::size_t bytes = 0;
-    void* const address = bpf_map__initial_value(map, &bytes);
+    // libbpf before 1.5 returns it as const.
+    void* const address = const_cast<void*>(bpf_map__initial_value(map, &bytes));
     const unsigned flags = bpf_map__map_flags(map);
     if (!address || bpf_map__fd(map) < 0 || !(flags & BPF_F_MMAPABLE) ||
         (flags & BPF_F_RDONLY_PROG))

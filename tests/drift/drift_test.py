@@ -248,6 +248,13 @@ class Externs(Drift):
     def test_another_prototype_of_what_only_an_optional_program_calls(self):
         self.refuses("refuses the whole object", self.GUARDED.replace("tp_btf", "?tp_btf"), self.act("task"))
 
+    def test_another_prototype_of_what_is_marked_as_optional(self):
+        """The loader makes it absent."""
+        marked = self.GUARDED.replace("__ksym", '__ksym __attribute__((btf_decl_tag("optional")))')
+        self.accepts(marked, self.act("task"))
+        unguarded = marked.replace("if (act) ", "")
+        self.refuses("act, which is called, is not there", unguarded, self.act("task"))
+
     def test_called_where_it_may_be_absent(self):
         text = self.DECLARED + WAKING.format("act(task, 0);")
         self.refuses("act, which is called, is not there", text)

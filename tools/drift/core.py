@@ -18,8 +18,7 @@ WORDS = {FIELD_EXISTS: "field", TYPE_EXISTS: "type", ENUM_EXISTS: "constant", TY
 
 
 class Answer:
-    """What a relocation comes to: a value; or why it has none; or why a direct load of it is refused. A value is
-    `fixed` where a program may branch by it."""
+    """What a relocation comes to: a value; or why it has none; or why a direct load of it is refused."""
 
     def __init__(self, value=None, problem="", load_problem=""):
         self.value, self.problem, self.load_problem = value, problem, load_problem
@@ -93,7 +92,8 @@ class Resolver:
         if not found:
             return Answer(0) if relocation.kind in ZERO_IF_ABSENT else Answer(problem=self._why_not(relocation))
         if any(answer.value != found[0].value for answer in found):
-            return Answer(problem=f"{path(self.local, relocation)} is there twice, and differs: libbpf refuses the object")
+            what = path(self.local, relocation)
+            return Answer(problem=f"{what} is there twice, and differs: libbpf refuses the object")
         return found[0]
 
     def _candidates(self, relocation):
@@ -184,7 +184,8 @@ class Resolver:
             raise NotImplementedError("bpf_core_type_matches()")
         if not compatible(self.local, relocation.type_id, self.target, candidate):
             return None
-        return Answer({TYPE_EXISTS: 1, TYPE_SIZE: self.target.size(candidate), TYPE_ID_TARGET: candidate}[relocation.kind])
+        values = {TYPE_EXISTS: 1, TYPE_SIZE: self.target.size(candidate), TYPE_ID_TARGET: candidate}
+        return Answer(values[relocation.kind])
 
     def _of_enum(self, relocation, candidate):
         local = self.local.enumerators(self.local.bare(relocation.type_id))

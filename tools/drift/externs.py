@@ -1,7 +1,8 @@
-"""Functions and variables of the kernel's that an object names: whether a kernel has them, as the object declares them."""
+"""Functions and variables of the kernel's that an object names: whether a kernel has them, as they are declared."""
 from drift import btf, core
 
 KFUNC = "bpf_kfunc"  # how a kernel's BTF marks what programs may call, since Linux 6.10
+OPTIONAL = "optional"  # how src/bpf/kernel.h marks what the loader makes absent where its prototype is another
 
 
 class Externs:
@@ -12,6 +13,8 @@ class Externs:
         self.ours, self.types, self.problems = checked.btf, target, []
         marks = target.find(KFUNC, btf.DECL_TAG)
         self.marked = {target.target(mark) for mark in marks}
+        optional = self.ours.find(OPTIONAL, btf.DECL_TAG)
+        self.optional = {self.ours.name(self.ours.target(tag)) for tag in optional}
         self.there = {extern.name: self.look_up(extern) for extern in checked.externs.values()}
 
     def look_up(self, extern):
@@ -21,7 +24,7 @@ class Externs:
         found = self.types.find(core.essential(extern.name), btf.FUNC if is_function else btf.VAR)
         fits = bool(found) and core.compatible(self.ours, extern.type_id, self.types, self.types.target(found[0]))
         # A weak one with a flavour is for kernels with that prototype: libbpf 1.1 does not find it, newer ones compare.
-        is_for_some = extern.is_weak and core.essential(extern.name) != extern.name
+        is_for_some = extern.is_weak and (core.essential(extern.name) != extern.name or extern.name in self.optional)
         if found and not fits and not is_for_some:
             self.problems.append(self.difference(extern, self.types.target(found[0]), is_function))
         exists = fits and (not is_function or not self.marked or found[0] in self.marked)
@@ -44,5 +47,5 @@ class Externs:
 
     @staticmethod
     def refused(extern, how):
-        return (f"extern {extern.name}: {how}: \"func_proto incompatible\" of libbpf 1.1, which refuses the whole object, "
+        return (f"extern {extern.name}: {how}: func_proto incompatible, for which libbpf 1.1 refuses the whole object, "
                 "whatever programs it is to load")

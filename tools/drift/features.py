@@ -22,7 +22,7 @@ ROWS = [(name, re.compile(pattern)) for name, pattern in [
     ("switches of threads", r"tp_btf/sched_switch"),
     ("moves between control groups", r"tp_btf/cgroup_attach_task"),
     ("threads that exist already", r"iter(\.s)?/task"),
-    ("functions of the kernel's", r"f(entry|exit)/do_exit"),
+    ("functions of the kernel", r"f(entry|exit)/do_exit"),
     ("functions and probes of programs", r"uprobe|usdt"),
     ("preemption off in a BPF program", r"function bpf_preempt_(disable|enable)"),
     ("tables of each CPU, looked up from another", r"constant BPF_FUNC_map_lookup_percpu_elem"),
@@ -35,7 +35,7 @@ EITHER = [("stacks on the way back to the program: task work", re.compile(r"func
 
 
 def rows(columns):
-    """[(name, [cell of each column], what is lacking where: [(names of columns, key)])] of columns (name, {key: yes})."""
+    """[(name, [cell of each column], {what is lacking: names of columns})], of columns (name, {key: yes})."""
     keys = sorted({key for _, has in columns for key in has})
     found = []
     for name, pattern in [*ROWS, *EITHER]:

@@ -3,7 +3,7 @@ from drift import features
 
 HEAD = """# Kernels and what Overdue needs of them
 
-Written by `tools/kernel_drift --fetch --table`, from the types (BTF) of each kernel, none of which ran: not to be edited.
+Written by `tools/kernel_drift --fetch --table`, from the types (BTF) of each kernel: not to be edited. No kernel ran.
 What ran in which kernel is in [kernels.md](kernels.md).
 """
 
