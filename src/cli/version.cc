@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/build_facts.h"
 #include "cli/command.h"
 #include "kernel/tested_kernels.h"
-
-#include "build_facts.h"
 
 namespace overdue {
 namespace {
