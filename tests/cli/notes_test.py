@@ -10,7 +10,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import (call_records, counts, main, overdue, require_root, syscalls_report,
-                          workload)
+                          tiny32, workload)
 
 
 class Notes(unittest.TestCase):
@@ -23,7 +23,7 @@ class Notes(unittest.TestCase):
             """(CPU time of all of it, the report)"""
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             report, finished = syscalls_report("--two-phase", "--discover-time", "100ms", "--", "sh", "-c",
-                                               f"{workload('tiny32')}; sleep {seconds}")
+                                               f"{tiny32()}; sleep {seconds}")
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             self.assertEqual(finished.status, 0, finished)
             return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, report

@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import (Live, call_records, counts, eventually, main, overdue, read_ndjson,
-                          require_root, row_of, run, syscalls_report, table_of, tool, workload)
+                          require_root, row_of, run, syscalls_report, table_of, tiny32, tool, workload)
 
 
 class RootTest(unittest.TestCase):
@@ -132,7 +132,7 @@ class Names(RootTest):
         self.assertNotIn("writev", counts(report))
 
     def test_32_bit_program(self):
-        report, finished = syscalls_report("--", workload("tiny32"))
+        report, finished = syscalls_report("--", tiny32())
         self.assertEqual(finished.status, 7, finished)
         self.assertEqual(counts(report), {"execve": 1, "i386:getpid": 12, "i386:exit": 1})
 

@@ -39,6 +39,16 @@ def workload(name):
     return path
 
 
+def tiny32():
+    """The 32-bit program; skips the test where this kernel runs none."""
+    path = workload("tiny32")
+    try:
+        subprocess.run([path], check=False)
+    except OSError as error:
+        raise unittest.SkipTest(f"this kernel runs no 32-bit programs: {error.strerror}") from error
+    return path
+
+
 def tool(*names):
     """The absolute path of the first of these programs that is installed; skips the test otherwise.
     Debian's own folders first: a version manager's shim is another program than what it starts."""

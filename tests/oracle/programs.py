@@ -2,7 +2,9 @@
 and returns a Program; it is called anew, with the same path, before every run."""
 import os
 import shutil
+import unittest
 
+import overdue_test
 from overdue_test import NOBODY, eventually, run, tool, workload
 
 NOBODY_ID = 65534
@@ -195,12 +197,12 @@ def static(folder):
 def int80(folder):
     program = [workload("int80"), "50"]
     if run(program).status != 0:
-        raise AssertionError("no 32-bit entry in this kernel")
+        raise unittest.SkipTest("no 32-bit entry in this kernel")
     return Program(program, folder)
 
 
 def tiny32(folder):
-    return Program([workload("tiny32")], folder, status=7)
+    return Program([overdue_test.tiny32()], folder, status=7)
 
 
 def unknown_calls(folder):
