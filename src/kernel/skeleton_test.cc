@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bpf/wire.h"
 #include "kernel/features.h"
 #include "optional_program.skel.h"
 
