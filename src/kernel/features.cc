@@ -30,7 +30,7 @@ constexpr Facility table[] = {
     {"ring_buffer", "records to user space", &Kernel::ring_buffer},
     {"task_iterator", "adopting threads that run already", &Kernel::task_iterator},
     {"task_work", "user stacks of waits outside of system calls", &Kernel::task_work},
-    {"interrupt_vectors", "time in each CPU's own interrupts: timer, reschedule, function calls",
+    {"interrupt_vectors", "time in local interrupts: timer, reschedule",
      &Kernel::interrupt_vectors},
     {"single_runs", "names of calls newer than this build", &Kernel::single_runs},
     {"tracefs", "the kernel's own tracers and event list", &Kernel::tracefs},

@@ -36,7 +36,7 @@ TEST_F(OptionalParts, AFunctionOfAnotherPrototypeTakesTheObjectDownUnlessHidden)
   choose({bpf->progs.fits});
   try {
     bpf.load();
-    FAIL() << "libbpf takes the function: hiding it is no longer needed";
+    EXPECT_GE(libbpf_minor_version(), 2u) << "libbpf 1.1 refuses the object";  // newer: absent
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("vfs_read"), HasSubstr("does not know a part")));
     EXPECT_THAT(error.log(), HasSubstr("vfs_read"));
