@@ -38,6 +38,14 @@ inline std::vector<std::string> names_to_main(const ResolvedStack& stack) {
   return names;
 }
 
+/// Most C libraries have no symbol table, and this machine need not have their debug files.
+inline std::size_t nameless_of_c_library(const ResolvedStack& stack) {
+  std::size_t count = 0;
+  for (const StackFrame& frame : stack.frames)
+    count += frame.name.empty() && is_of_c_library(frame);
+  return count;
+}
+
 /// The field of /proc/PID/status, without what stands around it.
 inline std::string status_of(pid_t pid, const std::string& field) {
   std::ifstream file(fmt::format("/proc/{}/status", pid));
