@@ -152,9 +152,9 @@ class Names(RootTest):
     def test_library_functions(self):
         """S1-02: what printf, fopen and threads do by themselves is there, by the kernel's names."""
         report, _ = syscalls_report("--", workload("named_threads"), 3, 1)
-        for name in ("mmap", "mprotect", "openat", "newfstatat", "pread64", "clone3", "futex", "prctl",
-                     "exit_group"):
-            self.assertIn(name, counts(report))
+        found = set(counts(report))
+        self.assertLessEqual({"mmap", "mprotect", "openat", "pread64", "clone3", "futex", "prctl", "exit_group"}, found)
+        self.assertTrue(found & {"newfstatat", "fstat"}, found)  # until glibc 2.38, since
 
 
 class By(RootTest):
