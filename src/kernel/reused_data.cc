@@ -14,15 +14,14 @@ void map_reused_data(bpf_object* object) {
   bpf_map* map = nullptr;
   bpf_object__for_each_map(map, object) {
     std::size_t bytes = 0;
-    // libbpf before 1.5 returns it as const.
-    void* const address = const_cast<void*>(bpf_map__initial_value(map, &bytes));
+    const void* const address = bpf_map__initial_value(map, &bytes);
     const unsigned flags = bpf_map__map_flags(map);
     if (!address || bpf_map__fd(map) < 0 || !(flags & BPF_F_MMAPABLE) ||
         (flags & BPF_F_RDONLY_PROG))
       continue;
     // At the address that the skeleton has; libbpf unmaps the pages when it destroys the object.
-    if (mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, bpf_map__fd(map), 0) ==
-        MAP_FAILED)
+    if (mmap(const_cast<void*>(address), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+             bpf_map__fd(map), 0) == MAP_FAILED)
       throw Error("cannot map {}: {}", bpf_map__name(map), errno_text(errno));
   }
 }
