@@ -53,7 +53,11 @@ TEST_P(SpanOf, ASystemCall) {
     ASSERT_TRUE(WIFSTOPPED(status));
   }
   const Captured captured = capture_span(stopped.tid);
-  const auto names = stopped.names(stopped.unwinder.unwind(*stopped.space, captured.snapshot));
+  auto names = stopped.names(stopped.unwinder.unwind(*stopped.space, captured.snapshot));
+  // Since glibc 2.41 write() calls two functions more, which need not have names.
+  std::erase_if(names, [](const std::string& name) {
+    return name.starts_with("[libc.so.6+") || name.find("syscall_cancel") != std::string::npos;
+  });
   EXPECT_THAT(names,
               ElementsAre(AnyOf("write", "__write", "__libc_write"), "wrapper_case", "main"));
   EXPECT_EQ(to_text(stopped.stack.end), "complete");
