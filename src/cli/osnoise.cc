@@ -163,16 +163,16 @@ int OsnoiseCommand::measure_with_tracer(const OsnoisePlan& plan, bool live) cons
         .hint("leave the fraction out, or use --backend bpf")
         .exit_status(2);
   const MeasureRequest request = this->request(plan, live);
-  OsnoisePlan told = plan;
-  told.counts_softirqs = !kernel_->preempt_rt();
-  OsnoiseKernelTracer tracer(told, {.cpus_text = cpus_.value_or(""),
-                                    .options = tracer_options_,
-                                    .duration = request.duration,
-                                    .interval = request.interval,
-                                    .quiet = request.quiet,
-                                    .verbose = request.verbose,
-                                    .streams = request.streams});
-  OsnoiseView view(told, output_, live);
+  OsnoisePlan known = plan;
+  known.counts_softirqs = !kernel_->preempt_rt();
+  OsnoiseKernelTracer tracer(known, {.cpus_text = cpus_.value_or(""),
+                                     .options = tracer_options_,
+                                     .duration = request.duration,
+                                     .interval = request.interval,
+                                     .quiet = request.quiet,
+                                     .verbose = request.verbose,
+                                     .streams = request.streams});
+  OsnoiseView view(known, output_, live);
   const int status = tracer.run(*kernel_, view);
   if (tracer.starved()) throw_starved();
   return status;

@@ -139,7 +139,7 @@ void OsnoiseView::end(const SessionInfo& info, const Receipt& receipt) {
   for (const OsnoiseCpu& cpu : cpus_)
     if (info.backend == "kernel" && cpu.samples == 0 && info.duration > Duration(plan_.period_ns))
       shown.notes.push_back(fmt::format(
-          "CPU {}: none of its periods has ended; the kernel tells of whole ones", cpu.cpu));
+          "CPU {}: none of its periods has ended; the kernel reports whole ones", cpu.cpu));
   if (is_text()) {
     if (options_.quiet) shown.notes.clear();
     end_text(shown, receipt);
