@@ -5,11 +5,11 @@
 
 namespace overdue {
 
-/// Whether Overdue's own tests run on a kernel of the same series (6.12) as `release`
-/// ("6.12.41+deb13-amd64"), with PREEMPT_RT or without. docs/kernels.md has their results.
+/// Whether Overdue's own tests run on a kernel of the same series (6.1) as `release`
+/// ("6.1.0-56-amd64"), with PREEMPT_RT or without. docs/kernels.md has their results.
 bool is_tested_kernel(std::string_view release, bool preempt_rt);
 
-/// Those series, for a sentence: "6.1, 6.12, 6.18, 7.2; with PREEMPT_RT 6.1, 6.12".
+/// Those series, for a sentence: "6.1, 6.18; with PREEMPT_RT 6.1".
 std::string tested_kernels_text();
 
 }  // namespace overdue
