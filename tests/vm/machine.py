@@ -35,7 +35,7 @@ def run(kernel, build, command, case_filter, folder, timeout):
     """Runs a command of the shell in the guest, its output to ours. Leaves in `folder` what the guest wrote, and
     console.log. Returns its exit status, or a sentence about why there is none."""
     (folder / "Testing").mkdir(parents=True, exist_ok=True)
-    for old in ("status", "doctor.json", "Testing/results.xml", "console.log"):
+    for old in ("status", "doctor.json", "kallsyms", "Testing/results.xml", "console.log"):
         (folder / old).unlink(missing_ok=True)
     values = {"tree": kernels.SOURCE, "build": build, "modules": kernel.folder / "lib/modules", "filter": case_filter,
               "command": command}
