@@ -5,6 +5,7 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/glob.bpf.h"
 #include "bpf/target.bpf.h"
+#include "bpf/unpreempted.bpf.h"
 
 #include "kernel/membership_wire.h"
 
@@ -122,7 +123,7 @@ int adopt_existing(struct bpf_iter__task* ctx) {
 }
 
 SEC("tp_btf/sched_process_fork")
-int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
+int UNPREEMPTED_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
   bool new_thread = parent->tgid == child->tgid;
   bool member = find_of_thread(threads, parent) != 0;
   if (member && !follow_children) {
@@ -139,7 +140,7 @@ int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
 }
 
 SEC("tp_btf/task_rename")
-int BPF_PROG(on_rename, struct task_struct* task, const char* name) {
+int UNPREEMPTED_PROG(on_rename, struct task_struct* task, const char* name) {
   struct thread_state* state = find_of_thread(threads, task);
   if (state)
     __sync_fetch_and_add(&state->label_generation, 1);
@@ -163,8 +164,8 @@ static __always_inline void follow_move(struct task_struct* task, struct cgroup*
 /* Runs once a move, with the first thread of a process that has moved as a whole: its others are
  * for user space to look at, which runs follow_moves(). */
 SEC("?tp_btf/cgroup_attach_task")
-int BPF_PROG(on_cgroup_attach, struct cgroup* to, const char* path, struct task_struct* task,
-             bool whole_process) {
+int UNPREEMPTED_PROG(on_cgroup_attach, struct cgroup* to, const char* path,
+                     struct task_struct* task, bool whole_process) {
   if (BPF_CORE_READ(to, root, hierarchy_id) != cgroup_hierarchy) return 0;
   follow_move(task, to);
   if (whole_process) __sync_fetch_and_add(&control.moves, 1);
@@ -198,7 +199,7 @@ static __always_inline void count_cpu_use(struct task_struct* task) {
 }
 
 SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct* task) {
+int UNPREEMPTED_PROG(on_exit, struct task_struct* task) {
   count_cpu_use(task);
   return 0;
 }
@@ -206,7 +207,7 @@ int BPF_PROG(on_exit, struct task_struct* task) {
 /* The scheduler brings the time up to date at ticks and switches only, so at its exit a short
  * thread has used none yet. When it is freed it has left the CPU for ever. */
 SEC("tp_btf/sched_process_free")
-int BPF_PROG(on_free, struct task_struct* task) {
+int UNPREEMPTED_PROG(on_free, struct task_struct* task) {
   if (may_be_kept(task)) count_cpu_use(task);
   forget_thread(threads, task);
   return 0;

@@ -3,6 +3,7 @@
 // queue (insert), to completion.
 #include "bpf/compat.bpf.h"
 #include "bpf/span.bpf.h"
+#include "bpf/unpreempted.bpf.h"
 
 #define REQUESTS_MAX 16384
 
@@ -50,7 +51,7 @@ static __always_inline void open_request(struct request* request, bool issued,
 }
 
 SEC("?tp_btf/block_rq_insert")
-int BPF_PROG(on_insert, struct request* request) {
+int UNPREEMPTED_PROG(on_insert, struct request* request) {
   if (!any_wanted()) return 0;
   u64 key = (u64)request;
   struct open_request* known = bpf_map_lookup_elem(&requests, &key);
@@ -64,7 +65,7 @@ int BPF_PROG(on_insert, struct request* request) {
 
 /* Often in the context of a worker, or of who brought another request. */
 SEC("?tp_btf/block_rq_issue")
-int BPF_PROG(on_issue, struct request* request) {
+int UNPREEMPTED_PROG(on_issue, struct request* request) {
   if (!any_wanted()) return 0;
   u64 key = (u64)request;
   struct open_request* known = bpf_map_lookup_elem(&requests, &key);
@@ -82,7 +83,7 @@ int BPF_PROG(on_issue, struct request* request) {
 }
 
 SEC("?tp_btf/block_rq_requeue")
-int BPF_PROG(on_requeue, struct request* request) {
+int UNPREEMPTED_PROG(on_requeue, struct request* request) {
   if (!any_wanted()) return 0;
   u64 key = (u64)request;
   struct open_request* known = bpf_map_lookup_elem(&requests, &key);
@@ -92,7 +93,7 @@ int BPF_PROG(on_requeue, struct request* request) {
 
 /* `request` has become part of another and never completes itself. */
 SEC("?tp_btf/block_rq_merge")
-int BPF_PROG(on_merge, struct request* request) {
+int UNPREEMPTED_PROG(on_merge, struct request* request) {
   if (!any_wanted()) return 0;
   u64 key = (u64)request;
   bpf_map_delete_elem(&requests, &key);
@@ -124,7 +125,7 @@ static __always_inline void end_unknown(struct request* request, unsigned int by
 }
 
 SEC("?tp_btf/block_rq_complete")
-int BPF_PROG(on_complete, struct request* request, int error, unsigned int bytes) {
+int UNPREEMPTED_PROG(on_complete, struct request* request, int error, unsigned int bytes) {
   if (!any_wanted()) return 0;
   u64 key = (u64)request;
   struct open_request* known = bpf_map_lookup_elem(&requests, &key);

@@ -3,6 +3,7 @@
 // moment it is ours, or given up.
 #include "bpf/span.bpf.h"
 #include "bpf/thread_thresholds.bpf.h"
+#include "bpf/unpreempted.bpf.h"
 #include "bpf/user_stack.bpf.h"
 
 /* include/trace/events/lock.h */
@@ -100,7 +101,7 @@ static __always_inline struct lock_wait* pop(struct lock_waits* waits, u64 lock)
 }
 
 SEC("?tp_btf/contention_begin")
-int BPF_PROG(on_contention_begin, void* lock, unsigned int flags) {
+int UNPREEMPTED_PROG(on_contention_begin, void* lock, unsigned int flags) {
   if (!threshold_of(SPAN_LOCK)) return 0;
   struct task_struct* task = bpf_get_current_task_btf();
   if (!member_state(task) || !cpu_wanted()) return 0;
@@ -181,7 +182,7 @@ static __always_inline void end_wait(void* ctx, struct lock_wait* wait, u64 thre
 }
 
 SEC("?tp_btf/contention_end")
-int BPF_PROG(on_contention_end, void* lock, int ret) {
+int UNPREEMPTED_PROG(on_contention_end, void* lock, int ret) {
   u64 threshold_ns = threshold_of(SPAN_LOCK);
   if (!threshold_ns) return 0;
   struct task_struct* task = bpf_get_current_task_btf();

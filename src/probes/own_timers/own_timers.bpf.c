@@ -6,6 +6,7 @@
 #include "bpf/own_timer.h"
 #include "bpf/target.bpf.h"
 #include "bpf/timer_expiry.bpf.h"
+#include "bpf/unpreempted.bpf.h"
 
 const volatile u64 stack_over_ns; /* of interrupts that are later than the slack by this; 0: none */
 
@@ -211,22 +212,33 @@ static __always_inline void emit(struct task_struct* task, struct thread_state* 
   if (bpf_ringbuf_output(ring, woken, bytes, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(own_call_ends, struct pt_regs* regs) {
+static __always_inline void end_call_of_timer(void) {
   count_run();
   struct task_struct* task = bpf_get_current_task_btf();
   struct thread_state* state = member_state(task);
-  if (!state || !control.armed) return 0;
+  if (!state || !control.armed) return;
   u32 tid = task->pid;
   struct woken* woken = bpf_map_lookup_elem(&wakes, &tid);
-  if (!woken) return 0;
-  emit(task, state, woken, regs);
+  if (!woken) return;
+  emit(task, state, woken, (struct pt_regs*)bpf_task_pt_regs(task));
   bpf_map_delete_elem(&wakes, &tid);
+}
+
+SEC("?tp_btf/sys_exit")
+int own_call_ends(void* ctx) {
+  end_call_of_timer();
+  return 0;
+}
+
+/* Where that program could be preempted (bpf/unpreempted.bpf.h). */
+SEC("?tp/raw_syscalls/sys_exit")
+int own_call_ends_unpreempted(void* ctx) {
+  end_call_of_timer();
   return 0;
 }
 
 SEC("tp_btf/sched_process_exit")
-int BPF_PROG(own_exit, struct task_struct* task) {
+int UNPREEMPTED_PROG(own_exit, struct task_struct* task) {
   count_run();
   u32 tid = task->pid;
   if (member_state(task)) bpf_map_delete_elem(&wakes, &tid);

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "kernel/preempted_programs.h"
 #include "kernel/skeleton.h"
 #include "own_timers.skel.h"
 
@@ -19,11 +20,14 @@ OwnTimersProbe::OwnTimersProbe(const SharedMaps& shared, const OwnTimersOptions&
   share_maps(bpf->obj, shared);
   bpf->rodata->stack_over_ns = static_cast<u64>(options.stack_over.count());
   limit_to_cpus(*bpf->rodata, options.cpus);
+  const auto& programs = bpf->progs;
+  bpf_program* call_ends =
+      preempts_programs() ? programs.own_call_ends_unpreempted : programs.own_call_ends;
+  bpf_program__set_autoload(call_ends, true);
   bpf.load();
   impl_->cost = std::make_unique<RunCost>(bpf->obj, bpf->maps.runs);
-  const auto& programs = bpf->progs;
   for (bpf_program* program :
-       {programs.own_call_ends, programs.own_switch, programs.own_exit, programs.own_waking,
+       {call_ends, programs.own_switch, programs.own_exit, programs.own_waking,
         programs.own_expired, programs.own_expire, programs.own_start})
     impl_->links.push_back(attach(program));
 }

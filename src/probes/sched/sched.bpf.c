@@ -5,6 +5,7 @@
 #include "bpf/call.bpf.h"
 #include "bpf/compat.bpf.h"
 #include "bpf/thread_thresholds.bpf.h"
+#include "bpf/unpreempted.bpf.h"
 #include "bpf/wait.bpf.h"
 #include "probes/sched/stacks.bpf.h"
 
@@ -188,7 +189,7 @@ int on_switch_with_exits(u64* ctx) {
 }
 
 SEC("?tp_btf/sys_exit")
-int on_exit_from_call(u64* ctx) {
+int UNPREEMPTED_PROG(on_exit_from_call) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct thread_ledger* ledger = ledger_of(task);
   if (!ledger || !ledger->owes_ns) return 0;
@@ -294,13 +295,13 @@ static __always_inline void begin_ledger(struct task_struct* task, u32 state) {
 }
 
 SEC("tp_btf/sched_process_free")
-int BPF_PROG(on_free, struct task_struct* task) {
+int UNPREEMPTED_PROG(on_free, struct task_struct* task) {
   forget_ledger(task);
   return 0;
 }
 
 SEC("tp_btf/sched_process_fork")
-int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
+int UNPREEMPTED_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
   begin_ledger(child, LEDGER_OTHER);
   return 0;
 }

@@ -4,6 +4,7 @@
  * pays before it is back in its program, whose registers and stack are the same until then. */
 #pragma once
 
+#include "bpf/unpreempted.bpf.h"
 #include "bpf/user_stack.bpf.h"
 #include "bpf/user_stack.h"
 #include "bpf/wait.bpf.h"
@@ -61,9 +62,6 @@ extern int bpf_task_work_schedule_resume(struct task_struct* task, struct bpf_ta
                                          int (*callback)(struct bpf_map*, void*,
                                                          void*)) OPTIONAL_FUNCTION;
 const volatile u8 work_names_program; /* whether it is the former */
-
-extern void bpf_preempt_disable(void) OPTIONAL_FUNCTION;
-extern void bpf_preempt_enable(void) OPTIONAL_FUNCTION;
 
 /* Whether it is where it was when it began to owe: an execve() takes a thread's memory away while
  * it waits in there, and its registers at the end, when the new memory is a program's. */

@@ -8,6 +8,7 @@
 
 #include "core/span_schema.h"
 #include "kernel/mapped.h"
+#include "kernel/preempted_programs.h"
 #include "kernel/skeleton.h"
 #include "kernel/tracepoint_types.h"
 #include "probes/syscalls/signatures.h"
@@ -47,7 +48,8 @@ struct SyscallsProbe::Impl {
   Mapped cells;
   Link raw_enter, raw_exit, thread_exit, fork;
   std::vector<Link> call_exits;
-  bpf_program* hangs = nullptr;  ///< the iterator that tells them
+  bpf_program *enter = nullptr, *exit = nullptr;  ///< at the raw tracepoints
+  bpf_program* hangs = nullptr;                   ///< the iterator that tells them
 
   void configure();
   void set_wanted();
@@ -86,6 +88,10 @@ void SyscallsProbe::Impl::configure() {
   check(bpf_map__set_max_entries(bpf->maps.cells, 2 * rodata.cells_per_half),
         "cannot size the cells");
   choose_maps();
+  enter = preempts_programs() ? bpf->progs.on_entry_event : bpf->progs.on_sys_enter;
+  exit = preempts_programs() ? bpf->progs.on_exit_event : bpf->progs.on_sys_exit;
+  bpf_program__set_autoload(enter, true);
+  bpf_program__set_autoload(exit, true);
   bpf_program__set_autoload(bpf->progs.on_call_exit, options.two_phase);
   bpf_program__set_autoload(bpf->progs.on_fork, options.callers);
   if (!options.hangs) return;
@@ -136,9 +142,9 @@ void SyscallsProbe::Impl::share(const SharedMaps& shared) {
 }
 
 void SyscallsProbe::Impl::attach_all() {
-  raw_enter = attach(bpf->progs.on_sys_enter);
+  raw_enter = attach(enter);
   if (options.discover_only) return;
-  raw_exit = attach(bpf->progs.on_sys_exit);
+  raw_exit = attach(exit);
   thread_exit = attach(bpf->progs.on_thread_exit);
   if (options.callers) fork = attach(bpf->progs.on_fork);
 }

@@ -5,6 +5,7 @@
 // into the ring (one record a call).
 #include "bpf/compat.bpf.h"
 #include "bpf/target.bpf.h"
+#include "bpf/unpreempted.bpf.h"
 #include "probes/syscalls/callers.bpf.h"
 #include "probes/syscalls/calls.bpf.h"
 #include "probes/syscalls/cells.bpf.h"
@@ -114,17 +115,15 @@ static __always_inline void end_unknown(struct task_struct* task, struct thread_
   state->fresh = FRESH_NO;
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(on_sys_enter, struct pt_regs* regs, long id) {
-  struct task_struct* task = bpf_get_current_task_btf();
-  if (only_stalls && begin_known_call(task, id)) return 0;
+static __always_inline void enter_call(struct task_struct* task, struct pt_regs* regs, s64 id) {
+  if (only_stalls && begin_known_call(task, id)) return;
   struct thread_state* state = member_state(task);
-  if (!state) return 0;
+  if (!state) return;
   u32 nr;
   u16 abi = split_call_id(task, id, &nr);
   if (want_callers && control.armed && may_change_code(regs, nr, abi))
     begin_space(task, task->tgid);
-  if (!begin_call(state, nr, abi)) return 0;
+  if (!begin_call(state, nr, abi)) return;
   if (want_callers) find_caller(task, state);
   if (want_calls) {
     copy_arguments(state, regs, abi);
@@ -132,24 +131,56 @@ int BPF_PROG(on_sys_enter, struct pt_regs* regs, long id) {
   }
   if (in_second_phase() && !exit_has_hook(state)) {
     count_untimed(task, state);
-    return 0;
+    return;
   }
   state->enter_ns = bpf_ktime_get_ns(); /* last: what we did before is not the call's time */
   if (want_stalls) put_call_on_cpu(task, state);
-  return 0;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_sys_exit, struct pt_regs* regs, long ret) {
-  struct task_struct* task = bpf_get_current_task_btf();
-  if (only_stalls && end_known_call(task)) return 0;
+static __always_inline void leave_call(struct task_struct* task, struct pt_regs* regs, s64 ret) {
+  if (only_stalls && end_known_call(task)) return;
   struct thread_state* state = member_state(task);
-  if (!state) return 0;
+  if (!state) return;
   if (want_stalls) take_call_back(task, state);
   if (take_call(state))
     end_call(task, state, ret, 0);
   else
     end_unknown(task, state, regs);
+}
+
+SEC("?tp_btf/sys_enter")
+int BPF_PROG(on_sys_enter, struct pt_regs* regs, long id) {
+  enter_call(bpf_get_current_task_btf(), regs, id);
+  return 0;
+}
+
+SEC("?tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs* regs, long ret) {
+  leave_call(bpf_get_current_task_btf(), regs, ret);
+  return 0;
+}
+
+/* The same two for kernels that preempt them (bpf/unpreempted.bpf.h). A thread that is preempted in
+ * one would hide every other thread's calls on its CPU. perf's own road to a program costs more,
+ * and the kernel goes it with preemption off. What it hands over: trace_event_raw_sys_enter and
+ * trace_event_raw_sys_exit. */
+struct raw_call_context {
+  u64 common;
+  s64 id;
+  s64 ret; /* of an exit; of an entry the first argument */
+};
+
+SEC("?tp/raw_syscalls/sys_enter")
+int on_entry_event(struct raw_call_context* ctx) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  enter_call(task, (struct pt_regs*)bpf_task_pt_regs(task), ctx->id);
+  return 0;
+}
+
+SEC("?tp/raw_syscalls/sys_exit")
+int on_exit_event(struct raw_call_context* ctx) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  leave_call(task, (struct pt_regs*)bpf_task_pt_regs(task), ctx->ret);
   return 0;
 }
 
@@ -161,22 +192,28 @@ struct call_exit_context {
   s64 ret;
 };
 
-SEC("?tp/syscalls/sys_exit_getppid")
-int on_call_exit(struct call_exit_context* ctx) {
+static __always_inline void end_discovered_call(const struct call_exit_context* ctx) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct thread_state* state = member_state(task);
-  if (!state || !take_call(state)) return 0;
+  if (!state || !take_call(state)) return;
   if (state->nr == ctx->nr && state->abi == ABI_NATIVE)
     end_call(task, state, ctx->ret, 0);
   else
     cut_call(state);
+}
+
+SEC("?tp/syscalls/sys_exit_getppid")
+int on_call_exit(struct call_exit_context* ctx) {
+  forbid_preemption();
+  end_discovered_call(ctx);
+  allow_preemption();
   return 0;
 }
 
 /* A new process begins with its parent's code: what is known of that holds for it, until either
  * changes its own. */
 SEC("?tp_btf/sched_process_fork")
-int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
+int UNPREEMPTED_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
   u32 pid = parent->tgid, child_pid = child->tgid;
   if (pid == child_pid || !member_state(parent)) return 0;
   struct code_space* known = bpf_map_lookup_elem(&code_spaces, &pid);
@@ -191,7 +228,7 @@ int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
 
 /* A thread that ends inside a call: exit_group itself, or a kill. */
 SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_thread_exit, struct task_struct* task) {
+int UNPREEMPTED_PROG(on_thread_exit, struct task_struct* task) {
   struct thread_state* state = find_of_thread(threads, task);
   if (!state) return 0;
   if (want_stalls) take_call_back(task, state);

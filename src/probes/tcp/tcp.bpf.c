@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // How long a TCP connection takes to be made, or to fail: from SYN sent to established, or closed.
 #include "bpf/span.bpf.h"
+#include "bpf/unpreempted.bpf.h"
 
 #define CONNECTIONS_MAX 8192
 
@@ -78,7 +79,7 @@ static __always_inline void end_connect(const struct sock* sock, u64 threshold_n
 }
 
 SEC("?tp_btf/inet_sock_set_state")
-int BPF_PROG(on_set_state, const struct sock* sock, int from, int to) {
+int UNPREEMPTED_PROG(on_set_state, const struct sock* sock, int from, int to) {
   u64 threshold_ns = threshold_of(SPAN_TCP_CONNECT);
   if (!threshold_ns || sock->sk_protocol != IPPROTO_TCP) return 0;
   if (to == TCP_SYN_SENT)

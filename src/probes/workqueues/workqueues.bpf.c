@@ -3,6 +3,7 @@
 // its end.
 #include "bpf/span.bpf.h"
 #include "bpf/thread_thresholds.bpf.h"
+#include "bpf/unpreempted.bpf.h"
 
 #define WORKS_MAX 16384
 #define WORKERS_MAX 4096
@@ -88,7 +89,7 @@ static __always_inline void forget_queued(const struct work_struct* work, struct
 }
 
 SEC("?tp_btf/workqueue_execute_start")
-int BPF_PROG(on_work_start, struct work_struct* work) {
+int UNPREEMPTED_PROG(on_work_start, struct work_struct* work) {
   if (!any_wanted()) return 0;
   struct work_span now = {};
   u64 key = (u64)work;
@@ -109,7 +110,7 @@ int BPF_PROG(on_work_start, struct work_struct* work) {
 
 /* `work` may be gone by now. */
 SEC("?tp_btf/workqueue_execute_end")
-int BPF_PROG(on_work_end, struct work_struct* work) {
+int UNPREEMPTED_PROG(on_work_end, struct work_struct* work) {
   u64 threshold_ns = threshold_of(SPAN_WORK);
   if (!threshold_ns) return 0;
   u32 worker = bpf_get_current_pid_tgid();

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Programs that no other thread interrupts. Linux up to 7.1 runs those of tracepoints so; since 7.2
+ * the programs of system calls can be preempted (trace_call_bpf_faultable() came with that). The
+ * kernel passes over a program that is under way on a CPU: while a preempted thread waits, every
+ * other thread's events there would be missed. What a program keeps for each CPU would be shared
+ * with them as well. */
+#pragma once
+
+#include "bpf/kernel.h"
+
+struct trace_event_call {};
+
+/* Never called: whether it is there says that programs can be preempted. */
+extern unsigned int trace_call_bpf_faultable(struct trace_event_call* call,
+                                             void* ctx) OPTIONAL_FUNCTION;
+extern void bpf_preempt_disable(void) OPTIONAL_FUNCTION;
+extern void bpf_preempt_enable(void) OPTIONAL_FUNCTION;
+extern void bpf_local_irq_save(unsigned long* flags__irq_flag) OPTIONAL_FUNCTION;
+extern void bpf_local_irq_restore(unsigned long* flags__irq_flag) OPTIONAL_FUNCTION;
+
+static __always_inline void forbid_preemption(void) {
+  if (&trace_call_bpf_faultable) bpf_preempt_disable();
+}
+
+/* With interrupts off the thread keeps its CPU though another is due: it leaves it at the next
+ * occasion, a moment later, when the program has ended. */
+static __always_inline void allow_preemption(void) {
+  unsigned long flags;
+  if (!&trace_call_bpf_faultable) return;
+  bpf_local_irq_save(&flags);
+  bpf_preempt_enable();
+  bpf_local_irq_restore(&flags);
+}
+
+/* As BPF_PROG(), for tracepoints that threads come by where they can be preempted. */
+#define UNPREEMPTED_PROG(name, args...)                                                   \
+  name(unsigned long long* ctx);                                                          \
+  static __always_inline int unpreempted_##name(unsigned long long* ctx, ##args);         \
+  int name(unsigned long long* ctx) {                                                     \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wint-conversion\"") \
+        forbid_preemption();                                                              \
+    int result = unpreempted_##name(___bpf_ctx_cast(args));                               \
+    allow_preemption();                                                                   \
+    return result;                                                                        \
+    _Pragma("GCC diagnostic pop")                                                         \
+  }                                                                                       \
+  static __always_inline int unpreempted_##name(unsigned long long* ctx, ##args)
