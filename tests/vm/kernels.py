@@ -2,9 +2,7 @@
 
 What is there is used as it is: a second run needs no network; `rm -r build/vm` begins anew.
 """
-import contextlib
 import dataclasses
-import fcntl
 import gzip
 import lzma
 import pathlib
@@ -119,22 +117,14 @@ def checked(name, kernel):
 
 
 def unpacked(name, folder, whole):
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with alone(folder):
+    with packages.alone(folder):
         if not is_ready(folder):
             source, downloads = KERNELS[name], CACHE / "packages" / name
-            files = packages.fetch(CACHE, downloads, source.package, source.suites, source.architecture, whole)
+            files = packages.fetch_kernel(CACHE, downloads, source.package, source.suites, source.architecture, whole)
             unpack(files, folder, whole)
             if whole or not source.boots:
                 shutil.rmtree(downloads)
     return Kernel(name, folder)
-
-
-@contextlib.contextmanager
-def alone(folder):
-    with open(folder.with_name(folder.name + ".lock"), "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def unpack(files, folder, whole):

@@ -6,6 +6,7 @@ import time
 
 import emulator
 import kernels
+import qemu
 
 CPUS = 2
 MEMORY = "2G"
@@ -19,7 +20,7 @@ def qemu_command(kernel, initramfs, folder):
     arguments = ["console=ttyS0,115200", "panic=-1", "oops=panic", "lsm=landlock,lockdown,yama,apparmor,bpf", "nokaslr",
                  "random.trust_cpu=on", "mitigations=off", "tsc=reliable"]
     return [
-        "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(CPUS), "-m", MEMORY,
+        *qemu.command(kernels.CACHE), "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(CPUS), "-m", MEMORY,
         "-nodefaults", "-display", "none", "-no-reboot", "-nic", "none", "-kernel", kernel.image,
         "-initrd", initramfs, "-append", " ".join(arguments),
         "-serial", f"file:{folder}/console.log", "-serial", "stdio", "-monitor", "unix:monitor,server,nowait",

@@ -1,4 +1,4 @@
-"""Debian's kernel packages, fetched and unpacked, never installed.
+"""Debian's packages of kernels, and of an emulator: fetched and unpacked, never installed.
 
 apt-get fetches and checks them from the mirror of this machine's apt, with lists of the laboratory's own under
 build/vm/apt: a folder for each suite and architecture, of which the machine's apt never hears. No step needs root.
@@ -46,6 +46,15 @@ def debian_mirror():
     raise Missing("this machine's apt names no mirror of its own release")
 
 
+@contextlib.contextmanager
+def alone(folder):
+    """No other process works at `folder` meanwhile."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(folder.with_name(folder.name + ".lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 class Lists:
     """What one suite has for one architecture."""
 
@@ -63,12 +72,6 @@ class Lists:
             "Acquire::Check-Valid-Until": "false",
         }
         self.options = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
-
-    @contextlib.contextmanager
-    def alone(self):
-        with open(self.folder / "lock", "w", encoding="ascii") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
 
     def update(self):
         """Returns what apt-get complained of."""
@@ -98,23 +101,29 @@ def last_error(result):
     return errors[-1].removeprefix("E: ").strip(" :") if errors else ""
 
 
-def fetch(cache, folder, meta_package, suites, architecture="amd64", modules=True):
-    """Downloads the newest kernel of a kind into `folder`, of the first of `suites` that has one. Returns its packages.
-    What is in `folder` already is not downloaded again."""
+def fetch_kernel(cache, folder, meta_package, suites, architecture="amd64", modules=True):
+    """Downloads the newest kernel of a kind as fetch() does. Returns its packages."""
+    return fetch(cache, folder, [meta_package], suites, architecture,
+                 lambda lists: lists.packages_of(meta_package, modules))
+
+
+def fetch(cache, folder, names, suites, architecture="amd64", choose=None):
+    """Downloads packages into `folder`, of the first of `suites` that has them: those of these names, or that `choose`
+    names of the Lists. Returns their files. What is in `folder` already is not downloaded again."""
     folder.mkdir(parents=True, exist_ok=True)
     reasons = []
     for suite in suites:
         lists, problem = Lists(cache, suite, architecture), ""
         for newer in (False, True):
-            with lists.alone():
+            with alone(lists.folder):
                 problem = lists.update() if newer else ""
-                packages = lists.packages_of(meta_package, modules)
+                packages = choose(lists) if choose else names
             if packages:
                 result = run("apt-get", *lists.options, "download", "--quiet", *packages, cwd=folder, check=False)
                 if result.returncode == 0:
                     return [newest(folder, package) for package in packages]
                 problem = last_error(result)
-        reasons.append(f"apt-get cannot download {meta_package} of {suite}" + (f": {problem}" if problem else ""))
+        reasons.append(f"apt-get cannot download {names[0]} of {suite}" + (f": {problem}" if problem else ""))
     raise Missing("; ".join(reasons))
 
 
