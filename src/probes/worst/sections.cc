@@ -31,15 +31,25 @@ bool is_about_preemption(worst_tracer tracer) {
 
 struct SectionsProbe::Impl {
   Skeleton<sections_bpf> bpf{"sections"};
+  TracepointTypes types;
+  RefusedPrograms refused;
   std::vector<Link> links;
   std::unique_ptr<RunCost> cost;
 
-  std::vector<bpf_program*> hooks(worst_tracer tracer, const TracepointTypes& types) const;
+  std::vector<bpf_program*> interrupt_ends() const;
+  std::vector<bpf_program*> hooks(worst_tracer tracer) const;
   void configure(const WorstOptions& options, const SharedMaps& shared);
 };
 
-std::vector<bpf_program*> SectionsProbe::Impl::hooks(worst_tracer tracer,
-                                                     const TracepointTypes& types) const {
+/// Without one the bounds are lower.
+std::vector<bpf_program*> SectionsProbe::Impl::interrupt_ends() const {
+  const auto& of = bpf->progs;
+  return {of.section_irq_handler_exit,          of.section_local_timer_exit,
+          of.section_reschedule_exit,           of.section_call_function_exit,
+          of.section_call_function_single_exit, of.section_irq_work_exit};
+}
+
+std::vector<bpf_program*> SectionsProbe::Impl::hooks(worst_tracer tracer) const {
   const auto& of = bpf->progs;
   std::vector<bpf_program*> wanted;
   if (is_about_interrupts(tracer))
@@ -48,20 +58,14 @@ std::vector<bpf_program*> SectionsProbe::Impl::hooks(worst_tracer tracer,
     wanted.insert(wanted.end(), {of.section_schedule, types.arguments(says_need_resched)
                                                           ? of.section_need_resched
                                                           : of.section_resched_curr});
-    for (const auto& [tracepoint, hook] :
-         {std::pair{"irq_handler_exit", of.section_irq_handler_exit},
-          {"local_timer_exit", of.section_local_timer_exit},
-          {"reschedule_exit", of.section_reschedule_exit},
-          {"call_function_exit", of.section_call_function_exit},
-          {"call_function_single_exit", of.section_call_function_single_exit},
-          {"irq_work_exit", of.section_irq_work_exit}})
-      if (types.arguments(tracepoint)) wanted.push_back(hook);
+    for (bpf_program* hook : interrupt_ends())
+      if (types.arguments(tracepoint_of(hook)) && !is_refused(refused, hook))
+        wanted.push_back(hook);
   }
   return wanted;
 }
 
 void SectionsProbe::Impl::configure(const WorstOptions& options, const SharedMaps& shared) {
-  const TracepointTypes types;
   auto& rodata = *bpf->rodata;
   rodata.whole_machine = options.whole_machine;
   rodata.keep = static_cast<u32>(options.keep);
@@ -70,21 +74,28 @@ void SectionsProbe::Impl::configure(const WorstOptions& options, const SharedMap
   rodata.per_cpu = find_per_cpu_offsets(types);
   rodata.threshold_ns = static_cast<u64>(options.threshold.count());
   limit_to_cpus(rodata, options.cpus);
-  const std::vector<bpf_program*> wanted = hooks(options.tracer, types);
+  const std::vector<bpf_program*> wanted = hooks(options.tracer);
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, bpf->obj) {
     bpf_program__set_autoload(program,
                               std::find(wanted.begin(), wanted.end(), program) != wanted.end());
   }
   share_maps(bpf->obj, shared);
-  bpf.load();
-  cost = std::make_unique<RunCost>(bpf->obj, bpf->maps.sections);
-  for (bpf_program* hook : wanted) links.push_back(attach(hook));
 }
 
 SectionsProbe::SectionsProbe(const WorstOptions& options, const SharedMaps& shared)
     : impl_(std::make_unique<Impl>()) {
-  impl_->configure(options, shared);
+  impl_->bpf.load_what_works(
+      [&](const RefusedPrograms& so_far) {
+        impl_->refused = so_far;
+        impl_->configure(options, shared);
+      },
+      [&](const bpf_program* program) {
+        const auto ends = impl_->interrupt_ends();
+        return std::find(ends.begin(), ends.end(), program) != ends.end();
+      });
+  impl_->cost = std::make_unique<RunCost>(impl_->bpf->obj, impl_->bpf->maps.sections);
+  for (bpf_program* hook : impl_->hooks(options.tracer)) impl_->links.push_back(attach(hook));
 }
 
 SectionsProbe::~SectionsProbe() = default;
@@ -106,6 +117,10 @@ SectionsProbe::Figures SectionsProbe::figures() const {
     sum.longest_ns = std::max<std::uint64_t>(sum.longest_ns, one.longest_ns);
   }
   return sum;
+}
+
+std::vector<std::string> SectionsProbe::left_out() const {
+  return to_sentences(impl_->refused);
 }
 
 RunCost& SectionsProbe::cost() {

@@ -33,6 +33,7 @@ class SectionsProbe final : public LiveProbe {
   void finish(KernelTime end, const RecordHandler& handler) override;
   const Schema* schema(std::uint16_t kind) const override;
   Counters counters() const override;
+  std::vector<std::string> left_out() const override;
 
  private:
   struct Impl;
