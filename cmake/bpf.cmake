@@ -16,6 +16,7 @@ function(bpf_skeleton target source)
     OUTPUT ${object}
     COMMAND ${BPF_CLANG} -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Wno-unused-parameter
             -Wno-missing-declarations -Werror -D__TARGET_ARCH_${BPF_ARCH}
+            -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
             -I${PROJECT_SOURCE_DIR}/src -idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
             -MD -MF ${object}.d -c ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${object}
     COMMAND ${BPF_STRIP} -g ${object}
