@@ -156,10 +156,10 @@ class Requests(CtlTest):
 
     def test_a_call_that_began_while_paused_is_cut(self):
         with sleeper("-T", "1ns", nap="1") as live:
-            ctl(live.pid, "pause")
+            self.assertEqual(json.loads(ctl(live.pid, "pause").out)["state"], "paused")
             time.sleep(1.5)
             before = time.monotonic_ns()
-            ctl(live.pid, "resume")
+            self.assertEqual(json.loads(ctl(live.pid, "resume").out)["state"], "measuring")
             time.sleep(2.5)
             live.signal(signal.SIGINT)
             finished = live.finish()
