@@ -7,8 +7,8 @@
 #include <span>
 
 #include "core/span_schema.h"
+#include "kernel/call_hooks.h"
 #include "kernel/mapped.h"
-#include "kernel/preempted_programs.h"
 #include "kernel/skeleton.h"
 #include "kernel/tracepoint_types.h"
 #include "probes/syscalls/signatures.h"
@@ -88,8 +88,9 @@ void SyscallsProbe::Impl::configure() {
   check(bpf_map__set_max_entries(bpf->maps.cells, 2 * rodata.cells_per_half),
         "cannot size the cells");
   choose_maps();
-  enter = preempts_programs() ? bpf->progs.on_entry_event : bpf->progs.on_sys_enter;
-  exit = preempts_programs() ? bpf->progs.on_exit_event : bpf->progs.on_sys_exit;
+  const bool by_events = call_hooks() == CallHooks::events;
+  enter = by_events ? bpf->progs.on_entry_event : bpf->progs.on_sys_enter;
+  exit = by_events ? bpf->progs.on_exit_event : bpf->progs.on_sys_exit;
   bpf_program__set_autoload(enter, true);
   bpf_program__set_autoload(exit, true);
   bpf_program__set_autoload(bpf->progs.on_call_exit, options.two_phase);
@@ -220,6 +221,11 @@ const Schema* SyscallsProbe::schema(std::uint16_t kind) const {
   if (kind == syscall_call_schema.id) return &syscall_call_schema;
   if (kind == caller_stack_schema.id) return &caller_stack_schema;
   return kind == span_schema.id ? &span_schema : nullptr;
+}
+
+std::vector<std::string> SyscallsProbe::left_out() const {
+  if (call_hooks() != CallHooks::preempted) return {};
+  return {preempted_hooks_note};
 }
 
 Counters SyscallsProbe::counters() const {

@@ -1,0 +1,63 @@
+#include "cli/measure.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "kernel/features.h"
+
+namespace overdue {
+namespace {
+
+/// Hooks that never run: no probe at all.
+class DeadInstruments final : public Instruments {
+ public:
+  explicit DeadInstruments(bool sees_any_program) : sees_any_program_(sees_any_program) {}
+  std::string_view purpose() const override { return "measure nothing"; }
+  Support support(const Kernel&) const override { return {}; }
+  std::size_t ring_bytes() const override { return 0; }
+  void add_to(Session&, const Kernel&, const std::vector<std::uint32_t>&) override {}
+  std::uint64_t events_in(const Record&) const override { return 1; }
+  bool sees_any_program() const override { return sees_any_program_; }
+  Duration poll_every() const override { return std::chrono::milliseconds(100); }
+
+ private:
+  bool sees_any_program_;
+};
+
+struct Listener final : MeasureListener {
+  void begin(const SessionInfo&) override {}
+  void record(const Record&) override {}
+  void interval(const SessionInfo&, Duration) override {}
+  void tick() override {}
+  void end(const SessionInfo& info, const Receipt&) override { notes = info.notes; }
+
+  std::vector<std::string> notes;
+};
+
+bool says_that_hooks_do_not_run(bool sees_any_program, const std::vector<std::uint32_t>& cpus) {
+  MeasureRequest request;
+  request.command = "test";
+  request.inherited = InheritedState::current();
+  request.selection = parse_target({.command = {"true"}});
+  request.selection.cpus = cpus;
+  request.quiet = true;
+  DeadInstruments instruments(sees_any_program);
+  Listener listener;
+  EXPECT_EQ(measure(request, Kernel(), instruments, listener), 0);
+  return std::ranges::any_of(listener.notes, [](const std::string& note) {
+    return note.starts_with("Overdue saw no event of the program");
+  });
+}
+
+TEST(Measure, SaysThatNoHookRanForAProgramThatItStarted) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  EXPECT_TRUE(says_that_hooks_do_not_run(true, {}));
+  EXPECT_FALSE(says_that_hooks_do_not_run(false, {})) << "the program may have made none of these";
+  EXPECT_FALSE(says_that_hooks_do_not_run(true, {0})) << "it may have run elsewhere";
+}
+
+}  // namespace
+}  // namespace overdue

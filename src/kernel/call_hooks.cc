@@ -1,0 +1,42 @@
+#include "kernel/call_hooks.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "kernel/host.h"
+#include "kernel/tracepoint_types.h"
+
+namespace overdue {
+namespace {
+
+/// To read the BTF takes 10 to 50 ms, which no older kernel shall cost.
+constexpr int first_major = 7;
+
+bool preempts_programs() {
+  int major = 0;
+  std::sscanf(read_host().kernel.c_str(), "%d", &major);
+  return major >= first_major && TracepointTypes().has_function("trace_call_bpf_faultable");
+}
+
+/// Where libbpf looks for it.
+bool has_events() {
+  for (const char* id : {"/sys/kernel/debug/tracing/events/raw_syscalls/sys_enter/id",
+                         "/sys/kernel/tracing/events/raw_syscalls/sys_enter/id"})
+    if (::access(id, R_OK) == 0) return true;
+  return false;
+}
+
+CallHooks choose() {
+  if (!preempts_programs()) return CallHooks::raw;
+  return has_events() ? CallHooks::events : CallHooks::preempted;
+}
+
+}  // namespace
+
+CallHooks call_hooks() {
+  static const CallHooks chosen = choose();
+  return chosen;
+}
+
+}  // namespace overdue
