@@ -4,6 +4,7 @@ build/vm and never installed.
 Before 8.1 a CPU may keep a translation of code that another CPU changes while it is translated (emulator.py): kernels
 up to 6.x hang then, those of 7.x die.
 """
+import dataclasses
 import functools
 import re
 import shutil
@@ -22,23 +23,29 @@ def version(program):
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
+@dataclasses.dataclass(frozen=True)
+class Qemu:
+    """The words with which it is started, and whether it is new enough."""
+    words: tuple
+    sound: bool = True
+
+
 @functools.cache
-def command(cache):
-    """The words with which QEMU is started. Raises Missing where there is none at all."""
+def find(cache):
+    """Raises Missing where there is none at all."""
     if version(PROGRAM) >= GOOD:
-        return [PROGRAM]
+        return Qemu((PROGRAM,))
     try:
         root = unpacked(cache)
         program = root / "usr/bin" / PROGRAM
         if version(program) >= GOOD:
-            firmware = [root / "usr/share/qemu", root / "usr/share/seabios"]
-            return [program, *(word for folder in firmware for word in ("-L", folder))]
-        reason = f"{program} is none either"
+            return Qemu((program, "-L", root / "usr/share/qemu", "-L", root / "usr/share/seabios"))
+        reason = f"that of {root} is older"
     except Missing as missing:
         reason = missing
     print(f"laboratory: QEMU {'.'.join(map(str, GOOD))} or newer is not to be had ({reason}); going on with this machine's,"
           " in which guests may hang or die", flush=True)
-    return [PROGRAM]
+    return Qemu((PROGRAM,), sound=False)
 
 
 def unpacked(cache):
