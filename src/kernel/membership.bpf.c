@@ -5,6 +5,7 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/glob.bpf.h"
 #include "bpf/target.bpf.h"
+#include "bpf/task_of_pid.bpf.h"
 #include "bpf/unpreempted.bpf.h"
 
 #include "kernel/membership_wire.h"
@@ -122,8 +123,7 @@ int adopt_existing(struct bpf_iter__task* ctx) {
   return 0;
 }
 
-SEC("tp_btf/sched_process_fork")
-int UNPREEMPTED_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
+static __always_inline void follow_fork(struct task_struct* parent, struct task_struct* child) {
   bool new_thread = parent->tgid == child->tgid;
   bool member = find_of_thread(threads, parent) != 0;
   if (member && !follow_children) {
@@ -136,16 +136,25 @@ int UNPREEMPTED_PROG(on_fork, struct task_struct* parent, struct task_struct* ch
     member = target_all || (cgroup_count && cgroup_matches(watched_cgroup(child))) ||
              name_matches(child->comm);
   if (member) adopt(child, FRESH_BORN);
-  return 0;
 }
 
-SEC("tp_btf/task_rename")
-int UNPREEMPTED_PROG(on_rename, struct task_struct* task, const char* name) {
+static __always_inline void follow_rename(struct task_struct* task, const char* name) {
   struct thread_state* state = find_of_thread(threads, task);
   if (state)
     __sync_fetch_and_add(&state->label_generation, 1);
   else if (name_matches(name))
     adopt(task, FRESH_ADOPTED);
+}
+
+SEC("?tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
+  follow_fork(parent, child);
+  return 0;
+}
+
+SEC("?tp_btf/task_rename")
+int BPF_PROG(on_rename, struct task_struct* task, const char* name) {
+  follow_rename(task, name);
   return 0;
 }
 
@@ -198,8 +207,8 @@ static __always_inline void count_cpu_use(struct task_struct* task) {
   count_more(COUNTER_DEPARTURES, departures_of(task), &state->departures_before);
 }
 
-SEC("tp_btf/sched_process_exit")
-int UNPREEMPTED_PROG(on_exit, struct task_struct* task) {
+SEC("?tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct* task) {
   count_cpu_use(task);
   return 0;
 }
@@ -207,9 +216,44 @@ int UNPREEMPTED_PROG(on_exit, struct task_struct* task) {
 /* The scheduler brings the time up to date at ticks and switches only, so at its exit a short
  * thread has used none yet. When it is freed it has left the CPU for ever. */
 SEC("tp_btf/sched_process_free")
-int UNPREEMPTED_PROG(on_free, struct task_struct* task) {
+int BPF_PROG(on_free, struct task_struct* task) {
   if (may_be_kept(task)) count_cpu_use(task);
   forget_thread(threads, task);
+  return 0;
+}
+
+/* The three above where they could be preempted, and a child of another thread be missed
+ * (bpf/unpreempted.bpf.h). Their tracepoints hand no thread over, only its number. */
+struct trace_event_raw_sched_process_fork {
+  int child_pid;
+} __attribute__((preserve_access_index));
+
+struct trace_event_raw_task_rename {
+  int pid;
+  char newcomm[16];
+} __attribute__((preserve_access_index));
+
+SEC("?tp/sched/sched_process_fork")
+int on_fork_event(struct trace_event_raw_sched_process_fork* ctx) {
+  struct task_struct* child = bpf_task_from_pid(ctx->child_pid);
+  if (!child) return 0;
+  follow_fork(bpf_get_current_task_btf(), child);
+  bpf_task_release(child);
+  return 0;
+}
+
+SEC("?tp/task/task_rename")
+int on_rename_event(struct trace_event_raw_task_rename* ctx) {
+  struct task_struct* task = bpf_task_from_pid(ctx->pid);
+  if (!task) return 0;
+  follow_rename(task, ctx->newcomm);
+  bpf_task_release(task);
+  return 0;
+}
+
+SEC("?tp/sched/sched_process_exit")
+int on_exit_event(void* ctx) {
+  count_cpu_use(bpf_get_current_task_btf());
   return 0;
 }
 

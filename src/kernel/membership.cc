@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "kernel/bpf_stats.h"
+#include "kernel/call_hooks.h"
 #include "kernel/glob.h"
 #include "kernel/skeleton.h"
 #include "membership.skel.h"
@@ -39,7 +40,6 @@ void set_cgroups(membership_bpf& bpf, const MembershipRules& rules) {
     bpf.rodata->cgroup_ids[i] = rules.cgroup_ids[i];
   bpf.rodata->cgroup_count = static_cast<u32>(rules.cgroup_ids.size());
   bpf.rodata->cgroup_hierarchy = rules.cgroup_hierarchy;
-  bpf_program__set_autoload(bpf.progs.on_cgroup_attach, rules.cgroup_hierarchy >= 0);
   bpf_program__set_autoload(bpf.progs.follow_moves, rules.cgroup_hierarchy >= 0);
 }
 
@@ -62,18 +62,25 @@ std::uint32_t thread_group_id() {
 struct Membership::Impl {
   Skeleton<membership_bpf> bpf{"membership"};
   std::vector<Link> links;
+  std::vector<bpf_program*> hooks;
   bool watches_cgroups = false;
   u32 moves_followed = 0;
 
+  void choose_hooks();
   void attach_hooks();
 };
 
+void Membership::Impl::choose_hooks() {
+  const auto& of = bpf->progs;
+  hooks = {of.on_fork, of.on_rename, of.on_exit, of.on_free};
+  if (call_hooks() == CallHooks::events)
+    hooks = {of.on_fork_event, of.on_rename_event, of.on_exit_event, of.on_free};
+  if (watches_cgroups) hooks.push_back(of.on_cgroup_attach);
+  for (bpf_program* hook : hooks) bpf_program__set_autoload(hook, true);
+}
+
 void Membership::Impl::attach_hooks() {
-  const auto& programs = bpf->progs;
-  for (bpf_program* program :
-       {programs.on_fork, programs.on_rename, programs.on_exit, programs.on_free})
-    links.push_back(attach(program));
-  if (watches_cgroups) links.push_back(attach(programs.on_cgroup_attach));
+  for (bpf_program* hook : hooks) links.push_back(attach(hook));
 }
 
 Membership::Membership(const MembershipRules& rules, std::size_t ring_bytes)
@@ -85,6 +92,7 @@ Membership::Membership(const MembershipRules& rules, std::size_t ring_bytes)
   set_name_globs(bpf, rules.name_globs);
   set_cgroups(bpf, rules);
   impl_->watches_cgroups = rules.cgroup_hierarchy >= 0;
+  impl_->choose_hooks();
   const std::uint32_t cpus = possible_cpu_count();
   check(bpf_map__set_max_entries(bpf.maps.rings, cpus), "cannot size the map of rings");
   check(bpf_map__set_max_entries(bpf.maps.threads_hashed, hashed_threads()), "cannot size a map");

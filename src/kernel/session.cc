@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "kernel/call_hooks.h"
 
 namespace overdue {
 namespace {
@@ -228,6 +229,7 @@ std::vector<std::string> Session::left_out() const {
   std::vector<std::string> all;
   for (const auto& probe : probes_)
     for (std::string& one : probe->left_out()) all.push_back(std::move(one));
+  if (call_hooks() == CallHooks::preempted) all.emplace_back(preempted_hooks_note);
   return all;
 }
 

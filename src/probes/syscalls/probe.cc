@@ -48,8 +48,8 @@ struct SyscallsProbe::Impl {
   Mapped cells;
   Link raw_enter, raw_exit, thread_exit, fork;
   std::vector<Link> call_exits;
-  bpf_program *enter = nullptr, *exit = nullptr;  ///< at the raw tracepoints
-  bpf_program* hangs = nullptr;                   ///< the iterator that tells them
+  bpf_program *enter = nullptr, *exit = nullptr, *ending = nullptr;  ///< see call_hooks()
+  bpf_program* hangs = nullptr;  ///< the iterator that tells them
 
   void configure();
   void set_wanted();
@@ -91,8 +91,8 @@ void SyscallsProbe::Impl::configure() {
   const bool by_events = call_hooks() == CallHooks::events;
   enter = by_events ? bpf->progs.on_entry_event : bpf->progs.on_sys_enter;
   exit = by_events ? bpf->progs.on_exit_event : bpf->progs.on_sys_exit;
-  bpf_program__set_autoload(enter, true);
-  bpf_program__set_autoload(exit, true);
+  ending = by_events ? bpf->progs.on_ending_event : bpf->progs.on_thread_exit;
+  for (bpf_program* hook : {enter, exit, ending}) bpf_program__set_autoload(hook, true);
   bpf_program__set_autoload(bpf->progs.on_call_exit, options.two_phase);
   bpf_program__set_autoload(bpf->progs.on_fork, options.callers);
   if (!options.hangs) return;
@@ -146,7 +146,7 @@ void SyscallsProbe::Impl::attach_all() {
   raw_enter = attach(enter);
   if (options.discover_only) return;
   raw_exit = attach(exit);
-  thread_exit = attach(bpf->progs.on_thread_exit);
+  thread_exit = attach(ending);
   if (options.callers) fork = attach(bpf->progs.on_fork);
 }
 
@@ -221,11 +221,6 @@ const Schema* SyscallsProbe::schema(std::uint16_t kind) const {
   if (kind == syscall_call_schema.id) return &syscall_call_schema;
   if (kind == caller_stack_schema.id) return &caller_stack_schema;
   return kind == span_schema.id ? &span_schema : nullptr;
-}
-
-std::vector<std::string> SyscallsProbe::left_out() const {
-  if (call_hooks() != CallHooks::preempted) return {};
-  return {preempted_hooks_note};
 }
 
 Counters SyscallsProbe::counters() const {

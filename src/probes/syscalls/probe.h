@@ -41,7 +41,6 @@ class SyscallsProbe final : public LiveProbe {
   void finish(KernelTime end, const RecordHandler& handler) override;
   const Schema* schema(std::uint16_t kind) const override;
   Counters counters() const override;
-  std::vector<std::string> left_out() const override;
   void begin_calibration() override;
   void end_calibration() override;
 

@@ -226,14 +226,23 @@ int UNPREEMPTED_PROG(on_fork, struct task_struct* parent, struct task_struct* ch
   return 0;
 }
 
-/* A thread that ends inside a call: exit_group itself, or a kill. */
-SEC("tp_btf/sched_process_exit")
-int UNPREEMPTED_PROG(on_thread_exit, struct task_struct* task) {
+/* A thread ends inside a call: exit_group itself, or a kill. */
+static __always_inline void end_thread(struct task_struct* task) {
   struct thread_state* state = find_of_thread(threads, task);
-  if (!state) return 0;
+  if (!state) return;
   if (want_stalls) take_call_back(task, state);
-  if (!take_call(state)) return 0;
-  end_call(task, state, 0, SYSCALL_UNRETURNED);
+  if (take_call(state)) end_call(task, state, 0, SYSCALL_UNRETURNED);
+}
+
+SEC("?tp_btf/sched_process_exit")
+int BPF_PROG(on_thread_exit, struct task_struct* task) {
+  end_thread(task);
+  return 0;
+}
+
+SEC("?tp/sched/sched_process_exit")
+int on_ending_event(void* ctx) {
+  end_thread(bpf_get_current_task_btf());
   return 0;
 }
 

@@ -3,6 +3,7 @@
 // function.
 #include "bpf/compat.bpf.h"
 #include "bpf/span.bpf.h"
+#include "bpf/task_of_pid.bpf.h"
 #include "bpf/timer_expiry.bpf.h"
 
 /* What wakes a thread that sleeps for a time (nanosleep, poll, futex, …). */
@@ -60,10 +61,6 @@ int BPF_PROG(on_hrtimer_expire, struct hrtimer* timer) {
   if (whole_machine || (sleeper && is_anybodys(sleeper))) emit_span_with_stack(ctx, &span);
   return 0;
 }
-
-/* Since 6.2. */
-extern struct task_struct* bpf_task_from_pid(s32 pid) OPTIONAL_FUNCTION;
-extern void bpf_task_release(struct task_struct* task) OPTIONAL_FUNCTION;
 
 SEC("?tp_btf/hrtimer_expire_entry")
 int BPF_PROG(on_members_expire, struct hrtimer* timer) {
