@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Programs that no other thread interrupts. Linux up to 7.1 runs those of tracepoints so; since 7.2
- * the programs of system calls can be preempted (trace_call_bpf_faultable() came with that). The
- * kernel passes over a program that is under way on a CPU: while a preempted thread waits, every
- * other thread's events there would be missed. What a program keeps for each CPU would be shared
- * with them as well. */
+/* Programs that no other thread interrupts while they hold what belongs to their CPU: a scratch
+ * buffer, a counter, a ledger. Linux up to 7.1 runs programs of tracepoints so. Since 7.2 a thread
+ * can be preempted in them (trace_call_bpf_faultable() came with that), and the kernel passes over
+ * a program that is under way on a CPU: other threads' events there are missed, and counted. This
+ * does not mend that, for a thread can be preempted before and after; kernel/call_hooks.h says how
+ * calls, forks and exits are had without a miss. */
 #pragma once
 
 #include "bpf/kernel.h"

@@ -1,7 +1,5 @@
 #include "cli/measure.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -53,7 +51,7 @@ bool says_that_hooks_do_not_run(bool sees_any_program, const std::vector<std::ui
 }
 
 TEST(Measure, SaysThatNoHookRanForAProgramThatItStarted) {
-  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  if (const Support allowed = Kernel().privileges(); !allowed.yes) GTEST_SKIP() << allowed.missing;
   EXPECT_TRUE(says_that_hooks_do_not_run(true, {}));
   EXPECT_FALSE(says_that_hooks_do_not_run(false, {})) << "the program may have made none of these";
   EXPECT_FALSE(says_that_hooks_do_not_run(true, {0})) << "it may have run elsewhere";

@@ -11,7 +11,7 @@ enum class CallHooks {
 
 /// The hooks for this kernel. Linux 7.2 and newer preempt a thread while a program of its system
 /// call runs. The kernel passes over a program that is under way on a CPU, so that the other
-/// threads' calls there are missed: bpf/unpreempted.bpf.h. Reads the kernel's BTF once, on kernels
+/// threads' calls there are missed. Reads the kernel's BTF once, on kernels
 /// that may. Any thread. Throws Error where such a kernel has no BTF.
 CallHooks call_hooks();
 

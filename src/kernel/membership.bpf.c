@@ -222,8 +222,8 @@ int BPF_PROG(on_free, struct task_struct* task) {
   return 0;
 }
 
-/* The three above where they could be preempted, and a child of another thread be missed
- * (bpf/unpreempted.bpf.h). Their tracepoints hand no thread over, only its number. */
+/* Fork, rename and exit where the kernel preempts the hooks above (kernel/call_hooks.h): a fork
+ * that is missed would lose all that the child does. perf hands over numbers instead of threads. */
 struct trace_event_raw_sched_process_fork {
   int child_pid;
 } __attribute__((preserve_access_index));

@@ -72,7 +72,9 @@ def ends_within(process, folder, timeout):
             process.wait(LOOK_EVERY_S)
             return True
         except subprocess.TimeoutExpired:
-            for sentence in [] if qemu.find(kernels.CACHE).sound else emulator.healed(folder):
+            if qemu.find(kernels.CACHE).sound:
+                continue
+            for sentence in emulator.healed(folder):
                 print(sentence, flush=True)
     return False
 

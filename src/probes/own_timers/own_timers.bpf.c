@@ -230,9 +230,9 @@ int own_call_ends(void* ctx) {
   return 0;
 }
 
-/* Where that program could be preempted (bpf/unpreempted.bpf.h). */
+/* Where that program could be preempted (kernel/call_hooks.h). */
 SEC("?tp/raw_syscalls/sys_exit")
-int own_call_ends_unpreempted(void* ctx) {
+int own_call_ends_event(void* ctx) {
   end_call_of_timer();
   return 0;
 }

@@ -21,8 +21,8 @@ OwnTimersProbe::OwnTimersProbe(const SharedMaps& shared, const OwnTimersOptions&
   bpf->rodata->stack_over_ns = static_cast<u64>(options.stack_over.count());
   limit_to_cpus(*bpf->rodata, options.cpus);
   const auto& programs = bpf->progs;
-  bpf_program* call_ends = call_hooks() == CallHooks::events ? programs.own_call_ends_unpreempted
-                                                             : programs.own_call_ends;
+  bpf_program* call_ends =
+      call_hooks() == CallHooks::events ? programs.own_call_ends_event : programs.own_call_ends;
   bpf_program__set_autoload(call_ends, true);
   bpf.load();
   impl_->cost = std::make_unique<RunCost>(bpf->obj, bpf->maps.runs);

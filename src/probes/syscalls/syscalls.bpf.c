@@ -160,7 +160,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs* regs, long ret) {
   return 0;
 }
 
-/* The same two for kernels that preempt them (bpf/unpreempted.bpf.h). A thread that is preempted in
+/* The same two for kernels that preempt them (kernel/call_hooks.h). A thread that is preempted in
  * one would hide every other thread's calls on its CPU. perf's own road to a program costs more,
  * and the kernel goes it with preemption off. What it hands over: trace_event_raw_sys_enter and
  * trace_event_raw_sys_exit. */
