@@ -27,7 +27,6 @@ enum worst_event_kind {
   WORST_EVENT_VECTOR_EXIT = 9,
   WORST_EVENT_SOFTIRQ_ENTRY = 10,  // number: 3 is NET_RX
   WORST_EVENT_SOFTIRQ_EXIT = 11,
-  WORST_EVENT_NEED_RESCHED = 12,  // other: who is to leave its CPU; number: that; state: the flag's
 };
 
 #define WORST_PRIO_DEADLINE 65535

@@ -34,8 +34,6 @@ std::string_view window_event_name(worst_event_kind kind) {
       return "softirq_entry";
     case WORST_EVENT_SOFTIRQ_EXIT:
       return "softirq_exit";
-    case WORST_EVENT_NEED_RESCHED:
-      return "sched_set_need_resched";
   }
   return "unknown";
 }

@@ -74,9 +74,6 @@ std::string event_text(const WindowEvent& event) {
     case WORST_EVENT_SOFTIRQ_ENTRY:
     case WORST_EVENT_SOFTIRQ_EXIT:
       return fmt::format("{}: vec={} [action={}]", name, event.number, softirq_name(event.number));
-    case WORST_EVENT_NEED_RESCHED:
-      return fmt::format("{}: comm={} pid={} cpu={} tif={}", name, other, event.other.tid,
-                         event.number, event.state);
   }
   return std::string(name);
 }

@@ -16,7 +16,7 @@ ROWS = [(name, re.compile(pattern)) for name, pattern in [
     ("block requests of Linux before 5.17", r"field request___before_5_17\..*"),
     ("connections", r"tp_btf/inet_.*"),
     ("waits for locks", r"tp_btf/contention_.*"),
-    ("who asks for a switch", r"tp_btf/sched_set_need_resched_tp|fentry/resched_curr"),
+    ("who asks for a switch", r"fentry/resched_curr"),
     ("system calls", r"tp_btf/sys_(enter|exit)|tp/syscalls/.*"),
     ("forks and executions", r"tp_btf/sched_process_.*|tp/sched/.*"),
     ("switches of threads", r"tp_btf/sched_switch"),

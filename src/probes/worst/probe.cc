@@ -68,8 +68,7 @@ std::vector<bpf_program*> WorstProbe::Impl::hooks_of_events() const {
           of.seen_call_function_single_entry,
           of.seen_call_function_single_exit,
           of.seen_irq_work_entry,
-          of.seen_irq_work_exit,
-          of.seen_need_resched};
+          of.seen_irq_work_exit};
 }
 
 void WorstProbe::Impl::configure(const WorstOptions& options, const SharedMaps& shared) {

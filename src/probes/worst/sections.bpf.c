@@ -13,6 +13,7 @@ const volatile u8 whole_machine;
 const volatile u32 keep;        /* only so many of the longest are wanted; 0: all */
 const volatile u16 tracer;      /* enum worst_tracer */
 const volatile u32 resched_bit; /* TIF_NEED_RESCHED of thread_info::flags */
+const volatile u8 is_told;      /* whether a hook says when that is set: else an interrupt's end */
 const volatile u64 threshold_ns;
 
 u64 bar_ns; /* up to this they are not worth telling of */
@@ -153,12 +154,9 @@ static __always_inline int told_to_switch(void* ctx, struct task_struct* running
   return 0;
 }
 
-/* Since 6.15. */
-SEC("?tp_btf/sched_set_need_resched_tp")
-int BPF_PROG(section_need_resched, struct task_struct* task, int cpu, int flag) {
-  return (u32)flag == resched_bit ? told_to_switch(ctx, task) : 0;
-}
-
+/* Not at sched_set_need_resched_tp, which Linux has since 6.15: at the end of a program there the
+ * kernel leaves a section of RCU, which may set the flag again before it is set. That goes on until
+ * the stack is full, and is the end of the machine (seen on 7.2). */
 SEC("?fentry/resched_curr")
 int BPF_PROG(section_resched_curr, struct rq* queue) {
   struct task_struct* running = queue->curr;
@@ -169,8 +167,10 @@ int BPF_PROG(section_resched_curr, struct rq* queue) {
 /* The thread that runs here is to leave. The flag of a thread is cleared when it leaves, or the
  * scheduler has chosen it again: what was noted of an earlier one is over then. */
 static __always_inline bool is_still_due(struct worst_section* here) {
-  if (!here->is_due) return false;
-  here->is_due = bpf_get_current_task_btf()->thread_info.flags >> resched_bit & 1;
+  struct task_struct* task = bpf_get_current_task_btf();
+  bool is_set = task->pid && task->thread_info.flags >> resched_bit & 1;
+  if (!is_told && !here->is_due) here->due_ns = here->is_joined = 0;
+  here->is_due = is_set && (here->is_due || !is_told);
   return here->is_due;
 }
 

@@ -17,8 +17,6 @@
 namespace overdue {
 namespace {
 
-constexpr const char* says_need_resched = "sched_set_need_resched_tp";  // Linux 6.15
-
 bool is_about_interrupts(worst_tracer tracer) {
   return tracer != WORST_PREEMPTOFF;
 }
@@ -36,10 +34,17 @@ struct SectionsProbe::Impl {
   std::vector<Link> links;
   std::unique_ptr<RunCost> cost;
 
+  bool is_told() const;
   std::vector<bpf_program*> interrupt_ends() const;
   std::vector<bpf_program*> hooks(worst_tracer tracer) const;
   void configure(const WorstOptions& options, const SharedMaps& shared);
 };
+
+/// Whether a hook says that a CPU is to switch.
+bool SectionsProbe::Impl::is_told() const {
+  return types.has_function("resched_curr") &&
+         !is_refused(refused, bpf->progs.section_resched_curr);
+}
 
 /// Without one the bounds are lower.
 std::vector<bpf_program*> SectionsProbe::Impl::interrupt_ends() const {
@@ -55,9 +60,8 @@ std::vector<bpf_program*> SectionsProbe::Impl::hooks(worst_tracer tracer) const 
   if (is_about_interrupts(tracer))
     wanted.insert(wanted.end(), {of.section_timer_start, of.section_timer_expire});
   if (is_about_preemption(tracer)) {
-    wanted.insert(wanted.end(), {of.section_schedule, types.arguments(says_need_resched)
-                                                          ? of.section_need_resched
-                                                          : of.section_resched_curr});
+    wanted.push_back(of.section_schedule);
+    if (is_told()) wanted.push_back(of.section_resched_curr);
     for (bpf_program* hook : interrupt_ends())
       if (types.arguments(tracepoint_of(hook)) && !is_refused(refused, hook))
         wanted.push_back(hook);
@@ -71,6 +75,7 @@ void SectionsProbe::Impl::configure(const WorstOptions& options, const SharedMap
   rodata.keep = static_cast<u32>(options.keep);
   rodata.tracer = static_cast<u16>(options.tracer);
   rodata.resched_bit = read_preemption().resched_bit;
+  rodata.is_told = is_told();
   rodata.per_cpu = find_per_cpu_offsets(types);
   rodata.threshold_ns = static_cast<u64>(options.threshold.count());
   limit_to_cpus(rodata, options.cpus);
@@ -92,7 +97,8 @@ SectionsProbe::SectionsProbe(const WorstOptions& options, const SharedMaps& shar
       },
       [&](const bpf_program* program) {
         const auto ends = impl_->interrupt_ends();
-        return std::find(ends.begin(), ends.end(), program) != ends.end();
+        return program == impl_->bpf->progs.section_resched_curr ||
+               std::find(ends.begin(), ends.end(), program) != ends.end();
       });
   impl_->cost = std::make_unique<RunCost>(impl_->bpf->obj, impl_->bpf->maps.sections);
   for (bpf_program* hook : impl_->hooks(options.tracer)) impl_->links.push_back(attach(hook));
@@ -144,12 +150,7 @@ Support support_of_sections(worst_tracer tracer, const Kernel& kernel) {
   if (is_about_interrupts(tracer))
     needed.insert(needed.end(), {kernel.btf_tracepoint("hrtimer_start"),
                                  kernel.btf_tracepoint("hrtimer_expire_entry")});
-  if (is_about_preemption(tracer)) {
-    needed.push_back(kernel.btf_tracepoint("rcu_utilization"));
-    const Support told = kernel.btf_tracepoint(says_need_resched);
-    if (!told.yes && !(kernel.fentry().yes && kernel.btf_function("resched_curr").yes))
-      needed.push_back(told);
-  }
+  if (is_about_preemption(tracer)) needed.push_back(kernel.btf_tracepoint("rcu_utilization"));
   const auto missing =
       std::find_if(needed.begin(), needed.end(), [](const Support& one) { return !one.yes; });
   return missing == needed.end() ? Support{} : *missing;

@@ -330,16 +330,4 @@ int BPF_PROG(seen_softirq_exit, unsigned int vector) {
   return note_number(WORST_EVENT_SOFTIRQ_EXIT, vector, 0);
 }
 
-/* Linux 6.15 and later. */
-SEC("?tp_btf/sched_set_need_resched_tp")
-int BPF_PROG(seen_need_resched, struct task_struct* task, int cpu, int flag) {
-  if (!follow.task) return 0;
-  struct worst_event* event = new_event(WORST_EVENT_NEED_RESCHED, bpf_ktime_get_ns());
-  if (!event) return 0;
-  set_other(event, task);
-  event->number = cpu;
-  event->state = flag;
-  return 0;
-}
-
 char LICENSE[] SEC("license") = "GPL";
