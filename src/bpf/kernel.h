@@ -252,3 +252,5 @@ struct inet_sock {
  * that calls it is loaded only where Skeleton::can_call() says so. tools/kernel_drift reads the
  * tag. */
 #define OPTIONAL_FUNCTION __weak __ksym __attribute__((btf_decl_tag("optional")))
+/* And of one whose being there alone says something: it need not be for programs to call. */
+#define NEVER_CALLED __attribute__((btf_decl_tag("never called")))

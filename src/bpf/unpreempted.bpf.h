@@ -13,7 +13,7 @@ struct trace_event_call {};
 
 /* Never called: whether it is there says that programs can be preempted. */
 extern unsigned int trace_call_bpf_faultable(struct trace_event_call* call,
-                                             void* ctx) OPTIONAL_FUNCTION;
+                                             void* ctx) OPTIONAL_FUNCTION NEVER_CALLED;
 extern void bpf_preempt_disable(void) OPTIONAL_FUNCTION;
 extern void bpf_preempt_enable(void) OPTIONAL_FUNCTION;
 extern void bpf_local_irq_save(unsigned long* flags__irq_flag) OPTIONAL_FUNCTION;

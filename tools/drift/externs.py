@@ -2,6 +2,7 @@
 from drift import btf, core
 
 KFUNC = "bpf_kfunc"  # how a kernel's BTF marks what programs may call, since Linux 6.10
+NEVER_CALLED = "never called"  # and what need not be for programs to call
 OPTIONAL = "optional"  # how src/bpf/kernel.h marks what the loader makes absent where its prototype is another
 
 
@@ -13,9 +14,11 @@ class Externs:
         self.ours, self.types, self.problems = checked.btf, target, []
         marks = target.find(KFUNC, btf.DECL_TAG)
         self.marked = {target.target(mark) for mark in marks}
-        optional = self.ours.find(OPTIONAL, btf.DECL_TAG)
-        self.optional = {self.ours.name(self.ours.target(tag)) for tag in optional}
+        self.optional, self.never_called = self.tagged(OPTIONAL), self.tagged(NEVER_CALLED)
         self.there = {extern.name: self.look_up(extern) for extern in checked.externs.values()}
+
+    def tagged(self, tag):
+        return {self.ours.name(self.ours.target(one)) for one in self.ours.find(tag, btf.DECL_TAG)}
 
     def look_up(self, extern):
         if not extern.type_id:  # an address: libbpf takes it from the kernel's list of symbols
@@ -27,7 +30,8 @@ class Externs:
         is_for_some = extern.is_weak and (core.essential(extern.name) != extern.name or extern.name in self.optional)
         if found and not fits and not is_for_some:
             self.problems.append(self.difference(extern, self.types.target(found[0]), is_function))
-        exists = fits and (not is_function or not self.marked or found[0] in self.marked)
+        is_for_programs = not is_function or not self.marked or found[:1] and found[0] in self.marked
+        exists = fits and bool(is_for_programs or extern.name in self.never_called)
         if not exists and not extern.is_weak:
             self.problems.append(f"extern {extern.name} is not there, and not weak: libbpf refuses the whole object")
         return exists
