@@ -57,8 +57,10 @@ std::vector<bpf_program*> SectionsProbe::Impl::interrupt_ends() const {
 std::vector<bpf_program*> SectionsProbe::Impl::hooks(worst_tracer tracer) const {
   const auto& of = bpf->progs;
   std::vector<bpf_program*> wanted;
-  if (is_about_interrupts(tracer))
-    wanted.insert(wanted.end(), {of.section_timer_start, of.section_timer_expire});
+  if (is_about_interrupts(tracer)) {
+    wanted.push_back(of.section_timer_start);
+    wanted.push_back(of.section_timer_expire);
+  }
   if (is_about_preemption(tracer)) {
     wanted.push_back(of.section_schedule);
     if (is_told()) wanted.push_back(of.section_resched_curr);
