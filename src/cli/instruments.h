@@ -54,8 +54,8 @@ class Instruments {
   virtual KernelTime due() const { return KernelTime::max(); }
   /// May deliver records besides those of the rings.
   virtual void poll(KernelTime /*now*/, const RecordHandler&) {}
-  /// Measuring is about to end.
-  virtual void ending() {}
+  /// Measuring is about to end. Returns when it did, where that is earlier than what follows.
+  virtual KernelTime ending() { return KernelTime::max(); }
 
   /// What can be changed while it runs, and is: name and value, for `overdue ctl get`.
   virtual std::vector<std::pair<std::string, std::string>> settings() const { return {}; }

@@ -287,9 +287,9 @@ void Measurement::say_what_is_attached() {
 
 void Measurement::finish() {
   say_what_is_attached();  // what was added on the way
-  instruments_.ending();
+  const KernelTime ended = instruments_.ending();
   session_->finish(handler());
-  const KernelTime end = session_->end();
+  const KernelTime end = std::min(ended, session_->end());
   socket_.reset();
   if (std::string note = controls_->note(end); !note.empty())
     info_.notes.push_back(std::move(note));

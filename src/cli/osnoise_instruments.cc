@@ -26,11 +26,12 @@ void OsnoiseInstruments::poll(KernelTime now, const RecordHandler& handler) {
   probe_->poll(handler);
 }
 
-void OsnoiseInstruments::ending() {
+KernelTime OsnoiseInstruments::ending() {
   check_hooks();
   const BusyOptions& options = threads_.options();
   const std::size_t turns = options.in_turn ? options.cpus.size() : 1;
   has_had_time_ = KernelClock::now() - start_ > options.period * turns;
+  return KernelTime::max();
 }
 
 /// Without the hooks every pause would look like one that hardware made.

@@ -23,7 +23,7 @@ class OsnoiseInstruments final : public Instruments {
               const std::vector<std::uint32_t>& cpus) override;
   std::string backend() const override { return "bpf"; }
   void armed(KernelTime start) override;
-  void ending() override;
+  KernelTime ending() override;
   std::uint64_t events_in(const Record& record) const override {
     return record.schema->id == RECORD_OSNOISE_GAP ? 1 : 0;
   }

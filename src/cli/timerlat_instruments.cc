@@ -24,8 +24,9 @@ void TimerlatInstruments::add_to(Session& session, const Kernel&,
 void TimerlatInstruments::armed(KernelTime start) {
   std::vector<timerlat_slot*> slots;
   for (const std::uint32_t cpu : cpus_) slots.push_back(&probe_->slot(cpu));
-  probe_->cost().begin(start);
+  probe_->cost().count();
   threads_.begin(slots, probe_->stopping());
+  probe_->cost().measure(start);
 }
 
 void TimerlatInstruments::poll(KernelTime now, const RecordHandler&) {
@@ -35,9 +36,12 @@ void TimerlatInstruments::poll(KernelTime now, const RecordHandler&) {
   stuck_ = !probe_->finished() && now - *stopping_since_ > patience;
 }
 
-/// What the threads would miss from now on is none of the session's.
-void TimerlatInstruments::ending() {
+/// What the threads would miss from now on is none of the session's; nor is the time in which we
+/// wait for them, which on a busy machine is long.
+KernelTime TimerlatInstruments::ending() {
+  const KernelTime told = KernelClock::now();
   threads_.end();
+  return told;
 }
 
 std::vector<CpuSilences> TimerlatInstruments::silences() const {

@@ -31,7 +31,7 @@ class TimerlatInstruments final : public Instruments, public TimerlatSource {
   std::optional<BpfRuns> cost() const override;
   Duration poll_every() const override { return std::chrono::milliseconds(20); }
   void poll(KernelTime now, const RecordHandler&) override;
-  void ending() override;
+  KernelTime ending() override;
   std::vector<std::string> notes() const override;
 
   bool is_stuck() const override { return stuck_; }

@@ -48,8 +48,7 @@ RunCost::RunCost(const bpf_object* object, const bpf_map* runs)
         return sum;
       }) {}
 
-void RunCost::begin(KernelTime now) {
-  runs_before_ = runs();
+void RunCost::measure(KernelTime now) {
   stats_ = BpfStats::begin();
   until_ = now + measured_for;
 }

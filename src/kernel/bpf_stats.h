@@ -43,7 +43,14 @@ class RunCost {
   RunCost(const bpf_object* object, std::function<std::uint64_t()> runs)
       : object_(object), runs_(std::move(runs)) {}
 
-  void begin(KernelTime now);
+  void begin(KernelTime now) {
+    count();
+    measure(now);
+  }
+  /// The two halves of begin(). The second waits for every CPU, 20 ms and more where a hypervisor
+  /// has taken one.
+  void count() { runs_before_ = runs(); }
+  void measure(KernelTime now);
   void poll(KernelTime now);
   /// Runs since begin() was called, and what they took; none where nobody knows that. Throws Error.
   BpfRuns cost() const;
