@@ -272,7 +272,7 @@ TEST_F(ContractOfPrograms, StayWithinTheirVerifierBudget) {
   if (std::getenv("OVERDUE_UPDATE_GOLDEN")) {
     std::ofstream file(budget_file());
     file << "# Instructions the verifier goes through per program; contract_test fails beyond 10 % "
-            "more.\n# To accept new figures: OVERDUE_UPDATE_GOLDEN=1 ctest --preset dev -R "
+            "more.\n# To accept new figures: OVERDUE_UPDATE_GOLDEN=1 ctest --preset release -R "
             "contract\n"
          << "kernel " << kernel_series() << '\n';
     for (const auto& [name, count] : verified) file << name << ' ' << count << '\n';

@@ -81,7 +81,7 @@ def main():
     parser.add_argument("causes", nargs="*", metavar="CAUSE", help=f"of {', '.join(causes(0))}")
     parser.add_argument("--trials", type=int, default=100, help="of each cause; default %(default)s")
     parser.add_argument("--cpu", type=int, default=0)
-    parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build" / "dev")
+    parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build" / "release")
     options = parser.parse_args()
     known = causes(options.cpu)
     for name in options.causes or known:
