@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/output_file.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/flame_sink.h"
@@ -16,6 +15,7 @@
 #include "flame/drawing.h"
 #include "flame/folded.h"
 #include "sinks/output.h"
+#include "target/output_file.h"
 
 namespace overdue {
 namespace {
@@ -43,6 +43,7 @@ std::string shown_name(const std::string& path) {
 class FlameCommand final : public Command {
  public:
   std::string_view name() const override { return "flame"; }
+  Rights rights() const override { return Rights::caller; }
 
   void add_options(CLI::App& app) override {
     app.add_option("file", files_)->required();

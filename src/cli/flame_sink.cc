@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "base/output_file.h"
 #include "base/text.h"
 #include "flame/drawing.h"
 #include "flame/folded.h"
 #include "sinks/output.h"
 #include "sinks/text_format.h"
+#include "target/output_file.h"
 
 namespace overdue {
 namespace {

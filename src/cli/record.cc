@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "base/output_file.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/measure.h"
@@ -14,6 +13,7 @@
 #include "cli/syscall_instruments.h"
 #include "probes/syscalls/classes.h"
 #include "sinks/text_format.h"
+#include "target/output_file.h"
 #include "trace/writer.h"
 
 namespace overdue {

@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
-#include "base/output_file.h"
 #include "sinks/make_sink.h"
+#include "target/output_file.h"
 
 namespace overdue {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/output_file.h"
+#include "target/output_file.h"
 #include "base/text.h"
 #include "cli/actions.h"
 #include "cli/command.h"

@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "base/output_file.h"
+#include "target/output_file.h"
 #include "base/text.h"
 #include "cli/callers.h"
 #include "cli/command.h"

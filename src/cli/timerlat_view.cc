@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "base/output_file.h"
 #include "cli/report_envelope.h"
 #include "cli/timerlat_json.h"
 #include "cli/timerlat_text.h"
 #include "probes/timerlat/probe.h"
 #include "sinks/text_format.h"
+#include "target/output_file.h"
 
 namespace overdue {
 namespace {

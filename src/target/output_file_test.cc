@@ -1,4 +1,4 @@
-#include "base/output_file.h"
+#include "target/output_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -80,7 +80,7 @@ TEST_F(OutputFile, ExistingFileIsEmptiedAndKeepsItsMode) {
   EXPECT_EQ(status_of(in("x")).st_mode & 07777, 0640U);
 }
 
-TEST_F(OutputFile, LinkInOnesOwnDirectoryIsFollowed) {
+TEST_F(OutputFile, OnesOwnLinkIsFollowedWithOnesOwnRights) {
   write_text(in("x"), "old");
   ASSERT_EQ(::symlink("x", in("link").c_str()), 0);
   EXPECT_TRUE(put(create_output_file(in("link")), "new"));
@@ -130,16 +130,63 @@ TEST_F(OutputFile, PlantedFilesInASharedDirectoryAreRefused) {
   EXPECT_EQ(text_of(in("shared/y")), "theirs");
 }
 
-TEST_F(OutputFile, BelongsToWhoInvokedSudoWhereTheDirectoryIsTheirs) {
-  if (::geteuid() != 0) GTEST_SKIP() << "giving a file away needs root";
-  ::setenv("SUDO_UID", "12345", 1);
-  ::setenv("SUDO_GID", "23456", 1);
-  create_output_file(in("x"));
-  EXPECT_EQ(status_of(in("x")).st_uid, 0U) << "the directory is root's";
-  ASSERT_EQ(::chown(directory_.c_str(), 12345, 23456), 0);
-  create_output_file(in("y"));
-  EXPECT_EQ(status_of(in("y")).st_uid, 12345U);
-  EXPECT_EQ(status_of(in("y")).st_gid, 23456U);
+/// Root through sudo: what is opened is opened as the user who called it.
+class OutputFileOfSudo : public OutputFile {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "being root for somebody else needs root";
+    ::setenv("SUDO_UID", "12345", 1);
+    ::setenv("SUDO_GID", "23456", 1);
+    ASSERT_EQ(::chmod(directory_.c_str(), 0755), 0);
+    ASSERT_EQ(::mkdir(in("theirs").c_str(), 0700), 0);
+    ASSERT_EQ(::chown(in("theirs").c_str(), 12345, 23456), 0);
+  }
+  void TearDown() override {
+    for (const char* name : {"theirs/x", "theirs/link", "theirs", "precious", "new"})
+      ::remove(in(name).c_str());
+  }
+};
+
+TEST_F(OutputFileOfSudo, IsTheirs) {
+  create_output_file(in("theirs/x"));
+  EXPECT_EQ(status_of(in("theirs/x")).st_uid, 12345U);
+  EXPECT_EQ(status_of(in("theirs/x")).st_gid, 23456U);
+  EXPECT_TRUE(put(create_output_file(in("theirs/x")), "again"));
+  EXPECT_EQ(text_of(in("theirs/x")), "again");
+}
+
+TEST_F(OutputFileOfSudo, TheirLinkReachesOnlyWhatTheyMayWriteTo) {
+  write_text(in("precious"), "precious");
+  ASSERT_EQ(::chmod(in("precious").c_str(), 0644), 0);
+  ASSERT_EQ(::symlink("../precious", in("theirs/link").c_str()), 0);
+  EXPECT_THAT(message_of(in("theirs/link")), HasSubstr("permission denied to user 12345"));
+  EXPECT_EQ(text_of(in("precious")), "precious");
+  ASSERT_EQ(::unlink(in("theirs/link").c_str()), 0);
+  ASSERT_EQ(::symlink("../new", in("theirs/link").c_str()), 0);
+  EXPECT_THAT(message_of(in("theirs/link")), HasSubstr("permission denied"));
+  EXPECT_NE(::access(in("new").c_str(), F_OK), 0);
+}
+
+TEST_F(OutputFileOfSudo, HasTheirGroupsAndNotRoots) {
+  write_text(in("precious"), "root's group may write");
+  ASSERT_EQ(::chmod(in("precious").c_str(), 0664), 0);
+  EXPECT_THAT(message_of(in("precious")), HasSubstr("permission denied"));
+  ASSERT_EQ(::chown(in("precious").c_str(), 0, 23456), 0);
+  EXPECT_TRUE(put(create_output_file(in("precious")), "theirs may"));
+  EXPECT_EQ(text_of(in("precious")), "theirs may");
+}
+
+TEST_F(OutputFileOfSudo, RightsAreBackAfterwards) {
+  message_of("/proc/overdue");
+  create_output_file(in("theirs/x"));
+  write_text(in("new"), "root's again");
+  EXPECT_EQ(status_of(in("new")).st_uid, 0U);
+}
+
+TEST_F(OutputFileOfSudo, WhoIsNotKnownIsNotTakenForRoot) {
+  ::setenv("SUDO_UID", "nobody at all", 1);
+  EXPECT_THAT(message_of(in("new")), HasSubstr("cannot tell who called sudo"));
+  EXPECT_NE(::access(in("new").c_str(), F_OK), 0);
 }
 
 TEST_F(OutputFile, SaysWhatIsWrong) {

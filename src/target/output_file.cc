@@ -1,20 +1,22 @@
-#include "base/output_file.h"
+#include "target/output_file.h"
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
 #include <deque>
 #include <optional>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "target/file_rights.h"
+#include "target/identity.h"
 
 namespace overdue {
 namespace {
@@ -26,13 +28,22 @@ struct Place {
   std::string name;  // in it; never a link
 };
 
+// Whose rights a file is opened with now: FileRights sets them.
+uid_t opener() {
+  return static_cast<uid_t>(::setfsuid(static_cast<uid_t>(-1)));
+}
+
 Error cannot_write(const std::string& path, std::string_view why) {
   return Error("cannot write to {}: {}", printable(path), why);
 }
 
 [[noreturn]] void fail(const std::string& path, int code) {
   if (code == EACCES || code == EPERM)
-    throw cannot_write(path, "permission denied").hint("choose another place with -o");
+    throw cannot_write(
+        path, opener() == ::geteuid()
+                  ? "permission denied"
+                  : fmt::format("permission denied to user {}, who called overdue", opener()))
+        .hint("choose another place with -o");
   if (code == EISDIR) throw cannot_write(path, "it is a directory").hint("name a file in it");
   throw cannot_write(path, errno_text(code));
 }
@@ -86,16 +97,10 @@ bool is_link(int directory, const std::string& name) {
          S_ISLNK(status.st_mode);
 }
 
-std::optional<unsigned> invoking_user(const char* variable) {
-  const char* text = std::getenv(variable);
-  return text && ::geteuid() == 0 ? number(text) : std::nullopt;
-}
-
 // Whether somebody else could have put a link there to choose what we overwrite.
 bool open_to_others(const struct stat& directory) {
   if ((directory.st_mode & S_IWOTH) != 0) return true;
-  const uid_t owner = directory.st_uid;
-  return owner != 0 && owner != ::geteuid() && invoking_user("SUDO_UID") != owner;
+  return directory.st_uid != 0 && directory.st_uid != opener();
 }
 
 // Walks `path` name by name and follows links itself, because which links may be followed depends
@@ -132,23 +137,14 @@ Place resolve(const std::string& path) {
   return {std::move(directory), "."};
 }
 
-Fd create(const Place& place, const std::string& path) {
-  Fd file(::openat(place.directory.get(), place.name.c_str(),
-                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600));
-  if (!file) return file;
-  const auto user = invoking_user("SUDO_UID");
-  const auto group = invoking_user("SUDO_GID");
-  if (user && group && status_of(place.directory.get(), path).st_uid == *user) {
-    // A file left to root is no failure: its owner can still read it with sudo.
-    [[maybe_unused]] const int given = ::fchown(file.get(), *user, *group);
-  }
-  return file;
+Fd create(const Place& place) {
+  return Fd(::openat(place.directory.get(), place.name.c_str(),
+                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600));
 }
 
 void refuse_planted(const Place& place, const struct stat& file, const std::string& path) {
   if (!open_to_others(status_of(place.directory.get(), path))) return;
-  const auto user = invoking_user("SUDO_UID");
-  const bool ours = file.st_uid == ::geteuid() || (user && file.st_uid == *user);
+  const bool ours = file.st_uid == opener();
   const bool second_name = S_ISREG(file.st_mode) && file.st_nlink > 1;
   if (ours && !second_name) return;
   throw cannot_write(
@@ -175,6 +171,15 @@ Fd reopen(const Place& place, const std::string& path) {
   return file;
 }
 
+Fd open_or_create(const std::string& path) {
+  const Place place = resolve(path);
+  if (place.name == "." || place.name == "..") fail(path, EISDIR);
+  Fd file = create(place);
+  if (file) return file;
+  if (errno != EEXIST) fail(path, errno);
+  return reopen(place, path);
+}
+
 }  // namespace
 
 Fd create_output_file(const std::string& path) {
@@ -186,12 +191,9 @@ Fd create_output_file(const std::string& path) {
     if (!copy) fail(path, errno);
     return copy;
   }
-  const Place place = resolve(path);
-  if (place.name == "." || place.name == "..") fail(path, EISDIR);
-  Fd file = create(place, path);
-  if (file) return file;
-  if (errno != EEXIST) fail(path, errno);
-  return reopen(place, path);
+  const auto user = choose_identity(IdentityRequest::current(std::nullopt));
+  const FileRights rights(user);
+  return open_or_create(path);
 }
 
 }  // namespace overdue
