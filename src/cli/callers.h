@@ -26,7 +26,7 @@ class FrameLearner {
 class Callers {
  public:
   /// Make it before anything is loaded into the kernel, as LiveStacks.
-  Callers() = default;
+  explicit Callers(const LiveStacks::Options& stacks) : stacks_(stacks) {}
 
   /// Whom to tell; it must live as long as records come.
   void set_learner(FrameLearner& learner) { learner_ = &learner; }

@@ -2,7 +2,8 @@
 # pages can be made without the program.
 layer(cli_help SOURCES completion.cc help.cc help_page.cc LINK base)
 foreach(page overdue syscalls stalls timerlat osnoise worst record report flame ctl demo doctor probes schema help
-             options/target options/view options/capture options/output options/kernel)
+             options/target options/view options/capture options/output options/kernel
+             options/stacks)
   string(REPLACE / _ symbol help_${page})
   embed_text(cli_help ${symbol} ${PROJECT_SOURCE_DIR}/docs/commands/${page}.md)
 endforeach()

@@ -9,7 +9,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/say.h"
 #include "resolve/local_resolver.h"
+#include "resolve/nameless_resolver.h"
 #include "resolve/sandboxed_resolver.h"
 #include "sinks/text_format.h"
 #include "symbols/process_maps.h"
@@ -40,12 +42,22 @@ LiveStacks::LiveStacks(const Options& wanted) {
   auto sandbox = wanted.lines ? SandboxedResolver::SandboxOptions::with_lines()
                               : SandboxedResolver::SandboxOptions{};
   sandbox.fetch_debug_file = wanted.fetch_debug_file;
+  if (!wanted.sandbox) {
+    if (wanted.lines)
+      throw Error("--lines and --no-sandbox do not go together: source lines are read in it only")
+          .hint("leave one of them out")
+          .exit_status(2);
+    resolver_ = std::make_unique<LocalResolver>(images_, options, StackReader::Options{});
+    return;
+  }
   try {
     resolver_ = std::make_unique<SandboxedResolver>(images_, options, std::move(sandbox));
   } catch (const Error& error) {
     without_sandbox_ = error.what();
-    without_lines_ = wanted.lines;  // what reads them must be in one
-    resolver_ = std::make_unique<LocalResolver>(images_, options, StackReader::Options{});
+    say("overdue: user stacks have no names: {}\nhint: --no-sandbox reads programs' files with "
+        "Overdue's own rights: for programs that you trust\n",
+        without_sandbox_);
+    resolver_ = std::make_unique<NamelessResolver>(images_, options);
   }
 }
 
@@ -148,16 +160,14 @@ std::vector<LiveStacks::MappedFile> LiveStacks::files_of(std::uint32_t pid, Kern
 std::vector<std::string> LiveStacks::notes() const {
   std::vector<std::string> notes;
   const Resolver::Cost& cost = resolver_->cost();
-  if (cost.failed > 0)
+  if (cost.failed > 0 && without_sandbox_.empty())
     notes.push_back(fmt::format("stacks that the resolver gave up on: {}", grouped(cost.failed)));
   if (cost.unknown_processes > 0)
     notes.push_back(
         fmt::format("stacks of processes that had gone before anything was known of them: {}",
                     grouped(cost.unknown_processes)));
   if (!without_sandbox_.empty())
-    notes.push_back(fmt::format("symbols were read without a sandbox{}: {}",
-                                without_lines_ ? ", and source lines were not" : "",
-                                without_sandbox_));
+    notes.push_back("user stacks have no names, for want of a sandbox: " + without_sandbox_);
   if (!without_events_.empty())
     notes.push_back("processes that end early have no user stacks: " + without_events_);
   return notes;

@@ -20,13 +20,15 @@
 namespace overdue {
 
 /// Names the stacks of processes that run now or have just ended: files are read by a child without
-/// privileges, and what is mapped where is followed from begin() on. Make it before anything is
+/// privileges, and what is mapped where is followed from begin() on. Where there can be no such
+/// child, no file is read, and standard error says so at once. Make it before anything is
 /// loaded into the kernel: the child must not inherit that. Used by one thread.
 class LiveStacks final : public StackNamer {
  public:
   struct Options {
-    bool names = true;   ///< false leaves frames as modules and offsets
-    bool lines = false;  ///< source lines and inlined functions too
+    bool sandbox = true;  ///< false reads files of other people's with our rights
+    bool names = true;    ///< false leaves frames as modules and offsets
+    bool lines = false;   ///< source lines and inlined functions too
     FetchDebugFile fetch_debug_file{};
   };
   LiveStacks() : LiveStacks(Options{}) {}
@@ -69,7 +71,6 @@ class LiveStacks final : public StackNamer {
   using FileIdentity = std::array<std::uint64_t, 5>;
   std::map<FileIdentity, std::uint64_t> file_numbers_;
   std::string without_sandbox_, without_events_;  ///< why; empty: it is there
-  bool without_lines_ = false;                    ///< that were wanted
 };
 
 }  // namespace overdue

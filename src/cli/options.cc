@@ -59,6 +59,10 @@ std::unique_ptr<Kernel> KernelOptions::open() const {
   return kernel;
 }
 
+void add_stack_options(CLI::App& app, StackOptions& options) {
+  app.add_flag("--no-sandbox", options.no_sandbox);
+}
+
 void add_output_options(CLI::App& app, OutputOptions& options, bool with_interval) {
   app.add_option("-f,--format", options.format);
   app.add_option("-o,--output", options.file);

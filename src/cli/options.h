@@ -38,6 +38,12 @@ struct KernelOptions {
 };
 void add_kernel_options(CLI::App& app, KernelOptions& options);
 
+/// `--no-sandbox`: how stacks are read.
+struct StackOptions {
+  bool no_sandbox = false;
+};
+void add_stack_options(CLI::App& app, StackOptions& options);
+
 /// Where and how a report is written.
 struct OutputOptions {
   std::string format = "text";

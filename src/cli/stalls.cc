@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "target/output_file.h"
 #include "base/text.h"
 #include "cli/actions.h"
 #include "cli/command.h"
@@ -18,6 +17,7 @@
 #include "cli/stall_view.h"
 #include "core/recorded_stacks.h"
 #include "sinks/make_sink.h"
+#include "target/output_file.h"
 #include "trace/writer.h"
 
 namespace overdue {
@@ -28,6 +28,7 @@ struct Destination {
   bool spawned = false;
   bool names = true;  ///< false: frames are modules and offsets
   bool lines = false;
+  bool sandbox = true;
   std::optional<DebuginfodOptions> debuginfod{};  ///< empty: nobody is asked
   std::string flame;                              ///< where to draw to; empty: nowhere
   std::string save;                               ///< a trace file; empty: none
@@ -43,7 +44,8 @@ class StallReporter final : public MeasureListener {
       : options_(std::move(view)),
         to_(std::move(destination)),
         debuginfod_(made_debuginfod(to_.debuginfod)),
-        stacks_({.names = to_.names,
+        stacks_({.sandbox = to_.sandbox,
+                 .names = to_.names,
                  .lines = to_.lines,
                  .fetch_debug_file = debuginfod_ ? FetchDebugFile([this](const std::string& id) {
                    return debuginfod_->find(id);
@@ -116,6 +118,7 @@ class StallsCommand final : public Command {
   void add_options(CLI::App& app) override {
     add_target_options(app, target_);
     add_stop_options(app, stop_);
+    add_stack_options(app, stack_options_);
     add_kernel_options(app, kernel_);
     add_output_options(app, output_, false);
     app.add_option("-T,--threshold", thresholds_)->allow_extra_args(false)->take_all();
@@ -146,6 +149,7 @@ class StallsCommand final : public Command {
 
   TargetOptions target_;
   StopOptions stop_;
+  StackOptions stack_options_;
   KernelOptions kernel_;
   OutputOptions output_;
   std::vector<std::string> thresholds_;
@@ -253,6 +257,7 @@ int StallsCommand::run(const Invocation& invocation) {
        .spawned = invocation.has_program,
        .names = !no_resolve_,
        .lines = lines_,
+       .sandbox = !stack_options_.no_sandbox,
        .debuginfod = debuginfod_ ? std::optional(DebuginfodOptions::current(invocation.inherited))
                                  : std::nullopt,
        .flame = flame_,

@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "target/output_file.h"
 #include "base/text.h"
 #include "cli/callers.h"
 #include "cli/command.h"
@@ -12,6 +11,7 @@
 #include "cli/syscall_instruments.h"
 #include "cli/syscall_view.h"
 #include "sinks/make_sink.h"
+#include "target/output_file.h"
 #include "trace/writer.h"
 
 namespace overdue {
@@ -23,6 +23,7 @@ struct FiguresDestination {
   bool spawned = false;
   bool stream = false;  ///< lines come while we measure
   std::string save;     ///< empty: no trace file
+  bool sandbox = true;
 };
 
 /// Shows the measurement, and saves it if asked.
@@ -31,7 +32,7 @@ class Reporter final : public MeasureListener {
   Reporter(const ViewOptions& view, SyscallInstruments& instruments, FiguresDestination destination)
       : options_(view), instruments_(instruments), to_(std::move(destination)) {
     if (!instruments.options().callers) return;
-    callers_ = std::make_unique<Callers>();
+    callers_ = std::make_unique<Callers>(LiveStacks::Options{.sandbox = to_.sandbox});
     callers_->set_learner(instruments);
   }
 
@@ -99,6 +100,7 @@ class SyscallsCommand final : public Command {
   void add_options(CLI::App& app) override {
     add_target_options(app, target_);
     add_stop_options(app, stop_);
+    add_stack_options(app, stack_options_);
     add_kernel_options(app, kernel_);
     add_view_options(app, view_);
     add_output_options(app, output_, true);
@@ -118,6 +120,7 @@ class SyscallsCommand final : public Command {
 
   TargetOptions target_;
   StopOptions stop_;
+  StackOptions stack_options_;
   KernelOptions kernel_;
   ViewOptions view_;
   OutputOptions output_;
@@ -187,7 +190,8 @@ int SyscallsCommand::run(const Invocation& invocation) {
                     {.output = output_,
                      .spawned = invocation.has_program,
                      .stream = request.streams,
-                     .save = save_});
+                     .save = save_,
+                     .sandbox = !stack_options_.no_sandbox});
   return measure(request, *kernel_.open(), instruments, reporter);
 }
 

@@ -48,12 +48,13 @@ class Longest {
 
 class WorstReporter final : public MeasureListener {
  public:
-  WorstReporter(OutputOptions output, bool spawned, std::size_t keep,
+  WorstReporter(OutputOptions output, bool spawned, std::size_t keep, const StackOptions& stacks,
                 WindowInstruments& instruments)
       : output_(std::move(output)),
         spawned_(spawned),
         instruments_(instruments),
         keep_(keep),
+        stacks_({.sandbox = !stacks.no_sandbox}),
         longest_(keep_),
         assembler_(stacks_, read_preemption(),
                    [this](LatencyWindow window) { found(std::move(window)); }) {}
@@ -140,6 +141,7 @@ class WorstCommand final : public Command {
     app.add_option("latency", what_)->required();
     add_target_options(app, target_);
     add_stop_options(app, stop_);
+    add_stack_options(app, stack_options_);
     add_kernel_options(app, kernel_options_);
     add_output_options(app, output_, false);
     app.add_option("-T,--threshold", threshold_);
@@ -166,6 +168,7 @@ class WorstCommand final : public Command {
   std::string what_;
   TargetOptions target_;
   StopOptions stop_;
+  StackOptions stack_options_;
   KernelOptions kernel_options_;
   std::unique_ptr<Kernel> kernel_;  ///< since run()
   OutputOptions output_;
@@ -320,7 +323,7 @@ int WorstCommand::run(const Invocation& invocation) {
     instruments = std::make_unique<WorstInstruments>(std::move(wanted));
   else
     instruments = std::make_unique<SectionInstruments>(std::move(wanted));
-  WorstReporter reporter(output_, invocation.has_program, keep, *instruments);
+  WorstReporter reporter(output_, invocation.has_program, keep, stack_options_, *instruments);
   return measure(request, *kernel_, *instruments, reporter);
 }
 

@@ -8,8 +8,8 @@
 
 namespace overdue {
 
-/// Reads the files of the processes itself, with the rights we have: for tests, and where there is
-/// no sandbox to be had.
+/// Reads the files of the processes itself, with the rights we have: for tests, and for a user who
+/// has said `--no-sandbox`.
 class LocalResolver : public Resolver {
  public:
   explicit LocalResolver(ProcessImages& images) : LocalResolver(images, {}, {}) {}

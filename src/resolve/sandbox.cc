@@ -7,6 +7,7 @@
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -39,12 +40,28 @@ void enter_empty_root() {
   throw Error("cannot make an empty directory for the resolver: {}", errno_text(errno));
 }
 
+/// A container need not have such a user; 65534 is what files of others belong to there.
+void become(uid_t user) {
+  constexpr uid_t nobody = 65534;
+  if (setresgid(user, user, user) == 0 && setresuid(user, user, user) == 0) return;
+  check_errno(setresgid(nobody, nobody, nobody), "cannot give up the resolver's group");
+  check_errno(setresuid(nobody, nobody, nobody), "cannot give up the resolver's user");
+}
+
 void limit(__rlimit_resource_t what, rlim_t value) {
   const rlimit both{.rlim_cur = value, .rlim_max = value};
   check_errno(setrlimit(what, &both), "cannot limit the resolver");
 }
 
 }  // namespace
+
+uid_t unused_user() {
+  constexpr uid_t first = 0x9000'0000, ids = 0x6000'0000;
+  std::uint32_t random = 0;
+  if (getrandom(&random, sizeof random, 0) != sizeof random)
+    throw Error("cannot choose the resolver's user: {}", errno_text(errno));
+  return first + random % ids;
+}
 
 void leave_surroundings(Fd& kept) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM})
@@ -73,8 +90,7 @@ void drop_privileges() {
     for (int capability = 0; capability <= highest_capability; ++capability)
       prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
     check_errno(setgroups(0, nullptr), "cannot give up the resolver's groups");
-    check_errno(setresgid(nobody, nobody, nobody), "cannot give up the resolver's group");
-    check_errno(setresuid(nobody, nobody, nobody), "cannot give up the resolver's user");
+    become(unused_user());
   }
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   __user_cap_data_struct none[2] = {};

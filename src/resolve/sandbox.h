@@ -23,15 +23,17 @@ namespace overdue::sandbox {
 /// system calls of their own: in such builds, which are for tests alone, the walls have these gaps.
 inline constexpr bool has_sanitizer = OVERDUE_HAS_SANITIZER != 0;
 
-/// Whom a process in the sandbox runs as: nobody.
-constexpr uid_t nobody = 65534;
+/// Whom a process in the sandbox runs as: a user that no other process is, another one each time.
+/// Who has the same ids may kill a process, stop it and use up what it may have. Of the upper half
+/// of all ids, which no user database gives to people (systemd's UIDS-GIDS.md).
+uid_t unused_user();
 
 /// For a process that has just been forked. All throw Error where it cannot be had.
 
 /// Nothing stays open but `kept`, whose number may change, and /dev/null as 0, 1 and 2. What a
 /// terminal sends is not heard any more.
 void leave_surroundings(Fd& kept);
-/// An empty directory that has no name any more is the root; nobody's ids, no groups, no
+/// An empty directory that has no name any more is the root; ids of nobody's, no groups, no
 /// capabilities, and no way to get any; no core files, and no writing to files. Where we are not
 /// root there is nothing to give up but the last two, and the way to get more.
 void drop_privileges();

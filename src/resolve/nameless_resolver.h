@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+
+#include "resolve/resolver.h"
+
+namespace overdue {
+
+/// Reads no file of any process: user frames stay addresses. Where there is no sandbox, nobody is
+/// to read with our rights what somebody else wrote.
+class NamelessResolver final : public Resolver {
+ public:
+  NamelessResolver(ProcessImages& images, const Options& options) : Resolver(images, options) {}
+
+ private:
+  std::optional<ResolvedStack> read_user_stack(const ProcessImage&, pid_t, const user_registers&,
+                                               std::span<const std::byte>) override {
+    return std::nullopt;
+  }
+  std::optional<ResolvedStack> read_recorded_stack(const ProcessImage&, pid_t,
+                                                   std::span<const std::uint64_t>) override {
+    return std::nullopt;
+  }
+};
+
+}  // namespace overdue

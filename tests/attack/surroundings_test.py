@@ -1,0 +1,94 @@
+#!/usr/bin/python3
+"""Surroundings that a caller, or a process next to us, has chosen: closed streams, a sandbox that cannot be had."""
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from overdue_test import OVERDUE, main, require_root, run, tool
+
+# Where a resolver makes its empty root.
+FOLDERS = ("/tmp", "/dev/shm", "/run", "/var/tmp")
+
+
+class ClosedStreams(unittest.TestCase):
+    def setUp(self):
+        require_root()
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        self.report = f"{made.name}/report.json"
+
+    def run_without(self, streams, *command):
+        """The caller has closed these; what is read from the others."""
+        def close():
+            for stream in streams:
+                os.close(stream)
+        return run([OVERDUE, *command], preexec=close, timeout=20)
+
+    def test_a_measurement_is_whole_without_them(self):
+        for streams in ((0,), (2,), (0, 2), (1,), (0, 1, 2)):
+            with self.subTest(streams=streams):
+                finished = self.run_without(streams, "syscalls", "-f", "json", "-o", self.report, "--", tool("sleep"), "0.3")
+                self.assertEqual(finished.status, 0, finished)
+                with open(self.report, encoding="utf-8") as file:
+                    report = json.load(file)
+                self.assertGreater(report["duration_ns"], 250_000_000)
+                os.unlink(self.report)
+
+    def test_a_report_without_a_place_is_a_failure(self):
+        """And no end before its time that looks like a success, by what is written to a pipe of our own."""
+        for streams in ((1,), (0, 1), (0, 1, 2)):
+            for command in (("syscalls", "-a", "-i", "100ms"), ("stalls", "-a", "-T", "1us"), ("timerlat", "-i", "100ms")):
+                with self.subTest(streams=streams, command=command):
+                    finished = self.run_without(streams, *command, "--stdout", "-d", "600ms")
+                    self.assertEqual(finished.status, 1, finished)
+                    if 2 not in streams:
+                        self.assertIn("cannot write", finished.err)
+
+    def test_the_program_finds_them_closed(self):
+        code = "import os,sys; sys.exit(sum(1 << n for n in range(3) if not os.path.exists(f'/proc/self/fd/{n}')))"
+        for streams in ((0,), (2,), (0, 2)):
+            with self.subTest(streams=streams):
+                finished = self.run_without(streams, "syscalls", "-o", self.report, "--", sys.executable, "-S", "-c", code)
+                self.assertEqual(finished.status, sum(1 << stream for stream in streams), finished)
+
+
+class NoSandbox(unittest.TestCase):
+    """Nobody reads ELF files with our rights, but where the user said so."""
+
+    def setUp(self):
+        require_root()
+
+    def frames(self, *options):
+        """A thread that sleeps 20 ms at a time, in a machine where nothing can be made: its user frames."""
+        lock = " && ".join(f"mount -t tmpfs -o ro none {folder}" for folder in FOLDERS if os.path.isdir(folder))
+        command = ["stalls", "-T", "10ms", "-f", "ndjson", "--stdout", *options, "--", tool("sleep"), "0.05"]
+        # The program itself may be in a folder that is hidden then.
+        script = f'exec 9<"$0" && {lock} && exec /proc/self/fd/9 "$@"'
+        finished = run([tool("unshare"), "--mount", "sh", "-c", script, OVERDUE, *command])
+        self.assertEqual(finished.status, 0, finished)
+        lines = [json.loads(line) for line in finished.out.splitlines()]
+        stalls = [line for line in lines if line["type"] == "stall" and line["name"] == "clock_nanosleep"]
+        self.assertEqual(len(stalls), 1, finished)
+        frames = stalls[0]["user_stack"]
+        self.assertTrue(frames, stalls)
+        return [frame["name"] for frame in frames if frame.get("name")], lines, finished
+
+    def test_without_one_frames_have_no_names(self):
+        names, lines, finished = self.frames()
+        self.assertEqual(names, [])
+        self.assertIn("user stacks have no names", finished.err)
+        self.assertIn("--no-sandbox", finished.err)
+        notes = next(line["notes"] for line in lines if line["type"] == "report")
+        self.assertTrue([note for note in notes if "no names" in note], notes)
+
+    def test_who_wants_it_has_names(self):
+        names, _, finished = self.frames("--no-sandbox")
+        self.assertTrue([name for name in names if "nanosleep" in name], names)
+        self.assertNotIn("no names", finished.err)
+
+
+if __name__ == "__main__":
+    main()
