@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "target/own_rights.h"
 #include "target/spawn.h"
 
 namespace CLI {
@@ -31,6 +32,8 @@ class Command {
   /// True when this command runs what follows `--`. A failure of ours then ends with 125, so that
   /// it is not taken for the program's own status.
   virtual bool spawns(const Invocation&) const { return false; }
+  /// What run() may do; main() gives up the rest.
+  virtual Rights rights() const { return Rights::measuring; }
 };
 
 std::unique_ptr<Command> make_syscalls_command();

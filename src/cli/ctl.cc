@@ -94,6 +94,7 @@ std::string line_of(const Json& answer) {
 class CtlCommand final : public Command {
  public:
   std::string_view name() const override { return "ctl"; }
+  Rights rights() const override { return Rights::owner; }
 
   void add_options(CLI::App& app) override {
     app.add_option("--session", session_);

@@ -97,6 +97,7 @@ int run_demo(const Demo& demo, std::vector<std::string> arguments,
 class DemoCommand final : public Command {
  public:
   std::string_view name() const override { return "demo"; }
+  Rights rights() const override { return Rights::caller; }
 
   void add_options(CLI::App& app) override {
     app_ = &app;

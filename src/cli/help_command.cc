@@ -13,6 +13,7 @@ namespace {
 class HelpCommand final : public Command {
  public:
   std::string_view name() const override { return "help"; }
+  Rights rights() const override { return Rights::caller; }
 
   void add_options(CLI::App& app) override {
     app.add_option("command", page_);

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -11,6 +12,8 @@
 #include "cli/help.h"
 #include "cli/say.h"
 #include "cli/version.h"
+#include "target/identity.h"
+#include "target/own_rights.h"
 
 namespace overdue {
 namespace {
@@ -132,6 +135,13 @@ int report_failure(const Error& error, bool spawns, bool verbose) {
   return error.exit_status();
 }
 
+/// Asking who called us takes a process: only where it makes a difference.
+void give_up_rights(Rights needed) {
+  overdue::give_up_rights(needed, needed == Rights::caller
+                                      ? choose_identity(IdentityRequest::current(std::nullopt))
+                                      : std::nullopt);
+}
+
 int run(int argc, char** argv, const InheritedState& inherited) {
   const CommandLine line = take_apart(argc, argv, inherited);
   bool spawns = false;
@@ -156,6 +166,7 @@ int run(int argc, char** argv, const InheritedState& inherited) {
       }
       spawns = command->spawns(line.invocation);
       if (line.invocation.has_program && !spawns) throw runs_no_program(*command);
+      give_up_rights(command->rights());
       return run_command(*command, line);
     }
     throw unknown_command(line.command);
@@ -168,12 +179,28 @@ int run(int argc, char** argv, const InheritedState& inherited) {
   }
 }
 
+/// Where the caller has closed one, the next file that we open would be it, and take what is meant
+/// for a terminal. In its place is what cannot be read, or written: that is an error with a
+/// sentence. Programs that we start find it closed, as the caller wanted.
+void hold_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) != -1) continue;
+    // The lowest number that is free, so this one; /dev is missing in some chroots.
+    const int mode = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    if (open("/dev/null", mode | O_CLOEXEC) < 0 && open("/", O_PATH | O_CLOEXEC) < 0) _exit(125);
+  }
+}
+
 }  // namespace
 }  // namespace overdue
 
 int main(int argc, char** argv) {
+  overdue::hold_standard_streams();
   const overdue::InheritedState inherited =
       overdue::InheritedState::current();  // before we change any of it
-  signal(SIGPIPE, SIG_IGN);  // a closed pipe is a write error with a sentence, not a silent death
+  // A closed pipe, or a file as long as allowed, is a write error with a sentence, not a silent
+  // death.
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
   return overdue::run(argc, argv, inherited);
 }

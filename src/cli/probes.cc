@@ -49,6 +49,7 @@ void print_json(Output& output) {
 class ProbesCommand final : public Command {
  public:
   std::string_view name() const override { return "probes"; }
+  Rights rights() const override { return Rights::caller; }
   void add_options(CLI::App& app) override {
     app.add_option("name", probe_);
     app.add_option("-f,--format", format_)->check(CLI::IsMember({"text", "json"}));

@@ -72,6 +72,7 @@ void take_recorded(const SessionInfo& info, StallViewOptions& options) {
 class ReportCommand final : public Command {
  public:
   std::string_view name() const override { return "report"; }
+  Rights rights() const override { return Rights::caller; }
 
   void add_options(CLI::App& app) override {
     app.add_option("file", file_)->required();

@@ -14,6 +14,7 @@ namespace {
 class SchemaCommand final : public Command {
  public:
   std::string_view name() const override { return "schema"; }
+  Rights rights() const override { return Rights::caller; }
   void add_options(CLI::App&) override {}
   int run(const Invocation&) override {
     Output output(STDOUT_FILENO);

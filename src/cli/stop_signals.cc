@@ -11,7 +11,10 @@
 namespace overdue {
 namespace {
 
-constexpr int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
+/// All that would end us and that somebody sends on purpose: what was measured is reported then
+/// too.
+constexpr int stop_signals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+                                SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU};
 
 // A handler can only reach what has static storage.
 int handler_pipe = -1;

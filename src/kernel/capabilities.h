@@ -55,7 +55,8 @@ std::span<const Capability> measuring_capabilities();
 void require_capabilities(std::string_view command, std::span<const Capability> needed,
                           const CapabilitySet& have = effective_capabilities());
 
-/// How to give them: sudo, or setcap with everything useful to a user.
+/// How to give them: sudo, or setcap with everything useful, for one group: whoever may run such a
+/// program may look into every process.
 std::string how_to_get_capabilities(std::string_view command);
 
 }  // namespace overdue
