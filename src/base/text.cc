@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 
@@ -30,6 +31,25 @@ bool set_matches(std::string_view pattern, std::size_t& at, char c) {
     }
   }
   return found != inverted;
+}
+
+/// What a reader does not see, or what moves others about: names that look alike would differ by
+/// it. Default_Ignorable_Code_Point of Unicode 15's DerivedCoreProperties, line and paragraph
+/// separators, the marks of interlinear annotation, and
+/// characters for private use, which look like whatever a font has there.
+bool is_unseen(char32_t character) {
+  struct Range {
+    char32_t first, last;
+  };
+  constexpr std::array<Range, 20> unseen{
+      {{0xad, 0xad},       {0x34f, 0x34f},     {0x61c, 0x61c},       {0x115f, 0x1160},
+       {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x200b, 0x200f},     {0x2028, 0x202e},
+       {0x2060, 0x206f},   {0x3164, 0x3164},   {0xfe00, 0xfe0f},     {0xfeff, 0xfeff},
+       {0xffa0, 0xffa0},   {0xfff0, 0xfffb},   {0x1bca0, 0x1bca3},   {0x1d173, 0x1d17a},
+       {0xe0000, 0xe0fff}, {0xf0000, 0xfffff}, {0x100000, 0x10ffff}, {0xe000, 0xf8ff}}};
+  return std::ranges::any_of(unseen, [character](const Range& range) {
+    return range.first <= character && character <= range.last;
+  });
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -65,11 +85,9 @@ std::size_t printable_length(std::string_view text) {
   if (first == 0xed && byte(1) >= 0xa0) return 0;  // surrogates
   if (first == 0xf0 && byte(1) < 0x90) return 0;   // overlong
   if (first == 0xf4 && byte(1) >= 0x90) return 0;  // beyond U+10FFFF
-  if (first == 0xe2 && byte(1) == 0x80 && byte(2) >= 0xaa && byte(2) <= 0xae)
-    return 0;  // bidi overrides
-  if (first == 0xe2 && byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9)
-    return 0;  // bidi isolates
-  return length;
+  char32_t character = first & (0xffu >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) character = character << 6 | (byte(i) & 0x3fu);
+  return is_unseen(character) ? 0 : length;
 }
 
 std::string printable(std::string_view text) {

@@ -7,8 +7,9 @@
 
 namespace overdue {
 
-/// `text` made safe to print on a terminal: control bytes, DEL and invalid UTF-8 become `\xNN`, a
-/// newline `\n`, a backslash `\\`. Thread names and paths of other processes are hostile input.
+/// `text` made safe to print on a terminal: control bytes, DEL, characters that nobody sees and
+/// invalid UTF-8 become `\xNN`, a newline `\n`, a backslash `\\`. Thread names and paths of other
+/// processes are hostile input.
 std::string printable(std::string_view text);
 
 /// The length in bytes of the character at the front of `text` (not empty) that printable() leaves

@@ -30,6 +30,18 @@ TEST(Printable, DisarmsTheTerminal) {
             "\\xe2\\x80\\xaeabc");  // right-to-left override
 }
 
+TEST(Printable, ShowsWhatNobodySees) {
+  EXPECT_EQ(printable("a\u200bb"), "a\\xe2\\x80\\x8bb");       // zero-width space
+  EXPECT_EQ(printable("\u200f"), "\\xe2\\x80\\x8f");           // right-to-left mark
+  EXPECT_EQ(printable("\u061c"), "\\xd8\\x9c");                // Arabic letter mark
+  EXPECT_EQ(printable("\u2028"), "\\xe2\\x80\\xa8");           // line separator
+  EXPECT_EQ(printable("\u2066"), "\\xe2\\x81\\xa6");           // isolate
+  EXPECT_EQ(printable("\ufeff"), "\\xef\\xbb\\xbf");           // byte order mark
+  EXPECT_EQ(printable("\u00ad"), "\\xc2\\xad");                // soft hyphen
+  EXPECT_EQ(printable("\U000e0041"), "\\xf3\\xa0\\x81\\x81");  // tag
+  EXPECT_EQ(printable("\u2010\u2027\u202f\u2070"), "\u2010\u2027\u202f\u2070");
+}
+
 TEST(Printable, NamesEveryByteThatIsNotUtf8) {
   EXPECT_EQ(printable("\xff\xfe"), "\\xff\\xfe");
   EXPECT_EQ(printable("caf\xe9"), "caf\\xe9");

@@ -113,6 +113,14 @@ std::size_t append_printable_special(Output& output, std::string_view rest,
   return 1;
 }
 
+/// What a spreadsheet would compute instead of showing it. A number is one, and does no harm.
+bool is_formula(std::string_view text) {
+  if (text.empty() || std::string_view("=+-@").find(text[0]) == std::string_view::npos)
+    return false;
+  const std::string_view rest = text.substr(1);
+  return rest.empty() || rest.find_first_not_of("0123456789.") != std::string_view::npos;
+}
+
 }  // namespace
 
 void append_json_string(Output& output, std::string_view text) {
@@ -142,9 +150,13 @@ void append_printable(Output& output, std::string_view text, Backslashes backsla
 }
 
 void append_csv_field(Output& output, std::string_view text, Backslashes backslashes) {
-  if (text.find_first_of(",\"") == std::string_view::npos)
+  const std::string_view in_front = is_formula(text) ? "'" : "";
+  if (text.find_first_of(",\"") == std::string_view::npos) {
+    output.append(in_front);
     return append_printable(output, text, backslashes);
+  }
   output.append('"');
+  output.append(in_front);
   append_escaped(output, text, [&](std::string_view rest) -> std::size_t {
     if (rest[0] != '"') return append_printable_special(output, rest, backslashes);
     output.append("\"\"");

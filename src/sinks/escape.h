@@ -23,7 +23,8 @@ void append_printable(Output& output, std::string_view text,
                       Backslashes backslashes = Backslashes::doubled);
 
 /// Appends printable(text) as one CSV field, quoted where RFC 4180 asks for it. One record stays
-/// one line.
+/// one line. In front of what a spreadsheet would take for a formula stands an apostrophe, which it
+/// takes for the begin of a text.
 void append_csv_field(Output& output, std::string_view text,
                       Backslashes backslashes = Backslashes::doubled);
 

@@ -70,6 +70,17 @@ TEST(CsvField, QuotesAsRfc4180AndStaysOnOneLine) {
   EXPECT_EQ(written(append_csv_field, "\x1b,\""), "\"\\x1b,\"\"\"");
 }
 
+TEST(CsvField, IsNoFormula) {
+  EXPECT_EQ(written(append_csv_field, "=cmd|' /C calc'!A0"), "'=cmd|' /C calc'!A0");
+  EXPECT_EQ(written(append_csv_field, "=HYPERLINK(\"x\",1)"), "\"'=HYPERLINK(\"\"x\"\",1)\"");
+  EXPECT_EQ(written(append_csv_field, "@sum"), "'@sum");
+  EXPECT_EQ(written(append_csv_field, "+1+1"), "'+1+1");
+  EXPECT_EQ(written(append_csv_field, "-"), "'-");
+  EXPECT_EQ(written(append_csv_field, "-11"), "-11");
+  EXPECT_EQ(written(append_csv_field, "+0.5"), "+0.5");
+  EXPECT_EQ(written(append_csv_field, "a=b"), "a=b");
+}
+
 TEST(Backslashes, StayWhereTextIsEscapedAlready) {
   EXPECT_EQ(written(append_printable, "\\x1b\x1b", Backslashes::kept), "\\x1b\\x1b");
   EXPECT_EQ(written(append_csv_field, "\"\\n\n\"", Backslashes::kept), "\"\"\"\\n\\n\"\"\"");
