@@ -19,7 +19,7 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t longest_request = 1024;
-constexpr std::size_t most_clients = 8;
+constexpr std::size_t most_clients = 8, most_waiting = 64;
 constexpr std::chrono::seconds silence_allowed{5};
 constexpr std::string_view suffix = ".sock", unfinished = ".new";
 
@@ -144,7 +144,7 @@ void ControlSocket::open() {
   check_errno(bound, "cannot make {}", made);
   path_ = made;
   if (owner_) check_errno(chown(made.c_str(), *owner_, gid_t(-1)), "cannot give {} away", made);
-  check_errno(listen(listener_.get(), most_clients), "cannot listen at {}", made);
+  check_errno(listen(listener_.get(), most_waiting), "cannot listen at {}", made);
   check_errno(rename(made.c_str(), path.c_str()), "cannot make {}", path);
   path_ = path;
 }
@@ -158,25 +158,35 @@ void ControlSocket::add_to(std::vector<pollfd>& waits) const {
   for (const Client& client : clients_) waits.push_back({client.fd.get(), POLLIN, 0});
 }
 
-bool ControlSocket::may_talk(int fd) const {
+std::optional<uid_t> ControlSocket::who_may_talk(int fd) const {
   ucred peer{};
   socklen_t size = sizeof peer;
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
-  return peer.uid == 0 || peer.uid == geteuid() || (owner_ && peer.uid == *owner_);
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  const bool may = peer.uid == 0 || peer.uid == geteuid() || (owner_ && peer.uid == *owner_);
+  return may ? std::optional(peer.uid) : std::nullopt;
+}
+
+/// Clients that say nothing are no reason to keep root out.
+void ControlSocket::make_room_for_root() {
+  const auto other =
+      std::ranges::find_if(clients_, [](const Client& each) { return each.who != 0; });
+  if (other != clients_.end()) clients_.erase(other);
 }
 
 void ControlSocket::accept_clients(KernelTime now) {
-  for (std::size_t i = 0; listener_ && i < most_clients; ++i) {
+  for (std::size_t i = 0; listener_ && i < most_waiting; ++i) {
     Fd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd) return;
-    if (!may_talk(fd.get())) continue;
+    const std::optional<uid_t> who = who_may_talk(fd.get());
+    if (!who) continue;
+    if (clients_.size() >= most_clients && *who == 0) make_room_for_root();
     if (clients_.size() >= most_clients) {
       constexpr std::string_view busy =
           "{\"ok\":false,\"error\":\"too many others talk to this session\"}\n";
       send(fd.get(), busy.data(), busy.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       continue;
     }
-    clients_.push_back({.fd = std::move(fd), .read = {}, .since = now});
+    clients_.push_back({.fd = std::move(fd), .who = *who, .read = {}, .since = now});
   }
 }
 

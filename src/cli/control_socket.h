@@ -50,13 +50,15 @@ class ControlSocket {
  private:
   struct Client {
     Fd fd;
+    uid_t who = 0;
     std::string read;
     KernelTime since{};
   };
 
   void open();
   void accept_clients(KernelTime now);
-  bool may_talk(int fd) const;
+  std::optional<uid_t> who_may_talk(int fd) const;
+  void make_room_for_root();
   /// False: it is to be forgotten.
   bool serve(Client& client, KernelTime now);
 
