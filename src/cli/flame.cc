@@ -20,19 +20,26 @@
 namespace overdue {
 namespace {
 
+/// A device, or a pipe, need not end.
+constexpr std::size_t most_without_stacks = 64u << 20;
+
 /// Gives all of `path` to `reader`; `-` is standard input.
 void read_folded(const std::string& path, FoldedReader& reader) {
   const Fd file(path == "-" ? dup(STDIN_FILENO)
                             : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!file) throw Error("cannot open the stacks {}: {}", printable(path), errno_text(errno));
   std::array<char, 64 << 10> buffer;
-  for (;;) {
+  for (std::size_t bytes = 0;;) {
     const ssize_t length = ::read(file.get(), buffer.data(), buffer.size());
     if (length == 0) return reader.finish();
     if (length < 0 && errno == EINTR) continue;
     check_errno(static_cast<int>(std::min<ssize_t>(length, 0)), "cannot read the stacks {}",
                 printable(path));
     reader.feed({buffer.data(), static_cast<std::size_t>(length)});
+    bytes += static_cast<std::size_t>(length);
+    if (bytes > most_without_stacks && reader.stacks() == 0)
+      throw Error("no stacks in the first {} MiB of {}", most_without_stacks >> 20, printable(path))
+          .hint("a line is 'thread;outer frame;inner frame WEIGHT': see overdue flame --help");
   }
 }
 

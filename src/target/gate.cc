@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "target/terminal_guard.h"
 
 extern char** environ;
 
@@ -147,6 +148,7 @@ int GatePlan::become_user() const {
   }
   if (identity_) {
     const Identity& user = *identity_;
+    if (const int error = geteuid() == 0 ? forbid_typing_as(user.uid) : 0; error != 0) return error;
     // Raw calls: glibc's would signal the parent's other threads, which are not here.
     if (geteuid() == 0 && syscall(SYS_setgroups, user.groups.size(), user.groups.data()) != 0)
       return errno;
@@ -158,7 +160,7 @@ int GatePlan::become_user() const {
 
 /// After a change of user, which would make the kernel forget whom to die with.
 void GatePlan::become_helper() const {
-  setpgid(0, 0);
+  setsid();  // and no terminal
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   dup2(helper_input_, STDIN_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);

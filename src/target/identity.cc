@@ -71,6 +71,35 @@ Identity sudo_user(const std::string& sudo_uid, const std::optional<std::string>
   return user;
 }
 
+/// The user who called pkexec, as PKEXEC_UID tells.
+Identity pkexec_user(const std::string& uid, const UserDatabase& users) {
+  const auto id = parse_id(uid);
+  const auto known = id ? users.by_id(*id) : std::nullopt;
+  if (!known)
+    throw Error("cannot tell who called pkexec: PKEXEC_UID is '{}'", printable(uid))
+        .hint("give the user with --user, or unset it to run the program as root")
+        .exit_status(own_failure);
+  return identity_of(*known);
+}
+
+/// The user who called doas, as DOAS_USER tells.
+Identity doas_user(const std::string& name, const UserDatabase& users) {
+  const auto known = users.by_name(name);
+  if (!known)
+    throw Error("cannot tell who called doas: DOAS_USER is '{}'", printable(name))
+        .hint("give the user with --user, or unset it to run the program as root")
+        .exit_status(own_failure);
+  return identity_of(*known);
+}
+
+/// Who became root by a program that tells; nothing where root has logged in.
+std::optional<Identity> caller_of_root(const IdentityRequest& request, const UserDatabase& users) {
+  if (request.sudo_uid) return sudo_user(*request.sudo_uid, request.sudo_gid, users);
+  if (request.pkexec_uid) return pkexec_user(*request.pkexec_uid, users);
+  if (request.doas_user) return doas_user(*request.doas_user, users);
+  return std::nullopt;
+}
+
 std::optional<std::string> environment(const char* name) {
   const char* value = std::getenv(name);
   return value ? std::optional<std::string>(value) : std::nullopt;
@@ -79,8 +108,14 @@ std::optional<std::string> environment(const char* name) {
 }  // namespace
 
 IdentityRequest IdentityRequest::current(std::optional<std::string> user) {
-  return {std::move(user), environment("SUDO_UID"), environment("SUDO_GID"), getuid(), getgid(),
-          geteuid()};
+  return {.user = std::move(user),
+          .sudo_uid = environment("SUDO_UID"),
+          .sudo_gid = environment("SUDO_GID"),
+          .pkexec_uid = environment("PKEXEC_UID"),
+          .doas_user = environment("DOAS_USER"),
+          .real_uid = getuid(),
+          .real_gid = getgid(),
+          .effective_uid = geteuid()};
 }
 
 std::optional<Identity> choose_identity(const IdentityRequest& request, const UserDatabase& users) {
@@ -92,9 +127,9 @@ std::optional<Identity> choose_identity(const IdentityRequest& request, const Us
     user = identity_of(users.by_id(request.real_uid).value_or(User{}));
     user->uid = request.real_uid;
     user->gid = request.real_gid;
-  } else if (request.effective_uid == 0 && request.sudo_uid) {
-    user = sudo_user(*request.sudo_uid, request.sudo_gid, users);
-    if (user->uid == 0) return std::nullopt;  // root called sudo
+  } else if (request.effective_uid == 0) {
+    user = caller_of_root(request, users);
+    if (user && user->uid == 0) return std::nullopt;  // root called sudo
   }
   if (user) user->groups = groups_of(users, *user);
   return user;

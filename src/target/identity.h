@@ -28,6 +28,8 @@ struct IdentityRequest {
   std::optional<std::string> user;      ///< --user: a name or a number
   std::optional<std::string> sudo_uid;  ///< the environment's SUDO_UID and SUDO_GID
   std::optional<std::string> sudo_gid;
+  std::optional<std::string> pkexec_uid;  ///< PKEXEC_UID
+  std::optional<std::string> doas_user;   ///< DOAS_USER, a name
   uid_t real_uid = 0;
   gid_t real_gid = 0;
   uid_t effective_uid = 0;
@@ -37,9 +39,9 @@ struct IdentityRequest {
 };
 
 /// Whom to become before a program is started, so that tracing gives nobody rights they do not
-/// have; nothing where we stay who we are. `--user` comes first; then, as root through sudo, the
-/// user who called sudo; as a set-user-id program, the real user. Throws Error (exit status 125):
-/// unknown user, not root, SUDO_UID or SUDO_GID that are no ids.
+/// have; nothing where we stay who we are. `--user` comes first; then, as root through sudo, pkexec
+/// or doas, the user who called it; as a set-user-id program, the real user. Throws Error (exit
+/// status 125): unknown user, not root, a caller that cannot be told.
 std::optional<Identity> choose_identity(const IdentityRequest& request,
                                         const UserDatabase& users = {});
 

@@ -48,6 +48,23 @@ TEST(IdentityTest, SudoGivesTheCallingUser) {
   EXPECT_THAT(nobody->groups, testing::Not(Contains(0u)));
 }
 
+TEST(IdentityTest, PkexecAndDoasGiveTheCallingUser) {
+  IdentityRequest request = as_root();
+  request.pkexec_uid = "65534";
+  EXPECT_EQ(choose_identity(request).value().name, "nobody");
+  request.pkexec_uid = "4000000001";  // without a group that is known
+  EXPECT_THAT(failure(request), HasSubstr("who called pkexec"));
+  request = as_root();
+  request.doas_user = "nobody";
+  EXPECT_EQ(choose_identity(request).value().uid, 65534u);
+  request.doas_user = "root";
+  EXPECT_FALSE(choose_identity(request));
+  request.doas_user = "no such user";
+  EXPECT_THAT(failure(request), HasSubstr("who called doas"));
+  request.sudo_uid = "65534";  // of the last call, which has cleared the rest
+  EXPECT_EQ(choose_identity(request).value().uid, 65534u);
+}
+
 TEST(IdentityTest, SudoUserUnknownToTheDatabaseKeepsItsNumbers) {
   IdentityRequest request = as_root();
   request.sudo_uid = "4000000001";
