@@ -47,9 +47,10 @@ bool is_unseen(char32_t character) {
        {0x2060, 0x206f},   {0x3164, 0x3164},   {0xfe00, 0xfe0f},     {0xfeff, 0xfeff},
        {0xffa0, 0xffa0},   {0xfff0, 0xfffb},   {0x1bca0, 0x1bca3},   {0x1d173, 0x1d17a},
        {0xe0000, 0xe0fff}, {0xf0000, 0xfffff}, {0x100000, 0x10ffff}, {0xe000, 0xf8ff}}};
-  return std::ranges::any_of(unseen, [character](const Range& range) {
-    return range.first <= character && character <= range.last;
-  });
+  const bool is_noncharacter = (character & 0xfffe) == 0xfffe;  // XML forbids some
+  return is_noncharacter || std::ranges::any_of(unseen, [character](const Range& range) {
+           return range.first <= character && character <= range.last;
+         });
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

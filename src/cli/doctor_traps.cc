@@ -68,6 +68,12 @@ void find_in_settings(Traps& traps, const Kernel& kernel) {
   if (kernel.lockdown() == "confidentiality")
     traps.add("lockdown", "confidentiality: BPF programs may not read kernel memory",
               "boot with lockdown=integrity");
+  if (setting("/proc/sys/dev/tty/legacy_tiocsti").value_or(0) != 0)
+    traps.add(
+        "legacy_tiocsti",
+        "1: a program may type into its terminal, so one that root starts for a user may type "
+        "into root's shell; Overdue forbids that to those it starts, others may not",
+        "sysctl dev.tty.legacy_tiocsti=0");
   if (const auto programs = kernel.attached_tracing_programs(); programs && *programs > 0)
     traps.add(
         "other tracers",

@@ -14,7 +14,7 @@ extern const std::string_view help_overdue, help_syscalls, help_stalls, help_tim
     help_worst, help_record, help_report, help_flame, help_ctl, help_demo, help_doctor, help_probes,
     help_schema, help_help;
 extern const std::string_view help_options_target, help_options_view, help_options_capture,
-    help_options_kernel, help_options_output;
+    help_options_kernel, help_options_stacks, help_options_output;
 
 namespace {
 
@@ -30,11 +30,10 @@ const Page pages[] = {
     {"record", help_record},     {"report", help_report},     {"flame", help_flame},
     {"ctl", help_ctl},           {"demo", help_demo},         {"doctor", help_doctor},
     {"probes", help_probes},     {"schema", help_schema},     {"help", help_help}};
-const Page option_pages[] = {{"options/target.md", help_options_target},
-                             {"options/view.md", help_options_view},
-                             {"options/capture.md", help_options_capture},
-                             {"options/kernel.md", help_options_kernel},
-                             {"options/output.md", help_options_output}};
+const Page option_pages[] = {
+    {"options/target.md", help_options_target},   {"options/view.md", help_options_view},
+    {"options/capture.md", help_options_capture}, {"options/kernel.md", help_options_kernel},
+    {"options/stacks.md", help_options_stacks},   {"options/output.md", help_options_output}};
 
 std::string_view find_page(std::span<const Page> all, std::string_view name) {
   for (const Page& page : all) {

@@ -15,6 +15,7 @@
 #include "resolve/sandboxed_resolver.h"
 #include "sinks/text_format.h"
 #include "symbols/process_maps.h"
+#include "symbols/served_devices.h"
 
 namespace overdue {
 namespace {
@@ -168,6 +169,11 @@ std::vector<std::string> LiveStacks::notes() const {
                     grouped(cost.unknown_processes)));
   if (!without_sandbox_.empty())
     notes.push_back("user stacks have no names, for want of a sandbox: " + without_sandbox_);
+  if (const std::uint64_t refused = served_devices().refused(); refused > 0)
+    notes.push_back(fmt::format(
+        "files of programs that another process or host serves (FUSE, NFS and their like) are "
+        "not read: {}",
+        counted(refused, "time")));
   if (!without_events_.empty())
     notes.push_back("processes that end early have no user stacks: " + without_events_);
   return notes;

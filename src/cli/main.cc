@@ -1,10 +1,15 @@
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <functional>
+#include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -172,6 +177,13 @@ int run(int argc, char** argv, const InheritedState& inherited) {
     throw unknown_command(line.command);
   } catch (const Error& error) {
     return report_failure(error, spawns, is_verbose(line.words));
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again)
+      return report_failure(Error("unexpected failure: {}", printable(error.what())), spawns,
+                            false);
+    return report_failure(std::move(Error("cannot start a thread: as many run as are allowed")
+                                        .hint("ulimit -u, and pids.max of the control group")),
+                          spawns, false);
   } catch (const std::bad_alloc&) {
     return report_failure(Error("out of memory"), spawns, false);
   } catch (const std::exception& error) {
@@ -191,6 +203,42 @@ void hold_standard_streams() {
   }
 }
 
+constexpr rlim_t stack_bytes = 8u << 20, stack_least = 1u << 20;
+
+/// A caller may allow a stack on which we would crash. What we start has the caller's limit again.
+bool has_stack() {
+  rlimit stack{};
+  if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= stack_bytes) return true;
+  const rlimit ours{.rlim_cur = stack_bytes, .rlim_max = std::max(stack_bytes, stack.rlim_max)};
+  if (setrlimit(RLIMIT_STACK, &ours) == 0) return true;
+  stack.rlim_cur = stack.rlim_max;  // as much as there is for who may not raise that
+  setrlimit(RLIMIT_STACK, &stack);
+  return stack.rlim_cur >= stack_least;
+}
+
+/// run() in a thread, whose stack no limit is about.
+int run_on_stack_of_our_own(int argc, char** argv, const InheritedState& inherited) {
+  std::function<int()> work = [&] { return run(argc, argv, inherited); };
+  std::pair<std::function<int()>*, int> task{&work, own_failure_status};
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, stack_bytes);
+  pthread_t thread{};
+  const int error = pthread_create(
+      &thread, &attributes,
+      [](void* argument) -> void* {
+        auto& [what, status] = *static_cast<decltype(task)*>(argument);
+        status = (*what)();
+        return nullptr;
+      },
+      &task);
+  if (error != 0)
+    return report_failure(
+        Error("the stack is too small, and there is no other: {}", errno_text(error)), true, false);
+  pthread_join(thread, nullptr);
+  return task.second;
+}
+
 }  // namespace
 }  // namespace overdue
 
@@ -202,5 +250,6 @@ int main(int argc, char** argv) {
   // death.
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
-  return overdue::run(argc, argv, inherited);
+  return overdue::has_stack() ? overdue::run(argc, argv, inherited)
+                              : overdue::run_on_stack_of_our_own(argc, argv, inherited);
 }

@@ -22,22 +22,6 @@ std::uint32_t decoded(std::string_view text, std::size_t length) {
 struct Range {
   std::uint32_t first, last;
 };
-constexpr Range unseen[] = {
-    {0xad, 0xad},         // soft hyphen
-    {0x61c, 0x61c},       // Arabic letter mark
-    {0x115f, 0x1160},     // Hangul fillers
-    {0x180b, 0x180f},     // Mongolian selectors
-    {0x200b, 0x200f},     // zero width, direction marks
-    {0x2028, 0x202e},     // line and paragraph separators, embeddings and overrides
-    {0x2060, 0x206f},     // joiners, isolates, deprecated controls
-    {0x3164, 0x3164},     // Hangul filler
-    {0xfe00, 0xfe0f},     // variation selectors
-    {0xfeff, 0xfeff},     // byte order mark
-    {0xffa0, 0xffa0},     // Hangul filler
-    {0xfff0, 0xfffb},     // annotations
-    {0xe0000, 0xe0fff},   // tags
-    {0xf0000, 0x10ffff},  // private use planes, noncharacters
-};
 constexpr Range wide[] = {{0x1100, 0x115e}, {0x2e80, 0xa4cf},   {0xac00, 0xd7a3},
                           {0xf900, 0xfaff}, {0xfe30, 0xfe6f},   {0xff01, 0xff60},
                           {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd}};
@@ -47,12 +31,6 @@ bool is_in(const Range (&ranges)[N], std::uint32_t code) {
   return std::any_of(std::begin(ranges), std::end(ranges), [code](const Range& range) {
     return code >= range.first && code <= range.last;
   });
-}
-
-bool is_unseen(std::uint32_t code) {
-  // Private use, and the two noncharacters at the end of each plane, which XML forbids in the
-  // first.
-  return is_in(unseen, code) || (code >= 0xe000 && code <= 0xf8ff) || (code & 0xfffe) == 0xfffe;
 }
 
 /// The character at the front of `text`, which is visible().
@@ -71,8 +49,6 @@ std::string visible(std::string_view text) {
                 : text[0] == '\t' ? "\\t"
                                   : fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
       length = 1;
-    } else if (const std::uint32_t code = decoded(text, length); is_unseen(code)) {
-      result += fmt::format("\\u{{{:x}}}", code);
     } else {
       result += text.substr(0, length);
     }

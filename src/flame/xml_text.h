@@ -6,9 +6,9 @@
 
 namespace overdue {
 
-/// `text` as people may see it: control characters and what is not UTF-8 as `\xNN`, characters that
-/// are invisible, change the direction of others or are none as `\u{NNNN}`. Any bytes go in; what
-/// comes out is UTF-8 on one line that XML allows, not yet escaped for it.
+/// `text` as people may see it: control characters, what is not UTF-8, and characters that are
+/// invisible, change the direction of others or are none as `\xNN`. Any bytes go in; what comes out
+/// is UTF-8 on one line that XML allows, not yet escaped for it.
 std::string visible(std::string_view text);
 
 /// `text`, which is visible(), for use between tags and in attributes with either quote.

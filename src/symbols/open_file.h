@@ -15,9 +15,11 @@ Fd open_regular(const std::string& path);
 
 enum class SymbolicLinks { followed, refused };
 
-/// The same for the absolute path `path` as a process sees it whose root directory `root` is (an
-/// O_PATH descriptor). No link, "..", or mount of that process leads out of its root.
-Fd open_regular_in(const Fd& root, const std::string& path, SymbolicLinks links);
+/// The same for the absolute path `path` as process `pid` sees it, whose root directory `root` is
+/// (an O_PATH descriptor). No link, "..", or mount of that process leads out of its root. EREMOTE
+/// where the way goes through a file system that another process or host serves: who serves it may
+/// let us wait for as long as it likes.
+Fd open_regular_in(const Fd& root, pid_t pid, const std::string& path, SymbolicLinks links);
 
 /// The root directory of a process, in its mount namespace, for open_regular_in().
 Fd open_root_of(pid_t pid);

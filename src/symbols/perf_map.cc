@@ -106,7 +106,7 @@ PerfMap::File PerfMap::open(pid_t pid) {
   file.owner = identity->uid;
   for (const pid_t name : identity->pids) {
     const std::string path = fmt::format("/tmp/perf-{}.map", name);
-    file.fd = open_regular_in(root, path, SymbolicLinks::refused);
+    file.fd = open_regular_in(root, pid, path, SymbolicLinks::refused);
     if (file.fd) {
       file.refused = refusal_of(file.fd, file.owner);
       if (!file.refused.empty()) file.fd.reset();

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "symbols/open_file.h"
+#include "symbols/served_devices.h"
 
 namespace overdue {
 namespace {
@@ -141,15 +142,18 @@ const Mapping* ProcessMaps::find(std::uint64_t address) const {
 
 Fd open_mapped_file(pid_t pid, const Mapping& mapping) {
   if (!mapping.is_file()) return {};
+  const dev_t device = makedev(mapping.device_major, mapping.device_minor);
+  if (served_devices().is_served(device, pid)) return {};
   Fd file =
       open_regular(fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.start, mapping.end));
   if (is_mapped(file, mapping, Way::by_address)) return file;
   std::vector<std::string> paths = {std::string(mapping.path)};
   if (mapping.is_deleted) paths.push_back(paths[0] + std::string(deleted_mark));
-  const Fd root = open_root_of(pid);
+  Fd root = open_root_of(pid);
+  if (!root) root = open_root_of(getpid());
   for (const std::string& path : paths) {
     if (!path.starts_with('/')) continue;
-    file = root ? open_regular_in(root, path, SymbolicLinks::followed) : open_regular(path);
+    file = open_regular_in(root, pid, path, SymbolicLinks::followed);
     if (is_mapped(file, mapping, Way::by_path)) return file;
   }
   return {};

@@ -65,7 +65,8 @@ class ProcessMaps {
 /// needs CAP_CHECKPOINT_RESTORE), through its path below /proc/PID/root, or, when the process is
 /// gone, by its path here. Only the very file that is mapped, by device and inode, and never what
 /// took its name since; on overlayfs and btrfs, which give mappings other numbers, by what they
-/// allow to compare. An empty Fd where that cannot be had.
+/// allow to compare. None of a file system that another process or host serves (ServedDevices). An
+/// empty Fd where that cannot be had.
 Fd open_mapped_file(pid_t pid, const Mapping& mapping);
 
 }  // namespace overdue

@@ -160,12 +160,12 @@ TEST(OpenRegular, OpensNothingElse) {
   EXPECT_FALSE(open_regular(folder));
 
   const Fd root(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  EXPECT_TRUE(open_regular_in(root, "/file", SymbolicLinks::refused));
-  EXPECT_TRUE(open_regular_in(root, "/in", SymbolicLinks::followed));
-  EXPECT_FALSE(open_regular_in(root, "/in", SymbolicLinks::refused));
-  EXPECT_FALSE(open_regular_in(root, "/out", SymbolicLinks::followed));
-  EXPECT_FALSE(open_regular_in(root, "/../../../etc/passwd", SymbolicLinks::followed));
-  EXPECT_TRUE(open_regular_in(root, "/../file", SymbolicLinks::followed));
+  EXPECT_TRUE(open_regular_in(root, getpid(), "/file", SymbolicLinks::refused));
+  EXPECT_TRUE(open_regular_in(root, getpid(), "/in", SymbolicLinks::followed));
+  EXPECT_FALSE(open_regular_in(root, getpid(), "/in", SymbolicLinks::refused));
+  EXPECT_FALSE(open_regular_in(root, getpid(), "/out", SymbolicLinks::followed));
+  EXPECT_FALSE(open_regular_in(root, getpid(), "/../../../etc/passwd", SymbolicLinks::followed));
+  EXPECT_TRUE(open_regular_in(root, getpid(), "/../file", SymbolicLinks::followed));
   std::filesystem::remove_all(folder);
 }
 

@@ -1,5 +1,7 @@
 #include "symbols/symbolizer.h"
 
+#include <unistd.h>
+
 #include <lzma.h>
 
 #include <utility>
@@ -20,10 +22,10 @@ constexpr std::uint64_t vdso_device = ~std::uint64_t{0};  // no device number: t
 }  // namespace
 
 Fd open_debug_file(pid_t pid, const std::string& path) {
-  Fd file = open_regular(path);
+  Fd file = open_regular_in(open_root_of(getpid()), getpid(), path, SymbolicLinks::followed);
   if (file) return file;
   const Fd root = open_root_of(pid);
-  return root ? open_regular_in(root, path, SymbolicLinks::followed) : Fd();
+  return root ? open_regular_in(root, pid, path, SymbolicLinks::followed) : Fd();
 }
 
 bool may_hold_made_code(const Mapping& mapping) {

@@ -145,6 +145,7 @@ int GatePlan::become_user() const {
   if (inherited_) {
     setrlimit(RLIMIT_NOFILE, &inherited_->open_files);
     setrlimit(RLIMIT_MEMLOCK, &inherited_->locked_memory);
+    setrlimit(RLIMIT_STACK, &inherited_->stack);
   }
   if (identity_) {
     const Identity& user = *identity_;

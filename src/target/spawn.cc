@@ -1,12 +1,15 @@
 #include "target/spawn.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -23,6 +26,7 @@ namespace {
 
 constexpr int not_executable = 126;
 constexpr int not_found = 127;
+constexpr std::chrono::seconds patience_at_gate{10}, patience_with_start{1};
 
 [[noreturn]] void throw_own_failure(std::string_view what, int code) {
   throw Error("{}: {}", what, errno_text(code)).exit_status(own_failure);
@@ -72,14 +76,27 @@ void keep_child_statuses() {
   sigaction(SIGCHLD, &action, nullptr);
 }
 
-/// The child's next report; nothing at the end of the pipe: it executed the program, or died.
-std::optional<GateReport> read_report(int reports) {
-  GateReport report{};
+/// The child's next report; nothing at the end of the pipe: it executed the program, or died. A
+/// child that somebody has stopped says nothing for as long.
+struct Heard {
+  bool is_late = false;
+  std::optional<GateReport> report;
+};
+Heard read_report(int reports, Duration patience) {
+  const KernelTime until = KernelClock::now() + patience;
   for (;;) {
+    const KernelTime now = KernelClock::now();
+    const Duration left = until > now ? until - now : Duration(0);
+    pollfd ready{.fd = reports, .events = POLLIN, .revents = 0};
+    const auto wait_ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+    const int found = poll(&ready, 1, static_cast<int>(wait_ms));
+    if (found < 0 && errno == EINTR) continue;
+    if (found == 0) return {.is_late = true, .report = {}};
+    GateReport report{};
     const ssize_t got = read(reports, &report, sizeof report);
     if (got < 0 && errno == EINTR) continue;
-    if (got != static_cast<ssize_t>(sizeof report)) return std::nullopt;
-    return report;
+    if (got != static_cast<ssize_t>(sizeof report)) return {};
+    return {.is_late = false, .report = report};
   }
 }
 
@@ -138,6 +155,7 @@ InheritedState InheritedState::current() {
   }
   getrlimit(RLIMIT_NOFILE, &state.open_files);
   getrlimit(RLIMIT_MEMLOCK, &state.locked_memory);
+  getrlimit(RLIMIT_STACK, &state.stack);
   return state;
 }
 
@@ -171,12 +189,16 @@ SpawnedProgram::SpawnedProgram(std::vector<std::string> argv, const SpawnOptions
     end_child();
     throw_own_failure("cannot watch the program", code);
   }
-  const auto report = read_report(reports_.get());
+  const auto [is_late, report] = read_report(reports_.get(), patience_at_gate);
   if (report && report->stage == GateStage::waiting) {
     path_ = plan.candidates()[static_cast<std::size_t>(report->candidate)];
     return;
   }
   end_child();
+  if (is_late)
+    throw Error("cannot run {}: somebody has stopped the process that was to run it",
+                printable(argv_.front()))
+        .exit_status(own_failure);
   if (!report)
     throw Error("cannot run {}: killed before it could start", printable(argv_.front()))
         .exit_status(own_failure);
@@ -211,9 +233,15 @@ void SpawnedProgram::release() {
   const char open = 1;
   const ssize_t written = write(gate_.get(), &open, 1);  // into an empty pipe: never blocks
   if (written != 1) throw_own_failure("cannot start the program", errno);
-  const auto report = read_report(reports_.get());
+  learn_of_start(patience_with_start);
   gate_.reset();
   gate_reader_.reset();
+}
+
+void SpawnedProgram::learn_of_start(Duration patience) {
+  if (!reports_) return;
+  const auto [is_late, report] = read_report(reports_.get(), patience);
+  if (is_late) return;
   reports_.reset();
   if (!report) return;
   status_ = wait();
@@ -222,11 +250,13 @@ void SpawnedProgram::release() {
 
 std::optional<int> SpawnedProgram::try_wait() {
   if (status_) return status_;
+  learn_of_start(Duration(0));
   int status = 0;
   const pid_t ended = waitpid(pid_, &status, WNOHANG);
   if (ended == 0 || (ended < 0 && errno == EINTR)) return std::nullopt;
   if (ended < 0) throw_own_failure("cannot learn how the program ended", errno);
   status_ = shell_status(status);
+  learn_of_start(Duration(0));
   return status_;
 }
 
@@ -236,6 +266,7 @@ int SpawnedProgram::wait() {
   while (waitpid(pid_, &status, 0) < 0)
     if (errno != EINTR) throw_own_failure("cannot learn how the program ended", errno);
   status_ = shell_status(status);
+  learn_of_start(Duration(0));
   return *status_;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/time.h"
 
 namespace overdue {
 
@@ -20,6 +21,7 @@ struct InheritedState {
   sigset_t ignored{};
   rlimit open_files{};
   rlimit locked_memory{};
+  rlimit stack{};
 
   /// The state of this process now.
   static InheritedState current();
@@ -69,13 +71,13 @@ class SpawnedProgram {
   /// Readable when the program has ended. Ours; valid as long as this object.
   int pidfd() const { return pidfd_.get(); }
 
-  /// Opens the gate and waits until the program runs. Throws Error (exit status 126 or 127) where
-  /// execve fails; the child is gone then. A child that was killed at the gate is no error: wait()
-  /// tells. Call once.
+  /// Opens the gate and waits until the program runs, a second at most: a child that somebody has
+  /// stopped runs it later. Throws Error (exit status 126 or 127) where execve fails; the child is
+  /// gone then. A child that was killed at the gate is no error: wait() tells. Call once.
   void release();
 
   /// The exit status, or 128 + signal, once the program has ended; nothing while it runs or is
-  /// stopped.
+  /// stopped. Throws as release(), of a child that was late.
   std::optional<int> try_wait();
 
   /// Blocks until the program has ended.
@@ -88,6 +90,7 @@ class SpawnedProgram {
 
  private:
   void end_child() noexcept;
+  void learn_of_start(Duration patience);
 
   std::vector<std::string> argv_;
   std::string path_;

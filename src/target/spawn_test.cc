@@ -147,6 +147,20 @@ TEST_F(SpawnTest, StoppedProgramHasNotEnded) {
   EXPECT_EQ(program.try_wait(), 128 + SIGTERM);
 }
 
+TEST_F(SpawnTest, ChildStoppedAtTheGateHoldsNobodyUp) {
+  for (const char* name : {"true", "false"}) {
+    SpawnedProgram program({name});
+    const auto pid = static_cast<pid_t>(program.pid());
+    ASSERT_EQ(::kill(pid, SIGSTOP), 0);
+    siginfo_t stopped{};
+    ASSERT_EQ(::waitid(P_PID, program.pid(), &stopped, WSTOPPED | WNOWAIT), 0);
+    program.release();
+    EXPECT_FALSE(program.try_wait());
+    ASSERT_EQ(::kill(pid, SIGCONT), 0);
+    EXPECT_EQ(program.wait(), std::string_view(name) == "true" ? 0 : 1);
+  }
+}
+
 TEST_F(SpawnTest, ChildKilledAtTheGateIsNoError) {
   SpawnedProgram program({"true"});
   program.forward(SIGKILL);

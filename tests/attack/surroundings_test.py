@@ -2,12 +2,14 @@
 """Surroundings that a caller, or a process next to us, has chosen: closed streams, a sandbox that cannot be had."""
 import json
 import os
+import resource
+import signal
 import sys
 import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import OVERDUE, main, require_root, run, tool
+from overdue_test import OVERDUE, attached, main, require_root, run, tool
 
 # Where a resolver makes its empty root.
 FOLDERS = ("/tmp", "/dev/shm", "/run", "/var/tmp")
@@ -53,6 +55,73 @@ class ClosedStreams(unittest.TestCase):
             with self.subTest(streams=streams):
                 finished = self.run_without(streams, "syscalls", "-o", self.report, "--", sys.executable, "-S", "-c", code)
                 self.assertEqual(finished.status, sum(1 << stream for stream in streams), finished)
+
+
+class Limits(unittest.TestCase):
+    """Each alone, as low as a caller can make it: a sentence or a whole report, and no crash."""
+
+    def setUp(self):
+        require_root()
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        self.report = f"{made.name}/report"
+
+    def run_within(self, what, value, *command):
+        def limit():
+            resource.setrlimit(what, (value, value))
+        return run([OVERDUE, *command], preexec=limit, timeout=30)
+
+    def commands(self):
+        program = ("--", tool("sleep"), "0.1")
+        return [("syscalls", "-o", self.report, *program), ("stalls", "-T", "50ms", "-o", self.report, *program),
+                ("record", "-o", self.report, *program), ("timerlat", "-o", self.report, "-d", "200ms"),
+                ("flame", os.devnull), ("probes",), ("help",)]
+
+    def test_a_small_stack(self):
+        for value in (128 << 10, 64 << 10):
+            for command in self.commands():
+                with self.subTest(value=value, command=command):
+                    finished = self.run_within(resource.RLIMIT_STACK, value, *command)
+                    self.assertIn(finished.status, (0, 1), finished)
+
+    def test_the_program_has_the_callers_limits(self):
+        code = "import resource, sys; sys.exit(resource.getrlimit(resource.RLIMIT_STACK)[0] >> 10)"
+        finished = self.run_within(resource.RLIMIT_STACK, 200 << 10, "syscalls", "-o", self.report, "--", tool("python3"),
+                                   "-S", "-c", code)
+        self.assertEqual(finished.status, 200, finished)
+
+    def test_each_limit(self):
+        """Of files, their size, processes and memory."""
+        limits = [(resource.RLIMIT_NOFILE, value) for value in (4, 10, 30, 80)]
+        limits += [(resource.RLIMIT_FSIZE, value) for value in (0, 100)]
+        limits += [(resource.RLIMIT_AS, value << 20) for value in (40, 100, 400)]
+        limits += [(resource.RLIMIT_NPROC, 1), (resource.RLIMIT_MEMLOCK, 0), (resource.RLIMIT_CPU, 20)]
+        for what, value in limits:
+            for command in self.commands():
+                with self.subTest(what=what, value=value, command=command):
+                    finished = self.run_within(what, value, *command)
+                    self.assertGreaterEqual(finished.status, 0, finished)
+                    self.assertLess(finished.status, 128, finished)
+                    if finished.status not in (0, 127):
+                        self.assertRegex(finished.err, r"overdue|error while loading", finished)
+                        self.assertNotIn("unexpected failure", finished.err)
+
+    def test_a_file_as_long_as_allowed(self):
+        finished = self.run_within(resource.RLIMIT_FSIZE, 100, "syscalls", "-o", self.report, "--", tool("true"))
+        self.assertNotEqual(finished.status, 0, finished)
+        self.assertIn("File too large", finished.err)
+
+
+class Signals(unittest.TestCase):
+    def test_each_that_ends_leaves_a_report(self):
+        require_root()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2,
+                       signal.SIGALRM, signal.SIGXCPU):
+            with self.subTest(signal=number), attached("syscalls", "-p", os.getpid(), "--stdout") as live:
+                live.signal(number)
+                finished = live.finish(10)
+                self.assertEqual(finished.status, 0, finished)
+                self.assertIn(" lost, ", finished.out)
 
 
 class NoSandbox(unittest.TestCase):

@@ -1,0 +1,78 @@
+#include "symbols/served_devices.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+#include "base/read_text.h"
+#include "base/text.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t most_known = 4096;
+constexpr std::size_t device_at = 2;  // the word of a line of mountinfo, proc_pid_mountinfo(5)
+
+dev_t device_of(std::string_view text) {
+  unsigned numbers[2] = {};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (unsigned& number : numbers) {
+    at = std::from_chars(at, end, number).ptr;
+    if (at != end) ++at;
+  }
+  return makedev(numbers[0], numbers[1]);
+}
+
+}  // namespace
+
+bool ServedDevices::is_served_type(std::string_view type) {
+  constexpr std::array<std::string_view, 9> types = {"fuse", "fuseblk", "nfs",  "nfs4",  "cifs",
+                                                     "smb3", "9p",      "ceph", "autofs"};
+  return type.starts_with("fuse.") || std::ranges::find(types, type) != types.end();
+}
+
+/// Memory with a name is on a file system of the kernel's own that no process has mounted.
+ServedDevices::ServedDevices() {
+  const Fd memory(memfd_create("overdue", MFD_CLOEXEC));
+  struct stat status{};
+  if (memory && fstat(memory.get(), &status) == 0) known_[status.st_dev] = false;
+}
+
+void ServedDevices::learn(std::string_view mountinfo) {
+  for (const std::string_view line : split(mountinfo, '\n')) {
+    const auto words = split(line, ' ');
+    const auto dash = std::ranges::find(words, "-");
+    if (words.size() <= device_at || words.end() - dash < 2) continue;
+    if (known_.size() >= most_known) return;
+    known_.try_emplace(device_of(words[device_at]), is_served_type(*(dash + 1)));
+  }
+}
+
+bool ServedDevices::is_served(dev_t device, pid_t pid) {
+  if (major(device) != 0) return false;  // a disk's
+  if (!known_.contains(device)) {
+    if (known_.size() >= most_known) *this = ServedDevices();
+    for (const std::string& who : {std::to_string(pid), std::string("self")})
+      learn(read_text(fmt::format("/proc/{}/mountinfo", who)).value_or(""));
+  }
+  const auto found = known_.find(device);
+  const bool is_served = found == known_.end() || found->second;
+  refused_ += is_served;
+  return is_served;
+}
+
+ServedDevices& served_devices() {
+  static ServedDevices devices;
+  return devices;
+}
+
+}  // namespace overdue
