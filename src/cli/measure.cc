@@ -317,6 +317,7 @@ void Measurement::finish() {
     receipt.probe_ns = cost->ns;
     receipt.target_cpu_ns.reset();  // it is of every run, whomever that was for
   }
+  session_->detach();  // a reader may let the report wait for long
   listener_.end(info_, receipt);
 }
 

@@ -23,10 +23,12 @@ bool goes_to_a_terminal(const OutputOptions& options) {
 }
 
 std::unique_ptr<Output> open_output(const OutputOptions& options, bool spawned) {
-  if (!options.file.empty() && options.file != "-")
-    return std::make_unique<Output>(create_output_file(options.file));
+  const bool to_file = !options.file.empty() && options.file != "-";
   const bool to_stderr = spawned && !options.to_stdout && options.file.empty();
-  return std::make_unique<Output>(to_stderr ? STDERR_FILENO : STDOUT_FILENO);
+  auto output = to_file ? std::make_unique<Output>(create_output_file(options.file))
+                        : std::make_unique<Output>(to_stderr ? STDERR_FILENO : STDOUT_FILENO);
+  output->wait_at_close_only();
+  return output;
 }
 
 ReportOutput open_report(const OutputOptions& options, bool spawned, bool stream) {

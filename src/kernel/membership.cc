@@ -107,6 +107,10 @@ Membership::Membership(const MembershipRules& rules, std::size_t ring_bytes)
 
 Membership::~Membership() = default;
 
+void Membership::detach() {
+  impl_->links.clear();
+}
+
 SharedMaps Membership::maps() const {
   const auto& maps = impl_->bpf->maps;
   return {.control = bpf_map__fd(maps.data_control),

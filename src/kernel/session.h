@@ -76,6 +76,8 @@ class Session {
   /// Disarms, delivers what is still open, detaches, and delivers the rest: records, cells.
   /// Afterwards only counters work.
   void finish(const RecordHandler& handler);
+  /// After finish() and the receipt: takes the last hooks away, those that know who is measured.
+  void detach() { membership_.detach(); }
 
   /// What probes cannot see on this kernel: a sentence each, for the reader of the report.
   std::vector<std::string> left_out() const;

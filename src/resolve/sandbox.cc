@@ -53,6 +53,14 @@ void limit(__rlimit_resource_t what, rlim_t value) {
   check_errno(setrlimit(what, &both), "cannot limit the resolver");
 }
 
+/// Root may have given them up already; then no other user and no other root can be had.
+bool may_become_another() {
+  constexpr std::uint32_t needed = 1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_SYS_CHROOT;
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  __user_cap_data_struct sets[2] = {};
+  return syscall(SYS_capget, &header, sets) == 0 && (sets[0].effective & needed) == needed;
+}
+
 }  // namespace
 
 uid_t unused_user() {
@@ -85,7 +93,7 @@ void leave_surroundings(Fd& kept) {
 void drop_privileges() {
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, 0);
-  if (geteuid() == 0) {
+  if (geteuid() == 0 && may_become_another()) {
     enter_empty_root();
     for (int capability = 0; capability <= highest_capability; ++capability)
       prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);

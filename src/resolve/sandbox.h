@@ -35,7 +35,8 @@ uid_t unused_user();
 void leave_surroundings(Fd& kept);
 /// An empty directory that has no name any more is the root; ids of nobody's, no groups, no
 /// capabilities, and no way to get any; no core files, and no writing to files. Where we are not
-/// root there is nothing to give up but the last two, and the way to get more.
+/// root, or have no capabilities left, there is nothing to give up but the last two, and the way to
+/// get more.
 void drop_privileges();
 /// Ends with its parent, which is `parent`: at once if that is gone already.
 void end_with(pid_t parent);

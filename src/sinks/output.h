@@ -56,8 +56,14 @@ class Output {
 
   void flush();
 
-  /// Flushes, and closes a descriptor that it owns, so that what the file system refuses only then
-  /// is an Error too. The last call.
+  /// From now on only close() waits for whoever reads: flush() writes what goes at once and keeps
+  /// the rest. Who measures must not stand still because a pager does. Beyond 64 MiB that nobody
+  /// has taken, each flush() waits a hundredth of a second.
+  void wait_at_close_only();
+
+  /// Flushes, waits for whoever reads, and closes a descriptor that it owns, so that what the file
+  /// system refuses only then is an Error too. After wait_at_close_only() a signal that we handle
+  /// ends the wait, as an Error. The last call.
   void close();
 
  private:
@@ -65,12 +71,20 @@ class Output {
 
   void append_slowly(std::string_view text);
   void write_all(std::string_view text);
+  void write_waiting(std::string_view text);
+  void write_what_fits();
+  std::string_view kept() const { return std::string_view(backlog_).substr(backlog_begin_); }
+  void took(std::size_t size);
 
   Fd owned_;
   int fd_ = -1;
   std::string* text_ = nullptr;
   std::unique_ptr<char[]> buffer_;
   std::size_t used_ = 0;
+  bool defers_ = false;
+  bool is_file_ = false;
+  std::string backlog_;  ///< that nobody has taken yet
+  std::size_t backlog_begin_ = 0;
 };
 
 }  // namespace overdue

@@ -85,7 +85,8 @@ class Walk {
     const auto status = remembered(named);
     if (!status) return false;
     status_ = *status;
-    if (!served_devices().is_served(makedev(status_.stx_dev_major, status_.stx_dev_minor), pid_))
+    if (!served_devices().is_served(makedev(status_.stx_dev_major, status_.stx_dev_minor), pid_,
+                                    named))
       return true;
     errno = EREMOTE;
     return false;

@@ -143,9 +143,11 @@ const Mapping* ProcessMaps::find(std::uint64_t address) const {
 Fd open_mapped_file(pid_t pid, const Mapping& mapping) {
   if (!mapping.is_file()) return {};
   const dev_t device = makedev(mapping.device_major, mapping.device_minor);
-  if (served_devices().is_served(device, pid)) return {};
-  Fd file =
-      open_regular(fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.start, mapping.end));
+  const std::string by_address =
+      fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.start, mapping.end);
+  const Fd named(::open(by_address.c_str(), O_PATH | O_CLOEXEC));
+  if (served_devices().is_served(device, pid, named)) return {};
+  Fd file = open_regular(by_address);
   if (is_mapped(file, mapping, Way::by_address)) return file;
   std::vector<std::string> paths = {std::string(mapping.path)};
   if (mapping.is_deleted) paths.push_back(paths[0] + std::string(deleted_mark));

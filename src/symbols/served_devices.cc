@@ -1,17 +1,24 @@
 #include "symbols/served_devices.h"
 
+#include <linux/magic.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <string>
 
 #include <fmt/format.h>
 
-#include "base/fd.h"
 #include "base/read_text.h"
 #include "base/text.h"
 
@@ -30,6 +37,37 @@ dev_t device_of(std::string_view text) {
     if (at != end) ++at;
   }
   return makedev(numbers[0], numbers[1]);
+}
+
+/// In the child: waits for whoever serves the file, if somebody does.
+[[noreturn]] void ask(const Fd& named) {
+  struct statfs system{};
+  if (fstatfs(named.get(), &system) != 0) _exit(1);
+  switch (static_cast<unsigned>(system.f_type)) {
+    case FUSE_SUPER_MAGIC:
+    case NFS_SUPER_MAGIC:
+    case CIFS_SUPER_MAGIC:
+    case SMB2_SUPER_MAGIC:
+    case V9FS_MAGIC:
+    case CEPH_SUPER_MAGIC:
+      _exit(1);
+    default:
+      _exit(0);
+  }
+}
+
+bool keeps_a_child_waiting(const Fd& named) {
+  constexpr int patience_ms = 200;
+  const pid_t child = fork();
+  if (child == 0) ask(named);
+  if (child < 0) return true;
+  const Fd end(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+  pollfd ready{.fd = end.get(), .events = POLLIN, .revents = 0};
+  if (!end || poll(&ready, 1, patience_ms) <= 0) kill(child, SIGKILL);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) return true;
+  return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
 }
 
 }  // namespace
@@ -57,15 +95,15 @@ void ServedDevices::learn(std::string_view mountinfo) {
   }
 }
 
-bool ServedDevices::is_served(dev_t device, pid_t pid) {
+bool ServedDevices::is_served(dev_t device, pid_t pid, const Fd& named) {
   if (major(device) != 0) return false;  // a disk's
   if (!known_.contains(device)) {
     if (known_.size() >= most_known) *this = ServedDevices();
     for (const std::string& who : {std::to_string(pid), std::string("self")})
       learn(read_text(fmt::format("/proc/{}/mountinfo", who)).value_or(""));
   }
-  const auto found = known_.find(device);
-  const bool is_served = found == known_.end() || found->second;
+  if (!known_.contains(device)) known_[device] = !named || keeps_a_child_waiting(named);
+  const bool is_served = known_[device];
   refused_ += is_served;
   return is_served;
 }

@@ -6,6 +6,8 @@
 #include <map>
 #include <string_view>
 
+#include "base/fd.h"
+
 namespace overdue {
 
 /// Which devices hold files that another process or another host serves (FUSE, NFS, CIFS, 9p, …):
@@ -15,9 +17,11 @@ class ServedDevices {
  public:
   ServedDevices();
 
-  /// `pid` has the device mounted, where we have not. A device without a number of a disk that is
-  /// mounted nowhere counts as served: a file system may be mounted, mapped from, and taken away.
-  bool is_served(dev_t device, pid_t pid);
+  /// `pid` has the device mounted, where we have not. Of one that is mounted nowhere (a file system
+  /// may be mounted, mapped from, and taken away) a child asks about `named`, an O_PATH descriptor
+  /// of a file there: who keeps that child waiting for a fifth of a second serves it. Without
+  /// `named` it counts as served.
+  bool is_served(dev_t device, pid_t pid, const Fd& named);
 
   /// How often the answer was yes.
   std::uint64_t refused() const { return refused_; }

@@ -6,10 +6,11 @@ import resource
 import signal
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import OVERDUE, attached, main, require_root, run, tool
+from overdue_test import OVERDUE, Live, attached, eventually, held_by, main, require_root, run, tool
 
 # Where a resolver makes its empty root.
 FOLDERS = ("/tmp", "/dev/shm", "/run", "/var/tmp")
@@ -122,6 +123,45 @@ class Signals(unittest.TestCase):
                 finished = live.finish(10)
                 self.assertEqual(finished.status, 0, finished)
                 self.assertIn(" lost, ", finished.out)
+
+
+class NobodyReads(unittest.TestCase):
+    """Standard output is a pipe that is full."""
+
+    def setUp(self):
+        require_root()
+
+    def run_into_pipe(self, *arguments):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        with Live(tool("sh"), "-c", f'exec >&{writer}; exec "$0" "$@"', OVERDUE, "stalls", "-T", "100us", "-a", "-f",
+                  "ndjson", *arguments, pass_fds=(writer,)) as live:
+            os.close(writer)
+            yield live, reader
+
+    def holds_programs(self, live):
+        return bool(held_by(live.pid)["link"])
+
+    def test_the_duration_ends_the_measurement(self):
+        """What was measured waits for its reader; the kernel's hooks are gone."""
+        for live, reader in self.run_into_pipe("-d", "2s"):
+            eventually(lambda: self.holds_programs(live), 20, "it never measured")
+            eventually(lambda: not self.holds_programs(live), 10, "it measures on")
+            self.assertIsNone(live.process.poll())
+            text = b""
+            while piece := os.read(reader, 1 << 16):
+                text += piece
+            self.assertEqual(live.finish(10).status, 0)
+            self.assertIn(b'{"type":"receipt"', text.splitlines()[-1])
+
+    def test_the_first_signal_ends_the_measurement_and_the_second_all(self):
+        for live, _ in self.run_into_pipe():
+            eventually(lambda: self.holds_programs(live), 20, "it never measured")
+            time.sleep(1)
+            live.signal(signal.SIGINT)
+            eventually(lambda: not self.holds_programs(live), 10, "it measures on")
+            live.signal(signal.SIGINT)
+            self.assertNotEqual(live.finish(5).status, 0)
 
 
 class NoSandbox(unittest.TestCase):

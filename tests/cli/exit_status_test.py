@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """Starting a program: its status becomes ours, its streams stay its own, its first call is execve."""
+import array
 import contextlib
+import fcntl
 import os
 import pty
 import re
@@ -8,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import termios
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -252,10 +255,11 @@ class Signals(unittest.TestCase):
             process = subprocess.Popen([OVERDUE, "syscalls", "--calls", "-p", str(busy.pid)],
                                        stdout=writer, stderr=subprocess.DEVNULL)
             os.close(writer)
-            def stuck():
-                with open(f"/proc/{process.pid}/wchan", encoding="ascii") as file:
-                    return "pipe" in file.read()
-            eventually(stuck, 20, "the pipe does not fill")
+            def is_full():
+                waiting = array.array("i", [0])
+                fcntl.ioctl(reader, termios.FIONREAD, waiting)
+                return waiting[0] > 60_000
+            eventually(is_full, 20, "the pipe does not fill")
             def catches_sigterm():
                 with open(f"/proc/{process.pid}/status", encoding="latin-1") as file:
                     caught = re.search(r"^SigCgt:\s*([0-9a-f]+)$", file.read(), re.MULTILINE)

@@ -190,7 +190,9 @@ class StallsLines(FolderTest):
             self.assertEqual(asked, [])  # not unless it was asked for
             self.assertFalse(os.listdir(cache))
             self.assertNotIn("debuginfod", text)
-            os.chown(cache, 65534, 65534)
+            for folder in (self.folder, cache):
+                os.chown(folder, 65534, 65534)
+            os.unlink(f"{self.folder}/live")
             environment.update(SUDO_UID="65534", SUDO_GID="65534")
             text = self.live("--lines", "--debuginfod", "-f", "ndjson", "--save", self.file,
                              program=program, env=environment)
