@@ -181,8 +181,8 @@ int run(int argc, char** argv, const InheritedState& inherited) {
     if (error.code() != std::errc::resource_unavailable_try_again)
       return report_failure(Error("unexpected failure: {}", printable(error.what())), spawns,
                             false);
-    return report_failure(std::move(Error("cannot start a thread: as many run as are allowed")
-                                        .hint("ulimit -u, and pids.max of the control group")),
+    return report_failure(Error("cannot start a thread: as many run as are allowed")
+                              .hint("ulimit -u, and pids.max of the control group"),
                           spawns, false);
   } catch (const std::bad_alloc&) {
     return report_failure(Error("out of memory"), spawns, false);
