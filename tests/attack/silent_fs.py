@@ -14,12 +14,14 @@ import sys
 
 ROOT, PROG = 1, 2
 HEADER = struct.Struct("<IIQQIIIHH")  # len, opcode, unique, nodeid, uid, gid, pid, total_extlen, padding
-LOOKUP, GETATTR, OPEN, READ, STATFS, INIT, OPENDIR, FORGET, BATCH_FORGET, INTERRUPT = 1, 3, 14, 15, 17, 26, 27, 2, 42, 36
+LOOKUP, FORGET, GETATTR, OPEN, READ, STATFS, INIT, OPENDIR = 1, 2, 3, 14, 15, 17, 26, 27
+INTERRUPT, BATCH_FORGET = 36, 42
 
 
 def attributes(node, size):
     mode = stat.S_IFDIR | 0o755 if node == ROOT else stat.S_IFREG | 0o755
-    return struct.pack("<QQQQQQIIIIIIIIII", node, size, (size + 511) // 512, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
+    times = [0] * 3
+    return struct.pack("<6Q10I", node, size, (size + 511) // 512, *times, *times, mode, 1, 0, 0, 0, 4096, 0)
 
 
 def answer(opcode, node, body, data):

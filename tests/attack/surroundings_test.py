@@ -33,7 +33,8 @@ class ClosedStreams(unittest.TestCase):
     def test_a_measurement_is_whole_without_them(self):
         for streams in ((0,), (2,), (0, 2), (1,), (0, 1, 2)):
             with self.subTest(streams=streams):
-                finished = self.run_without(streams, "syscalls", "-f", "json", "-o", self.report, "--", tool("sleep"), "0.3")
+                finished = self.run_without(streams, "syscalls", "-f", "json", "-o", self.report, "--", tool("sleep"),
+                                            "0.3")
                 self.assertEqual(finished.status, 0, finished)
                 with open(self.report, encoding="utf-8") as file:
                     report = json.load(file)
@@ -43,7 +44,8 @@ class ClosedStreams(unittest.TestCase):
     def test_a_report_without_a_place_is_a_failure(self):
         """And no end before its time that looks like a success, by what is written to a pipe of our own."""
         for streams in ((1,), (0, 1), (0, 1, 2)):
-            for command in (("syscalls", "-a", "-i", "100ms"), ("stalls", "-a", "-T", "1us"), ("timerlat", "-i", "100ms")):
+            for command in (("syscalls", "-a", "-i", "100ms"), ("stalls", "-a", "-T", "1us"),
+                            ("timerlat", "-i", "100ms")):
                 with self.subTest(streams=streams, command=command):
                     finished = self.run_without(streams, *command, "--stdout", "-d", "600ms")
                     self.assertEqual(finished.status, 1, finished)
@@ -54,7 +56,8 @@ class ClosedStreams(unittest.TestCase):
         code = "import os,sys; sys.exit(sum(1 << n for n in range(3) if not os.path.exists(f'/proc/self/fd/{n}')))"
         for streams in ((0,), (2,), (0, 2)):
             with self.subTest(streams=streams):
-                finished = self.run_without(streams, "syscalls", "-o", self.report, "--", sys.executable, "-S", "-c", code)
+                finished = self.run_without(streams, "syscalls", "-o", self.report, "--", sys.executable, "-S", "-c",
+                                            code)
                 self.assertEqual(finished.status, sum(1 << stream for stream in streams), finished)
 
 
@@ -87,8 +90,8 @@ class Limits(unittest.TestCase):
 
     def test_the_program_has_the_callers_limits(self):
         code = "import resource, sys; sys.exit(resource.getrlimit(resource.RLIMIT_STACK)[0] >> 10)"
-        finished = self.run_within(resource.RLIMIT_STACK, 200 << 10, "syscalls", "-o", self.report, "--", tool("python3"),
-                                   "-S", "-c", code)
+        finished = self.run_within(resource.RLIMIT_STACK, 200 << 10, "syscalls", "-o", self.report, "--",
+                                   tool("python3"), "-S", "-c", code)
         self.assertEqual(finished.status, 200, finished)
 
     def test_each_limit(self):
