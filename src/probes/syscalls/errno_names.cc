@@ -144,6 +144,7 @@ constexpr std::string_view errno_names[] = {
     "ENOTRECOVERABLE",
     "ERFKILL",
     "EHWPOISON",
+    "EFTYPE",
 };
 
 // include/linux/errno.h: not for user space, yet what a tracer sees of interrupted calls.
