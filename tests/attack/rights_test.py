@@ -21,10 +21,18 @@ class Rights(unittest.TestCase):
         self.addCleanup(made.cleanup)
         self.folder = made.name
         os.chmod(self.folder, 0o755)
+        self.plain = self.copy("plain")  # the build's folder need not be open to others
         self.secret = f"{self.folder}/secret"
         with open(self.secret, "w", encoding="ascii") as file:
             file.write("main;very;secret 12\n")
         os.chmod(self.secret, 0o600)
+
+
+    def copy(self, name):
+        path = f"{self.folder}/{name}"
+        shutil.copy(OVERDUE, path)
+        os.chmod(path, 0o755)
+        return path
 
 
 class OfTheFile(Rights):
@@ -32,9 +40,7 @@ class OfTheFile(Rights):
 
     def setUp(self):
         super().setUp()
-        self.program = f"{self.folder}/overdue"
-        shutil.copy(OVERDUE, self.program)
-        os.chmod(self.program, 0o755)
+        self.program = self.copy("overdue")
         given = run([tool("setcap"), CAPABILITIES, self.program])
         if given.status != 0:
             self.skipTest(f"no capabilities of files here: {given.err.strip()}")
@@ -53,7 +59,7 @@ class OfTheFile(Rights):
             self.assertEqual(finished.status, status, finished)
 
     def test_the_hint_keeps_others_out_first(self):
-        finished = run([*NOBODY, OVERDUE, "syscalls", "-a", "-d", "100ms"])
+        finished = run([*NOBODY, self.plain, "syscalls", "-a", "-d", "100ms"])
         self.assertNotEqual(finished.status, 0, finished)
         steps = [finished.err.find(step) for step in ("chgrp", "chmod 750", "setcap cap_bpf")]
         self.assertNotIn(-1, steps, finished)
@@ -89,7 +95,7 @@ class OfRoot(Rights):
     def test_commands_without_rights_work_without_any(self):
         for command in WITHOUT_RIGHTS[2:]:
             with self.subTest(command=command):
-                as_root, as_nobody = overdue(*command), run([*NOBODY, OVERDUE, *command])
+                as_root, as_nobody = overdue(*command), run([*NOBODY, self.plain, *command])
                 self.assertEqual((as_root.status, as_root.out), (as_nobody.status, as_nobody.out))
                 self.assertEqual(as_root.status, 0, as_root)
 
