@@ -33,10 +33,10 @@ bool set_matches(std::string_view pattern, std::size_t& at, char c) {
   return found != inverted;
 }
 
-/// What a reader does not see, or what moves others about: names that look alike would differ by
-/// it. Default_Ignorable_Code_Point of Unicode 15's DerivedCoreProperties, line and paragraph
-/// separators, the marks of interlinear annotation, and
-/// characters for private use, which look like whatever a font has there.
+/// Characters that are invisible or change the direction of others: names that look alike would
+/// differ by them. Default_Ignorable_Code_Point of Unicode 15's DerivedCoreProperties, line and
+/// paragraph separators, the marks of interlinear annotation, and private use, whose look depends
+/// on the font.
 bool is_unseen(char32_t character) {
   struct Range {
     char32_t first, last;

@@ -7,8 +7,8 @@
 
 namespace overdue {
 
-/// `text` made safe to print on a terminal: control bytes, DEL, characters that nobody sees and
-/// invalid UTF-8 become `\xNN`, a newline `\n`, a backslash `\\`. Thread names and paths of other
+/// `text` made safe to print on a terminal: control bytes, DEL, invisible characters and invalid
+/// UTF-8 become `\xNN`, a newline `\n`, a backslash `\\`. Thread names and paths of other
 /// processes are hostile input.
 std::string printable(std::string_view text);
 

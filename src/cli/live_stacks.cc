@@ -45,7 +45,8 @@ LiveStacks::LiveStacks(const Options& wanted) {
   sandbox.fetch_debug_file = wanted.fetch_debug_file;
   if (!wanted.sandbox) {
     if (wanted.lines)
-      throw Error("--lines and --no-sandbox do not go together: source lines are read in it only")
+      throw Error(
+          "--lines and --no-sandbox do not go together: only the sandbox reads source lines")
           .hint("leave one of them out")
           .exit_status(2);
     resolver_ = std::make_unique<LocalResolver>(images_, options, StackReader::Options{});

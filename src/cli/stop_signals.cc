@@ -11,8 +11,7 @@
 namespace overdue {
 namespace {
 
-/// All that would end us and that somebody sends on purpose: what was measured is reported then
-/// too.
+/// The signals that somebody sends on purpose and that would end Overdue without its report.
 constexpr int stop_signals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
                                 SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU};
 

@@ -36,12 +36,12 @@ void TimerlatInstruments::poll(KernelTime now, const RecordHandler&) {
   stuck_ = !probe_->finished() && now - *stopping_since_ > patience;
 }
 
-/// What the threads would miss from now on is none of the session's; nor is the time in which we
-/// wait for them, which on a busy machine is long.
+/// The session ends before the threads do: on a busy machine Overdue may wait long for their end,
+/// and what they miss meanwhile does not count.
 KernelTime TimerlatInstruments::ending() {
-  const KernelTime told = KernelClock::now();
+  const KernelTime end = KernelClock::now();
   threads_.end();
-  return told;
+  return end;
 }
 
 std::vector<CpuSilences> TimerlatInstruments::silences() const {

@@ -79,7 +79,7 @@ class Membership {
   /// members of those threads that belong to the target by it, and notes where the others are now.
   /// The kernel tells of a process's first thread only, so this is to be called now and then.
   void follow_moves();
-  /// Nobody becomes a member any more, and nobody pays for it.
+  /// Takes the hooks away that make members: no thread becomes one any more.
   void detach();
   /// For calibration: makes the calling thread, which must be its process's first, a member, or no
   /// longer one.

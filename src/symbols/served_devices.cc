@@ -98,7 +98,7 @@ void ServedDevices::learn(std::string_view mountinfo) {
 bool ServedDevices::is_served(dev_t device, pid_t pid, const Fd& named) {
   if (major(device) != 0) return false;  // a disk's
   if (!known_.contains(device)) {
-    if (known_.size() >= most_known) *this = ServedDevices();
+    if (known_.size() >= most_known) known_ = ServedDevices().known_;
     for (const std::string& who : {std::to_string(pid), std::string("self")})
       learn(read_text(fmt::format("/proc/{}/mountinfo", who)).value_or(""));
   }
