@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Surroundings that a caller, or a process next to us, has chosen: closed streams, a sandbox that cannot be had."""
+import fcntl
 import json
 import os
 import resource
@@ -137,6 +138,9 @@ class NobodyReads(unittest.TestCase):
     def run_into_pipe(self, *arguments):
         reader, writer = os.pipe()
         self.addCleanup(os.close, reader)
+        # Full from the start: a quiet machine's whole report might fit in.
+        self.filling = b"\n" * fcntl.fcntl(writer, fcntl.F_GETPIPE_SZ)
+        self.assertEqual(os.write(writer, self.filling), len(self.filling))
         with Live(tool("sh"), "-c", f'exec >&{writer}; exec "$0" "$@"', OVERDUE, "stalls", "-T", "100us", "-a", "-f",
                   "ndjson", *arguments, pass_fds=(writer,)) as live:
             os.close(writer)
@@ -151,7 +155,8 @@ class NobodyReads(unittest.TestCase):
             eventually(lambda: self.holds_programs(live), 20, "it never measured")
             eventually(lambda: not self.holds_programs(live), 10, "it measures on")
             self.assertIsNone(live.process.poll())
-            text = b""
+            text = os.read(reader, len(self.filling))
+            self.assertEqual(text, self.filling)
             while piece := os.read(reader, 1 << 16):
                 text += piece
             self.assertEqual(live.finish(10).status, 0)
@@ -163,6 +168,7 @@ class NobodyReads(unittest.TestCase):
             time.sleep(1)
             live.signal(signal.SIGINT)
             eventually(lambda: not self.holds_programs(live), 10, "it measures on")
+            self.assertIsNone(live.process.poll())
             live.signal(signal.SIGINT)
             self.assertNotEqual(live.finish(5).status, 0)
 
