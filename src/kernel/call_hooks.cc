@@ -1,10 +1,10 @@
 #include "kernel/call_hooks.h"
 
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cstdio>
 
-#include "kernel/host.h"
 #include "kernel/tracepoint_types.h"
 
 namespace overdue {
@@ -14,8 +14,9 @@ namespace {
 constexpr int first_major = 7;
 
 bool preempts_programs() {
+  utsname names{};
   int major = 0;
-  std::sscanf(read_host().kernel.c_str(), "%d", &major);
+  if (uname(&names) == 0) std::sscanf(names.release, "%d", &major);
   return major >= first_major && TracepointTypes().has_function("trace_call_bpf_faultable");
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "kernel/kernel_btf.h"
 
 namespace overdue {
 namespace {
@@ -38,17 +39,11 @@ bool are_alike(const btf* ours, std::uint32_t our_id, const btf* theirs, std::ui
 
 }  // namespace
 
-void TracepointTypes::Free::operator()(btf* types) const {
-  btf__free(types);
-}
-
-TracepointTypes::TracepointTypes() : types_(btf__load_vmlinux_btf()) {
+TracepointTypes::TracepointTypes() : types_(kernel_btf()) {
   if (!types_)
     throw Error("cannot read the kernel's BTF: {}", errno_text(errno))
         .hint("boot a kernel with CONFIG_DEBUG_INFO_BTF=y; `overdue doctor` says what works here");
 }
-
-TracepointTypes::~TracepointTypes() = default;
 
 std::optional<unsigned> TracepointTypes::arguments(std::string_view tracepoint) const {
   // typedef void (*btf_trace_NAME)(void *, …): a type of the probe functions, the first argument

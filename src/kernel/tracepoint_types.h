@@ -15,7 +15,6 @@ class TracepointTypes {
  public:
   /// Throws Error where the kernel has no BTF.
   TracepointTypes();
-  ~TracepointTypes();
 
   /// How many arguments a `tp_btf` program gets; nothing where there is no such tracepoint (or a
   /// module has it).
@@ -34,10 +33,7 @@ class TracepointTypes {
   std::optional<std::int64_t> member_offset(const char* type, std::string_view member) const;
 
  private:
-  struct Free {
-    void operator()(btf* types) const;
-  };
-  std::unique_ptr<btf, Free> types_;
+  std::shared_ptr<btf> types_;
 };
 
 }  // namespace overdue

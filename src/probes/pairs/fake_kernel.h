@@ -110,7 +110,7 @@ inline KernelTypes fake_types() {
   btf__add_enum(types, "req_op", 4);
   btf__add_enum_value(types, "REQ_OP_READ", 0);
   btf__add_enum_value(types, "REQ_OP_WRITE", 1);
-  return KernelTypes(types);
+  return KernelTypes(std::shared_ptr<btf>(types, btf__free));
 }
 
 /// A tracepoint's (struct task_struct* task, int number, u64 big).

@@ -1,11 +1,11 @@
 #include "probes/pairs/types.h"
 
 #include <bpf/btf.h>
-#include <bpf/libbpf.h>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "kernel/kernel_btf.h"
 #include "kernel/libbpf_log.h"
 
 namespace overdue {
@@ -20,17 +20,13 @@ bool is_char(const btf_type* type) {
 
 }  // namespace
 
-void KernelTypes::Free::operator()(struct btf* types) const {
-  btf__free(types);
-}
-
-KernelTypes::KernelTypes(struct btf* types) : types_(types, Free()) {}
+KernelTypes::KernelTypes(std::shared_ptr<struct btf> types) : types_(std::move(types)) {}
 
 std::optional<KernelTypes> KernelTypes::of_kernel() {
   const LibbpfLog log;
-  struct btf* types = btf__load_vmlinux_btf();
-  if (!types || libbpf_get_error(types) != 0) return std::nullopt;
-  return KernelTypes(types);
+  auto types = kernel_btf();
+  if (!types) return std::nullopt;
+  return KernelTypes(std::move(types));
 }
 
 const btf_type* KernelTypes::strip(std::uint32_t& id) const {

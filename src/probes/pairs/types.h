@@ -31,8 +31,7 @@ class KernelTypes {
  public:
   /// Nothing where the kernel has no BTF.
   static std::optional<KernelTypes> of_kernel();
-  /// Takes ownership.
-  explicit KernelTypes(struct btf* types);
+  explicit KernelTypes(std::shared_ptr<struct btf> types);
 
   struct Parameter {
     std::string name;  ///< "arg0" where BTF has no names
@@ -60,9 +59,6 @@ class KernelTypes {
   std::string describe(const Type& type) const;
 
  private:
-  struct Free {
-    void operator()(struct btf* types) const;
-  };
   Type type_of(std::uint32_t id) const;
   const struct btf_type* strip(std::uint32_t& id) const;
   std::vector<Parameter> parameters(const struct btf_type& prototype, std::size_t skip) const;
