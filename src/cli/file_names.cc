@@ -1,47 +1,108 @@
 #include "cli/file_names.h"
 
-#include <fmt/format.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
-#include "symbols/demangle.h"
+#include <optional>
+
+#include "symbols/elf_symbols.h"
 #include "symbols/open_file.h"
 
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_named_files = 1024;
+constexpr pid_t nobody = 1 << 30;  // beyond any process id
+constexpr std::uint64_t first_start = 1u << 20, page = 4096;
+constexpr std::size_t most_files = 1024;
 
-ElfSymbols read_symbols(const std::string& path, const std::string& build_id) {
-  Fd file = open_regular(path);
-  if (!file) return {};
-  ElfSymbols symbols(FileBytes(std::move(file)), open_regular, path);
-  return symbols.build_id() == build_id ? std::move(symbols) : ElfSymbols();
+Fd duplicate(const Fd& file) {
+  return Fd(fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
+}
+
+SandboxedResolver::SandboxOptions sandbox_options(bool lines, const FetchDebugFile& fetch) {
+  auto options =
+      lines ? SandboxedResolver::SandboxOptions::with_lines() : SandboxedResolver::SandboxOptions{};
+  options.fetch_debug_file = fetch;
+  return options;
 }
 
 }  // namespace
 
-const ElfSymbols& FileNames::symbols_of(const StackFrame& frame) {
-  const auto [found, is_new] = files_.try_emplace(frame.build_id);
-  if (is_new) {
-    found->second = read_symbols(frame.module, frame.build_id);
-    if (!found->second.is_elf())
-      found->second =
-          read_symbols(fmt::format("/usr/lib/debug/.build-id/{}/{}.debug",
-                                   frame.build_id.substr(0, 2), frame.build_id.substr(2)),
-                       frame.build_id);
+FileNames::FileNames(bool lines, FetchDebugFile fetch)
+    : fetch_(std::move(fetch)),
+      images_({.read_maps = [](pid_t) { return std::optional<ProcessMaps>(); },
+               .open_mapped =
+                   [this](pid_t, const Mapping& mapping) {
+                     const auto file = files_.find(mapping.start);
+                     return file != files_.end() ? duplicate(file->second) : Fd();
+                   },
+               .now = {}}),
+      resolver_(images_, {}, sandbox_options(lines, fetch_)),
+      next_start_(first_start) {
+  images_.handle({.kind = ProcessEvent::Kind::exec, .time = ++now_, .pid = nobody, .tid = nobody});
+}
+
+FileNames::Mapped FileNames::mapped(const std::string& path, Fd file) {
+  struct stat status{};
+  if (!file || fstat(file.get(), &status) != 0 || status.st_size <= 0) return {};
+  const Mapped made{.start = next_start_, .size = static_cast<std::uint64_t>(status.st_size)};
+  next_start_ += (made.size / page + 2) * page;
+  images_.handle({.kind = ProcessEvent::Kind::mapping,
+                  .time = ++now_,
+                  .pid = nobody,
+                  .tid = nobody,
+                  .is_executable = true,
+                  .start = made.start,
+                  .end = made.start + made.size,
+                  .device_major = major(status.st_dev),
+                  .device_minor = minor(status.st_dev),
+                  .inode = status.st_ino,
+                  .text = path});
+  files_.emplace(made.start, std::move(file));
+  return made;
+}
+
+const std::vector<FileNames::Mapped>& FileNames::candidates(const StackFrame& frame) {
+  const auto [found, is_new] = candidates_.try_emplace({frame.module, frame.build_id});
+  if (!is_new) return found->second;
+  const auto add = [&](const std::string& path, Fd file) {
+    if (const Mapped made = mapped(path, std::move(file)); made.size > 0)
+      found->second.push_back(made);
+  };
+  add(frame.module, open_regular(frame.module));
+  for (const std::string& path : debug_file_paths_by_id(frame.build_id)) {
+    Fd file = open_regular(path);
+    if (!file && fetch_ && found->second.empty()) file = fetch_(frame.build_id);
+    add(path, std::move(file));
   }
   return found->second;
 }
 
-void FileNames::name(StackFrame& frame) {
-  if (!is_build_id(frame.build_id) || files_.size() > most_named_files) return;
-  const ElfSymbols& symbols = symbols_of(frame);
-  const auto address = symbols.address_of(frame.offset);
-  if (!address) return;
-  // A return address may be the first of the next function.
-  const auto found = symbols.find(*address > 0 ? *address - 1 : 0);
-  if (!found) return;
-  frame.name = demangle(found->name);
-  frame.offset = found->offset + 1;
+// Each frame is asked for by itself, as an instruction: the call, of which it has the return
+// address.
+Stack FileNames::resolved(const Mapped& file, const StackFrame& frame) {
+  if (frame.offset == 0 || frame.offset > file.size) return {};
+  const std::uint64_t call = file.start + frame.offset - 1;
+  Stack stack = resolver_.raw_user_stack(nobody, std::span(&call, 1)).frames;
+  if (stack.empty() || stack.back().build_id != frame.build_id || stack.back().name.empty())
+    return {};
+  ++stack.back().offset;
+  for (StackFrame& one : stack) {
+    one.address = frame.address;
+    one.module = frame.module;
+  }
+  stack.back().is_signal = frame.is_signal;
+  stack.back().is_guessed = frame.is_guessed;
+  stack.front().follows_gap = frame.follows_gap;
+  return stack;
+}
+
+Stack FileNames::named(StackFrame frame) {
+  if (is_build_id(frame.build_id) && candidates_.size() < most_files)
+    for (const Mapped& file : candidates(frame))
+      if (Stack stack = resolved(file, frame); !stack.empty()) return stack;
+  return {std::move(frame)};
 }
 
 }  // namespace overdue

@@ -12,11 +12,11 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/debuginfod.h"
-#include "cli/file_lines.h"
 #include "cli/file_names.h"
 #include "cli/flame_sink.h"
 #include "cli/options.h"
 #include "cli/report_output.h"
+#include "cli/say.h"
 #include "cli/span_choice.h"
 #include "cli/stall_replay.h"
 #include "cli/syscall_view.h"
@@ -121,18 +121,20 @@ class ReportCommand final : public Command {
     take_recorded(reader.info(), stalls_);
     if (output_.format != "text") stalls_.first = 0;
     ReportOutput report = open_report(output_, false, true);
-    FileNames files;
-    std::optional<FileLines> lines;
     std::optional<Debuginfod> debuginfod;
     if (debuginfod_) debuginfod.emplace(DebuginfodOptions::current(inherited));
     const FetchDebugFile fetch = [&](const std::string& id) {
       return debuginfod ? debuginfod->find(id) : Fd();
     };
-    if (lines_ || debuginfod_) lines.emplace(lines_, fetch);
+    std::optional<FileNames> files;
+    try {
+      files.emplace(lines_, fetch);
+    } catch (const Error& error) {
+      if (lines_) throw;
+      say("overdue: frames that the recording has no names for stay without: {}\n", error.what());
+    }
     RecordedStacks stacks([&](StackFrame frame) {
-      if (lines) return lines->named(std::move(frame));
-      files.name(frame);
-      return Stack{std::move(frame)};
+      return files ? files->named(std::move(frame)) : Stack{std::move(frame)};
     });
     std::optional<FlameSink> drawing;
     if (!flame_.empty()) drawing.emplace(flame_, flame_format_of(flame_));
