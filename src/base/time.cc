@@ -5,11 +5,13 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/read_text.h"
 #include "base/text.h"
 
 namespace overdue {
@@ -31,10 +33,27 @@ Error bad_duration(std::string_view text, std::string_view what, std::string_vie
 
 }  // namespace
 
+std::int64_t monotonic_shift_ns(std::string_view offsets) {
+  for (const std::string_view line : split(offsets, '\n')) {
+    long long seconds = 0, nanoseconds = 0;
+    const std::string text(line);
+    if (std::sscanf(text.c_str(), "monotonic %lld %lld", &seconds, &nanoseconds) == 2)
+      return seconds * 1'000'000'000 + nanoseconds;
+  }
+  return 0;
+}
+
+std::int64_t KernelClock::shift_ns() {
+  static const std::int64_t shift =
+      monotonic_shift_ns(read_text("/proc/self/timens_offsets").value_or(""));
+  return shift;
+}
+
 KernelTime KernelClock::now() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return KernelTime(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
+  return KernelTime(Duration(static_cast<std::uint64_t>(now.tv_sec * std::int64_t{1'000'000'000} +
+                                                        now.tv_nsec - shift_ns())));
 }
 
 Duration parse_duration(std::string_view text, std::string_view what) {

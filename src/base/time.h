@@ -10,7 +10,9 @@ namespace overdue {
 /// A length of time; never negative in what we measure.
 using Duration = std::chrono::duration<std::uint64_t, std::nano>;
 
-/// The kernel's CLOCK_MONOTONIC, which `bpf_ktime_get_ns()` and std::chrono::steady_clock read.
+/// The kernel's own CLOCK_MONOTONIC, which `bpf_ktime_get_ns()` reads. In a time namespace
+/// clock_gettime(2) and std::chrono::steady_clock are ahead of it, or behind. The first use reads
+/// /proc: before a sandbox. Any thread.
 struct KernelClock {
   using duration = Duration;
   using rep = duration::rep;
@@ -18,8 +20,13 @@ struct KernelClock {
   using time_point = std::chrono::time_point<KernelClock>;
   static constexpr bool is_steady = true;
   static time_point now();
+  /// How far clock_gettime(2) is ahead, in ns (time_namespaces(7)); 0 outside of such namespaces.
+  static std::int64_t shift_ns();
 };
 using KernelTime = KernelClock::time_point;
+
+/// KernelClock::shift_ns() as /proc/PID/timens_offsets tells; 0 where it does not.
+std::int64_t monotonic_shift_ns(std::string_view offsets);
 
 /// A wall-clock instant with nanoseconds, for printing only.
 using WallTime = std::chrono::time_point<std::chrono::system_clock, std::chrono::nanoseconds>;

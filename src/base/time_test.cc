@@ -90,6 +90,16 @@ TEST(KernelClock, IsTheSteadyClock) {
   EXPECT_LE(now.count(), static_cast<std::uint64_t>(after.count()));
 }
 
+TEST(KernelClock, IsNotShiftedByATimeNamespace) {
+  EXPECT_EQ(
+      monotonic_shift_ns("monotonic           0         0\nboottime            0         0\n"), 0);
+  EXPECT_EQ(monotonic_shift_ns("monotonic      100000       250\nboottime      100001         0\n"),
+            100'000'000'000'250);
+  EXPECT_EQ(monotonic_shift_ns("boottime -5 0\nmonotonic -86400 999999999"), -86'399'000'000'001);
+  EXPECT_EQ(monotonic_shift_ns(""), 0) << "a kernel without time namespaces";
+  EXPECT_EQ(monotonic_shift_ns("monotonic"), 0);
+}
+
 TEST(SplitSeconds, RoundsDownAndTakesAnyInstant) {
   const auto split = [](std::int64_t ns) {
     const WallSeconds parts = split_seconds(WallTime(std::chrono::nanoseconds(ns)));

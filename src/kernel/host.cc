@@ -60,13 +60,10 @@ std::string container_kind() {
   return {};
 }
 
-template <typename Time>
-Time read_clock(clockid_t clock) {
+WallTime read_wall_clock() {
   timespec now{};
-  clock_gettime(clock, &now);
-  using Rep = typename Time::duration::rep;
-  return Time(typename Time::duration(static_cast<Rep>(now.tv_sec) * 1'000'000'000 +
-                                      static_cast<Rep>(now.tv_nsec)));
+  clock_gettime(CLOCK_REALTIME, &now);
+  return WallTime(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
 }
 
 }  // namespace
@@ -123,9 +120,9 @@ Host read_host(const fs::path& proc, const fs::path& sys) {
 ClockPair read_clocks() {
   ClockPair best;
   for (int round = 0; round < 5; ++round) {
-    const auto before = read_clock<KernelTime>(CLOCK_MONOTONIC);
-    const auto wall = read_clock<WallTime>(CLOCK_REALTIME);
-    const auto after = read_clock<KernelTime>(CLOCK_MONOTONIC);
+    const auto before = KernelClock::now();
+    const auto wall = read_wall_clock();
+    const auto after = KernelClock::now();
     const Duration width = after - before;
     if (round == 0 || width < best.uncertainty) best = {wall, before + width / 2, width};
   }

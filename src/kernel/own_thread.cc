@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/time.h"
 
 namespace overdue {
 namespace {
@@ -53,8 +54,9 @@ int pin_to(std::uint32_t cpu) {
 }
 
 void sleep_until(std::uint64_t at_ns) {
-  const timespec at{static_cast<time_t>(at_ns / 1'000'000'000),
-                    static_cast<long>(at_ns % 1'000'000'000)};
+  const std::uint64_t ours_ns = at_ns + static_cast<std::uint64_t>(KernelClock::shift_ns());
+  const timespec at{static_cast<time_t>(ours_ns / 1'000'000'000),
+                    static_cast<long>(ours_ns % 1'000'000'000)};
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
   }
 }

@@ -17,7 +17,7 @@ pthread_t start_thread(std::function<void()> work);
 /// no such CPU, or the process may not run there.
 int pin_to(std::uint32_t cpu);
 
-/// Sleeps until CLOCK_MONOTONIC is there.
+/// Sleeps until KernelClock is there.
 void sleep_until(std::uint64_t at_ns);
 
 }  // namespace overdue

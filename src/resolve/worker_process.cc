@@ -84,6 +84,7 @@ class Maker {
 WorkerProcess::WorkerProcess(const Options& options, const Work& prepare, const Work& work) {
   auto [ours, theirs] = PacketSocket::make_pair();
   const pid_t parent = getpid();
+  KernelClock::now();  // who reads /proc for it the first time must not be the child
   maker_pid_ = check_errno(fork(), "cannot start the resolver");
   if (maker_pid_ == 0) {
     std::array<char, 256> error{};

@@ -173,6 +173,27 @@ class NobodyReads(unittest.TestCase):
             self.assertNotEqual(live.finish(5).status, 0)
 
 
+class Clocks(unittest.TestCase):
+    """A time namespace, in which clocks differ from those of the kernel."""
+
+    def setUp(self):
+        require_root()
+
+    def test_frames_have_names_and_times_are_the_kernels(self):
+        for shift in ("100000", "-100"):
+            with self.subTest(shift=shift):
+                before = time.monotonic_ns()
+                finished = run([tool("unshare"), "--time", "--monotonic", shift, OVERDUE, "stalls", "-T", "10ms", "-f",
+                                "ndjson", "--stdout", "--", tool("sleep"), "0.05"])
+                self.assertEqual(finished.status, 0, finished)
+                lines = [json.loads(line) for line in finished.out.splitlines()]
+                report = next(line for line in lines if line["type"] == "report")
+                self.assertLess(before, report["start_ns"])
+                self.assertLess(report["start_ns"], time.monotonic_ns())
+                stall = next(line for line in lines if line.get("name") == "clock_nanosleep")
+                self.assertTrue([frame for frame in stall["user_stack"] if "nanosleep" in frame.get("name", "")], stall)
+
+
 class NoSandbox(unittest.TestCase):
     """Nobody reads ELF files with our rights, but where the user said so."""
 
