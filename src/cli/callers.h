@@ -34,6 +34,7 @@ class Callers {
     stacks_.begin(info);
     stacks_.warm_up();
   }
+  void while_waiting(const std::function<void()>& meanwhile) { stacks_.while_waiting(meanwhile); }
   /// Stacks may have waited for long in a burst of them.
   void follow() { stacks_.follow(std::chrono::seconds(5)); }
 

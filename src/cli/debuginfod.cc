@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t longest_path = 4096, most_servers_bytes = 16u << 10, most_known = 4096;
 constexpr int no_program = 127;
-constexpr auto longest_poll = std::chrono::ceil<std::chrono::milliseconds>(Duration(1'000'000'000));
+constexpr std::chrono::milliseconds longest_poll{5};  // between two calls of `meanwhile`
 
 // $1: the build id, $2: the servers, $3: seconds, $4: bytes. It answers into its standard input, a
 // file of ours: its output is our standard error.
@@ -61,7 +61,8 @@ std::string one_line(std::string text) {
 }
 
 /// Its status, or nothing where it had to be ended.
-std::optional<int> wait_for(SpawnedProgram& program, Duration patience) {
+std::optional<int> wait_for(SpawnedProgram& program, Duration patience,
+                            const std::function<void()>& meanwhile) {
   const KernelTime deadline = KernelClock::now() + patience;
   while (true) {
     if (const auto status = program.try_wait()) return status;
@@ -70,6 +71,7 @@ std::optional<int> wait_for(SpawnedProgram& program, Duration patience) {
     pollfd ended{.fd = program.pidfd(), .events = POLLIN, .revents = 0};
     const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
     poll(&ended, 1, static_cast<int>(std::min(milliseconds, longest_poll).count()));
+    if (meanwhile) meanwhile();
   }
   kill(-static_cast<pid_t>(program.pid()), SIGKILL);
   program.wait();
@@ -124,7 +126,7 @@ std::string Debuginfod::fetched(const std::string& build_id) {
                           fmt::to_string(seconds), fmt::to_string(options_.most_bytes)},
                          {.inherited = options_.inherited, .helper_input = answer.get()});
   program.release();
-  const auto status = wait_for(program, options_.time_of_file);
+  const auto status = wait_for(program, options_.time_of_file, meanwhile_);
   if (!status) {
     fail(fmt::format("it took longer than {}", format_duration(options_.time_of_file)));
     return {};

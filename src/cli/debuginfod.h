@@ -3,8 +3,10 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -27,10 +29,13 @@ struct DebuginfodOptions {
 
 /// Debug files by build id, from debuginfod servers. `debuginfod-find` asks them, as the invoking
 /// user and with its cache: what comes from the net is no business of ours, and of root's even
-/// less. Whatever does not work is a note. Used by one thread, which waits meanwhile.
+/// less. Whatever does not work is a note. Used by one thread, which waits for the answer.
 class Debuginfod {
  public:
   explicit Debuginfod(DebuginfodOptions options);
+
+  /// What to do every few ms while a server is waited for.
+  void while_waiting(std::function<void()> meanwhile) { meanwhile_ = std::move(meanwhile); }
 
   /// Empty where it cannot be had. `build_id`: lower-case hexadecimal.
   Fd find(const std::string& build_id);
@@ -43,6 +48,7 @@ class Debuginfod {
   void fail(std::string why);
 
   DebuginfodOptions options_;
+  std::function<void()> meanwhile_;
   std::map<std::string, std::string> known_;  // paths by build id; empty: it cannot be had
   Duration spent_{};
   std::uint64_t found_ = 0, failed_ = 0, left_out_ = 0;

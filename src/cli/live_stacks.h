@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -49,6 +50,10 @@ class LiveStacks final : public StackNamer {
   };
   /// Those that can still be had.
   std::vector<MappedFile> files_of(std::uint32_t pid, KernelTime at);
+  /// Calls `meanwhile` every few ms while a stack waits for the child.
+  void while_waiting(const std::function<void()>& meanwhile) {
+    resolver_->while_waiting(meanwhile);
+  }
   const Resolver::Cost& cost() const { return resolver_->cost(); }
   /// What the reader of a report must know, but for how many frames have no name.
   std::vector<std::string> notes() const;

@@ -63,6 +63,7 @@ class Measurement {
   bool target_has_ended();
   void on_signal(const StopSignals::Arrived& signal);
   void drain();
+  void keep_up();
   void next_interval(KernelTime now);
   void refresh_names();
   void say_what_is_attached();
@@ -242,6 +243,15 @@ void Measurement::drain() {
   }
 }
 
+/// While the listener waits for another process: no record is lost for that, a signal reaches the
+/// program, and the measurement ends when it is to.
+void Measurement::keep_up() {
+  session_->set_aside();
+  if (const auto signal = signals_.take()) on_signal(*signal);
+  if (stop_ || (deadline_ && KernelClock::now() >= *deadline_) || target_has_ended())
+    session_->end_early();
+}
+
 void Measurement::next_interval(KernelTime now) {
   if (!request_.interval || now < next_interval_) return;
   session_->collect(handler());
@@ -334,6 +344,7 @@ int Measurement::run() {
   describe();
   listen_for_requests();
   arm();
+  listener_.while_waiting([this] { keep_up(); });
   listener_.begin(info_);
   const KernelTime start = session_->start();
   if (request_.duration) deadline_ = start + *request_.duration;

@@ -44,6 +44,9 @@ class MeasureListener {
   /// Everything is attached and the program stands ready: what overwrites files may do so now.
   virtual void begin(const SessionInfo&) = 0;
   virtual void record(const Record&) = 0;
+  /// `meanwhile` is to be called every few ms while the listener waits for another process: the
+  /// kernel's records do not wait. Before anything else.
+  virtual void while_waiting(const std::function<void()>& /*meanwhile*/) {}
   /// The rings were read, as often as Instruments::poll_every() wants it.
   virtual void polled() {}
   virtual void interval(const SessionInfo&, Duration wall) = 0;

@@ -57,6 +57,10 @@ class StallReporter final : public MeasureListener {
       drawing_ = std::make_unique<FlameSink>(to_.flame, flame_format_of(to_.flame));
   }
 
+  void while_waiting(const std::function<void()>& meanwhile) override {
+    stacks_.while_waiting(meanwhile);
+    if (debuginfod_) debuginfod_->while_waiting(meanwhile);
+  }
   void begin(const SessionInfo& info) override {
     report_ = open_report(to_.output, to_.spawned, true);
     view_ = std::make_unique<StallView>(options_, stacks_, *report_.sink, drawing_.get());

@@ -36,6 +36,9 @@ class Reporter final : public MeasureListener {
     callers_->set_learner(instruments);
   }
 
+  void while_waiting(const std::function<void()>& meanwhile) override {
+    if (callers_) callers_->while_waiting(meanwhile);
+  }
   // Files are opened only now: a measurement that cannot begin must not cost the last one's report.
   void begin(const SessionInfo& info) override {
     report_ = open_report(to_.output, to_.spawned, to_.stream);

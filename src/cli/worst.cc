@@ -59,6 +59,9 @@ class WorstReporter final : public MeasureListener {
         assembler_(stacks_, read_preemption(),
                    [this](LatencyWindow window) { found(std::move(window)); }) {}
 
+  void while_waiting(const std::function<void()>& meanwhile) override {
+    stacks_.while_waiting(meanwhile);
+  }
   void begin(const SessionInfo& info) override {
     report_ = open_report(output_, spawned_, is_stream());
     stacks_.begin(info);

@@ -17,6 +17,12 @@ namespace {
 constexpr std::uint32_t busy_bit = 1u << 31;
 constexpr std::uint32_t discard_bit = 1u << 30;
 constexpr std::size_t record_header_bytes = 8;
+constexpr std::size_t most_aside = 64u << 20;
+
+/// What a record of so many bytes takes in a ring.
+constexpr std::size_t space_of(std::size_t length) {
+  return (length + record_header_bytes + 7) / 8 * 8;
+}
 
 template <typename T>
 T load_acquire(const T* word) {
@@ -44,9 +50,9 @@ RingSet::RingSet(int map_of_rings_fd, std::uint32_t cpus, std::size_t bytes_per_
 
 /// Looks at the oldest unread record of a ring. False when there is none yet, or it is still being
 /// written.
-bool RingSet::peek(std::size_t index, std::uint64_t producer, Head& head) {
+bool RingSet::peek(std::size_t index, Head& head) {
   Ring& ring = rings_[index];
-  while (ring.position < producer) {
+  while (ring.position < ring.written) {
     const std::byte* at = ring.producer.as<const std::byte>(page_ + (ring.position & (size_ - 1)));
     const auto word = load_acquire(reinterpret_cast<const std::uint32_t*>(at));
     if (word & busy_bit) return false;
@@ -59,9 +65,37 @@ bool RingSet::peek(std::size_t index, std::uint64_t producer, Head& head) {
               {at + record_header_bytes, std::min<std::size_t>(header.size, length)}};
       return true;
     }
-    ring.position += (length + record_header_bytes + 7) / 8 * 8;
+    ring.position += space_of(length);
   }
   return false;
+}
+
+/// Sees what has come up to now.
+void RingSet::look() {
+  heads_.clear();
+  for (std::size_t i = 0; i < rings_.size(); ++i) {
+    rings_[i].written = load_acquire(rings_[i].producer.as<std::uint64_t>());
+    Head head{};
+    if (peek(i, head)) heads_.push_back(head);
+  }
+}
+
+/// Null where every ring's next record is younger.
+RingSet::Head* RingSet::oldest(std::uint64_t until_ns) {
+  const auto found = std::min_element(
+      heads_.begin(), heads_.end(),
+      [](const Head& one, const Head& other) { return one.time_ns < other.time_ns; });
+  return found != heads_.end() && found->time_ns <= until_ns ? &*found : nullptr;
+}
+
+/// Goes on to the ring's next record.
+void RingSet::consume(Head* head) {
+  Ring& ring = rings_[head->ring];
+  std::uint32_t word;
+  std::memcpy(&word, head->bytes.data() - record_header_bytes, sizeof word);
+  ring.position += space_of(word & ~(busy_bit | discard_bit));
+  if (ring.position - ring.released > size_ / 16) release(ring);  // give room back while we work
+  if (!peek(head->ring, *head)) heads_.erase(heads_.begin() + (head - heads_.data()));
 }
 
 void RingSet::release(Ring& ring) {
@@ -69,33 +103,62 @@ void RingSet::release(Ring& ring) {
   ring.released = ring.position;
 }
 
-std::size_t RingSet::drain(KernelTime until, const Handler& handler) {
-  const std::uint64_t until_ns = until.time_since_epoch().count();
-  std::vector<std::uint64_t> producers;
-  std::vector<Head> heads;
-  for (std::size_t i = 0; i < rings_.size(); ++i) {
-    producers.push_back(load_acquire(rings_[i].producer.as<std::uint64_t>()));
-    Head head{};
-    if (peek(i, producers[i], head)) heads.push_back(head);
-  }
-  std::size_t delivered = 0;
-  while (!heads.empty()) {
-    auto oldest = std::min_element(heads.begin(), heads.end(), [](const Head& a, const Head& b) {
-      return a.time_ns < b.time_ns;
-    });
-    if (oldest->time_ns > until_ns) break;
-    handler(oldest->bytes);
-    ++delivered;
-    Ring& ring = rings_[oldest->ring];
-    const std::byte* at = oldest->bytes.data() - record_header_bytes;
-    std::uint32_t word;
-    std::memcpy(&word, at, sizeof word);
-    ring.position += ((word & ~(busy_bit | discard_bit)) + record_header_bytes + 7) / 8 * 8;
-    if (ring.position - ring.released > size_ / 16) release(ring);  // give room back while we work
-    if (!peek(oldest->ring, producers[oldest->ring], *oldest)) heads.erase(oldest);
-  }
+void RingSet::release_all() {
   for (Ring& ring : rings_)
     if (ring.position != ring.released) release(ring);
+}
+
+void RingSet::set_aside(KernelTime until) {
+  const std::uint64_t until_ns = until.time_since_epoch().count();
+  if (aside_begin_ > aside_.size() / 2) {
+    aside_.erase(aside_.begin(), aside_.begin() + static_cast<std::ptrdiff_t>(aside_begin_));
+    aside_begin_ = 0;
+  }
+  look();
+  while (Head* const head = oldest(until_ns)) {
+    const Aside entry{.time_ns = head->time_ns, .size = head->bytes.size()};
+    if (aside_.size() + sizeof entry + entry.size > most_aside) break;
+    const auto front = std::as_bytes(std::span(&entry, 1));
+    aside_.insert(aside_.end(), front.begin(), front.end());
+    aside_.insert(aside_.end(), head->bytes.begin(), head->bytes.end());
+    consume(head);
+  }
+  release_all();
+}
+
+/// Makes the oldest record that is set aside the one to deliver; false where it is younger.
+bool RingSet::take_from_aside(std::uint64_t until_ns) {
+  Aside entry{};
+  std::memcpy(&entry, aside_.data() + aside_begin_, sizeof entry);
+  if (entry.time_ns > until_ns) return false;
+  const std::byte* const bytes = aside_.data() + aside_begin_ + sizeof entry;
+  delivered_.assign(bytes, bytes + entry.size);
+  aside_begin_ += sizeof entry + entry.size;
+  if (aside_begin_ < aside_.size()) return true;
+  aside_ = {};
+  aside_begin_ = 0;
+  return true;
+}
+
+bool RingSet::take_from_rings(std::uint64_t until_ns) {
+  Head* const head = oldest(until_ns);
+  if (!head) return false;
+  delivered_.assign(head->bytes.begin(), head->bytes.end());
+  consume(head);
+  return true;
+}
+
+// What is set aside came before all that is in the rings. A handler may set more aside, so nothing
+// of the rings or of that memory is kept across it.
+std::size_t RingSet::drain(KernelTime until, const Handler& handler) {
+  const std::uint64_t until_ns = until.time_since_epoch().count();
+  std::size_t delivered = 0;
+  look();
+  while (aside_.empty() ? take_from_rings(until_ns) : take_from_aside(until_ns)) {
+    handler(delivered_);
+    ++delivered;
+  }
+  release_all();
   return delivered;
 }
 

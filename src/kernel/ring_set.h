@@ -27,6 +27,13 @@ class RingSet {
   /// one may still be on its way in another ring. Returns how many were delivered.
   std::size_t drain(KernelTime until, const Handler& handler);
 
+  /// For a handler that waits for somebody: takes what drain() would deliver out of the rings,
+  /// which the kernel goes on filling, into our memory; drain() delivers it when its turn comes. At
+  /// most 64 MiB: what is more stays in the rings, and may be lost there.
+  void set_aside(KernelTime until);
+
+  bool has_aside() const { return !aside_.empty(); }
+
   /// How full the fullest ring is, 0 … 1.
   double fill() const;
 
@@ -37,6 +44,12 @@ class RingSet {
     Mapped producer;  // the producer's page, then the data twice, so that no record wraps
     std::uint64_t position = 0;
     std::uint64_t released = 0;
+    std::uint64_t written = 0;  // what the producer's position was when we looked
+  };
+  /// In front of a record that is set aside.
+  struct Aside {
+    std::uint64_t time_ns;
+    std::uint64_t size;
   };
   struct Head {
     std::uint64_t time_ns;
@@ -44,12 +57,22 @@ class RingSet {
     std::span<const std::byte> bytes;
   };
 
-  bool peek(std::size_t ring, std::uint64_t producer, Head& head);
+  bool peek(std::size_t ring, Head& head);
+  void look();
+  Head* oldest(std::uint64_t until_ns);
+  void consume(Head* head);
   void release(Ring& ring);
+  void release_all();
+  bool take_from_aside(std::uint64_t until_ns);
+  bool take_from_rings(std::uint64_t until_ns);
 
   std::size_t size_;
   std::size_t page_;
   std::vector<Ring> rings_;
+  std::vector<Head> heads_;           // of rings that have a record; until the next look
+  std::vector<std::byte> delivered_;  // the record that the handler has
+  std::vector<std::byte> aside_;      // each behind its Aside
+  std::size_t aside_begin_ = 0;       // of those not delivered
 };
 
 }  // namespace overdue

@@ -177,6 +177,50 @@ TEST_F(RingSetTest, LeavesWhatIsTooYoungForLater) {
                                        {300, 2, 0, sizeof(event_header)}}));
 }
 
+TEST_F(RingSetTest, WhatIsSetAsideMakesRoomAndComesInItsTurn) {
+  make(4096);
+  u64 time_ns = 0;
+  const auto fill = [&] {
+    u64 written = 0;
+    while (write(0, time_ns + 1)) ++time_ns, ++written;
+    return written;
+  };
+  const u64 room = fill();
+  ASSERT_GT(room, 10u);
+  std::vector<u64> times;
+  std::vector<u64> again;
+  const KernelTime all(Duration(UINT64_MAX));
+  rings_->drain(all, [&](std::span<const std::byte> bytes) {
+    event_header header{};
+    std::memcpy(&header, bytes.data(), sizeof header);
+    times.push_back(header.time_ns);
+    if (times.size() > 2) return;
+    rings_->set_aside(all);  // as if this record took long
+    again.push_back(fill());
+    EXPECT_EQ(header.time_ns, times.back());
+  });
+  EXPECT_EQ(again, (std::vector<u64>{room, room}));
+  EXPECT_EQ(times.size(), 2 * room) << "what came after the last look is for the next time";
+  for (const Got& got : drain()) times.push_back(got.time_ns);
+  ASSERT_EQ(times.size(), 3 * room);
+  for (std::size_t i = 0; i < times.size(); ++i) EXPECT_EQ(times[i], i + 1);
+  EXPECT_FALSE(rings_->has_aside());
+  EXPECT_EQ(rings_->fill(), 0);
+}
+
+TEST_F(RingSetTest, WhatIsYoungIsNotSetAside) {
+  make(1 << 16);
+  write(0, 100, 1);
+  write(1, 300, 2);
+  rings_->set_aside(KernelTime(Duration(200)));
+  EXPECT_TRUE(rings_->has_aside());
+  write(2, 250, 3);  // was on its way
+  EXPECT_EQ(drain(99).size(), 0u);
+  EXPECT_EQ(drain(), (std::vector<Got>{{100, 1, 0, sizeof(event_header)},
+                                       {250, 3, 2, sizeof(event_header)},
+                                       {300, 2, 1, sizeof(event_header)}}));
+}
+
 TEST_F(RingSetTest, AHandlerSeesNoMoreThanTheRecordSaysItIs) {
   make(1 << 16);
   write(0, 1, 0, 24);

@@ -28,6 +28,7 @@ constexpr unsigned trips_per_round = 24;
 constexpr std::chrono::milliseconds ring_slack{1};
 
 constexpr double rings_filling = 0.125;
+constexpr std::chrono::milliseconds look_every{5};  // at rings, while their records are handled
 constexpr double cells_filling = 0.25;  // the rest is for what comes during a grace period
 
 double quantile(std::vector<double> values, double fraction) {
@@ -178,17 +179,36 @@ std::size_t Session::poll(const RecordHandler& handler) {
 std::size_t Session::drain_rings(KernelTime until, const RecordHandler& handler) {
   RingSet* rings = membership_.rings();
   if (!rings) return 0;
+  KernelTime looked = KernelClock::now();
   return rings->drain(until, [&](std::span<const std::byte> bytes) {
     u16 kind;
     std::memcpy(&kind, bytes.data() + offsetof(event_header, kind), sizeof kind);
     for (const auto& probe : probes_)
-      if (const Schema* schema = probe->schema(kind)) return handler(Record{schema, bytes});
+      if (const Schema* schema = probe->schema(kind)) {
+        handler(Record{schema, bytes});
+        break;
+      }
+    // Many records that take a little each, as stacks do: what came since must not wait for all.
+    const KernelTime now = KernelClock::now();
+    if (now - looked < look_every) return;
+    looked = now;
+    if (rings->fill() > rings_filling) set_aside();
   });
+}
+
+void Session::set_aside() {
+  if (RingSet* rings = membership_.rings()) rings->set_aside(KernelClock::now() - ring_slack);
+}
+
+void Session::end_early() {
+  if (end_ != KernelTime::max()) return;
+  set_word(membership_.control().armed, 0);
+  end_ = KernelClock::now();
 }
 
 bool Session::rings_are_filling() const {
   const RingSet* rings = membership_.rings();
-  return rings && rings->fill() > rings_filling;
+  return rings && (rings->has_aside() || rings->fill() > rings_filling);
 }
 
 bool Session::cells_are_filling() const {
@@ -213,8 +233,7 @@ void Session::collect(const RecordHandler& handler) {
 }
 
 void Session::finish(const RecordHandler& handler) {
-  set_word(membership_.control().armed, 0);
-  end_ = KernelClock::now();
+  end_early();
   // The last first: what it measures with may be kept by one before it.
   for (auto probe = probes_.rbegin(); probe != probes_.rend(); ++probe)
     (*probe)->finish(end_, handler);

@@ -59,12 +59,16 @@ class Session {
   void pause();
   void resume();
   KernelTime start() const { return start_; }
-  /// When finish() disarmed.
+  /// When end_early() or finish() disarmed.
   KernelTime end() const { return end_; }
 
   /// Delivers the records of the rings up to now. Returns how many. Also follows threads that were
   /// moved between cgroups, so it is to be called where there are no rings too.
   std::size_t poll(const RecordHandler& handler);
+  /// For who waits while it handles a record: see RingSet::set_aside().
+  void set_aside();
+  /// For the same: no further span begins, and finish() then says that it ended now.
+  void end_early();
   /// True when poll() should be called again soon.
   bool rings_are_filling() const;
 
@@ -94,7 +98,7 @@ class Session {
 
   Membership membership_;
   std::vector<std::unique_ptr<LiveProbe>> probes_;
-  KernelTime start_{}, end_{};
+  KernelTime start_{}, end_ = KernelTime::max();
 };
 
 /// Times getppid(2): the ns per call of each of several short runs. On one of `cpus`, if any are

@@ -14,6 +14,7 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t control_bytes = CMSG_SPACE(sizeof(int));
+constexpr std::uint64_t meanwhile_every_ms = 5;
 
 }  // namespace
 
@@ -29,9 +30,11 @@ bool PacketSocket::wait(short events, KernelTime deadline) const {
     const KernelTime now = KernelClock::now();
     if (now >= deadline) return false;
     const std::uint64_t left = (deadline - now) / std::chrono::milliseconds(1) + 1;
+    const std::uint64_t most = meanwhile_ ? meanwhile_every_ms : 60'000;
     pollfd polled{.fd = fd_.get(), .events = events, .revents = 0};
-    const int ready = poll(&polled, 1, static_cast<int>(std::min<std::uint64_t>(left, 60'000)));
+    const int ready = poll(&polled, 1, static_cast<int>(std::min(left, most)));
     if (ready > 0 || (ready < 0 && errno != EINTR)) return true;  // and the next call says what
+    if (meanwhile_) meanwhile_();
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -33,6 +34,9 @@ class PacketSocket {
   /// The descriptor, which whoever has it closes, or has closed.
   int release() { return fd_.release(); }
 
+  /// What to do every few ms while one of the others waits until a deadline; empty: nothing.
+  void while_waiting(std::function<void()> meanwhile) { meanwhile_ = std::move(meanwhile); }
+
   /// Waits for room until `deadline`, or without an end.
   Result send(std::span<const std::byte> packet, const Fd& attached = {},
               std::optional<KernelTime> deadline = {});
@@ -46,6 +50,7 @@ class PacketSocket {
   bool wait(short events, KernelTime deadline) const;
 
   Fd fd_;
+  std::function<void()> meanwhile_;
   std::vector<std::byte> buffer_;
 };
 

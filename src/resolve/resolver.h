@@ -58,6 +58,8 @@ class Resolver {
   ResolvedStack kernel_stack(std::span<const std::uint64_t> addresses);
 
   const Cost& cost() const { return cost_; }
+  /// Calls `meanwhile` every few ms while a stack waits for somebody else; it must ask for none.
+  virtual void while_waiting(const std::function<void()>& /*meanwhile*/) {}
 
  protected:
   Resolver(ProcessImages& images, Options options);

@@ -165,6 +165,18 @@ TEST_F(Sandbox, WhatIsNotNeededKills) {
   expect_good_stack();
 }
 
+TEST_F(Sandbox, WhoWaitsForItDoesOtherThings) {
+  unsigned times = 0;
+  resolver_.while_waiting([&] { ++times; });
+  EXPECT_TRUE(resolver_.probe(nothing));
+  const unsigned before = times;
+  EXPECT_FALSE(resolver_.probe(hang));
+  EXPECT_GT(times, before + 10) << "of a wait of 2 s";
+  const unsigned then = times;
+  EXPECT_FALSE(resolver_.probe(hang)) << "and with the next child";
+  EXPECT_GT(times, then + 10);
+}
+
 TEST_F(Sandbox, AChildThatHangsIsReplaced) {
   expect_good_stack();
   const pid_t before = resolver_.child_pid();

@@ -48,11 +48,18 @@ SandboxedResolver::SandboxOptions SandboxedResolver::SandboxOptions::with_lines(
   return options;
 }
 
+void SandboxedResolver::while_waiting(const std::function<void()>& meanwhile) {
+  meanwhile_ = meanwhile;
+  child_.while_waiting(meanwhile_);
+  worker_.while_waiting(meanwhile_);
+}
+
 bool SandboxedResolver::start() {
   if (child_) return true;
   if (sandbox_cost_.restarts > sandbox_.most_restarts) return false;
   sent_spaces_.clear();
   child_ = worker_.start();
+  child_.while_waiting(meanwhile_);
   return static_cast<bool>(child_);
 }
 

@@ -46,6 +46,7 @@ class SandboxedResolver : public Resolver {
   explicit SandboxedResolver(ProcessImages& images) : SandboxedResolver(images, {}, {}) {}
   SandboxedResolver(ProcessImages& images, const Options& options, SandboxOptions sandbox);
 
+  void while_waiting(const std::function<void()>& meanwhile) override;
   const SandboxCost& sandbox_cost() const { return sandbox_cost_; }
   /// 0 before the first stack.
   pid_t child_pid() const { return worker_.worker_pid(); }
@@ -77,6 +78,7 @@ class SandboxedResolver : public Resolver {
   void blame(pid_t pid, Outcome outcome);
 
   SandboxOptions sandbox_;
+  std::function<void()> meanwhile_;
   OpenedFiles files_;
   SandboxCost sandbox_cost_;
   WorkerProcess worker_;

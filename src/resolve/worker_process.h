@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <utility>
 
 #include "resolve/packet_socket.h"
 
@@ -34,6 +35,11 @@ class WorkerProcess {
   PacketSocket start();
   /// Kills the worker, if there is one.
   void stop();
+
+  /// Of start() and stop(): see PacketSocket.
+  void while_waiting(std::function<void()> meanwhile) {
+    maker_.while_waiting(std::move(meanwhile));
+  }
 
   /// 0 if there is none.
   pid_t worker_pid() const { return worker_pid_; }
