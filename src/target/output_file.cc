@@ -187,6 +187,9 @@ Fd create_output_file(const std::string& path) {
     throw Error("cannot write: the name of the output file is empty").exit_status(2);
   if (path.find('\0') != std::string::npos) throw cannot_write(path, "a name cannot contain NUL");
   if (const auto descriptor = named_descriptor(path)) {
+    // The caller's came through an exec, which closes those that are marked so: as all of ours are.
+    const int flags = ::fcntl(*descriptor, F_GETFD);
+    if (flags >= 0 && (flags & FD_CLOEXEC) != 0) fail(path, EBADF);
     Fd copy(::fcntl(*descriptor, F_DUPFD_CLOEXEC, 3));
     if (!copy) fail(path, errno);
     return copy;

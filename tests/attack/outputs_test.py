@@ -77,6 +77,14 @@ class Links(unittest.TestCase):
         self.assertNotEqual(finished.status, 0, finished)
         self.assertFalse(os.path.lexists(self.new))
 
+    def test_a_descriptor_of_our_own(self):
+        """Of those that Overdue opens: the pipe of its signals, the kernel's maps."""
+        for number in range(3, 20):
+            with self.subTest(number=number):
+                finished = overdue("syscalls", "-d", "100ms", "-a", "-o", f"/dev/fd/{number}")
+                self.assertEqual(finished.status, 1, finished)
+                self.assertIn("Bad file descriptor", finished.err)
+
     def test_their_own_file_is_theirs(self):
         for command in self.writes(f"{self.folder}/out.svg"):
             with self.subTest(command=command):
