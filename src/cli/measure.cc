@@ -48,6 +48,9 @@ class Measurement {
         instruments_(instruments),
         listener_(listener),
         progress_(!request.quiet) {}
+  ~Measurement() { listener_.while_waiting({}); }  // it may wait again, without us
+  Measurement(const Measurement&) = delete;
+  Measurement& operator=(const Measurement&) = delete;
 
   int run();
 

@@ -45,7 +45,7 @@ class MeasureListener {
   virtual void begin(const SessionInfo&) = 0;
   virtual void record(const Record&) = 0;
   /// `meanwhile` is to be called every few ms while the listener waits for another process: the
-  /// kernel's records do not wait. Before anything else.
+  /// kernel's records do not wait. Before anything else; empty after everything else.
   virtual void while_waiting(const std::function<void()>& /*meanwhile*/) {}
   /// The rings were read, as often as Instruments::poll_every() wants it.
   virtual void polled() {}

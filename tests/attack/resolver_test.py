@@ -87,6 +87,16 @@ class Resolver(unittest.TestCase):
         named = [stall for stall in stalls if any(frame.get("name") for frame in stall["user_stack"])]
         self.assertGreater(len(named), len(stalls) * 9 // 10, "names are gone")
 
+    def test_silence_of_who_makes_them_is_survived(self):
+        """It is waited for at the end, when there is no measurement any more."""
+        for output, status in (("/dev/null", 0), ("/dev/full", 1)):
+            with self.subTest(output=output), self.stalls("-d", "2s", "-o", output) as live:
+                wait_until_measuring(live)
+                maker, _ = eventually(lambda pid=live.pid: resolver(pid), 20, "no resolver")
+                os.kill(maker, signal.SIGSTOP)
+                finished = live.finish(40)
+                self.assertEqual(finished.status, status, finished)
+
     def test_without_anybody_to_make_one_frames_have_no_names(self):
         with self.stalls("-d", "2s") as live:
             wait_until_measuring(live)
