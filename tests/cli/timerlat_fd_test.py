@@ -265,6 +265,9 @@ class User(Case):
                          r"overdue: the kernel measures the thread of CPU 0 no longer: .*Invalid argument\nhint: ")
 
     def test_somebody_changes_the_settings(self):
+        # timerlat_fd_release() put a task once too often, and the machine was gone: 6.12 with PREEMPT_RT, 2 of 3 times.
+        if (read("/sys/kernel/realtime") or "").strip() == "1":
+            self.skipTest("this kernel may crash then, whoever reads timerlat_fd")
         self.ended_early(lambda _: write(f"{OSNOISE}/options", "OSNOISE_WORKLOAD\n"),
                          r"overdue: the thread of CPU \d that waits in .* was killed by SIGKILL\nhint: .*options")
 
