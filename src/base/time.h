@@ -25,7 +25,8 @@ struct KernelClock {
 };
 using KernelTime = KernelClock::time_point;
 
-/// KernelClock::shift_ns() as /proc/PID/timens_offsets tells; 0 where it does not.
+/// KernelClock::shift_ns() from the text of /proc/PID/timens_offsets; 0 where that text has no such
+/// line.
 std::int64_t monotonic_shift_ns(std::string_view offsets);
 
 /// A wall-clock instant with nanoseconds, for printing only.

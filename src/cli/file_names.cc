@@ -12,7 +12,7 @@
 namespace overdue {
 namespace {
 
-constexpr pid_t nobody = 1 << 30;  // beyond any process id
+constexpr pid_t no_process = 1 << 30;  // beyond any process id
 constexpr std::uint64_t first_start = 1u << 20, page = 4096;
 constexpr std::size_t most_files = 1024;
 
@@ -40,7 +40,8 @@ FileNames::FileNames(bool lines, FetchDebugFile fetch)
                .now = {}}),
       resolver_(images_, {}, sandbox_options(lines, fetch_)),
       next_start_(first_start) {
-  images_.handle({.kind = ProcessEvent::Kind::exec, .time = ++now_, .pid = nobody, .tid = nobody});
+  images_.handle(
+      {.kind = ProcessEvent::Kind::exec, .time = ++now_, .pid = no_process, .tid = no_process});
 }
 
 FileNames::Mapped FileNames::mapped(const std::string& path, Fd file) {
@@ -50,8 +51,8 @@ FileNames::Mapped FileNames::mapped(const std::string& path, Fd file) {
   next_start_ += (made.size / page + 2) * page;
   images_.handle({.kind = ProcessEvent::Kind::mapping,
                   .time = ++now_,
-                  .pid = nobody,
-                  .tid = nobody,
+                  .pid = no_process,
+                  .tid = no_process,
                   .is_executable = true,
                   .start = made.start,
                   .end = made.start + made.size,
@@ -84,7 +85,7 @@ const std::vector<FileNames::Mapped>& FileNames::candidates(const StackFrame& fr
 Stack FileNames::resolved(const Mapped& file, const StackFrame& frame) {
   if (frame.offset == 0 || frame.offset > file.size) return {};
   const std::uint64_t call = file.start + frame.offset - 1;
-  Stack stack = resolver_.raw_user_stack(nobody, std::span(&call, 1)).frames;
+  Stack stack = resolver_.raw_user_stack(no_process, std::span(&call, 1)).frames;
   if (stack.empty() || stack.back().build_id != frame.build_id || stack.back().name.empty())
     return {};
   ++stack.back().offset;

@@ -16,7 +16,7 @@ namespace overdue {
 /// Names frames of a recording that has modules, offsets and build ids only, by the files of the
 /// machine where it is read: the module itself where it is still the same build, else its debug
 /// file by build id; with source lines and inlined functions if they are wanted. A file of another
-/// build names nothing. Whoever made the recording chose the files: a child without privileges
+/// build names nothing. The maker of the recording chose the files: a child without privileges
 /// reads them. Used by one thread.
 class FileNames {
  public:
@@ -24,7 +24,7 @@ class FileNames {
   FileNames(bool lines, FetchDebugFile fetch);
 
   /// What is inlined there, innermost first, and the frame behind it, with its name and line; the
-  /// frame as it is where nobody knows.
+  /// frame as it is where no file names it.
   Stack named(StackFrame frame);
 
  private:

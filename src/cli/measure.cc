@@ -377,27 +377,6 @@ int Measurement::run() {
   return listener_.wants_stop() ? stopped_by_a_threshold : 0;
 }
 
-MeasureRequest request_of_own_threads(std::string command, const std::vector<std::uint32_t>& cpus,
-                                      const std::optional<std::string>& cpus_text,
-                                      const StopOptions& stop, const OutputOptions& output,
-                                      bool live, bool every_one) {
-  MeasureRequest request;
-  request.command = std::move(command);
-  request.selection.kind = TargetKind::all;
-  if (cpus_text) {
-    request.selection.cpus = cpus;
-    request.selection.cpus_text = *cpus_text;
-  }
-  request.duration = stop.parsed();
-  request.interval = output.parsed_interval();
-  if (live && !request.interval) request.interval = std::chrono::seconds(1);
-  request.quiet = output.quiet;
-  request.verbose = output.verbose;
-  request.streams = live || every_one || request.interval.has_value();
-  request.own_threads = true;
-  return request;
-}
-
 int measure(const MeasureRequest& request, const Kernel& kernel, Instruments& instruments,
             MeasureListener& listener) {
   return Measurement(request, kernel, instruments, listener).run();
