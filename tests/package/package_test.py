@@ -94,11 +94,21 @@ class Programs(PackageTest):
 
 class Measuring(PackageTest):
     def test_the_whole_machine(self):
-        finished = self.in_empty_root("/overdue", "syscalls", "-d", "1s", "-a", bind=("proc", "sys"))
+        sleeper = os.path.join(self.deb, "usr/libexec/overdue/sleep-demo")
+        # The machine may do nothing else at all: these calls are the test's own.
+        work = subprocess.Popen([sleeper, "--count", "1000", "--min", "10ms", "--max", "20ms"],
+                                stdout=subprocess.DEVNULL)
+        try:
+            finished = self.in_empty_root("/overdue", "syscalls", "-d", "1s", "-a", "--by", "process",
+                                          bind=("proc", "sys"))
+        finally:
+            work.kill()
+            work.wait()
         self.assertEqual(finished.status, 0, finished)
-        seen = re.search(r"^([\d,]+) events, 0 lost", finished.out + finished.err, re.MULTILINE)
-        self.assertTrue(seen, finished)
-        self.assertGreater(int(seen[1].replace(",", "")), 0)
+        self.assertRegex(finished.out + finished.err, r"(?m)^[\d,]+ events, 0 lost")
+        row = re.search(rf"(?m)^{work.pid} sleep-demo +clock_nanosleep +([\d,]+) ", finished.out)
+        self.assertTrue(row, finished)
+        self.assertGreater(int(row[1].replace(",", "")), 20, finished)
 
     def test_stacks_of_a_static_program_through_the_sandbox(self):
         finished = self.in_empty_root("/overdue", "stalls", "-T", "20ms", "--", "/sleep-demo", "--count", "3",
