@@ -58,7 +58,7 @@ WIRE_SIZE(struct timerlat_silence, 24);
 
 // What a thread and the programs say to each other about its activation; both are on its CPU.
 struct timerlat_slot {
-  u64 late_ns;   // 0 from the expiry on; then the thread writes how late it is back, at least 1
+  u64 late_ns;   // 0 from the expiry on, until the thread writes how late it is back: at least 1
   u32 tid;       // of the thread; 0: none on this CPU
   u32 silences;  // ever
   struct timerlat_silence silence[SILENCES_KEPT];  // the latest, by number modulo SILENCES_KEPT

@@ -3,6 +3,9 @@
 #include <bpf/btf.h>
 
 #include <cerrno>
+#include <functional>
+#include <map>
+#include <mutex>
 #include <string>
 
 #include "base/error.h"
@@ -62,8 +65,15 @@ bool TracepointTypes::has_function(const char* name) const {
   return function_id(name) >= 0;
 }
 
+// libbpf looks through all names, and each object of a session asks for the same few.
 int TracepointTypes::function_id(const char* name) const {
-  return btf__find_by_name_kind(types_.get(), name, BTF_KIND_FUNC);
+  static std::mutex mutex;
+  static std::map<std::string, int, std::less<>> known;
+  const std::lock_guard lock(mutex);
+  if (const auto found = known.find(name); found != known.end()) return found->second;
+  const int id = btf__find_by_name_kind(types_.get(), name, BTF_KIND_FUNC);
+  known.emplace(name, id);
+  return id;
 }
 
 bool TracepointTypes::has_function_like(const btf* object, const char* name) const {

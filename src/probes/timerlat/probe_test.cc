@@ -107,6 +107,27 @@ TEST_F(Timerlat, ThreadsEndWhenAnActivationWasOverALimit) {
   EXPECT_EQ(__atomic_load_n(&slot.late_ns, __ATOMIC_RELAXED), 0u);  // nobody writes any more
 }
 
+/// A timer that did not expire says nothing about the activation before.
+TEST_F(Timerlat, ThreadsWriteOnceForEachExpiry) {
+  timerlat_slot slot{};
+  const u32 stopping = 0;
+  TimerThreads threads({.cpus = {0}});
+  threads.begin({&slot}, stopping);
+  while (__atomic_load_n(&slot.tid, __ATOMIC_ACQUIRE) == 0) usleep(10'000);
+  usleep(50'000);
+  EXPECT_EQ(slot.late_ns, 1u);  // no timer has expired yet
+  const u64 missed_before = threads.missed()[0], wakings_before = threads.wakings()[0];
+  EXPECT_GT(wakings_before, 0u);
+  const u64 unlikely_ns = 3;
+  __atomic_store_n(&slot.late_ns, 0, __ATOMIC_RELAXED);  // as the probe does at an expiry
+  while (__atomic_load_n(&slot.late_ns, __ATOMIC_RELAXED) == 0) usleep(1'000);
+  __atomic_store_n(&slot.late_ns, unlikely_ns, __ATOMIC_RELAXED);
+  while (threads.wakings()[0] < wakings_before + 20) usleep(1'000);
+  threads.end();
+  EXPECT_EQ(slot.late_ns, unlikely_ns);
+  EXPECT_GE(threads.missed()[0], missed_before + 10);
+}
+
 TEST_F(Timerlat, ThreadsOfCpusThatAreNotThereAreRefused) {
   try {
     TimerThreads threads({.cpus = {0, 4000}});
