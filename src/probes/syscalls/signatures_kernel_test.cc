@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 
 const fs::path events = "/sys/kernel/tracing/events/syscalls";
 
-/// The C types of a call's arguments, from `format`: everything behind the header and the number.
+/// The C types of a call's arguments, from `format`: everything behind the header and the number,
+/// but for what Linux 7.2 copies from the program's memory in addition.
 std::vector<std::string> argument_types(const fs::path& format) {
   static const std::regex field(R"(\s*field:(.*[ *])\w+;\s*offset:(\d+);.*)");
   constexpr unsigned first_argument = 16;
@@ -24,8 +25,8 @@ std::vector<std::string> argument_types(const fs::path& format) {
   std::ifstream lines(format);
   for (std::string line; std::getline(lines, line);) {
     std::smatch match;
-    if (std::regex_match(line, match, field) && std::stoul(match[2]) >= first_argument)
-      types.push_back(match[1]);
+    if (!std::regex_match(line, match, field) || std::stoul(match[2]) < first_argument) continue;
+    if (const std::string type = match[1]; !type.starts_with("__data_loc")) types.push_back(type);
   }
   return types;
 }
