@@ -9,7 +9,7 @@
 #include "cli/options.h"
 #include "cli/osnoise_instruments.h"
 #include "cli/osnoise_kernel.h"
-#include "cli/osnoise_tracer.h"
+#include "cli/osnoise_tracer_options.h"
 #include "cli/osnoise_view.h"
 #include "cli/report_output.h"
 #include "cli/starvation_watch.h"

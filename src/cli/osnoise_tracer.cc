@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/read_text.h"
 #include "base/text.h"
+#include "cli/osnoise_tracer_options.h"
 #include "cli/osnoise_tracer_threads.h"
 #include "cli/progress.h"
 #include "cli/say.h"
@@ -70,24 +71,6 @@ std::vector<std::pair<fs::path, std::string>> tracers_in_use(const fs::path& tra
   return found;
 }
 
-void check_tracer_words(const std::string& backend, const std::vector<std::string>& options) {
-  if (backend != "auto" && backend != "bpf" && backend != "kernel")
-    throw Error("unknown backend '{}'", printable(backend))
-        .hint("backends: auto, kernel, bpf")
-        .exit_status(2);
-  if (!options.empty() && backend != "kernel")
-    throw Error("--tracer-option is for the kernel's tracer")
-        .hint("--backend kernel")
-        .exit_status(2);
-  for (const std::string& option : options)
-    if (option.empty() || option.size() > 64 ||
-        !std::all_of(option.begin(), option.end(),
-                     [](char c) { return (c >= 'A' && c <= 'Z') || c == '_'; }))
-      throw Error("bad option of the tracer '{}'", printable(option))
-          .hint("as in osnoise/options: TIMERLAT_ALIGN, NO_TIMERLAT_ALIGN")
-          .exit_status(2);
-}
-
 /// One measurement; its member functions are the steps, in order.
 struct OsnoiseTracer::Run {
   Run(OsnoiseTracerKind& kind_of, OsnoiseTracerRequest asked)
@@ -95,7 +78,6 @@ struct OsnoiseTracer::Run {
 
   void check();
   void configure();
-  void choose_options();
   void prepare();
   void match_clocks();
   void record();
@@ -152,31 +134,7 @@ void OsnoiseTracer::Run::configure() {
   instance = std::make_unique<TracingInstance>(tracefs, settings.get());
   settings->set("cpus", format_cpu_list(request.cpus));
   kind.configure(*settings);
-  choose_options();
-}
-
-void OsnoiseTracer::Run::choose_options() {
-  if (!settings->has("options")) {
-    if (!request.options.empty())
-      throw Error("this kernel's tracer has no options: there is no osnoise/options")
-          .hint("leave --tracer-option out; newer kernels have some");
-    return;
-  }
-  // Without threads there is nothing to measure; and the machine is not to stop with the run.
-  const std::string former = settings->former("options");
-  for (const std::string_view wanted : {"OSNOISE_WORKLOAD", "PANIC_ON_STOP"}) {
-    const bool is_panic = wanted == "PANIC_ON_STOP";
-    if (has_word(former, wanted) == is_panic && former.find(wanted) != former.npos)
-      settings->set("options", is_panic ? "NO_PANIC_ON_STOP" : "OSNOISE_WORKLOAD");
-  }
-  for (const std::string& option : request.options) {
-    const std::string other = option.starts_with("NO_") ? option.substr(3) : "NO_" + option;
-    if (!has_word(former, option) && !has_word(former, other))
-      throw Error("this kernel's tracer has no option {}", option)
-          .hint("it has " + printable(former))
-          .exit_status(2);
-    settings->set("options", option);
-  }
+  set_tracer_options(*settings, request.options);
 }
 
 void OsnoiseTracer::Run::prepare() {

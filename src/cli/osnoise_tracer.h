@@ -82,9 +82,6 @@ class OsnoiseTracer {
   std::unique_ptr<Run> run_;
 };
 
-/// Of --backend and --tracer-option. Throws Error of a wrong command line.
-void check_tracer_words(const std::string& backend, const std::vector<std::string>& options);
-
 /// Who has which tracer, but for nop: files `current_tracer` and what they say.
 std::vector<std::pair<std::filesystem::path, std::string>> tracers_in_use(
     const std::filesystem::path& tracefs);

@@ -11,7 +11,7 @@
 #include "cli/command.h"
 #include "cli/measure.h"
 #include "cli/options.h"
-#include "cli/osnoise_tracer.h"
+#include "cli/osnoise_tracer_options.h"
 #include "cli/own_timers_instruments.h"
 #include "cli/own_timers_view.h"
 #include "cli/report_output.h"

@@ -11,7 +11,7 @@ namespace overdue {
 using SyscallSymbols = std::map<std::uint32_t, std::string>;
 
 /// Asks the kernel for the calls numbered `first_number` and up, by one run of a BPF program (about
-/// 1 ms, nearly all of it loading). Needs CAP_BPF and CAP_PERFMON. Empty where the kernel refuses,
+/// 1 ms with its loading). Needs CAP_BPF and CAP_PERFMON. Empty where the kernel refuses,
 /// hides its addresses, or has no table that we find.
 SyscallSymbols kernel_syscall_symbols(std::uint32_t first_number = 0);
 
