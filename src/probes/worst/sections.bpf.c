@@ -13,7 +13,6 @@ const volatile u8 whole_machine;
 const volatile u32 keep;        /* only so many of the longest are wanted; 0: all */
 const volatile u16 tracer;      /* enum worst_tracer */
 const volatile u32 resched_bit; /* TIF_NEED_RESCHED of thread_info::flags */
-const volatile u8 is_told;      /* whether a hook says when that is set: else an interrupt's end */
 const volatile u64 threshold_ns;
 
 u64 bar_ns; /* up to this they are not worth telling of */
@@ -165,13 +164,15 @@ int BPF_PROG(section_resched_curr, struct rq* queue) {
 }
 
 /* The thread that runs here is to leave. The flag of a thread is cleared when it leaves, or the
- * scheduler has chosen it again: what was noted of an earlier one is over then. */
+ * scheduler has chosen it again: what was noted of an earlier one is over then. The flag may be set
+ * without section_resched_curr(): a compiler puts copies of that function into its callers (those
+ * of wake-ups, on 7.2). */
 static __always_inline bool is_still_due(struct worst_section* here) {
   struct task_struct* task = bpf_get_current_task_btf();
   bool is_set = task->pid && task->thread_info.flags >> resched_bit & 1;
-  if (!is_told && !here->is_due) here->due_ns = here->is_joined = 0;
-  here->is_due = is_set && (here->is_due || !is_told);
-  return here->is_due;
+  if (!here->is_due) here->due_ns = here->is_joined = 0;
+  here->is_due = is_set;
+  return is_set;
 }
 
 /* An interrupt ends: where what it interrupted can be preempted, that happens now. Where it came

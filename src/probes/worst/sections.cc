@@ -40,7 +40,7 @@ struct SectionsProbe::Impl {
   void configure(const WorstOptions& options, const SharedMaps& shared);
 };
 
-/// Whether a hook says that a CPU is to switch.
+/// Whether a hook says that a CPU is to switch: else the end of an interrupt does.
 bool SectionsProbe::Impl::is_told() const {
   return types.has_function("resched_curr") &&
          !is_refused(refused, bpf->progs.section_resched_curr);
@@ -77,7 +77,6 @@ void SectionsProbe::Impl::configure(const WorstOptions& options, const SharedMap
   rodata.keep = static_cast<u32>(options.keep);
   rodata.tracer = static_cast<u16>(options.tracer);
   rodata.resched_bit = read_preemption().resched_bit;
-  rodata.is_told = is_told();
   rodata.per_cpu = find_per_cpu_offsets(types);
   rodata.threshold_ns = static_cast<u64>(options.threshold.count());
   limit_to_cpus(rodata, options.cpus);

@@ -3,6 +3,7 @@
 // test's, for as long and as often as the test says. Where a timer is set interrupts are disabled;
 // where a process is made, preemption.
 #include "bpf/kernel.h"
+#include "bpf/unpreempted.bpf.h"
 
 const volatile u32 spinner_pid;
 const volatile u32 spin_turns; /* at most 8 million, which the verifier allows */
@@ -30,7 +31,7 @@ int BPF_PROG(spin_with_interrupts_off, struct hrtimer* timer) {
 }
 
 SEC("?tp_btf/sched_process_fork")
-int spin_with_preemption_off(u64* ctx) {
+int UNPREEMPTED_PROG(spin_with_preemption_off, struct task_struct* parent) {
   return spin();
 }
 
