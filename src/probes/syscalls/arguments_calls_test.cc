@@ -26,6 +26,12 @@ constexpr Golden process_calls[] = {
      {},
      "addr=0x7ffc0010, old_size=1, new_size=2, flags=MREMAP_MAYMOVE|MREMAP_FIXED, "
      "new_addr=0x7ffc0010"},
+    {"bpf", {5, pointer, 152, 99, 98}, {}, "cmd=BPF_PROG_LOAD, attr=0x7ffc0010, size=152"},
+    {"bpf",
+     {0x10005, pointer, 152, pointer, 24},
+     {},
+     "cmd=BPF_PROG_LOAD|BPF_COMMON_ATTRS, attr=0x7ffc0010, size=152, attr_common=0x7ffc0010, "
+     "size_common=24"},
     {"madvise", {pointer, 4096, 4}, {}, "addr=0x7ffc0010, length=4096, advice=MADV_DONTNEED"},
     {"brk", {0}, {}, "addr=NULL"},
     {"clone",

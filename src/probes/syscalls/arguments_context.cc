@@ -10,6 +10,7 @@ enum : std::uint32_t {
   creates_file = 0x40,         // O_CREAT
   creates_unnamed = 0x400000,  // the bit of O_TMPFILE that is not O_DIRECTORY
   remap_fixed_or_unmap = 6,    // MREMAP_FIXED | MREMAP_DONTUNMAP
+  common_attributes = 0x10000  // BPF_COMMON_ATTRS, since Linux 7.0
 };
 
 Argument as_kind(const Argument& argument, ArgumentKind kind) {
@@ -175,6 +176,10 @@ Argument argument_in_context(const Argument& argument, unsigned index, const Reg
     case ArgumentKind::remap_address:
       return registers[3] & remap_fixed_or_unmap ? as_kind(argument, ArgumentKind::address)
                                                  : Argument();
+    case ArgumentKind::bpf_common_attributes:
+      return first & common_attributes ? as_kind(argument, ArgumentKind::address) : Argument();
+    case ArgumentKind::bpf_common_size:
+      return first & common_attributes ? as_kind(argument, ArgumentKind::unsigned_int) : Argument();
     case ArgumentKind::socket_protocol:
       return socket_protocol(argument, first);
     case ArgumentKind::socket_option_of_level:

@@ -151,7 +151,10 @@ constexpr Symbol bpf_command_values[] = {{0, "BPF_MAP_CREATE"},
                                          {0x21, "BPF_ITER_CREATE"},
                                          {0x22, "BPF_LINK_DETACH"},
                                          {0x23, "BPF_PROG_BIND_MAP"},
-                                         {0x24, "BPF_TOKEN_CREATE"}};
+                                         {0x24, "BPF_TOKEN_CREATE"},
+                                         {0x25, "BPF_PROG_STREAM_READ_BY_FD"},
+                                         {0x26, "BPF_PROG_ASSOC_STRUCT_OPS"},
+                                         {0x10000, "BPF_COMMON_ATTRS"}};
 constexpr Symbol perf_flags_values[] = {{1, "PERF_FLAG_FD_NO_GROUP"},
                                         {2, "PERF_FLAG_FD_OUTPUT"},
                                         {4, "PERF_FLAG_PID_CGROUP"},
@@ -242,7 +245,7 @@ const Symbols semaphore_command{semaphore_command_values, Symbols::choice};
 const Symbols message_queue_command{message_queue_command_values, Symbols::choice};
 const Symbols shm_flags{shm_flags_values, 0};
 const Symbols msg_receive_flags{msg_receive_flags_values, 0};
-const Symbols bpf_command{bpf_command_values, Symbols::choice};
+const Symbols bpf_command{bpf_command_values, 0xffff};
 const Symbols perf_flags{perf_flags_values, 0};
 const Symbols seccomp_operation{seccomp_operation_values, Symbols::choice};
 const Symbols seccomp_flags{seccomp_flags_values, 0};

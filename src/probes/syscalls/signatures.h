@@ -40,7 +40,9 @@ enum class ArgumentKind : std::uint8_t {
   futex_address2,
   futex_value3,
   prctl_argument,
-  remap_address,  ///< only where mremap's flags ask for it
+  remap_address,          ///< only where mremap's flags ask for it
+  bpf_common_attributes,  ///< only where bpf's command says that there are some
+  bpf_common_size,
   socket_protocol,
   socket_option_of_level,
 };
