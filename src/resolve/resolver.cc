@@ -1,6 +1,8 @@
 #include "resolve/resolver.h"
 
 #include <algorithm>
+#include <future>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -12,6 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration first_rest = 10s;
+constexpr Duration meanwhile_every = 5ms;
 constexpr std::size_t most_frames = 512;
 
 /// What is not a process's image id.
@@ -104,9 +107,22 @@ StackFrame Resolver::kernel_frame(std::uint64_t address, bool is_return_address)
   return frame;
 }
 
+// The kernel needs 0.1 s to write its list, and seconds on a slow machine: rings fill in that time.
+KernelSymbols Resolver::kernel_symbols() const {
+  if (!meanwhile_) return options_.read_kernel_symbols();
+  std::future<KernelSymbols> reading;
+  try {
+    reading = std::async(std::launch::async, options_.read_kernel_symbols);
+  } catch (const std::system_error&) {  // no thread to be had
+    return options_.read_kernel_symbols();
+  }
+  while (reading.wait_for(meanwhile_every) != std::future_status::ready) meanwhile_();
+  return reading.get();
+}
+
 void Resolver::read_kernel_symbols() {
   try {
-    kernel_ = std::make_unique<KernelSymbols>(options_.read_kernel_symbols());
+    kernel_ = std::make_unique<KernelSymbols>(kernel_symbols());
   } catch (const Error&) {
     if (!kernel_) kernel_ = std::make_unique<KernelSymbols>();  // each frame says that nobody knows
   }

@@ -29,7 +29,8 @@ class Resolver {
     /// names nevertheless: nobody could tell later.
     bool names = true;
     std::size_t most_kept_stacks = 8192;
-    /// By default /proc/kallsyms, read at the first kernel stack; for tests.
+    /// By default /proc/kallsyms, read at the first kernel stack, by a thread of its own where
+    /// something is to be done meanwhile; for tests.
     std::function<KernelSymbols()> read_kernel_symbols{};
   };
   struct Cost {
@@ -58,12 +59,14 @@ class Resolver {
   ResolvedStack kernel_stack(std::span<const std::uint64_t> addresses);
 
   const Cost& cost() const { return cost_; }
-  /// Calls `meanwhile` every few ms while a stack waits for somebody else; it must ask for none.
-  virtual void while_waiting(const std::function<void()>& /*meanwhile*/) {}
+  /// Calls `meanwhile` every few ms while a stack waits for another process, or for the kernel's
+  /// list of its functions; it must ask for no stack.
+  virtual void while_waiting(const std::function<void()>& meanwhile) { meanwhile_ = meanwhile; }
 
  protected:
   Resolver(ProcessImages& images, Options options);
   ProcessImages& images() { return images_; }
+  const std::function<void()>& meanwhile() const { return meanwhile_; }
 
  private:
   struct Hash {
@@ -85,10 +88,12 @@ class Resolver {
   const ResolvedStack* kept(const std::vector<std::uint64_t>& key);
   void keep(std::vector<std::uint64_t> key, const ResolvedStack& stack);
   StackFrame kernel_frame(std::uint64_t address, bool is_return_address);
+  KernelSymbols kernel_symbols() const;
   void read_kernel_symbols();
 
   ProcessImages& images_;
   Options options_;
+  std::function<void()> meanwhile_;
   Cost cost_;
   Kept kept_;
   std::unique_ptr<KernelSymbols> kernel_;

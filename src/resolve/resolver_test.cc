@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 
+#include <atomic>
 #include <filesystem>
 
 #include "resolve/local_resolver.h"
@@ -187,6 +188,24 @@ TEST_F(Resolvers, OfKernelStacks) {
   const std::uint64_t unknown[] = {0x1000};
   EXPECT_EQ(resolver.kernel_stack(unknown).unresolved, 1u);
   EXPECT_EQ(reads, 1);  // not for each unknown address
+}
+
+/// The list ends when something has been done meanwhile, and no sooner.
+TEST_F(Resolvers, TheKernelsListOfFunctionsIsNotWaitedForIdly) {
+  std::atomic<bool> done = false;
+  LocalResolver resolver(images_,
+                         {.read_kernel_symbols =
+                              [&] {
+                                done.wait(false);
+                                return KernelSymbols::parse("ffffffff81000000 T first\n");
+                              }},
+                         {});
+  resolver.while_waiting([&] {
+    done = true;
+    done.notify_all();
+  });
+  const std::uint64_t stack[] = {0xffffffff81000000};
+  EXPECT_EQ(to_text(resolver.kernel_stack(stack).frames.at(0)), "first");
 }
 
 TEST_F(Resolvers, AStackThatCameBefore) {

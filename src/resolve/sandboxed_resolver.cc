@@ -49,9 +49,9 @@ SandboxedResolver::SandboxOptions SandboxedResolver::SandboxOptions::with_lines(
 }
 
 void SandboxedResolver::while_waiting(const std::function<void()>& meanwhile) {
-  meanwhile_ = meanwhile;
-  child_.while_waiting(meanwhile_);
-  worker_.while_waiting(meanwhile_);
+  Resolver::while_waiting(meanwhile);
+  child_.while_waiting(meanwhile);
+  worker_.while_waiting(meanwhile);
 }
 
 bool SandboxedResolver::start() {
@@ -59,7 +59,7 @@ bool SandboxedResolver::start() {
   if (sandbox_cost_.restarts > sandbox_.most_restarts) return false;
   sent_spaces_.clear();
   child_ = worker_.start();
-  child_.while_waiting(meanwhile_);
+  child_.while_waiting(meanwhile());
   return static_cast<bool>(child_);
 }
 

@@ -78,7 +78,6 @@ class SandboxedResolver : public Resolver {
   void blame(pid_t pid, Outcome outcome);
 
   SandboxOptions sandbox_;
-  std::function<void()> meanwhile_;
   OpenedFiles files_;
   SandboxCost sandbox_cost_;
   WorkerProcess worker_;
