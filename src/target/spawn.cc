@@ -191,6 +191,7 @@ SpawnedProgram::SpawnedProgram(std::vector<std::string> argv, const SpawnOptions
   }
   const auto [is_late, report] = read_report(reports_.get(), patience_at_gate);
   if (report && report->stage == GateStage::waiting) {
+    if (options.helper_input < 0) suspension_.emplace(pid_);
     path_ = plan.candidates()[static_cast<std::size_t>(report->candidate)];
     return;
   }
@@ -226,7 +227,14 @@ void SpawnedProgram::end_child() noexcept {
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
-  status_ = shell_status(status);
+  has_ended(status);
+}
+
+int SpawnedProgram::has_ended(int status) {
+  suspension_.reset();
+  const int ended = shell_status(status);
+  status_ = ended;
+  return ended;
 }
 
 void SpawnedProgram::release() {
@@ -255,7 +263,7 @@ std::optional<int> SpawnedProgram::try_wait() {
   const pid_t ended = waitpid(pid_, &status, WNOHANG);
   if (ended == 0 || (ended < 0 && errno == EINTR)) return std::nullopt;
   if (ended < 0) throw_own_failure("cannot learn how the program ended", errno);
-  status_ = shell_status(status);
+  has_ended(status);
   learn_of_start(Duration(0));
   return status_;
 }
@@ -265,9 +273,9 @@ int SpawnedProgram::wait() {
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0)
     if (errno != EINTR) throw_own_failure("cannot learn how the program ended", errno);
-  status_ = shell_status(status);
+  const int ended = has_ended(status);
   learn_of_start(Duration(0));
-  return *status_;
+  return ended;
 }
 
 bool SpawnedProgram::forward(int signal) {

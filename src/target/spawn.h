@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/time.h"
+#include "target/suspension.h"
 
 namespace overdue {
 
@@ -41,6 +42,8 @@ struct SpawnOptions {
 /// invoking user (choose_identity()), in our process group and session, with our environment,
 /// directory and standard streams; of our other descriptors it gets those that are not
 /// close-on-exec.
+///
+/// ^Z stops the program first, and then us (Suspension).
 ///
 /// The gate is a pipe. If we die before release(), whatever kills us, the waiting child ends
 /// without having run the program; if we die after it, the program goes on unharmed.
@@ -90,6 +93,8 @@ class SpawnedProgram {
 
  private:
   void end_child() noexcept;
+  /// `status` is waitpid's; returns a shell's.
+  int has_ended(int status);
   void learn_of_start(Duration patience);
 
   std::vector<std::string> argv_;
@@ -99,6 +104,7 @@ class SpawnedProgram {
   Fd gate_;         ///< written to by release(); its closing ends a child that waits
   Fd gate_reader_;  ///< the child's end, kept so that release() never meets a broken pipe
   Fd reports_;      ///< what the child has to say before execve; end of file once it has succeeded
+  std::optional<Suspension> suspension_;  ///< while it runs; a helper has none
   std::optional<int> status_;
 };
 

@@ -147,6 +147,59 @@ TEST_F(SpawnTest, StoppedProgramHasNotEnded) {
   EXPECT_EQ(program.try_wait(), 128 + SIGTERM);
 }
 
+/// A shell's job of its own, as which `program` runs, by us; `ready` has the program's id.
+pid_t start_job(const std::string& script, const std::filesystem::path& ready) {
+  const pid_t job = fork();
+  if (job == 0) {
+    setpgid(0, 0);
+    SpawnedProgram program({"sh", "-c", script, ready});
+    program.release();
+    _exit(program.wait());
+  }
+  setpgid(job, job);
+  while (!std::filesystem::exists(ready) || std::filesystem::file_size(ready) == 0) usleep(1000);
+  return job;
+}
+
+TEST_F(SpawnTest, TheStopKeyStopsTheProgramFirst) {
+  const std::filesystem::path ready = tree_ / "ready";
+  // As an editor does, it has something to put in order first.
+  const pid_t job = start_job(
+      "trap 'sleep 0.3; kill -STOP $$' TSTP; trap 'exit 7' TERM; echo $$ > \"$0\"; while :; do :; "
+      "done",
+      ready);
+  pid_t program = 0;
+  std::ifstream(ready) >> program;
+  for (int times = 0; times < 2; ++times) {
+    kill(-job, SIGTSTP);
+    int status = 0;
+    ASSERT_EQ(waitpid(job, &status, WUNTRACED), job);
+    ASSERT_TRUE(WIFSTOPPED(status));
+    EXPECT_EQ(Proc().thread(static_cast<std::uint32_t>(program))->state, 'T');
+    kill(-job, SIGCONT);
+  }
+  kill(program, SIGTERM);
+  int status = 0;
+  ASSERT_EQ(waitpid(job, &status, 0), job);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
+TEST_F(SpawnTest, WhereTheProgramGoesOnInSpiteOfTheStopKeySoDoWe) {
+  const std::filesystem::path ready = tree_ / "ready";
+  const pid_t job = start_job(
+      "trap 'echo > \"$0.tstp\"' TSTP; trap 'exit 7' TERM; echo $$ > \"$0\"; while :; do :; done",
+      ready);
+  pid_t program = 0;
+  std::ifstream(ready) >> program;
+  kill(-job, SIGTSTP);
+  while (!std::filesystem::exists(ready.string() + ".tstp")) usleep(1000);
+  kill(program, SIGTERM);
+  int status = 0;
+  ASSERT_EQ(waitpid(job, &status, WUNTRACED), job);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
 TEST_F(SpawnTest, ChildStoppedAtTheGateHoldsNobodyUp) {
   for (const char* name : {"true", "false"}) {
     SpawnedProgram program({name});
