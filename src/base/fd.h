@@ -1,5 +1,6 @@
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -26,6 +27,8 @@ class Fd {
 
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
+  /// Another descriptor of the same open file; none where that cannot be had.
+  Fd duplicate() const { return Fd(fd_ < 0 ? -1 : fcntl(fd_, F_DUPFD_CLOEXEC, 0)); }
   int release() { return std::exchange(fd_, -1); }
   /// Closes it and says whether all that was written has arrived, as far as the file system knows
   /// by now: 0, else the errno value. Quotas and network file systems may refuse only here.

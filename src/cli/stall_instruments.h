@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "cli/instruments.h"
 #include "cli/span_choice.h"
@@ -19,7 +20,8 @@ struct StallOptions {
   std::optional<Duration> timeout;  ///< calls still open after this are told of
   bool idle = false;                ///< waits for work are stalls too
   std::size_t user_stack_bytes = 16 << 10;
-  std::size_t ring_bytes = 0;  ///< 0: chosen
+  std::size_t ring_bytes = 0;                ///< 0: chosen
+  std::shared_ptr<EventFinder> finder = {};  ///< where spans are of programs' events
 };
 
 /// Spans that take as long as their threshold, and what explains them.

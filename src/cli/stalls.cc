@@ -16,6 +16,7 @@
 #include "cli/stall_instruments.h"
 #include "cli/stall_view.h"
 #include "core/recorded_stacks.h"
+#include "resolve/sandboxed_event_finder.h"
 #include "sinks/make_sink.h"
 #include "target/output_file.h"
 #include "trace/writer.h"
@@ -114,6 +115,17 @@ class StallReporter final : public MeasureListener {
   std::optional<TraceWriter> trace_;
   std::optional<StackRecorder> recorder_;
 };
+
+/// Reads the files that spans name, in the sandbox unless the user trusts them.
+std::shared_ptr<EventFinder> make_event_finder(bool sandbox) {
+  if (!sandbox) return std::make_shared<LocalEventFinder>();
+  try {
+    return std::make_shared<SandboxedEventFinder>();
+  } catch (const Error& error) {
+    throw Error("cannot read the files that --span names: {}", error.what())
+        .hint("--no-sandbox reads them with Overdue's own rights: for files that you trust");
+  }
+}
 
 class StallsCommand final : public Command {
  public:
@@ -236,6 +248,7 @@ int StallsCommand::run(const Invocation& invocation) {
   request.command = "stalls";
   request.selection = parse_target(target_);
   wanted.whole_machine = request.selection.kind == TargetKind::all;
+  if (!wanted.spans.pairs.empty()) wanted.finder = make_event_finder(!stack_options_.no_sandbox);
   StallInstruments instruments(std::move(wanted));
   request.inherited = invocation.inherited;
   request.duration = stop_.parsed();

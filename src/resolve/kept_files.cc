@@ -1,6 +1,5 @@
 #include "resolve/kept_files.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 namespace overdue {
@@ -25,7 +24,7 @@ std::shared_ptr<ProcessImage::KeptFile> KeptFiles::keep(Fd fd) {
 }
 
 Fd KeptFiles::duplicate(const ProcessImage::KeptFile& file) {
-  return file.fd ? Fd(fcntl(file.fd.get(), F_DUPFD_CLOEXEC, 0)) : Fd();
+  return file.fd.duplicate();
 }
 
 void KeptFiles::close(std::list<Kept>::iterator kept) {

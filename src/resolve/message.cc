@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "base/text.h"
+#include "resolve/packet.h"
 
 namespace overdue::resolve_message {
 namespace {
@@ -36,76 +36,13 @@ enum MappingFlag : std::uint8_t { executable = 1, deleted = 2, all_mapping_flags
 
 // A packet is closed when it has this many bytes, before one more element.
 constexpr std::size_t full_at = 32u << 10;
-constexpr std::size_t longest_path = 16u << 10;
 
-class Writer {
+class Writer : public PacketWriter {
  public:
   explicit Writer(Kind kind) { put(kind); }
-
-  template <typename T>
-    requires std::is_trivially_copyable_v<T>
-  void put(const T& value) {
-    put_bytes(std::as_bytes(std::span(&value, 1)));
-  }
-  void put_bytes(std::span<const std::byte> bytes) {
-    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
-  }
-  void put_text(std::string_view text) {
-    text = text.substr(0, longest_path);
-    put(static_cast<std::uint16_t>(text.size()));
-    put_bytes(std::as_bytes(std::span(text)));
-  }
-  std::size_t size() const { return bytes_.size(); }
-  std::vector<std::byte> take() { return std::move(bytes_); }
-
- private:
-  std::vector<std::byte> bytes_;
 };
 
-class Reader {
- public:
-  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
-
-  /// Zero where the packet ends too early.
-  template <typename T>
-    requires std::is_trivially_copyable_v<T>
-  T get() {
-    T value{};
-    const auto from = get_bytes(sizeof value);
-    if (!from.empty()) std::memcpy(&value, from.data(), sizeof value);
-    return value;
-  }
-  std::span<const std::byte> get_bytes(std::size_t size) {
-    if (size > bytes_.size()) {
-      is_good_ = false;
-      bytes_ = {};
-      return {};
-    }
-    const auto front = bytes_.first(size);
-    bytes_ = bytes_.subspan(size);
-    return front;
-  }
-  std::string_view get_text() {
-    const auto text = get_bytes(get<std::uint16_t>());
-    return {reinterpret_cast<const char*>(text.data()), text.size()};
-  }
-  /// 0 or 1.
-  bool get_flag() {
-    const auto flag = get<std::uint8_t>();
-    is_good_ &= flag <= 1;
-    return flag == 1;
-  }
-  void refuse() { is_good_ = false; }
-  bool is_good() const { return is_good_; }
-  bool is_at_end() const { return bytes_.empty(); }
-  bool is_whole() const { return is_good_ && bytes_.empty(); }
-  std::span<const std::byte> rest() { return get_bytes(bytes_.size()); }
-  std::size_t left() const { return bytes_.size(); }
-
- private:
-  std::span<const std::byte> bytes_;
-  bool is_good_ = true;
-};
+using Reader = PacketReader;
 
 void put_mapping(Writer& writer, const Mapping& mapping) {
   writer.put(mapping.start);

@@ -1,6 +1,5 @@
 #include "resolve/worker.h"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -46,11 +45,11 @@ class FilesOfParent : public FileSource {
             std::string(mapping.path));
     if (const auto known = by_key_.find(key); known != by_key_.end()) {
       order_.splice(order_.begin(), order_, known->second);
-      return duplicate(known->second->fd);
+      return known->second->fd.duplicate();
     }
     Fd fd = ask({.what = Wanted::What::mapped_file, .mapping = mapping.start}).fd;
     if (!fd) return {};
-    Fd ours = duplicate(fd);
+    Fd ours = fd.duplicate();
     order_.push_front({key, std::move(fd)});
     by_key_.emplace(std::move(key), order_.begin());
     if (order_.size() > most_open_files) {
@@ -74,8 +73,6 @@ class FilesOfParent : public FileSource {
     Key key;
     Fd fd;
   };
-
-  static Fd duplicate(const Fd& fd) { return Fd(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)); }
 
   PerfMap::File ask(const Wanted& wanted) {
     if (parent_.send(message::encode(wanted)) != PacketSocket::Result::done) throw Wrong();

@@ -1,6 +1,5 @@
 #include "symbols/debug_file.h"
 
-#include <fcntl.h>
 #include <lzma.h>
 
 #include <algorithm>
@@ -9,10 +8,6 @@
 
 namespace overdue {
 namespace {
-
-Fd duplicate(const Fd& file) {
-  return file ? Fd(fcntl(file.get(), F_DUPFD_CLOEXEC, 0)) : Fd();
-}
 
 bool has_crc(const FileBytes& bytes, std::uint32_t expected, std::uint64_t most_bytes) {
   if (bytes.size() > most_bytes) return false;
@@ -39,7 +34,7 @@ bool look_for_debug_file(const ElfImage& image, const OpenFile& open, const std:
   const std::string build_id = image.build_id();
   for (const std::string& candidate : debug_file_paths_by_id(build_id)) {
     Fd file = open(candidate);
-    const FileBytes bytes(duplicate(file));
+    const FileBytes bytes(file.duplicate());
     const auto debug = ElfImage::read(bytes);
     if (debug && debug->build_id() == build_id && take(std::move(file), *debug)) return true;
   }
@@ -47,7 +42,7 @@ bool look_for_debug_file(const ElfImage& image, const OpenFile& open, const std:
   if (!link || !path.starts_with('/')) return false;
   for (const std::string& candidate : debug_file_paths_by_link(link->name, path)) {
     Fd file = open(candidate);
-    const FileBytes bytes(duplicate(file));
+    const FileBytes bytes(file.duplicate());
     const auto debug = ElfImage::read(bytes);
     if (debug && has_crc(bytes, link->crc, most_bytes) && take(std::move(file), *debug))
       return true;
@@ -57,7 +52,7 @@ bool look_for_debug_file(const ElfImage& image, const OpenFile& open, const std:
 
 std::optional<DebugInfo> find_debug_info(Fd file, const OpenFile& open, const std::string& path,
                                          const ElfLimits& limits) {
-  const FileBytes bytes(duplicate(file));
+  const FileBytes bytes(file.duplicate());
   const auto image = ElfImage::read(bytes);
   if (!image) return std::nullopt;
   if (has_dwarf(*image)) return DebugInfo{.file = std::move(file)};

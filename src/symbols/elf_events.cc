@@ -3,7 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "base/text.h"
 #include "symbols/demangle.h"
@@ -18,11 +23,24 @@ constexpr std::uint64_t most_bytes_of_names = 256u << 20;
 constexpr std::size_t most_candidates = 20'000;  // for the nearest name
 constexpr std::size_t longest_candidate = 64;
 constexpr std::size_t most_probes = 4096;
+constexpr std::size_t longest_arguments = 1024;  // of a probe
+constexpr std::size_t longest_list = 400;        // of other probes
 constexpr std::uint64_t most_note_bytes = 4u << 20;
 constexpr std::uint32_t sdt_note = 3;  // NT_STAPSDT
 
 std::string_view without_parameters(std::string_view name) {
   return name.substr(0, name.find('('));
+}
+
+/// Of an address in a segment with these rights (PF_…), or in one without PF_X.
+constexpr Elf64_Word is_code = PF_X, is_data = 0;
+std::optional<std::uint64_t> offset_in_file(const ElfImage& image, std::uint64_t address,
+                                            Elf64_Word kind) {
+  for (const Elf64_Phdr& segment : image.segments())
+    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) == kind &&
+        address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz)
+      return address - segment.p_vaddr + segment.p_offset;
+  return std::nullopt;
 }
 
 class FunctionSearch {
@@ -64,7 +82,7 @@ class FunctionSearch {
   void look_at(const Elf64_Sym& symbol, const std::vector<std::byte>& strings) {
     const unsigned type = ELF64_ST_TYPE(symbol.st_info);
     if ((type != STT_FUNC && type != STT_NOTYPE) || symbol.st_shndx == SHN_UNDEF) return;
-    const auto offset = offset_of(symbol.st_value);
+    const auto offset = offset_in_file(image_, symbol.st_value, is_code);
     if (!offset) return;
     std::string_view name = string_at(strings, symbol.st_name);
     if (const std::size_t version = name.find('@'); version != 0) name = name.substr(0, version);
@@ -75,15 +93,6 @@ class FunctionSearch {
     if (same && places_.offsets.size() < most_candidates) places_.offsets.push_back(*offset);
     if (candidates_.size() < most_candidates && name.size() <= longest_candidate)
       candidates_.emplace_back(name);
-  }
-
-  /// Of code only.
-  std::optional<std::uint64_t> offset_of(std::uint64_t address) const {
-    for (const Elf64_Phdr& segment : image_.segments())
-      if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) && address >= segment.p_vaddr &&
-          address - segment.p_vaddr < segment.p_filesz)
-        return address - segment.p_vaddr + segment.p_offset;
-    return std::nullopt;
   }
 
   const ElfImage& image_;
@@ -97,19 +106,80 @@ std::size_t padded(std::size_t size) {
   return (size + 3) / 4 * 4;
 }
 
-/// The two texts behind the three addresses of a probe's note.
-std::optional<UsdtProbe> probe_of(std::span<const std::byte> note) {
-  constexpr std::size_t addresses = 3 * sizeof(std::uint64_t);
-  if (note.size() < addresses) return std::nullopt;
-  const std::string_view text(reinterpret_cast<const char*>(note.data()) + addresses,
-                              note.size() - addresses);
-  const std::size_t provider = text.find('\0');
-  if (provider == std::string_view::npos) return std::nullopt;
-  const std::string_view rest = text.substr(provider + 1);
-  const std::size_t name = rest.find('\0');
-  if (name == std::string_view::npos || name == 0) return std::nullopt;
-  return UsdtProbe{std::string(text.substr(0, provider)), std::string(rest.substr(0, name))};
+/// What the note of a probe says.
+struct UsdtNote {
+  std::uint64_t instruction = 0, base = 0, semaphore = 0;
+  std::string_view provider, name, arguments;
+};
+std::optional<UsdtNote> read_note(std::span<const std::byte> bytes) {
+  std::uint64_t addresses[3];
+  if (bytes.size() < sizeof addresses) return std::nullopt;
+  std::memcpy(addresses, bytes.data(), sizeof addresses);
+  bytes = bytes.subspan(sizeof addresses);
+  std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::string_view texts[3];
+  for (std::string_view& text : texts) {
+    const std::size_t end = rest.find('\0');
+    if (end == std::string_view::npos) return std::nullopt;
+    text = rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+  }
+  if (texts[1].empty() || texts[2].size() > longest_arguments) return std::nullopt;
+  return UsdtNote{addresses[0], addresses[1], addresses[2], texts[0], texts[1], texts[2]};
 }
+
+/// The probes of a file. Addresses are those of the linker; prelink(8) may have moved the file
+/// since, which the section that notes call their base tells.
+class UsdtSearch {
+ public:
+  UsdtSearch(const ElfImage& image, std::string_view provider, std::string_view name)
+      : image_(image), provider_(provider), name_(name) {
+    if (const Elf64_Shdr* base = image.section(".stapsdt.base")) base_ = base->sh_addr;
+  }
+
+  void look_through(std::span<const std::byte> notes) {
+    Elf64_Nhdr header;
+    while (notes.size() >= sizeof header && found_.sites.size() < most_probes) {
+      std::memcpy(&header, notes.data(), sizeof header);
+      notes = notes.subspan(sizeof header);
+      const std::size_t owner = padded(header.n_namesz), size = padded(header.n_descsz);
+      if (owner > notes.size() || size > notes.size() - owner) break;
+      if (header.n_type == sdt_note)
+        if (const auto note = read_note(notes.subspan(owner, header.n_descsz))) look_at(*note);
+      notes = notes.subspan(owner + size);
+    }
+  }
+  UsdtPlaces finish() {
+    if (!found_.sites.empty()) found_.others.clear();
+    return std::move(found_);
+  }
+
+ private:
+  void look_at(const UsdtNote& note) {
+    if (note.provider != provider_ || note.name != name_) return remember(note);
+    const std::uint64_t moved = base_ && note.base ? *base_ - note.base : 0;
+    const auto offset = offset_in_file(image_, note.instruction + moved, is_code);
+    if (!offset) return;
+    UsdtSite site{.offset = *offset, .arguments = std::string(note.arguments)};
+    if (note.semaphore != 0) {
+      const auto semaphore = offset_in_file(image_, note.semaphore + moved, is_data);
+      if (!semaphore) return;  // without it the probe may be skipped
+      site.semaphore = *semaphore;
+    }
+    found_.sites.push_back(std::move(site));
+  }
+  void remember(const UsdtNote& note) {
+    std::string other = fmt::format("{}:{}", note.provider, note.name);
+    if (found_.others.size() >= longest_list || !seen_.insert(other).second) return;
+    found_.others += fmt::format("{}{}", found_.others.empty() ? "" : ", ", other);
+  }
+
+  const ElfImage& image_;
+  std::string_view provider_, name_;
+  std::optional<std::uint64_t> base_;
+  std::set<std::string> seen_;
+  UsdtPlaces found_;
+};
 
 }  // namespace
 
@@ -122,28 +192,25 @@ FunctionPlaces find_function(const FileBytes& bytes, std::string_view name) {
   return search.finish();
 }
 
-std::vector<UsdtProbe> usdt_probes(const FileBytes& bytes) {
-  std::vector<UsdtProbe> probes;
+UsdtPlaces find_usdt(const FileBytes& bytes, std::string_view provider, std::string_view name) {
   const auto image = ElfImage::read(bytes);
-  if (!image || !image->is_64bit()) return probes;
+  if (!image || !image->is_64bit()) return {};
   const Elf64_Shdr* section = image->section(".note.stapsdt");
-  if (!section) return probes;
+  if (!section) return {};
   const auto notes = bytes.read(section->sh_offset, section->sh_size, most_note_bytes);
-  if (!notes) return probes;
-  std::span<const std::byte> rest(*notes);
-  Elf64_Nhdr header;
-  while (rest.size() >= sizeof header && probes.size() < most_probes) {
-    std::memcpy(&header, rest.data(), sizeof header);
-    rest = rest.subspan(sizeof header);
-    const std::size_t owner = padded(header.n_namesz), size = padded(header.n_descsz);
-    if (owner > rest.size() || size > rest.size() - owner) break;
-    if (header.n_type == sdt_note)
-      if (auto probe = probe_of(rest.subspan(owner, header.n_descsz)))
-        if (std::find(probes.begin(), probes.end(), *probe) == probes.end())
-          probes.push_back(std::move(*probe));
-    rest = rest.subspan(owner + size);
-  }
-  return probes;
+  if (!notes) return {};
+  UsdtSearch search(*image, provider, name);
+  search.look_through(*notes);
+  return search.finish();
+}
+
+FunctionPlaces LocalEventFinder::function(const Fd& file, std::string_view name) {
+  return find_function(FileBytes(file.duplicate()), name);
+}
+
+UsdtPlaces LocalEventFinder::usdt(const Fd& file, std::string_view provider,
+                                  std::string_view name) {
+  return find_usdt(FileBytes(file.duplicate()), provider, name);
 }
 
 }  // namespace overdue

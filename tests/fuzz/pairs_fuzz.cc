@@ -42,7 +42,8 @@ void read_span(std::string_view text) {
     for (const SideSpec* side : {&pair.begin, &pair.end}) {
       require(side->key.size() == 1 || side->key.size() == 2);
       compile(pair, *side, tracepoint, types);
-      compile(pair, *side, user_fields(side->event.kind), types);
+      // Words of the text with an @ are arguments of a probe.
+      compile(pair, *side, user_fields(side->event.kind, parse_usdt_arguments(text)), types);
     }
   } catch (const Error& error) {
     require(error.exit_status() == 2);

@@ -169,7 +169,9 @@ class Compiler {
 
   Operand of_event(const EventField& field, std::size_t at) {
     if (field.source == EventField::Source::usdt_argument) {
-      steps_.push({.operation = PLAN_USDT_ARGUMENT, .operand = field.where}, at);
+      if (!push_usdt_argument(steps_, field.argument, at))
+        throw text_.error(at, fmt::format("{} is where it cannot be read", field.name),
+                          "it is in a vector register, or named by a symbol");
       return {.type = field.type};
     }
     steps_.push({.operation = PLAN_BUILTIN, .operand = PLAN_CONTEXT}, at);

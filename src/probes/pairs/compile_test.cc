@@ -1,5 +1,9 @@
 #include "probes/pairs/compile.h"
 
+#include <asm/ptrace.h>
+
+#include <cstddef>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -123,9 +127,42 @@ TEST_F(Compiling, TextOfSixteenBytesHasNoEnd) {
               HasSubstr("this is 17 bytes long, there is room for 16 only"));
 }
 
+TEST_F(Compiling, ArgumentsOfUsdtProbesAreWhereTheirNoteSays) {
+  const auto address = reinterpret_cast<u64>(memory.user.data());
+  memory.context[offsetof(pt_regs, rax) / 8] = 0x1122334455667788;
+  memory.context[offsetof(pt_regs, rcx) / 8] = 0xfffffff9;  // -7 of 32 bits
+  memory.context[offsetof(pt_regs, rbp) / 8] = address + 16;
+  memory.context[offsetof(pt_regs, r12) / 8] = 3;
+  memory.user[8] = std::byte{0xfe};
+  memory.user[9] = std::byte{0xff};
+  memory.user[28] = std::byte{77};
+  const EventFields user =
+      user_fields(EventSpec::Kind::usdt,
+                  parse_usdt_arguments("8@%rax 4@%eax 2@%ax -4@%ecx -4@$-9 -2@-8(%rbp) 2@-8(%rbp) "
+                                       "1@0(%rbp,%r12,4) 8@(%r12) 8@%xmm0 8@counter(%rip)"));
+  const auto value_of = [&](const std::string& expression) {
+    const plan_values values = run(expression, user);
+    EXPECT_EQ(values.unread, 0u) << expression;
+    return static_cast<s64>(values.result[PLAN_KEY]);
+  };
+  EXPECT_EQ(value_of("arg0"), 0x1122334455667788);
+  EXPECT_EQ(value_of("arg1"), 0x55667788);
+  EXPECT_EQ(value_of("arg2"), 0x7788);
+  EXPECT_EQ(value_of("arg3"), -7);
+  EXPECT_EQ(value_of("arg4"), -9);
+  EXPECT_EQ(value_of("arg5"), -2);
+  EXPECT_EQ(value_of("arg6"), 0xfffe);
+  EXPECT_EQ(value_of("arg7"), 77);
+  EXPECT_NE(run("arg8", user).unread, 0u) << "nothing is at address 3";
+  EXPECT_THROW(run("arg9", user), Error);
+  EXPECT_THROW(run("arg10", user), Error);
+  EXPECT_THROW(run("arg11", user), Error) << "there is none";
+}
+
 TEST_F(Compiling, NumbersOfUserFunctionsMayBeAddressesOfText) {
-  const EventFields user = user_fields(EventSpec::Kind::usdt);
-  memory.usdt[1] = reinterpret_cast<u64>(memory.user.data());
+  const EventFields user =
+      user_fields(EventSpec::Kind::usdt, parse_usdt_arguments("8@$1 8@%rdi 8@$2"));
+  memory.context[offsetof(pt_regs, rdi) / 8] = reinterpret_cast<u64>(memory.user.data());
   EXPECT_EQ(run("arg1 == \"from user space\"", user).result[PLAN_KEY], 1u);
   EXPECT_EQ(run("arg1 == \"from user spac\"", user).result[PLAN_KEY], 0u);
   EXPECT_EQ(run("read_u8(arg1 + 5)", user).result[PLAN_KEY], u64{'u'});

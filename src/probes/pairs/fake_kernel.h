@@ -16,11 +16,10 @@ namespace overdue {
 /// The event's own bytes, then the "kernel" and the "user" memory that addresses point into: each
 /// byte is also readable by its real address.
 struct FakeMemory {
-  std::array<std::uint64_t, 8> context{};
+  std::array<std::uint64_t, 21> context{};  // as many as there are registers
   std::array<std::byte, 256> kernel{};
   std::array<std::byte, 64> user{};
   std::uint64_t pid = 100, tid = 101, cpu = 3;
-  std::array<std::uint64_t, 12> usdt{};
 
   template <typename T>
   void put(std::array<std::byte, 256>& memory, std::size_t at, T value) {
@@ -55,12 +54,6 @@ inline u64 plan_builtin_value(u64 which) {
     default:
       return reinterpret_cast<u64>(fake_memory->kernel.data());  // the current task
   }
-}
-
-inline u64 plan_usdt_argument(void*, u64 number, u64* value) {
-  if (number >= fake_memory->usdt.size()) return 1;
-  *value = fake_memory->usdt[number];
-  return 0;
 }
 
 // Here, behind the functions that it calls.

@@ -13,7 +13,6 @@ namespace overdue {
 namespace {
 
 constexpr Type register_type{.kind = Type::Kind::number, .size = 8, .is_signed = false};
-constexpr std::size_t usdt_arguments = 12;  // as many as libbpf knows
 
 /// What follows `name` up to a semicolon, as in "offset:8;".
 std::string_view value_of(std::string_view line, std::string_view name) {
@@ -115,7 +114,7 @@ EventFields fields_of_format(std::string_view text, plan_memory pointers) {
   return fields;
 }
 
-EventFields user_fields(EventSpec::Kind kind) {
+EventFields user_fields(EventSpec::Kind kind, std::vector<UsdtArgument> arguments) {
   EventFields fields{.memory = PLAN_USER, .is_untyped = true};
   const auto add = [&](std::string name, std::size_t offset, bool is_signed = false) {
     Type type = register_type;
@@ -123,11 +122,11 @@ EventFields user_fields(EventSpec::Kind kind) {
     fields.all.push_back({.name = std::move(name), .type = type, .where = offset});
   };
   if (kind == EventSpec::Kind::usdt) {
-    for (std::size_t i = 0; i < usdt_arguments; ++i)
+    for (std::size_t i = 0; i < arguments.size(); ++i)
       fields.all.push_back({.name = fmt::format("arg{}", i),
                             .type = {.is_signed = true},
                             .source = EventField::Source::usdt_argument,
-                            .where = i});
+                            .argument = arguments[i]});
   } else if (kind == EventSpec::Kind::uretprobe) {
     add("ret", offsetof(pt_regs, rax), true);
     fields.missing =

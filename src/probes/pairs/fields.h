@@ -9,6 +9,7 @@
 
 #include "probes/pairs/spec.h"
 #include "probes/pairs/types.h"
+#include "probes/pairs/usdt_arguments.h"
 
 namespace overdue {
 
@@ -20,12 +21,13 @@ struct EventField {
   enum class Source {
     context,        ///< `where` bytes into the event's own bytes
     dynamic,        ///< text whose place is said there (__data_loc)
-    usdt_argument,  ///< number `where`
+    usdt_argument,  ///< see `argument`
   };
   std::string name;
   Type type = {};
   Source source = Source::context;
   std::uint64_t where = 0;
+  UsdtArgument argument = {};
 };
 
 /// All fields of an event.
@@ -50,8 +52,9 @@ EventFields fields_at_begin(std::vector<KernelTypes::Parameter> parameters);
 /// system calls.
 EventFields fields_of_format(std::string_view text, plan_memory pointers);
 
-/// The registers that are arguments of a user function, or its result; arguments of a USDT probe.
-EventFields user_fields(EventSpec::Kind kind);
+/// The registers that are arguments of a user function, or its result; or the arguments of a USDT
+/// probe at one of its sites.
+EventFields user_fields(EventSpec::Kind kind, std::vector<UsdtArgument> arguments = {});
 
 /// Whether every name that the side uses is a field of `fields`, a built-in or an enum's constant.
 bool has_all_names(const SideSpec& side, const EventFields& fields, const KernelTypes& types);

@@ -1,6 +1,7 @@
 #include "probes/pairs/hook.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -12,6 +13,8 @@
 
 namespace overdue {
 namespace {
+
+constexpr std::size_t most_hooks = 16;  // of a side, each a program in the kernel
 
 Support event_support(const EventSpec& event, const Kernel& kernel) {
   switch (event.kind) {
@@ -63,19 +66,54 @@ std::optional<std::string> format_of(const EventSpec& event, const Kernel& kerne
 
 class HookMaker {
  public:
-  HookMaker(const PairSpec& spec, const KernelTypes& types, const Kernel& kernel)
-      : spec_(spec), types_(types), kernel_(kernel) {}
+  HookMaker(const PairSpec& spec, const KernelTypes& types, const Kernel& kernel,
+            EventFinder& finder)
+      : spec_(spec), types_(types), kernel_(kernel), finder_(finder) {}
 
-  Hook make(const SideSpec& side) const {
-    Hook hook{.event = side.event, .has_filter = side.filter.has_value(), .file = {}};
+  std::vector<Hook> make(const SideSpec& side) const {
     require_support(fmt::format("use {}", printable(side.event.text())),
                     event_support(side.event, kernel_));
+    if (side.event.is_user()) return user_hooks(side);
+    Hook hook{.event = side.event, .has_filter = side.filter.has_value(), .places = {}};
     const EventFields fields = fields_for(side, hook);
     hook.steps = compile_side(spec_, side, fields, types_);
-    return hook;
+    std::vector<Hook> one;
+    one.push_back(std::move(hook));
+    return one;
   }
 
  private:
+  /// One for all places where what the side asks for is computed alike.
+  std::vector<Hook> user_hooks(const SideSpec& side) const {
+    const UserPlaces places = find_user_event(side.event, finder_);
+    std::vector<Hook> hooks;
+    for (const UsdtSite& site : places.sites) {
+      const EventFields fields = user_fields(side.event.kind, parse_usdt_arguments(site.arguments));
+      const plan steps = compile_side(spec_, side, fields, types_);
+      const auto same = std::ranges::find_if(hooks, [&](const Hook& hook) {
+        return std::memcmp(&hook.steps, &steps, sizeof steps) == 0;
+      });
+      if (same != hooks.end()) {
+        same->places.sites.push_back(site);
+        continue;
+      }
+      if (hooks.size() == most_hooks)
+        throw std::move(Error("cannot use {}: it stands in places with more than {} different ways "
+                              "to its arguments",
+                              printable(side.event.text()), most_hooks))
+            .hint("a key that needs none of them works: key:tid")
+            .exit_status(2);
+      hooks.push_back({.kind = side.event.kind == EventSpec::Kind::uretprobe
+                                   ? Hook::Kind::user_return
+                                   : Hook::Kind::user_function,
+                       .event = side.event,
+                       .steps = steps,
+                       .has_filter = side.filter.has_value(),
+                       .places = {.file = places.file, .sites = {site}}});
+    }
+    return hooks;
+  }
+
   /// Chooses how to attach, which decides on the fields there are.
   EventFields fields_for(const SideSpec& side, Hook& hook) const {
     switch (side.event.kind) {
@@ -87,19 +125,8 @@ class HookMaker {
       case EventSpec::Kind::fexit:
         hook.kind = Hook::Kind::function_return;
         break;
-      case EventSpec::Kind::uprobe:
-        hook.kind = Hook::Kind::user_function;
+      default:
         break;
-      case EventSpec::Kind::uretprobe:
-        hook.kind = Hook::Kind::user_return;
-        break;
-      case EventSpec::Kind::usdt:
-        hook.kind = Hook::Kind::usdt;
-        break;
-    }
-    if (side.event.is_user()) {
-      hook.file = open_user_file(side.event);
-      return user_fields(side.event.kind);
     }
     const auto parameters = types_.function(side.event.name);
     if (!parameters)
@@ -140,6 +167,7 @@ class HookMaker {
   const PairSpec& spec_;
   const KernelTypes& types_;
   const Kernel& kernel_;
+  EventFinder& finder_;
 };
 
 }  // namespace
@@ -150,8 +178,9 @@ Support pair_support(const PairSpec& spec, const Kernel& kernel) {
   return {};
 }
 
-HookPair make_hooks(const PairSpec& spec, const KernelTypes& types, const Kernel& kernel) {
-  const HookMaker maker(spec, types, kernel);
+HookPair make_hooks(const PairSpec& spec, const KernelTypes& types, const Kernel& kernel,
+                    EventFinder& finder) {
+  const HookMaker maker(spec, types, kernel, finder);
   return {maker.make(spec.begin), maker.make(spec.end)};
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "core/probe.h"
 #include "kernel/features.h"
 #include "probes/pairs/plan.h"
@@ -18,21 +20,23 @@ struct Hook {
     function_return,
     user_function,
     user_return,
-    usdt,
   };
   Kind kind = Kind::raw_tracepoint;
   EventSpec event;
   plan steps{};
   bool has_filter = false;
-  UserFile file;  ///< of user events
+  UserPlaces places;  ///< of user events
 };
 
-/// Both sides of a span. Throws Error: exit status 2 where the text is wrong, 1 where the kernel
-/// does not allow it (what pair_support() says before).
+/// Both sides of a span. A side has one hook, but for a USDT probe whose sites have their arguments
+/// in different places: one for each.
 struct HookPair {
-  Hook begin, end;
+  std::vector<Hook> begin, end;
 };
-HookPair make_hooks(const PairSpec& spec, const KernelTypes& types, const Kernel& kernel);
+/// Throws Error: exit status 2 where the text is wrong, 1 where the kernel does not allow it (what
+/// pair_support() says before).
+HookPair make_hooks(const PairSpec& spec, const KernelTypes& types, const Kernel& kernel,
+                    EventFinder& finder);
 
 /// Whether this kernel allows the kinds of events that the span is made of.
 Support pair_support(const PairSpec& spec, const Kernel& kernel);

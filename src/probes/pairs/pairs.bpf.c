@@ -226,9 +226,4 @@ int on_user_function(struct pt_regs* ctx) {
   return on_event(ctx);
 }
 
-SEC("?usdt")
-int on_usdt(struct pt_regs* ctx) {
-  return on_event(ctx);
-}
-
 char LICENSE[] SEC("license") = "GPL";

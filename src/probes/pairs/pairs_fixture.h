@@ -22,7 +22,8 @@ class PairsSession {
     PairsOptions options{
         .pairs = {}, .whole_machine = whole_machine, .cpus = {}, .most_open = most_open};
     for (const std::string& span : texts) options.pairs.push_back(parse_pair(span));
-    auto made = std::make_unique<PairsProbe>(options, session.membership().maps(), kernel);
+    LocalEventFinder finder;
+    auto made = std::make_unique<PairsProbe>(options, session.membership().maps(), kernel, finder);
     probe = made.get();
     session.add(std::move(made));
     session.membership().control().threshold_ns[SPAN_PAIR] = 1;

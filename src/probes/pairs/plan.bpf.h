@@ -7,14 +7,6 @@
 
 #include "probes/pairs/plan.h"
 
-/* kernel.h has the kernel's names of registers. */
-#undef __PT_IP_REG
-#define __PT_IP_REG ip
-/* It declares a kernel setting as _Bool, which C++ does not know in the skeleton. */
-#define _Bool unsigned char
-#include <bpf/usdt.bpf.h>
-#undef _Bool
-
 const volatile struct plan plan;
 
 static __always_inline u64 plan_read(const PLAN_STEP* step, u64 address, u64* value) {
@@ -43,11 +35,6 @@ static __always_inline u64 plan_builtin_value(u64 which) {
     default:
       return 0;
   }
-}
-
-/* Of a program of another type than a USDT probe's, where no plan asks for one. */
-static __always_inline u64 plan_usdt_argument(void* ctx, u64 number, u64* value) {
-  return bpf_usdt_arg(ctx, number, (long*)value) != 0;
 }
 
 #include "probes/pairs/plan_run.h"

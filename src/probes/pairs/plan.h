@@ -23,27 +23,26 @@
 
 enum plan_operation {
   PLAN_END = 0,
-  PLAN_CONSTANT = 1,       // push operand
-  PLAN_BUILTIN = 2,        // push enum plan_builtin
-  PLAN_USDT_ARGUMENT = 3,  // push argument `operand` of a USDT probe
-  PLAN_LOAD = 4,           // the top, an address: what is `offset` bytes on, `size` bytes of it
-  PLAN_ADD = 5,            // from here on: two from the stack, one back
-  PLAN_SUBTRACT = 6,
-  PLAN_AND = 7,
-  PLAN_OR = 8,
-  PLAN_XOR = 9,
-  PLAN_SHIFT_LEFT = 10,
-  PLAN_SHIFT_RIGHT = 11,  // by `is_signed`
-  PLAN_EQUAL = 12,
-  PLAN_LESS = 13,    // by `is_signed`
-  PLAN_BOTH = 14,    // &&
-  PLAN_EITHER = 15,  // ||
-  PLAN_NOT = 16,     // the top: 1 where it is 0, else 0
-  PLAN_FIELD = 17,   // the top, a bit field: shifted left by `offset`, then right by `operand`
-  PLAN_MATCH = 18,   // the top stays 1 where the `size` bytes `offset` behind the address below it
+  PLAN_CONSTANT = 1,  // push operand
+  PLAN_BUILTIN = 2,   // push enum plan_builtin
+  PLAN_LOAD = 3,      // the top, an address: what is `offset` bytes on, `size` bytes of it
+  PLAN_ADD = 4,       // from here on: two from the stack, one back
+  PLAN_SUBTRACT = 5,
+  PLAN_AND = 6,
+  PLAN_OR = 7,
+  PLAN_XOR = 8,
+  PLAN_SHIFT_LEFT = 9,
+  PLAN_SHIFT_RIGHT = 10,  // by `is_signed`
+  PLAN_EQUAL = 11,
+  PLAN_LESS = 12,    // by `is_signed`
+  PLAN_BOTH = 13,    // &&
+  PLAN_EITHER = 14,  // ||
+  PLAN_NOT = 15,     // the top: 1 where it is 0, else 0
+  PLAN_FIELD = 16,   // the top, a bit field: shifted left by `offset`, then right by `operand`
+  PLAN_MATCH = 17,   // the top stays 1 where the `size` bytes `offset` behind the address below it
                      // are `operand`, else it becomes 0
-  PLAN_UNDER = 19,   // drops what is below the top
-  PLAN_RESULT = 20,  // pop into result `operand`
+  PLAN_UNDER = 18,   // drops what is below the top
+  PLAN_RESULT = 19,  // pop into result `operand`
 };
 
 enum plan_builtin {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The stack machine. Whoever includes this says how to read: plan_read(), plan_builtin_value() and
-// plan_usdt_argument().
+// The stack machine. Whoever includes this says how to read: plan_read() and plan_builtin_value().
 #pragma once
 
 #include "probes/pairs/plan.h"
@@ -40,12 +39,10 @@ static PLAN_INLINE void plan_run(const PLAN* plan, void* ctx, struct plan_values
     u32 above = depth & (PLAN_STACK - 1);
     u8 operation = step->operation;
     if (operation == PLAN_END) break;
-    if (operation <= PLAN_USDT_ARGUMENT) {
+    if (operation <= PLAN_BUILTIN) {
       v->bad[above] = 0;
       if (operation == PLAN_CONSTANT)
         v->value[above] = step->operand;
-      else if (operation == PLAN_USDT_ARGUMENT)
-        v->bad[above] = plan_usdt_argument(ctx, step->operand, &v->value[above]);
       else if (step->operand == PLAN_CONTEXT)
         v->value[above] = (u64)ctx;
       else

@@ -27,7 +27,7 @@ Link checked(bpf_link* made, const Hook& hook) {
 /// One side of a span in the kernel: an object of its own, because its plan is read-only data.
 struct Side {
   Object bpf{"pairs"};
-  Link link;
+  std::vector<Link> links;
 
   bpf_program* program_for(Hook::Kind kind) const {
     auto& programs = bpf->progs;
@@ -43,8 +43,6 @@ struct Side {
       case Hook::Kind::user_function:
       case Hook::Kind::user_return:
         return programs.on_user_function;
-      case Hook::Kind::usdt:
-        return programs.on_usdt;
     }
     return nullptr;
   }
@@ -71,10 +69,6 @@ struct Side {
     if (is_typed)
       check(bpf_program__set_attach_target(program, 0, hook.event.name.c_str()),
             "cannot prepare {}", hook.event.text());
-    if (hook.kind == Hook::Kind::usdt) return;
-    check(bpf_map__set_autocreate(bpf->maps.__bpf_usdt_specs, false), "cannot leave out a map");
-    check(bpf_map__set_autocreate(bpf->maps.__bpf_usdt_ip_to_spec_id, false),
-          "cannot leave out a map");
   }
 
   void attach_to(const Hook& hook) {
@@ -82,27 +76,26 @@ struct Side {
     const LibbpfLog log;
     switch (hook.kind) {
       case Hook::Kind::tracepoint:
-        link = attach_tracepoint(program, hook.event.scope, hook.event.name);
+        links.push_back(attach_tracepoint(program, hook.event.scope, hook.event.name));
         return;
       case Hook::Kind::user_function:
-      case Hook::Kind::user_return: {
-        bpf_uprobe_opts options{};  // libbpf's macro for it is not clean under clang
-        options.sz = sizeof options;
-        options.retprobe = hook.kind == Hook::Kind::user_return;
-        link = checked(bpf_program__attach_uprobe_opts(program, -1, hook.file.stable_path().c_str(),
-                                                       hook.file.offset, &options),
-                       hook);
-        return;
-      }
-      case Hook::Kind::usdt:
-        link = checked(
-            bpf_program__attach_usdt(program, -1, hook.file.stable_path().c_str(),
-                                     hook.event.vendor.c_str(), hook.event.name.c_str(), nullptr),
-            hook);
+      case Hook::Kind::user_return:
+        for (const UsdtSite& site : hook.places.sites) attach_to_site(program, hook, site);
         return;
       default:
-        link = checked(bpf_program__attach(program), hook);
+        links.push_back(checked(bpf_program__attach(program), hook));
     }
+  }
+
+  /// The kernel counts up the semaphore in every process that has the file mapped.
+  void attach_to_site(bpf_program* program, const Hook& hook, const UsdtSite& site) {
+    bpf_uprobe_opts options{};  // libbpf's macro for it is not clean under clang
+    options.sz = sizeof options;
+    options.retprobe = hook.kind == Hook::Kind::user_return;
+    options.ref_ctr_offset = site.semaphore;
+    const std::string path = hook.places.file->stable_path();
+    links.push_back(checked(
+        bpf_program__attach_uprobe_opts(program, -1, path.c_str(), site.offset, &options), hook));
   }
 };
 
@@ -159,7 +152,8 @@ u64 PairsProbe::Impl::limit_of(std::uint32_t pair) const {
                          __ATOMIC_RELAXED);
 }
 
-PairsProbe::PairsProbe(const PairsOptions& options, const SharedMaps& shared, const Kernel& kernel)
+PairsProbe::PairsProbe(const PairsOptions& options, const SharedMaps& shared, const Kernel& kernel,
+                       EventFinder& finder)
     : impl_(std::make_unique<Impl>()) {
   if (options.pairs.empty() || options.pairs.size() > PAIRS_MAX)
     throw Error("a session has at most {} spans of its own, these are {}", PAIRS_MAX,
@@ -170,10 +164,11 @@ PairsProbe::PairsProbe(const PairsOptions& options, const SharedMaps& shared, co
   if (!types) throw Error("cannot read the kernel's types");
   impl_->options = options;
   std::vector<HookPair> hooks;  // all of them first: a mistake is told before anything is attached
-  for (const PairSpec& pair : options.pairs) hooks.push_back(make_hooks(pair, *types, kernel));
+  for (const PairSpec& pair : options.pairs)
+    hooks.push_back(make_hooks(pair, *types, kernel, finder));
   for (std::size_t i = 0; i < hooks.size(); ++i) {
-    impl_->add(i, hooks[i].end, false, shared);
-    impl_->add(i, hooks[i].begin, true, shared);
+    for (const Hook& hook : hooks[i].end) impl_->add(i, hook, false, shared);
+    for (const Hook& hook : hooks[i].begin) impl_->add(i, hook, true, shared);
   }
 }
 
@@ -223,7 +218,7 @@ void PairsProbe::Impl::deliver_open(const pair_key& key, const open_pair& open, 
 }
 
 void PairsProbe::finish(KernelTime end, const RecordHandler& handler) {
-  for (Side& side : impl_->sides) side.link.reset();
+  for (Side& side : impl_->sides) side.links.clear();
   wait_for_running_programs();  // what ends a span by now has taken it out of the map
   impl_->for_open([&](int, const pair_key& key, const open_pair& open) {
     impl_->deliver_open(key, open, end, handler);

@@ -30,7 +30,9 @@ struct PairsOptions {
 /// own threshold or, without one, as control().threshold_ns[SPAN_PAIR].
 class PairsProbe final : public LiveProbe {
  public:
-  PairsProbe(const PairsOptions& options, const SharedMaps& shared, const Kernel& kernel);
+  /// `finder` is used by the constructor alone.
+  PairsProbe(const PairsOptions& options, const SharedMaps& shared, const Kernel& kernel,
+             EventFinder& finder);
   ~PairsProbe() override;
 
   void finish(KernelTime end, const RecordHandler& handler) override;

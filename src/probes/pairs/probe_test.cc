@@ -351,7 +351,8 @@ TEST_F(PairsTest, TheExamplesOfThePageAreRight) {
       continue;
     ++examples;
     try {
-      make_hooks(parse_pair(line.substr(begin)), *types, kernel);
+      LocalEventFinder finder;
+      make_hooks(parse_pair(line.substr(begin)), *types, kernel, finder);
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), ::testing::HasSubstr("No such file")) << line;
     }

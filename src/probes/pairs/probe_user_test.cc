@@ -87,7 +87,7 @@ TEST_F(UserPairsTest, CallsInsideCallsArePairedByTheStackPointer) {
 
 TEST_F(UserPairsTest, UsdtProbesAndTheirArguments) {
   Fixture fixture({"usdt", "6"});
-  if (usdt_probes(FileBytes(open_regular(fixture_program))).empty())
+  if (find_usdt(FileBytes(open_regular(fixture_program)), "fixture", "begins").sites.empty())
     GTEST_SKIP() << "the fixture was built without <sys/sdt.h>";
   const std::string events = "begin:usdt:" + fixture_program +
                              ":fixture:begins,end:usdt:" + fixture_program + ":fixture:ends,";
@@ -104,6 +104,28 @@ TEST_F(UserPairsTest, UsdtProbesAndTheirArguments) {
   ASSERT_EQ(measured.ended("two").size(), 1u);
   EXPECT_EQ(measured.ended("two")[0].subject, 2u);
   EXPECT_EQ(measured.ended("named").size(), 1u);
+}
+
+TEST_F(UserPairsTest, AUsdtProbeInTwoPlacesIsPassedBecauseWeListen) {
+  Fixture fixture({"guarded", "6"});
+  const UsdtPlaces places =
+      find_usdt(FileBytes(open_regular(fixture_program)), "fixture", "guarded");
+  if (places.sites.empty()) GTEST_SKIP() << "the fixture was built without <sys/sdt.h>";
+  ASSERT_EQ(places.sites.size(), 2u);
+  EXPECT_NE(places.sites[0].arguments, places.sites[1].arguments);
+  EXPECT_NE(places.sites[0].semaphore, 0u);
+  const std::string events = "begin:usdt:" + fixture_program +
+                             ":fixture:guarded,end:usdt:" + fixture_program + ":fixture:ends,";
+  PairsSession measured(rules_for(fixture.child()),
+                        {"all=" + events + "key:tid", "odd=" + events + "key:tid,filter:arg0 == 3",
+                         "even=" + events + "key:tid,filter:arg0 == 102"});
+  measured.arm();
+  fixture.run();
+  measured.finish();
+  EXPECT_EQ(measured.ended("all").size(), 6u);
+  EXPECT_EQ(measured.ended("odd").size(), 1u);
+  EXPECT_EQ(measured.ended("even").size(), 1u);
+  EXPECT_EQ(measured.session.receipt().lost(), 0u);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "probes/pairs/user_file.h"
 
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -10,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "symbols/elf_events.h"
 #include "symbols/open_file.h"
 
 namespace overdue {
@@ -51,8 +48,20 @@ UserFile open_file(const EventSpec& event) {
               "name the program or the library by its path");
 }
 
-std::uint64_t offset_of(const EventSpec& event, const UserFile& file) {
-  const FunctionPlaces places = find_function(FileBytes(Fd(dup(file.file.get()))), event.name);
+/// `find` reads the file.
+template <typename Find>
+auto found_in(const EventSpec& event, const UserFile& file, const Find& find) {
+  try {
+    return find();
+  } catch (const Error& failure) {
+    throw wrong(event, fmt::format("{}: {}", printable(file.path), failure.what()),
+                "is the file damaged? --no-sandbox reads it with all rights");
+  }
+}
+
+std::uint64_t offset_of(const EventSpec& event, const UserFile& file, EventFinder& finder) {
+  const FunctionPlaces places =
+      found_in(event, file, [&] { return finder.function(file.file, event.name); });
   if (!places.is_elf)
     throw wrong(event, fmt::format("{} is no ELF file", printable(file.path)),
                 "of a script name its interpreter");
@@ -73,19 +82,16 @@ std::uint64_t offset_of(const EventSpec& event, const UserFile& file) {
                   : fmt::format("there is {}; nm -C lists all", printable(places.nearest)));
 }
 
-void require_usdt(const EventSpec& event, const UserFile& file) {
-  const std::vector<UsdtProbe> probes = usdt_probes(FileBytes(Fd(dup(file.file.get()))));
-  std::string list;
-  for (const UsdtProbe& probe : probes) {
-    if (probe.provider == event.vendor && probe.name == event.name) return;
-    if (list.size() < 400)
-      list += fmt::format("{}{}:{}", list.empty() ? "" : ", ", probe.provider, probe.name);
-  }
-  throw wrong(
-      event,
-      fmt::format("{} has no USDT probe {}:{}", printable(file.path), printable(event.vendor),
-                  printable(event.name)),
-      list.empty() ? std::string("it has none at all") : fmt::format("it has {}", printable(list)));
+std::vector<UsdtSite> usdt_sites(const EventSpec& event, const UserFile& file,
+                                 EventFinder& finder) {
+  UsdtPlaces places =
+      found_in(event, file, [&] { return finder.usdt(file.file, event.vendor, event.name); });
+  if (!places.sites.empty()) return std::move(places.sites);
+  throw wrong(event,
+              fmt::format("{} has no USDT probe {}:{}", printable(file.path),
+                          printable(event.vendor), printable(event.name)),
+              places.others.empty() ? std::string("it has none at all")
+                                    : fmt::format("it has {}", printable(places.others)));
 }
 
 }  // namespace
@@ -94,13 +100,14 @@ std::string UserFile::stable_path() const {
   return fmt::format("/proc/self/fd/{}", file.get());
 }
 
-UserFile open_user_file(const EventSpec& event) {
-  UserFile file = open_file(event);
+UserPlaces find_user_event(const EventSpec& event, EventFinder& finder) {
+  auto file = std::make_shared<const UserFile>(open_file(event));
+  std::vector<UsdtSite> sites;
   if (event.kind == EventSpec::Kind::usdt)
-    require_usdt(event, file);
+    sites = usdt_sites(event, *file, finder);
   else
-    file.offset = offset_of(event, file);
-  return file;
+    sites.push_back({.offset = offset_of(event, *file, finder)});
+  return {std::move(file), std::move(sites)};
 }
 
 }  // namespace overdue

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "base/fd.h"
 #include "probes/pairs/spec.h"
+#include "symbols/elf_events.h"
 
 namespace overdue {
 
@@ -11,15 +14,21 @@ namespace overdue {
 /// then attaches to, whatever becomes of the path.
 struct UserFile {
   Fd file;
-  std::string path;          ///< where it was found
-  std::uint64_t offset = 0;  ///< of the function; not for USDT probes
+  std::string path;  ///< where it was found
 
   /// A path that stays right while this object lives.
   std::string stable_path() const;
 };
 
+/// Where in the file a user event is.
+struct UserPlaces {
+  std::shared_ptr<const UserFile> file;
+  /// One for a function. A USDT probe may stand in several places, each with arguments of its own.
+  std::vector<UsdtSite> sites;
+};
+
 /// Finds the file (a bare name is looked for in $PATH, a library's where libraries are) and what is
 /// to be attached to in it. Throws Error (exit status 2) that names what would be right.
-UserFile open_user_file(const EventSpec& event);
+UserPlaces find_user_event(const EventSpec& event, EventFinder& finder);
 
 }  // namespace overdue
