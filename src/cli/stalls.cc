@@ -116,9 +116,13 @@ class StallReporter final : public MeasureListener {
   std::optional<StackRecorder> recorder_;
 };
 
-/// Reads the files that spans name, in the sandbox unless the user trusts them.
-std::shared_ptr<EventFinder> make_event_finder(bool sandbox) {
-  if (!sandbox) return std::make_shared<LocalEventFinder>();
+/// Reads the files that spans name, in the sandbox unless the user trusts them. Spans of the
+/// kernel's events name none: they need no sandbox.
+std::shared_ptr<EventFinder> make_event_finder(const std::vector<PairSpec>& pairs, bool sandbox) {
+  const bool has_files = std::ranges::any_of(pairs, [](const PairSpec& pair) {
+    return pair.begin.event.is_user() || pair.end.event.is_user();
+  });
+  if (!sandbox || !has_files) return std::make_shared<LocalEventFinder>();
   try {
     return std::make_shared<SandboxedEventFinder>();
   } catch (const Error& error) {
@@ -248,7 +252,7 @@ int StallsCommand::run(const Invocation& invocation) {
   request.command = "stalls";
   request.selection = parse_target(target_);
   wanted.whole_machine = request.selection.kind == TargetKind::all;
-  if (!wanted.spans.pairs.empty()) wanted.finder = make_event_finder(!stack_options_.no_sandbox);
+  wanted.finder = make_event_finder(wanted.spans.pairs, !stack_options_.no_sandbox);
   StallInstruments instruments(std::move(wanted));
   request.inherited = invocation.inherited;
   request.duration = stop_.parsed();

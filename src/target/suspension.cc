@@ -24,7 +24,7 @@ void handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
-// What somebody stopped with SIGSTOP alone does not stop us.
+// A program that was stopped with SIGSTOP alone does not stop us.
 void on_child(int) {
   const int saved = errno;
   siginfo_t child{};

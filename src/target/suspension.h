@@ -9,7 +9,7 @@ namespace overdue {
 /// stop. An editor that reads ^Z as a key stops itself, and may be of a user who may not stop us.
 /// A program that goes on in spite of ^Z keeps us going, too. Catches SIGTSTP and SIGCHLD.
 /// Where SIGTSTP is ignored or handled already, nothing changes. One object at a time; `program` is
-/// a child of ours that nobody has collected yet.
+/// our child, and has not been waited for.
 class Suspension {
  public:
   explicit Suspension(pid_t program);

@@ -39,7 +39,7 @@ class SpanFiles(FolderTest):
                 main_pid = lines[0].split()[0]
                 read = re.compile(rf"(read|pread64|mmap)\(.*<{re.escape(path)}>")
                 readers = {line.split()[0] for line in lines if read.search(line)}
-                self.assertTrue(readers, "nobody read it")
+                self.assertTrue(readers, "no process read it")
                 self.assertNotIn(main_pid, readers)
 
     def test_damaged_files_harm_nothing(self):

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The stack machine. Whoever includes this says how to read: plan_read() and plan_builtin_value().
+// The stack machine. The file that includes this one says how to read: plan_read() and
+// plan_builtin_value().
 #pragma once
 
 #include "probes/pairs/plan.h"
