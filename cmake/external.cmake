@@ -24,6 +24,7 @@ endfunction()
 # load libraries all the same (getpwnam, getaddrinfo, …): an error here.
 function(portable target)
   set_target_properties(${target} PROPERTIES PORTABLE ON EXCLUDE_FROM_ALL ON)
-  target_link_options(${target} PRIVATE -static-pie -Wl,--gc-sections -Wl,--fatal-warnings)
+  target_link_options(${target} PRIVATE -static-pie -Wl,--gc-sections -Wl,--fatal-warnings
+    -Wl,--wrap=bpf_btf_get_next_id) # src/kernel/kernel_btf.cc
   add_dependencies(portable ${target})
 endfunction()

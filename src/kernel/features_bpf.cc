@@ -296,7 +296,10 @@ Support Kernel::uprobe() const {
   return answer("uprobe", "uprobe", [this]() -> Support {
     if (!event_type(sys_, "uprobe"))
       return Support::no("uprobes are not built in", "boot a kernel with CONFIG_UPROBE_EVENTS=y");
-    return privileges();
+    if (Support rights = privileges(); !rights.yes) return rights;
+    if (capabilities().has(Capability::sys_admin)) return {};
+    return Support::no("no CAP_SYS_ADMIN, without which Linux attaches nothing to programs",
+                       "run it as root");
   });
 }
 

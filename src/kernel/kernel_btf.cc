@@ -1,7 +1,13 @@
 #include "kernel/kernel_btf.h"
 
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
+#include <linux/bpf.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <mutex>
 
 namespace overdue {
@@ -16,3 +22,29 @@ std::shared_ptr<btf> kernel_btf() {
 }
 
 }  // namespace overdue
+
+// libbpf looks for a function that the kernel itself does not have among those of its modules, also
+// for one that an object may do without. To list modules takes CAP_SYS_ADMIN: without it libbpf
+// refuses the object. We call no function of a module, so for us there are none to be listed. This
+// takes the place of libbpf's own function: for the shared library because the program's names come
+// first, and in a static program by the linker's --wrap (cmake/external.cmake), where libbpf's is
+// the strong one of two definitions.
+extern "C" {
+
+int __wrap_bpf_btf_get_next_id(__u32 start_id, __u32* next_id);  // NOLINT: the linker's name
+
+int __wrap_bpf_btf_get_next_id(__u32 start_id, __u32* next_id) {  // NOLINT: the linker's name
+  bpf_attr attributes{};
+  attributes.start_id = start_id;
+  constexpr std::size_t size = offsetof(bpf_attr, open_flags) + sizeof attributes.open_flags;
+  if (syscall(SYS_bpf, BPF_BTF_GET_NEXT_ID, &attributes, size) == 0) {
+    *next_id = attributes.next_id;
+    return 0;
+  }
+  if (errno == EPERM) errno = ENOENT;  // as behind the last one
+  return -errno;
+}
+
+[[gnu::weak, gnu::alias("__wrap_bpf_btf_get_next_id")]] int bpf_btf_get_next_id(__u32 start_id,
+                                                                                __u32* next_id);
+}
