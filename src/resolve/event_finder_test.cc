@@ -51,10 +51,11 @@ TEST(SandboxedEventFinder, FindsWhatWeFind) {
 TEST(SandboxedEventFinder, FindsProbesWhereWeFindThem) {
   SandboxedEventFinder sandboxed;
   LocalEventFinder local;
-  const Fd file = open_regular("/usr/lib/x86_64-linux-gnu/libstdc++.so.6");
-  if (!file) GTEST_SKIP() << "no C++ library where Debian has it";
+  const char* const path = "/usr/lib/x86_64-linux-gnu/libstdc++.so.6";
+  const Fd file = open_regular(path);
+  if (!file) GTEST_SKIP() << "no " << path;
   const UsdtPlaces expected = local.usdt(file, "libstdcxx", "throw");
-  if (expected.sites.empty()) GTEST_SKIP() << "a C++ library without probes";
+  if (expected.sites.empty()) GTEST_SKIP() << "no probes in " << path;
   EXPECT_EQ(sandboxed.usdt(file, "libstdcxx", "throw").sites, expected.sites);
   EXPECT_THAT(sandboxed.usdt(file, "libstdcxx", "thow").others, HasSubstr("libstdcxx:throw"));
 }

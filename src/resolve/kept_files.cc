@@ -23,10 +23,6 @@ std::shared_ptr<ProcessImage::KeptFile> KeptFiles::keep(Fd fd) {
   return file;
 }
 
-Fd KeptFiles::duplicate(const ProcessImage::KeptFile& file) {
-  return file.fd.duplicate();
-}
-
 void KeptFiles::close(std::list<Kept>::iterator kept) {
   if (const auto file = kept->file.lock()) file->fd.reset();
   by_key_.erase(kept->key);

@@ -21,8 +21,6 @@ class KeptFiles {
 
   /// Null where `fd` is none, or none may be kept.
   std::shared_ptr<ProcessImage::KeptFile> keep(Fd fd);
-  /// A descriptor of our own; empty where it was closed meanwhile.
-  Fd duplicate(const ProcessImage::KeptFile& file);
   std::size_t size() const { return by_key_.size(); }
 
  private:

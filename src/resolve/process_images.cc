@@ -172,7 +172,7 @@ std::shared_ptr<const ProcessImage> ProcessImages::image_of(pid_t pid, KernelTim
 Fd ProcessImages::open(const ProcessImage& image, const Mapping& mapping, pid_t pid) {
   const ProcessImage::Entry* entry = image.find(mapping.start);
   if (entry && entry->file)
-    if (Fd fd = files_.duplicate(*entry->file)) return fd;
+    if (Fd fd = entry->file->fd.duplicate()) return fd;
   Fd fd = options_.open_mapped(pid, mapping);
   if (!fd && image.pid() != pid) fd = options_.open_mapped(image.pid(), mapping);
   return fd;
