@@ -118,6 +118,7 @@ struct task_struct {
   int tgid;
   u64 start_time;
   u64 self_exec_id; /* u32 before 5.7: a direct load reads what there is */
+  struct task_struct* real_parent;
   struct task_struct* group_leader;
   struct mm_struct* mm;
   const struct cred* cred;

@@ -10,6 +10,7 @@ MembershipRules rules_for(const TargetSelection& selection, const ResolvedTarget
   MembershipRules rules;
   rules.all = selection.kind == TargetKind::all;
   rules.follow_children = selection.follow;
+  rules.leave_children_out = true;
   rules.pids = target.pids;
   rules.tids = target.tids;
   if (selection.kind == TargetKind::name) {  // the kernel side matches names itself, later ones too

@@ -13,6 +13,7 @@
 const volatile u8 target_all;
 const volatile u8 follow_children;
 const volatile u32 own_pid; /* Overdue never measures itself */
+const volatile u8 leave_children_out;
 const volatile u32 glob_count;
 const volatile struct glob_program globs[TARGET_GLOBS];
 const volatile u32 cgroup_count;
@@ -88,6 +89,19 @@ static __always_inline void adopt(struct task_struct* task, u8 fresh) {
   if ((u32)task->tgid != own_pid) adopt_any(task, fresh);
 }
 
+/* What Overdue has started, and what that has: the resolver's maker and its workers, helpers. */
+static __always_inline bool is_below_overdue(struct task_struct* task) {
+  struct task_struct* parent = BPF_CORE_READ(task, real_parent);
+  return (u32)BPF_CORE_READ(parent, tgid) == own_pid ||
+         (u32)BPF_CORE_READ(parent, real_parent, tgid) == own_pid;
+}
+
+/* A thread that a rule fits, that the user has not named by number and that no member has made:
+ * the program that is measured is Overdue's child as well. */
+static __always_inline void adopt_found(struct task_struct* task, u8 fresh) {
+  if (!leave_children_out || !is_below_overdue(task)) adopt(task, fresh);
+}
+
 /* For calibration, which measures Overdue's own first thread for a moment. */
 SEC("iter/task")
 int adopt_self(struct bpf_iter__task* ctx) {
@@ -116,10 +130,11 @@ int adopt_existing(struct bpf_iter__task* ctx) {
   u32* thread = bpf_map_lookup_elem(&target_ids, &tid);
   if (process && *process & TARGET_GATED)
     adopt(task, FRESH_BORN);
-  else if (target_all || (process && *process & TARGET_PROCESS) ||
-           (thread && *thread & TARGET_THREAD) ||
-           (cgroup_count && cgroup_matches(watched_cgroup(task))) || name_matches(task->comm))
+  else if ((process && *process & TARGET_PROCESS) || (thread && *thread & TARGET_THREAD))
     adopt(task, FRESH_ADOPTED);
+  else if (target_all || (cgroup_count && cgroup_matches(watched_cgroup(task))) ||
+           name_matches(task->comm))
+    adopt_found(task, FRESH_ADOPTED);
   return 0;
 }
 
@@ -132,10 +147,11 @@ static __always_inline void follow_fork(struct task_struct* parent, struct task_
     member = new_thread && process && !(*process & TARGET_THREAD);
   }
   /* clone3() can put a child straight into a cgroup its parent is not in. */
-  if (!member)
-    member = target_all || (cgroup_count && cgroup_matches(watched_cgroup(child))) ||
-             name_matches(child->comm);
-  if (member) adopt(child, FRESH_BORN);
+  if (member)
+    adopt(child, FRESH_BORN);
+  else if (target_all || (cgroup_count && cgroup_matches(watched_cgroup(child))) ||
+           name_matches(child->comm))
+    adopt_found(child, FRESH_BORN);
 }
 
 static __always_inline void follow_rename(struct task_struct* task, const char* name) {
@@ -143,7 +159,7 @@ static __always_inline void follow_rename(struct task_struct* task, const char* 
   if (state)
     __sync_fetch_and_add(&state->label_generation, 1);
   else if (name_matches(name))
-    adopt(task, FRESH_ADOPTED);
+    adopt_found(task, FRESH_ADOPTED);
 }
 
 SEC("?tp_btf/sched_process_fork")
@@ -163,7 +179,7 @@ static __always_inline void follow_move(struct task_struct* task, struct cgroup*
   struct thread_state* state = find_of_thread(threads, task);
   u64 id = BPF_CORE_READ(cgroup, kn, id);
   if (!state) {
-    if (cgroup_count && cgroup_matches(cgroup)) adopt(task, FRESH_ADOPTED);
+    if (cgroup_count && cgroup_matches(cgroup)) adopt_found(task, FRESH_ADOPTED);
   } else if (state->cgroup_id != id) {
     state->cgroup_id = id;
     __sync_fetch_and_add(&state->label_generation, 1);

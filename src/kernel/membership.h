@@ -18,6 +18,8 @@ namespace overdue {
 struct MembershipRules {
   bool all = false;
   bool follow_children = true;
+  /// Processes that we have started, and theirs, fit no rule but that of their numbers.
+  bool leave_children_out = false;
   std::vector<std::uint32_t> pids;        ///< processes with all their threads
   std::vector<std::uint32_t> tids;        ///< single threads
   std::vector<std::uint32_t> gated_pids;  ///< our own children, blocked behind the spawn gate

@@ -10,7 +10,8 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import (Live, OnDemand, attached, counts, main, overdue, require_root,
+from kernel_tracer import children_of
+from overdue_test import (Live, OnDemand, attached, counts, main, overdue, read_ndjson, require_root,
                           syscalls_report, workload)
 
 V2_ROOTS = ("/sys/fs/cgroup/unified", "/sys/fs/cgroup")
@@ -170,6 +171,23 @@ class Processes(Attach):
         self.assertEqual(mine.get(two.pid, 0) + sum(
             calls for pid, calls in mine.items() if calls == 20000), 20000)
         self.assertNotIn(self.overdue_pid, {row["process"]["pid"] for row in report["syscalls"]})
+
+    def test_all_but_what_reads_stacks_for_us(self):
+        """The resolver's processes, which are busiest when much is found, and what --on starts."""
+        for span in ("syscall", "offcpu"):
+            with self.subTest(span=span), tempfile.TemporaryDirectory() as folder:
+                path, ours = f"{folder}/stalls.ndjson", set()
+                with Live(workload("nanosleep_loop"), "2000", "1000000") as naps, attached(
+                        "stalls", "-f", "ndjson", "-o", path, "-a", "--span", span, "-T", "20us", "-d", "1s",
+                        "--on", "exec:/bin/true") as live:
+                    while live.process.poll() is None:
+                        children = children_of(live.pid)
+                        ours.update([live.pid], children, *map(children_of, children))
+                    self.assertEqual(live.finish(20).status, 0)
+                    pids = {finding["pid"] for finding in read_ndjson(path) if finding["type"] == "stall"}
+                    self.assertIn(naps.pid, pids)
+                    self.assertGreater(len(ours), 2)
+                    self.assertEqual(pids & ours, set())
 
     def test_all_on_one_cpu(self):
         on_0 = self.start(preexec_fn=lambda: os.sched_setaffinity(0, {0}))
