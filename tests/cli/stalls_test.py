@@ -180,6 +180,16 @@ class Output(Case):
         self.assertNotIn("like", first)
         self.assertEqual({finding.get("like") for finding in rest}, {first["number"]})
 
+    def test_what_execve_was_given(self):
+        """Its registers and strings are gone when it ends."""
+        for options in ((), ("-e", "execve")):
+            seen = stalls("-T", "1us", *options, "--", tool("sh"), "-c", "exec /bin/true")
+            given = [finding["args"] for finding in seen.named("execve") if finding["ret"] == 0]
+            self.assertEqual([arguments[0] for arguments in given],
+                             [f'pathname="{tool("sh")}"', 'pathname="/bin/true"'])
+            for arguments in given:
+                self.assertRegex(arguments[1], r"^argv=0x\w+$")
+
     def test_text(self):
         text, finished = text_of("-T", "20ms", "-e", "futex", "--", workload("lock-demo"), "--rounds", 3, "--min",
                                  "40ms", "--max", "60ms")

@@ -128,12 +128,16 @@ static __always_inline void describe_text(struct syscall_call* call, const struc
   call->text_truncated = text->truncated;
 }
 
-/* Whether the call has put another program in the place of the one it was called by: the addresses
- * of its strings mean nothing any more. (x32's numbers of it have no strings.) */
+/* Whether the call puts another program in the place of the one it is called by. (x32's numbers of
+ * it have no strings.) */
+static __always_inline bool replaces_program(u16 abi, u32 nr) {
+  if (abi == ABI_NATIVE) return nr == EXECVE || nr == EXECVEAT;
+  return abi == ABI_COMPAT && (nr == COMPAT_EXECVE || nr == COMPAT_EXECVEAT);
+}
+
+/* Whether it has done so: registers and addresses of its arguments are gone. */
 static __always_inline bool has_changed_memory(const struct thread_state* state, s64 ret) {
-  if (ret != 0) return false;
-  if (state->abi == ABI_NATIVE) return state->nr == EXECVE || state->nr == EXECVEAT;
-  return state->abi == ABI_COMPAT && (state->nr == COMPAT_EXECVE || state->nr == COMPAT_EXECVEAT);
+  return ret == 0 && replaces_program(state->abi, state->nr);
 }
 
 /* Tries again what was not in memory when the call began, where the call may have brought it in. */

@@ -61,6 +61,7 @@ static __always_inline bool begin_known_call(struct task_struct* task, s64 id) {
   if (!control.armed || !cpu_wanted()) return false;
   u16 abi = split_call_id(task, id, &nr);
   if (filtered && !is_wanted(abi, nr)) return false;
+  if (replaces_program(abi, nr)) return false; /* there is more to note */
   begin_call_on_cpu(cpu, task, nr, abi, bpf_ktime_get_ns());
   return true;
 }
@@ -174,13 +175,14 @@ static __noinline int emit_explanation(struct task_struct* task, struct thread_s
   return 0;
 }
 
-/* What `--calls` remembers at a call's entry is read only now: few calls come here. Of a call that
- * did not return, or to where it was called from, there is nothing to read any more: its strings
- * are null pointers then. */
+/* What `--calls` remembers at a call's entry is read only now: few calls come here. But for a call
+ * that has replaced its program: what it was given was noted when it began. Of a call that did not
+ * return there is nothing to read: its strings are null pointers then. */
 static __always_inline void gather_arguments(struct task_struct* task, struct thread_state* state,
                                              s64 ret, u8 flags) {
+  if (has_changed_memory(state, ret)) return;
   __builtin_memset(state->arguments, 0, sizeof(state->arguments));
-  if (!(flags & SYSCALL_UNRETURNED) && !has_changed_memory(state, ret))
+  if (!(flags & SYSCALL_UNRETURNED))
     copy_arguments(state, (struct pt_regs*)bpf_task_pt_regs(task), state->abi);
   remember_arguments(task, state);
 }

@@ -125,7 +125,7 @@ static __always_inline void enter_call(struct task_struct* task, struct pt_regs*
     begin_space(task, task->tgid);
   if (!begin_call(state, nr, abi)) return;
   if (want_callers) find_caller(task, state);
-  if (want_calls) {
+  if (want_calls || (want_stalls && replaces_program(abi, nr))) {
     copy_arguments(state, regs, abi);
     remember_arguments(task, state);
   }
