@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "target/file_rights.h"
 
 namespace overdue {
 namespace {
@@ -131,7 +132,10 @@ ControlSocket::ControlSocket(std::optional<uid_t> owner, Handler handler)
 /// The name comes last, so that who finds it can talk to us.
 void ControlSocket::open() {
   make_folder();
-  sweep();
+  {
+    const FileRights rights(std::nullopt);  // root's: the dead were other users'
+    sweep();
+  }
   const std::string path = control_path(getpid());
   const std::string made = fmt::format("{}/{}{}", control_folder, getpid(), unfinished);
   unlink(made.c_str());

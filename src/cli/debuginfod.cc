@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "sinks/text_format.h"
 #include "symbols/open_file.h"
+#include "target/file_rights.h"
 #include "target/identity.h"
 
 namespace overdue {
@@ -147,6 +148,7 @@ std::string Debuginfod::fetched(const std::string& build_id) {
 // The user has named it, and must not see through us what is somebody else's.
 Fd Debuginfod::opened(const std::string& path) {
   const auto user = choose_identity(IdentityRequest::current(std::nullopt));
+  const FileRights rights(user);
   Fd file = open_regular(path);
   struct stat status{};
   if (!file || fstat(file.get(), &status) != 0) return {};

@@ -8,6 +8,7 @@
 
 #include "base/read_text.h"
 #include "base/text.h"
+#include "base/thread_rights.h"
 #include "cli/doctor_findings.h"
 
 namespace overdue {
@@ -109,6 +110,7 @@ std::optional<int> owner_of(std::string_view instance) {
 void find_in_tracefs(Traps& traps, const Kernel& kernel) {
   const auto path = kernel.tracefs_path();
   if (!kernel.tracefs().yes || !path) return;
+  const ReadRights rights;
   const fs::path& tracefs = *path;
   const std::string tracer = read_word(tracefs / "current_tracer");
   if (!tracer.empty() && tracer != "nop")

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/thread_rights.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/say.h"
@@ -235,6 +236,7 @@ int run_on_stack_of_our_own(int argc, char** argv, const InheritedState& inherit
   if (error != 0)
     return report_failure(
         Error("the stack is too small, and there is no other: {}", errno_text(error)), true, false);
+  ThreadRights{}.apply();  // that thread has them now
   pthread_join(thread, nullptr);
   return task.second;
 }

@@ -21,6 +21,7 @@
 #include "probes/syscalls/names.h"
 #include "target/cgroups.h"
 #include "target/identity.h"
+#include "target/own_rights.h"
 
 namespace overdue {
 namespace {
@@ -357,6 +358,7 @@ int Measurement::run() {
     listener_.interval(info_, Duration(0));
   }
   instruments_.armed(start);
+  give_up_rights_to_attach(request_.starts_helpers ? Helpers::will_be_started : Helpers::none);
   watch_for_the_end();
   const auto interrupted = signals_.take();
   if (program_ && !interrupted) {

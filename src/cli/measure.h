@@ -24,7 +24,8 @@ struct MeasureRequest {
   bool verbose = false;  ///< say what was attached
   bool streams = false;  ///< the listener writes while we measure
   bool by_container = false;
-  bool own_threads = false;  ///< what is measured are threads of ours: nobody is a member
+  bool starts_helpers = false;  ///< while we measure, as who has called us: see --on
+  bool own_threads = false;     ///< what is measured are threads of ours: nobody is a member
   std::vector<std::string> thresholds = {};  ///< for the reader of a recording
   std::vector<std::string> spans = {};       ///< likewise
 };

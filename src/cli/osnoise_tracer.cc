@@ -26,6 +26,7 @@
 #include "kernel/features.h"
 #include "kernel/host.h"
 #include "target/cpu_list.h"
+#include "target/own_rights.h"
 
 namespace overdue {
 namespace {
@@ -329,6 +330,7 @@ int OsnoiseTracer::run(const Kernel& kernel, MeasureListener& listener) {
   progress.step("preparing the kernel's tracer");
   run.configure();
   run.prepare();
+  give_up_rights_to_attach(Helpers::none);
   if (run.request.verbose)
     say("overdue: attached the kernel's {} tracer in {}\n", run.request.tracer,
         printable(run.instance->path().string()));

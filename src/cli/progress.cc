@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "base/thread_rights.h"
 #include "cli/say.h"
 
 namespace overdue {
@@ -17,7 +18,10 @@ Progress::Progress(bool wanted) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  drawer_ = std::thread([this] { draw(); });
+  drawer_ = std::thread([this] {
+    ThreadRights{}.apply();  // none is needed to draw
+    draw();
+  });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -18,6 +18,9 @@
 #include "core/recorded_stacks.h"
 #include "resolve/sandboxed_event_finder.h"
 #include "sinks/make_sink.h"
+#include "symbols/open_file.h"
+#include "target/file_rights.h"
+#include "target/identity.h"
 #include "target/output_file.h"
 #include "trace/writer.h"
 
@@ -116,15 +119,26 @@ class StallReporter final : public MeasureListener {
   std::optional<StackRecorder> recorder_;
 };
 
+/// For files that spans name: as who has called us.
+OpenFile open_for_caller() {
+  return
+      [caller = choose_identity(IdentityRequest::current(std::nullopt))](const std::string& path) {
+        const FileRights rights(caller);
+        return open_regular(path);
+      };
+}
+
 /// Reads the files that spans name, in the sandbox unless the user trusts them. Spans of the
 /// kernel's events name none: they need no sandbox.
 std::shared_ptr<EventFinder> make_event_finder(const std::vector<PairSpec>& pairs, bool sandbox) {
   const bool has_files = std::ranges::any_of(pairs, [](const PairSpec& pair) {
     return pair.begin.event.is_user() || pair.end.event.is_user();
   });
-  if (!sandbox || !has_files) return std::make_shared<LocalEventFinder>();
+  if (!has_files) return std::make_shared<LocalEventFinder>();
+  if (!sandbox) return std::make_shared<LocalEventFinder>(open_for_caller());
   try {
-    return std::make_shared<SandboxedEventFinder>();
+    return std::make_shared<SandboxedEventFinder>(
+        SandboxedEventFinder::Options{.open = open_for_caller()});
   } catch (const Error& error) {
     throw Error("cannot read the files that --span names: {}", error.what())
         .hint("--no-sandbox reads them with Overdue's own rights: for files that you trust");
@@ -265,6 +279,7 @@ int StallsCommand::run(const Invocation& invocation) {
   ActionOptions actions = parse_actions(actions_);
   actions.every = parse_duration(every_, "--on-every");
   actions.inherited = invocation.inherited;
+  request.starts_helpers = !actions.command.empty() || debuginfod_;
   StallReporter reporter(
       {.thresholds = instruments.options().thresholds,
        .timeout = instruments.options().timeout,

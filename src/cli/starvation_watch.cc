@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "base/error.h"
+#include "base/thread_rights.h"
 
 namespace overdue {
 namespace {
@@ -35,6 +36,7 @@ StarvationWatch::~StarvationWatch() {
 }
 
 void StarvationWatch::live() {
+  ThreadRights{}.apply();
   while (!stopping_) {
     alive_ns_ = now_ns();
     std::this_thread::sleep_for(alive_every);
@@ -44,6 +46,7 @@ void StarvationWatch::live() {
 void StarvationWatch::watch(int priority) {
   const sched_param parameters{priority};
   if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters) != 0) return;
+  ThreadRights{}.apply();  // none is needed from here on
   while (!stopping_) {
     const std::uint64_t alive_ns = alive_ns_, now = now_ns();
     if (now > alive_ns && now - alive_ns > patience_.count()) {

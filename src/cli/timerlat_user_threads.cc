@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "base/thread_rights.h"
 #include "kernel/tracing_instance.h"
 
 namespace overdue {
@@ -111,6 +112,7 @@ void TimerlatUserThreads::start(const std::filesystem::path& tracefs, std::uint3
   const sched_param parameters{.sched_priority = priority};
   std::vector<unsigned long> set(cpu / (8 * sizeof(unsigned long)) + 1);
   set.back() = 1ul << (cpu % (8 * sizeof(unsigned long)));
+  const ThreadRights rights = ThreadRights::current().only(file_overrides);
   const pid_t parent = getpid();
   // Whatever is for us is not for them; what ends them cannot be blocked.
   sigset_t all, before;
@@ -137,6 +139,7 @@ void TimerlatUserThreads::start(const std::filesystem::path& tracefs, std::uint3
   syscall(SYS_close_range, 0u, ~0u, 0u);
   take(Step::priority, sched_setscheduler(0, SCHED_FIFO, &parameters));
   take(Step::pinning, syscall(SYS_sched_setaffinity, 0, set.size() * sizeof set[0], set.data()));
+  rights.try_to_apply();
   const timespec pause{.tv_sec = 0, .tv_nsec = 1'000'000};
   while (!slot.is_watched) nanosleep(&pause, nullptr);
   const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/thread_rights.h"
 #include "probes/syscalls/names.h"
 
 namespace overdue {
@@ -11,6 +12,7 @@ namespace {
 constexpr std::string_view enter_prefix = "sys_enter_";
 
 std::filesystem::path syscall_events() {
+  const ReadRights rights;
   for (const char* root : {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}) {
     std::error_code error;
     const std::filesystem::path events = std::filesystem::path(root) / "events" / "syscalls";
@@ -23,6 +25,7 @@ std::filesystem::path syscall_events() {
 std::string tracepoint_of(u32 nr) {
   static const std::filesystem::path events = syscall_events();
   if (events.empty()) return {};
+  const ReadRights rights;
   const auto found = find_tracepoint(events, syscall_name(ABI_NATIVE, nr, {}));
   return found ? found->substr(enter_prefix.size()) : std::string();
 }
@@ -30,6 +33,7 @@ std::string tracepoint_of(u32 nr) {
 std::size_t syscall_tracepoints() {
   std::size_t count = 0;
   std::error_code error;
+  const ReadRights rights;
   for (const auto& entry : std::filesystem::directory_iterator(syscall_events(), error))
     count += entry.is_directory(error);
   return count;

@@ -22,6 +22,7 @@
 #include "kernel/features.h"
 #include "kernel/host.h"
 #include "kernel/tracing_instance.h"
+#include "target/own_rights.h"
 
 namespace overdue {
 namespace {
@@ -128,6 +129,7 @@ int run_in_instance(const KernelTracerRequest& request, const Kernel& kernel,
     throw Error("no tracefs is mounted").hint("mount -t tracefs tracefs /sys/kernel/tracing");
   const TracingInstance instance(*tracefs);
   prepare(instance, request);
+  give_up_rights_to_attach(Helpers::none);
   SessionInfo info = describe(request);
   begin(info);
   std::optional<KernelTime> deadline;

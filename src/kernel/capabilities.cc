@@ -60,16 +60,16 @@ bool CapabilitySet::has(Capability capability) const {
   return split_from_admin && bit(Capability::sys_admin);
 }
 
-CapabilitySet effective_capabilities(const std::filesystem::path& proc) {
-  const std::string status = read_text(proc / "self/status").value_or("");
-  constexpr std::string_view label = "CapEff:\t";
+CapabilitySet own_capabilities(const std::filesystem::path& proc) {
+  const std::string status = read_text(proc / "thread-self/status").value_or("");
+  constexpr std::string_view label = "CapPrm:\t";
   const std::size_t found = status.find(label);
   std::uint64_t bits = 0;
   const char* const begin = status.data() + (found == std::string::npos ? 0 : found + label.size());
   if (found == std::string::npos ||
       std::from_chars(begin, status.data() + status.size(), bits, 16).ec != std::errc())
-    throw Error("cannot read our own capabilities: no CapEff in {}",
-                (proc / "self/status").string())
+    throw Error("cannot read our own capabilities: no CapPrm in {}",
+                (proc / "thread-self/status").string())
         .hint("mount /proc");
   return CapabilitySet(bits, in_initial_user_namespace(proc));
 }

@@ -38,9 +38,9 @@ class CapabilitySet {
   bool initial_namespace_;
 };
 
-/// The effective set of this process, from `proc`/self/status. Throws Error where that cannot be
-/// read.
-CapabilitySet effective_capabilities(const std::filesystem::path& proc = "/proc");
+/// What the calling thread may put in force (its permitted set), from `proc`/thread-self/status.
+/// Throws Error where that cannot be read.
+CapabilitySet own_capabilities(const std::filesystem::path& proc = "/proc");
 
 /// What every measuring command needs: CAP_BPF and CAP_PERFMON. Tested on Linux 6.18 with
 /// setpriv(1): with these two alone task storage, ring buffers, `tp_btf` programs, task iterators,
@@ -53,7 +53,7 @@ std::span<const Capability> measuring_capabilities();
 /// Returns when this process has all of `needed`; otherwise throws Error (exit status 1) with one
 /// sentence that says which are missing for `overdue COMMAND`, and how to give them as the hint.
 void require_capabilities(std::string_view command, std::span<const Capability> needed,
-                          const CapabilitySet& have = effective_capabilities());
+                          const CapabilitySet& have = own_capabilities());
 
 /// How to give them: sudo, or setcap with everything useful, for one group: whoever may run such a
 /// program may look into every process.

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/read_text.h"
 #include "base/text.h"
+#include "base/thread_rights.h"
 #include "kernel/libbpf_log.h"
 #include "kernel/private_mount.h"
 
@@ -91,13 +92,14 @@ Support Kernel::answer(std::string_view facility, std::string key, const Questio
   }
   if (const auto known = answers_.find(key); known != answers_.end()) return known->second;
   const LibbpfLog quiet;
+  const ReadRights rights;
   return answers_.emplace(std::move(key), question()).first->second;
 }
 
 const CapabilitySet& Kernel::capabilities() const {
   if (!capabilities_) {
     try {
-      capabilities_ = effective_capabilities(proc_);
+      capabilities_ = own_capabilities(proc_);
     } catch (const Error&) {
       capabilities_ = CapabilitySet(0);  // no /proc: claim nothing
     }

@@ -137,12 +137,12 @@ TEST_F(FakeKernel, ReadsLockdownAndAddresses) {
 }
 
 TEST_F(FakeKernel, CapabilitiesOfAUserNamespaceDoNotCount) {
-  write("proc/self/status", "Name:\tx\nCapEff:\t000001ffffffffff\n");
+  write("proc/thread-self/status", "Name:\tx\nCapPrm:\t000001ffffffffff\n");
   write("proc/self/uid_map", "         0          0 4294967295\n");
-  EXPECT_TRUE(effective_capabilities(proc()).has(Capability::bpf));
+  EXPECT_TRUE(own_capabilities(proc()).has(Capability::bpf));
   write("proc/self/uid_map", "         0       1000          1\n");
-  EXPECT_FALSE(effective_capabilities(proc()).has(Capability::bpf));
-  EXPECT_FALSE(effective_capabilities(proc()).initial_namespace());
+  EXPECT_FALSE(own_capabilities(proc()).has(Capability::bpf));
+  EXPECT_FALSE(own_capabilities(proc()).initial_namespace());
 }
 
 TEST(Capabilities, AdminStandsInForWhatWasSplitFromIt) {

@@ -1,5 +1,7 @@
 #include "kernel/skeleton.h"
 
+#include "base/thread_rights.h"
+
 namespace overdue {
 
 bool is_refused(const RefusedPrograms& refused, const bpf_program* program) {
@@ -32,6 +34,7 @@ Link attach(bpf_program* program) {
 
 Link attach_tracepoint(bpf_program* program, const std::string& category, const std::string& name) {
   const LibbpfLog log;
+  const ReadRights rights;  // tracefs is closed to others
   Link link(bpf_program__attach_tracepoint(program, category.c_str(), name.c_str()));
   if (!link) {
     throw LibbpfLog::refusal(fmt::format("cannot attach to the tracepoint {}:{}", category, name),

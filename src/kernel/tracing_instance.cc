@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/read_text.h"
 #include "base/text.h"
+#include "base/thread_rights.h"
 #include "kernel/tracing_settings.h"
 
 namespace overdue {
@@ -152,6 +153,7 @@ int TracingInstance::guard() {
   alive_ = Fd(ends[1]);
   const std::string tracer = name_ + "/current_tracer", switched_on = name_ + "/tracing_on";
   const int folder = instances_.get(), end = reader.get();
+  const ThreadRights rights = ThreadRights::current().only(file_overrides);
   guardian_ = check_errno(fork(), "cannot fork");
   if (guardian_ != 0) {
     reader.reset();
@@ -162,6 +164,7 @@ int TracingInstance::guard() {
   }
   // What ends the others of our terminal's or service's is not to end it before them.
   setsid();
+  rights.try_to_apply();
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(signal, SIG_IGN);
   const std::array<int, 2> kept = settings_ ? settings_->descriptors() : std::array<int, 2>{-1, -1};
   for (int fd = 0; fd < 1024; ++fd)

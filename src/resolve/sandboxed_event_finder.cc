@@ -50,7 +50,7 @@ bool take(std::span<const std::byte> packet, FunctionPlaces& places) {
   return true;
 }
 
-std::vector<std::byte> encode(const UsdtSite& site) {
+std::vector<std::byte> encode(const EventSite& site) {
   PacketWriter writer;
   writer.put(false);
   writer.put(site.offset);
@@ -72,9 +72,9 @@ bool take(std::span<const std::byte> packet, UsdtPlaces& places) {
   if (is_last) {
     places.others = reader.get_text();
   } else {
-    UsdtSite site{.offset = reader.get<std::uint64_t>(),
-                  .semaphore = reader.get<std::uint64_t>(),
-                  .arguments = std::string(reader.get_text())};
+    EventSite site{.offset = reader.get<std::uint64_t>(),
+                   .semaphore = reader.get<std::uint64_t>(),
+                   .arguments = std::string(reader.get_text())};
     places.sites.push_back(std::move(site));
   }
   if (!reader.is_whole() || places.sites.size() > most_told_sites) throw Gone();
@@ -94,14 +94,15 @@ void serve(PacketSocket& parent) {
   const FileBytes file(std::move(received.fd));
   if (sought == Sought::function) return send(encode(find_function(file, name)));
   const UsdtPlaces places = find_usdt(file, provider, name);
-  for (const UsdtSite& site : places.sites) send(encode(site));
+  for (const EventSite& site : places.sites) send(encode(site));
   send(encode_end(places));
 }
 
 }  // namespace
 
 SandboxedEventFinder::SandboxedEventFinder(const Options& options)
-    : patience_(options.patience),
+    : EventFinder(options.open),
+      patience_(options.patience),
       worker_(
           options.worker, [](PacketSocket&) {},
           [probe = options.probe](PacketSocket& parent) {

@@ -18,6 +18,7 @@ class SandboxedEventFinder final : public EventFinder {
   struct Options {
     WorkerProcess::Options worker{};
     Duration patience = std::chrono::seconds(20);  ///< with one file
+    OpenFile open = open_regular;
     /// For tests: what the child does first, after system calls are forbidden.
     std::function<void()> probe{};
   };

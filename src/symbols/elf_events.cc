@@ -128,8 +128,8 @@ std::optional<UsdtNote> read_note(std::span<const std::byte> bytes) {
   return UsdtNote{addresses[0], addresses[1], addresses[2], texts[0], texts[1], texts[2]};
 }
 
-/// The probes of a file. Addresses are those of the linker; prelink(8) may have moved the file
-/// since, which the section that notes call their base tells.
+/// The probes of a file. Its notes have the linker's addresses. prelink(8) may have moved the
+/// file since; the address of .stapsdt.base, which each note has as well, shows by how much.
 class UsdtSearch {
  public:
   UsdtSearch(const ElfImage& image, std::string_view provider, std::string_view name)
@@ -160,7 +160,7 @@ class UsdtSearch {
     const std::uint64_t moved = base_ && note.base ? *base_ - note.base : 0;
     const auto offset = offset_in_file(image_, note.instruction + moved, is_code);
     if (!offset) return;
-    UsdtSite site{.offset = *offset, .arguments = std::string(note.arguments)};
+    EventSite site{.offset = *offset, .arguments = std::string(note.arguments)};
     if (note.semaphore != 0) {
       const auto semaphore = offset_in_file(image_, note.semaphore + moved, is_data);
       if (!semaphore) return;  // without it the probe may be skipped

@@ -60,7 +60,7 @@ TEST(ElfEvents, DamageIsLeftOut) {
     }
     find_function(FileBytes(bytes), "main");
     const UsdtPlaces places = find_usdt(FileBytes(bytes), "libstdcxx", "throw");
-    for (const UsdtSite& site : places.sites) EXPECT_LT(site.offset, bytes.size());
+    for (const EventSite& site : places.sites) EXPECT_LT(site.offset, bytes.size());
   }
 }
 

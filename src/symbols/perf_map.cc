@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/thread_rights.h"
 #include "symbols/open_file.h"
 
 namespace overdue {
@@ -99,6 +100,7 @@ PerfMap PerfMap::parse(std::string_view text) {
 }
 
 PerfMap::File PerfMap::open(pid_t pid) {
+  const ReadRights rights;
   const auto identity = identity_of(pid);
   const Fd root = open_root_of(pid);
   File file;

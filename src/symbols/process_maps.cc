@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "base/thread_rights.h"
 #include "symbols/open_file.h"
 #include "symbols/served_devices.h"
 
@@ -142,6 +143,7 @@ const Mapping* ProcessMaps::find(std::uint64_t address) const {
 
 Fd open_mapped_file(pid_t pid, const Mapping& mapping) {
   if (!mapping.is_file()) return {};
+  const ReadRights rights;
   const dev_t device = makedev(mapping.device_major, mapping.device_minor);
   const std::string by_address =
       fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.start, mapping.end);

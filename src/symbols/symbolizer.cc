@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "base/thread_rights.h"
 #include "symbols/demangle.h"
 #include "symbols/open_file.h"
 #include "symbols/vdso.h"
@@ -22,6 +23,7 @@ constexpr std::uint64_t vdso_device = ~std::uint64_t{0};  // no device number: t
 }  // namespace
 
 Fd open_debug_file(pid_t pid, const std::string& path) {
+  const ReadRights rights;
   Fd file = open_regular_in(open_root_of(getpid()), getpid(), path, SymbolicLinks::followed);
   if (file) return file;
   const Fd root = open_root_of(pid);

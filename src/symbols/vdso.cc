@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/thread_rights.h"
 #include "symbols/file_bytes.h"
 
 namespace overdue {
@@ -21,6 +22,7 @@ std::vector<std::byte> read_vdso(pid_t pid, const Mapping& mapping) {
   const std::uint64_t size = mapping.end - mapping.start;
   if (size > longest_vdso) return {};
   std::vector<std::byte> bytes(size);
+  const ReadRights rights;
   const Fd memory(::open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
   if (memory && pread(memory.get(), bytes.data(), size, static_cast<off_t>(mapping.start)) ==
                     static_cast<ssize_t>(size))

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/read_text.h"
 #include "base/text.h"
+#include "base/thread_rights.h"
 
 namespace overdue {
 namespace {
@@ -240,6 +241,7 @@ std::string container_of(std::string_view cgroup_path) {
 }
 
 std::map<std::string, std::string> ContainerStates::names() const {
+  const ReadRights rights;
   std::map<std::string, std::string> names;
   add_docker_names(docker, names);
   add_podman_names(podman, names);

@@ -26,31 +26,44 @@ bool is_in_force(uid_t user, gid_t group) {
 
 }  // namespace
 
-FileRights::FileRights(const std::optional<Identity>& user) {
-  if (!user) return;
-  const int count = check_errno(getgroups(0, nullptr), "cannot tell our groups");
-  groups_before_.resize(static_cast<std::size_t>(count));
-  check_errno(getgroups(count, groups_before_.data()), "cannot tell our groups");
-  check_errno(set_groups(user->groups), "cannot open files as user {}", user->uid);
-  setfsgid(user->gid);
-  setfsuid(user->uid);
-  changed_ = true;
-  if (is_in_force(user->uid, user->gid)) return;
-  give_back();
-  throw Error("cannot open files as user {}: the kernel refuses that user", user->uid);
+FileRights::FileRights(const std::optional<Identity>& user) : before_(ThreadRights::current()) {
+  if (user) become(*user);
+  const bool are_roots = !user && getuid() == 0 && geteuid() == 0;
+  ThreadRights now = ThreadRights::current();  // a change of user changes them
+  now.effective &= ~file_overrides;
+  if (are_roots) now.effective |= file_overrides & now.permitted;
+  now.apply();
 }
 
 FileRights::~FileRights() {
+  const int code = errno;  // of what was opened
   give_back();
+  errno = code;
+}
+
+void FileRights::become(const Identity& user) {
+  const int count = check_errno(getgroups(0, nullptr), "cannot tell our groups");
+  groups_before_.resize(static_cast<std::size_t>(count));
+  check_errno(getgroups(count, groups_before_.data()), "cannot tell our groups");
+  check_errno(set_groups(user.groups), "cannot open files as user {}", user.uid);
+  setfsgid(user.gid);
+  setfsuid(user.uid);
+  is_user_ = true;
+  if (is_in_force(user.uid, user.gid)) return;
+  give_back();
+  throw Error("cannot open files as user {}: the kernel refuses that user", user.uid);
 }
 
 void FileRights::give_back() noexcept {
-  if (!changed_) return;
-  changed_ = false;
-  setfsuid(geteuid());
-  setfsgid(getegid());
-  // To go on with a user's groups would fail in places that say nothing of it.
-  if (set_groups(groups_before_) != 0) std::abort();
+  if (is_user_) {
+    setfsuid(geteuid());
+    setfsgid(getegid());
+  }
+  // To go on with a user's groups would fail in places that say nothing of it, and with more rights
+  // than before would be worse.
+  if (is_user_ && set_groups(groups_before_) != 0) std::abort();
+  if (!before_.try_to_apply()) std::abort();
+  is_user_ = false;
 }
 
 }  // namespace overdue

@@ -3,18 +3,34 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdint>
+#include <initializer_list>
+#include <string_view>
 
 #include "base/error.h"
+#include "base/thread_rights.h"
 
 namespace overdue {
 namespace {
 
-constexpr std::uint32_t files_of_others = 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH;
 constexpr std::string_view refused = "cannot give up rights that are not needed";
+
+std::uint64_t set_of(std::initializer_list<unsigned> capabilities) {
+  std::uint64_t set = 0;
+  for (const unsigned each : capabilities) set |= std::uint64_t{1} << each;
+  return set;
+}
+
+/// What reads records, the files of programs and /proc, attaches to what comes later, becomes the
+/// user for whom outputs are written, makes processes without rights, ends those it started, and
+/// has memory that is locked.
+std::uint64_t needed_to_measure() {
+  return file_overrides |
+         set_of({CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_SYSLOG, CAP_CHECKPOINT_RESTORE,
+                 CAP_SETUID, CAP_SETGID, CAP_KILL, CAP_IPC_LOCK});
+}
 
 void become(const Identity& user) {
   check_errno(setgroups(user.groups.size(), user.groups.data()), "{}", refused);
@@ -23,26 +39,32 @@ void become(const Identity& user) {
 }
 
 /// Of the bounding set as well, where we may: what is executed by root gets what is in there.
-void keep_only(std::uint32_t capabilities) {
+void keep_only(std::uint64_t capabilities) {
   for (unsigned each = 0; prctl(PR_CAPBSET_READ, each, 0, 0, 0) >= 0; ++each)
-    if (each >= 32 || (capabilities >> each & 1) == 0) prctl(PR_CAPBSET_DROP, each, 0, 0, 0);
+    if ((capabilities >> each & 1) == 0) prctl(PR_CAPBSET_DROP, each, 0, 0, 0);
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-  __user_cap_data_struct sets[2] = {};
-  check_errno(static_cast<int>(syscall(SYS_capget, &header, sets)), "{}", refused);
-  sets[0] = {.effective = sets[0].permitted & capabilities,
-             .permitted = sets[0].permitted & capabilities,
-             .inheritable = 0};
-  sets[1] = {};
-  check_errno(static_cast<int>(syscall(SYS_capset, &header, sets)), "{}", refused);
+  ThreadRights::current().only(capabilities).apply();
+}
+
+void hold_back_file_rights() {
+  ThreadRights rights = ThreadRights::current();
+  rights.effective = rights.permitted & ~file_overrides;
+  rights.apply();
 }
 
 }  // namespace
 
 void give_up_rights(Rights needed, const std::optional<Identity>& caller) {
-  if (needed == Rights::measuring) return;
+  if (needed == Rights::measuring) return hold_back_file_rights();
   if (needed == Rights::caller && caller) become(*caller);
-  keep_only(getuid() == 0 && geteuid() == 0 ? files_of_others : 0);
+  keep_only(getuid() == 0 && geteuid() == 0 ? file_overrides : 0);
+}
+
+void give_up_rights_to_attach(Helpers helpers) {
+  ThreadRights rights = ThreadRights::current();
+  rights.effective = rights.permitted & needed_to_measure() & ~file_overrides;
+  if (helpers == Helpers::none) rights.permitted &= needed_to_measure();
+  rights.apply();
 }
 
 }  // namespace overdue

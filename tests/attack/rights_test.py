@@ -1,16 +1,29 @@
 #!/usr/bin/python3
-"""Capabilities of the program's file, and root's own, read for nobody what that user may not read."""
+"""Capabilities of the program's file, and root's own, read for nobody what that user may not read; and a command that
+measures has in force, at each moment, no more than it needs."""
+import contextlib
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import NOBODY, OVERDUE, Live, eventually, main, overdue, require_root, run, tool
+from overdue_test import NOBODY, OVERDUE, Live, eventually, main, overdue, require_root, run, tool, wait_until_measuring
+from overdue_test import workload
 
 CAPABILITIES = "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_syslog=ep"
+BITS = {"DAC_OVERRIDE": 1, "DAC_READ_SEARCH": 2, "KILL": 5, "SETGID": 6, "SETUID": 7, "IPC_LOCK": 14,
+        "SYS_PTRACE": 19, "SYSLOG": 34, "PERFMON": 38, "BPF": 39, "CHECKPOINT_RESTORE": 40}
+OVER_FILES = 1 << BITS["DAC_OVERRIDE"] | 1 << BITS["DAC_READ_SEARCH"]
+TO_MEASURE = sum(1 << bit for bit in BITS.values())  # ARCHITECTURE.md: "measuring"
+MEASURING = (("syscalls", "-a"), ("stalls", "-a", "-T", "1h"), ("record", "-a", "-o", "/dev/null"), ("timerlat",),
+             ("osnoise",), ("worst", "wakeup"))
+THE_KERNELS = (("timerlat", "--backend", "kernel"), ("osnoise", "--backend", "kernel"),
+               ("worst", "wakeup", "--backend", "kernel"))
+SPAN = "x=begin:uprobe:{0}:main,end:uretprobe:{0}:main,key:tid"
 WITHOUT_RIGHTS = (("report",), ("flame",), ("probes",), ("schema",), ("help",))
 
 
@@ -27,7 +40,6 @@ class Rights(unittest.TestCase):
             file.write("main;very;secret 12\n")
         os.chmod(self.secret, 0o600)
 
-
     def copy(self, name):
         path = f"{self.folder}/{name}"
         shutil.copy(OVERDUE, path)
@@ -41,7 +53,10 @@ class OfTheFile(Rights):
     def setUp(self):
         super().setUp()
         self.program = self.copy("overdue")
-        given = run([tool("setcap"), CAPABILITIES, self.program])
+        self.give(CAPABILITIES)
+
+    def give(self, capabilities):
+        given = run([tool("setcap"), capabilities, self.program])
         if given.status != 0:
             self.skipTest(f"no capabilities of files here: {given.err.strip()}")
 
@@ -64,6 +79,123 @@ class OfTheFile(Rights):
         steps = [finished.err.find(step) for step in ("chgrp", "chmod 750", "setcap cap_bpf")]
         self.assertNotIn(-1, steps, finished)
         self.assertEqual(steps, sorted(steps), "each step would undo the one before, or come too late")
+
+
+    def test_it_measures(self):
+        for command in (("syscalls", "-a"), ("syscalls", "-a", "--two-phase"), ("stalls", "-a", "-T", "1h"),
+                        ("stalls", "-a", "-T", "1h", "--span", "x=begin:sched:sched_process_fork,"
+                         "end:sched:sched_process_exec,key:pid"),
+                        ("worst", "wakeup", "--backend", "bpf"), ("record", "-a", "-o", "/dev/null")):
+            with self.subTest(command=command):
+                finished = run([*NOBODY, self.program, *command, "-d", "100ms"])
+                self.assertEqual(finished.status, 0, finished)
+                self.assertNotIn("failed to", finished.err)
+
+    def test_files_of_spans_are_opened_as_the_caller(self):
+        program = shutil.copy(workload("call_paths"), f"{self.folder}/hidden")
+        refused = run([*NOBODY, self.program, "stalls", "-a", "-T", "1h", "--span", SPAN.format(program)])
+        self.assertEqual(refused.status, 1, refused)
+        self.assertIn("CAP_SYS_ADMIN", refused.err)
+        self.give(CAPABILITIES.replace("=", ",cap_sys_admin="))
+        for mode, status in ((0o700, 2), (0o755, 0)):
+            os.chmod(program, mode)
+            for sandbox in ((), ("--no-sandbox",)):
+                finished = run([*NOBODY, self.program, "stalls", "-a", "-T", "1h", "-d", "50ms", *sandbox,
+                                "--span", SPAN.format(program)])
+                self.assertEqual(finished.status, status, finished)
+                if status != 0:
+                    self.assertIn("Permission denied", finished.err)
+
+    def test_programs_behind_closed_folders_have_names(self):
+        """What the right is for: another user's program, in a folder of that user's own."""
+        hidden = f"{self.folder}/hidden"
+        os.mkdir(hidden)
+        program = shutil.copy(workload("nanosleep_loop"), hidden)
+        for path in (program, hidden):
+            os.chown(path, 65533, 65533)
+            os.chmod(path, 0o700)
+        other = ["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups", program, "100000", "1000000"]
+        with subprocess.Popen(other, stdout=subprocess.DEVNULL) as running:
+            try:
+                finished = run([*NOBODY, self.program, "stalls", "-p", str(running.pid), "-T", "100us", "-d", "1s"])
+            finally:
+                running.kill()
+        self.assertEqual(finished.status, 0, finished)
+        self.assertIn("called from  main ", finished.out)
+
+
+def rights_of_threads(pid):
+    """(permitted, effective) of each thread that has not ended."""
+    found = []
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{pid}/task/{tid}/status", encoding="ascii") as file:
+                sets = dict(re.findall(r"^(Cap\w+):\t(\w+)$", file.read(), re.MULTILINE))
+            found.append((int(sets["CapPrm"], 16), int(sets["CapEff"], 16)))
+    return found
+
+
+class WhileMeasuring(Rights):
+    """What /proc says of each thread, and strace of each file that is opened."""
+
+    def check(self, *command):
+        with Live(OVERDUE, *command, "-v", "-d", "20s") as live:
+            wait_until_measuring(live)
+
+            def has_given_up():
+                rights = rights_of_threads(live.pid)
+                return rights and not any(permitted & ~TO_MEASURE or effective & OVER_FILES
+                                          for permitted, effective in rights)
+            try:
+                eventually(has_given_up, 10)
+            except AssertionError:
+                shown = [(f"{permitted:x}", f"{effective:x}") for permitted, effective in rights_of_threads(live.pid)]
+                raise AssertionError(f"{command}: its threads keep {shown}") from None
+            live.signal(2)
+            self.assertEqual(live.finish().status, 0, command)
+
+    def test_what_only_attaching_takes_is_given_up(self):
+        for command in MEASURING:
+            with self.subTest(command=command):
+                self.check(*command)
+
+    def test_with_helpers_they_are_not_in_force(self):
+        with Live(OVERDUE, "stalls", "-a", "-T", "1h", "--on", "exec:/bin/true", "-d", "20s", "-v") as live:
+            wait_until_measuring(live)
+            eventually(lambda: not any(effective & ~TO_MEASURE | effective & OVER_FILES
+                                       for _, effective in rights_of_threads(live.pid)), 10)
+
+    def test_of_the_kernels_tracers_too(self):
+        for command in THE_KERNELS:
+            with self.subTest(command=command):
+                refused = overdue(*command, "-d", "50ms")
+                if "has no" in refused.err or "no tracer" in refused.err:
+                    self.skipTest(refused.err)
+                self.check(*command)
+
+    def test_files_are_opened_with_the_right_only_where_it_is_needed(self):
+        """strace, of the thread that measures: what it opens while CAP_DAC_READ_SEARCH is in force."""
+        report, log = f"{self.folder}/report", f"{self.folder}/log"
+        program = shutil.copy(workload("nanosleep_loop"), self.folder)
+        command = [OVERDUE, "stalls", "-T", "100us", "-o", report, "--span", SPAN.format(program), "--", program,
+                   "1000", "1000"]
+        os.chown(self.folder, 65534, 65534)
+        traced = run([tool("strace"), "-y", "-e", "trace=openat,open,capset", "-o", log, *command],
+                     env={**os.environ, "SUDO_UID": "65534", "SUDO_GID": "65534",
+                          "ASAN_OPTIONS": "detect_leaks=0"})  # which cannot be traced
+        self.assertEqual(traced.status, 0, traced)
+        opened = {True: [], False: []}
+        in_force = None
+        with open(log, encoding="latin-1") as file:
+            for line in file:
+                if sets := re.match(r"capset\(.*effective=([^,]*)", line):
+                    in_force = "DAC_READ_SEARCH" in sets[1]
+                elif (path := re.match(r'open(?:at\()?[^"]*"([^"]*)"', line)) and in_force is not None:
+                    opened[in_force].append(path[1])
+        self.assertIn("report", map(os.path.basename, opened[False]))
+        self.assertIn(program, opened[False])  # for the span; for its stacks it is one of /proc/PID/map_files
+        self.assertTrue([path for path in opened[True] if "/map_files/" in path], opened)
+        self.assertNotIn("report", map(os.path.basename, opened[True]))
 
 
 class OfRoot(Rights):

@@ -56,7 +56,7 @@ void read_elf(std::span<const std::byte> input) {
   require(symbols.build_id().size() <= 128);
   require(symbols.memory_bytes() < 64u << 20);
   require(find_function(FileBytes(input), "main").nearest.size() < input.size());
-  for (const UsdtSite& site : find_usdt(FileBytes(input), "libstdcxx", "throw").sites)
+  for (const EventSite& site : find_usdt(FileBytes(input), "libstdcxx", "throw").sites)
     require(site.offset < input.size());
   for_addresses(input, [&](std::uint64_t address) {
     if (const auto found = symbols.find(address)) check(found->name);

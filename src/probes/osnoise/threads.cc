@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/thread_rights.h"
 #include "kernel/own_thread.h"
 #include "probes/osnoise/probe.h"
 #include "probes/osnoise/queue.h"
@@ -101,6 +102,7 @@ void BusyThreads::Worker::prepare(int priority) {
     error = errno;
   const std::string name = fmt::format("osnoise/{}", cpu);
   pthread_setname_np(pthread_self(), name.c_str());
+  ThreadRights{}.apply();  // none is needed from here on
   tid = static_cast<std::uint32_t>(syscall(SYS_gettid));
   tid.notify_one();
 }

@@ -8,6 +8,7 @@
 
 #include "base/read_text.h"
 #include "base/text.h"
+#include "base/thread_rights.h"
 #include "probes/pairs/compile.h"
 #include "probes/pairs/fields.h"
 
@@ -35,6 +36,7 @@ Support event_support(const EventSpec& event, const Kernel& kernel) {
 std::vector<std::string> names_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
+  const ReadRights rights;
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
        at.increment(error))
     if (at->is_directory(error)) names.push_back(at->path().filename());
@@ -61,6 +63,7 @@ std::string tracepoint_hint(const EventSpec& event, const Kernel& kernel) {
 std::optional<std::string> format_of(const EventSpec& event, const Kernel& kernel) {
   const auto tracefs = kernel.tracefs_path();
   if (!tracefs) return std::nullopt;
+  const ReadRights rights;
   return read_text(*tracefs / "events" / event.scope / event.name / "format");
 }
 
@@ -87,7 +90,7 @@ class HookMaker {
   std::vector<Hook> user_hooks(const SideSpec& side) const {
     const UserPlaces places = find_user_event(side.event, finder_);
     std::vector<Hook> hooks;
-    for (const UsdtSite& site : places.sites) {
+    for (const EventSite& site : places.sites) {
       const EventFields fields = user_fields(side.event.kind, parse_usdt_arguments(site.arguments));
       const plan steps = compile_side(spec_, side, fields, types_);
       const auto same = std::ranges::find_if(hooks, [&](const Hook& hook) {
@@ -125,8 +128,10 @@ class HookMaker {
       case EventSpec::Kind::fexit:
         hook.kind = Hook::Kind::function_return;
         break;
-      default:
-        break;
+      case EventSpec::Kind::uprobe:
+      case EventSpec::Kind::uretprobe:
+      case EventSpec::Kind::usdt:
+        throw std::logic_error("an event of a program has user_fields()");
     }
     const auto parameters = types_.function(side.event.name);
     if (!parameters)

@@ -80,7 +80,7 @@ struct Side {
         return;
       case Hook::Kind::user_function:
       case Hook::Kind::user_return:
-        for (const UsdtSite& site : hook.places.sites) attach_to_site(program, hook, site);
+        for (const EventSite& site : hook.places.sites) attach_to_site(program, hook, site);
         return;
       default:
         links.push_back(checked(bpf_program__attach(program), hook));
@@ -88,7 +88,7 @@ struct Side {
   }
 
   /// The kernel counts up the semaphore in every process that has the file mapped.
-  void attach_to_site(bpf_program* program, const Hook& hook, const UsdtSite& site) {
+  void attach_to_site(bpf_program* program, const Hook& hook, const EventSite& site) {
     bpf_uprobe_opts options{};  // libbpf's macro for it is not clean under clang
     options.sz = sizeof options;
     options.retprobe = hook.kind == Hook::Kind::user_return;

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "symbols/open_file.h"
 
 namespace overdue {
 namespace {
@@ -35,10 +34,10 @@ std::vector<std::string> paths_of(const std::string& scope) {
   return paths;
 }
 
-UserFile open_file(const EventSpec& event) {
+UserFile open_file(const EventSpec& event, const EventFinder& finder) {
   int reason = ENOENT;
   for (const std::string& path : paths_of(event.scope)) {
-    UserFile result{.file = open_regular(path), .path = path};
+    UserFile result{.file = finder.open(path), .path = path};
     if (result.file) return result;
     if (errno != ENOENT) reason = errno;
   }
@@ -82,8 +81,8 @@ std::uint64_t offset_of(const EventSpec& event, const UserFile& file, EventFinde
                   : fmt::format("there is {}; nm -C lists all", printable(places.nearest)));
 }
 
-std::vector<UsdtSite> usdt_sites(const EventSpec& event, const UserFile& file,
-                                 EventFinder& finder) {
+std::vector<EventSite> usdt_sites(const EventSpec& event, const UserFile& file,
+                                  EventFinder& finder) {
   UsdtPlaces places =
       found_in(event, file, [&] { return finder.usdt(file.file, event.vendor, event.name); });
   if (!places.sites.empty()) return std::move(places.sites);
@@ -101,8 +100,8 @@ std::string UserFile::stable_path() const {
 }
 
 UserPlaces find_user_event(const EventSpec& event, EventFinder& finder) {
-  auto file = std::make_shared<const UserFile>(open_file(event));
-  std::vector<UsdtSite> sites;
+  auto file = std::make_shared<const UserFile>(open_file(event, finder));
+  std::vector<EventSite> sites;
   if (event.kind == EventSpec::Kind::usdt)
     sites = usdt_sites(event, *file, finder);
   else

@@ -24,7 +24,7 @@ struct UserFile {
 struct UserPlaces {
   std::shared_ptr<const UserFile> file;
   /// One for a function. A USDT probe may stand in several places, each with arguments of its own.
-  std::vector<UsdtSite> sites;
+  std::vector<EventSite> sites;
 };
 
 /// Finds the file (a bare name is looked for in $PATH, a library's where libraries are) and what is

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/read_text.h"
 #include "base/text.h"
+#include "base/thread_rights.h"
 #include "kernel/own_thread.h"
 
 namespace overdue {
@@ -82,6 +83,7 @@ void TimerThreads::Worker::prepare(int priority) {
   if (error == 0 && sched_setscheduler(0, SCHED_FIFO, &parameters) != 0) error = errno;
   const std::string name = fmt::format("timerlat/{}", cpu);
   pthread_setname_np(pthread_self(), name.c_str());
+  ThreadRights{}.apply();  // none is needed from here on
   tid = static_cast<std::uint32_t>(syscall(SYS_gettid));
   tid.notify_one();
 }
@@ -154,6 +156,7 @@ TimerThreads::~TimerThreads() {
 /// An ordinary thread, on whichever CPU has time for it.
 void TimerThreads::watch() {
   pthread_setname_np(pthread_self(), "timerlat/watch");
+  ThreadRights{}.apply();
   std::unique_lock lock(watching_);
   while (!stopping_) {
     alive_ns_ = now_ns();
