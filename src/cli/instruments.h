@@ -57,6 +57,9 @@ class Instruments {
   /// Measuring is about to end. Returns when it did, where that is earlier than what follows.
   virtual KernelTime ending() { return KernelTime::max(); }
 
+  /// Ends threads of ours that write to what goes with the session, if there still are some.
+  virtual void end_threads() noexcept {}
+
   /// What can be changed while it runs, and is: name and value, for `overdue ctl get`.
   virtual std::vector<std::pair<std::string, std::string>> settings() const { return {}; }
   /// The words of `overdue ctl set`. Throws Error, and changes nothing then.

@@ -49,7 +49,7 @@ class Measurement {
         instruments_(instruments),
         listener_(listener),
         progress_(!request.quiet) {}
-  ~Measurement() { listener_.while_waiting({}); }  // it may wait again, without us
+  ~Measurement();
   Measurement(const Measurement&) = delete;
   Measurement& operator=(const Measurement&) = delete;
 
@@ -103,6 +103,11 @@ class Measurement {
     };
   }
 };
+
+Measurement::~Measurement() {
+  listener_.while_waiting({});               // it may wait again, without us
+  if (session_) instruments_.end_threads();  // after a failure
+}
 
 void Measurement::start_program() {
   if (request_.selection.kind != TargetKind::command) return;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "kernel/features.h"
 
 namespace overdue {
@@ -20,6 +21,9 @@ class DeadInstruments final : public Instruments {
   std::uint64_t events_in(const Record&) const override { return 1; }
   bool sees_any_program() const override { return sees_any_program_; }
   Duration poll_every() const override { return std::chrono::milliseconds(100); }
+  void end_threads() noexcept override { ++ended; }
+
+  int ended = 0;
 
  private:
   bool sees_any_program_;
@@ -33,6 +37,14 @@ struct Listener final : MeasureListener {
   void end(const SessionInfo& info, const Receipt&) override { notes = info.notes; }
 
   std::vector<std::string> notes;
+};
+
+struct FailingListener final : MeasureListener {
+  void begin(const SessionInfo&) override {}
+  void record(const Record&) override {}
+  void interval(const SessionInfo&, Duration) override {}
+  void tick() override { throw Error("no more room"); }
+  void end(const SessionInfo&, const Receipt&) override {}
 };
 
 bool says_that_hooks_do_not_run(bool sees_any_program, const std::vector<std::uint32_t>& cpus) {
@@ -55,6 +67,20 @@ TEST(Measure, SaysThatNoHookRanForAProgramThatItStarted) {
   EXPECT_TRUE(says_that_hooks_do_not_run(true, {}));
   EXPECT_FALSE(says_that_hooks_do_not_run(false, {})) << "the program may have made none of these";
   EXPECT_FALSE(says_that_hooks_do_not_run(true, {0})) << "it may have run elsewhere";
+}
+
+/// What they write to goes with the session.
+TEST(Measure, ThreadsOfOursEndBeforeTheSessionAlsoAfterAFailure) {
+  if (const Support allowed = Kernel().privileges(); !allowed.yes) GTEST_SKIP() << allowed.missing;
+  MeasureRequest request;
+  request.command = "test";
+  request.selection = parse_target({.all = true});
+  request.duration = std::chrono::seconds(10);
+  request.quiet = true;
+  DeadInstruments instruments(false);
+  FailingListener listener;
+  EXPECT_THROW(measure(request, Kernel(), instruments, listener), Error);
+  EXPECT_EQ(instruments.ended, 1);
 }
 
 }  // namespace

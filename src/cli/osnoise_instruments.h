@@ -24,6 +24,7 @@ class OsnoiseInstruments final : public Instruments {
   std::string backend() const override { return "bpf"; }
   void armed(KernelTime start) override;
   KernelTime ending() override;
+  void end_threads() noexcept override { threads_.end(); }
   std::uint64_t events_in(const Record& record) const override {
     return record.schema->id == RECORD_OSNOISE_GAP ? 1 : 0;
   }

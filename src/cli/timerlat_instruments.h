@@ -32,6 +32,7 @@ class TimerlatInstruments final : public Instruments, public TimerlatSource {
   Duration poll_every() const override { return std::chrono::milliseconds(20); }
   void poll(KernelTime now, const RecordHandler&) override;
   KernelTime ending() override;
+  void end_threads() noexcept override { threads_.end(); }
   std::vector<std::string> notes() const override;
 
   bool is_stuck() const override { return stuck_; }
