@@ -23,7 +23,8 @@ struct ThreadRights {
   bool try_to_apply() const noexcept;
 };
 
-/// With these a process opens files and searches folders that belong to others.
+/// CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH; the latter alone. With them permissions of files do
+/// not count.
 extern const std::uint64_t file_overrides, read_override;
 
 /// While one lives, the calling thread reads every file and searches every folder

@@ -24,8 +24,8 @@ struct MeasureRequest {
   bool verbose = false;  ///< say what was attached
   bool streams = false;  ///< the listener writes while we measure
   bool by_container = false;
-  bool starts_helpers = false;  ///< while we measure, as who has called us: see --on
-  bool own_threads = false;     ///< what is measured are threads of ours: nobody is a member
+  bool starts_helpers = false;  ///< programs run for the caller meanwhile: --on exec:, --debuginfod
+  bool own_threads = false;     ///< it measures threads of Overdue itself: no thread is a member
   std::vector<std::string> thresholds = {};  ///< for the reader of a recording
   std::vector<std::string> spans = {};       ///< likewise
 };

@@ -119,7 +119,7 @@ class StallReporter final : public MeasureListener {
   std::optional<StackRecorder> recorder_;
 };
 
-/// For files that spans name: as who has called us.
+/// Opens a file that a span names, with the rights of the caller.
 OpenFile open_for_caller() {
   return
       [caller = choose_identity(IdentityRequest::current(std::nullopt))](const std::string& path) {

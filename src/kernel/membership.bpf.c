@@ -89,15 +89,15 @@ static __always_inline void adopt(struct task_struct* task, u8 fresh) {
   if ((u32)task->tgid != own_pid) adopt_any(task, fresh);
 }
 
-/* What Overdue has started, and what that has: the resolver's maker and its workers, helpers. */
+/* A child or a grandchild of Overdue: the resolver's maker, its workers, helpers. */
 static __always_inline bool is_below_overdue(struct task_struct* task) {
   struct task_struct* parent = BPF_CORE_READ(task, real_parent);
   return (u32)BPF_CORE_READ(parent, tgid) == own_pid ||
          (u32)BPF_CORE_READ(parent, real_parent, tgid) == own_pid;
 }
 
-/* A thread that a rule fits, that the user has not named by number and that no member has made:
- * the program that is measured is Overdue's child as well. */
+/* For a thread that fits a rule. Threads of members and threads that the user names by number do
+ * not come here: the measured program is a child of Overdue too. */
 static __always_inline void adopt_found(struct task_struct* task, u8 fresh) {
   if (!leave_children_out || !is_below_overdue(task)) adopt(task, fresh);
 }

@@ -18,7 +18,7 @@ namespace overdue {
 struct MembershipRules {
   bool all = false;
   bool follow_children = true;
-  /// Processes that we have started, and theirs, fit no rule but that of their numbers.
+  /// Children of this process and their children fit no rule but pids, tids and gated_pids.
   bool leave_children_out = false;
   std::vector<std::uint32_t> pids;        ///< processes with all their threads
   std::vector<std::uint32_t> tids;        ///< single threads

@@ -32,7 +32,10 @@ FileRights::FileRights(const std::optional<Identity>& user) : before_(ThreadRigh
   ThreadRights now = ThreadRights::current();  // a change of user changes them
   now.effective &= ~file_overrides;
   if (are_roots) now.effective |= file_overrides & now.permitted;
-  now.apply();
+  if (now.try_to_apply()) return;
+  const int code = errno;
+  give_back();  // the destructor does not run
+  throw Error("cannot hold back rights over files: {}", errno_text(code));
 }
 
 FileRights::~FileRights() {

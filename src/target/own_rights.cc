@@ -23,9 +23,9 @@ std::uint64_t set_of(std::initializer_list<unsigned> capabilities) {
   return set;
 }
 
-/// What reads records, the files of programs and /proc, attaches to what comes later, becomes the
-/// user for whom outputs are written, makes processes without rights, ends those it started, and
-/// has memory that is locked.
+/// To read records, files of programs and /proc; to attach to programs that come later; to become
+/// the user for whom an output is written; to make processes without rights and to end the program
+/// that was started; and to allocate while memory is locked (timerlat, osnoise).
 std::uint64_t needed_to_measure() {
   return file_overrides |
          set_of({CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_SYSLOG, CAP_CHECKPOINT_RESTORE,

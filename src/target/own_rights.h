@@ -19,13 +19,14 @@ enum class Rights {
 /// opens files. Programs that are started get none back. Throws Error where the kernel refuses.
 void give_up_rights(Rights needed, const std::optional<Identity>& caller);
 
-/// What is started later, as who has called us.
+/// Whether the session starts programs for its caller (--on exec:, --debuginfod).
 enum class Helpers { none, will_be_started };
 
-/// For a measuring command whose probes are attached: gives up, for good and for the calling
-/// thread, what only that took. Helpers of root's have all of root's rights: where there will be
-/// some, those stay permitted and are only not in force, for a program that gets more than we have
-/// would not die with us. Throws Error where the kernel refuses.
+/// For a measuring command whose probes are attached: the calling thread gives up, for good, the
+/// rights that only attaching takes. A helper of root's gets all rights of root by exec, and the
+/// kernel lets a program that gains rights outlive its parent (PR_SET_PDEATHSIG). Where helpers
+/// will be started the rights therefore stay permitted, and are not in force. Throws Error where
+/// the kernel refuses.
 void give_up_rights_to_attach(Helpers helpers);
 
 }  // namespace overdue

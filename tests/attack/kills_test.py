@@ -99,9 +99,10 @@ class Kills(FolderTest):
         for name, forms in self.commands.items():
             for form in forms:
                 with self.subTest(command=name, form=form):
-                    for attempt in range(long_or_short(100, 1)):
-                        in_time += self.end(signals[attempt % len(signals)], name, *form)
-        self.assertGreater(in_time, len(self.commands))
+                    for _ in range(long_or_short(100, 1)):
+                        in_time += self.end(self.dice.choice(signals), name, *form)
+        # Of those that do not end by themselves alone there are more: the signals come in time.
+        self.assertGreater(in_time, len(self.commands) // 2)
 
     def test_every_command_is_here(self):
         section = overdue("help").out.partition("\nCommands\n")[2].partition("\n\n")[0]
@@ -115,8 +116,7 @@ class Kills(FolderTest):
         self.assertEqual(left, [])
 
     def test_told_to_end(self):
-        self.dice.shuffle(signals := list(ANSWERED))
-        self.end_all(signals)
+        self.end_all(ANSWERED)
 
 
 if __name__ == "__main__":

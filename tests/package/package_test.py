@@ -9,10 +9,11 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import FolderTest, main, run
+from overdue_test import NOBODY, FolderTest, main, run, tool
 
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 RECORDING = os.path.join(SOURCE, "tests", "golden", "compat", "format-1.odt")
@@ -59,6 +60,14 @@ class PackageTest(FolderTest):
 
 
 class Programs(PackageTest):
+    def test_measures_with_capabilities_of_the_file(self):
+        """Without CAP_SYS_ADMIN libbpf needs a function of ours, which the linker puts in the place of its own."""
+        with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:  # where capabilities of files count
+            os.chmod(folder, 0o755)
+            program = shutil.copy(self.overdue, folder)
+            self.checked(tool("setcap"), "cap_bpf,cap_perfmon=ep", program)
+            self.checked(*NOBODY, program, "syscalls", "-a", "-d", "100ms")
+
     def test_need_no_library_and_no_loader(self):
         self.assertEqual(len(self.demos), 6)
         for program in (self.overdue, *self.demos):
