@@ -9,7 +9,7 @@
 #define THREAD_THRESHOLDS 8
 
 // What is late by the name of its thread: what the first glob that matches says, else what holds
-// for others. Nobody reads these while they are written, see kernel/thread_thresholds.h.
+// for others. Nobody reads these while they are written, see kernel/thresholds.h.
 struct thread_thresholds {
   u32 count;  // of globs; 0: names are not looked at
   u32 reserved;
@@ -27,16 +27,19 @@ struct session_control {
               // at
   u64 threshold_ns[SPAN_COUNT];  // by enum span_kind; spans at or over it are stalls, as far as the
                                  // names of their threads have no say. 0: not wanted
-  u64 wait_min_ns;               // waits as long as this are recorded, whoever's they are; 0: none
-  u64 resumed_ns;                // when it was last armed again after a pause; 0: never
-  u64 quiet_ns;                  // what began after the last look at the clock on its CPU (see
-                                 // cpu_ledger) is shorter than this; 0: nobody knows
-  u64 quiet_from_ns;             // looks from then on tell of it: the hooks are attached
+  u64 since_ns[SPAN_COUNT];  // by enum span_kind: since when it is wanted, and the session armed.
+                             // What began before may have lost its end, or have another's: it
+                             // is not paired. Written before what it is about
+  u64 wait_min_ns;           // waits as long as this are recorded, whoever's they are; 0: none
+  u64 resumed_ns;            // when it was last armed again after a pause; 0: never
+  u64 quiet_ns;              // what began after the last look at the clock on its CPU (see
+                             // cpu_ledger) is shorter than this; 0: nobody knows
+  u64 quiet_from_ns;         // looks from then on tell of it: the hooks are attached
   u32 releases;    // of members that are none any more: what is known of members holds no longer
   u32 calls_stay;  // 1: open calls are listed, and stay where they are: see call.bpf.h
   struct thread_thresholds by_name;
 };
-WIRE_SIZE(struct session_control, 184 + sizeof(struct thread_thresholds));
+WIRE_SIZE(struct session_control, 312 + sizeof(struct thread_thresholds));
 
 #define THRESHOLD_IDLE (~0ull)
 

@@ -9,23 +9,9 @@
 /* The target is everything: spans count whoever they belong to, and those of nobody. */
 const volatile u8 whole_machine;
 
-/* By kind: 1 while it is wanted and the session is armed, and since when. What began before that
- * may have lost its end, or another's: it is not paired. Written at changes only. */
-u8 awake[SPAN_COUNT];
-u64 awake_since_ns[SPAN_COUNT];
-
 /* The threshold of `kind`; 0 while it is not wanted, or the session not armed. */
 static __always_inline u64 threshold_of(u32 kind) {
-  u64 threshold_ns = control.threshold_ns[kind];
-  if (!threshold_ns || !control.armed) {
-    if (awake[kind]) awake[kind] = 0;
-    return 0;
-  }
-  if (!awake[kind]) {
-    awake_since_ns[kind] = bpf_ktime_get_ns();
-    awake[kind] = 1;
-  }
-  return threshold_ns;
+  return control.armed ? control.threshold_ns[kind] : 0;
 }
 
 /* Whether something counts that happens to, or is begun by, the thread that runs here. */
@@ -125,13 +111,13 @@ static __noinline __attribute__((unused)) int emit_span_with_stack(void* ctx,
 /* A span that begins and ends on one CPU, and does not nest in another of its kind. */
 struct cpu_span {
   u64 begin_ns;  /* 0: none is open */
-  u64 period_ns; /* awake_since_ns when an end was last missing its begin */
+  u64 period_ns; /* control.since_ns when an end was last missing its begin */
 };
 
 /* An end whose begin is not known, once it is certain that it counts: the first one on a CPU, or
  * of a thread, since the kind is wanted was under way then. */
 static __always_inline void count_lone_end(u64* period_ns, u32 kind) {
-  u64 since_ns = awake_since_ns[kind];
+  u64 since_ns = control.since_ns[kind];
   count(*period_ns == since_ns ? COUNTER_UNMATCHED : COUNTER_CUT, 1);
   *period_ns = since_ns;
 }
@@ -141,7 +127,7 @@ static __always_inline bool end_on_cpu(struct cpu_span* slot, u32 kind, u64 thre
                                        struct ended_span* span) {
   u64 begin_ns = slot->begin_ns;
   slot->begin_ns = 0;
-  if (begin_ns < awake_since_ns[kind]) {
+  if (begin_ns < control.since_ns[kind]) {
     if (counts_here()) count_lone_end(&slot->period_ns, kind);
     return false;
   }

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "core/span_kinds.h"
-#include "kernel/thread_thresholds.h"
+#include "kernel/thresholds.h"
 #include "probes/pairs/hook.h"
 #include "probes/spans.h"
 
@@ -129,18 +129,17 @@ void StallInstruments::store_thresholds() {
   const Thresholds& all = options_.thresholds;
   session_control& control = membership_->control();
   forget_thread_thresholds(control);
-  const auto store = [](u64& word, u64 value) { __atomic_store_n(&word, value, __ATOMIC_RELEASE); };
   std::vector<span_kind> waited;
   // Late wake-ups are recorded for themselves, and nothing before them explains them.
   for (const span_kind kind : options_.spans.kinds)
     if (is_explained_by_waits(kind) && kind != SPAN_WAKEUP) waited.push_back(kind);
-  store(control.wait_min_ns,
-        waited.empty()
-            ? no_wait
-            : static_cast<u64>(std::max(all.least(waited) / wait_part, shortest_wait).count()));
+  const u64 wait_min_ns =
+      waited.empty()
+          ? no_wait
+          : static_cast<u64>(std::max(all.least(waited) / wait_part, shortest_wait).count());
+  __atomic_store_n(&control.wait_min_ns, wait_min_ns, __ATOMIC_RELEASE);
   for (const span_kind kind : options_.spans.kinds)
-    if (const auto threshold = all.least_of(kind))
-      store(control.threshold_ns[kind], static_cast<u64>(threshold->count()));
+    if (const auto threshold = all.least_of(kind)) set_threshold(control, kind, *threshold);
   if (syscalls_)
     for (const auto& [nr, threshold] : all.by_call) syscalls_->set_threshold(nr, threshold);
   const std::vector<PairSpec>& pairs = options_.spans.pairs;

@@ -152,12 +152,21 @@ Calibration Session::calibrate(const Baseline& base, std::span<const std::uint32
   return result;
 }
 
+/// Every kind that is wanted is wanted from now on: what programs remember of before is not paired.
+KernelTime Session::start_spans() {
+  session_control& control = membership_.control();
+  const KernelTime now = KernelClock::now();
+  for (u64& since_ns : control.since_ns)
+    __atomic_store_n(&since_ns, static_cast<u64>(now.time_since_epoch().count()), __ATOMIC_SEQ_CST);
+  set_word(control.armed, 1);
+  return now;
+}
+
 void Session::arm() {
   membership_.adopt_existing();
   membership_
       .adopt_existing();  // once more, for children of threads that the first pass came to late
-  start_ = KernelClock::now();
-  set_word(membership_.control().armed, 1);
+  start_ = start_spans();
 }
 
 void Session::pause() {
@@ -168,7 +177,7 @@ void Session::resume() {
   __atomic_store_n(&membership_.control().resumed_ns,
                    static_cast<u64>(KernelClock::now().time_since_epoch().count()),
                    __ATOMIC_SEQ_CST);
-  set_word(membership_.control().armed, 1);
+  start_spans();
 }
 
 std::size_t Session::poll(const RecordHandler& handler) {

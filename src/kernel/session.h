@@ -91,6 +91,7 @@ class Session {
   Receipt receipt() const;
 
  private:
+  KernelTime start_spans();
   /// Lets programs write to the other half of the cells; returns when none writes to the old one.
   std::uint32_t begin_epoch();
   void drain_cells(std::uint32_t epoch, const RecordHandler& handler);

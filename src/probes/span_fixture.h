@@ -12,6 +12,7 @@
 #include "kernel/child_fixture.h"
 #include "kernel/session.h"
 #include "kernel/span_probe.h"
+#include "kernel/thresholds.h"
 
 // For tests of probes of spans: a session of one probe that keeps all it reports.
 namespace overdue {
@@ -58,8 +59,7 @@ class SpanTest : public KernelTest {
     session_->add(std::move(probe));
   }
   void want(span_kind kind, u64 threshold_ns) {
-    __atomic_store_n(&session_->membership().control().threshold_ns[kind], threshold_ns,
-                     __ATOMIC_RELAXED);
+    set_threshold(session_->membership().control(), kind, Duration(threshold_ns));
   }
   void arm() { session_->arm(); }
   void poll() { session_->poll(handler()); }

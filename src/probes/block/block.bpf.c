@@ -102,7 +102,7 @@ int UNPREEMPTED_PROG(on_merge, struct request* request) {
 
 static __always_inline void end_request(struct ended_span* span, u32 kind, u64 begin_ns) {
   u64 threshold_ns = threshold_of(kind);
-  if (!threshold_ns || begin_ns < awake_since_ns[kind]) return;
+  if (!threshold_ns || begin_ns < control.since_ns[kind]) return;
   span->kind = kind;
   span->latency_ns = ns_between(begin_ns, span->now_ns);
   if (span->latency_ns >= threshold_ns) emit_span(span);
@@ -118,9 +118,9 @@ static __always_inline u16 flags_of(struct request* request, int error) {
 /* An end we know no begin of. Steps of a flush end more than once, without bytes. */
 static __always_inline void end_unknown(struct request* request, unsigned int bytes) {
   if (!whole_machine || !bytes || !cpu_wanted()) return;
-  u64 since_ns = awake_since_ns[SPAN_BLOCK] > awake_since_ns[SPAN_BLOCK_QUEUED]
-                     ? awake_since_ns[SPAN_BLOCK]
-                     : awake_since_ns[SPAN_BLOCK_QUEUED];
+  u64 since_ns = control.since_ns[SPAN_BLOCK] > control.since_ns[SPAN_BLOCK_QUEUED]
+                     ? control.since_ns[SPAN_BLOCK]
+                     : control.since_ns[SPAN_BLOCK_QUEUED];
   count(request->start_time_ns > since_ns ? COUNTER_UNMATCHED : COUNTER_CUT, 1);
 }
 

@@ -70,7 +70,7 @@ int BPF_PROG(on_softirq_raise, u32 vector) {
   struct cpu_interrupts* cpu = this_cpu();
   if (!cpu) return 0;
   struct softirq_raise* raised = &cpu->raised[softirq_index(vector)];
-  if (raised->by.begin_ns > awake_since_ns[SPAN_SOFTIRQ_RAISE]) return 0; /* and still waits */
+  if (raised->by.begin_ns > control.since_ns[SPAN_SOFTIRQ_RAISE]) return 0; /* and still waits */
   begin_span(&raised->by);
   raised->by_member = whole_machine || member_state(bpf_get_current_task_btf());
   return 0;
@@ -80,7 +80,7 @@ int BPF_PROG(on_softirq_raise, u32 vector) {
 static __always_inline void end_raise(void* ctx, struct softirq_raise* raised, u32 vector,
                                       u64 threshold_ns) {
   struct ended_span span = {.kind = SPAN_SOFTIRQ_RAISE};
-  if (raised->by.begin_ns <= awake_since_ns[SPAN_SOFTIRQ_RAISE]) return;
+  if (raised->by.begin_ns <= control.since_ns[SPAN_SOFTIRQ_RAISE]) return;
   end_span(&span, &raised->by);
   raised->by.begin_ns = 0;
   if (span.latency_ns < threshold_ns) return;

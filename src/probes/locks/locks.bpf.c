@@ -165,7 +165,7 @@ static __noinline int emit_with_stacks(void* ctx, const struct ended_span* ended
 
 static __always_inline void end_wait(void* ctx, struct lock_wait* wait, u64 threshold_ns, int ret) {
   u64 begin_ns = wait->begin_ns;
-  if (begin_ns < awake_since_ns[SPAN_LOCK]) {
+  if (begin_ns < control.since_ns[SPAN_LOCK]) {
     count(COUNTER_CUT, 1);
     return;
   }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bpf/user_stack.h"
-#include "kernel/thread_thresholds.h"
+#include "kernel/thresholds.h"
 #include "probes/sched/probe_fixture.h"
 
 namespace overdue {

@@ -64,7 +64,7 @@ static __always_inline void end_connect(const struct sock* sock, u64 threshold_n
     return;
   }
   struct ended_span span = {.kind = SPAN_TCP_CONNECT};
-  bool cut = begun->begin_ns < awake_since_ns[SPAN_TCP_CONNECT];
+  bool cut = begun->begin_ns < control.since_ns[SPAN_TCP_CONNECT];
   end_span(&span, begun);
   bpf_map_delete_elem(&connecting, &key);
   if (cut) {

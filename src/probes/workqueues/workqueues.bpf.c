@@ -69,7 +69,7 @@ static __always_inline void end_work(u32 kind, const struct work_span* entry, u6
 static __always_inline void end_queued(const struct work_span* entry) {
   u64 threshold_ns = threshold_of(SPAN_WORK_QUEUED);
   if (!threshold_ns) return;
-  if (entry->by.begin_ns >= awake_since_ns[SPAN_WORK_QUEUED])
+  if (entry->by.begin_ns >= control.since_ns[SPAN_WORK_QUEUED])
     end_work(SPAN_WORK_QUEUED, entry, threshold_ns);
   else
     count(COUNTER_CUT, 1);
@@ -119,7 +119,7 @@ int UNPREEMPTED_PROG(on_work_end, struct work_struct* work) {
     if (counts_here()) count(COUNTER_CUT, 1);
     return 0;
   }
-  if (begun->by.begin_ns >= awake_since_ns[SPAN_WORK])
+  if (begun->by.begin_ns >= control.since_ns[SPAN_WORK])
     end_work(SPAN_WORK, begun, threshold_ns);
   else
     count(COUNTER_CUT, 1);

@@ -1,4 +1,4 @@
-#include "kernel/thread_thresholds.h"
+#include "kernel/thresholds.h"
 
 #include <algorithm>
 
@@ -13,6 +13,15 @@ u64 in_ns(Duration time) {
 }
 
 }  // namespace
+
+// Where the kind was not wanted, the kernel did not see what began and ended meanwhile.
+void set_threshold(session_control& control, span_kind kind, Duration threshold) {
+  u64& word = control.threshold_ns[kind];
+  if (__atomic_load_n(&word, __ATOMIC_RELAXED) == 0)
+    __atomic_store_n(&control.since_ns[kind], in_ns(KernelClock::now().time_since_epoch()),
+                     __ATOMIC_SEQ_CST);
+  __atomic_store_n(&word, in_ns(threshold), __ATOMIC_RELEASE);
+}
 
 // Words change whole, but globs are many. While they do, the kernel does without: programs that
 // begin see a count of 0 and look no further, and those that saw another have ended before the

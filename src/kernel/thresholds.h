@@ -17,6 +17,9 @@ struct ThreadThresholds {
   std::array<std::optional<Duration>, SPAN_COUNT> others{};  ///< by kind, where none does
 };
 
+/// From now on the kernel tells of spans of `kind` that take as long as `threshold`, at least 1 ns.
+void set_threshold(session_control& control, span_kind kind, Duration threshold);
+
 /// From now on the kernel looks at nobody's name, and tells of all that passes control.threshold_ns
 /// of its kind. Returns when no program looks at the names of before, either: they may be changed.
 void forget_thread_thresholds(session_control& control);
