@@ -35,6 +35,25 @@ std::optional<ThreadName> behind_of(const RawWait& raw) {
   return ThreadName{0, raw.fixed.behind_tid, std::string(fixed_text(raw.fixed.behind))};
 }
 
+/// "/shop/api"; with "…" in front where it is deeper than the record has names.
+std::string cgroup_path(const sched_throttle& raw) {
+  std::string path;
+  for (const auto& name : raw.names) {
+    const std::string_view text = fixed_text(name);
+    if (text.empty() || text == "/") return path.empty() ? "/" : path;
+    path.insert(0, fmt::format("/{}", text));
+  }
+  return "…" + path;
+}
+
+std::optional<Throttle> throttle_of(const RawWait& raw) {
+  if (!raw.throttle) return std::nullopt;
+  return Throttle{.cgroup = cgroup_path(*raw.throttle),
+                  .cgroup_id = raw.throttle->throttler_id,
+                  .quota_ns = raw.throttle->quota_ns,
+                  .period_ns = raw.throttle->period_ns};
+}
+
 ThreadName displacer_of(const RawWait& raw) {
   return {0, raw.fixed.displacer_tid, std::string(fixed_text(raw.fixed.displacer))};
 }
@@ -42,12 +61,14 @@ ThreadName displacer_of(const RawWait& raw) {
 Wait wait_of(const RawWait& raw, StackNamer& namer) {
   Wait wait;
   wait.ns = raw.length_ns();
-  wait.runqueue_ns = raw.fixed.state == WAIT_PREEMPTED ? 0 : raw.in_ns() - raw.unblocked_ns();
+  wait.runqueue_ns = raw.runqueue_ns();
+  wait.throttled_ns = raw.throttled_ns();
   wait.state = wait_state_name(raw.fixed.state);
   wait.kernel_stack = namer.kernel_stack(raw.stack);
   if (raw.waker) wait.waker = waker_of(*raw.waker, namer);
   if (raw.fixed.state == WAIT_PREEMPTED) wait.displacer = displacer_of(raw);
   wait.behind = behind_of(raw);
+  wait.throttle = throttle_of(raw);
   return wait;
 }
 
@@ -61,7 +82,8 @@ ChainLink link_of(const RawLink& raw, StackNamer& namer) {
     link.is_root = true;
   } else if (raw.wait) {
     const bool preempted = raw.wait->fixed.state == WAIT_PREEMPTED;
-    link.what = preempted ? "preempted" : "waited";
+    link.what = raw.wait->could_run_all_along() ? wait_state_name(raw.wait->fixed.state) : "waited";
+    link.throttle = throttle_of(*raw.wait);
     link.runqueue_ns = raw.runqueue_ns;
     link.behind = preempted ? displacer_of(*raw.wait) : behind_of(*raw.wait);
     link.kernel_stack = namer.kernel_stack(raw.wait->stack);
@@ -108,6 +130,7 @@ Breakdown breakdown_of(const span_record& span) {
   result.uninterruptible_ns = take(parts.uninterruptible_ns);
   result.runqueue_ns = take(parts.runqueue_ns);
   result.preempted_ns = take(parts.preempted_ns);
+  result.throttled_ns = take(span.throttled_ns);
   result.oncpu_ns = take(parts.oncpu_ns);
   result.irq_ns = take(parts.irq_ns);
   result.softirq_ns = take(parts.softirq_ns);
@@ -135,8 +158,8 @@ const Wait* longest_wait(const Finding& finding) {
 
 /// What the thread of an open call does now, in words that are ours whatever a damaged record says.
 std::string_view present_state(const span_record& span) {
-  constexpr std::array<std::string_view, 5> states = {"running", "runqueue", "sleeping",
-                                                      "uninterruptible", "preempted"};
+  constexpr std::array<std::string_view, 7> states = {
+      "running", "runqueue", "sleeping", "uninterruptible", "preempted", "throttled", "unknown"};
   const auto known = std::find(states.begin(), states.end(), fixed_text(span.text));
   return known != states.end() ? *known : "other";
 }
@@ -150,6 +173,7 @@ void explain_present(const span_record& span, Finding& finding) {
   wait.ns = span.detail;
   const bool woken = state == "runqueue";
   wait.runqueue_ns = woken ? wait.ns : 0;
+  wait.throttled_ns = state == "throttled" ? wait.ns : 0;
   wait.state = woken ? "sleeping" : state;
   wait.kernel_stack = finding.kernel_stack;
   finding.waits.push_back(std::move(wait));

@@ -3,10 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
 #include <random>
 
-#include "analysis/records_fixture.h"
+#include "analysis/explain_fixture.h"
 #include "analysis/span_words.h"
 
 namespace overdue {
@@ -17,54 +16,14 @@ using ::testing::Field;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// Names addresses by a table.
-class FakeNamer final : public StackNamer {
- public:
-  std::map<u64, std::string> names;
-
-  bool is_user_first = true;  ///< no stack of the kernel was asked for before a user stack
-
-  Stack kernel_stack(std::span<const std::uint64_t> addresses) override {
-    Stack stack;
-    had_kernel_ |= !addresses.empty();
-    for (const u64 address : addresses) {
-      const auto found = names.find(address);
-      StackFrame frame{.address = address, .module = "[kernel]"};
-      if (found != names.end()) frame.name = found->second;
-      if (frame.name.starts_with("bpf_prog_")) frame.module = "[bpf]";
-      stack.push_back(std::move(frame));
-    }
-    return stack;
-  }
-  UserStack user_stack(std::uint32_t pid, const user_registers& registers,
-                       std::span<const std::byte> copy, KernelTime) override {
-    is_user_first &= !had_kernel_;
-    return {.frames = {{.address = registers.rip, .name = std::to_string(pid)}},
-            .end = copy.size() < 100 ? "cut" : ""};
-  }
-
- private:
-  bool had_kernel_ = false;
-};
-
-/// The finding of the span that `fed` is given last.
-class Explaining {
- public:
-  Explaining() {
-    fed.look = [this](const RawStall& stall) { finding = explain(stall, namer, {}); };
-  }
-  Fed fed;
-  FakeNamer namer;
-  Finding finding;
-};
-
 u64 sum_of(const Breakdown& parts) {
-  return parts.oncpu_ns + parts.runqueue_ns + parts.preempted_ns + parts.sleeping_ns +
-         parts.uninterruptible_ns + parts.irq_ns + parts.softirq_ns + parts.unknown_ns;
+  return parts.oncpu_ns + parts.runqueue_ns + parts.preempted_ns + parts.throttled_ns +
+         parts.sleeping_ns + parts.uninterruptible_ns + parts.irq_ns + parts.softirq_ns +
+         parts.unknown_ns;
 }
 
 TEST(Explain, PartsAddUpToTheLatencyWithWhatIsUnknown) {
-  Explaining e;
+  Explainer e;
   span_record span = span_of(7, 1000, 2000);
   span.ledger = {.oncpu_ns = 100,
                  .runqueue_ns = 50,
@@ -73,23 +32,26 @@ TEST(Explain, PartsAddUpToTheLatencyWithWhatIsUnknown) {
                  .uninterruptible_ns = 300,
                  .irq_ns = 10,
                  .softirq_ns = 20};
+  span.throttled_ns = 40;
   e.fed.add(span);
   ASSERT_TRUE(e.finding.breakdown);
   const Breakdown& parts = *e.finding.breakdown;
   EXPECT_EQ(parts.oncpu_ns, 100u);
   EXPECT_EQ(parts.blocked_ns(), 700u);
-  EXPECT_EQ(parts.unknown_ns, 90u);
+  EXPECT_EQ(parts.throttled_ns, 40u);
+  EXPECT_EQ(parts.unknown_ns, 50u);
   EXPECT_EQ(sum_of(parts), 1000u);
 }
 
 TEST(Explain, PartsAddUpEvenIfTheRecordIsDamaged) {
   std::mt19937_64 dice(1);
   for (int i = 0; i < 1000; ++i) {
-    Explaining e;
+    Explainer e;
     span_record span = span_of(7, 1000, 2000);
     u64* parts = &span.ledger.oncpu_ns;
     for (std::size_t at = 0; at < sizeof(ledger_parts) / 8; ++at)
       parts[at] = dice() >> (dice() % 64);
+    span.throttled_ns = dice() >> (dice() % 64);
     if (i == 0) span.ledger.sleeping_ns = span.ledger.oncpu_ns = ~0ull;
     e.fed.add(span);
     ASSERT_TRUE(e.finding.breakdown);
@@ -98,7 +60,7 @@ TEST(Explain, PartsAddUpEvenIfTheRecordIsDamaged) {
 }
 
 TEST(Explain, WithoutALedgerThereAreNoParts) {
-  Explaining e;
+  Explainer e;
   span_record span = span_of(7, 1000, 2000);
   span.flags = 0;
   e.fed.add(span);
@@ -107,7 +69,7 @@ TEST(Explain, WithoutALedgerThereAreNoParts) {
 }
 
 TEST(Explain, SplitsAWaitByItsWakeUp) {
-  Explaining e;
+  Explainer e;
   e.namer.names = {{1, "schedule"}, {2, "futex_wait"}};
   sched_wait wait = wait_of(7, 1000, 1600, 1900, 8);
   wait.behind_tid = 9;
@@ -128,7 +90,7 @@ TEST(Explain, SplitsAWaitByItsWakeUp) {
 }
 
 TEST(Explain, NamesWhoTookTheCpu) {
-  Explaining e;
+  Explainer e;
   sched_wait wait = wait_of(7, 1000, 0, 1900);
   wait.displacer_tid = 9;
   std::memcpy(wait.displacer, "cruncher", 8);
@@ -142,7 +104,7 @@ TEST(Explain, NamesWhoTookTheCpu) {
 }
 
 TEST(Explain, LeavesItsOwnProgramsOutOfAWakersStack) {
-  Explaining e;
+  Explainer e;
   e.namer.names = {{1, "bpf_prog_1234_record_wake"},
                    {2, "bpf_prog_5678_on_waking"},
                    {3, "bpf_trace_run1"},
@@ -162,7 +124,7 @@ TEST(Explain, LeavesItsOwnProgramsOutOfAWakersStack) {
 }
 
 TEST(Explain, TellsWhatThreadsOfAChainDid) {
-  Explaining e;
+  Explainer e;
   e.namer.names = {{2, "do_fsync"}, {3, "crunch"}};
   sched_wait preempted = wait_of(9, 1000, 0, 1650);
   preempted.displacer_tid = 10;
@@ -186,7 +148,7 @@ TEST(Explain, TellsWhatThreadsOfAChainDid) {
 }
 
 TEST(Explain, EndsAChainInItsRoot) {
-  Explaining e;
+  Explainer e;
   sched_wait by_irq = wait_of(8, 1000, 1700, 1750, 3);
   by_irq.waker_context = WAKER_SOFTIRQ;
   by_irq.waker_number = 3;
@@ -208,7 +170,7 @@ TEST(Explain, EndsAChainInItsRoot) {
 }
 
 TEST(Explain, UnwindsTheUsersStack) {
-  Explaining e;
+  Explainer e;
   span_record span = span_of(7, 1000, 2000);
   span.flags |= SPAN_HAS_USER_STACK;
   span.user_bytes = 99;
@@ -225,7 +187,7 @@ TEST(Explain, UnwindsTheUsersStack) {
 }
 
 TEST(Explain, AnOpenSpanIsAHang) {
-  Explaining e;
+  Explainer e;
   span_record span = span_of(7, 1000, 2000);
   e.fed.add(span);
   EXPECT_EQ(e.finding.type, "stall");
@@ -235,7 +197,7 @@ TEST(Explain, AnOpenSpanIsAHang) {
 }
 
 TEST(Explain, AnOpenCallSaysInOurWordsWhatItsThreadDoes) {
-  Explaining e;
+  Explainer e;
   span_record span = span_of(7, 1000, 2000);
   span.flags |= SPAN_OPEN;
   span.detail = 600;
@@ -254,7 +216,7 @@ TEST(Explain, AnOpenCallSaysInOurWordsWhatItsThreadDoes) {
 }
 
 TEST(Explain, AnOpenSpanOfAnotherKindHasNoThreadThatIsLate) {
-  Explaining e;
+  Explainer e;
   span_record span = span_of(7, 1000, 2000);
   span.flags |= SPAN_OPEN;
   span.span = SPAN_PAIR;
@@ -360,7 +322,7 @@ TEST(CauseOf, DoesNotDependOnWhichThreadWoke) {
 }
 
 TEST(Explain, TakesAnyBytes) {
-  Explaining e;
+  Explainer e;
   std::mt19937 dice(1);
   const Schema* schemas[] = {&wait_schema, &wake_schema, &span_schema};
   for (int i = 0; i < 10'000; ++i) {

@@ -17,6 +17,12 @@ inline constexpr Schema wait_schema{
 inline constexpr Schema wake_schema{
     .id = RECORD_SCHED_WAKE, .name = "wake", .size = sizeof(sched_wake), .fields = {}, .help = ""};
 
+inline constexpr Schema throttle_schema{.id = RECORD_SCHED_THROTTLE,
+                                        .name = "throttle",
+                                        .size = sizeof(sched_throttle),
+                                        .fields = {},
+                                        .help = ""};
+
 inline void name_thread(event_header& header, u32 tid, std::string_view comm) {
   header.pid = header.tid = tid;
   std::memcpy(header.comm, comm.data(), comm.size());
@@ -80,6 +86,11 @@ class Fed {
   }
   Fed& add(const sched_wake& wake, const std::vector<u64>& stack = {}) {
     return add(wake_schema, with_stack(wake, stack));
+  }
+  Fed& add(const sched_throttle& throttle) {
+    std::vector<std::byte> bytes(sizeof throttle);
+    std::memcpy(bytes.data(), &throttle, sizeof throttle);
+    return add(throttle_schema, bytes);
   }
   Fed& add(const span_record& span, const std::vector<u64>& stack = {}) {
     return add(span_schema, with_stack(span, stack));

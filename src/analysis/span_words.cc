@@ -151,6 +151,10 @@ std::string_view wait_state_name(std::uint32_t state) {
       return "sleeping";
     case WAIT_UNINTERRUPTIBLE:
       return "uninterruptible";
+    case WAIT_THROTTLED:
+      return "throttled";
+    case WAIT_UNKNOWN:
+      return "unknown";
     default:
       return "other";
   }

@@ -23,7 +23,7 @@ std::string softirq_name(std::uint64_t number);
 /// "thread", "softirq NET_RX", "irq 24 virtio1-req.0", "vector local_timer".
 std::string context_text(const RawWaker& waker);
 
-/// "sleeping", "uninterruptible", "preempted", "other".
+/// "sleeping", "uninterruptible", "preempted", "throttled", "unknown", "other".
 std::string_view wait_state_name(std::uint32_t state);
 
 }  // namespace overdue

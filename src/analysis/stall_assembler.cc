@@ -48,8 +48,22 @@ std::uint64_t RawWait::unblocked_ns() const {
   return woken ? fixed.wake_ns : in_ns();
 }
 
+bool RawWait::could_run_all_along() const {
+  return fixed.state == WAIT_PREEMPTED || fixed.state == WAIT_THROTTLED ||
+         fixed.state == WAIT_UNKNOWN;
+}
+
 std::uint64_t RawWait::blocked_ns() const {
-  return fixed.state == WAIT_PREEMPTED ? 0 : unblocked_ns() - out_ns();
+  return could_run_all_along() ? 0 : unblocked_ns() - out_ns();
+}
+
+std::uint64_t RawWait::throttled_ns() const {
+  return std::min<std::uint64_t>(fixed.throttled_ns, length_ns() - blocked_ns());
+}
+
+std::uint64_t RawWait::runqueue_ns() const {
+  if (fixed.state == WAIT_PREEMPTED || fixed.state == WAIT_UNKNOWN) return 0;
+  return length_ns() - blocked_ns() - throttled_ns();
 }
 
 void StallAssembler::take(const Record& record, const Record* stack) {
@@ -59,6 +73,9 @@ void StallAssembler::take(const Record& record, const Record* stack) {
       break;
     case RECORD_SCHED_WAKE:
       wake(record);
+      break;
+    case RECORD_SCHED_THROTTLE:
+      throttle(record);
       break;
     case RECORD_SPAN:
       span(record);
@@ -93,8 +110,14 @@ void StallAssembler::wake(const Record& record) {
                           .stack = addresses_at(record.bytes, sizeof fixed, fixed.kernel_frames)};
 }
 
+void StallAssembler::throttle(const Record& record) {
+  const auto fixed = record.as<sched_throttle>();
+  thread_of(fixed.header.tid).throttle = fixed;
+}
+
 void StallAssembler::wait(const Record& record, const Record* stack) {
-  RawWait wait{.id = ++last_id_, .fixed = record.as<sched_wait>(), .stack = {}, .waker = {}};
+  RawWait wait{
+      .id = ++last_id_, .fixed = record.as<sched_wait>(), .stack = {}, .waker = {}, .throttle = {}};
   if (wait.fixed.out_ns > wait.in_ns()) return;  // of a damaged file
   wait.stack = addresses_at(record.bytes, sizeof(sched_wait), wait.fixed.kernel_frames);
   Thread& thread = thread_of(wait.fixed.header.tid);
@@ -109,6 +132,9 @@ void StallAssembler::wait(const Record& record, const Record* stack) {
     wait.waker->number = wait.fixed.waker_number;
   }
   thread.waker.reset();
+  if (thread.throttle && thread.throttle->header.time_ns == wait.in_ns())
+    wait.throttle = thread.throttle;
+  thread.throttle.reset();
   thread.comm = fixed_text(wait.fixed.header.comm);
   thread.waits.push_back(std::move(wait));
   order_.push_back(record.header().tid);
@@ -138,14 +164,15 @@ void StallAssembler::hand_over_wait(span_kind kind, const RawWait& wait, std::ui
   stall.span.flags = SPAN_HAS_LEDGER;
   stall.span.latency_ns = latency_ns;
   ledger_parts& parts = stall.span.ledger;
+  stall.span.throttled_ns = wait.throttled_ns();
   if (kind == SPAN_WAKEUP) {
-    parts.runqueue_ns = latency_ns;
+    parts.runqueue_ns = latency_ns - std::min(latency_ns, wait.throttled_ns());
   } else if (wait.fixed.state == WAIT_PREEMPTED) {
     parts.preempted_ns = latency_ns;
   } else {
     const bool is_deep = wait.fixed.state == WAIT_UNINTERRUPTIBLE;
     (is_deep ? parts.uninterruptible_ns : parts.sleeping_ns) = wait.blocked_ns();
-    parts.runqueue_ns = latency_ns - wait.blocked_ns();
+    parts.runqueue_ns = wait.runqueue_ns();
   }
   stall.waits = {&wait};
   stall.longest = &wait;
@@ -221,7 +248,8 @@ void StallAssembler::follow(RawLink& link, std::uint64_t begin_ns, std::uint64_t
     link.wait = &wait;
     link.overlap_ns = to - from;
     const std::uint64_t woken_ns = std::max(from, wait.unblocked_ns());
-    link.runqueue_ns = wait.fixed.state != WAIT_PREEMPTED && to > woken_ns ? to - woken_ns : 0;
+    const std::uint64_t ready_ns = to > woken_ns ? to - woken_ns : 0;
+    link.runqueue_ns = std::min(ready_ns, wait.runqueue_ns());
   }
   if (link.overlap_ns >= (end_ns - begin_ns) / least_share) return;
   link.is_cut = found->second.forgotten_until_ns > begin_ns;

@@ -33,6 +33,7 @@ struct RawWait {
   sched_wait fixed{};
   std::vector<std::uint64_t> stack;
   std::optional<RawWaker> waker;
+  std::optional<sched_throttle> throttle;
 
   std::uint64_t out_ns() const { return fixed.out_ns; }
   std::uint64_t in_ns() const { return fixed.header.time_ns; }
@@ -40,6 +41,11 @@ struct RawWait {
   /// When it stopped being blocked: woken, or else running again.
   std::uint64_t unblocked_ns() const;
   std::uint64_t blocked_ns() const;
+  /// Not blocked, but kept from running by a quota.
+  std::uint64_t throttled_ns() const;
+  /// Woken, or let go by a quota, and waiting for a CPU.
+  std::uint64_t runqueue_ns() const;
+  bool could_run_all_along() const;
 };
 
 /// One step of the way from a wait to what it waited for: the waker of the step before, and, where
@@ -117,7 +123,8 @@ class StallAssembler {
     std::uint64_t forgotten_until_ns = 0;  ///< when the last one ended that was dropped
     std::optional<RawWaker> waker;         ///< of the wait that has not ended yet
     std::uint64_t woken_ns = 0;
-    std::vector<std::byte> call;  ///< its last late system call
+    std::optional<sched_throttle> throttle;  ///< of the wait whose record comes next
+    std::vector<std::byte> call;             ///< its last late system call
     const Schema* call_schema = nullptr;
   };
 
@@ -125,6 +132,7 @@ class StallAssembler {
   void take(const Record& record, const Record* stack);
   void wait(const Record& record, const Record* stack);
   void wake(const Record& record);
+  void throttle(const Record& record);
   void span(const Record& record);
   void late_wait(const RawWait& wait, const Record* stack);
   void hand_over_wait(span_kind kind, const RawWait& wait, std::uint64_t latency_ns,

@@ -47,6 +47,7 @@ struct thread_info {
 
 struct kernfs_node {
   u64 id;
+  const char* name;
 };
 
 struct cgroup_root {
@@ -74,8 +75,26 @@ struct css_set {
 
 struct rq;
 
+/* With CONFIG_CFS_BANDWIDTH only. */
+struct cfs_bandwidth {
+  u64 quota; /* ns of each period; all ones: none */
+  s64 period;
+};
+
+struct task_group {
+  struct cgroup_subsys_state css;
+  struct cfs_rq** cfs_rq; /* by CPU */
+  struct task_group* parent;
+  struct cfs_bandwidth cfs_bandwidth;
+};
+
 struct cfs_rq {
   struct rq* rq;
+  struct task_group* tg;
+  int throttled;                 /* by its own group's quota */
+  int throttle_count;            /* … or by that of one above, how many of them */
+  u64 throttled_clock_self;      /* since when, by the clock of its rq; 0: it is not */
+  u64 throttled_clock_self_time; /* and for how long before that */
 };
 
 struct sched_entity {
@@ -128,11 +147,14 @@ struct task_struct {
   unsigned long nivcsw;
   struct sched_info sched_info;
   struct css_set* cgroups;
+  bool throttled; /* Linux 6.18 */
   struct bpf_local_storage* bpf_storage;
 };
 
 struct rq {
   struct task_struct* curr;
+  u64 clock;
+  int cpu;
 };
 
 struct super_block {

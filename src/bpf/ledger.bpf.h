@@ -109,23 +109,26 @@ static __always_inline void note_call(struct thread_ledger* ledger, const struct
   /* Marked after the call began, where the switch to the thread was not seen. */
   if (irq_ns < ledger->irq_mark_ns) irq_ns = ledger->irq_mark_ns;
   if (softirq_ns < ledger->softirq_mark_ns) softirq_ns = ledger->softirq_mark_ns;
-  add_time_until(&ledger->at_call, ledger, irq_ns, softirq_ns, call_ns);
+  add_time_until(&ledger->at_call.parts, ledger, irq_ns, softirq_ns, call_ns);
 }
 
 /* The sums of the running thread, at `now_ns`. They add up to all time since the ledger began, but
  * for what nobody saw. */
 static __always_inline void read_ledger(const struct thread_ledger* ledger,
                                         const struct cpu_ledger* cpu, u64 now_ns,
-                                        struct ledger_parts* sums) {
+                                        struct ledger_sums* sums) {
   *sums = ledger->sums;
-  add_time_on_cpu(sums, ledger, cpu, now_ns);
+  add_time_on_cpu(&sums->parts, ledger, cpu, now_ns);
 }
 
 /* What a span's parts are: `sums` at its end become those between `begin` and its end. Where less
  * than nothing is left for the CPU, an interrupt came when the end had been read, but not the sums:
  * what it took is none of the span's. */
-static __always_inline void subtract_parts(struct ledger_parts* sums,
-                                           const struct ledger_parts* begin) {
+static __always_inline void subtract_sums(struct ledger_sums* all,
+                                          const struct ledger_sums* at_begin) {
+  struct ledger_parts* sums = &all->parts;
+  const struct ledger_parts* begin = &at_begin->parts;
+  all->throttled_ns -= at_begin->throttled_ns;
   sums->oncpu_ns -= begin->oncpu_ns;
   sums->runqueue_ns -= begin->runqueue_ns;
   sums->preempted_ns -= begin->preempted_ns;

@@ -10,6 +10,8 @@ enum wait_state {
   WAIT_SLEEPING = 2,         // S
   WAIT_UNINTERRUPTIBLE = 3,  // D
   WAIT_OTHER = 4,            // stopped, traced, or not seen from its begin
+  WAIT_THROTTLED = 5,        // runnable all the while, but its cgroup had used up its CPU quota
+  WAIT_UNKNOWN = 6,          // runnable all the while, yet its CPU idled when it left
 };
 
 // In which context somebody was woken. Stored in trace files: append only.
@@ -55,8 +57,25 @@ struct sched_wait {
   u32 waker_pid;  // process and name of waker_tid; 0 and empty where it had ended
   u32 reserved;
   char waker[COMM_SIZE];
+  u64 throttled_ns;  // of the time in which it could run: without its cgroup's quota it might have;
+                     // the thread's sched_throttle of the same time says more
 };
-WIRE_SIZE(struct sched_wait, 144);
+WIRE_SIZE(struct sched_wait, 152);
+
+#define THROTTLE_NAMES 4  // the cgroup's and those above it
+#define THROTTLE_NAME_SIZE 72
+
+// In front of the sched_wait of the same thread and time: whose quota kept the thread from running.
+struct sched_throttle {
+  struct event_header header;
+  u64 throttled_ns;
+  u64 quota_ns;  // CPU time that the cgroup has in each period
+  u64 period_ns;
+  u64 throttler_id;  // of that cgroup, in the hierarchy of the controller `cpu`
+  char names[THROTTLE_NAMES]
+            [THROTTLE_NAME_SIZE];  // the cgroup's own first; empty: that was the root
+};
+WIRE_SIZE(struct sched_throttle, 368);
 
 // A thread that had slept for long is woken. The header's thread is the waker, or who was
 // interrupted by it. Behind it: `kernel_frames` addresses, where the waker was.

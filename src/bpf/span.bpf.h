@@ -67,6 +67,7 @@ static __always_inline void fill_span(struct span_record* record, const struct e
   record->kernel_frames = 0;
   record->user_bytes = 0;
   __builtin_memcpy(record->text, span->text, sizeof(record->text));
+  record->throttled_ns = 0;
 }
 
 static __noinline __attribute__((unused)) int emit_span(const struct ended_span* span) {

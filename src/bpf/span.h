@@ -76,8 +76,9 @@ struct span_record {
   u16 user_bytes;
   char text[SPAN_TEXT_SIZE];  // by kind: name of the interrupt, the disk, the user's span; of an
                               // open system call, what its thread does: "sleeping"
+  u64 throttled_ns;  // a part as those of `ledger`: kept from running by a cgroup's CPU quota
 };
-WIRE_SIZE(struct span_record, 176);
+WIRE_SIZE(struct span_record, 184);
 
 #define USER_RED_ZONE 128          // x86-64 leaf functions keep things below rsp
 #define USER_STACK_MAX (48 << 10)  // of user_bytes: a record's size has 16 bits

@@ -12,6 +12,12 @@ enum ledger_state {
   LEDGER_OTHER = 4,
 };
 
+// The parts, and the one that records have elsewhere.
+struct ledger_sums {
+  struct ledger_parts parts;
+  u64 throttled_ns;
+};
+
 #define WAKE_UNTIMED (~0ull)  // where the scheduler's note will do
 
 // Written under the run queue's lock of the CPU that switches the thread, or by the thread itself;
@@ -36,8 +42,8 @@ struct thread_ledger {
                 // those are looked at; may have ended
   u64 member;   // see call.bpf.h
   u64 owes_ns;  // its user stack, for waits that ended from then on; 0: it owes none
-  struct ledger_parts sums;     // up to since_ns
-  struct ledger_parts at_call;  // the sums when that call began
+  struct ledger_sums sums;     // up to since_ns
+  struct ledger_sums at_call;  // the sums when that call began
 
   u64 noted_call_ns;  // the call for which waits were noted beyond the long ones
   u64 hang_call_ns;   // the call in flight that was told of as a hang
@@ -47,7 +53,12 @@ struct thread_ledger {
   u64 owed_sp;
   char displacer[COMM_SIZE];  // who took the CPU from it
   u32 displacer_tid;
-  u32 reserved;
+  u32 is_left_idle;  // it could run when it left the CPU, which has idled since
+
+  u64 queue;              // struct cfs_rq* in which it was left; 0: it cannot be throttled there
+  u64 throttler;          // struct task_group* whose quota keeps it there
+  u64 throttled_mark_ns;  // for how long that queue was throttled before
+  u64 throttled_ns;       // of the wait that ends: how long a quota kept it from running
 };
 
 #define SEAT_IS_BEGUN 1

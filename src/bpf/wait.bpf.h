@@ -5,24 +5,48 @@
 #include "bpf/ledger.bpf.h"
 #include "bpf/sched.h"
 #include "bpf/target.bpf.h"
+#include "bpf/throttle.bpf.h"
 
-/* The wait that ends at `in_ns`, by what it was. A wake-up may come while the thread is still on
- * its way out: it then slept for no time. One from before it last ran is another wait's. */
-static __always_inline void add_wait(struct thread_ledger* ledger, u64 in_ns) {
+/* Since when the thread could run that runs again at `in_ns`. A wake-up may come while the thread
+ * is still on its way out: it then slept for no time. One from before it last ran is another
+ * wait's. */
+static __always_inline u64 runnable_since(const struct thread_ledger* ledger, u64 in_ns) {
   u64 since_ns = ledger->since_ns, wake_ns = ledger->wake_ns;
-  u64 all_ns = in_ns > since_ns ? in_ns - since_ns : 0;
-  if (ledger->state == LEDGER_PREEMPTED) {
-    ledger->sums.preempted_ns += all_ns;
+  if (since_ns > in_ns) since_ns = in_ns;
+  if (ledger->state == LEDGER_PREEMPTED) return since_ns;
+  if (wake_ns <= ledger->ran_since_ns || wake_ns > in_ns) return in_ns;
+  return wake_ns < since_ns ? since_ns : wake_ns;
+}
+
+/* Of the wait that ends at `in_ns`: a quota kept it from running for so long, after it could. */
+static __always_inline void note_throttled(struct thread_ledger* ledger, u64 throttled_ns,
+                                           u64 in_ns) {
+  u64 most_ns = in_ns - runnable_since(ledger, in_ns);
+  ledger->throttled_ns = throttled_ns < most_ns ? throttled_ns : most_ns;
+}
+
+/* It could run, nobody took the CPU from it, and no quota did either. */
+static __always_inline bool is_kept_unknown(const struct thread_ledger* ledger) {
+  return ledger->state == LEDGER_PREEMPTED && ledger->is_left_idle && !ledger->throttled_ns;
+}
+
+/* The wait that ends at `in_ns`, by what it was. Whom a quota keeps from running, for some of it,
+ * waits for the CPU like any other for the rest. */
+static __always_inline void add_wait(struct thread_ledger* ledger, u64 in_ns) {
+  struct ledger_parts* parts = &ledger->sums.parts;
+  u64 runnable_ns = runnable_since(ledger, in_ns);
+  u64 ready_ns = in_ns - runnable_ns - ledger->throttled_ns;
+  ledger->sums.throttled_ns += ledger->throttled_ns;
+  if (ledger->state == LEDGER_PREEMPTED && !ledger->throttled_ns) {
+    if (!ledger->is_left_idle) parts->preempted_ns += ready_ns;
     return;
   }
-  if (wake_ns <= ledger->ran_since_ns || wake_ns > in_ns) wake_ns = in_ns;
-  if (wake_ns < since_ns) wake_ns = since_ns;
-  u64 runqueue_ns = in_ns > wake_ns ? in_ns - wake_ns : 0;
+  u64 blocked_ns = ns_between(ledger->since_ns, runnable_ns);
   if (ledger->state == LEDGER_UNINTERRUPTIBLE)
-    ledger->sums.uninterruptible_ns += all_ns - runqueue_ns;
+    parts->uninterruptible_ns += blocked_ns;
   else
-    ledger->sums.sleeping_ns += all_ns - runqueue_ns;
-  ledger->sums.runqueue_ns += runqueue_ns;
+    parts->sleeping_ns += blocked_ns;
+  parts->runqueue_ns += ready_ns;
 }
 
 /* The waker's process and name: it is looked at only now, since few wake-ups matter. */
@@ -36,6 +60,11 @@ static __always_inline void fill_waker(struct sched_wait* wait,
   BPF_CORE_READ_STR_INTO(&wait->waker, waker, comm);
 }
 
+static __always_inline u32 wait_state_of(const struct thread_ledger* ledger) {
+  if (is_kept_unknown(ledger)) return WAIT_UNKNOWN;
+  return ledger->state == LEDGER_PREEMPTED && ledger->throttled_ns ? WAIT_THROTTLED : ledger->state;
+}
+
 /* All but who ran before, and the stack. */
 static __always_inline void fill_wait(struct sched_wait* wait, struct task_struct* task,
                                       const struct thread_ledger* ledger, u64 in_ns) {
@@ -45,7 +74,8 @@ static __always_inline void fill_wait(struct sched_wait* wait, struct task_struc
   wait->header.size = sizeof(*wait);
   wait->flags = state ? WAIT_OF_MEMBER : 0;
   wait->out_ns = ledger->since_ns;
-  wait->state = ledger->state;
+  wait->state = wait_state_of(ledger);
+  wait->throttled_ns = ledger->throttled_ns;
   bool preempted = ledger->state == LEDGER_PREEMPTED;
   bool woken = ledger->wake_ns > ledger->ran_since_ns && !preempted;
   wait->wake_ns = woken ? ledger->wake_ns : 0;
@@ -53,9 +83,10 @@ static __always_inline void fill_wait(struct sched_wait* wait, struct task_struc
   wait->waker_context = woken ? ledger->waker_context : WAKER_UNKNOWN;
   wait->waker_number = woken ? ledger->waker_number : 0;
   fill_waker(wait, ledger);
-  wait->displacer_tid = preempted ? ledger->displacer_tid : 0;
+  bool displaced = wait->state == WAIT_PREEMPTED;
+  wait->displacer_tid = displaced ? ledger->displacer_tid : 0;
   __builtin_memset(wait->displacer, 0, COMM_SIZE);
-  if (preempted) __builtin_memcpy(wait->displacer, ledger->displacer, COMM_SIZE);
+  if (displaced) __builtin_memcpy(wait->displacer, ledger->displacer, COMM_SIZE);
   wait->behind_tid = 0;
   __builtin_memset(wait->behind, 0, COMM_SIZE);
   wait->kernel_frames = 0;
@@ -65,6 +96,7 @@ static __always_inline void record_unseen_wait(struct task_struct* task,
                                                struct thread_ledger* ledger, u64 in_ns) {
   u64 min_ns = control.wait_min_ns;
   if (!min_ns || !control.armed || in_ns < ledger->since_ns + min_ns) return;
+  note_throttled(ledger, throttled_since_left(ledger), in_ns);
   void* ring = this_cpu_ring();
   struct sched_wait* wait = ring ? bpf_ringbuf_reserve(ring, sizeof(*wait), 0) : 0;
   if (!wait) {
@@ -91,6 +123,7 @@ static __always_inline u64 arrival_of(const struct task_struct* task,
 static __always_inline void come_unseen(struct thread_ledger* ledger, u64 in_ns) {
   if (in_ns < ledger->since_ns) in_ns = ledger->since_ns;
   if (ledger->wake_ns == WAKE_UNTIMED) ledger->wake_ns = in_ns;
+  note_throttled(ledger, throttled_since_left(ledger), in_ns);
   add_wait(ledger, in_ns);
   ledger->state = LEDGER_ON_CPU;
   ledger->since_ns = ledger->ran_since_ns = in_ns;

@@ -58,4 +58,5 @@ enum record_kind {
   RECORD_WORST_EVENT = 13,
   RECORD_OSNOISE_GAP = 14,  // osnoise.h
   RECORD_OSNOISE_SAMPLE = 15,
+  RECORD_SCHED_THROTTLE = 16,
 };

@@ -79,7 +79,7 @@ std::vector<FoldedStack> folded_stacks(const Finding& finding) {
   const bool has_blocked = !finding.breakdown || finding.breakdown->blocked_ns() > 0;
   for (const Wait& wait : finding.waits) {
     if (!has_blocked) break;
-    const std::uint64_t ns = wait.state == "preempted" ? 0 : beyond(wait.ns, wait.runqueue_ns);
+    const std::uint64_t ns = wait.blocked_ns();
     folding.add(wait.kernel_stack, ns);
     blocked_ns += ns;
   }
@@ -92,6 +92,7 @@ std::vector<FoldedStack> folded_stacks(const Finding& finding) {
               beyond(parts.blocked_ns(), blocked_ns));
   folding.add("run queue", FrameKind::waiting, parts.runqueue_ns);
   folding.add("preempted", FrameKind::waiting, parts.preempted_ns);
+  folding.add("throttled", FrameKind::waiting, parts.throttled_ns);
   folding.add("on CPU", FrameKind::kernel, parts.oncpu_ns);
   folding.add("interrupts", FrameKind::kernel, parts.irq_ns);
   folding.add("soft interrupts", FrameKind::kernel, parts.softirq_ns);

@@ -156,7 +156,8 @@ void StallInstruments::add_to(Session& session, const Kernel& kernel,
   choose(kernel);
   if (look_at_switches()) {
     SchedOptions waits{.use_task_work = kernel.task_work().yes,
-                       .use_vectors = kernel.interrupt_vectors().yes};
+                       .use_vectors = kernel.interrupt_vectors().yes,
+                       .use_throttles = kernel.throttles().yes};
     if (options_.spans.has(SPAN_OFFCPU) || options_.spans.has(SPAN_WAKEUP))
       waits.user_stack_bytes = options_.user_stack_bytes;
     auto sched = std::make_unique<SchedProbe>(session.membership().maps(), waits);

@@ -31,18 +31,34 @@ struct Waker {
   Stack stack{};
 };
 
+/// A cgroup whose CPU quota was used up.
+struct Throttle {
+  std::string cgroup{};         ///< path in the hierarchy of the controller; raw
+  std::uint64_t cgroup_id = 0;  ///< there
+  std::uint64_t quota_ns = 0;   ///< CPU time that it has in each period
+  std::uint64_t period_ns = 0;
+};
+
 /// A stretch of a span that its thread spent off the CPU.
 struct Wait {
-  std::uint64_t ns = 0;           ///< from switched out to switched in
-  std::uint64_t runqueue_ns = 0;  ///< of it: woken, waiting for a CPU
-  std::string_view state{};       ///< "sleeping", "uninterruptible", "preempted", "other"
-  Stack kernel_stack{};           ///< where it waited
+  std::uint64_t ns = 0;            ///< from switched out to switched in
+  std::uint64_t runqueue_ns = 0;   ///< of it: woken, waiting for a CPU
+  std::uint64_t throttled_ns = 0;  ///< of it: could run, but for a quota
+  /// "sleeping", "uninterruptible", "preempted", "throttled", "unknown" (it could run, yet its CPU
+  /// idled), "other"
+  std::string_view state{};
+  Stack kernel_stack{};  ///< where it waited
   std::optional<Waker> waker{};
   std::optional<ThreadName> displacer{};  ///< preempted: who took the CPU
   std::optional<ThreadName> behind{};     ///< who ran on its CPU just before it
+  std::optional<Throttle> throttle{};     ///< throttled: by whose quota
 
+  bool could_run() const {
+    return state == "preempted" || state == "throttled" || state == "unknown";
+  }
   std::uint64_t blocked_ns() const {
-    return state != "preempted" && ns > runqueue_ns ? ns - runqueue_ns : 0;
+    const std::uint64_t ready_ns = runqueue_ns + throttled_ns;
+    return !could_run() && ns > ready_ns ? ns - ready_ns : 0;
   }
 };
 
@@ -51,6 +67,7 @@ struct Breakdown {
   std::uint64_t oncpu_ns = 0;
   std::uint64_t runqueue_ns = 0;
   std::uint64_t preempted_ns = 0;
+  std::uint64_t throttled_ns = 0;  ///< kept from running by the CPU quota of a cgroup
   std::uint64_t sleeping_ns = 0;
   std::uint64_t uninterruptible_ns = 0;
   std::uint64_t irq_ns = 0;
@@ -62,11 +79,13 @@ struct Breakdown {
 
 /// One step on the way from a wait to what it was waiting for.
 struct ChainLink {
-  ThreadName thread;              ///< who the one before waited for; of an interrupt, nobody
-  std::string what;               ///< "waited", "preempted", "ran", or the interrupt that ended it
-  std::uint64_t ns = 0;           ///< how long of the wait it explains; 0 of an interrupt
-  std::uint64_t runqueue_ns = 0;  ///< of that: woken, waiting for a CPU
+  ThreadName thread;  ///< who the one before waited for; of an interrupt, nobody
+  /// "waited", "preempted", "throttled", "ran", or the interrupt that ended it
+  std::string what;
+  std::uint64_t ns = 0;              ///< how long of the wait it explains; 0 of an interrupt
+  std::uint64_t runqueue_ns = 0;     ///< of that: woken, waiting for a CPU
   std::optional<ThreadName> behind;  ///< who had the CPU meanwhile
+  std::optional<Throttle> throttle;  ///< by whose quota it was throttled
   Stack kernel_stack;                ///< where it waited, or was preempted
   Stack user_stack;                  ///< of a late call of its own, in which it waited
   bool is_root = false;

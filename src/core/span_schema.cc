@@ -37,6 +37,8 @@ constexpr Field span_fields[] = {
     OVERDUE_FIELD(span_record, user_bytes, bytes, stack,
                   "bytes of user stack behind those, after 17 registers"),
     OVERDUE_FIELD(span_record, text, text, key, "name of the interrupt, the disk, the user's span"),
+    OVERDUE_FIELD(span_record, throttled_ns, nanoseconds, value,
+                  "of a span with a ledger: kept from running by the CPU quota of a cgroup"),
 };
 
 std::string dotted(std::uint32_t address) {
@@ -70,10 +72,12 @@ void visit_flags(const span_record& span, FieldVisitor& visitor) {
   if (!set.empty()) visitor.list("is", set);
 }
 
-void visit_ledger(const ledger_parts& parts, FieldVisitor& visitor) {
+void visit_ledger(const span_record& span, FieldVisitor& visitor) {
+  const ledger_parts& parts = span.ledger;
   visitor.number("oncpu_ns", parts.oncpu_ns, Unit::nanoseconds);
   visitor.number("runqueue_ns", parts.runqueue_ns, Unit::nanoseconds);
   visitor.number("preempted_ns", parts.preempted_ns, Unit::nanoseconds);
+  visitor.number("throttled_ns", span.throttled_ns, Unit::nanoseconds);
   visitor.number("sleeping_ns", parts.sleeping_ns, Unit::nanoseconds);
   visitor.number("uninterruptible_ns", parts.uninterruptible_ns, Unit::nanoseconds);
   visitor.number("irq_ns", parts.irq_ns, Unit::nanoseconds);
@@ -112,7 +116,7 @@ void visit_span(const Record& record, const Names&, FieldVisitor& visitor) {
     visitor.number("begin_tid", span.begin_tid, Unit::tid);
   }
   visit_flags(span, visitor);
-  if (span.flags & SPAN_HAS_LEDGER) visit_ledger(span.ledger, visitor);
+  if (span.flags & SPAN_HAS_LEDGER) visit_ledger(span, visitor);
   visit_kernel_stack(record, span, visitor);
 }
 

@@ -33,6 +33,7 @@ constexpr Facility table[] = {
     {"task_work", "user stacks of waits outside of system calls", &Kernel::task_work},
     {"interrupt_vectors", "time in local interrupts: timer, reschedule",
      &Kernel::interrupt_vectors},
+    {"throttles", "time that the CPU quotas of cgroups take", &Kernel::throttles},
     {"single_runs", "names of calls newer than this build", &Kernel::single_runs},
     {"tracefs", "the kernel's own tracers and event list", &Kernel::tracefs},
     {"tracepoints", "one tracepoint per system call: --two-phase", &Kernel::tracepoints},

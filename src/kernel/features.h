@@ -64,6 +64,7 @@ class Kernel {
   Support single_runs() const;        ///< programs run once by us, attached to nothing
   Support task_work() const;          ///< functions of ours run when a thread is on its way back
   Support interrupt_vectors() const;  ///< tracepoints of each CPU's own interrupts
+  Support throttles() const;          ///< what the CPU quotas of cgroups keep from running
   /// What a session of our programs needs (privileges, BTF, maps, iterators), with these typed
   /// tracepoints.
   Support session(std::initializer_list<std::string_view> tracepoints = {}) const;

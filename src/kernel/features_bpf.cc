@@ -210,6 +210,16 @@ Support Kernel::interrupt_vectors() const {
                 [this] { return btf_tracepoint("local_timer_entry"); });
 }
 
+Support Kernel::throttles() const {
+  return answer("throttles", "throttles", [this]() -> Support {
+    if (Support base = btf(); !base.yes) return base;
+    if (types().member_offset("task_struct", "throttled")) return {};
+    for (const char* function : {"tg_throttle_down", "tg_unthrottle_up"})
+      if (Support support = btf_function(function); !support.yes) return support;
+    return fentry();
+  });
+}
+
 Support Kernel::session(std::initializer_list<std::string_view> tracepoints) const {
   for (const auto ask : {&Kernel::privileges, &Kernel::btf, &Kernel::task_storage,
                          &Kernel::ring_buffer, &Kernel::task_iterator, &Kernel::membarrier})

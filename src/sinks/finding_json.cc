@@ -42,10 +42,22 @@ void write_waker(JsonWriter& json, const Waker& waker) {
   json.end_object();
 }
 
+void write_throttle(JsonWriter& json, const std::optional<Throttle>& by) {
+  if (!by) return;
+  json.key("throttled_by");
+  json.begin_object();
+  json.member("cgroup", by->cgroup);
+  json.member("cgroup_id", by->cgroup_id);
+  json.member("quota_ns", by->quota_ns);
+  json.member("period_ns", by->period_ns);
+  json.end_object();
+}
+
 void write_wait(JsonWriter& json, const Wait& wait) {
   json.begin_object();
   json.member("ns", wait.ns);
   json.member("runqueue_ns", wait.runqueue_ns);
+  json.member("throttled_ns", wait.throttled_ns);
   json.member("state", wait.state);
   json.key("kernel_stack");
   write_stack(json, wait.kernel_stack);
@@ -62,6 +74,7 @@ void write_wait(JsonWriter& json, const Wait& wait) {
   };
   thread("displaced_by", wait.displacer);
   thread("behind", wait.behind);
+  write_throttle(json, wait.throttle);
   json.end_object();
 }
 
@@ -71,6 +84,7 @@ void write_breakdown(JsonWriter& json, const Breakdown& parts) {
   json.member("oncpu_ns", parts.oncpu_ns);
   json.member("runqueue_ns", parts.runqueue_ns);
   json.member("preempted_ns", parts.preempted_ns);
+  json.member("throttled_ns", parts.throttled_ns);
   json.member("blocked_ns", parts.blocked_ns());
   json.member("irq_ns", parts.irq_ns);
   json.member("softirq_ns", parts.softirq_ns);
@@ -98,6 +112,7 @@ void write_chain(JsonWriter& json, const std::vector<ChainLink>& chain) {
       write_thread(json, *link.behind);
       json.end_object();
     }
+    write_throttle(json, link.throttle);
     json.key("kernel_stack");
     write_stack(json, link.kernel_stack);
     if (!link.user_stack.empty()) {

@@ -31,13 +31,12 @@ TEST(FindingJson, HasTheKeysOfTheContract) {
                           "blocked", "waits", "user_stack", "chain", "cause"));
   EXPECT_EQ(finding["type"], "stall");
   EXPECT_EQ(finding["latency_ns"], 2'310'000'000);
-  EXPECT_EQ(
-      finding["breakdown"].dump(),
-      R"({"oncpu_ns":8000000,"runqueue_ns":12000000,"preempted_ns":0,"blocked_ns":2290000000,)"
-      R"("irq_ns":0,"softirq_ns":0,"unknown_ns":0})");
+  EXPECT_EQ(finding["breakdown"].dump(),
+            R"({"oncpu_ns":8000000,"runqueue_ns":12000000,"preempted_ns":0,"throttled_ns":0,)"
+            R"("blocked_ns":2290000000,"irq_ns":0,"softirq_ns":0,"unknown_ns":0})");
   const auto& wait = finding["waits"][0];
-  EXPECT_THAT(keys_of(wait),
-              ElementsAre("ns", "runqueue_ns", "state", "kernel_stack", "waker", "behind"));
+  EXPECT_THAT(keys_of(wait), ElementsAre("ns", "runqueue_ns", "throttled_ns", "state",
+                                         "kernel_stack", "waker", "behind"));
   EXPECT_EQ(wait["waker"].dump(),
             R"({"pid":203,"tid":203,"comm":"jbd2/vda-8","context":"thread",)"
             R"("stack":[{"name":"wake_up","module":"[kernel]","offset":16}]})");
@@ -68,6 +67,7 @@ TEST(FindingJson, HasNoKeyThatTheSchemaLacks) {
   f.ended_by = f.thread;
   f.error = "EIO";
   f.kernel_stack = f.waits[0].kernel_stack;
+  f.waits[0].throttle = f.chain[0].throttle = Throttle{"/shop/api", 1, 20'000'000, 100'000'000};
   f.user_stack_end = "cut";
   f.waits[0].displacer = f.thread;
   ChainLink& link = f.chain[0];

@@ -35,18 +35,32 @@ const char* const finding_definitions = R"json({
     },
     "unevaluatedProperties": false
   },
+  "throttle": {
+    "type": "object",
+    "description": "A cgroup whose CPU quota was used up",
+    "required": ["cgroup", "cgroup_id", "quota_ns", "period_ns"],
+    "properties": {
+      "cgroup": {"type": "string", "description": "path in the hierarchy of the controller cpu"},
+      "cgroup_id": {"$ref": "#/$defs/count", "description": "there"},
+      "quota_ns": {"$ref": "#/$defs/ns", "description": "CPU time that it has in each period"},
+      "period_ns": {"$ref": "#/$defs/ns"}
+    },
+    "additionalProperties": false
+  },
   "wait": {
     "type": "object",
     "description": "A stretch off the CPU",
-    "required": ["ns", "runqueue_ns", "state", "kernel_stack"],
+    "required": ["ns", "runqueue_ns", "throttled_ns", "state", "kernel_stack"],
     "properties": {
       "ns": {"$ref": "#/$defs/ns"},
       "runqueue_ns": {"$ref": "#/$defs/ns", "description": "of it: woken, waiting for a CPU"},
-      "state": {"enum": ["sleeping", "uninterruptible", "preempted", "other"]},
+      "throttled_ns": {"$ref": "#/$defs/ns", "description": "of it: kept from running by the CPU quota of a cgroup"},
+      "state": {"enum": ["sleeping", "uninterruptible", "preempted", "throttled", "unknown", "other"], "description": "unknown: it could run, yet its CPU idled"},
       "kernel_stack": {"$ref": "#/$defs/stack"},
       "waker": {"$ref": "#/$defs/waker"},
       "displaced_by": {"$ref": "#/$defs/who", "description": "preempted: who took the CPU"},
-      "behind": {"$ref": "#/$defs/who", "description": "who ran on its CPU just before it"}
+      "behind": {"$ref": "#/$defs/who", "description": "who ran on its CPU just before it"},
+      "throttled_by": {"$ref": "#/$defs/throttle", "description": "whose quota it was, where that is known"}
     },
     "additionalProperties": false
   },
@@ -55,11 +69,12 @@ const char* const finding_definitions = R"json({
     "allOf": [{"$ref": "#/$defs/who"}],
     "required": ["what", "ns", "kernel_stack"],
     "properties": {
-      "what": {"type": "string", "description": "waited, ran, or the interrupt that ended it"},
+      "what": {"type": "string", "description": "waited, preempted, throttled, ran, or the interrupt that ended it"},
       "ns": {"$ref": "#/$defs/ns", "description": "how long of the wait before it explains"},
       "runqueue_ns": {"$ref": "#/$defs/ns", "description": "of that: woken, waiting for a CPU"},
       "displaced_by": {"$ref": "#/$defs/who", "description": "preempted: who took the CPU"},
       "behind": {"$ref": "#/$defs/who", "description": "who ran on its CPU just before it"},
+      "throttled_by": {"$ref": "#/$defs/throttle"},
       "kernel_stack": {"$ref": "#/$defs/stack"},
       "user_stack": {"$ref": "#/$defs/stack", "description": "where it was called from, if that was a stall too"},
       "root": {"const": true}, "cut": {"const": true, "description": "the chain goes on"}
@@ -85,7 +100,7 @@ const char* const finding_definitions = R"json({
       "latency_ns": {"$ref": "#/$defs/ns"},
       "threshold_ns": {"$ref": "#/$defs/ns", "description": "of a hang: the timeout"},
       "hang": {"$ref": "#/$defs/count", "description": "the finding that it was while it was open"},
-      "state": {"enum": ["running", "runqueue", "sleeping", "uninterruptible", "preempted", "other"], "description": "of a call that hangs: what its thread does"},
+      "state": {"enum": ["running", "runqueue", "sleeping", "uninterruptible", "preempted", "throttled", "unknown", "other"], "description": "of a call that hangs: what its thread does"},
       "older": {"const": true, "description": "it began before the session: latency_ns is at least"},
       "args": {"type": "array", "items": {"type": "string"}, "description": "decoded arguments; of the user's own span, its key"},
       "ret": {"type": "integer"},
@@ -93,7 +108,7 @@ const char* const finding_definitions = R"json({
       "breakdown": {
         "type": "object",
         "description": "adds up to latency_ns",
-        "required": ["oncpu_ns", "runqueue_ns", "preempted_ns", "blocked_ns", "irq_ns", "softirq_ns", "unknown_ns"],
+        "required": ["oncpu_ns", "runqueue_ns", "preempted_ns", "throttled_ns", "blocked_ns", "irq_ns", "softirq_ns", "unknown_ns"],
         "additionalProperties": {"$ref": "#/$defs/ns"}
       },
       "blocked": {

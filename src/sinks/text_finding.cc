@@ -121,6 +121,7 @@ class Writer {
   void frames(const Stack& stack, unsigned indent);
   /// Who took the CPU in the longest wait for one.
   std::string displacers() const;
+  std::string throttlers() const;
   std::string behind() const;
 
   const Finding& finding_;
@@ -175,6 +176,7 @@ void Writer::parts(const Breakdown& parts) {
   std::vector<Part> all = {{"blocked", blocked, ""},
                            {"run queue", parts.runqueue_ns, behind()},
                            {"preempted", parts.preempted_ns, displacers()},
+                           {"throttled", parts.throttled_ns, throttlers()},
                            {"on CPU", parts.oncpu_ns, ""},
                            {"interrupts", parts.irq_ns, ""},
                            {"softirqs", parts.softirq_ns, ""},
@@ -237,15 +239,30 @@ void Writer::waits(std::uint64_t all_ns) {
                 : "in shorter waits");
 }
 
+/// "by cgroup /shop/api (20ms of each 100ms)".
+std::string throttle_text(const std::optional<Throttle>& by) {
+  if (!by) return "by the CPU quota of a cgroup";
+  return fmt::format("by cgroup {} ({} of each {})", printable(by->cgroup),
+                     duration_text(by->quota_ns), duration_text(by->period_ns));
+}
+
+/// What the thread of a step did, in the past tense.
+std::string_view link_verb(const ChainLink& link) {
+  if (link.what == "preempted") return "was preempted for";
+  if (link.what == "throttled") return "was throttled for";
+  return link.what == "unknown" ? "could run and did not for" : "waited";
+}
+
 /// What the thread of a step did meanwhile.
 std::string link_text(const ChainLink& link) {
   const std::string who = thread_text(link.thread), where = kernel_path(link.kernel_stack);
-  std::string said = fmt::format("{} {} {} of it{}{}", who,
-                                 link.what == "preempted" ? "was preempted for" : "waited",
-                                 duration_text(link.ns), where.empty() ? "" : " in ", where);
+  std::string said = fmt::format("{} {} {} of it{}{}", who, link_verb(link), duration_text(link.ns),
+                                 where.empty() ? "" : " in ", where);
   const std::string behind = link.behind ? " behind " + thread_text(*link.behind) : "";
   if (link.what == "preempted" && link.behind)
     said += fmt::format(", by {}", thread_text(*link.behind));
+  else if (link.what == "throttled")
+    said += ", " + throttle_text(link.throttle);
   else if (link.runqueue_ns > link.ns / 10)
     said += fmt::format(", {} of that in the run queue{}", duration_text(link.runqueue_ns), behind);
   if (!link.user_stack.empty()) said += fmt::format(", called from {}", user_path(link.user_stack));
@@ -256,7 +273,10 @@ void Writer::chain() {
   unsigned depth = 2;
   for (std::size_t i = 0; i < finding_.chain.size(); ++i, depth += 2) {
     const ChainLink& link = finding_.chain[i];
-    const bool is_thread = link.what == "waited" || link.what == "preempted" || link.what == "ran";
+    constexpr std::array<std::string_view, 5> of_threads = {"waited", "preempted", "throttled",
+                                                            "unknown", "ran"};
+    const bool is_thread =
+        std::find(of_threads.begin(), of_threads.end(), link.what) != of_threads.end();
     if (i == 0 && !link.is_cut && (!is_thread || link.what == "ran"))
       return;  // said already: woken by …
     std::string said;
@@ -277,6 +297,17 @@ std::string Writer::behind() const {
     if (!wait.behind || wait.runqueue_ns <= longest_ns) continue;
     longest_ns = wait.runqueue_ns;
     who = "behind " + thread_text(*wait.behind);
+  }
+  return who;
+}
+
+std::string Writer::throttlers() const {
+  std::uint64_t longest_ns = 0;
+  std::string who;
+  for (const Wait& wait : finding_.waits) {
+    if (wait.throttled_ns <= longest_ns) continue;
+    longest_ns = wait.throttled_ns;
+    who = throttle_text(wait.throttle);
   }
   return who;
 }

@@ -105,12 +105,33 @@ TEST_F(FindingText, TellsWhatAThreadOfTheChainWaitedForACpu) {
   f.chain[0].what = "preempted";
   EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] was preempted for 2.27s of it in "
                                     "submit_bio_wait, by hog[9]\n"));
+  f.chain[0].what = "throttled";
+  EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] was throttled for 2.27s of it in "
+                                    "submit_bio_wait, by the CPU quota of a cgroup\n"));
+  f.chain[0].throttle = Throttle{"/shop/\033api", 1, 20'000'000, 100'000'000};
+  EXPECT_THAT(text_of(f), HasSubstr(R"(, by cgroup /shop/\x1bapi (20.0ms of each 100ms))"));
+  f.chain[0].what = "unknown";
+  f.chain[0].runqueue_ns = 0;
+  EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] could run and did not for 2.27s of it in "
+                                    "submit_bio_wait\n"));
   f.chain[0] = {};
   f.chain[0].thread = {1, 2, "x"};
   f.chain[0].what = "ran";
   EXPECT_THAT(text_of(f), Not(HasSubstr("└"))) << "woken by it: said already";
   f.chain[0].is_cut = true;
   EXPECT_THAT(text_of(f), HasSubstr("└ x[2] ended that, and so on (cut)\n"));
+}
+
+TEST_F(FindingText, NamesTheQuotaOfTheLongestThrottledWait) {
+  Finding f = late_open();
+  f.breakdown = Breakdown{.throttled_ns = 2'310'000'000};
+  f.waits.assign(2, Wait{});
+  f.waits[0].throttled_ns = 1'000'000'000;
+  f.waits[0].throttle = Throttle{"/shop/db", 1, 50'000'000, 100'000'000};
+  f.waits[1].throttled_ns = 1'310'000'000;
+  f.waits[1].throttle = Throttle{"/shop/api", 2, 20'000'000, 100'000'000};
+  EXPECT_THAT(text_of(f),
+              HasSubstr("throttled     2.31s  by cgroup /shop/api (20.0ms of each 100ms)\n"));
 }
 
 TEST_F(FindingText, HasNoChainOfAWaitThatHardlyMattered) {

@@ -7,7 +7,8 @@ import unittest
 from overdue_test import overdue, read_ndjson, require_root, tool
 
 MS = 1_000_000
-PARTS = {"oncpu_ns", "runqueue_ns", "preempted_ns", "blocked_ns", "irq_ns", "softirq_ns", "unknown_ns"}
+PARTS = {"oncpu_ns", "runqueue_ns", "preempted_ns", "throttled_ns", "blocked_ns", "irq_ns", "softirq_ns",
+         "unknown_ns"}
 KEYS = ["type", "number", "span", "name", "time_ns", "pid", "tid", "comm", "thread", "cpu", "latency_ns"]
 
 
@@ -64,7 +65,8 @@ def is_within(finding, event):
 
 
 def blocked_ns(wait):
-    return 0 if wait["state"] == "preempted" else wait["ns"] - wait["runqueue_ns"]
+    could_run = wait["state"] in ("preempted", "throttled", "unknown")
+    return 0 if could_run else wait["ns"] - wait["runqueue_ns"] - wait["throttled_ns"]
 
 
 def has_unseen_wait(finding):

@@ -36,6 +36,13 @@ struct SchedProbe::Impl {
   void attach_all();
   bool wants_stacks() const { return options.user_stack_bytes > 0; }
   bool is_here(const bpf_program* vector_hook) const;
+  /// Whether the kernel says of each thread that a quota keeps it from running.
+  bool marks_throttled() const {
+    return types.member_offset("task_struct", "throttled").has_value();
+  }
+  /// Whether it has quotas, and says of queues only that they are throttled.
+  bool throttles_queues() const;
+  bool tells_throttles() const;
   std::vector<bpf_program*> vector_hooks() const;
 };
 
@@ -81,11 +88,25 @@ bool SchedProbe::Impl::is_here(const bpf_program* vector_hook) const {
          types.arguments(tracepoint_of(vector_hook)).has_value();
 }
 
+bool SchedProbe::Impl::throttles_queues() const {
+  return !marks_throttled() && types.has_function("tg_throttle_down") &&
+         types.has_function("tg_unthrottle_up");
+}
+
+bool SchedProbe::Impl::tells_throttles() const {
+  return options.use_throttles && (marks_throttled() || throttles_queues()) &&
+         !is_refused(refused, bpf->progs.on_throttle) &&
+         !is_refused(refused, bpf->progs.on_unthrottle);
+}
+
 void SchedProbe::Impl::configure() {
   bpf->rodata->own_pid = static_cast<u32>(getpid());
   choose_switch_hook();
   bpf->rodata->switch_tells_state = types.arguments("sched_switch").value_or(0) >= 4;
   for (bpf_program* hook : vector_hooks()) bpf_program__set_autoload(hook, is_here(hook));
+  bpf->rodata->tells_throttles = tells_throttles();
+  for (bpf_program* hook : {bpf->progs.on_throttle, bpf->progs.on_unthrottle})
+    bpf_program__set_autoload(hook, tells_throttles() && throttles_queues());
   share_maps(bpf->obj, shared);
 }
 
@@ -98,15 +119,17 @@ void SchedProbe::Impl::load() {
       },
       [this](const bpf_program* program) {
         const auto vectors = vector_hooks();
-        return program == bpf->progs.on_switch_with_work ||
+        return program == bpf->progs.on_switch_with_work || program == bpf->progs.on_throttle ||
+               program == bpf->progs.on_unthrottle ||
                std::find(vectors.begin(), vectors.end(), program) != vectors.end();
       });
 }
 
 void SchedProbe::Impl::attach_all() {
   const auto& programs = bpf->progs;
-  for (bpf_program* hook : {switch_hook, programs.on_waking, programs.on_fork,
-                            programs.on_first_wakeup, programs.on_exit_from_call, programs.on_free})
+  for (bpf_program* hook :
+       {programs.on_throttle, programs.on_unthrottle, switch_hook, programs.on_waking,
+        programs.on_fork, programs.on_first_wakeup, programs.on_exit_from_call, programs.on_free})
     if (bpf_program__autoload(hook)) links.push_back(attach(hook));
   run_iterator(bpf_program__fd(programs.begin_ledgers), "begin the ledgers of all threads");
   for (bpf_program* hook : {programs.on_irq_entry, programs.on_irq_exit, programs.on_softirq_entry,
@@ -162,7 +185,8 @@ void SchedProbe::finish(KernelTime, const RecordHandler&) {
 }
 
 const Schema* SchedProbe::schema(std::uint16_t kind) const {
-  for (const Schema* one : {&sched_wait_schema, &sched_wake_schema, &wait_stack_schema})
+  for (const Schema* one :
+       {&sched_wait_schema, &sched_wake_schema, &sched_throttle_schema, &wait_stack_schema})
     if (kind == one->id) return one;
   return nullptr;
 }
@@ -173,6 +197,10 @@ std::vector<std::string> SchedProbe::left_out() const {
     all.emplace_back(
         "waits outside of system calls have no user stacks: this kernel has no task work for BPF "
         "programs");
+  if (!impl_->options.use_throttles)
+    all.emplace_back(
+        "time that the CPU quotas of cgroups take counts as preempted or unknown: this kernel does "
+        "not tell of it");
   std::string vectors;
   for (const bpf_program* hook : impl_->vector_hooks())
     if (!impl_->is_here(hook))

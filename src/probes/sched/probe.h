@@ -16,6 +16,7 @@ struct SchedOptions {
   std::size_t user_stack_bytes = 0;
   bool use_task_work = true;  ///< where the kernel has it; false: as if it had not
   bool use_vectors = true;    ///< the same of the tracepoints of local interrupts
+  bool use_throttles = true;  ///< the same of what tells that a CPU quota is used up
 };
 
 /// Keeps the ledgers of all threads of the machine, and records waits and wake-ups that took at
@@ -54,6 +55,7 @@ class SchedProbe final : public LiveProbe {
 extern const ProbeInfo sched_probe;
 extern const Schema sched_wait_schema;
 extern const Schema sched_wake_schema;
+extern const Schema sched_throttle_schema;
 extern const Schema wait_stack_schema;
 
 }  // namespace overdue

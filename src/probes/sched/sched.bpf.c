@@ -8,6 +8,7 @@
 #include "bpf/unpreempted.bpf.h"
 #include "bpf/wait.bpf.h"
 #include "probes/sched/stacks.bpf.h"
+#include "probes/sched/throttles.bpf.h"
 
 const volatile u32 own_pid;           /* Overdue explains nobody's wait but others' */
 const volatile u8 switch_tells_state; /* sched_switch has a fourth argument (Linux 5.18) */
@@ -41,6 +42,7 @@ struct wake_with_stack {
 static __noinline int record_wait(struct task_struct* next, struct task_struct* prev,
                                   struct thread_ledger* ledger, u64 now_ns, u32 flags) {
   if (!next || !prev || !ledger) return 0;
+  if (ledger->throttled_ns) record_throttle(next, ledger, now_ns);
   void* ring = this_cpu_ring();
   struct wait_with_stack* record = ring ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : 0;
   if (!record) {
@@ -104,10 +106,12 @@ static __always_inline void switch_out(struct task_struct* prev, struct thread_l
   else
     note_unseen_switch_in(prev, ledger, cpu, now_ns);
   take_call_away(ledger, cpu, prev);
-  add_time_on_cpu(&ledger->sums, ledger, cpu, now_ns);
+  add_time_on_cpu(&ledger->sums.parts, ledger, cpu, now_ns);
   ledger->state = state;
   ledger->since_ns = now_ns;
   if (state != LEDGER_PREEMPTED) return;
+  ledger->is_left_idle = !next->pid;
+  note_throttle(prev, ledger);
   ledger->displacer_tid = next->pid;
   __builtin_memcpy(ledger->displacer, next->comm, COMM_SIZE); /* loads: cheaper than a helper */
 }
@@ -119,6 +123,7 @@ static __always_inline void switch_in(struct task_struct* next, struct thread_le
     if (ledger->state != LEDGER_PREEMPTED &&
         (ledger->wake_ns < ledger->since_ns || ledger->wake_ns == WAKE_UNTIMED))
       time_wake(next, ledger, cpu, now_ns);
+    note_throttled(ledger, throttled_in_wait(next, ledger, now_ns), now_ns);
     add_wait(ledger, now_ns);
     u64 min_ns = control.wait_min_ns;
     if (min_ns && control.armed && (u32)next->tgid != own_pid &&

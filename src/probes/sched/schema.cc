@@ -12,7 +12,8 @@ constexpr Field wait_fields[] = {
                   "when it was woken; 0: it was not asleep, or nobody saw it"),
     OVERDUE_FIELD(sched_wait, state, none, key,
                   "1: preempted, 2: sleeping, 3: uninterruptible, "
-                  "4: stopped, traced, or not seen from its begin"),
+                  "4: stopped, traced, or not seen from its begin, 5: throttled, "
+                  "6: runnable, yet its CPU idled"),
     OVERDUE_FIELD(sched_wait, waker_tid, tid, value,
                   "who woke it; in an interrupt: who was interrupted"),
     OVERDUE_FIELD(sched_wait, waker_context, none, value,
@@ -29,6 +30,19 @@ constexpr Field wait_fields[] = {
     OVERDUE_FIELD(sched_wait, behind, text, value, "name of who ran before"),
     OVERDUE_FIELD(sched_wait, waker_pid, pid, value, "process of waker_tid; 0: it had ended"),
     OVERDUE_FIELD(sched_wait, waker, text, value, "name of waker_tid"),
+    OVERDUE_FIELD(sched_wait, throttled_ns, nanoseconds, value,
+                  "of the time in which it could run: a quota kept it from running"),
+};
+
+constexpr Field throttle_fields[] = {
+    OVERDUE_FIELD(sched_throttle, throttled_ns, nanoseconds, value,
+                  "of the wait that ends at the same time"),
+    OVERDUE_FIELD(sched_throttle, quota_ns, nanoseconds, value,
+                  "CPU time that the cgroup has in each period"),
+    OVERDUE_FIELD(sched_throttle, period_ns, nanoseconds, value, "that period"),
+    OVERDUE_FIELD(sched_throttle, throttler_id, none, key, "of the controller `cpu`"),
+    OVERDUE_FIELD(sched_throttle, names, opaque, value,
+                  "of the cgroup and those above it: 72 bytes each, empty at the root"),
 };
 
 constexpr Field wake_fields[] = {
@@ -50,8 +64,8 @@ constexpr Field stack_fields[] = {
     OVERDUE_FIELD(wait_stack, user_bytes, bytes, stack, "user stack behind the record"),
 };
 
-constexpr const Schema* schemas[] = {&sched_wait_schema, &sched_wake_schema, &wait_stack_schema,
-                                     &span_schema};
+constexpr const Schema* schemas[] = {&sched_wait_schema, &sched_wake_schema, &sched_throttle_schema,
+                                     &wait_stack_schema, &span_schema};
 
 Support supported(const Kernel& kernel) {
   return kernel.session({"sched_switch", "sched_waking"});
@@ -69,6 +83,12 @@ const Schema sched_wake_schema{.id = RECORD_SCHED_WAKE,
                                .size = sizeof(sched_wake),
                                .fields = wake_fields,
                                .help = "a thread that had slept for long is woken"};
+const Schema sched_throttle_schema{
+    .id = RECORD_SCHED_THROTTLE,
+    .name = "throttle",
+    .size = sizeof(sched_throttle),
+    .fields = throttle_fields,
+    .help = "whose CPU quota kept a thread from running that runs again"};
 const Schema wait_stack_schema{.id = RECORD_WAIT_STACK,
                                .name = "wait_stack",
                                .size = sizeof(wait_stack),

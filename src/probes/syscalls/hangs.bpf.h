@@ -66,6 +66,15 @@ static __always_inline void note_present(struct span_record* span, struct thread
     return;
   }
   span->detail = lasts_ns;
+  if (state == LEDGER_PREEMPTED && throttled_since_left(ledger)) {
+    span->throttled_ns += lasts_ns;
+    __builtin_memcpy(span->text, "throttled", 10);
+    return;
+  }
+  if (state == LEDGER_PREEMPTED && ledger->is_left_idle) {
+    __builtin_memcpy(span->text, "unknown", 8);
+    return;
+  }
   if (state == LEDGER_PREEMPTED) {
     span->ledger.preempted_ns += lasts_ns;
     __builtin_memcpy(span->text, "preempted", 10);
@@ -90,7 +99,7 @@ static __always_inline void note_present(struct span_record* span, struct thread
     __builtin_memcpy(span->text, "other", 6);
 }
 
-/* As subtract_parts(), of sums another thread is adding to: interrupts on a CPU that is not ours
+/* As subtract_sums(), of sums another thread is adding to: interrupts on a CPU that is not ours
  * are not asked for, and count as its time on the CPU. */
 static __always_inline void keep_surplus(struct ledger_parts* sums,
                                          const struct ledger_parts* begin) {
@@ -111,11 +120,12 @@ static __noinline int note_call_of_running(struct hang_scratch* scratch) {
   const struct cpu_ledger* cpu = ledger_of_cpu(ledger->cpu);
   if (!cpu || cpu->call.begin_ns != scratch->state.enter_ns) return 0;
   note_call(ledger, cpu);
-  struct ledger_parts* at_call = &ledger->at_call;
-  at_call->oncpu_ns += at_call->irq_ns - ledger->sums.irq_ns;
-  at_call->oncpu_ns += at_call->softirq_ns - ledger->sums.softirq_ns;
-  at_call->irq_ns = ledger->sums.irq_ns;
-  at_call->softirq_ns = ledger->sums.softirq_ns;
+  const struct ledger_parts* sums = &ledger->sums.parts;
+  struct ledger_parts* at_call = &ledger->at_call.parts;
+  at_call->oncpu_ns += at_call->irq_ns - sums->irq_ns;
+  at_call->oncpu_ns += at_call->softirq_ns - sums->softirq_ns;
+  at_call->irq_ns = sums->irq_ns;
+  at_call->softirq_ns = sums->softirq_ns;
   return 0;
 }
 
@@ -133,9 +143,11 @@ static __always_inline void fill_parts(struct hang_scratch* scratch, bool older,
     note_present(span, ledger, now_ns);
   } else {
     if (ledger->call_ns != begin_ns) return; /* it left a CPU, and nobody saw it */
-    span->ledger = ledger->sums;
+    span->ledger = ledger->sums.parts;
+    span->throttled_ns = ledger->sums.throttled_ns;
     note_present(span, ledger, now_ns);
-    keep_surplus(&span->ledger, &ledger->at_call);
+    keep_surplus(&span->ledger, &ledger->at_call.parts);
+    span->throttled_ns = surplus(span->throttled_ns, ledger->at_call.throttled_ns);
   }
   span->flags |= SPAN_HAS_LEDGER;
 }

@@ -153,8 +153,11 @@ static __always_inline void fill_span(struct span_record* span, struct task_stru
   if (!ledger || !cpu) return;
   if (ledger->state != LEDGER_ON_CPU) note_unseen_switch_in(task, ledger, cpu, now_ns);
   if (ledger->call_ns != state->enter_ns) return; /* it left a CPU, and nobody saw it */
-  read_ledger(ledger, cpu, now_ns, &span->ledger);
-  subtract_parts(&span->ledger, &ledger->at_call);
+  struct ledger_sums sums;
+  read_ledger(ledger, cpu, now_ns, &sums);
+  subtract_sums(&sums, &ledger->at_call);
+  span->ledger = sums.parts;
+  span->throttled_ns = sums.throttled_ns;
   span->flags |= SPAN_HAS_LEDGER;
 }
 

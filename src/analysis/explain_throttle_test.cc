@@ -1,0 +1,102 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/explain_fixture.h"
+
+namespace overdue {
+namespace {
+
+using ::testing::SizeIs;
+
+/// In front of the wait of thread 7 that ends at 1900.
+sched_throttle throttle_of(std::initializer_list<std::string_view> names) {
+  sched_throttle throttle{};
+  name_thread(throttle.header, 7, "thread-7");
+  throttle.header.kind = RECORD_SCHED_THROTTLE;
+  throttle.header.size = sizeof throttle;
+  throttle.header.time_ns = 1900;
+  throttle.quota_ns = 20;
+  throttle.period_ns = 100;
+  std::size_t depth = 0;
+  for (const std::string_view name : names)
+    std::memcpy(throttle.names[depth++], name.data(), name.size());
+  return throttle;
+}
+
+TEST(Explain, NamesTheCgroupThatThrottled) {
+  Explainer e;
+  sched_wait wait = wait_of(7, 1000, 0, 1900);
+  wait.state = WAIT_THROTTLED;
+  wait.throttled_ns = 850;
+  wait.displacer_tid = 9;
+  e.fed.add(throttle_of({"api", "shop"})).add(wait).add(span_of(7, 1000, 2000));
+  ASSERT_THAT(e.finding.waits, SizeIs(1));
+  const Wait& told = e.finding.waits[0];
+  EXPECT_EQ(told.state, "throttled");
+  EXPECT_EQ(told.throttled_ns, 850u);
+  EXPECT_EQ(told.runqueue_ns, 50u) << "then it waits for the CPU";
+  EXPECT_EQ(told.blocked_ns(), 0u);
+  EXPECT_FALSE(told.displacer);
+  ASSERT_TRUE(told.throttle);
+  EXPECT_EQ(told.throttle->cgroup, "/shop/api");
+  EXPECT_EQ(told.throttle->quota_ns, 20u);
+  EXPECT_EQ(told.throttle->period_ns, 100u);
+}
+
+TEST(Explain, SaysThatACgroupIsDeeperThanItsRecordHasNames) {
+  for (const auto& [names, path] :
+       std::vector<std::pair<std::vector<std::string_view>, std::string>>{
+           {{"d", "c", "b", "a"}, "…/a/b/c/d"}, {{"a"}, "/a"}, {{}, "/"}}) {
+    Explainer e;
+    sched_throttle throttle = throttle_of({});
+    for (std::size_t i = 0; i < names.size(); ++i)
+      std::memcpy(throttle.names[i], names[i].data(), names[i].size());
+    sched_wait wait = wait_of(7, 1000, 0, 1900);
+    wait.state = WAIT_THROTTLED;
+    wait.throttled_ns = 900;
+    e.fed.add(throttle).add(wait).add(span_of(7, 1000, 2000));
+    ASSERT_TRUE(e.finding.waits.at(0).throttle);
+    EXPECT_EQ(e.finding.waits[0].throttle->cgroup, path);
+  }
+}
+
+TEST(Explain, NoWaitIsThrottledByAnothersRecord) {
+  Explainer e;
+  sched_throttle earlier = throttle_of({"api"});
+  earlier.header.time_ns = 1800;
+  e.fed.add(earlier).add(wait_of(7, 1000, 0, 1900)).add(span_of(7, 1000, 2000));
+  EXPECT_FALSE(e.finding.waits.at(0).throttle);
+}
+
+TEST(Explain, ASleeperMayBeThrottledAfterItsWakeUp) {
+  Explainer e;
+  sched_wait wait = wait_of(7, 1000, 1200, 1900, 8);
+  wait.throttled_ns = 600;
+  e.fed.add(wait).add(span_of(7, 1000, 2000));
+  const Wait& told = e.finding.waits.at(0);
+  EXPECT_EQ(told.state, "sleeping");
+  EXPECT_EQ(told.blocked_ns(), 200u);
+  EXPECT_EQ(told.throttled_ns, 600u);
+  EXPECT_EQ(told.runqueue_ns, 100u);
+}
+
+TEST(Explain, NobodyTookTheCpuOfWhomItIdledWithout) {
+  Explainer e;
+  sched_wait wait = wait_of(7, 1000, 0, 1900);
+  wait.state = WAIT_UNKNOWN;
+  e.fed.add(wait).add(span_of(7, 1000, 2000));
+  const Wait& told = e.finding.waits.at(0);
+  EXPECT_EQ(told.state, "unknown");
+  EXPECT_FALSE(told.displacer);
+  EXPECT_EQ(told.runqueue_ns + told.throttled_ns + told.blocked_ns(), 0u);
+}
+
+}  // namespace
+}  // namespace overdue

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Threads that the CPU quota of their cgroup, or of one above it, keeps from running. Since Linux
+ * 6.18 the kernel says so of each thread (bpf/throttle.bpf.h). Before, it takes the queue that the
+ * cgroup has on a CPU out of the run queue: its threads stay runnable, and nobody looks at them.
+ * Two functions are called then, for that cgroup and each below it. */
+#pragma once
+
+#include "bpf/wait.bpf.h"
+
+const volatile u8 tells_throttles; /* 0: as if there were no quotas */
+
+#define PERIODS_KEPT 16 /* of a queue: a wait may go through several */
+
+struct throttle_period {
+  u64 from_ns;
+  u64 to_ns;
+};
+
+struct throttled_queue {
+  u64 since_ns; /* 0: it is not throttled */
+  u64 by;       /* struct task_group* whose quota is used up, now or the last time */
+  u64 ended;    /* periods so far */
+  struct throttle_period last[PERIODS_KEPT];
+};
+
+/* By struct cfs_rq*. Where it is full, the queue longest unused is forgotten: what its threads wait
+ * for is unknown then. */
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 4096);
+  __type(key, u64);
+  __type(value, struct throttled_queue);
+} throttled_queues SEC(".maps");
+
+u8 any_throttled; /* so far: few machines have quotas */
+
+static __always_inline struct throttled_queue* throttled_queue_of(struct cfs_rq* queue) {
+  u64 key = (u64)queue;
+  return bpf_map_lookup_elem(&throttled_queues, &key);
+}
+
+/* Returns null where there is no room. */
+static __noinline struct throttled_queue* make_throttled_queue(u64 key) {
+  struct throttled_queue initial = {};
+  bpf_map_update_elem(&throttled_queues, &key, &initial, BPF_NOEXIST);
+  return bpf_map_lookup_elem(&throttled_queues, &key);
+}
+
+/* The cgroups are gone through from above: those above the one that has used up its quota are not
+ * throttled. */
+SEC("?fentry/tg_throttle_down")
+int BPF_PROG(on_throttle, struct task_group* group, void* run_queue) {
+  u32 cpu = BPF_CORE_READ((struct rq*)run_queue, cpu);
+  struct cfs_rq* queue = queue_of(group, cpu);
+  if (!queue || BPF_CORE_READ(queue, throttle_count)) return 0; /* by one above it already */
+  struct throttled_queue* known = throttled_queue_of(queue);
+  if (!known) known = make_throttled_queue((u64)queue);
+  if (!known) return 0;
+  struct task_group* parent = BPF_CORE_READ(group, parent);
+  struct throttled_queue* above = parent ? throttled_queue_of(queue_of(parent, cpu)) : 0;
+  known->by = above && above->since_ns ? above->by : (u64)group;
+  known->since_ns = bpf_ktime_get_ns();
+  if (!any_throttled) any_throttled = 1;
+  return 0;
+}
+
+SEC("?fentry/tg_unthrottle_up")
+int BPF_PROG(on_unthrottle, struct task_group* group, void* run_queue) {
+  struct cfs_rq* queue = queue_of(group, BPF_CORE_READ((struct rq*)run_queue, cpu));
+  if (!queue || BPF_CORE_READ(queue, throttle_count) != 1) return 0; /* there is another quota */
+  struct throttled_queue* known = throttled_queue_of(queue);
+  if (!known || !known->since_ns) return 0;
+  struct throttle_period* period = &known->last[known->ended % PERIODS_KEPT];
+  period->from_ns = known->since_ns;
+  period->to_ns = bpf_ktime_get_ns();
+  known->ended++;
+  known->since_ns = 0;
+  return 0;
+}
+
+/* The cgroup whose quota keeps the threads of `queue` from running. */
+static __always_inline struct task_group* throttler_of(struct cfs_rq* queue) {
+  struct task_group* group = BPF_CORE_READ(queue, tg);
+  u32 cpu = BPF_CORE_READ(queue, rq, cpu);
+  for (int depth = 0; depth < GROUP_DEPTH_MAX && group; depth++) {
+    struct cfs_rq* its_queue = queue_of(group, cpu);
+    if (its_queue && BPF_CORE_READ_BITFIELD_PROBED(its_queue, throttled)) return group;
+    group = BPF_CORE_READ(group, parent);
+  }
+  return 0;
+}
+
+/* As it leaves the CPU, runnable. */
+static __always_inline void note_throttle(struct task_struct* task, struct thread_ledger* ledger) {
+  ledger->queue = 0;
+  if (!tells_throttles) return;
+  if (bpf_core_field_exists(task->throttled)) {
+    if (!task->throttled) return;
+    struct cfs_rq* queue = task->se.cfs_rq;
+    ledger->queue = (u64)queue;
+    ledger->throttled_mark_ns = throttled_time_of(queue);
+    ledger->throttler = (u64)throttler_of(queue);
+  } else {
+    ledger->queue = (u64)task->se.cfs_rq;
+  }
+}
+
+/* In `known`, of the time from `from_ns` to `to_ns`. */
+static __always_inline u64 throttled_between(const struct throttled_queue* known, u64 from_ns,
+                                             u64 to_ns) {
+  u64 sum_ns = known->since_ns
+                   ? ns_between(known->since_ns > from_ns ? known->since_ns : from_ns, to_ns)
+                   : 0;
+  for (int i = 0; i < PERIODS_KEPT; i++) {
+    u64 begin_ns = known->last[i].from_ns, end_ns = known->last[i].to_ns;
+    if (begin_ns < from_ns) begin_ns = from_ns;
+    if (end_ns > to_ns) end_ns = to_ns;
+    sum_ns += ns_between(begin_ns, end_ns);
+  }
+  return sum_ns;
+}
+
+/* How long a quota has kept the thread from running that runs again at `now_ns`. */
+static __noinline u64 heard_throttled(struct task_struct* task, struct thread_ledger* ledger,
+                                      u64 now_ns) {
+  if (!task || !ledger) return 0;
+  u64 queue = ledger->state == LEDGER_PREEMPTED ? ledger->queue : (u64)task->se.cfs_rq;
+  struct throttled_queue* known = throttled_queue_of((struct cfs_rq*)queue);
+  if (!known) return 0;
+  ledger->throttler = known->by;
+  return throttled_between(known, runnable_since(ledger, now_ns), now_ns);
+}
+
+static __always_inline u64 throttled_in_wait(struct task_struct* task, struct thread_ledger* ledger,
+                                             u64 now_ns) {
+  if (bpf_core_field_exists(task->throttled)) return throttled_since_left(ledger);
+  return any_throttled ? heard_throttled(task, ledger, now_ns) : 0;
+}
+
+static __always_inline void fill_names(struct sched_throttle* record, struct task_group* group) {
+  __builtin_memset(record->names, 0, sizeof(record->names));
+  for (int i = 0; i < THROTTLE_NAMES && group; i++) {
+    const char* name = BPF_CORE_READ(group, css.cgroup, kn, name);
+    bpf_probe_read_kernel_str(record->names[i], THROTTLE_NAME_SIZE, name);
+    group = BPF_CORE_READ(group, parent);
+  }
+}
+
+/* Whose quota it was. */
+static __noinline int record_throttle(struct task_struct* task, struct thread_ledger* ledger,
+                                      u64 now_ns) {
+  if (!task || !ledger || !ledger->throttler) return 0;
+  void* ring = this_cpu_ring();
+  struct sched_throttle* record = ring ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : 0;
+  if (!record) {
+    count(COUNTER_RING_FULL, 1);
+    return 0;
+  }
+  struct task_group* group = (struct task_group*)ledger->throttler;
+  struct thread_state* state = find_of_thread(threads, task);
+  fill_who(&record->header, task, state ? state->cgroup_id : 0, now_ns);
+  record->header.kind = RECORD_SCHED_THROTTLE;
+  record->header.size = sizeof(*record);
+  record->throttled_ns = ledger->throttled_ns;
+  record->quota_ns = BPF_CORE_READ(group, cfs_bandwidth.quota);
+  record->period_ns = BPF_CORE_READ(group, cfs_bandwidth.period);
+  record->throttler_id = BPF_CORE_READ(group, css.cgroup, kn, id);
+  fill_names(record, group);
+  bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+  return 0;
+}

@@ -1,0 +1,152 @@
+#!/usr/bin/python3
+"""`overdue stalls` and programs over the CPU quota of their cgroup. The kernel's own account is the oracle."""
+import glob
+import json
+import os
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from overdue_test import main, overdue, tool, workload
+from stall_findings import MS, Case, all_told, stalls, text_of, told
+
+PERIOD_MS, QUOTA_MS = 100, 20
+
+
+class Group:
+    """A cgroup with a quota, of whichever version this machine has."""
+
+    def __init__(self, *names):
+        self.is_v1 = os.path.exists("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")
+        self.root = "/sys/fs/cgroup/cpu" if self.is_v1 else next(iter(
+            os.path.dirname(path) for path in glob.glob("/sys/fs/cgroup/cgroup.controllers") +
+            glob.glob("/sys/fs/cgroup/unified/cgroup.controllers")), "")
+        self.made = []
+        path = self.root
+        for name in names:
+            if not self.is_v1:
+                self.write("+cpu", path, "cgroup.subtree_control")
+            path = os.path.join(path, name)
+            os.mkdir(path)
+            self.made.append(path)
+        self.path, self.name = path, path.removeprefix(self.root)
+        self.procs = os.path.join(path, "cgroup.procs")
+
+    def write(self, value, *names):
+        with open(os.path.join(*names), "w", encoding="ascii") as file:
+            file.write(str(value))
+
+    def limit(self, path):
+        if self.is_v1:
+            self.write(1000 * PERIOD_MS, path, "cpu.cfs_period_us")
+            self.write(1000 * QUOTA_MS, path, "cpu.cfs_quota_us")
+        else:
+            self.write(f"{1000 * QUOTA_MS} {1000 * PERIOD_MS}", path, "cpu.max")
+
+    def stat(self, path):
+        with open(os.path.join(path, "cpu.stat"), encoding="ascii") as file:
+            return {name: int(value) for name, value in map(str.split, file)}
+
+    def throttled_ns(self, path):
+        stat = self.stat(path)
+        return stat["throttled_time"] if self.is_v1 else 1000 * stat["throttled_usec"]
+
+    def remove(self):
+        for path in reversed(self.made):
+            for _ in range(100):
+                try:
+                    os.rmdir(path)
+                    break
+                except OSError:  # its last process is on its way out
+                    time.sleep(0.02)
+
+
+class Quota(Case):
+    def setUp(self):
+        super().setUp()
+        doctor = json.loads(overdue("doctor", "-f", "json").out)
+        throttles = next(one for one in doctor["features"] if one["name"] == "throttles")
+        if not throttles["yes"]:
+            self.skipTest(f"this kernel does not tell of quotas: {throttles}")
+
+    def group(self, *names):
+        try:
+            group = Group(*names)
+        except OSError as error:
+            self.skipTest(f"no cgroup with a CPU quota: {error}")
+        self.addCleanup(group.remove)
+        return group
+
+    def of_compute(self, group, limited):
+        group.limit(limited)
+        before_ns = group.throttled_ns(limited)
+        seen = stalls("--span", "offcpu", "-T", "1ms", "--", tool("taskset"), "-c", "0", workload("over_quota"),
+                      "compute", group.procs, 2000)
+        self.assert_sound(seen)
+        own = json.loads(seen.finished.out)
+        found = [one for one in seen.found if one["tid"] == own["tid"]]
+        return own, found, group.throttled_ns(limited) - before_ns
+
+    def assert_is_the_quotas(self, found, cgroup, truth_ns):
+        throttled_ns = sum(one["breakdown"]["throttled_ns"] for one in found)
+        self.assertGreater(truth_ns, 1000 * MS, "the quota has taken most of the time")
+        self.assertAlmostEqual(throttled_ns, truth_ns, delta=truth_ns / 20, msg=all_told(found))
+        for finding in found:
+            for wait in finding["waits"]:
+                self.assertNotEqual(wait.get("displaced_by", {}).get("tid"), 0, told(finding))
+            if finding["name"] != "throttled":
+                continue
+            by = finding["waits"][0]["throttled_by"]
+            self.assertEqual((by["cgroup"], by["quota_ns"], by["period_ns"]),
+                             (cgroup, QUOTA_MS * MS, PERIOD_MS * MS), told(finding))
+            self.assertGreater(finding["breakdown"]["throttled_ns"], 0, told(finding))
+
+    def test_a_thread_over_it(self):
+        group = self.group(f"odt-quota-{os.getpid()}")
+        own, found, truth_ns = self.of_compute(group, group.path)
+        self.assert_is_the_quotas(found, group.name, truth_ns)
+        all_ns = sum(one["latency_ns"] for one in found)
+        self.assertLessEqual(all_ns, 1.02 * own["still_ns"] + 50 * MS, "what the program noticed itself")
+
+    def test_the_quota_of_a_cgroup_above(self):
+        group = self.group(f"odt-shop-{os.getpid()}", "api")
+        _, found, truth_ns = self.of_compute(group, group.made[0])
+        self.assert_is_the_quotas(found, os.path.dirname(group.name), truth_ns)
+
+    def test_who_waits_for_it(self):
+        group = self.group(f"odt-quota-{os.getpid()}")
+        group.limit(group.path)
+        seen = stalls("--idle", "-T", "50ms", "--", workload("over_quota"), "serve", group.procs, 8)
+        self.assert_sound(seen)
+        events = [json.loads(line) for line in seen.finished.out.splitlines()]
+        reads = [one for one in seen.named("read") if one["tid"] == events[0]["tid"]]
+        self.assertGreaterEqual(len(reads), 3, all_told(seen.found))
+        held_up = [link for one in reads for link in one["chain"] if link["what"] == "throttled"]
+        self.assertGreaterEqual(len(held_up), 3, all_told(reads))
+        for link in held_up:
+            self.assertEqual(link["tid"], events[0]["child"])
+            self.assertEqual(link["throttled_by"]["cgroup"], group.name)
+
+    def test_text(self):
+        group = self.group(f"odt-quota-{os.getpid()}")
+        group.limit(group.path)
+        text, _ = text_of("--span", "offcpu", "-T", "10ms", "--", tool("taskset"), "-c", "0", workload("over_quota"),
+                          "compute", group.procs, 500)
+        self.assertRegex(text, rf"throttled +[\d.]+ms  by cgroup {group.name} \(20\.?0*ms of each 100ms\)")
+        self.assertNotIn("by the idle thread", text)
+
+    def test_a_recording_says_the_same(self):
+        group = self.group(f"odt-quota-{os.getpid()}")
+        group.limit(group.path)
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        path = os.path.join(folder, "saved.odt")
+        live = stalls("--save", path, "--span", "offcpu", "-T", "10ms", "--", tool("taskset"), "-c", "0",
+                      workload("over_quota"), "compute", group.procs, 500)
+        lines = map(json.loads, overdue("report", "--view", "stalls", "-f", "ndjson", path).out.splitlines())
+        self.assertEqual([line for line in lines if line["type"] == "stall"], live.found)
+        self.assertTrue(any(one["name"] == "throttled" for one in live.found), all_told(live.found))
+
+
+if __name__ == "__main__":
+    main()

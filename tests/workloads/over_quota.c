@@ -1,0 +1,78 @@
+// Computes in a cgroup that has a CPU quota, which it joins by its file `cgroup.procs`:
+//   over_quota compute FILE MS     for MS by the clock; prints how long it stood still meanwhile
+//   over_quota serve FILE TIMES    a child in the cgroup computes 30 ms of CPU time for each
+//   request
+//                                  of its parent, which is not in there; prints how long each took
+#include <fcntl.h>
+
+#include "workload.h"
+
+#define MS 1000000ll
+
+static void join(const char* procs) {
+  int fd = open(procs, O_WRONLY);
+  if (fd < 0 || write(fd, "0", 1) != 1) fail(procs);
+  close(fd);
+}
+
+static void compute(long ms) {
+  long long begin = now_ns(), last = begin, still = 0, longest = 0;
+  while (last - begin < ms * MS) {
+    long long next = now_ns();
+    if (next - last >= MS) still += next - last;
+    if (next - last > longest) longest = next - last;
+    last = next;
+  }
+  printf("{\"tid\": %d, \"still_ns\": %lld, \"longest_ns\": %lld}\n", (int)getpid(), still,
+         longest);
+}
+
+static long long cpu_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static void answer(int requests, int answers) {
+  char byte;
+  while (read(requests, &byte, 1) == 1) {
+    long long end = cpu_ns() + 30 * MS;
+    while (cpu_ns() < end) continue;
+    if (write(answers, &byte, 1) != 1) fail("write");
+  }
+}
+
+static void serve(const char* procs, long times) {
+  int there[2], back[2];
+  if (pipe(there) || pipe(back)) fail("pipe");
+  pid_t child = fork();
+  if (child < 0) fail("fork");
+  if (child == 0) {
+    close(there[1]);
+    join(procs);
+    answer(there[0], back[1]);
+    exit(0);
+  }
+  for (long i = 0; i < times; i++) {
+    char byte = 'x';
+    long long begin = now_ns();
+    if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1) fail("request");
+    printf("{\"tid\": %d, \"child\": %d, \"took_ns\": %lld}\n", (int)getpid(), (int)child,
+           now_ns() - begin);
+  }
+  close(there[1]);
+  wait_for(child);
+}
+
+int main(int argc, char** argv) {
+  long amount = number_argument(argc, argv, 3, 0);
+  if (amount > 0 && strcmp(argv[1], "serve") == 0) {
+    serve(argv[2], amount);
+  } else if (amount > 0 && strcmp(argv[1], "compute") == 0) {
+    join(argv[2]);
+    compute(amount);
+  } else {
+    return 2;
+  }
+  return 0;
+}
