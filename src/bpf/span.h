@@ -99,3 +99,11 @@ struct open_span {
   u32 tid;
 };
 WIRE_SIZE(struct open_span, 32);
+
+// The same, where its text and flags are known as it begins.
+struct named_span {
+  struct open_span by;
+  char text[SPAN_TEXT_SIZE];
+  u64 flags;  // enum span_flags
+};
+WIRE_SIZE(struct named_span, 72);

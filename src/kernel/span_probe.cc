@@ -49,8 +49,8 @@ int fd_of(bpf_object* object, const char* map) {
 /// Calls `visit` with the key and the span of every entry of a table. Entries that others delete
 /// meanwhile make the walk begin again: it has an end of its own.
 template <typename Visit>
-void for_each_open(bpf_object* object, const char* map_name, Visit visit) {
-  const bpf_map* map = bpf_object__find_map_by_name(object, map_name);
+void for_each_open(bpf_object* object, const SpanTable& table, Visit visit) {
+  const bpf_map* map = bpf_object__find_map_by_name(object, table.map);
   const int fd = bpf_map__fd(map);
   std::vector<std::byte> key(bpf_map__key_size(map)), value(bpf_map__value_size(map));
   const std::byte* previous = nullptr;
@@ -58,8 +58,9 @@ void for_each_open(bpf_object* object, const char* map_name, Visit visit) {
     if (bpf_map_get_next_key(fd, previous, key.data()) != 0) return;
     previous = key.data();
     if (bpf_map_lookup_elem(fd, key.data(), value.data()) != 0) continue;
-    open_span span{};
-    std::memcpy(&span, value.data(), std::min(sizeof span, value.size()));
+    named_span span{};
+    std::memcpy(&span, value.data(),
+                std::min(table.is_named ? sizeof span : sizeof span.by, value.size()));
     visit(key, span);
   }
 }
@@ -120,10 +121,9 @@ void SpanProbe::sweep(KernelTime now) {
   const u64 before_ns = (now - sweep_age).time_since_epoch().count();
   for (const SpanTable& table : parts_.tables) {
     std::vector<std::vector<std::byte>> old;
-    for_each_open(object_, table.map,
-                  [&](const std::vector<std::byte>& key, const open_span& span) {
-                    if (span.begin_ns < before_ns) old.push_back(key);
-                  });
+    for_each_open(object_, table, [&](const std::vector<std::byte>& key, const named_span& span) {
+      if (span.by.begin_ns < before_ns) old.push_back(key);
+    });
     for (const auto& key : old) bpf_map_delete_elem(fd_of(object_, table.map), key.data());
   }
 }
@@ -133,7 +133,8 @@ void SpanProbe::deliver_open(const SpanTable& table, KernelTime end,
   const u64 threshold_ns = __atomic_load_n(&control_->threshold_ns[table.kind], __ATOMIC_RELAXED);
   const u64 end_ns = end.time_since_epoch().count();
   if (threshold_ns == 0) return;
-  for_each_open(object_, table.map, [&](const std::vector<std::byte>&, const open_span& open) {
+  for_each_open(object_, table, [&](const std::vector<std::byte>&, const named_span& named) {
+    const open_span& open = named.by;
     if (open.begin_ns >= end_ns || end_ns - open.begin_ns < threshold_ns) return;
     span_record span{};
     span.header.time_ns = end_ns;
@@ -145,7 +146,8 @@ void SpanProbe::deliver_open(const SpanTable& table, KernelTime end,
     span.subject = open.subject;
     span.detail = open.detail;
     span.span = static_cast<u16>(table.kind);
-    span.flags = SPAN_OPEN;
+    span.flags = static_cast<u16>(SPAN_OPEN | named.flags);
+    std::memcpy(span.text, named.text, sizeof span.text);
     handler(Record{&span_schema, std::as_bytes(std::span(&span, 1))});
   });
 }
@@ -176,8 +178,8 @@ void SpanProbe::end_calibration() {
 std::size_t SpanProbe::open_spans() const {
   std::size_t count = 0;
   for (const SpanTable& table : parts_.tables)
-    for_each_open(object_, table.map,
-                  [&](const std::vector<std::byte>&, const open_span&) { ++count; });
+    for_each_open(object_, table,
+                  [&](const std::vector<std::byte>&, const named_span&) { ++count; });
   return count;
 }
 

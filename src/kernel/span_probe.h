@@ -48,6 +48,7 @@ struct SpanHook {
 struct SpanTable {
   const char* map;
   span_kind kind;  ///< what its spans are at the end of the session; SPAN_NONE: not to be told of
+  bool is_named = false;  ///< its values begin with a named_span
 };
 
 /// What a probe of spans is made of besides its programs.

@@ -12,9 +12,9 @@
 #define REQ_OP_FLUSH 2
 
 struct open_request {
-  struct open_span by; /* since it was inserted, or issued without that; detail: bytes */
-  u64 issued_ns;       /* 0: not yet */
-  u64 requeued;        /* the device gave it back: what comes is not a new one */
+  struct named_span span; /* since it was inserted, or issued without that; detail: bytes */
+  u64 issued_ns;          /* 0: not yet */
+  u64 requeued;           /* the device gave it back: what comes is not a new one */
 };
 
 /* By struct request*. Devices have a fixed set of those and use them again and again. */
@@ -31,11 +31,16 @@ static __always_inline bool any_wanted(void) {
 }
 
 /* Device (as the kernel's dev_t: major << 20 | minor) below, sector above where it fits. */
-static __always_inline u64 place_of(struct request* request) {
-  struct gendisk* disk = disk_of(request);
+static __always_inline u64 place_of(struct request* request, struct gendisk* disk) {
   u64 sector = request->__sector;
   u64 device = (u32)BPF_CORE_READ(disk, major) << 20 | BPF_CORE_READ(disk, first_minor);
   return (sector < 0xffffffff ? sector : 0xffffffff) << 32 | device;
+}
+
+static __always_inline u64 flags_of(struct request* request) {
+  u32 operation = request->cmd_flags & REQ_OP_MASK;
+  if (operation & 1) return SPAN_WRITE;
+  return operation == REQ_OP_FLUSH ? SPAN_FLUSH : 0;
 }
 
 /* `stale`: of the request that this struct was before, whose end nobody told us of: a hardened
@@ -43,10 +48,15 @@ static __always_inline u64 place_of(struct request* request) {
 static __always_inline void open_request(struct request* request, bool issued,
                                          const struct open_request* stale) {
   if (stale) count(COUNTER_UNMATCHED, 1);
-  struct open_request entry = {.by = {.subject = place_of(request), .detail = request->__data_len}};
+  struct gendisk* disk = disk_of(request);
+  struct open_request entry = {.span = {.flags = flags_of(request)}};
+  struct open_span* by = &entry.span.by;
+  by->subject = place_of(request, disk);
+  by->detail = request->__data_len;
+  BPF_CORE_READ_STR_INTO(&entry.span.text, disk, disk_name);
   u64 key = (u64)request;
-  begin_span(&entry.by);
-  if (issued) entry.issued_ns = entry.by.begin_ns;
+  begin_span(by);
+  if (issued) entry.issued_ns = by->begin_ns;
   if (bpf_map_update_elem(&requests, &key, &entry, BPF_ANY)) count(COUNTER_SPANS_FULL, 1);
 }
 
@@ -71,8 +81,8 @@ int UNPREEMPTED_PROG(on_issue, struct request* request) {
   struct open_request* known = bpf_map_lookup_elem(&requests, &key);
   if (known && (!known->issued_ns || known->requeued)) {
     known->issued_ns = bpf_ktime_get_ns();
-    known->by.subject = place_of(request); /* merges have made it larger */
-    known->by.detail = request->__data_len;
+    known->span.by.subject = place_of(request, disk_of(request)); /* merges have made it larger */
+    known->span.by.detail = request->__data_len;
     known->requeued = 0;
   } else if (counts_here()) {
     open_request(request, true, known);
@@ -108,13 +118,6 @@ static __always_inline void end_request(struct ended_span* span, u32 kind, u64 b
   if (span->latency_ns >= threshold_ns) emit_span(span);
 }
 
-static __always_inline u16 flags_of(struct request* request, int error) {
-  u32 operation = request->cmd_flags & REQ_OP_MASK;
-  u16 flags = error ? SPAN_FAILED : 0;
-  if (operation & 1) return flags | SPAN_WRITE;
-  return operation == REQ_OP_FLUSH ? flags | SPAN_FLUSH : flags;
-}
-
 /* An end we know no begin of. Steps of a flush end more than once, without bytes. */
 static __always_inline void end_unknown(struct request* request, unsigned int bytes) {
   if (!whole_machine || !bytes || !cpu_wanted()) return;
@@ -134,12 +137,11 @@ int UNPREEMPTED_PROG(on_complete, struct request* request, int error, unsigned i
     return 0;
   }
   if (bytes < request->__data_len) return 0; /* a part of it; the rest goes on */
-  struct ended_span span = {.flags = flags_of(request, error)};
-  struct gendisk* disk = disk_of(request);
+  struct ended_span span = {.flags = known->span.flags | (error ? SPAN_FAILED : 0)};
   u64 issued_ns = known->issued_ns;
-  end_span(&span, &known->by);
+  end_span(&span, &known->span.by);
+  __builtin_memcpy(span.text, known->span.text, SPAN_TEXT_SIZE);
   bpf_map_delete_elem(&requests, &key);
-  BPF_CORE_READ_STR_INTO(&span.text, disk, disk_name);
   end_request(&span, SPAN_BLOCK_QUEUED, span.now_ns - span.latency_ns);
   end_request(&span, SPAN_BLOCK, issued_ns);
   return 0;

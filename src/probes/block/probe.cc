@@ -13,7 +13,7 @@ constexpr SpanHook hooks[] = {
     {"block_rq_merge", kinds_of({SPAN_BLOCK, SPAN_BLOCK_QUEUED}), true},
     {"block_rq_complete", kinds_of({SPAN_BLOCK, SPAN_BLOCK_QUEUED})},
 };
-constexpr SpanTable tables[] = {{"requests", SPAN_BLOCK_QUEUED}};
+constexpr SpanTable tables[] = {{"requests", SPAN_BLOCK_QUEUED, true}};
 
 std::unique_ptr<SpanProbe> make(const SpanOptions& options, const SharedMaps& shared,
                                 const Kernel& kernel) {

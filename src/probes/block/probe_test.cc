@@ -4,10 +4,13 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "probes/span_fixture.h"
 
@@ -146,6 +149,33 @@ TEST_F(BlockProbe, TimeInTheQueueComesOnTopOfTimeInTheDevice) {
     });
     ASSERT_NE(part, in_device.end());
     EXPECT_LE(part->record.latency_ns, whole.record.latency_ns);
+  }
+}
+
+TEST_F(BlockProbe, WhatIsOpenAtTheEndHasItsDiskAndItsDirection) {
+  const DiskFile file;
+  if (!file.usable() || !write_blocks(file.fd(), 20))
+    GTEST_SKIP() << "no direct I/O to a disk from the working directory";
+  const auto is_open = [](const SeenSpan& span) { return span.is(SPAN_OPEN); };
+  std::vector<SeenSpan> open;
+  for (unsigned attempt = 0; attempt < 20 && open.empty(); ++attempt) {  // one is nearly always
+    forget();
+    Child child([&](Child&) {
+      while (write_blocks(file.fd(), 20)) continue;
+    });
+    measure(only(child.pid()));
+    want(SPAN_BLOCK_QUEUED, 1);
+    arm();
+    child.go();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    finish();
+    open = of(SPAN_BLOCK_QUEUED);
+    std::erase_if(open, std::not_fn(is_open));
+  }
+  ASSERT_FALSE(open.empty());
+  for (const SeenSpan& span : open) {
+    EXPECT_TRUE(span.is(SPAN_WRITE));
+    EXPECT_EQ(span.text(), file.disk());
   }
 }
 
