@@ -62,7 +62,7 @@ struct sched_wait {
 };
 WIRE_SIZE(struct sched_wait, 152);
 
-#define THROTTLE_NAMES 4  // the cgroup's and those above it
+#define THROTTLE_NAMES 4
 #define THROTTLE_NAME_SIZE 72
 
 // In front of the sched_wait of the same thread and time: whose quota kept the thread from running.
@@ -72,8 +72,8 @@ struct sched_throttle {
   u64 quota_ns;  // CPU time that the cgroup has in each period
   u64 period_ns;
   u64 throttler_id;  // of that cgroup, in the hierarchy of the controller `cpu`
-  char names[THROTTLE_NAMES]
-            [THROTTLE_NAME_SIZE];  // the cgroup's own first; empty: that was the root
+  // The cgroup's own first, then of those above it; an empty one is the root's.
+  char names[THROTTLE_NAMES][THROTTLE_NAME_SIZE];
 };
 WIRE_SIZE(struct sched_throttle, 368);
 

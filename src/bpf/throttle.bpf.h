@@ -18,7 +18,8 @@ static __always_inline u64 throttled_time_of(const struct cfs_rq* queue) {
 
 /* Of the thread of `ledger`, since it left the CPU; by the kernel's own account. */
 static __always_inline u64 throttled_since_left(const struct thread_ledger* ledger) {
-  if (!bpf_core_field_exists(struct task_struct, throttled) || !ledger->queue) return 0;
+  if (!bpf_core_field_exists(struct task_struct, throttled)) return 0;
+  if (ledger->state != LEDGER_PREEMPTED || !ledger->queue) return 0;
   return ns_between(ledger->throttled_mark_ns,
                     throttled_time_of((const struct cfs_rq*)ledger->queue));
 }

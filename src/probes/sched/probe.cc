@@ -105,6 +105,9 @@ void SchedProbe::Impl::configure() {
   bpf->rodata->switch_tells_state = types.arguments("sched_switch").value_or(0) >= 4;
   for (bpf_program* hook : vector_hooks()) bpf_program__set_autoload(hook, is_here(hook));
   bpf->rodata->tells_throttles = tells_throttles();
+  constexpr u32 hardly_any = 64;
+  if (!tells_throttles() || !throttles_queues())
+    check(bpf_map__set_max_entries(bpf->maps.throttled_queues, hardly_any), "cannot size a map");
   for (bpf_program* hook : {bpf->progs.on_throttle, bpf->progs.on_unthrottle})
     bpf_program__set_autoload(hook, tells_throttles() && throttles_queues());
   share_maps(bpf->obj, shared);
