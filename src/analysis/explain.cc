@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "analysis/span_words.h"
+#include "analysis/waker_words.h"
 #include "base/text.h"
 #include "core/span_kinds.h"
 
@@ -21,12 +22,16 @@ ThreadName thread_of(const event_header& header) {
 Waker waker_of(const RawWaker& raw, StackNamer& namer) {
   Stack stack = namer.kernel_stack(raw.stack);
   drop_tracing(stack);
-  Waker waker{.thread = thread_of(raw.header),
-              .context = context_text(raw),
-              .is_thread = raw.context == WAKER_THREAD,
+  Waker waker{.context = context_text(raw),
+              .is_thread = raw.context == WAKER_THREAD || ran_in_own_call(raw, stack),
               .stack = std::move(stack)};
-  if (waker.is_thread && waker.thread.comm.empty())
-    waker.thread.comm = namer.thread_name(0, waker.thread.tid);
+  if (!waker.is_thread) {
+    waker.interrupted = thread_of(raw.header);
+    waker.means = interrupt_meaning(waker.stack);
+    return waker;
+  }
+  waker.thread = thread_of(raw.header);
+  if (waker.thread.comm.empty()) waker.thread.comm = namer.thread_name(0, waker.thread.tid);
   return waker;
 }
 
@@ -74,11 +79,12 @@ Wait wait_of(const RawWait& raw, StackNamer& namer) {
 
 ChainLink link_of(const RawLink& raw, StackNamer& namer) {
   ChainLink link;
-  link.thread = thread_of(raw.waker->header);
+  (raw.is_thread ? link.thread : link.interrupted) = thread_of(raw.waker->header);
   link.is_cut = raw.is_cut;
   link.ns = raw.overlap_ns;
-  if (raw.waker->context != WAKER_THREAD) {
+  if (!raw.is_thread) {
     link.what = context_text(*raw.waker);
+    link.means = interrupt_meaning(namer.kernel_stack(raw.waker->stack));
     link.is_root = true;
   } else if (raw.wait) {
     const bool preempted = raw.wait->fixed.state == WAIT_PREEMPTED;
@@ -194,7 +200,10 @@ std::string cause_of(const Finding& finding) {
   if (const Wait* wait = longest_wait(finding)) {
     add_functions(cause, wait->kernel_stack);
     cause += '|';
-    if (wait->waker) cause += wait->waker->is_thread ? "thread" : wait->waker->context;
+    if (wait->waker && wait->waker->is_thread)
+      cause += "thread";
+    else if (wait->waker)
+      cause += wait->waker->means.empty() ? wait->waker->context : wait->waker->means;
   } else if (finding.span == span_name(SPAN_LOCK)) {
     add_functions(cause, finding.kernel_stack);
     cause += '|';

@@ -267,7 +267,8 @@ void StallAssembler::find_chain(RawStall& stall) {
   while (wait && wait->waker) {
     RawLink link{.waker = &*wait->waker};
     const std::uint32_t tid = link.waker->header.tid;
-    if (link.waker->context == WAKER_THREAD && end_ns > begin_ns) {
+    link.is_thread = link.waker->context == WAKER_THREAD || (own_call_ && own_call_(*link.waker));
+    if (link.is_thread && end_ns > begin_ns) {
       const bool circle = std::find(met.begin(), met.end(), tid) != met.end();
       follow(link, begin_ns, end_ns);
       if (link.wait && (circle || stall.chain.size() + 1 >= limits_.depth)) {

@@ -53,6 +53,7 @@ struct RawWait {
 struct RawLink {
   const RawWaker* waker = nullptr;
   const RawWait* wait = nullptr;  ///< null: the waker ran, or was an interrupt
+  bool is_thread = false;         ///< it was no interrupt, or one for its own thread
   std::uint64_t overlap_ns = 0;   ///< how much of the step before this wait explains
   std::uint64_t runqueue_ns = 0;  ///< of that: woken, waiting for a CPU
   bool is_cut = false;            ///< it may go on: deeper than we look, in a circle, forgotten
@@ -96,6 +97,7 @@ class StallAssembler {
     unsigned depth = 8;           ///< of chains
   };
   using Handler = std::function<void(const RawStall&)>;
+  using OwnCall = std::function<bool(const RawWaker&)>;
 
   explicit StallAssembler(Handler handler) : StallAssembler(std::move(handler), Limits()) {}
   StallAssembler(Handler handler, Limits limits)
@@ -106,6 +108,9 @@ class StallAssembler {
   StallAssembler& operator=(const StallAssembler&) = delete;
 
   void look_for(LateWaits late) { late_ = std::move(late); }
+  /// `own_call` says of interrupts that woke somebody whether they ran in a call of the thread that
+  /// they met, and for it: chains then go on with that thread.
+  void ask_for_own_calls(OwnCall own_call) { own_call_ = std::move(own_call); }
 
   /// Takes a record of any kind; those that explain nothing are passed over.
   void record(const Record& record) { join_.record(record); }
@@ -147,6 +152,7 @@ class StallAssembler {
   Limits limits_;
   StackJoin join_;
   LateWaits late_;
+  OwnCall own_call_;
   std::unordered_map<std::uint32_t, Thread> threads_;
   std::deque<std::uint32_t> order_;  ///< whose waits came, oldest first
   std::uint64_t last_id_ = 0;

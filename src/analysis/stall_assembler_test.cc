@@ -129,6 +129,21 @@ TEST(StallAssembler, EndsChainsAtInterrupts) {
   EXPECT_THAT(c.chain, ElementsAre("8 waited 800, ready 100", "9"));
 }
 
+TEST(StallAssembler, FollowsAnInterruptInAThreadsOwnCall) {
+  Chains c;
+  c.fed.assembler.ask_for_own_calls(
+      [](const RawWaker& waker) { return waker.context == WAKER_SOFTIRQ && waker.number == 3; });
+  sched_wait in_its_call = wait_of(7, 1000, 1900, 1950, 8);
+  in_its_call.waker_context = WAKER_SOFTIRQ;
+  in_its_call.waker_number = 3;
+  sched_wait in_another = wait_of(8, 1000, 1700, 1800, 9);
+  in_another.waker_context = WAKER_SOFTIRQ;
+  in_another.waker_number = 4;
+  c.fed.add(wait_of(9, 1000, 1600, 1650, 3)).add(in_another).add(in_its_call);
+  c.fed.add(span_of(7, 1000, 2000));
+  EXPECT_THAT(c.chain, ElementsAre("8 waited 800, ready 100", "9"));
+}
+
 TEST(StallAssembler, FollowsOnlyWhatCoversATenth) {
   Chains c;
   c.fed.add(wait_of(8, 1000, 1080, 1089, 9));

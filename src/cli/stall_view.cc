@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/waker_words.h"
 #include "base/text.h"
 #include "cli/stall_instruments.h"
 #include "core/span_kinds.h"
@@ -30,6 +31,9 @@ StallView::StallView(StallViewOptions options, StackNamer& namer, Sink& sink, Si
       drawing_(drawing),
       assembler_([this](const RawStall& one) { stall(one); }) {
   settings_.push_back({KernelTime{}, options_.thresholds, options_.timeout});
+  assembler_.ask_for_own_calls([this](const RawWaker& waker) {
+    return ran_in_own_call(waker, namer_.kernel_stack(waker.stack));
+  });
 }
 
 void StallView::begin(const SessionInfo& info) {

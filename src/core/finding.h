@@ -23,11 +23,13 @@ struct ThreadName {
   std::string comm;       ///< raw; empty where it is not known
 };
 
-/// Who ended a wait.
+/// Who, or what, ended a wait.
 struct Waker {
-  ThreadName thread{};    ///< of an interrupt: who was interrupted
+  ThreadName thread{};       ///< nobody where it was an interrupt
+  ThreadName interrupted{};  ///< whom that met, by chance
   std::string context{};  ///< "thread", "softirq NET_RX", "irq virtio1-req.0", "vector local_timer"
-  bool is_thread = false;
+  std::string_view means{};  ///< of an interrupt: "timeout", "disk completion"; empty: not known
+  bool is_thread = false;    ///< also where the interrupt ran in a call of that thread's own
   Stack stack{};
 };
 
@@ -79,7 +81,9 @@ struct Breakdown {
 
 /// One step on the way from a wait to what it was waiting for.
 struct ChainLink {
-  ThreadName thread;  ///< who the one before waited for; of an interrupt, nobody
+  ThreadName thread{};       ///< who the one before waited for; of an interrupt, nobody
+  ThreadName interrupted{};  ///< of an interrupt: whom it met, by chance
+  std::string_view means{};  ///< of an interrupt, as Waker has it
   /// "waited", "preempted", "throttled", "ran", or the interrupt that ended it
   std::string what;
   std::uint64_t ns = 0;              ///< how long of the wait it explains; 0 of an interrupt
@@ -90,6 +94,11 @@ struct ChainLink {
   Stack user_stack;                  ///< of a late call of its own, in which it waited
   bool is_root = false;
   bool is_cut = false;  ///< the chain goes on, and we do not
+
+  bool is_thread() const {
+    return what == "waited" || what == "ran" || what == "preempted" || what == "throttled" ||
+           what == "unknown";
+  }
 };
 
 /// Findings of one cause that were not shown, since others of it were.

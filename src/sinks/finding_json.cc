@@ -31,12 +31,23 @@ void write_thread(JsonWriter& json, const ThreadName& thread) {
   json.member("comm", thread.comm);
 }
 
+void write_interrupt(JsonWriter& json, std::string_view means, const ThreadName& interrupted) {
+  if (!means.empty()) json.member("means", means);
+  json.key("interrupted");
+  json.begin_object();
+  write_thread(json, interrupted);
+  json.end_object();
+}
+
 void write_waker(JsonWriter& json, const Waker& waker) {
   json.begin_object();
-  json.member("pid", std::uint64_t{waker.thread.pid});
-  json.member("tid", std::uint64_t{waker.thread.tid});
-  json.member("comm", waker.thread.comm);
+  if (waker.is_thread) {
+    json.member("pid", std::uint64_t{waker.thread.pid});
+    json.member("tid", std::uint64_t{waker.thread.tid});
+    json.member("comm", waker.thread.comm);
+  }
   json.member("context", waker.context);
+  if (!waker.is_thread) write_interrupt(json, waker.means, waker.interrupted);
   json.key("stack");
   write_stack(json, waker.stack);
   json.end_object();
@@ -102,8 +113,9 @@ void write_chain(JsonWriter& json, const std::vector<ChainLink>& chain) {
   json.begin_array();
   for (const ChainLink& link : chain) {
     json.begin_object();
-    write_thread(json, link.thread);
+    if (link.is_thread()) write_thread(json, link.thread);
     json.member("what", link.what);
+    if (!link.is_thread()) write_interrupt(json, link.means, link.interrupted);
     json.member("ns", link.ns);
     if (link.runqueue_ns) json.member("runqueue_ns", link.runqueue_ns);
     if (link.behind) {

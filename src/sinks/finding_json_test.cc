@@ -58,6 +58,21 @@ std::vector<std::string> unknown_keys(const nlohmann::ordered_json& object,
   return unknown;
 }
 
+TEST(FindingJson, AnInterruptIsNotWhomItMet) {
+  Finding f = late_open();
+  f.waits[0].waker = Waker{
+      .interrupted = {1, 2, "bystander"}, .context = "vector local_timer", .means = "timeout"};
+  f.chain[1].interrupted = {3, 4, "another"};
+  const std::string text = written("ndjson", f, many);
+  const auto finding = nlohmann::ordered_json::parse(text.substr(0, text.find('\n')));
+  EXPECT_EQ(finding["waits"][0]["waker"].dump(),
+            R"({"context":"vector local_timer","means":"timeout",)"
+            R"("interrupted":{"pid":1,"tid":2,"comm":"bystander"},"stack":[]})");
+  const auto& root = finding["chain"][1];
+  EXPECT_FALSE(root.contains("comm"));
+  EXPECT_EQ(root["interrupted"]["comm"], "another");
+}
+
 TEST(FindingJson, HasNoKeyThatTheSchemaLacks) {
   Finding f = late_open();
   f.type = "hang";

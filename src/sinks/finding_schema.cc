@@ -25,15 +25,19 @@ const char* const finding_definitions = R"json({
     "required": ["tid", "comm"],
     "properties": {"pid": {"$ref": "#/$defs/id"}, "tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"}}
   },
+  "means": {"enum": ["timeout", "disk completion"], "description": "what an interrupt stands for, by its functions; timeout: the sleeper's own"},
   "waker": {
-    "description": "Who ended a wait; of an interrupt, who was interrupted by it",
-    "allOf": [{"$ref": "#/$defs/who"}],
+    "type": "object",
+    "description": "Who ended a wait: a thread, also where an interrupt ran in its own call; or an interrupt, without pid, tid and comm",
     "required": ["context", "stack"],
     "properties": {
+      "pid": {"$ref": "#/$defs/id"}, "tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"},
+      "means": {"$ref": "#/$defs/means"},
+      "interrupted": {"$ref": "#/$defs/who", "description": "whom an interrupt met, by chance"},
       "context": {"type": "string", "description": "thread, softirq NET_RX, irq 24 virtio1-req.0, vector local_timer, unknown"},
       "stack": {"$ref": "#/$defs/stack"}
     },
-    "unevaluatedProperties": false
+    "additionalProperties": false
   },
   "throttle": {
     "type": "object",
@@ -65,10 +69,13 @@ const char* const finding_definitions = R"json({
     "additionalProperties": false
   },
   "link": {
-    "description": "One step from a wait to what it waited for",
-    "allOf": [{"$ref": "#/$defs/who"}],
+    "type": "object",
+    "description": "One step from a wait to what it waited for: a thread; or an interrupt, without pid, tid and comm",
     "required": ["what", "ns", "kernel_stack"],
     "properties": {
+      "pid": {"$ref": "#/$defs/id"}, "tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"},
+      "means": {"$ref": "#/$defs/means"},
+      "interrupted": {"$ref": "#/$defs/who", "description": "whom an interrupt met, by chance"},
       "what": {"type": "string", "description": "waited, preempted, throttled, ran, or the interrupt that ended it"},
       "ns": {"$ref": "#/$defs/ns", "description": "how long of the wait before it explains"},
       "runqueue_ns": {"$ref": "#/$defs/ns", "description": "of that: woken, waiting for a CPU"},
@@ -79,7 +86,7 @@ const char* const finding_definitions = R"json({
       "user_stack": {"$ref": "#/$defs/stack", "description": "where it was called from, if that was a stall too"},
       "root": {"const": true}, "cut": {"const": true, "description": "the chain goes on"}
     },
-    "unevaluatedProperties": false
+    "additionalProperties": false
   },
   "finding": {
     "type": "object",

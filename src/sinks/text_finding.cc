@@ -23,6 +23,13 @@ std::string thread_text(const ThreadName& thread) {
   return fmt::format("{}[{}]", comm, thread.tid);
 }
 
+constexpr std::string_view timeout = "timeout";  // what an interrupt may mean
+
+/// "softirq NET_RX", "disk completion (irq 24 virtio1-req.0)".
+std::string interrupt_text(std::string_view means, std::string_view context) {
+  return means.empty() ? printable(context) : fmt::format("{} ({})", means, printable(context));
+}
+
 /// Outermost first, the middle left out where there are many.
 std::string path_text(std::vector<std::string> functions) {
   if (functions.size() > shown_functions + 1) {
@@ -199,11 +206,12 @@ std::string Writer::why_blocked(const Wait& wait) const {
     said.push_back(std::move(path));
   if (wait.state == "uninterruptible") said.emplace_back("(D)");
   std::string why = fmt::format("{}", fmt::join(said, " "));
-  if (wait.waker && wait.waker->context != "unknown")
-    why += fmt::format(
-        "{}woken by {}", why.empty() ? "" : ", ",
-        wait.waker->is_thread ? thread_text(wait.waker->thread) : printable(wait.waker->context));
-  return why;
+  if (!wait.waker || wait.waker->context == "unknown") return why;
+  if (!why.empty()) why += ", ";
+  const Waker& waker = *wait.waker;
+  if (waker.means == timeout) return why + "its timeout expired";
+  return why + "woken by " +
+         (waker.is_thread ? thread_text(waker.thread) : interrupt_text(waker.means, waker.context));
 }
 
 void Writer::one_wait(const Wait& wait) {
@@ -273,18 +281,15 @@ void Writer::chain() {
   unsigned depth = 2;
   for (std::size_t i = 0; i < finding_.chain.size(); ++i, depth += 2) {
     const ChainLink& link = finding_.chain[i];
-    constexpr std::array<std::string_view, 5> of_threads = {"waited", "preempted", "throttled",
-                                                            "unknown", "ran"};
-    const bool is_thread =
-        std::find(of_threads.begin(), of_threads.end(), link.what) != of_threads.end();
-    if (i == 0 && !link.is_cut && (!is_thread || link.what == "ran"))
+    if (i == 0 && !link.is_cut && (!link.is_thread() || link.what == "ran"))
       return;  // said already: woken by …
     std::string said;
-    if (is_thread && link.what != "ran")
-      said = link_text(link);
+    if (link.is_thread())
+      said = link.what == "ran" ? thread_text(link.thread) + " ended that" : link_text(link);
+    else if (link.means == timeout)
+      said = "its timeout expired";
     else
-      said =
-          fmt::format("{} ended that", is_thread ? thread_text(link.thread) : printable(link.what));
+      said = interrupt_text(link.means, link.what) + " ended that";
     if (link.is_cut) said += ", and so on (cut)";
     text_ += fmt::format("  {:{}}└ {}\n", "", depth, said);
   }

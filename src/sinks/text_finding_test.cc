@@ -203,6 +203,25 @@ TEST_F(FindingText, PrintsNothingOfOthersUnescaped) {
   EXPECT_THAT(text, HasSubstr("behind d\\x0de[71]"));
 }
 
+TEST_F(FindingText, SaysWhatAnInterruptStandsFor) {
+  Finding f = late_open();
+  f.chain.clear();
+  f.waits[0].waker = Waker{.interrupted = {1, 2, "bystander"}, .context = "vector local_timer"};
+  EXPECT_THAT(text_of(f), HasSubstr("(D), woken by vector local_timer\n"));
+  f.waits[0].waker->means = "timeout";
+  EXPECT_THAT(text_of(f), HasSubstr("(D), its timeout expired\n"));
+  f.waits[0].waker->context = "irq 24 virtio1-req.0";
+  f.waits[0].waker->means = "disk completion";
+  EXPECT_THAT(text_of(f), HasSubstr("(D), woken by disk completion (irq 24 virtio1-req.0)\n"));
+  EXPECT_THAT(text_of(f), Not(HasSubstr("bystander")));
+  f = late_open();
+  EXPECT_THAT(text_of(f), HasSubstr("└ irq 24 virtio1-req.0 ended that\n"));
+  f.chain[1].means = "disk completion";
+  EXPECT_THAT(text_of(f), HasSubstr("└ disk completion (irq 24 virtio1-req.0) ended that\n"));
+  f.chain[1].means = "timeout";
+  EXPECT_THAT(text_of(f), HasSubstr("└ its timeout expired\n"));
+}
+
 TEST_F(FindingText, SaysWhoWasNotKnown) {
   Finding f = late_open();
   f.waits[0].waker->thread = {0, 44, ""};

@@ -74,8 +74,8 @@ class Demos(Case):
                 continue
             waker = longest_wait(finding)["waker"]
             self.assertEqual(waker["context"], "thread", told(finding))
-            self.assertEqual(finding["chain"][0]["tid"], waker["tid"], told(finding))
-            owner = [link for link in finding["chain"] if link["tid"] == wait["owner_tid"]]
+            self.assertEqual(finding["chain"][0].get("tid"), waker["tid"], told(finding))
+            owner = [link for link in finding["chain"] if link.get("tid") == wait["owner_tid"]]
             if not owner and finding["chain"][-1]["what"] == "waited":
                 continue  # who ended that wait was not seen
             self.assertTrue(owner, told(finding))
@@ -138,12 +138,12 @@ class Demos(Case):
                 self.assertTrue({"vm_mmap_pgoff", "__vm_munmap"} & set(functions(wait["kernel_stack"])), told(finding))
         known = self.with_wakers(blocked)
         by_mappers = [finding for finding in known
-                      if longest_wait(finding)["waker"]["pid"] == finding["pid"]
+                      if longest_wait(finding)["waker"].get("pid") == finding["pid"]
                       and longest_wait(finding)["waker"]["tid"] != finding["tid"]]
         self.assertGreater(len(by_mappers), 0.9 * len(known), all_told(known))
         self.assertTrue({longest_wait(finding)["waker"]["tid"] for finding in by_mappers} & mappers)
         for finding in known:
-            self.assertNotEqual(longest_wait(finding)["waker"]["comm"], "", told(finding))
+            self.assertNotEqual(longest_wait(finding)["waker"].get("comm"), "", told(finding))
         late = [event for event in seen.events("mmap") if event["took_ns"] > 10 * MS]
         for event in late:
             near = [finding for finding in seen.named("mmap") if is_within(finding, event)]
@@ -170,7 +170,8 @@ class Output(Case):
             for wait in finding["waits"]:
                 self.assertLessEqual({"ns", "state", "kernel_stack"}, set(wait))
                 if "waker" in wait:
-                    self.assertEqual(set(wait["waker"]), {"pid", "tid", "comm", "context", "stack"})
+                    self.assertIn(set(wait["waker"]) - {"context", "means", "stack"},
+                                  ({"pid", "tid", "comm"}, {"interrupted"}))
             stacks = [finding.get("user_stack", [])] + [wait["kernel_stack"] for wait in finding["waits"]]
             stacks += [wait["waker"]["stack"] for wait in finding["waits"] if "waker" in wait]
             for frame in sum(stacks, []):

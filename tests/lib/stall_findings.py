@@ -95,7 +95,7 @@ def told(finding):
         f"{' < '.join(functions(wait['kernel_stack'])[:6]) or 'a place not seen'}, ended by "
         f"{context_of(wait) or 'nobody seen'} {wait.get('waker', {}).get('comm', '')}"
         for wait in sorted(finding["waits"], key=lambda wait: -wait["ns"])[:3])
-    chain = "; ".join(f"{link['comm']} {link['what']}" for link in finding["chain"])
+    chain = "; ".join(f"{link.get('comm', 'an interrupt')} {link['what']}" for link in finding["chain"])
     return (f"#{finding['number']} {finding['name']} of {finding['comm']}[{finding['tid']}] "
             f"{ms(finding['latency_ns'])} ms: {parts} (uninterruptible "
             f"{ms(finding['blocked']['uninterruptible_ns'])}); {len(finding['waits'])} waits: {waits}; chain: {chain}")

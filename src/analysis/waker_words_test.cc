@@ -1,0 +1,74 @@
+#include "analysis/waker_words.h"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <string_view>
+
+namespace overdue {
+namespace {
+
+/// Innermost first.
+Stack stack_of(std::initializer_list<std::string_view> names) {
+  Stack stack;
+  for (const std::string_view name : names) stack.push_back({.name = std::string(name)});
+  return stack;
+}
+
+RawWaker in_net_rx() {
+  RawWaker waker;
+  waker.context = WAKER_SOFTIRQ;
+  waker.number = 3;
+  return waker;
+}
+
+TEST(OwnCall, IsWhereTheSendersCallEmptiesTheQueue) {
+  EXPECT_TRUE(ran_in_own_call(
+      in_net_rx(), stack_of({"try_to_wake_up", "sock_def_readable", "tcp_rcv_established",
+                             "process_backlog", "net_rx_action", "handle_softirqs", "do_softirq",
+                             "__local_bh_enable_ip", "__dev_queue_xmit", "tcp_sendmsg"})));
+}
+
+TEST(OwnCall, IsNotWhereAnInterruptCameFirst) {
+  EXPECT_FALSE(ran_in_own_call(
+      in_net_rx(), stack_of({"try_to_wake_up", "process_backlog", "net_rx_action", "__irq_exit_rcu",
+                             "asm_common_interrupt", "__local_bh_enable_ip", "tcp_sendmsg"})));
+  EXPECT_FALSE(ran_in_own_call(in_net_rx(),
+                               stack_of({"try_to_wake_up", "process_backlog", "run_ksoftirqd"})));
+}
+
+TEST(OwnCall, IsNotWhatADeviceBrought) {
+  EXPECT_FALSE(
+      ran_in_own_call(in_net_rx(), stack_of({"try_to_wake_up", "virtnet_poll", "net_rx_action",
+                                             "__local_bh_enable_ip", "tcp_sendmsg"})));
+}
+
+TEST(OwnCall, IsOfTheNetworkOnly) {
+  const Stack stack = stack_of({"process_backlog", "__local_bh_enable_ip"});
+  RawWaker waker = in_net_rx();
+  EXPECT_TRUE(ran_in_own_call(waker, stack));
+  waker.number = 1;
+  EXPECT_FALSE(ran_in_own_call(waker, stack));
+  waker = in_net_rx();
+  waker.context = WAKER_IRQ;
+  EXPECT_FALSE(ran_in_own_call(waker, stack));
+  EXPECT_FALSE(ran_in_own_call(in_net_rx(), {}));
+}
+
+TEST(InterruptMeaning, IsInItsFunctions) {
+  EXPECT_EQ(interrupt_meaning(stack_of({"try_to_wake_up", "hrtimer_wakeup", "hrtimer_interrupt"})),
+            "timeout");
+  EXPECT_EQ(interrupt_meaning(stack_of({"try_to_wake_up", "process_timeout", "call_timer_fn"})),
+            "timeout");
+  EXPECT_EQ(interrupt_meaning(stack_of({"try_to_wake_up", "bio_endio.part.0", "virtblk_done"})),
+            "disk completion");
+  EXPECT_EQ(interrupt_meaning(stack_of({"try_to_wake_up", "bio_endio", "common_interrupt",
+                                        "process_timeout", "call_timer_fn"})),
+            "disk completion")
+      << "a timer's soft interrupt was only interrupted";
+  EXPECT_EQ(interrupt_meaning(stack_of({"try_to_wake_up", "it_real_fn"})), "");
+  EXPECT_EQ(interrupt_meaning({}), "");
+}
+
+}  // namespace
+}  // namespace overdue
