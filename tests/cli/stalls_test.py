@@ -198,7 +198,7 @@ class Output(Case):
         self.assertRegex(text, r"(?m)^#\d+ [\d:.]+  futex\(.*\) = 0  waiter-\d\[\d+\]  \d+\.?\d*ms \(threshold 20.0ms\)$")
         self.assertRegex(text, r"(?m)^  blocked +\S+ms  do_futex → .*, woken by (holder|waiter-\d)\[\d+\]$")
         self.assertRegex(text, r"(?m)^    └ holder\[\d+\] waited \S+ms of it in .*nanosleep")
-        self.assertRegex(text, r"(?m)^ +└ (vector local_timer|softirq HRTIMER) ended that$")
+        self.assertRegex(text, r"(?m)^ +└ (its timeout expired|(vector local_timer|softirq HRTIMER) ended that)$")
         self.assertRegex(text, r"(?m)^  called from  .*wait_for_the_lock → pthread_mutex_lock( → .*)?$")
         self.assertNotIn("→ \n", text)
         self.assertNotIn("in \n", text)
