@@ -31,15 +31,17 @@ static __always_inline bool is_kept_unknown(const struct thread_ledger* ledger) 
 }
 
 /* The wait that ends at `in_ns`, by what it was. Whom a quota keeps from running, for some of it,
- * waits for the CPU like any other for the rest. */
-static __always_inline void add_wait(struct thread_ledger* ledger, u64 in_ns) {
+ * waits for the CPU like any other for the rest. Not static: the verifier then looks at it once,
+ * and not on every path of a switch. */
+__noinline int add_wait(struct thread_ledger* ledger, u64 in_ns) {
+  if (!ledger) return 0;
   struct ledger_parts* parts = &ledger->sums.parts;
   u64 runnable_ns = runnable_since(ledger, in_ns);
   u64 ready_ns = in_ns - runnable_ns - ledger->throttled_ns;
   ledger->sums.throttled_ns += ledger->throttled_ns;
   if (ledger->state == LEDGER_PREEMPTED && !ledger->throttled_ns) {
     if (!ledger->is_left_idle) parts->preempted_ns += ready_ns;
-    return;
+    return 0;
   }
   u64 blocked_ns = ns_between(ledger->since_ns, runnable_ns);
   if (ledger->state == LEDGER_UNINTERRUPTIBLE)
@@ -47,6 +49,7 @@ static __always_inline void add_wait(struct thread_ledger* ledger, u64 in_ns) {
   else
     parts->sleeping_ns += blocked_ns;
   parts->runqueue_ns += ready_ns;
+  return 0;
 }
 
 /* The waker's process and name: it is looked at only now, since few wake-ups matter. */

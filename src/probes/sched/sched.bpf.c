@@ -42,7 +42,10 @@ struct wake_with_stack {
 static __noinline int record_wait(struct task_struct* next, struct task_struct* prev,
                                   struct thread_ledger* ledger, u64 now_ns, u32 flags) {
   if (!next || !prev || !ledger) return 0;
-  if (ledger->throttled_ns) record_throttle(next, ledger, now_ns);
+  if (ledger->throttled_ns) {
+    u64 address = (u64)next;
+    record_throttle(&address, ledger, now_ns);
+  }
   void* ring = this_cpu_ring();
   struct wait_with_stack* record = ring ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : 0;
   if (!record) {
