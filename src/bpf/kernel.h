@@ -83,7 +83,7 @@ struct cfs_bandwidth {
 
 struct task_group {
   struct cgroup_subsys_state css;
-  struct cfs_rq** cfs_rq; /* by CPU */
+  struct cfs_rq** cfs_rq; /* by CPU; before 7.x */
   struct task_group* parent;
   struct cfs_bandwidth cfs_bandwidth;
 };
@@ -98,7 +98,8 @@ struct cfs_rq {
 };
 
 struct sched_entity {
-  struct cfs_rq* cfs_rq; /* with groups of tasks only */
+  struct cfs_rq* cfs_rq;       /* with groups of tasks only */
+  struct sched_entity* parent; /* that of its queue's group on the same CPU; likewise */
   u64 sum_exec_runtime;
 };
 

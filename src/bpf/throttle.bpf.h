@@ -7,10 +7,9 @@
 #include "bpf/target.bpf.h"
 #include "bpf/thread_ledger.h"
 
-#define GROUP_DEPTH_MAX 8
-
 /* For how long threads have been kept in `queue` so far, in ns. */
 static __always_inline u64 throttled_time_of(const struct cfs_rq* queue) {
+  if (!bpf_core_field_exists(queue->throttled_clock_self)) return 0;
   u64 since_ns = BPF_CORE_READ(queue, throttled_clock_self);
   u64 before_ns = BPF_CORE_READ(queue, throttled_clock_self_time);
   return since_ns ? before_ns + ns_between(since_ns, BPF_CORE_READ(queue, rq, clock)) : before_ns;
@@ -22,11 +21,4 @@ static __always_inline u64 throttled_since_left(const struct thread_ledger* ledg
   if (ledger->state != LEDGER_PREEMPTED || !ledger->queue) return 0;
   return ns_between(ledger->throttled_mark_ns,
                     throttled_time_of((const struct cfs_rq*)ledger->queue));
-}
-
-static __always_inline struct cfs_rq* queue_of(struct task_group* group, u32 cpu) {
-  struct cfs_rq* queue = 0;
-  struct cfs_rq** queues = BPF_CORE_READ(group, cfs_rq);
-  bpf_probe_read_kernel(&queue, sizeof(queue), queues + cpu);
-  return queue;
 }

@@ -152,6 +152,13 @@ class Guards(Drift):
         self.accepts(text.replace("{}", ""))
         self.refuses("task.gone", text.replace("{}", "!"))
 
+    def test_guard_around_a_global_function(self):
+        text = """
+        __attribute__((noinline)) u64 read(struct task** task) { return task && {} ? (*task)->gone : 0; }
+        """ + WAKING.format("if (exists(task->gone)) result = read(&task);")
+        self.accepts(text.replace("{}", "exists((*task)->gone)"))
+        self.refuses("task.gone", text.replace("{}", "configured"))
+
     def test_guard_that_a_function_returns(self):
         text = """
         static __attribute__((noinline)) u64 has(struct task* task) { return {}exists(task->gone); }

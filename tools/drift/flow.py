@@ -87,6 +87,17 @@ class State:
             value = min(inner, key=lambda slot: -(1 << 20) if slot[2] is None else slot[2], default=None)
 
 
+def global_functions(program):
+    """Those that its code names, also where it never gets to: the verifier looks at each of them by itself. (Since
+    Linux 6.8 at those that are called.)"""
+    named, work = set(), [program]
+    while work:
+        callees = {instruction.callee for instruction in work.pop().code if instruction and instruction.callee}
+        work += callees - named
+        named |= callees
+    return [function for function in named if function.is_global]
+
+
 class Flow:
     """One program. `ask` answers of the kernel: to a relocation's key what it comes to, to an extern's name whether the
     kernel has it, and None where that cannot be known. `has_arguments`: the context is an array of them."""
@@ -95,6 +106,8 @@ class Flow:
         self.ask, self.has_arguments = ask, has_arguments
         self.states, self.returned, self.callers, self.work, self.facts = {}, {}, {}, [], Facts()
         self.enter(program, [CONTEXT])
+        for function in global_functions(program):
+            self.enter(function, [])
         while self.work:
             function, number = self.work.pop()
             self.step(function, number, self.states[function, number].copy())

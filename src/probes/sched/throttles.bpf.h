@@ -9,6 +9,7 @@
 
 const volatile u8 tells_throttles; /* 0: as if there were no quotas */
 
+#define GROUP_DEPTH_MAX 8
 #define PERIODS_KEPT 16 /* of a queue: a wait may go through several */
 
 struct throttle_period {
@@ -46,6 +47,13 @@ static __noinline struct throttled_queue* make_throttled_queue(u64 key) {
   return bpf_map_lookup_elem(&throttled_queues, &key);
 }
 
+static __always_inline struct cfs_rq* queue_of(struct task_group* group, u32 cpu) {
+  struct cfs_rq* queue = 0;
+  struct cfs_rq** queues = BPF_CORE_READ(group, cfs_rq);
+  bpf_probe_read_kernel(&queue, sizeof(queue), queues + cpu);
+  return queue;
+}
+
 /* The cgroups are gone through from above: those above the one that has used up its quota are not
  * throttled. */
 SEC("?fentry/tg_throttle_down")
@@ -78,25 +86,26 @@ int BPF_PROG(on_unthrottle, struct task_group* group, void* run_queue) {
   return 0;
 }
 
-/* The cgroup whose quota keeps the threads of `queue` from running. */
-static __always_inline struct task_group* throttler_of(struct cfs_rq* queue) {
-  struct task_group* group = BPF_CORE_READ(queue, tg);
-  u32 cpu = BPF_CORE_READ(queue, rq, cpu);
-  for (int depth = 0; depth < GROUP_DEPTH_MAX && group; depth++) {
-    struct cfs_rq* its_queue = queue_of(group, cpu);
-    if (its_queue && BPF_CORE_READ_BITFIELD_PROBED(its_queue, throttled)) return group;
-    group = BPF_CORE_READ(group, parent);
+/* The cgroup whose quota keeps the threads of `queue` from running, where `above` is the entity of
+ * the queue's own group: its queue is that of the group above, and so on. */
+static __always_inline struct task_group* throttler_of(struct cfs_rq* queue,
+                                                       struct sched_entity* above) {
+  for (int depth = 0; depth < GROUP_DEPTH_MAX && queue; depth++) {
+    if (BPF_CORE_READ_BITFIELD_PROBED(queue, throttled)) return BPF_CORE_READ(queue, tg);
+    queue = above ? BPF_CORE_READ(above, cfs_rq) : 0;
+    above = above ? BPF_CORE_READ(above, parent) : 0;
   }
   return 0;
 }
 
-/* The thread of `ledger` is kept in its queue. Not static, as record_throttle() is not: the
- * verifier then looks at it once, and not on every path of a switch. */
-__noinline int note_throttler(struct thread_ledger* ledger) {
-  if (!ledger) return 0;
+/* The thread of `ledger` is kept in its queue, and `*above` is its entity's parent. Not static, as
+ * record_throttle() is not: the verifier then looks at it once, and not on every path of a switch.
+ * (It lets no address through as a number, but in memory.) */
+__noinline int note_throttler(struct thread_ledger* ledger, const u64* above) {
+  if (!ledger || !above) return 0;
   struct cfs_rq* queue = (struct cfs_rq*)ledger->queue;
   ledger->throttled_mark_ns = throttled_time_of(queue);
-  ledger->throttler = (u64)throttler_of(queue);
+  ledger->throttler = (u64)throttler_of(queue, (struct sched_entity*)*above);
   return 0;
 }
 
@@ -107,7 +116,8 @@ static __always_inline void note_throttle(struct task_struct* task, struct threa
   bool marks = bpf_core_field_exists(task->throttled);
   if (marks && !task->throttled) return;
   ledger->queue = (u64)task->se.cfs_rq;
-  if (marks) note_throttler(ledger);
+  u64 above = (u64)task->se.parent;
+  if (marks) note_throttler(ledger, &above);
 }
 
 /* In `known`, of the time from `from_ns` to `to_ns`. */
@@ -151,8 +161,7 @@ static __always_inline void fill_names(struct sched_throttle* record, struct tas
   }
 }
 
-/* Whose quota it was, for the thread whose struct task_struct is at `*address`: the verifier lets
- * no address through as a number. */
+/* Whose quota it was, for the thread whose struct task_struct is at `*address`. */
 __noinline int record_throttle(const u64* address, struct thread_ledger* ledger, u64 now_ns) {
   if (!address || !ledger || !ledger->throttler) return 0;
   void* ring = this_cpu_ring();
