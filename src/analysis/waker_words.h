@@ -7,12 +7,12 @@
 
 namespace overdue {
 
-/// Whether a soft interrupt that woke somebody ran inside a call of the thread that it met, and for
+/// Whether a soft interrupt that woke a thread ran inside a call of the thread that it met, and for
 /// that thread: what a thread sends over loopback is received before its call goes on. `stack` is
 /// the waker's, with names.
 bool ran_in_own_call(const RawWaker& waker, const Stack& stack);
 
-/// What an interrupt that woke somebody stands for, by the functions it went through: "timeout"
+/// What an interrupt that woke a thread stands for, by the functions it went through: "timeout"
 /// (the sleeper's own), "disk completion"; empty where they do not say.
 std::string_view interrupt_meaning(const Stack& stack);
 

@@ -92,13 +92,13 @@ class BeforeItBegins(FolderTest):
             # Who is stopped before it has said that it is there runs no program at all.
             eventually(lambda: re.search("no longer measuring|somebody has stopped the process", live.err()), 20,
                        "the duration ends no measurement")
-            with contextlib.suppress(ProcessLookupError):  # nobody waits for it any more
+            with contextlib.suppress(ProcessLookupError):  # it has been ended
                 os.kill(child, signal.SIGCONT)
             self.assertIn(live.finish(timeout=10).status, (0, 125))
 
 
 class NoRoom(FolderTest):
-    """The controller `pids` refuses a new process or thread, whoever asks."""
+    """The controller `pids` refuses a new process or thread, root too."""
 
     def setUp(self):
         super().setUp()

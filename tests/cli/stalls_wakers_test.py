@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """`overdue stalls`: what ended a wait. An interrupt is only how it came: who sent over loopback is named, a timeout is
-the sleeper's own, and whom an interrupt met is nobody's waker."""
+the sleeper's own, and whom an interrupt met is no waker."""
 import json
 import os
 import sys

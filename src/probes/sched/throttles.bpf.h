@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Threads that the CPU quota of their cgroup, or of one above it, keeps from running. Since Linux
  * 6.18 the kernel says so of each thread (bpf/throttle.bpf.h). Before, it takes the queue that the
- * cgroup has on a CPU out of the run queue: its threads stay runnable, and nobody looks at them.
+ * cgroup has on a CPU out of the run queue: its threads stay runnable, and are passed over.
  * Two functions are called then, for that cgroup and each below it. */
 #pragma once
 
