@@ -79,7 +79,8 @@ Wait wait_of(const RawWait& raw, StackNamer& namer) {
 
 ChainLink link_of(const RawLink& raw, StackNamer& namer) {
   ChainLink link;
-  (raw.is_thread ? link.thread : link.interrupted) = thread_of(raw.waker->header);
+  link.is_thread = raw.is_thread;
+  (link.is_thread ? link.thread : link.interrupted) = thread_of(raw.waker->header);
   link.is_cut = raw.is_cut;
   link.ns = raw.overlap_ns;
   if (!raw.is_thread) {

@@ -156,7 +156,7 @@ TEST(Explain, EndsAChainInItsRoot) {
   e.fed.add(wait_of(7, 1000, 1900, 1950, 8)).add(span_of(7, 1000, 2000));
   ASSERT_THAT(e.finding.chain, SizeIs(2));
   EXPECT_EQ(e.finding.chain[1].what, "softirq NET_RX");
-  EXPECT_FALSE(e.finding.chain[1].is_thread());
+  EXPECT_FALSE(e.finding.chain[1].is_thread);
   EXPECT_EQ(e.finding.chain[1].thread.tid, 0u);
   EXPECT_EQ(e.finding.chain[1].interrupted.tid, 3u) << "by chance";
   EXPECT_TRUE(e.finding.chain[1].is_root);

@@ -32,22 +32,22 @@ sched_throttle throttle_of(std::initializer_list<std::string_view> names) {
 
 TEST(Explain, NamesTheCgroupThatThrottled) {
   Explainer e;
-  sched_wait wait = wait_of(7, 1000, 0, 1900);
-  wait.state = WAIT_THROTTLED;
-  wait.throttled_ns = 850;
-  wait.displacer_tid = 9;
-  e.fed.add(throttle_of({"api", "shop"})).add(wait).add(span_of(7, 1000, 2000));
+  sched_wait record = wait_of(7, 1000, 0, 1900);
+  record.state = WAIT_THROTTLED;
+  record.throttled_ns = 850;
+  record.displacer_tid = 9;
+  e.fed.add(throttle_of({"api", "shop"})).add(record).add(span_of(7, 1000, 2000));
   ASSERT_THAT(e.finding.waits, SizeIs(1));
-  const Wait& told = e.finding.waits[0];
-  EXPECT_EQ(told.state, "throttled");
-  EXPECT_EQ(told.throttled_ns, 850u);
-  EXPECT_EQ(told.runqueue_ns, 50u) << "then it waits for the CPU";
-  EXPECT_EQ(told.blocked_ns(), 0u);
-  EXPECT_FALSE(told.displacer);
-  ASSERT_TRUE(told.throttle);
-  EXPECT_EQ(told.throttle->cgroup, "/shop/api");
-  EXPECT_EQ(told.throttle->quota_ns, 20u);
-  EXPECT_EQ(told.throttle->period_ns, 100u);
+  const Wait& wait = e.finding.waits[0];
+  EXPECT_EQ(wait.state, "throttled");
+  EXPECT_EQ(wait.throttled_ns, 850u);
+  EXPECT_EQ(wait.runqueue_ns, 50u) << "then it waits for the CPU";
+  EXPECT_EQ(wait.blocked_ns(), 0u);
+  EXPECT_FALSE(wait.displacer);
+  ASSERT_TRUE(wait.throttle);
+  EXPECT_EQ(wait.throttle->cgroup, "/shop/api");
+  EXPECT_EQ(wait.throttle->quota_ns, 20u);
+  EXPECT_EQ(wait.throttle->period_ns, 100u);
 }
 
 TEST(Explain, SaysThatACgroupIsDeeperThanItsRecordHasNames) {
@@ -58,10 +58,10 @@ TEST(Explain, SaysThatACgroupIsDeeperThanItsRecordHasNames) {
     sched_throttle throttle = throttle_of({});
     for (std::size_t i = 0; i < names.size(); ++i)
       std::memcpy(throttle.names[i], names[i].data(), names[i].size());
-    sched_wait wait = wait_of(7, 1000, 0, 1900);
-    wait.state = WAIT_THROTTLED;
-    wait.throttled_ns = 900;
-    e.fed.add(throttle).add(wait).add(span_of(7, 1000, 2000));
+    sched_wait record = wait_of(7, 1000, 0, 1900);
+    record.state = WAIT_THROTTLED;
+    record.throttled_ns = 900;
+    e.fed.add(throttle).add(record).add(span_of(7, 1000, 2000));
     ASSERT_TRUE(e.finding.waits.at(0).throttle);
     EXPECT_EQ(e.finding.waits[0].throttle->cgroup, path);
   }
@@ -77,25 +77,25 @@ TEST(Explain, NoWaitIsThrottledByAnothersRecord) {
 
 TEST(Explain, ASleeperMayBeThrottledAfterItsWakeUp) {
   Explainer e;
-  sched_wait wait = wait_of(7, 1000, 1200, 1900, 8);
-  wait.throttled_ns = 600;
-  e.fed.add(wait).add(span_of(7, 1000, 2000));
-  const Wait& told = e.finding.waits.at(0);
-  EXPECT_EQ(told.state, "sleeping");
-  EXPECT_EQ(told.blocked_ns(), 200u);
-  EXPECT_EQ(told.throttled_ns, 600u);
-  EXPECT_EQ(told.runqueue_ns, 100u);
+  sched_wait record = wait_of(7, 1000, 1200, 1900, 8);
+  record.throttled_ns = 600;
+  e.fed.add(record).add(span_of(7, 1000, 2000));
+  const Wait& wait = e.finding.waits.at(0);
+  EXPECT_EQ(wait.state, "sleeping");
+  EXPECT_EQ(wait.blocked_ns(), 200u);
+  EXPECT_EQ(wait.throttled_ns, 600u);
+  EXPECT_EQ(wait.runqueue_ns, 100u);
 }
 
 TEST(Explain, NobodyTookTheCpuOfWhomItIdledWithout) {
   Explainer e;
-  sched_wait wait = wait_of(7, 1000, 0, 1900);
-  wait.state = WAIT_UNKNOWN;
-  e.fed.add(wait).add(span_of(7, 1000, 2000));
-  const Wait& told = e.finding.waits.at(0);
-  EXPECT_EQ(told.state, "unknown");
-  EXPECT_FALSE(told.displacer);
-  EXPECT_EQ(told.runqueue_ns + told.throttled_ns + told.blocked_ns(), 0u);
+  sched_wait record = wait_of(7, 1000, 0, 1900);
+  record.state = WAIT_UNKNOWN;
+  e.fed.add(record).add(span_of(7, 1000, 2000));
+  const Wait& wait = e.finding.waits.at(0);
+  EXPECT_EQ(wait.state, "unknown");
+  EXPECT_FALSE(wait.displacer);
+  EXPECT_EQ(wait.runqueue_ns + wait.throttled_ns + wait.blocked_ns(), 0u);
 }
 
 }  // namespace

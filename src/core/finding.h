@@ -90,15 +90,11 @@ struct ChainLink {
   std::uint64_t runqueue_ns = 0;     ///< of that: woken, waiting for a CPU
   std::optional<ThreadName> behind;  ///< who had the CPU meanwhile
   std::optional<Throttle> throttle;  ///< by whose quota it was throttled
+  bool is_thread = false;            ///< as Waker has it: `what` may be "unknown" of either
   Stack kernel_stack;                ///< where it waited, or was preempted
   Stack user_stack;                  ///< of a late call of its own, in which it waited
   bool is_root = false;
   bool is_cut = false;  ///< the chain goes on, and we do not
-
-  bool is_thread() const {
-    return what == "waited" || what == "ran" || what == "preempted" || what == "throttled" ||
-           what == "unknown";
-  }
 };
 
 /// Findings of one cause that were not shown, since others of it were.

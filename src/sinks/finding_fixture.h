@@ -44,6 +44,7 @@ inline Finding late_open() {
   ChainLink link;
   link.thread = {203, 203, "jbd2/vda-8"};
   link.what = "waited";
+  link.is_thread = true;
   link.ns = 2'270'000'000;
   link.kernel_stack = {in_kernel("schedule"), in_kernel("submit_bio_wait")};
   ChainLink root;

@@ -113,9 +113,9 @@ void write_chain(JsonWriter& json, const std::vector<ChainLink>& chain) {
   json.begin_array();
   for (const ChainLink& link : chain) {
     json.begin_object();
-    if (link.is_thread()) write_thread(json, link.thread);
+    if (link.is_thread) write_thread(json, link.thread);
     json.member("what", link.what);
-    if (!link.is_thread()) write_interrupt(json, link.means, link.interrupted);
+    if (!link.is_thread) write_interrupt(json, link.means, link.interrupted);
     json.member("ns", link.ns);
     if (link.runqueue_ns) json.member("runqueue_ns", link.runqueue_ns);
     if (link.behind) {

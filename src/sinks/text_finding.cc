@@ -281,10 +281,10 @@ void Writer::chain() {
   unsigned depth = 2;
   for (std::size_t i = 0; i < finding_.chain.size(); ++i, depth += 2) {
     const ChainLink& link = finding_.chain[i];
-    if (i == 0 && !link.is_cut && (!link.is_thread() || link.what == "ran"))
+    if (i == 0 && !link.is_cut && (!link.is_thread || link.what == "ran"))
       return;  // said already: woken by …
     std::string said;
-    if (link.is_thread())
+    if (link.is_thread)
       said = link.what == "ran" ? thread_text(link.thread) + " ended that" : link_text(link);
     else if (link.means == timeout)
       said = "its timeout expired";

@@ -117,6 +117,7 @@ TEST_F(FindingText, TellsWhatAThreadOfTheChainWaitedForACpu) {
   f.chain[0] = {};
   f.chain[0].thread = {1, 2, "x"};
   f.chain[0].what = "ran";
+  f.chain[0].is_thread = true;
   EXPECT_THAT(text_of(f), Not(HasSubstr("└"))) << "woken by it: said already";
   f.chain[0].is_cut = true;
   EXPECT_THAT(text_of(f), HasSubstr("└ x[2] ended that, and so on (cut)\n"));

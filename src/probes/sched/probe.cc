@@ -200,7 +200,7 @@ std::vector<std::string> SchedProbe::left_out() const {
     all.emplace_back(
         "waits outside of system calls have no user stacks: this kernel has no task work for BPF "
         "programs");
-  if (!impl_->options.use_throttles)
+  if (!impl_->options.use_throttles && (impl_->marks_throttled() || impl_->throttles_queues()))
     all.emplace_back(
         "time that the CPU quotas of cgroups take counts as preempted or unknown: this kernel does "
         "not tell of it");
