@@ -15,10 +15,16 @@ static __always_inline u64 throttled_time_of(const struct cfs_rq* queue) {
   return since_ns ? before_ns + ns_between(since_ns, BPF_CORE_READ(queue, rq, clock)) : before_ns;
 }
 
+/* Not static: the verifier then looks at it once, and not on every path of a switch. */
+__noinline u64 throttled_since_mark(const struct thread_ledger* ledger) {
+  if (!ledger) return 0;
+  return ns_between(ledger->throttled_mark_ns,
+                    throttled_time_of((const struct cfs_rq*)ledger->queue));
+}
+
 /* Of the thread of `ledger`, since it left the CPU; by the kernel's own account. */
 static __always_inline u64 throttled_since_left(const struct thread_ledger* ledger) {
   if (!bpf_core_field_exists(struct task_struct, throttled)) return 0;
   if (ledger->state != LEDGER_PREEMPTED || !ledger->queue) return 0;
-  return ns_between(ledger->throttled_mark_ns,
-                    throttled_time_of((const struct cfs_rq*)ledger->queue));
+  return throttled_since_mark(ledger);
 }

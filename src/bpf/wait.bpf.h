@@ -18,26 +18,21 @@ static __always_inline u64 runnable_since(const struct thread_ledger* ledger, u6
   return wake_ns < since_ns ? since_ns : wake_ns;
 }
 
-/* Of the wait that ends at `in_ns`: a quota kept it from running for so long, after it could. */
-static __always_inline void note_throttled(struct thread_ledger* ledger, u64 throttled_ns,
-                                           u64 in_ns) {
-  u64 most_ns = in_ns - runnable_since(ledger, in_ns);
-  ledger->throttled_ns = throttled_ns < most_ns ? throttled_ns : most_ns;
-}
-
 /* It could run, nobody took the CPU from it, and no quota did either. */
 static __always_inline bool is_kept_unknown(const struct thread_ledger* ledger) {
   return ledger->state == LEDGER_PREEMPTED && ledger->is_left_idle && !ledger->throttled_ns;
 }
 
-/* The wait that ends at `in_ns`, by what it was. Whom a quota keeps from running, for some of it,
- * waits for the CPU like any other for the rest. Not static: the verifier then looks at it once,
- * and not on every path of a switch. */
-__noinline int add_wait(struct thread_ledger* ledger, u64 in_ns) {
+/* The wait that ends at `in_ns`, by what it was. A quota kept its thread from running for
+ * `throttled_ns`, after it could; for the rest it waits for the CPU like any other. Not static: see
+ * throttled_since_mark(). */
+__noinline int add_wait(struct thread_ledger* ledger, u64 throttled_ns, u64 in_ns) {
   if (!ledger) return 0;
   struct ledger_parts* parts = &ledger->sums.parts;
   u64 runnable_ns = runnable_since(ledger, in_ns);
-  u64 ready_ns = in_ns - runnable_ns - ledger->throttled_ns;
+  u64 ready_ns = in_ns - runnable_ns;
+  ledger->throttled_ns = throttled_ns < ready_ns ? throttled_ns : ready_ns;
+  ready_ns -= ledger->throttled_ns;
   ledger->sums.throttled_ns += ledger->throttled_ns;
   if (ledger->state == LEDGER_PREEMPTED && !ledger->throttled_ns) {
     if (!ledger->is_left_idle) parts->preempted_ns += ready_ns;
@@ -99,7 +94,6 @@ static __always_inline void record_unseen_wait(struct task_struct* task,
                                                struct thread_ledger* ledger, u64 in_ns) {
   u64 min_ns = control.wait_min_ns;
   if (!min_ns || !control.armed || in_ns < ledger->since_ns + min_ns) return;
-  note_throttled(ledger, throttled_since_left(ledger), in_ns);
   void* ring = this_cpu_ring();
   struct sched_wait* wait = ring ? bpf_ringbuf_reserve(ring, sizeof(*wait), 0) : 0;
   if (!wait) {
@@ -121,31 +115,36 @@ static __always_inline u64 arrival_of(const struct task_struct* task,
   return task->sched_info.last_arrival + cpu->arrival_offset_ns;
 }
 
-/* The thread runs since `in_ns`, and nobody told us. It was gone until then: where the scheduler's
- * note says otherwise, the clocks are further apart than is thought. */
-static __always_inline void come_unseen(struct thread_ledger* ledger, u64 in_ns) {
+/* The thread runs since `in_ns`, unseen, and was gone until then: where the scheduler's note says
+ * otherwise, the clocks are further apart than is thought. Returns since when it runs. */
+static __always_inline u64 end_unseen_wait(struct thread_ledger* ledger, u64 in_ns) {
   if (in_ns < ledger->since_ns) in_ns = ledger->since_ns;
   if (ledger->wake_ns == WAKE_UNTIMED) ledger->wake_ns = in_ns;
-  note_throttled(ledger, throttled_since_left(ledger), in_ns);
-  add_wait(ledger, in_ns);
+  add_wait(ledger, throttled_since_left(ledger), in_ns);
+  return in_ns;
+}
+
+static __always_inline void run_since(struct thread_ledger* ledger, u64 in_ns) {
   ledger->state = LEDGER_ON_CPU;
   ledger->since_ns = ledger->ran_since_ns = in_ns;
 }
 
-/* Of the running thread, if nobody told us that it was switched in: a hardened kernel may keep the
- * switches of some threads to itself. The scheduler's own note says when it was, in a clock of its
- * own. Where it waited is not to be seen any more. */
-static __noinline int note_unseen_switch_in(struct task_struct* task, struct thread_ledger* ledger,
-                                            struct cpu_ledger* cpu, u64 now_ns) {
-  if (!task || !ledger || !cpu) return 0;
+/* Of the running thread, if its switch in was not seen: a hardened kernel may keep the switches of
+ * some threads to itself. The scheduler's own note says when it was, in a clock of its own. Where
+ * it waited is not to be seen any more. Not static: see throttled_since_mark(). */
+__noinline int note_unseen_switch_in(struct thread_ledger* ledger, struct cpu_ledger* cpu,
+                                     u64 now_ns) {
+  if (!ledger || !cpu) return 0;
+  struct task_struct* task = bpf_get_current_task_btf();
   u64 in_ns = arrival_of(task, cpu);
   u64 latest_ns = now_ns;
   const struct open_call* call = &cpu->call;
   if (call->who == (u64)task && call->begin_ns > ledger->since_ns) latest_ns = call->begin_ns;
   if (in_ns > latest_ns && in_ns - latest_ns < ARRIVAL_IMPRECISION_NS) in_ns = latest_ns;
   if (!in_ns || in_ns > now_ns) return 0;
+  in_ns = end_unseen_wait(ledger, in_ns);
   record_unseen_wait(task, ledger, in_ns);
-  come_unseen(ledger, in_ns);
+  run_since(ledger, in_ns);
   ledger->irq_mark_ns = cpu->irq_ns;
   ledger->softirq_mark_ns = cpu->softirq_ns;
   return 0;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "base/error.h"
 #include "bpf/wire.h"
@@ -41,11 +42,23 @@ RingSet::RingSet(int map_of_rings_fd, std::uint32_t cpus, std::size_t bytes_per_
                        "cannot create a ring buffer of {} bytes for CPU {}", size_, cpu));
     ring.consumer = Mapped(ring.fd.get(), page_, PROT_READ | PROT_WRITE, 0, "a ring buffer");
     ring.producer = Mapped(ring.fd.get(), page_ + 2 * size_, PROT_READ, page_, "a ring buffer");
-    const int fd = ring.fd.get();
-    check(bpf_map_update_elem(map_of_rings_fd, &cpu, &fd, 0),
-          "cannot install the ring buffer of CPU {}", cpu);
     rings_.push_back(std::move(ring));
   }
+  install(map_of_rings_fd);
+}
+
+/// All at once where the kernel can (5.19): after each change of such a map it waits for a grace
+/// period.
+void RingSet::install(int map_of_rings_fd) {
+  std::vector<std::uint32_t> cpus(rings_.size());
+  std::iota(cpus.begin(), cpus.end(), 0);
+  std::vector<int> fds;
+  for (const Ring& ring : rings_) fds.push_back(ring.fd.get());
+  auto count = static_cast<std::uint32_t>(cpus.size());
+  if (bpf_map_update_batch(map_of_rings_fd, cpus.data(), fds.data(), &count, nullptr) == 0) return;
+  for (const std::uint32_t cpu : cpus)
+    check(bpf_map_update_elem(map_of_rings_fd, &cpu, &fds[cpu], 0),
+          "cannot install the ring buffer of CPU {}", cpu);
 }
 
 /// Looks at the oldest unread record of a ring. False when there is none yet, or it is still being

@@ -61,6 +61,7 @@ class RingSet {
   void look();
   Head* oldest(std::uint64_t until_ns);
   void consume(Head* head);
+  void install(int map_of_rings_fd);
   void release(Ring& ring);
   void release_all();
   bool take_from_aside(std::uint64_t until_ns);

@@ -107,7 +107,7 @@ static __always_inline void switch_out(struct task_struct* prev, struct thread_l
   if (ledger->state == LEDGER_ON_CPU)
     note_arrival(prev, ledger, cpu);
   else
-    note_unseen_switch_in(prev, ledger, cpu, now_ns);
+    note_unseen_switch_in(ledger, cpu, now_ns);
   take_call_away(ledger, cpu, prev);
   add_time_on_cpu(&ledger->sums.parts, ledger, cpu, now_ns);
   ledger->state = state;
@@ -126,8 +126,7 @@ static __always_inline void switch_in(struct task_struct* next, struct thread_le
     if (ledger->state != LEDGER_PREEMPTED &&
         (ledger->wake_ns < ledger->since_ns || ledger->wake_ns == WAKE_UNTIMED))
       time_wake(next, ledger, cpu, now_ns);
-    note_throttled(ledger, throttled_in_wait(next, ledger, now_ns), now_ns);
-    add_wait(ledger, now_ns);
+    add_wait(ledger, throttled_in_wait(next, ledger, now_ns), now_ns);
     u64 min_ns = control.wait_min_ns;
     if (min_ns && control.armed && (u32)next->tgid != own_pid &&
         (ns_between(ledger->since_ns, now_ns) >= min_ns || woken_late(next, ledger, now_ns) ||

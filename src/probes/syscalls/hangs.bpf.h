@@ -39,7 +39,8 @@ static __always_inline void look_for_arrival(struct task_struct* task, struct th
   if (!task->on_cpu || ledger->state == LEDGER_ON_CPU) return;
   const struct cpu_ledger* cpu = ledger_of_cpu(task->thread_info.cpu);
   u64 in_ns = cpu ? arrival_of(task, cpu) : 0;
-  if (in_ns > ledger->since_ns && in_ns <= now_ns) come_unseen(ledger, in_ns);
+  if (in_ns > ledger->since_ns && in_ns <= now_ns)
+    run_since(ledger, end_unseen_wait(ledger, in_ns));
 }
 
 /* Whether it is in the run queue, where a wake-up does not say so. */

@@ -105,8 +105,7 @@ static __noinline int take_call_back(struct task_struct* task, struct thread_sta
   if (cpu && call == &cpu->call) {
     /* Before the sums are marked: it came before the call began, and what it waited until then is
      * none of the call's. */
-    if (ledger->state != LEDGER_ON_CPU)
-      note_unseen_switch_in(task, ledger, cpu, bpf_ktime_get_ns());
+    if (ledger->state != LEDGER_ON_CPU) note_unseen_switch_in(ledger, cpu, bpf_ktime_get_ns());
     note_call(ledger, cpu);
   }
   struct open_call copy = *call;
@@ -151,7 +150,7 @@ static __always_inline void fill_span(struct span_record* span, struct task_stru
   struct thread_ledger* ledger = ledger_of(task);
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!ledger || !cpu) return;
-  if (ledger->state != LEDGER_ON_CPU) note_unseen_switch_in(task, ledger, cpu, now_ns);
+  if (ledger->state != LEDGER_ON_CPU) note_unseen_switch_in(ledger, cpu, now_ns);
   if (ledger->call_ns != state->enter_ns) return; /* it left a CPU, and nobody saw it */
   struct ledger_sums sums;
   read_ledger(ledger, cpu, now_ns, &sums);
@@ -190,9 +189,10 @@ static __always_inline void gather_arguments(struct task_struct* task, struct th
   remember_arguments(task, state);
 }
 
-static __noinline int emit_stall(struct task_struct* task, struct thread_state* state, u64 now_ns,
-                                 s64 ret, u8 flags) {
-  if (!task || !state) return 0;
+/* The running thread's. Not static: see is_late_by_glob(). */
+__noinline int emit_stall(struct thread_state* state, u64 now_ns, s64 ret, u8 flags) {
+  if (!state) return 0;
+  struct task_struct* task = bpf_get_current_task_btf();
   if (!want_calls) {
     gather_arguments(task, state, ret, flags);
     emit_call(task, state, now_ns, ns_since_entry(state, now_ns), ret, flags);
