@@ -15,6 +15,8 @@
 namespace overdue {
 namespace {
 
+constexpr std::size_t places_told = 8;  // of a step of a chain
+
 ThreadName thread_of(const event_header& header) {
   return {header.pid, header.tid, std::string(fixed_text(header.comm))};
 }
@@ -35,9 +37,18 @@ Waker waker_of(const RawWaker& raw, StackNamer& namer) {
   return waker;
 }
 
-std::optional<ThreadName> behind_of(const RawWait& raw) {
-  if (!raw.fixed.behind_tid) return std::nullopt;
-  return ThreadName{0, raw.fixed.behind_tid, std::string(fixed_text(raw.fixed.behind))};
+/// Who had the CPU while the thread of `raw` could run; of a short time, who had it last.
+CpuShares shares_of(const RawWait& raw) {
+  CpuShares all;
+  if (!raw.runs) {
+    const std::string_view comm = fixed_text(raw.fixed.behind);
+    all.add({0, raw.fixed.behind_tid, std::string(comm)}, raw.fixed.behind_ns);
+    return all;
+  }
+  for (const sched_run& run : raw.runs->runs)
+    all.add({0, run.tid, std::string(fixed_text(run.comm))}, run.ns);
+  all.others_ns = raw.runs->others_ns;
+  return all;
 }
 
 /// "/shop/api"; with "…" in front where it is deeper than the record has names.
@@ -72,9 +83,42 @@ Wait wait_of(const RawWait& raw, StackNamer& namer) {
   wait.kernel_stack = namer.kernel_stack(raw.stack);
   if (raw.waker) wait.waker = waker_of(*raw.waker, namer);
   if (raw.fixed.state == WAIT_PREEMPTED) wait.displacer = displacer_of(raw);
-  wait.behind = behind_of(raw);
+  wait.ran = shares_of(raw);
   wait.throttle = throttle_of(raw);
   return wait;
+}
+
+/// Each part, as long as there is room for it: of a damaged record they may say anything, but with
+/// `unknown_ns` they add up.
+Breakdown breakdown_of(const ledger_parts& parts, std::uint64_t throttled_ns,
+                       std::uint64_t all_ns) {
+  std::uint64_t left = all_ns;
+  const auto take = [&left](std::uint64_t part) {
+    if (part > left) return std::uint64_t{0};
+    left -= part;
+    return part;
+  };
+  Breakdown result;
+  result.sleeping_ns = take(parts.sleeping_ns);
+  result.uninterruptible_ns = take(parts.uninterruptible_ns);
+  result.runqueue_ns = take(parts.runqueue_ns);
+  result.preempted_ns = take(parts.preempted_ns);
+  result.throttled_ns = take(throttled_ns);
+  result.oncpu_ns = take(parts.oncpu_ns);
+  result.irq_ns = take(parts.irq_ns);
+  result.softirq_ns = take(parts.softirq_ns);
+  result.unknown_ns = left;
+  return result;
+}
+
+void add_ledger(ChainLink& link, const RawLink& raw, StackNamer& namer) {
+  if (!raw.ledger) return;
+  link.during_ns = raw.during_ns;
+  link.ledger = breakdown_of(raw.ledger->parts, raw.ledger->throttled_ns, raw.during_ns);
+  const std::size_t count = std::min(raw.ledger->places.size(), places_told);
+  for (const RawPlace& place : std::span(raw.ledger->places).first(count))
+    link.places.push_back({wait_state_name(place.longest->fixed.state), place.ns, place.count,
+                           namer.kernel_stack(place.longest->stack)});
 }
 
 ChainLink link_of(const RawLink& raw, StackNamer& namer) {
@@ -88,17 +132,18 @@ ChainLink link_of(const RawLink& raw, StackNamer& namer) {
     link.means = interrupt_meaning(namer.kernel_stack(raw.waker->stack));
     link.is_root = true;
   } else if (raw.wait) {
-    const bool preempted = raw.wait->fixed.state == WAIT_PREEMPTED;
     link.what = raw.wait->could_run_all_along() ? wait_state_name(raw.wait->fixed.state) : "waited";
     link.throttle = throttle_of(*raw.wait);
     link.runqueue_ns = raw.runqueue_ns;
-    link.behind = preempted ? displacer_of(*raw.wait) : behind_of(*raw.wait);
+    link.ran = shares_of(*raw.wait);
     link.kernel_stack = namer.kernel_stack(raw.wait->stack);
     link.thread = thread_of(raw.wait->fixed.header);
   } else {
     link.what = "ran";
     link.is_root = !raw.is_cut;
+    if (raw.ledger) link.ns = raw.ledger->parts.oncpu_ns;
   }
+  add_ledger(link, raw, namer);
   return link;
 }
 
@@ -121,29 +166,6 @@ class CallFields final : public FieldVisitor {
  private:
   Finding& finding_;
 };
-
-/// Each part, as long as there is room for it: of a damaged record they may say anything, but with
-/// `unknown_ns` they add up.
-Breakdown breakdown_of(const span_record& span) {
-  const ledger_parts& parts = span.ledger;
-  std::uint64_t left = span.latency_ns;
-  const auto take = [&left](std::uint64_t part) {
-    if (part > left) return std::uint64_t{0};
-    left -= part;
-    return part;
-  };
-  Breakdown result;
-  result.sleeping_ns = take(parts.sleeping_ns);
-  result.uninterruptible_ns = take(parts.uninterruptible_ns);
-  result.runqueue_ns = take(parts.runqueue_ns);
-  result.preempted_ns = take(parts.preempted_ns);
-  result.throttled_ns = take(span.throttled_ns);
-  result.oncpu_ns = take(parts.oncpu_ns);
-  result.irq_ns = take(parts.irq_ns);
-  result.softirq_ns = take(parts.softirq_ns);
-  result.unknown_ns = left;
-  return result;
-}
 
 bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -285,7 +307,8 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   finding.cpu = span.header.cpu;
   finding.cgroup_id = span.header.cgroup_id;
   finding.latency_ns = span.latency_ns;
-  if (span.flags & SPAN_HAS_LEDGER) finding.breakdown = breakdown_of(span);
+  if (span.flags & SPAN_HAS_LEDGER)
+    finding.breakdown = breakdown_of(span.ledger, span.throttled_ns, span.latency_ns);
   for (const RawWait* wait : stall.waits) finding.waits.push_back(wait_of(*wait, namer));
   finding.waits_forgotten = stall.waits_forgotten;
   finding.kernel_stack = namer.kernel_stack(stall.kernel_stack);

@@ -73,6 +73,7 @@ TEST(Explain, SplitsAWaitByItsWakeUp) {
   e.namer.names = {{1, "schedule"}, {2, "futex_wait"}};
   sched_wait wait = wait_of(7, 1000, 1600, 1900, 8);
   wait.behind_tid = 9;
+  wait.behind_ns = 250;
   std::memcpy(wait.behind, "cruncher", 8);
   e.fed.add(wait, {1, 2}).add(span_of(7, 1000, 2000));
   ASSERT_THAT(e.finding.waits, SizeIs(1));
@@ -84,9 +85,27 @@ TEST(Explain, SplitsAWaitByItsWakeUp) {
   ASSERT_TRUE(told.waker);
   EXPECT_TRUE(told.waker->is_thread);
   EXPECT_EQ(told.waker->thread.tid, 8u);
-  ASSERT_TRUE(told.behind);
-  EXPECT_EQ(told.behind->comm, "cruncher");
+  ASSERT_THAT(told.ran.threads, SizeIs(1));
+  EXPECT_EQ(told.ran.threads[0].thread.comm, "cruncher");
+  EXPECT_EQ(told.ran.threads[0].ns, 250u);
   EXPECT_FALSE(told.displacer);
+}
+
+TEST(Explain, SaysForHowLongOthersRan) {
+  Explainer e;
+  sched_runs runs{};
+  name_thread(runs.header, 7, "thread-7");
+  runs.header.time_ns = 1900;
+  runs.others_ns = 5;
+  runs.runs[0] = {.ns = 60, .tid = 9, .reserved = 0, .comm = "cruncher"};
+  runs.runs[1] = {.ns = 200, .tid = 10, .reserved = 0, .comm = "hog"};
+  e.fed.add(runs).add(wait_of(7, 1000, 1600, 1900, 8)).add(span_of(7, 1000, 2000));
+  const CpuShares& ran = e.finding.waits.at(0).ran;
+  ASSERT_THAT(ran.threads, SizeIs(2));
+  EXPECT_EQ(ran.threads[0].thread.comm, "hog");
+  EXPECT_EQ(ran.threads[0].ns, 200u);
+  EXPECT_EQ(ran.threads[1].thread.tid, 9u);
+  EXPECT_EQ(ran.others_ns, 5u);
 }
 
 TEST(Explain, NamesWhoTookTheCpu) {
@@ -127,8 +146,9 @@ TEST(Explain, TellsWhatThreadsOfAChainDid) {
   Explainer e;
   e.namer.names = {{2, "do_fsync"}, {3, "crunch"}};
   sched_wait preempted = wait_of(9, 1000, 0, 1650);
-  preempted.displacer_tid = 10;
-  std::memcpy(preempted.displacer, "cruncher", 8);
+  preempted.behind_tid = 10;
+  preempted.behind_ns = 600;
+  std::memcpy(preempted.behind, "cruncher", 8);
   e.fed.add(preempted, {3});
   e.fed.add(wait_of(8, 1000, 1700, 1800, 9), {2});
   e.fed.add(wait_of(7, 1000, 1900, 1950, 8)).add(span_of(7, 1000, 2000));
@@ -143,8 +163,8 @@ TEST(Explain, TellsWhatThreadsOfAChainDid) {
   const ChainLink& second = e.finding.chain[1];
   EXPECT_EQ(second.what, "preempted");
   EXPECT_EQ(second.thread.comm, "thread-9");
-  ASSERT_TRUE(second.behind);
-  EXPECT_EQ(second.behind->comm, "cruncher");
+  ASSERT_THAT(second.ran.threads, SizeIs(1));
+  EXPECT_EQ(second.ran.threads[0].thread.comm, "cruncher");
 }
 
 TEST(Explain, EndsAChainInItsRoot) {

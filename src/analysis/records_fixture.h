@@ -23,6 +23,16 @@ inline constexpr Schema throttle_schema{.id = RECORD_SCHED_THROTTLE,
                                         .fields = {},
                                         .help = ""};
 
+inline constexpr Schema runs_schema{
+    .id = RECORD_SCHED_RUNS, .name = "runs", .size = sizeof(sched_runs), .fields = {}, .help = ""};
+
+template <typename T>
+std::vector<std::byte> bytes_of(const T& fixed) {
+  std::vector<std::byte> bytes(sizeof fixed);
+  std::memcpy(bytes.data(), &fixed, sizeof fixed);
+  return bytes;
+}
+
 inline void name_thread(event_header& header, u32 tid, std::string_view comm) {
   header.pid = header.tid = tid;
   std::memcpy(header.comm, comm.data(), comm.size());
@@ -87,11 +97,8 @@ class Fed {
   Fed& add(const sched_wake& wake, const std::vector<u64>& stack = {}) {
     return add(wake_schema, with_stack(wake, stack));
   }
-  Fed& add(const sched_throttle& throttle) {
-    std::vector<std::byte> bytes(sizeof throttle);
-    std::memcpy(bytes.data(), &throttle, sizeof throttle);
-    return add(throttle_schema, bytes);
-  }
+  Fed& add(const sched_throttle& throttle) { return add(throttle_schema, bytes_of(throttle)); }
+  Fed& add(const sched_runs& runs) { return add(runs_schema, bytes_of(runs)); }
   Fed& add(const span_record& span, const std::vector<u64>& stack = {}) {
     return add(span_schema, with_stack(span, stack));
   }

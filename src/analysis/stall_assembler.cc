@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "analysis/window_ledger.h"
 #include "base/text.h"
 #include "bpf/user_stack.h"
 #include "core/span_kinds.h"
@@ -77,6 +78,9 @@ void StallAssembler::take(const Record& record, const Record* stack) {
     case RECORD_SCHED_THROTTLE:
       throttle(record);
       break;
+    case RECORD_SCHED_RUNS:
+      runs(record);
+      break;
     case RECORD_SPAN:
       span(record);
       break;
@@ -107,7 +111,14 @@ void StallAssembler::wake(const Record& record) {
                           .context = fixed.context,
                           .number = fixed.number,
                           .irq_name = std::string(fixed_text(fixed.irq_name)),
-                          .stack = addresses_at(record.bytes, sizeof fixed, fixed.kernel_frames)};
+                          .stack = addresses_at(record.bytes, sizeof fixed, fixed.kernel_frames),
+                          .sums = fixed.sums,
+                          .throttled_sum_ns = fixed.throttled_sum_ns,
+                          .ran_since_ns = fixed.ran_since_ns};
+  if (fixed.ran_since_ns == 0) return;
+  std::deque<RawSums>& wakes = thread_of(fixed.header.tid).wakes;
+  wakes.push_back({fixed.header.time_ns, fixed.sums, fixed.throttled_sum_ns});
+  if (wakes.size() > limits_.wakes_of_a_thread) wakes.pop_front();
 }
 
 void StallAssembler::throttle(const Record& record) {
@@ -115,9 +126,18 @@ void StallAssembler::throttle(const Record& record) {
   thread_of(fixed.header.tid).throttle = fixed;
 }
 
+void StallAssembler::runs(const Record& record) {
+  const auto fixed = record.as<sched_runs>();
+  thread_of(fixed.header.tid).runs = fixed;
+}
+
 void StallAssembler::wait(const Record& record, const Record* stack) {
-  RawWait wait{
-      .id = ++last_id_, .fixed = record.as<sched_wait>(), .stack = {}, .waker = {}, .throttle = {}};
+  RawWait wait{.id = ++last_id_,
+               .fixed = record.as<sched_wait>(),
+               .stack = {},
+               .waker = {},
+               .throttle = {},
+               .runs = {}};
   if (wait.fixed.out_ns > wait.in_ns()) return;  // of a damaged file
   wait.stack = addresses_at(record.bytes, sizeof(sched_wait), wait.fixed.kernel_frames);
   Thread& thread = thread_of(wait.fixed.header.tid);
@@ -135,6 +155,8 @@ void StallAssembler::wait(const Record& record, const Record* stack) {
   if (thread.throttle && thread.throttle->header.time_ns == wait.in_ns())
     wait.throttle = thread.throttle;
   thread.throttle.reset();
+  if (thread.runs && thread.runs->header.time_ns == wait.in_ns()) wait.runs = thread.runs;
+  thread.runs.reset();
   thread.comm = fixed_text(wait.fixed.header.comm);
   thread.waits.push_back(std::move(wait));
   order_.push_back(record.header().tid);
@@ -240,21 +262,18 @@ void StallAssembler::find_waits(RawStall& stall) {
 
 void StallAssembler::follow(RawLink& link, std::uint64_t begin_ns, std::uint64_t end_ns) const {
   const auto found = threads_.find(link.waker->header.tid);
-  if (found == threads_.end()) return;
-  for (const RawWait& wait : found->second.waits) {
-    const std::uint64_t from = std::max(begin_ns, wait.out_ns());
-    const std::uint64_t to = std::min(end_ns, wait.in_ns());
-    if (to <= from || to - from <= link.overlap_ns) continue;
-    link.wait = &wait;
-    link.overlap_ns = to - from;
-    const std::uint64_t woken_ns = std::max(from, wait.unblocked_ns());
-    const std::uint64_t ready_ns = to > woken_ns ? to - woken_ns : 0;
-    link.runqueue_ns = std::min(ready_ns, wait.runqueue_ns());
-  }
-  if (link.overlap_ns >= (end_ns - begin_ns) / least_share) return;
-  link.is_cut = found->second.forgotten_until_ns > begin_ns;
-  link.wait = nullptr;
-  link.overlap_ns = link.runqueue_ns = 0;
+  static const Thread unknown;
+  const Thread& thread = found != threads_.end() ? found->second : unknown;
+  link.during_ns = end_ns - begin_ns;
+  link.ledger = ledger_between(thread.waits, thread.wakes, *link.waker, begin_ns, end_ns);
+  link.is_cut = thread.forgotten_until_ns > begin_ns;
+  if (link.ledger->places.empty()) return;
+  const RawPlace& place = link.ledger->places.front();
+  if (place.ns < link.during_ns / least_share || place.ns < link.ledger->parts.oncpu_ns) return;
+  link.is_cut = false;
+  link.wait = place.longest;
+  link.overlap_ns = place.ns;
+  link.runqueue_ns = place.runqueue_ns;
 }
 
 /// From the longest wait to its waker, to what that one waited for meanwhile, and so on, until
@@ -265,7 +284,8 @@ void StallAssembler::find_chain(RawStall& stall) {
   std::uint64_t begin_ns = wait->out_ns(), end_ns = wait->unblocked_ns();
   std::vector<std::uint32_t> met{stall.span.header.tid};
   while (wait && wait->waker) {
-    RawLink link{.waker = &*wait->waker};
+    RawLink link;
+    link.waker = &*wait->waker;
     const std::uint32_t tid = link.waker->header.tid;
     link.is_thread = link.waker->context == WAKER_THREAD || (own_call_ && own_call_(*link.waker));
     if (link.is_thread && end_ns > begin_ns) {
@@ -274,6 +294,7 @@ void StallAssembler::find_chain(RawStall& stall) {
       if (link.wait && (circle || stall.chain.size() + 1 >= limits_.depth)) {
         link.is_cut = true;
         link.wait = nullptr;
+        link.ledger.reset();
         link.overlap_ns = link.runqueue_ns = 0;
       }
     }

@@ -25,6 +25,9 @@ struct RawWaker {
   std::uint16_t number = 0;
   std::string irq_name;
   std::vector<std::uint64_t> stack;  ///< addresses in the kernel, innermost first
+  ledger_parts sums{};               ///< of a thread, until it woke the other
+  std::uint64_t throttled_sum_ns = 0;
+  std::uint64_t ran_since_ns = 0;  ///< it ran from then until it woke the other; 0: not known
 };
 
 /// A wait of any thread of the machine.
@@ -34,6 +37,7 @@ struct RawWait {
   std::vector<std::uint64_t> stack;
   std::optional<RawWaker> waker;
   std::optional<sched_throttle> throttle;
+  std::optional<sched_runs> runs;
 
   std::uint64_t out_ns() const { return fixed.out_ns; }
   std::uint64_t in_ns() const { return fixed.header.time_ns; }
@@ -48,15 +52,41 @@ struct RawWait {
   bool could_run_all_along() const;
 };
 
+/// What a thread had done until it woke another.
+struct RawSums {
+  std::uint64_t time_ns = 0;
+  ledger_parts parts{};
+  std::uint64_t throttled_ns = 0;
+};
+
+/// Waits of one thread in one place, within some time.
+struct RawPlace {
+  const RawWait* longest = nullptr;
+  std::uint64_t ns = 0;
+  std::uint64_t runqueue_ns = 0;  ///< of it: woken, waiting for a CPU
+  std::uint64_t count = 0;
+  std::uint64_t longest_ns = 0;
+};
+
+/// What a thread did within some time; with `unknown_ns` the parts add up to it.
+struct RawLedger {
+  ledger_parts parts{};
+  std::uint64_t throttled_ns = 0;
+  std::uint64_t unknown_ns = 0;
+  std::vector<RawPlace> places;  ///< longest first
+};
+
 /// One step of the way from a wait to what it waited for: the waker of the step before, and, where
 /// that thread had itself waited meanwhile, its wait.
 struct RawLink {
   const RawWaker* waker = nullptr;
-  const RawWait* wait = nullptr;  ///< null: the waker ran, or was an interrupt
-  bool is_thread = false;         ///< it was no interrupt, or one for its own thread
-  std::uint64_t overlap_ns = 0;   ///< how much of the step before this wait explains
-  std::uint64_t runqueue_ns = 0;  ///< of that: woken, waiting for a CPU
-  bool is_cut = false;            ///< it may go on: deeper than we look, in a circle, forgotten
+  const RawWait* wait = nullptr;    ///< null: the waker ran mostly, or was an interrupt
+  bool is_thread = false;           ///< it was no interrupt, or one for its own thread
+  std::uint64_t overlap_ns = 0;     ///< how much of the step before waits in that place explain
+  std::uint64_t runqueue_ns = 0;    ///< of that: woken, waiting for a CPU
+  std::uint64_t during_ns = 0;      ///< the time that the step is about
+  std::optional<RawLedger> ledger;  ///< of the thread, in that time
+  bool is_cut = false;              ///< it may go on: deeper than we look, in a circle, forgotten
 };
 
 /// A late span with all that was recorded to explain it. Views and pointers are valid during the
@@ -93,6 +123,7 @@ class StallAssembler {
   struct Limits {
     std::size_t waits = 32768;  ///< of all threads together: at most 40 MB
     std::size_t waits_of_a_thread = 256;
+    std::size_t wakes_of_a_thread = 32;
     std::size_t threads = 65536;  ///< more than `waits`, so that some can be forgotten
     unsigned depth = 8;           ///< of chains
   };
@@ -126,9 +157,11 @@ class StallAssembler {
     std::string comm;  ///< when it last waited
     std::deque<RawWait> waits;
     std::uint64_t forgotten_until_ns = 0;  ///< when the last one ended that was dropped
+    std::deque<RawSums> wakes;             ///< the last long waits of others that it ended
     std::optional<RawWaker> waker;         ///< of the wait that has not ended yet
     std::uint64_t woken_ns = 0;
     std::optional<sched_throttle> throttle;  ///< of the wait whose record comes next
+    std::optional<sched_runs> runs;          ///< likewise
     std::vector<std::byte> call;             ///< its last late system call
     const Schema* call_schema = nullptr;
   };
@@ -138,13 +171,14 @@ class StallAssembler {
   void wait(const Record& record, const Record* stack);
   void wake(const Record& record);
   void throttle(const Record& record);
+  void runs(const Record& record);
   void span(const Record& record);
   void late_wait(const RawWait& wait, const Record* stack);
   void hand_over_wait(span_kind kind, const RawWait& wait, std::uint64_t latency_ns,
                       const Record* stack);
   void find_waits(RawStall& stall);
   void find_chain(RawStall& stall);
-  /// What the thread of `link.waker` waited for meanwhile, if that is why we waited.
+  /// What the thread of `link.waker` did meanwhile, and its wait, if that is why we waited.
   void follow(RawLink& link, std::uint64_t begin_ns, std::uint64_t end_ns) const;
   void make_room();
 

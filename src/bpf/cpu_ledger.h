@@ -14,6 +14,28 @@ struct open_call {
 };
 WIRE_SIZE(struct open_call, 24);
 
+#define SLICE_THREADS 4
+#define SLICES_KEPT 64
+
+// Who ran on a CPU for some time: a slice ends with a switch, once it has lasted.
+struct cpu_slice {
+  u64 begin_ns;
+  u64 others_ns;             // more threads than there is room for
+  u64 ns[SLICE_THREADS];     // 0: it has no thread
+  u64 tasks[SLICE_THREADS];  // struct task_struct*; may be gone, or another's by now
+  u32 tids[SLICE_THREADS];
+};
+WIRE_SIZE(struct cpu_slice, 96);
+
+// The last slices of a CPU; the one that goes on is slices[begun % SLICES_KEPT].
+struct cpu_runs {
+  u64 begun;
+  u64 task;      // struct task_struct* of the thread that runs, if its coming was seen
+  u64 since_ns;  // when it came
+  u64 last_ns;   // how long the one before it ran; 0: not known
+  struct cpu_slice slices[SLICES_KEPT];
+};
+
 // What interrupts have taken of a CPU, and the call in which its thread is. Written on that CPU
 // only, by hooks that do not nest; but see call.bpf.h.
 struct cpu_ledger {
@@ -36,5 +58,6 @@ struct cpu_ledger {
   u64 call_irq_ns;
   u64 call_softirq_ns;
   u64 member;  // the thread that runs, if it belongs to the target; as in its ledger
+  struct cpu_runs runs;
 };
-WIRE_SIZE(struct cpu_ledger, 128);
+WIRE_SIZE(struct cpu_ledger, 160 + 96 * SLICES_KEPT);

@@ -59,8 +59,33 @@ struct sched_wait {
   char waker[COMM_SIZE];
   u64 throttled_ns;  // of the time in which it could run: without its cgroup's quota it might have;
                      // the thread's sched_throttle of the same time says more
+  u64 behind_ns;     // how long behind_tid ran while the thread could; the thread's sched_runs of
+                     // the same time says more
+  struct ledger_parts sums;  // of the thread, since its ledger began, with this wait
+  u64 throttled_sum_ns;
 };
-WIRE_SIZE(struct sched_wait, 152);
+WIRE_SIZE(struct sched_wait, 224);
+
+#define RUNS_NAMED 8
+
+// For how long a thread ran, while another could have.
+struct sched_run {
+  u64 ns;
+  u32 tid;  // 0: the CPU idled
+  u32 reserved;
+  char comm[COMM_SIZE];  // empty: it has ended
+};
+WIRE_SIZE(struct sched_run, 32);
+
+// In front of the sched_wait of the same thread and time: who ran on its CPU while it could run.
+// What interrupts took is with whom they interrupted. Not all need be known: the thread may have
+// come from another CPU's run queue.
+struct sched_runs {
+  struct event_header header;
+  u64 others_ns;                      // more threads than there is room for
+  struct sched_run runs[RUNS_NAMED];  // in no order; one of 0 ns ends them
+};
+WIRE_SIZE(struct sched_runs, 312);
 
 #define THROTTLE_NAMES 4
 #define THROTTLE_NAME_SIZE 72
@@ -88,5 +113,9 @@ struct sched_wake {
   u16 kernel_frames;
   u16 reserved[3];
   char irq_name[COMM_SIZE];  // of a device's interrupt
+  // Of a waker that is a thread: its sums until now, and since when it runs; else 0.
+  struct ledger_parts sums;
+  u64 throttled_sum_ns;
+  u64 ran_since_ns;
 };
-WIRE_SIZE(struct sched_wake, 88);
+WIRE_SIZE(struct sched_wake, 160);

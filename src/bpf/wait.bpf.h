@@ -86,8 +86,26 @@ static __always_inline void fill_wait(struct sched_wait* wait, struct task_struc
   __builtin_memset(wait->displacer, 0, COMM_SIZE);
   if (displaced) __builtin_memcpy(wait->displacer, ledger->displacer, COMM_SIZE);
   wait->behind_tid = 0;
+  wait->behind_ns = 0;
+  wait->sums = ledger->sums.parts;
+  wait->throttled_sum_ns = ledger->sums.throttled_ns;
   __builtin_memset(wait->behind, 0, COMM_SIZE);
   wait->kernel_frames = 0;
+}
+
+/* Of a record in front of that of a wait, whose thread's struct task_struct is at `address`. */
+static __always_inline void fill_front(struct event_header* header, u64 address, u16 kind, u16 size,
+                                       u64 now_ns) {
+  struct task_struct* task = (struct task_struct*)address;
+  header->time_ns = now_ns;
+  header->cgroup_id = 0; /* that of its wait says it */
+  header->pid = BPF_CORE_READ(task, tgid);
+  header->tid = BPF_CORE_READ(task, pid);
+  header->kind = kind;
+  header->size = size;
+  header->cpu = bpf_get_smp_processor_id();
+  __builtin_memset(header->comm, 0, COMM_SIZE);
+  BPF_CORE_READ_STR_INTO(&header->comm, task, comm);
 }
 
 static __always_inline void record_unseen_wait(struct task_struct* task,

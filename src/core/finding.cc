@@ -47,6 +47,21 @@ std::vector<std::string> telling_functions(const Stack& kernel_stack) {
   return functions;
 }
 
+void CpuShares::add(const ThreadName& thread, std::uint64_t ns) {
+  if (ns == 0) return;
+  auto at = std::find_if(threads.begin(), threads.end(),
+                         [&](const CpuShare& share) { return share.thread.tid == thread.tid; });
+  if (at == threads.end()) at = threads.insert(at, {thread, 0});
+  at->ns += ns;
+  std::stable_sort(threads.begin(), threads.end(),
+                   [](const CpuShare& one, const CpuShare& other) { return one.ns > other.ns; });
+}
+
+void CpuShares::add(const CpuShares& more) {
+  for (const CpuShare& share : more.threads) add(share.thread, share.ns);
+  others_ns += more.others_ns;
+}
+
 void count_frames(const Finding& finding, FrameCounts& counts) {
   const auto count = [](const Stack& stack, std::uint64_t& frames, std::uint64_t& unresolved) {
     frames += stack.size();

@@ -41,6 +41,21 @@ struct Throttle {
   std::uint64_t period_ns = 0;
 };
 
+/// A thread that had the CPU while another could have run.
+struct CpuShare {
+  ThreadName thread{};  ///< tid 0: the CPU idled
+  std::uint64_t ns = 0;
+};
+
+/// Who had it, as far as that is known. What interrupts took is with whom they interrupted.
+struct CpuShares {
+  std::vector<CpuShare> threads{};  ///< longest first
+  std::uint64_t others_ns = 0;      ///< of threads that are not listed
+
+  void add(const ThreadName& thread, std::uint64_t ns);
+  void add(const CpuShares& more);
+};
+
 /// A stretch of a span that its thread spent off the CPU.
 struct Wait {
   std::uint64_t ns = 0;            ///< from switched out to switched in
@@ -52,7 +67,7 @@ struct Wait {
   Stack kernel_stack{};  ///< where it waited
   std::optional<Waker> waker{};
   std::optional<ThreadName> displacer{};  ///< preempted: who took the CPU
-  std::optional<ThreadName> behind{};     ///< who ran on its CPU just before it
+  CpuShares ran{};                        ///< who had the CPU while it could run
   std::optional<Throttle> throttle{};     ///< throttled: by whose quota
 
   bool could_run() const {
@@ -79,16 +94,28 @@ struct Breakdown {
   std::uint64_t blocked_ns() const { return sleeping_ns + uninterruptible_ns; }
 };
 
+/// Where a thread waited, by state and kernel stack: equal waits together.
+struct WaitPlace {
+  std::string_view state{};  ///< as Wait has it
+  std::uint64_t ns = 0;      ///< of them all, within the time that is looked at
+  std::uint64_t count = 0;
+  Stack kernel_stack{};
+};
+
 /// One step on the way from a wait to what it was waiting for.
 struct ChainLink {
   ThreadName thread{};       ///< who the one before waited for; of an interrupt, nobody
   ThreadName interrupted{};  ///< of an interrupt: whom it met, by chance
   std::string_view means{};  ///< of an interrupt, as Waker has it
-  /// "waited", "preempted", "throttled", "ran", or the interrupt that ended it
+  /// "ran", or what it did longest in one place: "waited", "preempted", …; or the interrupt
+  /// that ended it
   std::string what;
   std::uint64_t ns = 0;              ///< how long of the wait it explains; 0 of an interrupt
+  std::uint64_t during_ns = 0;       ///< the part of the wait before, at whose end it is the waker
+  std::optional<Breakdown> ledger;   ///< what the thread did in that time
+  std::vector<WaitPlace> places;     ///< of its waits in that time, longest first
   std::uint64_t runqueue_ns = 0;     ///< of that: woken, waiting for a CPU
-  std::optional<ThreadName> behind;  ///< who had the CPU meanwhile
+  CpuShares ran;                     ///< who had the CPU while it could run
   std::optional<Throttle> throttle;  ///< by whose quota it was throttled
   bool is_thread = false;            ///< as Waker has it: `what` may be "unknown" of either
   Stack kernel_stack;                ///< where it waited, or was preempted

@@ -39,7 +39,7 @@ inline Finding late_open() {
                      .context = "thread",
                      .is_thread = true,
                      .stack = {in_kernel("wake_up")}};
-  wait.behind = ThreadName{0, 71, "kworker/u4:1"};
+  wait.ran.add({0, 71, "kworker/u4:1"}, 12'000'000);
   f.waits = {wait};
   ChainLink link;
   link.thread = {203, 203, "jbd2/vda-8"};

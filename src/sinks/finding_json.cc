@@ -53,6 +53,20 @@ void write_waker(JsonWriter& json, const Waker& waker) {
   json.end_object();
 }
 
+void write_shares(JsonWriter& json, const CpuShares& shares) {
+  if (shares.threads.empty() && !shares.others_ns) return;
+  json.key("ran");
+  json.begin_array();
+  for (const CpuShare& share : shares.threads) {
+    json.begin_object();
+    write_thread(json, share.thread);
+    json.member("ns", share.ns);
+    json.end_object();
+  }
+  json.end_array();
+  if (shares.others_ns) json.member("ran_others_ns", shares.others_ns);
+}
+
 void write_throttle(JsonWriter& json, const std::optional<Throttle>& by) {
   if (!by) return;
   json.key("throttled_by");
@@ -84,7 +98,7 @@ void write_wait(JsonWriter& json, const Wait& wait) {
     json.end_object();
   };
   thread("displaced_by", wait.displacer);
-  thread("behind", wait.behind);
+  write_shares(json, wait.ran);
   write_throttle(json, wait.throttle);
   json.end_object();
 }
@@ -108,6 +122,24 @@ void write_breakdown(JsonWriter& json, const Breakdown& parts) {
   json.end_object();
 }
 
+/// What the thread of a step did in the time that the step is about.
+void write_meanwhile(JsonWriter& json, const ChainLink& link) {
+  json.member("during_ns", link.during_ns);
+  write_breakdown(json, *link.ledger);
+  json.key("places");
+  json.begin_array();
+  for (const WaitPlace& place : link.places) {
+    json.begin_object();
+    json.member("state", place.state);
+    json.member("ns", place.ns);
+    json.member("count", place.count);
+    json.key("kernel_stack");
+    write_stack(json, place.kernel_stack);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 void write_chain(JsonWriter& json, const std::vector<ChainLink>& chain) {
   json.key("chain");
   json.begin_array();
@@ -118,12 +150,7 @@ void write_chain(JsonWriter& json, const std::vector<ChainLink>& chain) {
     if (!link.is_thread) write_interrupt(json, link.means, link.interrupted);
     json.member("ns", link.ns);
     if (link.runqueue_ns) json.member("runqueue_ns", link.runqueue_ns);
-    if (link.behind) {
-      json.key(link.what == "preempted" ? "displaced_by" : "behind");
-      json.begin_object();
-      write_thread(json, *link.behind);
-      json.end_object();
-    }
+    write_shares(json, link.ran);
     write_throttle(json, link.throttle);
     json.key("kernel_stack");
     write_stack(json, link.kernel_stack);
@@ -131,6 +158,7 @@ void write_chain(JsonWriter& json, const std::vector<ChainLink>& chain) {
       json.key("user_stack");
       write_stack(json, link.user_stack);
     }
+    if (link.ledger) write_meanwhile(json, link);
     if (link.is_root) json.member("root", true);
     if (link.is_cut) json.member("cut", true);
     json.end_object();

@@ -36,7 +36,7 @@ TEST(FindingJson, HasTheKeysOfTheContract) {
             R"("blocked_ns":2290000000,"irq_ns":0,"softirq_ns":0,"unknown_ns":0})");
   const auto& wait = finding["waits"][0];
   EXPECT_THAT(keys_of(wait), ElementsAre("ns", "runqueue_ns", "throttled_ns", "state",
-                                         "kernel_stack", "waker", "behind"));
+                                         "kernel_stack", "waker", "ran"));
   EXPECT_EQ(wait["waker"].dump(),
             R"({"pid":203,"tid":203,"comm":"jbd2/vda-8","context":"thread",)"
             R"("stack":[{"name":"wake_up","module":"[kernel]","offset":16}]})");
@@ -87,11 +87,13 @@ TEST(FindingJson, HasNoKeyThatTheSchemaLacks) {
   f.waits[0].displacer = f.thread;
   ChainLink& link = f.chain[0];
   link.runqueue_ns = 1;
-  link.behind = f.thread;
+  link.ran.add(f.thread, 1);
+  link.ran.others_ns = 1;
+  link.ledger = f.breakdown;
+  link.places = {{"sleeping", 1, 1, f.kernel_stack}};
   link.user_stack = *f.user_stack;
   link.is_root = link.is_cut = true;
   f.chain[1].what = "preempted";
-  f.chain[1].behind = f.thread;
   const std::string text = written("ndjson", f, many);
   const auto finding = nlohmann::ordered_json::parse(text.substr(0, text.find('\n')));
   const auto defs = nlohmann::json::parse(json_schema({})).at("$defs");

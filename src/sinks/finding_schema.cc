@@ -51,6 +51,38 @@ const char* const finding_definitions = R"json({
     },
     "additionalProperties": false
   },
+  "breakdown": {
+    "type": "object",
+    "required": ["oncpu_ns", "runqueue_ns", "preempted_ns", "throttled_ns", "blocked_ns", "irq_ns", "softirq_ns", "unknown_ns"],
+    "additionalProperties": {"$ref": "#/$defs/ns"}
+  },
+  "blocked": {
+    "type": "object",
+    "description": "what breakdown.blocked_ns is made of",
+    "required": ["sleeping_ns", "uninterruptible_ns"],
+    "additionalProperties": {"$ref": "#/$defs/ns"}
+  },
+  "shares": {
+    "type": "array",
+    "description": "Who had the CPU while the thread could run, longest first; tid 0: the CPU idled. What interrupts took is with whom they interrupted; what is not known is missing",
+    "items": {
+      "type": "object",
+      "required": ["tid", "comm", "ns"],
+      "properties": {"tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"}, "ns": {"$ref": "#/$defs/ns"}},
+      "additionalProperties": false
+    }
+  },
+  "place": {
+    "type": "object",
+    "description": "Waits of one state and kernel stack",
+    "required": ["state", "ns", "count", "kernel_stack"],
+    "properties": {
+      "state": {"$ref": "#/$defs/wait/properties/state"},
+      "ns": {"$ref": "#/$defs/ns"}, "count": {"$ref": "#/$defs/count"},
+      "kernel_stack": {"$ref": "#/$defs/stack"}
+    },
+    "additionalProperties": false
+  },
   "wait": {
     "type": "object",
     "description": "A stretch off the CPU",
@@ -63,7 +95,8 @@ const char* const finding_definitions = R"json({
       "kernel_stack": {"$ref": "#/$defs/stack"},
       "waker": {"$ref": "#/$defs/waker"},
       "displaced_by": {"$ref": "#/$defs/who", "description": "preempted: who took the CPU"},
-      "behind": {"$ref": "#/$defs/who", "description": "who ran on its CPU just before it"},
+      "ran": {"$ref": "#/$defs/shares"},
+      "ran_others_ns": {"$ref": "#/$defs/ns", "description": "threads that are not listed"},
       "throttled_by": {"$ref": "#/$defs/throttle", "description": "whose quota it was, where that is known"}
     },
     "additionalProperties": false
@@ -76,11 +109,14 @@ const char* const finding_definitions = R"json({
       "pid": {"$ref": "#/$defs/id"}, "tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"},
       "means": {"$ref": "#/$defs/means"},
       "interrupted": {"$ref": "#/$defs/who", "description": "whom an interrupt met, by chance"},
-      "what": {"type": "string", "description": "waited, preempted, throttled, ran, or the interrupt that ended it"},
-      "ns": {"$ref": "#/$defs/ns", "description": "how long of the wait before it explains"},
+      "what": {"type": "string", "description": "waited, preempted, throttled, unknown, ran: what the thread did longest; or the interrupt that ended it"},
+      "ns": {"$ref": "#/$defs/ns", "description": "how long of the wait before it explains: waits of one place add up"},
+      "during_ns": {"$ref": "#/$defs/ns", "description": "the time that the step is about: until the thread woke the one before"},
+      "breakdown": {"$ref": "#/$defs/breakdown", "description": "what the thread did in that time; adds up to during_ns"},
+      "blocked": {"$ref": "#/$defs/blocked"},
+      "places": {"type": "array", "items": {"$ref": "#/$defs/place"}, "description": "of its long waits in that time, longest first"},
       "runqueue_ns": {"$ref": "#/$defs/ns", "description": "of that: woken, waiting for a CPU"},
-      "displaced_by": {"$ref": "#/$defs/who", "description": "preempted: who took the CPU"},
-      "behind": {"$ref": "#/$defs/who", "description": "who ran on its CPU just before it"},
+      "ran": {"$ref": "#/$defs/shares"}, "ran_others_ns": {"$ref": "#/$defs/ns"},
       "throttled_by": {"$ref": "#/$defs/throttle"},
       "kernel_stack": {"$ref": "#/$defs/stack"},
       "user_stack": {"$ref": "#/$defs/stack", "description": "where it was called from, if that was a stall too"},
@@ -112,18 +148,8 @@ const char* const finding_definitions = R"json({
       "args": {"type": "array", "items": {"type": "string"}, "description": "decoded arguments; of the user's own span, its key"},
       "ret": {"type": "integer"},
       "error": {"type": "string", "description": "name of the errno value"},
-      "breakdown": {
-        "type": "object",
-        "description": "adds up to latency_ns",
-        "required": ["oncpu_ns", "runqueue_ns", "preempted_ns", "throttled_ns", "blocked_ns", "irq_ns", "softirq_ns", "unknown_ns"],
-        "additionalProperties": {"$ref": "#/$defs/ns"}
-      },
-      "blocked": {
-        "type": "object",
-        "description": "what breakdown.blocked_ns is made of",
-        "required": ["sleeping_ns", "uninterruptible_ns"],
-        "additionalProperties": {"$ref": "#/$defs/ns"}
-      },
+      "breakdown": {"$ref": "#/$defs/breakdown", "description": "adds up to latency_ns"},
+      "blocked": {"$ref": "#/$defs/blocked"},
       "waits": {"type": "array", "items": {"$ref": "#/$defs/wait"}},
       "waits_forgotten": {"const": true, "description": "waits of its beginning were not kept"},
       "kernel_stack": {"$ref": "#/$defs/stack", "description": "where it ended; of an interrupt, what was interrupted"},

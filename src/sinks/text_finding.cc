@@ -1,95 +1,19 @@
 #include "sinks/text_finding.h"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "sinks/finding_words.h"
 #include "sinks/text_format.h"
 
 namespace overdue {
 namespace {
 
-constexpr std::size_t shown_functions = 5;  // of a stack, on one line
-constexpr std::string_view left_out = "…";
 constexpr std::string_view bold = "\033[1m", end_bold = "\033[0m";
-
-std::string thread_text(const ThreadName& thread) {
-  if (thread.tid == 0) return "the idle thread";
-  const std::string comm = thread.comm.empty() ? "thread" : printable(thread.comm);
-  return fmt::format("{}[{}]", comm, thread.tid);
-}
-
-constexpr std::string_view timeout = "timeout";  // what an interrupt may mean
-
-/// "softirq NET_RX", "disk completion (irq 24 virtio1-req.0)".
-std::string interrupt_text(std::string_view means, std::string_view context) {
-  return means.empty() ? printable(context) : fmt::format("{} ({})", means, printable(context));
-}
-
-/// Outermost first, the middle left out where there are many.
-std::string path_text(std::vector<std::string> functions) {
-  if (functions.size() > shown_functions + 1) {
-    const auto cut = static_cast<std::ptrdiff_t>(functions.size() - shown_functions + 1);
-    functions.erase(functions.begin() + 1, functions.begin() + cut);
-    functions.insert(functions.begin() + 1, std::string(left_out));
-  }
-  const auto rest =
-      std::unique(functions.begin(), functions.end(),
-                  [](const auto& a, const auto& b) { return a == left_out && b == left_out; });
-  functions.erase(rest, functions.end());
-  return fmt::format("{}", fmt::join(functions, " → "));
-}
-
-std::string kernel_path(const Stack& stack) {
-  return path_text(telling_functions(stack));
-}
-
-/// What every program goes through on the way to its own first function.
-bool is_of_start(std::string_view name) {
-  constexpr std::array<std::string_view, 10> names = {"_start",
-                                                      "__libc_start_main",
-                                                      "__libc_start_main_impl",
-                                                      "__libc_start_call_main",
-                                                      "clone",
-                                                      "clone3",
-                                                      "__clone",
-                                                      "__clone3",
-                                                      "start_thread",
-                                                      thread_start};
-  return std::find(names.begin(), names.end(), name.substr(0, name.find('@'))) != names.end();
-}
-
-/// What a template of the standard library was called through says little.
-bool is_inlined_library(const StackFrame& frame) {
-  return frame.is_inlined &&
-         (frame.name.starts_with("std::") || frame.name.starts_with("__gnu_cxx::"));
-}
-
-/// Where the innermost function of the program's own is, if its source is known: ", x.cc:12". The
-/// lines of the C library are about how it makes a call, whatever the call is for.
-std::string place_text(const Stack& stack) {
-  for (const StackFrame& frame : stack)
-    if (frame.line > 0 && !is_inlined_library(frame) && !is_of_c_library(frame))
-      return fmt::format(", {}:{}", frame.file.substr(frame.file.rfind('/') + 1), frame.line);
-  return {};
-}
-
-/// Without that, unless there is nothing else.
-std::string user_path(const Stack& stack) {
-  auto first = std::find_if_not(stack.rbegin(), stack.rend(),
-                                [](const StackFrame& frame) { return is_of_start(frame.name); });
-  if (first == stack.rend()) first = stack.rbegin();
-  std::vector<std::string> functions;
-  for (auto frame = first; frame != stack.rend(); ++frame) {
-    if (!is_inlined_library(*frame)) functions.push_back(to_text(*frame));
-    if (frame->follows_gap) functions.emplace_back(left_out);
-  }
-  return path_text(std::move(functions)) + place_text(stack);
-}
 
 class Writer {
  public:
@@ -126,10 +50,9 @@ class Writer {
   void kernel_stack();
   void user_stack();
   void frames(const Stack& stack, unsigned indent);
-  /// Who took the CPU in the longest wait for one.
-  std::string displacers() const;
+  /// Who had the CPU in waits for one, of which there are `all_ns`.
+  std::string runners(std::string_view word, std::uint64_t all_ns, bool preempted) const;
   std::string throttlers() const;
-  std::string behind() const;
 
   const Finding& finding_;
   const SessionInfo& info_;
@@ -180,14 +103,15 @@ void Writer::parts(const Breakdown& parts) {
     std::string why;
   };
   const std::uint64_t blocked = parts.blocked_ns();
-  std::vector<Part> all = {{"blocked", blocked, ""},
-                           {"run queue", parts.runqueue_ns, behind()},
-                           {"preempted", parts.preempted_ns, displacers()},
-                           {"throttled", parts.throttled_ns, throttlers()},
-                           {"on CPU", parts.oncpu_ns, ""},
-                           {"interrupts", parts.irq_ns, ""},
-                           {"softirqs", parts.softirq_ns, ""},
-                           {"unknown", parts.unknown_ns, ""}};
+  std::vector<Part> all = {
+      {"blocked", blocked, ""},
+      {"run queue", parts.runqueue_ns, runners("behind", parts.runqueue_ns, false)},
+      {"preempted", parts.preempted_ns, runners("by", parts.preempted_ns, true)},
+      {"throttled", parts.throttled_ns, throttlers()},
+      {"on CPU", parts.oncpu_ns, ""},
+      {"interrupts", parts.irq_ns, ""},
+      {"softirqs", parts.softirq_ns, ""},
+      {"unknown", parts.unknown_ns, ""}};
   std::sort(all.begin(), all.end(), [](const Part& a, const Part& b) { return a.ns > b.ns; });
   const std::uint64_t least = finding_.latency_ns / 1000;
   for (const Part& one : all) {
@@ -247,45 +171,17 @@ void Writer::waits(std::uint64_t all_ns) {
                 : "in shorter waits");
 }
 
-/// "by cgroup /shop/api (20ms of each 100ms)".
-std::string throttle_text(const std::optional<Throttle>& by) {
-  if (!by) return "by the CPU quota of a cgroup";
-  return fmt::format("by cgroup {} ({} of each {})", printable(by->cgroup),
-                     duration_text(by->quota_ns), duration_text(by->period_ns));
-}
-
-/// What the thread of a step did, in the past tense.
-std::string_view link_verb(const ChainLink& link) {
-  if (link.what == "preempted") return "was preempted for";
-  if (link.what == "throttled") return "was throttled for";
-  return link.what == "unknown" ? "could run and did not for" : "waited";
-}
-
-/// What the thread of a step did meanwhile.
-std::string link_text(const ChainLink& link) {
-  const std::string who = thread_text(link.thread), where = kernel_path(link.kernel_stack);
-  std::string said = fmt::format("{} {} {} of it{}{}", who, link_verb(link), duration_text(link.ns),
-                                 where.empty() ? "" : " in ", where);
-  const std::string behind = link.behind ? " behind " + thread_text(*link.behind) : "";
-  if (link.what == "preempted" && link.behind)
-    said += fmt::format(", by {}", thread_text(*link.behind));
-  else if (link.what == "throttled")
-    said += ", " + throttle_text(link.throttle);
-  else if (link.runqueue_ns > link.ns / 10)
-    said += fmt::format(", {} of that in the run queue{}", duration_text(link.runqueue_ns), behind);
-  if (!link.user_stack.empty()) said += fmt::format(", called from {}", user_path(link.user_stack));
-  return said;
-}
-
 void Writer::chain() {
   unsigned depth = 2;
   for (std::size_t i = 0; i < finding_.chain.size(); ++i, depth += 2) {
     const ChainLink& link = finding_.chain[i];
-    if (i == 0 && !link.is_cut && (!link.is_thread || link.what == "ran"))
+    const bool only_ended = link.what == "ran" && (!link.ns || link.ns < link.during_ns / 10);
+    if (i == 0 && !link.is_cut && (!link.is_thread || only_ended))
       return;  // said already: woken by …
     std::string said;
     if (link.is_thread)
-      said = link.what == "ran" ? thread_text(link.thread) + " ended that" : link_text(link);
+      said = only_ended ? thread_text(link.thread) + " ended that" + other_parts(link)
+                        : link_text(link);
     else if (link.means == timeout)
       said = "its timeout expired";
     else
@@ -295,15 +191,12 @@ void Writer::chain() {
   }
 }
 
-std::string Writer::behind() const {
-  std::uint64_t longest_ns = 0;
-  std::string who;
-  for (const Wait& wait : finding_.waits) {
-    if (!wait.behind || wait.runqueue_ns <= longest_ns) continue;
-    longest_ns = wait.runqueue_ns;
-    who = "behind " + thread_text(*wait.behind);
-  }
-  return who;
+std::string Writer::runners(std::string_view word, std::uint64_t all_ns, bool preempted) const {
+  CpuShares all;
+  for (const Wait& wait : finding_.waits)
+    if ((wait.state == "preempted") == preempted && (preempted || wait.runqueue_ns > 0))
+      all.add(wait.ran);
+  return shares_text(word, all, all_ns);
 }
 
 std::string Writer::throttlers() const {
@@ -313,17 +206,6 @@ std::string Writer::throttlers() const {
     if (wait.throttled_ns <= longest_ns) continue;
     longest_ns = wait.throttled_ns;
     who = throttle_text(wait.throttle);
-  }
-  return who;
-}
-
-std::string Writer::displacers() const {
-  std::uint64_t longest_ns = 0;
-  std::string who;
-  for (const Wait& wait : finding_.waits) {
-    if (!wait.displacer || wait.ns <= longest_ns) continue;
-    longest_ns = wait.ns;
-    who = "by " + thread_text(*wait.displacer);
   }
   return who;
 }

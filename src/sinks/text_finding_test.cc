@@ -78,7 +78,7 @@ TEST_F(FindingText, LeavesOutWhatIsNotKnown) {
   Finding f = late_open();
   f.waits[0].kernel_stack.clear();
   f.waits[0].waker.reset();
-  f.waits[0].behind.reset();
+  f.waits[0].ran = {};
   f.chain[0].kernel_stack.clear();
   f.user_stack.reset();
   EXPECT_EQ(text_of(f),
@@ -95,7 +95,7 @@ TEST_F(FindingText, TellsWhatAThreadOfTheChainWaitedForACpu) {
   Finding f = late_open();
   f.chain.resize(1);
   f.chain[0].runqueue_ns = 2'000'000'000;
-  f.chain[0].behind = ThreadName{0, 9, "hog"};
+  f.chain[0].ran.add({0, 9, "hog"}, 2'270'000'000);
   EXPECT_THAT(text_of(f),
               HasSubstr("└ jbd2/vda-8[203] waited 2.27s of it in submit_bio_wait, 2.00s "
                         "of that in the run queue behind hog[9]\n"));
@@ -105,6 +105,10 @@ TEST_F(FindingText, TellsWhatAThreadOfTheChainWaitedForACpu) {
   f.chain[0].what = "preempted";
   EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] was preempted for 2.27s of it in "
                                     "submit_bio_wait, by hog[9]\n"));
+  f.chain[0].ran.add({0, 5, "make"}, 1'000'000'000);
+  f.chain[0].ns = 3'270'000'000;
+  EXPECT_THAT(text_of(f), HasSubstr("by hog[9] 2.27s, make[5] 1.00s\n"));
+  f.chain[0].ns = 2'270'000'000;
   f.chain[0].what = "throttled";
   EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] was throttled for 2.27s of it in "
                                     "submit_bio_wait, by the CPU quota of a cgroup\n"));
@@ -141,7 +145,8 @@ TEST_F(FindingText, HasNoChainOfAWaitThatHardlyMattered) {
   f.waits[0].ns = f.latency_ns;
   f.waits[0].runqueue_ns = 2'309'000'000;
   EXPECT_THAT(text_of(f), Not(HasSubstr("└")));
-  EXPECT_THAT(text_of(f), HasSubstr("run queue     2.31s  behind kworker/u4:1[71]\n"));
+  EXPECT_THAT(text_of(f),
+              HasSubstr("run queue     2.31s  behind kworker/u4:1[71] 12.0ms, unknown 2.30s\n"));
 }
 
 TEST_F(FindingText, ShowsThreeWaitsAndWhatIsLeft) {
@@ -192,11 +197,51 @@ TEST_F(FindingText, NamesFailuresAndHangs) {
   EXPECT_THAT(text_of(f), HasSubstr("softirq NET_RX  io-demo[5786]"));
 }
 
+TEST_F(FindingText, SaysAllThatAThreadOfTheChainDid) {
+  Finding f = late_open();
+  ChainLink& link = f.chain[0];
+  f.chain.resize(1);
+  link.during_ns = 2'290'000'000;
+  link.ns = 1'000'000'000;
+  link.places = {{"sleeping", 1'000'000'000, 10, link.kernel_stack}};
+  link.ledger = Breakdown{.oncpu_ns = 790'000'000,
+                          .preempted_ns = 100'000'000,
+                          .sleeping_ns = 1'000'000'000,
+                          .unknown_ns = 400'000'000};
+  EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] waited 1.00s of it, 10 times, in "
+                                    "submit_bio_wait; ran 790ms; 400ms unknown\n"));
+  link.what = "ran";
+  link.ns = 790'000'000;
+  link.kernel_stack.clear();
+  EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] ran 790ms of it; waited 1.00s; "
+                                    "400ms unknown\n"));
+}
+
+TEST_F(FindingText, SaysWhoHadTheCpu) {
+  Finding f = late_open();
+  CpuShares& ran = f.waits[0].ran;
+  const auto part = [&] {
+    const std::string text = text_of(f);
+    const std::size_t at = text.find("  run queue");
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  EXPECT_EQ(part(), "  run queue    12.0ms  behind kworker/u4:1[71]");
+  ran = {};
+  EXPECT_EQ(part(), "  run queue    12.0ms");
+  ran.add({0, 0, "swapper/1"}, 3'000'000);
+  EXPECT_EQ(part(), "  run queue    12.0ms  behind unknown 9.00ms, while the CPU idled 3.00ms");
+  for (std::uint32_t tid = 1; tid < 6; ++tid) ran.add({0, tid, "t"}, tid * 500'000);
+  ran.others_ns = 1'500'000;
+  EXPECT_EQ(part(),
+            "  run queue    12.0ms  behind t[5] 2.50ms, t[4] 2.00ms, t[3] 1.50ms, "
+            "others 3.00ms, while the CPU idled 3.00ms");
+}
+
 TEST_F(FindingText, PrintsNothingOfOthersUnescaped) {
   Finding f = late_open();
   f.thread.comm = "a\033[2J";
   f.waits[0].waker->thread.comm = "b\nc";
-  f.waits[0].behind->comm = "d\re";
+  f.waits[0].ran.threads[0].thread.comm = "d\re";
   const std::string text = text_of(f);
   EXPECT_THAT(text, Not(HasSubstr("\033")));
   EXPECT_THAT(text, HasSubstr("a\\x1b[2J[5786]"));
@@ -226,7 +271,7 @@ TEST_F(FindingText, SaysWhatAnInterruptStandsFor) {
 TEST_F(FindingText, SaysWhoWasNotKnown) {
   Finding f = late_open();
   f.waits[0].waker->thread = {0, 44, ""};
-  f.waits[0].behind = ThreadName{};
+  f.waits[0].ran.threads[0].thread = ThreadName{};
   EXPECT_THAT(text_of(f), HasSubstr("woken by thread[44]"));
   f.waits[0].waker = Waker{.context = "unknown"};
   EXPECT_THAT(text_of(f), HasSubstr("jbd2_log_wait_commit (D)\n"));

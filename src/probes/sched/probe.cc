@@ -188,8 +188,8 @@ void SchedProbe::finish(KernelTime, const RecordHandler&) {
 }
 
 const Schema* SchedProbe::schema(std::uint16_t kind) const {
-  for (const Schema* one :
-       {&sched_wait_schema, &sched_wake_schema, &sched_throttle_schema, &wait_stack_schema})
+  for (const Schema* one : {&sched_wait_schema, &sched_wake_schema, &sched_throttle_schema,
+                            &sched_runs_schema, &wait_stack_schema})
     if (kind == one->id) return one;
   return nullptr;
 }

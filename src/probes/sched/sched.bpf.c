@@ -7,6 +7,7 @@
 #include "bpf/thread_thresholds.bpf.h"
 #include "bpf/unpreempted.bpf.h"
 #include "bpf/wait.bpf.h"
+#include "probes/sched/runs.bpf.h"
 #include "probes/sched/stacks.bpf.h"
 #include "probes/sched/throttles.bpf.h"
 
@@ -46,6 +47,7 @@ static __noinline int record_wait(struct task_struct* next, struct task_struct* 
     u64 address = (u64)next;
     record_throttle(&address, ledger, now_ns);
   }
+  u64 behind_ns = note_runs(next, ledger, now_ns);
   void* ring = this_cpu_ring();
   struct wait_with_stack* record = ring ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : 0;
   if (!record) {
@@ -56,6 +58,7 @@ static __noinline int record_wait(struct task_struct* next, struct task_struct* 
   fill_wait(wait, next, ledger, now_ns);
   wait->flags |= flags;
   wait->behind_tid = prev->pid;
+  wait->behind_ns = behind_ns;
   if (prev->pid) BPF_CORE_READ_STR_INTO(&wait->behind, prev, comm);
   long bytes = bpf_get_task_stack(next, record->stack, sizeof(record->stack), 0);
   wait->kernel_frames = bytes > 0 ? bytes / 8 : 0;
@@ -167,6 +170,7 @@ static __always_inline int switch_threads(u64* ctx, enum payment payment) {
   u64 now_ns = bpf_ktime_get_ns();
   check_ticks(prev, cpu, now_ns);
   cpu->looked_ns = now_ns;
+  note_run(&cpu->runs, prev, next, now_ns);
   struct thread_ledger* ledger = prev->pid ? ledger_of(prev) : 0;
   if (ledger) {
     /* It waits again before it is back in its program: it need not owe for as long. */
@@ -204,6 +208,18 @@ int UNPREEMPTED_PROG(on_exit_from_call) {
   return 0;
 }
 
+/* What the running thread did until it woke another. */
+static __always_inline void fill_waker_sums(struct sched_wake* wake, struct task_struct* waker,
+                                            const struct cpu_ledger* cpu, u64 now_ns) {
+  struct ledger_sums sums = {};
+  const struct thread_ledger* ledger = wake->context == WAKER_THREAD ? ledger_of(waker) : 0;
+  bool runs = ledger && ledger->state == LEDGER_ON_CPU;
+  if (runs) read_ledger(ledger, cpu, now_ns, &sums);
+  wake->sums = sums.parts;
+  wake->throttled_sum_ns = sums.throttled_ns;
+  wake->ran_since_ns = runs ? ledger->ran_since_ns : 0;
+}
+
 static __noinline int record_wake(u64* ctx, struct thread_ledger* ledger, struct cpu_ledger* cpu,
                                   u32 wakee_tid) {
   if (!ledger || !cpu) return 0;
@@ -226,6 +242,7 @@ static __noinline int record_wake(u64* ctx, struct thread_ledger* ledger, struct
     struct irqaction* action = (struct irqaction*)cpu->irq_action;
     bpf_probe_read_kernel_str(wake->irq_name, COMM_SIZE, BPF_CORE_READ(action, name));
   }
+  fill_waker_sums(wake, current, cpu, ledger->wake_ns);
   long bytes = bpf_get_stack(ctx, record->stack, sizeof(record->stack), 0);
   wake->kernel_frames = bytes > 0 ? bytes / 8 : 0;
   wake->header.kind = RECORD_SCHED_WAKE;

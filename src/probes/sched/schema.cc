@@ -32,6 +32,18 @@ constexpr Field wait_fields[] = {
     OVERDUE_FIELD(sched_wait, waker, text, value, "name of waker_tid"),
     OVERDUE_FIELD(sched_wait, throttled_ns, nanoseconds, value,
                   "of the time in which it could run: a quota kept it from running"),
+    OVERDUE_FIELD(sched_wait, behind_ns, nanoseconds, value,
+                  "how long behind_tid ran while the thread could"),
+    OVERDUE_FIELD(sched_wait, sums, opaque, value,
+                  "of the thread, until the end of the wait: parts as those of a span"),
+    OVERDUE_FIELD(sched_wait, throttled_sum_ns, nanoseconds, value, "likewise throttled"),
+};
+
+constexpr Field runs_fields[] = {
+    OVERDUE_FIELD(sched_runs, others_ns, nanoseconds, value,
+                  "how long threads ran that the record has no room for"),
+    OVERDUE_FIELD(sched_runs, runs, opaque, value,
+                  "8 of 32 bytes: ns:u64 tid:u32 reserved:u32 comm:16; one of 0 ns ends them"),
 };
 
 constexpr Field throttle_fields[] = {
@@ -55,6 +67,11 @@ constexpr Field wake_fields[] = {
     OVERDUE_FIELD(sched_wake, kernel_frames, count, stack,
                   "addresses behind the record: where the waker was, innermost first"),
     OVERDUE_FIELD(sched_wake, irq_name, text, value, "name of a device's interrupt"),
+    OVERDUE_FIELD(sched_wake, sums, opaque, value,
+                  "of the waker, until now: parts as those of a span"),
+    OVERDUE_FIELD(sched_wake, throttled_sum_ns, nanoseconds, value, "likewise throttled"),
+    OVERDUE_FIELD(sched_wake, ran_since_ns, nanoseconds, value,
+                  "since when the waker runs; 0: it was an interrupt"),
 };
 
 constexpr Field stack_fields[] = {
@@ -65,7 +82,7 @@ constexpr Field stack_fields[] = {
 };
 
 constexpr const Schema* schemas[] = {&sched_wait_schema, &sched_wake_schema, &sched_throttle_schema,
-                                     &wait_stack_schema, &span_schema};
+                                     &sched_runs_schema, &wait_stack_schema, &span_schema};
 
 Support supported(const Kernel& kernel) {
   return kernel.session({"sched_switch", "sched_waking"});
@@ -89,6 +106,11 @@ const Schema sched_throttle_schema{
     .size = sizeof(sched_throttle),
     .fields = throttle_fields,
     .help = "whose CPU quota kept a thread from running that runs again"};
+const Schema sched_runs_schema{.id = RECORD_SCHED_RUNS,
+                               .name = "runs",
+                               .size = sizeof(sched_runs),
+                               .fields = runs_fields,
+                               .help = "who ran while a thread could run that runs again"};
 const Schema wait_stack_schema{.id = RECORD_WAIT_STACK,
                                .name = "wait_stack",
                                .size = sizeof(wait_stack),

@@ -171,16 +171,7 @@ __noinline int record_throttle(const u64* address, struct thread_ledger* ledger,
     return 0;
   }
   struct task_group* group = (struct task_group*)ledger->throttler;
-  struct task_struct* task = (struct task_struct*)*address;
-  record->header.time_ns = now_ns;
-  record->header.cgroup_id = 0; /* that of its wait says it */
-  record->header.pid = BPF_CORE_READ(task, tgid);
-  record->header.tid = BPF_CORE_READ(task, pid);
-  record->header.cpu = bpf_get_smp_processor_id();
-  __builtin_memset(record->header.comm, 0, COMM_SIZE);
-  BPF_CORE_READ_STR_INTO(&record->header.comm, task, comm);
-  record->header.kind = RECORD_SCHED_THROTTLE;
-  record->header.size = sizeof(*record);
+  fill_front(&record->header, *address, RECORD_SCHED_THROTTLE, sizeof(*record), now_ns);
   record->throttled_ns = ledger->throttled_ns;
   record->quota_ns = BPF_CORE_READ(group, cfs_bandwidth.quota);
   record->period_ns = BPF_CORE_READ(group, cfs_bandwidth.period);

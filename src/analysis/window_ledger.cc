@@ -1,0 +1,174 @@
+#include "analysis/window_ledger.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace overdue {
+namespace {
+
+constexpr std::array all_parts = {&ledger_parts::oncpu_ns,           &ledger_parts::runqueue_ns,
+                                  &ledger_parts::preempted_ns,       &ledger_parts::sleeping_ns,
+                                  &ledger_parts::uninterruptible_ns, &ledger_parts::irq_ns,
+                                  &ledger_parts::softirq_ns};
+
+std::uint64_t sum_of(const RawSums& point) {
+  std::uint64_t all = point.throttled_ns;
+  for (const auto part : all_parts) all += point.parts.*part;
+  return all;
+}
+
+/// A stretch that begins before the time looked at by less than this part of the rest is near.
+constexpr std::uint64_t near_share = 10;
+
+std::uint64_t scaled(std::uint64_t ns, std::uint64_t part, std::uint64_t all) {
+  return static_cast<std::uint64_t>(static_cast<double>(ns) * static_cast<double>(part) /
+                                    static_cast<double>(all));
+}
+
+std::uint64_t less(std::uint64_t from, std::uint64_t amount) {
+  return from > amount ? from - amount : 0;
+}
+
+/// The time that is looked at, and what has been found of it.
+class Window {
+ public:
+  Window(std::uint64_t begin_ns, std::uint64_t end_ns) : begin_ns_(begin_ns), end_ns_(end_ns) {}
+
+  void add_wait(const RawWait& wait);
+  /// From one moment to the next, between which no wait was recorded.
+  void add_run(const RawSums& from, const RawSums& to);
+  RawLedger result();
+
+ private:
+  std::uint64_t within(std::uint64_t from_ns, std::uint64_t to_ns) const {
+    return less(std::min(to_ns, end_ns_), std::max(from_ns, begin_ns_));
+  }
+  void take(std::uint64_t& part, std::uint64_t ns) {
+    part += ns;
+    known_ns_ += ns;
+  }
+  void add_place(const RawWait& wait, std::uint64_t ns);
+
+  std::uint64_t begin_ns_, end_ns_;
+  std::uint64_t known_ns_ = 0;
+  RawLedger found_;
+};
+
+// Once it could run, it is not known when a quota kept it from that; it is said to have been first.
+void Window::add_wait(const RawWait& wait) {
+  const std::uint64_t ns = within(wait.out_ns(), wait.in_ns());
+  if (ns == 0) return;
+  add_place(wait, ns);
+  ledger_parts& parts = found_.parts;
+  const std::uint64_t ready_ns = wait.out_ns() + wait.blocked_ns();
+  const std::uint64_t free_ns = ready_ns + wait.throttled_ns();
+  const bool is_deep = wait.fixed.state == WAIT_UNINTERRUPTIBLE;
+  take(is_deep ? parts.uninterruptible_ns : parts.sleeping_ns, within(wait.out_ns(), ready_ns));
+  take(found_.throttled_ns, within(ready_ns, free_ns));
+  if (wait.fixed.state == WAIT_UNKNOWN) return;
+  take(wait.fixed.state == WAIT_PREEMPTED ? parts.preempted_ns : parts.runqueue_ns,
+       within(free_ns, wait.in_ns()));
+}
+
+void Window::add_run(const RawSums& from, const RawSums& to) {
+  const std::uint64_t inside_ns = within(from.time_ns, to.time_ns);
+  if (inside_ns == 0) return;
+  const std::uint64_t all_ns = less(to.time_ns, from.time_ns), outside_ns = all_ns - inside_ns;
+  const bool is_near = outside_ns <= inside_ns / near_share;
+  std::uint64_t left_ns = inside_ns;
+  const auto take_of = [&](std::uint64_t& part, std::uint64_t before_ns, std::uint64_t after_ns) {
+    const std::uint64_t ns = less(after_ns, before_ns);
+    const std::uint64_t here_ns = is_near ? scaled(ns, inside_ns, all_ns) : less(ns, outside_ns);
+    const std::uint64_t taken_ns = std::min(left_ns, here_ns);
+    left_ns -= taken_ns;
+    take(part, taken_ns);
+  };
+  for (const auto part : all_parts) take_of(found_.parts.*part, from.parts.*part, to.parts.*part);
+  take_of(found_.throttled_ns, from.throttled_ns, to.throttled_ns);
+}
+
+void Window::add_place(const RawWait& wait, std::uint64_t ns) {
+  auto& places = found_.places;
+  auto at = std::find_if(places.begin(), places.end(), [&](const RawPlace& place) {
+    return place.longest->fixed.state == wait.fixed.state && place.longest->stack == wait.stack;
+  });
+  if (at == places.end()) at = places.insert(at, RawPlace{.longest = &wait});
+  at->ns += ns;
+  ++at->count;
+  if (wait.fixed.state != WAIT_PREEMPTED)
+    at->runqueue_ns += within(wait.in_ns() - wait.runqueue_ns(), wait.in_ns());
+  if (ns <= at->longest_ns) return;
+  at->longest = &wait;
+  at->longest_ns = ns;
+}
+
+RawLedger Window::result() {
+  found_.unknown_ns = less(end_ns_ - begin_ns_, known_ns_);
+  std::stable_sort(found_.places.begin(), found_.places.end(),
+                   [](const RawPlace& one, const RawPlace& other) { return one.ns > other.ns; });
+  return std::move(found_);
+}
+
+RawSums after(const RawWait& wait) {
+  return {wait.in_ns(), wait.fixed.sums, wait.fixed.throttled_sum_ns};
+}
+
+RawSums before(const RawWait& wait) {
+  RawSums point = after(wait);
+  point.time_ns = wait.out_ns();
+  const bool is_deep = wait.fixed.state == WAIT_UNINTERRUPTIBLE;
+  std::uint64_t& blocked = is_deep ? point.parts.uninterruptible_ns : point.parts.sleeping_ns;
+  blocked = less(blocked, wait.blocked_ns());
+  point.throttled_ns = less(point.throttled_ns, wait.throttled_ns());
+  point.parts.runqueue_ns = less(point.parts.runqueue_ns, wait.runqueue_ns());
+  if (wait.fixed.state == WAIT_PREEMPTED)
+    point.parts.preempted_ns = less(point.parts.preempted_ns, wait.length_ns());
+  return point;
+}
+
+/// When its ledger began, at the latest: all sums were 0.
+RawSums begin_of(const RawSums& point) {
+  return {less(point.time_ns, sum_of(point)), {}, 0};
+}
+
+/// As it began to run for the last time before it woke the other. Interrupts came at any time.
+RawSums last_arrival(const RawSums& wake, std::uint64_t arrival_ns) {
+  RawSums point = wake;
+  point.time_ns = arrival_ns;
+  point.parts.oncpu_ns = less(point.parts.oncpu_ns, wake.time_ns - arrival_ns);
+  return point;
+}
+
+}  // namespace
+
+RawLedger ledger_between(const std::deque<RawWait>& waits, const std::deque<RawSums>& wakes,
+                         const RawWaker& waker, std::uint64_t begin_ns, std::uint64_t end_ns) {
+  Window window(begin_ns, end_ns);
+  std::optional<RawSums> last;
+  const auto run_until = [&](const RawSums& next) {
+    window.add_run(last ? *last : begin_of(next), next);
+    last = next;
+  };
+  auto wake = wakes.begin();
+  const auto pass_wakes_until = [&](std::uint64_t time_ns) {
+    for (; wake != wakes.end() && wake->time_ns <= time_ns; ++wake) run_until(*wake);
+  };
+  for (const RawWait& wait : waits) {
+    if (wait.out_ns() >= end_ns) break;
+    pass_wakes_until(wait.out_ns());
+    run_until(before(wait));
+    window.add_wait(wait);
+    last = after(wait);
+  }
+  const std::uint64_t woke_ns = waker.header.time_ns, arrival_ns = waker.ran_since_ns;
+  if (arrival_ns == 0 || arrival_ns > woke_ns || woke_ns < end_ns) return window.result();
+  const RawSums at_end{woke_ns, waker.sums, waker.throttled_sum_ns};
+  pass_wakes_until(arrival_ns);
+  if (!last || arrival_ns > last->time_ns) run_until(last_arrival(at_end, arrival_ns));
+  run_until(at_end);
+  return window.result();
+}
+
+}  // namespace overdue

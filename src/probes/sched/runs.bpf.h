@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Who ran on a CPU lately, so that a thread that could run, and did not, can say behind whom. Runs
+ * are summed up by thread in slices, each a part of the shortest wait that is recorded: 64 of them
+ * reach back far enough however short runs are, and a switch costs the same few stores. */
+#pragma once
+
+#include "bpf/wait.bpf.h"
+
+#define SLICES_A_WAIT 4     /* of the shortest one that is recorded */
+#define RUNS_OF_PART_LOG2 4 /* for less than this part of that one, the last run will do */
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct sched_runs);
+} runs_scratch SEC(".maps");
+
+static __always_inline void add_to_slice(struct cpu_slice* slice, const struct task_struct* task,
+                                         u64 ns) {
+  u32 tid = task->pid;
+  for (int i = 0; i < SLICE_THREADS; i++) {
+    if (slice->ns[i] && slice->tids[i] != tid) continue;
+    slice->ns[i] += ns;
+    slice->tids[i] = tid;
+    slice->tasks[i] = (u64)task;
+    return;
+  }
+  slice->others_ns += ns;
+}
+
+static __always_inline struct cpu_slice* begin_slice(struct cpu_runs* runs, u64 begin_ns) {
+  u64 begun = ++runs->begun;
+  struct cpu_slice* slice = &runs->slices[begun % SLICES_KEPT];
+  __builtin_memset(slice, 0, sizeof(*slice));
+  slice->begin_ns = begin_ns;
+  return slice;
+}
+
+/* `prev` leaves the CPU for `next`. Who ran is not known of the time before where a switch was not
+ * seen. A long run has a slice of its own: of that any part can be told. */
+static __always_inline void note_run(struct cpu_runs* runs, const struct task_struct* prev,
+                                     const struct task_struct* next, u64 now_ns) {
+  u64 slice_ns = control.wait_min_ns / SLICES_A_WAIT;
+  if (!slice_ns) return;
+  struct cpu_slice* slice = &runs->slices[runs->begun % SLICES_KEPT];
+  u64 ran_ns = runs->task == (u64)prev ? ns_between(runs->since_ns, now_ns) : 0;
+  if (ran_ns >= slice_ns && slice->begin_ns < runs->since_ns)
+    slice = begin_slice(runs, runs->since_ns);
+  if (ran_ns) add_to_slice(slice, prev, ran_ns);
+  runs->last_ns = ran_ns;
+  runs->task = (u64)next;
+  runs->since_ns = now_ns;
+  if (ns_between(slice->begin_ns, now_ns) >= slice_ns) begin_slice(runs, now_ns);
+}
+
+/* Not static, as those below: see throttled_since_mark(). */
+__noinline int add_run(struct sched_runs* to, u64 address, u32 tid, u64 ns) {
+  if (!to || !ns) return 0;
+  struct task_struct* task = (struct task_struct*)address;
+  for (int i = 0; i < RUNS_NAMED; i++) {
+    struct sched_run* run = &to->runs[i];
+    if (run->ns && run->tid != tid) continue;
+    if (!run->ns && (u32)BPF_CORE_READ(task, pid) == tid)
+      BPF_CORE_READ_STR_INTO(&run->comm, task, comm);
+    run->tid = tid;
+    run->ns += ns;
+    return 0;
+  }
+  to->others_ns += ns;
+  return 0;
+}
+
+/* What of the slice that ended at `end_ns` came after `from_ns`. Where it began before, that is
+ * known only if one thread had it all. */
+__noinline int add_slice(struct sched_runs* to, const struct cpu_slice* slice, u64 from_ns,
+                         u64 end_ns) {
+  if (!to || !slice) return 0;
+  u64 after_ns = ns_between(from_ns, end_ns);
+  if (slice->begin_ns < from_ns) {
+    if (slice->ns[1] || slice->others_ns) return 0;
+    return add_run(to, slice->tasks[0], slice->tids[0],
+                   slice->ns[0] < after_ns ? slice->ns[0] : after_ns);
+  }
+  to->others_ns += slice->others_ns;
+  for (int i = 0; i < SLICE_THREADS; i++)
+    add_run(to, slice->tasks[i], slice->tids[i], slice->ns[i]);
+  return 0;
+}
+
+__noinline int collect_runs(struct sched_runs* to, u64 from_ns, u64 now_ns) {
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!to || !cpu) return 0;
+  u64 end_ns = now_ns;
+  for (u32 i = 0; i < SLICES_KEPT && end_ns > from_ns; i++) {
+    const struct cpu_slice* slice = &cpu->runs.slices[(cpu->runs.begun - i) % SLICES_KEPT];
+    if (!slice->begin_ns) return 0;
+    add_slice(to, slice, from_ns, end_ns);
+    end_ns = slice->begin_ns;
+  }
+  return 0;
+}
+
+/* Since when the thread that comes could run here. It may have come from the run queue of another
+ * CPU, whose runs are not to be had. */
+static __always_inline u64 queued_here_since(const struct task_struct* task,
+                                             const struct thread_ledger* ledger,
+                                             const struct cpu_ledger* cpu, u64 now_ns) {
+  u64 since_ns = runnable_since(ledger, now_ns) + ledger->throttled_ns;
+  u64 queued_ns = queued_since(task, cpu);
+  return queued_ns > since_ns && queued_ns < now_ns ? queued_ns : since_ns;
+}
+
+/* Who ran while the thread at `*address` could, which comes at `now_ns`. */
+__noinline int record_runs(const u64* address, u64 from_ns, u64 now_ns) {
+  u32 zero = 0;
+  struct sched_runs* runs = bpf_map_lookup_elem(&runs_scratch, &zero);
+  void* ring = this_cpu_ring();
+  if (!address || !runs || !ring) return 0;
+  __builtin_memset(runs, 0, sizeof(*runs));
+  fill_front(&runs->header, *address, RECORD_SCHED_RUNS, sizeof(*runs), now_ns);
+  collect_runs(runs, from_ns, now_ns);
+  if (bpf_ringbuf_output(ring, runs, sizeof(*runs), BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
+  return 0;
+}
+
+/* The same, where it matters. Of what is short the last run is enough: returns how long that had
+ * the CPU while the thread could have. */
+static __always_inline u64 note_runs(struct task_struct* task, const struct thread_ledger* ledger,
+                                     u64 now_ns) {
+  const struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!cpu) return 0;
+  u64 from_ns = queued_here_since(task, ledger, cpu, now_ns);
+  u64 ready_ns = ns_between(from_ns, now_ns), last_ns = cpu->runs.last_ns;
+  if (ready_ns > control.wait_min_ns >> RUNS_OF_PART_LOG2) {
+    u64 address = (u64)task;
+    record_runs(&address, from_ns, now_ns);
+  }
+  return last_ns < ready_ns ? last_ns : ready_ns;
+}

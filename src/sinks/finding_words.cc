@@ -1,0 +1,171 @@
+#include "sinks/finding_words.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.h"
+#include "sinks/text_format.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t shown_functions = 5;  // of a stack, on one line
+
+/// Outermost first, the middle left out where there are many.
+std::string path_text(std::vector<std::string> functions) {
+  if (functions.size() > shown_functions + 1) {
+    const auto cut = static_cast<std::ptrdiff_t>(functions.size() - shown_functions + 1);
+    functions.erase(functions.begin() + 1, functions.begin() + cut);
+    functions.insert(functions.begin() + 1, std::string(left_out));
+  }
+  const auto rest =
+      std::unique(functions.begin(), functions.end(),
+                  [](const auto& a, const auto& b) { return a == left_out && b == left_out; });
+  functions.erase(rest, functions.end());
+  return fmt::format("{}", fmt::join(functions, " → "));
+}
+
+/// What every program goes through on the way to its own first function.
+bool is_of_start(std::string_view name) {
+  constexpr std::array<std::string_view, 10> names = {"_start",
+                                                      "__libc_start_main",
+                                                      "__libc_start_main_impl",
+                                                      "__libc_start_call_main",
+                                                      "clone",
+                                                      "clone3",
+                                                      "__clone",
+                                                      "__clone3",
+                                                      "start_thread",
+                                                      thread_start};
+  return std::find(names.begin(), names.end(), name.substr(0, name.find('@'))) != names.end();
+}
+
+/// What a template of the standard library was called through says little.
+bool is_inlined_library(const StackFrame& frame) {
+  return frame.is_inlined &&
+         (frame.name.starts_with("std::") || frame.name.starts_with("__gnu_cxx::"));
+}
+
+/// Where the innermost function of the program's own is, if its source is known: ", x.cc:12". The
+/// lines of the C library are about how it makes a call, whatever the call is for.
+std::string place_text(const Stack& stack) {
+  for (const StackFrame& frame : stack)
+    if (frame.line > 0 && !is_inlined_library(frame) && !is_of_c_library(frame))
+      return fmt::format(", {}:{}", frame.file.substr(frame.file.rfind('/') + 1), frame.line);
+  return {};
+}
+
+/// What the thread of a step did, in the past tense.
+std::string_view link_verb(const ChainLink& link) {
+  if (link.what == "ran") return "ran";
+  if (link.what == "preempted") return "was preempted for";
+  if (link.what == "throttled") return "was throttled for";
+  return link.what == "unknown" ? "could run and did not for" : "waited";
+}
+
+}  // namespace
+
+std::string thread_text(const ThreadName& thread) {
+  if (thread.tid == 0) return "the idle thread";
+  const std::string comm = thread.comm.empty() ? "thread" : printable(thread.comm);
+  return fmt::format("{}[{}]", comm, thread.tid);
+}
+
+std::string interrupt_text(std::string_view means, std::string_view context) {
+  return means.empty() ? printable(context) : fmt::format("{} ({})", means, printable(context));
+}
+
+std::string kernel_path(const Stack& stack) {
+  return path_text(telling_functions(stack));
+}
+
+std::string user_path(const Stack& stack) {
+  auto first = std::find_if_not(stack.rbegin(), stack.rend(),
+                                [](const StackFrame& frame) { return is_of_start(frame.name); });
+  if (first == stack.rend()) first = stack.rbegin();
+  std::vector<std::string> functions;
+  for (auto frame = first; frame != stack.rend(); ++frame) {
+    if (!is_inlined_library(*frame)) functions.push_back(to_text(*frame));
+    if (frame->follows_gap) functions.emplace_back(left_out);
+  }
+  return path_text(std::move(functions)) + place_text(stack);
+}
+
+std::string throttle_text(const std::optional<Throttle>& by) {
+  if (!by) return "by the CPU quota of a cgroup";
+  return fmt::format("by cgroup {} ({} of each {})", printable(by->cgroup),
+                     duration_text(by->quota_ns), duration_text(by->period_ns));
+}
+
+std::string shares_text(std::string_view word, const CpuShares& shares, std::uint64_t all_ns) {
+  constexpr std::size_t most = 3;
+  const auto is_much = [all_ns](std::uint64_t ns) { return ns > 0 && ns >= all_ns / 20; };
+  std::vector<std::string> said;
+  std::string idle;
+  std::uint64_t others_ns = shares.others_ns, known_ns = shares.others_ns;
+  for (const auto& [thread, ns] : shares.threads) {
+    known_ns += ns;
+    if (thread.tid == 0 && is_much(ns))
+      idle = fmt::format("while the CPU idled {}", duration_text(ns));
+    else if (thread.tid != 0 && said.size() < most)
+      said.push_back(fmt::format("{}{}", thread_text(thread),
+                                 ns >= all_ns - all_ns / 20 ? "" : " " + duration_text(ns)));
+    else if (thread.tid != 0)
+      others_ns += ns;
+  }
+  if (is_much(others_ns)) said.push_back(fmt::format("others {}", duration_text(others_ns)));
+  const std::uint64_t unknown_ns = all_ns > known_ns ? all_ns - known_ns : 0;
+  if (is_much(unknown_ns) && known_ns > 0)
+    said.push_back(fmt::format("unknown {}", duration_text(unknown_ns)));
+  std::string text = said.empty() ? "" : fmt::format("{} {}", word, fmt::join(said, ", "));
+  if (!idle.empty()) text += (text.empty() ? "" : ", ") + idle;
+  return text;
+}
+
+std::string other_parts(const ChainLink& link) {
+  if (!link.ledger) return {};
+  const Breakdown& parts = *link.ledger;
+  std::vector<std::pair<std::uint64_t, std::string_view>> all = {
+      {parts.oncpu_ns, "ran"},
+      {parts.blocked_ns() + parts.runqueue_ns, "waited"},
+      {parts.preempted_ns, "was preempted for"},
+      {parts.throttled_ns, "was throttled for"},
+      {parts.irq_ns + parts.softirq_ns, "was interrupted for"}};
+  for (auto& [ns, verb] : all)
+    if (verb == link_verb(link)) ns -= std::min(ns, link.ns);
+  std::sort(all.begin(), all.end(), std::greater());
+  std::string said;
+  for (const auto& [ns, verb] : all)
+    if (ns > 0 && ns >= link.during_ns / 10)
+      said += fmt::format("; {} {}", verb, duration_text(ns));
+  if (parts.unknown_ns >= link.during_ns / 10 && link.what != "unknown" && parts.unknown_ns > 0)
+    said += fmt::format("; {} unknown", duration_text(parts.unknown_ns));
+  return said;
+}
+
+std::string link_text(const ChainLink& link) {
+  const std::string who = thread_text(link.thread), where = kernel_path(link.kernel_stack);
+  std::string said = fmt::format("{} {} {} of it", who, link_verb(link), duration_text(link.ns));
+  const std::uint64_t count = link.places.empty() ? 0 : link.places.front().count;
+  if (link.what != "ran" && count > 1) said += fmt::format(", {} times,", count);
+  if (!where.empty()) said += " in " + where;
+  if (link.what == "preempted") {
+    const std::string by = shares_text("by", link.ran, link.ns);
+    said += (by.empty() ? "" : ", ") + by;
+  } else if (link.what == "throttled") {
+    said += ", " + throttle_text(link.throttle);
+  } else if (link.what == "waited" && link.runqueue_ns > link.ns / 10) {
+    const std::string behind = shares_text(" behind", link.ran, link.runqueue_ns);
+    said += fmt::format(", {} of that in the run queue{}", duration_text(link.runqueue_ns), behind);
+  }
+  if (!link.user_stack.empty()) said += fmt::format(", called from {}", user_path(link.user_stack));
+  return said + other_parts(link);
+}
+
+}  // namespace overdue

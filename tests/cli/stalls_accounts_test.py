@@ -1,0 +1,102 @@
+#!/usr/bin/python3
+"""`overdue stalls`: what who was waited for did meanwhile, and who ran while a thread could have, held against the
+accounts that the program keeps of itself."""
+import collections
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from overdue_test import main, workload
+from stall_findings import Case, all_told, is_within, longest_wait, stalls, text_of, told
+
+MS = 1_000_000
+
+
+def begin_of(finding):
+    return finding["time_ns"] - finding["latency_ns"]
+
+
+class Holders(Case):
+    def steps(self, how, times=6):
+        """(the step of the chain that is the holder, its account), of each wait for the lock."""
+        seen = stalls("-T", "30ms", "-e", "futex", "--first", 0, "--", workload("accounts"), "holder", how, times)
+        self.assert_sound(seen)
+        found = []
+        for held in seen.events("held"):
+            late = [one for one in self.with_wakers(seen.named("futex")) if one["tid"] != held["tid"]
+                    and begin_of(one) < held["begin_ns"] and one["time_ns"] > held["end_ns"]
+                    and one["waits"] and one["chain"] and one["chain"][0].get("tid") == held["tid"]]
+            found += [(one["chain"][0], held, one) for one in late]
+        self.assertGreater(len(found), times / 2, all_told(seen.found))
+        for step, _, finding in found:
+            self.assertEqual(sum(step["breakdown"].values()), step["during_ns"], told(finding))
+        # Of the first there may be no record of the holder from before it; of the others there is.
+        known = [one for one, *_ in found if one["breakdown"]["unknown_ns"] <= one["during_ns"] / 20]
+        self.assertGreaterEqual(len(known), len(found) / 2, all_told(seen.found))
+        return found
+
+    def test_equal_waits_add_up(self):
+        for step, held, finding in self.steps("naps"):
+            self.assertEqual(step["what"], "waited", told(finding))
+            self.assertGreaterEqual(step["ns"], 80 * MS, told(finding))
+            self.assertGreaterEqual(step["places"][0]["count"], 10, told(finding))
+            self.assertLessEqual(step["ns"], step["during_ns"])
+            self.assertGreaterEqual(step["during_ns"], held["end_ns"] - held["begin_ns"])
+
+    def test_who_computes_ran(self):
+        for step, held, finding in self.steps("computes"):
+            # A busy machine may take the CPU from it for longer than it has it.
+            self.assertIn(step["what"], ("ran", "preempted"), told(finding))
+            parts = step["breakdown"]
+            self.assertGreaterEqual(parts["oncpu_ns"] + parts["irq_ns"] + parts["softirq_ns"] + parts["unknown_ns"],
+                                    0.9 * held["cpu_ns"], told(finding))
+            self.assertLessEqual(step["breakdown"]["oncpu_ns"], held["cpu_ns"] + 5 * MS, told(finding))
+
+    def test_each_part_is_said(self):
+        for step, held, finding in self.steps("mixed"):
+            parts = step["breakdown"]
+            self.assertGreaterEqual(parts["blocked_ns"], 25 * MS, told(finding))
+            self.assertGreaterEqual(parts["oncpu_ns"] + parts["unknown_ns"], 0.9 * held["cpu_ns"], told(finding))
+            self.assertLessEqual(parts["oncpu_ns"], held["cpu_ns"] + 5 * MS, told(finding))
+
+    def test_in_text(self):
+        text, _ = text_of("-T", "30ms", "-e", "futex", "--", workload("accounts"), "holder", "computes", 4)
+        self.assertRegex(text, r"└ holder\[\d+\] ran \d+\.\dms of it")
+        text, _ = text_of("-T", "30ms", "-e", "futex", "--", workload("accounts"), "holder", "naps", 4)
+        self.assertRegex(text, r"└ holder\[\d+\] waited 8\d\.\dms of it, 1[01] times, in .*nanosleep")
+
+
+class Turns(Case):
+    def test_who_ran_meanwhile(self):
+        """Each with what it had of the CPU since the thread could run."""
+        seen = stalls("-T", "10ms", "-e", "clock_nanosleep", "--first", 0, "--", workload("accounts"), "turns", 6)
+        self.assert_sound(seen)
+        turns = seen.events("turn")
+        compared = 0
+        for woke in seen.events("woke"):
+            late = [one for one in seen.named("clock_nanosleep") if one["tid"] == woke["tid"]
+                    and begin_of(one) < woke["due_ns"] < one["time_ns"] < woke["ran_ns"]]
+            if len(late) != 1 or late[0]["breakdown"]["runqueue_ns"] < 20 * MS:
+                continue  # a busy machine: real-time threads were held back before
+            wait = longest_wait(late[0])
+            shares = collections.Counter({share["tid"]: share["ns"] for share in wait["ran"]})
+            self.assertLessEqual(sum(shares.values()) + wait.get("ran_others_ns", 0), wait["runqueue_ns"] + MS // 10)
+            for turn in turns:
+                begin, end = max(turn["begin_ns"], woke["due_ns"]), min(turn["end_ns"], woke["ran_ns"])
+                if end <= begin:
+                    continue
+                compared += 1
+                # More urgent threads of others, and the next in turn, may have come in between.
+                self.assertLessEqual(shares[turn["tid"]], end - begin + 2 * MS, told(late[0]))
+                self.assertGreaterEqual(shares[turn["tid"]], 0.5 * (end - begin), told(late[0]))
+        self.assertGreaterEqual(compared, 6, all_told(seen.found))
+
+    def test_in_text(self):
+        text, _ = text_of("-T", "10ms", "-e", "clock_nanosleep", "--", workload("accounts"), "turns", 6)
+        self.assertRegex(text, r"run queue +\d+\.\dms  behind first\[\d+\] \d+\.\dms, second\[\d+\] \d+\.\d+ms, "
+                               r"third\[\d+\] \d\.\d+ms")
+
+
+if __name__ == "__main__":
+    main()
