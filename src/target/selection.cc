@@ -176,16 +176,17 @@ void resolve_names(const std::vector<std::string>& globs, const Proc& proc,
     const auto leader = pid == sources.own_pid ? std::nullopt : proc.thread(pid);
     if (!leader || leader->pid != pid || whole_process_ended(proc, *leader)) continue;
     comms.push_back(leader->comm);
-    if (matches(*leader)) {
+    const bool whole = matches(*leader);
+    if (whole) {
       target.pids.push_back(pid);
       if (std::none_of(globs.begin(), globs.end(),
                        [&](const auto& glob) { return glob_matches(glob, leader->comm); }))
         target.pids_by_program.push_back(pid);
-      continue;
     }
+    // Of a whole process too: another name may be that of one of its threads.
     for (const std::uint32_t tid : proc.threads_of(pid)) {
       const auto thread = tid == pid ? std::nullopt : proc.thread(tid);
-      if (thread && !thread->has_ended() && matches(*thread)) target.tids.push_back(tid);
+      if (thread && !thread->has_ended() && matches(*thread) && !whole) target.tids.push_back(tid);
     }
   }
   const std::vector<std::string_view> candidates(comms.begin(), comms.end());
@@ -193,7 +194,7 @@ void resolve_names(const std::vector<std::string>& globs, const Proc& proc,
     if (used[i]) continue;
     const std::string_view guess = nearest(globs[i], candidates);
     target.notes.push_back(fmt::format(
-        "no process or thread is named '{}' now{}", printable(globs[i]),
+        "no process or thread was named '{}' when measuring began{}", printable(globs[i]),
         guess.empty() ? std::string{} : fmt::format(": did you mean '{}'?", printable(guess))));
   }
   std::sort(target.tids.begin(), target.tids.end());

@@ -176,6 +176,7 @@ TEST_F(SelectionTest, NamesMatchProcessesAndThreads) {
   const auto target = resolve({.names = {"redis*,bio_*"}});
   EXPECT_THAT(target.pids, ElementsAre(100, 400));  // thread 101 comes with its process
   EXPECT_THAT(target.tids, IsEmpty());
+  EXPECT_THAT(target.notes, IsEmpty());
   EXPECT_THAT(resolve({.names = {"bio_*"}}).tids, ElementsAre(101));
   EXPECT_THAT(resolve({.names = {"overdue"}}).pids, IsEmpty());
 }
