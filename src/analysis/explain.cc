@@ -312,6 +312,7 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   for (const RawWait* wait : stall.waits) finding.waits.push_back(wait_of(*wait, namer));
   finding.waits_forgotten = stall.waits_forgotten;
   finding.kernel_stack = namer.kernel_stack(stall.kernel_stack);
+  drop_tracing(finding.kernel_stack);
   // What other spans hold at that place is not their thread's state.
   if (span.flags & SPAN_OPEN && span.span == SPAN_SYSCALL) explain_present(span, finding);
   for (const RawLink& link : stall.chain) finding.chain.push_back(link_of(link, namer));

@@ -142,6 +142,13 @@ TEST(Explain, LeavesItsOwnProgramsOutOfAWakersStack) {
                           Field(&StackFrame::name, "bpf_trace_run1")));
 }
 
+TEST(Explain, LeavesItsOwnProgramsOutOfASpansStack) {
+  Explainer e;
+  e.namer.names = {{1, "bpf_prog_1234_on_end"}, {2, "bpf_trace_run2"}, {3, "down_write"}};
+  e.fed.add(span_schema, with_stack(span_of(7, 1000, 2000), {1, 2, 3}));
+  EXPECT_THAT(e.finding.kernel_stack, ElementsAre(Field(&StackFrame::name, "down_write")));
+}
+
 TEST(Explain, TellsWhatThreadsOfAChainDid) {
   Explainer e;
   e.namer.names = {{2, "do_fsync"}, {3, "crunch"}};
