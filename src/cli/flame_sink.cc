@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "core/span_kinds.h"
 #include "flame/drawing.h"
 #include "flame/folded.h"
 #include "sinks/output.h"
@@ -15,6 +16,9 @@ namespace overdue {
 namespace {
 
 using Frames = std::vector<FoldedFrame>;
+
+/// When so many are kept, all are drawn: an outer one that ends later is drawn beside them.
+constexpr std::size_t kept_max = 20'000;
 
 FrameKind kind_of(const StackFrame& frame) {
   if (frame.name.empty()) return FrameKind::unknown;
@@ -65,6 +69,12 @@ std::uint64_t beyond(std::uint64_t all, std::uint64_t part) {
   return all > part ? all - part : 0;
 }
 
+/// Whether the finding's thread lived through it. A lock's has no breakdown.
+bool is_own_time(const Finding& finding) {
+  const auto kind = find_span_kind(finding.span);
+  return finding.breakdown || (kind && is_of_thread(static_cast<std::uint16_t>(*kind)));
+}
+
 }  // namespace
 
 std::string_view flame_format_of(std::string_view path) {
@@ -100,12 +110,38 @@ std::vector<FoldedStack> folded_stacks(const Finding& finding) {
   return folding.take();
 }
 
+void NestedFindings::draw(const std::vector<FoldedStack>& stacks) const {
+  for (const FoldedStack& stack : stacks) draw_(stack);
+}
+
+void NestedFindings::add(const Finding& finding) {
+  if (!is_own_time(finding)) return draw(folded_stacks(finding));
+  const auto end_ns = static_cast<std::uint64_t>(finding.time.time_since_epoch().count());
+  Kept added{beyond(end_ns, finding.latency_ns), end_ns, folded_stacks(finding)};
+  const auto lies_in = [](const Kept& inner, const Kept& outer) {
+    return inner.begin_ns >= outer.begin_ns && inner.end_ns <= outer.end_ns;
+  };
+  // None lies in another, so what lies in the new one ended last.
+  std::vector<Kept>& of_thread = kept_[finding.thread.tid];
+  for (; !of_thread.empty() && lies_in(of_thread.back(), added); --count_) of_thread.pop_back();
+  if (!of_thread.empty() && lies_in(added, of_thread.back())) return;
+  of_thread.push_back(std::move(added));
+  if (++count_ >= kept_max) end();
+}
+
+void NestedFindings::end() {
+  for (const auto& [tid, all] : kept_)
+    for (const Kept& kept : all) draw(kept.stacks);
+  kept_.clear();
+  count_ = 0;
+}
+
 void FlameSink::finding(const Finding& finding) {
-  for (const FoldedStack& stack : folded_stacks(finding))
-    tree_.add(stack.frames, (stack.weight + 500) / 1000);
+  findings_.add(finding);
 }
 
 void FlameSink::end(const SessionInfo& info, const Receipt& receipt) {
+  findings_.end();
   DrawingOptions drawing;
   drawing.title = "Where the time of stalls went";
   drawing.subtitle = target_text(info.target);

@@ -102,5 +102,60 @@ TEST(FlameOfFindings, TheFilesNameSaysWhichFormat) {
   EXPECT_EQ(flame_format_of("a"), "svg");
 }
 
+/// Of thread 2, by default; from `begin_ns` to `end_ns`, all of it on a CPU.
+Finding ran(std::string name, std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t tid = 2) {
+  Finding finding;
+  finding.name = std::move(name);
+  finding.thread = {.pid = 1, .tid = tid, .comm = "worker"};
+  finding.time = KernelTime(Duration(end_ns));
+  finding.latency_ns = end_ns - begin_ns;
+  finding.breakdown = Breakdown{.oncpu_ns = finding.latency_ns};
+  return finding;
+}
+
+std::vector<std::string> drawn(const std::vector<Finding>& findings) {
+  std::vector<std::string> lines;
+  NestedFindings nested([&](const FoldedStack& stack) { lines.push_back(as_text(stack)); });
+  for (const Finding& finding : findings) nested.add(finding);
+  nested.end();
+  return lines;
+}
+
+TEST(NestedFindings, TimeInAnOuterFindingIsDrawnOnce) {
+  EXPECT_THAT(drawn({ran("mutex", 200, 500), ran("offcpu", 300, 900), ran("fsync", 100, 1'000),
+                     ran("mutex", 1'200, 1'500)}),
+              ElementsAre("worker;fsync;on CPU; 900", "worker;mutex;on CPU; 300"));
+  EXPECT_THAT(drawn({ran("fsync", 100, 1'000), ran("mutex", 200, 1'000)}),
+              ElementsAre("worker;fsync;on CPU; 900"));
+}
+
+TEST(NestedFindings, ALockIsTimeOfItsThreadWithoutABreakdown) {
+  Finding lock = ran("rwsem write", 200, 500);
+  lock.breakdown.reset();
+  lock.span = "lock";
+  EXPECT_THAT(drawn({lock, ran("mmap", 100, 1'000)}), ElementsAre("worker;mmap;on CPU; 900"));
+}
+
+TEST(NestedFindings, WhatOverlapsOrIsAnotherThreadsIsDrawnToo) {
+  EXPECT_THAT(drawn({ran("mutex", 200, 500), ran("fsync", 300, 1'000)}),
+              ElementsAre("worker;mutex;on CPU; 300", "worker;fsync;on CPU; 700"));
+  EXPECT_THAT(drawn({ran("mutex", 200, 500, 3), ran("fsync", 100, 1'000)}),
+              ElementsAre("worker;fsync;on CPU; 900", "worker;mutex;on CPU; 300"));
+}
+
+TEST(NestedFindings, WhatIsNoTimeOfItsThreadIsDrawnWhereverItLies) {
+  Finding request = ran("write", 200, 500);
+  request.breakdown.reset();
+  request.span = "block";
+  EXPECT_THAT(drawn({request, ran("fsync", 100, 1'000)}),
+              ElementsAre("worker;write; 300", "worker;fsync;on CPU; 900"));
+}
+
+TEST(NestedFindings, ManyThatLieInNoneAreAllDrawn) {
+  std::vector<Finding> findings;
+  for (std::uint64_t i = 0; i < 50'000; ++i) findings.push_back(ran("read", 10 * i, 10 * i + 5));
+  EXPECT_EQ(drawn(findings).size(), findings.size());
+}
+
 }  // namespace
 }  // namespace overdue
