@@ -23,13 +23,18 @@
 #define SYS_MREMAP 25
 #define SYS_SHMAT 30
 #define SYS_PKEY_MPROTECT 329
+#define SYS_PRCTL 157
+#define SYS_SECCOMP 317
 #define EXECVE 59
 #define EXECVEAT 322
 #define COMPAT_EXECVE 11 /* arch/x86/entry/syscalls/syscall_32.tbl */
 #define COMPAT_EXECVEAT 358
+#define COMPAT_PRCTL 172
+#define COMPAT_SECCOMP 354
 
-#define PROT_EXEC 0x4    /* include/uapi/asm-generic/mman-common.h */
-#define SHM_EXEC 0100000 /* include/uapi/linux/shm.h */
+#define PR_SET_SECCOMP 22 /* include/uapi/linux/prctl.h */
+#define PROT_EXEC 0x4     /* include/uapi/asm-generic/mman-common.h */
+#define SHM_EXEC 0100000  /* include/uapi/linux/shm.h */
 
 /* The thread has begun to end: it makes no more calls, and its registers may be gone. */
 static __always_inline bool is_exiting(struct task_struct* task) {

@@ -61,7 +61,8 @@ enum session_counter {
   COUNTER_CALLERS_LOST,   // calls whose stack found no room: their callers are not known
   COUNTER_WORST_BUSY,     // wake-ups not followed, since another CPU held the one that is
   COUNTER_WORST_WINDOWS,  // windows worth keeping for which there was no room
-  COUNTER_NESTED,  // runs of a program that the kernel left out: it ran already on that CPU. Kept
-                   // by the kernel
+  COUNTER_NESTED,   // runs of a program that the kernel left out: it ran already on that CPU. Kept
+                    // by the kernel
+  COUNTER_REFUSED,  // calls that seccomp or a tracer answered before they began
   COUNTER_COUNT,
 };

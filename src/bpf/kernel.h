@@ -124,6 +124,19 @@ struct mm_struct {
   unsigned long end_code;
 };
 
+/* Empty without CONFIG_SECCOMP. */
+struct seccomp {
+  int mode;
+};
+
+typedef struct {
+  unsigned long sig[1];
+} sigset_t;
+
+struct sigpending {
+  sigset_t signal;
+};
+
 struct task_struct {
   struct thread_info thread_info;
   unsigned int __state;
@@ -148,7 +161,10 @@ struct task_struct {
   unsigned long nivcsw;
   struct sched_info sched_info;
   struct css_set* cgroups;
-  bool throttled; /* Linux 6.18 */
+  bool throttled;      /* Linux 6.18 */
+  unsigned int ptrace; /* 0: no tracer */
+  struct seccomp seccomp;
+  struct sigpending pending; /* of this thread alone */
   struct bpf_local_storage* bpf_storage;
 };
 

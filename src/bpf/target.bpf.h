@@ -6,10 +6,14 @@
 #include "bpf/session.bpf.h"
 #include "bpf/thread_storage.bpf.h"
 
+/* What the next exit of a thread is that is in no call we measure. */
 enum fresh_kind {
-  FRESH_NO = 0,
-  FRESH_BORN = 1, /* its next system call exit is that of the clone, or of the spawn gate's read */
-  FRESH_ADOPTED = 2, /* … or of a call that began before the session: counted as cut */
+  FRESH_NO = 0,      /* of a call that never began */
+  FRESH_BORN = 1,    /* of the clone, or of the spawn gate's read */
+  FRESH_ADOPTED = 2, /* of a call that began before the session, if the thread is in one: see
+                        came_with() */
+  FRESH_UNARMED = 3, /* of a call that began in a pause */
+  FRESH_PASSED = 4,  /* of a call that is left out (-e, --cpu), or is counted already */
 };
 
 enum in_call_kind {
@@ -34,18 +38,33 @@ struct thread_state {
   u64 cgroup_id;
   u64 cpu_ns_before;     /* CPU time used before adoption, or counted already */
   u64 departures_before; /* likewise, how often it has left the CPU */
-  u64 arguments[6];      /* of the call in flight, where records are wanted */
+  u64 arguments[6];      /* of the call in flight, where records are wanted; before the first: see
+                            note_registers() */
   u32 nr;                /* of the call in flight */
   u32 in_call;           /* enum in_call_kind */
   u32 label_generation;  /* counts changes of name and cgroup, so that results stay with the label
                             they were made under */
   u32 caller;            /* of the call in flight, where those are wanted: see callers.h */
   u16 abi;
-  u8 fresh; /* enum fresh_kind */
-  u8 reserved;
+  u8 fresh;   /* enum fresh_kind */
+  u8 refusal; /* enum syscall_call_flags of the last refused call */
 };
 
 THREAD_STORAGE(threads, HASH, struct thread_state);
+
+/* Where a thread that is adopted has last entered the kernel: in its call, if it is in one. Of a
+ * thread that runs on another CPU nobody can tell whether it is. */
+static __always_inline void note_registers(struct thread_state* state, struct pt_regs* regs) {
+  state->arguments[0] = regs->orig_ax;
+  state->arguments[1] = regs->ip;
+  state->arguments[2] = regs->sp;
+}
+
+/* Whether the call with these registers is the one with which the thread was adopted. */
+static __always_inline bool came_with(const struct thread_state* state, struct pt_regs* regs) {
+  return state->arguments[0] == regs->orig_ax && state->arguments[1] == regs->ip &&
+         state->arguments[2] == regs->sp;
+}
 
 /* --cpu: only spans that begin on these CPUs. */
 #define CPU_SET_WORDS 64

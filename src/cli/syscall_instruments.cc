@@ -15,6 +15,7 @@ constexpr std::chrono::milliseconds cells_poll{5};  // short-lived threads use u
 // The sooner a place is known that calls are made from, the fewer stacks are copied.
 constexpr std::chrono::milliseconds stacks_poll{2};
 constexpr std::chrono::milliseconds idle_poll{200};
+constexpr std::chrono::milliseconds filters_poll{20};
 constexpr std::size_t cells_for_threads =
     16384;  // 45 MB a half: 5000 threads that end within 50 ms
 
@@ -44,6 +45,8 @@ void SyscallInstruments::add_to(Session& session, const Kernel&,
 }
 
 void SyscallInstruments::armed(KernelTime start) {
+  if (discovery_ || options_.discover_only) probe_->look_for_filters();
+  if (options_.discover_only) watch_filters(true);
   if (discovery_)
     two_phase_ =
         std::make_unique<TwoPhase>(*probe_, *membership_, options_.only, start + *discovery_);
@@ -54,7 +57,8 @@ std::uint64_t SyscallInstruments::events_in(const Record& record) const {
   if (record.schema->id != RECORD_SYSCALL_CELL) return 0;
   return record.at<u64>(offsetof(syscall_cell, latency.count)) +
          record.at<u64>(offsetof(syscall_cell, unreturned)) +
-         record.at<u64>(offsetof(syscall_cell, untimed));
+         record.at<u64>(offsetof(syscall_cell, untimed)) +
+         record.at<u64>(offsetof(syscall_cell, refused));
 }
 
 Duration SyscallInstruments::poll_every() const {
@@ -69,11 +73,32 @@ void Instruments::set(const std::vector<std::string_view>&) {
 
 void SyscallInstruments::poll(KernelTime now, const RecordHandler&) {
   if (two_phase_) two_phase_->poll(now);
+  if (options_.discover_only && !sees_refusals_) watch_filters(false);
+}
+
+/// `--discover` looks at entries only, while nothing can be refused.
+void SyscallInstruments::watch_filters(bool from_the_start) {
+  const auto since = probe_->refusable_since();
+  if (!since) return;
+  sees_refusals_ = true;
+  try {
+    probe_->attach_raw_exit();
+    if (!from_the_start) refusals_note_ = refusals_missed(KernelClock::now() - *since);
+  } catch (const Error& error) {
+    refusals_note_ = fmt::format("calls that seccomp refuses are missing: {}", error.what());
+  }
+}
+
+KernelTime SyscallInstruments::due() const {
+  if (two_phase_) return two_phase_->due();
+  if (!options_.discover_only || sees_refusals_) return KernelTime::max();
+  return KernelClock::now() + filters_poll;
 }
 
 std::vector<std::string> SyscallInstruments::notes() const {
   std::vector<std::string> notes;
   if (two_phase_) notes.push_back(two_phase_->note());
+  if (!refusals_note_.empty()) notes.push_back(refusals_note_);
   Counters counters = probe_->counters();
   if (const std::uint64_t calls = counters[COUNTER_BEYOND_SETS])
     notes.push_back(fmt::format("calls of numbers above {} that {}: {}", SYSCALL_TABLE_SIZE - 1,

@@ -28,7 +28,7 @@ class SyscallInstruments final : public Instruments, public FrameLearner {
   std::uint64_t events_in(const Record& record) const override;
   bool sees_any_program() const override { return !options_.only && !options_.discover_only; }
   Duration poll_every() const override;
-  KernelTime due() const override { return two_phase_ ? two_phase_->due() : KernelTime::max(); }
+  KernelTime due() const override;
   void poll(KernelTime now, const RecordHandler&) override;
   std::vector<std::string> notes() const override;
 
@@ -41,11 +41,15 @@ class SyscallInstruments final : public Instruments, public FrameLearner {
   SyscallSet discovered() const { return probe_->discovered(); }
 
  private:
+  void watch_filters(bool from_the_start);
+
   SyscallsOptions options_;
   std::optional<Duration> discovery_;
   std::size_t ring_bytes_;
   Membership* membership_ = nullptr;
   SyscallsProbe* probe_ = nullptr;
+  bool sees_refusals_ = false;  ///< with --discover: the hook at exits is there
+  std::string refusals_note_;
   std::unique_ptr<TwoPhase> two_phase_;
 };
 

@@ -13,7 +13,7 @@ std::uint64_t calls_in(const Record& record) {
   if (record.schema->id == RECORD_SYSCALL_CALL) return 1;
   if (record.schema->id != RECORD_SYSCALL_CELL) return 0;
   const auto cell = record.as<syscall_cell>();
-  return cell.latency.count + cell.unreturned + cell.untimed;
+  return calls_of(cell);
 }
 
 /// Names of callers are shown with their libraries.

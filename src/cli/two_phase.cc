@@ -21,6 +21,9 @@ std::filesystem::path syscall_events() {
   return {};
 }
 
+constexpr std::string_view only_there_refusals_are_seen =
+    "seccomp or a tracer may refuse calls of the target, and only there refused calls are seen";
+
 /// The name of a call's own tracepoint on this kernel, or empty.
 std::string tracepoint_of(u32 nr) {
   static const std::filesystem::path events = syscall_events();
@@ -41,8 +44,15 @@ std::size_t syscall_tracepoints() {
 
 }  // namespace
 
+std::string refusals_missed(Duration late_by) {
+  return fmt::format("Calls refused in the first {} are missing", format_duration(late_by));
+}
+
 void TwoPhase::poll(KernelTime now) {
-  if (switched_)
+  const auto refusable_since = switched_ ? probe_.refusable_since() : std::nullopt;
+  if (refusable_since)
+    leave_second_phase(*refusable_since);
+  else if (switched_)
     attach_if_possible(probe_.late());
   else if (why_stayed_.empty() && now >= switch_at_)
     enter_second_phase();
@@ -51,6 +61,7 @@ void TwoPhase::poll(KernelTime now) {
 void TwoPhase::enter_second_phase() {
   if (syscall_events().empty())
     return stay("tracefs is not mounted (mount -t tracefs nodev /sys/kernel/tracing)");
+  if (probe_.refusable_since()) return stay(std::string(only_there_refusals_are_seen));
   try {
     attach_discovered();
     __atomic_store_n(&membership_.control().phase, 2, __ATOMIC_SEQ_CST);
@@ -64,9 +75,23 @@ void TwoPhase::enter_second_phase() {
   switched_ = true;
 }
 
+/// A filter has come after all.
+void TwoPhase::leave_second_phase(KernelTime refusable_since) {
+  try {
+    probe_.attach_raw_exit();
+  } catch (const Error& error) {
+    return stay(fmt::format("calls that seccomp refuses are missing: {}", error.what()));
+  }
+  const Duration late_by = KernelClock::now() - refusable_since;
+  __atomic_store_n(&membership_.control().phase, 0, __ATOMIC_SEQ_CST);
+  wait_for_running_programs();  // calls that end by an exit of their own: see end_discovered_call()
+  stay(fmt::format("{}. {}", only_there_refusals_are_seen, refusals_missed(late_by)));
+}
+
 void TwoPhase::stay(std::string why) {
   __atomic_store_n(&membership_.control().phase, 0, __ATOMIC_SEQ_CST);
   probe_.detach_call_exits();
+  switched_ = false;
   why_stayed_ = std::move(why);
 }
 

@@ -9,6 +9,10 @@
 
 namespace overdue {
 
+/// A sentence for the report: how long a filter was there before the hook that sees what it
+/// refuses.
+std::string refusals_missed(Duration late_by);
+
 /// The change from the first phase of `--two-phase` (both hooks that every call of the machine
 /// passes) to the second (one of them, and the exits of the discovered calls), and the care for
 /// calls that turn up later. No call is lost or counted twice on the way: while a call has two
@@ -31,6 +35,7 @@ class TwoPhase {
 
  private:
   void enter_second_phase();
+  void leave_second_phase(KernelTime refusable_since);
   void stay(std::string why);
   void attach(u32 nr);
   void attach_discovered();

@@ -50,7 +50,9 @@ struct LatencyRow {
   bool late = false;          ///< first seen after the discovery phase of a two-phase run
   std::uint64_t untimed = 0;  ///< spans counted but not timed: nothing was there to see them end
 
-  std::uint64_t calls() const { return latency.count() + unreturned + untimed; }
+  std::uint64_t refused = 0;  ///< spans that never began: seccomp or a tracer answered the calls
+
+  std::uint64_t calls() const { return latency.count() + unreturned + untimed + refused; }
 };
 
 /// A span still open when the session ended.

@@ -77,6 +77,8 @@ class FieldVisitor {
   /// `values` are ready to read: what quotes other processes' bytes is escaped already, as
   /// printable() does it.
   virtual void list(std::string_view name, std::span<const std::string_view> values) = 0;
+  /// A field that records of this kind may have and this one has not: an empty cell of a table.
+  virtual void absent(std::string_view) {}
 };
 
 /// Visits the header (time_ns, pid, tid, comm, cpu, cgroup_id where set) and then every field of

@@ -65,6 +65,7 @@ struct Receipt {
   std::map<std::string, std::uint64_t> lost_by;  ///< reason → events lost; reasons in docs/loss.md
   std::uint64_t unmatched = 0;                   ///< ends without a begin
   std::uint64_t cut = 0;         ///< spans cut by the start or the end of the session
+  std::uint64_t refused = 0;     ///< calls that seccomp or a tracer answered before they began
   std::uint64_t probe_runs = 0;  ///< BPF program runs for the target's events
   std::uint64_t probe_ns = 0;  ///< their cost: events times the cost of one, measured on ourselves
                                ///< at the start; 0 where that is less than the machine's noise

@@ -82,6 +82,7 @@ static __always_inline void adopt_any(struct task_struct* task, u8 fresh) {
     initial.cpu_ns_before = task->se.sum_exec_runtime;
     initial.departures_before = departures_of(task);
   }
+  if (fresh == FRESH_ADOPTED) note_registers(&initial, (struct pt_regs*)bpf_task_pt_regs(task));
   if (!make_of_thread(threads, task, &initial)) count(COUNTER_TASK_STORAGE, 1);
 }
 

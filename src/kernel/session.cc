@@ -279,6 +279,7 @@ Receipt Session::receipt() const {
   lost("nested", COUNTER_NESTED);
   receipt.unmatched = sum[COUNTER_UNMATCHED];
   receipt.cut = sum[COUNTER_CUT];
+  receipt.refused = sum[COUNTER_REFUSED];
   receipt.target_cpu_ns = membership_.cpu_use().time_ns;
   return receipt;
 }

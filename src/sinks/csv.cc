@@ -19,7 +19,7 @@ std::vector<std::string> table_columns(const GroupBy& by) {
   if (by.caller) columns.emplace_back("caller");
   columns.insert(columns.end(), {"name", "id", "calls", "errors", "total_ns", "min_ns", "avg_ns",
                                  "p50_ns", "p95_ns", "p99_ns", "max_ns", "stddev_ns", "unreturned",
-                                 "late", "untimed", "complete", "errnos"});
+                                 "late", "untimed", "refused", "complete", "errnos"});
   return columns;
 }
 
@@ -110,10 +110,11 @@ void CsvSink::write_table(const TableFigures& table, std::string_view type, Wall
     output_.append(group_cells(row, table.by));
     output_.append(',');
     append_csv_field(output_, row.name);
-    output_.append(fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", row.id, row.calls,
-                               row.errors, row.total_ns, row.min_ns, row.avg_ns, row.p50.value_ns,
-                               row.p95.value_ns, row.p99.value_ns, row.max_ns, row.stddev_ns,
-                               row.unreturned, row.late, row.untimed, row.complete(lost)));
+    output_.append(fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", row.id,
+                               row.calls, row.errors, row.total_ns, row.min_ns, row.avg_ns,
+                               row.p50.value_ns, row.p95.value_ns, row.p99.value_ns, row.max_ns,
+                               row.stddev_ns, row.unreturned, row.late, row.untimed, row.refused,
+                               row.complete(lost)));
     append_csv_field(output_, errnos_text(row));
     output_.append('\n');
   }
@@ -150,6 +151,7 @@ void CsvSink::end(const SessionInfo& info, const Receipt& receipt) {
     output_.append(fmt::format("# lost, {}: {}\n", printable(reason), count));
   output_.append(fmt::format("# unmatched: {}\n# cut: {}\n# probe_ns: {}\n# probe_runs: {}\n",
                              receipt.unmatched, receipt.cut, receipt.probe_ns, receipt.probe_runs));
+  if (receipt.refused > 0) output_.append(fmt::format("# refused: {}\n", receipt.refused));
   if (receipt.target_cpu_ns)
     output_.append(fmt::format("# target_cpu_ns: {}\n", *receipt.target_cpu_ns));
   if (const auto ratio = receipt.overhead_ratio())

@@ -39,6 +39,8 @@ class CsvCells : public FieldVisitor {
     }
   }
 
+  void absent(std::string_view name) override { next(name); }
+
   struct Cell {
     std::string name;
     std::string value;

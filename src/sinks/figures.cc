@@ -18,6 +18,7 @@ RowFigures::RowFigures(const LatencyRow& row)
       unreturned(row.unreturned),
       late(row.late),
       untimed(row.untimed),
+      refused(row.refused),
       timed(row.latency.count()),
       total_ns(row.latency.total_ns()),
       min_ns(row.latency.min_ns()),

@@ -44,6 +44,7 @@ struct RowFigures {
   std::uint64_t unreturned;
   bool late;
   std::uint64_t untimed;
+  std::uint64_t refused;
   std::uint64_t timed;  ///< spans behind the figures below
   std::uint64_t total_ns;
   std::uint64_t min_ns;

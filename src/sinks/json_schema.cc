@@ -71,7 +71,7 @@ constexpr const char* fixed_part = R"json({
     "row": {
       "type": "object",
       "description": "One kind of call, of one group. Latencies are 0 where no call was timed",
-      "required": ["name", "id", "calls", "errors", "total_ns", "min_ns", "avg_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns", "stddev_ns", "histogram", "errnos", "unreturned", "late", "untimed", "complete", "uncertain"],
+      "required": ["name", "id", "calls", "errors", "total_ns", "min_ns", "avg_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns", "stddev_ns", "histogram", "errnos", "unreturned", "late", "untimed", "refused", "complete", "uncertain"],
       "properties": {
         "name": {"type": "string"},
         "id": {"$ref": "#/$defs/id", "description": "system call number"},
@@ -86,7 +86,7 @@ constexpr const char* fixed_part = R"json({
         "container": {"type": "string"},
         "library": {"type": "string", "description": "file name of the library that the program called into"},
         "caller": {"type": "string", "description": "the function of it that was called"},
-        "calls": {"$ref": "#/$defs/count", "description": "calls made: those in the histogram, \"unreturned\" and \"untimed\""},
+        "calls": {"$ref": "#/$defs/count", "description": "calls made: those in the histogram, \"unreturned\", \"untimed\" and \"refused\""},
         "errors": {"$ref": "#/$defs/count", "description": "calls that returned -1 to -4095"},
         "total_ns": {"$ref": "#/$defs/ns"},
         "min_ns": {"$ref": "#/$defs/ns"},
@@ -105,6 +105,7 @@ constexpr const char* fixed_part = R"json({
         "unreturned": {"$ref": "#/$defs/count", "description": "calls that never returned: the thread ended inside"},
         "late": {"type": "boolean", "description": "first seen after the discovery phase of a two-phase run"},
         "untimed": {"$ref": "#/$defs/count", "description": "calls counted but not timed, in a two-phase run: made before their exit had a hook, or their exit has none (rt_sigreturn, numbers above 511)"},
+        "refused": {"$ref": "#/$defs/count", "description": "calls that never began: seccomp or a tracer answered them, or the kernel killed the thread. Their errors are in \"errors\""},
         "complete": {"type": "boolean", "description": "false where loss could have changed a percentile"},
         "uncertain": {"type": "array", "items": {"enum": ["p50_ns", "p95_ns", "p99_ns"]}, "description": "which percentiles"}
       },
@@ -143,6 +144,7 @@ constexpr const char* fixed_part = R"json({
         "lost_by": {"type": "object", "additionalProperties": {"$ref": "#/$defs/count"}, "description": "by reason; adds up to \"lost\""},
         "unmatched": {"$ref": "#/$defs/count", "description": "ends without a begin"},
         "cut": {"$ref": "#/$defs/count", "description": "spans cut by the start or the end of the session"},
+        "refused": {"$ref": "#/$defs/count", "description": "calls that seccomp or a tracer answered before they began; absent where there are none"},
         "probe_ns": {"$ref": "#/$defs/ns", "description": "cost of the probe runs"},
         "probe_runs": {"$ref": "#/$defs/count"},
         "target_cpu_ns": {"type": ["integer", "null"], "minimum": 0, "description": "CPU time the target used; null: unknown"},
@@ -256,6 +258,8 @@ Json record_definition(const Schema& schema) {
     describe(properties, "id", reference("id"), "the number behind the name");
     describe(properties, "args", {{"type", "array"}, {"items", {{"type", "string"}}}},
              "decoded arguments");
+    describe(properties, "refused", {{"enum", {"answered", "SIGSYS", "killed"}}},
+             "of a call that never began: what its thread got from seccomp or a tracer instead");
   }
   for (const Field& field : schema.fields) {
     if (field.unit == Unit::opaque) continue;

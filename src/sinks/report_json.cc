@@ -87,6 +87,7 @@ void write_row(JsonWriter& json, const RowFigures& row, std::uint64_t lost) {
   json.member("unreturned", row.unreturned);
   json.member("late", row.late);
   json.member("untimed", row.untimed);
+  json.member("refused", row.refused);
   write_certainty(json, row, lost);
   json.end_object();
 }
@@ -170,6 +171,7 @@ void write_receipt(JsonWriter& json, const Receipt& receipt) {
   json.end_object();
   json.member("unmatched", receipt.unmatched);
   json.member("cut", receipt.cut);
+  if (receipt.refused > 0) json.member("refused", receipt.refused);
   json.member("probe_ns", receipt.probe_ns);
   json.member("probe_runs", receipt.probe_runs);
   json.key("target_cpu_ns");

@@ -146,6 +146,8 @@ std::vector<std::string> receipt_lines(const SessionInfo& info, const Receipt& r
   lines.push_back(fmt::format("{}, {}, {} unmatched, {} cut by the start or end of the session",
                               counted(receipt.events, "event"), loss_text(receipt),
                               grouped(receipt.unmatched), grouped(receipt.cut)));
+  if (receipt.refused > 0)
+    lines.back() += fmt::format(", {} refused by seccomp or a tracer", grouped(receipt.refused));
   lines.push_back(cost_text(receipt));
   if (receipt.frames && receipt.frames->user + receipt.frames->kernel > 0)
     lines.push_back(frames_text(*receipt.frames));

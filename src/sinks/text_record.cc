@@ -124,6 +124,12 @@ void TextRecords::text(std::string_view name, std::string_view value) {
     named_ = true;
     return append_printable(output_, value);
   }
+  if (name == "refused" && arguments_) {
+    output_.append(result_ ? " (refused: " : " = ? (refused: ");
+    result_ = true;
+    append_printable(output_, value);
+    return output_.append(')');
+  }
   label(name);
   append_printable(output_, value);
 }

@@ -54,6 +54,7 @@ std::string notes(const RowFigures& row) {
   const auto add = [&text](const std::string& note) { text += (text.empty() ? "" : "; ") + note; };
   if (row.unreturned > 0) add(grouped(row.unreturned) + " never returned");
   if (row.untimed > 0) add(grouped(row.untimed) + " not timed");
+  if (row.refused > 0) add(grouped(row.refused) + " refused");
   return text;
 }
 

@@ -206,6 +206,7 @@ Bytes encode_receipt(const Receipt& receipt) {
   list.number(receipt_events, receipt.events);
   list.number(receipt_unmatched, receipt.unmatched);
   list.number(receipt_cut, receipt.cut);
+  if (receipt.refused > 0) list.number(receipt_refused, receipt.refused);
   list.number(receipt_probe_runs, receipt.probe_runs);
   list.number(receipt_probe_ns, receipt.probe_ns);
   if (receipt.target_cpu_ns) list.number(receipt_target_cpu_ns, *receipt.target_cpu_ns);
@@ -313,6 +314,9 @@ Receipt decode_receipt(std::span<const std::byte> payload) {
         break;
       case receipt_cut:
         receipt.cut = field->number();
+        break;
+      case receipt_refused:
+        receipt.refused = field->number();
         break;
       case receipt_probe_runs:
         receipt.probe_runs = field->number();

@@ -80,6 +80,7 @@ enum ReceiptTag : std::uint16_t {
   receipt_probe_ns = 5,
   receipt_target_cpu_ns = 6,
   receipt_lost = 7,
+  receipt_refused = 8,
 };
 enum LossTag : std::uint16_t { loss_reason = 1, loss_count = 2 };
 

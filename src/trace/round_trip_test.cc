@@ -57,6 +57,7 @@ void expect_equal(const Receipt& a, const Receipt& b) {
   EXPECT_EQ(a.lost_by, b.lost_by);
   EXPECT_EQ(a.unmatched, b.unmatched);
   EXPECT_EQ(a.cut, b.cut);
+  EXPECT_EQ(a.refused, b.refused);
   EXPECT_EQ(a.probe_runs, b.probe_runs);
   EXPECT_EQ(a.probe_ns, b.probe_ns);
   EXPECT_EQ(a.target_cpu_ns, b.target_cpu_ns);

@@ -112,6 +112,7 @@ inline Receipt sample_receipt() {
   receipt.lost_by = {{"ring_full", 3}, {"map_full", 0}};
   receipt.unmatched = 4;
   receipt.cut = 5;
+  receipt.refused = 8;
   receipt.probe_runs = 6;
   receipt.probe_ns = 7;
   receipt.target_cpu_ns = 0;

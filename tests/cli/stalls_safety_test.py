@@ -132,8 +132,8 @@ class Targets(unittest.TestCase):
                           and one["name"] == "clock_nanosleep"]
                 self.assertGreaterEqual(len(sleeps), 1, finished)
                 self.assert_sane(findings)
-                # The kernel tells of a forbidden call's end, and not of its begin: that is counted.
-                self.assertLessEqual(receipt_of(finished.err)["unmatched"], 1, finished)
+                receipt = receipt_of(finished.err)
+                self.assertEqual((receipt["refused"], receipt["unmatched"]), (1, 0), finished)
                 self.assertFalse([one for one in findings if one.get("name") == "getppid"])
 
     def test_ten_thousand_threads(self):

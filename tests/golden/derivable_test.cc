@@ -55,7 +55,8 @@ std::vector<std::string> cells_from_json(const Json& report, const Json& row) {
   std::uint64_t returned = 0;
   for (const Json& bucket : row["histogram"]) returned += bucket[2].get<std::uint64_t>();
   EXPECT_EQ(row["calls"].get<std::uint64_t>(), returned + row["unreturned"].get<std::uint64_t>() +
-                                                   row["untimed"].get<std::uint64_t>());
+                                                   row["untimed"].get<std::uint64_t>() +
+                                                   row["refused"].get<std::uint64_t>());
   std::vector<std::string> cells{row["name"].get<std::string>() + (row["late"] ? "*" : ""),
                                  with_commas(row["calls"]), with_commas(row["errors"])};
   if (returned == 0) {

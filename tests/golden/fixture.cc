@@ -148,6 +148,7 @@ Receipt receipt() {
 
 Receipt lossy_receipt() {
   Receipt made = receipt();
+  made.refused = 3;
   made.lost_by = {{"map full", 12}, {"ring full", 1'022}};
   made.target_cpu_ns.reset();
   made.frames = {.user = 1'234, .user_unresolved = 5, .kernel = 99, .kernel_unresolved = 0};
@@ -195,6 +196,7 @@ LatencyTable grouped_table() {
   made.rows[1].caller = "std::filebuf::write(char const*, long)";
   made.rows[1].late = true;
   made.rows[1].untimed = 7;
+  made.rows[1].refused = 1;
   made.rows[1].errors = 1;
   made.rows[1].errnos = {{"EPIPE", 1}};
   made.rows[2].process = ProcessKey{0, "(other)"};

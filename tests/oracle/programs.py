@@ -241,5 +241,9 @@ def restarts(folder):
     return Program([workload("interrupted_sleep"), "restart", "4"], folder)
 
 
+def refused(folder):
+    return Program([workload("refused"), "20", "kill"], folder, status=-31)
+
+
 def killed(folder):
     return Program([workload("die"), "15"], folder, status=-15)

@@ -160,6 +160,10 @@ static __always_inline void count_error(struct syscall_cell* cell, u32 code) {
   }
 }
 
+static __always_inline void count_result(struct syscall_cell* cell, s64 ret) {
+  if (ret < 0 && ret >= -4095) count_error(cell, (u32)-ret);
+}
+
 static __always_inline void add_to_cell(struct syscall_cell* cell, u64 latency_ns, s64 ret) {
   struct latency_histogram* latency = &cell->latency;
   latency->count++;
@@ -168,5 +172,5 @@ static __always_inline void add_to_cell(struct syscall_cell* cell, u64 latency_n
   if (latency_ns > latency->max_ns) latency->max_ns = latency_ns;
   u32 bucket = histogram_bucket(latency_ns);
   if (bucket < HISTOGRAM_BUCKETS) latency->buckets[bucket]++;
-  if (ret < 0 && ret >= -4095) count_error(cell, (u32)-ret);
+  count_result(cell, ret);
 }

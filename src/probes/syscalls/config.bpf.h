@@ -26,6 +26,12 @@ static __always_inline bool has_bit(u32 abi, u32 nr) {
   return abi < ABI_COUNT && nr < SYSCALL_TABLE_SIZE;
 }
 
+/* What sets have no bit for is neither chosen nor discovered, but it is not passed over in silence.
+ */
+static __always_inline void count_if_beyond_sets(u32 nr, u16 abi) {
+  if (!has_bit(abi, nr)) count(COUNTER_BEYOND_SETS, 1);
+}
+
 /* The index of a call's word in a set. The barrier keeps clang from dropping a mask that it knows,
  * and the verifier does not, to be needless. */
 static __always_inline u32 word_of(u32 abi, u32 nr) {

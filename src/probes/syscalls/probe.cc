@@ -12,6 +12,7 @@
 #include "kernel/skeleton.h"
 #include "kernel/tracepoint_types.h"
 #include "probes/syscalls/signatures.h"
+#include "probes/syscalls/table.h"
 #include "syscalls.skel.h"
 
 namespace overdue {
@@ -94,6 +95,7 @@ void SyscallsProbe::Impl::configure() {
   ending = by_events ? bpf->progs.on_ending_event : bpf->progs.on_thread_exit;
   for (bpf_program* hook : {enter, exit, ending}) bpf_program__set_autoload(hook, true);
   bpf_program__set_autoload(bpf->progs.on_call_exit, options.two_phase);
+  bpf_program__set_autoload(bpf->progs.find_refusable, options.two_phase || options.discover_only);
   bpf_program__set_autoload(bpf->progs.on_fork, options.callers);
   if (!options.hangs) return;
   rodata.hang_stack_bytes = std::min<u32>(rodata.user_stack_bytes, HANG_STACK_MAX);
@@ -173,7 +175,7 @@ void SyscallsProbe::drain_cells(std::uint32_t epoch, KernelTime now, const Recor
   auto* cells = impl_->cells.as<syscall_cell>() + half * size;
   for (std::size_t i = 0; i < count; ++i) {
     cells[i].header.time_ns = now.time_since_epoch().count();
-    if (cells[i].latency.count + cells[i].unreturned + cells[i].untimed > 0)
+    if (calls_of(cells[i]) > 0)
       handler(Record{&syscall_cell_schema,
                      {reinterpret_cast<const std::byte*>(&cells[i]), sizeof(syscall_cell)}});
     std::memset(static_cast<void*>(&cells[i]), 0, sizeof(syscall_cell));
@@ -237,6 +239,7 @@ void SyscallsProbe::end_calibration() {
   impl_->bpf->bss->calibrating = 0;
   clear_counters(bpf_map__fd(impl_->bpf->maps.counters));
   std::memset(impl_->bpf->bss->discovered, 0, sizeof impl_->bpf->bss->discovered);
+  impl_->bpf->bss->refusable_ns = 0;
 }
 
 SyscallSet SyscallsProbe::discovered() const {
@@ -291,6 +294,20 @@ void SyscallsProbe::detach_call_exits() {
 
 void SyscallsProbe::detach_raw_exit() {
   impl_->raw_exit.reset();
+}
+
+std::optional<KernelTime> SyscallsProbe::refusable_since() const {
+  const u64 since_ns = __atomic_load_n(&impl_->bpf->bss->refusable_ns, __ATOMIC_RELAXED);
+  if (since_ns == 0) return std::nullopt;
+  return KernelTime(Duration(since_ns));
+}
+
+void SyscallsProbe::look_for_filters() {
+  run_iterator(bpf_program__fd(impl_->bpf->progs.find_refusable), "look for seccomp filters");
+}
+
+void SyscallsProbe::attach_raw_exit() {
+  if (!impl_->raw_exit) impl_->raw_exit = attach(impl_->exit);
 }
 
 }  // namespace overdue

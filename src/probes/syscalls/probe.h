@@ -71,6 +71,15 @@ class SyscallsProbe final : public LiveProbe {
   /// attach_exit() of everything discovered.
   void detach_raw_exit();
 
+  /// With discover_only or two_phase: since when calls of the target may be refused (seccomp, a
+  /// tracer); empty: nobody has seen a sign of it. Only the exit that every call passes tells of
+  /// refused ones. The threads of the moment are looked at by look_for_filters(), later ones as
+  /// they begin their first call or bring a filter.
+  std::optional<KernelTime> refusable_since() const;
+  void look_for_filters();
+  /// Attaches it where it is not. Throws Error.
+  void attach_raw_exit();
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;

@@ -8,6 +8,7 @@
 #include "kernel/child_fixture.h"
 #include "kernel/session.h"
 #include "probes/syscalls/probe.h"
+#include "probes/syscalls/table.h"
 
 // For tests of the system-call probe: a session that keeps all it measures.
 namespace overdue {
@@ -32,7 +33,7 @@ struct Seen {
     u64 sum = 0;
     for (const syscall_cell& cell : cells)
       if (cell.nr == nr && cell.abi == abi && (tid == any || cell.header.tid == tid))
-        sum += cell.latency.count + cell.unreturned + cell.untimed;
+        sum += calls_of(cell);
     for (const syscall_call& call : calls)
       sum += call.nr == nr && call.abi == abi && (tid == any || call.header.tid == tid);
     return sum;
@@ -52,8 +53,7 @@ struct Seen {
   /// Everything measured, whatever the number.
   u64 all() const {
     u64 sum = calls.size();
-    for (const syscall_cell& cell : cells)
-      sum += cell.latency.count + cell.unreturned + cell.untimed;
+    for (const syscall_cell& cell : cells) sum += calls_of(cell);
     return sum;
   }
   bool knows_pid(u32 pid) const {

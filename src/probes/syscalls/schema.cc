@@ -22,7 +22,8 @@ constexpr Field call_fields[] = {
     OVERDUE_FIELD(syscall_call, text_truncated, opaque, value, "bit i: argument i was cut"),
     OVERDUE_FIELD(syscall_call, flags, opaque, value,
                   "1: the thread ended inside the call; 2: first seen after the discovery phase; "
-                  "4: only counted, its exit had no hook, or none yet"),
+                  "4: only counted, its exit had no hook, or none yet; 8: refused, seccomp or a "
+                  "tracer answered it before it began; 16: … with SIGSYS, without a result"),
     OVERDUE_FIELD(syscall_call, caller, opaque, key,
                   "the number of what caused it; 0: nobody asked"),
 };
@@ -41,6 +42,8 @@ constexpr Field cell_fields[] = {
                   "latencies of the calls that returned"),
     OVERDUE_FIELD(syscall_cell, caller, opaque, key,
                   "the number of what caused them; 0: nobody asked"),
+    OVERDUE_FIELD(syscall_cell, refused, count, value,
+                  "calls that seccomp or a tracer answered before they began"),
 };
 
 constexpr Field open_fields[] = {

@@ -10,6 +10,7 @@
 #include "probes/syscalls/calls.bpf.h"
 #include "probes/syscalls/cells.bpf.h"
 #include "probes/syscalls/hangs.bpf.h"
+#include "probes/syscalls/refused.bpf.h"
 #include "probes/syscalls/stalls.bpf.h"
 
 u64 end_ns; /* of the session */
@@ -25,6 +26,7 @@ static __always_inline bool exit_has_hook(const struct thread_state* state) {
 static __always_inline void count_untimed(struct task_struct* task, struct thread_state* state) {
   u8 flags = SYSCALL_UNTIMED;
   state->in_call = CALL_NONE;
+  state->fresh = FRESH_PASSED;
   if (is_late(state->abi, state->nr)) {
     flags |= SYSCALL_LATE;
     insert(late_seen, state->abi, state->nr);
@@ -47,21 +49,41 @@ static __always_inline void cut_call(struct thread_state* state) {
   count(COUNTER_CUT, 1);
 }
 
-/* What sets have no bit for is neither chosen nor discovered, but it is not passed over in silence.
- */
-static __always_inline void count_if_beyond_sets(u32 nr, u16 abi) {
-  if (!has_bit(abi, nr)) count(COUNTER_BEYOND_SETS, 1);
+/* A call begins while nothing is measured. Before the session it is one that the thread will be
+ * adopted with. */
+static __always_inline void pass_unarmed(struct thread_state* state, struct pt_regs* regs) {
+  state->fresh = FRESH_UNARMED;
+  if (control.since_ns[SPAN_SYSCALL]) return;
+  state->fresh = FRESH_ADOPTED;
+  state->enter_ns = bpf_ktime_get_ns();
+  note_registers(state, regs);
+}
+
+/* Not every exit has a hook: whether that will do. */
+static __always_inline void look_for_filters(struct task_struct* task, struct thread_state* state,
+                                             struct pt_regs* regs, u32 nr, u16 abi) {
+  if ((state->fresh && may_be_refused(task)) || may_install_filter(regs, nr, abi)) note_refusable();
+}
+
+static __always_inline bool leave_out(struct thread_state* state) {
+  state->fresh = FRESH_PASSED;
+  return false;
 }
 
 /* A call begins: note it, if it is one we want. Arguments are the caller's business. */
-static __always_inline bool begin_call(struct thread_state* state, u32 nr, u16 abi) {
-  if (!control.armed) return false;
+static __always_inline bool begin_call(struct task_struct* task, struct thread_state* state,
+                                       struct pt_regs* regs, u32 nr, u16 abi) {
+  if (!control.armed) {
+    pass_unarmed(state, regs);
+    return false;
+  }
+  if (discover_only || two_phase) look_for_filters(task, state, regs, nr, abi);
   state->fresh = FRESH_NO;
   if (two_phase && state->in_call != CALL_NONE) cut_call(state);
-  if (!cpu_wanted()) return false;
+  if (!cpu_wanted()) return leave_out(state);
   if (filtered && !is_wanted(abi, nr)) {
     count_if_beyond_sets(nr, abi);
-    return false;
+    return leave_out(state);
   }
   if (discover_only) count_if_beyond_sets(nr, abi);
   if (discover_only || (two_phase && !in_second_phase())) insert(discovered, abi, nr);
@@ -96,23 +118,22 @@ static __always_inline bool was_wanted(struct task_struct* task, struct pt_regs*
   return !filtered || is_wanted(abi, nr);
 }
 
-/* An exit whose entry we did not see: of a call cut by the start, of a clone's child, or truly
- * unmatched. */
+/* An exit of a call that we do not measure: left out, cut by the start, refused, of a clone's
+ * child, or truly unmatched. */
 static __always_inline void end_unknown(struct task_struct* task, struct thread_state* state,
-                                        struct pt_regs* regs) {
-  if (!control.armed) return;
-  u64 resumed_ns = control.resumed_ns;
-  if (resumed_ns && state->fresh == FRESH_NO && state->enter_ns < resumed_ns && !cpus_limited) {
-    /* The first end since a pause, in which the call began. */
-    if (was_wanted(task, regs)) count(COUNTER_CUT, 1);
-    state->enter_ns = bpf_ktime_get_ns();
-    return;
-  }
-  if (state->fresh == FRESH_ADOPTED && was_wanted(task, regs))
-    count(COUNTER_CUT, 1);
-  else if (state->fresh == FRESH_NO && !filtered && !cpus_limited && !two_phase)
-    count(COUNTER_UNMATCHED, 1);
+                                        struct pt_regs* regs, s64 ret) {
+  u8 fresh = state->fresh;
+  bool refused = is_refused(task, state, ret);
   state->fresh = FRESH_NO;
+  if (!control.armed || in_second_phase()) return;
+  if (refused) {
+    refuse_call(state, ret);
+    if (was_killed(task)) state->fresh = FRESH_PASSED;
+  } else if (fresh == FRESH_ADOPTED || (fresh == FRESH_UNARMED && !cpus_limited)) {
+    if (was_wanted(task, regs)) count(COUNTER_CUT, 1);
+  } else if (fresh == FRESH_NO && !filtered && !cpus_limited && !two_phase) {
+    count(COUNTER_UNMATCHED, 1);
+  }
 }
 
 static __always_inline void enter_call(struct task_struct* task, struct pt_regs* regs, s64 id) {
@@ -123,7 +144,7 @@ static __always_inline void enter_call(struct task_struct* task, struct pt_regs*
   u16 abi = split_call_id(task, id, &nr);
   if (want_callers && control.armed && may_change_code(regs, nr, abi))
     begin_space(task, task->tgid);
-  if (!begin_call(state, nr, abi)) return;
+  if (!begin_call(task, state, regs, nr, abi)) return;
   if (want_callers) find_caller(task, state);
   if (want_calls || (want_stalls && replaces_program(abi, nr))) {
     copy_arguments(state, regs, abi);
@@ -145,7 +166,7 @@ static __always_inline void leave_call(struct task_struct* task, struct pt_regs*
   if (take_call(state))
     end_call(task, state, ret, 0);
   else
-    end_unknown(task, state, regs);
+    end_unknown(task, state, regs, ret);
 }
 
 SEC("?tp_btf/sys_enter")
@@ -196,6 +217,7 @@ static __always_inline void end_discovered_call(const struct call_exit_context* 
   struct task_struct* task = bpf_get_current_task_btf();
   struct thread_state* state = member_state(task);
   if (!state || !take_call(state)) return;
+  state->fresh = FRESH_PASSED; /* for the hook that every exit passes, where it is there too */
   if (state->nr == ctx->nr && state->abi == ABI_NATIVE)
     end_call(task, state, ctx->ret, 0);
   else
@@ -231,7 +253,10 @@ static __always_inline void end_thread(struct task_struct* task) {
   struct thread_state* state = find_of_thread(threads, task);
   if (!state) return;
   if (want_stalls) take_call_back(task, state);
-  if (take_call(state)) end_call(task, state, 0, SYSCALL_UNRETURNED);
+  if (take_call(state))
+    end_call(task, state, 0, SYSCALL_UNRETURNED);
+  else
+    refuse_last_call(task, state);
 }
 
 SEC("?tp_btf/sched_process_exit")
@@ -243,6 +268,14 @@ int BPF_PROG(on_thread_exit, struct task_struct* task) {
 SEC("?tp/sched/sched_process_exit")
 int on_ending_event(void* ctx) {
   end_thread(bpf_get_current_task_btf());
+  return 0;
+}
+
+/* Of calls that are refused only the exit tells: user space looks whether there may be such. */
+SEC("?iter/task")
+int find_refusable(struct bpf_iter__task* ctx) {
+  struct task_struct* task = ctx->task;
+  if (task && find_of_thread(threads, task) && may_be_refused(task)) note_refusable();
   return 0;
 }
 

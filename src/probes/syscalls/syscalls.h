@@ -48,6 +48,9 @@ enum syscall_call_flags {
   SYSCALL_UNRETURNED = 1,  // the thread ended inside the call: no latency, no return value
   SYSCALL_LATE = 2,        // its number was first seen after the discovery phase
   SYSCALL_UNTIMED = 4,     // its exit had no hook, or none yet: no latency, no return value
+  SYSCALL_REFUSED = 8,   // seccomp or a tracer answered it: it never began and has no latency. With
+                         // SYSCALL_UNRETURNED its thread was killed for it
+  SYSCALL_TRAPPED = 16,  // … with SIGSYS: no return value
 };
 
 #define SYSCALL_ERRNOS 6
@@ -73,8 +76,9 @@ struct syscall_cell {
   struct latency_histogram latency;
   u32 caller;  // callers.h; CALLER_NONE where nobody asked
   u32 reserved2;
+  u64 refused;  // seccomp or a tracer answered them: they never began
 };
-WIRE_SIZE(struct syscall_cell, 48 + 32 + 48 + 8 + sizeof(struct latency_histogram));
+WIRE_SIZE(struct syscall_cell, 48 + 32 + 48 + 16 + sizeof(struct latency_histogram));
 
 enum syscall_open_flags {
   SYSCALL_OLDER = 1,  // it began before the session: age_ns is a lower bound

@@ -34,6 +34,10 @@ std::vector<std::pair<std::string, std::uint64_t>> name_errnos(const std::map<u3
 
 }  // namespace
 
+std::uint64_t calls_of(const syscall_cell& cell) {
+  return cell.latency.count + cell.unreturned + cell.untimed + cell.refused;
+}
+
 SyscallTable::Value& SyscallTable::value(u16 abi, u32 nr, u32 caller, const event_header& who) {
   Key key{.abi = abi,
           .nr = nr,
@@ -87,11 +91,13 @@ void SyscallTable::add_call(const syscall_call& call) {
   Value& row = value(call.abi, call.nr, call.caller, call.header);
   ++calls_;
   row.late |= (call.flags & SYSCALL_LATE) != 0;
-  if (call.flags & (SYSCALL_UNRETURNED | SYSCALL_UNTIMED)) {
+  if (call.flags & SYSCALL_REFUSED)
+    ++row.refused;
+  else if (call.flags & (SYSCALL_UNRETURNED | SYSCALL_UNTIMED))
     ++(call.flags & SYSCALL_UNTIMED ? row.untimed : row.unreturned);
-    return;
-  }
-  row.latency.add(call.latency_ns);
+  else
+    row.latency.add(call.latency_ns);
+  if (call.flags & (SYSCALL_UNRETURNED | SYSCALL_UNTIMED | SYSCALL_TRAPPED)) return;
   if (!is_error(call.ret)) return;
   ++row.errors;
   ++row.errnos[static_cast<u32>(-call.ret)];
@@ -99,10 +105,11 @@ void SyscallTable::add_call(const syscall_call& call) {
 
 void SyscallTable::add_cell(const syscall_cell& cell) {
   Value& row = value(cell.abi, cell.nr, cell.caller, cell.header);
-  calls_ += cell.latency.count + cell.unreturned + cell.untimed;
+  calls_ += calls_of(cell);
   row.latency.merge(cell.latency);
   row.unreturned += cell.unreturned;
   row.untimed += cell.untimed;
+  row.refused += cell.refused;
   row.errors += cell.errors;
   row.late |= cell.late != 0;
   u64 kept = 0;
@@ -120,6 +127,7 @@ void SyscallTable::Value::merge(const Value& other) {
   errors += other.errors;
   late |= other.late;
   untimed += other.untimed;
+  refused += other.refused;
   for (const auto& [code, count] : other.errnos) errnos[code] += count;
 }
 
@@ -173,6 +181,7 @@ LatencyTable SyscallTable::table(const Names& names, Duration wall,
     row.errnos = name_errnos(value.errnos);
     row.late = value.late;
     row.untimed = value.untimed;
+    row.refused = value.refused;
     table.rows.push_back(std::move(row));
   }
   table.unfinished = unfinished(names);

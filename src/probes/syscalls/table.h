@@ -12,6 +12,9 @@
 
 namespace overdue {
 
+/// How many calls a cell counts.
+std::uint64_t calls_of(const syscall_cell& cell);
+
 /// Folds system-call records (calls, cells, open calls) into the rows of a latency report. The same
 /// code serves the live report and `overdue report`. One thread.
 class SyscallTable {
@@ -54,6 +57,7 @@ class SyscallTable {
     u64 errors = 0;
     bool late = false;
     u64 untimed = 0;
+    u64 refused = 0;
     std::map<u32, u64> errnos;
 
     void merge(const Value& other);

@@ -45,8 +45,24 @@ syscall_call call(u32 nr, u64 latency_ns, s64 ret = 0, const Who& who = {}) {
   return result;
 }
 
+void add_error(syscall_cell& cell, s64 ret) {
+  if (ret >= 0 || ret < -4095) return;
+  ++cell.errors;
+  for (errno_count& slot : cell.errnos) {
+    if (slot.code != 0 && slot.code != static_cast<u32>(-ret)) continue;
+    slot.code = static_cast<u32>(-ret);
+    ++slot.count;
+    return;
+  }
+}
+
 /// What the kernel side does with a call, so that both roads can be compared.
 void add_to(syscall_cell& cell, const syscall_call& call) {
+  if (call.flags & SYSCALL_REFUSED) {
+    ++cell.refused;
+    if (call.flags == SYSCALL_REFUSED) add_error(cell, call.ret);
+    return;
+  }
   if (call.flags & SYSCALL_UNRETURNED) {
     ++cell.unreturned;
     return;
@@ -57,14 +73,7 @@ void add_to(syscall_cell& cell, const syscall_call& call) {
   latency.total_ns += call.latency_ns;
   ++latency.count;
   ++latency.buckets[histogram_bucket(call.latency_ns)];
-  if (call.ret >= 0 || call.ret < -4095) return;
-  ++cell.errors;
-  for (errno_count& slot : cell.errnos) {
-    if (slot.code != 0 && slot.code != static_cast<u32>(-call.ret)) continue;
-    slot.code = static_cast<u32>(-call.ret);
-    ++slot.count;
-    return;
-  }
+  add_error(cell, call.ret);
 }
 
 syscall_cell cell_of(const std::vector<syscall_call>& calls) {
@@ -197,6 +206,29 @@ TEST(SyscallTable, CallsThatNeverReturnedHaveNoLatencyAndNoErrno) {
   EXPECT_EQ(row.errors, 0u);
   EXPECT_THAT(row.errnos, IsEmpty());
   EXPECT_EQ(table.calls(), 3u);
+}
+
+TEST(SyscallTable, RefusedCallsHaveTheirErrorsAndNoLatency) {
+  const auto refused = [](s64 ret, int flags = 0) {
+    syscall_call made = call(SYS_getuid, 0, ret);
+    made.flags = static_cast<u8>(SYSCALL_REFUSED | flags);
+    return made;
+  };
+  const std::vector<syscall_call> calls{refused(-EPERM), refused(0), refused(-3, SYSCALL_TRAPPED),
+                                        refused(-3, SYSCALL_UNRETURNED), call(SYS_getuid, 70)};
+  SyscallTable table({});
+  for (const syscall_call& one : calls) add(table, one);
+  add(table, cell_of(calls));
+  const LatencyTable result = finished(table);
+  const LatencyRow& row = only_row(result);
+  EXPECT_EQ(row.refused, 8u);
+  EXPECT_EQ(row.calls(), 10u);
+  EXPECT_EQ(row.unreturned, 0u);
+  EXPECT_EQ(row.latency.count(), 2u);
+  EXPECT_EQ(row.latency.min_ns(), 70u);
+  EXPECT_THAT(row.errnos, ElementsAre(Pair("EPERM", 2)));
+  EXPECT_EQ(row.errors, 2u);
+  EXPECT_EQ(table.calls(), 10u);
 }
 
 TEST(SyscallTable, LateCallsAreMarkedAndCountedButNotTimed) {

@@ -47,6 +47,7 @@ overdue_test(syscall_probe_test LABEL kernel SOURCES
   ${CMAKE_CURRENT_LIST_DIR}/probe_two_phase_test.cc
   ${CMAKE_CURRENT_LIST_DIR}/probe_records_test.cc
   ${CMAKE_CURRENT_LIST_DIR}/probe_open_test.cc
+  ${CMAKE_CURRENT_LIST_DIR}/probe_refused_test.cc
   LINK probes target)
 
 # g++ 12 finds its own <regex> suspicious when sanitizers are on.
