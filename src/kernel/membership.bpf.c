@@ -147,8 +147,8 @@ static __always_inline void follow_fork(struct task_struct* parent, struct task_
     u32* process = bpf_map_lookup_elem(&target_ids, &pid);
     member = new_thread && process && !(*process & TARGET_THREAD);
   }
-  /* clone3() can put a child straight into a cgroup its parent is not in. */
-  if (member)
+  /* clone3() can put a child straight into a cgroup its parent is not in, or out of one. */
+  if (member && !cgroup_count)
     adopt(child, FRESH_BORN);
   else if (target_all || (cgroup_count && cgroup_matches(watched_cgroup(child))) ||
            name_matches(child->comm))
@@ -175,13 +175,42 @@ int BPF_PROG(on_rename, struct task_struct* task, const char* name) {
   return 0;
 }
 
+/* An atomic addition, because threads are freed in interrupts, which may come while another ends.
+ */
+static __always_inline void count_more(u32 counter, u64 now, u64* before) {
+  u64* sum = bpf_map_lookup_elem(&counters, &counter);
+  if (!sum) return;
+  __sync_fetch_and_add(sum, now - *before);
+  *before = now;
+}
+
+/* Counts what a thread that is ending has used of the CPU and what is not counted yet. */
+static __always_inline void count_cpu_use(struct task_struct* task) {
+  struct thread_state* state = find_of_thread(threads, task);
+  if (!state) return;
+  count_more(COUNTER_CPU_NS, task->se.sum_exec_runtime, &state->cpu_ns_before);
+  count_more(COUNTER_DEPARTURES, departures_of(task), &state->departures_before);
+}
+
+/* A member has left the target's cgroups. A call that it is in is lost to us. */
+static __always_inline void release(struct task_struct* task, struct thread_state* state) {
+  count_cpu_use(task);
+  if (state->in_call == CALL_OPEN) count(COUNTER_CUT, 1);
+  forget_thread(threads, task);
+  if (!threads_are_hashed()) bpf_task_storage_delete(&threads, task);
+  __sync_fetch_and_add(&control.releases, 1);
+}
+
 /* `task` is now in `cgroup`, of the hierarchy we watch. */
 static __always_inline void follow_move(struct task_struct* task, struct cgroup* cgroup) {
   struct thread_state* state = find_of_thread(threads, task);
   u64 id = BPF_CORE_READ(cgroup, kn, id);
-  if (!state) {
-    if (cgroup_count && cgroup_matches(cgroup)) adopt_found(task, FRESH_ADOPTED);
-  } else if (state->cgroup_id != id) {
+  if (cgroup_count && (!state || state->cgroup_id != id)) {
+    bool is_inside = cgroup_matches(cgroup);
+    if (state && !is_inside) return release(task, state);
+    if (!state && is_inside) return adopt_found(task, FRESH_ADOPTED);
+  }
+  if (state && state->cgroup_id != id) {
     state->cgroup_id = id;
     __sync_fetch_and_add(&state->label_generation, 1);
   }
@@ -205,23 +234,6 @@ int follow_moves(struct bpf_iter__task* ctx) {
   struct cgroup* cgroup = task ? watched_cgroup(task) : 0;
   if (cgroup) follow_move(task, cgroup);
   return 0;
-}
-
-/* An atomic addition, because threads are freed in interrupts, which may come while another ends.
- */
-static __always_inline void count_more(u32 counter, u64 now, u64* before) {
-  u64* sum = bpf_map_lookup_elem(&counters, &counter);
-  if (!sum) return;
-  __sync_fetch_and_add(sum, now - *before);
-  *before = now;
-}
-
-/* Counts what a thread that is ending has used of the CPU and what is not counted yet. */
-static __always_inline void count_cpu_use(struct task_struct* task) {
-  struct thread_state* state = find_of_thread(threads, task);
-  if (!state) return;
-  count_more(COUNTER_CPU_NS, task->se.sum_exec_runtime, &state->cpu_ns_before);
-  count_more(COUNTER_DEPARTURES, departures_of(task), &state->departures_before);
 }
 
 SEC("?tp_btf/sched_process_exit")

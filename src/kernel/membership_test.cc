@@ -196,6 +196,17 @@ void check_cgroups_of(const CgroupHierarchy& hierarchy) {
   EXPECT_TRUE(is_member(membership, both_move.child.pid()));
   EXPECT_TRUE(is_member(membership, *both_move.second));
   EXPECT_EQ(membership.members().size(), 8u);
+  below->add(moves_in.pid());  // still inside
+  beside.add(moves_below.pid());
+  beside.add(both_move.child.pid());
+  membership.follow_moves();
+  EXPECT_TRUE(is_member(membership, moves_in.pid()));
+  EXPECT_FALSE(is_member(membership, moves_below.pid()));
+  EXPECT_FALSE(is_member(membership, both_move.child.pid()));
+  EXPECT_FALSE(is_member(membership, *both_move.second));
+  EXPECT_EQ(membership.members().size(), 5u);
+  below->add(moves_below.pid());
+  EXPECT_TRUE(is_member(membership, moves_below.pid()));
 }
 
 TEST_F(MembershipTest, ACgroupIsAllBelowItAndAllThatComesLater) {

@@ -133,15 +133,18 @@ TEST_F(ProbeOpen, AnOlderCallOfX32HasItsNumberAndAbi) {
   EXPECT_TRUE(seen.opens[0].flags & SYSCALL_OLDER);
 }
 
-TEST_F(ProbeOpen, AMovedThreadsCallsGoToItsNewCgroup) {
+std::optional<CgroupHierarchy> writable_hierarchy() {
   const Cgroups cgroups;
-  const auto hierarchies = cgroups.hierarchies();
-  const auto v2 = std::find_if(hierarchies.begin(), hierarchies.end(),
-                               [](const CgroupHierarchy& hierarchy) { return hierarchy.v2; });
-  if (v2 == hierarchies.end() || access(v2->mount_point.c_str(), W_OK) != 0)
-    GTEST_SKIP() << "no cgroup v2 hierarchy that can be written to";
+  for (const CgroupHierarchy& hierarchy : cgroups.hierarchies())
+    if (hierarchy.v2 && access(hierarchy.mount_point.c_str(), W_OK) == 0) return hierarchy;
+  return std::nullopt;
+}
+
+TEST_F(ProbeOpen, AMovedThreadsCallsGoToItsNewCgroup) {
+  const auto v2 = writable_hierarchy();
+  if (!v2) GTEST_SKIP() << "no cgroup v2 hierarchy that can be written to";
   const TestCgroup cgroup(v2->mount_point / fmt::format("overdue-test-{}", getpid()));
-  const u64 id = cgroups.find(cgroup.directory().string()).id;
+  const u64 id = Cgroups().find(cgroup.directory().string()).id;
   constexpr u32 unknown_nr = 9'999;
   Shared<std::atomic<u32>> second;
   Child child([&](Child& self) {
@@ -167,6 +170,38 @@ TEST_F(ProbeOpen, AMovedThreadsCallsGoToItsNewCgroup) {
     if (cell.header.tid == *second) made[{cell.header.cgroup_id, cell.nr}] += cell.latency.count;
   EXPECT_EQ((made[{id, SYS_getppid}]), 3u);
   EXPECT_EQ((made[{id, unknown_nr}]), 2u);
+}
+
+TEST_F(ProbeOpen, AProcessThatLeavesTheCgroupIsMeasuredNoMore) {
+  const auto v2 = writable_hierarchy();
+  if (!v2) GTEST_SKIP() << "no cgroup v2 hierarchy that can be written to";
+  const TestCgroup inside(v2->mount_point / fmt::format("overdue-test-{}", getpid()));
+  const TestCgroup outside(v2->mount_point / fmt::format("overdue-test-{}-b", getpid()));
+  for (const SyscallsOptions& options : every_way()) {
+    Child child([&](Child& self) {
+      for (const int times : {3, 100, 5}) {
+        call_times(SYS_getppid, times);
+        self.step();
+      }
+    });
+    inside.add(child.pid());
+    MembershipRules rules;
+    rules.cgroup_hierarchy = v2->id;
+    rules.cgroup_ids = {Cgroups().find(inside.directory().string()).id};
+    Measuring measuring(rules, options, ring_for(options));
+    measuring.arm();
+    child.run_step();
+    ASSERT_TRUE(child.wait_until_in(SYS_read));
+    outside.add(child.pid());
+    child.run_step();
+    ASSERT_TRUE(child.wait_until_in(SYS_read));
+    inside.add(child.pid());
+    child.run_step();
+    EXPECT_EQ(measuring.finish().made(SYS_getppid), 3u + 5u);
+    EXPECT_EQ(measuring.session.receipt().unmatched, 0u);
+    // The steps in which it came, left, and came again.
+    EXPECT_EQ(measuring.session.receipt().cut, 3u);
+  }
 }
 
 /// Counts what calibration measures, which nobody else gets to see.

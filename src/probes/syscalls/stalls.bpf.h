@@ -66,10 +66,11 @@ static __always_inline bool begin_known_call(struct task_struct* task, s64 id) {
   return true;
 }
 
-/* Its end, if it was quick. */
+/* Its end, if it was quick, or its thread is a member no more. */
 static __always_inline bool end_known_call(struct task_struct* task) {
   struct cpu_ledger* cpu = this_cpu_ledger();
-  if (!cpu || cpu->call.who != (u64)task || !was_quick(&cpu->call, cpu)) return false;
+  if (!cpu || cpu->call.who != (u64)task) return false;
+  if (!was_quick(&cpu->call, cpu) && member_state(task)) return false;
   cpu->call.who = 0;
   return true;
 }
