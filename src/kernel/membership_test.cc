@@ -262,7 +262,9 @@ TEST_F(MembershipTest, CpuTimeIsCountedFromAdoptionOn) {
     usleep(10'000);
   const std::uint64_t counted_ns = membership.cpu_use().time_ns;
   EXPECT_GE(counted_ns, 36 * ms);
-  EXPECT_LE(counted_ns, used_ns() - before_ns);  // none of what it had used before
+  // None of what it had used before. The process's clock leaves out what a thread uses on its way
+  // out, once it has been taken from its process.
+  EXPECT_LE(counted_ns, used_ns() - before_ns + ms);
 }
 
 TEST_F(MembershipTest, CountsHowOftenTheTargetLeftTheCpu) {

@@ -190,9 +190,10 @@ static __always_inline void gather_arguments(struct task_struct* task, struct th
   remember_arguments(task, state);
 }
 
-/* The running thread's. Not static: see is_late_by_glob(). */
+/* The running thread's. Not static: see is_late_by_glob(). Linux 6.1 looks at it though no stalls
+ * are wanted, and its maps are not there then. */
 __noinline int emit_stall(struct thread_state* state, u64 now_ns, s64 ret, u8 flags) {
-  if (!state) return 0;
+  if (!want_stalls || !state) return 0;
   struct task_struct* task = bpf_get_current_task_btf();
   if (!want_calls) {
     gather_arguments(task, state, ret, flags);
