@@ -38,7 +38,7 @@ def spoilt(document):
     yield "an unknown member", {**document, "surprise": 1}
     if document.get("type", "report") != "call":  # its members are the probe's business
         for key in document:
-            optional = ("type", "names", "wall_ns", "syscalls", "cgroup_id", "library", "caller",
+            optional = ("type", "names", "wall_ns", "syscalls", "cgroup_id", "library", "caller", "refused",
                         "frames", "unresolved_frames")
             if key not in optional and not (key == "unfinished" and "wall_ns" not in document):
                 yield f"no {key}", {k: v for k, v in document.items() if k != key}
