@@ -124,6 +124,7 @@ void write_breakdown(JsonWriter& json, const Breakdown& parts) {
 
 /// What the thread of a step did in the time that the step is about.
 void write_meanwhile(JsonWriter& json, const ChainLink& link) {
+  if (!link.ledger) return;
   json.member("during_ns", link.during_ns);
   write_breakdown(json, *link.ledger);
   json.key("places");
@@ -158,7 +159,7 @@ void write_chain(JsonWriter& json, const std::vector<ChainLink>& chain) {
       json.key("user_stack");
       write_stack(json, link.user_stack);
     }
-    if (link.ledger) write_meanwhile(json, link);
+    write_meanwhile(json, link);
     if (link.is_root) json.member("root", true);
     if (link.is_cut) json.member("cut", true);
     json.end_object();
