@@ -106,8 +106,8 @@ void Window::add_place(const RawWait& wait, std::uint64_t ns) {
 
 RawLedger Window::result() {
   found_.unknown_ns = less(end_ns_ - begin_ns_, known_ns_);
-  std::stable_sort(found_.places.begin(), found_.places.end(),
-                   [](const RawPlace& one, const RawPlace& other) { return one.ns > other.ns; });
+  std::sort(found_.places.begin(), found_.places.end(),
+            [](const RawPlace& one, const RawPlace& other) { return one.ns > other.ns; });
   return std::move(found_);
 }
 

@@ -53,8 +53,9 @@ void CpuShares::add(const ThreadName& thread, std::uint64_t ns) {
                          [&](const CpuShare& share) { return share.thread.tid == thread.tid; });
   if (at == threads.end()) at = threads.insert(at, {thread, 0});
   at->ns += ns;
-  std::stable_sort(threads.begin(), threads.end(),
-                   [](const CpuShare& one, const CpuShare& other) { return one.ns > other.ns; });
+  std::sort(threads.begin(), threads.end(), [](const CpuShare& one, const CpuShare& other) {
+    return one.ns != other.ns ? one.ns > other.ns : one.thread.tid < other.thread.tid;
+  });
 }
 
 void CpuShares::add(const CpuShares& more) {
