@@ -131,11 +131,11 @@ ChainLink link_of(const RawLink& raw, StackNamer& namer) {
     link.what = context_text(*raw.waker);
     link.means = interrupt_meaning(namer.kernel_stack(raw.waker->stack));
     link.is_root = true;
-  } else if (raw.wait) {
+  } else if (raw.wait && raw.ledger) {
     link.what = raw.wait->could_run_all_along() ? wait_state_name(raw.wait->fixed.state) : "waited";
     link.throttle = throttle_of(*raw.wait);
     link.runqueue_ns = raw.runqueue_ns;
-    link.ran = shares_of(*raw.wait);
+    for (const RawWait* wait : raw.ledger->places.front().whole) link.ran.add(shares_of(*wait));
     link.kernel_stack = namer.kernel_stack(raw.wait->stack);
     link.thread = thread_of(raw.wait->fixed.header);
   } else {

@@ -77,18 +77,18 @@ TEST(Explain, SplitsAWaitByItsWakeUp) {
   std::memcpy(wait.behind, "cruncher", 8);
   e.fed.add(wait, {1, 2}).add(span_of(7, 1000, 2000));
   ASSERT_THAT(e.finding.waits, SizeIs(1));
-  const Wait& told = e.finding.waits[0];
-  EXPECT_EQ(told.ns, 900u);
-  EXPECT_EQ(told.runqueue_ns, 300u);
-  EXPECT_EQ(told.state, "sleeping");
-  EXPECT_EQ(told.kernel_stack.at(1).name, "futex_wait");
-  ASSERT_TRUE(told.waker);
-  EXPECT_TRUE(told.waker->is_thread);
-  EXPECT_EQ(told.waker->thread.tid, 8u);
-  ASSERT_THAT(told.ran.threads, SizeIs(1));
-  EXPECT_EQ(told.ran.threads[0].thread.comm, "cruncher");
-  EXPECT_EQ(told.ran.threads[0].ns, 250u);
-  EXPECT_FALSE(told.displacer);
+  const Wait& seen = e.finding.waits[0];
+  EXPECT_EQ(seen.ns, 900u);
+  EXPECT_EQ(seen.runqueue_ns, 300u);
+  EXPECT_EQ(seen.state, "sleeping");
+  EXPECT_EQ(seen.kernel_stack.at(1).name, "futex_wait");
+  ASSERT_TRUE(seen.waker);
+  EXPECT_TRUE(seen.waker->is_thread);
+  EXPECT_EQ(seen.waker->thread.tid, 8u);
+  ASSERT_THAT(seen.ran.threads, SizeIs(1));
+  EXPECT_EQ(seen.ran.threads[0].thread.comm, "cruncher");
+  EXPECT_EQ(seen.ran.threads[0].ns, 250u);
+  EXPECT_FALSE(seen.displacer);
 }
 
 TEST(Explain, SaysForHowLongOthersRan) {
@@ -172,6 +172,24 @@ TEST(Explain, TellsWhatThreadsOfAChainDid) {
   EXPECT_EQ(second.thread.comm, "thread-9");
   ASSERT_THAT(second.ran.threads, SizeIs(1));
   EXPECT_EQ(second.ran.threads[0].thread.comm, "cruncher");
+}
+
+TEST(Explain, AddsUpWhoRanInEqualWaitsOfAWaker) {
+  Explainer e;
+  for (const u64 at : {500, 1100, 1400}) {  // the first began before the wait: who ran is not known
+    sched_wait preempted = wait_of(8, at, 0, at + 200);
+    if (at == 500) preempted.header.time_ns = 1050;
+    preempted.behind_tid = 10;
+    preempted.behind_ns = 150;
+    e.fed.add(preempted, {3});
+  }
+  e.fed.add(wait_of(7, 1000, 1700, 1750, 8)).add(span_of(7, 1000, 2000));
+  ASSERT_THAT(e.finding.chain, SizeIs(1));
+  const ChainLink& link = e.finding.chain[0];
+  EXPECT_EQ(link.what, "preempted");
+  EXPECT_EQ(link.ns, 450u);
+  ASSERT_THAT(link.ran.threads, SizeIs(1));
+  EXPECT_EQ(link.ran.threads[0].ns, 300u);
 }
 
 TEST(Explain, EndsAChainInItsRoot) {

@@ -116,19 +116,19 @@ void StallAssembler::wake(const Record& record) {
                           .throttled_sum_ns = fixed.throttled_sum_ns,
                           .ran_since_ns = fixed.ran_since_ns};
   if (fixed.ran_since_ns == 0) return;
-  std::deque<RawSums>& wakes = thread_of(fixed.header.tid).wakes;
+  std::vector<RawSums>& wakes = thread_of(fixed.header.tid).wakes;
+  if (wakes.size() >= limits_.wakes_of_a_thread) wakes.erase(wakes.begin());
   wakes.push_back({fixed.header.time_ns, fixed.sums, fixed.throttled_sum_ns});
-  if (wakes.size() > limits_.wakes_of_a_thread) wakes.pop_front();
 }
 
 void StallAssembler::throttle(const Record& record) {
-  const auto fixed = record.as<sched_throttle>();
-  thread_of(fixed.header.tid).throttle = fixed;
+  auto fixed = std::make_unique<const sched_throttle>(record.as<sched_throttle>());
+  thread_of(fixed->header.tid).throttle = std::move(fixed);
 }
 
 void StallAssembler::runs(const Record& record) {
-  const auto fixed = record.as<sched_runs>();
-  thread_of(fixed.header.tid).runs = fixed;
+  auto fixed = std::make_unique<const sched_runs>(record.as<sched_runs>());
+  thread_of(fixed->header.tid).runs = std::move(fixed);
 }
 
 void StallAssembler::wait(const Record& record, const Record* stack) {
@@ -153,9 +153,10 @@ void StallAssembler::wait(const Record& record, const Record* stack) {
   }
   thread.waker.reset();
   if (thread.throttle && thread.throttle->header.time_ns == wait.in_ns())
-    wait.throttle = thread.throttle;
+    wait.throttle = std::move(thread.throttle);
   thread.throttle.reset();
-  if (thread.runs && thread.runs->header.time_ns == wait.in_ns()) wait.runs = thread.runs;
+  if (thread.runs && thread.runs->header.time_ns == wait.in_ns())
+    wait.runs = std::move(thread.runs);
   thread.runs.reset();
   thread.comm = fixed_text(wait.fixed.header.comm);
   thread.waits.push_back(std::move(wait));

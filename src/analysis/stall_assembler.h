@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,8 +37,8 @@ struct RawWait {
   sched_wait fixed{};
   std::vector<std::uint64_t> stack;
   std::optional<RawWaker> waker;
-  std::optional<sched_throttle> throttle;
-  std::optional<sched_runs> runs;
+  std::unique_ptr<const sched_throttle> throttle;  ///< null: no quota was in the way
+  std::unique_ptr<const sched_runs> runs;          ///< null: see fixed.behind_ns
 
   std::uint64_t out_ns() const { return fixed.out_ns; }
   std::uint64_t in_ns() const { return fixed.header.time_ns; }
@@ -62,6 +63,7 @@ struct RawSums {
 /// Waits of one thread in one place, within some time.
 struct RawPlace {
   const RawWait* longest = nullptr;
+  std::vector<const RawWait*> whole;  ///< but for one that began before
   std::uint64_t ns = 0;
   std::uint64_t runqueue_ns = 0;  ///< of it: woken, waiting for a CPU
   std::uint64_t count = 0;
@@ -121,9 +123,9 @@ struct LateWaits {
 class StallAssembler {
  public:
   struct Limits {
-    std::size_t waits = 32768;  ///< of all threads together: at most 40 MB
+    std::size_t waits = 32768;  ///< of all threads together: at most 60 MB
     std::size_t waits_of_a_thread = 256;
-    std::size_t wakes_of_a_thread = 32;
+    std::size_t wakes_of_a_thread = 8;
     std::size_t threads = 65536;  ///< more than `waits`, so that some can be forgotten
     unsigned depth = 8;           ///< of chains
   };
@@ -157,12 +159,12 @@ class StallAssembler {
     std::string comm;  ///< when it last waited
     std::deque<RawWait> waits;
     std::uint64_t forgotten_until_ns = 0;  ///< when the last one ended that was dropped
-    std::deque<RawSums> wakes;             ///< the last long waits of others that it ended
+    std::vector<RawSums> wakes;            ///< the last long waits of others that it ended
     std::optional<RawWaker> waker;         ///< of the wait that has not ended yet
     std::uint64_t woken_ns = 0;
-    std::optional<sched_throttle> throttle;  ///< of the wait whose record comes next
-    std::optional<sched_runs> runs;          ///< likewise
-    std::vector<std::byte> call;             ///< its last late system call
+    std::unique_ptr<const sched_throttle> throttle;  ///< of the wait whose record comes next
+    std::unique_ptr<const sched_runs> runs;          ///< likewise
+    std::vector<std::byte> call;                     ///< its last late system call
     const Schema* call_schema = nullptr;
   };
 

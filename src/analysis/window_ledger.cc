@@ -94,7 +94,9 @@ void Window::add_place(const RawWait& wait, std::uint64_t ns) {
   auto at = std::find_if(places.begin(), places.end(), [&](const RawPlace& place) {
     return place.longest->fixed.state == wait.fixed.state && place.longest->stack == wait.stack;
   });
-  if (at == places.end()) at = places.insert(at, RawPlace{.longest = &wait});
+  if (at == places.end()) at = places.insert(at, RawPlace());
+  if (!at->longest) at->longest = &wait;
+  if (wait.out_ns() >= begin_ns_) at->whole.push_back(&wait);
   at->ns += ns;
   ++at->count;
   if (wait.fixed.state != WAIT_PREEMPTED)
@@ -128,7 +130,7 @@ RawSums before(const RawWait& wait) {
   return point;
 }
 
-/// When its ledger began, at the latest: all sums were 0.
+/// When its ledger began: all sums were 0. What the ledger itself did not see makes this too late.
 RawSums begin_of(const RawSums& point) {
   return {less(point.time_ns, sum_of(point)), {}, 0};
 }
@@ -143,7 +145,7 @@ RawSums last_arrival(const RawSums& wake, std::uint64_t arrival_ns) {
 
 }  // namespace
 
-RawLedger ledger_between(const std::deque<RawWait>& waits, const std::deque<RawSums>& wakes,
+RawLedger ledger_between(const std::deque<RawWait>& waits, const std::vector<RawSums>& wakes,
                          const RawWaker& waker, std::uint64_t begin_ns, std::uint64_t end_ns) {
   Window window(begin_ns, end_ns);
   std::optional<RawSums> last;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 #include "analysis/stall_assembler.h"
 
@@ -12,7 +13,7 @@ namespace overdue {
 /// of them the parts are exact; of a stretch that begins earlier than the time looked at, as much
 /// of each part is taken as must lie within, and the rest is unknown. Where the stretch begins
 /// earlier by a tenth only, its parts are taken in proportion: they are wrong by that much at most.
-RawLedger ledger_between(const std::deque<RawWait>& waits, const std::deque<RawSums>& wakes,
+RawLedger ledger_between(const std::deque<RawWait>& waits, const std::vector<RawSums>& wakes,
                          const RawWaker& waker, std::uint64_t begin_ns, std::uint64_t end_ns);
 
 }  // namespace overdue

@@ -61,7 +61,7 @@ class Life {
   u64 now_ = 0;
   ledger_parts sums_{};
   std::deque<RawWait> waits_;
-  std::deque<RawSums> wakes_;
+  std::vector<RawSums> wakes_;
 };
 
 TEST(WindowLedger, AddsUpTheWaitsOfOnePlace) {

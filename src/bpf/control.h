@@ -31,6 +31,7 @@ struct session_control {
                              // What began before may have lost its end, or have another's: it
                              // is not paired. Written before what it is about
   u64 wait_min_ns;           // waits as long as this are recorded, whoever's they are; 0: none
+  u64 slice_ns;              // who runs on a CPU is summed up for as long as this; 0: not at all
   u64 resumed_ns;            // when it was last armed again after a pause; 0: never
   u64 quiet_ns;              // what began after the last look at the clock on its CPU (see
                              // cpu_ledger) is shorter than this; 0: nobody knows
@@ -39,7 +40,7 @@ struct session_control {
   u32 calls_stay;  // 1: open calls are listed, and stay where they are: see call.bpf.h
   struct thread_thresholds by_name;
 };
-WIRE_SIZE(struct session_control, 312 + sizeof(struct thread_thresholds));
+WIRE_SIZE(struct session_control, 320 + sizeof(struct thread_thresholds));
 
 #define THRESHOLD_IDLE (~0ull)
 

@@ -77,9 +77,9 @@ struct sched_run {
 };
 WIRE_SIZE(struct sched_run, 32);
 
-// In front of the sched_wait of the same thread and time: who ran on its CPU while it could run.
-// What interrupts took is with whom they interrupted. Not all need be known: the thread may have
-// come from another CPU's run queue.
+// In front of the sched_wait of the same thread and time: which threads had its CPU while it could
+// run. An interrupt's time counts with the thread that it interrupted. Some of the time may be
+// missing: the thread may have come from another CPU's run queue.
 struct sched_runs {
   struct event_header header;
   u64 others_ns;                      // more threads than there is room for
@@ -113,7 +113,7 @@ struct sched_wake {
   u16 kernel_frames;
   u16 reserved[3];
   char irq_name[COMM_SIZE];  // of a device's interrupt
-  // Of a waker that is a thread: its sums until now, and since when it runs; else 0.
+  // Of the thread that runs, but in a hard interrupt: its sums until now, and since when it runs.
   struct ledger_parts sums;
   u64 throttled_sum_ns;
   u64 ran_since_ns;

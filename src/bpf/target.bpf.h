@@ -53,7 +53,7 @@ struct thread_state {
 THREAD_STORAGE(threads, HASH, struct thread_state);
 
 /* Where a thread that is adopted has last entered the kernel: in its call, if it is in one. Of a
- * thread that runs on another CPU nobody can tell whether it is. */
+ * thread that runs on another CPU that is not known. */
 static __always_inline void note_registers(struct thread_state* state, struct pt_regs* regs) {
   state->arguments[0] = regs->orig_ax;
   state->arguments[1] = regs->ip;

@@ -21,6 +21,8 @@ namespace {
 /// The shortest wait that is recorded is this part of the shortest threshold: what explains a stall
 /// is then, but for a few percent, among the recorded, and short waits cost next to nothing.
 constexpr std::uint64_t wait_part = 8;
+/// Likewise of the time for which the runs of a CPU are summed up.
+constexpr std::uint64_t slice_part = 32;
 constexpr Duration shortest_wait = std::chrono::microseconds(1);
 
 constexpr int looks_per_timeout = 4;
@@ -129,14 +131,18 @@ void StallInstruments::store_thresholds() {
   const Thresholds& all = options_.thresholds;
   session_control& control = membership_->control();
   forget_thread_thresholds(control);
-  std::vector<span_kind> waited;
+  std::vector<span_kind> waited, delayed;
   // Late wake-ups are recorded for themselves, and nothing before them explains them.
-  for (const span_kind kind : options_.spans.kinds)
+  for (const span_kind kind : options_.spans.kinds) {
+    if (is_explained_by_waits(kind)) delayed.push_back(kind);
     if (is_explained_by_waits(kind) && kind != SPAN_WAKEUP) waited.push_back(kind);
-  const u64 wait_min_ns =
-      waited.empty()
-          ? no_wait
-          : static_cast<u64>(std::max(all.least(waited) / wait_part, shortest_wait).count());
+  }
+  const auto part_of_least = [&all](const std::vector<span_kind>& kinds, std::uint64_t part) {
+    return static_cast<u64>(std::max(all.least(kinds) / part, shortest_wait).count());
+  };
+  const u64 wait_min_ns = waited.empty() ? no_wait : part_of_least(waited, wait_part);
+  const u64 slice_ns = delayed.empty() ? 0 : part_of_least(delayed, slice_part);
+  __atomic_store_n(&control.slice_ns, slice_ns, __ATOMIC_RELAXED);
   __atomic_store_n(&control.wait_min_ns, wait_min_ns, __ATOMIC_RELEASE);
   for (const span_kind kind : options_.spans.kinds)
     if (const auto threshold = all.least_of(kind)) set_threshold(control, kind, *threshold);

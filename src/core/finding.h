@@ -47,7 +47,8 @@ struct CpuShare {
   std::uint64_t ns = 0;
 };
 
-/// Who had it, as far as that is known. What interrupts took is with whom they interrupted.
+/// All that had it, as far as that is known. An interrupt's time counts with the thread that it
+/// interrupted.
 struct CpuShares {
   std::vector<CpuShare> threads{};  ///< longest first
   std::uint64_t others_ns = 0;      ///< of threads that are not listed

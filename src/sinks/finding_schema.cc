@@ -64,7 +64,7 @@ const char* const finding_definitions = R"json({
   },
   "shares": {
     "type": "array",
-    "description": "Who had the CPU while the thread could run, longest first; tid 0: the CPU idled. What interrupts took is with whom they interrupted; what is not known is missing",
+    "description": "Threads that had the CPU while this one could run, longest first; tid 0: the CPU idled. An interrupt counts with the thread that it interrupted; what is not known is missing",
     "items": {
       "type": "object",
       "required": ["tid", "comm", "ns"],
@@ -109,7 +109,7 @@ const char* const finding_definitions = R"json({
       "pid": {"$ref": "#/$defs/id"}, "tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"},
       "means": {"$ref": "#/$defs/means"},
       "interrupted": {"$ref": "#/$defs/who", "description": "whom an interrupt met, by chance"},
-      "what": {"type": "string", "description": "waited, preempted, throttled, unknown, ran: what the thread did longest; or the interrupt that ended it"},
+      "what": {"type": "string", "description": "ran; or waited, preempted, throttled, unknown: what the thread did in the place where it was longest; or the interrupt that ended it"},
       "ns": {"$ref": "#/$defs/ns", "description": "how long of the wait before it explains: waits of one place add up"},
       "during_ns": {"$ref": "#/$defs/ns", "description": "the time that the step is about: until the thread woke the one before"},
       "breakdown": {"$ref": "#/$defs/breakdown", "description": "what the thread did in that time; adds up to during_ns"},

@@ -97,6 +97,10 @@ class Turns(Case):
         self.assertRegex(text, r"run queue +\d+\.\dms  behind first\[\d+\] \d+\.\dms, second\[\d+\] \d+\.\d+ms, "
                                r"third\[\d+\] \d\.\d+ms")
 
+    def test_late_wakeups_say_it_too(self):
+        text, _ = text_of("-T", "10ms", "--span", "wakeup", "--", workload("accounts"), "turns", 4)
+        self.assertRegex(text, r"run queue +\d+\.\dms  behind first\[\d+\] \d+\.\dms, second\[\d+\] \d+\.\d+ms")
+
 
 if __name__ == "__main__":
     main()

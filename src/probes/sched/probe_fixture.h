@@ -105,6 +105,7 @@ class Explaining {
     session.add(std::move(calls));
     session.membership().control().threshold_ns[SPAN_SYSCALL] = threshold.count();
     session.membership().control().wait_min_ns = threshold.count() / 8;
+    session.membership().control().slice_ns = threshold.count() / 32;
   }
 
   const Explained& finish() {

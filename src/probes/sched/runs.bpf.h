@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who ran on a CPU lately, so that a thread that could run, and did not, can say behind whom. Runs
- * are summed up by thread in slices, each a part of the shortest wait that is recorded: 64 of them
- * reach back far enough however short runs are, and a switch costs the same few stores. */
+/* Which threads had a CPU lately, for one that could run there and did not. Runs are summed up by
+ * thread in slices, each a part of the shortest delay that is looked for: 64 of them reach back far
+ * enough however short runs are, and a switch costs the same few stores. */
 #pragma once
 
 #include "bpf/wait.bpf.h"
-
-#define SLICES_A_WAIT 4     /* of the shortest one that is recorded */
-#define RUNS_OF_PART_LOG2 4 /* for less than this part of that one, the last run will do */
 
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -38,10 +35,10 @@ static __always_inline struct cpu_slice* begin_slice(struct cpu_runs* runs, u64 
 }
 
 /* `prev` leaves the CPU for `next`. Who ran is not known of the time before where a switch was not
- * seen. A long run has a slice of its own: of that any part can be told. */
+ * seen. A long run has a slice of its own, which can be cut anywhere. */
 static __always_inline void note_run(struct cpu_runs* runs, const struct task_struct* prev,
                                      const struct task_struct* next, u64 now_ns) {
-  u64 slice_ns = control.wait_min_ns / SLICES_A_WAIT;
+  u64 slice_ns = control.slice_ns;
   if (!slice_ns) return;
   struct cpu_slice* slice = &runs->slices[runs->begun % SLICES_KEPT];
   u64 ran_ns = runs->task == (u64)prev ? ns_between(runs->since_ns, now_ns) : 0;
@@ -124,15 +121,15 @@ __noinline int record_runs(const u64* address, u64 from_ns, u64 now_ns) {
   return 0;
 }
 
-/* The same, where it matters. Of what is short the last run is enough: returns how long that had
- * the CPU while the thread could have. */
+/* The same, where the delay is long enough. For a shorter one the last run does: returns how long
+ * that had the CPU while the thread could have. */
 static __always_inline u64 note_runs(struct task_struct* task, const struct thread_ledger* ledger,
                                      u64 now_ns) {
   const struct cpu_ledger* cpu = this_cpu_ledger();
   if (!cpu) return 0;
   u64 from_ns = queued_here_since(task, ledger, cpu, now_ns);
   u64 ready_ns = ns_between(from_ns, now_ns), last_ns = cpu->runs.last_ns;
-  if (ready_ns > control.wait_min_ns >> RUNS_OF_PART_LOG2) {
+  if (ready_ns > control.slice_ns / 4) {
     u64 address = (u64)task;
     record_runs(&address, from_ns, now_ns);
   }

@@ -208,11 +208,12 @@ int UNPREEMPTED_PROG(on_exit_from_call) {
   return 0;
 }
 
-/* What the running thread did until it woke another. */
+/* What the running thread did until it woke another. A softirq may be a part of its own call. */
 static __always_inline void fill_waker_sums(struct sched_wake* wake, struct task_struct* waker,
                                             const struct cpu_ledger* cpu, u64 now_ns) {
   struct ledger_sums sums = {};
-  const struct thread_ledger* ledger = wake->context == WAKER_THREAD ? ledger_of(waker) : 0;
+  bool in_hard_irq = wake->context == WAKER_IRQ || wake->context == WAKER_VECTOR;
+  const struct thread_ledger* ledger = in_hard_irq ? 0 : ledger_of(waker);
   bool runs = ledger && ledger->state == LEDGER_ON_CPU;
   if (runs) read_ledger(ledger, cpu, now_ns, &sums);
   wake->sums = sums.parts;

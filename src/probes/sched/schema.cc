@@ -68,10 +68,10 @@ constexpr Field wake_fields[] = {
                   "addresses behind the record: where the waker was, innermost first"),
     OVERDUE_FIELD(sched_wake, irq_name, text, value, "name of a device's interrupt"),
     OVERDUE_FIELD(sched_wake, sums, opaque, value,
-                  "of the waker, until now: parts as those of a span"),
+                  "of the thread that runs, until now: parts as those of a span"),
     OVERDUE_FIELD(sched_wake, throttled_sum_ns, nanoseconds, value, "likewise throttled"),
     OVERDUE_FIELD(sched_wake, ran_since_ns, nanoseconds, value,
-                  "since when the waker runs; 0: it was an interrupt"),
+                  "since when that thread runs; 0: in a hard interrupt"),
 };
 
 constexpr Field stack_fields[] = {

@@ -13,6 +13,51 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
+void add_call(SyscallTable& table, u32 nr, u32 tid) {
+  syscall_call one{};
+  one.header.pid = one.header.tid = tid;
+  one.nr = nr;
+  one.latency_ns = 1;
+  table.add({&syscall_call_schema, std::as_bytes(std::span(&one, 1))});
+}
+
+LatencyTable rows_of(const SyscallTable& table) {
+  return table.table({}, Duration(1), [](u64) { return std::string(); });
+}
+
+TEST(SyscallTable, RowsBeyondTheMostAreFoldedTogetherAndNoneIsLost) {
+  constexpr u32 beyond = 100;
+  SyscallTable table({.process = true, .thread = true});
+  for (u32 tid = 1; tid <= SyscallTable::rows_max + beyond; ++tid) add_call(table, 0, tid);
+  add_call(table, 0, 1);  // a row that exists is still found
+  const LatencyTable result = rows_of(table);
+  EXPECT_EQ(result.rows.size(), SyscallTable::rows_max + 1);
+  std::size_t calls = 0;
+  for (const LatencyRow& row : result.rows) {
+    calls += row.calls();
+    if (row.thread->comm == "(other)") {
+      EXPECT_EQ(row.calls(), beyond);
+      EXPECT_EQ(row.thread->tid, 0u);
+      EXPECT_EQ(row.process->pid, 0u);
+    }
+    if (row.thread->tid == 1) {
+      EXPECT_EQ(row.calls(), 2u);
+    }
+  }
+  EXPECT_EQ(calls, SyscallTable::rows_max + beyond + 1);
+  EXPECT_EQ(table.calls(), calls);
+}
+
+TEST(SyscallTable, AProgramThatCallsEveryNumberThereIsDoesNotFillOurMemory) {
+  SyscallTable table(GroupBy{});
+  for (u32 nr = 0; nr < SyscallTable::rows_max + 5'000; ++nr) add_call(table, 1'000 + nr, 1);
+  const LatencyTable result = rows_of(table);
+  EXPECT_LE(result.rows.size(), SyscallTable::rows_max + 1'000);
+  std::size_t calls = 0;
+  for (const LatencyRow& row : result.rows) calls += row.calls();
+  EXPECT_EQ(calls, SyscallTable::rows_max + 5'000);
+}
+
 TEST(SyscallTable, KeepsTheOldestUnfinishedCallsAndCountsTheOthers) {
   SyscallTable table{GroupBy{}};
   constexpr u64 all = SyscallTable::rows_max + 1000;
@@ -38,7 +83,7 @@ TEST(SyscallTable, RowsStayBoundedWhateverAFileClaims) {
     one.header.cgroup_id = i;
     table.add({&syscall_call_schema, std::as_bytes(std::span(&one, 1))});
   }
-  const LatencyTable rows = table.table({}, Duration(1), [](u64) { return std::string(); });
+  const LatencyTable rows = rows_of(table);
   EXPECT_LT(rows.rows.size(), 2 * SyscallTable::rows_max + 4 * SYSCALL_TABLE_SIZE);
   EXPECT_EQ(table.calls(), 4 * SyscallTable::rows_max);
 }
@@ -51,7 +96,7 @@ TEST(SyscallTable, ErrnoValuesThatCannotBeAreNotKeptApart) {
   cell.errnos[1] = {.code = 4096, .count = 1};
   cell.errnos[2] = {.code = UINT32_MAX, .count = 1};
   table.add({&syscall_cell_schema, std::as_bytes(std::span(&cell, 1))});
-  const LatencyTable rows = table.table({}, Duration(1), [](u64) { return std::string(); });
+  const LatencyTable rows = rows_of(table);
   EXPECT_THAT(rows.rows.at(0).errnos, ElementsAre(Pair("other", 2), Pair("ENOENT", 1)));
 }
 

@@ -332,40 +332,6 @@ TEST(SyscallTable, ContainersAreNamedByTheCaller) {
   EXPECT_EQ(only_row(result).container, "box-31");
 }
 
-TEST(SyscallTable, RowsBeyondTheMostAreFoldedTogetherAndNoneIsLost) {
-  constexpr u32 beyond = 100;
-  SyscallTable table({.process = true, .thread = true});
-  for (u32 tid = 1; tid <= SyscallTable::rows_max + beyond; ++tid)
-    add(table, call(SYS_read, 1, 0, {.pid = tid, .tid = tid}));
-  add(table, call(SYS_read, 1, 0, {.pid = 1, .tid = 1}));  // a row that exists is still found
-  const LatencyTable result = finished(table);
-  EXPECT_EQ(result.rows.size(), SyscallTable::rows_max + 1);
-  std::size_t calls = 0;
-  for (const LatencyRow& row : result.rows) {
-    calls += row.calls();
-    if (row.thread->comm == "(other)") {
-      EXPECT_EQ(row.calls(), beyond);
-      EXPECT_EQ(row.thread->tid, 0u);
-      EXPECT_EQ(row.process->pid, 0u);
-    }
-    if (row.thread->tid == 1) {
-      EXPECT_EQ(row.calls(), 2u);
-    }
-  }
-  EXPECT_EQ(calls, SyscallTable::rows_max + beyond + 1);
-  EXPECT_EQ(table.calls(), calls);
-}
-
-TEST(SyscallTable, AProgramThatCallsEveryNumberThereIsDoesNotFillOurMemory) {
-  SyscallTable table({});
-  for (u32 nr = 0; nr < SyscallTable::rows_max + 5'000; ++nr) add(table, call(1'000 + nr, 1));
-  const LatencyTable result = finished(table);
-  EXPECT_LE(result.rows.size(), SyscallTable::rows_max + 1'000);
-  std::size_t calls = 0;
-  for (const LatencyRow& row : result.rows) calls += row.calls();
-  EXPECT_EQ(calls, SyscallTable::rows_max + 5'000);
-}
-
 TEST(SyscallTable, TheNumberMinusOneIsANumberLikeAnother) {
   SyscallTable table({});
   add(table, call(~0u, 1, -ENOSYS));  // syscall(-1); also what seccomp makes of a refused call
