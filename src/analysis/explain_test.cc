@@ -176,7 +176,7 @@ TEST(Explain, TellsWhatThreadsOfAChainDid) {
 
 TEST(Explain, AddsUpWhoRanInEqualWaitsOfAWaker) {
   Explainer e;
-  for (const u64 at : {500, 1100, 1400}) {  // the first began before the wait: who ran is not known
+  for (const u64 at : {500u, 1100u, 1400u}) {  // the first began earlier: who ran is not known
     sched_wait preempted = wait_of(8, at, 0, at + 200);
     if (at == 500) preempted.header.time_ns = 1050;
     preempted.behind_tid = 10;

@@ -9,7 +9,8 @@
  * meanwhile are in their thread_state or their ledger. A ledger says on which CPU to look.
  *
  * At the session's end the reader lists the open calls while threads still come out of theirs. From
- * before that on nothing is moved, and each call goes to the one who exchanges its `who`. */
+ * before that on nothing is moved, a ledger goes on naming the CPU that has its call, and each call
+ * goes to the one who exchanges its `who`. */
 #pragma once
 
 #include "bpf/ledger.bpf.h"
@@ -64,9 +65,13 @@ static __noinline int fetch_call(struct thread_ledger* ledger, struct task_struc
 /* The thread comes to `cpu`, whose number is `number`. */
 static __always_inline void bring_call(struct thread_ledger* ledger, struct cpu_ledger* cpu,
                                        u32 number) {
+  if (control.calls_stay) {
+    cpu->member = 0; /* its next call looks the ledger up, and says where it is */
+    return;
+  }
   ledger->cpu = number;
   cpu->member = ledger->member;
-  if (!ledger->call.who || cpu->call.who || control.calls_stay) return;
+  if (!ledger->call.who || cpu->call.who) return;
   cpu->call = ledger->call;
   ledger->call.who = 0;
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -95,7 +97,30 @@ TEST_F(CallInFlight, ThatIsLateIsOpenOrHasEnded) {
   a_call_is_open_or_ended(1ns);
 }
 
-TEST_F(CallInFlight, OfAThreadThatRunsIsOpen) {
+/// Sends a thread from CPU to CPU, as a busy machine does, until it goes out of scope.
+class Driver {
+ public:
+  explicit Driver(pid_t tid)
+      : thread_([this, tid] {
+          for (unsigned round = 0; !ends_; ++round) {
+            cpu_set_t set;
+            CPU_ZERO(&set);
+            CPU_SET(round % possible_cpu_count(), &set);
+            sched_setaffinity(tid, sizeof set, &set);
+            usleep(500);
+          }
+        }) {}
+  ~Driver() {
+    ends_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> ends_{false};
+  std::thread thread_;
+};
+
+void a_call_of_a_running_thread_is_open(bool moves) {
   // A call that computes for long: random bytes, of which the first and the last tell where it is.
   using Bytes = std::array<u64, (256 << 20) / sizeof(u64)>;
   for (int tries = 0; tries < 10; ++tries) {
@@ -106,6 +131,8 @@ TEST_F(CallInFlight, OfAThreadThatRunsIsOpen) {
     child.go();
     while (__atomic_load_n(&bytes->front(), __ATOMIC_ACQUIRE) == 0) usleep(1'000);
     const u64 inside_ns = now_ns();
+    std::optional<Driver> driver;
+    if (moves) driver.emplace(child.pid());
     usleep(50'000);
     const u64 end_ns = now_ns();
     const Explained& seen = measuring.finish();
@@ -116,6 +143,15 @@ TEST_F(CallInFlight, OfAThreadThatRunsIsOpen) {
     return;
   }
   FAIL() << "the call always ended too early for this test";
+}
+
+TEST_F(CallInFlight, OfAThreadThatRunsIsOpen) {
+  a_call_of_a_running_thread_is_open(false);
+}
+
+TEST_F(CallInFlight, OfAThreadThatMovesWhileCallsAreListedIsOpen) {
+  if (possible_cpu_count() < 2) GTEST_SKIP() << "needs two CPUs";
+  for (int times = 0; times < 5; ++times) a_call_of_a_running_thread_is_open(true);
 }
 
 /// Some come just when its end was read.
