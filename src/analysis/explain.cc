@@ -167,24 +167,6 @@ class CallFields final : public FieldVisitor {
   Finding& finding_;
 };
 
-bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-/// Whether a thread of the kernel sleeps in its main function.
-bool is_main_loop(const std::vector<std::string>& functions) {
-  return functions.size() == 2 && functions.front() == "kthread";
-}
-
-/// That in which it was blocked longest, or, if none, the longest.
-const Wait* longest_wait(const Finding& finding) {
-  const auto longest = std::max_element(
-      finding.waits.begin(), finding.waits.end(), [](const Wait& a, const Wait& b) {
-        return std::pair(a.blocked_ns(), a.ns) < std::pair(b.blocked_ns(), b.ns);
-      });
-  return longest == finding.waits.end() ? nullptr : &*longest;
-}
-
 /// What the thread of an open call does now, in words that are ours whatever a damaged record says.
 std::string_view present_state(const span_record& span) {
   constexpr std::array<std::string_view, 7> states = {
@@ -208,80 +190,7 @@ void explain_present(const span_record& span, Finding& finding) {
   finding.waits.push_back(std::move(wait));
 }
 
-/// The innermost functions of a stack that say what went on there.
-void add_functions(std::string& cause, const Stack& stack) {
-  constexpr std::size_t innermost = 4;
-  const auto functions = telling_functions(stack);
-  const std::size_t from = functions.size() > innermost ? functions.size() - innermost : 0;
-  for (std::size_t i = from; i < functions.size(); ++i) cause += functions[i] + ";";
-}
-
 }  // namespace
-
-std::string cause_of(const Finding& finding) {
-  std::string cause = fmt::format("{}|{}|", finding.span, finding.name);
-  if (const Wait* wait = longest_wait(finding)) {
-    add_functions(cause, wait->kernel_stack);
-    cause += '|';
-    if (wait->waker && wait->waker->is_thread)
-      cause += "thread";
-    else if (wait->waker)
-      cause += wait->waker->means.empty() ? wait->waker->context : wait->waker->means;
-  } else if (finding.span == span_name(SPAN_LOCK)) {
-    add_functions(cause, finding.kernel_stack);
-    cause += '|';
-  }
-  cause += '|';
-  // Whom an interrupt meets is chance.
-  if (finding.is_bystander || finding.span == span_name(SPAN_SOFTIRQ_RAISE)) return cause;
-  for (const char letter : finding.thread.comm)
-    if (letter < '0' || letter > '9') cause += letter;
-  return cause;
-}
-
-bool is_idle(const Finding& finding) {
-  constexpr std::array<std::string_view, 26> functions = {"ep_poll",
-                                                          "do_epoll_wait",
-                                                          "do_poll",
-                                                          "do_sys_poll",
-                                                          "do_select",
-                                                          "core_sys_select",
-                                                          "poll_schedule_timeout",
-                                                          "do_wait",
-                                                          "kernel_wait4",
-                                                          "do_sigtimedwait",
-                                                          "sigsuspend",
-                                                          "do_pause",
-                                                          "anon_pipe_read",
-                                                          "pipe_read",
-                                                          "n_tty_read",
-                                                          "eventfd_read",
-                                                          "timerfd_read",
-                                                          "timerfd_read_iter",
-                                                          "signalfd_read_iter",
-                                                          "signalfd_dequeue",
-                                                          "inotify_read",
-                                                          "inet_csk_accept",
-                                                          "unix_accept",
-                                                          "io_cqring_wait",
-                                                          "__skb_wait_for_more_packets",
-                                                          "unix_stream_data_wait"};
-  constexpr std::array<std::string_view, 2> of_sockets = {"sk_wait_data", "unix_wait_for_peer"};
-  if (finding.span != span_name(SPAN_SYSCALL) && finding.span != span_name(SPAN_OFFCPU))
-    return false;
-  const auto is_for_work = [&](const StackFrame& frame) {
-    const std::string_view name = frame.name;
-    const std::string_view function = name.substr(0, name.find('.'));
-    return is_one_of(function, functions) || is_one_of(function, of_sockets);
-  };
-  std::uint64_t idle_ns = 0;
-  for (const Wait& wait : finding.waits)
-    if (wait.state == "sleeping" &&
-        (is_main_loop(telling_functions(wait.kernel_stack)) ||
-         std::any_of(wait.kernel_stack.begin(), wait.kernel_stack.end(), is_for_work)))
-      idle_ns += wait.blocked_ns();
-  return idle_ns > 0 && idle_ns >= finding.latency_ns / 2;
-}
 
 Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   Finding finding;
@@ -298,6 +207,7 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
     finding.user_stack_end = std::move(user.end);
   }
   describe_span(stall, namer, finding);
+  if (span.span == SPAN_SYSCALL && !(span.flags & SPAN_OPEN)) finding.given_ns = span.detail;
   if (stall.call) {
     CallFields fields(finding);
     visit_record(*stall.call, names, fields);

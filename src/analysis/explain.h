@@ -16,8 +16,4 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names);
 /// the thread without its digits.
 std::string cause_of(const Finding& finding);
 
-/// Whether it was a wait for work rather than a delay of work: for input, for a client, for a
-/// child. Decided by the function of the kernel it slept in, as docs/commands/stalls.md lists them.
-bool is_idle(const Finding& finding);
-
 }  // namespace overdue

@@ -317,23 +317,6 @@ Finding finding_with(std::vector<Wait> waits) {
   return finding;
 }
 
-TEST(IsIdle, WhatSleptForInputForHalfItsTime) {
-  EXPECT_TRUE(is_idle(finding_with({sleep_in("pipe_read", 500)})));
-  EXPECT_TRUE(is_idle(finding_with({sleep_in("ep_poll.constprop.0", 900)})));
-  EXPECT_TRUE(is_idle(finding_with({sleep_in("pipe_read", 300), sleep_in("pipe_read", 300)})));
-  EXPECT_FALSE(is_idle(finding_with({sleep_in("pipe_read", 499)})));
-}
-
-TEST(IsIdle, NotWhatWaitedForACpuOrTheDisk) {
-  EXPECT_FALSE(is_idle(finding_with({})));
-  EXPECT_FALSE(is_idle(finding_with({sleep_in("pipe_read", 300, 650)})));
-  EXPECT_FALSE(is_idle(finding_with({sleep_in("pipe_write", 900)})));
-  EXPECT_FALSE(is_idle(finding_with({sleep_in("futex_wait", 900)})));
-  Wait disk = sleep_in("pipe_read", 900);
-  disk.state = "uninterruptible";
-  EXPECT_FALSE(is_idle(finding_with({disk})));
-}
-
 TEST(CauseOf, IsEqualWhateverTheThreadsNumberAndTheOtherWaits) {
   Finding one = finding_with({sleep_in("futex_wait", 900)});
   Finding other = finding_with({sleep_in("pipe_read", 20), sleep_in("futex_wait", 700)});

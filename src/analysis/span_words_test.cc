@@ -138,30 +138,6 @@ TEST(SpanWords, CausesOfInterruptsDoNotDependOnWhomTheyMet) {
   EXPECT_NE(found(one).cause, found(other).cause);
 }
 
-Finding sleeping(std::string_view span, std::vector<std::string_view> outermost_first) {
-  Finding finding;
-  finding.span = span;
-  finding.latency_ns = 1000;
-  Wait wait;
-  wait.ns = 1000;
-  wait.state = "sleeping";
-  for (auto name = outermost_first.rbegin(); name != outermost_first.rend(); ++name)
-    wait.kernel_stack.push_back({.name = std::string(*name)});
-  finding.waits.push_back(wait);
-  return finding;
-}
-
-TEST(IdleWaits, ThreadsOfTheKernelInTheirMainFunction) {
-  EXPECT_TRUE(
-      is_idle(sleeping("offcpu", {"ret_from_fork", "kthread", "worker_thread", "schedule"})));
-  EXPECT_FALSE(is_idle(sleeping("offcpu", {"ret_from_fork", "kthread", "kjournald2",
-                                           "jbd2_journal_commit_transaction", "io_schedule"})));
-  EXPECT_TRUE(is_idle(sleeping("offcpu", {"do_syscall_64", "do_sys_poll", "schedule"})));
-  EXPECT_TRUE(is_idle(sleeping("syscall", {"do_syscall_64", "do_sys_poll", "schedule"})));
-  for (const char* kind : {"wakeup", "lock", "pair", "work"})
-    EXPECT_FALSE(is_idle(sleeping(kind, {"do_syscall_64", "do_sys_poll", "schedule"}))) << kind;
-}
-
 sched_wait make_wait(u64 out_ns, u64 wake_ns, u64 in_ns, u32 state) {
   sched_wait wait{};
   wait.header.time_ns = in_ns;

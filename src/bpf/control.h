@@ -42,8 +42,6 @@ struct session_control {
 };
 WIRE_SIZE(struct session_control, 320 + sizeof(struct thread_thresholds));
 
-#define THRESHOLD_IDLE (~0ull)
-
 // Per-CPU counters, kept by each BPF object. Reasons for loss come first; docs/loss.md explains
 // each.
 enum session_counter {
@@ -56,7 +54,6 @@ enum session_counter {
   COUNTER_DEPARTURES,   // how often those have left the CPU
   COUNTER_TEXT_UNREAD,  // calls with a string argument that could not be read
   COUNTER_BEYOND_SETS,  // calls left out because sets (-e, --discover) have no bit for their number
-  COUNTER_IDLE,         // calls over the threshold that wait for work, which are not stalls
   COUNTER_SPANS_FULL,   // a span found no room in the table of open ones
   COUNTER_SPANS_UNREAD,   // an event of a user-defined span whose key or filter could not be read
   COUNTER_CALLERS_LOST,   // calls whose stack found no room: their callers are not known

@@ -65,8 +65,8 @@ struct span_record {
   u64 latency_ns;
   u64 subject;  // by kind: system call number, irq, vector, function's or lock's address, device,
                 // user's key
-  u64 detail;   // by kind: bytes of a request, sector, errno, …; of an open system call, for how
-                // long it has been off the CPU
+  u64 detail;  // by kind: bytes of a request, sector, errno, …; of a system call the time in memory
+               // that it was given, in ns, of an open one for how long it has been off the CPU
   struct ledger_parts ledger;
   u32 begin_pid;  // who began it, where that may be another thread; else 0
   u32 begin_tid;

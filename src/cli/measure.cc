@@ -163,6 +163,7 @@ void Measurement::describe() {
   info_.target = target_.info;
   info_.thresholds = request_.thresholds;
   info_.spans = request_.spans;
+  info_.only = request_.only;
   if (program_) info_.target.pids = {program_->pid()};
   info_.backend = instruments_.backend();
   info_.notes = target_.notes;

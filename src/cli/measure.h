@@ -28,6 +28,7 @@ struct MeasureRequest {
   bool own_threads = false;     ///< it measures threads of Overdue itself: no thread is a member
   std::vector<std::string> thresholds = {};  ///< for the reader of a recording
   std::vector<std::string> spans = {};       ///< likewise
+  std::vector<std::string> only = {};        ///< likewise
 };
 
 /// Of a command that measures threads of its own, one on each of `cpus`; `cpus_text` is how those

@@ -60,6 +60,7 @@ void take_recorded(const SessionInfo& info, StallViewOptions& options) {
     const SpanChoice spans = parse_spans(info.spans);
     options.thresholds = parse_thresholds(info.thresholds, spans.pair_names());
     options.spans = spans.kinds;
+    options.is_chosen = names_calls(info.only);
     if (info.target.cpus.empty()) return;
     std::vector<std::uint32_t> any(most_cpus);
     std::iota(any.begin(), any.end(), 0);

@@ -1,7 +1,5 @@
 #include "cli/stall_instruments.h"
 
-#include <sys/syscall.h>
-
 #include <algorithm>
 #include <array>
 #include <span>
@@ -42,16 +40,6 @@ bool may_have_user_stack(span_kind kind) {
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
 
-bool waits_for_work(std::uint32_t nr) {
-  constexpr std::array<std::uint32_t, 18> calls = {
-      SYS_epoll_wait,    SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_poll,
-      SYS_ppoll,         SYS_select,          SYS_pselect6,     SYS_accept,
-      SYS_accept4,       SYS_wait4,           SYS_waitid,       SYS_pause,
-      SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_io_getevents, SYS_io_pgetevents,
-      SYS_msgrcv,        SYS_mq_timedreceive};
-  return std::find(calls.begin(), calls.end(), nr) != calls.end();
-}
-
 Support StallInstruments::support(const Kernel& kernel) const {
   for (const span_kind kind : options_.spans.kinds) {
     if (options_.spans.all && kind != SPAN_SYSCALL && kind != SPAN_PAIR) continue;
@@ -90,9 +78,6 @@ void StallInstruments::add_syscalls(Session& session, const std::vector<std::uin
   calls.cpus = cpus;
   auto probe = std::make_unique<SyscallsProbe>(calls, sched_->maps());
   syscalls_ = probe.get();
-  if (!options_.idle && !options_.only)
-    for (std::uint32_t nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
-      if (waits_for_work(nr)) syscalls_->set_threshold(nr, Duration(THRESHOLD_IDLE));
   session.add(std::move(probe));
 }
 
@@ -243,11 +228,6 @@ std::vector<std::string> StallInstruments::notes() const {
   if (options_.timeout && !syscalls_->hangs_have_user_stacks())
     notes.emplace_back("this kernel cannot read the user stacks of calls that are still open");
   Counters counters = syscalls_->counters();
-  if (const std::uint64_t calls = counters[COUNTER_IDLE])
-    notes.push_back(
-        fmt::format("calls over the threshold that wait for work (epoll_wait, accept, "
-                    "wait4, …) are not shown: {}; --idle shows them",
-                    calls));
   if (const std::uint64_t calls = counters[COUNTER_TEXT_UNREAD])
     notes.push_back(fmt::format(
         "calls with a string argument that could not be read and is shown as its address: {}",

@@ -18,7 +18,6 @@ struct StallOptions {
   bool whole_machine = false;       ///< the target is everything, and what belongs to no thread
   std::optional<SyscallSet> only;   ///< -e: of system calls, these
   std::optional<Duration> timeout;  ///< calls still open after this are told of
-  bool idle = false;                ///< waits for work are stalls too
   std::size_t user_stack_bytes = 16 << 10;
   std::size_t ring_bytes = 0;                ///< 0: chosen
   std::shared_ptr<EventFinder> finder = {};  ///< where spans are of programs' events
@@ -72,8 +71,5 @@ class StallInstruments final : public Instruments {
 
 /// Those that a thread lives through: its stack is copied at their end.
 bool may_have_user_stack(span_kind kind);
-
-/// Native calls that wait for work by their nature: epoll_wait, accept, wait4, …
-bool waits_for_work(std::uint32_t nr);
 
 }  // namespace overdue

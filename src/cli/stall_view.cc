@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "analysis/wait_purpose.h"
 #include "analysis/waker_words.h"
 #include "base/text.h"
-#include "cli/stall_instruments.h"
 #include "core/span_kinds.h"
 #include "probes/syscalls/syscalls.h"
 #include "sinks/text_format.h"
@@ -21,6 +21,11 @@ constexpr std::size_t hangs_kept = 10'000;
 constexpr std::size_t last_calls_kept = 10'000;
 /// What is younger may not have been read.
 constexpr Duration reading_behind = std::chrono::milliseconds(200);
+
+bool is_native_call(const RawStall& stall) {
+  return stall.span.span == SPAN_SYSCALL && stall.call &&
+         stall.call->at<u16>(offsetof(syscall_call, abi)) == ABI_NATIVE;
+}
 
 }  // namespace
 
@@ -56,6 +61,16 @@ void StallView::note_hang(const RawStall& stall, Finding& finding) {
   hangs_.erase(found);
 }
 
+void StallView::leave_out(const RawStall& stall, const Finding& finding) {
+  const std::pair key(stall.span.header.tid, stall.begin_ns());
+  const bool is_known = hangs_.contains(key);
+  left_out_.add(finding, is_known);
+  if (!(stall.span.flags & SPAN_OPEN))
+    hangs_.erase(key);
+  else if (hangs_.size() < hangs_kept)
+    hangs_.try_emplace(key, 0);
+}
+
 void StallView::change(KernelTime at, Thresholds thresholds, std::optional<Duration> timeout) {
   if (settings_.size() >= settings_kept) settings_.erase(settings_.begin());
   options_.thresholds = thresholds;
@@ -89,9 +104,7 @@ std::uint64_t StallView::threshold_of(const RawStall& stall) const {
   if (stall.span.flags & SPAN_OPEN) return then.timeout ? then.timeout->count() : 0;
   const Thresholds& thresholds = then.thresholds;
   const span_kind kind = known_span_kind(stall.span.span);
-  const bool native_call = kind == SPAN_SYSCALL && stall.call &&
-                           stall.call->at<u16>(offsetof(syscall_call, abi)) == ABI_NATIVE;
-  if (native_call) {
+  if (is_native_call(stall)) {
     const auto found = thresholds.by_call.find(static_cast<std::uint32_t>(stall.span.subject));
     if (found != thresholds.by_call.end()) return found->second.count();
   }
@@ -106,12 +119,23 @@ std::uint64_t StallView::threshold_of(const RawStall& stall) const {
   return threshold ? threshold->count() : 0;
 }
 
+bool StallView::is_asked_for(const RawStall& stall) const {
+  if (stall.span.span != SPAN_SYSCALL) return false;
+  const auto& named = settings_at(stall.span.header.time_ns).thresholds.by_call;
+  return options_.is_chosen ||
+         (is_native_call(stall) && named.contains(static_cast<std::uint32_t>(stall.span.subject)));
+}
+
+bool StallView::is_late(const RawStall& stall, const Finding& finding) const {
+  if (options_.idle || finding.purpose.meant_ns == 0 || is_asked_for(stall)) return true;
+  const std::uint64_t late_ns = finding.late_ns();
+  return finding.threshold_ns > 0 ? late_ns >= finding.threshold_ns
+                                  : late_ns > finding.latency_ns / 2;
+}
+
 bool StallView::wanted(const RawStall& stall, const Finding& finding) {
-  // Calls that wait by their nature come here only if they were asked for by name.
-  const bool asked_for = stall.span.span == SPAN_SYSCALL &&
-                         waits_for_work(static_cast<std::uint32_t>(stall.span.subject));
-  if (!options_.idle && !asked_for && is_idle(finding)) {
-    ++idle_;
+  if (!is_late(stall, finding)) {
+    leave_out(stall, finding);
     return false;
   }
   if (options_.keep_under.empty()) return true;
@@ -164,6 +188,7 @@ void StallView::stall(const RawStall& stall) {
     return;
   Finding finding = explain(stall, namer_, info_.names);
   finding.threshold_ns = threshold_ns;
+  finding.purpose = purpose_of(finding, habits_);
   add_callers(stall, finding);
   if (!wanted(stall, finding)) return;
   finding.number = ++found_;
@@ -186,14 +211,15 @@ void StallView::end(SessionInfo info, Receipt receipt) {
   std::sort(repeats.begin(), repeats.end(),
             [](const Repeats* a, const Repeats* b) { return a->number < b->number; });
   for (const Repeats* one : repeats) sink_.more_like(*one);
-  info.notes.push_back(found_ == 0 ? "nothing took as long as the threshold"
-                                   : fmt::format("{} of {}", counted(found_, "stall"),
-                                                 counted(causes_.size(), "cause")));
+  info.notes.push_back(
+      found_ > 0
+          ? fmt::format("{} of {}", counted(found_, "stall"), counted(causes_.size(), "cause"))
+      : left_out_.empty() && elsewhere_ == 0
+          ? "nothing took as long as the threshold"
+          : "no stall is shown: all that took as long as the threshold is left out");
   if (hung_ > 0)
     info.notes.push_back(fmt::format("of them had not ended when told of: {}", grouped(hung_)));
-  if (idle_ > 0)
-    info.notes.push_back(
-        fmt::format("waits for work are not shown: {}; --idle shows them", grouped(idle_)));
+  for (std::string& note : left_out_.notes()) info.notes.push_back(std::move(note));
   if (elsewhere_ > 0)
     info.notes.push_back(fmt::format("stalls not under {}: {}", printable(options_.keep_under),
                                      grouped(elsewhere_)));

@@ -10,6 +10,8 @@
 
 #include "analysis/explain.h"
 #include "analysis/stall_assembler.h"
+#include "analysis/wait_habits.h"
+#include "cli/left_out.h"
 #include "cli/thresholds.h"
 #include "core/sink.h"
 #include "core/stack_namer.h"
@@ -21,7 +23,8 @@ struct StallViewOptions {
   std::optional<Duration> timeout = {};           ///< of calls still open
   std::vector<span_kind> spans = {SPAN_SYSCALL};  ///< which kinds are looked for
   std::vector<std::uint32_t> cpus = {};           ///< where; empty: on all
-  bool idle = false;                              ///< show waits for work
+  bool idle = false;                              ///< show waits that are no delay
+  bool is_chosen = false;    ///< calls were chosen by name: theirs are shown all the same
   std::string keep_under{};  ///< only stalls whose user stack passes this function; empty: all
   std::uint64_t first = 3;   ///< how many of one cause are shown; 0: all
   std::function<void(const Finding&)> on_finding = {};  ///< called for each, shown or folded
@@ -61,6 +64,11 @@ class StallView {
   /// Says of the threads that were waited for where their own late calls came from.
   void add_callers(const RawStall& stall, Finding& finding);
   bool wanted(const RawStall& stall, const Finding& finding);
+  /// Whether it was late, not only long.
+  bool is_late(const RawStall& stall, const Finding& finding) const;
+  /// Its call is one that was asked for by its name.
+  bool is_asked_for(const RawStall& stall) const;
+  void leave_out(const RawStall& stall, const Finding& finding);
   /// Counts it among those of its cause; whether it is to be shown.
   bool is_news(Finding& finding);
   void note_hang(const RawStall& stall, Finding& finding);
@@ -82,12 +90,15 @@ class StallView {
   StallAssembler assembler_;
   SessionInfo info_;
   std::map<std::string, Cause> causes_;
-  /// Calls that were told of as hangs, and have not ended: thread and begin, and the finding.
+  WaitHabits habits_;
+  LeftOut left_out_;
+  /// Calls that were open for long, and have not ended: thread and begin, and the finding; 0 where
+  /// that was left out.
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> hangs_;
   std::uint64_t hung_ = 0;
   std::unordered_map<std::uint32_t, LastCall> last_calls_;  ///< by tid
   FrameCounts frames_;
-  std::uint64_t found_ = 0, idle_ = 0, elsewhere_ = 0;
+  std::uint64_t found_ = 0, elsewhere_ = 0;
 };
 
 }  // namespace overdue

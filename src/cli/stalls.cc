@@ -230,7 +230,6 @@ StallOptions StallsCommand::options() const {
     throw Error("--keep-under is about user stacks, and the spans looked for have none")
         .hint("--span syscall")
         .exit_status(2);
-  options.idle = idle_;
   if (user_stack_ > USER_STACK_MAX)
     throw Error("--user-stack-bytes {} is too much", user_stack_)
         .hint(fmt::format("at most {}; 0 copies none", USER_STACK_MAX))
@@ -276,6 +275,7 @@ int StallsCommand::run(const Invocation& invocation) {
   request.streams = true;
   request.thresholds = threshold_list();
   request.spans = spans_;
+  request.only = only_;
   ActionOptions actions = parse_actions(actions_);
   actions.every = parse_duration(every_, "--on-every");
   actions.inherited = invocation.inherited;
@@ -286,6 +286,7 @@ int StallsCommand::run(const Invocation& invocation) {
        .spans = instruments.options().spans.kinds,
        .cpus = request.selection.cpus,
        .idle = idle_,
+       .is_chosen = names_calls(only_),
        .keep_under = keep_under_,
        .first = output_.format == "text" ? first_ : 0},
       std::move(actions),

@@ -125,6 +125,14 @@ struct ChainLink {
   bool is_cut = false;  ///< the chain goes on, and we do not
 };
 
+/// What the thread of a late span waited for, where that may be no delay at all.
+struct WaitPurpose {
+  std::string_view of{};  ///< "time" that it asked for, "work", "answer", "unknown"; empty: it did
+                          ///< not wait, or in what is a delay always
+  std::string by{};       ///< what says so: a function of the program, "its request", …
+  std::uint64_t meant_ns = 0;  ///< of the latency: what is no delay
+};
+
 /// Findings of one cause that were not shown, since others of it were.
 struct Repeats {
   std::uint64_t number = 0;  ///< of the first finding of that cause
@@ -151,7 +159,8 @@ struct Finding {
   std::uint64_t latency_ns = 0;
   std::uint64_t threshold_ns = 0;  ///< that it passed; 0: not known
   std::optional<std::int64_t> result;
-  std::string error;  ///< name of the errno value that the result is
+  std::string error;           ///< name of the errno value that the result is
+  std::uint64_t given_ns = 0;  ///< the time in memory that its call was given; 0: none, not known
   std::optional<Breakdown> breakdown;
   std::vector<Wait> waits;          ///< in time order
   bool waits_forgotten = false;     ///< there were more, which were not kept
@@ -159,12 +168,17 @@ struct Finding {
   std::optional<Stack> user_stack;  ///< nothing: was not asked for, or could not be had
   std::string user_stack_end;       ///< why it goes no further; empty: it is complete
   std::vector<ChainLink> chain;     ///< of the wait in which it was blocked longest
-  std::string cause;                ///< equal for equal causes, across boots and builds
+  WaitPurpose purpose;
+  std::string cause;       ///< equal for equal causes, across boots and builds
   std::string_view state;  ///< of a call that hangs: what its thread does now, as Wait::state
                            ///< says it, or "running" or "runqueue"; else empty
   bool is_older = false;   ///< a hang from before the session: latency_ns is at least
   std::uint64_t hang = 0;  ///< of a stall: the finding it was while it was open; 0: none
   std::uint64_t like = 0;  ///< the first finding of the same cause; 0: it is this one
+
+  std::uint64_t late_ns() const {
+    return latency_ns > purpose.meant_ns ? latency_ns - purpose.meant_ns : 0;
+  }
 };
 
 /// Adds the frames of a finding's own stacks; those of its wakers' calls are of other findings.

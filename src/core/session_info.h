@@ -36,6 +36,7 @@ struct SessionInfo {
   TargetInfo target;
   std::vector<std::string> thresholds;  ///< of what is late, as given: "10ms", "futex=1s"
   std::vector<std::string> spans;       ///< what was looked for, as given; empty: system calls
+  std::vector<std::string> only;        ///< system calls that were chosen, as given
   std::string backend;                  ///< "tp_btf", "two-phase", …
   std::vector<std::string>
       notes;  ///< what the reader of a report must know ("attached 12 of 712 …")

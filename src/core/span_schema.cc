@@ -19,7 +19,9 @@ constexpr Field span_fields[] = {
                   "from its begin to its end; of one still open, its age"),
     OVERDUE_FIELD(span_record, subject, none, key,
                   "what it was of: a system call's number, an interrupt, a lock's address"),
-    OVERDUE_FIELD(span_record, detail, none, value, "by kind: bytes, a sector, an errno value"),
+    OVERDUE_FIELD(
+        span_record, detail, none, value,
+        "by kind: bytes, a sector, an errno value; of a call, the time that it was given"),
     OVERDUE_FIELD(span_record, ledger, opaque, value,
                   "ns on-CPU, in the run queue, preempted, sleeping, uninterruptible, in hard "
                   "interrupts, in soft interrupts"),

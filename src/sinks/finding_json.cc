@@ -189,6 +189,11 @@ void write_finding(JsonWriter& json, const Finding& finding) {
   if (finding.cgroup_id) json.member("cgroup_id", finding.cgroup_id);
   json.member("latency_ns", finding.latency_ns);
   if (finding.threshold_ns) json.member("threshold_ns", finding.threshold_ns);
+  if (!finding.purpose.of.empty()) {
+    json.member("late_ns", finding.late_ns());
+    json.member("waited_for", finding.purpose.of);
+    if (!finding.purpose.by.empty()) json.member("decided_by", finding.purpose.by);
+  }
   if (finding.hang) json.member("hang", finding.hang);
   if (!finding.state.empty()) json.member("state", finding.state);
   if (finding.is_older) json.member("older", true);

@@ -58,6 +58,16 @@ std::vector<std::string> unknown_keys(const nlohmann::ordered_json& object,
   return unknown;
 }
 
+TEST(FindingJson, SaysWhatWasWaitedForAndWhatSaysSo) {
+  Finding f = late_open();
+  f.purpose = {"work", "aeMain", 2'300'000'000};
+  const std::string text = written("ndjson", f, many);
+  const auto finding = nlohmann::ordered_json::parse(text.substr(0, text.find('\n')));
+  EXPECT_EQ(finding["late_ns"], 10'000'000);
+  EXPECT_EQ(finding["waited_for"], "work");
+  EXPECT_EQ(finding["decided_by"], "aeMain");
+}
+
 TEST(FindingJson, AnInterruptIsNotWhomItMet) {
   Finding f = late_open();
   f.waits[0].waker = Waker{
@@ -81,6 +91,7 @@ TEST(FindingJson, HasNoKeyThatTheSchemaLacks) {
   f.is_older = f.waits_forgotten = true;
   f.ended_by = f.thread;
   f.error = "EIO";
+  f.purpose = {"unknown", "timed out", 0};
   f.kernel_stack = f.waits[0].kernel_stack;
   f.waits[0].throttle = f.chain[0].throttle = Throttle{"/shop/api", 1, 20'000'000, 100'000'000};
   f.user_stack_end = "cut";

@@ -23,6 +23,7 @@ class Writer {
   std::string text() {
     headline();
     present();
+    purpose();
     if (finding_.breakdown)
       parts(*finding_.breakdown);
     else
@@ -42,6 +43,8 @@ class Writer {
   void headline();
   /// Of a hang: what its thread does now, if it is a thread that is late.
   void present();
+  /// What of it was no delay.
+  void purpose();
   void parts(const Breakdown& parts);
   void waits(std::uint64_t all_ns);
   void one_wait(const Wait& wait);
@@ -93,6 +96,16 @@ void Writer::present() {
   const std::uint64_t ns = f.waits.empty() ? 0 : f.waits.back().ns;
   line(fmt::format("still {}{}, for {} now", f.state == "runqueue" ? "in the run queue" : f.state,
                    f.state == "uninterruptible" ? " (D)" : "", duration_text(ns)));
+}
+
+void Writer::purpose() {
+  const WaitPurpose& purpose = finding_.purpose;
+  if (purpose.meant_ns == 0) return;
+  const std::string late = "late by " + duration_text(finding_.late_ns());
+  if (purpose.of == "time") return line(late + "; the rest is the time that was asked for");
+  if (purpose.of == "work")
+    return line(fmt::format("{}; the rest waited for work ({})", late, printable(purpose.by)));
+  line(late + "; the rest may have waited for work");
 }
 
 /// Largest first; each wait that matters below its part.

@@ -38,6 +38,18 @@ TEST_F(FindingText, ReadsAsSentences) {
             "  called from  main → create_files → openat\n");
 }
 
+TEST_F(FindingText, SaysByHowMuchAWaitThatWasMeantIsLate) {
+  Finding f = late_open();
+  f.purpose = {"work", "aeMain", 2'300'000'000};
+  EXPECT_THAT(text_of(f), HasSubstr("\n  late by 10.0ms; the rest waited for work (aeMain)\n"));
+  f.purpose.of = "time";
+  EXPECT_THAT(text_of(f), HasSubstr("late by 10.0ms; the rest is the time that was asked for\n"));
+  f.purpose.of = "unknown";
+  EXPECT_THAT(text_of(f), HasSubstr("late by 10.0ms; the rest may have waited for work\n"));
+  f.purpose.meant_ns = 0;
+  EXPECT_THAT(text_of(f), Not(HasSubstr("late by")));
+}
+
 TEST_F(FindingText, ShowsWholeStacksIfAskedTo) {
   EXPECT_THAT(text_of(late_open(), {.whole_stacks = true}),
               HasSubstr("    └ jbd2/vda-8[203] waited 2.27s of it in submit_bio_wait\n"));

@@ -191,6 +191,8 @@ Bytes encode_info(const SessionInfo& info) {
     if (has_room(out, max_text)) list.text(info_threshold, bounded(threshold));
   for (const std::string& span : info.spans)
     if (has_room(out, max_text)) list.text(info_span, bounded(span));
+  for (const std::string& only : info.only)
+    if (has_room(out, max_text)) list.text(info_only, bounded(only));
   for (const std::string& note : info.notes)
     if (has_room(out, max_text)) list.text(info_note, bounded(note));
   if (const std::size_t left_out = encode_names(list, info.names, out); left_out > 0)
@@ -281,6 +283,9 @@ SessionInfo decode_info(std::span<const std::byte> payload) {
         break;
       case info_span:
         if (info.spans.size() < max_values) info.spans.emplace_back(field->text());
+        break;
+      case info_only:
+        if (info.only.size() < max_values) info.only.emplace_back(field->text());
         break;
       case info_target:
         info.target = decode_target(field->value);

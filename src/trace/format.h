@@ -46,6 +46,7 @@ enum InfoTag : std::uint16_t {
   info_threshold = 15,
   info_caller = 16,
   info_span = 17,
+  info_only = 18,
 };
 enum TargetTag : std::uint16_t {
   target_kind = 1,

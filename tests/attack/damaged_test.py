@@ -83,7 +83,7 @@ class Damaged(FolderTest):
     def naps(self, *command):
         """The findings of a run whose program takes 20 naps: (how many are naps, all as text)."""
         path = f"{self.folder}/findings"
-        finished = overdue("stalls", "-f", "ndjson", "-o", path, *command)
+        finished = overdue("stalls", "--idle", "-f", "ndjson", "-o", path, *command)
         self.assertEqual(finished.status, 0, finished)
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -107,7 +107,7 @@ class Damaged(FolderTest):
         with open(self.file, "rb") as file:
             whole = file.read()
         for number in range(long_or_short(500, 30)):
-            self.read(overdue("report", self.write("y.odt", self.damage(whole)), *VIEWS[number % len(VIEWS)]))
+            self.read(overdue("report", "--idle", self.write("y.odt", self.damage(whole)), *VIEWS[number % len(VIEWS)]))
 
     def test_folded_stacks(self):
         whole = "\n".join(folded()).encode()

@@ -54,7 +54,7 @@ class Silent(unittest.TestCase):
 
     def test_a_measurement_ends_when_it_shall(self):
         self.be_silent()
-        for command in (("stalls", "-T", "10ms", "-f", "ndjson"), ("syscalls", "--by", "caller", "-f", "ndjson"),
+        for command in (("stalls", "-T", "10ms", "--idle", "-f", "ndjson"), ("syscalls", "--by", "caller", "-f", "ndjson"),
                         ("worst", "wakeup", "-f", "ndjson")):
             with self.subTest(command=command):
                 begin = time.monotonic()

@@ -40,7 +40,7 @@ class Resolver(unittest.TestCase):
 
     def stalls(self, *options):
         """Of the sleeper; rings hold their stacks of about a second."""
-        return Live(OVERDUE, "stalls", "-v", "-T", "5ms", "-p", self.program.pid, "--buffer", "1M", "-f", "ndjson",
+        return Live(OVERDUE, "stalls", "-v", "--idle", "-T", "5ms", "-p", self.program.pid, "--buffer", "1M", "-f", "ndjson",
                     *options)
 
     def finished(self, live):

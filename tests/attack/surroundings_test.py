@@ -78,7 +78,7 @@ class Limits(unittest.TestCase):
 
     def commands(self):
         program = ("--", tool("sleep"), "0.1")
-        return [("syscalls", "-o", self.report, *program), ("stalls", "-T", "50ms", "-o", self.report, *program),
+        return [("syscalls", "-o", self.report, *program), ("stalls", "--idle", "-T", "50ms", "-o", self.report, *program),
                 ("record", "-o", self.report, *program), ("timerlat", "-o", self.report, "-d", "200ms"),
                 ("flame", os.devnull), ("probes",), ("help",)]
 
@@ -183,8 +183,8 @@ class Clocks(unittest.TestCase):
         for shift in ("100000", "-100"):
             with self.subTest(shift=shift):
                 before = time.monotonic_ns()
-                finished = run([tool("unshare"), "--time", "--monotonic", shift, OVERDUE, "stalls", "-T", "10ms", "-f",
-                                "ndjson", "--stdout", "--", tool("sleep"), "0.05"])
+                finished = run([tool("unshare"), "--time", "--monotonic", shift, OVERDUE, "stalls", "--idle", "-T", "10ms",
+                                "-f", "ndjson", "--stdout", "--", tool("sleep"), "0.05"])
                 self.assertEqual(finished.status, 0, finished)
                 lines = [json.loads(line) for line in finished.out.splitlines()]
                 report = next(line for line in lines if line["type"] == "report")
@@ -203,7 +203,7 @@ class NoSandbox(unittest.TestCase):
     def frames(self, *options):
         """A thread that sleeps 20 ms at a time, in a machine where nothing can be made: its user frames."""
         lock = " && ".join(f"mount -t tmpfs -o ro none {folder}" for folder in FOLDERS if os.path.isdir(folder))
-        command = ["stalls", "-T", "10ms", "-f", "ndjson", "--stdout", *options, "--", tool("sleep"), "0.05"]
+        command = ["stalls", "--idle", "-T", "10ms", "-f", "ndjson", "--stdout", *options, "--", tool("sleep"), "0.05"]
         # The program itself may be in a folder that is hidden then.
         script = f'exec 9<"$0" && {lock} && exec /proc/self/fd/9 "$@"'
         finished = run([tool("unshare"), "--mount", "sh", "-c", script, OVERDUE, *command])

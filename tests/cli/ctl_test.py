@@ -49,7 +49,7 @@ class CtlTest(unittest.TestCase):
 def sleeper(*options, nap="0.1"):
     """A session on a program that sleeps for NAP seconds in each line of its output."""
     with Live("sh", "-c", f"while sleep {nap}; do :; done") as target:
-        with attached("stalls", "-f", "ndjson", *options, "-p", target.pid) as live:
+        with attached("stalls", "--idle", "-f", "ndjson", *options, "-p", target.pid) as live:
             eventually(lambda: os.path.exists(path_of(live.pid)), 10, "no socket")
             yield live
 

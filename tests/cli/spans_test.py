@@ -97,7 +97,7 @@ class Spans(unittest.TestCase):
                 "def nap():\n for _ in range(4): time.sleep(0.03)\n"
                 "threads=[threading.Thread(target=nap) for _ in range(2)]\n"
                 "[t.start() for t in threads]; [t.join() for t in threads]")
-        findings, _, _ = stalls("--span", "offcpu,wakeup", "-T", "offcpu=10ms,wakeup=1ns", "--", *python(text))
+        findings, _, _ = stalls("--idle", "--span", "offcpu,wakeup", "-T", "offcpu=10ms,wakeup=1ns", "--", *python(text))
 
         def is_nap(one):
             """And no wait for Python's lock, which a busy machine makes as long."""
@@ -154,10 +154,13 @@ class Spans(unittest.TestCase):
             self.assertEqual(one["breakdown"]["preempted_ns"], one["latency_ns"])
 
     def test_idle_waits_are_left_out_of_offcpu(self):
-        text = "import select,sys\nselect.select([],[],[],0.05)\nselect.poll().poll(50)"
+        text = ("import os,threading,time\nends=os.pipe()\n"
+                "def answer(): time.sleep(0.3); os.write(ends[1],b'x')\n"
+                "threading.Thread(target=answer).start(); os.read(ends[0],1)")
         findings, report, _ = stalls("--span", "offcpu", "-T", "40ms", "--", *python(text))
         self.assertFalse([one for one in findings if one["name"] == "sleeping"])
-        self.assertTrue([note for note in report["notes"] if "waits for work are not shown" in note])
+        for reason in ("waits that may be for work", "sleeps as long as they were asked for"):
+            self.assertTrue([note for note in report["notes"] if f"{reason} are not shown: offcpu 1 " in note], report)
         findings, _, _ = stalls("--span", "offcpu", "-T", "40ms", "--idle", "--", *python(text))
         self.assertEqual(len([one for one in findings if one["name"] == "sleeping"]), 2)
 
@@ -271,9 +274,9 @@ class Recordings(unittest.TestCase):
         own = "nap=begin:syscalls:sys_enter_nanosleep,end:syscalls:sys_exit_nanosleep,key:tid"
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "saved.odt")
-            live, _, _ = stalls("--save", path, "--span", "offcpu,wakeup,timer,vector", "--span", own, "-T",
+            live, _, _ = stalls("--idle", "--save", path, "--span", "offcpu,wakeup,timer,vector", "--span", own, "-T",
                                 "1us,offcpu=2ms,nap=3ms", "--", workload("nanosleep_loop"), 5, 4 * MS)
-            again = [line for line in map(json.loads, overdue("report", "-f", "ndjson", path).out.splitlines())
+            again = [line for line in map(json.loads, overdue("report", "--idle", "-f", "ndjson", path).out.splitlines())
                      if line["type"] in ("stall", "hang")]
 
         def told(findings):
@@ -321,13 +324,13 @@ class Thresholds(unittest.TestCase):
         self.assertEqual(self.naps("thread:dw-[0-9]=10ms"), [("dw-1", 10), ("dw-2", 10)])
 
     def test_of_threads_holds_for_offcpu(self):
-        findings, _, _ = stalls("--span", "offcpu", "-T", "1s,thread:dw-1=200ms", "--", *python(self.NAMED))
+        findings, _, _ = stalls("--idle", "--span", "offcpu", "-T", "1s,thread:dw-1=200ms", "--", *python(self.NAMED))
         self.assertEqual(sorted(one["comm"] for one in findings if one["comm"] in ("dw-1", "dw-2", "other")),
                          ["dw-1", "other"])
 
     def test_of_spans(self):
         text = "import time\ntime.sleep(0.05)\ntime.sleep(2)"
-        findings, _, _ = stalls("--span", "syscall,offcpu", "-T", "offcpu=1900ms,syscall=40ms", "--", *python(text))
+        findings, _, _ = stalls("--idle", "--span", "syscall,offcpu", "-T", "offcpu=1900ms,syscall=40ms", "--", *python(text))
         naps = [one for one in of(findings, "syscall") if one["name"] == "clock_nanosleep"]
         self.assertEqual(len(naps), 2)
         slept = [one for one in of(findings, "offcpu") if one["name"] == "sleeping"]
@@ -442,7 +445,7 @@ class Schema(unittest.TestCase):
         self.assert_as_the_schema_says([*by_kind.values(), *steps[:20], report])
 
     def test_hangs(self):
-        finished = overdue("stalls", "-f", "ndjson", "--timeout", "100ms", "-T", "100ms", "--", workload("hang"), "sleep", 1)
+        finished = overdue("stalls", "--idle", "-f", "ndjson", "--timeout", "100ms", "-T", "100ms", "--", workload("hang"), "sleep", 1)
         lines = [json.loads(line) for line in finished.err.splitlines() if line.startswith("{")]
         self.assertLessEqual({"hang", "stall"}, {line["type"] for line in lines}, finished)
         self.assert_as_the_schema_says(lines)

@@ -25,7 +25,7 @@ class Actions(unittest.TestCase):
         self.file = os.path.join(self.folder.name, "out")
 
     def stalls(self, *options, program=("sh", "-c", SLEEPS), threshold="80ms", **more):
-        return overdue("stalls", "-T", threshold, "-f", "ndjson", *options, "--", *program, **more)
+        return overdue("stalls", "--idle", "-T", threshold, "-f", "ndjson", *options, "--", *program, **more)
 
     def lines(self):
         if not os.path.exists(self.file):
@@ -74,7 +74,7 @@ class Actions(unittest.TestCase):
 
     def test_a_command_dies_with_us(self):
         with Live("sh", "-c", f"while :; do {SLEEPS}; done") as target:
-            with attached("stalls", "-T", "80ms", "--on",
+            with attached("stalls", "--idle", "-T", "80ms", "--on",
                           f"exec:echo $$ >> {self.file}; exec sleep 1000", "-p", target.pid) as live:
                 eventually(self.lines, 10, "it was never run")
                 live.signal(signal.SIGKILL)
@@ -91,7 +91,7 @@ class Actions(unittest.TestCase):
         with Live("sh", "-c", f"sleep 0.5; {SLEEPS}; sleep 60") as bystander:
             with Live("python3", "-c",
                       "import time\nwhile True: time.sleep(0.1)") as target:
-                with attached("stalls", "-T", "80ms", "-f", "ndjson", "--on", "signal:STOP", "-p",
+                with attached("stalls", "--idle", "-T", "80ms", "-f", "ndjson", "--on", "signal:STOP", "-p",
                               target.pid) as live:
                     eventually(lambda: is_stopped(target.pid), 10, "it was never stopped")
                     self.assertFalse(is_stopped(bystander.pid))
@@ -119,7 +119,7 @@ class Actions(unittest.TestCase):
 
     def test_stop(self):
         with Live("sh", "-c", f"while :; do {SLEEPS}; done") as target:
-            finished = overdue("stalls", "-T", "80ms", "-f", "ndjson", "--on", "stop", "-d", "30s",
+            finished = overdue("stalls", "--idle", "-T", "80ms", "-f", "ndjson", "--on", "stop", "-d", "30s",
                                "-p", target.pid)
         self.assertEqual(finished.status, 3, finished)
         self.assertLess(finished.seconds, 25)

@@ -49,7 +49,7 @@ def debuginfod(folder):
 class StallsLines(FolderTest):
     def live(self, *options, program=None, env=None):
         report = f"{self.folder}/live"
-        finished = overdue("stalls", "-T", "10ms", *options, "-o", report, "--",
+        finished = overdue("stalls", "--idle", "-T", "10ms", *options, "-o", report, "--",
                            program or workload("inlined_nap"), env=env)
         self.assertEqual(finished.status, 0, finished)
         with open(report, encoding="utf-8") as file:
@@ -57,7 +57,7 @@ class StallsLines(FolderTest):
 
     def report(self, *options, env=None):
         report = f"{self.folder}/report"
-        finished = overdue("report", self.file, *options, "-o", report, env=env)
+        finished = overdue("report", self.file, "--idle", *options, "-o", report, env=env)
         self.assertEqual(finished.status, 0, finished)
         with open(report, encoding="utf-8") as file:
             return file.read()
@@ -104,7 +104,7 @@ class StallsLines(FolderTest):
                          rf"inlined_nap.cc:{line_of('nap')}\n")
         self.assertNotIn("resolver", text)
         report = f"{self.folder}/v"
-        finished = overdue("stalls", "-T", "10ms", "--lines", "-v", "-o", report, "--",
+        finished = overdue("stalls", "--idle", "-T", "10ms", "--lines", "-v", "-o", report, "--",
                            workload("inlined_nap"))
         self.assertEqual(finished.status, 0, finished)
         with open(report, encoding="utf-8") as file:
@@ -126,7 +126,7 @@ class StallsLines(FolderTest):
         os.chmod(self.file, 0o644)
         ours = shutil.copy(OVERDUE, f"{self.folder}/overdue")
         os.chmod(ours, 0o755)
-        shown = run([*NOBODY, ours, "report", self.file, "--lines", "-f", "ndjson"], cwd="/")
+        shown = run([*NOBODY, ours, "report", self.file, "--idle", "--lines", "-f", "ndjson"], cwd="/")
         self.assertEqual(shown.status, 0, shown)
         with open(f"{self.folder}/report", encoding="utf-8") as report:
             self.assertEqual(shown.out.encode("latin-1").decode(), report.read())
@@ -157,7 +157,7 @@ class StallsLines(FolderTest):
                 self.assertFalse(name or line or inlined, stack)
 
     def test_needs_names(self):
-        finished = overdue("stalls", "-T", "10ms", "--no-resolve", "--lines", "--",
+        finished = overdue("stalls", "--idle", "-T", "10ms", "--no-resolve", "--lines", "--",
                            workload("inlined_nap"))
         self.assertEqual(finished.status, 2)
         self.assertIn("overdue report FILE --lines", finished.err)

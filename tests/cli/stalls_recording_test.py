@@ -85,12 +85,12 @@ class StallsRecording(FolderTest):
     def test_what_report_shows_can_be_narrowed(self):
         self.live()
         under = [json.loads(line) for line in
-                 self.report("-f", "ndjson", "--keep-under", "hold_the_lock").splitlines()]
+                 self.report("--idle", "-f", "ndjson", "--keep-under", "hold_the_lock").splitlines()]
         stalls = [line for line in under if line["type"] == "stall"]
         self.assertTrue(stalls)
         for stall in stalls:
             self.assertEqual(stall["comm"], "holder")
-        self.report("--flame", f"{self.folder}/f.folded")
+        self.report("--idle", "--flame", f"{self.folder}/f.folded")
         with open(f"{self.folder}/f.folded", encoding="utf-8") as folded:
             text = folded.read()
         self.assertIn("hold_the_lock;", text)

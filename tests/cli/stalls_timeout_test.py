@@ -53,7 +53,7 @@ class Timeout(unittest.TestCase):
         self.assertAlmostEqual(parts, hang["latency_ns"], delta=hang["latency_ns"] * 0.01)
 
     def test_a_sleep_is_told_of_once_and_again_when_it_ends(self):
-        hangs, stalls, finished = self.findings("sleep", 2, duration="5s")
+        hangs, stalls, finished = self.findings("sleep", 2, "--idle", duration="5s")
         self.assertEqual(len(hangs), 1, finished)
         self.assertEqual(len(stalls), 1, finished)
         hang, stall = hangs[0], stalls[0]
@@ -78,6 +78,11 @@ class Timeout(unittest.TestCase):
             self.assertAlmostEqual(sum(breakdown.values()), line["latency_ns"], delta=line["latency_ns"] * 0.01)
             self.assertGreater(breakdown["oncpu_ns"], 0, line)
             self.assertLessEqual(breakdown["unknown_ns"], line["latency_ns"] * 0.02, line)
+
+    def test_a_sleep_that_is_open_is_not_late(self):
+        hangs, stalls, finished = self.findings("sleep", 2, duration="5s")
+        self.assertEqual((hangs, stalls), ([], []), finished)
+        self.assertRegex(finished.err, r"sleeps as long as they were asked for are not shown: clock_nanosleep 1 \(longest 2\.")
 
     def test_a_call_that_runs(self):
         """Its thread need not have left the CPU once since it began."""
@@ -176,7 +181,7 @@ class Timeout(unittest.TestCase):
         self.assertLess(finished.seconds, 20)
 
     def test_the_text_says_for_how_long_and_where(self):
-        finished = overdue("stalls", "--timeout", "500ms", "-d", "2s", "--", workload("hang"),
+        finished = overdue("stalls", "--idle", "--timeout", "500ms", "-d", "2s", "--", workload("hang"),
                            "sleep", 4)
         self.assertRegex(finished.err, r"clock_nanosleep\(.*\)  .*open for \d+ms \(timeout 500ms\)")
         self.assertIn("still sleeping", finished.err)

@@ -27,7 +27,7 @@ class OffCpu(Case):
         return [one for one in found if "sleep_for_a_while" in functions(one.get("user_stack", []))], found
 
     def test_sleeps_are_called_from_the_program(self):
-        seen = stalls("--span", "offcpu", "-T", "10ms", *sleep_demo())
+        seen = stalls("--idle", "--span", "offcpu", "-T", "10ms", *sleep_demo())
         self.assert_sound(seen)
         slept, found = self.slept(seen)
         self.assertGreaterEqual(len(slept), 3, all_told(found))
@@ -75,12 +75,12 @@ class OffCpu(Case):
     def test_text_drawing_and_none(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "waits.folded")
-            text, _ = text_of("--span", "offcpu", "-T", "10ms", "--flame", path, *sleep_demo())
+            text, _ = text_of("--idle", "--span", "offcpu", "-T", "10ms", "--flame", path, *sleep_demo())
             with open(path, encoding="utf-8") as file:
                 drawn = file.read()
         self.assertRegex(text, "called from .*sleep_for_a_while")
         self.assertRegex(drawn, r"sleep_for_a_while;.*nanosleep.*_\[k\]")
-        seen = stalls("--span", "offcpu", "-T", "10ms", "--user-stack-bytes", 0, *sleep_demo())
+        seen = stalls("--idle", "--span", "offcpu", "-T", "10ms", "--user-stack-bytes", 0, *sleep_demo())
         self.assertGreaterEqual(len(seen.found), 3)
         self.assertFalse([one for one in seen.found if "user_stack" in one])
 
@@ -89,9 +89,9 @@ class OffCpu(Case):
             path = os.path.join(folder, "saved.odt")
             own = f"nap=begin:uprobe:{workload('sleep-demo')}:sleep_for_a_while,end:uretprobe:" \
                   f"{workload('sleep-demo')}:sleep_for_a_while,key:tid"
-            live = stalls("--save", path, "--span", "offcpu,wakeup", "--span", own, "-T", "5ms,wakeup=1ns",
+            live = stalls("--idle", "--save", path, "--span", "offcpu,wakeup", "--span", own, "-T", "5ms,wakeup=1ns",
                           *sleep_demo())
-            replayed = overdue("report", "--view", "stalls", "-f", "ndjson", path).out.splitlines()
+            replayed = overdue("report", "--view", "stalls", "--idle", "-f", "ndjson", path).out.splitlines()
         findings = [line for line in map(json.loads, replayed) if line["type"] == "stall"]
         self.assertGreaterEqual({one["span"] for one in findings if one.get("user_stack")},
                                 {"offcpu", "wakeup", "pair"})
@@ -100,15 +100,15 @@ class OffCpu(Case):
     def test_names_later(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "saved.odt")
-            raw = stalls("--save", path, "--no-resolve", "--span", "offcpu", "-T", "10ms", *sleep_demo())
+            raw = stalls("--idle", "--save", path, "--no-resolve", "--span", "offcpu", "-T", "10ms", *sleep_demo())
             self.assertFalse([one for one in raw.found if "sleep_for_a_while" in functions(one.get("user_stack", []))])
-            named = [json.loads(line) for line in overdue("report", "-f", "ndjson", path).out.splitlines()]
+            named = [json.loads(line) for line in overdue("report", "--idle", "-f", "ndjson", path).out.splitlines()]
         self.assertGreaterEqual(len([one for one in named if one["type"] == "stall"
                                      and "sleep_for_a_while" in functions(one.get("user_stack", []))]), 3)
 
     def test_threads_that_are_killed_in_their_wait(self):
         """They pay on their way out. Without task work they are not asked, but told of all the same."""
-        seen = stalls("--span", "offcpu", "-T", "5ms", "--", workload("stall_cases"), "killed")
+        seen = stalls("--idle", "--span", "offcpu", "-T", "5ms", "--", workload("stall_cases"), "killed")
         self.assertEqual(seen.receipt["lost"], 0)
         naps = [one for one in seen.found if one["tid"] == one["pid"] and not has_unseen_wait(one)]
         self.assertTrue(naps, all_told(seen.found))

@@ -23,7 +23,7 @@ class Without(unittest.TestCase):
 
     def stall(self, feature):
         """The run, and the report of a sleep that is late, or None where there is none."""
-        finished = overdue("stalls", "--stdout", "--without", feature, "-T", "20ms", "--span", "syscall,offcpu",
+        finished = overdue("stalls", "--stdout", "--idle", "--without", feature, "-T", "20ms", "--span", "syscall,offcpu",
                            "-f", "ndjson", "--", "sleep", "0.05")
         records = [json.loads(line) for line in finished.out.splitlines()]
         return finished, records

@@ -1,12 +1,15 @@
 // The call in flight goes with its thread, from CPU to CPU and to its end, and is told of once.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <ctime>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "probes/sched/probe_fixture.h"
@@ -68,6 +71,48 @@ TEST_F(CallInFlight, ThatMovesToAnotherCpuIsToldOfOnceWithAllItsParts) {
                 0.02 * static_cast<double>(span.fixed.latency_ns));
   }
   EXPECT_GE(with_ledger, threads * sleeps * 9 / 10) << "but for switches the kernel hides";
+}
+
+/// What a call was given in memory, as it was given: a time or a moment. select() leaves in its
+/// place what is left of it, and poll() has it in a register.
+TEST_F(CallInFlight, SaysTheTimeInMemoryThatItWasGiven) {
+  constexpr long rest_ns = 20'000'000;
+  Child child([&](Child&) {
+    u32 word = 0;
+    timespec rest{0, rest_ns};
+    syscall(SYS_nanosleep, &rest, nullptr);
+    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &rest, nullptr);
+    syscall(SYS_futex, &word, 0 /* FUTEX_WAIT */, 0, &rest, nullptr, 0);
+    syscall(SYS_poll, nullptr, 0, 20);
+    timeval left{0, rest_ns / 1000};
+    syscall(SYS_select, 0, nullptr, nullptr, nullptr, &left);
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    now.tv_sec += 1;
+    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &now, nullptr);
+  });
+  Explaining measuring({child.pid()}, 10ms);
+  measuring.session.arm();
+  child.go();
+  EXPECT_EQ(child.end(), 0);
+  std::vector<std::pair<u64, u64>> given;
+  for (const SeenSpan& span : measuring.finish().spans) {
+    const span_record& fixed = span.fixed;
+    if (fixed.subject == SYS_clock_nanosleep && fixed.latency_ns > 900'000'000) {
+      EXPECT_GE(fixed.header.time_ns, fixed.detail) << "it ends when it is to";
+      EXPECT_GT(fixed.detail, fixed.header.time_ns - fixed.latency_ns);
+    } else if (fixed.subject == SYS_nanosleep || fixed.subject == SYS_clock_nanosleep ||
+               fixed.subject == SYS_futex || fixed.subject == SYS_poll ||
+               fixed.subject == SYS_select) {
+      given.emplace_back(fixed.subject, fixed.detail);
+    }
+  }
+  const std::vector<std::pair<u64, u64>> all = {{SYS_nanosleep, rest_ns},
+                                                {SYS_clock_nanosleep, rest_ns},
+                                                {SYS_futex, rest_ns},
+                                                {SYS_poll, 0},
+                                                {SYS_select, 0}};
+  EXPECT_EQ(given, all);
 }
 
 void a_call_is_open_or_ended(Duration threshold) {

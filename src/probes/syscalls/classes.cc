@@ -202,4 +202,14 @@ SyscallSet parse_syscall_set(std::span<const std::string> lists, const Names& na
   return wanted;
 }
 
+bool names_calls(std::span<const std::string> lists) {
+  for (std::string_view list : lists) {
+    if (list.starts_with("trace=")) list.remove_prefix(std::string_view("trace=").size());
+    if (list.starts_with('!')) continue;
+    for (const std::string_view item : split(list, ','))
+      if (!item.starts_with('!')) return true;
+  }
+  return false;
+}
+
 }  // namespace overdue

@@ -35,4 +35,7 @@ using SyscallSet = std::array<std::bitset<SYSCALL_TABLE_SIZE>, ABI_COUNT>;
 /// matches nothing; and where nothing is left.
 SyscallSet parse_syscall_set(std::span<const std::string> lists, const Names& names);
 
+/// Whether the lists name calls, not only take some away.
+bool names_calls(std::span<const std::string> lists);
+
 }  // namespace overdue

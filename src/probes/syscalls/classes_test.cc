@@ -185,5 +185,14 @@ TEST(SyscallClasses, ListOnlyCallsThatExist) {
     }
 }
 
+TEST(SyscallClasses, AreNamedOrOnlyTakenAway) {
+  const auto named = [](std::vector<std::string> lists) { return names_calls(lists); };
+  EXPECT_TRUE(named({"futex"}));
+  EXPECT_TRUE(named({"!futex", "trace=%file"}));
+  EXPECT_TRUE(named({"!x,y", "!z,read", "poll,!x"}));
+  EXPECT_FALSE(named({}));
+  EXPECT_FALSE(named({"!futex,poll", "trace=!read"}));
+}
+
 }  // namespace
 }  // namespace overdue

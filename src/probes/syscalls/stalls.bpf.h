@@ -13,8 +13,7 @@
 const volatile u8 want_stalls;
 const volatile u8 only_stalls; /* nobody asks for calls that are none */
 
-/* Per native call; 0: the session's; THRESHOLD_IDLE: it waits for work, and is only counted. User
- * space may change it while we run. */
+/* Per native call; 0: the session's. User space may change it while we run. */
 u64 call_threshold_ns[SYSCALL_TABLE_SIZE];
 
 struct stall_scratch {
@@ -46,8 +45,7 @@ static __always_inline bool was_quick(const struct open_call* call, const struct
   if (!quiet_ns) return false;
   u64 longest_ns = (looked_ns > call->begin_ns ? looked_ns - call->begin_ns : 0) + quiet_ns;
   u64 threshold_ns = own_threshold(call->abi, call->nr);
-  if (!threshold_ns || threshold_ns == THRESHOLD_IDLE)
-    threshold_ns = control.threshold_ns[SPAN_SYSCALL];
+  if (!threshold_ns) threshold_ns = control.threshold_ns[SPAN_SYSCALL];
   return !threshold_ns || threshold_ns > longest_ns;
 }
 
@@ -122,12 +120,9 @@ static __always_inline bool is_stall(struct task_struct* task, const struct thre
                                      u64 latency_ns) {
   u64 own_ns = own_threshold(state->abi, state->nr);
   u64 least_ns = control.threshold_ns[SPAN_SYSCALL];
-  if (own_ns && own_ns != THRESHOLD_IDLE) return latency_ns >= own_ns;
+  if (own_ns) return latency_ns >= own_ns;
   if (!least_ns || latency_ns < least_ns) return false;
-  if (!is_late_by_name(task, SPAN_SYSCALL, latency_ns)) return false;
-  if (own_ns != THRESHOLD_IDLE) return true;
-  count(COUNTER_IDLE, 1);
-  return false;
+  return is_late_by_name(task, SPAN_SYSCALL, latency_ns);
 }
 
 static __always_inline void copy_user_side(struct stall_scratch* scratch, struct pt_regs* regs) {
@@ -137,6 +132,52 @@ static __always_inline void copy_user_side(struct stall_scratch* scratch, struct
   scratch->span.user_bytes =
       copy_user_stack(scratch->stack, regs->sp, user_stack_bytes, &scratch->span.flags);
   scratch->span.header.size += sizeof(struct user_registers) + scratch->span.user_bytes;
+}
+
+enum timed_call {
+  NANOSLEEP = 35,
+  RT_SIGTIMEDWAIT = 128,
+  FUTEX = 202,
+  IO_GETEVENTS = 208,
+  SEMTIMEDOP = 220,
+  CLOCK_NANOSLEEP = 230,
+  MQ_TIMEDSEND = 242,
+  MQ_TIMEDRECEIVE = 243,
+  EPOLL_PWAIT2 = 441,
+};
+
+/* Where the time is that the call was given; 0: it has none, or leaves in its place what is left of
+ * it. */
+static __always_inline u64 time_argument(const struct thread_state* state) {
+  if (state->abi != ABI_NATIVE) return 0;
+  switch (state->nr) {
+    case NANOSLEEP:
+      return state->arguments[0];
+    case RT_SIGTIMEDWAIT:
+    case CLOCK_NANOSLEEP:
+      return state->arguments[2];
+    case FUTEX:
+    case SEMTIMEDOP:
+    case EPOLL_PWAIT2:
+      return state->arguments[3];
+    case IO_GETEVENTS:
+    case MQ_TIMEDSEND:
+    case MQ_TIMEDRECEIVE:
+      return state->arguments[4];
+    default:
+      return 0;
+  }
+}
+
+/* In ns; 0: there is none, or it cannot be read. A time or a moment, as the call takes it. */
+static __always_inline u64 time_given(const struct thread_state* state) {
+  const u64 most_s = 1ull << 33; /* of which the nanoseconds still fit */
+  struct {
+    u64 s, ns;
+  } time;
+  u64 from = time_argument(state);
+  if (!from || bpf_probe_read_user(&time, sizeof(time), (const void*)from)) return 0;
+  return time.s < most_s ? time.s * 1000000000 + time.ns : 0;
 }
 
 static __always_inline void fill_span(struct span_record* span, struct task_struct* task,
@@ -169,6 +210,7 @@ static __noinline int emit_explanation(struct task_struct* task, struct thread_s
   void* ring = this_cpu_ring();
   if (!scratch || !ring) return 0;
   fill_span(&scratch->span, task, state, now_ns);
+  if (!(call_flags & SYSCALL_UNRETURNED)) scratch->span.detail = time_given(state);
   if (!(call_flags & SYSCALL_UNRETURNED) && state->abi != ABI_COMPAT)
     copy_user_side(scratch, (struct pt_regs*)bpf_task_pt_regs(task));
   u32 size = scratch->span.header.size;

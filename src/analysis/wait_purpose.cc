@@ -1,0 +1,256 @@
+#include "analysis/wait_purpose.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analysis/wait_functions.h"
+#include "core/span_kinds.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::string_view purpose_time = "time", purpose_work = "work",
+                           purpose_unknown = "unknown";
+
+/// The name of a function without what compilers and demanglers append: parameters, "const",
+/// ".constprop.0", a version.
+std::string_view bare_name(std::string_view name) {
+  for (const std::string_view suffix : {".constprop", ".isra", ".part", ".cold", ".lto_priv", "@"})
+    if (const std::size_t at = name.find(suffix); at != name.npos && at > 0)
+      name = name.substr(0, at);
+  if (name.ends_with(" const")) name.remove_suffix(6);
+  if (!name.ends_with(')')) return name;
+  int open = 0;
+  for (std::size_t at = name.size(); at-- > 1;) {
+    if (name[at] == ')') ++open;
+    if (name[at] == '(' && --open == 0) return name.substr(0, at);
+  }
+  return name;
+}
+
+/// The value of the argument `name`, as the call's record shows it; empty where it has none.
+std::string_view argument_of(const Finding& finding, std::string_view name) {
+  for (const std::string_view argument : finding.arguments)
+    if (argument.size() > name.size() && argument.starts_with(name) && argument[name.size()] == '=')
+      return argument.substr(name.size() + 1);
+  return {};
+}
+
+std::optional<std::uint64_t> number_of(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// Time from the call's begin to a moment that it was given.
+std::optional<std::uint64_t> until(const Finding& finding, std::uint64_t moment_ns) {
+  const std::uint64_t end_ns = finding.time.time_since_epoch().count();
+  const std::uint64_t begin_ns = end_ns > finding.latency_ns ? end_ns - finding.latency_ns : 0;
+  return moment_ns > begin_ns ? moment_ns - begin_ns : 0;
+}
+
+/// How long the call was to wait at most, where it says so. Moments of other clocks than ours say
+/// nothing.
+std::optional<std::uint64_t> request_of(const Finding& finding) {
+  const std::string_view name = finding.name;
+  if (name == "clock_nanosleep") {
+    if (finding.given_ns == 0) return std::nullopt;
+    const std::string_view flags = argument_of(finding, "flags");
+    if (flags == "0") return finding.given_ns;
+    if (argument_of(finding, "clockid") != "CLOCK_MONOTONIC") return std::nullopt;
+    return until(finding, finding.given_ns);
+  }
+  if (name == "futex") {
+    const std::string_view op = argument_of(finding, "op");
+    if (finding.given_ns == 0 || op.find("CLOCK_REALTIME") != op.npos) return std::nullopt;
+    return op.starts_with("FUTEX_WAIT_BITSET") ? until(finding, finding.given_ns)
+                                               : finding.given_ns;
+  }
+  if (name == "nanosleep" || name == "epoll_pwait2" || name == "rt_sigtimedwait" ||
+      name == "io_getevents")
+    return finding.given_ns > 0 ? std::optional(finding.given_ns) : std::nullopt;
+  if (name != "poll" && name != "epoll_wait" && name != "epoll_pwait") return std::nullopt;
+  const auto milliseconds = number_of(argument_of(finding, "timeout"));
+  return milliseconds ? std::optional(*milliseconds * 1'000'000) : std::nullopt;
+}
+
+/// What a thread slept in that may have been no delay.
+struct Meant {
+  WaitKind kind = WaitKind::none;
+  std::uint64_t ns = 0;
+  bool is_main_loop = false;  ///< of a thread of the kernel
+  const Wait* last = nullptr;
+};
+
+WaitKind kind_of_wait(const Wait& wait) {
+  for (const StackFrame& frame : wait.kernel_stack)
+    if (const WaitKind kind = wait_kind_of_kernel(frame.name); kind != WaitKind::none) return kind;
+  return WaitKind::none;
+}
+
+/// Whether a thread of the kernel sleeps in its main function.
+bool is_main_loop(const Stack& stack) {
+  const std::vector<std::string> functions = telling_functions(stack);
+  return functions.size() == 2 && functions.front() == "kthread";
+}
+
+Meant meant_by(const Finding& finding) {
+  const bool is_call = finding.span == span_name(SPAN_SYSCALL);
+  Meant meant{.kind = is_call ? wait_kind_of_call(finding.name) : WaitKind::none};
+  const bool whole = meant.kind != WaitKind::none;
+  std::uint64_t longest_ns = 0;
+  for (const Wait& wait : finding.waits) {
+    if (wait.state != "sleeping") continue;
+    const bool main_loop = is_main_loop(wait.kernel_stack);
+    const WaitKind kind = main_loop ? WaitKind::input : kind_of_wait(wait);
+    if (!whole && kind == WaitKind::none) continue;
+    meant.ns += wait.blocked_ns();
+    meant.last = &wait;
+    if (wait.blocked_ns() < longest_ns) continue;
+    longest_ns = wait.blocked_ns();
+    meant.is_main_loop = main_loop;
+    if (!whole) meant.kind = kind;
+  }
+  // Waits that are short have no record.
+  if (whole && finding.breakdown) meant.ns = std::max(meant.ns, finding.breakdown->sleeping_ns);
+  meant.ns = std::min(meant.ns, finding.latency_ns);
+  return meant;
+}
+
+/// Whether nothing came in the time that the wait was to last.
+bool timed_out(const Finding& finding, const Meant& meant) {
+  constexpr std::array<std::string_view, 8> counting = {
+      "poll",       "ppoll",       "select",       "pselect6",
+      "epoll_wait", "epoll_pwait", "epoll_pwait2", "io_getevents"};
+  if (finding.type == "hang") return false;
+  if (finding.error == "ETIMEDOUT") return true;
+  if (finding.error == "EAGAIN" && finding.name == "rt_sigtimedwait") return true;
+  const bool counts = std::find(counting.begin(), counting.end(), finding.name) != counting.end();
+  if (counts && finding.result) return *finding.result == 0;
+  if (finding.result && *finding.result > 0) return false;
+  return meant.last && meant.last->waker && meant.last->waker->means == "timeout";
+}
+
+/// Of a wait that ended when it was to: the time that it was to last. None ends before that: a
+/// moment that comes later is of another clock, as a time namespace has.
+std::uint64_t asked_ns(const Finding& finding, const Meant& meant, bool ended_in_time) {
+  const auto request = ended_in_time ? request_of(finding) : std::nullopt;
+  const bool is_plausible = request && *request > 0 && *request <= finding.latency_ns;
+  return is_plausible ? *request : meant.ns;
+}
+
+/// The frames of the program itself, without functions that only wait for their callers, and
+/// without functions that a thread begins in.
+std::span<const StackFrame> own_frames(const Stack& stack) {
+  const auto is_wrapper = [](const StackFrame& frame) {
+    return is_of_c_library(frame) || is_wait_wrapper(bare_name(frame.name));
+  };
+  const auto is_start = [](const StackFrame& frame) {
+    return is_of_c_library(frame) || is_thread_start(bare_name(frame.name));
+  };
+  const auto first = std::find_if_not(stack.begin(), stack.end(), is_wrapper);
+  const auto last = std::find_if_not(stack.rbegin(), stack.rend(), is_start).base();
+  return first < last ? std::span(first, last) : std::span<const StackFrame>();
+}
+
+/// What a function says, and its name.
+struct Decision {
+  const WaitFunction* row = nullptr;
+  std::string_view function;
+};
+
+const WaitFunction* row_for(std::string_view function, RowReach reach, const Finding& finding) {
+  const auto rows = wait_functions();
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const WaitFunction& one) {
+    return one.reach == reach && (one.thread.empty() || one.thread == finding.thread.comm) &&
+           is_named(one.function, function);
+  });
+  return row == rows.end() ? nullptr : &*row;
+}
+
+Decision innermost(const Finding& finding, RowReach reach, std::span<const StackFrame> frames) {
+  for (const StackFrame& frame : frames) {
+    const std::string_view function = bare_name(frame.name);
+    if (const WaitFunction* row = row_for(function, reach, finding)) return {row, function};
+  }
+  return {};
+}
+
+Decision by_stack(const Finding& finding, WaitKind kind) {
+  if (!finding.user_stack) return {};
+  const std::span<const StackFrame> stack(*finding.user_stack);
+  const auto own = own_frames(*finding.user_stack);
+  if (!own.empty()) {
+    // The C library's own locks are inside of what calls them.
+    const auto inside = stack.first(static_cast<std::size_t>(own.data() - stack.data()));
+    if (const Decision said = innermost(finding, RowReach::anywhere, inside); said.row) return said;
+    if (const Decision said = innermost(finding, RowReach::caller, own.first(1)); said.row)
+      return said;
+  }
+  if (const Decision said = innermost(finding, RowReach::anywhere, stack); said.row) return said;
+  return kind == WaitKind::events ? innermost(finding, RowReach::fallback, stack) : Decision();
+}
+
+/// Of a thread that was begun for it: nothing but its main function is on the way to the wait.
+bool is_in_main_function(const Finding& finding) {
+  if (!finding.user_stack || !finding.user_stack_end.empty()) return false;
+  const Stack& stack = *finding.user_stack;
+  const bool was_begun = std::any_of(stack.rbegin(), stack.rend(), [](const StackFrame& frame) {
+    return is_thread_start(bare_name(frame.name));
+  });
+  return was_begun && own_frames(stack).size() == 1;
+}
+
+/// A wait for none of them is a sleep.
+bool is_for_no_descriptor(const Finding& finding) {
+  return argument_of(finding, "nfds") == "0";
+}
+
+bool is_for_one_descriptor(const Finding& finding) {
+  return (finding.name == "poll" || finding.name == "ppoll") && argument_of(finding, "nfds") == "1";
+}
+
+WaitPurpose decided(const Decision& said, const Finding& finding, const Meant& meant) {
+  WaitPurpose purpose{.of = said.row->purpose, .by = std::string(said.function)};
+  if (purpose.of == purpose_work || purpose.of == purpose_time)
+    purpose.meant_ns = asked_ns(finding, meant, timed_out(finding, meant));
+  return purpose;
+}
+
+/// What nothing that we know decides.
+WaitPurpose undecided(const Finding& finding, const Meant& meant, WaitHabits& habits) {
+  if (meant.kind == WaitKind::events || meant.kind == WaitKind::input) {
+    if (is_for_one_descriptor(finding)) return {purpose_unknown, "one descriptor", 0};
+    return {purpose_unknown, "", meant.ns};
+  }
+  const bool is_whole = finding.user_stack && !finding.user_stack->empty() &&
+                        finding.user_stack_end.empty() && finding.thread.pid != finding.thread.tid;
+  if (is_whole && habits.is_habit(finding)) return {purpose_unknown, "habit", meant.ns};
+  return {purpose_unknown, "", 0};
+}
+
+}  // namespace
+
+WaitPurpose purpose_of(const Finding& finding, WaitHabits& habits) {
+  if (finding.span != span_name(SPAN_SYSCALL) && finding.span != span_name(SPAN_OFFCPU)) return {};
+  const Meant meant = meant_by(finding);
+  if (meant.kind == WaitKind::sleep)
+    return {purpose_time, "its request", asked_ns(finding, meant, finding.result == 0)};
+  if (meant.kind == WaitKind::none || meant.ns == 0) return {};
+  if (meant.is_main_loop) return {purpose_work, "its main function", meant.ns};
+  if (const Decision said = by_stack(finding, meant.kind); said.row)
+    return decided(said, finding, meant);
+  const bool timeout = timed_out(finding, meant);
+  if (timeout && is_for_no_descriptor(finding))
+    return {purpose_time, "its request", asked_ns(finding, meant, true)};
+  if (timeout) return {purpose_unknown, "timed out", 0};
+  if (is_in_main_function(finding)) return {purpose_work, "its main function", meant.ns};
+  return undecided(finding, meant, habits);
+}
+
+}  // namespace overdue
