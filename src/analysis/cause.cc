@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "analysis/explain.h"
+#include "analysis/wait_functions.h"
 #include "core/span_kinds.h"
 
 namespace overdue {
@@ -29,6 +31,55 @@ void add_functions(std::string& cause, const Stack& stack) {
   for (std::size_t i = from; i < functions.size(); ++i) cause += functions[i] + ";";
 }
 
+std::string without_digits(std::string_view comm) {
+  std::string letters;
+  for (const char letter : comm)
+    if (letter < '0' || letter > '9') letters += letter;
+  return letters;
+}
+
+/// What most of the time went to.
+std::string_view largest_part(const Breakdown& parts) {
+  const std::array<std::pair<std::uint64_t, std::string_view>, 8> all = {
+      {{parts.blocked_ns(), "blocked"},
+       {parts.runqueue_ns, "runqueue"},
+       {parts.preempted_ns, "preempted"},
+       {parts.throttled_ns, "throttled"},
+       {parts.oncpu_ns, "oncpu"},
+       {parts.irq_ns, "irq"},
+       {parts.softirq_ns, "softirq"},
+       {parts.unknown_ns, "unknown"}}};
+  return std::max_element(all.begin(), all.end(),
+                          [](const auto& a, const auto& b) { return a.first < b.first; })
+      ->second;
+}
+
+/// Where the chain of wakers ends: who was last, and what that was doing.
+void add_root(std::string& cause, const std::vector<ChainLink>& chain) {
+  if (chain.empty()) return;
+  const ChainLink& root = chain.back();
+  if (root.is_thread)
+    cause += fmt::format("{} {};", without_digits(root.thread.comm), root.what);
+  else
+    cause += root.means.empty() ? root.what : std::string(root.means);
+  add_functions(cause, root.kernel_stack);
+}
+
+/// The innermost functions, without the C library and without what threads begin in. A function
+/// without a name is its file: its place differs between builds.
+void add_own_frames(std::string& cause, const Stack& stack) {
+  std::string last;
+  std::size_t count = 0;
+  for (const StackFrame& frame : stack) {
+    if (is_of_c_library(frame) || is_thread_start(frame.name)) continue;
+    const std::string& function = frame.name.empty() ? frame.module : frame.name;
+    if (function == last) continue;
+    if (++count > most_functions) return;
+    cause += function + ";";
+    last = function;
+  }
+}
+
 }  // namespace
 
 std::string cause_of(const Finding& finding) {
@@ -45,10 +96,15 @@ std::string cause_of(const Finding& finding) {
     cause += '|';
   }
   cause += '|';
-  // Whom an interrupt meets is chance.
+  // Which thread an interrupt meets is chance.
   if (finding.is_bystander || finding.span == span_name(SPAN_SOFTIRQ_RAISE)) return cause;
-  for (const char letter : finding.thread.comm)
-    if (letter < '0' || letter > '9') cause += letter;
+  cause += without_digits(finding.thread.comm);
+  cause += '|';
+  if (finding.breakdown) cause += largest_part(*finding.breakdown);
+  cause += '|';
+  add_root(cause, finding.chain);
+  cause += '|';
+  if (finding.user_stack) add_own_frames(cause, *finding.user_stack);
   return cause;
 }
 

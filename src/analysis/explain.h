@@ -12,8 +12,9 @@ namespace overdue {
 Finding explain(const RawStall& stall, StackNamer& namer, const Names& names);
 
 /// What equal causes have in common, whatever the machine and the build: kind and name of the
-/// span, the functions where it was blocked longest, the class of what ended that, and the name of
-/// the thread without its digits.
+/// span, the functions where it was blocked longest, the class of what ended that, the name of the
+/// thread without its digits, the kind of the largest part, the root of the chain of wakers, and
+/// the innermost of the program's own functions.
 std::string cause_of(const Finding& finding);
 
 }  // namespace overdue

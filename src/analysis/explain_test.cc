@@ -342,6 +342,56 @@ TEST(CauseOf, DiffersByPlaceCallWakerAndThread) {
   EXPECT_NE(cause_of(base), cause_of(other));
 }
 
+ChainLink thread_that(std::string what, ThreadName thread) {
+  ChainLink link;
+  link.thread = std::move(thread);
+  link.what = std::move(what);
+  link.is_thread = true;
+  return link;
+}
+
+TEST(CauseOf, DiffersByTheRootOfTheChain) {
+  Finding lock = finding_with({sleep_in("futex_wait", 900)});
+  lock.chain = {thread_that("waited", {1, 2, "pool-1"}), thread_that("ran", {1, 3, "feeder-3"})};
+  Finding other = lock;
+  other.chain.back().thread = {1, 4, "feeder-4"};
+  other.chain.front().ns = 7;
+  EXPECT_EQ(cause_of(lock), cause_of(other));
+  other.chain.back().thread.comm = "relay-4";
+  EXPECT_NE(cause_of(lock), cause_of(other));
+  other = lock;
+  other.chain.back().what = "preempted";
+  EXPECT_NE(cause_of(lock), cause_of(other));
+  other.chain.back() = ChainLink();
+  other.chain.back().means = "disk completion";
+  EXPECT_NE(cause_of(lock), cause_of(other));
+}
+
+TEST(CauseOf, DiffersByTheFunctionsOfTheProgram) {
+  const auto called_by = [](std::vector<const char*> functions) {
+    Finding finding = finding_with({sleep_in("futex_wait", 900)});
+    finding.user_stack.emplace();
+    for (const char* const name : functions)
+      finding.user_stack->push_back({.name = name, .module = "/bin/db"});
+    finding.user_stack->front().module = "/lib/libc.so.6";
+    return cause_of(finding);
+  };
+  EXPECT_EQ(called_by({"pthread_mutex_lock", "take_row", "serve", "start_thread"}),
+            called_by({"__lll_lock_wait", "take_row", "serve", "serve", "clone3"}));
+  EXPECT_NE(called_by({"pthread_mutex_lock", "take_row", "serve", "start_thread"}),
+            called_by({"pthread_mutex_lock", "begin_thread", "start_thread"}));
+}
+
+TEST(CauseOf, DiffersByTheLargestPart) {
+  Finding one = finding_with({sleep_in("futex_wait", 900)});
+  one.breakdown = Breakdown{.runqueue_ns = 100, .sleeping_ns = 900};
+  Finding other = one;
+  other.breakdown = Breakdown{.runqueue_ns = 200, .sleeping_ns = 800};
+  EXPECT_EQ(cause_of(one), cause_of(other));
+  other.breakdown = Breakdown{.runqueue_ns = 600, .sleeping_ns = 400};
+  EXPECT_NE(cause_of(one), cause_of(other));
+}
+
 TEST(CauseOf, DoesNotDependOnWhichThreadWoke) {
   Finding one = finding_with({sleep_in("futex_wait", 900)});
   Finding other = one;

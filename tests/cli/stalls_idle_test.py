@@ -109,6 +109,8 @@ class OwnAccount(Case):
         count, _ = left_out(seen)["waits that may be for work"]["futex"]
         self.assertEqual(count + len(in_function(seen, "take")), len(self.took("take")))
         self.assertGreaterEqual(count, 6)
+        causes = [{finding["cause"] for finding in in_function(seen, function)} for function in ("take", "get_answer")]
+        self.assertFalse(causes[0] & causes[1], "what waits for different things is not folded")
 
     def test_a_sleep(self):
         seen = self.seen("sleep", 3)
