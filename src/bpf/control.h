@@ -62,5 +62,13 @@ enum session_counter {
   COUNTER_NESTED,   // runs of a program that the kernel left out: it ran already on that CPU. Kept
                     // by the kernel
   COUNTER_REFUSED,  // calls that seccomp or a tracer answered before they began
+  // Of all runs since the programs were loaded, as user space reads them from run_costs
+  // (run_cost.h):
+  COUNTER_RUNS,
+  COUNTER_RUN_NS,         // what they took
+  COUNTER_RUN_TARGET_NS,  // of that, in threads of the target
+  COUNTER_RUN_VARIANCE,   // of COUNTER_RUN_NS, in ns squared
+  COUNTER_STATS_RUNS,     // by the kernel's statistics, while those were on
+  COUNTER_STATS_NS,
   COUNTER_COUNT,
 };

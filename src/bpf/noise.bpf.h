@@ -7,9 +7,15 @@
 
 #include "bpf/kernel.h"
 #include "bpf/noise.h"
+#include "bpf/run_cost.bpf.h"
 
 /* Of what went on already when measuring began. */
 #define BEFORE_ALL 1
+
+/* What is measured are threads of our own. */
+static __always_inline bool runs_for_target(void) {
+  return false;
+}
 
 struct noise_log {
   struct noise_marks marks;
@@ -64,27 +70,27 @@ static __always_inline void end_irq(const char* name, u16 kind) {
 }
 
 SEC("tp_btf/irq_handler_entry")
-int BPF_PROG(noise_irq_entry, int irq, struct irqaction* action) {
+int COUNTED_PROG(noise_irq_entry, int irq, struct irqaction* action) {
   begin_irq(NOISE_IRQ, irq, VECTOR_NONE);
   return 0;
 }
 
 SEC("tp_btf/irq_handler_exit")
-int BPF_PROG(noise_irq_exit, int irq, struct irqaction* action) {
+int COUNTED_PROG(noise_irq_exit, int irq, struct irqaction* action) {
   end_irq(BPF_CORE_READ(action, name), NOISE_IRQ);
   return 0;
 }
 
-#define NOISE_VECTOR_HOOKS(name, which)            \
-  SEC("?tp_btf/" #name "_entry")                   \
-  int BPF_PROG(noise_##name##_entry, int vector) { \
-    begin_irq(NOISE_VECTOR, vector, which);        \
-    return 0;                                      \
-  }                                                \
-  SEC("?tp_btf/" #name "_exit")                    \
-  int BPF_PROG(noise_##name##_exit, int vector) {  \
-    end_irq(0, NOISE_VECTOR);                      \
-    return 0;                                      \
+#define NOISE_VECTOR_HOOKS(name, which)                \
+  SEC("?tp_btf/" #name "_entry")                       \
+  int COUNTED_PROG(noise_##name##_entry, int vector) { \
+    begin_irq(NOISE_VECTOR, vector, which);            \
+    return 0;                                          \
+  }                                                    \
+  SEC("?tp_btf/" #name "_exit")                        \
+  int COUNTED_PROG(noise_##name##_exit, int vector) {  \
+    end_irq(0, NOISE_VECTOR);                          \
+    return 0;                                          \
   }
 
 NOISE_VECTOR_HOOKS(local_timer, VECTOR_LOCAL_TIMER)
@@ -94,7 +100,7 @@ NOISE_VECTOR_HOOKS(call_function_single, VECTOR_CALL_FUNCTION_SINGLE)
 NOISE_VECTOR_HOOKS(irq_work, VECTOR_IRQ_WORK)
 
 SEC("tp_btf/softirq_entry")
-int BPF_PROG(noise_softirq_entry, unsigned int vector) {
+int COUNTED_PROG(noise_softirq_entry, unsigned int vector) {
   struct noise_log* log = noise_log_here();
   if (!log) return 0;
   log->marks.softirq_seen = 1;
@@ -103,7 +109,7 @@ int BPF_PROG(noise_softirq_entry, unsigned int vector) {
 }
 
 SEC("tp_btf/softirq_exit")
-int BPF_PROG(noise_softirq_exit, unsigned int vector) {
+int COUNTED_PROG(noise_softirq_exit, unsigned int vector) {
   struct noise_log* log = noise_log_here();
   if (!log) return 0;
   u64 begin_ns = log->marks.softirq_seen ? log->marks.softirq_begin_ns : BEFORE_ALL;
@@ -119,7 +125,7 @@ int BPF_PROG(noise_softirq_exit, unsigned int vector) {
 
 /* The kernel measures these itself, and tells afterwards. */
 SEC("?tp_btf/nmi_handler")
-int BPF_PROG(noise_nmi, void* handler, s64 took_ns, int handled) {
+int COUNTED_PROG(noise_nmi, void* handler, s64 took_ns, int handled) {
   struct noise_log* log = noise_log_here();
   if (!log || took_ns <= 0) return 0;
   u64 now_ns = bpf_ktime_get_ns();

@@ -32,7 +32,7 @@ WIRE_SIZE(struct timerlat_noise, 40);
 
 // What the hooks know of a CPU, beside the noises themselves.
 struct noise_marks {
-  u64 runs;  // of the hooks; user space reads it
+  u64 runs;  // of the hooks of osnoise, whose thread reads it
   u64 irq_begin_ns;
   u64 softirq_begin_ns;
   u64 running_since_ns;  // when the running thread was switched in; 0: nobody saw it

@@ -3,6 +3,7 @@
  * kernel/membership.bpf.c creates those, every probe only looks. */
 #pragma once
 
+#include "bpf/run_cost.bpf.h"
 #include "bpf/session.bpf.h"
 #include "bpf/thread_storage.bpf.h"
 
@@ -82,6 +83,10 @@ static __always_inline bool cpu_wanted(void) {
 static __always_inline struct thread_state* member_state(struct task_struct* task) {
   if (!may_be_kept(task)) return 0;
   return find_of_thread(threads, task);
+}
+
+static __always_inline bool runs_for_target(void) {
+  return member_state(bpf_get_current_task_btf()) != 0;
 }
 
 /* True where the call in flight is the thread's own to end, as it always is while we measure. At

@@ -32,17 +32,3 @@ static __always_inline void allow_preemption(void) {
   bpf_preempt_enable();
   bpf_local_irq_restore(&flags);
 }
-
-/* As BPF_PROG(), for tracepoints that threads come by where they can be preempted. */
-#define UNPREEMPTED_PROG(name, args...)                                                   \
-  name(unsigned long long* ctx);                                                          \
-  static __always_inline int unpreempted_##name(unsigned long long* ctx, ##args);         \
-  int name(unsigned long long* ctx) {                                                     \
-    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wint-conversion\"") \
-        forbid_preemption();                                                              \
-    int result = unpreempted_##name(___bpf_ctx_cast(args));                               \
-    allow_preemption();                                                                   \
-    return result;                                                                        \
-    _Pragma("GCC diagnostic pop")                                                         \
-  }                                                                                       \
-  static __always_inline int unpreempted_##name(unsigned long long* ctx, ##args)

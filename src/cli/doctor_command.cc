@@ -13,10 +13,10 @@ namespace {
 
 /// With the default probe attached for a few milliseconds, and nobody but ourselves measured.
 std::optional<Calibration> calibrate_syscalls() {
-  const Baseline base{.call_ns = time_getppid(), .round_trip_ns = {}};
+  const std::vector<double> base_ns = time_getppid();
   Session session(MembershipRules{}, 0);
   session.add(std::make_unique<SyscallsProbe>(SyscallsOptions{}, session.membership().maps()));
-  return session.calibrate(base);
+  return session.calibrate(base_ns);
 }
 
 class DoctorCommand final : public Command {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/probe.h"
-#include "kernel/bpf_stats.h"
 #include "kernel/session.h"
 
 namespace overdue {
@@ -44,10 +43,6 @@ class Instruments {
   /// Whether any program that is started makes at least one event: that there is none means that
   /// our hooks do not run.
   virtual bool sees_any_program() const { return false; }
-  /// Programs that run for each of them.
-  virtual std::uint64_t runs_per_event() const { return 2; }
-  /// What measuring has cost, where that is known better than by calibration: after the end.
-  virtual std::optional<BpfRuns> cost() const { return std::nullopt; }
   /// How often rings and cells must be looked at.
   virtual Duration poll_every() const = 0;
   /// When poll() wants to be called, besides.

@@ -9,6 +9,7 @@
 #include "cli/control_socket.h"
 #include "cli/controls.h"
 #include "cli/membership_rules.h"
+#include "cli/own_use.h"
 #include "cli/program_end.h"
 #include "cli/progress.h"
 #include "cli/say.h"
@@ -84,7 +85,6 @@ class Measurement {
   std::unique_ptr<SpawnedProgram> program_;
   std::unique_ptr<Session> session_;
   std::optional<CgroupHierarchy> hierarchy_;
-  Calibration calibration_;
   SessionInfo info_;
   std::unique_ptr<Controls> controls_;
   std::unique_ptr<ControlSocket> socket_;
@@ -117,9 +117,6 @@ void Measurement::start_program() {
 }
 
 void Measurement::attach() {
-  Baseline base{.call_ns = time_getppid(request_.selection.cpus), .round_trip_ns = {}};
-  if (instruments_.look_at_switches())
-    base.round_trip_ns = time_round_trips(request_.selection.cpus);
   MembershipRules rules;
   if (!request_.own_threads) rules = rules_for(request_.selection, target_, program_.get());
   if (request_.by_container || rules.cgroup_hierarchy >= 0) {
@@ -131,7 +128,6 @@ void Measurement::attach() {
   }
   session_ = std::make_unique<Session>(rules, instruments_.ring_bytes());
   instruments_.add_to(*session_, kernel_, request_.selection.cpus);
-  calibration_ = session_->calibrate(base, request_.selection.cpus);
 }
 
 /// Asking what the kernel allows takes longer than attaching: only a refusal, or --without, is
@@ -328,15 +324,12 @@ void Measurement::finish() {
         "report says nothing of the program");
   for (std::string& note : instruments_.notes()) info_.notes.push_back(std::move(note));
   receipt.events = events_ + switches;
-  receipt.probe_runs = instruments_.runs_per_event() * (events_ + switches);
-  receipt.probe_ns =
-      static_cast<std::uint64_t>(calibration_.cost_ns() * static_cast<double>(events_) +
-                                 calibration_.switch_cost_ns * static_cast<double>(switches));
-  if (const auto cost = instruments_.cost()) {
-    receipt.probe_runs = cost->runs;
-    receipt.probe_ns = cost->ns;
-    receipt.target_cpu_ns.reset();  // it is of every run, whomever that was for
+  if (request_.own_threads) {
+    receipt.target_cpu_ns.reset();  // nobody is a member
+    receipt.probe_target_ns.reset();
   }
+  listener_.settle();
+  receipt.own = own_use(program_.get());
   session_->detach();  // a reader may let the report wait for long
   listener_.end(info_, receipt);
 }

@@ -56,6 +56,9 @@ class MeasureListener {
   virtual void tick() = 0;
   /// Whether what was seen so far is enough.
   virtual bool wants_stop() const { return false; }
+  /// The last record has come: what then takes long is done here, so that the receipt's account of
+  /// Overdue's own work has it.
+  virtual void settle() {}
   virtual void end(const SessionInfo&, const Receipt&) = 0;
 };
 

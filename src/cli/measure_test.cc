@@ -35,6 +35,33 @@ class DeadInstruments final : public Instruments {
   bool sees_any_program_;
 };
 
+/// Asks whether spans could begin before the session began.
+class CalibratedProbe final : public LiveProbe {
+ public:
+  explicit CalibratedProbe(bool& was_calibrated) : was_calibrated_(was_calibrated) {}
+  void finish(KernelTime, const RecordHandler&) override {}
+  const Schema* schema(std::uint16_t) const override { return nullptr; }
+  Counters counters() const override { return {}; }
+  void begin_calibration() override { was_calibrated_ = true; }
+
+ private:
+  bool& was_calibrated_;
+};
+
+class ProbeInstruments final : public Instruments {
+ public:
+  std::string_view purpose() const override { return "see what is asked of a probe"; }
+  Support support(const Kernel&) const override { return {}; }
+  std::size_t ring_bytes() const override { return 0; }
+  void add_to(Session& session, const Kernel&, const std::vector<std::uint32_t>&) override {
+    session.add(std::make_unique<CalibratedProbe>(was_calibrated));
+  }
+  std::uint64_t events_in(const Record&) const override { return 1; }
+  Duration poll_every() const override { return std::chrono::milliseconds(10); }
+
+  bool was_calibrated = false;
+};
+
 struct Listener final : MeasureListener {
   void begin(const SessionInfo&) override {}
   void record(const Record&) override {}
@@ -95,6 +122,23 @@ TEST(Measure, SaysThatNoHookRanForAProgramThatItStarted) {
   EXPECT_TRUE(says(true, {}));
   EXPECT_FALSE(says(false, {})) << "the program may have made none of these";
   EXPECT_FALSE(says(true, {0})) << "it may have run elsewhere";
+}
+
+/// What probes see while we calibrate is none of the session's: a bar that it raised kept the
+/// windows of `worst` out.
+TEST(Measure, ArmsNothingBeforeTheSessionBegins) {
+  if (const Support allowed = Kernel().privileges(); !allowed.yes) GTEST_SKIP() << allowed.missing;
+  EXPECT_FALSE(in_another_process([] {
+    MeasureRequest request;
+    request.command = "test";
+    request.selection = parse_target({.all = true});
+    request.duration = std::chrono::milliseconds(20);
+    request.quiet = true;
+    ProbeInstruments instruments;
+    Listener listener;
+    measure(request, Kernel(), instruments, listener);
+    return instruments.was_calibrated;
+  }));
 }
 
 /// What they write to goes with the session.

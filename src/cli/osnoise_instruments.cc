@@ -16,13 +16,11 @@ void OsnoiseInstruments::add_to(Session& session, const Kernel&,
 
 void OsnoiseInstruments::armed(KernelTime start) {
   start_ = start;
-  probe_->cost().begin(start);
   probe_->begin();
 }
 
-void OsnoiseInstruments::poll(KernelTime now, const RecordHandler& handler) {
+void OsnoiseInstruments::poll(KernelTime, const RecordHandler& handler) {
   check_hooks();
-  probe_->cost().poll(now);
   probe_->poll(handler);
 }
 

@@ -28,7 +28,6 @@ class OsnoiseInstruments final : public Instruments {
   std::uint64_t events_in(const Record& record) const override {
     return record.schema->id == RECORD_OSNOISE_GAP ? 1 : 0;
   }
-  std::optional<BpfRuns> cost() const override { return probe_->cost().cost(); }
   Duration poll_every() const override { return std::chrono::milliseconds(50); }
   void poll(KernelTime now, const RecordHandler& handler) override;
   std::vector<std::string> notes() const override;

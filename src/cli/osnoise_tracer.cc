@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "cli/osnoise_tracer_options.h"
 #include "cli/osnoise_tracer_threads.h"
+#include "cli/own_use.h"
 #include "cli/progress.h"
 #include "cli/say.h"
 #include "cli/starvation_watch.h"
@@ -350,6 +351,7 @@ int OsnoiseTracer::run(const Kernel& kernel, MeasureListener& listener) {
     receipt.lost_by["unread_lines"] = unread;
   receipt.unmatched = run.assembler().unmatched();
   receipt.cut = run.assembler().cut();
+  receipt.own = own_use(nullptr);
   listener.end(run.info, receipt);
   return run.assembler().stopped() ? stopped_by_a_limit : 0;
 }

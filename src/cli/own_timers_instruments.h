@@ -19,11 +19,8 @@ class OwnTimersInstruments final : public Instruments {
   void add_to(Session& session, const Kernel& kernel,
               const std::vector<std::uint32_t>& cpus) override;
   std::string backend() const override { return "bpf"; }
-  void armed(KernelTime start) override { probe_->cost().begin(start); }
   std::uint64_t events_in(const Record&) const override { return 1; }
-  std::optional<BpfRuns> cost() const override { return probe_->cost().cost(); }
   Duration poll_every() const override { return std::chrono::milliseconds(20); }
-  void poll(KernelTime now, const RecordHandler&) override { probe_->cost().poll(now); }
   std::vector<std::string> notes() const override;
 
  private:

@@ -93,8 +93,8 @@ class StallReporter final : public MeasureListener {
     if (trace_) trace_->flush();
   }
   bool wants_stop() const override { return actions_.wants_stop(); }
+  void settle() override { view_->finish(); }
   void end(const SessionInfo& info, const Receipt& receipt) override {
-    view_->finish();  // those findings have actions, too
     SessionInfo told = info;
     for (std::string& note : stacks_.notes()) told.notes.push_back(std::move(note));
     if (debuginfod_)

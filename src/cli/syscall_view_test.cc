@@ -129,7 +129,7 @@ TEST(SyscallView, CostOfARunDoesNotDependOnWhatIsShown) {
                                  .add(syscall_call_schema, call(0))
                                  .add(syscall_call_schema, call(1))
                                  .end(receipt);
-    EXPECT_THAT(text, HasSubstr("measuring cost 20.0us, 100ns a probe run"));
+    EXPECT_THAT(text, HasSubstr("measuring cost 20.0us in 200 runs of BPF programs, 100ns each"));
   }
 }
 

@@ -21,16 +21,13 @@ void TimerlatInstruments::add_to(Session& session, const Kernel&,
   session.add(std::move(probe));
 }
 
-void TimerlatInstruments::armed(KernelTime start) {
+void TimerlatInstruments::armed(KernelTime) {
   std::vector<timerlat_slot*> slots;
   for (const std::uint32_t cpu : cpus_) slots.push_back(&probe_->slot(cpu));
-  probe_->cost().count();
   threads_.begin(slots, probe_->stopping());
-  probe_->cost().measure(start);
 }
 
 void TimerlatInstruments::poll(KernelTime now, const RecordHandler&) {
-  probe_->cost().poll(now);
   if (__atomic_load_n(&probe_->stopping(), __ATOMIC_RELAXED) == 0) return;
   if (!stopping_since_) stopping_since_ = now;
   stuck_ = !probe_->finished() && now - *stopping_since_ > patience;
@@ -63,10 +60,6 @@ std::string TimerlatInstruments::why_none(std::uint32_t cpu) const {
           "CPUs (nohz_full: sysctl kernel.timer_migration=0)",
           counted(wakings[i], "time"));
   return "its thread did not get to run (what has that CPU: ps -eLo cls,rtprio,psr,pcpu,comm)";
-}
-
-std::optional<BpfRuns> TimerlatInstruments::cost() const {
-  return probe_->cost().cost();
 }
 
 std::vector<std::string> TimerlatInstruments::notes() const {

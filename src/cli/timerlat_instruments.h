@@ -28,7 +28,6 @@ class TimerlatInstruments final : public Instruments, public TimerlatSource {
   std::string backend() const override { return "bpf"; }
   void armed(KernelTime start) override;
   std::uint64_t events_in(const Record&) const override { return 1; }
-  std::optional<BpfRuns> cost() const override;
   Duration poll_every() const override { return std::chrono::milliseconds(20); }
   void poll(KernelTime now, const RecordHandler&) override;
   KernelTime ending() override;

@@ -74,8 +74,8 @@ class WorstReporter final : public MeasureListener {
     stacks_.follow();
     report_.output->flush();
   }
+  void settle() override { assembler_.finish(); }
   void end(const SessionInfo& measured, const Receipt& counted) override {
-    assembler_.finish();
     if (!is_stream()) {
       for (const LatencyWindow& window : longest_.windows()) count_frames(window, frames_);
       report_.sink->windows(longest_.windows());

@@ -172,6 +172,7 @@ int run_hwlat(const HwlatRequest& request, const Kernel& kernel) {
         report->add(std::move(*sample));
       }
     info.notes.emplace_back("the kernel's own tracer: interrupts were off while it looked");
+    receipt.own = trace.own;
     report->end(std::move(info), receipt);
   };
   KernelTracerRequest tracer;

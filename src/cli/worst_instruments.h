@@ -27,7 +27,6 @@ class WorstInstruments final : public WindowInstruments {
               const std::vector<std::uint32_t>& cpus) override;
   std::uint64_t events_in(const Record&) const override { return 0; }
   std::uint64_t events() const override { return probe_ ? probe_->figures().followed : 0; }
-  std::uint64_t runs_per_event() const override { return 3; }  // waking, wake-up, switch
   Duration poll_every() const override { return std::chrono::milliseconds(5); }
   void poll(KernelTime now, const RecordHandler& handler) override;
   std::vector<std::string> notes() const override;
@@ -53,10 +52,7 @@ class SectionInstruments final : public WindowInstruments {
               const std::vector<std::uint32_t>& cpus) override;
   std::uint64_t events_in(const Record&) const override { return 0; }
   std::uint64_t events() const override { return probe_ ? probe_->figures().seen : 0; }
-  std::optional<BpfRuns> cost() const override { return probe_->cost().cost(); }
   Duration poll_every() const override { return std::chrono::milliseconds(20); }
-  void armed(KernelTime start) override { probe_->cost().begin(start); }
-  void poll(KernelTime now, const RecordHandler&) override { probe_->cost().poll(now); }
   std::vector<std::string> notes() const override;
   void raise_bar(std::uint64_t latency_ns) override;
 

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/read_text.h"
 #include "base/text.h"
+#include "cli/own_use.h"
 #include "cli/program_end.h"
 #include "cli/progress.h"
 #include "cli/report_output.h"
@@ -147,7 +148,7 @@ int run_in_instance(const KernelTracerRequest& request, const Kernel& kernel,
   instance.write("tracing_on", "0");
   info.duration = KernelClock::now() - info.start;
   progress.step("writing");
-  const KernelTrace trace{instance.read("trace"), longest_us};
+  const KernelTrace trace{instance.read("trace"), longest_us, own_use(program.get())};
   progress.step("");
   end(std::move(info), trace);
   if (interrupted) return program ? 128 + interrupted->number : 0;  // it was never run
@@ -168,6 +169,7 @@ int run_kernel_tracer(const KernelTracerRequest& request, const Kernel& kernel) 
           .hint("--backend bpf");
     Receipt receipt;
     receipt.events = longest ? 1 : 0;
+    receipt.own = trace.own;
     std::vector<LatencyWindow> windows;
     if (longest) {
       if (longest->lost_events) receipt.lost_by["tracer_buffer"] = longest->lost_events;

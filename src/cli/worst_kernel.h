@@ -41,6 +41,7 @@ int run_kernel_tracer(const KernelTracerRequest& request, const Kernel& kernel);
 struct KernelTrace {
   std::string text;
   std::string longest_us;  ///< "0": it has seen nothing
+  OwnUse own{};
 };
 
 /// The same of any tracer, with what to do with what it has seen: `begin` is called when it runs,

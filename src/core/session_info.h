@@ -60,6 +60,13 @@ struct FrameCounts {
   std::uint64_t kernel = 0, kernel_unresolved = 0;
 };
 
+/// What Overdue itself took, all its processes, from its start to the receipt; empty: not known.
+struct OwnUse {
+  std::optional<std::uint64_t> cpu_ns;
+  std::optional<std::uint64_t> memory_bytes;  ///< the most that was resident
+  std::optional<std::uint64_t> bpf_bytes;     ///< of the kernel: BPF programs and maps
+};
+
 /// The end of every report: what was seen, what was not, and what measuring cost.
 struct Receipt {
   std::uint64_t events = 0;                      ///< spans and events measured
@@ -67,10 +74,13 @@ struct Receipt {
   std::uint64_t unmatched = 0;                   ///< ends without a begin
   std::uint64_t cut = 0;         ///< spans cut by the start or the end of the session
   std::uint64_t refused = 0;     ///< calls that seccomp or a tracer answered before they began
-  std::uint64_t probe_runs = 0;  ///< BPF program runs for the target's events
-  std::uint64_t probe_ns = 0;  ///< their cost: events times the cost of one, measured on ourselves
-                               ///< at the start; 0 where that is less than the machine's noise
-  std::optional<std::uint64_t> target_cpu_ns;  ///< CPU time the target used meanwhile
+  std::uint64_t probe_runs = 0;  ///< of our BPF programs, on the whole machine
+  std::optional<std::uint64_t> probe_ns;         ///< what those took; empty: too small to measure
+  std::optional<std::uint64_t> probe_error_ns;   ///< probe_ns is right to within this, 19 of 20
+                                                 ///< times: not every run is timed
+  std::optional<std::uint64_t> probe_target_ns;  ///< of probe_ns, in threads of the target
+  std::optional<std::uint64_t> target_cpu_ns;    ///< CPU time the target used meanwhile
+  OwnUse own;
   std::optional<FrameCounts> frames;  ///< of what was found; empty where nothing has stacks
 
   std::uint64_t lost() const {
@@ -78,10 +88,12 @@ struct Receipt {
     for (const auto& [reason, count] : lost_by) sum += count;
     return sum;
   }
-  /// probe_ns as a share of the target's CPU time; empty where that is unknown or zero.
+  /// What programs took of the target's CPU time, as a share of that; empty where either is
+  /// unknown, or it had none. Old recordings have the target's part only, as probe_ns.
   std::optional<double> overhead_ratio() const {
-    if (!target_cpu_ns || *target_cpu_ns == 0) return std::nullopt;
-    return static_cast<double>(probe_ns) / static_cast<double>(*target_cpu_ns);
+    const std::optional<std::uint64_t> part = probe_target_ns ? probe_target_ns : probe_ns;
+    if (!part || !target_cpu_ns || *target_cpu_ns == 0) return std::nullopt;
+    return static_cast<double>(*part) / static_cast<double>(*target_cpu_ns);
   }
 };
 

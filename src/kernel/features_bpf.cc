@@ -358,7 +358,7 @@ Support Kernel::bpf_stats() const {
     if (Fd(bpf_enable_stats(BPF_STATS_RUN_TIME))) return {};
     return Support::no(
         fmt::format("the kernel does not account for BPF run time here: {}", errno_text(errno)),
-        "run as root (CAP_SYS_ADMIN); without it the cost is calibrated instead");
+        "run as root (CAP_SYS_ADMIN); Overdue times its programs itself");
   });
 }
 

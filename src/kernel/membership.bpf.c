@@ -164,13 +164,13 @@ static __always_inline void follow_rename(struct task_struct* task, const char* 
 }
 
 SEC("?tp_btf/sched_process_fork")
-int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
+int COUNTED_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
   follow_fork(parent, child);
   return 0;
 }
 
 SEC("?tp_btf/task_rename")
-int BPF_PROG(on_rename, struct task_struct* task, const char* name) {
+int COUNTED_PROG(on_rename, struct task_struct* task, const char* name) {
   follow_rename(task, name);
   return 0;
 }
@@ -237,7 +237,7 @@ int follow_moves(struct bpf_iter__task* ctx) {
 }
 
 SEC("?tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct* task) {
+int COUNTED_PROG(on_exit, struct task_struct* task) {
   count_cpu_use(task);
   return 0;
 }
@@ -245,7 +245,7 @@ int BPF_PROG(on_exit, struct task_struct* task) {
 /* The scheduler brings the time up to date at ticks and switches only, so at its exit a short
  * thread has used none yet. When it is freed it has left the CPU for ever. */
 SEC("tp_btf/sched_process_free")
-int BPF_PROG(on_free, struct task_struct* task) {
+int COUNTED_PROG(on_free, struct task_struct* task) {
   if (may_be_kept(task)) count_cpu_use(task);
   forget_thread(threads, task);
   return 0;
@@ -263,8 +263,9 @@ struct trace_event_raw_task_rename {
 } __attribute__((preserve_access_index));
 
 SEC("?tp/sched/sched_process_fork")
-int on_fork_event(struct trace_event_raw_sched_process_fork* ctx) {
-  struct task_struct* child = bpf_task_from_pid(ctx->child_pid);
+int COUNTED_PROG(on_fork_event) {
+  struct trace_event_raw_sched_process_fork* fork = (void*)ctx;
+  struct task_struct* child = bpf_task_from_pid(fork->child_pid);
   if (!child) return 0;
   follow_fork(bpf_get_current_task_btf(), child);
   bpf_task_release(child);
@@ -272,16 +273,17 @@ int on_fork_event(struct trace_event_raw_sched_process_fork* ctx) {
 }
 
 SEC("?tp/task/task_rename")
-int on_rename_event(struct trace_event_raw_task_rename* ctx) {
-  struct task_struct* task = bpf_task_from_pid(ctx->pid);
+int COUNTED_PROG(on_rename_event) {
+  struct trace_event_raw_task_rename* rename = (void*)ctx;
+  struct task_struct* task = bpf_task_from_pid(rename->pid);
   if (!task) return 0;
-  follow_rename(task, ctx->newcomm);
+  follow_rename(task, rename->newcomm);
   bpf_task_release(task);
   return 0;
 }
 
 SEC("?tp/sched/sched_process_exit")
-int on_exit_event(void* ctx) {
+int COUNTED_PROG(on_exit_event) {
   count_cpu_use(bpf_get_current_task_btf());
   return 0;
 }

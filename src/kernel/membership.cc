@@ -13,9 +13,9 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "kernel/bpf_stats.h"
 #include "kernel/call_hooks.h"
 #include "kernel/glob.h"
+#include "kernel/program_runs.h"
 #include "kernel/skeleton.h"
 #include "membership.skel.h"
 
@@ -204,8 +204,20 @@ Counters read_counters(const bpf_object* object) {
     for (const u64 value : per_cpu) sum += value;
     result[static_cast<session_counter>(i)] = sum;
   }
-  result[COUNTER_NESTED] = bpf_runs(object).missed;
+  add_program_counters(result, object);
   return result;
+}
+
+void add_program_counters(Counters& counters, const bpf_object* object) {
+  const KernelAccount account = kernels_account(object);
+  counters[COUNTER_NESTED] += account.missed;
+  counters[COUNTER_STATS_RUNS] += account.runs;
+  counters[COUNTER_STATS_NS] += account.ns;
+  const ProgramRuns runs = program_runs(object);
+  counters[COUNTER_RUNS] += runs.runs;
+  counters[COUNTER_RUN_NS] += static_cast<std::uint64_t>(runs.ns);
+  counters[COUNTER_RUN_TARGET_NS] += static_cast<std::uint64_t>(runs.target_ns);
+  counters[COUNTER_RUN_VARIANCE] += static_cast<std::uint64_t>(runs.variance);
 }
 
 void clear_counters(int counters_map_fd) {

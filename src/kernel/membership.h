@@ -50,6 +50,8 @@ std::uint32_t hashed_threads();
 /// Per-CPU counters of one BPF object, summed, and what the kernel itself counts of its programs.
 using Counters = std::map<session_counter, std::uint64_t>;
 Counters read_counters(const bpf_object* object);
+/// What of it is each object's own though objects share the counters: of its programs' runs.
+void add_program_counters(Counters& counters, const bpf_object* object);
 /// Zeroes them; only while no program runs that would count.
 void clear_counters(int counters_map_fd);
 

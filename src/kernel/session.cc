@@ -1,19 +1,15 @@
 #include "kernel/session.h"
 
-#include <fcntl.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
-#include <numeric>
-#include <thread>
 
-#include "base/error.h"
-#include "base/fd.h"
 #include "kernel/call_hooks.h"
 
 namespace overdue {
@@ -21,11 +17,12 @@ namespace {
 
 constexpr unsigned calibration_rounds = 16;
 constexpr unsigned calls_per_round = 128;
-constexpr unsigned trips_per_round = 24;
 
 /// A record's time is read before its room in the ring is reserved; it can be this much older than
 /// a record another CPU has finished already.
 constexpr std::chrono::milliseconds ring_slack{1};
+
+constexpr double statistics_were_on = 0.95;  // for so many of all runs: for the whole session
 
 constexpr double rings_filling = 0.125;
 constexpr std::chrono::milliseconds look_every{5};  // at rings, while their records are handled
@@ -67,52 +64,7 @@ class OnOneCpu {
   bool moved_ = false;
 };
 
-struct Pipe {
-  Pipe() {
-    int ends[2];
-    check_errno(pipe2(ends, O_CLOEXEC), "cannot make a pipe");
-    out = Fd(ends[0]);
-    in = Fd(ends[1]);
-  }
-  void pass() { [[maybe_unused]] const auto written = write(in.get(), "x", 1); }
-  /// False when nobody will pass anything any more.
-  bool wait() {
-    char byte;
-    return read(out.get(), &byte, 1) == 1;
-  }
-  Fd out, in;
-};
-
-/// What a switch costs more than before: less what the calls around it do, of which nobody asked
-/// for.
-double switch_cost(const Calibration& calls, const Baseline& base, double round_trip_ns) {
-  const double of_calls = 4 * std::max(0.0, calls.bystander_ns - calls.base_ns);
-  return std::max(0.0, (round_trip_ns - quantile(base.round_trip_ns, 0.5) - of_calls) / 2);
-}
-
 }  // namespace
-
-std::vector<double> time_round_trips(std::span<const std::uint32_t> cpus) {
-  std::vector<std::uint32_t> any(CPU_SETSIZE);
-  std::iota(any.begin(), any.end(), 0);  // the same one before the probes and with them
-  const OnOneCpu pinned(cpus.empty() ? std::span(any) : cpus);
-  Pipe there, back;
-  std::thread other([&] {
-    while (there.wait()) back.pass();
-  });
-  std::vector<double> rounds;
-  for (unsigned round = 0; round < calibration_rounds; ++round) {
-    const KernelTime begin = KernelClock::now();
-    for (unsigned i = 0; i < trips_per_round; ++i) {
-      there.pass();
-      back.wait();
-    }
-    rounds.push_back(static_cast<double>((KernelClock::now() - begin).count()) / trips_per_round);
-  }
-  there.in.reset();
-  other.join();
-  return rounds;
-}
 
 std::vector<double> time_getppid(std::span<const std::uint32_t> cpus) {
   const OnOneCpu pinned(cpus);
@@ -125,13 +77,12 @@ std::vector<double> time_getppid(std::span<const std::uint32_t> cpus) {
   return rounds;
 }
 
-Calibration Session::calibrate(const Baseline& base, std::span<const std::uint32_t> cpus) {
-  Calibration result{.base_ns = quantile(base.call_ns, 0.5), .rounds = calibration_rounds};
+Calibration Session::calibrate(const std::vector<double>& base_ns,
+                               std::span<const std::uint32_t> cpus) {
+  Calibration result{.base_ns = quantile(base_ns, 0.5), .rounds = calibration_rounds};
   if (result.base_ns > 0)
-    result.spread = (quantile(base.call_ns, 0.75) - quantile(base.call_ns, 0.25)) / result.base_ns;
+    result.spread = (quantile(base_ns, 0.75) - quantile(base_ns, 0.25)) / result.base_ns;
   result.bystander_ns = quantile(time_getppid(cpus), 0.5);
-  if (!base.round_trip_ns.empty())
-    result.switch_cost_ns = switch_cost(result, base, quantile(time_round_trips(cpus), 0.5));
   for (const auto& probe : probes_) probe->begin_calibration();
   membership_.adopt_self();
   set_word(membership_.control().armed, 1);
@@ -166,6 +117,7 @@ void Session::arm() {
   membership_.adopt_existing();
   membership_
       .adopt_existing();  // once more, for children of threads that the first pass came to late
+  runs_before_ = sum_counters();
   start_ = start_spans();
 }
 
@@ -261,11 +213,41 @@ std::vector<std::string> Session::left_out() const {
   return all;
 }
 
-Receipt Session::receipt() const {
-  Receipt receipt;
+Counters Session::sum_counters() const {
   Counters sum = membership_.counters();
   for (const auto& probe : probes_)
     for (const auto& [counter, value] : probe->counters()) sum[counter] += value;
+  return sum;
+}
+
+void Session::add_cost(Counters& sum, Receipt& receipt) const {
+  const auto since_start = [&](session_counter counter) -> std::uint64_t {
+    const auto before = runs_before_.find(counter);
+    const std::uint64_t was = before == runs_before_.end() ? 0 : before->second;
+    return sum[counter] > was ? sum[counter] - was : 0;
+  };
+  receipt.probe_runs = since_start(COUNTER_RUNS);
+  const auto ns = static_cast<double>(since_start(COUNTER_RUN_NS));
+  if (ns == 0) return;  // too small to measure
+  double by_kernel = 1;
+  double error_ns = 1.96 * std::sqrt(static_cast<double>(since_start(COUNTER_RUN_VARIANCE)));
+  // Where the kernel has timed them all it knows better.
+  const auto timed = static_cast<double>(since_start(COUNTER_STATS_RUNS));
+  const auto runs = static_cast<double>(receipt.probe_runs);
+  if (timed > statistics_were_on * runs) {
+    by_kernel = static_cast<double>(since_start(COUNTER_STATS_NS)) / timed * runs / ns;
+    error_ns = 0;
+  }
+  receipt.probe_ns = static_cast<std::uint64_t>(ns * by_kernel);
+  receipt.probe_target_ns = static_cast<std::uint64_t>(
+      static_cast<double>(since_start(COUNTER_RUN_TARGET_NS)) * by_kernel);
+  receipt.probe_error_ns = static_cast<std::uint64_t>(error_ns);
+}
+
+Receipt Session::receipt() const {
+  Receipt receipt;
+  Counters sum = sum_counters();
+  add_cost(sum, receipt);
   const auto lost = [&](const char* reason, session_counter counter) {
     if (sum[counter] > 0) receipt.lost_by[reason] = sum[counter];
   };

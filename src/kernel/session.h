@@ -14,13 +14,6 @@
 
 namespace overdue {
 
-/// What our own work takes before any probe is attached: ns of each of several short runs.
-struct Baseline {
-  std::vector<double> call_ns;        ///< getppid(2), a call
-  std::vector<double> round_trip_ns;  ///< two threads waking each other in turn through pipes, on
-                                      ///< one CPU: four calls, two switches; empty: not of interest
-};
-
 /// What one system call costs here, measured on ourselves with getppid(2): medians of short runs,
 /// in ns.
 struct Calibration {
@@ -29,8 +22,6 @@ struct Calibration {
   double bystander_ns = 0;  ///< probes attached, not a member
   double spread = 0;        ///< of the base runs: (p75 - p25) / median
   unsigned rounds = 0;
-  double switch_cost_ns =
-      0;  ///< what probes add to a switch of threads; 0: not measured, or nothing
 
   double cost_ns() const { return traced_ns > base_ns ? traced_ns - base_ns : 0; }
 };
@@ -47,9 +38,9 @@ class Session {
   void add(std::unique_ptr<LiveProbe> probe) { probes_.push_back(std::move(probe)); }
 
   /// Times getppid() with and without being a member, in a few milliseconds, on one of `cpus`
-  /// (empty: wherever), and switches if `base` has some. It was taken before the probes were
-  /// attached.
-  Calibration calibrate(const Baseline& base, std::span<const std::uint32_t> cpus = {});
+  /// (empty: wherever). `base_ns` is what time_getppid() said before the probes were attached.
+  Calibration calibrate(const std::vector<double>& base_ns,
+                        std::span<const std::uint32_t> cpus = {});
 
   /// Makes members of the target's threads, those there are and those to come, and lets spans
   /// begin. `start` is when.
@@ -86,12 +77,14 @@ class Session {
   /// What probes cannot see on this kernel: a sentence each, for the reader of the report.
   std::vector<std::string> left_out() const;
 
-  /// Loss so far, and the target's CPU time. Events and cost are for the caller to fill, who has
-  /// seen the records.
+  /// Loss so far, what the programs' runs since arm() took, and the target's CPU time. Events are
+  /// for the caller to fill, who has seen the records.
   Receipt receipt() const;
 
  private:
   KernelTime start_spans();
+  Counters sum_counters() const;
+  void add_cost(Counters& sum, Receipt& receipt) const;
   /// Lets programs write to the other half of the cells; returns when none writes to the old one.
   std::uint32_t begin_epoch();
   void drain_cells(std::uint32_t epoch, const RecordHandler& handler);
@@ -99,15 +92,12 @@ class Session {
 
   Membership membership_;
   std::vector<std::unique_ptr<LiveProbe>> probes_;
+  Counters runs_before_;  ///< when it was armed
   KernelTime start_{}, end_ = KernelTime::max();
 };
 
 /// Times getppid(2): the ns per call of each of several short runs. On one of `cpus`, if any are
 /// named and one takes us: programs of a session with `--cpu` look at no other.
 std::vector<double> time_getppid(std::span<const std::uint32_t> cpus = {});
-
-/// Times switches between two threads of ours, on the first of `cpus` that takes us, or the one we
-/// are on: see Baseline::round_trip_ns. Throws Error where there are no pipes or threads to be had.
-std::vector<double> time_round_trips(std::span<const std::uint32_t> cpus = {});
 
 }  // namespace overdue

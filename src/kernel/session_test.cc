@@ -64,7 +64,7 @@ TEST_F(SessionTest, AsksItsProbesInOrder) {
   RecordingProbe& asked = *probe;
   session.add(std::move(probe));
   const RecordHandler nobody = [](const Record&) { FAIL() << "nothing was measured"; };
-  session.calibrate({.call_ns = time_getppid(), .round_trip_ns = {}});
+  session.calibrate(time_getppid());
   EXPECT_THAT(log, ::testing::ElementsAre("begin_calibration", "drain", "end_calibration"));
   EXPECT_EQ(control.armed, 0u);
   const KernelTime before = KernelClock::now();
@@ -114,20 +114,6 @@ TEST_F(SessionTest, LeavesNothingInTheKernel) {
   EXPECT_EQ(still_held(during), 0u);
 }
 
-TEST_F(SessionTest, SwitchesAreTimedWhereTheyAreOfInterest) {
-  const std::vector<double> trips = time_round_trips();
-  EXPECT_EQ(trips.size(), time_getppid().size());
-  for (const double ns : trips) EXPECT_GT(ns, 0);
-  Session session({}, 0);
-  const auto cost_after = [&](std::vector<double> round_trip_ns) {
-    return session.calibrate({.call_ns = {1e12}, .round_trip_ns = std::move(round_trip_ns)})
-        .switch_cost_ns;
-  };
-  EXPECT_EQ(cost_after({}), 0);
-  EXPECT_EQ(cost_after({1e12}), 0);  // it was slower before: no cost to be told
-  EXPECT_GT(cost_after({1, 1, 1}), 0);
-}
-
 TEST_F(SessionTest, NobodyElseIsMeasuredWhileCalibrating) {
   std::vector<std::string> log;
   MembershipRules rules;
@@ -137,7 +123,7 @@ TEST_F(SessionTest, NobodyElseIsMeasuredWhileCalibrating) {
   std::unique_ptr<Child> newcomer;
   probe->while_calibrating = [&] { newcomer = std::make_unique<Child>([](Child&) { pause(); }); };
   session.add(std::move(probe));
-  session.calibrate({.call_ns = time_getppid(), .round_trip_ns = {}});
+  session.calibrate(time_getppid());
   ASSERT_TRUE(newcomer);
   EXPECT_TRUE(session.membership().members().empty());
   session.arm();

@@ -149,13 +149,21 @@ void CsvSink::end(const SessionInfo& info, const Receipt& receipt) {
   output_.append(fmt::format("# events: {}\n# lost: {}\n", receipt.events, receipt.lost()));
   for (const auto& [reason, count] : receipt.lost_by)
     output_.append(fmt::format("# lost, {}: {}\n", printable(reason), count));
-  output_.append(fmt::format("# unmatched: {}\n# cut: {}\n# probe_ns: {}\n# probe_runs: {}\n",
-                             receipt.unmatched, receipt.cut, receipt.probe_ns, receipt.probe_runs));
+  output_.append(fmt::format("# unmatched: {}\n# cut: {}\n# probe_runs: {}\n", receipt.unmatched,
+                             receipt.cut, receipt.probe_runs));
   if (receipt.refused > 0) output_.append(fmt::format("# refused: {}\n", receipt.refused));
-  if (receipt.target_cpu_ns)
-    output_.append(fmt::format("# target_cpu_ns: {}\n", *receipt.target_cpu_ns));
+  const auto known = [this](std::string_view name, std::optional<std::uint64_t> value) {
+    if (value) output_.append(fmt::format("# {}: {}\n", name, *value));
+  };
+  known("probe_ns", receipt.probe_ns);
+  known("probe_error_ns", receipt.probe_error_ns);
+  known("probe_target_ns", receipt.probe_target_ns);
+  known("target_cpu_ns", receipt.target_cpu_ns);
   if (const auto ratio = receipt.overhead_ratio())
     output_.append(fmt::format("# overhead_ratio: {:.6g}\n", *ratio));
+  known("own_cpu_ns", receipt.own.cpu_ns);
+  known("own_memory_bytes", receipt.own.memory_bytes);
+  known("bpf_bytes", receipt.own.bpf_bytes);
   output_.flush();
 }
 

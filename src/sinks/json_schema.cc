@@ -21,6 +21,7 @@ constexpr const char* fixed_part = R"json({
   "$defs": {
     "count": {"type": "integer", "minimum": 0},
     "ns": {"type": "integer", "minimum": 0, "description": "nanoseconds"},
+    "ns_or_null": {"type": ["integer", "null"], "minimum": 0, "description": "nanoseconds; null: not known"},
     "id": {"type": "integer", "minimum": 0, "maximum": 4294967295},
     "session": {
       "type": "object",
@@ -137,7 +138,7 @@ constexpr const char* fixed_part = R"json({
     "receipt": {
       "type": "object",
       "description": "What was seen, what was not, and what measuring cost",
-      "required": ["events", "lost", "lost_by", "unmatched", "cut", "probe_ns", "probe_runs", "target_cpu_ns", "overhead_ratio"],
+      "required": ["events", "lost", "lost_by", "unmatched", "cut", "probe_ns", "probe_error_ns", "probe_target_ns", "probe_runs", "target_cpu_ns", "overhead_ratio", "own_cpu_ns", "own_memory_bytes", "bpf_bytes"],
       "properties": {
         "events": {"$ref": "#/$defs/count", "description": "spans and events measured"},
         "lost": {"$ref": "#/$defs/count"},
@@ -145,10 +146,15 @@ constexpr const char* fixed_part = R"json({
         "unmatched": {"$ref": "#/$defs/count", "description": "ends without a begin"},
         "cut": {"$ref": "#/$defs/count", "description": "spans cut by the start or the end of the session"},
         "refused": {"$ref": "#/$defs/count", "description": "calls that seccomp or a tracer answered before they began; absent where there are none"},
-        "probe_ns": {"$ref": "#/$defs/ns", "description": "cost of the probe runs"},
+        "probe_ns": {"$ref": "#/$defs/ns_or_null", "description": "what the runs of BPF programs took, on the whole machine; null: too small to measure"},
+        "probe_error_ns": {"$ref": "#/$defs/ns_or_null", "description": "probe_ns is right to within this, 19 of 20 times"},
+        "probe_target_ns": {"$ref": "#/$defs/ns_or_null", "description": "of probe_ns, in threads of the target"},
         "probe_runs": {"$ref": "#/$defs/count"},
-        "target_cpu_ns": {"type": ["integer", "null"], "minimum": 0, "description": "CPU time the target used; null: unknown"},
-        "overhead_ratio": {"type": ["number", "null"], "minimum": 0, "description": "probe_ns by target_cpu_ns"},
+        "target_cpu_ns": {"$ref": "#/$defs/ns_or_null", "description": "CPU time the target used; null: unknown"},
+        "overhead_ratio": {"type": ["number", "null"], "minimum": 0, "description": "probe_target_ns by target_cpu_ns"},
+        "own_cpu_ns": {"$ref": "#/$defs/ns_or_null", "description": "CPU time of Overdue's own processes, from its start; null: not known"},
+        "own_memory_bytes": {"type": ["integer", "null"], "minimum": 0, "description": "the most memory that was resident in them"},
+        "bpf_bytes": {"type": ["integer", "null"], "minimum": 0, "description": "memory of BPF programs and maps"},
         "frames": {"$ref": "#/$defs/by_side", "description": "of all stacks of what was found; absent where there are none"},
         "unresolved_frames": {"$ref": "#/$defs/by_side", "description": "of those without the name of a function"}
       }

@@ -172,18 +172,19 @@ void write_receipt(JsonWriter& json, const Receipt& receipt) {
   json.member("unmatched", receipt.unmatched);
   json.member("cut", receipt.cut);
   if (receipt.refused > 0) json.member("refused", receipt.refused);
-  json.member("probe_ns", receipt.probe_ns);
+  const auto known = [&json](std::string_view name, const auto& value) {
+    json.member_or_null(name, value ? &*value : nullptr,
+                        [&json](auto number) { json.value(number); });
+  };
+  known("probe_ns", receipt.probe_ns);
+  known("probe_error_ns", receipt.probe_error_ns);
+  known("probe_target_ns", receipt.probe_target_ns);
   json.member("probe_runs", receipt.probe_runs);
-  json.key("target_cpu_ns");
-  if (receipt.target_cpu_ns)
-    json.value(*receipt.target_cpu_ns);
-  else
-    json.null();
-  json.key("overhead_ratio");
-  if (const auto ratio = receipt.overhead_ratio())
-    json.value(*ratio);
-  else
-    json.null();
+  known("target_cpu_ns", receipt.target_cpu_ns);
+  known("overhead_ratio", receipt.overhead_ratio());
+  known("own_cpu_ns", receipt.own.cpu_ns);
+  known("own_memory_bytes", receipt.own.memory_bytes);
+  known("bpf_bytes", receipt.own.bpf_bytes);
   if (!receipt.frames) return;
   const auto by_side = [&](std::string_view key, std::uint64_t user, std::uint64_t kernel) {
     json.key(key);

@@ -51,16 +51,30 @@ std::string loss_text(const Receipt& receipt) {
 }
 
 std::string cost_text(const Receipt& receipt) {
-  if (receipt.probe_runs == 0) return "measuring cost: unknown, no probe run was counted";
-  if (receipt.probe_ns == 0)
-    return "measuring cost: too little to be told from the noise of this machine";
+  if (!receipt.probe_ns || receipt.probe_runs == 0) return "measuring cost: too small to measure";
   // Not by receipt.events: a report of a recording may show some of what was measured.
-  std::string text =
-      fmt::format("measuring cost {}, {} a probe run", duration_text(receipt.probe_ns),
-                  duration_text(receipt.probe_ns / receipt.probe_runs));
+  std::string text = fmt::format("measuring cost {}", duration_text(*receipt.probe_ns));
+  if (receipt.probe_error_ns.value_or(0) > 0)
+    text += fmt::format(" (give or take {})", duration_text(*receipt.probe_error_ns));
+  text += fmt::format(" in {} of BPF programs, {} each", counted(receipt.probe_runs, "run"),
+                      duration_text(*receipt.probe_ns / receipt.probe_runs));
   if (const auto ratio = receipt.overhead_ratio())
-    text += fmt::format(", {:.1f}% of the target's CPU time", *ratio * 100);
+    text += fmt::format("; {:.1f}% of the target's CPU time", *ratio * 100);
   return text;
+}
+
+std::string mebibytes(std::uint64_t bytes) {
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
+}
+
+/// Empty where nothing is known.
+std::string own_use_text(const OwnUse& own) {
+  std::vector<std::string> used;
+  if (own.cpu_ns) used.push_back(duration_text(*own.cpu_ns) + " of CPU time");
+  if (own.memory_bytes) used.push_back(mebibytes(*own.memory_bytes) + " of memory");
+  if (own.bpf_bytes) used.push_back(mebibytes(*own.bpf_bytes) + " of the kernel's");
+  if (used.empty()) return {};
+  return fmt::format("Overdue itself used {}", fmt::join(used, ", "));
 }
 
 std::string unnamed_text(std::uint64_t frames, std::uint64_t unresolved) {
@@ -149,6 +163,7 @@ std::vector<std::string> receipt_lines(const SessionInfo& info, const Receipt& r
   if (receipt.refused > 0)
     lines.back() += fmt::format(", {} refused by seccomp or a tracer", grouped(receipt.refused));
   lines.push_back(cost_text(receipt));
+  if (std::string own = own_use_text(receipt.own); !own.empty()) lines.push_back(std::move(own));
   if (receipt.frames && receipt.frames->user + receipt.frames->kernel > 0)
     lines.push_back(frames_text(*receipt.frames));
   for (const std::string& note : info.notes) lines.push_back("note: " + printable(note));

@@ -225,12 +225,17 @@ void SpawnedProgram::end_child() noexcept {
   kill(pid_, SIGKILL);
   gate_.reset();
   int status = 0;
-  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  rusage used{};
+  while (wait4(pid_, &status, 0, &used) < 0 && errno == EINTR) {
   }
-  has_ended(status);
+  has_ended(status, used);
 }
 
-int SpawnedProgram::has_ended(int status) {
+int SpawnedProgram::has_ended(int status, const rusage& used) {
+  const auto of = [](const timeval& time) {
+    return Duration(std::chrono::seconds(time.tv_sec)) + std::chrono::microseconds(time.tv_usec);
+  };
+  cpu_used_ = of(used.ru_utime) + of(used.ru_stime);
   suspension_.reset();
   const int ended = shell_status(status);
   status_ = ended;
@@ -260,10 +265,11 @@ std::optional<int> SpawnedProgram::try_wait() {
   if (status_) return status_;
   learn_of_start(Duration(0));
   int status = 0;
-  const pid_t ended = waitpid(pid_, &status, WNOHANG);
+  rusage used{};
+  const pid_t ended = wait4(pid_, &status, WNOHANG, &used);
   if (ended == 0 || (ended < 0 && errno == EINTR)) return std::nullopt;
   if (ended < 0) throw_own_failure("cannot learn how the program ended", errno);
-  has_ended(status);
+  has_ended(status, used);
   learn_of_start(Duration(0));
   return status_;
 }
@@ -271,9 +277,10 @@ std::optional<int> SpawnedProgram::try_wait() {
 int SpawnedProgram::wait() {
   if (status_) return *status_;
   int status = 0;
-  while (waitpid(pid_, &status, 0) < 0)
+  rusage used{};
+  while (wait4(pid_, &status, 0, &used) < 0)
     if (errno != EINTR) throw_own_failure("cannot learn how the program ended", errno);
-  const int ended = has_ended(status);
+  const int ended = has_ended(status, used);
   learn_of_start(Duration(0));
   return ended;
 }

@@ -83,6 +83,10 @@ class SpawnedProgram {
   /// stopped. Throws as release(), of a child that was late.
   std::optional<int> try_wait();
 
+  /// CPU time of the program and of those children of it that it knew the end of, once its own end
+  /// is known; 0 before.
+  Duration cpu_used() const { return cpu_used_; }
+
   /// Blocks until the program has ended.
   int wait();
 
@@ -94,7 +98,7 @@ class SpawnedProgram {
  private:
   void end_child() noexcept;
   /// `status` is waitpid's; returns a shell's.
-  int has_ended(int status);
+  int has_ended(int status, const rusage& used);
   void learn_of_start(Duration patience);
 
   std::vector<std::string> argv_;
@@ -106,6 +110,7 @@ class SpawnedProgram {
   Fd reports_;      ///< what the child has to say before execve; end of file once it has succeeded
   std::optional<Suspension> suspension_;  ///< while it runs; a helper has none
   std::optional<int> status_;
+  Duration cpu_used_{};
 };
 
 }  // namespace overdue

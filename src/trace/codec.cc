@@ -210,8 +210,16 @@ Bytes encode_receipt(const Receipt& receipt) {
   list.number(receipt_cut, receipt.cut);
   if (receipt.refused > 0) list.number(receipt_refused, receipt.refused);
   list.number(receipt_probe_runs, receipt.probe_runs);
-  list.number(receipt_probe_ns, receipt.probe_ns);
-  if (receipt.target_cpu_ns) list.number(receipt_target_cpu_ns, *receipt.target_cpu_ns);
+  const auto known = [&list](std::uint16_t tag, std::optional<std::uint64_t> value) {
+    if (value) list.number(tag, *value);
+  };
+  known(receipt_probe_ns, receipt.probe_ns);
+  known(receipt_probe_error_ns, receipt.probe_error_ns);
+  known(receipt_probe_target_ns, receipt.probe_target_ns);
+  known(receipt_target_cpu_ns, receipt.target_cpu_ns);
+  known(receipt_own_cpu_ns, receipt.own.cpu_ns);
+  known(receipt_own_memory_bytes, receipt.own.memory_bytes);
+  known(receipt_bpf_bytes, receipt.own.bpf_bytes);
   for (const auto& entry : receipt.lost_by)
     list.list(receipt_lost, [&entry](FieldListWriter& inner) {
       inner.text(loss_reason, bounded(entry.first));
@@ -327,7 +335,23 @@ Receipt decode_receipt(std::span<const std::byte> payload) {
         receipt.probe_runs = field->number();
         break;
       case receipt_probe_ns:
-        receipt.probe_ns = field->number();
+        // Older writers wrote 0 for what they could not tell from the noise.
+        if (field->number() > 0) receipt.probe_ns = field->number();
+        break;
+      case receipt_probe_error_ns:
+        receipt.probe_error_ns = field->number();
+        break;
+      case receipt_probe_target_ns:
+        receipt.probe_target_ns = field->number();
+        break;
+      case receipt_own_cpu_ns:
+        receipt.own.cpu_ns = field->number();
+        break;
+      case receipt_own_memory_bytes:
+        receipt.own.memory_bytes = field->number();
+        break;
+      case receipt_bpf_bytes:
+        receipt.own.bpf_bytes = field->number();
         break;
       case receipt_target_cpu_ns:
         receipt.target_cpu_ns = field->number();

@@ -82,6 +82,11 @@ enum ReceiptTag : std::uint16_t {
   receipt_target_cpu_ns = 6,
   receipt_lost = 7,
   receipt_refused = 8,
+  receipt_probe_error_ns = 9,
+  receipt_probe_target_ns = 10,
+  receipt_own_cpu_ns = 11,
+  receipt_own_memory_bytes = 12,
+  receipt_bpf_bytes = 13,
 };
 enum LossTag : std::uint16_t { loss_reason = 1, loss_count = 2 };
 

@@ -60,7 +60,12 @@ void expect_equal(const Receipt& a, const Receipt& b) {
   EXPECT_EQ(a.refused, b.refused);
   EXPECT_EQ(a.probe_runs, b.probe_runs);
   EXPECT_EQ(a.probe_ns, b.probe_ns);
+  EXPECT_EQ(a.probe_error_ns, b.probe_error_ns);
+  EXPECT_EQ(a.probe_target_ns, b.probe_target_ns);
   EXPECT_EQ(a.target_cpu_ns, b.target_cpu_ns);
+  EXPECT_EQ(a.own.cpu_ns, b.own.cpu_ns);
+  EXPECT_EQ(a.own.memory_bytes, b.own.memory_bytes);
+  EXPECT_EQ(a.own.bpf_bytes, b.own.bpf_bytes);
 }
 
 std::vector<Bytes> some_records(std::size_t count) {

@@ -115,6 +115,9 @@ inline Receipt sample_receipt() {
   receipt.refused = 8;
   receipt.probe_runs = 6;
   receipt.probe_ns = 7;
+  receipt.probe_error_ns = 8;
+  receipt.probe_target_ns = 0;
+  receipt.own = {.cpu_ns = 9, .memory_bytes = 10, .bpf_bytes = 11};
   receipt.target_cpu_ns = 0;
   return receipt;
 }

@@ -148,12 +148,12 @@ class InTheThreadsOwnContext(Case):
             self.assertTrue(finding["kernel_stack"])
 
     def test_receipt_counts_waits(self):
-        """Where nothing but waits is looked at, they are the events, and the cost is theirs."""
+        """Where nothing but waits is looked at, they are the events; programs run for others, too."""
         text = "import time\nfor _ in range(550): time.sleep(0.0005)"  # of which a hardened kernel hides some
         receipt = stalls("--span", "offcpu", "-T", "1s", "--", sys.executable, "-c", text).receipt
         self.assertGreaterEqual(receipt["events"], 500)
         self.assertLess(receipt["events"], 2_000, "the waits of this program alone")
-        self.assertEqual(receipt["probe_runs"], 2 * receipt["events"])
+        self.assertGreater(receipt["probe_runs"], 2 * receipt["events"])
 
 
 if __name__ == "__main__":

@@ -142,7 +142,7 @@ class SideBySide(Case):
             self.assertEqual(finished.status, 0, finished)
             lines = read_ndjson(path)
         self.assertEqual(lines[-1]["lost"], left_out(lines[-1]), lines[-1])
-        self.cost_ns[backend] = lines[-1]["probe_ns"] // lines[-1]["events"]
+        self.cost_ns[backend] = (lines[-1]["probe_ns"] or 0) // lines[-1]["events"]
         expired = [line["expires_ns"] for line in lines if line["type"] == "activation"]
         return lines[-2]["cpus"][0], expired, left_out(lines[-1])
 

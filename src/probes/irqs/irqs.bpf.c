@@ -34,14 +34,14 @@ static __always_inline struct cpu_interrupts* this_cpu(void) {
 }
 
 SEC("?tp_btf/irq_handler_entry")
-int BPF_PROG(on_irq_entry, int irq, struct irqaction* action) {
+int COUNTED_PROG(on_irq_entry, int irq, struct irqaction* action) {
   struct cpu_interrupts* cpu = threshold_of(SPAN_IRQ) ? this_cpu() : 0;
   if (cpu) cpu->irq.begin_ns = bpf_ktime_get_ns();
   return 0;
 }
 
 SEC("?tp_btf/irq_handler_exit")
-int BPF_PROG(on_irq_exit, int irq, struct irqaction* action, int ret) {
+int COUNTED_PROG(on_irq_exit, int irq, struct irqaction* action, int ret) {
   u64 threshold_ns = threshold_of(SPAN_IRQ);
   struct cpu_interrupts* cpu = threshold_ns ? this_cpu() : 0;
   if (!cpu) return 0;
@@ -65,7 +65,7 @@ static __always_inline void report_softirq(void* ctx, struct ended_span* span, u
 }
 
 SEC("?tp_btf/softirq_raise")
-int BPF_PROG(on_softirq_raise, u32 vector) {
+int COUNTED_PROG(on_softirq_raise, u32 vector) {
   if (!threshold_of(SPAN_SOFTIRQ_RAISE)) return 0;
   struct cpu_interrupts* cpu = this_cpu();
   if (!cpu) return 0;
@@ -88,7 +88,7 @@ static __always_inline void end_raise(void* ctx, struct softirq_raise* raised, u
 }
 
 SEC("?tp_btf/softirq_entry")
-int BPF_PROG(on_softirq_entry, u32 vector) {
+int COUNTED_PROG(on_softirq_entry, u32 vector) {
   u64 raise_ns = threshold_of(SPAN_SOFTIRQ_RAISE), threshold_ns = threshold_of(SPAN_SOFTIRQ);
   struct cpu_interrupts* cpu = raise_ns || threshold_ns ? this_cpu() : 0;
   if (!cpu) return 0;
@@ -98,7 +98,7 @@ int BPF_PROG(on_softirq_entry, u32 vector) {
 }
 
 SEC("?tp_btf/softirq_exit")
-int BPF_PROG(on_softirq_exit, u32 vector) {
+int COUNTED_PROG(on_softirq_exit, u32 vector) {
   u64 threshold_ns = threshold_of(SPAN_SOFTIRQ);
   struct cpu_interrupts* cpu = threshold_ns ? this_cpu() : 0;
   if (!cpu) return 0;
@@ -116,10 +116,10 @@ static __always_inline int begin_vector(void) {
 
 /* Each has its own tracepoints, which is how we know its name: numbers differ between kernels. */
 #define VECTOR(name)                                                                  \
-  SEC("?tp_btf/" #name "_entry") int BPF_PROG(on_##name, int vector) {                \
+  SEC("?tp_btf/" #name "_entry") int COUNTED_PROG(on_##name, int vector) {            \
     return begin_vector();                                                            \
   }                                                                                   \
-  SEC("?tp_btf/" #name "_exit") int BPF_PROG(end_##name, int vector) {                \
+  SEC("?tp_btf/" #name "_exit") int COUNTED_PROG(end_##name, int vector) {            \
     u64 threshold_ns = threshold_of(SPAN_VECTOR);                                     \
     struct cpu_interrupts* cpu = threshold_ns ? this_cpu() : 0;                       \
     if (!cpu) return 0;                                                               \

@@ -33,7 +33,7 @@ static __always_inline struct noise_log* noise_log_here(void) {
 static __always_inline void note_event(struct noise_log* log, u64 now_ns, bool enters) {}
 
 SEC("tp_btf/sched_switch")
-int noise_switch(u64* ctx) {
+int COUNTED_PROG(noise_switch) {
   u64 now_ns = bpf_ktime_get_ns();
   struct osnoise_cpu* cpu = cpu_here();
   if (!cpu) return 0;

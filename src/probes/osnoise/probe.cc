@@ -22,10 +22,8 @@ struct OsnoiseProbe::Impl {
   std::vector<Link> links;
   u32 cpus = possible_cpu_count();
   Mapped shared;  ///< an osnoise_cpu for each
-  std::unique_ptr<RunCost> cost;
 
   void configure(const SharedMaps& maps);
-  std::uint64_t runs() const;
 };
 
 void OsnoiseProbe::Impl::configure(const SharedMaps& maps) {
@@ -42,21 +40,12 @@ void OsnoiseProbe::Impl::configure(const SharedMaps& maps) {
   check(bpf_map__reuse_fd(bpf->maps.rings, maps.rings), "cannot share the rings");
 }
 
-std::uint64_t OsnoiseProbe::Impl::runs() const {
-  std::uint64_t sum = 0;
-  for (u32 cpu = 0; cpu < cpus; ++cpu)
-    sum += __atomic_load_n(&shared.as<osnoise_cpu>()[cpu].marks.runs, __ATOMIC_RELAXED);
-  return sum;
-}
-
 OsnoiseProbe::OsnoiseProbe(BusyThreads& threads, const SharedMaps& shared)
     : impl_(std::make_unique<Impl>(threads)) {
   impl_->configure(shared);
   impl_->bpf.load();
   impl_->shared = Mapped(bpf_map__fd(impl_->bpf->maps.cpus), impl_->cpus * sizeof(osnoise_cpu),
                          PROT_READ | PROT_WRITE, 0, "what our programs write down");
-  impl_->cost =
-      std::make_unique<RunCost>(impl_->bpf->obj, [impl = impl_.get()] { return impl->runs(); });
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, impl_->bpf->obj) {
     if (bpf_program__autoload(program)) impl_->links.push_back(attach(program));
@@ -78,10 +67,6 @@ void OsnoiseProbe::begin() {
 
 void OsnoiseProbe::poll(const RecordHandler& handler) {
   impl_->threads.drain(handler);
-}
-
-RunCost& OsnoiseProbe::cost() {
-  return *impl_->cost;
 }
 
 /// The threads first: what they see to their end, the programs are to have seen as well.

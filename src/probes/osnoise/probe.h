@@ -5,7 +5,6 @@
 
 #include "bpf/osnoise.h"
 #include "core/probe.h"
-#include "kernel/bpf_stats.h"
 #include "kernel/live_probe.h"
 #include "probes/osnoise/threads.h"
 
@@ -24,8 +23,6 @@ class OsnoiseProbe final : public LiveProbe {
   void begin();
   /// Delivers what they have told since the last call: often enough, or some of it is lost.
   void poll(const RecordHandler& handler);
-  /// What its programs cost: begun and asked as RunCost says.
-  RunCost& cost();
 
   void finish(KernelTime end, const RecordHandler& handler) override;
   const Schema* schema(std::uint16_t kind) const override;

@@ -61,27 +61,12 @@ struct {
  * was something else. */
 u64 slept_again;
 
-/* How often these programs ran. */
-struct {
-  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-  __uint(max_entries, 1);
-  __type(key, u32);
-  __type(value, u64);
-} runs SEC(".maps");
-
-static __always_inline void count_run(void) {
-  u32 zero = 0;
-  u64* of_cpu = bpf_map_lookup_elem(&runs, &zero);
-  if (of_cpu) ++*of_cpu;
-}
-
 static __always_inline u64 since(u64 earlier, u64 later) {
   return later > earlier ? later - earlier : 0;
 }
 
 SEC("tp_btf/hrtimer_start")
-int BPF_PROG(own_start, struct hrtimer* timer) {
-  count_run();
+int COUNTED_PROG(own_start, struct hrtimer* timer) {
   if (!control.armed || !member_state(bpf_get_current_task_btf())) return 0;
   u64 now_ns = bpf_ktime_get_ns();
   if (on_monotonic(timer, timer->_softexpires) < now_ns) remember_set_late(timer, now_ns);
@@ -94,8 +79,7 @@ static __always_inline struct expiry* expiry_of(const struct hrtimer* timer) {
 }
 
 SEC("tp_btf/hrtimer_expire_entry")
-int BPF_PROG(own_expire, struct hrtimer* timer) {
-  count_run();
+int COUNTED_PROG(own_expire, struct hrtimer* timer) {
   struct expiry* expiry = expiry_of(timer);
   if (!control.armed || !expiry) return 0;
   struct task_struct* current = bpf_get_current_task_btf();
@@ -117,8 +101,7 @@ int BPF_PROG(own_expire, struct hrtimer* timer) {
 }
 
 SEC("tp_btf/hrtimer_expire_exit")
-int BPF_PROG(own_expired, struct hrtimer* timer) {
-  count_run();
+int COUNTED_PROG(own_expired, struct hrtimer* timer) {
   for (u32 soft = 0; soft < 2; soft++) { /* the timer may be gone: its address is all there is */
     u32 key = soft;
     struct expiry* expiry = bpf_map_lookup_elem(&expiring, &key);
@@ -139,8 +122,7 @@ static __always_inline struct expiry* running_expiry(void) {
 
 /* On the CPU where the timer expired. */
 SEC("tp_btf/sched_waking")
-int BPF_PROG(own_waking, struct task_struct* task) {
-  count_run();
+int COUNTED_PROG(own_waking, struct task_struct* task) {
   u32 zero = 0, tid = task->pid;
   struct expiry* expiry = running_expiry();
   if (!expiry || !control.armed || !find_of_thread(threads, task) || !cpu_wanted()) return 0;
@@ -180,8 +162,7 @@ static __always_inline void forget_if_asleep(bool preempt, struct task_struct* p
 }
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(own_switch, bool preempt, struct task_struct* prev, struct task_struct* next) {
-  count_run();
+int COUNTED_PROG(own_switch, bool preempt, struct task_struct* prev, struct task_struct* next) {
   u32 tid = next->pid;
   if (prev->pid) forget_if_asleep(preempt, prev);
   if (!tid || !member_state(next)) return 0;
@@ -213,7 +194,6 @@ static __always_inline void emit(struct task_struct* task, struct thread_state* 
 }
 
 static __always_inline void end_call_of_timer(void) {
-  count_run();
   struct task_struct* task = bpf_get_current_task_btf();
   struct thread_state* state = member_state(task);
   if (!state || !control.armed) return;
@@ -225,21 +205,20 @@ static __always_inline void end_call_of_timer(void) {
 }
 
 SEC("?tp_btf/sys_exit")
-int own_call_ends(void* ctx) {
+int COUNTED_PROG(own_call_ends) {
   end_call_of_timer();
   return 0;
 }
 
 /* Where that program could be preempted (kernel/call_hooks.h). */
 SEC("?tp/raw_syscalls/sys_exit")
-int own_call_ends_event(void* ctx) {
+int COUNTED_PROG(own_call_ends_event) {
   end_call_of_timer();
   return 0;
 }
 
 SEC("tp_btf/sched_process_exit")
 int UNPREEMPTED_PROG(own_exit, struct task_struct* task) {
-  count_run();
   u32 tid = task->pid;
   if (member_state(task)) bpf_map_delete_elem(&wakes, &tid);
   return 0;

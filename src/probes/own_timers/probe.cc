@@ -11,7 +11,6 @@ namespace overdue {
 struct OwnTimersProbe::Impl {
   Skeleton<own_timers_bpf> bpf{"own_timers"};
   std::vector<Link> links;
-  std::unique_ptr<RunCost> cost;
 };
 
 OwnTimersProbe::OwnTimersProbe(const SharedMaps& shared, const OwnTimersOptions& options)
@@ -25,7 +24,6 @@ OwnTimersProbe::OwnTimersProbe(const SharedMaps& shared, const OwnTimersOptions&
       call_hooks() == CallHooks::events ? programs.own_call_ends_event : programs.own_call_ends;
   bpf_program__set_autoload(call_ends, true);
   bpf.load();
-  impl_->cost = std::make_unique<RunCost>(bpf->obj, bpf->maps.runs);
   for (bpf_program* program :
        {call_ends, programs.own_switch, programs.own_exit, programs.own_waking,
         programs.own_expired, programs.own_expire, programs.own_start})
@@ -33,10 +31,6 @@ OwnTimersProbe::OwnTimersProbe(const SharedMaps& shared, const OwnTimersOptions&
 }
 
 OwnTimersProbe::~OwnTimersProbe() = default;
-
-RunCost& OwnTimersProbe::cost() {
-  return *impl_->cost;
-}
 
 std::uint64_t OwnTimersProbe::slept_again() const {
   return __atomic_load_n(&impl_->bpf->bss->slept_again, __ATOMIC_RELAXED);

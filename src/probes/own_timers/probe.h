@@ -6,7 +6,6 @@
 
 #include "bpf/own_timer.h"
 #include "core/probe.h"
-#include "kernel/bpf_stats.h"
 #include "kernel/live_probe.h"
 #include "kernel/membership.h"
 
@@ -24,8 +23,6 @@ class OwnTimersProbe final : public LiveProbe {
   explicit OwnTimersProbe(const SharedMaps& shared, const OwnTimersOptions& options = {});
   ~OwnTimersProbe() override;
 
-  /// What its programs cost: begun and asked as RunCost says.
-  RunCost& cost();
   /// Wake-ups that are in no record, because the thread slept again before its call returned.
   std::uint64_t slept_again() const;
 

@@ -202,27 +202,27 @@ static __always_inline int on_event(void* ctx) {
 }
 
 SEC("?tp_btf/sched_process_exec")
-int on_raw_tracepoint(void* ctx) {
+int COUNTED_PROG(on_raw_tracepoint) {
   return on_event(ctx);
 }
 
 SEC("?tp/sched/sched_process_exec")
-int on_tracepoint(void* ctx) {
+int COUNTED_PROG(on_tracepoint) {
   return on_event(ctx);
 }
 
 SEC("?fentry/do_exit")
-int on_function(void* ctx) {
+int COUNTED_PROG(on_function) {
   return on_event(ctx);
 }
 
 SEC("?fexit/do_exit")
-int on_function_return(void* ctx) {
+int COUNTED_PROG(on_function_return) {
   return on_event(ctx);
 }
 
 SEC("?uprobe")
-int on_user_function(struct pt_regs* ctx) {
+int COUNTED_PROG(on_user_function) {
   return on_event(ctx);
 }
 

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "core/span_schema.h"
-#include "kernel/bpf_stats.h"
 #include "kernel/membership.h"
 #include "kernel/skeleton.h"
 #include "pairs.skel.h"
@@ -232,7 +231,7 @@ const Schema* PairsProbe::schema(std::uint16_t kind) const {
 Counters PairsProbe::counters() const {
   Counters counters = read_counters(impl_->sides[0].bpf->obj);
   for (const auto& side : std::span(impl_->sides).subspan(1))
-    counters[COUNTER_NESTED] += bpf_runs(side.bpf->obj).missed;
+    add_program_counters(counters, side.bpf->obj);
   return counters;
 }
 

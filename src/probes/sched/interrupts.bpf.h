@@ -26,27 +26,27 @@ static __always_inline void end_irq(bool leaves_rest) {
 }
 
 SEC("tp_btf/irq_handler_entry")
-int BPF_PROG(on_irq_entry, int irq, struct irqaction* action) {
+int COUNTED_PROG(on_irq_entry, int irq, struct irqaction* action) {
   begin_irq(WAKER_IRQ, irq, (u64)action);
   return 0;
 }
 
 SEC("tp_btf/irq_handler_exit")
-int BPF_PROG(on_irq_exit, int irq, struct irqaction* action, int result) {
+int COUNTED_PROG(on_irq_exit, int irq, struct irqaction* action, int result) {
   end_irq(result == IRQ_WAKE_THREAD);
   return 0;
 }
 
-#define VECTOR_HOOKS(vector, number)    \
-  SEC("?tp_btf/" #vector "_entry")      \
-  int on_##vector##_entry(u64* ctx) {   \
-    begin_irq(WAKER_VECTOR, number, 0); \
-    return 0;                           \
-  }                                     \
-  SEC("?tp_btf/" #vector "_exit")       \
-  int on_##vector##_exit(u64* ctx) {    \
-    end_irq(false);                     \
-    return 0;                           \
+#define VECTOR_HOOKS(vector, number)      \
+  SEC("?tp_btf/" #vector "_entry")        \
+  int COUNTED_PROG(on_##vector##_entry) { \
+    begin_irq(WAKER_VECTOR, number, 0);   \
+    return 0;                             \
+  }                                       \
+  SEC("?tp_btf/" #vector "_exit")         \
+  int COUNTED_PROG(on_##vector##_exit) {  \
+    end_irq(false);                       \
+    return 0;                             \
   }
 
 VECTOR_HOOKS(local_timer, VECTOR_LOCAL_TIMER)
@@ -56,7 +56,7 @@ VECTOR_HOOKS(call_function_single, VECTOR_CALL_FUNCTION_SINGLE)
 VECTOR_HOOKS(irq_work, VECTOR_IRQ_WORK)
 
 SEC("tp_btf/softirq_entry")
-int BPF_PROG(on_softirq_entry, unsigned int vector) {
+int COUNTED_PROG(on_softirq_entry, unsigned int vector) {
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!cpu) return 0;
   cpu->softirq_number = vector;
@@ -66,7 +66,7 @@ int BPF_PROG(on_softirq_entry, unsigned int vector) {
 }
 
 SEC("tp_btf/softirq_exit")
-int BPF_PROG(on_softirq_exit, unsigned int vector) {
+int COUNTED_PROG(on_softirq_exit, unsigned int vector) {
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!cpu || !cpu->softirq_begin_ns) return 0;
   u64 gross_ns = ns_between(cpu->softirq_begin_ns, bpf_ktime_get_ns());

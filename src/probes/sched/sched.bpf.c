@@ -185,17 +185,17 @@ static __always_inline int switch_threads(u64* ctx, enum payment payment) {
 }
 
 SEC("?tp_btf/sched_switch")
-int on_switch(u64* ctx) {
+int COUNTED_PROG(on_switch) {
   return switch_threads(ctx, PAY_NEVER);
 }
 
 SEC("?tp_btf/sched_switch")
-int on_switch_with_work(u64* ctx) {
+int COUNTED_PROG(on_switch_with_work) {
   return switch_threads(ctx, PAY_BY_WORK);
 }
 
 SEC("?tp_btf/sched_switch")
-int on_switch_with_exits(u64* ctx) {
+int COUNTED_PROG(on_switch_with_exits) {
   return switch_threads(ctx, PAY_AT_EXIT);
 }
 
@@ -294,7 +294,7 @@ static __always_inline bool was_short_wait(const struct thread_ledger* ledger,
 
 /* In the waker's context, and on its CPU. */
 SEC("tp_btf/sched_waking")
-int on_waking(u64* ctx) {
+int COUNTED_PROG(on_waking) {
   struct task_struct* task = (struct task_struct*)ctx[0];
   struct thread_ledger* ledger = ledger_of(task);
   struct cpu_ledger* cpu = this_cpu_ledger();
@@ -332,7 +332,7 @@ int UNPREEMPTED_PROG(on_fork, struct task_struct* parent, struct task_struct* ch
 }
 
 SEC("tp_btf/sched_wakeup_new")
-int BPF_PROG(on_first_wakeup, struct task_struct* task) {
+int COUNTED_PROG(on_first_wakeup, struct task_struct* task) {
   struct thread_ledger* ledger = ledger_of(task);
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!ledger || !cpu) return 0;

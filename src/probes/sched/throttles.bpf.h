@@ -57,7 +57,7 @@ static __always_inline struct cfs_rq* queue_of(struct task_group* group, u32 cpu
 /* The cgroups are gone through from above: those above the one that has used up its quota are not
  * throttled. */
 SEC("?fentry/tg_throttle_down")
-int BPF_PROG(on_throttle, struct task_group* group, void* run_queue) {
+int COUNTED_PROG(on_throttle, struct task_group* group, void* run_queue) {
   u32 cpu = BPF_CORE_READ((struct rq*)run_queue, cpu);
   struct cfs_rq* queue = queue_of(group, cpu);
   if (!queue || BPF_CORE_READ(queue, throttle_count)) return 0; /* by one above it already */
@@ -73,7 +73,7 @@ int BPF_PROG(on_throttle, struct task_group* group, void* run_queue) {
 }
 
 SEC("?fentry/tg_unthrottle_up")
-int BPF_PROG(on_unthrottle, struct task_group* group, void* run_queue) {
+int COUNTED_PROG(on_unthrottle, struct task_group* group, void* run_queue) {
   struct cfs_rq* queue = queue_of(group, BPF_CORE_READ((struct rq*)run_queue, cpu));
   if (!queue || BPF_CORE_READ(queue, throttle_count) != 1) return 0; /* there is another quota */
   struct throttled_queue* known = throttled_queue_of(queue);

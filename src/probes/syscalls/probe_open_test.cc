@@ -238,7 +238,7 @@ TEST_F(ProbeOpen, CalibrationRunsOnACpuThatIsMeasured) {
   const Watched& watched = *probe;
   session.add(std::move(probe));
   const OnCpu here(0);
-  session.calibrate({.call_ns = time_getppid(options.cpus), .round_trip_ns = {}}, options.cpus);
+  session.calibrate(time_getppid(options.cpus), options.cpus);
   EXPECT_EQ(sched_getcpu(), 0);
   EXPECT_GE(watched.calls, 1'000u);
 }

@@ -248,9 +248,7 @@ TEST_F(ProbeTest, OnlyMeasuresTheNumbersAskedFor) {
       for (int i = 0; i < 11; ++i) close(-1);
     });
     Measuring measuring(rules_of_process(child), options, ring_for(options));
-    measuring.session.calibrate(
-        {.call_ns = time_getppid(),
-         .round_trip_ns = {}});  // must not leave getppid in the set, nor out
+    measuring.session.calibrate(time_getppid());  // must not leave getppid in the set, nor out
     measuring.arm();
     child.go();
     EXPECT_EQ(child.end(), 0);

@@ -170,13 +170,13 @@ static __always_inline void leave_call(struct task_struct* task, struct pt_regs*
 }
 
 SEC("?tp_btf/sys_enter")
-int BPF_PROG(on_sys_enter, struct pt_regs* regs, long id) {
+int COUNTED_PROG(on_sys_enter, struct pt_regs* regs, long id) {
   enter_call(bpf_get_current_task_btf(), regs, id);
   return 0;
 }
 
 SEC("?tp_btf/sys_exit")
-int BPF_PROG(on_sys_exit, struct pt_regs* regs, long ret) {
+int COUNTED_PROG(on_sys_exit, struct pt_regs* regs, long ret) {
   leave_call(bpf_get_current_task_btf(), regs, ret);
   return 0;
 }
@@ -192,16 +192,16 @@ struct raw_call_context {
 };
 
 SEC("?tp/raw_syscalls/sys_enter")
-int on_entry_event(struct raw_call_context* ctx) {
+int COUNTED_PROG(on_entry_event) {
   struct task_struct* task = bpf_get_current_task_btf();
-  enter_call(task, (struct pt_regs*)bpf_task_pt_regs(task), ctx->id);
+  enter_call(task, (struct pt_regs*)bpf_task_pt_regs(task), ((struct raw_call_context*)ctx)->id);
   return 0;
 }
 
 SEC("?tp/raw_syscalls/sys_exit")
-int on_exit_event(struct raw_call_context* ctx) {
+int COUNTED_PROG(on_exit_event) {
   struct task_struct* task = bpf_get_current_task_btf();
-  leave_call(task, (struct pt_regs*)bpf_task_pt_regs(task), ctx->ret);
+  leave_call(task, (struct pt_regs*)bpf_task_pt_regs(task), ((struct raw_call_context*)ctx)->ret);
   return 0;
 }
 
@@ -225,10 +225,8 @@ static __always_inline void end_discovered_call(const struct call_exit_context* 
 }
 
 SEC("?tp/syscalls/sys_exit_getppid")
-int on_call_exit(struct call_exit_context* ctx) {
-  forbid_preemption();
-  end_discovered_call(ctx);
-  allow_preemption();
+int UNPREEMPTED_PROG(on_call_exit) {
+  end_discovered_call((struct call_exit_context*)ctx);
   return 0;
 }
 
@@ -260,13 +258,13 @@ static __always_inline void end_thread(struct task_struct* task) {
 }
 
 SEC("?tp_btf/sched_process_exit")
-int BPF_PROG(on_thread_exit, struct task_struct* task) {
+int COUNTED_PROG(on_thread_exit, struct task_struct* task) {
   end_thread(task);
   return 0;
 }
 
 SEC("?tp/sched/sched_process_exit")
-int on_ending_event(void* ctx) {
+int COUNTED_PROG(on_ending_event) {
   end_thread(bpf_get_current_task_btf());
   return 0;
 }

@@ -15,7 +15,6 @@ namespace overdue {
 struct TimerlatProbe::Impl {
   Skeleton<timerlat_bpf> bpf{"timerlat"};
   std::vector<Link> links;
-  std::unique_ptr<RunCost> cost;
 
   void configure(const TimerlatOptions& options, const SharedMaps& shared);
   void attach_all();
@@ -55,7 +54,6 @@ TimerlatProbe::TimerlatProbe(const TimerlatOptions& options, const SharedMaps& s
     : impl_(std::make_unique<Impl>()) {
   impl_->configure(options, shared);
   impl_->bpf.load();
-  impl_->cost = std::make_unique<RunCost>(impl_->bpf->obj, impl_->bpf->maps.cpus);
   impl_->attach_all();
 }
 
@@ -73,10 +71,6 @@ const u32& TimerlatProbe::stopping() const {
 
 bool TimerlatProbe::finished() const {
   return __atomic_load_n(&impl_->bpf->bss->finished, __ATOMIC_ACQUIRE) != 0;
-}
-
-RunCost& TimerlatProbe::cost() {
-  return *impl_->cost;
 }
 
 void TimerlatProbe::finish(KernelTime, const RecordHandler&) {

@@ -6,7 +6,6 @@
 
 #include "bpf/timerlat.h"
 #include "core/probe.h"
-#include "kernel/bpf_stats.h"
 #include "kernel/live_probe.h"
 
 namespace overdue {
@@ -36,8 +35,6 @@ class TimerlatProbe final : public LiveProbe {
   const u32& stopping() const;
   /// That one has been told of.
   bool finished() const;
-  /// What its programs cost: begun and asked as RunCost says.
-  RunCost& cost();
 
   void finish(KernelTime end, const RecordHandler& handler) override;
   const Schema* schema(std::uint16_t kind) const override;

@@ -163,7 +163,7 @@ TEST_F(Timerlat, TellsOfEveryActivation) {
     EXPECT_LE(seen[i].header.time_ns, seen[i].user_ns);
     EXPECT_EQ(seen[i].flags & (ACTIVATION_STOPPED | ACTIVATION_NO_CONTEXT), 0u);
   }
-  EXPECT_GT(probe.cost().runs(), 4 * seen.size());
+  EXPECT_GT(probe.counters()[COUNTER_RUNS], 4 * seen.size());
 }
 
 /// An idle CPU has events a period apart. What it keeps, it kept in order.

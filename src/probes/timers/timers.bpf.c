@@ -14,7 +14,7 @@ static __always_inline u64 latest_expiry(const struct hrtimer* timer) {
 }
 
 SEC("?tp_btf/hrtimer_start")
-int BPF_PROG(on_hrtimer_start, struct hrtimer* timer) {
+int COUNTED_PROG(on_hrtimer_start, struct hrtimer* timer) {
   u64 threshold_ns = threshold_of(SPAN_TIMER);
   if (!threshold_ns) return 0;
   u64 now_ns = bpf_ktime_get_ns();
@@ -54,7 +54,7 @@ static __always_inline bool is_anybodys(struct task_struct* task) {
 /* Where the target is everything; or where the kernel cannot hand us the sleeper to ask whether it
  * is a member: then those count that some program keeps state for. */
 SEC("?tp_btf/hrtimer_expire_entry")
-int BPF_PROG(on_hrtimer_expire, struct hrtimer* timer) {
+int COUNTED_PROG(on_hrtimer_expire, struct hrtimer* timer) {
   struct ended_span span = {.kind = SPAN_TIMER};
   if (!is_late(timer, &span)) return 0;
   struct task_struct* sleeper = sleeper_of(timer, &span);
@@ -63,7 +63,7 @@ int BPF_PROG(on_hrtimer_expire, struct hrtimer* timer) {
 }
 
 SEC("?tp_btf/hrtimer_expire_entry")
-int BPF_PROG(on_members_expire, struct hrtimer* timer) {
+int COUNTED_PROG(on_members_expire, struct hrtimer* timer) {
   struct ended_span span = {.kind = SPAN_TIMER};
   if (!is_late(timer, &span) || !sleeper_of(timer, &span)) return 0;
   struct task_struct* sleeper = bpf_task_from_pid(span.begin_tid);

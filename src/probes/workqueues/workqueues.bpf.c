@@ -38,8 +38,8 @@ static __always_inline bool any_wanted(void) {
 }
 
 SEC("?tp_btf/workqueue_queue_work")
-int BPF_PROG(on_queue_work, unsigned int cpu, struct pool_workqueue* pool,
-             struct work_struct* work) {
+int COUNTED_PROG(on_queue_work, unsigned int cpu, struct pool_workqueue* pool,
+                 struct work_struct* work) {
   if (!any_wanted() || !counts_here()) return 0;
   u64 key = (u64)work;
   struct work_span entry = {.workqueue = (u64)pool->wq, .work = key};

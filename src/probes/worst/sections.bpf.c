@@ -29,12 +29,9 @@ struct told_section {
   u64 stack[2 * WORST_FRAMES]; /* of the begin, as far as it is known; behind it, of the end */
 };
 
-/* Once in every program: that counts them. */
 static __always_inline struct worst_section* this_section(void) {
   u32 zero = 0;
-  struct worst_section* here = bpf_map_lookup_elem(&sections, &zero);
-  if (here) here->runs++;
-  return here;
+  return bpf_map_lookup_elem(&sections, &zero);
 }
 
 static __noinline int tell(void* ctx, struct worst_section* here, u64 begin_ns, u64 end_ns,
@@ -105,8 +102,7 @@ static __always_inline int end_section(void* ctx, struct worst_section* here, u6
 }
 
 SEC("?tp_btf/hrtimer_start")
-int BPF_PROG(section_timer_start, struct hrtimer* timer) {
-  this_section();
+int COUNTED_PROG(section_timer_start, struct hrtimer* timer) {
   u64 now_ns = bpf_ktime_get_ns();
   if (on_monotonic(timer, timer->node.expires) < now_ns) remember_set_late(timer, now_ns);
   return 0;
@@ -118,7 +114,7 @@ int BPF_PROG(section_timer_start, struct hrtimer* timer) {
  * interrupts run. Where preemption counts too, it may go on from there: the interrupt's end tells.
  */
 SEC("?tp_btf/hrtimer_expire_entry")
-int BPF_PROG(section_timer_expire, struct hrtimer* timer) {
+int COUNTED_PROG(section_timer_expire, struct hrtimer* timer) {
   u64 expires_ns = take_expiry(timer, on_monotonic(timer, timer->node.expires));
   struct worst_section* here = this_section();
   if (!here || timer->is_soft || timer->base->offset) return 0;
@@ -157,7 +153,7 @@ static __always_inline int told_to_switch(void* ctx, struct task_struct* running
  * kernel leaves a section of RCU, which may set the flag again before it is set. That goes on until
  * the stack is full, and is the end of the machine (seen on 7.2). */
 SEC("?fentry/resched_curr")
-int BPF_PROG(section_resched_curr, struct rq* queue) {
+int COUNTED_PROG(section_resched_curr, struct rq* queue) {
   struct task_struct* running = queue->curr;
   if (running->thread_info.flags >> resched_bit & 1) return 0;
   return told_to_switch(ctx, running);
@@ -192,10 +188,10 @@ static __always_inline int interrupt_ends(void* ctx) {
   return 0;
 }
 
-#define INTERRUPT_ENDS(tracepoint)     \
-  SEC("?tp_btf/" #tracepoint)          \
-  int section_##tracepoint(u64* ctx) { \
-    return interrupt_ends(ctx);        \
+#define INTERRUPT_ENDS(tracepoint)         \
+  SEC("?tp_btf/" #tracepoint)              \
+  int COUNTED_PROG(section_##tracepoint) { \
+    return interrupt_ends(ctx);            \
   }
 
 INTERRUPT_ENDS(irq_handler_exit)
@@ -208,7 +204,7 @@ INTERRUPT_ENDS(irq_work_exit)
 /* Every way into the scheduler comes by here ("Start context switch"), also that which goes on with
  * the same thread, of which sched_switch says nothing. */
 SEC("?tp_btf/rcu_utilization")
-int BPF_PROG(section_schedule, const char* what) {
+int COUNTED_PROG(section_schedule, const char* what) {
   struct worst_section* here = this_section();
   if (!here || !is_still_due(here)) return 0;
   char words[8] = {};

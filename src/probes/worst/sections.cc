@@ -32,7 +32,6 @@ struct SectionsProbe::Impl {
   TracepointTypes types;
   RefusedPrograms refused;
   std::vector<Link> links;
-  std::unique_ptr<RunCost> cost;
 
   bool is_told() const;
   std::vector<bpf_program*> interrupt_ends() const;
@@ -101,7 +100,6 @@ SectionsProbe::SectionsProbe(const WorstOptions& options, const SharedMaps& shar
         return program == impl_->bpf->progs.section_resched_curr ||
                std::find(ends.begin(), ends.end(), program) != ends.end();
       });
-  impl_->cost = std::make_unique<RunCost>(impl_->bpf->obj, impl_->bpf->maps.sections);
   for (bpf_program* hook : impl_->hooks(options.tracer)) impl_->links.push_back(attach(hook));
 }
 
@@ -128,10 +126,6 @@ SectionsProbe::Figures SectionsProbe::figures() const {
 
 std::vector<std::string> SectionsProbe::left_out() const {
   return to_sentences(impl_->refused);
-}
-
-RunCost& SectionsProbe::cost() {
-  return *impl_->cost;
 }
 
 void SectionsProbe::finish(KernelTime, const RecordHandler&) {

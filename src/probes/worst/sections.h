@@ -1,6 +1,5 @@
 #pragma once
 
-#include "kernel/bpf_stats.h"
 #include "probes/worst/probe.h"
 
 namespace overdue {
@@ -27,8 +26,6 @@ class SectionsProbe final : public LiveProbe {
     std::uint64_t longest_ns = 0;  ///< of them
   };
   Figures figures() const;
-  /// What its programs cost: begun and asked as RunCost says.
-  RunCost& cost();
 
   void finish(KernelTime end, const RecordHandler& handler) override;
   const Schema* schema(std::uint16_t kind) const override;

@@ -31,8 +31,11 @@ int BPF_PROG(spin_with_interrupts_off, struct hrtimer* timer) {
 }
 
 SEC("?tp_btf/sched_process_fork")
-int UNPREEMPTED_PROG(spin_with_preemption_off, struct task_struct* parent) {
-  return spin();
+int BPF_PROG(spin_with_preemption_off, struct task_struct* parent) {
+  forbid_preemption();
+  int result = spin();
+  allow_preemption();
+  return result;
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -133,7 +133,7 @@ static __always_inline bool begin_follow(void* ctx, struct task_struct* task, u6
 
 /* In the waker's context, and on its CPU. The thread can run only after this. */
 SEC("tp_btf/sched_waking")
-int follow_waking(u64* ctx) {
+int COUNTED_PROG(follow_waking) {
   struct task_struct* task = (struct task_struct*)ctx[0];
   if (!control.armed || is_running(task)) return 0;
   u64 now_ns = bpf_ktime_get_ns();
@@ -154,14 +154,14 @@ static __always_inline int queued(struct task_struct* task, u16 kind, u64 now_ns
 }
 
 SEC("tp_btf/sched_wakeup")
-int follow_wakeup(u64* ctx) {
+int COUNTED_PROG(follow_wakeup) {
   if (!follow.task) return 0;
   return queued((struct task_struct*)ctx[0], WORST_EVENT_WAKEUP, bpf_ktime_get_ns());
 }
 
 /* Nobody wakes a new thread: it is made runnable. */
 SEC("tp_btf/sched_wakeup_new")
-int follow_wakeup_new(u64* ctx) {
+int COUNTED_PROG(follow_wakeup_new) {
   struct task_struct* task = (struct task_struct*)ctx[0];
   if (!control.armed) return 0;
   u64 now_ns = bpf_ktime_get_ns();
@@ -170,7 +170,7 @@ int follow_wakeup_new(u64* ctx) {
 }
 
 SEC("tp_btf/sched_migrate_task")
-int follow_migrate(u64* ctx) {
+int COUNTED_PROG(follow_migrate) {
   if (!follow.task) return 0;
   return note(WORST_EVENT_MIGRATE, (struct task_struct*)ctx[0], ctx[1], bpf_ktime_get_ns());
 }
@@ -260,7 +260,7 @@ static __noinline int end_follow(u64* ctx, struct task_struct* task, u64 now_ns)
 }
 
 SEC("tp_btf/sched_switch")
-int follow_switch(u64* ctx) {
+int COUNTED_PROG(follow_switch) {
   u64 followed = follow.task;
   if (!followed) return 0;
   bool preempt = ctx[0];
@@ -289,7 +289,7 @@ static __always_inline int note_number(u16 kind, u32 number, u16 state) {
 }
 
 SEC("?tp_btf/irq_handler_entry")
-int BPF_PROG(seen_irq_entry, int irq, struct irqaction* action) {
+int COUNTED_PROG(seen_irq_entry, int irq, struct irqaction* action) {
   if (!follow.task) return 0;
   struct worst_event* event = new_event(WORST_EVENT_IRQ_ENTRY, bpf_ktime_get_ns());
   if (!event) return 0;
@@ -300,17 +300,17 @@ int BPF_PROG(seen_irq_entry, int irq, struct irqaction* action) {
 }
 
 SEC("?tp_btf/irq_handler_exit")
-int BPF_PROG(seen_irq_exit, int irq, struct irqaction* action, int ret) {
+int COUNTED_PROG(seen_irq_exit, int irq, struct irqaction* action, int ret) {
   return note_number(WORST_EVENT_IRQ_EXIT, irq, ret);
 }
 
 #define VECTOR_HOOKS(vector, name)                              \
   SEC("?tp_btf/" #vector "_entry")                              \
-  int seen_##vector##_entry(u64* ctx) {                         \
+  int COUNTED_PROG(seen_##vector##_entry) {                     \
     return note_number(WORST_EVENT_VECTOR_ENTRY, ctx[0], name); \
   }                                                             \
   SEC("?tp_btf/" #vector "_exit")                               \
-  int seen_##vector##_exit(u64* ctx) {                          \
+  int COUNTED_PROG(seen_##vector##_exit) {                      \
     return note_number(WORST_EVENT_VECTOR_EXIT, ctx[0], name);  \
   }
 
@@ -321,12 +321,12 @@ VECTOR_HOOKS(call_function_single, 4)
 VECTOR_HOOKS(irq_work, 5)
 
 SEC("?tp_btf/softirq_entry")
-int BPF_PROG(seen_softirq_entry, unsigned int vector) {
+int COUNTED_PROG(seen_softirq_entry, unsigned int vector) {
   return note_number(WORST_EVENT_SOFTIRQ_ENTRY, vector, 0);
 }
 
 SEC("?tp_btf/softirq_exit")
-int BPF_PROG(seen_softirq_exit, unsigned int vector) {
+int COUNTED_PROG(seen_softirq_exit, unsigned int vector) {
   return note_number(WORST_EVENT_SOFTIRQ_EXIT, vector, 0);
 }
 

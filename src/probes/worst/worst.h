@@ -71,7 +71,6 @@ enum worst_loss {
   16 /* of each CPU: where more are wanted, all above the bar are told of */
 
 struct worst_section {
-  u64 runs;  // of programs
   u64 seen;  // ends of sections
   u64 longest_ns;
   u64 due_ns;       // since when it is known that the CPU cannot switch; 0: it is not
@@ -85,4 +84,4 @@ struct worst_section {
   u64 stack[WORST_FRAMES];
   u64 told_ns[WORST_SECTIONS_KEPT];  // the longest told of, where so many are wanted
 };
-WIRE_SIZE(struct worst_section, 72 + WORST_FRAMES * 8 + WORST_SECTIONS_KEPT * 8);
+WIRE_SIZE(struct worst_section, 64 + WORST_FRAMES * 8 + WORST_SECTIONS_KEPT * 8);

@@ -76,10 +76,11 @@ class DumpSink final : public Sink {
   }
   void end(const SessionInfo& info, const Receipt& receipt) override {
     text += "end\n" + info_text(info);
-    text += fmt::format(
-        "events {} unmatched {} cut {} probe_runs {} probe_ns {} target_cpu_ns {}\n",
-        receipt.events, receipt.unmatched, receipt.cut, receipt.probe_runs, receipt.probe_ns,
-        receipt.target_cpu_ns ? fmt::to_string(*receipt.target_cpu_ns) : "unknown");
+    text +=
+        fmt::format("events {} unmatched {} cut {} probe_runs {} probe_ns {} target_cpu_ns {}\n",
+                    receipt.events, receipt.unmatched, receipt.cut, receipt.probe_runs,
+                    receipt.probe_ns.value_or(0),
+                    receipt.target_cpu_ns ? fmt::to_string(*receipt.target_cpu_ns) : "unknown");
     for (const auto& [reason, count] : receipt.lost_by)
       text += fmt::format("lost {} {}\n", reason, count);
   }
