@@ -10,9 +10,10 @@ namespace overdue {
 namespace {
 
 /// Whose wake-ups a tracer follows.
-std::string_view whose(worst_tracer tracer) {
+std::string_view whose(worst_tracer tracer, bool whole_machine) {
   if (tracer == WORST_WAKEUP_DL) return "a thread with a deadline";
   if (tracer == WORST_WAKEUP_RT) return "a thread with a real-time or deadline policy";
+  if (!whole_machine) return "a thread of the target";
   return "a thread more important than the one it would have interrupted";
 }
 
@@ -50,11 +51,14 @@ void WorstInstruments::raise_bar(std::uint64_t latency_ns) {
 std::vector<std::string> WorstInstruments::notes() const {
   const WorstProbe::Figures seen = probe_->figures();
   if (seen.followed == 0)
-    return {fmt::format("nothing found: no wake-up of {} was seen", whose(options_.tracer))};
-  std::vector<std::string> notes = {
-      fmt::format("{} followed, the longest took {}; {} given up for a more important one",
-                  counted(seen.followed, "wake-up"), duration_text(seen.longest_ns),
-                  seen.displaced == 0 ? "none" : grouped(seen.displaced))};
+    return {fmt::format("nothing found: no wake-up of {} was seen",
+                        whose(options_.tracer, options_.whole_machine))};
+  std::vector<std::string> notes = {fmt::format("{} followed, the longest took {}",
+                                                counted(seen.followed, "wake-up"),
+                                                duration_text(seen.longest_ns))};
+  if (options_.whole_machine)
+    notes.back() += fmt::format("; {} given up for a more important one",
+                                seen.displaced == 0 ? "none" : grouped(seen.displaced));
   note_if_all_shorter(seen.longest_ns, options_.threshold, notes);
   return notes;
 }

@@ -13,6 +13,8 @@ class WindowInstruments : public Instruments {
  public:
   /// Only windows longer than this are wanted from now on.
   virtual void raise_bar(std::uint64_t latency_ns) = 0;
+  /// The longest that was seen, whether or not its window came.
+  virtual std::uint64_t longest_ns() const = 0;
 };
 
 /// The longest wake-ups of the most important thread.
@@ -32,6 +34,7 @@ class WorstInstruments final : public WindowInstruments {
   std::vector<std::string> notes() const override;
 
   void raise_bar(std::uint64_t latency_ns) override;
+  std::uint64_t longest_ns() const override { return probe_ ? probe_->figures().longest_ns : 0; }
 
  private:
   WorstOptions options_;
@@ -55,6 +58,7 @@ class SectionInstruments final : public WindowInstruments {
   Duration poll_every() const override { return std::chrono::milliseconds(20); }
   std::vector<std::string> notes() const override;
   void raise_bar(std::uint64_t latency_ns) override;
+  std::uint64_t longest_ns() const override { return probe_ ? probe_->figures().longest_ns : 0; }
 
  private:
   WorstOptions options_;

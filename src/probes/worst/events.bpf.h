@@ -25,6 +25,11 @@ struct {
   __type(value, struct worst_head);
 } heads SEC(".maps");
 
+/* Whether what happens is written down. */
+static __always_inline bool is_recording(void) {
+  return follow.task || follow.pending;
+}
+
 static __always_inline u16 prio_word(s32 prio) {
   return prio < 0 ? WORST_PRIO_DEADLINE : prio;
 }

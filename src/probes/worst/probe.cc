@@ -7,6 +7,8 @@
 #include <iterator>
 #include <span>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "base/error.h"
 #include "kernel/membership.h"
@@ -51,6 +53,8 @@ struct WorstProbe::Impl {
   std::vector<bpf_program*> hooks_of_events() const;
   void deliver(u32 set, const RecordHandler& handler) const;
   std::vector<worst_event> events_of(u32 set, const worst_window& window, u32& lost) const;
+  std::vector<u32> sets_of(u32 set, const worst_window& window, u32& lost) const;
+  std::vector<worst_event> events_in(u32 set, u32 cpu, const worst_window& window, u32& lost) const;
 };
 
 std::vector<bpf_program*> WorstProbe::Impl::hooks_of_events() const {
@@ -119,47 +123,90 @@ WorstProbe::WorstProbe(const WorstOptions& options, const SharedMaps& shared)
 
 WorstProbe::~WorstProbe() = default;
 
+/// The set that was closed with the window and, where each wake-up is followed, those that were
+/// written while it was under way. One of them that is written anew makes for one loss more: how
+/// many of the events there were is not known.
+std::vector<u32> WorstProbe::Impl::sets_of(u32 set, const worst_window& window, u32& lost) const {
+  std::vector<u32> sets{set};
+  if (bpf->rodata->whole_machine) return sets;
+  const auto turn_of = [&](u32 which) {
+    const worst_turn& turn = bpf->bss->set_turn[which];
+    return std::pair{__atomic_load_n(&turn.since_ns, __ATOMIC_SEQ_CST),
+                     __atomic_load_n(&turn.before, __ATOMIC_SEQ_CST)};
+  };
+  auto [since_ns, before] = turn_of(set);
+  while (since_ns > window.begin_ns) {
+    const auto earlier = turn_of(before);
+    if (earlier.first >= since_ns || before >= WORST_SETS) {
+      ++lost;
+      break;
+    }
+    sets.push_back(before);
+    std::tie(since_ns, before) = earlier;
+  }
+  return sets;
+}
+
+/// Those of a set and a CPU that are within the window.
+std::vector<worst_event> WorstProbe::Impl::events_in(u32 set, u32 cpu, const worst_window& window,
+                                                     u32& lost) const {
+  const u32 room = bpf->rodata->events_per_cpu;
+  const u32 at = set * cpus + cpu;
+  const auto head = element<worst_head>(bpf_map__fd(bpf->maps.heads), at);
+  const u64 oldest = head.written > room ? head.written - room : 0;
+  u64 first = oldest;
+  if (bpf->rodata->whole_machine) {
+    if (head.serial != window.serial) return {};
+    first = std::max(head.first, oldest);
+    lost += static_cast<u32>(first - head.first);
+  }
+  std::vector<worst_event> here;
+  for (u64 index = first; index < head.written; ++index) {
+    const u32 slot = at * room + (static_cast<u32>(index) & (room - 1));
+    const auto event = element<worst_event>(bpf_map__fd(bpf->maps.events), slot);
+    if (index == oldest && oldest > 0 && !bpf->rodata->whole_machine &&
+        event.header.time_ns > window.begin_ns)
+      ++lost;  // at least one, in whose place this is
+    if (event.header.time_ns >= window.begin_ns && event.header.time_ns <= window.header.time_ns)
+      here.push_back(event);
+  }
+  return here;
+}
+
 /// Those between the window's begin and end, in time order; `lost` is how many of them there were
 /// besides.
 std::vector<worst_event> WorstProbe::Impl::events_of(u32 set, const worst_window& window,
                                                      u32& lost) const {
-  const u32 room = bpf->rodata->events_per_cpu;
   const auto is_before = [](const worst_event& a, const worst_event& b) {
     return a.header.time_ns < b.header.time_ns;
   };
   std::vector<worst_event> found;
-  for (u32 cpu = 0; cpu < cpus; ++cpu) {
-    const u32 at = set * cpus + cpu;
-    const auto head = element<worst_head>(bpf_map__fd(bpf->maps.heads), at);
-    if (head.serial != window.serial) continue;
-    const u64 first = std::max(head.first, head.written > room ? head.written - room : 0);
-    lost += static_cast<u32>(first - head.first);
-    std::vector<worst_event> here;
-    for (u64 index = first; index < head.written; ++index) {
-      const u32 slot = at * room + (static_cast<u32>(index) & (room - 1));
-      const auto event = element<worst_event>(bpf_map__fd(bpf->maps.events), slot);
-      if (event.header.time_ns >= window.begin_ns && event.header.time_ns <= window.header.time_ns)
-        here.push_back(event);
+  const std::vector<u32> sets = sets_of(set, window, lost);
+  for (const u32 one : sets)
+    for (u32 cpu = 0; cpu < cpus; ++cpu) {
+      const std::vector<worst_event> here = events_in(one, cpu, window, lost);
+      found.insert(found.end(), here.begin(), here.end());
     }
-    // One that interrupts the writing of another has the later slot, and may have the later time.
-    std::sort(here.begin(), here.end(), is_before);
-    std::vector<worst_event> both;
-    both.reserve(found.size() + here.size());
-    std::merge(found.begin(), found.end(), here.begin(), here.end(), std::back_inserter(both),
-               is_before);
-    found = std::move(both);
-  }
+  u32 lost_meanwhile = 0;
+  if (sets_of(set, window, lost_meanwhile) != sets) ++lost;
+  // One that interrupts the writing of another has the later slot, and may have the later time.
+  std::stable_sort(found.begin(), found.end(), is_before);
   return found;
 }
 
 void WorstProbe::Impl::deliver(u32 set, const RecordHandler& handler) const {
-  auto [window, end_stack] = element<worst_slot>(bpf_map__fd(bpf->maps.slots), set);
-  const auto head =
-      element<worst_head>(bpf_map__fd(bpf->maps.heads), set * cpus + window.waker_cpu);
-  window.waker_pid = head.waker_pid;
-  window.waker_tid = head.waker_tid;
-  std::memcpy(window.waker_comm, head.waker_comm, COMM_SIZE);
-  window.waking_frames = static_cast<u16>(std::min<u32>(head.frames, WORST_FRAMES));
+  auto [window, end_stack, wake] = element<worst_slot>(bpf_map__fd(bpf->maps.slots), set);
+  const auto from = [&window](const auto& waking) {
+    window.waker_pid = waking.waker_pid;
+    window.waker_tid = waking.waker_tid;
+    std::memcpy(window.waker_comm, waking.waker_comm, COMM_SIZE);
+    window.waking_frames = static_cast<u16>(std::min<u32>(waking.frames, WORST_FRAMES));
+    return std::to_array(waking.stack);
+  };
+  const auto waking_stack =
+      bpf->rodata->whole_machine
+          ? from(element<worst_head>(bpf_map__fd(bpf->maps.heads), set * cpus + window.waker_cpu))
+          : from(wake);
   window.end_frames = std::min<u16>(window.end_frames, WORST_FRAMES);
   u32 lost = 0;
   const std::vector<worst_event> events = events_of(set, window, lost);
@@ -170,7 +217,7 @@ void WorstProbe::Impl::deliver(u32 set, const RecordHandler& handler) const {
   std::vector<std::byte> bytes(window.header.size);
   std::memcpy(bytes.data(), &window, sizeof window);
   std::byte* behind = bytes.data() + sizeof window;
-  std::memcpy(behind, head.stack, 8u * window.waking_frames);
+  std::memcpy(behind, waking_stack.data(), 8u * window.waking_frames);
   std::memcpy(behind + 8u * window.waking_frames, end_stack, 8u * window.end_frames);
   handler({&worst_window_schema, bytes});
   for (const worst_event& event : events)
@@ -241,7 +288,8 @@ Counters WorstProbe::counters() const {
   counters[COUNTER_WORST_WINDOWS] += seen.windows;
   counters[COUNTER_UNMATCHED] += seen.unseen;
   // The one that was under way at the end.
-  if (impl_->ended && impl_->bpf->data->follow.task != 0) counters[COUNTER_CUT] += 1;
+  const worst_follow& follow = impl_->bpf->data->follow;
+  if (impl_->ended) counters[COUNTER_CUT] += (follow.task != 0 ? 1 : 0) + follow.pending;
   return counters;
 }
 

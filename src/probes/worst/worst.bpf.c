@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Follows the wake-up of the most important thread, one at a time, as the kernel's tracers wakeup,
-// wakeup_rt and wakeup_dl do (kernel/trace/trace_sched_wakeup.c), and writes down what happens
-// meanwhile. What is written while nobody is worth following, or beside it, is overwritten.
+// wakeup_rt and wakeup_dl do (kernel/trace/trace_sched_wakeup.c), or with a target every wake-up of
+// its threads (wakes.bpf.h), and writes down what happens meanwhile. What is written while nobody
+// is worth following, or beside it, is overwritten.
 #include "probes/worst/worst.h"
 #include "bpf/compat.bpf.h"
 #include "bpf/target.bpf.h"
@@ -16,6 +17,7 @@ const volatile u64 threshold_ns;      /* shorter windows are not kept */
 
 u32 set_state[WORST_SETS];
 u64 set_latency_ns[WORST_SETS];
+struct worst_turn set_turn[WORST_SETS];
 u64 losses[WORST_LOSSES];
 
 struct {
@@ -91,6 +93,8 @@ static __noinline int give_up(u64 task) {
   return 0;
 }
 
+#include "probes/worst/wakes.bpf.h"
+
 static __noinline int note_waker(void* ctx) {
   struct worst_head* head = ctx ? this_head() : 0;
   if (!head) return 0;
@@ -105,6 +109,7 @@ static __noinline int note_waker(void* ctx) {
 
 /* `task` is woken. True where it is followed from now on. */
 static __always_inline bool begin_follow(void* ctx, struct task_struct* task, u64 now_ns) {
+  if (!whole_machine) return begin_wake(ctx, task, now_ns);
   u64 address = (u64)task;
   if (follow.task == address) {
     if (task->on_rq) return false; /* woken again before it ran */
@@ -112,7 +117,7 @@ static __always_inline bool begin_follow(void* ctx, struct task_struct* task, u6
   }
   struct task_struct* current = bpf_get_current_task_btf();
   if (is_less_important(task) || (task->prio >= 0 && task->prio >= current->prio)) return false;
-  if (!on_wanted_cpu(task) || (!whole_machine && !member_state(task))) return false;
+  if (!on_wanted_cpu(task)) return false;
   if (!lock_follow()) return false;
   if (is_less_important(task)) { /* another CPU was first */
     unlock_follow();
@@ -138,14 +143,15 @@ int COUNTED_PROG(follow_waking) {
   if (!control.armed || is_running(task)) return 0;
   u64 now_ns = bpf_ktime_get_ns();
   bool begun = begin_follow(ctx, task, now_ns);
-  if (begun || (with_events && follow.task))
+  if (begun || (with_events && is_recording()))
     note(WORST_EVENT_WAKING, task, task->thread_info.cpu, now_ns);
   return 0;
 }
 
 static __always_inline int queued(struct task_struct* task, u16 kind, u64 now_ns) {
-  if (!follow.task) return 0;
+  if (!is_recording()) return 0;
   u32 cpu = task->thread_info.cpu;
+  if (!whole_machine) wake_is_queued(task, cpu, now_ns);
   if (follow.task == (u64)task && !follow.queued_ns) {
     follow.queued_ns = now_ns;
     follow.queued_cpu = cpu;
@@ -155,7 +161,7 @@ static __always_inline int queued(struct task_struct* task, u16 kind, u64 now_ns
 
 SEC("tp_btf/sched_wakeup")
 int COUNTED_PROG(follow_wakeup) {
-  if (!follow.task) return 0;
+  if (!is_recording()) return 0;
   return queued((struct task_struct*)ctx[0], WORST_EVENT_WAKEUP, bpf_ktime_get_ns());
 }
 
@@ -171,7 +177,7 @@ int COUNTED_PROG(follow_wakeup_new) {
 
 SEC("tp_btf/sched_migrate_task")
 int COUNTED_PROG(follow_migrate) {
-  if (!follow.task) return 0;
+  if (!is_recording()) return 0;
   return note(WORST_EVENT_MIGRATE, (struct task_struct*)ctx[0], ctx[1], bpf_ktime_get_ns());
 }
 
@@ -215,6 +221,27 @@ static __noinline int describe_window(u64* ctx, struct task_struct* task, u32 se
   return 0;
 }
 
+/* A wake-up has ended after `latency_ns`. The set to leave to the reader, where that is worth it;
+ * else WORST_SETS. The lock is held. */
+static __always_inline u32 close_set(u64 latency_ns, u64 now_ns) {
+  follow.ended++;
+  if (latency_ns > follow.longest_ns) follow.longest_ns = latency_ns;
+  if (latency_ns < threshold_ns || latency_ns <= follow.bar_ns) return WORST_SETS;
+  u32 set = follow.set;
+  u32 next = next_set(latency_ns);
+  if (next >= WORST_SETS) {
+    lose(WORST_LOST_WINDOWS);
+    return WORST_SETS;
+  }
+  set_state[index_of(set)] = WORST_SET_CLOSING;
+  set_latency_ns[index_of(set)] = latency_ns;
+  set_turn[index_of(next)].since_ns = now_ns;
+  set_turn[index_of(next)].before = set;
+  follow.set = next;
+  if (keeps_one) follow.bar_ns = latency_ns;
+  return set;
+}
+
 /* The followed thread is about to run here. Once the session has ended, it is the one that was
  * under way. */
 static __noinline int end_follow(u64* ctx, struct task_struct* task, u64 now_ns) {
@@ -224,45 +251,58 @@ static __noinline int end_follow(u64* ctx, struct task_struct* task, u64 now_ns)
     return 0;
   }
   let_go();
-  follow.ended++;
-  u64 begin_ns = follow.begin_ns;
-  u64 latency_ns = ns_between(begin_ns, now_ns);
-  if (latency_ns > follow.longest_ns) follow.longest_ns = latency_ns;
-  u32 set = follow.set;
-  u32 next = WORST_SETS;
-  if (latency_ns >= threshold_ns && latency_ns > follow.bar_ns) {
-    next = next_set(latency_ns);
-    if (next < WORST_SETS) {
-      set_state[index_of(set)] = WORST_SET_CLOSING;
-      set_latency_ns[index_of(set)] = latency_ns;
-      follow.set = next;
-      if (keeps_one) follow.bar_ns = latency_ns;
-    } else {
-      lose(WORST_LOST_WINDOWS);
-    }
-  }
   struct worst_window begun = {
-      .begin_ns = begin_ns,
+      .begin_ns = follow.begin_ns,
+      .latency_ns = ns_between(follow.begin_ns, now_ns),
       .queued_ns = follow.queued_ns,
       .serial = follow.serial,
       .waker_cpu = follow.waker_cpu,
       .queued_cpu = follow.queued_cpu,
   };
+  u32 set = close_set(begun.latency_ns, now_ns);
   unlock_follow();
-  if (next >= WORST_SETS) return 0;
-  struct worst_slot* slot = bpf_map_lookup_elem(&slots, &set);
+  struct worst_slot* slot = set < WORST_SETS ? bpf_map_lookup_elem(&slots, &set) : 0;
   if (!slot) return 0;
   slot->window = begun;
-  slot->window.latency_ns = latency_ns;
   describe_window(ctx, task, set, now_ns);
   __sync_lock_test_and_set(&set_state[index_of(set)], WORST_SET_FILLED);
+  return 0;
+}
+
+/* As end_follow(), of a thread of the target. */
+static __noinline int end_wake(u64* ctx, struct task_struct* task, u64 now_ns) {
+  u64 key = (u64)task;
+  struct worst_wake* found = ctx && task ? bpf_map_lookup_elem(&wakes, &key) : 0;
+  if (!found) return 0;
+  u64 latency_ns = ns_between(found->begin_ns, now_ns);
+  u32 set = WORST_SETS;
+  u64 serial = 0;
+  if (control.armed && lock_follow()) {
+    serial = ++follow.serial;
+    set = close_set(latency_ns, now_ns);
+    unlock_follow();
+  }
+  struct worst_slot* slot = set < WORST_SETS ? bpf_map_lookup_elem(&slots, &set) : 0;
+  if (slot) {
+    struct worst_window begun = {.begin_ns = found->begin_ns,
+                                 .latency_ns = latency_ns,
+                                 .queued_ns = found->queued_ns,
+                                 .serial = serial,
+                                 .waker_cpu = found->waker_cpu,
+                                 .queued_cpu = found->queued_cpu};
+    slot->window = begun;
+    slot->wake = *found;
+    describe_window(ctx, task, set, now_ns);
+    __sync_lock_test_and_set(&set_state[index_of(set)], WORST_SET_FILLED);
+  }
+  forget_wake(key);
   return 0;
 }
 
 SEC("tp_btf/sched_switch")
 int COUNTED_PROG(follow_switch) {
   u64 followed = follow.task;
-  if (!followed) return 0;
+  if (!is_recording()) return 0;
   bool preempt = ctx[0];
   struct task_struct* prev = (struct task_struct*)ctx[1];
   struct task_struct* next = (struct task_struct*)ctx[2];
@@ -272,6 +312,11 @@ int COUNTED_PROG(follow_switch) {
     set_other(event, next);
     event->state = preempt ? 0 : switch_tells_state ? (u32)ctx[3] : prev->__state;
   }
+  if (!whole_machine) {
+    if (next->pid) end_wake(ctx, next, now_ns);
+    if (prev->pid) give_up_if_unseen(prev);
+    return 0;
+  }
   if (followed == (u64)next) return end_follow(ctx, next, now_ns);
   /* It is in a run queue, so it has left the CPU since it slept: it ran, and nobody said so. */
   if (followed == (u64)prev && follow.queued_ns) give_up(followed);
@@ -279,7 +324,7 @@ int COUNTED_PROG(follow_switch) {
 }
 
 static __always_inline int note_number(u16 kind, u32 number, u16 state) {
-  if (!follow.task) return 0;
+  if (!is_recording()) return 0;
   struct worst_event* event = new_event(kind, bpf_ktime_get_ns());
   if (!event) return 0;
   event->number = number;
@@ -290,7 +335,7 @@ static __always_inline int note_number(u16 kind, u32 number, u16 state) {
 
 SEC("?tp_btf/irq_handler_entry")
 int COUNTED_PROG(seen_irq_entry, int irq, struct irqaction* action) {
-  if (!follow.task) return 0;
+  if (!is_recording()) return 0;
   struct worst_event* event = new_event(WORST_EVENT_IRQ_ENTRY, bpf_ktime_get_ns());
   if (!event) return 0;
   event->number = irq;

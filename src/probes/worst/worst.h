@@ -31,15 +31,38 @@ struct worst_head {
 };
 WIRE_SIZE(struct worst_head, 56 + WORST_FRAMES * 8);
 
+// A wake-up of the target's, where each of those is followed: from its waking to its thread's run.
+struct worst_wake {
+  u64 begin_ns;
+  u64 queued_ns;
+  u32 waker_cpu;
+  u32 queued_cpu;
+  u32 waker_pid;
+  u32 waker_tid;
+  char waker_comm[COMM_SIZE];
+  u32 frames;
+  u32 reserved;
+  u64 stack[WORST_FRAMES];  // of the waking
+};
+WIRE_SIZE(struct worst_wake, 56 + WORST_FRAMES * 8);
+
 // Of a set.
 struct worst_slot {
   struct worst_window window;
   u64 stack[WORST_FRAMES];  // of the end
+  struct worst_wake wake;   // where each wake-up is followed
 };
-WIRE_SIZE(struct worst_slot, 152 + WORST_FRAMES * 8);
+WIRE_SIZE(struct worst_slot, 208 + 2 * WORST_FRAMES * 8);
 
-// The wake-up that is followed. Changed under its lock only, which no program holds for longer than
-// a few dozen instructions; looked at without.
+// Of a set: since when it is written, or was until its window was kept; and the one before it.
+struct worst_turn {
+  u64 since_ns;
+  u32 before;
+  u32 reserved;
+};
+
+// The wake-up that is followed, where that is one at a time. Changed under its lock only, which no
+// program holds for longer than a few dozen instructions; looked at without.
 struct worst_follow {
   u32 lock;
   u32 set;   // that is written
@@ -55,6 +78,8 @@ struct worst_follow {
   u64 ended;      // wake-ups that were followed to their end
   u64 displaced;  // … or given up for a more important one
   u64 longest_ns;
+  u32 pending;  // wake-ups that are followed, where each is
+  u32 reserved2;
 };
 
 #define WORST_PRIO_NONE 140  // MAX_PRIO: less important than any
