@@ -18,6 +18,7 @@
 #include "kernel/features.h"
 #include "kernel/preemption.h"
 #include "sinks/make_sink.h"
+#include "sinks/text_format.h"
 #include "target/cpu_list.h"
 
 namespace overdue {
@@ -48,12 +49,13 @@ class Longest {
 
 class WorstReporter final : public MeasureListener {
  public:
-  WorstReporter(OutputOptions output, bool spawned, std::size_t keep, const StackOptions& stacks,
-                WindowInstruments& instruments)
+  WorstReporter(OutputOptions output, bool spawned, const WorstOptions& wanted,
+                const StackOptions& stacks, WindowInstruments& instruments)
       : output_(std::move(output)),
         spawned_(spawned),
         instruments_(instruments),
-        keep_(keep),
+        keep_(wanted.keep),
+        threshold_(wanted.threshold),
         stacks_({.sandbox = !stacks.no_sandbox}),
         longest_(keep_),
         assembler_(stacks_, read_preemption(),
@@ -82,6 +84,7 @@ class WorstReporter final : public MeasureListener {
     }
     SessionInfo info = measured;
     for (std::string& note : stacks_.notes()) info.notes.push_back(std::move(note));
+    note_what_is_lost(info);
     Receipt receipt = counted;
     receipt.frames = frames_;
     report_.sink->end(info, receipt);
@@ -92,7 +95,19 @@ class WorstReporter final : public MeasureListener {
   /// All that pass a threshold are told of as they are found.
   bool is_stream() const { return keep_ == 0; }
 
+  /// Where the longest that was seen is not among those that came.
+  void note_what_is_lost(SessionInfo& info) const {
+    const std::uint64_t longest_ns = instruments_.longest_ns();
+    if (longest_ns <= longest_found_ns_ ||
+        longest_ns < static_cast<std::uint64_t>(threshold_.count()))
+      return;
+    info.notes.push_back(
+        fmt::format("the longest, {}, is not shown: there was no room for what is known of it",
+                    duration_text(longest_ns)));
+  }
+
   void found(LatencyWindow window) {
+    longest_found_ns_ = std::max(longest_found_ns_, window.latency_ns);
     if (is_stream()) {
       count_frames(window, frames_);
       report_.sink->window(window);
@@ -106,6 +121,8 @@ class WorstReporter final : public MeasureListener {
   bool spawned_;
   WindowInstruments& instruments_;
   std::size_t keep_;
+  Duration threshold_;
+  std::uint64_t longest_found_ns_ = 0;
   LiveStacks stacks_;
   Longest longest_;
   WindowAssembler assembler_;
@@ -320,13 +337,12 @@ int WorstCommand::run(const Invocation& invocation) {
   request.streams = wanted.keep == 0;
   if (!threshold_.empty()) request.thresholds = {threshold_};
   request.spans = {what_};
-  const std::size_t keep = wanted.keep;
   std::unique_ptr<WindowInstruments> instruments;
   if (is_exact(wanted.tracer))
-    instruments = std::make_unique<WorstInstruments>(std::move(wanted));
+    instruments = std::make_unique<WorstInstruments>(wanted);
   else
-    instruments = std::make_unique<SectionInstruments>(std::move(wanted));
-  WorstReporter reporter(output_, invocation.has_program, keep, stack_options_, *instruments);
+    instruments = std::make_unique<SectionInstruments>(wanted);
+  WorstReporter reporter(output_, invocation.has_program, wanted, stack_options_, *instruments);
   return measure(request, *kernel_, *instruments, reporter);
 }
 

@@ -34,6 +34,7 @@ static __always_inline struct worst_section* this_section(void) {
   return bpf_map_lookup_elem(&sections, &zero);
 }
 
+/* 1: it is on its way to the reader. */
 static __noinline int tell(void* ctx, struct worst_section* here, u64 begin_ns, u64 end_ns,
                            u16 bound) {
   void* ring = ctx && here ? this_cpu_ring() : 0;
@@ -66,21 +67,19 @@ static __noinline int tell(void* ctx, struct worst_section* here, u64 begin_ns, 
   window->end_frames = bytes > 0 ? bytes / sizeof(u64) : 0;
   window->header.size += (frames + window->end_frames) * sizeof(u64);
   bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
-  return 0;
+  return 1;
 }
 
-/* Of this CPU, so far. The bar says so of all, but is raised only now and then, by user space: on a
- * busy machine there would be no room for what comes until then. */
-static __always_inline bool is_among_longest(struct worst_section* here, u64 latency_ns) {
-  if (!keep || keep > WORST_SECTIONS_KEPT) return true;
+/* Where the shortest is of those of this CPU that were told of, if this one is longer. The bar says
+ * so of all CPUs, but is raised only now and then, by user space: on a busy machine there would be
+ * no room for what comes until then. */
+static __always_inline u64* place_among_longest(struct worst_section* here, u64 latency_ns) {
   u32 shortest = 0;
   for (u32 i = 1; i < WORST_SECTIONS_KEPT; i++)
     if (i < keep && here->told_ns[i] < here->told_ns[shortest & (WORST_SECTIONS_KEPT - 1)])
       shortest = i;
   u64* least_ns = &here->told_ns[shortest & (WORST_SECTIONS_KEPT - 1)];
-  if (latency_ns <= *least_ns) return false;
-  *least_ns = latency_ns;
-  return true;
+  return latency_ns > *least_ns ? least_ns : 0;
 }
 
 static __always_inline int end_section(void* ctx, struct worst_section* here, u64 begin_ns,
@@ -93,12 +92,16 @@ static __always_inline int end_section(void* ctx, struct worst_section* here, u6
   here->seen++;
   if (latency_ns > here->longest_ns) here->longest_ns = latency_ns;
   if (latency_ns < threshold_ns || latency_ns <= bar_ns) return 0;
-  if (keep == 1)
-    bar_ns = latency_ns;
-  else if (!is_among_longest(here, latency_ns))
-    return 0;
+  u64* place = &bar_ns;
+  if (keep != 1 && keep && keep <= WORST_SECTIONS_KEPT) {
+    place = place_among_longest(here, latency_ns);
+    if (!place) return 0;
+  }
+  /* What found no room must not keep shorter ones from the reader. */
+  if (!tell(ctx, here, begin_ns, end_ns, bound)) return 0;
   here->told_until_ns = end_ns;
-  return tell(ctx, here, begin_ns, end_ns, bound);
+  if (keep && keep <= WORST_SECTIONS_KEPT) *place = latency_ns;
+  return 0;
 }
 
 SEC("?tp_btf/hrtimer_start")

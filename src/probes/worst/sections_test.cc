@@ -55,12 +55,14 @@ struct Section {
 
 class Sections : public KernelTest {
  protected:
+  enum class RingRoom { some, none };
+
   void measure(worst_tracer tracer, WorstOptions options, const MembershipRules& rules,
-               u64 bar_ns = 0) {
+               u64 bar_ns = 0, RingRoom room = RingRoom::some) {
     const Support support = support_of_sections(tracer, Kernel());
     if (!support.yes) GTEST_SKIP() << support.missing;
     options.tracer = tracer;
-    session = std::make_unique<Session>(rules, std::size_t{1} << 20);
+    session = std::make_unique<Session>(rules, room == RingRoom::some ? std::size_t{1} << 20 : 0);
     auto made = std::make_unique<SectionsProbe>(options, session->membership().maps());
     probe = made.get();
     session->add(std::move(made));
@@ -113,6 +115,27 @@ class Sections : public KernelTest {
   SectionsProbe* probe = nullptr;
   std::vector<Section> seen;
 };
+
+TEST_F(Sections, WhatFindsNoRoomDoesNotHideShorterOnes) {
+  constexpr unsigned turns = 4;
+  measure(WORST_IRQSOFF, {.whole_machine = true, .keep = 1, .threshold = 1ms}, {}, 0,
+          RingRoom::none);
+  if (IsSkipped()) return;
+  for (unsigned turn = 0; turn < turns; ++turn) {
+    Child child([](Child&) {
+      if (!run_on_cpu(0)) _exit(1);
+      for (int i = 0; i < spins; ++i) usleep(1'000);
+    });
+    const Spinner spinner(child.pid(), true);
+    child.go();
+    EXPECT_EQ(child.end(), 0);
+    ASSERT_TRUE(spinner.has_spun());
+  }
+  finish();
+  EXPECT_TRUE(seen.empty());
+  // All of a length: a bar that the first one raised would let few of the others pass.
+  EXPECT_GE(session->receipt().lost_by.at("ring_full"), turns * spins);
+}
 
 TEST_F(Sections, InterruptsThatAreOffAreFoundWithWhatHadThemOff) {
   Child child([](Child&) {
