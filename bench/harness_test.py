@@ -3,14 +3,16 @@
 """The harness's arithmetic and reading, on made-up figures: no tool runs, nothing is timed."""
 
 import os
+import re
 import sys
 import tempfile
 import types
 import unittest
 
 sys.dont_write_bytecode = True
+SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-from harness import accounts, measure, postgres, programs, report, requirements, stalls, stats, timerlat, tools, worst  # noqa: E402
+from harness import accounts, against, built, measure, postgres, programs, report, requirements, stalls, stats, timerlat, tools, worst  # noqa: E402
 from harness.process import Unavailable  # noqa: E402
 
 
@@ -30,6 +32,41 @@ def row(base, value, number=0, **floors):
     pack = lambda ns: {"getppid": ns}  # noqa: E731
     return {"round": number, "base": pack(base), "value": pack(value),
             **{key: pack(ns) for key, ns in floors.items()}}
+
+
+class MissingPrograms(unittest.TestCase):
+    def test_it_says_what_to_build(self):
+        with tempfile.TemporaryDirectory() as folder:
+            options = types.SimpleNamespace(build=folder, overdue=os.path.join(folder, "overdue"), against=None)
+            self.assertIn("overdue is not built: run `make build`", built.what_is_missing(options))
+            os.mkdir(os.path.join(folder, "bench"))
+            for name in ["overdue", *(f"bench/bench_{name}" for name in built.PROGRAMS if name != "pipe")]:
+                with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+                    os.chmod(file.fileno(), 0o755)
+            self.assertIn("run `tools/build release bench_pipe`", built.what_is_missing(options))
+            options.against = "/usr/bin/overdue"
+            self.assertIn("bench_pipe", built.what_is_missing(options))
+            os.rename(os.path.join(folder, "bench", "bench_idle"), os.path.join(folder, "bench", "bench_pipe"))
+            self.assertIsNone(built.what_is_missing(options))
+
+    def test_it_knows_all_programs(self):
+        with open(os.path.join(SOURCE, "bench", "CMakeLists.txt"), encoding="utf-8") as file:
+            made = set(re.findall(r"^(?:bench_workload\(|add_executable\(bench_)([a-z]+)", file.read(), re.M))
+        self.assertEqual(made, set(built.PROGRAMS))
+
+
+class AgainstTest(unittest.TestCase):
+    def test_a_ratio_is_that_of_a_round_and_a_drift_cancels(self):
+        rows = {"this": [row(100, 220, 0), row(200, 440, 1), row(100, 999, 2)],
+                "other": [row(100, 200, 0), row(200, 400, 1)]}
+        ratios = against.ratios_of(rows, "getppid")
+        self.assertEqual(len(ratios), 2, "rounds that one of them lacks have none")
+        for ratio in ratios:
+            self.assertAlmostEqual(ratio, 1.1)
+
+    def test_what_could_not_be_measured_is_said(self):
+        one = against.Comparison("a loop", "call", stats.Figure([]), stats.Figure([]), stats.Figure([]), "no root")
+        self.assertIn("a loop: not measured: no root", against.text([one], "new", "old"))
 
 
 class StatsTest(unittest.TestCase):

@@ -15,7 +15,7 @@ import traceback
 
 sys.dont_write_bytecode = True
 
-from harness import accounts, environment, measure, report, requirements, stalls, timerlat, tools, worst  # noqa: E402
+from harness import accounts, against, built, environment, measure, report, requirements, stalls, timerlat, tools, worst  # noqa: E402
 from harness.postgres import Postgres  # noqa: E402
 from harness.process import Child, Unavailable  # noqa: E402
 from harness.stats import grouped  # noqa: E402
@@ -41,6 +41,9 @@ def parse_arguments():
                         help="build directory with bench/ in it, default build/release; raw figures go to "
                              "bench-results.json there")
     parser.add_argument("--overdue", metavar="PATH", help="default: overdue in the build directory")
+    parser.add_argument("--against", metavar="PATH",
+                        help="compares with the overdue there instead, in turn: a getppid loop under syscalls, a pipe "
+                             "under stalls, both commands around a program that does nothing; printed, not written")
     options = parser.parse_args()
     options.only = options.only.split(",") if options.only else PARTS
     unknown = [name for name in options.only if name not in PARTS]
@@ -50,6 +53,10 @@ def parse_arguments():
         parser.error("--rounds must be at least 1")
     options.rounds = options.rounds or (3 if options.quick else 5)
     options.overdue = os.path.abspath(options.overdue or os.path.join(options.build, "overdue"))
+    if options.against:
+        options.against = os.path.abspath(options.against)
+        if not os.access(options.against, os.X_OK):
+            parser.error(f"{options.against} is no program")
     if not options.output and not options.quick and options.only == PARTS:
         options.output = os.path.join(SOURCE, "docs", "benchmarks.md")
     return options
@@ -341,6 +348,8 @@ def measure_all(options):
         facts = environment.describe(options.overdue, SOURCE)
         for name, value in facts:
             say(f"{name}: {value}")
+        if options.against:
+            return against.compare(options, directory, say)
         begin = time.monotonic()
         bench = Bench(options, directory)
         bench.run()
@@ -367,9 +376,8 @@ def main():
     if os.geteuid() != 0:
         print("bench: loading BPF programs and tracing others needs root: run it with sudo", file=sys.stderr)
         return 1
-    if not os.access(os.path.join(options.build, "bench", "bench_floor"), os.X_OK):
-        print(f"bench: {options.build} has no bench programs: run `make build` first, or name another "
-              "directory with --build", file=sys.stderr)
+    if missing := built.what_is_missing(options):
+        print(f"bench: {missing}", file=sys.stderr)
         return 1
     signal.signal(signal.SIGINT, stop)  # also where a shell started us with it ignored
     signal.signal(signal.SIGTERM, stop)
