@@ -14,15 +14,6 @@ namespace {
 
 constexpr std::size_t most_functions = 4;  // functions that say what went on
 
-/// That in which it was blocked longest, or, if none, the longest.
-const Wait* longest_wait(const Finding& finding) {
-  const auto longest = std::max_element(
-      finding.waits.begin(), finding.waits.end(), [](const Wait& a, const Wait& b) {
-        return std::pair(a.blocked_ns(), a.ns) < std::pair(b.blocked_ns(), b.ns);
-      });
-  return longest == finding.waits.end() ? nullptr : &*longest;
-}
-
 /// The innermost functions of a stack that say what went on there.
 void add_functions(std::string& cause, const Stack& stack) {
   const auto functions = telling_functions(stack);
@@ -84,7 +75,7 @@ void add_own_frames(std::string& cause, const Stack& stack) {
 
 std::string cause_of(const Finding& finding) {
   std::string cause = fmt::format("{}|{}|", finding.span, finding.name);
-  if (const Wait* wait = longest_wait(finding)) {
+  if (const Wait* wait = finding.longest_wait()) {
     add_functions(cause, wait->kernel_stack);
     cause += '|';
     if (wait->waker && wait->waker->is_thread)

@@ -111,14 +111,22 @@ Breakdown breakdown_of(const ledger_parts& parts, std::uint64_t throttled_ns,
   return result;
 }
 
+WaitPlace place_of(const RawPlace& raw, StackNamer& namer) {
+  return {.state = wait_state_name(raw.longest->fixed.state),
+          .ns = raw.ns,
+          .count = raw.count,
+          .kernel_stack = namer.kernel_stack(raw.longest->stack),
+          .blocked_ns = raw.blocked_ns,
+          .longest_ns = raw.longest_ns};
+}
+
 void add_ledger(ChainLink& link, const RawLink& raw, StackNamer& namer) {
   if (!raw.ledger) return;
   link.during_ns = raw.during_ns;
   link.ledger = breakdown_of(raw.ledger->parts, raw.ledger->throttled_ns, raw.during_ns);
   const std::size_t count = std::min(raw.ledger->places.size(), places_told);
   for (const RawPlace& place : std::span(raw.ledger->places).first(count))
-    link.places.push_back({wait_state_name(place.longest->fixed.state), place.ns, place.count,
-                           namer.kernel_stack(place.longest->stack)});
+    link.places.push_back(place_of(place, namer));
 }
 
 ChainLink link_of(const RawLink& raw, StackNamer& namer) {
@@ -187,7 +195,28 @@ void explain_present(const span_record& span, Finding& finding) {
   wait.throttled_ns = state == "throttled" ? wait.ns : 0;
   wait.state = woken ? "sleeping" : state;
   wait.kernel_stack = finding.kernel_stack;
+  WaitPlace place{.state = wait.state,
+                  .ns = wait.ns,
+                  .count = 1,
+                  .kernel_stack = wait.kernel_stack,
+                  .blocked_ns = wait.blocked_ns(),
+                  .longest_ns = wait.ns,
+                  .longest = finding.waits.size()};
+  const auto shorter = std::find_if(
+      finding.places.begin(), finding.places.end(),
+      [&place](const WaitPlace& other) { return other.blocked_ns <= place.blocked_ns; });
+  finding.places.insert(shorter, std::move(place));
   finding.waits.push_back(std::move(wait));
+}
+
+void add_waits(const RawStall& stall, StackNamer& namer, Finding& finding) {
+  for (const RawWait* wait : stall.waits) finding.waits.push_back(wait_of(*wait, namer));
+  for (const RawPlace& raw : stall.places) {
+    WaitPlace& place = finding.places.emplace_back(place_of(raw, namer));
+    const auto longest = std::find(stall.waits.begin(), stall.waits.end(), raw.longest);
+    place.longest = static_cast<std::size_t>(longest - stall.waits.begin());
+  }
+  finding.waits_forgotten = stall.waits_forgotten;
 }
 
 }  // namespace
@@ -219,13 +248,14 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   finding.latency_ns = span.latency_ns;
   if (span.flags & SPAN_HAS_LEDGER)
     finding.breakdown = breakdown_of(span.ledger, span.throttled_ns, span.latency_ns);
-  for (const RawWait* wait : stall.waits) finding.waits.push_back(wait_of(*wait, namer));
-  finding.waits_forgotten = stall.waits_forgotten;
+  add_waits(stall, namer, finding);
   finding.kernel_stack = namer.kernel_stack(stall.kernel_stack);
   drop_tracing(finding.kernel_stack);
   // What other spans hold at that place is not their thread's state.
   if (span.flags & SPAN_OPEN && span.span == SPAN_SYSCALL) explain_present(span, finding);
-  for (const RawLink& link : stall.chain) finding.chain.push_back(link_of(link, namer));
+  // What it waits in now has no waker yet.
+  if (!finding.places.empty() && finding.places.front().longest < stall.waits.size())
+    for (const RawLink& link : stall.chain) finding.chain.push_back(link_of(link, namer));
   finding.cause = cause_of(finding);
   if (span.flags & SPAN_OPEN) finding.cause = "hang|" + finding.cause;
   return finding;

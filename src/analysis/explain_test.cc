@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "analysis/explain_fixture.h"
@@ -314,6 +315,18 @@ Finding finding_with(std::vector<Wait> waits) {
   finding.thread.comm = "worker-12";
   finding.latency_ns = 1000;
   finding.waits = std::move(waits);
+  for (std::size_t i = 0; i < finding.waits.size(); ++i) {
+    const Wait& wait = finding.waits[i];
+    finding.places.push_back({.state = wait.state,
+                              .ns = wait.ns,
+                              .count = 1,
+                              .kernel_stack = wait.kernel_stack,
+                              .blocked_ns = wait.blocked_ns(),
+                              .longest_ns = wait.ns,
+                              .longest = i});
+  }
+  std::sort(finding.places.begin(), finding.places.end(),
+            [](const auto& one, const auto& other) { return one.blocked_ns > other.blocked_ns; });
   return finding;
 }
 

@@ -26,6 +26,12 @@ inline constexpr Schema throttle_schema{.id = RECORD_SCHED_THROTTLE,
 inline constexpr Schema runs_schema{
     .id = RECORD_SCHED_RUNS, .name = "runs", .size = sizeof(sched_runs), .fields = {}, .help = ""};
 
+inline constexpr Schema places_schema{.id = RECORD_WAIT_PLACES,
+                                      .name = "places",
+                                      .size = sizeof(wait_places),
+                                      .fields = {},
+                                      .help = ""};
+
 template <typename T>
 std::vector<std::byte> bytes_of(const T& fixed) {
   std::vector<std::byte> bytes(sizeof fixed);
@@ -99,6 +105,7 @@ class Fed {
   }
   Fed& add(const sched_throttle& throttle) { return add(throttle_schema, bytes_of(throttle)); }
   Fed& add(const sched_runs& runs) { return add(runs_schema, bytes_of(runs)); }
+  Fed& add(const wait_places& places) { return add(places_schema, bytes_of(places)); }
   Fed& add(const span_record& span, const std::vector<u64>& stack = {}) {
     return add(span_schema, with_stack(span, stack));
   }

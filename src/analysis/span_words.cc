@@ -82,7 +82,7 @@ void describe_connect(const span_record& span, Finding& finding) {
 }
 
 void describe_wait(const RawStall& stall, StackNamer& namer, Finding& finding) {
-  const RawWait* wait = stall.longest;
+  const RawWait* wait = stall.longest();
   if (!wait) return;
   if (stall.span.span == SPAN_OFFCPU) {
     finding.name = wait_state_name(wait->fixed.state);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "analysis/wait_places.h"
 #include "analysis/window_ledger.h"
 #include "base/text.h"
 #include "bpf/user_stack.h"
@@ -81,6 +82,9 @@ void StallAssembler::take(const Record& record, const Record* stack) {
     case RECORD_SCHED_RUNS:
       runs(record);
       break;
+    case RECORD_WAIT_PLACES:
+      places(record);
+      break;
     case RECORD_SPAN:
       span(record);
       break;
@@ -129,6 +133,11 @@ void StallAssembler::throttle(const Record& record) {
 void StallAssembler::runs(const Record& record) {
   auto fixed = std::make_unique<const sched_runs>(record.as<sched_runs>());
   thread_of(fixed->header.tid).runs = std::move(fixed);
+}
+
+void StallAssembler::places(const Record& record) {
+  auto fixed = std::make_unique<const wait_places>(record.as<wait_places>());
+  thread_of(fixed->header.tid).places = std::move(fixed);
 }
 
 void StallAssembler::wait(const Record& record, const Record* stack) {
@@ -198,7 +207,7 @@ void StallAssembler::hand_over_wait(span_kind kind, const RawWait& wait, std::ui
     parts.runqueue_ns = wait.runqueue_ns();
   }
   stall.waits = {&wait};
-  stall.longest = &wait;
+  stall.places = places_of(stall.waits, nullptr);
   if (kind == SPAN_OFFCPU) find_chain(stall);
   if (stack) {
     const auto fixed = stack->as<wait_stack>();
@@ -254,9 +263,11 @@ void StallAssembler::find_waits(RawStall& stall) {
   for (const RawWait& wait : found->second.waits) {
     if (wait.in_ns() <= begin_ns || wait.out_ns() >= end_ns) continue;
     stall.waits.push_back(&wait);
-    if (wait.blocked_ns() > (stall.longest ? stall.longest->blocked_ns() : 0))
-      stall.longest = &wait;
   }
+  const wait_places* shorter = found->second.places.get();
+  if (shorter && (stall.span.span != SPAN_SYSCALL || shorter->call_ns != begin_ns))
+    shorter = nullptr;
+  stall.places = places_of(stall.waits, shorter);
   stall.waits_forgotten = found->second.forgotten_until_ns > begin_ns;
   if (stall.waits_forgotten) ++stalls_without_;
 }
@@ -277,11 +288,11 @@ void StallAssembler::follow(RawLink& link, std::uint64_t begin_ns, std::uint64_t
   link.runqueue_ns = place.runqueue_ns;
 }
 
-/// From the longest wait to its waker, to what that one waited for meanwhile, and so on, until
-/// somebody ran, or an interrupt came.
+/// From the longest wait where it was blocked longest to its waker, to what that one waited for
+/// meanwhile, and so on, until somebody ran, or an interrupt came.
 void StallAssembler::find_chain(RawStall& stall) {
-  const RawWait* wait = stall.longest;
-  if (!wait) return;
+  if (stall.places.empty() || stall.places.front().blocked_ns == 0) return;
+  const RawWait* wait = stall.longest();
   std::uint64_t begin_ns = wait->out_ns(), end_ns = wait->unblocked_ns();
   std::vector<std::uint32_t> met{stall.span.header.tid};
   while (wait && wait->waker) {

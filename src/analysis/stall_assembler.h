@@ -65,6 +65,7 @@ struct RawPlace {
   const RawWait* longest = nullptr;
   std::vector<const RawWait*> whole;  ///< but for one that began before
   std::uint64_t ns = 0;
+  std::uint64_t blocked_ns = 0;   ///< of it: it could not run
   std::uint64_t runqueue_ns = 0;  ///< of it: woken, waiting for a CPU
   std::uint64_t count = 0;
   std::uint64_t longest_ns = 0;
@@ -102,9 +103,11 @@ struct RawStall {
   std::string begin_comm;                 ///< of span.begin_tid; empty: no record told
   std::vector<const RawWait*> waits;      ///< within the span, in time order
   bool waits_forgotten = false;           ///< there were more, but no room to keep them
-  const RawWait* longest = nullptr;       ///< that in which it was blocked longest
-  std::vector<RawLink> chain;             ///< of that
+  std::vector<RawPlace> places;           ///< of its waits; where it was blocked longest first
+  std::vector<RawLink> chain;             ///< of the longest wait in that place
 
+  /// Null where it had no waits.
+  const RawWait* longest() const { return places.empty() ? nullptr : places.front().longest; }
   std::uint64_t begin_ns() const {
     return span.latency_ns < span.header.time_ns ? span.header.time_ns - span.latency_ns : 0;
   }
@@ -164,6 +167,7 @@ class StallAssembler {
     std::uint64_t woken_ns = 0;
     std::unique_ptr<const sched_throttle> throttle;  ///< of the wait whose record comes next
     std::unique_ptr<const sched_runs> runs;          ///< likewise
+    std::unique_ptr<const wait_places> places;       ///< of the late call whose span comes next
     std::vector<std::byte> call;                     ///< its last late system call
     const Schema* call_schema = nullptr;
   };
@@ -174,6 +178,7 @@ class StallAssembler {
   void wake(const Record& record);
   void throttle(const Record& record);
   void runs(const Record& record);
+  void places(const Record& record);
   void span(const Record& record);
   void late_wait(const RawWait& wait, const Record* stack);
   void hand_over_wait(span_kind kind, const RawWait& wait, std::uint64_t latency_ns,

@@ -20,8 +20,8 @@ TEST(StallAssembler, GivesASpanTheWaitsWithinIt) {
   std::vector<u64> outs;
   fed.look = [&](const RawStall& stall) {
     for (const RawWait* wait : stall.waits) outs.push_back(wait->out_ns());
-    ASSERT_TRUE(stall.longest);
-    EXPECT_EQ(stall.longest->out_ns(), 1200u);
+    ASSERT_TRUE(stall.longest());
+    EXPECT_EQ(stall.longest()->out_ns(), 1200u);
     EXPECT_FALSE(stall.waits_forgotten);
   };
   fed.add(wait_of(7, 500, 900, 1000));  // ended as it began

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/wait_places.h"
+
 namespace overdue {
 namespace {
 
@@ -90,20 +92,16 @@ void Window::add_run(const RawSums& from, const RawSums& to) {
 }
 
 void Window::add_place(const RawWait& wait, std::uint64_t ns) {
-  auto& places = found_.places;
-  auto at = std::find_if(places.begin(), places.end(), [&](const RawPlace& place) {
-    return place.longest->fixed.state == wait.fixed.state && place.longest->stack == wait.stack;
-  });
-  if (at == places.end()) at = places.insert(at, RawPlace());
-  if (!at->longest) at->longest = &wait;
-  if (wait.out_ns() >= begin_ns_) at->whole.push_back(&wait);
-  at->ns += ns;
-  ++at->count;
+  RawPlace& place = place_among(found_.places, wait);
+  if (wait.out_ns() >= begin_ns_) place.whole.push_back(&wait);
+  place.ns += ns;
+  place.blocked_ns += within(wait.out_ns(), wait.out_ns() + wait.blocked_ns());
+  ++place.count;
   if (wait.fixed.state != WAIT_PREEMPTED)
-    at->runqueue_ns += within(wait.in_ns() - wait.runqueue_ns(), wait.in_ns());
-  if (ns <= at->longest_ns) return;
-  at->longest = &wait;
-  at->longest_ns = ns;
+    place.runqueue_ns += within(wait.in_ns() - wait.runqueue_ns(), wait.in_ns());
+  if (ns <= place.longest_ns) return;
+  place.longest = &wait;
+  place.longest_ns = ns;
 }
 
 RawLedger Window::result() {

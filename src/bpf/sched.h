@@ -63,8 +63,32 @@ struct sched_wait {
                      // the same time says more
   struct ledger_parts sums;  // of the thread, since its ledger began, with this wait
   u64 throttled_sum_ns;
+  u64 place;  // equal for waits of a thread in one place; 0: nobody looked
 };
-WIRE_SIZE(struct sched_wait, 224);
+WIRE_SIZE(struct sched_wait, 232);
+
+#define PLACES_NAMED 8
+
+// Waits in one place.
+struct wait_place {
+  u64 place;     // as a sched_wait of the same call has it; 0: there are no more
+  u64 ns;        // from switched out to switched in, of them all
+  u64 ready_ns;  // of that: they could run
+  u64 longest_ns;
+  u32 count;
+  u32 state;  // enum wait_state
+};
+WIRE_SIZE(struct wait_place, 40);
+
+// In front of the span_record of a late call: its thread's short waits in that, which have no
+// records of their own.
+struct wait_places {
+  struct event_header header;
+  u64 call_ns;                             // when the call began
+  u64 others_ns;                           // in more places than there is room for
+  struct wait_place places[PLACES_NAMED];  // in no order
+};
+WIRE_SIZE(struct wait_places, 384);
 
 #define RUNS_NAMED 8
 

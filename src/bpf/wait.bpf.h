@@ -89,6 +89,7 @@ static __always_inline void fill_wait(struct sched_wait* wait, struct task_struc
   wait->behind_ns = 0;
   wait->sums = ledger->sums.parts;
   wait->throttled_sum_ns = ledger->sums.throttled_ns;
+  wait->place = 0;
   __builtin_memset(wait->behind, 0, COMM_SIZE);
   wait->kernel_frames = 0;
 }

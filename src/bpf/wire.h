@@ -60,4 +60,5 @@ enum record_kind {
   RECORD_OSNOISE_SAMPLE = 15,
   RECORD_SCHED_THROTTLE = 16,  // sched.h
   RECORD_SCHED_RUNS = 17,
+  RECORD_WAIT_PLACES = 18,
 };

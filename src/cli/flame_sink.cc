@@ -87,11 +87,10 @@ std::vector<FoldedStack> folded_stacks(const Finding& finding) {
   std::uint64_t blocked_ns = 0;
   // A late wake-up has the wait before it, which is no part of its time.
   const bool has_blocked = !finding.breakdown || finding.breakdown->blocked_ns() > 0;
-  for (const Wait& wait : finding.waits) {
+  for (const WaitPlace& place : finding.places) {
     if (!has_blocked) break;
-    const std::uint64_t ns = wait.blocked_ns();
-    folding.add(wait.kernel_stack, ns);
-    blocked_ns += ns;
+    folding.add(place.kernel_stack, place.blocked_ns);
+    blocked_ns += place.blocked_ns;
   }
   if (!finding.breakdown) {
     folding.add(finding.kernel_stack, beyond(finding.latency_ns, blocked_ns));

@@ -15,13 +15,13 @@ Finding late_fsync() {
   finding.latency_ns = 10'000;
   finding.user_stack =
       Stack{{.name = "fsync"}, {.name = "main"}, {.module = "/bin/a", .offset = 1}};
-  Wait wait;
-  wait.ns = 7'000;
-  wait.runqueue_ns = 1'000;
-  wait.state = "uninterruptible";
-  wait.kernel_stack = {{.name = "io_schedule", .is_kernel = true},
-                       {.name = "ext4_sync_file", .is_kernel = true}};
-  finding.waits = {wait};
+  WaitPlace place;
+  place.ns = 7'000;
+  place.blocked_ns = 6'000;
+  place.state = "uninterruptible";
+  place.kernel_stack = {{.name = "io_schedule", .is_kernel = true},
+                        {.name = "ext4_sync_file", .is_kernel = true}};
+  finding.places = {place};
   return finding;
 }
 

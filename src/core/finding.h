@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -101,6 +102,9 @@ struct WaitPlace {
   std::uint64_t ns = 0;      ///< of them all, within the time that is looked at
   std::uint64_t count = 0;
   Stack kernel_stack{};
+  std::uint64_t blocked_ns = 0;  ///< of `ns`: it could not run
+  std::uint64_t longest_ns = 0;  ///< of the longest wait there
+  std::size_t longest = 0;       ///< of a finding's own: which of its waits is the longest there
 };
 
 /// One step on the way from a wait to what it was waiting for.
@@ -162,12 +166,13 @@ struct Finding {
   std::string error;           ///< name of the errno value that the result is
   std::uint64_t given_ns = 0;  ///< the time in memory that its call was given; 0: none, not known
   std::optional<Breakdown> breakdown;
-  std::vector<Wait> waits;          ///< in time order
+  std::vector<Wait> waits;          ///< in time order; short ones may be missing
+  std::vector<WaitPlace> places;    ///< of all waits; where it was blocked longest first
   bool waits_forgotten = false;     ///< there were more, which were not kept
   Stack kernel_stack;               ///< at its end, of a hang now; spans without waits have it
   std::optional<Stack> user_stack;  ///< nothing: was not asked for, or could not be had
   std::string user_stack_end;       ///< why it goes no further; empty: it is complete
-  std::vector<ChainLink> chain;     ///< of the wait in which it was blocked longest
+  std::vector<ChainLink> chain;     ///< of longest_wait()
   WaitPurpose purpose;
   std::string cause;       ///< equal for equal causes, across boots and builds
   std::string_view state;  ///< of a call that hangs: what its thread does now, as Wait::state
@@ -176,6 +181,10 @@ struct Finding {
   std::uint64_t hang = 0;  ///< of a stall: the finding it was while it was open; 0: none
   std::uint64_t like = 0;  ///< the first finding of the same cause; 0: it is this one
 
+  /// The longest where it was blocked longest; null: it did not wait.
+  const Wait* longest_wait() const {
+    return places.empty() ? nullptr : &waits[places.front().longest];
+  }
   std::uint64_t late_ns() const {
     return latency_ns > purpose.meant_ns ? latency_ns - purpose.meant_ns : 0;
   }

@@ -38,6 +38,7 @@ struct SharedMaps {
   int ledgers = -1;         ///< of threads without a seat
   int ledgers_hashed = -1;
   int cpu_ledgers = -1;
+  int place_tables = -1;
 };
 
 /// Makes control words, rings and the state of threads of an object, not loaded yet, those that

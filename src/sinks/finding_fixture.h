@@ -40,6 +40,12 @@ inline Finding late_open() {
                      .is_thread = true,
                      .stack = {in_kernel("wake_up")}};
   wait.ran.add({0, 71, "kworker/u4:1"}, 12'000'000);
+  f.places = {{.state = wait.state,
+               .ns = wait.ns,
+               .count = 1,
+               .kernel_stack = wait.kernel_stack,
+               .blocked_ns = wait.blocked_ns(),
+               .longest_ns = wait.ns}};
   f.waits = {wait};
   ChainLink link;
   link.thread = {203, 203, "jbd2/vda-8"};

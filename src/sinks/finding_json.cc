@@ -122,23 +122,29 @@ void write_breakdown(JsonWriter& json, const Breakdown& parts) {
   json.end_object();
 }
 
-/// What the thread of a step did in the time that the step is about.
-void write_meanwhile(JsonWriter& json, const ChainLink& link) {
-  if (!link.ledger) return;
-  json.member("during_ns", link.during_ns);
-  write_breakdown(json, *link.ledger);
+void write_places(JsonWriter& json, const std::vector<WaitPlace>& places) {
   json.key("places");
   json.begin_array();
-  for (const WaitPlace& place : link.places) {
+  for (const WaitPlace& place : places) {
     json.begin_object();
     json.member("state", place.state);
     json.member("ns", place.ns);
+    json.member("blocked_ns", place.blocked_ns);
+    json.member("longest_ns", place.longest_ns);
     json.member("count", place.count);
     json.key("kernel_stack");
     write_stack(json, place.kernel_stack);
     json.end_object();
   }
   json.end_array();
+}
+
+/// What the thread of a step did in the time that the step is about.
+void write_meanwhile(JsonWriter& json, const ChainLink& link) {
+  if (!link.ledger) return;
+  json.member("during_ns", link.during_ns);
+  write_breakdown(json, *link.ledger);
+  write_places(json, link.places);
 }
 
 void write_chain(JsonWriter& json, const std::vector<ChainLink>& chain) {
@@ -213,6 +219,7 @@ void write_finding(JsonWriter& json, const Finding& finding) {
   json.begin_array();
   for (const Wait& wait : finding.waits) write_wait(json, wait);
   json.end_array();
+  write_places(json, finding.places);
   if (finding.waits_forgotten) json.member("waits_forgotten", true);
   if (!finding.kernel_stack.empty()) {
     json.key("kernel_stack");

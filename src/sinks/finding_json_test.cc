@@ -28,7 +28,7 @@ TEST(FindingJson, HasTheKeysOfTheContract) {
   EXPECT_THAT(keys_of(finding),
               ElementsAre("type", "number", "span", "name", "time_ns", "pid", "tid", "comm",
                           "thread", "cpu", "latency_ns", "threshold_ns", "args", "ret", "breakdown",
-                          "blocked", "waits", "user_stack", "chain", "cause"));
+                          "blocked", "waits", "places", "user_stack", "chain", "cause"));
   EXPECT_EQ(finding["type"], "stall");
   EXPECT_EQ(finding["latency_ns"], 2'310'000'000);
   EXPECT_EQ(finding["breakdown"].dump(),
@@ -160,7 +160,7 @@ TEST(FindingJson, SaysNothingOfWhatIsNotKnown) {
   const auto finding = nlohmann::ordered_json::parse(text.substr(0, text.find('\n')));
   EXPECT_THAT(keys_of(finding),
               ElementsAre("type", "number", "span", "name", "time_ns", "pid", "tid", "comm",
-                          "thread", "cpu", "latency_ns", "waits", "chain", "cause"));
+                          "thread", "cpu", "latency_ns", "waits", "places", "chain", "cause"));
 }
 
 }  // namespace

@@ -75,10 +75,12 @@ const char* const finding_definitions = R"json({
   "place": {
     "type": "object",
     "description": "Waits of one state and kernel stack",
-    "required": ["state", "ns", "count", "kernel_stack"],
+    "required": ["state", "ns", "blocked_ns", "longest_ns", "count", "kernel_stack"],
     "properties": {
       "state": {"$ref": "#/$defs/wait/properties/state"},
-      "ns": {"$ref": "#/$defs/ns"}, "count": {"$ref": "#/$defs/count"},
+      "ns": {"$ref": "#/$defs/ns", "description": "from switched out to switched in, of them all"},
+      "blocked_ns": {"$ref": "#/$defs/ns", "description": "of it: the thread could not run"},
+      "longest_ns": {"$ref": "#/$defs/ns"}, "count": {"$ref": "#/$defs/count"},
       "kernel_stack": {"$ref": "#/$defs/stack"}
     },
     "additionalProperties": false
@@ -126,7 +128,7 @@ const char* const finding_definitions = R"json({
   },
   "finding": {
     "type": "object",
-    "required": ["number", "span", "name", "time_ns", "pid", "tid", "comm", "cpu", "latency_ns", "waits", "chain", "cause"],
+    "required": ["number", "span", "name", "time_ns", "pid", "tid", "comm", "cpu", "latency_ns", "waits", "places", "chain", "cause"],
     "properties": {
       "number": {"$ref": "#/$defs/count"},
       "like": {"$ref": "#/$defs/count", "description": "the first finding of the same cause"},
@@ -153,7 +155,8 @@ const char* const finding_definitions = R"json({
       "error": {"type": "string", "description": "name of the errno value"},
       "breakdown": {"$ref": "#/$defs/breakdown", "description": "adds up to latency_ns"},
       "blocked": {"$ref": "#/$defs/blocked"},
-      "waits": {"type": "array", "items": {"$ref": "#/$defs/wait"}},
+      "waits": {"type": "array", "items": {"$ref": "#/$defs/wait"}, "description": "in time order; short ones may be missing"},
+      "places": {"type": "array", "items": {"$ref": "#/$defs/place"}, "description": "of all its waits, also of short ones; where it was blocked longest first"},
       "waits_forgotten": {"const": true, "description": "waits of its beginning were not kept"},
       "kernel_stack": {"$ref": "#/$defs/stack", "description": "where it ended; of an interrupt, what was interrupted"},
       "user_stack": {"$ref": "#/$defs/stack"},

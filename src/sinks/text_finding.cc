@@ -47,8 +47,8 @@ class Writer {
   void purpose();
   void parts(const Breakdown& parts);
   void waits(std::uint64_t all_ns);
-  void one_wait(const Wait& wait);
-  std::string why_blocked(const Wait& wait) const;
+  void one_place(const WaitPlace& place);
+  std::string why_blocked(const Wait& wait, std::string_view which) const;
   void chain();
   void kernel_stack();
   void user_stack();
@@ -136,8 +136,9 @@ void Writer::parts(const Breakdown& parts) {
   }
 }
 
-/// "fsync_range → submit_bio_wait (D), woken by …"; what is not known is left out.
-std::string Writer::why_blocked(const Wait& wait) const {
+/// "fsync_range → submit_bio_wait (D), woken by …", with `which` in front of that; what is not
+/// known is left out.
+std::string Writer::why_blocked(const Wait& wait, std::string_view which) const {
   std::vector<std::string> said;
   if (std::string path = kernel_path(wait.kernel_stack); !path.empty())
     said.push_back(std::move(path));
@@ -147,41 +148,45 @@ std::string Writer::why_blocked(const Wait& wait) const {
   if (!why.empty()) why += ", ";
   const Waker& waker = *wait.waker;
   if (waker.means == timeout) return why + "its timeout expired";
-  return why + "woken by " +
+  return fmt::format("{}{}woken by ", why, which) +
          (waker.is_thread ? thread_text(waker.thread) : interrupt_text(waker.means, waker.context));
 }
 
-void Writer::one_wait(const Wait& wait) {
-  part("blocked", wait.blocked_ns(), why_blocked(wait));
+/// How it ended is known of recorded waits only; the longest stands for those of its place.
+void Writer::one_place(const WaitPlace& place) {
+  const Wait& longest = finding_.waits[place.longest];
+  std::string why = why_blocked(longest, place.count > 1 ? "the longest was " : "");
+  if (place.count > 1)
+    why = fmt::format("{} times, {} at most: {}", grouped(place.count),
+                      duration_text(place.longest_ns), why);
+  part("blocked", place.blocked_ns, why);
   if (!options_.whole_stacks) return;
-  frames(wait.kernel_stack, 4);
-  if (!wait.waker || wait.waker->stack.empty()) return;
+  frames(place.kernel_stack, 4);
+  if (!longest.waker || longest.waker->stack.empty()) return;
   line("  woken from");
-  frames(wait.waker->stack, 6);
+  frames(longest.waker->stack, 6);
 }
 
 /// `all_ns`: blocked altogether, in whatever waits.
 void Writer::waits(std::uint64_t all_ns) {
   constexpr std::size_t most = 3;
-  std::vector<const Wait*> blocked;
-  std::uint64_t shown_ns = 0;
-  for (const Wait& wait : finding_.waits)
-    if (wait.blocked_ns() > 0) blocked.push_back(&wait);
-  std::sort(blocked.begin(), blocked.end(), [](const Wait* a, const Wait* b) {
-    return a->blocked_ns() != b->blocked_ns() ? a->blocked_ns() > b->blocked_ns() : a < b;
-  });
-  const std::size_t count = std::min(most, blocked.size());
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t ns = blocked[i]->blocked_ns();
-    shown_ns += ns;
-    one_wait(*blocked[i]);
-    if (i == 0 && ns >= finding_.latency_ns / 10) chain();  // that of the longest
+  std::uint64_t shown_ns = 0, rest = 0;
+  for (std::size_t i = 0; i < finding_.places.size(); ++i) {
+    const WaitPlace& place = finding_.places[i];
+    if (place.blocked_ns == 0) break;
+    if (i >= most) {
+      rest += place.count;
+      continue;
+    }
+    shown_ns += place.blocked_ns;
+    one_place(place);
+    if (i == 0 && place.blocked_ns >= finding_.latency_ns / 10) chain();
   }
   if (all_ns <= shown_ns || all_ns - shown_ns < finding_.latency_ns / 100) return;
-  const std::size_t rest = blocked.size() - count;
   part("blocked", all_ns - shown_ns,
-       rest > 0 ? fmt::format("in {} more wait{}, and shorter ones", rest, rest == 1 ? "" : "s")
-                : "in shorter waits");
+       rest > 0
+           ? fmt::format("in {} more wait{}, and shorter ones", grouped(rest), rest == 1 ? "" : "s")
+           : "in shorter waits");
 }
 
 void Writer::chain() {
@@ -200,6 +205,7 @@ void Writer::chain() {
     else
       said = interrupt_text(link.means, link.what) + " ended that";
     if (link.is_cut) said += ", and so on (cut)";
+    if (i == 0 && finding_.places.front().count > 1) said = "of the longest: " + said;
     text_ += fmt::format("  {:{}}└ {}\n", "", depth, said);
   }
 }

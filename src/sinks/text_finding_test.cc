@@ -156,28 +156,38 @@ TEST_F(FindingText, HasNoChainOfAWaitThatHardlyMattered) {
   f.breakdown = Breakdown{.runqueue_ns = 2'309'000'000, .uninterruptible_ns = 1'000'000};
   f.waits[0].ns = f.latency_ns;
   f.waits[0].runqueue_ns = 2'309'000'000;
+  f.places[0].blocked_ns = 1'000'000;
   EXPECT_THAT(text_of(f), Not(HasSubstr("└")));
   EXPECT_THAT(text_of(f),
               HasSubstr("run queue     2.31s  behind kworker/u4:1[71] 12.0ms, unknown 2.30s\n"));
 }
 
-TEST_F(FindingText, ShowsThreeWaitsAndWhatIsLeft) {
+TEST_F(FindingText, ShowsThreePlacesAndWhatIsLeft) {
   Finding f = late_open();
   f.chain.clear();
-  const Wait wait = f.waits[0];
-  f.waits.clear();
-  for (const std::uint64_t ms : {100U, 500U, 300U, 200U, 150U}) {
-    Wait& shorter = f.waits.emplace_back();
-    shorter.ns = ms * 1'000'000;
-    shorter.state = "sleeping";
-    shorter.kernel_stack = wait.kernel_stack;
-  }
+  f.waits[0].state = "sleeping";
+  f.waits[0].waker.reset();
+  const WaitPlace one = f.places[0];
+  f.places.clear();
+  for (const std::uint64_t ms : {500U, 300U, 200U, 150U, 100U})
+    f.places.emplace_back(one).blocked_ns = ms * 1'000'000;
   EXPECT_THAT(text_of(f), HasSubstr("  blocked       500ms  ext4_create → jbd2_log_wait_commit\n"
                                     "  blocked       300ms  ext4_create → jbd2_log_wait_commit\n"
                                     "  blocked       200ms  ext4_create → jbd2_log_wait_commit\n"
                                     "  blocked       1.29s  in 2 more waits, and shorter ones\n"));
-  f.waits.resize(2);
-  EXPECT_THAT(text_of(f), HasSubstr("  blocked       1.69s  in shorter waits\n"));
+  f.places.resize(2);
+  EXPECT_THAT(text_of(f), HasSubstr("  blocked       1.49s  in shorter waits\n"));
+}
+
+TEST_F(FindingText, SaysHowOftenItWaitedInOnePlace) {
+  Finding f = late_open();
+  f.places[0].count = 1'200;
+  f.places[0].longest_ns = 5'000'000;
+  EXPECT_THAT(text_of(f),
+              HasSubstr("  blocked       2.29s  1,200 times, 5.00ms at most: ext4_create → "
+                        "jbd2_log_wait_commit (D), the longest was woken by "
+                        "jbd2/vda-8[203]\n"
+                        "    └ of the longest: jbd2/vda-8[203] waited"));
 }
 
 TEST_F(FindingText, CutsLongPathsInTheMiddle) {

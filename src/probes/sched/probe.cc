@@ -156,6 +156,7 @@ SharedMaps SchedProbe::maps() const {
   all.ledgers = bpf_map__fd(impl_->bpf->maps.ledgers);
   all.ledgers_hashed = bpf_map__fd(impl_->bpf->maps.ledgers_hashed);
   all.cpu_ledgers = bpf_map__fd(impl_->bpf->maps.cpu_ledgers);
+  all.place_tables = bpf_map__fd(impl_->bpf->maps.place_tables);
   return all;
 }
 
@@ -189,7 +190,7 @@ void SchedProbe::finish(KernelTime, const RecordHandler&) {
 
 const Schema* SchedProbe::schema(std::uint16_t kind) const {
   for (const Schema* one : {&sched_wait_schema, &sched_wake_schema, &sched_throttle_schema,
-                            &sched_runs_schema, &wait_stack_schema})
+                            &sched_runs_schema, &wait_places_schema, &wait_stack_schema})
     if (kind == one->id) return one;
   return nullptr;
 }

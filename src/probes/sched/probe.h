@@ -57,6 +57,7 @@ extern const Schema sched_wait_schema;
 extern const Schema sched_wake_schema;
 extern const Schema sched_throttle_schema;
 extern const Schema sched_runs_schema;
+extern const Schema wait_places_schema;
 extern const Schema wait_stack_schema;
 
 }  // namespace overdue

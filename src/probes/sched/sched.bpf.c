@@ -7,6 +7,7 @@
 #include "bpf/thread_thresholds.bpf.h"
 #include "bpf/unpreempted.bpf.h"
 #include "bpf/wait.bpf.h"
+#include "probes/sched/places.bpf.h"
 #include "probes/sched/runs.bpf.h"
 #include "probes/sched/stacks.bpf.h"
 #include "probes/sched/throttles.bpf.h"
@@ -32,7 +33,7 @@ static __always_inline u32 ledger_state_of(u32 task_state) {
 /* Room for a record with its stack: a reservation's size must be a constant. */
 struct wait_with_stack {
   struct sched_wait wait;
-  u64 stack[KERNEL_FRAMES_MAX];
+  struct kernel_frames stack;
 };
 struct wake_with_stack {
   struct sched_wake wake;
@@ -60,9 +61,10 @@ static __noinline int record_wait(struct task_struct* next, struct task_struct* 
   wait->behind_tid = prev->pid;
   wait->behind_ns = behind_ns;
   if (prev->pid) BPF_CORE_READ_STR_INTO(&wait->behind, prev, comm);
-  long bytes = bpf_get_task_stack(next, record->stack, sizeof(record->stack), 0);
+  long bytes = bpf_get_task_stack(next, record->stack.at, sizeof(record->stack.at), 0);
   wait->kernel_frames = bytes > 0 ? bytes / 8 : 0;
   wait->header.size += wait->kernel_frames * 8;
+  if (ledger->call.who) wait->place = place_of(&record->stack, wait->kernel_frames);
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
   return 0;
 }
@@ -133,7 +135,8 @@ static __always_inline void switch_in(struct task_struct* next, struct thread_le
     u64 min_ns = control.wait_min_ns;
     if (min_ns && control.armed && (u32)next->tgid != own_pid &&
         (ns_between(ledger->since_ns, now_ns) >= min_ns || woken_late(next, ledger, now_ns) ||
-         in_late_call(next, ledger, now_ns))) {
+         in_late_call(next, ledger, now_ns) ||
+         (in_old_call(next, ledger, now_ns) && add_short_wait(next, ledger, now_ns)))) {
       bool owes = false;
       if (payment != PAY_NEVER && is_late_wait(next, ledger, now_ns))
         owes = payment == PAY_BY_WORK ? owe_by_work(next, ledger, now_ns)

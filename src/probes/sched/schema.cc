@@ -37,6 +37,18 @@ constexpr Field wait_fields[] = {
     OVERDUE_FIELD(sched_wait, sums, opaque, value,
                   "of the thread, until the end of the wait: parts as those of a span"),
     OVERDUE_FIELD(sched_wait, throttled_sum_ns, nanoseconds, value, "likewise throttled"),
+    OVERDUE_FIELD(sched_wait, place, opaque, value,
+                  "equal for the waits of a call in one place; 0: not in a late call"),
+};
+
+constexpr Field places_fields[] = {
+    OVERDUE_FIELD(wait_places, call_ns, nanoseconds, value,
+                  "when the call began (CLOCK_MONOTONIC)"),
+    OVERDUE_FIELD(wait_places, others_ns, nanoseconds, value,
+                  "waits in places that the record has no room for"),
+    OVERDUE_FIELD(wait_places, places, opaque, value,
+                  "8 of 40 bytes: place:u64 ns:u64 ready_ns:u64 longest_ns:u64 count:u32 "
+                  "state:u32; one of place 0 ends them"),
 };
 
 constexpr Field runs_fields[] = {
@@ -81,8 +93,10 @@ constexpr Field stack_fields[] = {
     OVERDUE_FIELD(wait_stack, user_bytes, bytes, stack, "user stack behind the record"),
 };
 
-constexpr const Schema* schemas[] = {&sched_wait_schema, &sched_wake_schema, &sched_throttle_schema,
-                                     &sched_runs_schema, &wait_stack_schema, &span_schema};
+constexpr const Schema* schemas[] = {
+    &sched_wait_schema, &sched_wake_schema,  &sched_throttle_schema,
+    &sched_runs_schema, &wait_places_schema, &wait_stack_schema,
+    &span_schema};
 
 Support supported(const Kernel& kernel) {
   return kernel.session({"sched_switch", "sched_waking"});
@@ -111,6 +125,11 @@ const Schema sched_runs_schema{.id = RECORD_SCHED_RUNS,
                                .size = sizeof(sched_runs),
                                .fields = runs_fields,
                                .help = "who ran while a thread could run that runs again"};
+const Schema wait_places_schema{.id = RECORD_WAIT_PLACES,
+                                .name = "wait_places",
+                                .size = sizeof(wait_places),
+                                .fields = places_fields,
+                                .help = "the short waits of a late call, by place"};
 const Schema wait_stack_schema{.id = RECORD_WAIT_STACK,
                                .name = "wait_stack",
                                .size = sizeof(wait_stack),

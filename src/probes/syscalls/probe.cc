@@ -120,7 +120,7 @@ void SyscallsProbe::Impl::choose_maps() {
     size(maps.stall_scratch, possible_cpu_count());
   else
     leave_out({maps.ledger_seats, maps.ledgers, maps.ledgers_hashed, maps.cpu_ledgers,
-               maps.stall_scratch});
+               maps.place_tables, maps.stall_scratch});
   if (options.callers || (options.by_thread && hashed_threads() > 1)) {
     // A small one that keeps the latest forgets entries while it has room.
     size(maps.odd_cells, static_cast<u32>(std::max<std::size_t>(4096, 4 * options.cells)));
@@ -142,6 +142,8 @@ void SyscallsProbe::Impl::share(const SharedMaps& shared) {
         "cannot share the ledgers");
   check(bpf_map__reuse_fd(bpf->maps.cpu_ledgers, shared.cpu_ledgers),
         "cannot share the ledgers of CPUs");
+  check(bpf_map__reuse_fd(bpf->maps.place_tables, shared.place_tables),
+        "cannot share the places of waits");
 }
 
 void SyscallsProbe::Impl::attach_all() {

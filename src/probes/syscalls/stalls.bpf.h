@@ -5,6 +5,7 @@
 #pragma once
 
 #include "bpf/call.bpf.h"
+#include "bpf/places.bpf.h"
 #include "bpf/thread_thresholds.bpf.h"
 #include "bpf/user_stack.bpf.h"
 #include "bpf/wait.bpf.h"
@@ -202,6 +203,25 @@ static __always_inline void fill_span(struct span_record* span, struct task_stru
   span->flags |= SPAN_HAS_LEDGER;
 }
 
+/* The sums of its short waits, if it had any. */
+static __always_inline void emit_places(struct task_struct* task, struct thread_state* state,
+                                        void* ring, u64 now_ns) {
+  const struct place_table* table = place_table_of(task->pid);
+  if (!table || table->owner != (u64)task || table->call_ns != state->enter_ns) return;
+  struct wait_places* record = bpf_ringbuf_reserve(ring, sizeof(*record), 0);
+  if (!record) {
+    count(COUNTER_RING_FULL, 1);
+    return;
+  }
+  fill_header(&record->header, task, state, now_ns);
+  record->header.kind = RECORD_WAIT_PLACES;
+  record->header.size = sizeof(*record);
+  record->call_ns = table->call_ns;
+  record->others_ns = table->others_ns;
+  __builtin_memcpy(record->places, table->places, sizeof(record->places));
+  bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
 static __noinline int emit_explanation(struct task_struct* task, struct thread_state* state,
                                        u64 now_ns, u8 call_flags) {
   if (!task || !state) return 0;
@@ -209,6 +229,7 @@ static __noinline int emit_explanation(struct task_struct* task, struct thread_s
   struct stall_scratch* scratch = bpf_map_lookup_elem(&stall_scratch, &cpu);
   void* ring = this_cpu_ring();
   if (!scratch || !ring) return 0;
+  emit_places(task, state, ring, now_ns);
   fill_span(&scratch->span, task, state, now_ns);
   if (!(call_flags & SYSCALL_UNRETURNED)) scratch->span.detail = time_given(state);
   if (!(call_flags & SYSCALL_UNRETURNED) && state->abi != ABI_COMPAT)
