@@ -62,6 +62,7 @@ enum session_counter {
   COUNTER_NESTED,   // runs of a program that the kernel left out: it ran already on that CPU. Kept
                     // by the kernel
   COUNTER_REFUSED,  // calls that seccomp or a tracer answered before they began
+  COUNTER_SPANS,    // spans that ended, late or not, but system calls
   // Of all runs since the programs were loaded, as user space reads them from run_costs
   // (run_cost.h):
   COUNTER_RUNS,

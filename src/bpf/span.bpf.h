@@ -134,5 +134,7 @@ static __always_inline bool end_on_cpu(struct cpu_span* slot, u32 kind, u64 thre
   }
   span->now_ns = bpf_ktime_get_ns();
   span->latency_ns = ns_between(begin_ns, span->now_ns);
-  return span->latency_ns >= threshold_ns && counts_here();
+  if (!counts_here()) return false;
+  count(COUNTER_SPANS, 1);
+  return span->latency_ns >= threshold_ns;
 }

@@ -323,7 +323,7 @@ void Measurement::finish() {
         "Overdue saw no event of the program that it started: its hooks do not run here, and the "
         "report says nothing of the program");
   for (std::string& note : instruments_.notes()) info_.notes.push_back(std::move(note));
-  receipt.events = events_ + switches;
+  receipt.events += events_ + switches;
   if (request_.own_threads) {
     receipt.target_cpu_ns.reset();  // nobody is a member
     receipt.probe_target_ns.reset();

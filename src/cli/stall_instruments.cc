@@ -173,7 +173,9 @@ bool StallInstruments::look_at_switches() const {
 }
 
 std::uint64_t StallInstruments::events_in(const Record& record) const {
-  return record.schema->id == RECORD_SPAN && record.as<span_record>().span != SPAN_SYSCALL ? 1 : 0;
+  if (record.schema->id != RECORD_SPAN) return 0;
+  const auto span = record.as<span_record>();
+  return span.span != SPAN_SYSCALL && span.flags & SPAN_OPEN ? 1 : 0;  // the others are counted
 }
 
 std::vector<std::pair<std::string, std::string>> StallInstruments::settings() const {

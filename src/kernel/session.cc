@@ -248,6 +248,7 @@ Receipt Session::receipt() const {
   Receipt receipt;
   Counters sum = sum_counters();
   add_cost(sum, receipt);
+  receipt.events = sum[COUNTER_SPANS];
   const auto lost = [&](const char* reason, session_counter counter) {
     if (sum[counter] > 0) receipt.lost_by[reason] = sum[counter];
   };

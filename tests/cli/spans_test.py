@@ -41,6 +41,31 @@ def ended(findings):
     return [one for one in findings if one["type"] == "stall"]
 
 
+class Quick(unittest.TestCase):
+    """Spans that are not late are no findings, and have been measured all the same."""
+
+    def setUp(self):
+        require_root(self)
+
+    def events(self, kind, *arguments):
+        found, report, finished = stalls("--span", kind, "-T", "10s", *arguments)
+        self.assertEqual(found, [])
+        self.assertEqual(finished.status, 0, finished)
+        return report["receipt"]["events"]
+
+    def test_are_counted(self):
+        naps = 'import time\nfor i in range(30): time.sleep(0.01)'
+        for kind in ("timer", "vector", "softirq"):
+            with self.subTest(kind=kind):
+                self.assertGreaterEqual(self.events(kind, "-a", "--", *python(naps)), 30)
+
+    def test_of_the_target_only(self):
+        naps = 'import time\nfor i in range(30): time.sleep(0.01)'
+        events = self.events("timer", "--", *python(naps))
+        self.assertGreaterEqual(events, 30)
+        self.assertLess(events, 60)
+
+
 class WrongCommandLines(unittest.TestCase):
     def refused(self, *arguments):
         finished = overdue("stalls", *arguments)

@@ -83,8 +83,9 @@ static __always_inline void end_raise(void* ctx, struct softirq_raise* raised, u
   if (raised->by.begin_ns <= control.since_ns[SPAN_SOFTIRQ_RAISE]) return;
   end_span(&span, &raised->by);
   raised->by.begin_ns = 0;
-  if (span.latency_ns < threshold_ns) return;
-  if ((raised->by_member && cpu_wanted()) || counts_here()) report_softirq(ctx, &span, vector);
+  if (!(raised->by_member && cpu_wanted()) && !counts_here()) return;
+  count(COUNTER_SPANS, 1);
+  if (span.latency_ns >= threshold_ns) report_softirq(ctx, &span, vector);
 }
 
 SEC("?tp_btf/softirq_entry")

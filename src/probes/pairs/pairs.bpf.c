@@ -162,6 +162,7 @@ static __always_inline void end_pair(struct task_struct* task, const struct thre
   /* Of two ends at the same time on two CPUs one has it. */
   if (bpf_map_delete_elem(&open_pairs, key)) return;
   own->ends++;
+  count(COUNTER_SPANS, 1);
   u64 latency_ns = ns_between(open.begin_ns, now_ns);
   u64 own_ns = pairs.threshold_ns[pair & (PAIRS_MAX - 1)];
   u64 limit_ns = own_ns ?: control.threshold_ns[SPAN_PAIR];

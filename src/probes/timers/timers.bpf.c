@@ -22,14 +22,14 @@ int COUNTED_PROG(on_hrtimer_start, struct hrtimer* timer) {
   return 0;
 }
 
-/* What an expiry is, apart from whom it concerns. */
-static __always_inline bool is_late(struct hrtimer* timer, struct ended_span* span) {
+/* What an expiry is that counts, at `now_ns`. */
+static __always_inline bool is_late(struct hrtimer* timer, struct ended_span* span, u64 now_ns) {
   u64 threshold_ns = threshold_of(SPAN_TIMER);
-  if (!threshold_ns) return false;
   u64 expires_ns = latest_expiry(timer);
-  span->now_ns = bpf_ktime_get_ns();
-  span->latency_ns = ns_between(expires_ns, span->now_ns);
-  if (span->latency_ns < threshold_ns || !cpu_wanted()) return false;
+  count(COUNTER_SPANS, 1);
+  span->now_ns = now_ns;
+  span->latency_ns = ns_between(expires_ns, now_ns);
+  if (span->latency_ns < threshold_ns) return false;
   span->latency_ns = ns_between(take_expiry(timer, expires_ns), span->now_ns);
   span->subject = (u64)timer->function;
   return span->latency_ns >= threshold_ns;
@@ -56,21 +56,26 @@ static __always_inline bool is_anybodys(struct task_struct* task) {
 SEC("?tp_btf/hrtimer_expire_entry")
 int COUNTED_PROG(on_hrtimer_expire, struct hrtimer* timer) {
   struct ended_span span = {.kind = SPAN_TIMER};
-  if (!is_late(timer, &span)) return 0;
+  if (!threshold_of(SPAN_TIMER) || !cpu_wanted()) return 0;
+  u64 now_ns = bpf_ktime_get_ns();
   struct task_struct* sleeper = sleeper_of(timer, &span);
-  if (whole_machine || (sleeper && is_anybodys(sleeper))) emit_span_with_stack(ctx, &span);
+  if (!whole_machine && !(sleeper && is_anybodys(sleeper))) return 0;
+  if (is_late(timer, &span, now_ns)) emit_span_with_stack(ctx, &span);
   return 0;
 }
 
 SEC("?tp_btf/hrtimer_expire_entry")
 int COUNTED_PROG(on_members_expire, struct hrtimer* timer) {
   struct ended_span span = {.kind = SPAN_TIMER};
-  if (!is_late(timer, &span) || !sleeper_of(timer, &span)) return 0;
+  if (!threshold_of(SPAN_TIMER) || !cpu_wanted()) return 0;
+  u64 now_ns = bpf_ktime_get_ns();
+  struct task_struct* known = sleeper_of(timer, &span);
+  if (!known || !is_anybodys(known)) return 0;
   struct task_struct* sleeper = bpf_task_from_pid(span.begin_tid);
   if (!sleeper) return 0;
   bool counts = member_state(sleeper) != 0;
   bpf_task_release(sleeper);
-  if (counts) emit_span_with_stack(ctx, &span);
+  if (counts && is_late(timer, &span, now_ns)) emit_span_with_stack(ctx, &span);
   return 0;
 }
 
