@@ -19,7 +19,7 @@ static __always_inline u64 plan_read(const PLAN_STEP* step, u64 address, u64* va
   else
     error = bpf_probe_read_kernel(&raw, size, (const void*)address);
   *value = raw;
-  return error != 0;
+  return plan_is_not_0(error);
 }
 
 static __always_inline u64 plan_builtin_value(u64 which) {

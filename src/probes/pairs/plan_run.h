@@ -13,7 +13,7 @@ static PLAN_INLINE void plan_change_top(const PLAN_STEP* step, struct plan_value
     v->bad[top] |= plan_read(step, value + (u64)(s64)step->offset, &raw);
     v->value[top] = plan_extend(raw, step->size, step->is_signed);
   } else if (step->operation == PLAN_NOT) {
-    v->value[top] = value == 0;
+    v->value[top] = plan_is_0(value);
   } else {
     value <<= step->offset & 63;
     v->value[top] =
@@ -28,7 +28,7 @@ static PLAN_INLINE void plan_match(const PLAN_STEP* step, struct plan_values* v,
   // Text that differs already is not read on: behind its end there may be nothing.
   if (!v->value[top]) return;
   v->bad[top] |= plan_read(step, v->value[address] + (u64)(s64)step->offset, &raw);
-  v->value[top] = plan_extend(raw, step->size, 0) == step->operand;
+  v->value[top] = plan_is_0(plan_extend(raw, step->size, 0) ^ step->operand);
 }
 
 static PLAN_INLINE void plan_run(const PLAN* plan, void* ctx, struct plan_values* v) {
