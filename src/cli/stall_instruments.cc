@@ -105,7 +105,7 @@ void StallInstruments::add_pairs(Session& session, const Kernel& kernel,
                                                 .whole_machine = options_.whole_machine,
                                                 .cpus = cpus,
                                                 .user_stack_bytes = options_.user_stack_bytes},
-                                   session.membership().maps(), kernel, *options_.finder);
+                                   sched_->maps(), kernel, *options_.finder);
   pairs_ = probe.get();
   session.add(std::move(probe));
 }

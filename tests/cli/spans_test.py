@@ -45,19 +45,22 @@ class Quick(unittest.TestCase):
     """Spans that are not late are no findings, and have been measured all the same."""
 
     def setUp(self):
-        require_root(self)
+        require_root()
 
     def events(self, kind, *arguments):
-        found, report, finished = stalls("--span", kind, "-T", "10s", *arguments)
-        self.assertEqual(found, [])
-        self.assertEqual(finished.status, 0, finished)
-        return report["receipt"]["events"]
+        with tempfile.TemporaryDirectory() as made:
+            path = os.path.join(made, "stalls.ndjson")
+            finished = overdue("stalls", "--span", kind, "-T", "10s", "-f", "ndjson", "-o", path, *arguments)
+            self.assertEqual(finished.status, 0, finished)
+            *others, receipt = read_ndjson(path)
+        self.assertNotIn("stall", {line["type"] for line in others})
+        return receipt["events"]
 
     def test_are_counted(self):
-        naps = 'import time\nfor i in range(30): time.sleep(0.01)'
+        """Those of the whole machine: a tick has a timer, an interrupt and a soft interrupt."""
         for kind in ("timer", "vector", "softirq"):
             with self.subTest(kind=kind):
-                self.assertGreaterEqual(self.events(kind, "-a", "--", *python(naps)), 30)
+                self.assertGreaterEqual(self.events(kind, "-a", "-d", "500ms"), 30)
 
     def test_of_the_target_only(self):
         naps = 'import time\nfor i in range(30): time.sleep(0.01)'
@@ -402,6 +405,16 @@ class OwnSpans(unittest.TestCase):
             self.assertLessEqual(nap["latency_ns"], longest)
         # Its own waits explain it. (A hardened kernel keeps some to itself.)
         self.assertGreaterEqual(sum(bool(nap["waits"]) for nap in naps), 27, naps)
+        # What their thread did meanwhile adds up, as that of calls does, and most of it was sleep.
+        told = [nap for nap in naps if "breakdown" in nap]
+        self.assertGreaterEqual(len(told), 27, naps)
+        for nap in told:
+            parts = nap["breakdown"]
+            self.assertEqual(sum(parts.values()), nap["latency_ns"], nap)
+        slept = [nap["breakdown"]["blocked_ns"] / nap["latency_ns"] for nap in told]
+        self.assertGreater(statistics.median(slept), 0.8, naps)
+        unknown = [nap["breakdown"]["unknown_ns"] / nap["latency_ns"] for nap in told]
+        self.assertLess(statistics.median(unknown), 0.02, naps)
         apart = [abs(nap["latency_ns"] - call["latency_ns"]) for nap, call in zip(naps, calls)]
         self.assertLess(statistics.median(apart), MS)
         self.assertLessEqual(sum(one["latency_ns"] for one in naps), total)
@@ -420,6 +433,23 @@ class OwnSpans(unittest.TestCase):
         for one in findings:
             self.assertGreaterEqual(one["latency_ns"], 30 * MS)
             self.assertEqual(one["args"], [str(one["tid"])])
+            self.assertEqual(sum(one["breakdown"].values()), one["latency_ns"], one)
+
+    def test_who_computes_is_on_the_cpu(self):
+        work = "turn=begin:syscalls:sys_exit_getppid,end:syscalls:sys_enter_getppid,key:tid"
+        text = ("import os,time\n"
+                "for _ in range(5):\n"
+                " os.getppid(); end=time.thread_time_ns()+20_000_000\n"
+                " while time.thread_time_ns()<end: pass\n"
+                "os.getppid()")
+        findings, _, _ = stalls("--span", work, "-T", "15ms", "--first", 0, "--", *python(text))
+        self.assertEqual([one["name"] for one in findings], ["turn"] * 5)
+        for one in findings:
+            parts = one["breakdown"]
+            self.assertEqual(sum(parts.values()), one["latency_ns"], one)
+            known = parts["oncpu_ns"] + parts["irq_ns"] + parts["softirq_ns"] + parts["unknown_ns"]
+            self.assertGreaterEqual(known, 0.98 * 20 * MS, one)
+        self.assertLess(min(one["breakdown"]["unknown_ns"] / one["latency_ns"] for one in findings), 0.02, findings)
 
     def test_usdt_probes_of_python(self):
         program = os.path.realpath(tool("python3"))

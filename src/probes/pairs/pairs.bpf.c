@@ -3,6 +3,7 @@
 // own, with its expressions as constants; the objects of a session share the maps.
 #include "probes/pairs/pairs.h"
 #include "bpf/compat.bpf.h"
+#include "bpf/ledger.bpf.h"
 #include "bpf/target.bpf.h"
 #include "bpf/thread_thresholds.bpf.h"
 #include "bpf/user_stack.bpf.h"
@@ -13,6 +14,7 @@ const volatile u8 is_begin;   /* … or its end */
 const volatile u8 has_filter; /* of this event */
 const volatile u8 ends_alone; /* an end without a begin is nothing strange: begins are filtered */
 const volatile u8 whole_machine;
+const volatile u8 want_ledgers; /* the session keeps those of threads */
 const volatile char pair_name[SPAN_TEXT_SIZE];
 
 SEC(".data.pairs") struct pairs_control pairs;
@@ -50,6 +52,22 @@ static __always_inline u64 cgroup_of(const struct thread_state* state) {
   return state ? state->cgroup_id : 0;
 }
 
+/* What the running thread has done until `now_ns`. False where that is not known: an interrupt has
+ * the CPU, the thread was not seen to come, or goes just now. */
+static __noinline int read_own_sums(struct task_struct* task, u64 now_ns,
+                                    struct ledger_sums* sums) {
+  if (!want_ledgers || !task || !sums) return 0;
+  struct thread_ledger* ledger = ledger_of(task);
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!ledger || !cpu || cpu->irq_begin_ns || cpu->softirq_begin_ns) return 0;
+  u64 since_ns = ledger->since_ns;
+  if (ledger->state != LEDGER_ON_CPU || since_ns > now_ns) return 0;
+  barrier();
+  read_ledger(ledger, cpu, now_ns, sums);
+  barrier();
+  return ledger->since_ns == since_ns;
+}
+
 static __always_inline void begin_pair(struct task_struct* task, const struct thread_state* state,
                                        const struct pair_key* key, struct pair_counts* own) {
   struct open_pair open = {};
@@ -60,7 +78,10 @@ static __always_inline void begin_pair(struct task_struct* task, const struct th
   BPF_CORE_READ_STR_INTO(&open.comm, task, comm);
   if (!pairs.begun[pair & (PAIRS_MAX - 1)]) pairs.begun[pair & (PAIRS_MAX - 1)] = 1;
   own->begins++;
+  u64 now_ns = bpf_ktime_get_ns();
+  open.has_sums = read_own_sums(task, now_ns, &open.sums);
   open.begin_ns = bpf_ktime_get_ns(); /* last: what we did before is not the span's time */
+  open.sums.parts.oncpu_ns += open.begin_ns - now_ns;
   if (!bpf_map_update_elem(&open_pairs, key, &open, BPF_NOEXIST)) return;
   if (!bpf_map_update_elem(&open_pairs, key, &open, BPF_EXIST)) {
     own->replaced++;
@@ -69,6 +90,18 @@ static __always_inline void begin_pair(struct task_struct* task, const struct th
   }
   own->full++;
   count(COUNTER_SPANS_FULL, 1);
+}
+
+/* What the thread that ends it did meanwhile, if it began it too. */
+static __always_inline void fill_ledger(struct span_record* span, struct task_struct* task,
+                                        const struct open_pair* open, u64 now_ns) {
+  struct ledger_sums sums = {};
+  if (!open->has_sums || open->tid != (u32)task->pid) return;
+  if (!read_own_sums(task, now_ns, &sums)) return;
+  subtract_sums(&sums, &open->sums);
+  span->ledger = sums.parts;
+  span->throttled_ns = sums.throttled_ns;
+  span->flags |= SPAN_HAS_LEDGER;
 }
 
 static __always_inline void fill_pair(struct span_record* span, struct task_struct* task,
@@ -84,6 +117,7 @@ static __always_inline void fill_pair(struct span_record* span, struct task_stru
   span->begin_pid = open->pid;
   span->begin_tid = open->tid;
   span->span = SPAN_PAIR;
+  fill_ledger(span, task, open, now_ns);
   for (u32 i = 0; i < SPAN_TEXT_SIZE; i++) span->text[i] = pair_name[i];
 }
 

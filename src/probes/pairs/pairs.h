@@ -2,7 +2,7 @@
 // What user space and the programs of user-defined spans share.
 #pragma once
 
-#include "bpf/span.h"
+#include "bpf/thread_ledger.h"
 #include "probes/pairs/plan.h"
 
 #define PAIRS_MAX 8  // spans of a session
@@ -30,10 +30,11 @@ struct open_pair {
   u32 pid;
   u32 tid;
   u32 cpu;
-  u32 reserved;
+  u32 has_sums;
   char comm[COMM_SIZE];
+  struct ledger_sums sums;  // of its thread, when it began
 };
-WIRE_SIZE(struct open_pair, 48);
+WIRE_SIZE(struct open_pair, 112);
 
 // Per CPU and span.
 struct pair_counts {
