@@ -9,9 +9,10 @@ function(takes_the_kernel name)
   set_tests_properties(${name} PROPERTIES RESOURCE_LOCK "kernel_half_1;kernel_half_2" COST 1000)
 endfunction()
 function(takes_half_the_kernel name)
-  # Whichever half: the length of the name splits them about evenly, and the same way each time.
-  string(LENGTH ${name} length)
-  math(EXPR half "${length} % 2 + 1")
+  get_property(before GLOBAL PROPERTY kernel_halves_taken)
+  math(EXPR half "(0${before} + 1) % 2 + 1")
+  math(EXPR taken "0${before} + 1")
+  set_property(GLOBAL PROPERTY kernel_halves_taken ${taken})
   set_tests_properties(${name} PROPERTIES RESOURCE_LOCK kernel_half_${half})
 endfunction()
 
