@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <iterator>
+#include <numeric>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -24,6 +25,20 @@ namespace {
 
 /// Sets are few and CPUs may be many: the most that all of their events may take.
 constexpr std::size_t most_bytes = std::size_t{256} << 20;
+
+/// Those of the same time stay as they are.
+std::vector<worst_event> in_time_order(const std::vector<worst_event>& events) {
+  std::vector<std::size_t> order(events.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&events](std::size_t one, std::size_t other) {
+    return std::pair(events[one].header.time_ns, one) <
+           std::pair(events[other].header.time_ns, other);
+  });
+  std::vector<worst_event> sorted;
+  sorted.reserve(events.size());
+  for (const std::size_t i : order) sorted.push_back(events[i]);
+  return sorted;
+}
 
 u32 room_for_events(u32 wanted, u32 cpus) {
   const std::size_t most = most_bytes / sizeof(worst_event) / WORST_SETS / cpus;
@@ -177,9 +192,6 @@ std::vector<worst_event> WorstProbe::Impl::events_in(u32 set, u32 cpu, const wor
 /// besides.
 std::vector<worst_event> WorstProbe::Impl::events_of(u32 set, const worst_window& window,
                                                      u32& lost) const {
-  const auto is_before = [](const worst_event& a, const worst_event& b) {
-    return a.header.time_ns < b.header.time_ns;
-  };
   std::vector<worst_event> found;
   const std::vector<u32> sets = sets_of(set, window, lost);
   for (const u32 one : sets)
@@ -190,8 +202,7 @@ std::vector<worst_event> WorstProbe::Impl::events_of(u32 set, const worst_window
   u32 lost_meanwhile = 0;
   if (sets_of(set, window, lost_meanwhile) != sets) ++lost;
   // One that interrupts the writing of another has the later slot, and may have the later time.
-  std::stable_sort(found.begin(), found.end(), is_before);
-  return found;
+  return in_time_order(found);
 }
 
 void WorstProbe::Impl::deliver(u32 set, const RecordHandler& handler) const {
