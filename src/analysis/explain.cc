@@ -81,6 +81,7 @@ Wait wait_of(const RawWait& raw, StackNamer& namer) {
   wait.throttled_ns = raw.throttled_ns();
   wait.state = wait_state_name(raw.fixed.state);
   wait.kernel_stack = namer.kernel_stack(raw.stack);
+  if (!wait.could_run()) wait.means = stop_meaning(wait.kernel_stack);
   if (raw.waker) wait.waker = waker_of(*raw.waker, namer);
   if (raw.fixed.state == WAIT_PREEMPTED) wait.displacer = displacer_of(raw);
   wait.ran = shares_of(raw);
@@ -236,6 +237,7 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
     finding.user_stack_end = std::move(user.end);
   }
   describe_span(stall, namer, finding);
+  finding.is_way_back = stall.is_way_back;
   if (span.span == SPAN_SYSCALL && !(span.flags & SPAN_OPEN)) finding.given_ns = span.detail;
   if (stall.call) {
     CallFields fields(finding);

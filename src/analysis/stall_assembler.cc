@@ -170,22 +170,58 @@ void StallAssembler::wait(const Record& record, const Record* stack) {
   thread.comm = fixed_text(wait.fixed.header.comm);
   thread.waits.push_back(std::move(wait));
   order_.push_back(record.header().tid);
-  late_wait(thread.waits.back(), stack);
+  late_wait(thread, stack);
   make_room();
 }
 
-void StallAssembler::late_wait(const RawWait& wait, const Record* stack) {
+void StallAssembler::late_wait(Thread& thread, const Record* stack) {
+  const RawWait& wait = thread.waits.back();
   if (!(wait.fixed.flags & WAIT_OF_MEMBER)) return;
   if (!late_.cpus.empty() &&
       std::find(late_.cpus.begin(), late_.cpus.end(), wait.fixed.header.cpu) == late_.cpus.end())
     return;
   if (late_.offcpu_ns > 0 && wait.length_ns() >= late_.offcpu_ns && wait.out_ns() > late_.since_ns)
     hand_over_wait(SPAN_OFFCPU, wait, wait.length_ns(), stack);
+  if (late_.call_ns > 0 && wait.fixed.call > 0 && wait.out_ns() > late_.since_ns)
+    late_way_back(thread, wait, stack);
   const std::uint64_t woken_ns = wait.fixed.wake_ns;
   if (late_.wakeup_ns == 0 || woken_ns <= late_.since_ns || woken_ns > wait.in_ns()) return;
   // It may have been woken while still on its way off the CPU.
   const std::uint64_t latency_ns = wait.in_ns() - woken_ns;
   if (latency_ns >= late_.wakeup_ns) hand_over_wait(SPAN_WAKEUP, wait, latency_ns, stack);
+}
+
+/// The whole call is late that way, but for one that has been handed over already.
+void StallAssembler::late_way_back(Thread& thread, const RawWait& wait, const Record* stack) {
+  const std::uint64_t call_ns = std::max<std::uint64_t>(wait.fixed.call_ns, late_.since_ns);
+  const bool is_known = thread.late_call_ns == call_ns;
+  const std::uint64_t begin_ns = is_known ? wait.out_ns() : std::min(call_ns, wait.out_ns());
+  const std::uint64_t latency_ns = wait.in_ns() - begin_ns;
+  if (latency_ns < late_.call_ns || !way_back_ || !way_back_(wait)) return;
+  thread.late_call_ns = call_ns;
+  RawStall stall;
+  stall.is_way_back = true;
+  stall.span.header = wait.fixed.header;
+  stall.span.span = SPAN_SYSCALL;
+  stall.span.subject = wait.fixed.call - 1;
+  stall.span.flags = SPAN_HAS_LEDGER;
+  stall.span.latency_ns = latency_ns;
+  const RawLedger ledger =
+      ledger_between(thread.waits, thread.wakes, RawWaker(), begin_ns, wait.in_ns());
+  stall.span.ledger = ledger.parts;
+  stall.span.throttled_ns = ledger.throttled_ns;
+  find_waits(stall);
+  find_chain(stall);
+  hand_over(stall, stack);
+}
+
+/// With the user stack of `stack`, a record of its own, if there is one.
+void StallAssembler::hand_over(RawStall& stall, const Record* stack) {
+  if (stack) {
+    const auto fixed = stack->as<wait_stack>();
+    take_user_side(stall, stack->bytes, sizeof fixed, fixed.flags, fixed.user_bytes);
+  }
+  handler_(stall);
 }
 
 void StallAssembler::hand_over_wait(span_kind kind, const RawWait& wait, std::uint64_t latency_ns,
@@ -209,11 +245,7 @@ void StallAssembler::hand_over_wait(span_kind kind, const RawWait& wait, std::ui
   stall.waits = {&wait};
   stall.places = places_of(stall.waits, nullptr);
   if (kind == SPAN_OFFCPU) find_chain(stall);
-  if (stack) {
-    const auto fixed = stack->as<wait_stack>();
-    take_user_side(stall, stack->bytes, sizeof fixed, fixed.flags, fixed.user_bytes);
-  }
-  handler_(stall);
+  hand_over(stall, stack);
 }
 
 /// Forgets the oldest waits beyond the limits. `order_` may name a thread once more than it has
@@ -246,7 +278,9 @@ void StallAssembler::span(const Record& record) {
     const auto beginner = threads_.find(stall.span.begin_tid);
     if (beginner != threads_.end()) stall.begin_comm = beginner->second.comm;
   }
-  const Thread& thread = thread_of(stall.span.header.tid);
+  Thread& thread = thread_of(stall.span.header.tid);
+  if (stall.span.span == SPAN_SYSCALL && !(stall.span.flags & SPAN_OPEN))
+    thread.late_call_ns = stall.begin_ns();
   if (stall.span.span == SPAN_SYSCALL && thread.call_schema) {
     const Record call{thread.call_schema, thread.call};
     if (call.header().time_ns == stall.span.header.time_ns) stall.call = call;

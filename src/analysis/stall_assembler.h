@@ -107,6 +107,10 @@ struct RawStall {
   std::vector<RawLink> chain;             ///< of the longest wait in that place
 
   /// Null where it had no waits.
+  /// Of a system call that was late on the way back to its program, after its end: its number is
+  /// the span's subject, and there is no record of it.
+  bool is_way_back = false;
+
   const RawWait* longest() const { return places.empty() ? nullptr : places.front().longest; }
   std::uint64_t begin_ns() const {
     return span.latency_ns < span.header.time_ns ? span.header.time_ns - span.latency_ns : 0;
@@ -117,6 +121,7 @@ struct RawStall {
 struct LateWaits {
   std::uint64_t offcpu_ns = 0;  ///< from as long as this off the CPU; 0: none
   std::uint64_t wakeup_ns = 0;  ///< from as long as this between wake-up and running; 0: none
+  std::uint64_t call_ns = 0;    ///< behind the end of a call, as long as this with it; 0: none
   std::uint64_t since_ns = 0;   ///< what began before this is cut, and none
   std::vector<std::uint32_t> cpus = {};  ///< only those that end on these; empty: all
 };
@@ -134,6 +139,7 @@ class StallAssembler {
   };
   using Handler = std::function<void(const RawStall&)>;
   using OwnCall = std::function<bool(const RawWaker&)>;
+  using WayBack = std::function<bool(const RawWait&)>;
 
   explicit StallAssembler(Handler handler) : StallAssembler(std::move(handler), Limits()) {}
   StallAssembler(Handler handler, Limits limits)
@@ -147,6 +153,8 @@ class StallAssembler {
   /// `own_call` says of interrupts that woke somebody whether they ran in a call of the thread that
   /// they met, and for it: chains then go on with that thread.
   void ask_for_own_calls(OwnCall own_call) { own_call_ = std::move(own_call); }
+  /// `way_back` says of waits behind a call's end whether they were on the way back from it.
+  void ask_for_ways_back(WayBack way_back) { way_back_ = std::move(way_back); }
 
   /// Takes a record of any kind; those that explain nothing are passed over.
   void record(const Record& record) { join_.record(record); }
@@ -168,6 +176,7 @@ class StallAssembler {
     std::unique_ptr<const sched_throttle> throttle;  ///< of the wait whose record comes next
     std::unique_ptr<const sched_runs> runs;          ///< likewise
     std::unique_ptr<const wait_places> places;       ///< of the late call whose span comes next
+    std::uint64_t late_call_ns = 0;                  ///< when its last call began that was late
     std::vector<std::byte> call;                     ///< its last late system call
     const Schema* call_schema = nullptr;
   };
@@ -180,9 +189,11 @@ class StallAssembler {
   void runs(const Record& record);
   void places(const Record& record);
   void span(const Record& record);
-  void late_wait(const RawWait& wait, const Record* stack);
+  void late_wait(Thread& thread, const Record* stack);
+  void late_way_back(Thread& thread, const RawWait& wait, const Record* stack);
   void hand_over_wait(span_kind kind, const RawWait& wait, std::uint64_t latency_ns,
                       const Record* stack);
+  void hand_over(RawStall& stall, const Record* stack);
   void find_waits(RawStall& stall);
   void find_chain(RawStall& stall);
   /// What the thread of `link.waker` did meanwhile, and its wait, if that is why we waited.
@@ -194,6 +205,7 @@ class StallAssembler {
   StackJoin join_;
   LateWaits late_;
   OwnCall own_call_;
+  WayBack way_back_;
   std::unordered_map<std::uint32_t, Thread> threads_;
   std::deque<std::uint32_t> order_;  ///< whose waits came, oldest first
   std::uint64_t last_id_ = 0;

@@ -1,5 +1,7 @@
 #include "analysis/waker_words.h"
 
+#include <array>
+#include <span>
 #include <utility>
 
 namespace overdue {
@@ -11,6 +13,15 @@ constexpr std::uint16_t net_rx = 3;  // include/linux/interrupt.h
 std::string_view function_of(const StackFrame& frame) {
   const std::string_view name = frame.name;
   return name.substr(0, name.find('.'));
+}
+
+using Meaning = std::pair<std::string_view, std::string_view>;  // function, what it means
+
+std::string_view meaning_in(std::span<const Meaning> meanings, const Stack& stack) {
+  for (const StackFrame& frame : stack)
+    for (const auto& [function, meaning] : meanings)
+      if (function_of(frame) == function) return meaning;
+  return "";
 }
 
 }  // namespace
@@ -32,17 +43,36 @@ bool ran_in_own_call(const RawWaker& waker, const Stack& stack) {
 
 // The innermost one counts: an interrupt may have met another.
 std::string_view interrupt_meaning(const Stack& stack) {
-  constexpr std::pair<std::string_view, std::string_view> meanings[] = {
-      {"hrtimer_wakeup", "timeout"},
-      {"process_timeout", "timeout"},
-      {"bio_endio", "disk completion"},
-      {"blk_update_request", "disk completion"},
-      {"blk_mq_end_request", "disk completion"},
-      {"blk_mq_end_request_batch", "disk completion"}};
-  for (const StackFrame& frame : stack)
-    for (const auto& [function, meaning] : meanings)
-      if (function_of(frame) == function) return meaning;
-  return "";
+  constexpr std::array<Meaning, 6> meanings = {{{"hrtimer_wakeup", "timeout"},
+                                                {"process_timeout", "timeout"},
+                                                {"bio_endio", "disk completion"},
+                                                {"blk_update_request", "disk completion"},
+                                                {"blk_mq_end_request", "disk completion"},
+                                                {"blk_mq_end_request_batch", "disk completion"}}};
+  return meaning_in(meanings, stack);
+}
+
+std::string_view stop_meaning(const Stack& stack) {
+  constexpr std::array<Meaning, 7> meanings = {{{"do_signal_stop", "stopped"},
+                                                {"do_jobctl_trap", "traced"},
+                                                {"ptrace_stop", "traced"},
+                                                {"ptrace_notify", "traced"},
+                                                {"do_freezer_trap", "frozen"},
+                                                {"__refrigerator", "frozen"},
+                                                {"__freezing", "frozen"}}};
+  return meaning_in(meanings, stack);
+}
+
+// The names differ between kernels; what a call goes through before it begins has others.
+bool is_way_back(const Stack& stack) {
+  constexpr std::array<std::string_view, 3> ways = {"exit_to_user_mode", "syscall_exit_",
+                                                    "arch_do_signal_or_restart"};
+  bool is_behind = false;
+  for (const StackFrame& frame : stack) {
+    for (const std::string_view way : ways) is_behind |= frame.name.starts_with(way);
+    if (function_of(frame) == "do_syscall_64") return is_behind;
+  }
+  return false;
 }
 
 }  // namespace overdue

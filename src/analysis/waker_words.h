@@ -16,4 +16,11 @@ bool ran_in_own_call(const RawWaker& waker, const Stack& stack);
 /// (the sleeper's own), "disk completion"; empty where they do not say.
 std::string_view interrupt_meaning(const Stack& stack);
 
+/// What kept a thread from running that waits in `stack`, as Wait::means says it.
+std::string_view stop_meaning(const Stack& stack);
+
+/// Whether a thread waits in `stack` between the end of a system call and its program. Where it
+/// could run, that is where the kernel lets others run before it goes on.
+bool is_way_back(const Stack& stack);
+
 }  // namespace overdue

@@ -40,9 +40,10 @@ struct thread_ledger {
   u64 softirq_mark_ns;
   u64 call_ns;  // when the last system call began in which it left the CPU, or that was late, where
                 // those are looked at; may have ended
-  u64 member;   // see call.bpf.h
-  u64 owes_ns;  // its user stack, for waits that ended from then on; 0: it owes none
-  struct ledger_sums sums;     // up to since_ns
+  u64 last_call_ns;         // when the last one began in the time in which it ran on its last CPU
+  u64 member;               // see call.bpf.h
+  u64 owes_ns;              // its user stack, for waits that ended from then on; 0: it owes none
+  struct ledger_sums sums;  // up to since_ns
   struct ledger_sums at_call;  // the sums when that call began
 
   u64 noted_call_ns;  // the call for which waits were noted beyond the long ones

@@ -51,7 +51,7 @@ __noinline int add_wait(struct thread_ledger* ledger, u64 throttled_ns, u64 in_n
 static __always_inline void fill_waker(struct sched_wait* wait,
                                        const struct thread_ledger* ledger) {
   struct task_struct* waker = (struct task_struct*)ledger->waker;
-  wait->waker_pid = wait->reserved = 0;
+  wait->waker_pid = 0;
   __builtin_memset(wait->waker, 0, COMM_SIZE);
   if (!wait->waker_tid || (u32)BPF_CORE_READ(waker, pid) != wait->waker_tid) return;
   wait->waker_pid = BPF_CORE_READ(waker, tgid);
@@ -89,7 +89,8 @@ static __always_inline void fill_wait(struct sched_wait* wait, struct task_struc
   wait->behind_ns = 0;
   wait->sums = ledger->sums.parts;
   wait->throttled_sum_ns = ledger->sums.throttled_ns;
-  wait->place = 0;
+  wait->place = wait->call_ns = 0;
+  wait->call = 0;
   __builtin_memset(wait->behind, 0, COMM_SIZE);
   wait->kernel_frames = 0;
 }

@@ -61,6 +61,7 @@ void take_recorded(const SessionInfo& info, StallViewOptions& options) {
     options.thresholds = parse_thresholds(info.thresholds, spans.pair_names());
     options.spans = spans.kinds;
     options.is_chosen = names_calls(info.only);
+    if (!info.only.empty()) options.only = parse_syscall_set(info.only, info.names);
     if (info.target.cpus.empty()) return;
     std::vector<std::uint32_t> any(most_cpus);
     std::iota(any.begin(), any.end(), 0);

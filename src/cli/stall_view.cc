@@ -9,6 +9,7 @@
 #include "analysis/waker_words.h"
 #include "base/text.h"
 #include "core/span_kinds.h"
+#include "probes/syscalls/names.h"
 #include "probes/syscalls/syscalls.h"
 #include "sinks/text_format.h"
 
@@ -23,8 +24,9 @@ constexpr std::size_t last_calls_kept = 10'000;
 constexpr Duration reading_behind = std::chrono::milliseconds(200);
 
 bool is_native_call(const RawStall& stall) {
-  return stall.span.span == SPAN_SYSCALL && stall.call &&
-         stall.call->at<u16>(offsetof(syscall_call, abi)) == ABI_NATIVE;
+  if (stall.span.span != SPAN_SYSCALL) return false;
+  return stall.is_way_back ||
+         (stall.call && stall.call->at<u16>(offsetof(syscall_call, abi)) == ABI_NATIVE);
 }
 
 }  // namespace
@@ -38,6 +40,12 @@ StallView::StallView(StallViewOptions options, StackNamer& namer, Sink& sink, Si
   settings_.push_back({KernelTime{}, options_.thresholds, options_.timeout});
   assembler_.ask_for_own_calls([this](const RawWaker& waker) {
     return ran_in_own_call(waker, namer_.kernel_stack(waker.stack));
+  });
+  assembler_.ask_for_ways_back([this](const RawWait& wait) {
+    const std::uint32_t nr = wait.fixed.call - 1;
+    const bool is_wanted =
+        nr < SYSCALL_TABLE_SIZE && (!options_.only || (*options_.only)[ABI_NATIVE][nr]);
+    return is_wanted && is_way_back(namer_.kernel_stack(wait.stack));
   });
 }
 
@@ -93,8 +101,12 @@ void StallView::look_for_waits() {
     const auto least = options_.thresholds.least_of(kind);
     return least ? least->count() : 0;
   };
+  std::uint64_t call_ns = threshold(SPAN_SYSCALL);
+  for (const auto& [nr, of_call] : options_.thresholds.by_call)
+    call_ns = std::min(call_ns, static_cast<std::uint64_t>(of_call.count()));
   assembler_.look_for({.offcpu_ns = threshold(SPAN_OFFCPU),
                        .wakeup_ns = threshold(SPAN_WAKEUP),
+                       .call_ns = call_ns,
                        .since_ns = static_cast<u64>(info_.start.time_since_epoch().count()),
                        .cpus = options_.cpus});
 }
@@ -180,15 +192,25 @@ bool StallView::is_news(Finding& finding) {
   return false;
 }
 
+/// Of a call without a record of its own.
+void StallView::name_call(Finding& finding, std::uint32_t nr) const {
+  finding.name = syscall_name(ABI_NATIVE, nr, info_.names);
+  finding.cause = cause_of(finding);
+}
+
 void StallView::stall(const RawStall& stall) {
   const std::uint64_t threshold_ns = threshold_of(stall);
   // The kernel reports more than that: while thresholds change, and where it cannot match names.
   if (!settings_at(stall.span.header.time_ns).thresholds.by_thread.empty() &&
       (threshold_ns == 0 || stall.span.latency_ns < threshold_ns))
     return;
+  if (stall.is_way_back && (threshold_ns == 0 || stall.span.latency_ns < threshold_ns)) return;
   Finding finding = explain(stall, namer_, info_.names);
   finding.threshold_ns = threshold_ns;
-  finding.purpose = purpose_of(finding, habits_);
+  if (stall.is_way_back)
+    name_call(finding, static_cast<std::uint32_t>(stall.span.subject));
+  else
+    finding.purpose = purpose_of(finding, habits_);
   add_callers(stall, finding);
   if (!wanted(stall, finding)) return;
   finding.number = ++found_;

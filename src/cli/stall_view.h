@@ -15,6 +15,7 @@
 #include "cli/thresholds.h"
 #include "core/sink.h"
 #include "core/stack_namer.h"
+#include "probes/syscalls/classes.h"
 
 namespace overdue {
 
@@ -24,6 +25,7 @@ struct StallViewOptions {
   std::vector<span_kind> spans = {SPAN_SYSCALL};  ///< which kinds are looked for
   std::vector<std::uint32_t> cpus = {};           ///< where; empty: on all
   bool idle = false;                              ///< show waits that are no delay
+  std::optional<SyscallSet> only = {};            ///< system calls that are looked at; nothing: all
   bool is_chosen = false;    ///< calls were chosen by name: theirs are shown all the same
   std::string keep_under{};  ///< only stalls whose user stack passes this function; empty: all
   std::uint64_t first = 3;   ///< how many of one cause are shown; 0: all
@@ -69,6 +71,7 @@ class StallView {
   /// Its call is one that was asked for by its name.
   bool is_asked_for(const RawStall& stall) const;
   void leave_out(const RawStall& stall, const Finding& finding);
+  void name_call(Finding& finding, std::uint32_t nr) const;
   /// Counts it among those of its cause; whether it is to be shown.
   bool is_news(Finding& finding);
   void note_hang(const RawStall& stall, Finding& finding);

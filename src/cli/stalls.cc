@@ -286,6 +286,7 @@ int StallsCommand::run(const Invocation& invocation) {
        .spans = instruments.options().spans.kinds,
        .cpus = request.selection.cpus,
        .idle = idle_,
+       .only = instruments.options().only,
        .is_chosen = names_calls(only_),
        .keep_under = keep_under_,
        .first = output_.format == "text" ? first_ : 0},

@@ -66,6 +66,9 @@ struct Wait {
   /// "sleeping", "uninterruptible", "preempted", "throttled", "unknown" (it could run, yet its CPU
   /// idled), "other"
   std::string_view state{};
+  /// Why it was kept from running, where its functions say so: "stopped" by a signal, "traced",
+  /// "frozen" with its cgroup; else empty
+  std::string_view means{};
   Stack kernel_stack{};  ///< where it waited
   std::optional<Waker> waker{};
   std::optional<ThreadName> displacer{};  ///< preempted: who took the CPU
@@ -174,12 +177,13 @@ struct Finding {
   std::string user_stack_end;       ///< why it goes no further; empty: it is complete
   std::vector<ChainLink> chain;     ///< of longest_wait()
   WaitPurpose purpose;
-  std::string cause;       ///< equal for equal causes, across boots and builds
-  std::string_view state;  ///< of a call that hangs: what its thread does now, as Wait::state
-                           ///< says it, or "running" or "runqueue"; else empty
-  bool is_older = false;   ///< a hang from before the session: latency_ns is at least
-  std::uint64_t hang = 0;  ///< of a stall: the finding it was while it was open; 0: none
-  std::uint64_t like = 0;  ///< the first finding of the same cause; 0: it is this one
+  std::string cause;         ///< equal for equal causes, across boots and builds
+  std::string_view state;    ///< of a call that hangs: what its thread does now, as Wait::state
+                             ///< says it, or "running" or "runqueue"; else empty
+  bool is_way_back = false;  ///< a call that was late after its end, on the way to its program
+  bool is_older = false;     ///< a hang from before the session: latency_ns is at least
+  std::uint64_t hang = 0;    ///< of a stall: the finding it was while it was open; 0: none
+  std::uint64_t like = 0;    ///< the first finding of the same cause; 0: it is this one
 
   /// The longest where it was blocked longest; null: it did not wait.
   const Wait* longest_wait() const {

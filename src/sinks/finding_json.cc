@@ -84,6 +84,7 @@ void write_wait(JsonWriter& json, const Wait& wait) {
   json.member("runqueue_ns", wait.runqueue_ns);
   json.member("throttled_ns", wait.throttled_ns);
   json.member("state", wait.state);
+  if (!wait.means.empty()) json.member("means", wait.means);
   json.key("kernel_stack");
   write_stack(json, wait.kernel_stack);
   if (wait.waker) {
@@ -203,6 +204,7 @@ void write_finding(JsonWriter& json, const Finding& finding) {
   if (finding.hang) json.member("hang", finding.hang);
   if (!finding.state.empty()) json.member("state", finding.state);
   if (finding.is_older) json.member("older", true);
+  if (finding.is_way_back) json.member("way_back", true);
   if (!finding.arguments.empty()) {
     json.key("args");
     json.begin_array();

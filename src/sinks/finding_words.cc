@@ -97,6 +97,11 @@ std::string user_path(const Stack& stack) {
   return path_text(std::move(functions)) + place_text(stack);
 }
 
+std::string stop_text(std::string_view means) {
+  if (means == "stopped") return "stopped by a signal";
+  return means == "traced" ? "stopped by a tracer" : "frozen with its cgroup";
+}
+
 std::string throttle_text(const std::optional<Throttle>& by) {
   if (!by) return "by the CPU quota of a cgroup";
   return fmt::format("by cgroup {} ({} of each {})", printable(by->cgroup),

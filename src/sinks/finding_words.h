@@ -23,6 +23,8 @@ std::string kernel_path(const Stack& stack);
 /// Likewise; without what every program goes through on the way to its own first function, unless
 /// there is nothing else.
 std::string user_path(const Stack& stack);
+/// "stopped by a signal": what kept a thread from running, of Wait::means.
+std::string stop_text(std::string_view means);
 /// "by cgroup /shop/api (20ms of each 100ms)".
 std::string throttle_text(const std::optional<Throttle>& by);
 /// "behind hog[9] 30.1ms, make[88] 12.0ms, others 2.9ms": who had the CPU for `all_ns`, `word` in

@@ -67,9 +67,10 @@ void Writer::headline() {
   const Finding& f = finding_;
   std::string what = printable(f.name);
   if (f.span == "syscall") {
-    what += fmt::format("({})", fmt::join(f.arguments, ", "));
+    what += f.is_way_back ? "()" : fmt::format("({})", fmt::join(f.arguments, ", "));
     if (f.result) what += fmt::format(" = {}", *f.result);
     if (!f.error.empty()) what += " " + f.error;
+    if (f.is_way_back) what += " on its way back to the program";
   } else if (!f.title.empty()) {
     what = f.title;
   } else {
@@ -144,6 +145,7 @@ std::string Writer::why_blocked(const Wait& wait, std::string_view which) const 
     said.push_back(std::move(path));
   if (wait.state == "uninterruptible") said.emplace_back("(D)");
   std::string why = fmt::format("{}", fmt::join(said, " "));
+  if (!wait.means.empty()) why += (why.empty() ? "" : ", ") + stop_text(wait.means);
   if (!wait.waker || wait.waker->context == "unknown") return why;
   if (!why.empty()) why += ", ";
   const Waker& waker = *wait.waker;

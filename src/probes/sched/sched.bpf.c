@@ -16,6 +16,7 @@ const volatile u32 own_pid;           /* Overdue explains nobody's wait but othe
 const volatile u8 switch_tells_state; /* sched_switch has a fourth argument (Linux 5.18) */
 
 #define NOTED_WAITS_MAX 32 /* of one call, beyond the long ones */
+#define NATIVE_CALLS 512   /* numbers from here on are those of x32 */
 
 /* include/linux/sched.h */
 #define TASK_INTERRUPTIBLE 0x1
@@ -39,6 +40,23 @@ struct wake_with_stack {
   struct sched_wake wake;
   u64 stack[KERNEL_FRAMES_MAX];
 };
+
+/* A thread that waits between a call's end and its program, as for a signal that stops it, is still
+ * in the call for its program. The last of its calls that are known is that one. */
+static __always_inline void note_ended_call(struct sched_wait* wait, struct task_struct* task,
+                                            const struct thread_ledger* ledger) {
+  const struct thread_state* state = find_of_thread(threads, task);
+  if (!state || state->in_call != CALL_NONE || ledger->call.who) return;
+  if (has_no_user_side(task) || has_32_bit_registers(task)) return;
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  s64 id = regs->orig_ax;
+  if (id < 0 || id >= NATIVE_CALLS) return;
+  u64 call_ns = ledger->last_call_ns;
+  if (call_ns < ledger->call_ns) call_ns = ledger->call_ns;
+  if (call_ns < state->enter_ns) call_ns = state->enter_ns;
+  wait->call = id + 1;
+  wait->call_ns = call_ns;
+}
 
 /* `next` comes back from a wait. Its stack still shows where it waited. */
 static __noinline int record_wait(struct task_struct* next, struct task_struct* prev,
@@ -65,6 +83,7 @@ static __noinline int record_wait(struct task_struct* next, struct task_struct* 
   wait->kernel_frames = bytes > 0 ? bytes / 8 : 0;
   wait->header.size += wait->kernel_frames * 8;
   if (ledger->call.who) wait->place = place_of(&record->stack, wait->kernel_frames);
+  if (wait->flags & WAIT_OF_MEMBER) note_ended_call(wait, next, ledger);
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
   return 0;
 }
@@ -113,6 +132,8 @@ static __always_inline void switch_out(struct task_struct* prev, struct thread_l
     note_arrival(prev, ledger, cpu);
   else
     note_unseen_switch_in(ledger, cpu, now_ns);
+  if (ledger->ran_since_ns && cpu->call.begin_ns > ledger->ran_since_ns)
+    ledger->last_call_ns = cpu->call.begin_ns;
   take_call_away(ledger, cpu, prev);
   add_time_on_cpu(&ledger->sums.parts, ledger, cpu, now_ns);
   ledger->state = state;

@@ -39,6 +39,9 @@ constexpr Field wait_fields[] = {
     OVERDUE_FIELD(sched_wait, throttled_sum_ns, nanoseconds, value, "likewise throttled"),
     OVERDUE_FIELD(sched_wait, place, opaque, value,
                   "equal for the waits of a call in one place; 0: not in a late call"),
+    OVERDUE_FIELD(sched_wait, call, none, value,
+                  "of a member: number of its last call, and 1, if that had ended; or 0"),
+    OVERDUE_FIELD(sched_wait, call_ns, nanoseconds, value, "when that call began"),
 };
 
 constexpr Field places_fields[] = {
