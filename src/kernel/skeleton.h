@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "kernel/asked_types.h"
 #include "kernel/extern_functions.h"
 #include "kernel/libbpf_log.h"
 #include "kernel/reused_data.h"
@@ -53,6 +54,8 @@ class Skeleton {
  public:
   explicit Skeleton(std::string name) : name_(std::move(name)), skeleton_(T::open()) {
     if (!skeleton_) throw Error("cannot open the BPF object {}: {}", name_, errno_text(errno));
+    types_ = asked_types(skeleton_->skeleton->data, bpf_object__btf(skeleton_->obj));
+    if (!types_.empty()) reopen();
   }
   T* operator->() const { return skeleton_.get(); }
   T& operator*() const { return *skeleton_; }
@@ -122,10 +125,14 @@ class Skeleton {
       parts->data = bytes_.data();
       parts->data_sz = bytes_.size();
     }
-    check(bpf_object__open_skeleton(parts, nullptr), "cannot open the BPF object {}", name_);
+    bpf_object_open_opts options{};  // libbpf's macro for it is not clean under clang
+    options.sz = sizeof options;
+    options.btf_custom_path = types_.empty() ? nullptr : types_.c_str();
+    check(bpf_object__open_skeleton(parts, &options), "cannot open the BPF object {}", name_);
   }
 
   std::string name_;
+  std::string types_;             ///< file of the kernel's types that it asks about; empty: all
   std::vector<std::byte> bytes_;  ///< of the object, where they are not those of the build
   std::unique_ptr<T, Destroy> skeleton_;
 };
