@@ -13,14 +13,20 @@ struct {
   __type(value, struct sched_runs);
 } runs_scratch SEC(".maps");
 
-static __always_inline void add_to_slice(struct cpu_slice* slice, const struct task_struct* task,
-                                         u64 ns) {
-  u32 tid = task->pid;
+/* Addresses of threads, in memory: see is_late_by_glob(). */
+struct changing_threads {
+  u64 prev;
+  u64 next;
+  u32 prev_tid;
+  u32 reserved;
+};
+
+static __always_inline void add_to_slice(struct cpu_slice* slice, u64 task, u32 tid, u64 ns) {
   for (int i = 0; i < SLICE_THREADS; i++) {
     if (slice->ns[i] && slice->tids[i] != tid) continue;
     slice->ns[i] += ns;
     slice->tids[i] = tid;
-    slice->tasks[i] = (u64)task;
+    slice->tasks[i] = task;
     return;
   }
   slice->others_ns += ns;
@@ -34,21 +40,30 @@ static __always_inline struct cpu_slice* begin_slice(struct cpu_runs* runs, u64 
   return slice;
 }
 
-/* `prev` leaves the CPU for `next`. Who ran is not known of the time before where a switch was not
- * seen. A long run has a slice of its own, which can be cut anywhere. */
-static __always_inline void note_run(struct cpu_runs* runs, const struct task_struct* prev,
-                                     const struct task_struct* next, u64 now_ns) {
+/* One thread leaves the CPU for another. Who ran is not known of the time before where a switch was
+ * not seen. A long run has a slice of its own, which can be cut anywhere. Not static: see
+ * throttled_since_mark(). */
+__noinline int change_run(struct cpu_runs* runs, const struct changing_threads* threads,
+                          u64 now_ns) {
+  if (!runs || !threads) return 0;
   u64 slice_ns = control.slice_ns;
-  if (!slice_ns) return;
   struct cpu_slice* slice = &runs->slices[runs->begun % SLICES_KEPT];
-  u64 ran_ns = runs->task == (u64)prev ? ns_between(runs->since_ns, now_ns) : 0;
+  u64 ran_ns = runs->task == threads->prev ? ns_between(runs->since_ns, now_ns) : 0;
   if (ran_ns >= slice_ns && slice->begin_ns < runs->since_ns)
     slice = begin_slice(runs, runs->since_ns);
-  if (ran_ns) add_to_slice(slice, prev, ran_ns);
+  if (ran_ns) add_to_slice(slice, threads->prev, threads->prev_tid, ran_ns);
   runs->last_ns = ran_ns;
-  runs->task = (u64)next;
+  runs->task = threads->next;
   runs->since_ns = now_ns;
   if (ns_between(slice->begin_ns, now_ns) >= slice_ns) begin_slice(runs, now_ns);
+  return 0;
+}
+
+static __always_inline void note_run(struct cpu_runs* runs, const struct task_struct* prev,
+                                     const struct task_struct* next, u64 now_ns) {
+  if (!control.slice_ns) return;
+  struct changing_threads threads = {.prev = (u64)prev, .next = (u64)next, .prev_tid = prev->pid};
+  change_run(runs, &threads, now_ns);
 }
 
 /* Not static, as those below: see throttled_since_mark(). */
