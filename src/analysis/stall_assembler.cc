@@ -195,6 +195,7 @@ void StallAssembler::late_wait(Thread& thread, const Record* stack) {
 void StallAssembler::late_way_back(Thread& thread, const RawWait& wait, const Record* stack) {
   const std::uint64_t call_ns = std::max<std::uint64_t>(wait.fixed.call_ns, late_.since_ns);
   const bool is_known = thread.late_call_ns == call_ns;
+  if (is_known && wait.fixed.state == WAIT_PREEMPTED) return;  // it says nothing new of that call
   const std::uint64_t begin_ns = is_known ? wait.out_ns() : std::min(call_ns, wait.out_ns());
   const std::uint64_t latency_ns = wait.in_ns() - begin_ns;
   if (latency_ns < late_.call_ns || !way_back_ || !way_back_(wait)) return;

@@ -294,5 +294,53 @@ TEST(StallAssembler, TakesAnyBytes) {
   EXPECT_GT(fed.stalls, 1000u);
 }
 
+/// Of thread 7, behind the end of its call 0 that began at 1000.
+sched_wait behind_call(u64 out_ns, u64 in_ns, u32 state) {
+  sched_wait wait = wait_of(7, out_ns, state == WAIT_PREEMPTED ? 0 : in_ns, in_ns);
+  wait.state = state;
+  wait.flags = WAIT_OF_MEMBER;
+  wait.call = 1;
+  wait.call_ns = 1000;
+  return wait;
+}
+
+class WaysBack : public testing::Test {
+ protected:
+  WaysBack() {
+    fed_.look = [this](const RawStall& stall) {
+      if (stall.is_way_back) latencies_.push_back(stall.span.latency_ns);
+      subject_ = stall.span.subject;
+    };
+    fed_.assembler.look_for({.call_ns = 500, .since_ns = 100});
+    fed_.assembler.ask_for_ways_back([this](const RawWait&) { return is_way_back_; });
+  }
+
+  Fed fed_;
+  bool is_way_back_ = true;
+  std::vector<u64> latencies_;
+  u64 subject_ = 77;
+};
+
+TEST_F(WaysBack, AreOfTheWholeCall) {
+  fed_.add(behind_call(1300, 1900, WAIT_OTHER), {1});
+  EXPECT_THAT(latencies_, ElementsAre(900u));
+  EXPECT_EQ(subject_, 0u);
+}
+
+TEST_F(WaysBack, OfACallThatWasLateCountFromItsEnd) {
+  fed_.add(span_of(7, 1000, 2000)).add(behind_call(2010, 2900, WAIT_OTHER), {1});
+  EXPECT_THAT(latencies_, ElementsAre(890u));
+  fed_.add(behind_call(2910, 4000, WAIT_PREEMPTED), {1});
+  EXPECT_THAT(latencies_, SizeIs(1)) << "being preempted says nothing new of it";
+}
+
+TEST_F(WaysBack, AreNoneInACallOrAProgramOrIfShort) {
+  is_way_back_ = false;
+  fed_.add(behind_call(1300, 1900, WAIT_OTHER), {1});
+  is_way_back_ = true;
+  fed_.add(behind_call(1100, 1400, WAIT_OTHER), {1});
+  EXPECT_THAT(latencies_, IsEmpty());
+}
+
 }  // namespace
 }  // namespace overdue
