@@ -14,23 +14,24 @@ void mix(std::size_t& hash, std::size_t value) {
 }
 
 /// By the functions of a process. Not by addresses: a function may wait in two places of a loop.
-std::size_t place_of(const Finding& finding) {
-  std::size_t hash = finding.thread.pid;
-  for (const StackFrame& frame : *finding.user_stack)
-    mix(hash, std::hash<std::string>{}(to_text(frame)));
+std::size_t place_of(std::uint32_t pid, const Stack& stack) {
+  std::size_t hash = pid;
+  for (const StackFrame& frame : stack) mix(hash, std::hash<std::string>{}(to_text(frame)));
   return hash;
 }
 
 }  // namespace
 
 bool WaitHabits::is_habit(const Finding& finding) {
+  if (!finding.user_stack) return false;
+  const Stack& stack = *finding.user_stack;
   if (places_.size() >= places_kept) places_.clear();
   if (least_depth_.size() >= threads_kept) least_depth_.clear();
-  const std::size_t depth = finding.user_stack->size();
+  const std::size_t depth = stack.size();
   const auto [least, is_new] =
       least_depth_.try_emplace({finding.thread.pid, finding.thread.tid}, depth);
   least->second = std::min(least->second, depth);
-  Place& place = places_[place_of(finding)];
+  Place& place = places_[place_of(finding.thread.pid, stack)];
   const bool is_known = place.waits >= habit && place.threads.size() > 1;
   ++place.waits;
   if (place.threads.size() < 2) place.threads.insert(finding.thread.tid);

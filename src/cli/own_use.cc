@@ -88,8 +88,8 @@ void add_children(OwnUse& use, const std::string& directory, const SpawnedProgra
   for (const std::string& pid : children_of(directory)) {
     if (program && number_in(pid) == program->pid()) continue;
     const std::string child = "/proc/" + pid;
-    *use.cpu_ns += cpu_ns_of_process(child);
-    *use.memory_bytes += memory_of_process(child);
+    use.cpu_ns = use.cpu_ns.value_or(0) + cpu_ns_of_process(child);
+    use.memory_bytes = use.memory_bytes.value_or(0) + memory_of_process(child);
     add_children(use, child, program);
   }
 }
