@@ -207,8 +207,9 @@ void Writer::chain() {
     else
       said = interrupt_text(link.means, link.what) + " ended that";
     if (link.is_cut) said += ", and so on (cut)";
-    if (i == 0 && finding_.places.front().count > 1) said = "of the longest: " + said;
-    text_ += fmt::format("  {:{}}└ {}\n", "", depth, said);
+    const bool is_of_longest = i == 0 && finding_.places.front().count > 1;
+    text_ +=
+        fmt::format("  {:{}}└ {}{}\n", "", depth, is_of_longest ? "of the longest: " : "", said);
   }
 }
 

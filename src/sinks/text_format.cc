@@ -53,11 +53,12 @@ std::string loss_text(const Receipt& receipt) {
 std::string cost_text(const Receipt& receipt) {
   if (!receipt.probe_ns || receipt.probe_runs == 0) return "measuring cost: too small to measure";
   // Not by receipt.events: a report of a recording may show some of what was measured.
-  std::string text = fmt::format("measuring cost {}", duration_text(*receipt.probe_ns));
-  if (receipt.probe_error_ns.value_or(0) > 0)
-    text += fmt::format(" (give or take {})", duration_text(*receipt.probe_error_ns));
+  const std::uint64_t cost_ns = *receipt.probe_ns;
+  std::string text = fmt::format("measuring cost {}", duration_text(cost_ns));
+  const std::uint64_t error_ns = receipt.probe_error_ns.value_or(0);
+  if (error_ns > 0) text += fmt::format(" (give or take {})", duration_text(error_ns));
   text += fmt::format(" in {} of BPF programs, {} each", counted(receipt.probe_runs, "run"),
-                      duration_text(*receipt.probe_ns / receipt.probe_runs));
+                      duration_text(cost_ns / receipt.probe_runs));
   if (const auto ratio = receipt.overhead_ratio())
     text += fmt::format("; {:.1f}% of the target's CPU time", *ratio * 100);
   return text;
