@@ -324,7 +324,7 @@ void StallAssembler::follow(RawLink& link, std::uint64_t begin_ns, std::uint64_t
 }
 
 /// From the longest wait where it was blocked longest to its waker, to what that one waited for
-/// meanwhile, and so on, until somebody ran, or an interrupt came.
+/// meanwhile, and so on, until one of the threads ran, or an interrupt came.
 void StallAssembler::find_chain(RawStall& stall) {
   if (stall.places.empty() || stall.places.front().blocked_ns == 0) return;
   const RawWait* wait = stall.longest();

@@ -56,7 +56,7 @@ struct sched_wait {
   char behind[COMM_SIZE];
   u32 waker_pid;  // process and name of waker_tid; 0 and empty where it had ended
   u32 call;  // a system call of a member that had ended: its number and 1; 0: it was in one, or
-             // in its program, or nobody knows
+             // in its program, or that is unknown
   char waker[COMM_SIZE];
   u64 throttled_ns;  // of the time in which it could run: without its cgroup's quota it might have;
                      // the thread's sched_throttle of the same time says more
@@ -64,7 +64,7 @@ struct sched_wait {
                      // the same time says more
   struct ledger_parts sums;  // of the thread, since its ledger began, with this wait
   u64 throttled_sum_ns;
-  u64 place;    // equal for waits of a thread in one place; 0: nobody looked
+  u64 place;    // equal for waits of a thread in one place; 0: it has none
   u64 call_ns;  // when `call` began
 };
 WIRE_SIZE(struct sched_wait, 240);

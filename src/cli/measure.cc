@@ -325,7 +325,7 @@ void Measurement::finish() {
   for (std::string& note : instruments_.notes()) info_.notes.push_back(std::move(note));
   receipt.events += events_ + switches;
   if (request_.own_threads) {
-    receipt.target_cpu_ns.reset();  // nobody is a member
+    receipt.target_cpu_ns.reset();  // no thread is a member
     receipt.probe_target_ns.reset();
   }
   listener_.settle();

@@ -200,11 +200,11 @@ void StallView::name_call(Finding& finding, std::uint32_t nr) const {
 
 void StallView::stall(const RawStall& stall) {
   const std::uint64_t threshold_ns = threshold_of(stall);
-  // The kernel reports more than that: while thresholds change, and where it cannot match names.
-  if (!settings_at(stall.span.header.time_ns).thresholds.by_thread.empty() &&
-      (threshold_ns == 0 || stall.span.latency_ns < threshold_ns))
-    return;
-  if (stall.is_way_back && (threshold_ns == 0 || stall.span.latency_ns < threshold_ns)) return;
+  // More comes than is late: while thresholds change, where the kernel cannot match names, and of
+  // ways back, which are looked for by the least threshold of all.
+  const bool may_be_quick =
+      stall.is_way_back || !settings_at(stall.span.header.time_ns).thresholds.by_thread.empty();
+  if (may_be_quick && (threshold_ns == 0 || stall.span.latency_ns < threshold_ns)) return;
   Finding finding = explain(stall, namer_, info_.names);
   finding.threshold_ns = threshold_ns;
   if (stall.is_way_back)

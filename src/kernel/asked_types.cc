@@ -28,7 +28,7 @@ std::string_view name_of(const btf* types, const btf_type* type) {
   return name ? name : "";
 }
 
-/// Without the flavour that tells two of our declarations apart: "cfs_rq" of "cfs_rq___6_18".
+/// Without what tells two of our declarations of one type apart: "cfs_rq" of "cfs_rq___6_18".
 std::string_view essential(std::string_view name) {
   const std::size_t at = name.find("___", 1);
   return at == name.npos ? name : name.substr(0, at);
@@ -170,7 +170,7 @@ std::optional<int> Copy::copy_composite(const btf_type* type, int deeper) {
   return made(id);
 }
 
-/// Empty where it cannot be made, or nobody could open it.
+/// Empty where it cannot be made or opened.
 std::string file_with(const btf* types, std::vector<Fd>& files) {
   std::uint32_t size = 0;
   const void* bytes = btf__raw_data(types, &size);

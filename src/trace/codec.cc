@@ -21,30 +21,22 @@ using enum trace_format::CgroupTag;
 using enum trace_format::CallerTag;
 using enum trace_format::SchemaTag;
 using enum trace_format::FieldTag;
-using enum trace_format::ReceiptTag;
-using enum trace_format::LossTag;
 
 // Room kept free behind the names, for the note that says how many were left out.
 constexpr std::size_t note_room = 256;
-// Texts of a session are short; a longer one (a hostile argv) must not push everything else out.
-constexpr std::size_t max_text = 256U << 10;
 constexpr std::size_t max_fields = 1024;
 constexpr std::size_t max_values = 65536;  // notes, or words of a command: what a reader keeps
-
-std::string_view bounded(std::string_view text) {
-  return text.substr(0, max_text);
-}
 
 bool has_room(const Bytes& out, std::size_t more) {
   return out.size() + more + note_room <= trace_format::max_payload;
 }
 
 void encode_target(FieldListWriter& list, const TargetInfo& target, const Bytes& out) {
-  list.text(target_kind, bounded(target.kind));
-  list.text(target_cpus, bounded(target.cpus));
+  list.text(target_kind, bounded_text(target.kind));
+  list.text(target_cpus, bounded_text(target.cpus));
   list.number(target_follows_children, target.follows_children ? 1 : 0);
   for (const std::string& value : target.values)
-    if (has_room(out, max_text)) list.text(target_value, bounded(value));
+    if (has_room(out, max_text)) list.text(target_value, bounded_text(value));
   for (const std::uint32_t pid : target.pids)
     if (has_room(out, 64)) list.number(target_pid, pid);
 }
@@ -53,35 +45,36 @@ void encode_target(FieldListWriter& list, const TargetInfo& target, const Bytes&
 std::size_t encode_names(FieldListWriter& list, const Names& names, const Bytes& out) {
   std::size_t left_out = 0;
   for (const auto& entry : names.syscalls) {
-    if (!has_room(out, 64 + bounded(entry.second).size())) {
+    if (!has_room(out, 64 + bounded_text(entry.second).size())) {
       ++left_out;
       continue;
     }
     list.list(info_syscall, [&entry](FieldListWriter& inner) {
       inner.number(syscall_abi_number, entry.first.first);
       inner.number(syscall_number, entry.first.second);
-      inner.text(syscall_name, bounded(entry.second));
+      inner.text(syscall_name, bounded_text(entry.second));
     });
   }
   for (const auto& entry : names.cgroups) {
-    if (!has_room(out, 64 + bounded(entry.second).size())) {
+    if (!has_room(out, 64 + bounded_text(entry.second).size())) {
       ++left_out;
       continue;
     }
     list.list(info_cgroup, [&entry](FieldListWriter& inner) {
       inner.number(cgroup_id, entry.first);
-      inner.text(cgroup_path, bounded(entry.second));
+      inner.text(cgroup_path, bounded_text(entry.second));
     });
   }
   for (const auto& [number, name] : names.callers) {
-    if (!has_room(out, 64 + bounded(name.library).size() + bounded(name.function).size())) {
+    if (!has_room(out,
+                  64 + bounded_text(name.library).size() + bounded_text(name.function).size())) {
       ++left_out;
       continue;
     }
     list.list(info_caller, [&](FieldListWriter& inner) {
       inner.number(caller_number, number);
-      inner.text(caller_library, bounded(name.library));
-      inner.text(caller_function, bounded(name.function));
+      inner.text(caller_library, bounded_text(name.library));
+      inner.text(caller_function, bounded_text(name.function));
     });
   }
   return left_out;
@@ -150,17 +143,6 @@ void decode_caller(std::span<const std::byte> bytes, Names& names) {
   names.callers[number] = std::move(name);
 }
 
-void decode_loss(std::span<const std::byte> bytes, Receipt& receipt) {
-  std::string_view reason;
-  std::uint64_t count = 0;
-  FieldListReader list(bytes);
-  while (const auto field = list.next()) {
-    if (field->tag == loss_reason) reason = field->text();
-    if (field->tag == loss_count) count = field->number();
-  }
-  receipt.lost_by[std::string(reason)] = count;
-}
-
 // A unit of a newer version is shown as a plain number where the size is that of one.
 Unit known_unit(std::uint64_t unit, std::uint16_t size) {
   const bool numeric = size == 1 || size == 2 || size == 4 || size == 8;
@@ -175,56 +157,30 @@ Unit known_unit(std::uint64_t unit, std::uint16_t size) {
 Bytes encode_info(const SessionInfo& info) {
   Bytes out;
   FieldListWriter list(out);
-  list.text(info_version, bounded(info.version));
-  list.text(info_command, bounded(info.command));
-  list.text(info_host, bounded(info.host));
-  list.text(info_kernel, bounded(info.kernel));
-  list.text(info_arch, bounded(info.arch));
+  list.text(info_version, bounded_text(info.version));
+  list.text(info_command, bounded_text(info.command));
+  list.text(info_host, bounded_text(info.host));
+  list.text(info_kernel, bounded_text(info.kernel));
+  list.text(info_arch, bounded_text(info.arch));
   list.number(info_cpus, info.cpus);
   list.number(info_start_wall_ns,
               static_cast<std::uint64_t>(info.start_wall.time_since_epoch().count()));
   list.number(info_start_ns, info.start.time_since_epoch().count());
   list.number(info_duration_ns, info.duration.count());
-  list.text(info_backend, bounded(info.backend));
+  list.text(info_backend, bounded_text(info.backend));
   list.list(info_target, [&](FieldListWriter& inner) { encode_target(inner, info.target, out); });
   for (const std::string& threshold : info.thresholds)
-    if (has_room(out, max_text)) list.text(info_threshold, bounded(threshold));
+    if (has_room(out, max_text)) list.text(info_threshold, bounded_text(threshold));
   for (const std::string& span : info.spans)
-    if (has_room(out, max_text)) list.text(info_span, bounded(span));
+    if (has_room(out, max_text)) list.text(info_span, bounded_text(span));
   for (const std::string& only : info.only)
-    if (has_room(out, max_text)) list.text(info_only, bounded(only));
+    if (has_room(out, max_text)) list.text(info_only, bounded_text(only));
   for (const std::string& note : info.notes)
-    if (has_room(out, max_text)) list.text(info_note, bounded(note));
+    if (has_room(out, max_text)) list.text(info_note, bounded_text(note));
   if (const std::size_t left_out = encode_names(list, info.names, out); left_out > 0)
     list.text(info_note, fmt::format("{} names of control groups or system calls did not fit "
                                      "into the recording",
                                      left_out));
-  return out;
-}
-
-Bytes encode_receipt(const Receipt& receipt) {
-  Bytes out;
-  FieldListWriter list(out);
-  list.number(receipt_events, receipt.events);
-  list.number(receipt_unmatched, receipt.unmatched);
-  list.number(receipt_cut, receipt.cut);
-  if (receipt.refused > 0) list.number(receipt_refused, receipt.refused);
-  list.number(receipt_probe_runs, receipt.probe_runs);
-  const auto known = [&list](std::uint16_t tag, std::optional<std::uint64_t> value) {
-    if (value) list.number(tag, *value);
-  };
-  known(receipt_probe_ns, receipt.probe_ns);
-  known(receipt_probe_error_ns, receipt.probe_error_ns);
-  known(receipt_probe_target_ns, receipt.probe_target_ns);
-  known(receipt_target_cpu_ns, receipt.target_cpu_ns);
-  known(receipt_own_cpu_ns, receipt.own.cpu_ns);
-  known(receipt_own_memory_bytes, receipt.own.memory_bytes);
-  known(receipt_bpf_bytes, receipt.own.bpf_bytes);
-  for (const auto& entry : receipt.lost_by)
-    list.list(receipt_lost, [&entry](FieldListWriter& inner) {
-      inner.text(loss_reason, bounded(entry.first));
-      inner.number(loss_count, entry.second);
-    });
   return out;
 }
 
@@ -312,58 +268,6 @@ SessionInfo decode_info(std::span<const std::byte> payload) {
     }
   }
   return info;
-}
-
-Receipt decode_receipt(std::span<const std::byte> payload) {
-  Receipt receipt;
-  FieldListReader list(payload);
-  while (const auto field = list.next()) {
-    switch (field->tag) {
-      case receipt_events:
-        receipt.events = field->number();
-        break;
-      case receipt_unmatched:
-        receipt.unmatched = field->number();
-        break;
-      case receipt_cut:
-        receipt.cut = field->number();
-        break;
-      case receipt_refused:
-        receipt.refused = field->number();
-        break;
-      case receipt_probe_runs:
-        receipt.probe_runs = field->number();
-        break;
-      case receipt_probe_ns:
-        // Older writers wrote 0 for what they could not tell from the noise.
-        if (field->number() > 0) receipt.probe_ns = field->number();
-        break;
-      case receipt_probe_error_ns:
-        receipt.probe_error_ns = field->number();
-        break;
-      case receipt_probe_target_ns:
-        receipt.probe_target_ns = field->number();
-        break;
-      case receipt_own_cpu_ns:
-        receipt.own.cpu_ns = field->number();
-        break;
-      case receipt_own_memory_bytes:
-        receipt.own.memory_bytes = field->number();
-        break;
-      case receipt_bpf_bytes:
-        receipt.own.bpf_bytes = field->number();
-        break;
-      case receipt_target_cpu_ns:
-        receipt.target_cpu_ns = field->number();
-        break;
-      case receipt_lost:
-        decode_loss(field->value, receipt);
-        break;
-      default:
-        break;
-    }
-  }
-  return receipt;
 }
 
 std::unique_ptr<const OwnedSchema> OwnedSchema::decode(std::span<const std::byte> payload) {

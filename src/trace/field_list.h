@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -9,6 +10,12 @@
 #include "trace/coding.h"
 
 namespace overdue {
+
+/// Texts of a session are short; a longer one (a hostile argv) must not push everything else out.
+inline constexpr std::size_t max_text = 256U << 10;
+inline std::string_view bounded_text(std::string_view text) {
+  return text.substr(0, max_text);
+}
 
 /// Writes a field list (docs/trace-format.md §3) into a Bytes it borrows.
 class FieldListWriter {

@@ -9,10 +9,8 @@
 // priorities are refused.
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <sched.h>
-#include <sys/prctl.h>
 
-#include "workload.h"
+#include "urgent.h"
 
 static int cpu;
 static long long spin_ns;
@@ -21,16 +19,7 @@ static volatile long long spun_until, ran_at;
 static volatile pid_t tids[2];
 
 static void be(const char* name, int priority, pid_t volatile* tid) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  prctl(PR_SET_NAME, name);
-  if (sched_setaffinity(0, sizeof set, &set)) fail("sched_setaffinity");
-  const struct sched_param param = {.sched_priority = priority};
-  if (sched_setscheduler(0, SCHED_FIFO, &param)) {
-    perror("sched_setscheduler");
-    exit(77);
-  }
+  be_urgent(name, priority, cpu);
   *tid = (pid_t)syscall(SYS_gettid);
 }
 

@@ -10,11 +10,9 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
-#include <sys/prctl.h>
 #include <time.h>
 
-#include "workload.h"
+#include "urgent.h"
 
 #define WAKEES 2
 #define MS 1000000LL
@@ -27,26 +25,13 @@ static long long (*ran)[WAKEES], *spun_until;
 static pid_t tids[WAKEES];
 static pthread_barrier_t ready;
 
-static void be(const char* name, int priority) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  prctl(PR_SET_NAME, name);
-  if (sched_setaffinity(0, sizeof set, &set)) fail("sched_setaffinity");
-  const struct sched_param param = {.sched_priority = priority};
-  if (sched_setscheduler(0, SCHED_FIFO, &param)) {
-    perror("sched_setscheduler");
-    exit(77);
-  }
-}
-
 static void sleep_until(long long at) {
   const struct timespec time = {.tv_sec = at / (1000 * MS), .tv_nsec = at % (1000 * MS)};
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR) continue;
 }
 
 static void* spinner(void* none) {
-  be("spinner", 50);
+  be_urgent("spinner", 50, cpu);
   pthread_barrier_wait(&ready);
   pthread_barrier_wait(&ready);
   for (long round = 0; round < rounds; round++) {
@@ -60,7 +45,7 @@ static void* spinner(void* none) {
 
 static void* wakee(void* which) {
   const long self = (long)which;
-  be("wakee", 10 + (int)self);
+  be_urgent("wakee", 10 + (int)self, cpu);
   tids[self] = (pid_t)syscall(SYS_gettid);
   pthread_barrier_wait(&ready);
   pthread_barrier_wait(&ready);

@@ -21,10 +21,10 @@ struct {
   __type(value, struct kernel_frames);
 } frames_scratch SEC(".maps");
 
-/* The same for the same frames: FNV-1a (Fowler, Noll, Vo), by words. */
-__noinline u64 place_of(const struct kernel_frames* frames, u32 count) {
+/* The same for the same state and frames: FNV-1a (Fowler, Noll, Vo), by words. */
+__noinline u64 place_of(const struct kernel_frames* frames, u32 count, u32 state) {
   if (!frames) return 0;
-  u64 place = 0xcbf29ce484222325;
+  u64 place = 0xcbf29ce484222325 ^ state;
   for (u32 i = 0; i < KERNEL_FRAMES_MAX && i < count; i++)
     place = (place ^ frames->at[i]) * 0x100000001b3;
   return place ? place : 1;
@@ -91,5 +91,6 @@ static __noinline bool add_short_wait(struct task_struct* task, const struct thr
   if (!task || !ledger || !frames) return false;
   long bytes = bpf_get_task_stack(task, frames->at, sizeof(frames->at), 0);
   u64 address = (u64)task;
-  return add_to_place(&address, ledger, place_of(frames, bytes > 0 ? bytes / 8 : 0), now_ns);
+  u64 place = place_of(frames, bytes > 0 ? bytes / 8 : 0, wait_state_of(ledger));
+  return add_to_place(&address, ledger, place, now_ns);
 }

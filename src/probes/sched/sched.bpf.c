@@ -82,7 +82,7 @@ static __noinline int record_wait(struct task_struct* next, struct task_struct* 
   long bytes = bpf_get_task_stack(next, record->stack.at, sizeof(record->stack.at), 0);
   wait->kernel_frames = bytes > 0 ? bytes / 8 : 0;
   wait->header.size += wait->kernel_frames * 8;
-  if (ledger->call.who) wait->place = place_of(&record->stack, wait->kernel_frames);
+  if (ledger->call.who) wait->place = place_of(&record->stack, wait->kernel_frames, wait->state);
   if (wait->flags & WAIT_OF_MEMBER) note_ended_call(wait, next, ledger);
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
   return 0;
