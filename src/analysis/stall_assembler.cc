@@ -15,6 +15,9 @@ namespace {
 /// A waker's wait that covers less of ours than this is not why we waited.
 constexpr std::uint64_t least_share = 10;  // a tenth
 
+/// So much of a finding may be unknown.
+constexpr std::uint64_t unknown_share = 50;  // 2 %
+
 /// `count` addresses at `offset`, as far as the record has them: it may come from a file.
 std::vector<std::uint64_t> addresses_at(std::span<const std::byte> bytes, std::size_t offset,
                                         std::size_t count) {
@@ -41,6 +44,21 @@ bool lived_through(const span_record& span) {
   if (span.flags & SPAN_HAS_LEDGER || is_of_thread(span.span)) return true;
   // Of one that is open nobody knows yet who will end it.
   return span.span == SPAN_PAIR && !(span.flags & SPAN_OPEN) && span.begin_tid == span.header.tid;
+}
+
+void add_in_order(std::vector<RawSums>& points, const RawSums& point) {
+  const auto comes_before = [](const RawSums& one, const RawSums& other) {
+    return one.time_ns < other.time_ns;
+  };
+  points.insert(std::upper_bound(points.begin(), points.end(), point, comes_before), point);
+}
+
+/// From when on all is known that the thread of `waits` did, behind `begin_ns`: the first wait
+/// that was recorded.
+std::uint64_t first_known(const std::deque<RawWait>& waits, std::uint64_t begin_ns) {
+  for (const RawWait& wait : waits)
+    if (wait.in_ns() > begin_ns) return std::max(begin_ns, wait.out_ns());
+  return begin_ns;
 }
 
 }  // namespace
@@ -196,9 +214,22 @@ void StallAssembler::late_way_back(Thread& thread, const RawWait& wait, const Re
   const std::uint64_t call_ns = std::max<std::uint64_t>(wait.fixed.call_ns, late_.since_ns);
   const bool is_known = thread.late_call_ns == call_ns;
   if (is_known && wait.fixed.state == WAIT_PREEMPTED) return;  // it says nothing new of that call
-  const std::uint64_t begin_ns = is_known ? wait.out_ns() : std::min(call_ns, wait.out_ns());
+  std::uint64_t begin_ns = is_known ? wait.out_ns() : std::min(call_ns, wait.out_ns());
+  if (wait.in_ns() - begin_ns < late_.call_ns || !way_back_ || !way_back_(wait)) return;
+  std::vector<RawSums> points = thread.wakes;
+  if (wait.fixed.flags & WAIT_RAN_SINCE_CALL && begin_ns < wait.out_ns())
+    add_in_order(points, begin_of_run(wait, begin_ns));
+  const auto ledger_from = [&](std::uint64_t from_ns) {
+    return ledger_between(thread.waits, points, RawWaker(), from_ns, wait.in_ns());
+  };
+  RawLedger ledger = ledger_from(begin_ns);
+  // Of the waits before it in that call the short ones are not known: what is said is what is.
+  if (ledger.unknown_ns > (wait.in_ns() - begin_ns) / unknown_share) {
+    begin_ns = first_known(thread.waits, begin_ns);
+    ledger = ledger_from(begin_ns);
+  }
   const std::uint64_t latency_ns = wait.in_ns() - begin_ns;
-  if (latency_ns < late_.call_ns || !way_back_ || !way_back_(wait)) return;
+  if (latency_ns < late_.call_ns) return;
   thread.late_call_ns = call_ns;
   RawStall stall;
   stall.is_way_back = true;
@@ -207,8 +238,6 @@ void StallAssembler::late_way_back(Thread& thread, const RawWait& wait, const Re
   stall.span.subject = wait.fixed.call - 1;
   stall.span.flags = SPAN_HAS_LEDGER;
   stall.span.latency_ns = latency_ns;
-  const RawLedger ledger =
-      ledger_between(thread.waits, thread.wakes, RawWaker(), begin_ns, wait.in_ns());
   stall.span.ledger = ledger.parts;
   stall.span.throttled_ns = ledger.throttled_ns;
   find_waits(stall);

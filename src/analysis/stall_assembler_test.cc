@@ -322,9 +322,18 @@ class WaysBack : public testing::Test {
 };
 
 TEST_F(WaysBack, AreOfTheWholeCall) {
-  fed_.add(behind_call(1300, 1900, WAIT_OTHER), {1});
+  sched_wait wait = behind_call(1300, 1900, WAIT_OTHER);
+  wait.flags |= WAIT_RAN_SINCE_CALL;
+  wait.sums.oncpu_ns = 300;
+  wait.sums.sleeping_ns = 600;
+  fed_.add(wait, {1});
   EXPECT_THAT(latencies_, ElementsAre(900u));
   EXPECT_EQ(subject_, 0u);
+}
+
+TEST_F(WaysBack, BeginWhereAllIsKnown) {
+  fed_.add(behind_call(1300, 1900, WAIT_OTHER), {1});
+  EXPECT_THAT(latencies_, ElementsAre(600u)) << "its shorter waits in the call are not known";
 }
 
 TEST_F(WaysBack, OfACallThatWasLateCountFromItsEnd) {

@@ -133,15 +133,19 @@ RawSums begin_of(const RawSums& point) {
   return {less(point.time_ns, sum_of(point)), {}, 0};
 }
 
-/// As it began to run for the last time before it woke the other. Interrupts came at any time.
-RawSums last_arrival(const RawSums& wake, std::uint64_t arrival_ns) {
-  RawSums point = wake;
+/// When it had the CPU from `arrival_ns` until `end`. Interrupts came at any time.
+RawSums last_arrival(const RawSums& end, std::uint64_t arrival_ns) {
+  RawSums point = end;
   point.time_ns = arrival_ns;
-  point.parts.oncpu_ns = less(point.parts.oncpu_ns, wake.time_ns - arrival_ns);
+  point.parts.oncpu_ns = less(point.parts.oncpu_ns, end.time_ns - arrival_ns);
   return point;
 }
 
 }  // namespace
+
+RawSums begin_of_run(const RawWait& wait, std::uint64_t begin_ns) {
+  return last_arrival(before(wait), begin_ns);
+}
 
 RawLedger ledger_between(const std::deque<RawWait>& waits, const std::vector<RawSums>& wakes,
                          const RawWaker& waker, std::uint64_t begin_ns, std::uint64_t end_ns) {

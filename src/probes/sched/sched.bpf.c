@@ -4,6 +4,7 @@
 // those within a call that is late already.
 #include "bpf/call.bpf.h"
 #include "bpf/compat.bpf.h"
+#include "bpf/seccomp.bpf.h"
 #include "bpf/thread_thresholds.bpf.h"
 #include "bpf/unpreempted.bpf.h"
 #include "bpf/wait.bpf.h"
@@ -42,12 +43,13 @@ struct wake_with_stack {
 };
 
 /* A thread that waits between a call's end and its program, as for a signal that stops it, is still
- * in the call for its program. The last of its calls that are known is that one. */
+ * in the call for its program. The last of its calls that are known is that one; a call that
+ * seccomp kills the thread for never begins. */
 static __always_inline void note_ended_call(struct sched_wait* wait, struct task_struct* task,
                                             const struct thread_ledger* ledger) {
   const struct thread_state* state = find_of_thread(threads, task);
   if (!state || state->in_call != CALL_NONE || ledger->call.who) return;
-  if (has_no_user_side(task) || has_32_bit_registers(task)) return;
+  if (has_no_user_side(task) || has_32_bit_registers(task) || was_killed(task)) return;
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   s64 id = regs->orig_ax;
   if (id < 0 || id >= NATIVE_CALLS) return;
@@ -56,6 +58,7 @@ static __always_inline void note_ended_call(struct sched_wait* wait, struct task
   if (call_ns < state->enter_ns) call_ns = state->enter_ns;
   wait->call = id + 1;
   wait->call_ns = call_ns;
+  if (call_ns > ledger->ran_since_ns) wait->flags |= WAIT_RAN_SINCE_CALL;
 }
 
 /* `next` comes back from a wait. Its stack still shows where it waited. */

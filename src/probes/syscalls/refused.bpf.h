@@ -6,28 +6,20 @@
  * program passes neither tracepoint. */
 #pragma once
 
+#include "bpf/seccomp.bpf.h"
 #include "probes/syscalls/callers.bpf.h"
 #include "probes/syscalls/calls.bpf.h"
 #include "probes/syscalls/cells.bpf.h"
 
-#define SECCOMP_KILLED 3 /* kernel/seccomp.c: SECCOMP_MODE_DEAD, since 5.17 */
 #define SIGSYS_BIT (1ul << 30)
 
 /* Since when calls of members may be refused; 0: no sign of it. Noted where not every exit has a
  * hook, so that user space attaches one. */
 u64 refusable_ns;
 
-static __always_inline int seccomp_mode(const struct task_struct* task) {
-  return bpf_core_field_exists(task->seccomp.mode) ? task->seccomp.mode : 0;
-}
-
 /* Whether anything may answer calls of `task` in the kernel's place. */
 static __always_inline bool may_be_refused(const struct task_struct* task) {
   return seccomp_mode(task) || task->ptrace;
-}
-
-static __always_inline bool was_killed(const struct task_struct* task) {
-  return seccomp_mode(task) == SECCOMP_KILLED;
 }
 
 /* SECCOMP_RET_TRAP: the registers are as they were before the call, and SIGSYS waits. */

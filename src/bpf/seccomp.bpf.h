@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What seccomp has in mind for a thread. */
+#pragma once
+
+#include "bpf/compat.bpf.h"
+
+#define SECCOMP_KILLED 3 /* kernel/seccomp.c: SECCOMP_MODE_DEAD, since 5.17 */
+
+static __always_inline int seccomp_mode(const struct task_struct* task) {
+  return bpf_core_field_exists(task->seccomp.mode) ? task->seccomp.mode : 0;
+}
+
+/* Whether a call has been the last of `task`, which ends for it. */
+static __always_inline bool was_killed(const struct task_struct* task) {
+  return seccomp_mode(task) == SECCOMP_KILLED;
+}
