@@ -37,6 +37,8 @@ FileNames::FileNames(bool lines, FetchDebugFile fetch)
                      const auto file = files_.find(mapping.start);
                      return file != files_.end() ? duplicate(file->second) : Fd();
                    },
+               // The time here is no clock's: build ids tell files apart.
+               .born = [](const Fd&) { return std::optional<KernelTime>(); },
                .now = {}}),
       resolver_(images_, {}, sandbox_options(lines, fetch_)),
       next_start_(first_start) {

@@ -111,6 +111,9 @@ Stack LiveStacks::kernel_stack(std::span<const std::uint64_t> addresses) {
 StackNamer::UserStack LiveStacks::user_stack(std::uint32_t pid, const user_registers& registers,
                                              std::span<const std::byte> copy, KernelTime at) {
   follow_until(at);
+  // What it mapped between then and the reading of its maps is not known yet.
+  images_.image_of(static_cast<pid_t>(pid), at);
+  if (images_.was_read_later(static_cast<pid_t>(pid), at)) follow_until(KernelClock::now());
   ResolvedStack stack = resolver_->user_stack(static_cast<pid_t>(pid), registers, copy, at);
   std::string end = end_of(stack);
   return {.frames = std::move(stack.frames), .end = std::move(end)};

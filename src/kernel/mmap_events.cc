@@ -99,6 +99,7 @@ bool decode_mapping(std::span<const std::byte> body, bool has_build_id, ProcessE
     event.device_major = mapping.file.major;
     event.device_minor = mapping.file.minor;
     event.inode = mapping.file.inode;
+    event.inode_generation = mapping.file.inode_generation;
   }
   event.text = text_of(body);
   return true;

@@ -12,9 +12,9 @@ std::uint64_t end_of(const ProcessImage::Entry& entry) {
 
 }  // namespace
 
-ProcessImage::ProcessImage(pid_t pid, const ProcessMaps& maps) : pid_(pid) {
+ProcessImage::ProcessImage(pid_t pid, const ProcessMaps& maps, KernelTime read_at) : pid_(pid) {
   for (const Mapping& mapping : maps.all())
-    if (mapping.is_executable) add(mapping);
+    if (mapping.is_executable) add(mapping, read_at);
   is_cut_ |= maps.is_cut();
 }
 
@@ -33,7 +33,19 @@ bool ProcessImage::has(const Mapping& mapping) const {
          known.path == mapping.path;
 }
 
-ProcessImage::Entry* ProcessImage::add(const Mapping& mapping, std::string build_id) {
+bool ProcessImage::changes_names(const Mapping& mapping) const {
+  for (auto at = std::ranges::upper_bound(entries_, mapping.start, {}, end_of);
+       at != entries_.end() && at->mapping.start < mapping.end; ++at)
+    if (mapping.is_file() || at->mapping.is_file()) return true;
+  return false;
+}
+
+void ProcessImage::keep_common(const ProcessImage& other) {
+  std::erase_if(entries_, [&](const Entry& entry) { return !other.has(entry.mapping); });
+}
+
+ProcessImage::Entry* ProcessImage::add(const Mapping& mapping, KernelTime known_at,
+                                       std::string build_id, std::uint64_t inode_generation) {
   if (mapping.start >= mapping.end) return nullptr;
   make_room(mapping.start, mapping.end);
   if (entries_.size() >= most_mappings) {
@@ -41,8 +53,12 @@ ProcessImage::Entry* ProcessImage::add(const Mapping& mapping, std::string build
     return nullptr;
   }
   const auto at = std::ranges::upper_bound(entries_, mapping.start, {}, end_of);
-  const auto entry = entries_.insert(
-      at, {mapping, std::make_shared<const std::string>(mapping.path), std::move(build_id), {}});
+  const auto entry = entries_.insert(at, {mapping,
+                                          std::make_shared<const std::string>(mapping.path),
+                                          std::move(build_id),
+                                          known_at,
+                                          inode_generation,
+                                          {}});
   entry->mapping.path = *entry->path;
   return &*entry;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/time.h"
 #include "symbols/process_maps.h"
 
 namespace overdue {
@@ -27,7 +28,9 @@ class ProcessImage {
   struct Entry {
     Mapping mapping;  ///< its path is that of `path`
     std::shared_ptr<const std::string> path;
-    std::string build_id;  ///< as the kernel said; empty where it did not
+    std::string build_id;                ///< as the kernel said; empty where it did not
+    KernelTime known_at{};               ///< when it was mapped, or read of
+    std::uint64_t inode_generation = 0;  ///< as the kernel said; 0 where it did not
     /// Shared with the images that were copied from this one.
     std::shared_ptr<KeptFile> file;
   };
@@ -35,7 +38,7 @@ class ProcessImage {
   static constexpr std::size_t most_mappings = 1u << 16;  // the kernel's own limit, as a rule
 
   explicit ProcessImage(pid_t pid) : pid_(pid) {}
-  ProcessImage(pid_t pid, const ProcessMaps& maps);
+  ProcessImage(pid_t pid, const ProcessMaps& maps, KernelTime read_at);
 
   /// Of the process it was first the image of; after a fork there may be others.
   pid_t pid() const { return pid_; }
@@ -52,19 +55,24 @@ class ProcessImage {
 
   /// Whether this very mapping is known already.
   bool has(const Mapping& mapping) const;
+  /// Whether other names are found where this is than before it: of anonymous memory none are.
+  bool changes_names(const Mapping& mapping) const;
   /// What it overlaps goes, as far as it overlaps. The path is copied. Returns what was added, or
   /// null where there are too many.
-  Entry* add(const Mapping& mapping, std::string build_id = {});
+  Entry* add(const Mapping& mapping, KernelTime known_at, std::string build_id = {},
+             std::uint64_t inode_generation = 0);
+  /// What lies there goes, as far as it does.
+  void make_room(std::uint64_t start, std::uint64_t end);
+  /// Leaves what `other` has as well.
+  void keep_common(const ProcessImage& other);
   /// Gives each mapping the file that `kept` has for it.
   template <typename Kept>
   void keep_files(const Kept& kept) {
     for (Entry& entry : entries_)
-      if (entry.mapping.is_file() && !entry.file) entry.file = kept(entry.mapping);
+      if (entry.mapping.is_file() && !entry.file) entry.file = kept(entry);
   }
 
  private:
-  void make_room(std::uint64_t start, std::uint64_t end);
-
   pid_t pid_;
   std::uint64_t id_ = 0;
   std::vector<Entry> entries_;

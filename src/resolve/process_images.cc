@@ -1,6 +1,12 @@
 #include "resolve/process_images.h"
 
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <ctime>
 #include <string_view>
 #include <utility>
 
@@ -26,6 +32,39 @@ Mapping mapping_of(const ProcessEvent& event) {
   if (mapping.is_deleted) mapping.path.remove_suffix(deleted_mark.size());
   if (mapping.path.empty()) mapping.file_offset = 0;  // events have the address of its page
   return mapping;
+}
+
+/// Whether `image` has that very mapping, of that very file: it may be announced more than once,
+/// and what was read from /proc says nothing of whether it was mapped anew.
+bool is_known(const ProcessImage& image, const Mapping& mapping, std::uint64_t inode_generation) {
+  if (!image.has(mapping)) return false;
+  return !mapping.is_file() || image.find(mapping.start)->inode_generation == inode_generation;
+}
+
+std::optional<std::uint64_t> inode_generation_of(const Fd& file) {
+  std::uint32_t generation = 0;
+  if (ioctl(file.get(), FS_IOC_GETVERSION, &generation) != 0) return std::nullopt;
+  return generation;
+}
+
+/// By when it was made, where its file system knows that: to a tick.
+std::optional<KernelTime> birth_of(const Fd& file) {
+  struct statx status{};
+  if (statx(file.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BTIME, &status) != 0 ||
+      !(status.stx_mask & STATX_BTIME))
+    return std::nullopt;
+  // Signed, as Duration is not: it may be from before this machine was started, or from a clock
+  // that has been set back since.
+  const auto since_1970 = std::chrono::seconds(status.stx_btime.tv_sec) +
+                          std::chrono::nanoseconds(status.stx_btime.tv_nsec);
+  const std::chrono::nanoseconds age =
+      std::chrono::system_clock::now().time_since_epoch() - since_1970;
+  if (age < std::chrono::nanoseconds::zero()) return std::nullopt;
+  timespec tick{};
+  clock_getres(CLOCK_REALTIME_COARSE, &tick);
+  const Duration up = KernelClock::now().time_since_epoch();
+  return KernelTime(up - std::min(up, Duration(static_cast<std::uint64_t>(age.count())))) +
+         std::chrono::nanoseconds(tick.tv_nsec);
 }
 
 }  // namespace
@@ -54,6 +93,7 @@ ProcessImages::ProcessImages(Options options)
       mappings_(std::make_shared<std::size_t>(0)) {
   if (!options_.read_maps) options_.read_maps = ProcessMaps::read;
   if (!options_.open_mapped) options_.open_mapped = open_mapped_file;
+  if (!options_.born) options_.born = birth_of;
   if (!options_.now) options_.now = KernelClock::now;
 }
 
@@ -79,22 +119,34 @@ void ProcessImages::handle(const ProcessEvent& event) {
 
 void ProcessImages::on_mapping(const ProcessEvent& event) {
   Process* process = known(event.pid);
-  if (!process || event.time <= process->known_at) return;
-  if (!process->image) return;  // it is read when asked for
+  if (!process || !process->image) return;  // it is read when asked for
   const Mapping mapping = mapping_of(event);
-  // Memory that lost its code is not told, and does no harm.
-  if (!mapping.is_executable || process->image->image.has(mapping)) return;
+  if (!mapping.is_executable) return;  // memory that lost its code does no harm
+  if (event.time <= process->known_at) return on_earlier_mapping(*process, mapping, event.time);
+  if (is_known(process->image->image, mapping, event.inode_generation)) return;
+  // Stacks of what was there before may still come.
+  if (process->image->image.changes_names(mapping)) keep_past(*process, process->image, event.time);
   ProcessImage& image = writable(event.pid, *process);
-  ProcessImage::Entry* entry = image.add(mapping, event.build_id);
+  ProcessImage::Entry* entry =
+      image.add(mapping, event.time, event.build_id, event.inode_generation);
   process->image->count();
-  if (entry && process->is_target)
-    entry->file = files_.keep(options_.open_mapped(event.pid, entry->mapping));
+  if (entry && process->is_target) entry->file = files_.keep(opened(event.pid, *entry));
   make_room(event.pid);
+}
+
+/// What was read has it, or what came after it. What lay there before it is not known.
+void ProcessImages::on_earlier_mapping(Process& process, const Mapping& mapping, KernelTime time) {
+  const Image& at_that_time = image_at(process, time);
+  if (!at_that_time || !at_that_time->image.changes_names(mapping)) return;
+  ProcessImage before = at_that_time->image;
+  before.make_room(mapping.start, mapping.end);
+  const pid_t pid = before.pid();
+  keep_past(process, made_image(pid, std::move(before)), time);
 }
 
 void ProcessImages::on_exec(const ProcessEvent& event) {
   Process& process = made(event.pid);
-  if (event.time <= process.known_at) return;
+  if (event.time <= process.known_at) return keep_past(process, nullptr, event.time);
   move_to_past(process, event.time);
   process.ended_at.reset();
   touch(process);
@@ -109,7 +161,7 @@ void ProcessImages::on_exec(const ProcessEvent& event) {
 void ProcessImages::on_fork(const ProcessEvent& event) {
   if (event.pid == event.parent_pid) return;  // a thread
   Process& process = made(event.pid);
-  if (event.time <= process.known_at) return;
+  if (event.time <= process.known_at) return keep_past(process, nullptr, event.time);
   if (process.image || process.ended_at) move_to_past(process, event.time);  // another one's number
   process.ended_at.reset();
   process.was_read = process.is_target = false;
@@ -138,11 +190,20 @@ void ProcessImages::on_exit(const ProcessEvent& event) {
   }
 }
 
+/// What is not kept any more is not known.
+void ProcessImages::keep_past(Process& process, Image image, KernelTime until) {
+  std::vector<Past>& past = process.past;
+  const auto at =
+      std::upper_bound(past.begin(), past.end(), until,
+                       [](KernelTime time, const Past& other) { return time < other.until; });
+  past.insert(at, {std::move(image), until});
+  if (past.size() <= options_.most_past) return;
+  past.erase(past.begin());
+  past.front().image = nullptr;
+}
+
 void ProcessImages::move_to_past(Process& process, KernelTime until) {
-  if (!process.image) return;
-  process.past.push_back({std::move(process.image), until});
-  process.image = nullptr;
-  if (process.past.size() > options_.most_past) process.past.erase(process.past.begin());
+  if (process.image) keep_past(process, std::exchange(process.image, nullptr), until);
 }
 
 void ProcessImages::add_target(pid_t pid) {
@@ -156,9 +217,9 @@ void ProcessImages::add_target(pid_t pid) {
 std::shared_ptr<const ProcessImage> ProcessImages::image_of(pid_t pid, KernelTime at) {
   Process& process = made(pid);
   Image image;
-  for (const Past& past : process.past)
-    if (!image && at < past.until) image = past.image;
-  if (!image) {
+  if (const Past* past = past_at(process, at)) {
+    image = past->image;
+  } else {
     const bool is_stale = process.losses != losses_;
     if ((!process.image && !process.was_read) || is_stale) read(pid, process);
     if (!process.image) process.image = inherited(process);
@@ -173,9 +234,27 @@ Fd ProcessImages::open(const ProcessImage& image, const Mapping& mapping, pid_t 
   const ProcessImage::Entry* entry = image.find(mapping.start);
   if (entry && entry->file)
     if (Fd fd = entry->file->fd.duplicate()) return fd;
-  Fd fd = options_.open_mapped(pid, mapping);
-  if (!fd && image.pid() != pid) fd = options_.open_mapped(image.pid(), mapping);
+  if (!entry) return {};
+  Fd fd = opened(pid, *entry);
+  if (!fd && image.pid() != pid) fd = opened(image.pid(), *entry);
   return fd;
+}
+
+/// Numbers of inodes are given again, with another generation. Where the file system does not tell
+/// that, a file that may have been made after it was mapped is another one.
+Fd ProcessImages::opened(pid_t pid, const ProcessImage::Entry& entry) const {
+  Fd fd = options_.open_mapped(pid, entry.mapping);
+  if (!fd) return fd;
+  const auto generation = inode_generation_of(fd);
+  if (entry.inode_generation != 0 && generation)
+    return *generation == entry.inode_generation ? std::move(fd) : Fd();
+  const auto born = options_.born(fd);
+  return born && *born > entry.known_at ? Fd() : std::move(fd);
+}
+
+bool ProcessImages::was_read_later(pid_t pid, KernelTime at) const {
+  const auto found = processes_.find(pid);
+  return found != processes_.end() && found->second.was_read && found->second.known_at > at;
 }
 
 ProcessImages::Process& ProcessImages::made(pid_t pid) {
@@ -226,14 +305,24 @@ void ProcessImages::read(pid_t pid, Process& process) {
   ++reads_;
   const auto maps = options_.read_maps(pid);
   if (!maps || maps->all().empty()) return;  // it has none any more when it is a zombie
-  process.image = made_image(pid, ProcessImage(pid, *maps));
+  if (process.image) {                       // news were lost: what it has still, it had meanwhile
+    ProcessImage common = process.image->image;
+    common.keep_common(ProcessImage(pid, *maps, before));
+    keep_past(process, made_image(pid, std::move(common)), before);
+  }
+  process.image = made_image(pid, ProcessImage(pid, *maps, before));
   process.known_at = before;
   if (process.is_target) keep_files(pid, process);
 }
 
-ProcessImages::Image ProcessImages::image_at(const Process& process, KernelTime at) {
+const ProcessImages::Past* ProcessImages::past_at(const Process& process, KernelTime at) {
   for (const Past& past : process.past)
-    if (at < past.until) return past.image;
+    if (at < past.until) return &past;
+  return nullptr;
+}
+
+ProcessImages::Image ProcessImages::image_at(const Process& process, KernelTime at) {
+  if (const Past* past = past_at(process, at)) return past->image;
   return process.exec_at <= at ? process.image : nullptr;
 }
 
@@ -269,7 +358,7 @@ ProcessImage& ProcessImages::writable(pid_t pid, Process& process) {
 
 void ProcessImages::keep_files(pid_t pid, Process& process) {
   process.image->image.keep_files(
-      [&](const Mapping& mapping) { return files_.keep(options_.open_mapped(pid, mapping)); });
+      [&](const ProcessImage::Entry& entry) { return files_.keep(opened(pid, entry)); });
 }
 
 ProcessImages::Cost ProcessImages::cost() const {

@@ -30,11 +30,12 @@ class ProcessImages {
     std::size_t most_ended = 2048;       ///< kept after their end
     Duration ended_kept = std::chrono::minutes(2);
     std::size_t most_mappings = 2u << 20;  ///< of all images; the one used last stays
-    std::size_t most_past = 2;             ///< images of a process before its last execs
+    std::size_t most_past = 64;  ///< images of a process before other code took the place of some
     std::size_t most_kept_files = 256;
     // For tests; by default the real ones.
     std::function<std::optional<ProcessMaps>(pid_t)> read_maps;
     std::function<Fd(pid_t, const Mapping&)> open_mapped;
+    std::function<std::optional<KernelTime>(const Fd&)> born{};  ///< by when the file was made
     std::function<KernelTime()> now;
   };
   struct Cost {
@@ -54,12 +55,17 @@ class ProcessImages {
   /// Stacks of this process will be asked for, and of whom it forks: it is read now, and the files
   /// of its code are kept open, for it may delete them or be gone.
   void add_target(pid_t pid);
-  /// Nothing where it has gone and nobody told us of it. An image does not change once it was given
-  /// out: who maps something has another one then.
+  /// As the process was at that time. Nothing where it has gone and nobody told us of it, or where
+  /// it was another program then. An image does not change once it was given out: who maps
+  /// something has another one then. Where `was_read_later()`, what was mapped in between is not
+  /// in the answer before handle() has it.
   std::shared_ptr<const ProcessImage> image_of(pid_t pid, KernelTime at = latest);
   /// The file behind a mapping of `image`, as open_mapped_file() opens it; `pid` is any process
   /// that has this image.
   Fd open(const ProcessImage& image, const Mapping& mapping, pid_t pid);
+
+  /// Whether what is known of the process was read from /proc after that time.
+  bool was_read_later(pid_t pid, KernelTime at) const;
 
   Cost cost() const;
 
@@ -67,7 +73,7 @@ class ProcessImages {
   struct Counted;
   using Image = std::shared_ptr<Counted>;
   struct Past {
-    Image image;
+    Image image;  // null: not known
     KernelTime until;
   };
   struct Process {
@@ -89,7 +95,9 @@ class ProcessImages {
   void on_exec(const ProcessEvent& event);
   void on_fork(const ProcessEvent& event);
   void on_exit(const ProcessEvent& event);
+  void keep_past(Process& process, Image image, KernelTime until);
   void move_to_past(Process& process, KernelTime until);
+  void on_earlier_mapping(Process& process, const Mapping& mapping, KernelTime time);
 
   Process& made(pid_t pid);
   Process* known(pid_t pid);
@@ -98,7 +106,9 @@ class ProcessImages {
   void make_room(pid_t used_last);
   void read(pid_t pid, Process& process);
   Image inherited(const Process& process);
+  static const Past* past_at(const Process& process, KernelTime at);
   static Image image_at(const Process& process, KernelTime at);
+  Fd opened(pid_t pid, const ProcessImage::Entry& entry) const;
   Image made_image(pid_t pid, ProcessImage image);
   ProcessImage& writable(pid_t pid, Process& process);
   void keep_files(pid_t pid, Process& process);

@@ -38,6 +38,7 @@ class ProcessImagesTest : public testing::Test {
                   opened_.push_back(fmt::format("{}:{}", pid, mapping.path));
                   return is_openable_ ? Fd(memfd_create("file", MFD_CLOEXEC)) : Fd();
                 },
+            .born = [this](const Fd&) { return born_; },
             .now = [this] { return at(now_); }};
   }
   ProcessEvent mapping(pid_t pid, unsigned time, std::string path, std::uint64_t start = 0x1000,
@@ -76,6 +77,7 @@ class ProcessImagesTest : public testing::Test {
   std::map<pid_t, std::string> proc_;
   std::vector<std::string> opened_;
   bool is_openable_ = true;
+  std::optional<KernelTime> born_;
   unsigned now_ = 10;
 };
 
@@ -195,6 +197,76 @@ TEST_F(ProcessImagesTest, AfterALossProcIsReadAgain) {
   images.handle({.kind = Kind::lost, .time = at(21), .lost_events = 1});
   proc_.clear();
   EXPECT_EQ(text(images.image_of(7)), "/bin/new 1000-2000@0");  // better than nothing
+}
+
+TEST_F(ProcessImagesTest, CodeThatTookThePlaceOfOtherCode) {
+  proc_[7] = old_maps;
+  ProcessImages images(options());
+  images.image_of(7);
+  images.handle(mapping(7, 20, "/lib/a", 0x5000, 0x6000));
+  images.handle(mapping(7, 30, "/lib/b", 0x5000, 0x6000));
+  images.handle(mapping(7, 40, "/lib/a", 0x5000, 0x6000));
+  EXPECT_EQ(text(images.image_of(7, at(29))), "/bin/old 1000-2000@0, /lib/a 5000-6000@0");
+  EXPECT_EQ(text(images.image_of(7, at(39))), "/bin/old 1000-2000@0, /lib/b 5000-6000@0");
+  EXPECT_EQ(text(images.image_of(7, at(40))), "/bin/old 1000-2000@0, /lib/a 5000-6000@0");
+  EXPECT_NE(images.image_of(7, at(29))->id(), images.image_of(7)->id());
+}
+
+TEST_F(ProcessImagesTest, AnotherFileWithTheSameNumberIsAnotherFile) {
+  ProcessImages images(options());
+  images.handle(exec(7, 20));
+  ProcessEvent event = mapping(7, 21, "/lib/a");
+  event.inode_generation = 1;
+  images.handle(event);
+  const auto before = images.image_of(7);
+  event.time = at(30);
+  images.handle(event);
+  EXPECT_EQ(images.image_of(7), before) << "announced twice";
+  event.time = at(40);
+  event.inode_generation = 2;
+  images.handle(event);
+  EXPECT_NE(images.image_of(7), before);
+  EXPECT_EQ(images.image_of(7, at(39)), before);
+  born_ = at(35);
+  EXPECT_TRUE(images.open(*images.image_of(7), before->entries()[0].mapping, 7));
+  EXPECT_FALSE(images.open(*before, before->entries()[0].mapping, 7)) << "it was not there yet";
+}
+
+TEST_F(ProcessImagesTest, WhatWasMappedBeforeProcWasReadWasNotThereAllAlong) {
+  proc_[7] = "1000-2000 r-xp 00000000 08:01 5 /bin/old\n5000-6000 r-xp 00000000 08:01 5 /lib/b\n";
+  now_ = 100;
+  ProcessImages images(options());
+  EXPECT_TRUE(images.image_of(7, at(50)));
+  EXPECT_TRUE(images.was_read_later(7, at(50)));
+  images.handle(mapping(7, 60, "/lib/b", 0x5000, 0x6000));
+  EXPECT_EQ(text(images.image_of(7, at(50))), "/bin/old 1000-2000@0");
+  EXPECT_EQ(text(images.image_of(7, at(60))), "/bin/old 1000-2000@0, /lib/b 5000-6000@0");
+  images.handle(exec(7, 70));
+  EXPECT_EQ(images.image_of(7, at(60)), nullptr) << "it was another program";
+  EXPECT_NE(images.image_of(7, at(70)), nullptr);
+}
+
+TEST_F(ProcessImagesTest, AfterALossOnlyWhatWasThereBeforeAndBehindItIsKnown) {
+  proc_[7] = "1000-2000 r-xp 00000000 08:01 5 /bin/old\n5000-6000 r-xp 00000000 08:01 5 /lib/a\n";
+  ProcessImages images(options());
+  images.image_of(7);
+  proc_[7] = "1000-2000 r-xp 00000000 08:01 5 /bin/old\n5000-6000 r-xp 00000000 08:01 5 /lib/b\n";
+  now_ = 30;
+  images.handle({.kind = Kind::lost, .time = at(20), .lost_events = 3});
+  EXPECT_EQ(text(images.image_of(7)), "/bin/old 1000-2000@0, /lib/b 5000-6000@0");
+  EXPECT_EQ(text(images.image_of(7, at(25))), "/bin/old 1000-2000@0");
+}
+
+TEST_F(ProcessImagesTest, SoManyPastsAreKept) {
+  auto bounded = options();
+  bounded.most_past = 3;
+  ProcessImages images(bounded);
+  images.handle(exec(7, 20));
+  for (unsigned i = 0; i < 6; ++i)
+    images.handle(mapping(7, 30 + 10 * i, fmt::format("/lib/{}", i)));
+  EXPECT_EQ(text(images.image_of(7, at(75))), "/lib/4 1000-2000@0");
+  EXPECT_EQ(text(images.image_of(7, at(65))), "/lib/3 1000-2000@0");
+  EXPECT_EQ(images.image_of(7, at(45)), nullptr) << "not known any more, and said to be";
 }
 
 TEST_F(ProcessImagesTest, EndedProcessesAreKeptForATime) {

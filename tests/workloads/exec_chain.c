@@ -1,0 +1,45 @@
+// exec_chain TIMES LONGEST_MS: naps of 5 ms to LONGEST_MS, each in the next of four programs that
+// execute one another. Two of them are at the same addresses always, with different functions
+// there. Each program prints when its nap began and ended, by its own clock, and in which function
+// it was. NAP, NEXT and PADDING differ between the four.
+#define _GNU_SOURCE
+#include <libgen.h>
+#include <limits.h>
+
+#include "workload.h"
+
+#define KEEP __attribute__((noinline, used))
+#define TEXT(x) TEXT_OF(x)
+#define TEXT_OF(x) #x
+
+#ifdef PADDING
+KEEP long innocent(long x) {
+  return x * 3 + (x >> PADDING) + (x << PADDING) * 7;
+}
+#endif
+
+KEEP void NAP(const struct timespec* duration) {
+  syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, duration, NULL);
+  __asm__ volatile(""); /* no tail call: this function is on the stack meanwhile */
+}
+
+int main(int argc, char** argv) {
+  const long left = number_argument(argc, argv, 1, 100),
+             longest = number_argument(argc, argv, 2, 50);
+  const long ms = 5 + left * 7 % (longest - 4);
+  const struct timespec duration = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+  const long long begin = now_ns();
+  NAP(&duration);
+  const long long end = now_ns();
+  printf("{\"type\": \"nap\", \"begin_ns\": %lld, \"end_ns\": %lld, \"function\": \"%s\"}\n", begin,
+         end, TEXT(NAP));
+  fflush(stdout);
+  if (left <= 1) return 0;
+  char self[PATH_MAX] = "", path[PATH_MAX + 16], rest[24], most[24];
+  if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) fail("readlink");
+  snprintf(path, sizeof path, "%s/%s", dirname(self), TEXT(NEXT));
+  snprintf(rest, sizeof rest, "%ld", left - 1);
+  snprintf(most, sizeof most, "%ld", longest);
+  execl(path, path, rest, most, NULL);
+  fail(path);
+}
