@@ -15,7 +15,7 @@ namespace {
 /// A waker's wait that covers less of ours than this is not why we waited.
 constexpr std::uint64_t least_share = 10;  // a tenth
 
-/// So much of a finding may be unknown.
+/// The part of a finding that may be unknown.
 constexpr std::uint64_t unknown_share = 50;  // 2 %
 
 /// `count` addresses at `offset`, as far as the record has them: it may come from a file.
@@ -53,8 +53,8 @@ void add_in_order(std::vector<RawSums>& points, const RawSums& point) {
   points.insert(std::upper_bound(points.begin(), points.end(), point, comes_before), point);
 }
 
-/// From when on all is known that the thread of `waits` did, behind `begin_ns`: the first wait
-/// that was recorded.
+/// Where the first recorded wait behind `begin_ns` begins: from then on the sums of the thread
+/// account for all its time.
 std::uint64_t first_known(const std::deque<RawWait>& waits, std::uint64_t begin_ns) {
   for (const RawWait& wait : waits)
     if (wait.in_ns() > begin_ns) return std::max(begin_ns, wait.out_ns());
@@ -223,10 +223,15 @@ void StallAssembler::late_way_back(Thread& thread, const RawWait& wait, const Re
     return ledger_between(thread.waits, points, RawWaker(), from_ns, wait.in_ns());
   };
   RawLedger ledger = ledger_from(begin_ns);
-  // Of the waits before it in that call the short ones are not known: what is said is what is.
+  // The kernel sends none of the call's short waits: the finding leaves out the time in front that
+  // they make unknown.
   if (ledger.unknown_ns > (wait.in_ns() - begin_ns) / unknown_share) {
-    begin_ns = first_known(thread.waits, begin_ns);
-    ledger = ledger_from(begin_ns);
+    const std::uint64_t known_ns = first_known(thread.waits, begin_ns);
+    RawLedger rest = ledger_from(known_ns);
+    if (ledger.unknown_ns - rest.unknown_ns > (wait.in_ns() - begin_ns) / unknown_share) {
+      begin_ns = known_ns;
+      ledger = std::move(rest);
+    }
   }
   const std::uint64_t latency_ns = wait.in_ns() - begin_ns;
   if (latency_ns < late_.call_ns) return;

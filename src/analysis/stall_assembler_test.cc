@@ -336,6 +336,14 @@ TEST_F(WaysBack, BeginWhereAllIsKnown) {
   EXPECT_THAT(latencies_, ElementsAre(600u)) << "its shorter waits in the call are not known";
 }
 
+TEST_F(WaysBack, AreWholeWhereTheWaitItselfIsUnknown) {
+  sched_wait wait = behind_call(1300, 1900, WAIT_UNKNOWN);
+  wait.flags |= WAIT_RAN_SINCE_CALL;
+  wait.sums.oncpu_ns = 300;
+  fed_.add(wait, {1});
+  EXPECT_THAT(latencies_, ElementsAre(900u));
+}
+
 TEST_F(WaysBack, OfACallThatWasLateCountFromItsEnd) {
   fed_.add(span_of(7, 1000, 2000)).add(behind_call(2010, 2900, WAIT_OTHER), {1});
   EXPECT_THAT(latencies_, ElementsAre(890u));

@@ -16,7 +16,8 @@ namespace overdue {
 RawLedger ledger_between(const std::deque<RawWait>& waits, const std::vector<RawSums>& wakes,
                          const RawWaker& waker, std::uint64_t begin_ns, std::uint64_t end_ns);
 
-/// The sums of the thread of `wait` at `begin_ns`, from when on it had the CPU until it left.
+/// The sums of the thread of `wait` at `begin_ns`. The thread had the CPU from then on, until the
+/// wait began.
 RawSums begin_of_run(const RawWait& wait, std::uint64_t begin_ns);
 
 }  // namespace overdue

@@ -35,7 +35,7 @@ enum cpu_vector {
 enum wait_flags {
   WAIT_OF_MEMBER = 1,       // of the target; others are there to explain the target's
   WAIT_OWES_STACK = 2,      // a wait_stack of its thread follows, unless that ends before
-  WAIT_RAN_SINCE_CALL = 4,  // from the begin of `call` on, the thread had the CPU until it left
+  WAIT_RAN_SINCE_CALL = 4,  // the thread had the CPU from the begin of `call` until this wait
 };
 
 // A thread that was off the CPU, runs again. header.time_ns is when; the header's thread is the one

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What seccomp has in mind for a thread. */
+/* The state of seccomp for a thread. */
 #pragma once
 
 #include "bpf/compat.bpf.h"

@@ -37,7 +37,7 @@ FileNames::FileNames(bool lines, FetchDebugFile fetch)
                      const auto file = files_.find(mapping.start);
                      return file != files_.end() ? duplicate(file->second) : Fd();
                    },
-               // The time here is no clock's: build ids tell files apart.
+               // Times here are ordinals, not of a clock; build ids identify the files.
                .born = [](const Fd&) { return std::optional<KernelTime>(); },
                .now = {}}),
       resolver_(images_, {}, sandbox_options(lines, fetch_)),

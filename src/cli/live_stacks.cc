@@ -104,16 +104,20 @@ void LiveStacks::follow_until(KernelTime until) {
     });
 }
 
+/// The maps of a process may be read now, after `at`: what changed in between is among the news.
+void LiveStacks::follow_image(pid_t pid, KernelTime at) {
+  follow_until(at);
+  images_.image_of(pid, at);
+  if (images_.was_read_later(pid, at)) follow_until(KernelClock::now());
+}
+
 Stack LiveStacks::kernel_stack(std::span<const std::uint64_t> addresses) {
   return resolver_->kernel_stack(addresses).frames;
 }
 
 StackNamer::UserStack LiveStacks::user_stack(std::uint32_t pid, const user_registers& registers,
                                              std::span<const std::byte> copy, KernelTime at) {
-  follow_until(at);
-  // What it mapped between then and the reading of its maps is not known yet.
-  images_.image_of(static_cast<pid_t>(pid), at);
-  if (images_.was_read_later(static_cast<pid_t>(pid), at)) follow_until(KernelClock::now());
+  follow_image(static_cast<pid_t>(pid), at);
   ResolvedStack stack = resolver_->user_stack(static_cast<pid_t>(pid), registers, copy, at);
   std::string end = end_of(stack);
   return {.frames = std::move(stack.frames), .end = std::move(end)};
@@ -142,7 +146,7 @@ std::string LiveStacks::thread_name(std::uint32_t, std::uint32_t tid) {
 std::vector<LiveStacks::MappedFile> LiveStacks::files_of(std::uint32_t pid, KernelTime at) {
   constexpr std::size_t most_files = 1u << 16;
   std::vector<MappedFile> files;
-  follow_until(at);
+  follow_image(static_cast<pid_t>(pid), at);
   const auto image = images_.image_of(static_cast<pid_t>(pid), at);
   if (!image) return files;
   for (const ProcessImage::Entry& entry : image->entries()) {

@@ -67,6 +67,7 @@ class LiveStacks final : public StackNamer {
   void warm_up(pid_t pid, std::uint64_t address);
   void note_name(const ProcessEvent& event);
   void follow_until(KernelTime until);
+  void follow_image(pid_t pid, KernelTime at);
 
   ProcessImages images_;
   std::unordered_map<std::uint32_t, std::string> names_;  ///< of threads; within bounds

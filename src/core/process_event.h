@@ -35,7 +35,7 @@ struct ProcessEvent {
   std::uint32_t device_major = 0;
   std::uint32_t device_minor = 0;
   std::uint64_t inode = 0;
-  std::uint64_t inode_generation = 0;  ///< another file's with the same inode is another one
+  std::uint64_t inode_generation = 0;  ///< differs between files that had the inode in turn
   std::string build_id{};              ///< lower-case hexadecimal
 
   std::string text{};  ///< a mapping's path as the process sees it, " (deleted)" behind it; a name

@@ -28,7 +28,7 @@ std::string_view name_of(const btf* types, const btf_type* type) {
   return name ? name : "";
 }
 
-/// Without what tells two of our declarations of one type apart: "cfs_rq" of "cfs_rq___6_18".
+/// Without the suffix of one of our declarations of a type: "cfs_rq" of "cfs_rq___6_18".
 std::string_view essential(std::string_view name) {
   const std::size_t at = name.find("___", 1);
   return at == name.npos ? name : name.substr(0, at);

@@ -29,7 +29,7 @@ class ProcessImage {
     Mapping mapping;  ///< its path is that of `path`
     std::shared_ptr<const std::string> path;
     std::string build_id;                ///< as the kernel said; empty where it did not
-    KernelTime known_at{};               ///< when it was mapped, or read of
+    KernelTime known_at{};               ///< when it was mapped, or read from /proc
     std::uint64_t inode_generation = 0;  ///< as the kernel said; 0 where it did not
     /// Shared with the images that were copied from this one.
     std::shared_ptr<KeptFile> file;
@@ -55,15 +55,15 @@ class ProcessImage {
 
   /// Whether this very mapping is known already.
   bool has(const Mapping& mapping) const;
-  /// Whether other names are found where this is than before it: of anonymous memory none are.
+  /// Whether addresses in it have other names with it than without it. Anonymous memory has none.
   bool changes_names(const Mapping& mapping) const;
   /// What it overlaps goes, as far as it overlaps. The path is copied. Returns what was added, or
   /// null where there are too many.
   Entry* add(const Mapping& mapping, KernelTime known_at, std::string build_id = {},
              std::uint64_t inode_generation = 0);
-  /// What lies there goes, as far as it does.
+  /// Cuts out what lies there.
   void make_room(std::uint64_t start, std::uint64_t end);
-  /// Leaves what `other` has as well.
+  /// Drops what `other` does not have.
   void keep_common(const ProcessImage& other);
   /// Gives each mapping the file that `kept` has for it.
   template <typename Kept>

@@ -34,8 +34,8 @@ Mapping mapping_of(const ProcessEvent& event) {
   return mapping;
 }
 
-/// Whether `image` has that very mapping, of that very file: it may be announced more than once,
-/// and what was read from /proc says nothing of whether it was mapped anew.
+/// Whether `image` has that mapping of that file: the kernel may report one more than once. /proc
+/// gives no generation, so a report of a mapping that was read there counts as another one.
 bool is_known(const ProcessImage& image, const Mapping& mapping, std::uint64_t inode_generation) {
   if (!image.has(mapping)) return false;
   return !mapping.is_file() || image.find(mapping.start)->inode_generation == inode_generation;
@@ -47,13 +47,14 @@ std::optional<std::uint64_t> inode_generation_of(const Fd& file) {
   return generation;
 }
 
-/// By when it was made, where its file system knows that: to a tick.
+/// The latest time at which the file can have been made: file systems note that to a tick, or not
+/// at all.
 std::optional<KernelTime> birth_of(const Fd& file) {
   struct statx status{};
   if (statx(file.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BTIME, &status) != 0 ||
       !(status.stx_mask & STATX_BTIME))
     return std::nullopt;
-  // Signed, as Duration is not: it may be from before this machine was started, or from a clock
+  // Signed, as Duration is not: the file may be older than the machine's start, or from a clock
   // that has been set back since.
   const auto since_1970 = std::chrono::seconds(status.stx_btime.tv_sec) +
                           std::chrono::nanoseconds(status.stx_btime.tv_nsec);
@@ -125,7 +126,8 @@ void ProcessImages::on_mapping(const ProcessEvent& event) {
   if (event.time <= process->known_at) return on_earlier_mapping(*process, mapping, event.time);
   if (is_known(process->image->image, mapping, event.inode_generation)) return;
   // Stacks of what was there before may still come.
-  if (process->image->image.changes_names(mapping)) keep_past(*process, process->image, event.time);
+  if (process->image->image.changes_names(mapping))
+    keep_past(*process, worth_keeping(*process, event.time), event.time);
   ProcessImage& image = writable(event.pid, *process);
   ProcessImage::Entry* entry =
       image.add(mapping, event.time, event.build_id, event.inode_generation);
@@ -134,14 +136,20 @@ void ProcessImages::on_mapping(const ProcessEvent& event) {
   make_room(event.pid);
 }
 
-/// What was read has it, or what came after it. What lay there before it is not known.
+/// The maps were read after this. What lay there before it is not known.
 void ProcessImages::on_earlier_mapping(Process& process, const Mapping& mapping, KernelTime time) {
-  const Image& at_that_time = image_at(process, time);
-  if (!at_that_time || !at_that_time->image.changes_names(mapping)) return;
-  ProcessImage before = at_that_time->image;
-  before.make_room(mapping.start, mapping.end);
-  const pid_t pid = before.pid();
-  keep_past(process, made_image(pid, std::move(before)), time);
+  const auto without = [&](const Image& image) {
+    ProcessImage rest = image->image;
+    rest.make_room(mapping.start, mapping.end);
+    const pid_t pid = rest.pid();
+    return made_image(pid, std::move(rest));
+  };
+  const Image then = image_at(process, time);
+  if (!then || !then->image.changes_names(mapping)) return;
+  for (Past& past : process.past)
+    if (past.until <= time && past.image && past.image->image.changes_names(mapping))
+      past.image = without(past.image);
+  keep_past(process, without(then), time);
 }
 
 void ProcessImages::on_exec(const ProcessEvent& event) {
@@ -190,9 +198,23 @@ void ProcessImages::on_exit(const ProcessEvent& event) {
   }
 }
 
-/// What is not kept any more is not known.
+/// The present image, or null where it would cost too much: keeping it makes the next change copy
+/// it, and a process can change its mappings faster than we copy them.
+ProcessImages::Image ProcessImages::worth_keeping(const Process& process, KernelTime until) const {
+  if (process.image->image.entries().size() > options_.most_past_mappings) return nullptr;
+  const auto last = std::find_if(process.past.rbegin(), process.past.rend(),
+                                 [](const Past& past) { return past.image != nullptr; });
+  const bool is_close = last != process.past.rend() && until < last->until + options_.past_apart;
+  return is_close ? nullptr : process.image;
+}
+
+/// The oldest ones beyond the bound become unknown.
 void ProcessImages::keep_past(Process& process, Image image, KernelTime until) {
   std::vector<Past>& past = process.past;
+  if (!image && !past.empty() && !past.back().image && past.back().until <= until) {
+    past.back().until = until;
+    return;
+  }
   const auto at =
       std::upper_bound(past.begin(), past.end(), until,
                        [](KernelTime time, const Past& other) { return time < other.until; });
@@ -232,16 +254,16 @@ std::shared_ptr<const ProcessImage> ProcessImages::image_of(pid_t pid, KernelTim
 
 Fd ProcessImages::open(const ProcessImage& image, const Mapping& mapping, pid_t pid) {
   const ProcessImage::Entry* entry = image.find(mapping.start);
-  if (entry && entry->file)
-    if (Fd fd = entry->file->fd.duplicate()) return fd;
   if (!entry) return {};
+  if (entry->file)
+    if (Fd fd = entry->file->fd.duplicate()) return fd;
   Fd fd = opened(pid, *entry);
   if (!fd && image.pid() != pid) fd = opened(image.pid(), *entry);
   return fd;
 }
 
-/// Numbers of inodes are given again, with another generation. Where the file system does not tell
-/// that, a file that may have been made after it was mapped is another one.
+/// File systems use numbers of inodes again, with another generation. Without a generation, a file
+/// that may be younger than the mapping is another one.
 Fd ProcessImages::opened(pid_t pid, const ProcessImage::Entry& entry) const {
   Fd fd = options_.open_mapped(pid, entry.mapping);
   if (!fd) return fd;
@@ -305,7 +327,7 @@ void ProcessImages::read(pid_t pid, Process& process) {
   ++reads_;
   const auto maps = options_.read_maps(pid);
   if (!maps || maps->all().empty()) return;  // it has none any more when it is a zombie
-  if (process.image) {                       // news were lost: what it has still, it had meanwhile
+  if (process.image) {  // news were lost: what it had before and has now, it had in between
     ProcessImage common = process.image->image;
     common.keep_common(ProcessImage(pid, *maps, before));
     keep_past(process, made_image(pid, std::move(common)), before);

@@ -31,6 +31,8 @@ class ProcessImages {
     Duration ended_kept = std::chrono::minutes(2);
     std::size_t most_mappings = 2u << 20;  ///< of all images; the one used last stays
     std::size_t most_past = 64;  ///< images of a process before other code took the place of some
+    std::size_t most_past_mappings = 8192;               ///< of an image that is kept as past
+    Duration past_apart = std::chrono::milliseconds(2);  ///< no two are kept that are closer
     std::size_t most_kept_files = 256;
     // For tests; by default the real ones.
     std::function<std::optional<ProcessMaps>(pid_t)> read_maps;
@@ -55,10 +57,10 @@ class ProcessImages {
   /// Stacks of this process will be asked for, and of whom it forks: it is read now, and the files
   /// of its code are kept open, for it may delete them or be gone.
   void add_target(pid_t pid);
-  /// As the process was at that time. Nothing where it has gone and nobody told us of it, or where
-  /// it was another program then. An image does not change once it was given out: who maps
-  /// something has another one then. Where `was_read_later()`, what was mapped in between is not
-  /// in the answer before handle() has it.
+  /// The image of the process at that time. Null where the process ended before any event or read
+  /// of it, or where its image of that time is not known. An image that was given out does not
+  /// change: a mapping makes another one. Where was_read_later(), the answer lacks what was mapped
+  /// in between until handle() has the events.
   std::shared_ptr<const ProcessImage> image_of(pid_t pid, KernelTime at = latest);
   /// The file behind a mapping of `image`, as open_mapped_file() opens it; `pid` is any process
   /// that has this image.
@@ -96,6 +98,7 @@ class ProcessImages {
   void on_fork(const ProcessEvent& event);
   void on_exit(const ProcessEvent& event);
   void keep_past(Process& process, Image image, KernelTime until);
+  Image worth_keeping(const Process& process, KernelTime until) const;
   void move_to_past(Process& process, KernelTime until);
   void on_earlier_mapping(Process& process, const Mapping& mapping, KernelTime time);
 

@@ -28,7 +28,8 @@ KernelTime at(unsigned time) {
 class ProcessImagesTest : public testing::Test {
  protected:
   ProcessImages::Options options() {
-    return {.read_maps = [this](pid_t pid) -> std::optional<ProcessMaps> {
+    return {.past_apart = {},
+            .read_maps = [this](pid_t pid) -> std::optional<ProcessMaps> {
               const auto found = proc_.find(pid);
               if (found == proc_.end()) return std::nullopt;
               return ProcessMaps::parse(found->second);
@@ -244,6 +245,35 @@ TEST_F(ProcessImagesTest, WhatWasMappedBeforeProcWasReadWasNotThereAllAlong) {
   images.handle(exec(7, 70));
   EXPECT_EQ(images.image_of(7, at(60)), nullptr) << "it was another program";
   EXPECT_NE(images.image_of(7, at(70)), nullptr);
+}
+
+TEST_F(ProcessImagesTest, WhatIsMappedLaterIsInNoImageOfBefore) {
+  proc_[7] = "1000-2000 r-xp 00000000 08:01 5 /bin/old\n5000-7000 r-xp 00000000 08:01 5 /lib/b\n";
+  now_ = 100;
+  ProcessImages images(options());
+  images.image_of(7, at(50));
+  images.handle(mapping(7, 60, "/lib/b", 0x5000, 0x6000));
+  images.handle(mapping(7, 70, "/lib/b", 0x6000, 0x7000));
+  EXPECT_EQ(text(images.image_of(7, at(50))), "/bin/old 1000-2000@0");
+  EXPECT_EQ(text(images.image_of(7, at(65))), "/bin/old 1000-2000@0, /lib/b 5000-6000@0");
+  EXPECT_EQ(text(images.image_of(7, at(70))), "/bin/old 1000-2000@0, /lib/b 5000-7000@0");
+}
+
+TEST_F(ProcessImagesTest, AProcessThatChangesTooFastHasNoPast) {
+  auto few = options();
+  few.past_apart = Duration(50);
+  few.most_past_mappings = 2;
+  ProcessImages images(few);
+  images.handle(exec(7, 20));
+  for (unsigned i = 0; i < 6; ++i)
+    images.handle(mapping(7, 100 + 20 * i, fmt::format("/lib/{}", i)));
+  EXPECT_EQ(text(images.image_of(7, at(110))), "/lib/0 1000-2000@0");
+  EXPECT_EQ(images.image_of(7, at(130)), nullptr) << "too soon";
+  EXPECT_EQ(text(images.image_of(7, at(170))), "/lib/3 1000-2000@0");
+  images.handle(mapping(7, 300, "/x", 0x5000, 0x6000));
+  images.handle(mapping(7, 310, "/y", 0x7000, 0x8000));
+  images.handle(mapping(7, 400, "/z", 0x7000, 0x8000));
+  EXPECT_EQ(images.image_of(7, at(390)), nullptr) << "too much to copy";
 }
 
 TEST_F(ProcessImagesTest, AfterALossOnlyWhatWasThereBeforeAndBehindItIsKnown) {

@@ -6,22 +6,10 @@
 #include <libgen.h>
 #include <limits.h>
 
-#include "workload.h"
+#include "nap_in_function.h"
 
-#define KEEP __attribute__((noinline, used))
 #define TEXT(x) TEXT_OF(x)
 #define TEXT_OF(x) #x
-
-#ifdef PADDING
-KEEP long innocent(long x) {
-  return x * 3 + (x >> PADDING) + (x << PADDING) * 7;
-}
-#endif
-
-KEEP void NAP(const struct timespec* duration) {
-  syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, duration, NULL);
-  __asm__ volatile(""); /* no tail call: this function is on the stack meanwhile */
-}
 
 int main(int argc, char** argv) {
   const long left = number_argument(argc, argv, 1, 100),

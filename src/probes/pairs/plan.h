@@ -88,9 +88,9 @@ static PLAN_INLINE u64 plan_extend(u64 raw, u8 size, u8 is_signed) {
   return (u64)((s64)(raw << shift) >> shift);
 }
 
-// Conditions are arithmetic (Warren, Hacker's Delight, 2-12). The verifier of Linux 6.18 can follow
-// a branch that sets a 1 or a 0 one way only: it then takes the value for a constant, and removes
-// the code for the other way.
+// Conditions are arithmetic (Warren, Hacker's Delight, 2-12). Of a branch that sets a 1 or a 0 the
+// verifier of Linux 6.18 may follow one way only: it takes the value for a constant, and removes
+// the code of the other way.
 static PLAN_INLINE u64 plan_is_not_0(u64 value) {
   u64 negative = -value;
   PLAN_OPAQUE(negative);
