@@ -12,6 +12,7 @@
 #include "cli/own_use.h"
 #include "cli/program_end.h"
 #include "cli/progress.h"
+#include "cli/report_envelope.h"
 #include "cli/say.h"
 #include "cli/stop_signals.h"
 #include "kernel/capabilities.h"
@@ -30,13 +31,6 @@ namespace {
 constexpr int stopped_by_a_threshold = 3;
 constexpr std::chrono::milliseconds tick{500};
 constexpr std::chrono::seconds collect_at_least_every{30};  // far below what fills a 32-bit bucket
-
-/// The first number that only the running kernel can name.
-u32 first_unknown_number() {
-  u32 nr = SYSCALL_TABLE_SIZE;
-  while (nr > 0 && builtin_syscall_name(ABI_NATIVE, nr - 1).empty()) --nr;
-  return nr;
-}
 
 }  // namespace
 
@@ -72,6 +66,7 @@ class Measurement {
   void next_interval(KernelTime now);
   void refresh_names();
   void say_what_is_attached();
+  Receipt& count_up();
   void finish();
   Duration until_next_event(KernelTime now) const;
 
@@ -94,6 +89,7 @@ class Measurement {
   bool stop_ = false;
   bool has_released_program_ = false;
   std::uint64_t events_ = 0;
+  std::optional<Receipt> receipt_;  ///< once all is counted
   std::size_t attachments_said_ = 0;
 
   RecordHandler handler() {
@@ -163,7 +159,7 @@ void Measurement::describe() {
   if (program_) info_.target.pids = {program_->pid()};
   info_.backend = instruments_.backend();
   info_.notes = target_.notes;
-  for (const auto& [nr, symbol] : kernel_syscall_symbols(first_unknown_number()))
+  for (const auto& [nr, symbol] : kernel_syscall_symbols(first_unnamed_syscall()))
     if (std::string name = name_from_kernel_symbol(symbol); !name.empty())
       info_.names.syscalls[{ABI_NATIVE, nr}] = std::move(name);
   refresh_names();
@@ -312,10 +308,7 @@ void Measurement::finish() {
   refresh_names();
   info_.duration = end - session_->start();
   if (request_.interval) listener_.interval(info_, end - interval_start_);
-  Receipt receipt = session_->receipt();
-  const std::uint64_t switches =
-      instruments_.look_at_switches() ? session_->membership().cpu_use().departures : 0;
-  events_ += instruments_.events();
+  Receipt& receipt = count_up();
   for (std::string& note : session_->left_out()) info_.notes.push_back(std::move(note));
   if (has_released_program_ && events_ == 0 && instruments_.sees_any_program() &&
       request_.selection.cpus.empty())
@@ -323,15 +316,23 @@ void Measurement::finish() {
         "Overdue saw no event of the program that it started: its hooks do not run here, and the "
         "report says nothing of the program");
   for (std::string& note : instruments_.notes()) info_.notes.push_back(std::move(note));
-  receipt.events += events_ + switches;
-  if (request_.own_threads) {
-    receipt.target_cpu_ns.reset();  // no thread is a member
-    receipt.probe_target_ns.reset();
-  }
   listener_.settle();
   receipt.own = own_use(program_.get());
   session_->detach();  // a reader may let the report wait for long
   listener_.end(info_, receipt);
+}
+
+Receipt& Measurement::count_up() {
+  Receipt& receipt = receipt_.emplace(session_->receipt());
+  events_ += instruments_.events();
+  receipt.events += events_;
+  if (instruments_.look_at_switches())
+    receipt.events += session_->membership().cpu_use().departures;
+  if (request_.own_threads) {
+    receipt.target_cpu_ns.reset();  // no thread is a member
+    receipt.probe_target_ns.reset();
+  }
+  return receipt;
 }
 
 int Measurement::run() {
@@ -364,13 +365,16 @@ int Measurement::run() {
     program_->release();
     has_released_program_ = true;
   }
-  if (!interrupted) {
+  try {
     // A program's terminal, or a stream of findings, is not to be drawn over.
-    progress_.step(program_ || request_.streams ? "" : "measuring");
-    loop();
+    progress_.step(program_ || request_.streams || interrupted ? "" : "measuring");
+    if (!interrupted) loop();
+    progress_.step("writing");
+    finish();
+  } catch (const Error&) {  // without a report there is still a receipt
+    say_receipt(info_, receipt_ ? *receipt_ : count_up());
+    throw;
   }
-  progress_.step("writing");
-  finish();
   progress_.step("");
   session_.reset();
   if (interrupted) return program_ ? 128 + interrupted->number : 0;  // it was never run

@@ -20,6 +20,7 @@
 #include "cli/osnoise_tracer_threads.h"
 #include "cli/own_use.h"
 #include "cli/progress.h"
+#include "cli/report_envelope.h"
 #include "cli/say.h"
 #include "cli/starvation_watch.h"
 #include "cli/stop_signals.h"
@@ -352,7 +353,7 @@ int OsnoiseTracer::run(const Kernel& kernel, MeasureListener& listener) {
   receipt.unmatched = run.assembler().unmatched();
   receipt.cut = run.assembler().cut();
   receipt.own = own_use(nullptr);
-  listener.end(run.info, receipt);
+  end_report(run.info, receipt, [&] { listener.end(run.info, receipt); });
   return run.assembler().stopped() ? stopped_by_a_limit : 0;
 }
 

@@ -19,4 +19,10 @@ void write_json_report(Output& output, const SessionInfo& info, const Receipt& r
 void write_last_lines(Output& output, const SessionInfo& info, const Receipt& receipt,
                       const WriteMembers& members);
 
+/// To standard error: for a report that cannot be written.
+void say_receipt(const SessionInfo& info, const Receipt& receipt);
+
+/// Calls `end`, which writes the rest of a report. Where that fails, says the receipt.
+void end_report(const SessionInfo& info, const Receipt& receipt, const std::function<void()>& end);
+
 }  // namespace overdue

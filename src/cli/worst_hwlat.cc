@@ -173,7 +173,7 @@ int run_hwlat(const HwlatRequest& request, const Kernel& kernel) {
       }
     info.notes.emplace_back("the kernel's own tracer: interrupts were off while it looked");
     receipt.own = trace.own;
-    report->end(std::move(info), receipt);
+    end_report(info, receipt, [&] { report->end(info, receipt); });
   };
   KernelTracerRequest tracer;
   tracer.tracer = "hwlat";

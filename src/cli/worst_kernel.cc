@@ -17,6 +17,7 @@
 #include "cli/own_use.h"
 #include "cli/program_end.h"
 #include "cli/progress.h"
+#include "cli/report_envelope.h"
 #include "cli/report_output.h"
 #include "cli/stop_signals.h"
 #include "kernel/capabilities.h"
@@ -182,9 +183,11 @@ int run_kernel_tracer(const KernelTracerRequest& request, const Kernel& kernel) 
       info.notes.emplace_back("the kernel's tracer followed everybody, not the program alone");
     info.notes.emplace_back(
         "the kernel's tracers count whole microseconds, and do not tell how many they followed");
-    report.sink->windows(windows);
-    report.sink->end(info, receipt);
-    report.output->close();
+    end_report(info, receipt, [&] {
+      report.sink->windows(windows);
+      report.sink->end(info, receipt);
+      report.output->close();
+    });
   };
   return run_in_instance(request, kernel, begin, end);
 }

@@ -115,6 +115,15 @@ class Limits(unittest.TestCase):
         finished = self.run_within(resource.RLIMIT_FSIZE, 100, "syscalls", "-o", self.report, "--", tool("true"))
         self.assertNotEqual(finished.status, 0, finished)
         self.assertIn("File too large", finished.err)
+        self.assertRegex(finished.err, r"overdue: [\d,]+ events, 0 lost", "without a report there is still a receipt")
+
+    def test_findings_longer_than_allowed(self):
+        """They are written while it measures."""
+        finished = self.run_within(resource.RLIMIT_FSIZE, 100, "stalls", "-T", "1ns", "-f", "ndjson", "-o", self.report,
+                                   "--", tool("true"))
+        self.assertNotEqual(finished.status, 0, finished)
+        self.assertIn("File too large", finished.err)
+        self.assertRegex(finished.err, r"overdue: [\d,]+ events, ")
 
 
 class Signals(unittest.TestCase):

@@ -9,7 +9,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import OVERDUE, main, require_root, tool
+from overdue_test import OVERDUE, main, overdue, require_root, tool
 
 # Types a letter by each way into an ioctl, and says what became of it: 0, or the error's number.
 TYPE = """
@@ -22,12 +22,13 @@ print("typed", typed(16, ctypes.c_ulong(0x5412)), typed(16, ctypes.c_ulong(0x541
       typed(514 | 1 << 30, ctypes.c_ulong(0x5412)), typed(16 | 1 << 30, ctypes.c_ulong(0x5412)))
 """
 EPERM, ENOSYS = 1, 38
+LEGACY_TIOCSTI = "/proc/sys/dev/tty/legacy_tiocsti"
 
 
 def legacy_typing():
     """Whether this kernel lets anybody type at all (dev.tty.legacy_tiocsti, Linux 6.2)."""
     try:
-        with open("/proc/sys/dev/tty/legacy_tiocsti", encoding="ascii") as file:
+        with open(LEGACY_TIOCSTI, encoding="ascii") as file:
             return file.read().strip() == "1"
     except FileNotFoundError:
         return True
@@ -75,6 +76,10 @@ class Typing(unittest.TestCase):
         if not legacy_typing():
             self.skipTest("dev.tty.legacy_tiocsti is 0: nobody can type")
         self.assertEqual(self.results()[0], 0)
+
+    def test_doctor_says_whether_others_can(self):
+        said = overdue("doctor", "--no-calibrate").out
+        self.assertEqual("legacy_tiocsti" in said, os.path.exists(LEGACY_TIOCSTI) and legacy_typing(), said)
 
     def test_another_user_has_a_terminal_for_all_else(self):
         """Job control and the size of the window, which vim, less and a shell need."""

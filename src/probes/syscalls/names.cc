@@ -39,6 +39,12 @@ std::string_view builtin_syscall_name(std::uint16_t abi, std::uint32_t nr) {
   return nr < names.size() ? names[nr] : std::string_view();
 }
 
+std::uint32_t first_unnamed_syscall() {
+  std::uint32_t nr = SYSCALL_TABLE_SIZE;
+  while (nr > 0 && builtin_syscall_name(ABI_NATIVE, nr - 1).empty()) --nr;
+  return nr;
+}
+
 std::string syscall_name(std::uint16_t abi, std::uint32_t nr, const Names& names) {
   std::string name = syscall_label(abi);
   if (const std::string_view builtin = builtin_syscall_name(abi, nr); !builtin.empty())

@@ -20,6 +20,8 @@ std::string syscall_name(std::uint16_t abi, std::uint32_t nr, const Names& names
 
 /// The built-in name without a label; empty where there is none. Static storage.
 std::string_view builtin_syscall_name(std::uint16_t abi, std::uint32_t nr);
+/// The least native number above which there are no such names: the running kernel may have some.
+std::uint32_t first_unnamed_syscall();
 
 /// The label in front of the names of an ABI: "", "i386:", "x32:"; "abi3:" and so on is never seen
 /// from a kernel, but may stand in a damaged file.
