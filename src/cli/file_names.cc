@@ -29,8 +29,8 @@ SandboxedResolver::SandboxOptions sandbox_options(bool lines, const FetchDebugFi
 
 }  // namespace
 
-FileNames::FileNames(bool lines, FetchDebugFile fetch)
-    : fetch_(std::move(fetch)),
+FileNames::FileNames(Options options)
+    : options_(std::move(options)),
       images_({.read_maps = [](pid_t) { return std::optional<ProcessMaps>(); },
                .open_mapped =
                    [this](pid_t, const Mapping& mapping) {
@@ -40,7 +40,7 @@ FileNames::FileNames(bool lines, FetchDebugFile fetch)
                // Times here are ordinals, not of a clock; build ids identify the files.
                .born = [](const Fd&) { return std::optional<KernelTime>(); },
                .now = {}}),
-      resolver_(images_, {}, sandbox_options(lines, fetch_)),
+      resolver_(images_, {}, sandbox_options(options_.lines, options_.fetch)),
       next_start_(first_start) {
   images_.handle(
       {.kind = ProcessEvent::Kind::exec, .time = ++now_, .pid = no_process, .tid = no_process});
@@ -66,6 +66,18 @@ FileNames::Mapped FileNames::mapped(const std::string& path, Fd file) {
   return made;
 }
 
+// Where a recording leads out of the directory, only the name of the file counts.
+std::vector<std::string> FileNames::paths_of(const std::string& module) const {
+  std::vector<std::string> paths;
+  if (const std::string& directory = options_.directory; !directory.empty()) {
+    if (module.starts_with('/') && module.find("/..") == module.npos)
+      paths.push_back(directory + module);
+    paths.push_back(directory + "/" + module.substr(module.rfind('/') + 1));
+  }
+  paths.push_back(module);
+  return paths;
+}
+
 const std::vector<FileNames::Mapped>& FileNames::candidates(const StackFrame& frame) {
   const auto [found, is_new] = candidates_.try_emplace({frame.module, frame.build_id});
   if (!is_new) return found->second;
@@ -73,10 +85,14 @@ const std::vector<FileNames::Mapped>& FileNames::candidates(const StackFrame& fr
     if (const Mapped made = mapped(path, std::move(file)); made.size > 0)
       found->second.push_back(made);
   };
-  add(frame.module, open_regular(frame.module));
+  for (const std::string& path : paths_of(frame.module)) add(path, open_regular(path));
   for (const std::string& path : debug_file_paths_by_id(frame.build_id)) {
+    if (!options_.directory.empty()) {
+      const std::string below = options_.directory + path;
+      add(below, open_regular(below));
+    }
     Fd file = open_regular(path);
-    if (!file && fetch_ && found->second.empty()) file = fetch_(frame.build_id);
+    if (!file && options_.fetch && found->second.empty()) file = options_.fetch(frame.build_id);
     add(path, std::move(file));
   }
   return found->second;

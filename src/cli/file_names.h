@@ -20,8 +20,13 @@ namespace overdue {
 /// reads them. Used by one thread.
 class FileNames {
  public:
-  /// `fetch` may be empty. Throws Error where there is no sandbox to be had.
-  FileNames(bool lines, FetchDebugFile fetch);
+  struct Options {
+    bool lines = false;
+    FetchDebugFile fetch{};   ///< may be empty
+    std::string directory{};  ///< where files are looked for first; may be empty
+  };
+  /// Throws Error where there is no sandbox to be had.
+  explicit FileNames(Options options);
 
   /// What is inlined there, innermost first, and the frame behind it, with its name and line; the
   /// frame as it is where no file names it.
@@ -36,10 +41,12 @@ class FileNames {
   Mapped mapped(const std::string& path, Fd file);
   /// Empty where `file` is of another build, or knows nothing.
   Stack resolved(const Mapped& file, const StackFrame& frame);
+  /// Paths where the module may be found.
+  std::vector<std::string> paths_of(const std::string& module) const;
   /// What may be of that build: the file itself, and its debug files.
   const std::vector<Mapped>& candidates(const StackFrame& frame);
 
-  FetchDebugFile fetch_;
+  Options options_;
   std::map<std::uint64_t, Fd> files_;  // by where they are mapped
   ProcessImages images_;
   SandboxedResolver resolver_;

@@ -86,6 +86,7 @@ class ReportCommand final : public Command {
     app.add_option("--flame", flame_);
     app.add_flag("--lines", lines_);
     app.add_flag("--debuginfod", debuginfod_);
+    app.add_option("--symbols", symbols_)->check(CLI::ExistingDirectory);
     add_output_options(app, output_, false);
   }
 
@@ -130,7 +131,7 @@ class ReportCommand final : public Command {
     };
     std::optional<FileNames> files;
     try {
-      files.emplace(lines_, fetch);
+      files.emplace(FileNames::Options{.lines = lines_, .fetch = fetch, .directory = symbols_});
     } catch (const Error& error) {
       if (lines_) throw;
       say("overdue: frames that the recording has no names for stay without: {}\n", error.what());
@@ -153,6 +154,7 @@ class ReportCommand final : public Command {
   std::string flame_;
   bool lines_ = false;
   bool debuginfod_ = false;
+  std::string symbols_;  ///< a directory
   ViewOptions view_;
   OutputOptions output_;
 };

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -83,6 +84,28 @@ class StallsRecording(FolderTest):
         for frame in self.frames(f"{self.folder}/named"):
             if frame["module"] == program:
                 self.assertFalse(frame.get("name"), frame)
+
+    def test_names_from_a_directory(self):
+        """The file is gone from where it was measured; elsewhere are it, and one of another build."""
+        program = f"{self.folder}/program"
+        shutil.copy(workload("lock-demo"), program)
+        finished = overdue("stalls", "-T", "5ms", "--no-resolve", "--save", self.file, "-o", "/dev/null", "--", program)
+        self.assertEqual(finished.status, 0, finished)
+        os.remove(program)
+
+        def names(*options):
+            self.report("-f", "ndjson", "-o", f"{self.folder}/named", *options)
+            return {frame["name"] for frame in self.frames(f"{self.folder}/named")
+                    if frame["module"] == program and frame.get("name")}
+        self.assertEqual(names(), set())
+        for place in (f"{self.folder}/symbols/program", f"{self.folder}/symbols{program}"):
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            shutil.copy("/bin/true", place)
+            self.assertEqual(names("--symbols", f"{self.folder}/symbols"), set())
+            shutil.copy(workload("lock-demo"), place)
+            self.assertLessEqual({"wait_for_the_lock", "run_worker"}, names("--symbols", f"{self.folder}/symbols"))
+            os.remove(place)
+        self.assertEqual(overdue("report", self.file, "--symbols", f"{self.folder}/none").status, 2)
 
     def test_what_report_shows_can_be_narrowed(self):
         self.live()
