@@ -118,7 +118,7 @@ class Measuring(PackageTest):
         self.assertRegex(finished.out, rf"(?m)^{work.pid} sleep-demo +clock_nanosleep +[1-9]")
 
     def test_stacks_of_a_static_program_through_the_sandbox(self):
-        finished = self.in_empty_root("/overdue", "stalls", "-T", "20ms", "--", "/sleep-demo", "--count", "3",
+        finished = self.in_empty_root("/overdue", "stalls", "--idle", "-T", "20ms", "--", "/sleep-demo", "--count", "3",
                                       "--min", "30ms", "--max", "40ms", bind=("proc", "sys"))
         self.assertEqual(finished.status, 0, finished)
         self.assertEqual(len(re.findall(r"called from .*sleep_for_a_while", finished.err)), 3, finished)
