@@ -67,7 +67,8 @@ std::optional<Throttle> throttle_of(const RawWait& raw) {
   return Throttle{.cgroup = cgroup_path(*raw.throttle),
                   .cgroup_id = raw.throttle->throttler_id,
                   .quota_ns = raw.throttle->quota_ns,
-                  .period_ns = raw.throttle->period_ns};
+                  .period_ns = raw.throttle->period_ns,
+                  .of_real_time = raw.throttle->limit == THROTTLE_REAL_TIME};
 }
 
 ThreadName displacer_of(const RawWait& raw) {

@@ -67,6 +67,17 @@ TEST(Explain, SaysThatACgroupIsDeeperThanItsRecordHasNames) {
   }
 }
 
+TEST(Explain, TellsTheLimitOfRealTimeThreadsFromAQuota) {
+  for (const u32 limit : {THROTTLE_QUOTA, THROTTLE_REAL_TIME}) {
+    Explainer e;
+    sched_throttle throttle = throttle_of({"api"});
+    throttle.limit = limit;
+    e.fed.add(throttle).add(wait_of(7, 1000, 0, 1900)).add(span_of(7, 1000, 2000));
+    ASSERT_TRUE(e.finding.waits.at(0).throttle);
+    EXPECT_EQ(e.finding.waits[0].throttle->of_real_time, limit == THROTTLE_REAL_TIME);
+  }
+}
+
 TEST(Explain, NoWaitIsThrottledByAnothersRecord) {
   Explainer e;
   sched_throttle earlier = throttle_of({"api"});

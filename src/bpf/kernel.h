@@ -74,6 +74,23 @@ struct css_set {
 };
 
 struct rq;
+struct task_group;
+
+/* With CONFIG_RT_GROUP_SCHED only. */
+struct rt_bandwidth {
+  u64 rt_runtime; /* ns of each period */
+  s64 rt_period;
+};
+
+struct rt_rq {
+  int rt_throttled;      /* since Linux 6.12 with CONFIG_RT_GROUP_SCHED only */
+  struct task_group* tg; /* with that only */
+};
+
+struct sched_rt_entity {
+  struct sched_rt_entity* parent; /* as in sched_entity; both with CONFIG_RT_GROUP_SCHED only */
+  struct rt_rq* rt_rq;
+};
 
 /* With CONFIG_CFS_BANDWIDTH only. */
 struct cfs_bandwidth {
@@ -86,6 +103,7 @@ struct task_group {
   struct cfs_rq** cfs_rq; /* by CPU; before 7.x */
   struct task_group* parent;
   struct cfs_bandwidth cfs_bandwidth;
+  struct rt_bandwidth rt_bandwidth;
 };
 
 struct cfs_rq {
@@ -157,6 +175,7 @@ struct task_struct {
   const struct cred* cred;
   char comm[16];
   struct sched_entity se;
+  struct sched_rt_entity rt;
   unsigned long nvcsw; /* context switches, voluntary and involuntary */
   unsigned long nivcsw;
   struct sched_info sched_info;
@@ -172,6 +191,7 @@ struct rq {
   struct task_struct* curr;
   u64 clock;
   int cpu;
+  struct rt_rq rt;
 };
 
 struct super_block {

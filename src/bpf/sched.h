@@ -117,6 +117,12 @@ WIRE_SIZE(struct sched_runs, 312);
 #define THROTTLE_NAMES 4
 #define THROTTLE_NAME_SIZE 72
 
+// What keeps a thread from running. Stored in trace files: append only.
+enum throttle_limit {
+  THROTTLE_QUOTA = 0,      // the CPU quota of a cgroup
+  THROTTLE_REAL_TIME = 1,  // what real-time threads have, of a cgroup; without a name, all of them
+};
+
 // In front of the sched_wait of the same thread and time: whose quota kept the thread from running.
 struct sched_throttle {
   struct event_header header;
@@ -126,8 +132,10 @@ struct sched_throttle {
   u64 throttler_id;  // of that cgroup, in the hierarchy of the controller `cpu`
   // The cgroup's own first, then of those above it; an empty one is the root's.
   char names[THROTTLE_NAMES][THROTTLE_NAME_SIZE];
+  u32 limit;  // enum throttle_limit
+  u32 reserved;
 };
-WIRE_SIZE(struct sched_throttle, 368);
+WIRE_SIZE(struct sched_throttle, 376);
 
 // A thread that had slept for long is woken. The header's thread is the waker, or who was
 // interrupted by it. Behind it: `kernel_frames` addresses, where the waker was.

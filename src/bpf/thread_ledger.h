@@ -56,11 +56,14 @@ struct thread_ledger {
   u32 displacer_tid;
   u32 is_left_idle;  // it could run when it left the CPU, which has idled since
 
-  u64 queue;              // struct cfs_rq* in which it was left; 0: it cannot be throttled there
-  u64 throttler;          // struct task_group* whose quota keeps it there
+  u64 queue;            // struct cfs_rq* in which it was left; 0: it cannot be throttled there
+  u64 throttler;        // struct task_group* whose quota keeps it there, and THROTTLER_OF_REAL_TIME
+  u64 real_time_queue;  // struct rt_rq* in which it was left, as a real-time thread
   u64 throttled_mark_ns;  // for how long that queue was throttled before
   u64 throttled_ns;       // of the wait that ends: how long a quota kept it from running
 };
+
+#define THROTTLER_OF_REAL_TIME 1ull  // and no group: the limit of all real-time threads
 
 #define SEAT_IS_BEGUN 1
 

@@ -40,6 +40,7 @@ struct Throttle {
   std::uint64_t cgroup_id = 0;  ///< there
   std::uint64_t quota_ns = 0;   ///< CPU time that it has in each period
   std::uint64_t period_ns = 0;
+  bool of_real_time = false;  ///< what its real-time threads have; of "/": all of them
 };
 
 /// A thread that had the CPU while another could have run.

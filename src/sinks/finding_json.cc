@@ -71,6 +71,7 @@ void write_throttle(JsonWriter& json, const std::optional<Throttle>& by) {
   if (!by) return;
   json.key("throttled_by");
   json.begin_object();
+  json.member("limit", by->of_real_time ? "real_time" : "quota");
   json.member("cgroup", by->cgroup);
   json.member("cgroup_id", by->cgroup_id);
   json.member("quota_ns", by->quota_ns);

@@ -41,9 +41,10 @@ const char* const finding_definitions = R"json({
   },
   "throttle": {
     "type": "object",
-    "description": "A cgroup whose CPU quota was used up",
-    "required": ["cgroup", "cgroup_id", "quota_ns", "period_ns"],
+    "description": "A cgroup whose CPU time was used up",
+    "required": ["limit", "cgroup", "cgroup_id", "quota_ns", "period_ns"],
     "properties": {
+      "limit": {"enum": ["quota", "real_time"], "description": "real_time: what real-time threads have; of cgroup / that of all of them"},
       "cgroup": {"type": "string", "description": "path in the hierarchy of the controller cpu"},
       "cgroup_id": {"$ref": "#/$defs/count", "description": "there"},
       "quota_ns": {"$ref": "#/$defs/ns", "description": "CPU time that it has in each period"},

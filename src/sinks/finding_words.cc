@@ -104,8 +104,12 @@ std::string stop_text(std::string_view means) {
 
 std::string throttle_text(const std::optional<Throttle>& by) {
   if (!by) return "by the CPU quota of a cgroup";
-  return fmt::format("by cgroup {} ({} of each {})", printable(by->cgroup),
-                     duration_text(by->quota_ns), duration_text(by->period_ns));
+  const std::string limit =
+      fmt::format("{} of each {}", duration_text(by->quota_ns), duration_text(by->period_ns));
+  if (by->of_real_time && by->cgroup == "/")
+    return fmt::format("by the limit of real-time threads ({})", limit);
+  return fmt::format("by cgroup {} ({}{})", printable(by->cgroup), limit,
+                     by->of_real_time ? ", real-time" : "");
 }
 
 std::string shares_text(std::string_view word, const CpuShares& shares, std::uint64_t all_ns) {

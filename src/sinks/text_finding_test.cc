@@ -149,6 +149,10 @@ TEST_F(FindingText, NamesTheQuotaOfTheLongestThrottledWait) {
   f.waits[1].throttle = Throttle{"/shop/api", 2, 20'000'000, 100'000'000};
   EXPECT_THAT(text_of(f),
               HasSubstr("throttled     2.31s  by cgroup /shop/api (20.0ms of each 100ms)\n"));
+  f.waits[1].throttle->of_real_time = true;
+  EXPECT_THAT(text_of(f), HasSubstr("by cgroup /shop/api (20.0ms of each 100ms, real-time)\n"));
+  f.waits[1].throttle->cgroup = "/";
+  EXPECT_THAT(text_of(f), HasSubstr("by the limit of real-time threads (20.0ms of each 100ms)\n"));
 }
 
 TEST_F(FindingText, HasNoChainOfAWaitThatHardlyMattered) {

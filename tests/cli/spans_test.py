@@ -441,7 +441,7 @@ class OwnSpans(unittest.TestCase):
                 "for _ in range(5):\n"
                 " os.getpgrp(); end=time.thread_time_ns()+20_000_000\n"
                 " while time.thread_time_ns()<end: pass\n"
-                "os.getpgrp()")
+                "os.getpgrp(); os._exit(0)")
         findings, _, _ = stalls("--span", work, "-T", "15ms", "--first", 0, "--", *python(text))
         self.assertEqual([one["name"] for one in findings], ["turn"] * 5)
         for one in findings:

@@ -3,17 +3,9 @@
 //   over_quota serve FILE TIMES    a child in the cgroup computes 30 ms of CPU time for each
 //   request
 //                                  of its parent, which is not in there; prints how long each took
-#include <fcntl.h>
-
 #include "workload.h"
 
 #define MS 1000000ll
-
-static void join(const char* procs) {
-  int fd = open(procs, O_WRONLY);
-  if (fd < 0 || write(fd, "0", 1) != 1) fail(procs);
-  close(fd);
-}
 
 static void compute(long ms) {
   long long begin = now_ns(), last = begin, still = 0, longest = 0;
@@ -49,7 +41,7 @@ static void serve(const char* procs, long times) {
   if (child < 0) fail("fork");
   if (child == 0) {
     close(there[1]);
-    join(procs);
+    join_cgroup(procs);
     answer(there[0], back[1]);
     exit(0);
   }
@@ -69,7 +61,7 @@ int main(int argc, char** argv) {
   if (amount > 0 && strcmp(argv[1], "serve") == 0) {
     serve(argv[2], amount);
   } else if (amount > 0 && strcmp(argv[1], "compute") == 0) {
-    join(argv[2]);
+    join_cgroup(argv[2]);
     compute(amount);
   } else {
     return 2;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,13 @@ static inline void call_getppid(long times) {
 
 static inline long number_argument(int argc, char** argv, int index, long otherwise) {
   return index < argc ? strtol(argv[index], NULL, 10) : otherwise;
+}
+
+// By the cgroup's file `cgroup.procs`.
+static inline void join_cgroup(const char* procs) {
+  int fd = open(procs, O_WRONLY);
+  if (fd < 0 || write(fd, "0", 1) != 1) fail(procs);
+  close(fd);
 }
 
 // CLOCK_MONOTONIC from the vDSO: no system call.

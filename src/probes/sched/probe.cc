@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string_view>
 #include <vector>
 
+#include "base/read_text.h"
 #include "bpf/cpu_ledger.h"
 #include "kernel/host.h"
 #include "kernel/membership.h"
@@ -32,6 +34,7 @@ struct SchedProbe::Impl {
 
   void load();
   void configure();
+  void configure_throttles();
   void choose_switch_hook();
   void attach_all();
   bool wants_stacks() const { return options.user_stack_bytes > 0; }
@@ -43,6 +46,7 @@ struct SchedProbe::Impl {
   /// Whether it has quotas, and says of queues only that they are throttled.
   bool throttles_queues() const;
   bool tells_throttles() const;
+  bool tells_real_time() const;
   std::vector<bpf_program*> vector_hooks() const;
 };
 
@@ -99,17 +103,34 @@ bool SchedProbe::Impl::tells_throttles() const {
          !is_refused(refused, bpf->progs.on_unthrottle);
 }
 
+bool SchedProbe::Impl::tells_real_time() const {
+  return options.use_throttles && types.member_offset("rt_rq", "rt_throttled").has_value() &&
+         types.member_offset("task_struct", "se").has_value();
+}
+
+void SchedProbe::Impl::configure_throttles() {
+  const auto nanoseconds = [](const char* setting) {
+    return u64{1000} * std::strtoull(read_word(setting).c_str(), nullptr, 10);
+  };
+  bpf->rodata->tells_throttles = tells_throttles();
+  bpf->rodata->tells_real_time = tells_real_time();
+  bpf->rodata->real_time_runtime_ns = nanoseconds("/proc/sys/kernel/sched_rt_runtime_us");
+  bpf->rodata->real_time_period_ns = nanoseconds("/proc/sys/kernel/sched_rt_period_us");
+  const bool queues = tells_throttles() && throttles_queues();
+  if (!queues) {
+    const u32 few = 64 + 16 * possible_cpu_count();
+    check(bpf_map__set_max_entries(bpf->maps.throttled_queues, few), "cannot size a map");
+  }
+  for (bpf_program* hook : {bpf->progs.on_throttle, bpf->progs.on_unthrottle})
+    bpf_program__set_autoload(hook, queues);
+}
+
 void SchedProbe::Impl::configure() {
   bpf->rodata->own_pid = static_cast<u32>(getpid());
   choose_switch_hook();
   bpf->rodata->switch_tells_state = types.arguments("sched_switch").value_or(0) >= 4;
   for (bpf_program* hook : vector_hooks()) bpf_program__set_autoload(hook, is_here(hook));
-  bpf->rodata->tells_throttles = tells_throttles();
-  constexpr u32 hardly_any = 64;
-  if (!tells_throttles() || !throttles_queues())
-    check(bpf_map__set_max_entries(bpf->maps.throttled_queues, hardly_any), "cannot size a map");
-  for (bpf_program* hook : {bpf->progs.on_throttle, bpf->progs.on_unthrottle})
-    bpf_program__set_autoload(hook, tells_throttles() && throttles_queues());
+  configure_throttles();
   share_maps(bpf->obj, shared);
 }
 

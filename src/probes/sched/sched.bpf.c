@@ -141,6 +141,7 @@ static __always_inline void switch_out(struct task_struct* prev, struct thread_l
   add_time_on_cpu(&ledger->sums.parts, ledger, cpu, now_ns);
   ledger->state = state;
   ledger->since_ns = now_ns;
+  note_real_time_left(prev, ledger, now_ns);
   if (state != LEDGER_PREEMPTED) return;
   ledger->is_left_idle = !next->pid;
   note_throttle(prev, ledger);
@@ -155,6 +156,7 @@ static __always_inline void switch_in(struct task_struct* next, struct thread_le
     if (ledger->state != LEDGER_PREEMPTED &&
         (ledger->wake_ns < ledger->since_ns || ledger->wake_ns == WAKE_UNTIMED))
       time_wake(next, ledger, cpu, now_ns);
+    note_real_time(next, now_ns);
     add_wait(ledger, throttled_in_wait(next, ledger, now_ns), now_ns);
     u64 min_ns = control.wait_min_ns;
     if (min_ns && control.armed && (u32)next->tgid != own_pid &&
@@ -327,6 +329,7 @@ int COUNTED_PROG(on_waking) {
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!ledger || !cpu) return 0;
   note_waker(task, ledger, cpu);
+  if (any_real_time_throttled) note_real_time(task, bpf_ktime_get_ns());
   if (ledger->state >= LEDGER_SLEEPING && was_short_wait(ledger, cpu)) {
     ledger->wake_ns = WAKE_UNTIMED;
     return 0;

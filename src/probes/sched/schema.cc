@@ -70,6 +70,10 @@ constexpr Field throttle_fields[] = {
     OVERDUE_FIELD(sched_throttle, throttler_id, none, key, "of the controller `cpu`"),
     OVERDUE_FIELD(sched_throttle, names, opaque, value,
                   "of the cgroup and those above it: 72 bytes each, empty at the root"),
+    OVERDUE_FIELD(
+        sched_throttle, limit, none, value,
+        "0: a CPU quota, 1: what real-time threads have; the root's, or nobody's, is that of "
+        "all of them"),
 };
 
 constexpr Field wake_fields[] = {

@@ -1,155 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Threads that the CPU quota of their cgroup, or of one above it, keeps from running. Since Linux
- * 6.18 the kernel says so of each thread (bpf/throttle.bpf.h). Before, it takes the queue that the
- * cgroup has on a CPU out of the run queue: its threads stay runnable, and are passed over.
- * Two functions are called then, for that cgroup and each below it. */
+/* What keeps a thread that could run from running, other than that somebody else has the CPU: a CPU
+ * quota of its cgroup, or the limit of real-time threads. */
 #pragma once
 
-#include "bpf/wait.bpf.h"
-
-const volatile u8 tells_throttles; /* 0: as if there were no quotas */
-
-#define GROUP_DEPTH_MAX 8
-#define PERIODS_KEPT 16 /* of a queue: a wait may go through several */
-
-struct throttle_period {
-  u64 from_ns;
-  u64 to_ns;
-};
-
-struct throttled_queue {
-  u64 since_ns; /* 0: it is not throttled */
-  u64 by;       /* struct task_group* whose quota is used up, now or the last time */
-  u64 ended;    /* periods so far */
-  struct throttle_period last[PERIODS_KEPT];
-};
-
-/* By struct cfs_rq*. Where it is full, the queue longest unused is forgotten: what its threads wait
- * for is unknown then. */
-struct {
-  __uint(type, BPF_MAP_TYPE_LRU_HASH);
-  __uint(max_entries, 4096);
-  __type(key, u64);
-  __type(value, struct throttled_queue);
-} throttled_queues SEC(".maps");
-
-u8 any_throttled; /* so far: few machines have quotas */
-
-static __always_inline struct throttled_queue* throttled_queue_of(struct cfs_rq* queue) {
-  u64 key = (u64)queue;
-  return bpf_map_lookup_elem(&throttled_queues, &key);
-}
-
-/* Returns null where there is no room. */
-static __noinline struct throttled_queue* make_throttled_queue(u64 key) {
-  struct throttled_queue initial = {};
-  bpf_map_update_elem(&throttled_queues, &key, &initial, BPF_NOEXIST);
-  return bpf_map_lookup_elem(&throttled_queues, &key);
-}
-
-static __always_inline struct cfs_rq* queue_of(struct task_group* group, u32 cpu) {
-  struct cfs_rq* queue = 0;
-  struct cfs_rq** queues = BPF_CORE_READ(group, cfs_rq);
-  bpf_probe_read_kernel(&queue, sizeof(queue), queues + cpu);
-  return queue;
-}
-
-/* The cgroups are gone through from above: those above the one that has used up its quota are not
- * throttled. */
-SEC("?fentry/tg_throttle_down")
-int COUNTED_PROG(on_throttle, struct task_group* group, void* run_queue) {
-  u32 cpu = BPF_CORE_READ((struct rq*)run_queue, cpu);
-  struct cfs_rq* queue = queue_of(group, cpu);
-  if (!queue || BPF_CORE_READ(queue, throttle_count)) return 0; /* by one above it already */
-  struct throttled_queue* known = throttled_queue_of(queue);
-  if (!known) known = make_throttled_queue((u64)queue);
-  if (!known) return 0;
-  struct task_group* parent = BPF_CORE_READ(group, parent);
-  struct throttled_queue* above = parent ? throttled_queue_of(queue_of(parent, cpu)) : 0;
-  known->by = above && above->since_ns ? above->by : (u64)group;
-  known->since_ns = bpf_ktime_get_ns();
-  if (!any_throttled) any_throttled = 1;
-  return 0;
-}
-
-SEC("?fentry/tg_unthrottle_up")
-int COUNTED_PROG(on_unthrottle, struct task_group* group, void* run_queue) {
-  struct cfs_rq* queue = queue_of(group, BPF_CORE_READ((struct rq*)run_queue, cpu));
-  if (!queue || BPF_CORE_READ(queue, throttle_count) != 1) return 0; /* there is another quota */
-  struct throttled_queue* known = throttled_queue_of(queue);
-  if (!known || !known->since_ns) return 0;
-  struct throttle_period* period = &known->last[known->ended % PERIODS_KEPT];
-  period->from_ns = known->since_ns;
-  period->to_ns = bpf_ktime_get_ns();
-  known->ended++;
-  known->since_ns = 0;
-  return 0;
-}
-
-/* The cgroup whose quota keeps the threads of `queue` from running, where `above` is the entity of
- * the queue's own group: its queue is that of the group above, and so on. */
-static __always_inline struct task_group* throttler_of(struct cfs_rq* queue,
-                                                       struct sched_entity* above) {
-  for (int depth = 0; depth < GROUP_DEPTH_MAX && queue; depth++) {
-    if (BPF_CORE_READ_BITFIELD_PROBED(queue, throttled)) return BPF_CORE_READ(queue, tg);
-    queue = above ? BPF_CORE_READ(above, cfs_rq) : 0;
-    above = above ? BPF_CORE_READ(above, parent) : 0;
-  }
-  return 0;
-}
-
-/* The thread of `ledger` is kept in its queue, and `*above` is its entity's parent. Not static, as
- * record_throttle() is not: the verifier then looks at it once, and not on every path of a switch.
- * (It lets no address through as a number, but in memory.) */
-__noinline int note_throttler(struct thread_ledger* ledger, const u64* above) {
-  if (!ledger || !above) return 0;
-  struct cfs_rq* queue = (struct cfs_rq*)ledger->queue;
-  ledger->throttled_mark_ns = throttled_time_of(queue);
-  ledger->throttler = (u64)throttler_of(queue, (struct sched_entity*)*above);
-  return 0;
-}
-
-/* As it leaves the CPU, runnable. */
-static __always_inline void note_throttle(struct task_struct* task, struct thread_ledger* ledger) {
-  ledger->queue = 0;
-  if (!tells_throttles) return;
-  bool marks = bpf_core_field_exists(task->throttled);
-  if (marks && !task->throttled) return;
-  ledger->queue = (u64)task->se.cfs_rq;
-  u64 above = (u64)task->se.parent;
-  if (marks) note_throttler(ledger, &above);
-}
-
-/* In `known`, of the time from `from_ns` to `to_ns`. */
-static __always_inline u64 throttled_between(const struct throttled_queue* known, u64 from_ns,
-                                             u64 to_ns) {
-  u64 sum_ns = known->since_ns
-                   ? ns_between(known->since_ns > from_ns ? known->since_ns : from_ns, to_ns)
-                   : 0;
-  for (int i = 0; i < PERIODS_KEPT; i++) {
-    u64 begin_ns = known->last[i].from_ns, end_ns = known->last[i].to_ns;
-    if (begin_ns < from_ns) begin_ns = from_ns;
-    if (end_ns > to_ns) end_ns = to_ns;
-    sum_ns += ns_between(begin_ns, end_ns);
-  }
-  return sum_ns;
-}
-
-/* How long a quota has kept the thread from running that runs again at `now_ns`. */
-static __noinline u64 heard_throttled(struct task_struct* task, struct thread_ledger* ledger,
-                                      u64 now_ns) {
-  if (!task || !ledger) return 0;
-  u64 queue = ledger->state == LEDGER_PREEMPTED ? ledger->queue : (u64)task->se.cfs_rq;
-  struct throttled_queue* known = throttled_queue_of((struct cfs_rq*)queue);
-  if (!known) return 0;
-  ledger->throttler = known->by;
-  return throttled_between(known, runnable_since(ledger, now_ns), now_ns);
-}
+#include "probes/sched/quotas.bpf.h"
+#include "probes/sched/real_time.bpf.h"
 
 static __always_inline u64 throttled_in_wait(struct task_struct* task, struct thread_ledger* ledger,
                                              u64 now_ns) {
-  if (bpf_core_field_exists(task->throttled)) return throttled_since_left(ledger);
-  return any_throttled ? heard_throttled(task, ledger, now_ns) : 0;
+  return is_real_time(task) ? real_time_throttled(task, ledger, now_ns)
+                            : quota_throttled(task, ledger, now_ns);
 }
 
 static __always_inline void fill_names(struct sched_throttle* record, struct task_group* group) {
@@ -161,7 +21,23 @@ static __always_inline void fill_names(struct sched_throttle* record, struct tas
   }
 }
 
-/* Whose quota it was, for the thread whose struct task_struct is at `*address`. */
+static __always_inline void fill_limit(struct sched_throttle* record, struct task_group* group,
+                                       bool real_time) {
+  record->limit = real_time ? THROTTLE_REAL_TIME : THROTTLE_QUOTA;
+  record->reserved = 0;
+  if (!real_time) {
+    record->quota_ns = BPF_CORE_READ(group, cfs_bandwidth.quota);
+    record->period_ns = BPF_CORE_READ(group, cfs_bandwidth.period);
+  } else if (bpf_core_field_exists(group->rt_bandwidth) && group) {
+    record->quota_ns = BPF_CORE_READ(group, rt_bandwidth.rt_runtime);
+    record->period_ns = BPF_CORE_READ(group, rt_bandwidth.rt_period);
+  } else {
+    record->quota_ns = real_time_runtime_ns;
+    record->period_ns = real_time_period_ns;
+  }
+}
+
+/* Whose limit it was, for the thread whose struct task_struct is at `*address`. */
 __noinline int record_throttle(const u64* address, struct thread_ledger* ledger, u64 now_ns) {
   if (!address || !ledger || !ledger->throttler) return 0;
   void* ring = this_cpu_ring();
@@ -170,12 +46,12 @@ __noinline int record_throttle(const u64* address, struct thread_ledger* ledger,
     count(COUNTER_RING_FULL, 1);
     return 0;
   }
-  struct task_group* group = (struct task_group*)ledger->throttler;
+  bool real_time = ledger->throttler & THROTTLER_OF_REAL_TIME;
+  struct task_group* group = (struct task_group*)(ledger->throttler & ~THROTTLER_OF_REAL_TIME);
   fill_front(&record->header, *address, RECORD_SCHED_THROTTLE, sizeof(*record), now_ns);
   record->throttled_ns = ledger->throttled_ns;
-  record->quota_ns = BPF_CORE_READ(group, cfs_bandwidth.quota);
-  record->period_ns = BPF_CORE_READ(group, cfs_bandwidth.period);
-  record->throttler_id = BPF_CORE_READ(group, css.cgroup, kn, id);
+  fill_limit(record, group, real_time);
+  record->throttler_id = group ? BPF_CORE_READ(group, css.cgroup, kn, id) : 0;
   fill_names(record, group);
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
   return 0;

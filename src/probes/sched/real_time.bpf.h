@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Real-time threads that have used up what such threads may have of a CPU: sched_rt_runtime_us of
+ * each sched_rt_period_us, or less for a cgroup with CONFIG_RT_GROUP_SCHED. Their queue on that CPU
+ * is marked then, and passed over until the period ends. No hook is called; but the thread that
+ * used it up leaves the CPU when the mark is set, and one that waited comes when it is taken away:
+ * the mark is looked at in switches to and from real-time threads, and when one of them is woken.
+ */
+#pragma once
+
+#include "probes/sched/throttled_queues.bpf.h"
+
+const volatile u8 tells_real_time;       /* 0: as if there were no such limit */
+const volatile u64 real_time_runtime_ns; /* of each period, where there are no groups */
+const volatile u64 real_time_period_ns;
+
+#define MAX_RT_PRIO 100 /* include/linux/sched/prio.h; deadlines are below 0 */
+#define REAL_TIME_DEPTH_MAX 4
+
+u8 any_real_time_throttled; /* so far: few machines come to the limit */
+
+static __always_inline bool is_real_time(const struct task_struct* task) {
+  return tells_real_time && (u32)task->prio < MAX_RT_PRIO;
+}
+
+static __always_inline struct rt_rq* real_time_queue_of(const struct task_struct* task) {
+  if (bpf_core_field_exists(task->rt.rt_rq)) return BPF_CORE_READ(task, rt.rt_rq);
+  struct rq* queue = BPF_CORE_READ(task, se.cfs_rq, rq);
+  return queue ? (struct rt_rq*)((u64)queue + bpf_core_field_offset(queue->rt)) : 0;
+}
+
+static __always_inline bool is_marked(const struct rt_rq* queue) {
+  return bpf_core_field_exists(queue->rt_throttled) && BPF_CORE_READ(queue, rt_throttled);
+}
+
+static __always_inline void look_at_mark(struct rt_rq* queue, u64 now_ns) {
+  bool marked = is_marked(queue);
+  if (!marked && !any_real_time_throttled) return;
+  struct throttled_queue* known = throttled_queue_of(queue);
+  if (!known && marked) known = make_throttled_queue((u64)queue);
+  if (!known) return;
+  if (!marked) {
+    end_throttle(known, now_ns);
+  } else if (!known->since_ns) {
+    u64 group = 0;
+    if (bpf_core_field_exists(queue->tg)) group = (u64)BPF_CORE_READ(queue, tg);
+    known->by = group | THROTTLER_OF_REAL_TIME;
+    known->since_ns = now_ns;
+    any_real_time_throttled = 1;
+  }
+}
+
+/* Of the queue in which the thread at `*address` is, and those that it is in. Not static: see
+ * throttled_since_mark(). */
+__noinline int look_at_marks(const u64* address, u64 now_ns) {
+  if (!address) return 0;
+  const struct task_struct* task = (const struct task_struct*)*address;
+  look_at_mark(real_time_queue_of(task), now_ns);
+  if (!bpf_core_field_exists(task->rt.parent)) return 0;
+  struct sched_rt_entity* above = BPF_CORE_READ(task, rt.parent);
+  for (int depth = 1; depth < REAL_TIME_DEPTH_MAX && above; depth++) {
+    look_at_mark(BPF_CORE_READ(above, rt_rq), now_ns);
+    above = BPF_CORE_READ(above, parent);
+  }
+  return 0;
+}
+
+static __always_inline void note_real_time(struct task_struct* task, u64 now_ns) {
+  if (!is_real_time(task)) return;
+  u64 address = (u64)task;
+  look_at_marks(&address, now_ns);
+}
+
+static __always_inline void note_real_time_left(struct task_struct* task,
+                                                struct thread_ledger* ledger, u64 now_ns) {
+  ledger->real_time_queue = 0;
+  if (!is_real_time(task)) return;
+  ledger->real_time_queue = (u64)real_time_queue_of(task);
+  note_real_time(task, now_ns);
+}
+
+static __always_inline u64 throttled_with(struct rt_rq* queue, struct thread_ledger* ledger,
+                                          u64 from_ns, u64 to_ns, u64 so_far_ns) {
+  struct throttled_queue* known = throttled_queue_of(queue);
+  if (!known) return so_far_ns;
+  u64 throttled_ns = throttled_between(known, from_ns, to_ns);
+  if (throttled_ns <= so_far_ns) return so_far_ns;
+  ledger->throttler = known->by;
+  return throttled_ns;
+}
+
+/* How long the limit has kept the thread at `*address` from running that runs again at `now_ns`: in
+ * its queue or one above, whichever is longest. Not static: see throttled_since_mark(). */
+__noinline u64 throttled_with_queues(const u64* address, struct thread_ledger* ledger, u64 now_ns) {
+  if (!address || !ledger) return 0;
+  const struct task_struct* task = (const struct task_struct*)*address;
+  u64 from_ns = runnable_since(ledger, now_ns);
+  u64 throttled_ns =
+      throttled_with((struct rt_rq*)ledger->real_time_queue, ledger, from_ns, now_ns, 0);
+  if (!bpf_core_field_exists(task->rt.parent)) return throttled_ns;
+  struct sched_rt_entity* above = BPF_CORE_READ(task, rt.parent);
+  for (int depth = 1; depth < REAL_TIME_DEPTH_MAX && above; depth++) {
+    throttled_ns =
+        throttled_with(BPF_CORE_READ(above, rt_rq), ledger, from_ns, now_ns, throttled_ns);
+    above = BPF_CORE_READ(above, parent);
+  }
+  return throttled_ns;
+}
+
+/* Where it was woken on another CPU, when its queue there was marked is not known well. */
+static __always_inline u64 real_time_throttled(struct task_struct* task,
+                                               struct thread_ledger* ledger, u64 now_ns) {
+  if (!any_real_time_throttled) return 0;
+  bool moved = ledger->real_time_queue != (u64)real_time_queue_of(task);
+  if (moved && ledger->state != LEDGER_PREEMPTED) return 0;
+  u64 address = (u64)task;
+  return throttled_with_queues(&address, ledger, now_ns);
+}

@@ -1,0 +1,82 @@
+#!/usr/bin/python3
+"""`overdue stalls` and real-time threads that the kernel's limit for such threads keeps from running. What the threads
+noticed themselves is the oracle."""
+import json
+import os
+import platform
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from overdue_test import main, workload
+from stall_findings import MS, Case, all_told, stalls, told
+from stalls_quota_test import Group
+
+RUNTIME_MS, PERIOD_MS = 10, 100
+
+
+def setting(name):
+    with open(f"/proc/sys/kernel/{name}", encoding="ascii") as file:
+        return int(file.read())
+
+
+def has_groups():
+    return os.path.exists("/sys/fs/cgroup/cpu/cpu.rt_runtime_us")
+
+
+def is_limited():
+    """Linux 6.12 and newer limit groups of real-time threads only; where there are none, none."""
+    version = tuple(map(int, re.match(r"(\d+)\.(\d+)", platform.release()).groups()))
+    return setting("sched_rt_runtime_us") >= 0 and (version < (6, 12) or has_groups())
+
+
+def others(wait):
+    return {"comm": "", "ns": wait.get("ran_others_ns", 0)}
+
+
+class RealTime(Case):
+    def seen(self, ms, *group):
+        seen = stalls("--span", "offcpu", "-T", "2ms", "--", workload("real_time_limit"), os.cpu_count() - 1, ms, *group)
+        self.assert_sound(seen)
+        own = {one["name"]: one for one in map(json.loads, seen.finished.out.splitlines())}
+        return own, {name: [one for one in seen.found if one["thread"] == name] for name in own}
+
+    def assert_limited(self, own, found, cgroup, runtime_ns, period_ns):
+        """Each thread noticed as much as is throttled, by whom, and taken by others: since Linux 6.12 ordinary threads
+        that wait for long have a share of their own, before the limit is reached."""
+        for name, account in own.items():
+            self.assertGreater(account["sum_ns"], 20 * MS, own)
+            throttled_ns = sum(one["breakdown"]["throttled_ns"] for one in found[name])
+            explained_ns = throttled_ns + sum(one["ns"] for finding in found[name] for wait in finding["waits"]
+                                              for one in wait.get("ran", []) + [others(wait)] if one["comm"] not in own)
+            self.assertGreaterEqual(explained_ns, 0.9 * account["sum_ns"], all_told(found[name]))
+            self.assertLessEqual(throttled_ns, account["sum_ns"] + 2 * MS * account["times"], all_told(found[name]))
+            for finding in found[name]:
+                if not finding["breakdown"]["throttled_ns"]:
+                    continue
+                by = next(wait["throttled_by"] for wait in finding["waits"] if "throttled_by" in wait)
+                self.assertEqual((by["limit"], by["cgroup"], by["quota_ns"], by["period_ns"]),
+                                 ("real_time", cgroup, runtime_ns, period_ns), told(finding))
+
+    def test_all_of_them(self):
+        own, found = self.seen(2200)
+        if is_limited():
+            self.assert_limited(own, found, "/", 1000 * setting("sched_rt_runtime_us"),
+                                1000 * setting("sched_rt_period_us"))
+        else:
+            for name in own:
+                self.assertEqual([told(one) for one in found[name] if one["breakdown"]["throttled_ns"]], [])
+
+    def test_those_of_a_cgroup(self):
+        if not has_groups():
+            self.skipTest("this kernel has no limits for the real-time threads of a cgroup")
+        group = Group(f"odt-real-time-{os.getpid()}")
+        self.addCleanup(group.remove)
+        group.write(1000 * PERIOD_MS, group.path, "cpu.rt_period_us")
+        group.write(1000 * RUNTIME_MS, group.path, "cpu.rt_runtime_us")
+        own, found = self.seen(1000, group.procs)
+        self.assert_limited(own, found, group.name, RUNTIME_MS * MS, PERIOD_MS * MS)
+
+
+if __name__ == "__main__":
+    main()
