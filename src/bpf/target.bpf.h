@@ -35,7 +35,8 @@ enum in_call_kind {
  * - in_call, by the reader once the session has ended: by exchanges, see take_call();
  * - cpu_ns_before and departures_before, when the thread has ended and runs no more. */
 struct thread_state {
-  u64 enter_ns; /* of the call in flight; before the first: when it was adopted */
+  u64 enter_ns; /* of the call in flight; before the first: when it was adopted, or left the call
+                   with which that was */
   u64 cgroup_id;
   u64 cpu_ns_before;     /* CPU time used before adoption, or counted already */
   u64 departures_before; /* likewise, how often it has left the CPU */

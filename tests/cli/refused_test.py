@@ -11,8 +11,8 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import reference
-from overdue_test import (Live, attached, call_records, counts, main, overdue, read_ndjson, require_root, row_of, run,
-                          syscalls_report, table_of, tool, workload)
+from overdue_test import (SLOWER, Live, attached, call_records, counts, main, overdue, read_ndjson, require_root, row_of,
+                          run, syscalls_report, table_of, tool, workload)
 
 # tests/workloads/refused.c: calls, errors by name, and whether they come back with a result.
 ANSWERS = {"getuid": (7, {"EPERM": 7}), "rename": (2, {"EACCES": 2}), "getgid": (3, {}), "geteuid": (4, {}),
@@ -126,7 +126,7 @@ class Refused(unittest.TestCase):
 
     def test_discovered(self):
         """The hook that sees them comes with the first filter, within the workload's pause."""
-        finished = overdue("syscalls", "--discover", "--stdout", "-f", "json", "--", workload("refused"), 1000)
+        finished = overdue("syscalls", "--discover", "--stdout", "-f", "json", "--", workload("refused"), 1000 * SLOWER)
         report = json.loads(finished.out[finished.out.index("{"):finished.out.rindex("}") + 1])
         self.assertLessEqual(set(self.answers), set(report["names"]))
         self.assertEqual(report["receipt"]["refused"], self.all)
@@ -135,7 +135,7 @@ class Refused(unittest.TestCase):
 
     def test_discovered_of_a_program_that_has_its_filter_already(self):
         """From the first refused call on."""
-        with Live(workload("refused"), 1500) as program:
+        with Live(workload("refused"), 1500 * SLOWER) as program:
             with attached("syscalls", "--discover", "-f", "json", "-p", program.pid, settle=0) as live:
                 program.finish()
                 report = json.loads(live.finish().out)

@@ -36,7 +36,8 @@ def others(wait):
 
 class RealTime(Case):
     def seen(self, ms, *group):
-        seen = stalls("--span", "offcpu", "-T", "2ms", "--", workload("real_time_limit"), os.cpu_count() - 1, ms, *group)
+        last_cpu = os.cpu_count() - 1
+        seen = stalls("--span", "offcpu", "-T", "2ms", "--", workload("real_time_limit"), last_cpu, ms, *group)
         self.assert_sound(seen)
         own = {one["name"]: one for one in map(json.loads, seen.finished.out.splitlines())}
         return own, {name: [one for one in seen.found if one["thread"] == name] for name in own}

@@ -23,6 +23,8 @@ import unittest
 OVERDUE = os.environ.get("OVERDUE", "overdue")
 WORKLOADS = os.environ.get("WORKLOADS", "")
 LONG = os.environ.get("OVERDUE_LONG") == "1"
+# How much longer all that a program does may take than where its CPU is real.
+SLOWER = int(os.environ.get("OVERDUE_SLOWER", "1"))
 SKIPPED = 77  # what ctest shows as skipped
 TRACEFS = "/sys/kernel/tracing"
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]
@@ -102,14 +104,14 @@ def run(command, timeout=60, stdin=subprocess.DEVNULL, env=None, cwd=None, preex
     with subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           env=env, cwd=cwd, preexec_fn=preexec) as process:
         try:
-            out, err = process.communicate(timeout=timeout)
+            out, err = process.communicate(timeout=timeout * SLOWER)
         except subprocess.TimeoutExpired:
             process.terminate()
             try:
                 process.communicate(timeout=5)
             except subprocess.TimeoutExpired:
                 process.kill()
-            raise AssertionError(f"still running after {timeout} s: {command}") from None
+            raise AssertionError(f"still running after {timeout * SLOWER} s: {command}") from None
     return Finished(process.returncode, out.decode("latin-1"), err.decode("latin-1"),
                     time.monotonic() - begin)
 
@@ -211,7 +213,7 @@ class Live:
 
     def finish(self, timeout=30):
         try:
-            self.process.wait(timeout)
+            self.process.wait(timeout * SLOWER)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"still running; stderr: {self.err()[-2000:]}") from None
         return Finished(self.process.returncode, self.out(), self.err(),
@@ -242,7 +244,7 @@ class OnDemand(Live):
 
 
 def eventually(condition, timeout=10, what="condition never held", pause=0.01):
-    end = time.monotonic() + timeout
+    end = time.monotonic() + timeout * SLOWER
     while True:
         result = condition()
         if result:
