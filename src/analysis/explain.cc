@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/explain_cpu.h"
 #include "analysis/span_words.h"
 #include "analysis/waker_words.h"
 #include "base/text.h"
@@ -153,6 +154,7 @@ ChainLink link_of(const RawLink& raw, StackNamer& namer) {
     link.is_root = !raw.is_cut;
     if (raw.ledger) link.ns = raw.ledger->parts.oncpu_ns;
   }
+  if (raw.is_thread) link.on_cpu = cpu_places_of(raw.samples, namer);
   add_ledger(link, raw, namer);
   return link;
 }
@@ -211,8 +213,32 @@ void explain_present(const span_record& span, Finding& finding) {
   finding.waits.push_back(std::move(wait));
 }
 
+/// Where the thread was that had the CPU longest while this one could run. The wait in which it had
+/// most of it says so for all.
+void explain_runner(const RawStall& stall, StackNamer& namer, std::vector<Wait>& waits) {
+  CpuShares all;
+  for (const Wait& wait : waits) all.add(wait.ran);
+  if (all.threads.empty() || !stall.cpu_samples) return;
+  const auto& [runner, ns, unused] = all.threads.front();
+  if (runner.tid == 0 || ns < stall.span.latency_ns / 10) return;
+  std::vector<const RawSample*> samples;
+  CpuShare* most = nullptr;
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    const auto share =
+        std::find_if(waits[i].ran.threads.begin(), waits[i].ran.threads.end(),
+                     [tid = runner.tid](const CpuShare& one) { return one.thread.tid == tid; });
+    if (share == waits[i].ran.threads.end()) continue;
+    if (!most || most->ns < share->ns) most = &*share;
+    const RawWait& raw = *stall.waits[i];
+    const auto found = stall.cpu_samples->of(runner.tid, raw.ready_since_ns(), raw.in_ns());
+    samples.insert(samples.end(), found.begin(), found.end());
+  }
+  if (most) most->on_cpu = cpu_places_of(samples, namer);
+}
+
 void add_waits(const RawStall& stall, StackNamer& namer, Finding& finding) {
   for (const RawWait* wait : stall.waits) finding.waits.push_back(wait_of(*wait, namer));
+  explain_runner(stall, namer, finding.waits);
   for (const RawPlace& raw : stall.places) {
     WaitPlace& place = finding.places.emplace_back(place_of(raw, namer));
     const auto longest = std::find(stall.waits.begin(), stall.waits.end(), raw.longest);
@@ -251,6 +277,7 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   finding.latency_ns = span.latency_ns;
   if (span.flags & SPAN_HAS_LEDGER)
     finding.breakdown = breakdown_of(span.ledger, span.throttled_ns, span.latency_ns);
+  finding.on_cpu = cpu_places_of(stall.samples, namer);
   add_waits(stall, namer, finding);
   finding.kernel_stack = namer.kernel_stack(stall.kernel_stack);
   drop_tracing(finding.kernel_stack);

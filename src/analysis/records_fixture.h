@@ -1,6 +1,7 @@
 // Records as probes write them, for the tests of this folder.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "analysis/stall_assembler.h"
+#include "bpf/user_stack.h"
 #include "core/span_schema.h"
 
 namespace overdue {
@@ -29,6 +31,12 @@ inline constexpr Schema runs_schema{
 inline constexpr Schema places_schema{.id = RECORD_WAIT_PLACES,
                                       .name = "places",
                                       .size = sizeof(wait_places),
+                                      .fields = {},
+                                      .help = ""};
+
+inline constexpr Schema sample_schema{.id = RECORD_CPU_SAMPLE,
+                                      .name = "sample",
+                                      .size = sizeof(cpu_sample),
                                       .fields = {},
                                       .help = ""};
 
@@ -68,6 +76,23 @@ inline sched_wait wait_of(u32 tid, u64 out_ns, u64 wake_ns, u64 in_ns, u32 waker
   wait.waker_tid = waker_tid;
   wait.waker_context = static_cast<u16>(wake_ns ? WAKER_THREAD : WAKER_UNKNOWN);
   return wait;
+}
+
+/// Of thread `tid`; with a user stack where it `has_user_side`.
+inline std::vector<std::byte> sample_of(u32 tid, u64 time_ns, const std::vector<u64>& kernel,
+                                        bool has_user_side = true) {
+  cpu_sample sample{};
+  name_thread(sample.header, tid, "thread-" + std::to_string(tid));
+  sample.header.kind = RECORD_CPU_SAMPLE;
+  sample.header.time_ns = time_ns;
+  sample.kernel_frames = static_cast<u16>(kernel.size());
+  std::copy(kernel.begin(), kernel.end(), sample.kernel);
+  if (!has_user_side) return bytes_of(sample);
+  sample.flags = SPAN_HAS_USER_STACK;
+  sample.user_bytes = 8;
+  std::vector<std::byte> bytes = bytes_of(sample);
+  bytes.resize(sizeof sample + sizeof(user_registers) + sample.user_bytes);
+  return bytes;
 }
 
 inline span_record span_of(u32 tid, u64 begin_ns, u64 end_ns) {

@@ -10,13 +10,11 @@
 #include <vector>
 
 #include "analysis/explain.h"
+#include "analysis/records_fixture.h"
 #include "core/span_schema.h"
 
 namespace overdue {
 namespace {
-
-constexpr Schema wait_schema{
-    .id = RECORD_SCHED_WAIT, .name = "wait", .size = sizeof(sched_wait), .fields = {}, .help = ""};
 
 /// Calls every address `f` and its last digits; knows two threads.
 class Namer final : public StackNamer {

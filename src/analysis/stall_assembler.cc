@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "analysis/user_side.h"
 #include "analysis/wait_places.h"
 #include "analysis/window_ledger.h"
 #include "base/text.h"
@@ -29,14 +30,10 @@ std::vector<std::uint64_t> addresses_at(std::span<const std::byte> bytes, std::s
 }
 
 /// The user side of the thread, at `at` of a record with these flags and so many bytes of it.
-void take_user_side(RawStall& stall, std::span<const std::byte> bytes, std::size_t at,
-                    std::uint16_t flags, std::uint16_t user_bytes) {
-  const std::size_t before_stack = flags & SPAN_STACK_NAMED ? 0 : sizeof(user_registers);
-  if (!(flags & SPAN_HAS_USER_STACK) || bytes.size() < at || bytes.size() - at < before_stack)
-    return;
-  if (before_stack > 0) std::memcpy(&stall.registers, bytes.data() + at, before_stack);
-  stall.user_stack = bytes.subspan(at + before_stack);
-  if (stall.user_stack.size() > user_bytes) stall.user_stack = stall.user_stack.first(user_bytes);
+void take_user_side(RawStall& stall, const std::optional<UserSide>& side) {
+  if (!side) return;
+  stall.registers = side->registers;
+  stall.user_stack = side->stack;
 }
 
 /// Whether the waits of the thread that ended a span are what happened during it.
@@ -105,6 +102,9 @@ void StallAssembler::take(const Record& record, const Record* stack) {
       break;
     case RECORD_SPAN:
       span(record);
+      break;
+    case RECORD_CPU_SAMPLE:
+      samples_.take(record);
       break;
     case RECORD_SYSCALL_CALL: {
       Thread& thread = thread_of(record.header().tid);
@@ -254,8 +254,9 @@ void StallAssembler::late_way_back(Thread& thread, const RawWait& wait, const Re
 void StallAssembler::hand_over(RawStall& stall, const Record* stack) {
   if (stack) {
     const auto fixed = stack->as<wait_stack>();
-    take_user_side(stall, stack->bytes, sizeof fixed, fixed.flags, fixed.user_bytes);
+    take_user_side(stall, user_side_at(stack->bytes, sizeof fixed, fixed.flags, fixed.user_bytes));
   }
+  stall.cpu_samples = &samples_;
   handler_(stall);
 }
 
@@ -308,7 +309,7 @@ void StallAssembler::span(const Record& record) {
   std::size_t at = std::min(sizeof(span_record), bytes.size());
   stall.kernel_stack = addresses_at(bytes, at, stall.span.kernel_frames);
   at += 8 * stall.kernel_stack.size();
-  take_user_side(stall, bytes, at, stall.span.flags, stall.span.user_bytes);
+  take_user_side(stall, user_side_at(bytes, at, stall.span.flags, stall.span.user_bytes));
   if (stall.span.begin_tid != 0) {
     const auto beginner = threads_.find(stall.span.begin_tid);
     if (beginner != threads_.end()) stall.begin_comm = beginner->second.comm;
@@ -322,13 +323,15 @@ void StallAssembler::span(const Record& record) {
   }
   find_waits(stall);
   find_chain(stall);
-  handler_(stall);
+  hand_over(stall, nullptr);
 }
 
 void StallAssembler::find_waits(RawStall& stall) {
   const std::uint64_t begin_ns = stall.begin_ns(), end_ns = stall.span.header.time_ns;
   const auto found = threads_.find(stall.span.header.tid);
-  if (found == threads_.end() || !lived_through(stall.span)) return;
+  if (!lived_through(stall.span)) return;
+  stall.samples = samples_.of(stall.span.header.tid, begin_ns, end_ns);
+  if (found == threads_.end()) return;
   for (const RawWait& wait : found->second.waits) {
     if (wait.in_ns() <= begin_ns || wait.out_ns() >= end_ns) continue;
     stall.waits.push_back(&wait);
@@ -346,6 +349,7 @@ void StallAssembler::follow(RawLink& link, std::uint64_t begin_ns, std::uint64_t
   static const Thread unknown;
   const Thread& thread = found != threads_.end() ? found->second : unknown;
   link.during_ns = end_ns - begin_ns;
+  link.samples = samples_.of(link.waker->header.tid, begin_ns, end_ns);
   link.ledger = ledger_between(thread.waits, thread.wakes, *link.waker, begin_ns, end_ns);
   link.is_cut = thread.forgotten_until_ns > begin_ns;
   if (link.ledger->places.empty()) return;

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/cpu_samples.h"
 #include "analysis/stack_join.h"
 #include "bpf/sched.h"
 #include "bpf/span.h"
@@ -46,6 +47,8 @@ struct RawWait {
   /// When it stopped being blocked: woken, or else running again.
   std::uint64_t unblocked_ns() const;
   std::uint64_t blocked_ns() const;
+  /// Since when it could run, but for a quota.
+  std::uint64_t ready_since_ns() const { return out_ns() + blocked_ns(); }
   /// Not blocked, but kept from running by a quota.
   std::uint64_t throttled_ns() const;
   /// Woken, or let go by a quota, and waiting for a CPU.
@@ -89,7 +92,8 @@ struct RawLink {
   std::uint64_t runqueue_ns = 0;    ///< of that: woken, waiting for a CPU
   std::uint64_t during_ns = 0;      ///< the time that the step is about
   std::optional<RawLedger> ledger;  ///< of the thread, in that time
-  bool is_cut = false;              ///< it may go on: deeper than we look, in a circle, forgotten
+  std::vector<const RawSample*> samples{};  ///< likewise
+  bool is_cut = false;  ///< it may go on: deeper than we look, in a circle, forgotten
 };
 
 /// A late span with all that was recorded to explain it. Views and pointers are valid during the
@@ -97,20 +101,21 @@ struct RawLink {
 struct RawStall {
   span_record span{};
   std::vector<std::uint64_t> kernel_stack;
-  user_registers registers{};             ///< where span.flags has SPAN_HAS_USER_STACK
-  std::span<const std::byte> user_stack;  ///< from registers.rsp - USER_RED_ZONE upwards
-  std::optional<Record> call;             ///< of a system call: its own record
-  std::string begin_comm;                 ///< of span.begin_tid; empty: no record told
-  std::vector<const RawWait*> waits;      ///< within the span, in time order
-  bool waits_forgotten = false;           ///< there were more, but no room to keep them
-  std::vector<RawPlace> places;           ///< of its waits; where it was blocked longest first
-  std::vector<RawLink> chain;             ///< of the longest wait in that place
-
-  /// Null where it had no waits.
+  user_registers registers{};               ///< where span.flags has SPAN_HAS_USER_STACK
+  std::span<const std::byte> user_stack;    ///< from registers.rsp - USER_RED_ZONE upwards
+  std::optional<Record> call;               ///< of a system call: its own record
+  std::string begin_comm;                   ///< of span.begin_tid; empty: no record told
+  std::vector<const RawWait*> waits;        ///< within the span, in time order
+  bool waits_forgotten = false;             ///< there were more, but no room to keep them
+  std::vector<RawPlace> places;             ///< of its waits; where it was blocked longest first
+  std::vector<RawLink> chain;               ///< of the longest wait in that place
+  std::vector<const RawSample*> samples;    ///< of its thread
+  const CpuSamples* cpu_samples = nullptr;  ///< of all threads
   /// Of a system call that was late on the way back to its program, after its end: its number is
   /// the span's subject, and there is no record of it.
   bool is_way_back = false;
 
+  /// Null where it had no waits.
   const RawWait* longest() const { return places.empty() ? nullptr : places.front().longest; }
   std::uint64_t begin_ns() const {
     return span.latency_ns < span.header.time_ns ? span.header.time_ns - span.latency_ns : 0;
@@ -203,6 +208,7 @@ class StallAssembler {
   Handler handler_;
   Limits limits_;
   StackJoin join_;
+  CpuSamples samples_;
   LateWaits late_;
   OwnCall own_call_;
   WayBack way_back_;

@@ -57,7 +57,8 @@ struct cpu_ledger {
   struct open_call call;
   u64 call_irq_ns;
   u64 call_softirq_ns;
-  u64 member;  // the thread that runs, if it belongs to the target; as in its ledger
+  u64 sampled_ns;  // when it was last looked at where its thread is
+  u64 member;      // the thread that runs, if it belongs to the target; as in its ledger
   struct cpu_runs runs;
 };
-WIRE_SIZE(struct cpu_ledger, 160 + 96 * SLICES_KEPT);
+WIRE_SIZE(struct cpu_ledger, 168 + 96 * SLICES_KEPT);

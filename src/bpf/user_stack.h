@@ -17,3 +17,19 @@ struct wait_stack {
   u32 reserved;
 };
 WIRE_SIZE(struct wait_stack, 64);
+
+#define SAMPLE_FRAMES 16
+#define SAMPLE_STACK_MAX 2048  // of user_bytes
+
+// Where the header's thread was when its CPU's tick came. `kernel` begins with the interrupt
+// itself; the user side, behind it as behind a wait_stack, is where it was in its program, or had
+// called the kernel.
+struct cpu_sample {
+  struct event_header header;
+  u16 kernel_frames;
+  u16 flags;  // of enum span_flags
+  u16 user_bytes;
+  u16 reserved;
+  u64 kernel[SAMPLE_FRAMES];
+};
+WIRE_SIZE(struct cpu_sample, 56 + 8 * SAMPLE_FRAMES);

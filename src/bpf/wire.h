@@ -61,4 +61,5 @@ enum record_kind {
   RECORD_SCHED_THROTTLE = 16,  // sched.h
   RECORD_SCHED_RUNS = 17,
   RECORD_WAIT_PLACES = 18,
+  RECORD_CPU_SAMPLE = 19,
 };

@@ -146,7 +146,8 @@ void StallInstruments::add_to(Session& session, const Kernel& kernel,
                               const std::vector<std::uint32_t>& cpus) {
   choose(kernel);
   if (look_at_switches()) {
-    SchedOptions waits{.use_task_work = kernel.task_work().yes,
+    SchedOptions waits{.sample_bytes = options_.user_stack_bytes,
+                       .use_task_work = kernel.task_work().yes,
                        .use_vectors = kernel.interrupt_vectors().yes,
                        .use_throttles = kernel.throttles().yes};
     if (options_.spans.has(SPAN_OFFCPU) || options_.spans.has(SPAN_WAKEUP))

@@ -36,6 +36,14 @@ bool is_of_tracing(std::string_view name) {
 
 }  // namespace
 
+void drop_scheduler(Stack& kernel_stack) {
+  kernel_stack.erase(
+      kernel_stack.begin(),
+      std::find_if_not(kernel_stack.begin(), kernel_stack.end(), [](const auto& frame) {
+        return is_of_tracing(frame.name) || is_of_scheduler(frame.name);
+      }));
+}
+
 std::vector<std::string> telling_functions(const Stack& kernel_stack) {
   std::vector<std::string> functions;
   for (auto frame = kernel_stack.rbegin(); frame != kernel_stack.rend(); ++frame) {
@@ -47,19 +55,21 @@ std::vector<std::string> telling_functions(const Stack& kernel_stack) {
   return functions;
 }
 
-void CpuShares::add(const ThreadName& thread, std::uint64_t ns) {
-  if (ns == 0) return;
-  auto at = std::find_if(threads.begin(), threads.end(),
-                         [&](const CpuShare& share) { return share.thread.tid == thread.tid; });
-  if (at == threads.end()) at = threads.insert(at, {thread, 0});
-  at->ns += ns;
+void CpuShares::add(const CpuShare& share) {
+  if (share.ns == 0) return;
+  auto at = std::find_if(threads.begin(), threads.end(), [&](const CpuShare& other) {
+    return other.thread.tid == share.thread.tid;
+  });
+  if (at == threads.end()) at = threads.insert(at, {share.thread, 0, {}});
+  at->ns += share.ns;
+  if (at->on_cpu.samples < share.on_cpu.samples) at->on_cpu = share.on_cpu;
   std::sort(threads.begin(), threads.end(), [](const CpuShare& one, const CpuShare& other) {
     return one.ns != other.ns ? one.ns > other.ns : one.thread.tid < other.thread.tid;
   });
 }
 
 void CpuShares::add(const CpuShares& more) {
-  for (const CpuShare& share : more.threads) add(share.thread, share.ns);
+  for (const CpuShare& share : more.threads) add(share);
   others_ns += more.others_ns;
 }
 

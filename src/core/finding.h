@@ -17,6 +17,8 @@ namespace overdue {
 /// entry into the kernel, the scheduler's own and what calls us, and without what compilers append
 /// to names.
 std::vector<std::string> telling_functions(const Stack& kernel_stack);
+/// Drops the innermost frames that are how a thread leaves its CPU.
+void drop_scheduler(Stack& kernel_stack);
 
 struct ThreadName {
   std::uint32_t pid = 0;  ///< 0: not known
@@ -43,10 +45,23 @@ struct Throttle {
   bool of_real_time = false;  ///< what its real-time threads have; of "/": all of them
 };
 
+/// Where a thread was while it ran, by function and caller.
+struct CpuPlace {
+  std::uint64_t samples = 0;
+  Stack stack{};  ///< of one of them: the kernel's functions, where it was in there, then its own
+};
+
+/// Samples are taken by the CPU's tick: a thread that ran for less may have none.
+struct CpuPlaces {
+  std::uint64_t samples = 0;
+  std::vector<CpuPlace> places{};  ///< those with most samples first
+};
+
 /// A thread that had the CPU while another could have run.
 struct CpuShare {
   ThreadName thread{};  ///< tid 0: the CPU idled
   std::uint64_t ns = 0;
+  CpuPlaces on_cpu{};  ///< where it was then, in all waits of a span; empty: not known
 };
 
 /// All that had it, as far as that is known. An interrupt's time counts with the thread that it
@@ -55,7 +70,8 @@ struct CpuShares {
   std::vector<CpuShare> threads{};  ///< longest first
   std::uint64_t others_ns = 0;      ///< of threads that are not listed
 
-  void add(const ThreadName& thread, std::uint64_t ns);
+  void add(const CpuShare& share);
+  void add(const ThreadName& thread, std::uint64_t ns) { add(CpuShare{thread, ns, {}}); }
   void add(const CpuShares& more);
 };
 
@@ -125,6 +141,7 @@ struct ChainLink {
   std::vector<WaitPlace> places;     ///< of its waits in that time, longest first
   std::uint64_t runqueue_ns = 0;     ///< of that: woken, waiting for a CPU
   CpuShares ran;                     ///< who had the CPU while it could run
+  CpuPlaces on_cpu;                  ///< where it was while it ran
   std::optional<Throttle> throttle;  ///< by whose quota it was throttled
   bool is_thread = false;            ///< as Waker has it: `what` may be "unknown" of either
   Stack kernel_stack;                ///< where it waited, or was preempted
@@ -170,6 +187,7 @@ struct Finding {
   std::string error;           ///< name of the errno value that the result is
   std::uint64_t given_ns = 0;  ///< the time in memory that its call was given; 0: none, not known
   std::optional<Breakdown> breakdown;
+  CpuPlaces on_cpu;                 ///< where its thread was while it ran
   std::vector<Wait> waits;          ///< in time order; short ones may be missing
   std::vector<WaitPlace> places;    ///< of all waits; where it was blocked longest first
   bool waits_forgotten = false;     ///< there were more, which were not kept

@@ -141,6 +141,10 @@ void StackRecorder::record(const Record& record) {
       kernel_frames(record, sizeof(span_record), record.as<span_record>().kernel_frames);
       return with_user_side<span_record>(
           record, sizeof(span_record) + std::size_t{8} * record.as<span_record>().kernel_frames);
+    case RECORD_CPU_SAMPLE:
+      kernel_frames(record, offsetof(cpu_sample, kernel),
+                    std::min<std::size_t>(record.as<cpu_sample>().kernel_frames, SAMPLE_FRAMES));
+      return with_user_side<cpu_sample>(record, sizeof(cpu_sample));
     case RECORD_WAIT_STACK:
       return with_user_side<wait_stack>(record, sizeof(wait_stack));
     default:

@@ -53,6 +53,24 @@ void write_waker(JsonWriter& json, const Waker& waker) {
   json.end_object();
 }
 
+void write_on_cpu(JsonWriter& json, const CpuPlaces& on_cpu) {
+  if (on_cpu.samples == 0) return;
+  json.key("on_cpu");
+  json.begin_object();
+  json.member("samples", on_cpu.samples);
+  json.key("places");
+  json.begin_array();
+  for (const CpuPlace& place : on_cpu.places) {
+    json.begin_object();
+    json.member("samples", place.samples);
+    json.key("stack");
+    write_stack(json, place.stack);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+}
+
 void write_shares(JsonWriter& json, const CpuShares& shares) {
   if (shares.threads.empty() && !shares.others_ns) return;
   json.key("ran");
@@ -61,6 +79,7 @@ void write_shares(JsonWriter& json, const CpuShares& shares) {
     json.begin_object();
     write_thread(json, share.thread);
     json.member("ns", share.ns);
+    write_on_cpu(json, share.on_cpu);
     json.end_object();
   }
   json.end_array();
@@ -146,6 +165,7 @@ void write_meanwhile(JsonWriter& json, const ChainLink& link) {
   if (!link.ledger) return;
   json.member("during_ns", link.during_ns);
   write_breakdown(json, *link.ledger);
+  write_on_cpu(json, link.on_cpu);
   write_places(json, link.places);
 }
 
@@ -218,6 +238,7 @@ void write_finding(JsonWriter& json, const Finding& finding) {
   }
   if (!finding.error.empty()) json.member("error", finding.error);
   if (finding.breakdown) write_breakdown(json, *finding.breakdown);
+  write_on_cpu(json, finding.on_cpu);
   json.key("waits");
   json.begin_array();
   for (const Wait& wait : finding.waits) write_wait(json, wait);

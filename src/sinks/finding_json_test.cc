@@ -100,6 +100,7 @@ TEST(FindingJson, HasNoKeyThatTheSchemaLacks) {
   link.runqueue_ns = 1;
   link.ran.add(f.thread, 1);
   link.ran.others_ns = 1;
+  f.on_cpu = link.on_cpu = {1, {{1, f.kernel_stack}}};
   link.ledger = f.breakdown;
   link.places = {{"sleeping", 1, 1, f.kernel_stack}};
   link.user_stack = *f.user_stack;
@@ -113,6 +114,11 @@ TEST(FindingJson, HasNoKeyThatTheSchemaLacks) {
   EXPECT_THAT(unknown_keys(finding["waits"][0], defs["wait"]), IsEmpty());
   for (const auto& one : finding["chain"])
     EXPECT_THAT(unknown_keys(one, defs["link"], {"pid", "tid", "comm"}), IsEmpty());
+  for (const auto& on_cpu : {finding["on_cpu"], finding["chain"][0]["on_cpu"]}) {
+    EXPECT_THAT(unknown_keys(on_cpu, defs["on_cpu"]), IsEmpty());
+    const auto& place = defs["on_cpu"]["properties"]["places"]["items"];
+    EXPECT_THAT(unknown_keys(on_cpu["places"][0], place), IsEmpty());
+  }
 }
 
 TEST(FindingJson, HasLinesWhereThoseAreKnown) {

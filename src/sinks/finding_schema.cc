@@ -69,9 +69,31 @@ const char* const finding_definitions = R"json({
     "items": {
       "type": "object",
       "required": ["tid", "comm", "ns"],
-      "properties": {"tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"}, "ns": {"$ref": "#/$defs/ns"}},
+      "properties": {"tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"}, "ns": {"$ref": "#/$defs/ns"}, "on_cpu": {"$ref": "#/$defs/on_cpu"}},
       "additionalProperties": false
     }
+  },
+  "on_cpu": {
+    "type": "object",
+    "description": "Where a thread was while it ran: samples that its CPU's tick took",
+    "required": ["samples", "places"],
+    "properties": {
+      "samples": {"$ref": "#/$defs/count", "description": "in all; of many, those that were looked at"},
+      "places": {
+        "type": "array",
+        "description": "by function and caller, those with most samples first",
+        "items": {
+          "type": "object",
+          "required": ["samples", "stack"],
+          "properties": {
+            "samples": {"$ref": "#/$defs/count"},
+            "stack": {"$ref": "#/$defs/stack", "description": "of one of them: the kernel's functions, where it was in there, then the program's"}
+          },
+          "additionalProperties": false
+        }
+      }
+    },
+    "additionalProperties": false
   },
   "place": {
     "type": "object",
@@ -118,6 +140,7 @@ const char* const finding_definitions = R"json({
       "during_ns": {"$ref": "#/$defs/ns", "description": "the time that the step is about: until the thread woke the one before"},
       "breakdown": {"$ref": "#/$defs/breakdown", "description": "what the thread did in that time; adds up to during_ns"},
       "blocked": {"$ref": "#/$defs/blocked"},
+      "on_cpu": {"$ref": "#/$defs/on_cpu"},
       "places": {"type": "array", "items": {"$ref": "#/$defs/place"}, "description": "of its long waits in that time, longest first"},
       "runqueue_ns": {"$ref": "#/$defs/ns", "description": "of that: woken, waiting for a CPU"},
       "ran": {"$ref": "#/$defs/shares"}, "ran_others_ns": {"$ref": "#/$defs/ns"},
@@ -158,6 +181,7 @@ const char* const finding_definitions = R"json({
       "error": {"type": "string", "description": "name of the errno value"},
       "breakdown": {"$ref": "#/$defs/breakdown", "description": "adds up to latency_ns"},
       "blocked": {"$ref": "#/$defs/blocked"},
+      "on_cpu": {"$ref": "#/$defs/on_cpu"},
       "waits": {"type": "array", "items": {"$ref": "#/$defs/wait"}, "description": "in time order; short ones may be missing"},
       "places": {"type": "array", "items": {"$ref": "#/$defs/place"}, "description": "of all its waits, also of short ones; where it was blocked longest first"},
       "waits_forgotten": {"const": true, "description": "waits of its beginning were not kept"},

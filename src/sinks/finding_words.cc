@@ -69,6 +69,11 @@ std::string_view link_verb(const ChainLink& link) {
   return link.what == "unknown" ? "could run and did not for" : "waited";
 }
 
+std::string where_it_ran(const CpuPlaces& on_cpu) {
+  const std::string places = cpu_places_text(on_cpu);
+  return places.empty() ? "" : ", " + places;
+}
+
 }  // namespace
 
 std::string thread_text(const ThreadName& thread) {
@@ -102,6 +107,20 @@ std::string stop_text(std::string_view means) {
   return means == "traced" ? "stopped by a tracer" : "frozen with its cgroup";
 }
 
+std::string cpu_places_text(const CpuPlaces& on_cpu) {
+  constexpr std::size_t most = 3;
+  std::vector<std::string> said;
+  for (const auto& [samples, stack] : on_cpu.places) {
+    if (stack.empty() || said.size() == most || samples * 10 < on_cpu.samples) continue;
+    const std::string caller = stack.size() > 1 ? " ← " + to_text(stack[1]) : "";
+    const std::uint64_t percent = (200 * samples + on_cpu.samples) / (2 * on_cpu.samples);
+    const std::string share = percent < 100 ? fmt::format("{} % ", percent) : "";
+    said.push_back(fmt::format("{}in {}{}", share, to_text(stack[0]), caller));
+  }
+  if (said.empty()) return {};
+  return fmt::format("{} ({})", fmt::join(said, ", "), counted(on_cpu.samples, "sample"));
+}
+
 std::string throttle_text(const std::optional<Throttle>& by) {
   if (!by) return "by the CPU quota of a cgroup";
   const std::string limit =
@@ -118,13 +137,14 @@ std::string shares_text(std::string_view word, const CpuShares& shares, std::uin
   std::vector<std::string> said;
   std::string idle;
   std::uint64_t others_ns = shares.others_ns, known_ns = shares.others_ns;
-  for (const auto& [thread, ns] : shares.threads) {
+  for (const auto& [thread, ns, on_cpu] : shares.threads) {
     known_ns += ns;
     if (thread.tid == 0 && is_much(ns))
       idle = fmt::format("while the CPU idled {}", duration_text(ns));
     else if (thread.tid != 0 && said.size() < most)
-      said.push_back(fmt::format("{}{}", thread_text(thread),
-                                 ns >= all_ns - all_ns / 20 ? "" : " " + duration_text(ns)));
+      said.push_back(fmt::format("{}{}{}", thread_text(thread),
+                                 ns >= all_ns - all_ns / 20 ? "" : " " + duration_text(ns),
+                                 is_much(ns) ? where_it_ran(on_cpu) : ""));
     else if (thread.tid != 0)
       others_ns += ns;
   }
@@ -152,7 +172,8 @@ std::string other_parts(const ChainLink& link) {
   std::string said;
   for (const auto& [ns, verb] : all)
     if (ns > 0 && ns >= link.during_ns / 10)
-      said += fmt::format("; {} {}", verb, duration_text(ns));
+      said += fmt::format("; {} {}{}", verb, duration_text(ns),
+                          verb == "ran" ? where_it_ran(link.on_cpu) : "");
   if (parts.unknown_ns >= link.during_ns / 10 && link.what != "unknown" && parts.unknown_ns > 0)
     said += fmt::format("; {} unknown", duration_text(parts.unknown_ns));
   return said;
@@ -164,6 +185,7 @@ std::string link_text(const ChainLink& link) {
   const std::uint64_t count = link.places.empty() ? 0 : link.places.front().count;
   if (link.what != "ran" && count > 1) said += fmt::format(", {} times,", count);
   if (!where.empty()) said += " in " + where;
+  if (link.what == "ran") said += where_it_ran(link.on_cpu);
   if (link.what == "preempted") {
     const std::string by = shares_text("by", link.ran, link.ns);
     said += (by.empty() ? "" : ", ") + by;

@@ -25,6 +25,8 @@ std::string kernel_path(const Stack& stack);
 std::string user_path(const Stack& stack);
 /// "stopped by a signal": what kept a thread from running, of Wait::means.
 std::string stop_text(std::string_view means);
+/// "81 % in crc_block ← flush, 19 % in main (26 samples)"; empty: nothing is known.
+std::string cpu_places_text(const CpuPlaces& on_cpu);
 /// "by cgroup /shop/api (20ms of each 100ms)".
 std::string throttle_text(const std::optional<Throttle>& by);
 /// "behind hog[9] 30.1ms, make[88] 12.0ms, others 2.9ms": who had the CPU for `all_ns`, `word` in

@@ -122,7 +122,7 @@ void Writer::parts(const Breakdown& parts) {
       {"run queue", parts.runqueue_ns, runners("behind", parts.runqueue_ns, false)},
       {"preempted", parts.preempted_ns, runners("by", parts.preempted_ns, true)},
       {"throttled", parts.throttled_ns, throttlers()},
-      {"on CPU", parts.oncpu_ns, ""},
+      {"on CPU", parts.oncpu_ns, cpu_places_text(finding_.on_cpu)},
       {"interrupts", parts.irq_ns, ""},
       {"softirqs", parts.softirq_ns, ""},
       {"unknown", parts.unknown_ns, ""}};

@@ -263,6 +263,27 @@ TEST_F(FindingText, SaysWhoHadTheCpu) {
             "others 3.00ms, while the CPU idled 3.00ms");
 }
 
+TEST_F(FindingText, SaysWhereWhoRanWas) {
+  Finding f = late_open();
+  const auto place = [](std::uint64_t samples, std::string function) {
+    return CpuPlace{samples, {in_program(std::move(function)), in_program("flush")}};
+  };
+  f.breakdown->oncpu_ns = 80'000'000;
+  f.on_cpu = {26, {place(21, "crc_block"), place(3, "sort_names"), place(2, "hardly")}};
+  EXPECT_THAT(text_of(f), HasSubstr("on CPU       80.0ms  81 % in crc_block ← flush, "
+                                    "12 % in sort_names ← flush (26 samples)\n"));
+  f.on_cpu = {1, {{1, {in_kernel("clear_page_erms")}}}};
+  EXPECT_THAT(text_of(f), HasSubstr("on CPU       80.0ms  in clear_page_erms (1 sample)\n"));
+  f.on_cpu = {2, {{2, {}}}};
+  EXPECT_THAT(text_of(f), HasSubstr("on CPU       80.0ms\n")) << "nobody knows where";
+  f.chain[0].what = "ran";
+  f.chain[0].on_cpu = {4, {place(4, "crc_block")}};
+  EXPECT_THAT(text_of(f), HasSubstr("ran 2.27s of it in submit_bio_wait, in crc_block ← flush (4 "
+                                    "samples)"));
+  f.waits[0].ran.threads[0].on_cpu = {2, {place(2, "crc_block")}};
+  EXPECT_THAT(text_of(f), HasSubstr("behind kworker/u4:1[71], in crc_block ← flush (2 samples)\n"));
+}
+
 TEST_F(FindingText, PrintsNothingOfOthersUnescaped) {
   Finding f = late_open();
   f.thread.comm = "a\033[2J";

@@ -37,19 +37,29 @@ int COUNTED_PROG(on_irq_exit, int irq, struct irqaction* action, int result) {
   return 0;
 }
 
+#define VECTOR_EXIT(vector)              \
+  SEC("?tp_btf/" #vector "_exit")        \
+  int COUNTED_PROG(on_##vector##_exit) { \
+    end_irq(false);                      \
+    return 0;                            \
+  }
+
 #define VECTOR_HOOKS(vector, number)      \
   SEC("?tp_btf/" #vector "_entry")        \
   int COUNTED_PROG(on_##vector##_entry) { \
     begin_irq(WAKER_VECTOR, number, 0);   \
     return 0;                             \
   }                                       \
-  SEC("?tp_btf/" #vector "_exit")         \
-  int COUNTED_PROG(on_##vector##_exit) {  \
-    end_irq(false);                       \
-    return 0;                             \
-  }
+  VECTOR_EXIT(vector)
 
-VECTOR_HOOKS(local_timer, VECTOR_LOCAL_TIMER)
+SEC("?tp_btf/local_timer_entry")
+int COUNTED_PROG(on_local_timer_entry) {
+  begin_irq(WAKER_VECTOR, VECTOR_LOCAL_TIMER, 0);
+  if (takes_samples()) sample_cpu(ctx);
+  return 0;
+}
+
+VECTOR_EXIT(local_timer)
 VECTOR_HOOKS(reschedule, VECTOR_RESCHEDULE)
 VECTOR_HOOKS(call_function, VECTOR_CALL_FUNCTION)
 VECTOR_HOOKS(call_function_single, VECTOR_CALL_FUNCTION_SINGLE)

@@ -36,6 +36,7 @@ struct SchedProbe::Impl {
   void configure();
   void configure_throttles();
   void choose_switch_hook();
+  void choose_samples();
   void attach_all();
   bool wants_stacks() const { return options.user_stack_bytes > 0; }
   bool is_here(const bpf_program* vector_hook) const;
@@ -87,6 +88,15 @@ void SchedProbe::Impl::choose_switch_hook() {
   if (!wants_stacks() || !has_work) size(bpf->maps.payers, 1);
 }
 
+/// By a CPU's tick; where that cannot be seen, there are none: others alone would be one-sided.
+void SchedProbe::Impl::choose_samples() {
+  if (!is_here(bpf->progs.on_local_timer_entry) || options.sample_bytes == 0) return;
+  bpf->rodata->sample_bytes =
+      static_cast<u32>(std::min<std::size_t>(options.sample_bytes, SAMPLE_STACK_MAX));
+  check(bpf_map__set_max_entries(bpf->maps.sample_scratch, possible_cpu_count()),
+        "cannot size a map");
+}
+
 bool SchedProbe::Impl::is_here(const bpf_program* vector_hook) const {
   return options.use_vectors && !is_refused(refused, vector_hook) &&
          types.arguments(tracepoint_of(vector_hook)).has_value();
@@ -128,6 +138,7 @@ void SchedProbe::Impl::configure_throttles() {
 void SchedProbe::Impl::configure() {
   bpf->rodata->own_pid = static_cast<u32>(getpid());
   choose_switch_hook();
+  choose_samples();
   bpf->rodata->switch_tells_state = types.arguments("sched_switch").value_or(0) >= 4;
   for (bpf_program* hook : vector_hooks()) bpf_program__set_autoload(hook, is_here(hook));
   configure_throttles();
@@ -210,8 +221,9 @@ void SchedProbe::finish(KernelTime, const RecordHandler&) {
 }
 
 const Schema* SchedProbe::schema(std::uint16_t kind) const {
-  for (const Schema* one : {&sched_wait_schema, &sched_wake_schema, &sched_throttle_schema,
-                            &sched_runs_schema, &wait_places_schema, &wait_stack_schema})
+  for (const Schema* one :
+       {&sched_wait_schema, &sched_wake_schema, &sched_throttle_schema, &sched_runs_schema,
+        &wait_places_schema, &wait_stack_schema, &cpu_sample_schema})
     if (kind == one->id) return one;
   return nullptr;
 }

@@ -14,6 +14,8 @@ struct SchedOptions {
   /// take control().threshold_ns[SPAN_OFFCPU] or [SPAN_WAKEUP]. 0: none. Each is a wait_stack
   /// behind its wait.
   std::size_t user_stack_bytes = 0;
+  /// How much of the user stacks of the threads that ticks meet; 0: those are not looked at.
+  std::size_t sample_bytes = 0;
   bool use_task_work = true;  ///< where the kernel has it; false: as if it had not
   bool use_vectors = true;    ///< the same of the tracepoints of local interrupts
   bool use_throttles = true;  ///< the same of what tells that a CPU quota is used up
@@ -59,5 +61,6 @@ extern const Schema sched_throttle_schema;
 extern const Schema sched_runs_schema;
 extern const Schema wait_places_schema;
 extern const Schema wait_stack_schema;
+extern const Schema cpu_sample_schema;
 
 }  // namespace overdue

@@ -10,10 +10,10 @@
 #include "bpf/wait.bpf.h"
 #include "probes/sched/places.bpf.h"
 #include "probes/sched/runs.bpf.h"
+#include "probes/sched/samples.bpf.h"
 #include "probes/sched/stacks.bpf.h"
 #include "probes/sched/throttles.bpf.h"
 
-const volatile u32 own_pid;           /* Overdue explains nobody's wait but others' */
 const volatile u8 switch_tells_state; /* sched_switch has a fourth argument (Linux 5.18) */
 
 #define NOTED_WAITS_MAX 32 /* of one call, beyond the long ones */
@@ -206,6 +206,7 @@ static __always_inline int switch_threads(u64* ctx, enum payment payment) {
     if (payment != PAY_NEVER && ledger->owes_ns) pay_stack(prev, ledger);
     u32 task_state = switch_tells_state ? (u32)ctx[3] : prev->__state;
     u32 state = preempt ? LEDGER_PREEMPTED : ledger_state_of(task_state);
+    if (state == LEDGER_PREEMPTED) sample_preempted(ctx, prev, ledger, cpu, now_ns);
     switch_out(prev, ledger, cpu, next, state, now_ns);
   }
   ledger = next->pid ? ledger_of(next) : 0;

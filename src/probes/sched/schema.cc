@@ -100,10 +100,17 @@ constexpr Field stack_fields[] = {
     OVERDUE_FIELD(wait_stack, user_bytes, bytes, stack, "user stack behind the record"),
 };
 
+constexpr Field sample_fields[] = {
+    OVERDUE_FIELD(cpu_sample, kernel_frames, none, value, "of `kernel`"),
+    OVERDUE_FIELD(cpu_sample, flags, opaque, value, "as those of a span"),
+    OVERDUE_FIELD(cpu_sample, user_bytes, bytes, stack, "user stack behind the record"),
+    OVERDUE_FIELD(cpu_sample, kernel, opaque, value,
+                  "16 addresses, innermost first: the tick's own, then what it interrupted"),
+};
+
 constexpr const Schema* schemas[] = {
-    &sched_wait_schema, &sched_wake_schema,  &sched_throttle_schema,
-    &sched_runs_schema, &wait_places_schema, &wait_stack_schema,
-    &span_schema};
+    &sched_wait_schema,  &sched_wake_schema, &sched_throttle_schema, &sched_runs_schema,
+    &wait_places_schema, &wait_stack_schema, &cpu_sample_schema,     &span_schema};
 
 Support supported(const Kernel& kernel) {
   return kernel.session({"sched_switch", "sched_waking"});
@@ -142,6 +149,12 @@ const Schema wait_stack_schema{.id = RECORD_WAIT_STACK,
                                .size = sizeof(wait_stack),
                                .fields = stack_fields,
                                .help = "where in its program a thread was when it waited"};
+
+const Schema cpu_sample_schema{.id = RECORD_CPU_SAMPLE,
+                               .name = "cpu_sample",
+                               .size = sizeof(cpu_sample),
+                               .fields = sample_fields,
+                               .help = "where a thread was when its CPU's tick came"};
 
 extern const std::string_view sched_manual;
 

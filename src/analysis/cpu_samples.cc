@@ -1,0 +1,44 @@
+#include "analysis/cpu_samples.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analysis/user_side.h"
+#include "bpf/user_stack.h"
+
+namespace overdue {
+
+void CpuSamples::take(const Record& record) {
+  const auto fixed = record.as<cpu_sample>();
+  RawSample sample{.header = fixed.header, .kernel_stack = {}, .registers = {}, .user_stack = {}};
+  const std::size_t frames = std::min<std::size_t>(fixed.kernel_frames, SAMPLE_FRAMES);
+  sample.kernel_stack.assign(fixed.kernel, fixed.kernel + frames);
+  if (const auto side = user_side_at(record.bytes, sizeof fixed, fixed.flags, fixed.user_bytes)) {
+    sample.registers = side->registers;
+    sample.user_stack.assign(side->stack.begin(), side->stack.end());
+  }
+  const std::uint32_t tid = fixed.header.tid;
+  by_thread_[tid].push_back(std::move(sample));
+  order_.push_back(tid);
+  if (order_.size() <= most_) return;
+  const auto oldest = by_thread_.find(order_.front());
+  order_.pop_front();
+  oldest->second.pop_front();
+  if (oldest->second.empty()) by_thread_.erase(oldest);
+}
+
+std::vector<const RawSample*> CpuSamples::of(std::uint32_t tid, std::uint64_t begin_ns,
+                                             std::uint64_t end_ns) const {
+  std::vector<const RawSample*> found;
+  const auto thread = by_thread_.find(tid);
+  if (thread == by_thread_.end()) return found;
+  // Most are asked for soon after they came.
+  for (auto sample = thread->second.rbegin(); sample != thread->second.rend(); ++sample) {
+    if (sample->header.time_ns <= begin_ns) break;
+    if (sample->header.time_ns <= end_ns) found.push_back(&*sample);
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace overdue

@@ -1,0 +1,84 @@
+#include "analysis/explain_cpu.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t most_named = 64;   // a name may take a question to another process
+constexpr std::size_t most_frames = 8;   // of a place: who asks for more has a profiler
+constexpr std::size_t frames_alike = 2;  // a function, and who called it
+
+bool goes_back(const StackFrame& frame) {
+  constexpr std::array<std::string_view, 3> ways = {"exit_to_user_mode", "irqentry_exit",
+                                                    "syscall_exit_"};
+  return std::any_of(ways.begin(), ways.end(),
+                     [&frame](const std::string_view way) { return frame.name.starts_with(way); });
+}
+
+/// Without how the thread was interrupted, or left the CPU; of one that was in its program, or on
+/// its way back there, nothing.
+Stack kernel_side(const RawSample& sample, StackNamer& namer) {
+  Stack stack = namer.kernel_stack(sample.kernel_stack);
+  const auto entry = std::find_if(stack.begin(), stack.end(), [](const StackFrame& frame) {
+    return frame.name.starts_with("asm_sysvec_");
+  });
+  if (entry != stack.end()) stack.erase(stack.begin(), std::next(entry));
+  drop_scheduler(stack);
+  if (!stack.empty() && goes_back(stack.front())) stack.clear();
+  return stack;
+}
+
+Stack stack_of(const RawSample& sample, StackNamer& namer) {
+  Stack stack;
+  if (!sample.user_stack.empty()) {
+    stack = namer
+                .user_stack(sample.header.pid, sample.registers, sample.user_stack,
+                            KernelTime(Duration(sample.header.time_ns)))
+                .frames;
+    fold_unnamed(stack);
+  }
+  Stack kernel = kernel_side(sample, namer);
+  stack.insert(stack.begin(), std::make_move_iterator(kernel.begin()),
+               std::make_move_iterator(kernel.end()));
+  if (stack.size() > most_frames) stack.resize(most_frames);
+  return stack;
+}
+
+bool are_alike(const Stack& one, const Stack& other) {
+  const std::size_t looked_at = std::min(frames_alike, std::max(one.size(), other.size()));
+  if (one.size() < looked_at || other.size() < looked_at) return false;
+  return std::equal(one.begin(), one.begin() + static_cast<std::ptrdiff_t>(looked_at),
+                    other.begin(), [](const StackFrame& a, const StackFrame& b) {
+                      return to_text(a) == to_text(b) && a.module == b.module;
+                    });
+}
+
+}  // namespace
+
+CpuPlaces cpu_places_of(std::span<const RawSample* const> samples, StackNamer& namer) {
+  CpuPlaces all;
+  const std::size_t looked_at = std::min(samples.size(), most_named);
+  for (std::size_t i = 0; i < looked_at; ++i) {
+    Stack stack = stack_of(*samples[i * samples.size() / looked_at], namer);
+    ++all.samples;
+    const auto known =
+        std::find_if(all.places.begin(), all.places.end(),
+                     [&stack](const CpuPlace& place) { return are_alike(place.stack, stack); });
+    if (known != all.places.end())
+      ++known->samples;
+    else
+      all.places.push_back({.samples = 1, .stack = std::move(stack)});
+  }
+  std::stable_sort(
+      all.places.begin(), all.places.end(),
+      [](const CpuPlace& one, const CpuPlace& other) { return one.samples > other.samples; });
+  return all;
+}
+
+}  // namespace overdue

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <span>
+
+#include "analysis/cpu_samples.h"
+#include "core/finding.h"
+#include "core/stack_namer.h"
+
+namespace overdue {
+
+/// Where a thread was while it ran, equal places together. Of many samples some are looked at, as
+/// far apart as they are.
+CpuPlaces cpu_places_of(std::span<const RawSample* const> samples, StackNamer& namer);
+
+}  // namespace overdue

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Where threads are while they run: a CPU's tick says so of the thread that it meets. It comes
+ * anyway, and to no CPU that idles. Threads that take turns may do so in step with it; so whom an
+ * interrupt takes out of its program, after some time there, says where that was, too. (Who is
+ * preempted as it comes out of a call is there more often than elsewhere.) */
+#pragma once
+
+#include "bpf/ledger.bpf.h"
+#include "bpf/sched.h"
+#include "bpf/user_stack.bpf.h"
+#include "bpf/user_stack.h"
+
+const volatile u32 own_pid;      /* Overdue explains what others do */
+const volatile u32 sample_bytes; /* how much of a user stack to copy; 0: there are no samples */
+
+struct sample_scratch {
+  struct cpu_sample fixed;
+  struct user_registers registers;
+  u8 stack[SAMPLE_STACK_MAX + 4096]; /* what copy_user_stack() writes to */
+};
+
+/* By CPU, whose ticks do not nest. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct sample_scratch);
+} sample_scratch SEC(".maps");
+
+static __always_inline u32 fill_user_side(struct sample_scratch* scratch,
+                                          struct task_struct* task) {
+  struct cpu_sample* fixed = &scratch->fixed;
+  if (is_exiting(task) || has_no_user_side(task) || has_32_bit_registers(task)) return 0;
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  u16 flags = SPAN_HAS_USER_STACK;
+  copy_registers(&scratch->registers, regs);
+  u32 bytes = copy_user_stack(scratch->stack, regs->sp, sample_bytes, &flags);
+  fixed->flags = flags;
+  fixed->user_bytes = bytes;
+  return sizeof(struct user_registers) + bytes;
+}
+
+#define SAMPLED_AFTER_NS 1000000
+
+/* Of the running thread. What a softirq does that the tick has interrupted is not the thread's. */
+static __noinline int sample_cpu(void* ctx) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!task->pid || (u32)task->tgid == own_pid || !cpu || cpu->softirq_begin_ns) return 0;
+  u32 number = bpf_get_smp_processor_id();
+  struct sample_scratch* scratch = bpf_map_lookup_elem(&sample_scratch, &number);
+  void* ring = this_cpu_ring();
+  if (!scratch || !ring) return 0;
+  struct cpu_sample* fixed = &scratch->fixed;
+  fill_who(&fixed->header, task, 0, cpu->looked_ns);
+  cpu->sampled_ns = cpu->looked_ns;
+  fixed->header.kind = RECORD_CPU_SAMPLE;
+  fixed->flags = fixed->user_bytes = fixed->reserved = 0;
+  long bytes = bpf_get_stack(ctx, fixed->kernel, sizeof(fixed->kernel), 0);
+  fixed->kernel_frames = bytes > 0 ? bytes / 8 : 0;
+  u32 size = sizeof(*fixed) + fill_user_side(scratch, task);
+  fixed->header.size = size;
+  barrier_var(size);
+  if (size > sizeof(*scratch)) return 0;
+  if (bpf_ringbuf_output(ring, scratch, size, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
+  return 0;
+}
+
+static __always_inline bool takes_samples(void) {
+  return sample_bytes && control.armed;
+}
+
+/* As `task`, the thread of `ledger`, leaves its CPU, though it could run on. */
+static __always_inline void sample_preempted(void* ctx, struct task_struct* task,
+                                             const struct thread_ledger* ledger,
+                                             const struct cpu_ledger* cpu, u64 now_ns) {
+  if (!takes_samples() || !ledger->ran_since_ns || has_no_user_side(task)) return;
+  u64 since_ns = cpu->sampled_ns > ledger->ran_since_ns ? cpu->sampled_ns : ledger->ran_since_ns;
+  if (ns_between(since_ns, now_ns) < SAMPLED_AFTER_NS) return;
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  if ((s64)regs->orig_ax < 0) sample_cpu(ctx);
+}

@@ -1,0 +1,106 @@
+#!/usr/bin/python3
+"""`overdue stalls`: who ran is named by function, against the program's own account of its CPU time."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from overdue_test import SLOWER, main, overdue, tool, workload
+from stall_findings import MS, Case, all_told, functions, stalls, text_of, told
+
+FEW = 20  # samples: fewer say little of shares
+
+
+def own_account(seen):
+    return json.loads(seen.finished.out.splitlines()[-1])
+
+
+def shares(on_cpu):
+    """Of each function and its caller: {("crc_block", "flush"): 0.8}"""
+    found = {}
+    for place in on_cpu["places"]:
+        key = tuple(functions(place["stack"])[:2])
+        found[key] = found.get(key, 0) + place["samples"] / on_cpu["samples"]
+    return found
+
+
+class Functions(Case):
+    def of_the_holder(self, *options, ms=400):
+        """The step of the chain that is the holder of the lock, and the run."""
+        seen = stalls("-T", "100ms", *options, "--", workload("computes_in"), "lock", ms)
+        self.assert_sound(seen)
+        (late,) = [one for one in seen.named("futex") if one["chain"] and one["chain"][0]["what"] == "ran"]
+        return late["chain"][0], seen
+
+    def assert_as_accounted(self, on_cpu, account):
+        self.assertGreaterEqual(on_cpu["samples"], FEW, on_cpu)
+        self.assertEqual(sum(place["samples"] for place in on_cpu["places"]), on_cpu["samples"])
+        counts = [place["samples"] for place in on_cpu["places"]]
+        self.assertEqual(counts, sorted(counts, reverse=True))
+        found, all_ns = shares(on_cpu), sum(account.values())
+        for function, ns in account.items():
+            # Of 64 samples 0.15 is three standard deviations.
+            self.assertAlmostEqual(found.get((function, "flush"), 0), ns / all_ns, delta=0.15, msg=found)
+
+    def test_who_holds_a_lock(self):
+        step, seen = self.of_the_holder()
+        self.assert_as_accounted(step["on_cpu"], own_account(seen))
+
+    def test_who_takes_the_cpu(self):
+        last_cpu = str(os.cpu_count() - 1)
+        pinned = [tool("taskset"), "-c", last_cpu]
+        hog = [*pinned, workload("computes_in"), "lock", str(20000 * SLOWER)]
+        with subprocess.Popen(hog, stdout=subprocess.DEVNULL) as process:
+            try:
+                time.sleep(0.2)
+                seen = stalls("-T", "100ms", "-e", "read", "--", *pinned, workload("computes_in"), "random", 48)
+            finally:
+                process.kill()
+        (late,) = [one for one in seen.named("read") if "fill_buffer" in functions(one["user_stack"])]
+        self.assertGreater(late["breakdown"]["preempted_ns"], late["latency_ns"] / 4, told(late))
+        ran = [share["on_cpu"] for wait in late["waits"] for share in wait.get("ran", [])
+               if "on_cpu" in share]
+        self.assertEqual(len(ran), 1, told(late))
+        self.assertGreater(ran[0]["samples"], FEW / 2, told(late))
+        named = sum(share for key, share in shares(ran[0]).items() if key[1] == "flush")
+        self.assertGreater(named, 0.8, ran[0])
+
+    def test_a_call_in_the_kernel(self):
+        """Which is on the CPU itself: the kernel's functions, the innermost first, then the program's."""
+        seen = stalls("-T", "100ms", "-e", "read", "--", workload("computes_in"), "random", 64)
+        (late,) = [one for one in seen.named("read") if "fill_buffer" in functions(one["user_stack"])]
+        self.assertGreaterEqual(late["on_cpu"]["samples"], FEW, told(late))
+        for place in late["on_cpu"]["places"]:
+            self.assertEqual(place["stack"][0]["module"], "[kernel]", place)
+            for name in functions(place["stack"]):
+                self.assertNotRegex(name, "sysvec|apic_timer|bpf_", place)
+        deep = [place for place in late["on_cpu"]["places"] if "get_random_bytes_user" in functions(place["stack"])]
+        self.assertTrue(deep, late["on_cpu"])
+
+    def test_in_text(self):
+        text, _ = text_of("-T", "100ms", "--", workload("computes_in"), "lock", 400)
+        self.assertRegex(text, r"└ computes_in\[\d+\] ran [\d.]+ms of it, \d\d % in crc_block ← flush, "
+                               r"\d+ % in sort_names ← flush \(\d\d samples\)\n")
+
+    def test_a_recording_says_the_same(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "saved.odt")
+            step, live = self.of_the_holder("--save", path)
+            lines = map(json.loads, overdue("report", "--view", "stalls", "-f", "ndjson", path).out.splitlines())
+            self.assertEqual([line for line in lines if line["type"] == "stall"], live.found)
+        self.assert_as_accounted(step["on_cpu"], own_account(live))
+
+    def test_without(self):
+        """Without copies of stacks, or what tells of ticks."""
+        for options in (["--user-stack-bytes", 0], ["--without", "interrupt_vectors"]):
+            with self.subTest(options=options):
+                step, seen = self.of_the_holder(*options)
+                self.assertNotIn("on_cpu", step, all_told(seen.found))
+                self.assertGreater(step["breakdown"]["oncpu_ns"], 350 * MS, all_told(seen.found))
+
+
+if __name__ == "__main__":
+    main()
