@@ -63,10 +63,11 @@ std::string_view stop_meaning(const Stack& stack) {
   return meaning_in(meanings, stack);
 }
 
-// The names differ between kernels; what a call goes through before it begins has others.
+// The names differ between kernels, and Linux 7.2 has the way to a tracer in do_syscall_64()
+// itself; of what a call goes through before it begins nobody asks.
 bool is_way_back(const Stack& stack) {
-  constexpr std::array<std::string_view, 3> ways = {"exit_to_user_mode", "syscall_exit_",
-                                                    "arch_do_signal_or_restart"};
+  constexpr std::array<std::string_view, 4> ways = {"exit_to_user_mode", "syscall_exit_",
+                                                    "arch_do_signal_or_restart", "ptrace_notify"};
   bool is_behind = false;
   for (const StackFrame& frame : stack) {
     for (const std::string_view way : ways) is_behind |= frame.name.starts_with(way);

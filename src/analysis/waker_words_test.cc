@@ -70,5 +70,22 @@ TEST(InterruptMeaning, IsInItsFunctions) {
   EXPECT_EQ(interrupt_meaning({}), "");
 }
 
+TEST(WayBack, IsBehindTheEndOfACall) {
+  for (const auto& stack :
+       {stack_of({"schedule", "do_signal_stop", "get_signal", "arch_do_signal_or_restart",
+                  "exit_to_user_mode_prepare", "syscall_exit_to_user_mode", "do_syscall_64"}),
+        stack_of({"ptrace_stop", "ptrace_notify", "syscall_exit_work", "do_syscall_64"}),
+        stack_of({"ptrace_stop", "ptrace_do_notify", "ptrace_notify", "do_syscall_64", "entry"})})
+    EXPECT_TRUE(is_way_back(stack));
+}
+
+TEST(WayBack, IsNotWithinACallNorOutsideOfOne) {
+  for (const auto& stack :
+       {stack_of({"schedule", "pipe_read", "ksys_read", "do_syscall_64"}),
+        stack_of({"schedule", "exit_to_user_mode_loop", "asm_sysvec_apic_timer_interrupt"}),
+        stack_of({"ptrace_stop", "ptrace_report_syscall_entry", "do_syscall_64"}), Stack{}})
+    EXPECT_FALSE(is_way_back(stack));
+}
+
 }  // namespace
 }  // namespace overdue

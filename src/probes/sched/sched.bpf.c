@@ -18,6 +18,7 @@ const volatile u8 switch_tells_state; /* sched_switch has a fourth argument (Lin
 
 #define NOTED_WAITS_MAX 32 /* of one call, beyond the long ones */
 #define NATIVE_CALLS 512   /* numbers from here on are those of x32 */
+#define NOT_BEGUN -38      /* ENOSYS, as a call's result until it has one */
 
 /* include/linux/sched.h */
 #define TASK_INTERRUPTIBLE 0x1
@@ -52,7 +53,7 @@ static __always_inline void note_ended_call(struct sched_wait* wait, struct task
   if (has_no_user_side(task) || has_32_bit_registers(task) || was_killed(task)) return;
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   s64 id = regs->orig_ax;
-  if (id < 0 || id >= NATIVE_CALLS) return;
+  if (id < 0 || id >= NATIVE_CALLS || (s64)regs->ax == NOT_BEGUN) return;
   u64 call_ns = ledger->last_call_ns;
   if (call_ns < ledger->call_ns) call_ns = ledger->call_ns;
   if (call_ns < state->enter_ns) call_ns = state->enter_ns;
