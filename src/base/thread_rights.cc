@@ -27,6 +27,7 @@ std::uint64_t whole(std::uint32_t low, std::uint32_t high) {
 
 const std::uint64_t read_override = bit(CAP_DAC_READ_SEARCH);
 const std::uint64_t file_overrides = bit(CAP_DAC_READ_SEARCH) | bit(CAP_DAC_OVERRIDE);
+const std::uint64_t attach_rights = bit(CAP_SYS_ADMIN);
 
 ThreadRights ThreadRights::current() {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
@@ -51,16 +52,18 @@ void ThreadRights::apply() const {
   if (!try_to_apply()) throw Error("cannot change our own capabilities: {}", errno_text(errno));
 }
 
-ReadRights::ReadRights() : before_(ThreadRights::current()) {
-  const std::uint64_t added = read_override & before_.permitted & ~before_.effective;
-  if (added != 0)
-    ThreadRights{.effective = before_.effective | added, .permitted = before_.permitted}.apply();
+AddedRights::AddedRights(std::uint64_t wanted)
+    : before_(ThreadRights::current()),
+      has_added_((wanted & before_.permitted & ~before_.effective) != 0) {
+  if (has_added_)
+    ThreadRights{.effective = before_.effective | (wanted & before_.permitted),
+                 .permitted = before_.permitted}
+        .apply();
 }
 
-ReadRights::~ReadRights() {
-  const int code = errno;  // of what was opened
-  const bool has_added = (read_override & before_.permitted & ~before_.effective) != 0;
-  if (has_added && !before_.try_to_apply()) std::abort();  // better than to go on with the right
+AddedRights::~AddedRights() {
+  const int code = errno;                                   // of what was opened
+  if (has_added_ && !before_.try_to_apply()) std::abort();  // better than to go on with the right
   errno = code;
 }
 

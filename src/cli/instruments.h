@@ -40,6 +40,8 @@ class Instruments {
   /// Whether switches of threads have programs of ours: each time the target leaves a CPU is an
   /// event.
   virtual bool look_at_switches() const { return false; }
+  /// Whether programs may be attached while it measures.
+  virtual bool attaches_later() const { return false; }
   /// Whether any program that is started makes at least one event: that there is none means that
   /// our hooks do not run.
   virtual bool sees_any_program() const { return false; }

@@ -358,7 +358,8 @@ int Measurement::run() {
     listener_.interval(info_, Duration(0));
   }
   instruments_.armed(start);
-  give_up_rights_to_attach(request_.starts_helpers ? Helpers::will_be_started : Helpers::none);
+  give_up_rights_to_attach(request_.starts_helpers ? Helpers::will_be_started : Helpers::none,
+                           instruments_.attaches_later() ? Attaching::goes_on : Attaching::is_over);
   watch_for_the_end();
   const auto interrupted = signals_.take();
   if (program_ && !interrupted) {

@@ -332,7 +332,7 @@ int OsnoiseTracer::run(const Kernel& kernel, MeasureListener& listener) {
   progress.step("preparing the kernel's tracer");
   run.configure();
   run.prepare();
-  give_up_rights_to_attach(Helpers::none);
+  give_up_rights_to_attach(Helpers::none, Attaching::is_over);
   if (run.request.verbose)
     say("overdue: attached the kernel's {} tracer in {}\n", run.request.tracer,
         printable(run.instance->path().string()));

@@ -131,7 +131,7 @@ int run_in_instance(const KernelTracerRequest& request, const Kernel& kernel,
     throw Error("no tracefs is mounted").hint("mount -t tracefs tracefs /sys/kernel/tracing");
   const TracingInstance instance(*tracefs);
   prepare(instance, request);
-  give_up_rights_to_attach(Helpers::none);
+  give_up_rights_to_attach(Helpers::none, Attaching::is_over);
   SessionInfo info = describe(request);
   begin(info);
   std::optional<KernelTime> deadline;

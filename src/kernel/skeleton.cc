@@ -24,6 +24,7 @@ std::string_view tracepoint_of(const bpf_program* program) {
 
 Link attach(bpf_program* program) {
   const LibbpfLog log;
+  const AttachRights rights;
   Link link(bpf_program__attach(program));
   if (!link)
     throw LibbpfLog::refusal(fmt::format("cannot attach {}", bpf_program__name(program)), -errno);
@@ -34,7 +35,8 @@ Link attach(bpf_program* program) {
 
 Link attach_tracepoint(bpf_program* program, const std::string& category, const std::string& name) {
   const LibbpfLog log;
-  const ReadRights rights;  // tracefs is closed to others
+  const ReadRights to_read;  // tracefs is closed to others
+  const AttachRights rights;
   Link link(bpf_program__attach_tracepoint(program, category.c_str(), name.c_str()));
   if (!link) {
     throw LibbpfLog::refusal(fmt::format("cannot attach to the tracepoint {}:{}", category, name),

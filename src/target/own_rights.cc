@@ -60,10 +60,11 @@ void give_up_rights(Rights needed, const std::optional<Identity>& caller) {
   keep_only(getuid() == 0 && geteuid() == 0 ? file_overrides : 0);
 }
 
-void give_up_rights_to_attach(Helpers helpers) {
+void give_up_rights_to_attach(Helpers helpers, Attaching attaching) {
   ThreadRights rights = ThreadRights::current();
   rights.effective = rights.permitted & needed_to_measure() & ~file_overrides;
-  if (helpers == Helpers::none) rights.permitted &= needed_to_measure();
+  const std::uint64_t kept = attaching == Attaching::goes_on ? attach_rights : 0;
+  if (helpers == Helpers::none) rights.permitted &= needed_to_measure() | kept;
   rights.apply();
 }
 

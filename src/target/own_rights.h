@@ -22,11 +22,14 @@ void give_up_rights(Rights needed, const std::optional<Identity>& caller);
 /// Whether the session starts programs for its caller (--on exec:, --debuginfod).
 enum class Helpers { none, will_be_started };
 
+/// Whether all that a session needs is attached, or it attaches more when it has seen more.
+enum class Attaching { is_over, goes_on };
+
 /// For a measuring command whose probes are attached: the calling thread gives up, for good, the
-/// rights that only attaching takes. A helper of root's gets all rights of root by exec, and the
-/// kernel lets a program that gains rights outlive its parent (PR_SET_PDEATHSIG). Where helpers
-/// will be started the rights therefore stay permitted, and are not in force. Throws Error where
-/// the kernel refuses.
-void give_up_rights_to_attach(Helpers helpers);
+/// rights that only attaching takes; where that goes on, AttachRights can have them back. A helper
+/// of root's gets all rights of root by exec, and the kernel lets a program that gains rights
+/// outlive its parent (PR_SET_PDEATHSIG). Where helpers will be started the rights therefore stay
+/// permitted, and are not in force. Throws Error where the kernel refuses.
+void give_up_rights_to_attach(Helpers helpers, Attaching attaching);
 
 }  // namespace overdue

@@ -18,6 +18,7 @@ CAPABILITIES = "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_syslo
 BITS = {"DAC_OVERRIDE": 1, "DAC_READ_SEARCH": 2, "KILL": 5, "SETGID": 6, "SETUID": 7, "IPC_LOCK": 14,
         "SYS_PTRACE": 19, "SYSLOG": 34, "PERFMON": 38, "BPF": 39, "CHECKPOINT_RESTORE": 40}
 OVER_FILES = 1 << BITS["DAC_OVERRIDE"] | 1 << BITS["DAC_READ_SEARCH"]
+SYS_ADMIN = 1 << 21
 TO_MEASURE = sum(1 << bit for bit in BITS.values())  # ARCHITECTURE.md: "measuring"
 MEASURING = (("syscalls", "-a"), ("stalls", "-a", "-T", "1h"), ("record", "-a", "-o", "/dev/null"), ("timerlat",),
              ("osnoise",), ("worst", "wakeup"))
@@ -163,6 +164,18 @@ class WhileMeasuring(Rights):
             wait_until_measuring(live)
             eventually(lambda: not any(effective & ~TO_MEASURE | effective & OVER_FILES
                                        for _, effective in rights_of_threads(live.pid)), 10)
+
+    def test_where_attaching_goes_on_it_is_not_in_force(self):
+        """CAP_SYS_ADMIN, which Debian's kernels want for it, where kernel.perf_event_paranoid is 3."""
+        for options in (("--two-phase",), ("--discover",)):
+            with self.subTest(options=options), Live(OVERDUE, "syscalls", *options, "-a", "-d", "20s", "-v") as live:
+                wait_until_measuring(live)
+                eventually(lambda: not any(permitted & ~(TO_MEASURE | SYS_ADMIN) or effective & (SYS_ADMIN | OVER_FILES)
+                                           for permitted, effective in rights_of_threads(live.pid)), 10)
+
+    def test_what_is_attached_later_is(self):
+        self.assertIn("the exits of ", overdue("syscalls", "--two-phase", "--discover-time", "50ms", "--",
+                                               workload("nanosleep_loop"), 300).err)
 
     def test_of_the_kernels_tracers_too(self):
         for command in THE_KERNELS:
