@@ -137,14 +137,13 @@ std::string shares_text(std::string_view word, const CpuShares& shares, std::uin
   std::vector<std::string> said;
   std::string idle;
   std::uint64_t others_ns = shares.others_ns, known_ns = shares.others_ns;
-  for (const auto& [thread, ns, on_cpu] : shares.threads) {
+  for (const auto& [thread, ns, unused] : shares.threads) {
     known_ns += ns;
     if (thread.tid == 0 && is_much(ns))
       idle = fmt::format("while the CPU idled {}", duration_text(ns));
     else if (thread.tid != 0 && said.size() < most)
-      said.push_back(fmt::format("{}{}{}", thread_text(thread),
-                                 ns >= all_ns - all_ns / 20 ? "" : " " + duration_text(ns),
-                                 is_much(ns) ? where_it_ran(on_cpu) : ""));
+      said.push_back(fmt::format("{}{}", thread_text(thread),
+                                 ns >= all_ns - all_ns / 20 ? "" : " " + duration_text(ns)));
     else if (thread.tid != 0)
       others_ns += ns;
   }

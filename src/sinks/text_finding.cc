@@ -53,8 +53,9 @@ class Writer {
   void kernel_stack();
   void user_stack();
   void frames(const Stack& stack, unsigned indent);
-  /// Who had the CPU in waits for one, of which there are `all_ns`.
-  std::string runners(std::string_view word, std::uint64_t all_ns, bool preempted) const;
+  /// Who had the CPU in waits for one.
+  CpuShares runners(bool preempted) const;
+  void where_they_ran(const CpuShares& runners);
   std::string throttlers() const;
 
   const Finding& finding_;
@@ -115,12 +116,14 @@ void Writer::parts(const Breakdown& parts) {
     std::string_view label;
     std::uint64_t ns;
     std::string why;
+    CpuShares runners{};
   };
   const std::uint64_t blocked = parts.blocked_ns();
+  const CpuShares behind = runners(false), by = runners(true);
   std::vector<Part> all = {
       {"blocked", blocked, ""},
-      {"run queue", parts.runqueue_ns, runners("behind", parts.runqueue_ns, false)},
-      {"preempted", parts.preempted_ns, runners("by", parts.preempted_ns, true)},
+      {"run queue", parts.runqueue_ns, shares_text("behind", behind, parts.runqueue_ns), behind},
+      {"preempted", parts.preempted_ns, shares_text("by", by, parts.preempted_ns), by},
       {"throttled", parts.throttled_ns, throttlers()},
       {"on CPU", parts.oncpu_ns, cpu_places_text(finding_.on_cpu)},
       {"interrupts", parts.irq_ns, ""},
@@ -134,6 +137,7 @@ void Writer::parts(const Breakdown& parts) {
       waits(blocked);
     else
       part(one.label, one.ns, one.why);
+    where_they_ran(one.runners);
   }
 }
 
@@ -213,12 +217,18 @@ void Writer::chain() {
   }
 }
 
-std::string Writer::runners(std::string_view word, std::uint64_t all_ns, bool preempted) const {
+CpuShares Writer::runners(bool preempted) const {
   CpuShares all;
   for (const Wait& wait : finding_.waits)
     if ((wait.state == "preempted") == preempted && (preempted || wait.runqueue_ns > 0))
       all.add(wait.ran);
-  return shares_text(word, all, all_ns);
+  return all;
+}
+
+void Writer::where_they_ran(const CpuShares& runners) {
+  for (const CpuShare& share : runners.threads)
+    if (const std::string where = cpu_places_text(share.on_cpu); !where.empty())
+      line(fmt::format("  └ {} ran {}", thread_text(share.thread), where));
 }
 
 std::string Writer::throttlers() const {

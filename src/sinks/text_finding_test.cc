@@ -281,7 +281,9 @@ TEST_F(FindingText, SaysWhereWhoRanWas) {
   EXPECT_THAT(text_of(f), HasSubstr("ran 2.27s of it in submit_bio_wait, in crc_block ← flush (4 "
                                     "samples)"));
   f.waits[0].ran.threads[0].on_cpu = {2, {place(2, "crc_block")}};
-  EXPECT_THAT(text_of(f), HasSubstr("behind kworker/u4:1[71], in crc_block ← flush (2 samples)\n"));
+  EXPECT_THAT(text_of(f),
+              HasSubstr("behind kworker/u4:1[71]\n"
+                        "    └ kworker/u4:1[71] ran in crc_block ← flush (2 samples)\n"));
 }
 
 TEST_F(FindingText, PrintsNothingOfOthersUnescaped) {
