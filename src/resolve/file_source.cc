@@ -68,8 +68,8 @@ std::vector<std::byte> OpenedFiles::vdso(const Mapping& mapping) {
 }
 
 PerfMap::File OpenedFiles::perf_map() {
-  PerfMap::File file = PerfMap::open(pid_);
-  if (!file.fd && image_ && image_->pid() != pid_) return PerfMap::open(image_->pid());
+  PerfMap::File file = images_.perf_map(pid_);
+  if (!file.fd && image_ && image_->pid() != pid_) return images_.perf_map(image_->pid());
   return file;
 }
 

@@ -123,6 +123,7 @@ void ProcessImages::on_mapping(const ProcessEvent& event) {
   if (!process || !process->image) return;  // it is read when asked for
   const Mapping mapping = mapping_of(event);
   if (!mapping.is_executable) return;  // memory that lost its code does no harm
+  if (mapping.path.empty()) perf_maps_.heard_of(event.pid, event.time);
   if (event.time <= process->known_at) return on_earlier_mapping(*process, mapping, event.time);
   if (is_known(process->image->image, mapping, event.inode_generation)) return;
   // Stacks of what was there before may still come.
@@ -156,6 +157,7 @@ void ProcessImages::on_exec(const ProcessEvent& event) {
   Process& process = made(event.pid);
   if (event.time <= process.known_at) return keep_past(process, nullptr, event.time);
   move_to_past(process, event.time);
+  perf_maps_.forget(event.pid);
   process.ended_at.reset();
   touch(process);
   process.image = made_image(event.pid, ProcessImage(event.pid));
@@ -171,6 +173,7 @@ void ProcessImages::on_fork(const ProcessEvent& event) {
   Process& process = made(event.pid);
   if (event.time <= process.known_at) return keep_past(process, nullptr, event.time);
   if (process.image || process.ended_at) move_to_past(process, event.time);  // another one's number
+  perf_maps_.forget(event.pid);
   process.ended_at.reset();
   process.was_read = process.is_target = false;
   touch(process);

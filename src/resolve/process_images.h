@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "core/process_event.h"
 #include "resolve/kept_files.h"
+#include "resolve/kept_perf_maps.h"
 #include "resolve/process_image.h"
 
 namespace overdue {
@@ -65,6 +66,8 @@ class ProcessImages {
   /// The file behind a mapping of `image`, as open_mapped_file() opens it; `pid` is any process
   /// that has this image.
   Fd open(const ProcessImage& image, const Mapping& mapping, pid_t pid);
+  /// As PerfMap::open() does, and where the process has gone the one it had, if that was seen.
+  PerfMap::File perf_map(pid_t pid) const { return perf_maps_.open(pid); }
 
   /// Whether what is known of the process was read from /proc after that time.
   bool was_read_later(pid_t pid, KernelTime at) const;
@@ -120,6 +123,7 @@ class ProcessImages {
   Processes processes_;
   std::list<pid_t> running_, ended_;  // used last in front
   KeptFiles files_;
+  KeptPerfMaps perf_maps_;
   std::shared_ptr<std::size_t> mappings_;  // shared with images that others still hold
   std::uint64_t last_id_ = 0;
   std::uint64_t losses_ = 0;

@@ -17,18 +17,32 @@ namespace {
 
 constexpr std::size_t shown_functions = 5;  // of a stack, on one line
 
+constexpr std::size_t shown_made = 3;  // … and of those made at run time, though in the middle
+
+struct PathStep {
+  std::string function;
+  bool is_made = false;  // by a runtime, which names it: what a person wrote
+};
+
 /// Outermost first, the middle left out where there are many.
-std::string path_text(std::vector<std::string> functions) {
-  if (functions.size() > shown_functions + 1) {
-    const auto cut = static_cast<std::ptrdiff_t>(functions.size() - shown_functions + 1);
-    functions.erase(functions.begin() + 1, functions.begin() + cut);
-    functions.insert(functions.begin() + 1, std::string(left_out));
+std::string path_text(const std::vector<PathStep>& steps) {
+  const std::size_t from_here =
+      steps.size() > shown_functions + 1 ? steps.size() - shown_functions + 1 : 1;
+  std::vector<std::string> shown;
+  std::size_t made = 0;
+  const std::string* last_made = nullptr;  // "Interpreter" may call itself
+  for (std::size_t i = steps.size(); i-- > 0;) {
+    const auto& [function, is_made] = steps[i];
+    const bool is_news = is_made && (!last_made || *last_made != function) && ++made <= shown_made;
+    if (is_news) last_made = &function;
+    shown.push_back(i == 0 || i >= from_here || is_news ? function : std::string(left_out));
   }
-  const auto rest =
-      std::unique(functions.begin(), functions.end(),
-                  [](const auto& a, const auto& b) { return a == left_out && b == left_out; });
-  functions.erase(rest, functions.end());
-  return fmt::format("{}", fmt::join(functions, " → "));
+  const auto rest = std::unique(shown.begin(), shown.end(), [](const auto& a, const auto& b) {
+    return a == left_out && b == left_out;
+  });
+  shown.erase(rest, shown.end());
+  std::reverse(shown.begin(), shown.end());
+  return fmt::format("{}", fmt::join(shown, " → "));
 }
 
 /// What every program goes through on the way to its own first function.
@@ -87,19 +101,21 @@ std::string interrupt_text(std::string_view means, std::string_view context) {
 }
 
 std::string kernel_path(const Stack& stack) {
-  return path_text(telling_functions(stack));
+  std::vector<PathStep> steps;
+  for (std::string& function : telling_functions(stack)) steps.push_back({std::move(function)});
+  return path_text(steps);
 }
 
 std::string user_path(const Stack& stack) {
   auto first = std::find_if_not(stack.rbegin(), stack.rend(),
                                 [](const StackFrame& frame) { return is_of_start(frame.name); });
   if (first == stack.rend()) first = stack.rbegin();
-  std::vector<std::string> functions;
+  std::vector<PathStep> steps;
   for (auto frame = first; frame != stack.rend(); ++frame) {
-    if (!is_inlined_library(*frame)) functions.push_back(to_text(*frame));
-    if (frame->follows_gap) functions.emplace_back(left_out);
+    if (!is_inlined_library(*frame)) steps.push_back({to_text(*frame), frame->is_jit});
+    if (frame->follows_gap) steps.push_back({std::string(left_out)});
   }
-  return path_text(std::move(functions)) + place_text(stack);
+  return path_text(steps) + place_text(stack);
 }
 
 std::string stop_text(std::string_view means) {

@@ -208,6 +208,18 @@ TEST_F(FindingText, CutsLongPathsInTheMiddle) {
   EXPECT_THAT(text_of(f), HasSubstr("called from  _start (cut)\n"));
 }
 
+TEST_F(FindingText, LeavesOutNoFunctionOfAScript) {
+  Finding f = late_open();
+  Stack stack;
+  for (const char* name : {"fsync", "uv_fs_fsync", "Fsync", "Call", "HandleApiCall", "JS:save",
+                           "JS:flush", "JSEntry", "JS:load", "JS:run", "Invoke", "Start"})
+    stack.push_back(in_program(name));
+  for (StackFrame& frame : stack) frame.is_jit = frame.name.starts_with("JS:");
+  f.user_stack = stack;
+  EXPECT_THAT(text_of(f), HasSubstr("called from  Start → … → JS:load → … → JS:flush → JS:save → … "
+                                    "→ Call → Fsync → uv_fs_fsync → fsync\n"));
+}
+
 TEST_F(FindingText, NamesFailuresAndHangs) {
   Finding f = late_open();
   f.result = -2;

@@ -56,7 +56,8 @@ class Functions(Case):
         with subprocess.Popen(hog, stdout=subprocess.DEVNULL) as process:
             try:
                 time.sleep(0.2)
-                seen = stalls("-T", "100ms", "-e", "read", "--", *pinned, workload("computes_in"), "random", 48)
+                # Waits of an eighth of that are recorded: it is preempted for less than 8 ms at a time.
+                seen = stalls("-T", "16ms", "-e", "read", "--", *pinned, workload("computes_in"), "random", 48)
             finally:
                 process.kill()
         (late,) = [one for one in seen.named("read") if "fill_buffer" in functions(one["user_stack"])]
