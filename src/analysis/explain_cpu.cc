@@ -75,9 +75,12 @@ CpuPlaces cpu_places_of(std::span<const RawSample* const> samples, StackNamer& n
     else
       all.places.push_back({.samples = 1, .stack = std::move(stack)});
   }
-  std::stable_sort(
-      all.places.begin(), all.places.end(),
-      [](const CpuPlace& one, const CpuPlace& other) { return one.samples > other.samples; });
+  const auto name = [](const CpuPlace& place) {
+    return place.stack.empty() ? std::string() : to_text(place.stack.front());
+  };
+  std::sort(all.places.begin(), all.places.end(), [&](const CpuPlace& one, const CpuPlace& other) {
+    return one.samples != other.samples ? one.samples > other.samples : name(one) < name(other);
+  });
   return all;
 }
 
