@@ -11,7 +11,10 @@ from stall_findings import Case, text_of
 NODE = """
 const {Worker, isMainThread, workerData} = require('worker_threads');
 function crcBlock(n) { let s = 1; for (let i = 0; i < n; i++) s = (s * 31 + (s >>> 7)) >>> 0; return s; }
-function flushAll(ms) { let t = 0; const end = Date.now() + ms; while (Date.now() < end) t += crcBlock(50000); return t; }
+function flushAll(ms) {
+  const end = Date.now() + ms;
+  while (Date.now() < end) crcBlock(50000);
+}
 function waitForWorker(shared) { return Atomics.wait(shared, 0, 0); }
 if (isMainThread) {
   const shared = new Int32Array(new SharedArrayBuffer(4));
@@ -33,7 +36,7 @@ class Scripts(Case):
             with open(path, "w", encoding="ascii") as file:
                 file.write(NODE)
             text, finished = text_of("-T", "300ms", "-e", "futex", "--", tool("node"), "--perf-basic-prof",
-                                     "--interpreted-frames-native-stack", path, timeout=120)
+                                     "--interpreted-frames-native-stack", path, timeout=120, cwd=folder)
         self.assertEqual(finished.status, 0, finished)
         self.assertRegex(text, r"called from .* → JS:\S?waitForWorker \S*worker.js:\d+:\d+ → ")
         self.assertRegex(text, r"└ \S+\[\d+\] ran [\d.]+ms of it, (\d+ % )?in JS:\S?(crcBlock|flushAll) \S+ ← ")

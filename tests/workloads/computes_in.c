@@ -10,7 +10,7 @@
 #include "workload.h"
 
 #define MS 1000000ll
-#define OWN_FUNCTION __attribute__((noinline, noclone))
+#define OWN_FUNCTION __attribute__((noinline))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t is_held;
