@@ -25,10 +25,11 @@ bool goes_back(const StackFrame& frame) {
 /// its way back there, nothing.
 Stack kernel_side(const RawSample& sample, StackNamer& namer) {
   Stack stack = namer.kernel_stack(sample.kernel_stack);
-  const auto entry = std::find_if(stack.begin(), stack.end(), [](const StackFrame& frame) {
-    return frame.name.starts_with("asm_sysvec_");
+  // The outermost: a tick may meet another interrupt that begins.
+  const auto entry = std::find_if(stack.rbegin(), stack.rend(), [](const StackFrame& frame) {
+    return frame.name.starts_with("asm_sysvec_") || frame.name == "asm_common_interrupt";
   });
-  if (entry != stack.end()) stack.erase(stack.begin(), std::next(entry));
+  stack.erase(stack.begin(), entry.base());
   drop_scheduler(stack);
   if (!stack.empty() && goes_back(stack.front())) stack.clear();
   return stack;

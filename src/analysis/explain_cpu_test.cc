@@ -60,9 +60,11 @@ TEST_F(OnCpu, HasNothingOfHowItsThreadLeftTheCpu) {
   sample(7, 1100, {schedules, leaves, tick, entry});
   sample(7, 1200, {schedules, leaves});
   sample(7, 1300, {schedules, crc, caller});
+  sample(7, 1400, {tick, entry, entry, crc, caller});
+  sample(7, 1500, {tick, entry, entry});
   e.fed.add(span_of(7, 1000, 2000));
   EXPECT_THAT(places_of(e.finding.on_cpu),
-              ElementsAre(Pair(2u, "7;"), Pair(1u, "crc32_le;ext4_chksum;7;")));
+              ElementsAre(Pair(3u, "7;"), Pair(2u, "crc32_le;ext4_chksum;7;")));
 }
 
 TEST_F(OnCpu, KnowsNothingOfAPlaceWithoutFrames) {
