@@ -32,10 +32,13 @@ std::vector<const RawSample*> CpuSamples::of(std::uint32_t tid, std::uint64_t be
   std::vector<const RawSample*> found;
   const auto thread = by_thread_.find(tid);
   if (thread == by_thread_.end()) return found;
-  // Most are asked for soon after they came.
+  // Most are asked for soon after they came. What one CPU wrote may come behind what another wrote
+  // later.
+  constexpr std::uint64_t disorder_ns = 1'000'000'000;
   for (auto sample = thread->second.rbegin(); sample != thread->second.rend(); ++sample) {
-    if (sample->header.time_ns <= begin_ns) break;
-    if (sample->header.time_ns <= end_ns) found.push_back(&*sample);
+    const std::uint64_t time_ns = sample->header.time_ns;
+    if (time_ns + disorder_ns <= begin_ns) break;
+    if (time_ns > begin_ns && time_ns <= end_ns) found.push_back(&*sample);
   }
   std::reverse(found.begin(), found.end());
   return found;

@@ -36,6 +36,12 @@ TEST(CpuSamples, AreThoseOfAThreadWithinSomeTime) {
   EXPECT_EQ(one.user_stack.size(), 8u);
 }
 
+TEST(CpuSamples, MayComeALittleLate) {
+  CpuSamples samples;
+  for (const u64 time_ns : {200u, 300u, 100u}) take(samples, 7, time_ns);
+  EXPECT_THAT(times_of(samples.of(7, 150, 300)), ElementsAre(200u, 300u));
+}
+
 TEST(CpuSamples, ForgetsTheOldestBeyondItsBounds) {
   CpuSamples samples(3);
   take(samples, 7, 100);
