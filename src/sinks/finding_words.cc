@@ -127,7 +127,8 @@ std::string cpu_places_text(const CpuPlaces& on_cpu) {
   constexpr std::size_t most = 3;
   std::vector<std::string> said;
   for (const auto& [samples, stack] : on_cpu.places) {
-    if (stack.empty() || said.size() == most || samples * 10 < on_cpu.samples) continue;
+    const bool is_much = samples * 10 >= on_cpu.samples;
+    if (stack.empty() || said.size() == most || (!is_much && !said.empty())) continue;
     const std::string caller = stack.size() > 1 ? " ← " + to_text(stack[1]) : "";
     const std::uint64_t percent = (200 * samples + on_cpu.samples) / (2 * on_cpu.samples);
     const std::string share = percent < 100 ? fmt::format("{} % ", percent) : "";

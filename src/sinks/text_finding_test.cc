@@ -286,6 +286,8 @@ TEST_F(FindingText, SaysWhereWhoRanWas) {
                                     "12 % in sort_names ← flush (26 samples)\n"));
   f.on_cpu = {1, {{1, {in_kernel("clear_page_erms")}}}};
   EXPECT_THAT(text_of(f), HasSubstr("on CPU       80.0ms  in clear_page_erms (1 sample)\n"));
+  f.on_cpu = {40, {place(2, "everywhere"), place(1, "elsewhere")}};
+  EXPECT_THAT(text_of(f), HasSubstr("80.0ms  5 % in everywhere ← flush (40 samples)\n"));
   f.on_cpu = {2, {{2, {}}}};
   EXPECT_THAT(text_of(f), HasSubstr("on CPU       80.0ms\n")) << "nobody knows where";
   f.chain[0].what = "ran";
