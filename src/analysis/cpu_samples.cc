@@ -10,7 +10,7 @@ namespace overdue {
 
 void CpuSamples::take(const Record& record) {
   const auto fixed = record.as<cpu_sample>();
-  RawSample sample{.header = fixed.header, .kernel_stack = {}, .registers = {}, .user_stack = {}};
+  RawSample sample{.header = fixed.header, .kernel_stack = {}, .user_stack = {}};
   const std::size_t frames = std::min<std::size_t>(fixed.kernel_frames, SAMPLE_FRAMES);
   sample.kernel_stack.assign(fixed.kernel, fixed.kernel + frames);
   if (const auto side = user_side_at(record.bytes, sizeof fixed, fixed.flags, fixed.user_bytes)) {
@@ -27,9 +27,9 @@ void CpuSamples::take(const Record& record) {
   if (oldest->second.empty()) by_thread_.erase(oldest);
 }
 
-std::vector<const RawSample*> CpuSamples::of(std::uint32_t tid, std::uint64_t begin_ns,
-                                             std::uint64_t end_ns) const {
-  std::vector<const RawSample*> found;
+std::vector<RawSample*> CpuSamples::of(std::uint32_t tid, std::uint64_t begin_ns,
+                                       std::uint64_t end_ns) {
+  std::vector<RawSample*> found;
   const auto thread = by_thread_.find(tid);
   if (thread == by_thread_.end()) return found;
   // Most are asked for soon after they came. What one CPU wrote may come behind what another wrote

@@ -3,20 +3,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "bpf/span.h"
 #include "core/record.h"
+#include "core/stack.h"
 
 namespace overdue {
 
-/// Where a thread was when its CPU's tick came, as the kernel told it.
+/// Where a thread was when its CPU's tick came, or it was preempted.
 struct RawSample {
   event_header header{};
   std::vector<std::uint64_t> kernel_stack;  ///< innermost first, the tick's own functions too
   user_registers registers{};
   std::vector<std::byte> user_stack;  ///< as UserSide has it; empty: none
+  /// In names, once a finding has asked for it: many findings may have the same samples. What it
+  /// was made of is gone then.
+  std::optional<Stack> named{};
 };
 
 /// The last samples of all threads, within bounds. One thread.
@@ -29,8 +34,7 @@ class CpuSamples {
   void take(const Record& record);
   /// Those of the thread after `begin_ns` and not after `end_ns`, in the order they came in. Valid
   /// until the next take().
-  std::vector<const RawSample*> of(std::uint32_t tid, std::uint64_t begin_ns,
-                                   std::uint64_t end_ns) const;
+  std::vector<RawSample*> of(std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t end_ns);
 
  private:
   std::size_t most_;

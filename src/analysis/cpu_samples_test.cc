@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::vector<u64> times_of(const std::vector<const RawSample*>& samples) {
+std::vector<u64> times_of(const std::vector<RawSample*>& samples) {
   std::vector<u64> times;
   for (const RawSample* sample : samples) times.push_back(sample->header.time_ns);
   return times;

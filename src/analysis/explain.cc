@@ -221,7 +221,7 @@ void explain_runner(const RawStall& stall, StackNamer& namer, std::vector<Wait>&
   if (all.threads.empty() || !stall.cpu_samples) return;
   const auto& [runner, ns, unused] = all.threads.front();
   if (runner.tid == 0 || ns < stall.span.latency_ns / 10) return;
-  std::vector<const RawSample*> samples;
+  std::vector<RawSample*> samples;
   CpuShare* most = nullptr;
   for (std::size_t i = 0; i < waits.size(); ++i) {
     const auto share =

@@ -35,7 +35,8 @@ Stack kernel_side(const RawSample& sample, StackNamer& namer) {
   return stack;
 }
 
-Stack stack_of(const RawSample& sample, StackNamer& namer) {
+const Stack& stack_of(RawSample& sample, StackNamer& namer) {
+  if (sample.named) return *sample.named;
   Stack stack;
   if (!sample.user_stack.empty()) {
     stack = namer
@@ -48,7 +49,9 @@ Stack stack_of(const RawSample& sample, StackNamer& namer) {
   stack.insert(stack.begin(), std::make_move_iterator(kernel.begin()),
                std::make_move_iterator(kernel.end()));
   if (stack.size() > most_frames) stack.resize(most_frames);
-  return stack;
+  sample.kernel_stack = {};
+  sample.user_stack = {};
+  return sample.named.emplace(std::move(stack));
 }
 
 bool are_alike(const Stack& one, const Stack& other) {
@@ -62,11 +65,11 @@ bool are_alike(const Stack& one, const Stack& other) {
 
 }  // namespace
 
-CpuPlaces cpu_places_of(std::span<const RawSample* const> samples, StackNamer& namer) {
+CpuPlaces cpu_places_of(std::span<RawSample* const> samples, StackNamer& namer) {
   CpuPlaces all;
   const std::size_t looked_at = std::min(samples.size(), most_named);
   for (std::size_t i = 0; i < looked_at; ++i) {
-    Stack stack = stack_of(*samples[i * samples.size() / looked_at], namer);
+    const Stack& stack = stack_of(*samples[i * samples.size() / looked_at], namer);
     ++all.samples;
     const auto known =
         std::find_if(all.places.begin(), all.places.end(),
@@ -74,7 +77,7 @@ CpuPlaces cpu_places_of(std::span<const RawSample* const> samples, StackNamer& n
     if (known != all.places.end())
       ++known->samples;
     else
-      all.places.push_back({.samples = 1, .stack = std::move(stack)});
+      all.places.push_back({.samples = 1, .stack = stack});
   }
   const auto name = [](const CpuPlace& place) {
     return place.stack.empty() ? std::string() : to_text(place.stack.front());

@@ -9,7 +9,7 @@
 namespace overdue {
 
 /// Where a thread was while it ran, equal places together. Of many samples some are looked at, as
-/// far apart as they are.
-CpuPlaces cpu_places_of(std::span<const RawSample* const> samples, StackNamer& namer);
+/// far apart as they are; those are named, if they are not yet.
+CpuPlaces cpu_places_of(std::span<RawSample* const> samples, StackNamer& namer);
 
 }  // namespace overdue

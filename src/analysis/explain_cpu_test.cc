@@ -67,6 +67,14 @@ TEST_F(OnCpu, HasNothingOfHowItsThreadLeftTheCpu) {
               ElementsAre(Pair(3u, "7;"), Pair(2u, "crc32_le;ext4_chksum;7;")));
 }
 
+TEST_F(OnCpu, AsksForTheNamesOfASampleOnce) {
+  sample(7, 1100, {tick, entry, crc, caller});
+  e.fed.add(span_of(7, 1000, 2000));
+  e.namer.names.clear();
+  e.fed.add(span_of(7, 1050, 2100));
+  EXPECT_THAT(places_of(e.finding.on_cpu), ElementsAre(Pair(1u, "crc32_le;ext4_chksum;7;")));
+}
+
 TEST_F(OnCpu, KnowsNothingOfAPlaceWithoutFrames) {
   sample(7, 1100, {tick, entry}, false);
   e.fed.add(span_of(7, 1000, 2000));

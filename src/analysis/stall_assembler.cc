@@ -344,7 +344,7 @@ void StallAssembler::find_waits(RawStall& stall) {
   if (stall.waits_forgotten) ++stalls_without_;
 }
 
-void StallAssembler::follow(RawLink& link, std::uint64_t begin_ns, std::uint64_t end_ns) const {
+void StallAssembler::follow(RawLink& link, std::uint64_t begin_ns, std::uint64_t end_ns) {
   const auto found = threads_.find(link.waker->header.tid);
   static const Thread unknown;
   const Thread& thread = found != threads_.end() ? found->second : unknown;

@@ -86,14 +86,14 @@ struct RawLedger {
 /// that thread had itself waited meanwhile, its wait.
 struct RawLink {
   const RawWaker* waker = nullptr;
-  const RawWait* wait = nullptr;    ///< null: the waker ran mostly, or was an interrupt
-  bool is_thread = false;           ///< it was no interrupt, or one for its own thread
-  std::uint64_t overlap_ns = 0;     ///< how much of the step before waits in that place explain
-  std::uint64_t runqueue_ns = 0;    ///< of that: woken, waiting for a CPU
-  std::uint64_t during_ns = 0;      ///< the time that the step is about
-  std::optional<RawLedger> ledger;  ///< of the thread, in that time
-  std::vector<const RawSample*> samples{};  ///< likewise
-  bool is_cut = false;  ///< it may go on: deeper than we look, in a circle, forgotten
+  const RawWait* wait = nullptr;      ///< null: the waker ran mostly, or was an interrupt
+  bool is_thread = false;             ///< it was no interrupt, or one for its own thread
+  std::uint64_t overlap_ns = 0;       ///< how much of the step before waits in that place explain
+  std::uint64_t runqueue_ns = 0;      ///< of that: woken, waiting for a CPU
+  std::uint64_t during_ns = 0;        ///< the time that the step is about
+  std::optional<RawLedger> ledger;    ///< of the thread, in that time
+  std::vector<RawSample*> samples{};  ///< likewise
+  bool is_cut = false;                ///< it may go on: deeper than we look, in a circle, forgotten
 };
 
 /// A late span with all that was recorded to explain it. Views and pointers are valid during the
@@ -101,16 +101,16 @@ struct RawLink {
 struct RawStall {
   span_record span{};
   std::vector<std::uint64_t> kernel_stack;
-  user_registers registers{};               ///< where span.flags has SPAN_HAS_USER_STACK
-  std::span<const std::byte> user_stack;    ///< from registers.rsp - USER_RED_ZONE upwards
-  std::optional<Record> call;               ///< of a system call: its own record
-  std::string begin_comm;                   ///< of span.begin_tid; empty: no record told
-  std::vector<const RawWait*> waits;        ///< within the span, in time order
-  bool waits_forgotten = false;             ///< there were more, but no room to keep them
-  std::vector<RawPlace> places;             ///< of its waits; where it was blocked longest first
-  std::vector<RawLink> chain;               ///< of the longest wait in that place
-  std::vector<const RawSample*> samples;    ///< of its thread
-  const CpuSamples* cpu_samples = nullptr;  ///< of all threads
+  user_registers registers{};             ///< where span.flags has SPAN_HAS_USER_STACK
+  std::span<const std::byte> user_stack;  ///< from registers.rsp - USER_RED_ZONE upwards
+  std::optional<Record> call;             ///< of a system call: its own record
+  std::string begin_comm;                 ///< of span.begin_tid; empty: not known
+  std::vector<const RawWait*> waits;      ///< within the span, in time order
+  bool waits_forgotten = false;           ///< there were more, but no room to keep them
+  std::vector<RawPlace> places;           ///< of its waits; where it was blocked longest first
+  std::vector<RawLink> chain;             ///< of the longest wait in that place
+  std::vector<RawSample*> samples;        ///< of its thread
+  CpuSamples* cpu_samples = nullptr;      ///< of all threads
   /// Of a system call that was late on the way back to its program, after its end: its number is
   /// the span's subject, and there is no record of it.
   bool is_way_back = false;
@@ -202,7 +202,7 @@ class StallAssembler {
   void find_waits(RawStall& stall);
   void find_chain(RawStall& stall);
   /// What the thread of `link.waker` did meanwhile, and its wait, if that is why we waited.
-  void follow(RawLink& link, std::uint64_t begin_ns, std::uint64_t end_ns) const;
+  void follow(RawLink& link, std::uint64_t begin_ns, std::uint64_t end_ns);
   void make_room();
 
   Handler handler_;

@@ -64,7 +64,7 @@ std::string_view stop_meaning(const Stack& stack) {
 }
 
 // The names differ between kernels, and Linux 7.2 has the way to a tracer in do_syscall_64()
-// itself; of what a call goes through before it begins nobody asks.
+// itself. A wait before the call begins never comes here: see note_ended_call().
 bool is_way_back(const Stack& stack) {
   constexpr std::array<std::string_view, 4> ways = {"exit_to_user_mode", "syscall_exit_",
                                                     "arch_do_signal_or_restart", "ptrace_notify"};

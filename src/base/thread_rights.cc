@@ -62,7 +62,7 @@ AddedRights::AddedRights(std::uint64_t wanted)
 }
 
 AddedRights::~AddedRights() {
-  const int code = errno;                                   // of what was opened
+  const int code = errno;                                   // of what was done meanwhile
   if (has_added_ && !before_.try_to_apply()) std::abort();  // better than to go on with the right
   errno = code;
 }

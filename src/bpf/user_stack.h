@@ -21,9 +21,9 @@ WIRE_SIZE(struct wait_stack, 64);
 #define SAMPLE_FRAMES 16
 #define SAMPLE_STACK_MAX 2048  // of user_bytes
 
-// Where the header's thread was when its CPU's tick came. `kernel` begins with the interrupt
-// itself; the user side, behind it as behind a wait_stack, is where it was in its program, or had
-// called the kernel.
+// Where the header's thread was when its CPU's tick came, or as an interrupt took it out of its
+// program. `kernel` begins with the interrupt or the switch itself; the user side, behind it as
+// behind a wait_stack, is where the thread was in its program, or had called the kernel.
 struct cpu_sample {
   struct event_header header;
   u16 kernel_frames;

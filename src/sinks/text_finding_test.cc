@@ -289,7 +289,7 @@ TEST_F(FindingText, SaysWhereWhoRanWas) {
   f.on_cpu = {40, {place(2, "everywhere"), place(1, "elsewhere")}};
   EXPECT_THAT(text_of(f), HasSubstr("80.0ms  5 % in everywhere ← flush (40 samples)\n"));
   f.on_cpu = {2, {{2, {}}}};
-  EXPECT_THAT(text_of(f), HasSubstr("on CPU       80.0ms\n")) << "nobody knows where";
+  EXPECT_THAT(text_of(f), HasSubstr("on CPU       80.0ms\n")) << "it is not known where";
   f.chain[0].what = "ran";
   f.chain[0].on_cpu = {4, {place(4, "crc_block")}};
   EXPECT_THAT(text_of(f), HasSubstr("ran 2.27s of it in submit_bio_wait, in crc_block ← flush (4 "

@@ -114,8 +114,7 @@ bool SchedProbe::Impl::tells_throttles() const {
 }
 
 bool SchedProbe::Impl::tells_real_time() const {
-  return options.use_throttles && types.member_offset("rt_rq", "rt_throttled").has_value() &&
-         types.member_offset("task_struct", "se").has_value();
+  return options.use_throttles && types.member_offset("rt_rq", "rt_throttled").has_value();
 }
 
 void SchedProbe::Impl::configure_throttles() {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Where threads are while they run: a CPU's tick says so of the thread that it meets. It comes
- * anyway, and to no CPU that idles. Threads that take turns may do so in step with it; so whom an
- * interrupt takes out of its program, after some time there, says where that was, too. (Who is
- * preempted as it comes out of a call is there more often than elsewhere.) */
+ * anyway, and to no CPU that idles. Threads that take turns may do so in step with it: a thread
+ * that an interrupt takes out of its program, after some time there, says where that was, too. (One
+ * that is preempted as it comes out of a call is there more often than elsewhere.) */
 #pragma once
 
 #include "bpf/ledger.bpf.h"

@@ -18,7 +18,7 @@ const volatile u8 switch_tells_state; /* sched_switch has a fourth argument (Lin
 
 #define NOTED_WAITS_MAX 32 /* of one call, beyond the long ones */
 #define NATIVE_CALLS 512   /* numbers from here on are those of x32 */
-#define NOT_BEGUN -38      /* ENOSYS, as a call's result until it has one */
+#define NOT_BEGUN (-38)    /* ENOSYS, as a call's result until it has one */
 
 /* include/linux/sched.h */
 #define TASK_INTERRUPTIBLE 0x1

@@ -72,8 +72,7 @@ constexpr Field throttle_fields[] = {
                   "of the cgroup and those above it: 72 bytes each, empty at the root"),
     OVERDUE_FIELD(
         sched_throttle, limit, none, value,
-        "0: a CPU quota, 1: what real-time threads have; the root's, or nobody's, is that of "
-        "all of them"),
+        "0: a CPU quota, 1: what real-time threads have; that of the root is of all of them"),
 };
 
 constexpr Field wake_fields[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What keeps a thread that could run from running, other than that somebody else has the CPU: a CPU
- * quota of its cgroup, or the limit of real-time threads. */
+/* What keeps a thread that could run from running, besides another thread on its CPU: a CPU quota
+ * of its cgroup, or the limit of real-time threads. */
 #pragma once
 
 #include "probes/sched/quotas.bpf.h"
