@@ -4,13 +4,13 @@ import shlex
 import subprocess
 import time
 
+import disk
 import emulator
 import kernels
 import qemu
 
 CPUS = 2
 MEMORY = "2G"
-DISK = "4G"  # most of it is never written
 COMPLAINT = re.compile(r"\] (BUG|WARNING|Oops|INFO: (task|rcu)|rcu: INFO|watchdog: BUG|Kernel panic|general protection)")
 LOOK_EVERY_S = 1  # for a hang of the emulator's: its clocks go on, and tests have bounds
 ENDED_BADLY = "the guest ended without a result"
@@ -42,10 +42,9 @@ def run(kernel, build, command, case_filter, folder, timeout):
               "command": command}
     lines = [f"{name}={shlex.quote(str(value))}\n" for name, value in values.items()]
     (folder / "environment").write_text("".join(lines))
-    initramfs, disk = folder / "initramfs", folder / "disk"
+    initramfs, image = folder / "initramfs", folder / "disk"
     kernels.make_initramfs(kernel, initramfs)
-    disk.unlink(missing_ok=True)
-    kernels.run("/usr/sbin/mkfs.ext4", "-q", disk, DISK)
+    disk.make(image, build)
     process = subprocess.Popen(list(map(str, qemu_command(kernel, initramfs, folder))), stdin=subprocess.DEVNULL,
                                cwd=folder)
     try:
@@ -56,7 +55,7 @@ def run(kernel, build, command, case_filter, folder, timeout):
         if process.poll() is None:
             process.kill()
             process.wait()
-        for made in (disk, folder / "monitor"):
+        for made in (image, folder / "monitor"):
             made.unlink(missing_ok=True)
     try:
         return int((folder / "status").read_text())
