@@ -82,6 +82,8 @@ std::string cause_of(const Finding& finding) {
       cause += "thread";
     else if (wait->waker)
       cause += wait->waker->means.empty() ? wait->waker->context : wait->waker->means;
+  } else if (finding.handler) {
+    cause += finding.handler->signal + '|';
   } else if (finding.span == span_name(SPAN_LOCK)) {
     add_functions(cause, finding.kernel_stack);
     cause += '|';

@@ -13,9 +13,10 @@
 
 namespace overdue {
 
-/// Where a thread was when its CPU's tick came, or it was preempted.
+/// Where a thread was when its CPU's tick came, it was preempted, or it woke another.
 struct RawSample {
   event_header header{};
+  bool is_of_waker = false;
   std::vector<std::uint64_t> kernel_stack;  ///< innermost first, the tick's own functions too
   user_registers registers{};
   std::vector<std::byte> user_stack;  ///< as UserSide has it; empty: none
@@ -32,9 +33,11 @@ class CpuSamples {
 
   /// A record of a sample, not much older than the newest so far.
   void take(const Record& record);
-  /// Those of the thread after `begin_ns` and not after `end_ns`, in the order they came in. Valid
-  /// until the next take().
+  /// Those of the thread on its CPU after `begin_ns` and not after `end_ns`, in the order they came
+  /// in. Valid until the next take().
   std::vector<RawSample*> of(std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t end_ns);
+  /// That of the thread as it woke another then; null: there is none. Valid as those.
+  RawSample* of_waker(std::uint32_t tid, std::uint64_t time_ns);
 
  private:
   std::size_t most_;

@@ -42,6 +42,17 @@ TEST(CpuSamples, MayComeALittleLate) {
   EXPECT_THAT(times_of(samples.of(7, 150, 300)), ElementsAre(200u, 300u));
 }
 
+TEST(CpuSamples, OfAWakerAreOfItsWakeUpAlone) {
+  CpuSamples samples;
+  take(samples, 7, 100);
+  samples.take({&sample_schema, sample_of(7, 200, {1}, true, SAMPLE_OF_WAKER)});
+  EXPECT_THAT(times_of(samples.of(7, 0, 1000)), ElementsAre(100u));
+  ASSERT_NE(samples.of_waker(7, 200), nullptr);
+  EXPECT_EQ(samples.of_waker(7, 200)->header.time_ns, 200u);
+  EXPECT_EQ(samples.of_waker(7, 100), nullptr);
+  EXPECT_EQ(samples.of_waker(8, 200), nullptr);
+}
+
 TEST(CpuSamples, ForgetsTheOldestBeyondItsBounds) {
   CpuSamples samples(3);
   take(samples, 7, 100);

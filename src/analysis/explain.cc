@@ -22,6 +22,10 @@ ThreadName thread_of(const event_header& header) {
   return {header.pid, header.tid, std::string(fixed_text(header.comm))};
 }
 
+std::string disk_of(const RawWaker& waker, std::string_view means) {
+  return means == disk_completion ? waker.disk : "";
+}
+
 Waker waker_of(const RawWaker& raw, StackNamer& namer) {
   Stack stack = namer.kernel_stack(raw.stack);
   drop_tracing(stack);
@@ -31,6 +35,7 @@ Waker waker_of(const RawWaker& raw, StackNamer& namer) {
   if (!waker.is_thread) {
     waker.interrupted = thread_of(raw.header);
     waker.means = interrupt_meaning(waker.stack);
+    waker.disk = disk_of(raw, waker.means);
     return waker;
   }
   waker.thread = thread_of(raw.header);
@@ -72,6 +77,12 @@ std::optional<Throttle> throttle_of(const RawWait& raw) {
                   .of_real_time = raw.throttle->limit == THROTTLE_REAL_TIME};
 }
 
+StopSignal stop_signal_of(const stop_signal& raw) {
+  StopSignal stop{.name = signal_text(raw.signal), .sender = {}};
+  if (!raw.is_from_kernel) stop.sender = thread_of(raw.header);
+  return stop;
+}
+
 ThreadName displacer_of(const RawWait& raw) {
   return {0, raw.fixed.displacer_tid, std::string(fixed_text(raw.fixed.displacer))};
 }
@@ -84,6 +95,7 @@ Wait wait_of(const RawWait& raw, StackNamer& namer) {
   wait.state = wait_state_name(raw.fixed.state);
   wait.kernel_stack = namer.kernel_stack(raw.stack);
   if (!wait.could_run()) wait.means = stop_meaning(wait.kernel_stack);
+  if (wait.means == stopped_by_signal && raw.stop) wait.stop = stop_signal_of(*raw.stop);
   if (raw.waker) wait.waker = waker_of(*raw.waker, namer);
   if (raw.fixed.state == WAIT_PREEMPTED) wait.displacer = displacer_of(raw);
   wait.ran = shares_of(raw);
@@ -141,6 +153,7 @@ ChainLink link_of(const RawLink& raw, StackNamer& namer) {
   if (!raw.is_thread) {
     link.what = context_text(*raw.waker);
     link.means = interrupt_meaning(namer.kernel_stack(raw.waker->stack));
+    link.disk = disk_of(*raw.waker, link.means);
     link.is_root = true;
   } else if (raw.wait && raw.ledger) {
     link.what = raw.wait->could_run_all_along() ? wait_state_name(raw.wait->fixed.state) : "waited";
@@ -155,6 +168,7 @@ ChainLink link_of(const RawLink& raw, StackNamer& namer) {
     if (raw.ledger) link.ns = raw.ledger->parts.oncpu_ns;
   }
   if (raw.is_thread) link.on_cpu = cpu_places_of(raw.samples, namer);
+  link.waking_stack = waking_stack_of(raw.waking, namer);
   add_ledger(link, raw, namer);
   return link;
 }
@@ -249,6 +263,11 @@ void add_waits(const RawStall& stall, StackNamer& namer, Finding& finding) {
 
 }  // namespace
 
+void add_call(Finding& finding, const Record& call, const Names& names) {
+  CallFields fields(finding);
+  visit_record(call, names, fields);
+}
+
 Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   Finding finding;
   const span_record& span = stall.span;
@@ -265,11 +284,11 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   }
   describe_span(stall, namer, finding);
   finding.is_way_back = stall.is_way_back;
+  if (stall.handler)
+    finding.handler = SignalHandler{signal_text(stall.handler->signal),
+                                    stall.span.header.time_ns - stall.handler->begin_ns};
   if (span.span == SPAN_SYSCALL && !(span.flags & SPAN_OPEN)) finding.given_ns = span.detail;
-  if (stall.call) {
-    CallFields fields(finding);
-    visit_record(*stall.call, names, fields);
-  }
+  if (stall.call) add_call(finding, *stall.call, names);
   finding.time = KernelTime(Duration(span.header.time_ns));
   describe_threads(stall, namer, finding);
   finding.cpu = span.header.cpu;

@@ -35,23 +35,31 @@ Stack kernel_side(const RawSample& sample, StackNamer& namer) {
   return stack;
 }
 
+Stack user_side(const RawSample& sample, StackNamer& namer) {
+  if (sample.user_stack.empty()) return {};
+  Stack stack = namer
+                    .user_stack(sample.header.pid, sample.registers, sample.user_stack,
+                                KernelTime(Duration(sample.header.time_ns)))
+                    .frames;
+  fold_unnamed(stack);
+  return stack;
+}
+
+/// Named once.
+const Stack& named(RawSample& sample, Stack stack) {
+  sample.kernel_stack = {};
+  sample.user_stack = {};
+  return sample.named.emplace(std::move(stack));
+}
+
 const Stack& stack_of(RawSample& sample, StackNamer& namer) {
   if (sample.named) return *sample.named;
-  Stack stack;
-  if (!sample.user_stack.empty()) {
-    stack = namer
-                .user_stack(sample.header.pid, sample.registers, sample.user_stack,
-                            KernelTime(Duration(sample.header.time_ns)))
-                .frames;
-    fold_unnamed(stack);
-  }
+  Stack stack = user_side(sample, namer);
   Stack kernel = kernel_side(sample, namer);
   stack.insert(stack.begin(), std::make_move_iterator(kernel.begin()),
                std::make_move_iterator(kernel.end()));
   if (stack.size() > most_frames) stack.resize(most_frames);
-  sample.kernel_stack = {};
-  sample.user_stack = {};
-  return sample.named.emplace(std::move(stack));
+  return named(sample, std::move(stack));
 }
 
 bool are_alike(const Stack& one, const Stack& other) {
@@ -64,6 +72,11 @@ bool are_alike(const Stack& one, const Stack& other) {
 }
 
 }  // namespace
+
+Stack waking_stack_of(RawSample* sample, StackNamer& namer) {
+  if (!sample) return {};
+  return sample->named ? *sample->named : named(*sample, user_side(*sample, namer));
+}
 
 CpuPlaces cpu_places_of(std::span<RawSample* const> samples, StackNamer& namer) {
   CpuPlaces all;

@@ -12,4 +12,7 @@ namespace overdue {
 /// far apart as they are; those are named, if they are not yet.
 CpuPlaces cpu_places_of(std::span<RawSample* const> samples, StackNamer& namer);
 
+/// The program's functions of a thread as it woke another; empty: not known.
+Stack waking_stack_of(RawSample* sample, StackNamer& namer);
+
 }  // namespace overdue

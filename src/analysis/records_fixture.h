@@ -40,6 +40,18 @@ inline constexpr Schema sample_schema{.id = RECORD_CPU_SAMPLE,
                                       .fields = {},
                                       .help = ""};
 
+inline constexpr Schema handler_schema{.id = RECORD_SIGNAL_HANDLER,
+                                       .name = "handler",
+                                       .size = sizeof(signal_handler),
+                                       .fields = {},
+                                       .help = ""};
+
+inline constexpr Schema stop_schema{.id = RECORD_STOP_SIGNAL,
+                                    .name = "stop",
+                                    .size = sizeof(stop_signal),
+                                    .fields = {},
+                                    .help = ""};
+
 template <typename T>
 std::vector<std::byte> bytes_of(const T& fixed) {
   std::vector<std::byte> bytes(sizeof fixed);
@@ -80,8 +92,10 @@ inline sched_wait wait_of(u32 tid, u64 out_ns, u64 wake_ns, u64 in_ns, u32 waker
 
 /// Of thread `tid`; with a user stack where it `has_user_side`.
 inline std::vector<std::byte> sample_of(u32 tid, u64 time_ns, const std::vector<u64>& kernel,
-                                        bool has_user_side = true) {
+                                        bool has_user_side = true,
+                                        sample_reason reason = SAMPLE_OF_CPU) {
   cpu_sample sample{};
+  sample.reason = static_cast<u16>(reason);
   name_thread(sample.header, tid, "thread-" + std::to_string(tid));
   sample.header.kind = RECORD_CPU_SAMPLE;
   sample.header.time_ns = time_ns;
@@ -130,6 +144,8 @@ class Fed {
   }
   Fed& add(const sched_throttle& throttle) { return add(throttle_schema, bytes_of(throttle)); }
   Fed& add(const sched_runs& runs) { return add(runs_schema, bytes_of(runs)); }
+  Fed& add(const signal_handler& handler) { return add(handler_schema, bytes_of(handler)); }
+  Fed& add(const stop_signal& stop) { return add(stop_schema, bytes_of(stop)); }
   Fed& add(const wait_places& places) { return add(places_schema, bytes_of(places)); }
   Fed& add(const span_record& span, const std::vector<u64>& stack = {}) {
     return add(span_schema, with_stack(span, stack));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "analysis/user_side.h"
 #include "analysis/wait_places.h"
@@ -60,29 +61,6 @@ std::uint64_t first_known(const std::deque<RawWait>& waits, std::uint64_t begin_
 
 }  // namespace
 
-std::uint64_t RawWait::unblocked_ns() const {
-  const bool woken = fixed.wake_ns > out_ns() && fixed.wake_ns <= in_ns();
-  return woken ? fixed.wake_ns : in_ns();
-}
-
-bool RawWait::could_run_all_along() const {
-  return fixed.state == WAIT_PREEMPTED || fixed.state == WAIT_THROTTLED ||
-         fixed.state == WAIT_UNKNOWN;
-}
-
-std::uint64_t RawWait::blocked_ns() const {
-  return could_run_all_along() ? 0 : unblocked_ns() - out_ns();
-}
-
-std::uint64_t RawWait::throttled_ns() const {
-  return std::min<std::uint64_t>(fixed.throttled_ns, length_ns() - blocked_ns());
-}
-
-std::uint64_t RawWait::runqueue_ns() const {
-  if (fixed.state == WAIT_PREEMPTED || fixed.state == WAIT_UNKNOWN) return 0;
-  return length_ns() - blocked_ns() - throttled_ns();
-}
-
 void StallAssembler::take(const Record& record, const Record* stack) {
   switch (record.schema->id) {
     case RECORD_SCHED_WAIT:
@@ -94,11 +72,17 @@ void StallAssembler::take(const Record& record, const Record* stack) {
     case RECORD_SCHED_THROTTLE:
       throttle(record);
       break;
+    case RECORD_STOP_SIGNAL:
+      stop(record);
+      break;
     case RECORD_SCHED_RUNS:
       runs(record);
       break;
     case RECORD_WAIT_PLACES:
       places(record);
+      break;
+    case RECORD_SIGNAL_HANDLER:
+      thread_of(record.header().tid).handler = record.as<signal_handler>();
       break;
     case RECORD_SPAN:
       span(record);
@@ -133,6 +117,7 @@ void StallAssembler::wake(const Record& record) {
                           .context = fixed.context,
                           .number = fixed.number,
                           .irq_name = std::string(fixed_text(fixed.irq_name)),
+                          .disk = std::string(fixed_text(fixed.disk)),
                           .stack = addresses_at(record.bytes, sizeof fixed, fixed.kernel_frames),
                           .sums = fixed.sums,
                           .throttled_sum_ns = fixed.throttled_sum_ns,
@@ -146,6 +131,18 @@ void StallAssembler::wake(const Record& record) {
 void StallAssembler::throttle(const Record& record) {
   auto fixed = std::make_unique<const sched_throttle>(record.as<sched_throttle>());
   thread_of(fixed->header.tid).throttle = std::move(fixed);
+}
+
+void StallAssembler::stop(const Record& record) {
+  stops_.push_back(record.as<stop_signal>());
+  if (stops_.size() > limits_.stops) stops_.pop_front();
+}
+
+std::unique_ptr<const stop_signal> StallAssembler::stop_of(const sched_wait& wait) const {
+  const auto sent = std::find_if(stops_.rbegin(), stops_.rend(), [&wait](const stop_signal& one) {
+    return one.target_pid == wait.header.pid && one.header.time_ns <= wait.out_ns;
+  });
+  return sent == stops_.rend() ? nullptr : std::make_unique<const stop_signal>(*sent);
 }
 
 void StallAssembler::runs(const Record& record) {
@@ -164,7 +161,8 @@ void StallAssembler::wait(const Record& record, const Record* stack) {
                .stack = {},
                .waker = {},
                .throttle = {},
-               .runs = {}};
+               .runs = {},
+               .stop = {}};
   if (wait.fixed.out_ns > wait.in_ns()) return;  // of a damaged file
   wait.stack = addresses_at(record.bytes, sizeof(sched_wait), wait.fixed.kernel_frames);
   Thread& thread = thread_of(wait.fixed.header.tid);
@@ -182,6 +180,7 @@ void StallAssembler::wait(const Record& record, const Record* stack) {
   if (thread.throttle && thread.throttle->header.time_ns == wait.in_ns())
     wait.throttle = std::move(thread.throttle);
   thread.throttle.reset();
+  if (wait.fixed.state == WAIT_OTHER) wait.stop = stop_of(wait.fixed);
   if (thread.runs && thread.runs->header.time_ns == wait.in_ns())
     wait.runs = std::move(thread.runs);
   thread.runs.reset();
@@ -317,6 +316,11 @@ void StallAssembler::span(const Record& record) {
   Thread& thread = thread_of(stall.span.header.tid);
   if (stall.span.span == SPAN_SYSCALL && !(stall.span.flags & SPAN_OPEN))
     thread.late_call_ns = stall.begin_ns();
+  if (stall.span.span == SPAN_SYSCALL && thread.handler &&
+      thread.handler->header.time_ns == stall.span.header.time_ns) {
+    stall.is_way_back = true;
+    stall.handler = std::exchange(thread.handler, std::nullopt);
+  }
   if (stall.span.span == SPAN_SYSCALL && thread.call_schema) {
     const Record call{thread.call_schema, thread.call};
     if (call.header().time_ns == stall.span.header.time_ns) stall.call = call;
@@ -350,6 +354,7 @@ void StallAssembler::follow(RawLink& link, std::uint64_t begin_ns, std::uint64_t
   const Thread& thread = found != threads_.end() ? found->second : unknown;
   link.during_ns = end_ns - begin_ns;
   link.samples = samples_.of(link.waker->header.tid, begin_ns, end_ns);
+  link.waking = samples_.of_waker(link.waker->header.tid, link.waker->header.time_ns);
   link.ledger = ledger_between(thread.waits, thread.wakes, *link.waker, begin_ns, end_ns);
   link.is_cut = thread.forgotten_until_ns > begin_ns;
   if (link.ledger->places.empty()) return;

@@ -12,49 +12,14 @@
 #include <vector>
 
 #include "analysis/cpu_samples.h"
+#include "analysis/raw_wait.h"
 #include "analysis/stack_join.h"
 #include "bpf/sched.h"
+#include "bpf/signals.h"
 #include "bpf/span.h"
 #include "core/record.h"
 
 namespace overdue {
-
-/// Who woke a thread, as the kernel told it.
-struct RawWaker {
-  event_header header{};  ///< the waker's, or of who was interrupted; name and process are empty
-                          ///< where only the thread's id is known
-  std::uint16_t context = WAKER_UNKNOWN;
-  std::uint16_t number = 0;
-  std::string irq_name;
-  std::vector<std::uint64_t> stack;  ///< addresses in the kernel, innermost first
-  ledger_parts sums{};               ///< of a thread, until it woke the other
-  std::uint64_t throttled_sum_ns = 0;
-  std::uint64_t ran_since_ns = 0;  ///< it ran from then until it woke the other; 0: not known
-};
-
-/// A wait of any thread of the machine.
-struct RawWait {
-  std::uint64_t id = 0;  ///< ascending
-  sched_wait fixed{};
-  std::vector<std::uint64_t> stack;
-  std::optional<RawWaker> waker;
-  std::unique_ptr<const sched_throttle> throttle;  ///< null: no quota was in the way
-  std::unique_ptr<const sched_runs> runs;          ///< null: see fixed.behind_ns
-
-  std::uint64_t out_ns() const { return fixed.out_ns; }
-  std::uint64_t in_ns() const { return fixed.header.time_ns; }
-  std::uint64_t length_ns() const { return in_ns() - out_ns(); }
-  /// When it stopped being blocked: woken, or else running again.
-  std::uint64_t unblocked_ns() const;
-  std::uint64_t blocked_ns() const;
-  /// Since when it could run, but for a quota.
-  std::uint64_t ready_since_ns() const { return out_ns() + blocked_ns(); }
-  /// Not blocked, but kept from running by a quota.
-  std::uint64_t throttled_ns() const;
-  /// Woken, or let go by a quota, and waiting for a CPU.
-  std::uint64_t runqueue_ns() const;
-  bool could_run_all_along() const;
-};
 
 /// What a thread had done until it woke another.
 struct RawSums {
@@ -93,6 +58,7 @@ struct RawLink {
   std::uint64_t during_ns = 0;        ///< the time that the step is about
   std::optional<RawLedger> ledger;    ///< of the thread, in that time
   std::vector<RawSample*> samples{};  ///< likewise
+  RawSample* waking = nullptr;        ///< the thread as it woke the one before
   bool is_cut = false;                ///< it may go on: deeper than we look, in a circle, forgotten
 };
 
@@ -112,8 +78,9 @@ struct RawStall {
   std::vector<RawSample*> samples;        ///< of its thread
   CpuSamples* cpu_samples = nullptr;      ///< of all threads
   /// Of a system call that was late on the way back to its program, after its end: its number is
-  /// the span's subject, and there is no record of it.
+  /// the span's subject, and of one that waited there is no record.
   bool is_way_back = false;
+  std::optional<signal_handler> handler;  ///< that its thread ran on that way
 
   /// Null where it had no waits.
   const RawWait* longest() const { return places.empty() ? nullptr : places.front().longest; }
@@ -139,6 +106,7 @@ class StallAssembler {
     std::size_t waits = 32768;  ///< of all threads together: at most 60 MB
     std::size_t waits_of_a_thread = 256;
     std::size_t wakes_of_a_thread = 8;
+    std::size_t stops = 256;
     std::size_t threads = 65536;  ///< more than `waits`, so that some can be forgotten
     unsigned depth = 8;           ///< of chains
   };
@@ -181,6 +149,7 @@ class StallAssembler {
     std::unique_ptr<const sched_throttle> throttle;  ///< of the wait whose record comes next
     std::unique_ptr<const sched_runs> runs;          ///< likewise
     std::unique_ptr<const wait_places> places;       ///< of the late call whose span comes next
+    std::optional<signal_handler> handler;           ///< likewise
     std::uint64_t late_call_ns = 0;                  ///< when its last call began that was late
     std::vector<std::byte> call;                     ///< its last late system call
     const Schema* call_schema = nullptr;
@@ -191,6 +160,8 @@ class StallAssembler {
   void wait(const Record& record, const Record* stack);
   void wake(const Record& record);
   void throttle(const Record& record);
+  void stop(const Record& record);
+  std::unique_ptr<const stop_signal> stop_of(const sched_wait& wait) const;
   void runs(const Record& record);
   void places(const Record& record);
   void span(const Record& record);
@@ -213,6 +184,7 @@ class StallAssembler {
   OwnCall own_call_;
   WayBack way_back_;
   std::unordered_map<std::uint32_t, Thread> threads_;
+  std::deque<stop_signal> stops_;    ///< the last ones, of all processes
   std::deque<std::uint32_t> order_;  ///< whose waits came, oldest first
   std::uint64_t last_id_ = 0;
   std::uint64_t stalls_without_ = 0;

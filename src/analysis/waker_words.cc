@@ -1,8 +1,11 @@
 #include "analysis/waker_words.h"
 
 #include <array>
+#include <cstring>
 #include <span>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace overdue {
 namespace {
@@ -45,15 +48,24 @@ bool ran_in_own_call(const RawWaker& waker, const Stack& stack) {
 std::string_view interrupt_meaning(const Stack& stack) {
   constexpr std::array<Meaning, 6> meanings = {{{"hrtimer_wakeup", "timeout"},
                                                 {"process_timeout", "timeout"},
-                                                {"bio_endio", "disk completion"},
-                                                {"blk_update_request", "disk completion"},
-                                                {"blk_mq_end_request", "disk completion"},
-                                                {"blk_mq_end_request_batch", "disk completion"}}};
+                                                {"bio_endio", disk_completion},
+                                                {"blk_update_request", disk_completion},
+                                                {"blk_mq_end_request", disk_completion},
+                                                {"blk_mq_end_request_batch", disk_completion}}};
   return meaning_in(meanings, stack);
 }
 
+std::string signal_text(std::uint32_t number) {
+  constexpr std::uint32_t first_real_time = 34, last = 64;  // as C libraries count them
+  const char* name = number <= last ? sigabbrev_np(static_cast<int>(number)) : nullptr;
+  if (name) return fmt::format("SIG{}", name);
+  if (number < first_real_time || number > last) return fmt::format("signal {}", number);
+  return number == first_real_time ? "SIGRTMIN"
+                                   : fmt::format("SIGRTMIN+{}", number - first_real_time);
+}
+
 std::string_view stop_meaning(const Stack& stack) {
-  constexpr std::array<Meaning, 7> meanings = {{{"do_signal_stop", "stopped"},
+  constexpr std::array<Meaning, 7> meanings = {{{"do_signal_stop", stopped_by_signal},
                                                 {"do_jobctl_trap", "traced"},
                                                 {"ptrace_stop", "traced"},
                                                 {"ptrace_notify", "traced"},

@@ -70,6 +70,15 @@ TEST(InterruptMeaning, IsInItsFunctions) {
   EXPECT_EQ(interrupt_meaning({}), "");
 }
 
+TEST(SignalText, IsWhatPeopleCallIt) {
+  EXPECT_EQ(signal_text(19), "SIGSTOP");
+  EXPECT_EQ(signal_text(34), "SIGRTMIN");
+  EXPECT_EQ(signal_text(40), "SIGRTMIN+6");
+  EXPECT_EQ(signal_text(0), "signal 0");
+  EXPECT_EQ(signal_text(33), "signal 33");
+  EXPECT_EQ(signal_text(4'000'000'000), "signal 4000000000");
+}
+
 TEST(WayBack, IsBehindTheEndOfACall) {
   for (const auto& stack :
        {stack_of({"schedule", "do_signal_stop", "get_signal", "arch_do_signal_or_restart",

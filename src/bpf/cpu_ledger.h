@@ -57,8 +57,10 @@ struct cpu_ledger {
   struct open_call call;
   u64 call_irq_ns;
   u64 call_softirq_ns;
-  u64 sampled_ns;  // when it was last looked at where its thread is
-  u64 member;      // the thread that runs, if it belongs to the target; as in its ledger
+  u64 sampled_ns;   // when it was last looked at where its thread is
+  u64 member;       // the thread that runs, if it belongs to the target; as in its ledger
+  u64 disk;         // struct gendisk* of the last request that was completed here …
+  u64 disk_irq_ns;  // … in the interrupt that began then
   struct cpu_runs runs;
 };
-WIRE_SIZE(struct cpu_ledger, 168 + 96 * SLICES_KEPT);
+WIRE_SIZE(struct cpu_ledger, 184 + 96 * SLICES_KEPT);

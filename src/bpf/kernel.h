@@ -39,6 +39,16 @@ struct pt_regs {
   unsigned long di;
 };
 
+struct kernel_siginfo;
+
+struct sigaction {
+  void* sa_handler;
+};
+
+struct k_sigaction {
+  struct sigaction sa;
+};
+
 struct thread_info {
   unsigned long flags;
   u32 status;

@@ -152,5 +152,6 @@ struct sched_wake {
   struct ledger_parts sums;
   u64 throttled_sum_ns;
   u64 ran_since_ns;
+  char disk[COMM_SIZE];  // whose request an interrupt has completed; empty: none
 };
-WIRE_SIZE(struct sched_wake, 160);
+WIRE_SIZE(struct sched_wake, 176);

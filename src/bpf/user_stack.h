@@ -21,15 +21,20 @@ WIRE_SIZE(struct wait_stack, 64);
 #define SAMPLE_FRAMES 16
 #define SAMPLE_STACK_MAX 2048  // of user_bytes
 
-// Where the header's thread was when its CPU's tick came, or as an interrupt took it out of its
-// program. `kernel` begins with the interrupt or the switch itself; the user side, behind it as
-// behind a wait_stack, is where the thread was in its program, or had called the kernel.
+enum sample_reason {
+  SAMPLE_OF_CPU = 0,    // the CPU's tick came, or an interrupt took the thread out of its program
+  SAMPLE_OF_WAKER = 1,  // the thread woke another, at the time of a sched_wake
+};
+
+// Where the header's thread was in its program. `kernel` begins with the interrupt or the switch
+// itself; the user side, behind it as behind a wait_stack, is where the thread was in its program,
+// or had called the kernel.
 struct cpu_sample {
   struct event_header header;
   u16 kernel_frames;
   u16 flags;  // of enum span_flags
   u16 user_bytes;
-  u16 reserved;
+  u16 reason;  // enum sample_reason
   u64 kernel[SAMPLE_FRAMES];
 };
 WIRE_SIZE(struct cpu_sample, 56 + 8 * SAMPLE_FRAMES);

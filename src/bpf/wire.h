@@ -62,4 +62,6 @@ enum record_kind {
   RECORD_SCHED_RUNS = 17,
   RECORD_WAIT_PLACES = 18,
   RECORD_CPU_SAMPLE = 19,
+  RECORD_SIGNAL_HANDLER = 20,  // signals.h
+  RECORD_STOP_SIGNAL = 21,
 };

@@ -150,7 +150,10 @@ void StallInstruments::add_to(Session& session, const Kernel& kernel,
                        .use_task_work = kernel.task_work().yes,
                        .use_vectors = kernel.interrupt_vectors().yes,
                        .use_throttles = kernel.throttles().yes};
-    if (options_.spans.has(SPAN_OFFCPU) || options_.spans.has(SPAN_WAKEUP))
+    // Of a way back from a call only the thread itself can tell: by work, for it is behind the
+    // exit.
+    if (options_.spans.has(SPAN_OFFCPU) || options_.spans.has(SPAN_WAKEUP) ||
+        (options_.spans.has(SPAN_SYSCALL) && waits.use_task_work))
       waits.user_stack_bytes = options_.user_stack_bytes;
     auto sched = std::make_unique<SchedProbe>(session.membership().maps(), waits);
     sched_ = sched.get();

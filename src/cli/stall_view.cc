@@ -1,6 +1,8 @@
 #include "cli/stall_view.h"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,6 +12,7 @@
 #include "base/text.h"
 #include "core/span_kinds.h"
 #include "probes/syscalls/names.h"
+#include "probes/syscalls/probe.h"
 #include "probes/syscalls/syscalls.h"
 #include "sinks/text_format.h"
 
@@ -192,9 +195,24 @@ bool StallView::is_news(Finding& finding) {
   return false;
 }
 
-/// Of a call without a record of its own.
-void StallView::name_call(Finding& finding, std::uint32_t nr) const {
+/// Of a call on its way back. Its arguments are still in the registers; the result may not be any
+/// more, where the call begins again.
+void StallView::name_call(const RawStall& stall, Finding& finding) const {
+  const auto nr = static_cast<u32>(stall.span.subject);
   finding.name = syscall_name(ABI_NATIVE, nr, info_.names);
+  if (!stall.call && !stall.user_stack.empty()) {
+    const user_registers& in = stall.registers;
+    syscall_call call{};
+    call.header = stall.span.header;
+    call.header.size = sizeof call;
+    call.nr = nr;
+    call.abi = ABI_NATIVE;
+    call.flags = SYSCALL_UNRETURNED;
+    const u64 arguments[] = {in.rdi, in.rsi, in.rdx, in.r10, in.r8, in.r9};
+    std::copy(std::begin(arguments), std::end(arguments), call.arguments);
+    add_call(finding, Record{&syscall_call_schema, std::as_bytes(std::span(&call, 1))},
+             info_.names);
+  }
   finding.cause = cause_of(finding);
 }
 
@@ -208,7 +226,7 @@ void StallView::stall(const RawStall& stall) {
   Finding finding = explain(stall, namer_, info_.names);
   finding.threshold_ns = threshold_ns;
   if (stall.is_way_back)
-    name_call(finding, static_cast<std::uint32_t>(stall.span.subject));
+    name_call(stall, finding);
   else
     finding.purpose = purpose_of(finding, habits_);
   add_callers(stall, finding);

@@ -71,7 +71,7 @@ class StallView {
   /// Its call is one that was asked for by its name.
   bool is_asked_for(const RawStall& stall) const;
   void leave_out(const RawStall& stall, const Finding& finding);
-  void name_call(Finding& finding, std::uint32_t nr) const;
+  void name_call(const RawStall& stall, Finding& finding) const;
   /// Counts it among those of its cause; whether it is to be shown.
   bool is_news(Finding& finding);
   void note_hang(const RawStall& stall, Finding& finding);

@@ -32,6 +32,7 @@ struct Waker {
   ThreadName interrupted{};  ///< whom that met, by chance
   std::string context{};  ///< "thread", "softirq NET_RX", "irq virtio1-req.0", "vector local_timer"
   std::string_view means{};  ///< of an interrupt: "timeout", "disk completion"; empty: not known
+  std::string disk{};        ///< of a disk completion: "vda"; empty: not known
   bool is_thread = false;    ///< also where the interrupt ran in a call of that thread's own
   Stack stack{};
 };
@@ -75,6 +76,12 @@ struct CpuShares {
   void add(const CpuShares& more);
 };
 
+/// A signal that stopped a process, and who sent it.
+struct StopSignal {
+  std::string name{};                  ///< "SIGSTOP"
+  std::optional<ThreadName> sender{};  ///< nobody: the kernel, as for a key of the terminal
+};
+
 /// A stretch of a span that its thread spent off the CPU.
 struct Wait {
   std::uint64_t ns = 0;            ///< from switched out to switched in
@@ -91,6 +98,7 @@ struct Wait {
   std::optional<ThreadName> displacer{};  ///< preempted: who took the CPU
   CpuShares ran{};                        ///< who had the CPU while it could run
   std::optional<Throttle> throttle{};     ///< throttled: by whose quota
+  std::optional<StopSignal> stop{};       ///< stopped: by what, where that is known
 
   bool could_run() const {
     return state == "preempted" || state == "throttled" || state == "unknown";
@@ -132,6 +140,7 @@ struct ChainLink {
   ThreadName thread{};       ///< who the one before waited for; of an interrupt, nobody
   ThreadName interrupted{};  ///< of an interrupt: whom it met, by chance
   std::string_view means{};  ///< of an interrupt, as Waker has it
+  std::string disk{};        ///< likewise
   /// "ran", or what it did longest in one place: "waited", "preempted", …; or the interrupt
   /// that ended it
   std::string what;
@@ -146,6 +155,7 @@ struct ChainLink {
   bool is_thread = false;            ///< as Waker has it: `what` may be "unknown" of either
   Stack kernel_stack;                ///< where it waited, or was preempted
   Stack user_stack;                  ///< of a late call of its own, in which it waited
+  Stack waking_stack;                ///< from where in its program it woke the one before
   bool is_root = false;
   bool is_cut = false;  ///< the chain goes on, and we do not
 };
@@ -156,6 +166,12 @@ struct WaitPurpose {
                           ///< not wait, or in what is a delay always
   std::string by{};       ///< what says so: a function of the program, "its request", …
   std::uint64_t meant_ns = 0;  ///< of the latency: what is no delay
+};
+
+/// A handler of the program's, which ran for a signal.
+struct SignalHandler {
+  std::string signal{};  ///< "SIGUSR1"
+  std::uint64_t ns = 0;  ///< from its begin to its return
 };
 
 /// Findings of one cause that were not shown, since others of it were.
@@ -200,9 +216,10 @@ struct Finding {
   std::string_view state;    ///< of a call that hangs: what its thread does now, as Wait::state
                              ///< says it, or "running" or "runqueue"; else empty
   bool is_way_back = false;  ///< a call that was late after its end, on the way to its program
-  bool is_older = false;     ///< a hang from before the session: latency_ns is at least
-  std::uint64_t hang = 0;    ///< of a stall: the finding it was while it was open; 0: none
-  std::uint64_t like = 0;    ///< the first finding of the same cause; 0: it is this one
+  std::optional<SignalHandler> handler;  ///< that its thread ran on that way
+  bool is_older = false;                 ///< a hang from before the session: latency_ns is at least
+  std::uint64_t hang = 0;  ///< of a stall: the finding it was while it was open; 0: none
+  std::uint64_t like = 0;  ///< the first finding of the same cause; 0: it is this one
 
   /// The longest where it was blocked longest; null: it did not wait.
   const Wait* longest_wait() const {

@@ -268,14 +268,16 @@ TEST_F(MembershipTest, CpuTimeIsCountedFromAdoptionOn) {
 }
 
 TEST_F(MembershipTest, CountsHowOftenTheTargetLeftTheCpu) {
-  const auto nap = [](int times) {
-    for (int i = 0; i < times; ++i) std::this_thread::sleep_for(std::chrono::microseconds(100));
+  const auto nap = [](int times, int us) {
+    for (int i = 0; i < times; ++i) std::this_thread::sleep_for(std::chrono::microseconds(us));
   };
+  // Whose timer expires before it has left the CPU does not leave: a slow machine needs longer
+  // ones.
   Child child([&](Child& self) {
-    nap(1'000);
+    nap(1'000, 100);
     self.step();
-    nap(100);
-    std::thread([&] { nap(100); }).join();
+    nap(100, 2'000);
+    std::thread([&] { nap(100, 2'000); }).join();
     self.step();
   });
   child.run_step();

@@ -31,11 +31,23 @@ void write_thread(JsonWriter& json, const ThreadName& thread) {
   json.member("comm", thread.comm);
 }
 
-void write_interrupt(JsonWriter& json, std::string_view means, const ThreadName& interrupted) {
-  if (!means.empty()) json.member("means", means);
+/// Of a Waker or a ChainLink.
+template <typename T>
+void write_interrupt(JsonWriter& json, const T& by) {
+  if (!by.means.empty()) json.member("means", by.means);
+  if (!by.disk.empty()) json.member("disk", by.disk);
   json.key("interrupted");
   json.begin_object();
-  write_thread(json, interrupted);
+  write_thread(json, by.interrupted);
+  json.end_object();
+}
+
+void write_stop(JsonWriter& json, const std::optional<StopSignal>& stop) {
+  if (!stop) return;
+  json.key("stopped_by");
+  json.begin_object();
+  json.member("signal", stop->name);
+  if (stop->sender) write_thread(json, *stop->sender);
   json.end_object();
 }
 
@@ -47,7 +59,7 @@ void write_waker(JsonWriter& json, const Waker& waker) {
     json.member("comm", waker.thread.comm);
   }
   json.member("context", waker.context);
-  if (!waker.is_thread) write_interrupt(json, waker.means, waker.interrupted);
+  if (!waker.is_thread) write_interrupt(json, waker);
   json.key("stack");
   write_stack(json, waker.stack);
   json.end_object();
@@ -105,6 +117,7 @@ void write_wait(JsonWriter& json, const Wait& wait) {
   json.member("throttled_ns", wait.throttled_ns);
   json.member("state", wait.state);
   if (!wait.means.empty()) json.member("means", wait.means);
+  write_stop(json, wait.stop);
   json.key("kernel_stack");
   write_stack(json, wait.kernel_stack);
   if (wait.waker) {
@@ -176,7 +189,7 @@ void write_chain(JsonWriter& json, const std::vector<ChainLink>& chain) {
     json.begin_object();
     if (link.is_thread) write_thread(json, link.thread);
     json.member("what", link.what);
-    if (!link.is_thread) write_interrupt(json, link.means, link.interrupted);
+    if (!link.is_thread) write_interrupt(json, link);
     json.member("ns", link.ns);
     if (link.runqueue_ns) json.member("runqueue_ns", link.runqueue_ns);
     write_shares(json, link.ran);
@@ -186,6 +199,10 @@ void write_chain(JsonWriter& json, const std::vector<ChainLink>& chain) {
     if (!link.user_stack.empty()) {
       json.key("user_stack");
       write_stack(json, link.user_stack);
+    }
+    if (!link.waking_stack.empty()) {
+      json.key("waking_stack");
+      write_stack(json, link.waking_stack);
     }
     write_meanwhile(json, link);
     if (link.is_root) json.member("root", true);
@@ -226,6 +243,13 @@ void write_finding(JsonWriter& json, const Finding& finding) {
   if (!finding.state.empty()) json.member("state", finding.state);
   if (finding.is_older) json.member("older", true);
   if (finding.is_way_back) json.member("way_back", true);
+  if (finding.handler) {
+    json.key("handler");
+    json.begin_object();
+    json.member("signal", finding.handler->signal);
+    json.member("ns", finding.handler->ns);
+    json.end_object();
+  }
   if (!finding.arguments.empty()) {
     json.key("args");
     json.begin_array();

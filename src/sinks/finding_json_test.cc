@@ -103,7 +103,12 @@ TEST(FindingJson, HasNoKeyThatTheSchemaLacks) {
   f.on_cpu = link.on_cpu = {1, {{1, f.kernel_stack}}};
   link.ledger = f.breakdown;
   link.places = {{"sleeping", 1, 1, f.kernel_stack}};
-  link.user_stack = *f.user_stack;
+  link.user_stack = link.waking_stack = *f.user_stack;
+  f.is_way_back = true;
+  f.handler = SignalHandler{"SIGUSR1", 1};
+  f.waits[0].means = "stopped";
+  f.waits[0].stop = StopSignal{"SIGSTOP", f.thread};
+  f.chain[1].disk = "vda";
   link.is_root = link.is_cut = true;
   f.chain[1].what = "preempted";
   const std::string text = written("ndjson", f, many);

@@ -33,6 +33,7 @@ const char* const finding_definitions = R"json({
     "properties": {
       "pid": {"$ref": "#/$defs/id"}, "tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"},
       "means": {"$ref": "#/$defs/means"},
+      "disk": {"type": "string", "description": "of a disk completion"},
       "interrupted": {"$ref": "#/$defs/who", "description": "whom an interrupt met, by chance"},
       "context": {"type": "string", "description": "thread, softirq NET_RX, irq 24 virtio1-req.0, vector local_timer, unknown"},
       "stack": {"$ref": "#/$defs/stack"}
@@ -118,6 +119,9 @@ const char* const finding_definitions = R"json({
       "throttled_ns": {"$ref": "#/$defs/ns", "description": "of it: kept from running by the CPU quota of a cgroup"},
       "state": {"enum": ["sleeping", "uninterruptible", "preempted", "throttled", "unknown", "other"], "description": "unknown: it could run, yet its CPU idled"},
       "means": {"enum": ["stopped", "traced", "frozen"], "description": "why it could not run: a signal stopped it, a tracer, its cgroup's freezer"},
+      "stopped_by": {"type": "object", "description": "the signal, and the thread that sent it; none: the kernel", "additionalProperties": false,
+        "required": ["signal"],
+        "properties": {"signal": {"type": "string"}, "pid": {"$ref": "#/$defs/id"}, "tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"}}},
       "kernel_stack": {"$ref": "#/$defs/stack"},
       "waker": {"$ref": "#/$defs/waker"},
       "displaced_by": {"$ref": "#/$defs/who", "description": "preempted: who took the CPU"},
@@ -134,6 +138,7 @@ const char* const finding_definitions = R"json({
     "properties": {
       "pid": {"$ref": "#/$defs/id"}, "tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"},
       "means": {"$ref": "#/$defs/means"},
+      "disk": {"type": "string", "description": "of a disk completion"},
       "interrupted": {"$ref": "#/$defs/who", "description": "whom an interrupt met, by chance"},
       "what": {"type": "string", "description": "ran; or waited, preempted, throttled, unknown: what the thread did in the place where it was longest; or the interrupt that ended it"},
       "ns": {"$ref": "#/$defs/ns", "description": "how long of the wait before it explains: waits of one place add up"},
@@ -147,6 +152,7 @@ const char* const finding_definitions = R"json({
       "throttled_by": {"$ref": "#/$defs/throttle"},
       "kernel_stack": {"$ref": "#/$defs/stack"},
       "user_stack": {"$ref": "#/$defs/stack", "description": "where it was called from, if that was a stall too"},
+      "waking_stack": {"$ref": "#/$defs/stack", "description": "from where in its program the thread woke the one before"},
       "root": {"const": true}, "cut": {"const": true, "description": "the chain goes on"}
     },
     "additionalProperties": false
@@ -174,7 +180,10 @@ const char* const finding_definitions = R"json({
       "decided_by": {"type": "string", "description": "what says so: a function of the program, its request, timed out, …"},
       "hang": {"$ref": "#/$defs/count", "description": "the finding that it was while it was open"},
       "state": {"enum": ["running", "runqueue", "sleeping", "uninterruptible", "preempted", "throttled", "unknown", "other"], "description": "of a call that hangs: what its thread does"},
-      "way_back": {"const": true, "description": "the call had ended: it was late on its way back to the program, args and ret are not known"},
+      "way_back": {"const": true, "description": "the call had ended: it was late on its way back to the program; where it waited there, args and ret are not known"},
+      "handler": {"type": "object", "description": "of a signal, in which the thread was on that way", "additionalProperties": false,
+        "required": ["signal", "ns"],
+        "properties": {"signal": {"type": "string"}, "ns": {"$ref": "#/$defs/ns", "description": "from its begin to its return"}}},
       "older": {"const": true, "description": "it began before the session: latency_ns is at least"},
       "args": {"type": "array", "items": {"type": "string"}, "description": "decoded arguments; of the user's own span, its key"},
       "ret": {"type": "integer"},

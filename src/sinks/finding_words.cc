@@ -96,8 +96,11 @@ std::string thread_text(const ThreadName& thread) {
   return fmt::format("{}[{}]", comm, thread.tid);
 }
 
-std::string interrupt_text(std::string_view means, std::string_view context) {
-  return means.empty() ? printable(context) : fmt::format("{} ({})", means, printable(context));
+std::string interrupt_text(std::string_view means, std::string_view disk,
+                           std::string_view context) {
+  if (means.empty()) return printable(context);
+  return fmt::format("{} ({}{}{})", means, printable(disk), disk.empty() ? "" : ", ",
+                     printable(context));
 }
 
 std::string kernel_path(const Stack& stack) {
@@ -118,9 +121,12 @@ std::string user_path(const Stack& stack) {
   return path_text(steps) + place_text(stack);
 }
 
-std::string stop_text(std::string_view means) {
-  if (means == "stopped") return "stopped by a signal";
-  return means == "traced" ? "stopped by a tracer" : "frozen with its cgroup";
+std::string stop_text(const Wait& wait) {
+  if (wait.means == "traced") return "stopped by a tracer";
+  if (wait.means == "frozen") return "frozen with its cgroup";
+  if (!wait.stop) return wait.means.empty() ? "" : "stopped by a signal";
+  const std::string sender = wait.stop->sender ? thread_text(*wait.stop->sender) : "the kernel";
+  return fmt::format("stopped by {} of {}", wait.stop->name, sender);
 }
 
 std::string cpu_places_text(const CpuPlaces& on_cpu) {

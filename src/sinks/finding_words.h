@@ -15,16 +15,16 @@ inline constexpr std::string_view left_out = "…";
 inline constexpr std::string_view timeout = "timeout";  ///< what an interrupt may mean
 
 std::string thread_text(const ThreadName& thread);
-/// "softirq NET_RX", "disk completion (irq 24 virtio1-req.0)".
-std::string interrupt_text(std::string_view means, std::string_view context);
+/// "softirq NET_RX", "disk completion (vda, irq 24 virtio1-req.0)".
+std::string interrupt_text(std::string_view means, std::string_view disk, std::string_view context);
 /// The functions that say what was waited for, outermost first, the middle left out where there are
 /// many.
 std::string kernel_path(const Stack& stack);
 /// Likewise; without what every program goes through on the way to its own first function, unless
 /// there is nothing else.
 std::string user_path(const Stack& stack);
-/// "stopped by a signal": what kept a thread from running, of Wait::means.
-std::string stop_text(std::string_view means);
+/// "stopped by SIGSTOP of kill[12]": what kept a thread from running, if anything did.
+std::string stop_text(const Wait& wait);
 /// "81 % in crc_block ← flush, 19 % in main (26 samples)"; empty: nothing is known.
 std::string cpu_places_text(const CpuPlaces& on_cpu);
 /// "by cgroup /shop/api (20ms of each 100ms)".

@@ -41,7 +41,7 @@ class Writer {
   }
 
   void headline();
-  /// Of a hang: what its thread does now, if it is a thread that is late.
+  /// A handler that it ran; of a hang: what its thread does now, if it is a thread that is late.
   void present();
   /// What of it was no delay.
   void purpose();
@@ -49,6 +49,7 @@ class Writer {
   void waits(std::uint64_t all_ns);
   void one_place(const WaitPlace& place);
   std::string why_blocked(const Wait& wait, std::string_view which) const;
+  std::string step(std::size_t number) const;
   void chain();
   void kernel_stack();
   void user_stack();
@@ -68,7 +69,7 @@ void Writer::headline() {
   const Finding& f = finding_;
   std::string what = printable(f.name);
   if (f.span == "syscall") {
-    what += f.is_way_back ? "()" : fmt::format("({})", fmt::join(f.arguments, ", "));
+    what += fmt::format("({})", fmt::join(f.arguments, ", "));
     if (f.result) what += fmt::format(" = {}", *f.result);
     if (!f.error.empty()) what += " " + f.error;
     if (f.is_way_back) what += " on its way back to the program";
@@ -92,6 +93,8 @@ void Writer::headline() {
 
 void Writer::present() {
   const Finding& f = finding_;
+  if (f.handler)
+    line(fmt::format("{} in the handler of {}", duration_text(f.handler->ns), f.handler->signal));
   if (f.hang > 0) line(fmt::format("told of as #{} while it was open", f.hang));
   if (f.type != "hang" || f.state.empty()) return;
   if (f.state == "running") return line("still runs, on the CPU");
@@ -149,13 +152,14 @@ std::string Writer::why_blocked(const Wait& wait, std::string_view which) const 
     said.push_back(std::move(path));
   if (wait.state == "uninterruptible") said.emplace_back("(D)");
   std::string why = fmt::format("{}", fmt::join(said, " "));
-  if (!wait.means.empty()) why += (why.empty() ? "" : ", ") + stop_text(wait.means);
+  if (!wait.means.empty()) why += (why.empty() ? "" : ", ") + stop_text(wait);
   if (!wait.waker || wait.waker->context == "unknown") return why;
   if (!why.empty()) why += ", ";
   const Waker& waker = *wait.waker;
   if (waker.means == timeout) return why + "its timeout expired";
   return fmt::format("{}{}woken by ", why, which) +
-         (waker.is_thread ? thread_text(waker.thread) : interrupt_text(waker.means, waker.context));
+         (waker.is_thread ? thread_text(waker.thread)
+                          : interrupt_text(waker.means, waker.disk, waker.context));
 }
 
 /// How it ended is known of recorded waits only; the longest stands for those of its place.
@@ -195,25 +199,35 @@ void Writer::waits(std::uint64_t all_ns) {
            : "in shorter waits");
 }
 
+/// What the thread, or interrupt, of a step of a chain did; empty: "woken by …" has said so.
+std::string Writer::step(std::size_t number) const {
+  const ChainLink& link = finding_.chain[number];
+  const bool only_ended = link.what == "ran" && (!link.ns || link.ns < link.during_ns / 10);
+  if (number == 0 && !link.is_cut && (!link.is_thread || only_ended)) return {};
+  std::string said;
+  if (link.is_thread)
+    said =
+        only_ended ? thread_text(link.thread) + " ended that" + other_parts(link) : link_text(link);
+  else if (link.means == timeout)
+    said = "its timeout expired";
+  else
+    said = interrupt_text(link.means, link.disk, link.what) + " ended that";
+  return link.is_cut ? said + ", and so on (cut)" : said;
+}
+
 void Writer::chain() {
-  unsigned depth = 2;
-  for (std::size_t i = 0; i < finding_.chain.size(); ++i, depth += 2) {
+  for (std::size_t i = 0; i < finding_.chain.size(); ++i) {
     const ChainLink& link = finding_.chain[i];
-    const bool only_ended = link.what == "ran" && (!link.ns || link.ns < link.during_ns / 10);
-    if (i == 0 && !link.is_cut && (!link.is_thread || only_ended))
-      return;  // said already: woken by …
-    std::string said;
-    if (link.is_thread)
-      said = only_ended ? thread_text(link.thread) + " ended that" + other_parts(link)
-                        : link_text(link);
-    else if (link.means == timeout)
-      said = "its timeout expired";
-    else
-      said = interrupt_text(link.means, link.what) + " ended that";
-    if (link.is_cut) said += ", and so on (cut)";
+    const std::size_t depth = 4 + 2 * i;
+    const std::string said = step(i);
     const bool is_of_longest = i == 0 && finding_.places.front().count > 1;
+    if (!said.empty())
+      text_ +=
+          fmt::format("{:{}}└ {}{}\n", "", depth, is_of_longest ? "of the longest: " : "", said);
+    if (!link.user_stack.empty() || link.waking_stack.empty()) continue;
     text_ +=
-        fmt::format("  {:{}}└ {}{}\n", "", depth, is_of_longest ? "of the longest: " : "", said);
+        fmt::format("{:{}}{} woke it from {}\n", "", depth + 2,
+                    said.empty() ? thread_text(link.thread) : "and", user_path(link.waking_stack));
   }
 }
 

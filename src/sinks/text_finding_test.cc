@@ -322,6 +322,8 @@ TEST_F(FindingText, SaysWhatAnInterruptStandsFor) {
   f.waits[0].waker->context = "irq 24 virtio1-req.0";
   f.waits[0].waker->means = "disk completion";
   EXPECT_THAT(text_of(f), HasSubstr("(D), woken by disk completion (irq 24 virtio1-req.0)\n"));
+  f.waits[0].waker->disk = "vda";
+  EXPECT_THAT(text_of(f), HasSubstr("woken by disk completion (vda, irq 24 virtio1-req.0)\n"));
   EXPECT_THAT(text_of(f), Not(HasSubstr("bystander")));
   f = late_open();
   EXPECT_THAT(text_of(f), HasSubstr("└ irq 24 virtio1-req.0 ended that\n"));
@@ -329,6 +331,31 @@ TEST_F(FindingText, SaysWhatAnInterruptStandsFor) {
   EXPECT_THAT(text_of(f), HasSubstr("└ disk completion (irq 24 virtio1-req.0) ended that\n"));
   f.chain[1].means = "timeout";
   EXPECT_THAT(text_of(f), HasSubstr("└ its timeout expired\n"));
+}
+
+TEST_F(FindingText, SaysWhatASignalDid) {
+  Finding f = late_open();
+  f.handler = SignalHandler{"SIGALRM", 7'000'000};
+  EXPECT_THAT(text_of(f), HasSubstr("\n  7.00ms in the handler of SIGALRM\n"));
+  f.waits[0].means = "stopped";
+  EXPECT_THAT(text_of(f), HasSubstr(", stopped by a signal, "));
+  f.waits[0].stop = StopSignal{"SIGTSTP", {}};
+  EXPECT_THAT(text_of(f), HasSubstr(", stopped by SIGTSTP of the kernel, "));
+  f.waits[0].stop->sender = ThreadName{1, 2, "a\nb"};
+  EXPECT_THAT(text_of(f), HasSubstr(", stopped by SIGTSTP of a\\nb[2], "));
+}
+
+TEST_F(FindingText, SaysFromWhereAWakerWokeTheOther) {
+  Finding f = late_open();
+  f.chain[0].user_stack = f.chain[0].waking_stack = *f.user_stack;
+  EXPECT_THAT(text_of(f), Not(HasSubstr("woke it from"))) << "where it waited says more";
+  f.chain[0].user_stack.clear();
+  EXPECT_THAT(text_of(f), HasSubstr("\n      and woke it from "));
+  f.chain.resize(1);
+  f.chain[0].what = "ran";
+  f.chain[0].ns = 0;
+  EXPECT_THAT(text_of(f), HasSubstr(fmt::format("\n      {}[{}] woke it from ",
+                                                f.chain[0].thread.comm, f.chain[0].thread.tid)));
 }
 
 TEST_F(FindingText, SaysWhoWasNotKnown) {

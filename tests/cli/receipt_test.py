@@ -11,10 +11,10 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import OVERDUE, Live, main, overdue, require_root, wait_until_measuring, workload
+from overdue_test import OVERDUE, SLOWER, Live, main, overdue, require_root, wait_until_measuring, workload
 
 SYS_BPF, BPF_ENABLE_STATS, BPF_STATS_RUN_TIME = 321, 32, 0
-MOMENT = 2  # seconds of load
+MOMENT = 2 * SLOWER  # seconds of load
 
 LOAD, ANOTHER = ["-n", "pipe_pingpong"], ["-p", str(os.getpid())]
 # Every kind of hook that costs something.
@@ -130,7 +130,7 @@ class Cost(unittest.TestCase):
         """A target that does nothing, on a machine that is busy."""
         with Load() as load:
             for command in (["syscalls"], ["stalls", "-T", "1s"]):
-                receipt = json.loads(overdue(*command, "-p", os.getpid(), "-d", "1s", "-f", "ndjson").out
+                receipt = json.loads(overdue(*command, "-p", os.getpid(), "-d", f"{SLOWER}s", "-f", "ndjson").out
                                      .splitlines()[-1])
                 self.assertGreater(receipt["probe_runs"], 10_000, command)
                 self.assertGreater(receipt["probe_ns"], 10 * receipt["probe_runs"], command)

@@ -436,12 +436,12 @@ class OwnSpans(unittest.TestCase):
             self.assertEqual(sum(one["breakdown"].values()), one["latency_ns"], one)
 
     def test_who_computes_is_on_the_cpu(self):
-        work = "turn=begin:syscalls:sys_exit_getpgrp,end:syscalls:sys_enter_getpgrp,key:tid"
+        work = "turn=begin:syscalls:sys_exit_getsid,end:syscalls:sys_enter_getsid,key:tid"
         text = ("import os,time\n"
                 "for _ in range(5):\n"
-                " os.getpgrp(); end=time.thread_time_ns()+20_000_000\n"
+                " os.getsid(0); end=time.thread_time_ns()+20_000_000\n"
                 " while time.thread_time_ns()<end: pass\n"
-                "os.getpgrp(); os._exit(0)")
+                "os.getsid(0); os._exit(0)")
         findings, _, _ = stalls("--span", work, "-T", "15ms", "--first", 0, "--", *python(text))
         self.assertEqual([one["name"] for one in findings], ["turn"] * 5)
         for one in findings:

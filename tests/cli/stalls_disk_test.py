@@ -74,6 +74,13 @@ class Disk(Case):
             self.skipTest(f"4 MiB are on the disk, or in {parent}, in {ms(slowest)} ms at most: nothing is late")
         return seen
 
+    def test_the_disk_of_a_completion_has_its_name(self):
+        seen = self.synchronised(disk_folder())
+        wakers = [step for one in seen.found for step in one["chain"]]
+        wakers += [wait["waker"] for one in seen.found for wait in one["waits"] if "waker" in wait]
+        disks = [waker.get("disk") for waker in wakers if waker.get("means") == "disk completion"]
+        self.assertEqual(set(disks) - set(os.listdir("/sys/block")), set(), all_told(seen.found))
+
     def accounts(self, seen):
         syncs, accounts = seen.events("fsync"), []
         for finding in seen.found:

@@ -1,17 +1,26 @@
 #!/usr/bin/python3
 """`overdue stalls`: what keeps a thread between the end of a call and its program is late, too."""
+import json
 import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import main, workload
+from overdue_test import OVERDUE, main, run, workload
 from stall_findings import Case, all_told, longest_wait, stalls, text_of, told
 
 MS = 1_000_000
 TIMES = 4
 
 
+def has_task_work():
+    """Whether threads of this kernel's can run something of ours on their way back: Linux 6.18."""
+    answer = run([OVERDUE, "doctor", "--no-calibrate", "-f", "json"])
+    return next(one["yes"] for one in json.loads(answer.out)["features"] if one["name"] == "task_work")
+
+
 class WaysBack(Case):
+    first_argument = {"read": "fd=3", "kill": "pid="}
+
     def ways_back(self, how, name, means):
         """Each call of the program that took long by its clock has a finding that says what kept it."""
         seen = stalls("-T", "60ms", "-e", name, "--first", 0, "--", workload("way_back"), how, TIMES)
@@ -29,25 +38,65 @@ class WaysBack(Case):
             self.assertEqual(wait["means"], means, told(late))
             self.assertEqual(sum(late["breakdown"].values()), late["latency_ns"], told(late))
             self.assertGreaterEqual(late["breakdown"]["blocked_ns"], 100 * MS, told(late))
-            self.assertNotIn("args", late)
+            self.assertNotIn("ret", late)
+            if has_task_work():  # the thread itself tells its arguments and its stack, on that way
+                self.assertIn(self.first_argument[name], late["args"][0], told(late))
+                self.assertIn(name, [frame.get("name") for frame in late["user_stack"]], told(late))
         return seen
 
     def test_a_signal_stops_a_reader(self):
         seen = self.ways_back("stopped", "read", "stopped")
         for one in seen.named("read"):
             if one.get("way_back"):
-                self.assertEqual(longest_wait(one)["waker"]["comm"], "way_back", told(one))  # who continued it
+                wait = longest_wait(one)
+                self.assertEqual(wait["waker"]["comm"], "way_back", told(one))  # who continued it
+                self.assertEqual((wait["stopped_by"]["signal"], wait["stopped_by"]["comm"]), ("SIGSTOP", "way_back"),
+                                 told(one))
 
     def test_a_thread_stops_itself(self):
-        self.ways_back("self", "kill", "stopped")
+        seen = self.ways_back("self", "kill", "stopped")
+        for one in seen.named("kill"):
+            self.assertEqual(longest_wait(one)["stopped_by"]["tid"], one["tid"], told(one))
+
+    def handled(self, how, times):
+        """The calls by the program's own account, and the findings with handlers: a call that waited for its signal for
+        long is one by itself."""
+        seen = stalls("-T", "60ms", "-e", "read", "--first", 0, "--", workload("way_back"), how, times)
+        self.assert_sound(seen)
+        found = [one for one in seen.named("read") if one.get("way_back")]
+        for one in found:
+            self.assertEqual(one["handler"]["signal"], "SIGUSR1", told(one))
+        return seen.events("call"), found
+
+    def test_a_handler_runs_behind_it(self):
+        calls, found = self.handled("handler", TIMES)
+        self.assertEqual((len(calls), len(found)), (TIMES, TIMES), all_told(found))
+        for call, late in zip(calls, found):
+            self.assertLessEqual(late["latency_ns"], call["took_ns"], told(late))
+            self.assertGreaterEqual(late["latency_ns"], 150 * MS, told(late))
+            self.assertGreaterEqual(late["handler"]["ns"], 150 * MS, told(late))
+            self.assertLessEqual(late["handler"]["ns"], late["latency_ns"], told(late))
+            parts = late["breakdown"]
+            self.assertEqual(sum(parts.values()), late["latency_ns"], told(late))
+            self.assertLessEqual(parts["unknown_ns"], late["latency_ns"] / 50, told(late))
+            self.assertGreaterEqual(parts["blocked_ns"], 50 * MS, told(late))
+            self.assertEqual((late["args"][0], late["error"]), ("fd=3", "ERESTARTSYS"), told(late))
+            self.assertIn("read", [frame.get("name") for frame in late["user_stack"]], told(late))
+
+    def test_a_handler_that_jumps_never_ends(self):
+        calls, found = self.handled("jumps", 2 * TIMES)
+        self.assertEqual((len(calls), len(found)), (TIMES, TIMES), all_told(found))
+        for call, late in zip(calls, found):
+            self.assertLessEqual(late["latency_ns"], call["took_ns"], told(late))
+            self.assertGreaterEqual(late["handler"]["ns"], 150 * MS, told(late))
 
     def test_a_tracer_holds_it(self):
         self.ways_back("traced", "read", "traced")
 
     def test_text(self):
         text, _ = text_of("-T", "60ms", "-e", "kill", "--", workload("way_back"), "self", 1)
-        self.assertRegex(text, r"kill\(\) on its way back to the program  reader\[\d+\]  1\d\dms")
-        self.assertRegex(text, r"blocked +1\d\dms .*do_signal_stop, stopped by a signal, woken by way_back\[\d+\]")
+        self.assertRegex(text, r"kill\(.*\) on its way back to the program  reader\[\d+\]  1\d\dms")
+        self.assertRegex(text, r"blocked +1\d\dms .*do_signal_stop, stopped by SIGSTOP of reader\[\d+\], woken by way_back\[\d+\]")
 
     def test_only_calls_that_are_looked_at(self):
         seen = stalls("-T", "60ms", "-e", "write", "--first", 0, "--", workload("way_back"), "self", 1)

@@ -1,9 +1,12 @@
 // way_back HOW TIMES: reads that are over, and whose thread does not come back:
 //   stopped   the reader gets SIGSTOP in its read(), and SIGCONT 120 ms later; then the byte comes
 //   self      the thread stops itself with kill(); SIGCONT comes 120 ms later
+//   handler   a signal interrupts the read(), and its handler computes for 100 ms, and naps for 50
+//   jumps     the same, but the handler leaves by siglongjmp() each second time, at once
 //   traced    a tracer holds the reader at the end of each read() for 120 ms
 // Prints for each how long the call took, by the thread's own clock.
 #define _GNU_SOURCE
+#include <setjmp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -44,6 +47,33 @@ static void stop_oneself(long times) {
   _exit(0);
 }
 
+static sigjmp_buf before_read;
+static volatile int jumps, handled;
+
+static void compute_and_nap(int signal) {
+  (void)signal;
+  if (jumps && handled++ % 2) siglongjmp(before_read, 1);
+  const long long end = now_ns() + 100 * MS;
+  while (now_ns() < end) continue;
+  nap(50);
+}
+
+/* Each read() is interrupted, and returns when its handler does. Says in front of each that it
+ * comes. */
+static void read_interrupted(int from, int ready, long times) {
+  const struct sigaction action = {.sa_handler = compute_and_nap};
+  if (sigaction(SIGUSR1, &action, NULL)) fail("sigaction");
+  for (volatile long i = 0; i < times; i++) {
+    char byte;
+    if (sigsetjmp(before_read, 1)) continue;
+    if (write(ready, "r", 1) != 1) fail("write");
+    const long long begin = now_ns();
+    if (read(from, &byte, 1) != -1) fail("read");
+    tell("read", begin);
+  }
+  _exit(0);
+}
+
 static void wait_for_stop(pid_t child) {
   int status;
   if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) fail("waitpid");
@@ -72,20 +102,31 @@ static void trace(pid_t child, int to, long times) {
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "stopped";
   const long times = number_argument(argc, argv, 2, 3);
-  int ends[2], status;
-  if (pipe(ends)) fail("pipe");
+  int ends[2], ready[2], status;
+  if (pipe(ends) || pipe(ready)) fail("pipe");
   const pid_t child = fork();
   if (child < 0) fail("fork");
   if (child == 0) {
     prctl(PR_SET_NAME, "reader");
     close(ends[1]);
     if (strcmp(how, "self") == 0) stop_oneself(times);
+    jumps = strcmp(how, "jumps") == 0;
+    if (jumps || strcmp(how, "handler") == 0) read_interrupted(ends[0], ready[1], times);
     read_all(ends[0]);
   }
   close(ends[0]);
   nap(50);
   if (strcmp(how, "traced") == 0) {
     trace(child, ends[1], times);
+  } else if (strcmp(how, "handler") == 0 || strcmp(how, "jumps") == 0) {
+    for (long i = 0; i < times; i++) {
+      char byte;
+      if (read(ready[0], &byte, 1) != 1) fail("read");
+      nap(20);
+      kill(child, SIGUSR1);
+    }
+    wait_for(child); /* with its pipe open: no read() returns for another reason */
+    return 0;
   } else {
     for (long i = 0; i < times; i++) {
       if (strcmp(how, "stopped") == 0) kill(child, SIGSTOP);

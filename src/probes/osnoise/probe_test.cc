@@ -155,7 +155,7 @@ TEST_F(Osnoise, AMoreUrgentThreadIsNamed) {
       EXPECT_EQ(pin_to(0), 0);
       if (sched_setscheduler(0, SCHED_FIFO, &priority) != 0) return;
       pthread_setname_np(pthread_self(), "the hog");
-      usleep(1'000);  // it is called what it is when it comes to the CPU
+      usleep(20'000);  // it is called what it is when it comes to the CPU: it has to leave
       tid = static_cast<u32>(syscall(SYS_gettid));
       const KernelTime end = KernelClock::now() + std::chrono::milliseconds(2);
       while (KernelClock::now() < end) {

@@ -48,6 +48,7 @@ struct SchedProbe::Impl {
   bool throttles_queues() const;
   bool tells_throttles() const;
   bool tells_real_time() const;
+  bool tells_disks() const { return types.member_offset("request_queue", "disk").has_value(); }
   std::vector<bpf_program*> vector_hooks() const;
 };
 
@@ -140,6 +141,7 @@ void SchedProbe::Impl::configure() {
   choose_samples();
   bpf->rodata->switch_tells_state = types.arguments("sched_switch").value_or(0) >= 4;
   for (bpf_program* hook : vector_hooks()) bpf_program__set_autoload(hook, is_here(hook));
+  bpf_program__set_autoload(bpf->progs.on_completion, tells_disks());
   configure_throttles();
   share_maps(bpf->obj, shared);
 }
@@ -163,7 +165,8 @@ void SchedProbe::Impl::attach_all() {
   const auto& programs = bpf->progs;
   for (bpf_program* hook :
        {programs.on_throttle, programs.on_unthrottle, switch_hook, programs.on_waking,
-        programs.on_fork, programs.on_first_wakeup, programs.on_exit_from_call, programs.on_free})
+        programs.on_fork, programs.on_first_wakeup, programs.on_exit_from_call, programs.on_free,
+        programs.on_sent_signal, programs.on_completion})
     if (bpf_program__autoload(hook)) links.push_back(attach(hook));
   run_iterator(bpf_program__fd(programs.begin_ledgers), "begin the ledgers of all threads");
   for (bpf_program* hook : {programs.on_irq_entry, programs.on_irq_exit, programs.on_softirq_entry,
@@ -222,7 +225,7 @@ void SchedProbe::finish(KernelTime, const RecordHandler&) {
 const Schema* SchedProbe::schema(std::uint16_t kind) const {
   for (const Schema* one :
        {&sched_wait_schema, &sched_wake_schema, &sched_throttle_schema, &sched_runs_schema,
-        &wait_places_schema, &wait_stack_schema, &cpu_sample_schema})
+        &wait_places_schema, &wait_stack_schema, &cpu_sample_schema, &stop_signal_schema})
     if (kind == one->id) return one;
   return nullptr;
 }

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "bpf/sched.h"
+#include "bpf/signals.h"
 #include "bpf/user_stack.h"
 #include "core/probe.h"
 #include "kernel/live_probe.h"
@@ -11,8 +12,8 @@ namespace overdue {
 
 struct SchedOptions {
   /// How much of the user stacks of waits to copy that are late themselves: those of members that
-  /// take control().threshold_ns[SPAN_OFFCPU] or [SPAN_WAKEUP]. 0: none. Each is a wait_stack
-  /// behind its wait.
+  /// take control().threshold_ns[SPAN_OFFCPU] or [SPAN_WAKEUP], and long ones behind the end of a
+  /// system call. 0: none. Each is a wait_stack behind its wait.
   std::size_t user_stack_bytes = 0;
   /// How much of the user stacks of the threads that ticks meet; 0: those are not looked at.
   std::size_t sample_bytes = 0;
@@ -62,5 +63,6 @@ extern const Schema sched_runs_schema;
 extern const Schema wait_places_schema;
 extern const Schema wait_stack_schema;
 extern const Schema cpu_sample_schema;
+extern const Schema stop_signal_schema;
 
 }  // namespace overdue

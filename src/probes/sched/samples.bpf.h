@@ -19,7 +19,7 @@ struct sample_scratch {
   u8 stack[SAMPLE_STACK_MAX + 4096]; /* what copy_user_stack() writes to */
 };
 
-/* By CPU, whose ticks do not nest. */
+/* By CPU: neither ticks nor wake-ups are interrupted by one another. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1);
@@ -42,20 +42,18 @@ static __always_inline u32 fill_user_side(struct sample_scratch* scratch,
 
 #define SAMPLED_AFTER_NS 1000000
 
-/* Of the running thread. What a softirq does that the tick has interrupted is not the thread's. */
-static __noinline int sample_cpu(void* ctx) {
+/* Of the running thread. */
+static __noinline int sample_thread(void* ctx, u64 time_ns, u16 reason) {
   struct task_struct* task = bpf_get_current_task_btf();
-  struct cpu_ledger* cpu = this_cpu_ledger();
-  if (!task->pid || (u32)task->tgid == own_pid || !cpu || cpu->softirq_begin_ns) return 0;
   u32 number = bpf_get_smp_processor_id();
   struct sample_scratch* scratch = bpf_map_lookup_elem(&sample_scratch, &number);
   void* ring = this_cpu_ring();
   if (!scratch || !ring) return 0;
   struct cpu_sample* fixed = &scratch->fixed;
-  fill_who(&fixed->header, task, 0, cpu->looked_ns);
-  cpu->sampled_ns = cpu->looked_ns;
+  fill_who(&fixed->header, task, 0, time_ns);
   fixed->header.kind = RECORD_CPU_SAMPLE;
-  fixed->flags = fixed->user_bytes = fixed->reserved = 0;
+  fixed->flags = fixed->user_bytes = 0;
+  fixed->reason = reason;
   long bytes = bpf_get_stack(ctx, fixed->kernel, sizeof(fixed->kernel), 0);
   fixed->kernel_frames = bytes > 0 ? bytes / 8 : 0;
   u32 size = sizeof(*fixed) + fill_user_side(scratch, task);
@@ -64,6 +62,15 @@ static __noinline int sample_cpu(void* ctx) {
   if (size > sizeof(*scratch)) return 0;
   if (bpf_ringbuf_output(ring, scratch, size, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
   return 0;
+}
+
+/* What a softirq does that the tick has interrupted is not the thread's. */
+static __always_inline void sample_cpu(void* ctx) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  if (!task->pid || (u32)task->tgid == own_pid || !cpu || cpu->softirq_begin_ns) return;
+  cpu->sampled_ns = cpu->looked_ns;
+  sample_thread(ctx, cpu->looked_ns, SAMPLE_OF_CPU);
 }
 
 static __always_inline bool takes_samples(void) {
@@ -79,4 +86,11 @@ static __always_inline void sample_preempted(void* ctx, struct task_struct* task
   if (ns_between(since_ns, now_ns) < SAMPLED_AFTER_NS) return;
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   if ((s64)regs->orig_ax < 0) sample_cpu(ctx);
+}
+
+/* Where the running thread wakes another from, that has waited for long. */
+static __always_inline void sample_waker(void* ctx, u64 wake_ns) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  if (!takes_samples() || has_no_user_side(task) || (u32)task->tgid == own_pid) return;
+  sample_thread(ctx, wake_ns, SAMPLE_OF_WAKER);
 }

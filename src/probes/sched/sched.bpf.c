@@ -4,22 +4,21 @@
 // those within a call that is late already.
 #include "bpf/call.bpf.h"
 #include "bpf/compat.bpf.h"
-#include "bpf/seccomp.bpf.h"
 #include "bpf/thread_thresholds.bpf.h"
 #include "bpf/unpreempted.bpf.h"
 #include "bpf/wait.bpf.h"
+#include "probes/sched/disks.bpf.h"
 #include "probes/sched/places.bpf.h"
 #include "probes/sched/runs.bpf.h"
 #include "probes/sched/samples.bpf.h"
 #include "probes/sched/stacks.bpf.h"
+#include "probes/sched/stops.bpf.h"
 #include "probes/sched/throttles.bpf.h"
+#include "probes/sched/way_back.bpf.h"
 
 const volatile u8 switch_tells_state; /* sched_switch has a fourth argument (Linux 5.18) */
 
 #define NOTED_WAITS_MAX 32 /* of one call, beyond the long ones */
-#define NATIVE_CALLS 512   /* numbers from here on are those of x32 */
-#define NOT_BEGUN (-38)    /* ENOSYS, as a call's result until it has one */
-
 /* include/linux/sched.h */
 #define TASK_INTERRUPTIBLE 0x1
 #define TASK_UNINTERRUPTIBLE 0x2
@@ -42,25 +41,6 @@ struct wake_with_stack {
   struct sched_wake wake;
   u64 stack[KERNEL_FRAMES_MAX];
 };
-
-/* A thread that waits between a call's end and its program, as for a signal that stops it, is still
- * in the call for its program. The last of its calls that are known is that one; a call that
- * seccomp kills the thread for never begins. */
-static __always_inline void note_ended_call(struct sched_wait* wait, struct task_struct* task,
-                                            const struct thread_ledger* ledger) {
-  const struct thread_state* state = find_of_thread(threads, task);
-  if (!state || state->in_call != CALL_NONE || ledger->call.who) return;
-  if (has_no_user_side(task) || has_32_bit_registers(task) || was_killed(task)) return;
-  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
-  s64 id = regs->orig_ax;
-  if (id < 0 || id >= NATIVE_CALLS || (s64)regs->ax == NOT_BEGUN) return;
-  u64 call_ns = ledger->last_call_ns;
-  if (call_ns < ledger->call_ns) call_ns = ledger->call_ns;
-  if (call_ns < state->enter_ns) call_ns = state->enter_ns;
-  wait->call = id + 1;
-  wait->call_ns = call_ns;
-  if (call_ns > ledger->ran_since_ns) wait->flags |= WAIT_RAN_SINCE_CALL;
-}
 
 /* `next` comes back from a wait. Its stack still shows where it waited. */
 static __noinline int record_wait(struct task_struct* next, struct task_struct* prev,
@@ -118,14 +98,17 @@ static __always_inline bool in_late_call(struct task_struct* task, struct thread
   return ledger->noted++ < NOTED_WAITS_MAX;
 }
 
-/* A wait of a member's that is a late span itself. */
+/* A wait of a member's that is a late span itself, or may make a call late that has ended. */
 static __noinline bool is_late_wait(struct task_struct* task, const struct thread_ledger* ledger,
                                     u64 now_ns) {
   if (!task || !ledger) return false;
-  u64 threshold_ns = control.threshold_ns[SPAN_OFFCPU];
-  if (!threshold_ns || ns_between(ledger->since_ns, now_ns) < threshold_ns)
-    return woken_late(task, ledger, now_ns);
-  return find_of_thread(threads, task) != 0;
+  u64 offcpu_ns = control.threshold_ns[SPAN_OFFCPU];
+  if (offcpu_ns && ns_between(ledger->since_ns, now_ns) >= offcpu_ns)
+    return find_of_thread(threads, task) != 0;
+  if (woken_late(task, ledger, now_ns)) return true;
+  if (!control.threshold_ns[SPAN_SYSCALL]) return false;
+  if (ledger->state != LEDGER_OTHER && ledger->state != LEDGER_PREEMPTED) return false;
+  return ended_call(task, find_of_thread(threads, task), ledger) != 0;
 }
 
 static __always_inline void switch_out(struct task_struct* prev, struct thread_ledger* ledger,
@@ -274,6 +257,7 @@ static __noinline int record_wake(u64* ctx, struct thread_ledger* ledger, struct
     struct irqaction* action = (struct irqaction*)cpu->irq_action;
     bpf_probe_read_kernel_str(wake->irq_name, COMM_SIZE, BPF_CORE_READ(action, name));
   }
+  name_disk(wake, cpu);
   fill_waker_sums(wake, current, cpu, ledger->wake_ns);
   long bytes = bpf_get_stack(ctx, record->stack, sizeof(record->stack), 0);
   wake->kernel_frames = bytes > 0 ? bytes / 8 : 0;
@@ -342,6 +326,9 @@ int COUNTED_PROG(on_waking) {
   if (!min_ns || !control.armed || ledger->state < LEDGER_SLEEPING) return 0;
   if (ns_between(ledger->since_ns, now_ns) < min_ns || (u32)task->tgid == own_pid) return 0;
   record_wake(ctx, ledger, cpu, task->pid);
+  bool is_in_hard_irq = ledger->waker_context == WAKER_IRQ || ledger->waker_context == WAKER_VECTOR;
+  if (!is_in_hard_irq && ns_between(ledger->since_ns, now_ns) >= 2 * min_ns)
+    sample_waker(ctx, now_ns);
   return 0;
 }
 

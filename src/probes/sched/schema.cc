@@ -61,6 +61,13 @@ constexpr Field runs_fields[] = {
                   "8 of 32 bytes: ns:u64 tid:u32 reserved:u32 comm:16; one of 0 ns ends them"),
 };
 
+constexpr Field stop_fields[] = {
+    OVERDUE_FIELD(stop_signal, target_pid, pid, key, "the process that the signal stops"),
+    OVERDUE_FIELD(stop_signal, signal, none, value, "its number"),
+    OVERDUE_FIELD(stop_signal, is_from_kernel, none, value,
+                  "1: the kernel has sent it, and met the thread by chance"),
+};
+
 constexpr Field throttle_fields[] = {
     OVERDUE_FIELD(sched_throttle, throttled_ns, nanoseconds, value,
                   "of the wait that ends at the same time"),
@@ -90,6 +97,7 @@ constexpr Field wake_fields[] = {
     OVERDUE_FIELD(sched_wake, throttled_sum_ns, nanoseconds, value, "likewise throttled"),
     OVERDUE_FIELD(sched_wake, ran_since_ns, nanoseconds, value,
                   "since when that thread runs; 0: in a hard interrupt"),
+    OVERDUE_FIELD(sched_wake, disk, text, value, "whose request the interrupt has completed"),
 };
 
 constexpr Field stack_fields[] = {
@@ -103,13 +111,17 @@ constexpr Field sample_fields[] = {
     OVERDUE_FIELD(cpu_sample, kernel_frames, none, value, "of `kernel`"),
     OVERDUE_FIELD(cpu_sample, flags, opaque, value, "as those of a span"),
     OVERDUE_FIELD(cpu_sample, user_bytes, bytes, stack, "user stack behind the record"),
+    OVERDUE_FIELD(cpu_sample, reason, none, value,
+                  "0: a tick met the thread, or an interrupt took it out of its program; 1: it "
+                  "woke another"),
     OVERDUE_FIELD(cpu_sample, kernel, opaque, value,
                   "16 addresses, innermost first: the tick's own, then what it interrupted"),
 };
 
 constexpr const Schema* schemas[] = {
-    &sched_wait_schema,  &sched_wake_schema, &sched_throttle_schema, &sched_runs_schema,
-    &wait_places_schema, &wait_stack_schema, &cpu_sample_schema,     &span_schema};
+    &sched_wait_schema, &sched_wake_schema,  &sched_throttle_schema,
+    &sched_runs_schema, &wait_places_schema, &wait_stack_schema,
+    &cpu_sample_schema, &stop_signal_schema, &span_schema};
 
 Support supported(const Kernel& kernel) {
   return kernel.session({"sched_switch", "sched_waking"});
@@ -149,6 +161,11 @@ const Schema wait_stack_schema{.id = RECORD_WAIT_STACK,
                                .fields = stack_fields,
                                .help = "where in its program a thread was when it waited"};
 
+const Schema stop_signal_schema{.id = RECORD_STOP_SIGNAL,
+                                .name = "stop_signal",
+                                .size = sizeof(stop_signal),
+                                .fields = stop_fields,
+                                .help = "a thread has sent a signal that stops a process"};
 const Schema cpu_sample_schema{.id = RECORD_CPU_SAMPLE,
                                .name = "cpu_sample",
                                .size = sizeof(cpu_sample),

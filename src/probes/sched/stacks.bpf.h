@@ -63,12 +63,16 @@ extern int bpf_task_work_schedule_resume(struct task_struct* task, struct bpf_ta
                                                          void*)) OPTIONAL_FUNCTION;
 const volatile u8 work_names_program; /* whether it is the former */
 
-/* Whether it is where it was when it began to owe: an execve() takes a thread's memory away while
- * it waits in there, and its registers at the end, when the new memory is a program's. */
+#define CALL_INSTRUCTION_BYTES 2 /* syscall, int 0x80 */
+
+/* Whether it is where it was when it began to owe, or in front of the call, which begins again: an
+ * execve() takes a thread's memory away while it waits in there, and its registers at the end, when
+ * the new memory is a program's. */
 static __always_inline bool has_what_it_owes(struct task_struct* task, struct pt_regs* regs,
                                              struct thread_ledger* ledger) {
-  return !is_exiting(task) && regs->ip == ledger->owed_ip && regs->sp == ledger->owed_sp &&
-         BPF_CORE_READ(task, mm, start_code);
+  if (is_exiting(task) || regs->sp != ledger->owed_sp) return false;
+  u64 ahead = ledger->owed_ip - regs->ip;
+  return (!ahead || ahead == CALL_INSTRUCTION_BYTES) && BPF_CORE_READ(task, mm, start_code);
 }
 
 /* In the thread's context, not preemptible. */

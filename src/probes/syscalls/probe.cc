@@ -47,7 +47,7 @@ struct SyscallsProbe::Impl {
   Skeleton<syscalls_bpf> bpf{"syscalls"};
   SyscallsOptions options;
   Mapped cells;
-  Link raw_enter, raw_exit, thread_exit, fork;
+  Link raw_enter, raw_exit, thread_exit, fork, signals;
   std::vector<Link> call_exits;
   bpf_program *enter = nullptr, *exit = nullptr, *ending = nullptr;  ///< see call_hooks()
   bpf_program* hangs = nullptr;  ///< the iterator that tells them
@@ -97,6 +97,7 @@ void SyscallsProbe::Impl::configure() {
   bpf_program__set_autoload(bpf->progs.on_call_exit, options.two_phase);
   bpf_program__set_autoload(bpf->progs.find_refusable, options.two_phase || options.discover_only);
   bpf_program__set_autoload(bpf->progs.on_fork, options.callers);
+  bpf_program__set_autoload(bpf->progs.on_signal, options.stalls);
   if (!options.hangs) return;
   rodata.hang_stack_bytes = std::min<u32>(rodata.user_stack_bytes, HANG_STACK_MAX);
   hangs = TracepointTypes().has_function("bpf_copy_from_user_task")
@@ -120,7 +121,8 @@ void SyscallsProbe::Impl::choose_maps() {
     size(maps.stall_scratch, possible_cpu_count());
   else
     leave_out({maps.ledger_seats, maps.ledgers, maps.ledgers_hashed, maps.cpu_ledgers,
-               maps.place_tables, maps.stall_scratch});
+               maps.place_tables, maps.stall_scratch, maps.call_handlers,
+               maps.call_handlers_hashed});
   if (options.callers || (options.by_thread && hashed_threads() > 1)) {
     // A small one that keeps the latest forgets entries while it has room.
     size(maps.odd_cells, static_cast<u32>(std::max<std::size_t>(4096, 4 * options.cells)));
@@ -152,6 +154,7 @@ void SyscallsProbe::Impl::attach_all() {
   raw_exit = attach(exit);
   thread_exit = attach(ending);
   if (options.callers) fork = attach(bpf->progs.on_fork);
+  if (options.stalls) signals = attach(bpf->progs.on_signal);
 }
 
 SyscallsProbe::SyscallsProbe(const SyscallsOptions& options, const SharedMaps& shared)
@@ -193,6 +196,7 @@ double SyscallsProbe::fill(std::uint32_t epoch) const {
 void SyscallsProbe::Impl::detach_all() {
   call_exits.clear();
   fork.reset();
+  signals.reset();
   thread_exit.reset();
   raw_exit.reset();
   raw_enter.reset();
@@ -224,6 +228,7 @@ void SyscallsProbe::finish(KernelTime end, const RecordHandler& handler) {
 const Schema* SyscallsProbe::schema(std::uint16_t kind) const {
   if (kind == syscall_call_schema.id) return &syscall_call_schema;
   if (kind == caller_stack_schema.id) return &caller_stack_schema;
+  if (kind == signal_handler_schema.id) return &signal_handler_schema;
   return kind == span_schema.id ? &span_schema : nullptr;
 }
 

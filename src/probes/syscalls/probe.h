@@ -91,5 +91,6 @@ extern const Schema syscall_cell_schema;
 extern const Schema syscall_open_schema;
 /// Never in a file: stacks are read where they were copied.
 extern const Schema caller_stack_schema;
+extern const Schema signal_handler_schema;
 
 }  // namespace overdue

@@ -1,3 +1,4 @@
+#include "bpf/signals.h"
 #include "kernel/features.h"
 #include "probes/syscalls/names.h"
 #include "probes/syscalls/probe.h"
@@ -63,9 +64,15 @@ constexpr Field stack_fields[] = {
     OVERDUE_FIELD(caller_stack, user_bytes, bytes, value, "of the stack, behind the registers"),
 };
 
+constexpr Field handler_fields[] = {
+    OVERDUE_FIELD(signal_handler, begin_ns, nanoseconds, value,
+                  "when the handler began (CLOCK_MONOTONIC)"),
+    OVERDUE_FIELD(signal_handler, signal, none, key, "number of the signal"),
+};
+
 // span_schema, of calls that are late, is the sched probe's to list: it is everybody's.
 constexpr const Schema* schemas[] = {&syscall_call_schema, &syscall_cell_schema,
-                                     &syscall_open_schema};
+                                     &syscall_open_schema, &signal_handler_schema};
 
 Support supported(const Kernel& kernel) {
   return kernel.session({"sys_enter", "sys_exit"});
@@ -96,6 +103,13 @@ const Schema caller_stack_schema{.id = RECORD_CALLER_STACK,
                                  .size = sizeof(caller_stack),
                                  .fields = stack_fields,
                                  .help = "the stack a call was made from"};
+
+const Schema signal_handler_schema{
+    .id = RECORD_SIGNAL_HANDLER,
+    .name = "signal_handler",
+    .size = sizeof(signal_handler),
+    .fields = handler_fields,
+    .help = "the handler of a signal that ran behind a late call's end"};
 
 extern const std::string_view syscalls_manual;
 

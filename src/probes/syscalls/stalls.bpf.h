@@ -126,12 +126,12 @@ static __always_inline bool is_stall(struct task_struct* task, const struct thre
   return is_late_by_name(task, SPAN_SYSCALL, latency_ns);
 }
 
-static __always_inline void copy_user_side(struct stall_scratch* scratch, struct pt_regs* regs) {
+/* The stack that belongs to the registers in `scratch`. */
+static __always_inline void add_user_side(struct stall_scratch* scratch) {
   if (!user_stack_bytes) return;
-  copy_registers(&scratch->registers, regs);
   scratch->span.flags |= SPAN_HAS_USER_STACK;
-  scratch->span.user_bytes =
-      copy_user_stack(scratch->stack, regs->sp, user_stack_bytes, &scratch->span.flags);
+  scratch->span.user_bytes = copy_user_stack(scratch->stack, scratch->registers.rsp,
+                                             user_stack_bytes, &scratch->span.flags);
   scratch->span.header.size += sizeof(struct user_registers) + scratch->span.user_bytes;
 }
 
@@ -181,8 +181,8 @@ static __always_inline u64 time_given(const struct thread_state* state) {
   return time.s < most_s ? time.s * 1000000000 + time.ns : 0;
 }
 
-static __always_inline void fill_span(struct span_record* span, struct task_struct* task,
-                                      struct thread_state* state, u64 now_ns) {
+static __always_inline void begin_span(struct span_record* span, struct task_struct* task,
+                                       struct thread_state* state, u64 now_ns) {
   __builtin_memset(span, 0, sizeof(*span));
   fill_header(&span->header, task, state, now_ns);
   span->header.kind = RECORD_SPAN;
@@ -190,6 +190,17 @@ static __always_inline void fill_span(struct span_record* span, struct task_stru
   span->span = SPAN_SYSCALL;
   span->latency_ns = ns_since_entry(state, now_ns);
   span->subject = state->nr;
+}
+
+static __always_inline void put_ledger(struct span_record* span, const struct ledger_sums* sums) {
+  span->ledger = sums->parts;
+  span->throttled_ns = sums->throttled_ns;
+  span->flags |= SPAN_HAS_LEDGER;
+}
+
+static __always_inline void fill_span(struct span_record* span, struct task_struct* task,
+                                      struct thread_state* state, u64 now_ns) {
+  begin_span(span, task, state, now_ns);
   struct thread_ledger* ledger = ledger_of(task);
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!ledger || !cpu) return;
@@ -198,9 +209,15 @@ static __always_inline void fill_span(struct span_record* span, struct task_stru
   struct ledger_sums sums;
   read_ledger(ledger, cpu, now_ns, &sums);
   subtract_sums(&sums, &ledger->at_call);
-  span->ledger = sums.parts;
-  span->throttled_ns = sums.throttled_ns;
-  span->flags |= SPAN_HAS_LEDGER;
+  put_ledger(span, &sums);
+}
+
+static __always_inline int send_span(struct stall_scratch* scratch, void* ring) {
+  u32 size = scratch->span.header.size;
+  barrier_var(size);
+  if (size > sizeof(*scratch)) return 0;
+  if (bpf_ringbuf_output(ring, scratch, size, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
+  return 0;
 }
 
 /* The sums of its short waits, if it had any. */
@@ -232,13 +249,11 @@ static __noinline int emit_explanation(struct task_struct* task, struct thread_s
   emit_places(task, state, ring, now_ns);
   fill_span(&scratch->span, task, state, now_ns);
   if (!(call_flags & SYSCALL_UNRETURNED)) scratch->span.detail = time_given(state);
-  if (!(call_flags & SYSCALL_UNRETURNED) && state->abi != ABI_COMPAT)
-    copy_user_side(scratch, (struct pt_regs*)bpf_task_pt_regs(task));
-  u32 size = scratch->span.header.size;
-  barrier_var(size);
-  if (size > sizeof(*scratch)) return 0;
-  if (bpf_ringbuf_output(ring, scratch, size, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
-  return 0;
+  if (!(call_flags & SYSCALL_UNRETURNED) && state->abi != ABI_COMPAT) {
+    copy_registers(&scratch->registers, (struct pt_regs*)bpf_task_pt_regs(task));
+    add_user_side(scratch);
+  }
+  return send_span(scratch, ring);
 }
 
 /* What `--calls` remembers at a call's entry is read only now: few calls come here. But for a call

@@ -9,6 +9,7 @@
 #include "probes/syscalls/callers.bpf.h"
 #include "probes/syscalls/calls.bpf.h"
 #include "probes/syscalls/cells.bpf.h"
+#include "probes/syscalls/handlers.bpf.h"
 #include "probes/syscalls/hangs.bpf.h"
 #include "probes/syscalls/refused.bpf.h"
 #include "probes/syscalls/stalls.bpf.h"
@@ -139,6 +140,7 @@ static __always_inline void end_unknown(struct task_struct* task, struct thread_
 }
 
 static __always_inline void enter_call(struct task_struct* task, struct pt_regs* regs, s64 id) {
+  if (want_stalls && id == RT_SIGRETURN) end_handler(task);
   if (only_stalls && begin_known_call(task, id)) return;
   struct thread_state* state = member_state(task);
   if (!state) return;

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Whose request an interrupt completes: whoever waited for that is woken in the same interrupt. */
+#pragma once
+
+#include "bpf/compat.bpf.h"
+#include "bpf/ledger.bpf.h"
+#include "bpf/sched.h"
+
+/* When the interrupt began in which the CPU is; 0: in none. */
+static __always_inline u64 begin_of_interrupt(const struct cpu_ledger* cpu) {
+  return cpu->irq_begin_ns ? cpu->irq_begin_ns : cpu->softirq_begin_ns;
+}
+
+SEC("?tp_btf/block_rq_complete")
+int UNPREEMPTED_PROG(on_completion, struct request* request) {
+  struct cpu_ledger* cpu = this_cpu_ledger();
+  u64 since_ns = cpu ? begin_of_interrupt(cpu) : 0;
+  if (!since_ns) return 0;
+  cpu->disk_irq_ns = since_ns;
+  cpu->disk = (u64)BPF_CORE_READ(request, q, disk);
+  return 0;
+}
+
+static __always_inline void name_disk(struct sched_wake* wake, const struct cpu_ledger* cpu) {
+  __builtin_memset(wake->disk, 0, sizeof(wake->disk));
+  if (wake->context == WAKER_THREAD || !cpu->disk || !cpu->disk_irq_ns) return;
+  if (cpu->disk_irq_ns != begin_of_interrupt(cpu)) return;
+  struct gendisk* disk = (struct gendisk*)cpu->disk;
+  bpf_probe_read_kernel_str(wake->disk, sizeof(wake->disk), BPF_CORE_READ(disk, disk_name));
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Which call a thread comes back from that waits behind the end of one. */
+#pragma once
+
+#include "bpf/seccomp.bpf.h"
+#include "bpf/wait.bpf.h"
+
+#define NATIVE_CALLS 512 /* numbers from here on are those of x32 */
+#define NOT_BEGUN (-38)  /* ENOSYS, as a call's result until it has one */
+
+/* A thread that waits between a call's end and its program, as for a signal that stops it, is still
+ * in the call for its program. The last of its calls that are known is that one; a call that
+ * seccomp kills the thread for never begins. The number of that call, and 1; 0: it is in a call, or
+ * in its program. */
+static __always_inline u32 ended_call(struct task_struct* task, const struct thread_state* state,
+                                      const struct thread_ledger* ledger) {
+  if (!state || state->in_call != CALL_NONE || ledger->call.who) return 0;
+  if (has_no_user_side(task) || has_32_bit_registers(task) || was_killed(task)) return 0;
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  s64 id = regs->orig_ax;
+  return id >= 0 && id < NATIVE_CALLS && (s64)regs->ax != NOT_BEGUN ? id + 1 : 0;
+}
+
+static __always_inline void note_ended_call(struct sched_wait* wait, struct task_struct* task,
+                                            const struct thread_ledger* ledger) {
+  const struct thread_state* state = find_of_thread(threads, task);
+  wait->call = ended_call(task, state, ledger);
+  if (!wait->call) return;
+  u64 call_ns = ledger->last_call_ns;
+  if (call_ns < ledger->call_ns) call_ns = ledger->call_ns;
+  if (call_ns < state->enter_ns) call_ns = state->enter_ns;
+  wait->call_ns = call_ns;
+  if (call_ns > ledger->ran_since_ns) wait->flags |= WAIT_RAN_SINCE_CALL;
+}
