@@ -9,6 +9,7 @@
 
 #include "analysis/explain_cpu.h"
 #include "analysis/span_words.h"
+#include "analysis/throttle_words.h"
 #include "analysis/waker_words.h"
 #include "base/text.h"
 #include "core/span_kinds.h"
@@ -57,24 +58,9 @@ CpuShares shares_of(const RawWait& raw) {
   return all;
 }
 
-/// "/shop/api"; with "…" in front where it is deeper than the record has names.
-std::string cgroup_path(const sched_throttle& raw) {
-  std::string path;
-  for (const auto& name : raw.names) {
-    const std::string_view text = fixed_text(name);
-    if (text.empty() || text == "/") return path.empty() ? "/" : path;
-    path.insert(0, fmt::format("/{}", text));
-  }
-  return "…" + path;
-}
-
 std::optional<Throttle> throttle_of(const RawWait& raw) {
   if (!raw.throttle) return std::nullopt;
-  return Throttle{.cgroup = cgroup_path(*raw.throttle),
-                  .cgroup_id = raw.throttle->throttler_id,
-                  .quota_ns = raw.throttle->quota_ns,
-                  .period_ns = raw.throttle->period_ns,
-                  .of_real_time = raw.throttle->limit == THROTTLE_REAL_TIME};
+  return throttle_in(*raw.throttle);
 }
 
 StopSignal stop_signal_of(const stop_signal& raw) {

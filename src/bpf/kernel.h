@@ -165,6 +165,10 @@ struct sigpending {
   sigset_t signal;
 };
 
+struct callback_head {
+  struct callback_head* next;
+};
+
 struct task_struct {
   struct thread_info thread_info;
   unsigned int __state;
@@ -190,8 +194,9 @@ struct task_struct {
   unsigned long nivcsw;
   struct sched_info sched_info;
   struct css_set* cgroups;
-  bool throttled;      /* Linux 6.18 */
-  unsigned int ptrace; /* 0: no tracer */
+  bool throttled;                           /* Linux 6.18 */
+  struct callback_head sched_throttle_work; /* likewise: not queued, it points to itself */
+  unsigned int ptrace;                      /* 0: no tracer */
   struct seccomp seccomp;
   struct sigpending pending; /* of this thread alone */
   struct bpf_local_storage* bpf_storage;

@@ -9,11 +9,13 @@
 enum own_timer_flags {
   OWN_TIMER_AWAKE = 1,   // the thread had not gone to sleep yet: it never left its CPU
   OWN_TIMER_COMPAT = 2,  // `nr` is one of the 32-bit ABI's
+  OWN_TIMER_KEPT = 4,    // a quota kept the thread behind the end of its call; else, before it ran
 };
 
-// One wake-up by a timer. header.time_ns is when the thread's system call ended, and its thread is
-// the one that waited. Each moment is CLOCK_MONOTONIC and not before the one above it. Behind it:
-// `kernel_frames` addresses, where the CPU was when the timer's interrupt came, if that was late.
+// One wake-up by a timer. header.time_ns is when the thread's system call ended, or, where a quota
+// kept it then, when it ran again; its thread is the one that waited. Each moment is
+// CLOCK_MONOTONIC and not before the one above it. Behind it: `kernel_frames` addresses, where the
+// CPU was when the timer's interrupt came, if that was late.
 struct own_timer {
   struct event_header header;
   u64 expires_ns;       // what the program asked for; or when it did, if that was over by then
@@ -30,5 +32,7 @@ struct own_timer {
   u32 kernel_frames;
   char interrupted[COMM_SIZE];
   char behind[COMM_SIZE];
+  u64 throttled_ns;  // for how long the CPU quota of a cgroup kept the thread: a sched_throttle of
+                     // the same thread and time, in front, says whose
 };
-WIRE_SIZE(struct own_timer, 152);
+WIRE_SIZE(struct own_timer, 160);

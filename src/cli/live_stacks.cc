@@ -93,7 +93,9 @@ void LiveStacks::warm_up(pid_t pid, std::uint64_t address) {
 // What one CPU has said may be read before what another said earlier, and a mapping that is taken
 // in before its exec is forgotten with what was before it: nothing is read that is so young.
 void LiveStacks::follow(Duration but_for) {
-  follow_until(KernelClock::now() - but_for);
+  const KernelTime now = KernelClock::now();
+  follow_until(now - but_for);
+  images_.keep_perf_maps(now);
 }
 
 void LiveStacks::follow_until(KernelTime until) {

@@ -4,9 +4,10 @@
 
 namespace overdue {
 
-void OwnTimersInstruments::add_to(Session& session, const Kernel&,
+void OwnTimersInstruments::add_to(Session& session, const Kernel& kernel,
                                   const std::vector<std::uint32_t>& cpus) {
   options_.cpus = cpus;
+  options_.hears_of_queues = kernel.throttles().yes && !kernel.marks_throttled();
   auto probe = std::make_unique<OwnTimersProbe>(session.membership().maps(), options_);
   probe_ = probe.get();
   session.add(std::move(probe));

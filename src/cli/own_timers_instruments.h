@@ -19,7 +19,9 @@ class OwnTimersInstruments final : public Instruments {
   void add_to(Session& session, const Kernel& kernel,
               const std::vector<std::uint32_t>& cpus) override;
   std::string backend() const override { return "bpf"; }
-  std::uint64_t events_in(const Record&) const override { return 1; }
+  std::uint64_t events_in(const Record& record) const override {
+    return record.schema->id == RECORD_OWN_TIMER;
+  }
   Duration poll_every() const override { return std::chrono::milliseconds(20); }
   std::vector<std::string> notes() const override;
 

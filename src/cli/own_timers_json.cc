@@ -32,6 +32,7 @@ void write_late(JsonWriter& json, const LateTimer& late, KernelStacks& kernel) {
     json.end_object();
   }
   json.end_array();
+  write_throttle(json, late.throttle);
   json.key("interrupted");
   json.begin_object();
   json.member("cpu", timer.timer_cpu);

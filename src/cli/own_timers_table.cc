@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/throttle_words.h"
 #include "base/text.h"
 #include "probes/syscalls/names.h"
 
@@ -50,12 +51,19 @@ LateTimer take_apart_timer(const Record& record) {
   part("slack", slack_ns);
   part("irq", irq_ns - slack_ns);
   part("handler", between(timer.irq_ns, timer.wake_ns));
-  part("run queue", between(timer.wake_ns, timer.run_ns));
+  const bool kept_behind = timer.flags & OWN_TIMER_KEPT;
+  std::uint64_t queue_ns = between(timer.wake_ns, timer.run_ns);
+  std::uint64_t return_ns = between(timer.run_ns, timer.header.time_ns);
+  std::uint64_t& kept_ns = kept_behind ? return_ns : queue_ns;
+  const std::uint64_t throttled_ns = std::min<std::uint64_t>(kept_ns, timer.throttled_ns);
+  kept_ns -= throttled_ns;
+  part("run queue", queue_ns);
   if (!late.parts.empty() && late.parts.back().kind == "run queue") {
     late.parts.back().who = fixed_text(timer.behind);
     late.parts.back().tid = timer.behind_tid;
   }
-  part("return", between(timer.run_ns, timer.header.time_ns));
+  part("throttled", throttled_ns);
+  part("return", return_ns);
   const std::size_t frames = std::min<std::size_t>(
       timer.kernel_frames, (record.bytes.size() - std::min(record.bytes.size(), sizeof timer)) / 8);
   late.addresses.resize(frames);
@@ -78,6 +86,10 @@ std::string OwnTimersTable::timer_name(const own_timer& timer, const Names& name
 LateTimer OwnTimersTable::add(const Record& record, const Names& names) {
   LateTimer late = take_apart_timer(record);
   const own_timer& timer = late.timer;
+  if (throttle_ && throttle_->header.tid == timer.header.tid &&
+      throttle_->header.time_ns == timer.header.time_ns)
+    late.throttle = throttle_in(*throttle_);
+  throttle_.reset();
   const Key key(timer.header.tid, timer.function, timer.nr, timer.flags & OWN_TIMER_COMPAT);
   const auto [found, is_new] = rows_.try_emplace(key);
   OwnTimerRow& row = found->second;

@@ -3,12 +3,15 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "bpf/own_timer.h"
+#include "bpf/sched.h"
 #include "cli/timerlat_figures.h"
+#include "core/finding.h"
 #include "core/histogram.h"
 #include "core/record.h"
 
@@ -16,7 +19,8 @@ namespace overdue {
 
 /// A share of how late a thread was back in its program.
 struct LatenessPart {
-  std::string_view kind;  ///< "slack", "irq", "handler", "run queue", "return"; as docs have them
+  std::string_view
+      kind;  ///< "slack", "irq", "handler", "run queue", "throttled", "return"; as docs have them
   std::string who;        ///< raw name of the thread that had the CPU; or empty
   std::uint32_t tid = 0;  ///< of that
   std::uint64_t ns = 0;
@@ -28,6 +32,7 @@ struct LateTimer {
   std::string name;              ///< what waited, as in OwnTimerRow
   std::uint64_t latency_ns = 0;  ///< from what was asked for to the way back to the program
   std::vector<LatenessPart> parts;
+  std::optional<Throttle> throttle;      ///< whose CPU quota kept the thread
   std::vector<std::uint64_t> addresses;  ///< where the CPU was at the interrupt, innermost first
 };
 LateTimer take_apart_timer(const Record& record);
@@ -51,6 +56,8 @@ class OwnTimersTable {
   /// `kernel` names the functions of timers.
   explicit OwnTimersTable(KernelStacks& kernel) : kernel_(kernel) {}
 
+  /// Whose quota the timer was late by that comes next.
+  void add_throttle(const Record& record) { throttle_ = record.as<sched_throttle>(); }
   /// Returns it, taken apart.
   LateTimer add(const Record& record, const Names& names);
   /// The latest first.
@@ -62,6 +69,7 @@ class OwnTimersTable {
   /// Thread, function, call.
   using Key = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t, std::uint32_t>;
   KernelStacks& kernel_;
+  std::optional<sched_throttle> throttle_;
   std::map<Key, OwnTimerRow> rows_;
 };
 

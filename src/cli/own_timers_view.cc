@@ -9,6 +9,7 @@
 #include "cli/report_envelope.h"
 #include "cli/report_output.h"
 #include "cli/timerlat_text.h"
+#include "sinks/finding_words.h"
 #include "sinks/text_format.h"
 
 namespace overdue {
@@ -21,7 +22,8 @@ std::string name_and_tid(const std::string& comm, std::uint32_t tid) {
   return fmt::format("{}[{}]", printable(comm), tid);
 }
 
-std::string part_text(const LatenessPart& part, const own_timer& timer) {
+std::string part_text(const LatenessPart& part, const LateTimer& late) {
+  const own_timer& timer = late.timer;
   if (part.kind == "slack") return "the kernel may be this late (timer slack)";
   if (part.kind == "irq") {
     const std::string who =
@@ -35,7 +37,9 @@ std::string part_text(const LatenessPart& part, const own_timer& timer) {
   if (part.kind == "run queue")
     return part.tid == 0 ? "the CPU was idle before"
                          : fmt::format("behind {}", name_and_tid(part.who, part.tid));
-  return "until its system call had ended";
+  if (part.kind == "throttled")
+    return late.throttle ? throttle_text(late.throttle) : "by the CPU quota of its cgroup";
+  return timer.flags & OWN_TIMER_KEPT ? "until it ran again" : "until its system call had ended";
 }
 
 }  // namespace
@@ -71,7 +75,7 @@ std::string late_timer_text(const LateTimer& late, const SessionInfo& info, Kern
       duration_text(late.latency_ns), timer.header.cpu);
   for (const LatenessPart& part : late.parts)
     text += fmt::format("  {:<11} {:>8}  {}\n", part.kind, duration_text(part.ns),
-                        part_text(part, timer));
+                        part_text(part, late));
   const Stack stack = kernel.named(late.addresses);
   if (stack.empty()) return text;
   text += "  where that CPU was when the interrupt came:\n";
@@ -91,6 +95,7 @@ void OwnTimersView::begin(const SessionInfo& info) {
 }
 
 void OwnTimersView::record(const Record& record) {
+  if (record.schema->id == RECORD_SCHED_THROTTLE) return table_.add_throttle(record);
   const LateTimer late = table_.add(record, info_.names);
   if (plan_.trace && lines_) lines_->record(record);
   if (stop_) return;

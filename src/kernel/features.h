@@ -65,6 +65,8 @@ class Kernel {
   Support task_work() const;          ///< functions of ours run when a thread is on its way back
   Support interrupt_vectors() const;  ///< tracepoints of each CPU's own interrupts
   Support throttles() const;          ///< what the CPU quotas of cgroups keep from running
+  /// Whether it says so of each thread; else, where throttles() has it, of queues, to functions.
+  bool marks_throttled() const;
   /// What a session of our programs needs (privileges, BTF, maps, iterators), with these typed
   /// tracepoints.
   Support session(std::initializer_list<std::string_view> tracepoints = {}) const;

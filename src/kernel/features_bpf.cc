@@ -210,10 +210,14 @@ Support Kernel::interrupt_vectors() const {
                 [this] { return btf_tracepoint("local_timer_entry"); });
 }
 
+bool Kernel::marks_throttled() const {
+  return types().member_offset("task_struct", "throttled").has_value();
+}
+
 Support Kernel::throttles() const {
   return answer("throttles", "throttles", [this]() -> Support {
     if (Support base = btf(); !base.yes) return base;
-    if (types().member_offset("task_struct", "throttled")) return {};
+    if (marks_throttled()) return {};
     for (const char* function : {"tg_throttle_down", "tg_unthrottle_up"})
       if (Support support = btf_function(function); !support.yes) return support;
     return fentry();

@@ -10,6 +10,7 @@ namespace {
 /// A compiler maps memory for code many times a second: whether it has a map now need not be asked
 /// each time.
 constexpr Duration tried_every = std::chrono::milliseconds(20);
+constexpr Duration tried_at_last_every = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -20,10 +21,20 @@ void KeptPerfMaps::heard_of(pid_t pid, KernelTime at) {
     found = kept_.insert(kept_.begin(), {.pid = pid});
   else
     kept_.splice(kept_.begin(), kept_, found);
-  if (found->file.fd || at < found->tried_at + tried_every) return;
-  found->tried_at = at;
-  found->file = open_(pid);
+  found->rest = tried_every;
+  look(*found, at);
   if (kept_.size() > most_) kept_.pop_back();
+}
+
+void KeptPerfMaps::look(Kept& kept, KernelTime now) {
+  if (kept.file.fd || now < kept.tried_at + kept.rest) return;
+  kept.tried_at = now;
+  kept.rest = std::min(2 * kept.rest, tried_at_last_every);
+  kept.file = open_(kept.pid);
+}
+
+void KeptPerfMaps::look_again(KernelTime now) {
+  for (Kept& kept : kept_) look(kept, now);
 }
 
 void KeptPerfMaps::forget(pid_t pid) {

@@ -21,6 +21,9 @@ class KeptPerfMaps {
 
   /// The process has new code of its own making at that time. There may be no map yet.
   void heard_of(pid_t pid, KernelTime at);
+  /// A runtime may write its map long after the code, as when it is asked to: where there was none,
+  /// looks again, ever more rarely.
+  void look_again(KernelTime now);
   /// The process is another program now, or another process.
   void forget(pid_t pid);
   /// Opened anew, or, where the process has gone, the one that was kept.
@@ -30,8 +33,11 @@ class KeptPerfMaps {
   struct Kept {
     pid_t pid = 0;
     KernelTime tried_at{};
+    Duration rest{};  ///< until the next try
     PerfMap::File file{};
   };
+  void look(Kept& kept, KernelTime now);
+
   Open open_;
   std::size_t most_;
   std::list<Kept> kept_;  ///< heard of last in front

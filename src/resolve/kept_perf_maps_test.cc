@@ -53,6 +53,19 @@ TEST_F(PerfMapsOf, AProcessAreLookedForUntilThereIsOne) {
   EXPECT_EQ(tries[5], 2);
 }
 
+TEST_F(PerfMapsOf, AProcessThatWritesItsMapLaterAreLookedForEverMoreRarely) {
+  maps.heard_of(5, at(100));
+  for (int ms = 100; ms < 10'000; ++ms) maps.look_again(at(ms));
+  EXPECT_LE(tries[5], 11);
+  has_map[5] = true;
+  for (int ms = 10'000; ms < 15'000; ++ms) maps.look_again(at(ms));
+  has_map[5] = false;
+  EXPECT_TRUE(maps.open(5).fd);
+  const int before = tries[5];
+  maps.look_again(at(60'000));
+  EXPECT_EQ(tries[5], before) << "it has one";
+}
+
 TEST_F(PerfMapsOf, ManyProcessesAreClosedOldestFirst) {
   for (const pid_t pid : {5, 6, 7}) {
     has_map[pid] = true;

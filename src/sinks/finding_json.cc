@@ -23,6 +23,18 @@ void write_stack(JsonWriter& json, const Stack& stack) {
   json.end_array();
 }
 
+void write_throttle(JsonWriter& json, const std::optional<Throttle>& by) {
+  if (!by) return;
+  json.key("throttled_by");
+  json.begin_object();
+  json.member("limit", by->of_real_time ? "real_time" : "quota");
+  json.member("cgroup", by->cgroup);
+  json.member("cgroup_id", by->cgroup_id);
+  json.member("quota_ns", by->quota_ns);
+  json.member("period_ns", by->period_ns);
+  json.end_object();
+}
+
 namespace {
 
 void write_thread(JsonWriter& json, const ThreadName& thread) {
@@ -96,18 +108,6 @@ void write_shares(JsonWriter& json, const CpuShares& shares) {
   }
   json.end_array();
   if (shares.others_ns) json.member("ran_others_ns", shares.others_ns);
-}
-
-void write_throttle(JsonWriter& json, const std::optional<Throttle>& by) {
-  if (!by) return;
-  json.key("throttled_by");
-  json.begin_object();
-  json.member("limit", by->of_real_time ? "real_time" : "quota");
-  json.member("cgroup", by->cgroup);
-  json.member("cgroup_id", by->cgroup_id);
-  json.member("quota_ns", by->quota_ns);
-  json.member("period_ns", by->period_ns);
-  json.end_object();
 }
 
 void write_wait(JsonWriter& json, const Wait& wait) {

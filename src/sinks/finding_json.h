@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "core/finding.h"
 #include "sinks/json_writer.h"
 
@@ -10,5 +12,8 @@ void write_finding(JsonWriter& json, const Finding& finding);
 
 /// An array of frames, innermost first.
 void write_stack(JsonWriter& json, const Stack& stack);
+
+/// Whose quota it was, as `throttled_by`; nothing where that is not known.
+void write_throttle(JsonWriter& json, const std::optional<Throttle>& by);
 
 }  // namespace overdue

@@ -213,12 +213,13 @@ const char* const timerlat_definitions = R"json({
           "type": "object",
           "required": ["kind", "ns"],
           "properties": {
-            "kind": {"enum": ["slack", "irq", "handler", "run queue", "return"]},
+            "kind": {"enum": ["slack", "irq", "handler", "run queue", "throttled", "return"]},
             "ns": {"$ref": "#/$defs/ns"}, "name": {"type": "string"}, "tid": {"$ref": "#/$defs/id"}
           },
           "additionalProperties": false
         }
       },
+      "throttled_by": {"$ref": "#/$defs/throttle", "description": "whose CPU quota kept the thread"},
       "interrupted": {
         "type": "object",
         "description": "who ran where the interrupt came; tid 0: nobody",

@@ -9,6 +9,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import Live, attached, eventually, main, overdue, read_ndjson, require_root, tool, workload
+from quota import PERIOD_MS, QUOTA_MS, QuotaMixin
 
 MS = 1_000_000
 HIDDEN = 2
@@ -43,6 +44,44 @@ def timers(*arguments, status=0):
         assert finished.status == status, finished
         with open(path) as file:
             return json.load(file)
+
+
+class KeptByQuota(QuotaMixin, unittest.TestCase):
+    """Of a thread whose cgroup has used up its quota."""
+
+    def setUp(self):
+        require_root()
+        self.require_quotas()
+
+    def test_is_told_with_the_cgroup(self):
+        group = self.group("overdue-timers", "api")
+        group.limit(group.path)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "report.json")
+            finished = overdue("timerlat", "-f", "json", "-o", path, "--", tool("taskset"), "-c", "0",
+                               workload("over_quota"), "tick", group.procs, 60)
+            self.assertEqual(finished.status, 0, finished)
+            with open(path, encoding="utf-8") as file:
+                report = json.load(file)
+        own = json.loads(finished.out)
+        row, = [row for row in report["timers"] if row["tid"] == own["tid"] and row["timer"] == "clock_nanosleep"]
+        latest = row["latest"]
+        self.assertGreater(own["late_ns"], 40 * MS, "it was never kept")
+        self.assertLessEqual(latest["latency_ns"], own["late_ns"])
+        self.assertGreater(latest["latency_ns"], 0.9 * own["late_ns"], latest)
+        self.assertEqual(sum(part["ns"] for part in latest["parts"]), latest["latency_ns"], latest)
+        throttled, = [part["ns"] for part in latest["parts"] if part["kind"] == "throttled"]
+        # On a busy machine it waits for the CPU when the quota lets it go.
+        self.assertGreater(throttled, 0.4 * latest["latency_ns"], latest)
+        self.assertEqual(latest["throttled_by"]["cgroup"], group.name)
+        self.assertEqual((latest["throttled_by"]["quota_ns"], latest["throttled_by"]["period_ns"]),
+                         (QUOTA_MS * MS, PERIOD_MS * MS))
+
+    def test_text(self):
+        group = self.group("overdue-timers-text")
+        group.limit(group.path)
+        finished = overdue("timerlat", "--", tool("taskset"), "-c", "0", workload("over_quota"), "tick", group.procs, 40)
+        self.assertRegex(finished.err, r"throttled +\d[\d.]*ms  by cgroup /overdue-timers-text \(20.0ms of each 100ms\)")
 
 
 class OwnTimers(unittest.TestCase):

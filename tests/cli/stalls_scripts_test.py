@@ -5,7 +5,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import main, tool
+from overdue_test import main, run, tool
 from stall_findings import Case, text_of
 
 NODE = """
@@ -28,6 +28,32 @@ if (isMainThread) {
 """
 
 
+JAVA = """
+import java.io.FileOutputStream;
+
+public class Late {
+  static void saveState(FileOutputStream to, boolean really) throws Exception {
+    if (!really) return;
+    to.write(new byte[16 << 20]);
+    to.getFD().sync();
+  }
+  static void warmUp(FileOutputStream to) throws Exception {
+    for (int i = 0; i < 20000; i++) saveState(to, false);
+  }
+  public static void main(String[] given) throws Exception {
+    try (FileOutputStream to = new FileOutputStream(given[0])) {
+      warmUp(to);
+      new ProcessBuilder("jcmd", "" + ProcessHandle.current().pid(), "Compiler.perfmap").start().waitFor();
+      for (int i = 0; i < 3; i++) saveState(to, true);
+    }
+  }
+}
+"""
+# One compiler, which the program waits for, and frames that can be followed.
+COMPILED = ["-XX:+PreserveFramePointer", "-Xbatch", "-XX:TieredStopAtLevel=1",
+            "-XX:CompileCommand=dontinline,Late::saveState"]
+
+
 class Scripts(Case):
     def test_node(self):
         """The script's own functions are in the middle of a long path; who is waited for computes in one."""
@@ -40,6 +66,19 @@ class Scripts(Case):
         self.assertEqual(finished.status, 0, finished)
         self.assertRegex(text, r"called from .* → JS:\S?waitForWorker \S*worker.js:\d+:\d+ → ")
         self.assertRegex(text, r"└ \S+\[\d+\] ran [\d.]+ms of it, (\d+ % )?in JS:\S?(crcBlock|flushAll) \S+ ← ")
+
+    def test_java(self):
+        """Whose virtual machine writes its names down when it is asked to."""
+        with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+            path = os.path.join(folder, "Late.java")
+            with open(path, "w", encoding="ascii") as file:
+                file.write(JAVA)
+            made = run([tool("javac"), path], timeout=120)
+            self.assertEqual(made.status, 0, made)
+            text, finished = text_of("-T", "1us", "-e", "fsync", "--", tool("java"), *COMPILED, "-cp", folder, "Late",
+                                     os.path.join(folder, "state"), timeout=120)
+        self.assertEqual(finished.status, 0, finished)
+        self.assertRegex(text, r"called from .* → void Late.saveState\(java.io.FileOutputStream, boolean\) → .* → fsync")
 
 
 if __name__ == "__main__":

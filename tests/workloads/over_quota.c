@@ -3,6 +3,12 @@
 //   over_quota serve FILE TIMES    a child in the cgroup computes 30 ms of CPU time for each
 //   request
 //                                  of its parent, which is not in there; prints how long each took
+//   over_quota tick FILE TIMES     sleeps for 3 ms as often, while a child computes there; prints
+//   the
+//                                  longest that it was back later than it had asked for
+#include <signal.h>
+#include <sys/prctl.h>
+
 #include "workload.h"
 
 #define MS 1000000ll
@@ -56,6 +62,25 @@ static void serve(const char* procs, long times) {
   wait_for(child);
 }
 
+static void tick(long times) {
+  long long longest = 0;
+  pid_t child = fork();
+  if (child < 0) fail("fork");
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (volatile long turns = 0;; turns++) continue;
+  }
+  for (long i = 0; i < times; i++) {
+    const long long wanted = now_ns() + 3 * MS;
+    const struct timespec t = {.tv_sec = wanted / (1000 * MS), .tv_nsec = wanted % (1000 * MS)};
+    if (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL)) fail("clock_nanosleep");
+    const long long late = now_ns() - wanted;
+    if (late > longest) longest = late;
+  }
+  kill(child, SIGKILL);
+  printf("{\"tid\": %d, \"late_ns\": %lld}\n", (int)getpid(), longest);
+}
+
 int main(int argc, char** argv) {
   long amount = number_argument(argc, argv, 3, 0);
   if (amount > 0 && strcmp(argv[1], "serve") == 0) {
@@ -63,6 +88,9 @@ int main(int argc, char** argv) {
   } else if (amount > 0 && strcmp(argv[1], "compute") == 0) {
     join_cgroup(argv[2]);
     compute(amount);
+  } else if (amount > 0 && strcmp(argv[1], "tick") == 0) {
+    join_cgroup(argv[2]);
+    tick(amount);
   } else {
     return 2;
   }

@@ -4,7 +4,9 @@
 // so no kind of timer needs to be known here.
 #include "bpf/compat.bpf.h"
 #include "bpf/own_timer.h"
+#include "bpf/quota_queues.bpf.h"
 #include "bpf/target.bpf.h"
+#include "bpf/throttle_record.bpf.h"
 #include "bpf/timer_expiry.bpf.h"
 #include "bpf/unpreempted.bpf.h"
 
@@ -39,6 +41,10 @@ struct {
 struct woken {
   struct own_timer record; /* header: only once it ends */
   u64 frames[KERNEL_FRAMES_MAX];
+  u64 throttler; /* struct task_group* whose quota keeps the thread; 0: none */
+  u64 queue;     /* struct cfs_rq* in which it is kept … */
+  u64 mark_ns;   /* … that had been so for so long when it left */
+  u64 ended_ns;  /* its call has, and it is about to be kept; 0: it is not */
 };
 
 /* By tid: from the wake-up to the end of the system call. Not a thread's storage, which cannot be
@@ -130,6 +136,7 @@ int COUNTED_PROG(own_waking, struct task_struct* task) {
   if (!woken) return 0;
   struct own_timer* record = &woken->record;
   __builtin_memset(record, 0, sizeof(*record));
+  woken->throttler = woken->queue = woken->mark_ns = woken->ended_ns = 0;
   record->expires_ns = expiry->expires_ns;
   record->slack_ns = expiry->slack_ns;
   record->irq_ns = expiry->irq_ns;
@@ -151,46 +158,128 @@ int COUNTED_PROG(own_waking, struct task_struct* task) {
   return 0;
 }
 
+/* Whose quota it was: in front of the record. */
+static __always_inline void emit_throttle(struct task_struct* task, struct thread_state* state,
+                                          const struct woken* woken, void* ring, u64 now_ns) {
+  struct task_group* group = (struct task_group*)woken->throttler;
+  if (!woken->record.throttled_ns || !group) return;
+  struct sched_throttle* record = bpf_ringbuf_reserve(ring, sizeof(*record), 0);
+  if (!record) {
+    count(COUNTER_RING_FULL, 1);
+    return;
+  }
+  fill_header(&record->header, task, state, now_ns);
+  record->header.kind = RECORD_SCHED_THROTTLE;
+  record->header.size = sizeof(*record);
+  record->throttled_ns = woken->record.throttled_ns;
+  fill_quota(record, group);
+  record->throttler_id = BPF_CORE_READ(group, css.cgroup, kn, id);
+  fill_names(record, group);
+  bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+static __noinline int emit(struct task_struct* task, struct woken* woken, u64 end_ns) {
+  if (!task || !woken) return 0;
+  struct thread_state* state = member_state(task);
+  struct own_timer* record = &woken->record;
+  void* ring = this_cpu_ring();
+  u32 bytes = sizeof(*record) + record->kernel_frames * 8;
+  barrier_var(bytes);
+  if (!state || !ring || bytes > sizeof(*record) + sizeof(woken->frames)) return 0;
+  if (!record->run_ns) { /* a hardened kernel may keep switches to itself */
+    count(COUNTER_UNMATCHED, 1);
+    return 0;
+  }
+  emit_throttle(task, state, woken, ring, end_ns);
+  fill_header(&record->header, task, state, end_ns);
+  record->header.kind = RECORD_OWN_TIMER;
+  record->header.size = bytes;
+  if (bpf_ringbuf_output(ring, woken, bytes, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
+  return 0;
+}
+
+/* Before Linux 6.18: how long its queue was not looked at, of the time until it ran. */
+static __always_inline void note_time_in_queue(struct task_struct* task, struct woken* woken) {
+  if (bpf_core_field_exists(task->throttled) || !any_throttled) return;
+  struct throttled_queue* known = throttled_queue_of(task->se.cfs_rq);
+  if (!known) return;
+  woken->throttler = known->by;
+  woken->record.throttled_ns =
+      throttled_between(known, woken->record.wake_ns, woken->record.run_ns);
+}
+
+/* Since: whether a quota will keep the thread on its way back to its program. */
+static __always_inline bool will_be_kept(struct task_struct* task) {
+  if (!bpf_core_field_exists(task->sched_throttle_work)) return false;
+  u64 own = (u64)task + bpf_core_field_offset(task->sched_throttle_work);
+  return (u64)task->sched_throttle_work.next != own;
+}
+
+/* Not static: see throttled_since_mark(). */
+__noinline int leave_for_quota(struct woken* woken, const u64* above) {
+  if (!woken || !above) return 0;
+  struct cfs_rq* queue = (struct cfs_rq*)woken->queue;
+  woken->mark_ns = throttled_time_of(queue);
+  woken->throttler = (u64)throttler_of(queue, (struct sched_entity*)*above);
+  return 0;
+}
+
+/* Its call has ended: it leaves the CPU behind that. */
+static __always_inline void note_leaving(struct task_struct* task, struct woken* woken) {
+  if (!bpf_core_field_exists(task->throttled) || !task->throttled) return;
+  u64 above = (u64)task->se.parent;
+  woken->queue = (u64)task->se.cfs_rq;
+  leave_for_quota(woken, &above);
+}
+
+/* … and is back. */
+static __noinline int come_back(struct task_struct* task, struct woken* woken) {
+  u32 tid;
+  if (!task || !woken) return 0;
+  tid = task->pid;
+  struct own_timer* record = &woken->record;
+  if (woken->queue) {
+    record->flags |= OWN_TIMER_KEPT;
+    record->throttled_ns =
+        ns_between(woken->mark_ns, throttled_time_of((const struct cfs_rq*)woken->queue));
+  }
+  emit(task, woken, woken->queue ? bpf_ktime_get_ns() : woken->ended_ns);
+  bpf_map_delete_elem(&wakes, &tid);
+  return 0;
+}
+
 /* It waits again, and its call has not returned. */
 static __always_inline void forget_if_asleep(bool preempt, struct task_struct* prev) {
   u32 tid = prev->pid;
   if (preempt || !prev->__state || !member_state(prev)) return;
   struct woken* woken = bpf_map_lookup_elem(&wakes, &tid);
   if (!woken || !woken->record.run_ns || woken->record.flags & OWN_TIMER_AWAKE) return;
+  if (woken->ended_ns) return;
   bpf_map_delete_elem(&wakes, &tid);
   __sync_fetch_and_add(&slept_again, 1);
+}
+
+static __always_inline void leave(struct task_struct* prev) {
+  u32 tid = prev->pid;
+  if (!bpf_core_field_exists(prev->throttled) || !prev->throttled || !member_state(prev)) return;
+  struct woken* woken = bpf_map_lookup_elem(&wakes, &tid);
+  if (woken && woken->ended_ns) note_leaving(prev, woken);
 }
 
 SEC("tp_btf/sched_switch")
 int COUNTED_PROG(own_switch, bool preempt, struct task_struct* prev, struct task_struct* next) {
   u32 tid = next->pid;
   if (prev->pid) forget_if_asleep(preempt, prev);
+  if (prev->pid) leave(prev);
   if (!tid || !member_state(next)) return 0;
   struct woken* woken = bpf_map_lookup_elem(&wakes, &tid);
+  if (woken && woken->ended_ns && woken->queue) return come_back(next, woken);
   if (!woken || woken->record.run_ns) return 0;
   woken->record.run_ns = bpf_ktime_get_ns();
+  note_time_in_queue(next, woken);
   woken->record.behind_tid = prev->pid;
   if (prev->pid) __builtin_memcpy(woken->record.behind, prev->comm, COMM_SIZE);
   return 0;
-}
-
-static __always_inline void emit(struct task_struct* task, struct thread_state* state,
-                                 struct woken* woken, struct pt_regs* regs) {
-  struct own_timer* record = &woken->record;
-  void* ring = this_cpu_ring();
-  u32 bytes = sizeof(*record) + record->kernel_frames * 8;
-  barrier_var(bytes);
-  if (!ring || bytes > sizeof(*woken)) return;
-  fill_header(&record->header, task, state, bpf_ktime_get_ns());
-  record->header.kind = RECORD_OWN_TIMER;
-  record->header.size = bytes;
-  record->nr = (s64)regs->orig_ax < 0 ? NO_SYSCALL : (u32)regs->orig_ax;
-  if (in_compat_syscall(task)) record->flags |= OWN_TIMER_COMPAT;
-  if (!record->run_ns) { /* a hardened kernel may keep switches to itself */
-    count(COUNTER_UNMATCHED, 1);
-    return;
-  }
-  if (bpf_ringbuf_output(ring, woken, bytes, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
 }
 
 static __always_inline void end_call_of_timer(void) {
@@ -200,7 +289,19 @@ static __always_inline void end_call_of_timer(void) {
   u32 tid = task->pid;
   struct woken* woken = bpf_map_lookup_elem(&wakes, &tid);
   if (!woken) return;
-  emit(task, state, woken, (struct pt_regs*)bpf_task_pt_regs(task));
+  if (woken->ended_ns) { /* it was to be kept, and was not: that was an earlier call's */
+    come_back(task, woken);
+    return;
+  }
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  woken->record.nr = (s64)regs->orig_ax < 0 ? NO_SYSCALL : (u32)regs->orig_ax;
+  if (in_compat_syscall(task)) woken->record.flags |= OWN_TIMER_COMPAT;
+  u64 now_ns = bpf_ktime_get_ns();
+  if (will_be_kept(task)) {
+    woken->ended_ns = now_ns;
+    return;
+  }
+  emit(task, woken, now_ns);
   bpf_map_delete_elem(&wakes, &tid);
 }
 

@@ -5,6 +5,7 @@
 #include "kernel/call_hooks.h"
 #include "kernel/skeleton.h"
 #include "own_timers.skel.h"
+#include "probes/sched/probe.h"
 
 namespace overdue {
 
@@ -23,11 +24,15 @@ OwnTimersProbe::OwnTimersProbe(const SharedMaps& shared, const OwnTimersOptions&
   bpf_program* call_ends =
       call_hooks() == CallHooks::events ? programs.own_call_ends_event : programs.own_call_ends;
   bpf_program__set_autoload(call_ends, true);
+  for (bpf_program* hook : {programs.on_throttle, programs.on_unthrottle})
+    bpf_program__set_autoload(hook, options.hears_of_queues);
+  if (!options.hears_of_queues)
+    check(bpf_map__set_max_entries(bpf->maps.throttled_queues, 64), "cannot size a map");
   bpf.load();
-  for (bpf_program* program :
-       {call_ends, programs.own_switch, programs.own_exit, programs.own_waking,
-        programs.own_expired, programs.own_expire, programs.own_start})
-    impl_->links.push_back(attach(program));
+  for (bpf_program* program : {programs.on_throttle, programs.on_unthrottle, call_ends,
+                               programs.own_switch, programs.own_exit, programs.own_waking,
+                               programs.own_expired, programs.own_expire, programs.own_start})
+    if (bpf_program__autoload(program)) impl_->links.push_back(attach(program));
 }
 
 OwnTimersProbe::~OwnTimersProbe() = default;
@@ -41,6 +46,7 @@ void OwnTimersProbe::finish(KernelTime, const RecordHandler&) {
 }
 
 const Schema* OwnTimersProbe::schema(std::uint16_t kind) const {
+  if (kind == sched_throttle_schema.id) return &sched_throttle_schema;
   return kind == own_timer_schema.id ? &own_timer_schema : nullptr;
 }
 

@@ -15,8 +15,10 @@ constexpr Field fields[] = {
     OVERDUE_FIELD(own_timer, run_ns, nanoseconds, value, "when it was switched in"),
     OVERDUE_FIELD(own_timer, function, opaque, key, "the timer's function in the kernel"),
     OVERDUE_FIELD(own_timer, nr, none, key, "the system call that waited; 4294967295: not known"),
-    OVERDUE_FIELD(own_timer, flags, none, value,
-                  "1: the thread had not gone to sleep yet; 2: nr is of the 32-bit ABI"),
+    OVERDUE_FIELD(
+        own_timer, flags, none, value,
+        "1: the thread had not gone to sleep yet; 2: nr is of the 32-bit ABI; 4: a CPU quota "
+        "kept the thread behind the end of its call"),
     OVERDUE_FIELD(own_timer, timer_cpu, cpu, value, "where the timer expired"),
     OVERDUE_FIELD(own_timer, interrupted_tid, tid, value, "who ran there; 0: nobody"),
     OVERDUE_FIELD(own_timer, behind_tid, tid, value,
@@ -26,6 +28,8 @@ constexpr Field fields[] = {
                   "innermost first"),
     OVERDUE_FIELD(own_timer, interrupted, text, value, "name of interrupted_tid"),
     OVERDUE_FIELD(own_timer, behind, text, value, "name of behind_tid"),
+    OVERDUE_FIELD(own_timer, throttled_ns, nanoseconds, value,
+                  "a CPU quota kept the thread from running, or, with flag 4, from its program"),
 };
 
 constexpr const Schema* schemas[] = {&own_timer_schema};

@@ -7,7 +7,8 @@
  */
 #pragma once
 
-#include "probes/sched/throttled_queues.bpf.h"
+#include "bpf/throttled_queues.bpf.h"
+#include "bpf/wait.bpf.h"
 
 const volatile u8 tells_real_time;       /* 0: as if there were no such limit */
 const volatile u64 real_time_runtime_ns; /* of each period, where there are no groups */

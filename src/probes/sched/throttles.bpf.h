@@ -3,6 +3,7 @@
  * of its cgroup, or the limit of real-time threads. */
 #pragma once
 
+#include "bpf/throttle_record.bpf.h"
 #include "probes/sched/quotas.bpf.h"
 #include "probes/sched/real_time.bpf.h"
 
@@ -12,23 +13,15 @@ static __always_inline u64 throttled_in_wait(struct task_struct* task, struct th
                             : quota_throttled(task, ledger, now_ns);
 }
 
-static __always_inline void fill_names(struct sched_throttle* record, struct task_group* group) {
-  __builtin_memset(record->names, 0, sizeof(record->names));
-  for (int i = 0; i < THROTTLE_NAMES && group; i++) {
-    const char* name = BPF_CORE_READ(group, css.cgroup, kn, name);
-    bpf_probe_read_kernel_str(record->names[i], THROTTLE_NAME_SIZE, name);
-    group = BPF_CORE_READ(group, parent);
-  }
-}
-
 static __always_inline void fill_limit(struct sched_throttle* record, struct task_group* group,
                                        bool real_time) {
-  record->limit = real_time ? THROTTLE_REAL_TIME : THROTTLE_QUOTA;
-  record->reserved = 0;
   if (!real_time) {
-    record->quota_ns = BPF_CORE_READ(group, cfs_bandwidth.quota);
-    record->period_ns = BPF_CORE_READ(group, cfs_bandwidth.period);
-  } else if (bpf_core_field_exists(group->rt_bandwidth) && group) {
+    fill_quota(record, group);
+    return;
+  }
+  record->limit = THROTTLE_REAL_TIME;
+  record->reserved = 0;
+  if (bpf_core_field_exists(group->rt_bandwidth) && group) {
     record->quota_ns = BPF_CORE_READ(group, rt_bandwidth.rt_runtime);
     record->period_ns = BPF_CORE_READ(group, rt_bandwidth.rt_period);
   } else {

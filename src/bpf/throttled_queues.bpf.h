@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "bpf/wait.bpf.h"
+#include "bpf/throttle.bpf.h"
 
 #define PERIODS_KEPT 16 /* of a queue: a wait may go through several */
 
