@@ -163,7 +163,8 @@ class Refused(unittest.TestCase):
             self.assertEqual(finished.status, 0, finished)
             lines = read_ndjson(f"{folder}/x")
         self.assertEqual((lines[-1]["refused"], lines[-1]["unmatched"]), (self.all, 0), lines[-1])
-        self.assertFalse([line for line in lines if line.get("name") in self.answers])
+        # None is late, but its thread may have to wait for the CPU on its way back to the program.
+        self.assertFalse([line for line in lines if line.get("name") in self.answers and not line.get("way_back")])
 
     def test_killed(self):
         for how, status in (("kill", 128 + signal.SIGSYS), ("kill-thread", 0)):

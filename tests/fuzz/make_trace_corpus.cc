@@ -6,6 +6,8 @@
 #include <string>
 
 #include "bpf/sched.h"
+#include "bpf/signals.h"
+#include "bpf/user_stack.h"
 #include "core/probe.h"
 #include "core/recorded_stacks.h"
 #include "probes/syscalls/probe.h"
@@ -154,6 +156,63 @@ void make_stalls_corpus(const std::string& directory) {
   keep(directory + "/stalls.odt", trace_of(schemas, records));
 }
 
+/// A call with a signal's handler behind it, a stop that somebody has sent, a disk's completion,
+/// and where a thread was as it ran, and as it woke another.
+void make_signals_corpus(const std::string& directory) {
+  cpu_sample sample{};
+  sample.header = trace_test::make_header(RECORD_CPU_SAMPLE, sizeof sample, 7);
+  sample.kernel_frames = 2;
+  sample.kernel[0] = 1;
+  sample.kernel[1] = 2;
+  sample.flags = SPAN_HAS_USER_STACK;
+  sample.user_bytes = 64;
+  sched_wake wake{};
+  wake.header = trace_test::make_header(RECORD_SCHED_WAKE, sizeof wake, 8);
+  wake.header.tid = 99;
+  wake.wakee_tid = 43;
+  wake.context = WAKER_IRQ;
+  std::string_view("virtio1").copy(wake.irq_name, sizeof wake.irq_name);
+  std::string_view("vda").copy(wake.disk, sizeof wake.disk);
+  cpu_sample waking = sample;
+  waking.header = wake.header;
+  waking.header.kind = RECORD_CPU_SAMPLE;
+  waking.reason = SAMPLE_OF_WAKER;
+  sched_wait wait{};
+  wait.header = trace_test::make_header(RECORD_SCHED_WAIT, sizeof wait, 9);
+  wait.out_ns = wait.header.time_ns - 8'000;
+  wait.wake_ns = wake.header.time_ns;
+  wait.state = WAIT_OTHER;
+  wait.flags = WAIT_OF_MEMBER;
+  wait.call = 1;
+  wait.call_ns = wait.out_ns - 100;
+  stop_signal stop{};
+  stop.header = trace_test::make_header(RECORD_STOP_SIGNAL, sizeof stop, 6);
+  stop.header.time_ns = wait.out_ns - 1;
+  stop.target_pid = wait.header.pid;
+  stop.signal = 19;
+  span_record span{};
+  span.header = wait.header;
+  span.header.kind = RECORD_SPAN;
+  span.header.time_ns += 1'000;
+  span.latency_ns = 10'000;
+  span.span = SPAN_SYSCALL;
+  span.flags = SPAN_HAS_LEDGER;
+  signal_handler handler{};
+  handler.header = span.header;
+  handler.header.kind = RECORD_SIGNAL_HANDLER;
+  handler.begin_ns = span.header.time_ns - 500;
+  handler.signal = 10;
+  const std::size_t user_side = sizeof(user_registers) + sample.user_bytes;
+  std::vector<const Schema*> schemas;
+  for (const u16 kind : {RECORD_CPU_SAMPLE, RECORD_SCHED_WAKE, RECORD_SCHED_WAIT,
+                         RECORD_STOP_SIGNAL, RECORD_SPAN, RECORD_SIGNAL_HANDLER})
+    schemas.push_back(find_schema(kind));
+  keep(directory + "/signals.odt",
+       trace_of(schemas, {with_words(stop, {}), with_words(sample, {}, user_side),
+                          with_words(wake, {}), with_words(waking, {}, user_side),
+                          with_words(wait, {}), with_words(handler, {}), with_words(span, {})}));
+}
+
 void make_corpus(const std::string& directory) {
   const std::vector<Bytes> records = {trace_test::wait_record(1), trace_test::text_record(2, "two"),
                                       trace_test::wait_record(3)};
@@ -186,4 +245,5 @@ int main(int argc, char** argv) {
   overdue::make_corpus(argv[1]);
   overdue::make_syscalls_corpus(argv[1]);
   overdue::make_stalls_corpus(argv[1]);
+  overdue::make_signals_corpus(argv[1]);
 }

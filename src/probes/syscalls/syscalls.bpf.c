@@ -127,7 +127,8 @@ static __always_inline void end_unknown(struct task_struct* task, struct thread_
   bool refused = is_refused(task, state, ret);
   state->fresh = FRESH_NO;
   /* Its way back begins here: of the rest we have not seen all. */
-  if (fresh != FRESH_NO && fresh != FRESH_PASSED) state->enter_ns = bpf_ktime_get_ns();
+  if (refused || (fresh != FRESH_NO && fresh != FRESH_PASSED))
+    state->enter_ns = bpf_ktime_get_ns();
   if (!control.armed || in_second_phase()) return;
   if (refused) {
     refuse_call(state, ret);
