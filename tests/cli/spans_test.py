@@ -443,6 +443,8 @@ class OwnSpans(unittest.TestCase):
                 " while time.thread_time_ns()<end: pass\n"
                 "os.getsid(0); os._exit(0)")
         findings, _, _ = stalls("--span", work, "-T", "15ms", "--first", 0, "--", *python(text))
+        # The sixth turn never ends: on a slow machine it is late when the session is over.
+        findings = [one for one in findings if "breakdown" in one]
         self.assertEqual([one["name"] for one in findings], ["turn"] * 5)
         for one in findings:
             parts = one["breakdown"]
