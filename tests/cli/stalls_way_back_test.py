@@ -80,7 +80,7 @@ class WaysBack(Case):
             self.assertEqual(sum(parts.values()), late["latency_ns"], told(late))
             self.assertLessEqual(parts["unknown_ns"], late["latency_ns"] / 50, told(late))
             self.assertGreaterEqual(parts["blocked_ns"], 50 * MS, told(late))
-            self.assertEqual((late["args"][0], late["error"]), ("fd=3", "ERESTARTSYS"), told(late))
+            self.assertEqual((late["args"][0], late["error"]), ("fd=3", "EINTR"), told(late))
             self.assertIn("read", [frame.get("name") for frame in late["user_stack"]], told(late))
 
     def test_a_handler_that_jumps_never_ends(self):

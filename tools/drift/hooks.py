@@ -8,7 +8,7 @@ ESSENTIAL = ("sched_switch", "sys_enter", "sys_exit")
 
 def has_arguments(hook):
     """Whether the program's context is the array of the hook's arguments."""
-    return hook.split("/")[0] in ("tp_btf", "fentry", "fexit")
+    return hook.split("/")[0] in ("tp_btf", "raw_tp", "fentry", "fexit")
 
 
 class Hook:
@@ -46,7 +46,7 @@ def find(types, section):
     """The Hook that a section's name stands for. What BTF does not know of is taken to exist."""
     kind, _, name = section.partition("/")
     kind, name = kind.removesuffix(".s"), name.rpartition("/")[2]
-    if kind == "tp_btf" or (kind == "tp" and not section.startswith("tp/syscalls/")):
+    if kind in ("tp_btf", "raw_tp") or (kind == "tp" and not section.startswith("tp/syscalls/")):
         found = types.find(f"btf_trace_{name}", btf.TYPEDEF)
         if not found or kind == "tp":
             return Hook(name, bool(found))

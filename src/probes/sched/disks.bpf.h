@@ -11,7 +11,7 @@ static __always_inline u64 begin_of_interrupt(const struct cpu_ledger* cpu) {
   return cpu->irq_begin_ns ? cpu->irq_begin_ns : cpu->softirq_begin_ns;
 }
 
-SEC("?tp_btf/block_rq_complete")
+SEC("?raw_tp/block_rq_complete")
 int UNPREEMPTED_PROG(on_completion, struct request* request) {
   struct cpu_ledger* cpu = this_cpu_ledger();
   u64 since_ns = cpu ? begin_of_interrupt(cpu) : 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Hooks that write down for each CPU what interrupts take of its time, and which it is in: a waker
- * may be one. */
+ * may be one. They follow none of their arguments, and so do without their types (tp_btf), which
+ * newer kernels take milliseconds to find for each. */
 #pragma once
 
 #include "bpf/ledger.bpf.h"
@@ -25,34 +26,34 @@ static __always_inline void end_irq(bool leaves_rest) {
   cpu->irq_leaves_rest = leaves_rest;
 }
 
-SEC("tp_btf/irq_handler_entry")
+SEC("raw_tp/irq_handler_entry")
 int COUNTED_PROG(on_irq_entry, int irq, struct irqaction* action) {
   begin_irq(WAKER_IRQ, irq, (u64)action);
   return 0;
 }
 
-SEC("tp_btf/irq_handler_exit")
+SEC("raw_tp/irq_handler_exit")
 int COUNTED_PROG(on_irq_exit, int irq, struct irqaction* action, int result) {
   end_irq(result == IRQ_WAKE_THREAD);
   return 0;
 }
 
 #define VECTOR_EXIT(vector)              \
-  SEC("?tp_btf/" #vector "_exit")        \
+  SEC("?raw_tp/" #vector "_exit")        \
   int COUNTED_PROG(on_##vector##_exit) { \
     end_irq(false);                      \
     return 0;                            \
   }
 
 #define VECTOR_HOOKS(vector, number)      \
-  SEC("?tp_btf/" #vector "_entry")        \
+  SEC("?raw_tp/" #vector "_entry")        \
   int COUNTED_PROG(on_##vector##_entry) { \
     begin_irq(WAKER_VECTOR, number, 0);   \
     return 0;                             \
   }                                       \
   VECTOR_EXIT(vector)
 
-SEC("?tp_btf/local_timer_entry")
+SEC("?raw_tp/local_timer_entry")
 int COUNTED_PROG(on_local_timer_entry) {
   begin_irq(WAKER_VECTOR, VECTOR_LOCAL_TIMER, 0);
   if (takes_samples()) sample_cpu(ctx);
@@ -65,7 +66,7 @@ VECTOR_HOOKS(call_function, VECTOR_CALL_FUNCTION)
 VECTOR_HOOKS(call_function_single, VECTOR_CALL_FUNCTION_SINGLE)
 VECTOR_HOOKS(irq_work, VECTOR_IRQ_WORK)
 
-SEC("tp_btf/softirq_entry")
+SEC("raw_tp/softirq_entry")
 int COUNTED_PROG(on_softirq_entry, unsigned int vector) {
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!cpu) return 0;
@@ -75,7 +76,7 @@ int COUNTED_PROG(on_softirq_entry, unsigned int vector) {
   return 0;
 }
 
-SEC("tp_btf/softirq_exit")
+SEC("raw_tp/softirq_exit")
 int COUNTED_PROG(on_softirq_exit, unsigned int vector) {
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!cpu || !cpu->softirq_begin_ns) return 0;

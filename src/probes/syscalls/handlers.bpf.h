@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The handler of a signal that runs behind a call's end: for its program that is the call's time.
- * It ends with rt_sigreturn, if not by longjmp(); the frame that this takes away says which handler
- * it was. 32-bit programs have other frames, and are left out. */
+ * It ends with rt_sigreturn, if not by longjmp(): the stack is then where it was. 32-bit programs
+ * are left out. */
 #pragma once
 
 #include "bpf/signals.h"
 #include "probes/syscalls/stalls.bpf.h"
 
 #define HANDLERS_NESTED 4
-#define FRAME_RSP 160 /* of struct ucontext, arch/x86: uc_mcontext.sp */
 
 /* A handler under way, and the call whose thread runs it. */
 struct call_handler {
   u64 begin_ns;
   u64 call_ns;
-  struct user_registers registers; /* with which the call has ended */
+  u64 rsp; /* with these registers the call has ended */
+  u64 rip;
+  s64 ret;
   struct ledger_sums at_call;
   struct ledger_sums at_begin;
   u32 nr;
@@ -41,17 +42,24 @@ static __always_inline u64 begin_of_last_call(const struct thread_state* state,
   return call_ns < state->enter_ns ? state->enter_ns : call_ns;
 }
 
+/* `at` is less than HANDLERS_NESTED. The verifier forgets how it came about:
+ * it would go through all that follows for each number by itself. */
+static __always_inline struct call_handler* handler_at(struct call_handlers* all, u64 at) {
+  barrier_var(at);
+  return &all->at[at & (HANDLERS_NESTED - 1)];
+}
+
 /* Room for a handler that interrupts a stack that ends at `rsp`. Null where the handler belongs to
  * the same call as the one around it: two signals came at once. */
 static __always_inline struct call_handler* push_handler(struct call_handlers* all, u64 rsp,
                                                          u64 call_ns) {
   u64 count = all->count;
   for (u32 i = 0; i < HANDLERS_NESTED; i++)
-    if (count && all->at[(count - 1) & (HANDLERS_NESTED - 1)].registers.rsp <= rsp) count--;
-  if (count && all->at[(count - 1) & (HANDLERS_NESTED - 1)].call_ns == call_ns) return 0;
+    if (count && handler_at(all, count - 1)->rsp <= rsp) count--;
+  if (count && handler_at(all, count - 1)->call_ns == call_ns) return 0;
   if (count >= HANDLERS_NESTED) count = 0;
   all->count = count + 1;
-  return &all->at[count & (HANDLERS_NESTED - 1)];
+  return handler_at(all, count);
 }
 
 static __noinline int begin_handler(struct task_struct* task, u32 nr, u32 signal) {
@@ -69,20 +77,22 @@ static __noinline int begin_handler(struct task_struct* task, u32 nr, u32 signal
   handler->call_ns = call_ns;
   handler->nr = nr;
   handler->signal = signal;
-  copy_registers(&handler->registers, regs);
+  handler->rsp = regs->sp;
+  handler->rip = regs->ip;
+  handler->ret = (s64)regs->ax;
   handler->has_ledger = ledger->call_ns == call_ns;
   handler->at_call = ledger->at_call;
   read_ledger(ledger, cpu, handler->begin_ns, &handler->at_begin);
   return 0;
 }
 
-SEC("?tp_btf/signal_deliver")
+SEC("?raw_tp/signal_deliver")
 int UNPREEMPTED_PROG(on_signal, int signal, struct kernel_siginfo* info,
                      struct k_sigaction* action) {
   struct task_struct* task = bpf_get_current_task_btf();
   u32 nr;
-  if (!control.armed || (u64)action->sa.sa_handler <= 1) return 0; /* SIG_DFL, SIG_IGN */
-  if (!may_be_kept(task) || has_no_user_side(task)) return 0;
+  if (!control.armed || (u64)BPF_CORE_READ(action, sa.sa_handler) <= 1)
+    return 0; /* SIG_DFL, SIG_IGN */
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   if ((s64)regs->orig_ax < 0) return 0; /* not from a call */
   if (split_call_id(task, (s64)regs->orig_ax, &nr) != ABI_NATIVE) return 0;
@@ -92,9 +102,9 @@ int UNPREEMPTED_PROG(on_signal, int signal, struct kernel_siginfo* info,
 }
 
 static __always_inline void emit_handler(struct task_struct* task, struct thread_state* state,
-                                         const struct call_handler* handler, void* ring,
-                                         u64 now_ns) {
-  struct signal_handler* record = bpf_ringbuf_reserve(ring, sizeof(*record), 0);
+                                         const struct call_handler* handler, u64 now_ns) {
+  void* ring = this_cpu_ring();
+  struct signal_handler* record = ring ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : 0;
   if (!record) {
     count(COUNTER_RING_FULL, 1);
     return;
@@ -108,68 +118,47 @@ static __always_inline void emit_handler(struct task_struct* task, struct thread
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline void take_arguments(struct thread_state* state,
-                                           const struct user_registers* registers) {
-  state->arguments[0] = registers->rdi;
-  state->arguments[1] = registers->rsi;
-  state->arguments[2] = registers->rdx;
-  state->arguments[3] = registers->r10;
-  state->arguments[4] = registers->r8;
-  state->arguments[5] = registers->r9;
+/* The handler that has been left for where `regs` are, and those within it are no more. */
+static __always_inline struct call_handler* pop_handler(struct task_struct* task,
+                                                        const struct pt_regs* regs) {
+  struct call_handlers* all = find_of_thread(call_handlers, task);
+  u64 found = HANDLERS_NESTED;
+  if (!all) return 0;
+  for (u32 i = HANDLERS_NESTED; i-- > 0;)
+    if (i < all->count && all->at[i].rsp == regs->sp) found = i;
+  if (found >= HANDLERS_NESTED) return 0;
+  all->count = found;
+  return handler_at(all, found);
 }
 
-/* The running thread's call with its handler, which is over. Not static: see is_late_by_glob(). */
-__noinline int emit_handled_call(struct thread_state* state, struct call_handler* handler) {
-  if (!want_stalls || !state || !handler) return 0;
-  struct task_struct* task = bpf_get_current_task_btf();
+/* Whether the call of `handler` is late now that this has returned. Then `state` and the ledger are
+ * of that call: from its begin, or, where it has been told of as it ended, from the handler's. */
+static __always_inline bool is_late_with_handler(struct task_struct* task,
+                                                 struct thread_state* state,
+                                                 const struct call_handler* handler, u64 now_ns) {
   struct thread_ledger* ledger = ledger_of(task);
-  struct cpu_ledger* cpu_ledger = this_cpu_ledger();
-  u32 cpu = bpf_get_smp_processor_id();
-  struct stall_scratch* scratch = bpf_map_lookup_elem(&stall_scratch, &cpu);
-  void* ring = this_cpu_ring();
-  if (!ledger || !cpu_ledger || !scratch || !ring) return 0;
-  u64 now_ns = bpf_ktime_get_ns();
-  struct ledger_sums sums;
-  read_ledger(ledger, cpu_ledger, now_ns, &sums);
+  if (!ledger) return false;
   state->nr = handler->nr;
   state->abi = ABI_NATIVE;
-  state->enter_ns = handler->call_ns;
-  /* A call that was late at its end has been told of. */
   bool is_told = is_stall(task, state, ns_between(handler->call_ns, handler->begin_ns));
-  if (is_told) state->enter_ns = handler->begin_ns;
-  u64 latency_ns = ns_since_entry(state, now_ns);
-  if (!is_stall(task, state, latency_ns)) return 0;
-  if (!want_calls) {
-    take_arguments(state, &handler->registers);
-    remember_arguments(task, state);
-    emit_call(task, state, now_ns, latency_ns, (s64)handler->registers.rax, 0);
-  }
-  emit_handler(task, state, handler, ring, now_ns);
-  begin_span(&scratch->span, task, state, now_ns);
-  if (is_told || handler->has_ledger) {
-    subtract_sums(&sums, is_told ? &handler->at_begin : &handler->at_call);
-    put_ledger(&scratch->span, &sums);
-  }
-  scratch->registers = handler->registers;
-  add_user_side(scratch);
-  return send_span(scratch, ring);
+  state->enter_ns = is_told ? handler->begin_ns : handler->call_ns;
+  if (!is_stall(task, state, ns_since_entry(state, now_ns))) return false;
+  if (!is_told && !handler->has_ledger) return true;
+  ledger->call_ns = state->enter_ns;
+  ledger->at_call = is_told ? handler->at_begin : handler->at_call;
+  return true;
 }
 
-/* The running thread calls rt_sigreturn. */
-static __noinline int end_handler(struct task_struct* task) {
-  if (!task) return 0;
-  struct call_handlers* all = find_of_thread(call_handlers, task);
-  struct thread_state* state = find_of_thread(threads, task);
-  if (!all || !all->count || !state || state->in_call != CALL_NONE) return 0;
-  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
-  u64 rsp;
-  if (bpf_probe_read_user(&rsp, sizeof(rsp), (void*)(regs->sp + FRAME_RSP))) return 0;
-  struct call_handler* handler = 0;
-  for (u32 i = 0; i < HANDLERS_NESTED; i++) {
-    if (i >= all->count || all->at[i].registers.rsp != rsp) continue;
-    handler = &all->at[i];
-    all->count = i;
-  }
-  if (handler && control.armed) emit_handled_call(state, handler);
-  return 0;
+/* The running thread comes out of rt_sigreturn, with registers as they were before the handler. A
+ * call that begins again has its number in place of a result. Not static: see is_late_by_glob(). */
+__noinline int end_handler(struct thread_state* state, s64 ret) {
+  if (!want_stalls || !state) return 0;
+  struct task_struct* task = bpf_get_current_task_btf();
+  const struct pt_regs* regs = (const struct pt_regs*)bpf_task_pt_regs(task);
+  struct call_handler* handler = pop_handler(task, regs);
+  if (!handler || !control.armed || state->in_call != CALL_NONE) return 0;
+  u64 now_ns = bpf_ktime_get_ns();
+  if (!is_late_with_handler(task, state, handler, now_ns)) return 0;
+  emit_handler(task, state, handler, now_ns);
+  return emit_stall(state, now_ns, regs->ip == handler->rip ? ret : handler->ret, 0);
 }

@@ -69,7 +69,10 @@ static __always_inline bool begin_known_call(struct task_struct* task, s64 id) {
 static __always_inline bool end_known_call(struct task_struct* task) {
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!cpu || cpu->call.who != (u64)task) return false;
-  if (!was_quick(&cpu->call, cpu) && member_state(task)) return false;
+  /* One path, which the verifier goes once. */
+  u64 may_matter = !was_quick(&cpu->call, cpu) | (cpu->call.nr == RT_SIGRETURN);
+  barrier_var(may_matter);
+  if (may_matter && member_state(task)) return false;
   cpu->call.who = 0;
   return true;
 }

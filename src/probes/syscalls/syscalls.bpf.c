@@ -127,8 +127,7 @@ static __always_inline void end_unknown(struct task_struct* task, struct thread_
   bool refused = is_refused(task, state, ret);
   state->fresh = FRESH_NO;
   /* Its way back begins here: of the rest we have not seen all. */
-  if (refused || (fresh != FRESH_NO && fresh != FRESH_PASSED))
-    state->enter_ns = bpf_ktime_get_ns();
+  if (refused || (fresh != FRESH_NO && fresh != FRESH_PASSED)) state->enter_ns = bpf_ktime_get_ns();
   if (!control.armed || in_second_phase()) return;
   if (refused) {
     refuse_call(state, ret);
@@ -141,7 +140,6 @@ static __always_inline void end_unknown(struct task_struct* task, struct thread_
 }
 
 static __always_inline void enter_call(struct task_struct* task, struct pt_regs* regs, s64 id) {
-  if (want_stalls && id == RT_SIGRETURN) end_handler(task);
   if (only_stalls && begin_known_call(task, id)) return;
   struct thread_state* state = member_state(task);
   if (!state) return;
@@ -172,6 +170,7 @@ static __always_inline void leave_call(struct task_struct* task, struct pt_regs*
     end_call(task, state, ret, 0);
   else
     end_unknown(task, state, regs, ret);
+  if (want_stalls && (s64)regs->orig_ax < 0) end_handler(state, ret); /* of rt_sigreturn */
 }
 
 SEC("?tp_btf/sys_enter")
