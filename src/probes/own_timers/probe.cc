@@ -2,10 +2,10 @@
 
 #include <vector>
 
+#include "core/throttle_schema.h"
 #include "kernel/call_hooks.h"
 #include "kernel/skeleton.h"
 #include "own_timers.skel.h"
-#include "probes/sched/probe.h"
 
 namespace overdue {
 

@@ -6,6 +6,7 @@
 #include "bpf/signals.h"
 #include "bpf/user_stack.h"
 #include "core/probe.h"
+#include "core/throttle_schema.h"
 #include "kernel/live_probe.h"
 
 namespace overdue {

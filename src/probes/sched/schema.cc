@@ -68,20 +68,6 @@ constexpr Field stop_fields[] = {
                   "1: the kernel has sent it, and met the thread by chance"),
 };
 
-constexpr Field throttle_fields[] = {
-    OVERDUE_FIELD(sched_throttle, throttled_ns, nanoseconds, value,
-                  "of the wait that ends at the same time"),
-    OVERDUE_FIELD(sched_throttle, quota_ns, nanoseconds, value,
-                  "CPU time that the cgroup has in each period"),
-    OVERDUE_FIELD(sched_throttle, period_ns, nanoseconds, value, "that period"),
-    OVERDUE_FIELD(sched_throttle, throttler_id, none, key, "of the controller `cpu`"),
-    OVERDUE_FIELD(sched_throttle, names, opaque, value,
-                  "of the cgroup and those above it: 72 bytes each, empty at the root"),
-    OVERDUE_FIELD(
-        sched_throttle, limit, none, value,
-        "0: a CPU quota, 1: what real-time threads have; that of the root is of all of them"),
-};
-
 constexpr Field wake_fields[] = {
     OVERDUE_FIELD(sched_wake, out_ns, nanoseconds, value,
                   "when the woken thread had left the CPU (CLOCK_MONOTONIC)"),
@@ -139,12 +125,6 @@ const Schema sched_wake_schema{.id = RECORD_SCHED_WAKE,
                                .size = sizeof(sched_wake),
                                .fields = wake_fields,
                                .help = "a thread that had slept for long is woken"};
-const Schema sched_throttle_schema{
-    .id = RECORD_SCHED_THROTTLE,
-    .name = "throttle",
-    .size = sizeof(sched_throttle),
-    .fields = throttle_fields,
-    .help = "whose CPU quota kept a thread from running that runs again"};
 const Schema sched_runs_schema{.id = RECORD_SCHED_RUNS,
                                .name = "runs",
                                .size = sizeof(sched_runs),
