@@ -41,7 +41,7 @@ struct payer {
 /* By tid: who has been asked to pay and has not come by yet. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, 512);
+  __uint(max_entries, 8192);
   __type(key, u32);
   __type(value, struct payer);
 } payers SEC(".maps");
