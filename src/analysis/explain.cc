@@ -69,6 +69,11 @@ StopSignal stop_signal_of(const stop_signal& raw) {
   return stop;
 }
 
+SignalHandler handler_of(const signal_handler& raw) {
+  const std::uint64_t begin_ns = std::min<std::uint64_t>(raw.begin_ns, raw.header.time_ns);
+  return {signal_text(raw.signal), raw.header.time_ns - begin_ns};
+}
+
 ThreadName displacer_of(const RawWait& raw) {
   return {0, raw.fixed.displacer_tid, std::string(fixed_text(raw.fixed.displacer))};
 }
@@ -270,9 +275,7 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   }
   describe_span(stall, namer, finding);
   finding.is_way_back = stall.is_way_back;
-  if (stall.handler)
-    finding.handler = SignalHandler{signal_text(stall.handler->signal),
-                                    stall.span.header.time_ns - stall.handler->begin_ns};
+  if (stall.handler) finding.handler = handler_of(*stall.handler);
   if (span.span == SPAN_SYSCALL && !(span.flags & SPAN_OPEN)) finding.given_ns = span.detail;
   if (stall.call) add_call(finding, *stall.call, names);
   finding.time = KernelTime(Duration(span.header.time_ns));

@@ -301,11 +301,12 @@ TEST(ContextText, NamesInterrupts) {
 TEST(Explain, TakesAnyBytes) {
   Explainer e;
   std::mt19937 dice(1);
-  const Schema* schemas[] = {&wait_schema, &wake_schema, &span_schema};
+  const Schema* schemas[] = {&wait_schema,   &wake_schema, &span_schema,
+                             &sample_schema, &stop_schema, &handler_schema};
   for (int i = 0; i < 10'000; ++i) {
     std::vector<std::byte> bytes(dice() % 600);
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(dice() % 4 ? dice() % 3 : dice());
-    e.fed.add(*schemas[dice() % 3], bytes);
+    e.fed.add(*schemas[dice() % std::size(schemas)], bytes);
     if (!e.finding.breakdown) continue;
     ASSERT_EQ(sum_of(*e.finding.breakdown), e.finding.latency_ns);
   }

@@ -5,7 +5,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import OVERDUE, main, run, workload
+from overdue_test import OVERDUE, eventually, main, run, workload
 from stall_findings import Case, all_told, longest_wait, stalls, text_of, told
 
 MS = 1_000_000
@@ -18,12 +18,44 @@ def has_task_work():
     return next(one["yes"] for one in json.loads(answer.out)["features"] if one["name"] == "task_work")
 
 
+class Freezer:
+    """A cgroup that can be frozen, of whichever version this machine has."""
+
+    def __init__(self, path, file, words):
+        self.path, self.file, self.words = path, os.path.join(path, file), words
+        self.procs = os.path.join(path, "cgroup.procs")
+
+    @classmethod
+    def made(cls, test):
+        for root, *how in (("/sys/fs/cgroup/freezer", "freezer.state", ("FROZEN", "THAWED")),
+                           ("/sys/fs/cgroup", "cgroup.freeze", ("1", "0"))):
+            group = cls(os.path.join(root, "overdue-way-back"), *how)
+            try:
+                os.mkdir(group.path)
+            except OSError:
+                continue
+            test.addCleanup(eventually, group.is_removed)
+            if os.path.exists(group.file):
+                return group
+        return test.skipTest("no cgroup that can be frozen")
+
+    def is_removed(self):
+        try:
+            if os.path.exists(self.file):
+                with open(self.file, "w", encoding="ascii") as file:
+                    file.write(self.words[1])  # whoever is frozen cannot end
+            os.rmdir(self.path)
+        except OSError:
+            return False
+        return True
+
+
 class WaysBack(Case):
     first_argument = {"read": "fd=3", "kill": "pid="}
 
-    def ways_back(self, how, name, means):
+    def ways_back(self, how, name, means, *arguments):
         """Each call of the program that took long by its clock has a finding that says what kept it."""
-        seen = stalls("-T", "60ms", "-e", name, "--first", 0, "--", workload("way_back"), how, TIMES)
+        seen = stalls("-T", "60ms", "-e", name, "--first", 0, "--", workload("way_back"), how, TIMES, *arguments)
         self.assert_sound(seen)
         calls = [call for call in seen.events("call") if call["took_ns"] >= 120 * MS]
         self.assertGreaterEqual(len(calls), TIMES - 1, seen.finished)
@@ -92,6 +124,13 @@ class WaysBack(Case):
 
     def test_a_tracer_holds_it(self):
         self.ways_back("traced", "read", "traced")
+
+    def test_its_cgroup_is_frozen(self):
+        group = Freezer.made(self)
+        seen = self.ways_back("frozen", "read", "frozen", group.procs, group.file, *group.words)
+        for one in seen.named("read"):
+            if one.get("way_back"):
+                self.assertEqual(longest_wait(one)["waker"]["comm"], "way_back", told(one))  # who thawed it
 
     def test_text(self):
         text, _ = text_of("-T", "60ms", "-e", "kill", "--", workload("way_back"), "self", 1)

@@ -3,6 +3,9 @@
 //   self      the thread stops itself with kill(); SIGCONT comes 120 ms later
 //   handler   a signal interrupts the read(), and its handler computes for 100 ms, and naps for 50
 //   jumps     the same, but the handler leaves by siglongjmp() each second time, at once
+//   frozen    the reader's cgroup is frozen in its read(), and thawed 120 ms later; then the byte
+//             comes. Behind TIMES: its cgroup.procs, the file of its freezer, and what is written
+//             there to freeze and to thaw it
 //   traced    a tracer holds the reader at the end of each read() for 120 ms
 // Prints for each how long the call took, by the thread's own clock.
 #define _GNU_SOURCE
@@ -74,6 +77,22 @@ static void read_interrupted(int from, int ready, long times) {
   _exit(0);
 }
 
+static void write_word(const char* path, const char* word) {
+  FILE* file = fopen(path, "w");
+  if (!file || fputs(word, file) < 0 || fclose(file)) fail(path);
+}
+
+static void freeze(char** argv, int to, long times) {
+  for (long i = 0; i < times; i++) {
+    write_word(argv[4], argv[5]);
+    nap(120);
+    write_word(argv[4], argv[6]);
+    nap(20);
+    if (write(to, "x", 1) != 1) fail("write");
+    nap(20);
+  }
+}
+
 static void wait_for_stop(pid_t child) {
   int status;
   if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) fail("waitpid");
@@ -102,6 +121,7 @@ static void trace(pid_t child, int to, long times) {
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "stopped";
   const long times = number_argument(argc, argv, 2, 3);
+  if (strcmp(how, "frozen") == 0 && argc < 7) return 2;
   int ends[2], ready[2], status;
   if (pipe(ends) || pipe(ready)) fail("pipe");
   const pid_t child = fork();
@@ -110,6 +130,7 @@ int main(int argc, char** argv) {
     prctl(PR_SET_NAME, "reader");
     close(ends[1]);
     if (strcmp(how, "self") == 0) stop_oneself(times);
+    if (strcmp(how, "frozen") == 0) join_cgroup(argv[3]);
     jumps = strcmp(how, "jumps") == 0;
     if (jumps || strcmp(how, "handler") == 0) read_interrupted(ends[0], ready[1], times);
     read_all(ends[0]);
@@ -118,6 +139,8 @@ int main(int argc, char** argv) {
   nap(50);
   if (strcmp(how, "traced") == 0) {
     trace(child, ends[1], times);
+  } else if (strcmp(how, "frozen") == 0) {
+    freeze(argv, ends[1], times);
   } else if (strcmp(how, "handler") == 0 || strcmp(how, "jumps") == 0) {
     for (long i = 0; i < times; i++) {
       char byte;
