@@ -9,8 +9,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import main, workload
+from quota import Group
 from stall_findings import MS, Case, all_told, stalls, told
-from stalls_quota_test import Group
 
 RUNTIME_MS, PERIOD_MS = 10, 100
 
