@@ -156,13 +156,9 @@ void StallAssembler::places(const Record& record) {
 }
 
 void StallAssembler::wait(const Record& record, const Record* stack) {
-  RawWait wait{.id = ++last_id_,
-               .fixed = record.as<sched_wait>(),
-               .stack = {},
-               .waker = {},
-               .throttle = {},
-               .runs = {},
-               .stop = {}};
+  RawWait wait;
+  wait.id = ++last_id_;
+  wait.fixed = record.as<sched_wait>();
   if (wait.fixed.out_ns > wait.in_ns()) return;  // of a damaged file
   wait.stack = addresses_at(record.bytes, sizeof(sched_wait), wait.fixed.kernel_frames);
   Thread& thread = thread_of(wait.fixed.header.tid);
@@ -254,6 +250,7 @@ void StallAssembler::hand_over(RawStall& stall, const Record* stack) {
   if (stack) {
     const auto fixed = stack->as<wait_stack>();
     take_user_side(stall, user_side_at(stack->bytes, sizeof fixed, fixed.flags, fixed.user_bytes));
+    std::copy(std::begin(fixed.arguments), std::end(fixed.arguments), stall.arguments.begin());
   }
   stall.cpu_samples = &samples_;
   handler_(stall);

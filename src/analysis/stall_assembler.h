@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -80,6 +81,8 @@ struct RawStall {
   /// Of a system call that was late on the way back to its program, after its end: its number is
   /// the span's subject, and of one that waited there is no record.
   bool is_way_back = false;
+  /// Of the call, where the user stack is known.
+  std::array<std::uint64_t, 6> arguments{};
   std::optional<signal_handler> handler;  ///< that its thread ran on that way
 
   /// Null where it had no waits.

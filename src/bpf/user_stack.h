@@ -15,8 +15,10 @@ struct wait_stack {
   u16 flags;                   // of enum span_flags
   u16 user_bytes;
   u32 reserved;
+  u64 arguments[6];  // of a native system call that it was in, or came from; 0 where it has no
+                     // stack
 };
-WIRE_SIZE(struct wait_stack, 64);
+WIRE_SIZE(struct wait_stack, 112);
 
 #define SAMPLE_FRAMES 16
 #define SAMPLE_STACK_MAX 2048  // of user_bytes

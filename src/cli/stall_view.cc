@@ -1,7 +1,6 @@
 #include "cli/stall_view.h"
 
 #include <algorithm>
-#include <iterator>
 #include <span>
 #include <vector>
 
@@ -195,21 +194,18 @@ bool StallView::is_news(Finding& finding) {
   return false;
 }
 
-/// Of a call on its way back. Its arguments are still in the registers; the result may not be any
-/// more, where the call begins again.
+/// Of a call on its way back. Its result may be gone, where the call begins again.
 void StallView::name_call(const RawStall& stall, Finding& finding) const {
   const auto nr = static_cast<u32>(stall.span.subject);
   finding.name = syscall_name(ABI_NATIVE, nr, info_.names);
   if (!stall.call && !stall.user_stack.empty()) {
-    const user_registers& in = stall.registers;
     syscall_call call{};
     call.header = stall.span.header;
     call.header.size = sizeof call;
     call.nr = nr;
     call.abi = ABI_NATIVE;
     call.flags = SYSCALL_UNRETURNED;
-    const u64 arguments[] = {in.rdi, in.rsi, in.rdx, in.r10, in.r8, in.r9};
-    std::copy(std::begin(arguments), std::end(arguments), call.arguments);
+    std::copy(stall.arguments.begin(), stall.arguments.end(), call.arguments);
     add_call(finding, Record{&syscall_call_schema, std::as_bytes(std::span(&call, 1))},
              info_.names);
   }

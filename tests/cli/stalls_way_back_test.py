@@ -3,9 +3,10 @@
 import json
 import os
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import OVERDUE, eventually, main, run, workload
+from overdue_test import OVERDUE, eventually, main, overdue, run, workload
 from stall_findings import Case, all_told, longest_wait, stalls, text_of, told
 
 MS = 1_000_000
@@ -131,6 +132,15 @@ class WaysBack(Case):
         for one in seen.named("read"):
             if one.get("way_back"):
                 self.assertEqual(longest_wait(one)["waker"]["comm"], "way_back", told(one))  # who thawed it
+
+    def test_a_recording_says_the_same(self):
+        for how in ("stopped", "handler"):
+            with self.subTest(how), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "saved.odt")
+                live = stalls("-T", "60ms", "-e", "read", "--first", 0, "--save", path, "--", workload("way_back"), how, 2)
+                lines = map(json.loads, overdue("report", "--view", "stalls", "-f", "ndjson", path).out.splitlines())
+                self.assertTrue(any(one.get("way_back") for one in live.found), all_told(live.found))
+                self.assertEqual([line for line in lines if line["type"] == "stall"], live.found)
 
     def test_text(self):
         text, _ = text_of("-T", "60ms", "-e", "kill", "--", workload("way_back"), "self", 1)

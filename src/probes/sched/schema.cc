@@ -91,6 +91,8 @@ constexpr Field stack_fields[] = {
                   "of this thread's waits with flag 2 that ended from then on (CLOCK_MONOTONIC)"),
     OVERDUE_FIELD(wait_stack, flags, opaque, value, "as those of a span"),
     OVERDUE_FIELD(wait_stack, user_bytes, bytes, stack, "user stack behind the record"),
+    OVERDUE_FIELD(wait_stack, arguments, opaque, value,
+                  "6 of 8 bytes: of the system call that the thread was in, or came from"),
 };
 
 constexpr Field sample_fields[] = {
