@@ -12,6 +12,14 @@
 #define SENT 0              /* include/trace/events/signal.h: TRACE_SIGNAL_DELIVERED */
 #define FROM_KERNEL 1       /* include/linux/sched/signal.h: SEND_SIG_PRIV */
 
+/* No structure, where the kernel itself sends a signal, but a number. The verifier lets no address
+ * through as one, but in memory. */
+static __always_inline bool is_from_kernel(struct kernel_siginfo* info) {
+  u64 number = 0;
+  bpf_probe_read_kernel(&number, sizeof(number), &info);
+  return number == FROM_KERNEL;
+}
+
 SEC("tp_btf/signal_generate")
 int UNPREEMPTED_PROG(on_sent_signal, int signal, struct kernel_siginfo* info,
                      struct task_struct* task, int to_group, int result) {
@@ -28,7 +36,7 @@ int UNPREEMPTED_PROG(on_sent_signal, int signal, struct kernel_siginfo* info,
   record->header.size = sizeof(*record);
   record->target_pid = task->tgid;
   record->signal = signal;
-  record->is_from_kernel = (u64)info == FROM_KERNEL;
+  record->is_from_kernel = is_from_kernel(info);
   record->reserved = 0;
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
   return 0;
