@@ -15,6 +15,8 @@ from overdue_test import OVERDUE, SLOWER, Live, main, overdue, require_root, wai
 
 SYS_BPF, BPF_ENABLE_STATS, BPF_STATS_RUN_TIME = 321, 32, 0
 MOMENT = 2  # seconds of load
+# A run that times itself reads the clock twice, the kernel's account has one reading in it: src/bpf/run_cost.bpf.h.
+READING_NS = 40
 
 LOAD, ANOTHER = ["-n", "pipe_pingpong"], ["-p", str(os.getpid())]
 # Every kind of hook that costs something.
@@ -124,7 +126,7 @@ class Cost(unittest.TestCase):
                 print(f"{title}: {ours:.0f} ns a run, give or take {error:.0f}; by the kernel {theirs:.0f} ns")
                 self.assertGreater(receipt["probe_runs"], 1.1 * runs, "also what the kernel did not measure")
                 self.assertGreater(receipt["probe_error_ns"], 0)
-                self.assertLess(abs(ours - theirs), 0.4 * theirs + error)
+                self.assertLess(abs(ours - theirs), 0.4 * theirs + error + READING_NS)
 
     def test_what_runs_for_others_counts(self):
         """A target that does nothing, on a machine that is busy."""
