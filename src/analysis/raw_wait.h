@@ -11,7 +11,7 @@
 
 namespace overdue {
 
-/// Who woke a thread, as the kernel told it.
+/// What ended a wait, as the kernel has it.
 struct RawWaker {
   event_header header{};  ///< the waker's, or of who was interrupted; name and process are empty
                           ///< where only the thread's id is known

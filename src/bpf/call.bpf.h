@@ -14,6 +14,7 @@
 #pragma once
 
 #include "bpf/ledger.bpf.h"
+#include "bpf/target.bpf.h"
 
 enum call_claim {
   CLAIM_OF_READER = 1, /* who exchanges it has the call */
@@ -23,6 +24,14 @@ enum call_claim {
 /* What says that `task` is a member. */
 static __always_inline u64 member_key(const struct task_struct* task) {
   return (u64)(control.releases + 1) << 32 | (u32)task->pid;
+}
+
+/* When the last call of the thread that is known of began; 0: there is none. */
+static __always_inline u64 begin_of_last_call(const struct thread_state* state,
+                                              const struct thread_ledger* ledger) {
+  u64 call_ns = ledger->last_call_ns;
+  if (call_ns < ledger->call_ns) call_ns = ledger->call_ns;
+  return call_ns < state->enter_ns ? state->enter_ns : call_ns;
 }
 
 /* All that is paid by a call that is quick. */

@@ -47,6 +47,16 @@ static __always_inline bool has_no_user_side(struct task_struct* task) {
   return task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER);
 }
 
+/* What a native call was given. */
+static __always_inline void copy_native_arguments(u64* to, const struct pt_regs* regs) {
+  to[0] = regs->di;
+  to[1] = regs->si;
+  to[2] = regs->dx;
+  to[3] = regs->r10;
+  to[4] = regs->r8;
+  to[5] = regs->r9;
+}
+
 /* True while the thread is inside a system call made through a 32-bit entry. */
 static __always_inline bool in_compat_syscall(struct task_struct* task) {
   return task->thread_info.status & TS_COMPAT;

@@ -79,7 +79,7 @@ struct CpuShares {
 /// A signal that stopped a process, and who sent it.
 struct StopSignal {
   std::string name{};                  ///< "SIGSTOP"
-  std::optional<ThreadName> sender{};  ///< nobody: the kernel, as for a key of the terminal
+  std::optional<ThreadName> sender{};  ///< none: the kernel, as for a key of the terminal
 };
 
 /// A stretch of a span that its thread spent off the CPU.

@@ -44,7 +44,7 @@ class Freezer:
         try:
             if os.path.exists(self.file):
                 with open(self.file, "w", encoding="ascii") as file:
-                    file.write(self.words[1])  # whoever is frozen cannot end
+                    file.write(self.words[1])  # a frozen process cannot end
             os.rmdir(self.path)
         except OSError:
             return False
@@ -72,7 +72,7 @@ class WaysBack(Case):
             self.assertEqual(sum(late["breakdown"].values()), late["latency_ns"], told(late))
             self.assertGreaterEqual(late["breakdown"]["blocked_ns"], 100 * MS, told(late))
             self.assertNotIn("ret", late)
-            if has_task_work():  # the thread itself tells its arguments and its stack, on that way
+            if has_task_work():  # the thread copies its arguments and its stack on that way
                 self.assertIn(self.first_argument[name], late["args"][0], told(late))
                 self.assertIn(name, [frame.get("name") for frame in late["user_stack"]], told(late))
         return seen

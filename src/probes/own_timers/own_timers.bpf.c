@@ -224,19 +224,10 @@ __noinline int leave_for_quota(struct woken* woken, const u64* above) {
   return 0;
 }
 
-/* Its call has ended: it leaves the CPU behind that. */
-static __always_inline void note_leaving(struct task_struct* task, struct woken* woken) {
-  if (!bpf_core_field_exists(task->throttled) || !task->throttled) return;
-  u64 above = (u64)task->se.parent;
-  woken->queue = (u64)task->se.cfs_rq;
-  leave_for_quota(woken, &above);
-}
-
-/* … and is back. */
+/* Its call had ended, and the record waited: the thread runs again, or was never kept. */
 static __noinline int come_back(struct task_struct* task, struct woken* woken) {
-  u32 tid;
   if (!task || !woken) return 0;
-  tid = task->pid;
+  u32 tid = task->pid;
   struct own_timer* record = &woken->record;
   if (woken->queue) {
     record->flags |= OWN_TIMER_KEPT;
@@ -259,18 +250,22 @@ static __always_inline void forget_if_asleep(bool preempt, struct task_struct* p
   __sync_fetch_and_add(&slept_again, 1);
 }
 
-static __always_inline void leave(struct task_struct* prev) {
+/* A quota takes it off the CPU, behind the end of its call. */
+static __always_inline void note_leaving(struct task_struct* prev) {
   u32 tid = prev->pid;
   if (!bpf_core_field_exists(prev->throttled) || !prev->throttled || !member_state(prev)) return;
   struct woken* woken = bpf_map_lookup_elem(&wakes, &tid);
-  if (woken && woken->ended_ns) note_leaving(prev, woken);
+  if (!woken || !woken->ended_ns) return;
+  u64 above = (u64)prev->se.parent;
+  woken->queue = (u64)prev->se.cfs_rq;
+  leave_for_quota(woken, &above);
 }
 
 SEC("tp_btf/sched_switch")
 int COUNTED_PROG(own_switch, bool preempt, struct task_struct* prev, struct task_struct* next) {
   u32 tid = next->pid;
   if (prev->pid) forget_if_asleep(preempt, prev);
-  if (prev->pid) leave(prev);
+  if (prev->pid) note_leaving(prev);
   if (!tid || !member_state(next)) return 0;
   struct woken* woken = bpf_map_lookup_elem(&wakes, &tid);
   if (woken && woken->ended_ns && woken->queue) return come_back(next, woken);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whose request an interrupt completes: whoever waited for that is woken in the same interrupt. */
+/* Whose request an interrupt completes: the thread that waits for the request is woken in the same
+ * interrupt. */
 #pragma once
 
 #include "bpf/compat.bpf.h"

@@ -75,16 +75,6 @@ static __always_inline bool has_what_it_owes(struct task_struct* task, struct pt
   return (!ahead || ahead == CALL_INSTRUCTION_BYTES) && BPF_CORE_READ(task, mm, start_code);
 }
 
-static __always_inline void take_arguments(struct wait_stack* fixed,
-                                           const struct user_registers* registers) {
-  fixed->arguments[0] = registers->rdi;
-  fixed->arguments[1] = registers->rsi;
-  fixed->arguments[2] = registers->rdx;
-  fixed->arguments[3] = registers->r10;
-  fixed->arguments[4] = registers->r8;
-  fixed->arguments[5] = registers->r9;
-}
-
 /* In the thread's context, not preemptible. */
 static __noinline int pay_stack(struct task_struct* task, struct thread_ledger* ledger) {
   if (!task || !ledger) return 0;
@@ -106,7 +96,7 @@ static __noinline int pay_stack(struct task_struct* task, struct thread_ledger* 
   __builtin_memset(fixed->arguments, 0, sizeof(fixed->arguments));
   if (has_what_it_owes(task, regs, ledger)) {
     copy_registers(&scratch->registers, regs);
-    take_arguments(fixed, &scratch->registers);
+    copy_native_arguments(fixed->arguments, regs);
     u32 bytes = copy_user_stack(scratch->stack, regs->sp, user_stack_bytes, &flags);
     fixed->user_bytes = bytes;
     size += sizeof(struct user_registers) + bytes;

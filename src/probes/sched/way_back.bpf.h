@@ -2,6 +2,7 @@
 /* Which call a thread comes back from that waits behind the end of one. */
 #pragma once
 
+#include "bpf/call.bpf.h"
 #include "bpf/seccomp.bpf.h"
 #include "bpf/wait.bpf.h"
 
@@ -26,9 +27,6 @@ static __always_inline void note_ended_call(struct sched_wait* wait, struct task
   const struct thread_state* state = find_of_thread(threads, task);
   wait->call = ended_call(task, state, ledger);
   if (!wait->call) return;
-  u64 call_ns = ledger->last_call_ns;
-  if (call_ns < ledger->call_ns) call_ns = ledger->call_ns;
-  if (call_ns < state->enter_ns) call_ns = state->enter_ns;
-  wait->call_ns = call_ns;
-  if (call_ns > ledger->ran_since_ns) wait->flags |= WAIT_RAN_SINCE_CALL;
+  wait->call_ns = begin_of_last_call(state, ledger);
+  if (wait->call_ns > ledger->ran_since_ns) wait->flags |= WAIT_RAN_SINCE_CALL;
 }

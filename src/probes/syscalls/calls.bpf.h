@@ -36,12 +36,7 @@ static __always_inline void copy_arguments(struct thread_state* state, struct pt
     arguments[4] = (u32)regs->di;
     arguments[5] = (u32)regs->bp;
   } else {
-    arguments[0] = regs->di;
-    arguments[1] = regs->si;
-    arguments[2] = regs->dx;
-    arguments[3] = regs->r10;
-    arguments[4] = regs->r8;
-    arguments[5] = regs->r9;
+    copy_native_arguments(arguments, regs);
   }
 }
 

@@ -32,16 +32,6 @@ struct call_handlers {
 THREAD_STORAGE(call_handlers, LRU_HASH, struct call_handlers);
 static const struct call_handlers no_handlers;
 
-/* When the call began that `task` comes from; 0: not known. */
-static __always_inline u64 begin_of_last_call(const struct thread_state* state,
-                                              struct thread_ledger* ledger,
-                                              const struct cpu_ledger* cpu) {
-  if (cpu->call.begin_ns > ledger->ran_since_ns) note_call(ledger, cpu);
-  u64 call_ns = ledger->last_call_ns;
-  if (call_ns < ledger->call_ns) call_ns = ledger->call_ns;
-  return call_ns < state->enter_ns ? state->enter_ns : call_ns;
-}
-
 /* `at` is less than HANDLERS_NESTED. The verifier forgets how it came about:
  * it would go through all that follows for each number by itself. */
 static __always_inline struct call_handler* handler_at(struct call_handlers* all, u64 at) {
@@ -68,7 +58,8 @@ static __noinline int begin_handler(struct task_struct* task, u32 nr, u32 signal
   struct thread_ledger* ledger = ledger_of(task);
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!state || !ledger || !cpu || state->in_call != CALL_NONE) return 0;
-  u64 call_ns = begin_of_last_call(state, ledger, cpu);
+  if (cpu->call.begin_ns > ledger->ran_since_ns) note_call(ledger, cpu);
+  u64 call_ns = begin_of_last_call(state, ledger);
   struct call_handlers* all = call_ns ? make_of_thread(call_handlers, task, &no_handlers) : 0;
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   struct call_handler* handler = all ? push_handler(all, regs->sp, call_ns) : 0;
@@ -132,7 +123,7 @@ static __always_inline struct call_handler* pop_handler(struct task_struct* task
 }
 
 /* Whether the call of `handler` is late now that this has returned. Then `state` and the ledger are
- * of that call: from its begin, or, where it has been told of as it ended, from the handler's. */
+ * of that call: from its begin, or, where it was late as it ended, from the handler's. */
 static __always_inline bool is_late_with_handler(struct task_struct* task,
                                                  struct thread_state* state,
                                                  const struct call_handler* handler, u64 now_ns) {
