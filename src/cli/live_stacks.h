@@ -58,6 +58,11 @@ class LiveStacks final : public StackNamer {
   /// What the reader of a report must know, but for how many frames have no name.
   std::vector<std::string> notes() const;
 
+  /// A stack of the process will be asked for, when it may be gone.
+  void will_name(std::uint32_t pid) {
+    images_.keep_perf_map(static_cast<pid_t>(pid), KernelClock::now());
+  }
+
   Stack kernel_stack(std::span<const std::uint64_t> addresses) override;
   UserStack user_stack(std::uint32_t pid, const user_registers& registers,
                        std::span<const std::byte> copy, KernelTime at) override;

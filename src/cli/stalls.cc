@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "bpf/user_stack.h"
 #include "cli/actions.h"
 #include "cli/command.h"
 #include "cli/debuginfod.h"
@@ -77,6 +78,8 @@ class StallReporter final : public MeasureListener {
     recorder_.emplace(stacks_, [this](const Record& record) { trace_->record(record); });
   }
   void record(const Record& record) override {
+    const std::uint16_t kind = record.schema->id;
+    if (kind == RECORD_SPAN || kind == RECORD_WAIT_STACK) stacks_.will_name(record.header().pid);
     view_->record(record);
     if (recorder_) recorder_->record(record);
   }

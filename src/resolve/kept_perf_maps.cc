@@ -14,16 +14,25 @@ constexpr Duration tried_at_last_every = std::chrono::seconds(5);
 
 }  // namespace
 
-void KeptPerfMaps::heard_of(pid_t pid, KernelTime at) {
-  auto found =
+KeptPerfMaps::Kept* KeptPerfMaps::find(pid_t pid) {
+  const auto found =
       std::find_if(kept_.begin(), kept_.end(), [pid](const Kept& one) { return one.pid == pid; });
-  if (found == kept_.end())
-    found = kept_.insert(kept_.begin(), {.pid = pid});
-  else
-    kept_.splice(kept_.begin(), kept_, found);
-  found->rest = tried_every;
-  look(*found, at);
+  if (found == kept_.end()) return nullptr;
+  kept_.splice(kept_.begin(), kept_, found);
+  return &kept_.front();
+}
+
+void KeptPerfMaps::heard_of(pid_t pid, KernelTime at) {
+  if (!find(pid)) kept_.push_front({.pid = pid});
+  wanted(pid, at);
   if (kept_.size() > most_) kept_.pop_back();
+}
+
+void KeptPerfMaps::wanted(pid_t pid, KernelTime now) {
+  Kept* kept = find(pid);
+  if (!kept) return;
+  kept->rest = tried_every;
+  look(*kept, now);
 }
 
 void KeptPerfMaps::look(Kept& kept, KernelTime now) {

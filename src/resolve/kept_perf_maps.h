@@ -24,6 +24,9 @@ class KeptPerfMaps {
   /// A runtime may write its map long after the code, as when it is asked to: where there was none,
   /// looks again, ever more rarely.
   void look_again(KernelTime now);
+  /// A stack of the process is to be named, and the process may be gone by then: looks at once, if
+  /// it has made code and had no map.
+  void wanted(pid_t pid, KernelTime now);
   /// The process is another program now, or another process.
   void forget(pid_t pid);
   /// Opened anew, or, where the process has gone, the one that was kept.
@@ -36,6 +39,7 @@ class KeptPerfMaps {
     Duration rest{};  ///< until the next try
     PerfMap::File file{};
   };
+  Kept* find(pid_t pid);
   void look(Kept& kept, KernelTime now);
 
   Open open_;

@@ -66,6 +66,17 @@ TEST_F(PerfMapsOf, AProcessThatWritesItsMapLaterAreLookedForEverMoreRarely) {
   EXPECT_EQ(tries[5], before) << "it has one";
 }
 
+TEST_F(PerfMapsOf, AProcessWhoseStackIsToBeNamedAreLookedForAtOnce) {
+  maps.heard_of(5, at(100));
+  for (int ms = 100; ms < 10'000; ++ms) maps.look_again(at(ms));
+  has_map[5] = has_map[6] = true;
+  maps.wanted(5, at(10'000));
+  maps.wanted(6, at(10'000));
+  has_map[5] = false;
+  EXPECT_TRUE(maps.open(5).fd);
+  EXPECT_EQ(tries[6], 0) << "it has made no code";
+}
+
 TEST_F(PerfMapsOf, ManyProcessesAreClosedOldestFirst) {
   for (const pid_t pid : {5, 6, 7}) {
     has_map[pid] = true;

@@ -66,9 +66,10 @@ class ProcessImages {
   /// The file behind a mapping of `image`, as open_mapped_file() opens it; `pid` is any process
   /// that has this image.
   Fd open(const ProcessImage& image, const Mapping& mapping, pid_t pid);
-  /// As PerfMap::open() does, and where the process has gone the one it had, if that was seen.
-  /// Opens the perf maps of processes that make code, for when those are gone.
+  /// Opens the perf maps of processes that make code, for when those are gone; of `pid` at once.
   void keep_perf_maps(KernelTime now) { perf_maps_.look_again(now); }
+  void keep_perf_map(pid_t pid, KernelTime now) { perf_maps_.wanted(pid, now); }
+  /// As PerfMap::open() does, and where the process has gone the one it had, if that was seen.
   PerfMap::File perf_map(pid_t pid) const { return perf_maps_.open(pid); }
 
   /// Whether what is known of the process was read from /proc after that time.

@@ -161,7 +161,12 @@ TEST_F(BlockProbe, WhatIsOpenAtTheEndHasItsDiskAndItsDirection) {
   for (unsigned attempt = 0; attempt < 20 && open.empty(); ++attempt) {  // one is nearly always
     forget();
     Child child([&](Child&) {
-      while (write_blocks(file.fd(), 20)) continue;
+      const auto write_on = [&] {
+        while (write_blocks(file.fd(), 20)) continue;
+      };
+      std::jthread others[] = {std::jthread(write_on), std::jthread(write_on),
+                               std::jthread(write_on)};
+      write_on();
     });
     measure(only(child.pid()));
     want(SPAN_BLOCK_QUEUED, 1);
