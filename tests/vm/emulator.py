@@ -2,9 +2,10 @@
 guests, put right.
 
 A kernel changes its own code while CPUs run it, an int3 in front of each instruction meanwhile (text_poke_bp() in
-arch/x86/kernel/alternative.c): every tracepoint that is attached does. QEMU 7.2 with a thread a CPU now and then keeps
-its translation of the int3 when that is gone from memory. The CPU traps, the kernel finds nothing that should have,
-returns to the same place, and so on for ever. Writing there what is there makes the emulator translate it anew.
+arch/x86/kernel/alternative.c): every tracepoint that is attached does. QEMU with a thread a CPU now and then keeps its
+translation of the int3 when that is gone from memory (7.2 often, 10.0 rarely). The CPU traps, the kernel finds nothing
+that should have, returns to the same place, and so on for ever. Writing there what is there makes the emulator
+translate it anew.
 """
 import bisect
 import functools
