@@ -32,7 +32,7 @@ struct own_timer {
   u32 kernel_frames;
   char interrupted[COMM_SIZE];
   char behind[COMM_SIZE];
-  u64 throttled_ns;  // for how long the CPU quota of a cgroup kept the thread: a sched_throttle of
+  u64 throttled_ns;  // for how long a limit kept the thread from its CPU: a sched_throttle of
                      // the same thread and time, in front, says whose
 };
 WIRE_SIZE(struct own_timer, 160);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whose quota it was, in words. */
+/* Whose limit it was, in words. */
 #pragma once
 
 #include "bpf/compat.bpf.h"
+#include "bpf/real_time_queues.bpf.h"
 #include "bpf/sched.h"
 
 static __always_inline void fill_names(struct sched_throttle* record, struct task_group* group) {
@@ -19,4 +20,17 @@ static __always_inline void fill_quota(struct sched_throttle* record, struct tas
   record->reserved = 0;
   record->quota_ns = BPF_CORE_READ(group, cfs_bandwidth.quota);
   record->period_ns = BPF_CORE_READ(group, cfs_bandwidth.period);
+}
+
+/* By `throttler`, as a thread_ledger has it. */
+static __always_inline void fill_throttle(struct sched_throttle* record, u64 throttler,
+                                          u64 throttled_ns) {
+  struct task_group* group = (struct task_group*)(throttler & ~THROTTLER_OF_REAL_TIME);
+  record->throttled_ns = throttled_ns;
+  if (throttler & THROTTLER_OF_REAL_TIME)
+    fill_real_time_limit(record, group);
+  else
+    fill_quota(record, group);
+  record->throttler_id = group ? BPF_CORE_READ(group, css.cgroup, kn, id) : 0;
+  fill_names(record, group);
 }

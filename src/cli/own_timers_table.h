@@ -32,7 +32,7 @@ struct LateTimer {
   std::string name;              ///< what waited, as in OwnTimerRow
   std::uint64_t latency_ns = 0;  ///< from what was asked for to the way back to the program
   std::vector<LatenessPart> parts;
-  std::optional<Throttle> throttle;      ///< whose CPU quota kept the thread
+  std::optional<Throttle> throttle;      ///< whose limit kept the thread
   std::vector<std::uint64_t> addresses;  ///< where the CPU was at the interrupt, innermost first
 };
 LateTimer take_apart_timer(const Record& record);

@@ -38,7 +38,8 @@ std::string part_text(const LatenessPart& part, const LateTimer& late) {
     return part.tid == 0 ? "the CPU was idle before"
                          : fmt::format("behind {}", name_and_tid(part.who, part.tid));
   if (part.kind == "throttled")
-    return late.throttle ? throttle_text(late.throttle) : "by the CPU quota of its cgroup";
+    return late.throttle ? throttle_text(late.throttle)
+                         : "by the CPU quota of its cgroup, or the limit of real-time threads";
   return timer.flags & OWN_TIMER_KEPT ? "until it ran again" : "until its system call had ended";
 }
 

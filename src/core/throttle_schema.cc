@@ -24,6 +24,6 @@ const Schema sched_throttle_schema{
     .name = "throttle",
     .size = sizeof(sched_throttle),
     .fields = throttle_fields,
-    .help = "whose CPU quota kept a thread from running that runs again"};
+    .help = "whose limit kept a thread from running that runs again"};
 
 }  // namespace overdue

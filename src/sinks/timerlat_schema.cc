@@ -219,7 +219,7 @@ const char* const timerlat_definitions = R"json({
           "additionalProperties": false
         }
       },
-      "throttled_by": {"$ref": "#/$defs/throttle", "description": "whose CPU quota kept the thread"},
+      "throttled_by": {"$ref": "#/$defs/throttle", "description": "whose limit kept the thread"},
       "interrupted": {
         "type": "object",
         "description": "who ran where the interrupt came; tid 0: nobody",

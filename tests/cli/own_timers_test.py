@@ -10,6 +10,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import Live, attached, eventually, main, overdue, read_ndjson, require_root, tool, workload
 from quota import PERIOD_MS, QUOTA_MS, QuotaMixin
+from real_time import is_limited, setting
 
 MS = 1_000_000
 HIDDEN = 2
@@ -82,6 +83,35 @@ class KeptByQuota(QuotaMixin, unittest.TestCase):
         group.limit(group.path)
         finished = overdue("timerlat", "--", tool("taskset"), "-c", "0", workload("over_quota"), "tick", group.procs, 40)
         self.assertRegex(finished.err, r"throttled +\d[\d.]*ms  by cgroup /overdue-timers-text \(20.0ms of each 100ms\)")
+
+
+class KeptByTheLimit(unittest.TestCase):
+    """Of real-time threads that have used up what such threads may have of a CPU."""
+
+    def test_is_told(self):
+        require_root()
+        if not is_limited():
+            self.skipTest("this kernel has no limit for real-time threads")
+        cpu = os.cpu_count() - 1
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "report.json")
+            finished = overdue("timerlat", "-f", "json", "-o", path, "--", workload("real_time_limit"), cpu, 2200)
+            self.assertEqual(finished.status, 0, finished)
+            with open(path, encoding="utf-8") as file:
+                report = json.load(file)
+        own = next(one for one in map(json.loads, finished.out.splitlines()) if one["name"] == "sleeper")
+        self.assertGreater(own["longest_ns"], 20 * MS, "it was never kept")
+        row, = [row for row in report["timers"] if row["comm"] == "sleeper"]
+        latest = row["latest"]
+        # It notices from one sleep's end to the next's.
+        self.assertLessEqual(latest["latency_ns"], own["longest_ns"] + 2 * MS)
+        self.assertEqual(sum(part["ns"] for part in latest["parts"]), latest["latency_ns"], latest)
+        throttled, = [part["ns"] for part in latest["parts"] if part["kind"] == "throttled"]
+        self.assertGreater(throttled, 0.9 * latest["latency_ns"], latest)
+        by = latest["throttled_by"]
+        self.assertEqual((by["limit"], by["cgroup"], by["quota_ns"], by["period_ns"]),
+                         ("real_time", "/", 1000 * setting("sched_rt_runtime_us"),
+                          1000 * setting("sched_rt_period_us")))
 
 
 class OwnTimers(unittest.TestCase):

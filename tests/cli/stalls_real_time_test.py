@@ -3,31 +3,15 @@
 noticed themselves is the oracle."""
 import json
 import os
-import platform
-import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import main, workload
 from quota import Group
+from real_time import has_groups, is_limited, setting
 from stall_findings import MS, Case, all_told, stalls, told
 
 RUNTIME_MS, PERIOD_MS = 10, 100
-
-
-def setting(name):
-    with open(f"/proc/sys/kernel/{name}", encoding="ascii") as file:
-        return int(file.read())
-
-
-def has_groups():
-    return os.path.exists("/sys/fs/cgroup/cpu/cpu.rt_runtime_us")
-
-
-def is_limited():
-    """Linux 6.12 and newer limit groups of real-time threads only; where there are none, none."""
-    version = tuple(map(int, re.match(r"(\d+)\.(\d+)", platform.release()).groups()))
-    return setting("sched_rt_runtime_us") >= 0 and (version < (6, 12) or has_groups())
 
 
 def others(wait):

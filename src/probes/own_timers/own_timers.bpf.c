@@ -41,10 +41,11 @@ struct {
 struct woken {
   struct own_timer record; /* header: only once it ends */
   u64 frames[KERNEL_FRAMES_MAX];
-  u64 throttler; /* struct task_group* whose quota keeps the thread; 0: none */
-  u64 queue;     /* struct cfs_rq* in which it is kept … */
-  u64 mark_ns;   /* … that had been so for so long when it left */
-  u64 ended_ns;  /* its call has, and it is about to be kept; 0: it is not */
+  u64 throttler;       /* whose limit keeps the thread: see thread_ledger; 0: nobody's */
+  u64 queue;           /* struct cfs_rq* in which it is kept … */
+  u64 mark_ns;         /* … that had been so for so long when it left */
+  u64 ended_ns;        /* its call has, and it is about to be kept; 0: it is not */
+  u64 real_time_queue; /* struct rt_rq* in which it slept; 0: it is no real-time thread */
 };
 
 /* By tid: from the wake-up to the end of the system call. Not a thread's storage, which cannot be
@@ -130,6 +131,7 @@ static __always_inline struct expiry* running_expiry(void) {
 SEC("tp_btf/sched_waking")
 int COUNTED_PROG(own_waking, struct task_struct* task) {
   u32 zero = 0, tid = task->pid;
+  if (any_real_time_throttled) note_real_time(task, bpf_ktime_get_ns());
   struct expiry* expiry = running_expiry();
   if (!expiry || !control.armed || !find_of_thread(threads, task) || !cpu_wanted()) return 0;
   struct woken* woken = bpf_map_lookup_elem(&scratch, &zero);
@@ -137,6 +139,7 @@ int COUNTED_PROG(own_waking, struct task_struct* task) {
   struct own_timer* record = &woken->record;
   __builtin_memset(record, 0, sizeof(*record));
   woken->throttler = woken->queue = woken->mark_ns = woken->ended_ns = 0;
+  woken->real_time_queue = is_real_time(task) ? (u64)real_time_queue_of(task) : 0;
   record->expires_ns = expiry->expires_ns;
   record->slack_ns = expiry->slack_ns;
   record->irq_ns = expiry->irq_ns;
@@ -158,11 +161,10 @@ int COUNTED_PROG(own_waking, struct task_struct* task) {
   return 0;
 }
 
-/* Whose quota it was: in front of the record. */
+/* Whose limit it was: in front of the record. */
 static __always_inline void emit_throttle(struct task_struct* task, struct thread_state* state,
                                           const struct woken* woken, void* ring, u64 now_ns) {
-  struct task_group* group = (struct task_group*)woken->throttler;
-  if (!woken->record.throttled_ns || !group) return;
+  if (!woken->record.throttled_ns || !woken->throttler) return;
   struct sched_throttle* record = bpf_ringbuf_reserve(ring, sizeof(*record), 0);
   if (!record) {
     count(COUNTER_RING_FULL, 1);
@@ -171,10 +173,7 @@ static __always_inline void emit_throttle(struct task_struct* task, struct threa
   fill_header(&record->header, task, state, now_ns);
   record->header.kind = RECORD_SCHED_THROTTLE;
   record->header.size = sizeof(*record);
-  record->throttled_ns = woken->record.throttled_ns;
-  fill_quota(record, group);
-  record->throttler_id = BPF_CORE_READ(group, css.cgroup, kn, id);
-  fill_names(record, group);
+  fill_throttle(record, woken->throttler, woken->record.throttled_ns);
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
@@ -196,6 +195,19 @@ static __noinline int emit(struct task_struct* task, struct woken* woken, u64 en
   record->header.size = bytes;
   if (bpf_ringbuf_output(ring, woken, bytes, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
   return 0;
+}
+
+/* How long a real-time thread's queue was passed over, of the time until it ran. Where it was woken
+ * on another CPU, when its queue there was marked is not known well. */
+static __always_inline void note_real_time_wait(struct task_struct* task, struct woken* woken) {
+  if (!any_real_time_throttled || woken->real_time_queue != (u64)real_time_queue_of(task)) return;
+  u64 address = (u64)task;
+  struct real_time_wait wait = {.queue = woken->real_time_queue,
+                                .from_ns = woken->record.wake_ns,
+                                .to_ns = woken->record.run_ns};
+  throttled_with_queues(&address, &wait);
+  woken->throttler = wait.throttler;
+  woken->record.throttled_ns = wait.throttled_ns;
 }
 
 /* Before Linux 6.18: how long its queue was not looked at, of the time until it ran. */
@@ -264,6 +276,11 @@ static __always_inline void note_leaving(struct task_struct* prev) {
 SEC("tp_btf/sched_switch")
 int COUNTED_PROG(own_switch, bool preempt, struct task_struct* prev, struct task_struct* next) {
   u32 tid = next->pid;
+  if (is_real_time(prev) || is_real_time(next)) {
+    u64 now_ns = bpf_ktime_get_ns();
+    note_real_time(prev, now_ns);
+    note_real_time(next, now_ns);
+  }
   if (prev->pid) forget_if_asleep(preempt, prev);
   if (prev->pid) note_leaving(prev);
   if (!tid || !member_state(next)) return 0;
@@ -271,7 +288,10 @@ int COUNTED_PROG(own_switch, bool preempt, struct task_struct* prev, struct task
   if (woken && woken->ended_ns && woken->queue) return come_back(next, woken);
   if (!woken || woken->record.run_ns) return 0;
   woken->record.run_ns = bpf_ktime_get_ns();
-  note_time_in_queue(next, woken);
+  if (woken->real_time_queue)
+    note_real_time_wait(next, woken);
+  else
+    note_time_in_queue(next, woken);
   woken->record.behind_tid = prev->pid;
   if (prev->pid) __builtin_memcpy(woken->record.behind, prev->comm, COMM_SIZE);
   return 0;

@@ -4,6 +4,7 @@
 
 #include "core/throttle_schema.h"
 #include "kernel/call_hooks.h"
+#include "kernel/real_time_limit.h"
 #include "kernel/skeleton.h"
 #include "own_timers.skel.h"
 
@@ -20,6 +21,7 @@ OwnTimersProbe::OwnTimersProbe(const SharedMaps& shared, const OwnTimersOptions&
   share_maps(bpf->obj, shared);
   bpf->rodata->stack_over_ns = static_cast<u64>(options.stack_over.count());
   limit_to_cpus(*bpf->rodata, options.cpus);
+  if (options.tells_throttles) tell_real_time_limit(*bpf->rodata);
   const auto& programs = bpf->progs;
   bpf_program* call_ends =
       call_hooks() == CallHooks::events ? programs.own_call_ends_event : programs.own_call_ends;
@@ -27,7 +29,8 @@ OwnTimersProbe::OwnTimersProbe(const SharedMaps& shared, const OwnTimersOptions&
   for (bpf_program* hook : {programs.on_throttle, programs.on_unthrottle})
     bpf_program__set_autoload(hook, options.hears_of_queues);
   if (!options.hears_of_queues)
-    check(bpf_map__set_max_entries(bpf->maps.throttled_queues, 64), "cannot size a map");
+    check(bpf_map__set_max_entries(bpf->maps.throttled_queues, real_time_queues_at_most()),
+          "cannot size a map");
   bpf.load();
   for (bpf_program* program : {programs.on_throttle, programs.on_unthrottle, call_ends,
                                programs.own_switch, programs.own_exit, programs.own_waking,

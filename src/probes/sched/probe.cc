@@ -3,14 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 #include <vector>
 
-#include "base/read_text.h"
 #include "bpf/cpu_ledger.h"
 #include "kernel/host.h"
 #include "kernel/membership.h"
+#include "kernel/real_time_limit.h"
 #include "kernel/skeleton.h"
 #include "kernel/tracepoint_types.h"
 #include "sched.skel.h"
@@ -47,7 +46,6 @@ struct SchedProbe::Impl {
   /// Whether it has quotas, and says of queues only that they are throttled.
   bool throttles_queues() const;
   bool tells_throttles() const;
-  bool tells_real_time() const;
   bool tells_disks() const { return types.member_offset("request_queue", "disk").has_value(); }
   std::vector<bpf_program*> vector_hooks() const;
 };
@@ -114,23 +112,13 @@ bool SchedProbe::Impl::tells_throttles() const {
          !is_refused(refused, bpf->progs.on_unthrottle);
 }
 
-bool SchedProbe::Impl::tells_real_time() const {
-  return options.use_throttles && types.member_offset("rt_rq", "rt_throttled").has_value();
-}
-
 void SchedProbe::Impl::configure_throttles() {
-  const auto nanoseconds = [](const char* setting) {
-    return u64{1000} * std::strtoull(read_word(setting).c_str(), nullptr, 10);
-  };
   bpf->rodata->tells_throttles = tells_throttles();
-  bpf->rodata->tells_real_time = tells_real_time();
-  bpf->rodata->real_time_runtime_ns = nanoseconds("/proc/sys/kernel/sched_rt_runtime_us");
-  bpf->rodata->real_time_period_ns = nanoseconds("/proc/sys/kernel/sched_rt_period_us");
+  if (options.use_throttles) tell_real_time_limit(*bpf->rodata);
   const bool queues = tells_throttles() && throttles_queues();
-  if (!queues) {
-    const u32 few = 64 + 16 * possible_cpu_count();
-    check(bpf_map__set_max_entries(bpf->maps.throttled_queues, few), "cannot size a map");
-  }
+  if (!queues)
+    check(bpf_map__set_max_entries(bpf->maps.throttled_queues, real_time_queues_at_most()),
+          "cannot size a map");
   for (bpf_program* hook : {bpf->progs.on_throttle, bpf->progs.on_unthrottle})
     bpf_program__set_autoload(hook, queues);
 }

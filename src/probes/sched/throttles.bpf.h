@@ -5,29 +5,41 @@
 
 #include "bpf/throttle_record.bpf.h"
 #include "probes/sched/quotas.bpf.h"
-#include "probes/sched/real_time.bpf.h"
+
+static __always_inline void note_real_time_left(struct task_struct* task,
+                                                struct thread_ledger* ledger, u64 now_ns) {
+  ledger->real_time_queue = 0;
+  if (!is_real_time(task)) return;
+  ledger->real_time_queue = (u64)real_time_queue_of(task);
+  note_real_time(task, now_ns);
+}
+
+/* How long the limit has kept the thread at `*address` from running that runs again at `now_ns`.
+ * Not static: see throttled_since_mark(). */
+__noinline u64 kept_by_real_time_limit(const u64* address, struct thread_ledger* ledger,
+                                       u64 now_ns) {
+  if (!address || !ledger) return 0;
+  struct real_time_wait wait = {
+      .queue = ledger->real_time_queue, .from_ns = runnable_since(ledger, now_ns), .to_ns = now_ns};
+  throttled_with_queues(address, &wait);
+  if (wait.throttled_ns) ledger->throttler = wait.throttler;
+  return wait.throttled_ns;
+}
+
+/* Where it was woken on another CPU, when its queue there was marked is not known well. */
+static __always_inline u64 real_time_throttled(struct task_struct* task,
+                                               struct thread_ledger* ledger, u64 now_ns) {
+  if (!any_real_time_throttled) return 0;
+  bool moved = ledger->real_time_queue != (u64)real_time_queue_of(task);
+  if (moved && ledger->state != LEDGER_PREEMPTED) return 0;
+  u64 address = (u64)task;
+  return kept_by_real_time_limit(&address, ledger, now_ns);
+}
 
 static __always_inline u64 throttled_in_wait(struct task_struct* task, struct thread_ledger* ledger,
                                              u64 now_ns) {
   return is_real_time(task) ? real_time_throttled(task, ledger, now_ns)
                             : quota_throttled(task, ledger, now_ns);
-}
-
-static __always_inline void fill_limit(struct sched_throttle* record, struct task_group* group,
-                                       bool real_time) {
-  if (!real_time) {
-    fill_quota(record, group);
-    return;
-  }
-  record->limit = THROTTLE_REAL_TIME;
-  record->reserved = 0;
-  if (bpf_core_field_exists(group->rt_bandwidth) && group) {
-    record->quota_ns = BPF_CORE_READ(group, rt_bandwidth.rt_runtime);
-    record->period_ns = BPF_CORE_READ(group, rt_bandwidth.rt_period);
-  } else {
-    record->quota_ns = real_time_runtime_ns;
-    record->period_ns = real_time_period_ns;
-  }
 }
 
 /* Whose limit it was, for the thread whose struct task_struct is at `*address`. */
@@ -39,13 +51,8 @@ __noinline int record_throttle(const u64* address, struct thread_ledger* ledger,
     count(COUNTER_RING_FULL, 1);
     return 0;
   }
-  bool real_time = ledger->throttler & THROTTLER_OF_REAL_TIME;
-  struct task_group* group = (struct task_group*)(ledger->throttler & ~THROTTLER_OF_REAL_TIME);
   fill_front(&record->header, *address, RECORD_SCHED_THROTTLE, sizeof(*record), now_ns);
-  record->throttled_ns = ledger->throttled_ns;
-  fill_limit(record, group, real_time);
-  record->throttler_id = group ? BPF_CORE_READ(group, css.cgroup, kn, id) : 0;
-  fill_names(record, group);
+  fill_throttle(record, ledger->throttler, ledger->throttled_ns);
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
   return 0;
 }

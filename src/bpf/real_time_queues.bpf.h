@@ -7,8 +7,9 @@
  */
 #pragma once
 
+#include "bpf/sched.h"
+#include "bpf/thread_ledger.h"
 #include "bpf/throttled_queues.bpf.h"
-#include "bpf/wait.bpf.h"
 
 const volatile u8 tells_real_time;       /* 0: as if there were no such limit */
 const volatile u64 real_time_runtime_ns; /* of each period, where there are no groups */
@@ -19,8 +20,10 @@ const volatile u64 real_time_period_ns;
 
 u8 any_real_time_throttled; /* so far: few machines come to the limit */
 
+/* And there may be a limit. Linux 6.12 and newer without CONFIG_RT_GROUP_SCHED have none. */
 static __always_inline bool is_real_time(const struct task_struct* task) {
-  return tells_real_time && (u32)task->prio < MAX_RT_PRIO;
+  return tells_real_time && bpf_core_field_exists(((struct rt_rq*)0)->rt_throttled) &&
+         (u32)task->prio < MAX_RT_PRIO;
 }
 
 static __always_inline struct rt_rq* real_time_queue_of(const struct task_struct* task) {
@@ -71,48 +74,48 @@ static __always_inline void note_real_time(struct task_struct* task, u64 now_ns)
   look_at_marks(&address, now_ns);
 }
 
-static __always_inline void note_real_time_left(struct task_struct* task,
-                                                struct thread_ledger* ledger, u64 now_ns) {
-  ledger->real_time_queue = 0;
-  if (!is_real_time(task)) return;
-  ledger->real_time_queue = (u64)real_time_queue_of(task);
-  note_real_time(task, now_ns);
-}
+/* A wait of a real-time thread for its CPU. */
+struct real_time_wait {
+  u64 queue; /* struct rt_rq* in which it was */
+  u64 from_ns;
+  u64 to_ns;
+  u64 throttled_ns; /* for how long the limit kept it: found out by throttled_with_queues() … */
+  u64 throttler;    /* … with whose it is: see thread_ledger */
+};
 
-static __always_inline u64 throttled_with(struct rt_rq* queue, struct thread_ledger* ledger,
-                                          u64 from_ns, u64 to_ns, u64 so_far_ns) {
+static __always_inline void throttled_with(struct rt_rq* queue, struct real_time_wait* wait) {
   struct throttled_queue* known = throttled_queue_of(queue);
-  if (!known) return so_far_ns;
-  u64 throttled_ns = throttled_between(known, from_ns, to_ns);
-  if (throttled_ns <= so_far_ns) return so_far_ns;
-  ledger->throttler = known->by;
-  return throttled_ns;
+  if (!known) return;
+  u64 throttled_ns = throttled_between(known, wait->from_ns, wait->to_ns);
+  if (throttled_ns <= wait->throttled_ns) return;
+  wait->throttled_ns = throttled_ns;
+  wait->throttler = known->by;
 }
 
-/* How long the limit has kept the thread at `*address` from running that runs again at `now_ns`: in
- * its queue or one above, whichever is longest. Not static: see throttled_since_mark(). */
-__noinline u64 throttled_with_queues(const u64* address, struct thread_ledger* ledger, u64 now_ns) {
-  if (!address || !ledger) return 0;
+/* Of the thread at `*address`: in its queue or one above, whichever is longest. Not static: see
+ * throttled_since_mark(). */
+__noinline int throttled_with_queues(const u64* address, struct real_time_wait* wait) {
+  if (!address || !wait) return 0;
   const struct task_struct* task = (const struct task_struct*)*address;
-  u64 from_ns = runnable_since(ledger, now_ns);
-  u64 throttled_ns =
-      throttled_with((struct rt_rq*)ledger->real_time_queue, ledger, from_ns, now_ns, 0);
-  if (!bpf_core_field_exists(task->rt.parent)) return throttled_ns;
+  throttled_with((struct rt_rq*)wait->queue, wait);
+  if (!bpf_core_field_exists(task->rt.parent)) return 0;
   struct sched_rt_entity* above = BPF_CORE_READ(task, rt.parent);
   for (int depth = 1; depth < REAL_TIME_DEPTH_MAX && above; depth++) {
-    throttled_ns =
-        throttled_with(BPF_CORE_READ(above, rt_rq), ledger, from_ns, now_ns, throttled_ns);
+    throttled_with(BPF_CORE_READ(above, rt_rq), wait);
     above = BPF_CORE_READ(above, parent);
   }
-  return throttled_ns;
+  return 0;
 }
 
-/* Where it was woken on another CPU, when its queue there was marked is not known well. */
-static __always_inline u64 real_time_throttled(struct task_struct* task,
-                                               struct thread_ledger* ledger, u64 now_ns) {
-  if (!any_real_time_throttled) return 0;
-  bool moved = ledger->real_time_queue != (u64)real_time_queue_of(task);
-  if (moved && ledger->state != LEDGER_PREEMPTED) return 0;
-  u64 address = (u64)task;
-  return throttled_with_queues(&address, ledger, now_ns);
+static __always_inline void fill_real_time_limit(struct sched_throttle* record,
+                                                 struct task_group* group) {
+  record->limit = THROTTLE_REAL_TIME;
+  record->reserved = 0;
+  if (bpf_core_field_exists(group->rt_bandwidth) && group) {
+    record->quota_ns = BPF_CORE_READ(group, rt_bandwidth.rt_runtime);
+    record->period_ns = BPF_CORE_READ(group, rt_bandwidth.rt_period);
+  } else {
+    record->quota_ns = real_time_runtime_ns;
+    record->period_ns = real_time_period_ns;
+  }
 }

@@ -1,0 +1,19 @@
+"""The kernel's limit for real-time threads."""
+import os
+import platform
+import re
+
+
+def setting(name):
+    with open(f"/proc/sys/kernel/{name}", encoding="ascii") as file:
+        return int(file.read())
+
+
+def has_groups():
+    return os.path.exists("/sys/fs/cgroup/cpu/cpu.rt_runtime_us")
+
+
+def is_limited():
+    """Linux 6.12 and newer limit groups of real-time threads only; where there are none, none."""
+    version = tuple(map(int, re.match(r"(\d+)\.(\d+)", platform.release()).groups()))
+    return setting("sched_rt_runtime_us") >= 0 and (version < (6, 12) or has_groups())
