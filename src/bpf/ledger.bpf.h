@@ -33,11 +33,12 @@ static __always_inline struct ledger_seat* seat_of(const struct task_struct* tas
   return bpf_map_lookup_elem(&ledger_seats, &seat);
 }
 
-/* Null for a thread that nobody keeps a ledger of. */
+/* Null for a thread that nobody keeps a ledger of: few are asked for, so there is no may_be_kept()
+ * here, which makes programs slow to load (see runs_for_target()). */
 static __always_inline struct thread_ledger* ledger_of(struct task_struct* task) {
   struct ledger_seat* seat = seat_of(task);
   if (seat && seat->owner == (u64)task) return &seat->ledger;
-  return may_be_kept(task) ? find_of_thread(ledgers, task) : 0;
+  return find_of_thread(ledgers, task);
 }
 
 /* False where there is no room for one. */

@@ -86,8 +86,10 @@ static __always_inline struct thread_state* member_state(struct task_struct* tas
   return find_of_thread(threads, task);
 }
 
+/* Asked rarely, and by each program: so without may_be_kept(), for whose pointer the verifier goes
+ * through the names of all the kernel's types several times (btf_nested_type_is_trusted()). */
 static __always_inline bool runs_for_target(void) {
-  return member_state(bpf_get_current_task_btf()) != 0;
+  return find_of_thread(threads, bpf_get_current_task_btf()) != 0;
 }
 
 /* True where the call in flight is the thread's own to end, as it always is while we measure. At
