@@ -66,7 +66,11 @@ class AgainstTest(unittest.TestCase):
 
     def test_what_could_not_be_measured_is_said(self):
         one = against.Comparison("a loop", "call", stats.Figure([]), stats.Figure([]), stats.Figure([]), "no root")
-        self.assertIn("a loop: not measured: no root", against.text([one], "new", "old"))
+        self.assertIn("| a loop | not measured: no root |", against.document([one], [("date", "today")], 1, "old"))
+
+    def test_what_a_build_adds_is_compared(self):
+        rows = {"this": [row(100, 220, 0)], "other": [row(100, 200, 0)]}
+        self.assertAlmostEqual(against.ratios_of(rows, "getppid", less=1)[0], 1.2)
 
 
 class StatsTest(unittest.TestCase):

@@ -42,8 +42,9 @@ def parse_arguments():
                              "bench-results.json there")
     parser.add_argument("--overdue", metavar="PATH", help="default: overdue in the build directory")
     parser.add_argument("--against", metavar="PATH",
-                        help="compares with the overdue there instead, in turn: a getppid loop under syscalls, a pipe "
-                             "under stalls, both commands around a program that does nothing; printed, not written")
+                        help="compares with the overdue there instead, in turn: a getppid loop and hackbench under "
+                             "syscalls, a pipe and hackbench under stalls, both commands around a program that does "
+                             "nothing; printed, and written where --output says")
     options = parser.parse_args()
     options.only = options.only.split(",") if options.only else PARTS
     unknown = [name for name in options.only if name not in PARTS]
@@ -57,7 +58,7 @@ def parse_arguments():
         options.against = os.path.abspath(options.against)
         if not os.access(options.against, os.X_OK):
             parser.error(f"{options.against} is no program")
-    if not options.output and not options.quick and options.only == PARTS:
+    if not options.output and not options.quick and not options.against and options.only == PARTS:
         options.output = os.path.join(SOURCE, "docs", "benchmarks.md")
     return options
 
@@ -339,6 +340,15 @@ def stop(*_):
     raise KeyboardInterrupt
 
 
+def compare(options, directory, facts):
+    comparisons = against.compare(options, directory, say)
+    text = against.document(comparisons, facts, options.rounds, environment.commit(os.path.dirname(options.against)))
+    if options.output:
+        write(options.output, text)
+    print(text)
+    return not any(one.problem for one in comparisons)
+
+
 def measure_all(options):
     """Whether every part could be measured."""
     directory = tempfile.mkdtemp(prefix="overdue-bench-")
@@ -349,7 +359,7 @@ def measure_all(options):
         for name, value in facts:
             say(f"{name}: {value}")
         if options.against:
-            return against.compare(options, directory, say)
+            return compare(options, directory, facts)
         begin = time.monotonic()
         bench = Bench(options, directory)
         bench.run()

@@ -7,10 +7,10 @@ import random
 import subprocess
 import time
 
-from . import measure, stalls, tools
+from . import measure, report, stalls, tools
 from .process import Unavailable
 from .stats import Figure, duration, quotient, times
-from .workloads import Program, cpus
+from .workloads import Hackbench, Program, cpus
 
 START_UPS = 9  # in a round: one takes a few hundredths of a second
 
@@ -23,6 +23,7 @@ class Comparison:
     others: Figure  # of the other build
     ratios: Figure  # this build by the other, inside rounds
     problem: str = ""
+    added: Figure | None = None  # likewise, of what a build adds to the untraced operation
 
 
 def forms_of(path):
@@ -39,12 +40,12 @@ def pair(form, this, other):
     return found
 
 
-def ratios_of(rows, series):
+def ratios_of(rows, series, less=0):
     """Per round: what an operation takes under one build by what it takes under the other, each by the untraced
-    operation just before and after, so that a drift of the machine cancels.
+    operation just before and after, so that a drift of the machine cancels; with `less` = 1, of what each adds to that.
     """
     def by_round(key):
-        return {row["round"]: row["value"][series] / row["base"][series] for row in rows.get(key, [])}
+        return {row["round"]: row["value"][series] / row["base"][series] - less for row in rows.get(key, [])}
     this, other = by_round("this"), by_round("other")
     return [quotient(this[number], other[number]) for number in sorted(this.keys() & other.keys())]
 
@@ -55,7 +56,7 @@ def compare_loop(workload, form, this, other, rounds, directory, say):
     series = workload.series
     values = {key: [row["value"][series] for row in samples.rows[key]] for key in ("this", "other")}
     return Comparison(f"{workload.title} under {form}", workload.unit, Figure(values["this"]), Figure(values["other"]),
-                      Figure(ratios_of(samples.rows, series)), problem)
+                      Figure(ratios_of(samples.rows, series)), problem, Figure(ratios_of(samples.rows, series, less=1)))
 
 
 def time_run(argv):
@@ -90,27 +91,40 @@ def compare_start(command, this, other, rounds, directory, say):
 
 
 def compare(options, directory, say):
-    """Prints how the two builds compare. Whether all of it could be measured."""
+    """How the two builds compare."""
     def loop(name, title, unit, count):
         argv = [os.path.join(options.build, "bench", f"bench_{name}"), str(cpus()[-1])]
         return Program(name, title, unit, argv, count // 4 if options.quick else count)
     builds = options.overdue, options.against
     more = options.rounds, directory, say
-    comparisons = [
+    system = Hackbench(4, 500 if options.quick else 2000)
+    system.series = system.title = "hackbench"
+    return [
         compare_loop(loop("getppid", "getppid loop", "call", 2_000_000), "overdue", *builds, *more),
         compare_loop(loop("pipe", "Pipe ping-pong", "round trip", 100_000), "stalls", *builds, *more),
+        compare_loop(system, "overdue", *builds, *more),
+        compare_loop(system, "stalls", *builds, *more),
         compare_start(["syscalls"], *builds, *more),
         compare_start(["stalls", "-T", "10ms"], *builds, *more)]
-    print(text(comparisons, *builds))
-    return not any(one.problem for one in comparisons)
 
 
-def text(comparisons, this, other):
-    lines = [f"{this} by {other}: medians of the ratios inside rounds, and between what they lie", ""]
+METHOD = """Written by `bench/run.py --against PATH --output FILE`; do not edit. The two builds take turns in an order
+shuffled anew in every round; a loop is timed without either just before and after each. A ratio is the median of the
+ratios inside rounds, so a drift of the machine cancels; in brackets, between what they lie. "Added" is time on top of
+the untraced. Under `overdue` the loop is counted by `overdue syscalls`, under `stalls` watched by `overdue stalls`
+with a threshold that nothing reaches; hackbench with the whole system."""
+
+
+def document(comparisons, environment, rounds, other):
+    rows = []
     for one in comparisons:
         if one.problem:
-            lines.append(f"{one.title}: not measured: {one.problem}")
+            rows.append([one.title, f"not measured: {one.problem}", "", "", ""])
         else:
-            lines.append(f"{one.title}: {one.ratios.text(times)}; a {one.unit} takes {one.these.text(duration)}, "
-                         f"with the other {one.others.text(duration)}")
-    return "\n".join(lines)
+            rows.append([one.title, one.ratios.text(times), one.added.text(times) if one.added else "",
+                         f"{one.these.text(duration)} a {one.unit}", one.others.text(duration)])
+    return "\n\n".join([
+        "# Beside an earlier build", METHOD, f"Rounds: {rounds}. The other build: {other}.",
+        "## Environment", report.table(["", ""], [list(pair) for pair in environment]),
+        "## This build by the other",
+        report.table(["", "in all", "added", "this build", "the other"], rows)]) + "\n"

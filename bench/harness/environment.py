@@ -82,7 +82,7 @@ def commit(source):
         return "none yet"
     dirty = subprocess.run([*git, "status", "--porcelain"], capture_output=True,
                            check=False, text=True)
-    changed = [line for line in dirty.stdout.splitlines() if not line.endswith("docs/benchmarks.md")]
+    changed = [line for line in dirty.stdout.splitlines() if "docs/benchmarks" not in line]
     return shown + (" with uncommitted changes" if changed else "")
 
 
