@@ -44,17 +44,18 @@ Waker waker_of(const RawWaker& raw, StackNamer& namer) {
   return waker;
 }
 
-/// Who had the CPU while the thread of `raw` could run; of a short time, who had it last.
+/// Who had the CPU while the thread of `raw` could run; of a short time on a CPU, who had it last.
 CpuShares shares_of(const RawWait& raw) {
   CpuShares all;
-  if (!raw.runs) {
+  for (const sched_runs& runs : raw.runs) {
+    for (const sched_run& run : runs.runs)
+      all.add({0, run.tid, std::string(fixed_text(run.comm))}, run.ns);
+    all.others_ns += runs.others_ns;
+  }
+  if (raw.runs.empty() || raw.runs.back().header.time_ns < raw.in_ns()) {
     const std::string_view comm = fixed_text(raw.fixed.behind);
     all.add({0, raw.fixed.behind_tid, std::string(comm)}, raw.fixed.behind_ns);
-    return all;
   }
-  for (const sched_run& run : raw.runs->runs)
-    all.add({0, run.tid, std::string(fixed_text(run.comm))}, run.ns);
-  all.others_ns = raw.runs->others_ns;
   return all;
 }
 

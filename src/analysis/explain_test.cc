@@ -108,6 +108,32 @@ TEST(Explain, SaysForHowLongOthersRan) {
   EXPECT_EQ(ran.others_ns, 5u);
 }
 
+TEST(Explain, AddsUpWhoRanOnTheCpusOnWhichItWaited) {
+  Explainer e;
+  const auto runs_at = [](u64 time_ns, u64 ns, u32 tid) {
+    sched_runs runs{};
+    name_thread(runs.header, 7, "thread-7");
+    runs.header.time_ns = time_ns;
+    runs.runs[0] = {.ns = ns, .tid = tid, .reserved = 0, .comm = "hog"};
+    return runs;
+  };
+  sched_wait wait = wait_of(7, 1000, 0, 1900);
+  wait.behind_tid = 11;
+  wait.behind_ns = 30;
+  e.fed
+      .add(runs_at(990, 500, 9))  // of a wait that was not told of
+      .add(runs_at(1400, 400, 9))
+      .add(runs_at(1850, 450, 10))
+      .add(wait)
+      .add(span_of(7, 1000, 2000));
+  const CpuShares& ran = e.finding.waits.at(0).ran;
+  ASSERT_THAT(ran.threads, SizeIs(3));
+  EXPECT_EQ(ran.threads[0].ns, 450u);
+  EXPECT_EQ(ran.threads[0].thread.tid, 10u);
+  EXPECT_EQ(ran.threads[1].ns, 400u);
+  EXPECT_EQ(ran.threads[2].ns, 30u);
+}
+
 TEST(Explain, NamesWhoTookTheCpu) {
   Explainer e;
   sched_wait wait = wait_of(7, 1000, 0, 1900);

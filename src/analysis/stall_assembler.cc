@@ -146,8 +146,9 @@ std::unique_ptr<const stop_signal> StallAssembler::stop_of(const sched_wait& wai
 }
 
 void StallAssembler::runs(const Record& record) {
-  auto fixed = std::make_unique<const sched_runs>(record.as<sched_runs>());
-  thread_of(fixed->header.tid).runs = std::move(fixed);
+  std::vector<sched_runs>& runs = thread_of(record.header().tid).runs;
+  if (runs.size() >= limits_.runs_of_a_wait) runs.erase(runs.begin());
+  runs.push_back(record.as<sched_runs>());
 }
 
 void StallAssembler::places(const Record& record) {
@@ -177,9 +178,8 @@ void StallAssembler::wait(const Record& record, const Record* stack) {
     wait.throttle = std::move(thread.throttle);
   thread.throttle.reset();
   if (wait.fixed.state == WAIT_OTHER) wait.stop = stop_of(wait.fixed);
-  if (thread.runs && thread.runs->header.time_ns == wait.in_ns())
-    wait.runs = std::move(thread.runs);
-  thread.runs.reset();
+  std::erase_if(thread.runs, [&wait](const sched_runs& runs) { return !wait.has(runs); });
+  wait.runs = std::exchange(thread.runs, {});
   thread.comm = fixed_text(wait.fixed.header.comm);
   thread.waits.push_back(std::move(wait));
   order_.push_back(record.header().tid);

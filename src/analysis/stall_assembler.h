@@ -109,6 +109,7 @@ class StallAssembler {
     std::size_t waits = 32768;  ///< of all threads together: at most 60 MB
     std::size_t waits_of_a_thread = 256;
     std::size_t wakes_of_a_thread = 8;
+    std::size_t runs_of_a_wait = 16;
     std::size_t stops = 256;
     std::size_t threads = 65536;  ///< more than `waits`, so that some can be forgotten
     unsigned depth = 8;           ///< of chains
@@ -150,7 +151,7 @@ class StallAssembler {
     std::optional<RawWaker> waker;         ///< of the wait that has not ended yet
     std::uint64_t woken_ns = 0;
     std::unique_ptr<const sched_throttle> throttle;  ///< of the wait whose record comes next
-    std::unique_ptr<const sched_runs> runs;          ///< likewise
+    std::vector<sched_runs> runs;                    ///< likewise
     std::unique_ptr<const wait_places> places;       ///< of the late call whose span comes next
     std::optional<signal_handler> handler;           ///< likewise
     std::uint64_t late_call_ns = 0;                  ///< when its last call began that was late

@@ -105,8 +105,8 @@ struct sched_run {
 WIRE_SIZE(struct sched_run, 32);
 
 // In front of the sched_wait of the same thread and time: which threads had its CPU while it could
-// run. An interrupt's time counts with the thread that it interrupted. Some of the time may be
-// missing: the thread may have come from another CPU's run queue.
+// run there. And in front of that, one of an earlier time for each other CPU in whose run queue it
+// waited meanwhile. An interrupt's time counts with the thread that it interrupted.
 struct sched_runs {
   struct event_header header;
   u64 others_ns;                      // more threads than there is room for

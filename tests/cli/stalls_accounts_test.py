@@ -102,5 +102,31 @@ class Turns(Case):
         self.assertRegex(text, r"run queue +\d+\.\dms  behind first\[\d+\] \d+\.\dms, second\[\d+\] \d+\.\d+ms")
 
 
+class Moved(Case):
+    def test_who_ran_on_either_cpu(self):
+        """While the thread was in the run queue of each."""
+        seen = stalls("-T", "10ms", "-e", "clock_nanosleep", "--first", 0, "--", workload("moved"), 6)
+        if seen.finished.status == 77:
+            self.skipTest("no second CPU, or no real-time priorities")
+        self.assert_sound(seen)
+        compared = 0
+        for moved in seen.events("moved"):
+            late = [one for one in seen.named("clock_nanosleep") if one["tid"] == moved["tid"]
+                    and begin_of(one) < moved["due_ns"] < one["time_ns"] < moved["ran_ns"] + MS]
+            self.assertEqual(len(late), 1, all_told(seen.found))
+            wait = longest_wait(late[0])
+            there, here = moved["moved_ns"] - moved["due_ns"], moved["ran_ns"] - moved["moved_ns"]
+            shares = collections.Counter({share["tid"]: share["ns"] for share in wait["ran"]})
+            known = sum(shares.values()) + wait.get("ran_others_ns", 0)
+            # On Linux before 6.12 ordinary threads have a share, and the waiter may be moved late.
+            self.assertGreaterEqual(known, 0.98 * wait["runqueue_ns"], told(late[0]))
+            if not 25 * MS < there < 35 * MS or not 15 * MS < here < 25 * MS:
+                continue  # a busy machine
+            compared += 1
+            self.assertAlmostEqual(shares[moved["first"]], there, delta=0.1 * there, msg=(wait["ran"], moved))
+            self.assertAlmostEqual(shares[moved["second"]], here, delta=0.1 * here, msg=(wait["ran"], moved))
+        self.assertGreaterEqual(compared, 3 / SLOWER, all_told(seen.found))
+
+
 if __name__ == "__main__":
     main()

@@ -47,6 +47,8 @@ struct SchedProbe::Impl {
   bool throttles_queues() const;
   bool tells_throttles() const;
   bool tells_disks() const { return types.member_offset("request_queue", "disk").has_value(); }
+  /// Where a program can read what those of another CPU keep (Linux 5.19).
+  bool sees_migrations() const { return !is_refused(refused, bpf->progs.on_migration); }
   std::vector<bpf_program*> vector_hooks() const;
 };
 
@@ -130,6 +132,7 @@ void SchedProbe::Impl::configure() {
   bpf->rodata->switch_tells_state = types.arguments("sched_switch").value_or(0) >= 4;
   for (bpf_program* hook : vector_hooks()) bpf_program__set_autoload(hook, is_here(hook));
   bpf_program__set_autoload(bpf->progs.on_completion, tells_disks());
+  bpf_program__set_autoload(bpf->progs.on_migration, sees_migrations());
   configure_throttles();
   share_maps(bpf->obj, shared);
 }
@@ -144,7 +147,7 @@ void SchedProbe::Impl::load() {
       [this](const bpf_program* program) {
         const auto vectors = vector_hooks();
         return program == bpf->progs.on_switch_with_work || program == bpf->progs.on_throttle ||
-               program == bpf->progs.on_unthrottle ||
+               program == bpf->progs.on_unthrottle || program == bpf->progs.on_migration ||
                std::find(vectors.begin(), vectors.end(), program) != vectors.end();
       });
 }
@@ -154,7 +157,7 @@ void SchedProbe::Impl::attach_all() {
   for (bpf_program* hook :
        {programs.on_throttle, programs.on_unthrottle, switch_hook, programs.on_waking,
         programs.on_fork, programs.on_first_wakeup, programs.on_exit_from_call, programs.on_free,
-        programs.on_sent_signal, programs.on_completion})
+        programs.on_sent_signal, programs.on_completion, programs.on_migration})
     if (bpf_program__autoload(hook)) links.push_back(attach(hook));
   run_iterator(bpf_program__fd(programs.begin_ledgers), "begin the ledgers of all threads");
   for (bpf_program* hook : {programs.on_irq_entry, programs.on_irq_exit, programs.on_softirq_entry,

@@ -100,12 +100,21 @@ __noinline int add_slice(struct sched_runs* to, const struct cpu_slice* slice, u
   return 0;
 }
 
-__noinline int collect_runs(struct sched_runs* to, u64 from_ns, u64 now_ns) {
-  struct cpu_ledger* cpu = this_cpu_ledger();
-  if (!to || !cpu) return 0;
-  u64 end_ns = now_ns;
+/* Who runs now, for all that is known: a switch may not have been seen. */
+static __always_inline void add_running(struct sched_runs* to, u64 address, u64 ns) {
+  const struct task_struct* task = (const struct task_struct*)address;
+  if (task && BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu))
+    add_run(to, address, BPF_CORE_READ(task, pid), ns);
+}
+
+__noinline int collect_runs(struct sched_runs* to, const struct cpu_runs* of, u64 from_ns,
+                            u64 now_ns) {
+  if (!to || !of) return 0;
+  u64 end_ns = of->since_ns < now_ns ? of->since_ns : now_ns;
+  u64 running_ns = ns_between(end_ns > from_ns ? end_ns : from_ns, now_ns);
+  if (running_ns) add_running(to, of->task, running_ns);
   for (u32 i = 0; i < SLICES_KEPT && end_ns > from_ns; i++) {
-    const struct cpu_slice* slice = &cpu->runs.slices[(cpu->runs.begun - i) % SLICES_KEPT];
+    const struct cpu_slice* slice = &of->slices[(of->begun - i) % SLICES_KEPT];
     if (!slice->begin_ns) return 0;
     add_slice(to, slice, from_ns, end_ns);
     end_ns = slice->begin_ns;
@@ -114,24 +123,26 @@ __noinline int collect_runs(struct sched_runs* to, u64 from_ns, u64 now_ns) {
 }
 
 /* Since when the thread that comes could run here. It may have come from the run queue of another
- * CPU, whose runs are not to be had. */
+ * CPU: who ran there is told by itself (note_runs_there()), or was there for a short time. */
 static __always_inline u64 queued_here_since(const struct task_struct* task,
                                              const struct thread_ledger* ledger,
                                              const struct cpu_ledger* cpu, u64 now_ns) {
   u64 since_ns = runnable_since(ledger, now_ns) + ledger->throttled_ns;
+  if (ledger->runs_told_ns > since_ns) return ledger->runs_told_ns;
   u64 queued_ns = queued_since(task, cpu);
   return queued_ns > since_ns && queued_ns < now_ns ? queued_ns : since_ns;
 }
 
-/* Who ran while the thread at `*address` could, which comes at `now_ns`. */
-__noinline int record_runs(const u64* address, u64 from_ns, u64 now_ns) {
+/* Who ran on the CPU of `of` while the thread at `*address` could, which comes or goes at `now_ns`.
+ */
+__noinline int record_runs(const u64* address, const struct cpu_runs* of, u64 from_ns, u64 now_ns) {
   u32 zero = 0;
   struct sched_runs* runs = bpf_map_lookup_elem(&runs_scratch, &zero);
   void* ring = this_cpu_ring();
-  if (!address || !runs || !ring) return 0;
+  if (!address || !of || !runs || !ring) return 0;
   __builtin_memset(runs, 0, sizeof(*runs));
   fill_front(&runs->header, *address, RECORD_SCHED_RUNS, sizeof(*runs), now_ns);
-  collect_runs(runs, from_ns, now_ns);
+  collect_runs(runs, of, from_ns, now_ns);
   if (bpf_ringbuf_output(ring, runs, sizeof(*runs), BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
   return 0;
 }
@@ -146,7 +157,19 @@ static __always_inline u64 note_runs(struct task_struct* task, const struct thre
   u64 ready_ns = ns_between(from_ns, now_ns), last_ns = cpu->runs.last_ns;
   if (ready_ns > control.slice_ns / 4) {
     u64 address = (u64)task;
-    record_runs(&address, from_ns, now_ns);
+    record_runs(&address, &cpu->runs, from_ns, now_ns);
   }
   return last_ns < ready_ns ? last_ns : ready_ns;
+}
+
+/* Likewise of the CPU of `there`, whose run queue the thread leaves for that of another: that queue
+ * is locked, and nobody changes the runs. */
+static __always_inline void note_runs_there(struct task_struct* task, struct thread_ledger* ledger,
+                                            const struct cpu_ledger* there, u64 now_ns) {
+  u64 from_ns = runnable_since(ledger, now_ns);
+  if (ledger->runs_told_ns > from_ns) from_ns = ledger->runs_told_ns;
+  if (ns_between(from_ns, now_ns) <= control.slice_ns / 4) return;
+  u64 address = (u64)task;
+  record_runs(&address, &there->runs, from_ns, now_ns);
+  ledger->runs_told_ns = now_ns;
 }

@@ -267,6 +267,23 @@ static __noinline int record_wake(u64* ctx, struct thread_ledger* ledger, struct
   return 0;
 }
 
+#define TASK_ON_RQ_MIGRATING 2 /* kernel/sched/sched.h */
+
+/* A thread leaves the run queue of its CPU for that of another. Most that are told of here are
+ * woken elsewhere, and in none. */
+SEC("?tp_btf/sched_migrate_task")
+int COUNTED_PROG(on_migration) {
+  struct task_struct* task = (struct task_struct*)ctx[0];
+  if (!control.slice_ns || !control.armed || task->on_rq != TASK_ON_RQ_MIGRATING) return 0;
+  struct thread_ledger* ledger = ledger_of(task);
+  if (!ledger || ledger->state == LEDGER_ON_CPU) return 0;
+  u32 zero = 0;
+  const struct cpu_ledger* there =
+      bpf_map_lookup_percpu_elem(&cpu_ledgers, &zero, task->thread_info.cpu);
+  if (there) note_runs_there(task, ledger, there, bpf_ktime_get_ns());
+  return 0;
+}
+
 /* A handler has ended when the kernel wakes the thread to which it left the rest; with PREEMPT_RT
  * nearly all do. */
 static __always_inline bool is_left_the_rest(const struct task_struct* task,

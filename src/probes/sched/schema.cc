@@ -127,11 +127,12 @@ const Schema sched_wake_schema{.id = RECORD_SCHED_WAKE,
                                .size = sizeof(sched_wake),
                                .fields = wake_fields,
                                .help = "a thread that had slept for long is woken"};
-const Schema sched_runs_schema{.id = RECORD_SCHED_RUNS,
-                               .name = "runs",
-                               .size = sizeof(sched_runs),
-                               .fields = runs_fields,
-                               .help = "who ran while a thread could run that runs again"};
+const Schema sched_runs_schema{
+    .id = RECORD_SCHED_RUNS,
+    .name = "runs",
+    .size = sizeof(sched_runs),
+    .fields = runs_fields,
+    .help = "who ran while a thread could run that runs again, or is moved to another CPU"};
 const Schema wait_places_schema{.id = RECORD_WAIT_PLACES,
                                 .name = "wait_places",
                                 .size = sizeof(wait_places),
