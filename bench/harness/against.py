@@ -13,6 +13,7 @@ from .stats import Figure, duration, quotient, times
 from .workloads import Hackbench, Program, cpus
 
 START_UPS = 9  # in a round: one takes a few hundredths of a second
+SECTIONS = 12  # short ones: what disturbs a section makes it longer
 
 
 @dataclasses.dataclass
@@ -51,7 +52,8 @@ def ratios_of(rows, series, less=0):
 
 
 def compare_loop(workload, form, this, other, rounds, directory, say):
-    samples = measure.run_rounds(measure.Plan(workload, pair(form, this, other)), rounds, directory, say)
+    plan = measure.Plan(workload, pair(form, this, other), sections=SECTIONS)
+    samples = measure.run_rounds(plan, rounds, directory, say)
     problem = samples.missing or "; ".join(samples.unavailable.values())
     series = workload.series
     values = {key: [row["value"][series] for row in samples.rows[key]] for key in ("this", "other")}
@@ -97,11 +99,11 @@ def compare(options, directory, say):
         return Program(name, title, unit, argv, count // 4 if options.quick else count)
     builds = options.overdue, options.against
     more = options.rounds, directory, say
-    system = Hackbench(4, 500 if options.quick else 2000)
+    system = Hackbench(4, 100 if options.quick else 400)
     system.series = system.title = "hackbench"
     return [
-        compare_loop(loop("getppid", "getppid loop", "call", 2_000_000), "overdue", *builds, *more),
-        compare_loop(loop("pipe", "Pipe ping-pong", "round trip", 100_000), "stalls", *builds, *more),
+        compare_loop(loop("getppid", "getppid loop", "call", 250_000), "overdue", *builds, *more),
+        compare_loop(loop("pipe", "Pipe ping-pong", "round trip", 20_000), "stalls", *builds, *more),
         compare_loop(system, "overdue", *builds, *more),
         compare_loop(system, "stalls", *builds, *more),
         compare_start(["syscalls"], *builds, *more),
@@ -109,7 +111,8 @@ def compare(options, directory, say):
 
 
 METHOD = """Written by `bench/run.py --against PATH --output FILE`; do not edit. The two builds take turns in an order
-shuffled anew in every round; a loop is timed without either just before and after each. A ratio is the median of the
+shuffled anew in every round; a loop is timed without either just before and after each. A figure of a round is the
+lower quartile of twelve short sections, since what disturbs a section makes it longer. A ratio is the median of the
 ratios inside rounds, so a drift of the machine cancels; in brackets, between what they lie. "Added" is time on top of
 the untraced. Under `overdue` the loop is counted by `overdue syscalls`, under `stalls` watched by `overdue stalls`
 with a threshold that nothing reaches; hackbench with the whole system."""
