@@ -57,7 +57,8 @@ class Holders(Case):
         for step, held, finding in self.steps("mixed"):
             parts = step["breakdown"]
             self.assertGreaterEqual(parts["blocked_ns"], 25 * MS - SLOWER * MS // 100, told(finding))
-            self.assertGreaterEqual(parts["oncpu_ns"] + parts["unknown_ns"], 0.9 * held["cpu_ns"], told(finding))
+            self.assertGreaterEqual(parts["oncpu_ns"] + parts["irq_ns"] + parts["softirq_ns"] + parts["unknown_ns"],
+                                    0.9 * held["cpu_ns"], told(finding))
             self.assertLessEqual(parts["oncpu_ns"], held["cpu_ns"] + 5 * MS, told(finding))
 
     def test_in_text(self):
@@ -115,7 +116,8 @@ class Moved(Case):
                     and begin_of(one) < moved["due_ns"] < one["time_ns"] < moved["ran_ns"] + MS]
             self.assertEqual(len(late), 1, all_told(seen.found))
             wait = longest_wait(late[0])
-            there, here = moved["moved_ns"] - moved["due_ns"], moved["ran_ns"] - moved["moved_ns"]
+            here = moved["ran_ns"] - moved["moved_ns"]
+            there = wait["runqueue_ns"] - here  # its timer may have been late
             shares = collections.Counter({share["tid"]: share["ns"] for share in wait["ran"]})
             known = sum(shares.values()) + wait.get("ran_others_ns", 0)
             # On Linux before 6.12 ordinary threads have a share, and the waiter may be moved late.
@@ -123,8 +125,8 @@ class Moved(Case):
             if not 25 * MS < there < 35 * MS or not 15 * MS < here < 25 * MS:
                 continue  # a busy machine
             compared += 1
-            self.assertAlmostEqual(shares[moved["first"]], there, delta=0.1 * there, msg=(wait["ran"], moved))
-            self.assertAlmostEqual(shares[moved["second"]], here, delta=0.1 * here, msg=(wait["ran"], moved))
+            self.assertAlmostEqual(shares[moved["first"]], there, delta=SLOWER * MS, msg=(wait["ran"], moved))
+            self.assertAlmostEqual(shares[moved["second"]], here, delta=SLOWER * MS, msg=(wait["ran"], moved))
         self.assertGreaterEqual(compared, 3 / SLOWER, all_told(seen.found))
 
 
