@@ -28,6 +28,7 @@ void write_late(JsonWriter& json, const LateTimer& late, KernelStacks& kernel) {
     if (part.tid != 0) {
       json.member("name", part.who);
       json.member("tid", part.tid);
+      json.member("ran_ns", part.ran_ns);
     }
     json.end_object();
   }

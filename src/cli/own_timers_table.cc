@@ -46,7 +46,7 @@ LateTimer take_apart_timer(const Record& record) {
   const std::uint64_t irq_ns = latency_in(timer, TimerContext::irq);
   const std::uint64_t slack_ns = std::min<std::uint64_t>(irq_ns, timer.slack_ns);
   const auto part = [&](std::string_view kind, std::uint64_t ns) {
-    if (ns > 0) late.parts.push_back({.kind = kind, .who = {}, .tid = 0, .ns = ns});
+    if (ns > 0) late.parts.push_back({.kind = kind, .who = {}, .tid = 0, .ns = ns, .ran_ns = 0});
   };
   part("slack", slack_ns);
   part("irq", irq_ns - slack_ns);
@@ -61,6 +61,7 @@ LateTimer take_apart_timer(const Record& record) {
   if (!late.parts.empty() && late.parts.back().kind == "run queue") {
     late.parts.back().who = fixed_text(timer.behind);
     late.parts.back().tid = timer.behind_tid;
+    late.parts.back().ran_ns = std::min<std::uint64_t>(queue_ns, timer.behind_ns);
   }
   part("throttled", throttled_ns);
   part("return", return_ns);

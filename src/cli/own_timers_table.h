@@ -24,6 +24,7 @@ struct LatenessPart {
   std::string who;        ///< raw name of the thread that had the CPU; or empty
   std::uint32_t tid = 0;  ///< of that
   std::uint64_t ns = 0;
+  std::uint64_t ran_ns = 0;  ///< of ns: for how long that thread ran, or, with tid 0, the CPU idled
 };
 
 /// One wake-up by a timer, taken apart: its parts add up to its latency, to the nanosecond.

@@ -34,9 +34,12 @@ std::string part_text(const LatenessPart& part, const LateTimer& late) {
     return fmt::format("until the interrupt came on CPU {}, where {}", timer.timer_cpu, who);
   }
   if (part.kind == "handler") return "in the interrupt, until it woke the thread";
-  if (part.kind == "run queue")
-    return part.tid == 0 ? "the CPU was idle before"
-                         : fmt::format("behind {}", name_and_tid(part.who, part.tid));
+  if (part.kind == "run queue") {
+    CpuShares ran;
+    ran.add({0, part.tid, part.who}, part.ran_ns);
+    const std::string text = shares_text("behind", ran, part.ns);
+    return text.empty() ? "until it ran" : text;
+  }
   if (part.kind == "throttled")
     return late.throttle ? throttle_text(late.throttle)
                          : "by the CPU quota of its cgroup, or the limit of real-time threads";

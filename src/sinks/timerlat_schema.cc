@@ -214,7 +214,8 @@ const char* const timerlat_definitions = R"json({
           "required": ["kind", "ns"],
           "properties": {
             "kind": {"enum": ["slack", "irq", "handler", "run queue", "throttled", "return"]},
-            "ns": {"$ref": "#/$defs/ns"}, "name": {"type": "string"}, "tid": {"$ref": "#/$defs/id"}
+            "ns": {"$ref": "#/$defs/ns"}, "name": {"type": "string"}, "tid": {"$ref": "#/$defs/id"},
+            "ran_ns": {"$ref": "#/$defs/ns", "description": "of ns, for how long that thread had it"}
           },
           "additionalProperties": false
         }

@@ -273,6 +273,15 @@ static __always_inline void note_leaving(struct task_struct* prev) {
   leave_for_quota(woken, &above);
 }
 
+/* For how long `prev` has had the CPU for which `next` waited, by the scheduler's notes: they have
+ * one clock. It does not note when the CPU began to idle; nobody was queued there then. */
+static __always_inline u64 had_cpu(const struct task_struct* prev, const struct task_struct* next) {
+  if (!bpf_core_field_exists(prev->sched_info)) return 0;
+  u64 from_ns = next->sched_info.last_queued;
+  if (prev->pid && prev->sched_info.last_arrival > from_ns) from_ns = prev->sched_info.last_arrival;
+  return from_ns ? ns_between(from_ns, BPF_CORE_READ(prev, se.cfs_rq, rq, clock)) : 0;
+}
+
 SEC("tp_btf/sched_switch")
 int COUNTED_PROG(own_switch, bool preempt, struct task_struct* prev, struct task_struct* next) {
   u32 tid = next->pid;
@@ -293,6 +302,7 @@ int COUNTED_PROG(own_switch, bool preempt, struct task_struct* prev, struct task
   else
     note_time_in_queue(next, woken);
   woken->record.behind_tid = prev->pid;
+  woken->record.behind_ns = had_cpu(prev, next);
   if (prev->pid) __builtin_memcpy(woken->record.behind, prev->comm, COMM_SIZE);
   return 0;
 }

@@ -30,6 +30,8 @@ constexpr Field fields[] = {
     OVERDUE_FIELD(own_timer, behind, text, value, "name of behind_tid"),
     OVERDUE_FIELD(own_timer, throttled_ns, nanoseconds, value,
                   "a CPU quota kept the thread from running, or, with flag 4, from its program"),
+    OVERDUE_FIELD(own_timer, behind_ns, nanoseconds, value,
+                  "how long behind_tid had the CPU while the thread could have"),
 };
 
 constexpr const Schema* schemas[] = {&own_timer_schema};
