@@ -37,12 +37,17 @@ class Holders(Case):
         return found
 
     def test_equal_waits_add_up(self):
-        for step, held, finding in self.steps("naps"):
+        whole = 0
+        steps = self.steps("naps")
+        for step, held, finding in steps:
+            parts = step["breakdown"]
             self.assertEqual(step["what"], "waited", told(finding))
-            self.assertGreaterEqual(step["ns"], 80 * MS, told(finding))
-            self.assertGreaterEqual(step["places"][0]["count"], 10, told(finding))
+            self.assertGreaterEqual(parts["blocked_ns"] + parts["unknown_ns"], 80 * MS, (step, told(finding)))
             self.assertLessEqual(step["ns"], step["during_ns"])
             self.assertGreaterEqual(step["during_ns"], held["end_ns"] - held["begin_ns"])
+            whole += step["ns"] >= 80 * MS and step["places"][0]["count"] >= 10
+        # Where the kernel keeps the switch of one nap to itself, its place is not known.
+        self.assertGreater(whole, len(steps) / 2, all_told([finding for *_, finding in steps]))
 
     def test_who_computes_ran(self):
         for step, held, finding in self.steps("computes"):
