@@ -443,9 +443,10 @@ class OwnSpans(unittest.TestCase):
                 " while time.thread_time_ns()<end: pass\n"
                 "os.getsid(0); os._exit(0)")
         findings, _, _ = stalls("--span", work, "-T", "15ms", "--first", 0, "--", *python(text))
-        # The sixth turn never ends: on a slow machine it is late when the session is over.
+        # The sixth turn never ends: on a slow machine it is late when the session is over. And a hardened kernel may
+        # keep to itself that the thread was switched in: what it did is then not known.
         findings = [one for one in findings if "breakdown" in one]
-        self.assertEqual([one["name"] for one in findings], ["turn"] * 5)
+        self.assertIn([one["name"] for one in findings], (["turn"] * 4, ["turn"] * 5))
         for one in findings:
             parts = one["breakdown"]
             self.assertEqual(sum(parts.values()), one["latency_ns"], one)
