@@ -70,7 +70,7 @@ class AgainstTest(unittest.TestCase):
 
     def test_what_a_build_adds_is_compared(self):
         rows = {"this": [row(100, 220, 0)], "other": [row(100, 200, 0)]}
-        self.assertAlmostEqual(against.ratios_of(rows, "getppid", less=1)[0], 1.2)
+        self.assertAlmostEqual(against.ratios_of(rows, "getppid", added=True)[0], 1.2)
 
 
 class StatsTest(unittest.TestCase):

@@ -41,12 +41,12 @@ def pair(form, this, other):
     return found
 
 
-def ratios_of(rows, series, less=0):
+def ratios_of(rows, series, added=False):
     """Per round: what an operation takes under one build by what it takes under the other, each by the untraced
-    operation just before and after, so that a drift of the machine cancels; with `less` = 1, of what each adds to that.
+    operation just before and after, so that a drift of the machine cancels; or what each build adds to that.
     """
     def by_round(key):
-        return {row["round"]: row["value"][series] / row["base"][series] - less for row in rows.get(key, [])}
+        return {row["round"]: row["value"][series] / row["base"][series] - added for row in rows.get(key, [])}
     this, other = by_round("this"), by_round("other")
     return [quotient(this[number], other[number]) for number in sorted(this.keys() & other.keys())]
 
@@ -58,7 +58,7 @@ def compare_loop(workload, form, this, other, rounds, directory, say):
     series = workload.series
     values = {key: [row["value"][series] for row in samples.rows[key]] for key in ("this", "other")}
     return Comparison(f"{workload.title} under {form}", workload.unit, Figure(values["this"]), Figure(values["other"]),
-                      Figure(ratios_of(samples.rows, series)), problem, Figure(ratios_of(samples.rows, series, less=1)))
+                      Figure(ratios_of(samples.rows, series)), problem, Figure(ratios_of(samples.rows, series, added=True)))
 
 
 def time_run(argv):

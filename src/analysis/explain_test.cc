@@ -121,7 +121,7 @@ TEST(Explain, AddsUpWhoRanOnTheCpusOnWhichItWaited) {
   wait.behind_tid = 11;
   wait.behind_ns = 30;
   e.fed
-      .add(runs_at(990, 500, 9))  // of a wait that was not told of
+      .add(runs_at(990, 500, 9))  // of an earlier, unrecorded wait
       .add(runs_at(1400, 400, 9))
       .add(runs_at(1850, 450, 10))
       .add(wait)

@@ -32,15 +32,15 @@ struct RawWait {
   std::vector<std::uint64_t> stack;
   std::optional<RawWaker> waker;
   std::unique_ptr<const sched_throttle> throttle;  ///< null: no quota was in the way
-  std::vector<sched_runs> runs;  ///< by CPU on which it waited; the last one may be fixed.behind_ns
+  std::vector<sched_runs> runs;  ///< one for each CPU; fixed.behind_ns stands for a short last one
   std::unique_ptr<const stop_signal> stop;  ///< the last one sent to its process before it began
 
   std::uint64_t out_ns() const { return fixed.out_ns; }
   std::uint64_t in_ns() const { return fixed.header.time_ns; }
   std::uint64_t length_ns() const { return in_ns() - out_ns(); }
-  /// Whether they are of this wait, where they are of its thread.
-  bool has(const sched_runs& told) const {
-    return told.header.time_ns > out_ns() && told.header.time_ns <= in_ns();
+  /// Whether a record of the same thread falls into this wait.
+  bool has(const sched_runs& other) const {
+    return other.header.time_ns > out_ns() && other.header.time_ns <= in_ns();
   }
   /// When it stopped being blocked: woken, or else running again.
   std::uint64_t unblocked_ns() const;

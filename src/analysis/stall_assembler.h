@@ -106,10 +106,10 @@ struct LateWaits {
 class StallAssembler {
  public:
   struct Limits {
-    std::size_t waits = 32768;  ///< of all threads together: at most 60 MB
+    std::size_t waits = 32768;  ///< of all threads together: at most 90 MB
     std::size_t waits_of_a_thread = 256;
     std::size_t wakes_of_a_thread = 8;
-    std::size_t runs_of_a_wait = 16;
+    std::size_t runs_of_a_wait = 4;
     std::size_t stops = 256;
     std::size_t threads = 65536;  ///< more than `waits`, so that some can be forgotten
     unsigned depth = 8;           ///< of chains

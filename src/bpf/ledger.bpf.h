@@ -33,8 +33,8 @@ static __always_inline struct ledger_seat* seat_of(const struct task_struct* tas
   return bpf_map_lookup_elem(&ledger_seats, &seat);
 }
 
-/* Null for a thread that nobody keeps a ledger of: few are asked for, so there is no may_be_kept()
- * here, which makes programs slow to load (see runs_for_target()). */
+/* Null for a thread without a ledger. Such calls are rare, so may_be_kept() would save nothing; its
+ * pointer load makes programs slow to load (see runs_for_target()). */
 static __always_inline struct thread_ledger* ledger_of(struct task_struct* task) {
   struct ledger_seat* seat = seat_of(task);
   if (seat && seat->owner == (u64)task) return &seat->ledger;

@@ -34,6 +34,6 @@ struct own_timer {
   char behind[COMM_SIZE];
   u64 throttled_ns;  // for how long a limit kept the thread from its CPU: a sched_throttle of
                      // the same thread and time, in front, says whose
-  u64 behind_ns;     // for how long behind_tid had the CPU while the thread waited for it there
+  u64 behind_ns;     // run time of behind_tid while the thread waited for that CPU
 };
 WIRE_SIZE(struct own_timer, 168);

@@ -61,7 +61,7 @@ struct thread_ledger {
   u64 real_time_queue;  // struct rt_rq* in which it was left, as a real-time thread
   u64 throttled_mark_ns;  // for how long that queue was throttled before
   u64 throttled_ns;       // of the wait that ends: how long a quota kept it from running
-  u64 runs_told_ns;  // when it left the run queue of another CPU, and who had run there was told
+  u64 runs_until_ns;      // migration time of the wait so far: a sched_runs covers what came before
 };
 
 #define THROTTLER_OF_REAL_TIME 1ull  // and no group: the limit of all real-time threads

@@ -7,8 +7,8 @@ namespace overdue {
 void OwnTimersInstruments::add_to(Session& session, const Kernel& kernel,
                                   const std::vector<std::uint32_t>& cpus) {
   options_.cpus = cpus;
-  options_.tells_throttles = kernel.throttles().yes;
-  options_.hears_of_queues = options_.tells_throttles && !kernel.marks_throttled();
+  options_.use_throttles = kernel.throttles().yes;
+  options_.hears_of_queues = options_.use_throttles && !kernel.marks_throttled();
   auto probe = std::make_unique<OwnTimersProbe>(session.membership().maps(), options_);
   probe_ = probe.get();
   session.add(std::move(probe));

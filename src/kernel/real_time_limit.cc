@@ -19,7 +19,7 @@ RealTimeLimit real_time_limit() {
           .period_ns = setting_ns("/proc/sys/kernel/sched_rt_period_us")};
 }
 
-std::uint32_t real_time_queues_at_most() {
+std::uint32_t max_real_time_queues() {
   return 64 + 16 * possible_cpu_count();
 }
 

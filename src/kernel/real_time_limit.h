@@ -13,13 +13,13 @@ struct RealTimeLimit {
 /// As the machine is set now. Zeros where the kernel does not say.
 RealTimeLimit real_time_limit();
 
-/// For how many queues of real-time threads there is room in `throttled_queues` where it has no
-/// others: one a CPU, and some of cgroups.
-std::uint32_t real_time_queues_at_most();
+/// Size of `throttled_queues` where it holds real-time queues only: one for each CPU, and some for
+/// cgroups.
+std::uint32_t max_real_time_queues();
 
-/// Tells programs with bpf/real_time_queues.bpf.h that there is such a limit.
+/// Enables bpf/real_time_queues.bpf.h in an object and passes it the limit.
 template <typename ReadOnlyData>
-void tell_real_time_limit(ReadOnlyData& rodata) {
+void use_real_time_limit(ReadOnlyData& rodata) {
   const RealTimeLimit limit = real_time_limit();
   rodata.tells_real_time = 1;
   rodata.real_time_runtime_ns = limit.runtime_ns;

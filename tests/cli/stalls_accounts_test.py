@@ -125,7 +125,6 @@ class Moved(Case):
             there = wait["runqueue_ns"] - here  # its timer may have been late
             shares = collections.Counter({share["tid"]: share["ns"] for share in wait["ran"]})
             known = sum(shares.values()) + wait.get("ran_others_ns", 0)
-            # On Linux before 6.12 ordinary threads have a share, and the waiter may be moved late.
             self.assertGreaterEqual(known, 0.98 * wait["runqueue_ns"], told(late[0]))
             if not 25 * MS < there < 35 * MS or not 15 * MS < here < 25 * MS:
                 continue  # a busy machine

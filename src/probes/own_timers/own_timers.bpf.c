@@ -41,7 +41,7 @@ struct {
 struct woken {
   struct own_timer record; /* header: only once it ends */
   u64 frames[KERNEL_FRAMES_MAX];
-  u64 throttler;       /* whose limit keeps the thread: see thread_ledger; 0: nobody's */
+  u64 throttler;       /* whose limit keeps the thread: see thread_ledger; 0: none */
   u64 queue;           /* struct cfs_rq* in which it is kept … */
   u64 mark_ns;         /* … that had been so for so long when it left */
   u64 ended_ns;        /* its call has, and it is about to be kept; 0: it is not */
@@ -273,8 +273,8 @@ static __always_inline void note_leaving(struct task_struct* prev) {
   leave_for_quota(woken, &above);
 }
 
-/* For how long `prev` has had the CPU for which `next` waited, by the scheduler's notes: they have
- * one clock. It does not note when the CPU began to idle; nobody was queued there then. */
+/* Run time of `prev` on the CPU for which `next` waited. Both sched_info times come from the run
+ * queue's clock. The idle thread has none, but a CPU idles with an empty run queue only. */
 static __always_inline u64 had_cpu(const struct task_struct* prev, const struct task_struct* next) {
   if (!bpf_core_field_exists(prev->sched_info)) return 0;
   u64 from_ns = next->sched_info.last_queued;

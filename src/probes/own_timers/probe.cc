@@ -21,7 +21,7 @@ OwnTimersProbe::OwnTimersProbe(const SharedMaps& shared, const OwnTimersOptions&
   share_maps(bpf->obj, shared);
   bpf->rodata->stack_over_ns = static_cast<u64>(options.stack_over.count());
   limit_to_cpus(*bpf->rodata, options.cpus);
-  if (options.tells_throttles) tell_real_time_limit(*bpf->rodata);
+  if (options.use_throttles) use_real_time_limit(*bpf->rodata);
   const auto& programs = bpf->progs;
   bpf_program* call_ends =
       call_hooks() == CallHooks::events ? programs.own_call_ends_event : programs.own_call_ends;
@@ -29,7 +29,7 @@ OwnTimersProbe::OwnTimersProbe(const SharedMaps& shared, const OwnTimersOptions&
   for (bpf_program* hook : {programs.on_throttle, programs.on_unthrottle})
     bpf_program__set_autoload(hook, options.hears_of_queues);
   if (!options.hears_of_queues)
-    check(bpf_map__set_max_entries(bpf->maps.throttled_queues, real_time_queues_at_most()),
+    check(bpf_map__set_max_entries(bpf->maps.throttled_queues, max_real_time_queues()),
           "cannot size a map");
   bpf.load();
   for (bpf_program* program : {programs.on_throttle, programs.on_unthrottle, call_ends,

@@ -14,8 +14,7 @@ namespace overdue {
 struct OwnTimersOptions {
   Duration stack_over{};            ///< kernel stacks of interrupts later than that; 0: none
   std::vector<std::uint32_t> cpus;  ///< only timers that expire there; empty: everywhere
-  /// What limits keep a thread from its CPU is looked at: see Kernel::throttles().
-  bool tells_throttles = false;
+  bool use_throttles = false;       ///< quotas and the real-time limit: see Kernel::throttles()
   /// Functions of the kernel say which queues a CPU quota keeps from running: see Kernel.
   bool hears_of_queues = false;
 };

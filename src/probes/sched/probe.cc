@@ -116,10 +116,10 @@ bool SchedProbe::Impl::tells_throttles() const {
 
 void SchedProbe::Impl::configure_throttles() {
   bpf->rodata->tells_throttles = tells_throttles();
-  if (options.use_throttles) tell_real_time_limit(*bpf->rodata);
+  if (options.use_throttles) use_real_time_limit(*bpf->rodata);
   const bool queues = tells_throttles() && throttles_queues();
   if (!queues)
-    check(bpf_map__set_max_entries(bpf->maps.throttled_queues, real_time_queues_at_most()),
+    check(bpf_map__set_max_entries(bpf->maps.throttled_queues, max_real_time_queues()),
           "cannot size a map");
   for (bpf_program* hook : {bpf->progs.on_throttle, bpf->progs.on_unthrottle})
     bpf_program__set_autoload(hook, queues);

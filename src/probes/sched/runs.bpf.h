@@ -100,7 +100,7 @@ __noinline int add_slice(struct sched_runs* to, const struct cpu_slice* slice, u
   return 0;
 }
 
-/* Who runs now, for all that is known: a switch may not have been seen. */
+/* The current thread, checked by on_cpu: a hardened kernel may hide its switch. */
 static __always_inline void add_running(struct sched_runs* to, u64 address, u64 ns) {
   const struct task_struct* task = (const struct task_struct*)address;
   if (task && BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu))
@@ -123,12 +123,12 @@ __noinline int collect_runs(struct sched_runs* to, const struct cpu_runs* of, u6
 }
 
 /* Since when the thread that comes could run here. It may have come from the run queue of another
- * CPU: who ran there is told by itself (note_runs_there()), or was there for a short time. */
+ * CPU: note_runs_there() covers a long stay there. */
 static __always_inline u64 queued_here_since(const struct task_struct* task,
                                              const struct thread_ledger* ledger,
                                              const struct cpu_ledger* cpu, u64 now_ns) {
   u64 since_ns = runnable_since(ledger, now_ns) + ledger->throttled_ns;
-  if (ledger->runs_told_ns > since_ns) return ledger->runs_told_ns;
+  if (ledger->runs_until_ns > since_ns) return ledger->runs_until_ns;
   u64 queued_ns = queued_since(task, cpu);
   return queued_ns > since_ns && queued_ns < now_ns ? queued_ns : since_ns;
 }
@@ -167,9 +167,9 @@ static __always_inline u64 note_runs(struct task_struct* task, const struct thre
 static __always_inline void note_runs_there(struct task_struct* task, struct thread_ledger* ledger,
                                             const struct cpu_ledger* there, u64 now_ns) {
   u64 from_ns = runnable_since(ledger, now_ns);
-  if (ledger->runs_told_ns > from_ns) from_ns = ledger->runs_told_ns;
+  if (ledger->runs_until_ns > from_ns) from_ns = ledger->runs_until_ns;
   if (ns_between(from_ns, now_ns) <= control.slice_ns / 4) return;
   u64 address = (u64)task;
   record_runs(&address, &there->runs, from_ns, now_ns);
-  ledger->runs_told_ns = now_ns;
+  ledger->runs_until_ns = now_ns;
 }

@@ -269,8 +269,8 @@ static __noinline int record_wake(u64* ctx, struct thread_ledger* ledger, struct
 
 #define TASK_ON_RQ_MIGRATING 2 /* kernel/sched/sched.h */
 
-/* A thread leaves the run queue of its CPU for that of another. Most that are told of here are
- * woken elsewhere, and in none. */
+/* A queued thread migrates. The tracepoint also fires for each wake-up on another CPU: those leave
+ * no run queue. */
 SEC("?tp_btf/sched_migrate_task")
 int COUNTED_PROG(on_migration) {
   struct task_struct* task = (struct task_struct*)ctx[0];
