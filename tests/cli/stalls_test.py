@@ -365,7 +365,8 @@ class Robustness(Case):
         """Each piece of an interrupted sleep is a call of its own, none as long as the whole."""
         seen = stalls("-T", "100us", "-e", "clock_nanosleep", "--", workload("stall_cases"), "signals", 3)
         self.assert_sound(seen)
-        interrupted = [finding for finding in seen.found if finding.get("ret", 0) < 0]
+        # A way back through a handler is a finding of its own where that is late, and has the result that the program gets.
+        interrupted = [one for one in seen.found if one.get("ret", 0) < 0 and "way_back" not in one]
         self.assertGreater(len(interrupted), 10)
         self.assertEqual({finding["error"] for finding in interrupted}, {"ERESTART_RESTARTBLOCK"})
         for kind in ("handler", "restart", "stop"):
