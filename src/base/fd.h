@@ -27,11 +27,11 @@ class Fd {
 
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
-  /// Another descriptor of the same open file; none where that cannot be had.
+  /// Another descriptor of the same open file; none on failure.
   Fd duplicate() const { return Fd(fd_ < 0 ? -1 : fcntl(fd_, F_DUPFD_CLOEXEC, 0)); }
   int release() { return std::exchange(fd_, -1); }
-  /// Closes it and says whether all that was written has arrived, as far as the file system knows
-  /// by now: 0, else the errno value. Quotas and network file systems may refuse only here.
+  /// Closes the descriptor. Returns 0 if all written bytes have arrived, as far as the file system
+  /// knows by now, else an errno value. Quotas and network file systems may refuse only here.
   int close() {
     if (fd_ < 0) return 0;
     const int result = ::close(release());

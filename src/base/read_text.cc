@@ -13,7 +13,7 @@ namespace overdue {
 std::optional<std::string> read_text(const std::filesystem::path& path, std::size_t limit,
                                      Links links) {
   constexpr std::size_t step = 64u << 10;
-  // O_NONBLOCK: a hostile owner may have put a FIFO where we expect a file.
+  // O_NONBLOCK: a hostile owner may have put a FIFO in the place of the file.
   const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   const Fd file(::open(path.c_str(), links == Links::follow ? flags : flags | O_NOFOLLOW));
   struct stat facts{};

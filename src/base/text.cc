@@ -13,7 +13,7 @@ namespace {
 /// Matches one `[...]` set at `pattern[at]`; `at` moves past it. A set without `]` is a literal
 /// `[`.
 bool set_matches(std::string_view pattern, std::size_t& at, char c) {
-  // A `]` right behind `[` or `[!` belongs to the set, as in the shell.
+  // A `]` right after `[` or `[!` belongs to the set, as in the shell.
   const bool inverted =
       at + 1 < pattern.size() && (pattern[at + 1] == '!' || pattern[at + 1] == '^');
   const std::size_t close = pattern.find(']', at + (inverted ? 3 : 2));
@@ -33,10 +33,10 @@ bool set_matches(std::string_view pattern, std::size_t& at, char c) {
   return found != inverted;
 }
 
-/// Characters that are invisible or change the direction of others: names that look alike would
-/// differ by them. Default_Ignorable_Code_Point of Unicode 15's DerivedCoreProperties, line and
-/// paragraph separators, the marks of interlinear annotation, and private use, whose look depends
-/// on the font.
+/// Whether the character is invisible or changes the direction of others: names that differ only in
+/// such characters look alike. Default_Ignorable_Code_Point of Unicode 15's DerivedCoreProperties,
+/// line and paragraph separators, the marks of interlinear annotation, and private use, whose look
+/// depends on the font.
 bool is_unseen(char32_t character) {
   struct Range {
     char32_t first, last;

@@ -12,12 +12,12 @@ namespace overdue {
 /// processes are hostile input.
 std::string printable(std::string_view text);
 
-/// The length in bytes of the character at the front of `text` (not empty) that printable() leaves
-/// as it is, the backslash aside; 0 where the byte there must be escaped.
+/// The length in bytes of the first character of `text` (not empty) if printable() keeps it; 0 if
+/// the first byte must be escaped. The backslash counts as kept, although printable() doubles it.
 std::size_t printable_length(std::string_view text);
 
-/// `text` that claims to be printable() already: what of it is not becomes so, and what is longer
-/// than `limit` bytes is cut, with "…" for the rest.
+/// Makes `text`, which claims to be printable() already, printable for certain: escapes the rest,
+/// and cuts `text` after `limit` bytes, with "…" in place of the remainder.
 std::string made_printable(std::string_view text, std::size_t limit);
 
 /// A fixed-size, possibly unterminated char array from the kernel, up to its first NUL.
@@ -27,18 +27,17 @@ std::string_view fixed_text(const char (&bytes)[N]) {
   return whole.substr(0, whole.find('\0'));
 }
 
-/// `text` with its octal escapes undone (`\040` for a space), as in /proc/mounts. A backslash
-/// before anything else stays.
+/// `text` with its octal escapes decoded (`\040` for a space), as in /proc/mounts. Any other
+/// backslash stays.
 std::string unescape_octal(std::string_view text);
 
 /// Shell-like match of `*`, `?`, `[a-z]` and `\x` against the whole text.
 bool glob_matches(std::string_view pattern, std::string_view text);
 
-/// The candidate nearest to `word` by edit distance, if near enough to be worth suggesting; else
-/// empty.
+/// The candidate nearest to `word` by edit distance, if near enough for a suggestion; else empty.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 
-/// Columns a text takes on a terminal, each character taken as one wide.
+/// The columns of a text on a terminal; each character counts as one column.
 std::size_t display_width(std::string_view text);
 
 /// The parts of `text` between `separator`s; empty parts are dropped.

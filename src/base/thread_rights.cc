@@ -62,8 +62,8 @@ AddedRights::AddedRights(std::uint64_t wanted)
 }
 
 AddedRights::~AddedRights() {
-  const int code = errno;                                   // of what was done meanwhile
-  if (has_added_ && !before_.try_to_apply()) std::abort();  // better than to go on with the right
+  const int code = errno;                                   // of the caller's last operation
+  if (has_added_ && !before_.try_to_apply()) std::abort();  // safer than keeping the right
   errno = code;
 }
 

@@ -9,7 +9,7 @@ bool is_read_override_in_force() {
   return (ThreadRights::current().effective & read_override) != 0;
 }
 
-/// Puts back what a test changes.
+/// Restores the rights that a test changes.
 class ReadRightsTest : public testing::Test {
  protected:
   void SetUp() override {

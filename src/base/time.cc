@@ -76,8 +76,8 @@ Duration parse_duration(std::string_view text, std::string_view what) {
 std::string format_duration(Duration duration) {
   const std::uint64_t ns = duration.count();
   if (ns < 1000) return fmt::format("{}ns", ns);
-  // In integers: rounding may carry into a fourth digit (9.996 -> 10.0) or the next unit, and
-  // reports and streams of calls come through here for every figure.
+  // In integers, since rounding may carry into a fourth digit (9.996 -> 10.0) or the next unit, and
+  // since reports and streams of calls call this function for every figure.
   if (ns < 99'950'000'000) {
     for (const auto& [unit, length] :
          {std::pair{"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}}) {

@@ -7,12 +7,12 @@
 
 namespace overdue {
 
-/// A length of time; never negative in what we measure.
+/// A length of time; measured times are never negative.
 using Duration = std::chrono::duration<std::uint64_t, std::nano>;
 
-/// The kernel's own CLOCK_MONOTONIC, which `bpf_ktime_get_ns()` reads. In a time namespace
-/// clock_gettime(2) and std::chrono::steady_clock are ahead of it, or behind. The first use reads
-/// /proc: before a sandbox. Any thread.
+/// The kernel's own CLOCK_MONOTONIC, which `bpf_ktime_get_ns()` reads. In a time namespace,
+/// clock_gettime(2) and std::chrono::steady_clock are ahead of it or behind it. The first use reads
+/// /proc, so it must come before a sandbox. Any thread.
 struct KernelClock {
   using duration = Duration;
   using rep = duration::rep;
@@ -20,13 +20,12 @@ struct KernelClock {
   using time_point = std::chrono::time_point<KernelClock>;
   static constexpr bool is_steady = true;
   static time_point now();
-  /// How far clock_gettime(2) is ahead, in ns (time_namespaces(7)); 0 outside of such namespaces.
+  /// The lead of clock_gettime(2) in ns (time_namespaces(7)); 0 outside of time namespaces.
   static std::int64_t shift_ns();
 };
 using KernelTime = KernelClock::time_point;
 
-/// KernelClock::shift_ns() from the text of /proc/PID/timens_offsets; 0 where that text has no such
-/// line.
+/// KernelClock::shift_ns() from the text of /proc/PID/timens_offsets; 0 if the text lacks the line.
 std::int64_t monotonic_shift_ns(std::string_view offsets);
 
 /// A wall-clock instant with nanoseconds, for printing only.
@@ -41,7 +40,7 @@ Duration parse_duration(std::string_view text, std::string_view what);
 std::string format_duration(Duration duration);
 
 /// A wall-clock instant as whole seconds, rounded down (before 1970 too), and the nanoseconds
-/// since. Unlike std::chrono::floor, right for every WallTime: a damaged file may hold any.
+/// since. Unlike std::chrono::floor, correct for every WallTime: a damaged file may have any value.
 struct WallSeconds {
   std::int64_t seconds;
   std::uint32_t nanoseconds;

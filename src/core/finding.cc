@@ -8,7 +8,7 @@
 namespace overdue {
 namespace {
 
-/// The scheduler's way out, which every wait ends in.
+/// The functions of the scheduler in which every wait ends.
 bool is_of_scheduler(std::string_view name) {
   constexpr std::array<std::string_view, 6> names = {
       "__schedule", "schedule", "io_schedule", "__cond_resched", "context_switch", "__switch_to"};
@@ -17,7 +17,7 @@ bool is_of_scheduler(std::string_view name) {
          name.starts_with("preempt_schedule");
 }
 
-/// The way from the user's instruction to the system call's own function.
+/// The functions between the user's instruction and the function of the system call.
 bool is_of_entry(std::string_view name) {
   constexpr std::array<std::string_view, 8> prefixes = {
       "entry_SYSCALL", "do_syscall_", "x64_sys_call", "__x64_sys_",
@@ -26,7 +26,7 @@ bool is_of_entry(std::string_view name) {
                      [name](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-/// How a tracepoint calls us.
+/// The functions by which a tracepoint calls a BPF program.
 bool is_of_tracing(std::string_view name) {
   constexpr std::array<std::string_view, 3> prefixes = {"__traceiter_", "bpf_trace_run",
                                                         "bpf_prog_"};

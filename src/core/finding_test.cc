@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// Of functions in the kernel, innermost first.
+/// A stack of kernel functions, innermost first.
 Stack stack_of(std::initializer_list<const char*> names) {
   Stack stack;
   for (const char* name : names) stack.push_back({.name = name, .module = "[kernel]"});

@@ -33,7 +33,7 @@ void Histogram::merge(const latency_histogram& wire) {
   if (wire.count == 0) return;
   count_ += wire.count;
   total_ns_ += wire.total_ns;
-  // A damaged cell may have them the wrong way round; everything below relies on min <= max.
+  // In a damaged cell, min_ns may exceed max_ns; the code below relies on min <= max.
   const auto [least, most] = std::minmax(wire.min_ns, wire.max_ns);
   min_ns_ = std::min(min_ns_, least);
   max_ns_ = std::max(max_ns_, most);
@@ -50,8 +50,8 @@ void Histogram::merge(const Histogram& other) {
 }
 
 Histogram::Quantile Histogram::quantile(double fraction) const {
-  // Ranks count what the buckets hold, not count_: a 32-bit bucket of the kernel's may have
-  // wrapped, and the quantile should then be that of the values we still have, not the maximum.
+  // Ranks count the values in the buckets, not count_: a 32-bit bucket of a BPF program may have
+  // wrapped. The quantile is then that of the remaining values, not the maximum.
   std::uint64_t held = 0;
   for (const Bucket& bucket : buckets_) held += bucket.count;
   if (held == 0) return {};
@@ -65,9 +65,9 @@ Histogram::Quantile Histogram::quantile(double fraction) const {
   while (below + bucket->count < rank) below += (bucket++)->count;
   const std::uint64_t value = std::clamp(bucket_high_ns(bucket->index) - 1, min_ns_, max_ns_);
 
-  // With `lost` more values, all above or all below, the quantile's rank among those we have lies
-  // in [exact - (1 - fraction) * lost, exact + fraction * lost]; it is safe while both stay in this
-  // bucket.
+  // With `lost` more values, all above or all below, the rank of the quantile among the counted
+  // values is in [exact - (1 - fraction) * lost, exact + fraction * lost]. The quantile is certain
+  // while both bounds are in this bucket.
   const double above_room = static_cast<double>(below + bucket->count) - exact;
   const double below_room = exact - static_cast<double>(below);
   double safe = above_room / fraction;
@@ -85,8 +85,7 @@ std::uint64_t Histogram::stddev_ns() const {
   double squares = 0;
   std::uint64_t held = 0;
   for (const Bucket& bucket : buckets_) {
-    // Only what lies between the exact extremes can be in the bucket; equal values then deviate by
-    // 0.
+    // Only values between the exact extremes can be in the bucket; so equal values deviate by 0.
     const std::uint64_t low = std::max(bucket_low_ns(bucket.index), min_ns_);
     const std::uint64_t high = std::min(bucket_high_ns(bucket.index) - 1, max_ns_);
     const double middle = (static_cast<double>(low) + static_cast<double>(high)) / 2;

@@ -9,7 +9,7 @@
 namespace overdue {
 
 /// A distribution of latencies: exact count, total, minimum and maximum; quantiles within 6.25 %.
-/// Same buckets as the kernel side (bpf/histogram.h), with 64-bit counts. Value type; not
+/// Same buckets as in BPF programs (bpf/histogram.h), with 64-bit counts. Value type; not
 /// thread-safe.
 class Histogram {
  public:
@@ -24,11 +24,11 @@ class Histogram {
   std::uint64_t mean_ns() const { return count_ ? total_ns_ / count_ : 0; }
 
   /// The value at or below which `fraction` (0 … 1] of all values lie: the upper bound of its
-  /// bucket, never beyond the exact minimum and maximum. 0 when empty.
+  /// bucket, never beyond the exact minimum and maximum. 0 if empty.
   std::uint64_t quantile_ns(double fraction) const;
 
-  /// A quantile and how sure it is: had up to `certain_up_to` more values of any size been counted,
-  /// it would still have fallen into the same bucket. Loss beyond that could have changed it.
+  /// A quantile and its certainty: with up to `certain_up_to` more values of any size, the quantile
+  /// would still fall into the same bucket. A larger loss could have changed it.
   struct Quantile {
     std::uint64_t value_ns = 0;
     std::uint64_t certain_up_to = 0;
@@ -62,7 +62,7 @@ class Histogram {
   std::uint64_t min_ns_ = UINT64_MAX;
   std::uint64_t max_ns_ = 0;
   std::vector<Bucket>
-      buckets_;  // those that hold something, by index: few of 656 do, and rows are many
+      buckets_;  // non-empty ones, by index: few of 656 are, and there are many rows
 };
 
 }  // namespace overdue

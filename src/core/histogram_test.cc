@@ -12,7 +12,7 @@
 namespace overdue {
 namespace {
 
-/// The bucket scheme said another way: the top five bits of the value select it.
+/// The bucket scheme in other words: the top five bits of the value select the bucket.
 std::uint32_t bucket_by_bit_width(std::uint64_t value) {
   if (value < 16) return static_cast<std::uint32_t>(value);
   const auto width = static_cast<std::uint32_t>(std::bit_width(value));
@@ -89,8 +89,8 @@ void expect_close_quantiles(std::vector<std::uint64_t> values) {
     squares += (static_cast<double>(value) - mean) * (static_cast<double>(value) - mean);
   const double stddev = std::sqrt(squares / static_cast<double>(values.size()));
   EXPECT_NEAR(static_cast<double>(histogram.mean_ns()), mean, 1 + mean * 1e-9);
-  // Every value is off by at most half a bucket (1/32 of it): so is the root mean square of the
-  // error.
+  // Every value is off by at most half a bucket (1/32 of the value): so is the root mean square of
+  // the error.
   EXPECT_NEAR(static_cast<double>(histogram.stddev_ns()), stddev,
               std::sqrt(mean * mean + stddev * stddev) / 16 + 1);
 }
@@ -137,7 +137,7 @@ TEST(HistogramQuantile, OfNothingIsZero) {
   EXPECT_EQ(histogram.stddev_ns(), 0u);
 }
 
-/// certain_up_to against its definition: add that many values at either end and look.
+/// Checks certain_up_to against its definition: adds that many values at either end.
 TEST(HistogramQuantile, CertaintyIsExactlyWhatLossCouldChange) {
   std::mt19937_64 random(4);
   for (int round = 0; round < 300; ++round) {
@@ -197,7 +197,7 @@ TEST(HistogramMerge, SurvivesAWrappedKernelBucket) {
   wire.total_ns = wire.count * 100;
   wire.min_ns = 100;
   wire.max_ns = 5000;
-  wire.buckets[histogram_bucket(100)] = 1000;  // what a 32-bit counter has left
+  wire.buckets[histogram_bucket(100)] = 1000;  // the rest after a 32-bit counter wraps
   Histogram histogram;
   histogram.merge(wire);
   EXPECT_LE(histogram.quantile_ns(0.99), 106u);

@@ -28,7 +28,7 @@ constexpr std::array columns{
     Column{"p95", [](const LatencyRow& row) { return row.latency.quantile_ns(0.95); }},
     Column{"p99", [](const LatencyRow& row) { return row.latency.quantile_ns(0.99); }},
     Column{"max", [](const LatencyRow& row) { return row.latency.max_ns(); }},
-    // Equal for all, so that the ties are sorted: by name.
+    // Equal for all rows: ties are sorted by name.
     Column{"name", [](const LatencyRow&) { return std::uint64_t{0}; }},
 };
 
@@ -50,8 +50,8 @@ const Column& find_column(std::string_view name) {
 void sort_rows(LatencyTable& table, const std::string& column, std::size_t top) {
   const Column& by = find_column(column);
   std::vector<LatencyRow>& rows = table.rows;
-  // Values once per row, because a quantile costs a pass over the buckets; rows moved once each,
-  // because they are large.
+  // Each value is computed once, since a quantile takes a pass over the buckets; each row is moved
+  // once, since rows are large.
   std::vector<std::uint64_t> values(rows.size());
   std::ranges::transform(rows, values.begin(), by.value);
   std::vector<std::size_t> order(rows.size());

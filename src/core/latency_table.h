@@ -10,7 +10,7 @@
 
 namespace overdue {
 
-/// What rows are grouped by besides the name of the span.
+/// The keys that group rows, besides the name of the span.
 struct GroupBy {
   bool process = false;
   bool thread = false;
@@ -35,12 +35,12 @@ struct ThreadKey {
 /// One line of a latency report: one kind of span, for one group.
 struct LatencyRow {
   std::string name;      ///< "openat", "i386:open", "syscall_999"
-  std::uint32_t id = 0;  ///< number behind the name
+  std::uint32_t id = 0;  ///< number of the span
   std::optional<ProcessKey> process;
   std::optional<ThreadKey> thread;
   std::optional<std::string> container;
-  std::optional<std::string> library;  ///< whose function caused the calls: "libc.so.6"
-  std::optional<std::string> caller;   ///< … and which
+  std::optional<std::string> library;  ///< library of the function that made the calls: "libc.so.6"
+  std::optional<std::string> caller;   ///< name of that function
 
   Histogram latency;  ///< spans that ended
   std::uint64_t unreturned =
@@ -48,29 +48,28 @@ struct LatencyRow {
   std::uint64_t errors = 0;
   std::vector<std::pair<std::string, std::uint64_t>> errnos;  ///< name → count, most frequent first
   bool late = false;          ///< first seen after the discovery phase of a two-phase run
-  std::uint64_t untimed = 0;  ///< spans counted but not timed: nothing was there to see them end
+  std::uint64_t untimed = 0;  ///< spans counted but not timed: no hook saw them end
 
   std::uint64_t refused = 0;  ///< spans that never began: seccomp or a tracer answered the calls
 
   std::uint64_t calls() const { return latency.count() + unreturned + untimed + refused; }
 };
 
-/// A span still open when the session ended.
+/// A span that is open at the end of the session.
 struct OpenSpan {
   std::string name;
   std::uint32_t tid = 0;
   std::string comm;
   std::uint64_t age_ns = 0;
-  bool older = false;  ///< it began before the session: age_ns is a lower bound
+  bool older = false;  ///< began before the session: age_ns is a lower bound
 };
 
-/// A latency report: rows and what was still open. `title` is the JSON key of the rows
-/// ("syscalls").
+/// A latency report: rows and open spans. `title` is the JSON key of the rows ("syscalls").
 struct LatencyTable {
   std::string title;
   GroupBy by;
   bool show_histograms = false;  ///< text output draws each row's distribution
-  Duration wall{};               ///< time the rows cover: the interval or the whole session
+  Duration wall{};               ///< time covered by the rows: the interval or the whole session
   std::vector<LatencyRow> rows;
   std::vector<OpenSpan> unfinished;
 };

@@ -38,7 +38,7 @@ std::string_view window_event_name(worst_event_kind kind) {
   return "unknown";
 }
 
-// include/linux/sched.h: TASK_REPORT, the lowest bit that is set; and two that are no bits.
+// include/linux/sched.h: the lowest bit set in TASK_REPORT, and two states beyond these bits.
 char task_state_letter(std::uint32_t state) {
   constexpr std::uint32_t idle = 0x402, rtlock_wait = 0x1000;
   if (state == 0) return 'R';

@@ -4,11 +4,11 @@
 
 namespace overdue {
 
-/// How a kernel preempts, as its latency tracers tell of it. A plain value.
+/// The preemption model of a kernel, in the words of its latency tracers. A plain value.
 struct Preemption {
   std::string model = "unknown";  ///< "server", "desktop", "preempt", "lazy", "preempt_rt"
   unsigned resched_bit = 3;       ///< TIF_NEED_RESCHED of thread_info::flags
-  bool has_lazy = false;          ///< the bit above it is TIF_NEED_RESCHED_LAZY
+  bool has_lazy = false;          ///< TIF_NEED_RESCHED_LAZY is the next higher bit
 
   bool operator==(const Preemption&) const = default;
 };

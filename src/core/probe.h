@@ -11,7 +11,7 @@ namespace overdue {
 
 class Kernel;
 
-/// Whether this kernel allows something; where not, what is missing and what would change it.
+/// Whether this kernel allows a feature; if not, what is missing, and the remedy.
 struct Support {
   bool yes = true;
   std::string missing;  ///< "no BTF for the running kernel"
@@ -33,10 +33,10 @@ struct ProbeInfo {
 /// Every probe of this build, in the order of src/probes/CMakeLists.txt.
 std::span<const ProbeInfo* const> all_probes();
 
-/// Every schema of theirs, each once: probes of spans share one.
+/// The schemas of all probes, each once: span probes share one.
 std::vector<const Schema*> all_schemas();
 
-/// The schema with this id, or null: a record of a version we do not know.
+/// The schema with this id; null for records of newer versions.
 const Schema* find_schema(std::uint16_t id);
 
 }  // namespace overdue

@@ -11,8 +11,8 @@
 namespace overdue {
 namespace {
 
-/// The bytes of a field; fewer than its size where the record is from an older version. Fields may
-/// come from a file, so their bounds are not to be trusted.
+/// The bytes of a field; fewer than its size in a record of an older version. Fields may come from
+/// a file, so their bounds are checked.
 std::span<const std::byte> field_bytes(const Record& record, const Field& field) {
   if (field.offset >= record.bytes.size()) return {};
   const auto rest = record.bytes.subspan(field.offset);
@@ -79,7 +79,7 @@ void visit_field(const Record& record, const Field& field, FieldVisitor& visitor
       return visit_histogram(field, bytes, visitor);
     case Unit::result:
       return visitor.result(field.name, sign_extended(bytes, field.size), {});
-    default:  // a number; also of a unit that only a newer version knows
+    default:  // a number; also units of newer versions
       if (field.size > sizeof(std::uint64_t)) return visit_array(field, bytes, visitor);
       return visitor.number(field.name, little_endian(bytes), field.unit);
   }

@@ -34,7 +34,7 @@ constexpr Field test_fields[] = {
 };
 constexpr Schema test_schema{99, "test", sizeof(test_event), test_fields, "a test"};
 
-/// Writes what it is shown as text.
+/// Writes the visited fields as text.
 class Transcript : public FieldVisitor {
  public:
   void number(std::string_view name, std::uint64_t value, Unit unit) override {

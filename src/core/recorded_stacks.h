@@ -17,14 +17,14 @@
 
 namespace overdue {
 
-/// Of frames with their names, which stand in recordings before the stacks that use them.
+/// The schema of resolved frames. In a recording, a frame precedes the stacks that refer to it.
 extern const Schema frame_schema;
 
-/// Makes records fit for a file: what only this machine and this moment can explain, addresses and
-/// copies of user stacks, is explained now. Used by one thread.
+/// Makes records fit for a file: resolves addresses and copies of user stacks, which only this
+/// machine can resolve, and only now. One thread.
 class StackRecorder {
  public:
-  /// `handler` gets every record, and those of frames before those that use them.
+  /// `handler` gets every record, and new frames before the record that refers to them.
   StackRecorder(StackNamer& namer, RecordHandler handler)
       : namer_(namer), handler_(std::move(handler)) {}
 
@@ -32,7 +32,7 @@ class StackRecorder {
 
  private:
   void kernel_frames(const Record& record, std::size_t offset, std::size_t count);
-  /// A record of type `Fixed`, whose user side is at `registers_at`.
+  /// A record of type `Fixed` with user registers and stack at `registers_at`.
   template <typename Fixed>
   void with_user_side(const Record& record, std::size_t registers_at);
   std::uint32_t id_of(const StackFrame& frame);
@@ -41,20 +41,20 @@ class StackRecorder {
   StackNamer& namer_;
   RecordHandler handler_;
   std::set<std::pair<std::uint64_t, bool>> kernel_;      // address, whether it is a return address
-  std::map<std::vector<std::byte>, std::uint32_t> ids_;  // by what is written of a frame
+  std::map<std::vector<std::byte>, std::uint32_t> ids_;  // by the written bytes of a frame
   std::uint64_t time_ns_ = 0;
 };
 
-/// The other way: names the stacks of a recording by the frames in it. Hostile input. Used by one
-/// thread.
+/// The reverse of StackRecorder: resolves the stacks of a recording with the frames in it. Input is
+/// hostile. One thread.
 class RecordedStacks final : public StackNamer {
  public:
-  /// Gets each user frame that was recorded without a name, once. Returns it, with a name if there
-  /// is one, and before it what is inlined into it there.
+  /// Called once for each user frame that was recorded without a name. Returns the frame, resolved
+  /// if possible, after the frames inlined into it.
   using NameLater = std::function<Stack(StackFrame)>;
   explicit RecordedStacks(NameLater name_later = nullptr) : name_later_(std::move(name_later)) {}
 
-  /// A record of `frame_schema`.
+  /// Adds a record of `frame_schema`.
   void frame(const Record& record);
 
   Stack kernel_stack(std::span<const std::uint64_t> addresses) override;
@@ -64,7 +64,7 @@ class RecordedStacks final : public StackNamer {
  private:
   NameLater name_later_;
   std::map<std::pair<std::uint64_t, bool>, StackFrame> kernel_;
-  std::unordered_map<std::uint32_t, Stack> user_;  // by id: a frame, and what is inlined into it
+  std::unordered_map<std::uint32_t, Stack> user_;  // by id: a frame, with frames inlined into it
   std::size_t user_frames_ = 0;
 };
 

@@ -11,7 +11,7 @@
 namespace overdue {
 namespace {
 
-/// Names every address after its number, and every copy after its size.
+/// Names each address by its number, and each copy by its size.
 class Namer final : public StackNamer {
  public:
   Stack kernel_stack(std::span<const std::uint64_t> addresses) override {
@@ -108,7 +108,7 @@ TEST(RecordedStacks, FramesAreWrittenOnce) {
   live.span(100, 200);
   EXPECT_EQ(live.records.size(), first + 1);
   EXPECT_EQ(live.namer.kernel_stacks, 1);
-  live.span(200, 100);  // as an instruction, an address may be another's than as a return address
+  live.span(200, 100);  // as a return address, an address may belong to another function
   EXPECT_EQ(live.records.size(), first + 4);
 }
 

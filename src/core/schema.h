@@ -7,8 +7,8 @@
 
 namespace overdue {
 
-/// What a field's number means; decides how every sink prints it. Values are stored in trace files:
-/// append only, never renumber.
+/// The meaning of a field's number; decides how every sink prints it. Stored in trace files: append
+/// only, never renumber.
 enum class Unit : std::uint8_t {
   none = 0,
   count = 1,
@@ -19,19 +19,19 @@ enum class Unit : std::uint8_t {
   cpu = 6,
   cgroup = 7,
   text = 8,        ///< NUL-padded char array
-  syscall = 9,     ///< system call number, to be read with the ABI beside it
+  syscall = 9,     ///< system call number of the ABI in the field beside it
   abi = 10,        ///< enum syscall_abi
   result = 11,     ///< signed return value; -1 … -4095 are errno values
   histogram = 12,  ///< struct latency_histogram
-  opaque = 13,     ///< bytes only the probe itself reads
+  opaque = 13,     ///< bytes that only the probe reads
 };
 
-/// What a field is for; decides grouping. Stored in trace files: append only.
+/// The purpose of a field; decides grouping. Stored in trace files: append only.
 enum class Role : std::uint8_t { value = 0, key = 1, duration = 2, stack = 3 };
 
 /// One member of a wire record.
 struct Field {
-  std::string_view name;  ///< as in JSON: snake_case, the unit at its end where it has one
+  std::string_view name;  ///< as in JSON: snake_case, with the unit, if any, at the end
   std::uint16_t offset;
   std::uint16_t size;
   Unit unit;
@@ -43,16 +43,16 @@ class FieldVisitor;
 struct Names;
 struct Record;
 
-/// What the bytes of one kind of record mean. constexpr data: it can be listed without a kernel.
+/// The fields of one kind of record. constexpr data: can be listed without a kernel.
 struct Schema {
   std::uint16_t id;       ///< enum record_kind
   std::string_view name;  ///< as `"type"` in NDJSON
-  std::uint16_t size;  ///< of the fixed part; records may be longer (a variable tail) and, in files
-                       ///< from newer versions, have more fields
+  std::uint16_t size;  ///< bytes of the fixed part; a record may be longer (a variable tail), and
+                       ///< have more fields in files of newer versions
   std::span<const Field> fields;
   std::string_view help;
-  /// Turns a record into named values for people (system call names, decoded arguments). Null: its
-  /// fields one by one, as visit_record() does it.
+  /// Turns a record into named, readable values (system call names, decoded arguments). Null: the
+  /// fields one by one, as in visit_record().
   void (*visit)(const Record&, const Names&, FieldVisitor&) = nullptr;
 };
 

@@ -48,7 +48,7 @@ std::string dotted(std::uint32_t address) {
                      address & 255);
 }
 
-/// From 32 hexadecimal digits; as they are where they are none.
+/// An IPv6 address from 32 hexadecimal digits; other text is returned unchanged.
 std::string ipv6(std::string_view digits) {
   std::array<unsigned char, 16> bytes{};
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -86,7 +86,7 @@ void visit_ledger(const span_record& span, FieldVisitor& visitor) {
   visitor.number("softirq_ns", parts.softirq_ns, Unit::nanoseconds);
 }
 
-/// The addresses behind the record, as many as it really has.
+/// Visits the addresses after the fixed part, as many as the record really has.
 void visit_kernel_stack(const Record& record, const span_record& span, FieldVisitor& visitor) {
   std::vector<std::string> frames;
   for (std::size_t i = 0; i < span.kernel_frames; ++i) {

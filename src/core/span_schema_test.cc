@@ -12,7 +12,7 @@
 namespace overdue {
 namespace {
 
-/// What a visitor was given, as text.
+/// A visitor that notes its fields as text.
 class Noted final : public FieldVisitor {
  public:
   void number(std::string_view name, std::uint64_t value, Unit) override {
@@ -84,7 +84,7 @@ TEST(SpanSchema, NamesTheEndsOfAConnectionOverIPv6) {
   EXPECT_EQ(span_subject(span), "[2001:db8::1]:443");
   EXPECT_EQ(connect_ends(span).local, ":65535");
   EXPECT_FALSE(visited(span).contains("errno"));
-  std::memset(span.text, 'x', sizeof span.text);  // from a file, whatever
+  std::memset(span.text, 'x', sizeof span.text);  // any bytes, from a file
   EXPECT_EQ(span_subject(span), "[]:443");
 }
 

@@ -8,7 +8,8 @@
 namespace overdue {
 namespace {
 
-/// Such frames; also functions of those names, so only where a hook is sure to be.
+/// Whether `frame` is part of a hook. Other functions may have such names too: use it only on
+/// frames of a hook.
 bool is_of_tracing(const StackFrame& frame) {
   constexpr std::array<std::string_view, 5> prefixes = {"bpf_", "__bpf_", "__traceiter_",
                                                         "__SCT__tp_func_", "trace_"};
@@ -42,7 +43,7 @@ bool is_of_c_library(const StackFrame& frame) {
          file.starts_with("ld-");
 }
 
-// From the outermost: what a part calls without a name is a part as well.
+// From the outermost frame inwards: an unnamed function that a part calls is a part too.
 void fold_unnamed(Stack& stack) {
   for (std::size_t i = stack.size(); i-- > 1;) {
     const StackFrame& frame = stack[i - 1];

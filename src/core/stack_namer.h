@@ -11,13 +11,13 @@
 
 namespace overdue {
 
-/// Turns addresses, and copies of user stacks, into named frames. Used by one thread. Never throws
-/// for what a stack holds: what nobody can name stays a module and an offset.
+/// Turns addresses, and copies of user stacks, into resolved frames. One thread. Never throws on
+/// bad input: an unresolved frame keeps a module and an offset.
 class StackNamer {
  public:
   struct UserStack {
     Stack frames;
-    std::string end;  ///< why it goes no further; empty: it is complete
+    std::string end;  ///< why the stack ends early; empty: complete
   };
 
   virtual ~StackNamer() = default;
@@ -26,7 +26,7 @@ class StackNamer {
   /// `copy` begins at registers.rsp - USER_RED_ZONE, and was made `at`.
   virtual UserStack user_stack(std::uint32_t pid, const user_registers& registers,
                                std::span<const std::byte> copy, KernelTime at) = 0;
-  /// What a thread is called that no record names; empty where nobody knows any more.
+  /// The name of a thread that no record names; empty if it is not known any more.
   virtual std::string thread_name(std::uint32_t /*pid*/, std::uint32_t /*tid*/) { return {}; }
 };
 

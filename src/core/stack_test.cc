@@ -19,7 +19,7 @@ TEST(Stack, WhatCalledOurProgramIsDropped) {
   EXPECT_EQ(stack, of({"try_to_wake_up", "pipe_write"}));
 }
 
-// A thread in bpf(2) is woken, or a program of others' has a wait of its own.
+// A thread in bpf(2) is woken, or a BPF program of another process waits.
 TEST(Stack, FramesBehindOthersAreKept) {
   const Stack whole = of({"schedule", "bpf_map_do_batch", "bpf_trace_run1", "trace_event_read"});
   Stack stack = whole;
@@ -62,7 +62,7 @@ TEST(FoldUnnamed, OfProgramsAndOfOtherFilesNothing) {
   EXPECT_EQ(folded({}), "");
 }
 
-/// What may be missing between the two may be an exported function.
+/// An exported function may be missing between the two frames.
 TEST(FoldUnnamed, NotAcrossAGapNorWhatWasGuessed) {
   Stack stack{of_file(libc, ""), of_file(libc, "read"), of_file("/bin/x", "main")};
   stack[1].follows_gap = true;

@@ -5,7 +5,7 @@
 
 namespace overdue {
 
-/// What probes write in front of records of threads that a limit has kept: struct sched_throttle.
+/// The schema of struct sched_throttle, which precedes records of throttled threads.
 extern const Schema sched_throttle_schema;
 
 }  // namespace overdue

@@ -51,8 +51,8 @@ void write_fully(int fd, std::span<const std::byte> bytes, std::string_view name
   }
 }
 
-// An endless input that is no recording (/dev/zero) must not fill the disk: the magic decides
-// first.
+// The magic is checked first: an endless input that is no recording (/dev/zero) must not fill the
+// disk.
 Fd copy_stream(int from, std::string_view name, std::string_view magic) {
   Fd copy = temporary_file(name);
   std::vector<std::byte> buffer(copy_size);

@@ -10,7 +10,7 @@
 namespace overdue {
 namespace {
 
-constexpr int compression_level = 1;  // above it, writing could not keep up with a busy machine
+constexpr int compression_level = 1;  // higher levels cannot keep up with a busy machine
 
 constexpr std::size_t file_check_offset = 12;
 constexpr std::size_t header_check_offset = 40;

@@ -15,23 +15,23 @@ struct ZSTD_DCtx_s;
 
 namespace overdue {
 
-/// XXH3-64 with seed 0: every check in a trace file.
+/// XXH3-64 with seed 0, used for all checks in a trace file.
 std::uint64_t trace_check(std::span<const std::byte> bytes);
 
-/// The 16 bytes in front of the first chunk.
+/// The 16 bytes before the first chunk.
 struct FileHeader {
   std::uint16_t major = trace_format::major_version;
   std::uint16_t minor = trace_format::minor_version;
 
   std::array<std::byte, trace_format::file_header_size> encode() const;
-  /// Nothing unless magic and check are right.
+  /// Empty unless magic and check are right.
   static std::optional<FileHeader> decode(
       std::span<const std::byte, trace_format::file_header_size> bytes);
 };
 
-/// What stands in front of a payload; see docs/trace-format.md §1.
+/// The header of a payload; see docs/trace-format.md §1.
 struct ChunkHeader {
-  std::uint16_t type = 0;  ///< trace_format::ChunkType, or one we do not know
+  std::uint16_t type = 0;  ///< trace_format::ChunkType, or a type of a newer version
   std::uint16_t flags = 0;
   std::uint32_t stored_size = 0;
   std::uint32_t raw_size = 0;
@@ -44,7 +44,7 @@ struct ChunkHeader {
     return type == static_cast<std::uint16_t>(wanted);
   }
   std::array<std::byte, trace_format::chunk_header_size> encode() const;
-  /// Nothing unless mark and check are right and both sizes within the format's limit.
+  /// Empty unless mark and check are right, and both sizes within the format's limit.
   static std::optional<ChunkHeader> decode(
       std::span<const std::byte, trace_format::chunk_header_size> bytes);
 };
@@ -57,7 +57,7 @@ class Packer {
   Packer(const Packer&) = delete;
   Packer& operator=(const Packer&) = delete;
 
-  /// The payload to store for `raw`: zstd level 1, or `raw` itself where that is not smaller. Sets
+  /// The payload to store for `raw`: zstd level 1, or `raw` itself if that is not smaller. Sets
   /// flags, sizes and check in `header`. The view is valid until the next call, or as long as
   /// `raw`.
   std::span<const std::byte> pack(std::span<const std::byte> raw, ChunkHeader& header);
@@ -75,8 +75,9 @@ class Unpacker {
   Unpacker(const Unpacker&) = delete;
   Unpacker& operator=(const Unpacker&) = delete;
 
-  /// The raw payload, exactly header.raw_size bytes; nothing where `stored` does not give that.
-  /// Valid until the next call, or as long as `stored`. Never needs more memory than raw_size.
+  /// The raw payload, exactly header.raw_size bytes; empty if `stored` decompresses to another
+  /// size, or not at all. Valid until the next call, or as long as `stored`. Never needs more
+  /// memory than raw_size.
   std::optional<std::span<const std::byte>> unpack(const ChunkHeader& header,
                                                    std::span<const std::byte> stored);
 

@@ -45,7 +45,7 @@ std::optional<ChunkScanner::Chunk> ChunkScanner::next() {
     const std::uint64_t payload = offset + trace_format::chunk_header_size;
     const std::uint64_t records_end = saturating_add(header->records_before, header->record_count);
     if (header->stored_size > source_.size() - payload) {
-      // Cut off; unless bytes are missing in the middle of the file, and good chunks follow.
+      // The file is cut off, unless bytes are missing in the middle and good chunks follow.
       position_ = find_mark(payload);
       if (position_ < source_.size()) {
         add_damage(damage_, {offset, position_ - offset, "chunk incomplete"});
@@ -80,7 +80,7 @@ std::optional<ChunkHeader> ChunkScanner::header_at(std::uint64_t offset) const {
   return ChunkHeader::decode(bytes);
 }
 
-// The offset of the next good chunk header at or behind `from`; the size of the file where there is
+// The offset of the next good chunk header at or after `from`; the size of the file if there is
 // none.
 std::uint64_t ChunkScanner::find_mark(std::uint64_t from) const {
   std::array<std::byte, trace_format::chunk_mark.size()> mark;
@@ -100,7 +100,7 @@ std::uint64_t ChunkScanner::find_mark(std::uint64_t from) const {
                 : header_at(from + index);
       if (header) return from + index;
     }
-    from += size - (mark.size() - 1);  // a mark may lie across two windows
+    from += size - (mark.size() - 1);  // a mark may span two windows
   }
   return source_.size();
 }
@@ -109,7 +109,7 @@ void ChunkScanner::skip_unreadable_header() {
   const std::uint64_t offset = position_;
   position_ = find_mark(offset + 1);
   const std::uint64_t bytes = position_ - offset;
-  // Fewer bytes than a header at the end of the file are the beginning of one that was cut.
+  // Fewer bytes than a header at the end of the file are the beginning of a cut chunk.
   if (position_ >= source_.size() && bytes < trace_format::chunk_header_size)
     cut_bytes_ = bytes;
   else

@@ -13,17 +13,17 @@ namespace overdue {
 
 /// A part of a trace file that could not be used.
 struct Damage {
-  std::uint64_t offset = 0;  ///< of its first byte in the file
+  std::uint64_t offset = 0;  ///< offset of its first byte in the file
   std::uint64_t bytes = 0;
   std::string what;  ///< "chunk header unreadable", …
 };
 
-/// Appends `damage`; beyond the first thousand places, all further ones become one entry.
+/// Appends `damage`; all parts beyond the first thousand become one entry.
 void add_damage(std::vector<Damage>& list, Damage damage);
 
 /// Walks the chunks of a trace file from front to back, across damage. Time is linear in the size
-/// of the file, memory bounded by one payload and a thousand entries of damage, whatever the file
-/// says.
+/// of the file, and memory is bounded by one payload and a thousand entries of damage, whatever the
+/// file contains.
 class ChunkScanner {
  public:
   /// `source` is borrowed.
@@ -34,17 +34,17 @@ class ChunkScanner {
     ChunkHeader header;
     std::span<const std::byte> stored;  ///< checked, not decompressed; valid until the next call
   };
-  /// The next good chunk, the last one being END; nothing after it.
+  /// The next good chunk, the last one being END; empty after it.
   std::optional<Chunk> next();
 
-  // The following are complete once next() has returned nothing.
+  // The following are complete once next() has returned an empty optional.
   const std::vector<Damage>& damage() const { return damage_; }
   bool saw_end() const { return saw_end_; }
-  /// The file ends within a chunk (or within the file header): the bytes of that chunk there are.
+  /// If the file ends within a chunk (or the file header): the number of bytes of that chunk in it.
   std::uint64_t cut_bytes() const { return cut_bytes_; }
   /// Records known to be in the part that was cut off.
   std::uint64_t records_cut() const { return records_cut_; }
-  /// Records known to be in chunks that could not be used, those cut off excluded.
+  /// Records known to be in unusable chunks, except those cut off.
   std::uint64_t records_damaged() const { return records_damaged_; }
 
  private:
@@ -57,8 +57,8 @@ class ChunkScanner {
   const ByteSource& source_;
   std::uint64_t position_ = trace_format::file_header_size;
   std::optional<std::uint32_t> last_sequence_;
-  std::uint64_t records_seen_end_ = 0;   ///< index behind the last record of a good chunk
-  std::uint64_t records_known_end_ = 0;  ///< … of any chunk whose header was readable
+  std::uint64_t records_seen_end_ = 0;   ///< index after the last record of a good chunk
+  std::uint64_t records_known_end_ = 0;  ///< … of any chunk with a readable header
   bool finished_ = false;
   bool saw_end_ = false;
   std::uint64_t cut_bytes_ = 0;

@@ -14,22 +14,22 @@
 namespace overdue {
 
 /// Payloads of INFO, RECEIPT and SCHEMA chunks. Encoding never exceeds trace_format::max_payload:
-/// names of control groups and system calls are left out beyond it, and a note in the payload says
-/// how many.
+/// names of control groups and system calls beyond it are left out, and a note in the payload has
+/// their number.
 Bytes encode_info(const SessionInfo& info);
 Bytes encode_receipt(const Receipt& receipt);
 Bytes encode_schema(const Schema& schema);
 
-/// Whatever of the payload can be understood; the rest keeps its default. Never throws on content.
+/// Decodes the readable parts of the payload; others keep their defaults. Never throws on content.
 SessionInfo decode_info(std::span<const std::byte> payload);
 Receipt decode_receipt(std::span<const std::byte> payload);
 
-/// A schema read from a file, with the memory its views point to.
+/// A schema read from a file, with the memory to which its views point.
 class OwnedSchema {
  public:
-  /// Null when the payload describes no usable record: id above 65535 or size out of bounds. Fields
-  /// that do not fit into the record are left out; units and roles of newer versions become none,
-  /// opaque and value.
+  /// Null if the payload describes no usable record: an id above 65535, or a size out of bounds.
+  /// Fields that do not fit into the record are left out. Units of newer versions become none or
+  /// opaque, roles become value.
   static std::unique_ptr<const OwnedSchema> decode(std::span<const std::byte> payload);
 
   OwnedSchema(const OwnedSchema&) = delete;

@@ -9,7 +9,7 @@
 
 namespace overdue {
 
-/// Bytes being written. The only place besides get() that knows the byte order of trace files.
+/// Bytes being written. Only store(), put() and get() depend on the byte order of trace files.
 using Bytes = std::vector<std::byte>;
 
 /// Stores `value` little-endian at the start of `out`, which must have room for it.
@@ -26,7 +26,7 @@ void put(Bytes& out, T value) {
   store(std::span(out).last(sizeof(T)), value);
 }
 
-/// The little-endian number at `offset`; the caller has checked that it lies in `bytes`.
+/// The little-endian number at `offset`; the caller has checked that it is within `bytes`.
 template <std::unsigned_integral T>
 T get(std::span<const std::byte> bytes, std::size_t offset = 0) {
   std::uint64_t value = 0;

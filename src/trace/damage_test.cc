@@ -1,4 +1,4 @@
-// Files that are cut, damaged, or made to hurt.
+// Files that are cut, damaged, or hostile.
 
 #include <algorithm>
 #include <string>
@@ -205,7 +205,7 @@ TEST(TraceDamage, BytesBehindTheEndAreReportedAndNotRead) {
   EXPECT_EQ(reader.damage()[0].bytes, more.size());
 }
 
-// Payloads of one RECORDS chunk that end in something wrong behind one good record.
+// Payloads of one RECORDS chunk with one good record and a bad end.
 TEST(TraceHostile, RecordsThatLieAboutTheirSize) {
   std::vector<Bytes> bad_tails;
   for (const unsigned size : {0U, 1U, 47U, 57U, 65535U}) {
@@ -275,7 +275,7 @@ TEST(TraceHostile, BombsAndFalseRawSizesAreDamage) {
   }
   ChunkHeader short_raw;
   short_raw.type = static_cast<std::uint16_t>(ChunkType::records);
-  short_raw.raw_size = 55;  // not compressed, yet not what is stored
+  short_raw.raw_size = 55;  // not compressed, yet not the stored size
   short_raw.record_count = 1;
   const Bytes file =
       TraceBuilder().chunk(short_raw, wait_record(1)).chunk(ChunkType::end, {}).bytes();

@@ -11,13 +11,13 @@
 
 namespace overdue {
 
-/// Texts of a session are short; a longer one (a hostile argv) must not push everything else out.
+/// Texts of a session are short; a long text (a hostile argv) must not displace all other fields.
 inline constexpr std::size_t max_text = 256U << 10;
 inline std::string_view bounded_text(std::string_view text) {
   return text.substr(0, max_text);
 }
 
-/// Writes a field list (docs/trace-format.md §3) into a Bytes it borrows.
+/// Writes a field list (docs/trace-format.md §3) into a borrowed Bytes.
 class FieldListWriter {
  public:
   explicit FieldListWriter(Bytes& out) : out_(out) {}
@@ -55,19 +55,19 @@ struct TaggedValue {
   std::uint16_t tag;
   std::span<const std::byte> value;
 
-  /// The value as number; 0 where its length is not that of one.
+  /// The value as a number; 0 if its length is not that of a number.
   std::uint64_t number() const {
     return value.size() == sizeof(std::uint64_t) ? get<std::uint64_t>(value) : 0;
   }
   std::string_view text() const { return as_text(value); }
 };
 
-/// Reads a field list. A field that does not end within the list ends the reading; never throws.
+/// Reads a field list. Stops at a field that exceeds the list; never throws.
 class FieldListReader {
  public:
   explicit FieldListReader(std::span<const std::byte> bytes) : rest_(bytes) {}
 
-  /// The next field, or nothing at the end.
+  /// The next field; empty at the end.
   std::optional<TaggedValue> next() {
     constexpr std::size_t head = sizeof(std::uint16_t) + sizeof(std::uint32_t);
     if (rest_.size() < head) return std::nullopt;

@@ -19,7 +19,7 @@ using trace_format::ChunkType;
 constexpr std::size_t max_schemas = 1024;
 constexpr std::uint32_t max_schema_payload = 1U << 20;
 
-// A chunk kept for later: the last INFO counts, and which one that is shows only at the end.
+// A chunk kept for later: the last INFO counts, and only the end of the file shows which is last.
 struct SavedChunk {
   std::uint64_t offset;
   ChunkHeader header;
@@ -165,7 +165,7 @@ void TraceReader::choose_schemas() {
   for (const auto& [id, owned] : file_schemas_) {
     const Schema& schema = owned->schema();
     const auto known = kinds_.find(id);
-    // The same id under another name is not what our code reads.
+    // The same id with another name is another kind of record, which our code cannot read.
     if (known != kinds_.end() && known->second.schema->name == schema.name)
       known->second.fixed_size = schema.size;
     else
@@ -223,8 +223,8 @@ void TraceReader::replay(Sink& sink) {
   sink.end(final_info(state), final_receipt(state));
 }
 
-// The file was verified when it was opened; whoever overwrites or truncates it meanwhile must not
-// make us say that all is well.
+// The file was verified when it was opened. If another process overwrites or truncates it later,
+// the damage must be reported.
 void TraceReader::note_changes(const ChunkScanner& scanner, Replay& state) const {
   if (records_found_ > state.found) state.damaged += records_found_ - state.found;
   for (const Damage& damage : scanner.damage()) {
@@ -263,8 +263,8 @@ void TraceReader::replay_chunk(const ChunkScanner::Chunk& chunk, Sink& sink, Rep
   if (read < chunk.header.record_count) state.damaged += chunk.header.record_count - read;
 }
 
-// Brings the fixed part of a record to the size its schema has here, so that the tail is where our
-// code looks for it. False where the result would be longer than a record can be.
+// Resizes the fixed part of a record to the size in our schema, so that the tail begins at the
+// offset that our code expects. False if the result would be longer than a record can be.
 bool TraceReader::deliver(std::span<const std::byte> bytes, const Kind& kind, Sink& sink) {
   const std::size_t in_file = kind.fixed_size ? kind.fixed_size : kind.schema->size;
   const std::size_t here = kind.schema->size;

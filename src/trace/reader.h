@@ -17,14 +17,13 @@
 
 namespace overdue {
 
-/// Reads a trace file (docs/trace-format.md), whatever state it is in: content never makes it crash
-/// or allocate more than about 200 MB, and nothing but a file that is no recording, or of a newer
-/// major format, makes the constructor throw (Error, also when the disk fails). Used from one
-/// thread.
+/// Reads a trace file (docs/trace-format.md), in any state: no content makes it crash, or allocate
+/// more than about 200 MB. The constructor throws Error only if the file is no recording, or has a
+/// newer major format, or if the disk fails. One thread.
 class TraceReader {
  public:
-  /// Owns `file`; reads all of it once, to verify it. `known` are the schemas this program has code
-  /// for (probes' schemas); they must outlive the reader. `name` is for messages.
+  /// Owns `file`; reads all of it once, to verify it. `known` are the schemas for which this
+  /// program has code (those of probes); they must outlive the reader. `name` is for messages.
   explicit TraceReader(Fd file, std::span<const Schema* const> known = {},
                        std::string_view name = "the recording");
   /// Reads `bytes`, which must outlive the reader.
@@ -32,37 +31,37 @@ class TraceReader {
   TraceReader(const TraceReader&) = delete;
   TraceReader& operator=(const TraceReader&) = delete;
 
-  /// What was measured; in `notes`, at the end, a sentence for everything that is missing or
-  /// damaged. Blank where the file no longer says.
+  /// The description of the measurement. The last `notes` name all missing or damaged parts, a
+  /// sentence each. Fields that the file has lost are blank.
   const SessionInfo& info() const { return info_; }
-  /// The recorder came to its end: nothing is missing but what damage() names.
+  /// True if the recorder finished: only the parts in damage() are missing.
   bool complete() const { return saw_end_ || receipt_.has_value(); }
-  /// Places that could not be used, in file order; after replay() also what only decoding shows.
+  /// Unusable parts in file order; after replay(), also damage that only decoding shows.
   std::vector<Damage> damage() const;
 
-  /// Calls begin, record for every record in file order, end. A record's schema is one of `known`,
-  /// or, for kinds not among them, the file's own, which lives as long as the reader. The receipt
-  /// of end() is the file's plus lost_by["file_damaged"], ["file_cut"] (at least 1: a lower bound)
-  /// and ["unknown_kind"] where they are not 0; where the file has none, its events are the records
-  /// delivered, and the duration of a cut recording lasts to its last record. What is no longer
-  /// there because the file has changed since it was verified is counted as damaged. May be called
+  /// Calls begin, then record for every record in file order, then end. The schema of a record is
+  /// one of `known` or, for other kinds, the file's own, which lives as long as the reader. The
+  /// receipt of end() is the file's plus lost_by["file_damaged"], ["file_cut"] (at least 1: a lower
+  /// bound) and ["unknown_kind"], unless 0. If the file has no receipt, `events` is the number of
+  /// delivered records; the duration of a cut recording lasts to its last record. Records that have
+  /// vanished because the file changed after its verification count as damaged. May be called
   /// again.
   void replay(Sink& sink);
 
  private:
-  // How records of one kind are delivered.
+  // The delivery of records of one kind.
   struct Kind {
     const Schema* schema;
     std::uint16_t fixed_size;  // in this file; 0: as in *schema
   };
-  // What one replay has seen.
+  // The results of one replay.
   struct Replay {
     std::uint64_t delivered = 0;
-    std::uint64_t found = 0;  // records in chunks that were there
+    std::uint64_t found = 0;  // records in chunks that were read
     std::uint64_t damaged = 0;
     std::map<std::uint16_t, std::uint64_t> unknown;  // kind → records
     std::uint64_t last_time_ns = 0;
-    bool changed = false;  // the file is not the one that was verified
+    bool changed = false;  // the file has changed since it was verified
     std::vector<Damage> damage;
   };
 
@@ -84,7 +83,7 @@ class TraceReader {
   std::vector<const Schema*> known_;
   std::string name_;
   Unpacker unpacker_;
-  Bytes adapted_;  // a record of another version, brought into the form its schema has here
+  Bytes adapted_;  // a record of another version, adapted to our schema
 
   SessionInfo info_;
   std::optional<Receipt> receipt_;
@@ -94,8 +93,8 @@ class TraceReader {
   std::vector<Damage> replay_damage_;
   bool saw_end_ = false;
   bool header_cut_ = false;
-  std::uint64_t skipped_chunks_ = 0;   // of types or with flags we do not know
-  std::uint64_t skipped_records_ = 0;  // in them
+  std::uint64_t skipped_chunks_ = 0;   // with types or flags of newer versions
+  std::uint64_t skipped_records_ = 0;  // in skipped chunks
   std::uint64_t records_found_ = 0;    // in good chunks
   std::uint64_t records_damaged_ = 0;
   std::uint64_t records_cut_ = 0;

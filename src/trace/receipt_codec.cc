@@ -73,7 +73,7 @@ Receipt decode_receipt(std::span<const std::byte> payload) {
         receipt.probe_runs = field->number();
         break;
       case receipt_probe_ns:
-        // Older writers wrote 0 for what they could not tell from the noise.
+        // Older writers wrote 0 for a cost too small to measure.
         if (field->number() > 0) receipt.probe_ns = field->number();
         break;
       case receipt_probe_error_ns:

@@ -12,28 +12,27 @@
 
 namespace overdue {
 
-/// Writes a trace file (docs/trace-format.md) front to back; a pipe will do. Used from one thread.
-/// What was flushed is readable whatever happens next; what was not is lost with the writer. Every
-/// member throws Error when the file cannot take the bytes (no space, closed pipe: the caller
-/// ignores SIGPIPE), and from then on always.
+/// Writes a trace file (docs/trace-format.md) front to back; a pipe will do. One thread. Flushed
+/// records stay readable whatever happens later; others are lost with the writer. Every member
+/// throws Error if the file cannot take the bytes (no space, closed pipe: the caller ignores
+/// SIGPIPE), and at each later call.
 class TraceWriter final : public Sink {
  public:
-  /// Owns `file`. `schemas` describe every kind of record that will come; they must outlive the
-  /// writer. `name` is for messages.
+  /// Owns `file`. `schemas` describe all kinds of record that will be written; they must outlive
+  /// the writer. `name` is for messages.
   TraceWriter(Fd file, std::span<const Schema* const> schemas,
               std::string_view name = "the recording");
 
   /// Writes schemas and `info` at once: a recording that is killed a moment later can be opened.
   void begin(const SessionInfo& info) override;
-  /// Appends to the current chunk; written when 256 KiB have gathered. The record must have a
-  /// header whose size is that of the record or less.
+  /// Appends to the current chunk, which is written at 256 KiB. The size in the record's header
+  /// must not exceed the size of the record.
   void record(const Record& record) override;
-  /// Final info, receipt and END; then closes the file, which may be where the disk says that it is
-  /// full. The last call.
+  /// Writes the final info, the receipt and END; then closes the file, which is when a full disk
+  /// may be reported. The last call.
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
-  /// Writes the records that have gathered; to be called about once a second, so that a kill loses
-  /// no more.
+  /// Writes the current chunk. Call about once a second: a kill then loses at most one second.
   void flush();
 
   /// Bytes written so far.
@@ -55,7 +54,7 @@ class TraceWriter final : public Sink {
   std::uint32_t record_count_ = 0;
   std::uint64_t records_before_ = 0;
   std::uint32_t sequence_ = 0;
-  Bytes out_;  // chunks on their way to the file
+  Bytes out_;  // chunks not yet written to the file
   std::uint64_t bytes_written_ = 0;
   bool begun_ = false;
   bool failed_ = false;
