@@ -11,7 +11,7 @@
 /* include/linux/sched.h */
 #define PF_EXITING 0x00000004
 #define PF_IO_WORKER 0x00000010
-#define PF_USER_WORKER 0x00004000 /* PF_USED_ASYNC before 5.17: of a thread that loads modules */
+#define PF_USER_WORKER 0x00004000 /* before 5.17 PF_USED_ASYNC: the thread loads modules */
 #define PF_KTHREAD 0x00200000
 
 #define TS_COMPAT 0x0002            /* arch/x86/include/asm/thread_info.h */
@@ -36,18 +36,18 @@
 #define PROT_EXEC 0x4     /* include/uapi/asm-generic/mman-common.h */
 #define SHM_EXEC 0100000  /* include/uapi/linux/shm.h */
 
-/* The thread has begun to end: it makes no more calls, and its registers may be gone. */
+/* The thread is exiting: it makes no more calls, and its registers may be gone. */
 static __always_inline bool is_exiting(struct task_struct* task) {
   return task->flags & PF_EXITING;
 }
 
-/* A thread of the kernel's, or of a process but without a user side (io_uring, vhost): it is in no
- * system call whatever its registers say. */
+/* A kernel thread, or a thread of a process without user mode (io_uring, vhost). Such a thread is
+ * never in a system call, whatever its registers hold. */
 static __always_inline bool has_no_user_side(struct task_struct* task) {
   return task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER);
 }
 
-/* What a native call was given. */
+/* The arguments of a native call. */
 static __always_inline void copy_native_arguments(u64* to, const struct pt_regs* regs) {
   to[0] = regs->di;
   to[1] = regs->si;
@@ -64,7 +64,7 @@ static __always_inline bool in_compat_syscall(struct task_struct* task) {
 
 #define USER32_CS 0x23 /* arch/x86/include/asm/segment.h */
 
-/* The thread is in 32-bit code as far as its user side is concerned. */
+/* The user mode of the thread is 32-bit code. */
 static __always_inline bool has_32_bit_registers(struct task_struct* task) {
   return ((struct pt_regs*)bpf_task_pt_regs(task))->cs == USER32_CS;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What user space may change while programs run. Mapped by user space, shared by every program of a
-// session. Also the counters every program keeps.
+// Settings that user space changes while programs run: mapped by user space, shared by all programs
+// of a session. Also the counters that each program keeps.
 #pragma once
 
 #include "bpf/glob.h"
@@ -8,8 +8,8 @@
 
 #define THREAD_THRESHOLDS 8
 
-// What is late by the name of its thread: what the first glob that matches says, else what holds
-// for others. Nobody reads these while they are written, see kernel/thresholds.h.
+// Thresholds by the name of the thread: the first glob that matches counts, else the threshold for
+// other threads. No program reads these while user space writes them, see kernel/thresholds.h.
 struct thread_thresholds {
   u32 count;  // of globs; 0: names are not looked at
   u32 reserved;
@@ -23,21 +23,21 @@ struct session_control {
   u32 armed;  // 1: spans may begin. One store starts all probes together
   u32 epoch;  // parity names the half of every cell pool that is written; see cells.bpf.h
   u32 phase;  // 2: after the discovery phase of a two-phase run
-  u32 moves;  // counts processes put into another cgroup; their threads are for user space to look
-              // at
-  u64 threshold_ns[SPAN_COUNT];  // by enum span_kind; spans at or over it are stalls, as far as the
-                                 // names of their threads have no say. 0: not wanted
-  u64 since_ns[SPAN_COUNT];  // by enum span_kind: since when it is wanted, and the session armed.
-                             // What began before may have lost its end, or have another's: it
-                             // is not paired. Written before what it is about
-  u64 wait_min_ns;           // waits as long as this are recorded, whoever's they are; 0: none
-  u64 slice_ns;              // who runs on a CPU is summed up for as long as this; 0: not at all
-  u64 resumed_ns;            // when it was last armed again after a pause; 0: never
-  u64 quiet_ns;              // what began after the last look at the clock on its CPU (see
-                             // cpu_ledger) is shorter than this; 0: nobody knows
-  u64 quiet_from_ns;         // looks from then on tell of it: the hooks are attached
-  u32 releases;    // of members that are none any more: what is known of members holds no longer
-  u32 calls_stay;  // 1: open calls are listed, and stay where they are: see call.bpf.h
+  u32 moves;  // number of processes moved to another cgroup; user space looks at their threads
+  // By enum span_kind: threshold for spans of the kind, unless one for the thread's name applies;
+  // 0: off.
+  u64 threshold_ns[SPAN_COUNT];
+  // By enum span_kind: when the kind was turned on, or the session armed. A span with an earlier
+  // begin may have lost its end, or meet the end of another: it is not matched. Written before
+  // threshold_ns, and before the session is armed.
+  u64 since_ns[SPAN_COUNT];
+  u64 wait_min_ns;    // shortest wait, of any thread, that is recorded; 0: none is
+  u64 slice_ns;       // length over which the run times of a CPU's threads are added up; 0: off
+  u64 resumed_ns;     // when the session was last armed again after a pause; 0: never
+  u64 quiet_ns;       // upper bound of the time since cpu_ledger.looked_ns; 0: unknown
+  u64 quiet_from_ns;  // when the hooks that set looked_ns were attached
+  u32 releases;       // members removed from the target; each invalidates all member keys
+  u32 calls_stay;     // 1: open calls are being reported and do not move, see call.bpf.h
   struct thread_thresholds by_name;
 };
 WIRE_SIZE(struct session_control, 320 + sizeof(struct thread_thresholds));
@@ -45,31 +45,30 @@ WIRE_SIZE(struct session_control, 320 + sizeof(struct thread_thresholds));
 // Per-CPU counters, kept by each BPF object. Reasons for loss come first; docs/loss.md explains
 // each.
 enum session_counter {
-  COUNTER_RING_FULL,     // a record found no room in its CPU's ring buffer
-  COUNTER_CELLS_FULL,    // an aggregate found no free cell
-  COUNTER_TASK_STORAGE,  // the kernel gave no task storage: the thread is not measured
-  COUNTER_UNMATCHED,     // an end without a begin
-  COUNTER_CUT,  // a span that had begun before the session, or lost its hook at a change of phases
-  COUNTER_CPU_NS,       // CPU time of target threads that have ended, in ns
-  COUNTER_DEPARTURES,   // how often those have left the CPU
-  COUNTER_TEXT_UNREAD,  // calls with a string argument that could not be read
-  COUNTER_BEYOND_SETS,  // calls left out because sets (-e, --discover) have no bit for their number
-  COUNTER_SPANS_FULL,   // a span found no room in the table of open ones
-  COUNTER_SPANS_UNREAD,   // an event of a user-defined span whose key or filter could not be read
-  COUNTER_CALLERS_LOST,   // calls whose stack found no room: their callers are not known
-  COUNTER_WORST_BUSY,     // wake-ups not followed, since another CPU held the one that is
+  COUNTER_RING_FULL,     // records for which the CPU's ring buffer had no room
+  COUNTER_CELLS_FULL,    // aggregates for which there was no free cell
+  COUNTER_TASK_STORAGE,  // threads that are not measured, for lack of task storage
+  COUNTER_UNMATCHED,     // ends without a begin
+  COUNTER_CUT,     // spans that began before the session, or lost their hook at a change of phases
+  COUNTER_CPU_NS,  // CPU time of target threads that have ended, in ns
+  COUNTER_DEPARTURES,     // context switches of target threads that have ended
+  COUNTER_TEXT_UNREAD,    // calls with a string argument that could not be read
+  COUNTER_BEYOND_SETS,    // calls left out, since sets (-e, --discover) have no bit for them
+  COUNTER_SPANS_FULL,     // spans for which the table of open spans was full
+  COUNTER_SPANS_UNREAD,   // events of a user span whose key or filter could not be read
+  COUNTER_CALLERS_LOST,   // calls with an unknown caller: there was no room for the stack
+  COUNTER_WORST_BUSY,     // wake-ups not tracked, since another CPU held the lock
   COUNTER_WORST_WINDOWS,  // windows worth keeping for which there was no room
-  COUNTER_NESTED,   // runs of a program that the kernel left out: it ran already on that CPU. Kept
-                    // by the kernel
+  COUNTER_NESTED,   // runs that the kernel skipped, since the program was running on that CPU;
+                    // counted by the kernel
   COUNTER_REFUSED,  // calls that seccomp or a tracer answered before they began
-  COUNTER_SPANS,    // spans that ended, late or not, but system calls
-  // Of all runs since the programs were loaded, as user space reads them from run_costs
-  // (run_cost.h):
+  COUNTER_SPANS,    // spans that ended, late or not, except system calls
+  // All runs since the programs were loaded, read by user space from run_costs (run_cost.h):
   COUNTER_RUNS,
-  COUNTER_RUN_NS,         // what they took
-  COUNTER_RUN_TARGET_NS,  // of that, in threads of the target
-  COUNTER_RUN_VARIANCE,   // of COUNTER_RUN_NS, in ns squared
-  COUNTER_STATS_RUNS,     // by the kernel's statistics, while those were on
+  COUNTER_RUN_NS,         // time of the runs
+  COUNTER_RUN_TARGET_NS,  // time of the runs in threads of the target
+  COUNTER_RUN_VARIANCE,   // variance of COUNTER_RUN_NS, in ns squared
+  COUNTER_STATS_RUNS,     // runs that the kernel's statistics counted while enabled
   COUNTER_STATS_NS,
   COUNTER_COUNT,
 };

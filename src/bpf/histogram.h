@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// The one definition of our log-linear histogram, for BPF C and C++.
+// The only definition of our log-linear histogram, for BPF C and C++.
 //
 // 16 sub-buckets per power of two: a value and its bucket's bounds differ by at most 1/16 = 6.25 %.
-// Values below 16 ns have a bucket each. 2^44 ns (4.9 hours) and above share the last bucket;
-// count, total, minimum and maximum are exact always. The scheme is that of HdrHistogram and of
-// rezolus's H2 histogram.
+// Values below 16 ns have a bucket each. Values of 2^44 ns (4.9 hours) and above share the last
+// bucket. Count, total, minimum and maximum are always exact. HdrHistogram and rezolus's H2
+// histogram use the same scheme.
 #pragma once
 
 #include "bpf/wire.h"

@@ -3,7 +3,7 @@
  * when a program loads, so a declaration here names a dependency, not a layout. */
 #pragma once
 
-/* Headers of Linux 6.18 and later have a type that a probe declares for builds on older ones. */
+/* Headers of Linux 6.18 and later have this type; a probe declares it, for older headers. */
 #define bpf_task_work bpf_task_work___uapi
 #include <linux/bpf.h>
 #undef bpf_task_work
@@ -94,7 +94,7 @@ struct rt_bandwidth {
 
 struct rt_rq {
   int rt_throttled;      /* since Linux 6.12 with CONFIG_RT_GROUP_SCHED only */
-  struct task_group* tg; /* with that only */
+  struct task_group* tg; /* with CONFIG_RT_GROUP_SCHED only */
 };
 
 struct sched_rt_entity {
@@ -119,15 +119,15 @@ struct task_group {
 struct cfs_rq {
   struct rq* rq;
   struct task_group* tg;
-  int throttled;                 /* by its own group's quota */
-  int throttle_count;            /* … or by that of one above, how many of them */
-  u64 throttled_clock_self;      /* since when, by the clock of its rq; 0: it is not */
-  u64 throttled_clock_self_time; /* and for how long before that */
+  int throttled;                 /* by the quota of its own group */
+  int throttle_count;            /* number of throttled groups: its own and those above */
+  u64 throttled_clock_self;      /* begin of the throttling, by rq.clock; 0: not throttled */
+  u64 throttled_clock_self_time; /* ns throttled before */
 };
 
 struct sched_entity {
   struct cfs_rq* cfs_rq;       /* with groups of tasks only */
-  struct sched_entity* parent; /* that of its queue's group on the same CPU; likewise */
+  struct sched_entity* parent; /* entity of the queue's group on the same CPU; likewise */
   u64 sum_exec_runtime;
 };
 
@@ -148,7 +148,7 @@ struct cred {
 };
 
 struct mm_struct {
-  unsigned long start_code; /* of the program that was executed, not of its libraries */
+  unsigned long start_code; /* of the executed program, not of its libraries */
   unsigned long end_code;
 };
 
@@ -173,7 +173,7 @@ struct task_struct {
   struct thread_info thread_info;
   unsigned int __state;
   unsigned int flags;
-  unsigned int on_cpu; /* u8 in 7.2: a direct load adapts its size where it is unsigned */
+  unsigned int on_cpu; /* u8 in 7.2: a direct load of an unsigned field adapts its size */
   unsigned int on_rq;
   int prio;
   int static_prio;
@@ -182,7 +182,7 @@ struct task_struct {
   int pid;
   int tgid;
   u64 start_time;
-  u64 self_exec_id; /* u32 before 5.7: a direct load reads what there is */
+  u64 self_exec_id; /* u32 before 5.7: a direct load adapts its size */
   struct task_struct* real_parent;
   struct task_struct* group_leader;
   struct mm_struct* mm;
@@ -195,7 +195,7 @@ struct task_struct {
   struct sched_info sched_info;
   struct css_set* cgroups;
   bool throttled;                           /* Linux 6.18 */
-  struct callback_head sched_throttle_work; /* likewise: not queued, it points to itself */
+  struct callback_head sched_throttle_work; /* likewise; points to itself unless queued */
   unsigned int ptrace;                      /* 0: no tracer */
   struct seccomp seccomp;
   struct sigpending pending; /* of this thread alone */
@@ -242,7 +242,7 @@ struct bpf_iter__task {
   struct task_struct* task;
 };
 
-/* Of spans: interrupts, timers, work, block requests, connections. */
+/* Types of the span probes: timers, work, block requests, connections. */
 struct timerqueue_node {
   s64 expires;
 };
@@ -252,8 +252,8 @@ struct hrtimer_clock_base {
 };
 
 struct hrtimer {
-  struct timerqueue_node node; /* the latest it may expire */
-  s64 _softexpires;            /* and the earliest */
+  struct timerqueue_node node; /* latest expiry */
+  s64 _softexpires;            /* earliest expiry */
   void* function;
   struct hrtimer_clock_base* base;
   u8 is_soft;
@@ -297,7 +297,7 @@ struct request {
 };
 
 struct in6_addr {
-  u8 u6_addr8[16]; /* inside a union there: to be copied as a whole */
+  u8 u6_addr8[16]; /* inside a union in the kernel: copied as a whole */
 };
 
 struct sock_common {
@@ -322,10 +322,9 @@ struct inet_sock {
 
 #include <bpf/bpf_tracing.h>
 
-/* Of a function of the kernel that not every kernel has, or has with this prototype. Where the
- * prototype is another, the loader makes the function absent (kernel/extern_functions.h): a program
- * that calls it is loaded only where Skeleton::can_call() says so. tools/kernel_drift reads the
- * tag. */
+/* A kernel function that some kernels lack, or have with another prototype. If the prototype
+ * differs, the loader makes the function absent (kernel/extern_functions.h). A program that calls
+ * the function is loaded only if Skeleton::can_call() is true. tools/kernel_drift reads the tag. */
 #define OPTIONAL_FUNCTION __weak __ksym __attribute__((btf_decl_tag("optional")))
-/* And of one whose being there alone says something: it need not be for programs to call. */
+/* A function of which only the presence matters: programs need not be allowed to call it. */
 #define NEVER_CALLED __attribute__((btf_decl_tag("never called")))

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What every thread has spent its time on so far: running sums, kept by probes/sched, asked by
- * every probe that has a span of a thread to explain. A span takes the sums at its begin from those
- * at its end. */
+/* Where every thread has spent its time so far: running sums, kept by probes/sched and read by each
+ * probe that explains a span of a thread. The parts of a span are the sums at its end less the sums
+ * at its begin. */
 #pragma once
 
 #include "bpf/session.bpf.h"
 #include "bpf/thread_ledger.h"
 #include "bpf/thread_storage.bpf.h"
 
-/* A thread's ledger is in the seat that its address says, if that was free when the thread began:
- * found by two loads, where task storage takes a call into the kernel for each thread of a switch.
- * And a bystander's task storage stays empty, which is all that other hooks look at. Whose seat is
- * taken has its ledger in `ledgers`. */
+/* The address of a thread's task_struct selects the slot of its ledger. A look-up takes two loads;
+ * task storage would take a call into the kernel for each thread of a context switch. The task
+ * storage of threads outside the target stays empty, and other hooks test nothing else. If the slot
+ * was taken when the thread began, the ledger is kept in the `ledgers` map. */
 #define LEDGER_SEATS_LOG2 13
 
 struct {
@@ -25,7 +25,7 @@ struct {
 THREAD_STORAGE(ledgers, HASH, struct thread_ledger);
 
 /* By Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4). The verifier refuses to
- * multiply an address; what two are apart is a number. */
+ * multiply an address, but not the difference of two addresses. */
 static __always_inline struct ledger_seat* seat_of(const struct task_struct* task) {
   u64 apart = (u64)task - (u64)&control;
   barrier_var(apart);
@@ -41,11 +41,11 @@ static __always_inline struct thread_ledger* ledger_of(struct task_struct* task)
   return find_of_thread(ledgers, task);
 }
 
-/* False where there is no room for one. */
+/* False if there is no room. */
 static __always_inline bool make_ledger(struct task_struct* task, struct thread_ledger* initial) {
   struct ledger_seat* seat = seat_of(task);
   if (seat) {
-    /* Its last owner's end was kept from us, if that was at the same address. */
+    /* The same owner: a thread at this address ended, and the kernel hid its end. */
     u64 before = seat->owner == (u64)task ? (u64)task : 0;
     if (__sync_val_compare_and_swap(&seat->owner, before, SEAT_IS_BEGUN) == before) {
       seat->ledger = *initial;
@@ -56,7 +56,7 @@ static __always_inline bool make_ledger(struct task_struct* task, struct thread_
   return make_of_thread(ledgers, task, initial) != 0;
 }
 
-/* When the thread is freed. */
+/* Called when the thread is freed. */
 static __always_inline void forget_ledger(struct task_struct* task) {
   struct ledger_seat* seat = seat_of(task);
   if (seat && seat->owner == (u64)task)
@@ -77,29 +77,29 @@ static __always_inline struct cpu_ledger* this_cpu_ledger(void) {
   return bpf_map_lookup_elem(&cpu_ledgers, &zero);
 }
 
-/* Adds the time on the CPU since the thread was switched in, to `now_ns`, when interrupts had taken
- * `irq_ns` and `softirq_ns` of the CPU: what they took in between is theirs. */
+/* Adds the time on the CPU from the switch in until `now_ns`. `irq_ns` and `softirq_ns` are the
+ * interrupt times of the CPU at `now_ns`; interrupts in between count as interrupts. */
 static __always_inline void add_time_until(struct ledger_parts* sums,
                                            const struct thread_ledger* ledger, u64 irq_ns,
                                            u64 softirq_ns, u64 now_ns) {
-  if (ledger->state != LEDGER_ON_CPU) return; /* we came when it ran: unknown */
+  if (ledger->state != LEDGER_ON_CPU) return; /* the switch in was not seen */
   u64 gross_ns = now_ns - ledger->since_ns;
   irq_ns -= ledger->irq_mark_ns;
   softirq_ns -= ledger->softirq_mark_ns;
-  if (irq_ns + softirq_ns > gross_ns) irq_ns = softirq_ns = 0; /* one came while we looked */
+  if (irq_ns + softirq_ns > gross_ns) irq_ns = softirq_ns = 0; /* one came in between */
   sums->oncpu_ns += gross_ns - irq_ns - softirq_ns;
   sums->irq_ns += irq_ns;
   sums->softirq_ns += softirq_ns;
 }
 
-/* To the present. Called on the thread's CPU, not in an interrupt. */
+/* add_time_until() the present. Called on the thread's CPU, not in an interrupt. */
 static __always_inline void add_time_on_cpu(struct ledger_parts* sums,
                                             const struct thread_ledger* ledger,
                                             const struct cpu_ledger* cpu, u64 now_ns) {
   add_time_until(sums, ledger, cpu->irq_ns, cpu->softirq_ns, now_ns);
 }
 
-/* Tells the ledger of a thread of the call on `cpu`, which is its, if it does not know of it. */
+/* Copies the begin of the call on `cpu`, which is the thread's own, to its ledger, if missing. */
 static __always_inline void note_call(struct thread_ledger* ledger, const struct cpu_ledger* cpu) {
   u64 call_ns = cpu->call.begin_ns;
   if (call_ns <= ledger->call_ns) return;
@@ -107,14 +107,14 @@ static __always_inline void note_call(struct thread_ledger* ledger, const struct
   ledger->at_call = ledger->sums;
   if (call_ns < ledger->since_ns) return;
   u64 irq_ns = cpu->call_irq_ns, softirq_ns = cpu->call_softirq_ns;
-  /* Marked after the call began, where the switch to the thread was not seen. */
+  /* If the switch in was not seen, the marks may be later than the begin of the call. */
   if (irq_ns < ledger->irq_mark_ns) irq_ns = ledger->irq_mark_ns;
   if (softirq_ns < ledger->softirq_mark_ns) softirq_ns = ledger->softirq_mark_ns;
   add_time_until(&ledger->at_call.parts, ledger, irq_ns, softirq_ns, call_ns);
 }
 
-/* The sums of the running thread, at `now_ns`. They add up to all time since the ledger began, but
- * for what nobody saw. */
+/* The sums of the running thread at `now_ns`. They add up to the time since the ledger began,
+ * except for time that no hook saw. */
 static __always_inline void read_ledger(const struct thread_ledger* ledger,
                                         const struct cpu_ledger* cpu, u64 now_ns,
                                         struct ledger_sums* sums) {
@@ -122,9 +122,9 @@ static __always_inline void read_ledger(const struct thread_ledger* ledger,
   add_time_on_cpu(&sums->parts, ledger, cpu, now_ns);
 }
 
-/* What a span's parts are: `sums` at its end become those between `begin` and its end. Where less
- * than nothing is left for the CPU, an interrupt came when the end had been read, but not the sums:
- * what it took is none of the span's. */
+/* The parts of a span: subtracts the sums at its begin from `all`, the sums at its end. A negative
+ * time on the CPU means that an interrupt came after the clock was read for the end, and before
+ * the sums were read. The time of that interrupt is not part of the span. */
 static __always_inline void subtract_sums(struct ledger_sums* all,
                                           const struct ledger_sums* at_begin) {
   struct ledger_parts* sums = &all->parts;

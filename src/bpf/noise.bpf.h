@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Hooks that write down what has a CPU besides the thread that is measured there: interrupts, soft
- * interrupts, NMIs, other threads. The object that includes this defines NOISES_MAX, a power of
- * two, noise_log_here() and note_event(); and it calls note_switch(). Everything of a CPU is
- * written on that CPU, by hooks of which each can only interrupt those of another kind. */
+/* Hooks that log what runs on a CPU besides the thread measured there: interrupts, softirqs, NMIs,
+ * other threads. An object that includes this header defines NOISES_MAX, a power of two,
+ * noise_log_here() and note_event(), and calls note_switch(). The log of a CPU is written on that
+ * CPU only, and a hook can only be interrupted by a hook of another kind. */
 #pragma once
 
 #include "bpf/kernel.h"
 #include "bpf/noise.h"
 #include "bpf/run_cost.bpf.h"
 
-/* Of what went on already when measuring began. */
+/* The begin of noise that was under way when the measurement began. */
 #define BEFORE_ALL 1
 
-/* What is measured are threads of our own. */
+/* The measured threads are our own: there is no target. */
 static __always_inline bool runs_for_target(void) {
   return false;
 }
 
 struct noise_log {
   struct noise_marks marks;
-  struct timerlat_noise noises[NOISES_MAX]; /* the latest, by count modulo their number */
+  struct timerlat_noise noises[NOISES_MAX]; /* the latest, by count modulo NOISES_MAX */
 };
 
-/* Of the CPU this runs on; null where nothing is measured. */
+/* The log of the current CPU; null if the CPU is not measured. */
 static __always_inline struct noise_log* noise_log_here(void);
 
-/* Of every hook but those of switches. `enters`: it is an interrupt's first. */
+/* Called by every hook except those of context switches. `enters`: a hard interrupt begins. */
 static __always_inline void note_event(struct noise_log* log, u64 now_ns, bool enters);
 
 static __always_inline u64 event_ns(struct noise_log* log, bool enters) {
@@ -34,7 +34,7 @@ static __always_inline u64 event_ns(struct noise_log* log, bool enters) {
   return now_ns;
 }
 
-/* The next place for a noise; what it held is forgotten. */
+/* The next slot for a noise; overwrites the oldest noise. */
 static __always_inline struct timerlat_noise* new_noise(struct noise_log* log, u64 begin_ns,
                                                         u64 end_ns, u16 kind, u32 number) {
   u32 place = log->marks.count++;
@@ -123,7 +123,7 @@ int COUNTED_PROG(noise_softirq_exit, unsigned int vector) {
   return 0;
 }
 
-/* The kernel measures these itself, and tells afterwards. */
+/* The kernel measures NMI handlers itself, and reports their duration at the end. */
 SEC("?tp_btf/nmi_handler")
 int COUNTED_PROG(noise_nmi, void* handler, s64 took_ns, int handled) {
   struct noise_log* log = noise_log_here();
@@ -135,7 +135,7 @@ int COUNTED_PROG(noise_nmi, void* handler, s64 took_ns, int handled) {
   return 0;
 }
 
-/* `current` runs here now. Where nobody saw the switch to it, it is known to run from now on. */
+/* `current` runs on this CPU. If its switch in was not seen, its run begins now. */
 static __always_inline void note_running(struct noise_log* log, struct task_struct* current,
                                          u64 now_ns) {
   struct noise_marks* marks = &log->marks;
@@ -144,8 +144,8 @@ static __always_inline void note_running(struct noise_log* log, struct task_stru
   marks->running_since_ns = now_ns;
 }
 
-/* What `prev` had the CPU for; nobody's idleness delays anybody, and `tid` is the measured thread.
- * Some kernels hide switches: then it is not known since when `prev` ran. */
+/* Logs the run of `prev`, unless `prev` is the idle thread, which delays no thread, or `tid`, the
+ * measured thread. Some kernels hide switches: the begin of the run of `prev` is then unknown. */
 static __always_inline void note_switch(struct noise_log* log, struct task_struct* prev,
                                         struct task_struct* next, u32 tid, u64 now_ns) {
   struct noise_marks* marks = &log->marks;

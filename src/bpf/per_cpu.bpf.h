@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Variables of which each CPU has its own. Nobody is told where those of a CPU begin, unless the
- * kernel is built to; but a thread on a CPU knows that CPU's run queue, which is one of them, and
- * BTF tells how far apart they are (kernel/per_cpu.h). */
+/* Per-CPU variables of the kernel. Not every kernel exposes where those of a CPU begin. But a
+ * thread has a pointer to the run queue of its CPU, which is a per-CPU variable, and BTF has the
+ * offsets of all per-CPU variables (kernel/per_cpu.h). */
 #pragma once
 
 #include "bpf/kernel.h"
@@ -9,7 +9,7 @@
 
 const volatile struct per_cpu_offsets per_cpu;
 
-/* Where the variables of this CPU begin; 0 where that does not come out right. */
+/* The address at which this CPU's variables begin; 0 if a check against `current` fails. */
 static __always_inline u64 find_per_cpu_base(struct task_struct* current) {
   if (!per_cpu.runqueues || !per_cpu.current_task || !bpf_core_field_exists(current->se.cfs_rq->rq))
     return 0;
@@ -19,14 +19,14 @@ static __always_inline u64 find_per_cpu_base(struct task_struct* current) {
   return running == (u64)current ? base : 0;
 }
 
-/* The preempt count of the CPU whose variables begin at `base`; false where it is not known. */
+/* The preempt count of the CPU whose variables begin at `base`; false if it is not known. */
 static __always_inline bool read_preempt_count(u64 base, u32* value) {
   if (!base || !per_cpu.preempt_count) return false;
   return bpf_probe_read_kernel(value, sizeof(*value), (void*)(base + per_cpu.preempt_count)) == 0;
 }
 
-/* In an interrupt of that CPU: whether it came while a program ran, not the kernel. False where
- * that is not known. */
+/* Called in an interrupt of that CPU. True if the interrupt came in user mode; false if it did not,
+ * or that is not known. */
 static __always_inline bool user_mode_interrupted(u64 base) {
   struct pt_regs* regs = 0;
   if (!base || !per_cpu.irq_regs) return false;

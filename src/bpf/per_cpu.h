@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Variables of the kernel's that each CPU has its own of.
+// Per-CPU variables of the kernel.
 #pragma once
 
 #include "bpf/wire.h"
 
-// Where they are, from where those of a CPU begin; 0: the kernel has none of that name.
+// Offsets in bytes from the begin of a CPU's variables; 0: the kernel has no such variable.
 struct per_cpu_offsets {
   u32 runqueues;
   u32 current_task;

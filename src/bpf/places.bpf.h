@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The short waits of a late call, which are too many to be recorded: added up by the place where
- * the thread waited. probes/sched counts them, the call's end takes them. The first wait in each
- * place is recorded, and says where that is. */
+/* The short waits of a late call, too many to be recorded: added up by the place where the thread
+ * waited. probes/sched adds them; the end of the call reads them. The first wait in each place is
+ * recorded, with its stack. */
 #pragma once
 
 #include "bpf/sched.h"
@@ -10,15 +10,15 @@
 #define PLACE_TABLES_LOG2 8
 
 struct place_table {
-  u64 owner;   /* struct task_struct*; 0: it is free */
-  u64 call_ns; /* when its call began */
-  u64 used_ns; /* when a wait of that was last added */
+  u64 owner;   /* struct task_struct*; 0: free */
+  u64 call_ns; /* begin of the call */
+  u64 used_ns; /* when a wait of the call was last added */
   u64 others_ns;
   struct wait_place places[PLACES_NAMED];
 };
 
-/* A thread uses the one that its number says. Few threads are in late calls at a time: where two
- * meet, the second one's short waits are not added up. */
+/* The tid selects the table. Few threads are in late calls at a time. On a collision, the short
+ * waits of the second thread are not added up. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1 << PLACE_TABLES_LOG2);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Queues of threads that a CPU quota keeps from running. Since Linux 6.18 the kernel says so of
- * each thread (bpf/throttle.bpf.h). Before, it takes the queue that the cgroup has on a CPU out of
- * the run queue: its threads stay runnable, and are passed over. Two functions are called then, for
- * that cgroup and each below it. */
+/* Queues of threads that a CPU quota keeps from running. Since Linux 6.18 the kernel marks each
+ * such thread (bpf/throttle.bpf.h). Older kernels take the cgroup's queue on a CPU out of the run
+ * queue: its threads stay runnable, but are not scheduled. Two functions are then called, for the
+ * cgroup and for each cgroup below it. */
 #pragma once
 
 #include "bpf/throttled_queues.bpf.h"
 
 #define GROUP_DEPTH_MAX 8
-u8 any_throttled; /* so far: few machines have quotas */
+u8 any_throttled; /* 1: a queue has been throttled; stays 0 on machines without quotas */
 
 static __always_inline struct cfs_rq* queue_of(struct task_group* group, u32 cpu) {
   struct cfs_rq* queue = 0;
@@ -17,13 +17,13 @@ static __always_inline struct cfs_rq* queue_of(struct task_group* group, u32 cpu
   return queue;
 }
 
-/* The cgroups are gone through from above: those above the one that has used up its quota are not
- * throttled. */
+/* The kernel visits the cgroups from the top down, beginning with the one that has used up its
+ * quota. */
 SEC("?fentry/tg_throttle_down")
 int COUNTED_PROG(on_throttle, struct task_group* group, void* run_queue) {
   u32 cpu = BPF_CORE_READ((struct rq*)run_queue, cpu);
   struct cfs_rq* queue = queue_of(group, cpu);
-  if (!queue || BPF_CORE_READ(queue, throttle_count)) return 0; /* by one above it already */
+  if (!queue || BPF_CORE_READ(queue, throttle_count)) return 0; /* throttled already */
   struct throttled_queue* known = throttled_queue_of(queue);
   if (!known) known = make_throttled_queue((u64)queue);
   if (!known) return 0;
@@ -38,14 +38,14 @@ int COUNTED_PROG(on_throttle, struct task_group* group, void* run_queue) {
 SEC("?fentry/tg_unthrottle_up")
 int COUNTED_PROG(on_unthrottle, struct task_group* group, void* run_queue) {
   struct cfs_rq* queue = queue_of(group, BPF_CORE_READ((struct rq*)run_queue, cpu));
-  if (!queue || BPF_CORE_READ(queue, throttle_count) != 1) return 0; /* there is another quota */
+  if (!queue || BPF_CORE_READ(queue, throttle_count) != 1) return 0; /* another quota */
   struct throttled_queue* known = throttled_queue_of(queue);
   if (known) end_throttle(known, bpf_ktime_get_ns());
   return 0;
 }
 
-/* The cgroup whose quota keeps the threads of `queue` from running, where `above` is the entity of
- * the queue's own group: its queue is that of the group above, and so on. */
+/* The cgroup whose quota keeps the threads of `queue` from running. `above` is the entity of the
+ * queue's own group, in the queue of the parent group, and so on upwards. */
 static __always_inline struct task_group* throttler_of(struct cfs_rq* queue,
                                                        struct sched_entity* above) {
   for (int depth = 0; depth < GROUP_DEPTH_MAX && queue; depth++) {

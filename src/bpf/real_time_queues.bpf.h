@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Real-time threads that have used up what such threads may have of a CPU: sched_rt_runtime_us of
- * each sched_rt_period_us, or less for a cgroup with CONFIG_RT_GROUP_SCHED. Their queue on that CPU
- * is marked then, and passed over until the period ends. No hook is called; but the thread that
- * used it up leaves the CPU when the mark is set, and one that waited comes when it is taken away:
- * the mark is looked at in switches to and from real-time threads, and when one of them is woken.
- */
+/* Real-time threads that have used up their share of a CPU: sched_rt_runtime_us of each
+ * sched_rt_period_us, or less for a cgroup with CONFIG_RT_GROUP_SCHED. The kernel then marks their
+ * queue on that CPU as throttled until the period ends. There is no hook for the mark. But the
+ * running thread leaves the CPU when the mark is set, and a waiting thread is switched in when the
+ * mark is cleared. So programs read the mark at context switches from and to real-time threads, and
+ * at their wake-ups. */
 #pragma once
 
 #include "bpf/sched.h"
 #include "bpf/thread_ledger.h"
 #include "bpf/throttled_queues.bpf.h"
 
-const volatile u8 tells_real_time;       /* 0: as if there were no such limit */
-const volatile u64 real_time_runtime_ns; /* of each period, where there are no groups */
+const volatile u8 tells_real_time;       /* 0: the limit is ignored */
+const volatile u64 real_time_runtime_ns; /* per period, without CONFIG_RT_GROUP_SCHED */
 const volatile u64 real_time_period_ns;
 
 #define MAX_RT_PRIO 100 /* include/linux/sched/prio.h; deadlines are below 0 */
 #define REAL_TIME_DEPTH_MAX 4
 
-u8 any_real_time_throttled; /* so far: few machines come to the limit */
+u8 any_real_time_throttled; /* 1: the limit was reached; few machines ever reach it */
 
-/* And there may be a limit. Linux 6.12 and newer without CONFIG_RT_GROUP_SCHED have none. */
+/* False also if no limit is possible: Linux 6.12 and newer without CONFIG_RT_GROUP_SCHED. */
 static __always_inline bool is_real_time(const struct task_struct* task) {
   return tells_real_time && bpf_core_field_exists(((struct rt_rq*)0)->rt_throttled) &&
          (u32)task->prio < MAX_RT_PRIO;
@@ -53,8 +53,8 @@ static __always_inline void look_at_mark(struct rt_rq* queue, u64 now_ns) {
   }
 }
 
-/* Of the queue in which the thread at `*address` is, and those that it is in. Not static: see
- * throttled_since_mark(). */
+/* Reads the marks of the queue of the thread at `*address`, and of the queues above it. Not static:
+ * see throttled_since_mark(). */
 __noinline int look_at_marks(const u64* address, u64 now_ns) {
   if (!address) return 0;
   const struct task_struct* task = (const struct task_struct*)*address;
@@ -76,11 +76,11 @@ static __always_inline void note_real_time(struct task_struct* task, u64 now_ns)
 
 /* A wait of a real-time thread for its CPU. */
 struct real_time_wait {
-  u64 queue; /* struct rt_rq* in which it was */
+  u64 queue; /* struct rt_rq* in which the thread was */
   u64 from_ns;
   u64 to_ns;
-  u64 throttled_ns; /* for how long the limit kept it: found out by throttled_with_queues() … */
-  u64 throttler;    /* … with whose it is: see thread_ledger */
+  u64 throttled_ns; /* time throttled; set by throttled_with_queues() */
+  u64 throttler;    /* owner of the limit, as in thread_ledger; likewise */
 };
 
 static __always_inline void throttled_with(struct rt_rq* queue, struct real_time_wait* wait) {
@@ -92,8 +92,8 @@ static __always_inline void throttled_with(struct rt_rq* queue, struct real_time
   wait->throttler = known->by;
 }
 
-/* Of the thread at `*address`: in its queue or one above, whichever is longest. Not static: see
- * throttled_since_mark(). */
+/* Sets the longest time for which the queue of the thread at `*address`, or a queue above it, was
+ * throttled during `wait`. Not static: see throttled_since_mark(). */
 __noinline int throttled_with_queues(const u64* address, struct real_time_wait* wait) {
   if (!address || !wait) return 0;
   const struct task_struct* task = (const struct task_struct*)*address;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What measuring costs: every program counts its runs, and times few of them itself.
+/* The cost of measuring: every program counts its runs, and times a few of them itself.
  *
- * Nothing else counts them. The kernel's statistics (kernel.bpf_stats_enabled) are off, for they
- * read a clock twice at each run of every program of the machine, which is more than most of ours
- * take. /proc/stat has switches and interrupts but neither wake-ups nor system calls; our counts of
- * calls and cells have the target's only; and none of them knows what a run took, which depends on
- * whether the thread is a member, whether something was late, and on the caches. So: one word more
- * on the CPU's own cache line, which the run has to compare with the number of the next to be
- * timed. Each of a program's first runs is timed, later every 251st (a prime: what comes in turn is
- * not seen in step), and stands for those since the one before it.
+ * There is no other source. The kernel's statistics (kernel.bpf_stats_enabled) are off, since they
+ * read a clock twice at each run of every program on the machine, which takes longer than most of
+ * our programs do. /proc/stat counts context switches and interrupts, but neither wake-ups nor
+ * system calls. Our counts of calls and cells cover the target only. And none of these knows the
+ * time of a run, which depends on whether the thread is a member, whether a span was late, and on
+ * the caches. So each run counts up a word in a cache line of its CPU and compares it with the
+ * number of the next run to be timed. The first runs of a program are all timed, later ones every
+ * 251st: a prime, so that periodic runs are not sampled in step. A timed run represents all runs
+ * since the previous timed run.
  *
- * What the kernel takes to come to a program and back is not seen from within. A time has two
- * readings of the clock in it instead, which is about as much: an empty hook costs a system call 72
- * ns where a reading takes 33 (docs/benchmarks-stalls.md has the former). The kernel's statistics
- * have one reading in them, and a part of the way: the two agree mostly within 20 %. */
+ * A program cannot see the time that the kernel takes to enter and leave it. Instead, each measured
+ * time includes two clock readings, which take about as long: an empty hook costs a system call 72
+ * ns, and a reading takes 33 ns (docs/benchmarks-stalls.md has the former). The kernel's statistics
+ * include one reading and a part of entering and leaving. The two mostly agree within 20 %. */
 #pragma once
 
 #include "bpf/kernel.h"
@@ -21,7 +22,7 @@
 #include "bpf/unpreempted.bpf.h"
 
 #define TIMED_EVERY 251
-#define TIMED_DENSELY_LOG2 5 /* one of so many of the runs so far, until then */
+#define TIMED_DENSELY_LOG2 5 /* before that, the step is the number of runs >> 5 */
 #define INTERRUPTED_NS                                                      \
   (1000 * 1000) /* no run of ours takes as long: something else had the CPU \
                  */
@@ -33,7 +34,7 @@ struct {
   __type(value, struct run_costs);
 } run_costs SEC(".maps");
 
-/* Whether the thread that runs here belongs to the target. */
+/* Whether the running thread belongs to the target. */
 static __always_inline bool runs_for_target(void);
 
 #define PROGRAM_NUMBER                                         \
@@ -57,7 +58,7 @@ static __noinline int price_run(struct run_cost* cost) {
   bpf_ktime_get_ns();
   u64 took_ns = bpf_ktime_get_ns() - cost->begin_ns;
   cost->begin_ns = 0;
-  if (took_ns > INTERRUPTED_NS) return 0; /* the next one instead */
+  if (took_ns > INTERRUPTED_NS) return 0; /* the next run is timed instead */
   u64 runs = cost->runs;
   u64 stands_for = runs - cost->priced;
   u64 step = runs >> TIMED_DENSELY_LOG2;
@@ -74,8 +75,7 @@ static __always_inline void end_run(struct run_cost* cost) {
   if (cost->begin_ns) price_run(cost);
 }
 
-/* `before` and `after` stand around all of it. Every program of an object has a number of its own.
- */
+/* `before` and `after` enclose the whole program. Each program of an object has its own number. */
 #define COUNTED_PROG_BETWEEN(before, after, name, args...)                                        \
   name(unsigned long long* ctx);                                                                  \
   static __always_inline int counted_##name(unsigned long long* ctx, ##args);                     \
@@ -93,9 +93,9 @@ static __always_inline void end_run(struct run_cost* cost) {
   }                                                                                               \
   static __always_inline int counted_##name(unsigned long long* ctx, ##args)
 
-/* As BPF_PROG(): a program whose runs are counted, as those of all that run while we measure. */
+/* As BPF_PROG(), with runs counted: for all programs that run during a measurement. */
 #define COUNTED_PROG(name, args...) COUNTED_PROG_BETWEEN((void)0, (void)0, name, ##args)
 
-/* The same for tracepoints that threads come by where they can be preempted. */
+/* The same for tracepoints in preemptible code. */
 #define UNPREEMPTED_PROG(name, args...) \
   COUNTED_PROG_BETWEEN(forbid_preemption(), allow_preemption(), name, ##args)

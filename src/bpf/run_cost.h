@@ -3,19 +3,19 @@
 
 #include "bpf/wire.h"
 
-#define PROGRAMS_MAX 32  // of a BPF object, that are counted
+#define PROGRAMS_MAX 32  // counted programs of a BPF object
 
-// The runs of one program on one CPU, and what those took that were timed. Words only grow.
+// The runs of one program on one CPU, and the times of the timed runs. A timed run represents
+// itself and the runs since the previous timed run; its weight is their number. Values only grow.
 struct run_cost {
   u64 runs;
-  u64 next;       // the run to be timed next
-  u64 begin_ns;   // of the run that is being timed; 0: none is
-  u64 priced;     // runs up to the last timed one: each of those stands for itself and the ones
-                  // between the one before it and it
-  u64 ns;         // of them: the time of each timed run by the number that it stands for
-  u64 target_ns;  // of that, in threads of the target
-  u64 squares;    // the square of each time, by that number
-  u64 weights;    // the square of each number
+  u64 next;       // number of the run to be timed next
+  u64 begin_ns;   // begin of the run being timed; 0: none
+  u64 priced;     // number of runs up to the last timed one
+  u64 ns;         // sum of time * weight of the timed runs
+  u64 target_ns;  // the same sum, over runs in threads of the target
+  u64 squares;    // sum of time² * weight
+  u64 weights;    // sum of weight²
 };
 WIRE_SIZE(struct run_cost, 64);
 

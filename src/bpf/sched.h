@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
-// Waits of threads that may explain a stall, and what ended them. Written by probes/sched.
+// Waits of threads that may explain a stall, and their wake-ups. Written by probes/sched.
 #pragma once
 
 #include "bpf/span.h"
 
 // Stored in trace files: append only.
 enum wait_state {
-  WAIT_PREEMPTED = 1,        // runnable all the while
+  WAIT_PREEMPTED = 1,        // runnable throughout
   WAIT_SLEEPING = 2,         // S
   WAIT_UNINTERRUPTIBLE = 3,  // D
-  WAIT_OTHER = 4,            // stopped, traced, or not seen from its begin
-  WAIT_THROTTLED = 5,        // runnable all the while, but its cgroup had used up its CPU quota
-  WAIT_UNKNOWN = 6,          // runnable all the while, yet its CPU idled when it left
+  WAIT_OTHER = 4,            // stopped, traced, or the begin was not seen
+  WAIT_THROTTLED = 5,        // runnable throughout, but the CPU quota of the cgroup was used up
+  WAIT_UNKNOWN = 6,          // runnable throughout, yet the CPU idled when the thread left it
 };
 
-// In which context somebody was woken. Stored in trace files: append only.
+// The context of a wake-up. Stored in trace files: append only.
 enum waker_context {
   WAKER_UNKNOWN = 0,
   WAKER_THREAD = 1,
   WAKER_SOFTIRQ = 2,  // number: enum of <linux/interrupt.h>, 3 is NET_RX
-  WAKER_IRQ = 3,      // a device's; number: as in /proc/interrupts
-  WAKER_VECTOR = 4,   // one of the CPU's own; number: enum cpu_vector
+  WAKER_IRQ = 3,      // device interrupt; number: as in /proc/interrupts
+  WAKER_VECTOR = 4,   // local interrupt; number: enum cpu_vector
 };
 
 enum cpu_vector {
@@ -33,40 +33,40 @@ enum cpu_vector {
 };
 
 enum wait_flags {
-  WAIT_OF_MEMBER = 1,       // of the target; others are there to explain the target's
-  WAIT_OWES_STACK = 2,      // a wait_stack of its thread follows, unless that ends before
+  WAIT_OF_MEMBER = 1,       // of the target; other waits explain waits of the target
+  WAIT_OWES_STACK = 2,      // a wait_stack of the thread follows, unless the thread ends before
   WAIT_RAN_SINCE_CALL = 4,  // the thread had the CPU from the begin of `call` until this wait
 };
 
-// A thread that was off the CPU, runs again. header.time_ns is when; the header's thread is the one
-// that waited. Behind it: `kernel_frames` addresses, where it had waited.
+// A wait of the header's thread, recorded when the thread is switched in, at header.time_ns.
+// Followed by `kernel_frames` addresses: the kernel stack of the wait.
 struct sched_wait {
   struct event_header header;
-  u64 out_ns;         // when it left the CPU
-  u64 wake_ns;        // when it was woken; 0 where nobody saw it, or it was not asleep
+  u64 out_ns;         // when the thread was switched out
+  u64 wake_ns;        // when the thread was woken; 0: not seen, or the thread did not sleep
   u32 state;          // enum wait_state
-  u32 waker_tid;      // whose sched_wake, of the same wakee and time, says more, where it slept for
-                      // long; in interrupts: who was interrupted
+  u32 waker_tid;      // waker, or the thread that an interrupt interrupted; after a long sleep a
+                      // sched_wake of the same wakee and time has details
   u16 waker_context;  // enum waker_context
   u16 waker_number;
   u16 flags;  // enum wait_flags
   u16 kernel_frames;
-  u32 displacer_tid;  // preempted: who took the CPU from it
-  u32 behind_tid;     // who ran on its CPU just before it; 0: nobody
+  u32 displacer_tid;  // thread that preempted the header's thread
+  u32 behind_tid;     // thread that ran on the CPU just before; 0: idle
   char displacer[COMM_SIZE];
   char behind[COMM_SIZE];
-  u32 waker_pid;  // process and name of waker_tid; 0 and empty where it had ended
-  u32 call;  // a system call of a member that had ended: its number and 1; 0: it was in one, or
-             // in its program, or that is unknown
+  u32 waker_pid;  // process of waker_tid; 0 if the waker has ended, and `waker` is empty
+  u32 call;  // 1 + number of the ended system call from which a member returns; 0: in a call, in
+             // the program, or unknown
   char waker[COMM_SIZE];
-  u64 throttled_ns;  // of the time in which it could run: without its cgroup's quota it might have;
-                     // the thread's sched_throttle of the same time says more
-  u64 behind_ns;     // how long behind_tid ran while the thread could; the thread's sched_runs of
-                     // the same time says more
-  struct ledger_parts sums;  // of the thread, since its ledger began, with this wait
+  u64 throttled_ns;  // runnable time in which a limit kept the thread from running; the thread's
+                     // sched_throttle of the same time names the limit
+  u64 behind_ns;     // run time of behind_tid while the thread was runnable; the thread's
+                     // sched_runs of the same time has other threads
+  struct ledger_parts sums;  // sums of the thread's ledger, this wait included
   u64 throttled_sum_ns;
-  u64 place;    // equal for waits of a thread in one place; 0: it has none
-  u64 call_ns;  // when `call` began
+  u64 place;    // equal for waits of a thread in the same place; 0: none
+  u64 call_ns;  // begin of `call`
 };
 WIRE_SIZE(struct sched_wait, 240);
 
@@ -74,84 +74,85 @@ WIRE_SIZE(struct sched_wait, 240);
 
 // Waits in one place.
 struct wait_place {
-  u64 place;     // as a sched_wait of the same call has it; 0: there are no more
-  u64 ns;        // from switched out to switched in, of them all
-  u64 ready_ns;  // of that: they could run
+  u64 place;     // as in a sched_wait of the same call; 0: end of the list
+  u64 ns;        // sum of the waits, from switch out to switch in
+  u64 ready_ns;  // runnable part of `ns`
   u64 longest_ns;
   u32 count;
   u32 state;  // enum wait_state
 };
 WIRE_SIZE(struct wait_place, 40);
 
-// In front of the span_record of a late call: its thread's short waits in that, which have no
-// records of their own.
+// The short waits of a thread in a late call, which have no records of their own. Precedes the
+// span_record of the call.
 struct wait_places {
   struct event_header header;
-  u64 call_ns;                             // when the call began
-  u64 others_ns;                           // in more places than there is room for
+  u64 call_ns;                             // begin of the call
+  u64 others_ns;                           // waits in places for which there is no room
   struct wait_place places[PLACES_NAMED];  // in no order
 };
 WIRE_SIZE(struct wait_places, 384);
 
 #define RUNS_NAMED 8
 
-// For how long a thread ran, while another could have.
+// The run time of a thread while another thread was runnable.
 struct sched_run {
   u64 ns;
   u32 tid;  // 0: the CPU idled
   u32 reserved;
-  char comm[COMM_SIZE];  // empty: it has ended
+  char comm[COMM_SIZE];  // empty: the thread has ended
 };
 WIRE_SIZE(struct sched_run, 32);
 
-// In front of the sched_wait of the same thread and time: which threads had its CPU while it could
-// run there. And in front of that, one of an earlier time for each other CPU in whose run queue it
-// waited meanwhile. An interrupt's time counts with the thread that it interrupted.
+// The threads that ran on the CPU of a runnable thread. Precedes the sched_wait of the same thread
+// and time. If the thread was in the run queues of other CPUs before, one record of an earlier time
+// for each of them comes first. The time of an interrupt counts for the interrupted thread.
 struct sched_runs {
   struct event_header header;
-  u64 others_ns;                      // more threads than there is room for
-  struct sched_run runs[RUNS_NAMED];  // in no order; one of 0 ns ends them
+  u64 others_ns;                      // run time of threads for which there is no room
+  struct sched_run runs[RUNS_NAMED];  // in no order; 0 ns: end of the list
 };
 WIRE_SIZE(struct sched_runs, 312);
 
 #define THROTTLE_NAMES 4
 #define THROTTLE_NAME_SIZE 72
 
-// What keeps a thread from running. Stored in trace files: append only.
+// The limit that throttles a thread. Stored in trace files: append only.
 enum throttle_limit {
   THROTTLE_QUOTA = 0,      // the CPU quota of a cgroup
-  THROTTLE_REAL_TIME = 1,  // what real-time threads have, of a cgroup; without a name, all of them
+  THROTTLE_REAL_TIME = 1,  // the limit of real-time threads, of a cgroup; without a name, of all
 };
 
-// In front of the sched_wait of the same thread and time: whose quota kept the thread from running.
+// The limit that kept a thread from running. Precedes the sched_wait of the same thread and time.
 struct sched_throttle {
   struct event_header header;
   u64 throttled_ns;
-  u64 quota_ns;  // CPU time that the cgroup has in each period
+  u64 quota_ns;  // CPU time of the cgroup per period
   u64 period_ns;
-  u64 throttler_id;  // of that cgroup, in the hierarchy of the controller `cpu`
-  // The cgroup's own first, then of those above it; an empty one is the root's.
+  u64 throttler_id;  // id of the cgroup in the hierarchy of the controller `cpu`
+  // The name of the cgroup, then of each cgroup above; empty: the root.
   char names[THROTTLE_NAMES][THROTTLE_NAME_SIZE];
   u32 limit;  // enum throttle_limit
   u32 reserved;
 };
 WIRE_SIZE(struct sched_throttle, 376);
 
-// A thread that had slept for long is woken. The header's thread is the waker, or who was
-// interrupted by it. Behind it: `kernel_frames` addresses, where the waker was.
+// The wake-up of a thread after a long sleep. The header's thread is the waker, or the thread that
+// the waking interrupt interrupted. Followed by `kernel_frames` addresses: the kernel stack of the
+// waker.
 struct sched_wake {
   struct event_header header;
-  u64 out_ns;  // when the wakee had left the CPU
+  u64 out_ns;  // when the wakee was switched out
   u32 wakee_tid;
   u16 context;  // enum waker_context
   u16 number;
   u16 kernel_frames;
   u16 reserved[3];
-  char irq_name[COMM_SIZE];  // of a device's interrupt
-  // Of the thread that runs, but in a hard interrupt: its sums until now, and since when it runs.
+  char irq_name[COMM_SIZE];  // name of the device interrupt
+  // The running thread's sums until now, and its switch in; 0 in a hard interrupt.
   struct ledger_parts sums;
   u64 throttled_sum_ns;
   u64 ran_since_ns;
-  char disk[COMM_SIZE];  // whose request an interrupt has completed; empty: none
+  char disk[COMM_SIZE];  // disk whose request the interrupt completed; empty: none
 };
 WIRE_SIZE(struct sched_wake, 176);

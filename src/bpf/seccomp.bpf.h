@@ -10,7 +10,7 @@ static __always_inline int seccomp_mode(const struct task_struct* task) {
   return bpf_core_field_exists(task->seccomp.mode) ? task->seccomp.mode : 0;
 }
 
-/* Whether a call has been the last of `task`, which ends for it. */
+/* Whether seccomp kills `task` for its last call. */
 static __always_inline bool was_killed(const struct task_struct* task) {
   return seccomp_mode(task) == SECCOMP_KILLED;
 }

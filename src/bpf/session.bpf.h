@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Maps that all BPF objects of a session share (user space creates them once and reuses the fds),
- * and the counters each object keeps for itself. */
+/* Maps shared by all BPF objects of a session (user space creates them once and reuses the fds),
+ * and the counters that each object keeps for itself. */
 #pragma once
 
 #include "bpf/control.h"
 #include "bpf/kernel.h"
 
-/* A data section rather than a looked-up map: reading a word of it is one load. */
+/* A data section rather than a map with look-ups: reading a word takes one load. */
 SEC(".data.control") struct session_control control;
 
-/* The clock's readings on two CPUs may differ by a hair: what ends before it began took no time. */
+/* The clocks of two CPUs may differ slightly: a span that ends before its begin took no time. */
 static __always_inline u64 ns_between(u64 begin_ns, u64 end_ns) {
   return end_ns > begin_ns ? end_ns - begin_ns : 0;
 }
@@ -39,7 +39,7 @@ static __always_inline void count(u32 counter, u64 amount) {
   if (value) *value += amount;
 }
 
-/* The ring of the CPU we run on, or null. */
+/* The ring buffer of the current CPU, or null. */
 static __always_inline void* this_cpu_ring(void) {
   u32 cpu = bpf_get_smp_processor_id();
   return bpf_map_lookup_elem(&rings, &cpu);

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the probes of spans share: whether a kind is wanted, whether a span counts, and its record.
- * Their hooks see everybody's events, so each leaves at the first test that says no. */
+/* Shared code of the span probes: whether a kind is on, whether a span counts, and its record. The
+ * hooks see the events of all threads, so each hook returns at the first test that fails. */
 #pragma once
 
 #include "bpf/span.h"
 #include "bpf/target.bpf.h"
 
-/* The target is everything: spans count whoever they belong to, and those of nobody. */
+/* 1: spans of all threads count, and spans that belong to no thread. */
 const volatile u8 whole_machine;
 
-/* The threshold of `kind`; 0 while it is not wanted, or the session not armed. */
+/* The threshold of `kind`; 0 while the kind is off, or the session not armed. */
 static __always_inline u64 threshold_of(u32 kind) {
   return control.armed ? control.threshold_ns[kind] : 0;
 }
 
-/* Whether something counts that happens to, or is begun by, the thread that runs here. */
+/* Whether a span that the running thread begins, or that interrupts the thread, counts. */
 static __always_inline bool counts_here(void) {
   return (whole_machine || member_state(bpf_get_current_task_btf())) && cpu_wanted();
 }
 
-/* Who begins a span that another context may end, and when. */
+/* Sets the begin, and the thread that begins the span: another context may end it. */
 static __always_inline void begin_span(struct open_span* span) {
   u64 ids = bpf_get_current_pid_tgid();
   span->begin_ns = bpf_ktime_get_ns();
@@ -27,7 +27,7 @@ static __always_inline void begin_span(struct open_span* span) {
   span->tid = ids;
 }
 
-/* A span that has ended. All of it is set by its initializer, text included. */
+/* A span that has ended. Its initializer sets all bytes, the text included. */
 struct ended_span {
   u64 now_ns;
   u64 latency_ns;
@@ -40,7 +40,7 @@ struct ended_span {
   char text[SPAN_TEXT_SIZE];
 };
 
-/* What `begun` says of the span that ends now. */
+/* Ends `span` now, with the data of its begin. */
 static __always_inline void end_span(struct ended_span* span, const struct open_span* begun) {
   span->now_ns = bpf_ktime_get_ns();
   span->latency_ns = ns_between(begun->begin_ns, span->now_ns);
@@ -82,15 +82,15 @@ static __noinline __attribute__((unused)) int emit_span(const struct ended_span*
   return 0;
 }
 
-/* A reservation's size must be a constant; the header says how much of it is used. */
+/* The size of a reservation must be a constant; header.size is the part in use. */
 struct span_with_stack {
   struct span_record record;
   u64 frames[KERNEL_FRAMES_MAX];
 };
 
-#define OWN_FRAMES 2 /* of the function below, and of the program that called it */
+#define OWN_FRAMES 2 /* the function below, and the program that called it */
 
-/* With the kernel stack of now. */
+/* With the current kernel stack. */
 static __noinline __attribute__((unused)) int emit_span_with_stack(void* ctx,
                                                                    const struct ended_span* span) {
   void* ring = this_cpu_ring();
@@ -109,21 +109,21 @@ static __noinline __attribute__((unused)) int emit_span_with_stack(void* ctx,
   return 0;
 }
 
-/* A span that begins and ends on one CPU, and does not nest in another of its kind. */
+/* A span that begins and ends on one CPU, and does not nest in another span of its kind. */
 struct cpu_span {
-  u64 begin_ns;  /* 0: none is open */
-  u64 period_ns; /* control.since_ns when an end was last missing its begin */
+  u64 begin_ns;  /* 0: no open span */
+  u64 period_ns; /* control.since_ns when the last end without a begin was seen */
 };
 
-/* An end whose begin is not known, once it is certain that it counts: the first one on a CPU, or
- * of a thread, since the kind is wanted was under way then. */
+/* Counts an end without a begin, of a span that counts for certain. The first such end of a CPU or
+ * thread since the kind was turned on is cut: the span was under way then. Others are unmatched. */
 static __always_inline void count_lone_end(u64* period_ns, u32 kind) {
   u64 since_ns = control.since_ns[kind];
   count(*period_ns == since_ns ? COUNTER_UNMATCHED : COUNTER_CUT, 1);
   *period_ns = since_ns;
 }
 
-/* Ends the span of this CPU. True, and when and how long, where it is to be reported. */
+/* Ends the span of this CPU. True if the span is to be reported; sets its end and latency. */
 static __always_inline bool end_on_cpu(struct cpu_span* slot, u32 kind, u64 threshold_ns,
                                        struct ended_span* span) {
   u64 begin_ns = slot->begin_ns;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who is measured. A thread belongs to the target when it has a thread_state;
- * kernel/membership.bpf.c creates those, every probe only looks. */
+/* The target: the measured threads. A thread belongs to the target if it has a thread_state.
+ * kernel/membership.bpf.c creates the states; probes only look them up. */
 #pragma once
 
 #include "bpf/run_cost.bpf.h"
 #include "bpf/session.bpf.h"
 #include "bpf/thread_storage.bpf.h"
 
-/* What the next exit of a thread is that is in no call we measure. */
+/* The next call exit of a thread that is not in a measured call. */
 enum fresh_kind {
   FRESH_NO = 0,      /* of a call that never began */
   FRESH_BORN = 1,    /* of the clone, or of the spawn gate's read */
@@ -20,33 +20,34 @@ enum fresh_kind {
 enum in_call_kind {
   CALL_NONE = 0,
   CALL_OPEN = 1,
-  CALL_CLAIMED = 2, /* the session has ended: who exchanges this, thread or reader, has the call */
-  CALL_LISTED = 3,  /* … and the reader has it */
+  CALL_CLAIMED = 2, /* at the end of the session: the side, thread or reader, whose exchange
+                       succeeds has the call */
+  CALL_LISTED = 3,  /* … and that side is the reader */
 };
 
-/* Per thread: membership, and the system call in flight, which more than one probe asks for.
- * Written by its own thread, but for
- * - its creation, by whoever forks, renames or moves the thread, or by the reader's iterator. The
- *   kernel makes one state a thread, whoever comes first;
- * - cgroup_id and label_generation, by whoever moves or renames the thread. cgroup_id is one store,
- *   read whole; the generation is added to atomically and after it, so that an owner who has read
- *   the old cgroup sees another generation at its next call. (The kernel announces a rename before
- *   it writes the name: a thread renamed by another may keep the old one for an epoch.)
- * - in_call, by the reader once the session has ended: by exchanges, see take_call();
- * - cpu_ns_before and departures_before, when the thread has ended and runs no more. */
+/* Per thread: membership, and the open system call, which several probes need. Written by its own
+ * thread, except for
+ * - the creation, by the thread that forks, renames or moves this thread, or by the reader's
+ *   iterator. The kernel makes one state per thread, whichever comes first;
+ * - cgroup_id and label_generation, by the thread that moves or renames this thread. cgroup_id is
+ *   stored and read whole. The generation is incremented atomically and after cgroup_id, so that a
+ *   thread that has read the old cgroup sees a new generation at its next call. (The kernel
+ *   announces a rename before it writes the name: a thread renamed by another thread may keep the
+ *   old name for an epoch.)
+ * - in_call, by the reader at the end of the session: by exchanges, see take_call();
+ * - cpu_ns_before and departures_before, after the thread has ended. */
 struct thread_state {
-  u64 enter_ns; /* of the call in flight; before the first: when it was adopted, or left the call
-                   with which that was */
+  u64 enter_ns; /* begin of the open call; before the first call: the adoption, or the end of the
+                   call in which the thread was adopted */
   u64 cgroup_id;
-  u64 cpu_ns_before;     /* CPU time used before adoption, or counted already */
-  u64 departures_before; /* likewise, how often it has left the CPU */
-  u64 arguments[6];      /* of the call in flight, where records are wanted; before the first: see
+  u64 cpu_ns_before;     /* CPU time in ns used before adoption, or counted already */
+  u64 departures_before; /* context switches, likewise */
+  u64 arguments[6];      /* of the open call, if records are wanted; before the first call: see
                             note_registers() */
-  u32 nr;                /* of the call in flight */
+  u32 nr;                /* number of the open call */
   u32 in_call;           /* enum in_call_kind */
-  u32 label_generation;  /* counts changes of name and cgroup, so that results stay with the label
-                            they were made under */
-  u32 caller;            /* of the call in flight, where those are wanted: see callers.h */
+  u32 label_generation;  /* number of changes of name and cgroup; keeps results with their label */
+  u32 caller;            /* of the open call, if callers are wanted: see callers.h */
   u16 abi;
   u8 fresh;   /* enum fresh_kind */
   u8 refusal; /* enum syscall_call_flags of the last refused call */
@@ -54,15 +55,15 @@ struct thread_state {
 
 THREAD_STORAGE(threads, HASH, struct thread_state);
 
-/* Where a thread that is adopted has last entered the kernel: in its call, if it is in one. Of a
- * thread that runs on another CPU that is not known. */
+/* Notes the registers with which an adopted thread last entered the kernel: those of its call, if
+ * the thread is in one. They are not known for a thread that runs on another CPU. */
 static __always_inline void note_registers(struct thread_state* state, struct pt_regs* regs) {
   state->arguments[0] = regs->orig_ax;
   state->arguments[1] = regs->ip;
   state->arguments[2] = regs->sp;
 }
 
-/* Whether the call with these registers is the one with which the thread was adopted. */
+/* Whether the thread was adopted in the call with these registers. */
 static __always_inline bool came_with(const struct thread_state* state, struct pt_regs* regs) {
   return state->arguments[0] == regs->orig_ax && state->arguments[1] == regs->ip &&
          state->arguments[2] == regs->sp;
@@ -79,30 +80,30 @@ static __always_inline bool cpu_wanted(void) {
   return cpu_set[(cpu >> 6) & (CPU_SET_WORDS - 1)] >> (cpu & 63) & 1;
 }
 
-/* The state of `task` where it belongs to the target, else null. A thread that no BPF program has
- * ever stored anything for is told by one load: that is what a bystander pays. */
+/* The state of `task` if it belongs to the target, else null. One load recognizes a thread for
+ * which no BPF program has stored anything: the whole cost of a thread outside the target. */
 static __always_inline struct thread_state* member_state(struct task_struct* task) {
   if (!may_be_kept(task)) return 0;
   return find_of_thread(threads, task);
 }
 
-/* Asked rarely, and by each program: so without may_be_kept(), for whose pointer the verifier goes
- * through the names of all the kernel's types several times (btf_nested_type_is_trusted()). */
+/* Called rarely, but by every program. So may_be_kept() is not used: for its pointer, the verifier
+ * searches the names of all kernel types several times (btf_nested_type_is_trusted()). */
 static __always_inline bool runs_for_target(void) {
   return find_of_thread(threads, bpf_get_current_task_btf()) != 0;
 }
 
-/* True where the call in flight is the thread's own to end, as it always is while we measure. At
- * the session's end the reader lists the calls it finds open while threads still come out of
- * theirs: each call goes to one of the two. */
+/* True if the thread may end its open call, as always during a measurement. At the end of the
+ * session, the reader reports open calls while threads still leave theirs: each call goes to one of
+ * the two. */
 static __always_inline bool take_call(struct thread_state* state) {
   if (state->in_call == CALL_OPEN) return true;
   return state->in_call == CALL_CLAIMED &&
          __sync_val_compare_and_swap(&state->in_call, CALL_CLAIMED, CALL_NONE) == CALL_CLAIMED;
 }
 
-/* Fills who and where; the caller sets kind and size. The name is zeroed first: a string is copied
- * up to its NUL, and behind it would stand what the ring held before. */
+/* Sets all of the header except kind and size, which the caller sets. The name is zeroed first,
+ * since a string is copied only up to its NUL: old bytes of the ring buffer would follow it. */
 static __always_inline void fill_who(struct event_header* header, struct task_struct* task,
                                      u64 cgroup_id, u64 now_ns) {
   header->time_ns = now_ns;

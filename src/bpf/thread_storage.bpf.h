@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a session keeps of threads, by task_struct: task storage, but with PREEMPT_RT a hash table.
+/* Data of threads by task_struct: task storage, or with PREEMPT_RT a hash table.
  *
- * A new element of task storage is allocated under a raw lock, and for programs on tracepoints with
- * preemption off, while with PREEMPT_RT the allocator's own locks sleep: a fork under load is
- * "scheduling while atomic", and the end of the machine (6.1 to 6.3; later kernels have other
- * allocators for it). Tables have all their memory from the beginning. They cost every bystander a
- * look-up, where task storage is told to be empty by one load; what is in them has to be
- * deleted when its thread is freed; and threads beyond their size, which user space decides
+ * The kernel allocates an element of task storage under a raw lock, and in programs of tracepoints
+ * with preemption off. With PREEMPT_RT, the locks of the allocator sleep: a fork under load is then
+ * "scheduling while atomic" and crashes the machine (6.1 to 6.3; later kernels use other
+ * allocators). A hash table has all its memory from the beginning. But it costs each thread outside
+ * the target a look-up, where one load shows that task storage is empty; its elements must be
+ * deleted when their threads are freed; and threads beyond its size, which user space sets
  * (hashed_threads()), are counted as COUNTER_TASK_STORAGE. */
 #pragma once
 
 #include "bpf/kernel.h"
 
-/* include/linux/spinlock_types.h: it sleeps where it is one of these. */
+/* include/linux/spinlock_types.h: a spinlock sleeps if it contains one of these. */
 struct rt_mutex_base___any {
   int fields;
 };
@@ -20,7 +20,7 @@ struct spinlock___rt {
   struct rt_mutex_base___any lock;
 } __attribute__((preserve_access_index));
 
-/* Known when a program is loaded: the other branch is not there. */
+/* Constant from the load of a program on: the verifier removes the other branch. */
 static __always_inline bool threads_are_hashed(void) {
   return bpf_core_field_exists(((struct spinlock___rt*)0)->lock);
 }
@@ -46,25 +46,25 @@ static __always_inline void* find_hashed(void* map, struct task_struct* task) {
 
 static __always_inline void* make_hashed(void* map, struct task_struct* task, const void* initial) {
   u64 key = (u64)task;
-  bpf_map_update_elem(map, &key, initial, BPF_NOEXIST); /* or somebody else has */
+  bpf_map_update_elem(map, &key, initial, BPF_NOEXIST); /* or another CPU has */
   return bpf_map_lookup_elem(map, &key);
 }
 
-/* What is kept of `task`, or null. */
+/* The data of `task`, or null. */
 #define find_of_thread(name, task)                          \
   (threads_are_hashed() ? find_hashed(&name##_hashed, task) \
                         : bpf_task_storage_get(&name, task, 0, 0))
 
-/* The same, made of `initial` where there is none; null where there is no room. */
+/* The data of `task`, created from `initial` if missing; null if there is no room. */
 #define make_of_thread(name, task, initial)         \
   (threads_are_hashed()                             \
        ? make_hashed(&name##_hashed, task, initial) \
        : bpf_task_storage_get(&name, task, (void*)(initial), BPF_LOCAL_STORAGE_GET_F_CREATE))
 
-/* False where nothing is kept of `task` for sure: that is all a bystander costs. */
+/* False only if `task` has no data: the whole cost of a thread outside the target. */
 #define may_be_kept(task) (threads_are_hashed() || (task)->bpf_storage)
 
-/* With PREEMPT_RT, when the thread is freed. */
+/* Called when the thread is freed; needed with PREEMPT_RT only. */
 #define forget_thread(name, task)                                          \
   do {                                                                     \
     u64 freed = (u64)(task);                                               \

@@ -5,9 +5,9 @@
 #include "bpf/glob.bpf.h"
 #include "bpf/session.bpf.h"
 
-/* is_late_by_name(), of the thread whose struct task_struct is at `*address`. Not static: the
- * verifier then looks at its loops once, and not on every path of its callers. (It lets no address
- * through as a number, but in memory.) */
+/* is_late_by_name() for the thread whose struct task_struct is at `*address`. Not static: the
+ * verifier then checks the loops once, not on every path of the callers. (The verifier lets an
+ * address pass as a number only through memory.) */
 __noinline bool is_late_by_glob(const u64* address, u32 kind, u64 latency_ns) {
   u32 count = control.by_name.count;
   struct thread_name name = {};
@@ -20,9 +20,9 @@ __noinline bool is_late_by_glob(const u64* address, u32 kind, u64 latency_ns) {
   return others_ns && latency_ns >= others_ns;
 }
 
-/* Whether a span of `task` is late by its name, once it has passed control.threshold_ns of its
- * kind: the least that any thread has. Only such a span pays for looking at names. User space
- * decides by the same rule, with the name that the record has. */
+/* Whether a span of `task` is late by the thread's name. The span must have passed
+ * control.threshold_ns of its kind, the least threshold of any thread: names cost other spans
+ * nothing. User space decides by the same rule, with the name in the record. */
 static __always_inline bool is_late_by_name(struct task_struct* task, u32 kind, u64 latency_ns) {
   if (!control.by_name.count) return true;
   u64 address = (u64)task;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whose limit it was, in words. */
+/* The record of a limit that throttled a thread. */
 #pragma once
 
 #include "bpf/compat.bpf.h"
@@ -22,7 +22,7 @@ static __always_inline void fill_quota(struct sched_throttle* record, struct tas
   record->period_ns = BPF_CORE_READ(group, cfs_bandwidth.period);
 }
 
-/* By `throttler`, as a thread_ledger has it. */
+/* `throttler` as in thread_ledger. */
 static __always_inline void fill_throttle(struct sched_throttle* record, u64 throttler,
                                           u64 throttled_ns) {
   struct task_group* group = (struct task_group*)(throttler & ~THROTTLER_OF_REAL_TIME);

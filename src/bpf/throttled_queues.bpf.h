@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Queues of threads that the scheduler passes over for a while, where it says so of the queue and
- * not of the threads: when they were, so that a wait that ends can be asked how much of it that is.
- */
+/* Throttled queues, for kernels that mark queues but not threads: when each queue was throttled, so
+ * that the throttled part of a wait can be computed at its end. */
 #pragma once
 
 #include "bpf/throttle.bpf.h"
 
-#define PERIODS_KEPT 16 /* of a queue: a wait may go through several */
+#define PERIODS_KEPT 16 /* per queue: a wait may span several */
 
 struct throttle_period {
   u64 from_ns;
@@ -14,14 +13,14 @@ struct throttle_period {
 };
 
 struct throttled_queue {
-  u64 since_ns; /* 0: it is not throttled */
-  u64 by;       /* who throttles it, now or the last time: see thread_ledger */
-  u64 ended;    /* periods so far */
+  u64 since_ns; /* begin of the present period; 0: not throttled */
+  u64 by;       /* thread_ledger.throttler of the present or the last period */
+  u64 ended;    /* number of ended periods */
   struct throttle_period last[PERIODS_KEPT];
 };
 
-/* By struct cfs_rq* or rt_rq*. Where it is full, the queue longest unused is forgotten: what its
- * threads wait for is unknown then. */
+/* By struct cfs_rq* or rt_rq*. When the table is full, the queue unused for longest is dropped: the
+ * throttled time of its threads is then unknown. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 4096);
@@ -34,7 +33,7 @@ static __always_inline struct throttled_queue* throttled_queue_of(const void* qu
   return bpf_map_lookup_elem(&throttled_queues, &key);
 }
 
-/* Returns null where there is no room. */
+/* Returns null if there is no room. */
 static __noinline struct throttled_queue* make_throttled_queue(u64 key) {
   struct throttled_queue initial = {};
   bpf_map_update_elem(&throttled_queues, &key, &initial, BPF_NOEXIST);
@@ -50,7 +49,7 @@ static __always_inline void end_throttle(struct throttled_queue* known, u64 now_
   known->since_ns = 0;
 }
 
-/* In `known`, of the time from `from_ns` to `to_ns`. */
+/* The time for which `known` was throttled between `from_ns` and `to_ns`, in ns. */
 static __always_inline u64 throttled_between(const struct throttled_queue* known, u64 from_ns,
                                              u64 to_ns) {
   u64 sum_ns = known->since_ns

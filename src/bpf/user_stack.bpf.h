@@ -5,7 +5,7 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/span.h"
 
-const volatile u32 user_stack_bytes; /* how much of a user stack to copy; 0: none */
+const volatile u32 user_stack_bytes; /* bytes of a user stack to copy; 0: none */
 
 static __always_inline void copy_registers(struct user_registers* to, struct pt_regs* regs) {
   to->rax = regs->ax;
@@ -27,10 +27,10 @@ static __always_inline void copy_registers(struct user_registers* to, struct pt_
   to->rip = regs->ip;
 }
 
-/* Page by page: a read that crosses the end of the mapping would fail whole. */
+/* Copies page by page: a read across the end of the mapping would fail as a whole. */
 static __always_inline u32 copy_user_stack(u8* to, u64 rsp, u32 limit, u16* flags) {
   u32 copied = USER_RED_ZONE;
-  bpf_probe_read_user(to, USER_RED_ZONE, (void*)(rsp - USER_RED_ZONE)); /* zeroes where it fails */
+  bpf_probe_read_user(to, USER_RED_ZONE, (void*)(rsp - USER_RED_ZONE)); /* zeroes if it fails */
   for (u32 i = 0; i < USER_STACK_MAX / 4096 + 1; i++) {
     u64 from = rsp - USER_RED_ZONE + copied;
     u32 chunk = 4096 - (from & 4095);
@@ -46,5 +46,5 @@ static __always_inline u32 copy_user_stack(u8* to, u64 rsp, u32 limit, u16* flag
   return copied;
 }
 
-/* What copy_user_stack() writes to. */
+/* The size of the buffer of copy_user_stack(), in bytes. */
 #define USER_STACK_ROOM (USER_STACK_MAX + 4096)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A wait that has ended, in its thread's ledger and as a record. */
+/* The end of a wait, in the ledger of its thread and as a record. */
 #pragma once
 
 #include "bpf/ledger.bpf.h"
@@ -7,9 +7,9 @@
 #include "bpf/target.bpf.h"
 #include "bpf/throttle.bpf.h"
 
-/* Since when the thread could run that runs again at `in_ns`. A wake-up may come while the thread
- * is still on its way out: it then slept for no time. One from before it last ran is another
- * wait's. */
+/* When the thread that is switched in at `in_ns` became runnable. A wake-up may come while the
+ * thread is still switching out: the thread then slept for no time. A wake-up before its last run
+ * belongs to an earlier wait. */
 static __always_inline u64 runnable_since(const struct thread_ledger* ledger, u64 in_ns) {
   u64 since_ns = ledger->since_ns, wake_ns = ledger->wake_ns;
   if (since_ns > in_ns) since_ns = in_ns;
@@ -18,13 +18,13 @@ static __always_inline u64 runnable_since(const struct thread_ledger* ledger, u6
   return wake_ns < since_ns ? since_ns : wake_ns;
 }
 
-/* It could run, nobody took the CPU from it, and no quota did either. */
+/* The thread was runnable, no thread preempted it, and no limit throttled it. */
 static __always_inline bool is_kept_unknown(const struct thread_ledger* ledger) {
   return ledger->state == LEDGER_PREEMPTED && ledger->is_left_idle && !ledger->throttled_ns;
 }
 
-/* The wait that ends at `in_ns`, by what it was. A quota kept its thread from running for
- * `throttled_ns`, after it could; for the rest it waits for the CPU like any other. Not static: see
+/* Adds the wait that ends at `in_ns` to the parts. `throttled_ns` is the throttled part of the time
+ * in which the thread was runnable; the rest of that time is a wait for the CPU. Not static: see
  * throttled_since_mark(). */
 __noinline int add_wait(struct thread_ledger* ledger, u64 throttled_ns, u64 in_ns) {
   if (!ledger) return 0;
@@ -47,7 +47,7 @@ __noinline int add_wait(struct thread_ledger* ledger, u64 throttled_ns, u64 in_n
   return 0;
 }
 
-/* The waker's process and name: it is looked at only now, since few wake-ups matter. */
+/* The waker's process and name, read only here, since few wake-ups matter. */
 static __always_inline void fill_waker(struct sched_wait* wait,
                                        const struct thread_ledger* ledger) {
   struct task_struct* waker = (struct task_struct*)ledger->waker;
@@ -63,7 +63,7 @@ static __always_inline u32 wait_state_of(const struct thread_ledger* ledger) {
   return ledger->state == LEDGER_PREEMPTED && ledger->throttled_ns ? WAIT_THROTTLED : ledger->state;
 }
 
-/* All but who ran before, and the stack. */
+/* Sets all fields except the thread that ran before; there is no stack. */
 static __always_inline void fill_wait(struct sched_wait* wait, struct task_struct* task,
                                       const struct thread_ledger* ledger, u64 in_ns) {
   struct thread_state* state = find_of_thread(threads, task);
@@ -95,12 +95,13 @@ static __always_inline void fill_wait(struct sched_wait* wait, struct task_struc
   wait->kernel_frames = 0;
 }
 
-/* Of a record in front of that of a wait, whose thread's struct task_struct is at `address`. */
+/* The header of a record that precedes the sched_wait of a thread; `address` is the address of its
+ * struct task_struct. */
 static __always_inline void fill_front(struct event_header* header, u64 address, u16 kind, u16 size,
                                        u64 now_ns) {
   struct task_struct* task = (struct task_struct*)address;
   header->time_ns = now_ns;
-  header->cgroup_id = 0; /* that of its wait says it */
+  header->cgroup_id = 0; /* the sched_wait has it */
   header->pid = BPF_CORE_READ(task, tgid);
   header->tid = BPF_CORE_READ(task, pid);
   header->kind = kind;
@@ -124,19 +125,19 @@ static __always_inline void record_unseen_wait(struct task_struct* task,
   bpf_ringbuf_submit(wait, BPF_RB_NO_WAKEUP);
 }
 
-/* The scheduler reads its clock a moment before we do, and not always equally long before. */
+/* The scheduler reads its clock shortly before our hook does; the distance varies. */
 #define ARRIVAL_IMPRECISION_NS 1000000
 
-/* When the running thread came, by the scheduler's own note; or 0. As imprecise as what the two
- * clocks are thought to be apart: some microseconds. */
+/* The switch in of the running thread, from struct sched_info; or 0. As imprecise as the estimated
+ * offset between the two clocks: some microseconds. */
 static __always_inline u64 arrival_of(const struct task_struct* task,
                                       const struct cpu_ledger* cpu) {
   if (!bpf_core_field_exists(task->sched_info) || !cpu->arrival_offset_ns) return 0;
   return task->sched_info.last_arrival + cpu->arrival_offset_ns;
 }
 
-/* The thread runs since `in_ns`, unseen, and was gone until then: where the scheduler's note says
- * otherwise, the clocks are further apart than is thought. Returns since when it runs. */
+/* Ends the wait of a thread whose switch in, at `in_ns`, was not seen. If `in_ns` is before the
+ * switch out, the estimated clock offset is wrong. Returns the switch in, corrected. */
 static __always_inline u64 end_unseen_wait(struct thread_ledger* ledger, u64 in_ns) {
   if (in_ns < ledger->since_ns) in_ns = ledger->since_ns;
   if (ledger->wake_ns == WAKE_UNTIMED) ledger->wake_ns = in_ns;
@@ -149,9 +150,9 @@ static __always_inline void run_since(struct thread_ledger* ledger, u64 in_ns) {
   ledger->since_ns = ledger->ran_since_ns = in_ns;
 }
 
-/* Of the running thread, if its switch in was not seen: a hardened kernel may keep the switches of
- * some threads to itself. The scheduler's own note says when it was, in a clock of its own. Where
- * it waited is not to be seen any more. Not static: see throttled_since_mark(). */
+/* Called for a running thread whose switch in was not seen: a hardened kernel may hide the switches
+ * of some threads. struct sched_info has the time of the switch, by the scheduler's clock. The
+ * stack of the wait is lost. Not static: see throttled_since_mark(). */
 __noinline int note_unseen_switch_in(struct thread_ledger* ledger, struct cpu_ledger* cpu,
                                      u64 now_ns) {
   if (!ledger || !cpu) return 0;
@@ -170,7 +171,7 @@ __noinline int note_unseen_switch_in(struct thread_ledger* ledger, struct cpu_le
   return 0;
 }
 
-/* Since when the thread, not running, has been in the run queue by the same; or 0. */
+/* When the thread, not running, was enqueued in a run queue, from struct sched_info; or 0. */
 static __always_inline u64 queued_since(const struct task_struct* task,
                                         const struct cpu_ledger* cpu) {
   if (!bpf_core_field_exists(task->sched_info) || !cpu->arrival_offset_ns) return 0;
@@ -178,17 +179,18 @@ static __always_inline u64 queued_since(const struct task_struct* task,
   return queued ? queued + cpu->arrival_offset_ns : 0;
 }
 
-/* Who is woken on its way out is in the run queue as soon as it is out. */
+/* A task woken while it switches out is enqueued as soon as the switch completes. */
 #define WAY_OUT_NS 100000
 
-/* For a thread about to run whose wake-up had no time, or was not seen since it left, or only while
- * it still ran: that may have been for an earlier wait, from which it turned back. (A hardened
- * kernel may keep wake-ups to itself. Then nobody knows who woke it.) */
+/* Sets the time of the wake-up of a thread that is about to run. Called if the wake-up was not
+ * timed, was not seen since the switch out, or was seen only while the thread still ran: such a
+ * wake-up may belong to an earlier wait, from which the thread turned back. (A hardened kernel may
+ * hide wake-ups. The waker is then unknown.) */
 static __always_inline void time_wake(struct task_struct* task, struct thread_ledger* ledger,
                                       const struct cpu_ledger* cpu, u64 now_ns) {
   u64 from_ns = ledger->since_ns;
   u64 wake_ns = queued_since(task, cpu);
-  if (ledger->wake_ns == WAKE_UNTIMED) { /* it was: whatever the clocks' imprecision makes of it */
+  if (ledger->wake_ns == WAKE_UNTIMED) { /* it came for certain, whatever the clocks say */
     if (!wake_ns || wake_ns > now_ns) wake_ns = now_ns;
     ledger->wake_ns = wake_ns < from_ns ? from_ns : wake_ns;
     return;
@@ -201,9 +203,9 @@ static __always_inline void time_wake(struct task_struct* task, struct thread_le
   ledger->waker_number = 0;
 }
 
-/* What the scheduler's note and our clock are apart on this CPU: when `task` leaves that was seen
- * to come. The note is made first, and an interrupt or a hypervisor may take the CPU in between:
- * what is much more than before is believed in part only. */
+/* Estimates the offset between the scheduler's clock and ours on this CPU, when `task` leaves the
+ * CPU and its switch in was seen. The scheduler's clock is read first, and an interrupt or a
+ * hypervisor may take the CPU in between: so only a part of a large increase is adopted. */
 static __always_inline void note_arrival(struct task_struct* task,
                                          const struct thread_ledger* ledger,
                                          struct cpu_ledger* cpu) {

@@ -21,14 +21,14 @@
 namespace overdue {
 namespace {
 
-constexpr int deepest_type = 64;  // of types inside types
+constexpr int deepest_type = 64;  // limit of nested types
 
 std::string_view name_of(const btf* types, const btf_type* type) {
   const char* name = btf__name_by_offset(types, type->name_off);
   return name ? name : "";
 }
 
-/// Without the suffix of one of our declarations of a type: "cfs_rq" of "cfs_rq___6_18".
+/// The name without the suffix of a CO-RE flavour: "cfs_rq" of "cfs_rq___6_18".
 std::string_view essential(std::string_view name) {
   const std::size_t at = name.find("___", 1);
   return at == name.npos ? name : name.substr(0, at);
@@ -60,13 +60,13 @@ class Index {
   std::unordered_map<std::string_view, std::vector<std::uint32_t>> by_name_;
 };
 
-/// Types that are copied, each behind those that it holds. What a pointer points to is left out:
-/// the field that it leads to is asked about by the name of its own struct.
+/// Copies of types, each after the types of its members. Pointed-to types are left out: an access
+/// through a pointer refers to the struct by name.
 class Copy {
  public:
   explicit Copy(const btf* kernel) : kernel_(kernel), copied_(btf__new_empty(), btf__free) {}
 
-  /// The id of the copy; nothing where it cannot be made.
+  /// The id of the copy; empty if the type cannot be copied.
   std::optional<int> add(std::uint32_t id, int deeper = deepest_type);
   const btf* types() const { return copied_.get(); }
 
@@ -122,7 +122,7 @@ std::optional<int> Copy::copy(const btf_type* type, int deeper) {
       return inner ? made(btf__add_typedef(to, text(type->name_off), *inner)) : std::nullopt;
     }
     case BTF_KIND_PTR:
-    case BTF_KIND_FUNC_PROTO:  // of a typedef that is pointed to
+    case BTF_KIND_FUNC_PROTO:  // of a pointed-to typedef
       return pointer();
     case BTF_KIND_FWD:
       return made(
@@ -152,7 +152,7 @@ std::optional<int> Copy::copy_enum(const btf_type* type) {
 }
 
 std::optional<int> Copy::copy_composite(const btf_type* type, int deeper) {
-  std::vector<int> kinds;  // of the members: they come first, for a struct's are added at its end
+  std::vector<int> kinds;  // of the members; copied first, since fields are added to the last type
   const btf_member* members = btf_members(type);
   for (unsigned i = 0; i < btf_vlen(type); ++i) {
     const auto kind = add(members[i].type, deeper);
@@ -170,7 +170,7 @@ std::optional<int> Copy::copy_composite(const btf_type* type, int deeper) {
   return made(id);
 }
 
-/// Empty where it cannot be made or opened.
+/// The path of a file with `types`; empty if the file cannot be made or opened.
 std::string file_with(const btf* types, std::vector<Fd>& files) {
   std::uint32_t size = 0;
   const void* bytes = btf__raw_data(types, &size);

@@ -14,7 +14,7 @@ namespace {
 
 using Types = std::unique_ptr<btf, void (*)(btf*)>;
 
-/// An object that asks about a field of task_struct, about an enum, and about what no kernel has.
+/// The types of an object that refers to a field of task_struct, an enum, and types no kernel has.
 Types asking() {
   Types types(btf__new_empty(), btf__free);
   const int number = btf__add_int(types.get(), "int", 4, BTF_INT_SIGNED);

@@ -10,7 +10,7 @@
 namespace overdue {
 namespace {
 
-/// To read the BTF takes 10 to 50 ms, which no older kernel shall cost.
+/// Older kernels skip reading the BTF, which takes 10 to 50 ms.
 constexpr int first_major = 7;
 
 bool preempts_programs() {
@@ -20,7 +20,7 @@ bool preempts_programs() {
   return major >= first_major && TracepointTypes().has_function("trace_call_bpf_faultable");
 }
 
-/// Where libbpf looks for it.
+/// Looks for the tracepoint in the places where libbpf does.
 bool has_events() {
   for (const char* id : {"/sys/kernel/debug/tracing/events/raw_syscalls/sys_enter/id",
                          "/sys/kernel/tracing/events/raw_syscalls/sys_enter/id"})

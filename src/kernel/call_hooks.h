@@ -2,20 +2,20 @@
 
 namespace overdue {
 
-/// How programs come to the begin and the end of a system call.
+/// The hooks of programs at the begin and the end of a system call.
 enum class CallHooks {
   raw,       ///< `tp_btf`: the cheapest
-  events,    ///< perf's road to the same tracepoints, where the kernel preempts those of `tp_btf`
-  preempted  ///< `tp_btf` though it does: perf finds a tracepoint in tracefs, which is not there
+  events,    ///< perf events at the same tracepoints, where the kernel preempts `tp_btf` programs
+  preempted  ///< `tp_btf` although preempted: perf events need tracefs, which is missing
 };
 
-/// The hooks for this kernel. Linux 7.2 and newer preempt a thread while a program of its system
-/// call runs. The kernel passes over a program that is under way on a CPU, so that the other
-/// threads' calls there are missed. Reads the kernel's BTF once, on kernels
-/// that may. Any thread. Throws Error where such a kernel has no BTF.
+/// The hooks for this kernel. Linux 7.2 and newer may preempt a thread while a program runs in its
+/// system call. The kernel skips a program that is under way on the CPU, so calls of other threads
+/// there are missed. Reads the kernel's BTF once, on kernels that may preempt programs. Any thread.
+/// Throws Error if such a kernel has no BTF.
 CallHooks call_hooks();
 
-/// What the reader of a report must know of CallHooks::preempted.
+/// The note that a report shows for CallHooks::preempted.
 inline constexpr const char* preempted_hooks_note =
     "calls can be missed where threads are preempted (nested, in the receipt): tracefs is not "
     "there; mount -t tracefs nodev /sys/kernel/tracing";

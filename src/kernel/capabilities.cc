@@ -14,8 +14,8 @@ namespace {
 constexpr std::array measuring = {Capability::bpf, Capability::perfmon};
 
 bool in_initial_user_namespace(const std::filesystem::path& proc) {
-  // The first namespace maps everything onto itself; an unreadable map (no user namespaces) is that
-  // one.
+  // The initial namespace maps all ids onto themselves. No readable map means that the kernel has
+  // no user namespaces: this is the initial one.
   const std::string map = read_word(proc / "self/uid_map");
   if (map.empty()) return true;
   const auto words = split(map, ' ');

@@ -25,11 +25,11 @@
 #include "base/fd.h"
 #include "kernel/features.h"
 
-// For tests of the kernel side: processes to measure, and what of ours the kernel holds.
+// For tests of the kernel side: processes to measure, and the BPF objects that the kernel holds.
 namespace overdue {
 
-/// getpid through the entry for 32-bit calls; its number there, 20, is writev's here. Some kernels
-/// have no such entry: the instruction then ends its program.
+/// getpid through the entry for 32-bit calls. Its number there, 20, is that of writev in 64-bit
+/// calls. Some kernels have no such entry: the instruction then kills the process.
 inline int getpid_by_int80() {
   int result = -1;
 #ifdef __x86_64__
@@ -48,7 +48,7 @@ inline bool has_32_bit_entry() {
   return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/// Skips a test where the kernel, or our rights, do not allow measuring.
+/// Skips a test if the kernel, or missing rights, do not allow measuring.
 class KernelTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -68,7 +68,7 @@ class KernelTest : public ::testing::Test {
 };
 
 /// A forked process that does `work`, in steps that the test starts one by one. Killed and reaped
-/// when destroyed. To be created while the test has one thread.
+/// by the destructor. Create it while the test has one thread.
 class Child {
  public:
   using Work = std::function<void(Child&)>;
@@ -94,7 +94,7 @@ class Child {
     in_ = Fd(to_parent[0]);
     out_ = Fd(to_child[1]);
     wait_step();
-    // Who begins to measure finds it in this call, and not still on its way there.
+    // A measurement that begins from now on finds the child in this call.
     EXPECT_TRUE(wait_until_in(SYS_read)) << "the child does not wait for its first step";
   }
   Child(const Child&) = delete;
@@ -105,18 +105,19 @@ class Child {
     end();
   }
 
-  /// In the child: tells the test, and goes on when the test says so.
+  /// In the child: signals the step to the test, and waits until the test calls go().
   void step() {
     char byte = 's';
     if (write(out_.get(), &byte, 1) != 1 || read(in_.get(), &byte, 1) != 1) _exit(3);
   }
 
-  /// In the test: lets the child go on from its step.
+  /// In the test: lets the child continue after its step.
   void go() {
     const char byte = 'g';
     EXPECT_EQ(write(out_.get(), &byte, 1), 1);
   }
-  /// In the test: returns when the child is at its next step. The test fails when it ended instead.
+  /// In the test: returns when the child is at its next step. The test fails if the child has
+  /// ended.
   void wait_step() {
     char byte = 0;
     EXPECT_EQ(read(in_.get(), &byte, 1), 1) << "the child has ended early";
@@ -126,16 +127,16 @@ class Child {
     go();
     wait_step();
   }
-  /// Waits for its end; what waitpid(2) says of it.
+  /// Waits until the child ends; returns its status from waitpid(2).
   int end() {
     int status = 0;
     while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
     reaped_ = true;
     return status;
   }
-  /// Whether it has ended; reaps it then.
+  /// Whether the child has ended; if so, reaps it.
   bool has_ended() { return reaped_ || (reaped_ = waitpid(pid_, nullptr, WNOHANG) == pid_); }
-  /// Waits until one of its threads is inside the system call `nr`.
+  /// Waits until thread `tid`, or else the main thread, is inside the system call `nr`.
   bool wait_until_in(long nr, std::uint32_t tid = 0) const {
     const std::string path = fmt::format("/proc/{}/task/{}/syscall", pid_, tid ? tid : pid());
     for (int tries = 0; tries < 10'000; ++tries) {
@@ -154,7 +155,7 @@ class Child {
   Fd in_, out_;
 };
 
-/// A value that the test and its children see alike.
+/// A value that the test shares with its children.
 template <typename T>
 class Shared {
  public:
@@ -189,7 +190,7 @@ inline bool run_on_cpu(unsigned cpu) {
   return sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
-/// While it lives, the thread that made it runs on `cpu` only.
+/// Pins the calling thread to `cpu` until destroyed.
 class OnCpu {
  public:
   explicit OnCpu(unsigned cpu)
@@ -199,7 +200,7 @@ class OnCpu {
   ~OnCpu() {
     if (could_) sched_setaffinity(0, sizeof before_, &before_);
   }
-  /// False where it may not run there, and runs where it did.
+  /// False if the thread may not run on `cpu`; its CPUs are then unchanged.
   bool could() const { return could_; }
 
  private:
@@ -207,7 +208,7 @@ class OnCpu {
   bool could_;
 };
 
-/// Kernel ids of the BPF programs, maps and links this process has descriptors of.
+/// Kernel ids of the BPF programs, maps and links for which this process has descriptors.
 struct BpfObjects {
   std::set<std::uint32_t> programs, maps, links;
   std::size_t size() const { return programs.size() + maps.size() + links.size(); }
@@ -233,8 +234,8 @@ inline BpfObjects own_bpf_objects() {
   return objects;
 }
 
-/// Those of `objects` that the kernel still holds, after a generous wait: it frees some of them a
-/// grace period later.
+/// The number of `objects` that the kernel still holds after a generous wait: the kernel frees some
+/// objects only after a grace period.
 inline std::size_t still_held(const BpfObjects& objects) {
   const auto exists = [](int fd) { return static_cast<bool>(Fd(fd)); };
   std::size_t held = 0;
@@ -249,7 +250,7 @@ inline std::size_t still_held(const BpfObjects& objects) {
   return held;
 }
 
-/// A cgroup made for a test; whoever is in it goes back to the parent when this is destroyed.
+/// A cgroup made for a test. The destructor removes it once its processes have ended.
 class TestCgroup {
  public:
   explicit TestCgroup(std::filesystem::path directory) : directory_(std::move(directory)) {
@@ -258,7 +259,7 @@ class TestCgroup {
   TestCgroup(const TestCgroup&) = delete;
   TestCgroup& operator=(const TestCgroup&) = delete;
   ~TestCgroup() {
-    // Its processes are children that are being killed; emptying takes the kernel a moment.
+    // The processes are children that are being killed: the cgroup is empty a moment later.
     for (int tries = 0; tries < 100 && rmdir(directory_.c_str()) != 0 && errno == EBUSY; ++tries)
       usleep(20'000);
   }

@@ -42,10 +42,10 @@ std::vector<std::string> functions_unlike(std::span<const char* const> functions
 
 std::vector<std::byte> without_functions(std::span<const std::byte> file,
                                          std::span<const std::string> functions) {
-  constexpr std::size_t tables = 2;  // of the ELF file's own symbols, and of its BTF
+  constexpr std::size_t tables = 2;  // string tables of the ELF symbols and of the BTF
   std::vector<std::byte> bytes(file.begin(), file.end());
   for (const std::string& function : functions) {
-    // A name stands between two zeros. Its first letter becomes one that C allows there.
+    // A name is between two zeros. Its new first letter is valid in a C identifier.
     const std::string text = '\0' + function + '\0';
     const auto wanted = std::as_bytes(std::span(text));
     std::size_t found = 0;

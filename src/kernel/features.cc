@@ -164,7 +164,7 @@ std::optional<fs::path> Kernel::tracefs_path() const {
   }
   if (*tracefs_ || !real()) return *tracefs_;
   std::error_code ignored;
-  if (fs::exists(sys_ / "kernel/debug/tracing/README", ignored)) {  // mounts itself when looked at
+  if (fs::exists(sys_ / "kernel/debug/tracing/README", ignored)) {  // automounted by the access
     *tracefs_ = sys_ / "kernel/debug/tracing";
   } else {
     private_tracefs_ = mount_privately("tracefs");
@@ -217,7 +217,7 @@ Support Kernel::tracer(std::string_view name) const {
 Support Kernel::function_tracer() const {
   return answer("function_tracer", "function_tracer", [this]() -> Support {
     if (Support base = tracer("function"); !base.yes) return base;
-    // A locked-down kernel lists the tracer and refuses everything that would choose functions.
+    // A locked-down kernel lists the tracer, but refuses all files that select functions.
     const Fd file(
         ::open((*tracefs_path() / "available_filter_functions").c_str(), O_RDONLY | O_CLOEXEC));
     if (file) return {};
@@ -256,8 +256,8 @@ Support Kernel::kernel_addresses() const {
     if (got <= 0)
       return Support::no("/proc/kallsyms cannot be read", "boot a kernel with CONFIG_KALLSYMS=y");
     lines.resize(static_cast<std::size_t>(got));
-    // Not the first alone: where per-CPU variables have offsets for addresses (x86-64 before 6.15,
-    // commit 9d7de2aa8b41), the first of them is 0.
+    // More than the first address: if per-CPU variables have offsets as addresses (x86-64 before
+    // 6.15, commit 9d7de2aa8b41), the first address is 0.
     if (any_address(lines)) return {};
     return Support::no("the kernel hides the addresses of its functions",
                        "run as root or with CAP_SYSLOG, and with kernel.kptr_restrict below 2");

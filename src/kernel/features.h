@@ -24,50 +24,51 @@ namespace overdue {
 enum class CgroupLayout { none, v1, v2, hybrid };
 std::string_view cgroup_layout_name(CgroupLayout layout);
 
-/// What the running kernel allows this process, each answer with its reason. Nothing is asked
-/// before it is needed, and nothing twice. Answers come from asking (loading a program, opening an
-/// event, looking into BTF), never from a version number. Nothing here throws for what a kernel
-/// lacks or refuses. One thread.
+/// The features that the running kernel allows this process to use, each answer with its reason.
+/// Nothing is probed before it is needed, and nothing twice. Answers come from probing (loading a
+/// program, opening an event, reading BTF), never from a version number. No function throws for a
+/// feature that the kernel lacks or refuses. One thread.
 class Kernel {
  public:
-  /// `proc` and `sys` are where a test keeps its own; file systems are then never mounted
+  /// Tests set `proc` and `sys` to folders of their own; file systems are then never mounted
   /// privately.
   explicit Kernel(std::filesystem::path proc = "/proc", std::filesystem::path sys = "/sys");
   ~Kernel();
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
-  /// Answers no to these from now on (`--without`), and to what needs them. Names are those of
-  /// facilities(). Throws Error (exit status 2) for an unknown one.
+  /// From now on, the answers for these facilities and all that need them are no (`--without`).
+  /// Names are those of facilities(). Throws Error (exit status 2) for an unknown name.
   void pretend_missing(const std::set<std::string>& names);
-  /// Whether there are such: what it says is then not what the kernel would do.
+  /// Whether any facility is pretended missing: the answers then differ from the kernel's.
   bool pretends() const { return !missing_.empty(); }
 
   Support privileges() const;  ///< CAP_BPF and CAP_PERFMON
   Support btf() const;
-  /// A tracepoint that programs may read with types: `sys_enter`. Of the kernel proper or a module.
+  /// A tracepoint with BTF types, such as `sys_enter`. Of the kernel proper or a module.
   Support btf_tracepoint(std::string_view name) const;
-  Support btf_tracepoints() const;               ///< of sys_enter and sys_exit
-  Support btf_function(const char* name) const;  ///< one of the kernel proper that BTF knows
-  /// What BTF says of the kernel proper. Throws Error where the kernel has no BTF.
+  Support btf_tracepoints() const;               ///< sys_enter and sys_exit
+  Support btf_function(const char* name) const;  ///< a function of the kernel proper in BTF
+  /// BTF of the kernel proper. Throws Error if the kernel has no BTF.
   const TracepointTypes& types() const;
   Support tracefs() const;
   Support tracepoint(std::string_view category, std::string_view name) const;
   Support tracepoints() const;  ///< one per system call
 
   Support program_type(bpf_prog_type type) const;
-  /// `since` is the release of the kernel that brought it, for the remedy.
+  /// `since` is the first kernel release with this type, for the remedy.
   Support map_type(bpf_map_type type, std::string_view since) const;
   Support task_storage() const;
   Support ring_buffer() const;
   Support task_iterator() const;
-  Support single_runs() const;        ///< programs run once by us, attached to nothing
-  Support task_work() const;          ///< functions of ours run when a thread is on its way back
-  Support interrupt_vectors() const;  ///< tracepoints of each CPU's own interrupts
-  Support throttles() const;          ///< what the CPU quotas of cgroups keep from running
-  /// Whether it says so of each thread; else, where throttles() has it, of queues, to functions.
+  Support single_runs() const;        ///< single runs of programs that are not attached
+  Support task_work() const;          ///< BPF task work: a function on a thread's way to user space
+  Support interrupt_vectors() const;  ///< tracepoints of local interrupts
+  Support throttles() const;          ///< waits caused by the CPU quotas of cgroups
+  /// Whether the kernel marks each throttled thread. Otherwise throttles() relies on functions that
+  /// the kernel calls for each throttled queue.
   bool marks_throttled() const;
-  /// What a session of our programs needs (privileges, BTF, maps, iterators), with these typed
+  /// The needs of a session of our programs (privileges, BTF, maps, iterators), and these typed
   /// tracepoints.
   Support session(std::initializer_list<std::string_view> tracepoints = {}) const;
 
@@ -84,8 +85,8 @@ class Kernel {
   Support kernel_addresses() const;
   Support cgroup2() const;
 
-  /// Where tracefs is: mounted, or a mount of our own that nobody else sees (a /proc/self/fd path,
-  /// valid as long as this object). Nothing where there is none.
+  /// The path of tracefs: its mount point, or that of a private mount (a /proc/self/fd path, valid
+  /// as long as this object). Empty if there is none.
   std::optional<std::filesystem::path> tracefs_path() const;
   bool tracefs_is_private() const { return static_cast<bool>(private_tracefs_); }
 
@@ -94,8 +95,8 @@ class Kernel {
   std::optional<int> unprivileged_bpf_disabled() const;
   CgroupLayout cgroup_layout() const;
   const CapabilitySet& capabilities() const;
-  /// BPF programs that are attached to tracepoints or kernel functions now, by anybody; nothing
-  /// where the kernel does not tell (CAP_SYS_ADMIN).
+  /// The number of BPF programs of all processes that are attached to tracepoints or kernel
+  /// functions now; empty if the kernel does not list them (CAP_SYS_ADMIN).
   std::optional<unsigned> attached_tracing_programs() const;
 
  private:
@@ -119,15 +120,15 @@ class Kernel {
   mutable Fd private_tracefs_;
 };
 
-/// Something `overdue doctor` lists and `--without` hides.
+/// A kernel feature that `overdue doctor` lists and `--without` hides.
 struct Facility {
-  std::string_view name;     ///< as `--without` spells it
-  std::string_view summary;  ///< what it is for
+  std::string_view name;     ///< name in `--without`
+  std::string_view summary;  ///< purpose
   Support (Kernel::*ask)() const;
 };
 std::span<const Facility> facilities();
 
-/// Throws Error "cannot WHAT: …" with what would change it, where `support` is a no.
+/// If `support` is a no, throws Error "cannot WHAT: …" with the remedy as the hint.
 void require_support(std::string_view what, const Support& support);
 
 }  // namespace overdue

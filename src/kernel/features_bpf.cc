@@ -1,5 +1,4 @@
-// What the kernel says when asked to load, attach or open something: the half of Kernel that needs
-// privileges.
+// The half of Kernel that needs privileges: it probes the kernel by loading, attaching and opening.
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -22,9 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A function that exists to be traced: nothing calls it but the kernel's own BPF tests.
+// A function made to be traced: only the kernel's own BPF tests call it.
 constexpr const char* harmless_function = "bpf_fentry_test1";
-// A hook that is called when somebody reads the kernel log.
+// A hook that is called only when a process reads the kernel log.
 constexpr const char* harmless_hook = "bpf_lsm_syslog";
 constexpr const char* task_iterator_function = "bpf_iter_task";
 constexpr std::uint64_t bpf_security_module = 109;  // LSM_ID_BPF of <linux/lsm.h>
@@ -32,8 +31,8 @@ constexpr std::uint64_t bpf_security_module = 109;  // LSM_ID_BPF of <linux/lsm.
 constexpr std::string_view by_lockdown =
     "boot a kernel whose text may be patched (no lockdown, CONFIG_DYNAMIC_FTRACE=y)";
 
-/// Loads `return 0` for an attachment to the kernel function with BTF id `function`. An empty Fd
-/// leaves the reason in errno.
+/// Loads `return 0` for an attachment to the kernel function with BTF id `function`. On failure,
+/// the Fd is empty and errno has the reason.
 Fd load_for(bpf_prog_type type, bpf_attach_type attachment, int function) {
   bpf_insn program[2] = {};
   program[0].code = BPF_ALU64 | BPF_MOV | BPF_K;
@@ -68,8 +67,8 @@ int first_cpu(const fs::path& sys) {
   return cpu;
 }
 
-/// Where securityfs tells nothing: the modules by id, since Linux 6.8. Empty optional on older
-/// kernels.
+/// For systems without securityfs: looks for the id of the BPF security module, since Linux 6.8.
+/// Empty on older kernels.
 std::optional<bool> bpf_module_is_active() {
   constexpr long sys_lsm_list_modules = 461;
   std::uint64_t ids[32] = {};
@@ -80,7 +79,7 @@ std::optional<bool> bpf_module_is_active() {
          ids + std::min(count, 32L);
 }
 
-/// `since` is the release of the kernel that brought this type.
+/// `since` is the first kernel release with this type.
 std::string enabled_by(bpf_map_type type, std::string_view since) {
   return fmt::format("boot Linux {} or newer (it has BPF maps of type {})", since,
                      libbpf_bpf_map_type_str(type));
@@ -99,7 +98,7 @@ Support Kernel::btf() const {
 }
 
 bool Kernel::btf_has_string(std::string_view text) const {
-  // The string section alone answers, in a tenth of the time parsing takes.
+  // Searching the string section alone takes a tenth of the time of parsing.
   if (!btf_strings_) {
     btf_strings_.emplace();
     const std::string all = read_text(sys_ / "kernel/btf/vmlinux", 256u << 20).value_or("");
@@ -258,7 +257,7 @@ Support Kernel::fentry() const {
     if (!program)
       return Support::no(fmt::format("refused at load: {}", errno_text(errno)),
                          std::string(by_lockdown));
-    // Where trampolines are not built for the architecture, only attaching says so.
+    // On architectures without trampolines, loading succeeds and attaching fails.
     if (Fd(bpf_raw_tracepoint_open(nullptr, program.get()))) return {};
     return Support::no(fmt::format("refused at attach: {}", errno_text(errno)),
                        std::string(by_lockdown));
@@ -300,7 +299,7 @@ Support Kernel::kprobe() const {
     attributes.kprobe_func = reinterpret_cast<std::uint64_t>(harmless_function);
     if (open_event(attributes, -1, first_cpu(sys_))) return {};
     if (errno != EPERM && errno != EACCES)
-      return {};  // the mechanism is there, only this function is not
+      return {};  // kprobes work; only this function is missing
     return Support::no(fmt::format("kprobes are refused: {}", errno_text(errno)),
                        "run as root, on a kernel that is not locked down");
   });
@@ -341,7 +340,7 @@ Support Kernel::hardware_pmu() const {
     attributes.type = PERF_TYPE_HARDWARE;
     attributes.config = PERF_COUNT_HW_CPU_CYCLES;
     attributes.sample_period =
-        1'000'000'000;  // sampling is what we need: counting alone is not enough
+        1'000'000'000;  // sampling has to work: counting alone is not sufficient
     attributes.exclude_kernel = 1;
     const Fd event = open_event(attributes, 0, -1);
     if (!event && (errno == EPERM || errno == EACCES))
@@ -349,7 +348,7 @@ Support Kernel::hardware_pmu() const {
     if (!event)
       return Support::no(fmt::format("no hardware performance counters ({})", errno_text(errno)),
                          remedy);
-    // Some hypervisors show a PMU whose counters stand still.
+    // Some hypervisors provide a PMU whose counters do not count.
     for (volatile int i = 0; i < 100'000;) i = i + 1;
     std::uint64_t cycles = 0;
     if (::read(event.get(), &cycles, sizeof cycles) == sizeof cycles && cycles > 0) return {};
@@ -371,7 +370,7 @@ std::optional<unsigned> Kernel::attached_tracing_programs() const {
   __u32 id = 0;
   while (bpf_link_get_next_id(id, &id) == 0) {
     const Fd link(bpf_link_get_fd_by_id(id));
-    if (!link && errno == ENOENT) continue;  // gone meanwhile
+    if (!link && errno == ENOENT) continue;  // destroyed since it was listed
     bpf_link_info info{};
     __u32 size = sizeof info;
     if (!link || bpf_obj_get_info_by_fd(link.get(), &info, &size) != 0) return std::nullopt;

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A /proc and a /sys with only what the test wrote.
+/// A /proc and a /sys with only the files that the test wrote.
 class FakeKernel : public ::testing::Test {
  protected:
   FakeKernel() {

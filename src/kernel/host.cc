@@ -17,8 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What the hypervisor calls itself in CPUID; empty where there is none, or on another
-/// architecture.
+/// The hypervisor's name in CPUID; empty without a hypervisor, or on another architecture.
 std::string cpuid_signature() {
 #if defined(__x86_64__)
   unsigned eax = 0;

@@ -23,12 +23,11 @@ std::shared_ptr<btf> kernel_btf() {
 
 }  // namespace overdue
 
-// libbpf looks for a function that the kernel itself does not have among those of its modules, also
-// for one that an object may do without. To list modules takes CAP_SYS_ADMIN: without it libbpf
-// refuses the object. We call no function of a module, so for us there are none to be listed. This
-// takes the place of libbpf's own function: for the shared library because the program's names come
-// first, and in a static program by the linker's --wrap (cmake/external.cmake), where libbpf's is
-// the strong one of two definitions.
+// libbpf searches the modules for a function that the kernel proper does not have, even for an
+// optional one. Listing modules takes CAP_SYS_ADMIN; without it, libbpf refuses the object. We call
+// no function of a module, so an empty list will do. This function replaces libbpf's own: with the
+// shared library, because the program's symbols come first; in a static program, by the linker's
+// --wrap (cmake/external.cmake), because libbpf's definition is a strong symbol.
 extern "C" {
 
 int __wrap_bpf_btf_get_next_id(__u32 start_id, __u32* next_id);  // NOLINT: the linker's name
@@ -41,7 +40,7 @@ int __wrap_bpf_btf_get_next_id(__u32 start_id, __u32* next_id) {  // NOLINT: the
     *next_id = attributes.next_id;
     return 0;
   }
-  if (errno == EPERM) errno = ENOENT;  // as behind the last one
+  if (errno == EPERM) errno = ENOENT;  // the end of the list
   return -errno;
 }
 

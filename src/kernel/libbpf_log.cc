@@ -53,8 +53,8 @@ std::string verifier_verdict(std::string_view log) {
   return {};
 }
 
-/// What libbpf refused before the kernel was asked: its first line. Later ones say that the whole
-/// failed.
+/// A refusal by libbpf itself, without asking the kernel: the first line. Later lines only say that
+/// the load failed.
 std::string libbpf_verdict(std::string_view log) {
   for (std::string_view line : split(log, '\n')) {
     if (!line.starts_with(libbpf_mark)) continue;
@@ -83,7 +83,7 @@ std::string meaning(int error) {
 std::string reason(std::string_view log, int error) {
   if (const std::string verdict = verifier_verdict(log); !verdict.empty())
     return "the kernel's verifier refused it: " + printable(verdict);
-  // Of these the errno says all; of others libbpf's own words name the part.
+  // These errors need no more words; for others, libbpf's message names the part that failed.
   if (error == -EPERM || error == -ENOMEM) return meaning(error);
   const std::string verdict = libbpf_verdict(log);
   return verdict.empty() ? meaning(error)

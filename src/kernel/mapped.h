@@ -11,11 +11,11 @@
 
 namespace overdue {
 
-/// Owns one mmap'ed region. Movable; unmapped when destroyed.
+/// Owns one mmap'ed region. Movable; unmapped by the destructor.
 class Mapped {
  public:
   Mapped() = default;
-  /// Throws Error naming `what` when the kernel refuses.
+  /// Throws Error naming `what` if the kernel refuses.
   Mapped(int fd, std::size_t bytes, int protection, std::size_t offset, std::string_view what)
       : bytes_(bytes) {
     address_ = mmap(nullptr, bytes, protection, MAP_SHARED, fd, static_cast<off_t>(offset));

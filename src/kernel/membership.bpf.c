@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Decides which threads belong to the target, in the kernel, so that nothing is missed between a
-// fork and our noticing: existing threads through a task iterator, later ones through fork, rename
-// and cgroup hooks.
+// Decides in the kernel which threads belong to the target, so that a new thread is measured from
+// its fork on. A task iterator finds existing threads; fork, rename and cgroup hooks find later
+// ones.
 #include "bpf/compat.bpf.h"
 #include "bpf/glob.bpf.h"
 #include "bpf/target.bpf.h"
@@ -19,7 +19,7 @@ const volatile struct glob_program globs[TARGET_GLOBS];
 const volatile u32 cgroup_count;
 const volatile u64 cgroup_ids[TARGET_CGROUPS];
 const volatile int cgroup_hierarchy =
-    -1; /* hierarchy id; 0 is cgroup v2; -1: cgroups are not asked for */
+    -1; /* hierarchy id; 0 is cgroup v2; -1: cgroups are not looked at */
 
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
@@ -47,7 +47,7 @@ static __always_inline struct cgroup* watched_cgroup(struct task_struct* task) {
   return 0;
 }
 
-/* Whether `cgroup` is, or lies below, one of the target's: by ancestry, so later children count. */
+/* Whether `cgroup` is in the target, or below one that is. By ancestry, so later children count. */
 static __noinline bool cgroup_matches(struct cgroup* cgroup) {
   for (u32 depth = 0; depth < CGROUP_DEPTH_MAX && cgroup; depth++) {
     u64 id = BPF_CORE_READ(cgroup, kn, id);
@@ -71,7 +71,7 @@ static __always_inline u64 departures_of(const struct task_struct* task) {
   return task->nvcsw + task->nivcsw;
 }
 
-/* Makes `task` a member, unless it is ending. A second call changes nothing. */
+/* Makes `task` a member, unless it is exiting. A second call changes nothing. */
 static __always_inline void adopt_any(struct task_struct* task, u8 fresh) {
   struct thread_state initial = {.fresh = fresh};
   if (is_exiting(task) || find_of_thread(threads, task)) return;
@@ -90,20 +90,20 @@ static __always_inline void adopt(struct task_struct* task, u8 fresh) {
   if ((u32)task->tgid != own_pid) adopt_any(task, fresh);
 }
 
-/* A child or a grandchild of Overdue: the resolver's maker, its workers, helpers. */
+/* Whether `task` is in a child or a grandchild of Overdue, such as the resolver and its workers. */
 static __always_inline bool is_below_overdue(struct task_struct* task) {
   struct task_struct* parent = BPF_CORE_READ(task, real_parent);
   return (u32)BPF_CORE_READ(parent, tgid) == own_pid ||
          (u32)BPF_CORE_READ(parent, real_parent, tgid) == own_pid;
 }
 
-/* For a thread that fits a rule. Threads of members and threads that the user names by number do
- * not come here: the measured program is a child of Overdue too. */
+/* Adopts a thread that matches a rule. Not called for children of members, nor for threads that the
+ * user names by number: the measured program is a child of Overdue too. */
 static __always_inline void adopt_found(struct task_struct* task, u8 fresh) {
   if (!leave_children_out || !is_below_overdue(task)) adopt(task, fresh);
 }
 
-/* For calibration, which measures Overdue's own first thread for a moment. */
+/* For calibration, which briefly measures Overdue's own main thread. */
 SEC("iter/task")
 int adopt_self(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
@@ -111,7 +111,7 @@ int adopt_self(struct bpf_iter__task* ctx) {
   return 0;
 }
 
-/* … and no longer. */
+/* Reverts adopt_self(). */
 SEC("iter/task")
 int release_self(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
@@ -121,7 +121,7 @@ int release_self(struct bpf_iter__task* ctx) {
   return 0;
 }
 
-/* Run by user space, before arming, over every thread of the machine. */
+/* Run by user space before arming, for every thread of the machine. */
 SEC("iter/task")
 int adopt_existing(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
@@ -147,7 +147,8 @@ static __always_inline void follow_fork(struct task_struct* parent, struct task_
     u32* process = bpf_map_lookup_elem(&target_ids, &pid);
     member = new_thread && process && !(*process & TARGET_THREAD);
   }
-  /* clone3() can put a child straight into a cgroup its parent is not in, or out of one. */
+  /* clone3() can put a child into another cgroup than its parent's, inside the target or outside.
+   */
   if (member && !cgroup_count)
     adopt(child, FRESH_BORN);
   else if (target_all || (cgroup_count && cgroup_matches(watched_cgroup(child))) ||
@@ -175,7 +176,7 @@ int COUNTED_PROG(on_rename, struct task_struct* task, const char* name) {
   return 0;
 }
 
-/* An atomic addition, because threads are freed in interrupts, which may come while another ends.
+/* Adds atomically: threads are freed in interrupts, which may interrupt the end of another thread.
  */
 static __always_inline void count_more(u32 counter, u64 now, u64* before) {
   u64* sum = bpf_map_lookup_elem(&counters, &counter);
@@ -184,7 +185,7 @@ static __always_inline void count_more(u32 counter, u64 now, u64* before) {
   *before = now;
 }
 
-/* Counts what a thread that is ending has used of the CPU and what is not counted yet. */
+/* Counts the CPU use of an ending thread, as far as not counted yet. */
 static __always_inline void count_cpu_use(struct task_struct* task) {
   struct thread_state* state = find_of_thread(threads, task);
   if (!state) return;
@@ -192,7 +193,7 @@ static __always_inline void count_cpu_use(struct task_struct* task) {
   count_more(COUNTER_DEPARTURES, departures_of(task), &state->departures_before);
 }
 
-/* A member has left the target's cgroups. A call that it is in is lost to us. */
+/* A member has left the cgroups of the target. Its open call, if any, is counted as cut. */
 static __always_inline void release(struct task_struct* task, struct thread_state* state) {
   count_cpu_use(task);
   if (state->in_call == CALL_OPEN) count(COUNTER_CUT, 1);
@@ -216,8 +217,8 @@ static __always_inline void follow_move(struct task_struct* task, struct cgroup*
   }
 }
 
-/* Runs once a move, with the first thread of a process that has moved as a whole: its others are
- * for user space to look at, which runs follow_moves(). */
+/* Runs once per move. For a process that moves as a whole, `task` is its main thread; user space
+ * runs follow_moves() for the other threads. */
 SEC("?tp_btf/cgroup_attach_task")
 int UNPREEMPTED_PROG(on_cgroup_attach, struct cgroup* to, const char* path,
                      struct task_struct* task, bool whole_process) {
@@ -227,7 +228,7 @@ int UNPREEMPTED_PROG(on_cgroup_attach, struct cgroup* to, const char* path,
   return 0;
 }
 
-/* Not adopt_existing again: a process id given to it may have gone to another process since. */
+/* adopt_existing() must not run again: its process ids may have been reused since. */
 SEC("?iter/task")
 int follow_moves(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
@@ -242,8 +243,8 @@ int COUNTED_PROG(on_exit, struct task_struct* task) {
   return 0;
 }
 
-/* The scheduler brings the time up to date at ticks and switches only, so at its exit a short
- * thread has used none yet. When it is freed it has left the CPU for ever. */
+/* The scheduler updates the CPU time at ticks and switches only, so a short thread has none yet at
+ * its exit. When a thread is freed, it has left the CPU for good. */
 SEC("tp_btf/sched_process_free")
 int COUNTED_PROG(on_free, struct task_struct* task) {
   if (may_be_kept(task)) count_cpu_use(task);
@@ -251,8 +252,8 @@ int COUNTED_PROG(on_free, struct task_struct* task) {
   return 0;
 }
 
-/* Fork, rename and exit where the kernel preempts the hooks above (kernel/call_hooks.h): a fork
- * that is missed would lose all that the child does. perf hands over numbers instead of threads. */
+/* Fork, rename and exit on kernels that preempt the hooks above (kernel/call_hooks.h): a missed
+ * fork would lose all events of the child. perf events have tids instead of threads. */
 struct trace_event_raw_sched_process_fork {
   int child_pid;
 } __attribute__((preserve_access_index));
@@ -288,7 +289,7 @@ int COUNTED_PROG(on_exit_event) {
   return 0;
 }
 
-/* The members the kernel still lists: the living, and the ended that nobody has waited for. */
+/* Lists the members that are not freed yet: the living, and zombies. */
 SEC("iter/task")
 int list_members(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;

@@ -142,7 +142,7 @@ void Membership::follow_moves() {
   if (!impl_->watches_cgroups) return;
   const u32 moves = __atomic_load_n(&control().moves, __ATOMIC_ACQUIRE);
   if (moves == impl_->moves_followed) return;
-  impl_->moves_followed = moves;  // one that comes while we look is for the next time
+  impl_->moves_followed = moves;  // a move during the iterator is for the next call
   run_iterator(bpf_program__fd(impl_->bpf->progs.follow_moves),
                "follow the target's threads into their cgroups");
 }
@@ -245,11 +245,11 @@ std::uint32_t possible_cpu_count() {
 }
 
 void wait_for_running_programs() {
-  // The kernel's grace period: tracing programs run with preemption off, and this waits until every
-  // CPU has been preemptible once.
+  // A grace period: tracing programs run with preemption disabled, and membarrier() waits until
+  // every CPU has been preemptible once.
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0) return;
-  // Not available with nohz_full. A program runs for microseconds; this is three orders of
-  // magnitude more.
+  // Not available with nohz_full. A program runs for microseconds; the sleep is three orders of
+  // magnitude longer.
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
 }
 

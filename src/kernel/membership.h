@@ -14,61 +14,62 @@ struct bpf_object;
 
 namespace overdue {
 
-/// Who belongs to the target, as the kernel side decides it.
+/// The rules by which BPF programs decide which threads belong to the target.
 struct MembershipRules {
   bool all = false;
   bool follow_children = true;
-  /// Children of this process and their children fit no rule but pids, tids and gated_pids.
+  /// Children of this process and their children match only pids, tids and gated_pids.
   bool leave_children_out = false;
   std::vector<std::uint32_t> pids;        ///< processes with all their threads
   std::vector<std::uint32_t> tids;        ///< single threads
   std::vector<std::uint32_t> gated_pids;  ///< our own children, blocked behind the spawn gate
   std::vector<std::string> name_globs;    ///< at most 8; see compile_glob()
-  std::vector<std::uint64_t> cgroup_ids;  ///< with everything below them; at most 16
+  std::vector<std::uint64_t> cgroup_ids;  ///< with all cgroups below them; at most 16
   int cgroup_hierarchy = -1;  ///< of cgroup_ids and of records' cgroup_id: 0 is v2; -1: none
 };
 
-/// File descriptors of the maps every BPF object of a session shares; borrowed from Membership.
+/// File descriptors of the maps that all BPF objects of a session share; owned by Membership.
 struct SharedMaps {
   int control = -1;
   int rings = -1;
   int threads = -1;
   int threads_hashed = -1;  ///< see bpf/thread_storage.bpf.h
-  int ledger_seats = -1;    ///< of a session that explains latencies; filled by its SchedProbe
-  int ledgers = -1;         ///< of threads without a seat
+  int ledger_seats = -1;    ///< in a session that explains latencies; set by its SchedProbe
+  int ledgers = -1;         ///< of threads without a slot in ledger_seats
   int ledgers_hashed = -1;
   int cpu_ledgers = -1;
   int place_tables = -1;
 };
 
-/// Makes control words, rings and the state of threads of an object, not loaded yet, those that
-/// all share; and gives its own tables of threads the size they need here.
+/// Replaces the control words, rings and thread states of `object`, which is not loaded yet, by the
+/// shared ones, and sets the size of its own tables of threads.
 void share_maps(bpf_object* object, const SharedMaps& shared);
 
-/// How many entries a hash table of threads needs here: with PREEMPT_RT it stands for task storage.
+/// The number of entries of a hash table of threads: 16,384 with PREEMPT_RT, where it replaces task
+/// storage; else 1.
 std::uint32_t hashed_threads();
 
-/// Per-CPU counters of one BPF object, summed, and what the kernel itself counts of its programs.
+/// Per-CPU counters of one BPF object, summed, and the kernel's own counters of its programs.
 using Counters = std::map<session_counter, std::uint64_t>;
 Counters read_counters(const bpf_object* object);
-/// What of it is each object's own though objects share the counters: of its programs' runs.
+/// Adds the counters of the runs of `object`'s programs, which objects never share.
 void add_program_counters(Counters& counters, const bpf_object* object);
-/// Zeroes them; only while no program runs that would count.
+/// Zeroes the counters; call only while no program that counts runs.
 void clear_counters(int counters_map_fd);
 
-/// What the target's threads have used of the CPUs.
+/// CPU use of the target's threads.
 struct CpuUse {
   std::uint64_t time_ns = 0;
-  std::uint64_t departures = 0;  ///< how often one of them has left its CPU, willingly or not
+  std::uint64_t departures = 0;  ///< number of context switches, voluntary and involuntary
 };
 
-/// The BPF object that decides who is measured, and owner of what a session's objects share:
-/// control words, rings and per-thread state. Loaded by the constructor, attached by the first
-/// adopt_existing(); detached when destroyed.
+/// The BPF object that decides which threads are measured. Owns the maps that the objects of a
+/// session share: control words, rings and per-thread state. Loaded by the constructor, attached by
+/// the first adopt_existing(), detached by the destructor.
 class Membership {
  public:
-  /// `ring_bytes` per CPU; 0 makes no rings. Throws Error where rules do not fit or the kernel
-  /// refuses.
+  /// `ring_bytes` per CPU; 0 makes no rings. Throws Error if there are too many rules, or the
+  /// kernel refuses.
   Membership(const MembershipRules& rules, std::size_t ring_bytes);
   ~Membership();
 
@@ -77,28 +78,27 @@ class Membership {
   session_control& control() const;
   RingSet* rings() const { return rings_.get(); }
 
-  /// Makes members of all existing threads that match and, from the first call on, of those that
+  /// Makes all existing threads that match members and, from the first call on, later threads that
   /// come to match. May be called again: members stay members.
   void adopt_existing();
-  /// Where a process of several threads was moved to another cgroup since the last call: makes
-  /// members of those threads that belong to the target by it, and notes where the others are now.
-  /// The kernel tells of a process's first thread only, so this is to be called now and then.
+  /// If a process was moved to another cgroup since the last call: adopts its threads that the move
+  /// puts into the target, releases those that have left it, and updates the cgroups of all others.
+  /// The kernel reports only the main thread of a process, so call this periodically.
   void follow_moves();
-  /// Takes the hooks away that make members: no thread becomes one any more.
+  /// Removes the hooks that make members: no thread becomes a member any more.
   void detach();
-  /// For calibration: makes the calling thread, which must be its process's first, a member, or no
-  /// longer one.
+  /// For calibration: makes the calling thread, which must be the main thread, a member, and
+  /// reverts that.
   void adopt_self();
   void release_self();
 
-  /// The target's threads that have not been freed: those that have ended stay until they are
-  /// waited for.
+  /// The target's threads that have not been freed; includes zombies.
   std::vector<member> members() const;
-  /// Of the target since adoption, ended threads included. The time is a lower bound: up to a tick
-  /// of each thread that runs, or has ended within the last milliseconds, is not accounted yet.
+  /// CPU use of the target since adoption, ended threads included. The time is a lower bound: up to
+  /// a tick of each thread that runs, or ended within the last milliseconds, is not counted yet.
   CpuUse cpu_use() const;
   Counters counters() const;
-  /// Forgets what calibration counted.
+  /// Clears the counts of the calibration.
   void reset_counters();
 
  private:
@@ -107,13 +107,13 @@ class Membership {
   std::unique_ptr<RingSet> rings_;
 };
 
-/// Runs a BPF iterator program once; returns what it wrote.
+/// Runs a BPF iterator program once; returns its output.
 std::string run_iterator(int program_fd, const char* what);
 
-/// CPUs the kernel may ever bring online.
+/// The number of CPUs that the kernel may ever bring online.
 std::uint32_t possible_cpu_count();
 
-/// Returns when no BPF program that was running at the call is still running. Milliseconds.
+/// Waits until all BPF programs that run at the call have ended. Takes milliseconds.
 void wait_for_running_programs();
 
 }  // namespace overdue

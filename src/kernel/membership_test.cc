@@ -22,7 +22,7 @@ bool is_member(const Membership& membership, std::uint32_t tid) {
   return false;
 }
 
-/// A child that starts a thread, then a process, each waiting for its end.
+/// A child that starts a thread, then a process, and waits for the end of each.
 struct Family {
   struct Ids {
     std::atomic<std::uint32_t> thread, grandchild, thread_of_grandchild;
@@ -82,7 +82,7 @@ TEST_F(MembershipTest, WithoutFollowingAProcessIsItsThreadsOnly) {
   Membership membership(rules, 0);
   membership.adopt_existing();
   family.start_thread();
-  EXPECT_TRUE(is_member(membership, family.ids->thread));  // a later thread is still the process
+  EXPECT_TRUE(is_member(membership, family.ids->thread));  // a later thread of the process
   family.start_process();
   EXPECT_FALSE(is_member(membership, family.ids->grandchild));
   EXPECT_FALSE(is_member(membership, family.ids->thread_of_grandchild));
@@ -140,7 +140,7 @@ TEST_F(MembershipTest, TooManyOrTooLongNamesAreRefused) {
   EXPECT_THROW(Membership(rules, 0), Error);
 }
 
-/// A process of two threads, of which one tells the kernel the other's id.
+/// A process of two threads; the second one publishes its tid.
 struct TwoThreads {
   Shared<std::atomic<std::uint32_t>> second;
   Child child{[this](Child& self) {
@@ -155,7 +155,7 @@ struct TwoThreads {
   TwoThreads() { child.run_step(); }
 };
 
-/// In a hierarchy: who is in a cgroup, below it, moves in, or comes into a cgroup made later.
+/// In a hierarchy: processes in a cgroup, below it, moved into it, or in a cgroup made later.
 void check_cgroups_of(const CgroupHierarchy& hierarchy) {
   SCOPED_TRACE(hierarchy.description());
   const TestCgroup cgroup(hierarchy.mount_point / fmt::format("overdue-test-{}", getpid()));
@@ -213,7 +213,7 @@ TEST_F(MembershipTest, ACgroupIsAllBelowItAndAllThatComesLater) {
   const Cgroups cgroups;
   std::vector<std::string> tried;
   for (const CgroupHierarchy& hierarchy : cgroups.hierarchies()) {
-    // Of version 1: hierarchies that need no settings before a process may be moved in.
+    // Of version 1, only hierarchies that accept processes without settings.
     if (!hierarchy.v2 && hierarchy.controllers != "pids" && hierarchy.controllers != "freezer")
       continue;
     if (access(hierarchy.mount_point.c_str(), W_OK) != 0) continue;
@@ -257,13 +257,13 @@ TEST_F(MembershipTest, CpuTimeIsCountedFromAdoptionOn) {
   const std::uint64_t before_ns = used_ns();
   membership.adopt_existing();
   child.run_step();
-  // What the thread used since its last tick is counted a grace period after its end.
+  // The time since the thread's last tick is counted a grace period after its end.
   for (int tries = 0; tries < 1'000 && membership.cpu_use().time_ns < 36 * ms; ++tries)
     usleep(10'000);
   const std::uint64_t counted_ns = membership.cpu_use().time_ns;
   EXPECT_GE(counted_ns, 36 * ms);
-  // None of what it had used before. The process's clock leaves out what a thread uses on its way
-  // out, once it has been taken from its process.
+  // Earlier time is not counted. The clock of the process excludes the time of an exiting thread
+  // after the thread has been removed from the process.
   EXPECT_LE(counted_ns, used_ns() - before_ns + ms);
 }
 
@@ -271,8 +271,8 @@ TEST_F(MembershipTest, CountsHowOftenTheTargetLeftTheCpu) {
   const auto nap = [](int times, int us) {
     for (int i = 0; i < times; ++i) std::this_thread::sleep_for(std::chrono::microseconds(us));
   };
-  // Whose timer expires before it has left the CPU does not leave: a slow machine needs longer
-  // ones.
+  // A thread whose timer expires before the context switch does not leave the CPU: a slow machine
+  // needs longer naps.
   Child child([&](Child& self) {
     nap(1'000, 100);
     self.step();
@@ -287,10 +287,10 @@ TEST_F(MembershipTest, CountsHowOftenTheTargetLeftTheCpu) {
   membership.adopt_existing();
   child.run_step();
   EXPECT_GE(membership.cpu_use().departures, 200U);
-  EXPECT_LT(membership.cpu_use().departures, 1'000U);  // none of those before
+  EXPECT_LT(membership.cpu_use().departures, 1'000U);  // without the switches before adoption
 }
 
-/// CPU time the kernel has accounted to a thread, in ns.
+/// The CPU time that the kernel has accounted to a thread, in ns.
 std::uint64_t accounted_ns(std::uint32_t tid) {
   std::ifstream file(fmt::format("/proc/{}/schedstat", tid));
   std::uint64_t ns = 0;

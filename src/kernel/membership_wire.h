@@ -12,13 +12,13 @@ enum target_id_kind {
   TARGET_PROCESS = 1,
   TARGET_THREAD = 2,
   TARGET_GATED =
-      4,  // a program of ours still behind the spawn gate: what ends next is the gate's read
+      4,  // our own child, blocked behind the spawn gate: its next call exit is the gate's read
 };
 
 // A thread of the target that has not been freed.
 struct member {
-  u64 cpu_ns;      // used since it was adopted, and not counted in COUNTER_CPU_NS
-  u64 departures;  // likewise, how often it has left the CPU
+  u64 cpu_ns;      // CPU time since its adoption that is not in COUNTER_CPU_NS
+  u64 departures;  // context switches, likewise
   u32 tid;
   u32 reserved;
 };

@@ -20,13 +20,13 @@ namespace {
 
 constexpr std::size_t most_build_id_bytes = 20;
 
-// Behind every record, as PERF_SAMPLE_TID | PERF_SAMPLE_TIME with sample_id_all ask for.
+// The end of every record, as PERF_SAMPLE_TID | PERF_SAMPLE_TIME with sample_id_all request.
 struct RecordIdentity {
   std::uint32_t pid, tid;
   std::uint64_t time_ns;
 };
 
-// The front of PERF_RECORD_MMAP2; a path follows.
+// The fixed part of PERF_RECORD_MMAP2; a path follows.
 struct MappingRecord {
   std::uint32_t pid, tid;
   std::uint64_t address, length, file_offset;
@@ -109,7 +109,7 @@ bool decode_task(std::span<const std::byte> body, ProcessEvent::Kind kind, Proce
   TaskRecord task;
   if (!take(body, task)) return false;
   event.kind = kind;
-  event.pid = as_pid(task.pid);  // of a fork the new one; the identity behind it is the old one's
+  event.pid = as_pid(task.pid);  // at a fork the child; the record's identity is the parent
   event.tid = as_pid(task.tid);
   event.parent_pid = as_pid(task.parent_pid);
   return true;
@@ -131,7 +131,7 @@ Fd open_event(int cpu, bool build_ids) {
   attributes.task = 1;
   attributes.use_clockid = 1;
   attributes.clockid = CLOCK_MONOTONIC;
-  attributes.watermark = 1;  // nobody waits for them
+  attributes.watermark = 1;  // no thread waits for events
   attributes.wakeup_watermark = ~0u;
   return Fd(static_cast<int>(
       syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
@@ -167,7 +167,7 @@ PerfRecord decode_perf_record(std::span<const std::byte> record, ProcessEvent& e
       is_good = take(body, name);
       const bool is_exec = (header.misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
       event.kind = is_exec ? ProcessEvent::Kind::exec : ProcessEvent::Kind::name;
-      if (is_good) {  // not who is said to have written it: others may name a thread
+      if (is_good) {  // not the record's identity: another thread may set the name
         event.pid = as_pid(name.pid);
         event.tid = as_pid(name.tid);
       }
@@ -210,7 +210,7 @@ std::size_t MmapEvents::drain(KernelTime until, const Handler& handler) {
   return delivered;
 }
 
-// The kernel writes the ring, and nobody else: still, no length in it is believed.
+// Only the kernel writes the ring buffer. Even so, every length in it is checked.
 void MmapEvents::read(const Ring& ring) {
   auto* control = ring.memory.as<perf_event_mmap_page>();
   const auto* data = ring.memory.as<const std::byte>(page_);

@@ -1,4 +1,4 @@
-// What the kernel says of real processes, and what we make of its records.
+// The kernel's events of real processes, and the decoding of its records.
 
 #include "kernel/mmap_events.h"
 
@@ -128,7 +128,7 @@ TEST(PerfRecords, NoLengthIsBelieved) {
     if (size < sizeof(perf_event_header)) continue;
     const auto length = static_cast<std::uint16_t>(size);
     std::memcpy(cut.data() + 6, &length, sizeof length);
-    decode_perf_record(cut, event);  // may be anything, and reads nothing behind its end
+    decode_perf_record(cut, event);  // any result, but no read beyond the end
   }
 }
 
@@ -219,7 +219,7 @@ TEST_F(MmapEventsTest, WhatFindsNoRoomIsCounted) {
   std::uint64_t lost = 0;
   const auto count = [&](const ProcessEvent& event) { lost += event.lost_events; };
   news.drain(KernelClock::now(), count);
-  child.go();  // the loss is told when there is room again
+  child.go();  // the kernel reports the loss once there is room again
   child.end();
   for (int i = 0; i < 100 && lost == 0; ++i) {
     Child other([](Child&) {});

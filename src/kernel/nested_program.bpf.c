@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// For session_test: a program that comes upon its own tracepoint, as one does that an interrupt
-// nests in. What it asks for of the memory takes the lock of which it is told.
+// For session_test: a program that triggers its own tracepoint, like a program that an interrupt
+// nests in. bpf_find_vma() takes the lock that the tracepoint reports.
 #include "bpf/session.bpf.h"
 
 u32 looked_at; /* the process */
@@ -16,7 +16,7 @@ SEC("tp_btf/mmap_lock_acquire_returned")
 int on_memory_locked(u64* ctx) {
   struct task_struct* task = bpf_get_current_task_btf();
   if (task->tgid != (int)looked_at) return 0;
-  if (inside) { /* kernels before 6.2 run it all the same */
+  if (inside) { /* kernels before 6.2 do not skip the nested run */
     nested_runs++;
     return 0;
   }

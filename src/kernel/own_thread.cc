@@ -14,7 +14,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t stack_bytes = 256 << 10;  // of each thread, and locked
+constexpr std::size_t stack_bytes = 256 << 10;  // per thread; locked memory
 
 }  // namespace
 

@@ -5,8 +5,7 @@
 
 namespace overdue {
 
-/// Where the running kernel has the variables that each CPU has its own of: for programs with
-/// bpf/per_cpu.bpf.h.
+/// The offsets of per-CPU variables of the running kernel, for programs with bpf/per_cpu.bpf.h.
 per_cpu_offsets find_per_cpu_offsets(const TracepointTypes& types);
 
 }  // namespace overdue

@@ -30,7 +30,7 @@ std::string_view model_of(std::string_view build, std::string_view modes) {
 
 Preemption read_preemption(const Host& host, const std::filesystem::path& chosen) {
   Preemption preemption;
-  const ReadRights rights;  // debugfs is closed to others
+  const ReadRights rights;  // only root may read debugfs
   preemption.model = model_of(host.build, read_text(chosen).value_or(""));
   int major = 0, minor = 0;
   if (std::sscanf(host.kernel.c_str(), "%d.%d", &major, &minor) != 2) return preemption;

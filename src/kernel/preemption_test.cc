@@ -1,4 +1,4 @@
-// How a kernel preempts, from what it says of itself.
+// The preemption model of a kernel, from its version text and debugfs.
 #include "kernel/preemption.h"
 
 #include <gtest/gtest.h>

@@ -4,9 +4,9 @@
 
 namespace overdue {
 
-/// A mount of a kernel file system that is in no directory: reachable through the descriptor
-/// (`/proc/self/fd/N/…`), seen by nobody else, gone when closed. Needs CAP_SYS_ADMIN; an empty Fd
-/// where refused.
+/// Mounts a kernel file system without a mount point. It is reachable only through the descriptor
+/// (`/proc/self/fd/N/…`), invisible to other processes, and unmounted when the descriptor is
+/// closed. Needs CAP_SYS_ADMIN; returns an empty Fd if the kernel refuses.
 Fd mount_privately(const char* file_system);
 
 }  // namespace overdue

@@ -10,8 +10,8 @@
 namespace overdue {
 namespace {
 
-/// Of one program's runs on one CPU. Those behind the last timed one are taken to be like those
-/// before it.
+/// The runs of one program on one CPU. Runs after the last timed one are assumed to cost the mean
+/// of the earlier ones.
 ProgramRuns price_one(const run_cost& seen) {
   ProgramRuns result{.runs = seen.runs};
   if (seen.priced == 0) return result;
@@ -22,8 +22,8 @@ ProgramRuns price_one(const run_cost& seen) {
   result.target_ns = static_cast<double>(seen.target_ns) * all;
   const double spread = static_cast<double>(seen.squares) / priced - mean * mean;
   const double weights = static_cast<double>(seen.weights);
-  const double timed = priced * priced / weights;  // as many runs of equal weight say as much
-  // A single one says nothing of the spread: let it be as large as itself.
+  const double timed = priced * priced / weights;  // effective number of runs of equal weight
+  // A single run has no spread: its deviation is assumed to be as large as its time.
   const double of_one = timed < 1.5 ? mean * mean : spread * timed / (timed - 1);
   result.variance = of_one > 0 ? of_one * weights * all * all : 0;
   return result;

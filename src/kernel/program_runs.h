@@ -9,26 +9,26 @@ struct bpf_object;
 
 namespace overdue {
 
-/// How often an object's programs have run since they were loaded, and what that took. Not every
+/// Number and estimated cost of the runs of an object's programs since they were loaded. Not every
 /// run is timed (bpf/run_cost.bpf.h).
 struct ProgramRuns {
   std::uint64_t runs = 0;
   double ns = 0;
-  double target_ns = 0;  ///< of that, in threads of the target
-  double variance = 0;   ///< of `ns`, in ns squared
+  double target_ns = 0;  ///< part of `ns` in threads of the target
+  double variance = 0;   ///< variance of `ns`, in ns squared
 };
 
-/// Of one program, from all CPUs.
+/// The runs of one program, summed over all CPUs.
 ProgramRuns price(std::span<const run_cost> of_cpus);
 
-/// Of all of a loaded object's programs that count their runs; nothing of an object without.
+/// The runs of all programs of a loaded object that count them; zeros if none does.
 ProgramRuns program_runs(const bpf_object* object);
 
-/// What the kernel says of an object's programs, but for iterators, which run for us alone.
+/// The kernel's own counts for an object's programs, except iterators, which only we run.
 struct KernelAccount {
-  std::uint64_t missed = 0;  ///< runs left out, since the same program ran on that CPU already
-  std::uint64_t runs = 0;    ///< while its statistics were on (kernel.bpf_stats_enabled)
-  std::uint64_t ns = 0;      ///< what those took
+  std::uint64_t missed = 0;  ///< runs skipped, since the program was running on the CPU
+  std::uint64_t runs = 0;    ///< runs while its statistics were on (kernel.bpf_stats_enabled)
+  std::uint64_t ns = 0;      ///< time of these runs
 };
 KernelAccount kernels_account(const bpf_object* object);
 

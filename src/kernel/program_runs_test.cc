@@ -9,7 +9,7 @@
 namespace overdue {
 namespace {
 
-/// What a program writes down whose timed runs took `times` and stood for `numbers`.
+/// The run_cost of a program whose timed runs took `times` and represent `numbers` of runs.
 run_cost written(const std::vector<u64>& times, const std::vector<u64>& numbers, u64 behind = 0) {
   run_cost cost{};
   for (std::size_t i = 0; i < times.size(); ++i) {

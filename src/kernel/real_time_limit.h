@@ -4,16 +4,16 @@
 
 namespace overdue {
 
-/// What real-time threads may have of each CPU: `runtime_ns` of each `period_ns`.
+/// The limit of real-time threads on each CPU: `runtime_ns` per `period_ns`.
 struct RealTimeLimit {
   std::uint64_t runtime_ns = 0;
   std::uint64_t period_ns = 0;
 };
 
-/// As the machine is set now. Zeros where the kernel does not say.
+/// The current limit of the machine; zeros if unknown.
 RealTimeLimit real_time_limit();
 
-/// Size of `throttled_queues` where it holds real-time queues only: one for each CPU, and some for
+/// The size of `throttled_queues` with real-time queues only: one for each CPU, and some for
 /// cgroups.
 std::uint32_t max_real_time_queues();
 

@@ -19,7 +19,7 @@ void map_reused_data(bpf_object* object) {
     if (!address || bpf_map__fd(map) < 0 || !(flags & BPF_F_MMAPABLE) ||
         (flags & BPF_F_RDONLY_PROG))
       continue;
-    // At the address that the skeleton has; libbpf unmaps the pages when it destroys the object.
+    // At the skeleton's address; libbpf unmaps the pages when it destroys the object.
     if (mmap(const_cast<void*>(address), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
              bpf_map__fd(map), 0) == MAP_FAILED)
       throw Error("cannot map {}: {}", bpf_map__name(map), errno_text(errno));

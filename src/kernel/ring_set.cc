@@ -20,7 +20,7 @@ constexpr std::uint32_t discard_bit = 1u << 30;
 constexpr std::size_t record_header_bytes = 8;
 constexpr std::size_t most_aside = 64u << 20;
 
-/// What a record of so many bytes takes in a ring.
+/// The space in a ring of a record of `length` bytes.
 constexpr std::size_t space_of(std::size_t length) {
   return (length + record_header_bytes + 7) / 8 * 8;
 }
@@ -47,8 +47,8 @@ RingSet::RingSet(int map_of_rings_fd, std::uint32_t cpus, std::size_t bytes_per_
   install(map_of_rings_fd);
 }
 
-/// All at once where the kernel can (5.19): after each change of such a map it waits for a grace
-/// period.
+/// Sets all rings in one call if the kernel can (5.19): the kernel waits for a grace period after
+/// each update of such a map.
 void RingSet::install(int map_of_rings_fd) {
   std::vector<std::uint32_t> cpus(rings_.size());
   std::iota(cpus.begin(), cpus.end(), 0);
@@ -61,8 +61,8 @@ void RingSet::install(int map_of_rings_fd) {
           "cannot install the ring buffer of CPU {}", cpu);
 }
 
-/// Looks at the oldest unread record of a ring. False when there is none yet, or it is still being
-/// written.
+/// Reads the oldest unread record of a ring. False if there is none yet, or a program is still
+/// writing it.
 bool RingSet::peek(std::size_t index, Head& head) {
   Ring& ring = rings_[index];
   while (ring.position < ring.written) {
@@ -83,7 +83,7 @@ bool RingSet::peek(std::size_t index, Head& head) {
   return false;
 }
 
-/// Sees what has come up to now.
+/// Finds the records that have arrived by now.
 void RingSet::look() {
   heads_.clear();
   for (std::size_t i = 0; i < rings_.size(); ++i) {
@@ -93,7 +93,7 @@ void RingSet::look() {
   }
 }
 
-/// Null where every ring's next record is younger.
+/// Null if the next record of every ring is later than `until_ns`.
 RingSet::Head* RingSet::oldest(std::uint64_t until_ns) {
   const auto found = std::min_element(
       heads_.begin(), heads_.end(),
@@ -101,13 +101,13 @@ RingSet::Head* RingSet::oldest(std::uint64_t until_ns) {
   return found != heads_.end() && found->time_ns <= until_ns ? &*found : nullptr;
 }
 
-/// Goes on to the ring's next record.
+/// Advances to the next record of the ring.
 void RingSet::consume(Head* head) {
   Ring& ring = rings_[head->ring];
   std::uint32_t word;
   std::memcpy(&word, head->bytes.data() - record_header_bytes, sizeof word);
   ring.position += space_of(word & ~(busy_bit | discard_bit));
-  if (ring.position - ring.released > size_ / 16) release(ring);  // give room back while we work
+  if (ring.position - ring.released > size_ / 16) release(ring);  // make room early
   if (!peek(head->ring, *head)) heads_.erase(heads_.begin() + (head - heads_.data()));
 }
 
@@ -139,7 +139,7 @@ void RingSet::set_aside(KernelTime until) {
   release_all();
 }
 
-/// Makes the oldest record that is set aside the one to deliver; false where it is younger.
+/// Takes the oldest record that is set aside for delivery. False if it is later than `until_ns`.
 bool RingSet::take_from_aside(std::uint64_t until_ns) {
   Aside entry{};
   std::memcpy(&entry, aside_.data() + aside_begin_, sizeof entry);
@@ -161,8 +161,8 @@ bool RingSet::take_from_rings(std::uint64_t until_ns) {
   return true;
 }
 
-// What is set aside came before all that is in the rings. A handler may set more aside, so nothing
-// of the rings or of that memory is kept across it.
+// Records that are set aside are older than all records in the rings. A handler may set more aside,
+// so no pointer into the rings or into that memory is kept across a call of the handler.
 std::size_t RingSet::drain(KernelTime until, const Handler& handler) {
   const std::uint64_t until_ns = until.time_since_epoch().count();
   std::size_t delivered = 0;

@@ -13,7 +13,7 @@
 namespace overdue {
 
 /// One BPF ring buffer per CPU, read as one stream in time order. Records start with
-/// `event_header`. One thread reads. The kernel never wakes us for a record: the caller drains
+/// `event_header`. One thread reads. The kernel wakes no thread for a record: the caller drains
 /// every few milliseconds.
 class RingSet {
  public:
@@ -23,18 +23,18 @@ class RingSet {
   /// least a page.
   RingSet(int map_of_rings_fd, std::uint32_t cpus, std::size_t bytes_per_cpu);
 
-  /// Delivers, oldest first, every record older than `until`; later ones stay, because an earlier
-  /// one may still be on its way in another ring. Returns how many were delivered.
+  /// Delivers all records up to `until`, oldest first. Later records stay, since an earlier record
+  /// may still be on its way in another ring. Returns the number of delivered records.
   std::size_t drain(KernelTime until, const Handler& handler);
 
-  /// For a handler that waits for somebody: takes what drain() would deliver out of the rings,
-  /// which the kernel goes on filling, into our memory; drain() delivers it when its turn comes. At
-  /// most 64 MiB: what is more stays in the rings, and may be lost there.
+  /// For a handler that waits: moves the records that drain() would deliver from the rings, which
+  /// the kernel keeps filling, into our memory. drain() delivers them later, in order. At most 64
+  /// MiB: further records stay in the rings, and may be lost there.
   void set_aside(KernelTime until);
 
   bool has_aside() const { return !aside_.empty(); }
 
-  /// How full the fullest ring is, 0 … 1.
+  /// Fill level of the fullest ring, 0 … 1.
   double fill() const;
 
  private:
@@ -44,9 +44,9 @@ class RingSet {
     Mapped producer;  // the producer's page, then the data twice, so that no record wraps
     std::uint64_t position = 0;
     std::uint64_t released = 0;
-    std::uint64_t written = 0;  // what the producer's position was when we looked
+    std::uint64_t written = 0;  // the producer's position at the last look()
   };
-  /// In front of a record that is set aside.
+  /// Precedes each record that is set aside.
   struct Aside {
     std::uint64_t time_ns;
     std::uint64_t size;
@@ -70,10 +70,10 @@ class RingSet {
   std::size_t size_;
   std::size_t page_;
   std::vector<Ring> rings_;
-  std::vector<Head> heads_;           // of rings that have a record; until the next look
-  std::vector<std::byte> delivered_;  // the record that the handler has
-  std::vector<std::byte> aside_;      // each behind its Aside
-  std::size_t aside_begin_ = 0;       // of those not delivered
+  std::vector<Head> heads_;           // of rings with a record; valid until the next look()
+  std::vector<std::byte> delivered_;  // the record that the handler gets
+  std::vector<std::byte> aside_;      // records, each after its Aside
+  std::size_t aside_begin_ = 0;       // offset of the first record that is not delivered
 };
 
 }  // namespace overdue

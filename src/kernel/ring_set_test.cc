@@ -33,7 +33,7 @@ int load(const std::vector<bpf_insn>& program) {
                "cannot load a program that writes to a ring");
 }
 
-/// A program that puts its six arguments into the ring as one record. Its result: 0 where there was
+/// A program that puts its six arguments into the ring as one record. Its result is 0 if there was
 /// room.
 int load_writer(int ring_fd) {
   std::vector<bpf_insn> program{
@@ -59,7 +59,7 @@ int load_writer(int ring_fd) {
   return load(program);
 }
 
-/// A program that takes room in the ring and gives it back.
+/// A program that reserves room in the ring and discards it.
 int load_discarder(int ring_fd) {
   return load({instruction(BPF_LD | BPF_DW | BPF_IMM, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, ring_fd),
                instruction(0, 0, 0, 0, 0),
@@ -84,7 +84,7 @@ int map_of_rings() {
                "cannot create a map of rings");
 }
 
-/// Rings as a session has them, and programs that write what the test wants into each.
+/// Rings as in a session, and programs that write records of the test into each ring.
 class RingSetTest : public KernelTest {
  protected:
   void make(std::size_t bytes) {
@@ -224,7 +224,7 @@ TEST_F(RingSetTest, WhatIsYoungIsNotSetAside) {
 TEST_F(RingSetTest, AHandlerSeesNoMoreThanTheRecordSaysItIs) {
   make(1 << 16);
   write(0, 1, 0, 24);
-  write(0, 2, 0, 60'000);  // says more than there is
+  write(0, 2, 0, 60'000);  // claims more bytes than it has
   const std::vector<Got> got = drain();
   ASSERT_EQ(got.size(), 2u);
   EXPECT_EQ(got[0].size, 24u);
@@ -243,7 +243,7 @@ TEST_F(RingSetTest, SkipsWhatWasGivenBack) {
   EXPECT_EQ(drain(),
             (std::vector<Got>{{1, 1, 0, sizeof(event_header)}, {2, 2, 0, sizeof(event_header)}}));
   EXPECT_EQ(rings_->fill(), 0);
-  // Nor does what was given back fill the ring for ever.
+  // Nor do discarded records fill the ring for good.
   for (int i = 0; i < 5'000; ++i) {
     discard(0);
     if (i % 500 == 0) drain();
@@ -263,8 +263,8 @@ TEST_F(RingSetTest, AFullRingRefusesAndHasRoomAgainWhenDrained) {
   EXPECT_TRUE(write(0, 1));
 }
 
-/// Many times around each ring, with drains in between that leave something: every record once, in
-/// its ring's order, whole where it lies across the ring's end.
+/// Many times around each ring, with drains in between that leave records: every record once, in
+/// the order of its ring, and whole even across the end of the ring.
 TEST_F(RingSetTest, LosesNothingOnTheWayAround) {
   make(1 << 12);
   std::mt19937 random(7);

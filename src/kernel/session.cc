@@ -18,15 +18,15 @@ namespace {
 constexpr unsigned calibration_rounds = 16;
 constexpr unsigned calls_per_round = 128;
 
-/// A record's time is read before its room in the ring is reserved; it can be this much older than
-/// a record another CPU has finished already.
+/// A program reads the clock before it reserves room in the ring. A record can therefore be older,
+/// by this time, than a record that another CPU has finished already.
 constexpr std::chrono::milliseconds ring_slack{1};
 
-constexpr double statistics_were_on = 0.95;  // for so many of all runs: for the whole session
+constexpr double statistics_were_on = 0.95;  // part of all runs; beyond it, all were counted
 
 constexpr double rings_filling = 0.125;
-constexpr std::chrono::milliseconds look_every{5};  // at rings, while their records are handled
-constexpr double cells_filling = 0.25;  // the rest is for what comes during a grace period
+constexpr std::chrono::milliseconds look_every{5};  // at the rings, between handled records
+constexpr double cells_filling = 0.25;              // the rest is for cells of a grace period
 
 double quantile(std::vector<double> values, double fraction) {
   if (values.empty()) return 0;
@@ -38,8 +38,8 @@ void set_word(u32& word, u32 value) {
   __atomic_store_n(&word, value, __ATOMIC_SEQ_CST);
 }
 
-/// Keeps the calling thread on one of `cpus` while it lives: the first that takes us. Where there
-/// is none, or the list is empty, nothing changes.
+/// Pins the calling thread to the first of `cpus` on which it may run, until destroyed. If there is
+/// none, or the list is empty, nothing changes.
 class OnOneCpu {
  public:
   explicit OnOneCpu(std::span<const std::uint32_t> cpus) {
@@ -89,8 +89,8 @@ Calibration Session::calibrate(const std::vector<double>& base_ns,
   result.traced_ns = quantile(time_getppid(cpus), 0.5);
   set_word(membership_.control().armed, 0);
   membership_.release_self();
-  // Only our own thread was measured, for nobody else becomes a member before arm(), and it is
-  // here: no grace period is needed to forget what it left.
+  // Only our own thread was measured, since no other thread becomes a member before arm(). It has
+  // left all programs: dropping its results needs no grace period.
   const u32 epoch = membership_.control().epoch + 1;
   set_word(membership_.control().epoch, epoch);
   for (const auto& probe : probes_) {
@@ -103,7 +103,7 @@ Calibration Session::calibrate(const std::vector<double>& base_ns,
   return result;
 }
 
-/// Every kind that is wanted is wanted from now on: what programs remember of before is not paired.
+/// Lets spans begin. Begins that programs remember from earlier are not matched.
 KernelTime Session::start_spans() {
   session_control& control = membership_.control();
   const KernelTime now = KernelClock::now();
@@ -116,7 +116,7 @@ KernelTime Session::start_spans() {
 void Session::arm() {
   membership_.adopt_existing();
   membership_
-      .adopt_existing();  // once more, for children of threads that the first pass came to late
+      .adopt_existing();  // again: the first pass may miss children of threads that it visits late
   runs_before_ = sum_counters();
   start_ = start_spans();
 }
@@ -149,7 +149,7 @@ std::size_t Session::drain_rings(KernelTime until, const RecordHandler& handler)
         handler(Record{schema, bytes});
         break;
       }
-    // Many records that take a little each, as stacks do: what came since must not wait for all.
+    // Many slow records, such as stacks, must not keep newer records waiting in full rings.
     const KernelTime now = KernelClock::now();
     if (now - looked < look_every) return;
     looked = now;
@@ -195,11 +195,11 @@ void Session::collect(const RecordHandler& handler) {
 
 void Session::finish(const RecordHandler& handler) {
   end_early();
-  // The last first: what it measures with may be kept by one before it.
+  // In reverse order: a probe may use the data of a probe that was added before it.
   for (auto probe = probes_.rbegin(); probe != probes_.rend(); ++probe)
     (*probe)->finish(end_, handler);
-  // Nothing is attached any more, but programs may still run: a record that one of them has
-  // reserved and not submitted would hide all behind it.
+  // All programs are detached, but some may still run: a record that is reserved and not yet
+  // submitted hides all records after it.
   const std::uint32_t epoch = begin_epoch();
   drain_rings(KernelTime::max(), handler);
   drain_cells(epoch, handler);
@@ -231,7 +231,7 @@ void Session::add_cost(Counters& sum, Receipt& receipt) const {
   if (ns == 0) return;  // too small to measure
   double by_kernel = 1;
   double error_ns = 1.96 * std::sqrt(static_cast<double>(since_start(COUNTER_RUN_VARIANCE)));
-  // Where the kernel has timed them all it knows better.
+  // If the kernel has timed all runs, its times are more precise.
   const auto timed = static_cast<double>(since_start(COUNTER_STATS_RUNS));
   const auto runs = static_cast<double>(receipt.probe_runs);
   if (timed > statistics_were_on * runs) {

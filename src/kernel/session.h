@@ -14,21 +14,21 @@
 
 namespace overdue {
 
-/// What one system call costs here, measured on ourselves with getppid(2): medians of short runs,
-/// in ns.
+/// The cost of one system call on this machine, measured on ourselves with getppid(2): medians of
+/// short runs, in ns.
 struct Calibration {
-  double base_ns = 0;       ///< no probes
+  double base_ns = 0;       ///< without probes
   double traced_ns = 0;     ///< as a member of the target
-  double bystander_ns = 0;  ///< probes attached, not a member
-  double spread = 0;        ///< of the base runs: (p75 - p25) / median
+  double bystander_ns = 0;  ///< with probes, outside the target
+  double spread = 0;        ///< spread of the base runs: (p75 - p25) / median
   unsigned rounds = 0;
 
   double cost_ns() const { return traced_ns > base_ns ? traced_ns - base_ns : 0; }
 };
 
 /// A measurement in the kernel: membership and probes, from disarmed attachment to the last record.
-/// Life: construct → add probes → calibrate (optional) → adopt → arm → poll and collect, repeatedly
-/// → finish. One thread. Destroying it at any point detaches everything; so does the death of the
+/// Life: construct → add probes → calibrate (optional) → arm → poll and collect, repeatedly →
+/// finish. One thread. The destructor detaches everything at any point; so does the end of the
 /// process.
 class Session {
  public:
@@ -37,67 +37,67 @@ class Session {
   Membership& membership() { return membership_; }
   void add(std::unique_ptr<LiveProbe> probe) { probes_.push_back(std::move(probe)); }
 
-  /// Times getppid() with and without being a member, in a few milliseconds, on one of `cpus`
-  /// (empty: wherever). `base_ns` is what time_getppid() said before the probes were attached.
+  /// Times getppid() inside and outside the target, in a few milliseconds, on one of `cpus` (empty:
+  /// on any CPU). `base_ns` is the result of time_getppid() before the probes were attached.
   Calibration calibrate(const std::vector<double>& base_ns,
                         std::span<const std::uint32_t> cpus = {});
 
-  /// Makes members of the target's threads, those there are and those to come, and lets spans
-  /// begin. `start` is when.
+  /// Makes the target's existing and future threads members, and lets spans begin. start() is the
+  /// time of the call.
   void arm();
-  /// Between these no span begins; what had begun before goes on. What is still open of what began
-  /// in a pause is counted as cut when it ends.
+  /// In a pause no span begins; open spans continue. A span that began in the pause and is still
+  /// open after it is counted as cut when it ends.
   void pause();
   void resume();
   KernelTime start() const { return start_; }
-  /// When end_early() or finish() disarmed.
+  /// When end_early() or finish() disarmed the session.
   KernelTime end() const { return end_; }
 
-  /// Delivers the records of the rings up to now. Returns how many. Also follows threads that were
-  /// moved between cgroups, so it is to be called where there are no rings too.
+  /// Delivers the records in the rings up to now. Returns their number. Also follows processes that
+  /// were moved between cgroups, so call it even if there are no rings.
   std::size_t poll(const RecordHandler& handler);
-  /// For who waits while it handles a record: see RingSet::set_aside().
+  /// For a handler that waits: see RingSet::set_aside().
   void set_aside();
-  /// For the same: no further span begins, and finish() then says that it ended now.
+  /// For a handler that waits: no further span begins, and the time of the call becomes end().
   void end_early();
-  /// True when poll() should be called again soon.
+  /// True if poll() should be called again soon.
   bool rings_are_filling() const;
 
-  /// Closes an interval: delivers every cell gathered since the last call.
+  /// Closes an interval: delivers all cells since the last call.
   void collect(const RecordHandler& handler);
-  /// True when collect() should be called to make room.
+  /// True if collect() should be called to make room.
   bool cells_are_filling() const;
 
-  /// Disarms, delivers what is still open, detaches, and delivers the rest: records, cells.
+  /// Disarms, delivers open spans, detaches, and delivers the remaining records and cells.
   /// Afterwards only counters work.
   void finish(const RecordHandler& handler);
-  /// After finish() and the receipt: takes the last hooks away, those that know who is measured.
+  /// After finish() and the receipt: removes the last hooks, those of Membership.
   void detach() { membership_.detach(); }
 
-  /// What probes cannot see on this kernel: a sentence each, for the reader of the report.
+  /// The events that probes cannot see on this kernel: a sentence each, for the report.
   std::vector<std::string> left_out() const;
 
-  /// Loss so far, what the programs' runs since arm() took, and the target's CPU time. Events are
-  /// for the caller to fill, who has seen the records.
+  /// Loss so far, the cost of the programs' runs since arm(), and the target's CPU time. `events`
+  /// counts spans only: the caller adds the records that it has seen.
   Receipt receipt() const;
 
  private:
   KernelTime start_spans();
   Counters sum_counters() const;
   void add_cost(Counters& sum, Receipt& receipt) const;
-  /// Lets programs write to the other half of the cells; returns when none writes to the old one.
+  /// Makes programs write to the other half of the cells, and waits until none writes to the old.
   std::uint32_t begin_epoch();
   void drain_cells(std::uint32_t epoch, const RecordHandler& handler);
   std::size_t drain_rings(KernelTime until, const RecordHandler& handler);
 
   Membership membership_;
   std::vector<std::unique_ptr<LiveProbe>> probes_;
-  Counters runs_before_;  ///< when it was armed
+  Counters runs_before_;  ///< counters at arm()
   KernelTime start_{}, end_ = KernelTime::max();
 };
 
-/// Times getppid(2): the ns per call of each of several short runs. On one of `cpus`, if any are
-/// named and one takes us: programs of a session with `--cpu` look at no other.
+/// Times getppid(2): the ns per call of several short runs. Runs on the first of `cpus` that this
+/// thread may use, if any: programs of a session with `--cpu` measure no other CPUs.
 std::vector<double> time_getppid(std::span<const std::uint32_t> cpus = {});
 
 }  // namespace overdue

@@ -19,7 +19,7 @@ namespace {
 
 using SessionTest = KernelTest;
 
-/// Says what the session asks of it.
+/// A probe that logs the session's calls.
 class RecordingProbe final : public LiveProbe {
  public:
   RecordingProbe(std::vector<std::string>& log, const session_control& control)
@@ -162,8 +162,8 @@ class SlowProgram {
   std::thread thread_;
 };
 
-/// One that still runs. On a busy machine it may have ended before we get to look; null when it
-/// always has.
+/// A slow program that is still running. On a busy machine it may end before the check; null if
+/// that happens every time.
 std::unique_ptr<SlowProgram> running_program(const SharedMaps& shared) {
   for (int tries = 0; tries < 20; ++tries)
     if (auto slow = std::make_unique<SlowProgram>(shared); !slow->has_ended()) return slow;
@@ -207,7 +207,7 @@ TEST_F(SessionTest, ASharedDataSectionIsOneMemory) {
   EXPECT_EQ(program->data_control->control.threshold_ns[SPAN_OFFCPU], 4711u);
   program->data_control->control.threshold_ns[SPAN_OFFCPU] = 4712;
   EXPECT_EQ(membership.control().threshold_ns[SPAN_OFFCPU], 4712u);
-  program->bss->looked_at = 42;  // and one that is its own stays so
+  program->bss->looked_at = 42;  // the program's own section stays its own
   u32 key = 0;
   std::vector<std::byte> own(bpf_map__value_size(program->maps.bss));
   ASSERT_EQ(bpf_map_lookup_elem(bpf_map__fd(program->maps.bss), &key, own.data()), 0);

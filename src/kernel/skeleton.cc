@@ -35,7 +35,7 @@ Link attach(bpf_program* program) {
 
 Link attach_tracepoint(bpf_program* program, const std::string& category, const std::string& name) {
   const LibbpfLog log;
-  const ReadRights to_read;  // tracefs is closed to others
+  const ReadRights to_read;  // only root may read tracefs
   const AttachRights rights;
   Link link(bpf_program__attach_tracepoint(program, category.c_str(), name.c_str()));
   if (!link) {

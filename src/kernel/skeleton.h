@@ -34,7 +34,7 @@ concept GeneratedSkeleton = requires(T* skeleton) {
   skeleton->obj;
 };
 
-/// A program that this kernel refused, and what it is attached to: "tp_btf/local_timer_entry".
+/// A program that this kernel refused, and its section: "tp_btf/local_timer_entry".
 struct RefusedProgram {
   std::string name;
   std::string section;
@@ -42,13 +42,15 @@ struct RefusedProgram {
 };
 using RefusedPrograms = std::vector<RefusedProgram>;
 bool is_refused(const RefusedPrograms& refused, const bpf_program* program);
-/// For the reader of a report: what is left out, and why.
+/// For the report: what is left out, and why.
 std::vector<std::string> to_sentences(const RefusedPrograms& refused);
 
-/// Where a program is attached, without the kind of hook: "local_timer_entry".
+/// The tracepoint or function of a program's section, without the kind of hook:
+/// "local_timer_entry".
 std::string_view tracepoint_of(const bpf_program* program);
 
-/// Owns one BPF object: opened on construction, detached and unloaded on destruction. One thread.
+/// Owns one BPF object: the constructor opens it, the destructor detaches and unloads it. One
+/// thread.
 template <GeneratedSkeleton T>
 class Skeleton {
  public:
@@ -60,9 +62,9 @@ class Skeleton {
   T* operator->() const { return skeleton_.get(); }
   T& operator*() const { return *skeleton_; }
 
-  /// Makes weak functions that this kernel has with another prototype absent: libbpf would refuse
-  /// the whole object for one. To be called before the object is configured. `types` returns the
-  /// kernel's types, and is called only where the object has such functions.
+  /// Makes weak functions absent that this kernel has with another prototype: libbpf would refuse
+  /// the whole object for one. Call before the object is configured. `types` returns the kernel's
+  /// types; it is called only if the object has weak functions.
   template <typename Types>
   void hide_unlike_functions(Types types) {
     const bpf_object_skeleton& parts = *skeleton_->skeleton;
@@ -89,9 +91,9 @@ class Skeleton {
     map_reused_data(skeleton_->obj);
   }
 
-  /// As load(), but a program that the object can do without costs itself only. `configure` sets
-  /// the object up, and is called again after a refusal, with the programs refused so far: those
-  /// must not be loaded. `may_lack` says whether the object can do without a program.
+  /// As load(), but if the kernel refuses an optional program, the others are still loaded.
+  /// `configure` sets the object up. After a refusal it is called again with the programs refused
+  /// so far, whose autoload it must turn off. `may_lack` is true for an optional program.
   template <typename Configure, typename MayLack>
   RefusedPrograms load_what_works(Configure configure, MayLack may_lack) {
     RefusedPrograms refused;
@@ -115,8 +117,7 @@ class Skeleton {
     void operator()(T* skeleton) const { T::destroy(skeleton); }
   };
 
-  /// A second load of an object is not possible: it is opened again, from `bytes_` if there are
-  /// any.
+  /// An object cannot be loaded twice: opens the object again, from `bytes_` unless empty.
   void reopen() {
     bpf_object_skeleton* parts = skeleton_->skeleton;
     bpf_object__close(*parts->obj);
@@ -125,25 +126,25 @@ class Skeleton {
       parts->data = bytes_.data();
       parts->data_sz = bytes_.size();
     }
-    bpf_object_open_opts options{};  // libbpf's macro for it is not clean under clang
+    bpf_object_open_opts options{};  // libbpf's macro causes warnings in clang
     options.sz = sizeof options;
     options.btf_custom_path = types_.empty() ? nullptr : types_.c_str();
     check(bpf_object__open_skeleton(parts, &options), "cannot open the BPF object {}", name_);
   }
 
   std::string name_;
-  std::string types_;             ///< file of the kernel's types that it asks about; empty: all
-  std::vector<std::byte> bytes_;  ///< of the object, where they are not those of the build
+  std::string types_;             ///< file of asked_types(); empty: all kernel types
+  std::vector<std::byte> bytes_;  ///< the object, if it differs from that of the build
   std::unique_ptr<T, Destroy> skeleton_;
 };
 
 struct DestroyLink {
   void operator()(bpf_link* link) const { bpf_link__destroy(link); }
 };
-/// An attached program; detached when destroyed.
+/// An attached program; the destructor detaches it.
 using Link = std::unique_ptr<bpf_link, DestroyLink>;
 
-/// Tells programs with bpf/target.bpf.h to look at what begins on `cpus` only; empty: everywhere.
+/// Limits programs with bpf/target.bpf.h to spans that begin on `cpus`; empty: on all CPUs.
 template <typename ReadOnlyData>
 void limit_to_cpus(ReadOnlyData& rodata, std::span<const std::uint32_t> cpus) {
   rodata.cpus_limited = !cpus.empty();
@@ -152,7 +153,7 @@ void limit_to_cpus(ReadOnlyData& rodata, std::span<const std::uint32_t> cpus) {
       rodata.cpu_set[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
 }
 
-/// Attaches `program` where its section says. Throws Error with the reason.
+/// Attaches `program` to the hook of its section. Throws Error with the reason.
 Link attach(bpf_program* program);
 /// Attaches `program` to one more tracepoint.
 Link attach_tracepoint(bpf_program* program, const std::string& category, const std::string& name);

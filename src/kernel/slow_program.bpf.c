@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// For session_test: a program that runs for long, as no real one does, with a record reserved.
+// For session_test: a program that runs unusually long with a reserved record.
 #include "bpf/session.bpf.h"
 
 u32 turns;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view section_prefix = "tp_btf/";
 
-/// Tables that are full are cleared of what is older: begins whose end nothing tells of.
+/// A full table is cleared of older spans: no hook reports their ends.
 constexpr std::chrono::seconds sweep_age{10};
 
 const SpanHook* hook_of(const bpf_program* program, std::span<const SpanHook> hooks) {
@@ -46,8 +46,8 @@ int fd_of(bpf_object* object, const char* map) {
   return bpf_object__find_map_fd_by_name(object, map);
 }
 
-/// Calls `visit` with the key and the span of every entry of a table. Entries that others delete
-/// meanwhile make the walk begin again: it has an end of its own.
+/// Calls `visit` with the key and the span of every entry of a table. The walk starts over when a
+/// program deletes its current entry; a limit of steps ends it.
 template <typename Visit>
 void for_each_open(bpf_object* object, const SpanTable& table, Visit visit) {
   const bpf_map* map = bpf_object__find_map_by_name(object, table.map);

@@ -30,28 +30,28 @@ constexpr SpanKinds kinds_of(std::initializer_list<span_kind> kinds) {
 }
 
 struct SpanOptions {
-  bool whole_machine = false;       ///< the target is everything, and what belongs to no thread
-  SpanKinds kinds = ~SpanKinds{0};  ///< hooks of others are not attached
+  bool whole_machine = false;  ///< spans of all threads count, and spans that belong to no thread
+  SpanKinds kinds = ~SpanKinds{0};       ///< hooks of other kinds are not attached
   std::vector<std::uint32_t> cpus = {};  ///< empty: all
-  std::size_t user_stack_bytes = 0;      ///< how much of user stacks to copy, of kinds that do
+  std::size_t user_stack_bytes = 0;      ///< bytes of a user stack to copy, for kinds that copy
 };
 
-/// A tracepoint that a probe of spans uses, and the kinds it uses it for. Where the kernel does not
-/// have it, those kinds cannot be measured, unless it is optional.
+/// A tracepoint of a span probe, and the kinds that use the tracepoint. If the kernel lacks the
+/// tracepoint, these kinds cannot be measured, unless it is optional.
 struct SpanHook {
   std::string_view tracepoint;
   SpanKinds kinds;
   bool optional = false;
 };
 
-/// A table of spans that wait for their end: a hash map whose values begin with an open_span.
+/// A table of open spans: a hash map whose values begin with an open_span.
 struct SpanTable {
   const char* map;
-  span_kind kind;  ///< what its spans are at the end of the session; SPAN_NONE: not to be told of
-  bool is_named = false;  ///< its values begin with a named_span
+  span_kind kind;         ///< kind of the spans that are open at the end; SPAN_NONE: not reported
+  bool is_named = false;  ///< values begin with a named_span
 };
 
-/// What a probe of spans is made of besides its programs.
+/// The parts of a span probe besides its programs.
 struct SpanParts {
   const char* name;
   std::span<const SpanHook> hooks;
@@ -60,7 +60,7 @@ struct SpanParts {
 
 class SpanProbe;
 
-/// What a command sees of a probe of spans before it runs.
+/// A span probe as a command sees it before the session.
 struct SpanSource {
   const ProbeInfo* info;
   std::span<const SpanHook> hooks;
@@ -70,11 +70,11 @@ struct SpanSource {
   Support support(const Kernel& kernel, span_kind kind) const;
 };
 
-/// Whether at least one kind of these hooks can be measured; why not, if none.
+/// Whether at least one kind of these hooks can be measured; if none, the reason.
 Support any_span_support(const Kernel& kernel, std::span<const SpanHook> hooks);
 
-/// What probes of spans have in common on this side: there are no cells, every record is
-/// RECORD_SPAN, and a kind is wanted while control().threshold_ns of it is not 0.
+/// The common part of span probes in user space: no cells, all records are RECORD_SPAN, and a kind
+/// is on while its control().threshold_ns is not 0.
 class SpanProbe : public LiveProbe {
  public:
   void drain_cells(std::uint32_t epoch, KernelTime now, const RecordHandler& handler) override;
@@ -83,20 +83,20 @@ class SpanProbe : public LiveProbe {
   Counters counters() const override;
   std::vector<std::string> left_out() const override { return to_sentences(refused_); }
   void end_calibration() override;
-  /// Spans that are in the tables now are open: one that ends when the session is disarmed stays.
+  /// Delivers the spans in the tables as open: a span that ends after the disarming stays there.
   void finish(KernelTime end, const RecordHandler& handler) override;
 
-  /// Spans in its tables that have begun and not ended.
+  /// The number of open spans in its tables.
   std::size_t open_spans() const;
 
  protected:
   explicit SpanProbe(const SpanParts& parts) : parts_(parts) {}
-  /// What of `object` to load, and with which maps. Before it is loaded.
+  /// Selects the programs and maps of `object`. Called before the load.
   void prepare(bpf_object* object, const SpanOptions& options, const SharedMaps& shared,
                const Kernel& kernel);
-  /// Whether the program's hook is optional for all kinds that are wanted.
+  /// Whether the program's hook is optional for all kinds that are on.
   bool may_lack(const bpf_program* program) const;
-  /// `control` is to live as long as this.
+  /// `control` must outlive this object.
   void attach_all(const session_control& control);
   void detach_all() { links_.clear(); }
 
@@ -110,14 +110,14 @@ class SpanProbe : public LiveProbe {
   bpf_object* object_ = nullptr;
   const session_control* control_ = nullptr;
   std::vector<Link> links_;
-  std::uint64_t swept_at_ = 0;  // COUNTER_SPANS_FULL then
+  std::uint64_t swept_at_ = 0;  // COUNTER_SPANS_FULL at the last sweep
 };
 
 /// The probe whose programs are those of skeleton `T`. Loaded and attached by the constructor.
 template <GeneratedSkeleton T>
 class SpanProbeOf final : public SpanProbe {
  public:
-  /// `configure`: what is to be set before loading beyond what all have.
+  /// `configure` sets the probe's own options before the load.
   SpanProbeOf(const SpanParts& parts, const SpanOptions& options, const SharedMaps& shared,
               const Kernel& kernel, const std::function<void(Skeleton<T>&)>& configure = nullptr)
       : SpanProbe(parts), bpf_(parts.name) {
@@ -136,7 +136,7 @@ class SpanProbeOf final : public SpanProbe {
     bpf_.load_what_works(set_up, [this](const bpf_program* program) { return may_lack(program); });
     attach_all(bpf_->data_control->control);
   }
-  // Detached before the programs go.
+  // Detaches before the programs are destroyed.
   ~SpanProbeOf() override { detach_all(); }
 
  private:

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reads the kernel's own table of system calls, once, when user space runs find_syscalls(): the
- * only place that knows the name of a call newer than our headers. Nothing is attached. */
+/* Reads the kernel's table of system calls, once, when user space runs find_syscalls(): the only
+ * source for the name of a call that is newer than our headers. Nothing is attached. */
 #include "bpf/kernel.h"
 
 #include "kernel/syscall_table_wire.h"
 
-const volatile u32 scan_pages; /* how far to search where the table has no symbol */
+const volatile u32 scan_pages; /* pages to search if the table has no symbol */
 const volatile char
     leading_names[4][SYMBOL_SIZE];   /* symbols of calls 0 to 3, to recognise the table by */
 const volatile u32 leading_sizes[4]; /* their lengths with the NUL */
 
-u64 table; /* address; 0 where it was not found */
+u64 table; /* address; 0: not found */
 struct syscall_symbol symbols[SYSCALLS_MAX];
 
 #define PAGE_BYTES 4096
@@ -25,8 +25,8 @@ static const char rodata_name[] = "__start_rodata";
 static const char format[] = "%ps";
 
 /* The ABI aligns an array of this size to 16 bytes, so every other word is enough. The entries
- * behind a match may lie on the next page: they are read from the kernel again. A loop of our own
- * over a page would be followed by the verifier word for word, which takes 20 ms. */
+ * after a match may be on the next page, so they are read from the kernel again. A plain loop over
+ * a page would take 20 ms to verify, since the verifier checks each iteration. */
 static long scan_word(u32 index, void* context) {
   u32 word = index * 2 % PAGE_WORDS;
   u64 at = scan_from + (u64)index * 16;

@@ -18,7 +18,7 @@
 namespace overdue {
 namespace {
 
-/// How the architecture spells the functions in its table, and the first four of them.
+/// The prefix of the functions in the architecture's table, and the first four functions.
 struct Spelling {
   std::string_view prefix;
   std::array<std::string_view, 4> leading;
@@ -47,8 +47,8 @@ void configure(TableSkeleton& skeleton) {
   }
 }
 
-/// What is left of the symbol of a system call behind its prefix; empty where it is no such symbol.
-/// Functions without arguments have several symbols at one address, and any of them may show.
+/// The symbol of a system call without its prefix; empty if `symbol` is not one. Functions without
+/// arguments have several symbols at one address; `symbol` may be any of them.
 std::string_view function_of(std::string_view symbol) {
   constexpr std::string_view prefixes[] = {
       native.prefix, "__x64_sys_", "__arm64_sys_", "__ia32_sys_", "__se_sys_", "__do_sys_", "sys_"};
@@ -57,8 +57,8 @@ std::string_view function_of(std::string_view symbol) {
   return {};
 }
 
-/// The symbols up to the end of the table: the first entry that is no system call, or one seen
-/// before, which belongs to another table behind this one. Only "not implemented" may repeat.
+/// The symbols up to the end of the table: the first entry that is no system call, or that repeats
+/// an earlier one, as in another table after this one. Only "not implemented" may repeat.
 SyscallSymbols take(const syscall_symbol* symbols, std::uint32_t first) {
   SyscallSymbols result;
   std::set<std::string_view> seen;
@@ -91,7 +91,7 @@ SyscallSymbols kernel_syscall_symbols(std::uint32_t first_number) {
   try {
     return ask(first_number);
   } catch (const Error&) {
-    // A kernel that refuses is an answer here: names of very new calls are a convenience.
+    // Not an error: names of very new calls are a convenience.
     return {};
   }
 }

@@ -3,7 +3,7 @@
 
 #include "bpf/wire.h"
 
-#define SYSCALLS_MAX 1024 /* numbers we look at; kernels have about 470 */
+#define SYSCALLS_MAX 1024 /* numbers to read; kernels have about 470 */
 #define SYMBOL_SIZE 64
 
 struct syscall_symbol {

@@ -9,7 +9,7 @@ namespace overdue {
 /// ("6.1.0-56-amd64"), with PREEMPT_RT or without. docs/kernels.md has their results.
 bool is_tested_kernel(std::string_view release, bool preempt_rt);
 
-/// Those series, for a sentence: "6.1, 6.12; with PREEMPT_RT 6.1".
+/// The tested series, for a sentence: "6.1, 6.12; with PREEMPT_RT 6.1".
 std::string tested_kernels_text();
 
 }  // namespace overdue

@@ -14,7 +14,7 @@ u64 in_ns(Duration time) {
 
 }  // namespace
 
-// Where the kind was not wanted, the kernel did not see what began and ended meanwhile.
+// While a kind is off, programs see neither begins nor ends of its spans.
 void set_threshold(session_control& control, span_kind kind, Duration threshold) {
   u64& word = control.threshold_ns[kind];
   if (__atomic_load_n(&word, __ATOMIC_RELAXED) == 0)
@@ -23,10 +23,11 @@ void set_threshold(session_control& control, span_kind kind, Duration threshold)
   __atomic_store_n(&word, in_ns(threshold), __ATOMIC_RELEASE);
 }
 
-// Words change whole, but globs are many. While they do, the kernel does without: programs that
-// begin see a count of 0 and look no further, and those that saw another have ended before the
-// first byte is written. What passes the least threshold meanwhile is told of, whoever's it is, and
-// user space decides: nothing is missed. The count comes last, behind all that it stands for.
+// A word is written atomically, the globs are not. While globs change, programs do without them: a
+// program that begins sees a count of 0 and looks no further, and programs that saw the old count
+// have ended before the first byte is written. Meanwhile, programs report the spans of all threads
+// that pass the least threshold, and user space decides: no span is missed. The count is written
+// last, after the globs and thresholds.
 void forget_thread_thresholds(session_control& control) {
   if (__atomic_load_n(&control.by_name.count, __ATOMIC_RELAXED) == 0) return;
   __atomic_store_n(&control.by_name.count, 0, __ATOMIC_SEQ_CST);

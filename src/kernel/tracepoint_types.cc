@@ -49,8 +49,8 @@ TracepointTypes::TracepointTypes() : types_(kernel_btf()) {
 }
 
 std::optional<unsigned> TracepointTypes::arguments(std::string_view tracepoint) const {
-  // typedef void (*btf_trace_NAME)(void *, …): a type of the probe functions, the first argument
-  // is theirs.
+  // typedef void (*btf_trace_NAME)(void *, …): the type of the probe functions. Their first
+  // argument is not the tracepoint's.
   const std::string name = "btf_trace_" + std::string(tracepoint);
   const int id = btf__find_by_name_kind(types_.get(), name.c_str(), BTF_KIND_TYPEDEF);
   if (id < 0) return std::nullopt;
@@ -65,7 +65,7 @@ bool TracepointTypes::has_function(const char* name) const {
   return function_id(name) >= 0;
 }
 
-// libbpf looks through all names, and each object of a session asks for the same few.
+// Cached: libbpf searches all names, and the objects of a session ask for the same few.
 int TracepointTypes::function_id(const char* name) const {
   static std::mutex mutex;
   static std::map<std::string, int, std::less<>> known;

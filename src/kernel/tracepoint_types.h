@@ -9,27 +9,27 @@ struct btf;
 
 namespace overdue {
 
-/// What the running kernel's BTF says of its tracepoints, functions and variables. Kernels differ
-/// in which there are, and with which arguments.
+/// Tracepoints, functions and variables in the running kernel's BTF. Kernels differ in which of
+/// them exist, and in their arguments.
 class TracepointTypes {
  public:
-  /// Throws Error where the kernel has no BTF.
+  /// Throws Error if the kernel has no BTF.
   TracepointTypes();
 
-  /// How many arguments a `tp_btf` program gets; nothing where there is no such tracepoint (or a
-  /// module has it).
+  /// The number of arguments of a `tp_btf` program; empty if there is no such tracepoint, or a
+  /// module has it.
   std::optional<unsigned> arguments(std::string_view tracepoint) const;
   /// Whether the kernel has a function of that name.
   bool has_function(const char* name) const;
-  /// Its BTF id; negative where there is none.
+  /// The BTF id of the function; negative if there is none.
   int function_id(const char* name) const;
-  /// Whether it has one that can be called as `object` declares it: as many arguments, of the same
-  /// kinds. libbpf compares in this way.
+  /// Whether the kernel has the function with the prototype that `object` declares: as many
+  /// arguments, of the same kinds. libbpf compares in this way.
   bool has_function_like(const btf* object, const char* name) const;
-  /// Where a variable of which each CPU has its own is, from where those of a CPU begin; nothing
-  /// where there is none of that name.
+  /// The offset in bytes of a per-CPU variable from the begin of a CPU's variables; empty if there
+  /// is none of that name.
   std::optional<std::int64_t> per_cpu_offset(std::string_view name) const;
-  /// Where a member of a struct is, in bytes; also one of a member of its without a name.
+  /// The offset in bytes of a member of a struct; includes members of unnamed members.
   std::optional<std::int64_t> member_offset(const char* type, std::string_view member) const;
 
  private:

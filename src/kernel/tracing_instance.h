@@ -12,28 +12,29 @@ namespace overdue {
 
 class TracingSettings;
 
-/// A tracing instance of our own: buffers, tracer, events and options that nobody else has, in
-/// `instances/overdue-PID-START`. It is removed when this is destroyed; by a child that waits for
-/// that if this process is killed; and by the next one that makes an instance, if both were. One
+/// A private tracing instance, with buffers, tracer, events and options of its own, in
+/// `instances/overdue-PID-START`. The destructor removes it. If this process is killed, a child,
+/// the guardian, removes it; if both are killed, the next Overdue that makes an instance does. One
 /// thread.
 class TracingInstance {
  public:
-  /// Throws Error where the kernel refuses. Process ids are to be those of the kernel. `settings`
-  /// are put back once this is removed, whoever does that; they must live longer than this.
+  /// Throws Error if the kernel refuses. This process must be in the initial PID namespace. The
+  /// destructor or the guardian restores `settings` after the removal; they must outlive this.
   explicit TracingInstance(const std::filesystem::path& tracefs,
                            const TracingSettings* settings = nullptr);
   ~TracingInstance();
   TracingInstance(const TracingInstance&) = delete;
   TracingInstance& operator=(const TracingInstance&) = delete;
 
-  /// Into a file of the instance, by its path within. Throws Error with the kernel's reason.
+  /// Writes `text` to the file with this path in the instance. Throws Error with the kernel's
+  /// reason.
   void write(const std::string& file, std::string_view text) const;
   bool try_write(const std::string& file, std::string_view text) const;
-  /// Throws Error where it cannot be read.
+  /// Throws Error if the file cannot be read.
   std::string read(const std::string& file) const;
   const std::filesystem::path& path() const { return path_; }
-  /// Where this process is killed, that process, a `pidfd`, is to have ended before the instance is
-  /// taken down. The descriptor stays the caller's. Throws Error.
+  /// If this process is killed, the guardian removes the instance only after the process of `pidfd`
+  /// has ended. The caller keeps the descriptor. Throws Error.
   void outlast(int pidfd) const;
 
  private:
@@ -42,13 +43,13 @@ class TracingInstance {
 
   std::string name_;
   const TracingSettings* settings_;
-  Fd instances_;  ///< the folder
+  Fd instances_;  ///< the folder `instances`
   std::filesystem::path path_;
-  Fd alive_;  ///< closed by our end, whatever it is: the child reads the other end
+  Fd alive_;  ///< any end of this process closes it; the guardian reads the other end
   pid_t guardian_ = -1;
 };
 
-/// Removes the instances of processes of ours that do not run any more. Returns how many.
+/// Removes the instances of Overdue processes that have ended. Returns their number.
 unsigned sweep_tracing_instances(const std::filesystem::path& tracefs);
 
 }  // namespace overdue

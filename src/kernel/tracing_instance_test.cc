@@ -1,4 +1,4 @@
-// An instance of tracing is gone when its process is, however that ended.
+// A tracing instance is removed when its process ends, even if the process is killed.
 #include <gtest/gtest.h>
 
 #include <csignal>

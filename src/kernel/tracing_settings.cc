@@ -19,9 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A killed process's guardian needs about so long.
+/// About the time that the guardian of a killed process needs.
 constexpr std::chrono::milliseconds settings_patience{4000}, between_tries{50};
-/// This file has a word for each of its settings, and takes one at a time.
+/// This file lists a word for each of its options; a write sets one option.
 constexpr std::string_view words_file = "options";
 
 bool is_value(std::string_view text) {
@@ -34,12 +34,12 @@ bool is_value(std::string_view text) {
                                    });
 }
 
-/// What is to be written to have `value` again.
+/// The texts to write, one by one, to restore `value`.
 std::vector<std::string> writes_for(std::string_view name, std::string_view value) {
   if (name != words_file) return {std::string(value)};
   std::vector<std::string> words;
   for (const std::string_view word : split(value, ' '))
-    if (!word.ends_with("DEFAULTS")) words.emplace_back(word);  // it would change all others
+    if (!word.ends_with("DEFAULTS")) words.emplace_back(word);  // would change all others
   return words;
 }
 
@@ -89,7 +89,7 @@ void TracingSettings::lock() {
                        "cannot open {}", printable(keeper_path_.string())));
     struct stat status{};
     if (flock(keeper_.get(), LOCK_EX | LOCK_NB) == 0) {
-      // Whoever had it has removed it meanwhile, and a next one may make a new one.
+      // If the former owner removed the file in the meantime, another process may make a new file.
       if (fstat(keeper_.get(), &status) == 0 && status.st_nlink > 0) return;
       continue;
     }
@@ -126,16 +126,16 @@ void TracingSettings::write_all(const Values& values) const {
   for (const auto& [name, value] : values) {
     const int fd = openat(folder_.get(), name.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
     if (fd < 0) continue;
-    if (::write(fd, value.data(), value.size()) < 0) errno = 0;  // there is nobody to tell
+    if (::write(fd, value.data(), value.size()) < 0) errno = 0;  // nowhere to report it
     ::close(fd);
   }
 }
 
 void TracingSettings::restore() const {
   struct stat status{};
-  // Another may have them already where the guardian was first.
+  // If the guardian restored the settings first, another process may own them already.
   if (fstat(keeper_.get(), &status) != 0 || status.st_nlink == 0) return;
-  // Nothing written down, nothing changed: whoever else uses them is not to be disturbed.
+  // An empty file: no setting was changed, and other users of the settings must not be disturbed.
   if (status.st_size > 0) write_all(former_);
   unlink(keeper_path_.c_str());
 }
@@ -155,7 +155,7 @@ std::string TracingSettings::former(std::string_view name) const {
 }
 
 void TracingSettings::set(std::string_view name, std::string_view value) const {
-  // The kernel reads up to a newline, and some of its versions beyond the text without one.
+  // The kernel reads up to a newline. Without one, some versions read beyond the text.
   const std::string text = std::string(value) + "\n";
   struct stat status{};
   if (fstat(keeper_.get(), &status) == 0 && status.st_size == 0) keep();

@@ -13,18 +13,18 @@
 
 namespace overdue {
 
-/// Settings of tracefs that the machine has only one of, such as those of `osnoise/`, changed for a
-/// while. What they were is written down before the first is changed, into a file that is locked as
-/// long as this, or a TracingInstance's guardian, lives: one process at a time has them; and one
-/// that finds the file of a process that was killed puts them back before anything else. An empty
-/// file says that nothing was changed. They are put back when this is destroyed. One thread.
+/// Machine-wide settings of tracefs, such as those of `osnoise/`, changed for a while. The former
+/// values are saved before the first change, in a file that stays locked as long as this object, or
+/// the guardian of a TracingInstance, lives. So one process at a time owns the settings, and a
+/// process that finds the file of a killed process restores them first. An empty file means that no
+/// setting was changed. The destructor restores the settings. One thread.
 class TracingSettings {
  public:
-  /// `folder` is where the settings are, `keeper` the file, in a folder of root's that is made if
-  /// need be; both on file systems of this machine. `names` are files of `folder`, or "../…", in
-  /// the order in which they are to be put back; those it does not have are left out.
-  /// `left_over` are those that a killed process of ours may have had; empty: the same. Throws
-  /// Error where another process has them, or they cannot be kept.
+  /// `folder` has the settings. `keeper` is the file, in a folder owned by root, created if
+  /// missing; both are on file systems of this machine. `names` are files of `folder`, or "../…",
+  /// in the order of their restoration; missing files are left out. `left_over` are the files that
+  /// a killed Overdue process may have changed; empty: the same. Throws Error if another process
+  /// owns the settings, or they cannot be saved.
   TracingSettings(const std::filesystem::path& folder, std::filesystem::path keeper,
                   std::span<const std::string_view> names,
                   std::span<const std::string_view> left_over = {});
@@ -33,15 +33,15 @@ class TracingSettings {
   TracingSettings& operator=(const TracingSettings&) = delete;
 
   bool has(std::string_view name) const;
-  /// As it was: without white space at either end.
+  /// The value before the first change, without leading or trailing white space.
   std::string former(std::string_view name) const;
-  /// Throws Error with the kernel's reason. Best when a TracingInstance was made: then its guardian
-  /// puts back what a killed process has set.
+  /// Throws Error with the kernel's reason. Make a TracingInstance first: its guardian restores the
+  /// settings if this process is killed.
   void set(std::string_view name, std::string_view value) const;
-  /// Something was put back that a killed process had left.
+  /// Whether the constructor restored settings of a killed process.
   bool found_left_over() const { return found_left_over_; }
 
-  /// Puts everything back as it was. Async-signal-safe; may be called twice.
+  /// Restores all settings. Async-signal-safe; may be called twice.
   void restore() const;
   /// Descriptors that restore() and the lock need.
   std::array<int, 2> descriptors() const { return {folder_.get(), keeper_.get()}; }

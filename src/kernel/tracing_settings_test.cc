@@ -1,4 +1,4 @@
-// Settings are what they were before, however who changed them has ended.
+// Settings are restored when the process that changed them ends, even if the process is killed.
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>
@@ -87,7 +87,7 @@ TEST_F(Settings, AreNotTouchedWhereNothingWasChanged) {
   }
   waitpid(child, nullptr, 0);
   EXPECT_EQ(fs::file_size(keeper), 0u);
-  write("cpus", "1\n");  // somebody else
+  write("cpus", "1\n");  // by another process
   {
     const TracingSettings settings(folder, keeper, names);
     EXPECT_FALSE(settings.found_left_over());
@@ -151,7 +151,7 @@ TEST_F(Settings, WordsArePutBackOneByOne) {
     EXPECT_EQ(settings.former("options"), "OSNOISE_WORKLOAD NO_PANIC_ON_STOP");
     settings.set("options", "NO_OSNOISE_WORKLOAD");
   }
-  EXPECT_EQ(said("options"), "NO_PANIC_ON_STOP");  // the last write; the kernel's file takes each
+  EXPECT_EQ(said("options"), "NO_PANIC_ON_STOP");  // the last write; the kernel's file applies each
 }
 
 }  // namespace
