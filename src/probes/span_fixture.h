@@ -14,7 +14,7 @@
 #include "kernel/span_probe.h"
 #include "kernel/thresholds.h"
 
-// For tests of probes of spans: a session of one probe that keeps all it reports.
+// For tests of span probes: a session of one probe that keeps every reported span.
 namespace overdue {
 
 struct SeenSpan {
@@ -50,7 +50,7 @@ class SpanTest : public KernelTest {
     return rules;
   }
 
-  /// A session of this probe; of everything where the rules say so.
+  /// A session of this probe; of the whole machine if the rules say so.
   void measure(const MembershipRules& rules = everything(), SpanOptions options = {}) {
     options.whole_machine = rules.all;
     session_ = std::make_unique<Session>(rules, std::size_t{16} << 20);
@@ -68,7 +68,7 @@ class SpanTest : public KernelTest {
     finished_ = KernelClock::now();
   }
   Receipt receipt() const { return session_->receipt(); }
-  /// Runs of programs that the kernel left out: any machine may have some.
+  /// Runs of programs that the kernel left out; any machine may have some.
   u64 nested() const {
     const std::map<std::string, std::uint64_t> lost_by = receipt().lost_by;
     const auto found = lost_by.find("nested");
@@ -76,7 +76,7 @@ class SpanTest : public KernelTest {
   }
   SpanProbe& probe() const { return *probe_; }
 
-  /// Those of a kind, in the order of their ends.
+  /// The spans of a kind, in the order of their ends.
   std::vector<SeenSpan> of(span_kind kind) const {
     std::vector<SeenSpan> found;
     std::copy_if(seen_.begin(), seen_.end(), std::back_inserter(found),
@@ -90,7 +90,8 @@ class SpanTest : public KernelTest {
   }
   void forget() { seen_.clear(); }
 
-  /// What all promise: a size that is that of the parts, a time, a place.
+  /// What every span promises: a size equal to that of its parts, a time in the session, a valid
+  /// CPU.
   void expect_sound() const {
     for (const SeenSpan& span : seen_) {
       EXPECT_EQ(span.record.header.size, sizeof(span_record) + 8 * span.frames.size());
@@ -109,7 +110,7 @@ class SpanTest : public KernelTest {
   Kernel kernel_;
 
  private:
-  /// Where the kernel's own code is, from /proc/kallsyms; nothing where that hides it.
+  /// Range of the kernel's own code, from /proc/kallsyms; empty if /proc/kallsyms hides addresses.
   void find_kernel_text() {
     std::ifstream symbols("/proc/kallsyms");
     std::string type, name;

@@ -4,10 +4,11 @@
 
 namespace overdue {
 
-/// The probes that have spans of their own, in the order of src/probes/CMakeLists.txt.
+/// The probes with span kinds of their own, in the order of src/probes/CMakeLists.txt.
 std::span<const SpanSource* const> span_sources();
 
-/// The one that measures `kind`, or null: of no such probe (system calls, waits, user's own).
+/// The source that measures `kind`; null for kinds of no such probe (system calls, waits, user
+/// spans).
 const SpanSource* span_source(span_kind kind);
 
 }  // namespace overdue

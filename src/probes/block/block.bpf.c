@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Requests to block devices: from being handed to the device (issue), and from being put into its
-// queue (insert), to completion.
+// Requests to block devices: from their issue to the device, and from their insertion into its
+// queue, to completion.
 #include "bpf/compat.bpf.h"
 #include "bpf/span.bpf.h"
 #include "bpf/unpreempted.bpf.h"
@@ -12,12 +12,12 @@
 #define REQ_OP_FLUSH 2
 
 struct open_request {
-  struct named_span span; /* since it was inserted, or issued without that; detail: bytes */
-  u64 issued_ns;          /* 0: not yet */
-  u64 requeued;           /* the device gave it back: what comes is not a new one */
+  struct named_span span; /* since insertion, or since issue without insertion; detail: bytes */
+  u64 issued_ns;          /* 0: not issued yet */
+  u64 requeued;           /* 1: given back by the device; its next insertion is no new request */
 };
 
-/* By struct request*. Devices have a fixed set of those and use them again and again. */
+/* By struct request*. A device has a fixed set of request structs and reuses them. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, REQUESTS_MAX);
@@ -30,7 +30,8 @@ static __always_inline bool any_wanted(void) {
   return threshold_of(SPAN_BLOCK_QUEUED) || issued_ns;
 }
 
-/* Device (as the kernel's dev_t: major << 20 | minor) below, sector above where it fits. */
+/* Low half: the device, as the kernel's dev_t (major << 20 | minor). High half: the sector, where
+ * it fits. */
 static __always_inline u64 place_of(struct request* request, struct gendisk* disk) {
   u64 sector = request->__sector;
   u64 device = (u32)BPF_CORE_READ(disk, major) << 20 | BPF_CORE_READ(disk, first_minor);
@@ -43,8 +44,8 @@ static __always_inline u64 flags_of(struct request* request) {
   return operation == REQ_OP_FLUSH ? SPAN_FLUSH : 0;
 }
 
-/* `stale`: of the request that this struct was before, whose end nobody told us of: a hardened
- * kernel may keep what interrupts some threads to itself. */
+/* `stale`: entry of the previous request in this struct, whose end was not reported: a hardened
+ * kernel may hide what interrupts some threads. */
 static __always_inline void open_request(struct request* request, bool issued,
                                          const struct open_request* stale) {
   if (stale) count(COUNTER_UNMATCHED, 1);
@@ -69,11 +70,11 @@ int UNPREEMPTED_PROG(on_insert, struct request* request) {
   if (counts_here())
     open_request(request, false, known);
   else if (known)
-    bpf_map_delete_elem(&requests, &key); /* left by another that used this struct before */
+    bpf_map_delete_elem(&requests, &key); /* left by an earlier request in this struct */
   return 0;
 }
 
-/* Often in the context of a worker, or of who brought another request. */
+/* Often in the context of a worker, or of a thread that brought another request. */
 SEC("?tp_btf/block_rq_issue")
 int UNPREEMPTED_PROG(on_issue, struct request* request) {
   if (!any_wanted()) return 0;
@@ -119,7 +120,7 @@ static __always_inline void end_request(struct ended_span* span, u32 kind, u64 b
   if (span->latency_ns >= threshold_ns) emit_span(span);
 }
 
-/* An end we know no begin of. Steps of a flush end more than once, without bytes. */
+/* An end without a known begin. Steps of a flush end more than once, without bytes. */
 static __always_inline void end_unknown(struct request* request, unsigned int bytes) {
   if (!whole_machine || !bytes || !cpu_wanted()) return;
   u64 since_ns = control.since_ns[SPAN_BLOCK] > control.since_ns[SPAN_BLOCK_QUEUED]
@@ -137,7 +138,7 @@ int UNPREEMPTED_PROG(on_complete, struct request* request, int error, unsigned i
     end_unknown(request, bytes);
     return 0;
   }
-  if (bytes < request->__data_len) return 0; /* a part of it; the rest goes on */
+  if (bytes < request->__data_len) return 0; /* a part of the request; the rest goes on */
   struct ended_span span = {.flags = known->span.flags | (error ? SPAN_FAILED : 0)};
   u64 issued_ns = known->issued_ns;
   end_span(&span, &known->span.by);

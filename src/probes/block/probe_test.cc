@@ -24,8 +24,8 @@ class BlockProbe : public SpanTest {
 
 constexpr int block_size = 4096;
 
-/// A file on the disk the tests run on, or in $OVERDUE_DISK, where that is a real one and takes
-/// direct I/O.
+/// A file on the disk of the working directory, or in $OVERDUE_DISK, if the disk is a real one and
+/// takes direct I/O.
 class DiskFile {
  public:
   DiskFile() : path_("overdue-block-test-XXXXXX") {
@@ -109,13 +109,13 @@ TEST_F(BlockProbe, DirectWritesAndReadsOfAMemberAreAllThereWithTheirBytes) {
       written += span.record.detail;
       places.insert(span.record.subject);
     }
-    // It may read its own program, too, and what says where the file is, if memory has lost them.
+    // The child may also read its own program, and the file's metadata, if memory has lost them.
     for (const SeenSpan& span : of(kind))
       if (span.record.begin_tid == child.pid() && !span.is(SPAN_WRITE) &&
           places.contains(span.record.subject))
         read += span.record.detail;
     EXPECT_EQ(read, times * block_size);
-    EXPECT_GE(written, times * block_size);  // the file's own time stamps may come on top
+    EXPECT_GE(written, times * block_size);  // writes of the file's time stamps may come on top
     EXPECT_LE(written, times * block_size + 16 * block_size);
   }
   EXPECT_EQ(probe().open_spans(), 0u);
@@ -158,7 +158,7 @@ TEST_F(BlockProbe, WhatIsOpenAtTheEndHasItsDiskAndItsDirection) {
     GTEST_SKIP() << "no direct I/O to a disk from the working directory";
   const auto is_open = [](const SeenSpan& span) { return span.is(SPAN_OPEN); };
   std::vector<SeenSpan> open;
-  for (unsigned attempt = 0; attempt < 20 && open.empty(); ++attempt) {  // one is nearly always
+  for (unsigned attempt = 0; attempt < 20 && open.empty(); ++attempt) {  // one nearly always is
     forget();
     Child child([&](Child&) {
       const auto write_on = [&] {
@@ -206,9 +206,9 @@ TEST_F(BlockProbe, OfEverythingItAgreesWithTheKernelsOwnCounts) {
     completed += !span.is(SPAN_FLUSH);
     sectors += span.record.detail / 512;
   }
-  // A few are under way at any of the four readings. Ends that a hardened kernel did not tell of
-  // are those of requests that seem to be open, or did until the next one in their place. And an
-  // interrupt may have ended or begun one while another was being told of.
+  // A few requests are under way at any of the four readings. If a hardened kernel hides an end,
+  // its request seems open, or did so until the next request in its struct. An interrupt may also
+  // have ended or begun a request while another event was being reported.
   constexpr u64 under_way = 64;
   const u64 untold = open + receipt().unmatched + nested();
   EXPECT_GE(completed + untold, u64{times});

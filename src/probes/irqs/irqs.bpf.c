@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Interrupts: handlers of devices, soft interrupts from being raised to their end, and vectors of
-// the CPU's own. All of it is state of the CPU: these do not nest in their own kind.
+// Interrupts: handlers of devices, softirqs from their raise to their end, and local interrupts.
+// All state is per CPU: none of these nests in its own kind.
 #include "bpf/span.bpf.h"
 
 #define SOFTIRQS 16 /* there are ten; the next power of two */
@@ -52,7 +52,7 @@ int COUNTED_PROG(on_irq_exit, int irq, struct irqaction* action, int ret) {
   return 0;
 }
 
-/* The verifier is to see the bound, which the compiler would drop as known. */
+/* The verifier must see the bound, which the compiler would drop as known. */
 static __always_inline u32 softirq_index(u32 vector) {
   barrier_var(vector);
   return vector & (SOFTIRQS - 1);
@@ -70,13 +70,13 @@ int COUNTED_PROG(on_softirq_raise, u32 vector) {
   struct cpu_interrupts* cpu = this_cpu();
   if (!cpu) return 0;
   struct softirq_raise* raised = &cpu->raised[softirq_index(vector)];
-  if (raised->by.begin_ns > control.since_ns[SPAN_SOFTIRQ_RAISE]) return 0; /* and still waits */
+  if (raised->by.begin_ns > control.since_ns[SPAN_SOFTIRQ_RAISE]) return 0; /* still raised */
   begin_span(&raised->by);
   raised->by_member = whole_machine || member_state(bpf_get_current_task_btf());
   return 0;
 }
 
-/* A soft interrupt that was not raised through the tracepoint is no span: the kernel has such. */
+/* A softirq that was raised without the tracepoint, as the kernel sometimes does, is no span. */
 static __always_inline void end_raise(void* ctx, struct softirq_raise* raised, u32 vector,
                                       u64 threshold_ns) {
   struct ended_span span = {.kind = SPAN_SOFTIRQ_RAISE};
@@ -115,7 +115,8 @@ static __always_inline int begin_vector(void) {
   return 0;
 }
 
-/* Each has its own tracepoints, which is how we know its name: numbers differ between kernels. */
+/* Each local interrupt has its own tracepoints, which give its name: numbers differ between
+ * kernels. */
 #define VECTOR(name)                                                                  \
   SEC("?tp_btf/" #name "_entry") int COUNTED_PROG(on_##name, int vector) {            \
     return begin_vector();                                                            \

@@ -18,7 +18,7 @@ class IrqsProbe : public SpanTest {
   }
 };
 
-/// Enough for the tick of any kernel.
+/// Long enough for a tick of any kernel.
 void spin_for(std::chrono::milliseconds time) {
   const KernelTime end = KernelClock::now() + time;
   while (KernelClock::now() < end) continue;
@@ -46,7 +46,7 @@ TEST_F(IrqsProbe, SeesTheTickOfTheTimerAndWhatItInterrupted) {
 
 TEST_F(IrqsProbe, NamesSoftInterruptsAndWhoRaisedThem) {
   Child child([](Child&) {
-    // Loopback is what raises NET_RX in the sender's own context.
+    // Loopback raises NET_RX in the sender's own context.
     const int receiver = socket(AF_INET, SOCK_DGRAM, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -71,7 +71,7 @@ TEST_F(IrqsProbe, NamesSoftInterruptsAndWhoRaisedThem) {
                     [&](const SeenSpan& span) { return span.record.begin_tid == child.pid(); }),
       50);
   EXPECT_GE(of(SPAN_SOFTIRQ, "NET_RX").size(), 50u);
-  // Nothing of others: raised by, or at the cost of, the child.
+  // Only interrupts and softirqs that the child raised, or that took its time.
   for (const span_kind kind : {SPAN_IRQ, SPAN_SOFTIRQ, SPAN_VECTOR})
     for (const SeenSpan& span : of(kind)) EXPECT_EQ(span.record.header.tid, child.pid());
   for (const SeenSpan& span : of(SPAN_SOFTIRQ_RAISE))
@@ -83,14 +83,14 @@ TEST_F(IrqsProbe, AThresholdChangedMeanwhileTakesEffect) {
   arm();
   spin_for(std::chrono::milliseconds(100));
   poll();
-  EXPECT_TRUE(of(SPAN_VECTOR).empty());  // nothing is wanted
+  EXPECT_TRUE(of(SPAN_VECTOR).empty());  // no kind is wanted
   want(SPAN_VECTOR, 1);
   spin_for(std::chrono::milliseconds(100));
   usleep(5'000);
   poll();
   EXPECT_FALSE(of(SPAN_VECTOR).empty());
   want(SPAN_VECTOR, u64{3600} * 1'000'000'000);
-  wait_for_running_programs();  // those that read the old one
+  wait_for_running_programs();  // programs that read the old threshold
   usleep(5'000);                // poll() leaves the newest records
   poll();
   forget();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Waits for the kernel's own locks, of members only: from the moment a lock is found taken to the
-// moment it is ours, or given up.
+// Waits of members for the kernel's own locks: from the moment a lock is found taken to the moment
+// the thread has it or abandons it.
 #include "bpf/span.bpf.h"
 #include "bpf/thread_thresholds.bpf.h"
 #include "bpf/unpreempted.bpf.h"
@@ -40,8 +40,8 @@ struct lock_wait {
   u64 flags;
 };
 
-/* A wait may begin inside another: of an interrupt in that of the thread, of a lock that is needed
- * to take another. The innermost is last. */
+/* A wait may begin inside another: an interrupt's inside the thread's, or the wait for a lock that
+ * is needed to take another. The innermost is last. */
 struct lock_waits {
   u32 depth;
   u32 reserved;
@@ -49,7 +49,7 @@ struct lock_waits {
   struct lock_wait waits[NESTED_WAITS];
 };
 
-/* Waits that spin belong to the CPU: interrupts have theirs inside the thread's. */
+/* Spinning waits are per CPU: those of interrupts nest in the thread's. */
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 1);
@@ -57,7 +57,7 @@ struct {
   __type(value, struct lock_waits);
 } spinning SEC(".maps");
 
-/* Those that may sleep, to the thread. */
+/* Waits that may sleep are per thread. */
 THREAD_STORAGE(sleeping, LRU_HASH, struct lock_waits);
 static const struct lock_waits no_waits;
 
@@ -70,9 +70,9 @@ static __always_inline void push(struct lock_waits* waits, u64 lock, u32 flags) 
   u32 depth = waits->depth;
   if (depth > 0 && depth <= NESTED_WAITS &&
       waits->waits[(depth - 1) & (NESTED_WAITS - 1)].lock == lock) {
-    /* A mutex begins to wait twice, first spinning, then asleep: one wait. */
+    /* A mutex reports two begins, first spinning, then asleep: this is one wait. */
     if (flags & LCB_F_MUTEX && !(flags & LCB_F_SPIN)) return;
-    depth--; /* its end was not seen */
+    depth--; /* the end of the earlier wait was not seen */
   }
   if (depth >= NESTED_WAITS) {
     count(COUNTER_UNMATCHED, depth);
@@ -85,7 +85,7 @@ static __always_inline void push(struct lock_waits* waits, u64 lock, u32 flags) 
   wait->begin_ns = bpf_ktime_get_ns();
 }
 
-/* The innermost wait for `lock`, taken off with all inside it; null where there is none. */
+/* Removes the innermost wait for `lock`, with all waits inside it, and returns it; null: none. */
 static __always_inline struct lock_wait* pop(struct lock_waits* waits, u64 lock) {
   u32 depth = waits->depth;
   for (u32 i = 0; i < NESTED_WAITS; i++) {
@@ -124,8 +124,8 @@ struct lock_scratch {
   u8 stacks[KERNEL_STACK_BYTES + sizeof(struct user_registers) + USER_STACK_ROOM];
 };
 
-/* By CPU: a program at a tracepoint is not run inside itself. Not a per-CPU array, whose values
- * must be small. */
+/* One per CPU: a program at a tracepoint does not run inside itself. Not a per-CPU array, whose
+ * values must be small. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1);
@@ -133,7 +133,7 @@ struct {
   __type(value, struct lock_scratch);
 } lock_scratch SEC(".maps");
 
-/* With the user stack behind that of the kernel. False where there is none. */
+/* Reports the span with the user stack behind the kernel stack. Returns 0 if it reports nothing. */
 static __noinline int emit_with_stacks(void* ctx, const struct ended_span* ended) {
   struct task_struct* task = bpf_get_current_task_btf();
   if (!ended || is_exiting(task) || has_no_user_side(task) || has_32_bit_registers(task)) return 0;

@@ -17,14 +17,15 @@ class LocksProbe : public SpanTest {
   LocksProbe() : SpanTest(locks_spans, {SPAN_LOCK}) {}
 };
 
-/// How often the threads of this process have waited so far.
+/// How often the threads of this process have waited so far (voluntary context switches).
 long waits() {
   rusage use{};
   return getrusage(RUSAGE_SELF, &use) == 0 ? use.ru_nvcsw : 0;
 }
 
-/// Threads that change one address space all the time: each change takes its lock for writing. For
-/// half a second, and until they have waited often: a busy emulator takes longer for that.
+/// Threads that change one address space all the time: each change takes the address space's lock
+/// for writing. They run for half a second, and until they have waited often, which takes longer in
+/// a busy emulator.
 void fight_over_memory() {
   const auto change = [] {
     const KernelTime end = KernelClock::now() + 500ms, last = end + 20s;
@@ -65,7 +66,7 @@ TEST_F(LocksProbe, ThreadsFightingOverTheirAddressSpaceWaitForItsSemaphore) {
     EXPECT_NE(span.text(), "");
     EXPECT_LT(span.record.latency_ns, 10'000'000'000u);
   }
-  // Nearly all of it is one lock.
+  // Nearly all waits are for one lock.
   const auto most = std::max_element(
       locks.begin(), locks.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   ASSERT_NE(most, locks.end());
@@ -83,7 +84,7 @@ TEST_F(LocksProbe, WaitsArePairedWhateverTheLoad) {
   finish();
   expect_sound();
   EXPECT_FALSE(of(SPAN_LOCK).empty());
-  // A program that interrupts itself is not run: one wait in very many loses an end.
+  // A program that interrupts itself is not run, so a very small part of the waits loses an end.
   EXPECT_LE(receipt().unmatched, of(SPAN_LOCK).size() / 1'000);
 }
 

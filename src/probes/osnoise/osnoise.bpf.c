@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What has the CPUs of our own busy threads, one thread a CPU: written where the thread itself
-// reads it when it has noticed a pause.
+// What has the CPUs of busy workload threads, one thread per CPU: written where the thread itself
+// reads it when it has noticed a noise.
 #include "bpf/osnoise.h"
 #include "bpf/session.bpf.h"
 
@@ -23,7 +23,7 @@ static __always_inline struct osnoise_cpu* cpu_here(void) {
   return cpu;
 }
 
-/* Not asked whether the session is armed: the thread says so, and knows what it has missed. */
+/* Does not check whether the session is armed: the thread sets `tid`, and knows what it missed. */
 static __always_inline struct noise_log* noise_log_here(void) {
   struct osnoise_cpu* cpu = cpu_here();
   return cpu ? (struct noise_log*)&cpu->marks : 0;

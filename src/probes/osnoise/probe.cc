@@ -21,7 +21,7 @@ struct OsnoiseProbe::Impl {
   Skeleton<osnoise_bpf> bpf{"osnoise"};
   std::vector<Link> links;
   u32 cpus = possible_cpu_count();
-  Mapped shared;  ///< an osnoise_cpu for each
+  Mapped shared;  ///< one osnoise_cpu per possible CPU
 
   void configure(const SharedMaps& maps);
 };
@@ -69,7 +69,7 @@ void OsnoiseProbe::poll(const RecordHandler& handler) {
   impl_->threads.drain(handler);
 }
 
-/// The threads first: what they see to their end, the programs are to have seen as well.
+/// The threads end first: the programs must see everything that the threads see until then.
 void OsnoiseProbe::finish(KernelTime, const RecordHandler& handler) {
   impl_->threads.end();
   impl_->links.clear();

@@ -10,18 +10,18 @@
 
 namespace overdue {
 
-/// What keeps busy threads from running: an osnoise_gap for each pause, and an osnoise_sample for
-/// each period of a CPU, delivered by poll() and at the end. Loaded and attached by the
-/// constructor.
+/// What keeps busy threads from running: an osnoise_gap for each noise, and an osnoise_sample for
+/// each period of a CPU, delivered by poll() and at the end. The constructor loads and attaches the
+/// programs.
 class OsnoiseProbe final : public LiveProbe {
  public:
-  /// `threads` have not begun, and live longer than this.
+  /// `threads` must not have begun, and must outlive this object.
   OsnoiseProbe(BusyThreads& threads, const SharedMaps& shared);
   ~OsnoiseProbe() override;
 
-  /// Lets the threads go.
+  /// Releases the threads.
   void begin();
-  /// Delivers what they have told since the last call: often enough, or some of it is lost.
+  /// Delivers the threads' records since the last call. If called too seldom, records are lost.
   void poll(const RecordHandler& handler);
 
   void finish(KernelTime end, const RecordHandler& handler) override;

@@ -109,7 +109,7 @@ class Osnoise : public testing::Test {
   }
 };
 
-/// Every pause as long as the threshold, in order, with what was in it and nothing else.
+/// Every noise as long as the threshold, in order, each with its own interferences and no others.
 TEST_F(Osnoise, TellsOfEveryPause) {
   const Seen seen = measure({.cpus = {0},
                              .period = std::chrono::milliseconds(50),
@@ -134,7 +134,7 @@ TEST_F(Osnoise, TellsOfEveryPause) {
     EXPECT_EQ(gap.header.time_ns, last_ns);
     for (const timerlat_noise& noise : seen.noises[i]) {
       EXPECT_LE(noise.begin_ns, noise.end_ns);
-      // An NMI's begin is reckoned from its end, by another clock.
+      // The begin of an NMI is computed from its end, by another clock.
       if (noise.kind != NOISE_NMI) {
         EXPECT_GE(noise.begin_ns, gap.begin_ns);
       }
@@ -146,7 +146,7 @@ TEST_F(Osnoise, TellsOfEveryPause) {
   EXPECT_GE(runtime_ns, 5 * 30'000'000u);
 }
 
-/// 2 ms of a thread that is more urgent, on the same CPU: it is named, and the time is missing.
+/// A higher-priority thread has the CPU for 2 ms: it is named, and the time is missing.
 TEST_F(Osnoise, AMoreUrgentThreadIsNamed) {
   std::atomic<u32> tid = 0;
   const auto hog = [&] {
@@ -155,7 +155,7 @@ TEST_F(Osnoise, AMoreUrgentThreadIsNamed) {
       EXPECT_EQ(pin_to(0), 0);
       if (sched_setscheduler(0, SCHED_FIFO, &priority) != 0) return;
       pthread_setname_np(pthread_self(), "the hog");
-      usleep(20'000);  // it is called what it is when it comes to the CPU: it has to leave
+      usleep(20'000);  // leaves the CPU, so that the 2 ms are a stretch of their own
       tid = static_cast<u32>(syscall(SYS_gettid));
       const KernelTime end = KernelClock::now() + std::chrono::milliseconds(2);
       while (KernelClock::now() < end) {
@@ -163,12 +163,13 @@ TEST_F(Osnoise, AMoreUrgentThreadIsNamed) {
     });
     pthread_join(thread, nullptr);
   };
-  // Others may be more urgent still, and cut it in pieces; a hardened kernel may hide a switch.
+  // Still higher priorities may cut the 2 ms in pieces; a hardened kernel may hide a switch.
   for (int attempt = 0; attempt < 5; ++attempt) {
     const Seen seen = measure({.cpus = {0},
                                .period = std::chrono::milliseconds(400),
                                .runtime = std::chrono::milliseconds(380),
-                               // An emulated CPU pauses for less all the time, and nobody reads.
+                               // An emulated CPU has shorter noises all the time, and the queue is
+                               // not read meanwhile.
                                .threshold = std::chrono::microseconds(100)},
                               300'000, hog);
     if (tid == 0) GTEST_SKIP() << "no real-time priorities here";
@@ -180,7 +181,7 @@ TEST_F(Osnoise, AMoreUrgentThreadIsNamed) {
         EXPECT_STREQ(noise.name, "the hog");
         EXPECT_GE(seen.gaps[i].noise_ns, noise.end_ns - noise.begin_ns);
         EXPECT_EQ(seen.gaps[i].flags & OSNOISE_UNSEEN, 0u);
-        // The next period may have begun by now.
+        // The next period may have begun by then.
         const auto sample =
             std::find_if(seen.samples.begin(), seen.samples.end(), [&](const osnoise_sample& one) {
               return one.header.time_ns >= seen.gaps[i].header.time_ns;
@@ -194,7 +195,7 @@ TEST_F(Osnoise, AMoreUrgentThreadIsNamed) {
   ADD_FAILURE() << "2 ms of a more urgent thread were seen in none of five tries";
 }
 
-/// Two more urgent threads give each other the CPU, again and again.
+/// Two higher-priority threads yield the CPU to each other, again and again.
 bool give_each_other_the_cpu(int times) {
   std::latch both(2);
   std::atomic<bool> could = true;
@@ -225,7 +226,7 @@ TEST_F(Osnoise, OfMoreNoiseThanIsToldOfTheRestIsCounted) {
     untold += gap.interferences - gap.noises;
   }
   EXPECT_GT(untold, 0u);
-  EXPECT_GE(seen.unmatched, untold);  // more, where a kernel keeps switches to itself
+  EXPECT_GE(seen.unmatched, untold);  // more, if a kernel hides switches
 }
 
 TEST_F(Osnoise, StopsAtALimit) {
@@ -279,7 +280,7 @@ TEST(BusyThreads, SayWhatTheyHaveDone) {
   EXPECT_FALSE(threads.states()[0].has_run);
 }
 
-/// Nothing looks at this CPU's switches and interrupts.
+/// No program watches this CPU's switches and interrupts.
 TEST(BusyThreads, NoticeThatNoProgramRuns) {
   auto memory = std::make_unique<osnoise_cpu>();
   const u32 armed = 1;

@@ -11,14 +11,15 @@
 
 namespace overdue {
 
-/// Records on their way from one thread to one other, without locks. Each begins with an
-/// event_header, whose size is its own, a multiple of 8.
+/// Records on their way from one thread to one other, without locks. Each record begins with an
+/// event_header, whose `size` is the record's size in bytes, a multiple of 8.
 class RecordQueue {
  public:
-  /// `words` of 8 bytes; a power of two.
+  /// `words`: the capacity in words of 8 bytes; a power of two.
   explicit RecordQueue(std::size_t words) : words_(words) {}
 
-  /// One record; false where that would leave less room than for `spare` words. By the one thread.
+  /// Adds a record; false if room for less than `spare` words would be left. For the writing
+  /// thread.
   bool push(std::span<const std::byte> bytes, std::size_t spare = 0) {
     const std::size_t count = bytes.size() / 8;
     const std::size_t end = end_.load(std::memory_order_relaxed);
@@ -30,7 +31,7 @@ class RecordQueue {
     return true;
   }
 
-  /// Hands all records to `take`, each as bytes. By the other.
+  /// Hands all records to `take`, each as bytes. For the reading thread.
   template <typename Take>
   void drain(Take take) {
     const std::size_t end = end_.load(std::memory_order_acquire);
@@ -54,7 +55,7 @@ class RecordQueue {
   }
 
   std::vector<std::uint64_t> words_;
-  std::atomic<std::size_t> begin_ = 0, end_ = 0;  ///< ever; modulo the size they are places
+  std::atomic<std::size_t> begin_ = 0, end_ = 0;  ///< words so far; modulo the size, an index
 };
 
 }  // namespace overdue

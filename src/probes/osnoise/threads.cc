@@ -24,10 +24,10 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t queue_words = std::size_t{1} << 17;  // 1 MiB of each thread
-/// How long a sleeping thread may take to notice that it is to end.
+constexpr std::size_t queue_words = std::size_t{1} << 17;  // 1 MiB per thread
+/// Longest time in which a sleeping thread notices that it is to end.
 constexpr std::uint64_t nap_ns = 20'000'000;
-/// How often, and for how long, a thread sleeps to see whether the programs of its CPU notice.
+/// Number and length of the sleeps that show whether the programs of a CPU notice them.
 constexpr int test_naps = 3;
 constexpr std::uint64_t test_nap_ns = 100'000;
 
@@ -35,7 +35,7 @@ std::uint64_t now_ns() {
   return KernelClock::now().time_since_epoch().count();
 }
 
-/// How often the calling thread was switched away from, whoever was told of that.
+/// How often the calling thread was switched out, whether or not a program saw it.
 std::uint64_t switches_so_far() {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);
@@ -54,15 +54,15 @@ Error cannot_run(std::uint32_t cpu, int code) {
 
 struct BusyThreads::Worker {
   std::uint32_t cpu = 0;
-  std::uint32_t turn = 0;  ///< of those that look one after the other
+  std::uint32_t turn = 0;  ///< place in the order of threads that look one after the other
   std::atomic<std::uint32_t> tid = 0;
-  std::atomic<int> error = 0;  ///< why it has ended before it began
+  std::atomic<int> error = 0;  ///< errno, if the thread ended before it began
   std::atomic<bool> ended = false;
-  std::atomic<bool> has_run = false;   ///< since it was let go
+  std::atomic<bool> has_run = false;   ///< since it was released
   std::atomic<bool> is_blind = false;  ///< the programs of its CPU notice nothing
   std::atomic<std::uint64_t> periods = 0;
   std::atomic<std::uint64_t> lost = 0, unseen = 0, untold = 0;
-  osnoise_cpu* shared = nullptr;  ///< before it is let go
+  osnoise_cpu* shared = nullptr;  ///< set before the thread is released
   RecordQueue queue{queue_words};
   pthread_t thread{};
 
@@ -70,7 +70,7 @@ struct BusyThreads::Worker {
   void work(BusyThreads& all);
 
  private:
-  /// When, and how much noise there had been.
+  /// A time, and the number of interferences until then.
   struct Moment {
     std::uint64_t ns;
     u32 noises;
@@ -89,9 +89,9 @@ struct BusyThreads::Worker {
   event_header header(u16 kind, std::size_t size, std::uint64_t time_ns) const;
 
   osnoise_sample sample_{};
-  u32 by_kind_[NOISE_KINDS]{};  ///< when it began to look
-  u32 threads_ = 0;             ///< noises of threads, up to the last look
-  std::uint64_t switches_ = 0;  ///< by then
+  u32 by_kind_[NOISE_KINDS]{};  ///< interferences by kind, when the period began
+  u32 threads_ = 0;             ///< interferences by threads, up to the last look
+  std::uint64_t switches_ = 0;  ///< switches, up to the last look
   std::unique_ptr<GapRecord> record_ = std::make_unique<GapRecord>();
 };
 
@@ -102,13 +102,13 @@ void BusyThreads::Worker::prepare(int priority) {
     error = errno;
   const std::string name = fmt::format("osnoise/{}", cpu);
   pthread_setname_np(pthread_self(), name.c_str());
-  ThreadRights{}.apply();  // none is needed from here on
+  ThreadRights{}.apply();  // the thread needs no rights from here on
   tid = static_cast<std::uint32_t>(syscall(SYS_gettid));
   tid.notify_one();
 }
 
-/// An interrupt after the count was read is before the time, and one after the time is not: again,
-/// until there was none.
+/// An interrupt after the read of the count may come before or after the read of the clock. Both
+/// are read again until no interrupt came in between.
 BusyThreads::Worker::Moment BusyThreads::Worker::look() const {
   const u32* const count = &shared->marks.count;
   Moment moment{};
@@ -120,7 +120,7 @@ BusyThreads::Worker::Moment BusyThreads::Worker::look() const {
   return moment;
 }
 
-/// Whether the programs of this CPU notice that the thread sleeps and wakes: a timer's interrupt,
+/// Whether the programs of this CPU notice that the thread sleeps and wakes up: a timer's interrupt
 /// and two switches.
 bool BusyThreads::Worker::is_noticed() const {
   const auto runs = [this] { return __atomic_load_n(&shared->marks.runs, __ATOMIC_RELAXED); };
@@ -144,8 +144,7 @@ event_header BusyThreads::Worker::header(u16 kind, std::size_t size, std::uint64
   return header;
 }
 
-/// The programs begin to write: nothing that they would have to know of goes on here, for it is we
-/// who run.
+/// Makes the programs write. They miss nothing that is under way, because this thread itself runs.
 void BusyThreads::Worker::begin_looking() {
   noise_marks& marks = shared->marks;
   marks.irq_begin_ns = marks.softirq_begin_ns = 0;
@@ -194,7 +193,7 @@ void BusyThreads::Worker::found(BusyThreads& all, const Moment& before, const Mo
   }
   const std::size_t size = sizeof gap + gap.noises * sizeof(timerlat_noise);
   gap.header = header(RECORD_OSNOISE_GAP, size, after.ns);
-  // What a period says of all its pauses has room still, where many of them are lost.
+  // The record of a period, which sums up all of its noises, has room even if many noises are lost.
   if (!queue.push({reinterpret_cast<const std::byte*>(&record), size}, sizeof sample_ / 8))
     lost.fetch_add(1, std::memory_order_relaxed);
 }
@@ -220,7 +219,7 @@ void BusyThreads::Worker::end_looking(BusyThreads& all, std::uint64_t begin_ns,
     lost.fetch_add(1, std::memory_order_relaxed);
 }
 
-/// Two looks are a pair, as the kernel's hwlat has it: within one, and from it to the next.
+/// Two looks are a pair, as in the kernel's hwlat: `inner` is within a pair, else between pairs.
 void BusyThreads::Worker::look_for_a_period(BusyThreads& all, std::uint64_t latest_begin_ns) {
   const std::uint64_t threshold_ns = std::max<std::uint64_t>(all.options_.threshold.count(), 1);
   const std::uint64_t runtime_ns = all.options_.runtime.count();
@@ -237,10 +236,10 @@ void BusyThreads::Worker::look_for_a_period(BusyThreads& all, std::uint64_t late
     const Moment now = look();
     const std::uint64_t gap_ns = now.ns - last.ns;
     if (gap_ns >= threshold_ns) {
-      // Told to end elsewhere, since this CPU had no time for it: see end().
+      // The thread was moved to end elsewhere, since it did not get this CPU: see end().
       if (all.is_over() && sched_getcpu() != static_cast<int>(cpu)) break;
       found(all, last, now, inner);
-      last = look();  // what we did about it is no noise
+      last = look();  // the handling of a noise is no noise
       continue;
     }
     if (now.noises == last.noises) {
@@ -269,7 +268,7 @@ void BusyThreads::Worker::work(BusyThreads& all) {
       sleep_until(std::min(now < at_ns ? at_ns : now + nap_ns, now + nap_ns));
       continue;
     }
-    // One whose turn would run into the next one's waits for another.
+    // A thread whose turn would run into the next thread's turn waits for its next turn.
     const std::uint64_t spare_ns = (all.options_.period - all.options_.runtime).count();
     look_for_a_period(all, turns == 1 ? UINT64_MAX : at_ns + spare_ns);
     at_ns += period_ns;
@@ -279,7 +278,7 @@ void BusyThreads::Worker::work(BusyThreads& all) {
 }
 
 BusyThreads::BusyThreads(const BusyOptions& options) : options_(options) {
-  // Best effort: where it is refused, a page that was put away shows as noise.
+  // Best effort: if this is refused, a page that was reclaimed shows as noise.
   mlockall(MCL_CURRENT | MCL_FUTURE);
   try {
     for (const std::uint32_t cpu : options_.cpus) {
@@ -324,7 +323,7 @@ void BusyThreads::end() {
   };
   for (const std::uint64_t until_ns = now_ns() + 5 * nap_ns; !all_ended() && now_ns() < until_ns;)
     sleep_until(now_ns() + nap_ns / 20);
-  // One whose CPU is kept by something more urgent is to end elsewhere.
+  // A thread that a higher-priority thread keeps from its CPU must be able to end elsewhere.
   cpu_set_t ours;
   const bool known = sched_getaffinity(0, sizeof ours, &ours) == 0;
   for (const auto& worker : workers_)
@@ -357,7 +356,7 @@ void BusyThreads::drain(const RecordHandler& handler) {
       std::memcpy(&header, bytes.data(), sizeof header);
       records.emplace_back(header, std::vector(bytes.begin(), bytes.end()));
     });
-  // A period ends when its last pause does: of one thread they stay as they came.
+  // A period may end with its last noise: the records of one thread stay in their order.
   std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) {
     return std::tie(a.first.time_ns, a.first.kind) < std::tie(b.first.time_ns, b.first.kind);
   });

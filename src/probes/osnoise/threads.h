@@ -14,52 +14,53 @@
 
 namespace overdue {
 
-/// Durations of 0 are none.
+/// A duration of 0 turns its option off.
 struct BusyOptions {
   std::vector<std::uint32_t> cpus;  ///< one thread on each; the process must be allowed there
   Duration period = std::chrono::seconds(1);
-  Duration runtime = std::chrono::milliseconds(900);  ///< of each period; at most that
-  Duration threshold = std::chrono::microseconds(1);  ///< pauses as long as this are noise
-  Duration stop_single{};                             ///< all end after a pause as long as this
-  Duration stop_total{};                              ///< … after a period with as much noise
+  Duration runtime = std::chrono::milliseconds(900);  ///< busy time per period; at most the period
+  Duration threshold = std::chrono::microseconds(1);  ///< shortest clock gap that is noise
+  Duration stop_single{};                             ///< all threads end after a noise this long
+  Duration stop_total{};                              ///< … after a period with this much noise
   int priority = 0;                                   ///< of SCHED_FIFO; 0: ordinary threads
   bool in_turn = false;  ///< one at a time: a period of the first, then one of the second, …
 };
 
-/// Busy threads that read the clock again and again, and notice when they could not: what
-/// OsnoiseProbe delivers. They take no locks and no memory once they run, and all memory of the
-/// process is locked. Threads of this process: whatever ends it ends them. Used by one thread.
+/// Busy threads that read the clock again and again, and notice when they could not: the workload
+/// of OsnoiseProbe. They take no locks and allocate no memory once they run, and all memory of the
+/// process is locked. They are threads of this process and end with it. Used by one thread.
 class BusyThreads {
  public:
-  /// Starts them, each asleep until begin(). Throws Error where the machine does not allow it.
+  /// Starts the threads, each asleep until begin(). Throws Error if the machine does not allow
+  /// them.
   explicit BusyThreads(const BusyOptions& options);
-  /// Ends them.
+  /// Ends the threads.
   ~BusyThreads();
 
   const BusyOptions& options() const { return options_; }
-  /// Lets them go. `shared`: where the programs of a CPU write down what has it, in the order of
-  /// `cpus`; `armed`: they pause while that is 0. Both must live until end().
+  /// Releases the threads. `shared`: where the programs of a CPU write what has it, in the order of
+  /// `cpus`. `armed`: the threads pause while it is 0. Both must live until end().
   void begin(const std::vector<osnoise_cpu*>& shared, const u32& armed);
-  /// They stop looking, tell of what they have seen, and end.
+  /// Makes the threads stop looking, report what they have seen, and end; waits for them.
   void end();
-  /// Delivers what they have told since the last call: osnoise_gap and osnoise_sample records,
-  /// in the order of time.
+  /// Delivers the threads' osnoise_gap and osnoise_sample records since the last call, in time
+  /// order.
   void drain(const RecordHandler& handler);
 
-  /// Records that had no room: drain() was called too seldom.
+  /// Number of records without room: drain() was called too seldom.
   std::uint64_t lost() const;
-  /// Pauses in which another thread ran that no program was told of.
+  /// Number of noises in which another thread ran and no program saw it.
   std::uint64_t unseen() const;
-  /// What a CPU's thread has done; after end().
+  /// What a CPU's thread has done; valid after end().
   struct State {
     std::uint32_t cpu = 0;
     bool has_run = false;  ///< on that CPU, between begin() and end()
     std::uint64_t periods = 0;
   };
   std::vector<State> states() const;
-  /// A CPU whose programs noticed nothing when its thread slept and woke: they do not run there.
+  /// A CPU whose programs noticed nothing when its thread slept and woke up: they do not run there.
   std::optional<std::uint32_t> blind_cpu() const;
-  /// Pieces of noise beyond the latest OSNOISE_NOISES_MAX of their pause.
+  /// Number of interferences beyond the latest OSNOISE_NOISES_MAX of their noise.
   std::uint64_t untold() const;
 
  private:
@@ -73,7 +74,7 @@ class BusyThreads {
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> over_limit_ = false;
   std::atomic<int> begun_ = 0;
-  std::uint64_t begin_ns_ = 0;  ///< before begun_
+  std::uint64_t begin_ns_ = 0;  ///< written before begun_
   const u32* armed_ = nullptr;
 };
 

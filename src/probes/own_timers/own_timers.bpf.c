@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Timers that the target's threads wait for, from the moment each was set for to the thread's way
-// back to its program. A thread is woken by a timer when that happens within the timer's function:
-// so no kind of timer needs to be known here.
+// Timers that the target's threads wait for, from the moment each timer was set for until the
+// thread is back in its program. A timer is the waker of a thread if the wake-up happens within the
+// timer's function, so this code needs to know no kind of timer.
 #include "bpf/compat.bpf.h"
 #include "bpf/own_timer.h"
 #include "bpf/quota_queues.bpf.h"
@@ -10,7 +10,7 @@
 #include "bpf/timer_expiry.bpf.h"
 #include "bpf/unpreempted.bpf.h"
 
-const volatile u64 stack_over_ns; /* of interrupts that are later than the slack by this; 0: none */
+const volatile u64 stack_over_ns; /* stacks of interrupts this much later than the slack; 0: none */
 
 struct frames {
   u64 count;
@@ -30,7 +30,7 @@ struct expiry {
   struct frames stack;
 };
 
-/* By hrtimer::is_soft: those of soft interrupts can be interrupted by the others. */
+/* By hrtimer::is_soft: other timers can interrupt timers that softirqs run. */
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 2);
@@ -39,17 +39,17 @@ struct {
 } expiring SEC(".maps");
 
 struct woken {
-  struct own_timer record; /* header: only once it ends */
+  struct own_timer record; /* header: filled at the end */
   u64 frames[KERNEL_FRAMES_MAX];
-  u64 throttler;       /* whose limit keeps the thread: see thread_ledger; 0: none */
-  u64 queue;           /* struct cfs_rq* in which it is kept … */
-  u64 mark_ns;         /* … that had been so for so long when it left */
-  u64 ended_ns;        /* its call has, and it is about to be kept; 0: it is not */
-  u64 real_time_queue; /* struct rt_rq* in which it slept; 0: it is no real-time thread */
+  u64 throttler;       /* the limit that throttles the thread: see thread_ledger; 0: none */
+  u64 queue;           /* struct cfs_rq* in which the thread is throttled … */
+  u64 mark_ns;         /* … and this queue's throttled time when the thread left */
+  u64 ended_ns;        /* when the call ended, if a quota will throttle the thread then; else 0 */
+  u64 real_time_queue; /* struct rt_rq* in which the thread slept; 0: no real-time thread */
 };
 
-/* By tid: from the wake-up to the end of the system call. Not a thread's storage, which cannot be
- * made where threads are woken. */
+/* By tid: from the wake-up to the end of the system call. Not thread storage, which cannot be made
+ * where threads are woken. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 8192);
@@ -64,8 +64,8 @@ struct {
   __type(value, struct woken);
 } scratch SEC(".maps");
 
-/* Wake-ups after which the thread slept again before its call had returned: what it then waited for
- * was something else. */
+/* Wake-ups after which the thread slept again before its call had returned: it then waited for
+ * something else. */
 u64 slept_again;
 
 static __always_inline u64 since(u64 earlier, u64 later) {
@@ -92,7 +92,7 @@ int COUNTED_PROG(own_expire, struct hrtimer* timer) {
   struct task_struct* current = bpf_get_current_task_btf();
   u64 now_ns = bpf_ktime_get_ns();
   expiry->expires_ns = take_expiry(timer, on_monotonic(timer, timer->_softexpires));
-  if (expiry->expires_ns > now_ns) expiry->expires_ns = now_ns; /* two clocks read at once */
+  if (expiry->expires_ns > now_ns) expiry->expires_ns = now_ns; /* the two clocks may differ */
   expiry->irq_ns = now_ns;
   expiry->slack_ns = since(timer->_softexpires, timer->node.expires);
   expiry->function = (u64)timer->function;
@@ -109,7 +109,7 @@ int COUNTED_PROG(own_expire, struct hrtimer* timer) {
 
 SEC("tp_btf/hrtimer_expire_exit")
 int COUNTED_PROG(own_expired, struct hrtimer* timer) {
-  for (u32 soft = 0; soft < 2; soft++) { /* the timer may be gone: its address is all there is */
+  for (u32 soft = 0; soft < 2; soft++) { /* the timer may be gone: only its address is left */
     u32 key = soft;
     struct expiry* expiry = bpf_map_lookup_elem(&expiring, &key);
     if (expiry && expiry->timer == (u64)timer) expiry->timer = 0;
@@ -117,7 +117,7 @@ int COUNTED_PROG(own_expired, struct hrtimer* timer) {
   return 0;
 }
 
-/* The timer whose function runs here, the innermost; or null. */
+/* The innermost timer whose function runs on this CPU, or null. */
 static __always_inline struct expiry* running_expiry(void) {
   u32 key = 0;
   struct expiry* expiry = bpf_map_lookup_elem(&expiring, &key);
@@ -127,7 +127,7 @@ static __always_inline struct expiry* running_expiry(void) {
   return expiry && expiry->timer ? expiry : 0;
 }
 
-/* On the CPU where the timer expired. */
+/* Runs on the CPU where the timer expired. */
 SEC("tp_btf/sched_waking")
 int COUNTED_PROG(own_waking, struct task_struct* task) {
   u32 zero = 0, tid = task->pid;
@@ -161,7 +161,7 @@ int COUNTED_PROG(own_waking, struct task_struct* task) {
   return 0;
 }
 
-/* Whose limit it was: in front of the record. */
+/* Writes the limit that throttled the thread, in front of the timer's record. */
 static __always_inline void emit_throttle(struct task_struct* task, struct thread_state* state,
                                           const struct woken* woken, void* ring, u64 now_ns) {
   if (!woken->record.throttled_ns || !woken->throttler) return;
@@ -185,7 +185,7 @@ static __noinline int emit(struct task_struct* task, struct woken* woken, u64 en
   u32 bytes = sizeof(*record) + record->kernel_frames * 8;
   barrier_var(bytes);
   if (!state || !ring || bytes > sizeof(*record) + sizeof(woken->frames)) return 0;
-  if (!record->run_ns) { /* a hardened kernel may keep switches to itself */
+  if (!record->run_ns) { /* a hardened kernel may hide switches */
     count(COUNTER_UNMATCHED, 1);
     return 0;
   }
@@ -197,8 +197,8 @@ static __noinline int emit(struct task_struct* task, struct woken* woken, u64 en
   return 0;
 }
 
-/* How long a real-time thread's queue was passed over, of the time until it ran. Where it was woken
- * on another CPU, when its queue there was marked is not known well. */
+/* How long the queue of a real-time thread was throttled before the thread ran. Not known for a
+ * thread woken on another CPU: when its queue there was marked is uncertain. */
 static __always_inline void note_real_time_wait(struct task_struct* task, struct woken* woken) {
   if (!any_real_time_throttled || woken->real_time_queue != (u64)real_time_queue_of(task)) return;
   u64 address = (u64)task;
@@ -210,7 +210,7 @@ static __always_inline void note_real_time_wait(struct task_struct* task, struct
   woken->record.throttled_ns = wait.throttled_ns;
 }
 
-/* Before Linux 6.18: how long its queue was not looked at, of the time until it ran. */
+/* Before Linux 6.18: how long the thread's queue was throttled before the thread ran. */
 static __always_inline void note_time_in_queue(struct task_struct* task, struct woken* woken) {
   if (bpf_core_field_exists(task->throttled) || !any_throttled) return;
   struct throttled_queue* known = throttled_queue_of(task->se.cfs_rq);
@@ -220,7 +220,7 @@ static __always_inline void note_time_in_queue(struct task_struct* task, struct 
       throttled_between(known, woken->record.wake_ns, woken->record.run_ns);
 }
 
-/* Since: whether a quota will keep the thread on its way back to its program. */
+/* Since Linux 6.18: whether a quota will throttle the thread on its way back to its program. */
 static __always_inline bool will_be_kept(struct task_struct* task) {
   if (!bpf_core_field_exists(task->sched_throttle_work)) return false;
   u64 own = (u64)task + bpf_core_field_offset(task->sched_throttle_work);
@@ -236,7 +236,7 @@ __noinline int leave_for_quota(struct woken* woken, const u64* above) {
   return 0;
 }
 
-/* Its call had ended, and the record waited: the thread runs again, or was never kept. */
+/* The call had ended and the record waited: the thread runs again, or was never throttled. */
 static __noinline int come_back(struct task_struct* task, struct woken* woken) {
   if (!task || !woken) return 0;
   u32 tid = task->pid;
@@ -251,7 +251,7 @@ static __noinline int come_back(struct task_struct* task, struct woken* woken) {
   return 0;
 }
 
-/* It waits again, and its call has not returned. */
+/* Drops the wake-up of a thread that waits again before its call has returned. */
 static __always_inline void forget_if_asleep(bool preempt, struct task_struct* prev) {
   u32 tid = prev->pid;
   if (preempt || !prev->__state || !member_state(prev)) return;
@@ -262,7 +262,7 @@ static __always_inline void forget_if_asleep(bool preempt, struct task_struct* p
   __sync_fetch_and_add(&slept_again, 1);
 }
 
-/* A quota takes it off the CPU, behind the end of its call. */
+/* A quota takes the thread off the CPU after the end of its call. */
 static __always_inline void note_leaving(struct task_struct* prev) {
   u32 tid = prev->pid;
   if (!bpf_core_field_exists(prev->throttled) || !prev->throttled || !member_state(prev)) return;
@@ -314,7 +314,7 @@ static __always_inline void end_call_of_timer(void) {
   u32 tid = task->pid;
   struct woken* woken = bpf_map_lookup_elem(&wakes, &tid);
   if (!woken) return;
-  if (woken->ended_ns) { /* it was to be kept, and was not: that was an earlier call's */
+  if (woken->ended_ns) { /* an earlier call's, after which no quota throttled the thread */
     come_back(task, woken);
     return;
   }
@@ -336,7 +336,7 @@ int COUNTED_PROG(own_call_ends) {
   return 0;
 }
 
-/* Where that program could be preempted (kernel/call_hooks.h). */
+/* For kernels in which own_call_ends() could be preempted (kernel/call_hooks.h). */
 SEC("?tp/raw_syscalls/sys_exit")
 int COUNTED_PROG(own_call_ends_event) {
   end_call_of_timer();

@@ -12,21 +12,22 @@
 namespace overdue {
 
 struct OwnTimersOptions {
-  Duration stack_over{};            ///< kernel stacks of interrupts later than that; 0: none
-  std::vector<std::uint32_t> cpus;  ///< only timers that expire there; empty: everywhere
+  Duration stack_over{};            ///< kernel stacks of interrupts later than this; 0: none
+  std::vector<std::uint32_t> cpus;  ///< only timers that expire on these CPUs; empty: all
   bool use_throttles = false;       ///< quotas and the real-time limit: see Kernel::throttles()
-  /// Functions of the kernel say which queues a CPU quota keeps from running: see Kernel.
+  /// Kernel functions report the queues that a CPU quota throttles: see Kernel.
   bool hears_of_queues = false;
 };
 
-/// Records each wake-up of the target's threads by a timer of theirs: an own_timer record, when the
-/// system call it ends returns. Loaded and attached by the constructor, which throws Error.
+/// Records each wake-up of the target's threads by one of their timers: an own_timer record, when
+/// the system call that the wake-up ends returns. The constructor loads and attaches the programs,
+/// and throws Error.
 class OwnTimersProbe final : public LiveProbe {
  public:
   explicit OwnTimersProbe(const SharedMaps& shared, const OwnTimersOptions& options = {});
   ~OwnTimersProbe() override;
 
-  /// Wake-ups that are in no record, because the thread slept again before its call returned.
+  /// Number of wake-ups without a record, because the thread slept again before its call returned.
   std::uint64_t slept_again() const;
 
   void finish(KernelTime end, const RecordHandler& handler) override;

@@ -1,5 +1,5 @@
-// Each wake-up by a timer is one record, whose moments come one after another, from what the
-// program asked for.
+// Each wake-up by a timer gives one record, whose moments follow one another, beginning with the
+// one that the program asked for.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 using OwnTimersTest = KernelTest;
 
 constexpr std::uint64_t ms = 1'000'000;
-/// A hardened kernel may keep a wake-up or two to itself.
+/// Number of wake-ups that a hardened kernel may hide.
 constexpr std::size_t hidden = 2;
 
 struct Measured {
@@ -41,7 +41,7 @@ struct Measured {
   }
 };
 
-/// What a child that runs `work` waits for.
+/// The timers that a child running `work` waits for.
 Measured measure_child(const std::function<void()>& work, const OwnTimersOptions& options = {}) {
   Measured measured;
   Child child([&](Child& self) {
@@ -89,7 +89,7 @@ TEST_F(OwnTimersTest, SleepsFromTheMomentAskedFor) {
   struct Asked {
     std::uint64_t earliest_ns, latest_ns;
   };
-  constexpr std::uint64_t ahead = 10 * ms;  // who is late to set a timer asks for that moment
+  constexpr std::uint64_t ahead = 10 * ms;  // a timer set after its time counts from then
   Shared<std::array<Asked, 20>> asked;
   for (const clockid_t clock : {CLOCK_MONOTONIC, CLOCK_REALTIME}) {
     const Measured measured = measure_child([&] {
@@ -106,7 +106,8 @@ TEST_F(OwnTimersTest, SleepsFromTheMomentAskedFor) {
     for (const own_timer& sleep : sleeps) {
       expect_order(sleep);
       EXPECT_EQ(sleep.slack_ns, 50'000U);
-      // Between our own two readings, however long apart; one clock is told in the other.
+      // Between the test's own two readings, however far apart; one clock is converted to the
+      // other.
       EXPECT_TRUE(std::any_of(asked->begin(), asked->end(), [&](const Asked& at) {
         return sleep.expires_ns + 1'000 >= at.earliest_ns &&
                sleep.expires_ns <= at.latest_ns + 1'000;
@@ -121,7 +122,7 @@ TEST_F(OwnTimersTest, TimeoutsTimerfdsAndSignals) {
     const itimerspec every{.it_interval = {0, 2'000'000}, .it_value = {0, 2'000'000}};
     timerfd_settime(timer, 0, &every, nullptr);
     std::uint64_t count;
-    // One that has expired already is not waited for.
+    // The thread does not wait for a timer that has expired already.
     const auto is_to_be_waited_for = [&] {
       pollfd expired{.fd = timer, .events = POLLIN, .revents = 0};
       return poll(&expired, 1, 0) == 0;
@@ -141,7 +142,7 @@ TEST_F(OwnTimersTest, TimeoutsTimerfdsAndSignals) {
     close(timer);
     for (int i = 0; i < 5; ++i) syscall(SYS_epoll_wait, poller, &event, 1, 3);
     signal(SIGALRM, [](int) {});
-    // More than once: the first may come before we wait.
+    // More than once: the first signal may come before pause().
     const itimerval alarm{.it_interval = {0, 3'000}, .it_value = {0, 3'000}}, none{};
     for (int i = 0; i < 5; ++i) {
       setitimer(ITIMER_REAL, &alarm, nullptr);
@@ -174,8 +175,8 @@ TEST_F(OwnTimersTest, WhoWaitsAgainIsCounted) {
     const int timer = timerfd_create(CLOCK_MONOTONIC, 0);
     const itimerspec every{.it_interval = {0, 2'000'000}, .it_value = {0, 2'000'000}};
     timerfd_settime(timer, 0, &every, nullptr);
-    // Both are woken, and one finds that the other has read it. Each time both wait: one of them
-    // alone would read all of its own while the other has no CPU.
+    // Both threads are woken, and one finds that the other has read the timer. Both wait each time:
+    // one thread alone would do all of its reads while the other has no CPU.
     std::barrier<> both(2);
     const auto take = [&] {
       std::uint64_t count;

@@ -11,13 +11,13 @@
 namespace overdue {
 namespace {
 
-/// What an expression has left: a value on the stack, or the address of something there.
+/// The result of an expression: a value on the stack, or a place whose address is on the stack.
 struct Operand {
-  bool is_place = false;  ///< the top of the stack is an address, `offset` bytes before it
+  bool is_place = false;  ///< the top of the stack is an address, `offset` bytes before the place
   Type type = {};
-  plan_memory memory = PLAN_KERNEL;  ///< that a place is in
+  plan_memory memory = PLAN_KERNEL;  ///< memory of the place
   std::int64_t offset = 0;
-  std::uint32_t bit = 0, bits = 0;  ///< a bit field: first bit after that, and how many
+  std::uint32_t bit = 0, bits = 0;  ///< a bit field: its first bit after `offset`, and its width
 };
 
 constexpr Type signed_number{.kind = Type::Kind::number, .size = 8, .is_signed = true};
@@ -79,7 +79,7 @@ class Compiler {
     return from.type;
   }
 
-  /// The number that a bit field is part of, then its bits alone.
+  /// Loads the number that a bit field is part of, then extracts its bits.
   Type load_bits(const Operand& from, std::size_t at) {
     const std::uint32_t unit = from.type.size * 8;
     const std::uint32_t begin = from.bit / unit * unit;
@@ -189,7 +189,7 @@ class Compiler {
 
   Operand member(const Expression& expression) {
     const Expression& of = expression.parts[0];
-    // `event.pid` is the event's own, where `pid` alone is the built-in.
+    // `event.pid` is the event's own field, and `pid` alone is the built-in.
     if (of.kind == Expression::Kind::name && of.word == "event" && !fields_.find("event")) {
       const EventField* field = fields_.find(expression.word);
       if (!field) throw complaints_.no_field(expression.word, expression.at);
@@ -216,7 +216,7 @@ class Compiler {
     return base;
   }
 
-  /// What a pointer points to.
+  /// The target of a pointer.
   Operand follow(const Operand& pointer, std::size_t at) {
     const Type target = types_.inner(load(pointer, at));
     return {.is_place = true, .type = target, .memory = pointer.type.memory};
@@ -292,7 +292,7 @@ class Compiler {
     }
     for (const Expression& part : expression.parts)
       if (part.kind == Expression::Kind::text) throw only_equal(part);
-    // There is one way to compare: a > b is b < a, and a <= b is not b < a.
+    // The machine has one comparison: a > b is b < a, and a <= b is not b < a.
     const bool turned = word == ">" || word == "<=";
     const Type first = value(turned ? right : left);
     const Type second = value(turned ? left : right);
@@ -349,7 +349,7 @@ class Compiler {
     return {.type = truth};
   }
 
-  /// The text that a value is the address of.
+  /// The text at the address that a value holds.
   Operand text_at(const Operand& pointer, std::size_t at) {
     const Type type = load(pointer, at);
     const bool untyped = fields_.is_untyped && type.kind == Type::Kind::number && type.size == 8;

@@ -9,8 +9,8 @@
 
 namespace overdue {
 
-/// Compiles what one side of `spec` computes, against the fields of its event. Throws Error (exit
-/// status 2) with the place in the span's text and what would be right.
+/// Compiles the expressions of one side of `spec` against the fields of its event. Throws Error
+/// (exit status 2) with the position in the span's text and a correction.
 plan compile_side(const PairSpec& spec, const SideSpec& side, const EventFields& fields,
                   const KernelTypes& types);
 

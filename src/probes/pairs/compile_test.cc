@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 
 /// A task (the current one) and its request in the fake kernel's memory, the text "a task's name"
-/// there, and another in user memory.
+/// there, and another text in user memory.
 class Compiling : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -9,7 +9,7 @@
 
 namespace overdue {
 
-/// Errors about names, which say what there is instead. Borrows all it is given.
+/// Errors about names, with the names that exist instead. Borrows all of its arguments.
 class Complaints {
  public:
   Complaints(std::string_view text, const EventSpec& event, const EventFields& fields,

@@ -21,7 +21,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Weakest first; longer operators before those they begin with.
+// Weakest first; longer operators before their own beginnings.
 constexpr std::array<std::string_view, 1> or_operators{"||"};
 constexpr std::array<std::string_view, 1> and_operators{"&&"};
 constexpr std::array<std::string_view, 6> comparisons{"==", "!=", "<=", ">=", "<", ">"};
@@ -78,7 +78,7 @@ class Parser {
     return {};
   }
 
-  /// What other languages have and this one has not.
+  /// Rejects operators of other languages that this one does not have.
   void refuse_foreign(std::string_view rest) const {
     if (rest.starts_with("=") && !rest.starts_with("=="))
       throw text_.error(text_.at(), "`=` is no comparison here", "write `==`");

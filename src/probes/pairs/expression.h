@@ -9,10 +9,10 @@
 
 namespace overdue {
 
-/// Reads text of the span language from left to right; knows where it is.
+/// Reads text of the span language from left to right, and knows its position in the text.
 class SpanText {
  public:
-  /// `text` is borrowed. Throws Error where it is longer than `longest`.
+  /// `text` is borrowed. Throws Error if it is longer than `longest` bytes.
   explicit SpanText(std::string_view text);
 
   static constexpr std::size_t longest = 1024;
@@ -22,14 +22,14 @@ class SpanText {
   std::string_view rest() const { return text_.substr(at_); }
   void skip(std::size_t bytes) { at_ += bytes; }
   void skip_space();
-  /// Skips `word` where it comes next.
+  /// Skips `word` if it comes next; returns whether it did.
   bool take(std::string_view word);
-  /// Letters, digits and '_', not beginning with a digit; empty where there are none.
+  /// Letters, digits and '_', not beginning with a digit; empty if there are none.
   std::string_view take_name();
-  /// What stands between double quotes here; `\"` and `\\` are a quote and a backslash.
+  /// The text in the double quotes that begin here; `\"` and `\\` are a quote and a backslash.
   std::string take_quoted();
 
-  /// An Error (exit status 2) that says where, and what would be right.
+  /// An Error (exit status 2) with the position, and the correction as a hint.
   Error error(std::size_t at, const std::string& message, std::string hint = {}) const;
 
  private:
@@ -51,15 +51,16 @@ struct Expression {
     read,    ///< the `word` at the address parts[0]
   };
   Kind kind = Kind::number;
-  std::size_t at = 0;  ///< where in the text, for messages
+  std::size_t at = 0;  ///< position in the text, for messages
   std::uint64_t number = 0;
   std::string word = {};
   std::vector<Expression> parts = {};
 };
 
-/// Reads one expression, up to what cannot belong to it. Precedence from weak to strong: || && then
-/// comparisons (which do not chain), | ^ & << >>, + -, then ! - ~, then . -> [ ]. So `a & 4 == 4`
-/// is `(a & 4) == 4`, unlike in C. Throws Error with the place and what would be right.
+/// Reads one expression, up to the first text that cannot belong to it. Precedence from weak to
+/// strong: || && then comparisons (which do not chain), | ^ & << >>, + -, then ! - ~, then . ->
+/// [ ]. So `a & 4 == 4` is `(a & 4) == 4`, unlike in C. Throws Error with the position and a
+/// correction.
 Expression parse_expression(SpanText& text);
 
 }  // namespace overdue

@@ -56,7 +56,7 @@ inline u64 plan_builtin_value(u64 which) {
   }
 }
 
-// Here, behind the functions that it calls.
+// Included here because it calls the functions above.
 #include "probes/pairs/plan_run.h"
 
 inline plan_values run_plan(const plan& steps, FakeMemory& memory) {
@@ -85,7 +85,7 @@ inline KernelTypes fake_types() {
   const int either = btf__add_union(types, nullptr, 8);
   btf__add_field(types, "wide", u64_type, 0, 0);
   btf__add_field(types, "bytes", bytes_type, 0, 0);
-  // Ids are given in order: the pointer to the struct that follows it by two.
+  // Ids are given in order: task_struct becomes `either` + 3, and request `either` + 4.
   const int request_pointer = btf__add_ptr(types, either + 4);
   const int task_pointer = btf__add_ptr(types, either + 3);
   btf__add_struct(types, "task_struct", 64);

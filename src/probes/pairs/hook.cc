@@ -15,7 +15,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_hooks = 16;  // of a side, each a program in the kernel
+constexpr std::size_t most_hooks = 16;  // per side, each a program in the kernel
 
 Support event_support(const EventSpec& event, const Kernel& kernel) {
   switch (event.kind) {
@@ -43,7 +43,7 @@ std::vector<std::string> names_in(const std::filesystem::path& folder) {
   return names;
 }
 
-/// "there is sched:sched_process_fork", or what there is to choose from.
+/// "there is sched:sched_process_fork", or the names to choose from.
 std::string tracepoint_hint(const EventSpec& event, const Kernel& kernel) {
   const auto tracefs = kernel.tracefs_path();
   if (!tracefs) return "overdue ftrace events lists them, where tracefs is mounted";
@@ -59,7 +59,7 @@ std::string tracepoint_hint(const EventSpec& event, const Kernel& kernel) {
   return fmt::format("/sys/kernel/tracing/events/{} has a folder for each", system);
 }
 
-/// Text of the tracepoint's format file, where there is one.
+/// Text of the tracepoint's format file, if there is one.
 std::optional<std::string> format_of(const EventSpec& event, const Kernel& kernel) {
   const auto tracefs = kernel.tracefs_path();
   if (!tracefs) return std::nullopt;
@@ -86,7 +86,7 @@ class HookMaker {
   }
 
  private:
-  /// One for all places where what the side asks for is computed alike.
+  /// One hook for all sites where the side's expressions compile to the same steps.
   std::vector<Hook> user_hooks(const SideSpec& side) const {
     const UserPlaces places = find_user_event(side.event, finder_);
     std::vector<Hook> hooks;
@@ -117,7 +117,7 @@ class HookMaker {
     return hooks;
   }
 
-  /// Chooses how to attach, which decides on the fields there are.
+  /// Chooses how to attach, which decides the fields that there are.
   EventFields fields_for(const SideSpec& side, Hook& hook) const {
     switch (side.event.kind) {
       case EventSpec::Kind::tracepoint:
@@ -142,8 +142,7 @@ class HookMaker {
                                              : fields_of(*parameters);
   }
 
-  /// Arguments with types where the expressions are content with them, else the fields of the
-  /// format file.
+  /// Typed arguments if they are enough for the expressions, else the fields of the format file.
   EventFields tracepoint_fields(const SideSpec& side, Hook& hook) const {
     const EventSpec& event = side.event;
     const std::optional<std::string> format = format_of(event, kernel_);

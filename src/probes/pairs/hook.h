@@ -28,13 +28,13 @@ struct Hook {
   UserPlaces places;  ///< of user events
 };
 
-/// Both sides of a span. A side has one hook, but for a USDT probe whose sites have their arguments
-/// in different places: one for each.
+/// Both sides of a span. A side has one hook, or, for a USDT probe whose sites have their arguments
+/// in different places, several.
 struct HookPair {
   std::vector<Hook> begin, end;
 };
-/// Throws Error: exit status 2 where the text is wrong, 1 where the kernel does not allow it (what
-/// pair_support() says before).
+/// Throws Error: exit status 2 if the text is wrong, 1 if the kernel does not allow the hooks
+/// (pair_support() says so in advance).
 HookPair make_hooks(const PairSpec& spec, const KernelTypes& types, const Kernel& kernel,
                     EventFinder& finder);
 

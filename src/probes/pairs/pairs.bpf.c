@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// User-defined spans: from one event to another with the same key. Each event is an object of its
-// own, with its expressions as constants; the objects of a session share the maps.
+// User spans: from one event to another with the same key. Each event is an object of its own, with
+// its expressions as constants; the objects of a session share the maps.
 #include "probes/pairs/pairs.h"
 #include "bpf/compat.bpf.h"
 #include "bpf/ledger.bpf.h"
@@ -9,12 +9,12 @@
 #include "bpf/user_stack.bpf.h"
 #include "probes/pairs/plan.bpf.h"
 
-const volatile u32 pair;      /* which span this event is of */
-const volatile u8 is_begin;   /* … or its end */
+const volatile u32 pair;      /* index of the span that this event belongs to */
+const volatile u8 is_begin;   /* 1: its begin, 0: its end */
 const volatile u8 has_filter; /* of this event */
-const volatile u8 ends_alone; /* an end without a begin is nothing strange: begins are filtered */
+const volatile u8 ends_alone; /* 1: an end without a begin is normal, because begins are filtered */
 const volatile u8 whole_machine;
-const volatile u8 want_ledgers; /* the session keeps those of threads */
+const volatile u8 want_ledgers; /* the session keeps ledgers of threads */
 const volatile char pair_name[SPAN_TEXT_SIZE];
 
 SEC(".data.pairs") struct pairs_control pairs;
@@ -40,7 +40,7 @@ struct pair_scratch {
   u64 is_taken;
 };
 
-/* By CPU, more than one: programs at uprobes are preempted by others of their kind. */
+/* Several per CPU: programs at uprobes are preempted by others of their kind. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1);
@@ -52,8 +52,8 @@ static __always_inline u64 cgroup_of(const struct thread_state* state) {
   return state ? state->cgroup_id : 0;
 }
 
-/* What the running thread has done until `now_ns`. False where that is not known: an interrupt has
- * the CPU, the thread was not seen to come, or goes just now. */
+/* The running thread's sums until `now_ns`. False if they are not known: an interrupt has the CPU,
+ * the switch to the thread was not seen, or the thread is just being switched out. */
 static __noinline int read_own_sums(struct task_struct* task, u64 now_ns,
                                     struct ledger_sums* sums) {
   if (!want_ledgers || !task || !sums) return 0;
@@ -80,7 +80,7 @@ static __always_inline void begin_pair(struct task_struct* task, const struct th
   own->begins++;
   u64 now_ns = bpf_ktime_get_ns();
   open.has_sums = read_own_sums(task, now_ns, &open.sums);
-  open.begin_ns = bpf_ktime_get_ns(); /* last: what we did before is not the span's time */
+  open.begin_ns = bpf_ktime_get_ns(); /* last: the work above is not the span's time */
   open.sums.parts.oncpu_ns += open.begin_ns - now_ns;
   if (!bpf_map_update_elem(&open_pairs, key, &open, BPF_NOEXIST)) return;
   if (!bpf_map_update_elem(&open_pairs, key, &open, BPF_EXIST)) {
@@ -92,7 +92,7 @@ static __always_inline void begin_pair(struct task_struct* task, const struct th
   count(COUNTER_SPANS_FULL, 1);
 }
 
-/* What the thread that ends it did meanwhile, if it began it too. */
+/* The ledger of the thread that ends the span, if the same thread began it. */
 static __always_inline void fill_ledger(struct span_record* span, struct task_struct* task,
                                         const struct open_pair* open, u64 now_ns) {
   struct ledger_sums sums = {};
@@ -130,7 +130,7 @@ static __always_inline struct pair_scratch* take_scratch(void) {
   return 0;
 }
 
-/* At uprobes these are the probe's own registers. */
+/* At uprobes, bpf_task_pt_regs() returns the probe's own registers. */
 static __always_inline u32 copy_user_side(struct pair_scratch* scratch, struct task_struct* task) {
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   struct span_record* span = &scratch->span;
@@ -143,7 +143,7 @@ static __always_inline u32 copy_user_side(struct pair_scratch* scratch, struct t
   return size;
 }
 
-/* Where the thread that ends it began it: the stack of another would not say where it was. */
+/* Only if the same thread began the span: another thread's stack would not show its origin. */
 static __always_inline bool emit_with_stack(struct task_struct* task,
                                             const struct thread_state* state,
                                             const struct pair_key* key,
@@ -176,8 +176,8 @@ static __always_inline void emit_pair(struct task_struct* task, const struct thr
   bpf_ringbuf_submit(span, BPF_RB_NO_WAKEUP);
 }
 
-/* An end whose begin we do not have. Before the first begin it may be of a span that is older than
- * the session, and so says nothing. */
+/* An end without a known begin. Before the first begin, the end may belong to a span older than the
+ * session, and so means nothing. */
 static __always_inline void end_unmatched(bool wanted, struct pair_counts* own) {
   if (ends_alone || !wanted || !pairs.begun[pair & (PAIRS_MAX - 1)]) return;
   own->unmatched++;
@@ -193,7 +193,7 @@ static __always_inline void end_pair(struct task_struct* task, const struct thre
     return;
   }
   struct open_pair open = *found;
-  /* Of two ends at the same time on two CPUs one has it. */
+  /* Of two ends at the same time on two CPUs, one gets the span. */
   if (bpf_map_delete_elem(&open_pairs, key)) return;
   own->ends++;
   count(COUNTER_SPANS, 1);
@@ -201,20 +201,20 @@ static __always_inline void end_pair(struct task_struct* task, const struct thre
   u64 own_ns = pairs.threshold_ns[pair & (PAIRS_MAX - 1)];
   u64 limit_ns = own_ns ?: control.threshold_ns[SPAN_PAIR];
   if (!limit_ns || latency_ns < limit_ns) return;
-  /* Whose span it is where two threads had to do with it, and by what name, user space knows. */
+  /* If two threads are involved, user space knows whose span it is, and which name counts. */
   if (!own_ns && open.tid == (u32)task->pid && !is_late_by_name(task, SPAN_PAIR, latency_ns))
     return;
   emit_pair(task, state, key, &open, now_ns);
 }
 
-/* A span belongs to the target when a member began it; who ends it may be anybody. */
+/* A span belongs to the target if a member began it; any thread may end it. */
 static __always_inline int on_event(void* ctx) {
   if (!control.armed) return 0;
   struct task_struct* task = bpf_get_current_task_btf();
   struct thread_state* state = member_state(task);
   if (is_begin && !whole_machine && !state) return 0;
   if (is_begin && !cpu_wanted()) return 0;
-  u64 now_ns = is_begin ? 0 : bpf_ktime_get_ns(); /* first: nor is what we do now */
+  u64 now_ns = is_begin ? 0 : bpf_ktime_get_ns(); /* first: nor is the work below */
   u32 index = pair;
   struct pair_counts* own = bpf_map_lookup_elem(&counts, &index);
   if (!own) return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What user space and the programs of user-defined spans share.
+// Shared by user space and the programs of user spans.
 #pragma once
 
 #include "bpf/thread_ledger.h"
@@ -9,10 +9,10 @@
 
 #define PAIR_SCRATCHES 2  // per CPU
 
-// In memory that user space has mapped: to be changed at any time.
+// In memory that user space has mapped; may change at any time.
 struct pairs_control {
-  u64 threshold_ns[PAIRS_MAX];  // of each span; 0: control.threshold_ns[SPAN_PAIR] holds
-  u32 begun[PAIRS_MAX];  // 1: a begin was seen. An end without one means something from then on
+  u64 threshold_ns[PAIRS_MAX];  // per span; 0: control.threshold_ns[SPAN_PAIR] applies
+  u32 begun[PAIRS_MAX];  // 1: a begin was seen. From then on, an end without a begin is unmatched
 };
 WIRE_SIZE(struct pairs_control, 96);
 
@@ -32,17 +32,17 @@ struct open_pair {
   u32 cpu;
   u32 has_sums;
   char comm[COMM_SIZE];
-  struct ledger_sums sums;  // of its thread, when it began
+  struct ledger_sums sums;  // sums of the thread that began the span, at that time
 };
 WIRE_SIZE(struct open_pair, 112);
 
 // Per CPU and span.
 struct pair_counts {
-  u64 begins;     // that were wanted by filter and target
-  u64 ends;       // that ended a span
-  u64 unmatched;  // ends without a begin, behind the first begin
+  u64 begins;     // begins that passed the filter and belong to the target
+  u64 ends;       // ends that had a begin
+  u64 unmatched;  // ends without a begin, after the first begin
   u64 replaced;   // begins whose span never ended: another began with the same key
-  u64 full;       // begins that found no room
+  u64 full;       // begins without room
   u64 unread;     // events left out: key or filter could not be read
 };
 WIRE_SIZE(struct pair_counts, 48);

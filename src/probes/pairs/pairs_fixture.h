@@ -11,7 +11,7 @@
 #include "kernel/session.h"
 #include "probes/pairs/probe.h"
 
-// For tests of user-defined spans: a session that keeps all it measures.
+// For tests of user spans: a session that keeps every span it measures.
 namespace overdue {
 
 class PairsSession {
@@ -39,7 +39,7 @@ class PairsSession {
     session.finish(handler());
     return spans;
   }
-  /// Those that have ended, called `name`.
+  /// The ended spans called `name`.
   std::vector<span_record> ended(std::string_view name) const {
     std::vector<span_record> result;
     std::copy_if(spans.begin(), spans.end(), std::back_inserter(result),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Runs a plan. Its steps are constants when the program loads: the verifier knows each, so it sees
- * one straight way through the loop, and what no step asks for is dead. */
+/* Runs a plan. Its steps are constants when the program loads. The verifier knows each step, so it
+ * sees one straight path through the loop, and code that no step needs is dead. */
 #pragma once
 
 #include "bpf/kernel.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-// What expressions of `--span` become: steps of a small stack machine. User space compiles them,
-// the BPF program has them as constants and runs them; so does a unit test. Branch-free where
-// values are unknown, because the verifier follows each way.
+// The compiled form of `--span` expressions: steps of a small stack machine. User space compiles
+// them; the BPF program, which has them as constants, and a unit test run them. Free of branches
+// where values are unknown, because the verifier follows every path.
 #pragma once
 
 #include "bpf/wire.h"
 
-#define PLAN_STEPS 64  // of all expressions of one event
+#define PLAN_STEPS 64  // for all expressions of one event
 #define PLAN_STACK 8
 #define PLAN_RESULTS 3
 
@@ -20,31 +20,31 @@
 #define PLAN volatile struct plan
 #define PLAN_STEP volatile struct plan_step
 #define PLAN_INLINE __always_inline
-#define PLAN_OPAQUE(value) asm volatile("" : "+r"(value))  // no branch is to come of it
+#define PLAN_OPAQUE(value) asm volatile("" : "+r"(value))  // keeps the compiler from branching
 #endif
 
 enum plan_operation {
   PLAN_END = 0,
   PLAN_CONSTANT = 1,  // push operand
   PLAN_BUILTIN = 2,   // push enum plan_builtin
-  PLAN_LOAD = 3,      // the top, an address: what is `offset` bytes on, `size` bytes of it
-  PLAN_ADD = 4,       // from here on: two from the stack, one back
+  PLAN_LOAD = 3,      // the top, an address, becomes the `size` bytes `offset` behind it
+  PLAN_ADD = 4,       // from here on: pops two values, pushes one
   PLAN_SUBTRACT = 5,
   PLAN_AND = 6,
   PLAN_OR = 7,
   PLAN_XOR = 8,
   PLAN_SHIFT_LEFT = 9,
-  PLAN_SHIFT_RIGHT = 10,  // by `is_signed`
+  PLAN_SHIFT_RIGHT = 10,  // arithmetic if `is_signed`
   PLAN_EQUAL = 11,
-  PLAN_LESS = 12,    // by `is_signed`
+  PLAN_LESS = 12,    // signed if `is_signed`
   PLAN_BOTH = 13,    // &&
   PLAN_EITHER = 14,  // ||
-  PLAN_NOT = 15,     // the top: 1 where it is 0, else 0
+  PLAN_NOT = 15,     // the top becomes 1 if it is 0, else 0
   PLAN_FIELD = 16,   // the top, a bit field: shifted left by `offset`, then right by `operand`
-  PLAN_MATCH = 17,   // the top stays 1 where the `size` bytes `offset` behind the address below it
-                     // are `operand`, else it becomes 0
-  PLAN_UNDER = 18,   // drops what is below the top
-  PLAN_RESULT = 19,  // pop into result `operand`
+  PLAN_MATCH = 17,   // the top stays 1 if the `size` bytes `offset` behind the address below it are
+                     // `operand`, else it becomes 0
+  PLAN_UNDER = 18,   // drops the value below the top
+  PLAN_RESULT = 19,  // pops into result `operand`
 };
 
 enum plan_builtin {
@@ -73,7 +73,7 @@ struct plan {
 };
 WIRE_SIZE(struct plan, 1024);
 
-// Values, and for each whether something could not be read on the way to it.
+// Values, and for each whether a read on the way to it failed.
 struct plan_values {
   u64 value[PLAN_STACK];
   u64 bad[PLAN_STACK];
@@ -81,16 +81,16 @@ struct plan_values {
   u64 unread;  // bit i: result i
 };
 
-// What a read of 1, 2, 4 or 8 bytes has brought, as 64 bits.
+// The result of a read of 1, 2, 4 or 8 bytes, extended to 64 bits.
 static PLAN_INLINE u64 plan_extend(u64 raw, u8 size, u8 is_signed) {
   u32 shift = 64 - 8 * (u32)size;
   if (!is_signed) return raw << shift >> shift;
   return (u64)((s64)(raw << shift) >> shift);
 }
 
-// Conditions are arithmetic (Warren, Hacker's Delight, 2-12). Of a branch that sets a 1 or a 0 the
-// verifier of Linux 6.18 may follow one way only: it takes the value for a constant, and removes
-// the code of the other way.
+// Conditions are arithmetic (Warren, Hacker's Delight, 2-12). The verifier of Linux 6.18 may follow
+// only one path of a branch that sets 1 or 0: it takes the value for a constant, and removes the
+// code of the other path.
 static PLAN_INLINE u64 plan_is_not_0(u64 value) {
   u64 negative = -value;
   PLAN_OPAQUE(negative);
@@ -114,7 +114,7 @@ static PLAN_INLINE u64 plan_is_less(u64 a, u64 b, u8 is_signed) {
   return is;
 }
 
-// One of the operations that make one value of two.
+// One of the operations that combine two values into one.
 static PLAN_INLINE u64 plan_combine(const PLAN_STEP* step, u64 a, u64 b) {
   switch (step->operation) {
     case PLAN_ADD:
@@ -142,8 +142,8 @@ static PLAN_INLINE u64 plan_combine(const PLAN_STEP* step, u64 a, u64 b) {
   }
 }
 
-// Whether a combined value is unknown: as both parts decide it, but for && and || where the one
-// that is known can decide alone (`rq->bio && rq->bio->bi_opf` of a request without a bio is 0).
+// Whether a combined value is unknown: if either part is, except that a known part of && or || can
+// decide alone (`rq->bio && rq->bio->bi_opf` of a request without a bio is 0).
 static PLAN_INLINE u64 plan_is_bad(const PLAN_STEP* step, const struct plan_values* v, u32 a,
                                    u32 b) {
   u64 bad = v->bad[a] | v->bad[b];

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// The stack machine. The file that includes this one says how to read: plan_read() and
-// plan_builtin_value().
+// The stack machine. The including file defines plan_read() and plan_builtin_value().
 #pragma once
 
 #include "probes/pairs/plan.h"
 
-// The steps with one value on top. `top` is its index.
+// The steps that change the value on top. `top` is its index.
 static PLAN_INLINE void plan_change_top(const PLAN_STEP* step, struct plan_values* v, u32 top) {
   u64 value = v->value[top];
   if (step->operation == PLAN_LOAD) {
@@ -25,7 +24,7 @@ static PLAN_INLINE void plan_match(const PLAN_STEP* step, struct plan_values* v,
                                    u32 top) {
   u64 raw = 0;
   v->bad[top] |= v->bad[address];
-  // Text that differs already is not read on: behind its end there may be nothing.
+  // Text that already differs is not read further: there may be no memory after its end.
   if (!v->value[top]) return;
   v->bad[top] |= plan_read(step, v->value[address] + (u64)(s64)step->offset, &raw);
   v->value[top] = plan_is_0(plan_extend(raw, step->size, 0) ^ step->operand);

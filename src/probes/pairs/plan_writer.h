@@ -18,8 +18,8 @@ struct Step {
   u64 operand = 0;
 };
 
-/// Writes the steps of a plan, and minds its limits: Error where a plan is too long or needs too
-/// many values at once. `at` is the place in the span's text that a step comes from.
+/// Writes the steps of a plan, and checks its limits: throws Error if the plan is too long or needs
+/// too many values at once. `at` is the position in the span's text that a step comes from.
 class PlanWriter {
  public:
   explicit PlanWriter(std::string_view text) : text_(text) {}
@@ -28,7 +28,7 @@ class PlanWriter {
   void emit(const Step& step, std::size_t at);
   /// … that adds a value.
   void push(const Step& step, std::size_t at);
-  /// … that takes one away.
+  /// … that removes a value.
   void combine(const Step& step, std::size_t at);
 
   plan finish() const { return plan_; }

@@ -86,7 +86,7 @@ struct Side {
     }
   }
 
-  /// The kernel counts up the semaphore in every process that has the file mapped.
+  /// The kernel increments the semaphore in every process that has the file mapped.
   void attach_to_site(bpf_program* program, const Hook& hook, const EventSite& site) {
     bpf_uprobe_opts options{};  // libbpf's macro for it is not clean under clang
     options.sz = sizeof options;
@@ -102,7 +102,7 @@ struct Side {
 
 struct PairsProbe::Impl {
   PairsOptions options;
-  std::vector<Side> sides;  // the first has the maps of all
+  std::vector<Side> sides;  // the first side has the maps of all
   session_control* control = nullptr;
 
   void add(std::size_t index, const Hook& hook, bool is_begin, const SharedMaps& shared);
@@ -169,7 +169,7 @@ PairsProbe::PairsProbe(const PairsOptions& options, const SharedMaps& shared, co
   if (!types) require_support("define spans", kernel.btf());
   if (!types) throw Error("cannot read the kernel's types");
   impl_->options = options;
-  std::vector<HookPair> hooks;  // all of them first: a mistake is told before anything is attached
+  std::vector<HookPair> hooks;  // all first: a mistake is reported before anything is attached
   for (const PairSpec& pair : options.pairs)
     hooks.push_back(make_hooks(pair, *types, kernel, finder));
   for (std::size_t i = 0; i < hooks.size(); ++i) {
@@ -225,7 +225,7 @@ void PairsProbe::Impl::deliver_open(const pair_key& key, const open_pair& open, 
 
 void PairsProbe::finish(KernelTime end, const RecordHandler& handler) {
   for (Side& side : impl_->sides) side.links.clear();
-  wait_for_running_programs();  // what ends a span by now has taken it out of the map
+  wait_for_running_programs();  // programs that end a span have removed it from the map
   impl_->for_open([&](int, const pair_key& key, const open_pair& open) {
     impl_->deliver_open(key, open, end, handler);
   });

@@ -18,19 +18,19 @@ namespace overdue {
 
 struct PairsOptions {
   std::vector<PairSpec> pairs;      ///< at most PAIRS_MAX
-  bool whole_machine = false;       ///< spans count whoever begins them
-  std::vector<std::uint32_t> cpus;  ///< where they begin; empty: all
-  std::uint32_t most_open = 16384;  ///< of all pairs, at the same time
-  /// How much of the user stack to copy of who ends a span that it began; 0: none.
+  bool whole_machine = false;       ///< spans count, whichever thread begins them
+  std::vector<std::uint32_t> cpus;  ///< CPUs on which spans begin; empty: all
+  std::uint32_t most_open = 16384;  ///< limit of open spans, for all of `pairs` together
+  /// Bytes of the user stack to copy from a thread that ends a span that it began; 0: none.
   std::size_t user_stack_bytes = 0;
 };
 
-/// User-defined spans on the running kernel. Loaded and attached by the constructor, which throws
-/// Error as make_hooks() does. Writes a span_record (SPAN_PAIR) for each that takes as long as its
-/// own threshold or, without one, as control().threshold_ns[SPAN_PAIR].
+/// User spans on the running kernel. The constructor loads and attaches the programs, and throws
+/// Error as make_hooks() does. Writes a span_record (SPAN_PAIR) for each span that takes as long as
+/// its own threshold or, without one, as control().threshold_ns[SPAN_PAIR].
 class PairsProbe final : public LiveProbe {
  public:
-  /// `finder` is used by the constructor alone.
+  /// Only the constructor uses `finder`.
   PairsProbe(const PairsOptions& options, const SharedMaps& shared, const Kernel& kernel,
              EventFinder& finder);
   ~PairsProbe() override;
@@ -40,10 +40,10 @@ class PairsProbe final : public LiveProbe {
   Counters counters() const override;
   void end_calibration() override;
 
-  /// Of one pair, by its place in the options; nothing: that of SPAN_PAIR holds. May be called at
-  /// any time. A zero threshold reports every span.
+  /// Sets the threshold of one span, by its index in the options; nothing: that of SPAN_PAIR
+  /// applies. May be called at any time. A zero threshold reports every span.
   void set_threshold(std::size_t pair, std::optional<Duration> threshold);
-  /// What one pair has seen.
+  /// The counts of one span, by its index in the options.
   pair_counts counts(std::size_t pair) const;
 
  private:

@@ -104,7 +104,7 @@ TEST_F(PairsTest, MembersAreReadThroughPointersAndFiltersChoose) {
 
 TEST_F(PairsTest, FieldsOfTheFormatAndTextOfTheUserAreRead) {
   Child child([](Child& self) {
-    // On the stack: what was not touched since the fork is not in memory, and cannot be read.
+    // On the stack: memory that was not touched since the fork is not present, and cannot be read.
     for (const std::string path : {"/dev/null", "/dev/zero", "/dev/null", "/dev/nullx"}) {
       const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
       if (fd >= 0) close(fd);
@@ -145,7 +145,7 @@ TEST_F(PairsTest, ThresholdsHoldAndChangeWhileItRuns) {
   control.threshold_ns[SPAN_PAIR] = 0;
   measured.arm();
   const auto step = [&](std::size_t own, std::size_t common) {
-    do {  // a busy machine may make the short one a long one
+    do {  // on a busy machine the short span may become long
       measured.spans.clear();
       child.run_step();
       usleep(5'000);  // records younger than a slack stay in their ring

@@ -9,14 +9,14 @@
 
 namespace overdue {
 
-/// What a user-defined span begins or ends with.
+/// The event that a user span begins or ends with.
 struct EventSpec {
   enum class Kind { tracepoint, uprobe, uretprobe, usdt, fentry, fexit };
   Kind kind = Kind::tracepoint;
   std::string scope = {};   ///< tracepoint: its system; user events: the path, or a program's name
   std::string name = {};    ///< tracepoint, function, or USDT probe
   std::string vendor = {};  ///< of a USDT probe: its provider
-  std::size_t at = 0;       ///< where in the text
+  std::size_t at = 0;       ///< position in the text
 
   bool is_user() const {
     return kind == Kind::uprobe || kind == Kind::uretprobe || kind == Kind::usdt;
@@ -25,7 +25,7 @@ struct EventSpec {
   std::string text() const;
 };
 
-/// One side of a span: an event, and what is computed of it.
+/// One side of a span: an event, and what is computed from it.
 struct SideSpec {
   EventSpec event;
   std::vector<Expression> key;  ///< one or two
@@ -36,12 +36,12 @@ struct SideSpec {
 /// order; the language is described in docs/spans.md.
 struct PairSpec {
   std::string name;
-  std::string text;  ///< all of it, for messages
+  std::string text;  ///< the whole text, for messages
   SideSpec begin, end;
 };
 
-/// Throws Error (exit status 2) that says where the text is wrong and what would be right. Asks
-/// nothing of the kernel.
+/// Throws Error (exit status 2) with the position of the mistake and a correction. Does not use the
+/// kernel.
 PairSpec parse_pair(std::string_view text);
 
 }  // namespace overdue

@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Everything that a failure tells.
+/// The message and the hint of a failure.
 std::string failure_of(std::string_view text) {
   try {
     parse_pair(text);
@@ -111,7 +111,7 @@ TEST_P(BadSpans, SayWhereAndWhatWouldBeRight) {
   EXPECT_THAT(failure_of(GetParam().text), HasSubstr(GetParam().message)) << GetParam().text;
 }
 
-// In front of a key that is to be wrong.
+// In front of a key that is wrong.
 #define EVENTS "x=begin:a:b,end:a:c,key:"
 
 INSTANTIATE_TEST_SUITE_P(

@@ -11,9 +11,9 @@
 namespace overdue {
 namespace {
 
-constexpr unsigned deepest_type = 16;  // unnamed structs in each other, typedefs of typedefs
+constexpr unsigned deepest_type = 16;  // nested unnamed structs, typedefs of typedefs
 
-/// Of any sign: names of directory entries are unsigned.
+/// Signed or unsigned: names of directory entries are unsigned.
 bool is_char(const btf_type* type) {
   return btf_is_int(type) && type->size == 1 && btf_int_encoding(type) != BTF_INT_BOOL;
 }
@@ -98,8 +98,8 @@ std::optional<std::vector<KernelTypes::Parameter>> KernelTypes::tracepoint(
   id = pointer->type;
   const btf_type* prototype = strip(id);
   if (!prototype || !btf_is_func_proto(prototype)) return std::nullopt;
-  // That type has no names for its parameters; these functions of the same parameters have. Their
-  // first is private to the kernel.
+  // That type has no names for its parameters. These functions have the same parameters, with
+  // names, after a first one that is private to the kernel.
   for (const char* prefix : {"__probestub_", "__traceiter_", "__bpf_trace_"}) {
     const std::int32_t named = find(prefix + name, BTF_KIND_FUNC);
     if (named < 0) continue;

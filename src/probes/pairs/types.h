@@ -18,28 +18,28 @@ namespace overdue {
 struct Type {
   enum class Kind { number, pointer, record, array, other };
   Kind kind = Kind::number;
-  std::uint32_t size = 8;  ///< in bytes; of an array: of all of it
+  std::uint32_t size = 8;  ///< in bytes; for an array, of the whole array
   bool is_signed = false;
-  std::uint32_t id = 0;     ///< in BTF; 0 where the type is known without it
-  std::uint32_t inner = 0;  ///< in BTF: what a pointer points to, or an array is of; 0: unknown
+  std::uint32_t id = 0;     ///< in BTF; 0: the type is known without BTF
+  std::uint32_t inner = 0;  ///< in BTF: target of a pointer, element of an array; 0: unknown
   bool is_text = false;     ///< an array of char, or a pointer to char
   plan_memory memory = PLAN_KERNEL;  ///< where a pointer points to
 };
 
-/// The types of the running kernel, from its BTF, or those a test has made.
+/// The types of the running kernel, from its BTF, or the types that a test has made.
 class KernelTypes {
  public:
-  /// Nothing where the kernel has no BTF.
+  /// Nothing if the kernel has no BTF.
   static std::optional<KernelTypes> of_kernel();
   explicit KernelTypes(std::shared_ptr<struct btf> types);
 
   struct Parameter {
-    std::string name;  ///< "arg0" where BTF has no names
+    std::string name;  ///< "arg0" if BTF has no names
     Type type;
   };
-  /// What a tracepoint hands to programs; nothing where BTF does not know the tracepoint.
+  /// The arguments that a tracepoint passes to programs; nothing if BTF has no such tracepoint.
   std::optional<std::vector<Parameter>> tracepoint(const std::string& name) const;
-  /// Parameters and then, called "ret", the result of a kernel function.
+  /// The parameters of a kernel function and then its result, called "ret".
   std::optional<std::vector<Parameter>> function(const std::string& name) const;
   std::optional<Type> record(const char* name) const;
 
@@ -48,10 +48,10 @@ class KernelTypes {
     std::uint32_t bit_offset = 0;
     std::uint32_t bits = 0;  ///< of a bit field, else 0
   };
-  /// Also of unnamed structs and unions inside.
+  /// Also finds members of unnamed structs and unions inside.
   std::optional<Member> member(const Type& record, std::string_view name) const;
   std::vector<std::string> member_names(const Type& record) const;
-  /// What a pointer points to or an array is of.
+  /// The target of a pointer, or the element of an array.
   Type inner(const Type& type) const;
   /// The value of an enum's constant.
   std::optional<std::int64_t> constant(std::string_view name) const;

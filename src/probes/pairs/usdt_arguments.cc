@@ -59,7 +59,8 @@ std::optional<std::int64_t> signed_number_of(std::string_view text) {
   return value;
 }
 
-/// "(%rbp)", "(%rbp,%rcx)", "(,%rcx,8)" has no base and is nothing we know.
+/// Parses the inside of "(%rbp)" or "(%rbp,%rcx)". An address without a base, "(,%rcx,8)", is
+/// refused.
 bool read_address(std::string_view inside, UsdtArgument& argument) {
   const std::vector<std::string_view> parts = split(inside, ',');
   if (parts.empty() || parts.size() > 3) return false;

@@ -1,4 +1,4 @@
-// The call in flight goes with its thread, from CPU to CPU and to its end, and is told of once.
+// The open call moves with its thread from CPU to CPU until it ends, and is reported once.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
@@ -34,7 +34,7 @@ TEST_F(CallInFlight, ThatMovesToAnotherCpuIsToldOfOnceWithAllItsParts) {
   if (possible_cpu_count() < 2) GTEST_SKIP() << "needs two CPUs";
   Shared<std::atomic<bool>> ends;
   Child child([&](Child&) {
-    std::array<std::atomic<pid_t>, threads> tids{};  // 0: not there yet, or no more
+    std::array<std::atomic<pid_t>, threads> tids{};  // 0: not started, or ended
     std::vector<std::thread> running;
     for (std::atomic<pid_t>& tid : tids)
       running.emplace_back([&tid] {
@@ -42,7 +42,7 @@ TEST_F(CallInFlight, ThatMovesToAnotherCpuIsToldOfOnceWithAllItsParts) {
         for (int n = 0; n < sleeps; ++n) sleep_for(6'000'000);
         tid = 0;
       });
-    // Asleep, they are sent from one CPU to the other, and the calls of this thread are quick.
+    // The sleeping threads are moved from CPU to CPU, while the calls of this thread are quick.
     for (unsigned round = 0; !*ends; ++round)
       for (const std::atomic<pid_t>& tid : tids) {
         cpu_set_t set;
@@ -75,8 +75,8 @@ TEST_F(CallInFlight, ThatMovesToAnotherCpuIsToldOfOnceWithAllItsParts) {
   EXPECT_GE(with_ledger, threads * sleeps * 9 / 10) << "but for switches the kernel hides";
 }
 
-/// What a call was given in memory, as it was given: a time or a moment. select() leaves in its
-/// place what is left of it, and poll() has it in a register.
+/// A time or moment that a call was given in memory, as it was given. select() overwrites it with
+/// the time that is left, and poll() has it in a register.
 TEST_F(CallInFlight, SaysTheTimeInMemoryThatItWasGiven) {
   constexpr long rest_ns = 20'000'000;
   Child child([&](Child&) {
@@ -131,8 +131,8 @@ void a_call_is_open_or_ended(Duration threshold) {
     const Explained& seen = measuring.finish();
     listed += sleepers->expect_open(seen.opens, seen.calls, measuring.session.start());
   }
-  // Long sleeps of half the threads: three a round, but for those that began before the session,
-  // and on a busy machine those that have ended and wait for a CPU.
+  // The long sleeps of half the threads, three a round. Sleeps that began before the session are
+  // not listed; nor, on a busy machine, sleeps that have ended while their thread waits for a CPU.
   EXPECT_GE(listed, rounds * 1u);
 }
 
@@ -144,7 +144,7 @@ TEST_F(CallInFlight, ThatIsLateIsOpenOrHasEnded) {
   a_call_is_open_or_ended(1ns);
 }
 
-/// Sends a thread from CPU to CPU, as a busy machine does, until it goes out of scope.
+/// Moves a thread from CPU to CPU, as a busy machine does, until the object is destroyed.
 class Driver {
  public:
   explicit Driver(pid_t tid)
@@ -167,8 +167,9 @@ class Driver {
   std::thread thread_;
 };
 
-/// Random bytes of one call, which computes them for long: 256 MB. The first and the last tell
-/// where it is. (Linux before 6.18 may let nothing be detached until it has ended.)
+/// 256 MB of random bytes from one call, which computes them for long. The first and the last word
+/// show where the call is. (Linux before 6.18 may let nothing be detached until the call has
+/// ended.)
 struct RandomBytes {
   u64 first = 0, last = 0;
   std::array<u64, (2'000'000 / sizeof(u64))> between;
@@ -202,7 +203,7 @@ void a_call_of_a_running_thread_is_open(bool moves) {
       EXPECT_GE(open->age_ns, end_ns - inside_ns);
       return;
     }
-    // It may have ended before we looked.
+    // The call may have ended before the check.
     ASSERT_NE(__atomic_load_n(&bytes->last, __ATOMIC_ACQUIRE), 0u);
   }
   FAIL() << "the call always ended too early for this test";
@@ -217,7 +218,7 @@ TEST_F(CallInFlight, OfAThreadThatMovesWhileCallsAreListedIsOpen) {
   for (int times = 0; times < 5; ++times) a_call_of_a_running_thread_is_open(true);
 }
 
-/// Some come just when its end was read.
+/// Some interrupts come just after the end of the call was read.
 TEST_F(CallInFlight, ThatIsQuickHasNoPartOfAnInterruptBehindIt) {
   constexpr int rounds = 40, calls = 2'000;
   Child child([](Child& self) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whose request an interrupt completes: the thread that waits for the request is woken in the same
- * interrupt. */
+/* The disk whose request an interrupt completes. The thread that waits for the request is woken in
+ * the same interrupt. */
 #pragma once
 
 #include "bpf/compat.bpf.h"
 #include "bpf/ledger.bpf.h"
 #include "bpf/sched.h"
 
-/* When the interrupt began in which the CPU is; 0: in none. */
+/* Start of the interrupt that the CPU is in, in ns; 0: none. */
 static __always_inline u64 begin_of_interrupt(const struct cpu_ledger* cpu) {
   return cpu->irq_begin_ns ? cpu->irq_begin_ns : cpu->softirq_begin_ns;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Hooks that write down for each CPU what interrupts take of its time, and which it is in: a waker
- * may be one. They follow none of their arguments, and so do without their types (tp_btf), which
- * newer kernels take milliseconds to find for each. */
+/* Hooks that record, for each CPU, the time that interrupts take and the interrupt that the CPU is
+ * in, which may be a waker. The hooks dereference none of their arguments, so they need no types
+ * (tp_btf): newer kernels take milliseconds to find these for each program. */
 #pragma once
 
 #include "bpf/ledger.bpf.h"

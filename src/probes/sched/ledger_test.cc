@@ -1,4 +1,4 @@
-// Where ledgers are: seats by address, task storage for who finds none.
+// Where ledgers are kept: slots by address, task storage on a collision.
 #include <bpf/bpf.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -26,13 +26,13 @@ class Ledgers : public KernelTest {};
 static_assert(offsetof(ledger_seat, ledger.call.who) + sizeof(open_call::who) <= 64,
               "a waker takes one cache line of the woken's from another CPU");
 
-/// The seats themselves, as programs read and write them.
+/// The slots themselves, as programs read and write them.
 class Seats {
  public:
   explicit Seats(const SchedProbe& sched) : Seats(sched.maps().ledger_seats) {}
 
   std::span<ledger_seat> all() const { return {mapped_.as<ledger_seat>(), count_}; }
-  /// That of a member that runs and has begun a call; or null.
+  /// The ledger of a member that runs and has begun a call, or null.
   thread_ledger* of_member(std::uint32_t tid) const {
     const auto found = std::ranges::find_if(all(), [tid](const ledger_seat& seat) {
       return static_cast<u32>(seat.ledger.member) == tid;
@@ -59,7 +59,7 @@ class Seats {
 TEST_F(Ledgers, OfThreadsThatFindTheirSeatTakenAreAsGood) {
   constexpr u64 sleep_ns = 20'000'000;
   Child child([](Child&) {
-    if (const pid_t grandchild = fork(); grandchild != 0) {  // begins now: its seat is taken
+    if (const pid_t grandchild = fork(); grandchild != 0) {  // starts now: its slot is taken
       int status = 0;
       _exit(waitpid(grandchild, &status, 0) == grandchild ? status : 9);
     }
@@ -97,13 +97,13 @@ TEST_F(Ledgers, GiveTheirSeatsBackWhenTheirThreadsAreFreed) {
     if (pid == 0) _exit(0);
     ASSERT_EQ(waitpid(pid, nullptr, 0), pid);
   }
-  // Others begin and end processes too, and a kernel that hides some events hides ends.
+  // Other programs begin and end processes too, and a kernel that hides some events hides ends.
   for (int tries = 0; tries < 100 && seats.taken() > before + processes / 4; ++tries)
     usleep(100'000);
   EXPECT_LE(seats.taken(), before + processes / 4);
 }
 
-/// As if this CPU had told of no tick for `time`, nor of a switch.
+/// Acts as if no CPU had reported a tick or a switch for `time`.
 void forget_ticks(const SchedProbe& sched, Duration time) {
   const int map = sched.maps().cpu_ledgers;
   const u32 zero = 0;
@@ -121,8 +121,8 @@ class Ticks : public Ledgers {
     control().quiet_from_ns = now_ns() - 1'000'000'000;
   }
   session_control& control() { return measuring_.session.membership().control(); }
-  /// Whether ticks are relied on still, after none was told of for long and this thread, which has
-  /// been here for `time`, goes.
+  /// Whether ticks are still relied on after no tick was reported for long and this thread, on its
+  /// CPU for `time`, leaves the CPU.
   bool are_relied_on(Duration time) {
     control().quiet_ns = static_cast<u64>(quiet_.count());
     usleep(1'000);
@@ -140,12 +140,12 @@ class Ticks : public Ledgers {
 
 TEST_F(Ticks, AreReliedOnThoughAnIdleCpuHasNone) {
   if (quiet_ == Duration(0)) GTEST_SKIP() << "this kernel does not tell of ticks";
-  int relied_on = 0;  // but where a hypervisor took the CPU from us meanwhile
+  int relied_on = 0;  // fewer if a hypervisor has the CPU meanwhile
   for (int n = 0; n < 20; ++n) relied_on += are_relied_on(Duration(0)) ? 1 : 0;
   EXPECT_GE(relied_on, 15);
 }
 
-/// As one, the caller keeps its CPU however busy the machine is.
+/// A real-time thread keeps its CPU however busy the machine is.
 class RealTime {
  public:
   RealTime() {
@@ -163,21 +163,21 @@ class RealTime {
 TEST_F(Ticks, AreNotReliedOnWhereAThreadRunsForLongWithoutOne) {
   if (quiet_ == Duration(0)) GTEST_SKIP() << "this kernel does not tell of ticks";
   const RealTime thread;
-  int relied_on = 0;  // where a more urgent thread, or a tick, came in between
+  int relied_on = 0;  // rounds in which a higher-priority thread or a tick came in between
   while (relied_on < 50 && are_relied_on(2 * quiet_)) ++relied_on;
   EXPECT_LT(relied_on, 50);
 }
 
-/// As if it had slept, and the kernel had kept to itself that it came.
+/// As if the thread had slept, and the kernel had hidden its switch in.
 void let_come_unseen(thread_ledger& ledger) {
   ledger.since_ns -= 20'000'000;
   ledger.wake_ns = 0;
   ledger.state = LEDGER_SLEEPING;
 }
 
-/// What it waited before the call is none of the call's.
+/// A wait before the call is not part of the call.
 TEST_F(Ledgers, OfAThreadThatCameUnseenTellItsOwnPartsOnly) {
-  using Bytes = std::array<u64, (1 << 20) / sizeof(u64)>;  // a millisecond or two, and no switch
+  using Bytes = std::array<u64, (1 << 20) / sizeof(u64)>;  // 1 or 2 ms, without a switch
   struct Steps {
     std::atomic<bool> runs = false, begins = false;
   };
@@ -211,10 +211,10 @@ TEST_F(Ledgers, OfAThreadThatCameUnseenTellItsOwnPartsOnly) {
 }
 
 TEST_F(Ledgers, OfAThreadThatCameUnseenSayThatItsOpenCallRuns) {
-  using Bytes = std::array<u64, (16 << 20) / sizeof(u64)>;  // some ten milliseconds
+  using Bytes = std::array<u64, (16 << 20) / sizeof(u64)>;  // about ten milliseconds
   if (!OnCpu(0).could() || !OnCpu(1).could()) GTEST_SKIP() << "needs CPUs 0 and 1";
   const Shared<Bytes> bytes;
-  const OnCpu watcher(0);  // else it may preempt whom it watches each time that it looks
+  const OnCpu watcher(0);  // else the watcher may preempt the watched thread at each look
   Child child([&](Child&) {
     if (!run_on_cpu(1)) _exit(1);
     while (true) syscall(SYS_getrandom, bytes->data(), sizeof(Bytes), 0);
@@ -230,7 +230,7 @@ TEST_F(Ledgers, OfAThreadThatCameUnseenSayThatItsOpenCallRuns) {
   std::vector<std::string> told;
   for (int n = 0; n < 2'000 && told.size() < 10; ++n) {
     usleep(5'000);
-    if (present() != LEDGER_ON_CPU) continue;  // it waits for its CPU
+    if (present() != LEDGER_ON_CPU) continue;  // the thread waits for its CPU
     let_come_unseen(*ledger);
     std::string text;
     measuring.syscalls->look_for_hangs(1ms, [&](const Record& record) {
@@ -241,7 +241,7 @@ TEST_F(Ledgers, OfAThreadThatCameUnseenSayThatItsOpenCallRuns) {
     if (ran_all_along) ledger->state = LEDGER_ON_CPU;
   }
   EXPECT_EQ(told.size(), 10u);
-  EXPECT_GE(std::ranges::count(told, "running"), 8);  // else it left, and nobody was told of that
+  EXPECT_GE(std::ranges::count(told, "running"), 8);  // else it left its CPU unreported
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include "bpf/thread_thresholds.bpf.h"
 #include "bpf/wait.bpf.h"
 
-/* A call is old once it has taken this part of its threshold. Its waits are added up from then on:
- * younger ones, of which there are many more, pay nothing. */
+/* A call is old once it has taken 1/OLD_SHARE of its threshold. Only the waits of old calls are
+ * added up, so the far more numerous younger calls cost nothing. */
 #define OLD_SHARE 16
 
 struct kernel_frames {
@@ -21,7 +21,7 @@ struct {
   __type(value, struct kernel_frames);
 } frames_scratch SEC(".maps");
 
-/* The same for the same state and frames: FNV-1a (Fowler, Noll, Vo), by words. */
+/* Equal for equal states and frames: FNV-1a (Fowler, Noll, Vo), by words. */
 __noinline u64 place_of(const struct kernel_frames* frames, u32 count, u32 state) {
   if (!frames) return 0;
   u64 place = 0xcbf29ce484222325 ^ state;
@@ -30,7 +30,7 @@ __noinline u64 place_of(const struct kernel_frames* frames, u32 count, u32 state
   return place ? place : 1;
 }
 
-/* Makes `table` that of the call in flight of `task`. False where another thread's is in use. */
+/* Makes `table` belong to the open call of `task`. False while another thread uses the table. */
 static __always_inline bool claim_place_table(struct place_table* table, u64 task, u64 call_ns,
                                               u64 now_ns) {
   u64 owner = table->owner;
@@ -45,8 +45,8 @@ static __always_inline bool claim_place_table(struct place_table* table, u64 tas
   return true;
 }
 
-/* The wait that ends, of the thread whose struct task_struct is at `*address`. Returns 1 where none
- * in that place was added before. Not static: see is_late_by_glob(). */
+/* Adds the ending wait of the thread whose struct task_struct is at `*address`. Returns 1 for the
+ * first wait in its place, which has a record of its own. Not static: see is_late_by_glob(). */
 __noinline int add_to_place(const u64* address, const struct thread_ledger* ledger, u64 place,
                             u64 now_ns) {
   if (!address || !ledger) return 0;
@@ -82,8 +82,8 @@ static __always_inline bool in_old_call(struct task_struct* task,
          is_late_by_name(task, SPAN_SYSCALL, OLD_SHARE * age_ns);
 }
 
-/* Adds a wait of an old call that is too short to be recorded. True where it is to be, since it is
- * the first one in its place. */
+/* Adds a wait of an old call that is too short for a record of its own. True for the first wait in
+ * its place, which gets a record nevertheless. */
 static __noinline bool add_short_wait(struct task_struct* task, const struct thread_ledger* ledger,
                                       u64 now_ns) {
   u32 zero = 0;

@@ -26,10 +26,10 @@ struct SchedProbe::Impl {
   RefusedPrograms refused;
   std::vector<Link> links;
   bpf_program* switch_hook = nullptr;
-  std::uint64_t calls_before = 0;  ///< until the end of calibrating: not the target's
+  std::uint64_t calls_before = 0;  ///< calls until calibration ended: not the target's
 
   std::uint64_t calls() const;
-  bool has_work = false;  ///< the kernel runs our functions when a thread is on its way back
+  bool has_work = false;  ///< the kernel runs a BPF function on a thread's way back to its program
 
   void load();
   void configure();
@@ -39,15 +39,15 @@ struct SchedProbe::Impl {
   void attach_all();
   bool wants_stacks() const { return options.user_stack_bytes > 0; }
   bool is_here(const bpf_program* vector_hook) const;
-  /// Whether the kernel says of each thread that a quota keeps it from running.
+  /// Whether the kernel marks each thread that a quota keeps from running.
   bool marks_throttled() const {
     return types.member_offset("task_struct", "throttled").has_value();
   }
-  /// Whether it has quotas, and says of queues only that they are throttled.
+  /// Whether the kernel has quotas and reports only whole queues as throttled.
   bool throttles_queues() const;
   bool tells_throttles() const;
   bool tells_disks() const { return types.member_offset("request_queue", "disk").has_value(); }
-  /// Where a program can read what those of another CPU keep (Linux 5.19).
+  /// Whether a program can read another CPU's value of a per-CPU map (Linux 5.19).
   bool sees_migrations() const { return !is_refused(refused, bpf->progs.on_migration); }
   std::vector<bpf_program*> vector_hooks() const;
 };
@@ -89,7 +89,8 @@ void SchedProbe::Impl::choose_switch_hook() {
   if (!wants_stacks() || !has_work) size(bpf->maps.payers, 1);
 }
 
-/// By a CPU's tick; where that cannot be seen, there are none: others alone would be one-sided.
+/// A CPU's tick takes the samples. If ticks are not visible, there are no samples at all: samples
+/// of preempted threads and of wakers alone would be biased.
 void SchedProbe::Impl::choose_samples() {
   if (!is_here(bpf->progs.on_local_timer_entry) || options.sample_bytes == 0) return;
   bpf->rodata->sample_bytes =
@@ -190,7 +191,7 @@ bool SchedProbe::has_stacks_everywhere() const {
 }
 
 Duration SchedProbe::quiet_time() const {
-  // A tick may come late by what interrupts were disabled for: then something else is late as well.
+  // A tick may be late because interrupts were disabled, but then something else is late as well.
   return bpf_program__autoload(impl_->bpf->progs.on_local_timer_entry) ? 2 * tick_period()
                                                                        : Duration(0);
 }

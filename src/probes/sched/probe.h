@@ -12,37 +12,37 @@
 namespace overdue {
 
 struct SchedOptions {
-  /// How much of the user stacks of waits to copy that are late themselves: those of members that
-  /// take control().threshold_ns[SPAN_OFFCPU] or [SPAN_WAKEUP], and long ones behind the end of a
-  /// system call. 0: none. Each is a wait_stack behind its wait.
+  /// Bytes of the user stack to copy for each late wait of a member: one that takes
+  /// control().threshold_ns[SPAN_OFFCPU] or [SPAN_WAKEUP], or a long one after the end of a system
+  /// call. 0: none. Each stack is a wait_stack behind its wait.
   std::size_t user_stack_bytes = 0;
-  /// How much of the user stacks of the threads that ticks meet; 0: those are not looked at.
+  /// Bytes of the user stack to copy for each sample of a running thread; 0: no samples.
   std::size_t sample_bytes = 0;
-  bool use_task_work = true;  ///< where the kernel has it; false: as if it had not
-  bool use_vectors = true;    ///< the same of the tracepoints of local interrupts
-  bool use_throttles = true;  ///< the same of what tells that a CPU quota is used up
+  bool use_task_work = true;  ///< false: acts as if the kernel had no task work for BPF
+  bool use_vectors = true;    ///< false: … no tracepoints of local interrupts
+  bool use_throttles = true;  ///< false: … no CPU quotas and no limit of real-time threads
 };
 
 /// Keeps the ledgers of all threads of the machine, and records waits and wake-ups that took at
-/// least control().wait_min_ns. Loaded and attached by the constructor. To be made before the
-/// probes that read ledgers, which get its maps.
+/// least control().wait_min_ns. The constructor loads and attaches the programs. Must be
+/// constructed before the probes that read ledgers, because they share its maps.
 class SchedProbe final : public LiveProbe {
  public:
   explicit SchedProbe(const SharedMaps& shared, const SchedOptions& options = {});
   ~SchedProbe() override;
 
-  /// `shared` with the ledgers.
+  /// `shared`, plus the maps of the ledgers.
   SharedMaps maps() const;
 
-  /// Whether waits outside of system calls have user stacks too, if any have.
+  /// Whether waits outside of system calls have user stacks too, if user stacks are copied at all.
   bool has_stacks_everywhere() const;
 
-  /// What began after a CPU's last look at the clock (see cpu_ledger) and is not over yet is
-  /// shorter than this; 0 where ticks are not seen.
+  /// Upper limit for the age of an open event that began after its CPU last read the clock
+  /// (looked_ns of cpu_ledger); 0 if ticks are not visible.
   Duration quiet_time() const;
 
-  /// How many system calls of members a SyscallsProbe with these ledgers has looked at so far,
-  /// calibrating aside.
+  /// Number of members' system calls that a SyscallsProbe with these ledgers has examined so far,
+  /// without the calls made during calibration.
   std::uint64_t calls() const;
 
   void finish(KernelTime end, const RecordHandler& handler) override;

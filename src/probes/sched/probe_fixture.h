@@ -11,7 +11,7 @@
 #include "probes/sched/probe.h"
 #include "probes/syscalls/probe.h"
 
-// For tests of what explains a late call: a session that keeps all that is told of some processes.
+// For tests of what explains a late call: a session that keeps every record about some processes.
 namespace overdue {
 
 /// The fixed part of a record, and the addresses behind it.
@@ -22,7 +22,7 @@ struct WithStack {
 
   explicit WithStack(const Record& record) : fixed(record.as<T>()) {
     stack.resize(fixed.kernel_frames);
-    if (stack.empty()) return;  // memcpy() minds its null pointer
+    if (stack.empty()) return;  // memcpy() must not get a null pointer
     std::memcpy(stack.data(), record.bytes.data() + sizeof(T), 8 * stack.size());
   }
 };
@@ -61,7 +61,7 @@ struct Explained {
     };
   }
 
-  /// The longest wait of the span's thread within it.
+  /// The longest wait of the span's thread within the span.
   const SeenWait* wait_within(const SeenSpan& span) const {
     const SeenWait* longest = nullptr;
     const u64 begin = span.fixed.header.time_ns - span.fixed.latency_ns;
@@ -76,7 +76,7 @@ struct Explained {
     }
     return longest;
   }
-  /// What ended it.
+  /// The wake-up that ended `wait`.
   const SeenWake* wake_of(const SeenWait& wait) const {
     for (const SeenWake& wake : wakes)
       if (wake.fixed.wakee_tid == wait.fixed.header.tid &&
@@ -86,7 +86,7 @@ struct Explained {
   }
 };
 
-/// Calls of a process that take as long as `threshold`; waits as long as an eighth of it.
+/// Reports calls that take `threshold` or longer, and waits that take an eighth of it or longer.
 class Explaining {
  public:
   Explaining(const std::vector<std::uint32_t>& pids, Duration threshold,

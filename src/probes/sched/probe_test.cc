@@ -1,4 +1,4 @@
-// The ledger adds up, and waits are recorded with who ended them.
+// The ledger adds up, and waits are recorded with their wakers.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
@@ -42,7 +42,7 @@ struct LateWaits {
       if (record.schema->id == RECORD_WAIT_STACK) stacks.push_back(record.as<wait_stack>());
     });
   }
-  /// The stack of a wait that owes one.
+  /// The deferred stack of a wait.
   const wait_stack* stack_of(const SeenWait& wait) const {
     for (const wait_stack& stack : stacks)
       if (stack.header.tid == wait.fixed.header.tid &&
@@ -87,12 +87,12 @@ void late_waits_in_calls_have_user_stacks(bool use_task_work) {
       EXPECT_FALSE(wait.fixed.flags & WAIT_OWES_STACK);
       continue;
     }
-    // On a busy machine it may also be late to begin or to end, where it owes nothing.
+    // On a busy machine the child may also be late to begin or to end, without a deferred stack.
     const auto sleep = std::ranges::find_if(*sleeps, [&](const Slept& one) {
       return one.begin_ns <= wait.fixed.out_ns && wait.fixed.header.time_ns <= one.end_ns;
     });
     if (sleep == sleeps->end()) continue;
-    if (wait.stack.empty()) continue;  // a switch that the kernel did not tell of
+    if (wait.stack.empty()) continue;  // a switch that the kernel did not report
     ++slept;
     ASSERT_TRUE(wait.fixed.flags & WAIT_OWES_STACK);
     const wait_stack* stack = measuring.stack_of(wait);
@@ -113,8 +113,8 @@ TEST_F(Stalls, LateWaitsInCallsHaveUserStacksWithoutTaskWork) {
   late_waits_in_calls_have_user_stacks(false);
 }
 
-/// A copy of this program, of which no page is in memory: who executes it waits for the disk before
-/// its memory is exchanged and after.
+/// A copy of this program with no page in memory: a thread that executes it waits for the disk both
+/// before and after its memory is exchanged.
 class ColdProgram {
  public:
   ColdProgram() {
@@ -170,12 +170,12 @@ TEST_F(Stalls, OfASleepAreExplainedByTheLedgerAndTheWait) {
   int sleeps = 0, explained = 0;
   for (const SeenSpan& span : seen.spans) {
     EXPECT_EQ(span.fixed.span, SPAN_SYSCALL);
-    if (span.fixed.subject != SYS_clock_nanosleep) continue;  // its end, on a busy machine
+    if (span.fixed.subject != SYS_clock_nanosleep) continue;  // the child's end, on a busy machine
     ++sleeps;
     EXPECT_GE(span.fixed.latency_ns, 20'000'000u);
     EXPECT_TRUE(span.fixed.flags & SPAN_HAS_USER_STACK);
     EXPECT_GT(span.fixed.user_bytes, USER_RED_ZONE);
-    if (!(span.fixed.flags & SPAN_HAS_LEDGER)) continue;  // a switch that nobody told of
+    if (!(span.fixed.flags & SPAN_HAS_LEDGER)) continue;  // an unreported switch
     EXPECT_NEAR(static_cast<double>(sum_of(span.fixed.ledger)),
                 static_cast<double>(span.fixed.latency_ns),
                 0.001 * static_cast<double>(span.fixed.latency_ns));
@@ -184,7 +184,7 @@ TEST_F(Stalls, OfASleepAreExplainedByTheLedgerAndTheWait) {
     ASSERT_TRUE(wait);
     EXPECT_EQ(wait->fixed.state, u32{WAIT_SLEEPING});
     EXPECT_TRUE(wait->fixed.flags & WAIT_OF_MEMBER);
-    // A switch, or a waking, that the kernel did not tell of.
+    // A switch or a waking that the kernel did not report.
     if (wait->stack.empty() || wait->fixed.waker_context == WAKER_UNKNOWN) continue;
     ++explained;
     EXPECT_GT(wait->stack.size(), 3u);
@@ -197,8 +197,8 @@ TEST_F(Stalls, OfASleepAreExplainedByTheLedgerAndTheWait) {
   EXPECT_GE(explained, 3);
 }
 
-/// Two threads that make 100 calls of getppid in each step, and what is told of them where every
-/// call passes the least threshold.
+/// Two threads that make 100 calls of getppid in each step, and the reported calls while every call
+/// passes the lowest threshold.
 class StallsByName : public Stalls {
  protected:
   static constexpr int calls_a_step = 100;
@@ -229,12 +229,12 @@ class StallsByName : public Stalls {
   session_control& control() { return measuring_->session.membership().control(); }
   void arm() { measuring_->session.arm(); }
 
-  /// How many calls of getppid are told of when both have made a step.
+  /// The numbers of reported getppid calls of both threads after each has made a step.
   std::pair<std::size_t, std::size_t> run_step() {
     measuring_->seen = {};
     first_->run_step();
     second_->run_step();
-    usleep(2'000);  // the newest records are left for the next time
+    usleep(2'000);  // poll() leaves the newest records for the next time
     measuring_->session.poll(measuring_->seen.handler());
     return {told_of(first_->pid()), told_of(second_->pid())};
   }

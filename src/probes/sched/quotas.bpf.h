@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Threads that the CPU quota of their cgroup, or of one above it, keeps from running. */
+/* Threads that are throttled by the CPU quota of their cgroup or of one above it. */
 #pragma once
 
 #include "bpf/quota_queues.bpf.h"
 #include "bpf/wait.bpf.h"
 
-const volatile u8 tells_throttles; /* 0: as if there were no quotas */
+const volatile u8 tells_throttles; /* 0: quotas are ignored */
 
-/* The thread of `ledger` is kept in its queue, and `*above` is its entity's parent. Not static, as
- * record_throttle() is not: the verifier then looks at it once, and not on every path of a switch.
- * (It lets no address through as a number, but in memory.) */
+/* The thread of `ledger` is throttled in its queue, and `*above` is the parent of its sched_entity.
+ * Not static, like record_throttle(): the verifier then checks the function once, not on every path
+ * of a switch. (The verifier lets an address pass as a number only through memory.) */
 __noinline int note_throttler(struct thread_ledger* ledger, const u64* above) {
   if (!ledger || !above) return 0;
   struct cfs_rq* queue = (struct cfs_rq*)ledger->queue;
@@ -18,7 +18,7 @@ __noinline int note_throttler(struct thread_ledger* ledger, const u64* above) {
   return 0;
 }
 
-/* As it leaves the CPU, runnable. */
+/* Called as the thread leaves the CPU, runnable. */
 static __always_inline void note_throttle(struct task_struct* task, struct thread_ledger* ledger) {
   ledger->queue = 0;
   if (!tells_throttles) return;
@@ -29,7 +29,8 @@ static __always_inline void note_throttle(struct task_struct* task, struct threa
   if (marks) note_throttler(ledger, &above);
 }
 
-/* How long a quota has kept the thread from running that runs again at `now_ns`. */
+/* How long a quota kept the thread from running until `now_ns`, in a kernel that only reports whole
+ * queues as throttled. */
 static __noinline u64 heard_throttled(struct task_struct* task, struct thread_ledger* ledger,
                                       u64 now_ns) {
   if (!task || !ledger) return 0;
@@ -40,7 +41,7 @@ static __noinline u64 heard_throttled(struct task_struct* task, struct thread_le
   return throttled_between(known, runnable_since(ledger, now_ns), now_ns);
 }
 
-/* Likewise, where the kernel says of each thread that it is kept. */
+/* The same in any kernel: newer kernels mark each throttled thread. */
 static __always_inline u64 quota_throttled(struct task_struct* task, struct thread_ledger* ledger,
                                            u64 now_ns) {
   if (bpf_core_field_exists(task->throttled)) return throttled_since_left(ledger);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which threads had a CPU lately, for one that could run there and did not. Runs are summed up by
- * thread in slices, each a part of the shortest delay that is looked for: 64 of them reach back far
- * enough however short runs are, and a switch costs the same few stores. */
+/* The threads that recently had a CPU, for a thread that could run there and did not. Runs are
+ * summed per thread in slices, each a fraction of the shortest delay of interest: 64 slices reach
+ * back far enough however short the runs are, and a switch costs the same few stores. */
 #pragma once
 
 #include "bpf/wait.bpf.h"
@@ -40,8 +40,8 @@ static __always_inline struct cpu_slice* begin_slice(struct cpu_runs* runs, u64 
   return slice;
 }
 
-/* One thread leaves the CPU for another. Who ran is not known of the time before where a switch was
- * not seen. A long run has a slice of its own, which can be cut anywhere. Not static: see
+/* One thread leaves the CPU for another. If a switch was not seen, the thread that ran before is
+ * unknown. A long run has a slice of its own, which can be cut anywhere. Not static: see
  * throttled_since_mark(). */
 __noinline int change_run(struct cpu_runs* runs, const struct changing_threads* threads,
                           u64 now_ns) {
@@ -66,7 +66,7 @@ static __always_inline void note_run(struct cpu_runs* runs, const struct task_st
   change_run(runs, &threads, now_ns);
 }
 
-/* Not static, as those below: see throttled_since_mark(). */
+/* Not static, like the functions below: see throttled_since_mark(). */
 __noinline int add_run(struct sched_runs* to, u64 address, u32 tid, u64 ns) {
   if (!to || !ns) return 0;
   struct task_struct* task = (struct task_struct*)address;
@@ -83,8 +83,8 @@ __noinline int add_run(struct sched_runs* to, u64 address, u32 tid, u64 ns) {
   return 0;
 }
 
-/* What of the slice that ended at `end_ns` came after `from_ns`. Where it began before, that is
- * known only if one thread had it all. */
+/* Adds the part of the slice after `from_ns`. The slice ended at `end_ns`. If it began before
+ * `from_ns`, the part is known only if one thread had the whole slice. */
 __noinline int add_slice(struct sched_runs* to, const struct cpu_slice* slice, u64 from_ns,
                          u64 end_ns) {
   if (!to || !slice) return 0;
@@ -100,7 +100,7 @@ __noinline int add_slice(struct sched_runs* to, const struct cpu_slice* slice, u
   return 0;
 }
 
-/* The current thread, checked by on_cpu: a hardened kernel may hide its switch. */
+/* The current thread, checked by on_cpu: a hardened kernel may hide the switch that replaced it. */
 static __always_inline void add_running(struct sched_runs* to, u64 address, u64 ns) {
   const struct task_struct* task = (const struct task_struct*)address;
   if (task && BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu))
@@ -122,8 +122,8 @@ __noinline int collect_runs(struct sched_runs* to, const struct cpu_runs* of, u6
   return 0;
 }
 
-/* Since when the thread that comes could run here. It may have come from the run queue of another
- * CPU: note_runs_there() covers a long stay there. */
+/* When the incoming thread became runnable on this CPU. It may have come from the run queue of
+ * another CPU: note_runs_there() covers a long stay there. */
 static __always_inline u64 queued_here_since(const struct task_struct* task,
                                              const struct thread_ledger* ledger,
                                              const struct cpu_ledger* cpu, u64 now_ns) {
@@ -133,8 +133,8 @@ static __always_inline u64 queued_here_since(const struct task_struct* task,
   return queued_ns > since_ns && queued_ns < now_ns ? queued_ns : since_ns;
 }
 
-/* Who ran on the CPU of `of` while the thread at `*address` could, which comes or goes at `now_ns`.
- */
+/* Records the threads that ran on the CPU of `of` while the thread at `*address` could run. That
+ * thread comes or goes at `now_ns`. */
 __noinline int record_runs(const u64* address, const struct cpu_runs* of, u64 from_ns, u64 now_ns) {
   u32 zero = 0;
   struct sched_runs* runs = bpf_map_lookup_elem(&runs_scratch, &zero);
@@ -147,8 +147,8 @@ __noinline int record_runs(const u64* address, const struct cpu_runs* of, u64 fr
   return 0;
 }
 
-/* The same, where the delay is long enough. For a shorter one the last run does: returns how long
- * that had the CPU while the thread could have. */
+/* Records the same if the delay is long enough. For a shorter delay the last run suffices: returns
+ * how long it had the CPU while the thread could run. */
 static __always_inline u64 note_runs(struct task_struct* task, const struct thread_ledger* ledger,
                                      u64 now_ns) {
   const struct cpu_ledger* cpu = this_cpu_ledger();
@@ -162,8 +162,8 @@ static __always_inline u64 note_runs(struct task_struct* task, const struct thre
   return last_ns < ready_ns ? last_ns : ready_ns;
 }
 
-/* Likewise of the CPU of `there`, whose run queue the thread leaves for that of another: that queue
- * is locked, and nobody changes the runs. */
+/* The same for the CPU of `there`, whose run queue the thread leaves for that of another CPU. The
+ * queue is locked, so the runs do not change. */
 static __always_inline void note_runs_there(struct task_struct* task, struct thread_ledger* ledger,
                                             const struct cpu_ledger* there, u64 now_ns) {
   u64 from_ns = runnable_since(ledger, now_ns);

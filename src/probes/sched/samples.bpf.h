@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Where threads are while they run: a CPU's tick says so of the thread that it meets. It comes
- * anyway, and to no CPU that idles. Threads that take turns may do so in step with it: a thread
- * that an interrupt takes out of its program, after some time there, says where that was, too. (One
- * that is preempted as it comes out of a call is there more often than elsewhere.) */
+/* Where threads run: a CPU's tick samples the thread that it interrupts. The tick comes anyway, and
+ * an idle CPU has none. Threads may take turns in step with the tick. So a thread that an interrupt
+ * takes out of its program, after some time there, is sampled too. (A thread that is preempted on
+ * its way out of a call is not: threads are preempted there more often than elsewhere.) */
 #pragma once
 
 #include "bpf/ledger.bpf.h"
@@ -10,8 +10,8 @@
 #include "bpf/user_stack.bpf.h"
 #include "bpf/user_stack.h"
 
-const volatile u32 own_pid;      /* Overdue explains what others do */
-const volatile u32 sample_bytes; /* how much of a user stack to copy; 0: there are no samples */
+const volatile u32 own_pid;      /* Overdue itself is neither recorded nor sampled */
+const volatile u32 sample_bytes; /* bytes of a user stack to copy; 0: no samples */
 
 struct sample_scratch {
   struct cpu_sample fixed;
@@ -19,7 +19,7 @@ struct sample_scratch {
   u8 stack[SAMPLE_STACK_MAX + 4096]; /* what copy_user_stack() writes to */
 };
 
-/* By CPU: neither ticks nor wake-ups are interrupted by one another. */
+/* One per CPU: ticks and wake-ups do not interrupt one another. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1);
@@ -42,7 +42,7 @@ static __always_inline u32 fill_user_side(struct sample_scratch* scratch,
 
 #define SAMPLED_AFTER_NS 1000000
 
-/* Of the running thread. */
+/* Samples the running thread. */
 static __noinline int sample_thread(void* ctx, u64 time_ns, u16 reason) {
   struct task_struct* task = bpf_get_current_task_btf();
   u32 number = bpf_get_smp_processor_id();
@@ -64,7 +64,7 @@ static __noinline int sample_thread(void* ctx, u64 time_ns, u16 reason) {
   return 0;
 }
 
-/* What a softirq does that the tick has interrupted is not the thread's. */
+/* A tick during a softirq gives no sample: the softirq's work is not the thread's. */
 static __always_inline void sample_cpu(void* ctx) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct cpu_ledger* cpu = this_cpu_ledger();
@@ -77,7 +77,7 @@ static __always_inline bool takes_samples(void) {
   return sample_bytes && control.armed;
 }
 
-/* As `task`, the thread of `ledger`, leaves its CPU, though it could run on. */
+/* Called as `task`, the thread of `ledger`, leaves its CPU while runnable. */
 static __always_inline void sample_preempted(void* ctx, struct task_struct* task,
                                              const struct thread_ledger* ledger,
                                              const struct cpu_ledger* cpu, u64 now_ns) {
@@ -88,7 +88,7 @@ static __always_inline void sample_preempted(void* ctx, struct task_struct* task
   if ((s64)regs->orig_ax < 0) sample_cpu(ctx);
 }
 
-/* Where the running thread wakes another from, that has waited for long. */
+/* Samples the running thread where it wakes a thread that has waited for long. */
 static __always_inline void sample_waker(void* ctx, u64 wake_ns) {
   struct task_struct* task = bpf_get_current_task_btf();
   if (!takes_samples() || has_no_user_side(task) || (u32)task->tgid == own_pid) return;

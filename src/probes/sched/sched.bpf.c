@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// Keeps the ledger of every thread of the machine, and records the waits that matter: those that
-// were long, whoever's they are (a member may have waited for a thread that waited itself), and
-// those within a call that is late already.
+// Keeps the ledger of every thread of the machine, and records the waits that matter: the long
+// waits of all threads (a member may have waited for a thread that waited itself), and the waits
+// within a call that is already late.
 #include "bpf/call.bpf.h"
 #include "bpf/compat.bpf.h"
 #include "bpf/thread_thresholds.bpf.h"
@@ -18,11 +18,11 @@
 
 const volatile u8 switch_tells_state; /* sched_switch has a fourth argument (Linux 5.18) */
 
-#define NOTED_WAITS_MAX 32 /* of one call, beyond the long ones */
+#define NOTED_WAITS_MAX 32 /* per call, in addition to the long ones */
 /* include/linux/sched.h */
 #define TASK_INTERRUPTIBLE 0x1
 #define TASK_UNINTERRUPTIBLE 0x2
-#define TASK_NOLOAD 0x400 /* with the former: an idle thread of the kernel's */
+#define TASK_NOLOAD 0x400 /* with TASK_UNINTERRUPTIBLE: an idle kernel thread */
 
 static __always_inline u32 ledger_state_of(u32 task_state) {
   if (!task_state) return LEDGER_PREEMPTED;
@@ -72,7 +72,7 @@ static __noinline int record_wait(struct task_struct* next, struct task_struct* 
   return 0;
 }
 
-/* A member that ran late after its wake-up, where that is looked for. */
+/* Whether a member ran late after its wake-up, if wake-ups have a threshold. */
 static __always_inline bool woken_late(struct task_struct* task, const struct thread_ledger* ledger,
                                        u64 now_ns) {
   u64 threshold_ns = control.threshold_ns[SPAN_WAKEUP];
@@ -83,8 +83,8 @@ static __always_inline bool woken_late(struct task_struct* task, const struct th
   return is_late_by_name(task, SPAN_WAKEUP, latency_ns);
 }
 
-/* In a call that has already taken half of what is late, or more: its waits explain it, however
- * short they are. */
+/* Whether the open call has already taken half of its threshold or more. The next NOTED_WAITS_MAX
+ * waits then explain it, however short they are. */
 static __always_inline bool in_late_call(struct task_struct* task, struct thread_ledger* ledger,
                                          u64 now_ns) {
   u64 threshold_ns = control.threshold_ns[SPAN_SYSCALL];
@@ -98,7 +98,7 @@ static __always_inline bool in_late_call(struct task_struct* task, struct thread
   return ledger->noted++ < NOTED_WAITS_MAX;
 }
 
-/* A wait of a member's that is a late span itself, or may make a call late that has ended. */
+/* Whether a member's wait is a late span itself, or may make a call late that has ended. */
 static __noinline bool is_late_wait(struct task_struct* task, const struct thread_ledger* ledger,
                                     u64 now_ns) {
   if (!task || !ledger) return false;
@@ -136,7 +136,7 @@ static __always_inline void switch_out(struct task_struct* prev, struct thread_l
 static __always_inline void switch_in(struct task_struct* next, struct thread_ledger* ledger,
                                       struct cpu_ledger* cpu, struct task_struct* prev, u64 now_ns,
                                       enum payment payment) {
-  if (ledger->state != LEDGER_ON_CPU) { /* else we missed that it left: unknown */
+  if (ledger->state != LEDGER_ON_CPU) { /* else the switch out was missed: unknown */
     if (ledger->state != LEDGER_PREEMPTED &&
         (ledger->wake_ns < ledger->since_ns || ledger->wake_ns == WAKE_UNTIMED))
       time_wake(next, ledger, cpu, now_ns);
@@ -163,9 +163,9 @@ static __always_inline void switch_in(struct task_struct* next, struct thread_le
   ledger->softirq_mark_ns = cpu->softirq_ns;
 }
 
-/* A thread ran for longer than ticks are apart, and none was seen: they come by another way than we
- * know, or not at all. Where nobody told us that it came, the scheduler says since when it ran: an
- * idle CPU has no ticks. */
+/* A thread ran for longer than ticks are apart, and no tick was seen: ticks come another way, or
+ * not at all. The scheduler's own note says since when the thread ran: its switch in may have been
+ * hidden, and an idle CPU has no ticks. */
 static __always_inline void check_ticks(const struct task_struct* prev,
                                         const struct cpu_ledger* cpu, u64 now_ns) {
   u64 quiet_ns = control.quiet_ns, looked_ns = cpu->looked_ns;
@@ -186,7 +186,7 @@ static __always_inline int switch_threads(u64* ctx, enum payment payment) {
   note_run(&cpu->runs, prev, next, now_ns);
   struct thread_ledger* ledger = prev->pid ? ledger_of(prev) : 0;
   if (ledger) {
-    /* It waits again before it is back in its program: it need not owe for as long. */
+    /* The thread waits again before it is back in its program: the copy is due now. */
     if (payment != PAY_NEVER && ledger->owes_ns) pay_stack(prev, ledger);
     u32 task_state = switch_tells_state ? (u32)ctx[3] : prev->__state;
     u32 state = preempt ? LEDGER_PREEMPTED : ledger_state_of(task_state);
@@ -222,7 +222,7 @@ int UNPREEMPTED_PROG(on_exit_from_call) {
   return 0;
 }
 
-/* What the running thread did until it woke another. A softirq may be a part of its own call. */
+/* What the running thread did until it woke another. A softirq may be part of the thread's call. */
 static __always_inline void fill_waker_sums(struct sched_wake* wake, struct task_struct* waker,
                                             const struct cpu_ledger* cpu, u64 now_ns) {
   struct ledger_sums sums = {};
@@ -269,8 +269,8 @@ static __noinline int record_wake(u64* ctx, struct thread_ledger* ledger, struct
 
 #define TASK_ON_RQ_MIGRATING 2 /* kernel/sched/sched.h */
 
-/* A queued thread migrates. The tracepoint also fires for each wake-up on another CPU: those leave
- * no run queue. */
+/* A queued thread migrates. The tracepoint also fires for each wake-up on another CPU, but a woken
+ * thread leaves no run queue. */
 SEC("?tp_btf/sched_migrate_task")
 int COUNTED_PROG(on_migration) {
   struct task_struct* task = (struct task_struct*)ctx[0];
@@ -284,8 +284,8 @@ int COUNTED_PROG(on_migration) {
   return 0;
 }
 
-/* A handler has ended when the kernel wakes the thread to which it left the rest; with PREEMPT_RT
- * nearly all do. */
+/* A handler has ended when the kernel wakes the thread to which the handler left the rest. With
+ * PREEMPT_RT nearly all handlers do so. */
 static __always_inline bool is_left_the_rest(const struct task_struct* task,
                                              struct cpu_ledger* cpu) {
   if (!cpu->irq_leaves_rest) return false;
@@ -311,8 +311,8 @@ static __always_inline void note_waker(const struct task_struct* task, struct th
   }
 }
 
-/* Whether the wait that ends is too short to be told of, for all that is known without reading the
- * clock. What it adds to the sums the scheduler's own note says well enough. */
+/* Whether the ending wait is too short to be reported, as far as is known without reading the
+ * clock. For the sums, the scheduler's own note is precise enough. */
 static __always_inline bool was_short_wait(const struct thread_ledger* ledger,
                                            const struct cpu_ledger* cpu) {
   u64 quiet_ns = control.quiet_ns;
@@ -324,7 +324,7 @@ static __always_inline bool was_short_wait(const struct thread_ledger* ledger,
          ns_between(ledger->call.begin_ns, latest_ns) < threshold_ns / 2;
 }
 
-/* In the waker's context, and on its CPU. */
+/* Runs in the waker's context, on the waker's CPU. */
 SEC("tp_btf/sched_waking")
 int COUNTED_PROG(on_waking) {
   struct task_struct* task = (struct task_struct*)ctx[0];
@@ -377,8 +377,8 @@ int COUNTED_PROG(on_first_wakeup, struct task_struct* task) {
   return 0;
 }
 
-/* Run by user space once the hooks above are attached, and before those below are: what interrupts
- * have taken is 0 on every CPU, so that the running are right too. */
+/* User space runs this after the hooks above are attached and before the hooks below are. The
+ * interrupt time of every CPU is 0 then, so the ledgers of running threads are right too. */
 SEC("iter/task")
 int begin_ledgers(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
@@ -388,7 +388,7 @@ int begin_ledgers(struct bpf_iter__task* ctx) {
   return 0;
 }
 
-/* Their hooks come behind those above in the object, and so are attached later. */
+/* attach_all() attaches these hooks after begin_ledgers() has run. */
 #include "probes/sched/interrupts.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";

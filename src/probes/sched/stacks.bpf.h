@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* User stacks of waits that are late themselves. Such a wait ends in sched_switch, in the context
- * of whom the thread follows, where its memory cannot be read. So the thread owes its stack, and
- * pays before it is back in its program, whose registers and stack are the same until then. */
+/* User stacks of late waits. Such a wait ends in sched_switch, in the context of the previous
+ * thread, where the waiting thread's memory cannot be read. So the stack is deferred (as in Linux's
+ * unwind_deferred): the thread copies it before it returns to its program. Until then its user
+ * registers and its stack stay the same. */
 #pragma once
 
 #include "bpf/unpreempted.bpf.h"
@@ -11,8 +12,8 @@
 
 enum payment {
   PAY_NEVER = 0,
-  PAY_BY_WORK = 1, /* the kernel runs a function of ours on the thread's way back (Linux 6.18) */
-  PAY_AT_EXIT = 2, /* at the end of its system call; waits elsewhere have no user stacks */
+  PAY_BY_WORK = 1, /* copied by task work, on the way back to the program (Linux 6.18) */
+  PAY_AT_EXIT = 2, /* copied at the end of the system call; waits elsewhere have no user stacks */
 };
 
 struct stack_scratch {
@@ -21,7 +22,8 @@ struct stack_scratch {
   u8 stack[USER_STACK_ROOM];
 };
 
-/* By CPU: who pays is not preempted meanwhile. Not a per-CPU array, whose values must be small. */
+/* One per CPU: a thread is not preempted while it copies. Not a per-CPU array, whose values must be
+ * small. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1);
@@ -29,7 +31,7 @@ struct {
   __type(value, struct stack_scratch);
 } stack_scratch SEC(".maps");
 
-/* The kernel finds its own type in here by the name. */
+/* The kernel recognizes this type by its name. */
 struct bpf_task_work {
   u64 opaque;
 };
@@ -38,7 +40,7 @@ struct payer {
   struct bpf_task_work work;
 };
 
-/* By tid: who has been asked to pay and has not come by yet. */
+/* By tid: threads whose task work is scheduled and has not run yet. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 8192);
@@ -46,13 +48,13 @@ struct {
   __type(value, struct payer);
 } payers SEC(".maps");
 
-/* What functions of the kernel are declared with must be known: libbpf compares. */
+/* The types in declarations of kernel functions must be known: libbpf compares them. */
 struct bpf_map {
   u32 id;
 };
 
-/* Linux 6.18 has the one with the program as an argument; in later ones the verifier supplies it.
- */
+/* Linux 6.18 has the function that takes the program as an argument. In later kernels the verifier
+ * supplies the program. */
 extern int bpf_task_work_schedule_resume_impl(struct task_struct* task, struct bpf_task_work* work,
                                               void* map__map,
                                               int (*callback)(struct bpf_map*, void*, void*),
@@ -61,13 +63,13 @@ extern int bpf_task_work_schedule_resume(struct task_struct* task, struct bpf_ta
                                          void* map__map,
                                          int (*callback)(struct bpf_map*, void*,
                                                          void*)) OPTIONAL_FUNCTION;
-const volatile u8 work_names_program; /* whether it is the former */
+const volatile u8 work_names_program; /* 1: the kernel has the former function */
 
 #define CALL_INSTRUCTION_BYTES 2 /* syscall, int 0x80 */
 
-/* Whether it is where it was when it began to owe, or in front of the call, which begins again: an
- * execve() takes a thread's memory away while it waits in there, and its registers at the end, when
- * the new memory is a program's. */
+/* Whether the deferred stack is still there: the thread is where its stack was deferred, or in
+ * front of the call, which begins again. An execve() takes a thread's memory away while the thread
+ * waits in the call. It changes the registers at the end, when the new memory holds a program. */
 static __always_inline bool has_what_it_owes(struct task_struct* task, struct pt_regs* regs,
                                              struct thread_ledger* ledger) {
   if (is_exiting(task) || regs->sp != ledger->owed_sp) return false;
@@ -75,7 +77,7 @@ static __always_inline bool has_what_it_owes(struct task_struct* task, struct pt
   return (!ahead || ahead == CALL_INSTRUCTION_BYTES) && BPF_CORE_READ(task, mm, start_code);
 }
 
-/* In the thread's context, not preemptible. */
+/* Runs in the thread's context, not preemptible. */
 static __noinline int pay_stack(struct task_struct* task, struct thread_ledger* ledger) {
   if (!task || !ledger) return 0;
   u64 since_ns = ledger->owes_ns;
@@ -134,8 +136,9 @@ static __always_inline bool ask_to_pay(struct task_struct* task) {
   return !bpf_task_work_schedule_resume(task, &payer->work, &payers, pay_by_work);
 }
 
-/* Whether it has a stack to owe, and is in a system call where it has to be; remembers which. Who
- * waits again before it has paid pays for both at once. */
+/* Whether the thread has a user stack to defer and, if `in_call`, is in a system call. Stores the
+ * user registers that identify the stack. If the thread waits again before the copy, one copy
+ * serves both waits. */
 static __always_inline bool may_owe(struct task_struct* task, struct thread_ledger* ledger,
                                     bool in_call) {
   if (!task || !ledger) return false;
@@ -147,8 +150,8 @@ static __always_inline bool may_owe(struct task_struct* task, struct thread_ledg
   return true;
 }
 
-/* Whether `task`, whose late wait ends, will pay. These are rare, and not part of the hook: it
- * keeps its registers for what happens always. */
+/* Defers the stack of `task`, whose late wait ends; true if the stack will be copied. Late waits
+ * are rare, so this code is not inlined: the hook keeps its registers for the common path. */
 static __noinline bool owe_by_work(struct task_struct* task, struct thread_ledger* ledger,
                                    u64 now_ns) {
   if (!ledger) return false;

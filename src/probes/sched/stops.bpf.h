@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who sent a signal that stops a process of the target. */
+/* The sender of a signal that stops a process of the target. */
 #pragma once
 
 #include "bpf/signals.h"
 #include "bpf/unpreempted.bpf.h"
 #include "bpf/wait.bpf.h"
 
-/* arch/x86/include/uapi/asm/signal.h: from SIGSTOP on, with SIGTSTP and SIGTTIN */
+/* arch/x86/include/uapi/asm/signal.h: SIGSTOP, followed by SIGTSTP and SIGTTIN */
 #define FIRST_STOP_SIGNAL 19
 #define LAST_STOP_SIGNAL 22 /* SIGTTOU */
 #define SENT 0              /* include/trace/events/signal.h: TRACE_SIGNAL_DELIVERED */
 #define FROM_KERNEL 1       /* include/linux/sched/signal.h: SEND_SIG_PRIV */
 
-/* No structure, where the kernel itself sends a signal, but a number. The verifier lets no address
- * through as one, but in memory. */
+/* If the kernel itself sends a signal, `info` is a number, not a structure. The verifier lets an
+ * address pass as a number only through memory. */
 static __always_inline bool is_from_kernel(struct kernel_siginfo* info) {
   u64 number = 0;
   bpf_probe_read_kernel(&number, sizeof(number), &info);

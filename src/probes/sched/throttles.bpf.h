@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What keeps a thread that could run from running, besides another thread on its CPU: a CPU quota
- * of its cgroup, or the limit of real-time threads. */
+/* What keeps a runnable thread from running, besides another thread on its CPU: a CPU quota of its
+ * cgroup, or the limit of real-time threads. */
 #pragma once
 
 #include "bpf/throttle_record.bpf.h"
@@ -14,8 +14,8 @@ static __always_inline void note_real_time_left(struct task_struct* task,
   note_real_time(task, now_ns);
 }
 
-/* How long the limit has kept the thread at `*address` from running that runs again at `now_ns`.
- * Not static: see throttled_since_mark(). */
+/* How long the real-time limit kept the thread at `*address` from running until `now_ns`. Not
+ * static: see throttled_since_mark(). */
 __noinline u64 kept_by_real_time_limit(const u64* address, struct thread_ledger* ledger,
                                        u64 now_ns) {
   if (!address || !ledger) return 0;
@@ -26,7 +26,7 @@ __noinline u64 kept_by_real_time_limit(const u64* address, struct thread_ledger*
   return wait.throttled_ns;
 }
 
-/* Where it was woken on another CPU, when its queue there was marked is not known well. */
+/* 0 for a thread woken on another CPU: when its queue there was marked is uncertain. */
 static __always_inline u64 real_time_throttled(struct task_struct* task,
                                                struct thread_ledger* ledger, u64 now_ns) {
   if (!any_real_time_throttled) return 0;
@@ -42,7 +42,7 @@ static __always_inline u64 throttled_in_wait(struct task_struct* task, struct th
                             : quota_throttled(task, ledger, now_ns);
 }
 
-/* Whose limit it was, for the thread whose struct task_struct is at `*address`. */
+/* Records the limit that throttled the thread whose struct task_struct is at `*address`. */
 __noinline int record_throttle(const u64* address, struct thread_ledger* ledger, u64 now_ns) {
   if (!address || !ledger || !ledger->throttler) return 0;
   void* ring = this_cpu_ring();

@@ -1,4 +1,4 @@
-// Who is said to have woken a thread.
+// The reported waker of a thread.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,8 @@ std::map<u32, std::string> interrupt_threads() {
   return threads;
 }
 
-/// Reads a file that is not in memory, as far as the machine's disks have interrupts.
+/// Reads a file that is not in memory, so that disks raise interrupts if the machine has such
+/// disks.
 void bother_disk() {
   const Fd file(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   std::string bytes(1 << 20, '\0');
@@ -50,7 +51,7 @@ TEST_F(Wakers, OfAnInterruptsThreadIsTheInterrupt) {
   const Explained seen = measuring.finish();
   for (const SeenWait& wait : seen.waits) {
     const auto thread = threads.find(wait.fixed.header.tid);
-    // They wait for locks, too, which threads let go; but not in a state that signals end.
+    // These threads also wait for locks that threads release, but not in an interruptible state.
     if (thread == threads.end() || wait.fixed.state != WAIT_SLEEPING) continue;
     const SeenWake* const wake = seen.wake_of(wait);
     if (!wake) continue;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which call a thread comes back from that waits behind the end of one. */
+/* The call that a thread returns from while it waits after the end of the call. */
 #pragma once
 
 #include "bpf/call.bpf.h"
 #include "bpf/seccomp.bpf.h"
 #include "bpf/wait.bpf.h"
 
-#define NATIVE_CALLS 512 /* numbers from here on are those of x32 */
-#define NOT_BEGUN (-38)  /* ENOSYS, as a call's result until it has one */
+#define NATIVE_CALLS 512 /* x32 numbers begin here */
+#define NOT_BEGUN (-38)  /* ENOSYS: the result of a call that has none yet */
 
-/* A thread that waits between a call's end and its program, as for a signal that stops it, is still
- * in the call for its program. The last of its calls that are known is that one; a call that
- * seccomp kills the thread for never begins. The number of that call, and 1; 0: it is in a call, or
- * in its program. */
+/* A thread that waits between the end of a call and its program, for example stopped by a signal,
+ * is still in the call for its program. The call is the last one known of the thread; a call for
+ * which seccomp kills the thread never begins. Returns the number of the call plus 1; 0: the thread
+ * is in a call, or in its program. */
 static __always_inline u32 ended_call(struct task_struct* task, const struct thread_state* state,
                                       const struct thread_ledger* ledger) {
   if (!state || state->in_call != CALL_NONE || ledger->call.who) return 0;

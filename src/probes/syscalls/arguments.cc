@@ -141,7 +141,7 @@ std::span<const std::string_view> ArgumentDecoder::decode(const syscall_call& ca
       append_value(buffer_, argument, registers[i], is_compat);
     ends[shown++] = buffer_.size();
   }
-  // Views only now: the buffer may have moved while it grew.
+  // The views are made last: the buffer may have moved while it grew.
   std::size_t begin = 0;
   for (unsigned i = 0; i < shown; ++i) {
     views_[i] = std::string_view(buffer_).substr(begin, ends[i] - begin);

@@ -11,18 +11,19 @@
 namespace overdue {
 
 /// Turns the registers of a system call into text: `flags=O_RDONLY|O_CLOEXEC`,
-/// `pathname="/etc/passwd"`, `fd=3`. Names are the manual pages'. Flags and other symbols by name,
-/// what has no name in hexadecimal, sizes and descriptors in decimal, modes in octal, pointers in
-/// hexadecimal or NULL. Arguments the kernel does not look at (open's mode without O_CREAT) are
-/// left out. Of a call our tables do not have, all six registers are shown as `arg0=0x…`. Strings
-/// the kernel side copied stand in quotes with C-like escapes, `…` behind those it cut; pointers it
-/// could not follow stay pointers. Reads nothing but what it is given, which may be hostile.
+/// `pathname="/etc/passwd"`, `fd=3`. Arguments have the names of the manual pages. Flags and other
+/// symbols appear by name, values without a name in hexadecimal, sizes and descriptors in decimal,
+/// modes in octal, pointers in hexadecimal or as NULL. Arguments that the kernel ignores (open's
+/// mode without O_CREAT) are left out. A call that is not in the tables shows all six registers as
+/// `arg0=0x…`. Strings that the kernel side copied are in quotes with C-like escapes, followed by
+/// `…` if they were cut; pointers that could not be followed stay pointers. Reads only its
+/// arguments, which may be hostile.
 ///
-/// Not thread-safe; keep one and reuse it: after a few calls it allocates nothing.
+/// Not thread-safe. Keep one decoder and reuse it: after a few calls it allocates nothing.
 class ArgumentDecoder {
  public:
-  /// One view per argument shown, valid until the next call. `text` is what stands behind the
-  /// struct in the record; at most `call.text_size` bytes of it are read, and none beyond its end.
+  /// One view per argument shown, valid until the next call. `text` is what follows the struct in
+  /// the record; at most `call.text_size` bytes of it are read, and none beyond its end.
   std::span<const std::string_view> decode(const syscall_call& call,
                                            std::span<const std::byte> text);
 

@@ -84,7 +84,7 @@ Argument futex_argument(const Argument& argument, std::uint32_t operation) {
   return {};
 }
 
-/// How many arguments prctl looks at behind the option; all four where we do not know.
+/// Number of arguments behind the option that prctl reads; all four for an unknown option.
 unsigned prctl_argument_count(std::uint32_t option) {
   switch (option) {
     case 3:   // PR_GET_DUMPABLE

@@ -9,9 +9,9 @@ namespace overdue {
 
 using Registers = std::array<std::uint64_t, SYSCALL_ARGUMENTS>;
 
-/// What argument `index` is in this very call, where that depends on the others: fcntl's third by
-/// its command, setsockopt's option by its level, … Kind `none`: the kernel does not look at it.
-/// Any other argument comes back as it is.
+/// The meaning of argument `index` in this very call, if it depends on the others: fcntl's third
+/// argument on its command, setsockopt's option on its level, … Kind `none`: the kernel ignores the
+/// argument. Any other argument is returned as it is.
 Argument argument_in_context(const Argument& argument, unsigned index, const Registers& registers);
 
 }  // namespace overdue

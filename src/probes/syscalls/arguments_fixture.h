@@ -36,7 +36,7 @@ inline std::string join(std::span<const std::string_view> arguments) {
   return fmt::format("{}", fmt::join(arguments, ", "));
 }
 
-/// Decodes a call whose string arguments, as text_argument_mask() has them, are `texts`.
+/// Decodes a call whose string arguments, by text_argument_mask(), are `texts`.
 inline std::string decode(std::string_view name, const Values& values, const Texts& texts = {},
                           std::uint16_t abi = ABI_NATIVE, std::uint8_t truncated = 0) {
   syscall_call call = make_call(abi, syscall_number(abi, name).value(), values);
@@ -49,7 +49,7 @@ inline std::string decode(std::string_view name, const Values& values, const Tex
   return join(decoder.decode(call, std::as_bytes(std::span(bytes))));
 }
 
-/// A call, and how its arguments are to be shown.
+/// A call, and the expected text of its arguments.
 struct Golden {
   const char* name;
   std::array<std::uint64_t, SYSCALL_ARGUMENTS> values;

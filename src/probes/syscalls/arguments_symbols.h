@@ -19,8 +19,8 @@ struct Symbols {
   static constexpr std::uint64_t wide = ~0ull;
 
   std::span<const Symbol>
-      values;                 ///< the choices, then bits; of bits, those that contain others first
-  std::uint64_t choice_bits;  ///< of the argument: which of its bits are one number; `choice`: all
+      values;                 ///< the choices, then the bits; bits that contain others come first
+  std::uint64_t choice_bits;  ///< bits of the argument that are one number; `choice`: all
   std::uint64_t used_bits = narrow;  ///< an int has 32, whatever else is in the register
 };
 

@@ -1,6 +1,6 @@
 // Values of the x86 system call interface: devices, System V IPC, BPF and other kernel services.
 // Numbers, not macros: they must not depend on the headers of the machine that builds, and
-// arguments_symbols_test.cc compares them with its headers.
+// arguments_symbols_test.py compares them with its headers.
 #include "probes/syscalls/arguments_symbols.h"
 
 namespace overdue {

@@ -1,5 +1,5 @@
 // Values of the x86 system call interface: sockets and polling. Numbers, not macros: they must not
-// depend on the headers of the machine that builds, and arguments_symbols_test.cc compares them
+// depend on the headers of the machine that builds, and arguments_symbols_test.py compares them
 // with its headers.
 #include "probes/syscalls/arguments_symbols.h"
 

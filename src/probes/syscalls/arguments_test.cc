@@ -39,7 +39,7 @@ TEST(Arguments, HostileTextStaysInBounds) {
   call.text_arguments = 0xff;
   call.text_size = 65535;
   EXPECT_EQ(join(decoder.decode(call, {})), "oldpath=0x1, newpath=0x2") << "no bytes at all";
-  // On the heap and exactly as long as it is, so that the sanitizer sees a read beyond its end.
+  // On the heap and exactly as long as the text, so that the sanitizer sees a read beyond its end.
   const std::vector<char> unterminated = {'a', 'b'};
   EXPECT_EQ(join(decoder.decode(call, std::as_bytes(std::span(unterminated)))),
             "oldpath=\"ab\"…, newpath=0x2");

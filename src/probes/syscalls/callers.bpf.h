@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which library function caused a call: `--by caller`. At its entry, for then the stack is there
- * whatever the call does (execve, exit). Frames that user space has explained are followed here; a
- * stack with another one in it is copied into the ring. */
+/* The library function that caused a call: `--by caller`. It is found at the call's entry, because
+ * the stack is there then, whatever the call does (execve, exit). Frames that user space has
+ * explained are followed here; a stack with any other frame is copied into the ring. */
 #pragma once
 
 #include "bpf/callers.h"
 #include "probes/syscalls/stalls.bpf.h"
 
-u8 calibrating;    /* we measure ourselves: nobody will read a stack */
-u32 stacks_copied; /* numbers them; rare enough for a shared word */
+u8 calibrating;    /* Overdue measures itself: no stack will be read */
+u32 stacks_copied; /* numbers the stacks; rare enough for a shared word */
 u32 spaces_known;
 
-/* Filled by user space. Dropped entries cost another copy. */
+/* Filled by user space. A dropped entry costs another copy. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 65536);
@@ -27,8 +27,8 @@ struct {
 } code_spaces SEC(".maps");
 
 /* Stacks that are on their way to user space, or have been: a loop makes thousands of calls before
- * the first is explained. Asked when the ring fills up only, for who shares may share too little.
- */
+ * the first one is explained. Used only when the ring fills up, because a call that shares a stack
+ * may share too little. */
 struct stack_key {
   u64 ip;
   u64 sp;
@@ -49,7 +49,7 @@ struct caller_scratch {
   u8 stack[USER_STACK_MAX + 4096];
 };
 
-/* By CPU, as stall_scratch. */
+/* One per CPU, like stall_scratch. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1);
@@ -65,7 +65,7 @@ static __always_inline u32 begin_space(struct task_struct* task, u32 pid) {
   return made.space;
 }
 
-/* The number of this process's address space, which no other code has had; 0: there is none. */
+/* The number of the process's address space, unique to its present code; 0: none. */
 static __always_inline u32 space_of(struct task_struct* task) {
   u32 pid = task->tgid;
   struct code_space* known = bpf_map_lookup_elem(&code_spaces, &pid);
@@ -75,10 +75,10 @@ static __always_inline u32 space_of(struct task_struct* task) {
   return begin_space(task, pid);
 }
 
-/* Whether the call that begins may put other code where some was. What only goes (munmap) does no
- * harm: nothing returns to it. */
+/* Whether the call that begins may replace code. Code that only goes (munmap) does no harm: nothing
+ * returns to it. */
 static __always_inline bool may_change_code(struct pt_regs* regs, u32 nr, u16 abi) {
-  if (abi != ABI_NATIVE) return false; /* their stacks are not read */
+  if (abi != ABI_NATIVE) return false; /* stacks of other ABIs are not read */
   switch (nr) {
     case SYS_MMAP:
     case SYS_MPROTECT:
@@ -97,12 +97,12 @@ struct user_frame {
   u64 pc, sp, bp;
 };
 
-/* Goes up one frame; false where the stack does not say what the rule expects. */
+/* Goes up one frame; false if the stack does not hold what the rule expects. */
 static __always_inline bool go_up(struct user_frame* frame, const struct frame_rule* rule) {
   u64 cfa = (rule->flags & FRAME_CFA_RBP ? frame->bp : frame->sp) + (s64)rule->cfa_offset;
   u64 slot = cfa + (s64)rule->rbp_offset;
   if (cfa <= frame->sp || bpf_probe_read_user(&frame->pc, 8, (void*)(cfa - 8))) return false;
-  /* Below the stack there is nothing any more: an epilogue has popped it. */
+  /* Below the stack there is nothing left: an epilogue has popped it. */
   if (rule->flags & FRAME_SAVED_RBP && slot >= frame->sp &&
       bpf_probe_read_user(&frame->bp, 8, (void*)slot))
     return false;
@@ -110,14 +110,14 @@ static __always_inline bool go_up(struct user_frame* frame, const struct frame_r
   return true;
 }
 
-/* What a frame is called that has its name from the call that led to it; `pc` is behind that. */
+/* The name of a frame that is named by the call that led to it; `pc` is behind that call. */
 static __always_inline u32 called_before(u64 pc, u32 space) {
   struct frame_key key = {.pc = pc, .space = space, .is_return = FRAME_CALL_SITE};
   struct frame_rule* rule = bpf_map_lookup_elem(&frame_rules, &key);
   return rule ? rule->caller : CALLER_NONE;
 }
 
-/* The caller, as pick_caller() (analysis/caller.h) has it, or CALLER_NONE: the stack has to be
+/* The caller, chosen as in pick_caller() (analysis/caller.h), or CALLER_NONE: the stack has to be
  * copied. */
 static __noinline u32 follow_stack(struct pt_regs* at, u32 space, u64 start_code, u64 code_bytes) {
   if (!at) return CALLER_NONE;
@@ -143,8 +143,8 @@ static __noinline u32 follow_stack(struct pt_regs* at, u32 space, u64 start_code
   return CALLER_NONE;
 }
 
-/* Large copies while there is room for them: few stacks are deep, and a burst of calls from places
- * that are not known yet is to fit. */
+/* Large copies while the ring has room for them: few stacks are deep, and a burst of calls from
+ * unknown places must fit. */
 static __always_inline u32 copy_limit(u64 used, u64 size) {
   u32 limit = user_stack_bytes;
   u32 most = used < size / 4 ? USER_STACK_MAX : used < size / 8 * 7 ? 4096 : 2048;
@@ -152,7 +152,7 @@ static __always_inline u32 copy_limit(u64 used, u64 size) {
   return limit;
 }
 
-/* Describes the part of the stack that has to agree; false where there is not so much. */
+/* Describes the part of the stack that must agree; false if the stack is shorter. */
 static __always_inline bool read_key(struct pt_regs* regs, u32 space, u8* room,
                                      struct stack_key* key) {
   u64* words = (u64*)room;
@@ -207,7 +207,7 @@ static __noinline u32 copy_stack(struct task_struct* task, struct thread_state* 
   return CALLER_UNKNOWN;
 }
 
-/* Who causes the call that `state` begins. */
+/* Finds the caller of the call that `state` begins. */
 static __noinline int find_caller(struct task_struct* task, struct thread_state* state) {
   if (!task || !state) return 0;
   state->caller = CALLER_UNKNOWN;
@@ -218,14 +218,14 @@ static __noinline int find_caller(struct task_struct* task, struct thread_state*
   u64 start_code = mm->start_code;
   u32 found = follow_stack((struct pt_regs*)bpf_task_pt_regs(task), space, start_code,
                            mm->end_code - start_code);
-  if (found == CALLER_BY_CALL) found = CALLER_NONE; /* none that the program made */
+  if (found == CALLER_BY_CALL) found = CALLER_NONE; /* no call of the program */
   if (found == CALLER_NONE && !calibrating) found = copy_stack(task, state, space);
   state->caller = found != CALLER_NONE ? found : CALLER_UNKNOWN;
   return 0;
 }
 
-/* A call whose caller is not known yet goes by itself: user space will know it. False where there
- * is no room for it. */
+/* A call whose caller is not known yet gets a record of its own: user space will know the caller.
+ * False if there is no room for the record. */
 static __noinline bool emit_pending(struct task_struct* task, struct thread_state* state,
                                     u64 now_ns, s64 ret, u8 flags) {
   if (!task || !state) return false;
@@ -238,7 +238,7 @@ static __noinline bool emit_pending(struct task_struct* task, struct thread_stat
     return false;
   }
   fill_call(call, task, state, now_ns, ns_since_entry(state, now_ns), ret, flags);
-  __builtin_memset(call->arguments, 0, sizeof(call->arguments)); /* nobody has read them */
+  __builtin_memset(call->arguments, 0, sizeof(call->arguments)); /* not read */
   bpf_ringbuf_submit(call, BPF_RB_NO_WAKEUP);
   return true;
 }

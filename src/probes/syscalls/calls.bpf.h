@@ -5,7 +5,7 @@
 #include "bpf/compat.bpf.h"
 #include "probes/syscalls/config.bpf.h"
 
-/* Number and ABI of the call that the entry of `task` has noted as `id`. */
+/* Number and ABI of the call that `task` has entered with `id`. */
 static __always_inline u16 split_call_id(struct task_struct* task, s64 id, u32* nr) {
   *nr = (u32)id;
   if (in_compat_syscall(task)) return ABI_COMPAT;
@@ -14,8 +14,8 @@ static __always_inline u16 split_call_id(struct task_struct* task, s64 id, u32* 
   return ABI_X32;
 }
 
-/* Whether `task` sleeps in a call that began before it was adopted: its entry registers are still
- * there. A thread that sleeps in a page fault has -1 for a number. */
+/* Whether `task` sleeps in a call that began before the thread was adopted: its entry registers are
+ * still there. A thread that sleeps in a page fault has the number -1. */
 static __always_inline bool in_older_call(struct task_struct* task, struct thread_state* state,
                                           s64* id) {
   if (state->fresh != FRESH_ADOPTED || !task->__state) return false;
@@ -40,13 +40,13 @@ static __always_inline void copy_arguments(struct thread_state* state, struct pt
   }
 }
 
-/* String arguments, read at entry: another thread may change them later, and execve's are gone at
- * its end. */
+/* String arguments, read at entry: another thread may change them later, and the strings of execve
+ * are gone at its end. */
 struct call_text {
   u32 size;
   u8 arguments; /* bit i: argument i was read */
   u8 truncated;
-  u8 pending; /* bit i: not in memory yet at entry; tried again at the end */
+  u8 pending; /* bit i: argument i was not in memory at entry; read again at the end */
   u8 reserved;
   char text[SYSCALL_TEXTS * SYSCALL_TEXT_SIZE];
 };
@@ -56,7 +56,7 @@ static const struct call_text no_text;
 
 static __always_inline void read_texts(struct call_text* text, const u64* arguments, u8 mask) {
   for (u32 i = 0; i < SYSCALL_ARGUMENTS; i++) {
-    if (!(mask >> i & 1) || !arguments[i]) continue; /* null is an answer, not a string */
+    if (!(mask >> i & 1) || !arguments[i]) continue; /* a null pointer is no string */
     u32 at = text->size;
     if (at > SYSCALL_TEXT_SIZE) return;
     long length =
@@ -82,8 +82,8 @@ static __always_inline void remember_arguments(struct task_struct* task,
   read_texts(text, state->arguments, mask);
 }
 
-/* How long the call in flight took. The clock's readings on two CPUs may differ by a hair while it
- * is being adjusted: a call that ends before it began took no time. */
+/* How long the open call has taken. The clocks of two CPUs may differ slightly while the clock is
+ * adjusted: a call that ends before it began took no time. */
 static __always_inline u64 ns_since_entry(const struct thread_state* state, u64 now_ns) {
   return ns_between(state->enter_ns, now_ns);
 }
@@ -123,23 +123,23 @@ static __always_inline void describe_text(struct syscall_call* call, const struc
   call->text_truncated = text->truncated;
 }
 
-/* Whether the call puts another program in the place of the one it is called by. (x32's numbers of
- * it have no strings.) */
+/* Whether the call replaces its caller's program. (x32 numbers of such calls have no strings.) */
 static __always_inline bool replaces_program(u16 abi, u32 nr) {
   if (abi == ABI_NATIVE) return nr == EXECVE || nr == EXECVEAT;
   return abi == ABI_COMPAT && (nr == COMPAT_EXECVE || nr == COMPAT_EXECVEAT);
 }
 
-/* Whether it has done so: registers and addresses of its arguments are gone. */
+/* Whether the call has replaced the program: its registers and its arguments' memory are gone. */
 static __always_inline bool has_changed_memory(const struct thread_state* state, s64 ret) {
   return ret == 0 && replaces_program(state->abi, state->nr);
 }
 
-/* Tries again what was not in memory when the call began, where the call may have brought it in. */
+/* Reads the strings again that were not in memory when the call began, if the call may have brought
+ * them in. */
 static __always_inline void read_pending_texts(struct call_text* text, struct thread_state* state,
                                                s64 ret, u8 flags) {
   if (!(flags & (SYSCALL_UNRETURNED | SYSCALL_UNTIMED)) && !has_changed_memory(state, ret)) {
-    /* The order of strings is the order of arguments: read all again. */
+    /* Strings are in the order of arguments: read all of them again. */
     u8 mask = text->pending | text->arguments;
     text->size = 0;
     text->arguments = text->truncated = text->pending = 0;
@@ -150,7 +150,7 @@ static __always_inline void read_pending_texts(struct call_text* text, struct th
 
 static __noinline int emit_call_with_text(struct task_struct* task, struct thread_state* state,
                                           u64 now_ns, s64 ret, u8 flags) {
-  u64 latency_ns = ns_since_entry(state, now_ns); /* again: five parameters are all there are */
+  u64 latency_ns = ns_since_entry(state, now_ns); /* again: five parameters at most */
   void* ring = this_cpu_ring();
   struct call_text* text = find_of_thread(thread_text, task);
   if (!ring) return -1;

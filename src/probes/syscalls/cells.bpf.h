@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Aggregates: cells, the pool they come from, and who owns which. */
+/* Aggregates: cells, the pool they come from, and the owner of each cell. */
 #pragma once
 
 #include "probes/syscalls/config.bpf.h"
 
-/* The pool has two halves. The parity of control.epoch names the half in use; user space advances
- * the epoch, waits until no program can still be writing the other half, folds it into its totals
- * and zeroes it. So nothing is read while it is written or cleared under a writer. */
+/* The pool has two halves. The parity of control.epoch names the half in use. User space advances
+ * the epoch, waits until no program can still write to the previous half, adds that half to its
+ * totals and zeroes it. So no cell is read while it is written, or cleared under a writer. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_MMAPABLE);
@@ -15,11 +15,11 @@ struct {
   __type(value, struct syscall_cell);
 } cells SEC(".maps");
 
-u32 cells_used[2]; /* cells given out of each half; user space resets a half's count when it has
-                      drained it */
+/* Cells taken from each half. User space resets the count of a half that it has drained. */
+u32 cells_used[2];
 
-/* Which cell holds a number's results, for one owner (a CPU or a thread), in one epoch. Index 0:
- * none yet. */
+/* The cells of one owner (a CPU or a thread) in one epoch, as indexes plus 1, by number; 0: none
+ * yet. */
 struct cell_table {
   u32 epoch;
   u32 label_generation;
@@ -40,11 +40,11 @@ struct {
   __type(value, struct cell_table);
 } thread_cells SEC(".maps");
 
-/* Other ABIs, numbers beyond the table (syscall(9999)): rare, so a hash will do; and all calls,
- * where they are told apart by caller, or by thread with PREEMPT_RT. An entry it drops costs a
- * second cell for the same key, which user space folds together. */
+/* For other ABIs and for numbers beyond the table (syscall(9999)), which are rare enough for a
+ * hash; and for all calls, if they are counted by caller, or by thread with PREEMPT_RT. A dropped
+ * entry costs a second cell for the same key; user space adds the two up. */
 struct odd_key {
-  u64 thread_started; /* a thread id alone may come again */
+  u64 thread_started; /* a thread id alone may be reused */
   u32 owner;          /* tid or CPU */
   u32 epoch;
   u32 nr;
@@ -63,8 +63,8 @@ static __always_inline struct syscall_cell* cell_at(u32 index) {
   return bpf_map_lookup_elem(&cells, &index);
 }
 
-/* Takes a free cell of the epoch's half and labels it. Returns its index, 0 when the half is full.
- */
+/* Takes a free cell of the epoch's half and labels it. Returns its index plus 1, or 0 if the half
+ * is full. */
 static __noinline u32 take_cell(struct task_struct* task, struct thread_state* state, u32 epoch) {
   u32 half = epoch & 1;
   if (cells_used[half] >= cells_per_half) return 0;
@@ -111,7 +111,7 @@ static __noinline u32 odd_cell(struct task_struct* task, struct thread_state* st
   return index;
 }
 
-/* The cell for the call in flight, or null (counted). */
+/* The cell for the open call, or null (counted). */
 static __always_inline struct syscall_cell* find_cell(struct task_struct* task,
                                                       struct thread_state* state) {
   u32 epoch = control.epoch;
@@ -127,7 +127,7 @@ static __always_inline struct syscall_cell* find_cell(struct task_struct* task,
         (cells_by_thread && table->label_generation != state->label_generation)) {
       for (u32 i = 0; i < SYSCALL_TABLE_SIZE; i++) {
         table->cell[i] = 0;
-        barrier_var(i); /* else clang makes it a memset, which BPF has not */
+        barrier_var(i); /* else clang makes it a memset, which BPF lacks */
       }
       table->epoch = epoch;
       table->label_generation = state->label_generation;

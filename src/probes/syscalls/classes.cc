@@ -33,7 +33,7 @@ void add(SyscallSet& set, std::uint16_t abi, std::uint32_t nr) {
   if (nr < SYSCALL_TABLE_SIZE) set[abi].set(nr);
 }
 
-/// strace's name for three classes at once.
+/// strace's %%stat is three classes at once.
 std::vector<std::string_view> class_parts(std::string_view name) {
   if (name == "%stat") return {"stat", "lstat", "fstat"};
   return {name};
@@ -49,7 +49,7 @@ std::vector<std::string_view> class_parts(std::string_view name) {
       .exit_status(usage_error);
 }
 
-/// `name` is what follows the first `%`; "%stat" after it means both kinds.
+/// `name` is the text after the first `%`; "%stat" stands for three classes.
 SyscallSet calls_of_class(std::string_view name) {
   SyscallSet set;
   for (const std::string_view part : class_parts(name)) {
@@ -105,11 +105,11 @@ std::optional<std::uint32_t> find_number(std::uint16_t abi, std::string_view nam
 
 [[noreturn]] void fail_unknown_call(std::string_view name, const Names& names) {
   constexpr std::size_t longest_guessed =
-      64;  // nobody mistypes more; the distance costs its square
+      64;  // longer names are hardly typos; the distance costs its square
   std::vector<std::string_view> known, others;
   if (name.size() <= longest_guessed) others = all_syscall_names();
   for (const auto& [key, each] : names.syscalls) others.push_back(each);
-  // nearest() takes the first of equals: let that be swapped letters before a missing one.
+  // nearest() takes the first of equals: swapped letters come before a missing one.
   for (const bool same_length : {true, false})
     for (const std::string_view each : others)
       if ((each.size() == name.size()) == same_length) known.push_back(each);
@@ -123,7 +123,7 @@ std::optional<std::uint32_t> find_number(std::uint16_t abi, std::string_view nam
       .exit_status(usage_error);
 }
 
-/// The ABI a label names, taken off `name`; nothing where there is no label.
+/// The ABI that a label names, with the label removed from `name`; nothing without a label.
 std::optional<std::uint16_t> take_label(std::string_view& name) {
   for (std::uint16_t abi = 1; abi < ABI_COUNT; ++abi) {
     const std::string label = syscall_label(abi);
@@ -188,7 +188,7 @@ SyscallSet parse_syscall_set(std::span<const std::string> lists, const Names& na
     for (std::string_view item : items) {
       const bool takes_away = negated || item.starts_with('!');
       if (item.starts_with('!')) item.remove_prefix(1);
-      if (item.empty()) continue;  // "!,a,b": the mark stands for the whole list
+      if (item.empty()) continue;  // "!,a,b": the mark applies to the whole list
       merge(takes_away ? unwanted : wanted, calls_of_item(item, names));
       names_something |= !takes_away;
     }

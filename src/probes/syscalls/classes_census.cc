@@ -1,6 +1,6 @@
-// Makes every system call of one ABI ("native", "i386" or "x32"), all arguments zero, for strace to
-// look at. A seccomp filter answers each with ENOSYS, so none is carried out; that goes for exit,
-// too, hence the end.
+// Makes every system call of one ABI ("native", "i386" or "x32"), with all arguments zero, for
+// strace to observe. A seccomp filter answers each call with ENOSYS, so no call is carried out.
+// Neither is exit, hence the trap at the end.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -31,7 +31,7 @@ void make_i386_call(long number) {
                : "r8", "r9", "r10", "r11", "memory");
 }
 
-/// uretprobe and uprobe: seccomp lets them pass, and from here they are fatal.
+/// uretprobe and uprobe: seccomp lets them pass, and they are fatal here.
 bool is_fatal(long number) {
   return number == 335 || number == 336;
 }

@@ -1,4 +1,4 @@
-// Our classes against those of the strace of this machine.
+// The classes of -e against the classes of this machine's strace.
 #include <cstdio>
 #include <set>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 
 using NameSet = std::set<std::string>;
 
-/// The names strace prints while it traces `filter` and the census makes every call of an ABI.
+/// The names that strace prints while it traces `filter` and the census makes every call of an ABI.
 NameSet traced(const std::string& filter, const std::string& abi) {
   const std::string command = fmt::format("strace -qq -e signal=none -e 'trace={}' '{}' {} 2>&1",
                                           filter, SYSCALL_CENSUS, abi);
@@ -26,7 +26,7 @@ NameSet traced(const std::string& filter, const std::string& abi) {
     const std::string text = line;
     const auto end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_");
     const std::string name = text.substr(0, end);
-    // Numbers without a name are in every class for strace, in none for us.
+    // Numbers without a name are in every class of strace, and in none here.
     if (end != std::string::npos && text[end] == '(' && !name.starts_with("syscall_0x"))
       names.insert(name);
   }
@@ -56,8 +56,8 @@ TEST_P(Classes, AreStraces) {
     GTEST_SKIP() << "this kernel has no entry for 32-bit calls";
   NameSet every = traced("all", abi_name);
   if (!every.contains("execve")) GTEST_SKIP() << "no strace here, or it may not trace";
-  // Only calls below SYSCALL_TABLE_SIZE that this ABI has: the start of the census makes native
-  // ones.
+  // Only calls below SYSCALL_TABLE_SIZE that this ABI has: the census makes native ones as it
+  // starts.
   std::erase_if(every, [&](const std::string& name) {
     const auto nr = syscall_number(abi, name);
     return !nr || *nr >= SYSCALL_TABLE_SIZE || builtin_syscall_name(abi, *nr) != name;

@@ -3,9 +3,9 @@
 namespace overdue {
 namespace {
 
-// As strace 6.1 has them (classes_test.cc asks the strace of its machine), and later calls as
-// strace's later tables say. i386's socketcall counts as network: strace shows the call inside it
-// instead.
+// As in strace 6.1 (classes_strace_test.cc compares them with the strace of its machine), and later
+// calls as in strace's later tables. i386's socketcall counts as network: strace shows the call
+// inside it instead.
 constexpr std::string_view clock_calls[] = {
     "adjtimex",        "clock_adjtime",       "clock_adjtime64",
     "clock_getres",    "clock_getres_time64", "clock_gettime",

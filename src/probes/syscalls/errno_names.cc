@@ -147,7 +147,7 @@ constexpr std::string_view errno_names[] = {
     "EFTYPE",
 };
 
-// include/linux/errno.h: not for user space, yet what a tracer sees of interrupted calls.
+// include/linux/errno.h: not for user space, but a tracer sees them of interrupted calls.
 constexpr std::size_t first_kernel_name = 512;
 constexpr std::string_view kernel_names[] = {
     "ERESTARTSYS",

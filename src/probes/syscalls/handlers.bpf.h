@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The handler of a signal that runs behind a call's end: for its program that is the call's time.
- * It ends with rt_sigreturn, if not by longjmp(): the stack is then where it was. 32-bit programs
- * are left out. */
+/* Signal handlers that run behind the end of a call: for the program, a handler's time is the
+ * call's time. A handler ends with rt_sigreturn, if not by longjmp(): the stack is then back where
+ * it was. 32-bit programs are left out. */
 #pragma once
 
 #include "bpf/signals.h"
@@ -9,11 +9,11 @@
 
 #define HANDLERS_NESTED 4
 
-/* A handler under way, and the call whose thread runs it. */
+/* A handler under way, and the call that its thread was in. */
 struct call_handler {
   u64 begin_ns;
   u64 call_ns;
-  u64 rsp; /* with these registers the call has ended */
+  u64 rsp; /* the call has ended with these registers */
   u64 rip;
   s64 ret;
   struct ledger_sums at_call;
@@ -23,7 +23,8 @@ struct call_handler {
   u16 has_ledger; /* at_call is known */
 };
 
-/* Innermost last. Those that were left by longjmp() stay until the stack is smaller than theirs. */
+/* Innermost last. A handler that was left by longjmp() stays until the stack is smaller than its
+ * own. */
 struct call_handlers {
   u64 count;
   struct call_handler at[HANDLERS_NESTED];
@@ -32,15 +33,15 @@ struct call_handlers {
 THREAD_STORAGE(call_handlers, LRU_HASH, struct call_handlers);
 static const struct call_handlers no_handlers;
 
-/* `at` is less than HANDLERS_NESTED. The verifier forgets how it came about:
- * it would go through all that follows for each number by itself. */
+/* `at` is less than HANDLERS_NESTED. The verifier forgets how the number came about: otherwise it
+ * would check the code that follows once for each number. */
 static __always_inline struct call_handler* handler_at(struct call_handlers* all, u64 at) {
   barrier_var(at);
   return &all->at[at & (HANDLERS_NESTED - 1)];
 }
 
-/* Room for a handler that interrupts a stack that ends at `rsp`. Null where the handler belongs to
- * the same call as the one around it: two signals came at once. */
+/* Room for a handler that interrupts a stack ending at `rsp`. Null if the handler belongs to the
+ * same call as the handler around it: two signals came at once. */
 static __always_inline struct call_handler* push_handler(struct call_handlers* all, u64 rsp,
                                                          u64 call_ns) {
   u64 count = all->count;
@@ -109,7 +110,8 @@ static __always_inline void emit_handler(struct task_struct* task, struct thread
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* The handler that has been left for where `regs` are, and those within it are no more. */
+/* Removes and returns the handler that was left for the stack of `regs`, with the handlers in
+ * it. */
 static __always_inline struct call_handler* pop_handler(struct task_struct* task,
                                                         const struct pt_regs* regs) {
   struct call_handlers* all = find_of_thread(call_handlers, task);
@@ -122,8 +124,9 @@ static __always_inline struct call_handler* pop_handler(struct task_struct* task
   return handler_at(all, found);
 }
 
-/* Whether the call of `handler` is late now that this has returned. Then `state` and the ledger are
- * of that call: from its begin, or, where it was late as it ended, from the handler's. */
+/* Whether the call of `handler` is late now that the handler has returned. If so, `state` and the
+ * ledger describe that call: from its begin or, if it was late when it ended, from the
+ * handler's. */
 static __always_inline bool is_late_with_handler(struct task_struct* task,
                                                  struct thread_state* state,
                                                  const struct call_handler* handler, u64 now_ns) {
@@ -140,8 +143,8 @@ static __always_inline bool is_late_with_handler(struct task_struct* task,
   return true;
 }
 
-/* The running thread comes out of rt_sigreturn, with registers as they were before the handler. A
- * call that begins again has its number in place of a result. Not static: see is_late_by_glob(). */
+/* The running thread comes out of rt_sigreturn, with the registers from before the handler. A call
+ * that begins again has its number in place of a result. Not static: see is_late_by_glob(). */
 __noinline int end_handler(struct thread_state* state, s64 ret) {
   if (!want_stalls || !state) return 0;
   struct task_struct* task = bpf_get_current_task_btf();

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Calls that have been open for long, while they still are: user space runs one of the iterators
- * below now and then. Each writes, for every call it has not written before, a syscall_call and
- * behind it a span_record with SPAN_OPEN: what the thread did so far, and where it is. */
+/* Calls that have been open for long, reported while they are open: user space runs one of the
+ * iterators below now and then. For every call that it has not written before, an iterator writes a
+ * syscall_call and behind it a span_record with SPAN_OPEN: what the thread did so far, and where it
+ * is. */
 #pragma once
 
 #include "probes/syscalls/stalls.bpf.h"
 
-u64 hang_after_ns;                   /* user space may change it while we run; 0: nobody asks */
-const volatile u32 hang_stack_bytes; /* how much of a user stack to copy; 0: none */
+u64 hang_after_ns;                   /* may change at any time; 0: no hangs are wanted */
+const volatile u32 hang_stack_bytes; /* bytes of a user stack to copy; 0: none */
 
 struct hang_scratch {
   struct syscall_call call;
@@ -21,7 +22,7 @@ struct hang_scratch {
   u8 stack[HANG_STACK_MAX];
 };
 
-/* One: user space runs one iterator at a time. */
+/* One entry: user space runs one iterator at a time. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1);
@@ -33,7 +34,8 @@ static __always_inline u64 surplus(u64 later, u64 earlier) {
   return later > earlier ? later - earlier : 0;
 }
 
-/* Whether it runs, where nobody told us that it came. Who is about to leave has come before. */
+/* Notes that the thread runs, if its switch in was not reported. A thread that is just leaving the
+ * CPU came earlier. */
 static __always_inline void look_for_arrival(struct task_struct* task, struct thread_ledger* ledger,
                                              u64 now_ns) {
   if (!task->on_cpu || ledger->state == LEDGER_ON_CPU) return;
@@ -43,7 +45,7 @@ static __always_inline void look_for_arrival(struct task_struct* task, struct th
     run_since(ledger, end_unseen_wait(ledger, in_ns));
 }
 
-/* Whether it is in the run queue, where a wake-up does not say so. */
+/* Notes when the thread entered the run queue, if no wake-up gives that time. */
 static __always_inline void look_for_wake(struct task_struct* task, struct thread_ledger* ledger) {
   const struct cpu_ledger* cpu = this_cpu_ledger();
   bool untimed = ledger->wake_ns == WAKE_UNTIMED;
@@ -53,7 +55,7 @@ static __always_inline void look_for_wake(struct task_struct* task, struct threa
   ledger->wake_ns = wake_ns;
 }
 
-/* What the thread does, and since when. */
+/* Adds what the thread does at present, and since when. */
 static __always_inline void note_present(struct span_record* span, struct thread_ledger* ledger,
                                          u64 now_ns) {
   u64 since_ns = ledger->since_ns;
@@ -100,8 +102,8 @@ static __always_inline void note_present(struct span_record* span, struct thread
     __builtin_memcpy(span->text, "other", 6);
 }
 
-/* As subtract_sums(), of sums another thread is adding to: interrupts on a CPU that is not ours
- * are not asked for, and count as its time on the CPU. */
+/* Like subtract_sums(), for sums that another thread is adding to: interrupts on another CPU are
+ * not looked up, and count as the thread's time on the CPU. */
 static __always_inline void keep_surplus(struct ledger_parts* sums,
                                          const struct ledger_parts* begin) {
   sums->oncpu_ns = surplus(sums->oncpu_ns, begin->oncpu_ns);
@@ -113,8 +115,9 @@ static __always_inline void keep_surplus(struct ledger_parts* sums,
   sums->softirq_ns = surplus(sums->softirq_ns, begin->softirq_ns);
 }
 
-/* A thread that has not left its CPU since the call began has its ledger not told of it yet. The
- * interrupts between its arrival there and the begin are time on the CPU, as those since then. */
+/* The ledger of a thread that has not left its CPU since the call began does not know the call yet.
+ * Interrupts between the thread's arrival and the call's begin are time on the CPU, like those
+ * since then. */
 static __noinline int note_call_of_running(struct hang_scratch* scratch) {
   if (!scratch || scratch->ledger.call_ns == scratch->state.enter_ns) return 0;
   struct thread_ledger* ledger = &scratch->ledger;
@@ -130,7 +133,7 @@ static __noinline int note_call_of_running(struct hang_scratch* scratch) {
   return 0;
 }
 
-/* Of a call that is older than the session we know the parts where it has slept ever since. */
+/* For a call older than the session, the parts are known if its thread has slept ever since. */
 static __always_inline void fill_parts(struct hang_scratch* scratch, bool older, u64 now_ns) {
   struct span_record* span = &scratch->span;
   struct thread_ledger* ledger = &scratch->ledger;
@@ -143,7 +146,7 @@ static __always_inline void fill_parts(struct hang_scratch* scratch, bool older,
     ledger->since_ns = begin_ns;
     note_present(span, ledger, now_ns);
   } else {
-    if (ledger->call_ns != begin_ns) return; /* it left a CPU, and nobody saw it */
+    if (ledger->call_ns != begin_ns) return; /* an unreported switch */
     span->ledger = ledger->sums.parts;
     span->throttled_ns = ledger->sums.throttled_ns;
     note_present(span, ledger, now_ns);
@@ -157,15 +160,15 @@ struct mapping_end {
   u64 end;
 };
 
-/* Of memory that is a file's, a read may wait for whoever serves the file. */
+/* A read of memory that belongs to a file may wait for the file's server. */
 static long note_mapping(struct task_struct* task, struct vm_area_struct* vma,
                          struct mapping_end* mapping) {
   if (!vma->vm_file) mapping->end = vma->vm_end;
   return 0;
 }
 
-/* Returns how much was copied. Never waits for the target: bpf_find_vma() gives up where somebody
- * changes its mappings. */
+/* Returns the number of bytes copied. Never waits for the target: bpf_find_vma() fails while the
+ * target's mappings are being changed. */
 static __always_inline u32 copy_stack_of(struct task_struct* task, struct hang_scratch* scratch) {
   struct mapping_end mapping = {};
   u64 rsp = scratch->registers.rsp;
@@ -190,8 +193,8 @@ static __always_inline u32 copy_stack_of(struct task_struct* task, struct hang_s
 #define SQUASHFS_MAGIC 0x73717368
 #define TMPFS_MAGIC 0x01021994
 
-/* Of files that the kernel serves itself, from memory or a disk: no process and no other machine
- * can keep us waiting. On overlayfs, what is mapped is the file below. */
+/* Whether the kernel itself serves the file, from memory or a disk: no other process or machine can
+ * delay a read. On overlayfs, the mapped file is the one below. */
 static __always_inline bool is_served_here(struct file* file) {
   switch (BPF_CORE_READ(file, f_inode, i_sb, s_magic)) {
     case EXT_MAGIC:
@@ -207,22 +210,22 @@ static __always_inline bool is_served_here(struct file* file) {
   }
 }
 
-/* Strings are often a program's constants, in its file. The call has read them, so they have been
- * in memory. */
+/* Strings are often constants in a program's file. The call has read them, so they have been in
+ * memory. */
 static long note_text_mapping(struct task_struct* task, struct vm_area_struct* vma,
                               struct mapping_end* mapping) {
   if (!vma->vm_file || is_served_here(vma->vm_file)) mapping->end = vma->vm_end;
   return 0;
 }
 
-/* Behind the strings copied already; where it cannot be had, it stays an address. */
+/* Appends the string to those copied already; if it cannot be copied, it stays an address. */
 static __always_inline void copy_text_of(struct task_struct* task, struct hang_scratch* scratch,
                                          u32 argument) {
   struct syscall_call* call = &scratch->call;
   struct mapping_end mapping = {};
   u64 from = call->arguments[argument];
   u64 at = call->text_size;
-  barrier_var(at); /* what is compared is what is used */
+  barrier_var(at); /* the value compared is the value used */
   if (!from || at > (SYSCALL_TEXTS - 1) * SYSCALL_TEXT_SIZE) return;
   if (bpf_find_vma(task, from, note_text_mapping, &mapping, 0) || mapping.end <= from) return;
   u64 size = mapping.end - from;
@@ -236,7 +239,7 @@ static __always_inline void copy_text_of(struct task_struct* task, struct hang_s
   call->text_size = at + length;
 }
 
-/* Not of a call that may have put another program in the place of its caller's. */
+/* Not for a call that may have replaced its caller's program. */
 static __always_inline void copy_texts_of(struct task_struct* task, struct hang_scratch* scratch) {
   struct syscall_call* call = &scratch->call;
   if (has_changed_memory(&scratch->state, 0)) return;
@@ -263,7 +266,7 @@ static __always_inline void fill_hang(struct hang_scratch* scratch, struct task_
   span->latency_ns = ns_since_entry(state, now_ns);
   span->subject = state->nr;
   fill_parts(scratch, older, now_ns);
-  if (!task->on_cpu) { /* of a thread that runs the stack cannot be had */
+  if (!task->on_cpu) { /* the stack of a running thread cannot be read */
     long bytes = bpf_get_task_stack(task, scratch->kernel_stack, sizeof(scratch->kernel_stack), 0);
     span->kernel_frames = bytes > 0 ? bytes / 8 : 0;
     span->header.size += span->kernel_frames * 8;
@@ -286,7 +289,7 @@ static __always_inline int write_hang(struct seq_file* seq, struct hang_scratch*
   return bpf_seq_write(seq, scratch->stack, bytes) ? -1 : 0;
 }
 
-/* A copy of the call in which `task` is, as far as anybody knows: it may end any moment. */
+/* Copies the open call of `task`, as far as it is known: the call may end at any moment. */
 static __always_inline void copy_call(struct task_struct* task, struct thread_state* state,
                                       struct thread_ledger* ledger, struct thread_state* copy) {
   *copy = *state;
@@ -298,13 +301,13 @@ static __always_inline void copy_call(struct task_struct* task, struct thread_st
   copy->abi = call->abi;
 }
 
-/* Whether `task` is in a call that is to be told of. */
+/* Whether `task` is in a call that is to be reported. */
 static __always_inline bool is_hanging(struct task_struct* task, struct thread_state* state,
                                        struct thread_ledger* ledger, struct thread_state* copy,
                                        bool* older, u64 now_ns) {
   s64 id = -1;
   copy_call(task, state, ledger, copy);
-  if (ledger->hang_call_ns == copy->enter_ns) return false; /* told already */
+  if (ledger->hang_call_ns == copy->enter_ns) return false; /* reported already */
   if (surplus(now_ns, copy->enter_ns) < hang_after_ns) return false;
   if (copy->in_call != CALL_OPEN) {
     if (copy->in_call != CALL_NONE || !in_older_call(task, copy, &id)) return false;
@@ -343,7 +346,7 @@ static __always_inline int tell_hang(struct bpf_iter__task* ctx, bool may_sleep)
       scratch->span.header.size += sizeof(struct user_registers) + bytes;
     }
   }
-  /* It may have gone on meanwhile: the next run looks again. */
+  /* The thread may have gone on meanwhile: the next run looks again. */
   const struct open_call* call = find_call(ledger, task);
   u64 begin_ns = call ? call->begin_ns : state->enter_ns;
   if (begin_ns != scratch->state.enter_ns || ledger->since_ns != since_ns) return 0;
@@ -351,13 +354,13 @@ static __always_inline int tell_hang(struct bpf_iter__task* ctx, bool may_sleep)
   return 0;
 }
 
-/* Sleepable, for the memory of another process. */
+/* Sleepable, to read the memory of another process. */
 SEC("?iter.s/task")
 int hanging_calls(struct bpf_iter__task* ctx) {
   return tell_hang(ctx, true);
 }
 
-/* Where the kernel has no such: without user stacks, and with the addresses of strings. */
+/* For kernels without sleepable iterators: without user stacks, and with addresses of strings. */
 SEC("?iter/task")
 int hanging_calls_without_stacks(struct bpf_iter__task* ctx) {
   return tell_hang(ctx, false);

@@ -103,7 +103,7 @@ std::vector<std::string> tracepoint_candidates(std::string_view name) {
 std::optional<std::string> find_tracepoint(const std::filesystem::path& events,
                                            std::string_view name) {
   for (std::string& candidate : tracepoint_candidates(name)) {
-    std::error_code unreadable;  // then it is not there for us
+    std::error_code unreadable;  // counts as not there
     if (std::filesystem::is_directory(events / candidate, unreadable)) return std::move(candidate);
   }
   return std::nullopt;

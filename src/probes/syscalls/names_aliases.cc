@@ -8,7 +8,7 @@ struct Alias {
   std::string_view to;
 };
 
-// Longest first: the first match is taken off.
+// Longest first: the first match is removed.
 constexpr std::string_view kernel_prefixes[] = {
     "tracepoint:syscalls:sys_enter_",
     "tracepoint:syscalls:sys_exit_",
@@ -32,7 +32,7 @@ constexpr std::string_view kernel_prefixes[] = {
     "sys_",
 };
 
-// Kernel function → native call. Where a function was renamed, both names.
+// Kernel function → native call. A renamed function has both names.
 constexpr Alias native_functions[] = {
     {"newstat", "stat"},
     {"newfstat", "fstat"},
@@ -110,7 +110,7 @@ constexpr Alias compat_functions[] = {
     {"sched_rr_get_interval", "sched_rr_get_interval_time64"},
 };
 
-// The i386 numbers of the 16-bit calls kept the plain names; those of their successors end in 32.
+// The i386 numbers of the 16-bit calls kept the plain names; their successors' names end in 32.
 constexpr std::string_view compat_wide_ids[] = {
     "getuid",    "getgid", "geteuid",   "getegid",   "setreuid",  "setregid",  "getgroups",
     "setgroups", "fchown", "setresuid", "getresuid", "setresgid", "getresgid", "chown",
@@ -124,8 +124,8 @@ constexpr std::string_view compat_wide_names[] = {
 };
 static_assert(std::size(compat_wide_ids) == std::size(compat_wide_names));
 
-// What people and C libraries call a call, and what it may be called on an ABI that does not know
-// that name.
+// Names that people and C libraries use for a call, and names that the call may have on an ABI that
+// does not know the first name.
 constexpr Alias spoken_names[] = {
     {"newstat", "stat"},
     {"newfstat", "fstat"},
@@ -189,7 +189,7 @@ std::string_view name_of_kernel_function(std::uint16_t abi, std::string_view fun
     if (alias.from == function) return alias.to;
   for (std::size_t i = 0; i < std::size(compat_wide_ids); ++i)
     if (compat_wide_ids[i] == function) return compat_wide_names[i];
-  // The 32-bit time and 16-bit id variants are the ones that kept the plain name.
+  // The 32-bit time and 16-bit id variants kept the plain name.
   for (const std::string_view suffix : {"_time64", "_time32", "32", "16"}) {
     if (!function.ends_with(suffix) || function.size() == suffix.size()) continue;
     return suffix == "_time64" ? function : function.substr(0, function.size() - suffix.size());

@@ -1,4 +1,4 @@
-// Our names against the tracepoints of the running kernel.
+// The built-in names against the tracepoints of the running kernel.
 #include <filesystem>
 #include <iostream>
 #include <set>

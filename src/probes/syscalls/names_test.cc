@@ -196,7 +196,7 @@ TEST_F(EventsTree, OfAKernelThatNamesThemLikeTheCalls) {
 }
 
 TEST_F(EventsTree, OldNameOfAnotherCallDoesNotWin) {
-  add("stat");  // the pre-1.0 call, beside the one everybody uses
+  add("stat");  // the pre-1.0 call, beside the one in common use
   add("newstat");
   EXPECT_EQ(find("stat"), "sys_enter_newstat");
 }

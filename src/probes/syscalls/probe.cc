@@ -25,7 +25,7 @@ std::size_t whole_pages(std::size_t bytes) {
 
 constexpr std::size_t words_per_abi = SYSCALL_TABLE_SIZE / 64;
 
-/// The kernel side's sets: 64 calls a word.
+/// The kernel side's sets: 64 calls per word.
 SyscallSet to_set(const u64 (&words)[SYSCALL_SET_WORDS]) {
   SyscallSet set;
   for (std::size_t abi = 0; abi < ABI_COUNT; ++abi)
@@ -50,7 +50,7 @@ struct SyscallsProbe::Impl {
   Link raw_enter, raw_exit, thread_exit, fork, signals;
   std::vector<Link> call_exits;
   bpf_program *enter = nullptr, *exit = nullptr, *ending = nullptr;  ///< see call_hooks()
-  bpf_program* hangs = nullptr;  ///< the iterator that tells them
+  bpf_program* hangs = nullptr;  ///< the iterator that reports hangs
 
   void configure();
   void set_wanted();
@@ -124,7 +124,7 @@ void SyscallsProbe::Impl::choose_maps() {
                maps.place_tables, maps.stall_scratch, maps.call_handlers,
                maps.call_handlers_hashed});
   if (options.callers || (options.by_thread && hashed_threads() > 1)) {
-    // A small one that keeps the latest forgets entries while it has room.
+    // A small LRU hash forgets entries while it has room.
     size(maps.odd_cells, static_cast<u32>(std::max<std::size_t>(4096, 4 * options.cells)));
   }
   if (options.callers) {
@@ -217,8 +217,8 @@ void SyscallsProbe::finish(KernelTime end, const RecordHandler& handler) {
       wait_for_running_programs();
     }
     impl_->deliver_open(impl_->bpf->progs.claim_calls, handler);
-    // An exit hook that saw its call before we claimed it has ended it when this returns; one that
-    // comes later sees the claim.
+    // When this returns, an exit hook that saw its call before the claim has ended the call. A
+    // later exit hook sees the claim.
     wait_for_running_programs();
     impl_->deliver_open(impl_->bpf->progs.open_calls, handler);
   }
@@ -284,7 +284,7 @@ bool SyscallsProbe::hangs_have_user_stacks() const {
 }
 
 void SyscallsProbe::learn(const frame_key& frame, const frame_rule& rule) {
-  // Where that fails, the stack is copied again.
+  // If this fails, the stack is copied again.
   bpf_map_update_elem(bpf_map__fd(impl_->bpf->maps.frame_rules), &frame, &rule, BPF_ANY);
 }
 

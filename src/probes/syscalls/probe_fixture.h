@@ -10,7 +10,7 @@
 #include "probes/syscalls/probe.h"
 #include "probes/syscalls/table.h"
 
-// For tests of the system-call probe: a session that keeps all it measures.
+// For tests of the system-call probe: a session that keeps everything it measures.
 namespace overdue {
 
 /// What a session has delivered.
@@ -28,7 +28,7 @@ struct Seen {
   }
 
   static constexpr u32 any = ~0u;
-  /// Calls of a number, in cells and in records of calls; `tid` where cells are by thread.
+  /// Calls with a number, in cells and in records of calls. `tid`: if cells are by thread.
   u64 made(u32 nr, u16 abi = ABI_NATIVE, u32 tid = any) const {
     u64 sum = 0;
     for (const syscall_cell& cell : cells)
@@ -50,7 +50,7 @@ struct Seen {
     for (const syscall_call& call : calls) most = std::max(most, call.latency_ns);
     return most;
   }
-  /// Everything measured, whatever the number.
+  /// All measured calls, whatever their number.
   u64 all() const {
     u64 sum = calls.size();
     for (const syscall_cell& cell : cells) sum += calls_of(cell);

@@ -1,4 +1,4 @@
-// Who is measured, from when to when, and that nothing is left of it.
+// Which threads are measured, from when to when, and that measuring leaves nothing behind.
 #include <linux/sched.h>
 #include <sys/syscall.h>
 
@@ -16,7 +16,7 @@ using ProbeLifecycle = KernelTest;
 constexpr char exec_variable[] = "OVERDUE_TEST_CALLS_AFTER_EXEC";
 constexpr int calls_after_exec = 123;
 
-// What this program does when a test of it calls execve(2): before main(), so that it is quick.
+// What this program does if one of its tests calls execve(2): before main(), so that it is quick.
 const bool is_execed = [] {
   if (!std::getenv(exec_variable)) return false;
   call_times(SYS_getppid, calls_after_exec);
@@ -197,7 +197,7 @@ TEST_F(ProbeLifecycle, CalibrationLeavesNoTrace) {
     Child child([](Child& self) { self.step(); });
     Measuring measuring(rules_of_process(child), options, ring_for(options));
     measuring.session.calibrate(time_getppid());
-    call_times(SYS_getppid, 100);  // we are a bystander again
+    call_times(SYS_getppid, 100);  // this process is a bystander again
     EXPECT_EQ(measuring.probe->discovered(), SyscallSet{});
     EXPECT_TRUE(measuring.session.membership().members().empty());
     const Receipt receipt = measuring.session.receipt();
@@ -206,7 +206,7 @@ TEST_F(ProbeLifecycle, CalibrationLeavesNoTrace) {
     for (const auto& [counter, value] : measuring.session.membership().counters())
       EXPECT_EQ(value, 0u) << "counter " << counter;
     for (const auto& [counter, value] : measuring.probe->counters()) {
-      if (counter >= COUNTER_RUNS) continue;  // of all runs ever: the receipt has the later ones
+      if (counter >= COUNTER_RUNS) continue;  // all runs ever: the receipt has the later ones
       EXPECT_EQ(value, 0u) << "counter " << counter;
     }
     const Seen& seen = measuring.finish();
@@ -243,7 +243,7 @@ TEST_F(ProbeLifecycle, DiscoveryNotesWhatIsCalledAndMeasuresNothing) {
   EXPECT_TRUE(discovered[ABI_NATIVE][SYS_getppid]);
   EXPECT_FALSE(discovered[ABI_NATIVE][SYS_getuid]);
   EXPECT_EQ(measuring.finish().all(), 0u);
-  EXPECT_EQ(measuring.probe->counters()[COUNTER_BEYOND_SETS], 4u);  // not noted, not passed over
+  EXPECT_EQ(measuring.probe->counters()[COUNTER_BEYOND_SETS], 4u);  // not discovered, but counted
 }
 
 TEST_F(ProbeLifecycle, AThreadInNoCallHasNoOpenCall) {
@@ -276,7 +276,7 @@ pid_t process_that_calls(long nr, int times, pid_t wanted_pid) {
 }
 
 TEST_F(ProbeLifecycle, AThreadIdThatComesAgainIsAnotherThread) {
-  constexpr u32 unknown_nr = 9'999;  // of these a cell is found by a key
+  constexpr u32 unknown_nr = 9'999;  // a cell of such a number is found by a key
   Child child([](Child&) {
     const pid_t pid = process_that_calls(unknown_nr, 2, 0);
     if (process_that_calls(unknown_nr, 3, pid) != pid) _exit(8);

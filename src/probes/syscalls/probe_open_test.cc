@@ -1,4 +1,4 @@
-// Calls that are open when a session ends, and the labels calls go under.
+// Calls that are open when a session ends, and the labels that calls are counted under.
 #include <linux/io_uring.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -51,7 +51,7 @@ TEST_F(ProbeOpen, AThreadThatHasEndedIsInNoCall) {
   EXPECT_TRUE(measuring.finish().opens.empty());
 }
 
-/// Has the kernel read from an empty pipe in a thread of its own. False where it will not.
+/// Makes the kernel read from an empty pipe in a thread of its own. False if the kernel refuses.
 bool start_kernel_worker() {
   io_uring_params parameters{};
   const Fd ring(static_cast<int>(syscall(SYS_io_uring_setup, 4, &parameters)));
@@ -163,7 +163,7 @@ TEST_F(ProbeOpen, AMovedThreadsCallsGoToItsNewCgroup) {
   measuring.arm();
   child.run_step();
   cgroup.add(child.pid());
-  measuring.poll();  // the thread is not the one the kernel tells of
+  measuring.poll();  // the thread is not the one that the kernel reports
   child.run_step();
   std::map<std::pair<u64, u32>, u64> made;
   for (const syscall_cell& cell : measuring.finish().cells)
@@ -199,12 +199,12 @@ TEST_F(ProbeOpen, AProcessThatLeavesTheCgroupIsMeasuredNoMore) {
     child.run_step();
     EXPECT_EQ(measuring.finish().made(SYS_getppid), 3u + 5u);
     EXPECT_EQ(measuring.session.receipt().unmatched, 0u);
-    // The steps in which it came, left, and came again.
+    // The steps in which the process came, left, and came again.
     EXPECT_EQ(measuring.session.receipt().cut, 3u);
   }
 }
 
-/// Counts what calibration measures, which nobody else gets to see.
+/// Counts the calls of calibration, which are not delivered otherwise.
 class Watched final : public LiveProbe {
  public:
   Watched(const SyscallsOptions& options, const SharedMaps& shared) : probe_(options, shared) {}

@@ -1,4 +1,4 @@
-// What stands in the record of a call: its name, its latency, its strings.
+// The contents of a call's record: its name, its latency, its strings.
 #include <fcntl.h>
 #include <sys/personality.h>
 #include <sys/syscall.h>
@@ -15,8 +15,8 @@ namespace {
 
 using ProbeRecords = KernelTest;
 
-/// Moves the moment at which `child` entered the call it is in. It comes first in the state of a
-/// thread (bpf/target.bpf.h).
+/// Moves the moment at which `child` entered its open call. The moment is the first member of a
+/// thread's state (bpf/target.bpf.h).
 void set_entry_time(Measuring& measuring, const Child& child, u64 enter_ns) {
   const SharedMaps maps = measuring.session.membership().maps();
   const bool hashed = hashed_threads() > 1;
@@ -66,7 +66,7 @@ TEST_F(ProbeRecords, NamesArePaddedWithNulsWhateverTheRingHeldBefore) {
                       64 << 10);
   measuring.arm();
   child.run_step();  // the ring of its CPU is full of the long name
-  usleep(50'000);    // what is younger than a few milliseconds stays
+  usleep(50'000);    // records younger than a few milliseconds stay
   while (measuring.session.poll(measuring.seen.handler()) > 0) continue;
   child.go();
   EXPECT_EQ(child.end(), 0);
@@ -95,11 +95,11 @@ TEST_F(ProbeRecords, TextThatCannotBeReadIsCountedAndNullIsNoText) {
   EXPECT_EQ(measuring.probe->counters()[COUNTER_TEXT_UNREAD], 1u);
 }
 
-// Where the strings of a new program's environment are, when nothing is placed at random.
+// The place of the strings of a new program's environment, without address randomization.
 constexpr std::uintptr_t top_of_stack = 0x7ffffffff000, page = 4096;
 
-/// Executes /bin/true by a name that is not in memory when the call begins, at an address that the
-/// new program has something else at. Does not return; ends with 8 where there is no room.
+/// Executes /bin/true by a name that is not in memory when the call begins, at an address where the
+/// new program has something else. Does not return; ends with 8 if that address is taken.
 [[noreturn]] void exec_by_an_absent_name() {
   const int file = memfd_create("name", 0);
   constexpr char name[] = "/bin/true";

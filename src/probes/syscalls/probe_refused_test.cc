@@ -1,4 +1,4 @@
-// Calls that seccomp or a tracer answers before they begin, and that nothing else is taken for one.
+// Calls that seccomp or a tracer answers before they begin; no other call is taken for one.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/ptrace.h>
@@ -19,7 +19,7 @@ using ProbeRefused = KernelTest;
 
 using Answers = std::map<u32, u32>;  ///< number → what the filter returns for it
 
-/// For the calling thread, all others are allowed.
+/// For the calling thread; all other calls are allowed.
 void install_filter(const Answers& answers) {
   std::vector<sock_filter> filter{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
   for (const auto& [nr, action] : answers) {
@@ -89,7 +89,7 @@ TEST_F(ProbeRefused, EveryAnswerIsCountedWithItsErrorAndWithoutALatency) {
     EXPECT_EQ(refused(seen, SYS_getppid), 0u);
     EXPECT_EQ(all_refused(measuring), 19u);
     EXPECT_EQ(measuring.session.receipt().unmatched, 0u);
-    EXPECT_EQ(measuring.session.receipt().cut, 1u);  // of the child's first step
+    EXPECT_EQ(measuring.session.receipt().cut, 1u);  // the child's first step
     for (const syscall_cell& cell : seen.cells) {
       if (made.contains(cell.nr)) {
         EXPECT_EQ(cell.latency.count, 0u);
@@ -218,7 +218,7 @@ TEST_F(ProbeRefused, InAPauseTheyAreNotCounted) {
   const Seen& seen = measuring.finish();
   EXPECT_EQ(seen.made(SYS_getuid), 4u);
   EXPECT_EQ(all_refused(measuring), 4u);
-  // The reads in which it was when measuring began, and began again.
+  // The reads that the child was in when measuring began, and when it began again.
   EXPECT_EQ(measuring.session.receipt().cut, 2u);
 }
 
@@ -241,7 +241,7 @@ TEST_F(ProbeRefused, OnlyThoseAskedForAreCounted) {
   EXPECT_EQ(all_refused(measuring), 4u);
 }
 
-/// Lets a stopped child of ours go on by `request` until it stops again.
+/// Lets a stopped child continue by `request` until it stops again.
 int run_until_stop(pid_t pid, __ptrace_request request) {
   int status = 0;
   EXPECT_EQ(ptrace(request, pid, nullptr, nullptr), 0);

@@ -172,7 +172,7 @@ TEST_F(ProbeTest, CallsWithoutACellAreCountedAsLost) {
   EXPECT_FALSE(measuring.session.cells_are_filling());
   child.go();
   EXPECT_EQ(child.end(), 0);
-  const Seen& seen = measuring.finish();  // the room is there again
+  const Seen& seen = measuring.finish();  // there is room again
   EXPECT_EQ(seen.made(SYS_getppid), 2 * 16 * times);
   EXPECT_EQ(seen.made(SYS_getppid) + measuring.lost("cells_full"), 2 * many * times);
   EXPECT_LT(seen.max_ns(), 60'000'000'000u);

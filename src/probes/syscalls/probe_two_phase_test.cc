@@ -1,4 +1,4 @@
-// The two phases: which call ends where, and what a call without a hook at its exit is counted as.
+// The two phases: where each call ends, and how a call without a hook at its exit is counted.
 #include <sys/syscall.h>
 
 #include <thread>
@@ -78,7 +78,7 @@ TEST_F(ProbeTwoPhase, ACallBegunBeforeTheChangeIsNotEndedByAnother) {
   Measuring measuring(rules_of_process(child), two_phases(), plenty);
   measuring.arm();
   child.run_step();
-  ASSERT_TRUE(child.wait_until_in(SYS_read));  // which gets no tracepoint of its own
+  ASSERT_TRUE(child.wait_until_in(SYS_read));  // gets no tracepoint of its own
   enter_second_phase(measuring);
   measuring.probe->attach_exit(SYS_getppid, "getppid");
   measuring.probe->detach_raw_exit();
@@ -107,7 +107,7 @@ TEST_F(ProbeTwoPhase, ALateCallIsCountedUntilItsExitIsAttachedThenTimed) {
   Measuring measuring(rules_of_process(child), two_phases(), plenty);
   measuring.arm();
   child.run_step();
-  ASSERT_TRUE(child.wait_until_in(SYS_read));  // else it may be new to the second phase
+  ASSERT_TRUE(child.wait_until_in(SYS_read));  // else the read may be new to the second phase
   measuring.probe->attach_exit(SYS_getuid, "getuid");
   enter_second_phase(measuring);
   measuring.probe->detach_raw_exit();
@@ -137,7 +137,7 @@ TEST_F(ProbeTwoPhase, ALateCallIsCountedUntilItsExitIsAttachedThenTimed) {
   EXPECT_EQ(untimed, 2 * 10u);
 }
 
-/// What happens before and after the change, where getuid alone is known.
+/// Calls before and after the change of phases, when only getuid is known.
 struct AfterTheChange {
   Child child;
   Measuring measuring;
@@ -153,7 +153,7 @@ struct AfterTheChange {
         measuring(rules_of_process(child), two_phases(), plenty) {
     measuring.arm();
     child.run_step();
-    EXPECT_TRUE(child.wait_until_in(SYS_read));  // else it may be new to the second phase
+    EXPECT_TRUE(child.wait_until_in(SYS_read));  // else the read may be new to the second phase
     measuring.probe->attach_exit(SYS_getuid, "getuid");
     enter_second_phase(measuring);
     measuring.probe->detach_raw_exit();
@@ -161,7 +161,7 @@ struct AfterTheChange {
     measuring.finish();
   }
 
-  /// Whether all records of the number made in the second phase are counted, not timed, and none is
+  /// Expects all calls of the number in the second phase to be counted, not timed, and none to be
   /// late.
   void expect_untimed(u32 nr, u64 before, u64 after) const {
     u64 timed = 0, untimed = 0, unreturned = 0;

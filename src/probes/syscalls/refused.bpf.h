@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Calls that never begin, since seccomp or a tracer answers them in the kernel's place. Both come
- * before the tracepoint of the entry (syscall_trace_enter()), so there is an exit only. It has the
- * number and the answer. Where the kernel kills a thread for its call (SECCOMP_RET_KILL_THREAD,
- * strict mode) there is not even that, but the thread's end. What syscall user dispatch hands to a
- * program passes neither tracepoint. */
+/* Calls that never begin, because seccomp or a tracer answers them in the kernel's place. Both come
+ * before the tracepoint of the entry (syscall_trace_enter()), so there is only an exit, with the
+ * number and the answer. If the kernel kills a thread for its call (SECCOMP_RET_KILL_THREAD, strict
+ * mode), there is no exit either, only the thread's end. Calls that syscall user dispatch hands to
+ * a program pass neither tracepoint. */
 #pragma once
 
 #include "bpf/seccomp.bpf.h"
@@ -13,8 +13,8 @@
 
 #define SIGSYS_BIT (1ul << 30)
 
-/* Since when calls of members may be refused; 0: no sign of it. Noted where not every exit has a
- * hook, so that user space attaches one. */
+/* Since when calls of members may be refused; 0: no sign of it. Set if not every exit has a hook,
+ * so that user space attaches one. */
 u64 refusable_ns;
 
 /* Whether anything may answer calls of `task` in the kernel's place. */
@@ -22,13 +22,13 @@ static __always_inline bool may_be_refused(const struct task_struct* task) {
   return seccomp_mode(task) || task->ptrace;
 }
 
-/* SECCOMP_RET_TRAP: the registers are as they were before the call, and SIGSYS waits. */
+/* SECCOMP_RET_TRAP: the registers are those from before the call, and SIGSYS is pending. */
 static __always_inline bool was_trapped(const struct task_struct* task,
                                         const struct pt_regs* regs) {
   return regs->ax == regs->orig_ax && task->pending.signal.sig[0] & SIGSYS_BIT;
 }
 
-/* Whether the call that begins may bring a filter. */
+/* Whether the call that begins may install a filter. */
 static __always_inline bool may_install_filter(const struct pt_regs* regs, u32 nr, u16 abi) {
   if (abi == ABI_COMPAT)
     return nr == COMPAT_SECCOMP || (nr == COMPAT_PRCTL && (u32)regs->bx == PR_SET_SECCOMP);
@@ -53,8 +53,8 @@ static __always_inline void count_refusal(struct task_struct* task, struct threa
   if (flags == SYSCALL_REFUSED) count_result(cell, ret);
 }
 
-/* The call with the registers that the running thread has brought was refused with `ret`. Not
- * static: see is_late_by_glob(). */
+/* The call in the running thread's registers was refused with `ret`. Not static: see
+ * is_late_by_glob(). */
 __noinline int refuse_call(struct thread_state* state, s64 ret) {
   if (!state) return 0;
   struct task_struct* task = bpf_get_current_task_btf();
@@ -67,7 +67,7 @@ __noinline int refuse_call(struct thread_state* state, s64 ret) {
   if (discover_only || two_phase) insert(discovered, abi, nr);
   count(COUNTER_REFUSED, 1);
   state->refusal = refusal_flags(task, regs);
-  /* Read again: else the verifier walks what follows once for each value. */
+  /* Read again: otherwise the verifier checks the code below once for each value. */
   u8 flags = *(volatile u8*)&state->refusal;
   state->nr = nr;
   state->abi = abi;
@@ -83,8 +83,8 @@ __noinline int refuse_call(struct thread_state* state, s64 ret) {
   return 0;
 }
 
-/* Whether an exit of `task` whose begin was not seen is that of a refused call. A function of its
- * own, so that the verifier forgets which way the answer came about. */
+/* Whether an exit of `task` without a seen begin is that of a refused call. A function of its own,
+ * so that the verifier forgets how the answer came about. */
 static __noinline bool is_refused(struct task_struct* task, struct thread_state* state, s64 ret) {
   if (!task || !state || !may_be_refused(task)) return false;
   if (state->fresh == FRESH_NO) return true;
@@ -92,7 +92,7 @@ static __noinline bool is_refused(struct task_struct* task, struct thread_state*
   if (state->fresh != FRESH_ADOPTED || came_with(state, regs)) return false;
   u32 nr;
   u16 abi = split_call_id(task, regs->orig_ax, &nr);
-  /* These come back with other registers. */
+  /* These calls return with other registers. */
   return nr != ~0u && !(ret == 0 && replaces_program(abi, nr));
 }
 

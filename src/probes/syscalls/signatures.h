@@ -8,7 +8,7 @@
 
 namespace overdue {
 
-/// How an argument is to be read. Those from `open_mode` on depend on other arguments of the call.
+/// How an argument is read. The kinds from `open_mode` on depend on other arguments of the call.
 enum class ArgumentKind : std::uint8_t {
   none,
   symbols,        ///< see Argument::values
@@ -33,15 +33,15 @@ enum class ArgumentKind : std::uint8_t {
   signal_number,
   ipc_get_flags,  ///< flags and permissions
   clone_flags,    ///< flags and a signal
-  open_mode,      ///< only where the flags before it create a file
+  open_mode,      ///< only if the flags before it create a file
   fcntl_argument,
   futex_operation,
   futex_timeout,
   futex_address2,
   futex_value3,
   prctl_argument,
-  remap_address,          ///< only where mremap's flags ask for it
-  bpf_common_attributes,  ///< only where bpf's command says that there are some
+  remap_address,          ///< only if mremap's flags ask for it
+  bpf_common_attributes,  ///< only if bpf's command has them
   bpf_common_size,
   socket_protocol,
   socket_option_of_level,
@@ -59,8 +59,8 @@ struct Argument {
   const Symbols* values = nullptr;
 };
 
-/// What a system call's registers mean. Arguments are named as in the manual pages; unused ones are
-/// at the end.
+/// The meaning of a system call's registers. Arguments have the names of the manual pages; unused
+/// ones are at the end.
 struct Signature {
   std::string_view name;
   Argument arguments[SYSCALL_ARGUMENTS];
@@ -72,11 +72,11 @@ struct Signature {
   }
 };
 
-/// The signature of a call, or null for a number our tables do not have. Static storage;
+/// The signature of a call, or null for a number that is not in the tables. Static storage;
 /// thread-safe.
 const Signature* find_signature(std::uint16_t abi, std::uint32_t nr);
 
-/// Which arguments the kernel side is to copy: bit i for an input string in argument i; at most
+/// The arguments that the kernel side copies: bit i for an input string in argument i; at most
 /// SYSCALL_TEXTS bits. 0 for unknown calls.
 std::uint8_t text_argument_mask(std::uint16_t abi, std::uint32_t nr);
 

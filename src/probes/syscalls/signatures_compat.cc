@@ -6,9 +6,8 @@ namespace {
 
 using enum ArgumentKind;
 
-// 64-bit offsets come in two registers, low half first. Multiplexers (socketcall, ipc) and the
-// calls that take a pointer to their arguments are shown as they are: we do not read memory for
-// them.
+// 64-bit offsets come in two registers, low half first. Multiplexers (socketcall, ipc) and calls
+// that take a pointer to their arguments are shown as they are: no memory is read for them.
 constexpr Signature signatures[] = {
     {"_llseek",
      {{"fd", fd},

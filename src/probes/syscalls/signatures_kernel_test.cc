@@ -1,4 +1,4 @@
-// Our signatures against the argument lists in the tracepoint formats of the running kernel.
+// The signatures against the argument lists in the tracepoint formats of the running kernel.
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 
 const fs::path events = "/sys/kernel/tracing/events/syscalls";
 
-/// The C types of a call's arguments, from `format`: everything behind the header and the number,
-/// but for what Linux 7.2 copies from the program's memory in addition.
+/// The C types of a call's arguments, from `format`: all fields behind the header and the number,
+/// except for those that Linux 7.2 copies from the program's memory in addition.
 std::vector<std::string> argument_types(const fs::path& format) {
   static const std::regex field(R"(\s*field:(.*[ *])\w+;\s*offset:(\d+);.*)");
   constexpr unsigned first_argument = 16;

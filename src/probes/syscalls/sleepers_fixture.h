@@ -16,11 +16,11 @@
 // For tests of the calls that are open when a session ends.
 namespace overdue {
 
-/// Threads that are in calls most of the time, every other one in ever new short ones, and note
-/// when they came back. In memory that the test shares with the child that runs them.
+/// Threads that are in calls most of the time, every second one in ever new short calls, and that
+/// note when they return. In memory that the test shares with the child that runs them.
 class Sleepers {
  public:
-  /// Sleeps of `long_ns`, each thread's longer than the one's before it by `more_ns`. For ever.
+  /// Sleeps of `long_ns`, each thread's longer than the previous thread's by `more_ns`. For ever.
   void sleep(u64 long_ns, u64 more_ns = 0) {
     std::vector<std::thread> running;
     for (std::size_t i = 0; i < threads_.size(); ++i)
@@ -34,13 +34,13 @@ class Sleepers {
       });
     for (std::thread& thread : running) thread.join();
   }
-  /// Until each has come back once.
+  /// Waits until each thread has returned once.
   void wait() const {
     for (const Thread& thread : threads_)
       while (thread.returns == 0) usleep(1'000);
   }
-  /// Expects those sleeps of `opens` that began in a session to be open and not among the `calls`
-  /// that ended. How many they are.
+  /// Expects the sleeps in `opens` that began in a session to be open, and not to be among the
+  /// `calls` that ended. Returns their number.
   std::size_t expect_open(const std::vector<syscall_open>& opens,
                           const std::vector<syscall_call>& calls, KernelTime start) const {
     std::size_t listed = 0;
@@ -62,7 +62,7 @@ class Sleepers {
   }
 
  private:
-  static constexpr std::size_t kept = 1 << 14;  // of the short calls: most of a second
+  static constexpr std::size_t kept = 1 << 14;  // short calls of most of a second
   struct Thread {
     std::atomic<u32> tid, returns;
     std::array<std::atomic<u64>, kept> returned_ns;

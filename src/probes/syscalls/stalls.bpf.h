@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A call that took as long as its threshold: the call's own record, and behind it a span_record
- * with what the thread did meanwhile and where it was called from. A call that is quick pays
- * nothing of it, but for the note of its begin. */
+/* A call that took as long as its threshold gets its own record and behind it a span_record with
+ * what the thread did meanwhile and where the call came from. A quick call costs only the note of
+ * its begin. */
 #pragma once
 
 #include "bpf/call.bpf.h"
@@ -12,9 +12,9 @@
 #include "probes/syscalls/calls.bpf.h"
 
 const volatile u8 want_stalls;
-const volatile u8 only_stalls; /* nobody asks for calls that are none */
+const volatile u8 only_stalls; /* only calls that are stalls are wanted */
 
-/* Per native call; 0: the session's. User space may change it while we run. */
+/* By native call; 0: the session's threshold. User space may change it at any time. */
 u64 call_threshold_ns[SYSCALL_TABLE_SIZE];
 
 struct stall_scratch {
@@ -23,8 +23,8 @@ struct stall_scratch {
   u8 stack[USER_STACK_ROOM];
 };
 
-/* By CPU: programs at system calls do not preempt each other. Not a per-CPU array, whose values
- * must be small. */
+/* One per CPU: programs at system calls do not preempt each other. Not a per-CPU array, whose
+ * values must be small. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1);
@@ -37,10 +37,10 @@ static __always_inline u64 own_threshold(u16 abi, u32 nr) {
   return call_threshold_ns[nr & (SYSCALL_TABLE_SIZE - 1)];
 }
 
-/* Whether the call that ends is too short for its threshold, for all that is known without reading
- * the clock: had it gone on for long since the last switch here, a tick would have come. (One that
- * a hypervisor or disabled interrupts kept back comes before the call's end, which is run with
- * interrupts on.) */
+/* Whether the call that ends is too short for its threshold, as far as is known without reading the
+ * clock: if it had gone on for long since the last switch here, a tick would have come. (A tick
+ * that a hypervisor or disabled interrupts delayed comes before the call's end, which runs with
+ * interrupts enabled.) */
 static __always_inline bool was_quick(const struct open_call* call, const struct cpu_ledger* cpu) {
   u64 quiet_ns = control.quiet_ns, looked_ns = cpu->looked_ns;
   if (!quiet_ns) return false;
@@ -50,7 +50,7 @@ static __always_inline bool was_quick(const struct open_call* call, const struct
   return !threshold_ns || threshold_ns > longest_ns;
 }
 
-/* A call begins, and its thread is known to be a member. False where it is not, or the call cannot
+/* A call of a known member begins. False if the thread is not known as a member, or the call cannot
  * be noted on the CPU. */
 static __always_inline bool begin_known_call(struct task_struct* task, s64 id) {
   struct cpu_ledger* cpu = this_cpu_ledger();
@@ -60,16 +60,16 @@ static __always_inline bool begin_known_call(struct task_struct* task, s64 id) {
   if (!control.armed || !cpu_wanted()) return false;
   u16 abi = split_call_id(task, id, &nr);
   if (filtered && !is_wanted(abi, nr)) return false;
-  if (replaces_program(abi, nr)) return false; /* there is more to note */
+  if (replaces_program(abi, nr)) return false; /* more has to be noted */
   begin_call_on_cpu(cpu, task, nr, abi, bpf_ktime_get_ns());
   return true;
 }
 
-/* Its end, if it was quick, or its thread is a member no more. */
+/* Ends the call if it was quick, or its thread is no longer a member. */
 static __always_inline bool end_known_call(struct task_struct* task) {
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!cpu || cpu->call.who != (u64)task) return false;
-  /* One path, which the verifier goes once. */
+  /* One path, which the verifier checks once. */
   u64 may_matter = !was_quick(&cpu->call, cpu) | (cpu->call.nr == RT_SIGRETURN);
   barrier_var(may_matter);
   if (may_matter && member_state(task)) return false;
@@ -77,9 +77,8 @@ static __always_inline bool end_known_call(struct task_struct* task) {
   return true;
 }
 
-/* The call that `state` has begun goes to the CPU, and the next ones of its thread will begin
- * there. It stays where it is while the CPU has another thread's, or nothing is known of this one.
- */
+/* Moves the call that `state` has begun to the CPU; the thread's next calls begin there. The call
+ * stays in `state` while the CPU has another thread's call, or the thread has no ledger. */
 static __noinline int put_call_on_cpu(struct task_struct* task, struct thread_state* state) {
   if (!task || !state) return 0;
   struct cpu_ledger* cpu = this_cpu_ledger();
@@ -94,8 +93,8 @@ static __noinline int put_call_on_cpu(struct task_struct* task, struct thread_st
   return 0;
 }
 
-/* The other way round: at its end the call in flight of `task` becomes that of `state`, and its
- * thread's ledger is told. */
+/* The reverse: at its end, the open call of `task` moves back to `state`, and the thread's ledger
+ * notes the call. */
 static __noinline int take_call_back(struct task_struct* task, struct thread_state* state) {
   if (!task || !state) return 0;
   struct thread_ledger* ledger = ledger_of(task);
@@ -106,8 +105,8 @@ static __noinline int take_call_back(struct task_struct* task, struct thread_sta
   u64 who = call->who;
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (cpu && call == &cpu->call) {
-    /* Before the sums are marked: it came before the call began, and what it waited until then is
-     * none of the call's. */
+    /* Before the sums are marked: the thread came before the call began, and what it waited until
+     * then is not part of the call. */
     if (ledger->state != LEDGER_ON_CPU) note_unseen_switch_in(ledger, cpu, bpf_ktime_get_ns());
     note_call(ledger, cpu);
   }
@@ -129,7 +128,7 @@ static __always_inline bool is_stall(struct task_struct* task, const struct thre
   return is_late_by_name(task, SPAN_SYSCALL, latency_ns);
 }
 
-/* The stack that belongs to the registers in `scratch`. */
+/* Adds the user stack that belongs to the registers in `scratch`. */
 static __always_inline void add_user_side(struct stall_scratch* scratch) {
   if (!user_stack_bytes) return;
   scratch->span.flags |= SPAN_HAS_USER_STACK;
@@ -150,8 +149,8 @@ enum timed_call {
   EPOLL_PWAIT2 = 441,
 };
 
-/* Where the time is that the call was given; 0: it has none, or leaves in its place what is left of
- * it. */
+/* The address of the time that the call was given; 0: it has none, or overwrites it with the time
+ * left. */
 static __always_inline u64 time_argument(const struct thread_state* state) {
   if (state->abi != ABI_NATIVE) return 0;
   switch (state->nr) {
@@ -173,9 +172,9 @@ static __always_inline u64 time_argument(const struct thread_state* state) {
   }
 }
 
-/* In ns; 0: there is none, or it cannot be read. A time or a moment, as the call takes it. */
+/* The time or moment that the call was given, in ns; 0: none, or it cannot be read. */
 static __always_inline u64 time_given(const struct thread_state* state) {
-  const u64 most_s = 1ull << 33; /* of which the nanoseconds still fit */
+  const u64 most_s = 1ull << 33; /* fewer seconds than this fit as nanoseconds */
   struct {
     u64 s, ns;
   } time;
@@ -208,7 +207,7 @@ static __always_inline void fill_span(struct span_record* span, struct task_stru
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!ledger || !cpu) return;
   if (ledger->state != LEDGER_ON_CPU) note_unseen_switch_in(ledger, cpu, now_ns);
-  if (ledger->call_ns != state->enter_ns) return; /* it left a CPU, and nobody saw it */
+  if (ledger->call_ns != state->enter_ns) return; /* an unreported switch */
   struct ledger_sums sums;
   read_ledger(ledger, cpu, now_ns, &sums);
   subtract_sums(&sums, &ledger->at_call);
@@ -223,7 +222,7 @@ static __always_inline int send_span(struct stall_scratch* scratch, void* ring) 
   return 0;
 }
 
-/* The sums of its short waits, if it had any. */
+/* Reports the sums of the call's short waits, if it had any. */
 static __always_inline void emit_places(struct task_struct* task, struct thread_state* state,
                                         void* ring, u64 now_ns) {
   const struct place_table* table = place_table_of(task->pid);
@@ -259,9 +258,9 @@ static __noinline int emit_explanation(struct task_struct* task, struct thread_s
   return send_span(scratch, ring);
 }
 
-/* What `--calls` remembers at a call's entry is read only now: few calls come here. But for a call
- * that has replaced its program: what it was given was noted when it began. Of a call that did not
- * return there is nothing to read: its strings are null pointers then. */
+/* Reads only now what `--calls` notes at a call's entry, because few calls come here. Exception:
+ * the arguments of a call that has replaced its program were noted when it began. Of a call that
+ * did not return nothing can be read: its strings are then null pointers. */
 static __always_inline void gather_arguments(struct task_struct* task, struct thread_state* state,
                                              s64 ret, u8 flags) {
   if (has_changed_memory(state, ret)) return;
@@ -271,8 +270,8 @@ static __always_inline void gather_arguments(struct task_struct* task, struct th
   remember_arguments(task, state);
 }
 
-/* The running thread's. Not static: see is_late_by_glob(). Linux 6.1 looks at it though no stalls
- * are wanted, and its maps are not there then. */
+/* For the running thread. Not static: see is_late_by_glob(). Linux 6.1 checks the function even if
+ * no stalls are wanted, and its maps do not exist then. */
 __noinline int emit_stall(struct thread_state* state, u64 now_ns, s64 ret, u8 flags) {
   if (!want_stalls || !state) return 0;
   struct task_struct* task = bpf_get_current_task_btf();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// System calls of the target's threads. They begin at raw_syscalls:sys_enter and end at
+// System calls of the target's threads. A call begins at raw_syscalls:sys_enter and ends at
 // raw_syscalls:sys_exit or, in the second phase of a two-phase run, at the discovered calls' own
 // exit tracepoints, so that a bystander pays for one hook. Results go into cells (aggregate) or
-// into the ring (one record a call).
+// into the ring (one record per call).
 #include "bpf/compat.bpf.h"
 #include "bpf/target.bpf.h"
 #include "bpf/unpreempted.bpf.h"
@@ -14,16 +14,16 @@
 #include "probes/syscalls/refused.bpf.h"
 #include "probes/syscalls/stalls.bpf.h"
 
-u64 end_ns; /* of the session */
+u64 end_ns; /* end of the session */
 
-/* The second phase: whether the exit of the call in flight has a hook. That of rt_sigreturn never
- * fires: it restores other registers, the call's number with them. */
+/* The second phase: whether the exit of the open call has a hook. The exit of rt_sigreturn never
+ * fires: rt_sigreturn restores other registers, and the call's number with them. */
 static __always_inline bool exit_has_hook(const struct thread_state* state) {
   if (state->nr == RT_SIGRETURN && state->abi == ABI_NATIVE) return false;
   return contains(discovered, state->abi, state->nr) || contains(late_timed, state->abi, state->nr);
 }
 
-/* A call whose end will not be seen is counted as it begins, and goes without a latency. */
+/* A call whose end will not be seen is counted when it begins, without a latency. */
 static __always_inline void count_untimed(struct task_struct* task, struct thread_state* state) {
   u8 flags = SYSCALL_UNTIMED;
   state->in_call = CALL_NONE;
@@ -44,14 +44,14 @@ static __always_inline void count_untimed(struct task_struct* task, struct threa
   }
 }
 
-/* A call left over from before the change of phases: its exit had no hook any more. */
+/* A call left over from before the change of phases: its exit no longer had a hook. */
 static __always_inline void cut_call(struct thread_state* state) {
   state->in_call = CALL_NONE;
   count(COUNTER_CUT, 1);
 }
 
-/* A call begins while nothing is measured. Before the session it is one that the thread will be
- * adopted with. */
+/* A call begins while nothing is measured. Before the session, the thread will be adopted in this
+ * call. */
 static __always_inline void pass_unarmed(struct thread_state* state, struct pt_regs* regs) {
   state->fresh = FRESH_UNARMED;
   if (control.since_ns[SPAN_SYSCALL]) return;
@@ -60,7 +60,7 @@ static __always_inline void pass_unarmed(struct thread_state* state, struct pt_r
   note_registers(state, regs);
 }
 
-/* Not every exit has a hook: whether that will do. */
+/* Not every exit has a hook: notes a sign that refused calls need one. */
 static __always_inline void look_for_filters(struct task_struct* task, struct thread_state* state,
                                              struct pt_regs* regs, u32 nr, u16 abi) {
   if ((state->fresh && may_be_refused(task)) || may_install_filter(regs, nr, abi)) note_refusable();
@@ -71,7 +71,7 @@ static __always_inline bool leave_out(struct thread_state* state) {
   return false;
 }
 
-/* A call begins: note it, if it is one we want. Arguments are the caller's business. */
+/* A call begins: notes it, if it is wanted. The caller handles the arguments. */
 static __always_inline bool begin_call(struct task_struct* task, struct thread_state* state,
                                        struct pt_regs* regs, u32 nr, u16 abi) {
   if (!control.armed) {
@@ -112,21 +112,21 @@ static __always_inline void end_call(struct task_struct* task, struct thread_sta
   if (want_stalls && is_stall(task, state, latency_ns)) emit_stall(state, now_ns, ret, flags);
 }
 
-/* Whether the call that ends is one of -e's. */
+/* Whether the call that ends is selected by -e. */
 static __always_inline bool was_wanted(struct task_struct* task, struct pt_regs* regs) {
   u32 nr;
   u16 abi = split_call_id(task, (s64)regs->orig_ax, &nr);
   return !filtered || is_wanted(abi, nr);
 }
 
-/* An exit of a call that we do not measure: left out, cut by the start, refused, of a clone's
- * child, or truly unmatched. */
+/* An exit of a call that is not measured: left out, cut by the start, refused, of a clone's child,
+ * or truly unmatched. */
 static __always_inline void end_unknown(struct task_struct* task, struct thread_state* state,
                                         struct pt_regs* regs, s64 ret) {
   u8 fresh = state->fresh;
   bool refused = is_refused(task, state, ret);
   state->fresh = FRESH_NO;
-  /* Its way back begins here: of the rest we have not seen all. */
+  /* The way back begins here: the rest of the call was not seen completely. */
   if (refused || (fresh != FRESH_NO && fresh != FRESH_PASSED)) state->enter_ns = bpf_ktime_get_ns();
   if (!control.armed || in_second_phase()) return;
   if (refused) {
@@ -157,7 +157,7 @@ static __always_inline void enter_call(struct task_struct* task, struct pt_regs*
     count_untimed(task, state);
     return;
   }
-  state->enter_ns = bpf_ktime_get_ns(); /* last: what we did before is not the call's time */
+  state->enter_ns = bpf_ktime_get_ns(); /* last: the work above is not the call's time */
   if (want_stalls) put_call_on_cpu(task, state);
 }
 
@@ -185,14 +185,14 @@ int COUNTED_PROG(on_sys_exit, struct pt_regs* regs, long ret) {
   return 0;
 }
 
-/* The same two for kernels that preempt them (kernel/call_hooks.h). A thread that is preempted in
- * one would hide every other thread's calls on its CPU. perf's own road to a program costs more,
- * and the kernel goes it with preemption off. What it hands over: trace_event_raw_sys_enter and
- * trace_event_raw_sys_exit. */
+/* The same two hooks for kernels that preempt them (kernel/call_hooks.h). A thread preempted in one
+ * of those would hide every other thread's calls on its CPU. perf's own way to a program costs
+ * more, but the kernel runs it with preemption disabled. The context is a trace_event_raw_sys_enter
+ * or a trace_event_raw_sys_exit. */
 struct raw_call_context {
   u64 common;
   s64 id;
-  s64 ret; /* of an exit; of an entry the first argument */
+  s64 ret; /* of an exit; for an entry, the first argument */
 };
 
 SEC("?tp/raw_syscalls/sys_enter")
@@ -209,7 +209,7 @@ int COUNTED_PROG(on_exit_event) {
   return 0;
 }
 
-/* Phase two. What the kernel hands per-call programs (perf_call_bpf_exit()). */
+/* The second phase: what the kernel passes to per-call programs (perf_call_bpf_exit()). */
 struct call_exit_context {
   u64 common;
   u32 nr;
@@ -221,7 +221,7 @@ static __always_inline void end_discovered_call(const struct call_exit_context* 
   struct task_struct* task = bpf_get_current_task_btf();
   struct thread_state* state = member_state(task);
   if (!state || !take_call(state)) return;
-  state->fresh = FRESH_PASSED; /* for the hook that every exit passes, where it is there too */
+  state->fresh = FRESH_PASSED; /* for the hook of every exit, if it is still attached */
   if (state->nr == ctx->nr && state->abi == ABI_NATIVE)
     end_call(task, state, ctx->ret, 0);
   else
@@ -234,8 +234,8 @@ int UNPREEMPTED_PROG(on_call_exit) {
   return 0;
 }
 
-/* A new process begins with its parent's code: what is known of that holds for it, until either
- * changes its own. */
+/* A new process begins with its parent's code: what is known of the parent's code holds for it,
+ * until either process changes its own. */
 SEC("?tp_btf/sched_process_fork")
 int UNPREEMPTED_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
   u32 pid = parent->tgid, child_pid = child->tgid;
@@ -273,7 +273,7 @@ int COUNTED_PROG(on_ending_event) {
   return 0;
 }
 
-/* Of calls that are refused only the exit tells: user space looks whether there may be such. */
+/* Only the exit shows a refused call: user space checks whether there may be such calls. */
 SEC("?iter/task")
 int find_refusable(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
@@ -291,8 +291,8 @@ static __always_inline void write_open(struct seq_file* seq, struct task_struct*
   bpf_seq_write(seq, open, sizeof(*open));
 }
 
-/* What the two below do, of calls that are not in thread_state: claims, unless it has just ended, …
- */
+/* The work of claim_calls() and open_calls() for a call that is not in thread_state: claims the
+ * call, unless it has just ended, … */
 static __always_inline void claim_open_call(struct task_struct* task) {
   struct thread_ledger* ledger = ledger_of(task);
   struct open_call* call = ledger ? find_call(ledger, task) : 0;
@@ -300,7 +300,7 @@ static __always_inline void claim_open_call(struct task_struct* task) {
   if (who) __sync_val_compare_and_swap(&call->who, who, who | CLAIM_OF_READER);
 }
 
-/* … and lists what is still claimed. */
+/* … and reports it if it is still claimed. */
 static __always_inline void list_open_call(struct seq_file* seq, struct task_struct* task,
                                            struct thread_state* state) {
   struct thread_ledger* ledger = ledger_of(task);
@@ -309,14 +309,14 @@ static __always_inline void list_open_call(struct seq_file* seq, struct task_str
   struct syscall_open open = {.nr = call->nr, .abi = call->abi};
   u64 begin_ns = call->begin_ns;
   u64 who = call->who;
-  if (!(who & CLAIM_OF_READER)) return; /* it has ended */
+  if (!(who & CLAIM_OF_READER)) return; /* the call has ended */
   u64 was = __sync_val_compare_and_swap(&call->who, who, who | CLAIM_SETTLED);
   if (was == who) write_open(seq, task, state, begin_ns, &open);
 }
 
-/* The calls in flight at the end of the session are listed in two steps, while their exits are
- * still attached. First each is claimed, so that an exit knows of it. Older calls are of no concern
- * to exits and are listed at once: one syscall_open each. */
+/* The open calls at the end of the session are reported in two steps, while their exits are still
+ * attached. First each call is claimed, so that its exit knows. Calls older than the session are of
+ * no concern to exits, and are reported at once. Each is one syscall_open. */
 SEC("iter/task")
 int claim_calls(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
@@ -335,9 +335,8 @@ int claim_calls(struct bpf_iter__task* ctx) {
   return 0;
 }
 
-/* Then, when every exit hook that has not seen the claim is through, what is still claimed was open
- * at the end. A thread may be visited twice, when its record does not fit behind the others any
- * more. */
+/* Then, when every exit hook that has not seen the claim is done, the calls still claimed were open
+ * at the end. A thread may be visited twice, if its record does not fit behind the others. */
 SEC("iter/task")
 int open_calls(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;

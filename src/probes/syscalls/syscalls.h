@@ -22,12 +22,11 @@ enum syscall_abi {
 #define SYSCALL_TEXT_SIZE 256  // longest string argument kept, its NUL included
 #define SYSCALL_TEXTS 2        // rename(2) and its kin have two paths
 
-// Of a call that is still open: what an iterator can write at once is 32 KiB, and it all has to
-// fit.
+// For a call that is still open: an iterator can write 32 KiB at once, and all must fit.
 #define HANG_STACK_MAX (24 << 10)
 
-// How string arguments of a call are laid out in the tail of a syscall_call: `text_size` bytes in
-// all, one NUL-terminated string for each set bit of `text_arguments`, lowest argument first.
+// The string arguments follow the struct: `text_size` bytes in all, one NUL-terminated string for
+// each set bit of `text_arguments`, lowest argument first.
 struct syscall_call {
   struct event_header header;
   u64 latency_ns;
@@ -40,7 +39,7 @@ struct syscall_call {
   u8 text_truncated;  // bit i: … and cut at SYSCALL_TEXT_SIZE
   u8 flags;           // enum syscall_call_flags
   u8 reserved;
-  u32 caller;  // callers.h; CALLER_NONE where nobody asked
+  u32 caller;  // callers.h; CALLER_NONE: not asked for
 };
 WIRE_SIZE(struct syscall_call, 128);
 
@@ -60,8 +59,8 @@ struct errno_count {
   u32 count;
 };
 
-// One thread's (or, without --by, one CPU's) calls of one number: the in-kernel aggregate. tid is 0
-// where the cell belongs to a CPU.
+// The in-kernel aggregate: one thread's (or, without --by, one CPU's) calls of one number. tid is 0
+// if the cell belongs to a CPU.
 struct syscall_cell {
   struct event_header header;
   u64 errors;      // return values -1 … -4095
@@ -71,20 +70,19 @@ struct syscall_cell {
   u8 late;  // first seen after the discovery phase
   u8 reserved;
   u64 untimed;                                // calls whose exit had no hook, or none yet
-  struct errno_count errnos[SYSCALL_ERRNOS];  // the first errno values seen; errors beyond them are
-                                              // in `errors` only
+  struct errno_count errnos[SYSCALL_ERRNOS];  // the first errno values seen; `errors` counts all
   struct latency_histogram latency;
-  u32 caller;  // callers.h; CALLER_NONE where nobody asked
+  u32 caller;  // callers.h; CALLER_NONE: not asked for
   u32 reserved2;
-  u64 refused;  // seccomp or a tracer answered them: they never began
+  u64 refused;  // calls that seccomp or a tracer answered: they never began
 };
 WIRE_SIZE(struct syscall_cell, 48 + 32 + 48 + 16 + sizeof(struct latency_histogram));
 
 enum syscall_open_flags {
-  SYSCALL_OLDER = 1,  // it began before the session: age_ns is a lower bound
+  SYSCALL_OLDER = 1,  // the call began before the session: age_ns is a lower bound
 };
 
-// A call still open when the session ended. header.time_ns is that end.
+// A call still open at the end of the session, which is header.time_ns.
 struct syscall_open {
   struct event_header header;
   u64 age_ns;

@@ -11,8 +11,8 @@ namespace overdue {
 namespace {
 
 constexpr u32 no_errno_kept = 0;
-constexpr u32 errno_max = 4095;             // of a return value; a damaged cell may claim others
-constexpr u64 other_number = u64{1} << 32;  // rows of numbers that came when there were too many
+constexpr u32 errno_max = 4095;             // of a return value; a damaged cell may have others
+constexpr u64 other_number = u64{1} << 32;  // rows of numbers that came when the table was full
 constexpr u64 other_cgroup = ~u64{0};
 constexpr u32 other_caller = ~u32{0};
 
@@ -160,7 +160,7 @@ LatencyTable SyscallTable::table(const Names& names, Duration wall,
                      .wall = wall,
                      .rows = {},
                      .unfinished = {}};
-  // Many numbers of callers may have one name, or one library.
+  // Many caller numbers may have one name, or one library.
   std::map<std::pair<Key, std::pair<std::string, std::string>>, Value> merged;
   for (const auto& [key, value] : values_) {
     CallerName name = caller_name(key.caller, names);

@@ -12,16 +12,16 @@
 
 namespace overdue {
 
-/// How many calls a cell counts.
+/// Number of calls that a cell counts.
 std::uint64_t calls_of(const syscall_cell& cell);
 
 /// Folds system-call records (calls, cells, open calls) into the rows of a latency report. The same
-/// code serves the live report and `overdue report`. One thread.
+/// code serves the live report and `overdue report`. Used by one thread.
 class SyscallTable {
  public:
-  /// How many rows of threads or processes are kept apart; the calls of later ones go to rows named
-  /// "(other)", so that neither a machine that starts threads for ever nor a hostile file fills our
-  /// memory. Also how many unfinished calls are kept.
+  /// Limit of separate rows for threads or processes. The calls of later ones go to rows named
+  /// "(other)", so that neither a machine that starts threads for ever nor a hostile file fills the
+  /// memory. Also the limit of unfinished calls.
   static constexpr std::size_t rows_max = 20'000;
 
   explicit SyscallTable(GroupBy by) : by_(by) {}
@@ -32,9 +32,9 @@ class SyscallTable {
   /// The rows gathered so far, named. `container` names a cgroup id.
   LatencyTable table(const Names& names, Duration wall,
                      const std::function<std::string(std::uint64_t)>& container) const;
-  /// What was open at the end: the oldest rows_max of it.
+  /// The calls open at the end: the oldest rows_max of them.
   std::vector<OpenSpan> unfinished(const Names& names) const;
-  /// How many more there were.
+  /// Number of further open calls.
   std::uint64_t unfinished_omitted() const { return open_omitted_; }
   /// Calls seen so far.
   std::uint64_t calls() const { return calls_; }
@@ -64,7 +64,7 @@ class SyscallTable {
   };
 
   Value& value(u16 abi, u32 nr, u32 caller, const event_header& who);
-  /// `caller` as far as rows are told apart by it.
+  /// `caller`, as far as rows are separated by it.
   CallerName caller_name(u32 caller, const Names& names) const;
   LatencyRow named_row(const Key& key, const Names& names) const;
   void add_call(const syscall_call& call);
@@ -73,7 +73,7 @@ class SyscallTable {
 
   GroupBy by_;
   std::map<Key, Value> values_;
-  std::vector<syscall_open> open_;  // a heap once it is full: the youngest in front
+  std::vector<syscall_open> open_;  // once full, a heap with the youngest in front
   std::uint64_t open_omitted_ = 0;
   std::uint64_t calls_ = 0;
 };

@@ -1,4 +1,4 @@
-// What a hostile file claims must not fill our memory.
+// What a hostile file claims must not fill the memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

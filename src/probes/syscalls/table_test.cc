@@ -56,7 +56,7 @@ void add_error(syscall_cell& cell, s64 ret) {
   }
 }
 
-/// What the kernel side does with a call, so that both roads can be compared.
+/// Does what the kernel side does with a call, so that both ways can be compared.
 void add_to(syscall_cell& cell, const syscall_call& call) {
   if (call.flags & SYSCALL_REFUSED) {
     ++cell.refused;
@@ -188,7 +188,7 @@ TEST(SyscallTable, ADamagedCellsErrnosNeverExceedWhatTheySayOverall) {
   add(table, cell);
   const LatencyTable result = finished(table);
   for (const auto& [name, count] : only_row(result).errnos)
-    EXPECT_LE(count, 1u) << name;  // above all no "other" that wrapped around
+    EXPECT_LE(count, 1u) << name;  // in particular no "other" that wrapped around
 }
 
 TEST(SyscallTable, CallsThatNeverReturnedHaveNoLatencyAndNoErrno) {

@@ -8,7 +8,7 @@
 namespace overdue {
 namespace {
 
-/// What the program got in place of the call.
+/// What the program got instead of the call.
 std::string_view how_refused(u8 flags) {
   if (flags & SYSCALL_UNRETURNED) return "killed";
   return flags & SYSCALL_TRAPPED ? "SIGSYS" : "answered";
@@ -32,8 +32,8 @@ void visit_call(const Record& record, const Names& names, FieldVisitor& visitor)
   else
     visitor.text("name", builtin);  // the usual case, without a copy
   visitor.number("id", call.nr, Unit::syscall);
-  // Reused, because a decoder that has warmed up allocates nothing; one a thread, because it keeps
-  // a buffer.
+  // Reused, because a decoder that has warmed up allocates nothing; one per thread, because it
+  // keeps a buffer.
   thread_local ArgumentDecoder decoder;
   const auto text = record.bytes.size() > sizeof call ? record.bytes.subspan(sizeof call)
                                                       : std::span<const std::byte>{};

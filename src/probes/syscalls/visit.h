@@ -4,7 +4,7 @@
 
 namespace overdue {
 
-/// A syscall_call, behind its header, as people read it: name, decoded arguments ("args"), return
+/// A syscall_call, without its header, in readable form: name, decoded arguments ("args"), return
 /// value, latency.
 void visit_call(const Record& record, const Names& names, FieldVisitor& visitor);
 

@@ -13,7 +13,7 @@ class TcpProbe : public SpanTest {
   TcpProbe() : SpanTest(tcp_spans, {SPAN_TCP_CONNECT}) {}
 };
 
-/// A socket bound to the loopback address; it listens or not.
+/// A socket bound to the loopback address, listening or not.
 class Loopback {
  public:
   Loopback(int family, bool listens) : fd_(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -32,7 +32,7 @@ class Loopback {
               (!listens || listen(fd_.get(), 4096) == 0);
   }
   bool usable() const { return usable_; }
-  /// Whether connecting to it gave what was expected, so many times.
+  /// Connects `times` times; whether every attempt succeeded or failed as expected.
   bool connect_times(int times, bool succeeds) const {
     for (int i = 0; i < times; ++i) {
       const Fd client(socket(address_.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -94,7 +94,7 @@ TEST_F(TcpProbe, EveryConnectIsThereMadeOrRefused) {
 }
 
 TEST_F(TcpProbe, AConnectThatHangsIsOpenAtTheEnd) {
-  // A listener whose queue is full lets SYNs go unanswered.
+  // A listener with a full queue leaves SYNs unanswered.
   Child child([](Child&) {
     sockaddr_in address{};
     address.sin_family = AF_INET;

@@ -12,7 +12,7 @@
 #define AF_INET6 10
 #define IPPROTO_TCP 6
 
-/* By struct sock*, from SYN sent until the state is another: every socket passes that. */
+/* By struct sock*, from SYN sent until the state changes, as it does for every socket. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, CONNECTIONS_MAX);
@@ -24,7 +24,7 @@ static __always_inline char hex_digit(u8 value) {
   return value < 10 ? '0' + value : 'a' + value - 10;
 }
 
-/* See core/span_schema.h for where the parts are. */
+/* For the layout see core/span_schema.h. */
 static __always_inline u64 addresses_of(const struct sock* sock) {
   if (sock->__sk_common.skc_family == AF_INET6) return 0;
   return (u64)__builtin_bswap32(sock->__sk_common.skc_rcv_saddr) << 32 |
@@ -59,7 +59,7 @@ static __always_inline void end_connect(const struct sock* sock, u64 threshold_n
   u64 key = (u64)sock;
   struct open_span* begun = bpf_map_lookup_elem(&connecting, &key);
   if (!begun) {
-    /* Of who connects, not of who accepts. */
+    /* Of the connecting side, not of the accepting one. */
     if (from == TCP_SYN_SENT && whole_machine && cpu_wanted()) count(COUNTER_CUT, 1);
     return;
   }
@@ -86,7 +86,7 @@ int UNPREEMPTED_PROG(on_set_state, const struct sock* sock, int from, int to) {
   if (to == TCP_SYN_SENT)
     begin_connect(sock);
   else if (from == TCP_SYN_SENT && to == TCP_SYN_RECV)
-    return 0; /* both sides connect at once: it goes on */
+    return 0; /* both sides connect at once: the span goes on */
   else if (from == TCP_SYN_SENT || from == TCP_SYN_RECV)
     end_connect(sock, threshold_ns, from, to);
   return 0;

@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A /proc and /sys of its own.
+/// Has its own /proc and /sys.
 class RealTimeBudget : public testing::Test {
  protected:
   RealTimeBudget() { std::filesystem::remove_all(folder_); }
@@ -51,7 +51,7 @@ TEST_F(RealTimeBudget, NoneOnTheMachine) {
 
 TEST_F(RealTimeBudget, NoneInOurCgroup) {
   say("proc/self/cgroup", "4:memory:/x\n3:cpu,cpuacct:/shop/desk\n0::/");
-  EXPECT_EQ(refusal(), "");  // kernels without group scheduling of real time have no such file
+  EXPECT_EQ(refusal(), "");  // kernels without real-time group scheduling have no such file
   say("sys/fs/cgroup/cpu/shop/desk/cpu.rt_runtime_us", "10000");
   EXPECT_EQ(refusal(), "");
   say("sys/fs/cgroup/cpu/shop/desk/cpu.rt_runtime_us", "0");
@@ -68,7 +68,7 @@ class Timerlat : public testing::Test {
 TEST_F(Timerlat, ThreadsEndByThemselvesWhereTheMachineStarves) {
   timerlat_slot slot{};
   const u32 stopping = 0;
-  // The ordinary thread looks after itself ten times a second: it is never that quick.
+  // The ordinary thread wakes up ten times a second, which is always too seldom for this limit.
   TimerThreads threads({.cpus = {0}, .starved_after = std::chrono::milliseconds(2)});
   threads.begin({&slot}, stopping);
   for (int i = 0; i < 500 && !threads.starved(); ++i) usleep(10'000);
@@ -104,10 +104,10 @@ TEST_F(Timerlat, ThreadsEndWhenAnActivationWasOverALimit) {
   const u64 last = __atomic_exchange_n(&slot.late_ns, 0, __ATOMIC_RELAXED);
   EXPECT_GT(last, 0u);
   usleep(50'000);
-  EXPECT_EQ(__atomic_load_n(&slot.late_ns, __ATOMIC_RELAXED), 0u);  // nobody writes any more
+  EXPECT_EQ(__atomic_load_n(&slot.late_ns, __ATOMIC_RELAXED), 0u);  // no thread writes any more
 }
 
-/// A timer that did not expire says nothing about the activation before.
+/// A timer that did not expire leaves the latency of the previous activation as it is.
 TEST_F(Timerlat, ThreadsWriteOnceForEachExpiry) {
   timerlat_slot slot{};
   const u32 stopping = 0;
@@ -137,7 +137,7 @@ TEST_F(Timerlat, ThreadsOfCpusThatAreNotThereAreRefused) {
   }
 }
 
-/// Every activation of a CPU once, in order, and each later than what came before in it.
+/// Every activation of a CPU is reported once and in order, and its moments follow one another.
 TEST_F(Timerlat, TellsOfEveryActivation) {
   Session session({}, 1 << 20);
   auto made = std::make_unique<TimerlatProbe>(TimerlatOptions{}, session.membership().maps());
@@ -166,7 +166,7 @@ TEST_F(Timerlat, TellsOfEveryActivation) {
   EXPECT_GT(probe.counters()[COUNTER_RUNS], 4 * seen.size());
 }
 
-/// An idle CPU has events a period apart. What it keeps, it kept in order.
+/// An idle CPU has events a period apart. The silences that the slot keeps are in order.
 TEST_F(Timerlat, KeepsTheLatestSilences) {
   constexpr u64 long_ns = 300'000;
   Session session({}, 1 << 20);

@@ -33,7 +33,7 @@ Error cannot_run(std::uint32_t cpu, int code) {
           "of real time too (cpu.rt_runtime_us)");
 }
 
-/// The path of our cgroup in the hierarchy of v1's cpu controller; empty where there is none.
+/// Path of the process's cgroup in the hierarchy of the v1 controller cpu; empty if there is none.
 std::string cpu_cgroup(const std::string& proc) {
   const std::string text = read_text(proc + "/self/cgroup").value_or("");
   for (const std::string_view line : split(text, '\n')) {
@@ -67,10 +67,10 @@ void check_real_time_budget(const std::string& proc, const std::string& sys) {
 struct TimerThreads::Worker {
   std::uint32_t cpu = 0;
   std::atomic<std::uint32_t> tid = 0;
-  std::atomic<int> error = 0;  ///< why it has ended before it began
+  std::atomic<int> error = 0;  ///< errno, if the thread ended before it began
   std::atomic<std::uint64_t> missed = 0;
   std::atomic<std::uint64_t> wakings = 0;
-  timerlat_slot* slot = nullptr;  ///< before it is let go
+  timerlat_slot* slot = nullptr;  ///< set before the thread is released
   pthread_t thread{};
 
   void prepare(int priority);
@@ -83,7 +83,7 @@ void TimerThreads::Worker::prepare(int priority) {
   if (error == 0 && sched_setscheduler(0, SCHED_FIFO, &parameters) != 0) error = errno;
   const std::string name = fmt::format("timerlat/{}", cpu);
   pthread_setname_np(pthread_self(), name.c_str());
-  ThreadRights{}.apply();  // none is needed from here on
+  ThreadRights{}.apply();  // the thread needs no rights from here on
   tid = static_cast<std::uint32_t>(syscall(SYS_gettid));
   tid.notify_one();
 }
@@ -95,10 +95,11 @@ void TimerThreads::Worker::work(TimerThreads& all) {
   std::uint64_t at_ns = all.begin_ns_;
   __atomic_store_n(&slot->late_ns, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&slot->tid, tid.load(), __ATOMIC_RELEASE);
-  bool expiries_are_seen = false;  // not where the CPU's timers expire on another
+  bool expiries_are_seen = false;  // false if the CPU's timers expire on another CPU
   while (!all.stopping_.load(std::memory_order_relaxed) &&
          __atomic_load_n(all.over_limit_, __ATOMIC_RELAXED) == 0) {
-    // One that was kept for longer than a period has missed those in between; they are no latency.
+    // A thread delayed for longer than a period has missed the periods in between: they are no
+    // latency.
     at_ns += period_ns;
     if (const std::uint64_t now = now_ns(); at_ns <= now) {
       const std::uint64_t behind = (now - at_ns) / period_ns + 1;
@@ -112,7 +113,7 @@ void TimerThreads::Worker::work(TimerThreads& all) {
       const std::uint64_t late_ns = back_ns > at_ns ? back_ns - at_ns : 1;
       __atomic_store_n(&slot->late_ns, late_ns, __ATOMIC_RELAXED);
     } else if (expiries_are_seen) {
-      // Where the time is over as the timer is set, Linux 7.2 sets none and returns at once.
+      // If the time is over when the timer is set, Linux 7.2 sets no timer and returns at once.
       missed.fetch_add(1, std::memory_order_relaxed);
     }
     wakings.store(wakings.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -125,7 +126,7 @@ void TimerThreads::Worker::work(TimerThreads& all) {
 
 TimerThreads::TimerThreads(const TimerThreadOptions& options) : options_(options) {
   check_real_time_budget();
-  // Best effort: where it is refused, a page that was put away shows as user latency.
+  // Best effort: if this is refused, a page that was reclaimed shows as user latency.
   mlockall(MCL_CURRENT | MCL_FUTURE);
   try {
     for (const std::uint32_t cpu : options_.cpus) {
@@ -153,7 +154,7 @@ TimerThreads::~TimerThreads() {
   end();
 }
 
-/// An ordinary thread, on whichever CPU has time for it.
+/// An ordinary thread, on any CPU that has time for it.
 void TimerThreads::watch() {
   pthread_setname_np(pthread_self(), "timerlat/watch");
   ThreadRights{}.apply();
@@ -183,7 +184,7 @@ void TimerThreads::end() {
     stopping_ = true;
   }
   ended_.notify_all();
-  // One whose CPU is kept by something more urgent is to end elsewhere.
+  // A thread that a higher-priority thread keeps from its CPU must be able to end elsewhere.
   cpu_set_t ours;
   const bool known = sched_getaffinity(0, sizeof ours, &ours) == 0;
   for (const auto& worker : workers_)

@@ -19,35 +19,36 @@ struct TimerThreadOptions {
   std::vector<std::uint32_t> cpus;  ///< one thread on each; the process must be allowed there
   Duration period = std::chrono::milliseconds(1);
   int priority = 95;  ///< of SCHED_FIFO, 1 … 99
-  /// They end where for so long no ordinary thread has run on any CPU: the machine is starving.
+  /// The threads end if no ordinary thread has run on any CPU for this long: the machine starves.
   Duration starved_after = std::chrono::seconds(10);
 };
 
-/// Real-time threads that sleep until an absolute time, again and again: what TimerlatProbe looks
-/// at. They take no memory and no locks once they run, and all memory of the process is locked.
-/// Threads of this process: whatever ends it ends them. Used by one thread.
+/// Real-time threads that sleep until an absolute time, again and again: the workload of
+/// TimerlatProbe. They allocate no memory and take no locks once they run, and all memory of the
+/// process is locked. They are threads of this process and end with it. Used by one thread.
 class TimerThreads {
  public:
-  /// Starts them, each asleep until begin(). Throws Error where the machine does not allow it, and
-  /// says what would: privileges, the limits of real time, CPUs that are not ours.
+  /// Starts the threads, each asleep until begin(). Throws Error if the machine does not allow
+  /// them, with a hint at what would: privileges, the limits of real time, CPUs that the process
+  /// may use.
   explicit TimerThreads(const TimerThreadOptions& options);
-  /// Ends them, within a period.
+  /// Ends the threads, within a period.
   ~TimerThreads();
 
-  /// Lets them go. Each writes into its slot, in the order of `cpus`, until it has ended; all end
-  /// by themselves as soon as `stopping` is not 0.
+  /// Releases the threads. Each writes into its slot, in the order of `cpus`, until it has ended.
+  /// All end by themselves as soon as `stopping` is not 0.
   void begin(const std::vector<timerlat_slot*>& slots, const u32& stopping);
-  /// They end as soon as they are next awake.
+  /// Makes the threads end when they next wake up.
   void stop() { stopping_ = true; }
-  /// stop(), and waits.
+  /// Calls stop(), and waits for the threads.
   void end();
 
-  /// Periods that passed while a thread was still late from one before; of each CPU, in their
-  /// order. They are no activations.
+  /// For each CPU, in the order of `cpus`: periods that passed while its thread was still late from
+  /// an earlier one. Such a period is no activation.
   std::vector<std::uint64_t> missed() const;
-  /// How often each was awake again, in the same order.
+  /// For each CPU, in the same order: how often its thread has woken up.
   std::vector<std::uint64_t> wakings() const;
-  /// They have ended because the machine was starving.
+  /// Whether the threads have ended because the machine starved.
   bool starved() const { return starved_; }
 
  private:
@@ -61,7 +62,7 @@ class TimerThreads {
   std::atomic<bool> starved_ = false;
   std::atomic<int> begun_ = 0;
   std::atomic<std::uint64_t> alive_ns_ = 0;  ///< when an ordinary thread last ran
-  std::uint64_t begin_ns_ = 0;               ///< before begun_
+  std::uint64_t begin_ns_ = 0;               ///< written before begun_
   const u32* over_limit_ = nullptr;
   std::mutex watching_;  ///< no real-time thread takes it
   std::condition_variable ended_;
@@ -69,8 +70,8 @@ class TimerThreads {
   bool has_watcher_ = false;
 };
 
-/// Throws Error where this machine or our cgroup has no time for real-time threads: they would not
-/// run, or be stopped for most of each second. `proc` and `sys` are where a test keeps its own.
+/// Throws Error if this machine or the process's cgroup has no time for real-time threads: they
+/// would not run, or be stopped for most of each second. Tests replace `proc` and `sys`.
 void check_real_time_budget(const std::string& proc = "/proc", const std::string& sys = "/sys");
 
 }  // namespace overdue

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// How late the timers of our own real-time threads expire, one thread a CPU, and how late the
-// threads run then; and what had their CPUs meanwhile. Everything of a CPU is written on that CPU,
-// by hooks of which each can only interrupt those of another kind.
+// How late the timers of real-time workload threads expire, one thread per CPU, and how late the
+// threads run then; and what had the CPUs meanwhile. All state of a CPU is written on that CPU; a
+// hook can only be interrupted by a hook of another kind.
 #include "bpf/timerlat.h"
 #include "bpf/compat.bpf.h"
 #include "bpf/per_cpu.bpf.h"
@@ -13,12 +13,12 @@
 const volatile u64 stop_irq_ns; /* 0: never */
 const volatile u64 stop_total_ns;
 const volatile u64 stop_user_ns;
-const volatile u8 stacks_wanted;  /* of every activation, for any may become late yet */
-const volatile u64 stack_over_ns; /* 0: only those of late ones are told */
-const volatile u64 silence_ns;    /* so long a silence of a CPU is kept; 0: none */
+const volatile u8 stacks_wanted;  /* for every activation, because any may still become late */
+const volatile u64 stack_over_ns; /* 0: only the activation over a limit has its stack */
+const volatile u64 silence_ns;    /* silences of a CPU this long are kept; 0: none */
 
-u32 stopping; /* 1 + the CPU whose activation was over a limit; others are not told of any more */
-u32 finished; /* and it has been told of */
+u32 stopping; /* 1 + the CPU whose activation was over a limit; no others are reported */
+u32 finished; /* 1: that activation has been reported */
 struct timerlat_slot slots[TIMERLAT_CPUS_MAX];
 
 extern const void hrtimer_wakeup __ksym __weak;
@@ -30,15 +30,15 @@ struct frames {
   u64 at[KERNEL_FRAMES_MAX];
 };
 
-/* What is known of a CPU. What every hook needs comes first. */
+/* State of a CPU. Members that every hook needs come first. */
 struct cpu_state {
   struct noise_log log;
-  u64 seen_ns;                    /* the latest event */
-  u64 base;                       /* where this CPU's variables begin; 0: not known */
-  u64 steal_ns;                   /* so far */
-  u64 task;                       /* the thread's, once its timer has expired */
-  u64 activations;                /* ever */
-  struct timerlat_activation now; /* the one under way; expires_ns 0: none */
+  u64 seen_ns;                    /* time of the latest event */
+  u64 base;                       /* base address of this CPU's variables; 0: unknown */
+  u64 steal_ns;                   /* stolen time so far */
+  u64 task;                       /* the workload thread, once its timer has expired */
+  u64 activations;                /* number of activations so far */
+  struct timerlat_activation now; /* the open one; expires_ns 0: none */
   struct frames stack;
 };
 
@@ -68,8 +68,9 @@ static __always_inline struct timerlat_slot* slot_here(void) {
   return &slots[cpu & (TIMERLAT_CPUS_MAX - 1)];
 }
 
-/* Null where nothing is measured. Whether it still is to be told of is asked where it is: what that
- * takes is in no cache when an idle CPU is interrupted, and would be part of the latency. */
+/* Null if nothing is measured here. Whether the activation is still wanted is checked when it is
+ * reported: what this check reads is in no cache when an idle CPU is interrupted, and would be part
+ * of the latency. */
 static __always_inline struct cpu_state* this_cpu(void) {
   u32 zero = 0;
   if (!slot_here()->tid) return 0;
@@ -93,10 +94,10 @@ static __noinline int keep_silence(u64 begin_ns, u64 end_ns, u32 flags) {
 }
 
 static __always_inline void note_event(struct noise_log* log, u64 now_ns, bool enters) {
-  struct cpu_state* cpu = (struct cpu_state*)log; /* its first member */
+  struct cpu_state* cpu = (struct cpu_state*)log; /* the log is its first member */
   u64 before_ns = cpu->seen_ns;
   cpu->seen_ns = now_ns;
-  /* One that was interrupted itself may come behind a later one. */
+  /* An event that was interrupted itself may come after a later one. */
   if (!silence_ns || !before_ns || (s64)(now_ns - before_ns) < (s64)silence_ns) return;
   bool ready = enters && (!bpf_get_current_task_btf()->pid || user_mode_interrupted(cpu->base));
   keep_silence(before_ns, now_ns, ready ? SILENCE_READY : 0);
@@ -115,7 +116,7 @@ static __always_inline u64 stolen_ns(struct cpu_state* cpu) {
   return value;
 }
 
-/* Newest first, as long as they ended after `from_ns`. */
+/* Copies the noises that ended after `from_ns`, newest first. */
 static __always_inline void copy_noises(struct activation_record* record, struct cpu_state* cpu,
                                         u64 from_ns) {
   u32 noises = cpu->log.marks.count;
@@ -132,12 +133,13 @@ static __always_inline void copy_noises(struct activation_record* record, struct
   count(COUNTER_UNMATCHED, 1);
 }
 
-/* Not before all is attached, nor after one was over a limit. */
+/* Not before all hooks are attached, nor after an activation was over a limit, except for that
+ * one. */
 static __always_inline bool is_wanted(void) {
   return control.armed && !finished && (!stopping || stopping == bpf_get_smp_processor_id() + 1);
 }
 
-/* Over a limit, and the first of all CPUs that is. */
+/* True if the activation is over a limit, and is the first one of all CPUs that is. */
 static __always_inline bool begin_stop(struct timerlat_activation* now, u64 late_ns, u64 limit_ns) {
   if (!limit_ns || late_ns < limit_ns || !control.armed) return false;
   if (__sync_val_compare_and_swap(&stopping, 0, bpf_get_smp_processor_id() + 1)) return false;
@@ -171,8 +173,8 @@ static __noinline int emit_activation(struct cpu_state* cpu) {
   return 0;
 }
 
-/* The thread, which runs now, was back in its program: tells of the activation. That disturbs
- * nobody any more. */
+/* The thread, which runs now, has been back in its program: reports the activation. This report
+ * delays no measured thread. */
 static __always_inline void end_activation(struct cpu_state* cpu, u64 late_ns) {
   struct timerlat_activation* now = &cpu->now;
   if (!is_wanted()) {
@@ -206,13 +208,13 @@ static __always_inline bool is_ours(struct cpu_state* cpu, struct hrtimer* timer
   if (&hrtimer_wakeup && (u64)timer->function != (u64)&hrtimer_wakeup) return false;
   struct task_struct* task = BPF_CORE_READ((struct hrtimer_sleeper*)timer, task);
   if (!task) return false;
-  if ((u64)task == cpu->task) return true; /* it lives as long as it is looked at */
+  if ((u64)task == cpu->task) return true; /* the thread lives as long as it is measured */
   if ((u32)BPF_CORE_READ(task, pid) != tid) return false;
   cpu->task = (u64)task;
   return true;
 }
 
-/* In the interrupt, and so part of the latency: only what is not known later. */
+/* Runs in the interrupt, and so is part of the latency: notes only what is not known later. */
 static __always_inline void begin_activation(struct cpu_state* cpu, u32 tid, u64 expires_ns,
                                              u64 now_ns) {
   struct timerlat_activation* now = &cpu->now;
@@ -228,7 +230,7 @@ static __always_inline void begin_activation(struct cpu_state* cpu, u32 tid, u64
   now->irq_preempt_count = preempt_count_of(cpu);
   if (!now->irq_preempt_count) now->flags |= ACTIVATION_NO_CONTEXT;
   if (user_mode_interrupted(cpu->base)) now->flags |= ACTIVATION_USER_MODE;
-  if (now->interrupted_tid == tid) { /* it has not gone to sleep yet */
+  if (now->interrupted_tid == tid) { /* the thread has not gone to sleep yet */
     now->header.time_ns = now_ns;
     now->thread_preempt_count = now->irq_preempt_count;
   }
@@ -239,7 +241,7 @@ static __always_inline int timer_expires(void* ctx, struct hrtimer* timer, u64 n
   struct cpu_state* cpu = this_cpu();
   if (!cpu || !is_ours(cpu, timer, slot->tid)) return 0;
   u64 expires_ns = timer->node.expires;
-  if (now_ns < expires_ns) now_ns = expires_ns; /* two clocks read at once */
+  if (now_ns < expires_ns) now_ns = expires_ns; /* the two clocks may differ a little */
   if (cpu->now.expires_ns && slot->late_ns) end_activation(cpu, slot->late_ns);
   slot->late_ns = 0;
   begin_activation(cpu, slot->tid, expires_ns, now_ns);
@@ -255,8 +257,8 @@ static __always_inline int timer_expires(void* ctx, struct hrtimer* timer, u64 n
   return 0;
 }
 
-/* The clock first: what counting takes is in no cache when an idle CPU is interrupted, and would be
- * part of the latency. So too below. */
+/* The clock is read first: what counting reads is in no cache when an idle CPU is interrupted, and
+ * would be part of the latency. The same holds below. */
 SEC("tp_btf/hrtimer_expire_entry")
 int BPF_PROG(lat_expire, struct hrtimer* timer) {
   u64 now_ns = bpf_ktime_get_ns();

@@ -19,7 +19,7 @@ void choose_expiry(Skeleton<timers_bpf>& bpf, bool by_member) {
 
 std::unique_ptr<SpanProbe> make(const SpanOptions& options, const SharedMaps& shared,
                                 const Kernel& kernel) {
-  // The kernel hands out a thread by its number since 6.2.
+  // Linux has bpf_task_from_pid() since 6.2.
   return std::make_unique<SpanProbeOf<timers_bpf>>(
       SpanParts{"timers", hooks, {}}, options, shared, kernel, [&](Skeleton<timers_bpf>& bpf) {
         choose_expiry(bpf, !options.whole_machine &&

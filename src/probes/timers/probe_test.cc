@@ -41,7 +41,7 @@ TEST_F(TimersProbe, EverySleepOfAMemberHasAnExpiryWhateverItsClock) {
         while (true) usleep(1'000);
       });
       Child child([=](Child&) {
-        // With slack, a timer may expire with another's interrupt, and be in time.
+        // With slack, a timer may expire in time, with another timer's interrupt.
         prctl(PR_SET_TIMERSLACK, 1);
         for (int i = 0; i < sleeps; ++i) sleep_on(clock, absolute, 2'000'000);
       });
@@ -54,8 +54,8 @@ TEST_F(TimersProbe, EverySleepOfAMemberHasAnExpiryWhateverItsClock) {
       finish();
       expect_sound();
       const auto spans = of_thread(child.pid());
-      // A hardened kernel runs no program of ours while its own agent's threads run, for
-      // milliseconds, where its tracer does see the expiries: a few of them at worst.
+      // A hardened kernel runs no BPF program of the test while threads of its own agent run, for
+      // milliseconds, although its tracer sees the expiries: a few are missing at worst.
       EXPECT_GE(spans.size(), std::size_t{sleeps} / 2);
       EXPECT_LE(spans.size(), std::size_t{sleeps});
       EXPECT_EQ(receipt().lost(), nested());
@@ -63,7 +63,7 @@ TEST_F(TimersProbe, EverySleepOfAMemberHasAnExpiryWhateverItsClock) {
       for (const SeenSpan& span : spans) {
         EXPECT_EQ(span.record.begin_pid, child.pid());
         EXPECT_NE(span.record.subject, 0u);
-        EXPECT_LT(span.record.latency_ns, 10 * second_ns);  // of another clock: decades
+        EXPECT_LT(span.record.latency_ns, 10 * second_ns);  // a wrong clock gives decades
       }
       forget();
     }

@@ -6,7 +6,7 @@
 #include "bpf/task_of_pid.bpf.h"
 #include "bpf/timer_expiry.bpf.h"
 
-/* What wakes a thread that sleeps for a time (nanosleep, poll, futex, …). */
+/* Wakes a thread that sleeps for a time (nanosleep, poll, futex, …). */
 extern const void hrtimer_wakeup __ksym __weak;
 
 static __always_inline u64 latest_expiry(const struct hrtimer* timer) {
@@ -22,7 +22,7 @@ int COUNTED_PROG(on_hrtimer_start, struct hrtimer* timer) {
   return 0;
 }
 
-/* What an expiry is that counts, at `now_ns`. */
+/* Fills `span` for an expiry at `now_ns`. True if the expiry is late. */
 static __always_inline bool is_late(struct hrtimer* timer, struct ended_span* span, u64 now_ns) {
   u64 threshold_ns = threshold_of(SPAN_TIMER);
   u64 expires_ns = latest_expiry(timer);
@@ -51,8 +51,9 @@ static __always_inline bool is_anybodys(struct task_struct* task) {
   return BPF_CORE_READ(task, bpf_storage) != 0;
 }
 
-/* Where the target is everything; or where the kernel cannot hand us the sleeper to ask whether it
- * is a member: then those count that some program keeps state for. */
+/* For a target of the whole machine; and for kernels that cannot return the sleeping thread, so
+ * that its membership can be checked. On such a kernel, a timer counts if some BPF program keeps
+ * state for its thread. */
 SEC("?tp_btf/hrtimer_expire_entry")
 int COUNTED_PROG(on_hrtimer_expire, struct hrtimer* timer) {
   struct ended_span span = {.kind = SPAN_TIMER};

@@ -14,7 +14,7 @@
 namespace overdue {
 namespace {
 
-/// Work of the kernel on our behalf: a pty's buffers are flushed to the other side by a work item.
+/// Makes the kernel work for the test: a work item flushes a pty's buffers to the other side.
 struct Pty {
   int master = posix_openpt(O_RDWR | O_NOCTTY);
   int slave = -1;
@@ -31,8 +31,8 @@ struct Pty {
       if (read(slave, line, sizeof line) != sizeof line) _exit(1);
     }
   }
-  /// As fast as another thread reads: the work is queued again as soon as it may be, and at least
-  /// once for every 64 bytes.
+  /// Writes as fast as another thread reads: the work is queued again as soon as it may be, and at
+  /// least once for every 64 bytes.
   void write_bytes(int times) const {
     constexpr int ahead = 64;
     termios raw{};
@@ -56,7 +56,7 @@ struct Pty {
   }
 };
 
-/// Where the kernel has a function of its own; 0 where it does not tell.
+/// Address of a kernel function; 0 if /proc/kallsyms does not show it.
 u64 address_of(const std::string& function) {
   std::ifstream symbols("/proc/kallsyms");
   std::string line;
@@ -65,7 +65,7 @@ u64 address_of(const std::string& function) {
   return 0;
 }
 
-/// How often the kernel itself says that a thread has queued work of one function. Of others that
+/// How often the kernel itself reports that a thread queued work of one function. Other functions
 /// cannot be compared: delayed work is queued again without having run when its delay is changed.
 class QueuedBy {
  public:
@@ -101,9 +101,9 @@ class WorkqueuesProbe : public SpanTest {
     if (flush_ == 0) GTEST_SKIP() << "the kernel does not say where its functions are";
   }
 
-  /// Measures while a child does `work`, and until all of it has ended. Returns how often the
-  /// kernel says that the child queued the work of a pty: fewer times than there were lines, as one
-  /// may be queued for many.
+  /// Measures while a child does `work`, and until all of its work has ended. Returns how often the
+  /// kernel reports that the child queued a pty's work: less often than there were lines, because
+  /// one work item may serve many lines.
   std::size_t measure_child(const std::function<void()>& work, bool everybody) {
     Child child([&](Child&) { work(); });
     child_ = child.pid();
@@ -114,9 +114,9 @@ class WorkqueuesProbe : public SpanTest {
     arm();
     child.go();
     EXPECT_EQ(child.end(), 0);
-    usleep(50'000);  // the last one's end, and longer where its worker has no CPU
+    usleep(50'000);  // the last work ends, or later if its worker has no CPU
     for (int tries = everybody ? 100 : 1'000; tries > 0 && probe().open_spans() > 0; --tries)
-      usleep(10'000);  // of everybody's there may always be some
+      usleep(10'000);  // on the whole machine some may always be open
     finish();
     expect_sound();
     EXPECT_EQ(receipt().unmatched, 0u);
@@ -133,7 +133,7 @@ class WorkqueuesProbe : public SpanTest {
         }));
   }
 
-  /// Each time, but for what a run has missed that the kernel left out.
+  /// Expects each queueing to be tracked, except those in runs that the kernel left out.
   void expect_followed(span_kind kind, std::size_t times) const {
     EXPECT_LE(queued_by_child(kind), times);
     EXPECT_GE(queued_by_child(kind) + nested(), times) << nested() << " runs left out";
@@ -167,8 +167,8 @@ TEST_F(WorkqueuesProbe, OfEverythingItPairsWhatRunsUnderLoad) {
   const std::size_t times = measure_child([] { Pty().write_lines(2'000); }, true);
   expect_followed(SPAN_WORK_QUEUED, times);
   expect_followed(SPAN_WORK, times);
-  EXPECT_LE(probe().open_spans(), 16u);  // what is under way at the end
-  EXPECT_LE(receipt().cut, 16u);         // … and was at the start
+  EXPECT_LE(probe().open_spans(), 16u);  // work under way at the end
+  EXPECT_LE(receipt().cut, 16u);         // … and at the start
 }
 
 }  // namespace

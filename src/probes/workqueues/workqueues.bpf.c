@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
-// Work that threads of the kernel do for others: from being queued to its start, and from there to
-// its end.
+// Work that kernel threads do for others: from its queueing to its start, and from its start to its
+// end.
 #include "bpf/span.bpf.h"
 #include "bpf/thread_thresholds.bpf.h"
 #include "bpf/unpreempted.bpf.h"
 
 #define WORKS_MAX 16384
 #define WORKERS_MAX 4096
-#define WORK_PENDING 1 /* in the data of work; WORK_STRUCT_PENDING_BIT of linux/workqueue.h */
+#define WORK_PENDING 1 /* in work_struct::data; WORK_STRUCT_PENDING_BIT of linux/workqueue.h */
 
 struct work_span {
   struct open_span by; /* subject: the function */
   u64 workqueue;       /* struct workqueue_struct* */
-  u64 work;            /* its key */
+  u64 work;            /* struct work_struct*, the key in `queued` */
 };
 
-/* By struct work_struct*, from queueing to start. Work that is cancelled in between says nothing
- * of it; its entry serves the next time, or is swept out. */
+/* By struct work_struct*, from queueing to start. No event reports a cancellation in between; the
+ * entry then serves the next queueing, or is swept out. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, WORKS_MAX);
@@ -24,7 +24,7 @@ struct {
   __type(value, struct work_span);
 } queued SEC(".maps");
 
-/* By thread, not by work: work may free itself, and its address be used again, before it ends. */
+/* By thread, not by work: work may free itself, and its address may be reused, before it ends. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, WORKERS_MAX);
@@ -47,14 +47,14 @@ int COUNTED_PROG(on_queue_work, unsigned int cpu, struct pool_workqueue* pool,
   entry.by.subject = (u64)work->func;
   struct work_span* before = bpf_map_lookup_elem(&queued, &key);
   if (before) {
-    *before = entry; /* in place, so that forget_queued() sees it; and again if that came first */
+    *before = entry; /* in place: forget_queued() sees it; inserted again if that came first */
     if (bpf_map_lookup_elem(&queued, &key)) return 0;
   }
   if (bpf_map_update_elem(&queued, &key, &entry, BPF_ANY)) count(COUNTER_SPANS_FULL, 1);
   return 0;
 }
 
-/* Reports what `entry` began, now that it has ended. */
+/* Reports the span that `entry` began and that ends now. */
 static __always_inline void end_work(u32 kind, const struct work_span* entry, u64 threshold_ns) {
   struct ended_span span = {.kind = kind};
   struct workqueue_struct* queue = (void*)entry->workqueue;
@@ -76,15 +76,15 @@ static __always_inline void end_queued(const struct work_span* entry) {
     count(COUNTER_CUT, 1);
 }
 
-/* Deletes what `taken` is a copy of, unless the entry is, or soon becomes, that of the next run:
- * the kernel lets work be queued again just before it says that it starts. */
+/* Deletes the entry that `taken` was copied from, unless the entry belongs, or soon will belong, to
+ * the next run: the kernel lets work be queued again just before it reports the start. */
 static __always_inline void forget_queued(const struct work_struct* work, struct work_span* entry,
                                           const struct work_span* taken) {
   u64 key = taken->work;
   if (work->data.counter & WORK_PENDING) return;
   bpf_map_delete_elem(&queued, &key);
   if (entry->by.begin_ns == taken->by.begin_ns || entry->work != key) return;
-  struct work_span next = *entry; /* queued between the two */
+  struct work_span next = *entry; /* queued in between */
   if (bpf_map_update_elem(&queued, &key, &next, BPF_NOEXIST) && !bpf_map_lookup_elem(&queued, &key))
     count(COUNTER_SPANS_FULL, 1);
 }
@@ -97,10 +97,10 @@ int UNPREEMPTED_PROG(on_work_start, struct work_struct* work) {
   struct work_span* entry = bpf_map_lookup_elem(&queued, &key);
   if (!entry && !counts_here()) return 0;
   if (entry) {
-    now = *entry; /* who queued it is who began it */
+    now = *entry; /* the queueing thread counts as the one that began the work */
     forget_queued(work, entry, &now);
     end_queued(&now);
-  } /* else not worth counting: nothing tells of the queueing of the kernel's own flush marks */
+  } /* else not worth counting: no event reports the queueing of the kernel's own flush marks */
   if (!threshold_of(SPAN_WORK)) return 0;
   u32 worker = bpf_get_current_pid_tgid();
   now.by.subject = (u64)work->func;
@@ -109,7 +109,7 @@ int UNPREEMPTED_PROG(on_work_start, struct work_struct* work) {
   return 0;
 }
 
-/* `work` may be gone by now. */
+/* `work` may have been freed. */
 SEC("?tp_btf/workqueue_execute_end")
 int UNPREEMPTED_PROG(on_work_end, struct work_struct* work) {
   u64 threshold_ns = threshold_of(SPAN_WORK);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What happens within the window that is open: written into the set of buffers that is written, on
- * the CPU where it happens. */
+/* The events within the open window. Each is written on the CPU where it happens, into the set of
+ * buffers that is being written. */
 #pragma once
 
 #include "bpf/per_cpu.bpf.h"
 #include "probes/worst/worst.h"
 
 const volatile u32 cpu_count = 1;
-const volatile u32 events_per_cpu = 1; /* of a set; a power of two */
+const volatile u32 events_per_cpu = 1; /* per set and CPU; a power of two */
 
 struct worst_follow follow = {.prio = WORST_PRIO_NONE};
 
@@ -25,7 +25,7 @@ struct {
   __type(value, struct worst_head);
 } heads SEC(".maps");
 
-/* Whether what happens is written down. */
+/* Whether events are recorded: only while a wake-up is tracked. */
 static __always_inline bool is_recording(void) {
   return follow.task || follow.pending;
 }
@@ -34,12 +34,13 @@ static __always_inline u16 prio_word(s32 prio) {
   return prio < 0 ? WORST_PRIO_DEADLINE : prio;
 }
 
-/* The slot of a new event of the window that is open, with who runs here. A program that
- * interrupts this one takes the next slot. */
+/* Returns the slot of a new event of the open window, with the running thread filled in. A program
+ * that interrupts this one takes the next slot. */
 static __always_inline struct worst_event* new_event(u16 kind, u64 now_ns) {
   u32 cpu = bpf_get_smp_processor_id();
-  /* In this order: with a later window's number and the set before it, a hypervisor's pause between
-   * the two would make the events of a window that is kept look like those of another. */
+  /* The order matters. With a hypervisor's pause between the two reads, the number of a later
+   * window and the set before it would make the events of a kept window look like another
+   * window's. */
   u64 serial = *(volatile u64*)&follow.serial;
   u32 at = *(volatile u32*)&follow.set * cpu_count + cpu;
   struct worst_head* head = bpf_map_lookup_elem(&heads, &at);
@@ -78,7 +79,7 @@ static __always_inline void set_other(struct worst_event* event, struct task_str
   __builtin_memcpy(event->other_comm, other->comm, COMM_SIZE);
 }
 
-/* An event about a thread. */
+/* Records an event about a thread. */
 static __noinline int note(u16 kind, struct task_struct* other, u32 number, u64 now_ns) {
   struct worst_event* event = other ? new_event(kind, now_ns) : 0;
   if (!event) return 0;

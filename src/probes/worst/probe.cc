@@ -23,10 +23,10 @@
 namespace overdue {
 namespace {
 
-/// Sets are few and CPUs may be many: the most that all of their events may take.
+/// Upper limit in bytes for the events of all sets: sets are few, but CPUs may be many.
 constexpr std::size_t most_bytes = std::size_t{256} << 20;
 
-/// Those of the same time stay as they are.
+/// Events of the same time keep their order.
 std::vector<worst_event> in_time_order(const std::vector<worst_event>& events) {
   std::vector<std::size_t> order(events.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -128,7 +128,7 @@ WorstProbe::WorstProbe(const WorstOptions& options, const SharedMaps& shared)
         return std::find(hooks.begin(), hooks.end(), program) != hooks.end();
       });
   const auto& programs = impl_->bpf->progs;
-  // The switches first: a thread that is followed must not run unseen.
+  // The switches first: a tracked thread must not run unseen.
   for (bpf_program* hook : {programs.follow_switch, programs.follow_migrate, programs.follow_wakeup,
                             programs.follow_waking, programs.follow_wakeup_new})
     impl_->links.push_back(attach(hook));
@@ -138,9 +138,9 @@ WorstProbe::WorstProbe(const WorstOptions& options, const SharedMaps& shared)
 
 WorstProbe::~WorstProbe() = default;
 
-/// The set that was closed with the window and, where each wake-up is followed, those that were
-/// written while it was under way. One of them that is written anew makes for one loss more: how
-/// many of the events there were is not known.
+/// The set that was closed with the window and, if every wake-up is tracked, the sets that were
+/// written while the window was open. A set that is already being written anew counts as one more
+/// lost event, because the number of its events is unknown.
 std::vector<u32> WorstProbe::Impl::sets_of(u32 set, const worst_window& window, u32& lost) const {
   std::vector<u32> sets{set};
   if (bpf->rodata->whole_machine) return sets;
@@ -162,7 +162,7 @@ std::vector<u32> WorstProbe::Impl::sets_of(u32 set, const worst_window& window, 
   return sets;
 }
 
-/// Those of a set and a CPU that are within the window.
+/// The events of a set and a CPU within the window.
 std::vector<worst_event> WorstProbe::Impl::events_in(u32 set, u32 cpu, const worst_window& window,
                                                      u32& lost) const {
   const u32 room = bpf->rodata->events_per_cpu;
@@ -181,15 +181,15 @@ std::vector<worst_event> WorstProbe::Impl::events_in(u32 set, u32 cpu, const wor
     const auto event = element<worst_event>(bpf_map__fd(bpf->maps.events), slot);
     if (index == oldest && oldest > 0 && !bpf->rodata->whole_machine &&
         event.header.time_ns > window.begin_ns)
-      ++lost;  // at least one, in whose place this is
+      ++lost;  // at least the one that this event has overwritten
     if (event.header.time_ns >= window.begin_ns && event.header.time_ns <= window.header.time_ns)
       here.push_back(event);
   }
   return here;
 }
 
-/// Those between the window's begin and end, in time order; `lost` is how many of them there were
-/// besides.
+/// The events between the window's begin and end, in time order. Adds the number of lost ones to
+/// `lost`.
 std::vector<worst_event> WorstProbe::Impl::events_of(u32 set, const worst_window& window,
                                                      u32& lost) const {
   std::vector<worst_event> found;
@@ -201,7 +201,8 @@ std::vector<worst_event> WorstProbe::Impl::events_of(u32 set, const worst_window
     }
   u32 lost_meanwhile = 0;
   if (sets_of(set, window, lost_meanwhile) != sets) ++lost;
-  // One that interrupts the writing of another has the later slot, and may have the later time.
+  // An event that interrupts another after its clock read has the later time and may have the
+  // earlier slot.
   return in_time_order(found);
 }
 
@@ -240,7 +241,7 @@ std::vector<std::string> WorstProbe::left_out() const {
 }
 
 void WorstProbe::poll(const RecordHandler& handler) {
-  std::vector<std::pair<u64, u32>> filled;  // the earlier first
+  std::vector<std::pair<u64, u32>> filled;  // earliest first
   for (u32 set = 0; set < WORST_SETS; ++set) {
     u32* const state = &impl_->bpf->bss->set_state[set];
     u32 expected = WORST_SET_FILLED;
@@ -251,7 +252,7 @@ void WorstProbe::poll(const RecordHandler& handler) {
     filled.emplace_back(slot.window.serial, set);
   }
   if (filled.empty()) return;
-  wait_for_running_programs();  // one that began to write an event is done
+  wait_for_running_programs();  // a program that began to write an event is done then
   std::sort(filled.begin(), filled.end());
   for (const auto& [serial, set] : filled) {
     impl_->deliver(set, handler);
@@ -298,7 +299,7 @@ Counters WorstProbe::counters() const {
   counters[COUNTER_WORST_BUSY] += seen.busy;
   counters[COUNTER_WORST_WINDOWS] += seen.windows;
   counters[COUNTER_UNMATCHED] += seen.unseen;
-  // The one that was under way at the end.
+  // The wake-ups that were under way at the end.
   const worst_follow& follow = impl_->bpf->data->follow;
   if (impl_->ended) counters[COUNTER_CUT] += (follow.task != 0 ? 1 : 0) + follow.pending;
   return counters;

@@ -1,5 +1,5 @@
-// What has no room is counted: events within a window, windows, and the wake-up that the session's
-// end cuts.
+// Everything that finds no room is counted: events within a window, windows, and the wake-up that
+// the end of the session cuts.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int cpu_in_question = 0;
-/// A hardened kernel may keep a wake-up to itself.
+/// Number of wake-ups that a hardened kernel may hide.
 constexpr unsigned hidden = 2;
 
 bool become_real_time(int priority) {
@@ -35,7 +35,7 @@ bool become_real_time(int priority) {
          sched_setscheduler(0, SCHED_FIFO, &param) == 0;
 }
 
-/// A thread that wakes up behind a more important one, which has the CPU; the caller stays off it.
+/// A thread that wakes up behind a higher-priority one, which has the CPU; the caller stays off it.
 class Displaced {
  public:
   Displaced() {
@@ -58,8 +58,8 @@ class Displaced {
   }
 
   bool can() const { return can_; }
-  /// One wake-up that takes `length`, more or less; `meanwhile` is done while it waits. How long it
-  /// took at least: on a busy machine the waker may be late.
+  /// Makes one wake-up that takes about `length`; calls `meanwhile` while the thread waits. Returns
+  /// the least time that the wake-up took: on a busy machine the waker may be late.
   Duration round(Duration length, const std::function<void()>& meanwhile = nullptr) {
     length_ = length;
     to_spinner_.release();
@@ -68,10 +68,10 @@ class Displaced {
     const KernelTime woken = KernelClock::now();
     if (meanwhile) meanwhile();
     there_.acquire();
-    std::this_thread::sleep_for(1ms);  // both wait again
+    std::this_thread::sleep_for(1ms);  // both threads wait again
     return spun_until() > woken ? spun_until() - woken : Duration{};
   }
-  /// Until when the CPU was not the woken thread's for certain, in the last round.
+  /// The time until which the woken thread certainly did not have the CPU, in the last round.
   KernelTime spun_until() const { return spun_until_; }
 
  private:
@@ -136,9 +136,8 @@ class Worst : public KernelTest {
     session->add(std::move(made));
     session->arm();
   }
-  /// As many wake-ups that take `least` for certain, and `length` on a machine that is not busy.
-  /// Those that were not followed to their end, since something more important came, are not among
-  /// them.
+  /// Makes `wanted` wake-ups that take at least `least`, and `length` on a machine that is not
+  /// busy. Wake-ups that were not tracked to their end do not count.
   void make_late(
       unsigned wanted, const std::function<void()>& after_each = [] {}, Duration length = 4ms,
       Duration least = 1ms) {
@@ -154,8 +153,8 @@ class Worst : public KernelTest {
   }
 
   static constexpr int sleeps = 60;
-  /// A window within which the caller slept and woke up `sleeps` times. A busy machine may give it
-  /// too little time for that: then there is another.
+  /// A window within which the caller slept and woke up `sleeps` times. A busy machine may leave
+  /// too little time for that: then another window is tried.
   const SeenWindow* window_of_sleeps() {
     for (int tries = 0; tries < 50; ++tries) {
       KernelTime began, ended;
@@ -194,14 +193,14 @@ TEST_F(Worst, CountsEventsWithoutRoom) {
     EXPECT_GE(event.header.time_ns, window->begin_ns);
     EXPECT_LE(event.header.time_ns, window->header.time_ns);
   }
-  // The last ones are kept.
+  // The last events are kept.
   EXPECT_EQ(window->inside.back().header.time_ns, window->header.time_ns);
 }
 
 TEST_F(Worst, HasRoomForWhatHappensInAnOrdinaryWindow) {
   measure({.keep = 0, .threshold = 1ms});
   const SeenWindow* window = window_of_sleeps();
-  // Unless another program of a busy machine does thousands of things meanwhile.
+  // Another program on a busy machine may cause thousands of events meanwhile.
   for (int tries = 0; tries < 10 && window && window->lost_events > 0; ++tries)
     window = window_of_sleeps();
   ASSERT_NE(window, nullptr);
@@ -210,7 +209,7 @@ TEST_F(Worst, HasRoomForWhatHappensInAnOrdinaryWindow) {
 }
 
 TEST_F(Worst, CountsWindowsWithoutRoom) {
-  constexpr unsigned rounds = 12, sets = WORST_SETS - 1;  // one is written
+  constexpr unsigned rounds = 12, sets = WORST_SETS - 1;  // one set is being written
   measure({.keep = 0, .threshold = 1ms});
   make_late(5 * rounds);  // a busy machine may spoil many
   const WorstProbe::Figures figures = probe->figures();
@@ -228,7 +227,7 @@ TEST_F(Worst, LosesNoneThatIsReadInTime) {
   session->finish(seen.handler());
   EXPECT_EQ(probe->figures().windows, 0u);
   EXPECT_GE(seen.windows.size() + hidden, 12u);
-  // A hypervisor may take the CPU of the one that another waits for.
+  // A hypervisor may take the CPU of the program that holds the lock.
   EXPECT_EQ(session->receipt().lost(), probe->figures().busy);
 }
 
@@ -243,7 +242,7 @@ TEST_F(Worst, KeepsTheLongestThoughNobodyReads) {
   const u64 longest_ns = seen.longest().latency_ns;
   EXPECT_EQ(longest_ns, probe->figures().longest_ns);
   EXPECT_GT(longest_ns, 15'000'000u);
-  // A hypervisor may take the CPU of the one that another waits for.
+  // A hypervisor may take the CPU of the program that holds the lock.
   EXPECT_EQ(session->receipt().lost(), probe->figures().busy);
 }
 
@@ -274,7 +273,7 @@ TEST_F(Worst, CountsTheOneThatTheEndCuts) {
       std::this_thread::sleep_for(2ms);
       session->finish(seen.handler());
     });
-    // On a busy machine it has run by then, or another one has; then there is another round.
+    // On a busy machine this thread, or another, may have run by then: such a round does not count.
     if (waiting >= displaced.spun_until() || ended() != before) continue;
     ++rounds;
     cut += session->receipt().cut;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Lower bounds of how long interrupts or preemption were disabled, where the kernel's own tracers
-// of that are not built in. Interrupts: from timers whose interrupt came late. Preemption: from
-// CPUs that were told to switch, and did not. Each is shorter than the section it lies in, for
-// neither sees the begin.
+// Lower bounds of how long interrupts or preemption were disabled, for kernels without their own
+// tracers of these. For interrupts: from timers whose interrupt came late. For preemption: from
+// CPUs that were asked to switch and did not. Each bound is shorter than the section around it,
+// because its source does not see the section begin.
 #include "bpf/compat.bpf.h"
 #include "bpf/per_cpu.bpf.h"
 #include "bpf/target.bpf.h"
@@ -10,12 +10,12 @@
 #include "probes/worst/worst.h"
 
 const volatile u8 whole_machine;
-const volatile u32 keep;        /* only so many of the longest are wanted; 0: all */
+const volatile u32 keep;        /* number of longest windows wanted; 0: all */
 const volatile u16 tracer;      /* enum worst_tracer */
 const volatile u32 resched_bit; /* TIF_NEED_RESCHED of thread_info::flags */
 const volatile u64 threshold_ns;
 
-u64 bar_ns; /* up to this they are not worth telling of */
+u64 bar_ns; /* sections up to this length are not reported */
 
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -26,7 +26,7 @@ struct {
 
 struct told_section {
   struct worst_window window;
-  u64 stack[2 * WORST_FRAMES]; /* of the begin, as far as it is known; behind it, of the end */
+  u64 stack[2 * WORST_FRAMES]; /* kernel stacks of the begin, as far as known, and of the end */
 };
 
 static __always_inline struct worst_section* this_section(void) {
@@ -34,7 +34,7 @@ static __always_inline struct worst_section* this_section(void) {
   return bpf_map_lookup_elem(&sections, &zero);
 }
 
-/* 1: it is on its way to the reader. */
+/* Returns 1 if the window is on its way to the reader. */
 static __noinline int tell(void* ctx, struct worst_section* here, u64 begin_ns, u64 end_ns,
                            u16 bound) {
   void* ring = ctx && here ? this_cpu_ring() : 0;
@@ -70,9 +70,9 @@ static __noinline int tell(void* ctx, struct worst_section* here, u64 begin_ns, 
   return 1;
 }
 
-/* Where the shortest is of those of this CPU that were told of, if this one is longer. The bar says
- * so of all CPUs, but is raised only now and then, by user space: on a busy machine there would be
- * no room for what comes until then. */
+/* Returns the place of the shortest of this CPU's reported sections if the new section is longer,
+ * else null. The bar does the same for all CPUs, but user space raises it only now and then: until
+ * then, a busy machine would fill the ring. */
 static __always_inline u64* place_among_longest(struct worst_section* here, u64 latency_ns) {
   u32 shortest = 0;
   for (u32 i = 1; i < WORST_SECTIONS_KEPT; i++)
@@ -86,7 +86,8 @@ static __always_inline int end_section(void* ctx, struct worst_section* here, u6
                                        u64 end_ns, u16 bound) {
   if (!control.armed || !cpu_wanted()) return 0;
   if (!whole_machine && !member_state(bpf_get_current_task_btf())) return 0;
-  /* A timer may be due while the scheduler goes by here, and expire behind it: told once. */
+  /* A timer may be due before the scheduler passes here, and expire after that: the stretch that
+   * both have in common is reported once. */
   if (begin_ns < here->told_until_ns) begin_ns = here->told_until_ns;
   u64 latency_ns = ns_between(begin_ns, end_ns);
   here->seen++;
@@ -97,7 +98,7 @@ static __always_inline int end_section(void* ctx, struct worst_section* here, u6
     place = place_among_longest(here, latency_ns);
     if (!place) return 0;
   }
-  /* What found no room must not keep shorter ones from the reader. */
+  /* A section that found no room must not keep shorter ones from the reader. */
   if (!tell(ctx, here, begin_ns, end_ns, bound)) return 0;
   here->told_until_ns = end_ns;
   if (keep && keep <= WORST_SECTIONS_KEPT) *place = latency_ns;
@@ -111,11 +112,11 @@ int COUNTED_PROG(section_timer_start, struct hrtimer* timer) {
   return 0;
 }
 
-/* A timer's interrupt is taken as soon as interrupts are enabled: since the moment it was set for
- * they never were. Not so where the CPU slept, or ran a program, which cannot disable them; nor of
- * a clock that may be set, which makes timers late that were not; nor of timers that soft
- * interrupts run. Where preemption counts too, it may go on from there: the interrupt's end tells.
- */
+/* A timer's interrupt is taken as soon as interrupts are enabled, so they were disabled since the
+ * timer was due. This does not hold if the CPU slept or ran user code, which cannot disable
+ * interrupts; for a clock that may be set, which makes punctual timers late; or for timers that
+ * softirqs run. If preemption counts too, the stretch may continue from here: the interrupt's end
+ * reports it. */
 SEC("?tp_btf/hrtimer_expire_entry")
 int COUNTED_PROG(section_timer_expire, struct hrtimer* timer) {
   u64 expires_ns = take_expiry(timer, on_monotonic(timer, timer->node.expires));
@@ -131,30 +132,30 @@ int COUNTED_PROG(section_timer_expire, struct hrtimer* timer) {
   return 0;
 }
 
-/* From now on it is known that this CPU is to switch and cannot. What it does says why. */
+/* From now on it is known that this CPU is to switch and cannot. Its stack says why. */
 static __always_inline void begin_here(void* ctx, struct worst_section* here) {
   here->due_ns = bpf_ktime_get_ns();
   long bytes = bpf_get_stack(ctx, here->stack, (WORST_FRAMES - 1) * sizeof(u64), 0);
   here->frames = bytes > 0 ? bytes / sizeof(u64) : 0;
 }
 
-/* The flag is set, and was not. From here on only if it is the CPU itself that sets it, for then
- * preemption is disabled; another may set it while the CPU is in a program. */
+/* The flag was clear and is set now. The section begins here only if the CPU itself sets the flag,
+ * because preemption is disabled then. Another CPU may set it while this CPU runs user code. */
 static __always_inline int told_to_switch(void* ctx, struct task_struct* running) {
   struct worst_section* here = this_section();
   u32 zero = 0, cpu = running->thread_info.cpu;
   struct worst_section* there = bpf_map_lookup_percpu_elem(&sections, &zero, cpu);
   if (!here || !there) return 0;
-  there->is_due = running->pid != 0; /* an idle one looks at the flag by itself */
+  there->is_due = running->pid != 0; /* an idle CPU checks the flag by itself */
   there->due_ns = 0;
   there->is_joined = 0;
   if (there->is_due && cpu == bpf_get_smp_processor_id()) begin_here(ctx, here);
   return 0;
 }
 
-/* Not at sched_set_need_resched_tp, which Linux has since 6.15: at the end of a program there the
- * kernel leaves a section of RCU, which may set the flag again before it is set. That goes on until
- * the stack is full, and is the end of the machine (seen on 7.2). */
+/* Not at sched_set_need_resched_tp (Linux 6.15): at the end of a program there the kernel leaves an
+ * RCU section, which may set the flag again before it is set. That recursion fills the stack and
+ * crashes the machine (seen on 7.2). */
 SEC("?fentry/resched_curr")
 int COUNTED_PROG(section_resched_curr, struct rq* queue) {
   struct task_struct* running = queue->curr;
@@ -162,10 +163,10 @@ int COUNTED_PROG(section_resched_curr, struct rq* queue) {
   return told_to_switch(ctx, running);
 }
 
-/* The thread that runs here is to leave. The flag of a thread is cleared when it leaves, or the
- * scheduler has chosen it again: what was noted of an earlier one is over then. The flag may be set
- * without section_resched_curr(): a compiler puts copies of that function into its callers (those
- * of wake-ups, on 7.2). */
+/* Whether the thread that runs here is to leave. A thread's flag is cleared when the thread leaves,
+ * or when the scheduler has chosen it again: what was noted of an earlier flag is over then. The
+ * flag may be set without section_resched_curr(): a compiler copies resched_curr() into its callers
+ * (those of wake-ups, on 7.2). */
 static __always_inline bool is_still_due(struct worst_section* here) {
   struct task_struct* task = bpf_get_current_task_btf();
   bool is_set = task->pid && task->thread_info.flags >> resched_bit & 1;
@@ -174,8 +175,9 @@ static __always_inline bool is_still_due(struct worst_section* here) {
   return is_set;
 }
 
-/* An interrupt ends: where what it interrupted can be preempted, that happens now. Where it came
- * late, nothing could be switched since it was due: that and what follows are one stretch. */
+/* An interrupt ends. If the interrupted code can be preempted, the switch happens now. If the
+ * interrupt came late, nothing could be switched since it was due: that time and what follows are
+ * one stretch. */
 static __always_inline int interrupt_ends(void* ctx) {
   struct worst_section* here = this_section();
   if (!here) return 0;
@@ -204,8 +206,8 @@ INTERRUPT_ENDS(call_function_exit)
 INTERRUPT_ENDS(call_function_single_exit)
 INTERRUPT_ENDS(irq_work_exit)
 
-/* Every way into the scheduler comes by here ("Start context switch"), also that which goes on with
- * the same thread, of which sched_switch says nothing. */
+/* Every way into the scheduler passes here ("Start context switch"), including one that continues
+ * with the same thread, which sched_switch does not report. */
 SEC("?tp_btf/rcu_utilization")
 int COUNTED_PROG(section_schedule, const char* what) {
   struct worst_section* here = this_section();

@@ -39,13 +39,13 @@ struct SectionsProbe::Impl {
   void configure(const WorstOptions& options, const SharedMaps& shared);
 };
 
-/// Whether a hook says that a CPU is to switch: else the end of an interrupt does.
+/// Whether a hook reports that a CPU is asked to switch; without it, ends of interrupts do.
 bool SectionsProbe::Impl::is_told() const {
   return types.has_function("resched_curr") &&
          !is_refused(refused, bpf->progs.section_resched_curr);
 }
 
-/// Without one the bounds are lower.
+/// If one of these hooks is missing, the bounds are lower.
 std::vector<bpf_program*> SectionsProbe::Impl::interrupt_ends() const {
   const auto& of = bpf->progs;
   return {of.section_irq_handler_exit,          of.section_local_timer_exit,

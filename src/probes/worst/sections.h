@@ -6,24 +6,25 @@ namespace overdue {
 
 class Kernel;
 
-/// Whether lower bounds can be had of how long interrupts (WORST_IRQSOFF), preemption
+/// Whether lower bounds are available for how long interrupts (WORST_IRQSOFF), preemption
 /// (WORST_PREEMPTOFF) or either (WORST_PREEMPTIRQSOFF) are disabled.
 Support support_of_sections(worst_tracer tracer, const Kernel& kernel);
 
-/// Tells of the longest stretches in which a CPU took no interrupt, or could not switch, as
-/// worst_window records in the rings: lower bounds, see worst_bound. Loaded and attached by the
-/// constructor. WorstOptions::events is not for these, nor events_per_cpu.
+/// Reports the longest stretches in which a CPU took no interrupt, or could not switch, as
+/// worst_window records in the rings. Their latencies are lower bounds, see worst_bound. The
+/// constructor loads and attaches the programs. WorstOptions::events and events_per_cpu have no
+/// effect.
 class SectionsProbe final : public LiveProbe {
  public:
   SectionsProbe(const WorstOptions& options, const SharedMaps& shared);
   ~SectionsProbe() override;
 
-  /// From now on only windows longer than this are told of.
+  /// From now on only windows longer than `latency_ns` are reported.
   void raise_bar(std::uint64_t latency_ns);
 
   struct Figures {
-    std::uint64_t seen = 0;        ///< of any length
-    std::uint64_t longest_ns = 0;  ///< of them
+    std::uint64_t seen = 0;        ///< number of stretches of any length
+    std::uint64_t longest_ns = 0;  ///< longest stretch
   };
   Figures figures() const;
 

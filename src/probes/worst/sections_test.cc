@@ -1,5 +1,5 @@
-// Lower bounds of disabled interrupts and preemption, from a program that does disable them: it is
-// run by a tracepoint, in a process of ours.
+// Lower bounds of disabled interrupts and preemption. A BPF program disables them: a tracepoint
+// runs it in a process of the test.
 #include "probes/worst/sections.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 constexpr int spins = 3;
 constexpr Duration spin_length = 12ms;  // three ticks of a slow clock, one for certain
 
-/// Spins in the kernel for a process, in one of two places.
+/// Makes the kernel spin in a process, in one of two places.
 class Spinner {
  public:
   Spinner(std::uint32_t pid, bool interrupts_off) {
@@ -79,7 +79,7 @@ class Sections : public KernelTest {
       seen.push_back(std::move(section));
     });
   }
-  /// Lets the child run to its end while the urgent one wants its CPU and the kernel spins for it.
+  /// Runs the child to its end while the kernel spins in it and the real-time thread wants its CPU.
   void spin_before(Child& urgent, Child& child, bool interrupts_off) {
     const Spinner spinner(child.pid(), interrupts_off);
     urgent.go();
@@ -100,7 +100,7 @@ class Sections : public KernelTest {
       return a.window.latency_ns < b.window.latency_ns;
     });
   }
-  /// The functions of its stacks, of the begin and of the end, each with a space behind it.
+  /// The functions in the stacks of the section's begin and end, each followed by a space.
   static std::string names_of(const Section& section) {
     static const KernelSymbols symbols = KernelSymbols::read();
     std::string names;
@@ -133,7 +133,7 @@ TEST_F(Sections, WhatFindsNoRoomDoesNotHideShorterOnes) {
   }
   finish();
   EXPECT_TRUE(seen.empty());
-  // All of a length: a bar that the first one raised would let few of the others pass.
+  // All sections are equally long: a bar raised by the first one would let few of the others pass.
   EXPECT_GE(session->receipt().lost_by.at("ring_full"), turns * spins);
 }
 
@@ -157,7 +157,7 @@ TEST_F(Sections, InterruptsThatAreOffAreFoundWithWhatHadThemOff) {
     EXPECT_GE(section.window.latency_ns, 1'000'000u);
     EXPECT_EQ(section.window.header.time_ns - section.window.begin_ns, section.window.latency_ns);
   }
-  // The tick, every 10 ms where it is slowest, had to wait. A hypervisor may make it wait longer.
+  // The tick, every 10 ms at its slowest, had to wait. A hypervisor may delay it further.
   EXPECT_TRUE(std::any_of(seen.begin(), seen.end(), [](const Section& section) {
     return section.window.latency_ns >= 2'000'000u &&
            names_of(section).find(" do_nanosleep ") != std::string::npos;
@@ -166,7 +166,7 @@ TEST_F(Sections, InterruptsThatAreOffAreFoundWithWhatHadThemOff) {
   EXPECT_EQ(session->receipt().lost(), 0u);
 }
 
-/// A thread that wants CPU 0 again and again; where it may not, it ends.
+/// A real-time thread that wants CPU 0 again and again; ends if it cannot become one.
 void want_the_cpu(Child& self) {
   const sched_param param{.sched_priority = 10};
   const bool is_urgent = run_on_cpu(0) && sched_setscheduler(0, SCHED_FIFO, &param) == 0;
@@ -177,7 +177,7 @@ void want_the_cpu(Child& self) {
 
 TEST_F(Sections, PreemptionThatIsOffIsFoundWithWhatHadItOff) {
   Child urgent(want_the_cpu);
-  urgent.run_step();  // it is urgent before the other one begins
+  urgent.run_step();  // has its priority before the child begins
   Child child([](Child&) {
     if (!run_on_cpu(0)) _exit(1);
     for (int i = 0; i < spins; ++i) {
@@ -190,7 +190,7 @@ TEST_F(Sections, PreemptionThatIsOffIsFoundWithWhatHadItOff) {
   measure(WORST_PREEMPTOFF, {.keep = 1}, only(child.pid()));
   if (!IsSkipped()) spin_before(urgent, child, false);
   if (IsSkipped() || HasFatalFailure()) return;
-  // With one to be kept each is longer than those before.
+  // With keep = 1, each section is longer than the ones before.
   for (std::size_t i = 1; i < seen.size(); ++i)
     EXPECT_GT(seen[i].window.latency_ns, seen[i - 1].window.latency_ns);
   EXPECT_EQ(seen.back().window.bound, WORST_BOUND_LATE_SWITCH);
@@ -201,7 +201,8 @@ TEST_F(Sections, PreemptionThatIsOffIsFoundWithWhatHadItOff) {
   EXPECT_EQ(session->receipt().lost(), 0u);
 }
 
-/// The urgent thread's timer comes late, wakes it, and it has to wait for the other one to leave.
+/// The real-time thread's timer comes late and wakes it; the thread then waits for the child to
+/// leave.
 TEST_F(Sections, WhatFollowsALateInterruptIsOneStretchWithIt) {
   Child urgent(want_the_cpu);
   urgent.run_step();
@@ -224,7 +225,7 @@ TEST_F(Sections, WhatFollowsALateInterruptIsOneStretchWithIt) {
     }
 }
 
-/// Without a bar: nobody raises it here.
+/// There is no bar here, since user space does not raise it.
 TEST_F(Sections, OnlyTheLongestOfEachCpuSoFarAreTold) {
   constexpr std::size_t keep = 3;
   Child child([](Child&) {
@@ -255,7 +256,8 @@ TEST_F(Sections, OnlyTheLongestOfEachCpuSoFarAreTold) {
 }
 
 TEST_F(Sections, BelowTheBarNothingIsTold) {
-  // Two threads want one CPU: at the end of its ticks it is to switch, whichever hook tells that.
+  // Two threads want one CPU: at the end of its ticks it is asked to switch, whichever hook says
+  // so.
   Child child([](Child&) {
     const OnCpu one(0);
     const auto compute = [] {

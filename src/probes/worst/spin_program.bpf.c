@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-// For sections_test and tests/trials: keeps a CPU from what it is to do, in a process of the
-// test's, for as long and as often as the test says. Where a timer is set interrupts are disabled;
-// where a process is made, preemption.
+// For sections_test and tests/trials: spins on a CPU, in a process of the test, for as long and as
+// often as the test says. Interrupts are disabled where a timer is set, and preemption is disabled
+// where a process is forked.
 #include "bpf/kernel.h"
 #include "bpf/unpreempted.bpf.h"
 
 const volatile u32 spinner_pid;
-const volatile u32 spin_turns; /* at most 8 million, which the verifier allows */
+const volatile u32 spin_turns; /* at most 8 million, the verifier's limit */
 const volatile u64 spin_ns;
 s32 spins_left;
 
-/* What wakes a thread that sleeps for a time. Other timers are set in interrupts as well. */
+/* Wakes a thread that sleeps for a time. Interrupts set other timers as well. */
 extern const void hrtimer_wakeup __ksym __weak;
 
 static long spin_on(u32 turn, u64* until_ns) {

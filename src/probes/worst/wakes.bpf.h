@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Every wake-up of the target's threads, where there is a target: a thread that waits behind a more
- * urgent one is what its owner asks about, and several of them may wait at once. Included by
- * worst.bpf.c, behind what it has of the one wake-up that is followed without a target. */
+/* Tracks every wake-up of the target's threads, if there is a target: the question is then why a
+ * thread waits behind a higher-priority one, and several threads may wait at once. Included by
+ * worst.bpf.c after its code for the single wake-up that is tracked without a target. */
 #pragma once
 
 struct {
@@ -22,14 +22,14 @@ static __always_inline void forget_wake(u64 key) {
   if (!bpf_map_delete_elem(&wakes, &key)) __sync_fetch_and_sub(&follow.pending, 1);
 }
 
-/* It ran, and nobody said so. */
+/* Abandons a wake-up whose thread ran unreported. */
 static __noinline int give_up_wake(u64 key) {
   forget_wake(key);
   lose(WORST_LOST_UNSEEN);
   return 0;
 }
 
-/* Whether the tracer is about threads as urgent as `task`. */
+/* Whether the tracer covers threads with the priority of `task`. */
 static __always_inline bool is_of_tracer(struct task_struct* task) {
   if (tracer == WORST_WAKEUP_DL) return task->prio < 0;
   return tracer != WORST_WAKEUP_RT || task->prio < MAX_RT_PRIO;
@@ -72,7 +72,7 @@ static __noinline int wake_is_queued(struct task_struct* task, u32 cpu, u64 now_
   return 0;
 }
 
-/* The thread leaves a CPU. Where it was in a run queue since it was woken, it ran. */
+/* The thread leaves a CPU. If it was in a run queue since its wake-up, it has run. */
 static __noinline int give_up_if_unseen(struct task_struct* task) {
   u64 key = (u64)task;
   struct worst_wake* wake = bpf_map_lookup_elem(&wakes, &key);

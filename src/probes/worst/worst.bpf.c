@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-// Follows the wake-up of the most important thread, one at a time, as the kernel's tracers wakeup,
-// wakeup_rt and wakeup_dl do (kernel/trace/trace_sched_wakeup.c), or with a target every wake-up of
-// its threads (wakes.bpf.h), and writes down what happens meanwhile. What is written while nobody
-// is worth following, or beside it, is overwritten.
+// Tracks the wake-up of the highest-priority thread, one at a time, as the kernel's tracers wakeup,
+// wakeup_rt and wakeup_dl do (kernel/trace/trace_sched_wakeup.c), or, with a target, every wake-up
+// of its threads (wakes.bpf.h). Records the events meanwhile. Events outside of kept windows are
+// overwritten.
 #include "probes/worst/worst.h"
 #include "bpf/compat.bpf.h"
 #include "bpf/target.bpf.h"
 #include "probes/worst/events.bpf.h"
 
 const volatile u8 whole_machine;
-const volatile u8 with_events;        /* interrupts and all wakings too, not switches alone */
-const volatile u8 keeps_one;          /* only the longest is wanted */
+const volatile u8 with_events;        /* also interrupts and all wakings, not only switches */
+const volatile u8 keeps_one;          /* only the longest window is wanted */
 const volatile u8 switch_tells_state; /* sched_switch has a fourth argument (Linux 5.18) */
 const volatile u16 tracer;            /* enum worst_tracer */
 const volatile u64 threshold_ns;      /* shorter windows are not kept */
@@ -34,8 +34,8 @@ static __always_inline void lose(u32 reason) {
   __sync_fetch_and_add(&losses[reason], 1);
 }
 
-/* Held with interrupts disabled: no program on this CPU can wait for itself. Who holds it is done
- * within a microsecond, unless a hypervisor takes its CPU. */
+/* The lock is held with interrupts disabled, so no program on this CPU can wait for itself. The
+ * holder is done within a microsecond, unless a hypervisor takes its CPU. */
 static __always_inline bool lock_follow(void) {
   for (int i = 0; i < LOCK_TRIES; i++)
     if (!__sync_lock_test_and_set(&follow.lock, 1)) return true;
@@ -44,10 +44,10 @@ static __always_inline bool lock_follow(void) {
 }
 
 static __always_inline void unlock_follow(void) {
-  __sync_lock_test_and_set(&follow.lock, 0); /* an exchange: stores before it come before */
+  __sync_lock_test_and_set(&follow.lock, 0); /* an exchange: earlier stores stay before it */
 }
 
-/* For the verifier, which does not remember what is known of a number. */
+/* For the verifier, which does not remember the range of a number. */
 static __always_inline u32 index_of(u32 set) {
   barrier_var(set);
   return set & (WORST_SETS - 1);
@@ -58,14 +58,14 @@ static __always_inline struct worst_head* this_head(void) {
   return bpf_map_lookup_elem(&heads, &at);
 }
 
-/* Told to run, and running already: it was woken on its way to sleep, and had not gone yet. */
+/* Woken while it runs: the thread was on its way to sleep, and had not left yet. */
 static __always_inline bool is_running(struct task_struct* task) {
   return task->on_rq && task->on_cpu;
 }
 
 static __always_inline bool is_less_important(struct task_struct* task) {
   s32 prio = task->prio;
-  if (prio < 0) return follow.prio < 0; /* a deadline that is followed is followed to its end */
+  if (prio < 0) return follow.prio < 0; /* a tracked deadline thread is tracked to its end */
   if (tracer == WORST_WAKEUP_DL) return true;
   if (tracer == WORST_WAKEUP_RT && prio >= MAX_RT_PRIO) return true;
   return prio >= follow.prio;
@@ -77,7 +77,7 @@ static __always_inline bool on_wanted_cpu(struct task_struct* task) {
   return cpu_set[(cpu >> 6) & (CPU_SET_WORDS - 1)] >> (cpu & 63) & 1;
 }
 
-/* Nobody is followed any more; the lock is held. */
+/* Stops tracking; the lock is held. */
 static __always_inline void let_go(void) {
   follow.task = 0;
   follow.prio = WORST_PRIO_NONE;
@@ -107,13 +107,13 @@ static __noinline int note_waker(void* ctx) {
   return 0;
 }
 
-/* `task` is woken. True where it is followed from now on. */
+/* `task` is woken. True if its wake-up is tracked from now on. */
 static __always_inline bool begin_follow(void* ctx, struct task_struct* task, u64 now_ns) {
   if (!whole_machine) return begin_wake(ctx, task, now_ns);
   u64 address = (u64)task;
   if (follow.task == address) {
     if (task->on_rq) return false; /* woken again before it ran */
-    give_up(address);              /* it ran and waits again, and nobody said so */
+    give_up(address);              /* it ran unreported, and waits again */
   }
   struct task_struct* current = bpf_get_current_task_btf();
   if (is_less_important(task) || (task->prio >= 0 && task->prio >= current->prio)) return false;
@@ -130,13 +130,13 @@ static __always_inline bool begin_follow(void* ctx, struct task_struct* task, u6
   follow.queued_ns = 0;
   follow.serial++;
   barrier();
-  follow.task = address; /* last: who sees it without the lock sees its window's number */
+  follow.task = address; /* last: a reader without the lock then sees the window's number too */
   unlock_follow();
   note_waker(ctx);
   return true;
 }
 
-/* In the waker's context, and on its CPU. The thread can run only after this. */
+/* Runs in the waker's context, on the waker's CPU. The thread can run only after this. */
 SEC("tp_btf/sched_waking")
 int COUNTED_PROG(follow_waking) {
   struct task_struct* task = (struct task_struct*)ctx[0];
@@ -165,7 +165,7 @@ int COUNTED_PROG(follow_wakeup) {
   return queued((struct task_struct*)ctx[0], WORST_EVENT_WAKEUP, bpf_ktime_get_ns());
 }
 
-/* Nobody wakes a new thread: it is made runnable. */
+/* A new thread has no waker: it is made runnable. */
 SEC("tp_btf/sched_wakeup_new")
 int COUNTED_PROG(follow_wakeup_new) {
   struct task_struct* task = (struct task_struct*)ctx[0];
@@ -181,15 +181,15 @@ int COUNTED_PROG(follow_migrate) {
   return note(WORST_EVENT_MIGRATE, (struct task_struct*)ctx[0], ctx[1], bpf_ktime_get_ns());
 }
 
-/* The set to go on in, if the one that is written is to be kept; else none, WORST_SETS. The lock is
- * held. Of sets that nobody has read yet, the one with the shortest window may be given up. */
+/* Returns the set to continue in if the written one is to be kept, or WORST_SETS if there is none.
+ * The lock is held. Of the sets not read yet, the one with the shortest window may be discarded. */
 static __always_inline u32 next_set(u64 latency_ns) {
   u32 shortest = WORST_SETS;
   u64 shortest_ns = latency_ns;
   for (u32 set = 0; set < WORST_SETS; set++) {
     u32 state = set_state[set];
     if (state == WORST_SET_FREE) {
-      set_state[set] = WORST_SET_WRITTEN; /* the reader does not touch a free one */
+      set_state[set] = WORST_SET_WRITTEN; /* the reader does not touch a free set */
       return set;
     }
     if (state == WORST_SET_FILLED && set_latency_ns[set] < shortest_ns) {
@@ -200,7 +200,7 @@ static __always_inline u32 next_set(u64 latency_ns) {
   if (shortest >= WORST_SETS) return WORST_SETS;
   u32 seen = __sync_val_compare_and_swap(&set_state[shortest], WORST_SET_FILLED, WORST_SET_WRITTEN);
   if (seen != WORST_SET_FILLED) return WORST_SETS;
-  if (!keeps_one) lose(WORST_LOST_WINDOWS); /* else it is not the longest any more */
+  if (!keeps_one) lose(WORST_LOST_WINDOWS); /* else that window is no longer the longest */
   return shortest;
 }
 
@@ -221,8 +221,8 @@ static __noinline int describe_window(u64* ctx, struct task_struct* task, u32 se
   return 0;
 }
 
-/* A wake-up has ended after `latency_ns`. The set to leave to the reader, where that is worth it;
- * else WORST_SETS. The lock is held. */
+/* A wake-up has ended after `latency_ns`. Returns the set to leave to the reader if the window is
+ * worth keeping, else WORST_SETS. The lock is held. */
 static __always_inline u32 close_set(u64 latency_ns, u64 now_ns) {
   follow.ended++;
   if (latency_ns > follow.longest_ns) follow.longest_ns = latency_ns;
@@ -242,8 +242,8 @@ static __always_inline u32 close_set(u64 latency_ns, u64 now_ns) {
   return set;
 }
 
-/* The followed thread is about to run here. Once the session has ended, it is the one that was
- * under way. */
+/* The tracked thread is about to run here. If the session has ended, its wake-up stays tracked and
+ * counts as cut. */
 static __noinline int end_follow(u64* ctx, struct task_struct* task, u64 now_ns) {
   if (!ctx || !task || !control.armed || !lock_follow()) return 0;
   if (follow.task != (u64)task) {
@@ -269,7 +269,7 @@ static __noinline int end_follow(u64* ctx, struct task_struct* task, u64 now_ns)
   return 0;
 }
 
-/* As end_follow(), of a thread of the target. */
+/* Like end_follow(), for a thread of the target. */
 static __noinline int end_wake(u64* ctx, struct task_struct* task, u64 now_ns) {
   u64 key = (u64)task;
   struct worst_wake* found = ctx && task ? bpf_map_lookup_elem(&wakes, &key) : 0;
@@ -318,7 +318,7 @@ int COUNTED_PROG(follow_switch) {
     return 0;
   }
   if (followed == (u64)next) return end_follow(ctx, next, now_ns);
-  /* It is in a run queue, so it has left the CPU since it slept: it ran, and nobody said so. */
+  /* The thread was put in a run queue and leaves a CPU now: it ran unreported. */
   if (followed == (u64)prev && follow.queued_ns) give_up(followed);
   return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the programs of probes/worst and their reader share besides records: the sets of buffers in
-// which windows are gathered. One set is written; when a window is worth keeping, its set is left
-// to the reader as it is and another one is written from then on.
+// Shared by the programs of probes/worst and their reader, besides records: the sets of buffers in
+// which windows are gathered. One set is written. When a window is worth keeping, its set is left
+// to the reader unchanged, and another set is written from then on.
 #pragma once
 
 #include "bpf/worst.h"
@@ -11,27 +11,27 @@
 
 enum worst_set_state {
   WORST_SET_FREE = 0,
-  WORST_SET_WRITTEN = 1,  // by programs: one set at a time
-  WORST_SET_FILLED = 2,   // holds a window that nobody has read
-  WORST_SET_READ = 3,     // by the reader, who frees it then
+  WORST_SET_WRITTEN = 1,  // written by programs: one set at a time
+  WORST_SET_FILLED = 2,   // holds a window that has not been read
+  WORST_SET_READ = 3,     // being read; the reader frees the set afterwards
   WORST_SET_CLOSING = 4,  // between WRITTEN and FILLED
 };
 
-// Of a set and a CPU. Written on that CPU only.
+// One per set and CPU. Written on that CPU only.
 struct worst_head {
-  u64 written;  // events so far; their slots are reused from the first on
-  u64 serial;   // the window that the last one belongs to
-  u64 first;    // `written` when that window's first event came
+  u64 written;  // number of events so far; slots are reused from the first on
+  u64 serial;   // window of the last event
+  u64 first;    // `written` at the first event of that window
   u32 waker_pid;
-  u32 waker_tid;  // of the last wake-up followed that was made here
+  u32 waker_tid;  // waker of the last tracked wake-up made on this CPU
   char waker_comm[COMM_SIZE];
   u32 frames;
   u32 reserved;
-  u64 stack[WORST_FRAMES];  // of that waking
+  u64 stack[WORST_FRAMES];  // kernel stack of that waking
 };
 WIRE_SIZE(struct worst_head, 56 + WORST_FRAMES * 8);
 
-// A wake-up of the target's, where each of those is followed: from its waking to its thread's run.
+// A wake-up of a member, if every one is tracked: from its waking until its thread runs.
 struct worst_wake {
   u64 begin_ns;
   u64 queued_ns;
@@ -42,71 +42,72 @@ struct worst_wake {
   char waker_comm[COMM_SIZE];
   u32 frames;
   u32 reserved;
-  u64 stack[WORST_FRAMES];  // of the waking
+  u64 stack[WORST_FRAMES];  // kernel stack of the waking
 };
 WIRE_SIZE(struct worst_wake, 56 + WORST_FRAMES * 8);
 
-// Of a set.
+// One per set.
 struct worst_slot {
   struct worst_window window;
-  u64 stack[WORST_FRAMES];  // of the end
-  struct worst_wake wake;   // where each wake-up is followed
+  u64 stack[WORST_FRAMES];  // kernel stack of the end
+  struct worst_wake wake;   // if every wake-up is tracked
 };
 WIRE_SIZE(struct worst_slot, 208 + 2 * WORST_FRAMES * 8);
 
-// Of a set: since when it is written, or was until its window was kept; and the one before it.
+// One per set: since when it is written, or was until its window was kept; and the set before it.
 struct worst_turn {
   u64 since_ns;
   u32 before;
   u32 reserved;
 };
 
-// The wake-up that is followed, where that is one at a time. Changed under its lock only, which no
-// program holds for longer than a few dozen instructions; looked at without.
+// The tracked wake-up, if only one is tracked at a time; and, in any case, the set that is written,
+// the bar and the counts. Changed only under `lock`, which a program holds for no more than a few
+// dozen instructions. Read without the lock.
 struct worst_follow {
   u32 lock;
-  u32 set;   // that is written
-  u64 task;  // struct task_struct*; 0: nobody is followed
-  s32 prio;  // of that thread; WORST_PRIO_NONE where there is none
+  u32 set;   // the set that is written
+  u64 task;  // struct task_struct* of the tracked thread; 0: none
+  s32 prio;  // priority of that thread; WORST_PRIO_NONE: no thread
   u32 waker_cpu;
   u32 queued_cpu;
   u32 reserved;
   u64 begin_ns;
   u64 queued_ns;
-  u64 serial;     // of this window: every wake-up that is followed has one
-  u64 bar_ns;     // windows up to this are not worth keeping
-  u64 ended;      // wake-ups that were followed to their end
-  u64 displaced;  // … or given up for a more important one
+  u64 serial;     // number of this window: every tracked wake-up has one
+  u64 bar_ns;     // windows up to this length are not worth keeping
+  u64 ended;      // wake-ups tracked to their end
+  u64 displaced;  // wake-ups abandoned for a higher-priority one
   u64 longest_ns;
-  u32 pending;  // wake-ups that are followed, where each is
+  u32 pending;  // open wake-ups, if every one is tracked
   u32 reserved2;
 };
 
-#define WORST_PRIO_NONE 140  // MAX_PRIO: less important than any
+#define WORST_PRIO_NONE 140  // MAX_PRIO: lower than any thread's priority
 
 enum worst_loss {
-  WORST_LOST_BUSY,     // a wake-up or an end that found the lock held all the while
+  WORST_LOST_BUSY,     // wake-ups or ends that found the lock held throughout
   WORST_LOST_WINDOWS,  // windows worth keeping for which no set was free
-  WORST_LOST_UNSEEN,   // followed threads that ran without our being told
+  WORST_LOST_UNSEEN,   // tracked threads that ran unreported
   WORST_LOSSES,
 };
 
-// Of a CPU, of sections.bpf.c. Written there, but for a CPU being told by another to switch.
+// State of a CPU for sections.bpf.c. Written on that CPU, but another CPU may ask it to switch.
 #define WORST_SECTIONS_KEPT \
-  16 /* of each CPU: where more are wanted, all above the bar are told of */
+  16 /* per CPU; if more are wanted, all sections above the bar are reported */
 
 struct worst_section {
-  u64 seen;  // ends of sections
+  u64 seen;  // number of sections that ended
   u64 longest_ns;
-  u64 due_ns;       // since when it is known that the CPU cannot switch; 0: it is not
-  u64 late_ns;      // when the first late timer of the interrupt that runs here was due; 0: none
-  u64 late_end_ns;  // when the last of them expired
-  u32 is_due;       // it was told to switch
-  u32 is_joined;    // due_ns is when a late timer was due, in whose interrupt it was told that
-  u32 frames;       // of where it was at due_ns, or in that interrupt
+  u64 due_ns;       // since when the CPU is known to be unable to switch; 0: it is not
+  u64 late_ns;      // when the first late timer of the present interrupt was due; 0: none
+  u64 late_end_ns;  // when the last late timer expired
+  u32 is_due;       // 1: the CPU was asked to switch
+  u32 is_joined;    // 1: due_ns is when a late timer was due whose interrupt asked to switch
+  u32 frames;       // frames of the stack at due_ns, or in that interrupt
   u32 reserved;
-  u64 told_until_ns;  // the end of the last one told of
+  u64 told_until_ns;  // end of the last reported section
   u64 stack[WORST_FRAMES];
-  u64 told_ns[WORST_SECTIONS_KEPT];  // the longest told of, where so many are wanted
+  u64 told_ns[WORST_SECTIONS_KEPT];  // the longest reported sections, if so few are wanted
 };
 WIRE_SIZE(struct worst_section, 64 + WORST_FRAMES * 8 + WORST_SECTIONS_KEPT * 8);
