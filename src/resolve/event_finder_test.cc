@@ -47,7 +47,7 @@ TEST(SandboxedEventFinder, FindsWhatWeFind) {
   EXPECT_TRUE(sandboxed.usdt(file, "a", "b").sites.empty());
 }
 
-/// The C++ library says when it throws and catches.
+/// The C++ library has probes where it throws and catches.
 TEST(SandboxedEventFinder, FindsProbesWhereWeFindThem) {
   SandboxedEventFinder sandboxed;
   LocalEventFinder local;

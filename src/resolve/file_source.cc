@@ -21,7 +21,7 @@ bool is_elf(const Fd& file) {
          std::string_view(front.data(), front.size()) == elf_magic;
 }
 
-/// Of the path that a debug file has by its build id.
+/// The build id in the path of a debug file; nothing for other paths.
 std::optional<std::string> build_id_of(std::string_view path) {
   constexpr std::string_view folder = "/usr/lib/debug/.build-id/", ending = ".debug";
   if (!path.starts_with(folder) || !path.ends_with(ending)) return std::nullopt;
@@ -48,7 +48,7 @@ Fd OpenedFiles::debug_file(const std::string& path) {
   return build_id ? fetch_(*build_id) : Fd();
 }
 
-// The name of the file comes from whom the mapped one is from.
+// The path of the debug file comes from the mapped file, so from that file's owner.
 bool OpenedFiles::may_be_debug_file(const std::string& path) const {
   if (path.find('\0') != std::string::npos || path.find("/../") != std::string::npos ||
       path.ends_with("/.."))

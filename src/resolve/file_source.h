@@ -15,8 +15,8 @@
 
 namespace overdue {
 
-/// Where the bytes come from that a StackReader reads, for the process whose stack it is at. Who
-/// may not open files asks somebody through this.
+/// The source of the files that a StackReader reads, for the process whose stack is being read. A
+/// process that may not open files gets them from another process through this interface.
 class FileSource {
  public:
   virtual ~FileSource() = default;
@@ -26,24 +26,25 @@ class FileSource {
   virtual PerfMap::File perf_map() = 0;
 };
 
-/// A debug file that is not on this machine, by the build id of its program; empty where it cannot
-/// be had.
+/// Gets a debug file that is not on this machine, by the build id of its program; empty if
+/// unavailable.
 using FetchDebugFile = std::function<Fd(const std::string& build_id)>;
 
-/// Opens them itself, and reads nothing of them but the first bytes of a debug file, to open
-/// nothing else by that name.
+/// Opens the files itself. Reads only the first bytes of a debug file, to refuse a file that is not
+/// ELF.
 class OpenedFiles : public FileSource {
  public:
   explicit OpenedFiles(ProcessImages& images, FetchDebugFile fetch = {})
       : images_(images), fetch_(std::move(fetch)) {}
 
-  /// What is asked for from now on is of this process. `image` must stay until the next call.
+  /// Selects the process of the requests that follow. `image` must live until the next call.
   void set_process(const ProcessImage* image, pid_t pid) {
     image_ = image;
     pid_ = pid;
   }
   Fd mapped_file(const Mapping& mapping) override;
-  /// Only what could be one: below /usr/lib/debug, or beside a file that the process has mapped.
+  /// Opens only possible debug files: below /usr/lib/debug, or beside a file that the process has
+  /// mapped.
   Fd debug_file(const std::string& path) override;
   std::vector<std::byte> vdso(const Mapping& mapping) override;
   PerfMap::File perf_map() override;

@@ -1,4 +1,4 @@
-// Processes that are followed by what the kernel says of them, and gone when they are asked for.
+// Processes that are followed through kernel events, and are gone when their images are needed.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class Followed : public ResolverTest {
   void drain() {
     news_.drain(KernelClock::now(), [&](const ProcessEvent& event) { images_.handle(event); });
   }
-  /// Of the mapping of code of a file, its first bytes: somewhere in a process.
+  /// An address near the start of a file's code in a process; 0 if the file is not mapped.
   std::uint64_t address_in(pid_t pid, const std::string& file,
                            KernelTime at = ProcessImages::latest) {
     const auto image = images_.image_of(pid, at);
@@ -33,7 +33,7 @@ class Followed : public ResolverTest {
       if (entry.mapping.path.find(file) != std::string_view::npos) return entry.mapping.start + 64;
     return 0;
   }
-  /// A program that runs and ends; its pid.
+  /// Runs a program to its end; returns its pid.
   static pid_t run(const std::string& program) {
     overdue::Child child(
         [&](overdue::Child&) { execl(program.c_str(), program.c_str(), "nothing", nullptr); });
@@ -62,14 +62,14 @@ TEST_F(Followed, AProgramThatHasEnded) {
   EXPECT_EQ(images_.cost().reads, 0u);
 }
 
-// A program's loader is on its way for so long that its file can be opened before it ends; this
-// one waits until we have.
+// A program usually takes long enough to load that its file can be opened before it ends; this one
+// waits until the file is open.
 TEST_F(Followed, AProgramThatHasEndedAndWasDeleted) {
   const std::string path = testing::TempDir() + fmt::format("/deleted-{}", getpid());
   std::filesystem::copy_file("/bin/cat", path);
   int input[2];
   ASSERT_EQ(pipe2(input, O_CLOEXEC), 0);
-  images_.add_target(getpid());  // and whom we fork
+  images_.add_target(getpid());  // and its children
   overdue::Child child([&](overdue::Child&) {
     dup2(input[0], 0);
     execl(path.c_str(), path.c_str(), nullptr);
@@ -77,7 +77,7 @@ TEST_F(Followed, AProgramThatHasEndedAndWasDeleted) {
   const auto pid = static_cast<pid_t>(child.pid());
   drain();
   child.go();
-  // Not in the read that it waited in for us.
+  // Not in the read in which the child waited for the test.
   const auto copy = std::filesystem::canonical(path);
   const auto runs_copy = [&] {
     return std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid)) == copy;
@@ -100,7 +100,7 @@ TEST_F(Followed, AnExecLeavesWhatWasBefore) {
   overdue::Child child([&](overdue::Child&) { execl("/bin/true", "true", nullptr); });
   const auto pid = static_cast<pid_t>(child.pid());
   drain();
-  EXPECT_NE(address_in(pid, "resolver_test"), 0u);  // a fork of ours
+  EXPECT_NE(address_in(pid, "resolver_test"), 0u);  // a fork of this process
   const KernelTime before = KernelClock::now();
   child.go();
   child.end();

@@ -13,18 +13,18 @@
 
 namespace overdue {
 
-/// Open files, each one once however many map it. Beyond the bound, the one used longest ago is
-/// closed, whoever has a share in it.
+/// Open files, each open once however many mappings share it. Beyond the bound, the least recently
+/// used file is closed, even if images still share it.
 class KeptFiles {
  public:
   explicit KeptFiles(std::size_t most) : most_(most) {}
 
-  /// Null where `fd` is none, or none may be kept.
+  /// Null if `fd` is empty or the bound is 0.
   std::shared_ptr<ProcessImage::KeptFile> keep(Fd fd);
   std::size_t size() const { return by_key_.size(); }
 
  private:
-  using Key = std::pair<dev_t, ino_t>;  // no other file's, while it is open
+  using Key = std::pair<dev_t, ino_t>;  // unique while the file is open
   struct Kept {
     Key key;
     std::weak_ptr<ProcessImage::KeptFile> file;
@@ -32,7 +32,7 @@ class KeptFiles {
   void close(std::list<Kept>::iterator kept);
 
   std::size_t most_;
-  std::list<Kept> order_;  // used last in front
+  std::list<Kept> order_;  // most recently used first
   std::map<Key, std::list<Kept>::iterator> by_key_;
 };
 

@@ -7,8 +7,8 @@ namespace overdue {
 
 namespace {
 
-/// A compiler maps memory for code many times a second: whether it has a map now need not be asked
-/// each time.
+/// A compiler maps memory for code many times a second; not every mapping needs a search for the
+/// map.
 constexpr Duration tried_every = std::chrono::milliseconds(20);
 constexpr Duration tried_at_last_every = std::chrono::seconds(5);
 

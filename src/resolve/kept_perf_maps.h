@@ -11,32 +11,33 @@
 
 namespace overdue {
 
-/// Perf maps of processes that make code while they run, open: one that has ended has no /tmp to
-/// look in any more. Beyond the bound, the one heard of longest ago is closed. Used by one thread.
+/// Open perf maps of processes that generate code: after the end of a process, its /tmp is out of
+/// reach. Beyond the bound, the map of the process heard of longest ago is closed. Used by one
+/// thread.
 class KeptPerfMaps {
  public:
   using Open = std::function<PerfMap::File(pid_t)>;
   explicit KeptPerfMaps(Open open = &PerfMap::open, std::size_t most = 64)
       : open_(std::move(open)), most_(most) {}
 
-  /// The process has new code of its own making at that time. There may be no map yet.
+  /// Notes that the process generated code at time `at`. There may be no map yet.
   void heard_of(pid_t pid, KernelTime at);
-  /// A runtime may write its map long after the code, as when it is asked to: where there was none,
-  /// looks again, ever more rarely.
+  /// Looks again for missing maps, ever more rarely: a runtime may write its map long after the
+  /// code, for example on request.
   void look_again(KernelTime now);
-  /// A stack of the process is to be named, and the process may be gone by then: looks at once, if
-  /// it has made code and had no map.
+  /// Announces that a stack of the process will be named, perhaps after its end. Looks at once if
+  /// the process has generated code and had no map.
   void wanted(pid_t pid, KernelTime now);
-  /// The process is another program now, or another process.
+  /// Forgets the process: the id now stands for another program or another process.
   void forget(pid_t pid);
-  /// Opened anew, or, where the process has gone, the one that was kept.
+  /// The map, opened anew; the kept map if the process is gone.
   PerfMap::File open(pid_t pid) const;
 
  private:
   struct Kept {
     pid_t pid = 0;
     KernelTime tried_at{};
-    Duration rest{};  ///< until the next try
+    Duration rest{};  ///< time until the next try
     PerfMap::File file{};
   };
   Kept* find(pid_t pid);
@@ -44,7 +45,7 @@ class KeptPerfMaps {
 
   Open open_;
   std::size_t most_;
-  std::list<Kept> kept_;  ///< heard of last in front
+  std::list<Kept> kept_;  ///< most recently heard of first
 };
 
 }  // namespace overdue

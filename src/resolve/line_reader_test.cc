@@ -1,4 +1,4 @@
-// Source lines of real stacks, by the child.
+// Source lines of real stacks, read by the child.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ TEST_F(Lines, AreAddedToTheSameFrames) {
   EXPECT_EQ(with_.sandbox_cost().restarts, 0u);
 }
 
-/// The line is of the call, and not of what comes after it.
+/// The line is that of the call, not of the code after it.
 TEST_F(Lines, AreThoseOfTheCall) {
   Stopped stopped("stacks_lines", "middle");
   const Taken taken(stopped.tid);
@@ -114,7 +114,7 @@ TEST_F(Lines, OfFilesThatAreForgottenAreReadAgain) {
   }
 }
 
-/// What a file has too much of is not read; its names are.
+/// Lines of a file beyond the limits are not read; names are.
 TEST_F(Lines, OfFilesBeyondTheLimitsAreNotRead) {
   StackReader::Options options;
   options.lines = true;

@@ -8,8 +8,8 @@
 
 namespace overdue {
 
-/// Reads the files of the processes itself, with the rights we have: for tests, and for a user who
-/// has said `--no-sandbox`.
+/// Reads the files of the processes itself, with Overdue's rights: for tests, and for
+/// `--no-sandbox`.
 class LocalResolver : public Resolver {
  public:
   explicit LocalResolver(ProcessImages& images) : LocalResolver(images, {}, {}) {}

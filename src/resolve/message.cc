@@ -34,7 +34,7 @@ enum FrameFlag : std::uint8_t {
 
 enum MappingFlag : std::uint8_t { executable = 1, deleted = 2, all_mapping_flags = 3 };
 
-// A packet is closed when it has this many bytes, before one more element.
+// A packet is closed once it has this many bytes, before the next element.
 constexpr std::size_t full_at = 32u << 10;
 
 class Writer : public PacketWriter {
@@ -136,7 +136,7 @@ std::optional<ToParent> get_wanted(Reader& reader) {
   if (what > static_cast<std::uint8_t>(Wanted::What::perf_map)) return std::nullopt;
   wanted.what = static_cast<Wanted::What>(what);
   wanted.mapping = reader.get<std::uint64_t>();
-  wanted.path = reader.get_text();  // of files: not to be made another
+  wanted.path = reader.get_text();  // path of a file: kept as it is
   return wanted;
 }
 

@@ -12,24 +12,24 @@
 #include "resolve/resolved_stack.h"
 #include "symbols/process_maps.h"
 
-/// What a SandboxedResolver and its child say to each other: packets, each one of these. The child
-/// reads what hostile processes wrote, so whatever it says is hostile as well: no length is
-/// believed, and a packet with anything wrong in it is nothing.
+/// The messages between a SandboxedResolver and its child, one per packet. The child reads data of
+/// hostile processes, so its messages are hostile too: no length is trusted, and a malformed packet
+/// decodes to nothing.
 namespace overdue::resolve_message {
 
-/// No packet is longer.
+/// Largest packet, in bytes.
 constexpr std::size_t most_bytes = 128u << 10;
-/// Of a stack, in all its packets.
+/// Most frames of a stack, over all its packets.
 constexpr std::size_t most_frames = 4096;
-/// Of one text; what is longer is cut by whoever reads it.
+/// Longest text, in bytes; the reader cuts a longer text.
 constexpr std::size_t longest_text = 8192;
 
 // ── to the child ──
 
-/// Some of the mappings of a space; the last packet says so, and only then it is there.
+/// Some of the mappings of a space. The space exists once the packet with `is_last` has arrived.
 struct Space {
   std::uint64_t id = 0;
-  std::uint32_t pid = 0;  ///< files with the same numbers and path are the same for this one
+  std::uint32_t pid = 0;  ///< within one pid, equal device, inode and path mean the same file
   bool is_last = false;
   std::vector<Mapping> mappings{};  ///< paths are views into the packet
 };
@@ -42,12 +42,12 @@ struct RecordedStack {
   std::uint64_t space = 0;
   std::vector<std::uint64_t> addresses{};
 };
-/// The answer to Wanted; the descriptor, if there is one, comes with it.
+/// The answer to Wanted; carries the descriptor, if there is one.
 struct File {
   bool is_there = false;
   std::uint32_t owner = 0;
 };
-/// For tests: do what the child was told of such numbers when it was made.
+/// For tests: calls the child's probe function with `what`.
 struct Probe {
   std::uint32_t what = 0;
 };
@@ -58,13 +58,13 @@ using ToChild = std::variant<Space, UserStack, RecordedStack, File, Probe>;
 struct Wanted {
   enum class What : std::uint8_t { mapped_file, debug_file, vdso, perf_map };
   What what = What::mapped_file;
-  std::uint64_t mapping = 0;  ///< its start; of the space whose stack is being read
+  std::uint64_t mapping = 0;  ///< start of a mapping in the space whose stack is being read
   std::string path{};
 };
 struct Frames {
   enum class Status : std::uint8_t { more, last, unknown_space };
   Status status = Status::more;
-  ResolvedStack stack{};  ///< all but the frames counts in the last packet only
+  ResolvedStack stack{};  ///< only the last packet has valid fields besides `frames`
 };
 using ToParent = std::variant<Wanted, Frames>;
 
@@ -74,15 +74,15 @@ std::vector<std::byte> encode(const RecordedStack& message);
 std::vector<std::byte> encode(const File& message);
 std::vector<std::byte> encode(const Probe& message);
 std::vector<std::byte> encode(const Wanted& message);
-/// In as many packets as it takes.
+/// In as many packets as needed.
 std::vector<std::vector<std::byte>> encode(const ResolvedStack& stack);
 std::vector<std::byte> encode_unknown_space();
-/// As many packets as it takes, all mappings of a process.
+/// All mappings of a process, in as many packets as needed.
 std::vector<std::vector<std::byte>> encode_space(std::uint64_t id, std::uint32_t pid,
                                                  std::span<const Mapping> mappings);
 
 std::optional<ToChild> decode_to_child(std::span<const std::byte> packet);
-/// All text in it is fit to be printed, whatever was sent.
+/// The text in frames is safe to print, whatever was sent; Wanted::path is raw.
 std::optional<ToParent> decode_to_parent(std::span<const std::byte> packet);
 
 }  // namespace overdue::resolve_message

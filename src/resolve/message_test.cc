@@ -24,7 +24,7 @@ StackFrame sample_frame() {
           .is_signal = true};
 }
 
-/// What arrives of a stack.
+/// The stack after encoding and decoding; nothing if a packet is refused.
 std::optional<ResolvedStack> round_trip(const ResolvedStack& stack) {
   ResolvedStack whole;
   const auto packets = encode(stack);

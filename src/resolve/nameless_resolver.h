@@ -6,8 +6,8 @@
 
 namespace overdue {
 
-/// Reads no file of any process: user frames stay addresses. Without a
-/// sandbox our rights must not read what somebody else wrote.
+/// Reads no file of any process: user frames stay addresses. Without a sandbox, Overdue's rights
+/// must not be used to read files that other users wrote.
 class NamelessResolver final : public Resolver {
  public:
   NamelessResolver(ProcessImages& images, const Options& options) : Resolver(images, options) {}

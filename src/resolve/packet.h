@@ -36,12 +36,13 @@ class PacketWriter {
   std::vector<std::byte> bytes_;
 };
 
-/// Reads one that may be anything: what is behind its end is zero, and the packet then not good.
+/// Reads a packet with any content. Values beyond its end are zero, and the packet then is not
+/// good.
 class PacketReader {
  public:
   explicit PacketReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
-  /// Zero where the packet ends too early.
+  /// Zero if the packet ends too early.
   template <typename T>
     requires std::is_trivially_copyable_v<T>
   T get() {

@@ -33,7 +33,7 @@ bool PacketSocket::wait(short events, KernelTime deadline) const {
     const std::uint64_t most = meanwhile_ ? meanwhile_every_ms : 60'000;
     pollfd polled{.fd = fd_.get(), .events = events, .revents = 0};
     const int ready = poll(&polled, 1, static_cast<int>(std::min(left, most)));
-    if (ready > 0 || (ready < 0 && errno != EINTR)) return true;  // and the next call says what
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return true;  // the next call reports the state
     if (meanwhile_) meanwhile_();
   }
 }

@@ -19,7 +19,7 @@ class PacketSocket {
   enum class Descriptors { taken, refused };
   struct Received {
     Result result = Result::closed;
-    std::span<const std::byte> packet{};  ///< until the next one is received
+    std::span<const std::byte> packet{};  ///< valid until the next receive()
     Fd fd{};
   };
 
@@ -31,22 +31,23 @@ class PacketSocket {
   explicit operator bool() const { return static_cast<bool>(fd_); }
   const Fd& fd() const { return fd_; }
   void reset() { fd_.reset(); }
-  /// The descriptor, which whoever has it closes, or has closed.
+  /// Releases the descriptor: the caller closes it, or has closed it.
   int release() { return fd_.release(); }
 
-  /// What to do every few ms while one of the others waits until a deadline; empty: nothing.
+  /// Sets a function that send() and receive() call every few ms while they wait for a deadline;
+  /// empty: none.
   void while_waiting(std::function<void()> meanwhile) { meanwhile_ = std::move(meanwhile); }
 
-  /// Waits for room until `deadline`, or without an end.
+  /// Waits for room until `deadline`, or without limit.
   Result send(std::span<const std::byte> packet, const Fd& attached = {},
               std::optional<KernelTime> deadline = {});
-  /// A packet of more than `most` bytes closes the connection. Without a deadline it waits as long
-  /// as the socket's own timeout says.
+  /// A packet of more than `most` bytes counts as a closed connection. Without a deadline, the
+  /// socket's own timeout limits the wait.
   Received receive(std::size_t most, Descriptors descriptors,
                    std::optional<KernelTime> deadline = {});
 
  private:
-  /// Waits for `events`; false when the deadline has come.
+  /// Waits for `events`; false once the deadline has passed.
   bool wait(short events, KernelTime deadline) const;
 
   Fd fd_;

@@ -16,21 +16,21 @@
 
 namespace overdue {
 
-/// The memory with code of a process at some moment, whoever said so. Other memory is left out: no
-/// return address leads there, and there can be much of it.
+/// The executable mappings of a process at some moment, from /proc or from kernel events. Other
+/// memory is left out: no return address leads there, and there can be much of it.
 class ProcessImage {
  public:
-  /// A file kept open because its process may end before anybody asks. Whoever opened it may close
-  /// it again at any time, and then it is empty: there is a bound for how many there are.
+  /// A file kept open because its process may end before the file is needed. KeptFiles may close
+  /// the file at any time to keep within its bound; `fd` is then empty.
   struct KeptFile {
     Fd fd;
   };
   struct Entry {
-    Mapping mapping;  ///< its path is that of `path`
+    Mapping mapping;  ///< its path is a view of `path`
     std::shared_ptr<const std::string> path;
-    std::string build_id;                ///< as the kernel said; empty where it did not
-    KernelTime known_at{};               ///< when it was mapped, or read from /proc
-    std::uint64_t inode_generation = 0;  ///< as the kernel said; 0 where it did not
+    std::string build_id;                ///< as the kernel reported; empty if it did not
+    KernelTime known_at{};               ///< time of the mapping, or of the read from /proc
+    std::uint64_t inode_generation = 0;  ///< as the kernel reported; 0 if it did not
     /// Shared with the images that were copied from this one.
     std::shared_ptr<KeptFile> file;
   };
@@ -40,32 +40,33 @@ class ProcessImage {
   explicit ProcessImage(pid_t pid) : pid_(pid) {}
   ProcessImage(pid_t pid, const ProcessMaps& maps, KernelTime read_at);
 
-  /// Of the process it was first the image of; after a fork there may be others.
+  /// The process that the image was made for; after a fork, other processes may share the image.
   pid_t pid() const { return pid_; }
-  /// Another one whenever something of it changes: what was found with it may be kept by it.
+  /// Changes whenever the image changes, so that results can be cached by id.
   std::uint64_t id() const { return id_; }
   void set_identity(pid_t pid, std::uint64_t id) {
     pid_ = pid;
     id_ = id;
   }
-  /// By address.
+  /// Ascending by address.
   std::span<const Entry> entries() const { return entries_; }
   const Entry* find(std::uint64_t address) const;
   bool is_cut() const { return is_cut_; }
 
-  /// Whether this very mapping is known already.
+  /// Whether the image already has exactly this mapping.
   bool has(const Mapping& mapping) const;
-  /// Whether addresses in it have other names with it than without it. Anonymous memory has none.
+  /// Whether `mapping` gives known code other names: it overlaps a known mapping, and at least one
+  /// of the two is of a file. Anonymous memory has no names.
   bool changes_names(const Mapping& mapping) const;
-  /// What it overlaps goes, as far as it overlaps. The path is copied. Returns what was added, or
-  /// null where there are too many.
+  /// Adds a mapping and cuts its range out of the others. Copies the path. Returns the new entry,
+  /// or null if the mapping is empty or there are too many.
   Entry* add(const Mapping& mapping, KernelTime known_at, std::string build_id = {},
              std::uint64_t inode_generation = 0);
-  /// Cuts out what lies there.
+  /// Cuts the range out of the mappings.
   void make_room(std::uint64_t start, std::uint64_t end);
-  /// Drops what `other` does not have.
+  /// Drops the mappings that `other` does not have.
   void keep_common(const ProcessImage& other);
-  /// Gives each mapping the file that `kept` has for it.
+  /// Gives each file mapping without a kept file the file that `kept` returns.
   template <typename Kept>
   void keep_files(const Kept& kept) {
     for (Entry& entry : entries_)

@@ -17,7 +17,7 @@ using Kind = ProcessEvent::Kind;
 
 constexpr std::string_view deleted_mark = " (deleted)";
 
-/// What /proc/PID/maps would say of it.
+/// The mapping of an event, as /proc/PID/maps would show it.
 Mapping mapping_of(const ProcessEvent& event) {
   Mapping mapping{.start = event.start,
                   .end = event.end,
@@ -30,12 +30,13 @@ Mapping mapping_of(const ProcessEvent& event) {
   if (mapping.path.starts_with("//")) mapping.path = {};  // "//anon", "//enomem", "//toolong"
   mapping.is_deleted = mapping.path.ends_with(deleted_mark);
   if (mapping.is_deleted) mapping.path.remove_suffix(deleted_mark.size());
-  if (mapping.path.empty()) mapping.file_offset = 0;  // events have the address of its page
+  if (mapping.path.empty()) mapping.file_offset = 0;  // events give the address of the page
   return mapping;
 }
 
-/// Whether `image` has that mapping of that file: the kernel may report one more than once. /proc
-/// gives no generation, so a report of a mapping that was read there counts as another one.
+/// Whether `image` has this mapping of this file: the kernel may report a mapping more than once.
+/// /proc gives no generation, so the report of a mapping that was read from /proc counts as a new
+/// mapping.
 bool is_known(const ProcessImage& image, const Mapping& mapping, std::uint64_t inode_generation) {
   if (!image.has(mapping)) return false;
   return !mapping.is_file() || image.find(mapping.start)->inode_generation == inode_generation;
@@ -47,15 +48,15 @@ std::optional<std::uint64_t> inode_generation_of(const Fd& file) {
   return generation;
 }
 
-/// The latest time at which the file can have been made: file systems note that to a tick, or not
-/// at all.
+/// The latest time at which the file can have been created: file systems record that to a tick, or
+/// not at all.
 std::optional<KernelTime> birth_of(const Fd& file) {
   struct statx status{};
   if (statx(file.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BTIME, &status) != 0 ||
       !(status.stx_mask & STATX_BTIME))
     return std::nullopt;
-  // Signed, as Duration is not: the file may be older than the machine's start, or from a clock
-  // that has been set back since.
+  // Signed, unlike Duration: the file may be older than the machine's start, or the clock may have
+  // been set back since.
   const auto since_1970 = std::chrono::seconds(status.stx_btime.tv_sec) +
                           std::chrono::nanoseconds(status.stx_btime.tv_nsec);
   const std::chrono::nanoseconds age =
@@ -70,7 +71,7 @@ std::optional<KernelTime> birth_of(const Fd& file) {
 
 }  // namespace
 
-/// An image whose mappings are counted as long as anybody holds it.
+/// An image whose mappings are counted as long as it is referenced.
 struct ProcessImages::Counted {
   Counted(ProcessImage of, std::shared_ptr<std::size_t> all)
       : image(std::move(of)), total(std::move(all)) {
@@ -99,7 +100,7 @@ ProcessImages::ProcessImages(Options options)
 }
 
 void ProcessImages::handle(const ProcessEvent& event) {
-  if (event.pid <= 0 && event.kind != Kind::lost) return;  // in no namespace of ours
+  if (event.pid <= 0 && event.kind != Kind::lost) return;  // outside Overdue's pid namespace
   switch (event.kind) {
     case Kind::mapping:
       return on_mapping(event);
@@ -120,13 +121,13 @@ void ProcessImages::handle(const ProcessEvent& event) {
 
 void ProcessImages::on_mapping(const ProcessEvent& event) {
   Process* process = known(event.pid);
-  if (!process || !process->image) return;  // it is read when asked for
+  if (!process || !process->image) return;  // the process is read when asked for
   const Mapping mapping = mapping_of(event);
-  if (!mapping.is_executable) return;  // memory that lost its code does no harm
+  if (!mapping.is_executable) return;  // a stale code mapping does no harm
   if (mapping.path.empty()) perf_maps_.heard_of(event.pid, event.time);
   if (event.time <= process->known_at) return on_earlier_mapping(*process, mapping, event.time);
   if (is_known(process->image->image, mapping, event.inode_generation)) return;
-  // Stacks of what was there before may still come.
+  // Stacks of the code that was here before may still come.
   if (process->image->image.changes_names(mapping))
     keep_past(*process, worth_keeping(*process, event.time), event.time);
   ProcessImage& image = writable(event.pid, *process);
@@ -137,7 +138,7 @@ void ProcessImages::on_mapping(const ProcessEvent& event) {
   make_room(event.pid);
 }
 
-/// The maps were read after this. What lay there before it is not known.
+/// The maps were read after this event. The mapping before the event is unknown.
 void ProcessImages::on_earlier_mapping(Process& process, const Mapping& mapping, KernelTime time) {
   const auto without = [&](const Image& image) {
     ProcessImage rest = image->image;
@@ -172,7 +173,7 @@ void ProcessImages::on_fork(const ProcessEvent& event) {
   if (event.pid == event.parent_pid) return;  // a thread
   Process& process = made(event.pid);
   if (event.time <= process.known_at) return keep_past(process, nullptr, event.time);
-  if (process.image || process.ended_at) move_to_past(process, event.time);  // another one's number
+  if (process.image || process.ended_at) move_to_past(process, event.time);  // the id was reused
   perf_maps_.forget(event.pid);
   process.ended_at.reset();
   process.was_read = process.is_target = false;
@@ -187,7 +188,7 @@ void ProcessImages::on_fork(const ProcessEvent& event) {
   make_room(event.pid);
 }
 
-// The first thread may end before the others: what else happens to the process still counts.
+// The first thread may end before the others: later events of the process still count.
 void ProcessImages::on_exit(const ProcessEvent& event) {
   Process* process = event.pid == event.tid ? known(event.pid) : nullptr;
   if (!process || event.time <= process->known_at) return;
@@ -201,8 +202,8 @@ void ProcessImages::on_exit(const ProcessEvent& event) {
   }
 }
 
-/// The present image, or null where it would cost too much: keeping it makes the next change copy
-/// it, and a process can change its mappings faster than we copy them.
+/// The present image, or null if keeping it would cost too much: a kept image is copied at the next
+/// change, and a process can change its mappings faster than Overdue copies them.
 ProcessImages::Image ProcessImages::worth_keeping(const Process& process, KernelTime until) const {
   if (process.image->image.entries().size() > options_.most_past_mappings) return nullptr;
   const auto last = std::find_if(process.past.rbegin(), process.past.rend(),
@@ -211,7 +212,7 @@ ProcessImages::Image ProcessImages::worth_keeping(const Process& process, Kernel
   return is_close ? nullptr : process.image;
 }
 
-/// The oldest ones beyond the bound become unknown.
+/// Beyond the bound, the oldest images become unknown.
 void ProcessImages::keep_past(Process& process, Image image, KernelTime until) {
   std::vector<Past>& past = process.past;
   if (!image && !past.empty() && !past.back().image && past.back().until <= until) {
@@ -265,8 +266,8 @@ Fd ProcessImages::open(const ProcessImage& image, const Mapping& mapping, pid_t 
   return fd;
 }
 
-/// File systems use numbers of inodes again, with another generation. Without a generation, a file
-/// that may be younger than the mapping is another one.
+/// File systems reuse inode numbers, with another generation. If the generation is unknown, a file
+/// that may be younger than the mapping counts as another file.
 Fd ProcessImages::opened(pid_t pid, const ProcessImage::Entry& entry) const {
   Fd fd = options_.open_mapped(pid, entry.mapping);
   if (!fd) return fd;
@@ -321,7 +322,7 @@ void ProcessImages::make_room(pid_t used_last) {
   }
 }
 
-// Of a process that ended, another one may have the number by now.
+// A process that has ended is not read: another process may have its number by now.
 void ProcessImages::read(pid_t pid, Process& process) {
   process.losses = losses_;
   process.was_read = true;
@@ -329,8 +330,8 @@ void ProcessImages::read(pid_t pid, Process& process) {
   const KernelTime before = options_.now();
   ++reads_;
   const auto maps = options_.read_maps(pid);
-  if (!maps || maps->all().empty()) return;  // it has none any more when it is a zombie
-  if (process.image) {  // news were lost: what it had before and has now, it had in between
+  if (!maps || maps->all().empty()) return;  // a zombie has no mappings
+  if (process.image) {  // after lost events: mappings before and now were there in between, too
     ProcessImage common = process.image->image;
     common.keep_common(ProcessImage(pid, *maps, before));
     keep_past(process, made_image(pid, std::move(common)), before);
@@ -351,7 +352,7 @@ ProcessImages::Image ProcessImages::image_at(const Process& process, KernelTime 
   return process.exec_at <= at ? process.image : nullptr;
 }
 
-// A forked process that was gone before it was asked for had what its parent had.
+// A forked process that ended before it was read had the mappings of its parent.
 ProcessImages::Image ProcessImages::inherited(const Process& process) {
   const Process* child = &process;
   constexpr int most_generations = 8;

@@ -20,29 +20,32 @@
 
 namespace overdue {
 
-/// What was mapped into which process when: read from /proc when first asked for, and followed by
-/// what the kernel says of mappings, forks and execs, so that a process may end before its stacks
-/// are looked at. All of it is bounded, whatever processes do: beyond the bounds those forget first
-/// that ended, then those that were not asked for or heard of for longest. Used by one thread.
+/// The mappings of each process over time. A process is read from /proc on its first use. Kernel
+/// events for mappings, forks and execs then keep it up to date, so that a process may end before
+/// its stacks are resolved. Everything is bounded: beyond the bounds, processes that have ended are
+/// forgotten first, then the processes without a use or an event for the longest time. Used by one
+/// thread.
 class ProcessImages {
  public:
   struct Options {
-    std::size_t most_processes = 16384;  ///< that run, as far as we know
-    std::size_t most_ended = 2048;       ///< kept after their end
+    std::size_t most_processes = 16384;  ///< processes not known to have ended
+    std::size_t most_ended = 2048;       ///< processes kept after their end
     Duration ended_kept = std::chrono::minutes(2);
-    std::size_t most_mappings = 2u << 20;  ///< of all images; the one used last stays
-    std::size_t most_past = 64;  ///< images of a process before other code took the place of some
-    std::size_t most_past_mappings = 8192;               ///< of an image that is kept as past
-    Duration past_apart = std::chrono::milliseconds(2);  ///< no two are kept that are closer
+    std::size_t most_mappings = 2u << 20;  ///< total of all images; the process used last stays
+    /// past images of a process, each from before some code was replaced
+    std::size_t most_past = 64;
+    std::size_t most_past_mappings = 8192;               ///< mappings of a past image
+    Duration past_apart = std::chrono::milliseconds(2);  ///< least time between two past images
     std::size_t most_kept_files = 256;
-    // For tests; by default the real ones.
+    // For tests; by default the real functions.
     std::function<std::optional<ProcessMaps>(pid_t)> read_maps;
     std::function<Fd(pid_t, const Mapping&)> open_mapped;
-    std::function<std::optional<KernelTime>(const Fd&)> born{};  ///< by when the file was made
+    /// latest possible time of the file's creation
+    std::function<std::optional<KernelTime>(const Fd&)> born{};
     std::function<KernelTime()> now;
   };
   struct Cost {
-    std::size_t reads = 0;  ///< of /proc/PID/maps
+    std::size_t reads = 0;  ///< reads of /proc/PID/maps
     std::size_t processes = 0;
     std::size_t mappings = 0;
     std::size_t kept_files = 0;
@@ -53,26 +56,27 @@ class ProcessImages {
   ProcessImages() : ProcessImages(Options()) {}
   explicit ProcessImages(Options options);
 
-  /// In the order of their times.
+  /// Events must come in the order of their times.
   void handle(const ProcessEvent& event);
-  /// Stacks of this process will be asked for, and of whom it forks: it is read now, and the files
-  /// of its code are kept open, for it may delete them or be gone.
+  /// Announces that stacks of this process and of its children will be needed. Reads the process
+  /// now and keeps the files of its code open, because the process may delete them or end.
   void add_target(pid_t pid);
-  /// The image of the process at that time. Null where the process ended before any event or read
-  /// of it, or where its image of that time is not known. An image that was given out does not
-  /// change: a mapping makes another one. Where was_read_later(), the answer lacks what was mapped
-  /// in between until handle() has the events.
+  /// The image of the process at time `at`. Null if the process ended before any event or read of
+  /// it, or if the image of that time is unknown. A returned image does not change: a new mapping
+  /// makes a new image. If was_read_later(), the image is that of the read until handle() has the
+  /// events in between.
   std::shared_ptr<const ProcessImage> image_of(pid_t pid, KernelTime at = latest);
   /// The file behind a mapping of `image`, as open_mapped_file() opens it; `pid` is any process
   /// that has this image.
   Fd open(const ProcessImage& image, const Mapping& mapping, pid_t pid);
-  /// Opens the perf maps of processes that make code, for when those are gone; of `pid` at once.
+  /// Opens the perf maps of processes that generate code, for use after their end; keep_perf_map()
+  /// looks for the map of `pid` at once.
   void keep_perf_maps(KernelTime now) { perf_maps_.look_again(now); }
   void keep_perf_map(pid_t pid, KernelTime now) { perf_maps_.wanted(pid, now); }
-  /// As PerfMap::open() does, and where the process has gone the one it had, if that was seen.
+  /// As PerfMap::open(); if the process is gone, the map that was kept, if any.
   PerfMap::File perf_map(pid_t pid) const { return perf_maps_.open(pid); }
 
-  /// Whether what is known of the process was read from /proc after that time.
+  /// Whether the process was read from /proc after that time.
   bool was_read_later(pid_t pid, KernelTime at) const;
 
   Cost cost() const;
@@ -87,12 +91,12 @@ class ProcessImages {
   struct Process {
     Image image;             // null: not known yet
     std::vector<Past> past;  // oldest first
-    KernelTime known_at{};   // events up to then are in it already
-    pid_t forked_from = 0;   // where the image was not known when it was forked
+    KernelTime known_at{};   // `image` includes the events up to this time
+    pid_t forked_from = 0;   // parent whose image was unknown at the fork; 0: none
     KernelTime forked_at{}, exec_at{};
-    std::uint64_t losses = 0;  // that its image has survived
+    std::uint64_t losses = 0;  // value of losses_ that `image` accounts for
     bool is_target = false;
-    bool was_read = false;  // in vain
+    bool was_read = false;  // from /proc, with success or not
     std::optional<KernelTime> ended_at;
     bool is_in_ended = false;
     std::list<pid_t>::iterator order;
@@ -124,10 +128,10 @@ class ProcessImages {
 
   Options options_;
   Processes processes_;
-  std::list<pid_t> running_, ended_;  // used last in front
+  std::list<pid_t> running_, ended_;  // most recently used first
   KeptFiles files_;
   KeptPerfMaps perf_maps_;
-  std::shared_ptr<std::size_t> mappings_;  // shared with images that others still hold
+  std::shared_ptr<std::size_t> mappings_;  // shared with images that callers still hold
   std::uint64_t last_id_ = 0;
   std::uint64_t losses_ = 0;
   std::uint64_t lost_events_ = 0;

@@ -91,16 +91,16 @@ TEST_F(ProcessImagesTest, ReadsWhatCodeIsMappedWhenAsked) {
   EXPECT_EQ(images.cost().reads, 1u);
   EXPECT_EQ(images.image_of(8), nullptr);
   EXPECT_EQ(images.image_of(8), nullptr);
-  EXPECT_EQ(images.cost().reads, 2u);  // in vain once is enough
+  EXPECT_EQ(images.cost().reads, 2u);  // one failed read is enough
 }
 
 TEST_F(ProcessImagesTest, MappingsThatFollowChangeACopy) {
   proc_[7] = old_maps;
   ProcessImages images(options());
   const auto before = images.image_of(7);
-  images.handle(mapping(7, 9, "/lib/early", 0x8000, 0x9000));  // was read with the others
+  images.handle(mapping(7, 9, "/lib/early", 0x8000, 0x9000));  // read with the others
   EXPECT_EQ(images.image_of(7), before);
-  images.handle(mapping(7, 11, "/bin/old"));  // is there
+  images.handle(mapping(7, 11, "/bin/old"));  // already known
   EXPECT_EQ(images.image_of(7), before);
   images.handle(mapping(7, 12, "/lib/x (deleted)", 0x5000, 0x6000));
   EXPECT_EQ(text(before), "/bin/old 1000-2000@0");

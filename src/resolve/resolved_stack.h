@@ -11,14 +11,14 @@ namespace overdue {
 
 /// Why a stack has no more frames.
 enum class StackEnd : std::uint8_t {
-  complete,     ///< the thread began here
+  complete,     ///< the outermost frame is the thread's first
   end_of_copy,  ///< the next frame is in memory that was not copied
-  no_cfi,       ///< nobody says where the next frame is
-  loop,         ///< the next frame would not be further up
+  no_cfi,       ///< no unwind information for the next frame
+  loop,         ///< the next frame would not be higher on the stack
   limit,        ///< there are more frames than are kept
-  recorded,     ///< as whoever recorded its addresses left it
-  no_process,   ///< what was mapped into the process is not known
-  failed,       ///< the resolver gave up: it took too long, or died of what it read
+  recorded,     ///< addresses as recorded; whether there are more is unknown
+  no_process,   ///< the mappings of the process are unknown
+  failed,       ///< the resolver took too long, or died while reading
 };
 constexpr auto last_stack_end = StackEnd::failed;
 /// "complete", "the copy of the stack ends", …
@@ -27,8 +27,8 @@ std::string_view to_text(StackEnd end);
 struct ResolvedStack {
   Stack frames{};  ///< innermost first
   StackEnd end = StackEnd::complete;
-  std::string end_module{};    ///< of the last frame, where there was no unwind information for it
-  std::size_t unresolved = 0;  ///< frames that should have a name and have none
+  std::string end_module{};    ///< module of the last frame, if it has no unwind information
+  std::size_t unresolved = 0;  ///< number of frames that should have a name but have none
 
   bool operator==(const ResolvedStack&) const = default;
 };

@@ -17,7 +17,7 @@ constexpr Duration first_rest = 10s;
 constexpr Duration meanwhile_every = 5ms;
 constexpr std::size_t most_frames = 512;
 
-/// What is not a process's image id.
+/// No image of a process has this id.
 constexpr std::uint64_t kernel_image = 0;
 
 }  // namespace
@@ -70,7 +70,7 @@ ResolvedStack Resolver::raw_user_stack(pid_t pid, std::span<const std::uint64_t>
     return counted(without_names(image.get(), addresses, StackEnd::failed));
   }
   complete(*image, *stack);
-  // What a compiler made may have another name soon.
+  // Generated code may soon have another name.
   if (std::ranges::none_of(stack->frames, [](const StackFrame& frame) {
         return frame.is_jit || (frame.name.empty() && frame.build_id.empty());
       }))
@@ -113,7 +113,7 @@ KernelSymbols Resolver::kernel_symbols() const {
   std::future<KernelSymbols> reading;
   try {
     reading = std::async(std::launch::async, options_.read_kernel_symbols);
-  } catch (const std::system_error&) {  // no thread to be had
+  } catch (const std::system_error&) {  // no thread available
     return options_.read_kernel_symbols();
   }
   while (reading.wait_for(meanwhile_every) != std::future_status::ready) meanwhile_();
@@ -124,7 +124,7 @@ void Resolver::read_kernel_symbols() {
   try {
     kernel_ = std::make_unique<KernelSymbols>(kernel_symbols());
   } catch (const Error&) {
-    if (!kernel_) kernel_ = std::make_unique<KernelSymbols>();  // each frame says that nobody knows
+    if (!kernel_) kernel_ = std::make_unique<KernelSymbols>();  // frames then have no names
   }
   kernel_read_at_ = KernelClock::now();
   kernel_rest_ = std::max(first_rest, kernel_rest_ * 2);
@@ -149,7 +149,7 @@ ResolvedStack Resolver::without_names(const ProcessImage* image,
   return stack;
 }
 
-// Where the file could not be had, the kernel may have said whose build it is.
+// If the file could not be opened, the kernel may have reported its build id.
 void Resolver::complete(const ProcessImage& image, ResolvedStack& stack) const {
   for (StackFrame& frame : stack.frames) {
     if (!frame.build_id.empty() || frame.is_jit || frame.module.empty()) continue;

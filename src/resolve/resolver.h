@@ -19,48 +19,49 @@
 
 namespace overdue {
 
-/// Makes frames with names of the stacks that findings have. Never throws for what it reads: who
-/// cannot be resolved has frames of module and offset, or of addresses, and the stack says why.
-/// Used by one thread.
+/// Resolves the stacks of findings to frames with names. Never throws on bad input: an unresolved
+/// frame keeps its module and offset, or its address, and the stack records why. Used by one
+/// thread.
 class Resolver {
  public:
   struct Options {
-    /// False: addresses, modules, offsets, build ids (`--no-resolve`). The kernel's functions have
-    /// names nevertheless: nobody could tell later.
+    /// False: addresses, modules, offsets and build ids (`--no-resolve`). Kernel functions are
+    /// named anyway, because they cannot be named later.
     bool names = true;
     std::size_t most_kept_stacks = 8192;
-    /// By default /proc/kallsyms, read at the first kernel stack, by a thread of its own where
-    /// something is to be done meanwhile; for tests.
+    /// Reads the kernel's symbols, at the first kernel stack; in a thread of its own if
+    /// while_waiting() was called. Default: /proc/kallsyms. Tests pass their own.
     std::function<KernelSymbols()> read_kernel_symbols{};
   };
   struct Cost {
     std::uint64_t stacks = 0;
-    std::uint64_t from_cache = 0;  ///< of those
+    std::uint64_t from_cache = 0;  ///< stacks answered from the cache
     std::uint64_t frames = 0;
-    std::uint64_t unresolved = 0;  ///< of those: nameless, or, where none are wanted, in no module
-    std::uint64_t failed = 0;      ///< stacks
-    std::uint64_t unknown_processes = 0;  ///< stacks of them
+    /// frames without a name; without a module if no names are wanted
+    std::uint64_t unresolved = 0;
+    std::uint64_t failed = 0;             ///< stacks that could not be read
+    std::uint64_t unknown_processes = 0;  ///< stacks of unknown processes
   };
-  /// More of a copy is not looked at.
+  /// Most bytes of a stack copy that are used.
   static constexpr std::size_t most_copy_bytes = 120u << 10;
 
   virtual ~Resolver() = default;
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
-  /// `copy` is user memory from registers.rsp - USER_RED_ZONE upwards, as a span_record carries it.
-  /// `at` is when it was copied: the process may have begun another program since.
+  /// `copy` is user memory from registers.rsp - USER_RED_ZONE upwards, as in a span_record. `at` is
+  /// the time of the copy: the process may have executed another program since.
   ResolvedStack user_stack(pid_t pid, const user_registers& registers,
                            std::span<const std::byte> copy, KernelTime at = ProcessImages::latest);
-  /// Addresses that somebody found by frame pointers: an instruction and return addresses.
+  /// Addresses found through frame pointers: an instruction, then return addresses.
   ResolvedStack raw_user_stack(pid_t pid, std::span<const std::uint64_t> addresses,
                                KernelTime at = ProcessImages::latest);
-  /// The same in the kernel.
+  /// Like raw_user_stack(), for the kernel.
   ResolvedStack kernel_stack(std::span<const std::uint64_t> addresses);
 
   const Cost& cost() const { return cost_; }
-  /// Calls `meanwhile` every few ms while a stack waits for another process, or for the kernel's
-  /// list of its functions; it must ask for no stack.
+  /// Calls `meanwhile` every few ms while a stack waits for another process or for the kernel's
+  /// list of functions. `meanwhile` must not ask for a stack.
   virtual void while_waiting(const std::function<void()>& meanwhile) { meanwhile_ = meanwhile; }
 
  protected:
@@ -74,7 +75,7 @@ class Resolver {
   };
   using Kept = std::unordered_map<std::vector<std::uint64_t>, ResolvedStack, Hash>;
 
-  /// Nothing where it failed. `pid` is a process with this image.
+  /// Nothing on failure. `pid` is a process with this image.
   virtual std::optional<ResolvedStack> read_user_stack(const ProcessImage& image, pid_t pid,
                                                        const user_registers& registers,
                                                        std::span<const std::byte> copy) = 0;
@@ -98,7 +99,7 @@ class Resolver {
   Kept kept_;
   std::unique_ptr<KernelSymbols> kernel_;
   KernelTime kernel_read_at_{};
-  Duration kernel_rest_{};  // before it is read again
+  Duration kernel_rest_{};  // least time before the next read
 };
 
 }  // namespace overdue

@@ -11,7 +11,7 @@
 
 namespace overdue::resolve_test {
 
-/// Skips where there is no sandbox to be had, or nobody to be looked into.
+/// Skips without root, which the sandbox and the reading of other processes need.
 class ResolverTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -19,7 +19,7 @@ class ResolverTest : public testing::Test {
   }
 };
 
-/// Registers and stack of a thread in a ptrace stop of ours, as a span's record has them.
+/// Registers and stack of a thread that the test has stopped with ptrace, as in a span's record.
 struct Taken {
   explicit Taken(pid_t tid, std::size_t limit = 60u << 10) {
     registers = unwind_test::registers_of(tid);
@@ -38,7 +38,7 @@ inline std::vector<std::string> names_to_main(const ResolvedStack& stack) {
   return names;
 }
 
-/// Most C libraries have no symbol table, and this machine need not have their debug files.
+/// Most C libraries have no symbol table, and this machine may lack their debug files.
 inline std::size_t nameless_of_c_library(const ResolvedStack& stack) {
   std::size_t count = 0;
   for (const StackFrame& frame : stack.frames)
@@ -46,7 +46,7 @@ inline std::size_t nameless_of_c_library(const ResolvedStack& stack) {
   return count;
 }
 
-/// The field of /proc/PID/status, without what stands around it.
+/// The value of a field in /proc/PID/status, without the blanks before it.
 inline std::string status_of(pid_t pid, const std::string& field) {
   std::ifstream file(fmt::format("/proc/{}/status", pid));
   for (std::string line; std::getline(file, line);)

@@ -1,4 +1,4 @@
-// Real stacks of real processes, by ourselves and by the child.
+// Real stacks of real processes, resolved in this process and in the child.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST_F(Resolvers, FindTheSame) {
   for (const char* program : {"stacks", "stacks_lazy", "stacks_static", "stacks_no_header"})
     for (const char* scenario :
          {"middle", "variable_frame", "recurse", "deep", "signal", "cleanup", "sort", "thread"}) {
-      // Its exceptions find no way up.
+      // Without the header, exceptions cannot unwind.
       if (std::string_view(program) == "stacks_no_header" &&
           std::string_view(scenario) == "cleanup")
         continue;
@@ -135,7 +135,7 @@ TEST_F(Resolvers, NoNamesWhereNoneAreWanted) {
   }
   EXPECT_EQ(nameless.unresolved, 0u);
   const std::uint64_t kernel[] = {0xffffffff81000000};
-  EXPECT_EQ(raw.kernel_stack(kernel), sandboxed_.kernel_stack(kernel));  // nobody could tell later
+  EXPECT_EQ(raw.kernel_stack(kernel), sandboxed_.kernel_stack(kernel));  // cannot be named later
 }
 
 TEST_F(Resolvers, CodeThatACompilerMade) {
@@ -157,7 +157,7 @@ TEST_F(Resolvers, CodeThatACompilerMade) {
   EXPECT_TRUE(stack.frames[0].is_jit);
   EXPECT_EQ(to_text(sandboxed_.raw_user_stack(pid, second).frames[0]), "[anon+0x24]");
   std::ofstream(path, std::ios::app) << fmt::format("{:x} 10 second made\n", *code + 0x20);
-  for (int tries = 0; tries < 100; ++tries) {  // it is looked at again after a while
+  for (int tries = 0; tries < 100; ++tries) {  // the map is read again after a while
     stack = sandboxed_.raw_user_stack(pid, second);
     if (stack.unresolved == 0) break;
     usleep(20'000);
@@ -180,7 +180,7 @@ TEST_F(Resolvers, OfKernelStacks) {
   const auto resolved = resolver.kernel_stack(stack);
   ASSERT_EQ(resolved.frames.size(), 2u);
   EXPECT_EQ(to_text(resolved.frames[0]), "second");
-  EXPECT_EQ(to_text(resolved.frames[1]), "first");  // what called never came back
+  EXPECT_EQ(to_text(resolved.frames[1]), "first");  // a call that never returns
   EXPECT_EQ(resolved.frames[1].offset, 0x100u);
   EXPECT_TRUE(resolved.frames[1].is_kernel);
   EXPECT_EQ(resolver.kernel_stack(stack), resolved);
@@ -190,7 +190,7 @@ TEST_F(Resolvers, OfKernelStacks) {
   EXPECT_EQ(reads, 1);  // not for each unknown address
 }
 
-/// The list ends when something has been done meanwhile, and no sooner.
+/// Reading the list ends once something was done meanwhile, and no sooner.
 TEST_F(Resolvers, TheKernelsListOfFunctionsIsNotWaitedForIdly) {
   std::atomic<bool> done = false;
   LocalResolver resolver(images_,
@@ -219,7 +219,7 @@ TEST_F(Resolvers, AStackThatCameBefore) {
   EXPECT_EQ(sandboxed_.cost().from_cache, 1u);
 }
 
-/// Not a test that can fail: prints what a stack costs.
+/// Cannot fail: prints the cost of a stack.
 TEST_F(Resolvers, Cost) {
   Stopped stopped("stacks", "sort");
   const Taken taken(stopped.tid);

@@ -26,7 +26,7 @@ namespace {
 constexpr int kept_number = 3;
 constexpr int highest_capability = 63;
 
-// A directory that is deleted while it is ours: nothing is in it, and nothing can be made there.
+// Enters a directory and deletes it: it is empty, and nothing can be created in it.
 void enter_empty_root() {
   for (const char* where : {"/tmp", "/dev/shm", "/run", "/var/tmp"}) {
     std::string path = std::string(where) + "/overdue-XXXXXX";
@@ -40,7 +40,7 @@ void enter_empty_root() {
   throw Error("cannot make an empty directory for the resolver: {}", errno_text(errno));
 }
 
-/// A container need not have such a user; 65534 is what files of others belong to there.
+/// A container may lack such a user; there, 65534 stands for the owners that it does not know.
 void become(uid_t user) {
   constexpr uid_t nobody = 65534;
   if (setresgid(user, user, user) == 0 && setresuid(user, user, user) == 0) return;
@@ -53,7 +53,8 @@ void limit(__rlimit_resource_t what, rlim_t value) {
   check_errno(setrlimit(what, &both), "cannot limit the resolver");
 }
 
-/// Root may have given them up already; then no other user and no other root can be had.
+/// Whether the process can change its user and its root. Root may have given up the capabilities
+/// already.
 bool may_become_another() {
   constexpr std::uint32_t needed = 1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_SYS_CHROOT;
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
@@ -108,7 +109,7 @@ void drop_privileges() {
   check_errno(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "cannot shut off the resolver");
 }
 
-// After the ids have changed: a change of those undoes it.
+// Called after the change of ids, which would clear PR_SET_PDEATHSIG.
 void end_with(pid_t parent) {
   check_errno(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "cannot tie the resolver to us");
   if (getppid() != parent) _exit(0);
@@ -136,15 +137,15 @@ void forbid_system_calls() {
   for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)})
     done(seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 1,
                           SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)));
-  // fstat() of glibc; any other path is looked for in an empty directory.
+  // fstat() of glibc; any other path is looked up in an empty directory.
   done(seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
                         SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH, 0)));
   for (const int command : {F_DUPFD_CLOEXEC, F_GETFD})  // libelf asks whether a file is open
     done(seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
                           SCMP_A1(SCMP_CMP_EQ, static_cast<scmp_datum_t>(command), 0)));
-  // qsort() wants to know how much memory there is.
+  // qsort() asks for the amount of memory.
   done(seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, SCMP_SYS(sysinfo), 0));
-  // libdw wants to know a file's path, to find others beside it, and does without.
+  // libdw asks for a file's path to find others beside it, and works without.
   for (const int call : {SCMP_SYS(readlink), SCMP_SYS(readlinkat)})
     done(seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(ENOENT), call, 0));
   if (has_sanitizer)

@@ -19,31 +19,30 @@
 
 namespace overdue::sandbox {
 
-/// A sanitizer's checks speak on standard error, reserve more addresses than any limit, and make
-/// system calls of their own: in such builds, which are for tests alone, the walls have these gaps.
+/// A sanitizer writes to standard error, reserves more addresses than any limit, and makes system
+/// calls of its own. In such builds, which are only for tests, the sandbox permits that.
 inline constexpr bool has_sanitizer = OVERDUE_HAS_SANITIZER != 0;
 
-/// Whom a process in the sandbox runs as: a user that no other process is, another one each time.
-/// Who has the same ids may kill a process, stop it and use up what it may have. Of the upper half
-/// of all ids, which no user database gives to people (systemd's UIDS-GIDS.md).
+/// A user id for a process in the sandbox, another one on each call, that no other process has: a
+/// process with the same id could kill or stop it and use up its limits. The id is in the upper
+/// half of all ids, which no user database gives to people (systemd's UIDS-GIDS.md).
 uid_t unused_user();
 
-/// For a process that has just been forked. All throw Error where it cannot be had.
+/// The functions below are for a process that has just been forked. Each throws Error on failure.
 
-/// Nothing stays open but `kept`, whose number may change, and /dev/null as 0, 1 and 2. What a
-/// terminal sends is not heard any more.
+/// Closes all descriptors but `kept`, whose number may change; 0, 1 and 2 become /dev/null. Ignores
+/// the signals that a terminal sends.
 void leave_surroundings(Fd& kept);
-/// An empty directory that has no name any more is the root; ids of nobody's, no groups, no
-/// capabilities, and no way to get any; no core files, and no writing to files. Where we are not
-/// root, or have no capabilities left, there is nothing to give up but the last two, and the way to
-/// get more.
+/// Gives the process an empty, deleted directory as its root, a user of its own (unused_user()), no
+/// groups and no capabilities, and no way to get any; no core files, and no writing to files.
+/// Without root, or without root's capabilities, the root directory and the ids stay as they are.
 void drop_privileges();
-/// Ends with its parent, which is `parent`: at once if that is gone already.
+/// Ends the process when its parent, `parent`, ends; at once if the parent is already gone.
 void end_with(pid_t parent);
-/// At most so much memory and so many descriptors.
+/// Limits the address space and the number of descriptors.
 void set_limits(std::size_t memory_bytes, std::size_t files);
-/// From now on it may read and write what is open, and get memory without code in it; whatever else
-/// it asks the kernel for kills it.
+/// From now on, the process may read and write open files and allocate memory without code. Other
+/// system calls kill it.
 void forbid_system_calls();
 
 }  // namespace overdue::sandbox

@@ -1,4 +1,4 @@
-// What the child may not do, and what becomes of us when it does not do what it should.
+// What the child may not do, and how the parent handles a child that misbehaves.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,8 +41,8 @@ enum Deed : std::uint32_t {
   use_all_memory,
 };
 
-// In the child, whose every system call is looked at; what is refused without a signal is a
-// failure of the test, so it reports by living on.
+// Runs in the child, under the filter. A system call that is refused without a signal fails the
+// test: the child reports it by living on.
 void do_deed(std::uint32_t deed) {
   const int connection = 3;
   static char page[8192];
@@ -102,7 +102,7 @@ void do_deed(std::uint32_t deed) {
 
 class Sandbox : public ResolverTest {
  protected:
-  /// A stack as it should be.
+  /// Expects a stack with its names.
   void expect_good_stack() {
     const auto stack = resolver_.user_stack(stopped_.tid, taken_.registers, taken_.memory);
     EXPECT_THAT(names_to_main(stack), ElementsAre("leaf", "middle", "main"));
@@ -189,7 +189,7 @@ TEST_F(Sandbox, AChildThatHangsIsReplaced) {
 
 TEST_F(Sandbox, AStackThatTakesTooLongSaysSo) {
   expect_good_stack();
-  ASSERT_GT(resolver_.child_pid(), 0);  // 0 would stop ourselves, and who runs us
+  ASSERT_GT(resolver_.child_pid(), 0);  // 0 would stop the whole process group
   kill(resolver_.child_pid(), SIGSTOP);
   const auto stack = resolver_.user_stack(stopped_.tid, taken_.registers, taken_.memory);
   EXPECT_EQ(stack.end, StackEnd::failed);
@@ -240,7 +240,8 @@ TEST_F(Sandbox, MemoryHasABound) {
 }
 
 TEST_F(Sandbox, AProcessThatIsFatalIsLeftAlone) {
-  // Enough for a child that nobody stops: one that is slow with a file has that blamed.
+  // Enough time for a child that is not stopped: if a child is slow with a file, the file gets the
+  // blame.
   SandboxedResolver resolver(images_, {}, {.patience = 1s});
   unsigned failed = 0;
   for (int i = 0; i < 10; ++i) {

@@ -16,7 +16,7 @@ namespace {
 using Result = PacketSocket::Result;
 
 constexpr std::size_t most_bytes = 64u << 10;
-constexpr std::size_t most_told_functions = 1024;  // more than one is one too many
+constexpr std::size_t most_told_functions = 1024;  // more than one is ambiguous anyway
 constexpr std::size_t most_told_sites = 4096;
 
 enum class Sought : std::uint8_t { function = 1, usdt };
@@ -26,7 +26,7 @@ class Gone : public Error {
   Gone() : Error("the process that reads the file has ended") {}
 };
 
-// What the child says is as hostile as the file that it reads.
+// The child's answers are as hostile as the file that it reads.
 
 std::vector<std::byte> encode(const FunctionPlaces& places) {
   PacketWriter writer;
@@ -38,7 +38,7 @@ std::vector<std::byte> encode(const FunctionPlaces& places) {
   return writer.take();
 }
 
-/// True when all has come.
+/// True once the answer is complete.
 bool take(std::span<const std::byte> packet, FunctionPlaces& places) {
   PacketReader reader(packet);
   places.is_elf = reader.get_flag();
@@ -81,7 +81,7 @@ bool take(std::span<const std::byte> packet, UsdtPlaces& places) {
   return is_last;
 }
 
-/// The life of the child.
+/// Runs in the child.
 void serve(PacketSocket& parent) {
   const auto send = [&](std::span<const std::byte> packet) {
     if (parent.send(packet) != Result::done) throw Gone();
@@ -117,7 +117,8 @@ Answer SandboxedEventFinder::ask(const Fd& file, std::string_view provider, std:
   request.put_text(provider);
   request.put_text(name);
   const KernelTime deadline = KernelClock::now() + patience_;
-  PacketSocket child = worker_.start();  // one for each file: what reads one has read no other
+  // One child per file, so that a hostile file affects no other.
+  PacketSocket child = worker_.start();
   if (!child || child.send(request.take(), file, deadline) != Result::done) throw Gone();
   Answer answer;
   while (true) {

@@ -10,19 +10,19 @@
 
 namespace overdue {
 
-/// Finds events in files by a process in a sandbox, which gets a file as an open descriptor and can
-/// do nothing but read it. A process that dies or is silent for too long costs that answer, and is
-/// replaced for the next. Make it early, see WorkerProcess.
+/// Finds events in files through a sandboxed process, which gets a file as an open descriptor and
+/// can only read it. If the process dies or does not answer in time, the request throws Error; the
+/// next request gets a new process. Create it early, see WorkerProcess.
 class SandboxedEventFinder final : public EventFinder {
  public:
   struct Options {
     WorkerProcess::Options worker{};
-    Duration patience = std::chrono::seconds(20);  ///< with one file
+    Duration patience = std::chrono::seconds(20);  ///< longest time for one file
     OpenFile open = open_regular;
-    /// For tests: what the child does first, after system calls are forbidden.
+    /// For tests: called first in the child, after system calls are forbidden.
     std::function<void()> probe{};
   };
-  /// Throws Error where the sandbox cannot be had.
+  /// Throws Error if the sandbox is unavailable.
   SandboxedEventFinder() : SandboxedEventFinder(Options()) {}
   explicit SandboxedEventFinder(const Options& options);
 

@@ -16,7 +16,7 @@ namespace message = resolve_message;
 
 constexpr unsigned most_files_of_stack = 4096;
 constexpr unsigned blame_for_death = 1, blame_for_hang = 2;
-constexpr unsigned refused_file = 2, refused_pid = 4;  // this much blame
+constexpr unsigned refused_file = 2, refused_pid = 4;  // refused from this sum of blame on
 constexpr std::size_t most_blamed = 1024;
 constexpr std::size_t most_sent_spaces = 4096;
 
@@ -86,7 +86,7 @@ std::optional<ResolvedStack> SandboxedResolver::read_recorded_stack(
                  .space = image.id(), .addresses = {addresses.begin(), addresses.end()}}));
 }
 
-// A child that is found dead may have been killed by anybody, so once more; not after a long wait.
+// A child that died may have been killed from outside, so one more attempt; none after a timeout.
 std::optional<ResolvedStack> SandboxedResolver::ask(const ProcessImage& image, pid_t pid,
                                                     std::span<const std::byte> request) {
   files_.set_process(&image, pid);
@@ -132,7 +132,7 @@ SandboxedResolver::Outcome SandboxedResolver::exchange(const ProcessImage& image
     if (sent == PacketSocket::Result::timed_out) return Outcome::timed_out;
     if (sent != PacketSocket::Result::done) return Outcome::died;
     outcome = receive_stack(image, stack, deadline);
-    if (outcome == Outcome::unknown_space) sent_spaces_.erase(image.id());  // it was forgotten
+    if (outcome == Outcome::unknown_space) sent_spaces_.erase(image.id());  // forgotten there
   }
   return outcome == Outcome::unknown_space ? Outcome::died : outcome;
 }
@@ -169,7 +169,7 @@ SandboxedResolver::Outcome SandboxedResolver::receive_stack(const ProcessImage& 
       Fd file;
       std::uint32_t owner = 0;
       if (++files <= most_files_of_stack) file = wanted_file(image, *wanted, owner);
-      deadline += KernelClock::now() - asked_at;  // that was us
+      deadline += KernelClock::now() - asked_at;  // the child did not cause this wait
       if (files > most_files_of_stack || !answer(std::move(file), owner, deadline))
         return Outcome::died;
       continue;
@@ -199,7 +199,7 @@ bool SandboxedResolver::answer(Fd file, std::uint32_t owner, KernelTime deadline
   return child_.send(message::encode(reply), file, deadline) == PacketSocket::Result::done;
 }
 
-// Only files of mappings that we sent: the child names them, and does not describe them.
+// Opens only files of mappings that were sent: the child names a mapping and cannot describe one.
 Fd SandboxedResolver::wanted_file(const ProcessImage& image, const message::Wanted& wanted,
                                   std::uint32_t& owner) {
   using What = message::Wanted::What;

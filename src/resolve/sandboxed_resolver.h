@@ -15,21 +15,21 @@
 
 namespace overdue {
 
-/// Lets a child read the files of the processes: one without privileges and without a way to get at
-/// anything but what is handed to it. It is killed and replaced when it takes too long or dies, and
-/// what it died of is not handed to the next one. This process opens files, and reads none of them.
-/// Make it early, see WorkerProcess.
+/// Reads the files of processes in a child without privileges, which has access only to the files
+/// handed to it. A child that dies or takes too long is replaced. A file that children die of (two
+/// deaths, or one timeout) is handed to no other child. Overdue opens the files but does not read
+/// them. Create it early, see WorkerProcess.
 class SandboxedResolver : public Resolver {
  public:
   struct SandboxOptions {
-    StackReader::Options reader{};  ///< `names` is that of Resolver::Options
+    StackReader::Options reader{};  ///< `names` is taken from Resolver::Options
     WorkerProcess::Options worker{};
-    Duration patience = std::chrono::seconds(10);  ///< for one stack
-    unsigned most_restarts = 200;                  ///< after these, every stack fails
-    /// Debug files that are not on this machine, by build id; empty where they cannot be had. What
-    /// it takes is not counted against `patience`.
+    Duration patience = std::chrono::seconds(10);  ///< longest time for one stack
+    unsigned most_restarts = 200;  ///< number of restarts after which every stack fails
+    /// Gets debug files that are not on this machine; may be empty. Its time does not count against
+    /// `patience`.
     FetchDebugFile fetch_debug_file{};
-    /// For tests: what the child does when it is told to by probe().
+    /// For tests: called in the child for each probe().
     std::function<void(std::uint32_t)> probe{};
 
     /// With source lines, which take more memory and time.
@@ -37,22 +37,22 @@ class SandboxedResolver : public Resolver {
   };
   struct SandboxCost {
     unsigned restarts = 0;
-    unsigned timeouts = 0;          ///< of those
-    std::size_t refused_files = 0;  ///< that the child was killed by
-    std::uint64_t files = 0;        ///< handed over
+    unsigned timeouts = 0;          ///< restarts after a timeout
+    std::size_t refused_files = 0;  ///< files that are no longer handed over
+    std::uint64_t files = 0;        ///< files handed over
   };
 
-  /// Throws Error where the sandbox cannot be had.
+  /// Throws Error if the sandbox is unavailable.
   explicit SandboxedResolver(ProcessImages& images) : SandboxedResolver(images, {}, {}) {}
   SandboxedResolver(ProcessImages& images, const Options& options, SandboxOptions sandbox);
 
   void while_waiting(const std::function<void()>& meanwhile) override;
   const SandboxCost& sandbox_cost() const { return sandbox_cost_; }
-  /// 0 before the first stack.
+  /// Process id of the child; 0 before the first stack.
   pid_t child_pid() const { return worker_.worker_pid(); }
-  /// Of the process that makes children.
+  /// Process id of the process that forks the children.
   pid_t maker_pid() const { return worker_.maker_pid(); }
-  /// For tests: false where the child did not survive it.
+  /// For tests: false if the child died.
   bool probe(std::uint32_t what);
 
  private:
@@ -83,9 +83,9 @@ class SandboxedResolver : public Resolver {
   WorkerProcess worker_;
   PacketSocket child_;
   std::unordered_set<std::uint64_t> sent_spaces_;
-  std::optional<FileKey> last_file_;          // of this request
-  std::map<FileKey, unsigned> blamed_files_;  // how often a child died when it had just got it
-  std::map<pid_t, unsigned> blamed_pids_;     // … of a stack of this process, and of no file
+  std::optional<FileKey> last_file_;          // the last one handed over for this request
+  std::map<FileKey, unsigned> blamed_files_;  // blame of files handed over last before a failure
+  std::map<pid_t, unsigned> blamed_pids_;     // blame of processes, for failures without a file
 };
 
 }  // namespace overdue

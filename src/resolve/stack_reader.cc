@@ -15,11 +15,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A perf map that grows is read again, but not all the time.
+// A growing perf map is read again, but not all the time.
 constexpr Duration after_miss = 50ms;
 constexpr Duration after_hit = 1s;
 constexpr std::size_t most_called = 1u << 12;  // of each space
-constexpr unsigned reading_share = 20;         // at most one part in so many of the time
+constexpr unsigned reading_share = 20;         // reading takes at most 1/20 of the time
 
 ProcessMaps copy_of(const ProcessMaps& maps) {
   ProcessMaps copy;
@@ -81,7 +81,8 @@ Unwinder::Options unwinder_options(const StackReader::Options& options, FileSour
       .read_vdso = [from = &files](pid_t, const Mapping& mapping) { return from->vdso(mapping); }};
 }
 
-/// Of a C library without the names of what it does not export (clone3): no program begins there.
+/// Names an outermost frame in a C library that has no names for functions that it does not export
+/// (clone3). No program begins there, only threads do.
 void name_thread_start(ResolvedStack& stack) {
   StackFrame& last = stack.frames.back();
   if (stack.end != StackEnd::complete || !last.name.empty() || !is_of_c_library(last) ||
@@ -139,7 +140,7 @@ std::optional<ResolvedStack> StackReader::user_stack(std::uint64_t id,
   ResolvedStack stack{.end = end_of(unwound.end.reason)};
   if (stack.end == StackEnd::no_cfi) stack.end_module = cut(printable(unwound.end.module));
   for (const UnwoundFrame& from : unwound.frames) {
-    const std::size_t first = stack.frames.size();  // of those that are inlined there, and itself
+    const std::size_t first = stack.frames.size();  // first frame inlined here, or the frame itself
     add(*space, stack, from.address, from.kind);
     stack.frames.back().is_guessed = from.source == UnwoundFrame::Source::frame_pointer ||
                                      from.source == UnwoundFrame::Source::stack_top;
@@ -154,8 +155,9 @@ std::optional<ResolvedStack> StackReader::user_stack(std::uint64_t id,
   return stack;
 }
 
-/// An exported function that ends in a jump has left its frame to one that may have no name
-/// (fopen's, of the C library): what was called is said by the call.
+/// Names a frame after the function in the caller's call instruction. An exported function that
+/// ends in a jump has left its frame to a function that may have no name (fopen() of the C
+/// library).
 void StackReader::name_called(Space& space, ResolvedStack& stack) {
   for (std::size_t i = 0; i + 1 < stack.frames.size(); ++i) {
     StackFrame& frame = stack.frames[i];
@@ -166,16 +168,16 @@ void StackReader::name_called(Space& space, ResolvedStack& stack) {
     const std::string& called = called_before(space, caller.address);
     if (called.empty()) continue;
     frame.name = called;
-    frame.offset = 0;  // from another function's begin
+    frame.offset = 0;  // the known offset is into another function
     frame.is_named_by_call = true;
     --stack.unresolved;
   }
 }
 
-/// What the call before `return_address` names: a function that is called through a stub of the
-/// procedure linkage table. Empty where it names none.
+/// The function that the call before `return_address` names, if it goes through a stub of the
+/// procedure linkage table; else empty.
 const std::string& StackReader::called_before(Space& space, std::uint64_t return_address) {
-  constexpr std::size_t call_bytes = 5;  // e8, and how far from the next instruction
+  constexpr std::size_t call_bytes = 5;  // e8, then the distance from the next instruction
   constexpr std::string_view of_stubs = "@plt";
   if (space.called.size() >= most_called) space.called.clear();
   const auto [known, is_new] = space.called.try_emplace(return_address);
@@ -235,10 +237,10 @@ Stack StackReader::frames_at(Space& space, const Place& place) {
               .build_id = std::move(found.build_id),
               .is_jit = is_jit}};
   const Mapping* mapping = mapping_of(space, place);
-  if (mapping && may_hold_made_code(*mapping)) return made;  // it may be another one soon
+  if (mapping && may_hold_made_code(*mapping)) return made;  // the memory may soon hold other code
   if (options_.lines && mapping && code) {
     if (line_reader_.is_late()) return made;  // the next stack may have the time
-    // The innermost instruction is the one behind that which made the call.
+    // The innermost address is the instruction after the one that made the call.
     const bool is_behind = kind == AddressKind::instruction && *code > 0;
     add_lines(*mapping, *code - (is_behind ? 1 : 0), made);
   }
@@ -262,7 +264,7 @@ void StackReader::add_lines(const Mapping& mapping, std::uint64_t code, Stack& f
     if (!line.is_inlined) {
       if (outer.name.empty()) {
         outer.name = cut(std::move(line.function));
-        if (!outer.name.empty()) outer.offset = 0;  // nobody knows
+        if (!outer.name.empty()) outer.offset = 0;  // unknown
       }
       outer.file = cut(std::move(line.file));
       outer.line = line.line;
@@ -294,7 +296,7 @@ Frame StackReader::symbol_at(Space& space, std::uint64_t address, AddressKind ki
   return found;
 }
 
-// As Symbolizer::user_frame() where it knows no symbol.
+// Like Symbolizer::user_frame() without a symbol.
 StackFrame StackReader::unnamed(Space& space, std::uint64_t address, AddressKind kind) {
   const Mapping* mapping = mapping_of(space, {address, kind});
   if (!mapping) return {.address = address, .offset = address};
@@ -325,7 +327,7 @@ void StackReader::refresh_perf_map(Space& space, bool is_missed) {
   state.asked_at = now;
   const PerfMap::File file = files_.perf_map();
   struct stat status{};
-  if (!file.fd || fstat(file.fd.get(), &status) != 0) return;  // what we have may still be right
+  if (!file.fd || fstat(file.fd.get(), &status) != 0) return;  // the present map may still be right
   const PerfMapState known = state;
   state.device = status.st_dev;
   state.inode = status.st_ino;
@@ -340,7 +342,7 @@ void StackReader::refresh_perf_map(Space& space, bool is_missed) {
   space.process.set_perf_map(PerfMap::read(file.fd, file.owner));
   perf_map_bytes_ += space.process.perf_map().memory_bytes();
   state.rest = (KernelClock::now() - now) * reading_share;
-  for (auto& [id, other] : spaces_) {  // others ask for theirs again
+  for (auto& [id, other] : spaces_) {  // other spaces read theirs again
     if (perf_map_bytes_ <= options_.perf_map_bytes) break;
     if (&other == &space) continue;
     perf_map_bytes_ -= other.process.perf_map().memory_bytes();

@@ -19,23 +19,23 @@
 
 namespace overdue {
 
-/// Makes frames of raw stacks of processes that it is told the mappings of: what LocalResolver does
-/// in this process, and the child of a SandboxedResolver in its own. It opens no file: it asks its
-/// FileSource. Everything it keeps is bounded. Used by one thread.
+/// Makes frames from raw stacks, with the mappings of the process that it was given (a space).
+/// LocalResolver uses it in this process, SandboxedResolver in its child. Opens no file itself: its
+/// FileSource does. All memory is bounded. Used by one thread.
 class StackReader {
  public:
   struct Options {
     /// False: module, offset and build id only (`--no-resolve`). Stacks are unwound all the same.
     bool names = true;
-    /// Source lines and inlined functions too, where there are names. Slow, and see LineReader.
+    /// Adds source lines and inlined functions, if `names` is set. Slow; see LineReader.
     bool lines = false;
     LineReader::Options line_reader{};
     std::size_t most_frames = 512;
-    std::size_t file_cache_bytes = 128u << 20;  ///< of names, and as much of unwind tables
+    std::size_t file_cache_bytes = 128u << 20;  ///< for names, and as much again for unwind tables
     std::size_t most_spaces = 512;
-    std::size_t most_mappings = 1u << 20;  ///< of all spaces
+    std::size_t most_mappings = 1u << 20;  ///< total of all spaces
     std::size_t name_cache_bytes = 32u << 20;
-    std::size_t perf_map_bytes = 256u << 20;  ///< of all spaces; the one used last stays
+    std::size_t perf_map_bytes = 256u << 20;  ///< total of all spaces; the space used last stays
 
     Options with_names(bool wanted) const {
       Options options = *this;
@@ -44,20 +44,20 @@ class StackReader {
     }
   };
   static constexpr std::size_t longest_name = 4096;
-  /// Of a stack: beyond, inlined functions are left out.
+  /// Most frames of a stack with inlined functions; beyond, inlined functions are left out.
   static constexpr std::size_t most_with_inlined = 2048;
 
-  /// `files` is asked for those of the process whose stack is being read.
+  /// `files` opens the files of the process whose stack is being read.
   StackReader(const Options& options, FileSource& files);
   StackReader(const StackReader&) = delete;
   StackReader& operator=(const StackReader&) = delete;
 
   bool has_space(std::uint64_t id) const { return spaces_.contains(id); }
-  /// The mappings of some process, by an id that is not used again for others.
+  /// Adds the mappings of a process under an id that must not be used again for other mappings.
   void add_space(std::uint64_t id, const ProcessMaps& maps);
 
-  /// Of a space that was added, and may be forgotten again at any time: nothing then. `copy` is
-  /// user memory from registers.rsp - USER_RED_ZONE upwards.
+  /// Nothing if the space is unknown: an added space may be forgotten at any time. `copy` is user
+  /// memory from registers.rsp - USER_RED_ZONE upwards.
   std::optional<ResolvedStack> user_stack(std::uint64_t space, const user_registers& registers,
                                           std::span<const std::byte> copy);
   /// The first address is an instruction, the others are return addresses.
@@ -77,7 +77,7 @@ class StackReader {
   };
   struct PerfMapState {
     KernelTime asked_at{};
-    Duration rest{};  // not asked again before
+    Duration rest{};  // least time before the next request
     std::uint64_t device = 0, inode = 0, size = 0;
     std::int64_t seconds = 0, nanoseconds = 0;
   };
@@ -87,9 +87,9 @@ class StackReader {
     AddressSpace addresses;
     Process process;
     PerfMapState perf_map;
-    std::unordered_map<Place, Stack, PlaceHash> frames;  // the last is no inlined one
+    std::unordered_map<Place, Stack, PlaceHash> frames;  // the last is not inlined
     std::map<std::uint64_t, std::string> build_ids;      // by a mapping's start
-    std::map<std::uint64_t, std::string> called;         // by the address behind the call
+    std::map<std::uint64_t, std::string> called;         // by return address
     std::list<std::uint64_t>::iterator order;
   };
 
@@ -113,7 +113,7 @@ class StackReader {
   Unwinder unwinder_;
   LineReader line_reader_;
   std::unordered_map<std::uint64_t, Space> spaces_;
-  std::list<std::uint64_t> order_;  // used last in front
+  std::list<std::uint64_t> order_;  // most recently used first
   std::size_t mappings_ = 0, frame_bytes_ = 0, perf_map_bytes_ = 0;
 };
 

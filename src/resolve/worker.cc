@@ -28,8 +28,8 @@ class Wrong : public Error {
   Wrong() : Error("the connection of the resolver is not what it should be") {}
 };
 
-/// What the parent opens for us. Files are kept open while stacks come, for the same ones are asked
-/// for again with each change of a process's mappings.
+/// Files that the parent opens. They stay open while stacks come, because each change of a
+/// process's mappings needs the same files again.
 class FilesOfParent : public FileSource {
  public:
   explicit FilesOfParent(PacketSocket& parent) : parent_(parent) {}
@@ -105,10 +105,10 @@ class Worker {
           parent_.receive(message::most_bytes, PacketSocket::Descriptors::refused);
       if (received.result == PacketSocket::Result::closed) return;
       if (received.result == PacketSocket::Result::timed_out) {
-        files_.close_all();  // that nobody waits for us to let go of a file system
+        files_.close_all();  // so that no file system is kept from being unmounted
         continue;
       }
-      // The stack's bytes are views of the packet, and asking for files receives others.
+      // The stack's bytes are views of the packet, and requests for files receive other packets.
       packet_.assign(received.packet.begin(), received.packet.end());
       const auto request = message::decode_to_child(packet_);
       if (!request) throw Wrong();

@@ -8,14 +8,14 @@
 
 namespace overdue {
 
-/// Before system calls are forbidden: a connection that is silent for a second closes what is kept
-/// open.
+/// Called before system calls are forbidden. After a second without a request, the worker closes
+/// the files that it keeps open.
 void set_idle_timeout(const PacketSocket& parent);
 
-/// The life of the child that reads hostile files: answers until the connection closes. Opens no
-/// file; what it needs it asks its parent for. Throws, or does not return, for packets no parent of
-/// ours sends, and where memory ends. `probe` is called for messages that only tests send; where
-/// there is none those are as wrong as others.
+/// Runs in the child that reads hostile files: answers requests until the connection closes. Opens
+/// no file; asks its parent for files. Throws, or does not return, on a malformed packet and when
+/// memory runs out. `probe` is called for messages that only tests send; without `probe`, such a
+/// message is malformed.
 void serve_stacks(PacketSocket& parent, const StackReader::Options& options,
                   const std::function<void(std::uint32_t)>& probe);
 

@@ -19,13 +19,13 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr char start_command = 's', stop_command = 'k';
-constexpr Duration patience = 5s;  // with the maker, who does nothing that takes long
+constexpr Duration patience = 5s;  // for the maker, which does nothing slow
 
 void reap(pid_t pid) {
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
 }
 
-/// The process that makes the others.
+/// The process that forks the workers.
 class Maker {
  public:
   Maker(PacketSocket parent, const WorkerProcess::Options& options,
@@ -66,7 +66,7 @@ class Maker {
       prepare_(client);
       sandbox::forbid_system_calls();
       work_(client);
-    } catch (const std::exception&) {  // whoever waits for us sees that we are gone
+    } catch (const std::exception&) {  // the parent sees the connection close
       _exit(1);
     }
     _exit(0);
@@ -84,7 +84,7 @@ class Maker {
 WorkerProcess::WorkerProcess(const Options& options, const Work& prepare, const Work& work) {
   auto [ours, theirs] = PacketSocket::make_pair();
   const pid_t parent = getpid();
-  KernelClock::now();  // who reads /proc for it the first time must not be the child
+  KernelClock::now();  // the first call reads /proc, which must not happen in the child
   maker_pid_ = check_errno(fork(), "cannot start the resolver");
   if (maker_pid_ == 0) {
     std::array<char, 256> error{};
@@ -137,7 +137,7 @@ bool WorkerProcess::command(char what, const Fd& attached, pid_t& worker) {
       is_sent ? maker_.receive(sizeof worker, PacketSocket::Descriptors::refused, deadline)
               : PacketSocket::Received();
   if (answer.packet.size() != sizeof worker) {
-    maker_.reset();  // it is gone, and its worker with it
+    maker_.reset();  // the maker is gone, and its worker with it
     return false;
   }
   std::memcpy(&worker, answer.packet.data(), sizeof worker);

@@ -10,33 +10,33 @@
 
 namespace overdue {
 
-/// Makes processes in a sandbox, one at a time. They are forked by a small process that was forked
-/// from us when this was made, and gave up all privileges then: so they never see what we have
-/// opened, mapped or read since. All of them end with us, however we end; more precisely with the
-/// thread that made this. Make it early, before rings and BPF maps are mapped, best while there is
-/// one thread.
+/// Starts sandboxed processes (workers), one at a time. A small process, the maker, forks them. It
+/// was itself forked from Overdue when this object was created, and gave up all privileges then, so
+/// workers never see what Overdue has opened, mapped or read since. Maker and workers end with the
+/// thread that created this object, however it ends. Create it early, before rings and BPF maps are
+/// mapped, best while there is one thread.
 class WorkerProcess {
  public:
   struct Options {
     std::size_t memory_bytes = std::size_t{2} << 30;  ///< address space of a worker
     std::size_t files = 1024;
   };
-  /// What a worker does; it ends when this returns or throws.
+  /// The work of a worker, which ends when the function returns or throws.
   using Work = std::function<void(PacketSocket&)>;
 
-  /// Throws Error where the sandbox cannot be had. `prepare` is called before system calls are
+  /// Throws Error if the sandbox is unavailable. A worker calls `prepare` before system calls are
   /// forbidden.
   WorkerProcess(const Options& options, const Work& prepare, const Work& work);
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
   ~WorkerProcess();
 
-  /// A connection to a new worker; the one before is killed. Empty where that did not work.
+  /// A connection to a new worker; kills the previous worker. Empty on failure.
   PacketSocket start();
   /// Kills the worker, if there is one.
   void stop();
 
-  /// Of start() and stop(): see PacketSocket.
+  /// Applies to start() and stop(); see PacketSocket::while_waiting().
   void while_waiting(std::function<void()> meanwhile) {
     maker_.while_waiting(std::move(meanwhile));
   }

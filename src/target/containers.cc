@@ -63,7 +63,7 @@ std::string unescape_unit(std::string_view text) {
   return plain;
 }
 
-/// What engines put in front of a container's id in a cgroup name.
+/// Prefixes of a container's id in a cgroup name, each with its runtime.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> id_prefixes{{
     {"docker", "docker"},
     {"libpod", "podman"},
@@ -116,7 +116,8 @@ std::optional<ContainerRef> container_by_name(std::string_view component, std::s
 
 using Json = nlohmann::json;
 
-/// A string member of a JSON object that may be anything; empty where it is not a short string.
+/// A string member of `object`, which may be any JSON value. Empty if the member is missing, not a
+/// string, or longer than name_limit.
 std::string text_member(const Json& object, const char* key) {
   if (!object.is_object()) return {};
   const auto member = object.find(key);
@@ -176,7 +177,7 @@ std::string describe(const std::vector<const ContainerTarget*>& containers) {
   return fmt::format("{}{}", fmt::join(shown, ", "), more);
 }
 
-/// The container with exactly this id or name, else those whose id starts with `wanted`.
+/// The container with exactly this id or name, else the containers whose id starts with `wanted`.
 std::vector<const ContainerTarget*> matches(const std::vector<ContainerTarget>& containers,
                                             std::string_view wanted) {
   std::vector<const ContainerTarget*> exact;
@@ -263,8 +264,8 @@ std::vector<ContainerTarget> running_containers(const Proc& proc, const Cgroups&
       if (!container) continue;
       const std::string& key = container->id.empty() ? container->name : container->id;
       const auto known = found.find(key);
-      // v2 (id 0) is preferred, then the lowest hierarchy: the same answer whichever process comes
-      // first.
+      // v2 (id 0) is preferred, then the lowest hierarchy id, so that the order of processes does
+      // not matter.
       if (known != found.end() && known->second.cgroup.hierarchy_id <= membership.hierarchy_id)
         continue;
       const CgroupHierarchy* hierarchy = cgroups.hierarchy(membership.hierarchy_id);

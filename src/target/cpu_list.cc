@@ -28,7 +28,7 @@ std::optional<CpuRange> parse_range(std::string_view part) {
   return CpuRange{*first, *last};
 }
 
-/// The ranges of a list; nothing where any part of it is malformed or empty.
+/// The ranges of a list; nothing if any part of it is malformed or empty.
 std::optional<std::vector<CpuRange>> parse_ranges(std::string_view text) {
   if (text.empty() || text.front() == ',' || text.back() == ',' ||
       text.find(",,") != std::string_view::npos)
@@ -42,7 +42,7 @@ std::optional<std::vector<CpuRange>> parse_ranges(std::string_view text) {
   return ranges;
 }
 
-/// The list of a file of `sys`/devices/system/cpu.
+/// The CPUs listed in a file of `sys`/devices/system/cpu.
 std::vector<std::uint32_t> read_cpus(const std::filesystem::path& sys, const char* name) {
   const std::filesystem::path path = sys / "devices/system/cpu" / name;
   const auto text = read_text(path);

@@ -12,8 +12,8 @@
 
 namespace overdue {
 
-/// For tests: a temporary directory with a fake /proc, /sys and cgroup file systems; removed at the
-/// end.
+/// For tests: a temporary directory with a fake /proc, /sys and cgroup file systems. The destructor
+/// removes the directory.
 class FakeTree {
  public:
   FakeTree() {
@@ -41,7 +41,7 @@ class FakeTree {
 
   struct Thread {
     std::uint32_t tid = 0;
-    std::uint32_t pid = 0;  ///< 0: tid
+    std::uint32_t pid = 0;  ///< 0: same as `tid`
     std::uint32_t parent = 1;
     char state = 'S';
     bool kernel = false;
@@ -50,7 +50,7 @@ class FakeTree {
     std::string cgroup = {};
   };
 
-  /// Adds a thread to proc/, as the kernel shows it: by its own id, and below its process's task/.
+  /// Adds a thread to proc/ as the kernel does: under its own id, and in its process's task/.
   void thread(const Thread& thread) const {
     const std::uint32_t pid = thread.pid == 0 ? thread.tid : thread.pid;
     const std::filesystem::path directory = fmt::format("proc/{}", thread.tid);

@@ -12,12 +12,12 @@
 namespace overdue {
 namespace {
 
-/// Of this thread only; the C library's function changes all.
+/// Changes the calling thread only; the C library's function changes all threads.
 int set_groups(const std::vector<gid_t>& groups) {
   return static_cast<int>(syscall(SYS_setgroups, groups.size(), groups.data()));
 }
 
-/// Neither call tells whether it was refused; a second one says what holds now.
+/// Neither setfsuid() nor setfsgid() reports a refusal. A second call returns the id in force.
 bool is_in_force(uid_t user, gid_t group) {
   constexpr uid_t nobody_at_all = static_cast<uid_t>(-1);
   return static_cast<uid_t>(setfsuid(nobody_at_all)) == user &&
@@ -29,7 +29,7 @@ bool is_in_force(uid_t user, gid_t group) {
 FileRights::FileRights(const std::optional<Identity>& user) : before_(ThreadRights::current()) {
   if (user) become(*user);
   const bool are_roots = !user && getuid() == 0 && geteuid() == 0;
-  ThreadRights now = ThreadRights::current();  // a change of user changes them
+  ThreadRights now = ThreadRights::current();  // setfsuid() changes the capabilities
   now.effective &= ~file_overrides;
   if (are_roots) now.effective |= file_overrides & now.permitted;
   if (now.try_to_apply()) return;
@@ -39,7 +39,7 @@ FileRights::FileRights(const std::optional<Identity>& user) : before_(ThreadRigh
 }
 
 FileRights::~FileRights() {
-  const int code = errno;  // of what was opened
+  const int code = errno;  // the caller's errno, from opening
   give_back();
   errno = code;
 }
@@ -62,8 +62,8 @@ void FileRights::give_back() noexcept {
     setfsuid(geteuid());
     setfsgid(getegid());
   }
-  // To go on with a user's groups would fail in places that say nothing of it, and with more rights
-  // than before would be worse.
+  // Going on with the user's groups would cause failures that do not name the reason. Going on with
+  // more rights than before would be worse.
   if (is_user_ && set_groups(groups_before_) != 0) std::abort();
   if (!before_.try_to_apply()) std::abort();
   is_user_ = false;

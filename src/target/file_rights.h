@@ -10,11 +10,11 @@
 
 namespace overdue {
 
-/// While one lives, the calling thread opens, creates and follows links with the rights of `user`
-/// instead of root's (setfsuid(2), and no capability that overrides permissions of files). Where
-/// there is no user it has those of who started us: root's are all, and the capabilities of our
-/// file (setcap) open nothing. Signals, tracing and the rest of what root may do stay as they are.
-/// Not nested. Throws Error where the kernel refuses.
+/// While this object lives, the calling thread opens files, creates files and follows links with
+/// the rights of `user` instead of root's: setfsuid(2), and no capability that overrides file
+/// permissions. Without a user, the thread has the file rights of the user who started Overdue: all
+/// of them for root, and none from capabilities of Overdue's own file (setcap). Root's other
+/// rights, such as signals and tracing, stay. Not nested. Throws Error if the kernel refuses.
 class FileRights {
  public:
   explicit FileRights(const std::optional<Identity>& user);

@@ -38,8 +38,8 @@ std::vector<std::string> search_path(const std::string& program) {
   }
 }
 
-/// Our environment; where another user is to run the program, with that user's home and name, which
-/// sudo replaced.
+/// Overdue's environment. If another user is to run the program, HOME, USER and LOGNAME are that
+/// user's: sudo has replaced them.
 std::vector<std::string> environment_for(const std::optional<Identity>& identity) {
   std::vector<std::string> variables;
   for (char** variable = environ; variable && *variable; ++variable)
@@ -55,8 +55,8 @@ std::vector<std::string> environment_for(const std::optional<Identity>& identity
   return variables;
 }
 
-/// 0 where `path` is a regular file that we may execute, else errno; `exists` says whether there is
-/// anything.
+/// 0 if `path` is a regular file that this process may execute, else an errno value. Sets `exists`
+/// to whether the path exists.
 int executable_error(const char* path, bool& exists) {
   struct stat facts{};
   exists = stat(path, &facts) == 0;
@@ -66,8 +66,7 @@ int executable_error(const char* path, bool& exists) {
   return access(path, X_OK) == 0 ? 0 : errno;
 }
 
-/// Whether a file that execve refuses as of unknown format may be given to a shell: text, as far as
-/// its beginning tells.
+/// Whether a shell may run a file whose format execve does not know: whether its beginning is text.
 bool looks_like_script(const char* path) {
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (file < 0) return false;
@@ -78,21 +77,20 @@ bool looks_like_script(const char* path) {
 }
 
 int capabilities_dropped() {
-  prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0,
-        0);  // absent before 4.3: then there are none
+  // Linux before 4.3 has no ambient capabilities, and refuses the call.
+  prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   return ThreadRights{}.try_to_apply() ? 0 : errno;
 }
 
 void write_report(int reports, GateStage stage, int error, int candidate) {
   const GateReport report{stage, error, candidate};
-  // Less than PIPE_BUF, into an empty pipe: written at once or, where the parent has died, not at
-  // all.
+  // The report is smaller than PIPE_BUF, and the pipe is empty: the report is written at once or,
+  // if the parent has died, not at all.
   [[maybe_unused]] const ssize_t written = write(reports, &report, sizeof report);
 }
 
-/// Waits for the byte that opens the gate; the very next system call is execve. Returns errno where
-/// that fails. Raw system calls: a sanitizer's read() or execve() might do more than their name
-/// says.
+/// Waits for the byte that opens the gate; the next system call is execve. Returns errno if execve
+/// fails. Uses raw system calls, because a sanitizer's read() or execve() may make others.
 int cross_gate(int gate, const char* path, char* const* argv, char* const* environment) {
   char opened = 0;
   long got = -1;
@@ -100,7 +98,7 @@ int cross_gate(int gate, const char* path, char* const* argv, char* const* envir
     got = syscall(SYS_read, gate, &opened, 1);
   } while (got < 0 && errno == EINTR);
   if (got == 1) syscall(SYS_execve, path, argv, environment);
-  if (got != 1) _exit(125);  // end of file: nobody is left to open the gate
+  if (got != 1) _exit(125);  // end of file: no process is left to open the gate
   return errno;
 }
 
@@ -129,13 +127,14 @@ void GatePlan::restore_signals() const {
     struct sigaction action{};
     const bool ignored = inherited_ && sigismember(&inherited_->ignored, signal) == 1;
     action.sa_handler = ignored ? SIG_IGN : SIG_DFL;
-    sigaction(signal, &action,
-              nullptr);  // fails for SIGKILL, SIGSTOP and glibc's own two: nothing to do there
+    // Fails for SIGKILL, SIGSTOP and glibc's own two signals, which need no reset.
+    sigaction(signal, &action, nullptr);
   }
   sigset_t mask;
   sigemptyset(&mask);
   if (inherited_) mask = inherited_->blocked;
-  // Only now: all were blocked across the fork, so that no handler of the parent ran here.
+  // The mask comes last: all signals were blocked across the fork, so that no handler of the parent
+  // runs here.
   sigprocmask(SIG_SETMASK, &mask, nullptr);
 }
 
@@ -148,35 +147,36 @@ int GatePlan::become_user() const {
   if (identity_) {
     const Identity& user = *identity_;
     if (const int error = geteuid() == 0 ? forbid_typing_as(user.uid) : 0; error != 0) return error;
-    // Raw calls: glibc's would signal the parent's other threads, which are not here.
+    // Raw calls: glibc's would signal the parent's other threads, which the child does not have.
     if (geteuid() == 0 && syscall(SYS_setgroups, user.groups.size(), user.groups.data()) != 0)
       return errno;
     if (syscall(SYS_setresgid, user.gid, user.gid, user.gid) != 0) return errno;
     if (syscall(SYS_setresuid, user.uid, user.uid, user.uid) != 0) return errno;
   }
   if (geteuid() != 0) return capabilities_dropped();
-  // A measuring command holds some back, but root looks for a program, and reads it, with all.
+  // A measuring command takes some capabilities out of force; root finds and reads the program with
+  // all.
   ThreadRights::current().only(~std::uint64_t{0}).try_to_apply();
   return 0;
 }
 
-/// After a change of user, which would make the kernel forget whom to die with.
+/// Called after a change of user, which makes the kernel clear PR_SET_PDEATHSIG.
 void GatePlan::become_helper() const {
-  setsid();  // and no terminal
+  setsid();  // also leaves the terminal
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   dup2(helper_input_, STDIN_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
-/// The first candidate that can be executed; -1 where none can, with the errno that says most in
-/// `error`.
+/// Index of the first candidate that can be executed; -1 if there is none, with the most specific
+/// errno value in `error`.
 int GatePlan::choose_candidate(int& error) const {
   error = ENOENT;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     bool exists = false;
     const int code = executable_error(candidates_[i].c_str(), exists);
     if (code == 0) return static_cast<int>(i);
-    // A directory of PATH that this user may not search has nothing in it, as for a shell.
+    // As for a shell, a directory of PATH that this user may not search is empty.
     if (exists || !searched_) error = code;
   }
   return -1;

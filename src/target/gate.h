@@ -13,19 +13,19 @@
 
 namespace overdue {
 
-/// How far the child had come when it reported.
+/// The child's progress at the time of its report.
 enum class GateStage : std::int32_t { waiting, user, search, exec };
 
-/// What the child tells its parent through the report pipe, at the gate and where execve fails.
+/// The child's report to its parent through the report pipe: at the gate, or when a stage fails.
 struct GateReport {
   GateStage stage;
-  std::int32_t error;      ///< positive errno; 0 with `waiting`
-  std::int32_t candidate;  ///< index of the path concerned
+  std::int32_t error;      ///< positive errno value; 0 for `waiting`
+  std::int32_t candidate;  ///< index into GatePlan::candidates()
 };
 
-/// Everything the child needs between fork and execve, prepared by the parent: behind the fork of a
-/// process that may have threads, nothing may be allocated. Pointers into the strings live as long
-/// as the plan; it is not copied.
+/// Everything the child needs between fork and execve. The parent prepares it, because the child of
+/// a process that may have threads must not allocate. The plan points into its own strings and into
+/// `argv`, which must outlive it; the plan is not copied.
 class GatePlan {
  public:
   GatePlan(const std::vector<std::string>& argv, std::optional<Identity> identity,
@@ -33,11 +33,12 @@ class GatePlan {
   GatePlan(const GatePlan&) = delete;
   GatePlan& operator=(const GatePlan&) = delete;
 
-  /// The files that may be meant by argv[0], in order of preference; one where it has a slash.
+  /// The files that argv[0] may stand for, in the order of PATH; one file if argv[0] contains a
+  /// slash.
   const std::vector<std::string>& candidates() const { return candidates_; }
 
   /// The child's part: becomes the user, finds the program, reports, reads one byte from `gate` and
-  /// executes. At the end of file of `gate` it ends. Only async-signal-safe calls.
+  /// executes the program. Exits at the end of file of `gate`. Makes only async-signal-safe calls.
   [[noreturn]] void run_child(int gate, int reports);
 
  private:
@@ -47,11 +48,11 @@ class GatePlan {
   int choose_candidate(int& error) const;
 
   std::vector<std::string> candidates_;
-  bool searched_;  ///< argv[0] was looked for in PATH
+  bool searched_;  ///< argv[0] is searched for in PATH
   std::vector<std::string> environment_;
   std::vector<char*> argv_pointers_;
-  std::vector<char*>
-      shell_pointers_;  ///< /bin/sh, the script (filled in by the child), its arguments
+  /// /bin/sh, the script (filled in by the child), its arguments
+  std::vector<char*> shell_pointers_;
   std::vector<char*> environment_pointers_;
   std::optional<Identity> identity_;
   std::optional<InheritedState> inherited_;

@@ -16,20 +16,20 @@ Identity identity_of(const User& user) {
   return {user.uid, user.gid, {}, user.name, user.home};
 }
 
-/// The supplementary groups the user database gives `user`; only its own group where it does not
-/// know the user.
+/// The supplementary groups of `user` in the user database; only the user's own group if the
+/// database does not have the user.
 std::vector<gid_t> groups_of(const UserDatabase& users, const Identity& user) {
   if (user.name.empty()) return {user.gid};
   return users.groups_of({user.uid, user.gid, user.name, user.home});
 }
 
-/// The user `wanted` with --user.
+/// The user given with --user; nothing if Overdue already runs as that user, without root.
 std::optional<Identity> requested_user(const std::string& wanted, const IdentityRequest& request,
                                        const UserDatabase& users) {
   if (wanted.empty()) throw Error("the user name is empty").exit_status(own_failure);
   auto user = users.by_name(wanted);
   if (const auto uid = user ? std::nullopt : parse_id(wanted))
-    // Never root's group for a number without a user.
+    // A number without a user must not get root's group.
     user = users.by_id(*uid).value_or(User{*uid, *uid, "", ""});
   if (!user)
     throw Error("no user '{}'", printable(wanted))
@@ -50,7 +50,7 @@ std::optional<Identity> requested_user(const std::string& wanted, const Identity
   return identity_of(*user);
 }
 
-/// The user who called sudo, as SUDO_UID and SUDO_GID tell.
+/// The user who called sudo, from SUDO_UID and SUDO_GID.
 Identity sudo_user(const std::string& sudo_uid, const std::optional<std::string>& sudo_gid,
                    const UserDatabase& users) {
   const auto uid = parse_id(sudo_uid);
@@ -58,8 +58,8 @@ Identity sudo_user(const std::string& sudo_uid, const std::optional<std::string>
   std::optional<std::uint32_t> gid =
       known ? std::make_optional<std::uint32_t>(known->gid) : std::nullopt;
   if (sudo_gid) gid = parse_id(*sudo_gid);
-  // Going on as root when the invoking user cannot be told would give the program rights nobody
-  // asked for.
+  // If the invoking user is unknown, staying root would give the program rights that the user did
+  // not ask for.
   if (!uid || !gid)
     throw Error("cannot tell who called sudo: SUDO_UID is '{}' and SUDO_GID is '{}'",
                 printable(sudo_uid), printable(sudo_gid.value_or("")))
@@ -71,7 +71,7 @@ Identity sudo_user(const std::string& sudo_uid, const std::optional<std::string>
   return user;
 }
 
-/// The user who called pkexec, as PKEXEC_UID tells.
+/// The user who called pkexec, from PKEXEC_UID.
 Identity pkexec_user(const std::string& uid, const UserDatabase& users) {
   const auto id = parse_id(uid);
   const auto known = id ? users.by_id(*id) : std::nullopt;
@@ -82,7 +82,7 @@ Identity pkexec_user(const std::string& uid, const UserDatabase& users) {
   return identity_of(*known);
 }
 
-/// The user who called doas, as DOAS_USER tells.
+/// The user who called doas, from DOAS_USER.
 Identity doas_user(const std::string& name, const UserDatabase& users) {
   const auto known = users.by_name(name);
   if (!known)
@@ -92,7 +92,7 @@ Identity doas_user(const std::string& name, const UserDatabase& users) {
   return identity_of(*known);
 }
 
-/// Who became root by a program that tells; nothing where root has logged in.
+/// The user who became root through sudo, pkexec or doas; nothing if root logged in.
 std::optional<Identity> caller_of_root(const IdentityRequest& request, const UserDatabase& users) {
   if (request.sudo_uid) return sudo_user(*request.sudo_uid, request.sudo_gid, users);
   if (request.pkexec_uid) return pkexec_user(*request.pkexec_uid, users);
@@ -123,7 +123,7 @@ std::optional<Identity> choose_identity(const IdentityRequest& request, const Us
   if (request.user) {
     user = requested_user(*request.user, request, users);
   } else if (request.effective_uid != request.real_uid) {
-    // Set-user-id: the environment is the caller's, so SUDO_UID says nothing.
+    // Set-user-id: the caller controls the environment, so SUDO_UID proves nothing.
     user = identity_of(users.by_id(request.real_uid).value_or(User{}));
     user->uid = request.real_uid;
     user->gid = request.real_gid;

@@ -11,7 +11,7 @@
 
 namespace overdue {
 
-/// Exit status of a failure of ours where a program was to be run, as env(1) and nohup(1) have it.
+/// Exit status if Overdue itself fails before it runs a program, as for env(1) and nohup(1).
 inline constexpr int own_failure = 125;
 
 /// The user a spawned program runs as.
@@ -19,11 +19,11 @@ struct Identity {
   uid_t uid = 0;
   gid_t gid = 0;
   std::vector<gid_t> groups;  ///< supplementary
-  std::string name;           ///< empty where the user database does not know the user
+  std::string name;           ///< empty if the user database does not have the user
   std::string home;
 };
 
-/// Everything the choice depends on.
+/// Everything that choose_identity() depends on.
 struct IdentityRequest {
   std::optional<std::string> user;      ///< --user: a name or a number
   std::optional<std::string> sudo_uid;  ///< the environment's SUDO_UID and SUDO_GID
@@ -38,10 +38,11 @@ struct IdentityRequest {
   static IdentityRequest current(std::optional<std::string> user);
 };
 
-/// Whom to become before a program is started, so that tracing gives nobody rights they do not
-/// have; nothing where we stay who we are. `--user` comes first; then, as root through sudo, pkexec
-/// or doas, the user who called it; as a set-user-id program, the real user. Throws Error (exit
-/// status 125): unknown user, not root, a caller that cannot be told.
+/// The user to become before a program is started, so that tracing gives no user more rights.
+/// Nothing if the user stays the same. Order of precedence: `--user`; in a set-user-id program, the
+/// real user; for root through sudo, pkexec or doas, the user who called it. Throws Error (exit
+/// status 125) if the user is unknown, if only root could become the user, or if the caller of
+/// sudo, pkexec or doas is unknown.
 std::optional<Identity> choose_identity(const IdentityRequest& request,
                                         const UserDatabase& users = {});
 

@@ -52,7 +52,7 @@ TEST(IdentityTest, PkexecAndDoasGiveTheCallingUser) {
   IdentityRequest request = as_root();
   request.pkexec_uid = "65534";
   EXPECT_EQ(choose_identity(request).value().name, "nobody");
-  request.pkexec_uid = "4000000001";  // without a group that is known
+  request.pkexec_uid = "4000000001";  // no such user, so no known group
   EXPECT_THAT(failure(request), HasSubstr("who called pkexec"));
   request = as_root();
   request.doas_user = "nobody";
@@ -61,7 +61,7 @@ TEST(IdentityTest, PkexecAndDoasGiveTheCallingUser) {
   EXPECT_FALSE(choose_identity(request));
   request.doas_user = "no such user";
   EXPECT_THAT(failure(request), HasSubstr("who called doas"));
-  request.sudo_uid = "65534";  // of the last call, which has cleared the rest
+  request.sudo_uid = "65534";  // checked before DOAS_USER
   EXPECT_EQ(choose_identity(request).value().uid, 65534u);
 }
 
@@ -141,7 +141,7 @@ TEST(IdentityTest, SetUserIdProgramGoesBackToItsCaller) {
   request.real_uid = 65534;
   request.real_gid = 65534;
   request.effective_uid = 0;
-  request.sudo_uid = "0";  // the caller's own invention
+  request.sudo_uid = "0";  // set by the caller
   request.sudo_gid = "0";
   EXPECT_EQ(choose_identity(request)->uid, 65534u);
   request.user = "root";

@@ -23,9 +23,9 @@ std::uint64_t set_of(std::initializer_list<unsigned> capabilities) {
   return set;
 }
 
-/// To read records, files of programs and /proc; to attach to programs that come later; to become
-/// the user for whom an output is written; to make processes without rights and to end the program
-/// that was started; and to allocate while memory is locked (timerlat, osnoise).
+/// To read records, files of programs and /proc; to attach to programs that start later; to become
+/// the user of an output file; to create processes without rights and to end the started program;
+/// and to allocate while memory is locked (timerlat, osnoise).
 std::uint64_t needed_to_measure() {
   return file_overrides |
          set_of({CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_SYSLOG, CAP_CHECKPOINT_RESTORE,
@@ -38,7 +38,8 @@ void become(const Identity& user) {
   check_errno(setresuid(user.uid, user.uid, user.uid), "{}", refused);
 }
 
-/// Of the bounding set as well, where we may: what is executed by root gets what is in there.
+/// Limits the bounding set too, if permitted: a program that root executes gets the capabilities in
+/// that set.
 void keep_only(std::uint64_t capabilities) {
   for (unsigned each = 0; prctl(PR_CAPBSET_READ, each, 0, 0, 0) >= 0; ++each)
     if ((capabilities >> each & 1) == 0) prctl(PR_CAPBSET_DROP, each, 0, 0, 0);

@@ -40,8 +40,8 @@ void for_each_entry(const std::filesystem::path& path, Visit visit) {
   }
 }
 
-/// Field `index` of /proc/PID/stat, where 3 is the state: the fields behind the name, which may
-/// hold anything.
+/// Field `index` of /proc/PID/stat, counted as in proc(5): 3 is the state. These fields follow the
+/// name, which may contain any character.
 std::string_view stat_field(std::string_view stat, std::size_t index) {
   const std::size_t name_end = stat.rfind(')');
   if (name_end == std::string_view::npos) return {};
@@ -82,7 +82,7 @@ std::optional<ThreadStatus> Proc::thread(std::uint32_t tid) const {
   ThreadStatus thread;
   thread.tid = tid;
   thread.pid = tid;
-  // The name in `status` is escaped (newlines), so no line of it can imitate another.
+  // `status` escapes newlines in the name, so a name cannot imitate another line.
   for (const std::string_view line : split(*status, '\n')) {
     const auto value = [&](std::string_view key) -> std::optional<std::uint32_t> {
       if (!line.starts_with(key)) return std::nullopt;

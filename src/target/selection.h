@@ -16,7 +16,7 @@
 
 namespace overdue {
 
-/// The target options as they stand on the command line; each value may still be a comma list.
+/// The target options as given on the command line; each value may still be a comma-separated list.
 struct TargetOptions {
   std::vector<std::string> pids = {};
   std::vector<std::string> tids = {};
@@ -29,7 +29,7 @@ struct TargetOptions {
   std::optional<std::string> user = {};
   std::vector<std::string> command = {};
 
-  /// Nobody and no CPU is named.
+  /// Whether the options give neither a target nor CPUs.
   bool is_empty() const {
     return pids.empty() && tids.empty() && names.empty() && cgroups.empty() && containers.empty() &&
            !all && !cpus && command.empty();
@@ -41,7 +41,7 @@ enum class TargetKind { command, pid, tid, name, cgroup, container, all };
 /// "command", "pid", … as in TargetInfo and in JSON.
 std::string_view target_kind_name(TargetKind kind);
 
-/// What the user wants measured: well-formed, but not yet looked up on this machine.
+/// The target that the user selected: well-formed, but not yet looked up on this machine.
 struct TargetSelection {
   TargetKind kind = TargetKind::all;
   std::vector<std::uint32_t> pids;
@@ -51,12 +51,12 @@ struct TargetSelection {
   std::vector<std::string> containers;
   std::vector<std::string> argv;
   std::vector<std::uint32_t> cpus;  ///< empty: all
-  std::string cpus_text;            ///< as given
+  std::string cpus_text;            ///< list as given
   bool follow = true;
   std::optional<std::string> user;
 };
 
-/// Where target resolution looks; tests give it fake trees.
+/// The file trees that target resolution reads; tests pass fake trees.
 struct TargetSources {
   std::filesystem::path proc = "/proc";
   std::filesystem::path sys = "/sys";
@@ -64,33 +64,33 @@ struct TargetSources {
   std::uint32_t own_pid = static_cast<std::uint32_t>(getpid());
 };
 
-/// Checks and takes apart the options. `--cpu` alone means everything on these CPUs. Throws Error
-/// (exit status 2) for none or several kinds of target, a malformed number or list, `--user`
-/// without a program.
+/// Checks and parses the options. `--cpu` alone means everything on these CPUs. Throws Error (exit
+/// status 2) for none or several kinds of target, a malformed number or list, or `--user` without a
+/// program.
 TargetSelection parse_target(const TargetOptions& options, const TargetSources& sources = {});
 
-/// A selection found on this machine, at this moment.
+/// A selection as found on this machine at the time of the call.
 struct ResolvedTarget {
   std::vector<std::uint32_t> pids;  ///< whole processes (kinds pid and name), ascending
   std::vector<std::uint32_t> tids;  ///< single threads (kinds tid and name), ascending
-  /// Of `pids`, those that a glob matches by program name alone: the kernel keeps 15 characters of
-  /// a name and could not tell.
+  /// The processes of `pids` that a glob matches only by program name. The kernel keeps 15
+  /// characters of a name, so the kernel side cannot match them.
   std::vector<std::uint32_t> pids_by_program;
   std::vector<CgroupTarget> cgroups;  ///< kinds cgroup and container
-  std::vector<std::string> notes;  ///< what the user should know, one sentence each, safe to print
-  TargetInfo info;                 ///< for SessionInfo
+  std::vector<std::string> notes;     ///< remarks for the user, one sentence each, safe to print
+  TargetInfo info;                    ///< for SessionInfo
 };
 
-/// Looks the selection up; a command is not started. With kind name, nothing matching yet is not an
-/// error but a note. Throws Error, each with its own message: no such process, an exited one, a
-/// thread given as process, our own process, no such cgroup or container.
+/// Looks the selection up; does not start a command. For kind name, a glob without a match yields a
+/// note, not an error. Throws Error, with its own message for each: no such process, an exited
+/// process, a thread given as a process, Overdue's own process, no such cgroup or container.
 ResolvedTarget resolve_target(const TargetSelection& selection, const TargetSources& sources = {});
 
-/// The thread ids of a process, ascending, as /proc shows them now; empty where it is gone.
+/// The thread ids of a process, ascending, as /proc shows them now; empty if the process is gone.
 std::vector<std::uint32_t> threads_of(std::uint32_t pid, const TargetSources& sources = {});
 
-/// A pidfd that becomes readable when the process ends; not ours to wait for. Nothing where it is
-/// gone already.
+/// A pidfd that becomes readable when the process ends; the process need not be a child. Nothing if
+/// the process is already gone.
 std::optional<Fd> watch_process(std::uint32_t pid);
 
 }  // namespace overdue

@@ -14,9 +14,9 @@
 
 namespace overdue {
 
-/// What a program inherits from its starter and we may have changed for ourselves: taken at the
-/// start of main(), given to the program, so that `nohup overdue … -- CMD` starts CMD as `nohup
-/// CMD` does.
+/// The state that a program inherits from the process that starts it, and that Overdue may change
+/// for itself. Overdue takes the state at the start of main() and gives it to the program, so that
+/// `nohup overdue … -- CMD` starts CMD as `nohup CMD` does.
 struct InheritedState {
   sigset_t blocked{};
   sigset_t ignored{};
@@ -30,74 +30,74 @@ struct InheritedState {
 
 struct SpawnOptions {
   std::optional<std::string> user = {};  ///< --user
-  /// Nothing: no signal blocked or ignored, limits as they are.
+  /// Without a value, no signal is blocked or ignored, and the limits stay as they are.
   std::optional<InheritedState> inherited = {};
-  /// A helper of ours rather than a program that is measured: it reads from this descriptor, says
-  /// what it says on our standard error, leads a process group of its own, and dies with us.
+  /// Standard input of a helper; -1 for a measured program. A helper writes all output to Overdue's
+  /// standard error, leads a session and a process group of its own, and dies with Overdue.
   int helper_input = -1;
 };
 
-/// A program started by us and held back behind a gate, so that it can be adopted before it does
-/// anything: after release() its next system call is execve. It runs with the rights of the
-/// invoking user (choose_identity()), in our process group and session, with our environment,
-/// directory and standard streams; of our other descriptors it gets those that are not
-/// close-on-exec.
+/// A program that Overdue starts and holds at a gate, so that the target can include it before it
+/// runs: after release(), the next system call of the child is execve. The program runs with the
+/// rights of the invoking user (choose_identity()), in Overdue's process group and session, with
+/// Overdue's environment, directory and standard streams. It inherits Overdue's other descriptors
+/// unless they are close-on-exec.
 ///
-/// ^Z stops the program first, and then us (Suspension).
+/// ^Z stops the program first, then Overdue (Suspension).
 ///
-/// The gate is a pipe. If we die before release(), whatever kills us, the waiting child ends
-/// without having run the program; if we die after it, the program goes on unharmed.
+/// The gate is a pipe. If Overdue dies before release(), for whatever reason, the waiting child
+/// ends without running the program. If Overdue dies after release(), the program runs on unharmed.
 ///
-/// Used from one thread. A program killed while we wait for it, stopped and continued, or gone, is
-/// not an error.
+/// Used from one thread. It is no error if the program is killed, stopped and continued, or gone
+/// while Overdue waits for it.
 class SpawnedProgram {
  public:
-  /// Forks and waits until the child stands at the gate. `argv[0]` without a slash is looked for in
-  /// PATH, with the rights of the user it will run as. A text file without `#!` is run by /bin/sh,
-  /// as execvp() and shells do. Makes SIGCHLD default where it was ignored (else there would be no
-  /// exit status). Throws Error with exit status 127 (not found, empty name), 126 (found, but not
-  /// executable) or 125 (anything else).
+  /// Forks and waits until the child is at the gate, 10 seconds at most. `argv[0]` without a slash
+  /// is searched for in PATH, with the rights of the user the program will run as. /bin/sh runs a
+  /// text file without `#!`, as for execvp() and shells. Resets an ignored SIGCHLD to the default;
+  /// otherwise the exit status would be lost. Throws Error with exit status 127 (not found, empty
+  /// name), 126 (found, but not executable) or 125 (anything else).
   explicit SpawnedProgram(std::vector<std::string> argv, const SpawnOptions& options = {});
 
-  /// Before release(): ends and reaps the child. After it: leaves the program running.
+  /// Before release(): ends and reaps the child. After release(): leaves the program running.
   ~SpawnedProgram();
 
   SpawnedProgram(const SpawnedProgram&) = delete;
   SpawnedProgram& operator=(const SpawnedProgram&) = delete;
 
-  /// Its process id, and the id of its only thread until it makes others.
+  /// The process id of the program, and the thread id of its first thread.
   std::uint32_t pid() const { return static_cast<std::uint32_t>(pid_); }
 
   /// The file that will be executed.
   const std::string& path() const { return path_; }
 
-  /// Readable when the program has ended. Ours; valid as long as this object.
+  /// Readable once the program has ended. Owned by this object.
   int pidfd() const { return pidfd_.get(); }
 
-  /// Opens the gate and waits until the program runs, a second at most: a child that somebody has
-  /// stopped runs it later. Throws Error (exit status 126 or 127) where execve fails; the child is
-  /// gone then. A child that was killed at the gate is no error: wait() tells. Call once.
+  /// Opens the gate and waits until the program runs, one second at most: a stopped child runs it
+  /// later. Throws Error (exit status 126 or 127) if execve fails; the child is then gone. A child
+  /// that was killed at the gate is no error: wait() returns its status. Call once.
   void release();
 
   /// The exit status, or 128 + signal, once the program has ended; nothing while it runs or is
-  /// stopped. Throws as release(), of a child that was late.
+  /// stopped. Throws like release() if execve fails after release() has returned.
   std::optional<int> try_wait();
 
-  /// CPU time of the program and of those children of it that it knew the end of, once its own end
-  /// is known; 0 before.
+  /// CPU time of the program and of the children it has waited for, once the program is reaped; 0
+  /// before.
   Duration cpu_used() const { return cpu_used_; }
 
   /// Blocks until the program has ended.
   int wait();
 
-  /// Sends `signal`; false where the program has ended. A ^C on the terminal reaches the program
-  /// without this: forward only signals that came from a process (siginfo's si_code is SI_USER, not
+  /// Sends `signal`; returns false if the program has ended. The terminal itself sends ^C to the
+  /// program: forward only signals that came from a process (siginfo's si_code is SI_USER, not
   /// SI_KERNEL).
   bool forward(int signal);
 
  private:
   void end_child() noexcept;
-  /// `status` is waitpid's; returns a shell's.
+  /// `status` is a wait status as from waitpid(); returns the exit status of a shell.
   int has_ended(int status, const rusage& used);
   void learn_of_start(Duration patience);
 
@@ -105,10 +105,10 @@ class SpawnedProgram {
   std::string path_;
   pid_t pid_ = -1;
   Fd pidfd_;
-  Fd gate_;         ///< written to by release(); its closing ends a child that waits
+  Fd gate_;         ///< writer of the gate; closing it ends a waiting child
   Fd gate_reader_;  ///< the child's end, kept so that release() never meets a broken pipe
-  Fd reports_;      ///< what the child has to say before execve; end of file once it has succeeded
-  std::optional<Suspension> suspension_;  ///< while it runs; a helper has none
+  Fd reports_;      ///< the child's reports before execve; end of file once execve has succeeded
+  std::optional<Suspension> suspension_;  ///< while the program runs; none for a helper
   std::optional<int> status_;
   Duration cpu_used_{};
 };

@@ -66,7 +66,7 @@ inline std::string output_of(std::vector<std::string> argv, const SpawnOptions& 
   return contents(path);
 }
 
-/// Sets an environment variable (or unsets it, with null) and puts the old value back.
+/// Sets an environment variable (or unsets it, with null) and restores the old value at the end.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {
@@ -82,7 +82,7 @@ class Variable {
   std::optional<std::string> before_;
 };
 
-/// No SUDO_UID, so that a test run under sudo sees what one as root sees.
+/// Removes SUDO_UID and SUDO_GID, so that a test under sudo behaves as it does for root.
 class SpawnTest : public testing::Test {
  protected:
   std::string script(std::string_view name, std::string_view text, mode_t mode = 0755) const {
@@ -102,8 +102,8 @@ inline bool has_ended(int pidfd, int timeout_ms) {
 }
 
 inline std::uint64_t status_mask(const std::string& status, const std::string& key) {
-  // Signals 32 and 33 are the C library's own: it ignores them in what posix_spawn() starts, such
-  // as the children of make, and lets nobody change that.
+  // Signals 32 and 33 belong to the C library. posix_spawn() starts its children, such as those of
+  // make, with both ignored, and the C library lets no program change that.
   constexpr std::uint64_t of_the_c_library = 3ULL << 31;
   const std::size_t at = status.find(key + ":\t");
   EXPECT_NE(at, std::string::npos) << key;

@@ -1,4 +1,4 @@
-// Which file is executed, and as whom.
+// Tests which file is executed, and as which user.
 #include <sys/stat.h>
 
 #include <string>

@@ -51,7 +51,7 @@ TEST_F(SpawnTest, NothingRunsBeforeRelease) {
 TEST_F(SpawnTest, ReleaseReturnsWhenTheProgramHasReplacedUs) {
   SpawnedProgram program({"sleep", "100"});
   program.release();
-  // Its name is only set a moment later.
+  // The kernel sets the thread's name a moment later.
   EXPECT_EQ(std::filesystem::read_symlink(fmt::format("/proc/{}/exe", program.pid())),
             std::filesystem::canonical(program.path()));
   EXPECT_TRUE(program.forward(SIGTERM));
@@ -147,7 +147,8 @@ TEST_F(SpawnTest, StoppedProgramHasNotEnded) {
   EXPECT_EQ(program.try_wait(), 128 + SIGTERM);
 }
 
-/// A shell's job of its own, as which `program` runs, by us; `ready` has the program's id.
+/// Starts a process that runs `script` through SpawnedProgram, as a job in a process group of its
+/// own. The script writes its process id to `ready`.
 pid_t start_job(const std::string& script, const std::filesystem::path& ready) {
   const pid_t job = fork();
   if (job == 0) {
@@ -163,7 +164,7 @@ pid_t start_job(const std::string& script, const std::filesystem::path& ready) {
 
 TEST_F(SpawnTest, TheStopKeyStopsTheProgramFirst) {
   const std::filesystem::path ready = tree_ / "ready";
-  // As an editor does, it has something to put in order first.
+  // Like an editor, the program restores something before it stops.
   const pid_t job = start_job(
       "trap 'sleep 0.3; kill -STOP $$' TSTP; trap 'exit 7' TERM; echo $$ > \"$0\"; while :; do :; "
       "done",
@@ -236,7 +237,7 @@ TEST_F(SpawnTest, DestructorBeforeReleaseRunsNothingAndLeavesNothing) {
   {
     const SpawnedProgram program({"touch", marker});
     pid = program.pid();
-    kill(static_cast<pid_t>(pid), SIGSTOP);  // a stopped child must not hold us up
+    kill(static_cast<pid_t>(pid), SIGSTOP);  // a stopped child must not delay the destructor
   }
   EXPECT_FALSE(Proc().thread(pid));
   EXPECT_FALSE(std::filesystem::exists(marker));
@@ -253,7 +254,8 @@ TEST_F(SpawnTest, DestructorAfterReleaseLeavesTheProgramRunning) {
   EXPECT_EQ(waitpid(pid, nullptr, 0), pid);
 }
 
-/// A process that starts `argv`, tells its pid, and waits to be killed: an Overdue for kill -9.
+/// A process that starts `argv`, reports the program's pid and waits for kill -9, in place of
+/// Overdue.
 class Victim {
  public:
   Victim(const std::vector<std::string>& argv, bool release) {

@@ -9,7 +9,7 @@
 namespace overdue {
 namespace {
 
-// A handler can only reach what has static storage.
+// A signal handler can only use objects with static storage.
 volatile pid_t awaited = -1;
 volatile sig_atomic_t is_asked_to_stop = 0;
 
@@ -24,7 +24,7 @@ void handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
-// A program that was stopped with SIGSTOP alone does not stop us.
+// A program that was stopped with SIGSTOP alone does not stop Overdue.
 void on_child(int) {
   const int saved = errno;
   siginfo_t child{};
@@ -32,7 +32,7 @@ void on_child(int) {
       waitid(P_PID, static_cast<id_t>(awaited), &child, WSTOPPED | WNOHANG | WNOWAIT);
   if (refused == 0 && child.si_pid == awaited && (is_asked_to_stop || child.si_status == SIGTSTP)) {
     is_asked_to_stop = 0;
-    raise(SIGSTOP);  // until the shell continues us, and the program
+    raise(SIGSTOP);  // until the shell continues Overdue and the program
   }
   errno = saved;
 }

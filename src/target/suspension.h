@@ -4,12 +4,12 @@
 
 namespace overdue {
 
-/// ^Z stops our program and us. While this object lives we stop when the program has, not before:
-/// an editor or a pager first puts the terminal back, and the shell uses the terminal as soon as we
-/// stop. An editor that reads ^Z as a key stops itself, and may be of a user who may not stop us.
-/// A program that goes on in spite of ^Z keeps us going, too. Catches SIGTSTP and SIGCHLD.
-/// Where SIGTSTP is ignored or handled already, nothing changes. One object at a time; `program` is
-/// our child, and has not been waited for.
+/// ^Z stops the program and Overdue. While this object lives, Overdue stops after the program has
+/// stopped, not before: an editor or a pager first restores the terminal, and the shell uses the
+/// terminal as soon as Overdue stops. An editor that reads ^Z as a key stops itself, and may run as
+/// a user who may not stop Overdue. A program that runs on in spite of ^Z keeps Overdue running
+/// too. Catches SIGTSTP and SIGCHLD. If SIGTSTP is already ignored or handled, nothing changes. One
+/// object at a time; `program` is a child that has not been waited for.
 class Suspension {
  public:
   explicit Suspension(pid_t program);

@@ -37,7 +37,7 @@ bool is_at_own_terminal(uid_t user) {
 constexpr sock_filter load(std::size_t offset) {
   return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(offset));
 }
-/// Jumps over so many instructions if the loaded word is `value`.
+/// Skips `instructions` instructions if the loaded word is `value`.
 constexpr sock_filter skip_if(unsigned value, unsigned char instructions) {
   return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, instructions, 0);
 }
@@ -49,7 +49,8 @@ constexpr sock_filter end(unsigned verdict) {
 
 int forbid_typing_as(uid_t user) {
   if (!has_terminal() || is_at_own_terminal(user)) return 0;
-  // The number alone decides for nearly all calls: the kernel remembers that and runs nothing.
+  // For nearly all calls the call number alone decides: the kernel caches that and does not run the
+  // filter.
   static sock_filter instructions[] = {
       load(offsetof(seccomp_data, arch)),
       skip_if(AUDIT_ARCH_I386, 5),
@@ -61,7 +62,7 @@ int forbid_typing_as(uid_t user) {
       load(offsetof(seccomp_data, nr)),  // i386
       skip_if(ioctl_of_i386, 1),
       end(SECCOMP_RET_ALLOW),
-      load(offsetof(seccomp_data, args[1])),  // the kernel takes the lower half of it only
+      load(offsetof(seccomp_data, args[1])),  // the kernel uses only the lower half
       skip_if(TIOCSTI, 2),
       skip_if(TIOCLINUX, 1),
       end(SECCOMP_RET_ALLOW),

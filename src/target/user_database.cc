@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t longest_answer = 1u << 20;
 
-/// The fields of a line of passwd or group; unlike split(), empty ones count.
+/// The fields of a line of passwd or group; unlike with split(), empty fields count.
 std::vector<std::string_view> fields(std::string_view line) {
   std::vector<std::string_view> result;
   for (;;) {
@@ -73,8 +73,9 @@ std::string read_to_end(int fd) {
   return text;
 }
 
-/// Starts a program without our environment, which may be that of the caller of a set-user-id
-/// program, and with `output` as its standard output. Nothing where it cannot be started.
+/// Starts a program with `output` as its standard output and an empty environment: Overdue's
+/// environment may be that of the caller of a set-user-id program. Nothing if the program cannot be
+/// started.
 std::optional<pid_t> start(const char* path, char* const argv[], int output) {
   posix_spawn_file_actions_t actions;
   if (posix_spawn_file_actions_init(&actions) != 0) return std::nullopt;
@@ -99,7 +100,7 @@ bool UserDatabase::has_getent() const {
   return access(paths_.getent.c_str(), X_OK) == 0;
 }
 
-/// What `getent DATABASE KEY` prints; empty where it knows nothing or cannot be asked.
+/// The output of `getent DATABASE KEY`; empty if getent has no answer or cannot run.
 std::string UserDatabase::ask(const char* database, const std::string& key) const {
   int ends[2];
   if (!has_getent() || pipe2(ends, O_CLOEXEC) != 0) return {};

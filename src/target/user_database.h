@@ -12,8 +12,8 @@
 
 namespace overdue {
 
-/// A user or group id. The largest number is refused: setresuid() takes it for "leave as it is",
-/// that is root.
+/// A user or group id. The largest number is refused: for setresuid() it means "leave unchanged",
+/// and the process would stay root.
 std::optional<std::uint32_t> parse_id(std::string_view text);
 
 struct User {
@@ -23,10 +23,10 @@ struct User {
   std::string home;
 };
 
-/// The machine's users and groups. Getent(1) answers first: it knows those of LDAP, sssd and
-/// systemd too. What it does not know, or where it is not installed, /etc/passwd and /etc/group
-/// answer. The C library's own functions are not used: they load libraries of exactly the C library
-/// that a static program was linked with, and so into a process that may be root.
+/// The machine's users and groups. getent(1) is asked first: it also knows the users of LDAP, sssd
+/// and systemd. If getent has no answer or is not installed, /etc/passwd and /etc/group are read.
+/// The C library's own functions are not used: they load libraries of exactly the C library that a
+/// static program was linked with, into a process that may be root.
 class UserDatabase {
  public:
   struct Paths {
@@ -43,7 +43,7 @@ class UserDatabase {
   /// The user's own group first, then the supplementary ones; each once.
   std::vector<gid_t> groups_of(const User& user) const;
 
-  /// Whether more than the two files can be asked.
+  /// Whether getent is installed.
   bool has_getent() const;
 
  private:
