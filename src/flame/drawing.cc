@@ -24,7 +24,7 @@ constexpr double inner_width = width - 2 * margin;
 constexpr double letter_width = 7.25;  // of the fixed-width font at 12 pixels
 constexpr std::size_t title_columns = 110, footer_columns = 175;
 
-/// One document in the making.
+/// Builds one document.
 class Drawing {
  public:
   Drawing(const StackTree& tree, const DrawingOptions& options)
@@ -69,7 +69,7 @@ class Drawing {
     return static_cast<double>(weight) / static_cast<double>(tree_.total()) * inner_width;
   }
 
-  /// How far the share of a node has moved since the measurement before: -1 to 1.
+  /// The change of a node's share since the earlier measurement: -1 to 1.
   double difference(StackTree::Id id) const {
     if (!options_.differences) return 0;
     return share(tree_.node(id).weight, tree_.total()) -
@@ -126,7 +126,7 @@ class Drawing {
     x += 38 + 7 * static_cast<double>(name.size());
   }
 
-  /// The kinds that occur, or what the colours of differences mean.
+  /// The kinds that occur, or the meaning of the colours of differences.
   void write_legend(std::string& text) const {
     text += "<g class=\"legend\">\n";
     double x = margin;
@@ -147,7 +147,7 @@ class Drawing {
     text += "</g>\n";
   }
 
-  /// What a tooltip says below the name: one line, and one more for differences.
+  /// The tooltip's text below the name: one line, and a second one for differences.
   std::string note(const Box& box) const {
     const StackTree::Node& node = tree_.node(box.node);
     std::string result =
@@ -213,7 +213,7 @@ class Drawing {
                              format_counted(merged.refused, "stack")));
   }
 
-  /// Takes whole lines apart, at spaces where they are too long.
+  /// Adds the lines of `text`; a line that is too long is split at spaces.
   void add_footer(std::string_view text) {
     for (const std::string_view given : split(text, '\n')) {
       std::string line;

@@ -6,22 +6,22 @@
 
 namespace overdue {
 
-/// How a tree is drawn. All texts are taken as hostile.
+/// Options of a drawing. All texts are hostile.
 struct DrawingOptions {
   std::string title = "Flame graph";
-  std::string subtitle = {};      ///< the total is added to it
-  std::string footer = {};        ///< the receipt, a line each; long ones are wrapped
-  std::string counted = "stack";  ///< what Node::count counts, one of them
+  std::string subtitle = {};      ///< the total is appended
+  std::string footer = {};        ///< lines of the receipt; long lines are wrapped
+  std::string counted = "stack";  ///< noun for one unit of Node::count
   bool icicle = false;            ///< the root on top, stacks hanging from it
-  bool differences = false;       ///< colours say how shares changed since add_before()
-  double min_width = 0.1;         ///< of a frame, in pixels of a drawing 1200 wide
+  bool differences = false;       ///< colours show the change of shares since add_before()
+  double min_width = 0.1;         ///< least width of a frame, in pixels of a drawing 1200 wide
 };
 
-/// A stand-alone SVG document: readable where no script runs; in a browser with zoom, search and
-/// tooltips. Nothing in it comes from elsewhere.
+/// A stand-alone SVG document: readable without scripts; in a browser, with zoom, search and
+/// tooltips. Loads nothing from elsewhere.
 std::string flame_svg(const StackTree& tree, const DrawingOptions& options);
 
-/// The same in a page of HTML (and of XHTML) that allows itself no connections.
+/// The same in a page of HTML (and of XHTML) that forbids itself all connections.
 std::string flame_html(const StackTree& tree, const DrawingOptions& options);
 
 }  // namespace overdue

@@ -1,4 +1,4 @@
-// Zoom, search and tooltips. Without it the drawing is complete, but still.
+// Zoom, search and tooltips. Without this script, the drawing is complete but static.
 (() => {
 'use strict';
 const SVG = 'http://www.w3.org/2000/svg', XHTML = 'http://www.w3.org/1999/xhtml';
@@ -15,11 +15,11 @@ const make = (space, name, attributes, parent) => {
   return element;
 };
 
-// The frames, parents before children: the same order as in the document, so an index names one.
+// The frames, parents before children, in the order of the document: an index identifies a frame.
 const open = [];
 const frames = [...chart.children].map((g, index) => {
   const title = g.querySelector('title'), told = title.textContent, end = told.indexOf('\n');
-  title.remove();  // ours is quicker, and both at once are too many
+  title.remove();  // the tooltip of this script is quicker
   const frame = {
     g, index, rect: g.querySelector('rect'), text: g.querySelector('text'),
     name: told.slice(0, end), note: told.slice(end + 1), depth: +g.dataset.d,
@@ -225,7 +225,7 @@ window.addEventListener('hashchange', recall);
 window.addEventListener('popstate', recall);
 hide_tip();
 recall();
-// One deep stack makes a tall drawing; what one reads first is at the root, in both orientations.
+// One deep stack makes a tall drawing. Reading begins at the root, in both orientations.
 const bottom = svg.getBoundingClientRect().bottom - innerHeight;
 if (frames.length > 1 && +frames[1].rect.getAttribute('y') < +root.rect.getAttribute('y') && bottom > 0) {
   scrollTo(0, bottom);

@@ -30,7 +30,7 @@ std::optional<FrameKind> mark_of(std::string_view name) {
   return std::nullopt;
 }
 
-/// What a frame without a mark is.
+/// The kind of a frame without a mark.
 FrameKind kind_of_name(std::string_view name, bool first) {
   if (first) return FrameKind::thread;
   const bool nameless =
@@ -44,7 +44,7 @@ int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/// The byte that an escape at the front of `text` stands for; -1: there is none.
+/// The byte that an escape at the front of `text` stands for; -1 if there is none.
 int escaped_byte(std::string_view text) {
   if (text.size() < 4 || !text.starts_with("\\x")) return -1;
   const int high = hex_digit(text[2]), low = hex_digit(text[3]);
@@ -75,7 +75,7 @@ std::string unescaped(std::string_view text) {
   return name;
 }
 
-/// A whole number, or one with a fraction (some tools weigh in milliseconds), rounded.
+/// A whole number, or a rounded number with a fraction (some tools use milliseconds).
 std::optional<std::uint64_t> parse_weight(std::string_view text) {
   std::uint64_t weight = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), weight);
@@ -109,7 +109,7 @@ FoldedFrame parse_folded_frame(std::string_view text, bool first) {
 void append_folded(std::string& text, const StackTree& tree, bool marks) {
   struct Open {
     StackTree::Id id;
-    std::size_t prefix;  ///< how much of `line` is the stack above
+    std::size_t prefix;  ///< length of the part of `line` that the outer frames take
     bool first;
   };
   std::string line;

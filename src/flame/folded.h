@@ -13,18 +13,18 @@
 
 namespace overdue {
 
-// Folded text, as flamegraph.pl, inferno and speedscope read it: a stack a line,
+// Folded text, as flamegraph.pl, inferno and speedscope read it: one stack per line,
 //
 //     thread;outermost frame;…;innermost frame WEIGHT
 //
-// A frame may end in a mark that says what it is: `_[k]` kernel (the marks of the field), and ours:
+// A frame may end in a mark of its kind: `_[k]` kernel, as in other tools; and, in Overdue only,
 // `_[s]` system call, `_[o]` off the CPU, `_[x]` unknown, `_[u]` user, `_[t]` thread. Without a
-// mark the first frame is the thread, `[unknown]`, `(other)` and `0x…` are unknown, and all else is
-// user. In names `;`, control characters, what is not UTF-8, a backslash before an `x`, and the `]`
-// of what would read as a mark are written `\xNN`, two lower-case hexadecimal digits a byte;
-// nothing else is an escape.
+// mark, the first frame is the thread; `[unknown]`, `(other)` and `0x…` are unknown; all other
+// frames are user. In names, these are written `\xNN`, two lower-case hexadecimal digits per byte:
+// `;`, control characters, invalid UTF-8, a backslash before an `x`, and the `]` of text that would
+// read as a mark. There is no other escape.
 
-/// `frame` as folded text. `first`: it begins the stack; `marks`: kinds are marked.
+/// `frame` as folded text. `first`: the frame begins the stack; `marks`: kinds are marked.
 std::string folded_frame(const FoldedFrame& frame, bool first, bool marks);
 
 /// The opposite of folded_frame(), for any text.
@@ -33,9 +33,9 @@ FoldedFrame parse_folded_frame(std::string_view text, bool first);
 /// Appends every stack of `tree` to `text`, in the order of its nodes.
 void append_folded(std::string& text, const StackTree& tree, bool marks = true);
 
-/// Reads folded text that comes in pieces and gives each stack to a function. Hostile input: holds
-/// one line (1 MiB at most) and one stack (4096 frames at most, what is deeper is left out); lines
-/// that are no stacks are counted and the first of them named.
+/// Reads folded text in pieces and passes each stack to a function. For hostile input: holds one
+/// line (1 MiB at most) and one stack (4096 frames at most; deeper frames are left out). Malformed
+/// lines are counted, and the first ones are in problems().
 class FoldedReader {
  public:
   struct Problem {
@@ -47,7 +47,7 @@ class FoldedReader {
   explicit FoldedReader(OnStack on_stack) : on_stack_(std::move(on_stack)) {}
 
   void feed(std::string_view bytes);
-  /// The end: what stands behind the last newline is a line too.
+  /// Ends the text: text after the last newline is a line, too.
   void finish();
 
   std::uint64_t stacks() const { return stacks_; }

@@ -70,7 +70,7 @@ TEST(Folded, EscapesOnlyWhatHasTo) {
   EXPECT_EQ(parse_folded_frame("App\\name\\xZZ\\x4", false).name, "App\\name\\xZZ\\x4");
 }
 
-/// A name of pieces that are likely to go wrong.
+/// A name of pieces that are likely to cause errors.
 std::string random_name(std::mt19937& random) {
   static const std::string pieces[] = {
       ";",    " ",         "\\",      "x3b",  "\\x41", "\n",   "\r",      "\t",    "_[k]",

@@ -7,21 +7,21 @@
 
 namespace overdue {
 
-/// What a frame of a stack is. Decides its colour, and its mark in folded text.
+/// The kind of a frame. Decides the frame's colour, and its mark in folded text.
 enum class FrameKind : std::uint8_t {
-  thread,   ///< the outermost frame: whose stack it is
+  thread,   ///< the outermost frame: the thread that the stack belongs to
   user,     ///< a function of the program or of a library
   syscall,  ///< the system call by which the thread entered the kernel
   kernel,   ///< a function of the kernel
-  unknown,  ///< an address nothing has a name for, or what had to be merged
+  unknown,  ///< an address without a name, or merged frames
   waiting,  ///< not running: asleep, off the CPU, idle
 };
 inline constexpr std::size_t frame_kinds = 6;
 
-/// What the weights of stacks count.
+/// The unit of the weights of stacks.
 enum class WeightUnit : std::uint8_t { samples, microseconds, bytes };
 
-/// One frame. The name is as it came: any bytes.
+/// One frame. `name` is raw: any bytes.
 struct FoldedFrame {
   std::string name;
   FrameKind kind = FrameKind::user;
@@ -29,7 +29,7 @@ struct FoldedFrame {
   bool operator==(const FoldedFrame&) const = default;
 };
 
-/// One stack with its weight: frames outermost first, the thread before all.
+/// One stack with its weight. Frames are outermost first, after the thread.
 struct FoldedStack {
   std::vector<FoldedFrame> frames;
   std::uint64_t weight = 0;
@@ -40,7 +40,7 @@ struct FoldedStack {
 /// "user", "system call", …, for legends.
 std::string_view frame_kind_name(FrameKind kind);
 
-/// A weight for people: `1,234 samples`, `1.24ms`, `3.20 MiB`.
+/// A weight for display: `1,234 samples`, `1.24ms`, `3.20 MiB`.
 std::string format_weight(std::uint64_t weight, WeightUnit unit);
 
 /// `12.3%`: two decimals below 1, one above.

@@ -7,8 +7,9 @@
 namespace overdue {
 namespace {
 
-/// Made in OKLCH: one lightness, chroma and hue a kind, the shades a little around it. Which ones
-/// was searched for by the smallest distance between kinds under simulated colour blindness.
+/// Made in OKLCH: one lightness, chroma and hue per kind, with the shades close to them. A search
+/// chose the values for which the smallest distance between kinds, under simulated colour
+/// blindness, is largest.
 struct KindColors {
   char letter;
   std::string_view light[shades], dark[shades];
@@ -63,7 +64,8 @@ std::string rules(bool differences, bool dark) {
     for (int shade = 0; shade < shades; ++shade)
       css += fmt::format(".{}{} rect{{fill:{}}}\n", kinds[kind].letter, shade,
                          kind_color(static_cast<FrameKind>(kind), shade, dark));
-  // Nearly as pale as the ground: an outline keeps it in sight, and tells it from all other kinds.
+  // Unknown frames are nearly as pale as the background: an outline keeps them visible, and
+  // distinct from all other kinds.
   css += fmt::format(".x0 rect,.x1 rect,.x2 rect,.x3 rect,.x4 rect{{stroke:{};stroke-width:.7}}\n",
                      dark ? "#5c5a55" : "#b5b3ac");
   return css;

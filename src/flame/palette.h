@@ -7,9 +7,9 @@
 
 namespace overdue {
 
-/// Frames of a kind share a hue; the name decides on one of its shades. Kinds stay apart for people
-/// who do not see red, green or blue, and text reaches a contrast of 4.5 on every colour:
-/// palette_test.cc holds it to both.
+/// Frames of a kind share a hue; the name selects one of its shades. Kinds stay distinct without
+/// the perception of red, green or blue, and text has a contrast of at least 4.5 on every colour:
+/// palette_test.cc checks both.
 inline constexpr int shades = 5;
 /// Differences go from -steps (shrunk, blue) to steps (grown, red).
 inline constexpr int difference_steps = 4;
@@ -20,7 +20,7 @@ std::string_view difference_color(int step, bool dark);
 
 /// The class of a frame in the drawing: the letter of its kind and its shade, such as `u3`.
 std::string kind_class(FrameKind kind, std::string_view name);
-/// Likewise for differences: `d0` (shrunk most) to `d8` (grown most).
+/// The class of a difference: `d0` (shrunk most) to `d8` (grown most).
 std::string difference_class(int step);
 
 /// The rules that give these classes their colours, for light and for dark screens.

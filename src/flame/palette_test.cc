@@ -52,7 +52,7 @@ Color oklab(const Color& rgb) {
   return times(lab, seen);
 }
 
-/// How people see who lack nothing, red, green or blue cones (Machado, Oliveira, Fernandes 2009).
+/// Vision with all cones, and without red, green or blue cones (Machado, Oliveira, Fernandes 2009).
 constexpr Matrix sights[] = {{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}},
                              {{{0.152286, 1.052583, -0.204868},
                                {0.114503, 0.786281, 0.099216},
@@ -87,7 +87,7 @@ TEST(Palette, TextCanBeRead) {
 }
 
 TEST(Palette, KindsStayApartForEveryEye) {
-  constexpr double seen_as_different = 0.03;  // 0.02 is about what one can just see
+  constexpr double seen_as_different = 0.03;  // 0.02 is about the smallest visible difference
   for (const bool dark : {false, true})
     for (const Matrix& sight : sights)
       for (std::size_t one = 0; one < frame_kinds; ++one)

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view no_name = "[unknown]";
 constexpr std::string_view other_name = "(other)";
 
-/// `name` up to `most` bytes, not ending within a character.
+/// `name`, cut to at most `most` bytes, but not within a character.
 std::string_view cut(std::string_view name, std::size_t most) {
   if (name.size() <= most) return name;
   std::size_t end = most;
@@ -23,7 +23,7 @@ std::string_view cut(std::string_view name, std::size_t most) {
 }  // namespace
 
 std::size_t StackTree::ChildHash::operator()(const ChildKey& key) const {
-  // splitmix64's last steps: the numbers are small and in sequence.
+  // The last steps of splitmix64, because the numbers are small and consecutive.
   std::uint64_t mixed = (std::uint64_t{key.parent} << 32 | key.name) +
                         (static_cast<std::uint64_t>(key.kind) << 29) +
                         (std::uint64_t{key.merged} << 28) + 0x9e3779b97f4a7c15;
@@ -107,7 +107,7 @@ StackTree::Id StackTree::other(Id parent) {
 StackTree::Id StackTree::find_or_add(const ChildKey& key, bool reserved) {
   const auto found = children_.find(key);
   if (found != children_.end()) return found->second;
-  // A thread takes two places: its own, and that of its "(other)".
+  // A thread takes two nodes: its own, and that of its "(other)".
   const std::size_t wanted = !reserved && key.parent == root ? 2 : 1;
   if (!reserved && nodes_.size() + reserved_ + wanted > limits_.nodes) return root;
   if (reserved)

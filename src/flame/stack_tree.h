@@ -13,39 +13,39 @@
 
 namespace overdue {
 
-/// How much a StackTree holds before it merges.
+/// Limits beyond which a StackTree merges.
 struct TreeLimits {
-  std::size_t nodes = 1'000'000;           ///< all of them, the root and the "(other)"s included
+  std::size_t nodes = 1'000'000;           ///< all nodes, including the root and each "(other)"
   std::size_t depth = 1024;                ///< frames of a stack, the thread included
-  std::size_t name_bytes = 4096;           ///< of one name
-  std::size_t all_name_bytes = 256 << 20;  ///< of all different names
+  std::size_t name_bytes = 4096;           ///< bytes of one name
+  std::size_t all_name_bytes = 256 << 20;  ///< bytes of all different names
 };
 
-/// Weighted stacks, merged where they begin alike: root, thread, frames outermost first. Holds
-/// weights exactly and memory within its limits; what does not fit keeps its weight in a node
-/// "(other)" below its thread, and is counted. The order of nodes depends on the stacks only, not
-/// on the order in which they came, unless a limit was reached.
+/// Weighted stacks, merged as far as they begin alike: root, thread, frames outermost first.
+/// Weights are exact, and memory stays within the limits: a stack that does not fit keeps its
+/// weight in a node "(other)" below its thread, and is counted. The order of nodes depends only on
+/// the stacks, not on the order of add(), unless a limit was reached.
 class StackTree {
  public:
   using Id = std::uint32_t;
   static constexpr Id root = 0;
 
   struct Node {
-    std::uint64_t weight = 0;  ///< of all stacks that pass through here
-    std::uint64_t self = 0;    ///< of those that end here
-    std::uint64_t before = 0;  ///< `weight` of the stacks compared with (add_before)
-    std::uint64_t count = 0;   ///< how many stacks `weight` comes from
+    std::uint64_t weight = 0;  ///< weight of the stacks that pass through or end here
+    std::uint64_t self = 0;    ///< weight of the stacks that end here
+    std::uint64_t before = 0;  ///< weight of the earlier stacks here (add_before)
+    std::uint64_t count = 0;   ///< number of stacks in `weight`
     Id parent = 0;
-    Id first_child = 0;  ///< 0: none (the root is nobody's child)
+    Id first_child = 0;  ///< 0: none (the root is never a child)
     Id next_sibling = 0;
     std::uint32_t name = 0;
     FrameKind kind = FrameKind::thread;
-    bool merged = false;  ///< an "(other)" of ours: no function of that name
+    bool merged = false;  ///< an "(other)" of the tree itself, not a function of that name
   };
 
-  /// What did not go into the tree as it came.
+  /// Stacks that are not in the tree unchanged.
   struct Merged {
-    std::uint64_t stacks = 0;  ///< in an "(other)"
+    std::uint64_t stacks = 0;  ///< stacks in an "(other)"
     std::uint64_t weight = 0;
     std::uint64_t deep = 0;       ///< stacks cut at `depth`
     std::uint64_t cut_names = 0;  ///< frames whose name was cut at `name_bytes`
@@ -54,10 +54,10 @@ class StackTree {
 
   explicit StackTree(WeightUnit unit = WeightUnit::samples, TreeLimits limits = {});
 
-  /// Adds a stack, `count` times seen with `weight` in all. Without weight it takes no place and is
-  /// left out; a frame without name gets the name "[unknown]".
+  /// Adds a stack that was seen `count` times, with `weight` in total. A stack without weight is
+  /// left out. A frame without a name gets the name "[unknown]".
   void add(std::span<const FoldedFrame> frames, std::uint64_t weight, std::uint64_t count = 1);
-  /// Adds a stack of an earlier measurement, with which this one is compared.
+  /// Adds a stack of an earlier measurement, for comparison.
   void add_before(std::span<const FoldedFrame> frames, std::uint64_t weight);
 
   WeightUnit unit() const { return unit_; }
@@ -66,7 +66,7 @@ class StackTree {
   const Merged& merged() const { return merged_; }
   const Node& node(Id id) const { return nodes_[id]; }
   std::string_view name(Id id) const { return names_[nodes_[id].name]; }
-  /// By name, then kind; an "(other)" last.
+  /// Sorted by name, then kind; an "(other)" is last.
   std::vector<Id> children(Id id) const;
   /// Every stack with a weight of its own, in the order of the nodes.
   std::vector<FoldedStack> stacks() const;
@@ -87,7 +87,7 @@ class StackTree {
   Id child(Id parent, const FoldedFrame& frame);
   Id other(Id parent);
   Id find_or_add(const ChildKey& key, bool reserved);
-  /// The name's number; `nowhere` where there is no room for it.
+  /// The number of the name; `nowhere` if there is no room for it.
   std::uint32_t name_number(std::string_view name);
   static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
 

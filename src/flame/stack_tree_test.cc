@@ -25,7 +25,7 @@ std::vector<std::string> child_names(const StackTree& tree, StackTree::Id id) {
   return result;
 }
 
-/// The sum of the weights of `id`'s children and of its own is its weight, all the way up.
+/// The weight of each node is the sum of its children's weights and its own.
 void expect_consistent(const StackTree& tree) {
   for (StackTree::Id id = 0; id < tree.size(); ++id) {
     std::uint64_t sum = tree.node(id).self;

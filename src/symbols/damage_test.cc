@@ -1,5 +1,5 @@
 // Every byte of a small ELF file is damaged in turn, and the file is cut at every length: whatever
-// is found then, nothing crashes, and looking things up still works.
+// is found, nothing crashes, and look-ups still work.
 
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Fixtures, Damage,
                            return name;
                          });
 
-// Headers that claim everything, in a file that is mostly a hole.
+// Headers with huge counts, in a file that is mostly a hole.
 TEST(DamagedElf, HugeClaims) {
   const std::string path = testing::TempDir() + "/claims.elf";
   Elf64_Ehdr header{};

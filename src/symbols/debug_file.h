@@ -11,21 +11,22 @@
 
 namespace overdue {
 
-/// Gets a file that was opened, and its headers; true where it is what was looked for.
+/// Receives an open debug file and its headers; returns true to end the search with this file.
 using TakeDebugFile = std::function<bool(Fd file, const ElfImage& debug)>;
 
-/// Shows the separate debug files of `image` that `open` finds to `take`, best first, until it
-/// wants one: by build id, then by .gnu_debuglink beside `path` (the file's own, absolute). Files
-/// whose build id or checksum is another are none. Of more than `most_bytes` no checksum is made.
+/// Passes the separate debug files of `image` to `take`, best first, until `take` returns true: by
+/// build id, then by .gnu_debuglink beside `path` (the file's own, absolute). `open` opens them.
+/// Files with another build id or checksum are skipped, and so is a linked file of more than
+/// `most_bytes` bytes, which is too long for a checksum. Whether `take` returned true.
 bool look_for_debug_file(const ElfImage& image, const OpenFile& open, const std::string& path,
                          std::uint64_t most_bytes, const TakeDebugFile& take);
 
 /// Where the DWARF of a file is.
 struct DebugInfo {
   Fd file{};
-  std::uint64_t bias = 0;  ///< to be taken off the program's addresses; it may wrap
+  std::uint64_t bias = 0;  ///< subtracted from the program's addresses; may wrap
 };
-/// In the file itself, else in its separate debug file; nothing where there is none.
+/// Finds DWARF in the file itself, else in its separate debug file; nothing if there is none.
 std::optional<DebugInfo> find_debug_info(Fd file, const OpenFile& open, const std::string& path,
                                          const ElfLimits& limits = {});
 

@@ -15,7 +15,7 @@ using symbols_test::fixtures;
 using symbols_test::functions_of;
 
 struct Case {
-  std::string file;                          ///< whose debug information is wanted
+  std::string file;                          ///< file whose debug information is wanted
   std::map<std::string, std::string> there;  ///< path → fixture
 };
 
@@ -59,7 +59,7 @@ TEST(DebugInfo, IsNotThatOfAnother) {
   EXPECT_FALSE(found({"separate_lines/linked", {{"/opt/bin/linked.debug", "lines"}}}));
   EXPECT_FALSE(found({"separate_lines/stripped", {{path_by_id(), "separate_lines/debugdata"}}}));
   EXPECT_FALSE(found({"nothing", {}}));
-  // No checksum is made of what is that long.
+  // No checksum is computed for a file of this length.
   EXPECT_FALSE(
       found({"separate_lines/linked", {{"/opt/bin/linked.debug", "separate_lines/linked.debug"}}},
             {.debug_file_bytes = 10}));

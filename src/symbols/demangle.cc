@@ -4,7 +4,7 @@
 #include <csetjmp>
 #include <cstring>
 
-// libiberty.h declares basename() otherwise, and differently from <cstring>.
+// Otherwise libiberty.h declares basename(), and differently from <cstring>.
 #define HAVE_DECL_BASENAME 1
 #include <libiberty/demangle.h>
 
@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t longest_mangled = 8u << 10;
 constexpr std::size_t longest_name = 4u << 10;
 
-/// What a demangler writes into. It allocates nothing, since it is left by longjmp.
+/// The output of a demangler. Allocates nothing, because longjmp leaves the demangler.
 struct Sheet {
   std::array<char, longest_name> text;
   std::size_t size = 0;
@@ -24,9 +24,9 @@ struct Sheet {
   std::jmp_buf leave;
 };
 
-// The time of demangling is that of its output, which can be exponential in its input; so leaving
-// early is the only bound there is. libiberty's C++ demangler holds no memory while it writes; its
-// Rust demangler does while it writes an identifier, which has no punctuation.
+// Demangling takes the time of its output, which can be exponential in its input, so leaving early
+// is the only bound. libiberty's C++ demangler holds no memory while it writes. Its Rust demangler
+// holds memory only while it writes an identifier, which has no punctuation.
 void write(const char* piece, std::size_t size, void* opaque) {
   if (size == 0) return;  // and `piece` may be null
   Sheet& sheet = *static_cast<Sheet*>(opaque);
@@ -41,7 +41,7 @@ void write(const char* piece, std::size_t size, void* opaque) {
 
 using Demangler = int (*)(const char*, int, demangle_callbackref, void*);
 
-// Without objects that have destructors: they would not survive the jump.
+// Has no objects with destructors: the jump would skip them.
 bool run(Demangler demangler, const char* mangled, Sheet& sheet) {
   if (setjmp(sheet.leave) != 0) return false;  // NOLINT(bugprone-*): see write()
   return demangler(mangled, DMGL_ANSI, write, &sheet) != 0 && !sheet.is_full && sheet.size > 0;
@@ -51,7 +51,7 @@ bool run(Demangler demangler, const char* mangled, Sheet& sheet) {
 
 std::string demangle(std::string_view name) {
   if (name.size() > longest_mangled || name.size() < 3) return printable(name);
-  // What LLVM adds to a function it made of another one says nothing to a reader.
+  // LLVM's suffix of a function that it made from another one does not help a reader.
   std::string mangled(name.substr(0, name.find(".llvm.")));
   const bool is_rust = mangled.starts_with("_R");
   const bool is_itanium = mangled.starts_with("_Z");

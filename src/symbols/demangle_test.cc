@@ -30,7 +30,7 @@ TEST(Demangle, Rust) {
             "utf8_idents::საჭმელად_გემრიელი_სადილი");
 }
 
-// Found by fuzzing: libiberty writes nothing, from nowhere.
+// Found by fuzzing: libiberty writes no bytes, from a null pointer.
 TEST(Demangle, UnicodeWithoutAscii) {
   EXPECT_FALSE(
       demangle("_RNqCs2fqI2P2rA04_05utf8_identsu30_og.e___7hkackfecea1cbdathfdh9hlq6y").empty());

@@ -32,7 +32,7 @@ std::string_view without_parameters(std::string_view name) {
   return name.substr(0, name.find('('));
 }
 
-/// Of an address in a segment with these rights (PF_…), or in one without PF_X.
+/// The file offset of an address in a segment with PF_X (is_code), or in one without (is_data).
 constexpr Elf64_Word is_code = PF_X, is_data = 0;
 std::optional<std::uint64_t> offset_in_file(const ElfImage& image, std::uint64_t address,
                                             Elf64_Word kind) {
@@ -106,7 +106,7 @@ std::size_t padded(std::size_t size) {
   return (size + 3) / 4 * 4;
 }
 
-/// What the note of a probe says.
+/// The content of a probe's note.
 struct UsdtNote {
   std::uint64_t instruction = 0, base = 0, semaphore = 0;
   std::string_view provider, name, arguments;
@@ -128,8 +128,8 @@ std::optional<UsdtNote> read_note(std::span<const std::byte> bytes) {
   return UsdtNote{addresses[0], addresses[1], addresses[2], texts[0], texts[1], texts[2]};
 }
 
-/// The probes of a file. Its notes have the linker's addresses. prelink(8) may have moved the
-/// file since; the address of .stapsdt.base, which each note has as well, shows by how much.
+/// The probes of a file. Its notes have the linker's addresses. prelink(8) may have moved the file
+/// since. Each note also has the linker's address of .stapsdt.base, which shows the distance.
 class UsdtSearch {
  public:
   UsdtSearch(const ElfImage& image, std::string_view provider, std::string_view name)
@@ -163,7 +163,7 @@ class UsdtSearch {
     EventSite site{.offset = *offset, .arguments = std::string(note.arguments)};
     if (note.semaphore != 0) {
       const auto semaphore = offset_in_file(image_, note.semaphore + moved, is_data);
-      if (!semaphore) return;  // without it the probe may be skipped
+      if (!semaphore) return;  // without its semaphore, the probe may be skipped
       site.semaphore = *semaphore;
     }
     found_.sites.push_back(std::move(site));

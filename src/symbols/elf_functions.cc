@@ -39,7 +39,7 @@ class FunctionReader {
     if (!is_function && is_mark(name)) return;
     if (name.empty()) return;
     const unsigned binding = ELF64_ST_BIND(symbol.st_info);
-    // The lowest bit of an address of 32-bit ARM says "Thumb".
+    // On 32-bit ARM, the lowest bit of an address means Thumb code.
     const std::uint64_t thumb = image_.machine() == EM_ARM ? symbol.st_value & 1 : 0;
     builder_.add({.begin = symbol.st_value - thumb + bias_,
                   .size = symbol.st_size,
@@ -55,7 +55,7 @@ class FunctionReader {
   std::size_t functions() const { return functions_; }
 
  private:
-  /// The end of the code that the symbol is in; 0 where that is none.
+  /// The end of the code that the symbol is in; 0 if the symbol is not in code.
   std::uint64_t code_end(const Elf64_Sym& symbol) const {
     const auto inside = [&](std::uint64_t begin, std::uint64_t size) {
       return symbol.st_value >= begin && symbol.st_value - begin < size ? begin + size : 0;
@@ -71,8 +71,8 @@ class FunctionReader {
     return 0;
   }
 
-  /// Labels that mark something else than a function: ARM's and RISC-V's kinds of code, compilers'
-  /// local labels, linkers' ends of sections.
+  /// Labels that do not mark a function: ARM's and RISC-V's kinds of code, compilers' local labels,
+  /// linkers' ends of sections.
   static bool is_mark(std::string_view name) {
     return name.starts_with('$') || name.starts_with(".L") || name == "_etext" || name == "etext" ||
            name == "__etext";
@@ -89,7 +89,7 @@ template <typename Symbol>
 void read_symbols(const ElfImage& image, const Elf64_Shdr& table, FunctionReader& reader) {
   std::vector<Symbol> symbols(symbol_batch);
   const std::uint64_t count = std::min(table.sh_size / sizeof(Symbol), most_symbols_read);
-  // A count that the file cannot hold is a lie, and what it does hold is found until then.
+  // If the file cannot hold the whole count, the symbols that it does hold are used.
   for (std::uint64_t at = 0; at < count; at += symbols.size()) {
     symbols.resize(std::min<std::uint64_t>(symbol_batch, count - at));
     if (!image.bytes().read(table.sh_offset + at * sizeof(Symbol),

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t most_segments = 4096;
 constexpr std::uint64_t most_sections = 65536;
 constexpr std::uint64_t most_section_name_bytes = 4u << 20;
-// Few, for hostile headers could make us read the same bytes again and again.
+// Few, because hostile headers could have the same bytes read again and again.
 constexpr std::uint64_t most_build_id_notes_bytes = 64u << 10;
 constexpr std::size_t most_note_sections = 64;
 constexpr std::size_t longest_section_name = 64;
@@ -83,7 +83,7 @@ bool ElfImage::read_headers() {
   if (!header) return false;
   machine_ = header->e_machine;
 
-  // Counts too great for the header are in section 0.
+  // Counts that are too large for the header are in section 0.
   std::uint64_t segments = header->e_phnum, sections = header->e_shnum, names = header->e_shstrndx;
   const auto first = header->e_shoff ? bytes_->get<Section>(header->e_shoff) : std::nullopt;
   if (first && sections == 0) sections = first->sh_size;
@@ -164,8 +164,8 @@ std::string ElfImage::build_id_in(std::uint64_t offset, std::uint64_t size,
 std::string ElfImage::build_id() const {
   std::string id;
   std::size_t looked_at = 0;
-  // By sections first: those of a debug file are right, while its segments still have the offsets
-  // of the file it was split from.
+  // Sections come first: in a debug file they are right, but segments still have the offsets of the
+  // file that it was split from.
   for (const Elf64_Shdr& section : sections_)
     if (id.empty() && section.sh_type == SHT_NOTE && ++looked_at <= most_note_sections)
       id = build_id_in(section.sh_offset, section.sh_size, section.sh_addralign);

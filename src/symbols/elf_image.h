@@ -12,22 +12,23 @@
 
 namespace overdue {
 
-/// The headers of an ELF file, 32-bit ones widened, and what is found by them alone. The bytes are
-/// hostile: counts are bounded, every offset is checked when it is followed, and what does not hold
-/// is left out. Our own reading rather than libelf's, for three reasons: elfutils' policy is that a
-/// crash on a hostile file is no security bug; it maps files, or loads a section whole, where we
-/// want neither SIGBUS nor memory without a bound; and all that is needed of it fits into one page.
+/// The headers of an ELF file, 32-bit ones widened, and the data that headers alone lead to. The
+/// bytes are hostile: counts are bounded, every offset is checked when it is followed, and invalid
+/// parts are skipped. libelf is not used, for three reasons: for elfutils, a crash on a hostile
+/// file is no security bug; libelf maps files or loads whole sections, which risks a SIGBUS or
+/// unbounded memory; and all that is needed of it fits on one page.
 class ElfImage {
  public:
-  /// Nothing where `bytes` are no ELF file of this machine's byte order. `bytes` must outlive it.
+  /// Nothing if `bytes` are not an ELF file of this machine's byte order. `bytes` must outlive the
+  /// image.
   static std::optional<ElfImage> read(const FileBytes& bytes);
 
   const FileBytes& bytes() const { return *bytes_; }
   std::uint16_t machine() const { return machine_; }
   bool is_64bit() const { return is_64bit_; }
-  /// Only those of type PT_LOAD, PT_NOTE and PT_GNU_EH_FRAME.
+  /// Only segments of type PT_LOAD, PT_NOTE and PT_GNU_EH_FRAME.
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
-  /// Section 0 included, so that numbers of sections are indices.
+  /// Includes section 0, so that section numbers are indices.
   const std::vector<Elf64_Shdr>& sections() const { return sections_; }
   std::string_view name_of(const Elf64_Shdr& section) const;
   /// The first section with this name that has bytes in the file.
@@ -41,7 +42,7 @@ class ElfImage {
     std::uint32_t crc = 0;
   };
   std::optional<DebugLink> debug_link() const;
-  /// Where code begins to be loaded: the lowest PT_LOAD.
+  /// The lowest virtual address of a PT_LOAD segment.
   std::optional<std::uint64_t> load_address() const;
   /// Whether `address` is in an executable segment.
   bool is_code(std::uint64_t address) const;
@@ -60,7 +61,7 @@ class ElfImage {
   std::vector<std::byte> section_names_;
 };
 
-/// The NUL-terminated text at `offset` of a string table; empty where there is none.
+/// The NUL-terminated text at `offset` of a string table; empty if there is none.
 std::string_view string_at(const std::vector<std::byte>& strings, std::uint64_t offset);
 
 }  // namespace overdue

@@ -84,7 +84,7 @@ TEST(ElfImage, BuildIdIsFoundBehindOtherNotes) {
             "");
 }
 
-// A page of the file that is mapped twice: where it is code, it is code that an address was in.
+// A page of the file that is mapped twice: an address in code belongs to the executable mapping.
 TEST(ElfSymbols, ExecutableSegmentsComeFirst) {
   const MadeElf elf({segment(PT_LOAD, PF_R | PF_W, 0x100, 0x8100, 0x100),
                      segment(PT_LOAD, PF_R | PF_X, 0, 0x1000, 0x200)});

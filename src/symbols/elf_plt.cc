@@ -11,10 +11,10 @@ namespace {
 constexpr std::uint64_t most_stub_bytes = 16u << 20;
 constexpr std::uint64_t most_table_bytes = 64u << 20;
 
-/// Slots of the global offset table, and which dynamic symbol each will hold.
+/// Slots of the global offset table, each with the dynamic symbol that it will hold.
 std::map<std::uint64_t, std::uint64_t> imported_slots(const ElfImage& image) {
   std::map<std::uint64_t, std::uint64_t> slots;
-  std::uint64_t budget = most_table_bytes;  // for all together: sections may name the same bytes
+  std::uint64_t budget = most_table_bytes;  // for all sections: they may name the same bytes
   for (const Elf64_Shdr& section : image.sections()) {
     if (section.sh_type != SHT_RELA || !(section.sh_flags & SHF_ALLOC)) continue;
     const auto bytes = image.bytes().read(section.sh_offset, section.sh_size, budget);
@@ -33,8 +33,8 @@ std::map<std::uint64_t, std::uint64_t> imported_slots(const ElfImage& image) {
   return slots;
 }
 
-/// The slot a stub of x86-64 jumps through: `jmp *distance(%rip)`, behind nothing, `endbr64`, or
-/// that and `bnd`.
+/// The slot that an x86-64 stub jumps through: `jmp *distance(%rip)`, alone, after `endbr64`, or
+/// after `endbr64` and `bnd`.
 std::uint64_t x86_slot(std::span<const std::byte> stub, std::uint64_t address) {
   for (std::size_t at = 0; at <= 5 && at + 6 <= stub.size(); ++at) {
     if (stub[at] != std::byte{0xff} || stub[at + 1] != std::byte{0x25}) continue;
@@ -45,7 +45,7 @@ std::uint64_t x86_slot(std::span<const std::byte> stub, std::uint64_t address) {
   return 0;
 }
 
-/// That of arm64: `adrp x16, page`, `ldr x17, [x16, offset]`, behind nothing or `bti c`.
+/// The slot of an arm64 stub: `adrp x16, page`, `ldr x17, [x16, offset]`, alone or after `bti c`.
 std::uint64_t arm_slot(std::span<const std::byte> stub, std::uint64_t address) {
   for (std::size_t at = 0; at <= 4 && at + 8 <= stub.size(); at += 4) {
     std::uint32_t adrp, ldr;
@@ -82,7 +82,7 @@ void add_plt_stubs(const ElfImage& image, SymbolTableBuilder& builder) {
     if (!code) continue;
     if (slots.empty()) slots = imported_slots(image);
     const std::uint64_t step = stub_bytes(image, *section);
-    // arm64: behind a header of 32 bytes, a multiple of 16 but not of 24.
+    // arm64: stubs follow a header of 32 bytes, a multiple of 16 but not of 24.
     const bool has_odd_header = image.machine() == EM_AARCH64 && name == ".plt";
     for (std::uint64_t at = has_odd_header ? 32 : 0; at < code->size(); at += step) {
       const std::span stub = std::span(*code).subspan(at, std::min(step, code->size() - at));

@@ -38,7 +38,7 @@ class FurtherSymbols {
 
  private:
   bool add(const ElfImage& other) {
-    // prelink moves a file and leaves its debug file where it was.
+    // prelink moves a file, but not its debug file.
     const auto here = image_.load_address(), there = other.load_address();
     const std::uint64_t bias = here && there ? *here - *there : 0;
     return add_functions(other, SHT_SYMTAB, bias, limits_.string_bytes, builder_) > 0;

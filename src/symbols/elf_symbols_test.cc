@@ -98,7 +98,7 @@ TEST(ElfSymbols, NamesPltStubs) {
       has_getpid |= found->name == "getpid@plt";
     }
     EXPECT_TRUE(has_getpid) << name;
-    // getpid, printf, fflush, getchar or getc; __cxa_finalize where there is one
+    // getpid, printf, fflush, getchar or getc; __cxa_finalize if there is one
     EXPECT_GE(stubs, 4u) << name;
   }
 }
@@ -120,7 +120,7 @@ TEST(ElfSymbols, ThirtyTwoBits) {
   EXPECT_EQ(symbols.address_of(symbols.file_offset_of(address).value()), address);
 }
 
-// Separate debug files. `pie` is where the symbols were before they were taken away.
+// Separate debug files. `pie` is the program before its symbols were removed.
 
 TEST(ElfSymbols, StrippedHasWhatItExports) {
   const ElfSymbols symbols(bytes_of(fixtures + "/separate/stripped"));
@@ -194,7 +194,7 @@ TEST(ElfSymbols, DebugFileByLink) {
 }
 
 TEST(ElfSymbols, DebugFileOfAPrelinkedFile) {
-  // As prelink leaves it: `moved` is `pie` elsewhere, with a debug file that is not.
+  // As after prelink: `moved` is `pie` at other addresses, with a debug file that was not moved.
   const std::uint64_t local = address_in(fixtures + "/moved", "local_function");
   const std::uint64_t debug = address_in(fixtures + "/pie", "local_function");
   ASSERT_EQ(local - debug, 0x40000000u);
@@ -206,7 +206,7 @@ TEST(ElfSymbols, DebugFileOfAPrelinkedFile) {
   header.e_shoff = header.e_shnum = 0;
   std::memcpy(stripped.data(), &header, sizeof header);
   auto other = content_of(fixtures + "/pie");
-  // Give the debug file the build id that is asked for: notes are the same but for it.
+  // Give the debug file the wanted build id: the notes differ only in the id.
   const auto old_id = ElfImage::read(FileBytes(other))->build_id();
   const auto raw = [](const std::string& hex) {
     std::vector<std::byte> bytes;
@@ -245,7 +245,7 @@ TEST(ElfSymbols, VdsoFromMemory) {
     found |= symbol && symbol->name.find("clock_gettime") != std::string_view::npos;
   }
   EXPECT_TRUE(found);
-  // A process that is gone had the same.
+  // A process that is gone had the same [vdso].
   EXPECT_EQ(read_vdso(1 << 30, *mapping), bytes);
 }
 

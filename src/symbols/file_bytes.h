@@ -11,9 +11,9 @@
 
 namespace overdue {
 
-/// Bytes at positions, of a regular file or of memory, that somebody hostile wrote. Files are read
-/// with pread(2), never mapped: one that shrinks while we read must be a short read and not a
-/// SIGBUS. Whatever cannot be read whole is nothing.
+/// Random access to hostile bytes, of a regular file or of memory. Files are read with pread(2),
+/// never mapped: a file that shrinks meanwhile must cause a short read, not a SIGBUS. A read that
+/// is not complete returns nothing.
 class FileBytes {
  public:
   /// A descriptor of anything but a regular file has size 0.
@@ -22,9 +22,9 @@ class FileBytes {
   explicit FileBytes(std::span<const std::byte> memory) : memory_(memory), size_(memory.size()) {}
 
   std::uint64_t size() const { return size_; }
-  /// All of `out`, or false.
+  /// Fills all of `out`, or returns false.
   bool read(std::uint64_t offset, std::span<std::byte> out) const;
-  /// A part that is at most `limit` bytes long.
+  /// The `size` bytes at `offset`; nothing if `size` exceeds `limit`.
   std::optional<std::vector<std::byte>> read(std::uint64_t offset, std::uint64_t size,
                                              std::uint64_t limit) const;
   template <typename T>

@@ -10,14 +10,14 @@
 
 namespace overdue {
 
-/// Tells a file, as it is now, from all others: the time of change rather than of modification,
-/// which its owner can set to what it was.
+/// Identifies a file in its present state. Uses the change time, not the modification time, which
+/// the file's owner can set back.
 struct FileKey {
   std::uint64_t device = 0, inode = 0, size = 0;
   std::int64_t change_seconds = 0, change_nanoseconds = 0;
   auto operator<=>(const FileKey&) const = default;
 
-  /// Nothing where it is no regular file.
+  /// Nothing if `file` is not a regular file.
   static std::optional<FileKey> of(const Fd& file) {
     struct stat status{};
     if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;

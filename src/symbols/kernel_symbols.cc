@@ -28,8 +28,9 @@ std::string_view next_word(std::string_view& line) {
   return word;
 }
 
-/// Where a part of the kernel's text begins or ends, by its linker script
-/// (include/asm-generic/vmlinux.lds.h): nothing is in it, though a function may be at its address.
+/// Whether a symbol marks the begin or end of a part of the kernel's text, by the kernel's linker
+/// script (include/asm-generic/vmlinux.lds.h). The mark is no function, though a function may have
+/// its address.
 bool is_mark(std::string_view name) {
   return name == "_etext" || name == "_einittext" || name.ends_with("_text_start") ||
          name.ends_with("_text_end");
@@ -37,7 +38,7 @@ bool is_mark(std::string_view name) {
 
 }  // namespace
 
-/// Takes kallsyms line by line, so that its text is never held as a whole.
+/// Parses kallsyms line by line, so that the whole text is never in memory.
 class KallsymsParser {
  public:
   void line(std::string_view line) {
@@ -57,13 +58,13 @@ class KallsymsParser {
     if (module.size() >= 2 && module.front() == '[' && module.back() == ']')
       module = module.substr(1, module.size() - 2);
     ++lines_;
-    if (address == 0) return;  // per-CPU offsets, or all of them: hidden
+    if (address == 0) return;  // a per-CPU offset, or hidden
     add(address, type[0], name, module);
   }
 
   KernelSymbols finish() && {
     symbols_.hidden_ = lines_ > 0 && !any_address_;
-    // Where another module begins, what comes before ends.
+    // A run ends where another module begins.
     std::sort(symbols_.runs_.begin(), symbols_.runs_.end(), [](const auto& a, const auto& b) {
       return std::tuple(a.begin, a.module) < std::tuple(b.begin, b.module);
     });

@@ -11,16 +11,16 @@
 
 namespace overdue {
 
-/// Functions of the kernel and its modules: one reading of /proc/kallsyms. Modules that are loaded
-/// later, and BPF programs, need another reading. kallsyms knows no sizes: a function reaches to
-/// the next symbol, and at most 256 KiB (the last one of a module has no next symbol near).
+/// The functions of the kernel and its modules, from one read of /proc/kallsyms. Modules and BPF
+/// programs that are loaded later need another read. kallsyms has no sizes: a function extends to
+/// the next symbol, at most 256 KiB (the last function of a module has no next symbol nearby).
 class KernelSymbols {
  public:
-  /// Nothing is known: every look-up finds nothing.
+  /// No symbols: every look-up finds nothing.
   KernelSymbols() = default;
-  /// From the text of a kallsyms file. Lines that make no sense are counted.
+  /// Parses the text of a kallsyms file; counts malformed lines.
   static KernelSymbols parse(std::string_view text);
-  /// Throws Error where the file cannot be read.
+  /// Throws Error if the file cannot be read.
   static KernelSymbols read(const std::string& path = "/proc/kallsyms");
 
   struct Found {
@@ -29,8 +29,8 @@ class KernelSymbols {
   };
   std::optional<Found> find(std::uint64_t address) const;
 
-  /// The kernel showed names but not one address: kernel.kptr_restrict, or no CAP_SYSLOG. Then
-  /// nothing is found, rather than the wrong thing.
+  /// Whether the kernel showed names but no address: kernel.kptr_restrict, or no CAP_SYSLOG. Every
+  /// look-up then finds nothing.
   bool are_addresses_hidden() const { return hidden_; }
   std::size_t malformed_lines() const { return malformed_; }
   std::size_t size() const { return table_.size(); }
@@ -38,7 +38,7 @@ class KernelSymbols {
 
  private:
   friend class KallsymsParser;
-  /// From here to the next run, symbols are of this module.
+  /// From `begin` to the next run, symbols belong to `module`.
   struct Run {
     std::uint64_t begin;
     std::uint32_t module;

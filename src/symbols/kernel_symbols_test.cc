@@ -52,11 +52,11 @@ TEST(KernelSymbols, NamesNothingOutsideOfText) {
   const auto symbols = KernelSymbols::parse(kallsyms_text);
   EXPECT_EQ(at(symbols, 0), "");
   EXPECT_EQ(at(symbols, 0xffffffff80ffffff), "");
-  EXPECT_EQ(at(symbols, 0xffffffff81000200), "");  // behind _etext
+  EXPECT_EQ(at(symbols, 0xffffffff81000200), "");  // after _etext
   EXPECT_EQ(at(symbols, 0xffffffff81000080), "");
   EXPECT_EQ(at(symbols, 0xffffffff81000290), "");
   EXPECT_EQ(at(symbols, 0xffffffffc0003000 + (256 << 10)),
-            "");  // nobody knows where the last one ends
+            "");  // the end of the last function is unknown
   EXPECT_EQ(at(symbols, ~std::uint64_t{0}), "");
 }
 

@@ -32,8 +32,8 @@ struct DwarfEnd {
 using ElfPointer = std::unique_ptr<Elf, ElfEnd>;
 using DwarfPointer = std::unique_ptr<Dwarf, DwarfEnd>;
 
-/// An ELF file with DWARF that says nothing. It stands in for the alternate debug file, that libdw
-/// would open, whatever it is, by the path that a file names.
+/// An ELF file with empty DWARF. It replaces the alternate debug file, which libdw would open by
+/// the path that a file names, whatever is there.
 struct EmptyDwarf {
   Elf64_Ehdr header{};
   Elf64_Shdr sections[3]{};
@@ -70,9 +70,9 @@ std::string_view text_or_empty(const char* text) {
   return text ? std::string_view(text) : std::string_view();
 }
 
-/// How many bytes libdw will load of `elf`, unpacked; nothing where that is beyond `limit`. What
-/// was packed before there was a standard for it says its size elsewhere, and is left alone. So is
-/// a file of which libdw would choose what to read: what is checked must be what it reads.
+/// The number of bytes that libdw will load of `elf`, unpacked; nothing if beyond `limit`. Also
+/// nothing for sections in the older packed format, which keep their size elsewhere, and for a file
+/// in which libdw would choose between sections: libdw must read the sections that were checked.
 std::optional<std::uint64_t> bytes_of(Elf* elf, std::uint64_t limit) {
   std::size_t names = 0;
   if (elf_getshdrstrndx(elf, &names) != 0) return std::nullopt;
@@ -106,7 +106,7 @@ std::optional<std::uint64_t> number_of(Dwarf_Die& entry, unsigned attribute) {
   return value;
 }
 
-/// Entries that functions may be in, and that are at no address themselves.
+/// Entries that may contain functions, but are at no address themselves.
 bool may_hold_functions(int tag) {
   return tag == DW_TAG_namespace || tag == DW_TAG_class_type || tag == DW_TAG_structure_type ||
          tag == DW_TAG_union_type || tag == DW_TAG_module;
@@ -117,7 +117,7 @@ bool is_code(int tag) {
          tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
 }
 
-/// What the linker has left out has its debug information left, at address 0.
+/// A function that the linker has left out keeps its debug information, at address 0.
 bool is_left_out(Dwarf_Die& entry) {
   Dwarf_Addr begin = 0;
   return dwarf_tag(&entry) == DW_TAG_subprogram && dwarf_lowpc(&entry, &begin) == 0 && begin == 0;
@@ -126,14 +126,14 @@ bool is_left_out(Dwarf_Die& entry) {
 /// The way from a unit down to the innermost code entry at an address.
 class Search {
  public:
-  /// Functions of a local class are below a function whose code is elsewhere: a deep search looks
-  /// for them, at every entry.
+  /// Functions of a local class are below a function whose code is elsewhere: a deep search visits
+  /// every entry for them.
   enum class Depth { usual, deep };
 
   Search(std::uint64_t address, const LineLimits& limits)
       : address_(address), limits_(limits), end_(Clock::now() + limits.time) {}
 
-  /// Outermost first; nothing if it would be at a limit.
+  /// Outermost first; nothing if a limit is reached.
   std::vector<Dwarf_Die> run(Dwarf_Die unit) {
     for (depth_ = Depth::usual; path_.empty() && !was_cut_; depth_ = Depth::deep) {
       look_into(unit, 0);
@@ -144,7 +144,7 @@ class Search {
   }
 
  private:
-  /// Whether that is all: the address was found there, or a limit is reached.
+  /// Whether the search is over: the address was found, or a limit is reached.
   bool look_into(Dwarf_Die& parent, std::size_t level) {
     Dwarf_Die entry;
     if (dwarf_child(&parent, &entry) != 0) return false;
@@ -180,7 +180,7 @@ class SourceLines::File {
  public:
   static std::unique_ptr<File> open(Fd file, const LineLimits& limits) {
     if (!file || elf_version(EV_CURRENT) == EV_NONE) return nullptr;
-    // Read, not mapped: a file that shrinks meanwhile must not be a SIGBUS.
+    // Read, not mapped: a file that shrinks meanwhile must not cause a SIGBUS.
     ElfPointer elf(elf_begin(file.get(), ELF_C_READ, nullptr));
     if (!elf || elf_kind(elf.get()) != ELF_K_ELF) return nullptr;
     const auto bytes = bytes_of(elf.get(), limits.section_bytes);
@@ -241,7 +241,7 @@ class SourceLines::File {
     if (dwarf_) dwarf_setalt(dwarf_.get(), alternate_.get());
   }
 
-  /// Where each unit has its code. .debug_aranges would say so too, but not all compilers write it.
+  /// Finds the code of each unit. .debug_aranges has that too, but not all compilers write it.
   bool read_units() {
     const Clock::time_point end = Clock::now() + limits_.time;
     Dwarf_Off next = 0;
@@ -254,10 +254,10 @@ class SourceLines::File {
       if (!dwarf_offdie(dwarf_.get(), at + header_size, &unit) ||
           dwarf_tag(&unit) != DW_TAG_compile_unit)
         continue;
-      // The rest of it is in another file, which libdw would open.
+      // The rest of the unit is in another file, which libdw would open.
       if (dwarf_hasattr(&unit, DW_AT_dwo_name) || dwarf_hasattr(&unit, DW_AT_GNU_dwo_name))
         continue;
-      // libdw reads it where a file's name is relative.
+      // libdw reads the folder if a file's name is relative.
       Dwarf_Attribute folder;
       if (dwarf_attr(&unit, DW_AT_comp_dir, &folder) && !text_of(folder)) continue;
       add_ranges(unit);
@@ -276,7 +276,7 @@ class SourceLines::File {
     }
   }
 
-  /// libdw keeps a row for each byte of a line program at worst, so only short ones are its.
+  /// At worst, libdw keeps a row for each byte of a line program, so it gets only short ones.
   bool has_bounded_lines(Dwarf_Die& unit) {
     const auto offset = number_of(unit, DW_AT_stmt_list);
     if (!offset) return false;
@@ -300,8 +300,9 @@ class SourceLines::File {
     return {};
   }
 
-  /// Empty where there is none; nothing where it does not end within its section: libdw (0.188)
-  /// does not look for the end of a text in an entry, and lets an indexed one begin at the end.
+  /// Empty if there is no text; nothing if the text does not end within its section: libdw (0.188)
+  /// does not check the end of a text in an entry, and lets an indexed text begin at the end of the
+  /// section.
   std::optional<std::string_view> text_of(Dwarf_Attribute& attribute) const {
     const char* const text = dwarf_formstring(&attribute);
     if (!text) return std::string_view();
@@ -328,7 +329,8 @@ class SourceLines::File {
     return nullptr;
   }
 
-  /// Which sections have texts. False where the last of one that has nothing else does not end.
+  /// Finds the sections with texts. False if the last text of a section that has only texts does
+  /// not end.
   bool read_texts() {
     for (const std::string_view name :
          {".debug_str", ".debug_line_str", ".debug_info", ".debug_types"}) {
@@ -345,13 +347,13 @@ class SourceLines::File {
     Dwarf_Line* found = dwarf_getsrc_die(&unit, address);
     int line = 0;
     if (!found) return result;
-    // What a compiler has made up is of a file, but of no line.
+    // Code that a compiler has added has a file, but no line.
     if (dwarf_lineno(found, &line) == 0 && line > 0) result.line = static_cast<unsigned>(line);
     result.file = printable(text_or_empty(dwarf_linesrc(found, nullptr, nullptr)));
     return result;
   }
 
-  /// Where an inlined function is called.
+  /// The place where an inlined function is called.
   SourceLine call_of(Dwarf_Die& unit, Dwarf_Die& inlined) {
     SourceLine result;
     const auto line = number_of(inlined, DW_AT_call_line),
@@ -373,7 +375,7 @@ class SourceLines::File {
   LineLimits limits_;
   std::size_t units_ = 0;
   std::uint64_t section_bytes_ = 0;
-  std::vector<std::span<const char>> texts_;  // sections in which texts are
+  std::vector<std::span<const char>> texts_;  // sections with texts
   std::vector<Range> ranges_;                 // by begin
 };
 

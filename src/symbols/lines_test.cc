@@ -1,5 +1,5 @@
-// Source lines and inlined functions, beside what addr2line finds: LLVM's, for that of binutils
-// gives names of symbols to what is inlined, and does not read all that clang writes.
+// Source lines and inlined functions, compared with addr2line: LLVM's, because that of binutils
+// names inlined functions after symbols, and does not read all that clang writes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ SourceLines lines_of(const std::string& file, const LineLimits& limits = {}) {
   return SourceLines(open_regular(fixtures + "/" + file), limits);
 }
 
-/// As addr2line has it. Files by their last name: folders are put together in many ways.
+/// In the form of addr2line. Files by their last name: folders are joined in many ways.
 std::string to_text(const SourceLine& line) {
   const std::string name = std::filesystem::path(line.file).filename();
   return fmt::format("{} {}:{}\n", line.function.empty() ? "??" : line.function,
@@ -45,7 +45,7 @@ std::string to_text(const std::vector<SourceLine>& lines) {
   return text;
 }
 
-/// Of each address.
+/// The functions and lines of each address.
 std::map<std::uint64_t, std::vector<SourceLine>> by_addr2line(
     const std::string& path, const std::vector<std::uint64_t>& addresses) {
   const std::string list = testing::TempDir() + "overdue-addresses-" + std::to_string(getpid());
@@ -90,7 +90,7 @@ TEST_P(Lines, AreThoseOfAddr2line) {
   for (const std::uint64_t address : addresses) {
     const auto ours = lines.find(address);
     auto& found = expected.at(address);
-    // Where DWARF has no name for the linker, it takes the symbol's for the last.
+    // If DWARF has no linkage name, addr2line names the last function after the symbol.
     if (!ours.empty() && !found.empty() &&
         found.back().function.find(
             ours.back().function.substr(0, ours.back().function.find('<'))) != std::string::npos)
@@ -198,8 +198,8 @@ class OpenWatch {
   Fd events_;
 };
 
-// A function whose name is said to be in the alternate file: libdw would open what is named there,
-// were it a fifo, on which it would wait for ever.
+// A function whose name is in the alternate file: libdw would open the path named there, even a
+// fifo, on which it would wait forever.
 constexpr std::string_view with_alternate = R"(
 .text
 .globl _start
@@ -247,7 +247,7 @@ TEST(SourceLines, OpensNoSplitFile) {
   EXPECT_FALSE(watch.has_seen());
 }
 
-// libdw would read on behind the section.
+// libdw would read past the section.
 TEST(SourceLines, TextsWithoutAnEnd) {
   const Built built("printf abc >texts");
   const std::string command = "objcopy --update-section .debug_str=texts '" + fixtures + "/lines' ";
@@ -257,7 +257,7 @@ TEST(SourceLines, TextsWithoutAnEnd) {
   EXPECT_TRUE(SourceLines(open_regular(built.path("whole"))).has_debug_info());
 }
 
-// Which of them libdw reads, and so what would have to be checked, is its choice.
+// libdw chooses which of them it reads, so the section to check is unknown.
 TEST(SourceLines, SectionsThatAreThereTwice) {
   const Built built("printf 'abc\\0' >texts");
   const auto is_read = [&](const std::string& options) {
@@ -271,8 +271,8 @@ TEST(SourceLines, SectionsThatAreThereTwice) {
   EXPECT_FALSE(is_read("--rename-section .debug_more=.debug_str.dwo"));
 }
 
-/// One unit with one function, at _start, whose name has the form $form and is what `name` puts
-/// there; then the texts "abc", and the offsets of the first and of their end.
+/// One unit with one function, at _start. Its name has the form $form and the value `name`.
+/// .debug_str holds the text "abc", .debug_str_offsets the offsets of its begin and its end.
 std::string with_name(std::string_view form, std::string_view name) {
   std::string source = R"(
 .text
@@ -297,7 +297,7 @@ _start: nop; nop; nop; nop
   return source.replace(source.find("$name"), 5, name);
 }
 
-// Neither a text at the end of its section nor one that goes on behind it is libdw's to find.
+// libdw must not get a text at the end of its section, or one that goes on past it.
 TEST(SourceLines, NamesBehindTheirSection) {
   const Built built("true");
   const auto function = [&](std::string_view form, std::string_view name) {
@@ -318,8 +318,8 @@ TEST(SourceLines, NamesBehindTheirSection) {
   EXPECT_EQ(function(string, ".ascii \"here\""), "");
 }
 
-// Cut anywhere, or with a bit of its debug sections flipped: no crash, and what is found can be
-// printed.
+// Cut anywhere, or with a bit of the debug sections flipped: no crash, and all results are
+// printable.
 TEST(SourceLines, Damaged) {
   const std::vector<std::byte> good = content_of(fixtures + "/lines");
   const Fd file(memfd_create("damaged", MFD_CLOEXEC));

@@ -9,8 +9,8 @@
 
 namespace overdue {
 
-/// Which bytes of an ELF file are loaded where: its PT_LOAD segments. Where segments share a page
-/// of the file, the executable one is meant.
+/// Maps file offsets of an ELF file to virtual addresses, by its PT_LOAD segments. If segments
+/// share a page of the file, the executable segment counts.
 class LoadSegments {
  public:
   LoadSegments() = default;

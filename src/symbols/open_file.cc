@@ -22,9 +22,9 @@
 namespace overdue {
 namespace {
 
-constexpr unsigned most_links = 40;  // as the kernel's own limit
+constexpr unsigned most_links = 40;  // the kernel's own limit
 
-/// Without asking whoever serves the file: what the kernel remembers of it.
+/// The status that the kernel has cached, without a request to the server of the file.
 std::optional<struct statx> remembered(const Fd& named) {
   struct statx status{};
   constexpr int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
@@ -32,7 +32,7 @@ std::optional<struct statx> remembered(const Fd& named) {
   return status;
 }
 
-// O_PATH names a file without opening it; when we know what it is, that very file is opened.
+// O_PATH names a file without opening it; once its type is known, exactly that file is opened.
 Fd opened(const Fd& named) {
   const auto status = remembered(named);
   if (!status) return {};
@@ -44,12 +44,13 @@ Fd opened(const Fd& named) {
   return Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
 }
 
-/// Goes from name to name, because a folder that somebody serves must not be looked into.
+/// Walks from name to name, because a folder that another process or host serves must not be
+/// searched.
 class Walk {
  public:
   Walk(const Fd& root, pid_t pid, SymbolicLinks links) : root_(root), pid_(pid), links_(links) {}
 
-  /// O_PATH; an empty Fd, with the reason in errno.
+  /// An O_PATH descriptor; an empty Fd, with the reason in errno, on failure.
   Fd to(std::string_view path) {
     prepend(path);
     if (!may_look_into(root_)) return {};

@@ -1,4 +1,4 @@
-// Real files of this machine, and what nm, readelf, addr2line and c++filt say about them.
+// Real files of this machine, compared with nm, readelf, addr2line and c++filt.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ std::vector<std::string> real_files() {
   std::vector<std::string> files;
   for (const char* path : {"/usr/bin/python3", "/bin/bash", "/proc/self/exe", "/lib/ld-linux.so.2"})
     if (std::filesystem::exists(path)) files.push_back(std::filesystem::canonical(path));
-  // The libraries we use ourselves, libc and libstdc++ among them.
+  // The libraries of this process, libc and libstdc++ among them.
   const auto maps = ProcessMaps::read(getpid());
   for (const Mapping& mapping : maps->all())
     if (mapping.is_executable && mapping.is_file() && std::filesystem::exists(mapping.path))
@@ -48,7 +48,7 @@ void expect_as_listed(const std::string& file, const ElfSymbols& symbols,
       ADD_FAILURE() << function.name << " at " << std::hex << function.address << ": " << why;
   };
   for (const auto& [address, function] : listed) {
-    // Ends of sections are no functions, and nothing may be behind them.
+    // Ends of sections are no functions, and nothing may follow them.
     if (function.name == "_etext" || function.name == "etext" || function.name == "__etext")
       continue;
     if (!image->is_code(address)) continue;  // nm's W is data as well
@@ -155,7 +155,7 @@ TEST(Oracle, BuildIdsAsReadelfPrintsThem) {
     EXPECT_EQ(ElfSymbols(bytes_of(path)).build_id(), expected[path]) << path;
 }
 
-// By its debug information rather than by symbols; with `-i` the last function is the one that the
+// addr2line uses debug information, not symbols. With `-i`, its last function is the one that the
 // others are inlined into.
 TEST(Oracle, AddressesAsAddr2lineNamesThem) {
   const std::string file = fixtures + "/names";

@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t most_bytes = 64u << 20;
 constexpr std::size_t most_entries = 4u << 20;
 
-/// A hexadecimal number and the blank behind it, taken from the front of `line`.
+/// Takes a hexadecimal number and the blanks after it from the front of `line`.
 std::optional<std::uint64_t> take_number(std::string_view& line) {
   if (line.starts_with("0x") || line.starts_with("0X")) line.remove_prefix(2);
   std::uint64_t value = 0;
@@ -34,10 +34,10 @@ std::optional<std::uint64_t> take_number(std::string_view& line) {
   return value;
 }
 
-/// Who a process is, of /proc/PID/status.
+/// The identity of a process, from /proc/PID/status.
 struct Identity {
   uid_t uid = 0;
-  std::vector<pid_t> pids;  ///< what it may call itself, innermost namespace first
+  std::vector<pid_t> pids;  ///< ids in the process's namespace and, if different, in Overdue's
 };
 
 std::optional<Identity> identity_of(pid_t pid) {
@@ -65,7 +65,7 @@ std::optional<Identity> identity_of(pid_t pid) {
   return identity;
 }
 
-/// Why a file may not name the code of a process of `owner`; empty if it may.
+/// Why a file may not name the code of a process of user `owner`; empty if it may.
 std::string refusal_of(const Fd& file, uid_t owner) {
   struct stat status{};
   if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return "not a regular file";

@@ -13,27 +13,27 @@
 
 namespace overdue {
 
-/// What a JIT compiler says it made, in /tmp/perf-PID.map: lines of address and size in hexadecimal
-/// and a name. The compiler appends while it reuses memory, so where entries overlap the later one
-/// counts. Of a file over 64 MiB the end is read.
+/// The functions that a JIT compiler lists in /tmp/perf-PID.map: lines of address and size in
+/// hexadecimal, and a name. The compiler appends to the file and reuses memory, so of overlapping
+/// entries the later one counts. Of a file over 64 MiB, only the end is read.
 class PerfMap {
  public:
   /// Empty.
   PerfMap() = default;
   static PerfMap parse(std::string_view text);
-  /// The map of a process, from its own /tmp and under the id it knows itself by (containers).
-  /// Empty where there is none, and, with refused() saying why, where the file is no regular file,
-  /// is reached through a symbolic link, or belongs to neither the process's user nor root.
+  /// The map of a process, from its own /tmp and under its id in its own namespace (containers).
+  /// Empty if there is none. Empty, with the reason in refused(), if the file is not a regular
+  /// file, is reached through a symbolic link, or belongs to neither the process's user nor root.
   static PerfMap read(pid_t pid);
-  /// The same in two steps: somebody who may open it does that and no more, and another one, who
-  /// may not, reads it. An empty descriptor where there is none that may be read.
+  /// read(pid) in two steps: a process that may open the file only opens it, and another process,
+  /// which may not, reads it. The descriptor is empty if there is no file that may be read.
   struct File {
     Fd fd;
     uid_t owner = 0;  ///< the process's user
     std::string refused;
   };
   static File open(pid_t pid);
-  /// One that is open already, of a process of `owner`.
+  /// Reads a file that is already open, of a process of user `owner`.
   static PerfMap read(const Fd& file, uid_t owner);
 
   std::optional<SymbolOffset> find(std::uint64_t address) const { return table_.find(address); }

@@ -24,7 +24,7 @@ constexpr std::size_t most_mappings = 1u << 20;
 constexpr std::size_t most_text_bytes = 256u << 20;
 constexpr std::string_view deleted_mark = " (deleted)";
 
-/// A number from the front of `text`, and `separator` behind it.
+/// Takes a number, and the `separator` after it, from the front of `text`.
 template <typename T>
 bool take(std::string_view& text, T& value, int base, char separator) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
@@ -34,9 +34,8 @@ bool take(std::string_view& text, T& value, int base, char separator) {
   return true;
 }
 
-/// The kernel writes a line feed in a path as `\012`, and a backslash as it is: a path that really
-/// has
-/// `\012` in it is read wrongly, and then not found, which open_mapped_file() survives.
+/// The kernel writes a line feed in a path as `\012`, and a backslash as it is. A path that really
+/// contains `\012` is therefore misread, and open_mapped_file() does not find the file.
 std::string unescaped(std::string_view path) {
   std::string text;
   while (!path.empty()) {

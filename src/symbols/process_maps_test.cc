@@ -102,7 +102,7 @@ TEST(ProcessMaps, OfThisProcess) {
   EXPECT_EQ(ProcessMaps::read(1 << 30), std::nullopt);
 }
 
-/// A page of a file of our own, mapped.
+/// A mapped page of a file of this test.
 class MappedFile : public testing::Test {
  protected:
   MappedFile() {

@@ -26,7 +26,7 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t most_known = 4096;
-constexpr std::size_t device_at = 2;  // the word of a line of mountinfo, proc_pid_mountinfo(5)
+constexpr std::size_t device_at = 2;  // word of a line of mountinfo, proc_pid_mountinfo(5)
 
 dev_t device_of(std::string_view text) {
   unsigned numbers[2] = {};
@@ -39,7 +39,7 @@ dev_t device_of(std::string_view text) {
   return makedev(numbers[0], numbers[1]);
 }
 
-/// In the child: waits for whoever serves the file, if somebody does.
+/// Runs in the child: waits for the server of the file, if there is one.
 [[noreturn]] void ask(const Fd& named) {
   struct statfs system{};
   if (fstatfs(named.get(), &system) != 0) _exit(1);
@@ -78,7 +78,7 @@ bool ServedDevices::is_served_type(std::string_view type) {
   return type.starts_with("fuse.") || std::ranges::find(types, type) != types.end();
 }
 
-/// Memory with a name is on a file system of the kernel's own that no process has mounted.
+/// A memfd is on a file system of the kernel's own, which no process has mounted.
 ServedDevices::ServedDevices() {
   const Fd memory(memfd_create("overdue", MFD_CLOEXEC));
   struct stat status{};
@@ -96,7 +96,7 @@ void ServedDevices::learn(std::string_view mountinfo) {
 }
 
 bool ServedDevices::is_served(dev_t device, pid_t pid, const Fd& named) {
-  if (major(device) != 0) return false;  // a disk's
+  if (major(device) != 0) return false;  // a disk
   if (!known_.contains(device)) {
     if (known_.size() >= most_known) known_ = ServedDevices().known_;
     for (const std::string& who : {std::to_string(pid), std::string("self")})

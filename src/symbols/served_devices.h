@@ -10,33 +10,35 @@
 
 namespace overdue {
 
-/// Which devices hold files that another process or another host serves (FUSE, NFS, CIFS, 9p, …):
-/// to open such a file, or to ask for its size, may take as long as that one likes, and no signal
-/// ends the wait. Used by one thread.
+/// The devices whose files another process or another host serves (FUSE, NFS, CIFS, 9p, …). Opening
+/// such a file, or asking for its size, can take as long as the server likes, and no signal ends
+/// the wait. Used by one thread.
 class ServedDevices {
  public:
   ServedDevices();
 
-  /// `pid` has the device mounted, where we have not. Of one that is mounted nowhere (a file system
-  /// may be mounted, mapped from, and taken away) a child asks about `named`, an O_PATH descriptor
-  /// of a file there: who keeps that child waiting for a fifth of a second serves it. Without
-  /// `named` it counts as served.
+  /// Whether the device is served, by the mounts of `pid` and of Overdue. If the device is mounted
+  /// in neither (a file system may be mounted, mapped from, and unmounted), a child asks about
+  /// `named`, an O_PATH descriptor of a file on the device: if the child waits for a fifth of a
+  /// second, or finds such a file system, the device is served. Without `named`, the device counts
+  /// as served.
   bool is_served(dev_t device, pid_t pid, const Fd& named);
 
-  /// How often the answer was yes.
+  /// How often is_served() returned true.
   std::uint64_t refused() const { return refused_; }
 
-  /// Of the type that /proc/PID/mountinfo gives a file system.
+  /// Whether a file system of this type, as in /proc/PID/mountinfo, is served.
   static bool is_served_type(std::string_view type);
 
  private:
   void learn(std::string_view mountinfo);
 
-  std::map<dev_t, bool> known_;  ///< within bounds
+  std::map<dev_t, bool> known_;  ///< bounded
   std::uint64_t refused_ = 0;
 };
 
-/// Of this process: every file of a process that is measured is opened by way of it.
+/// The instance of this process. Every file of a measured process is checked with it before it is
+/// opened.
 ServedDevices& served_devices();
 
 }  // namespace overdue

@@ -86,7 +86,7 @@ bool SymbolTableBuilder::is_worse(const Entry& a, const Entry& b) const {
   };
   if (by_name(a, name_a) != by_name(b, name_b)) return by_name(a, name_a) < by_name(b, name_b);
   if (const int order = name_a.compare(name_b); order != 0) return order > 0;
-  // The same symbol twice (.symtab and .dynsym): what remains is its size.
+  // The same symbol in two tables (.symtab and .dynsym): only the sizes can differ.
   return a.end < b.end;
 }
 
@@ -122,10 +122,10 @@ SymbolTable SymbolTableBuilder::build() && {
   return table;
 }
 
-// Sweeps over the addresses; the best of the symbols that are open names the next piece. Entries
-// are sorted by where they begin, and those that begin together from the worst to the best, so with
-// `inner` the greatest index is the best. With `later` it is the greatest name: names were pooled
-// in the order in which they were added.
+// Sweeps over the addresses; the best of the open symbols names the next piece. Entries are sorted
+// by begin; those with the same begin are sorted from worst to best. With `inner`, the greatest
+// index is therefore the best. With `later`, it is the greatest name, because names were pooled in
+// the order of add().
 void SymbolTableBuilder::flatten(SymbolTable& table) {
   kept_names_.assign(entries_.size(), not_kept);
   const auto rank = [&](std::size_t index) {

@@ -18,7 +18,7 @@ namespace overdue {
 namespace {
 
 constexpr std::uint64_t no_file = 0;
-constexpr std::uint64_t vdso_device = ~std::uint64_t{0};  // no device number: those have 32 bits
+constexpr std::uint64_t vdso_device = ~std::uint64_t{0};  // no device number, which has 32 bits
 
 }  // namespace
 
@@ -101,8 +101,8 @@ Frame Symbolizer::user_frame(Process& process, std::uint64_t address, AddressKin
   return symbol ? named(std::move(frame), *symbol) : frame;
 }
 
-// Asked for each address, so the process remembers the file of each of its mappings; by an id that
-// is never used again, since the file may have been evicted meanwhile.
+// Called for each address, so the process remembers the file of each of its mappings: by an id that
+// is never reused, because the file may have been evicted meanwhile.
 const ElfSymbols* Symbolizer::file_of(Process& process, const Mapping& mapping) {
   const auto known = process.files_.find(mapping.start);
   if (known != process.files_.end()) {
@@ -132,7 +132,7 @@ const Symbolizer::File* Symbolizer::load(const Process& process, const Mapping& 
   return keep(*key, ElfSymbols(bytes, open, std::string(mapping.path), options_.limits));
 }
 
-// The same for all processes of one kind, so known by what it is.
+// All processes of one kind have the same [vdso], so its content is its key.
 const Symbolizer::File* Symbolizer::load_vdso(const Process& process, const Mapping& mapping) {
   const std::vector<std::byte> bytes = options_.read_vdso(process.pid(), mapping);
   if (bytes.empty()) return nullptr;

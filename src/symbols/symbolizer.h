@@ -21,46 +21,48 @@
 
 namespace overdue {
 
-/// What an address of a stack is. Behind a call that never returns (abort) another function may
+/// The kind of an address of a stack. After a call that never returns (abort), another function may
 /// begin, so a return address is looked up as the call before it.
 enum class AddressKind { instruction, return_address };
 
-/// An address, explained as far as it could be. All text is fit to be printed.
+/// An address and what is known about it. All text is safe to print.
 struct Frame {
-  std::string symbol{};      ///< demangled; empty where nobody knows
-  std::uint64_t offset = 0;  ///< into the symbol; without one into the module's file, or mapping;
-                             ///< without a module it is the address
-  std::string module{};      ///< the file's path; "[vdso]", "[jit]", "[anon]", "[heap]", …;
-                             ///< "[kernel]" or "[ext4]"; empty where nothing is mapped
-  std::string build_id{};    ///< of the file, if it has one
+  std::string symbol{};  ///< demangled; empty if unknown
+  /// Offset in the symbol; without a symbol, in the module's file or mapping; without a module, the
+  /// address.
+  std::uint64_t offset = 0;
+  /// Path of the file; "[vdso]", "[jit]", "[anon]", "[heap]", …; "[kernel]" or "[ext4]"; empty if
+  /// nothing is mapped.
+  std::string module{};
+  std::string build_id{};  ///< of the file, if it has one
   /// The virtual address of the instruction, or of the call, in that file.
   std::optional<std::uint64_t> code{};
 };
 
-/// How a frame is shown: "openat64"; where nobody knows "[libfoo.so+0x1234]" (an offset into the
-/// file, as the kernel's own stacks with build ids have), "[anon+0x40]",
-/// "[kernel+0xffffffff81000000]"; and
-/// "[unknown]" where nothing is mapped. It never is empty.
+/// A frame as shown to the user: "openat64"; without a symbol "[libfoo.so+0x1234]" (an offset in
+/// the file, as in the kernel's own stacks with build ids), "[anon+0x40]",
+/// "[kernel+0xffffffff81000000]"; "[unknown]" if nothing is mapped. Never empty.
 std::string to_text(const Frame& frame);
 
-/// Whether a program can have made its code there: what a perf map may name.
+/// Whether the mapping may hold generated code, which a perf map may name.
 bool may_hold_made_code(const Mapping& mapping);
 
-/// Opens the file of symbols for a process where a Symbolizer does so by default: here, and then as
-/// the process sees it.
+/// Opens a debug file for a process, as a Symbolizer does by default: in Overdue's root, then in
+/// the process's root.
 Fd open_debug_file(pid_t pid, const std::string& path);
 
-/// A process at one moment, live or recorded. Read it anew when it has mapped files since.
+/// A process at one moment, live or recorded. Must be read again after the process has mapped
+/// files.
 class Process {
  public:
   Process(pid_t pid, ProcessMaps maps, PerfMap perf_map = {});
-  /// Nothing where it is gone or we may not look.
+  /// Nothing if the process is gone or Overdue may not read its maps.
   static std::optional<Process> read(pid_t pid);
 
   pid_t pid() const { return pid_; }
   const ProcessMaps& maps() const { return maps_; }
   const PerfMap& perf_map() const { return perf_map_; }
-  /// Compilers add to theirs while their programs run.
+  /// Compilers add to a perf map while the program runs.
   void set_perf_map(PerfMap perf_map) { perf_map_ = std::move(perf_map); }
 
  private:
@@ -72,24 +74,24 @@ class Process {
       files_;  // mapping's start → the Symbolizer's file
 };
 
-/// Names addresses, of the kernel and of processes. Files are kept, those used last, within a
-/// budget of bytes; they are told apart by device, inode, size and time of change, not by the build
-/// id they claim, for a process could lend its names to others with a forged one. Used by one
+/// Names addresses, of the kernel and of processes. Keeps the most recently used files within a
+/// budget of bytes. Files are identified by device, inode, size and change time, not by the build
+/// id that they claim: with a forged one, a process could lend its names to others. Used by one
 /// thread.
 class Symbolizer {
  public:
   struct Options {
-    std::size_t cache_bytes = 256u << 20;  ///< what was used last stays, even if it alone is more
+    std::size_t cache_bytes = 256u << 20;  ///< the file used last stays, even if it alone is larger
     std::size_t cache_files = 4096;
     ElfLimits limits;
-    /// How files are opened: by default as open_mapped_file() does.
+    /// Opens mapped files; default: open_mapped_file().
     std::function<Fd(pid_t, const Mapping&)> open_mapped;
-    /// Separate debug files: by default those of this machine, then those the process sees.
+    /// Opens separate debug files; default: open_debug_file().
     std::function<Fd(pid_t, const std::string& path)> open_debug_file;
-    /// By default read_vdso().
+    /// Reads a [vdso]; default: read_vdso().
     std::function<std::vector<std::byte>(pid_t, const Mapping&)> read_vdso;
   };
-  /// What it has cost so far.
+  /// The cost so far.
   struct Cost {
     std::size_t loads = 0;
     std::size_t evictions = 0;
@@ -114,7 +116,7 @@ class Symbolizer {
     ElfSymbols symbols;
     std::size_t bytes;
   };
-  using Files = std::list<File>;  // used last in front
+  using Files = std::list<File>;  // most recently used first
 
   const ElfSymbols* file_of(Process& process, const Mapping& mapping);
   const File* load(const Process& process, const Mapping& mapping);

@@ -102,7 +102,7 @@ TEST(Symbolizer, NamesTheKernel) {
   EXPECT_EQ(to_text(symbolizer.kernel_frame(0xffffffff80000000)), "[kernel+0xffffffff80000000]");
 }
 
-/// A fixture that runs, and what it says where its functions are.
+/// A running fixture, and the addresses of functions that it prints.
 class Running {
  public:
   explicit Running(const std::string& command) {
@@ -222,7 +222,7 @@ TEST(Symbolizer, AFileThatChangedIsReadAgain) {
   const std::string before = build_id();
   EXPECT_EQ(before, build_id());
   EXPECT_EQ(symbolizer.cost().loads, 1u);
-  // As long as before, and of the same time, as a file in disguise would be.
+  // The same size and modification time as before, as of a file in disguise.
   const auto time = std::filesystem::last_write_time(path);
   const auto content = symbols_test::content_of(path);
   std::string id;

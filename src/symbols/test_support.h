@@ -28,7 +28,7 @@ inline std::vector<std::byte> content_of(const std::string& path) {
   return {begin, begin + text.size()};
 }
 
-/// What a command prints; its errors are not looked at.
+/// The standard output of a command; its errors are ignored.
 inline std::string output_of(const std::string& command) {
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen((command + " 2>/dev/null").c_str(), "re"),
                                                    pclose);
@@ -46,7 +46,7 @@ struct Listed {
   std::string name;
 };
 
-/// The functions nm lists, versions cut off; by address.
+/// The functions that nm lists, without versions; by address.
 inline std::multimap<std::uint64_t, Listed> functions_of(const std::string& file,
                                                          const std::string& options) {
   std::multimap<std::uint64_t, Listed> functions;

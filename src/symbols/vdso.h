@@ -9,9 +9,9 @@
 
 namespace overdue {
 
-/// The ELF file that the kernel maps as [vdso], from the memory of the process; of one that is gone
-/// or that we may not read, our own, if it is as long and the process is not a 32-bit one. Empty
-/// where neither can be.
+/// The ELF file that the kernel maps as [vdso], from the memory of the process. If that memory
+/// cannot be read, Overdue's own [vdso], if its size is the same and the process is not a 32-bit
+/// one. Empty otherwise.
 std::vector<std::byte> read_vdso(pid_t pid, const Mapping& mapping);
 
 }  // namespace overdue

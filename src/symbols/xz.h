@@ -8,8 +8,8 @@
 
 namespace overdue {
 
-/// What `packed`, an .xz stream, unpacks to, with at most 32 MiB of memory for the work; nothing
-/// where it is damaged or would be longer than `limit`.
+/// Unpacks `packed`, an .xz stream, with at most 32 MiB of working memory. Nothing if the stream is
+/// damaged, or the result would be longer than `limit` bytes.
 std::optional<std::vector<std::byte>> unpack_xz(std::span<const std::byte> packed,
                                                 std::size_t limit);
 

@@ -8,8 +8,8 @@
 
 namespace overdue {
 
-/// Reads hostile bytes from front to back. Behind the end everything is 0 and has_failed() true,
-/// for good: callers look once, after a few reads.
+/// Reads hostile bytes from front to back. Past the end, every read returns 0 and has_failed()
+/// stays true, so a caller needs to check only once after several reads.
 class ByteCursor {
  public:
   explicit ByteCursor(std::span<const std::byte> bytes, std::size_t at = 0)
@@ -42,7 +42,8 @@ class ByteCursor {
     at_ += size;
   }
 
-  /// A number of 7 bits a byte; one that does not fit into 64 bits is a failure.
+  /// An unsigned LEB128 number, 7 bits a byte. Bits beyond 64 are dropped; more than 12 bytes are a
+  /// failure.
   std::uint64_t uleb() {
     std::uint64_t value = 0;
     for (unsigned shift = 0;; shift += 7) {

@@ -1,4 +1,4 @@
-// The rows of real files, and what readelf makes of them.
+// The rows of real files, compared with those of readelf.
 
 #include <gtest/gtest.h>
 
@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::array register_names = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
                                        "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "ra"};
-/// The rules of a row as readelf writes them: the CFA's in front, then those of `register_names`;
-/// "" is "u".
+/// The rules of a row as readelf writes them: the CFA's first, then those of `register_names`; ""
+/// stands for "u".
 using Cells = std::array<std::string, register_names.size() + 1>;
 
 std::string signed_text(std::int32_t value) {
@@ -73,7 +73,7 @@ class Comparison {
  public:
   explicit Comparison(const std::string& path) : table_(FileBytes(open_regular(path))) {}
 
-  /// What readelf says about one function: its rows by where they begin.
+  /// Compares one function with readelf's rows, which are sorted by begin.
   void check(std::uint64_t begin, std::uint64_t end, const std::map<std::uint64_t, Cells>& rows) {
     if (begin == end) return;
     ++checked.functions;
@@ -118,7 +118,7 @@ Checked compare(const std::string& path) {
   Comparison comparison(path);
   std::map<std::string, std::map<std::uint64_t, Cells>> commons;
   std::map<std::uint64_t, Cells> rows;
-  std::vector<std::size_t> columns;  // which cell each is; `others` if none
+  std::vector<std::size_t> columns;  // cell of each column; `others` if none
   std::string common;
   unsigned long long begin = 0, end = 0, next_begin = 0, next_end = 0;
   bool is_function = false, is_known = false;
@@ -126,7 +126,7 @@ Checked compare(const std::string& path) {
     if (!is_function) {
       if (!common.empty()) commons[common] = rows;
     } else {
-      // Without a row of its own it has that of its CIE.
+      // A function without a row of its own has that of its CIE.
       if (rows.empty() && !commons[common].empty()) rows[begin] = commons[common].begin()->second;
       if (is_known) comparison.check(begin, end, rows);
     }
@@ -176,7 +176,7 @@ Checked compare(const std::string& path) {
   return comparison.checked;
 }
 
-/// Without a folder it is the first JVM's, whichever of its versions this system has.
+/// A file without a folder is that of the first JVM, in whichever version this system has.
 std::filesystem::path where_is(const std::string& file) {
   if (file.starts_with('/')) return file;
   std::error_code error;

@@ -7,7 +7,8 @@
 namespace overdue {
 namespace {
 
-// The longest that compilers make has some thousand instructions; they nest states once or twice.
+// The longest programs of compilers have some thousand instructions; they nest states once or
+// twice.
 constexpr std::size_t most_program_bytes = 256u << 10;
 constexpr std::size_t most_remembered = 32;
 constexpr std::size_t longest_expression = 4096;
@@ -63,7 +64,7 @@ class Program {
     return true;
   }
 
-  /// What DW_CFA_restore restores: the row as the CIE leaves it.
+  /// Keeps the row as the CIE leaves it: DW_CFA_restore goes back to it.
   void keep_initial() { initial_ = row_; }
   const CfiRow& row() const { return row_; }
 
@@ -149,7 +150,7 @@ class Program {
       const auto offset = factored(cursor.sleb());
       return offset && set_cfa_offset(*offset);
     }
-    const std::uint64_t which = cursor.uleb();  // also the operand of those that name no register
+    const std::uint64_t which = cursor.uleb();  // the operand, if the instruction has no register
     switch (instruction) {
       case cfa_offset_extended:
         return set_offset(which, Kind::at_offset, factored(cursor.uleb()));
@@ -199,7 +200,7 @@ class Program {
   }
 
   bool set(std::uint64_t which, const CfiRule& rule) {
-    // Vector registers and the like: of no use here, but no mistake.
+    // Other registers, such as vector registers, are valid but not needed.
     if (which < register_count) row_.rules[which] = rule;
     return true;
   }
@@ -240,7 +241,7 @@ class Program {
     return set(which, which < register_count ? initial_.rules[which] : CfiRule());
   }
 
-  // The CFA too, but not where we are.
+  // Restores the CFA too, but not the location.
   bool restore_state() {
     if (remembered_.empty()) return false;
     row_.cfa = remembered_.back().cfa;
@@ -298,7 +299,7 @@ std::optional<std::uint64_t> PointerReader::read_value(ByteCursor& cursor) const
 }
 
 std::optional<std::uint64_t> PointerReader::read(ByteCursor& cursor) const {
-  if (encoding == 0x50) {  // DW_EH_PE_aligned: as it is, at the next multiple of its size
+  if (encoding == 0x50) {  // DW_EH_PE_aligned: absolute, at the next multiple of its size
     const std::uint64_t at = section_address + cursor.position();
     cursor.skip(-at & 7);
     const auto value = cursor.get<std::uint64_t>();

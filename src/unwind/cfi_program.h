@@ -10,22 +10,23 @@
 
 namespace overdue {
 
-/// How a pointer is written in .eh_frame (DW_EH_PE_…), and where the bytes are loaded.
+/// The encoding of a pointer in .eh_frame (DW_EH_PE_…), and the addresses that it may be relative
+/// to.
 struct PointerReader {
   std::uint8_t encoding = 0;
-  std::uint64_t section_address = 0;         ///< of byte 0 of the cursor
+  std::uint64_t section_address = 0;         ///< address of byte 0 of the cursor
   std::optional<std::uint64_t> data_base{};  ///< for DW_EH_PE_datarel
   std::optional<std::uint64_t> text_base{};  ///< for DW_EH_PE_textrel
 
-  /// Nothing, and a failed cursor, for encodings that are undefined or whose base is not known.
-  /// An indirect pointer yields where the pointer is.
+  /// Nothing, and a failed cursor, for an undefined encoding or an unknown base. For an indirect
+  /// pointer, the address of the pointer.
   std::optional<std::uint64_t> read(ByteCursor& cursor) const;
-  /// The same without its base: a length.
+  /// Like read(), without the base: a length.
   std::optional<std::uint64_t> read_value(ByteCursor& cursor) const;
 };
 constexpr std::uint8_t omitted_pointer = 0xff;
 
-/// A common information entry: what several functions share.
+/// A common information entry, which several functions share.
 struct CfiCommon {
   std::uint64_t code_align = 1;
   std::int64_t data_align = 1;
@@ -33,7 +34,7 @@ struct CfiCommon {
   PointerReader code_pointers;
   bool is_signal_frame = false;
   bool has_augmentation = false;
-  std::size_t program_begin = 0, program_end = 0;  ///< in the section
+  std::size_t program_begin = 0, program_end = 0;  ///< offsets in the section
 };
 
 /// A frame description entry: one function.
@@ -43,8 +44,8 @@ struct CfiFunction {
   std::size_t program_begin = 0, program_end = 0;
 };
 
-/// The row of `function` for `pc`, which is inside it. Its programs, bounded, are run up to there.
-/// Nothing where they make no sense.
+/// The row of `function` for `pc`, which must be inside it. Runs the programs of the CIE and the
+/// FDE, within bounds, up to `pc`. Nothing if a program is malformed.
 std::optional<CfiRow> row_of(std::span<const std::byte> section, const CfiFunction& function,
                              std::uint64_t pc);
 

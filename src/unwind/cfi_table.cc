@@ -62,8 +62,8 @@ void CfiTable::load_section(const ElfImage& image, const Limits& limits) {
   debug_begin_ = section_.size();
 }
 
-// The table that the linker has made for run time; it also finds the section in a file whose
-// section headers are cut off.
+// Reads the table that the linker has made for run time. The table also leads to the section in a
+// file whose section headers are cut off.
 void CfiTable::load_header(const ElfImage& image, std::uint64_t address, std::uint64_t size,
                            const Limits& limits) {
   const auto offset = segments_.file_offset_of(address);
@@ -81,7 +81,8 @@ void CfiTable::load_header(const ElfImage& image, std::uint64_t address, std::ui
   if (!index_by_header(*bytes, address, limits)) index_.clear();
 }
 
-// Without section headers nobody says where it ends: at the end of its segment at the latest.
+// Without section headers, the section's end is unknown: at the latest, it is the end of its
+// segment.
 void CfiTable::read_around(const ElfImage& image, std::uint64_t address, const Limits& limits) {
   const auto offset = segments_.file_offset_of(address);
   if (!offset) return;
@@ -133,14 +134,14 @@ void CfiTable::sort_index() {
 /// The length and the first field that CIE and FDE share.
 struct CfiTable::Header {
   enum class Kind : std::uint8_t { terminator, common, function };
-  Kind kind = Kind::terminator;  ///< there may be more behind a terminator
+  Kind kind = Kind::terminator;  ///< more entries may follow a terminator
   bool is_debug = false;
-  std::size_t common_at = 0;  ///< of a function
+  std::size_t common_at = 0;  ///< offset of a function's CIE
   std::size_t body = 0, end = 0;
 };
 
-// The sections differ in how a function names its CIE: by the distance from that field, or by the
-// place in the section; and in what is written there instead by a CIE itself.
+// The sections differ in how a function refers to its CIE: by the distance from that field, or by
+// the offset in the section. They also differ in the value that a CIE itself has in that field.
 std::optional<CfiTable::Header> CfiTable::header_at(std::size_t at) const {
   Header header{.is_debug = at >= debug_begin_};
   const std::span<const std::byte> section =
@@ -162,7 +163,7 @@ std::optional<CfiTable::Header> CfiTable::header_at(std::size_t at) const {
   header.kind = id == common ? Header::Kind::common : Header::Kind::function;
   if (header.kind == Header::Kind::common) return header;
   if (id > (header.is_debug ? section.size() - debug_begin_ : id_at))
-    header.kind = Header::Kind::terminator;  // damaged: not looked at
+    header.kind = Header::Kind::terminator;  // damaged: skipped
   else
     header.common_at = header.is_debug ? debug_begin_ + id : id_at - id;
   return header;
@@ -193,8 +194,8 @@ void CfiTable::index_by_section(const Limits& limits) {
   sort_index();
 }
 
-// Compilers write it for what .eh_frame does not describe, for debuggers alone: the code is as the
-// programs say nevertheless. Functions that the linker has left out are at 0 there.
+// Compilers write .debug_frame for code that .eh_frame does not describe, only for debuggers, but
+// its programs are as valid. Functions that the linker has left out are at 0 there.
 void CfiTable::add_debug_section(std::span<const std::byte> section, const Limits& limits) {
   section_.insert(section_.end(), section.begin(), section.end());
   std::vector<Entry> entries = entries_between(debug_begin_, section_.size(), limits);
@@ -221,7 +222,7 @@ std::optional<CfiCommon> CfiTable::common_at(std::size_t at) const {
     if (letter == 0) break;
   }
   if (version == 4 && (cursor.get<std::uint8_t>() != 8 || cursor.get<std::uint8_t>() != 0))
-    return std::nullopt;  // 8 bytes an address, no segments
+    return std::nullopt;  // only 8-byte addresses and no segments
   common.code_align = cursor.uleb();
   common.data_align = cursor.sleb();
   const std::uint64_t return_address = version == 1 ? cursor.get<std::uint8_t>() : cursor.uleb();
@@ -229,8 +230,8 @@ std::optional<CfiCommon> CfiTable::common_at(std::size_t at) const {
   common.return_address = Register(return_address);
   if (augmentation[0] != 'z') {
     common.program_begin = cursor.position();
-    // What else than 'z' may begin it has no length that could be skipped. In .debug_frame only a
-    // signal has one at all.
+    // An augmentation without 'z' has no length by which it could be skipped. In .debug_frame, only
+    // signal frames have an augmentation.
     common.is_signal_frame = header->is_debug && std::string_view(augmentation.data()) == "S";
     const bool is_known = augmentation[0] == 0 || common.is_signal_frame;
     return is_known ? std::optional(common) : std::nullopt;
@@ -247,7 +248,7 @@ std::optional<CfiCommon> CfiTable::common_at(std::size_t at) const {
       case 'P': {
         PointerReader personality = common.code_pointers;
         personality.encoding = cursor.get<std::uint8_t>();
-        personality.data_base = personality.text_base = 0;  // it is not followed
+        personality.data_base = personality.text_base = 0;  // the pointer is not followed
         if (personality.encoding != omitted_pointer) personality.read(cursor);
         break;
       }
@@ -258,7 +259,7 @@ std::optional<CfiCommon> CfiTable::common_at(std::size_t at) const {
         common.is_signal_frame = true;
         break;
       default:
-        return std::nullopt;  // what it changes is not known
+        return std::nullopt;  // its effect is unknown
     }
   }
   if (cursor.has_failed() || cursor.position() > common.program_begin) return std::nullopt;

@@ -15,10 +15,10 @@
 
 namespace overdue {
 
-/// What the .eh_frame of one ELF file says about its code, and for code it does not know,
-/// .debug_frame: for each address, where the caller's registers are. Only x86-64. The bytes are
-/// hostile, and none of them makes the constructor throw, or a lookup take long: what is damaged
-/// has no row. Our own reading rather than elfutils', for the reasons that ElfImage gives.
+/// The unwind information of one ELF file: for each address, the places of the caller's registers.
+/// From .eh_frame and, for code that it does not describe, from .debug_frame. Only x86-64. The
+/// bytes are hostile: no content makes the constructor throw or a look-up take long, and damaged
+/// entries have no row. elfutils is not used, for the reasons given at ElfImage.
 class CfiTable {
  public:
   struct Limits {
@@ -29,17 +29,17 @@ class CfiTable {
   CfiTable() = default;
   explicit CfiTable(const FileBytes& bytes) : CfiTable(bytes, Limits()) {}
   CfiTable(const FileBytes& bytes, const Limits& limits);
-  /// Of a section that is in memory, as it would be loaded at `address`.
+  /// The table of an .eh_frame in memory, as if loaded at `address`.
   static CfiTable of_section(std::vector<std::byte> section, std::uint64_t address);
-  /// The same of a .debug_frame.
+  /// The table of a .debug_frame in memory.
   static CfiTable of_debug_section(std::vector<std::byte> section);
 
-  /// The row for a virtual address, as address_of() gives them.
+  /// The row for a virtual address, as address_of() returns it.
   std::optional<CfiRow> find(std::uint64_t address) const;
   /// The bytes of an expression of a row of this table.
   std::span<const std::byte> expression(const CfiRule& rule) const;
 
-  /// The virtual address that a byte of the file is loaded at; executable segments are meant first.
+  /// The virtual address that a byte of the file is loaded at; executable segments come first.
   std::optional<std::uint64_t> address_of(std::uint64_t file_offset) const {
     return segments_.address_of(file_offset);
   }
@@ -49,7 +49,7 @@ class CfiTable {
  private:
   struct Entry {
     std::uint64_t begin;
-    std::uint32_t at;  // its FDE in the section
+    std::uint32_t at;  // offset of its FDE in the section
   };
   struct Header;
 
@@ -69,8 +69,8 @@ class CfiTable {
   std::optional<CfiFunction> function_of(const Header& header, const CfiCommon& common) const;
   std::optional<Header> header_at(std::size_t at) const;
 
-  std::vector<std::byte> section_;  // .eh_frame, and behind it .debug_frame
-  std::size_t debug_begin_ = 0;     // of the latter
+  std::vector<std::byte> section_;  // .eh_frame, followed by .debug_frame
+  std::size_t debug_begin_ = 0;     // offset of .debug_frame
   std::uint64_t section_address_ = 0;
   std::optional<std::uint64_t> text_address_, got_address_;
   std::vector<Entry> index_;  // by begin

@@ -199,7 +199,7 @@ TEST(CfiTable, AugmentationsAndEncodings) {
 std::vector<std::byte> debug_section(unsigned version, bool is_64bit, std::uint64_t from,
                                      const char* augmentation = "") {
   SectionWriter writer;
-  writer.bytes({0, 0, 0, 0});  // something in front: places are counted from the beginning
+  writer.bytes({0, 0, 0, 0});  // bytes in front: offsets count from the beginning
   const std::size_t common = writer.section.size();
   const auto begin = [&](std::uint64_t id) {
     if (is_64bit) writer.word(std::uint32_t{0xffffffff});
@@ -255,7 +255,7 @@ TEST(CfiTable, OfDebuggers) {
   EXPECT_TRUE(signal && signal->is_signal_frame);
 }
 
-// Whatever bit of it is flipped, and wherever it is cut.
+// With any bit flipped, and cut anywhere.
 TEST(CfiTable, Damaged) {
   SectionWriter writer;
   const std::size_t common = writer.begin_common("zPLR", {0x9b, 1, 2, 3, 4, 0x1b, 0x00});

@@ -242,7 +242,7 @@ class Evaluation {
         return push(left % right);
       case op_div:
         if (right == 0) break;
-        if (signed_right == -1) return push(-left);  // the least number has no other
+        if (signed_right == -1) return push(-left);  // the lowest number / -1 would overflow
         return push(static_cast<std::uint64_t>(signed_left / signed_right));
       default:
         break;

@@ -9,9 +9,9 @@
 
 namespace overdue {
 
-/// What a DWARF expression of CFI computes, begun with `first` on its stack (the CFA, for rules of
-/// registers). Bounded in steps and depth; nothing where it asks for what is not known or makes no
-/// sense.
+/// Evaluates a DWARF expression of CFI that begins with `first` on its stack (the CFA, for rules of
+/// registers). Bounded in steps and depth. Nothing if the expression is malformed or needs unknown
+/// registers or memory.
 std::optional<std::uint64_t> evaluate(std::span<const std::byte> expression,
                                       const Registers& registers, const StackCopy& stack,
                                       std::optional<std::uint64_t> first);

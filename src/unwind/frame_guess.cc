@@ -17,17 +17,18 @@ bool begins_with(const std::vector<std::byte>& code, std::initializer_list<unsig
                     [](unsigned char a, std::byte b) { return std::byte{a} == b; });
 }
 
-/// Where the return address is while a function has not made its frame yet, or has left it.
+/// The distance from rsp to the return address if a function has not made its frame yet, or has
+/// left it.
 std::optional<std::uint64_t> depth_at_edge(const std::vector<std::byte>& code) {
   if (begins_with(code, {0x55}) || begins_with(code, {0xf3, 0x0f, 0x1e, 0xfa}) ||
       begins_with(code, {0xc3}) || begins_with(code, {0xf3, 0xc3}))
     return 0;  // push %rbp, endbr64, ret
   if (begins_with(code, {0x48, 0x89, 0xe5}) || begins_with(code, {0x48, 0x8b, 0xec}))
-    return 8;  // mov %rsp, %rbp behind a push
+    return 8;  // mov %rsp, %rbp after a push
   return std::nullopt;
 }
 
-/// Whether the instruction before `address` can be a call. Of memory that is no file, it may be.
+/// Whether the instruction before `address` can be a call; false for code that is not in a file.
 bool follows_call(const AddressSpace& space, const CodeReader& read, std::uint64_t address) {
   if (address < 16 || !space.is_code(address)) return false;
   const auto code = read(address - 7, 7);
@@ -52,12 +53,14 @@ bool follows_call_of(const AddressSpace& space, const CodeReader& read, std::uin
   return target <= pc && pc - target < longest_leaf;
 }
 
-/// The trampoline of a C library that has no CFI for it: mov $15, %rax; syscall.
+/// Whether the code is the signal trampoline of a C library without CFI for it: mov $15, %rax;
+/// syscall.
 bool is_signal_return(const std::vector<std::byte>& code) {
   return begins_with(code, {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05});
 }
 
-/// rsp is at the kernel's frame: a ucontext, whose registers begin 40 bytes into it.
+/// The interrupted frame. rsp is at the kernel's frame: a ucontext, whose registers begin 40 bytes
+/// into it.
 FrameGuess interrupted(const StackCopy& stack, std::uint64_t stack_pointer) {
   constexpr std::array order = {
       Register::r8,  Register::r9,  Register::r10, Register::r11, Register::r12, Register::r13,
@@ -84,10 +87,10 @@ FrameGuess with_return_at(const StackCopy& stack, const Registers& registers, st
   return guess;
 }
 
-/// Whether the stack from `begin` to `end` may hold a return address. If it holds none, no function
-/// that was called stands there; if it seems to, that may be an old one, or a pointer. They stand
-/// where the ABI aligns them to. In memory that is no file all code may be one; and what was not
-/// copied may too.
+/// Whether the stack from `begin` to `end` may hold a return address. If not, no called function
+/// has its frame there. If so, it may also be an old return address, or a pointer. Only words with
+/// the ABI's alignment count. Any address in memory that may hold generated code may be a return
+/// address, and so may a word that was not copied.
 bool may_hold_return_address(const AddressSpace& space, const CodeReader& read,
                              const StackCopy& stack, std::uint64_t begin, std::uint64_t end) {
   for (std::uint64_t at = begin + (begin % 16 == 0 ? 8 : 0); at < end; at += 16) {
@@ -129,7 +132,7 @@ FrameGuess guess_caller(const AddressSpace& space, const CodeReader& read,
         return guess;
     }
     const auto top = stack.read(*stack_pointer);
-    // A jump into nowhere has pushed nothing but the return address; a leaf may keep its caller's
+    // A jump to an invalid address has pushed only the return address; a leaf may keep its caller's
     // frame pointer.
     if (top && (space.is_code(*pc) ? follows_call_of(space, read, *top, *pc)
                                    : follows_call(space, read, *top)))
@@ -138,7 +141,7 @@ FrameGuess guess_caller(const AddressSpace& space, const CodeReader& read,
   const auto frame = registers.get(Register::rbp);
   const auto link = frame ? next_frame(space, stack, *frame, *stack_pointer) : std::nullopt;
   if (link) {
-    FrameGuess guess{.outcome = Outcome::found};  // what else it has saved, nobody knows
+    FrameGuess guess{.outcome = Outcome::found};  // other registers that it saved are unknown
     guess.caller.set(Register::rip, link->return_address);
     guess.caller.set(Register::rsp, *frame + 16);
     guess.caller.set(Register::rbp, link->frame_pointer);

@@ -16,7 +16,7 @@ using unwind_test::Child;
 using unwind_test::names_of;
 using unwind_test::threads_of;
 
-/// Of one thread, sleeping or soon asleep; 0 if there is none with that name.
+/// The id of a sleeping thread with this name; 0 if there is none.
 pid_t sleeping_thread(pid_t pid, const std::string& name) {
   for (const pid_t tid : threads_of(pid)) {
     std::ifstream file(fmt::format("/proc/{}/task/{}/stat", pid, tid));

@@ -1,4 +1,4 @@
-// Programs that others wrote, stopped anywhere, beside what gdb finds.
+// Programs from elsewhere, stopped anywhere, compared with gdb.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using unwind_test::names_of;
 using unwind_test::threads_of;
 using unwind_test::wait_until_still;
 
-/// Of each thread the addresses of its frames; frames of inlined functions have none.
+/// The addresses of each thread's frames; frames of inlined functions have none.
 std::map<pid_t, std::vector<std::uint64_t>> stacks_by_gdb(pid_t pid) {
   const std::string script = testing::TempDir() + fmt::format("/unwind-{}.py", getpid());
   {
@@ -57,8 +57,8 @@ std::map<pid_t, std::vector<std::uint64_t>> stacks_by_gdb(pid_t pid) {
 struct Program {
   const char* name;
   std::vector<std::string> arguments;
-  bool is_native;  ///< no code of its own making: every frame is gdb's
-  bool waits;      ///< stands still where it is known to; the others are stopped anywhere
+  bool is_native;  ///< no generated code: every frame is also gdb's
+  bool waits;      ///< waits at a known place; the others are stopped anywhere
 };
 
 class LiveProgram : public testing::TestWithParam<Program> {};

@@ -6,7 +6,7 @@
 
 namespace overdue {
 
-/// Registers of x86-64 by the numbers that DWARF gives them.
+/// Registers of x86-64, by their DWARF numbers.
 enum class Register : std::uint8_t {
   rax,
   rdx,

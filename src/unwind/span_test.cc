@@ -1,5 +1,5 @@
-// Stacks from what the record of a span carries: the registers, and one copy of memory; of programs
-// wherever they are, or are no more.
+// Stacks from the data in a span's record: the registers, and one copy of memory. The programs run
+// anywhere, or no longer.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(Span, EachRegisterAndTheRedZone) {
 
 class SpanOf : public testing::TestWithParam<const char*> {};
 
-// Where a span ends: behind the instruction `syscall`, in the C library's wrapper.
+// A span ends after the instruction `syscall`, in the C library's wrapper.
 TEST_P(SpanOf, ASystemCall) {
   Stopped stopped(GetParam(), "wrapper");
   for (int stops = 0; stops < 2; ++stops) {
@@ -54,7 +54,7 @@ TEST_P(SpanOf, ASystemCall) {
   }
   const Captured captured = capture_span(stopped.tid);
   auto names = stopped.names(stopped.unwinder.unwind(*stopped.space, captured.snapshot));
-  // Since glibc 2.41 write() calls two functions more, which need not have names.
+  // Since glibc 2.41, write() calls two more functions, which may have no names.
   std::erase_if(names, [](const std::string& name) {
     return name.starts_with("[libc.so.6+") || name.find("syscall_cancel") != std::string::npos;
   });
@@ -71,7 +71,8 @@ TEST_P(SpanOf, AThread) {
   EXPECT_EQ(to_text(stopped.stack.end), "complete");
 }
 
-// One copy does not reach the stack that a handler with its own has interrupted: up to there.
+// One copy does not reach the stack that a handler with a stack of its own has interrupted: the
+// walk ends there.
 TEST_P(SpanOf, ASignalWithItsOwnStack) {
   Stopped stopped(GetParam(), "alternate");
   const Captured captured = capture_span(stopped.tid);
@@ -101,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(Programs, SpanOf,
                                          "stacks_no_header"),
                          [](const auto& param) { return std::string(param.param); });
 
-/// A copy of a fixture under another name, as long as this lives.
+/// A copy of a fixture under another name; the destructor removes it.
 class Copy {
  public:
   explicit Copy(const std::string& fixture)
@@ -130,7 +131,8 @@ TEST(Span, OfAProgramThatIsReplaced) {
   Stopped stopped(Command{copy.path, "middle"});
   const Captured captured = capture_span(stopped.tid);
   stopped.end();
-  const Fd kept(open(copy.path.c_str(), O_RDONLY | O_CLOEXEC));  // else its inode may be used again
+  // Otherwise its inode may be reused.
+  const Fd kept(open(copy.path.c_str(), O_RDONLY | O_CLOEXEC));
   unlink(copy.path.c_str());
   std::filesystem::copy_file(fixtures + "/stacks_lazy", copy.path);
   const UnwoundStack stack = stopped.unwinder.unwind(*stopped.space, captured.snapshot);
@@ -173,7 +175,7 @@ TEST(Span, OfAProcessThatHasExited) {
   }
 }
 
-// Frame pointers alone, and they are enough.
+// Frame pointers alone are enough.
 TEST(Span, OfAGoroutine) {
   Stopped stopped(Command{fixtures + "/goroutine"});
   const Captured captured = capture_span(stopped.tid);

@@ -49,7 +49,7 @@ StackSnapshot snapshot_of(const user_registers& registers, std::span<const std::
   std::memcpy(values.data(), &registers, sizeof values);
   StackSnapshot snapshot;
   for (std::size_t i = 0; i < register_count; ++i) snapshot.registers.set(Register(i), values[i]);
-  // rsp is the program's to choose: where nothing is below it, nothing was copied.
+  // The program can set rsp to any value: with no room below it, nothing was copied.
   if (registers.rsp >= USER_RED_ZONE)
     snapshot.stack = StackCopy({{.address = registers.rsp - USER_RED_ZONE, .bytes = memory}});
   return snapshot;

@@ -11,9 +11,9 @@
 
 namespace overdue {
 
-/// A copy of some memory of a thread: its stack from rsp upwards (better: from
-/// 128 bytes below, where leaf functions may keep things), with holes where a page could not
-/// be read, and whatever else was copied (a signal's alternate stack). Borrows the bytes.
+/// A copy of memory of a thread: its stack from rsp upwards (better from 128 bytes below, where
+/// leaf functions may keep data), with holes for unreadable pages, and other memory that was copied
+/// (a signal's alternate stack). Borrows the bytes.
 class StackCopy {
  public:
   struct Part {
@@ -22,12 +22,12 @@ class StackCopy {
   };
 
   StackCopy() = default;
-  /// In any order. What wraps around the address space, or overlaps what is below it, is left
-  /// out.
+  /// In any order. A part that wraps around the address space, or overlaps the part below it, is
+  /// left out.
   explicit StackCopy(std::vector<Part> parts);
 
-  /// The word of `size` bytes (1, 2, 4 or 8) at `address`, wherever it is aligned; nothing unless
-  /// it was copied whole.
+  /// The word of `size` bytes (1, 2, 4 or 8) at `address`, of any alignment; nothing unless all its
+  /// bytes were copied.
   std::optional<std::uint64_t> read(std::uint64_t address, unsigned size = 8) const;
 
  private:
@@ -36,13 +36,14 @@ class StackCopy {
   std::vector<Part> parts_;  // ascending
 };
 
-/// What is known of a thread at one moment, enough to unwind it later.
+/// The state of a thread at one moment, enough to unwind it later.
 struct StackSnapshot {
-  Registers registers{};  ///< rip and rsp at least; more is better: CFI may name any of them
+  Registers registers{};  ///< at least rip and rsp; CFI may need any of the others
   StackCopy stack{};
 };
 
-/// What a span's record carries: `memory` was copied from rsp - USER_RED_ZONE upwards. Borrows it.
+/// The snapshot in a span's record: `memory` was copied from rsp - USER_RED_ZONE upwards. Borrows
+/// it.
 StackSnapshot snapshot_of(const user_registers& registers, std::span<const std::byte> memory);
 
 }  // namespace overdue

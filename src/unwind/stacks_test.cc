@@ -1,4 +1,4 @@
-// Programs that stop where it is known what their stack is.
+// Programs that stop at places with a known stack.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest-spi.h>
@@ -23,7 +23,7 @@ using Reason = UnwindEnd::Reason;
 
 class Stacks : public testing::TestWithParam<const char*> {
  protected:
-  /// Complete to the first instruction of the program.
+  /// The stack must be complete up to the first instruction of the program.
   std::vector<std::string> names(const std::string& scenario) {
     Stopped stopped(GetParam(), scenario);
     auto names = stopped.names();
@@ -110,14 +110,14 @@ INSTANTIATE_TEST_SUITE_P(Programs, Stacks,
                                          "stacks_no_header"),
                          [](const auto& param) { return std::string(param.param); });
 
-// Prologues, epilogues, PLT stubs, the loader's lazy binding, the C library: wherever it is, the
-// rest of the stack is the same.
+// Prologues, epilogues, PLT stubs, the loader's lazy binding, the C library: at every instruction,
+// the rest of the stack is the same.
 class EachInstruction : public testing::TestWithParam<const char*> {};
 
 constexpr std::size_t vdso_steps = 500;
 
-/// Goes on without a look at the stack until the thread is far from `address`: out of the vdso, if
-/// that is in there.
+/// Steps on without unwinding until the thread is far from `address`: out of the vdso, if `address`
+/// is in it.
 void leave(pid_t tid, std::uint64_t address) {
   constexpr std::uint64_t vdso_bytes = 8192;
   user_regs_struct registers{};
@@ -154,7 +154,7 @@ TEST_P(EachInstruction, HasTheSameCallers) {
       ADD_FAILURE() << "step " << steps << ": " << names << to_text(stack.end);
     }
     const auto leaf = stopped.symbolizer.user_frame(*stopped.process, addresses[0]);
-    // A clock is read again where it has changed meanwhile: at our pace that is each time.
+    // The vdso reads a clock again if it has changed meanwhile: with single steps, it always has.
     if (leaf.module == "[vdso]" && ++in_vdso % vdso_steps == 0) leave(stopped.tid, addresses[0]);
     if (leaf.symbol == "leaf" && leaf.offset > 4 && steps > 100) break;
   }
@@ -222,7 +222,8 @@ TEST(Stack, OfALeafWithoutAFrame) {
   EXPECT_EQ(stopped.stack.frames[1].source, UnwoundFrame::Source::stack_top);
 }
 
-// Else who reads what we print, ctest for one, waits for the end of what the child has started.
+// Otherwise a reader of the test's output, such as ctest, waits for the processes that the child
+// has started.
 TEST(Child, LeavesNobody) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
@@ -249,7 +250,7 @@ TEST(Child, IsNotWaitedForForEver) {
   EXPECT_TRUE(WIFSIGNALED(status));
 }
 
-// Not asserted: a figure to look at.
+// Asserts nothing: prints a figure.
 TEST(Stack, CostOfAFrame) {
   Stopped stopped("stacks", "recurse");
   const Captured captured = capture(stopped.tid);

@@ -11,7 +11,7 @@ class Stopped {
  public:
   Stopped(const std::string& program, const std::string& scenario)
       : Stopped(std::vector<std::string>{fixtures + "/" + program, scenario}) {}
-  /// Of a command that becomes a fixture.
+  /// Runs a command that becomes a fixture.
   explicit Stopped(const std::vector<std::string>& command) : child_(command, true) {
     ptrace(PTRACE_SETOPTIONS, child_.pid(), nullptr,
            PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL);
@@ -26,7 +26,7 @@ class Stopped {
     const Captured captured = capture(tid, limit);
     return unwinder.unwind(*space, captured.snapshot);
   }
-  /// Up to main, or to what a thread begins with.
+  /// The names up to main, or up to the function that a thread begins with.
   std::vector<std::string> names() { return names(unwind()); }
   std::vector<std::string> names(UnwoundStack unwound) {
     stack = std::move(unwound);
@@ -41,7 +41,7 @@ class Stopped {
     return all;
   }
 
-  /// It is gone; what was read before is all there is.
+  /// Kills the fixture; only the data that was read before remains.
   void end() {
     kill(child_.pid(), SIGKILL);
     for (int status = 0; waitpid(child_.pid(), &status, __WALL) > 0 && WIFSTOPPED(status);) {
@@ -50,12 +50,12 @@ class Stopped {
 
   pid_t tid = 0;
   std::optional<AddressSpace> space;
-  ProcessMaps maps;  ///< the same once more
+  ProcessMaps maps;  ///< the same mappings again
   std::optional<Process> process;
   Unwinder unwinder;
   Symbolizer symbolizer;
   UnwoundStack stack;
-  std::vector<std::string> rest;  ///< above main
+  std::vector<std::string> rest;  ///< names above main
 
  private:
   void run_to_stop(const std::string& what) {

@@ -31,7 +31,7 @@ namespace overdue::unwind_test {
 
 inline const std::string fixtures = OVERDUE_UNWIND_FIXTURES;
 
-/// A thread stopped by us, copied. The snapshot borrows the bytes.
+/// The state of a thread that the test has stopped. `snapshot` borrows `bytes`.
 struct Captured {
   std::vector<std::byte> bytes;
   StackSnapshot snapshot;
@@ -50,7 +50,8 @@ inline Registers registers_of(const user_regs_struct& from) {
   return registers;
 }
 
-/// Memory of a process from `address` upwards, at most `limit` bytes: up to where none is mapped.
+/// Memory of a process from `address` upwards, at most `limit` bytes, up to the first unmapped
+/// page.
 inline std::vector<std::byte> memory_of(pid_t tid, std::uint64_t address, std::size_t limit) {
   const Fd memory(open(fmt::format("/proc/{}/mem", tid).c_str(), O_RDONLY | O_CLOEXEC));
   std::vector<std::byte> bytes(limit);
@@ -67,7 +68,7 @@ inline std::vector<std::byte> memory_of(pid_t tid, std::uint64_t address, std::s
   return bytes;
 }
 
-/// `tid` is in a ptrace stop of ours. At most `limit` bytes of the stack.
+/// Copies a thread in a ptrace stop of this process, with at most `limit` bytes of its stack.
 inline Captured capture(pid_t tid, std::size_t limit = 256u << 10) {
   Captured captured;
   user_regs_struct registers{};
@@ -78,7 +79,8 @@ inline Captured capture(pid_t tid, std::size_t limit = 256u << 10) {
   return captured;
 }
 
-/// Of a thread in a ptrace stop of ours, as the record of a span has them; all 0 of another.
+/// The registers of a thread in a ptrace stop of this process, as in a span's record; all 0 for
+/// another thread.
 inline user_registers registers_of(pid_t tid) {
   user_regs_struct from{};
   if (ptrace(PTRACE_GETREGS, tid, nullptr, &from) != 0) return {};
@@ -101,7 +103,7 @@ inline user_registers registers_of(pid_t tid) {
           .rip = from.rip};
 }
 
-/// The same as the record of a span has it.
+/// Like capture(), as in a span's record.
 inline Captured capture_span(pid_t tid, std::size_t limit = 16u << 10) {
   Captured captured;
   const user_registers registers = registers_of(tid);
@@ -111,12 +113,13 @@ inline Captured capture_span(pid_t tid, std::size_t limit = 16u << 10) {
   return captured;
 }
 
-/// A program of ours. It ends with this, and so does whoever it has started: one that lived on
-/// would hold what it has inherited, and who waits for the end of our output would wait for it. If
-/// it takes longer than anything here can, it is killed: then every wait for it ends.
+/// A program that the test starts. The program ends with this object, and so do the processes that
+/// it has started: a process that lived on would hold the output that it has inherited, and a
+/// reader of the test's output would wait for it. After `most`, the program is killed, so that
+/// every wait for it ends.
 class Child {
  public:
-  /// `is_traced`: it stops at its execve, and stays ours.
+  /// `is_traced`: the program stops at its execve, and this process traces it.
   explicit Child(std::vector<std::string> arguments, bool is_traced = false,
                  std::chrono::seconds most = std::chrono::seconds(60)) {
     std::vector<char*> argv;
@@ -132,7 +135,7 @@ class Child {
       execvp(argv[0], argv.data());
       _exit(127);
     }
-    setpgid(pid_, pid_);  // whoever of the two is first
+    setpgid(pid_, pid_);  // parent or child, whichever is first
     watch_ = std::jthread([this, most](const std::stop_token& stop) {
       std::mutex mutex;
       std::unique_lock lock(mutex);
@@ -149,8 +152,8 @@ class Child {
     watch_.join();
     EXPECT_FALSE(was_late_) << "it did not end, or stop, when it should have";
     kill(-pid_, SIGKILL);
-    // A process ends when its last thread does, and a traced thread when its tracer has seen it.
-    // When it has been waited for already, its number is nobody's.
+    // A process ends when its last thread does, and a traced thread when its tracer has seen its
+    // end. After a wait for the process, no process has its id.
     for (int status; kill(pid_, 0) == 0;) {
       const pid_t ended = waitpid(-1, &status, __WALL);
       if (ended < 0 || (ended == pid_ && (WIFEXITED(status) || WIFSIGNALED(status)))) break;
@@ -175,7 +178,7 @@ inline std::vector<pid_t> threads_of(pid_t pid) {
   return tids;
 }
 
-/// Until all its threads sleep and go on to; false if they do not.
+/// Waits until all threads of the process sleep and stay asleep; false if they do not.
 inline bool wait_until_still(pid_t pid) {
   std::string before;
   int same = 0;
@@ -196,7 +199,7 @@ inline bool wait_until_still(pid_t pid) {
   return same == 20;
 }
 
-/// The lines that a command prints, which has four minutes for it.
+/// The lines that a command prints within four minutes.
 class Lines {
  public:
   explicit Lines(const std::string& command)

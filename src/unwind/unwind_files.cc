@@ -11,7 +11,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::uint64_t vdso_device = ~std::uint64_t{0};  // no device number: those have 32 bits
+constexpr std::uint64_t vdso_device = ~std::uint64_t{0};  // no device number, which has 32 bits
 constexpr std::size_t cached_rows = 1024;                 // a power of two
 
 std::size_t slot_of(std::uint64_t file, std::uint64_t address) {
@@ -44,8 +44,8 @@ std::optional<Unwinder::Found> Unwinder::row_of(AddressSpace& space, std::uint64
   return Found{.table = &file->table, .row = &slot.row};
 }
 
-// Asked for each frame, so the address space remembers the file of each of its mappings; by an id
-// that is never used again, since the file may have been evicted meanwhile.
+// Called for each frame, so the address space remembers the file of each of its mappings: by an id
+// that is never reused, because the file may have been evicted meanwhile.
 const Unwinder::File* Unwinder::file_of(AddressSpace& space, const Mapping& mapping) {
   std::uint64_t& known =
       space.files_[static_cast<std::size_t>(&mapping - space.maps().all().data())];
@@ -69,7 +69,7 @@ const Unwinder::File* Unwinder::load(const AddressSpace& space, const Mapping& m
   return keep(*key, CfiTable(FileBytes(std::move(opened)), options_.limits));
 }
 
-// The same for all processes of one kind, so known by what it is.
+// All processes of one kind have the same [vdso], so its content is its key.
 const Unwinder::File* Unwinder::load_vdso(const AddressSpace& space, const Mapping& mapping) {
   const std::vector<std::byte> bytes = options_.read_vdso(space.pid(), mapping);
   if (bytes.empty()) return nullptr;

@@ -32,7 +32,7 @@ frame_rule rule_of(std::uint32_t flags) {
   return rule;
 }
 
-/// What of `row` fits into so little.
+/// `row` as a frame_rule; empty if it does not fit into one.
 frame_rule simple_rule(const CfiRow& row) {
   if (row.is_signal_frame) return rule_of(FRAME_TRAMPOLINE);
   const CfiRule& back = row.rule(row.return_address);
@@ -74,7 +74,7 @@ std::string to_text(const UnwindEnd& end) {
   return {};
 }
 
-/// One stack on its way up.
+/// The walk up one stack.
 class Unwinder::Walk {
  public:
   Walk(Unwinder& unwinder, AddressSpace& space, const StackSnapshot& snapshot)
@@ -98,18 +98,18 @@ class Unwinder::Walk {
 
   void step() {
     UnwoundFrame& frame = result_.frames.back();
-    // Behind a call that never returns another function may begin.
+    // After a call that never returns, another function may begin.
     const bool is_return = frame.kind == AddressKind::return_address;
     const auto found = unwinder_.row_of(space_, is_return ? pc_ - 1 : pc_);
     if (found && found->row->is_signal_frame) {
       frame.is_signal_frame = true;
-      frame.kind = AddressKind::instruction;  // nobody called it from the byte before
+      frame.kind = AddressKind::instruction;  // no call from the byte before leads here
     }
     frame.rule = found ? simple_rule(*found->row) : rule_of(FRAME_LOST);
     if (!found || !step_by_cfi(*found)) step_by_guess();
   }
 
-  /// False where the row asks for a register that is not known: the frame pointer may do.
+  /// False if the row needs an unknown register: the frame pointer may do instead.
   bool step_by_cfi(const Found& found) {
     const CfiRow& row = *found.row;
     if (row.rule(row.return_address).kind == CfiRule::Kind::undefined) {
@@ -161,8 +161,8 @@ class Unwinder::Walk {
         return std::nullopt;
       case CfiRule::Kind::at_offset: {
         const auto saved = stack_.read(at);
-        // Compilers do not say that an epilogue has popped it: then it is below the stack, which is
-        // not copied, and has its old value again.
+        // Compilers' CFI does not say that an epilogue has popped the register. Its slot is then
+        // below the stack, which is not copied, and the register has its old value again.
         const bool is_popped = !saved && at < registers_.get(Register::rsp).value_or(0);
         return is_popped && is_callee_saved(which) ? registers_.get(which) : saved;
       }
@@ -201,7 +201,7 @@ class Unwinder::Walk {
         if (!has_ended_) result_.frames.back().follows_gap = guess.may_skip;
         return;
       case FrameGuess::Outcome::end_of_chain:
-        // A thread begins with 0 there; but whoever uses the register for something else may too.
+        // A thread begins with 0 in rbp, but so does code that uses rbp for other values.
         return end(result_.frames.back().source == Source::frame_pointer ? Reason::bottom
                                                                          : Reason::no_cfi);
       case FrameGuess::Outcome::nothing:

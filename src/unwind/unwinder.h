@@ -20,22 +20,23 @@
 
 namespace overdue {
 
-/// One frame of a stack, and how far to trust it.
+/// One frame of a stack, and its reliability.
 struct UnwoundFrame {
   enum class Source : std::uint8_t {
-    registers,      ///< where the thread was
+    registers,      ///< the thread's own registers
     cfi,            ///< exact
-    frame_pointer,  ///< the chain of rbp: functions that keep none may be missing before it
+    frame_pointer,  ///< the chain of rbp: functions without a frame may be missing before it
     stack_top,      ///< the word at rsp, which follows a call: a leaf without a frame
   };
   std::uint64_t address = 0;
   Source source = Source::registers;
-  /// How it is to be named: what a signal interrupted, and a signal's trampoline, as it is.
+  /// The kind of look-up for the name: code that a signal interrupted, and a signal's trampoline,
+  /// are instructions.
   AddressKind kind = AddressKind::instruction;
   bool is_signal_frame = false;  ///< the trampoline: the next frame was interrupted
-  bool follows_gap = false;      ///< frames before it may be missing: who was there kept no trace
-  /// How the next frame is found whenever a thread is here; says nothing where it is not that
-  /// simple.
+  bool follows_gap = false;      ///< frames before it may be missing without a trace
+  /// The rule that finds the next frame of any thread at this address; empty if no such simple rule
+  /// exists.
   frame_rule rule{};
 };
 
@@ -44,15 +45,15 @@ struct UnwindEnd {
   enum class Reason : std::uint8_t {
     bottom,       ///< the thread began here: the stack is complete
     end_of_copy,  ///< the next frame is in memory that was not copied
-    no_cfi,       ///< nobody says where the caller of `address` is
-    loop,         ///< the next frame would not be further up
-    limit,        ///< there are more frames than are wanted
+    no_cfi,       ///< no unwind information for the caller of `address`
+    loop,         ///< the next frame would not be higher on the stack
+    limit,        ///< there are more frames than the limit
   };
   Reason reason = Reason::bottom;
-  std::uint64_t address = 0;  ///< of the last frame
-  std::string module;         ///< its mapping's path, as it is: hostile text
+  std::uint64_t address = 0;  ///< address of the last frame
+  std::string module;         ///< path of the last frame's mapping, raw: hostile text
 };
-/// "complete", "no unwind information at 0x1234 in /usr/bin/x", …; fit to be printed.
+/// "complete", "no unwind information at 0x1234 in /usr/bin/x", …; safe to print.
 std::string to_text(const UnwindEnd& end);
 
 struct UnwoundStack {
@@ -60,8 +61,8 @@ struct UnwoundStack {
   UnwindEnd end;
 };
 
-/// The mappings of a process at one moment, for many snapshots. Make a new one when it has mapped
-/// code since.
+/// The mappings of a process at one moment, for many snapshots. A new one is needed after the
+/// process has mapped code.
 class AddressSpace {
  public:
   AddressSpace(pid_t pid, ProcessMaps maps)
@@ -79,22 +80,22 @@ class AddressSpace {
   static constexpr std::uint64_t not_opened = 0, no_file = 1;
   pid_t pid_;
   ProcessMaps maps_;
-  std::vector<std::uint64_t> files_;  // of each mapping: the Unwinder's file
+  std::vector<std::uint64_t> files_;  // by mapping: id of the Unwinder's file
 };
 
-/// Finds the callers of a thread from a copy of its registers and stack, by .eh_frame; where there
-/// is none, by frame pointers. Tables of files are kept, those used last, within a budget. Used by
-/// one thread.
+/// Finds the callers of a thread from a copy of its registers and stack, by .eh_frame; without one,
+/// by frame pointers. Keeps the tables of the most recently used files within a budget of bytes.
+/// Used by one thread.
 class Unwinder {
  public:
   struct Options {
     std::size_t most_frames = 512;
-    std::size_t cache_bytes = 256u << 20;  ///< what was used last stays, even if it alone is more
+    std::size_t cache_bytes = 256u << 20;  ///< the file used last stays, even if it alone is larger
     std::size_t cache_files = 4096;
     CfiTable::Limits limits;
-    /// How files are opened: by default as open_mapped_file() does.
+    /// Opens mapped files; default: open_mapped_file().
     std::function<Fd(pid_t, const Mapping&)> open_mapped;
-    /// By default read_vdso().
+    /// Reads a [vdso]; default: read_vdso().
     std::function<std::vector<std::byte>(pid_t, const Mapping&)> read_vdso;
   };
 
@@ -102,7 +103,8 @@ class Unwinder {
   explicit Unwinder(Options options);
 
   UnwoundStack unwind(AddressSpace& space, const StackSnapshot& snapshot);
-  /// The bytes of code at `pc`, from the file; fewer, or none, where they cannot be had.
+  /// The bytes of code at `pc`, from the file; fewer at the end of the mapping, none if they are
+  /// unavailable.
   std::vector<std::byte> code_at(const AddressSpace& space, std::uint64_t pc, std::size_t size);
 
  private:
@@ -112,7 +114,7 @@ class Unwinder {
     CfiTable table;
     std::size_t bytes;
   };
-  using Files = std::list<File>;  // used last in front
+  using Files = std::list<File>;  // most recently used first
   struct CachedRow {
     std::uint64_t file = 0, address = 0;
     bool has_row = false;
@@ -140,10 +142,10 @@ class Unwinder {
   std::vector<CachedRow> rows_;  // by a hash of file and address
 };
 
-/// What the chain of frame pointers says alone: a cross-check for code that keeps them.
+/// The stack by the chain of frame pointers alone: a cross-check for code that keeps them.
 struct FramePointerWalk {
-  std::vector<std::uint64_t> addresses;  ///< the registers' first
-  bool is_complete = false;              ///< it ended as chains should, at 0
+  std::vector<std::uint64_t> addresses;  ///< rip first
+  bool is_complete = false;              ///< the chain ended properly, at 0
 };
 FramePointerWalk walk_frame_pointers(const AddressSpace& space, const StackSnapshot& snapshot,
                                      std::size_t most_frames = 512);
