@@ -18,16 +18,16 @@ bool is_entry_of_loader(const StackFrame& last) {
 
 namespace {
 
-/// Of a stack whose innermost frame is the program's.
+/// pick_caller() for a stack whose innermost frame belongs to the program.
 std::optional<std::size_t> pick_in_program(std::span<const StackFrame> frames, bool is_complete,
                                            ProgramCode code) {
-  if (!code.has(frames[0].address)) return 0;  // made by it: there is no library to tell apart
+  if (!code.has(frames[0].address)) return 0;  // generated code: no library is involved
   if (frames.size() == 1) return is_complete ? std::optional<std::size_t>(0) : std::nullopt;
   if (frames[1].is_guessed) return std::nullopt;
   return code.has(frames[1].address) ? 1 : 0;
 }
 
-/// Nothing else in a C library has an instruction without unwind information that makes a call.
+/// In a C library, only clone() makes a system call at an address without unwind information.
 bool is_clone_of_library(const StackFrame& frame) {
   if (frame.name.empty()) return is_of_c_library(frame) && frame.rule.flags & FRAME_LOST;
   for (const std::string_view name : {"clone", "__clone", "clone3", "__clone3"})
@@ -46,8 +46,8 @@ std::optional<std::size_t> pick_caller(std::span<const StackFrame> frames, bool 
   if (frames[0].is_signal) return 0;
   if (is_program(frames[0])) return pick_in_program(frames, is_complete, code);
   for (std::size_t i = 1; i < frames.size(); ++i) {
-    // The C libraries' clone() has no unwind information behind its instruction, where the new
-    // thread is to have no callers; the word at the stack pointer is its return address.
+    // clone() of the C libraries has no unwind information after its system-call instruction, so
+    // that the new thread has no callers. The word at the stack pointer is its return address.
     const bool is_clone = i == 1 && is_clone_of_library(frames[0]);
     if ((frames[i].is_guessed && !is_clone) || frames[i].module.empty()) return std::nullopt;
     if (is_program(frames[i]) || frames[i].is_signal) return i - 1;

@@ -27,7 +27,7 @@ StackFrame guessed(StackFrame frame) {
   return frame;
 }
 
-/// The name of the frame that is picked; "-": none.
+/// Name of the picked frame; "-": none.
 std::string picked(const Stack& frames, bool is_complete = true) {
   const auto index = pick_caller(frames, is_complete, program);
   return index ? frames[*index].name : "-";

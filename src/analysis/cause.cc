@@ -12,9 +12,9 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_functions = 4;  // functions that say what went on
+constexpr std::size_t most_functions = 4;  // of one stack
 
-/// The innermost functions of a stack that say what went on there.
+/// Adds the innermost of the telling functions of a kernel stack.
 void add_functions(std::string& cause, const Stack& stack) {
   const auto functions = telling_functions(stack);
   const std::size_t from =
@@ -29,7 +29,6 @@ std::string without_digits(std::string_view comm) {
   return letters;
 }
 
-/// What most of the time went to.
 std::string_view largest_part(const Breakdown& parts) {
   const std::array<std::pair<std::uint64_t, std::string_view>, 8> all = {
       {{parts.blocked_ns(), "blocked"},
@@ -45,7 +44,7 @@ std::string_view largest_part(const Breakdown& parts) {
       ->second;
 }
 
-/// Where the chain of wakers ends: who was last, and what that was doing.
+/// Adds the end of the chain of wakers: the last thread or interrupt, and its activity.
 void add_root(std::string& cause, const std::vector<ChainLink>& chain) {
   if (chain.empty()) return;
   const ChainLink& root = chain.back();
@@ -56,8 +55,8 @@ void add_root(std::string& cause, const std::vector<ChainLink>& chain) {
   add_functions(cause, root.kernel_stack);
 }
 
-/// The innermost functions, without the C library and without what threads begin in. A function
-/// without a name is its file: its place differs between builds.
+/// Adds the innermost functions, without the C library and without the functions in which threads
+/// begin. A function without a name is represented by its file: its offset differs between builds.
 void add_own_frames(std::string& cause, const Stack& stack) {
   std::string last;
   std::size_t count = 0;
@@ -89,7 +88,7 @@ std::string cause_of(const Finding& finding) {
     cause += '|';
   }
   cause += '|';
-  // Which thread an interrupt meets is chance.
+  // The thread that was interrupted is a matter of chance.
   if (finding.is_bystander || finding.span == span_name(SPAN_SOFTIRQ_RAISE)) return cause;
   cause += without_digits(finding.thread.comm);
   cause += '|';

@@ -35,8 +35,8 @@ std::vector<RawSample*> CpuSamples::of(std::uint32_t tid, std::uint64_t begin_ns
   std::vector<RawSample*> found;
   const auto thread = by_thread_.find(tid);
   if (thread == by_thread_.end()) return found;
-  // Most are asked for soon after they came. What one CPU wrote may come behind what another wrote
-  // later.
+  // Newest first: most samples are requested soon after their arrival. Samples of different CPUs
+  // may be read in the wrong order.
   constexpr std::uint64_t disorder_ns = 1'000'000'000;
   for (auto sample = thread->second.rbegin(); sample != thread->second.rend(); ++sample) {
     const std::uint64_t time_ns = sample->header.time_ns;

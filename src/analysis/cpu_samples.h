@@ -13,36 +13,38 @@
 
 namespace overdue {
 
-/// Where a thread was when its CPU's tick came, it was preempted, or it woke another.
+/// Stacks of a thread at its CPU's tick, at its preemption, or as it woke another thread.
 struct RawSample {
   event_header header{};
   bool is_of_waker = false;
-  std::vector<std::uint64_t> kernel_stack;  ///< innermost first, the tick's own functions too
+  /// Addresses, innermost first, including the functions of the tick itself.
+  std::vector<std::uint64_t> kernel_stack;
   user_registers registers{};
-  std::vector<std::byte> user_stack;  ///< as UserSide has it; empty: none
-  /// In names, once a finding has asked for it: many findings may have the same samples. What it
-  /// was made of is gone then.
+  std::vector<std::byte> user_stack;  ///< as in UserSide; empty: none
+  /// Named frames, kept from their first use on: many findings may share a sample. The raw stacks
+  /// are then empty.
   std::optional<Stack> named{};
 };
 
-/// The last samples of all threads, within bounds. One thread.
+/// The latest samples of all threads, bounded in number. Used by one thread.
 class CpuSamples {
  public:
-  /// At most so many, of up to 2.4 kB.
+  /// `most`: largest number of samples, of up to 2.4 kB each.
   explicit CpuSamples(std::size_t most = 8192) : most_(most) {}
 
-  /// A record of a sample, not much older than the newest so far.
+  /// Takes a record of a sample that is not much older than the newest sample so far.
   void take(const Record& record);
-  /// Those of the thread on its CPU after `begin_ns` and not after `end_ns`, in the order they came
-  /// in. Valid until the next take().
+  /// Samples of the thread on a CPU after `begin_ns` and not after `end_ns`, in order of arrival.
+  /// Valid until the next take().
   std::vector<RawSample*> of(std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t end_ns);
-  /// That of the thread as it woke another then; null: there is none. Valid as those.
+  /// Sample of the thread as it woke another thread at `time_ns`; null: none. Valid until the next
+  /// take().
   RawSample* of_waker(std::uint32_t tid, std::uint64_t time_ns);
 
  private:
   std::size_t most_;
   std::unordered_map<std::uint32_t, std::deque<RawSample>> by_thread_;
-  std::deque<std::uint32_t> order_;  ///< whose samples came, oldest first
+  std::deque<std::uint32_t> order_;  ///< thread ids of the samples, oldest first
 };
 
 }  // namespace overdue

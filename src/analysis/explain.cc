@@ -44,7 +44,8 @@ Waker waker_of(const RawWaker& raw, StackNamer& namer) {
   return waker;
 }
 
-/// Who had the CPU while the thread of `raw` could run; of a short time on a CPU, who had it last.
+/// Threads that had the CPU while the thread of `raw` could run. For a short time on a CPU, only
+/// the thread that ran last is known.
 CpuShares shares_of(const RawWait& raw) {
   CpuShares all;
   for (const sched_runs& runs : raw.runs) {
@@ -95,8 +96,8 @@ Wait wait_of(const RawWait& raw, StackNamer& namer) {
   return wait;
 }
 
-/// Each part, as long as there is room for it: of a damaged record they may say anything, but with
-/// `unknown_ns` they add up.
+/// Leaves out a part that does not fit into the rest of `all_ns`. The parts of a damaged record may
+/// have any value, but with `unknown_ns` they add up to `all_ns`.
 Breakdown breakdown_of(const ledger_parts& parts, std::uint64_t throttled_ns,
                        std::uint64_t all_ns) {
   std::uint64_t left = all_ns;
@@ -165,7 +166,7 @@ ChainLink link_of(const RawLink& raw, StackNamer& namer) {
   return link;
 }
 
-/// A system call's name, arguments and result, as its own record shows them.
+/// Takes the name, arguments and result of a system call from the call's own record.
 class CallFields final : public FieldVisitor {
  public:
   explicit CallFields(Finding& finding) : finding_(finding) {}
@@ -185,7 +186,8 @@ class CallFields final : public FieldVisitor {
   Finding& finding_;
 };
 
-/// What the thread of an open call does now, in words that are ours whatever a damaged record says.
+/// Present state of the thread of an open call: one of a fixed set of words, even if the record is
+/// damaged.
 std::string_view present_state(const span_record& span) {
   constexpr std::array<std::string_view, 7> states = {
       "running", "runqueue", "sleeping", "uninterruptible", "preempted", "throttled", "unknown"};
@@ -193,7 +195,7 @@ std::string_view present_state(const span_record& span) {
   return known != states.end() ? *known : "other";
 }
 
-/// What it waits in, as a wait that has not ended.
+/// Adds the wait in progress to the waits and places of the finding.
 void explain_present(const span_record& span, Finding& finding) {
   const std::string_view state = finding.state = present_state(span);
   finding.is_older = span.flags & SPAN_OLDER;
@@ -219,8 +221,8 @@ void explain_present(const span_record& span, Finding& finding) {
   finding.waits.push_back(std::move(wait));
 }
 
-/// Where the thread was that had the CPU longest while this one could run. The wait in which it had
-/// most of it says so for all.
+/// Finds out where the thread that had the CPU longest in all `waits` was while it ran. The result
+/// for all waits is stored in the wait with that thread's largest share.
 void explain_runner(const RawStall& stall, StackNamer& namer, std::vector<Wait>& waits) {
   CpuShares all;
   for (const Wait& wait : waits) all.add(wait.ran);
@@ -264,8 +266,8 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   Finding finding;
   const span_record& span = stall.span;
   finding.type = span.flags & SPAN_OPEN ? "hang" : "stall";
-  // First of all: its process may end any moment, and what the kernel calls its functions, which
-  // may take seconds to read, will still be there.
+  // The user stack comes first: its process may end at any moment. The kernel's symbols, which may
+  // take seconds to read, remain available.
   if (!stall.user_stack.empty()) {
     StackNamer::UserStack user =
         namer.user_stack(span.header.pid, stall.registers, stall.user_stack,
@@ -290,9 +292,9 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   add_waits(stall, namer, finding);
   finding.kernel_stack = namer.kernel_stack(stall.kernel_stack);
   drop_tracing(finding.kernel_stack);
-  // What other spans hold at that place is not their thread's state.
+  // In spans of other kinds, `text` and `detail` are not the state of the thread.
   if (span.flags & SPAN_OPEN && span.span == SPAN_SYSCALL) explain_present(span, finding);
-  // What it waits in now has no waker yet.
+  // A wait in progress has no waker yet.
   if (!finding.places.empty() && finding.places.front().longest < stall.waits.size())
     for (const RawLink& link : stall.chain) finding.chain.push_back(link_of(link, namer));
   finding.cause = cause_of(finding);

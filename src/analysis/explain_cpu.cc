@@ -10,9 +10,9 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_named = 64;   // a name may take a question to another process
-constexpr std::size_t most_frames = 8;   // of a place: who asks for more has a profiler
-constexpr std::size_t frames_alike = 2;  // a function, and who called it
+constexpr std::size_t most_named = 64;   // a name may need a request to another process
+constexpr std::size_t most_frames = 8;   // of a place; a profiler shows more
+constexpr std::size_t frames_alike = 2;  // a function and its caller
 
 bool goes_back(const StackFrame& frame) {
   constexpr std::array<std::string_view, 3> ways = {"exit_to_user_mode", "irqentry_exit",
@@ -21,11 +21,11 @@ bool goes_back(const StackFrame& frame) {
                      [&frame](const std::string_view way) { return frame.name.starts_with(way); });
 }
 
-/// Without how the thread was interrupted, or left the CPU; of one that was in its program, or on
-/// its way back there, nothing.
+/// Kernel stack without the frames of the interrupt or of the context switch. Empty for a thread
+/// that was in its program, or on its way back to the program.
 Stack kernel_side(const RawSample& sample, StackNamer& namer) {
   Stack stack = namer.kernel_stack(sample.kernel_stack);
-  // The outermost: a tick may meet another interrupt that begins.
+  // The outermost entry: a tick may interrupt the entry of another interrupt.
   const auto entry = std::find_if(stack.rbegin(), stack.rend(), [](const StackFrame& frame) {
     return frame.name.starts_with("asm_sysvec_") || frame.name == "asm_common_interrupt";
   });
@@ -45,7 +45,7 @@ Stack user_side(const RawSample& sample, StackNamer& namer) {
   return stack;
 }
 
-/// Named once.
+/// Keeps the named stack in the sample, in place of the raw stacks.
 const Stack& named(RawSample& sample, Stack stack) {
   sample.kernel_stack = {};
   sample.user_stack = {};

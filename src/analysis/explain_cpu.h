@@ -8,11 +8,11 @@
 
 namespace overdue {
 
-/// Where a thread was while it ran, equal places together. Of many samples some are looked at, as
-/// far apart as they are; those are named, if they are not yet.
+/// Places where a thread was while it ran; equal places are merged. Of more than 64 samples, 64 are
+/// used, evenly spaced. A sample that has no names yet is named.
 CpuPlaces cpu_places_of(std::span<RawSample* const> samples, StackNamer& namer);
 
-/// The program's functions of a thread as it woke another; empty: not known.
+/// User stack of a thread as it woke another thread; empty: unknown.
 Stack waking_stack_of(RawSample* sample, StackNamer& namer);
 
 }  // namespace overdue

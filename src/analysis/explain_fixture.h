@@ -1,4 +1,4 @@
-// What tests of explanations share: a span with its records in, a finding out.
+// Shared by the tests of explain(): a span with its records in, a finding out.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ class FakeNamer final : public StackNamer {
  public:
   std::map<u64, std::string> names;
 
-  bool is_user_first = true;  ///< no stack of the kernel was asked for before a user stack
+  bool is_user_first = true;  ///< no kernel stack was requested before a user stack
 
   Stack kernel_stack(std::span<const std::uint64_t> addresses) override {
     Stack stack;
@@ -41,7 +41,7 @@ class FakeNamer final : public StackNamer {
   bool had_kernel_ = false;
 };
 
-/// The finding of the span that `fed` is given last.
+/// Explains the spans given to `fed`; `finding` is that of the latest span.
 class Explainer {
  public:
   Explainer() {

@@ -1,4 +1,4 @@
-// What records of signals, disks and wakers say in a finding.
+// Records of signals, disks and wakers, and the findings made of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -111,7 +111,7 @@ TEST(ExplainWaker, SaysFromWhereItWokeTheOther) {
   ASSERT_FALSE(e.finding.chain.empty());
   ASSERT_EQ(e.finding.chain[0].waking_stack.size(), 1u);
   EXPECT_EQ(e.finding.chain[0].waking_stack[0].name,
-            "90");  // the process that the namer was asked of
+            "90");  // process id passed to the namer
   EXPECT_THAT(e.finding.chain[0].on_cpu.places, IsEmpty());
 }
 

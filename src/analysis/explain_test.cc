@@ -202,7 +202,7 @@ TEST(Explain, TellsWhatThreadsOfAChainDid) {
 
 TEST(Explain, AddsUpWhoRanInEqualWaitsOfAWaker) {
   Explainer e;
-  for (const u64 at : {500u, 1100u, 1400u}) {  // the first began earlier: who ran is not known
+  for (const u64 at : {500u, 1100u, 1400u}) {  // the first began earlier: its runners are unknown
     sched_wait preempted = wait_of(8, at, 0, at + 200);
     if (at == 500) preempted.header.time_ns = 1050;
     preempted.behind_tid = 10;
@@ -283,7 +283,7 @@ TEST(Explain, AnOpenCallSaysInOurWordsWhatItsThreadDoes) {
   for (const std::string_view state :
        {"running", "runqueue", "sleeping", "uninterruptible", "preempted", "other"})
     EXPECT_EQ(told(state), state);
-  EXPECT_EQ(told("\033[2J"), "other");  // of a damaged file
+  EXPECT_EQ(told("\033[2J"), "other");  // from a damaged file
   ASSERT_THAT(e.finding.waits, SizeIs(1));
   EXPECT_EQ(e.finding.waits[0].ns, 600);
   EXPECT_EQ(e.finding.waits[0].state, "other");

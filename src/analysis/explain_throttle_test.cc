@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::SizeIs;
 
-/// In front of the wait of thread 7 that ends at 1900.
+/// Record that precedes the wait of thread 7 that ends at 1900.
 sched_throttle throttle_of(std::initializer_list<std::string_view> names) {
   sched_throttle throttle{};
   name_thread(throttle.header, 7, "thread-7");

@@ -8,7 +8,7 @@
 namespace overdue {
 namespace {
 
-/// What stands behind `word` in `line`, up to `end`.
+/// The text after `word` in `line`, up to the first character of `end`.
 std::optional<std::string_view> behind(std::string_view line, std::string_view word,
                                        std::string_view end) {
   const std::size_t at = line.find(word);
@@ -24,7 +24,7 @@ bool number(std::string_view line, std::string_view word, T& value) {
   return std::from_chars(text->data(), text->data() + text->size(), value).ec == std::errc{};
 }
 
-/// `#    | task: ps-6143 (uid:0 nice:0 policy:0 rt_prio:0)`; a name may have anything in it.
+/// Reads `#    | task: ps-6143 (uid:0 nice:0 policy:0 rt_prio:0)`. A name may contain any text.
 void read_task(std::string_view line, LatencyWindow& window) {
   constexpr std::string_view begin = "| task: ";
   const std::size_t figures = line.rfind(" (uid:");

@@ -7,9 +7,9 @@
 
 namespace overdue {
 
-/// What the file `trace` of a latency tracer of the kernel says, as a window whose entries are the
-/// kernel's own text: the figures of its header, the whole as `kernel_text`. Nothing where there is
-/// no latency in it. The kernel counts whole microseconds.
+/// Reads the file `trace` of a kernel latency tracer into a window without events: the figures of
+/// the header, and the whole text as `kernel_text`. Nothing if the text has no latency. The kernel
+/// prints latencies in whole microseconds.
 std::optional<LatencyWindow> parse_latency_trace(std::string_view text);
 
 }  // namespace overdue

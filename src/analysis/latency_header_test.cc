@@ -6,7 +6,7 @@
 namespace overdue {
 namespace {
 
-/// Of the kernel's documentation.
+/// From the kernel's documentation.
 constexpr std::string_view irqsoff = R"(# tracer: irqsoff
 #
 # irqsoff latency trace v1.1.5 on 3.8.0-test+

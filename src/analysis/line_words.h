@@ -8,7 +8,7 @@
 
 namespace overdue {
 
-/// Reads a text from its front; every step says whether that was there.
+/// Reads a text from its front. A step returns false if the text there is something else.
 class LineWords {
  public:
   explicit LineWords(std::string_view rest) : rest_(rest) {}
@@ -27,7 +27,7 @@ class LineWords {
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
     return true;
   }
-  /// "548.771078", with that many digits behind the point.
+  /// Reads seconds, such as "548.771078", with `digits` digits after the point.
   bool seconds(std::uint64_t& ns, std::size_t digits) {
     constexpr std::uint64_t second_ns = 1'000'000'000;
     constexpr std::uint64_t most_seconds = std::numeric_limits<std::int64_t>::max() / second_ns;

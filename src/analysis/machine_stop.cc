@@ -11,18 +11,18 @@ u64 length_of(const Silence& silence) {
   return silence.end_ns > silence.begin_ns ? silence.end_ns - silence.begin_ns : 0;
 }
 
-/// What they have in common; ready if either was.
+/// Overlap of two silences; ready if either is.
 Silence common(const Silence& a, const Silence& b) {
   return {std::max(a.begin_ns, b.begin_ns), std::min(a.end_ns, b.end_ns), a.flags | b.flags, 0};
 }
 
-/// They differ by up to a period of the timer, and by how long a hypervisor takes to go on with one
-/// CPU after the other.
+/// Silences of one stop differ by up to a period of the timer, and by the time that a hypervisor
+/// takes to resume one CPU after another.
 bool are_the_same(const Silence& a, const Silence& b) {
   return length_of(common(a, b)) >= std::max(length_of(a), length_of(b)) / 4 * 3;
 }
 
-/// What `whole`, of `cpu`, and a silence of each of the others have in common.
+/// Overlap of `whole`, a silence of `cpu`, with one silence of each other CPU.
 std::optional<Silence> common_to_all(const Silence& whole, u32 cpu,
                                      const std::vector<CpuSilences>& cpus) {
   Silence found = whole;

@@ -8,19 +8,20 @@
 
 namespace overdue {
 
-/// Silences of a CPU whose own timer should have ended them before.
+/// Silences of a CPU that the CPU's own timer should have ended earlier.
 struct CpuSilences {
   std::uint32_t cpu;
   std::vector<timerlat_silence> silences;  ///< in any order
 };
 
-/// When all CPUs were stopped by what is below the kernel, within an activation's latency, as a
-/// noise of kind NOISE_HARDWARE; nothing where only one CPU was measured.
+/// Finds a stop of all CPUs by hardware, firmware or a hypervisor that overlaps an activation's
+/// latency, as noise of kind NOISE_HARDWARE. Nothing if only one CPU was measured.
 ///
-/// A CPU that was stopped within an interrupt's handler, or where interrupts are off for a moment,
-/// cannot tell that from its own doing. All of them can: each was silent from about the same moment
-/// to about the same. Locks that they wait for make them so, too, but with interrupts off: whom the
-/// end of such a silence finds in a program's own code, or idle, waited for none.
+/// One CPU does not suffice: a stop in an interrupt handler, or while interrupts are off for a
+/// moment, looks like the CPU's own work. In a stop, all CPUs are silent from about the same moment
+/// to about the same moment. CPUs that wait for one lock with interrupts off are silent, too.
+/// Therefore at least one CPU has to be ready: at the end of its silence it is idle or in a
+/// program's own code, and so did not wait for a lock.
 std::optional<timerlat_noise> find_machine_stop(const timerlat_activation& activation,
                                                 const std::vector<CpuSilences>& cpus);
 

@@ -10,7 +10,7 @@ namespace {
 constexpr u64 ms = 1'000'000;
 constexpr u32 ready = SILENCE_READY;
 
-/// Of CPU 0, late from 1000 ms to 1301 ms.
+/// Activation of CPU 0, late from 1000 ms to 1301 ms.
 timerlat_activation late_activation() {
   timerlat_activation activation{};
   activation.expires_ns = 1000 * ms;
@@ -44,7 +44,7 @@ TEST(MachineStop, IsNoneWhereOneWentOn) {
                                               {2, {silence(200, 500, ready)}}}));
 }
 
-// One that is silent for half of it, or for twice as long, has reasons of its own.
+// A CPU that is silent for half as long, or for twice as long, is silent for another reason.
 TEST(MachineStop, SilencesAreTheSameFromBeginToEnd) {
   for (const auto& [begin_ms, end_ms] : {std::pair(1000, 1150), {1150, 1300}, {1000, 1600}})
     EXPECT_FALSE(find_machine_stop(
@@ -53,7 +53,7 @@ TEST(MachineStop, SilencesAreTheSameFromBeginToEnd) {
          {1, {silence(static_cast<u64>(begin_ms), static_cast<u64>(end_ms), ready)}}}));
 }
 
-// A lock that both wait for with interrupts off makes them silent, too.
+// Two CPUs that wait for one lock with interrupts off are silent, too.
 TEST(MachineStop, IsNoneWhereAllMayHaveHadInterruptsOff) {
   EXPECT_FALSE(find_machine_stop(late_activation(),
                                  {{0, {silence(1000, 1300)}}, {1, {silence(1000, 1300)}}}));

@@ -9,10 +9,10 @@ namespace overdue {
 namespace {
 
 constexpr s16 ordinary_priority = 120;
-/// Times of lines are rounded.
+/// Lines have times in microseconds.
 constexpr std::uint64_t line_rounding_ns = 1000;
 
-/// The lower, the further inside; both sorts of interrupts exclude each other.
+/// The lower, the further inside. Device and local interrupts do not interrupt each other.
 u32 depth_within(u32 kind) {
   return kind == NOISE_VECTOR ? u32{NOISE_IRQ} : kind;
 }
@@ -52,7 +52,7 @@ void OsnoiseAssembler::line(std::string_view text) {
     end_period(cpu, *parsed, event->period);
 }
 
-/// What interrupted it was taken off its duration, and has been told of before.
+/// The kernel subtracts nested interferences from the duration, and prints them earlier.
 void OsnoiseAssembler::add_noise(Cpu& cpu, const TraceLine& line, const timerlat_noise& noise) {
   Noise added{.gross = noise, .net_ns = noise.end_ns - noise.begin_ns};
   std::uint64_t end_ns = noise.end_ns;
@@ -85,7 +85,7 @@ void OsnoiseAssembler::end_pause(Cpu& cpu, const TraceLine& line, const OsnoiseE
     timerlat_noise noises[OSNOISE_NOISES_MAX];
   } record{};
   osnoise_gap& gap = record.gap;
-  // What came before it was in a pause below the threshold.
+  // Earlier interferences belong to noises below the threshold.
   for (const Noise& each : cpu.noises) {
     if (each.gross.begin_ns < event.begin_ns ||
         each.gross.begin_ns >= event.begin_ns + event.pause_ns)
@@ -94,7 +94,8 @@ void OsnoiseAssembler::end_pause(Cpu& cpu, const TraceLine& line, const OsnoiseE
     noise.begin_ns = monotonic(noise.begin_ns);
     noise.end_ns = monotonic(noise.end_ns);
   }
-  // The line comes a little after its end: what came in between is before it, and the next one's.
+  // The kernel prints the line shortly after the noise's end. An interference in between is in
+  // `noises` already, but belongs to the next noise.
   const auto is_over = [&](const Noise& each) {
     return each.gross.begin_ns < event.begin_ns + event.pause_ns;
   };

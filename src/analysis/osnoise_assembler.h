@@ -13,40 +13,43 @@
 
 namespace overdue {
 
-/// Makes pauses and periods, as the osnoise probe records them, of what the kernel's osnoise tracer
-/// and its events print into `trace_pipe`. Bounded, whatever it is given: as many noises of a CPU
-/// as a record has, and only the CPUs asked for.
+/// Makes noise and period records, as the osnoise probe writes them, from the text that the
+/// kernel's osnoise tracer and its events print into `trace_pipe`. Bounded for any input: keeps as
+/// many interferences of a CPU as a record has room for, and only the CPUs asked for.
 ///
-/// Durations of noise are net; gross ends are made of them, as all that was taken off is an event
-/// before. A period's noise is told in whole microseconds; where all its pauses have come, as they
-/// say it, to the nanosecond. What interfered by the kernel's count, and no line told of, is
-/// counted as unmatched. What comes between the end of a pause and its line, which is the tracer's
-/// own work, the kernel takes for a part of the next one.
+/// The kernel prints net durations of interferences. The assembler adds nested interferences, which
+/// the kernel prints earlier, to get gross ends. The kernel prints the noise of a period in whole
+/// microseconds; if every noise of the period was read, their sum gives it in nanoseconds.
+/// Interferences that the kernel counts but prints no line for are counted as unmatched. The
+/// tracer's own work between the end of a noise and its line is part of the next noise, as in the
+/// kernel.
 class OsnoiseAssembler final : public TracerAssembler {
  public:
   struct Options {
     std::vector<std::uint32_t> cpus{};
-    /// What is longer than that stops the tracer; 0: nothing does.
+    /// Limits in microseconds for a single noise and for the noise of a period. A longer time stops
+    /// the tracer; 0: no limit.
     std::uint64_t stop_single_us = 0, stop_total_us = 0;
-    bool skip_first = false;  ///< the first period of each CPU is none of ours
+    bool skip_first = false;  ///< leaves out the first period of each CPU
   };
 
-  /// The schemas are those of osnoise_gap and osnoise_sample; they and `handler` are kept.
+  /// `pause` is the schema of osnoise_gap, `period` that of osnoise_sample. The schemas have to
+  /// outlive the assembler, which keeps `handler`.
   OsnoiseAssembler(const Schema& pause, const Schema& period, const Options& options,
                    RecordHandler handler);
 
   void finish() override {}
 
  private:
-  /// With times of the trace's clock.
+  /// An interference; times are of the trace's clock.
   struct Noise {
     timerlat_noise gross{};
     std::uint64_t net_ns = 0;
   };
   struct Cpu {
-    std::deque<Noise> noises;  ///< since the last pause, in the order of their ends
+    std::deque<Noise> noises;  ///< interferences since the last noise, in the order of their ends
     bool skipping = false;
-    std::uint64_t sum_ns = 0, max_ns = 0;  ///< of the pauses of the period under way
+    std::uint64_t sum_ns = 0, max_ns = 0;  ///< sum and maximum of the present period's noises
   };
 
   void line(std::string_view text) override;

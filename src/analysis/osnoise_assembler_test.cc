@@ -1,4 +1,4 @@
-// Pauses and periods made of what the kernel's osnoise tracer prints.
+// Noise and period records made from the text of the kernel's osnoise tracer.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -24,7 +24,7 @@ constexpr Schema sample_schema{.id = RECORD_OSNOISE_SAMPLE,
                                .fields = {},
                                .help = ""};
 
-/// Of Linux 6.1 with PREEMPT_RT, emulated.
+/// From Linux 6.1 with PREEMPT_RT, in an emulator.
 constexpr std::string_view real_lines =
     "       osnoise/0-229     [000] dn.h1..    51.617227: irq_noise: local_timer:236 start "
     "51.617143934 duration 78437 ns\n"
@@ -96,7 +96,7 @@ TEST(OsnoiseAssembler, PausesAndTheirPeriod) {
   ASSERT_EQ(heard.periods.size(), 1u);
   const osnoise_sample& period = heard.periods[0];
   EXPECT_EQ(period.runtime_ns, 45'000'000u);
-  EXPECT_EQ(period.noise_ns, 10'127'353u + 8'556'034);  // as the pauses have it
+  EXPECT_EQ(period.noise_ns, 10'127'353u + 8'556'034);  // the sum of both noises
   EXPECT_EQ(period.max_ns, 10'127'353u);
   EXPECT_EQ(period.irq, 3u);
   EXPECT_EQ(period.thread, 5u);
@@ -111,7 +111,8 @@ TEST(OsnoiseAssembler, CutAnywhereItIsTheSame) {
   EXPECT_EQ(heard.periods.size(), 1u);
 }
 
-/// An interrupt in the midst of a thread, and an NMI in that: durations are net, so ends are later.
+/// An interrupt within a thread, and an NMI within the interrupt. Durations are net, so the gross
+/// ends are later.
 TEST(OsnoiseAssembler, NoiseWithinNoise) {
   Heard heard;
   heard.assembler.feed(
@@ -131,7 +132,7 @@ TEST(OsnoiseAssembler, NoiseWithinNoise) {
   EXPECT_EQ(cause.residual_ns, 150'000u);
 }
 
-/// Of Linux 6.1: the interrupt came while the tracer wrote the line of the pause before.
+/// From Linux 6.1: the interrupt came while the tracer wrote the line of the previous noise.
 TEST(OsnoiseAssembler, NoiseBeforeTheLineOfThePauseBefore) {
   Heard heard;
   heard.assembler.feed(
@@ -175,7 +176,7 @@ TEST(OsnoiseAssembler, WhatIsLostIsCountedAndNotMadeUp) {
   EXPECT_EQ(heard.pauses[0].noises, 1u);
   EXPECT_EQ(heard.assembler.unmatched(), 2u);
   ASSERT_EQ(heard.periods.size(), 1u);
-  EXPECT_EQ(heard.periods[0].noise_ns, 20'005'000u);  // the kernel has seen more than we
+  EXPECT_EQ(heard.periods[0].noise_ns, 20'005'000u);  // the kernel's figure: events were lost
   EXPECT_EQ(heard.periods[0].max_ns, 12'000'000u);
 }
 
@@ -224,7 +225,7 @@ TEST(OsnoiseAssembler, MarksAndOtherCpus) {
   EXPECT_EQ(heard.assembler.unread(), 0u);
 }
 
-/// Lines of anything, without an end, and more noise than a record has room for.
+/// Garbled lines, an overlong line, and more interferences than a record has room for.
 TEST(OsnoiseAssembler, IsBoundedWhateverItIsGiven) {
   Heard heard({.cpus = {0}, .stop_total_us = 1});
   heard.assembler.feed("# tracer: osnoise\n#\n\n");

@@ -9,7 +9,7 @@ namespace {
 /// "start 51.589040281 duration 16523372 ns interference 9"
 std::optional<OsnoiseEvent> parse_pause(LineWords words) {
   OsnoiseEvent event{.kind = OsnoiseEvent::Kind::pause};
-  constexpr std::uint64_t longest_ns = 3'600'000'000'000;  // of a runtime of a minute at most
+  constexpr std::uint64_t longest_ns = 3'600'000'000'000;  // an hour; a runtime is at most a minute
   if (!words.take("start ") || !words.seconds(event.begin_ns, 9) || !words.take(" duration ") ||
       !words.number(event.pause_ns) || !words.take(" ns interference ") ||
       !words.number(event.interferences) || !words.rest().empty() || event.pause_ns > longest_ns)
@@ -22,7 +22,7 @@ std::optional<OsnoiseEvent> parse_period(LineWords words) {
   OsnoiseEvent event{.kind = OsnoiseEvent::Kind::period};
   OsnoiseEvent::Period& period = event.period;
   constexpr std::uint64_t longest_us = 3'600'000'000;
-  std::uint64_t percent_ns = 0;  // told as well by the two before it
+  std::uint64_t percent_ns = 0;  // unused: follows from the two figures before
   const auto number = [&](auto& value) {
     const std::size_t size = words.rest().size();
     words.skip_spaces();
@@ -45,7 +45,7 @@ std::optional<OsnoiseEvent> parse_osnoise_event(std::string_view text) {
   LineWords words(text);
   if (words.take("sample_threshold: ")) return parse_pause(words);
   if (!text.empty() && text[0] >= '0' && text[0] <= '9') return parse_period(words);
-  const auto known = parse_timerlat_event(text);  // its noise is the same
+  const auto known = parse_timerlat_event(text);  // both tracers print interferences alike
   if (!known) return std::nullopt;
   switch (known->kind) {
     case TimerlatEvent::Kind::noise:

@@ -1,4 +1,4 @@
-// Lines of the kernel's osnoise tracer, and what nobody should trip over.
+// Lines of the kernel's osnoise tracer, and damaged lines.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -18,7 +18,7 @@ std::optional<OsnoiseEvent> osnoise_event_of(std::string_view line) {
   return parsed ? parse_osnoise_event(parsed->text) : std::nullopt;
 }
 
-/// Of a line that has one.
+/// The event of a line that has one.
 OsnoiseEvent osnoise_event_in(std::string_view line) {
   const auto event = osnoise_event_of(line);
   EXPECT_TRUE(event) << line;
@@ -76,7 +76,7 @@ TEST(OsnoiseLines, CutAnywhereOrGarbledSayNothing) {
         "sample_threshold: start 51.589040281 duration 16523372 ns interference 9"})
     for (std::size_t size = 0; size < text.size(); ++size) {
       const auto cut = parse_osnoise_event(text.substr(0, size));
-      // Only the last number may be another one, and nobody can know that.
+      // A cut within the last number is undetectable.
       if (cut) {
         EXPECT_EQ(text.substr(size).find(' '), text.npos) << text.substr(0, size);
       }

@@ -64,7 +64,7 @@ inline void name_thread(event_header& header, u32 tid, std::string_view comm) {
   std::memcpy(header.comm, comm.data(), comm.size());
 }
 
-/// The bytes of `fixed` with addresses behind it.
+/// The bytes of `fixed`, followed by addresses.
 template <typename T>
 std::vector<std::byte> with_stack(T fixed, const std::vector<u64>& stack) {
   fixed.kernel_frames = static_cast<u16>(stack.size());
@@ -90,7 +90,7 @@ inline sched_wait wait_of(u32 tid, u64 out_ns, u64 wake_ns, u64 in_ns, u32 waker
   return wait;
 }
 
-/// Of thread `tid`; with a user stack where it `has_user_side`.
+/// A sample of thread `tid`, with a user stack if `has_user_side`.
 inline std::vector<std::byte> sample_of(u32 tid, u64 time_ns, const std::vector<u64>& kernel,
                                         bool has_user_side = true,
                                         sample_reason reason = SAMPLE_OF_CPU) {
@@ -120,8 +120,7 @@ inline span_record span_of(u32 tid, u64 begin_ns, u64 end_ns) {
   return span;
 }
 
-/// Feeds an assembler, and keeps what the handler is told for as long as it lives: each is copied
-/// out by `look`.
+/// Feeds an assembler and counts its stalls. A stall is valid only during the call of `look`.
 class Fed {
  public:
   explicit Fed(StallAssembler::Limits limits = {})

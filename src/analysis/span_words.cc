@@ -35,7 +35,7 @@ std::string bytes_text(std::uint64_t bytes) {
   return fmt::format("{:.1f} {}", amount, units[unit]);
 }
 
-/// A key of the user's: an address of the kernel reads as one.
+/// The key of a user span: hexadecimal if it is a kernel address, else decimal.
 std::string key_text(std::uint64_t key) {
   constexpr std::uint64_t kernel_begins = 0xffff'0000'0000'0000;
   return key >= kernel_begins && key < ~std::uint64_t{0} - 4096
@@ -97,7 +97,7 @@ void describe_wait(const RawStall& stall, StackNamer& namer, Finding& finding) {
   finding.title = "wakeup by " + (by_thread ? thread_text(waker) : finding.name);
 }
 
-/// What has another thread that began it, and in whose name it is therefore.
+/// Whether a span belongs to the thread that began it. Another thread may have ended the span.
 bool is_of_beginner(const span_record& span) {
   if (span.begin_tid == 0) return false;
   switch (span.span) {
@@ -222,7 +222,7 @@ void describe_threads(const RawStall& stall, StackNamer& namer, Finding& finding
   if (!is_of_beginner(span)) return;
   finding.is_bystander = false;
   if (span.begin_tid == header.tid && !context.comm.empty()) return;
-  // What it waited as may be what it was before an exec.
+  // The name in the thread's last wait may be older than an exec.
   std::string comm = namer.thread_name(span.begin_pid, span.begin_tid);
   if (comm.empty()) comm = stall.begin_comm;
   finding.thread = {span.begin_pid, span.begin_tid, std::move(comm)};

@@ -9,15 +9,15 @@
 
 namespace overdue {
 
-/// Fills in what `stall` was of, by its kind: name, arguments, error and title ("block vda write
-/// 8.0 MB sector 2048"), but for what a system call's own record says.
+/// Fills in name, arguments, error and title ("block vda write 8.0 MB sector 2048") of the span, by
+/// its kind. The rest of a system call's description comes from the call's own record.
 void describe_span(const RawStall& stall, StackNamer& namer, Finding& finding);
 
-/// Fills in whose it was, and who ended it where that says something: an interrupt that completes a
-/// request runs in whatever thread it met.
+/// Fills in the thread of the span, and the thread that ended the span if that is meaningful: an
+/// interrupt that completes a request runs in the context of any thread.
 void describe_threads(const RawStall& stall, StackNamer& namer, Finding& finding);
 
-/// "NET_RX"; the number where it has no name.
+/// "NET_RX"; the number of a softirq without a name.
 std::string softirq_name(std::uint64_t number);
 
 /// "thread", "softirq NET_RX", "irq 24 virtio1-req.0", "vector local_timer".

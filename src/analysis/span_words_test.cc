@@ -1,4 +1,4 @@
-// What findings of each kind of span say, and which waits are findings themselves.
+// The texts of findings of each kind of span, and the waits that are findings themselves.
 #include "analysis/span_words.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace overdue {
 namespace {
 
-/// Calls every address `f` and its last digits; knows two threads.
+/// Names every address `f` and its last two digits; knows one thread.
 class Namer final : public StackNamer {
  public:
   Stack kernel_stack(std::span<const std::uint64_t> addresses) override {

@@ -48,7 +48,7 @@ void StackJoin::stack(const Record& record) {
     found = true;
   }
   if (found) return release();
-  // What one CPU wrote may be read before what another wrote earlier.
+  // The stack may be read before its wait, which another CPU has written.
   early_.emplace_back(record);
   if (early_.size() > most_early) early_.pop_front();
 }

@@ -10,23 +10,23 @@
 
 namespace overdue {
 
-/// Brings waits that owe a user stack (see bpf/user_stack.h) together with it. Records keep their
-/// order: those behind such a wait are kept back with it, until the stack has come or, by the time
-/// of the records, `patience` has passed. One thread.
+/// Joins waits with their deferred user stacks (see bpf/user_stack.h). Records keep their order: a
+/// wait without its stack, and all records after the wait, are held back until the stack has come,
+/// or until `patience_ns` have passed by the time of the records. Used by one thread.
 class StackJoin {
  public:
   static constexpr std::uint64_t patience_ns = 1'000'000'000;
-  static constexpr std::size_t most_kept = 2048;  ///< records: beyond these, no more patience
-  static constexpr std::size_t most_early = 64;   ///< stacks that are read before their waits
-  /// `stack` is of the wait, or null.
+  static constexpr std::size_t most_kept = 2048;  ///< largest number of records held back
+  static constexpr std::size_t most_early = 64;   ///< stacks kept that are read before their waits
+  /// `stack` is the user stack of the wait, or null.
   using Handler = std::function<void(const Record&, const Record* stack)>;
 
   explicit StackJoin(Handler handler) : handler_(std::move(handler)) {}
 
   void record(const Record& record);
-  /// All records of before `now_ns` have been given to record().
+  /// Says that record() has had all records from before `now_ns`.
   void advance(std::uint64_t now_ns);
-  /// There will be no more.
+  /// Releases all records: no more will come.
   void finish();
 
  private:
@@ -41,7 +41,7 @@ class StackJoin {
   };
   struct Kept {
     Owned record;
-    Owned stack;  ///< without a schema: none yet
+    Owned stack;  ///< the wait's user stack; without a schema: none yet
     bool is_waiting = false;
   };
 
@@ -49,7 +49,7 @@ class StackJoin {
   void release();
 
   Handler handler_;
-  std::deque<Kept> kept_;  ///< the first is waiting
+  std::deque<Kept> kept_;  ///< records held back; the first is a wait without its stack
   std::deque<Owned> early_;
 };
 

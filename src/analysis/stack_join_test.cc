@@ -23,7 +23,7 @@ constexpr Schema other_schema{
 
 constexpr u64 one_second = 1'000'000'000;
 
-/// What came out, each as "kind tid", with "+" and when its stack was copied.
+/// Collects the output: "kind tid" for each record, with "+" and the time of its stack's copy.
 class StackJoinTest : public testing::Test {
  protected:
   void wait(u32 tid, u64 in_ns, bool owes = true) {
@@ -77,7 +77,7 @@ TEST_F(StackJoinTest, OneStackIsOfAllWaitsSinceTheFirst) {
   wait(1, 110);
   stack(1, 100, 120);
   EXPECT_EQ(taken(), "wait 1+120;");
-  wait(1, 130);  // it had been back in its program
+  wait(1, 130);  // the thread was back in its program before
   stack(2, 105, 135);
   EXPECT_EQ(taken(), "wait 2+135;wait 1+120;");
   stack(1, 130, 140);

@@ -14,13 +14,13 @@
 namespace overdue {
 namespace {
 
-/// A waker's wait that covers less of ours than this is not why we waited.
+/// A chain follows a waker's waits only if they cover at least this share of the wait before.
 constexpr std::uint64_t least_share = 10;  // a tenth
 
-/// The part of a finding that may be unknown.
+/// Largest share of a finding's time that may be unknown.
 constexpr std::uint64_t unknown_share = 50;  // 2 %
 
-/// `count` addresses at `offset`, as far as the record has them: it may come from a file.
+/// `count` addresses at `offset`, or as many as the record has: a record from a file may be short.
 std::vector<std::uint64_t> addresses_at(std::span<const std::byte> bytes, std::size_t offset,
                                         std::size_t count) {
   if (offset >= bytes.size()) return {};
@@ -30,17 +30,16 @@ std::vector<std::uint64_t> addresses_at(std::span<const std::byte> bytes, std::s
   return addresses;
 }
 
-/// The user side of the thread, at `at` of a record with these flags and so many bytes of it.
 void take_user_side(RawStall& stall, const std::optional<UserSide>& side) {
   if (!side) return;
   stall.registers = side->registers;
   stall.user_stack = side->stack;
 }
 
-/// Whether the waits of the thread that ended a span are what happened during it.
+/// Whether the waits of the thread that ended a span explain the span.
 bool lived_through(const span_record& span) {
   if (span.flags & SPAN_HAS_LEDGER || is_of_thread(span.span)) return true;
-  // Of one that is open nobody knows yet who will end it.
+  // Any thread may end a user span that is still open.
   return span.span == SPAN_PAIR && !(span.flags & SPAN_OPEN) && span.begin_tid == span.header.tid;
 }
 
@@ -51,7 +50,7 @@ void add_in_order(std::vector<RawSums>& points, const RawSums& point) {
   points.insert(std::upper_bound(points.begin(), points.end(), point, comes_before), point);
 }
 
-/// Where the first recorded wait behind `begin_ns` begins: from then on the sums of the thread
+/// Begin of the first recorded wait that ends after `begin_ns`. From then on, the thread's sums
 /// account for all its time.
 std::uint64_t first_known(const std::deque<RawWait>& waits, std::uint64_t begin_ns) {
   for (const RawWait& wait : waits)
@@ -101,8 +100,7 @@ void StallAssembler::take(const Record& record, const Record* stack) {
   }
 }
 
-/// Where there are too many threads, those that have nothing to explain with are forgotten: most
-/// have ended.
+/// At the limit, drops the threads without waits, which explain nothing: most of them have ended.
 StallAssembler::Thread& StallAssembler::thread_of(std::uint32_t tid) {
   if (threads_.size() >= limits_.threads && !threads_.contains(tid))
     std::erase_if(threads_, [](const auto& entry) { return entry.second.waits.empty(); });
@@ -160,7 +158,7 @@ void StallAssembler::wait(const Record& record, const Record* stack) {
   RawWait wait;
   wait.id = ++last_id_;
   wait.fixed = record.as<sched_wait>();
-  if (wait.fixed.out_ns > wait.in_ns()) return;  // of a damaged file
+  if (wait.fixed.out_ns > wait.in_ns()) return;  // from a damaged file
   wait.stack = addresses_at(record.bytes, sizeof(sched_wait), wait.fixed.kernel_frames);
   Thread& thread = thread_of(wait.fixed.header.tid);
   if (thread.waker && thread.woken_ns == wait.fixed.wake_ns) {
@@ -199,16 +197,16 @@ void StallAssembler::late_wait(Thread& thread, const Record* stack) {
     late_way_back(thread, wait, stack);
   const std::uint64_t woken_ns = wait.fixed.wake_ns;
   if (late_.wakeup_ns == 0 || woken_ns <= late_.since_ns || woken_ns > wait.in_ns()) return;
-  // It may have been woken while still on its way off the CPU.
+  // The wake-up may come before out_ns, while the thread is on its way off the CPU.
   const std::uint64_t latency_ns = wait.in_ns() - woken_ns;
   if (latency_ns >= late_.wakeup_ns) hand_over_wait(SPAN_WAKEUP, wait, latency_ns, stack);
 }
 
-/// The whole call is late that way, but for one that has been handed over already.
+/// The finding is about the whole call, unless the call has been handed over already.
 void StallAssembler::late_way_back(Thread& thread, const RawWait& wait, const Record* stack) {
   const std::uint64_t call_ns = std::max<std::uint64_t>(wait.fixed.call_ns, late_.since_ns);
   const bool is_known = thread.late_call_ns == call_ns;
-  if (is_known && wait.fixed.state == WAIT_PREEMPTED) return;  // it says nothing new of that call
+  if (is_known && wait.fixed.state == WAIT_PREEMPTED) return;  // no news about that call
   std::uint64_t begin_ns = is_known ? wait.out_ns() : std::min(call_ns, wait.out_ns());
   if (wait.in_ns() - begin_ns < late_.call_ns || !way_back_ || !way_back_(wait)) return;
   std::vector<RawSums> points = thread.wakes;
@@ -218,8 +216,8 @@ void StallAssembler::late_way_back(Thread& thread, const RawWait& wait, const Re
     return ledger_between(thread.waits, points, RawWaker(), from_ns, wait.in_ns());
   };
   RawLedger ledger = ledger_from(begin_ns);
-  // The kernel sends none of the call's short waits: the finding leaves out the time in front that
-  // they make unknown.
+  // The kernel sends none of the call's short waits. If they make too much time unknown, the
+  // finding begins with the first recorded wait.
   if (ledger.unknown_ns > (wait.in_ns() - begin_ns) / unknown_share) {
     const std::uint64_t known_ns = first_known(thread.waits, begin_ns);
     RawLedger rest = ledger_from(known_ns);
@@ -245,7 +243,7 @@ void StallAssembler::late_way_back(Thread& thread, const RawWait& wait, const Re
   hand_over(stall, stack);
 }
 
-/// With the user stack of `stack`, a record of its own, if there is one.
+/// Adds the user stack from `stack`, a wait_stack record or null.
 void StallAssembler::hand_over(RawStall& stall, const Record* stack) {
   if (stack) {
     const auto fixed = stack->as<wait_stack>();
@@ -280,8 +278,8 @@ void StallAssembler::hand_over_wait(span_kind kind, const RawWait& wait, std::ui
   hand_over(stall, stack);
 }
 
-/// Forgets the oldest waits beyond the limits. `order_` may name a thread once more than it has
-/// waits left, which does no harm.
+/// Drops the oldest waits beyond the limits. `order_` may name a thread more often than the thread
+/// has waits left, which is harmless.
 void StallAssembler::make_room() {
   const auto forget_one = [this](std::uint32_t tid) {
     const auto found = threads_.find(tid);
@@ -363,8 +361,9 @@ void StallAssembler::follow(RawLink& link, std::uint64_t begin_ns, std::uint64_t
   link.runqueue_ns = place.runqueue_ns;
 }
 
-/// From the longest wait where it was blocked longest to its waker, to what that one waited for
-/// meanwhile, and so on, until one of the threads ran, or an interrupt came.
+/// The chain begins at the longest wait in the place where the thread was blocked longest. It goes
+/// to the waker, to the waker's own waits meanwhile, and so on, until a thread ran or an interrupt
+/// came.
 void StallAssembler::find_chain(RawStall& stall) {
   if (stall.places.empty() || stall.places.front().blocked_ns == 0) return;
   const RawWait* wait = stall.longest();

@@ -22,25 +22,25 @@
 
 namespace overdue {
 
-/// What a thread had done until it woke another.
+/// Sums of a thread's parts at one moment, such as the wake-up of another thread.
 struct RawSums {
   std::uint64_t time_ns = 0;
   ledger_parts parts{};
   std::uint64_t throttled_ns = 0;
 };
 
-/// Waits of one thread in one place, within some time.
+/// Waits of one thread in one place, within a span or window.
 struct RawPlace {
   const RawWait* longest = nullptr;
-  std::vector<const RawWait*> whole;  ///< but for one that began before
+  std::vector<const RawWait*> whole;  ///< waits that do not begin before the window
   std::uint64_t ns = 0;
-  std::uint64_t blocked_ns = 0;   ///< of it: it could not run
-  std::uint64_t runqueue_ns = 0;  ///< of it: woken, waiting for a CPU
+  std::uint64_t blocked_ns = 0;   ///< part of `ns` in which the thread was blocked
+  std::uint64_t runqueue_ns = 0;  ///< part of `ns` in the run queue after a wake-up
   std::uint64_t count = 0;
   std::uint64_t longest_ns = 0;
 };
 
-/// What a thread did within some time; with `unknown_ns` the parts add up to it.
+/// Time of a thread within a window. The parts, throttled_ns and unknown_ns add up to the window.
 struct RawLedger {
   ledger_parts parts{};
   std::uint64_t throttled_ns = 0;
@@ -48,71 +48,71 @@ struct RawLedger {
   std::vector<RawPlace> places;  ///< longest first
 };
 
-/// One step of the way from a wait to what it waited for: the waker of the step before, and, where
-/// that thread had itself waited meanwhile, its wait.
+/// One step of a chain of wakers: the waker of the step before and, if the waker was a thread that
+/// waited meanwhile, its wait.
 struct RawLink {
   const RawWaker* waker = nullptr;
-  const RawWait* wait = nullptr;      ///< null: the waker ran mostly, or was an interrupt
-  bool is_thread = false;             ///< it was no interrupt, or one for its own thread
-  std::uint64_t overlap_ns = 0;       ///< how much of the step before waits in that place explain
-  std::uint64_t runqueue_ns = 0;      ///< of that: woken, waiting for a CPU
-  std::uint64_t during_ns = 0;        ///< the time that the step is about
-  std::optional<RawLedger> ledger;    ///< of the thread, in that time
-  std::vector<RawSample*> samples{};  ///< likewise
-  RawSample* waking = nullptr;        ///< the thread as it woke the one before
-  bool is_cut = false;                ///< it may go on: deeper than we look, in a circle, forgotten
+  const RawWait* wait = nullptr;      ///< null: the waker mostly ran, or was an interrupt
+  bool is_thread = false;             ///< a thread, or an interrupt in the thread's own call
+  std::uint64_t overlap_ns = 0;       ///< part of during_ns in waits in the place of `wait`
+  std::uint64_t runqueue_ns = 0;      ///< part of overlap_ns in the run queue after a wake-up
+  std::uint64_t during_ns = 0;        ///< length of the step's window
+  std::optional<RawLedger> ledger;    ///< the thread's time in the window
+  std::vector<RawSample*> samples{};  ///< the thread's samples in the window
+  RawSample* waking = nullptr;        ///< the thread as it woke the thread of the step before
+  bool is_cut = false;  ///< the chain may go on: depth limit, a circle, or dropped waits
 };
 
-/// A late span with all that was recorded to explain it. Views and pointers are valid during the
-/// call that hands it over.
+/// A late span with all records that explain it. Views and pointers are valid during the call that
+/// hands it over.
 struct RawStall {
   span_record span{};
   std::vector<std::uint64_t> kernel_stack;
-  user_registers registers{};             ///< where span.flags has SPAN_HAS_USER_STACK
+  user_registers registers{};             ///< valid if span.flags has SPAN_HAS_USER_STACK
   std::span<const std::byte> user_stack;  ///< from registers.rsp - USER_RED_ZONE upwards
-  std::optional<Record> call;             ///< of a system call: its own record
-  std::string begin_comm;                 ///< of span.begin_tid; empty: not known
-  std::vector<const RawWait*> waits;      ///< within the span, in time order
-  bool waits_forgotten = false;           ///< there were more, but no room to keep them
-  std::vector<RawPlace> places;           ///< of its waits; where it was blocked longest first
-  std::vector<RawLink> chain;             ///< of the longest wait in that place
-  std::vector<RawSample*> samples;        ///< of its thread
-  CpuSamples* cpu_samples = nullptr;      ///< of all threads
-  /// Of a system call that was late on the way back to its program, after its end: its number is
-  /// the span's subject, and of one that waited there is no record.
+  std::optional<Record> call;             ///< the system call's own record
+  std::string begin_comm;                 ///< name of span.begin_tid; empty: unknown
+  std::vector<const RawWait*> waits;      ///< waits within the span, in time order
+  bool waits_forgotten = false;           ///< earlier waits of the span were dropped
+  std::vector<RawPlace> places;           ///< places of the waits; longest blocked time first
+  std::vector<RawLink> chain;             ///< chain of wakers of longest()
+  std::vector<RawSample*> samples;        ///< samples of the thread
+  CpuSamples* cpu_samples = nullptr;      ///< samples of all threads
+  /// A system call was late after its end, on the way back to its program. span.subject is the
+  /// number of the call. If the thread waited there, the call has no record.
   bool is_way_back = false;
-  /// Of the call, where the user stack is known.
+  /// Arguments of the call, if the user stack is known.
   std::array<std::uint64_t, 6> arguments{};
-  std::optional<signal_handler> handler;  ///< that its thread ran on that way
+  std::optional<signal_handler> handler;  ///< signal handler that ran on the way back
 
-  /// Null where it had no waits.
+  /// The longest wait in the place with the longest blocked time; null: no waits.
   const RawWait* longest() const { return places.empty() ? nullptr : places.front().longest; }
   std::uint64_t begin_ns() const {
     return span.latency_ns < span.header.time_ns ? span.header.time_ns - span.latency_ns : 0;
   }
 };
 
-/// Which waits of the target's threads are late spans themselves.
+/// Thresholds from which on waits of the target's threads are late spans themselves.
 struct LateWaits {
-  std::uint64_t offcpu_ns = 0;  ///< from as long as this off the CPU; 0: none
-  std::uint64_t wakeup_ns = 0;  ///< from as long as this between wake-up and running; 0: none
-  std::uint64_t call_ns = 0;    ///< behind the end of a call, as long as this with it; 0: none
-  std::uint64_t since_ns = 0;   ///< what began before this is cut, and none
-  std::vector<std::uint32_t> cpus = {};  ///< only those that end on these; empty: all
+  std::uint64_t offcpu_ns = 0;  ///< time off the CPU; 0: none
+  std::uint64_t wakeup_ns = 0;  ///< time from wake-up to running; 0: none
+  std::uint64_t call_ns = 0;    ///< time from a call's begin to the end of a wait after it; 0: none
+  std::uint64_t since_ns = 0;   ///< spans that begin at this time or earlier are left out
+  std::vector<std::uint32_t> cpus = {};  ///< CPUs on which the waits have to end; empty: all
 };
 
-/// Puts late spans and the waits within them together, from records in time order. Keeps what may
-/// still explain something, within bounds. One thread.
+/// Joins late spans with the waits within them, from records in time order. Keeps records that may
+/// still explain a span, bounded in number. Used by one thread.
 class StallAssembler {
  public:
   struct Limits {
-    std::size_t waits = 32768;  ///< of all threads together: at most 90 MB
+    std::size_t waits = 32768;  ///< waits of all threads together: at most 90 MB
     std::size_t waits_of_a_thread = 256;
     std::size_t wakes_of_a_thread = 8;
     std::size_t runs_of_a_wait = 4;
     std::size_t stops = 256;
-    std::size_t threads = 65536;  ///< more than `waits`, so that some can be forgotten
-    unsigned depth = 8;           ///< of chains
+    std::size_t threads = 65536;  ///< more than `waits`, so that threads without waits exist
+    unsigned depth = 8;           ///< steps of a chain
   };
   using Handler = std::function<void(const RawStall&)>;
   using OwnCall = std::function<bool(const RawWaker&)>;
@@ -127,35 +127,35 @@ class StallAssembler {
   StallAssembler& operator=(const StallAssembler&) = delete;
 
   void look_for(LateWaits late) { late_ = std::move(late); }
-  /// `own_call` says of interrupts that woke somebody whether they ran in a call of the thread that
-  /// they met, and for it: chains then go on with that thread.
+  /// `own_call` says whether an interrupt that woke a thread ran in a call of the interrupted
+  /// thread, and on behalf of that call. A chain then goes on with the interrupted thread.
   void ask_for_own_calls(OwnCall own_call) { own_call_ = std::move(own_call); }
-  /// `way_back` says of waits behind a call's end whether they were on the way back from it.
+  /// `way_back` says whether a wait after the end of a call was on the way back to the program.
   void ask_for_ways_back(WayBack way_back) { way_back_ = std::move(way_back); }
 
-  /// Takes a record of any kind; those that explain nothing are passed over.
+  /// Takes a record of any kind; ignores records that explain nothing.
   void record(const Record& record) { join_.record(record); }
-  /// As those of StackJoin: stalls may be waiting for their user stacks.
+  /// As in StackJoin: stalls may be held back until their user stacks have come.
   void advance(std::uint64_t now_ns) { join_.advance(now_ns); }
   void finish() { join_.finish(); }
 
-  /// Stalls that lack waits, because there was no room to keep them.
+  /// Number of stalls that lack waits because the limits left no room for them.
   std::uint64_t waits_forgotten() const { return stalls_without_; }
 
  private:
   struct Thread {
-    std::string comm;  ///< when it last waited
+    std::string comm;  ///< name in the thread's last wait
     std::deque<RawWait> waits;
-    std::uint64_t forgotten_until_ns = 0;  ///< when the last one ended that was dropped
-    std::vector<RawSums> wakes;            ///< the last long waits of others that it ended
-    std::optional<RawWaker> waker;         ///< of the wait that has not ended yet
+    std::uint64_t forgotten_until_ns = 0;  ///< end of the last wait that was dropped
+    std::vector<RawSums> wakes;            ///< the last wake-ups by this thread after long waits
+    std::optional<RawWaker> waker;         ///< waker of the wait that has not ended yet
     std::uint64_t woken_ns = 0;
-    std::unique_ptr<const sched_throttle> throttle;  ///< of the wait whose record comes next
-    std::vector<sched_runs> runs;                    ///< likewise
-    std::unique_ptr<const wait_places> places;       ///< of the late call whose span comes next
-    std::optional<signal_handler> handler;           ///< likewise
-    std::uint64_t late_call_ns = 0;                  ///< when its last call began that was late
-    std::vector<std::byte> call;                     ///< its last late system call
+    std::unique_ptr<const sched_throttle> throttle;  ///< for the wait whose record comes next
+    std::vector<sched_runs> runs;                    ///< for the wait whose record comes next
+    std::unique_ptr<const wait_places> places;       ///< for the late call whose span comes next
+    std::optional<signal_handler> handler;           ///< for the late call whose span comes next
+    std::uint64_t late_call_ns = 0;                  ///< begin of the thread's last late call
+    std::vector<std::byte> call;                     ///< record of the last late system call
     const Schema* call_schema = nullptr;
   };
 
@@ -176,7 +176,7 @@ class StallAssembler {
   void hand_over(RawStall& stall, const Record* stack);
   void find_waits(RawStall& stall);
   void find_chain(RawStall& stall);
-  /// What the thread of `link.waker` did meanwhile, and its wait, if that is why we waited.
+  /// Adds the time of the thread of `link.waker` meanwhile, and its wait if that explains the step.
   void follow(RawLink& link, std::uint64_t begin_ns, std::uint64_t end_ns);
   void make_room();
 
@@ -188,8 +188,8 @@ class StallAssembler {
   OwnCall own_call_;
   WayBack way_back_;
   std::unordered_map<std::uint32_t, Thread> threads_;
-  std::deque<stop_signal> stops_;    ///< the last ones, of all processes
-  std::deque<std::uint32_t> order_;  ///< whose waits came, oldest first
+  std::deque<stop_signal> stops_;    ///< the last stop signals, of all processes
+  std::deque<std::uint32_t> order_;  ///< thread ids of the waits, oldest first
   std::uint64_t last_id_ = 0;
   std::uint64_t stalls_without_ = 0;
 };

@@ -87,7 +87,7 @@ TEST(StallAssembler, GivesASystemCallItsOwnRecord) {
   EXPECT_THAT(found, ElementsAre(true, false));
 }
 
-/// What a link of a chain says, in short: "9 waited 50", "9 ran", "9 cut".
+/// The links of a chain in short: "9 waited 50", "9", "9 cut".
 std::vector<std::string> said(const RawStall& stall) {
   std::vector<std::string> words;
   for (const RawLink& link : stall.chain) {
@@ -110,7 +110,7 @@ struct Chains {
 
 TEST(StallAssembler, FollowsWakersToWhoRan) {
   Chains c;
-  // 7 waits for 8, who waits for 9, who waited for long before, and ran.
+  // 7 waits for 8, which waits for 9. 9 waited long before, and then ran.
   c.fed.add(wait_of(9, 100, 500, 505, 3));
   c.fed.add(wait_of(8, 900, 1700, 1800, 9));
   c.fed.add(wait_of(7, 1000, 1900, 1950, 8));
@@ -122,7 +122,7 @@ TEST(StallAssembler, EndsChainsAtInterrupts) {
   Chains c;
   sched_wait in_softirq = wait_of(8, 900, 1700, 1800, 9);
   in_softirq.waker_context = WAKER_SOFTIRQ;
-  c.fed.add(wait_of(9, 1000, 1700, 1710, 3));  // was interrupted: not why
+  c.fed.add(wait_of(9, 1000, 1700, 1710, 3));  // interrupted by chance
   c.fed.add(in_softirq);
   c.fed.add(wait_of(7, 1000, 1900, 1950, 8));
   c.fed.add(span_of(7, 1000, 2000));
@@ -196,7 +196,7 @@ TEST(StallAssembler, SaysThatAStallLacksWaits) {
   std::vector<bool> forgotten;
   fed.look = [&](const RawStall& stall) { forgotten.push_back(stall.waits_forgotten); };
   for (u64 at = 1000; at < 1500; at += 100) fed.add(wait_of(7, at, at + 50, at + 60));
-  fed.add(span_of(7, 1290, 1600));  // after what was forgotten
+  fed.add(span_of(7, 1290, 1600));  // begins after the dropped waits
   fed.add(span_of(7, 1200, 1600));
   EXPECT_THAT(forgotten, ElementsAre(false, true));
   EXPECT_EQ(fed.assembler.waits_forgotten(), 1u);
@@ -232,7 +232,7 @@ TEST(StallAssembler, ReadsStacksAsFarAsTheRecordHasThem) {
   };
   span_record span = span_of(7, 1000, 2000);
   span.flags |= SPAN_HAS_USER_STACK;
-  span.user_bytes = 5000;  // but the record ends before
+  span.user_bytes = 5000;  // more than the record has
   auto bytes = with_stack(span, {0x10, 0x20});
   user_registers registers{};
   registers.rsp = 0x7000;
@@ -240,7 +240,7 @@ TEST(StallAssembler, ReadsStacksAsFarAsTheRecordHasThem) {
   bytes.insert(bytes.end(), of_registers, of_registers + sizeof registers);
   bytes.resize(bytes.size() + 100);
   fed.add(span_schema, bytes);
-  span.user_bytes = 100;  // and here it goes on, which is not the stack's
+  span.user_bytes = 100;  // less than the record has
   std::memcpy(bytes.data(), &span, offsetof(span_record, kernel_frames));
   std::memcpy(bytes.data() + offsetof(span_record, user_bytes), &span.user_bytes, 2);
   bytes.resize(bytes.size() + 50);
@@ -294,7 +294,7 @@ TEST(StallAssembler, TakesAnyBytes) {
   EXPECT_GT(fed.stalls, 1000u);
 }
 
-/// Of thread 7, behind the end of its call 0 that began at 1000.
+/// A wait of thread 7 after the end of its call 0, which began at 1000.
 sched_wait behind_call(u64 out_ns, u64 in_ns, u32 state) {
   sched_wait wait = wait_of(7, out_ns, state == WAIT_PREEMPTED ? 0 : in_ns, in_ns);
   wait.state = state;

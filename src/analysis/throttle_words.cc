@@ -9,7 +9,7 @@
 namespace overdue {
 namespace {
 
-/// "/shop/api"; with "…" in front where it is deeper than the record has names.
+/// "/shop/api"; begins with "…" if the cgroup is deeper than the record has names.
 std::string cgroup_path(const sched_throttle& raw) {
   std::string path;
   for (const auto& name : raw.names) {

@@ -5,7 +5,7 @@
 
 namespace overdue {
 
-/// Whose limit a record is of.
+/// The quota or limit of a throttle record, and its cgroup.
 Throttle throttle_in(const sched_throttle& raw);
 
 }  // namespace overdue

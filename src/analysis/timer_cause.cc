@@ -13,7 +13,7 @@
 namespace overdue {
 namespace {
 
-/// `count` of them, as far as they are there, behind the record's fixed part.
+/// `count` noise entries after the record's fixed part, or as many as the record has.
 std::vector<timerlat_noise> noises_of(const Record& record, std::size_t fixed, std::size_t count) {
   if (record.bytes.size() <= fixed) return {};
   count = std::min<std::size_t>(count, (record.bytes.size() - fixed) / sizeof(timerlat_noise));
@@ -35,13 +35,13 @@ std::vector<std::uint64_t> addresses_of(const Record& record,
   return addresses;
 }
 
-/// The lower, the further inside. Both sorts of interrupts exclude each other.
+/// The lower, the further inside. Device and local interrupts do not interrupt each other.
 u32 depth(u32 kind) {
   if (kind == NOISE_HARDWARE) return 0;
   return kind == NOISE_VECTOR ? u32{NOISE_IRQ} : kind;
 }
 
-/// The innermost that covers all from `begin` to `end`, or null.
+/// The innermost noise entry that covers all time from `begin` to `end`, or null.
 CauseNoise* innermost(std::vector<CauseNoise>& noises, u64 begin, u64 end) {
   CauseNoise* found = nullptr;
   for (CauseNoise& each : noises)
@@ -51,7 +51,7 @@ CauseNoise* innermost(std::vector<CauseNoise>& noises, u64 begin, u64 end) {
   return found;
 }
 
-/// Where one may begin or end, within the latency, in order.
+/// Begins and ends of noise entries and of the latency's parts, in order.
 std::vector<u64> edges_of(const TimerCause& cause) {
   std::vector<u64> edges{cause.begin_ns, cause.irq_ns, cause.end_ns};
   for (const CauseNoise& each : cause.noises) {
@@ -63,7 +63,7 @@ std::vector<u64> edges_of(const TimerCause& cause) {
   return edges;
 }
 
-/// Those within the latency, clipped to it.
+/// Adds the noise entries that overlap the latency, clipped to the latency.
 void add_noises(TimerCause& cause, const std::vector<timerlat_noise>& noises) {
   for (timerlat_noise noise : noises) {
     noise.begin_ns = std::max<u64>(noise.begin_ns, cause.begin_ns);

@@ -30,7 +30,8 @@ TEST(TimerCause, WithoutNoiseIsAllResidual) {
   EXPECT_TRUE(cause.parts.empty());
 }
 
-// The seed's example, in its own figures: two interrupts in a thread, whose own share is net.
+// The example of the kernel's documentation: two interrupts within a thread. The thread's own share
+// is net.
 TEST(TimerCause, InterruptsAreTakenFromTheThreadTheyInterrupted) {
   const Activation activation = example_of_the_documentation();
   const TimerCause cause = activation.cause();
@@ -43,7 +44,7 @@ TEST(TimerCause, InterruptsAreTakenFromTheThreadTheyInterrupted) {
   EXPECT_EQ(cause.parts.front().name, "cc1");
   EXPECT_EQ(cause.parts.front().before_irq_ns, 13585u);
   EXPECT_EQ(cause.parts.back().before_irq_ns, 0u);
-  ASSERT_EQ(cause.noises.size(), 3u);  // in order, clipped, with what they have net
+  ASSERT_EQ(cause.noises.size(), 3u);  // in order, clipped, with net durations
   EXPECT_EQ(cause.noises[0].noise.begin_ns, 1000u);
   EXPECT_EQ(cause.noises[0].net_ns, 39000u - 7597 - 7139);
   EXPECT_EQ(noise_name(cause.noises[1].noise), "local_timer");
@@ -65,7 +66,7 @@ TEST(TimerCause, TheInnermostHasTheTime) {
   EXPECT_EQ(cause.residual_ns, 300u);
 }
 
-// The CPU was stopped within the handler of its timer.
+// The CPU was stopped within the handler of its timer interrupt.
 TEST(TimerCause, WhatTheMachineWasStoppedForIsNobodysShare) {
   Activation activation{
       1100, 2000, {local_timer(1050, 1900), noise(NOISE_THREAD, 7, 900, 1050, "seven")}};
@@ -120,7 +121,7 @@ TEST(TimerCause, AddressesStandBehindTheNoises) {
   EXPECT_TRUE(activation.cause(LatencyEnd::thread, 30).addresses.empty());
 }
 
-// Whatever the noises are: overlapping, nested, outside. A generator of fixed seed.
+// Overlapping, nested and outside noise entries, from a generator with a fixed seed.
 TEST(TimerCause, PartsAndResidualAlwaysAddUp) {
   std::uint64_t state = 42;
   const auto random = [&state](std::uint64_t below) {

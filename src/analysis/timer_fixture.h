@@ -25,7 +25,7 @@ inline timerlat_noise local_timer(u64 begin_ns, u64 end_ns) {
   return noise(NOISE_VECTOR, 236, begin_ns, end_ns, {}, VECTOR_LOCAL_TIMER);
 }
 
-/// An activation of CPU 0's thread, whose timer was to expire at 1000.
+/// An activation of CPU 0's thread. Its timer was set for 1000.
 struct Activation {
   u64 irq_ns, thread_ns;
   std::vector<timerlat_noise> noises = {};
@@ -67,7 +67,7 @@ struct Activation {
   }
 };
 
-/// The example of the kernel's documentation of timerlat, in its own figures.
+/// The example of the kernel's timerlat documentation, with the same figures.
 inline Activation example_of_the_documentation() {
   Activation activation{14585,
                         40960,

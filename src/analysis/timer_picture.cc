@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t noises_drawn = 12;  // the longest
 constexpr std::string_view margin = "  ";
 
-/// Text that is written into at places, as far to the right as need be.
+/// A line of text, written at any column and extended with spaces.
 class Line {
  public:
   void put(std::size_t at, std::string_view text) {
@@ -30,7 +30,7 @@ class Line {
   std::string text_;
 };
 
-/// Nanoseconds to columns.
+/// Converts nanoseconds to columns.
 struct Scale {
   std::uint64_t begin_ns;
   std::uint64_t dash_ns;
@@ -51,7 +51,7 @@ std::string label_of(const timerlat_noise& noise) {
   return fmt::format("{}_noise: {}:{}", kind, printable(noise_name(noise)), noise.number);
 }
 
-/// What stands in the box of a noise, as far as there is room.
+/// Text for the box of a noise entry, abbreviated if `room` is short.
 std::string short_name(const timerlat_noise& noise, std::size_t room) {
   if (!has_name(noise.kind)) return std::string(noise_kind_name(noise.kind));
   std::string name = printable(noise_name(noise));
@@ -59,7 +59,7 @@ std::string short_name(const timerlat_noise& noise, std::size_t room) {
   return name;
 }
 
-/// From `from` to `to` with what it is, as far as that fits.
+/// Draws a box from `from` to `to`, with as much of the noise's name as fits.
 void put_box(Line& line, std::size_t from, std::size_t to, const timerlat_noise& noise,
              char inside) {
   const std::size_t room = to > from + 2 ? to - from - 2 : 0;
@@ -93,7 +93,7 @@ void draw_top(std::string& text, const TimerCause& cause, std::size_t irq, std::
   for (const Line* line : {&names, &figures, &marks, &heads, &dashes}) text += line->str();
 }
 
-/// Threads below, interrupts above them, each where it had the CPU.
+/// Draws threads, and interrupts above them, each while it had the CPU.
 void draw_timeline(std::string& text, const TimerCause& cause, const Scale& scale, std::size_t end,
                    std::string_view who_ran) {
   Line interrupts, threads;
@@ -125,7 +125,7 @@ void draw_noises(std::string& text, const TimerCause& cause, const Scale& scale,
   });
   const std::size_t left_out = longest.size() - std::min(longest.size(), noises_drawn);
   longest.resize(longest.size() - left_out);
-  std::sort(longest.begin(), longest.end());  // as they came
+  std::sort(longest.begin(), longest.end());  // in order of time
   for (const CauseNoise* each : longest) {
     const std::size_t from = scale.at(each->noise.begin_ns), to = scale.at(each->noise.end_ns);
     Line line;

@@ -7,10 +7,11 @@
 
 namespace overdue {
 
-/// The latency as a picture of lines, as the kernel's documentation of timerlat draws it: above,
-/// from the moment the timer was set for to the interrupt and to the thread; in the middle who had
-/// the CPU; below each piece of noise. A dash is a microsecond, or more where that would be wider
-/// than `width`: the last line says how much. Every line ends in a newline; all of it is printable.
+/// Draws the latency as text, as the kernel's timerlat documentation does: at the top, the time
+/// from the timer's expiry to the interrupt and to the thread; in the middle, the threads and
+/// interrupts that had the CPU; at the bottom, the longest noise entries. A dash is a microsecond,
+/// or more if the picture would be wider than `width`; the last line says how much. Every line ends
+/// in a newline. All text is printable.
 std::string draw_latency(const TimerCause& cause, std::size_t width = 70);
 
 }  // namespace overdue

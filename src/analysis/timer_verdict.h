@@ -9,34 +9,34 @@
 
 namespace overdue {
 
-/// What sort of thing made a latency long.
+/// Cause of a long latency.
 enum class TimerFault {
-  irqs_off,        ///< interrupts disabled, by whoever ran
-  preemption_off,  ///< preemption disabled, by who ran when the interrupt came
-  interference,    ///< others had the CPU: interrupts, or threads at least as urgent
-  idle_exit,       ///< an idle CPU's way out of its sleep
-  hardware,        ///< firmware, or a hypervisor
-  wakeup,          ///< waking and switching itself
-  own_work,        ///< the program's own, until it asked for the next activation
+  irqs_off,        ///< interrupts disabled by a running thread
+  preemption_off,  ///< preemption disabled by the interrupted thread
+  interference,    ///< interrupts, or threads of the same or a higher priority, on the CPU
+  idle_exit,       ///< exit of an idle CPU from its sleep
+  hardware,        ///< hardware, firmware or a hypervisor
+  wakeup,          ///< wake-up of the thread and context switch
+  own_work,        ///< the program's own work before it asks for the next activation
 };
 
-/// As JSON has it: "irqs_off", "preemption_off", …
+/// Name in JSON: "irqs_off", "preemption_off", …
 std::string_view timer_fault_name(TimerFault fault);
 
 struct TimerVerdict {
   TimerFault fault = TimerFault::wakeup;
-  std::uint64_t ns = 0;  ///< of the latency, what is this fault's
-  std::string who{};     ///< thread, interrupt; raw, empty where it is nobody's
-  std::string text{};    ///< a sentence, fit to be printed
+  std::uint64_t ns = 0;  ///< part of the latency with this cause
+  std::string who{};     ///< name of the thread or interrupt, raw; empty: none
+  std::string text{};    ///< a sentence, printable
 };
 
-/// What the largest share of a latency was. `functions` are the names of cause.addresses, as far as
-/// they are known, else empty strings; `priority` is that of the thread under SCHED_FIFO.
+/// Diagnoses the largest share of a latency. `functions` are the names of cause.addresses; unknown
+/// ones are empty. `priority` is the SCHED_FIFO priority of the thread.
 TimerVerdict judge(const TimerCause& cause, const std::vector<std::string>& functions,
                    int priority);
 
-/// Where in `functions` the code begins that the timer's interrupt interrupted; their number where
-/// there is no such place.
+/// Index in `functions` of the innermost function that the timer's interrupt interrupted;
+/// functions.size() if there is none.
 std::size_t interrupted_frame(const std::vector<std::string>& functions);
 
 }  // namespace overdue

@@ -51,7 +51,7 @@ TEST(TimerVerdict, SoftInterruptsAndInterruptsInterfere) {
   EXPECT_EQ(verdict.fault, TimerFault::interference);
   EXPECT_EQ(verdict.who, "NET_RX");
   EXPECT_EQ(verdict.ns, 70'000u);
-  // One that kept the timer's own from coming is none of the thread's doing.
+  // The thread does not cause the delay by an interrupt before the timer's interrupt.
   Activation before{90'000, 95'000, {noise(NOISE_IRQ, 21, 900, 89'000, "qxl")}};
   verdict = of(before.interrupting(5, "other"));
   EXPECT_EQ(verdict.fault, TimerFault::interference);

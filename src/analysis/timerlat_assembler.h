@@ -15,62 +15,68 @@
 
 namespace overdue {
 
-/// Makes activations, as the timerlat probe records them, of what the kernel's timerlat tracer and
-/// its osnoise events print into `trace_pipe`. Bounded, whatever it is given: lines of up to 4096
-/// bytes, as many noises of a CPU as a record has, and only the CPUs asked for.
+/// Makes activation records, as the timerlat probe writes them, from the text that the kernel's
+/// timerlat tracer and its osnoise events print into `trace_pipe`. Bounded for any input: lines of
+/// up to 4096 bytes, as many noise entries of a CPU as a record has room for, and only the CPUs
+/// asked for.
 ///
-/// The tracer's figures are kept to the nanosecond. Where they lie on the clock is known from the
-/// lines' times to about a microsecond; with thread noise better, as that begins in the timer's
-/// handler. Durations of noise are net; gross ends are made of them, as all that was taken off is
-/// an event before. Of threads that were interrupted by the timer noise begins with the handler;
-/// they are taken to have had the CPU before that too.
+/// The tracer's figures are kept to the nanosecond. Their place on the clock is known to about a
+/// microsecond from the times of the lines, and more exactly with thread noise, which begins in the
+/// timer's handler. The kernel prints net durations of noise. The assembler adds nested noise,
+/// which the kernel prints earlier, to get gross ends. The kernel lets the noise of a thread that
+/// the timer interrupted begin in the handler. The thread is assumed to have run since the expiry.
 class TimerlatAssembler final : public TracerAssembler {
  public:
   struct Options {
     std::vector<std::uint32_t> cpus{};
     std::uint64_t period_ns = 1'000'000;
-    /// How urgent a thread is, as the kernel counts; asked only for what stopped the run.
+    /// Priority of a thread in the kernel's numbers. Called only for an activation that stopped the
+    /// run.
     std::function<std::int16_t(std::uint32_t tid)> priority_of{};
-    /// Where the threads are a program's own: what they are called. Asked once for each.
+    /// Name of a measured thread that belongs to a program; unset if the threads are the kernel's.
+    /// Called once for each thread.
     std::function<std::string(std::uint32_t tid)> name_of{};
   };
 
-  /// `schema` is that of timerlat_activation; it and `handler` are kept.
+  /// `schema` is the schema of timerlat_activation and has to outlive the assembler, which keeps
+  /// `handler`.
   TimerlatAssembler(const Schema& schema, Options options, RecordHandler handler);
 
-  /// Activations are held until the next of their CPU begins, as what belongs to them may follow.
+  /// Delivers the held activations. Each activation is held until the next of its CPU begins,
+  /// because lines that belong to it may follow.
   void finish() override;
-  /// The tracer has switched recording off, which is all that some kernels do at a limit: marks the
-  /// activation that is over it. 0: no limit. To be called before finish().
-  /// `thread_ns` is for the way back to the program too, where that is seen.
+  /// Marks the first activation over a limit as the one that stopped the run. Called before
+  /// finish(), after the tracer has switched recording off: at a limit, some kernels do nothing
+  /// more. Limits in nanoseconds; 0: no limit. `thread_ns` also applies to the way back to the
+  /// program, if that is measured.
   void stop_at(std::uint64_t irq_ns, std::uint64_t thread_ns);
 
-  /// Periods in which the thread was late still: there was no activation.
+  /// Number of periods without an activation, because the thread was still late.
   std::uint64_t missed(std::uint32_t cpu) const;
 
  private:
-  /// With times of the trace's clock.
+  /// A noise entry; times are of the trace's clock.
   struct Noise {
     timerlat_noise gross{};
     std::uint64_t net_ns = 0;
-    bool interrupted = false;  ///< by the timer: it was there before
+    bool interrupted = false;  ///< a thread that the timer interrupted
   };
   struct Cpu {
-    std::deque<Noise> noises;  ///< the last ones, in the order of their ends
+    std::deque<Noise> noises;  ///< the latest, in the order of their ends
     bool has_irq = false, has_thread = false, has_user = false, in_stack = false;
-    timerlat_activation activation{};  ///< of it: id, flags, who was interrupted
+    timerlat_activation activation{};  ///< known so far: id, flags, the interrupted thread
     std::uint64_t irq_latency_ns = 0, thread_latency_ns = 0, user_latency_ns = 0;
-    std::uint64_t irq_ns = 0;  ///< on the trace's clock, as well as it is known
+    std::uint64_t irq_ns = 0;  ///< time of the interrupt on the trace's clock; see irq_is_exact
     bool irq_is_exact = false;
-    std::vector<timerlat_noise> held;  ///< of the activation, newest first
+    std::vector<timerlat_noise> held;  ///< noise of the activation, newest first
     std::vector<std::uint64_t> frames;
-    bool stack_is_over = false;  ///< what follows are no addresses
-    std::string last_function;   ///< of the stack
+    bool stack_is_over = false;  ///< the following frames are no addresses
+    std::string last_function;   ///< outermost function of the stack
     std::uint64_t told_id = 0, told_expires_ns = 0;
     std::uint64_t missed = 0;
     std::uint32_t named_tid = 0;
-    std::string name;  ///< of that thread
-    /// When the last step of the activation that is known was taken.
+    std::string name;  ///< name of thread named_tid
+    /// Latency until the last known step of the activation.
     std::uint64_t latency_ns() const { return has_user ? user_latency_ns : thread_latency_ns; }
   };
 
@@ -91,7 +97,7 @@ class TimerlatAssembler final : public TracerAssembler {
   Options options_;
   RecordHandler handler_;
   std::map<std::uint32_t, Cpu> cpus_;
-  Cpu* last_ = nullptr;  ///< whose line was the last: a stack is its
+  Cpu* last_ = nullptr;  ///< CPU of the last line; the lines of a stack belong to it
 };
 
 }  // namespace overdue

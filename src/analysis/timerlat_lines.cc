@@ -18,7 +18,7 @@ bool are_flags(std::string_view word) {
          });
 }
 
-/// What follows the name of a thread and its '-'.
+/// Reads the text after a thread's name and its '-'.
 bool parse_behind_name(std::string_view text, TraceLine& line) {
   LineWords words(text);
   if (!words.number(line.tid) || !words.take(" ")) return false;
@@ -54,10 +54,10 @@ std::optional<TimerlatEvent> parse_latency(LineWords words) {
   return event;
 }
 
-/// "start 548.771077442 duration 7597 ns", the end of every such event.
+/// Reads "start 548.771077442 duration 7597 ns", the end of every noise event.
 bool parse_span(std::string_view text, timerlat_noise& noise) {
   LineWords words(text);
-  std::int64_t duration_ns = 0;  // the kernel has had negative ones
+  std::int64_t duration_ns = 0;  // kernels have printed negative durations
   if (!words.take("start ") || !words.seconds(noise.begin_ns, 9) || !words.take(" duration ") ||
       !words.number(duration_ns))
     return false;
@@ -75,7 +75,7 @@ s16 vector_of(std::string_view name) {
              : static_cast<s16>(VECTOR_LOCAL_TIMER + (found - std::begin(names)));
 }
 
-/// "NAME:NUMBER start …", where a name may be anything.
+/// Reads "NAME:NUMBER start …". A name may contain any text.
 std::optional<TimerlatEvent> parse_noise(u16 kind, std::string_view text) {
   TimerlatEvent event{.kind = TimerlatEvent::Kind::noise};
   timerlat_noise& noise = event.noise;
@@ -98,7 +98,8 @@ std::optional<TimerlatEvent> parse_noise(u16 kind, std::string_view text) {
 
 }  // namespace
 
-// A name has at most 15 bytes, and what is behind it is longer: the first place that fits is it.
+// A name has at most 15 bytes and the text after the name is longer, so a name cannot contain that
+// text: the first match is the right one.
 std::optional<TraceLine> parse_trace_line(std::string_view line) {
   constexpr std::size_t longest_head = 64;
   for (std::size_t at = line.find('-'); at < std::min(line.size(), longest_head);
@@ -120,7 +121,7 @@ std::optional<TimerlatEvent> parse_timerlat_event(std::string_view text) {
   if (words.take("thread_noise: ")) return parse_noise(NOISE_THREAD, words.rest());
   if (words.take("nmi_noise: ")) return parse_noise(NOISE_NMI, words.rest());
   if (words.take("<stack trace>")) return TimerlatEvent{.kind = TimerlatEvent::Kind::stack};
-  // Behind the name of the function that prints it.
+  // The text follows the name of the function that prints it.
   const std::size_t colon = text.find(": ");
   if (colon == text.npos) return std::nullopt;
   words = LineWords(text.substr(colon + 2));
@@ -155,7 +156,7 @@ std::optional<StackLine> parse_stack_line(std::string_view line) {
 }
 
 std::uint32_t preempt_count_of(std::string_view flags) {
-  // irqs-off, need-resched, with PREEMPT_RT of old need-resched-lazy, hardirq/softirq, depth, …
+  // irqs-off, need-resched, need-resched-lazy (older PREEMPT_RT only), hardirq/softirq, depth, …
   if (flags.size() < 4) return 0;
   const std::size_t context = flags.size() >= 7 ? 3 : 2;
   std::uint32_t count = 0;

@@ -1,4 +1,4 @@
-// Lines of the kernel's timerlat tracer, of several kernels, and what nobody should trip over.
+// Lines of the timerlat tracer of several kernels, and damaged lines.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -64,7 +64,7 @@ TEST(TimerlatLines, Noise) {
           "duration 2 ns")
           .noise;
   EXPECT_EQ(device.kind, NOISE_IRQ);
-  EXPECT_EQ(fixed_text(device.name), "virtio0-input: ");  // 15 bytes of it
+  EXPECT_EQ(fixed_text(device.name), "virtio0-input: ");  // the first 15 bytes
   EXPECT_EQ(device.number, 25u);
 
   const timerlat_noise thread = event_of(
@@ -84,7 +84,7 @@ TEST(TimerlatLines, Noise) {
   EXPECT_EQ(
       event_of(" a-1 [005] d.... 1.000000: nmi_noise: start 0.000000001 duration 2 ns").noise.kind,
       NOISE_NMI);
-  // Kernels have had wrong ones.
+  // Kernels have printed wrong durations.
   const timerlat_noise wrong =
       event_of(" a-1 [005] d.... 1.000000: nmi_noise: start 2.000000001 duration -5 ns").noise;
   EXPECT_EQ(wrong.end_ns, wrong.begin_ns);

@@ -9,14 +9,14 @@
 
 namespace overdue {
 
-/// A thread's registers and a copy of its stack, as a record has them; views into the record.
+/// A thread's registers and a copy of its stack in a record; the stack is a view into the record.
 struct UserSide {
-  user_registers registers{};        ///< zero in a recording, where the frames are known
+  user_registers registers{};        ///< zero in a recording, which has frames instead
   std::span<const std::byte> stack;  ///< from registers.rsp - USER_RED_ZONE upwards
 };
 
-/// What stands at `at` in a record with these of its fields; nothing where it has no user side, or
-/// is cut off.
+/// The user side at `at` in a record with these `flags` and `user_bytes`. Nothing if the record has
+/// no user side, or is cut off before the stack.
 std::optional<UserSide> user_side_at(std::span<const std::byte> bytes, std::size_t at,
                                      std::uint16_t flags, std::uint16_t user_bytes);
 

@@ -1,4 +1,4 @@
-// What says whether a wait is for work: the tables. A line each; a row needs a reason to be
+// Tables of functions that decide whether a wait is for work. One line per row; a row must be
 // certain.
 #include "analysis/wait_functions.h"
 
@@ -109,7 +109,7 @@ constexpr WaitFunction function_rows[] = {
     {"dbus_connection_send_with_reply_and_block", "answer"},
     {"sd_bus_call*", "answer"},
     {"g_dbus_*_sync", "answer"},
-    // Loops of libraries. A loop may be run for one answer: what calls it says so.
+    // Loops of libraries. If a caller runs the loop for one answer, the caller's row decides.
     {"uv_run", "work", if_none_else},
     {"uv__io_poll", "work", if_none_else},
     {"event_base_*loop", "work", if_none_else},
@@ -294,7 +294,7 @@ bool is_thread_start(std::string_view function) {
   return is_in(thread_starts, function);
 }
 
-// Most globs differ from most functions in their first letters.
+// For speed, compares the first letters, in which most globs differ from most functions.
 bool is_named(std::string_view glob, std::string_view function) {
   const std::string_view begin = glob.substr(0, glob.find_first_of("*?[\\"));
   return function.starts_with(begin) && glob_matches(glob, function);

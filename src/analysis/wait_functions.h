@@ -5,40 +5,40 @@
 
 namespace overdue {
 
-/// How a thread may wait without being late.
+/// Kinds of waits that may be no delay.
 enum class WaitKind {
-  none,       ///< a delay, always
-  sleep,      ///< for a time that it asked for
+  none,       ///< always a delay
+  sleep,      ///< for a time that the thread asked for
   condition,  ///< for another thread, on a futex: for a lock, an answer, or work
-  events,     ///< for any of several descriptors, or for one: for an answer, or work
-  input,      ///< for input, a client, a child, a signal: likewise
+  events,     ///< for one or several descriptors: for an answer, or work
+  input,      ///< for input, a client, a child, a signal: for an answer, or work
 };
 
-/// By the name of the system call.
+/// Kind of wait of a system call, by its name.
 WaitKind wait_kind_of_call(std::string_view call);
-/// By a function of the kernel that the wait is in.
+/// Kind of wait in a function of the kernel.
 WaitKind wait_kind_of_kernel(std::string_view function);
 
-/// Where in the user stack a function has to be, for its row to decide.
+/// Place of a function in the user stack that lets its row decide.
 enum class RowReach {
-  caller,    ///< it waits itself, but for functions that do nothing else
-  anywhere,  ///< the innermost such row decides
-  fallback,  ///< of waits for events, if no other row does
+  caller,    ///< innermost, apart from the C library and wait wrappers
+  anywhere,  ///< anywhere; the innermost function with such a row decides
+  fallback,  ///< anywhere, for waits for events that no other row decides
 };
 
-/// What a wait below a function of a program, or of a library, is for.
+/// Purpose of the waits below a function of a program or a library.
 struct WaitFunction {
   std::string_view function;  ///< a glob; parameters and templates are no part of the name
   std::string_view purpose;   ///< as WaitPurpose::of
   RowReach reach = RowReach::anywhere;
-  std::string_view thread = "";  ///< only in threads of this name; empty: in all
+  std::string_view thread = "";  ///< only in threads with this name; empty: in all threads
 };
 
 std::span<const WaitFunction> wait_functions();
 
-/// Functions that only wait for their callers: pthread_cond_wait() and what wraps it.
+/// Whether a function only waits on behalf of its callers: pthread_cond_wait() and its wrappers.
 bool is_wait_wrapper(std::string_view function);
-/// Functions that a thread begins in, whatever it is for.
+/// Whether threads begin in this function, whatever their purpose.
 bool is_thread_start(std::string_view function);
 
 /// Whether a function matches the glob of a row.

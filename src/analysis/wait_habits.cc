@@ -7,13 +7,13 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t places_kept = 10'000, threads_kept = 10'000;
-constexpr std::uint64_t habit = 3;  // waits before one is a habit
+constexpr std::uint64_t habit = 3;  // earlier waits in a place that make a habit
 
 void mix(std::size_t& hash, std::size_t value) {
   hash ^= value + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2);
 }
 
-/// By the functions of a process. Not by addresses: a function may wait in two places of a loop.
+/// Key of a place: process and functions, not addresses. A loop may wait at two addresses.
 std::size_t place_of(std::uint32_t pid, const Stack& stack) {
   std::size_t hash = pid;
   for (const StackFrame& frame : stack) mix(hash, std::hash<std::string>{}(to_text(frame)));

@@ -11,20 +11,20 @@
 
 namespace overdue {
 
-/// Where the threads of a pool wait that no table knows: several threads of a process come back to
-/// the same place again and again, and none of them waits with fewer callers anywhere else. Clients
-/// of one server that wait for its answers look the same: what is found here is likely, not known.
-/// Keeps a bounded number of places. One thread.
+/// Finds waits of thread pools that no table knows: several threads of a process come back to the
+/// same place again and again, and none of them waits with fewer callers anywhere else. Clients of
+/// one server that wait for its answers look the same, so the result is likely, not certain. Keeps
+/// a bounded number of places. Used by one thread.
 class WaitHabits {
  public:
-  /// Whether it is such a wait, by the waits before it; remembers it. `finding` has a complete
-  /// stack.
+  /// Whether the wait of `finding` is a habit, judged by earlier waits; counts this wait for later
+  /// ones. `finding` has a complete stack.
   bool is_habit(const Finding& finding);
 
  private:
   struct Place {
     std::uint64_t waits = 0;
-    std::set<std::uint32_t> threads;  ///< two are enough
+    std::set<std::uint32_t> threads;  ///< at most two thread ids
   };
   using ThreadKey = std::pair<std::uint32_t, std::uint32_t>;  // process and thread
 

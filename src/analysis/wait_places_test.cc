@@ -10,7 +10,7 @@ namespace {
 
 using testing::SizeIs;
 
-constexpr u64 here = 11, there = 12;  // what the kernel makes of two stacks
+constexpr u64 here = 11, there = 12;  // places of two stacks, as the kernel numbers them
 
 sched_wait wait_in(u64 place, u64 out_ns, u64 wake_ns, u64 in_ns) {
   sched_wait wait = wait_of(7, out_ns, wake_ns, in_ns, 8);
@@ -18,7 +18,7 @@ sched_wait wait_in(u64 place, u64 out_ns, u64 wake_ns, u64 in_ns) {
   return wait;
 }
 
-/// Of the call of thread 7 that begins at 1000.
+/// Short waits in the call of thread 7 that begins at 1000.
 wait_places short_waits() {
   wait_places shorter{};
   name_thread(shorter.header, 7, "thread-7");
@@ -40,8 +40,8 @@ class Places : public testing::Test {
   void end_call() { fed_.add(span_of(7, 1000, 9000)); }
 
   Fed fed_;
-  std::vector<RawPlace> places_;  // `longest` is not valid any more
-  std::vector<u64> out_ns_;       // of those
+  std::vector<RawPlace> places_;  // `longest` is no longer valid
+  std::vector<u64> out_ns_;       // begin of the longest wait in each place
   bool woken_ = false;
 };
 
@@ -63,7 +63,7 @@ TEST_F(Places, HaveTheWaitsThatWereTooShortForRecords) {
   fed_.add(wait_in(here, 1000, 1010, 1012), {1, 2}).add(wait_in(there, 2000, 2900, 2910), {1, 3});
   wait_places shorter = short_waits();
   shorter.places[0] = {here, 4000, 100, 15, 300, WAIT_SLEEPING};
-  shorter.places[1] = {77, 500, 0, 500, 1, WAIT_SLEEPING};  // its first wait was lost
+  shorter.places[1] = {77, 500, 0, 500, 1, WAIT_SLEEPING};  // no record of this place
   fed_.add(shorter);
   end_call();
   ASSERT_THAT(places_, SizeIs(2));

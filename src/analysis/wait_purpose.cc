@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view purpose_time = "time", purpose_work = "work",
                            purpose_unknown = "unknown";
 
-/// The name of a function without what compilers and demanglers append: parameters, "const",
+/// The name of a function without the suffixes of compilers and demanglers: parameters, "const",
 /// ".constprop.0", a version.
 std::string_view bare_name(std::string_view name) {
   for (const std::string_view suffix : {".constprop", ".isra", ".part", ".cold", ".lto_priv", "@"})
@@ -32,7 +32,7 @@ std::string_view bare_name(std::string_view name) {
   return name;
 }
 
-/// The value of the argument `name`, as the call's record shows it; empty where it has none.
+/// The value of the argument `name` in the call's record; empty if the record has none.
 std::string_view argument_of(const Finding& finding, std::string_view name) {
   for (const std::string_view argument : finding.arguments)
     if (argument.size() > name.size() && argument.starts_with(name) && argument[name.size()] == '=')
@@ -47,15 +47,15 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
   return value;
 }
 
-/// Time from the call's begin to a moment that it was given.
+/// Time from the call's begin to `moment_ns`, an argument of the call.
 std::optional<std::uint64_t> until(const Finding& finding, std::uint64_t moment_ns) {
   const std::uint64_t end_ns = finding.time.time_since_epoch().count();
   const std::uint64_t begin_ns = end_ns > finding.latency_ns ? end_ns - finding.latency_ns : 0;
   return moment_ns > begin_ns ? moment_ns - begin_ns : 0;
 }
 
-/// How long the call was to wait at most, where it says so. Moments of other clocks than ours say
-/// nothing.
+/// Longest time that the call asked to wait, if known. Absolute times on clocks other than
+/// CLOCK_MONOTONIC are ignored.
 std::optional<std::uint64_t> request_of(const Finding& finding) {
   const std::string_view name = finding.name;
   if (name == "clock_nanosleep") {
@@ -79,11 +79,11 @@ std::optional<std::uint64_t> request_of(const Finding& finding) {
   return milliseconds ? std::optional(*milliseconds * 1'000'000) : std::nullopt;
 }
 
-/// What a thread slept in that may have been no delay.
+/// Waits of a thread that may be no delay.
 struct Meant {
   WaitKind kind = WaitKind::none;
   std::uint64_t ns = 0;
-  bool is_main_loop = false;  ///< of a thread of the kernel
+  bool is_main_loop = false;  ///< main function of a kernel thread
   const Wait* last = nullptr;
 };
 
@@ -93,7 +93,7 @@ WaitKind kind_of_wait(const Wait& wait) {
   return WaitKind::none;
 }
 
-/// Whether a thread of the kernel sleeps in its main function.
+/// Whether a kernel thread sleeps in its main function.
 bool is_main_loop(const Stack& stack) {
   const std::vector<std::string> functions = telling_functions(stack);
   return functions.size() == 2 && functions.front() == "kthread";
@@ -116,13 +116,13 @@ Meant meant_by(const Finding& finding) {
     meant.is_main_loop = main_loop;
     if (!whole) meant.kind = kind;
   }
-  // Waits that are short have no record.
+  // Short waits have no records.
   if (whole && finding.breakdown) meant.ns = std::max(meant.ns, finding.breakdown->sleeping_ns);
   meant.ns = std::min(meant.ns, finding.latency_ns);
   return meant;
 }
 
-/// Whether nothing came in the time that the wait was to last.
+/// Whether the wait ended by its timeout.
 bool timed_out(const Finding& finding, const Meant& meant) {
   constexpr std::array<std::string_view, 8> counting = {
       "poll",       "ppoll",       "select",       "pselect6",
@@ -136,16 +136,17 @@ bool timed_out(const Finding& finding, const Meant& meant) {
   return meant.last && meant.last->waker && meant.last->waker->means == "timeout";
 }
 
-/// Of a wait that ended when it was to: the time that it was to last. None ends before that: a
-/// moment that comes later is of another clock, as a time namespace has.
+/// The time that a wait asked for, if the wait ended by its timeout; else the time that it took. A
+/// request longer than the latency is ignored: its absolute time is of another clock, such as that
+/// of a time namespace.
 std::uint64_t asked_ns(const Finding& finding, const Meant& meant, bool ended_in_time) {
   const auto request = ended_in_time ? request_of(finding) : std::nullopt;
   const bool is_plausible = request && *request > 0 && *request <= finding.latency_ns;
   return is_plausible ? *request : meant.ns;
 }
 
-/// The frames of the program itself, without functions that only wait for their callers, and
-/// without functions that a thread begins in.
+/// The frames of the program itself, without wait wrappers and without functions in which a thread
+/// begins.
 std::span<const StackFrame> own_frames(const Stack& stack) {
   const auto is_wrapper = [](const StackFrame& frame) {
     return is_of_c_library(frame) || is_wait_wrapper(bare_name(frame.name));
@@ -158,7 +159,7 @@ std::span<const StackFrame> own_frames(const Stack& stack) {
   return first < last ? std::span(first, last) : std::span<const StackFrame>();
 }
 
-/// What a function says, and its name.
+/// The row that decides, and the name of the function.
 struct Decision {
   const WaitFunction* row = nullptr;
   std::string_view function;
@@ -186,7 +187,7 @@ Decision by_stack(const Finding& finding, WaitKind kind) {
   const std::span<const StackFrame> stack(*finding.user_stack);
   const auto own = own_frames(*finding.user_stack);
   if (!own.empty()) {
-    // The C library's own locks are inside of what calls them.
+    // The C library's lock functions are further inside than the program's functions.
     const auto inside = stack.first(static_cast<std::size_t>(own.data() - stack.data()));
     if (const Decision said = innermost(finding, RowReach::anywhere, inside); said.row) return said;
     if (const Decision said = innermost(finding, RowReach::caller, own.first(1)); said.row)
@@ -196,7 +197,7 @@ Decision by_stack(const Finding& finding, WaitKind kind) {
   return kind == WaitKind::events ? innermost(finding, RowReach::fallback, stack) : Decision();
 }
 
-/// Of a thread that was begun for it: nothing but its main function is on the way to the wait.
+/// Whether the thread's main function is the only own function on the way to the wait.
 bool is_in_main_function(const Finding& finding) {
   if (!finding.user_stack || !finding.user_stack_end.empty()) return false;
   const Stack& stack = *finding.user_stack;
@@ -206,7 +207,7 @@ bool is_in_main_function(const Finding& finding) {
   return was_begun && own_frames(stack).size() == 1;
 }
 
-/// A wait for none of them is a sleep.
+/// A wait for no descriptor is a sleep.
 bool is_for_no_descriptor(const Finding& finding) {
   return argument_of(finding, "nfds") == "0";
 }
@@ -222,7 +223,7 @@ WaitPurpose decided(const Decision& said, const Finding& finding, const Meant& m
   return purpose;
 }
 
-/// What nothing that we know decides.
+/// The purpose of a wait that no rule decides: "unknown".
 WaitPurpose undecided(const Finding& finding, const Meant& meant, WaitHabits& habits) {
   if (meant.kind == WaitKind::events || meant.kind == WaitKind::input) {
     if (is_for_one_descriptor(finding)) return {purpose_unknown, "one descriptor", 0};

@@ -8,7 +8,7 @@
 namespace overdue {
 namespace {
 
-/// A call of 1000 ns in which its thread slept in a function of the kernel.
+/// A call of 1000 ns whose thread slept in a function of the kernel.
 Finding slept(std::string call, std::string kernel, std::uint64_t ns = 900) {
   Finding finding;
   finding.span = "syscall";
@@ -63,19 +63,19 @@ TEST(WaitPurpose, IsTheRequestOfASleep) {
   sleep.arguments = {"clockid=CLOCK_REALTIME", "flags=0", "request=0x1", "remain=NULL"};
   expect(sleep, "time", "its request", 700);
   EXPECT_EQ(sleep.late_ns(), 1000u) << "nothing has been decided yet";
-  sleep.given_ns = 2'000'000;  // it did not sleep for so long
+  sleep.given_ns = 2'000'000;  // longer than the call lasted
   expect(sleep, "time", "its request", 900);
 
   sleep.arguments = {"clockid=CLOCK_MONOTONIC", "flags=TIMER_ABSTIME", "request=0x1"};
-  sleep.given_ns = 4300;  // it began at 4000
+  sleep.given_ns = 4300;  // the call began at 4000
   expect(sleep, "time", "its request", 300);
-  sleep.given_ns = 3000;  // over before: of a time namespace
+  sleep.given_ns = 3000;  // before the call: from a time namespace
   expect(sleep, "time", "its request", 900);
   sleep.arguments[0] = "clockid=CLOCK_REALTIME";
   expect(sleep, "time", "its request", 900);
 
   sleep.arguments[1] = "flags=0";
-  sleep.result = -4;  // what is left may stand in place of the request
+  sleep.result = -4;  // the remaining time may have overwritten the request
   expect(sleep, "time", "its request", 900);
 }
 
@@ -90,7 +90,7 @@ TEST(WaitPurpose, IsWhatTheInnermostKnownFunctionSays) {
   expect(poll({"poll", "get_row", "[python3+0x1]", "main"}), "unknown", "", 900);
   expect(poll({"epoll_wait", "aeProcessEvents", "aeMain", "main"}), "work", "aeProcessEvents", 900);
   expect(futex({"pthread_mutex_lock", "aeProcessEvents"}), "answer", "pthread_mutex_lock", 0);
-  // What a server waits for below a command is no command of a client's.
+  // A server that waits while it runs a command does not wait for a client's next command.
   expect(poll({"epoll_wait", "WaitEventSetWait", "secure_read", "PostgresMain"}), "work",
          "secure_read", 900);
   expect(poll({"epoll_wait", "WaitEventSetWait", "WaitLatch", "ProcSleep", "PostgresMain"}),
@@ -205,7 +205,7 @@ TEST(WaitPurpose, OfThreadsOfTheKernelInTheirMainFunctionIsWork) {
     expect(off(span, {"do_syscall_64", "do_sys_poll", "schedule"}), "", "", 0);
 }
 
-/// Threads of a pool, begun in take(), that run a task now and then.
+/// A wait of a pool thread that begins in take() and runs a task now and then.
 Finding of_pool(std::uint32_t tid, std::initializer_list<const char*> functions) {
   Finding finding = futex(functions);
   finding.thread.tid = tid;

@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::uint16_t net_rx = 3;  // include/linux/interrupt.h
 
-/// Without what compilers append: "bio_endio.part.0".
+/// The function's name without a compiler's suffix: "bio_endio" of "bio_endio.part.0".
 std::string_view function_of(const StackFrame& frame) {
   const std::string_view name = frame.name;
   return name.substr(0, name.find('.'));
 }
 
-using Meaning = std::pair<std::string_view, std::string_view>;  // function, what it means
+using Meaning = std::pair<std::string_view, std::string_view>;  // function, meaning
 
 std::string_view meaning_in(std::span<const Meaning> meanings, const Stack& stack) {
   for (const StackFrame& frame : stack)
@@ -29,8 +29,8 @@ std::string_view meaning_in(std::span<const Meaning> meanings, const Stack& stac
 
 }  // namespace
 
-// The queue of a CPU for what is not from a device is emptied where soft interrupts come on again
-// in the sender's call (net/core/dev.c); or by an interrupt that comes first.
+// The backlog queue of a CPU, for packets that are not from a device, is emptied in the sender's
+// call, as soon as the call enables softirqs (net/core/dev.c), or by an interrupt that comes first.
 bool ran_in_own_call(const RawWaker& waker, const Stack& stack) {
   if (waker.context != WAKER_SOFTIRQ || waker.number != net_rx) return false;
   bool is_backlog = false;
@@ -44,7 +44,7 @@ bool ran_in_own_call(const RawWaker& waker, const Stack& stack) {
   return false;
 }
 
-// The innermost one counts: an interrupt may have met another.
+// The innermost match counts: an interrupt may have interrupted another one.
 std::string_view interrupt_meaning(const Stack& stack) {
   constexpr std::array<Meaning, 6> meanings = {{{"hrtimer_wakeup", "timeout"},
                                                 {"process_timeout", "timeout"},
@@ -75,8 +75,8 @@ std::string_view stop_meaning(const Stack& stack) {
   return meaning_in(meanings, stack);
 }
 
-// The names differ between kernels, and Linux 7.2 has the way to a tracer in do_syscall_64()
-// itself. A wait before the call begins never comes here: see note_ended_call().
+// The names differ between kernels. In Linux 7.2, do_syscall_64() itself contains the way to a
+// tracer. A wait before the begin of a call never comes here: see note_ended_call().
 bool is_way_back(const Stack& stack) {
   constexpr std::array<std::string_view, 4> ways = {"exit_to_user_mode", "syscall_exit_",
                                                     "arch_do_signal_or_restart", "ptrace_notify"};

@@ -9,26 +9,26 @@
 
 namespace overdue {
 
-/// Whether a soft interrupt that woke a thread ran inside a call of the thread that it met, and for
-/// that thread: what a thread sends over loopback is received before its call goes on. `stack` is
-/// the waker's, with names.
+/// Whether a softirq that woke a thread ran within a call of the interrupted thread, and on behalf
+/// of that call: data that a thread sends over loopback is received before the call goes on.
+/// `stack` is the waker's stack, with names.
 bool ran_in_own_call(const RawWaker& waker, const Stack& stack);
 
 inline constexpr std::string_view disk_completion = "disk completion",
                                   stopped_by_signal = "stopped";
 
-/// What an interrupt that woke a thread stands for, by the functions it went through: "timeout"
-/// (the sleeper's own), "disk completion"; empty where they do not say.
+/// Meaning of an interrupt that woke a thread, by the functions in its stack: "timeout" (the
+/// sleeper's own), "disk completion"; empty: unknown.
 std::string_view interrupt_meaning(const Stack& stack);
 
-/// What kept a thread from running that waits in `stack`, as Wait::means says it.
+/// Reason why a thread that waits in `stack` does not run, as in Wait::means.
 std::string_view stop_meaning(const Stack& stack);
 
 /// "SIGUSR1", "SIGRTMIN+2", "signal 99".
 std::string signal_text(std::uint32_t number);
 
-/// Whether a thread waits in `stack` between the end of a system call and its program. Where it
-/// could run, that is where the kernel lets others run before it goes on.
+/// Whether a thread with this stack waits after the end of a system call, on the way back to its
+/// program. A runnable thread waits there if the kernel lets other threads run first.
 bool is_way_back(const Stack& stack);
 
 }  // namespace overdue

@@ -13,7 +13,7 @@ constexpr std::uint32_t preempt_mask = 0xff;
 constexpr std::uint32_t softirq_bit = 1u << 8;
 constexpr std::uint32_t hardirq_mask = 0xfu << 16;
 constexpr std::uint32_t nmi_mask = 0xfu << 20;
-constexpr std::uint32_t resched_folded = 1u << 31;  // inverted: 0 where a reschedule is due
+constexpr std::uint32_t resched_folded = 1u << 31;  // inverted: 0 if a reschedule is due
 
 constexpr unsigned depth_at_switch = 2;  // preemption disabled, and the run queue's lock
 
@@ -25,8 +25,8 @@ bool has_interrupts_off(std::uint16_t kind) {
   return kind != WORST_EVENT_SOFTIRQ_ENTRY && kind != WORST_EVENT_SOFTIRQ_EXIT;
 }
 
-/// How much deeper preemption is disabled where tracing looks than without it: that differs between
-/// kernels, but at a switch it is known what it would be.
+/// Preemption depth that tracing itself adds. The depth differs between kernels, but the depth
+/// without tracing is known at a context switch.
 unsigned own_depth(const std::vector<worst_event>& events) {
   const auto at = std::find_if(events.begin(), events.end(), [](const worst_event& event) {
     return event.event == WORST_EVENT_SWITCH && (event.flags & WORST_EVENT_HAS_COUNT);
@@ -75,7 +75,7 @@ WindowEvent to_window_event(const worst_event& event, unsigned depth,
   return result;
 }
 
-/// As trace_print_lat_fmt() has it (kernel/trace/trace_output.c).
+/// The same letters as in trace_print_lat_fmt() (kernel/trace/trace_output.c).
 char resched_flag(const worst_event& event, const Preemption& preemption) {
   const unsigned bits = event.thread_flags >> preemption.resched_bit;
   const bool is_due = bits & 1, is_due_lazily = preemption.has_lazy && (bits & 2);

@@ -11,8 +11,8 @@
 
 namespace overdue {
 
-/// Puts windows together: a worst_window record and the worst_event records behind it. Bytes that
-/// end too early, or events without a window, are left out. One thread.
+/// Assembles windows from a worst_window record and the worst_event records that follow. Leaves out
+/// truncated data and events without a window. Used by one thread.
 class WindowAssembler {
  public:
   using Handler = std::function<void(LatencyWindow)>;
@@ -20,7 +20,7 @@ class WindowAssembler {
       : namer_(namer), preemption_(std::move(preemption)), handler_(std::move(handler)) {}
 
   void record(const Record& record);
-  /// There will be no more: the last one is delivered with what events have come.
+  /// Delivers the last window with the events that have come: no more records will come.
   void finish();
 
  private:
@@ -32,12 +32,12 @@ class WindowAssembler {
   Handler handler_;
   std::optional<LatencyWindow> open_;
   std::vector<worst_event> events_;
-  std::uint32_t expected_ = 0;  ///< events of the open one
+  std::uint32_t expected_ = 0;  ///< number of events of the open window
   std::uint64_t number_ = 0;
 };
 
-/// The columns of flags in the kernel's latency format: interrupts off, need to be rescheduled,
-/// interrupt, depth of preemption disabled. `own_depth` is what tracing adds to that.
+/// The flag columns of the kernel's latency format: irqs-off, need-resched, hardirq/softirq,
+/// preempt-depth. `own_depth` is the preemption depth that tracing itself adds.
 std::string window_flags(const worst_event& event, unsigned own_depth,
                          const Preemption& preemption);
 

@@ -1,4 +1,4 @@
-// Windows are put together from records, and flags read as the kernel reads them.
+// Windows assembled from records, and flags in the kernel's letters.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -21,7 +21,7 @@ constexpr Schema of_event{.id = RECORD_WORST_EVENT,
                           .fields = {},
                           .help = ""};
 
-/// Address 1 is what a tracepoint calls, others are functions.
+/// Names address 1 as the function that runs a tracepoint's program, others as kernel functions.
 class Names final : public StackNamer {
  public:
   Stack kernel_stack(std::span<const std::uint64_t> addresses) override {
@@ -115,7 +115,7 @@ TEST(WindowAssembler, NumbersWindowsAndKeepsTheirEventsApart) {
   it.add(event_at(1500, WORST_EVENT_WAKING));
   it.add(window_of(3000, 4000, 1), {}, {});
   it.add(event_at(3500, WORST_EVENT_WAKING));
-  it.add(event_at(9999, WORST_EVENT_WAKING));  // of none
+  it.add(event_at(9999, WORST_EVENT_WAKING));  // of no window
   it.assembler.finish();
   ASSERT_EQ(it.windows.size(), 2u);
   EXPECT_EQ(it.windows[1].number, 2u);
@@ -152,7 +152,7 @@ TEST(WindowAssembler, TakesFromTheDepthWhatTracingAddsToIt) {
   Assembling it;
   it.add(window_of(1000, 5000, 2), {}, {});
   it.add(event_at(1000, WORST_EVENT_WAKING, 0x80010005));
-  it.add(event_at(5000, WORST_EVENT_SWITCH, 0x80000003));  // 2 without it
+  it.add(event_at(5000, WORST_EVENT_SWITCH, 0x80000003));  // 2 without tracing
   ASSERT_EQ(it.windows.size(), 1u);
   EXPECT_EQ(it.windows[0].events[0].flags, "d.h4");
   EXPECT_EQ(it.windows[0].events[1].flags, "d..2");
@@ -164,7 +164,7 @@ TEST(WindowFlags, AreThoseOfTheKernel) {
   };
   EXPECT_EQ(flags(WORST_EVENT_SWITCH, 0x80000000, 0), "d...");
   EXPECT_EQ(flags(WORST_EVENT_SOFTIRQ_ENTRY, 0x80000100, 0), "..s.");
-  EXPECT_EQ(flags(WORST_EVENT_SWITCH, 0x80000200, 0), "d...");  // disabled is not being in one
+  EXPECT_EQ(flags(WORST_EVENT_SWITCH, 0x80000200, 0), "d...");  // softirqs only disabled
   EXPECT_EQ(flags(WORST_EVENT_IRQ_ENTRY, 0x80010000, 0), "d.h.");
   EXPECT_EQ(flags(WORST_EVENT_IRQ_ENTRY, 0x80010100, 0), "d.H.");
   EXPECT_EQ(flags(WORST_EVENT_IRQ_ENTRY, 0x80100000, 0), "d.z.");

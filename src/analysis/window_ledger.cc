@@ -21,7 +21,7 @@ std::uint64_t sum_of(const RawSums& point) {
   return all;
 }
 
-/// A stretch that begins before the time looked at by less than this part of the rest is near.
+/// A stretch is near if its time outside the window is at most this share of its time inside.
 constexpr std::uint64_t near_share = 10;
 
 std::uint64_t scaled(std::uint64_t ns, std::uint64_t part, std::uint64_t all) {
@@ -33,13 +33,13 @@ std::uint64_t less(std::uint64_t from, std::uint64_t amount) {
   return from > amount ? from - amount : 0;
 }
 
-/// The time that is looked at, and what has been found of it.
+/// A window of time, and the parts found in the window so far.
 class Window {
  public:
   Window(std::uint64_t begin_ns, std::uint64_t end_ns) : begin_ns_(begin_ns), end_ns_(end_ns) {}
 
   void add_wait(const RawWait& wait);
-  /// From one moment to the next, between which no wait was recorded.
+  /// Adds the stretch between two moments without a recorded wait in between.
   void add_run(const RawSums& from, const RawSums& to);
   RawLedger result();
 
@@ -58,7 +58,7 @@ class Window {
   RawLedger found_;
 };
 
-// Once it could run, it is not known when a quota kept it from that; it is said to have been first.
+// When a runnable thread was throttled is unknown. Throttled time is assumed to come first.
 void Window::add_wait(const RawWait& wait) {
   const std::uint64_t ns = within(wait.out_ns(), wait.in_ns());
   if (ns == 0) return;
@@ -128,12 +128,14 @@ RawSums before(const RawWait& wait) {
   return point;
 }
 
-/// When its ledger began: all sums were 0. What the ledger itself did not see makes this too late.
+/// The moment when the ledger began, with all sums 0. Too late by the time that the ledger did not
+/// see.
 RawSums begin_of(const RawSums& point) {
   return {less(point.time_ns, sum_of(point)), {}, 0};
 }
 
-/// When it had the CPU from `arrival_ns` until `end`. Interrupts came at any time.
+/// The sums at `arrival_ns`, from which on the thread had the CPU until `end`. Interrupts are not
+/// subtracted: they may have come at any time.
 RawSums last_arrival(const RawSums& end, std::uint64_t arrival_ns) {
   RawSums point = end;
   point.time_ns = arrival_ns;

@@ -8,15 +8,16 @@
 
 namespace overdue {
 
-/// What the thread of `waits` and `wakes` (its own, in time order) did between two moments, at the
-/// second of which it woke another as `waker` says. Each record has the thread's sums: between two
-/// of them the parts are exact; of a stretch that begins earlier than the time looked at, as much
-/// of each part is taken as must lie within, and the rest is unknown. Where the stretch begins
-/// earlier by a tenth only, its parts are taken in proportion: they are wrong by that much at most.
+/// The time of one thread in the window from `begin_ns` to `end_ns`. `waits` and `wakes` are the
+/// thread's own, in time order. `waker` is the thread as it wakes another one at the end of the
+/// window. Each record has the thread's sums, so the parts between two records are exact. Of a
+/// stretch that begins before the window, as much of each part counts as must lie in the window;
+/// the rest is unknown. If the time outside is at most a tenth of the time inside, the parts count
+/// in proportion: the error is at most that tenth.
 RawLedger ledger_between(const std::deque<RawWait>& waits, const std::vector<RawSums>& wakes,
                          const RawWaker& waker, std::uint64_t begin_ns, std::uint64_t end_ns);
 
-/// The sums of the thread of `wait` at `begin_ns`. The thread had the CPU from then on, until the
+/// The sums of the thread of `wait` at `begin_ns`. The thread had the CPU from then on until the
 /// wait began.
 RawSums begin_of_run(const RawWait& wait, std::uint64_t begin_ns);
 

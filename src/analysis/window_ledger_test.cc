@@ -11,7 +11,7 @@ namespace {
 
 constexpr u64 ms = 1'000'000;
 
-/// A thread's life as its records tell it, from time 0 on.
+/// A thread's life from time 0 on, and the records of that life.
 class Life {
  public:
   Life& run(u64 ns) {
@@ -19,7 +19,7 @@ class Life {
     sums_.oncpu_ns += ns;
     return *this;
   }
-  /// Too short a wait for a record.
+  /// Adds a wait that is too short for a record.
   Life& nap(u64 ns) {
     now_ += ns;
     sums_.sleeping_ns += ns;
@@ -122,7 +122,7 @@ TEST(WindowLedger, DoesNotGuessWhatCameBeforeTheBegin) {
   Life life;
   life.run(ms).sleep(5 * ms).run(4 * ms).nap(2 * ms).run(4 * ms);  // of 10 ms, 2 asleep
   const RawLedger ledger = life.between(life.now() - 5 * ms, life.now() - 4 * ms);
-  EXPECT_EQ(ledger.parts.oncpu_ns, 4 * ms);  // since it came; the millisecond before may be either
+  EXPECT_EQ(ledger.parts.oncpu_ns, 4 * ms);  // since its arrival; the time before is unknown
   EXPECT_EQ(ledger.parts.sleeping_ns, 0u);
   EXPECT_EQ(ledger.unknown_ns, ms);
 }
@@ -130,7 +130,7 @@ TEST(WindowLedger, DoesNotGuessWhatCameBeforeTheBegin) {
 TEST(WindowLedger, TakesPartsInProportionWhereTheBeginIsNear) {
   Life life;
   life.run(ms).sleep(5 * ms).run(21 * ms).nap(ms);
-  const RawLedger ledger = life.between(7 * ms, life.now());  // 22 ms, looked at but for the first
+  const RawLedger ledger = life.between(7 * ms, life.now());  // 22 ms without the first
   EXPECT_NEAR(static_cast<double>(ledger.parts.oncpu_ns), 20.0 * ms, 1.0 * ms);
   EXPECT_GT(ledger.parts.sleeping_ns, 0u);
   EXPECT_LE(ledger.unknown_ns, 10u);  // rounding

@@ -13,7 +13,7 @@
 
 namespace overdue {
 
-/// One record's fields, kept until it is known whether the header fits them. Reused: a long stream
+/// Fields of one record, kept until the sink knows whether the header fits. Reused: a long stream
 /// of one kind of record allocates nothing.
 class CsvCells : public FieldVisitor {
  public:
@@ -49,7 +49,7 @@ class CsvCells : public FieldVisitor {
 
   std::size_t size() const { return used_; }
   std::string_view name(std::size_t i) const { return cells_[i].name; }
-  /// The cell of a column, null where the record has none. `expected` is where it will usually be.
+  /// The cell of a column; null if the record has none. `expected` is the cell's usual index.
   const Cell* find(std::string_view column, std::size_t expected) const {
     if (expected < used_ && cells_[expected].name == column) return &cells_[expected];
     for (std::size_t i = 0; i < used_; ++i)

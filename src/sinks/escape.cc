@@ -9,16 +9,15 @@
 namespace overdue {
 namespace {
 
-/// Bytes that no format needs to look at.
+/// Bytes that no format escapes.
 constexpr std::array<bool, 256> is_plain = [] {
   std::array<bool, 256> bytes{};
   for (std::size_t byte = 0x20; byte < 0x7f; ++byte) bytes[byte] = byte != '"' && byte != '\\';
   return bytes;
 }();
 
-/// Whether the eight bytes at `bytes` are all plain; may say no where they are. Bits of a byte are
-/// tested by arithmetic on all eight at once: ordinary text, which is nearly all text, passes at a
-/// glance.
+/// Whether the eight bytes at `bytes` are all plain; may be false although they are. Arithmetic
+/// tests all eight bytes at once, so ordinary text, which is nearly all text, passes quickly.
 bool eight_plain(const char* bytes) {
   constexpr std::uint64_t ones = 0x0101010101010101, highs = ones << 7;
   std::uint64_t word;
@@ -47,8 +46,8 @@ void append_hex(Output& output, std::string_view prefix, unsigned char byte) {
   output.append(hex_digits[byte & 15]);
 }
 
-/// Appends `text`; where a byte is not plain, `special` appends what stands for the character at
-/// the front of the rest and says how many bytes that was.
+/// Appends `text`. At a byte that is not plain, `special` appends the replacement of the character
+/// at the front of the rest, and returns the number of bytes that it has replaced.
 template <typename Special>
 void append_escaped(Output& output, std::string_view text, Special special) {
   for (;;) {
@@ -113,7 +112,7 @@ std::size_t append_printable_special(Output& output, std::string_view rest,
   return 1;
 }
 
-/// What a spreadsheet would compute instead of showing it. A number is one, and does no harm.
+/// Whether a spreadsheet would compute the text instead of showing it. Numbers are harmless.
 bool is_formula(std::string_view text) {
   if (text.empty() || std::string_view("=+-@").find(text[0]) == std::string_view::npos)
     return false;
@@ -124,10 +123,10 @@ bool is_formula(std::string_view text) {
 }  // namespace
 
 void append_json_string(Output& output, std::string_view text) {
-  if (text.size() < room_max && plain_length(text) == text.size()) {  // nearly always
+  if (text.size() < room_max && plain_length(text) == text.size()) {  // the usual case
     char* to = output.room(text.size() + 2);
     *to++ = '"';
-    text.copy(to, text.size());  // memcpy() would mind the null pointer of an empty text
+    text.copy(to, text.size());  // memcpy() forbids the null pointer of an empty text
     to[text.size()] = '"';
     return output.taken(text.size() + 2);
   }

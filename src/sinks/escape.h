@@ -11,20 +11,20 @@ namespace overdue {
 /// the text `\xNN`.
 void append_json_string(Output& output, std::string_view text);
 
-/// Appends `"name":`, preceded by a comma: the next member of an object that has some.
+/// Appends a comma and `"name":`, for every member of an object after the first.
 void append_json_key(Output& output, std::string_view name);
 
-/// What becomes of backslashes: text as it came has them doubled, so that nothing can be forged;
-/// text whose author has escaped it already (decoded arguments) keeps them.
+/// Treatment of backslashes. They are doubled in raw text, which could otherwise forge an escape.
+/// Text that is escaped already (decoded arguments) keeps them.
 enum class Backslashes { doubled, kept };
 
-/// Appends printable(text), without making a string of it.
+/// Appends printable(text), without a temporary string.
 void append_printable(Output& output, std::string_view text,
                       Backslashes backslashes = Backslashes::doubled);
 
-/// Appends printable(text) as one CSV field, quoted where RFC 4180 asks for it. One record stays
-/// one line. In front of what a spreadsheet would take for a formula stands an apostrophe, which it
-/// takes for the begin of a text.
+/// Appends printable(text) as one CSV field, quoted if RFC 4180 requires it. One record stays one
+/// line. A text that a spreadsheet would take for a formula gets an apostrophe in front, which
+/// marks the begin of a text.
 void append_csv_field(Output& output, std::string_view text,
                       Backslashes backslashes = Backslashes::doubled);
 

@@ -10,24 +10,24 @@
 
 namespace overdue {
 
-/// What any format says about one row of a LatencyTable; 0 where no span ended. A sink keeps
-/// figures, not the table: they are small, and marks can only be set at the end, when the loss is
-/// known.
+/// Figures of one row of a LatencyTable, for all formats; 0 if no span ended. A sink keeps figures
+/// instead of the table: figures are small, and marks need the loss, which is known only at the
+/// end.
 struct RowFigures {
   struct Bucket {
     std::uint64_t low_ns;
-    std::uint64_t high_ns;  ///< not included; UINT64_MAX for the last bucket of all
+    std::uint64_t high_ns;  ///< exclusive; UINT64_MAX for the last possible bucket
     std::uint64_t count;
   };
 
   explicit RowFigures(const LatencyRow& row);
 
-  /// Whether `lost` spans, of this row for all we know, leave the percentile in its bucket. Spans
-  /// of this row that were counted but not timed are taken into account.
+  /// Whether the percentile stays in its bucket even if all `lost` spans belong to this row. Also
+  /// considers spans of this row that were counted but not timed.
   bool certain(const Histogram::Quantile& quantile, std::uint64_t lost) const {
     return quantile.certain(lost + untimed);
   }
-  /// Whether that holds for all percentiles.
+  /// Whether all percentiles are certain.
   bool complete(std::uint64_t lost) const {
     return certain(p50, lost) && certain(p95, lost) && certain(p99, lost);
   }
@@ -45,21 +45,21 @@ struct RowFigures {
   bool late;
   std::uint64_t untimed;
   std::uint64_t refused;
-  std::uint64_t timed;  ///< spans behind the figures below
+  std::uint64_t timed;  ///< number of spans in the figures below
   std::uint64_t total_ns;
   std::uint64_t min_ns;
   std::uint64_t avg_ns;
   Histogram::Quantile p50, p95, p99;
   std::uint64_t max_ns;
   std::uint64_t stddev_ns;
-  std::vector<Bucket> buckets;  ///< those that are not empty, in order
+  std::vector<Bucket> buckets;  ///< non-empty buckets, in order
   std::vector<std::pair<std::string, std::uint64_t>> errnos;
 };
 
-/// The order in which open spans are listed: by age, then by name and thread.
+/// Sorts open spans: oldest first, then by name and thread.
 std::vector<OpenSpan> oldest_first(std::vector<OpenSpan> spans);
 
-/// A LatencyTable in figures.
+/// Figures of a LatencyTable.
 struct TableFigures {
   explicit TableFigures(const LatencyTable& table);
 

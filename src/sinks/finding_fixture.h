@@ -1,4 +1,4 @@
-// A finding for the tests of how findings are shown, and what a sink makes of one.
+// A finding for the tests of sinks, and the text that a sink writes for it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline StackFrame in_program(std::string name) {
   return {.name = std::move(name), .module = "/bin/io-demo", .offset = 0x10};
 }
 
-/// As in docs: a file made, its journal awaited.
+/// io-demo creates a file and waits for the journal, as in docs.
 inline Finding late_open() {
   Finding f;
   f.number = 1;
@@ -63,7 +63,7 @@ inline Finding late_open() {
   return f;
 }
 
-/// io-demo, whose create_files() has name_of() inlined into it.
+/// late_open() with source lines, and with make_file() inlined into create_files().
 inline Finding with_lines() {
   Finding f = late_open();
   Stack& stack = *f.user_stack;

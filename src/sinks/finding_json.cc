@@ -43,7 +43,7 @@ void write_thread(JsonWriter& json, const ThreadName& thread) {
   json.member("comm", thread.comm);
 }
 
-/// Of a Waker or a ChainLink.
+/// Writes the interrupt of a Waker or a ChainLink.
 template <typename T>
 void write_interrupt(JsonWriter& json, const T& by) {
   if (!by.means.empty()) json.member("means", by.means);
@@ -173,7 +173,7 @@ void write_places(JsonWriter& json, const std::vector<WaitPlace>& places) {
   json.end_array();
 }
 
-/// What the thread of a step did in the time that the step is about.
+/// Writes the activity of a step's thread in the step's window.
 void write_meanwhile(JsonWriter& json, const ChainLink& link) {
   if (!link.ledger) return;
   json.member("during_ns", link.during_ns);

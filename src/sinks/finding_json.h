@@ -7,13 +7,13 @@
 
 namespace overdue {
 
-/// The members of a finding, after its "type", as docs/commands/stalls.md lists them.
+/// Writes the members of a finding after "type"; docs/commands/stalls.md explains them.
 void write_finding(JsonWriter& json, const Finding& finding);
 
-/// An array of frames, innermost first.
+/// Writes an array of frames, innermost first.
 void write_stack(JsonWriter& json, const Stack& stack);
 
-/// Whose quota it was, as `throttled_by`; nothing where that is not known.
+/// Writes the quota or limit as `throttled_by`; nothing if it is unknown.
 void write_throttle(JsonWriter& json, const std::optional<Throttle>& by);
 
 }  // namespace overdue

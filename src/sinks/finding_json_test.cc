@@ -1,4 +1,4 @@
-// A finding in JSON, to the letter, and that the schema knows all of it.
+// A finding in JSON, to the letter, with keys that are all in the schema.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ TEST(FindingJson, HasTheKeysOfTheContract) {
             R"({"name":"main","module":"/bin/io-demo","offset":16})");
 }
 
-/// Keys of `object` that are neither in `known` nor in `others`, of the schema's definitions.
+/// Keys of `object` that are neither in `known`, a definition of the schema, nor in `others`.
 std::vector<std::string> unknown_keys(const nlohmann::ordered_json& object,
                                       const nlohmann::json& known,
                                       std::initializer_list<std::string_view> others = {}) {

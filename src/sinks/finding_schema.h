@@ -2,8 +2,8 @@
 
 namespace overdue {
 
-/// The JSON Schema of a finding and of what it is made of (write_finding()): members of "$defs",
-/// and the lines of a stream that refer to them.
+/// The JSON Schema of a finding and its parts (write_finding()): members of "$defs", and the lines
+/// of a stream that refer to them.
 extern const char* const finding_definitions;
 extern const char* const finding_lines;
 

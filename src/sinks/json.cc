@@ -27,7 +27,7 @@ void JsonSink::table(const LatencyTable& table, bool last) {
 }
 
 void JsonSink::unfinished(const std::vector<OpenSpan>&) {
-  throw not_a_stream("calls");  // they stand below a stream
+  throw not_a_stream("calls");  // open spans follow a stream of calls
 }
 
 void JsonSink::names(const std::vector<FoundName>& names) {

@@ -10,8 +10,9 @@
 
 namespace overdue {
 
-/// One JSON object per session, written at its end. A stream (records, intervals) has no place in
-/// it: those throw Error, because dropping them would be silent loss; NdjsonSink takes streams.
+/// One JSON object per session, written at the session's end. A stream (records, intervals) has no
+/// place in the object and throws Error, because to drop it would be silent loss. NdjsonSink takes
+/// streams.
 class JsonSink : public Sink {
  public:
   explicit JsonSink(Output& output) : output_(output) {}

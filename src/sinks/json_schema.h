@@ -7,8 +7,8 @@
 
 namespace overdue {
 
-/// The JSON Schema (draft 2020-12) of every document and NDJSON line we write, for `overdue
-/// schema`. Record types are described from `records`: their fields, units and help strings.
+/// The JSON Schema (draft 2020-12) of every document and NDJSON line that Overdue writes, for
+/// `overdue schema`. Describes record types from `records`: their fields, units and help strings.
 std::string json_schema(std::span<const Schema* const> records);
 
 }  // namespace overdue

@@ -11,12 +11,13 @@
 
 namespace overdue {
 
-/// Writes one JSON document, keys in the order given; commas and line breaks are its business,
-/// balanced begins and ends the caller's.
+/// Writes one JSON document, with keys in the order given. Sets commas and line breaks; the caller
+/// balances begins and ends.
 class JsonWriter {
  public:
   enum class Style { one_line, readable };
-  /// Where the elements of a container stand; Style::one_line overrules.
+  /// Layout of the elements of a container: on one line, or on a line each. Style::one_line takes
+  /// precedence.
   enum class Elements { beside, below };
 
   JsonWriter(Output& output, Style style) : output_(output), readable_(style == Style::readable) {}
@@ -52,7 +53,7 @@ class JsonWriter {
   void value(double number) { raw(fmt::format("{:.6g}", number)); }
   void null() { raw("null"); }
 
-  /// What `write` makes of it where there is one, else null.
+  /// Writes a member with `write(*content)`, or null if there is no content.
   void member_or_null(std::string_view name, const auto* content, const auto& write) {
     key(name);
     if (content)
@@ -79,8 +80,8 @@ class JsonWriter {
   bool readable_;
   bool after_key_ = false;
   bool first_ = true;
-  unsigned lines_ = 0;   ///< open containers whose elements stand below each other
-  unsigned beside_ = 0;  ///< open containers inside those whose elements do not
+  unsigned lines_ = 0;   ///< open containers with Elements::below
+  unsigned beside_ = 0;  ///< open containers with Elements::beside
 };
 
 }  // namespace overdue

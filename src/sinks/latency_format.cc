@@ -13,7 +13,7 @@
 namespace overdue {
 namespace {
 
-/// One line, and what stands below it.
+/// One line, and the stack below the line.
 struct Entry {
   const WindowEvent* at;
   std::string text;
@@ -28,7 +28,7 @@ std::string function_pair(const Stack& stack) {
   return fmt::format("{} <-{}", to_text(stack[0]), to_text(stack[1]));
 }
 
-/// Who is runnable, or runs next, as trace_ctxwake_print() has it.
+/// The thread that is runnable, or runs next, in the format of trace_ctxwake_print().
 std::string context_text(const WindowEvent& event, std::string_view arrow, std::uint32_t cpu) {
   return fmt::format(" {:5}:{:3}:{} {} [{:03}] {:5}:{:3}:{} {}", event.thread.tid, event.prio,
                      task_state_letter(event.state), arrow, cpu, event.other.tid, event.other_prio,
@@ -88,7 +88,8 @@ bool ends_it(const LatencyWindow& window, const WindowEvent& event) {
          &event == &window.events.back();
 }
 
-/// Of a lower bound nothing is known but where the CPU was at its begin, at best, and at its end.
+/// Begin and end of a lower bound. Besides these times, only the CPU's stack at the end is known,
+/// and at best also the stack at the begin.
 struct Bounds {
   WindowEvent begin, end;
 
@@ -155,14 +156,14 @@ std::string header_of(const LatencyWindow& window, const SessionInfo& info, std:
   return text;
 }
 
-/// As it is, but for what threads may have put into their names.
+/// The kernel's text, made printable: threads may put any bytes into their names.
 std::string kernels_own(std::string_view lines) {
   std::string text;
   while (!lines.empty()) {
     const std::size_t end = lines.find('\n');
     const std::string line = printable(lines.substr(0, end));
     for (std::size_t i = 0; i < line.size(); ++i) {
-      if (line.substr(i, 2) == "\\\\") ++i;  // of the legend, which is a drawing
+      if (line.substr(i, 2) == "\\\\") ++i;  // the legend is drawn with backslashes
       text += line[i];
     }
     text += '\n';
@@ -189,7 +190,7 @@ std::string our_lines(const LatencyWindow& window, const SessionInfo& info) {
   return text;
 }
 
-/// Whether a line's flags say that the thread is to be rescheduled; `CPU#` and they are the word
+/// Whether need-resched is set in the flags of a line. The CPU's number and the flags are the word
 /// before the time.
 bool has_need_resched(std::string_view line) {
   for (std::size_t unit = line.find("us"); unit != line.npos; unit = line.find("us", unit + 1)) {

@@ -11,8 +11,8 @@ namespace overdue {
 /// 10 ms, `#` over 1 ms, `!` over 100 us, `+` over 10 us, else a space.
 char delay_mark(std::uint64_t ns);
 
-/// The window in the kernel's latency format: what `trace` of a latency tracer shows. In color, the
-/// first line whose thread is to be rescheduled is bold: what set that flag is right before it.
+/// The window in the kernel's latency format, as in the file `trace` of a latency tracer. In color,
+/// the first line with need-resched set is bold: the event right before that line has set the flag.
 std::string latency_format(const LatencyWindow& window, const SessionInfo& info,
                            bool color = false);
 

@@ -1,4 +1,4 @@
-// The kernel's latency format, to the letter: what the kernel's documentation shows of it.
+// The kernel's latency format, to the letter, as in the kernel's documentation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -13,12 +13,13 @@ namespace overdue {
 /// One JSON object a line, `"type"` first:
 ///   a record     its schema's name ("call"), then its fields
 ///   "interval"   one line per interval: "start", "end", then as in the report
+///   "stall", "hang", "more"   one line per finding; one per cause of findings not shown
+///   "worst"      one line per window
 ///   "name"       one line per name
-///   "report"     once: the session, and the final table, or what was unfinished, where there is
-///                such
+///   "report"     once: the session, with the final table or the unfinished spans, if any
 ///   "receipt"    the last line
-/// Loss inside an interval is not known yet when its line is written: "complete" there speaks of
-/// what was known (calls counted but not timed); the receipt speaks of the whole.
+/// The loss in an interval is unknown when its line is written. "complete" there is about the known
+/// gaps (calls counted but not timed); the receipt is about the whole session.
 class NdjsonSink : public Sink {
  public:
   explicit NdjsonSink(Output& output) : output_(output) {}
@@ -36,7 +37,7 @@ class NdjsonSink : public Sink {
  private:
   Output& output_;
   SessionInfo info_;
-  Duration intervals_{};  ///< length of those written: the next begins here
+  Duration intervals_{};  ///< total length of the written intervals: begin of the next
   std::optional<TableFigures> table_;
   std::optional<std::vector<OpenSpan>> unfinished_;
 };

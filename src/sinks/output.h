@@ -11,17 +11,17 @@
 
 namespace overdue {
 
-/// A buffered way out: 64 KiB in front of a descriptor. Nothing reaches the descriptor before
-/// flush() or a full buffer. Throws Error when the descriptor takes no more (disk full, pipe
-/// closed: SIGPIPE must be ignored); what was buffered is then dropped. One thread at a time.
+/// Buffered output: 64 KiB in front of a descriptor. Nothing reaches the descriptor before flush()
+/// or a full buffer. Throws Error when the descriptor takes no more (disk full, pipe closed:
+/// SIGPIPE must be ignored); the buffered text is then dropped. Used by one thread at a time.
 class Output {
  public:
-  /// Writes to a descriptor that someone else owns and that outlives this.
+  /// Writes to a descriptor that the caller owns and that has to outlive this object.
   explicit Output(int fd);
   explicit Output(Fd fd);
-  /// Appends to `text` instead, at each flush; for tests.
+  /// Appends to `text` at each flush; for tests.
   explicit Output(std::string& text);
-  /// Flushes, quietly: whoever cares about the last bytes calls flush() first.
+  /// Flushes without reporting errors. If the last bytes matter, call flush() first.
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -35,7 +35,8 @@ class Output {
     if (used_ == capacity) flush();
     buffer_[used_++] = c;
   }
-  /// Room for up to `size` bytes (64 KiB at most) written in place; taken() says how many were.
+  /// Room for up to `size` bytes (64 KiB at most), to be written in place. taken() sets the number
+  /// of bytes written.
   char* room(std::size_t size) {
     if (size > capacity - used_) flush();
     return buffer_.get() + used_;
@@ -51,19 +52,19 @@ class Output {
     append(std::string_view(digits.data(), digits.size()));
   }
 
-  /// Where it goes; the Output's.
+  /// The descriptor; the caller must not close it.
   int fd() const { return fd_; }
 
   void flush();
 
-  /// From now on only close() waits for whoever reads: flush() writes what goes at once and keeps
-  /// the rest. Who measures must not stand still because a pager does. Beyond 64 MiB that nobody
-  /// has taken, each flush() waits a hundredth of a second.
+  /// From now on, only close() waits for the reader: flush() writes as much as the descriptor takes
+  /// at once, and keeps the rest. Measuring must not stop because a pager does. While more than 64
+  /// MiB are kept, each flush() waits up to 10 ms.
   void wait_at_close_only();
 
-  /// Flushes, waits for whoever reads, and closes a descriptor that it owns, so that what the file
-  /// system refuses only then is an Error too. After wait_at_close_only() a signal that we handle
-  /// ends the wait, as an Error. The last call.
+  /// Flushes, waits for the reader, and closes a descriptor that this object owns, so that errors
+  /// that the file system reports only then are thrown, too. After wait_at_close_only(), a signal
+  /// that Overdue handles ends the wait, with an Error. Must be the last call.
   void close();
 
  private:
@@ -83,7 +84,7 @@ class Output {
   std::size_t used_ = 0;
   bool defers_ = false;
   bool is_file_ = false;
-  std::string backlog_;  ///< that nobody has taken yet
+  std::string backlog_;  ///< text that the reader has not taken yet
   std::size_t backlog_begin_ = 0;
 };
 

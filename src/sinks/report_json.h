@@ -9,17 +9,17 @@
 
 namespace overdue {
 
-/// Parts shared by the JSON and NDJSON sinks. Each writes members into the object that `json` has
-/// open. The documents they make up are described by json_schema().
+/// Parts shared by the JSON and NDJSON sinks. Each function writes members into the open object of
+/// `json`. json_schema() describes the documents.
 
-/// "overdue" … "notes": who measured what, where, when.
+/// "overdue" … "notes": version, command, host, times, target and notes of the session.
 void write_session(JsonWriter& json, const SessionInfo& info);
 
-/// "by", "wall_ns", the rows under the table's title, "unfinished"; `lost` decides what is
-/// complete.
+/// "by", "wall_ns", "complete", the rows under the table's title, "unfinished". `lost`, the number
+/// of lost calls, decides "complete".
 void write_table(JsonWriter& json, const TableFigures& table, std::uint64_t lost);
 
-/// What --discover found: the members of an object.
+/// The members of a name that --discover found.
 void write_found(JsonWriter& json, const FoundName& found);
 
 /// "unfinished" alone.
@@ -28,7 +28,7 @@ void write_unfinished(JsonWriter& json, const std::vector<OpenSpan>& oldest_firs
 /// The members of a receipt.
 void write_receipt(JsonWriter& json, const Receipt& receipt);
 
-/// The title of a table that has none: "rows".
+/// The key of a table's rows: the title, or "rows" without a title.
 std::string_view table_key(const TableFigures& table);
 
 }  // namespace overdue

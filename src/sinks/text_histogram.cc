@@ -39,7 +39,7 @@ void draw_histogram(Output& output, const RowFigures& row) {
     const std::uint32_t end = std::min<std::uint32_t>(begin + step, HISTOGRAM_BUCKETS);
     const double share = static_cast<double>(counts[line]) / static_cast<double>(largest);
     auto bar = static_cast<std::uint64_t>(std::llround(share * static_cast<double>(bar_width)));
-    if (counts[line] > 0) bar = std::max<std::uint64_t>(bar, 1);  // one call in a million is seen
+    if (counts[line] > 0) bar = std::max<std::uint64_t>(bar, 1);  // shows one call in a million
     const std::uint64_t high = Histogram::bucket_high_ns(end - 1);
     output.append(fmt::format("  {:>6} to {:<6} |{:<{}}| {}\n",
                               duration_text(Histogram::bucket_low_ns(begin)),

@@ -10,11 +10,11 @@
 namespace overdue {
 namespace {
 
-/// Results beyond this are addresses (mmap, brk): read better in hexadecimal.
+/// Results beyond this are addresses (mmap, brk), printed in hexadecimal.
 constexpr std::int64_t address_min = std::int64_t{1} << 40;
 
-/// From here on errno values are the kernel's own, and the program never saw them: the call was
-/// interrupted and starts again.
+/// Errno values from here on are internal to the kernel, and the program never sees them: the call
+/// was interrupted and starts again.
 constexpr std::int64_t internal_errno_min = 512;
 
 }  // namespace
@@ -68,7 +68,7 @@ void TextRecords::write_result(std::int64_t value, std::string_view error) {
 void TextRecords::label(std::string_view name) {
   ++fields_;
   if (!named_) {
-    named_ = true;  // said once: what kind of record this is
+    named_ = true;  // the kind of record is printed once
     append_printable(output_, record_->schema->name);
   }
   output_.append(' ');
@@ -93,7 +93,7 @@ void TextRecords::number(std::string_view name, std::uint64_t value, Unit unit) 
     output_.append('>');
     return;
   }
-  if (named_ && unit == Unit::syscall) return;  // the name says it already
+  if (named_ && unit == Unit::syscall) return;  // same as the name
   label(name);
   if (unit == Unit::nanoseconds)
     write_duration(value);

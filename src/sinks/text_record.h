@@ -9,10 +9,10 @@
 
 namespace overdue {
 
-/// Writes records as lines. One whose first own field is its name reads like strace's output:
+/// Writes records as lines. A record whose first own field is its name looks like strace's output:
 ///   12:34:56.123456 comm[tid] openat(dirfd=AT_FDCWD, pathname="/etc/passwd") = 3 <12.3us>
-/// any other as its schema's name and `field=value` pairs. Text is escaped as printable() does it.
-/// This path runs once per recorded call.
+/// Any other record is its schema's name and `field=value` pairs. Text is made printable(). This
+/// path runs once per recorded call.
 class TextRecords : public FieldVisitor {
  public:
   explicit TextRecords(Output& output) : output_(output) {}
@@ -35,10 +35,10 @@ class TextRecords : public FieldVisitor {
   const SessionInfo* info_ = nullptr;
   unsigned fields_ = 0;  ///< fields seen of this record
   std::uint64_t tid_ = 0;
-  bool named_ = false;               ///< the record began with its name
-  bool arguments_ = false;           ///< … and has arguments,
-  bool result_ = false;              ///< and a result
-  std::int64_t second_ = INT64_MIN;  ///< of the time written last: local time is slow to find
+  bool named_ = false;               ///< the name is written
+  bool arguments_ = false;           ///< the arguments are written
+  bool result_ = false;              ///< the result is written
+  std::int64_t second_ = INT64_MIN;  ///< second of the last time: local time is slow to compute
   char second_text_[9] = {};         ///< "12:34:56"
 };
 

@@ -17,14 +17,14 @@ constexpr std::size_t unfinished_shown = 20;
 
 struct Column {
   std::string heading;
-  bool left;  ///< aligned left: text
+  bool left;  ///< left-aligned, for text
 };
 struct Line {
   std::vector<std::string> cells;
   bool has_errors;
 };
 
-/// "syscalls" → "SYSCALL": the heading of the column that names one of them.
+/// "syscalls" → "SYSCALL": the heading of the name column.
 std::string heading_of(std::string_view title) {
   if (title.ends_with('s')) title.remove_suffix(1);
   std::string heading;
@@ -34,7 +34,7 @@ std::string heading_of(std::string_view title) {
 }
 
 std::string who(std::uint32_t id, std::string_view comm) {
-  // Rows that stand for many have a name but no id.
+  // A row for many processes or threads has a name but no id.
   return id == 0 ? printable(comm) : fmt::format("{} {}", id, printable(comm));
 }
 
@@ -43,7 +43,7 @@ std::string percentile(const RowFigures& row, const Histogram::Quantile& quantil
   return (row.certain(quantile, lost) ? "" : "~") + duration_text(quantile.value_ns);
 }
 
-/// What the figures alone would not say: which errors, and which calls have no latency.
+/// The errors by name, and the numbers of calls without a latency.
 std::string notes(const RowFigures& row) {
   std::string text;
   for (std::size_t i = 0; i < std::min(errnos_shown, row.errnos.size()); ++i)
@@ -98,7 +98,7 @@ std::vector<Column> columns_of(const TableFigures& table) {
   return columns;
 }
 
-/// One line of cells, padded to `widths`; nothing trails.
+/// One line of cells, padded to `widths`, without trailing spaces.
 std::string aligned(const std::vector<Column>& columns, const std::vector<std::size_t>& widths,
                     const std::vector<std::string>& cells) {
   std::string line;
@@ -138,7 +138,7 @@ void write_lines(Output& output, const TableFigures& table, const std::vector<Li
                   aligned(columns, widths, line.cells));
 }
 
-/// What each mark in the table means; nothing for marks that are not there.
+/// Writes the meaning of each mark that the table contains.
 void write_legend(Output& output, const TableFigures& table, std::uint64_t lost) {
   const auto any = [&](auto condition) { return std::ranges::any_of(table.rows, condition); };
   if (any([&](const RowFigures& row) { return row.timed > 0 && !row.complete(lost); }))

@@ -7,11 +7,11 @@
 
 namespace overdue {
 
-/// Writes a latency report for people: the table, the legend of the marks used, histograms where
-/// the table asks for them, and what was unfinished. `lost` decides which percentiles are marked.
+/// Writes a latency report for people: the table, the legend of the marks used, histograms if the
+/// table asks for them, and the unfinished spans. `lost` decides which percentiles are marked.
 void write_text_table(Output& output, const TableFigures& table, std::uint64_t lost, bool color);
 
-/// Lists what was open at the end, after an empty line; nothing where nothing was.
+/// Lists the spans that were open at the end, after an empty line; nothing if there are none.
 void write_text_unfinished(Output& output, const std::vector<OpenSpan>& oldest_first);
 
 /// Draws one distribution in at most 20 lines: bounds, a bar, the count.

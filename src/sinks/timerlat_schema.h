@@ -2,8 +2,8 @@
 
 namespace overdue {
 
-/// The JSON Schema of what `overdue timerlat` says of its CPUs and of what stopped it: members of
-/// "$defs", and the line of an interval.
+/// The JSON Schema of the CPUs of `overdue timerlat` and of the activation that stopped the run:
+/// members of "$defs", and the line of an interval.
 extern const char* const timerlat_definitions;
 extern const char* const timerlat_lines;
 

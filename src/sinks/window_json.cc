@@ -61,7 +61,7 @@ void write_waker(JsonWriter& json, const LatencyWindow& window) {
   json.end_object();
 }
 
-/// What the kernel printed.
+/// Writes the lines that the kernel printed.
 void write_lines(JsonWriter& json, std::string_view text) {
   json.key("lines");
   json.begin_array(JsonWriter::Elements::below);

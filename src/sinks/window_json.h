@@ -5,7 +5,7 @@
 
 namespace overdue {
 
-/// The members of a window, into the object that `json` has open.
+/// Writes the members of a window into the open object of `json`.
 void write_window(JsonWriter& json, const LatencyWindow& window);
 
 /// For json_schema(): "window" of its "$defs", and the line of a stream.
