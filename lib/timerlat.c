@@ -14,11 +14,11 @@ static const uint64_t second_ns = 1000000000;
 struct overdue_timerlat {
   int fd;
   uint64_t period_ns;
-  uint64_t first_ns;   /* when the first period began */
-  uint64_t number;     /* of waits that have returned */
-  uint64_t periods;    /* that were over at the last of them */
-  uint64_t expires_ns; /* of that */
-  uint64_t done_ns;    /* when the thread waited again after that; 0: it has not */
+  uint64_t first_ns;   /* start of the first period */
+  uint64_t number;     /* number of waits that have returned */
+  uint64_t periods;    /* number of periods that were over when the last wait returned */
+  uint64_t expires_ns; /* end of the period that the last wait was for */
+  uint64_t done_ns;    /* start of the wait after the last one that returned; 0: not yet */
 };
 
 static uint64_t now_ns(void) {
@@ -31,7 +31,7 @@ static struct timespec to_timespec(uint64_t ns) {
   return (struct timespec){.tv_sec = (time_t)(ns / second_ns), .tv_nsec = (long)(ns % second_ns)};
 }
 
-/* 0 where the calling thread may run on this CPU alone. */
+/* 0 if the calling thread may run on this CPU alone, else a negative errno. */
 static int check_affinity(unsigned int cpu) {
   /* The kernel's own set may be larger than cpu_set_t. */
   const unsigned int most_cpus = 1 << 16;
@@ -70,8 +70,8 @@ int overdue_timerlat_open(unsigned int cpu, uint64_t period_ns, struct overdue_t
   return 0;
 }
 
-/* Of `over` periods that have ended since the wait before, the end of the one that the thread has
- * waited for: the first that ended since it did; where none has, the last. */
+/* The end of the period that the thread waited for. `over` periods have ended since the previous
+ * wait: the thread waited for the first that ended after it began to wait, else for the last. */
 static uint64_t awaited_ns(const struct overdue_timerlat* timer, uint64_t over) {
   const uint64_t first_ns = timer->first_ns + (timer->periods + 1) * timer->period_ns;
   if (timer->done_ns <= first_ns) return first_ns;
@@ -81,9 +81,9 @@ static uint64_t awaited_ns(const struct overdue_timerlat* timer, uint64_t over) 
 
 int overdue_timerlat_wait(struct overdue_timerlat* timer,
                           struct overdue_timerlat_activation* activation) {
-  /* A wait that a signal has interrupted goes on: the thread was done when it began. */
+  /* A wait that a signal interrupted goes on: the thread was done when the wait first began. */
   if (!timer->done_ns) timer->done_ns = now_ns();
-  uint64_t over = 0; /* periods since the last reading */
+  uint64_t over = 0; /* number of periods since the last read */
   if (read(timer->fd, &over, sizeof(over)) != (ssize_t)sizeof(over)) return -errno;
   const uint64_t back_ns = now_ns();
   const uint64_t before_ns = timer->expires_ns;

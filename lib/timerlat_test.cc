@@ -26,7 +26,7 @@ struct Close {
 };
 using Timer = std::unique_ptr<overdue_timerlat, Close>;
 
-/// Runs on one CPU only, and afterwards where it could before.
+/// Binds the thread to one CPU, and restores its affinity afterwards.
 class TimerlatLibrary : public ::testing::Test {
  protected:
   TimerlatLibrary() {
@@ -83,7 +83,7 @@ TEST_F(TimerlatLibrary, WorkThatTakesLongerThanAPeriodIsSeen) {
   while (now_ns() < until_ns) continue;
   ASSERT_EQ(overdue_timerlat_wait(timer.get(), &second), 0);
   EXPECT_GE(second.done_ns, 7 * ms);
-  EXPECT_GE(second.missed, 2u);  // those that ended after 4 and 6 ms, beside the one after 2
+  EXPECT_GE(second.missed, 2u);  // periods end after 2, 4 and 6 ms; one is not missed
   EXPECT_GE(second.expires_ns, first.expires_ns + 6 * ms);
   ASSERT_EQ(overdue_timerlat_wait(timer.get(), &third), 0);
   EXPECT_GT(third.expires_ns, second.expires_ns);

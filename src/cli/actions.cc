@@ -26,7 +26,7 @@
 namespace overdue {
 namespace {
 
-// When we end, for a command that runs: to end by itself, and then when it is told to.
+// At the end of the session, the time of a running command to end by itself, then after a signal.
 constexpr std::chrono::milliseconds own_end{1000}, grace{500};
 constexpr std::string_view how = "print, exec:COMMAND, signal:NAME, mark or stop";
 
@@ -57,7 +57,7 @@ std::string line_of(const Finding& finding) {
   return line;
 }
 
-/// A file nobody else sees that `text` can be read from: never full, as a pipe may be.
+/// A private file from which `text` can be read. Unlike a pipe, the file is never full.
 Fd file_of(std::string_view text) {
   Fd file(check_errno(memfd_create("finding", MFD_CLOEXEC), "cannot keep the finding"));
   while (!text.empty()) {
@@ -70,7 +70,7 @@ Fd file_of(std::string_view text) {
   return file;
 }
 
-/// When process `pid` began, on the clock of findings; nothing where it has gone.
+/// When process `pid` began, on the clock of findings; nothing if the process has ended.
 std::optional<KernelTime> start_of(std::uint32_t pid) {
   const Fd file(open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 2048> buffer{};
@@ -79,7 +79,7 @@ std::optional<KernelTime> start_of(std::uint32_t pid) {
   std::string_view text(buffer.data(), static_cast<std::size_t>(size));
   const std::size_t name_end = text.rfind(") ");
   if (name_end == text.npos) return std::nullopt;
-  constexpr std::size_t start_time = 19;  // behind the name: the 22nd of proc_pid_stat(5)
+  constexpr std::size_t start_time = 19;  // index after the name: field 22 of proc_pid_stat(5)
   const std::vector<std::string_view> fields = split(text.substr(name_end + 2), ' ');
   std::uint64_t ticks = 0;
   if (fields.size() <= start_time) return std::nullopt;
@@ -95,7 +95,7 @@ std::optional<KernelTime> start_of(std::uint32_t pid) {
   return KernelTime(Duration(ticks * (1'000'000'000 / hz)) - suspended);
 }
 
-/// Those whose thread is the target's, not one that an interrupt came upon.
+/// Whether the finding's thread is the target's, and not only the thread that was interrupted.
 bool is_of_a_target(const Finding& finding) {
   constexpr std::array<std::string_view, 3> spans = {"syscall", "offcpu", "wakeup"};
   return std::find(spans.begin(), spans.end(), finding.span) != spans.end();
@@ -127,7 +127,7 @@ ActionOptions parse_actions(const std::vector<std::string>& values) {
 }
 
 Actions::Actions(ActionOptions options) : options_(std::move(options)) {
-  if (!options_.command.empty())  // throws where nobody knows who called sudo
+  if (!options_.command.empty())  // throws if the caller of sudo is unknown
     std::ignore = choose_identity(IdentityRequest::current(std::nullopt));
   if (!options_.mark) return;
   const auto tracefs = Kernel().tracefs_path();
@@ -146,7 +146,7 @@ Actions::~Actions() {
   wait(own_end);
   kill(group, SIGTERM);
   wait(grace);
-  kill(group, SIGKILL);  // what of it is left: the group lives as long as anybody in it
+  kill(group, SIGKILL);  // the group lives as long as any process in it
   wait(grace);
 }
 
@@ -180,8 +180,8 @@ void Actions::run_command(const Finding& finding) {
   }
 }
 
-/// By a descriptor of the process, asked whether it is the one that was meant: its id may have gone
-/// to another.
+/// Sends the signal through a pidfd, and only to the process of the finding: the process id may
+/// have been reused.
 void Actions::send_signal(int number, const Finding& finding) {
   const std::uint32_t pid = finding.thread.pid;
   if (!may(signal_)) return;

@@ -14,36 +14,36 @@
 
 namespace overdue {
 
-/// What `--on` asks for, once for each finding.
+/// The actions of `--on`, each done once per finding.
 struct ActionOptions {
-  std::string command;         ///< exec:COMMAND, empty: none
-  std::optional<int> signal;   ///< signal:NAME
-  bool mark = false;           ///< a line for the kernel's own trace
+  std::string command;         ///< COMMAND of exec:COMMAND; empty: none
+  std::optional<int> signal;   ///< number of the signal of signal:NAME
+  bool mark = false;           ///< writes a line to the kernel's own trace
   bool stop = false;           ///< ends the session
-  Duration every{};            ///< exec, signal and mark at most once in this time, each
-  InheritedState inherited{};  ///< for the command
+  Duration every{};            ///< shortest time between two of exec, of signal, of mark
+  InheritedState inherited{};  ///< signals and limits of the command
 };
 
-/// Throws Error (exit status 2) for what is no action.
+/// Throws Error (exit status 2) for an unknown action.
 ActionOptions parse_actions(const std::vector<std::string>& values);
 
-/// Whether the process of a finding may have got its id from another that has ended since: a
-/// process that began at `started`, to the next lower hundredth of a second.
+/// Whether the process that has a finding's process id now may be another than the finding's: its
+/// id may be reused. `started`: when the process began, rounded down to a hundredth of a second.
 bool may_be_another(KernelTime started, KernelTime finding);
 
-/// Does what is to be done on findings, without ever waiting for any of it. What a limit left out
-/// is counted.
+/// Performs the actions of findings and never waits for one. Counts the actions that a limit left
+/// out.
 class Actions {
  public:
-  /// Throws Error where an action cannot be done here at all.
+  /// Throws Error if an action is impossible on this machine.
   explicit Actions(ActionOptions options);
-  /// Ends the command that runs.
+  /// Ends the running command, if any.
   ~Actions();
   Actions(const Actions&) = delete;
   Actions& operator=(const Actions&) = delete;
 
   void finding(const Finding& finding);
-  /// To be called now and then: takes in what has ended.
+  /// Notices the end of the running command. Call it regularly.
   void tick();
   bool wants_stop() const { return stop_; }
   std::vector<std::string> notes() const;
@@ -51,7 +51,7 @@ class Actions {
  private:
   struct Limit {
     std::uint64_t done = 0, left_out = 0, failed = 0;
-    std::string why_failed;  ///< the first
+    std::string why_failed;  ///< reason of the first failure
     KernelTime next{};
   };
 
@@ -62,7 +62,7 @@ class Actions {
 
   ActionOptions options_;
   Limit exec_, signal_, mark_;
-  std::uint64_t commands_failed_ = 0;  ///< ended with another status than 0
+  std::uint64_t commands_failed_ = 0;  ///< commands with an exit status other than 0
   Fd marker_;
   std::unique_ptr<SpawnedProgram> running_;
   bool stop_ = false;

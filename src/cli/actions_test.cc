@@ -27,7 +27,7 @@ TEST(Actions, AreRead) {
     EXPECT_THROW(parse_actions({wrong}), Error) << wrong;
 }
 
-// The kernel tells a process's begin in hundredths of a second, rounded down.
+// The kernel reports the start of a process in hundredths of a second, rounded down.
 TEST(Actions, AProcessThatMayBeAnotherIsNotTheOne) {
   const KernelTime finding{milliseconds(5000)};
   EXPECT_FALSE(may_be_another(finding - milliseconds(1000), finding));

@@ -11,12 +11,12 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t rules_kept = 1u << 17;     // twice what the kernel keeps
-constexpr std::size_t rules_of_file = 1u << 12;  // for other processes
-constexpr std::size_t names_kept = 1u << 16;     // rows of later ones are "(other)"
-constexpr std::size_t stacks_kept = 1u << 18;    // calls that end later are unknown
+constexpr std::size_t rules_kept = 1u << 17;     // twice the number that the kernel keeps
+constexpr std::size_t rules_of_file = 1u << 12;  // for other processes that map the file
+constexpr std::size_t names_kept = 1u << 16;     // later callers are "(other)"
+constexpr std::size_t stacks_kept = 1u << 18;    // calls with an older stack have no known caller
 
-constexpr std::uint64_t syscall_bytes = 2;  // of each instruction that makes one
+constexpr std::uint64_t syscall_bytes = 2;  // size of the system-call instruction
 
 std::string file_name(const std::string& module) {
   return module.substr(module.rfind('/') + 1);
@@ -24,7 +24,7 @@ std::string file_name(const std::string& module) {
 
 }  // namespace
 
-/// A caller_stack, taken apart.
+/// A caller_stack, decoded.
 struct Callers::Copy {
   caller_stack record{};
   user_registers registers{};
@@ -68,13 +68,13 @@ Record Callers::settled(const Record& record) {
 }
 
 Callers::Followed Callers::caller_of(const Copy& copy) {
-  // Copies of what has been learned meanwhile: there may be thousands.
+  // Thousands of stacks may have been copied before their rules were learned.
   if (const auto known = follow_stack(copy)) return *known;
   if (!spaces_.contains(copy.record.space)) {
     enter_space(copy);
     if (const auto known = follow_stack(copy)) return *known;
   }
-  // At the instruction that made the call: behind it another function may begin.
+  // Unwind from the system-call instruction: the next instruction may be another function's.
   user_registers registers = copy.registers;
   registers.rip -= syscall_bytes;
   StackNamer::UserStack stack =
@@ -94,15 +94,15 @@ Callers::Followed Callers::caller_of(const Copy& copy) {
   return {CALLER_UNKNOWN, is_near};
 }
 
-// As follow_stack() in probes/syscalls/callers.bpf.h, line by line.
+// Equals follow_stack() in probes/syscalls/callers.bpf.h, line by line.
 std::optional<Callers::Followed> Callers::follow_stack(const Copy& copy) const {
   std::uint64_t pc = copy.registers.rip, sp = copy.registers.rsp, bp = copy.registers.rbp;
   const bool from_program = copy.code.has(pc);
   std::uint32_t inner = CALLER_NONE;
   std::uint64_t looked_up_to = sp;
-  bool is_bp_saved = false, is_bp_used = false;  // rbp itself need not be alike
+  bool is_bp_saved = false, is_bp_used = false;  // calls that share a copy may differ in rbp
   const auto result = [&](std::uint32_t caller) -> std::optional<Followed> {
-    if (caller == CALLER_BY_CALL) return std::nullopt;  // by none that the program made
+    if (caller == CALLER_BY_CALL) return std::nullopt;  // the program did not call it
     return Followed{caller,
                     !is_bp_used && looked_up_to - copy.registers.rsp <= CALLER_SHARED_BYTES};
   };
@@ -154,20 +154,20 @@ std::uint32_t Callers::number_of(const StackFrame& frame) {
   return found->second;
 }
 
-/// `last` is the frame that was picked; there may be none.
+/// `last`: index of the picked frame; frames.size() if no frame was picked.
 void Callers::learn(const Copy& copy, const Stack& frames, std::size_t last) {
   for (std::size_t i = 0; i < frames.size() && i <= last; ++i) {
     const StackFrame& frame = frames[i];
-    // Found by guessing, of no code that is known, or soon of another: not for good.
+    // No lasting rule for a guessed frame, for code of no file, or for generated code.
     if (frame.is_guessed || frame.module.empty() || is_made_code(frame)) return;
     const std::uint64_t pc = i == 0 ? copy.registers.rip : frame.address;
     const frame_key key{.pc = pc, .space = copy.record.space, .is_return = i > 0};
     frame_rule rule = frame.rule;
-    // The last frame needs no way up to be named, but one to be the last: its caller's place.
+    // Even the last frame needs a rule: only its caller's address shows that it is the last.
     if (!rule.says_something()) return;
-    if (rule.flags & FRAME_LOST && last < frames.size()) return;  // it was found all the same
+    if (rule.flags & FRAME_LOST && last < frames.size()) return;  // but a caller was found
     rule.flags &= FRAME_BOTTOM | FRAME_CFA_RBP | FRAME_SAVED_RBP | FRAME_TRAMPOLINE | FRAME_LOST;
-    // What has no name here may be what another call of the program led to.
+    // A function without a name in this stack may get one from another call site.
     const bool is_by_call = frame.is_named_by_call || (frame.name.empty() && i < last);
     rule.caller = is_by_call ? CALLER_BY_CALL : number_of(frame);
     tell(key, rule);

@@ -14,34 +14,34 @@
 
 namespace overdue {
 
-/// What is told to the kernel.
+/// Receives the frame rules for the kernel.
 class FrameLearner {
  public:
   virtual ~FrameLearner() = default;
   virtual void learn(const frame_key& frame, const frame_rule& rule) = 0;
 };
 
-/// Finds out which library function caused system calls, from the stacks that the kernel could not
-/// follow; tells it what it needs to follow the next one from there. Used by one thread.
+/// Finds the library function that caused each system call, from the stacks that the kernel could
+/// not unwind, and gives the kernel the rules to unwind the next such stack. Used by one thread.
 class Callers {
  public:
-  /// Make it before anything is loaded into the kernel, as LiveStacks.
+  /// Construct it before anything is loaded into the kernel, like LiveStacks.
   explicit Callers(const LiveStacks::Options& stacks) : stacks_(stacks) {}
 
-  /// Whom to tell; it must live as long as records come.
+  /// `learner` receives the rules; it must live as long as records come.
   void set_learner(FrameLearner& learner) { learner_ = &learner; }
   void begin(const SessionInfo& info) {
     stacks_.begin(info);
     stacks_.warm_up();
   }
   void while_waiting(const std::function<void()>& meanwhile) { stacks_.while_waiting(meanwhile); }
-  /// Stacks may have waited for long in a burst of them.
+  /// In a burst, a stack may wait for seconds: events of the last five seconds stay unread.
   void follow() { stacks_.follow(std::chrono::seconds(5)); }
 
-  /// True where the record was a stack, which is done with it.
+  /// True if the record is a stack, which is then consumed.
   bool take(const Record& record);
-  /// The record with the number of a caller that has a name in place of that of a stack. Valid
-  /// until the next one.
+  /// The record with the number of a named caller in place of the number of a stack. Valid until
+  /// the next call.
   Record settled(const Record& record);
 
   const std::map<std::uint32_t, CallerName>& names() const { return names_; }
@@ -61,7 +61,7 @@ class Callers {
   struct Copy;
   struct Followed {
     std::uint32_t caller = CALLER_UNKNOWN;
-    bool is_near = false;  ///< nothing beyond CALLER_SHARED_BYTES was looked at
+    bool is_near = false;  ///< depends on the first CALLER_SHARED_BYTES only
   };
 
   Followed caller_of(const Copy& copy);
@@ -69,21 +69,22 @@ class Callers {
   std::uint32_t number_of(const StackFrame& frame);
   void learn(const Copy& copy, const Stack& frames, std::size_t last);
   void tell(const frame_key& key, const frame_rule& rule);
-  /// What is known of files holds for every process that maps them.
+  /// The rules of a file hold for every process that maps the file.
   void enter_space(const Copy& copy);
   void remember(const frame_key& key, const frame_rule& rule);
 
   LiveStacks stacks_;
   FrameLearner* learner_ = nullptr;
-  std::unordered_map<frame_key, frame_rule, KeyHash, KeyEqual> rules_;  // as told, or fewer
+  std::unordered_map<frame_key, frame_rule, KeyHash, KeyEqual> rules_;  // the kernel's, or fewer
+  /// Rules of a file, by offset and is_return.
   using FileRules = std::map<std::pair<std::uint64_t, std::uint32_t>, frame_rule>;
   std::unordered_map<std::uint32_t, std::vector<LiveStacks::MappedFile>> spaces_;
-  std::unordered_map<std::uint64_t, FileRules> by_file_;  // by offset and is_return
+  std::unordered_map<std::uint64_t, FileRules> by_file_;  // by number of the file
   std::map<std::pair<std::string, std::string>, std::uint32_t> numbers_;
   std::map<std::uint32_t, CallerName> names_{{CALLER_UNKNOWN, {"[unknown]", "[unknown]"}}};
-  std::map<std::uint32_t, Followed> stacks_seen_;  // by number
+  std::map<std::uint32_t, Followed> stacks_seen_;  // by number of the stack
   std::uint64_t incomplete_ = 0, unlike_ = 0;
-  std::string why_incomplete_;  // of one of them
+  std::string why_incomplete_;  // reason of the first incomplete stack
   std::vector<std::byte> settled_;
 };
 

@@ -14,14 +14,14 @@ class App;
 
 namespace overdue {
 
-/// What stood on the command line besides a command's own options.
+/// The parts of the command line besides a command's own options.
 struct Invocation {
-  std::vector<std::string> program;  ///< what follows `--`
-  bool has_program = false;          ///< `--` was there, even if nothing follows it
-  InheritedState inherited;  ///< signals and limits as we got them: what the program is to get
+  std::vector<std::string> program;  ///< words after `--`
+  bool has_program = false;          ///< true if `--` was given, even without words after it
+  InheritedState inherited;  ///< signals and limits that Overdue got, to pass to the program
 };
 
-/// One subcommand. A command is one file: its options, and what it does with them.
+/// One subcommand. Its options and its work are in one file.
 class Command {
  public:
   virtual ~Command() = default;
@@ -29,10 +29,10 @@ class Command {
   virtual void add_options(CLI::App& app) = 0;
   /// Returns the exit status. Throws Error.
   virtual int run(const Invocation& invocation) = 0;
-  /// True when this command runs what follows `--`. A failure of ours then ends with 125, so that
-  /// it is not taken for the program's own status.
+  /// True if this command runs the program after `--`. A failure of Overdue then ends with status
+  /// 125, which is not taken for the program's own status.
   virtual bool spawns(const Invocation&) const { return false; }
-  /// What run() may do; main() gives up the rest.
+  /// The rights that run() keeps; main() drops all others.
   virtual Rights rights() const { return Rights::measuring; }
 };
 

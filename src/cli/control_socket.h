@@ -18,33 +18,33 @@ namespace overdue {
 
 constexpr std::string_view control_folder = "/run/overdue";
 
-/// Where the session of process `pid` listens.
+/// Path of the socket of the session of process `pid`.
 std::string control_path(pid_t pid);
-/// Processes with a session that listens, as the names in control_folder tell.
+/// Process ids of the sessions that listen, in ascending order, from the names in control_folder.
 std::vector<pid_t> control_sessions();
-/// Connected to the session of `pid`; nothing where there is none (any more). Throws Error where
-/// this user may not.
+/// A connection to the session of `pid`; nothing if there is no such session (any more). Throws
+/// Error if this user may not connect.
 std::optional<Fd> connect_to_session(pid_t pid);
 
 /// Lets `overdue ctl` talk to a measurement: a socket in control_folder that only root and the user
-/// who called sudo can open. One line is one request and gets one line back, see
-/// docs/commands/ctl.md. Never waits for anybody: to be polled and served by the measuring thread.
-/// What a client may cost is bounded: the length of its line, its time, how many there are.
+/// who called sudo can open. Each line is a request and gets one line as its answer: see
+/// docs/commands/ctl.md. The measuring thread polls and serves the socket, and never waits for a
+/// client. The length of a request, the time of a client and the number of clients are bounded.
 class ControlSocket {
  public:
   /// Answers one request, a line without its end, with one line of JSON.
   using Handler = std::function<std::string(std::string_view request)>;
 
-  /// `owner`: who may talk to it besides root.
+  /// `owner`: the user that may connect besides root.
   ControlSocket(std::optional<uid_t> owner, Handler handler);
   ~ControlSocket();
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
 
   void add_to(std::vector<pollfd>& waits) const;
-  /// Reads and answers what there is, one request of each client.
+  /// Reads and answers the requests that have arrived, one of each client.
   void serve(KernelTime now);
-  /// Why nobody can talk to us; empty: somebody can.
+  /// Why the session has no socket; empty: the session has one.
   const std::string& refusal() const { return refusal_; }
 
  private:
@@ -59,13 +59,13 @@ class ControlSocket {
   void accept_clients(KernelTime now);
   std::optional<uid_t> who_may_talk(int fd) const;
   void make_room_for_root();
-  /// False: it is to be forgotten.
+  /// False: the connection is to be closed.
   bool serve(Client& client, KernelTime now);
 
   std::optional<uid_t> owner_;
   Handler handler_;
   std::string refusal_;
-  std::string path_;  ///< while it is ours to remove
+  std::string path_;  ///< path of the socket that the destructor removes; empty: none
   Fd listener_;
   std::list<Client> clients_;
 };

@@ -23,7 +23,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
-/// What the client sent may be any bytes.
+/// An answer may repeat bytes of the client that are not UTF-8: they are replaced.
 std::string one_line(const Json& answer) {
   return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -9,21 +9,21 @@
 
 namespace overdue {
 
-/// What `overdue ctl` can ask of a measurement, and the answers. Used by the measuring thread.
+/// Answers the requests of `overdue ctl` to a measurement. Used by the measuring thread.
 class Controls {
  public:
   Controls(Session& session, Instruments& instruments, const SessionInfo& info)
       : session_(session), instruments_(instruments), info_(info) {}
 
-  /// One line of JSON for one line of words. Throws nothing.
+  /// The answer to a request, a line of words: one line of JSON. Throws nothing.
   std::string answer(std::string_view request);
 
   bool wants_stop() const { return stop_; }
-  /// "paused 2 times, for 3.1 s in all"; empty: never.
+  /// "measuring was paused 2 times, for 3.10s in all"; empty: never.
   std::string note(KernelTime end) const;
 
  private:
-  /// False: it is no request of one word.
+  /// False: `verb` is not a request of one word.
   bool act(std::string_view verb);
   void pause();
   void resume();

@@ -33,8 +33,8 @@ constexpr std::size_t longest_path = 4096, most_servers_bytes = 16u << 10, most_
 constexpr int no_program = 127;
 constexpr std::chrono::milliseconds longest_poll{5};  // between two calls of `meanwhile`
 
-// $1: the build id, $2: the servers, $3: seconds, $4: bytes. It answers into its standard input, a
-// file of ours: its output is our standard error.
+// $1: the build id, $2: the servers, $3: seconds, $4: bytes. The script writes its answer to its
+// standard input, a file of Overdue's: its standard output is Overdue's standard error.
 constexpr const char* script = R"(
   ulimit -c 0
   ulimit -f $(($4 / 512))
@@ -42,7 +42,7 @@ constexpr const char* script = R"(
   export DEBUGINFOD_URLS="$2" DEBUGINFOD_MAXTIME="$3" DEBUGINFOD_TIMEOUT="$3" DEBUGINFOD_MAXSIZE="$4"
   exec debuginfod-find debuginfo "$1" >&0 2>/dev/null)";
 
-/// As /etc/profile.d does for shells that log in.
+/// The servers in /etc/debuginfod, which /etc/profile.d gives to login shells in the same way.
 std::string servers_of_machine() {
   std::vector<fs::path> files;
   std::error_code error;
@@ -61,7 +61,7 @@ std::string one_line(std::string text) {
   return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
-/// Its status, or nothing where it had to be ended.
+/// The exit status of the program; nothing if the program ran out of time and was killed.
 std::optional<int> wait_for(SpawnedProgram& program, Duration patience,
                             const std::function<void()>& meanwhile) {
   const KernelTime deadline = KernelClock::now() + patience;
@@ -145,7 +145,7 @@ std::string Debuginfod::fetched(const std::string& build_id) {
   return {};
 }
 
-// The user has named it, and must not see through us what is somebody else's.
+// The user has named the file, and must not read another user's file through Overdue.
 Fd Debuginfod::opened(const std::string& path) {
   const auto user = choose_identity(IdentityRequest::current(std::nullopt));
   const FileRights rights(user);

@@ -1,4 +1,4 @@
-// With a program in place of debuginfod-find.
+// A script takes the place of debuginfod-find.
 #include "cli/debuginfod.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ class DebuginfodTest : public testing::Test {
     path_ = std::getenv("PATH");
     sudo_ = std::getenv("SUDO_UID") ? std::getenv("SUDO_UID") : "";
     setenv("PATH", (folder_ + ":" + path_).c_str(), 1);
-    unsetenv("SUDO_UID");  // that the files are ours
+    unsetenv("SUDO_UID");  // the invoking user then owns the files
     std::ofstream(folder_ + "/file") << "content";
   }
   void TearDown() override {
@@ -34,7 +34,7 @@ class DebuginfodTest : public testing::Test {
     if (!sudo_.empty()) setenv("SUDO_UID", sudo_.c_str(), 1);
     std::filesystem::remove_all(folder_);
   }
-  /// What debuginfod-find does; it is counted how often.
+  /// Makes a debuginfod-find that runs `lines`; asked() lists its calls.
   void program(const std::string& lines) {
     const std::string path = folder_ + "/debuginfod-find";
     std::ofstream(path) << "#!/bin/sh\necho \"$@\" >>" << folder_ << "/asked\n" << lines << "\n";
@@ -82,7 +82,7 @@ TEST_F(DebuginfodTest, WhoTakesTooLongIsEnded) {
     Debuginfod debuginfod(bounded);
     const KernelTime begin = KernelClock::now();
     EXPECT_FALSE(debuginfod.find("abcdef"));
-    // On a busy machine the first may take the time of the second, too.
+    // On a busy machine, the first request may use up the time of the second.
     if (KernelClock::now() - begin >= bounded.time_of_all) continue;
     EXPECT_FALSE(debuginfod.find("abcde0"));
     EXPECT_FALSE(debuginfod.find("abcde1"));

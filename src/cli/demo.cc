@@ -1,4 +1,4 @@
-// `overdue demo`: ready-made workloads, each late for a reason it knows.
+// `overdue demo`: ready-made workloads, each late for a known reason.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -21,10 +21,10 @@ namespace {
 struct Demo {
   std::string_view name;
   std::string_view what;
-  std::string_view measure;  ///< the command of ours that shows it, without a target
+  std::string_view measure;  ///< overdue command that explains the demo, without a target
 };
 
-/// The one place where a demo meets the command that explains it.
+/// The only table of demos, each with the command that explains it.
 constexpr Demo demos[] = {
     {"sleep", "sleeps of random length, by usleep()", "stalls -T 50ms"},
     {"mmap", "threads that fight over their address space's lock", "stalls -T 5ms"},
@@ -38,7 +38,7 @@ constexpr Demo demos[] = {
      "stalls --span softirq,irq -T 200us"},
 };
 
-/// `overdue stalls … -- $(overdue demo --path sleep)`, to be typed.
+/// The command line to type: `sudo overdue stalls … -- $(overdue demo --path sleep)`.
 std::string in_one_go(const Demo& demo) {
   return fmt::format("sudo overdue {} -- $(overdue demo --path {})", demo.measure, demo.name);
 }
@@ -47,7 +47,7 @@ std::string program_name(const Demo& demo) {
   return std::string(demo.name) + "-demo";
 }
 
-/// `sleep` and `sleep-demo` are the same.
+/// `sleep` and `sleep-demo` name the same demo.
 const Demo& find_demo(std::string_view name) {
   std::array<std::string_view, std::size(demos)> names;
   std::ranges::transform(demos, names.begin(), &Demo::name);
@@ -59,7 +59,7 @@ const Demo& find_demo(std::string_view name) {
       .exit_status(2);
 }
 
-/// The executable, installed or in the build tree, by where we are ourselves: never by PATH.
+/// The executable, installed or in the build tree, found from Overdue's own path, never by PATH.
 std::string find_program(const Demo& demo) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -103,10 +103,10 @@ class DemoCommand final : public Command {
     app_ = &app;
     app.add_option("name", name_);
     app.add_flag("--path", path_);
-    app.prefix_command();  // what follows the name is the demo's own
+    app.prefix_command();  // the words after the name are the demo's
   }
 
-  /// What follows `--` goes to the demo too: `overdue demo sleep -- --help`.
+  /// The words after `--` go to the demo too: `overdue demo sleep -- --help`.
   bool spawns(const Invocation& invocation) const override { return invocation.has_program; }
 
   int run(const Invocation& invocation) override {

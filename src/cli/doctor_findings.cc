@@ -1,4 +1,4 @@
-// What each command of the contract needs, and what it does where the kernel's own tracer is
+// The needs of each command of the contract, and its substitute if the kernel's own tracer is
 // missing.
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@ CommandFinding decide(std::string name, Support native, std::string_view how) {
   return finding;
 }
 
-/// Natively with `native`; else, if `substitute` says yes, in that other way.
+/// Natively if `native` says yes; else, if `substitute` says yes, in the way `other_way`.
 CommandFinding decide(std::string name, Support native, std::string_view how,
                       const Support& substitute, std::string_view other_way) {
   CommandFinding finding = decide(std::move(name), std::move(native), how);

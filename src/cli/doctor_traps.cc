@@ -1,4 +1,4 @@
-// What about a machine makes results slow, wrong or confusing, without any command failing.
+// Properties of a machine that make results slow, wrong or confusing, although no command fails.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -120,7 +120,7 @@ void find_in_tracefs(Traps& traps, const Kernel& kernel) {
   if (read_word(tracefs / "events/enable").starts_with("1"))
     traps.add("events", "every event of the kernel is being traced",
               "echo 0 > " + (tracefs / "events/enable").string());
-  if (!in_initial_pid_namespace()) return;  // who is dead cannot be told from here
+  if (!in_initial_pid_namespace()) return;  // the host's processes are unseen
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(tracefs / "instances", ignored)) {
     const std::string name = entry.path().filename().string();

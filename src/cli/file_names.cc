@@ -37,7 +37,7 @@ FileNames::FileNames(Options options)
                      const auto file = files_.find(mapping.start);
                      return file != files_.end() ? duplicate(file->second) : Fd();
                    },
-               // Times here are ordinals, not of a clock; build ids identify the files.
+               // Times here are ordinals, not clock times; build ids identify the files.
                .born = [](const Fd&) { return std::optional<KernelTime>(); },
                .now = {}}),
       resolver_(images_, {}, sandbox_options(options_.lines, options_.fetch)),
@@ -66,7 +66,7 @@ FileNames::Mapped FileNames::mapped(const std::string& path, Fd file) {
   return made;
 }
 
-// Where a recording leads out of the directory, only the name of the file counts.
+// If a path of the recording leads out of the directory, only the name of the file counts.
 std::vector<std::string> FileNames::paths_of(const std::string& module) const {
   std::vector<std::string> paths;
   if (const std::string& directory = options_.directory; !directory.empty()) {
@@ -98,8 +98,7 @@ const std::vector<FileNames::Mapped>& FileNames::candidates(const StackFrame& fr
   return found->second;
 }
 
-// Each frame is asked for by itself, as an instruction: the call, of which it has the return
-// address.
+// Each frame is resolved by itself, at the call instruction: the frame has the return address.
 Stack FileNames::resolved(const Mapped& file, const StackFrame& frame) {
   if (frame.offset == 0 || frame.offset > file.size) return {};
   const std::uint64_t call = file.start + frame.offset - 1;

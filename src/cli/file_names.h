@@ -13,23 +13,23 @@
 
 namespace overdue {
 
-/// Names frames of a recording that has modules, offsets and build ids only, by the files of the
-/// machine where it is read: the module itself where it is still the same build, else its debug
-/// file by build id; with source lines and inlined functions if they are wanted. A file of another
-/// build names nothing. The maker of the recording chose the files: a child without privileges
-/// reads them. Used by one thread.
+/// Names the frames of a recording that has only modules, offsets and build ids, by files of the
+/// machine that reads the recording: the module itself if it is still the same build, else its
+/// debug file by build id. Source lines and inlined functions are optional. A file of another build
+/// names nothing. The author of the recording chose the files, so a child without privileges reads
+/// them. Used by one thread.
 class FileNames {
  public:
   struct Options {
     bool lines = false;
     FetchDebugFile fetch{};   ///< may be empty
-    std::string directory{};  ///< where files are looked for first; may be empty
+    std::string directory{};  ///< folder that is searched first; may be empty
   };
-  /// Throws Error where there is no sandbox to be had.
+  /// Throws Error if no sandbox can be made.
   explicit FileNames(Options options);
 
-  /// What is inlined there, innermost first, and the frame behind it, with its name and line; the
-  /// frame as it is where no file names it.
+  /// The functions inlined at the frame, innermost first, then the frame with its name and line.
+  /// The frame unchanged if no file names it.
   Stack named(StackFrame frame);
 
  private:
@@ -37,22 +37,23 @@ class FileNames {
     std::uint64_t start = 0, size = 0;
   };
 
-  /// Where the file is mapped in a process that is none; nothing of it where it cannot be opened.
+  /// The place of the file in an imaginary process; size 0 if the file cannot be opened or is
+  /// empty.
   Mapped mapped(const std::string& path, Fd file);
-  /// Empty where `file` is of another build, or knows nothing.
+  /// Empty if `file` is of another build, or does not name the frame.
   Stack resolved(const Mapped& file, const StackFrame& frame);
-  /// Paths where the module may be found.
+  /// Possible paths of the module.
   std::vector<std::string> paths_of(const std::string& module) const;
-  /// What may be of that build: the file itself, and its debug files.
+  /// The files that may be of the frame's build: the module and its debug files.
   const std::vector<Mapped>& candidates(const StackFrame& frame);
 
   Options options_;
-  std::map<std::uint64_t, Fd> files_;  // by where they are mapped
+  std::map<std::uint64_t, Fd> files_;  // by start of the mapping
   ProcessImages images_;
   SandboxedResolver resolver_;
   std::map<std::pair<std::string, std::string>, std::vector<Mapped>>
       candidates_;                // by module and build id
-  std::uint64_t next_start_ = 0;  // of the next file
+  std::uint64_t next_start_ = 0;  // start of the next mapping
   KernelTime now_{};
 };
 

@@ -20,7 +20,7 @@
 namespace overdue {
 namespace {
 
-/// A device, or a pipe, need not end.
+/// Bytes without a stack after which reading stops: a device or a pipe need not end.
 constexpr std::size_t most_without_stacks = 64u << 20;
 
 /// Gives all of `path` to `reader`; `-` is standard input.
@@ -84,7 +84,7 @@ class FlameCommand final : public Command {
   }
 
  private:
-  /// -f, or what the name of the output ends in.
+  /// The format of -f, else the one that the name of the output ends in.
   std::string wanted_format() const {
     return format_.empty() ? std::string(flame_format_of(output_)) : format_;
   }

@@ -17,7 +17,8 @@ namespace {
 
 using Frames = std::vector<FoldedFrame>;
 
-/// When so many are kept, all are drawn: an outer one that ends later is drawn beside them.
+/// At this number of kept findings, all are drawn. An enclosing finding that ends later is then
+/// drawn beside them.
 constexpr std::size_t kept_max = 20'000;
 
 FrameKind kind_of(const StackFrame& frame) {
@@ -32,7 +33,7 @@ void append_outermost_first(Frames& frames, const Stack& stack) {
   }
 }
 
-/// One finding's stacks: all begin alike.
+/// The stacks of one finding, which share their outer frames.
 class Folding {
  public:
   explicit Folding(const Finding& finding) {
@@ -69,7 +70,7 @@ std::uint64_t beyond(std::uint64_t all, std::uint64_t part) {
   return all > part ? all - part : 0;
 }
 
-/// Whether the finding's thread lived through it. A lock's has no breakdown.
+/// Whether the latency is time of the finding's thread. The finding of a lock has no breakdown.
 bool is_own_time(const Finding& finding) {
   const auto kind = find_span_kind(finding.span);
   return finding.breakdown || (kind && is_of_thread(static_cast<std::uint16_t>(*kind)));
@@ -85,7 +86,7 @@ std::string_view flame_format_of(std::string_view path) {
 std::vector<FoldedStack> folded_stacks(const Finding& finding) {
   Folding folding(finding);
   std::uint64_t blocked_ns = 0;
-  // A late wake-up has the wait before it, which is no part of its time.
+  // The finding of a late wake-up has the wait before it, which is no part of its latency.
   const bool has_blocked = !finding.breakdown || finding.breakdown->blocked_ns() > 0;
   for (const WaitPlace& place : finding.places) {
     if (!has_blocked) break;
@@ -120,7 +121,7 @@ void NestedFindings::add(const Finding& finding) {
   const auto lies_in = [](const Kept& inner, const Kept& outer) {
     return inner.begin_ns >= outer.begin_ns && inner.end_ns <= outer.end_ns;
   };
-  // None lies in another, so what lies in the new one ended last.
+  // No kept finding lies in another, so the findings that lie in the new one ended last.
   std::vector<Kept>& of_thread = kept_[finding.thread.tid];
   for (; !of_thread.empty() && lies_in(of_thread.back(), added); --count_) of_thread.pop_back();
   if (!of_thread.empty() && lies_in(added, of_thread.back())) return;

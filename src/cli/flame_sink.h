@@ -12,29 +12,30 @@
 
 namespace overdue {
 
-/// What the name of a drawing ends in: "html", "folded", else "svg".
+/// The format of a drawing, by the end of its name: "html", "folded", else "svg".
 std::string_view flame_format_of(std::string_view path);
 
-/// The stacks of a finding, by where its time went: the thread, the user's functions, the
-/// operation, then for each wait the kernel's functions, and for the rest of its time what the
-/// thread did instead ("on CPU", "run queue", …). Weights are in nanoseconds.
+/// The stacks of a finding, by where its time went: the thread, the user functions, the operation,
+/// then the kernel functions of each wait, and for the rest of the time the state of the thread
+/// ("on CPU", "run queue", …). Weights are in nanoseconds.
 std::vector<FoldedStack> folded_stacks(const Finding& finding);
 
-/// Findings that lie in others of the same thread are left out: a lock that was waited for in a
-/// late call, what a call was while it hung. Their time is the other's too. One thread.
+/// Draws findings, except those that lie in another finding of the same thread: a wait for a lock
+/// in a late call, a hang of a call that ended late. Their time is the other's too. Used by one
+/// thread.
 class NestedFindings {
  public:
   using Draw = std::function<void(const FoldedStack&)>;
 
   explicit NestedFindings(Draw draw) : draw_(std::move(draw)) {}
-  /// In the order of their ends. What is not its thread's own time (block requests, interrupts) is
-  /// drawn at once.
+  /// Takes findings in the order of their ends. A finding whose latency is not time of its thread
+  /// (block request, interrupt) is drawn at once.
   void add(const Finding& finding);
-  /// Draws what is kept.
+  /// Draws the kept findings.
   void end();
 
  private:
-  /// What may yet turn out to lie in another.
+  /// A finding that may yet turn out to lie in another.
   struct Kept {
     std::uint64_t begin_ns, end_ns;
     std::vector<FoldedStack> stacks;
@@ -42,18 +43,18 @@ class NestedFindings {
   void draw(const std::vector<FoldedStack>& stacks) const;
 
   Draw draw_;
-  std::map<std::uint32_t, std::vector<Kept>> kept_;  ///< by thread
+  std::map<std::uint32_t, std::vector<Kept>> kept_;  ///< by tid
   std::size_t count_ = 0;
 };
 
 /// Draws where the time of all findings went, into a file at the end.
 class FlameSink final : public Sink {
  public:
-  /// `format` as flame_format_of() says it.
+  /// `format`: as flame_format_of() returns it.
   FlameSink(std::string path, std::string_view format) : path_(std::move(path)), format_(format) {}
 
   void finding(const Finding& finding) override;
-  /// Throws Error where the file cannot be written.
+  /// Throws Error if the file cannot be written.
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
  private:

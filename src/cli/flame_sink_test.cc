@@ -66,7 +66,7 @@ TEST(FlameOfFindings, PartsAddUpToTheLatency) {
 TEST(FlameOfFindings, KindsDecideTheColours) {
   const Finding finding = late_fsync();
   const auto stacks = folded_stacks(finding);
-  ASSERT_EQ(stacks.size(), 2u);  // the wait; what is left of the latency
+  ASSERT_EQ(stacks.size(), 2u);  // the wait, and the rest of the latency
   const auto& frames = stacks[0].frames;
   ASSERT_EQ(frames.size(), 7u);
   EXPECT_EQ(frames[0].kind, FrameKind::thread);
@@ -102,7 +102,7 @@ TEST(FlameOfFindings, TheFilesNameSaysWhichFormat) {
   EXPECT_EQ(flame_format_of("a"), "svg");
 }
 
-/// Of thread 2, by default; from `begin_ns` to `end_ns`, all of it on a CPU.
+/// A finding of thread `tid` from `begin_ns` to `end_ns`, all of this time on a CPU.
 Finding ran(std::string name, std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t tid = 2) {
   Finding finding;
   finding.name = std::move(name);

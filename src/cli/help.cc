@@ -9,7 +9,7 @@
 
 namespace overdue {
 
-// Made from docs/commands by cmake/embed.cmake; see help.cmake.
+// cmake/embed.cmake makes these from docs/commands; see help.cmake.
 extern const std::string_view help_overdue, help_syscalls, help_stalls, help_timerlat, help_osnoise,
     help_worst, help_record, help_report, help_flame, help_ctl, help_demo, help_doctor, help_probes,
     help_schema, help_help;
@@ -52,7 +52,7 @@ std::vector<HelpBlock> parsed(std::string_view name) {
                          [](std::string_view link) { return find_page(option_pages, link); });
 }
 
-/// Our Markdown's inline marks taken away: backquotes, and links down to their text.
+/// `text` without inline marks of Markdown: no backquotes, and only the text of each link.
 std::string plain(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -67,7 +67,7 @@ std::string plain(std::string_view text) {
   return result;
 }
 
-/// Whole lines, each that is not empty with four spaces in front.
+/// Whole lines, with four spaces in front of each line that is not empty.
 std::string indented(std::string_view lines) {
   std::string result;
   char previous = '\n';
@@ -83,7 +83,7 @@ std::string bold(std::string_view text, bool color) {
   return color ? fmt::format("\033[1m{}\033[0m", text) : std::string(text);
 }
 
-/// Text for roff: what it would take as a request, an escape or a typographic dash is masked.
+/// Text for roff: masks all that roff takes for a request, an escape or a typographic dash.
 std::string roff(std::string_view text) {
   std::string result;
   bool line_start = true;
@@ -192,7 +192,7 @@ std::string man_page(std::string_view page, std::string_view version) {
   std::string result =
       fmt::format(".TH {} 1 \"\" \"overdue {}\" \"Overdue\"\n.nh\n.ad l\n.SH NAME\n{} \\- {}\n",
                   roff(upper(name)), version, roff(name), roff(help_summary(page)));
-  // The synopsis comes first in every man page; all else stays in our order.
+  // The synopsis comes first in every man page; all else keeps the page's order.
   std::string rest;
   bool in_synopsis = false;
   for (const HelpBlock& block : parsed(page)) {

@@ -17,17 +17,17 @@ std::vector<std::string_view> help_pages();
 /// A page for a terminal 80 columns wide; `color` adds bold headings and options.
 std::string help_text(std::string_view page, bool color = false);
 
-/// What a command is for, in a phrase without a full stop: the title's right-hand side.
+/// The purpose of a command, a phrase without a full stop: the right-hand side of the title.
 std::string help_summary(std::string_view page);
 
 /// A page as the roff source of overdue-PAGE.1 (overdue.1 for "overdue").
 std::string man_page(std::string_view page, std::string_view version);
 
-/// What the page's Options section says of one option.
+/// One option, as the Options section of a page documents it.
 struct DocumentedOption {
   std::vector<std::string> names;  ///< every spelling: "-p", "--pid"
-  std::string argument;            ///< the name of its value as the page has it; empty: a flag
-  std::string text;                ///< with the backquotes
+  std::string argument;            ///< name of the value on the page; empty: a flag
+  std::string text;                ///< the description, with its backquotes
 };
 std::vector<DocumentedOption> option_definitions(std::string_view page);
 
@@ -35,7 +35,7 @@ std::vector<DocumentedOption> option_definitions(std::string_view page);
 std::vector<std::string> listed_words(std::string_view page, std::string_view section);
 
 /// Every spelling of every option that the page's Options section describes ("-p", "--pid", …),
-/// sorted. What the parser accepts must be the same set.
+/// sorted. The parser must accept the same set.
 std::vector<std::string> documented_options(std::string_view page);
 
 }  // namespace overdue

@@ -15,7 +15,7 @@ std::set<std::string> parsed_options(Command& command) {
   CLI::App app;
   app.set_help_flag();
   command.add_options(app);
-  std::set<std::string> names{"-h", "--help"};  // of every command: main() answers them
+  std::set<std::string> names{"-h", "--help"};  // main() answers these for every command
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_snames()) names.insert("-" + name);
     for (const std::string& name : option->get_lnames()) names.insert("--" + name);

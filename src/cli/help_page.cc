@@ -25,7 +25,7 @@ std::optional<std::string_view> inclusion(std::string_view line) {
   return link.substr(0, link.size() - 1);
 }
 
-/// Splits at newlines and keeps empty lines: they end paragraphs.
+/// Splits at newlines and keeps empty lines, which end paragraphs.
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {

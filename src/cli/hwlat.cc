@@ -12,7 +12,7 @@
 namespace overdue {
 namespace {
 
-/// The number behind `name` in a line; nothing where it is not there.
+/// The number after `name` in a line; nothing if there is none.
 std::optional<std::uint64_t> number_after(std::string_view line, std::string_view name) {
   const std::size_t at = line.find(name);
   if (at == line.npos) return std::nullopt;

@@ -53,7 +53,7 @@ osnoise_gap gap_of(u64 begin_ns, u64 ns, u32 flags) {
   return gap;
 }
 
-/// A pause with one piece of noise in it.
+/// A noise with one interference.
 TimerCause cause_of(u64 ns, u16 kind, u64 noise_ns) {
   TimerCause cause;
   cause.latency_ns = ns;
@@ -75,7 +75,7 @@ TEST(HwlatWindows, TakesOutWhatIsSomebodys) {
   windows.add(gap_of(300, 9'000'000, OSNOISE_UNSEEN), cause_of(9'000'000, 0, 0), info);
   osnoise_sample sample{};
   sample.header.cpu = 3;
-  EXPECT_FALSE(windows.end(sample));  // all of it was
+  EXPECT_FALSE(windows.end(sample));  // software explains all of it
   EXPECT_EQ(windows.explained(), 3u);
 
   windows.add(gap_of(343'962'693, 31'000, 0), cause_of(31'000, NOISE_IRQ, 14'500), info);
@@ -87,7 +87,7 @@ TEST(HwlatWindows, TakesOutWhatIsSomebodys) {
   sample.inner_ns = 700;
   sample.outer_ns = 800;
   sample.nmi = 1;
-  osnoise_sample other{};  // another CPU's ends in between
+  osnoise_sample other{};  // the window of another CPU ends in between
   EXPECT_FALSE(windows.end(other));
   const auto found = windows.end(sample);
   ASSERT_TRUE(found);

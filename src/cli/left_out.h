@@ -9,11 +9,11 @@
 
 namespace overdue {
 
-/// What took as long as its threshold and is not shown, for it waited as it was meant to: counted
-/// by call, with the longest of each. One thread.
+/// Counts the findings that are not shown because their waits were intended, by call, with the
+/// longest of each. Used by one thread.
 class LeftOut {
  public:
-  /// `is_known`: it was counted before, while it was open.
+  /// `is_known`: the call was counted before, while it was open.
   void add(const Finding& finding, bool is_known);
   bool empty() const { return counts_.empty(); }
   /// A line for each reason, for the report.

@@ -16,7 +16,7 @@
 namespace overdue {
 namespace {
 
-/// Hooks that never run: no probe at all.
+/// A probe set without probes, as if no hook ever ran.
 class DeadInstruments final : public Instruments {
  public:
   explicit DeadInstruments(bool sees_any_program) : sees_any_program_(sees_any_program) {}
@@ -35,7 +35,7 @@ class DeadInstruments final : public Instruments {
   bool sees_any_program_;
 };
 
-/// Asks whether spans could begin before the session began.
+/// Records whether spans could begin before the session.
 class CalibratedProbe final : public LiveProbe {
  public:
   explicit CalibratedProbe(bool& was_calibrated) : was_calibrated_(was_calibrated) {}
@@ -95,7 +95,7 @@ bool says_that_hooks_do_not_run(bool sees_any_program, const std::vector<std::ui
   });
 }
 
-/// A process measures once, and then lacks the rights that attaching takes.
+/// Runs `answer` in a child: a process that has measured has no rights to attach any more.
 bool in_another_process(const std::function<bool()>& answer) {
   const pid_t child = fork();
   if (child == 0) {
@@ -124,8 +124,8 @@ TEST(Measure, SaysThatNoHookRanForAProgramThatItStarted) {
   EXPECT_FALSE(says(true, {0})) << "it may have run elsewhere";
 }
 
-/// What probes see while we calibrate is none of the session's: a bar that it raised kept the
-/// windows of `worst` out.
+/// Spans of a calibration do not belong to the session: a bar that such a span raised kept windows
+/// of `worst` out.
 TEST(Measure, ArmsNothingBeforeTheSessionBegins) {
   if (const Support allowed = Kernel().privileges(); !allowed.yes) GTEST_SKIP() << allowed.missing;
   EXPECT_FALSE(in_another_process([] {
@@ -141,7 +141,7 @@ TEST(Measure, ArmsNothingBeforeTheSessionBegins) {
   }));
 }
 
-/// What they write to goes with the session.
+/// The threads write to memory that ends with the session.
 TEST(Measure, ThreadsOfOursEndBeforeTheSessionAlsoAfterAFailure) {
   if (const Support allowed = Kernel().privileges(); !allowed.yes) GTEST_SKIP() << allowed.missing;
   MeasureRequest request;

@@ -13,7 +13,7 @@ MembershipRules rules_for(const TargetSelection& selection, const ResolvedTarget
   rules.leave_children_out = true;
   rules.pids = target.pids;
   rules.tids = target.tids;
-  if (selection.kind == TargetKind::name) {  // the kernel side matches names itself, later ones too
+  if (selection.kind == TargetKind::name) {  // the kernel side matches names, now and later
     rules.pids = target.pids_by_program;
     rules.tids.clear();
     for (const std::string& glob : selection.names)

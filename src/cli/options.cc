@@ -12,7 +12,7 @@
 namespace overdue {
 namespace {
 
-// Lists may be given by comma or by repetition; a comma is taken apart where the values are parsed.
+// A list may be given by commas or by repetition. The parsers of the values split at the commas.
 CLI::Option* add_list(CLI::App& app, const char* names, std::vector<std::string>& values) {
   return app.add_option(names, values)->allow_extra_args(false)->take_all();
 }

@@ -20,7 +20,7 @@ namespace overdue {
 /// `-p`, `-t`, `-n`, `-c`, `--container`, `-a`, `--cpu`, `--no-follow`, `--user`.
 void add_target_options(CLI::App& app, TargetOptions& options);
 
-/// Of these, those that say who is measured; `pid` names that option.
+/// Of these, the options that choose the threads to measure; `pid`: names of the option for a pid.
 void add_whom_options(CLI::App& app, TargetOptions& options, const char* pid);
 
 /// When a measurement ends.
@@ -30,7 +30,7 @@ struct StopOptions {
 };
 void add_stop_options(CLI::App& app, StopOptions& options);
 
-/// `--without`: the kernel as a command is to see it.
+/// `--without`: features that a command treats as missing in the kernel.
 struct KernelOptions {
   std::vector<std::string> without;
   /// Throws Error (exit status 2) for an unknown feature.
@@ -58,9 +58,9 @@ struct OutputOptions {
 };
 void add_output_options(CLI::App& app, OutputOptions& options, bool with_interval);
 
-/// What a report of system calls shows: the same for `syscalls` and `report`.
+/// The content of a report of system calls: the same for `syscalls` and `report`.
 struct ViewOptions {
-  std::vector<std::string> only;  ///< -e
+  std::vector<std::string> only;  ///< values of -e
   std::vector<std::string> by;
   std::optional<std::string> sort;
   std::int64_t top = 0;  ///< 0: all rows
@@ -68,20 +68,20 @@ struct ViewOptions {
   bool histograms = false;
   bool discover = false;
 
-  /// Throws Error (exit status 2) for a value that is none and for options that do not go together,
-  /// so that nothing is measured or overwritten for a report that cannot be shown.
+  /// Throws Error (exit status 2) for an invalid value or conflicting options, so that nothing is
+  /// measured or overwritten for a report that cannot be shown.
   void check() const;
   /// Throws Error (exit status 2) for an unknown key.
   GroupBy group_by() const;
   std::string sort_column() const { return sort.value_or("total"); }
   /// `top`, checked.
   std::size_t row_limit() const;
-  /// What -e asks for; nothing where it was not given.
+  /// The calls that -e names; nothing if -e was not given.
   std::optional<SyscallSet> wanted(const Names& names = {}) const;
 };
 void add_view_options(CLI::App& app, ViewOptions& options);
 
-/// A time of commands that are like rtla: a bare number is in microseconds. Throws Error.
+/// A time, in the commands that follow rtla: a bare number is in microseconds. Throws Error.
 Duration parse_us(const std::string& text, std::string_view option);
 
 /// `8M`, `512k`, a plain number of bytes: rounded up to a power of two, 64 KiB to 1 GiB. Throws

@@ -13,7 +13,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// The message and the hint of a usage error; the test fails where there is none.
+/// The message and the hint of a usage error; the test fails if there is none.
 std::string refusal(const std::function<void()>& parse) {
   try {
     parse();
@@ -156,7 +156,7 @@ TEST(OnlyOption, SuggestsTheNearestCallAndTakesLists) {
   EXPECT_THAT(refusal([&] { options.wanted(); }), HasSubstr("openat"));
 }
 
-/// What the options become when they are parsed as the commands parse them.
+/// The options after parsing, as the commands parse them.
 struct Parsed {
   TargetOptions target;
   StopOptions stop;

@@ -10,10 +10,10 @@
 
 namespace overdue {
 
-/// Busy threads of our own, one a CPU, and what keeps them from running.
+/// Busy workload threads, one per CPU, and the probe of what keeps them from running.
 class OsnoiseInstruments final : public Instruments {
  public:
-  /// `threads` have not begun.
+  /// `threads` must not have begun, and must outlive this object.
   explicit OsnoiseInstruments(BusyThreads& threads) : threads_(threads) {}
 
   std::string_view purpose() const override { return "measure what takes CPU time"; }
@@ -38,7 +38,7 @@ class OsnoiseInstruments final : public Instruments {
 
   OsnoiseProbe* probe_ = nullptr;
   KernelTime start_{};
-  bool has_had_time_ = false;  ///< for a whole period
+  bool has_had_time_ = false;  ///< true: the session was longer than a period of each thread
 };
 
 }  // namespace overdue

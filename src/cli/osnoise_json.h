@@ -7,12 +7,12 @@
 
 namespace overdue {
 
-/// "osnoise", "cpus", and "cause" where something stopped the run (else null): members of the
-/// object `json` has open.
+/// Writes "osnoise", "cpus" and "cause" as members of the open object; "cause" is null if no limit
+/// stopped the run.
 void write_osnoise(JsonWriter& json, const OsnoisePlan& plan, std::span<const OsnoiseCpu> cpus,
                    const OsnoiseStop* stop);
 
-/// "cpus" alone.
+/// Writes "cpus" alone.
 void write_noise_cpus(JsonWriter& json, const OsnoisePlan& plan, std::span<const OsnoiseCpu> cpus);
 
 }  // namespace overdue

@@ -7,11 +7,11 @@
 
 namespace overdue {
 
-/// Of --backend and --tracer-option. Throws Error of a wrong command line.
+/// Throws Error (exit status 2) if the values of --backend or --tracer-option are wrong.
 void check_tracer_words(const std::string& backend, const std::vector<std::string>& options);
 
-/// Sets `asked_for` in `osnoise/options`, and what measuring needs: that there are threads, and
-/// that the machine does not stop with the run. Throws Error where the kernel has no such option.
+/// Sets `asked_for` in `osnoise/options`, after the options that measuring needs: the tracer has
+/// its threads, and a limit does not stop the machine. Throws Error if the kernel lacks an option.
 void set_tracer_options(TracingSettings& settings, const std::vector<std::string>& asked_for);
 
 }  // namespace overdue

@@ -6,13 +6,13 @@
 
 namespace overdue {
 
-/// Of SCHED_FIFO, which the threads of the kernel's timerlat tracer give themselves; those of its
-/// osnoise tracer are ordinary ones.
+/// The SCHED_FIFO priority that the threads of the kernel's timerlat tracer give themselves. The
+/// threads of its osnoise tracer are ordinary threads.
 constexpr int priority_of_timerlat = 95;
 
 /// Gives the threads of the kernel's `tracer`, "timerlat" or "osnoise", one on each of `cpus`, a
-/// priority of SCHED_FIFO, 1 … 99, as soon as all of them are there. Throws Error where they do not
-/// show within two seconds, or that is refused.
+/// SCHED_FIFO priority, 1 … 99, once all of them exist. Throws Error if they do not appear within
+/// two seconds, or if the kernel refuses the priority.
 void set_priority_of_tracer(std::string_view tracer, const std::vector<std::uint32_t>& cpus,
                             int priority);
 

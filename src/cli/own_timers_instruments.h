@@ -8,7 +8,7 @@
 
 namespace overdue {
 
-/// Timers that the target's own threads wait for.
+/// The probe set for app timers: the timers that threads of the target wait for.
 class OwnTimersInstruments final : public Instruments {
  public:
   explicit OwnTimersInstruments(OwnTimersOptions options) : options_(std::move(options)) {}
@@ -27,7 +27,7 @@ class OwnTimersInstruments final : public Instruments {
 
  private:
   OwnTimersOptions options_;
-  OwnTimersProbe* probe_ = nullptr;  ///< from add_to() on; the session's
+  OwnTimersProbe* probe_ = nullptr;  ///< set by add_to(); owned by the session
 };
 
 }  // namespace overdue

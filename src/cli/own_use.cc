@@ -16,7 +16,7 @@
 namespace overdue {
 namespace {
 
-/// The word behind `name` at the begin of a line; empty where there is no such line.
+/// The word after `name` at the start of a line; empty if there is no such line.
 std::string_view field_of(std::string_view text, std::string_view name) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -46,11 +46,12 @@ std::uint64_t cpu_ns_of(int who) {
   return ns(used.ru_utime) + ns(used.ru_stime);
 }
 
-/// CPU time of a running process of one thread, as ours are, and of its children that have ended.
+/// CPU time of a running process with one thread (Overdue's children have one), and of its children
+/// that have ended.
 std::uint64_t cpu_ns_of_process(const std::string& directory) {
   const std::string scheduled = read_text(directory + "/schedstat").value_or("");
   std::uint64_t ns = number_in(scheduled).value_or(0);
-  // Behind the name, which may contain anything: the state is field 3, cutime and cstime 16 and 17.
+  // After the name, which may contain any bytes: field 3 is the state, 16 and 17 cutime and cstime.
   const std::string stat = read_text(directory + "/stat").value_or("");
   std::string_view rest(stat);
   rest.remove_prefix(std::min(rest.rfind(')') + 1, rest.size()));
@@ -63,7 +64,7 @@ std::uint64_t cpu_ns_of_process(const std::string& directory) {
   return ns;
 }
 
-/// Of the process whose directory in /proc this is, by any of its threads.
+/// Pids of the children, by any thread, of the process with this folder in /proc.
 std::vector<std::string> children_of(const std::string& directory) {
   std::vector<std::string> children;
   std::error_code gone;
@@ -94,7 +95,7 @@ void add_children(OwnUse& use, const std::string& directory, const SpawnedProgra
   }
 }
 
-/// Nothing where there is no BPF object, or they do not say.
+/// Memory of Overdue's BPF objects; nothing if there are none, or the kernel does not report it.
 std::optional<std::uint64_t> bpf_bytes() {
   std::set<std::string> seen;
   std::uint64_t sum = 0;

@@ -9,13 +9,13 @@
 
 namespace overdue {
 
-/// What this process and its children have used so far, but for `program` and the children of that;
-/// null: there is none. Children that have ended and whose end we know of count, too. Memory of a
-/// process is what it had at most.
+/// CPU time and memory that this process and its children have used so far, without `program` and
+/// its children; null: there is no program. Children that have ended count once they were waited
+/// for. The memory of a process is its maximum so far.
 OwnUse own_use(const SpawnedProgram* program);
 
-/// What one of our BPF objects says of itself in /proc/self/fdinfo: a name for the map or program,
-/// whatever descriptor that is, and its bytes. No name: it is something else.
+/// A BPF object in /proc/self/fdinfo: a name, which all descriptors of the map or program share,
+/// and its bytes. Without a name: the descriptor is no BPF object.
 struct BpfMemory {
   std::string object;
   std::uint64_t bytes = 0;

@@ -59,7 +59,7 @@ TEST(OwnUse, HasRunningChildrenAndTheirEndedOnes) {
   waitpid(child, nullptr, 0);
   const OwnUse after = own_use(nullptr);
   for (const int end : ready) close(end);
-  // The ended one is counted in ticks of up to 10 ms there, exactly once its parent has ended.
+  // /proc counts the ended grandchild in ticks of up to 10 ms; the count is exact after the child.
   EXPECT_GE(*during.cpu_ns - *before.cpu_ns, 2 * burnt_ns - 20'000'000);
   EXPECT_GE(*after.cpu_ns - *before.cpu_ns, 2 * burnt_ns - 20'000'000);
   EXPECT_GT(*during.memory_bytes, *before.memory_bytes);

@@ -7,15 +7,15 @@
 
 namespace overdue {
 
-/// How long a program that was signalled is measured on: its last calls are often the interesting
-/// ones.
+/// Time for which measuring goes on after the program was signalled: its last calls are often the
+/// interesting ones.
 constexpr std::chrono::seconds grace_after_signal{2};
 
-/// Waits for the end of a program that was released, and passes signals on to it that it does not
-/// get from the terminal. Returns its exit status.
+/// Waits for the end of a released program, and forwards the signals that the program does not get
+/// from the terminal. Returns its exit status.
 int pass_signals_until_end(SpawnedProgram& program, StopSignals& signals);
 
-/// The same of a program that is measured no longer. Says so, unless `quiet`, if it still runs.
+/// The same for a program that is no longer measured. Prints a message, unless `quiet`, if it runs.
 int wait_unmeasured(SpawnedProgram& program, StopSignals& signals, bool quiet);
 
 }  // namespace overdue

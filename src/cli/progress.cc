@@ -14,12 +14,12 @@ using namespace std::chrono_literals;
 
 Progress::Progress(bool wanted) {
   if (!wanted || isatty(STDERR_FILENO) != 1) return;
-  // Signals are for the thread that acts on them.
+  // Only the thread that acts on signals may get them.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   drawer_ = std::thread([this] {
-    ThreadRights{}.apply();  // none is needed to draw
+    ThreadRights{}.apply();  // drawing needs no rights
     draw();
   });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

@@ -9,9 +9,9 @@
 
 namespace overdue {
 
-/// One line on the terminal that says what takes so long: shown once a step has lasted a second,
-/// then every second with its age, wiped when the step ends. Nothing is ever written to a pipe or a
-/// file. Used from one thread; the line is drawn by another, because steps block.
+/// One line on the terminal that names a long step: shown once the step has lasted a second, then
+/// every second with its age, wiped when the step ends. Never written to a pipe or a file. Used by
+/// one thread; another thread draws the line, because steps block.
 class Progress {
  public:
   /// Shows nothing unless `wanted` and standard error is a terminal.
@@ -20,7 +20,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// The step that begins now, such as "attaching". Empty: none, until the next call.
+  /// Begins a step, such as "attaching". Empty: no step until the next call.
   void step(std::string what);
 
  private:
@@ -33,7 +33,7 @@ class Progress {
   KernelTime since_{};
   bool shown_ = false;
   bool stop_ = false;
-  std::thread drawer_;  ///< not running where nothing is shown
+  std::thread drawer_;  ///< not running if nothing is shown
 };
 
 }  // namespace overdue

@@ -1,4 +1,4 @@
-// `overdue record`: every event into a trace file, for `overdue report`.
+// `overdue record`: writes every event into a trace file, for `overdue report`.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@
 namespace overdue {
 namespace {
 
-/// Where the trace goes: a file, or standard output for `overdue report -` at the other end.
+/// The destination of the trace: a file, or standard output, read by `overdue report -`.
 Fd open_trace(const std::string& file) {
   if (file != "-") return create_output_file(file);
   return Fd(
@@ -30,7 +30,7 @@ class Recorder final : public MeasureListener {
  public:
   explicit Recorder(std::string file) : file_(std::move(file)) {}
 
-  // Only now: a recording that cannot begin must not cost the one that is there.
+  // Opens the file only now: a recording that cannot begin must not destroy an older one.
   void begin(const SessionInfo& info) override {
     trace_ =
         std::make_unique<TraceWriter>(open_trace(file_), syscalls_probe.schemas, printable(file_));
@@ -52,7 +52,7 @@ class Recorder final : public MeasureListener {
 
  private:
   std::string file_;
-  std::unique_ptr<TraceWriter> trace_;  ///< from begin() on
+  std::unique_ptr<TraceWriter> trace_;  ///< set by begin()
   std::vector<std::string> receipt_;
 };
 

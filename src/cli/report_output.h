@@ -8,20 +8,21 @@
 
 namespace overdue {
 
-/// The way a report goes: the opened output and the sink that writes to it.
+/// The destination of a report: the opened output, and the sink that writes to it.
 struct ReportOutput {
   std::unique_ptr<Output> output;
   std::unique_ptr<Sink> sink;
 };
 
-/// A table there may be drawn anew again and again.
+/// Whether the output is a terminal, on which a table may be redrawn.
 bool goes_to_a_terminal(const OutputOptions& options);
 
-/// To -o, to stdout with --stdout or when no program of ours uses it, else to stderr. Throws Error.
+/// Opens the file of -o; else stdout, with --stdout or if no spawned program uses it; else stderr.
+/// Throws Error.
 std::unique_ptr<Output> open_output(const OutputOptions& options, bool spawned);
 
-/// To -o, to stdout with --stdout or when no program of ours uses it, else to stderr. `stream`:
-/// records or intervals will come. Throws Error.
+/// Opens the output as open_output() does, and makes the sink. `stream`: records or intervals will
+/// come. Throws Error.
 ReportOutput open_report(const OutputOptions& options, bool spawned, bool stream);
 
 }  // namespace overdue

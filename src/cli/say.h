@@ -8,8 +8,8 @@
 
 namespace overdue {
 
-/// Tells a person something on standard error. Does not fail: where nobody reads that any more, as
-/// behind `2>&1 | head`, what else is done goes on all the same.
+/// Prints a message for a person on standard error. Does not fail: if the reader has gone, as in
+/// `2>&1 | head`, all other work goes on.
 template <typename... Args>
 void say(fmt::format_string<Args...> format, Args&&... args) {
   const std::string text = fmt::format(format, std::forward<Args>(args)...);

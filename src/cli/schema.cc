@@ -1,4 +1,4 @@
-// `overdue schema`: the JSON Schema of every document and line we write.
+// `overdue schema`: the JSON Schema of every document and line that Overdue writes.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -9,21 +9,21 @@
 
 namespace overdue {
 
-/// What `--span` asks for.
+/// The spans that `--span` chooses.
 struct SpanChoice {
-  std::vector<span_kind> kinds;  ///< each once, by number; SPAN_PAIR where there are pairs
-  std::vector<PairSpec> pairs;   ///< the user's own
+  std::vector<span_kind> kinds;  ///< each once, in order; SPAN_PAIR if there are user spans
+  std::vector<PairSpec> pairs;   ///< user spans
   bool all = false;              ///< every built-in kind that the kernel allows
 
   bool has(span_kind kind) const;
   std::vector<std::string> pair_names() const;
 };
 
-/// Values of `--span`: kinds with commas between them, `all`, or one user-defined span. Without
-/// any, system calls. Throws Error (exit status 2) for what is neither.
+/// Parses the values of `--span`: kinds separated by commas, `all`, or one user span. Without
+/// values, system calls. Throws Error (exit status 2) for any other value.
 SpanChoice parse_spans(const std::vector<std::string>& values);
 
-/// Whether this kernel can measure `kind`, of the built-in ones.
+/// Whether this kernel can measure the built-in `kind`.
 Support span_support(const Kernel& kernel, span_kind kind);
 
 }  // namespace overdue

@@ -1,4 +1,4 @@
-// What `--span` and `-T` of `overdue stalls` mean.
+// The meaning of `--span` and `-T` of `overdue stalls`.
 #include "cli/span_choice.h"
 
 #include <gtest/gtest.h>

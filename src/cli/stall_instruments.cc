@@ -16,18 +16,18 @@
 namespace overdue {
 namespace {
 
-/// The shortest wait that is recorded is this part of the shortest threshold: what explains a stall
-/// is then, but for a few percent, among the recorded, and short waits cost next to nothing.
+/// The shortest recorded wait is this part of the shortest threshold: the recorded waits explain a
+/// stall except for a few percent, and short waits cost next to nothing.
 constexpr std::uint64_t wait_part = 8;
-/// Likewise of the time for which the runs of a CPU are summed up.
+/// The time for which the runs of a CPU are summed up is this part of the shortest threshold.
 constexpr std::uint64_t slice_part = 32;
 constexpr Duration shortest_wait = std::chrono::microseconds(1);
 
 constexpr int looks_per_timeout = 4;
 constexpr Duration between_looks = std::chrono::milliseconds(100);
-constexpr u64 no_wait = ~u64{0};  // … for its length alone
+constexpr u64 no_wait = ~u64{0};  // no wait is recorded for its length alone
 
-/// Kinds that a thread may spend waiting.
+/// Whether a thread may wait during a span of this kind.
 bool is_explained_by_waits(span_kind kind) {
   return is_of_thread(kind) || kind == SPAN_PAIR;
 }
@@ -54,7 +54,7 @@ Support StallInstruments::support(const Kernel& kernel) const {
 void StallInstruments::choose(const Kernel& kernel) {
   std::vector<span_kind>& kinds = options_.spans.kinds;
   std::erase_if(kinds, [&](span_kind kind) {
-    if (kind == SPAN_SYSCALL || kind == SPAN_PAIR) return false;  // loading them says it better
+    if (kind == SPAN_SYSCALL || kind == SPAN_PAIR) return false;  // loading gives a better reason
     const Support support = span_support(kernel, kind);
     if (support.yes) return false;
     const std::string what = fmt::format("measure spans of the kind {}", span_name(kind));
@@ -110,14 +110,14 @@ void StallInstruments::add_pairs(Session& session, const Kernel& kernel,
   session.add(std::move(probe));
 }
 
-/// Each word is stored whole. Waits first, that a shorter threshold needs; names of threads last,
-/// which leave out what the least threshold lets through.
+/// Each word is stored atomically. Waits come first: a shorter threshold needs shorter waits. Names
+/// of threads come last: they leave out spans that the least threshold lets through.
 void StallInstruments::store_thresholds() {
   const Thresholds& all = options_.thresholds;
   session_control& control = membership_->control();
   forget_thread_thresholds(control);
   std::vector<span_kind> waited, delayed;
-  // Late wake-ups are recorded for themselves, and nothing before them explains them.
+  // Late wake-ups are recorded as spans, and no earlier wait explains them.
   for (const span_kind kind : options_.spans.kinds) {
     if (is_explained_by_waits(kind)) delayed.push_back(kind);
     if (is_explained_by_waits(kind) && kind != SPAN_WAKEUP) waited.push_back(kind);
@@ -150,8 +150,8 @@ void StallInstruments::add_to(Session& session, const Kernel& kernel,
                        .use_task_work = kernel.task_work().yes,
                        .use_vectors = kernel.interrupt_vectors().yes,
                        .use_throttles = kernel.throttles().yes};
-    // Of a way back from a call only the thread itself can tell: by work, for it is behind the
-    // exit.
+    // Only the thread itself can report its way back from a call: through task work, since the way
+    // back comes after the exit.
     if (options_.spans.has(SPAN_OFFCPU) || options_.spans.has(SPAN_WAKEUP) ||
         (options_.spans.has(SPAN_SYSCALL) && waits.use_task_work))
       waits.user_stack_bytes = options_.user_stack_bytes;
@@ -179,7 +179,7 @@ bool StallInstruments::look_at_switches() const {
 std::uint64_t StallInstruments::events_in(const Record& record) const {
   if (record.schema->id != RECORD_SPAN) return 0;
   const auto span = record.as<span_record>();
-  return span.span != SPAN_SYSCALL && span.flags & SPAN_OPEN ? 1 : 0;  // the others are counted
+  return span.span != SPAN_SYSCALL && span.flags & SPAN_OPEN ? 1 : 0;  // BPF counts the others
 }
 
 std::vector<std::pair<std::string, std::string>> StallInstruments::settings() const {

@@ -14,16 +14,16 @@ namespace overdue {
 
 struct StallOptions {
   Thresholds thresholds;
-  SpanChoice spans;                 ///< what to look for
-  bool whole_machine = false;       ///< the target is everything, and what belongs to no thread
-  std::optional<SyscallSet> only;   ///< -e: of system calls, these
-  std::optional<Duration> timeout;  ///< calls still open after this are told of
+  SpanChoice spans;                 ///< spans to look for
+  bool whole_machine = false;       ///< the target is all threads, and spans of no thread
+  std::optional<SyscallSet> only;   ///< calls of -e; nothing: all
+  std::optional<Duration> timeout;  ///< age from which open calls are reported
   std::size_t user_stack_bytes = 16 << 10;
-  std::size_t ring_bytes = 0;                ///< 0: chosen
-  std::shared_ptr<EventFinder> finder = {};  ///< where spans are of programs' events
+  std::size_t ring_bytes = 0;                ///< size of each CPU's ring; 0: the default
+  std::shared_ptr<EventFinder> finder = {};  ///< finds programs' events of user spans
 };
 
-/// Spans that take as long as their threshold, and what explains them.
+/// The probe set of stalls: spans at or over their threshold, and the records that explain them.
 class StallInstruments final : public Instruments {
  public:
   explicit StallInstruments(StallOptions options) : options_(std::move(options)) {}
@@ -45,19 +45,19 @@ class StallInstruments final : public Instruments {
 
   std::vector<std::pair<std::string, std::string>> settings() const override;
   void set(const std::vector<std::string_view>& words) override;
-  /// Called when settings have changed, with the moment from which on they hold.
+  /// Called after a change of settings, with the time from which they hold.
   std::function<void(KernelTime)> on_change;
 
   const StallOptions& options() const { return options_; }
 
  private:
-  /// Of the kinds asked for, what this kernel can measure: all, or it throws Error; but `all` is
-  /// what there is.
+  /// Throws Error for a requested kind that this kernel cannot measure; with `all`, leaves the kind
+  /// out.
   void choose(const Kernel& kernel);
   void add_syscalls(Session& session, const std::vector<std::uint32_t>& cpus);
   void add_spans(Session& session, const Kernel& kernel, const std::vector<std::uint32_t>& cpus);
   void add_pairs(Session& session, const Kernel& kernel, const std::vector<std::uint32_t>& cpus);
-  /// Programs may run.
+  /// BPF programs may run meanwhile.
   void store_thresholds();
 
   StallOptions options_;
@@ -65,11 +65,11 @@ class StallInstruments final : public Instruments {
   SchedProbe* sched_ = nullptr;
   SyscallsProbe* syscalls_ = nullptr;
   PairsProbe* pairs_ = nullptr;
-  KernelTime next_look_ = KernelTime::max();  ///< for hangs
-  std::vector<std::string> left_out_;         ///< kinds of `all` that the kernel cannot do, and why
+  KernelTime next_look_ = KernelTime::max();  ///< time of the next look for hangs
+  std::vector<std::string> left_out_;         ///< kinds of `all` left out by the kernel, and why
 };
 
-/// Those that a thread lives through: its stack is copied at their end.
+/// Whether spans of this kind end in their own thread, which then copies its stack.
 bool may_have_user_stack(span_kind kind);
 
 }  // namespace overdue

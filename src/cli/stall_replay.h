@@ -9,8 +9,8 @@
 
 namespace overdue {
 
-/// Gives what a file replays to the view that a live run of `stalls` uses, with the names that were
-/// recorded.
+/// Gives the records of a file to the view that a live run of `stalls` uses, with the recorded
+/// names.
 class StallReplay final : public Sink {
  public:
   StallReplay(StallView& view, RecordedStacks& stacks) : view_(view), stacks_(stacks) {}
@@ -27,7 +27,7 @@ class StallReplay final : public Sink {
       for (std::string& note : more_notes()) told.notes.push_back(std::move(note));
     view_.end(std::move(told), receipt);
   }
-  /// What is to be said of the replay itself.
+  /// Notes on the replay itself.
   std::function<std::vector<std::string>()> more_notes;
 
  private:

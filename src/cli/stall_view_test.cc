@@ -17,7 +17,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// Names an address by a letter, and every user stack by what its process is.
+/// Names kernel addresses 1, 2 and all others by a function each, and user stacks by process.
 class FakeNamer final : public StackNamer {
  public:
   Stack kernel_stack(std::span<const std::uint64_t> addresses) override {
@@ -39,7 +39,7 @@ class FakeNamer final : public StackNamer {
 
 struct FakeSink final : Sink {
   std::vector<std::uint64_t> shown, like;
-  std::vector<std::string> callers;  ///< of the first thread of each chain
+  std::vector<std::string> callers;  ///< second user frame of each link of the chains
   std::vector<std::string> more;
   std::vector<std::string> notes;
 
@@ -198,7 +198,7 @@ TEST(StallView, SaysWhereTheCallOfAWakerCameFrom) {
   shown.now_ns -= 1000;  // at the same time
   shown.stall(SYS_futex, 2, 3, 1000, 1);
   EXPECT_THAT(shown.sink.callers, ElementsAre("db::commit(int)"));
-  shown.stall(SYS_futex, 2, 3, 1000, 1);  // it made no late call meanwhile
+  shown.stall(SYS_futex, 2, 3, 1000, 1);  // the waker made no late call meanwhile
   EXPECT_THAT(shown.sink.callers, ElementsAre("db::commit(int)", ""));
 }
 

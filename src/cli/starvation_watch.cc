@@ -20,7 +20,7 @@ std::uint64_t now_ns() {
 
 StarvationWatch::StarvationWatch(int priority, Duration patience, std::function<void()> end)
     : patience_(patience), end_(std::move(end)), alive_ns_(now_ns()) {
-  // Signals are for the thread that acts on them.
+  // Only the thread that acts on signals may get them.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -46,7 +46,7 @@ void StarvationWatch::live() {
 void StarvationWatch::watch(int priority) {
   const sched_param parameters{priority};
   if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters) != 0) return;
-  ThreadRights{}.apply();  // none is needed from here on
+  ThreadRights{}.apply();  // the thread needs no rights from here on
   while (!stopping_) {
     const std::uint64_t alive_ns = alive_ns_, now = now_ns();
     if (now > alive_ns && now - alive_ns > patience_.count()) {

@@ -9,12 +9,12 @@
 
 namespace overdue {
 
-/// Notices that no CPU has time for ordinary threads: one of those says every tenth of a second
-/// that it has run, and a real-time one looks whether it did.
+/// Notices that no CPU has time for ordinary threads: an ordinary thread records every tenth of a
+/// second that it has run, and a real-time thread checks that record.
 class StarvationWatch {
  public:
-  /// Calls `end` once, from the real-time thread of that SCHED_FIFO priority, where the other has
-  /// not run for `patience`. Where there may be no real-time thread nothing is watched.
+  /// Calls `end` once, from the real-time thread with this SCHED_FIFO priority, if the ordinary
+  /// thread has not run for `patience`. If no real-time thread is allowed, nothing is watched.
   StarvationWatch(int priority, Duration patience, std::function<void()> end);
   ~StarvationWatch();
   StarvationWatch(const StarvationWatch&) = delete;
@@ -33,7 +33,7 @@ class StarvationWatch {
   std::thread ordinary_, real_time_;
 };
 
-/// The run was ended by that.
+/// Throws the Error of a run that starvation ended.
 [[noreturn]] void throw_starved();
 
 }  // namespace overdue

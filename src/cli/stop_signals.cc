@@ -11,11 +11,11 @@
 namespace overdue {
 namespace {
 
-/// The signals that somebody sends on purpose and that would end Overdue without its report.
+/// The signals that are sent on purpose, and that would end Overdue without its report.
 constexpr int stop_signals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
                                 SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU};
 
-// A handler can only reach what has static storage.
+// A signal handler can only reach static storage.
 int handler_pipe = -1;
 bool taken[NSIG];
 
@@ -49,7 +49,7 @@ StopSignals::StopSignals() {
     sigaction(number, nullptr, &action);
     taken[number] = action.sa_handler != SIG_IGN;
     if (!taken[number]) continue;
-    // Calls in progress go on: what must notice polls fd().
+    // System calls in progress go on: code that must notice a signal polls fd().
     action.sa_flags = SA_SIGINFO | SA_RESTART;
     action.sa_sigaction = on_signal;
     sigfillset(&action.sa_mask);

@@ -6,12 +6,13 @@
 
 namespace overdue {
 
-/// SIGINT, SIGTERM and SIGHUP as something to poll. After the first of them all have their default
-/// effect again: the next one ends the process at once, whatever it is blocked in, and the kernel
-/// detaches what we attached. One object at a time, used from one thread.
+/// A descriptor to poll for SIGINT, SIGTERM, SIGHUP and the other signals that end a process on
+/// purpose. After the first signal, all have their default effect again: the next one ends the
+/// process at once, whatever the process is blocked in, and the kernel detaches the BPF programs.
+/// One object at a time, used by one thread.
 class StopSignals {
  public:
-  /// Takes the signals that are not ignored: nohup's wish is kept.
+  /// Takes the signals that are not ignored: under nohup, SIGHUP stays ignored.
   StopSignals();
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
@@ -19,11 +20,11 @@ class StopSignals {
 
   struct Arrived {
     int number;
-    bool from_terminal;  ///< ^C: the foreground process group has it already
+    bool from_terminal;  ///< ^C: the foreground process group has got the signal
   };
   /// Readable when a signal has arrived.
   int fd() const { return reader_.get(); }
-  /// The signal that has arrived, if one has.
+  /// The signal that has arrived, if any.
   std::optional<Arrived> take();
 
  private:

@@ -12,7 +12,7 @@ namespace {
 constexpr std::chrono::milliseconds ring_poll{
     10};  // a ring of the default size lasts ten times as long
 constexpr std::chrono::milliseconds cells_poll{5};  // short-lived threads use up cells fast
-// The sooner a place is known that calls are made from, the fewer stacks are copied.
+// The sooner user space knows a place that makes calls, the fewer stacks the kernel copies.
 constexpr std::chrono::milliseconds stacks_poll{2};
 constexpr std::chrono::milliseconds idle_poll{200};
 constexpr std::chrono::milliseconds filters_poll{20};
@@ -76,7 +76,7 @@ void SyscallInstruments::poll(KernelTime now, const RecordHandler&) {
   if (options_.discover_only && !sees_refusals_) watch_filters(false);
 }
 
-/// `--discover` looks at entries only, while nothing can be refused.
+/// `--discover` hooks only the entries of calls, as long as no call can be refused.
 void SyscallInstruments::watch_filters(bool from_the_start) {
   const auto since = probe_->refusable_since();
   if (!since) return;

@@ -10,10 +10,11 @@
 
 namespace overdue {
 
-/// System calls: aggregated, one by one, or their names only; in two phases if asked.
+/// The probe set of system calls: aggregated, one by one, or their names only; optionally in two
+/// phases.
 class SyscallInstruments final : public Instruments, public FrameLearner {
  public:
-  /// `discovery`: the length of a two-phase run's first phase. `ring_bytes` 0: chosen.
+  /// `discovery`: length of the first phase of a two-phase run. `ring_bytes`: 0 is the default.
   SyscallInstruments(SyscallsOptions options, std::optional<Duration> discovery,
                      std::size_t ring_bytes)
       : options_(std::move(options)), discovery_(discovery), ring_bytes_(ring_bytes) {}
@@ -38,7 +39,7 @@ class SyscallInstruments final : public Instruments, public FrameLearner {
   }
 
   const SyscallsOptions& options() const { return options_; }
-  /// With discover_only, while the session lives: what was called.
+  /// The calls seen with discover_only. The session must still exist.
   SyscallSet discovered() const { return probe_->discovered(); }
 
  private:
@@ -49,7 +50,7 @@ class SyscallInstruments final : public Instruments, public FrameLearner {
   std::size_t ring_bytes_;
   Membership* membership_ = nullptr;
   SyscallsProbe* probe_ = nullptr;
-  bool sees_refusals_ = false;  ///< with --discover: the hook at exits is there
+  bool sees_refusals_ = false;  ///< with --discover: the hook at exits is attached
   std::string refusals_note_;
   std::unique_ptr<TwoPhase> two_phase_;
 };

@@ -16,7 +16,7 @@ std::uint64_t calls_in(const Record& record) {
   return calls_of(cell);
 }
 
-/// Names of callers are shown with their libraries.
+/// With --discover, callers are shown with their libraries.
 GroupBy keys_of(const ViewOptions& options) {
   GroupBy keys = options.group_by();
   if (options.discover && keys.needs_callers()) keys.library = keys.caller = true;
@@ -92,7 +92,7 @@ void SyscallView::record(const Record& record) {
     return;
   }
   if (options_.discover) {
-    // As many as there may be rows: a file can name four billion numbers.
+    // At most as many as rows: a file can name four billion numbers.
     if (discovered_.size() < SyscallTable::rows_max || discovered_.contains({abi, nr}))
       discovered_.emplace(abi, nr);
     else

@@ -16,24 +16,24 @@ namespace overdue {
 /// Names a cgroup for `--by container`.
 std::string container_name(std::uint64_t cgroup_id, const Names& names);
 
-/// Turns system-call records, live or from a file, into what the user asked to see, and gives it to
-/// a sink. The one place where `syscalls` and `report` meet, so that they cannot differ.
+/// Turns system-call records, live or from a file, into the requested report for a sink. `syscalls`
+/// and `report` share this class, so that their reports cannot differ.
 class SyscallView {
  public:
   SyscallView(const ViewOptions& options, std::optional<SyscallSet> only, Sink& sink);
 
   void begin(const SessionInfo& info) { sink_.begin(info); }
-  /// Throws Error where the record cannot give what the options ask for.
+  /// Throws Error if the record lacks data that the options request.
   void record(const Record& record);
-  /// Ends an interval: shows what came since the last one.
+  /// Ends an interval: shows the calls since the last interval.
   void interval(const SessionInfo& info, Duration wall);
-  /// Shows the whole and the receipt, whose `events` becomes the number of what was shown.
+  /// Shows the totals and the receipt, whose `events` becomes the number of events shown.
   void end(SessionInfo info, Receipt receipt);
 
-  /// System calls seen, for --discover.
+  /// Adds system calls that were seen, for --discover.
   void discovered(const SyscallSet& set);
 
-  /// True where a record of this number is to be shown.
+  /// True if records of this call are to be shown.
   bool wanted(u16 abi, u32 nr) const;
 
  private:
@@ -51,8 +51,8 @@ class SyscallView {
   bool intervals_ = false;
   std::uint64_t calls_shown_ = 0;
   std::uint64_t unknown_ = 0;                 ///< records of kinds this view cannot show
-  std::set<std::pair<u16, u32>> discovered_;  ///< ABI and number
-  std::uint64_t not_shown_ = 0;  ///< calls of numbers beyond the sets that were left out
+  std::set<std::pair<u16, u32>> discovered_;  ///< ABI and number of seen calls
+  std::uint64_t not_shown_ = 0;               ///< calls that were left out: numbers beyond the sets
 };
 
 }  // namespace overdue

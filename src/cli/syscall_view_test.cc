@@ -40,7 +40,7 @@ syscall_open open_call(u32 nr, u64 age_ns) {
   return record;
 }
 
-/// A view, and what it makes its sink write.
+/// A view, and the text that its sink writes.
 struct Shown {
   std::string text;
   Output output{text};

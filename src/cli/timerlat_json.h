@@ -7,15 +7,15 @@
 
 namespace overdue {
 
-/// "count" … "max_ns": members of an object.
+/// Writes "count" … "max_ns" as members of the open object.
 void write_latencies(JsonWriter& json, const Histogram& all);
 
-/// "period_ns", "priority", "cpus", and "cause" where something stopped the run (else null):
-/// members of the object `json` has open.
+/// Writes "period_ns", "priority", "cpus" and "cause" as members of the open object; "cause" is
+/// null if no limit stopped the run.
 void write_timerlat(JsonWriter& json, const TimerlatPlan& plan, std::span<const TimerCpu> cpus,
                     const TimerStop* stop);
 
-/// "cpus" alone.
+/// Writes "cpus" alone.
 void write_timer_cpus(JsonWriter& json, const TimerlatPlan& plan, std::span<const TimerCpu> cpus);
 
 }  // namespace overdue

@@ -12,10 +12,10 @@ namespace overdue {
 
 /// Lines in the format of the kernel's tracers, each ending in a newline.
 
-/// Flag columns where nobody knows them.
+/// Flag columns of unknown flags.
 constexpr std::string_view unknown_flags = "....";
 
-/// "          cc1-87882   [005] d.h.   548.771077: ", of who ran there (raw).
+/// "          cc1-87882   [005] d.h.   548.771077: ", with the raw name of the thread.
 std::string trace_line_head(std::string_view comm, std::uint32_t tid, std::uint32_t cpu,
                             std::string_view flags, std::uint64_t time_ns);
 
@@ -26,11 +26,11 @@ std::string noise_text(const CauseNoise& noise);
 class TraceLines {
  public:
   void add(std::uint64_t time_ns, std::string line) { lines_.emplace(time_ns, std::move(line)); }
-  /// A line for each, at its end. Who an interrupt interrupted is the thread among them that had
-  /// the CPU then; else the one given.
+  /// Adds a line for each interference, at its end. The interrupted thread in the line is the
+  /// thread in `noises` that had the CPU then, else the one of `comm` and `tid`.
   void add_noises(const std::vector<CauseNoise>& noises, std::uint32_t cpu, std::string_view comm,
                   std::uint32_t tid);
-  /// Those of what happened before `until`, and of no later one; each once.
+  /// The lines of events before `until_ns`, each line once.
   std::string take(std::uint64_t until_ns);
 
  private:

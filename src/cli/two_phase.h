@@ -9,14 +9,14 @@
 
 namespace overdue {
 
-/// A sentence for the report: how long a filter was there before the hook that sees what it
-/// refuses.
+/// A sentence for the report. `late_by`: how long a filter existed before the hook that sees
+/// refused calls.
 std::string refusals_missed(Duration late_by);
 
-/// The change from the first phase of `--two-phase` (both hooks that every call of the machine
-/// passes) to the second (one of them, and the exits of the discovered calls), and the care for
-/// calls that turn up later. No call is lost or counted twice on the way: while a call has two
-/// exits, whichever comes first ends it.
+/// Changes from the first phase of `--two-phase` (both hooks that every call of the machine passes)
+/// to the second (one of the hooks, and the exits of the discovered calls), and attaches the exits
+/// of calls that are discovered later. No call is lost or counted twice on the way: while a call
+/// has two exits, the first exit ends the call.
 class TwoPhase {
  public:
   /// `only`: the calls of -e, if it was given.
@@ -24,13 +24,13 @@ class TwoPhase {
            KernelTime switch_at)
       : probe_(probe), membership_(membership), only_(std::move(only)), switch_at_(switch_at) {}
 
-  /// To be called when due: changes phases when it is time, then looks for late calls.
+  /// Called at due(): changes phases at `switch_at`, and then looks for late calls.
   void poll(KernelTime now);
   KernelTime due() const {
     if (!why_stayed_.empty()) return KernelTime::max();
     return switched_ ? KernelClock::now() + std::chrono::milliseconds(20) : switch_at_;
   }
-  /// What happened, for the report: how many tracepoints were attached of how many, or why none.
+  /// A note for the report: how many of how many tracepoints were attached, or why none.
   std::string note() const;
 
  private:
@@ -46,9 +46,9 @@ class TwoPhase {
   std::optional<SyscallSet> only_;
   KernelTime switch_at_;
   bool switched_ = false;
-  std::string why_stayed_;  ///< empty: did not
+  std::string why_stayed_;  ///< why the first phase goes on for good; empty: no reason
   std::set<u32> attached_;
-  std::set<u32> without_tracepoint_;  ///< can only be counted, if they come
+  std::set<u32> without_tracepoint_;  ///< late calls that can only be counted
 };
 
 }  // namespace overdue

@@ -4,8 +4,8 @@
 
 namespace overdue {
 
-/// The answer to `overdue --version`: one line; `verbose`: what this program was built from and
-/// with, too.
+/// The answer to `overdue --version`: one line. `verbose`: with the sources and tools of the build
+/// too.
 std::string version_text(bool verbose);
 
 }  // namespace overdue

@@ -8,16 +8,16 @@
 
 namespace overdue {
 
-/// Deliver windows, the longest of which are kept.
+/// A probe set that delivers windows, of which the longest are kept.
 class WindowInstruments : public Instruments {
  public:
-  /// Only windows longer than this are wanted from now on.
+  /// From now on, only windows with a longer latency are wanted.
   virtual void raise_bar(std::uint64_t latency_ns) = 0;
-  /// The longest that was seen, whether or not its window came.
+  /// The longest latency that was seen, whether or not its window came.
   virtual std::uint64_t longest_ns() const = 0;
 };
 
-/// The longest wake-ups of the most important thread.
+/// The longest wake-ups of the highest-priority thread.
 class WorstInstruments final : public WindowInstruments {
  public:
   explicit WorstInstruments(WorstOptions options) : options_(std::move(options)) {}
@@ -38,10 +38,10 @@ class WorstInstruments final : public WindowInstruments {
 
  private:
   WorstOptions options_;
-  WorstProbe* probe_ = nullptr;  ///< the session's
+  WorstProbe* probe_ = nullptr;  ///< owned by the session
 };
 
-/// The longest stretches with interrupts or preemption disabled: lower bounds.
+/// The longest sections with interrupts or preemption disabled: lower bounds.
 class SectionInstruments final : public WindowInstruments {
  public:
   explicit SectionInstruments(WorstOptions options) : options_(std::move(options)) {}
@@ -50,7 +50,7 @@ class SectionInstruments final : public WindowInstruments {
   Support support(const Kernel& kernel) const override {
     return support_of_sections(options_.tracer, kernel);
   }
-  std::size_t ring_bytes() const override { return std::size_t{4} << 20; }  // a second of them
+  std::size_t ring_bytes() const override { return std::size_t{4} << 20; }  // a second of windows
   void add_to(Session& session, const Kernel& kernel,
               const std::vector<std::uint32_t>& cpus) override;
   std::uint64_t events_in(const Record&) const override { return 0; }
@@ -62,7 +62,7 @@ class SectionInstruments final : public WindowInstruments {
 
  private:
   WorstOptions options_;
-  SectionsProbe* probe_ = nullptr;  ///< the session's
+  SectionsProbe* probe_ = nullptr;  ///< owned by the session
 };
 
 }  // namespace overdue
