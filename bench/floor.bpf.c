@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The floor: what any tracer of system calls pays before it has done anything of use. Each variant
-// is a pair of hooks (or one); floor.cc loads those it is asked for and attaches one variant at a
-// time.
+// The floor: the least cost of any tracer of system calls. A variant is a hook or a pair of hooks.
+// floor.cc loads the variants that it is asked for, and attaches one variant at a time.
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>
@@ -44,7 +43,7 @@ int empty_exit(void* context) {
   return 0;
 }
 
-// A helper call is opaque to the compiler, so a result nobody reads is still fetched.
+// The compiler cannot remove a helper call, so the clock is read although the result is unused.
 SEC("?tp_btf/sys_enter")
 int clock_enter(void* context) {
   bpf_ktime_get_ns();
@@ -82,8 +81,7 @@ int array_exit(__u64* arguments) {
   return 0;
 }
 
-// What anybody pays, beyond empty_*, who wants to know how long threads run and wait, and who wakes
-// them.
+// The least cost, on top of empty_*, of measuring run times, waits and wakers of threads.
 SEC("?tp_btf/sched_switch")
 int clock_switch(void* context) {
   bpf_ktime_get_ns();
@@ -95,8 +93,8 @@ int empty_waking(void* context) {
   return 0;
 }
 
-// What anybody does, beyond that, who keeps of each thread how long it ran and who woke it, and of
-// each CPU the call that is in flight there.
+// The least work, on top of the above, of keeping the run time and the waker of each thread, and
+// the call in flight on each CPU.
 struct task_struct {
   int pid;
 } __attribute__((preserve_access_index));
@@ -169,8 +167,8 @@ int ledger_waking(__u64* arguments) {
   return 0;
 }
 
-// pivot_root: a call no workload of ours makes, so these never run. What is measured is that they
-// are attached, which sends every system call of every process through the slow path.
+// No workload calls pivot_root, so these programs never run. They measure the cost of being
+// attached: every system call of every process then takes the slow path.
 SEC("?tp/syscalls/sys_enter_pivot_root")
 int foreign_enter(void* context) {
   return 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench_floor [VARIANT…]: loads the named floor variants (default: all), prints "ready", then
-// attaches the variant each line of stdin names, instead of the one before ("none": nothing), and
-// answers "attached VARIANT". Ends, detached, at the end of stdin. Driven by bench/run.py.
+// bench_floor [VARIANT…]: loads the named floor variants (default: all) and prints "ready". Each
+// line of stdin names a variant, or "none": the program detaches the previous variant, attaches the
+// named one, and answers "attached VARIANT". At the end of stdin it detaches and exits. Driven by
+// bench/run.py.
 #include <fmt/core.h>
 
 #include <array>
@@ -66,14 +67,14 @@ int fail(const std::string& message) {
 }
 
 Skeleton open_floor() {
-  // libbpf's own lines are wanted only when something goes wrong.
+  // Only libbpf's warnings are printed.
   libbpf_set_print([](libbpf_print_level level, const char* format, va_list arguments) {
     return level == LIBBPF_WARN ? std::vfprintf(stderr, format, arguments) : 0;
   });
   return Skeleton(floor_bpf__open());
 }
 
-// Empty on success, otherwise what failed.
+// Returns an empty string on success, otherwise the failed program and the reason.
 std::string attach(const Skeleton& skeleton, const Variant& variant, std::vector<Link>& links) {
   for (const std::string& name : variant.programs) {
     bpf_program* program = bpf_object__find_program_by_name(skeleton->obj, name.c_str());

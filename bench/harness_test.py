@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The harness's arithmetic and reading, on made-up figures: no tool runs, nothing is timed."""
+"""The harness's arithmetic and parsers, on made-up figures: no tool runs, nothing is timed."""
 
 import os
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what Overdue costs, beside the floor and other tools, and writes docs/benchmarks.md."""
+"""Measures the cost of Overdue, beside the floor and other tools, and writes docs/benchmarks.md."""
 
 import argparse
 import json
@@ -68,7 +68,7 @@ def say(text):
 
 
 class Bench:
-    """One run: the tools there are, what each workload is run with, and the results."""
+    """One run: the available tools, the plan of each workload, and the results."""
 
     def __init__(self, options, directory):
         self.options = options
@@ -229,7 +229,7 @@ class Bench:
             begin = time.monotonic()
             try:
                 getattr(self, f"run_{name}", lambda name=name: self.run_rounds(name))()
-            except Exception:  # what the others took half an hour to measure is not lost for it
+            except Exception:  # a failed part must not lose the results of the others
                 traceback.print_exc()
                 self.failed.append(name)
             say(f"{name}: took {time.monotonic() - begin:.0f} s")
@@ -308,7 +308,7 @@ class Bench:
         return report.document(facts, self.verdicts(), notes, sections, remark)
 
     def verdicts(self):
-        """Of a run of some parts, those that these can tell."""
+        """All verdicts; for a run of some parts, only the verdicts that these parts measured."""
         verdicts = [*requirements.judge(self.results, self.peers), *accounts.judge(self.results.get("accounts")),
                     *timerlat.judge(self.results.get("timerlat")), *worst.judge(self.results.get("worst"))]
         if self.options.only == PARTS:
@@ -322,7 +322,7 @@ class Bench:
 
 
 def write(path, text):
-    """As root on behalf of a sudo user, the file is theirs: they own the checkout."""
+    """Gives the file to the user behind sudo, who owns the checkout."""
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
     if "SUDO_UID" in os.environ and "SUDO_GID" in os.environ:
@@ -330,7 +330,7 @@ def write(path, text):
 
 
 def mount_tracefs():
-    """True if we mounted it: per-call tracepoints and the peers need it."""
+    """Returns whether this call mounted tracefs, which per-call tracepoints and the peers need."""
     if os.path.exists(os.path.join(TRACEFS, "events")) or not os.path.isdir(TRACEFS):
         return False
     return subprocess.run(["mount", "-t", "tracefs", "nodev", TRACEFS], check=False).returncode == 0
@@ -350,7 +350,7 @@ def compare(options, directory, facts):
 
 
 def measure_all(options):
-    """Whether every part could be measured."""
+    """Returns whether every part could be measured."""
     directory = tempfile.mkdtemp(prefix="overdue-bench-")
     os.chmod(directory, 0o755)  # redis-server runs as nobody inside it
     mounted = mount_tracefs()
@@ -389,7 +389,7 @@ def main():
     if missing := built.what_is_missing(options):
         print(f"bench: {missing}", file=sys.stderr)
         return 1
-    signal.signal(signal.SIGINT, stop)  # also where a shell started us with it ignored
+    signal.signal(signal.SIGINT, stop)  # even if the parent shell ignored it
     signal.signal(signal.SIGTERM, stop)
     try:
         return 0 if measure_all(options) else 1

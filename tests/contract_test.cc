@@ -1,5 +1,5 @@
-// What every probe promises, checked for all of them: a new probe is tested before its author has
-// written a test.
+// Checks the promises of every probe, so that a new probe is tested before its author has written a
+// test.
 #include <gtest/gtest.h>
 #include <sys/utsname.h>
 
@@ -29,7 +29,7 @@ bool is_snake_case(std::string_view name) {
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == name.npos;
 }
 
-/// A sentence for people: there, on one line, no full stop at the end.
+/// A sentence for people: not empty, on one line, without a full stop at the end.
 void expect_help(std::string_view text, std::string_view of) {
   EXPECT_FALSE(text.empty()) << of;
   if (text.empty()) return;
@@ -141,7 +141,7 @@ TEST(Contract, FieldsAreNamedForTheirUnitAndExplained) {
   }
 }
 
-/// Visiting whatever bytes come must not read beyond them.
+/// Takes all fields: a visit of arbitrary bytes must not read beyond them.
 class Nowhere final : public FieldVisitor {
  public:
   void number(std::string_view name, std::uint64_t, Unit) override { see(name); }
@@ -163,7 +163,7 @@ TEST(Contract, EveryRecordCanBeVisitedCutShortOrFilledWithAnything) {
     for (const int fill : {0x00, 0x01, 0x7f, 0xff}) {
       for (const std::size_t size : {std::size_t{schema->size}, std::size_t{schema->size} + 512,
                                      sizeof(event_header), std::size_t{schema->size} / 2}) {
-        // In a block of its own size, so that a sanitizer sees a read beyond it.
+        // The block has the exact size, so that a sanitizer sees a read beyond it.
         const std::vector<std::byte> bytes(size, static_cast<std::byte>(fill));
         Nowhere visitor;
         visit_record(Record{schema, bytes}, {}, visitor);
@@ -180,7 +180,7 @@ void add_span_probes(Measuring& measuring, const SpanOptions& options) {
     measuring.session.add(source->make(options, measuring.session.membership().maps(), kernel));
 }
 
-/// Stalls, explained, and calls that hang.
+/// A session for explained stalls and for calls that hang.
 std::unique_ptr<Session> session_of_stalls() {
   auto session = std::make_unique<Session>(MembershipRules{}, 1 << 16);
   auto sched = std::make_unique<SchedProbe>(session->membership().maps(),
@@ -235,7 +235,7 @@ std::filesystem::path budget_file() {
   return std::filesystem::path(source ? source : "..") / "tests" / "verifier_budget.txt";
 }
 
-/// "6.18": what the verifier does differs between kernels.
+/// Kernel series, such as "6.18": the verifier's work differs between kernels.
 std::string kernel_series() {
   utsname name{};
   uname(&name);
@@ -244,7 +244,7 @@ std::string kernel_series() {
   return release.substr(0, release.find_first_not_of("0123456789", minor));
 }
 
-/// Program → instructions the verifier went through, the most of all sessions.
+/// Number of instructions that the verifier processed, by program: the maximum of all sessions.
 std::map<std::string, std::uint32_t> verified_instructions() {
   const auto sessions = sessions_of_every_kind();
   const auto stalls = session_of_stalls();
@@ -303,8 +303,8 @@ TEST_F(ContractOfPrograms, StayWithinTheirVerifierBudget) {
     EXPECT_TRUE(verified.contains(name)) << name << " has a budget and does not exist";
 }
 
-/// Ids of the maps that a program uses, as the verifier left it: not those of branches that this
-/// kernel never takes.
+/// Ids of the maps that a verified program uses, without the maps of branches that the verifier has
+/// removed for this kernel.
 std::set<std::uint32_t> maps_in_use(std::uint32_t program_id) {
   const Fd program(bpf_prog_get_fd_by_id(program_id));
   bpf_prog_info info{};
@@ -323,7 +323,7 @@ std::set<std::uint32_t> maps_in_use(std::uint32_t program_id) {
   return maps;
 }
 
-// Where an allocator's locks sleep, a program that makes task storage can end the machine.
+// With PREEMPT_RT, an allocator's locks sleep: a BPF program with task storage can end the machine.
 TEST_F(ContractOfPrograms, KeepThreadsInTablesWithPreemptRtAndInTaskStorageWithout) {
   const auto sessions = sessions_of_every_kind();
   const SharedMaps maps = sessions[0]->session.membership().maps();
@@ -356,7 +356,7 @@ TEST_F(ContractOfPrograms, EveryMapIsBounded) {
     __u32 size = sizeof info;
     check(bpf_obj_get_info_by_fd(map.get(), &info, &size), "cannot ask about a map");
     if (info.type == BPF_MAP_TYPE_TASK_STORAGE) {
-      // Bounded by the number of threads; what matters is what each costs.
+      // The number of threads bounds the entries; the size of an entry matters.
       EXPECT_LE(info.value_size, 4'096u) << info.name;
       continue;
     }

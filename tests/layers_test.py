@@ -4,8 +4,8 @@
     layers_test.py [SRC]     checks SRC (default: ../src); prints each violation
     layers_test.py --self    checks the check, on trees made for it
 
-The layers are those of ARCHITECTURE.md. A `_test.cc` and what is made for tests, `_fixture.h`, may use
-every layer below cli/.
+The layers are those of ARCHITECTURE.md. Tests (`_test.cc`) and their fixtures (`_fixture.h`) may
+use every layer below cli/.
 """
 
 import pathlib
@@ -45,7 +45,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
 
 
 def violations_of(path, parts):
-    """What the file `path`, at `parts` below src/, may not do."""
+    """The violations in the file `path`, at `parts` below src/."""
     layer = parts[0]
     is_test = path.name.endswith(("_test.cc", "_fixture.h"))
     allowed = BELOW_CLI if is_test else MAY_INCLUDE[layer]

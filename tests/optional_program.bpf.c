@@ -5,7 +5,7 @@
 /* Every kernel has it, and with four arguments. */
 extern long vfs_read(int file) OPTIONAL_FUNCTION;
 
-/* Every kernel has the field, and none has it as long as this: a direct load cannot adapt to it. */
+/* Every kernel has the field, but none has it this long: a direct load cannot adapt to it. */
 struct task_struct___changed {
   s64 on_cpu;
 } __attribute__((preserve_access_index));

@@ -1,4 +1,4 @@
-// An object that was built against other types than this kernel's loses what differs, and no more.
+// An object that was built against other types than this kernel's loses only the parts that differ.
 #include "kernel/skeleton.h"
 
 #include <unistd.h>

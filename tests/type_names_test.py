@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Fails when two files of src/ define types of the same qualified name: nothing would complain, and the linker
-would take either one's constructors and destructors for both.
+"""Fails when two files of src/ define types of the same qualified name. No compiler would complain,
+and the linker would use either one's constructors and destructors for both.
 
     type_names_test.py [SRC]     checks SRC (default: ../src)
 
-Reads the shape that clang-format gives: namespaces and types at the beginning of a line, and the name of a namespace
-behind its closing brace. What is in an anonymous namespace cannot clash.
+Relies on the layout of clang-format: namespaces and types at the beginning of a line, and the name
+of a namespace behind its closing brace. Types in an anonymous namespace cannot clash.
 """
 
 import collections

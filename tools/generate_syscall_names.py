@@ -20,7 +20,7 @@ COMMON = [
     (463, "setxattrat"), (464, "getxattrat"), (465, "listxattrat"), (466, "removexattrat"),
     (467, "open_tree_attr"), (468, "file_getattr"), (469, "file_setattr"), (470, "listns"), (471, "rseq_slice_yield"),
 ]
-# Not i386: entered from trampolines the kernel itself puts into a process.
+# Not i386: entered from trampolines that the kernel itself puts into a process.
 TRAMPOLINES = [(335, "uretprobe"), (336, "uprobe")]
 
 TABLES = [

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of bench/run.py: starting things, attaching tools, timing, judging, reporting."""
+"""The parts of bench/run.py: processes, attached tools, timing, limits and the report."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Overdue's programs take of a workload's CPU time, by the kernel's statistics of programs: where one section of a
-workload differs from the next by more than a limit, this tells still."""
+"""The CPU time of Overdue's BPF programs as a share of a workload's, from the kernel's BPF
+statistics. Works where the times of a workload's sections differ by more than a limit."""
 
 import random
 
@@ -11,18 +11,21 @@ from .report import table
 from .stats import Figure, duration, lower_quartile, percent
 from .tools import Attachment, FloorAttachment
 
-# Of servers both sides are counted: what their clients' runs take, and what their clients do.
+# For a server, the CPU time of its clients counts too, and so do BPF programs that run in them.
 LIMITS = (("stalls-pipe", "pipe ping-pong", 0.15), ("hackbench", "hackbench", 0.03), ("redis", "redis", 0.02),
           ("pgbench", "pgbench, at 200 ms", 0.02))
 EMPTY_HOOKS = ("empty_enter", "empty_exit")
 FLOOR_HOOKS = ("ledger_enter", "ledger_exit", "ledger_switch", "ledger_waking")
-CALL_HOOKS = ("on_sys_enter", "on_sys_exit", "ledger_enter", "ledger_exit")  # where the empty ones are, too
+# The programs at the tracepoints of the empty hooks.
+CALL_HOOKS = ("on_sys_enter", "on_sys_exit", "ledger_enter", "ledger_exit")
 
 
 def share_taken(ours, empty, hook_ns, base_ns):
-    """{"share": of `base_ns`, what the workload takes untraced, "programs": {name: (runs, ns a run)}}, beyond two empty
-    hooks. Both that and what statistics themselves take of a run are what a run of an empty program takes; a hook that
-    is not one of the two costs `hook_ns` more.
+    """Returns {"share": …, "programs": {name: (runs, ns a run)}}: the time beyond two empty hooks.
+
+    `share` is relative to `base_ns`, the untraced time of the workload. The time of an empty
+    program's run, which includes the cost of the statistics, is subtracted from each run. A hook
+    other than the two of system calls costs `hook_ns` more per run.
     """
     empty_runs, empty_ns = map(sum, zip(*empty.values()))
     each = {}
@@ -33,7 +36,7 @@ def share_taken(ours, empty, hook_ns, base_ns):
 
 
 def hook_cost_ns(loop, empty, sections=8):
-    """What a call pays for each of two empty hooks: of sections with and without, in turns."""
+    """The cost per call of each of two empty hooks, from sections with and without the hooks."""
     instance = loop.start()
     try:
         instance.measure()
@@ -51,7 +54,8 @@ def hook_cost_ns(loop, empty, sections=8):
 
 
 class Accounts:
-    """{key of a workload: [share_taken() a round]}, of stalls and of the floor, and the reasons why there are none."""
+    """The share_taken() of each round by workload key, for stalls (`rows`) and the floor
+    (`floors`). `missing` has a reason for each workload that could not be measured."""
 
     def __init__(self):
         self.hook_ns = None
@@ -78,7 +82,7 @@ def cpu_of_sections_ns(instance, sections):
 
 
 def take(instance, hook_ns, base_ns, sections, is_ours):
-    """What programs take that are attached by now, beside empty ones. `is_ours`: of (number, name)."""
+    """The share_taken() of the attached programs for which `is_ours(id, name)` is true."""
     with Statistics():
         instance.measure()
         first = programs()
@@ -105,7 +109,7 @@ def take_floor(instance, floor, hook_ns, base_ns, sections):
 
 
 def measure(loop, plans, floors, rounds, directory, say):
-    """`loop`: getppid, again and again. `plans`: [(workload, tool, sections)]."""
+    """`loop` is the getppid loop. `plans` is [(workload, tool, sections)]."""
     accounts = Accounts()
     for workload, tool, sections in plans:
         accounts.titles[workload.key] = f"{workload.title}, {tool.label}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two builds of Overdue beside each other, in turn: what a change to it costs."""
+"""Compares two builds of Overdue, run in turn: the cost of a change."""
 
 import dataclasses
 import os
@@ -12,19 +12,19 @@ from .process import Unavailable
 from .stats import Figure, duration, quotient, times
 from .workloads import Hackbench, Program, cpus
 
-START_UPS = 9  # in a round: one takes a few hundredths of a second
-SECTIONS = 12  # short ones: what disturbs a section makes it longer
+START_UPS = 9  # per round; one takes a few hundredths of a second
+SECTIONS = 12  # short sections: a disturbance lengthens only a few
 
 
 @dataclasses.dataclass
 class Comparison:
     title: str
     unit: str
-    these: Figure   # ns, by round
-    others: Figure  # of the other build
-    ratios: Figure  # this build by the other, inside rounds
+    these: Figure   # ns in this build, one value per round
+    others: Figure  # ns in the other build
+    ratios: Figure  # this build / other build, within rounds
     problem: str = ""
-    added: Figure | None = None  # likewise, of what a build adds to the untraced operation
+    added: Figure | None = None  # like `ratios`, of the time added to the untraced operation
 
 
 def forms_of(path):
@@ -42,8 +42,10 @@ def pair(form, this, other):
 
 
 def ratios_of(rows, series, added=False):
-    """Per round: what an operation takes under one build by what it takes under the other, each by the untraced
-    operation just before and after, so that a drift of the machine cancels; or what each build adds to that.
+    """Per round: the time of an operation under this build, by the time under the other build.
+
+    Each time is relative to the untraced time just before and after, so that a drift of the machine
+    cancels. With `added`, only the time that each build adds to the untraced time is compared.
     """
     def by_round(key):
         return {row["round"]: row["value"][series] / row["base"][series] - added for row in rows.get(key, [])}
@@ -71,7 +73,7 @@ def time_run(argv):
 
 
 def compare_start(command, this, other, rounds, directory, say):
-    """Of a program that does nothing: attaching and detaching is all there is."""
+    """Times whole runs on a program that does nothing: only attaching and detaching remain."""
     title = f"{' '.join(command)} -- true, from begin to end"
     say(title)
     took = {"this": [], "other": []}

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must be built before anything can be measured."""
+"""Checks that the programs of a run are built."""
 
 import os
 
-# What parts run, by the names of their targets in bench/CMakeLists.txt.
+# The programs that the parts run, named as in bench/CMakeLists.txt.
 PROGRAMS = ["floor", "getppid", "files", "pipe", "finding", "storm", "idle", "started"]
 
 
 def what_is_missing(options):
-    """What to do first, or nothing: `make build` builds Overdue alone."""
+    """Returns what to build first, or None. `make build` builds only Overdue."""
     if not os.access(options.overdue, os.X_OK):
         return f"{options.overdue} is not built: run `make build`, or name another one with --overdue"
     wanted = ["getppid", "pipe"] if options.against else PROGRAMS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the figures come from: printed before them, because without it they mean nothing."""
+"""The machine and the versions behind the figures, which mean nothing without them."""
 
 import datetime
 import glob
@@ -18,7 +18,7 @@ def read(path, otherwise="unknown"):
 
 
 def first_line(argv, cwd=None):
-    """The first line a command prints that has a digit in it, such as a version; None if it cannot run."""
+    """The first output line with a digit, such as a version; None if the command cannot run."""
     path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
     program = shutil.which(argv[0], path=path)
     if not program:
@@ -65,7 +65,7 @@ def governor():
 
 
 def mitigations():
-    """What is switched on, by vulnerability; the unaffected are left out."""
+    """The mitigations in force, by vulnerability, without vulnerabilities of other CPUs."""
     active = []
     for path in sorted(glob.glob("/sys/devices/system/cpu/vulnerabilities/*")):
         state = read(path)

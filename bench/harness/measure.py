@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Round robin over tools, and the measurements that are no round robin: start-up and long runs without loss."""
+"""Measures in rounds over all tools, and outside of rounds: start-up, and loss in long runs."""
 
 import contextlib
 import os
@@ -14,11 +14,11 @@ from .stats import lower_quartile
 from .tools import Attachment, FloorAttachment, remove
 
 
-# A median means little where more findings are missing, or more of them lack a stack: on a busy machine a kernel that
-# keeps some switches to itself leaves out one in a hundred.
+# Below these shares of findings, and of findings with all stacks, a median means little. On a busy
+# machine, a kernel that does not report every switch loses one finding in a hundred.
 FINDINGS_SHARE_MIN = 0.99
 EXPLAINED_SHARE_MIN = 0.95
-PEER_ROUNDS = 3  # of the others' tools: nobody judges whether they keep a limit
+PEER_ROUNDS = 3  # rounds of other projects' tools, which have no limit to keep
 
 
 def attach(tool, scope, instance, directory, exercise=None):
@@ -32,7 +32,7 @@ def mean(first, second):
 
 
 class Samples:
-    """What one workload gave: rows[tool key] is a list, a dictionary for each round."""
+    """The results of one workload. rows[tool key] is a list with a dictionary per round."""
 
     def __init__(self, workload, tools):
         self.workload = workload
@@ -41,7 +41,7 @@ class Samples:
         self.unavailable = {}   # tool key → reason
         self.missing = None     # why the workload did not run at all
         self.notes = []
-        self.told = {}          # tool key → {"made", "findings", "explained", "lost"}, where findings are wanted
+        self.told = {}          # tool key → {"made", "findings", "explained", "lost"}, for findings
         self.miscounted = set() # keys of tools that missed calls: their cost proves nothing
 
     def series(self):
@@ -56,9 +56,9 @@ class Samples:
 
 
 class Plan:
-    """What to run one workload with. The tools that are `judged` run `repeats` times a round, each time with the
-    tools `beside` them, floors most often. A figure is the lower quartile of so many `sections`, one after the other:
-    what disturbs a section makes it longer.
+    """How one workload is run. The `judged` tools run `repeats` times per round, each time along
+    with the tools `beside` them, mostly floors. A figure is the lower quartile of `sections`
+    consecutive sections, because a disturbance can only lengthen a section.
     """
 
     def __init__(self, workload, tools, *, judged=(), beside=(), repeats=1, sections=1):
@@ -83,9 +83,9 @@ class Plan:
 def run_rounds(plan, rounds, directory, say):
     """Times the plan's workload under every tool in every round, in shuffled order.
 
-    A row for a tool is {"round", "base", "value", key of what is beside it…: {series: ns}}: the untraced workload is
-    timed just before and after the tool and those beside it, so that a drift of the machine cancels in ratios.
-    Floors among the tools are shared by the rows of a round that have none of their own.
+    A row of a tool is {"round", "base", "value", key of each tool beside it: {series: ns}}. The
+    untraced workload is timed just before and after the tool and the tools beside it, so that a
+    drift of the machine cancels in ratios. Rows without floors take the floors of their round.
     """
     workload, tools = plan.workload, plan.tools
     samples = Samples(workload, tools)
@@ -117,7 +117,7 @@ def run_rounds(plan, rounds, directory, say):
                 except Unavailable as problem:
                     samples.unavailable[tool.key] = str(problem)
             share_floors(samples, number)
-    except Unavailable as problem:  # of the workload itself
+    except Unavailable as problem:  # the workload itself failed
         samples.missing = str(problem)
     finally:
         instance.end()
@@ -126,7 +126,7 @@ def run_rounds(plan, rounds, directory, say):
 
 
 def show_what_was_beside(plan, samples):
-    """As tools of their own, where they are none, with the rows of those they were beside."""
+    """Adds rows for the tools of `beside` that have none, from the rows of the judged tools."""
     for part in plan.beside:
         if part.key in samples.rows:
             continue
@@ -148,7 +148,7 @@ def measure_block(plan, instance, tool, directory, samples):
 
 
 def quiet_sections(instance, sections, divisor=1):
-    """Of each series by itself."""
+    """The lower quartile of `sections` sections, separately for each series."""
     taken = [instance.measure(divisor) for _ in range(sections)]
     return {series: lower_quartile([section[series] for section in taken]) for series in taken[0]}
 
@@ -175,7 +175,7 @@ def measure_tool(plan, instance, tool, directory, samples):
 
 
 def check_counts(tool, facts, made, series, samples):
-    """A tool that is fast because it missed calls is no result: say so."""
+    """Notes missed calls: a tool that is fast because it misses calls proves nothing."""
     if facts.get("lost"):
         samples.notes.append(f"{tool.label}: {facts['lost']} of its records were lost in one round")
     if "findings" in facts and series == "finding":
@@ -188,7 +188,7 @@ def check_counts(tool, facts, made, series, samples):
 
 
 def count_findings(tool, facts, made, samples):
-    """With a threshold that nothing reaches it must have told of nothing, else of all sleeps but few, with stacks."""
+    """Checks the findings: none if the threshold is out of reach, else nearly all, with stacks."""
     told = samples.told.setdefault(tool.key, {"made": 0, "findings": 0, "explained": 0, "lost": 0})
     for name, count in (("made", made), *((name, facts[name]) for name in ("findings", "explained", "lost"))):
         told[name] += count
@@ -212,7 +212,7 @@ def share_floors(samples, number):
 
 
 def scaled_to(base, row):
-    """A floor's values as if it had been measured against this base."""
+    """A floor's values, scaled to this base."""
     return {series: value * base[series] / row["base"][series] for series, value in row["value"].items()}
 
 
@@ -237,7 +237,7 @@ def start_up(program, prefixes, rounds, directory, say):
 
 
 def time_start(argv):
-    """Without Child, whose preexec function would make the spawning itself slower."""
+    """Does without Child, whose preexec function slows down the spawning itself."""
     with tempfile.TemporaryFile() as errors:
         begin_ns = time.monotonic_ns()
         try:
@@ -263,7 +263,7 @@ def time_start(argv):
 
 
 def sustained(workload, tool, seconds, directory, say):
-    """One long paced run under one tool: what was made, seen and lost, and the rate reached."""
+    """One long paced run under one tool: calls made, seen and lost, and the rate reached."""
     say(f"{workload.title}, {tool.label}: {seconds:.0f} s")
     instance = workload.start()
     try:

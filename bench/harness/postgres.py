@@ -13,7 +13,7 @@ from .workloads import SECTION_TIMEOUT_S, Workload, cpu_ns, cpu_of_clients_ns, c
 
 SCALE = 5
 START_TIMEOUT_S = 30.0
-# Neither the disk nor what the server does by the clock decides a figure.
+# Keep the disk, and the server's periodic work, out of the figures.
 SETTINGS = ["fsync=off", "autovacuum=off", "checkpoint_timeout=1h", "max_wal_size=8GB", "listen_addresses="]
 
 
@@ -22,7 +22,7 @@ def version_of(path):
 
 
 def find_programs(patterns=("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin")):
-    """The directory with initdb and postgres in it, of the newest version; None if there is none."""
+    """The directory with initdb and postgres of the newest version; None if there is none."""
     found = [path for pattern in patterns for path in glob.glob(pattern)
              if os.access(os.path.join(path, "initdb"), os.X_OK)]
     if found:
@@ -44,7 +44,7 @@ def server_user():
 def number_behind(words, shown):
     for line in shown.splitlines():
         if line.startswith(words):
-            return float(line[len(words):].split()[0].split("/")[0])  # "16000/16000" where it was told how many
+            return float(line[len(words):].split()[0].split("/")[0])  # "16000/16000" with -t
     raise Unavailable(f"pgbench printed {shown[:100]!r}")
 
 
@@ -54,7 +54,7 @@ def count_children(pid):
 
 
 def cpu_of_ended_children_ns(pid):
-    """To a hundredth of a second: proc(5), cutime and cstime."""
+    """cutime and cstime of proc(5), in steps of a hundredth of a second."""
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[13]) + int(fields[14])) * 10**9 // os.sysconf("SC_CLK_TCK")
@@ -68,7 +68,7 @@ class Postgres(Workload):
     scope = "tree"
 
     def __init__(self, key, title, lengths, directory):
-        """`lengths`: of each script, in pgbench's options."""
+        """`lengths`: the pgbench options for the length of each script."""
         super().__init__(key, title, "transaction")
         self.lengths = lengths
         self.directory = directory
@@ -90,7 +90,7 @@ class Postgres(Workload):
 
 
 class PostgresServer:
-    """The server on the first CPU, with a backend for each client that comes; pgbench on the last."""
+    """The server on the first CPU, with a backend per client; pgbench on the last CPU."""
 
     def __init__(self, directory, lengths):
         self.lengths = lengths
@@ -100,7 +100,7 @@ class PostgresServer:
         user = server_user()
         os.mkdir(self.home, 0o700)
         os.chown(self.home, user.pw_uid, user.pw_gid)
-        # setpriv twice: changing the user forgets the signal for the parent's death.
+        # setpriv twice: a change of user clears the parent-death signal.
         self.as_user = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups",
                         "setpriv", "--pdeathsig", "KILL"]
         try:
@@ -123,7 +123,7 @@ class PostgresServer:
         self._pgbench("-i", "-q", "-s", str(SCALE))
 
     def _is_ready(self):
-        """The last line of the lock file says so, from version 10 on."""
+        """Whether the last line of the lock file is "ready" (PostgreSQL 10 and later)."""
         try:
             with open(os.path.join(self.data, "postmaster.pid"), encoding="utf-8") as file:
                 return file.read().splitlines()[-1].strip() == "ready"
@@ -135,7 +135,7 @@ class PostgresServer:
                     "-U", "postgres", *arguments, "postgres"], SECTION_TIMEOUT_S)
 
     def measure(self, divisor=1, count=None):
-        """The divisor for slow tools shortens nothing."""
+        """Ignores `divisor`: slow tools run no shorter."""
         clients = ["-n", "-c", "2", "-j", "1"]
         series = {}
         for name, script in (("read", ["-S"]), ("write", [])):

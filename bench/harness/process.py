@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Child processes that end when the harness does, however it ends."""
+"""Child processes that end with the harness, even if it is killed."""
 
 import collections
 import ctypes
@@ -15,7 +15,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Unavailable(Exception):
-    """Something cannot be measured here; the text is the reason, for the report."""
+    """A measurement is not possible here. The text is the reason, for the report."""
 
 
 def _die_with_parent():
@@ -23,7 +23,7 @@ def _die_with_parent():
 
 
 def wait_until(condition, timeout_s, step_s=0.02):
-    """True as soon as condition() is; False after the timeout."""
+    """Returns True as soon as condition() is true, False after the timeout."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:
@@ -33,9 +33,9 @@ def wait_until(condition, timeout_s, step_s=0.02):
 
 
 class Child:
-    """One process with a pipe to its stdin, a pipe from its stdout, and its stderr kept for error messages.
+    """One process with pipes to stdin and from stdout, and its stderr kept for error messages.
 
-    It runs in a session of its own, so a ^C at the terminal reaches the harness alone, which then ends it.
+    The process has its own session: a ^C at the terminal reaches only the harness, which ends it.
     """
 
     alive = {}  # pid → Child, for end_all()
@@ -66,7 +66,7 @@ class Child:
         return self._stderr.read().decode(errors="replace")
 
     def said(self):
-        """All it printed and nobody has read yet: some tools complain on stdout."""
+        """All unread output, including stdout, where some tools print their errors."""
         try:
             while True:
                 self._read_some(0)
@@ -84,7 +84,7 @@ class Child:
             raise Unavailable(f"{self._name()} ended early: {self._last_error()}") from error
 
     def expect(self, timeout_s, wanted=lambda line: True):
-        """The next line of stdout that is wanted."""
+        """Returns the next line of stdout for which wanted(line) is true."""
         deadline = time.monotonic() + timeout_s
         while True:
             while self._lines:
@@ -114,7 +114,7 @@ class Child:
             pass
         if self.running() and how is not None:
             self.process.send_signal(how)
-        # A tool that prints its report must not block on a full pipe nobody reads.
+        # Keeps reading: a tool that prints its report must not block on a full pipe.
         deadline = time.monotonic() + timeout_s
         while self.running() and time.monotonic() < deadline:
             try:
@@ -141,7 +141,7 @@ def last_line(text):
 
 
 def output_of(child, name, timeout_s):
-    """stdout of a running child until it ends; Unavailable with its own words if it fails."""
+    """The rest of a child's stdout, once it has ended; Unavailable with its message if it fails."""
     output = []
     deadline = time.monotonic() + timeout_s
     while True:
@@ -158,7 +158,7 @@ def output_of(child, name, timeout_s):
 
 
 def run(argv, timeout_s=60.0):
-    """stdout of a short command; Unavailable with its own words if it fails."""
+    """The stdout of a short command; Unavailable with the command's message if it fails."""
     child = Child(argv)
     try:
         return output_of(child, argv[0], timeout_s)

@@ -9,14 +9,14 @@ STATISTICS = "/proc/sys/kernel/bpf_stats_enabled"
 
 
 def programs():
-    """{id: what bpftool says of each BPF program there is}"""
+    """{id: bpftool's entry} of every loaded BPF program."""
     shown = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, check=False,
                            env={**os.environ, "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin"}).stdout
     return {each["id"]: each for each in json.loads(shown or b"[]")}
 
 
 class Statistics:
-    """The kernel's count and time of each program's runs, while a `with` block lasts."""
+    """Has the kernel count and time the runs of every BPF program during a `with` block."""
 
     def __enter__(self):
         with open(STATISTICS, encoding="ascii") as file:
@@ -34,7 +34,7 @@ class Statistics:
 
 
 def runs_between(first, last):
-    """{name: (runs, ns)} of programs in both; those of one name together."""
+    """{name: (runs, ns)} of the programs in both snapshots, added up by name."""
     spent = {}
     for number, each in last.items():
         if number not in first:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/benchmarks.md, written from the results alone."""
+"""Writes docs/benchmarks.md, from the results alone."""
 
 from .requirements import (added_beside, added_ratios, added_shares, lost_beyond, lost_shares,
                            untraced_ratios)
@@ -25,7 +25,7 @@ Its workloads switch threads, and one section may take a fifth more than the nex
 several short ones, since what disturbs a section makes it longer, and there are several rows a round.
 """
 
-CPU = " CPU"  # at the end of a series: what the server ran for, where the workload is a server
+CPU = " CPU"  # suffix of a series: CPU time of the server, if the workload is a server
 
 
 def table(header, rows):
@@ -56,7 +56,7 @@ def cost_row(samples, tool, series):
 
 
 def cost_table(samples, series):
-    """In the order given, the untraced base first."""
+    """A row for each tool, in the given order; the untraced base first."""
     unit = samples.workload.unit
     base = ["untraced", "", base_figure(samples, series).text(duration), "", "", ""]
     rows = [cost_row(samples, tool, series) for tool in samples.tools if samples.rows[tool.key]]
@@ -65,7 +65,7 @@ def cost_table(samples, series):
 
 
 def share_table(samples, series):
-    """What is added as a share of the untraced, for operations that do much besides system calls."""
+    """The added time as a share of the untraced, for operations that do more than system calls."""
     rows = [["untraced", "", base_figure(samples, series).text(duration), "", ""]]
     for tool in samples.tools:
         taken = samples.rows[tool.key]
@@ -81,7 +81,7 @@ def share_table(samples, series):
 
 
 def finding_table(samples):
-    """Tools in rows, what was timed of each operation in columns; then the difference that is judged."""
+    """A row for each tool, a column for each series; then the difference that is judged."""
     names = samples.series()
     rows = [["untraced", *(base_figure(samples, name).text(duration) for name in names)]]
     rows += [[tool.label, *(Figure([row["value"][name] for row in samples.rows[tool.key]]).text(duration)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold, checked against what was measured."""
+"""The requirements, checked against the measurements."""
 
 import dataclasses
 import typing
@@ -9,12 +9,12 @@ from .stats import Figure, duration, grouped, percent, points, quotient, times
 
 @dataclasses.dataclass
 class Verdict:
-    key: str                    # names its note in notes.json
+    key: str                    # key of its note in notes.json
     text: str
     limit: str
     measured: str
     met: typing.Optional[bool]  # None: not measured
-    decided: bool = True        # the limit lies outside of the figure's interval
+    decided: bool = True        # the limit lies outside the figure's interval
 
     def word(self):
         word = {True: "met", False: "MISSED", None: "not measured"}[self.met]
@@ -39,7 +39,8 @@ def untraced_ratios(samples, tool, series):
 
 
 def added_shares(samples, tool, series, beyond=None):
-    """Per row: what `tool` added as a share of the untraced base; beyond what the floor `beyond` added there."""
+    """Per row: the time that `tool` added, less the time that the floor `beyond` added, as a share
+    of the untraced base."""
     return Figure([
         (row["value"][series] - row[beyond or "base"][series]) / row["base"][series]
         for row in (samples.rows.get(tool, []) if samples else []) if not beyond or beyond in row])
@@ -95,13 +96,13 @@ def cheaper_than_peers(samples, peers):
 
 
 def no_loss(key, text, run, wanted_rate):
-    """`run` is what measure.sustained returned, None or the reason it failed."""
+    """`run` is the result of measure.sustained(), None, or the reason of a failure."""
     if not isinstance(run, dict):
         return Verdict(key, text, "0 lost, all counted", run or "n/a", None)
     measured = (f"{run['lost']} lost, {run['seen']} of {run['made']} counted, "
                 f"at {grouped(run['rate'])} calls/s")
     met = run["lost"] == 0 and run["seen"] == run["made"]
-    # A workload held back below its rate has not put the question.
+    # A workload that ran below its rate proves nothing.
     if met and run["rate"] < 0.98 * wanted_rate:
         met = None
     return Verdict(key, text, "0 lost, all counted", measured, met)
@@ -116,7 +117,7 @@ def accounted(key, text, run):
 
 
 def judge_stalls(results):
-    """Issue 3's requirements: `overdue stalls` at a threshold that nothing reaches, and what a finding costs."""
+    """Issue 3's requirements: the cost of a threshold out of reach, and of a finding."""
     pipe, pgbench = results.get("stalls-pipe"), results.get("stalls-pgbench")
     finding = results.get("finding")
     seed = (("with resolving", "stalls-200ms", 0.15), ("without resolving", "stalls-200ms-raw", 0.06))
@@ -144,7 +145,7 @@ def judge_stalls(results):
 
 
 def judge(results, peers):
-    """`results` is run.py's dictionary: workload key → Samples, and the measurements that are no rounds."""
+    """`results` is run.py's dictionary: Samples by workload key, and the other measurements."""
     getppid, paced = results.get("getppid"), results.get("paced")
     bystander, redis = results.get("bystander"), results.get("redis")
     starts = Figure(results.get("start", {}).get("overdue", []))

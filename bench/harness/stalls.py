@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `overdue stalls` is measured with: its forms, those who do something similar, and late calls made on purpose."""
+"""The forms of `overdue stalls`, similar tools, and a workload of late calls."""
 
 import json
 
@@ -8,11 +8,11 @@ from .tools import Overdue, Tool, bpf_tracepoints, pid_option
 from .workloads import Program, Section
 
 
-FRAMES_SEEN_MIN = 20  # of bench_finding's 40: more than 16 KiB are not copied
+FRAMES_SEEN_MIN = 20  # of bench_finding's 40: at most 16 KiB of the stack are copied
 
 
 class Stalls(Overdue):
-    """A form of `overdue stalls`. `finds`: its threshold is reached by what the workload does."""
+    """A form of `overdue stalls`. `finds`: the workload's calls reach its threshold."""
 
     def __init__(self, key, label, program, arguments, hooks=("sys_enter", "sys_exit", "sched_switch"),
                  finds=False):
@@ -25,8 +25,9 @@ class Stalls(Overdue):
 
 
 def read_findings(path):
-    """{"lost": n, "findings": n of late sleeps, "explained": n of them with all their stacks}. Counts by substring:
-    parsing thousands of stacks takes long.
+    """{"lost": n, "findings": late sleeps, "explained": late sleeps with all their stacks}.
+
+    Counts by substring, because parsing thousands of stacks takes long.
     """
     found, explained, last = 0, 0, b""
     with open(path, "rb") as file:
@@ -39,7 +40,7 @@ def read_findings(path):
                           and b'"hrtimer_wakeup"' in line)
     try:
         receipt = json.loads(last)
-    except ValueError:  # cut short, or nothing at all
+    except ValueError:  # cut short, or empty
         receipt = {}
     if receipt.get("type") != "receipt":
         raise Unavailable("the last line of the report is no receipt")
@@ -47,7 +48,7 @@ def read_findings(path):
 
 
 def forms(program):
-    """100 s is a threshold that nothing reaches."""
+    """No call reaches a threshold of 100 s."""
     return [
         Stalls("stalls", "overdue stalls", program, ["-T", "100s"]),
         Stalls("stalls-offcpu", "overdue stalls --span offcpu", program, ["--span", "offcpu", "-T", "100s"],
@@ -60,7 +61,7 @@ def forms(program):
 
 
 class SystemTool(Tool):
-    """Watches everything, whatever the target."""
+    """Traces the whole system, whatever the target."""
 
     def target_of(self, scope, pid):
         return None
@@ -71,8 +72,8 @@ def has_switch_hook(child, target):
 
 
 def peers(tracers):
-    """Who looks at the scheduler, and the two of `tracers` (tools.peers()) whose cost is known. bcc's compile on the
-    spot; those of libbpf-tools are the same programs.
+    """Tools that trace the scheduler, and the two of `tracers` (tools.peers()) whose cost is known.
+    The tools of bcc compile at start; libbpf-tools has the same tools compiled ahead.
     """
     known = {tool.key: tool for tool in tracers}
     return [
@@ -89,7 +90,7 @@ def peers(tracers):
 
 
 class FindingSection(Section):
-    """Late sleeps, deep in the stack: what each costs its thread."""
+    """Late sleeps, deep in the stack: the cost of each to its thread."""
 
     def figures(self, fields):
         return {"CPU time": float(fields["ns"]), "99th percentile": float(fields["cpu_p99"]),
@@ -97,7 +98,7 @@ class FindingSection(Section):
 
 
 class Finding(Program):
-    """Sleeps of 200 µs, so many a second that the reader keeps up."""
+    """Sleeps of 200 µs, at a rate that the reader keeps up with."""
 
     table = "finding"
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Medians with their spread, and figures as people read them."""
+"""Medians with their spread, and figures formatted for people."""
 
 import math
 import statistics
 
 
 class Figure:
-    """The median of per-round values, and between what it lies."""
+    """The median of per-round values, and its confidence interval."""
 
     def __init__(self, values):
         self.values = [v for v in values if v is not None and math.isfinite(v)]
@@ -28,8 +28,9 @@ class Figure:
 
     @property
     def interval(self):
-        """The 95 % confidence interval of the median, from the order of the values alone: how many lie below the
-        true median is binomial (David & Nagaraja, Order Statistics, 7.1). Of less than six values: all of them.
+        """The 95 % confidence interval of the median, from the order of the values alone: the
+        number of values below the true median is binomial (David & Nagaraja, Order Statistics,
+        7.1). For fewer than six values, the interval spans all of them.
         """
         values, count = sorted(self.values), len(self.values)
         outside, below = 0, 0.0
@@ -42,7 +43,7 @@ class Figure:
         return values[outside - 1], values[count - outside]
 
     def text(self, show):
-        """`show` turns one value into text; the interval is left out where there is one value only."""
+        """`show` turns one value into text. A single value is shown without an interval."""
         if not self.values:
             return "n/a"
         if len(self.values) == 1:
@@ -52,7 +53,7 @@ class Figure:
 
 
 def lower_quartile(values):
-    """Of times that disturbances only make longer."""
+    """For times that a disturbance can only lengthen."""
     return sorted(values)[(len(values) - 1) // 4]
 
 
@@ -65,7 +66,7 @@ def significant(value, digits=3):
 
 
 def duration(ns):
-    """Three significant digits and a unit; a negative duration is what noise makes of a small difference."""
+    """Three significant digits and a unit. Noise can make a small difference negative."""
     for limit, scale, unit in ((1e3, 1, "ns"), (1e6, 1e3, "µs"), (1e9, 1e6, "ms")):
         if abs(ns) < limit:
             return f"{significant(ns / scale)} {unit}"
@@ -89,10 +90,10 @@ def points(share):
 
 
 def grouped(count):
-    """A count or rate of which three digits mean something."""
+    """A count or rate, rounded to three significant digits, with the thousands separated."""
     return f"{float(f'{count:.2e}'):,.0f}".replace(",", " ")
 
 
 def quotient(above, below):
-    """None where noise left nothing to divide by."""
+    """None if noise left nothing to divide by."""
     return above / below if below > 0 else None

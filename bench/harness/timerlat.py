@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`overdue timerlat` beside cyclictest, and what its bookkeeping takes of an activation."""
+"""`overdue timerlat` beside cyclictest, and the cost of its bookkeeping per activation."""
 
 import json
 import os
@@ -17,12 +17,13 @@ from .workloads import cpus
 
 PERIOD_US = 1000
 PRIORITY = 95
-BUCKETS = 400  # of a microsecond, as cyclictest has them
-NOISE_HOOK = "noise_"  # so begin the names of the programs that keep books
+BUCKETS = 400  # of one microsecond, as in cyclictest
+NOISE_HOOK = "noise_"  # name prefix of the bookkeeping programs
 
 
 def median_of_buckets(buckets):
-    """Of [(lower bound in µs, count)], a microsecond wide each; evenly spread inside."""
+    """The median in µs of [(lower bound in µs, count)]. Buckets are one microsecond wide; values
+    are taken to be evenly spread inside a bucket."""
     half, before = sum(count for _, count in buckets) / 2, 0
     for lower, count in sorted(buckets):
         if before + count >= half and count:
@@ -38,7 +39,7 @@ def cyclictest_command(places, seconds):
 
 
 def read_cyclictest(text, places):
-    """{CPU: median in µs} from its histogram: a line a microsecond, a column a thread."""
+    """{CPU: median in µs} from the histogram: a line per microsecond, a column per thread."""
     counts = {cpu: [] for cpu in places}
     for line in text.splitlines():
         fields = re.fullmatch(r"(\d{6})((?:\s+\d+)+)\s*", line)
@@ -59,14 +60,14 @@ def read_overdue(text, part="thread"):
 
 
 class Results:
-    """Rows: {"cyclictest", "thread": …µs} a CPU and round, {"there", "here"} a round with both at once, and what
-    bookkeeping took, in ns an activation."""
+    """`alternating`: {"cyclictest", "thread"} in µs, per CPU and round. `together`: {"there",
+    "here"} in µs, per round with both at once. `bookkeeping`: the cost of the hooks."""
 
     def __init__(self):
         self.missing = None
         self.alternating = []
         self.together = []
-        self.bookkeeping = []  # {hook: ns an activation}
+        self.bookkeeping = []  # {hook: ns per activation}
 
     def ratios(self, rows, above, below):
         return Figure([row[above] / row[below] for row in rows])
@@ -104,7 +105,7 @@ def alternate(results, program, seconds):
 
 
 def at_once(results, program, seconds, number):
-    """Each on a CPU of its own, which they change from round to round."""
+    """Runs both at once, each on its own CPU. They swap CPUs from round to round."""
     here, there = cpus()[number % 2], cpus()[1 - number % 2]
     other = Child(cyclictest_command([there], seconds))
     ours = read_overdue(run(overdue_command(program, [here], seconds)))[here]
@@ -113,8 +114,8 @@ def at_once(results, program, seconds, number):
 
 
 def book(program, seconds):
-    """What each of the probe's hooks takes of an activation, by the kernel's statistics of programs, the clock that
-    these read included."""
+    """The cost per activation of each of the probe's hooks, from the kernel's BPF statistics.
+    Includes the clock reads of the statistics."""
     before = set(programs())
     with Statistics():
         child = Child(overdue_command(program, cpus(), seconds + 2))
@@ -139,7 +140,7 @@ def kept_books(spent):
 
 
 def no_further_apart(key, text, limit, ratios):
-    """Than `limit` to either side of 1."""
+    """The ratios must lie within `limit` on either side of 1."""
     if not ratios:
         return Verdict(key, text, f"≤ {limit:.0%}", "n/a", None)
     within = [abs(ratio - 1) <= limit for ratio in (*ratios.interval, ratios.median)]

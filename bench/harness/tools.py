@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools compared: how each is started, and how we know that it is attached."""
+"""The compared tools: how each is started, and how the harness knows that it is attached."""
 
 import glob
 import json
@@ -11,8 +11,8 @@ import time
 
 from .process import Child, Unavailable, last_line, wait_until
 
-# A tool counts as attached when the kernel says so, plus this: Overdue arms after attaching, perf enables its
-# events after opening them, and neither shows.
+# Added time after the kernel shows a tool as attached: Overdue arms after attaching, and perf
+# enables its events after opening them. The kernel shows neither.
 SETTLE_S = 0.3
 ATTACH_TIMEOUT_S = 20.0
 TWO_PHASE_TIMEOUT_S = 10.0
@@ -59,13 +59,13 @@ def traces_all_threads(child, target):
 
 
 class Tool:
-    """One way of tracing. `command(pid, path)` is its argv for a target (None: the whole system), writing to
-    `path`. A tool that can only start its target itself has `spawns`; its argv is then a prefix.
+    """One way of tracing. `command(pid, path)` is the argv for a target (None: the whole system)
+    and an output file. With `spawns`, the tool can only start its target: the argv is a prefix.
     """
 
     spawns = False
     floor = False
-    peer = True  # somebody else's
+    peer = True  # a tool of another project
 
     def __init__(self, key, label, program, command, attached, *, slow=False, follows=False,
                  system_wide=False, spawns=False, stop=signal.SIGINT):
@@ -74,10 +74,10 @@ class Tool:
         self.program = program
         self.command = command
         self.attached = attached
-        self.slow = slow                 # costs microseconds a call: give it fewer calls
-        self.records = False             # writes something for each call: give it somewhat fewer
+        self.slow = slow                 # costs microseconds per call, so it gets fewer calls
+        self.records = False             # writes a record per call, so it gets somewhat fewer calls
         self.follows = follows           # follows children of its target
-        self.system_wide = system_wide   # can watch everything
+        self.system_wide = system_wide   # can trace the whole system
         self.spawns = spawns
         self.stop = stop
 
@@ -88,7 +88,7 @@ class Tool:
         return None if found else f"{self.program} is not installed"
 
     def reason_unfit(self, scope, attach_only=False):
-        """Why it cannot watch what this workload needs watched; None if it can."""
+        """Why the tool cannot trace this workload; None if it can."""
         if attach_only and self.spawns:
             return "cannot attach to a process that runs already"
         if scope == "system" and not self.system_wide:
@@ -98,7 +98,7 @@ class Tool:
         return None
 
     def target_of(self, scope, pid):
-        """The pid to give the tool; None for everything."""
+        """The pid to give the tool; None for the whole system."""
         whole = scope == "system" or (scope == "tree" and not self.follows)
         return None if whole else pid
 
@@ -110,15 +110,15 @@ class Tool:
         return "everything" if self.target_of(scope, 1) is None else "the target"
 
     def finished(self, path):
-        """Looks at what the tool wrote; returns facts for the report."""
+        """Reads the tool's output. Returns facts for the report."""
         return {}
 
     def exercise_until(self, child, exercise):
-        """For tools that need the target at work before they are fully attached."""
+        """For tools that attach fully only after the target has made calls."""
 
 
 class Attachment:
-    """A tool attached to a target, until the end of the `with` block. Facts appear in `facts` after it."""
+    """A tool attached to a target during a `with` block. `facts` is filled at its end."""
 
     def __init__(self, tool, scope, pid, directory, exercise=None):
         self.tool = tool
@@ -166,7 +166,7 @@ def remove(path):
 
 
 def reason_in(errors):
-    """The line of a tool's complaint worth printing: the first that says what is missing, else the last."""
+    """The most useful line of a tool's errors: the first that names the problem, else the last."""
     for line in errors.splitlines():
         if any(word in line.lower() for word in ("unable to", "cannot", "failed", "error:")):
             return line.strip()[:200]
@@ -174,7 +174,7 @@ def reason_in(errors):
 
 
 class Overdue(Tool):
-    """One form of overdue: `arguments` behind the target, and how to read what it wrote."""
+    """One form of overdue. `arguments` follow the target; `form` is the format of the output."""
 
     peer = False
 
@@ -236,7 +236,7 @@ def read_calls(path):
 
 
 class Floor(Tool):
-    """A variant of bench_floor. The loader runs all along; only attaching changes."""
+    """A variant of bench_floor. The loader keeps running; only the attached programs change."""
 
     floor = True
     peer = False
@@ -274,7 +274,7 @@ class FloorLoader:
 
 
 class FloorAttachment:
-    """The same shape as Attachment."""
+    """Has the interface of Attachment."""
 
     def __init__(self, floor):
         self.floor = floor
@@ -332,8 +332,8 @@ def peers():
         Tool("strace", "strace -f -c", "strace",
              lambda pid, path: ["strace", "-f", "-c", "-o", path, "-p", str(pid)], traces_all_threads,
              slow=True, follows=True),
-        # seccomp-bpf wants a set of calls and a target of its own; all calls but one is the set that answers the
-        # same question.
+        # --seccomp-bpf needs a set of calls and must start its target itself. All calls but one is
+        # the set closest to the other tools.
         Tool("strace-seccomp", "strace -f -c --seccomp-bpf -e '!uname'", "strace",
              lambda pid, path: ["strace", "-f", "-c", "--seccomp-bpf", "-e", "trace=!uname", "-o", path],
              None, slow=True, follows=True, spawns=True),

@@ -18,13 +18,13 @@ def cpus():
 
 
 class Workload:
-    """`scope` is what a tool must watch: "process", "tree" (children too) or "system"."""
+    """`scope` is what a tool must trace: "process", "tree" (with children) or "system"."""
 
     scope = "process"
-    slow_divisor = 100     # how much less a slow tool gets to do
-    record_divisor = 10    # how much less a tool gets that writes something for each call
-    attach_only = False    # no use in starting it through a tool
-    table = "cost"         # how it is reported: cost, shares, throughput, finding (report.py)
+    slow_divisor = 100     # divisor of the operations under a slow tool
+    record_divisor = 10    # divisor of the operations under a tool that writes a record per call
+    attach_only = False    # True: only tools that can attach to a running process
+    table = "cost"         # table in the report: cost, shares, throughput, finding (report.py)
     remark = ""            # a sentence for the report
 
     def __init__(self, key, title, unit):
@@ -39,7 +39,7 @@ class Workload:
         return self.slow_divisor if tool.slow else self.record_divisor if tool.records else 1
 
     def start(self, prefix=()):
-        """A running instance, started through a tool's argv if there is a prefix."""
+        """Returns a running instance. A `prefix` is the argv of the tool that starts it."""
         raise NotImplementedError
 
 
@@ -83,7 +83,7 @@ class Section:
 
 
 class Program(Workload):
-    """One of bench/workloads/*.c. `bystander`: the tool watches an idle process, not the one timed."""
+    """One of bench/workloads/*.c. `idle`: program of an idle process to trace instead."""
 
     def __init__(self, key, title, unit, argv, count, *, series=None, scope="process", rate=0,
                  slow_divisor=100, idle=None):
@@ -141,7 +141,7 @@ class Storm(Program):
 
 
 def cpu_ns(pid):
-    """What the threads of a process have run for. Time that a hypervisor took is not in it, nor are waits: on a busy
+    """The run time of all threads of a process. Excludes waits and stolen time, so on a busy
     machine it varies less than any rate.
     """
     total = 0
@@ -155,7 +155,7 @@ def cpu_ns(pid):
 
 
 def cpu_of_clients_ns():
-    """What the programs that this one ran and waited for have run for, with theirs."""
+    """The CPU time of all ended children of this process, and of the children's ended children."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return round((usage.ru_utime + usage.ru_stime) * 1e9)
 
@@ -191,7 +191,7 @@ class RedisServer:
         self.socket = os.path.join(self.home, "socket")
         os.mkdir(self.home, 0o700)
         shutil.chown(self.home, "nobody", "nogroup")
-        # setpriv twice: changing the user forgets the signal for the parent's death.
+        # setpriv twice: a change of user clears the parent-death signal.
         self.child = Child([
             *prefix, "setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups",
             "setpriv", "--pdeathsig", "KILL", "taskset", "-c", str(cpus()[0]),
@@ -246,7 +246,7 @@ class RedisServer:
 
 
 class Hackbench(Workload):
-    """rt-tests' hackbench through pipes; the tool watches everything."""
+    """rt-tests' hackbench through pipes; the tool traces the whole system."""
 
     scope = "system"
     slow_divisor = 10

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `overdue worst` does to the latency that it looks for, and what showing more of it adds."""
+"""The effect of `overdue worst` on the latency that it looks for, without and with --events."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def command(program, options, path, seconds):
 
 
 def read_report(path):
-    """(its longest in µs, how many it followed, how many it lost)"""
+    """(longest latency in µs, latencies tracked, latencies lost)"""
     with open(path, encoding="utf-8") as file:
         report = json.load(file)
     longest = max((window["latency_ns"] for window in report["worst"]), default=0) / 1000
@@ -32,8 +32,8 @@ def read_report(path):
 
 
 class Results:
-    """Rows of a round and CPU: {"alone", "worst", "events"}: cyclictest's median in µs. Of each run of ours: the
-    longest it found, and what it followed and lost."""
+    """`medians`: {"alone", "worst", "events"}, cyclictest's median in µs, per round and CPU.
+    `found`: the read_report() of each run."""
 
     def __init__(self):
         self.missing = None

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a file, reads 64 bytes of it and closes it, in a loop: bench_files CPU. The file is this
-// program, so it is there and cached. One operation is three system calls.
+// Opens a file, reads 64 bytes of it and closes it, in a loop: bench_files CPU. The file is the
+// program itself, which exists and is cached. One operation is three system calls.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sleeps that are late on purpose: bench_finding CPU. Each operation is a nanosleep of 200 µs at
-// the end of 40 frames of at least 512 bytes, more stack than Overdue copies by default. What is
-// timed is the thread's own CPU time over that one call: what a tracer does in the traced thread
-// shows there, and neither the sleep nor a preemption does. Between operations it spins, because
+// Sleeps that are late on purpose: bench_finding CPU. Each operation is a nanosleep of 200 µs below
+// 40 frames of at least 512 bytes, more stack than Overdue copies by default. The timed value is
+// the thread's own CPU time over that one call. It includes the work of a tracer in the traced
+// thread, but neither the sleep nor a preemption. Between operations the thread spins, because
 // another sleep would be late too.
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ static uint64_t thread_cpu_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-// The wall clock outside, because it needs no system call.
+// The wall clock is read outside the CPU clock, because reading it makes no system call.
 static void sleep_once(struct cost* cost) {
   const struct timespec time = {.tv_nsec = SLEEP_NS};
   uint64_t begin_ns = monotonic_ns();
@@ -39,7 +39,7 @@ static void sleep_once(struct cost* cost) {
   cost->wall_ns = monotonic_ns() - begin_ns;
 }
 
-// The buffer is used after the call below, so that each frame stays its own.
+// The use of the buffer after the call keeps one frame per call.
 static __attribute__((noinline)) unsigned go_deep(unsigned frames, struct cost* cost) {
   volatile unsigned char room[FRAME_BYTES];
   room[frames] = 1;
@@ -60,7 +60,7 @@ static uint64_t quantile(const uint64_t* sorted, uint64_t count, double share) {
   return sorted[(uint64_t)((double)(count - 1) * share + 0.5)];
 }
 
-// `rate` operations a second; one that comes late is not caught up, so that they never crowd.
+// Runs `rate` operations a second. A late operation delays all later ones, so they never crowd.
 static void run(struct samples* samples, uint64_t count, uint64_t rate) {
   uint64_t interval_ns = rate ? 1000000000u / rate : 0;
   for (uint64_t i = 0; i < count; i++) {

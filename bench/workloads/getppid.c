@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// getppid in a loop, one thread pinned to each CPU named: bench_getppid CPU [CPU…]. The cheapest
-// system call there is, so nearly all of what a tracer adds shows. With a rate, calls come in
-// bursts and only the bursts are timed.
+// getppid in a loop, on a thread pinned to each given CPU: bench_getppid CPU [CPU…]. It is the
+// cheapest system call, so nearly all of a tracer's cost shows. With a rate, calls come in bursts,
+// and only the bursts are timed.
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ static void call(uint64_t count) {
   for (uint64_t i = 0; i < count; i++) syscall(SYS_getppid);
 }
 
-// Between bursts it spins on the vDSO clock, which is no system call. Time lost to a preemption is
+// Spins between bursts on the vDSO clock, which makes no system call. Time lost to a preemption is
 // caught up.
 static void run_paced(struct worker* worker) {
   uint64_t begin_ns = monotonic_ns();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process for a tracer to watch while another process is timed: it polls stdin every 5 ms and
-// ends with it. The few calls it makes give a tracer that discovers calls one to find.
+// A process for a tracer to watch while another process is timed. It polls stdin every 5 ms and
+// ends with stdin. Its few calls are enough for a tracer that hooks only the calls it has seen.
 #include <poll.h>
 
 #include "section.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A byte goes back and forth between two threads through two pipes: bench_pipe CPU [PRIORITY]; with
-// a priority they are SCHED_FIFO, and no other thread comes in between. Both threads are pinned to
-// the same CPU, because a wake-up across CPUs may cost more than everything else together. One
-// operation is a round trip: two writes, two reads and two context switches.
+// A byte goes back and forth between two threads through two pipes: bench_pipe CPU [PRIORITY]. With
+// a priority, the threads are SCHED_FIFO, and no other thread runs in between. Both threads are
+// pinned to the same CPU, because a wake-up across CPUs may cost more than everything else
+// together. One operation is a round trip: two writes, two reads and two context switches.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
   }
   int cpu = atoi(argv[1]);
   pin_to_cpu(cpu);
-  if (argc == 3) {  // the other thread inherits it
+  if (argc == 3) {  // the second thread inherits the policy
     struct sched_param parameters = {.sched_priority = atoi(argv[2])};
     if (sched_setscheduler(0, SCHED_FIFO, &parameters) != 0) give_up("sched_setscheduler");
   }

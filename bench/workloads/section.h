@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every workload shares. A workload stays alive over many measurements: it says "ready", then
-// runs one timed section for each line "COUNT [RATE]" of stdin, so that the harness can time the
-// same process with and without a tracer attached, and attach it between sections. It ends at the
+// Shared by all workloads. A workload stays alive over many measurements: it prints "ready", then
+// runs one timed section for each line "COUNT [RATE]" of stdin. The harness can time the same
+// process with and without a tracer, and attach the tracer between sections. A workload ends at the
 // end of stdin.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 struct section {
   uint64_t count;  // operations to time, per thread
-  uint64_t rate;   // operations a second; 0: as fast as they go
+  uint64_t rate;   // operations a second; 0: no limit
 };
 
 static inline uint64_t monotonic_ns(void) {
@@ -43,7 +43,7 @@ static inline void say_ready(void) {
   fflush(stdout);
 }
 
-// The next section the harness wants; false at the end of stdin.
+// Reads the next section from stdin; false at the end of stdin.
 static inline bool next_section(struct section* section) {
   char line[128];
   if (!fgets(line, sizeof(line), stdin)) return false;
@@ -53,15 +53,15 @@ static inline bool next_section(struct section* section) {
   return true;
 }
 
-// Untimed operations in front of the timed ones: enough to warm caches, few enough for a slow
+// Number of untimed operations before the timed ones: enough to warm caches, few enough for a slow
 // tracer.
 static inline uint64_t warm_up_count(uint64_t count) {
   uint64_t tenth = count / 10;
   return tenth < 10000 ? tenth : 10000;
 }
 
-// `made` counts every operation since the line was read, warm-up included: what a tracer must have
-// seen.
+// `made` counts every operation since the line was read, including the warm-up: the number that a
+// tracer must have seen.
 static inline void report_section(double ns_per_operation, uint64_t made, uint64_t elapsed_ns) {
   printf("ns=%.2f made=%llu elapsed_ns=%llu\n", ns_per_operation, (unsigned long long)made,
          (unsigned long long)elapsed_ns);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fork/exec storm like a build's: bench_storm DIRECTORY. One operation is a job: fork, exec of a
-// dynamically linked program, which looks for headers where they are not, reads some files, writes
-// an output and leaves. As many jobs run at once as there are CPUs; nothing is pinned.
+// A fork/exec storm, like a build: bench_storm DIRECTORY. One operation is a job: fork and exec of
+// a dynamically linked program that looks for headers in the wrong folders, reads some files,
+// writes an output and exits. As many jobs run at once as there are CPUs; nothing is pinned.
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,8 +14,7 @@
 #define FILES_READ 12
 #define OUTPUT_SIZE 16384
 
-// What a compiler does to the kernel, without the computing in between. argv[0] stands for its
-// sources.
+// The system calls of a compiler, without the computing in between. argv[0] stands for the sources.
 static int run_job(const char* source, const char* directory) {
   char path[4096], bytes[OUTPUT_SIZE];
   struct stat status;

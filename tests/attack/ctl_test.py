@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Who started a session may talk to it, and can keep nobody else from it."""
+"""The user who started a session may connect to it, and cannot keep root from it."""
 import os
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import NOBODY, attached, main, overdue, require_root, tool
 
-# Connects as often as it is told to, says so, and says nothing to the session.
+# Opens the given number of connections, prints "connected", and sends nothing to the session.
 SILENT = """
 import socket, sys, time
 clients = [socket.socket(socket.AF_UNIX) for _ in range(int(sys.argv[2]))]

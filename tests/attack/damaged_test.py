@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Damaged inputs for everything that reads what others wrote: nothing crashes, hangs, or takes the rest with it.
+"""Damaged inputs for every reader of foreign data: no crash, no hang, no effect on the rest.
 
-Files of --span have their own test (span_files). The seed of each run is printed; OVERDUE_SEED repeats one, and
-OVERDUE_LONG=1 tries some hundred inputs of each kind.
+Files of --span have their own test (span_files). The seed of each run is printed; OVERDUE_SEED
+repeats a run, and OVERDUE_LONG=1 tries some hundred inputs of each kind.
 """
 import os
 import random
@@ -20,7 +20,7 @@ SEED = int(os.environ.get("OVERDUE_SEED") or random.randrange(1 << 32))
 VIEWS = ([], ["--hist"], ["--calls", "-f", "ndjson"], ["-f", "json"], ["-f", "csv"], ["--by", "process,thread"])
 NOT_NEEDED_TO_RUN = (".symtab", ".strtab", ".shstrtab", ".eh_frame", ".eh_frame_hdr", ".debug_info",
                      ".debug_line", ".debug_abbrev", ".debug_str", ".gnu_debuglink", ".note.gnu.build-id")
-# A program that waits in code which it made itself, and for which it wrote a perf map.
+# A program that waits in code that it generated, with a perf map for that code.
 JIT = """
 import ctypes, mmap, os, sys, time
 with open(sys.argv[1], "rb") as file:
@@ -41,7 +41,7 @@ os.unlink(f"/tmp/perf-{os.getpid()}.map")
 
 
 def sections(elf):
-    """{name: (offset, size)} of a 64-bit file's sections; the table of them is under the name ''."""
+    """{name: (offset, size)} of a 64-bit file's sections. The section headers have the name ''."""
     table, = struct.unpack_from("<Q", elf, 0x28)
     size, count, names_at = struct.unpack_from("<HHH", elf, 0x3A)
     headers = [struct.unpack_from("<IIQQQQ", elf, table + i * size) for i in range(count)]
@@ -57,7 +57,7 @@ class Damaged(FolderTest):
         self.dice = random.Random(SEED)
 
     def damage(self, whole, begin=0, size=None):
-        """Cuts a part of it, or changes some bytes; within `size` bytes from `begin`, those are only changed."""
+        """Cuts the data or changes some bytes; with a `size`, changes bytes of that part only."""
         damaged = bytearray(whole)
         if size is None and self.dice.random() < 0.25:
             return bytes(damaged[:self.dice.randrange(len(damaged))])
@@ -74,14 +74,14 @@ class Damaged(FolderTest):
         return path
 
     def read(self, finished):
-        """It was read, or refused in a sentence."""
+        """Checks that the input was read, or refused with a message."""
         self.assertIn(finished.status, (0, 1, 2), finished)
         if finished.status != 0:
             self.assertRegex(finished.err, r"^overdue: \w", finished)
             self.assertNotIn("unexpected failure", finished.err, finished)
 
     def naps(self, *command):
-        """The findings of a run whose program takes 20 naps: (how many are naps, all as text)."""
+        """Runs a program that takes 20 naps. Returns (naps found, all findings as text)."""
         path = f"{self.folder}/findings"
         finished = overdue("stalls", "--idle", "-f", "ndjson", "-o", path, *command)
         self.assertEqual(finished.status, 0, finished)
@@ -90,7 +90,7 @@ class Damaged(FolderTest):
         return sum('"nanosleep"' in line for line in text.splitlines()), text
 
     def program(self):
-        """A program of ours whose symbols and unwind tables are damaged: it does not need them to run."""
+        """A workload with damaged symbols and unwind tables, which it does not need to run."""
         with open(workload("nanosleep_loop"), "rb") as file:
             whole = file.read()
         known = {name: place for name, place in sections(whole).items()
@@ -133,7 +133,7 @@ class Damaged(FolderTest):
         lines = [b"ADDRESS 40 jitted_wait", *(b"%x %x other_%d" % (0x1000 + 64 * i, 64, i) for i in range(200))]
         whole = b"\n".join(lines) + b"\n"
         command = ("-T", "1ms", "--", tool("python3"), self.write("jit.py", JIT.encode()))
-        for stays in (0.5, 2, 8):  # a slow machine may read the map when the program has gone
+        for stays in (0.5, 2, 8):  # on a slow machine, the map may be read after the program ends
             naps, text = self.naps(*command, self.write("perf.map", whole), stays)
             self.assertEqual(naps, 20, text[-3000:])
             if "jitted_wait" in text:
@@ -158,7 +158,7 @@ class Damaged(FolderTest):
                             client.shutdown(socket.SHUT_WR)
                             client.recv(1 << 16)
                     except (BrokenPipeError, ConnectionResetError):
-                        pass  # too long a request is cut off
+                        pass  # the session hangs up on an overlong request
             answer = overdue("ctl", "--session", live.pid, "get")
             self.assertEqual(answer.status, 0, answer)
             live.signal(2)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A file system of the attacker's that never answers: what is mapped from it holds nobody up."""
+"""An attacker's file system that never answers: files mapped from it do not hold up Overdue."""
 import json
 import os
 import signal
@@ -16,7 +16,7 @@ SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "silent_fs.py"
 
 
 class Silent(unittest.TestCase):
-    """A program that runs from it, and naps 20 ms at a time."""
+    """A program that runs from the file system, and naps 20 ms at a time."""
 
     def setUp(self):
         require_root()
@@ -74,7 +74,7 @@ class Silent(unittest.TestCase):
             self.assertEqual(live.finish(5).status, 0)
 
     def test_one_that_is_taken_away(self):
-        """So that no list of mounts has it any more; what is mapped stays mapped."""
+        """No list of mounts has the file system any more, but its mapped files stay mapped."""
         run([tool("umount"), "--lazy", self.folder])
         self.be_silent()
         with attached("stalls", "-T", "10ms", "-p", self.program.pid, settle=1) as live:
@@ -84,7 +84,7 @@ class Silent(unittest.TestCase):
             self.assertIn("FUSE", finished.out)
 
     def test_a_map_of_made_code_there(self):
-        """/tmp of a container of the attacker's is the file system."""
+        """The file system is /tmp of an attacker's container."""
         script = f'mount --bind {self.folder} /tmp && exec "$0" 1000000 20000000'
         with Live(tool("unshare"), "--mount", "sh", "-c", script, workload("nanosleep_loop")) as inside:
             time.sleep(0.5)

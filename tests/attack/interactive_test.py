@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Programs that want a terminal, under `overdue syscalls`: a shell with job control, vi, less and top, in tmux, as
-oneself and as another user. They work as they do under `sudo` with use_pty."""
+"""Programs that need a terminal, under `overdue syscalls`: a shell with job control, vi, less and
+top, in tmux, as the same and as another user. They work as they do under `sudo` with use_pty."""
 import json
 import os
 import shlex
@@ -17,7 +17,7 @@ INNER_RCFILE = RCFILE.replace("outer", "inner")
 
 
 class Terminal:
-    """A shell in a terminal of tmux's; `screen` is what a person sees there."""
+    """A shell in a terminal of tmux; `screen` is the visible text."""
 
     made = 0
 
@@ -66,7 +66,7 @@ class Terminal:
             raise AssertionError(f"{error}; the screen:\n{self.screen}") from None
 
     def wait_for_prompt(self, prompt=PROMPT):
-        """The prompt, and behind it nothing."""
+        """Waits until the last line is the prompt alone."""
         self.wait_until(lambda: self.last_line.rstrip() == prompt.rstrip(), f"no prompt {prompt!r}")
 
 
@@ -81,7 +81,7 @@ class Interactive(FolderTest):
         self.report = f"{self.folder}/report.json"
 
     def each_way(self, use, *command):
-        """Calls `use` with a terminal in which the command runs, and ends, and is reported."""
+        """Calls `use` with a terminal that runs the command, and waits for the report."""
         for way, options in WAYS.items():
             with self.subTest(way), Terminal(self.folder) as terminal:
                 terminal.line(shlex.join([OVERDUE, "syscalls", "-f", "json", "-o", self.report, *options, "--",
@@ -154,7 +154,7 @@ class Interactive(FolderTest):
             terminal.wait_for("line 3\n")
             terminal.keys("Space")
             terminal.wait_for("line 25\n")
-            for _ in range(5):  # what races loses now and then
+            for _ in range(5):  # a race is not lost every time
                 self.stop_and_go_on(terminal, "line 25\n")
             terminal.keys("G")
             terminal.wait_for("line 999\n")

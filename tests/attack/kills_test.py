@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Every command, ended at a random moment by SIGKILL or by a signal that it may answer: nothing is left behind.
+"""Every command, ended at a random moment by SIGKILL or by a signal that it handles: nothing is
+left.
 
-The long form (OVERDUE_LONG=1) does so a hundred times each. What has real-time threads or settings of the kernel's is
-also in cli_killed, which looks at each of them.
+The long form (OVERDUE_LONG=1) ends each command a hundred times. Commands with real-time threads or
+kernel settings are also in cli_killed, which checks each thread and setting.
 """
 import os
 import random
@@ -24,7 +25,7 @@ ANSWERED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal
 
 
 def commands_of(folder):
-    """What is run of each command; {} is a new file's name. A program that is started ends by itself."""
+    """The arguments of each command; {} is a new file's name. A started program ends by itself."""
     recording, folded = f"{folder}/x.odt", f"{folder}/x.folded"
     return {
         "syscalls": [("-a",), ("-a", "--calls", "-f", "ndjson"), ("--two-phase", "-p", os.getpid()),
@@ -60,12 +61,13 @@ class Kills(FolderTest):
     @staticmethod
     def state():
         instances = sorted(os.listdir(f"{TRACEFS}/instances")) if os.path.exists(f"{TRACEFS}/instances") else []
-        instances = [name for name in instances if not name.startswith("od-test-")]  # another test's, beside this one
+        # A concurrent test may have an instance too.
+        instances = [name for name in instances if not name.startswith("od-test-")]
         temporary = {name for name in os.listdir(tempfile.gettempdir()) if "overdue" in name}
         return instances, temporary
 
     def end(self, number, *command):
-        """The signal comes at a random moment; returns whether it came before the command's own end."""
+        """Sends the signal at a random moment. Returns whether the command was still running."""
         before = self.state()
         made = [word.replace("{}", f"{self.folder}/out") for word in map(str, command)]
         with Live(OVERDUE, *made) as live:
@@ -89,7 +91,7 @@ class Kills(FolderTest):
 
     @staticmethod
     def is_program(pid):
-        """Past the gate: what we have started goes on without us."""
+        """Whether the child has passed the gate: a started program runs on without Overdue."""
         try:
             return os.path.basename(os.readlink(f"/proc/{pid}/exe")) == os.path.basename(tool("sleep"))
         except OSError:
@@ -102,7 +104,7 @@ class Kills(FolderTest):
                 with self.subTest(command=name, form=form):
                     for _ in range(long_or_short(100, 1)):
                         in_time += self.end(self.dice.choice(signals), name, *form)
-        # Of those that do not end by themselves alone there are more: the signals come in time.
+        # Most commands do not end by themselves, so most signals come in time.
         self.assertGreater(in_time, len(self.commands) // 2)
 
     def test_every_command_is_here(self):
@@ -112,7 +114,7 @@ class Kills(FolderTest):
 
     def test_killed(self):
         self.end_all([signal.SIGKILL])
-        self.assertEqual(overdue("syscalls", "-a", "-d", "50ms").status, 0)  # which removes sockets of the dead
+        self.assertEqual(overdue("syscalls", "-a", "-d", "50ms").status, 0)  # removes stale sockets
         left = [name for name in os.listdir(SOCKETS) if not os.path.exists(f"/proc/{name.partition('.')[0]}")]
         self.assertEqual(left, [])
 

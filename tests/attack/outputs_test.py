@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Links of the caller: `sudo overdue … -o FILE` writes to nothing that the user behind sudo may not write to."""
+"""Links of the caller: `sudo overdue … -o FILE` writes only what the user behind sudo may write."""
 import os
 import sys
 import tempfile
@@ -14,7 +14,7 @@ RUN = ("-d", "200ms", "-p", str(os.getpid()))
 
 
 class Links(unittest.TestCase):
-    """In a folder of the caller's, next to files of root's."""
+    """Links in a folder of the caller, next to root's files."""
 
     def setUp(self):
         require_root()
@@ -29,7 +29,7 @@ class Links(unittest.TestCase):
             file.write("precious")
 
     def writes(self, name):
-        """Command lines that write to this file."""
+        """Command lines that write to the file `name`."""
         stalls = ("stalls", "-T", "1s", *RUN)
         return [("syscalls", *RUN, "-o", name), ("syscalls", *RUN, "-f", "json", "-o", name),
                 ("syscalls", *RUN, "-o", f"{self.folder}/other", "--save", name), ("record", *RUN, "-o", name),
@@ -65,7 +65,7 @@ class Links(unittest.TestCase):
             self.assertEqual(file.read(), "precious", finished)
 
     def test_a_hard_link(self):
-        """Which the user may only read, as anybody may."""
+        """A hard link to a file that the user may only read, as every user may."""
         os.link(self.precious, f"{self.folder}/hard")
         finished = overdue("syscalls", *RUN, "-o", f"{self.folder}/hard", env=SUDO)
         self.assertNotEqual(finished.status, 0, finished)
@@ -78,7 +78,7 @@ class Links(unittest.TestCase):
         self.assertFalse(os.path.lexists(self.new))
 
     def test_a_descriptor_of_our_own(self):
-        """Of those that Overdue opens: the pipe of its signals, the kernel's maps."""
+        """A descriptor that Overdue opens for itself: its signal pipe, BPF maps."""
         for number in range(3, 20):
             with self.subTest(number=number):
                 finished = overdue("syscalls", "-d", "100ms", "-a", "-o", f"/dev/fd/{number}")

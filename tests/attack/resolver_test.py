@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The process that reads programs' files: dead, silent, or gone for good."""
+"""The resolver, the process that reads programs' files: dead, silent, or gone for good."""
 import contextlib
 import json
 import os
@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import OVERDUE, Live, eventually, main, require_root, wait_until_measuring
 
-# Late a hundred times a second, in the C library: each finding has a stack.
+# Late a hundred times a second in the C library, so that each finding has a stack.
 SLEEPER = "import time\nwhile True: time.sleep(0.01)"
 
 
@@ -22,7 +22,7 @@ def children(pid):
 
 
 def resolver(pid):
-    """Of the measuring process: (who makes children, the child)."""
+    """(The process that makes resolvers, the resolver) of a measuring process."""
     for maker in children(pid):
         for child in children(maker):
             return maker, child
@@ -39,7 +39,7 @@ class Resolver(unittest.TestCase):
         self.program = self.enterContext(Live("/usr/bin/python3", "-c", SLEEPER))
 
     def stalls(self, *options):
-        """Of the sleeper; rings hold their stacks of about a second."""
+        """Measures the sleeper. The rings hold its stacks of about a second."""
         return Live(OVERDUE, "stalls", "-v", "--idle", "-T", "5ms", "-p", self.program.pid, "--buffer", "1M", "-f", "ndjson",
                     *options)
 
@@ -51,7 +51,7 @@ class Resolver(unittest.TestCase):
         return [line for line in lines if line["type"] == "stall"], by_type["receipt"], by_type["report"]
 
     def test_silence_loses_no_record_and_the_measurement_ends(self):
-        """The resolver is waited for for 10 s; the rings are not."""
+        """Overdue waits 10 s for the resolver, but reads the rings meanwhile."""
         with self.stalls("-d", "4s") as live:
             wait_until_measuring(live)
             _, child = eventually(lambda: resolver(live.pid), 20, "no resolver")
@@ -88,7 +88,7 @@ class Resolver(unittest.TestCase):
         self.assertGreater(len(named), len(stalls) * 9 // 10, "names are gone")
 
     def test_silence_of_who_makes_them_is_survived(self):
-        """It is waited for at the end, when there is no measurement any more."""
+        """Overdue waits for that process at the end, after the measurement."""
         for output, status in (("/dev/null", 0), ("/dev/full", 1)):
             with self.subTest(output=output), self.stalls("-d", "2s", "-o", output) as live:
                 wait_until_measuring(live)

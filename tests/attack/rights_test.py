@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Rights that Overdue has, by setcap or from root, give no user a file that this user may not read; and a measuring
-command never has more rights in force than it needs."""
+"""Overdue's rights, from setcap or root, give a user no file that this user may not read. A
+measuring command never has more rights in force than it needs."""
 import contextlib
 import os
 import re
@@ -31,11 +31,11 @@ WITHOUT_RIGHTS = (("report",), ("flame",), ("probes",), ("schema",), ("help",))
 class Rights(unittest.TestCase):
     def setUp(self):
         require_root()
-        made = tempfile.TemporaryDirectory(dir="/var/tmp")  # /tmp may be mounted so that capabilities of files are void
+        made = tempfile.TemporaryDirectory(dir="/var/tmp")  # /tmp may be mounted with nosuid
         self.addCleanup(made.cleanup)
         self.folder = made.name
         os.chmod(self.folder, 0o755)
-        self.plain = self.copy("plain")  # the build's folder need not be open to others
+        self.plain = self.copy("plain")  # other users may lack access to the build folder
         self.secret = f"{self.folder}/secret"
         with open(self.secret, "w", encoding="ascii") as file:
             file.write("main;very;secret 12\n")
@@ -49,7 +49,7 @@ class Rights(unittest.TestCase):
 
 
 class OfTheFile(Rights):
-    """As the hint of setcap(8) makes it, but for the mode that keeps others out."""
+    """File capabilities as in the setcap(8) hint, but with a mode that lets other users in."""
 
     def setUp(self):
         super().setUp()
@@ -107,7 +107,7 @@ class OfTheFile(Rights):
                     self.assertIn("Permission denied", finished.err)
 
     def test_programs_behind_closed_folders_have_names(self):
-        """What the right is for: another user's program, in a folder of that user's own."""
+        """The purpose of the right: another user's program, in a private folder of that user."""
         hidden = f"{self.folder}/hidden"
         os.mkdir(hidden)
         program = shutil.copy(workload("nanosleep_loop"), hidden)
@@ -125,7 +125,7 @@ class OfTheFile(Rights):
 
 
 def rights_of_threads(pid):
-    """(permitted, effective) of each thread that has not ended."""
+    """(permitted, effective) capabilities of each thread."""
     found = []
     for tid in os.listdir(f"/proc/{pid}/task"):
         with contextlib.suppress(OSError):
@@ -136,7 +136,7 @@ def rights_of_threads(pid):
 
 
 class WhileMeasuring(Rights):
-    """What /proc says of each thread, and strace of each file that is opened."""
+    """Checks the rights of each thread with /proc, and each opened file with strace."""
 
     def check(self, *command):
         with Live(OVERDUE, *command, "-v", "-d", "20s") as live:
@@ -166,7 +166,7 @@ class WhileMeasuring(Rights):
                                        for _, effective in rights_of_threads(live.pid)), 10)
 
     def test_where_attaching_goes_on_it_is_not_in_force(self):
-        """CAP_SYS_ADMIN, which Debian's kernels want for it, where kernel.perf_event_paranoid is 3."""
+        """CAP_SYS_ADMIN: Debian's kernels need it to attach if kernel.perf_event_paranoid is 3."""
         for options in (("--two-phase",), ("--discover",)):
             with self.subTest(options=options), Live(OVERDUE, "syscalls", *options, "-a", "-d", "20s", "-v") as live:
                 wait_until_measuring(live)
@@ -186,7 +186,7 @@ class WhileMeasuring(Rights):
                 self.check(*command)
 
     def test_files_are_opened_with_the_right_only_where_it_is_needed(self):
-        """strace, of the thread that measures: what it opens while CAP_DAC_READ_SEARCH is in force."""
+        """strace shows the files that are opened with CAP_DAC_READ_SEARCH in force."""
         report, log = f"{self.folder}/report", f"{self.folder}/log"
         program = shutil.copy(workload("nanosleep_loop"), self.folder)
         command = [OVERDUE, "stalls", "-T", "100us", "-o", report, "--span", SPAN.format(program), "--", program,
@@ -194,7 +194,7 @@ class WhileMeasuring(Rights):
         os.chown(self.folder, 65534, 65534)
         traced = run([tool("strace"), "-y", "-e", "trace=openat,open,capset", "-o", log, *command],
                      env={**os.environ, "SUDO_UID": "65534", "SUDO_GID": "65534",
-                          "ASAN_OPTIONS": "detect_leaks=0"})  # which cannot be traced
+                          "ASAN_OPTIONS": "detect_leaks=0"})  # LeakSanitizer fails under strace
         self.assertEqual(traced.status, 0, traced)
         opened = {True: [], False: []}
         in_force = None
@@ -205,7 +205,7 @@ class WhileMeasuring(Rights):
                 elif (path := re.match(r'open(?:at\()?[^"]*"([^"]*)"', line)) and in_force is not None:
                     opened[in_force].append(path[1])
         self.assertIn("report", map(os.path.basename, opened[False]))
-        self.assertIn(program, opened[False])  # for the span; for its stacks it is one of /proc/PID/map_files
+        self.assertIn(program, opened[False])  # for the span; stacks use /proc/PID/map_files
         self.assertTrue([path for path in opened[True] if "/map_files/" in path], opened)
         self.assertNotIn("report", map(os.path.basename, opened[True]))
 
@@ -220,7 +220,7 @@ class OfRoot(Rights):
         self.assertEqual(overdue("flame", self.secret, env=environment).status, 0)
 
     def test_a_reader_holds_what_opens_files_and_nothing_else(self):
-        """The rights are looked at while it waits for its input."""
+        """Checks the rights while the command waits for its input."""
         fifo = f"{self.folder}/fifo"
         os.mkfifo(fifo)
         with Live(OVERDUE, "flame", fifo) as live:

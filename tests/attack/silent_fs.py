@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""A file system with one file, PROG, that answers until it is told to be silent: silent_fs.py FOLDER FILE.
+"""A file system with one file, PROG, that stops answering on request: silent_fs.py FOLDER FILE.
 
-Mounts itself on FOLDER (FUSE, as root), says "mounted", and from a byte on its standard input on answers nothing.
-What waits for it then waits until this process ends. Requests and answers: <linux/fuse.h>.
+Mounts itself on FOLDER (FUSE, as root) and prints "mounted". After a byte on standard input it
+answers no more: callers wait until it ends. Requests and answers: <linux/fuse.h>.
 """
 import ctypes
 import errno
@@ -25,7 +25,7 @@ def attributes(node, size):
 
 
 def answer(opcode, node, body, data):
-    """What the kernel is told; an errno value where that is a number."""
+    """The answer to a request. A number is an errno value."""
     if opcode == INIT:
         major, minor, ahead, _ = struct.unpack_from("<IIII", body)
         return struct.pack("<IIIIHHIIHH8I", 7, min(minor, 31), ahead, 0, 16, 12, 1 << 17, 1, 32, 0, *[0] * 8)[:64]

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Files that `--span` names: who reads them has no rights, and damage harms nothing."""
+"""Files that `--span` names: a process without rights reads them, and damage harms nothing."""
 import os
 import random
 import re
@@ -21,18 +21,19 @@ class SpanFiles(FolderTest):
         return overdue("stalls", "-a", "-T", "1h", "--span", text, "-d", "50ms", *options, timeout=60)
 
     def test_another_process_reads_them(self):
-        """Ours opens the file, the kernel attaches to it; its bytes are for a child without rights."""
+        """Overdue opens the file and the kernel attaches to it; a child without rights reads it."""
         library, begin, end = PROBES
         if not os.path.exists(library):
             self.skipTest(f"no {library} here")
-        copy = shutil.copy(library, self.folder)  # Overdue may run with the library itself
+        copy = shutil.copy(library, self.folder)  # Overdue may have the library itself loaded
         for text, path in ((span("uprobe", workload("call_paths"), "main", "main"), workload("call_paths")),
                            (span("usdt", copy, begin, end), copy)):
             with self.subTest(text=text):
                 log = f"{self.folder}/log"
                 finished = run([tool("strace"), "-f", "-y", "-e", "trace=read,pread64,mmap,setresuid", "-o", log,
                                 OVERDUE, "stalls", "-a", "-T", "1h", "--span", text, "-d", "50ms"],
-                               env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})  # which cannot be traced
+                               # LeakSanitizer fails under strace.
+                               env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
                 self.assertEqual(finished.status, 0, finished)
                 with open(log, encoding="latin-1") as file:
                     lines = file.read().splitlines()
@@ -43,7 +44,7 @@ class SpanFiles(FolderTest):
                 self.assertNotIn(main_pid, readers)
 
     def test_damaged_files_harm_nothing(self):
-        """Each is refused in a sentence, or measured: nothing crashes and nothing hangs."""
+        """Each file is refused with a message, or measured: no crash and no hang."""
         library, begin, end = PROBES
         chosen = random.Random(11)
         path = f"{self.folder}/damaged"

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Surroundings that a caller, or a process next to us, has chosen: closed streams, a sandbox that cannot be had."""
+"""Surroundings that a caller or another process controls: closed streams, limits, no sandbox."""
 import fcntl
 import json
 import os
@@ -13,7 +13,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import OVERDUE, Live, attached, eventually, held_by, main, require_root, run, tool
 
-# Where a resolver makes its empty root.
+# The folders in which a resolver can make its empty root.
 FOLDERS = ("/tmp", "/dev/shm", "/run", "/var/tmp")
 
 
@@ -25,7 +25,7 @@ class ClosedStreams(unittest.TestCase):
         self.report = f"{made.name}/report.json"
 
     def run_without(self, streams, *command):
-        """The caller has closed these; what is read from the others."""
+        """Runs a command after its caller has closed these streams."""
         def close():
             for stream in streams:
                 os.close(stream)
@@ -43,7 +43,7 @@ class ClosedStreams(unittest.TestCase):
                 os.unlink(self.report)
 
     def test_a_report_without_a_place_is_a_failure(self):
-        """And no end before its time that looks like a success, by what is written to a pipe of our own."""
+        """The output must not land in Overdue's own pipe, and end the run early with success."""
         for streams in ((1,), (0, 1), (0, 1, 2)):
             for command in (("syscalls", "-a", "-i", "100ms"), ("stalls", "-a", "-T", "1us"),
                             ("timerlat", "-i", "100ms")):
@@ -63,7 +63,7 @@ class ClosedStreams(unittest.TestCase):
 
 
 class Limits(unittest.TestCase):
-    """Each alone, as low as a caller can make it: a sentence or a whole report, and no crash."""
+    """Each limit alone, as low as a caller can set it: a message or a whole report, no crash."""
 
     def setUp(self):
         require_root()
@@ -96,7 +96,7 @@ class Limits(unittest.TestCase):
         self.assertEqual(finished.status, 200, finished)
 
     def test_each_limit(self):
-        """Of files, their size, processes and memory."""
+        """Limits on open files, file size, processes, memory and CPU time."""
         limits = [(resource.RLIMIT_NOFILE, value) for value in (4, 10, 30, 80)]
         limits += [(resource.RLIMIT_FSIZE, value) for value in (0, 100)]
         limits += [(resource.RLIMIT_AS, value << 20) for value in (40, 100, 400)]
@@ -118,7 +118,7 @@ class Limits(unittest.TestCase):
         self.assertRegex(finished.err, r"overdue: [\d,]+ events, 0 lost", "without a report there is still a receipt")
 
     def test_findings_longer_than_allowed(self):
-        """They are written while it measures."""
+        """Findings are written during the measurement."""
         finished = self.run_within(resource.RLIMIT_FSIZE, 100, "stalls", "-T", "1ns", "-f", "ndjson", "-o", self.report,
                                    "--", tool("true"))
         self.assertNotEqual(finished.status, 0, finished)
@@ -139,7 +139,7 @@ class Signals(unittest.TestCase):
 
 
 class NobodyReads(unittest.TestCase):
-    """Standard output is a pipe that is full."""
+    """Standard output is a full pipe."""
 
     def setUp(self):
         require_root()
@@ -147,7 +147,7 @@ class NobodyReads(unittest.TestCase):
     def run_into_pipe(self, *arguments):
         reader, writer = os.pipe()
         self.addCleanup(os.close, reader)
-        # Full from the start: a quiet machine's whole report might fit in.
+        # Full from the start, because the whole report of a quiet machine might fit.
         self.filling = b"\n" * fcntl.fcntl(writer, fcntl.F_GETPIPE_SZ)
         self.assertEqual(os.write(writer, self.filling), len(self.filling))
         with Live(tool("sh"), "-c", f'exec >&{writer}; exec "$0" "$@"', OVERDUE, "stalls", "-T", "100us", "-a", "-f",
@@ -159,7 +159,7 @@ class NobodyReads(unittest.TestCase):
         return bool(held_by(live.pid)["link"])
 
     def test_the_duration_ends_the_measurement(self):
-        """What was measured waits for its reader; the kernel's hooks are gone."""
+        """The results wait for a reader; the kernel's hooks are gone."""
         for live, reader in self.run_into_pipe("-d", "2s"):
             eventually(lambda: self.holds_programs(live), 20, "it never measured")
             eventually(lambda: not self.holds_programs(live), 10, "it measures on")
@@ -183,7 +183,7 @@ class NobodyReads(unittest.TestCase):
 
 
 class Clocks(unittest.TestCase):
-    """A time namespace, in which clocks differ from those of the kernel."""
+    """A time namespace, whose clocks differ from the kernel's."""
 
     def setUp(self):
         require_root()
@@ -204,16 +204,16 @@ class Clocks(unittest.TestCase):
 
 
 class NoSandbox(unittest.TestCase):
-    """Nobody reads ELF files with our rights, but where the user said so."""
+    """No process reads ELF files with Overdue's rights, unless the user asks for it."""
 
     def setUp(self):
         require_root()
 
     def frames(self, *options):
-        """A thread that sleeps 20 ms at a time, in a machine where nothing can be made: its user frames."""
+        """The user frames of a sleep of 50 ms, on a machine where no folder can be made."""
         lock = " && ".join(f"mount -t tmpfs -o ro none {folder}" for folder in FOLDERS if os.path.isdir(folder))
         command = ["stalls", "--idle", "-T", "10ms", "-f", "ndjson", "--stdout", *options, "--", tool("sleep"), "0.05"]
-        # The program itself may be in a folder that is hidden then.
+        # The mounts may hide the folder of the program itself.
         script = f'exec 9<"$0" && {lock} && exec /proc/self/fd/9 "$@"'
         finished = run([tool("unshare"), "--mount", "sh", "-c", script, OVERDUE, *command])
         self.assertEqual(finished.status, 0, finished)

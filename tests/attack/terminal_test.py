@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import OVERDUE, main, overdue, require_root, tool
 
-# Types a letter by each way into an ioctl, and says what became of it: 0, or the error's number.
+# Types a letter through each entry into ioctl, and prints the results: 0, or the error number.
 TYPE = """
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -26,7 +26,7 @@ LEGACY_TIOCSTI = "/proc/sys/dev/tty/legacy_tiocsti"
 
 
 def legacy_typing():
-    """Whether this kernel lets anybody type at all (dev.tty.legacy_tiocsti, Linux 6.2)."""
+    """Whether this kernel lets any process type (dev.tty.legacy_tiocsti, Linux 6.2)."""
     try:
         with open(LEGACY_TIOCSTI, encoding="ascii") as file:
             return file.read().strip() == "1"
@@ -35,7 +35,7 @@ def legacy_typing():
 
 
 def in_terminal(command, answer, timeout=20):
-    """What the command, in a terminal of its own that is root's, wrote until `answer` came."""
+    """Runs the command in a new terminal of root's. Returns (whether `answer` came, output)."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execv(command[0], command)
@@ -82,7 +82,7 @@ class Typing(unittest.TestCase):
         self.assertEqual("legacy_tiocsti" in said, os.path.exists(LEGACY_TIOCSTI) and legacy_typing(), said)
 
     def test_another_user_has_a_terminal_for_all_else(self):
-        """Job control and the size of the window, which vim, less and a shell need."""
+        """Job control and the window size, which vim, less and a shell need."""
         code = ("import fcntl, os, termios; tty = os.open('/dev/tty', os.O_RDWR); termios.tcgetattr(tty); "
                 "print('all', os.tcgetpgrp(tty) == os.getpgrp(), len(fcntl.ioctl(tty, termios.TIOCGWINSZ, bytes(8))))")
         command = [OVERDUE, "syscalls", "-o", "/dev/null", "--user", "nobody", "--", tool("python3"), "-c", code]

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""The drawings of `overdue flame` in Chromium, through Playwright: zoom, search, tooltips, dark and light.
+"""The drawings of `overdue flame` in Chromium, through Playwright: zoom, search, tooltips, dark and
+light.
 
-flame.mjs has the cases; each is a test here. Screenshots go to build/screenshots. Needs Chromium, Node.js and
-playwright-core, which tools/setup brings; without them it skips, and says so.
+flame.mjs has the cases; each is a test here. Screenshots go to build/screenshots. Needs Chromium,
+Node.js and playwright-core, which tools/setup installs; without them the test is skipped.
 """
 import json
 import os
@@ -23,7 +24,7 @@ MODULES = SOURCE / "build" / "node"
 
 
 def missing():
-    """What the browser is not there for; empty where all is."""
+    """Why the cases cannot run; empty if they can."""
     if not shutil.which("chromium"):
         return "chromium is not installed"
     if not shutil.which("node"):
@@ -34,7 +35,7 @@ def missing():
 
 
 def draw(folder):
-    """Draws what the cases look at; returns name → path."""
+    """Makes the drawings for the cases. Returns name → path."""
     before, after = os.path.join(folder, "before.folded"), os.path.join(folder, "after.folded")
     for path, seed in ((before, 2), (after, 1)):
         with open(path, "w", encoding="utf-8") as file:
@@ -50,7 +51,7 @@ def draw(folder):
 
 
 def outcomes():
-    """name → what went wrong, of every case; one browser for all."""
+    """name → error, of every case; one browser for all."""
     screenshots = SOURCE / "build" / "screenshots"
     screenshots.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:

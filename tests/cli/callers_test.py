@@ -16,8 +16,8 @@ from overdue_test import (counts, main, overdue, require_root, syscalls_report, 
                           workload)
 
 LIBC = "libc.so.6"
-# Where the C library's functions jump rather than call, the last one is seen; which of several names
-# of one function is shown is not ours to say.
+# If functions of the C library jump instead of calling, Overdue sees the last one. If a function
+# has several names, any of them may be shown.
 FOPEN = {"fopen", "fopen64", "__fopen_internal", "_IO_new_fopen"}
 READ = {"read", "__read", "__libc_read"}
 
@@ -85,7 +85,7 @@ class OfKnownCalls(CallersTest):
         self.assertEqual(unknown, {})
 
     def comparisons(self):
-        """How often qsort() of the workload compares: once without callers tells."""
+        """The number of comparisons of the workload's qsort(), from a run without callers."""
         report, _ = syscalls_report("--", workload("library_calls"), 1)
         return counts(report)["getppid"]
 
@@ -108,8 +108,8 @@ class OfKnownCalls(CallersTest):
                          {row["name"]: row["errors"] for row in plain["syscalls"] if row["errors"]})
 
     def test_the_kernel_learns(self):
-        """Of millions of calls from one place the stacks of the first are read; the rest is counted in
-        the kernel, and none is lost. For seconds: we may be late to learn the first."""
+        """Of millions of calls from one place, Overdue reads the stacks of the first; the kernel
+        counts the rest, and none is lost. Runs for seconds: the first may be learned late."""
         report, finished = syscalls_report("--by", "library,caller", "--", workload("getppid_loop"), "3s")
         made = int(finished.out)
         self.assertEqual(report["receipt"]["lost"], 0)
@@ -159,7 +159,7 @@ class OfOtherPrograms(CallersTest):
         self.assertTrue(any("dlopen" in caller for caller in callers), callers)
 
     def test_threads(self):
-        """Many threads that come and go, each from the same places."""
+        """Many short-lived threads that call from the same places."""
         plain, _ = syscalls_report("--by", "syscall", "--", workload("library_calls"), 200)
         report = self.report(workload("library_calls"), 200)
         self.assertEqual(calls_of(report, "getpgrp"), {(LIBC, "getpgrp"): 1400})

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`overdue ctl`: what runs is listed, changed, paused and stopped; nobody who may not can; and no
+"""`overdue ctl`: sessions are listed, changed, paused and stopped, by permitted users only; and no
 client can hold up measuring."""
 import contextlib
 import json
@@ -28,13 +28,13 @@ def ctl(pid, *words, **options):
 
 
 def ask(pid, line):
-    """The answer to LINE, as bytes go over the socket."""
+    """Sends the bytes `line` to the session's socket. Returns the answer."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(10)
         client.connect(path_of(pid))
         client.sendall(line)
         text = b""
-        with contextlib.suppress(ConnectionResetError):  # it has not read all
+        with contextlib.suppress(ConnectionResetError):  # the session has not read everything
             while chunk := client.recv(65536):
                 text += chunk
     return json.loads(text)
@@ -47,7 +47,7 @@ class CtlTest(unittest.TestCase):
 
 @contextlib.contextmanager
 def sleeper(*options, nap="0.1"):
-    """A session on a program that sleeps for NAP seconds in each line of its output."""
+    """A session on a program that sleeps for NAP seconds, again and again."""
     with Live("sh", "-c", f"while sleep {nap}; do :; done") as target:
         with attached("stalls", "--idle", "-f", "ndjson", *options, "-p", target.pid) as live:
             eventually(lambda: os.path.exists(path_of(live.pid)), 10, "no socket")
@@ -55,7 +55,7 @@ def sleeper(*options, nap="0.1"):
 
 
 def stalls(text):
-    """Of whole lines: the last one may just be written."""
+    """The stalls in whole lines: the last line may be incomplete."""
     return [json.loads(line) for line in text.splitlines(True)
             if line.startswith('{"type":"stall"') and line.endswith("\n")]
 
@@ -76,7 +76,7 @@ class Requests(CtlTest):
 
     @staticmethod
     def wait_for_stalls(live, threshold_ns):
-        """A few naps that were late by that threshold."""
+        """Waits for a few naps that are late by this threshold."""
         def found():
             return [one for one in stalls(live.out())
                     if (one["name"], one["threshold_ns"]) == ("clock_nanosleep", threshold_ns)]
@@ -137,7 +137,7 @@ class Requests(CtlTest):
             self.assertEqual(json.loads(ctl(live.pid, "get").out)["settings"], {"threshold": "5.00s"})
 
     def test_pause_and_resume(self):
-        """What ends while paused is not reported, and what began then is not paired wrongly."""
+        """Calls that end in the pause are not reported; calls that begin in it get no wrong end."""
         with OnDemand() as target:
             with attached("stalls", "-T", "1ns", "-e", "getppid", "-f", "ndjson", "-p",
                           target.pid) as live:
@@ -200,7 +200,7 @@ class Socket(CtlTest):
             self.assertEqual((stat.S_IMODE(mode.st_mode), mode.st_uid), (0o600, 0))
             refused = run([*NOBODY, OVERDUE, "ctl", "--session", str(live.pid), "get"])
             self.assertEqual(refused.status, 1, refused)
-            # Even where the file's mode lets somebody in.
+            # Even if the socket's mode lets every user connect.
             os.chmod(path_of(live.pid), 0o666)
             refused = run([*NOBODY, OVERDUE, "ctl", "--session", str(live.pid), "stop"])
             self.assertEqual(refused.status, 1, refused)
@@ -227,7 +227,7 @@ class Socket(CtlTest):
             self.assertTrue(ask(live.pid, b"  get  \n")["ok"])
 
     def test_nobody_can_hold_it_up(self):
-        """Clients that say nothing, and more of them than are heard."""
+        """Silent clients, and more of them than the session serves."""
         with sleeper("-T", "50ms") as live:
             clients = [socket.socket(socket.AF_UNIX) for _ in range(30)]
             try:
@@ -238,7 +238,7 @@ class Socket(CtlTest):
                 time.sleep(1)
                 before = len(stalls(live.out()))
                 eventually(lambda: len(stalls(live.out())) > before, 10, "it stands still")
-                # The silent ones are closed after a while, and others are heard.
+                # After a while, the session closes silent clients and serves others.
                 eventually(lambda: ctl(live.pid, "get").status == 0, 20, "nobody is heard", 0.5)
             finally:
                 for client in clients:

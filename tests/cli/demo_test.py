@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The demos under `overdue syscalls`: it finds what they say of themselves."""
+"""The demos under `overdue syscalls`, which finds the calls that the demos report."""
 import collections
 import json
 import os
@@ -22,13 +22,13 @@ def measured(name, calls, *arguments):
 
 
 def argument(call, index):
-    """The value in `name=value`, a number where it is one."""
+    """The value in `name=value`, as a number if it is one."""
     value = call["args"][index].partition("=")[2]
     return int(value) if value.isdigit() else value
 
 
 def begin_of(call):
-    return call["time_ns"] - call["latency_ns"]  # it is written as it ends
+    return call["time_ns"] - call["latency_ns"]  # the record's time is the call's end
 
 
 class Demo(unittest.TestCase):
@@ -65,7 +65,7 @@ class Demo(unittest.TestCase):
         for kind, name in (("mmap", "mmap"), ("munmap", "munmap"), ("populate", "madvise")):
             lines = [event for event in events if event["type"] == kind]
             tids = {event["tid"] for event in lines}
-            # Not those that libc makes for itself in these threads.
+            # Without the calls that libc makes for itself in these threads.
             ours = [call for call in calls if call["name"] == name and call["tid"] in tids and
                     (argument(call, 2) == "MADV_POPULATE_WRITE" if kind == "populate" else
                      argument(call, 1) in {event["bytes"] for event in lines})]
@@ -80,7 +80,7 @@ class Demo(unittest.TestCase):
             ours = [call for call in calls if call["name"] == name]
             if kind == "open":
                 ours = [call for call in ours if str(argument(call, 1)).startswith('"file-')]
-            if kind == "write":  # not those of its own lines, and of its note on folders in memory
+            if kind == "write":  # without the demo's own lines, and its note on folders in memory
                 ours = [call for call in ours if argument(call, 0) not in (1, 2)]
             self.assert_same(lines, ours)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The demos: what each says of itself holds, whoever runs it, and nothing is left behind. No kernel needed."""
+"""The demos' own figures hold for every user, and nothing is left behind. No kernel needed."""
 import contextlib
 import json
 import os
@@ -97,7 +97,7 @@ class EveryDemo(unittest.TestCase):
         for name in DEMOS:
             with self.subTest(name):
                 command = [workload(f"{name}-demo")]
-                if name == "io":  # more than fits into the pipe, so that it cannot have ended before
+                if name == "io":  # more output than the pipe holds, so the demo still runs
                     command += ["--count", "1000000", "--size", "4K"]
                 if name in ("mmap", "irq"):
                     command += ["--slow", "0s"]
@@ -188,13 +188,13 @@ class Lock(unittest.TestCase):
             self.assertGreaterEqual(hold["took_ns"], hold["asked_ns"])
             of_round = [wait for wait in waits if wait["hold_ns"] == hold["asked_ns"]]
             self.assertEqual({wait["thread"] for wait in of_round}, set(tids) - {"holder"})
-            # All waited before the holder's time began, and for all of it.
+            # All threads wait before the holder's time begins, and until it ends.
             for wait in of_round:
                 self.assertEqual((wait["owner"], wait["owner_tid"]), ("holder", tids["holder"]))
                 self.assertEqual(wait["handed_by_tid"], tids[wait["handed_by"]])
                 self.assertGreaterEqual(wait["took_ns"], hold["took_ns"])
                 self.assertLess(wait["time_ns"], hold["time_ns"])
-            # Handed from one to the next: everybody but the last hands it on once.
+            # The lock goes from one thread to the next: each but the last hands it on once.
             givers = [wait["handed_by"] for wait in of_round]
             self.assertEqual(len(set(givers)), waiters)
             self.assertIn("holder", givers)
@@ -253,7 +253,7 @@ class Io(unittest.TestCase):
             self.assertEqual(call["took_ns"], sum(line["took_ns"] for line in lines))
 
     def test_what_fsync_spent(self):
-        """Parts of it that cannot be more than the whole; what it waited, it gave up the CPU for."""
+        """The CPU time of an fsync is not longer than the whole; no part is negative."""
         for sync in of_type(demo("io", "--dir", self.folder, "--count", 5, "-d", "60s"), "fsync"):
             self.assertGreater(sync["cpu_ns"], 0)
             self.assertLessEqual(sync["cpu_ns"], sync["took_ns"], sync)
@@ -263,7 +263,7 @@ class Io(unittest.TestCase):
                     self.assertGreaterEqual(sync["runqueue_ns"], 0)
 
     def test_keeps_a_hundred_files(self):
-        """So that removing them at the end takes no longer than that."""
+        """The demo keeps few files, so that it can remove them quickly at the end."""
         there, most = set(), 0
         for event in demo("io", "--dir", self.folder, "--count", 120, "--size", "1K", "-d", "60s"):
             if event["type"] == "open":
@@ -305,7 +305,7 @@ class Io(unittest.TestCase):
     def test_folders(self):
         events = demo("io", "--count", 1, env=dict(os.environ, TMPDIR=self.folder))
         self.assertTrue(events[-1]["folder"].startswith(self.folder + "/io-demo."))
-        # /tmp may be in memory.
+        # Not /tmp, which may be in memory.
         events = demo("io", "--count", 1, env={name: value for name, value in os.environ.items() if name != "TMPDIR"})
         self.assertTrue(events[-1]["folder"].startswith("/var/tmp/io-demo."))
         finished = run([workload("io-demo"), "--dir", self.folder + "/none"])
@@ -327,12 +327,12 @@ class Cpu(unittest.TestCase):
         self.assertEqual({event["thread"] for event in bursts + sleeps}, {"victim"})
         for burst in bursts:
             self.assertEqual(burst["took_ns"], burst["cpu_ns"] + burst["runqueue_ns"])
-        for burst in bursts[:-1]:  # the last may be cut by the end
+        for burst in bursts[:-1]:  # the end may cut the last one
             self.assertGreaterEqual(burst["cpu_ns"], burst["asked_ns"])
         for sleep in sleeps:
             self.assertGreaterEqual(sleep["late_ns"], 0)
         self.assertEqual(threads["victim"]["slept_ns"], sum(sleep["asked_ns"] for sleep in sleeps))
-        # On one CPU, no two of them run at once. (The clocks of CPU and wall time may drift apart a little.)
+        # On one CPU, no two threads run at once. (CPU and wall clocks may drift apart a little.)
         first = min(thread["time_ns"] for thread in threads.values())
         last = max(thread["time_ns"] + thread["wall_ns"] for thread in threads.values())
         self.assertLessEqual(sum(thread["cpu_ns"] for thread in threads.values()), 1.01 * (last - first))
@@ -438,7 +438,7 @@ class Command(unittest.TestCase):
                 os.kill(events_of(finished.out)[0]["pid"], 0)
 
     def test_installed_and_not_installed(self):
-        """Found from where overdue is, never by PATH or the current folder."""
+        """Demos are found relative to overdue, never by PATH or the current folder."""
         with tempfile.TemporaryDirectory() as root:
             program = os.path.join(root, "bin", "overdue")
             os.mkdir(os.path.dirname(program))

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`overdue flame`: files in, valid drawings out, and a word about every line that is none. No kernel needed."""
+"""`overdue flame`: valid drawings, and a message about every bad line. No kernel needed."""
 import os
 import random
 import re

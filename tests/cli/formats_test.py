@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Every format says the same of a run; and what it says is true against other clocks."""
+"""All formats show the same figures of a run, and the figures agree with other clocks."""
 import json
 import os
 import re
@@ -21,7 +21,7 @@ class RootTest(unittest.TestCase):
 
 
 def says(text, ns):
-    """Is this printed time `ns`, to three significant digits? Either way where it is half between."""
+    """Whether this printed time is `ns`, to three significant digits, with halves either way."""
     found = re.fullmatch(r"~?([\d.]+)(ns|us|ms|s)", text)
     if not found:
         return False
@@ -144,7 +144,7 @@ class Formats(RootTest):
 
 class Accuracy(RootTest):
     def test_nanosleep(self):
-        """S1-05: at least what was asked for, at most what the program itself measured around it."""
+        """S1-05: at least the requested time, at most the time that the program measured."""
         report, finished = syscalls_report("--", workload("nanosleep_loop"), 300, 1000000)
         around, shortest, longest = map(int, finished.out.split())
         row = row_of(report, "nanosleep")
@@ -155,7 +155,7 @@ class Accuracy(RootTest):
         self.assertLessEqual(row["total_ns"], around)
 
     def test_no_call_is_longer_than_under_strace(self):
-        """S1-19, on the medians: a single call can meet an interrupt under either."""
+        """S1-19, by medians: an interrupt can hit a single call under either tool."""
         command = [workload("open_read_close"), "2000"]
         report, _ = syscalls_report("--", *command)
         with tempfile.TemporaryDirectory() as folder:
@@ -169,7 +169,7 @@ class Accuracy(RootTest):
             self.assertLessEqual(row_of(report, name)["p50_ns"], times[len(times) // 2] * 1e9, name)
 
     def test_blocking_is_counted_where_it_happens(self):
-        # It sleeps when its parent waits for it, however late that comes to.
+        # The child does not sleep before its parent waits for it, however late that is.
         script = ('(state=; until [ "$state" = S ]; do read -r pid name state rest </proc/$$/stat; done; '
                   'exec sleep 0.3); :')
         report, _ = syscalls_report("--by", "thread", "--", tool("sh"), "-c", script)

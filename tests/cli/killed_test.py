@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""kill -9 at any time of whatever has real-time threads, tracers, settings or /dev/cpu_dma_latency: nothing is left.
+"""kill -9, at any time, of commands with real-time threads, tracers, settings or
+/dev/cpu_dma_latency.
 
-With OVERDUE_LONG=1 a hundred times each.
+Nothing is left behind. OVERDUE_LONG=1 kills each command a hundred times.
 """
 import contextlib
 import os
@@ -46,7 +47,7 @@ def real_time_threads(pid):
 
 
 def state():
-    """Of the machine, but for what others do to it."""
+    """The machine's state, as far as only Overdue changes it."""
     values = {path: read(path) for path in OF_THE_MACHINE}
     values["instances"] = sorted(os.listdir(f"{TRACEFS}/instances")) if os.path.exists(f"{TRACEFS}/instances") else []
     if os.path.exists(OSNOISE):
@@ -63,7 +64,7 @@ class Killed(unittest.TestCase):
         measured = had_threads = held_latency = 0
         for attempt in range(long_or_short(100, 5)):
             with Live(OVERDUE, *arguments, "-v") as live:
-                if attempt == 0 and holds_programs:  # so that once it has all it takes
+                if attempt == 0 and holds_programs:  # one kill comes after the whole set-up
                     wait_until_measuring(live)
                 elif attempt == 0:
                     eventually(lambda: state()["instances"] != before["instances"], 20, "it makes no instance")

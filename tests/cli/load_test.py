@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Under load: nothing is lost uncounted; memory does not grow. OVERDUE_LONG=1 takes minutes."""
+"""Under load, every loss is counted, and memory does not grow. OVERDUE_LONG=1 takes minutes."""
 import json
 import os
 import subprocess
@@ -19,8 +19,8 @@ class Load(unittest.TestCase):
         require_root()
 
     def test_a_million_calls_a_second(self):
-        """The count equals the loop's own, at any rate; the rate is printed, and in the long form
-        must be what the requirement says."""
+        """The count equals the loop's own, at any rate. The rate is printed, and must meet the
+        requirement in the long form."""
         seconds = long_or_short(60, 5)
         for options in ([], ["--by", "thread"]):
             report, finished = syscalls_report(*options, "--", workload("getppid_loop"),
@@ -45,9 +45,9 @@ class Load(unittest.TestCase):
                   file=sys.stderr)
 
     def memory(self, pid):
-        """KiB resident and bytes of maps; None of a process that has ended, whose memory the kernel
-        takes back before its parent can be told. Without the pages of files, the program's own among
-        them: the kernel drops them and reads them again as it likes."""
+        """KiB resident and bytes of maps; None if the process has ended, because the kernel frees
+        the memory before the parent learns of the end. Without pages of files, including the
+        program's own: the kernel drops and rereads them as it likes."""
         try:
             with open(f"/proc/{pid}/status", encoding="ascii") as file:
                 resident = [int(line.split()[1]) for line in file
@@ -58,7 +58,7 @@ class Load(unittest.TestCase):
 
     @staticmethod
     def slack():
-        """AddressSanitizer puts much around what is allocated, and keeps what is freed for a while."""
+        """Factor on memory limits: AddressSanitizer pads allocations and delays frees."""
         with open(OVERDUE, "rb") as file:
             return 8 if b"__asan_init" in file.read() else 1
 
@@ -68,13 +68,13 @@ class Load(unittest.TestCase):
                    if entry.get("id") in ours)
 
     def calls_of_a_shell(self):
-        """Of getppid, by itself."""
+        """The number of getppid calls of a shell alone."""
         return counts(syscalls_report("--", "sh", "-c", ":")[0]).get("getppid", 0)
 
     def test_memory_under_short_lived_threads(self):
-        """100 000 threads in the long form, 5 000 here: every call counted, and no more memory at the
-        end than after the first tenth; by thread, but for the rows of dead threads: 20 000 of about
-        0.4 KiB, then "(other)"."""
+        """100 000 threads in the long form, 5 000 here: every call is counted, and memory does not
+        grow after the first tenth. By thread, it may grow by the rows of dead threads: 20 000 of
+        about 0.4 KiB, then "(other)"."""
         threads = long_or_short(100_000, 5_000)
         shell = self.calls_of_a_shell()
         for options, allowance in (([], 2 << 10), (["--by", "thread"], 12 << 10)):
@@ -108,7 +108,7 @@ class Load(unittest.TestCase):
 
     def test_memory_over_minutes(self):
         """Ten minutes of 100 000 short-lived threads in the long form, 6 seconds of 1 000 here. The
-        first tenth is for warming up; after it memory may not creep."""
+        first tenth is a warm-up; after it, memory must not creep up."""
         seconds, each = long_or_short(600, 6), 167
         script = f"for i in $(seq {seconds}); do {workload('thread_churn')} {each} 5 4; sleep 0.95; done"
         shell = self.calls_of_a_shell()

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What a report must say besides its figures."""
+"""The notes that a report must have besides its figures."""
 import json
 import os
 import re
@@ -18,9 +18,9 @@ class Notes(unittest.TestCase):
         require_root()
 
     def test_two_phase_that_stayed_waits_idly(self):
-        """A 32-bit call keeps the hooks of the first phase; nothing is left to be done every moment."""
+        """A 32-bit call keeps the hooks of the first phase; no periodic work is left to do."""
         def measured(seconds):
-            """(CPU time of all of it, the report)"""
+            """(CPU time of the whole run, the report)"""
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             report, finished = syscalls_report("--two-phase", "--discover-time", "100ms", "--", "sh", "-c",
                                                f"{tiny32()}; sleep {seconds}")
@@ -35,7 +35,7 @@ class Notes(unittest.TestCase):
         self.assertLess(used - to_begin_and_end, 1, "of two seconds that were slept through")
 
     def test_numbers_that_sets_cannot_hold_are_not_passed_over(self):
-        """Seven calls of numbers above 511: in a live list or choice they are a note, from a file a name."""
+        """Seven calls with numbers above 511: a note in a live list or choice; names in a file."""
         for options in (["--discover"], ["-e", "!read"]):
             report, _ = syscalls_report(*options, "--", workload("unknown_calls"))
             self.assertTrue(any(re.search("numbers above 511.*: 7$", note)
@@ -50,7 +50,7 @@ class Notes(unittest.TestCase):
                          ["calls of numbers above 511 that are not shown: 7"])
 
     def test_strings_that_could_not_be_read(self):
-        """Of the workload's paths, one is at a bad address: its call is there, and a note."""
+        """One path of the workload is at a bad address: the call is shown, with a note."""
         records, _ = call_records("-e", "openat", "--", workload("long_paths"))
         self.assertEqual(records[-2]["type"], "report")
         unread = [note for note in records[-2]["notes"] if "could not be read" in note]

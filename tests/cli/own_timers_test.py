@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`overdue timerlat` with a target: the timers its own threads wait for."""
+"""`overdue timerlat` with a target: app timers, which the target's own threads wait for."""
 import json
 import os
 import signal
@@ -21,7 +21,7 @@ os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
 while True: time.sleep(0.002)
 """
-# More urgent than the sleeper, on its CPU: 2 ms of every 7.
+# A higher-priority thread on the sleeper's CPU, for 2 ms of every 7 ms.
 HOG = """
 import os, time
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
@@ -48,7 +48,7 @@ def timers(*arguments, status=0):
 
 
 class KeptByQuota(QuotaMixin, unittest.TestCase):
-    """Of a thread whose cgroup has used up its quota."""
+    """Timers of a thread whose cgroup has used up its quota."""
 
     def setUp(self):
         require_root()
@@ -72,7 +72,7 @@ class KeptByQuota(QuotaMixin, unittest.TestCase):
         self.assertGreater(latest["latency_ns"], 0.9 * own["late_ns"], latest)
         self.assertEqual(sum(part["ns"] for part in latest["parts"]), latest["latency_ns"], latest)
         throttled, = [part["ns"] for part in latest["parts"] if part["kind"] == "throttled"]
-        # On a busy machine it waits for the CPU when the quota lets it go.
+        # On a busy machine, the thread waits for the CPU after the throttling.
         self.assertGreater(throttled, 0.4 * latest["latency_ns"], latest)
         self.assertEqual(latest["throttled_by"]["cgroup"], group.name)
         self.assertEqual((latest["throttled_by"]["quota_ns"], latest["throttled_by"]["period_ns"]),
@@ -86,7 +86,7 @@ class KeptByQuota(QuotaMixin, unittest.TestCase):
 
 
 class KeptByTheLimit(unittest.TestCase):
-    """Of real-time threads that have used up what such threads may have of a CPU."""
+    """Timers of real-time threads that have used up the time of such threads on a CPU."""
 
     def test_is_told(self):
         require_root()
@@ -103,7 +103,7 @@ class KeptByTheLimit(unittest.TestCase):
         self.assertGreater(own["longest_ns"], 20 * MS, "it was never kept")
         row, = [row for row in report["timers"] if row["comm"] == "sleeper"]
         latest = row["latest"]
-        # It notices from one sleep's end to the next's.
+        # The workload measures from the end of one sleep to the end of the next.
         self.assertLessEqual(latest["latency_ns"], own["longest_ns"] + 2 * MS)
         self.assertEqual(sum(part["ns"] for part in latest["parts"]), latest["latency_ns"], latest)
         throttled, = [part["ns"] for part in latest["parts"] if part["kind"] == "throttled"]
@@ -141,7 +141,7 @@ class OwnTimers(unittest.TestCase):
         self.assertIsNone(report["cause"])
 
     def test_of_a_thread_that_waits_with_the_library(self):
-        """liboverdue-timerlat and the kernel's side of it tell of the same expiries, and of one time for each."""
+        """liboverdue-timerlat and the kernel's side report the same expiries and the same times."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "lines.ndjson")
             finished = overdue("timerlat", "--trace", "-f", "ndjson", "-o", path, "--", workload("periodic"), 30, 3 * MS)
@@ -154,7 +154,7 @@ class OwnTimers(unittest.TestCase):
         missed = sum(activation["missed"] for activation in ours.values())
         self.assertGreaterEqual(len(both) + lines[-1]["unmatched"] + missed + HIDDEN, 30)
         for expires_ns in both:
-            # Back from the system call comes before back in the program.
+            # The end of the system call comes before the return to the program.
             back_ns = kernels[expires_ns]["time_ns"] - expires_ns
             self.assertLessEqual(back_ns, ours[expires_ns]["user_ns"])
 
@@ -176,7 +176,7 @@ class OwnTimers(unittest.TestCase):
             self.assert_sound(row)
             longest = max(row["latest"]["parts"], key=lambda part: part["ns"])
             if longest["kind"] == "run queue" and longest.get("tid") == hog.pid:
-                break  # else the machine stood still once in that second, or somebody else came last
+                break  # else the machine stood still once, or another thread ran last
         self.assertEqual((longest["kind"], longest.get("tid")), ("run queue", hog.pid), row["latest"])
         self.assertGreater(longest["ns"], MS / 5)
         self.assertGreater(longest["ran_ns"], longest["ns"] / 2)

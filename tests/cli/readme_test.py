@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""README's example is what the program prints today: its command is run, and only figures may differ."""
+"""The example in README is the program's output today: only figures may differ."""
 import os
 import re
 import shlex
@@ -15,7 +15,7 @@ FIGURE = r"\b\d[\d,.:]*(ns|us|ms|s)?"
 
 
 def example():
-    """The command, and what is below it."""
+    """(The arguments of the command, the lines below it)."""
     with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as file:
         block = re.search(r"<!-- output:begin -->\n```\n\$ sudo overdue (.*)\n([^`]*)```\n<!-- output:end -->",
                           file.read())
@@ -23,7 +23,7 @@ def example():
 
 
 def shape(lines):
-    """The lines without figures, machine and alignment; all rows of the table are one."""
+    """The lines without figures, machine and alignment; all rows of the table become one."""
     result = []
     for line in lines:
         line = re.sub(r"^\S+, Linux \S+ \S+, \d+ CPUs?;", "HOST;", line)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What a receipt says that measuring cost, beside the kernel's own account of that."""
+"""The cost of measuring in a receipt, beside the kernel's own account of it."""
 import contextlib
 import ctypes
 import json
@@ -15,8 +15,8 @@ from overdue_test import OVERDUE, SLOWER, Live, main, overdue, require_root, wai
 
 SYS_BPF, BPF_ENABLE_STATS, BPF_STATS_RUN_TIME = 321, 32, 0
 MOMENT = 2  # seconds of load
-# A run that times itself reads the clock twice; the kernel's account has one reading in it, and part of the way to the
-# program. src/bpf/run_cost.bpf.h has this figure of a reading.
+# A run that times itself reads the clock twice. The kernel's account includes one reading, and a
+# part of the way to the program. src/bpf/run_cost.bpf.h has this figure of a reading.
 READING_NS = 33
 
 LOAD, ANOTHER = ["-n", "pipe_pingpong"], ["-p", str(os.getpid())]
@@ -33,7 +33,7 @@ MEASURED = {
 
 
 class BpfStats:
-    """While it is open the kernel measures what programs take."""
+    """Has the kernel measure the time of BPF programs during a `with` block."""
 
     def __enter__(self):
         libc = ctypes.CDLL(None, use_errno=True)
@@ -48,7 +48,7 @@ class BpfStats:
 
 
 def kernels_account(pid):
-    """{program: (runs, ns)} of a process's programs, by the kernel."""
+    """{program id: (runs, ns)} of a process's BPF programs, by the kernel."""
     account = {}
     for descriptor in os.listdir(f"/proc/{pid}/fdinfo"):
         try:
@@ -82,7 +82,7 @@ class Cost(unittest.TestCase):
         require_root()
 
     def measured(self, title, stats_are_on_from):
-        """The receipt of a run under load and the kernel's account of the last MOMENT seconds: (runs, ns)."""
+        """(Receipt of a run under load, the kernel's (runs, ns) of the last MOMENT seconds)."""
         command, target = MEASURED[title]
         with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stats:
             path = os.path.join(folder, "report")
@@ -118,7 +118,7 @@ class Cost(unittest.TestCase):
                 self.assertLess(abs(receipt["probe_ns"] - ns), 0.2 * ns)
 
     def test_runs_that_time_themselves_agree_with_it(self):
-        """Where the kernel did not measure all of the session. A busy machine spreads both."""
+        """The kernel measures only a part of the session. A busy machine spreads both figures."""
         for title in MEASURED:
             with self.subTest(title):
                 receipt, (runs, ns) = self.measured(title, "the middle")
@@ -130,7 +130,7 @@ class Cost(unittest.TestCase):
                 self.assertLess(abs(ours - theirs), 0.4 * theirs + error + READING_NS)
 
     def test_what_runs_for_others_counts(self):
-        """A target that does nothing, on a machine that is busy."""
+        """An idle target on a busy machine."""
         with Load() as load:
             for command in (["syscalls"], ["stalls", "-T", "1s"]):
                 receipt = json.loads(overdue(*command, "-p", os.getpid(), "-d", f"{SLOWER}s", "-f", "ndjson").out
@@ -171,7 +171,7 @@ class OwnUse(unittest.TestCase):
                                                r"[\d.]+ MiB of the kernel's")
 
     def test_is_no_more_than_the_kernel_says(self):
-        """Of all its processes: those that make names of stacks, too. The program's own time is not in it."""
+        """The CPU time is that of all of Overdue's processes, without the target's."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "lines")
             pid = os.posix_spawn(OVERDUE, [OVERDUE, "stalls", "-T", "1us", "-f", "ndjson", "-o", path, "--",
@@ -184,7 +184,7 @@ class OwnUse(unittest.TestCase):
         ours = everything - receipt["target_cpu_ns"]
         print(f"{receipt['own_cpu_ns']} ns of {ours} ns until the end; "
               f"{receipt['own_memory_bytes'] >> 10} KiB, the largest process {used.ru_maxrss} KiB")
-        # What is left is the end itself; and the kernel's two accounts of the program differ by a tick.
+        # The receipt lacks the very end; and the kernel's accounts of the target differ by a tick.
         self.assertLess(receipt["own_cpu_ns"], ours + 20_000_000)
         self.assertGreater(receipt["own_cpu_ns"], 0.3 * ours)
         self.assertGreater(receipt["own_memory_bytes"], 4 << 20)

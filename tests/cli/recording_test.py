@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Trace files: a report from the file is the report of the run; nothing is needed to read one."""
+"""Trace files: a report from the file is the report of the run, and reading needs nothing else."""
 import json
 import os
 import random
@@ -43,7 +43,7 @@ class Equality(RecordingTest):
     def test_report_is_byte_for_byte_the_live_one(self):
         for options in VIEWS:
             if options in (["-e", "%file"], ["--calls", "-e", "open*"], ["--discover"]):
-                continue  # what was left out when recording cannot be asked for again: below
+                continue  # calls that the recording leaves out; tested below
             for form in FORMATS:
                 if form == "json" and "--calls" in options:
                     continue  # a stream: NDJSON under another name
@@ -166,7 +166,7 @@ class Record(RecordingTest):
 
 
 class Report(RecordingTest):
-    """Of a recording that cannot give what is asked for."""
+    """Reports that a recording cannot give."""
 
     def refused(self, *options, status, says):
         finished = overdue("report", self.file, *options)
@@ -288,7 +288,7 @@ class Damage(RecordingTest):
             self.assertNotEqual(finished.err, "")
 
     def test_disk_full(self):
-        """A tmpfs of 256 KiB: recording says so, and what is there can be read."""
+        """A tmpfs of 256 KiB: recording reports the error, and the written part can be read."""
         place = f"{self.folder}/small"
         os.mkdir(place)
         mounted = run([tool("mount"), "-t", "tmpfs", "-o", "size=256k", "none", place])

@@ -14,7 +14,7 @@ import reference
 from overdue_test import (SLOWER, Live, attached, call_records, counts, main, overdue, read_ndjson, require_root, row_of,
                           run, syscalls_report, table_of, tool, workload)
 
-# tests/workloads/refused.c: calls, errors by name, and whether they come back with a result.
+# tests/workloads/refused.c: number of calls, and errors by name.
 ANSWERS = {"getuid": (7, {"EPERM": 7}), "rename": (2, {"EACCES": 2}), "getgid": (3, {}), "geteuid": (4, {}),
            "getegid": (5, {"ENOSYS": 5}), "sched_yield": (2, {"EBUSY": 1})}
 ALLOWED = {"getppid": 15}
@@ -125,7 +125,7 @@ class Refused(unittest.TestCase):
         self.assertEqual(+made, {name: calls for name, (calls, _) in self.answers.items()})
 
     def test_discovered(self):
-        """The hook that sees them comes with the first filter, within the workload's pause."""
+        """The hook for refused calls comes with the first filter, within the workload's pause."""
         finished = overdue("syscalls", "--discover", "--stdout", "-f", "json", "--", workload("refused"), 1000 * SLOWER)
         report = json.loads(finished.out[finished.out.index("{"):finished.out.rindex("}") + 1])
         self.assertLessEqual(set(self.answers), set(report["names"]))
@@ -134,7 +134,7 @@ class Refused(unittest.TestCase):
         self.assertEqual(len(missed), 1, report["notes"])
 
     def test_discovered_of_a_program_that_has_its_filter_already(self):
-        """From the first refused call on."""
+        """Calls count from the first refused call on."""
         with Live(workload("refused"), 1500 * SLOWER) as program:
             with attached("syscalls", "--discover", "-f", "json", "-p", program.pid, settle=0) as live:
                 program.finish()
@@ -144,7 +144,7 @@ class Refused(unittest.TestCase):
         self.assertFalse([note for note in report["notes"] if "refused" in note], report["notes"])
 
     def test_two_phases(self):
-        """A filter in either phase."""
+        """A filter that comes in either phase."""
         for discover_time, pause in (("1s", 0), ("1ms", 1000)):
             with self.subTest(discover_time=discover_time):
                 report, finished = syscalls_report("--two-phase", "--discover-time", discover_time, "--",
@@ -163,7 +163,7 @@ class Refused(unittest.TestCase):
             self.assertEqual(finished.status, 0, finished)
             lines = read_ndjson(f"{folder}/x")
         self.assertEqual((lines[-1]["refused"], lines[-1]["unmatched"]), (self.all, 0), lines[-1])
-        # None is late, but its thread may have to wait for the CPU on its way back to the program.
+        # No refused call is late, but its thread may wait for the CPU on its way back.
         self.assertFalse([line for line in lines if line.get("name") in self.answers and not line.get("way_back")])
 
     def test_killed(self):

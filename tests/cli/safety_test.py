@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Whatever kills Overdue leaves nothing behind and hurts nobody; hostile text is never printed raw."""
+"""A killed Overdue leaves nothing and harms no process; hostile text is never printed raw."""
 import contextlib
 import json
 import os
@@ -23,7 +23,7 @@ class SafetyTest(unittest.TestCase):
 
 
 class Killed(SafetyTest):
-    """kill -9 at random moments: of the start-up too, when programs are half attached."""
+    """kill -9 at random moments, also during start-up, when programs are half attached."""
 
     def orphans(self, known):
         """Objects named like ours that no process holds, and that were not there before."""
@@ -33,7 +33,7 @@ class Killed(SafetyTest):
                        and entry["id"] not in held[kind] | known[kind]] for kind in self.names}
 
     def learn_names(self):
-        """What our programs and maps are called, from a run that lives."""
+        """Takes the names of our programs and maps from a live run."""
         with Live("/bin/sleep", "60") as target:
             with attached("syscalls", "-p", target.pid) as live:
                 ours = held_by(live.pid)
@@ -55,7 +55,7 @@ class Killed(SafetyTest):
                 command += ["-p", target.pid]
             with Live(*command) as live:
                 time.sleep(delay)
-                os.kill(live.pid, signal.SIGSTOP)  # so that it is killed as we saw it
+                os.kill(live.pid, signal.SIGSTOP)  # keeps the state until the kill
                 footprint = Footprint(live.pid)
                 with open(f"/proc/{live.pid}/task/{live.pid}/children", encoding="ascii") as file:
                     children = [int(child) for child in file.read().split()]
@@ -83,7 +83,7 @@ class Killed(SafetyTest):
         return False
 
     def ends(self, child):
-        """Having worked or, behind the gate, not begun; never stopped."""
+        """The child ends, having run or not got past the gate; it is never left stopped."""
         def gone():
             try:
                 return is_stopped(child) and self.fail("left stopped")
@@ -116,7 +116,7 @@ class Killed(SafetyTest):
         with Live(workload("getppid_loop"), "60s") as target:
             with attached("syscalls", "-p", target.pid) as live:
                 footprint = Footprint(live.pid)
-                os.kill(live.pid, signal.SIGSTOP)  # so that both are there when it goes on
+                os.kill(live.pid, signal.SIGSTOP)  # both signals are there when it continues
                 live.signal(signal.SIGINT)
                 live.signal(signal.SIGTERM)
                 os.kill(live.pid, signal.SIGCONT)
@@ -194,7 +194,7 @@ class HostileText(SafetyTest):
                 self.refused_cleanly(*arguments)
 
     def refused_cleanly(self, *arguments):
-        """And it is the hostile word that is refused: it stands in the message, escaped."""
+        """The hostile word itself is refused, and is in the message, escaped."""
         with self.subTest(arguments=arguments):
             finished = overdue(*arguments)
             self.assertNotEqual(finished.status, 0, finished)
@@ -204,7 +204,7 @@ class HostileText(SafetyTest):
 
 class WithoutRoot(SafetyTest):
     def unprivileged(self, *arguments):
-        with tempfile.TemporaryDirectory() as folder:  # the build folder may not be everybody's
+        with tempfile.TemporaryDirectory() as folder:  # the build folder may be private
             os.chmod(folder, 0o755)
             ours = os.path.join(folder, "overdue")
             with open(OVERDUE, "rb") as original, open(ours, "wb") as copy:
@@ -228,7 +228,7 @@ class WithoutRoot(SafetyTest):
             self.assertEqual(finished.status, 0, finished)
             self.assertGreater(len(finished.out), 5)
         finished = self.unprivileged("doctor", "--no-calibrate")
-        self.assertEqual(finished.status, 1, finished)  # it could answer, and the answer is no
+        self.assertEqual(finished.status, 1, finished)  # the answer is no
         self.assertIn("CAP_BPF", finished.out)
 
     def test_doctor_as_json(self):
@@ -239,7 +239,7 @@ class WithoutRoot(SafetyTest):
 
 
 class Doctor(SafetyTest):
-    """It looks; it changes nothing."""
+    """doctor looks, and changes nothing."""
 
     def test_a_left_instance_is_told_and_left_alone(self):
         with Live("/bin/true") as dead:

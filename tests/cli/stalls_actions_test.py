@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""`overdue stalls --on`: what is done on a finding is done once per finding or less, as the right
-user, to the right process, and holds nothing up."""
+"""`overdue stalls --on`: an action runs at most once per finding, as the right user, on the right
+process, and holds nothing up."""
 import json
 import os
 import signal
@@ -44,7 +44,7 @@ class Actions(unittest.TestCase):
             self.assertIn(one, printed)
         self.assertEqual(len({one["number"] for one in given}), len(given))
         self.assertEqual(finished.status, 0)
-        # Those that came while a command ran are said.
+        # The message counts the runs; findings that came during a command have none.
         self.assertIn(f"--on exec: {len(given)} times", finished.err)
 
     def test_exec_is_limited(self):
@@ -100,7 +100,7 @@ class Actions(unittest.TestCase):
         self.assertRegex(finished.out, r"--on signal: \d+ times")
 
     def test_signal_of_a_process_that_has_gone(self):
-        # Only of the sleepers: the shell is late itself on a busy machine, and would be hit.
+        # Only for sleeps: on a busy machine, the shell is late itself, and would get the signal.
         finished = self.stalls("--on-every", "0s", "--on", "signal:USR1", threshold="clock_nanosleep=80ms")
         self.assertEqual(finished.status, 0, finished)
         self.assertRegex(finished.err, r"not possible for \d+ findings \(the process has ended\)")

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""`overdue stalls` of what waits for a disk. How quick that is, and how busy the machine, is not known: what of each
-fsync was spent on the CPU, in the run queue and waiting, io-demo asks the kernel's own accounts, which owe nothing to
-tracing. The findings must agree with those; only of an fsync that waited by them is it asked how."""
+"""`overdue stalls` of waits for a disk. The speed of the disk and the load of the machine are
+unknown. For each fsync, io-demo reads the kernel's own accounts, which do not depend on tracing:
+the time on the CPU, in the run queue and waiting. The findings must agree with these accounts. How
+an fsync waited is checked only if it waited by these accounts."""
 import os
 import re
 import sys
@@ -12,21 +13,22 @@ from overdue_test import disk_folder, main, workload
 from stall_findings import (Case, all_told, context_of, functions, has_unseen_wait, is_within, longest_wait, ms,
                             real_time, stalls, told)
 
-# The accounts and we read our clocks at different moments of each switch and wake-up: the scheduler's is often that of
-# the interrupt before, so what is run-queue time to us is CPU time to it. Tens of microseconds on a virtual machine.
+# The kernel's accounts and Overdue read their clocks at different moments of a switch or wake-up.
+# The scheduler's time is often that of the last interrupt, so some of Overdue's run-queue time is
+# CPU time to the scheduler: tens of microseconds on a virtual machine.
 WAIT_SLACK_NS = 100_000
 
 
 def stolen_ns():
-    """What a hypervisor says it took of the machine so far, to a hundredth of a second."""
+    """The machine's stolen time so far, in steps of a hundredth of a second."""
     with open("/proc/stat", encoding="ascii") as file:
         fields = file.readline().split()
     return int(fields[8]) * 1_000_000_000 // os.sysconf("SC_CLK_TCK") if len(fields) > 8 else 0
 
 
 class Account:
-    """A finding beside what the kernel's accounts say of the same call. What io-demo timed is a little more than the
-    call: what its thread lost after the call, and before it read the clock again, is in the accounts only."""
+    """A finding beside the kernel's accounts of the same call. io-demo times a little more than the
+    call: only the accounts have the time that its thread loses before it reads the clock."""
 
     def __init__(self, finding, sync):
         parts = finding["breakdown"]
@@ -39,7 +41,7 @@ class Account:
         self.slack = WAIT_SLACK_NS * (sync["waits"] + 1)
 
     def off_by(self):
-        """How far what the finding says is from what the accounts leave possible; 0: it agrees."""
+        """The distance in ns of the finding's parts from the possible ones; 0 if they agree."""
         sync, slack = self.sync, self.slack
 
         def beyond(said, account):
@@ -49,7 +51,7 @@ class Account:
         return wrong if sync["waits"] or not self.blocked else max(wrong, self.blocked)
 
     def waited_mostly(self):
-        """By the accounts."""
+        """Whether the call waited for most of its time, by the accounts."""
         return self.blocked_by_account > self.finding["latency_ns"] / 2
 
     def __str__(self):
@@ -65,7 +67,7 @@ class Disk(Case):
         stolen = stolen_ns()
         with tempfile.TemporaryDirectory(dir=parent) as folder:
             seen = stalls("-T", "300us", "-e", "fsync", "--", *in_front, workload("io-demo"), "--dir", folder,
-                          "--count", 30, "--size", "4M", "-d", "60s")  # so much that few disks are quicker than that
+                          "--count", 30, "--size", "4M", "-d", "60s")  # few disks are quicker
         self.stolen = stolen_ns() - stolen
         self.assert_sound(seen)
         if not seen.found:
@@ -93,13 +95,13 @@ class Disk(Case):
         return accounts
 
     def assert_stolen(self, off, number):
-        """What a hypervisor takes from a thread that runs is in no account of the kernel's but one: its sum."""
+        """Time that a hypervisor takes from a running thread is only in the sum of stolen time."""
         self.assertLessEqual(sum(account.off_by() for account in off), self.stolen,
                              f"{len(off)} of {number} disagree with the accounts, a hypervisor took "
                              f"{ms(self.stolen)} ms: {''.join(map(str, off))}")
 
     def test_parts(self):
-        """Where the time went is what the kernel's own accounts say."""
+        """The parts of each call agree with the kernel's own accounts."""
         seen = self.synchronised(os.environ.get("TMPDIR") or "/var/tmp")
         accounts = self.accounts(seen)
         off = [account for account in accounts if account.off_by()]
@@ -107,8 +109,8 @@ class Disk(Case):
             self.assert_stolen(off, len(accounts))
 
     def test_waits(self):
-        """An fsync waits in D, in the kernel's do_fsync, and its chain ends in the disk's interrupt. Real-time: a busy
-        machine would have it wait for a CPU."""
+        """An fsync waits in D, in the kernel's do_fsync, and its chain ends in the disk's
+        interrupt. With ordinary priority, it would wait for a CPU on a busy machine."""
         seen = self.synchronised(disk_folder(), *real_time())
         accounts = self.accounts(seen)
         mostly = [account for account in accounts if account.waited_mostly()]

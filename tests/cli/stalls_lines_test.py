@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""--lines: file, line and what is inlined, live, recorded, and found later; by a sandboxed child."""
+"""--lines: file, line and inlined functions, live, recorded, and later; from a sandboxed child."""
 import contextlib
 import http.server
 import os
@@ -17,7 +17,7 @@ SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "workloa
 
 
 def line_of(mark):
-    """The line of the source that has this remark."""
+    """The line of the source with the remark `mark`."""
     with open(SOURCE, encoding="utf-8") as source:
         lines = [number for number, line in enumerate(source, 1) if f"// {mark}:" in line]
     assert len(lines) == 1, (mark, lines)
@@ -26,7 +26,7 @@ def line_of(mark):
 
 @contextlib.contextmanager
 def debuginfod(folder):
-    """A server of the files in `folder`: (its address, the paths that were asked for)."""
+    """Serves the files in `folder`. Yields (address, requested paths)."""
     asked = []
 
     class Handler(http.server.SimpleHTTPRequestHandler):
@@ -63,7 +63,7 @@ class StallsLines(FolderTest):
             return file.read()
 
     def own_frames(self, path, program="inlined_nap"):
-        """Of each stall: name, line and whether it is inlined, of the program's frames to main."""
+        """For each stall, (name, line, whether inlined) of the program's frames up to main."""
         stacks = []
         for line in read_ndjson(path):
             if line["type"] != "stall" or line["name"] != "clock_nanosleep":
@@ -165,7 +165,8 @@ class StallsLines(FolderTest):
     # ── --debuginfod ──
 
     def stripped(self):
-        """Without symbols or lines, and served by its build id; and the environment of who asks."""
+        """(A program without symbols and lines, its build id, the client's cache and environment).
+        The debug file is ready to be served by build id."""
         tool("debuginfod-find")
         program = f"{self.folder}/stripped"
         subprocess.run([tool("objcopy"), "--strip-all", workload("inlined_nap"), program],
@@ -187,7 +188,7 @@ class StallsLines(FolderTest):
         with debuginfod(f"{self.folder}/served") as (address, asked):
             environment["DEBUGINFOD_URLS"] = address
             text = self.live("--lines", "-f", "ndjson", program=program, env=environment)
-            self.assertEqual(asked, [])  # not unless it was asked for
+            self.assertEqual(asked, [])  # no request without --debuginfod
             self.assertFalse(os.listdir(cache))
             self.assertNotIn("debuginfod", text)
             for folder in (self.folder, cache):
@@ -200,7 +201,7 @@ class StallsLines(FolderTest):
             self.assertIn(f"/buildid/{build_id}/debuginfo", asked)
             self.assertIn("debug files by debuginfod: 1", text)
             kept = os.path.join(cache, build_id, "debuginfo")
-            self.assertEqual(os.stat(kept).st_uid, 65534)  # fetched by whom it is for
+            self.assertEqual(os.stat(kept).st_uid, 65534)  # fetched as the user behind sudo
             before = asked.count(f"/buildid/{build_id}/debuginfo")
             self.live("--debuginfod", "-f", "ndjson", program=program, env=environment)
             for stack in self.own_frames(f"{self.folder}/live", program="stripped"):

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Thresholds so long that quick calls and short waits are told from late ones without reading the clock."""
+"""Thresholds so long that quick calls and short waits are recognised without reading the clock."""
 import os
 import sys
 
@@ -16,7 +16,7 @@ for _ in range(20):
                       "took_ns": time.monotonic_ns() - begin}), flush=True)
 """
 
-# 64 KiB are in the pipe at a time: the writer waits for the reader again and again, each time for a short while.
+# The pipe holds 64 KiB: the writer waits for the reader again and again, for a short time each.
 PIPE = """
 import os, threading, time
 out, into = os.pipe()
@@ -31,7 +31,7 @@ os.write(into, bytes(4 << 20))
 reader.join()
 """
 
-# The preferred thread comes when its timer says so, whoever runs: about half the time it is the writer that waits for it.
+# The preferred thread runs whenever its timer expires: half of the time, the writer waits for it.
 SHARED = """
 import json, multiprocessing, os, time
 SIZE = 192 << 20
@@ -84,7 +84,7 @@ class LongThresholds(Case):
             self.assertEqual(len(within), 1, f"{event}{all_told(seen.found)}")
 
     def test_many_short_waits(self):
-        """A call of many waits, of which the early ones are not told of: the sums have them all."""
+        """A call of many waits: the early ones are not recorded singly, but are in the sums."""
         seen = stalls("-T", "200ms", "-e", "write", "--", sys.executable, "-c", PIPE)
         self.assert_sound(seen)
         self.assertEqual(len(seen.found), 1, all_told(seen.found))
@@ -93,7 +93,7 @@ class LongThresholds(Case):
         self.assertGreater(finding["breakdown"]["blocked_ns"], finding["latency_ns"] / 2, told(finding))
 
     def test_run_queue(self):
-        """Of one that shares its CPU with a preferred thread, the run queue's share is what the kernel accounts for."""
+        """A call that shares its CPU with a preferred thread has the kernel's run-queue time."""
         seen = stalls("-T", "200ms", "-e", "write", "--", sys.executable, "-c", SHARED)
         self.assert_sound(seen)
         self.assertEqual(len(seen.found), 1, all_told(seen.found))
@@ -103,7 +103,7 @@ class LongThresholds(Case):
         expected = account["runqueue_ns"]
         slack = 0.05 * expected + 1 * MS
         self.assertGreater(expected, 2 * slack, "the other thread has the CPU")
-        # The account is read around the call: the other thread may have had the CPU there, too.
+        # The account is read outside the call: the other thread may have had the CPU there, too.
         around = account["took_ns"] - seen.found[0]["latency_ns"]
         self.assertGreater(waited, expected - around - slack, f"{account} {told(seen.found[0])}")
         self.assertLess(waited, expected + slack, f"{account} {told(seen.found[0])}")

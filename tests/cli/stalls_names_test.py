@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""`overdue stalls` names a function by what was mapped when its thread was late, or not at all: libraries that take one
-another's place, files that take one another's inode, programs that execute one another."""
+"""`overdue stalls` names a function from the file that was mapped when its thread was late, or not
+at all: replaced libraries, files that reuse an inode, programs that execute each other."""
 import os
 import sys
 import tempfile
@@ -16,7 +16,7 @@ OF_LIBC = ("clock_nanosleep", "syscall", "__syscall")
 
 class Names(Case):
     def count_of_named(self, *program):
-        """How many naps have the name of the function they were in. None has the name of another function."""
+        """The number of naps with their function's name. None has another function's name."""
         seen = stalls("-T", "4ms", "-e", "clock_nanosleep", "--idle", "--first", 0, "--", *program, timeout=600)
         self.assert_sound(seen)
         naps = seen.events("nap")
@@ -35,13 +35,13 @@ class Names(Case):
                 self.assertNotIn("innocent", own, late["user_stack"])
         return right
 
-    # A file that is still there when its stacks are looked at gives its names; a busy machine is late with some.
+    # A file that still exists when stacks are resolved gives names; a busy machine may be late.
 
     def test_libraries_in_one_place(self):
         self.assertGreater(self.count_of_named(workload("reloads"), "library", TIMES, LONGEST_MS), 0.5 * TIMES)
 
     def test_files_with_one_inode(self):
-        """They are gone soon: some names are, too."""
+        """The files are gone soon, and some names with them."""
         with tempfile.TemporaryDirectory() as folder:
             self.assertGreater(self.count_of_named(workload("reloads"), "replaced", TIMES, LONGEST_MS, folder), 0)
 

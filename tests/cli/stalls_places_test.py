@@ -12,7 +12,7 @@ LATE = ("-T", "100ms", "-e", "write", "--first", 0)
 
 class ShortWaits(Case):
     def test_have_one_sum(self):
-        """Each takes a fiftieth of the threshold; together they are the call."""
+        """Each wait takes a fiftieth of the threshold; together they are the call."""
         seen = stalls(*LATE, "--", workload("short_waits"))
         self.assert_sound(seen)
         (written,) = seen.events("written")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""`overdue stalls` and real-time threads that the kernel's limit for such threads keeps from running. What the threads
-noticed themselves is the oracle."""
+"""`overdue stalls` and threads throttled by the kernel's limit for real-time threads. The threads'
+own measurements are the oracle."""
 import json
 import os
 import sys
@@ -27,8 +27,8 @@ class RealTime(Case):
         return own, {name: [one for one in seen.found if one["thread"] == name] for name in own}
 
     def assert_limited(self, own, found, cgroup, runtime_ns, period_ns):
-        """Each thread noticed as much as is throttled, by whom, and taken by others: since Linux 6.12 ordinary threads
-        that wait for long have a share of their own, before the limit is reached."""
+        """Throttling, with its cgroup, and other threads explain the time that each thread lost.
+        Since Linux 6.12, ordinary threads that wait long run before the limit is reached."""
         for name, account in own.items():
             self.assertGreater(account["sum_ns"], 20 * MS, own)
             throttled_ns = sum(one["breakdown"]["throttled_ns"] for one in found[name])

@@ -31,7 +31,7 @@ def receipt_of(text):
 
 
 def children_of(pid):
-    """With their children."""
+    """All descendants of a process."""
     found = []
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # commands of --on come and go
         for task in os.listdir(f"/proc/{pid}/task"):
@@ -80,7 +80,7 @@ class Killed(unittest.TestCase):
                     known = {kind: {entry["id"] for entry in bpf_objects(kind)} for kind in names}
                     with Live(OVERDUE, "stalls", *EVERYTHING, "-p", target.pid) as live:
                         time.sleep(delay)
-                        os.kill(live.pid, signal.SIGSTOP)  # so that it is killed as we saw it
+                        os.kill(live.pid, signal.SIGSTOP)  # keeps the state until the kill
                         footprint = Footprint(live.pid)
                         attached_when_killed += not footprint.empty()
                         children = children_of(live.pid)
@@ -114,7 +114,7 @@ class Targets(unittest.TestCase):
         return finished, lines_of(finished.err)
 
     def assert_sane(self, findings):
-        """No latency that no call can have had."""
+        """Checks that every latency is possible."""
         for one in findings:
             if one["type"] in ("stall", "hang"):
                 self.assertLess(one["latency_ns"], 60_000 * MS, one)
@@ -146,7 +146,7 @@ class Targets(unittest.TestCase):
         self.assert_sane(findings)
 
     def test_threads_that_end_while_they_hang(self):
-        """Each is in a call when its process is killed."""
+        """Each thread is in a call when its process is killed."""
         for _ in range(long_or_short(30, 5)):
             with Live(workload("hang"), "deadlock", 30) as target:
                 with attached("stalls", *EVERYTHING, "-p", target.pid, settle=1) as live:
@@ -165,7 +165,7 @@ class Targets(unittest.TestCase):
         self.assertEqual(finished.status, 0, finished)
         self.assertEqual(finished.out.split(), ["20"])
         self.assert_sane(findings)
-        # A worker makes no system calls; its thread is the process's all the same.
+        # A worker makes no system calls, although it is a thread of the process.
         self.assertFalse([one for one in findings if one["type"] in ("stall", "hang")
                           and one["comm"].startswith("iou-wrk")])
         self.assertEqual(receipt_of(finished.err)["unmatched"], 0, finished)

@@ -41,10 +41,10 @@ class UserStacks(Case):
             self.assert_complete(finding, "main", "take_a_nap", "clock_nanosleep")
 
     def test_deleted_program(self):
-        """Which begins when we have been looking for a while, and ends with its nap of 250 ms."""
+        """The program begins after a while of measuring, and ends after its nap of 250 ms."""
         with tempfile.TemporaryDirectory() as folder:
             program = shutil.copy(workload("nanosleep_loop"), os.path.join(folder, "gone"))
-            # Not before it runs: it is another program then than the shell, or none any more.
+            # Removed only once it runs: the child then has another program than the shell, or none.
             begun = '[ "$(readlink /proc/$!/exe)" != "$(readlink /proc/$$/exe)" ]'
             seen = stalls("-T", "20ms", "-e", "nanosleep", "--", "sh", "-c",
                           f"sleep 0.7; {program} 1 250000000 & until {begun}; do :; done; rm {program}; wait")
@@ -53,7 +53,7 @@ class UserStacks(Case):
         self.assert_complete(naps[0], "main", "syscall")
 
     def test_call_within_the_vdso(self):
-        """Of a clock that the vDSO cannot read itself, it asks the kernel."""
+        """The vDSO asks the kernel for a clock that it cannot read itself."""
         seen = stalls("-T", "1ns", "-e", "clock_gettime", "--", workload("call_paths"), "vdso", 20)
         self.assert_sound(seen)
         asked = [finding for finding in seen.found if "ask_the_vdso" in functions(finding["user_stack"])]
@@ -65,8 +65,8 @@ class UserStacks(Case):
         self.assertRegex(text, r"(?m)^  called from  .*main → ask_the_vdso → clock_gettime → clock_gettime$")
 
     def test_interrupted_on_the_way_through_a_plt(self):
-        """By a handler that makes the call, after each instruction: in the stub, in the loader that looks the function
-        up, in the function."""
+        """A handler makes the call after each instruction: in the stub, in the loader that looks up
+        the function, in the function."""
         seen = stalls("-T", "1ns", "-e", "getppid", "--buffer", "32M", "--", workload("call_paths"), "plt", timeout=120)
         self.assert_sound(seen)
         self.assertEqual(seen.finished.out, f"{len(seen.found)}\n")
@@ -74,7 +74,7 @@ class UserStacks(Case):
         for finding in seen.found:
             self.assert_complete(finding, "main", "call_the_library", "on_step", "tell_the_step", "getppid")
             path = finding["user_stack"]
-            at = functions(path).index("on_step") + 2  # behind it is the frame of the signal
+            at = functions(path).index("on_step") + 2  # followed by the signal's frame
             while path[at]["name"] != "call_the_library":
                 interrupted[os.path.basename(path[at]["module"]), path[at]["name"]] += 1
                 at += 1
@@ -91,8 +91,8 @@ class UserStacks(Case):
 
 
 class OtherRoots(Case):
-    """Programs whose files are not where their paths lead here: they have mounts, and a root, of their own. They can be
-    read only as long as the program is there."""
+    """Programs with mounts and a root of their own: their paths lead elsewhere here. Their files
+    can be read only while the program runs."""
 
     def setUp(self):
         super().setUp()
@@ -101,7 +101,7 @@ class OtherRoots(Case):
         os.mkdir(self.root)
 
     def command(self, path, *arguments):
-        """Runs stall_cases as `path` of a root that is mounted for that program only."""
+        """A command that runs stall_cases as `path` of a root that is mounted for it alone."""
         program = workload("stall_cases")
         libraries = re.findall(r"(/\S+) \(0x", run([tool("ldd"), program]).out)
         self.assertTrue(libraries)
@@ -132,11 +132,11 @@ class OtherRoots(Case):
         self.assert_complete(seen.found[0], "main", "take_a_nap")
 
     def test_running_process(self):
-        """Which had its files open before we came. Each thread naps once, for 3 ms."""
+        """A process with files opened before the session. Each thread naps once, for 3 ms."""
         with Live(*self.command("/inner/napper", "threads", 100000)) as target:
             eventually(lambda: os.readlink(f"/proc/{target.pid}/exe").endswith("/inner/napper"), what="never ran")
             with attached("stalls", "-T", "2ms", "-e", "clock_nanosleep", "-f", "ndjson", "--buffer", "1M", "-p",
-                          target.pid, settle=0) as live:  # more naps than there is room for, whoever names them
+                          target.pid, settle=0) as live:  # more naps than there is room for
                 eventually(lambda: live.out().count("\n") > 200, timeout=60, what="hardly any naps")
                 live.signal(signal.SIGINT)
                 finished = live.finish(timeout=60)

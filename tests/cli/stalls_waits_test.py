@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""`overdue stalls`: user stacks of what is no system call: of waits off the CPU, which end in another thread's context,
-of waits for locks, and of spans of one's own."""
+"""`overdue stalls`: user stacks of spans that are no system calls: waits off the CPU, which end in
+another thread's context, waits for locks, and user spans."""
 import json
 import os
 import sys
@@ -22,7 +22,7 @@ def sleep_demo(count=5):
 
 class OffCpu(Case):
     def slept(self, seen):
-        """Of a switch that a hardened kernel keeps to itself there is neither stack."""
+        """(Sleeps with a user stack, all sleeps), without switches that were not reported."""
         found = [one for one in seen.found if one["name"] == "sleeping" and not has_unseen_wait(one)]
         return [one for one in found if "sleep_for_a_while" in functions(one.get("user_stack", []))], found
 
@@ -45,7 +45,7 @@ class OffCpu(Case):
         self.assert_sound(seen)
         for finding in seen.found:
             self.assert_complete(finding, "wait_for_the_lock")
-        # A busy machine takes the CPU from them there, too.
+        # On a busy machine, the threads also lose the CPU there.
         slept = [one for one in seen.found if one["name"] == "sleeping" and not has_unseen_wait(one)]
         self.assertGreaterEqual(len(slept), 3, all_told(seen.found))
         for finding in slept:
@@ -107,7 +107,7 @@ class OffCpu(Case):
                                      and "sleep_for_a_while" in functions(one.get("user_stack", []))]), 3)
 
     def test_threads_that_are_killed_in_their_wait(self):
-        """They pay on their way out. Without task work they are not asked, but told of all the same."""
+        """Threads copy deferred stacks as they exit; without task work, reports have no stacks."""
         seen = stalls("--idle", "--span", "offcpu", "-T", "5ms", "--", workload("stall_cases"), "killed")
         self.assertEqual(seen.receipt["lost"], 0)
         naps = [one for one in seen.found if one["tid"] == one["pid"] and not has_unseen_wait(one)]
@@ -148,7 +148,7 @@ class InTheThreadsOwnContext(Case):
             self.assertTrue(finding["kernel_stack"])
 
     def test_receipt_counts_waits(self):
-        """Where nothing but waits is looked at, they are the events; programs run for others, too."""
+        """With waits alone, the events are the target's waits; programs run for others, too."""
         text = "import time\nfor _ in range(550): time.sleep(0.0005)"  # of which a hardened kernel hides some
         receipt = stalls("--span", "offcpu", "-T", "1s", "--", sys.executable, "-c", text).receipt
         self.assertGreaterEqual(receipt["events"], 500)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""`overdue stalls`: what ended a wait. An interrupt is only how it came: who sent over loopback is named, a timeout is
-the sleeper's own, and whom an interrupt met is no waker."""
+"""`overdue stalls`: the wakers of waits. An interrupt is only the way of a wake-up: the sender over
+loopback is named, a timeout is the sleeper's own, and the interrupted thread is no waker."""
 import json
 import os
 import sys
@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from overdue_test import disk_folder, main, tool
 from stall_findings import Case, all_told, longest_wait, stalls, text_of, told
 
-# A child sleeps before each answer, which its parent waits for. Prints who is who.
+# A child sleeps before each answer, for which its parent waits. Prints the ids of both.
 ANSWERS = """
 import json, os, socket, time
 server = socket.create_server(("127.0.0.1", 0))
@@ -38,7 +38,7 @@ class Wakers(Case):
         who = json.loads(seen.finished.out)
         reads = self.with_wakers([one for one in seen.named("recvfrom") if one["tid"] == who["parent"]])
         self.assertGreaterEqual(len(reads), 3, all_told(seen.found))
-        # An interrupt may come just before the sender's call gets to it, and do the work.
+        # An interrupt may come just before the sender's call does the work, and do it first.
         sent = [one for one in reads if longest_wait(one)["waker"].get("tid") == who["child"]]
         self.assertGreater(len(sent), len(reads) / 2, all_told(reads))
         for finding in sent:
@@ -57,7 +57,7 @@ class Wakers(Case):
             self.assertNotIn("comm", waker)
             self.assertIn("comm", waker["interrupted"])
         text, _ = text_of("--idle", "-T", "10ms", "--", tool("sleep"), "0.05")
-        if "woken by" in text or "expired" in text:  # else a hardened kernel keeps the wake-up to itself
+        if "woken by" in text or "expired" in text:  # else the kernel did not report it
             self.assertIn(", its timeout expired", text)
 
     def test_a_disk_completes(self):

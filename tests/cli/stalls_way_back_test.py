@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`overdue stalls`: what keeps a thread between the end of a call and its program is late, too."""
+"""`overdue stalls`: a delay between the end of a call and the thread's program is late, too."""
 import json
 import os
 import sys
@@ -14,13 +14,13 @@ TIMES = 4
 
 
 def has_task_work():
-    """Whether threads of this kernel's can run something of ours on their way back: Linux 6.18."""
+    """Whether threads can run our code on their way back to the program (Linux 6.18)."""
     answer = run([OVERDUE, "doctor", "--no-calibrate", "-f", "json"])
     return next(one["yes"] for one in json.loads(answer.out)["features"] if one["name"] == "task_work")
 
 
 class Freezer:
-    """A cgroup that can be frozen, of whichever version this machine has."""
+    """A cgroup that can be frozen, of the version (1 or 2) that this machine has."""
 
     def __init__(self, path, file, words):
         self.path, self.file, self.words = path, os.path.join(path, file), words
@@ -55,7 +55,7 @@ class WaysBack(Case):
     first_argument = {"read": "fd=3", "kill": "pid="}
 
     def ways_back(self, how, name, means, *arguments):
-        """Each call of the program that took long by its clock has a finding that says what kept it."""
+        """Each call that was long by the program's clock has a finding with the reason."""
         seen = stalls("-T", "60ms", "-e", name, "--first", 0, "--", workload("way_back"), how, TIMES, *arguments)
         self.assert_sound(seen)
         calls = [call for call in seen.events("call") if call["took_ns"] >= 120 * MS]
@@ -82,7 +82,7 @@ class WaysBack(Case):
         for one in seen.named("read"):
             if one.get("way_back"):
                 wait = longest_wait(one)
-                self.assertEqual(wait["waker"]["comm"], "way_back", told(one))  # who continued it
+                self.assertEqual(wait["waker"]["comm"], "way_back", told(one))  # sent SIGCONT
                 self.assertEqual((wait["stopped_by"]["signal"], wait["stopped_by"]["comm"]), ("SIGSTOP", "way_back"),
                                  told(one))
 
@@ -92,8 +92,8 @@ class WaysBack(Case):
             self.assertEqual(longest_wait(one)["stopped_by"]["tid"], one["tid"], told(one))
 
     def handled(self, how, times):
-        """The calls by the program's own account, and the findings with handlers: a call that waited for its signal for
-        long is one by itself."""
+        """(Calls by the program's own account, findings with handlers). A call that waits long for
+        its signal is a finding by itself."""
         seen = stalls("-T", "60ms", "-e", "read", "--first", 0, "--", workload("way_back"), how, times)
         self.assert_sound(seen)
         found = [one for one in seen.named("read") if one.get("way_back")]

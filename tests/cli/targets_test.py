@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Attaching to what already runs: exactly the target's calls, later threads and children included."""
+"""Attaching to running processes: exactly the target's calls, with later threads and children."""
 import contextlib
 import json
 import os
@@ -28,7 +28,7 @@ class Attach(unittest.TestCase):
         return self.stack.enter_context(OnDemand(**options))
 
     def measure(self, *arguments, during):
-        """The report of `overdue syscalls ARGUMENTS…`, running while during() does."""
+        """The report of `overdue syscalls ARGUMENTS…`, which measures while during() runs."""
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/report.json"
             with attached("syscalls", "-f", "json", "-o", path, *arguments, settle=0) as live:
@@ -49,7 +49,7 @@ class Attach(unittest.TestCase):
 class Processes(Attach):
     def test_pid_all_threads_later_threads_and_children(self):
         target, bystander = self.start(), self.start()
-        target.tell("main 1000000")  # before we come: not ours
+        target.tell("main 1000000")  # before the session: not counted
 
         def work():
             bystander.tell("main 100000")
@@ -138,7 +138,7 @@ class Processes(Attach):
             path = f"{folder}/report.json"
             with attached("syscalls", "-f", "json", "-o", path, "-p", target.pid) as live:
                 work()
-                self.assertEqual(live.finish(20).status, 0)  # the target's end is ours
+                self.assertEqual(live.finish(20).status, 0)  # the session ends with its target
             with open(path, encoding="utf-8") as file:
                 report = json.load(file)
         self.assertEqual(counts(report)["getppid"], 105)
@@ -173,7 +173,7 @@ class Processes(Attach):
         self.assertNotIn(self.overdue_pid, {row["process"]["pid"] for row in report["syscalls"]})
 
     def test_all_but_what_reads_stacks_for_us(self):
-        """The resolver's processes, which are busiest when much is found, and what --on starts."""
+        """Not the resolver's processes, which are busy with many findings, nor commands of --on."""
         for span in ("syscall", "offcpu"):
             with self.subTest(span=span), tempfile.TemporaryDirectory() as folder:
                 path, ours = f"{folder}/stalls.ndjson", set()
@@ -198,7 +198,7 @@ class Processes(Attach):
 
 class Cgroups(Attach):
     def cgroup(self, roots, *names):
-        """A new cgroup below the first of `roots` that is a cgroup file system we may write to."""
+        """A new cgroup below the first of `roots` that is a writable cgroup file system."""
         for root in roots:
             path = os.path.join(root, *names)
             if not os.path.exists(os.path.join(root, "cgroup.procs")):
@@ -249,7 +249,7 @@ class Cgroups(Attach):
             os.mkdir(child)
             below = self.start(preexec_fn=self.enter(child))
             below.tell("main 300")
-            late.tell("main 200000")  # not yet in
+            late.tell("main 200000")  # not yet in the cgroup
             self.move(late.pid, path)
             late.tell("main 4000")
         self.assertEqual(self.getppids("-c", path, during=work), 4321)
@@ -261,7 +261,7 @@ class Cgroups(Attach):
         self.members_and_later_children(self.cgroup(V1_ROOTS, f"odt-test-{os.getpid()}"))
 
     def test_by_container(self):
-        """The container is in every hierarchy, as engines do it: any may be the one looked at."""
+        """The container is in every hierarchy, as engines do it: Overdue may look at any."""
         digits = f"{os.getpid():064x}"
         roots = [root for root in V1_ROOTS if os.path.exists(f"{root}/cgroup.procs")]
         hierarchies = [[root] for root in roots] + [V2_ROOTS]

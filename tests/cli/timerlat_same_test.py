@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""The same wake-ups, measured by the kernel's timerlat tracer and by our programs at once: those of a program that waits
-in `timerlat_fd` (Linux 6.5), which is to the latter a thread with a timer like any other."""
+"""The same wake-ups, measured by the kernel's timerlat tracer and by our BPF programs at once. A
+program waits in `timerlat_fd` (Linux 6.5); to the BPF programs, its timer is any app timer."""
 import os
 import signal
 import statistics
@@ -32,11 +32,12 @@ class SameWakeUps(fd.Case):
         self.assertGreater(len(ours), 50)
         pairs = [(mine, its) for mine in ours for its in theirs
                  if abs(mine["expires_ns"] - its["expires_ns"]) < NEAR_NS]
-        # Each of ours is one of theirs: the counts are equal, in the time in which both looked.
+        # Each of our expiries is one of the tracer's: the counts are equal while both measure.
         self.assertEqual(len({mine["expires_ns"] for mine, _ in pairs}), len(ours))
         self.assertEqual(len(pairs), len(ours))
-        # The kernel looks at the clock between two of our programs: its handler between the timer's expiry and the
-        # wake-up, its thread between the switch to it and the return from its system call. (1 us, to which times are told.)
+        # The kernel reads the clock between two of our programs: its handler between the timer's
+        # expiry and the wake-up, its thread between the switch to it and the end of its system
+        # call. (1 us is the resolution of the tracer's times.)
         late = [{"irq": its["irq_ns"] - its["expires_ns"], "thread": its["time_ns"] - its["expires_ns"],
                  **{name: mine[name] - mine["expires_ns"] for name in ("irq_ns", "wake_ns", "run_ns", "time_ns")}}
                 for mine, its in pairs]
@@ -45,7 +46,7 @@ class SameWakeUps(fd.Case):
             medians = {each: statistics.median(line[each] for line in late) for each in (first, name, second)}
             print(f"{name}: the kernel's lies between ours in {len(inside)} of {len(late)}; medians in ns: {medians}")
             self.assertGreaterEqual(len(inside), 0.95 * len(late), name)
-        # A tenth, or 5 us, beyond what our program at the expiry takes, with which an emulated machine is slow.
+        # A tenth, or 5 us, plus the cost of our program at the expiry, slow on an emulated machine.
         mine, its = (statistics.median(line[name] for line in late) for name in ("irq_ns", "irq"))
         cost_ns = ours_lines[-1]["probe_ns"] // ours_lines[-1]["probe_runs"]
         self.assertLessEqual(abs(mine - its), max(0.1 * max(mine, its), 5_000) + cost_ns)

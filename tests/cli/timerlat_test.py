@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`overdue timerlat`: figures against each other and against the clock, and causes that were made."""
+"""`overdue timerlat`: figures against each other and against the clock, and known causes."""
 import json
 import os
 import re
@@ -47,7 +47,7 @@ class Figures(Case):
         self.assertEqual((report["backend"], report["period_ns"], report["cause"]), ("bpf", MS, None))
         periods = report["duration_ns"] // MS
         for cpu in report["cpus"]:
-            # Both ends, and a while until the threads are let go.
+            # A period at either end, and some before the threads are released.
             self.assertLessEqual(cpu["count"] + cpu["missed"], periods + 1)
             self.assertGreaterEqual(cpu["count"] + cpu["missed"], periods - 100)
             for low, high in (("irq", "thread"), ("thread", "user")):
@@ -67,7 +67,7 @@ class Figures(Case):
         self.assertGreater(receipt["probe_runs"], 3 * receipt["events"])
 
     def test_ends_with_its_threads(self):
-        """As long as is said was measured, whatever the watchdog does just then. The machine may pause at an end."""
+        """Measures for the reported time, whatever the watchdog does. The machine may stop."""
         missing = []
         for ms in (400, 420, 440, 460, 480):
             report = self.report("-d", f"{ms}ms")
@@ -127,7 +127,7 @@ class Figures(Case):
 
 class Trace(Case):
     def test_two_lines_for_each_activation(self):
-        """Of one id, in the kernel's format, the interrupt's in an interrupt, in the order of time."""
+        """Two lines with one id, in the kernel's format and in order: interrupt, then thread."""
         text, lines = self.trace("-d", "500ms")
         self.assertTrue(text.startswith("# tracer: timerlat\n#\n"), text[:200])
         self.assertEqual([float(line["time"]) for line in lines], sorted(float(line["time"]) for line in lines))
@@ -146,7 +146,7 @@ class Trace(Case):
             self.assertAlmostEqual(apart, int(thread["ns"]) - int(irq["ns"]), delta=2500)
 
     def test_user(self):
-        _, lines = self.trace("--user", "--cpu", "0", "-d", "1s")  # in which a hypervisor may take the CPU for long
+        _, lines = self.trace("--user", "--cpu", "0", "-d", "1s")  # long, because of hypervisors
         late = {context: {line["id"]: int(line["ns"]) for line in lines if line["context"] == context}
                 for context in ("thread", "user-ret")}
         self.assertGreater(len(late["user-ret"]), 90)
@@ -154,7 +154,7 @@ class Trace(Case):
             self.assertGreater(late["user-ret"][number], ns)
 
     def test_packets_are_softirq_noise(self):
-        """NET_RX of packets on the loopback interface, and the timer's own interrupt, net of it."""
+        """NET_RX of packets on the loopback interface, and the timer's own interrupt, both net."""
         with Live(workload("udp_flood"), 0, 10_000, 500):
             _, lines = self.trace("--noise", "--cpu", "0", "-d", "1s")
         noises = [line for line in lines if line["noise"]]
@@ -164,7 +164,7 @@ class Trace(Case):
             self.assertLessEqual(int(line["duration"]), (float(line["time"]) - float(line["start"])) * 1e9 + 2000)
 
     def test_stacks(self):
-        # A program that is in the kernel most of the time: of one that is not, there is no stack to show.
+        # A program that is mostly in the kernel: a program in user space has no kernel stack.
         in_kernel = (tool("taskset"), "-c", 0, tool("dd"), "if=/dev/urandom", "of=/dev/null", "bs=1M")
         with Live(*in_kernel):
             finished = overdue("timerlat", "--trace", "--stack", "1ns", "--cpu", "0", "-d", "1s")
@@ -172,14 +172,15 @@ class Trace(Case):
         self.assertGreater(len(stacks), 0, finished)
         for stack in stacks:
             self.assertIn("hrtimer", stack)
-            # Ours would be innermost; further out it is what was interrupted. The kernel has functions of such names, too.
+            # Our BPF program would be innermost; further out, a BPF program is the interrupted
+            # code. The kernel has functions with such names, too.
             self.assertNotRegex(stack[:stack.index("hrtimer")], "bpf_prog_[0-9a-f]{16}")
 
 
 class Stops(Case):
     def stopped_by(self, start, lasts):
-        """The report of a run that `start` delays, by `lasts` ns from each time it returns. A run that was stopped by
-        something else, for the greater part of the latency, is none of ours."""
+        """The cause in a run that `start` delays, by `lasts` ns from each time that it returns.
+        Runs with a latency that is mostly due to something else do not count."""
         for _ in range(20):
             with Live(OVERDUE, "timerlat", "-v", "-T", "1000", "--cpu", "0", "-d", "20s", "-f", "json") as live:
                 wait_until_measuring(live)
@@ -193,12 +194,12 @@ class Stops(Case):
 
     @staticmethod
     def share(cause, begin, end):
-        """Of the cause's latency, the share from `begin` to `end`."""
+        """The share of the cause's latency from `begin` to `end`."""
         late = min(end, cause["time_ns"]) - max(begin, cause["time_ns"] - cause["latency_ns"])
         return late / cause["latency_ns"]
 
     def test_a_more_urgent_thread(self):
-        """2 ms of a thread with a higher priority: it is named, and all adds up."""
+        """2 ms of a higher-priority thread: it is named, and the parts add up."""
         for _ in range(long_or_short(100, 5)):
             tids = []
 
@@ -215,7 +216,7 @@ class Stops(Case):
             self.assertEqual(cause["parts"][0]["name"], "fifo_hog")
 
     def test_text(self):
-        """The first activation is over this limit: whatever was the cause, all of it is told."""
+        """The first activation is over this limit: whatever the cause, all parts are shown."""
         finished = overdue("timerlat", "-T", "1ns", "-d", "10s")
         self.assertEqual(finished.status, 3, finished)
         total = int(re.search(r"^  total .* ns +([\d,]+) ns +100.0%$", finished.out, re.MULTILINE)[1].replace(",", ""))

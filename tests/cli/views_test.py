@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What `overdue syscalls` says of programs whose calls are known, view by view."""
+"""The views of `overdue syscalls`, of programs with known calls."""
 import json
 import os
 import re
@@ -91,7 +91,7 @@ class Figures(RootTest):
         with Live(workload("block_forever")) as blocked:
             eventually(lambda: "blocked" in blocked.out() and is_asleep(blocked.pid), 20, "it does not wait")
             report, _ = syscalls_report("-p", blocked.pid, "-d", "300ms")
-            # It was under way before we came: it cannot have an age, but may be shown.
+            # The call began before the session: it cannot have an age, but may be shown.
             self.assertEqual(counts(report).get("read", 0), 0)
         # The program goes on for another moment (SIGALRM ends it): its status is still ours.
         report, finished = syscalls_report("-d", "700ms", "--", workload("block_forever"), 3, 2)
@@ -150,11 +150,11 @@ class Names(RootTest):
         self.assertEqual(row_of(report, "syscall_9999")["errnos"], {"ENOSYS": 3})
 
     def test_library_functions(self):
-        """S1-02: what printf, fopen and threads do by themselves is there, by the kernel's names."""
+        """S1-02: calls made by printf, fopen and threads are shown, by the kernel's names."""
         report, _ = syscalls_report("--", workload("named_threads"), 3, 1)
         found = set(counts(report))
         self.assertLessEqual({"mmap", "mprotect", "openat", "pread64", "clone3", "futex", "prctl", "exit_group"}, found)
-        self.assertTrue(found & {"newfstatat", "fstat"}, found)  # until glibc 2.38, since
+        self.assertTrue(found & {"newfstatat", "fstat"}, found)  # the first until glibc 2.38
 
 
 class By(RootTest):
@@ -275,7 +275,7 @@ class Modes(RootTest):
         self.assertLess(int(attached[0][1]), int(attached[0][2]) / 4)
 
     def test_two_phase_loses_nothing_on_the_way(self):
-        """Both ways of hooking give the same counts: signals, children, and a call that comes late included."""
+        """Both ways of hooking give the same counts, with signals, children and a late call."""
         program = ("/bin/sh", "-c", "for i in 1 2 3; do sleep 0.2; ls >/dev/null; done; "
                    "for i in 1 2 3; do uname -a >/dev/null; sleep 0.2; done")
         whole, finished = syscalls_report("--", *program)
@@ -310,7 +310,7 @@ class Modes(RootTest):
         self.assertEqual(lines[-1]["type"], "receipt")
         self.assertEqual(lines[-1]["lost"], 0)
         self.assertLessEqual(sum(calls), made)
-        # What came after the last full interval is in the total alone, or in a last short interval.
+        # Calls after the last full interval are only in the total, or in a short last interval.
         self.assertGreaterEqual(sum(calls), made * 0.8)
         sums = {}
         for line in intervals:

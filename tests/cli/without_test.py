@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Features that a kernel lacks, one at a time: a command works without them and says so, or says which one it needs."""
+"""Features that a kernel lacks, one at a time: a command works without the feature, or names it."""
 import json
 import os
 import sys
@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from kernel_tracer import has_tracer
 from overdue_test import main, overdue, require_root
 
-# Without these a session cannot be had.
+# No session is possible without these.
 NEEDED = {"privileges", "btf", "btf_tracepoints", "task_storage", "ring_buffer", "task_iterator", "membarrier"}
 
 
@@ -22,7 +22,7 @@ class Without(unittest.TestCase):
         require_root()
 
     def stall(self, feature):
-        """The run, and the report of a sleep that is late, or None where there is none."""
+        """Measures a late sleep without the feature. Returns (the finished run, its records)."""
         finished = overdue("stalls", "--stdout", "--idle", "--without", feature, "-T", "20ms", "--span", "syscall,offcpu",
                            "-f", "ndjson", "--", "sleep", "0.05")
         records = [json.loads(line) for line in finished.out.splitlines()]
@@ -49,7 +49,7 @@ class Without(unittest.TestCase):
             self.assertTrue(any(words in note for note in notes), notes)
 
     def test_other_commands(self):
-        """Of each what it needs, and what it does not."""
+        """A feature that each command needs, and features that it does not need."""
         for command in (["syscalls", "-a"], ["worst", "wakeup"], ["timerlat"], ["osnoise"]):
             for feature, works in (("task_work", True), ("kprobe", True), ("task_storage", False)):
                 with self.subTest(command=command[0], feature=feature):
@@ -57,7 +57,7 @@ class Without(unittest.TestCase):
                     if works:
                         self.assertEqual(finished.status, 0, finished)
                         self.assertIn("receipt", json.loads(finished.out))
-                    elif has_tracer(command[0]):  # which needs no BPF
+                    elif has_tracer(command[0]):  # the tracer needs no BPF
                         self.assertEqual(json.loads(finished.out)["backend"], "kernel", finished)
                     else:
                         self.assertEqual(finished.status, 1, finished)

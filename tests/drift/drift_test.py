@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/kernel_drift: programs as clang compiles them, against kernels whose types were changed on purpose."""
+"""tools/kernel_drift: programs compiled by clang, against kernels with types changed on purpose."""
 import os
 import pathlib
 import subprocess
@@ -37,7 +37,7 @@ WAKING = 'SEC("tp_btf/waking") int program(u64* context) {{ struct task* task = 
 
 
 def kernel(on_rq="int", flags="u32", gone=False, arguments=("task",), change=None):
-    """A kernel's types: those that the programs are written for, but for what is asked."""
+    """A kernel's types: as the programs expect them, except for the given changes."""
     types = kernel_types.Types()
     plain = {"int": types.int, "u8": types.u8, "u32": types.u32, "u64": types.u64}
     se = types.record("se", 8, ("runtime", types.u64, 0))
@@ -256,7 +256,7 @@ class Externs(Drift):
         self.refuses("refuses the whole object", self.GUARDED.replace("tp_btf", "?tp_btf"), self.act("task"))
 
     def test_another_prototype_of_what_is_marked_as_optional(self):
-        """The loader makes it absent."""
+        """The loader makes the function absent."""
         marked = self.GUARDED.replace("__ksym", '__ksym __attribute__((btf_decl_tag("optional")))')
         self.accepts(marked, self.act("task"))
         unguarded = marked.replace("if (act) ", "")
@@ -274,7 +274,7 @@ class Externs(Drift):
 
 
 class Command(Drift):
-    """The program itself: what it prints, and how it ends."""
+    """The command itself: its output and its exit status."""
 
     def run_with(self, types, *options):
         made, kernel_file = self.compiled(WAKING.format("result = task->on_rq;")), self.folder / "vmlinux"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/drift/image.py: the types are found in each shape that kernels come in."""
+"""tools/drift/image.py finds the types in every form of a kernel image."""
 import gzip
 import lzma
 import os
@@ -18,7 +18,7 @@ from drift import image
 import kernel_types
 
 TYPES = kernel_types.Types().data()
-# What looks like the beginning of types and is not stands before them, and something else behind.
+# A false beginning of types stands before the real types, and other data behind them.
 KERNEL = os.urandom(4096) + TYPES[:12] + os.urandom(4096) + TYPES + os.urandom(4096)
 
 
@@ -27,7 +27,7 @@ def zstd(data):
 
 
 def bz_image(payload):
-    """As x86 boots it: a payload behind two sectors of setup, its size unpacked behind it."""
+    """The form that x86 boots: a payload behind two sectors of setup, then its unpacked size."""
     head = bytearray(3 * 512)
     head[0x1F1] = 2
     head[0x202:0x206] = b"HdrS"
@@ -36,7 +36,7 @@ def bz_image(payload):
 
 
 def efi_image(payload):
-    """As EFI boots it on arm64."""
+    """The form that EFI boots on arm64."""
     return b"MZ\0\0zimg" + struct.pack("<II", 64, len(payload)) + bytes(48) + payload + os.urandom(64)
 
 

@@ -1,4 +1,4 @@
-"""Writes BTF, as a kernel has it: a few types, for tests."""
+"""Writes BTF like a kernel's, with a few types, for tests."""
 import struct
 
 (INT, PTR, ARRAY, STRUCT, UNION, ENUM, TYPEDEF, FUNC, FUNC_PROTO, DECL_TAG) = 1, 2, 3, 4, 5, 6, 8, 12, 13, 17

@@ -1,6 +1,6 @@
 // Any text, read as a span of --span, compiled for a kernel of a few types and run there. No crash,
-// no leak, no message that a terminal would stumble over, no read outside of the fake memory, and a
-// plan within its limits. What begins with a tab is read as the format file of a tracepoint.
+// no leak, no message that harms a terminal, no read outside the fake memory, and a plan within its
+// limits. Text that begins with a tab is read as the format file of a tracepoint.
 
 #include <cstdint>
 #include <cstdlib>
@@ -42,7 +42,7 @@ void read_span(std::string_view text) {
     for (const SideSpec* side : {&pair.begin, &pair.end}) {
       require(side->key.size() == 1 || side->key.size() == 2);
       compile(pair, *side, tracepoint, types);
-      // Words of the text with an @ are arguments of a probe.
+      // Words with an @ are arguments of a USDT probe.
       compile(pair, *side, user_fields(side->event.kind, parse_usdt_arguments(text)), types);
     }
   } catch (const Error& error) {

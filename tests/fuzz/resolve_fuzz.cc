@@ -1,6 +1,6 @@
-// Any bytes, as packets between a resolver and its child, in both directions: no crash, no more
-// than a packet can hold, text of the child fit to be printed; and what was understood means the
-// same when it is said again.
+// Any bytes, as packets between a resolver and its child, in both directions: no crash, no content
+// beyond a packet's capacity, only printable text from the child. A decoded message keeps its
+// meaning when it is encoded and decoded again.
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Any bytes, read as what symbols come from: an ELF file (and its own debug file), a perf map, the
-// maps of a process, kallsyms, a mangled name. No crash, no leak, no name outside of its table,
+// Any bytes, read as a source of symbols: an ELF file (and its own debug file), a perf map, the
+// maps of a process, kallsyms, a mangled name. No crash, no leak, no name outside its table,
 // bounded memory.
 
 #include <sys/mman.h>
@@ -32,7 +32,7 @@ void check(std::string_view name) {
   require(!demangle(name).empty());
 }
 
-// Addresses that are likely to be somewhere: the input's own words, and their neighbours.
+// Looks up addresses that are likely to exist: the input's own words, and their neighbours.
 template <typename Look>
 void for_addresses(std::span<const std::byte> input, Look look) {
   for (std::size_t at = 0; at + 8 <= input.size() && at < 4096; at += 4) {
@@ -45,7 +45,7 @@ void for_addresses(std::span<const std::byte> input, Look look) {
 }
 
 void read_elf(std::span<const std::byte> input) {
-  // Every file it asks for is the input itself.
+  // Every debug file that the reader asks for is the input itself.
   const auto open = [&](const std::string& path) {
     require(path.starts_with('/') && path.find('\0') == std::string::npos);
     Fd file(memfd_create("debug", MFD_CLOEXEC));

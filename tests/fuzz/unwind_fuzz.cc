@@ -1,5 +1,5 @@
 // Any bytes, as an ELF file whose code is on a stack, or as a section .eh_frame alone; the stack is
-// the input too. No crash, no leak, bounded time, rows that hold the address they are for.
+// the input too. No crash, no leak, bounded time, rows that contain the requested address.
 
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-// Every number of the text table can be derived from the JSON of the same table: the test does so,
-// with nothing but the JSON in hand, and compares the cells.
+// Every number of the text table can be derived from the JSON of the same table: the test derives
+// each cell from the JSON alone, and compares it.
 #include <cmath>
 #include <sstream>
 #include <string>

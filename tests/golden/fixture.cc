@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view hostile_comm = "ev\n\x1b[31m\xff\",il";
 
-/// What a fixture's call record looks like on the wire.
+/// Wire layout of a fixture's call record.
 struct call_event {
   struct event_header header;
   u64 latency_ns;
@@ -20,8 +20,7 @@ struct call_event {
   u32 nr;
   u32 returned;
   char name[16];
-  char arguments[64];  // ready strings, separated by newlines: no argument here contains one of its
-                       // own
+  char arguments[64];  // formatted arguments, separated by newlines; none contains a newline
 };
 WIRE_SIZE(struct call_event, 48 + 24 + 16 + 64);
 

@@ -1,5 +1,5 @@
-// Drawings of a small tree against flame/, byte for byte but for the style and the script, which
-// stand in src/flame as they are. To accept a change, run with OVERDUE_UPDATE_GOLDEN=1 and read the
+// Drawings of a small tree against flame/, byte for byte except the style and the script, which are
+// copies of files in src/flame. To accept a change, run with OVERDUE_UPDATE_GOLDEN=1 and read the
 // diff.
 #include <stdlib.h>
 
@@ -34,7 +34,7 @@ StackTree small_tree() {
   return tree;
 }
 
-/// The drawing with what stands between CDATA marks taken out.
+/// The drawing without the text between CDATA marks.
 std::string without_assets(std::string text) {
   for (std::size_t at = 0; (at = text.find("<![CDATA[", at)) != text.npos; at += 9)
     text.erase(at + 9, text.find("]]>", at) - at - 9);

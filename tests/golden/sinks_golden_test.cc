@@ -35,7 +35,7 @@ void expect_golden(const std::string& name, const std::string& actual) {
   EXPECT_EQ(actual, expected.str()) << "differs from " << path;
 }
 
-/// What a sink of this format writes between begin and end while `measure` feeds it.
+/// Output of a sink of this format between begin and end, while `measure` feeds it.
 std::string written(std::string_view format, const SinkOptions& options, const Receipt& receipt,
                     const std::function<void(Sink&)>& measure) {
   ::setenv("TZ", "UTC", 1);

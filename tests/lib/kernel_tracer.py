@@ -1,4 +1,4 @@
-"""What the tests of the kernel's timerlat and osnoise tracers share: the machine's settings, and rtla."""
+"""Shared by the tests of the kernel's timerlat and osnoise tracers: settings, and rtla."""
 import contextlib
 import json
 import os
@@ -27,7 +27,7 @@ def write(path, text):
 
 
 def threads_of_tracers():
-    """{name: pid} of the kernel's threads."""
+    """{name: pid} of the tracers' kernel threads."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         name = (read(f"/proc/{pid}/comm") or "").strip()
@@ -50,14 +50,14 @@ def has_tracer(name):
 
 
 def settings():
-    """Everything that either tracer may change, and what they leave behind."""
+    """All settings that either tracer may change, and all that a tracer may leave behind."""
     values = {name: read(f"{OSNOISE}/{name}") for name in os.listdir(OSNOISE) if name != "per_cpu"}
     for name in ("current_tracer", "tracing_on", "trace_clock", "trace_options", "tracing_thresh",
                  "events/osnoise/enable"):
         values[name] = read(f"{TRACEFS}/{name}")
     values["instances"] = sorted(os.listdir(f"{TRACEFS}/instances"))
     values["threads"] = sorted(threads_of_tracers())
-    values["keeper"] = read(KEEPER) or None  # an empty one says that nothing was changed
+    values["keeper"] = read(KEEPER) or None  # an empty file: nothing was changed
     return values
 
 
@@ -84,7 +84,7 @@ def assert_says_that_there_is_none(case, tracer):
 
 
 class TracerCase(unittest.TestCase):
-    """Of one tracer, whose name is our command's too: afterwards everything is as it was."""
+    """Tests of one tracer, which our command is named after. The end restores every setting."""
     tracer = None
 
     def setUp(self):
@@ -113,7 +113,7 @@ class TracerCase(unittest.TestCase):
             self.assertEqual(settings(), self.before)
 
     def assert_only_its_options_are_taken(self):
-        """Skips where the kernel has none that can be tried."""
+        """Skips the test if the kernel's tracer has no option to try."""
         former = (read(f"{OSNOISE}/options") or "").split()
         finished = overdue(self.tracer, "--backend", "kernel", "--tracer-option", "NO_SUCH_THING", "-d", "1s")
         self.assertEqual(finished.status, 2 if former else 1, finished)
@@ -127,7 +127,7 @@ class TracerCase(unittest.TestCase):
         self.assertIn(words, finished.err)
 
     def kill_with_guardian(self, *arguments):
-        """So that nobody is there to put back what it has changed."""
+        """Kills Overdue and its guardian, so that no process restores the tracer's settings."""
         with Live(OVERDUE, self.tracer, "-v", "--backend", "kernel", *arguments) as live:
             wait_until_measuring(live)
             guardians = children_of(live.pid)
@@ -137,10 +137,10 @@ class TracerCase(unittest.TestCase):
             live.process.wait()
 
     def with_rtla(self, folder, *arguments, rtla=()):
-        """(The lines of our run, what rtla printed): both from one run of the tracer.
+        """(The lines of our run, rtla's output), both from one run of the tracer.
 
-        rtla joins a run of ours, with no settings of its own, and leaves before its end: the kernel hands every event
-        to both instances, so what rtla has is an unbroken part of what we have.
+        rtla joins our run without settings of its own, and leaves before the end. The kernel hands
+        every event to both instances, so rtla's events are an unbroken part of ours.
         """
         program = shutil.which("rtla")
         if not program:

@@ -1,8 +1,8 @@
-"""What the whole-program tests share: running `overdue`, and asking the kernel what
-it holds of ours. Debian's Python 3.11, standard library only.
+"""Shared by the whole-program tests: runs of `overdue`, and its objects in the kernel. Debian's
+Python 3.11, standard library only.
 
-Environment (set by ctest): OVERDUE the program under test, WORKLOADS the folder of tests/workloads'
-programs, OVERDUE_LONG=1 for the long forms.
+Environment (set by ctest): OVERDUE is the program under test, WORKLOADS the folder of the programs
+of tests/workloads; OVERDUE_LONG=1 selects the long forms.
 """
 import collections
 import contextlib
@@ -23,7 +23,7 @@ import unittest
 OVERDUE = os.environ.get("OVERDUE", "overdue")
 WORKLOADS = os.environ.get("WORKLOADS", "")
 LONG = os.environ.get("OVERDUE_LONG") == "1"
-# How much longer all that a program does may take than where its CPU is real.
+# Factor by which time limits grow; above 1 if the CPU is emulated.
 SLOWER = int(os.environ.get("OVERDUE_SLOWER", "1"))
 SKIPPED = 77  # what ctest shows as skipped
 TRACEFS = "/sys/kernel/tracing"
@@ -42,7 +42,7 @@ def workload(name):
 
 
 def tiny32():
-    """The 32-bit program; skips the test where this kernel runs none."""
+    """The path of the 32-bit program; skips the test if this kernel runs no 32-bit programs."""
     path = workload("tiny32")
     try:
         subprocess.run([path], check=False)
@@ -53,7 +53,7 @@ def tiny32():
 
 def tool(*names):
     """The absolute path of the first of these programs that is installed; skips the test otherwise.
-    Debian's own folders first: a version manager's shim is another program than what it starts."""
+    Debian's own folders come first, before the shims of version managers."""
     for name in names:
         path = shutil.which(name, path="/usr/bin:/usr/sbin:/bin:/sbin") or shutil.which(name)
         if path:
@@ -62,7 +62,7 @@ def tool(*names):
 
 
 def disk_folder():
-    """A folder on a real disk; skips the test where there is none."""
+    """A folder on a real disk; skips the test if there is none."""
     kinds = {}
     for folder in ("/var/tmp", os.path.dirname(os.path.abspath(__file__)), os.path.expanduser("~")):
         kinds[folder] = run([tool("stat"), "-f", "-c", "%T", folder]).out.strip()
@@ -77,7 +77,7 @@ def require_root():
 
 
 class FolderTest(unittest.TestCase):
-    """Tests with a folder of their own, which others than root can look into, and a recording in it."""
+    """Tests with a folder of their own, which every user can read, and a recording in it."""
 
     def setUp(self):
         require_root()
@@ -147,13 +147,14 @@ def read_ndjson(path):
 
 
 def left_out(receipt):
-    """Runs of our programs that the kernel left out, as the same program ran on that CPU: with PREEMPT_RT timers expire
-    in threads, which others interrupt. What they would have told of is lost."""
+    """Runs of our BPF programs that the kernel skipped, because the same program was running on
+    that CPU. With PREEMPT_RT, timers expire in threads, which can be preempted. The events of
+    skipped runs are lost."""
     return receipt["lost_by"].get("nested", 0)
 
 
 def counts(report):
-    """name → calls, over all rows. However an unknown number is signed, here syscall_N has N ≥ 0."""
+    """name → calls, over all rows. The number in a name syscall_N is taken as unsigned."""
     sums = collections.Counter()
     for row in report["syscalls"]:
         unknown = re.fullmatch(r"(.*syscall_)(-\d+)", row["name"])
@@ -163,7 +164,7 @@ def counts(report):
 
 
 def table_of(text):
-    """The rows of a CSV report; its lines of `#` are notes."""
+    """The rows of a CSV report, without its notes (lines with `#`)."""
     return list(csv.DictReader(io.StringIO("".join(
         line for line in text.splitlines(True) if not line.startswith("#")))))
 
@@ -175,7 +176,7 @@ def row_of(report, name):
 
 
 class Live:
-    """`overdue` (or anything) while it runs; ended by its pid at the latest when the block is left."""
+    """A running `overdue`, or any other command. The block's end ends it by its pid."""
 
     def __init__(self, *command, stdin=subprocess.DEVNULL, **options):
         self.files = tempfile.TemporaryDirectory()
@@ -221,7 +222,7 @@ class Live:
 
 
 class OnDemand(Live):
-    """The workload of that name: makes calls when told to."""
+    """The workload on_demand, which makes calls on request."""
 
     def __init__(self, program=None, **options):
         super().__init__(program or workload("on_demand"), stdin=subprocess.PIPE, **options)
@@ -256,8 +257,7 @@ def eventually(condition, timeout=10, what="condition never held", pause=0.01):
 
 @contextlib.contextmanager
 def attached(command, *arguments, settle=0.4, **options):
-    """`overdue COMMAND ARGUMENTS…` on something that already runs, measuring when the block begins,
-    and for SETTLE seconds before."""
+    """Runs `overdue COMMAND ARGUMENTS…`, which has measured for SETTLE s when the block begins."""
     with Live(OVERDUE, command, "-v", *arguments, **options) as live:
         wait_until_measuring(live)
         time.sleep(settle)
@@ -265,7 +265,7 @@ def attached(command, *arguments, settle=0.4, **options):
 
 
 def wait_until_measuring(live):
-    """Until it says what it attached: with -v, right after it has begun to measure."""
+    """Waits for the line about attached programs, which -v prints when measuring has begun."""
     def ready():
         if live.process.poll() is not None:
             raise AssertionError(f"ended early: {live.finish()}")
@@ -288,7 +288,7 @@ def held_by(pid):
                     continue
                 with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as file:
                     text = file.read()
-                # A link's says which program it is of, a program's which maps: the first id counts.
+                # The first id counts: a link also has its program's id, a program its maps' ids.
                 for kind, key in (("link", "link_id"), ("prog", "prog_id"), ("map", "map_id")):
                     number = re.search(rf"^{key}:\s*(\d+)$", text, re.MULTILINE)
                     if number:
@@ -315,7 +315,7 @@ def bpf_objects(kind):
 
 
 class Footprint:
-    """Which BPF objects a process holds, and whether they are gone."""
+    """The BPF objects that a process holds, and whether they are gone."""
 
     def __init__(self, pid):
         self.ids = held_by(pid)
@@ -345,7 +345,7 @@ def is_stopped(pid):
 
 
 class ChosenTests(unittest.TestLoader):
-    """Those that GTEST_FILTER takes, which GoogleTest's tests obey too: WANTED:…[-UNWANTED:…], of Class.test_x."""
+    """The tests that GTEST_FILTER selects, as WANTED:…[-UNWANTED:…]. A name is Class.test_x."""
 
     def getTestCaseNames(self, testCaseClass):
         wanted, _, unwanted = os.environ.get("GTEST_FILTER", "*").partition("-")
@@ -358,7 +358,7 @@ class ChosenTests(unittest.TestLoader):
 
 
 def main():
-    """unittest's, with skips shown and 77 when nothing ran."""
+    """unittest.main(), with skips shown, and exit status 77 if every test was skipped."""
     program = unittest.main(module="__main__", exit=False, verbosity=2, testLoader=ChosenTests(),
                             argv=[sys.argv[0], *sys.argv[1:]])
     result = program.result

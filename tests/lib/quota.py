@@ -10,7 +10,7 @@ PERIOD_MS, QUOTA_MS = 100, 20
 
 
 class Group:
-    """A cgroup with a quota, of whichever version this machine has."""
+    """A cgroup with a quota, of the version (1 or 2) that this machine has."""
 
     def __init__(self, *names):
         self.is_v1 = os.path.exists("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")
@@ -53,12 +53,12 @@ class Group:
                 try:
                     os.rmdir(path)
                     break
-                except OSError:  # its last process is on its way out
+                except OSError:  # its last process is still exiting
                     time.sleep(0.02)
 
 
 class QuotaMixin:
-    """Of tests: skips them where the kernel tells nothing of quotas."""
+    """For test classes: skips tests if the kernel reports nothing about quotas."""
 
     def require_quotas(self):
         doctor = json.loads(overdue("doctor", "--no-calibrate", "-f", "json").out)

@@ -14,6 +14,6 @@ def has_groups():
 
 
 def is_limited():
-    """Linux 6.12 and newer limit groups of real-time threads only; where there are none, none."""
+    """From Linux 6.12 on, the limit is for groups of real-time threads, if there are groups."""
     version = tuple(map(int, re.match(r"(\d+)\.(\d+)", platform.release()).groups()))
     return setting("sched_rt_runtime_us") >= 0 and (version < (6, 12) or has_groups())

@@ -25,13 +25,12 @@ def kernel_numbers(header):
 def parse_strace(path):
     """(name → calls, name → number) from `strace -f -n -o FILE`.
 
-    The rule: a call counts when it is entered. So `name(` counts, also when "<unfinished ...>", and
-    "<... name resumed>" does not. `strace -c` counts a call when it returns and therefore never has
-    exit, exit_group or a call whose thread was killed inside it; the log has them all, which is why
-    the log is the reference and not -c.
-    Names are written as Overdue writes them: "i386:name" by the 32-bit entry (told from the number,
-    which then is the name's in the i386 table and not in the native one), "x32:name", and unknown
-    numbers as syscall_N in decimal.
+    A call counts when it is entered: `name(` counts, also with "<unfinished ...>", but "<... name
+    resumed>" does not. `strace -c` counts a call when it returns, so it never has exit, exit_group
+    or a call whose thread was killed inside it. The log has them all, so the log is the reference.
+    Names are written as Overdue writes them: "i386:name" for the 32-bit entry, "x32:name", and
+    unknown numbers as syscall_N in decimal. A call came by the 32-bit entry if its number is the
+    name's number in the i386 table and not in the native one.
     """
     native, i386 = kernel_numbers("unistd_64.h"), kernel_numbers("unistd_32.h")
     found, numbers = collections.Counter(), {}
@@ -69,9 +68,9 @@ def strace_counts(command, **options):
 
 
 class Witness:
-    """A tracefs instance that records raw_syscalls:sys_enter of one process and all it starts: a
-    second count of the very run Overdue measures, so that even programs that never do the same
-    twice can be compared call by call."""
+    """A tracefs instance that records raw_syscalls:sys_enter of one process and all its
+    descendants: a second count of the very run that Overdue measures. Even programs that never do
+    the same twice can be compared call by call."""
 
     def __init__(self, megabytes_per_cpu=24):
         self.path = f"{TRACEFS}/instances/od-test-{os.getpid()}"
@@ -97,13 +96,13 @@ class Witness:
             file.write(str(text))
 
     def adopt_me(self):
-        """To be called in the process that becomes Overdue."""
+        """Called in the process that becomes Overdue."""
         self.write("set_event_pid", os.getpid())
         self.write("events/raw_syscalls/sys_enter/enable", 1)
         self.write("events/sched/sched_process_fork/enable", 1)
 
     def events(self):
-        """(tid, "fork", child tid) and (tid, "call", number), in order. None if some were lost."""
+        """(tid, "fork", child tid) and (tid, "call", number), in order. None after a loss."""
         self.write("tracing_on", 0)
         for cpu in os.listdir(f"{self.path}/per_cpu"):
             with open(f"{self.path}/per_cpu/{cpu}/stats", encoding="ascii") as file:

@@ -1,4 +1,4 @@
-"""What the tests of `overdue stalls` share: a run, what it found, and what must hold of every finding."""
+"""Shared by the tests of `overdue stalls`: a run, its findings, and checks for every finding."""
 import json
 import os
 import tempfile
@@ -13,7 +13,7 @@ KEYS = ["type", "number", "span", "name", "time_ns", "pid", "tid", "comm", "thre
 
 
 class Stalls:
-    """What a run of `overdue stalls -f ndjson` found, and what the program printed."""
+    """The findings of a run of `overdue stalls -f ndjson`, and the program's output."""
 
     def __init__(self, lines, finished):
         self.lines, self.finished = lines, finished
@@ -25,7 +25,7 @@ class Stalls:
         return [finding for finding in self.found if finding["name"] == name]
 
     def events(self, kind):
-        """The program's own account, of a demo."""
+        """The events of one kind that a demo printed about itself."""
         return [event for event in map(json.loads, self.finished.out.splitlines()) if event["type"] == kind]
 
 
@@ -40,13 +40,13 @@ def stalls(*arguments, **options):
 
 
 def text_of(*arguments, **options):
-    """The report as a person sees it, of a program whose own output goes elsewhere."""
+    """(The text report, the finished run). The program must print nothing to standard error."""
     finished = overdue("stalls", *arguments, **options)
     return finished.err.encode("latin-1").decode(), finished
 
 
 def real_time():
-    """In front of a program: it runs before others, so that its clock and the kernel's agree."""
+    """A command prefix for real-time priority, so that the program's times and ours agree."""
     return [tool("chrt"), "-f", "10"]
 
 
@@ -59,7 +59,7 @@ def begin_of(finding):
 
 
 def is_within(finding, event):
-    """Whether the finding is of a call made during what the demo timed."""
+    """Whether the finding is a call within the time of a demo's event."""
     return (finding["tid"] == event["tid"] and begin_of(finding) >= event["time_ns"]
             and finding["time_ns"] <= event["time_ns"] + event["took_ns"])
 
@@ -70,7 +70,7 @@ def blocked_ns(wait):
 
 
 def has_unseen_wait(finding):
-    """Where the kernel did not tell of the switch to a thread, its wait is known, but not in which function."""
+    """Whether the kernel did not report a switch: the wait is then known, but not its function."""
     return any(not wait["kernel_stack"] for wait in finding["waits"])
 
 
@@ -79,7 +79,7 @@ def longest_wait(finding):
 
 
 def context_of(wait):
-    """Who ended it; empty where the kernel kept the wake-up to itself."""
+    """The context of the waker; empty if the kernel did not report the wake-up."""
     return wait.get("waker", {}).get("context", "")
 
 
@@ -88,7 +88,7 @@ def ms(nanoseconds):
 
 
 def told(finding):
-    """What it is made of, in a line: for messages, so that the output of a machine that is not here explains itself."""
+    """The parts of a finding in one line, to explain a failure on another machine."""
     parts = " ".join(f"{name[:-3]} {ms(value)}" for name, value in finding["breakdown"].items() if value)
     waits = "; ".join(
         f"{ms(wait['ns'])} {wait['state']}, of it run queue {ms(wait['runqueue_ns'])}, in "
@@ -110,7 +110,7 @@ class Case(unittest.TestCase):
         require_root()
 
     def assert_sound(self, seen, status=0):
-        """What must hold of every run, whatever happened."""
+        """Checks that hold for every run."""
         self.assertEqual(seen.finished.status, status, seen.finished)
         self.assertEqual(seen.receipt["type"], "receipt")
         self.assertEqual(seen.report["type"], "report")
@@ -130,7 +130,7 @@ class Case(unittest.TestCase):
         self.assertLessEqual(within, finding["latency_ns"], f"waits are within the span: {told(finding)}")
 
     def with_wakers(self, findings):
-        """Those of whose longest wait the kernel said who ended it. A hardened one does not always."""
+        """The findings whose longest wait has a waker: a hardened kernel hides some wake-ups."""
         known = [finding for finding in findings if finding["waits"] and "waker" in longest_wait(finding)]
         self.assertGreater(len(known), len(findings) / 2,
                            f"the kernel tells who ends waits: {all_told(findings)}")

@@ -1,17 +1,18 @@
 #!/usr/bin/python3
 """oracle.py NAME: does Overdue see the system calls of program NAME that strace and the kernel see?
 
-1. strace runs it until two runs agree in every call and count, at most five times. Calls whose count
-   differed between strace runs vary by themselves; all others are steady.
-2. Overdue runs it. Steady calls must have strace's count exactly. Varying calls must be there if
-   every strace run had them. No other call may appear. Nothing is ever excluded by name.
-3. The kernel's own tracer (a tracefs instance) counts the very run that Overdue measured. Every count
-   must be equal, steady or not; of a server under load too. No second try excuses a difference here.
-4. strace makes a program slow and so changes what depends on time: how full a pipe is when it is
-   read, whether a lock is contended. So when 2 finds a difference that 3 confirms, the program also
-   runs a few times with the kernel's tracer alone. What differs between these runs, or between them
-   and strace's, depends on time, and Overdue's count must then lie in the range of all of them; every
-   such call is printed. If the runs at full speed say what strace says, the difference is Overdue's.
+1. strace runs the program until two runs agree in every call and count, at most five times. Calls
+   whose count differs between strace runs vary by themselves; all others are steady.
+2. Overdue runs the program. Steady calls must have strace's exact count. Varying calls must be
+   there if every strace run had them. No other call may appear. No call is excluded by name.
+3. The kernel's own tracer (a tracefs instance) counts the very run that Overdue measures. Every
+   count must be equal, steady or not, also for a server under load. No second try excuses a
+   difference.
+4. strace slows the program down, and so changes counts that depend on time: how full a pipe is when
+   it is read, whether a lock is contended. If 2 finds a difference that 3 confirms, the program
+   runs a few times with the kernel's tracer alone. Counts that differ between these runs, or from
+   strace's, depend on time. Overdue's count must then lie in the range of all of them, and every
+   such call is printed. If the runs at full speed agree with strace, Overdue is wrong.
 """
 import json
 import os
@@ -33,7 +34,7 @@ FULL_SPEED_RUNS = 4
 
 
 def run_once(make, folder, runner):
-    """Prepares the folder anew and hands the program to runner(program); returns its result."""
+    """Prepares the folder anew, calls runner(program), and returns its result."""
     shutil.rmtree(folder, ignore_errors=True)
     os.mkdir(folder)
     program = make(folder)
@@ -106,7 +107,7 @@ def check_status(program, finished, who):
 
 
 def by_number(report):
-    """What the kernel's tracer sees too: of a refused call there is no entry."""
+    """number → calls, without refused calls, which the kernel's tracer does not see."""
     found = {}
     for row in report["syscalls"]:
         number = row["id"] & 0xFFFFFFFF
@@ -127,11 +128,11 @@ def steady_and_varying(strace_runs):
 
 
 def judge(strace_runs, numbers, full_speed_runs, report, seen):
-    """(failures, remarks, whether failures could be the program's own doing)"""
+    """(failures, remarks, whether the program itself could be the cause of the failures)"""
     ours = overdue_test.counts(report)
     numbers = {row["name"]: row["id"] & 0xFFFFFFFF for row in report["syscalls"]} | numbers
     if len(set(numbers.values())) < len(numbers):
-        full_speed_runs = []  # calls of two ABIs share a number, or two names do: no excuse for those
+        full_speed_runs = []  # two calls share a number, so these runs excuse no difference
     steady, varying = steady_and_varying(strace_runs)
     failures, remarks = [], []
     if report["receipt"]["lost"] != 0:
@@ -183,7 +184,7 @@ def compare(name, folder):
             full_speed_runs += [one for one in runs if one is not None]
             failures, remarks, try_again = judge(strace_runs, numbers, full_speed_runs,
                                                  report, seen)
-            full_speed_runs += [seen] if seen else []  # the kernel's count of our run, for the next
+            full_speed_runs += [seen] if seen else []  # for the next judgement
         for remark in remarks:
             print("  note:", remark)
         if not failures:

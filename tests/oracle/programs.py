@@ -1,5 +1,5 @@
-"""The real programs the oracle tests measure. Each is a function of an empty folder that prepares it
-and returns a Program; it is called anew, with the same path, before every run."""
+"""The real programs that the oracle tests measure. Each is a function that prepares an empty folder
+and returns a Program. It is called before every run, with the same path."""
 import os
 import shutil
 import unittest
@@ -11,7 +11,7 @@ NOBODY_ID = 65534
 
 
 class Program:
-    """What to run, where, and who plays the client. `drive()` runs beside it and ends it."""
+    """A command, its folder, and its client: `drive()` runs beside the command and ends it."""
 
     def __init__(self, command, cwd, drive=None, status=0):
         self.command, self.cwd, self.drive, self.status = command, cwd, drive, status
@@ -20,7 +20,7 @@ class Program:
 
 
 def make_tree(folder):
-    """Some folders of some files, always the same."""
+    """Some folders with some files, always the same."""
     for i in range(12):
         path = os.path.join(folder, f"d{i}", "sub", "deeper")
         os.makedirs(path)

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""How often `overdue timerlat` names a cause that was put there: tests/trials/run.py [--trials N] [CAUSE…].
+"""How often `overdue timerlat` names a known cause: tests/trials/run.py [--trials N] [CAUSE…].
 
-A trial delays the real-time thread of a CPU in a known way until the limit stops the run, and looks at the cause that
-is told. Prints a line a cause, and every trial that was told wrongly. Needs root and a build with tests; takes about a
-second a trial. Where the hypervisor, by its own account of stolen time, took more than half of the latency, what was put
-there was not the cause: such a trial is made again, and counted beside. Not a test of the suite: what else delays a
-machine's CPUs is told as rightly, and counts as wrong here.
+A trial delays the real-time thread of a CPU in a known way until the limit stops the run, and
+checks the reported cause. Prints a line per cause, and every trial with a wrong cause. Needs root
+and a build with tests; a trial takes about a second. If stolen time is more than half of the
+latency, the known delay was not the cause: the trial is repeated, and counted separately. Not a
+test of the suite: other delays of the CPUs are reported just as correctly, but count as wrong here.
 """
 import argparse
 import collections
@@ -37,10 +37,10 @@ def stack_has(cause, function):
 
 def causes(cpu):
     return {
-        # A more urgent thread, for 2 ms of every 52.
+        # A higher-priority thread, for 2 ms of every 52 ms.
         "thread": Cause(1_000, "tests/workloads/fifo_hog", [cpu, 97, 2, 100_000],
                         lambda cause: (cause["verdict"], cause["who"]) == ("interference", "fifo_hog")),
-        # Packets to 10000 sockets each: soft interrupts of several milliseconds.
+        # Packets to 10000 sockets each: softirqs of several milliseconds.
         "softirq": Cause(2_000, "tests/workloads/udp_flood", [cpu, FOREVER_MS, 10_000],
                          lambda cause: largest(cause)["kind"] == "softirq" and largest(cause)["name"] == "NET_RX", True),
         # Thousands of timers in one interrupt.
@@ -59,7 +59,7 @@ def was_stolen(told):
 
 
 def trial(build, cause, cpu):
-    """What was told; nothing where the limit was not reached within 20 s."""
+    """The reported cause; None if the limit was not reached within 20 s."""
     command = [str(build / cause.program), *map(str, cause.arguments)]
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.json")

@@ -1,7 +1,6 @@
-// spin interrupts|preemption CPU MICROSECONDS EVERY_MS: keeps a CPU from what it is to do, again
-// and again, by a program in the kernel: with interrupts disabled (where it sets a timer), or
-// preemption (where it makes a process). Prints "ready" when it begins. To be killed, or it ends
-// after a minute.
+// spin interrupts|preemption CPU MICROSECONDS EVERY_MS: a BPF program spins on a CPU, again and
+// again, with interrupts disabled (where this process sets a timer), or with preemption disabled
+// (where it forks). Prints "ready" when it begins. Runs until it is killed, at most a minute.
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

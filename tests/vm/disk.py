@@ -1,7 +1,8 @@
-"""The guest's disk: what it writes, and the programs that the tests look at.
+"""The guest's disk: the files that the guest writes, and the programs that the tests measure.
 
-The guest's files are the host's, by way of 9p. Overdue opens no file that another machine serves, and Linux 6.1 says of
-a program below an overlay that it is where it really is. So programs and their libraries are on the disk.
+The guest's other files are the host's, over 9p. Overdue opens no file that another machine serves,
+and on Linux 6.1 the path of a program on an overlay is its path below the overlay. So programs and
+their libraries are on the disk.
 """
 import os
 import pathlib
@@ -16,7 +17,7 @@ MAGIC = b"\x7fELF"
 
 
 def make(image, build):
-    """An ext4 file system in the file `image`, as the guest's `init` wants it. `build` is a folder with programs."""
+    """Makes an ext4 file system for the guest's `init` in `image`, with the programs of `build`."""
     root = image.with_suffix(".dir")
     shutil.rmtree(root, ignore_errors=True)
     image.unlink(missing_ok=True)
@@ -32,7 +33,7 @@ def make(image, build):
 
 
 def programs_and_libraries(build):
-    """The real paths of all that is in `build`, of PROGRAMS that this machine has, and of what they load at start."""
+    """The real paths of the programs in `build`, of installed PROGRAMS, and of their libraries."""
     named = [shutil.which(name, path="/usr/bin:/bin") for name in PROGRAMS]
     programs = {pathlib.Path(path).resolve() for path in named if path}
     programs.update(path.resolve() for path in files_below(build) if is_elf(path))
@@ -43,7 +44,7 @@ def programs_and_libraries(build):
 
 
 def files_below(folder):
-    for parent, _, names in os.walk(folder):  # without what symbolic links lead to
+    for parent, _, names in os.walk(folder):  # does not follow symbolic links
         yield from (pathlib.Path(parent, name) for name in names)
 
 

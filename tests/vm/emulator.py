@@ -1,11 +1,12 @@
-"""What can be asked of an emulator that runs, through its monitor: where its CPUs are; and its one fault that hangs
-guests, put right.
+"""Asks a running emulator, through its monitor, where its CPUs are, and repairs its one fault that
+hangs guests.
 
-A kernel changes its own code while CPUs run it, an int3 in front of each instruction meanwhile (text_poke_bp() in
-arch/x86/kernel/alternative.c): every tracepoint that is attached does. QEMU with a thread a CPU now and then keeps its
-translation of the int3 when that is gone from memory (7.2 often, 10.0 rarely). The CPU traps, the kernel finds nothing
-that should have, returns to the same place, and so on for ever. Writing there what is there makes the emulator
-translate it anew.
+A kernel changes its own code while CPUs run it, with an int3 in place of each instruction meanwhile
+(text_poke_bp() in arch/x86/kernel/alternative.c). Every attached tracepoint causes such a change.
+QEMU with a thread per CPU sometimes keeps its translation of the int3 after the int3 is gone from
+memory (7.2 often, 10.0 rarely). The CPU traps, the kernel finds no reason for the trap, returns to
+the same address, and so on for ever. Writing the same byte there again makes the emulator translate
+the address anew.
 """
 import bisect
 import functools
@@ -18,11 +19,11 @@ TIMEOUT_S = 10
 LOOKS = 24
 INT3 = 0xCC
 FROM_INT3 = ("asm_exc_int3", "exc_int3", "poke_int3_handler", "kprobe_int3_handler", "irqentry_nmi", "ct_nmi", "error_")
-KERNEL = 1 << 63  # addresses from here on
+KERNEL = 1 << 63  # the lowest kernel address
 
 
 def connected(folder, name):
-    """A socket of the emulator's in `folder`, whose path may be longer than a socket's can be."""
+    """Connects to the emulator's socket in `folder`. Its path may be too long for an address."""
     here = os.open(folder, os.O_PATH)
     try:
         there = socket.socket(socket.AF_UNIX)
@@ -67,14 +68,14 @@ class Monitor:
 
 
 class Symbols:
-    """The guest's own /proc/kallsyms, which it leaves in its folder."""
+    """The guest's /proc/kallsyms, which the guest copies to its folder."""
 
     def __init__(self, folder):
         self.path = folder / "kallsyms"
 
     @functools.cached_property
     def found(self):
-        """[(address, name)] in order; none before the guest has come so far."""
+        """[(address, name)] in order; empty until the guest has made the copy."""
         try:
             lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
@@ -103,13 +104,13 @@ def where_cpus_are(folder, looks=5):
 
 
 def healed(folder):
-    """A sentence, in a list, where the emulator ran what is no more, and whether that could be put right."""
+    """Repairs stale translations. Returns a list with a sentence about them, or an empty list."""
     symbols = Symbols(folder)
     try:
         with Monitor(folder) as monitor:
             stale = stale_places(monitor, symbols)
     except OSError:
-        return []  # it has just begun, or ended
+        return []  # the emulator has just begun, or ended
     if not stale:
         return []
     said = "the emulator went on running code that is no more, at " + ", ".join(map(symbols.name_of, stale))
@@ -122,7 +123,7 @@ def healed(folder):
 
 
 def stale_places(monitor, symbols):
-    """Where a CPU is again and again that keeps coming from an int3, though there is none: now, and once more."""
+    """The addresses at which a CPU loops, in two rounds of looks, with no int3 in memory."""
     found = looping_places(monitor, symbols)
     found = found and found & looping_places(monitor, symbols)
     return [at for at in sorted(found) if monitor.byte_at(at) not in (None, INT3)]
@@ -134,9 +135,9 @@ def looping_places(monitor, symbols):
 
 
 def looping_at(places, symbols):
-    """Where a CPU that is more than once on the way from an int3 is more than once otherwise: most looks find it at
-    one of the two, interrupts come while it loops, and what handles an int3 has more functions than are named here. To
-    be told once too often costs the guest a moment."""
+    """The addresses at which a CPU is seen more than once, if it is also seen more than once on the
+    way from an int3. Most looks find a looping CPU in either place; but interrupts come while it
+    loops, and more functions handle an int3 than are named here. A false alarm costs a moment."""
     others = [at for at in places if not symbols.name_of(at).startswith(FROM_INT3)]
     if len(places) - len(others) < 2:
         return set()
@@ -144,7 +145,7 @@ def looping_at(places, symbols):
 
 
 def write_again(folder, monitor, places):
-    """What is in memory there, by the protocol of gdb, which alone writes to it. The guest stands still meanwhile."""
+    """Writes the same bytes again, which only gdb's protocol can do. The guest stops meanwhile."""
     monitor.ask("gdbserver unix:debugger,server=on,wait=off")
     try:
         with connected(folder, "debugger") as debugger:
@@ -170,7 +171,7 @@ def answer_to(debugger, command):
 
 
 def next_answer(debugger):
-    """But for what it says by itself: that it has stopped."""
+    """The next answer; skips the debugger's unasked reports that the guest has stopped."""
     text = b""
     while True:
         while not (found := re.search(rb"\$([^#]*)#..", text)):

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What emulator.py makes of what an emulator says; the hang is one that was seen."""
+"""emulator.py, on answers of an emulator; the hang was seen in a real run."""
 import itertools
 import os
 import pathlib
@@ -26,7 +26,7 @@ class Emulator(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "kallsyms").write_text(KALLSYMS, encoding="utf-8")
             self.symbols = emulator.Symbols(pathlib.Path(folder))
-            self.assertEqual(len(self.symbols.found), 5)  # functions alone
+            self.assertEqual(len(self.symbols.found), 5)  # only functions
 
     def test_places_have_names(self):
         self.assertEqual(self.symbols.name_of(WAKE), "try_to_wake_up+0xec")
@@ -37,7 +37,8 @@ class Emulator(unittest.TestCase):
         self.assertEqual(emulator.looping_at([INT3, WAKE, WAKE, RETURN], self.symbols), {WAKE})
         self.assertEqual(emulator.looping_at([HALT, HALT], self.symbols), set())
         self.assertEqual(emulator.looping_at([INT3, RETURN], self.symbols), set())
-        self.assertEqual(emulator.looping_at([INT3, 0x7FDB, 0x7FDB], self.symbols), set())  # a program's own
+        # 0x7FDB is a user address.
+        self.assertEqual(emulator.looping_at([INT3, 0x7FDB, 0x7FDB], self.symbols), set())
         self.assertEqual(emulator.looping_at([INT3, HALT, HALT, HALT, HALT], self.symbols), set())
 
     def test_interrupts_meanwhile_do_not_hide_that_it_loops(self):

@@ -1,6 +1,6 @@
-"""Kernels for the laboratory: where each comes from, unpacked under build/vm, and what it boots with.
+"""The kernels of the laboratory: sources, unpacked files under build/vm, and initramfs.
 
-What is there is used as it is: a second run needs no network; `rm -r build/vm` begins anew.
+Existing files are used as they are: a second run needs no network. `rm -r build/vm` starts afresh.
 """
 import dataclasses
 import gzip
@@ -19,8 +19,8 @@ REALTIME = ("CONFIG_PREEMPT_RT=y", "CONFIG_TIMERLAT_TRACER=y")
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """Where a kernel comes from. `package` stands for the newest kernel of its kind; of `suites`, the first that has it
-    counts. A kernel that does not boot here is looked at, for its types: tools/kernel_drift."""
+    """The source of a kernel. `package` stands for the newest kernel of its kind; the first of
+    `suites` that has it counts. tools/kernel_drift also checks kernels that do not boot here."""
     what: str
     package: str = ""
     suites: tuple = ()
@@ -60,16 +60,16 @@ KERNELS = {
 }
 NAMES = [name for name, source in KERNELS.items() if source.boots]
 CI = ["stock", "rt", "newest"]  # what CI boots
-# What the guest needs before it can see a file of ours; the rest it loads from our files.
+# The modules that the guest needs to see the host's files. It loads the other modules from there.
 FIRST_MODULES = ["virtio_pci", "virtio_blk", "9pnet_virtio", "9p", "overlay", "crc32c_generic", "ext4"]
 
 
 class Kernel:
-    """An unpacked kernel: `folder` holds what its packages do. One that does not boot here has no `modules`."""
+    """An unpacked kernel: `folder` has its packages' files. It boots here only with `modules`."""
 
     def __init__(self, name, folder):
         self.name, self.folder = name, folder
-        # Since Debian 14 the image is among the modules, and so is the configuration.
+        # Since Debian 14, the image and the configuration are among the modules.
         self.image = next(iter([*folder.glob("boot/vmlinuz-*"), *folder.glob("lib/modules/*/vmlinuz")]))
         self.release = self.image.name.removeprefix("vmlinuz-")
         if self.image.name == "vmlinuz":
@@ -82,7 +82,7 @@ class Kernel:
 
 
 def prepare(name):
-    """The Kernel of this name, fetched and unpacked where it is not there yet. Raises Missing."""
+    """The Kernel of this name, fetched and unpacked if necessary. Raises Missing."""
     if not KERNELS[name].boots:
         return prepare_image(name)
     if KERNELS[name].built and not is_ready(CACHE / "kernels" / name):
@@ -91,7 +91,8 @@ def prepare(name):
 
 
 def prepare_image(name, fetch=True):
-    """As prepare(), for its image and configuration alone; without `fetch`, Missing where it would have to be."""
+    """Like prepare(), for the image and the configuration alone. Without `fetch`, raises Missing
+    instead of fetching."""
     whole, folder = CACHE / "kernels" / name, CACHE / "images" / name
     if is_ready(whole):
         return Kernel(name, whole)
@@ -142,7 +143,7 @@ def unpack(files, folder, whole):
 
 
 def load_order(kernel):
-    """Paths of FIRST_MODULES and of what they need, each after what it needs; none that is built in."""
+    """The paths of FIRST_MODULES and dependencies, in the order of loading, without built-ins."""
     needs = {}
     for line in (kernel.modules / "modules.dep").read_text().splitlines():
         module, _, others = line.partition(":")
@@ -163,7 +164,7 @@ def load_order(kernel):
 
 
 def module_bytes(path):
-    """A module as insmod of busybox takes it."""
+    """The bytes of a module, uncompressed for busybox's insmod."""
     if path.suffix == ".zst":
         return subprocess.run(["zstd", "-dcq", path], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE).stdout
     opens = {".xz": lzma.open, ".gz": gzip.open}.get(path.suffix, open)
@@ -172,7 +173,7 @@ def module_bytes(path):
 
 
 def make_initramfs(kernel, path):
-    """busybox, our init, and the modules that bring in the host's files."""
+    """Makes an initramfs of busybox, our init, and the modules for the host's files."""
     root = path.with_suffix(".dir")
     shutil.rmtree(root, ignore_errors=True)
     for folder in ("bin", "dev", "proc", "host", "disk", "root", "modules"):

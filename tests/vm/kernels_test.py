@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kernel packages as Debian has made them: where the image is, and what depends on what."""
+"""Kernel packages in all forms that Debian has used: the image's place, and the dependencies."""
 import io
 import lzma
 import pathlib

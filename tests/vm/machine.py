@@ -1,4 +1,4 @@
-"""Runs the guest: QEMU under software emulation, so that it works where there is no /dev/kvm, or one that is no use."""
+"""Runs the guest in QEMU under software emulation, which needs no usable /dev/kvm."""
 import re
 import shlex
 import subprocess
@@ -12,8 +12,8 @@ import qemu
 CPUS = 2
 MEMORY = "2G"
 COMPLAINT = re.compile(r"\] (BUG|WARNING|Oops|INFO: (task|rcu)|rcu: INFO|watchdog: BUG|Kernel panic|general protection)")
-LOOK_EVERY_S = 1  # for a hang of the emulator's: its clocks go on, and tests have bounds
-LOOK_EVERY_S_WHERE_RARE = 5  # each look keeps the emulator from its work for a moment
+LOOK_EVERY_S = 1  # hangs must be short: the guest's clocks go on, and tests have time limits
+LOOK_EVERY_S_WHERE_RARE = 5  # each check stops the emulator for a moment
 ENDED_BADLY = "the guest ended without a result"
 
 
@@ -34,8 +34,8 @@ def qemu_command(kernel, initramfs, folder):
 
 
 def run(kernel, build, command, case_filter, folder, timeout):
-    """Runs a command of the shell in the guest, its output to ours. Leaves in `folder` what the guest wrote, and
-    console.log. Returns its exit status, or a sentence about why there is none."""
+    """Runs a shell command in the guest, with its output on ours. Leaves the guest's files and
+    console.log in `folder`. Returns the exit status, or a sentence that says why there is none."""
     (folder / "Testing").mkdir(parents=True, exist_ok=True)
     for old in ("status", "doctor.json", "kallsyms", "Testing/results.xml", "console.log"):
         (folder / old).unlink(missing_ok=True)
@@ -65,7 +65,7 @@ def run(kernel, build, command, case_filter, folder, timeout):
 
 
 def ends_within(process, folder, timeout):
-    """Whether it does; the emulator is healed meanwhile where it hangs, and that is said."""
+    """Whether the process ends in time. Repairs a hang of the emulator, and prints a line."""
     look_every_s = LOOK_EVERY_S_WHERE_RARE if qemu.find(kernels.CACHE).new else LOOK_EVERY_S
     end = time.monotonic() + timeout
     while time.monotonic() < end:
@@ -79,7 +79,7 @@ def ends_within(process, folder, timeout):
 
 
 def complaints(folder):
-    """What the kernel said of itself that no kernel should have to say, with what it said next."""
+    """The guest kernel's warnings and errors, each with the lines that follow it."""
     lines = console(folder)
     found = [number for number, line in enumerate(lines) if COMPLAINT.search(line)]
     return [line for number in found[:3] for line in lines[number:number + 25]]

@@ -1,7 +1,8 @@
 """Debian's packages of kernels, and of an emulator: fetched and unpacked, never installed.
 
-apt-get fetches and checks them from the mirror of this machine's apt, with lists of the laboratory's own under
-build/vm/apt: a folder for each suite and architecture, of which the machine's apt never hears. No step needs root.
+apt-get fetches and checks them from the mirror of this machine's apt. The laboratory has its own
+lists under build/vm/apt, a folder for each suite and architecture, which the machine's apt does not
+use. No step needs root.
 """
 import contextlib
 import fcntl
@@ -19,7 +20,7 @@ IMAGE = re.compile(r"\./(boot/(vmlinuz|config)-.+|usr/lib/modules/[^/]+/(vmlinuz
 
 
 class Missing(Exception):
-    """There is no such kernel here, for this reason: not a failure of what would be tested in it."""
+    """A kernel or a tool is not available here, for the reason in the text. Not a failed test."""
 
 
 def run(*command, cwd="/", check=True):
@@ -33,7 +34,7 @@ def run(*command, cwd="/", check=True):
 
 
 def debian_mirror():
-    """(Where this machine's apt has its own release from, where that release's security updates; "" if nowhere)."""
+    """(Mirror of this machine's own release, mirror of its security updates or "")."""
     listing = run("apt-get", "indextargets", "--format", "$(RELEASE) $(SITE)", "Created-By: Packages", check=False)
     sites = dict(line.split(maxsplit=1) for line in listing.stdout.splitlines() if " " in line)
     try:
@@ -48,7 +49,7 @@ def debian_mirror():
 
 @contextlib.contextmanager
 def alone(folder):
-    """No other process works at `folder` meanwhile."""
+    """Locks `folder` against other processes during a `with` block."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(folder.with_name(folder.name + ".lock"), "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -56,7 +57,7 @@ def alone(folder):
 
 
 class Lists:
-    """What one suite has for one architecture."""
+    """The package lists of one suite for one architecture."""
 
     def __init__(self, cache, suite, architecture):
         self.suite, self.folder = suite, cache / "apt" / f"{suite}-{architecture}"
@@ -68,13 +69,13 @@ class Lists:
             "Dir::Etc::preferences": "/dev/null", "Dir::Etc::preferencesparts": "-", "Dir::State": self.folder,
             "Dir::State::status": "/dev/null", "Dir::Cache": self.folder / "cache", "Acquire::Languages": "none",
             "Acquire::http::Timeout": 20, "Acquire::Retries": 1,
-            # Sid's Release file is past its date on a mirror that stands still.
+            # On a mirror that is no longer updated, sid's Release file has expired.
             "Acquire::Check-Valid-Until": "false",
         }
         self.options = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
 
     def update(self):
-        """Returns what apt-get complained of."""
+        """Updates the lists. Returns apt-get's last error."""
         mirror, security = debian_mirror()
         lines = [f"deb [signed-by={KEYRING}] {mirror} {self.suite} main\n"]
         if security and self.suite in WITH_SECURITY:
@@ -87,7 +88,7 @@ class Lists:
         return [line.split()[-1] for line in listing if line.strip().startswith("Depends: ")]
 
     def packages_of(self, meta_package, modules):
-        """The packages of what one like linux-image-amd64 stands for; of its parts, `modules` only if wanted."""
+        """The packages behind one like linux-image-amd64; the part `modules` only on request."""
         images = [name for name in self.depends(meta_package) if name.startswith("linux-image-")]
         if not images:
             return []
@@ -102,14 +103,14 @@ def last_error(result):
 
 
 def fetch_kernel(cache, folder, meta_package, suites, architecture="amd64", modules=True):
-    """Downloads the newest kernel of a kind as fetch() does. Returns its packages."""
+    """Downloads the newest kernel of a kind, like fetch(). Returns the package files."""
     return fetch(cache, folder, [meta_package], suites, architecture,
                  lambda lists: lists.packages_of(meta_package, modules))
 
 
 def fetch(cache, folder, names, suites, architecture="amd64", choose=None):
-    """Downloads packages into `folder`, of the first of `suites` that has them: those of these names, or that `choose`
-    names of the Lists. Returns their files. What is in `folder` already is not downloaded again."""
+    """Downloads packages into `folder` from the first of `suites` that has them: the packages
+    `names`, or those that `choose` picks from the Lists. Existing files are kept."""
     folder.mkdir(parents=True, exist_ok=True)
     reasons = []
     for suite in suites:
@@ -132,18 +133,18 @@ def newest(folder, package):
 
 
 def unpack(packages, folder):
-    """Everything, all packages into one folder."""
+    """Unpacks all packages into one folder."""
     for package in packages:
         run("dpkg", "-x", package, folder)
 
 
 def unpack_image(packages, folder):
-    """Nothing but the image and its configuration."""
+    """Unpacks only the image and its configuration."""
     for package in packages:
         with subprocess.Popen(["dpkg", "--fsys-tarfile", package], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL) as process:
             copy_image(process.stdout, folder)
-            process.kill()  # they are the first files, and hundreds of megabytes of modules follow
+            process.kill()  # hundreds of megabytes of modules follow the first files
 
 
 def copy_image(stream, folder):

@@ -1,8 +1,9 @@
-"""Which QEMU runs the guests: this machine's, or, where that is old, the newer one of Debian's backports, unpacked under
-build/vm and never installed.
+"""Chooses the QEMU that runs the guests: this machine's, or, if that is old, the one from Debian's
+backports, unpacked under build/vm and never installed.
 
-A CPU may keep a translation of code that another CPU changes (emulator.py): kernels up to 6.x hang then, those of 7.x
-die. Before 8.1 that is common. 10.0 did it once in 2,700 times that four tracepoints were switched on and off.
+A CPU may keep a translation of code that another CPU has changed (emulator.py). Kernels up to 6.x
+then hang, kernels 7.x crash. The fault is common before QEMU 8.1. QEMU 10.0 had it once in 2,700
+times that four tracepoints were switched on and off.
 """
 import dataclasses
 import functools
@@ -25,14 +26,14 @@ def version(program):
 
 @dataclasses.dataclass(frozen=True)
 class Qemu:
-    """The words with which it is started, and whether it is new enough."""
+    """The first words of the emulator's command line, and whether the emulator is new enough."""
     words: tuple
     new: bool = True
 
 
 @functools.cache
 def find(cache):
-    """Raises Missing where there is none at all."""
+    """The QEMU to use. Raises Missing if there is none at all."""
     if version(PROGRAM) >= GOOD:
         return Qemu((PROGRAM,))
     try:
@@ -49,7 +50,7 @@ def find(cache):
 
 
 def unpacked(cache):
-    """The folder that packages of backports are unpacked in."""
+    """The folder with the unpacked packages from backports."""
     folder, downloads = cache / "qemu", cache / "packages/qemu"
     with packages.alone(folder):
         if not (folder / "ready").exists():

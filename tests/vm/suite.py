@@ -22,7 +22,7 @@ def names(which, cases):
 
 
 def selection(short, expressions):
-    """(ctest's options, the filter of cases) for the short form, or for the kernel tests that match all expressions."""
+    """(ctest options, filter of cases) of the short form, or of the matching kernel tests."""
     never = names("never", cases=True)
     left_out = f"-{':'.join(never)}" if never else ""
     if short:
@@ -33,12 +33,12 @@ def selection(short, expressions):
 
 
 def left_out():
-    """(what, why) of what no form runs."""
+    """(name, reason) of everything that no form runs."""
     return [(name, why) for name, which, why in rows() if which == "never"]
 
 
 def not_run(folder):
-    """Cases of the short form that its results do not have: misspelt here, or gone from the tests."""
+    """Cases of the short form without a result: misspelt in the table, or gone from the tests."""
     ran = {case for _, case, outcome, _ in load_results().all_cases(folder) if outcome != "skipped"}
     return [name for name in names("short", cases=True)
             if not fnmatch.filter(ran, name) and not fnmatch.filter(ran, name.split(".")[1])]

@@ -1,13 +1,11 @@
-// Threads that keep another waiting, and keep account of how:
-//   accounts holder HOW TIMES   a lock is held while its holder sleeps for 10 times 8 ms (naps),
-//   computes
-//                               40 ms of CPU time (computes), or both (mixed: 20 ms, then 25 ms
-//                               asleep)
-//   accounts turns TIMES        three real-time threads take turns on CPU 0: 20 ms, 10 ms and 5 ms
-//   of
-//                               spinning, while a less urgent one could run that slept until just
-//                               before
-// Prints what each did, by its own clocks, one line of JSON each.
+// Threads that keep another thread waiting, and keep accounts of their time:
+//   accounts holder HOW TIMES   a lock is held while its holder sleeps 10 times for 8 ms (naps),
+//                               uses 40 ms of CPU time (computes), or both (mixed: 20 ms, then
+//                               25 ms of sleep)
+//   accounts turns TIMES        three real-time threads take turns on CPU 0, spinning for 20 ms,
+//                               10 ms and 5 ms, while a lower-priority thread is runnable that
+//                               slept until just before
+// Prints a line of JSON about each, by the thread's own clocks.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -57,7 +55,7 @@ static void* be_holder(void* argument) {
     sem_wait(&ready);
     pthread_mutex_lock(&lock);
     sem_post(&held);
-    nap(2 * MS); /* the other one waits by then */
+    nap(2 * MS); /* the other thread waits by then */
     long long begin = now_ns(), cpu = cpu_ns();
     hold(holding->how);
     long long end = now_ns(), used = cpu_ns() - cpu;

@@ -1,5 +1,5 @@
-// block_forever [CALLS [SECONDS]]: calls getppid CALLS times, says "blocked", then waits in read of
-// a pipe nobody writes to; with SECONDS, until SIGALRM kills it.
+// block_forever [CALLS [SECONDS]]: calls getppid CALLS times, prints "blocked", then waits in read
+// of a pipe that stays empty; with SECONDS, until SIGALRM kills the process.
 #include "workload.h"
 
 int main(int argc, char** argv) {

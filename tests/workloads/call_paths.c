@@ -1,8 +1,8 @@
-// call_paths PATH [N]: system calls on paths through code that no compiler laid out as functions.
-//   vdso  N times, the time of a clock that the vDSO has to ask the kernel for
-//   plt   calls a function of a library of its own, bound when it is first called, step by step.
-//         The handler makes the call getppid after each step in the program and in the library,
-//         and after every 4th in the loader. Prints how many it made.
+// call_paths PATH [N]: system calls on paths through code that is not compiled functions.
+//   vdso  reads, N times, a clock for which the vDSO has to ask the kernel
+//   plt   calls a function of its own library, with lazy binding, step by step. The handler calls
+//         getppid after each step in the program and in the library, and after every 4th step in
+//         the loader. Prints the number of these calls.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
@@ -12,10 +12,10 @@
 #include "call_paths.h"
 #include "workload.h"
 
-// Not in one go with what follows: so it has a frame of its own.
+// Never inlined, so that the function has a frame of its own.
 #define IN_STACKS __attribute__((noinline))
 
-enum { LOADER_SIZE = 1 << 20 };  // no less than it has, and no more than up to what lies next
+enum { LOADER_SIZE = 1 << 20 };  // at least the loader's size; ends before the next mapping
 static volatile long result, steps, calls;
 
 IN_STACKS static void tell_the_step(void) {
@@ -23,7 +23,7 @@ IN_STACKS static void tell_the_step(void) {
   ++calls;
 }
 
-// From the first trap, which the program asks for, there is one after each instruction.
+// After the first trap, which the program raises, a trap follows each instruction.
 static void on_step(int number, siginfo_t* info, void* context) {
   (void)number, (void)info;
   greg_t* registers = ((ucontext_t*)context)->uc_mcontext.gregs;

@@ -1,8 +1,8 @@
-// Who computes, by function: computes_in lock MS | random MEGABYTES
+// CPU time in known functions: computes_in lock MS | random MEGABYTES
 //   lock    a thread holds a lock for MS of CPU time, four fifths of it in crc_block() and the rest
 //           in sort_names(), both called by flush(); the main thread waits for that lock. Prints
-//           the CPU time in each
-//   random  reads that many MB of /dev/urandom in one call of fill_buffer()
+//           the CPU time in each function
+//   random  reads MEGABYTES MB of /dev/urandom in one call of fill_buffer()
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -28,8 +28,8 @@ OWN_FUNCTION static void sort_names(int length) {
   checksum = sum;
 }
 
-/* In no system call, and in step with nothing that looks at it. Where it was off the CPU, that
- * counts for neither. */
+/* Makes no system call, and runs in step with no sampling. Time off the CPU counts for neither
+ * function. */
 OWN_FUNCTION static void flush(long ms) {
   long long begin = now_ns(), in_crc = 0, in_sort = 0;
   unsigned random = 1;

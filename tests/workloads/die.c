@@ -1,4 +1,4 @@
-// die SIGNAL: kills itself with the signal of that number. die exit STATUS: exits so.
+// die SIGNAL: kills itself with that signal number. die exit STATUS: exits with that status.
 #include <signal.h>
 #include <sys/prctl.h>
 

@@ -1,12 +1,12 @@
-// A real-time thread that is woken while a more important one has its CPU, for a known time.
+// A real-time thread that is woken while a higher-priority thread has its CPU, for a known time.
 //
 //   displaced_wakeup [ROUNDS] [SPIN_MS] [CPU]
 //
-// `spinner` (FIFO 50) and `wakee` (FIFO 10) are bound to CPU; who wakes them, an ordinary thread,
-// is kept off it. Each round: the spinner is woken and spins for SPIN_MS; a quarter of it later the
-// wakee is woken. Prints a line of JSON a round: when it was woken at the earliest and at the
-// latest, when it ran at the latest, and when the spinner was done. Exits with 77 where real-time
-// priorities are refused.
+// `spinner` (FIFO 50) and `wakee` (FIFO 10) are bound to CPU; their waker, an ordinary thread, runs
+// elsewhere. Each round: the spinner is woken and spins for SPIN_MS; the wakee is woken after a
+// quarter of that time. Prints a line of JSON a round: the earliest and the latest time of the
+// wake-up, the latest time at which the wakee ran, and the end of the spinning. Exits with 77 if
+// real-time priorities are refused.
 #define _GNU_SOURCE
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 // errors: openat fails 7 times with ENOENT, twice with ENAMETOOLONG and, unless run as root, 4
-// times with EACCES; read 3 times with EBADF and 5 times with EAGAIN. Prints how many EACCES there
-// were.
+// times with EACCES; read fails 3 times with EBADF and 5 times with EAGAIN. Prints the number of
+// EACCES.
 #define _GNU_SOURCE
 #include <fcntl.h>
 

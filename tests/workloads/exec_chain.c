@@ -1,7 +1,7 @@
 // exec_chain TIMES LONGEST_MS: naps of 5 ms to LONGEST_MS, each in the next of four programs that
-// execute one another. Two of them are at the same addresses always, with different functions
-// there. Each program prints when its nap began and ended, by its own clock, and in which function
-// it was. NAP, NEXT and PADDING differ between the four.
+// execute each other. Two of them are always at the same addresses, with different functions there.
+// Each program prints the begin and the end of its nap, by its own clock, and the nap's function.
+// NAP, NEXT and PADDING differ between the four.
 #define _GNU_SOURCE
 #include <libgen.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
-// exec_in_thread PROGRAM [ARGUMENTS…]: a thread that is not the leader executes PROGRAM: the kernel
-// ends the others and gives the caller the leader's id.
+// exec_in_thread PROGRAM [ARGUMENTS…]: a thread that is not the leader executes PROGRAM. The kernel
+// ends the other threads and gives the caller the leader's id.
 #include <pthread.h>
 
 #include "workload.h"

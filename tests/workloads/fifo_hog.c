@@ -1,6 +1,6 @@
-// Has a CPU for itself, with real-time priority: fifo_hog CPU PRIORITY MILLISECONDS [TIMES]. Prints
-// its thread id and the time (CLOCK_MONOTONIC) it began, a line for each time; between them it
-// sleeps 50 ms.
+// Occupies a CPU with real-time priority: fifo_hog CPU PRIORITY MILLISECONDS [TIMES]. Prints, each
+// time, a line with its thread id and the time of the begin (CLOCK_MONOTONIC); sleeps 50 ms in
+// between.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// getppid_loop CALLS|SECONDSs [THREADS]: getppid in a loop on every thread; prints how often it was
-// called in all.
+// getppid_loop CALLS|SECONDSs [THREADS]: getppid in a loop on every thread; prints the number of
+// all calls.
 #include <pthread.h>
 
 #include "workload.h"

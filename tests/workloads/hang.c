@@ -1,7 +1,7 @@
 // hang pipe|sleep|poll|vfork|deadlock|open|fault SECONDS: a thread that waits in a known function
-// until SIGALRM kills the process after SECONDS (sleep: until then; vfork: until the child has
-// ended). open: for somebody to write to the FIFO "answers" of its folder; fault: for somebody to
-// say what is in the memory where the name of the file is that it opens. 77: that is not allowed.
+// until SIGALRM kills the process after SECONDS (sleep: until the sleep ends; vfork: until the
+// child has ended). open: waits for a writer to the FIFO "answers" in its folder. fault: opens a
+// file whose name is in memory that userfaultfd never fills; exits with 77 if that is not allowed.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -20,7 +20,7 @@
 
 static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t both;
-static volatile int after;  // what follows a call keeps its caller on the stack
+static volatile int after;  // written after a call, to keep the caller on the stack
 
 IN_STACKS static void wait_for_an_answer(void) {
   int ends[2];
@@ -38,7 +38,7 @@ IN_STACKS static void sleep_long(long seconds) {
   after = nanosleep(&time, NULL);
 }
 
-/* Its parent waits for it uninterruptibly (D), until it has ended. */
+/* The parent waits for the child uninterruptibly (D), until the child has ended. */
 IN_STACKS static void wait_for_a_child(long seconds) {
   pid_t child = vfork();
   if (child == 0) {

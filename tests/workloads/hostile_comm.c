@@ -1,5 +1,5 @@
 // hostile_comm CALLS [wait]: names itself with a line feed and terminal escapes, then calls getppid
-// CALLS times. With "wait" it waits in read of its standard input before it ends.
+// CALLS times. With "wait", waits in read of standard input before the end.
 #include <sys/prctl.h>
 
 #include "workload.h"

@@ -1,5 +1,5 @@
-// A sleep in a function that is inlined into another: what --lines shows of it. A test looks for
-// the lines by what stands behind them.
+// A sleep in a function that is inlined into another, for --lines. A test finds the lines by the
+// comments behind them.
 #include <time.h>
 
 namespace {

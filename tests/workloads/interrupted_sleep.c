@@ -1,7 +1,8 @@
-// interrupted_sleep handler|restart|stop TIMES: what signals do to a call that waits.
-//   handler  nanosleep is ended by a handled signal: EINTR, TIMES times
-//   restart  read of a pipe is ended by a signal with SA_RESTART and starts again: TIMES signals,
-//   then data stop     nanosleep is stopped and continued: the kernel goes on with restart_syscall
+// interrupted_sleep handler|restart|stop TIMES: a waiting call that gets signals.
+//   handler  a handled signal ends nanosleep with EINTR, TIMES times
+//   restart  a signal with SA_RESTART interrupts read of a pipe, which starts again: TIMES signals,
+//            then data
+//   stop     nanosleep is stopped and continued: the kernel goes on with restart_syscall
 #define _GNU_SOURCE
 #include <signal.h>
 #include <sys/mman.h>
@@ -9,8 +10,8 @@
 
 #include "workload.h"
 
-// Shared with the child, which signals in step: of two signals that wait for a busy parent there is
-// one.
+// Shared with the child, which sends signals in step, because two pending signals become one if the
+// parent is busy.
 static volatile long* handled;  // signals, plus one from when the parent is about to wait
 
 static void on_signal(int number) {
@@ -21,7 +22,7 @@ static void on_signal(int number) {
 static void signal_parent(long times) {
   pid_t parent = getppid();
   for (long i = 0; i < times; i++) {
-    while (*handled <= i) continue;  // no call that would be made more or less often
+    while (*handled <= i) continue;  // without calls, whose number would vary
     usleep(20000);
     kill(parent, SIGUSR1);
   }

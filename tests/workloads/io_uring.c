@@ -1,5 +1,5 @@
 // io_uring TIMES: reads from pipes through io_uring's worker threads, each read late by 20 ms;
-// prints how many came. Ends with 77 where the kernel has no io_uring for us.
+// prints the number of completed reads. Exits with 77 if the kernel does not allow io_uring.
 #define _GNU_SOURCE
 #include <linux/io_uring.h>
 #include <sys/mman.h>

@@ -1,12 +1,12 @@
-// Real-time threads whose timers expire on a CPU that a more urgent thread has.
+// Real-time threads whose timers expire on the CPU of a higher-priority thread.
 //
 //   late_behind [ROUNDS] [SPIN_MS] [CPU]
 //
 // `spinner` (FIFO 50) and two threads `wakee` (FIFO 10 and 11) are bound to CPU. Each round: all
-// sleep; the spinner wakes up a millisecond before the others' timers are due, which its CPU is to
-// interrupt it for, and spins until SPIN_MS after they were. Prints a line of JSON a round: when
-// they were due, until when the spinner had the CPU, and for each of the others its tid and when it
-// ran. Exits with 77 where real-time priorities are refused.
+// sleep; the spinner wakes up a millisecond before the wakees' timers are due, so that their
+// interrupts hit the spinner, and spins until SPIN_MS after that time. Prints a line of JSON a
+// round: the due time, the end of the spinning, and for each wakee its tid and the time at which it
+// ran. Exits with 77 if real-time priorities are refused.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// Makes system calls through known library functions, each a known number of times; prints what it
-// found where a test cannot know it. Built with -O2 and without frame pointers.
+// Makes system calls through known library functions, each a known number of times; prints the
+// numbers that a test cannot know. Built with -O2 and without frame pointers.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <netdb.h>
@@ -27,8 +27,7 @@ static void on_signal(int number) {
   getuid();
 }
 
-/* More than a page of the stack between the call and main, and a frame of a size known only then.
- */
+/* More than a page of stack between the call and main, and a frame of variable size. */
 static __attribute__((noinline)) int deep(int depth, int bytes) {
   volatile char* room = __builtin_alloca((size_t)bytes);
   room[0] = (char)depth;

@@ -1,9 +1,9 @@
 // A thread that waits in the run queue of one CPU, and then of another: moved [ROUNDS].
 //
-// Each round `waiter` is due on CPU 0, where the more urgent `first` spins. 30 ms later main()
-// sends it to CPU 1, where `second` has spun since, for another 20 ms. Prints a line of JSON a
-// round: when the waiter was due, moved and ran, and the tid of each. Exits with 77 where there is
-// no second CPU or real-time priorities are refused.
+// Each round, `waiter` is due on CPU 0, where the higher-priority `first` spins. 30 ms later,
+// main() moves `waiter` to CPU 1, where `second` spins, for another 20 ms. Prints a line of JSON a
+// round: the times at which the waiter was due, moved and ran, and the tid of each thread. Exits
+// with 77 if there is no second CPU, or if real-time priorities are refused.
 #define _GNU_SOURCE
 #include <pthread.h>
 

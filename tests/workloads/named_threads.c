@@ -1,5 +1,5 @@
 // named_threads THREADS CALLS: thread i (from 0) is called "worker-i" and calls getppid (i + 1) *
-// CALLS times; all of them at the same time.
+// CALLS times; all threads run at the same time.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sys/prctl.h>

@@ -1,6 +1,5 @@
 // nanosleep_loop TIMES NANOSECONDS: nanosleep, each timed from outside with the vDSO clock. Prints
-// the sum, the shortest and the longest of these times in ns: upper bounds of what a tracer may
-// measure.
+// the sum, the shortest and the longest of these times in ns: upper bounds for a tracer's figures.
 #include "workload.h"
 
 int main(int argc, char** argv) {

@@ -1,5 +1,5 @@
-// A function that is on the stack while it naps, for workloads that are made several times: NAP is
-// its name, PADDING moves it, so that an address of it belongs to another function elsewhere.
+// A function that is on the stack while it naps, for workloads that are built several times. NAP is
+// its name. PADDING moves it, so that its addresses belong to other functions in other builds.
 #pragma once
 
 #include "workload.h"

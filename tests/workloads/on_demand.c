@@ -1,8 +1,11 @@
-// on_demand: makes calls when told to, for tests that attach to something that already runs. Says
-// "ready", then reads lines and answers each with "ok":
-//   main N     the main thread calls getppid N times      thread N   a thread that was there from
-//   the start does new N      a new thread does                          fork N     a child process
-//   does wait       nothing: only to be in step                exec P     becomes the program P
+// on_demand: makes calls on request, for tests that attach to a running process. Prints "ready",
+// then reads lines and answers each with "ok":
+//   main N     the main thread calls getppid N times
+//   thread N   a thread that exists from the start does so
+//   new N      a new thread does so
+//   fork N     a child process does so
+//   wait       nothing, only to be in step
+//   exec P     becomes the program P
 // Ends at end of file.
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
-// orphan CALLS: forks and exits; the child outlives it, then calls getppid CALLS times and, given a
-// file as second argument, creates it as its last act.
+// orphan CALLS [FILE]: forks and exits. The child outlives the parent, then calls getppid CALLS
+// times and creates FILE as its last act.
 #include <fcntl.h>
 
 #include "workload.h"

@@ -1,11 +1,9 @@
-// Computes in a cgroup that has a CPU quota, which it joins by its file `cgroup.procs`:
-//   over_quota compute FILE MS     for MS by the clock; prints how long it stood still meanwhile
+// Computes in a cgroup with a CPU quota. FILE is the cgroup's `cgroup.procs`.
+//   over_quota compute FILE MS     for MS of wall time; prints how long it stood still meanwhile
 //   over_quota serve FILE TIMES    a child in the cgroup computes 30 ms of CPU time for each
-//   request
-//                                  of its parent, which is not in there; prints how long each took
-//   over_quota tick FILE TIMES     sleeps for 3 ms as often, while a child computes there; prints
-//   the
-//                                  longest that it was back later than it had asked for
+//                                  request of its parent, which is outside; prints each time
+//   over_quota tick FILE TIMES     sleeps TIMES times for 3 ms while a child computes in the
+//                                  cgroup; prints the greatest delay beyond the requested time
 #include <signal.h>
 #include <sys/prctl.h>
 

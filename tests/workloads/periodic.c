@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// periodic COUNT PERIOD_NS [WORK_NS]: waits with liboverdue-timerlat COUNT times, and works for a
-// while after each. Prints each activation as a line of JSON at the end.
+// periodic COUNT PERIOD_NS [WORK_NS]: waits with liboverdue-timerlat COUNT times, and works for
+// WORK_NS after each wait. Prints each activation as a line of JSON at the end.
 #define _GNU_SOURCE
 #include "overdue/timerlat.h"
 

@@ -1,5 +1,5 @@
-// pipe_pingpong TIMES: parent and child send one byte to and fro: TIMES reads and TIMES writes in
-// each of them.
+// pipe_pingpong TIMES: parent and child send one byte to and fro, with TIMES reads and TIMES writes
+// in each.
 #include "workload.h"
 
 static void play(int from, int to, long times, int serves) {

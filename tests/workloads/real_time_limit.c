@@ -1,7 +1,7 @@
-// A thread computes on a CPU with real-time priority, until its kind may have no more of that CPU;
-// one that is more urgent sleeps 2 ms at a time there: real_time_limit CPU MILLISECONDS [FILE].
-// Where FILE is given, in the cgroup whose `cgroup.procs` it is. Prints how long the first stood
-// still, off its CPU, and how much later than asked the other came, each over 10 ms only.
+// A thread computes on a CPU with real-time priority, until the kernel's limit throttles such
+// threads; a higher-priority thread sleeps 2 ms at a time there: real_time_limit CPU MILLISECONDS
+// [FILE]. FILE is the `cgroup.procs` of a cgroup to run in. Prints how long the first thread stood
+// still, off its CPU, and how late the second came, each only if over 10 ms.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdbool.h>
@@ -35,7 +35,7 @@ static void* sleeper(void* unused) {
   return unused;
 }
 
-// How often this thread was taken off its CPU. A hypervisor takes CPUs away without that.
+// Number of times that this thread was preempted. Time stolen by a hypervisor does not count.
 static long times_preempted(void) {
   struct rusage usage;
   if (getrusage(RUSAGE_THREAD, &usage)) fail("getrusage");

@@ -4,9 +4,9 @@
 //   rename      2  ERRNO EACCES          getegid  5  TRACE, without a tracer: ENOSYS
 //   getgid      3  ERRNO 0: returns 0    sched_yield  2  USER_NOTIF: EBUSY, and 77 as its result
 //   getppid  6 + 9 ALLOW
-// By the 32-bit entry: getpid 8 ERRNO EXDEV; where the kernel has none, nothing. Prints how many of
-// those there were. With kill, sync is answered by SECCOMP_RET_KILL_PROCESS at the end; with
-// kill-thread by SECCOMP_RET_KILL_THREAD, and the process lives on.
+// By the 32-bit entry: getpid 8 ERRNO EXDEV, or nothing if the kernel has no such entry. Prints the
+// number of these calls. With kill, the filter answers a last sync with SECCOMP_RET_KILL_PROCESS;
+// with kill-thread, it answers with SECCOMP_RET_KILL_THREAD, and the process lives on.
 #define _GNU_SOURCE
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -64,7 +64,7 @@ static void count_trap(int number) {
 }
 
 static void expect(long nr, int times, long result) {
-  // On the stack, that is in memory: who refuses a call does not read them.
+  // On the stack, so that the strings are in memory: a refused call does not read them in.
   char from[] = "/refused/from", to[] = "/refused/to";
   for (int i = 0; i < times; i++) {
     errno = 0;

@@ -1,4 +1,4 @@
-// The library that `reloads` loads: made several times, with other functions at the same addresses.
+// The library for `reloads`: built several times, with other functions at the same addresses.
 #define _GNU_SOURCE
 #include "nap_in_function.h"
 

@@ -1,9 +1,9 @@
-// reloads HOW TIMES LONGEST_MS [FOLDER]: naps in functions that are at the same addresses in turn,
-// each nap of 5 ms to LONGEST_MS:
-//   library   of libraries that are loaded and unloaded
-//   replaced  of one library in FOLDER, whose file is removed and written anew with other functions
-//   each time
-// Prints when each nap began and ended, by the program's own clock, and in which function it was.
+// reloads HOW TIMES LONGEST_MS [FOLDER]: naps of 5 ms to LONGEST_MS in functions that are at the
+// same addresses in turn:
+//   library   in libraries that are loaded and unloaded
+//   replaced  in one library in FOLDER, whose file is removed and rewritten each time, with other
+//             functions
+// Prints the begin and the end of each nap, by the program's own clock, and the nap's function.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

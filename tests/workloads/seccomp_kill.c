@@ -1,5 +1,5 @@
-// seccomp_kill [thread]: a filter kills the process (thread: one of two threads) in getppid, while
-// another thread sleeps.
+// seccomp_kill [thread]: a filter kills the process, or with `thread` only one of two threads, in
+// getppid, while another thread sleeps.
 #define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>

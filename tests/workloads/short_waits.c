@@ -1,6 +1,6 @@
-// One write() of 150 pages into a pipe that holds a page, from which another process takes a page
-// after each nap of 2 ms: the writer waits once for each page, never for long, and always in the
-// same place. Prints when the write began and ended, by its own clock, and how many pages it was.
+// One write() of 150 pages into a pipe that holds one page. Another process takes a page after each
+// nap of 2 ms, so the writer waits once for each page, never for long, and always in the same
+// place. Prints the begin and the end of the write, by its own clock, and the number of pages.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/prctl.h>

@@ -1,10 +1,10 @@
-// stall_cases CASE [N]: what befalls a process around a call of 30 ms, made in take_a_nap().
-//   exit     it ends at once, without a farewell
-//   stay     it is there for a second yet
-//   seccomp  it then makes a call that its seccomp filter kills it for
-//   vfork    N times, a child that shares its stack takes the nap, and the parent waits in vfork()
+// stall_cases CASE [N]: a process with a call of 30 ms, made in take_a_nap(), and then:
+//   exit     the process ends at once, without other calls
+//   stay     the process stays for another second
+//   seccomp  the process makes a call for which its seccomp filter kills it
+//   vfork    N times, a child that shares the stack takes the nap, and the parent waits in vfork()
 //   threads  N threads, 32 of them alive at a time, nap for 3 ms each, once
-//   signals  a handled signal a millisecond while it naps, N times, and goes on with the rest
+//   signals  N times, a handled signal each millisecond of the nap, which goes on with the rest
 //   killed   another thread kills the process in the middle of the nap
 #include <poll.h>
 #include <pthread.h>

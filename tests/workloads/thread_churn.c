@@ -1,5 +1,5 @@
 // thread_churn THREADS CALLS [AT_ONCE]: THREADS short-lived threads, AT_ONCE of them alive at a
-// time, each calling getppid CALLS times; prints how often it was called in all.
+// time, each calling getppid CALLS times; prints the number of all calls.
 #include <pthread.h>
 
 #include "workload.h"

@@ -1,5 +1,5 @@
 // Timers that all expire at once, in one interrupt: timer_flood CPU TIMERS EVERY_MS. Prints "ready"
-// when they are set. To be killed.
+// when the timers are set. Runs until it is killed.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   }
   puts("ready");
   fflush(stdout);
-  // A timer is set anew when it is read, for the same moment as the others.
+  // Reading a timer sets it again, for the same moment as the others.
   for (uint64_t expired;;)
     for (int i = 0; i < count; i++)
       if (read(timers[i], &expired, sizeof expired) != (ssize_t)sizeof expired) return 1;

@@ -1,8 +1,8 @@
 // Lets the kernel's timerlat tracer measure this thread: timerlat_fd CPU [READS [WORK_US
-// [PINNED]]]. On CPU, or on CPU PINNED, or with -1 wherever it is, it opens CPU's timerlat_fd,
-// prints its thread id, and reads so many times (0: for ever), each time busy for WORK_US
-// afterwards. Then it prints a line for each read: when that was back, and when the next began
-// (CLOCK_MONOTONIC). Exit status 1 where open fails, 3 where a read does.
+// [PINNED]]]. The thread is pinned to CPU, or to CPU PINNED, or with -1 to none. It opens CPU's
+// timerlat_fd, prints its thread id, and reads READS times (0: for ever), busy for WORK_US after
+// each read. Then it prints a line for each read: the time of its return, and the time at which the
+// next began (CLOCK_MONOTONIC). Exit status 1 if open fails, 3 if a read fails.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
       times_of_this[1] = now_ns();
     } while (times_of_this[1] - times_of_this[0] < work_ns);
   }
-  // One more, to be told of the last one's work.
+  // One more read, because the kernel reports the last work on the next read.
   char buffer[64];
   if (read(fd, buffer, sizeof buffer) < 0) perror("read");
   close(fd);

@@ -1,6 +1,6 @@
-// Packets that keep soft interrupts busy: udp_flood CPU MILLISECONDS RECEIVERS. Each packet is
-// broadcast on the loopback interface to so many sockets, all in one soft interrupt (NET_RX) of the
-// sender's CPU. Prints "ready" when the sockets are there, and at the end how many it sent.
+// Packets that keep softirqs busy: udp_flood CPU MILLISECONDS RECEIVERS. Each packet is broadcast
+// on the loopback interface to RECEIVERS sockets, all in one softirq (NET_RX) of the sender's CPU.
+// Prints "ready" when the sockets exist, and the number of sent packets at the end.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-// unknown_calls: system calls nobody has: number 511 twice, 9999 three times, -1 four times.
+// unknown_calls: system calls that do not exist: number 511 twice, 9999 three times, -1 four times.
 #include "workload.h"
 
 int main(void) {

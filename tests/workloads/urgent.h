@@ -1,4 +1,4 @@
-// A thread as others do not interrupt it: for programs that say when who had a CPU.
+// A thread that others do not preempt, for programs that print which thread had a CPU, and when.
 #pragma once
 
 #include <sched.h>
@@ -6,8 +6,8 @@
 
 #include "workload.h"
 
-/* The calling thread is called `name`, bound to `cpu`, and FIFO of `priority`. Ends the program
- * with 77 where that is refused. */
+/* Names the calling thread, binds it to `cpu`, and gives it FIFO `priority`. Ends the program with
+ * 77 if the kernel refuses. */
 static inline void be_urgent(const char* name, int priority, int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);

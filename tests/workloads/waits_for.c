@@ -1,14 +1,14 @@
-// waits_for KIND TIMES: calls of 150 ms and more whose purpose only the stack, or the outcome,
-// says.
-//   answer   poll() of one descriptor below ask(), for what another thread then writes
+// waits_for KIND TIMES: calls of 150 ms and more whose purpose shows only in the stack, or in the
+// outcome.
+//   answer   poll() of one descriptor below ask(), for a byte that another thread then writes
 //   silence  poll() of two descriptors below ask(), and no answer comes within 150 ms
-//   loop     epoll_wait() below a function that is called as libevent's loop is
-//   tick     the same, and nothing comes but its timeout of 150 ms
+//   loop     epoll_wait() below a function with the name of libevent's loop
+//   tick     the same, and only its timeout of 150 ms comes
 //   pool     two threads wait for work in their main function, on a condition
 //   queue    the same, below take(), which gives a task to run_tasks(); the task waits for an
 //            answer on a condition of its own
 //   sleep    a sleep
-// Prints for each call a line: thread, function, and for how many ns it was in it.
+// Prints a line for each call: thread, function, and the time in the function in ns.
 #define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
@@ -23,7 +23,7 @@
 #define IN_STACKS __attribute__((noinline))
 #define SPAN_MS 150
 
-static volatile int after;  // what follows a call keeps its caller on the stack
+static volatile int after;  // written after a call, to keep the caller on the stack
 
 static void account(const char* function, long begin_ns) {
   static pthread_mutex_t lines = PTHREAD_MUTEX_INITIALIZER;
@@ -34,7 +34,7 @@ static void account(const char* function, long begin_ns) {
   pthread_mutex_unlock(&lines);
 }
 
-/* No sleep that the tool could count: until then nothing else is late in this thread. */
+/* A plain sleep, no longer than requested: nothing else in this thread is late meanwhile. */
 IN_STACKS static void let_time_pass(void) {
   struct timespec time = {.tv_nsec = SPAN_MS * 1000000L};
   after = nanosleep(&time, NULL);

@@ -1,13 +1,13 @@
-// way_back HOW TIMES: reads that are over, and whose thread does not come back:
+// way_back HOW TIMES: reads that are over, but whose thread comes back to its program late:
 //   stopped   the reader gets SIGSTOP in its read(), and SIGCONT 120 ms later; then the byte comes
 //   self      the thread stops itself with kill(); SIGCONT comes 120 ms later
-//   handler   a signal interrupts the read(), and its handler computes for 100 ms, and naps for 50
-//   jumps     the same, but the handler leaves by siglongjmp() each second time, at once
+//   handler   a signal interrupts the read(); its handler computes for 100 ms, and naps for 50 ms
+//   jumps     the same, but every second time, the handler leaves at once by siglongjmp()
 //   frozen    the reader's cgroup is frozen in its read(), and thawed 120 ms later; then the byte
-//             comes. Behind TIMES: its cgroup.procs, the file of its freezer, and what is written
-//             there to freeze and to thaw it
+//             comes. After TIMES: the cgroup.procs, the freezer's file, and the words to write
+//             there to freeze and to thaw
 //   traced    a tracer holds the reader at the end of each read() for 120 ms
-// Prints for each how long the call took, by the thread's own clock.
+// Prints the time of each call, by the thread's own clock.
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
@@ -61,8 +61,8 @@ static void compute_and_nap(int signal) {
   nap(50);
 }
 
-/* Each read() is interrupted, and returns when its handler does. Says in front of each that it
- * comes. */
+/* Each read() is interrupted, and returns when its handler does. Announces each read() in
+ * `ready`. */
 static void read_interrupted(int from, int ready, long times) {
   const struct sigaction action = {.sa_handler = compute_and_nap};
   if (sigaction(SIGUSR1, &action, NULL)) fail("sigaction");

@@ -16,7 +16,7 @@ static inline void fail(const char* what) {
   exit(99);
 }
 
-// Through syscall(2): libc may cache or wrap the function of the same name.
+// Uses syscall(2), because libc may cache or wrap the function of the same name.
 static inline void call_getppid(long times) {
   for (long i = 0; i < times; i++) syscall(SYS_getppid);
 }
@@ -25,7 +25,7 @@ static inline long number_argument(int argc, char** argv, int index, long otherw
   return index < argc ? strtol(argv[index], NULL, 10) : otherwise;
 }
 
-// By the cgroup's file `cgroup.procs`.
+// Joins a cgroup by its file `cgroup.procs`.
 static inline void join_cgroup(const char* procs) {
   int fd = open(procs, O_WRONLY);
   if (fd < 0 || write(fd, "0", 1) != 1) fail(procs);

@@ -1,5 +1,5 @@
 // x32 CALLS: getpid through the x32 ABI (number | 0x40000000) CALLS times. A kernel without x32
-// answers ENOSYS; the calls were made all the same. Prints the last result.
+// answers ENOSYS, but the calls are made all the same. Prints the last result.
 #include "workload.h"
 
 int main(int argc, char** argv) {

@@ -1,1 +1,1 @@
-"""What tools/kernel_drift is made of."""
+"""The parts of tools/kernel_drift."""

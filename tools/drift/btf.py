@@ -7,29 +7,29 @@ MAGIC = 0xEB9F
 MODIFIERS = (TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG)
 COMPOSITE = (STRUCT, UNION)
 ENUMS = (ENUM, ENUM64)
-SIGNED = 1  # of an INT's encoding
+SIGNED = 1  # a flag of an INT's encoding
 POINTER_SIZE = 8
-# Bytes behind a type's first twelve: (fixed, for each of its elements).
+# Bytes after the first twelve of a type: (fixed, per element).
 TAILS = {INT: (4, 0), ARRAY: (12, 0), STRUCT: (0, 12), UNION: (0, 12), ENUM: (0, 8), FUNC_PROTO: (0, 8), VAR: (4, 0),
          DATASEC: (0, 12), DECL_TAG: (4, 0), ENUM64: (0, 12)}
 WORDS = {STRUCT: "struct ", UNION: "union ", ENUM: "enum ", ENUM64: "enum ", FWD: "struct "}
 
 
 def essential(name):
-    """A name without its flavour: what stands before ___."""
+    """A name without its flavour, the part from ___ on."""
     at = name.find("___", 1)
     return name if at < 0 else name[:at]
 
 
 class Member:
-    """Of a struct or union. `bits` is the size of a bit field, or 0."""
+    """A member of a struct or union. `bits` is the size of a bit field, or 0."""
 
     def __init__(self, name, type_id, bit_offset, bits):
         self.name, self.type_id, self.bit_offset, self.bits = name, type_id, bit_offset, bits
 
 
 class Btf:
-    """Types by number; 0 is void. Names and members are read when they are asked for: a kernel has 100,000 types."""
+    """Types by number; 0 is void. A kernel has 100,000: names and members are read on demand."""
 
     def __init__(self, data):
         magic, _, _, header, types, types_size, strings, strings_size = struct.unpack_from("<HBBIIIII", data)
@@ -64,11 +64,11 @@ class Btf:
         return self.heads[type_id][1] & 0xFFFFFF
 
     def target(self, type_id):
-        """The type that a pointer, typedef, function and the like are of."""
+        """The type that a pointer, typedef, function or the like refers to."""
         return self.heads[type_id][2]
 
     def find(self, name, *kinds):
-        """Types of these kinds whose name is this one, flavours aside."""
+        """Types of these kinds with this name, flavours aside."""
         found = []
         wanted, position = b"\0" + name.encode(), -1
         while (position := self.strings.find(wanted, position + 1)) >= 0:
@@ -79,7 +79,7 @@ class Btf:
                 if self.kind(type_id) in kinds and essential(self.name(type_id)) == name]
 
     def bare(self, type_id):
-        """Without typedefs, const and the like."""
+        """The type without typedefs, const and the like."""
         while self.kind(type_id) in MODIFIERS:
             type_id = self.target(type_id)
         return type_id
@@ -92,7 +92,7 @@ class Btf:
                        offset >> 24 if bit_fields else 0) for name, of, offset in name_type_offset]
 
     def array(self, type_id):
-        """(type of an element, how many)"""
+        """(type of an element, number of elements)"""
         element, _, count = struct.unpack_from("<III", self.types, self.at[type_id])
         return element, count
 
@@ -112,7 +112,7 @@ class Btf:
         return [(self.text(name), of) for name, of in rows]
 
     def variables(self, section):
-        """The types of what is in a DATASEC."""
+        """The types of the variables in a DATASEC."""
         rows = struct.iter_unpack("<III", self.types[self.at[section]:self.at[section] + 12 * self.count(section)])
         return [of for of, _, _ in rows]
 
@@ -141,7 +141,7 @@ class Btf:
             factor *= count
 
     def describe(self, type_id):
-        """As C names it, nearly."""
+        """The type's name, nearly as in C."""
         kind = self.kind(type_id)
         if type_id == 0:
             return "void"

@@ -1,4 +1,4 @@
-"""What of a BPF object a kernel would refuse, and what that the object can do without that kernel lacks."""
+"""The parts of a BPF object that a kernel would refuse, and the optional ones that it lacks."""
 import collections
 import dataclasses
 
@@ -11,7 +11,7 @@ LOADS_AND_STORES = (1, 2, 3)  # classes of instructions
 
 @dataclasses.dataclass
 class Findings:
-    """`problems` is {what: the programs it is about}, `has` {what: whether the kernel has it} of what is optional."""
+    """`problems` is {problem: its programs}, `has` {optional part: whether the kernel has it}."""
     problems: dict = dataclasses.field(default_factory=lambda: collections.defaultdict(list))
     has: dict = dataclasses.field(default_factory=dict)
 
@@ -21,7 +21,7 @@ class Findings:
 
 
 class Flows:
-    """What programs do, worked out once for all kernels that answer alike."""
+    """The facts about programs, computed once for all kernels with the same answers."""
 
     def __init__(self):
         self.known = collections.defaultdict(list)
@@ -95,7 +95,7 @@ class Check:
                 yield f"{core.path(self.object.btf, instruction.relocation)} {answer.load_problem}"
 
     def calls(self, program, facts):
-        """Of functions that are not there. A program that is off by default is for kernels that have them."""
+        """Calls of absent functions. A program that is off by default is for kernels with them."""
         for number in facts.helpers - self.helpers:
             yield f"helper {number} of BPF, which is called, is not there"
         for name in () if program.is_off_by_default else facts.externs:

@@ -1,7 +1,7 @@
-"""CO-RE relocations: what libbpf finds in a kernel for what an object asks, and where it gives up.
+"""CO-RE relocations: the values that libbpf finds in a kernel for an object, or why it finds none.
 
-The rules are those of relo_core.c in libbpf: types are looked up by name without flavour, members by name through
-members without one, and two types of a member are alike where their kinds are.
+The rules are those of relo_core.c in libbpf: types are looked up by name without flavour, members
+by name, also inside anonymous members, and two types of a member are alike if their kinds are.
 """
 from drift import btf
 from drift.btf import essential
@@ -11,14 +11,14 @@ from drift.btf import essential
 OF_FIELDS = range(FIELD_OFFSET, FIELD_RIGHT_SHIFT + 1)
 OF_ENUMS = (ENUM_EXISTS, ENUM_VALUE)
 EXISTENCE = (FIELD_EXISTS, TYPE_EXISTS, ENUM_EXISTS, TYPE_MATCHES)
-# Where nothing is found libbpf fills in 0 for these, and for others an instruction that the verifier refuses.
+# If nothing is found, libbpf fills in 0 for these; for others, an instruction that is refused.
 ZERO_IF_ABSENT = (*EXISTENCE, TYPE_ID_TARGET, TYPE_SIZE)
 MAX_DEPTH = 32
 WORDS = {FIELD_EXISTS: "field", TYPE_EXISTS: "type", ENUM_EXISTS: "constant", TYPE_MATCHES: "type"}
 
 
 class Answer:
-    """What a relocation comes to: a value; or why it has none; or why a direct load of it is refused."""
+    """The result of a relocation: a value, or a reason why it, or a direct load, is refused."""
 
     def __init__(self, value=None, problem="", load_problem=""):
         self.value, self.problem, self.load_problem = value, problem, load_problem
@@ -32,7 +32,7 @@ class Step:
 
 
 class Place:
-    """Where an access leads: the type there, and the member if it is one."""
+    """The end of an access: its type, and its member if it is one."""
 
     def __init__(self, type_id, bit_offset, member=None):
         self.type_id, self.bit_offset, self.member = type_id, bit_offset, member
@@ -62,7 +62,7 @@ def parse(types, relocation):
 
 
 def path(types, relocation):
-    """As a person writes it: task_struct.se.cfs_rq."""
+    """An access as a person writes it: task_struct.se.cfs_rq."""
     root = types.name(types.bare(relocation.type_id)) or "(no name)"
     if relocation.kind in OF_ENUMS:
         return list(types.enumerators(types.bare(relocation.type_id)))[int(relocation.access)]
@@ -97,7 +97,7 @@ class Resolver:
         return found[0]
 
     def _candidates(self, relocation):
-        """Types of the kernel's of that name and kind."""
+        """The kernel's types of that name and kind."""
         local = self.local.bare(relocation.type_id)
         if local not in self.candidates:
             kind = self.local.kind(local)
@@ -116,7 +116,7 @@ class Resolver:
         return field_value(self.target, there, relocation.kind, self._load_problem(here, there))
 
     def _follow(self, steps, type_id):
-        """The Place in the kernel's types where these steps lead; None where they do not."""
+        """The Place to which these steps lead in the kernel's types; None if they do not."""
         place = Place(type_id, steps[0].index * self.target.size(type_id) * 8)
         for step in steps[1:]:
             place = self._member(step, place) if step.name else self._element(step, place)
@@ -166,7 +166,7 @@ class Resolver:
         return kind in (btf.PTR, btf.FLOAT)
 
     def _load_problem(self, here, there):
-        """libbpf makes a load as wide as the field is there only for pointers and for unsigned integers."""
+        """libbpf adapts the width of a load only for pointers and unsigned integers."""
         if self.local.size(here.type_id) == self.target.size(there.type_id):
             return ""
         ours, theirs = self.local.bare(here.type_id), self.target.bare(there.type_id)
@@ -196,7 +196,7 @@ class Resolver:
         return None
 
     def _why_not(self, relocation):
-        """A sentence about what is missing, as far along the access as the kernel goes."""
+        """A sentence about the first part of the access that the kernel lacks."""
         wanted = path(self.local, relocation)
         candidates = self._candidates(relocation)
         if not candidates:
@@ -215,7 +215,7 @@ class Resolver:
 
 
 def find_member(types, type_id, name):
-    """The member of that name, also of a member without one."""
+    """The member of that name, also inside anonymous members."""
     type_id = types.bare(type_id)
     for member in types.members(type_id) if types.kind(type_id) in btf.COMPOSITE else []:
         found = member if member.name == name else find_member(types, member.type_id, name) if not member.name else None
@@ -241,7 +241,7 @@ def field_value(types, place, kind, load_problem):
 
 
 def compatible(local, here, target, there, depth=0):
-    """Whether libbpf takes two types for the same, by their kinds: that of a function with all its arguments."""
+    """Whether libbpf takes two types for the same, by their kinds; functions by all arguments."""
     here, there = local.bare(here), target.bare(there)
     kind = local.kind(here)
     if not kinds_alike(kind, target.kind(there)) or depth > MAX_DEPTH:

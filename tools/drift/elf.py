@@ -1,4 +1,4 @@
-"""Reads what we need of an ELF file of BPF: 64 bits, little-endian."""
+"""Reads the needed parts of a BPF ELF file: 64 bits, little-endian."""
 import struct
 
 UNDEFINED, WEAK, GLOBAL, HIDDEN = 0, 2, 1, 2

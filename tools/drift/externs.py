@@ -1,14 +1,14 @@
-"""Functions and variables of the kernel's that an object names: whether a kernel has them, as they are declared."""
+"""Kernel functions and variables that an object names: whether a kernel has them as declared."""
 from drift import btf, core
 
-KFUNC = "bpf_kfunc"  # how a kernel's BTF marks what programs may call, since Linux 6.10
-NEVER_CALLED = "never called"  # and what need not be for programs to call
-OPTIONAL = "optional"  # how src/bpf/kernel.h marks what the loader makes absent where its prototype is another
+KFUNC = "bpf_kfunc"  # in a kernel's BTF since Linux 6.10: programs may call the function
+NEVER_CALLED = "never called"  # in an object: need not be callable
+OPTIONAL = "optional"  # in src/bpf/kernel.h: the loader makes it absent if its prototype differs
 
 
 class Externs:
-    """Of one object in one kernel. `there` is {name: whether a program can use it, or None where types do not say},
-    `problems` sentences about why libbpf refuses the object, whatever programs it is to load."""
+    """The externs of one object in one kernel. `there` is {name: whether a program can use it, or
+    None if the types do not say}; `problems` has reasons to refuse the object with any program."""
 
     def __init__(self, checked, target):
         self.ours, self.types, self.problems = checked.btf, target, []
@@ -26,7 +26,8 @@ class Externs:
         is_function = self.ours.kind(extern.type_id) == btf.FUNC_PROTO
         found = self.types.find(core.essential(extern.name), btf.FUNC if is_function else btf.VAR)
         fits = bool(found) and core.compatible(self.ours, extern.type_id, self.types, self.types.target(found[0]))
-        # A weak one with a flavour is for kernels with that prototype: libbpf 1.1 does not find it, newer ones compare.
+        # A weak extern with a flavour is for kernels with that prototype: libbpf 1.1 does not find
+        # it, newer versions compare prototypes.
         is_for_some = extern.is_weak and (core.essential(extern.name) != extern.name or extern.name in self.optional)
         if found and not fits and not is_for_some:
             self.problems.append(self.difference(extern, self.types.target(found[0]), is_function))

@@ -1,8 +1,9 @@
-"""What kernels differ in that Overdue can do without, named for people: rows of a table."""
+"""Optional features in which kernels differ, with names for people: rows of a table."""
 import re
 
 LOCAL = "local_timer|reschedule|call_function|call_function_single|irq_work|x86_platform_ipi|spurious_apic|error_apic"
-# (name, what a kernel must have for it: all that this matches); what no row matches has a row of its own.
+# (name, pattern): a kernel must have every key that the pattern matches. A key without a match has
+# a row of its own.
 ROWS = [(name, re.compile(pattern)) for name, pattern in [
     ("local interrupts of x86", rf"(tp_btf|raw_tp)/({LOCAL}|thermal_apic)_(entry|exit)"),
     ("interrupts of x86's machine checks", r"(tp_btf|raw_tp)/(threshold_apic|deferred_error_apic)_(entry|exit)"),
@@ -32,12 +33,13 @@ ROWS = [(name, re.compile(pattern)) for name, pattern in [
     ("groups of threads in the scheduler", r"field cfs_rq\.rq"),
     ("spinlocks that sleep: PREEMPT_RT", r"field spinlock___rt\.lock"),
 ]]
-# As ROWS, where one of what it matches is enough.
+# Like ROWS, but one of the matching keys is enough.
 EITHER = [("stacks on the way back to the program: task work", re.compile(r"function bpf_task_work_schedule_\w+"))]
 
 
 def rows(columns):
-    """[(name, [cell of each column], {what is lacking: names of columns})], of columns (name, {key: yes})."""
+    """[(name, [cell per column], {lacking key: names of columns})], of columns (name, {key:
+    yes})."""
     keys = sorted({key for _, has in columns for key in has})
     found = []
     for name, pattern in [*ROWS, *EITHER]:

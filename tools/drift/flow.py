@@ -1,8 +1,9 @@
-"""What of a program can run, given what a kernel fills in: the verifier looks at nothing else.
+"""The code of a program that can run, given a kernel's values: the verifier looks at nothing else.
 
-Constants are followed through registers and the stack, into functions and out of them. Where ways meet, what differs is
-unknown; a jump whose operands are known goes one way. What runs is therefore never left out, though what does not run
-may be counted in where the verifier, which follows each way by itself, knows better.
+Constants are followed through registers and the stack, into functions and out of them. Where paths
+meet, differing values become unknown; a jump with known operands goes one way. So no code that runs
+is left out, but some that does not run may be included: the verifier follows each path by itself,
+and knows more.
 """
 import dataclasses
 
@@ -18,12 +19,12 @@ FRAME = 10  # the register that points to the end of the stack
 
 
 def stack(function, offset):
-    """A pointer into that function's stack; offset None where it may be anywhere there."""
+    """A pointer into that function's stack; offset None if unknown."""
     return "stack", function, offset
 
 
 def argument(number):
-    """What the hook passes as that argument, as it is."""
+    """The unchanged value of that argument of the hook."""
     return "argument", number
 
 
@@ -38,8 +39,9 @@ def is_a(value, kind):
 
 @dataclasses.dataclass
 class Facts:
-    """What the instructions that can run do. `pointers` are (argument, type that it is read as), `numbers` arguments
-    that are used as numbers, `helpers` numbers, `externs` names of functions called."""
+    """The effects of the instructions that can run. `pointers` are (argument, type that it is read
+    as), `numbers` arguments that are used as numbers, `helpers` and `externs` the called functions,
+    by number and by name."""
     reached: set = dataclasses.field(default_factory=set)
     arguments: set = dataclasses.field(default_factory=set)
     pointers: set = dataclasses.field(default_factory=set)
@@ -49,7 +51,7 @@ class Facts:
 
 
 class State:
-    """Registers, and the slots of eight bytes of a stack whose values are known."""
+    """Registers, and the stack slots of eight bytes with known values."""
     __slots__ = ("registers", "slots")
 
     def __init__(self, registers, slots):
@@ -59,7 +61,7 @@ class State:
         return State(self.registers[:], dict(self.slots))
 
     def meet(self, other):
-        """Keeps what both agree on; returns whether that is less than before."""
+        """Keeps the values that both have. Returns whether these are fewer than before."""
         changed = False
         for number, (mine, theirs) in enumerate(zip(self.registers, other.registers)):
             if mine != theirs and mine is not None:
@@ -73,13 +75,13 @@ class State:
         return changed
 
     def forget(self, begin, end=0):
-        """The stack between these offsets has been written to, or may have been."""
+        """Forgets the stack between these offsets: it has been, or may have been, written to."""
         for offset in [offset for offset in self.slots if offset < end and offset + 8 > begin]:
             del self.slots[offset]
 
     def passes(self, value, function):
-        """A pointer goes where we do not look: from there on the stack may be written to, and so may what the pointers
-        in it lead to."""
+        """A pointer leaves the analysed code: the stack may be written to from there on, and so may
+        the targets of pointers in it."""
         while is_a(value, "stack") and value[1] is function:
             begin = -(1 << 20) if value[2] is None else value[2]
             inner = [slot for offset, slot in self.slots.items() if offset >= begin and is_a(slot, "stack")]
@@ -88,8 +90,8 @@ class State:
 
 
 def global_functions(program):
-    """Those that its code names, also where it never gets to: the verifier looks at each of them by itself. (Since
-    Linux 6.8 at those that are called.)"""
+    """The functions that the code names, even in code that cannot run: the verifier checks each by
+    itself. (Since Linux 6.8, only those that are called.)"""
     named, work = set(), [program]
     while work:
         callees = {instruction.callee for instruction in work.pop().code if instruction and instruction.callee}
@@ -99,8 +101,9 @@ def global_functions(program):
 
 
 class Flow:
-    """One program. `ask` answers of the kernel: to a relocation's key what it comes to, to an extern's name whether the
-    kernel has it, and None where that cannot be known. `has_arguments`: the context is an array of them."""
+    """One program. `ask` answers for the kernel: for a relocation's key its result, for an extern's
+    name whether the kernel has it, and None if unknown. `has_arguments`: the context is the hook's
+    array of arguments."""
 
     def __init__(self, program, ask, has_arguments):
         self.ask, self.has_arguments = ask, has_arguments
@@ -144,7 +147,7 @@ class Flow:
         self.go(function, number + (2 if kind == CLASS_LD else 1), state)
 
     def filled_in(self, instruction):
-        """The operand that is in the instruction."""
+        """The immediate operand of the instruction."""
         relocation = instruction.relocation
         if relocation is None:
             return instruction.immediate & MASK
@@ -223,7 +226,7 @@ class Flow:
                 value = state.registers[instruction.source] if from_register else instruction.immediate & MASK
                 if size == 8 and not atomic and value is not None:
                     state.slots[at] = value
-        if atomic and instruction.immediate & 1:  # it fetches what was there
+        if atomic and instruction.immediate & 1:  # fetches the old value
             state.registers[0 if instruction.immediate & 0xF0 == 0xF0 else instruction.source] = None
 
     def jump(self, function, number, instruction, state):
@@ -258,7 +261,7 @@ class Flow:
 
     @staticmethod
     def outcome(operation, left, right, bits):
-        """Whether the jump is taken; None: either."""
+        """Whether the jump is taken; None if unknown."""
         if isinstance(left, int) and isinstance(right, int):
             return holds(operation, left, right, bits)
         if right == 0 and bits == 64 and operation in (JEQ, JNE) and (left == NOT_NULL or is_a(left, "stack")):
@@ -273,7 +276,7 @@ class Flow:
             self.callers.setdefault(callee, set()).add((function, number))
             self.enter(callee, [] if callee.is_global else arguments)
             if callee not in self.returned:
-                return  # until it returns for the first time, what follows does not run
+                return  # the code after a call runs only after a return
             result = None if callee.is_global else self.returned[callee]
         elif instruction.symbol:
             self.facts.externs.add(instruction.symbol.name)

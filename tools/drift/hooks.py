@@ -1,8 +1,8 @@
-"""Where programs are attached: whether a kernel has the place, and whether it passes what a program reads there."""
+"""Attach points: whether a kernel has them, and passes the arguments that a program reads."""
 from drift import btf
 from drift.btf import essential
 
-# Without these tracepoints there is nothing to measure, though no program of theirs is loaded unless it is asked for.
+# Without these tracepoints nothing can be measured, although their programs are off by default.
 ESSENTIAL = ("sched_switch", "sys_enter", "sys_exit")
 
 
@@ -12,13 +12,13 @@ def has_arguments(hook):
 
 
 class Hook:
-    """`parameters` are types of the kernel's; None where the context is something else."""
+    """`parameters` are kernel types; None if the context is not an array of arguments."""
 
     def __init__(self, name, exists, parameters=None):
         self.name, self.exists, self.parameters = name, exists, parameters
 
     def problems(self, types, ours, facts):
-        """Yields a sentence for each argument that is not what the program takes it for."""
+        """Yields a sentence for each argument of another type than the program expects."""
         if self.parameters is None:
             return
         beyond = [number for number in facts.arguments if number >= len(self.parameters)]
@@ -34,7 +34,7 @@ class Hook:
 
 
 def may_be_read_as(types, type_id, names):
-    """Whether an argument of that type points to a struct of one of these names, or may."""
+    """Whether an argument of that type points, or may point, to a struct of one of these names."""
     bare = types.bare(type_id)
     if types.kind(bare) != btf.PTR:
         return types.kind(bare) == btf.INT and types.size(bare) == btf.POINTER_SIZE
@@ -43,7 +43,7 @@ def may_be_read_as(types, type_id, names):
 
 
 def find(types, section):
-    """The Hook that a section's name stands for. What BTF does not know of is taken to exist."""
+    """The Hook of a section's name. Hooks that BTF does not describe are taken to exist."""
     kind, _, name = section.partition("/")
     kind, name = kind.removesuffix(".s"), name.rpartition("/")[2]
     if kind in ("tp_btf", "raw_tp") or (kind == "tp" and not section.startswith("tp/syscalls/")):

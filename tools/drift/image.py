@@ -8,11 +8,11 @@ HEADER = struct.pack("<HBBI", 0xEB9F, 1, 0, 24)[:4]
 
 
 class NoBtf(Exception):
-    """The image has no types, or hides them in a way we do not know."""
+    """The image has no types, or has them in an unknown form."""
 
 
 def btf_of(kernel):
-    """The BTF of an unpacked kernel, kept beside it once it has been found."""
+    """The BTF of an unpacked kernel, kept beside the kernel once found."""
     kept = kernel.folder / "vmlinux.btf"
     if not kept.exists() or kept.stat().st_mtime < kernel.image.stat().st_mtime:
         part = kept.with_suffix(".part")
@@ -22,12 +22,12 @@ def btf_of(kernel):
 
 
 def unpacked(image):
-    """What the image unpacks to when it boots."""
+    """The image as it unpacks itself at boot."""
     if image[0x202:0x206] == b"HdrS":
         sectors, = struct.unpack_from("<B", image, 0x1F1)
         offset, length = struct.unpack_from("<II", image, 0x248)
         begin = ((sectors or 4) + 1) * 512 + offset
-        return decompressed(image[begin:begin + length - 4])  # its last four bytes are its size unpacked
+        return decompressed(image[begin:begin + length - 4])  # the last four: unpacked size
     if image[:2] == b"MZ" and image[4:8] == b"zimg":
         offset, length = struct.unpack_from("<II", image, 8)
         return decompressed(image[offset:offset + length])
@@ -55,7 +55,7 @@ def piped(program, data):
 
 
 def find_btf(data):
-    """The longest of what has the shape of BTF."""
+    """The longest part with the form of BTF."""
     found, position = b"", -1
     while (position := data.find(HEADER, position + 1)) >= 0:
         if len(data) < position + 24:

@@ -1,10 +1,10 @@
-"""The arithmetic of BPF on what is known before a program runs."""
+"""BPF arithmetic on values that are known before a program runs."""
 
 MASK = (1 << 64) - 1
 CLASS_LD, CLASS_LDX, CLASS_ST, CLASS_STX, CLASS_ALU, CLASS_JMP, CLASS_JMP32, CLASS_ALU64 = range(8)
 ADD, SUB, MUL, DIV, OR, AND, LSH, RSH, NEG, MOD, XOR, MOV, ARSH, END = range(0, 0xE0, 0x10)
 JA, JEQ, JGT, JGE, JSET, JNE, JSGT, JSGE, CALL, EXIT, JLT, JLE, JSLT, JSLE, MAY_GOTO = range(0, 0xF0, 0x10)
-FROM_REGISTER = 8  # of an operation: the other operand is a register, and not in the instruction
+FROM_REGISTER = 8  # a flag of an operation: the other operand is a register, no immediate
 SIZES = {0x00: 4, 0x08: 2, 0x10: 1, 0x18: 8}
 MODE, MEMORY, ATOMIC = 0xE0, 0x60, 0xC0
 
@@ -14,7 +14,7 @@ def signed(value, bits):
 
 
 def calculate(operation, left, right, bits):
-    """The result of two numbers; None where we do not care to know."""
+    """The result of an operation on two numbers; None if it does not matter."""
     mask = (1 << bits) - 1
     left, right = left & mask, right & mask
     shift = right & bits - 1

@@ -1,4 +1,4 @@
-"""Reads a BPF object: its programs and functions, their instructions, and what a kernel must fill in."""
+"""Reads a BPF object: programs, functions, instructions, and the values that a kernel fills in."""
 import struct
 
 from drift import btf, elf
@@ -9,7 +9,7 @@ INSTRUCTION = struct.Struct("<BBhi")
 
 
 class Relocation:
-    """A place in a section that depends on a type of the kernel's."""
+    """A place in a section that depends on a kernel type."""
 
     def __init__(self, type_id, access, kind):
         self.type_id, self.access, self.kind = type_id, access, kind
@@ -20,7 +20,7 @@ class Relocation:
 
 
 class Instruction:
-    """`relocation` is of a type, `symbol` of ELF, `callee` a function of the object's, where there is one."""
+    """`relocation` is a type's, `symbol` ELF's, `callee` a function of the object, or None each."""
 
     def __init__(self, code, registers, offset, immediate):
         self.code, self.to, self.source, self.offset, self.immediate = (
@@ -29,13 +29,13 @@ class Instruction:
 
 
 class Function:
-    """A program, or a function that programs call. `code` has an Instruction for each eight bytes; of those of 16 bytes
-    the second is None."""
+    """A program, or a function that programs call. `code` has an Instruction for each eight bytes;
+    the second half of a 16-byte instruction is None."""
 
     def __init__(self, symbol, section, code):
         self.name, self.section, self.code = symbol.name, section, code
         self.is_program = section != ".text"
-        # The verifier looks at it by itself, with arguments that it does not know.
+        # The verifier checks a global function by itself, with unknown arguments.
         self.is_global = symbol.binding != 0 and symbol.visibility != elf.HIDDEN
 
     @property
@@ -44,12 +44,12 @@ class Function:
 
     @property
     def hook(self):
-        """As libbpf sees the section's name."""
+        """The section's name as libbpf sees it."""
         return self.section.lstrip("?")
 
 
 class Extern:
-    """A function or a variable of the kernel's. `type_id` is its prototype; 0 where the object does not say."""
+    """A kernel function or variable. `type_id` is its prototype; 0 if the object does not say."""
 
     def __init__(self, symbol, type_id):
         self.name, self.is_weak, self.type_id = symbol.name, symbol.binding == elf.WEAK, type_id

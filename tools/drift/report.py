@@ -1,4 +1,4 @@
-"""What is printed: lines about problems, and the table of kernels and features."""
+"""The output: lines about problems, and the table of kernels and features."""
 from drift import features
 
 HEAD = """# Kernels and what Overdue needs of them
@@ -9,14 +9,14 @@ What ran in which kernel is in [kernels.md](kernels.md).
 
 
 class Column:
-    """A kernel: its findings by object. `excuse` is why its problems do not count, or ""."""
+    """A kernel: its findings by object. `excuse` says why its problems do not count, or is ""."""
 
     def __init__(self, name, release, what, excuse, findings):
         self.name, self.release, self.what, self.excuse, self.findings = name, release, what, excuse, findings
 
     @property
     def has(self):
-        """What is optional: whether each object that asks has it."""
+        """{optional part: whether every object that asks for it has it}"""
         has = {}
         for findings in self.findings.values():
             for key, yes in findings.has.items():
@@ -27,7 +27,7 @@ class Column:
         return sum(len(findings.problems) for findings in self.findings.values())
 
     def lines(self):
-        """One for each problem."""
+        """Yields a line for each problem."""
         for name, findings in self.findings.items():
             for text, programs in findings.problems.items():
                 yield f"{self.release}  {name}  {', '.join(programs)}: {text}"

@@ -57,7 +57,7 @@ std::string info_text(const SessionInfo& info) {
   return text;
 }
 
-/// Everything the reader says, as text.
+/// The complete output of the reader, as text.
 class DumpSink final : public Sink {
  public:
   void begin(const SessionInfo& info) override { text += "begin\n" + info_text(info); }

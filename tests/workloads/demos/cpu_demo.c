@@ -1,13 +1,13 @@
-// cpu-demo: more threads that want to run than one CPU can run. hog-1, hog-2, … compute without a
-// pause; victim computes in bursts and sleeps in between. A burst makes no system call that waits:
-// what it takes longer than its CPU time, it was kept from running.
+// cpu-demo: more runnable threads than one CPU can run. hog-1, hog-2, … compute without a pause;
+// victim computes in bursts and sleeps in between. A burst makes no system call that waits: its
+// time beyond its CPU time is time in the run queue.
 #include <sys/prctl.h>
 
 #include "demo.h"
 
 static int64_t hogs = 3, cpu = -1, burst = 10 * MILLISECOND, pause_time = 5 * MILLISECOND, all_cpus;
 static pthread_barrier_t all_start;
-static volatile uint64_t result;  // keeps computations from being left out
+static volatile uint64_t result;  // keeps the compiler from removing computations
 
 IN_STACKS void compute_a_little(void) {
   uint64_t value = result;
@@ -19,8 +19,8 @@ struct usage {
   int64_t begin, cpu, schedstat;
 };
 
-// The wall time is taken outside of the CPU time, here and in say_usage(): it cannot be the shorter
-// one.
+// The wall clock is read outside the CPU clock, here and in say_usage(), so that wall time is never
+// the shorter one.
 static struct usage begin_usage(void) {
   struct usage usage;
   usage.schedstat = schedstat_runqueue_ns();
@@ -63,7 +63,7 @@ IN_STACKS void compute_in_a_burst(int64_t asked) {
       (long long)asked, (long long)took, (long long)used, (long long)(took - used));
 }
 
-// Returns the time asked for: what it takes longer, the thread could have run.
+// Returns the requested time. The thread could have run for the rest of the time.
 static int64_t sleep_a_little(void) {
   const int64_t begin = now_ns();
   const struct timespec nap = {.tv_sec = pause_time / SECOND, .tv_nsec = pause_time % SECOND};
@@ -75,7 +75,7 @@ static int64_t sleep_a_little(void) {
 }
 
 IN_STACKS void be_the_victim(struct worker* self) {
-  prctl(PR_SET_TIMERSLACK, 1);  // late is then late, not the kernel's saving of timers
+  prctl(PR_SET_TIMERSLACK, 1);  // so that no lateness comes from the kernel's timer slack
   pthread_barrier_wait(&all_start);
   const struct usage begin = begin_usage();
   int64_t slept = 0;

@@ -29,7 +29,7 @@ int64_t thread_cpu_ns(void) {
 }
 
 int64_t schedstat_runqueue_ns(void) {
-  static _Thread_local int file = -2;  // never asked; open until the thread's process ends
+  static _Thread_local int file = -2;  // -2: not yet opened; stays open until the process ends
   if (file == -2) file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
   if (file < 0) return -1;
   char text[128];
@@ -37,7 +37,7 @@ int64_t schedstat_runqueue_ns(void) {
   text[length > 0 ? length : 0] = '\0';
   long long on_cpu, waited, times;
   if (sscanf(text, "%lld %lld %lld", &on_cpu, &waited, &times) != 3) return -1;
-  return times > 0 ? waited : -1;  // without CONFIG_SCHED_INFO all are 0
+  return times > 0 ? waited : -1;  // all are 0 without CONFIG_SCHED_INFO
 }
 
 int64_t deadline_ns(void) {
@@ -72,8 +72,8 @@ void note(const char* format, ...) {
 
 // --- truths ---
 
-// Whole lines in one write each: the kernel does not mix those of several threads, in a pipe, a
-// file or a terminal. No lock, for a wait for it would be a lateness nobody asked for.
+// Each line is one write, because the kernel does not mix the writes of several threads, in a pipe,
+// a file or a terminal. A lock would add waits that are not part of the demo.
 static void write_line(const char* line, size_t length) {
   while (length > 0) {
     const ssize_t written = write(STDOUT_FILENO, line, length);
@@ -92,7 +92,7 @@ static void write_line(const char* line, size_t length) {
 void say(const char* type, int64_t time_ns, const char* rest, ...) {
   if (output_failed) return;
   char line[2048];
-  const size_t room = sizeof line - 3;  // for what ends a line
+  const size_t room = sizeof line - 3;  // without the end of the line
   int length =
       snprintf(line, room, "{\"type\":\"%s\",\"time_ns\":%lld,\"tid\":%d,\"thread\":\"%s\"", type,
                (long long)time_ns, thread_id(), thread_name());
@@ -106,7 +106,7 @@ void say(const char* type, int64_t time_ns, const char* rest, ...) {
 }
 
 void say_start(void) {
-  signal(SIGPIPE, SIG_IGN);  // a reader that has gone away ends the demo in order
+  signal(SIGPIPE, SIG_IGN);  // so that the demo ends in order when its reader is gone
   begin_ns = now_ns();
   say("start", begin_ns, ",\"demo\":\"%s\",\"pid\":%d,\"seed\":%lld,\"duration_ns\":%lld",
       json_text(program_invocation_short_name), getpid(), (long long)seed, (long long)duration);

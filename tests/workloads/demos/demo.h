@@ -1,5 +1,5 @@
-// Shared by the demos: programs that are late on purpose and say themselves by how much. What they
-// print, one JSON object a line, is described in docs/demos.md.
+// Shared by the demos: programs that are late on purpose and print by how much. docs/demos.md
+// describes their output, one JSON object a line.
 #pragma once
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// A function that is to be found in stacks by its name: never inlined or cloned. Like all that are
-// not static it is exported, so that a stripped program still names it.
+// For a function that stacks must name: never inlined or cloned. It is not static, so it is
+// exported, and a stripped program still names it.
 #if defined(__clang__)
 #define IN_STACKS __attribute__((noinline))
 #else
@@ -34,24 +34,23 @@ struct demo_option {
   enum option_kind kind;
   int64_t* number;      // times in ns, sizes in bytes, flags 0 or 1
   const char** text;    // OPTION_TEXT
-  int64_t least, most;  // what is allowed, both included
+  int64_t least, most;  // allowed range, both included
   const char* metavar;
-  const char* help;  // what it does, and the default
+  const char* help;  // effect and default
 };
 
-// What every demo takes besides its own options.
+// The options that every demo takes besides its own.
 extern int64_t seed;      // --seed
 extern int64_t duration;  // --duration, -d: the demo ends by itself after this time
 
-// Takes the command line apart; prints the help and ends for --help, ends with status 2 and a
-// sentence where something is wrong. `what` is what the demo does; `options` ends with a null name.
+// Parses the command line. For --help, prints the help and exits; on an error, exits with status 2
+// and a message. `what` describes the demo; `options` ends with a null name.
 void parse_options(int argc, char** argv, const char* what, const struct demo_option* options);
 
 // A wrong command line: "NAME: …" and a hint on standard error, exit status 2.
 _Noreturn void usage_error(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// Cannot go on: "NAME: …: strerror(error)" on standard error, exit status 1. An error of 0 is left
-// out.
+// Ends the demo: "NAME: …: strerror(error)" on standard error, exit status 1. Omits an error of 0.
 _Noreturn void fail(int error, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
 // "NAME: …" on standard error.
@@ -60,18 +59,18 @@ void note(const char* format, ...) __attribute__((format(printf, 1, 2)));
 // --- truths ---
 
 // Prints {"type":"TYPE","time_ns":…,"tid":…,"thread":"…"<rest>} as one write, so that lines of
-// several threads do not mix. `rest` starts with a comma or is empty. Where standard output fails,
-// the demo stops.
+// several threads do not mix. `rest` starts with a comma or is empty. If the write fails, the demo
+// stops.
 void say(const char* type, int64_t time_ns, const char* rest, ...)
     __attribute__((format(printf, 3, 4)));
 
 // The first line: which demo, which process, which seed.
 void say_start(void);
 
-// Ends the demo: 1 where standard output failed, else 0.
+// The exit status of the demo: 1 if standard output failed, else 0.
 int exit_status(void);
 
-// A path as it may stand between quotes of JSON; valid until the next call.
+// A path, escaped for a JSON string; valid until the next call.
 const char* json_text(const char* text);
 
 // --- time ---
@@ -79,12 +78,13 @@ const char* json_text(const char* text);
 int64_t now_ns(void);         // CLOCK_MONOTONIC
 int64_t thread_cpu_ns(void);  // CLOCK_THREAD_CPUTIME_ID
 
-// Time the kernel says the calling thread has waited on a run queue, by a clock that no tick
-// rounds; negative where it does not say. One system call, but for a thread's first time.
+// Time in ns that the calling thread has waited in a run queue, from the kernel, by a clock that no
+// tick rounds; negative if the kernel does not report it. One system call, except for a thread's
+// first time.
 int64_t schedstat_runqueue_ns(void);
 
 extern atomic_bool stopping;  // set by a failure or a signal handler
-int64_t deadline_ns(void);    // when --duration has passed since say_start()
+int64_t deadline_ns(void);    // the end of --duration, counted from say_start()
 bool must_stop(void);         // stopping, or past the deadline
 
 // --- chance, the same for the same seed ---
@@ -105,7 +105,7 @@ struct worker {
   struct random random;
   void (*work)(struct worker*);
 };
-// Starts a thread called `name`, or `name`-`number` where number is not 0, which runs work(worker).
+// Starts a thread that runs work(worker), called `name`, or `name`-`number` if number is not 0.
 void start_worker(struct worker* worker, const char* name, int number,
                   void (*work)(struct worker*));
 void join_worker(struct worker* worker);
@@ -113,6 +113,6 @@ void join_worker(struct worker* worker);
 const char* thread_name(void);
 pid_t thread_id(void);
 
-// Binds the calling thread, and those it starts, to one CPU; -1: the lowest one it may run on.
-// Returns which. Ends the demo where that is refused.
+// Binds the calling thread, and the threads it starts, to a CPU; -1: the lowest CPU it may run on.
+// Returns the CPU. Ends the demo if the kernel refuses.
 int bind_to_cpu(int64_t cpu);

@@ -1,5 +1,5 @@
-// io-demo: creates files in a folder of its own, writes them and has them brought to the disk. The
-// folder and all that is in it are gone at the end, also after SIGINT, SIGTERM and SIGHUP.
+// io-demo: creates files in a folder of its own, writes them and syncs them to the disk. Removes
+// the folder and all its files at the end, also after SIGINT, SIGTERM and SIGHUP.
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -14,8 +14,8 @@ static const char* parent;
 
 static char folder[PATH_MAX];
 static int folder_file = -1;
-// Files first_file to files_made - 1 are there. Not more than so many: removing them at the end is
-// to be quick, and a disk is not to fill up.
+// Files first_file to files_made - 1 exist. Their number is limited, so that removing them at the
+// end is quick, and the disk does not fill up.
 enum { FILES_KEPT = 100 };
 static int64_t first_file, files_made;
 static volatile sig_atomic_t stopped_by;
@@ -51,7 +51,7 @@ static void remove_first_file(void) {
     note("cannot remove %s/%s: %s", folder, name, strerror(errno));
 }
 
-// Registered with atexit(), so it is called after fail() too.
+// Registered with atexit(), so it also runs after fail().
 static void remove_all(void) {
   if (folder_file < 0) return;
   while (first_file < files_made) remove_first_file();
@@ -87,8 +87,8 @@ static int64_t waits_so_far(void) {
   return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nvcsw : 0;
 }
 
-// What is asked of the kernel is asked outside of what is timed, but for the CPU time: that may not
-// be the longer one.
+// The kernel's figures are read outside the timed part, except the CPU time, which must not exceed
+// the time of the call.
 IN_STACKS void bring_to_the_disk(int file, const char* name) {
   const int64_t waits = waits_so_far(), runqueue = schedstat_runqueue_ns(), begin = now_ns(),
                 cpu = thread_cpu_ns();
@@ -128,7 +128,7 @@ static void catch_signals(void) {
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
     sigaction(signals[i], NULL, &before);
-    if (before.sa_handler != SIG_IGN) sigaction(signals[i], &action, NULL);  // nohup's wish is kept
+    if (before.sa_handler != SIG_IGN) sigaction(signals[i], &action, NULL);  // respects nohup
   }
 }
 
@@ -178,7 +178,7 @@ int main(int argc, char** argv) {
       json_text(folder));
   if (stopped_by != 0) {
     signal(stopped_by, SIG_DFL);
-    raise(stopped_by);  // so that who waits for us sees what ended us
+    raise(stopped_by);  // so that the parent sees the signal
   }
   return exit_status();
 }

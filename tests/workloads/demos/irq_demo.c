@@ -1,6 +1,6 @@
 // irq-demo: packets through 127.0.0.1, over UDP and TCP, and a thread that computes on the same CPU
-// and says which time was stolen from it. Nothing leaves the machine: all sockets are bound and
-// connected to loopback.
+// and prints the time that it lost. Nothing leaves the machine: all sockets are bound and connected
+// to loopback.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -44,7 +44,7 @@ static void open_sockets(void) {
   udp[0] = loopback_socket(SOCK_DGRAM, &sender);
   udp[1] = loopback_socket(SOCK_DGRAM, &receiver);
   connect_to(udp[0], &receiver);
-  connect_to(udp[1], &sender);  // so that nobody else's packets count
+  connect_to(udp[1], &sender);  // so that packets of other processes do not count
 
   const int listener = loopback_socket(SOCK_STREAM, &receiver);
   if (listen(listener, 1) != 0) fail(errno, "cannot listen on 127.0.0.1");
@@ -96,7 +96,7 @@ static bool receive_one(int file, struct traffic* traffic) {
 IN_STACKS void receive_over_udp(struct worker* self) {
   (void)self;
   for (;;) {
-    const bool sent = udp_is_sent;  // asked first: what was sent before is in the socket
+    const bool sent = udp_is_sent;  // read first: all earlier packets are in the socket
     struct pollfd ready = {.fd = udp[1], .events = POLLIN};
     if (poll(&ready, 1, sent ? 0 : 50) > 0)
       receive_one(udp[1], &udp_traffic);
@@ -112,21 +112,21 @@ IN_STACKS void receive_over_tcp(struct worker* self) {
 
 // --- the victim ---
 
-// How often the calling thread has given way to another.
+// Number of times that the calling thread was switched out.
 static long switches(void) {
   struct rusage usage;
   getrusage(RUSAGE_THREAD, &usage);
   return usage.ru_nivcsw + usage.ru_nvcsw;
 }
 
-// Time that others had, and in how many pieces.
+// Time that the thread lost, and the number of gaps.
 struct theft {
   int64_t gaps, ns;
 };
 
-// Reads the clock as fast as it can, which makes no system call: what lies between two reads that
-// are a microsecond apart or more was not this thread's. Another thread had it if there was a
-// switch, else an interrupt, or whoever is below this machine.
+// Reads the clock as fast as possible, which makes no system call. If two reads are a microsecond
+// or more apart, the thread lost this time: to another thread if there was a switch, else to an
+// interrupt or a hypervisor.
 IN_STACKS void compute(struct worker* self) {
   (void)self;
   struct theft by_threads = {0}, by_interrupts = {0};
@@ -145,7 +145,7 @@ IN_STACKS void compute(struct worker* self) {
       say("gap", from, ",\"function\":\"compute\",\"by\":\"%s\",\"took_ns\":%lld",
           switched ? "threads" : "interrupts", (long long)took);
     switches_before = switches_now;
-    before = now_ns();  // our own accounting is no theft
+    before = now_ns();  // the accounting itself does not count
   }
   say("stolen", begin,
       ",\"wall_ns\":%lld,\"cpu_ns\":%lld,\"by_threads\":%lld,\"by_threads_ns\":%lld,"

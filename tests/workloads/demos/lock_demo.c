@@ -1,9 +1,8 @@
-// lock-demo: a mutex that one thread, "holder", keeps in hold_the_lock() while all others wait for
-// it.
+// lock-demo: a mutex that one thread, "holder", holds in hold_the_lock() while all others wait.
 //
-// Each round: all wait for each other; the holder takes the mutex; the waiters ask for it; once the
-// kernel says that all of them sleep, and not before, the holder starts to count its time. So every
-// waiter waits for the holder, and at least as long as it held, however busy the machine is.
+// Each round: all threads meet; the holder takes the mutex; the waiters ask for it; once the kernel
+// reports that all waiters sleep, the holder starts to count its time. So every waiter waits for
+// the holder, for at least the time of the hold, however busy the machine is.
 #include <fcntl.h>
 
 #include "demo.h"
@@ -28,7 +27,7 @@ static void wait_at(pthread_barrier_t* barrier) {
     fail(result, "cannot wait at a barrier");
 }
 
-// R, S, D, …; what /proc says about a thread of ours.
+// State of a thread of this process from /proc: R, S, D, …
 static char state_of(pid_t tid) {
   char text[256];
   snprintf(text, sizeof text, "/proc/self/task/%d/stat", tid);

@@ -1,7 +1,7 @@
-// mmap-demo: threads that change one address space at the same time. Each maps a region, has the
-// kernel fill it with pages, which reads the address space's lock (mmap_lock) for long, and unmaps
-// it. mmap() and munmap() write that lock: what they take long for is waiting for another thread's
-// filling.
+// mmap-demo: threads that change one address space at the same time. Each maps a region, lets the
+// kernel populate it, which holds the address space's lock (mmap_lock) for reading for long, and
+// unmaps it. mmap() and munmap() take that lock for writing: when they are slow, they wait for
+// another thread's populate.
 #include <sys/mman.h>
 
 #include "demo.h"

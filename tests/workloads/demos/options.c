@@ -59,7 +59,7 @@ static int64_t parse_number(const struct demo_option* option, const char* text) 
   usage_error("%s %s: unknown unit '%s'", option->name, text, end);
 }
 
-// `text` from the column on where the cursor is, in lines of 80; later lines start at `indent`.
+// Prints `text` in lines of 80 columns, from the cursor's `column`; later lines start at `indent`.
 static void print_filled(const char* text, int column, int indent) {
   for (bool first = true; *text != '\0'; first = false) {
     const int length = (int)strcspn(text, " ");
