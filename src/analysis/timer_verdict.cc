@@ -16,14 +16,14 @@ std::string duration(std::uint64_t ns) {
   return format_duration(Duration(ns));
 }
 
-/// Shares of a latency by what made them.
+/// Shares of a latency by their causes.
 struct Shares {
-  std::uint64_t irqs_off_ns = 0;           ///< a thread ran, and the interrupt did not come
-  const CausePart* irqs_off_by = nullptr;  ///< for most of it
-  std::uint64_t preempted_off_ns = 0;      ///< who was interrupted ran on, though less urgent
-  std::uint64_t idle_ns = 0;               ///< nobody ran, and the interrupt did not come
-  std::uint64_t residual_ns = 0;  ///< somebody ran, but nothing explains it; or after the interrupt
-  const CausePart* largest = nullptr;  ///< of the interference
+  std::uint64_t irqs_off_ns = 0;           ///< time of threads before the interrupt
+  const CausePart* irqs_off_by = nullptr;  ///< thread with the largest part of irqs_off_ns
+  std::uint64_t preempted_off_ns = 0;      ///< the interrupted, lower-priority thread ran on
+  std::uint64_t idle_ns = 0;               ///< residual of an idle CPU before the interrupt
+  std::uint64_t residual_ns = 0;           ///< the other residual
+  const CausePart* largest = nullptr;      ///< largest interference
   std::uint64_t largest_ns = 0;
 };
 
@@ -35,14 +35,14 @@ Shares shares_of(const TimerCause& cause, int priority) {
   Shares shares;
   for (const CausePart& part : cause.parts) {
     std::uint64_t interfering_ns = part.ns;
-    // No thread can delay an interrupt but by disabling interrupts.
+    // A thread can delay an interrupt only by disabling interrupts.
     if (part.kind == NOISE_THREAD) {
       shares.irqs_off_ns += part.before_irq_ns;
       if (!shares.irqs_off_by || part.before_irq_ns > shares.irqs_off_by->before_irq_ns)
         shares.irqs_off_by = &part;
       interfering_ns -= part.before_irq_ns;
     }
-    // Equals are not displaced by each other, and who is more urgent is not at all.
+    // The woken thread does not preempt a thread of the same or a higher priority.
     if (is_interrupted(cause, part) && part.priority > 99 - priority) {
       shares.preempted_off_ns = interfering_ns;
       continue;
@@ -62,7 +62,7 @@ std::string thread_text(const timerlat_activation& activation) {
                      activation.interrupted_tid);
 }
 
-/// " in f, called from g", or nothing.
+/// ", in f, called from g"; empty if f is unknown.
 std::string place_text(const std::vector<std::string>& functions) {
   const std::size_t at = interrupted_frame(functions);
   if (at >= functions.size() || functions[at].empty()) return {};
@@ -79,7 +79,7 @@ std::string part_text(const CausePart& part) {
   return fmt::format("{} {} ({})", noise_kind_name(part.kind), name, part.number);
 }
 
-/// What a hypervisor says it took explains at least half of it.
+/// Whether the time that a hypervisor reports as stolen explains at least half of `ns`.
 bool was_stolen(const TimerCause& cause, std::uint64_t ns) {
   return ns > 0 && cause.activation.steal_ns >= ns / 2;
 }
@@ -108,7 +108,7 @@ TimerVerdict irqs_were_off(const TimerCause& cause, const Shares& shares,
   }
   verdict.text = fmt::format("interrupts were off for {} while {} ran{}", duration(verdict.ns),
                              thread_text(activation), place_text(functions));
-  // Where they come on again, one that waited comes at once.
+  // A pending interrupt comes as soon as a function enables interrupts.
   const std::size_t at = interrupted_frame(functions);
   if (at < functions.size() && functions[at].find("irq") == std::string::npos)
     verdict.text +=
@@ -151,7 +151,8 @@ TimerVerdict unexplained(const TimerCause& cause, const Shares& shares) {
         fmt::format("a hypervisor says it took {} of the CPU", duration(cause.activation.steal_ns));
   else if (verdict.fault == TimerFault::hardware)
     verdict.text = fmt::format(
-        "nothing the kernel tells of had the CPU for {}: hardware, firmware or a hypervisor, or "
+        "nothing that the kernel reports had the CPU for {}: hardware, firmware or a hypervisor, "
+        "or "
         "code that ran with interrupts off",
         duration(verdict.ns));
   else

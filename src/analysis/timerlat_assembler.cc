@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::size_t most_frames = 256;
 constexpr s16 priority_of_most = 120;
-/// Times of lines are rounded, and taken a little after what they tell of.
+/// Times of lines are rounded to microseconds, and taken shortly after the event itself.
 constexpr std::uint64_t rounding_ns = 1000;
 
-/// The lower, the further inside; both sorts of interrupts exclude each other.
+/// The lower, the further inside. Device and local interrupts do not interrupt each other.
 u32 depth_of(u32 kind) {
   return kind == NOISE_VECTOR ? u32{NOISE_IRQ} : kind;
 }
@@ -143,9 +143,9 @@ void TimerlatAssembler::reach_thread(Cpu& cpu, const TraceLine& line, const Time
   hold_noises(cpu);
 }
 
-/// A program has asked for the next one, and so has done what it had to.
+/// The program has finished its work and asked for the next activation.
 void TimerlatAssembler::reach_user(Cpu& cpu, const TimerlatEvent& event) {
-  if (!cpu.has_irq && cpu.told_id == 0) return;  // of one that had begun before us
+  if (!cpu.has_irq && cpu.told_id == 0) return;  // it began before the session
   if (!cpu.has_thread || cpu.has_user || cpu.activation.id != event.id ||
       event.latency_ns < cpu.thread_latency_ns) {
     ++counts_.unmatched;
@@ -156,7 +156,7 @@ void TimerlatAssembler::reach_user(Cpu& cpu, const TimerlatEvent& event) {
   hold_noises(cpu);
 }
 
-/// Some kernels print what is behind the stack in their memory, too.
+/// Some kernels also print memory after the end of the stack.
 void TimerlatAssembler::add_frame(Cpu& cpu, const StackLine& frame) {
   constexpr std::uint64_t of_kernel = 0xffff000000000000;
   cpu.stack_is_over = cpu.stack_is_over || frame.address < of_kernel;
@@ -165,13 +165,14 @@ void TimerlatAssembler::add_frame(Cpu& cpu, const StackLine& frame) {
   cpu.last_function = frame.function;
 }
 
-/// What interrupted it was taken off its duration, and has been told of before.
+/// The kernel subtracts nested noise from the duration, and prints nested noise earlier.
 void TimerlatAssembler::add_noise(Cpu& cpu, const TraceLine& line, timerlat_noise noise) {
   Noise added{.gross = noise, .net_ns = noise.end_ns - noise.begin_ns};
   std::uint64_t counts_from_ns = noise.begin_ns;
   if (cpu.has_irq && (noise.kind == NOISE_THREAD || noise.kind == NOISE_SOFTIRQ)) {
-    // The timer's own interrupt: what it came into counts from its begin, and has a start before
-    // that (a soft interrupt), or within the handler (a thread: just when the latency was taken).
+    // The duration of noise that the timer's own interrupt interrupted counts from the interrupt's
+    // begin. The printed start of a softirq is earlier. The printed start of a thread is within the
+    // handler, at the moment when the handler takes the latency.
     const auto timer = std::find_if(cpu.noises.rbegin(), cpu.noises.rend(), [&](const Noise& each) {
       return depth_of(each.gross.kind) == NOISE_IRQ && each.gross.begin_ns <= cpu.irq_ns &&
              each.gross.end_ns + rounding_ns >= cpu.irq_ns;
@@ -196,7 +197,7 @@ void TimerlatAssembler::add_noise(Cpu& cpu, const TraceLine& line, timerlat_nois
   if (noise.kind == NOISE_THREAD) {
     added.gross.detail = priority_of_most;
     timerlat_activation& activation = cpu.activation;
-    // The kernel does not know every name in the lines' heads.
+    // The head of a line may lack the thread's name ("<...>").
     if (cpu.has_irq && noise.number == activation.interrupted_tid && noise.number != 0)
       set_text(activation.interrupted, fixed_text(noise.name));
   }
@@ -208,7 +209,7 @@ void TimerlatAssembler::stop(Cpu& cpu) {
   if (!cpu.has_irq) return;
   set_stopped();
   cpu.activation.flags |= ACTIVATION_STOPPED;
-  // Recording ends there: nothing of the thread is known.
+  // The kernel stops recording in the interrupt: nothing is known about the thread.
   if (!cpu.has_thread) {
     cpu.activation.flags |= ACTIVATION_IN_IRQ | ACTIVATION_UNSEEN;
     cpu.thread_latency_ns = cpu.irq_latency_ns;
@@ -218,6 +219,10 @@ void TimerlatAssembler::stop(Cpu& cpu) {
   for (timerlat_noise& noise : cpu.held)
     if (noise.kind == NOISE_THREAD && options_.priority_of)
       noise.detail = options_.priority_of(noise.number);
+  if (options_.name_of && options_.priority_of) {
+    cpu.activation.flags |= ACTIVATION_HAS_PRIORITY;
+    cpu.activation.thread_priority = 99 - options_.priority_of(cpu.activation.header.tid);
+  }
   tell(cpu);
 }
 
@@ -239,7 +244,7 @@ void TimerlatAssembler::stop_at(std::uint64_t irq_ns, std::uint64_t thread_ns) {
   if (first != nullptr) stop(*first);
 }
 
-/// Later ones are not its, and push older ones out.
+/// Copies the noise of the present activation, before later noise replaces it in `noises`.
 void TimerlatAssembler::hold_noises(Cpu& cpu) {
   const std::uint64_t begin_ns = cpu.irq_ns - std::min(cpu.irq_ns, cpu.irq_latency_ns);
   const std::uint64_t end_ns = begin_ns + cpu.latency_ns();
@@ -260,7 +265,7 @@ void TimerlatAssembler::hold_noises(Cpu& cpu) {
   }
 }
 
-/// What is left of a program's time when other threads have had theirs.
+/// Adds the program's own time after the switch to its thread, without the time of other threads.
 void TimerlatAssembler::hold_own_work(Cpu& cpu) {
   const std::uint64_t expires_ns = monotonic(cpu.irq_ns - std::min(cpu.irq_ns, cpu.irq_latency_ns));
   const std::uint64_t end_ns = expires_ns + cpu.user_latency_ns;

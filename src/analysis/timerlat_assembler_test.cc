@@ -1,4 +1,4 @@
-// Activations made of what the kernel's timerlat tracer prints.
+// Activation records made from the text of the kernel's timerlat tracer.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -65,7 +65,7 @@ TEST(TimerlatAssembler, TheExampleOfTheDocumentation) {
   const timerlat_activation& activation = seen.activations[0];
   EXPECT_EQ(activation.id, 402268u);
   EXPECT_EQ(activation.flags, unsigned{ACTIVATION_STOPPED | ACTIVATION_IN_THREAD});
-  // The thread's noise begins just when the handler took the time.
+  // The thread's noise begins at the moment when the handler took the time.
   EXPECT_EQ(activation.irq_ns, 548'771'078'243u);
   EXPECT_EQ(activation.irq_ns - activation.expires_ns, 13585u);
   EXPECT_EQ(activation.header.time_ns - activation.expires_ns, 39960u);
@@ -82,12 +82,12 @@ TEST(TimerlatAssembler, TheExampleOfTheDocumentation) {
   ASSERT_EQ(cause.parts.size(), 3u);
   EXPECT_EQ(cause.parts[0].name, "cc1");
   EXPECT_EQ(cause.parts[0].priority, 110);
-  // Net 9909 after the interrupt came, and all before that was its too.
+  // 9909 ns net after the interrupt, and all time before the interrupt.
   EXPECT_EQ(cause.parts[0].ns, 9909u + (13585 - 801) + 22);
   EXPECT_EQ(cause.parts[1].name, "local_timer");
   EXPECT_EQ(cause.parts[1].ns, 7597u);
   EXPECT_EQ(cause.parts[2].name, "qxl");
-  EXPECT_EQ(cause.parts[2].ns, 7139u - 22);  // it began before the other's end
+  EXPECT_EQ(cause.parts[2].ns, 7139u - 22);  // qxl began before the timer's end
 }
 
 TEST(TimerlatAssembler, CutAnywhereItIsTheSame) {
@@ -108,17 +108,17 @@ TEST(TimerlatAssembler, StacksAreOfTheActivationBefore) {
       "      timerlat/5-1035    [005] ....1..   548.771105: <stack trace>\n"
       "=> timerlat_irq <ffffffff811d8b10>\n"
       "=> asm_sysvec_apic_timer_interrupt <ffffffff81c00e00>\n"
-      "=> 0xc002800000000 <000c002800000000>\n"  // Linux 6.1 prints on
+      "=> 0xc002800000000 <000c002800000000>\n"  // Linux 6.1 prints memory after the stack
       "=> startup_64 <ffffffff81000000>\n");
   seen.assembler.feed(stop);
   ASSERT_EQ(seen.causes.size(), 1u);
   EXPECT_EQ(seen.causes[0].addresses,
             (std::vector<std::uint64_t>{0xffffffff811d8b10, 0xffffffff81c00e00}));
-  // Nothing of the kernel's is behind the interrupt's entry.
+  // No kernel function is outside the interrupt's entry.
   EXPECT_TRUE(seen.activations[0].flags & ACTIVATION_USER_MODE);
 }
 
-/// Linux 6.1 says nothing when it stops; noise may come before it has.
+/// Linux 6.1 prints nothing when it stops. Noise may come before the stop.
 TEST(TimerlatAssembler, StoppedWithoutAWord) {
   Seen seen({0, 5});
   seen.assembler.feed(example);
@@ -128,8 +128,8 @@ TEST(TimerlatAssembler, StoppedWithoutAWord) {
       "duration 300 ns\n");
   EXPECT_TRUE(seen.activations.empty());
   seen.assembler.stop_at(0, 1'000'000);
-  EXPECT_FALSE(seen.assembler.stopped());  // neither is as late as that
-  seen.assembler.set_end(1);               // it is told of all the same
+  EXPECT_FALSE(seen.assembler.stopped());  // both are below the limit
+  seen.assembler.set_end(1);               // the one that stops the run is still delivered
   seen.assembler.stop_at(0, 25'000);
   EXPECT_TRUE(seen.assembler.stopped());
   seen.assembler.set_end(UINT64_MAX);
@@ -210,13 +210,13 @@ std::string user_line(unsigned id, double at, unsigned user_ns) {
 
 TEST(TimerlatAssembler, TheWayBackToTheProgram) {
   Seen seen({0});
-  seen.assembler.feed(user_line(4, 99.9995, 900'000));  // of one that had begun before
+  seen.assembler.feed(user_line(4, 99.9995, 900'000));  // begun before the session
   seen.assembler.feed(activation_lines(5, 100.0, 1'000, 5'000));
   seen.assembler.feed(user_line(5, 100.0007, 700'000));
   seen.assembler.feed(activation_lines(6, 100.001, 1'000, 5'000));
-  seen.assembler.feed(user_line(5, 100.0015, 500'000));  // not its
+  seen.assembler.feed(user_line(5, 100.0015, 500'000));  // wrong activation
   seen.assembler.feed(user_line(6, 100.0015, 500'000));
-  seen.assembler.feed(user_line(6, 100.0015, 600'000));  // had one
+  seen.assembler.feed(user_line(6, 100.0015, 600'000));  // a second one
   seen.assembler.feed(activation_lines(7, 100.002, 1'000, 5'000));
   seen.assembler.finish();
   ASSERT_EQ(seen.activations.size(), 3u);
@@ -245,7 +245,8 @@ TEST(TimerlatAssembler, AProgramsOwnWorkIsAPartOfWhatStopped) {
   assembler.stop_at(0, 900'000);
   ASSERT_EQ(activations.size(), 1u);
   EXPECT_EQ(fixed_text(activations[0].header.comm), "control");
-  EXPECT_EQ(activations[0].flags, unsigned{ACTIVATION_STOPPED | ACTIVATION_IN_THREAD});
+  EXPECT_EQ(activations[0].flags,
+            unsigned{ACTIVATION_STOPPED | ACTIVATION_IN_THREAD | ACTIVATION_HAS_PRIORITY});
   EXPECT_EQ(cause.latency_ns, 901'000u);
   ASSERT_EQ(cause.parts.size(), 2u);
   EXPECT_EQ(cause.parts[0].name, "control");
@@ -258,7 +259,7 @@ TEST(TimerlatAssembler, AProgramsOwnWorkIsAPartOfWhatStopped) {
 
 TEST(TimerlatAssembler, NestedNoiseEndsWhereItsPartsDo) {
   Seen seen({0});
-  // 5 us of a soft interrupt, within it 2 us of an interrupt; a thread behind that.
+  // A softirq of 5 us, with an interrupt of 2 us within; then a thread.
   seen.assembler.feed(
       "          <idle>-0       [000] d.h1. 10.000002: #1     context    irq timer_latency 2000 "
       "ns\n"
@@ -281,7 +282,7 @@ TEST(TimerlatAssembler, NestedNoiseEndsWhereItsPartsDo) {
     parts.push_back(fmt::format("{} {}", part.name, part.ns));
   EXPECT_EQ(parts,
             (std::vector<std::string>{"NET_RX 5000", "cat 5000", "local_timer 3000", "eth0 2000"}));
-  EXPECT_EQ(seen.causes[0].residual_ns, 5000u);  // the idle CPU is nobody
+  EXPECT_EQ(seen.causes[0].residual_ns, 5000u);  // the idle thread is no noise
   EXPECT_EQ(fixed_text(seen.activations[0].interrupted), "swapper/0");
 }
 
@@ -302,13 +303,13 @@ TEST(TimerlatAssembler, TimesAreThoseOfTheClockAskedFor) {
 TEST(TimerlatAssembler, MissedPeriods) {
   Seen seen({0});
   seen.assembler.set_begin(1'000'000'000);
-  seen.assembler.feed(activation_lines(0, 0.990, 900, 2000));  // not ours yet
+  seen.assembler.feed(activation_lines(0, 0.990, 900, 2000));  // before the begin
   seen.assembler.feed(activation_lines(1, 1.001, 900, 2000));
   seen.assembler.feed(activation_lines(2, 1.002, 1500, 2000));
   seen.assembler.feed(activation_lines(3, 1.007, 900, 2000));
-  seen.assembler.feed(activation_lines(9, 1.020, 900, 2000));  // others were lost: nobody knows
+  seen.assembler.feed(activation_lines(9, 1.020, 900, 2000));  // after lost ones: unknown
   seen.assembler.set_end(1'021'000'000);
-  seen.assembler.feed(activation_lines(10, 1.030, 900, 2000));  // not ours any more
+  seen.assembler.feed(activation_lines(10, 1.030, 900, 2000));  // after the end
   seen.assembler.finish();
   EXPECT_EQ(seen.activations.size(), 4u);
   EXPECT_EQ(seen.assembler.missed(0), 4u);
@@ -319,11 +320,11 @@ TEST(TimerlatAssembler, LossAndHalvesAreCounted) {
   Seen seen({0});
   const std::string one = activation_lines(1, 1.001, 900, 2000);
   const std::size_t half = one.find('\n') + 1;
-  seen.assembler.feed(one.substr(half));     // the other half was before us
-  seen.assembler.feed(one.substr(0, half));  // its other half is lost
+  seen.assembler.feed(one.substr(half));     // the first half came before the session
+  seen.assembler.feed(one.substr(0, half));  // the second half is lost
   seen.assembler.feed("CPU:0 [LOST 17 EVENTS]\n");
   seen.assembler.feed(activation_lines(5, 1.005, 900, 2000));
-  seen.assembler.feed(one.substr(0, half));  // its other half is behind us
+  seen.assembler.feed(one.substr(0, half));  // the second half comes after the session
   seen.assembler.finish();
   EXPECT_EQ(seen.activations.size(), 1u);
   EXPECT_EQ(seen.assembler.lost(), 17u);

@@ -1,51 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0
-// Activations of threads that wait for a timer again and again, and what kept each from running.
+// Activations of workload threads, which wait for a timer in a loop, and the noise that delays
+// them.
 #pragma once
 
 #include "bpf/noise.h"
 
 #define TIMERLAT_CPUS_MAX 4096
-#define TIMERLAT_NOISES_MAX 64  // of one activation; a power of two
+#define TIMERLAT_NOISES_MAX 64  // per activation; a power of two
 
 enum activation_flags {
-  ACTIVATION_STOPPED = 1,      // it was over a limit: the last one
+  ACTIVATION_STOPPED = 1,      // over a limit: the last activation of the session
   ACTIVATION_IN_IRQ = 2,       // … already when the interrupt came
-  ACTIVATION_CUT = 4,          // there was more noise than is told of
-  ACTIVATION_USER_MODE = 8,    // the interrupt came while a program's own code ran
-  ACTIVATION_UNSEEN = 16,      // nobody saw the switch to the thread; time_ns is user_ns
+  ACTIVATION_CUT = 4,          // more noises than the record has room for
+  ACTIVATION_USER_MODE = 8,    // the interrupt came in user mode
+  ACTIVATION_UNSEEN = 16,      // the switch to the thread was not seen; time_ns is user_ns
   ACTIVATION_NO_CONTEXT = 32,  // preempt counts are not known
-  ACTIVATION_IN_THREAD = 64  // time_ns and thread_preempt_count are of the thread itself, after the
-                             // switch: the kernel's own tracer; user_ns is 0 where it does
-                             // not tell of the way back
+  // From the kernel's own tracer: time_ns and thread_preempt_count are taken in the thread, after
+  // the switch. user_ns is 0 if the tracer does not report the return to user space.
+  ACTIVATION_IN_THREAD = 64,
+  ACTIVATION_HAS_PRIORITY = 128,  // thread_priority is known
 };
 
-// One activation. header.time_ns is when the thread was switched in; the header's thread is that of
-// the timer. Behind it: `noises` of what ended after the timer was to expire, newest first; then
-// `kernel_frames` addresses: where the CPU was when the timer's interrupt came.
+// One activation. header.time_ns is the switch in of the thread; the header's thread is the
+// workload thread. Followed by `noises` noises that ended after expires_ns, newest first; then by
+// `kernel_frames` addresses: the kernel stack of the CPU when the timer's interrupt came.
 struct timerlat_activation {
   struct event_header header;
-  u64 id;          // counts those of its CPU from 1
-  u64 expires_ns;  // when the timer was to expire
-  u64 irq_ns;      // when it did
-  u64 user_ns;     // when the thread was back in its program
-  u64 steal_ns;    // what the hypervisor says it took of the CPU since the activation before
+  u64 id;          // number of the activation on its CPU, from 1
+  u64 expires_ns;  // time for which the timer was set
+  u64 irq_ns;      // time at which the interrupt handler ran the timer
+  u64 user_ns;     // time at which the thread was back in user space
+  u64 steal_ns;    // steal time of the CPU since the previous activation, by the hypervisor
   u32 flags;       // enum activation_flags
   u16 noises;
   u16 kernel_frames;
-  u32 interrupted_tid;  // who ran when the interrupt came; 0: nobody
-  u32 reserved;
-  u32 irq_preempt_count;  // as the kernel has it, at irq_ns and at the switch
+  u32 interrupted_tid;    // thread that ran when the interrupt came; 0: idle
+  s32 thread_priority;    // priority of SCHED_FIFO; below 1: the thread is not real-time
+  u32 irq_preempt_count;  // the kernel's preempt count at irq_ns, and at the switch
   u32 thread_preempt_count;
   char interrupted[COMM_SIZE];
 };
 WIRE_SIZE(struct timerlat_activation, 128);
 
 enum silence_flags {
-  SILENCE_READY = 1,  // whom the CPU's next interrupt met cannot have held it up: a program's own
-                      // code, or nobody
+  SILENCE_READY = 1,  // the next interrupt came in user mode or in the idle thread, neither of
+                      // which can have delayed it
 };
 
-// From a CPU's last event to its next, of a CPU that its own timer should have interrupted before.
+// The time between two events of a CPU, although its own timer should have interrupted it earlier.
 struct timerlat_silence {
   u64 begin_ns;
   u64 end_ns;
@@ -56,11 +58,30 @@ WIRE_SIZE(struct timerlat_silence, 24);
 
 #define SILENCES_KEPT 2  // a power of two
 
-// What a thread and the programs say to each other about its activation; both are on its CPU.
+// Reason why a CPU had no activation. Stored in trace files: append only.
+enum timerlat_absence {
+  TIMERLAT_NOT_RUN = 1,      // the thread never ran
+  TIMERLAT_NO_HOOKS = 2,     // the thread ran, but no hook saw it
+  TIMERLAT_NO_READER = 3,    // no thread has read osnoise/per_cpu/cpuN/timerlat_fd
+  TIMERLAT_NOT_WRITTEN = 4,  // the kernel's tracer wrote none
+};
+
+// A CPU at the end of a session: header.cpu. Written by user space.
+struct timerlat_cpu {
+  struct event_header header;
+  u64 missed;    // periods skipped because the thread was still late
+  u64 wakings;   // wake-ups of the thread
+  u32 absence;   // enum timerlat_absence
+  u32 silences;  // number of silences in the record
+  struct timerlat_silence silence[SILENCES_KEPT];  // the latest, in any order
+};
+WIRE_SIZE(struct timerlat_cpu, 120);
+
+// Data that a workload thread and the programs of its CPU exchange about its activation.
 struct timerlat_slot {
-  u64 late_ns;   // 0 from the expiry on, until the thread writes how late it is back: at least 1
+  u64 late_ns;   // latency of the return to user space, at least 1; 0 from the expiry until then
   u32 tid;       // of the thread; 0: none on this CPU
-  u32 silences;  // ever
+  u32 silences;  // silences since the start
   struct timerlat_silence silence[SILENCES_KEPT];  // the latest, by number modulo SILENCES_KEPT
 };
 WIRE_SIZE(struct timerlat_slot, 64);

@@ -27,11 +27,11 @@ typedef __s64 s64;
 
 #define COMM_SIZE 16
 
-// In front of every record, in the ring and in the trace file alike. It says who and where by
-// itself, so a record stays readable when its neighbours are lost.
+// The first part of every record, in the ring buffer and in the trace file. It names the thread and
+// the CPU, so a record stays readable when its neighbours are lost.
 struct event_header {
-  u64 time_ns;    // CLOCK_MONOTONIC at the end of what the record measures
-  u64 cgroup_id;  // of the hierarchy the session watches; 0 where it watches none
+  u64 time_ns;    // CLOCK_MONOTONIC at the end of the measured event
+  u64 cgroup_id;  // in the hierarchy that the session watches; 0: watches none
   u32 pid;        // process (the kernel's tgid)
   u32 tid;        // thread (the kernel's pid)
   u16 kind;       // schema id
@@ -41,7 +41,7 @@ struct event_header {
 };
 WIRE_SIZE(struct event_header, 48);
 
-// Schema ids. A value once used is never used for anything else.
+// Schema ids. A value is never reused for another kind.
 enum record_kind {
   RECORD_SYSCALL_CALL = 1,
   RECORD_SYSCALL_CELL = 2,
@@ -64,4 +64,6 @@ enum record_kind {
   RECORD_CPU_SAMPLE = 19,
   RECORD_SIGNAL_HANDLER = 20,  // signals.h
   RECORD_STOP_SIGNAL = 21,
+  RECORD_TIMERLAT_CPU = 22,  // timerlat.h
+  RECORD_TRACER_TEXT = 23,   // worst.h
 };

@@ -6,14 +6,17 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "bpf/own_timer.h"
 #include "bpf/sched.h"
 #include "bpf/span.h"
+#include "bpf/timerlat.h"
 #include "bpf/user_stack.h"
+#include "bpf/worst.h"
 
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_frames = 1u << 20;  // of a recording: what a reader keeps
+constexpr std::size_t most_frames = 1u << 20;  // limit of frames that a reader keeps
 
 constexpr Field frame_fields[] = {
     OVERDUE_FIELD(frame_record, address, opaque, value, "its address"),
@@ -39,7 +42,7 @@ std::string_view bounded(std::string_view text) {
   return text.substr(0, FRAME_TEXT_MAX);
 }
 
-/// The text at the front of `bytes`; takes it off.
+/// Removes a text of `size` bytes from the front of `bytes`, and returns it.
 std::string take_text(std::span<const std::byte>& bytes, std::size_t size) {
   const std::size_t length = std::min({size, bytes.size(), std::size_t{FRAME_TEXT_MAX}});
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), length);
@@ -84,7 +87,7 @@ std::uint16_t flags_of(const StackFrame& frame) {
   return static_cast<std::uint16_t>(flags);
 }
 
-/// All of a frame but the record's header and its id.
+/// The bytes of a frame record, without the header and the id.
 std::vector<std::byte> content_of(const StackFrame& frame, std::uint16_t flags) {
   const std::string_view texts[] = {bounded(frame.name), bounded(frame.module),
                                     bounded(frame.build_id), bounded(frame.file)};
@@ -112,7 +115,7 @@ std::vector<std::uint64_t> addresses_at(const Record& record, std::size_t offset
   return addresses;
 }
 
-/// Whether its subject is a function of the kernel.
+/// Whether the subject of the kind is a kernel function.
 bool is_of_function(std::uint16_t kind) {
   return kind == SPAN_TIMER || kind == SPAN_WORK || kind == SPAN_WORK_QUEUED;
 }
@@ -145,6 +148,23 @@ void StackRecorder::record(const Record& record) {
       kernel_frames(record, offsetof(cpu_sample, kernel),
                     std::min<std::size_t>(record.as<cpu_sample>().kernel_frames, SAMPLE_FRAMES));
       return with_user_side<cpu_sample>(record, sizeof(cpu_sample));
+    case RECORD_TIMERLAT: {
+      const auto activation = record.as<timerlat_activation>();
+      kernel_frames(record, sizeof activation + activation.noises * sizeof(timerlat_noise),
+                    activation.kernel_frames);
+      break;
+    }
+    case RECORD_OWN_TIMER:
+      kernel_frames(record, offsetof(own_timer, function), 1);
+      kernel_frames(record, sizeof(own_timer), record.as<own_timer>().kernel_frames);
+      break;
+    case RECORD_WORST_WINDOW: {
+      const auto window = record.as<worst_window>();
+      kernel_frames(record, sizeof window, window.waking_frames);
+      kernel_frames(record, sizeof window + std::size_t{8} * window.waking_frames,
+                    window.end_frames);
+      break;
+    }
     case RECORD_WAIT_STACK:
       return with_user_side<wait_stack>(record, sizeof(wait_stack));
     default:

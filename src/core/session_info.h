@@ -12,17 +12,17 @@
 
 namespace overdue {
 
-/// Who is measured, in words: enough for a report to say so, long after the run.
+/// The target of a measurement in words, for reports of any later time.
 struct TargetInfo {
   std::string kind;  ///< "command", "pid", "tid", "name", "cgroup", "container", "all"
   std::vector<std::string> values;  ///< argv, or pids, names, paths as given
-  std::vector<std::uint32_t> pids;  ///< resolved at the start, where known
+  std::vector<std::uint32_t> pids;  ///< resolved at the start, if known
   bool follows_children = true;
   std::string cpus;  ///< CPU list as given; empty means all
 };
 
-/// Everything about a measurement but the measurements. Written to a file first, and again at the
-/// end, when duration and names are known.
+/// A description of a measurement, without the measured data. Written at the begin of a file, and
+/// again at the end, when duration and names are known.
 struct SessionInfo {
   std::string version;  ///< of Overdue
   std::string command;  ///< "syscalls", "record", …
@@ -34,15 +34,17 @@ struct SessionInfo {
   KernelTime start{};
   Duration duration{};
   TargetInfo target;
-  std::vector<std::string> thresholds;  ///< of what is late, as given: "10ms", "futex=1s"
-  std::vector<std::string> spans;       ///< what was looked for, as given; empty: system calls
-  std::vector<std::string> only;        ///< system calls that were chosen, as given
-  std::string backend;                  ///< "tp_btf", "two-phase", …
+  std::vector<std::string> thresholds;  ///< as given: "10ms", "futex=1s"
+  std::vector<std::string> spans;       ///< measured kinds, as given; empty: system calls
+  std::vector<std::string> only;        ///< selected system calls, as given
+  /// Settings that a report needs, by name; a command reads back what it wrote here.
+  std::map<std::string, std::string> options;
+  std::string backend;  ///< "tp_btf", "two-phase", …
   std::vector<std::string>
-      notes;  ///< what the reader of a report must know ("attached 12 of 712 …")
+      notes;  ///< notes that each report of the session shows ("attached 12 of 712 …")
   Names names;
 
-  /// Where that is beyond what a WallTime can say (a damaged file), the nearest it can.
+  /// The wall-clock time of `time`. Clamped to the range of WallTime if a damaged file exceeds it.
   WallTime wall(KernelTime time) const {
     using Limits = std::numeric_limits<std::int64_t>;
     const auto since_start = static_cast<std::int64_t>(time.time_since_epoch().count() -
@@ -54,42 +56,42 @@ struct SessionInfo {
   }
 };
 
-/// Frames of stacks, and those of them that nobody could name.
+/// Numbers of stack frames, and of unresolved ones among them.
 struct FrameCounts {
   std::uint64_t user = 0, user_unresolved = 0;
   std::uint64_t kernel = 0, kernel_unresolved = 0;
 };
 
-/// What Overdue itself took, all its processes, from its start to the receipt; empty: not known.
+/// Resources that all processes of Overdue used, from its start to the receipt; empty: not known.
 struct OwnUse {
   std::optional<std::uint64_t> cpu_ns;
-  std::optional<std::uint64_t> memory_bytes;  ///< the most that was resident
-  std::optional<std::uint64_t> bpf_bytes;     ///< of the kernel: BPF programs and maps
+  std::optional<std::uint64_t> memory_bytes;  ///< maximum resident memory
+  std::optional<std::uint64_t> bpf_bytes;     ///< kernel memory of BPF programs and maps
 };
 
-/// The end of every report: what was seen, what was not, and what measuring cost.
+/// The end of every report: measured events, lost events, and the cost of measuring.
 struct Receipt {
   std::uint64_t events = 0;                      ///< spans and events measured
   std::map<std::string, std::uint64_t> lost_by;  ///< reason → events lost; reasons in docs/loss.md
   std::uint64_t unmatched = 0;                   ///< ends without a begin
   std::uint64_t cut = 0;         ///< spans cut by the start or the end of the session
   std::uint64_t refused = 0;     ///< calls that seccomp or a tracer answered before they began
-  std::uint64_t probe_runs = 0;  ///< of our BPF programs, on the whole machine
-  std::optional<std::uint64_t> probe_ns;         ///< what those took; empty: too small to measure
-  std::optional<std::uint64_t> probe_error_ns;   ///< probe_ns is right to within this, 19 of 20
-                                                 ///< times: not every run is timed
-  std::optional<std::uint64_t> probe_target_ns;  ///< of probe_ns, in threads of the target
-  std::optional<std::uint64_t> target_cpu_ns;    ///< CPU time the target used meanwhile
+  std::uint64_t probe_runs = 0;  ///< runs of our BPF programs, on the whole machine
+  std::optional<std::uint64_t> probe_ns;        ///< time of these runs; empty: too small to measure
+  std::optional<std::uint64_t> probe_error_ns;  ///< half the 95 % confidence interval of probe_ns:
+                                                ///< not every run is timed
+  std::optional<std::uint64_t> probe_target_ns;  ///< part of probe_ns in threads of the target
+  std::optional<std::uint64_t> target_cpu_ns;    ///< CPU time of the target in the session
   OwnUse own;
-  std::optional<FrameCounts> frames;  ///< of what was found; empty where nothing has stacks
+  std::optional<FrameCounts> frames;  ///< of the findings; empty if there are no stacks
 
   std::uint64_t lost() const {
     std::uint64_t sum = 0;
     for (const auto& [reason, count] : lost_by) sum += count;
     return sum;
   }
-  /// What programs took of the target's CPU time, as a share of that; empty where either is
-  /// unknown, or it had none. Old recordings have the target's part only, as probe_ns.
+  /// The share of our programs in the target's CPU time; empty if either is unknown, or the target
+  /// used none. Old recordings have only the target's part, as probe_ns.
   std::optional<double> overhead_ratio() const {
     const std::optional<std::uint64_t> part = probe_target_ns ? probe_target_ns : probe_ns;
     if (!part || !target_cpu_ns || *target_cpu_ns == 0) return std::nullopt;

@@ -19,13 +19,14 @@ using enum trace_format::TargetTag;
 using enum trace_format::SyscallTag;
 using enum trace_format::CgroupTag;
 using enum trace_format::CallerTag;
+using enum trace_format::OptionTag;
 using enum trace_format::SchemaTag;
 using enum trace_format::FieldTag;
 
-// Room kept free behind the names, for the note that says how many were left out.
+// Room kept free after the names, for a note with the number of names that were left out.
 constexpr std::size_t note_room = 256;
 constexpr std::size_t max_fields = 1024;
-constexpr std::size_t max_values = 65536;  // notes, or words of a command: what a reader keeps
+constexpr std::size_t max_values = 65536;  // notes, or words of a command, that a reader keeps
 
 bool has_room(const Bytes& out, std::size_t more) {
   return out.size() + more + note_room <= trace_format::max_payload;
@@ -41,7 +42,7 @@ void encode_target(FieldListWriter& list, const TargetInfo& target, const Bytes&
     if (has_room(out, 64)) list.number(target_pid, pid);
 }
 
-// Returns how many names did not fit.
+// Returns the number of names that did not fit.
 std::size_t encode_names(FieldListWriter& list, const Names& names, const Bytes& out) {
   std::size_t left_out = 0;
   for (const auto& entry : names.syscalls) {
@@ -143,7 +144,17 @@ void decode_caller(std::span<const std::byte> bytes, Names& names) {
   names.callers[number] = std::move(name);
 }
 
-// A unit of a newer version is shown as a plain number where the size is that of one.
+void decode_option(std::span<const std::byte> bytes, std::map<std::string, std::string>& options) {
+  std::string_view name, value;
+  FieldListReader list(bytes);
+  while (const auto field = list.next()) {
+    if (field->tag == option_name) name = field->text();
+    if (field->tag == option_value) value = field->text();
+  }
+  options[std::string(name)] = value;
+}
+
+// A unit of a newer version becomes a plain number if its size is that of a number.
 Unit known_unit(std::uint64_t unit, std::uint16_t size) {
   const bool numeric = size == 1 || size == 2 || size == 4 || size == 8;
   if (unit > static_cast<std::uint64_t>(Unit::opaque)) return numeric ? Unit::none : Unit::opaque;
@@ -175,6 +186,12 @@ Bytes encode_info(const SessionInfo& info) {
     if (has_room(out, max_text)) list.text(info_span, bounded_text(span));
   for (const std::string& only : info.only)
     if (has_room(out, max_text)) list.text(info_only, bounded_text(only));
+  for (const auto& [name, value] : info.options)
+    if (has_room(out, 2 * max_text))
+      list.list(info_option, [&](FieldListWriter& inner) {
+        inner.text(option_name, bounded_text(name));
+        inner.text(option_value, bounded_text(value));
+      });
   for (const std::string& note : info.notes)
     if (has_room(out, max_text)) list.text(info_note, bounded_text(note));
   if (const std::size_t left_out = encode_names(list, info.names, out); left_out > 0)
@@ -250,6 +267,9 @@ SessionInfo decode_info(std::span<const std::byte> payload) {
         break;
       case info_only:
         if (info.only.size() < max_values) info.only.emplace_back(field->text());
+        break;
+      case info_option:
+        if (info.options.size() < max_values) decode_option(field->value, info.options);
         break;
       case info_target:
         info.target = decode_target(field->value);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-/// Constants of the trace file, shared by reader and writer. See docs/trace-format.md.
+/// Constants of trace files, shared by reader and writer. See docs/trace-format.md.
 namespace overdue::trace_format {
 
 inline constexpr std::string_view magic = "OVERDUE\n";
@@ -47,6 +47,7 @@ enum InfoTag : std::uint16_t {
   info_caller = 16,
   info_span = 17,
   info_only = 18,
+  info_option = 19,
 };
 enum TargetTag : std::uint16_t {
   target_kind = 1,
@@ -57,6 +58,7 @@ enum TargetTag : std::uint16_t {
 };
 enum SyscallTag : std::uint16_t { syscall_abi_number = 1, syscall_number = 2, syscall_name = 3 };
 enum CallerTag : std::uint16_t { caller_number = 1, caller_library = 2, caller_function = 3 };
+enum OptionTag : std::uint16_t { option_name = 1, option_value = 2 };
 enum CgroupTag : std::uint16_t { cgroup_id = 1, cgroup_path = 2 };
 enum SchemaTag : std::uint16_t {
   schema_id = 1,

@@ -1,4 +1,4 @@
-// What is written is read; across versions; through files, pipes and full disks.
+// Written data is read back: across versions, and through files, pipes and full disks.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,11 +46,10 @@ void expect_equal(const SessionInfo& a, const SessionInfo& b) {
   EXPECT_EQ(a.target.pids, b.target.pids);
   EXPECT_EQ(a.target.follows_children, b.target.follows_children);
   EXPECT_EQ(a.target.cpus, b.target.cpus);
-  EXPECT_EQ(a.backend, b.backend);
-  EXPECT_EQ(a.notes, b.notes);
-  EXPECT_EQ(a.names.syscalls, b.names.syscalls);
-  EXPECT_EQ(a.names.cgroups, b.names.cgroups);
-  EXPECT_EQ(a.names.callers, b.names.callers);
+  EXPECT_EQ(std::tie(a.backend, a.notes, a.names.syscalls),
+            std::tie(b.backend, b.notes, b.names.syscalls));
+  EXPECT_EQ(std::tie(a.names.cgroups, a.names.callers, a.options),
+            std::tie(b.names.cgroups, b.names.callers, b.options));
 }
 
 void expect_equal(const Receipt& a, const Receipt& b) {

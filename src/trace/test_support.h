@@ -14,8 +14,8 @@
 #include "trace/reader.h"
 #include "trace/writer.h"
 
-/// What the tests of the trace file share: two kinds of record, a session, a sink that keeps what
-/// it is given.
+/// Shared by the tests of the trace file: two kinds of record, a session, a sink that keeps its
+/// input.
 namespace overdue::trace_test {
 
 /// A record of fixed size.
@@ -77,7 +77,7 @@ inline Bytes text_record(std::uint64_t number, std::string_view text) {
   bytes.insert(bytes.end(), tail.begin(), tail.end());
   return bytes;
 }
-/// The schema a writer would name for these bytes.
+/// The bytes as a record, with the schema of their kind.
 inline Record as_record(const Bytes& bytes) {
   const auto kind = get<std::uint16_t>(bytes, trace_format::record_kind_offset);
   return {kind == wait_kind ? &wait_schema : &text_schema, bytes};
@@ -99,6 +99,7 @@ inline SessionInfo sample_info() {
   info.target.pids = {42, 4'000'000'000};
   info.target.follows_children = true;
   info.target.cpus = "0-3";
+  info.options = {{"cpus", "0-3"}, {"period_ns", "1000000"}};
   info.backend = "tp_btf";
   info.notes = {"attached 2 of 712 tracepoints"};
   info.names.syscalls = {{{0, 470}, "brand_new"}, {{1, 5}, "open"}};
@@ -162,7 +163,7 @@ inline Bytes write_trace(const std::vector<Bytes>& records, std::size_t chunk_re
   return contents(file.get());
 }
 
-/// Makes files a writer of ours would not: chunks with any header and payload, checks right.
+/// Makes files that our writer never makes: chunks with any header and payload, but right checks.
 class TraceBuilder {
  public:
   TraceBuilder() {

@@ -113,7 +113,7 @@ void TraceWriter::write_out() {
 
 void TraceWriter::fail(int code) {
   failed_ = true;
-  if (code == EPIPE) throw Error("cannot write {}: whoever read it has closed the pipe", name_);
+  if (code == EPIPE) throw Error("cannot write {}: its reader has closed the pipe", name_);
   Error error("cannot write {}: {}", name_, errno_text(code));
   if (code != ENOSPC && code != EDQUOT) throw error;
   throw std::move(error).hint(

@@ -13,8 +13,8 @@ constexpr Field gap_fields[] = {
     OVERDUE_FIELD(osnoise_gap, noises, count, value,
                   "struct timerlat_noise behind the record: those, oldest first"),
     OVERDUE_FIELD(osnoise_gap, flags, none, value,
-                  "1: it ended the run, 2: there was more noise than is told of, 4: another thread "
-                  "ran and no program was told, 8: between the two looks of a pair"),
+                  "1: it ended the run, 2: there was more noise than is kept, 4: another thread "
+                  "ran and no switch was reported, 8: between the two looks of a pair"),
 };
 
 constexpr Field sample_fields[] = {

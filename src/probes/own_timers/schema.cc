@@ -20,9 +20,9 @@ constexpr Field fields[] = {
         "1: the thread had not gone to sleep yet; 2: nr is of the 32-bit ABI; 4: a CPU quota "
         "kept the thread behind the end of its call"),
     OVERDUE_FIELD(own_timer, timer_cpu, cpu, value, "where the timer expired"),
-    OVERDUE_FIELD(own_timer, interrupted_tid, tid, value, "who ran there; 0: nobody"),
+    OVERDUE_FIELD(own_timer, interrupted_tid, tid, value, "the thread that ran there; 0: idle"),
     OVERDUE_FIELD(own_timer, behind_tid, tid, value,
-                  "who had the thread's CPU just before it; 0: nobody"),
+                  "the thread that ran on its CPU just before it; 0: idle"),
     OVERDUE_FIELD(own_timer, kernel_frames, count, stack,
                   "addresses behind the record: where the CPU was when the interrupt came, "
                   "innermost first"),

@@ -9,7 +9,7 @@ constexpr Field wait_fields[] = {
     OVERDUE_FIELD(sched_wait, out_ns, nanoseconds, value,
                   "when the thread left the CPU (CLOCK_MONOTONIC)"),
     OVERDUE_FIELD(sched_wait, wake_ns, nanoseconds, value,
-                  "when it was woken; 0: it was not asleep, or nobody saw it"),
+                  "when it was woken; 0: it was not asleep, or the wake-up was not seen"),
     OVERDUE_FIELD(sched_wait, state, none, key,
                   "1: preempted, 2: sleeping, 3: uninterruptible, "
                   "4: stopped, traced, or not seen from its begin, 5: throttled, "
@@ -25,7 +25,7 @@ constexpr Field wait_fields[] = {
                   "addresses behind the record: where it waited, innermost first"),
     OVERDUE_FIELD(sched_wait, displacer_tid, tid, value, "preempted: who took the CPU from it"),
     OVERDUE_FIELD(sched_wait, behind_tid, tid, value,
-                  "who ran on its CPU just before it; 0: nobody"),
+                  "the thread that ran on its CPU just before it; 0: idle"),
     OVERDUE_FIELD(sched_wait, displacer, text, value, "name of the displacer"),
     OVERDUE_FIELD(sched_wait, behind, text, value, "name of who ran before"),
     OVERDUE_FIELD(sched_wait, waker_pid, pid, value, "process of waker_tid; 0: it had ended"),

@@ -26,7 +26,7 @@ constexpr Field call_fields[] = {
                   "4: only counted, its exit had no hook, or none yet; 8: refused, seccomp or a "
                   "tracer answered it before it began; 16: … with SIGSYS, without a result"),
     OVERDUE_FIELD(syscall_call, caller, opaque, key,
-                  "the number of what caused it; 0: nobody asked"),
+                  "the number of its caller; 0: callers were not asked for"),
 };
 
 constexpr Field cell_fields[] = {
@@ -42,7 +42,7 @@ constexpr Field cell_fields[] = {
     OVERDUE_FIELD(syscall_cell, latency, histogram, duration,
                   "latencies of the calls that returned"),
     OVERDUE_FIELD(syscall_cell, caller, opaque, key,
-                  "the number of what caused them; 0: nobody asked"),
+                  "the number of their caller; 0: callers were not asked for"),
     OVERDUE_FIELD(syscall_cell, refused, count, value,
                   "calls that seccomp or a tracer answered before they began"),
 };
@@ -70,7 +70,7 @@ constexpr Field handler_fields[] = {
     OVERDUE_FIELD(signal_handler, signal, none, key, "number of the signal"),
 };
 
-// span_schema, of calls that are late, is the sched probe's to list: it is everybody's.
+// The sched probe lists span_schema, which late calls have too: many probes share it.
 constexpr const Schema* schemas[] = {&syscall_call_schema, &syscall_cell_schema,
                                      &syscall_open_schema, &signal_handler_schema};
 

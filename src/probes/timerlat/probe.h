@@ -10,30 +10,30 @@
 
 namespace overdue {
 
-/// Durations of 0 are none.
+/// A duration of 0 turns its option off.
 struct TimerlatOptions {
-  Duration stop_irq{};      ///< stop after an activation whose interrupt is as late as this
-  Duration stop_total{};    ///< … whose thread is
-  Duration stop_user{};     ///< … that is as late back in its program
-  Duration stack_over{};    ///< where the CPU was at the interrupt, of activations as late as this
-  Duration silence_over{};  ///< silences of a CPU that last as long are kept in its slot
+  Duration stop_irq{};      ///< stop after an activation whose interrupt is this late
+  Duration stop_total{};    ///< … whose thread runs this late
+  Duration stop_user{};     ///< … whose thread is back in its program this late
+  Duration stack_over{};    ///< report the stack at the interrupt, for activations this late
+  Duration silence_over{};  ///< keep silences of a CPU this long in its slot
 };
 
-/// A timerlat_activation for every activation of threads that sleep with clock_nanosleep(2), one a
-/// CPU, pinned. Loaded and attached by the constructor.
+/// A timerlat_activation for every activation of threads that sleep with clock_nanosleep(2), one
+/// pinned thread per CPU. The constructor loads and attaches the programs.
 class TimerlatProbe final : public LiveProbe {
  public:
   TimerlatProbe(const TimerlatOptions& options, const SharedMaps& shared);
   ~TimerlatProbe() override;
 
-  /// Where the thread of a CPU, which it is pinned to, says who it is and when it is back. Valid as
-  /// long as this; to be written by that thread only. Throws Error for a CPU beyond those that can
-  /// be measured.
+  /// The slot of a CPU, in which the thread pinned to it writes its tid and when it is back. Valid
+  /// as long as this object. In user space, only that thread may write to it. Throws Error for a
+  /// CPU beyond those that can be measured.
   timerlat_slot& slot(std::uint32_t cpu);
-  /// Not 0 from when an activation was over a limit: there come no more, but that one. Valid as
-  /// long as this; may be read by any thread.
+  /// Not 0 once an activation was over a limit: that activation is the last one reported. Valid as
+  /// long as this object; any thread may read it.
   const u32& stopping() const;
-  /// That one has been told of.
+  /// Whether that activation has been reported.
   bool finished() const;
 
   void finish(KernelTime end, const RecordHandler& handler) override;
@@ -47,5 +47,6 @@ class TimerlatProbe final : public LiveProbe {
 
 extern const ProbeInfo timerlat_probe;
 extern const Schema timerlat_activation_schema;
+extern const Schema timerlat_cpu_schema;
 
 }  // namespace overdue

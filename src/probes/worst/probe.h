@@ -14,34 +14,34 @@ namespace overdue {
 
 struct WorstOptions {
   worst_tracer tracer = WORST_WAKEUP;
-  bool whole_machine = false;  ///< whoever is woken, not members alone
-  bool events = false;         ///< what happens meanwhile: interrupts too, and all wakings
-  std::uint64_t keep = 1;      ///< as many of the longest; 0: all from the threshold on
-  Duration threshold{};        ///< shorter ones are not kept
-  std::vector<std::uint32_t> cpus = {};    ///< where the woken thread last ran; empty: all
-  std::uint32_t events_per_cpu = 1 << 10;  ///< that a window has room for; a power of two
+  bool whole_machine = false;  ///< any woken thread, not only members
+  bool events = false;         ///< also records interrupts and all wakings in a window
+  std::uint64_t keep = 1;      ///< number of longest windows to keep; 0: all from `threshold` on
+  Duration threshold{};        ///< shorter windows are not kept
+  std::vector<std::uint32_t> cpus = {};    ///< CPUs on which the woken thread last ran; empty: all
+  std::uint32_t events_per_cpu = 1 << 10;  ///< room for events of a window; a power of two
 };
 
-/// Follows wake-ups, one at a time, and keeps the longest with what happened meanwhile. Its records
-/// are a worst_window and its events behind it, delivered by poll() and at the end. Loaded and
-/// attached by the constructor.
+/// Tracks wake-ups, one at a time on the whole machine or all of a target's, and keeps the longest
+/// with the events meanwhile. Its records are a worst_window and its events behind it, delivered by
+/// poll() and at the end. The constructor loads and attaches the programs.
 class WorstProbe final : public LiveProbe {
  public:
   WorstProbe(const WorstOptions& options, const SharedMaps& shared);
   ~WorstProbe() override;
 
-  /// Delivers the windows that were kept since the last call. At most eight wait: call it often.
+  /// Delivers the windows kept since the last call. At most seven windows wait: call it often.
   void poll(const RecordHandler& handler);
-  /// From now on only windows longer than this are kept.
+  /// From now on only windows longer than `latency_ns` are kept.
   void raise_bar(std::uint64_t latency_ns);
 
   struct Figures {
-    std::uint64_t followed = 0;    ///< wake-ups, to their end
-    std::uint64_t displaced = 0;   ///< given up for more important ones
-    std::uint64_t longest_ns = 0;  ///< of those followed
-    std::uint64_t busy = 0;        ///< not followed, or not ended, since another CPU was at it
-    std::uint64_t windows = 0;     ///< worth keeping, and not kept
-    std::uint64_t unseen = 0;      ///< ran, and the kernel did not say so
+    std::uint64_t followed = 0;    ///< wake-ups tracked to their end
+    std::uint64_t displaced = 0;   ///< wake-ups abandoned for higher-priority ones
+    std::uint64_t longest_ns = 0;  ///< longest latency of a tracked wake-up
+    std::uint64_t busy = 0;        ///< begins or ends missed because another CPU held the lock
+    std::uint64_t windows = 0;     ///< windows worth keeping that found no room
+    std::uint64_t unseen = 0;      ///< tracked threads that ran unreported by the kernel
   };
   Figures figures() const;
 
@@ -58,5 +58,7 @@ class WorstProbe final : public LiveProbe {
 extern const ProbeInfo worst_probe;
 extern const Schema worst_window_schema;
 extern const Schema worst_event_schema;
+/// Made by the kernel's own latency tracers, not by the probe.
+extern const Schema tracer_text_schema;
 
 }  // namespace overdue

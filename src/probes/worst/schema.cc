@@ -8,7 +8,7 @@ constexpr Field window_fields[] = {
     OVERDUE_FIELD(worst_window, begin_ns, nanoseconds, value,
                   "when it was woken (CLOCK_MONOTONIC)"),
     OVERDUE_FIELD(worst_window, queued_ns, nanoseconds, value,
-                  "when it came into a run queue; 0: nobody saw it"),
+                  "when it entered a run queue; 0: not seen"),
     OVERDUE_FIELD(worst_window, latency_ns, nanoseconds, duration,
                   "from being woken to just before it runs"),
     OVERDUE_FIELD(worst_window, serial, count, value,
@@ -60,7 +60,8 @@ constexpr Field event_fields[] = {
                   "name of the other thread, or the interrupt"),
 };
 
-constexpr const Schema* schemas[] = {&worst_window_schema, &worst_event_schema};
+constexpr const Schema* schemas[] = {&worst_window_schema, &worst_event_schema,
+                                     &tracer_text_schema};
 
 Support supported(const Kernel& kernel) {
   return kernel.session(
@@ -79,6 +80,12 @@ const Schema worst_event_schema{.id = RECORD_WORST_EVENT,
                                 .size = sizeof(worst_event),
                                 .fields = event_fields,
                                 .help = "what happened within the worst_window before it"};
+
+const Schema tracer_text_schema{.id = RECORD_TRACER_TEXT,
+                                .name = "tracer_text",
+                                .size = sizeof(tracer_text),
+                                .fields = {},
+                                .help = "a piece of what the kernel's own tracer wrote"};
 
 extern const std::string_view worst_manual;
 
