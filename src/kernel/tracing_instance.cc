@@ -32,20 +32,20 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view prefix = "overdue-";
 
-/// When a process began, in ticks since boot: with its id that is one process for ever. Nothing
-/// where it does not run.
+/// The start time of a process in ticks since boot: with the pid, it identifies one process for
+/// good. Empty if the process does not run.
 std::optional<std::string> start_of(std::string_view pid) {
   const auto text = read_text(fmt::format("/proc/{}/stat", pid));
   if (!text) return std::nullopt;
-  const std::size_t behind_name = text->rfind(')');  // which may have anything in it
+  const std::size_t behind_name = text->rfind(')');  // the name may contain anything
   if (behind_name == text->npos) return std::nullopt;
   const auto words = split(std::string_view(*text).substr(behind_name + 1), ' ');
-  constexpr std::size_t start = 19;  // field 22 of proc(5), of which the third comes first here
+  constexpr std::size_t start = 19;  // field 22 of proc(5); the first word is field 3
   if (words.size() <= start || words[0] == "Z" || words[0] == "X") return std::nullopt;
   return std::string(words[start]);
 }
 
-/// Whether the instance of that name was made by a process of ours that has ended.
+/// Whether an Overdue process that has ended made the instance of that name.
 bool is_left_over(std::string_view name) {
   if (!name.starts_with(prefix)) return false;
   const auto parts = split(name.substr(prefix.size()), '-');
@@ -55,13 +55,13 @@ bool is_left_over(std::string_view name) {
   return start_of(parts[0]) != parts[1];
 }
 
-/// Stops what an instance does and removes it. Async-signal-safe: `tracer`, `events` and `name` are
-/// paths below `instances`. The kernel refuses while a file of it is open.
+/// Stops an instance and removes it. Async-signal-safe. `tracer`, `switched_on` and `name` are
+/// paths below `instances`. The kernel refuses while a file of the instance is open.
 bool dismantle(int instances, const char* tracer, const char* switched_on, const char* name) {
   const auto put = [&](const char* file, const char* text, std::size_t size) {
     const int fd = openat(instances, file, O_WRONLY | O_CLOEXEC);
     if (fd < 0) return;
-    if (::write(fd, text, size) < 0) errno = 0;  // removing stops it as well
+    if (::write(fd, text, size) < 0) errno = 0;  // the removal stops it too
     close(fd);
   };
   put(switched_on, "0", 1);
@@ -79,10 +79,10 @@ bool dismantle(int instances, const std::string& name) {
                    name.c_str());
 }
 
-constexpr std::size_t outlasted_max = 512;  // fewer than the descriptors a process may have
+constexpr std::size_t outlasted_max = 512;  // below the usual limit of descriptors
 constexpr int longest_wait_ms = 10'000;
 
-/// Room for one descriptor beside a byte.
+/// A message of one byte, with room for one descriptor.
 struct Message {
   char byte = 0;
   iovec bytes{.iov_base = &byte, .iov_len = 1};
@@ -97,7 +97,7 @@ struct Message {
   }
 };
 
-/// Until nobody has the other end any more: the descriptors that came. Async-signal-safe.
+/// Receives descriptors until the other end is closed. Async-signal-safe.
 std::size_t receive_until_the_end(int socket, std::span<pollfd> received) {
   std::size_t count = 0;
   while (true) {
@@ -113,7 +113,7 @@ std::size_t receive_until_the_end(int socket, std::span<pollfd> received) {
   }
 }
 
-/// For the processes of these descriptors, but not for ever. Async-signal-safe.
+/// Waits for the ends of these processes, for at most 10 seconds each. Async-signal-safe.
 void wait_for_all(std::span<pollfd> processes) {
   for (pollfd& process : processes)
     while (poll(&process, 1, longest_wait_ms) < 0 && errno == EINTR) continue;
@@ -142,9 +142,9 @@ TracingInstance::~TracingInstance() {
   remove();
 }
 
-// The child may run after fork() of a program with threads: it makes system calls only. It makes
-// the instance too: there is never one without it; and who is killed is not in the middle of that,
-// for some kernels complain then.
+// The parent may have several threads, so after fork() the child only makes system calls. The child
+// also makes the instance: no instance exists without its guardian, and a kill of this process
+// never interrupts the mkdir(), for which some kernels print a warning.
 int TracingInstance::guard() {
   int ends[2];
   check_errno(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends),
@@ -162,7 +162,7 @@ int TracingInstance::guard() {
     while ((size = ::read(alive_.get(), &code, sizeof code)) < 0 && errno == EINTR) continue;
     return size == sizeof code ? code : ECHILD;
   }
-  // What ends the others of our terminal's or service's is not to end it before them.
+  // A signal to all processes of our terminal or service must not end the guardian before them.
   setsid();
   rights.try_to_apply();
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(signal, SIG_IGN);
@@ -171,7 +171,7 @@ int TracingInstance::guard() {
     if (fd != folder && fd != end && fd != kept[0] && fd != kept[1]) close(fd);
   const int made = mkdirat(folder, name_.c_str(), 0700) == 0 ? 0 : errno;
   if (::write(end, &made, sizeof made) < 0)
-    errno = 0;  // whom it is for is gone: so is the instance
+    errno = 0;  // the parent has ended: the instance is removed below
   if (made != 0) _exit(1);
   std::array<pollfd, outlasted_max> outlasted;
   const nfds_t others = receive_until_the_end(end, outlasted);
@@ -207,7 +207,7 @@ bool TracingInstance::try_write(const std::string& file, std::string_view text) 
 void TracingInstance::write(const std::string& file, std::string_view text) const {
   if (!try_write(file, text))
     throw Error("the kernel refuses '{}' for {}: {}", text, file, errno_text(errno))
-        .hint(errno == EBUSY ? "somebody else uses that tracer; see current_tracer in tracefs"
+        .hint(errno == EBUSY ? "that tracer is in use; see current_tracer in tracefs"
                              : "overdue doctor says what this kernel allows");
 }
 

@@ -35,7 +35,8 @@ bool has_dot_dot(std::string_view path) {
   return std::find(parts.begin(), parts.end(), "..") != parts.end();
 }
 
-/// What is left of `path` behind `prefix` when that is the same path or a parent of it: "" or "/…".
+/// The rest of `path` after `prefix` ("" or "/…"), if `prefix` is the path itself or one of its
+/// parents.
 std::optional<std::string_view> below(std::string_view path, std::string_view prefix) {
   if (prefix == "/") return path == "/" ? std::string_view{} : path;
   if (!path.starts_with(prefix)) return std::nullopt;
@@ -44,8 +45,8 @@ std::optional<std::string_view> below(std::string_view path, std::string_view pr
   return rest;
 }
 
-/// The super-block options that name a v1 hierarchy: controllers and `name=`, in the order of
-/// /proc/PID/cgroup.
+/// Whether the super-block options of a v1 mount contain all of `controllers`: controllers and
+/// `name=`, as in /proc/PID/cgroup.
 bool same_controllers(std::string_view mount_options, std::string_view controllers) {
   const auto options = split(mount_options, ',');
   const auto wanted = split(controllers, ',');
@@ -54,7 +55,7 @@ bool same_controllers(std::string_view mount_options, std::string_view controlle
   });
 }
 
-/// One line of mountinfo, or nothing where it is no cgroup mount.
+/// Parses one line of mountinfo; nothing if it is not a cgroup mount.
 std::optional<CgroupHierarchy> parse_mount(std::string_view line,
                                            std::span<const CgroupMembership> memberships) {
   // 31 23 0:28 ROOT MOUNT_POINT OPTIONS [TAGS…] - TYPE SOURCE SUPER_OPTIONS
@@ -79,8 +80,8 @@ std::optional<CgroupHierarchy> parse_mount(std::string_view line,
   return hierarchy;
 }
 
-/// Whether a list of processes or threads of a cgroup has an entry. (Sizes are 0 in kernfs: it must
-/// be read.)
+/// Whether a cgroup's list of processes or threads has an entry. The file must be read, because
+/// kernfs shows size 0.
 bool lists_someone(const std::filesystem::path& file) {
   const auto text = read_text(file, proc_file_limit);
   return text && !text->empty();
@@ -105,7 +106,7 @@ std::string describe_neighbourhood(const Cgroups& cgroups, const CgroupHierarchy
       target ? subdirectories(target->directory, children_limit) : std::vector<std::string>{};
   std::string text = fmt::format("{} has {} ", hierarchy.description(), printable(parent));
   if (children.empty()) return text + "with nothing below it";
-  // Empty where it was made while we looked.
+  // Empty if the cgroup was created meanwhile.
   const auto missing = split(below(path, parent).value_or(""), '/');
   const std::vector<std::string_view> candidates(children.begin(), children.end());
   if (const std::string_view guess = nearest(missing.empty() ? "" : missing.front(), candidates);
@@ -120,10 +121,10 @@ std::string describe_neighbourhood(const Cgroups& cgroups, const CgroupHierarchy
   return text;
 }
 
-/// A name as the user gave it, taken apart.
+/// The parts of a name as the user gave it.
 struct Wanted {
   const CgroupHierarchy* hierarchy = nullptr;  ///< null: any
-  std::string path;                            ///< in the hierarchy
+  std::string path;                            ///< path in the hierarchy
 };
 
 /// The hierarchy whose mount point holds the directory `path`; the longest mount point wins.
@@ -136,8 +137,8 @@ std::optional<Wanted> under_mount_point(std::span<const CgroupHierarchy> hierarc
     if (wanted &&
         wanted->hierarchy->mount_point.native().size() >= hierarchy.mount_point.native().size())
       continue;
-    // A root with `..` lies outside our cgroup namespace; at() then takes paths below the mount
-    // point.
+    // A root with `..` lies outside Overdue's cgroup namespace; at() then takes paths below the
+    // mount point.
     const std::string root =
         hierarchy.root == "/" || has_dot_dot(hierarchy.root) ? "" : hierarchy.root;
     wanted = Wanted{&hierarchy, root + std::string(*rest)};
@@ -146,17 +147,24 @@ std::optional<Wanted> under_mount_point(std::span<const CgroupHierarchy> hierarc
   return wanted;
 }
 
+/// Whether `word` names the hierarchy: one of its controllers, all of them, or "unified".
+bool is_called(const CgroupHierarchy& hierarchy, std::string_view word) {
+  const auto words = split(hierarchy.controllers, ',');
+  return word == hierarchy.controllers || std::ranges::find(words, word) != words.end() ||
+         (hierarchy.v2 && word == "unified");
+}
+
+bool has_directory(const CgroupHierarchy& hierarchy, const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(hierarchy.mount_point.native() + path, error);
+}
+
 Wanted take_apart(std::span<const CgroupHierarchy> hierarchies, std::string_view name) {
   const std::size_t colon = name.find(":/");
   if (colon != std::string_view::npos) {
-    const std::string_view word = name.substr(0, colon);
-    for (const CgroupHierarchy& hierarchy : hierarchies) {
-      const auto words = split(hierarchy.controllers, ',');
-      if (word == hierarchy.controllers ||
-          std::find(words.begin(), words.end(), word) != words.end() ||
-          (hierarchy.v2 && word == "unified"))
+    for (const CgroupHierarchy& hierarchy : hierarchies)
+      if (is_called(hierarchy, name.substr(0, colon)))
         return {&hierarchy, normalised(name.substr(colon + 1))};
-    }
   }
   const std::string path = normalised(name);
   if (auto wanted = under_mount_point(hierarchies, path)) return *wanted;
@@ -164,6 +172,14 @@ Wanted take_apart(std::span<const CgroupHierarchy> hierarchies, std::string_view
   std::error_code error;
   if (const auto real = std::filesystem::canonical(path, error); !error && name.starts_with('/'))
     if (auto wanted = under_mount_point(hierarchies, real.native())) return *wanted;
+  // A path below /sys/fs/cgroup, such as `cpu/app`, unless a cgroup has exactly this path.
+  const std::size_t slash = name.find('/');
+  const auto has_whole = [&](const CgroupHierarchy& each) { return has_directory(each, path); };
+  if (slash == 0 || slash == std::string_view::npos || std::ranges::any_of(hierarchies, has_whole))
+    return {nullptr, path};
+  for (const CgroupHierarchy& hierarchy : hierarchies)
+    if (is_called(hierarchy, name.substr(0, slash)))
+      return {&hierarchy, normalised(name.substr(slash))};
   return {nullptr, path};
 }
 
@@ -180,8 +196,8 @@ Cgroups::Cgroups(const std::filesystem::path& proc) {
   for (const std::string_view line : split(mounts, '\n')) {
     auto found = parse_mount(line, memberships);
     if (!found) continue;
-    // A hierarchy may be mounted again, in part or in full: the mount that shows most of it is
-    // ours.
+    // A hierarchy may be mounted several times, in part or in full; a mount of the whole is
+    // preferred.
     const auto known = std::find_if(hierarchies_.begin(), hierarchies_.end(),
                                     [&](const auto& other) { return other.id == found->id; });
     if (known == hierarchies_.end())
@@ -201,7 +217,7 @@ const CgroupHierarchy* Cgroups::hierarchy(int id) const {
 
 std::optional<CgroupTarget> Cgroups::at(const CgroupHierarchy& hierarchy,
                                         std::string_view path) const {
-  if (has_dot_dot(path)) return std::nullopt;  // outside our cgroup namespace
+  if (has_dot_dot(path)) return std::nullopt;  // outside Overdue's cgroup namespace
   const std::string clean = normalised(path);
   const auto inside = below(clean, hierarchy.root);
   const std::string relative(inside ? *inside : clean == "/" ? "" : clean);
@@ -231,7 +247,8 @@ std::optional<CgroupTarget> Cgroups::try_find(std::string_view name) const {
     if (auto target = at(hierarchy, wanted.path)) found.push_back(std::move(*target));
   }
   if (found.empty()) return std::nullopt;
-  // hierarchies_ is in order of id, v2 first: the first that holds anybody, else the first.
+  // hierarchies_ is sorted by id, v2 first. The first cgroup that holds processes wins, else the
+  // first.
   auto chosen = std::find_if(found.begin(), found.end(),
                              [](const auto& target) { return holds_processes(target.directory); });
   if (chosen == found.end()) chosen = found.begin();
@@ -271,7 +288,8 @@ CgroupTarget Cgroups::find(std::string_view name) const {
         .hint(fmt::format("cgroups are mounted at {}", fmt::join(mounts, ", ")));
   }
   const CgroupHierarchy* where = wanted.hierarchy;
-  for (const CgroupHierarchy& hierarchy : hierarchies_) {  // the one that knows most of the path
+  // Hints at the hierarchy in which most of the path exists.
+  for (const CgroupHierarchy& hierarchy : hierarchies_) {
     if (wanted.hierarchy) break;
     if (!where || nearest_existing(*this, hierarchy, wanted.path).size() >
                       nearest_existing(*this, *where, wanted.path).size())

@@ -51,7 +51,7 @@ class CgroupsTest : public testing::Test {
   Cgroups cgroups() const { return Cgroups(tree_ / "proc"); }
   std::string path(std::string_view text) const { return (tree_ / text).native(); }
 
-  /// Message and hint of the Error find() throws; its status in `status`.
+  /// Message and hint of the Error that find() throws; expects `status` as its exit status.
   std::string failure(std::string_view name, int status) const {
     try {
       cgroups().find(name);
@@ -100,6 +100,16 @@ TEST_F(CgroupsTest, FindsAPathInAHierarchy) {
   EXPECT_EQ(cgroups().find("/docker/abc").controller, "memory");
   EXPECT_EQ(cgroups().find("/docker/abc").note, "");
   EXPECT_EQ(cgroups().find("/").hierarchy_id, 0);
+}
+
+TEST_F(CgroupsTest, FindsAPathAsItStandsBelowTheDirectoryOfCgroups) {
+  EXPECT_EQ(cgroups().find("memory/docker/abc").controller, "memory");
+  EXPECT_EQ(cgroups().find("memory/docker/abc").path, "/docker/abc");
+  EXPECT_EQ(cgroups().find("unified/system.slice/web.service").id,
+            inode(tree_ / "cg/unified/system.slice/web.service"));
+  tree_.directory("cg/unified/memory/docker/abc");  // a cgroup of exactly this path comes first
+  EXPECT_TRUE(cgroups().find("memory/docker/abc").v2);
+  EXPECT_EQ(cgroups().find("memory/docker/abc").path, "/memory/docker/abc");
 }
 
 TEST_F(CgroupsTest, SymbolicLinksToMountPointsAreFollowed) {

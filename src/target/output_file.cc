@@ -21,14 +21,14 @@
 namespace overdue {
 namespace {
 
-constexpr int max_links = 40;  // as the kernel's own limit
+constexpr int max_links = 40;  // the kernel's own limit
 
 struct Place {
   Fd directory;
-  std::string name;  // in it; never a link
+  std::string name;  // file name in `directory`; never a link
 };
 
-// Whose rights a file is opened with now: FileRights sets them.
+// The user whose rights open a file now: FileRights sets it.
 uid_t opener() {
   return static_cast<uid_t>(::setfsuid(static_cast<uid_t>(-1)));
 }
@@ -61,7 +61,7 @@ std::optional<unsigned> number(std::string_view text) {
   return value;
 }
 
-// The descriptor a name such as /dev/stdout stands for. Opening the name would give it a second
+// The descriptor that a name such as /dev/stdout stands for. Opening the name would create a second
 // file position, and fails for sockets.
 std::optional<int> named_descriptor(std::string_view path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
@@ -97,14 +97,15 @@ bool is_link(int directory, const std::string& name) {
          S_ISLNK(status.st_mode);
 }
 
-// Whether somebody else could have put a link there to choose what we overwrite.
+// Whether another user may have put a link into the directory, to choose the file that Overdue
+// overwrites.
 bool open_to_others(const struct stat& directory) {
   if ((directory.st_mode & S_IWOTH) != 0) return true;
   return directory.st_uid != 0 && directory.st_uid != opener();
 }
 
-// Walks `path` name by name and follows links itself, because which links may be followed depends
-// on the directory each is in.
+// Walks `path` name by name and follows links itself, because the directory of a link decides
+// whether the link may be followed.
 Place resolve(const std::string& path) {
   std::deque<std::string> names;
   const auto prepend = [&names](std::string_view text) {
@@ -148,8 +149,8 @@ void refuse_planted(const Place& place, const struct stat& file, const std::stri
   const bool second_name = S_ISREG(file.st_mode) && file.st_nlink > 1;
   if (ours && !second_name) return;
   throw cannot_write(
-      path, second_name ? "the file has a second name, in a directory that everybody can write to"
-                        : "it belongs to somebody else, in a directory that everybody can write to")
+      path, second_name ? "the file has a second name, in a directory that all users can write to"
+                        : "it belongs to another user, in a directory that all users can write to")
       .hint("remove it, or choose another place with -o");
 }
 
@@ -187,7 +188,8 @@ Fd create_output_file(const std::string& path) {
     throw Error("cannot write: the name of the output file is empty").exit_status(2);
   if (path.find('\0') != std::string::npos) throw cannot_write(path, "a name cannot contain NUL");
   if (const auto descriptor = named_descriptor(path)) {
-    // The caller's came through an exec, which closes those that are marked so: as all of ours are.
+    // The caller's descriptors have survived an exec, so none of them is close-on-exec; all of
+    // Overdue's own are.
     const int flags = ::fcntl(*descriptor, F_GETFD);
     if (flags >= 0 && (flags & FD_CLOEXEC) != 0) fail(path, EBADF);
     Fd copy(::fcntl(*descriptor, F_DUPFD_CLOEXEC, 3));

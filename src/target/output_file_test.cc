@@ -102,7 +102,7 @@ TEST_F(OutputFile, LinkInASharedDirectoryIsNeverFollowed) {
   EXPECT_THAT(message_of(in("shared/x")),
               HasSubstr("x is a symbolic link in a directory that others can write to"));
   EXPECT_EQ(text_of(in("x")), "precious");
-  // Nor on the way, nor by way of a link of one's own.
+  // The same holds for a link further up the path, and behind a link of one's own.
   ASSERT_EQ(::symlink("..", in("shared/y").c_str()), 0);
   EXPECT_THAT(message_of(in("shared/y/x")), HasSubstr("y is a symbolic link"));
   ASSERT_EQ(::symlink("shared/x", in("link").c_str()), 0);
@@ -126,11 +126,11 @@ TEST_F(OutputFile, PlantedFilesInASharedDirectoryAreRefused) {
   if (::geteuid() != 0) GTEST_SKIP() << "giving a file away needs root";
   write_text(in("shared/y"), "theirs");
   ASSERT_EQ(::chown(in("shared/y").c_str(), 12345, 12345), 0);
-  EXPECT_THAT(message_of(in("shared/y")), HasSubstr("belongs to somebody else"));
+  EXPECT_THAT(message_of(in("shared/y")), HasSubstr("belongs to another user"));
   EXPECT_EQ(text_of(in("shared/y")), "theirs");
 }
 
-/// Root through sudo: what is opened is opened as the user who called it.
+/// Root through sudo: files are opened as the user who called sudo.
 class OutputFileOfSudo : public OutputFile {
  protected:
   void SetUp() override {

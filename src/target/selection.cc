@@ -19,19 +19,21 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t comm_size = 15;  // what the kernel keeps of a thread's name
+constexpr std::size_t comm_size = 15;  // characters of a thread's name that the kernel keeps
 
-/// A process or thread id option: `what` is "pid" or "tid".
+/// Parses the values of --pid or --tid: `what` is "pid" or "tid". Commas, blanks and newlines
+/// separate the ids: `-p "$(pgrep -x app)"`.
 std::vector<std::uint32_t> parse_ids(const std::vector<std::string>& values,
                                      std::string_view what) {
   std::vector<std::uint32_t> ids;
-  for (const std::string& value : values) {
+  for (std::string value : values) {
+    std::ranges::replace_if(value, [](char c) { return c == ' ' || c == '\n' || c == '\t'; }, ',');
     const auto parts = split(value, ',');
     if (parts.empty()) throw Error("--{} is empty", what).exit_status(2);
     for (const std::string_view part : parts) {
       const auto id = parse_u32(part);
       const bool number = part.find_first_not_of("0123456789") == std::string_view::npos;
-      if (number && !id)  // too large for any kernel; resolve_target() says what this one allows
+      if (number && !id)  // too large for any kernel; resolve_target() checks this kernel's limit
         throw Error("no process {}: no Linux machine has process ids this large", part);
       if (!id)
         throw Error("'{}' is not a {}", printable(part), what == "pid" ? "process id" : "thread id")
@@ -114,8 +116,8 @@ void note_kernel_thread(const ThreadStatus& thread, std::vector<std::string>& no
         fmt::format("{} is a kernel thread: it makes no system calls", described(thread)));
 }
 
-/// Whether every thread of the process has ended. The leader alone may have: the others then go on
-/// without it.
+/// Whether every thread of the process has ended. If only the leader has ended, the other threads
+/// run on.
 bool whole_process_ended(const Proc& proc, const ThreadStatus& leader) {
   if (!leader.has_ended()) return false;
   for (const std::uint32_t tid : proc.threads_of(leader.pid)) {
@@ -155,7 +157,7 @@ void check_thread(std::uint32_t tid, const Proc& proc, const TargetSources& sour
   note_kernel_thread(*thread, notes);
 }
 
-/// A long program name is cut in comm; then the name it was started with counts too.
+/// comm cuts a long program name; the program name of the command line then counts too.
 bool name_matches(const std::string& glob, const ThreadStatus& thread, const Proc& proc) {
   if (glob_matches(glob, thread.comm)) return true;
   return thread.tid == thread.pid && thread.comm.size() >= comm_size &&
@@ -183,7 +185,7 @@ void resolve_names(const std::vector<std::string>& globs, const Proc& proc,
                        [&](const auto& glob) { return glob_matches(glob, leader->comm); }))
         target.pids_by_program.push_back(pid);
     }
-    // Of a whole process too: another name may be that of one of its threads.
+    // The threads of a matching process are checked too: another glob may match only one of them.
     for (const std::uint32_t tid : proc.threads_of(pid)) {
       const auto thread = tid == pid ? std::nullopt : proc.thread(tid);
       if (thread && !thread->has_ended() && matches(*thread) && !whole) target.tids.push_back(tid);
@@ -200,8 +202,8 @@ void resolve_names(const std::vector<std::string>& globs, const Proc& proc,
   std::sort(target.tids.begin(), target.tids.end());
 }
 
-/// A comma separates cgroups, but cgroup paths have commas too (/sys/fs/cgroup/cpu,cpuacct): whole
-/// first.
+/// A comma separates cgroups, but cgroup paths may contain commas (/sys/fs/cgroup/cpu,cpuacct): the
+/// whole text is tried first.
 void resolve_cgroups(const std::vector<std::string>& given, const Cgroups& cgroups,
                      ResolvedTarget& target) {
   for (const std::string& text : given) {

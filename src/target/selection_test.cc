@@ -69,6 +69,7 @@ class SelectionTest : public testing::Test {
 TEST_F(SelectionTest, PidsByCommaAndRepetitionAreSortedAndUnique) {
   const auto target = resolve({.pids = {"100,1", "100"}});
   EXPECT_THAT(target.pids, ElementsAre(1, 100));
+  EXPECT_THAT(resolve({.pids = {"100\n1\n"}}).pids, ElementsAre(1, 100)) << "as pgrep prints them";
   EXPECT_THAT(target.notes, IsEmpty());
   EXPECT_EQ(target.info.kind, "pid");
   EXPECT_THAT(target.info.values, ElementsAre("1", "100"));
@@ -100,7 +101,7 @@ TEST_F(SelectionTest, CpuAloneMeansEverythingThere) {
 }
 
 TEST_F(SelectionTest, MalformedPidsAreUsageErrors) {
-  for (const std::string text : {"x", "12x", "-1", "", ",", " 1", "0", "0x10", "1.5"})
+  for (const std::string text : {"x", "12x", "-1", "", ",", " ", "0", "0x10", "1.5"})
     EXPECT_EQ(failure({.pids = {text}}).status, 2) << "'" << text << "'";
   EXPECT_THAT(failure({.pids = {"redis"}}).hint, HasSubstr("-n"));
 }

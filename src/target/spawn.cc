@@ -37,8 +37,8 @@ struct Pipe {
   Fd writer;
 };
 
-/// Both ends close-on-exec and above the standard streams, which may be closed here and must stay
-/// so there.
+/// Both ends are close-on-exec and above the standard streams: a stream that is closed here must
+/// stay closed in the child.
 Pipe make_pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw_own_failure("cannot make a pipe", errno);
@@ -76,8 +76,8 @@ void keep_child_statuses() {
   sigaction(SIGCHLD, &action, nullptr);
 }
 
-/// The child's next report; nothing at the end of the pipe: it executed the program, or died. A
-/// child that somebody has stopped says nothing for as long.
+/// The child's next report. `report` is empty at the end of the pipe: the child executed the
+/// program, or died. `is_late` if the child did neither in time: it may be stopped.
 struct Heard {
   bool is_late = false;
   std::optional<GateReport> report;
@@ -104,8 +104,7 @@ int shell_status(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/// The child could not execute `name`, for a reason that is not its format: in words, with the
-/// status shells give.
+/// Says why the child could not execute `name`, with the exit status of a shell.
 [[noreturn]] void throw_unusable(const std::string& name, int code) {
   const std::string shown = printable(name);
   switch (code) {
@@ -131,7 +130,7 @@ int shell_status(int status) {
   }
 }
 
-/// execve refused `path`, which the search had found executable a moment ago.
+/// execve refused `path`, which the search had found executable.
 [[noreturn]] void throw_exec_failure(const std::string& name, const std::string& path, int code) {
   struct stat facts{};
   if (code == ENOENT && stat(path.c_str(), &facts) == 0)
@@ -197,7 +196,7 @@ SpawnedProgram::SpawnedProgram(std::vector<std::string> argv, const SpawnOptions
   }
   end_child();
   if (is_late)
-    throw Error("cannot run {}: somebody has stopped the process that was to run it",
+    throw Error("cannot run {}: another process has stopped the process that was to run it",
                 printable(argv_.front()))
         .exit_status(own_failure);
   if (!report)
@@ -214,12 +213,12 @@ SpawnedProgram::~SpawnedProgram() {
   if (gate_) {
     end_child();
   } else {
-    // It may have ended already; then nobody else would collect it.
+    // The program may have ended already; no other code would reap it.
     waitpid(pid_, nullptr, WNOHANG);
   }
 }
 
-/// Ends a child that has not executed anything. SIGKILL, because it may be stopped and never see
+/// Ends a child that has not executed the program. SIGKILL, because a stopped child does not see
 /// the gate close.
 void SpawnedProgram::end_child() noexcept {
   kill(pid_, SIGKILL);

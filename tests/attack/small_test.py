@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Small ways in: names that draw on a terminal or compute in a spreadsheet, callers that come by doas or pkexec, files
-without an end, a program that is stopped before it begins, no room for processes."""
+"""Small attacks: names that draw on a terminal or compute in a spreadsheet, callers through doas or
+pkexec, endless files, a program that is stopped before it begins, no room for processes."""
 import contextlib
 import csv
 import os
@@ -15,13 +15,14 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from overdue_test import OVERDUE, FolderTest, Live, eventually, main, overdue, run, tool
 
 NOBODY_ID = 65534
-# Zero width, direction, line and paragraph separators: what a terminal or an editor obeys and does not show.
+# Zero width, direction, line and paragraph separators: characters that a terminal or an editor
+# obeys but does not show.
 UNSEEN = "\u200b\u200e\u200f\u061c\u2028\u2029\u202e\u2066\ufeff"
 FORMULAS = ("=1+1", "+a1", "-a1", "@a")
 
 
 def named(name, then="read line < /dev/null"):
-    """A program whose thread has this name, in a shell that makes some calls under it."""
+    """The command of a shell that gives its thread this name and then makes some calls."""
     octal = "".join(f"\\{byte:03o}" for byte in name.encode())
     return tool("sh"), "-c", f"printf '{octal}' > /proc/self/comm; {then}"
 
@@ -71,7 +72,7 @@ class Endless(unittest.TestCase):
 
 
 class BeforeItBegins(FolderTest):
-    """A program is made before anything is attached, and waits until all is."""
+    """The program's process is made before anything is attached, and waits until everything is."""
 
     def child_of(self, pid):
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
@@ -89,16 +90,16 @@ class BeforeItBegins(FolderTest):
                   "--", tool("sleep"), "0.1") as live:
             child = eventually(lambda: self.child_of(live.pid), 10, "no child of another user", pause=0)
             os.kill(child, signal.SIGSTOP)
-            # Who is stopped before it has said that it is there runs no program at all.
-            eventually(lambda: re.search("no longer measuring|somebody has stopped the process", live.err()), 20,
+            # A child that is stopped before it reports itself never runs the program.
+            eventually(lambda: re.search("no longer measuring|another process has stopped the process", live.err()), 20,
                        "the duration ends no measurement")
-            with contextlib.suppress(ProcessLookupError):  # it has been ended
+            with contextlib.suppress(ProcessLookupError):  # it has ended
                 os.kill(child, signal.SIGCONT)
             self.assertIn(live.finish(timeout=10).status, (0, 125))
 
 
 class NoRoom(FolderTest):
-    """The controller `pids` refuses a new process or thread, root too."""
+    """The controller `pids` refuses new processes and threads, even to root."""
 
     def setUp(self):
         super().setUp()
