@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "sinks/csv_finding.h"
 #include "sinks/escape.h"
 
 namespace overdue {
@@ -30,8 +31,8 @@ std::string errnos_text(const RowFigures& row) {
   return text;
 }
 
-/// The group of a row as cells, each with its comma in front; empty cells where the row has no such
-/// key.
+/// Cells of the group keys of a row, each after a comma. The cell of a key that the row lacks is
+/// empty.
 std::string group_cells(const RowFigures& row, const GroupBy& by) {
   std::string cells;
   Output output(cells);
@@ -134,6 +135,11 @@ void CsvSink::names(const std::vector<FoundName>& names) {
     }
     output_.append('\n');
   }
+}
+
+void CsvSink::finding(const Finding& finding) {
+  write_header(finding_columns());
+  append_finding_row(output_, finding, info_);
 }
 
 void CsvSink::end(const SessionInfo& info, const Receipt& receipt) {

@@ -13,11 +13,11 @@
 
 namespace overdue {
 
-/// Comma-separated values, one record or table row a line, after a header line whose first field is
-/// "type": the record's schema ("call"), "interval" or "total". Where later lines have other
-/// columns, a new header stands in front of them. Text is as printable() makes it, quoted where RFC
-/// 4180 asks for it. What has no column (what is unfinished, the notes, the receipt) follows as
-/// lines that begin with "# ".
+/// Comma-separated values: one record, finding or table row per line, after a header line. The
+/// first field is "type": the record's schema ("call"), the finding's type ("stall"), "interval" or
+/// "total". Lines with other columns follow a header of their own. Text is made printable(), and
+/// quoted if RFC 4180 requires it. Everything without a column (unfinished spans, notes, the
+/// receipt) follows in lines that begin with "# ".
 class CsvSink : public Sink {
  public:
   explicit CsvSink(Output& output) : output_(output) {}
@@ -26,6 +26,7 @@ class CsvSink : public Sink {
   void record(const Record& record) override;
   void table(const LatencyTable& table, bool last) override;
   void unfinished(const std::vector<OpenSpan>& spans) override { unfinished_ = spans; }
+  void finding(const Finding& finding) override;
   void names(const std::vector<FoundName>& names) override;
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
@@ -37,10 +38,10 @@ class CsvSink : public Sink {
   Output& output_;
   SessionInfo info_;
   CsvCells cells_;
-  std::vector<std::string> columns_;  ///< of the header written last, "type" first
-  Duration intervals_{};              ///< length of those written: the next begins here
+  std::vector<std::string> columns_;  ///< columns of the last header, "type" first
+  Duration intervals_{};              ///< total length of the written intervals: begin of the next
   std::optional<TableFigures> table_;
-  std::vector<OpenSpan> unfinished_;  ///< where there is no table
+  std::vector<OpenSpan> unfinished_;  ///< open spans of a session without a table
 };
 
 }  // namespace overdue

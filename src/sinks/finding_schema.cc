@@ -8,7 +8,7 @@ const char* const finding_definitions = R"json({
     "description": "One frame of a stack, innermost first",
     "required": ["name", "module", "offset"],
     "properties": {
-      "name": {"type": "string", "description": "function; empty where nobody knows it"},
+      "name": {"type": "string", "description": "function; empty: unknown"},
       "module": {"type": "string", "description": "file; [kernel] or a module of it, [vdso], [jit], [anon]"},
       "offset": {"$ref": "#/$defs/count", "description": "into the function; without a name into the module"},
       "build_id": {"type": "string"},
@@ -34,7 +34,7 @@ const char* const finding_definitions = R"json({
       "pid": {"$ref": "#/$defs/id"}, "tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"},
       "means": {"$ref": "#/$defs/means"},
       "disk": {"type": "string", "description": "of a disk completion"},
-      "interrupted": {"$ref": "#/$defs/who", "description": "whom an interrupt met, by chance"},
+      "interrupted": {"$ref": "#/$defs/who", "description": "the thread that the interrupt interrupted, by chance"},
       "context": {"type": "string", "description": "thread, softirq NET_RX, irq 24 virtio1-req.0, vector local_timer, unknown"},
       "stack": {"$ref": "#/$defs/stack"}
     },
@@ -139,7 +139,7 @@ const char* const finding_definitions = R"json({
       "pid": {"$ref": "#/$defs/id"}, "tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"},
       "means": {"$ref": "#/$defs/means"},
       "disk": {"type": "string", "description": "of a disk completion"},
-      "interrupted": {"$ref": "#/$defs/who", "description": "whom an interrupt met, by chance"},
+      "interrupted": {"$ref": "#/$defs/who", "description": "the thread that the interrupt interrupted, by chance"},
       "what": {"type": "string", "description": "ran; or waited, preempted, throttled, unknown: what the thread did in the place where it was longest; or the interrupt that ended it"},
       "ns": {"$ref": "#/$defs/ns", "description": "how long of the wait before it explains: waits of one place add up"},
       "during_ns": {"$ref": "#/$defs/ns", "description": "the time that the step is about: until the thread woke the one before"},

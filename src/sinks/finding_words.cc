@@ -17,14 +17,14 @@ namespace {
 
 constexpr std::size_t shown_functions = 5;  // of a stack, on one line
 
-constexpr std::size_t shown_made = 3;  // … and of those made at run time, though in the middle
+constexpr std::size_t shown_made = 3;  // functions of generated code, even from the middle
 
 struct PathStep {
   std::string function;
-  bool is_made = false;  // by a runtime, which names it: what a person wrote
+  bool is_made = false;  // generated code, named by its runtime: the user's own function
 };
 
-/// Outermost first, the middle left out where there are many.
+/// The steps, outermost first, without the middle of a long path.
 std::string path_text(const std::vector<PathStep>& steps) {
   const std::size_t from_here =
       steps.size() > shown_functions + 1 ? steps.size() - shown_functions + 1 : 1;
@@ -45,7 +45,7 @@ std::string path_text(const std::vector<PathStep>& steps) {
   return fmt::format("{}", fmt::join(shown, " → "));
 }
 
-/// What every program goes through on the way to its own first function.
+/// Whether every program calls this function on the way to its own first function.
 bool is_of_start(std::string_view name) {
   constexpr std::array<std::string_view, 10> names = {"_start",
                                                       "__libc_start_main",
@@ -60,14 +60,14 @@ bool is_of_start(std::string_view name) {
   return std::find(names.begin(), names.end(), name.substr(0, name.find('@'))) != names.end();
 }
 
-/// What a template of the standard library was called through says little.
+/// Whether a frame is an inlined template of the standard library, which says little.
 bool is_inlined_library(const StackFrame& frame) {
   return frame.is_inlined &&
          (frame.name.starts_with("std::") || frame.name.starts_with("__gnu_cxx::"));
 }
 
-/// Where the innermost function of the program's own is, if its source is known: ", x.cc:12". The
-/// lines of the C library are about how it makes a call, whatever the call is for.
+/// Source line of the program's own innermost function, if known: ", x.cc:12". Lines of the C
+/// library only say how it makes a call.
 std::string place_text(const Stack& stack) {
   for (const StackFrame& frame : stack)
     if (frame.line > 0 && !is_inlined_library(frame) && !is_of_c_library(frame))
@@ -75,7 +75,7 @@ std::string place_text(const Stack& stack) {
   return {};
 }
 
-/// What the thread of a step did, in the past tense.
+/// The activity of a step's thread, in the past tense.
 std::string_view link_verb(const ChainLink& link) {
   if (link.what == "ran") return "ran";
   if (link.what == "preempted") return "was preempted for";
@@ -203,7 +203,8 @@ std::string other_parts(const ChainLink& link) {
 
 std::string link_text(const ChainLink& link) {
   const std::string who = thread_text(link.thread), where = kernel_path(link.kernel_stack);
-  std::string said = fmt::format("{} {} {} of it", who, link_verb(link), duration_text(link.ns));
+  std::string said =
+      fmt::format("{} held it up: {} {}", who, link_verb(link), duration_text(link.ns));
   const std::uint64_t count = link.places.empty() ? 0 : link.places.front().count;
   if (link.what != "ran" && count > 1) said += fmt::format(", {} times,", count);
   if (!where.empty()) said += " in " + where;

@@ -11,8 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What is the same whatever is recorded. Kept as JSON: this is the page a reader of our output
-// wants.
+// The part of the schema that does not depend on record types. Kept as JSON, the form that a reader
+// of the output needs.
 constexpr const char* fixed_part = R"json({
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "title": "Overdue's output, version 1",
@@ -62,7 +62,7 @@ constexpr const char* fixed_part = R"json({
       "type": "object",
       "required": ["by", "wall_ns", "complete", "unfinished"],
       "properties": {
-        "by": {"type": "array", "items": {"enum": ["syscall", "process", "thread", "container", "library", "caller"]}, "description": "what rows are told apart by"},
+        "by": {"type": "array", "items": {"enum": ["syscall", "process", "thread", "container", "library", "caller"]}, "description": "what rows are grouped by"},
         "wall_ns": {"$ref": "#/$defs/ns", "description": "the time the rows cover"},
         "complete": {"type": "boolean", "description": "false where loss could have changed a figure"},
         "syscalls": {"type": "array", "items": {"$ref": "#/$defs/row"}},
@@ -216,7 +216,7 @@ Json reference(const char* definition) {
   return {{"$ref", std::string("#/$defs/") + definition}};
 }
 
-/// What a field's value looks like; follows visit_record().
+/// JSON type of a field's value, in accordance with visit_record().
 Json field_type(const Field& field) {
   switch (field.unit) {
     case Unit::text:
@@ -258,8 +258,7 @@ Json record_definition(const Schema& schema) {
   Json properties = header_properties(schema.name);
   Json required{"type", "time_ns", "pid", "tid", "comm", "cpu"};
   const bool decoded = schema.visit != nullptr;
-  if (decoded) {  // the schema's own words: which of these it uses, and whatever else, is its
-                  // business
+  if (decoded) {  // the schema's visit() may write any of these members, and others
     describe(properties, "name", {{"type", "string"}}, "what was called, as people name it");
     describe(properties, "id", reference("id"), "the number behind the name");
     describe(properties, "args", {{"type", "array"}, {"items", {{"type", "string"}}}},

@@ -35,8 +35,7 @@ void check_sink_format(std::string_view format) {
 std::unique_ptr<Sink> make_sink(std::string_view format, Output& output,
                                 const SinkOptions& options) {
   check_sink_format(format);
-  if (format == "text")
-    return std::make_unique<TextSink>(output, options.color, options.whole_stacks);
+  if (format == "text") return std::make_unique<TextSink>(output, options);
   if (format == "csv") return std::make_unique<CsvSink>(output);
   if (format == "json" && !options.stream) return std::make_unique<JsonSink>(output);
   return std::make_unique<NdjsonSink>(output);

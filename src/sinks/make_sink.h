@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -11,12 +12,13 @@ namespace overdue {
 
 struct SinkOptions {
   bool color = false;         ///< text only
-  bool whole_stacks = false;  ///< text only: of findings
+  bool whole_stacks = false;  ///< text only, in findings
+  std::size_t width = 0;      ///< text only: columns at which lines of findings fold; 0: never
   bool stream =
       false;  ///< records or intervals will come: "json" then means one object a line, as NDJSON
 };
 
-/// The names make_sink() takes, the default first.
+/// Names of the formats that make_sink() takes; the default is first.
 std::span<const std::string_view> sink_formats();
 
 /// Throws Error (exit status 2) for an unknown format.

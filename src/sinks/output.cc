@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <utility>
 
 #include "base/error.h"
@@ -15,6 +16,13 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t most_kept = 64u << 20;
+constexpr int status_of_closed_pipe = 128 + SIGPIPE;  // as if the signal had killed Overdue
+
+[[noreturn]] void throw_not_written(int code) {
+  Error error("cannot write the report: {}", errno_text(code));
+  if (code == EPIPE) throw std::move(error).exit_status(status_of_closed_pipe).silently();
+  throw error;
+}
 
 }  // namespace
 
@@ -28,7 +36,7 @@ Output::Output(std::string& text) : text_(&text), buffer_(std::make_unique<char[
 Output::~Output() {
   try {
     flush();
-  } catch (const Error&) {  // a destructor has nobody to tell
+  } catch (const Error&) {  // a destructor cannot report errors
   }
 }
 
@@ -49,7 +57,7 @@ void Output::close() {
     pollfd ready{fd_, POLLOUT, 0};
     if (::poll(&ready, 1, -1) < 0 && errno == EINTR) {
       backlog_.clear();
-      throw Error("cannot write the whole report: nobody reads it, and a signal ended the wait");
+      throw Error("cannot write the whole report: it is not read, and a signal ended the wait");
     }
     write_what_fits();
   }
@@ -86,7 +94,7 @@ void Output::write_what_fits() {
     pollfd ready{fd_, POLLOUT, 0};
     const int wait_ms = kept().size() > most_kept ? 10 : 0;
     if (::poll(&ready, 1, wait_ms) <= 0) return;
-    // A pipe or terminal that is ready takes that much at once (pipe(7)).
+    // A pipe or terminal that is ready takes PIPE_BUF bytes at once (pipe(7)).
     const std::size_t size =
         is_file_ ? kept().size() : std::min<std::size_t>(kept().size(), PIPE_BUF);
     const ssize_t written = ::write(fd_, kept().data(), size);
@@ -98,7 +106,7 @@ void Output::write_what_fits() {
       const int code = written == 0 ? EIO : errno;
       backlog_.clear();
       backlog_begin_ = 0;
-      throw Error("cannot write the report: {}", errno_text(code));
+      throw_not_written(code);
     }
   }
 }
@@ -109,11 +117,11 @@ void Output::write_waiting(std::string_view text) {
     if (written > 0) {
       text.remove_prefix(static_cast<std::size_t>(written));
     } else if (written < 0 && errno == EAGAIN) {
-      // The traced program shares our terminal or pipe and may have made it non-blocking.
+      // The traced program shares the terminal or pipe, and may have made it non-blocking.
       pollfd ready{fd_, POLLOUT, 0};
       ::poll(&ready, 1, -1);
     } else if (written == 0 || errno != EINTR) {
-      throw Error("cannot write the report: {}", errno_text(written == 0 ? EIO : errno));
+      throw_not_written(written == 0 ? EIO : errno);
     }
   }
 }

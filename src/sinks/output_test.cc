@@ -67,6 +67,22 @@ TEST(Output, SaysWhyItCannotWrite) {
   EXPECT_EQ(failure(write_end.get()), "cannot write the report: Broken pipe");
 }
 
+TEST(Output, EndsSilentlyBehindAReaderThatHasGone) {
+  ::signal(SIGPIPE, SIG_IGN);
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ::close(ends[0]);
+  Output output{Fd(ends[1])};
+  output.append("report");
+  try {
+    output.flush();
+    FAIL() << "written to a pipe without a reader";
+  } catch (const Error& error) {
+    EXPECT_TRUE(error.is_silent());
+    EXPECT_EQ(error.exit_status(), 128 + SIGPIPE);
+  }
+}
+
 TEST(Output, FailsOnceNotTwice) {
   Output output(Fd(::open("/dev/full", O_WRONLY)));
   output.append("report");
@@ -111,7 +127,7 @@ TEST(Output, CloseSaysWhatTheFileSystemRefusesOnlyThen) {
   }
   const int stolen = ::dup(reader.get());
   Output output{Fd(stolen)};
-  ASSERT_EQ(::close(stolen), 0);  // behind its back: close(2) will fail
+  ASSERT_EQ(::close(stolen), 0);  // makes close(2) in Output fail
   EXPECT_THROW(output.close(), Error);
 }
 

@@ -48,7 +48,12 @@ void TextSink::unfinished(const std::vector<OpenSpan>& spans) {
 void TextSink::finding(const Finding& finding) {
   write_header(info_, false);
   if (findings_++ > 0) output_.append('\n');
-  output_.append(finding_text(finding, info_, {.color = color_, .whole_stacks = whole_stacks_}));
+  const bool has_news = finding.threshold_ns != threshold_ns_ || whole_stacks_;
+  threshold_ns_ = finding.threshold_ns;
+  output_.append(folded_lines(
+      finding_text(finding, info_,
+                   {.color = color_, .whole_stacks = whole_stacks_, .threshold = has_news}),
+      width_));
 }
 
 void TextSink::more_like(const Repeats& repeats) {

@@ -6,28 +6,34 @@
 
 #include "core/sink.h"
 #include "sinks/figures.h"
+#include "sinks/make_sink.h"
 #include "sinks/output.h"
 #include "sinks/text_record.h"
 
 namespace overdue {
 
-/// For people: aligned tables, lines like strace's, names one a line; the receipt below. Colour
-/// dims headers, reddens rows with errors, and has what to look at first in bold; nothing else.
+/// Output for people: aligned tables, lines like strace's, one name per line; the receipt below.
+/// Color dims headers, makes rows with errors red, marks the parts of findings, and makes bold what
+/// to look at first; nothing else.
 class TextSink : public Sink {
  public:
-  TextSink(Output& output, bool color, bool whole_stacks = false)
-      : output_(output), records_(output), color_(color), whole_stacks_(whole_stacks) {}
+  TextSink(Output& output, const SinkOptions& options)
+      : output_(output),
+        records_(output),
+        color_(options.color),
+        whole_stacks_(options.whole_stacks),
+        width_(options.width) {}
 
   void begin(const SessionInfo& info) override { info_ = info; }
   void record(const Record& record) override;
-  /// Held until the end where it is the last: marks need the receipt.
+  /// Holds the last table until the end: its marks need the receipt.
   void table(const LatencyTable& table, bool last) override;
   void unfinished(const std::vector<OpenSpan>& spans) override;
   void finding(const Finding& finding) override;
   void more_like(const Repeats& repeats) override;
-  /// As the kernel prints it.
+  /// Writes the window in the kernel's format.
   void window(const LatencyWindow& window) override;
-  /// Names alone are for scripts: no header, and the receipt behind "# ".
+  /// Names alone are for scripts: there is no header, and the lines of the receipt begin with "# ".
   void names(const std::vector<FoundName>& names) override;
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
@@ -37,13 +43,15 @@ class TextSink : public Sink {
   Output& output_;
   TextRecords records_;
   bool color_;
-  bool whole_stacks_;  ///< of findings
+  bool whole_stacks_;  ///< in findings
+  std::size_t width_;
   std::uint64_t findings_ = 0;
-  bool more_ = false;  ///< more_like() has come
+  std::uint64_t threshold_ns_ = 0;  ///< of the last finding; not printed again if equal
+  bool more_ = false;               ///< more_like() has come
   SessionInfo info_;
   bool header_written_ = false;
   bool names_only_ = false;
-  Duration intervals_{};  ///< length of those written: the next begins here
+  Duration intervals_{};  ///< total length of the written intervals: begin of the next
   std::optional<TableFigures> table_;
 };
 

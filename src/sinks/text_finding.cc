@@ -15,6 +15,33 @@ namespace {
 
 constexpr std::string_view bold = "\033[1m", end_bold = "\033[0m";
 
+constexpr std::string_view end_color = "\033[0m";
+
+/// A color for each kind of part. Red is for errors, and no part is an error.
+std::string_view color_of(std::string_view part) {
+  if (part == "on CPU") return "\033[32m";
+  if (part == "blocked") return "\033[33m";
+  if (part == "run queue" || part == "preempted") return "\033[35m";
+  if (part == "throttled") return "\033[34m";
+  return part == "unknown" ? "\033[2m" : "\033[36m";
+}
+
+/// Whether an argument is an address in the program, or NULL. Addresses say nothing to a reader.
+bool is_address(std::string_view argument) {
+  constexpr std::size_t digits_of_addresses = 7;
+  const std::string_view value = argument.substr(argument.find('=') + 1);
+  return value == "NULL" || (value.starts_with("0x") && value.size() >= 2 + digits_of_addresses);
+}
+
+/// The arguments, without addresses unless `all`: "fd=3, count=5, …".
+std::string arguments_text(const std::vector<std::string>& arguments, bool all) {
+  std::vector<std::string_view> shown;
+  for (const std::string& argument : arguments)
+    if (all || !is_address(argument)) shown.push_back(argument);
+  if (shown.size() < arguments.size()) shown.push_back(left_out);
+  return fmt::format("{}", fmt::join(shown, ", "));
+}
+
 class Writer {
  public:
   Writer(const Finding& finding, const SessionInfo& info, const FindingTextOptions& options)
@@ -37,13 +64,15 @@ class Writer {
  private:
   void line(std::string_view content) { text_ += fmt::format("  {}\n", content); }
   void part(std::string_view label, std::uint64_t ns, std::string_view why = {}) {
-    line(fmt::format("{:<11}{:>8}{}{}", label, duration_text(ns), why.empty() ? "" : "  ", why));
+    const std::string_view color = options_.color ? color_of(label) : std::string_view();
+    line(fmt::format("{}{:<11}{}{:>8}{}{}", color, label, color.empty() ? "" : end_color,
+                     duration_text(ns), why.empty() ? "" : "  ", why));
   }
 
   void headline();
-  /// A handler that it ran; of a hang: what its thread does now, if it is a thread that is late.
+  /// The signal handler that ran; the number of the earlier hang; the state of an open call.
   void present();
-  /// What of it was no delay.
+  /// The part of the latency that is no delay.
   void purpose();
   void parts(const Breakdown& parts);
   void waits(std::uint64_t all_ns);
@@ -54,7 +83,7 @@ class Writer {
   void kernel_stack();
   void user_stack();
   void frames(const Stack& stack, unsigned indent);
-  /// Who had the CPU in waits for one.
+  /// Threads that had the CPU while the thread was preempted, or else in the run queue.
   CpuShares runners(bool preempted) const;
   void where_they_ran(const CpuShares& runners);
   std::string throttlers() const;
@@ -69,7 +98,7 @@ void Writer::headline() {
   const Finding& f = finding_;
   std::string what = printable(f.name);
   if (f.span == "syscall") {
-    what += fmt::format("({})", fmt::join(f.arguments, ", "));
+    what += fmt::format("({})", arguments_text(f.arguments, options_.whole_stacks));
     if (f.result) what += fmt::format(" = {}", *f.result);
     if (!f.error.empty()) what += " " + f.error;
     if (f.is_way_back) what += " on its way back to the program";
@@ -80,7 +109,7 @@ void Writer::headline() {
   }
   const bool hangs = f.type == "hang";
   const std::string threshold =
-      f.threshold_ns
+      options_.threshold && f.threshold_ns
           ? fmt::format(" ({} {})", hangs ? "timeout" : "threshold", duration_text(f.threshold_ns))
           : "";
   const std::string_view open = !hangs ? "" : f.is_older ? "open for at least " : "open for ";
@@ -95,7 +124,7 @@ void Writer::present() {
   const Finding& f = finding_;
   if (f.handler)
     line(fmt::format("{} in the handler of {}", duration_text(f.handler->ns), f.handler->signal));
-  if (f.hang > 0) line(fmt::format("told of as #{} while it was open", f.hang));
+  if (f.hang > 0) line(fmt::format("reported as #{} while it was open", f.hang));
   if (f.type != "hang" || f.state.empty()) return;
   if (f.state == "running") return line("still runs, on the CPU");
   const std::uint64_t ns = f.waits.empty() ? 0 : f.waits.back().ns;
@@ -113,7 +142,7 @@ void Writer::purpose() {
   line(late + "; the rest may have waited for work");
 }
 
-/// Largest first; each wait that matters below its part.
+/// The parts, largest first; blocked time by place.
 void Writer::parts(const Breakdown& parts) {
   struct Part {
     std::string_view label;
@@ -144,8 +173,8 @@ void Writer::parts(const Breakdown& parts) {
   }
 }
 
-/// "fsync_range → submit_bio_wait (D), woken by …", with `which` in front of that; what is not
-/// known is left out.
+/// "fsync_range → submit_bio_wait (D), woken by …", with `which` before "woken by". Unknown parts
+/// are left out.
 std::string Writer::why_blocked(const Wait& wait, std::string_view which) const {
   std::vector<std::string> said;
   if (std::string path = kernel_path(wait.kernel_stack); !path.empty())
@@ -162,7 +191,7 @@ std::string Writer::why_blocked(const Wait& wait, std::string_view which) const 
                           : interrupt_text(waker.means, waker.disk, waker.context));
 }
 
-/// How it ended is known of recorded waits only; the longest stands for those of its place.
+/// Only recorded waits have a waker. The longest one represents all waits in its place.
 void Writer::one_place(const WaitPlace& place) {
   const Wait& longest = finding_.waits[place.longest];
   std::string why = why_blocked(longest, place.count > 1 ? "the longest was " : "");
@@ -177,7 +206,7 @@ void Writer::one_place(const WaitPlace& place) {
   frames(longest.waker->stack, 6);
 }
 
-/// `all_ns`: blocked altogether, in whatever waits.
+/// `all_ns`: blocked time in all waits, recorded or not.
 void Writer::waits(std::uint64_t all_ns) {
   constexpr std::size_t most = 3;
   std::uint64_t shown_ns = 0, rest = 0;
@@ -199,7 +228,7 @@ void Writer::waits(std::uint64_t all_ns) {
            : "in shorter waits");
 }
 
-/// What the thread, or interrupt, of a step of a chain did; empty: "woken by …" has said so.
+/// The activity of the thread or interrupt of a chain step; empty if "woken by …" says it already.
 std::string Writer::step(std::size_t number) const {
   const ChainLink& link = finding_.chain[number];
   const bool only_ended = link.what == "ran" && (!link.ns || link.ns < link.during_ns / 10);
@@ -269,10 +298,10 @@ void Writer::frames(const Stack& stack, unsigned indent) {
   }
 }
 
-/// Where it ended, of spans that say so; of an interrupt, what was interrupted.
+/// The kernel stack at the end of a span, if recorded; of an interrupt, the interrupted code.
 void Writer::kernel_stack() {
   if (finding_.kernel_stack.empty()) return;
-  if (finding_.type == "hang" && !finding_.waits.empty()) return;  // that of its last wait
+  if (finding_.type == "hang" && !finding_.waits.empty()) return;  // same as the last wait's
   line(fmt::format("in kernel   {}",
                    options_.whole_stacks ? "" : kernel_path(finding_.kernel_stack)));
   if (options_.whole_stacks) frames(finding_.kernel_stack, 4);

@@ -25,13 +25,27 @@ class FindingText : public ::testing::Test {
   }
 };
 
+TEST_F(FindingText, LeavesAddressesForVerbose) {
+  Finding f = late_open();
+  f.name = "write";
+  f.arguments = {"fd=31", "buf=0x7f6038925000", "count=5", "stack=NULL"};
+  EXPECT_THAT(text_of(f), HasSubstr("write(fd=31, count=5, …) = 7"));
+  EXPECT_THAT(text_of(f, {.whole_stacks = true}),
+              HasSubstr("write(fd=31, buf=0x7f6038925000, count=5, stack=NULL) = 7"));
+}
+
+TEST_F(FindingText, LeavesOutAThresholdThatWasSaid) {
+  EXPECT_THAT(text_of(late_open()), HasSubstr("(threshold 2.00s)"));
+  EXPECT_THAT(text_of(late_open(), {.threshold = false}), Not(HasSubstr("threshold")));
+}
+
 TEST_F(FindingText, ReadsAsSentences) {
   EXPECT_EQ(text_of(late_open()),
             "#1 00:01:40.000  openat(dirfd=AT_FDCWD, pathname=\"/x\") = 7  io-demo[5786]  2.31s "
             "(threshold 2.00s)\n"
             "  blocked       2.29s  ext4_create → jbd2_log_wait_commit (D), woken by "
             "jbd2/vda-8[203]\n"
-            "    └ jbd2/vda-8[203] waited 2.27s of it in submit_bio_wait\n"
+            "    └ jbd2/vda-8[203] held it up: waited 2.27s in submit_bio_wait\n"
             "      └ irq 24 virtio1-req.0 ended that\n"
             "  run queue    12.0ms  behind kworker/u4:1[71]\n"
             "  on CPU       8.00ms\n"
@@ -52,7 +66,7 @@ TEST_F(FindingText, SaysByHowMuchAWaitThatWasMeantIsLate) {
 
 TEST_F(FindingText, ShowsWholeStacksIfAskedTo) {
   EXPECT_THAT(text_of(late_open(), {.whole_stacks = true}),
-              HasSubstr("    └ jbd2/vda-8[203] waited 2.27s of it in submit_bio_wait\n"));
+              HasSubstr("    └ jbd2/vda-8[203] held it up: waited 2.27s in submit_bio_wait\n"));
   EXPECT_THAT(text_of(late_open(), {.whole_stacks = true}),
               HasSubstr("      ext4_create+0x10\n      do_syscall_64+0x10\n    woken from\n"
                         "        wake_up+0x10\n"));
@@ -80,7 +94,7 @@ TEST_F(FindingText, MarksWhereFunctionsMayBeMissing) {
               HasSubstr("      openat+0x10 (/bin/io-demo)\n"
                         "      … (functions may be missing here)\n"
                         "      create_files+0x10 (/bin/io-demo)\n"));
-  // Beside those that are left out there is no second mark.
+  // Next to omitted functions, a gap has no second mark.
   f.user_stack->insert(f.user_stack->begin() + 1, 6, in_program("f"));
   (*f.user_stack)[7].follows_gap = true;
   EXPECT_THAT(text_of(f), HasSubstr("  called from  main → … → f → f → f → openat\n"));
@@ -97,7 +111,7 @@ TEST_F(FindingText, LeavesOutWhatIsNotKnown) {
             "#1 00:01:40.000  openat(dirfd=AT_FDCWD, pathname=\"/x\") = 7  io-demo[5786]  2.31s "
             "(threshold 2.00s)\n"
             "  blocked       2.29s  (D)\n"
-            "    └ jbd2/vda-8[203] waited 2.27s of it\n"
+            "    └ jbd2/vda-8[203] held it up: waited 2.27s\n"
             "      └ irq 24 virtio1-req.0 ended that\n"
             "  run queue    12.0ms\n"
             "  on CPU       8.00ms\n");
@@ -109,27 +123,28 @@ TEST_F(FindingText, TellsWhatAThreadOfTheChainWaitedForACpu) {
   f.chain[0].runqueue_ns = 2'000'000'000;
   f.chain[0].ran.add({0, 9, "hog"}, 2'270'000'000);
   EXPECT_THAT(text_of(f),
-              HasSubstr("└ jbd2/vda-8[203] waited 2.27s of it in submit_bio_wait, 2.00s "
+              HasSubstr("└ jbd2/vda-8[203] held it up: waited 2.27s in submit_bio_wait, 2.00s "
                         "of that in the run queue behind hog[9]\n"));
   f.chain[0].user_stack = *f.user_stack;
   EXPECT_THAT(text_of(f), HasSubstr(" behind hog[9], called from main → create_files → openat\n"));
   f.chain[0].user_stack.clear();
   f.chain[0].what = "preempted";
-  EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] was preempted for 2.27s of it in "
+  EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] held it up: was preempted for 2.27s in "
                                     "submit_bio_wait, by hog[9]\n"));
   f.chain[0].ran.add({0, 5, "make"}, 1'000'000'000);
   f.chain[0].ns = 3'270'000'000;
   EXPECT_THAT(text_of(f), HasSubstr("by hog[9] 2.27s, make[5] 1.00s\n"));
   f.chain[0].ns = 2'270'000'000;
   f.chain[0].what = "throttled";
-  EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] was throttled for 2.27s of it in "
+  EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] held it up: was throttled for 2.27s in "
                                     "submit_bio_wait, by the CPU quota of a cgroup\n"));
   f.chain[0].throttle = Throttle{"/shop/\033api", 1, 20'000'000, 100'000'000};
   EXPECT_THAT(text_of(f), HasSubstr(R"(, by cgroup /shop/\x1bapi (20.0ms of each 100ms))"));
   f.chain[0].what = "unknown";
   f.chain[0].runqueue_ns = 0;
-  EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] could run and did not for 2.27s of it in "
-                                    "submit_bio_wait\n"));
+  EXPECT_THAT(text_of(f),
+              HasSubstr("└ jbd2/vda-8[203] held it up: could run and did not for 2.27s in "
+                        "submit_bio_wait\n"));
   f.chain[0] = {};
   f.chain[0].thread = {1, 2, "x"};
   f.chain[0].what = "ran";
@@ -191,7 +206,7 @@ TEST_F(FindingText, SaysHowOftenItWaitedInOnePlace) {
               HasSubstr("  blocked       2.29s  1,200 times, 5.00ms at most: ext4_create → "
                         "jbd2_log_wait_commit (D), the longest was woken by "
                         "jbd2/vda-8[203]\n"
-                        "    └ of the longest: jbd2/vda-8[203] waited"));
+                        "    └ of the longest: jbd2/vda-8[203] held it up: waited"));
 }
 
 TEST_F(FindingText, CutsLongPathsInTheMiddle) {
@@ -246,12 +261,12 @@ TEST_F(FindingText, SaysAllThatAThreadOfTheChainDid) {
                           .preempted_ns = 100'000'000,
                           .sleeping_ns = 1'000'000'000,
                           .unknown_ns = 400'000'000};
-  EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] waited 1.00s of it, 10 times, in "
+  EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] held it up: waited 1.00s, 10 times, in "
                                     "submit_bio_wait; ran 790ms; 400ms unknown\n"));
   link.what = "ran";
   link.ns = 790'000'000;
   link.kernel_stack.clear();
-  EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] ran 790ms of it; waited 1.00s; "
+  EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] held it up: ran 790ms; waited 1.00s; "
                                     "400ms unknown\n"));
 }
 
@@ -292,7 +307,7 @@ TEST_F(FindingText, SaysWhereWhoRanWas) {
   EXPECT_THAT(text_of(f), HasSubstr("on CPU       80.0ms\n")) << "it is not known where";
   f.chain[0].what = "ran";
   f.chain[0].on_cpu = {4, {place(4, "crc_block")}};
-  EXPECT_THAT(text_of(f), HasSubstr("ran 2.27s of it in submit_bio_wait, in crc_block ← flush (4 "
+  EXPECT_THAT(text_of(f), HasSubstr("ran 2.27s in submit_bio_wait, in crc_block ← flush (4 "
                                     "samples)"));
   f.waits[0].ran.threads[0].on_cpu = {2, {place(2, "crc_block")}};
   EXPECT_THAT(text_of(f),

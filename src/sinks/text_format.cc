@@ -21,7 +21,7 @@ std::tm local(WallTime time) {
   return parts;
 }
 
-/// One argument of a command line, quoted where a reader could not see where it ends.
+/// One argument of a command line, quoted if its end would be unclear.
 std::string quoted_word(std::string_view argument) {
   const std::string safe = printable(argument);
   const bool plain = !safe.empty() && safe.find_first_of(" '\"") == std::string::npos;
@@ -33,7 +33,7 @@ std::string joined(const std::vector<std::string>& values, std::string_view sepa
   for (const std::string& value : values) {
     if (text.size() > longest_target) return text + std::string(separator) + "...";
     if (!text.empty()) text += separator;
-    // An argument alone may be 128 KiB; what is cut must not end inside a character or an escape.
+    // One argument may have 128 KiB. The cut must not be inside a character or an escape.
     text += value.size() > longest_target ? quoted_word(value.substr(0, longest_target)) + "..."
                                           : quoted_word(value);
   }
@@ -52,7 +52,7 @@ std::string loss_text(const Receipt& receipt) {
 
 std::string cost_text(const Receipt& receipt) {
   if (!receipt.probe_ns || receipt.probe_runs == 0) return "measuring cost: too small to measure";
-  // Not by receipt.events: a report of a recording may show some of what was measured.
+  // Not per receipt.events: a report of a recording may show only a part of the measured events.
   const std::uint64_t cost_ns = *receipt.probe_ns;
   std::string text = fmt::format("measuring cost {}", duration_text(cost_ns));
   const std::uint64_t error_ns = receipt.probe_error_ns.value_or(0);
@@ -68,7 +68,7 @@ std::string mebibytes(std::uint64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
 }
 
-/// Empty where nothing is known.
+/// Empty if nothing is known.
 std::string own_use_text(const OwnUse& own) {
   std::vector<std::string> used;
   if (own.cpu_ns) used.push_back(duration_text(*own.cpu_ns) + " of CPU time");
@@ -78,21 +78,59 @@ std::string own_use_text(const OwnUse& own) {
   return fmt::format("Overdue itself used {}", fmt::join(used, ", "));
 }
 
-std::string unnamed_text(std::uint64_t frames, std::uint64_t unresolved) {
-  if (unresolved == 0) return "all named";
-  return fmt::format("{} without a name ({}%)", grouped(unresolved),
-                     percent_of(unresolved, frames));
+/// Width without the sequences that change colors.
+std::size_t visible_width(std::string_view text) {
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const std::size_t escape = std::min(text.find('\x1b'), text.size());
+    width += display_width(text.substr(0, escape));
+    text.remove_prefix(escape);
+    text.remove_prefix(std::min(std::min(text.find('m'), text.size()) + 1, text.size()));
+  }
+  return width;
+}
+
+void append_folded(std::string& result, std::string_view line, std::size_t width) {
+  constexpr std::size_t hanging = 4;
+  const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+  const std::size_t indent = std::min(begin + hanging, width / 2);
+  result.append(begin, ' ');
+  line.remove_prefix(begin);
+  std::size_t column = begin;
+  bool has_word = false;  // on this line of the screen
+  while (!line.empty()) {
+    const std::size_t spaces = std::min(line.find_first_not_of(' '), line.size());
+    const std::size_t end = std::min(line.find(' ', spaces), line.size());
+    const std::string_view word = line.substr(spaces, end - spaces);
+    const std::size_t word_width = visible_width(word);
+    if (has_word && column + spaces + word_width > width) {
+      result.append("\n").append(indent, ' ');
+      column = indent;
+    } else {
+      result.append(spaces, ' ');
+      column += spaces;
+    }
+    result += word;
+    column += word_width;
+    has_word = true;
+    line.remove_prefix(end);
+  }
+}
+
+std::string unresolved_text(std::uint64_t frames, std::uint64_t unresolved) {
+  if (unresolved == 0) return "all resolved";
+  return fmt::format("{} unresolved ({}%)", grouped(unresolved), percent_of(unresolved, frames));
 }
 
 std::string frames_text(const FrameCounts& frames) {
   std::vector<std::string> said;
   if (frames.user > 0)
-    said.push_back(fmt::format("frames of programs: {}, {}", grouped(frames.user),
-                               unnamed_text(frames.user, frames.user_unresolved)));
+    said.push_back(fmt::format("user {}, {}", grouped(frames.user),
+                               unresolved_text(frames.user, frames.user_unresolved)));
   if (frames.kernel > 0)
-    said.push_back(fmt::format("frames of the kernel: {}, {}", grouped(frames.kernel),
-                               unnamed_text(frames.kernel, frames.kernel_unresolved)));
-  return fmt::format("{}", fmt::join(said, "; "));
+    said.push_back(fmt::format("kernel {}, {}", grouped(frames.kernel),
+                               unresolved_text(frames.kernel, frames.kernel_unresolved)));
+  return fmt::format("stack frames: {}", fmt::join(said, "; "));
 }
 
 }  // namespace
@@ -147,13 +185,26 @@ std::string local_time_of_day(WallTime time) {
                      split_seconds(time).nanoseconds / 1'000'000);
 }
 
+std::string folded_lines(std::string_view text, std::size_t width) {
+  if (width == 0) return std::string(text);
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    append_folded(result, text.substr(0, end), width);
+    if (end < text.size()) result += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result;
+}
+
 std::string session_header(const SessionInfo& info, bool with_duration) {
-  return fmt::format("overdue {} {}: {}\n{}, Linux {} {}, {}; {}{} from {}\n\n",
-                     printable(info.version), printable(info.command), target_text(info.target),
-                     printable(info.host), printable(info.kernel), printable(info.arch),
-                     counted(info.cpus, "CPU"), printable(info.backend),
-                     with_duration ? ", " + format_duration(info.duration) : ",",
-                     local_date_time(info.start_wall));
+  // The usual backend is not printed.
+  const std::string backend = info.backend == "tp_btf" ? "" : printable(info.backend) + ", ";
+  return fmt::format(
+      "overdue {} {}: {}\n{}, Linux {} {}, {}; {}{}from {}\n\n", printable(info.version),
+      printable(info.command), target_text(info.target), printable(info.host),
+      printable(info.kernel), printable(info.arch), counted(info.cpus, "CPU"), backend,
+      with_duration ? format_duration(info.duration) + " " : "", local_date_time(info.start_wall));
 }
 
 std::vector<std::string> receipt_lines(const SessionInfo& info, const Receipt& receipt) {

@@ -7,6 +7,20 @@
 namespace overdue {
 namespace {
 
+TEST(FoldedLines, HangBelowTheIndentationOfTheirLine) {
+  EXPECT_EQ(folded_lines("short\n", 20), "short\n");
+  EXPECT_EQ(folded_lines("  blocked  47.5ms  futex_wait, woken by holder[1]\n", 30),
+            "  blocked  47.5ms  futex_wait,\n      woken by holder[1]\n");
+  EXPECT_EQ(folded_lines("one two three\nfour\n", 9), "one two\n    three\nfour\n");
+  EXPECT_EQ(folded_lines("a-word-that-is-too-long end", 8), "a-word-that-is-too-long\n    end");
+  EXPECT_EQ(folded_lines("one two three", 0), "one two three");
+}
+
+TEST(FoldedLines, GiveColoursNoRoom) {
+  EXPECT_EQ(folded_lines("\033[33mone\033[0m two", 7), "\033[33mone\033[0m two");
+  EXPECT_EQ(folded_lines("\033[33mone\033[0m two", 6), "\033[33mone\033[0m\n   two");
+}
+
 TEST(Grouped, SeparatesThousands) {
   EXPECT_EQ(grouped(0), "0");
   EXPECT_EQ(grouped(999), "999");

@@ -61,19 +61,19 @@ const char* const timerlat_definitions = R"json({
           "additionalProperties": false
         }
       },
-      "residual_ns": {"$ref": "#/$defs/ns", "description": "what nothing that the kernel tells of explains"},
+      "residual_ns": {"$ref": "#/$defs/ns", "description": "the time that nothing the kernel reports explains"},
       "steal_ns": {"$ref": "#/$defs/ns", "description": "what a hypervisor says it took of the CPU since the activation before"},
       "complete": {"type": "boolean", "description": "false: there was more noise than was kept; the oldest is in the residual"},
       "interrupted": {
         "type": "object",
-        "description": "who ran when the interrupt came; tid 0: nobody",
+        "description": "the thread that ran when the interrupt came; tid 0: the CPU was idle",
         "required": ["tid", "comm", "user_mode"],
         "properties": {"tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"}, "user_mode": {"type": "boolean"}},
         "additionalProperties": false
       },
       "verdict": {"enum": ["irqs_off", "preemption_off", "interference", "idle_exit", "hardware", "wakeup", "own_work"], "description": "what the largest share was"},
       "verdict_ns": {"$ref": "#/$defs/ns", "description": "that share"},
-      "who": {"type": "string", "description": "thread or interrupt; empty where it is nobody's"},
+      "who": {"type": "string", "description": "the thread or interrupt to blame; empty: none"},
       "explanation": {"type": "string"},
       "stack": {"$ref": "#/$defs/stack", "description": "where the CPU was when the interrupt came"}
     },
@@ -96,9 +96,9 @@ const char* const timerlat_definitions = R"json({
       "type": "object",
       "required": ["kind", "name", "count", "ns", "max_ns"],
       "properties": {
-        "kind": {"enum": ["irq", "softirq", "nmi", "thread", "hardware", "unknown"], "description": "hardware: or a hypervisor; nothing that the kernel tells of"},
+        "kind": {"enum": ["irq", "softirq", "nmi", "thread", "hardware", "unknown"], "description": "hardware: or a hypervisor; nothing that the kernel reports"},
         "name": {"type": "string"},
-        "number": {"$ref": "#/$defs/id", "description": "of the interrupt"}, "tid": {"$ref": "#/$defs/id", "description": "0: the kernel told nobody which thread it was"},
+        "number": {"$ref": "#/$defs/id", "description": "of the interrupt"}, "tid": {"$ref": "#/$defs/id", "description": "0: no switch to the thread was reported"},
         "count": {"$ref": "#/$defs/count"}, "ns": {"$ref": "#/$defs/ns"}, "max_ns": {"$ref": "#/$defs/ns"}
       },
       "additionalProperties": false
@@ -186,7 +186,7 @@ const char* const timerlat_definitions = R"json({
         "type": "object",
         "required": ["interrupts_off"],
         "properties": {
-          "interrupts_off": {"type": "boolean", "description": "while somebody looked: with the kernel's own tracer"},
+          "interrupts_off": {"type": "boolean", "description": "interrupts were off while the thread looked: with the kernel's own tracer"},
           "threshold_ns": {"$ref": "#/$defs/ns"}, "width_ns": {"$ref": "#/$defs/ns"}, "window_ns": {"$ref": "#/$defs/ns"},
           "windows": {"type": "array", "items": {"$ref": "#/$defs/hwlat_window", "unevaluatedProperties": false}}
         },
@@ -223,7 +223,7 @@ const char* const timerlat_definitions = R"json({
       "throttled_by": {"$ref": "#/$defs/throttle", "description": "whose limit kept the thread"},
       "interrupted": {
         "type": "object",
-        "description": "who ran where the interrupt came; tid 0: nobody",
+        "description": "the thread that ran on the CPU of the interrupt; tid 0: the CPU was idle",
         "required": ["cpu", "tid", "comm"],
         "properties": {"cpu": {"$ref": "#/$defs/id"}, "tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"}},
         "additionalProperties": false
