@@ -1,5 +1,5 @@
-# Runs at each build (cmake -P): writes OUTPUT anew where the commit or a version has changed. A tree without git has no
-# commit.
+# Runs at each build (cmake -P): rewrites OUTPUT if the commit or a version has changed. A tree
+# without git has no commit.
 execute_process(COMMAND git -C ${SOURCE} rev-parse --short=12 HEAD OUTPUT_VARIABLE commit ERROR_QUIET
                 OUTPUT_STRIP_TRAILING_WHITESPACE)
 execute_process(COMMAND git -C ${SOURCE} status --porcelain --untracked-files=no OUTPUT_VARIABLE changes ERROR_QUIET)

@@ -1,5 +1,5 @@
-# Runs at build time (cmake -P). A raw string literal holds the text; its length is limited to 64 KiB by
-# the standard, which no page of ours comes near.
+# Runs at build time (cmake -P). A raw string literal holds the text. The standard limits its length
+# to 64 KiB, far above any of our pages.
 file(READ ${INPUT} text)
 file(WRITE ${OUTPUT} "#include <string_view>
 

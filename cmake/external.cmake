@@ -1,6 +1,7 @@
-# external_library(<name> <shared> <archive>…): the target external_<name>. A target with the property PORTABLE gets
-# the archives, so that it runs on machines that do not have the library; every other target gets <shared>, which is
-# what a distribution updates. An archive is a target of ours, or NAME for libNAME.a.
+# external_library(<name> <shared> <archive>…): the target external_<name>. A target with the
+# property PORTABLE gets the archives, so that it runs on machines without the library. Every other
+# target gets <shared>, which the distribution updates. An archive is a target of ours, or the NAME
+# of a libNAME.a.
 function(external_library name shared)
   add_library(external_${name} INTERFACE)
   set(portable $<BOOL:$<TARGET_PROPERTY:PORTABLE>>)
@@ -19,9 +20,10 @@ function(external_library name shared)
   endforeach()
 endfunction()
 
-# portable(<target>): a program that needs nothing but the kernel. It is part of `make package` alone. static-pie
-# rather than static: root runs it on hostile files, so its addresses stay random. The linker warns of functions that
-# load libraries all the same (getpwnam, getaddrinfo, …): an error here.
+# portable(<target>): a program that needs nothing but the kernel, for `make package` alone.
+# static-pie instead of static: root runs it on hostile files, so its addresses stay random. The
+# linker warns about functions that load libraries all the same (getpwnam, getaddrinfo, …), which is
+# an error here.
 function(portable target)
   set_target_properties(${target} PROPERTIES PORTABLE ON EXCLUDE_FROM_ALL ON)
   target_link_options(${target} PRIVATE -static-pie -Wl,--gc-sections -Wl,--fatal-warnings

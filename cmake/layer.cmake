@@ -1,5 +1,5 @@
-# layer(<name> SOURCES … [LINK …]): one static library per folder of src/. What a layer may include is
-# checked by tests/layers_test.py; what it may link is what it names here.
+# layer(<name> SOURCES … [LINK …]): one static library per folder of src/. tests/layers_test.py
+# checks the includes of a layer; LINK names the libraries that it may link.
 function(layer name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
@@ -8,12 +8,12 @@ function(layer name)
   overdue_warnings(${name})
 endfunction()
 
-# The warnings every target of ours is held to; OVERDUE_WERROR makes them errors.
+# The warnings for every target of ours; OVERDUE_WERROR makes them errors.
 function(overdue_warnings target)
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Wundef>)
   if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # g++ takes a file that another includes for a header. Preset `dev` compiles each by itself and does warn.
+    # g++ takes an included file for a header. Preset `dev` compiles each by itself, and warns.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
   endif()
 endfunction()

@@ -3,8 +3,9 @@
 find_package(GTest REQUIRED)
 set(OVERDUE_TEST_OPTIONS "" CACHE STRING "Compile options of tests alone")
 
-# Kernel tests run one at a time: they share one kernel. Other tests run beside them, but for those of the oracle, which
-# measure too: two of those may run at once, so each takes half of the kernel. The longest queue begins first.
+# Kernel tests run one at a time, because they share one kernel. Other tests run beside them, except
+# the oracle's, which measure too: two of them may run at once, so each takes half of the kernel.
+# The longest queue begins first.
 function(takes_the_kernel name)
   set_tests_properties(${name} PROPERTIES RESOURCE_LOCK "kernel_half_1;kernel_half_2" COST 1000)
 endfunction()

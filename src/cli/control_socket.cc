@@ -47,7 +47,7 @@ struct Entry {
   bool is_finished = false;
 };
 
-/// What is in the folder and named as sockets of ours are.
+/// The entries of the folder that are named like sockets of Overdue.
 std::vector<Entry> entries() {
   struct Close {
     void operator()(DIR* folder) const { closedir(folder); }
@@ -73,8 +73,8 @@ bool is_gone(pid_t pid) {
   return kill(pid, 0) != 0 && errno == ESRCH;
 }
 
-/// Sockets of sessions that were killed. One gets its name when it listens: nobody answers at one
-/// that has a name and refuses.
+/// Removes the sockets of sessions that were killed. A socket gets its final name once it listens:
+/// a socket with a final name that refuses connections has no session any more.
 void sweep() {
   for (const Entry& entry : entries()) {
     const bool dead = entry.is_finished ? connect_to(new_socket().get(), entry.path) == ECONNREFUSED
@@ -83,7 +83,8 @@ void sweep() {
   }
 }
 
-/// Where everybody may look a name up, and nobody but root may make or remove one.
+/// Makes the folder of the sockets: every user may look up a name, only root may make or remove
+/// one.
 void make_folder() {
   const std::string name(control_folder);
   if (mkdir(name.c_str(), 0711) != 0 && errno != EEXIST)
@@ -116,7 +117,9 @@ std::optional<Fd> connect_to_session(pid_t pid) {
   if (error == 0) return fd;
   if (error == ENOENT || error == ECONNREFUSED) return std::nullopt;
   throw Error("cannot talk to session {}: {}", pid, errno_text(error))
-      .hint(error == EACCES ? "only root, and who started it, can: sudo overdue ctl …" : "");
+      .hint(error == EACCES
+                ? "only root and the user who started the session can: sudo overdue ctl …"
+                : "");
 }
 
 ControlSocket::ControlSocket(std::optional<uid_t> owner, Handler handler)
@@ -129,11 +132,11 @@ ControlSocket::ControlSocket(std::optional<uid_t> owner, Handler handler)
   }
 }
 
-/// The name comes last, so that who finds it can talk to us.
+/// The socket gets its final name last: a client that finds the name can connect.
 void ControlSocket::open() {
   make_folder();
   {
-    const FileRights rights(std::nullopt);  // root's: the dead were other users'
+    const FileRights rights(std::nullopt);  // root's: the sockets may be other users'
     sweep();
   }
   const std::string path = control_path(getpid());
@@ -170,7 +173,7 @@ std::optional<uid_t> ControlSocket::who_may_talk(int fd) const {
   return may ? std::optional(peer.uid) : std::nullopt;
 }
 
-/// Clients that say nothing are no reason to keep root out.
+/// Silent clients of another user must not keep root out.
 void ControlSocket::make_room_for_root() {
   const auto other =
       std::ranges::find_if(clients_, [](const Client& each) { return each.who != 0; });
@@ -210,7 +213,7 @@ bool ControlSocket::serve(Client& client, KernelTime now) {
   else
     answer = handler_(std::string_view(client.read).substr(0, end));
   answer += '\n';
-  // One request a connection: nobody can keep us busy by one that is fast.
+  // One request per connection: a fast client cannot keep the measuring thread busy.
   send(client.fd.get(), answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   return false;
 }

@@ -1,4 +1,4 @@
-// `overdue ctl`: asks things of measurements that run.
+// `overdue ctl`: sends requests to running measurements.
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::chrono::seconds answer_within{5};
 constexpr std::size_t longest_answer = 1 << 20;
 
-/// The line that comes back, without its end.
+/// The line of the answer, without its end.
 std::string read_line(int fd, pid_t pid) {
   std::string line;
   const KernelTime deadline = KernelClock::now() + answer_within;
@@ -47,7 +47,7 @@ std::string read_line(int fd, pid_t pid) {
   throw Error("session {} answers without end", pid);
 }
 
-/// Nothing where the session has ended. Throws Error where it says no.
+/// The answer; nothing if the session has ended. Throws Error if the session refuses the request.
 std::optional<Json> ask(pid_t pid, const std::string& request) {
   const std::optional<Fd> fd = connect_to_session(pid);
   if (!fd) return std::nullopt;
@@ -55,7 +55,7 @@ std::optional<Json> ask(pid_t pid, const std::string& request) {
   if (send(fd->get(), line.data(), line.size(), MSG_NOSIGNAL) < 0)
     throw Error("cannot talk to session {}: {}", pid, errno_text(errno));
   Json answer = Json::parse(read_line(fd->get(), pid), nullptr, false);
-  if (!answer.is_object()) throw Error("session {} gave an answer that is none", pid);
+  if (!answer.is_object()) throw Error("session {} sent an invalid answer", pid);
   if (!answer.value("ok", false))
     throw Error("session {}: {}", pid, printable(answer.value("error", "it says no")));
   return answer;
@@ -114,7 +114,7 @@ class CtlCommand final : public Command {
   std::vector<std::string> words_;
 };
 
-/// Those that this user may talk to, and that answer.
+/// The sessions that this user may talk to and that answer.
 std::vector<Json> CtlCommand::list() const {
   std::vector<Json> found;
   for (const pid_t pid : control_sessions()) {
@@ -142,7 +142,7 @@ pid_t CtlCommand::chosen() const {
   return there[0];
 }
 
-/// The words as the protocol has them. Throws Error (exit status 2) for what is no request.
+/// The words as one line of the protocol. Throws Error (exit status 2) for an invalid request.
 std::string CtlCommand::request() const {
   constexpr std::array<std::string_view, 6> verbs = {"get",    "set",      "pause",
                                                      "resume", "snapshot", "stop"};
@@ -172,7 +172,7 @@ std::string CtlCommand::request() const {
 int CtlCommand::run(const Invocation&) {
   if (format_ != "text" && format_ != "json")
     throw Error("ctl: no format '{}'", printable(format_)).hint("text or json").exit_status(2);
-  if (words_.empty()) throw Error("ctl: what?").hint("overdue ctl list").exit_status(2);
+  if (words_.empty()) throw Error("ctl: no request given").hint("overdue ctl list").exit_status(2);
   Output output(STDOUT_FILENO);
   if (words_[0] == "list" && words_.size() == 1) {
     const std::vector<Json> sessions = list();

@@ -1,5 +1,7 @@
 #include "cli/doctor.h"
 
+#include <filesystem>
+
 #include "base/error.h"
 #include "base/read_text.h"
 #include "cli/doctor_findings.h"
@@ -12,6 +14,18 @@ constexpr Capability of_interest[] = {
     Capability::bpf,    Capability::perfmon,   Capability::sys_ptrace, Capability::dac_read_search,
     Capability::syslog, Capability::sys_admin,
 };
+
+/// Number of files with names of code that processes generate: /tmp/perf-PID.map.
+std::size_t count_perf_maps() {
+  std::size_t count = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator each("/tmp", error), end; !error && each != end;
+       each.increment(error)) {
+    const std::string name = each->path().filename().string();
+    if (name.starts_with("perf-") && name.ends_with(".map")) ++count;
+  }
+  return count;
+}
 
 Diagnosis diagnose(const Kernel& kernel, std::span<const std::string_view> planned) {
   Diagnosis found;
@@ -32,6 +46,10 @@ Diagnosis diagnose(const Kernel& kernel, std::span<const std::string_view> plann
   for (const Facility& facility : facilities())
     found.facilities.push_back({facility.name, facility.summary, (kernel.*facility.ask)()});
   found.traps = find_traps(kernel, found);
+  found.real_time = real_time_limit();
+  found.perf_maps = count_perf_maps();
+  std::error_code ignored;
+  found.has_debug_files = std::filesystem::exists("/usr/lib/debug/.build-id", ignored);
   return found;
 }
 
@@ -46,7 +64,7 @@ void calibrate_if_possible(Diagnosis& found, const DoctorOptions& options,
       if (calibrate) found.calibration = calibrate();
       if (!found.calibration) found.no_calibration = "this build does not calibrate";
     } catch (const Error& error) {
-      // That the kernel refused our probes is a finding, and the most important one.
+      // A kernel that refuses Overdue's probes is a finding, and the most important one.
       found.no_calibration = error.what();
       for (CommandFinding& command : found.commands)
         if (command.name == "syscalls") {
@@ -65,7 +83,8 @@ int run_doctor(const DoctorOptions& options, const Kernel& kernel,
                Output& output) {
   Diagnosis found = diagnose(kernel, planned);
   calibrate_if_possible(found, options, calibrate);
-  output.append(options.format == "json" ? doctor_json(found) : doctor_text(found));
+  output.append(options.format == "json" ? doctor_json(found)
+                                         : doctor_text(found, options.verbose));
   output.flush();
   return found.command("syscalls").availability == Availability::natively ? 0 : 1;
 }

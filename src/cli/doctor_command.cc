@@ -11,7 +11,7 @@
 namespace overdue {
 namespace {
 
-/// With the default probe attached for a few milliseconds, and nobody but ourselves measured.
+/// Attaches the default probe for a few milliseconds, and measures no process but Overdue.
 std::optional<Calibration> calibrate_syscalls() {
   const std::vector<double> base_ns = time_getppid();
   Session session(MembershipRules{}, 0);
@@ -25,6 +25,7 @@ class DoctorCommand final : public Command {
   void add_options(CLI::App& app) override {
     app.add_option("-f,--format", options_.format)->check(CLI::IsMember({"text", "json"}));
     app.add_flag("--no-calibrate", no_calibrate_);
+    app.add_flag("-v,--verbose", options_.verbose);
     add_kernel_options(app, kernel_);
   }
   int run(const Invocation&) override {

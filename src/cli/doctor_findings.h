@@ -9,6 +9,7 @@
 #include "core/probe.h"
 #include "kernel/features.h"
 #include "kernel/host.h"
+#include "kernel/real_time_limit.h"
 #include "kernel/session.h"
 
 namespace overdue {
@@ -16,16 +17,16 @@ namespace overdue {
 enum class Availability { natively, by_substitute, not_here };
 std::string_view availability_name(Availability availability);
 
-/// What a command, or one measurement of it, can do on this kernel.
+/// What a command, or one of its measurements, can do on this kernel.
 struct CommandFinding {
   std::string name;  ///< "syscalls", "worst irqsoff"
   Availability availability = Availability::natively;
-  std::string how;         ///< the way it measures, or the substitute; empty where it cannot
-  Support native;          ///< why not natively, and what would change it
-  bool in_version = true;  ///< false: what is said is what the kernel would allow a later version
+  std::string how;         ///< the native way to measure, or the substitute; empty: neither
+  Support native;          ///< whether natively; if not, why, and the remedy
+  bool in_version = true;  ///< false: the finding is about a later version of Overdue
 };
 
-/// Something about this machine that makes results slow, wrong or confusing.
+/// A property of this machine that makes results slow, wrong or confusing.
 struct Trap {
   std::string name;
   std::string what;
@@ -38,7 +39,7 @@ struct FacilityFinding {
   Support support;
 };
 
-/// Everything `overdue doctor` says.
+/// Everything that `overdue doctor` reports.
 struct Diagnosis {
   Host host;
   std::string lockdown;
@@ -50,28 +51,33 @@ struct Diagnosis {
   bool tracefs_private = false;
   std::string clocksource;  ///< empty: unknown
   double clock_read_ns = 0;
-  std::vector<std::string_view> capabilities;  ///< those that matter and that we have
+  std::vector<std::string_view> capabilities;  ///< Overdue's own, as far as they matter
   std::vector<CommandFinding> commands;
   std::vector<FacilityFinding> facilities;
   std::vector<Trap> traps;
   std::optional<Calibration> calibration;
-  std::string no_calibration;  ///< why there is none
+  std::string no_calibration;  ///< why there is no calibration
+
+  RealTimeLimit real_time;       ///< zeros: no limit is known
+  std::size_t perf_maps = 0;     ///< number of perf maps in /tmp, with names of JIT code
+  bool has_debug_files = false;  ///< true: /usr/lib/debug/.build-id exists
 
   const CommandFinding& command(std::string_view name) const;
 };
 
-/// Every command of the contract, in its order.
+/// Every command of the contract, in the order of the contract.
 std::vector<CommandFinding> find_commands(const Kernel& kernel,
                                           std::span<const std::string_view> planned);
 
 /// Looks at the environment; changes nothing.
 std::vector<Trap> find_traps(const Kernel& kernel, const Diagnosis& diagnosis);
 
-/// What one read of CLOCK_MONOTONIC costs in user space, in ns: the fastest of a few short runs.
+/// The cost of one read of CLOCK_MONOTONIC in user space, in ns: the fastest of a few short runs.
 double clock_read_cost_ns();
 
-/// The two forms of the report.
-std::string doctor_text(const Diagnosis& diagnosis);
+/// The two forms of the report. Without `verbose`, the text has only the differences from a machine
+/// on which everything works natively.
+std::string doctor_text(const Diagnosis& diagnosis, bool verbose);
 std::string doctor_json(const Diagnosis& diagnosis);
 
 }  // namespace overdue

@@ -1,4 +1,4 @@
-// The two forms of what `overdue doctor` found.
+// The two forms of the report of `overdue doctor`: text and JSON.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -19,7 +19,7 @@ std::string wrapped(std::string_view text, std::size_t indent) {
   return filled(text, width, indent);
 }
 
-/// Explains each no once; the next with the same reason points to the first.
+/// Explains each "no" once; a later "no" with the same reason points to the first.
 class Refusals {
  public:
   std::string explain(std::string_view name, const Support& support) {
@@ -45,8 +45,8 @@ std::string joined(const std::vector<std::string_view>& words) {
   return text.empty() ? "none" : text;
 }
 
-/// What decides how much the rest is worth: whether this kernel is one that we know, and what it
-/// lacks.
+/// Whether Overdue is tested on this kernel, and what the kernel lacks. Both decide how far the
+/// rest of the report can be trusted.
 std::string kernel_text(const Diagnosis& found) {
   std::string text = fmt::format("Linux {} {}{}\n", found.host.kernel, found.host.arch,
                                  found.preempt_rt ? " PREEMPT_RT" : "");
@@ -63,6 +63,28 @@ std::string kernel_text(const Diagnosis& found) {
   return text;
 }
 
+/// The sources of function names, besides programs' own symbols.
+std::string names_text(const Diagnosis& found) {
+  std::string text =
+      labelled("debug files", found.has_debug_files
+                                  ? "in /usr/lib/debug"
+                                  : "none in /usr/lib/debug; --debuginfod asks servers for them");
+  const std::string maps = found.perf_maps == 0 ? std::string("none in /tmp")
+                                                : fmt::format("{} in /tmp", found.perf_maps);
+  text += labelled("perf maps", maps +
+                                    "; they name JIT code: node --perf-basic-prof, java with "
+                                    "perf-map-agent, python3 -X perf (3.12)");
+  return text;
+}
+
+std::string limits_text(const Diagnosis& found) {
+  const RealTimeLimit& limit = found.real_time;
+  if (limit.period_ns == 0 || limit.runtime_ns >= limit.period_ns) return {};
+  return labelled("real time", fmt::format("threads have {} of each {} of a CPU",
+                                           format_duration(Duration(limit.runtime_ns)),
+                                           format_duration(Duration(limit.period_ns))));
+}
+
 std::string environment_text(const Diagnosis& found) {
   const Host& host = found.host;
   std::string text = "\nEnvironment\n";
@@ -77,6 +99,7 @@ std::string environment_text(const Diagnosis& found) {
                               : found.tracefs_private ? "not mounted; a private mount is used"
                                                       : printable(found.tracefs));
   text += labelled("cgroups", cgroup_layout_name(found.cgroups));
+  text += names_text(found) + limits_text(found);
   text += labelled("clock",
                    fmt::format("{}, {:.0f} ns a read",
                                found.clocksource.empty() ? "unknown" : printable(found.clocksource),
@@ -84,17 +107,21 @@ std::string environment_text(const Diagnosis& found) {
   return text;
 }
 
-std::string commands_text(const Diagnosis& found, Refusals& refusals) {
+/// The commands of this version: all, or those that do not work natively.
+std::string commands_text(const Diagnosis& found, Refusals& refusals, bool verbose) {
   std::string text = "\nCommands\n";
+  bool all_natively = true;
   for (const CommandFinding& command : found.commands) {
-    const std::string_view availability = availability_name(command.availability);
-    text += command.in_version
-                ? fmt::format("  {:<22}{}\n", command.name, availability)
-                : fmt::format("  {:<22}{:<12}not in this version\n", command.name, availability);
+    if (!command.in_version) continue;
+    const bool natively = command.availability == Availability::natively;
+    all_natively = all_natively && natively;
+    if (natively && !verbose) continue;
+    text += fmt::format("  {:<22}{}\n", command.name, availability_name(command.availability));
     if (command.availability == Availability::by_substitute)
       text += wrapped("instead: " + command.how, 6);
     text += refusals.explain(command.name, command.native);
   }
+  if (!verbose) text += all_natively ? "  all work natively\n" : "  all others work natively\n";
   return text;
 }
 
@@ -116,9 +143,9 @@ std::string traps_text(const Diagnosis& found) {
   return text;
 }
 
-/// Below this a difference between latencies is our own cost or the machine's unrest. A span
-/// contains about half of what a call pays (the end of the enter hook, the start of the exit hook);
-/// the floor takes all of it.
+/// Below this floor, a difference between latencies is Overdue's own cost or the machine's unrest.
+/// A span contains about half of the cost of a call (the end of the enter hook, the start of the
+/// exit hook); the floor takes the whole cost.
 std::uint64_t floor_ns(const Calibration& calibration) {
   const double unrest = calibration.base_ns * calibration.spread;
   return static_cast<std::uint64_t>(std::ceil(std::max(calibration.cost_ns(), unrest)));
@@ -217,11 +244,11 @@ Json calibration_json(const Diagnosis& found) {
 
 }  // namespace
 
-std::string doctor_text(const Diagnosis& found) {
+std::string doctor_text(const Diagnosis& found, bool verbose) {
   Refusals refusals;
   std::string text = kernel_text(found) + environment_text(found);
-  text += commands_text(found, refusals);
-  text += facilities_text(found, refusals);
+  text += commands_text(found, refusals, verbose);
+  if (verbose) text += facilities_text(found, refusals);
   text += traps_text(found);
   text += cost_text(found);
   return text + verdict_text(found.command("syscalls"));

@@ -122,7 +122,7 @@ TEST(Doctor, HiddenTracersAreReplacedBySubstitutes) {
 }
 
 TEST(DoctorReport, StatesTheFloor) {
-  const std::string text = doctor_text(healthy());
+  const std::string text = doctor_text(healthy(), false);
   EXPECT_THAT(text, HasSubstr("measuring adds 110 ns a call"));
   EXPECT_THAT(text, HasSubstr("Latencies below 111 ns are not reliable here."));
   EXPECT_THAT(text, HasSubstr("pays 50 ns a call"));
@@ -130,6 +130,24 @@ TEST(DoctorReport, StatesTheFloor) {
   EXPECT_EQ(json.at("calibration").at("floor_ns"), 111);
   EXPECT_EQ(json.at("calibration").at("cost_ns"), 110);
   EXPECT_EQ(json.at("calibration").at("bystander_cost_ns"), 50);
+}
+
+TEST(DoctorReport, SaysWhatDiffersAndTheRestWhenAsked) {
+  Diagnosis found = healthy();
+  found.commands.push_back({.name = "worst irqsoff",
+                            .availability = Availability::by_substitute,
+                            .how = "a lower bound",
+                            .native = Support::no("no tracer", "another kernel")});
+  found.commands.push_back({.name = "serve", .how = {}, .native = {}, .in_version = false});
+  found.facilities.push_back({"btf", "types", {}});
+  const std::string brief = doctor_text(found, false), all = doctor_text(found, true);
+  EXPECT_THAT(brief, HasSubstr("worst irqsoff         substitute\n      instead: a lower bound"));
+  EXPECT_THAT(brief, HasSubstr("all others work natively"));
+  EXPECT_THAT(brief, Not(HasSubstr("  syscalls ")));
+  EXPECT_THAT(brief, Not(HasSubstr("yes btf")));
+  EXPECT_THAT(all, HasSubstr("  syscalls              natively"));
+  EXPECT_THAT(all, HasSubstr("yes btf"));
+  for (const std::string& text : {brief, all}) EXPECT_THAT(text, Not(HasSubstr("  serve")));
 }
 
 TEST(DoctorReport, AnUnquietMachineRaisesTheFloor) {
@@ -142,9 +160,9 @@ TEST(DoctorReport, FitsTheScreenAndHidesEscapes) {
   Diagnosis found = healthy();
   found.traps.push_back(
       {"clocksource", std::string(60, 'x') + " " + std::string(60, 'y'), "boot with tsc=reliable"});
-  EXPECT_THAT(doctor_text(found), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(doctor_text(found, true), Not(HasSubstr("\x1b")));
   const std::string text =
-      doctor_text(found) + doctor({.format = "text", .calibrate = false}).text +
+      doctor_text(found, true) + doctor({.format = "text", .calibrate = false}).text +
       doctor({.format = "text", .calibrate = false}, {}, {"tracefs", "uprobe"}).text;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = text.find('\n', begin);

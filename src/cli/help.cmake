@@ -1,5 +1,5 @@
-# cli_help: the embedded pages of docs/commands and what renders them. A library of its own, so that the man
-# pages can be made without the program.
+# cli_help: the embedded pages of docs/commands, and the code that renders them. A library of its
+# own, so that the man pages can be made without the program.
 layer(cli_help SOURCES completion.cc help.cc help_page.cc LINK base)
 foreach(page overdue syscalls stalls timerlat osnoise worst record report flame ctl demo doctor probes schema help
              options/target options/view options/capture options/output options/kernel

@@ -21,7 +21,7 @@ void LeftOut::add(const Finding& finding, bool is_known) {
 
 std::vector<std::string> LeftOut::notes() const {
   constexpr std::pair<std::string_view, std::string_view> reasons[] = {
-      {"time", "sleeps as long as they were asked for"},
+      {"time", "sleeps no longer than requested"},
       {"work", "waits for work"},
       {"unknown", "waits that may be for work"}};
   std::vector<std::string> notes;

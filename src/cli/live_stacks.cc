@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t names_kept = 65536;
 
-/// Why `stack` goes no further; empty where it is complete.
+/// Why `stack` goes no further; empty if the stack is complete.
 std::string end_of(const ResolvedStack& stack) {
   if (stack.end == StackEnd::complete) return {};
   const std::string_view reason = to_text(stack.end);
@@ -72,8 +72,8 @@ void LiveStacks::begin(const SessionInfo& info) {
   for (const std::uint32_t pid : info.target.pids) images_.add_target(static_cast<pid_t>(pid));
 }
 
-// The C library and the dynamic loader, which a static Overdue knows from its parent only; and what
-// a spawned program is before it is executed: Overdue.
+// Reads the C library and the dynamic loader, which a static Overdue knows only from its parent,
+// and Overdue itself, which a spawned program is until its execve.
 void LiveStacks::warm_up() {
   warm_up(getpid(), reinterpret_cast<std::uint64_t>(&end_of));
   for (const pid_t pid : {getpid(), getppid()}) {
@@ -90,8 +90,8 @@ void LiveStacks::warm_up(pid_t pid, std::uint64_t address) {
   resolver_->user_stack(pid, registers, {});
 }
 
-// What one CPU has said may be read before what another said earlier, and a mapping that is taken
-// in before its exec is forgotten with what was before it: nothing is read that is so young.
+// An event of one CPU may be read before an earlier event of another CPU. A mapping that is handled
+// before its exec is dropped with those of the former program. The newest events stay unread.
 void LiveStacks::follow(Duration but_for) {
   const KernelTime now = KernelClock::now();
   follow_until(now - but_for);
@@ -106,7 +106,7 @@ void LiveStacks::follow_until(KernelTime until) {
     });
 }
 
-/// The maps of a process may be read now, after `at`: what changed in between is among the news.
+/// The maps of a process may be read only now, after `at`: the events up to now have the changes.
 void LiveStacks::follow_image(pid_t pid, KernelTime at) {
   follow_until(at);
   images_.image_of(pid, at);
@@ -125,14 +125,14 @@ StackNamer::UserStack LiveStacks::user_stack(std::uint32_t pid, const user_regis
   return {.frames = std::move(stack.frames), .end = std::move(end)};
 }
 
-/// What the kernel tells of names while we measure; processes may be gone when they are asked for.
+/// Keeps thread names from the kernel's events: a thread may have ended when its name is needed.
 void LiveStacks::note_name(const ProcessEvent& event) {
   if (names_.size() >= names_kept) names_.clear();
   const auto tid = static_cast<std::uint32_t>(event.tid);
   if (event.kind == ProcessEvent::Kind::exec || event.kind == ProcessEvent::Kind::name)
     names_[tid] = event.text;
   else if (event.kind == ProcessEvent::Kind::fork)
-    names_.erase(tid);  // the number is another's now
+    names_.erase(tid);  // a new thread has the tid now
 }
 
 std::string LiveStacks::thread_name(std::uint32_t, std::uint32_t tid) {
@@ -175,7 +175,7 @@ std::vector<std::string> LiveStacks::notes() const {
     notes.push_back(fmt::format("stacks that the resolver gave up on: {}", grouped(cost.failed)));
   if (cost.unknown_processes > 0)
     notes.push_back(
-        fmt::format("stacks of processes that had gone before anything was known of them: {}",
+        fmt::format("stacks of processes that ended before their mappings were read: {}",
                     grouped(cost.unknown_processes)));
   if (!without_sandbox_.empty())
     notes.push_back("user stacks have no names, for want of a sandbox: " + without_sandbox_);

@@ -18,6 +18,7 @@
 #include "cli/help.h"
 #include "cli/say.h"
 #include "cli/version.h"
+#include "sinks/output.h"
 #include "target/identity.h"
 #include "target/own_rights.h"
 
@@ -27,7 +28,7 @@ namespace {
 constexpr int usage_status = 2;
 constexpr int own_failure_status = 125;
 
-/// `argv` taken apart: the command's name, its own words, and what follows `--`.
+/// `argv`, decomposed: the command's name, its own words, and the words after `--`.
 struct CommandLine {
   std::string command;
   std::vector<std::string> words;
@@ -56,7 +57,7 @@ bool asks_for_help(const std::vector<std::string>& words) {
                      [](const std::string& word) { return word == "-h" || word == "--help"; });
 }
 
-/// Words the user may have meant by an unknown option: those of the command's parser.
+/// The option of the command that the user may have meant by an unknown word; empty if none.
 std::string nearest_option(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -108,9 +109,9 @@ Error runs_no_program(const Command& command) {
 }
 
 void print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  if (std::fflush(stdout) != 0)
-    throw Error("cannot write to standard output: {}", errno_text(errno));
+  Output output(STDOUT_FILENO);
+  output.append(text);
+  output.flush();
 }
 
 int run_command(Command& command, const CommandLine& line) {
@@ -120,7 +121,7 @@ int run_command(Command& command, const CommandLine& line) {
   command.add_options(app);
   try {
     std::vector<std::string> reversed(line.words.rbegin(),
-                                      line.words.rend());  // as CLI11 wants them
+                                      line.words.rend());  // the order that CLI11 takes
     app.parse(reversed);
   } catch (const CLI::ParseError& error) {
     throw usage_error(app, command, error);
@@ -134,6 +135,7 @@ bool is_verbose(const std::vector<std::string>& words) {
 }
 
 int report_failure(const Error& error, bool spawns, bool verbose) {
+  if (error.is_silent()) return error.exit_status();
   if (verbose) say("{}", error.log());
   say("overdue: {}\n", error.what());
   if (!error.hint().empty()) say("hint: {}\n", error.hint());
@@ -141,7 +143,7 @@ int report_failure(const Error& error, bool spawns, bool verbose) {
   return error.exit_status();
 }
 
-/// Asking who called us takes a process: only where it makes a difference.
+/// The identity of the caller takes a process to find out: only if the rights depend on it.
 void give_up_rights(Rights needed) {
   overdue::give_up_rights(needed, needed == Rights::caller
                                       ? choose_identity(IdentityRequest::current(std::nullopt))
@@ -192,13 +194,14 @@ int run(int argc, char** argv, const InheritedState& inherited) {
   }
 }
 
-/// Where the caller has closed one, the next file that we open would be it, and take what is meant
-/// for a terminal. In its place is what cannot be read, or written: that is an error with a
-/// sentence. Programs that we start find it closed, as the caller wanted.
+/// If the caller has closed a standard stream, the next file that Overdue opens would take its
+/// place, and text for a terminal would go there. A file that cannot be read (or written) takes the
+/// place instead: its use is an error with a message. Programs that Overdue starts find the stream
+/// closed, as the caller wanted.
 void hold_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) != -1) continue;
-    // The lowest number that is free, so this one; /dev is missing in some chroots.
+    // open() takes the lowest free number: this one. Some chroots have no /dev.
     const int mode = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
     if (open("/dev/null", mode | O_CLOEXEC) < 0 && open("/", O_PATH | O_CLOEXEC) < 0) _exit(125);
   }
@@ -206,18 +209,19 @@ void hold_standard_streams() {
 
 constexpr rlim_t stack_bytes = 8u << 20, stack_least = 1u << 20;
 
-/// A caller may allow a stack on which we would crash. What we start has the caller's limit again.
+/// The caller's limit may allow a stack too small for Overdue. Programs that Overdue starts have
+/// the caller's limit again.
 bool has_stack() {
   rlimit stack{};
   if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= stack_bytes) return true;
   const rlimit ours{.rlim_cur = stack_bytes, .rlim_max = std::max(stack_bytes, stack.rlim_max)};
   if (setrlimit(RLIMIT_STACK, &ours) == 0) return true;
-  stack.rlim_cur = stack.rlim_max;  // as much as there is for who may not raise that
+  stack.rlim_cur = stack.rlim_max;  // the most that a caller without privileges gets
   setrlimit(RLIMIT_STACK, &stack);
   return stack.rlim_cur >= stack_least;
 }
 
-/// run() in a thread, whose stack no limit is about.
+/// Calls run() in a thread: no limit applies to the stack of a thread.
 int run_on_stack_of_our_own(int argc, char** argv, const InheritedState& inherited) {
   std::function<int()> work = [&] { return run(argc, argv, inherited); };
   std::pair<std::function<int()>*, int> task{&work, own_failure_status};
@@ -236,7 +240,7 @@ int run_on_stack_of_our_own(int argc, char** argv, const InheritedState& inherit
   if (error != 0)
     return report_failure(
         Error("the stack is too small, and there is no other: {}", errno_text(error)), true, false);
-  ThreadRights{}.apply();  // that thread has them now
+  ThreadRights{}.apply();  // the new thread keeps the rights
   pthread_join(thread, nullptr);
   return task.second;
 }
@@ -247,8 +251,8 @@ int run_on_stack_of_our_own(int argc, char** argv, const InheritedState& inherit
 int main(int argc, char** argv) {
   overdue::hold_standard_streams();
   const overdue::InheritedState inherited =
-      overdue::InheritedState::current();  // before we change any of it
-  // A closed pipe, or a file as long as allowed, is a write error with a sentence, not a silent
+      overdue::InheritedState::current();  // before Overdue changes any of it
+  // A closed pipe, or a file at its size limit, causes a write error with a message, not a silent
   // death.
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);

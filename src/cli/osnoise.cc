@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/kernel_stacks.h"
 #include "cli/measure.h"
 #include "cli/options.h"
 #include "cli/osnoise_instruments.h"
@@ -12,7 +13,9 @@
 #include "cli/osnoise_tracer_options.h"
 #include "cli/osnoise_view.h"
 #include "cli/report_output.h"
+#include "cli/run_session.h"
 #include "cli/starvation_watch.h"
+#include "cli/trace_saver.h"
 #include "kernel/capabilities.h"
 #include "kernel/features.h"
 #include "probes/timerlat/threads.h"
@@ -44,6 +47,7 @@ class OsnoiseCommand final : public Command {
         ->take_all();
     add_stop_options(app, stop_);
     add_kernel_options(app, kernel_options_);
+    app.add_option("--save", save_);
     app.add_option("-i,--interval", output_.interval);
     app.add_option("-f,--format", output_.format);
     app.add_option("-o,--output", output_.file);
@@ -71,9 +75,10 @@ class OsnoiseCommand final : public Command {
   std::size_t entries_ = 256;
   std::string backend_ = "auto";
   std::vector<std::string> tracer_options_;
+  std::string save_;
   StopOptions stop_;
   KernelOptions kernel_options_;
-  std::unique_ptr<Kernel> kernel_;  ///< since run()
+  std::unique_ptr<Kernel> kernel_;  ///< set by run()
   OutputOptions output_;
 };
 
@@ -138,7 +143,10 @@ OsnoisePlan OsnoiseCommand::plan() const {
 }
 
 MeasureRequest OsnoiseCommand::request(const OsnoisePlan& plan, bool live) const {
-  return request_of_own_threads("osnoise", plan.cpus, cpus_, stop_, output_, live, trace_);
+  MeasureRequest request =
+      request_of_own_threads("osnoise", plan.cpus, cpus_, stop_, output_, live, trace_);
+  request.options = kept_options(plan);
+  return request;
 }
 
 int OsnoiseCommand::measure_with_bpf(const OsnoisePlan& plan, bool live) const {
@@ -154,7 +162,9 @@ int OsnoiseCommand::measure_with_bpf(const OsnoisePlan& plan, bool live) const {
                        .priority = plan.priority});
   OsnoiseInstruments instruments(threads);
   OsnoiseView view(plan, output_, live);
-  return measure(request, *kernel_, instruments, view);
+  KernelStacks stacks;
+  SavingListener saving(view, save_, stacks);
+  return measure(request, *kernel_, instruments, saving);
 }
 
 int OsnoiseCommand::measure_with_tracer(const OsnoisePlan& plan, bool live) const {
@@ -165,15 +175,14 @@ int OsnoiseCommand::measure_with_tracer(const OsnoisePlan& plan, bool live) cons
   const MeasureRequest request = this->request(plan, live);
   OsnoisePlan known = plan;
   known.counts_softirqs = !kernel_->preempt_rt();
-  OsnoiseKernelTracer tracer(known, {.cpus_text = cpus_.value_or(""),
-                                     .options = tracer_options_,
-                                     .duration = request.duration,
-                                     .interval = request.interval,
-                                     .quiet = request.quiet,
-                                     .verbose = request.verbose,
-                                     .streams = request.streams});
+  OsnoiseKernelTracer tracer(
+      known,
+      {.cpus_text = cpus_.value_or(""), .options = tracer_options_, .verbose = request.verbose},
+      *kernel_);
   OsnoiseView view(known, output_, live);
-  const int status = tracer.run(*kernel_, view);
+  KernelStacks stacks;
+  SavingListener saving(view, save_, stacks);
+  const int status = run_session(run_request(request), tracer.source(), saving);
   if (tracer.starved()) throw_starved();
   return status;
 }
@@ -187,7 +196,7 @@ int OsnoiseCommand::run(const Invocation&) {
   try {
     return measure_with_bpf(plan, live);
   } catch (const Error&) {
-    // What this kernel refuses to BPF, its own tracer may do.
+    // The kernel's own tracer may work where the kernel refuses BPF.
     if (backend_ == "bpf" || osnoise_probe.support(*kernel_).yes || !kernel_->tracer("osnoise").yes)
       throw;
   }

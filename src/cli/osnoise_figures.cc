@@ -4,7 +4,53 @@
 
 #include <fmt/format.h>
 
+#include "probes/osnoise/probe.h"
+#include "target/cpu_list.h"
+
 namespace overdue {
+
+KeptOptions kept_options(const OsnoisePlan& plan) {
+  return {{"cpus", format_cpu_list(plan.cpus)},
+          {"period_ns", std::to_string(plan.period_ns)},
+          {"runtime_ns", std::to_string(plan.runtime_ns)},
+          {"threshold_ns", std::to_string(plan.threshold_ns)},
+          {"priority", std::to_string(plan.priority)},
+          {"stop_single_ns", std::to_string(plan.stop_single_ns)},
+          {"stop_total_ns", std::to_string(plan.stop_total_ns)},
+          {"counts_softirqs", std::to_string(plan.counts_softirqs)},
+          {"bucket_ns", std::to_string(plan.bucket_ns)},
+          {"buckets", std::to_string(plan.buckets)}};
+}
+
+OsnoisePlan kept_osnoise_plan(const SessionInfo& info) {
+  OsnoisePlan plan;
+  plan.cpus = kept_cpus(info.options, "cpus");
+  plan.period_ns = kept_number(info.options, "period_ns", plan.period_ns);
+  plan.runtime_ns = kept_number(info.options, "runtime_ns", plan.runtime_ns);
+  plan.threshold_ns = kept_number(info.options, "threshold_ns", plan.threshold_ns);
+  plan.priority = static_cast<int>(kept_number(info.options, "priority", 0, 99));
+  plan.stop_single_ns = kept_number(info.options, "stop_single_ns", 0);
+  plan.stop_total_ns = kept_number(info.options, "stop_total_ns", 0);
+  plan.counts_softirqs = kept_number(info.options, "counts_softirqs", 1) != 0;
+  plan.bucket_ns = std::max<std::uint64_t>(1, kept_number(info.options, "bucket_ns", 1000));
+  plan.buckets = std::max<std::uint64_t>(1, kept_number(info.options, "buckets", 256, 1'000'000));
+  return plan;
+}
+
+const Schema& osnoise_sample_of_tracer() {
+  static const std::vector<Field> fields = [] {
+    std::vector<Field> known;
+    for (const Field& field : osnoise_sample_schema.fields)
+      if (field.name != "inner_ns" && field.name != "outer_ns") known.push_back(field);
+    return known;
+  }();
+  static const Schema schema = [] {
+    Schema made = osnoise_sample_schema;
+    made.fields = fields;
+    return made;
+  }();
+  return schema;
+}
 
 std::string_view noise_part_kind(u32 kind) {
   return kind == hardware_noise ? "hardware" : noise_kind_name(kind);
@@ -28,7 +74,6 @@ void NoiseTally::add(const osnoise_gap& gap, const TimerCause& cause, const Osno
   else if (gap.interferences == 0)
     add_part(hardware_noise, 0, "", cause.residual_ns);
   if (!plan.histogram) return;
-  counts_.resize(plan.buckets + 1);
   ++counts_[std::min<std::uint64_t>(gap.noise_ns / plan.bucket_ns, plan.buckets)];
 }
 
@@ -43,8 +88,7 @@ void NoiseTally::merge(const NoiseTally& other) {
     part.ns += more.ns;
     part.max_ns = std::max(part.max_ns, more.max_ns);
   }
-  counts_.resize(std::max(counts_.size(), other.counts_.size()));
-  for (std::size_t i = 0; i < other.counts_.size(); ++i) counts_[i] += other.counts_[i];
+  for (const auto& [bucket, count] : other.counts_) counts_[bucket] += count;
 }
 
 std::vector<NoisePart> NoiseTally::parts() const {

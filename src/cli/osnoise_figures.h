@@ -9,94 +9,105 @@
 
 #include "analysis/timer_cause.h"
 #include "bpf/osnoise.h"
+#include "cli/kept_options.h"
 #include "core/record.h"
+#include "core/session_info.h"
 
 namespace overdue {
 
-/// What `overdue osnoise` was asked for, as its reports need it.
+/// The settings of `overdue osnoise` that its reports need.
 struct OsnoisePlan {
   std::vector<std::uint32_t> cpus{};
   std::uint64_t period_ns = 1'000'000'000;
   std::uint64_t runtime_ns = 900'000'000;
   std::uint64_t threshold_ns = 1000;
-  int priority = 0;                  ///< of SCHED_FIFO; 0: ordinary threads
-  std::uint64_t stop_single_ns = 0;  ///< 0: never
+  int priority = 0;                  ///< SCHED_FIFO priority; 0: ordinary threads
+  std::uint64_t stop_single_ns = 0;  ///< limit for a single noise; 0: no limit
   std::uint64_t stop_total_ns = 0;
-  bool counts_softirqs = true;  ///< false: who measures is not told of any
+  bool counts_softirqs = true;  ///< false: the tracer sees no softirqs
   bool trace = false;
   bool histogram = false;
   std::uint64_t bucket_ns = 1000;
   std::size_t buckets = 256;
 };
 
-/// Not of enum noise_kind: nothing that the kernel tells of.
+/// The plan as a recording keeps it, and back; a damaged setting gets its default.
+KeptOptions kept_options(const OsnoisePlan& plan);
+OsnoisePlan kept_osnoise_plan(const SessionInfo& info);
+
+/// The schema of an osnoise_sample without `inner_ns` and `outer_ns`: the kernel's own tracer does
+/// not distinguish the time within a pair of clock reads from the time between pairs.
+const Schema& osnoise_sample_of_tracer();
+
+/// A kind outside enum noise_kind: noise without any interference that the kernel reports.
 constexpr u32 hardware_noise = 0;
 /// "hardware", or as noise_kind_name().
 std::string_view noise_part_kind(u32 kind);
 
-/// A share of the noise: everything of one kind and name, net of what interrupted it.
+/// A share of the noise: all interferences of one kind and name, net of nested interferences.
 struct NoisePart {
   u32 kind = hardware_noise;
-  u32 number = 0;      ///< of the interrupt, or tid; 0 of a thread that nobody was told of
-  std::string name{};  ///< as noise_name(); empty where there is none
+  u32 number = 0;      ///< number of the interrupt, or tid; 0: an unreported thread
+  std::string name{};  ///< as noise_name(); empty: no name
   std::uint64_t count = 0;
   std::uint64_t ns = 0;
   std::uint64_t max_ns = 0;
 };
 
-/// Where pauses came from, and how long they were.
+/// The sources and the lengths of noise.
 class NoiseTally {
  public:
   void add(const osnoise_gap& gap, const TimerCause& cause, const OsnoisePlan& plan);
   void merge(const NoiseTally& other);
-  /// The longest first.
+  /// The parts, longest first.
   std::vector<NoisePart> parts() const;
   std::uint64_t parts_ns() const;
-  /// Of --hist: by bucket; the last is what is longer. May be shorter.
+  /// Number of noises for --hist, by bucket; the last bucket has all longer ones.
+  const std::map<std::size_t, std::uint64_t>& counts() const { return counts_; }
   std::uint64_t count_in(std::size_t bucket) const {
-    return bucket < counts_.size() ? counts_[bucket] : 0;
+    const auto found = counts_.find(bucket);
+    return found == counts_.end() ? 0 : found->second;
   }
 
  private:
   void add_part(u32 kind, u32 number, const std::string& name, std::uint64_t ns);
 
   std::map<std::tuple<u32, u32, std::string>, NoisePart> parts_;
-  std::vector<std::uint64_t> counts_;
+  std::map<std::size_t, std::uint64_t> counts_;
 };
 
-/// All periods of a CPU that have ended.
+/// The figures of all periods of a CPU that have ended.
 struct OsnoiseCpu {
   std::uint32_t cpu = 0;
   std::uint64_t samples = 0;
   std::uint64_t runtime_ns = 0;
   std::uint64_t noise_ns = 0;
-  std::uint64_t max_noise_ns = 0;   ///< of one period
-  std::uint64_t max_single_ns = 0;  ///< of one pause
+  std::uint64_t max_noise_ns = 0;   ///< largest noise of a period
+  std::uint64_t max_single_ns = 0;  ///< longest single noise
   std::uint64_t hw = 0, nmi = 0, irq = 0, softirq = 0, thread = 0;
   NoiseTally tally{};
-  NoiseTally open{};  ///< of the period under way
+  NoiseTally open{};  ///< noise of the present period
 
   void add(const osnoise_sample& sample);
-  /// In 100 000ths of a percent, rounded down, as the kernel has it.
+  /// Runtime without noise, in 100 000ths of a percent, rounded down as in the kernel.
   std::uint64_t available() const;
-  /// What is in no part: the ways into the kernel and out of it, switches, and records that were
-  /// lost.
+  /// Noise that is in no part: kernel entries and exits, context switches, lost records.
   std::uint64_t residual_ns() const;
 };
 
 /// "99.97722".
 std::string available_text(std::uint64_t available);
 
-/// What ended the run.
+/// The noise that ended the run.
 struct OsnoiseStop {
   std::uint32_t cpu = 0;
   std::uint64_t time_ns = 0;
-  bool single = true;  ///< one pause; else the noise of a period
+  bool single = true;  ///< true: a single noise; false: the noise of a period
   std::uint64_t limit_ns = 0;
   std::uint64_t noise_ns = 0;
-  std::vector<NoisePart> parts{};  ///< of the pause, or of the period; the longest first
+  std::vector<NoisePart> parts{};  ///< parts of the noise, longest first
   std::uint64_t residual_ns = 0;
-  bool complete = true;  ///< false: there was more than was kept
+  bool complete = true;  ///< false: the record lacks the oldest interferences
 };
 
 }  // namespace overdue

@@ -32,7 +32,7 @@ KernelTime OsnoiseInstruments::ending() {
   return KernelTime::max();
 }
 
-/// Without the hooks every pause would look like one that hardware made.
+/// Without the hooks, every noise would look like hardware noise.
 void OsnoiseInstruments::check_hooks() const {
   if (const auto cpu = threads_.blind_cpu())
     throw Error("Overdue saw no switch of its own thread on CPU {}: its hooks do not run there",
@@ -52,13 +52,13 @@ std::vector<std::string> OsnoiseInstruments::notes() const {
                             state.cpu));
   if (const std::uint64_t unseen = threads_.unseen(); unseen > 0)
     notes.push_back(fmt::format(
-        "in {} another thread ran, and the kernel told no program which: they are counted as of a "
-        "thread without a name",
-        counted(unseen, "pause")));
+        "another thread ran in {}, and the kernel reported no switch: they count for a thread "
+        "without a name",
+        counted(unseen, "noise")));
   if (const std::uint64_t untold = threads_.untold(); untold > 0)
     notes.push_back(fmt::format(
-        "the latest {} pieces of noise of a pause are told of; there were {} more, whose "
-        "time is in the residual",
+        "only the latest {} interferences of a noise are reported; the time of {} more is in the "
+        "residual",
         OSNOISE_NOISES_MAX, grouped(untold)));
   return notes;
 }

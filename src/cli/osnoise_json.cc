@@ -24,15 +24,14 @@ void write_noise_parts(JsonWriter& json, const std::vector<NoisePart>& parts) {
 void write_pause_histogram(JsonWriter& json, const NoiseTally& tally, const OsnoisePlan& plan) {
   json.key("histogram");
   json.begin_array();
-  for (std::size_t i = 0; i <= plan.buckets; ++i) {
-    if (tally.count_in(i) == 0) continue;
+  for (const auto& [bucket, count] : tally.counts()) {
     json.begin_array();
-    json.value(std::uint64_t{i * plan.bucket_ns});
-    if (i < plan.buckets)
-      json.value(std::uint64_t{(i + 1) * plan.bucket_ns});
+    json.value(std::uint64_t{bucket * plan.bucket_ns});
+    if (bucket < plan.buckets)
+      json.value(std::uint64_t{(bucket + 1) * plan.bucket_ns});
     else
       json.null();
-    json.value(tally.count_in(i));
+    json.value(count);
     json.end_array();
   }
   json.end_array();

@@ -15,13 +15,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In the order in which they are put back: a period is never shorter than its runtime, which the
-/// kernel checks at each.
+/// In the order of their restoration. At each write the kernel checks that the period is not
+/// shorter than the runtime, so the period is written before and after the runtime.
 constexpr std::array<std::string_view, 6> osnoise_settings{
     "period_us",        "runtime_us", "period_us", "stop_tracing_us", "stop_tracing_total_us",
     "../tracing_thresh"};
 constexpr std::string_view threshold_file = "../tracing_thresh";
-/// What the threshold, which is one for the whole machine, means something to.
+/// The other tracers that use the threshold, which the whole machine shares.
 constexpr std::array<std::string_view, 8> threshold_users{
     "wakeup",     "wakeup_rt",      "wakeup_dl", "irqsoff",
     "preemptoff", "preemptirqsoff", "hwlat",     "function_graph"};
@@ -36,44 +36,26 @@ std::uint64_t whole_us(std::uint64_t ns) {
   return (ns + 999) / 1000;
 }
 
-/// The tracer does not tell pairs of looks apart.
-const Schema& period_schema_of_tracer() {
-  static const std::vector<Field> fields = [] {
-    std::vector<Field> known;
-    for (const Field& field : osnoise_sample_schema.fields)
-      if (field.name != "inner_ns" && field.name != "outer_ns") known.push_back(field);
-    return known;
-  }();
-  static const Schema schema = [] {
-    Schema made = osnoise_sample_schema;
-    made.fields = fields;
-    return made;
-  }();
-  return schema;
-}
-
 OsnoiseTracerRequest common(const OsnoisePlan& plan, const OsnoiseKernelRequest& request) {
   OsnoiseTracerRequest asked{.tracer = "osnoise",
                              .cpus = plan.cpus,
                              .cpus_text = request.cpus_text,
                              .options = request.options,
-                             .threads_first = false,  // periods begin with them
-                             .duration = request.duration,
-                             .interval = request.interval,
-                             .quiet = request.quiet,
-                             .verbose = request.verbose,
-                             .streams = request.streams};
+                             .kept = kept_options(plan),
+                             .threads_first = false,  // periods begin with the threads
+                             .verbose = request.verbose};
   if (plan.priority > 0) asked.priority = plan.priority;
   return asked;
 }
 
 }  // namespace
 
-// Its threads begin as ordinary ones: with another priority, so does their first period.
+// The tracer's threads begin as ordinary threads. With --priority, the first period is skipped:
+// part of it is an ordinary thread's.
 OsnoiseKernelTracer::OsnoiseKernelTracer(const OsnoisePlan& plan,
-                                         const OsnoiseKernelRequest& request)
+                                         const OsnoiseKernelRequest& request, const Kernel& kernel)
     : plan_(plan),
-      assembler_(osnoise_gap_schema, period_schema_of_tracer(),
+      assembler_(osnoise_gap_schema, osnoise_sample_schema,
                  {.cpus = plan.cpus,
                   .stop_single_us = whole_us(plan.stop_single_ns),
                   .stop_total_us = whole_us(plan.stop_total_ns),
@@ -81,17 +63,17 @@ OsnoiseKernelTracer::OsnoiseKernelTracer(const OsnoisePlan& plan,
                  [this](const Record& record) {
                    tracer_.deliver(record, record.schema->id == RECORD_OSNOISE_GAP ? 1 : 0);
                  }),
-      tracer_(*this, common(plan, request)) {}
+      tracer_(*this, common(plan, request), kernel) {}
 
 OsnoiseKernelTracer::~OsnoiseKernelTracer() = default;
 
 void OsnoiseKernelTracer::check(const fs::path& tracefs) const {
-  if (plan_.priority > 0) check_real_time_budget("/proc", "/nowhere");  // of no cgroup of ours
+  if (plan_.priority > 0) check_real_time_budget("/proc", "/nowhere");  // no cgroup applies
   if (leading_number(read_word(tracefs / "tracing_thresh")) * 1000 == plan_.threshold_ns) return;
   for (const auto& [path, tracer] : tracers_in_use(tracefs))
     if (std::find(threshold_users.begin(), threshold_users.end(), tracer) != threshold_users.end())
-      throw Error("somebody else uses the kernel's {} tracer, which has the same threshold: see {}",
-                  tracer, printable(path.string()))
+      throw Error("the kernel's {} tracer is in use, and has the same threshold: see {}", tracer,
+                  printable(path.string()))
           .hint("tracing_thresh is one for the whole machine; or use --backend bpf");
 }
 
@@ -101,7 +83,7 @@ std::span<const std::string_view> OsnoiseKernelTracer::settings() const {
 
 void OsnoiseKernelTracer::configure(const TracingSettings& settings) {
   const auto set_period = [&] { settings.set("period_us", in_whole_us(plan_.period_ns)); };
-  // The kernel takes no period that is shorter than the runtime.
+  // The kernel refuses a period that is shorter than the runtime.
   const bool longer = plan_.period_ns >= leading_number(settings.former("runtime_us")) * 1000;
   if (longer) set_period();
   settings.set("runtime_us", in_whole_us(plan_.runtime_ns));
@@ -118,7 +100,7 @@ void OsnoiseKernelTracer::prepare(const TracingInstance& instance) {
 std::vector<std::string> OsnoiseKernelTracer::notes() const {
   if (plan_.counts_softirqs) return {};
   return {
-      "with PREEMPT_RT the kernel's tracer is not told of soft interrupts: their time is that of "
+      "with PREEMPT_RT the kernel's tracer does not see softirqs: their time is that of "
       "the threads they run in"};
 }
 

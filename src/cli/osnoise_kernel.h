@@ -14,29 +14,26 @@
 
 namespace overdue {
 
-/// What the kernel's osnoise tracer is to do besides the plan: see OsnoiseTracerRequest.
+/// Settings of the kernel's osnoise tracer besides the plan: see OsnoiseTracerRequest.
 struct OsnoiseKernelRequest {
   std::string cpus_text{};
   std::vector<std::string> options{};
-  std::optional<Duration> duration{};
-  std::optional<Duration> interval{};
-  bool quiet = false;
   bool verbose = false;
-  bool streams = false;
 };
 
-/// Measures with the kernel's own osnoise tracer: see OsnoiseTracer. One thread.
+/// Measures with the kernel's own osnoise tracer: see OsnoiseTracer. Used by one thread.
 class OsnoiseKernelTracer final : private OsnoiseTracerKind {
  public:
-  /// `plan` is kept.
-  OsnoiseKernelTracer(const OsnoisePlan& plan, const OsnoiseKernelRequest& request);
+  /// `plan` and `kernel` must outlive this object.
+  OsnoiseKernelTracer(const OsnoisePlan& plan, const OsnoiseKernelRequest& request,
+                      const Kernel& kernel);
   ~OsnoiseKernelTracer() override;
   OsnoiseKernelTracer(const OsnoiseKernelTracer&) = delete;
   OsnoiseKernelTracer& operator=(const OsnoiseKernelTracer&) = delete;
 
-  /// As OsnoiseTracer::run(), with osnoise_gaps and osnoise_samples as records: of the latter only
-  /// what the tracer knows.
-  int run(const Kernel& kernel, MeasureListener& listener) { return tracer_.run(kernel, listener); }
+  /// For run_session(). The records are osnoise_gaps and osnoise_samples, the latter without
+  /// `inner_ns` and `outer_ns`.
+  Source& source() { return tracer_; }
   bool starved() const { return tracer_.starved(); }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -13,11 +14,11 @@
 namespace overdue {
 namespace {
 
-/// "local_timer:236", "NET_RX:3", "cc1:87882"; of what has no name why.
+/// "local_timer:236", "NET_RX:3", "cc1:87882"; why, if a part has no name.
 std::string name_of(const NoisePart& part) {
   if (part.kind == hardware_noise) return "or a hypervisor";
   if (!has_name(part.kind)) return {};
-  if (part.name.empty() && part.number == 0) return "that nobody was told of";
+  if (part.name.empty() && part.number == 0) return "not reported";
   return fmt::format("{}:{}", printable(part.name), part.number);
 }
 
@@ -50,7 +51,7 @@ std::string noise_lines(const std::vector<NoisePart>& parts, std::size_t most,
   if (left_out > 0)
     text += noise_line("others", fmt::format("{} more", left_out), rest.count, rest.ns, rest.max_ns,
                        noise_ns);
-  text += noise_line("residual", "to them and back", 0, residual_ns, 0, noise_ns);
+  text += noise_line("residual", "entry, exit, switches", 0, residual_ns, 0, noise_ns);
   return text;
 }
 
@@ -77,19 +78,26 @@ std::string osnoise_header(const SessionInfo& info, const OsnoisePlan& plan) {
 }
 
 std::string osnoise_table(std::span<const OsnoiseCpu> cpus, const OsnoisePlan& plan,
-                          const SessionInfo& info) {
-  std::string text =
-      fmt::format("{} | times in us\n", format_duration(info.duration)) +
-      fmt::format("{:<4}{:>8} {:>12} {:>12} {:>10} {:>12} {:>12} {:>8} {:>8} {:>8} {:>8} {:>8}\n",
-                  "CPU", "PERIODS", "RUNTIME", "NOISE", "%CPU AVAIL", "MAX NOISE", "MAX SINGLE",
-                  "HW", "NMI", "IRQ", "SOFTIRQ", "THREAD");
-  for (const OsnoiseCpu& cpu : cpus)
-    text += fmt::format(
-        "{:<4}{:>8} {:>12} {:>12} {:>10} {:>12} {:>12} {:>8} {:>8} {:>8} {:>8} {:>8}\n", cpu.cpu,
-        cpu.samples, cpu.runtime_ns / 1000, microseconds(cpu.noise_ns),
-        cpu.samples == 0 ? "-" : available_text(cpu.available()), microseconds(cpu.max_noise_ns),
-        microseconds(cpu.max_single_ns), cpu.hw, cpu.nmi, cpu.irq,
-        plan.counts_softirqs ? fmt::format("{}", cpu.softirq) : "-", cpu.thread);
+                          const SessionInfo& info, TableWidth width) {
+  const bool full = width == TableWidth::full;
+  std::string text = fmt::format("{} | times in us\n", format_duration(info.duration));
+  text += fmt::format("{:<4}{:>8} ", "CPU", "PERIODS");
+  if (full) text += fmt::format("{:>12} ", "RUNTIME");
+  text += fmt::format("{:>12} {:>10} {:>12} {:>12} {:>8}", "NOISE", "%CPU AVAIL", "MAX NOISE",
+                      "MAX SINGLE", "HW");
+  if (full) text += fmt::format(" {:>8} {:>8} {:>8} {:>8}", "NMI", "IRQ", "SOFTIRQ", "THREAD");
+  text += '\n';
+  for (const OsnoiseCpu& cpu : cpus) {
+    text += fmt::format("{:<4}{:>8} ", cpu.cpu, cpu.samples);
+    if (full) text += fmt::format("{:>12} ", cpu.runtime_ns / 1000);
+    text += fmt::format("{:>12} {:>10} {:>12} {:>12} {:>8}", microseconds(cpu.noise_ns),
+                        cpu.samples == 0 ? "-" : available_text(cpu.available()),
+                        microseconds(cpu.max_noise_ns), microseconds(cpu.max_single_ns), cpu.hw);
+    if (full)
+      text += fmt::format(" {:>8} {:>8} {:>8} {:>8}", cpu.nmi, cpu.irq,
+                          plan.counts_softirqs ? fmt::format("{}", cpu.softirq) : "-", cpu.thread);
+    text += '\n';
+  }
   return text;
 }
 
@@ -112,15 +120,16 @@ std::string osnoise_histogram(std::span<const OsnoiseCpu> cpus, const OsnoisePla
   const auto count_in = [](std::size_t bucket) {
     return [bucket](const OsnoiseCpu& cpu) { return cpu.tally.count_in(bucket); };
   };
-  for (std::size_t bucket = 0; bucket < plan.buckets; ++bucket)
-    if (std::any_of(cpus.begin(), cpus.end(), count_in(bucket)))
-      text +=
-          figures_line(fmt::format("{}", bucket * plan.bucket_ns / 1000), cpus, count_in(bucket));
+  std::set<std::size_t> buckets;
+  for (const OsnoiseCpu& cpu : cpus)
+    for (const auto& [bucket, count] : cpu.tally.counts()) buckets.insert(bucket);
+  buckets.erase(plan.buckets);
+  for (const std::size_t bucket : buckets)
+    text += figures_line(fmt::format("{}", bucket * plan.bucket_ns / 1000), cpus, count_in(bucket));
   text += figures_line("over:", cpus, count_in(plan.buckets));
   text += figures_line("count:", cpus, [&](const OsnoiseCpu& cpu) {
     std::uint64_t sum = 0;
-    for (std::size_t bucket = 0; bucket <= plan.buckets; ++bucket)
-      sum += cpu.tally.count_in(bucket);
+    for (const auto& [bucket, count] : cpu.tally.counts()) sum += count;
     return sum;
   });
   text += figures_line("max:", cpus,

@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 
+#include "cli/live_table.h"
 #include "cli/osnoise_figures.h"
 #include "cli/trace_lines.h"
 #include "core/session_info.h"
@@ -11,21 +12,22 @@ namespace overdue {
 
 /// Texts of `overdue osnoise`; every line ends in a newline.
 
-/// Whose report this is.
+/// The head of a report: version, settings, host and start.
 std::string osnoise_header(const SessionInfo& info, const OsnoisePlan& plan);
 
-/// Figures by CPU, as rtla's `osnoise top` has them; times in microseconds.
+/// Figures by CPU, as in rtla's `osnoise top`; times in microseconds. A narrow table has no
+/// runtime, and counts only hardware interferences.
 std::string osnoise_table(std::span<const OsnoiseCpu> cpus, const OsnoisePlan& plan,
-                          const SessionInfo& info);
+                          const SessionInfo& info, TableWidth width = TableWidth::full);
+inline constexpr std::size_t osnoise_table_width = 120;  ///< columns of the full table
 
-/// What the noise of all CPUs was, the longest first; at most `most` of a kind. Empty without
-/// noise.
+/// The parts of all CPUs' noise, longest first, at most `most` of a kind. Empty without noise.
 std::string osnoise_parts(std::span<const OsnoiseCpu> cpus, std::size_t most);
 
-/// Pauses by bucket, a column for each CPU. Buckets nobody fell into are left out.
+/// Number of noises by bucket, a column for each CPU. Empty buckets are left out.
 std::string osnoise_histogram(std::span<const OsnoiseCpu> cpus, const OsnoisePlan& plan);
 
-/// What ended the run, and what it was.
+/// The noise that ended the run, and its parts.
 std::string osnoise_stop(const OsnoiseStop& stop);
 
 /// Lines in the format of the kernel's osnoise tracer and of its events.
@@ -33,10 +35,10 @@ class OsnoiseTrace {
  public:
   /// The tracer's header.
   static std::string header();
-  /// A line for each that had the CPU in a pause, and one for the pause.
+  /// Adds a line for each interference of a noise, and a line for the noise.
   void add(const osnoise_gap& gap, const TimerCause& cause);
   void add(const osnoise_sample& sample);
-  /// The lines of what happened before `until`, and of no later one; each once.
+  /// The lines of events before `until_ns`, each line once.
   std::string take(std::uint64_t until_ns) { return lines_.take(until_ns); }
 
  private:

@@ -23,7 +23,7 @@ timerlat_noise noise_of(u32 kind, u32 number, const char* name, s16 detail, u64 
   return noise;
 }
 
-/// A pause of CPU 8, as a record.
+/// A noise of CPU 8, as a record.
 class Pause {
  public:
   Pause(u64 begin_ns, u64 noise_ns, std::vector<timerlat_noise> noises, u32 flags = 0) {
@@ -166,7 +166,7 @@ TEST(OsnoiseStopText, SaysWhatItWas) {
                                          .residual_ns = 8812 - tally.parts_ns()});
   EXPECT_THAT(text, HasSubstr("CPU 8 stopped the run: a pause of 8.81us, and the limit is 8.00us"));
   EXPECT_THAT(text, HasSubstr("thread    migration/8:54"));
-  EXPECT_THAT(text, HasSubstr("residual  to them and back"));
+  EXPECT_THAT(text, HasSubstr("residual  entry, exit, switches"));
 }
 
 }  // namespace

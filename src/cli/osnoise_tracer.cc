@@ -1,7 +1,6 @@
 #include "cli/osnoise_tracer.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,12 +17,8 @@
 #include "base/text.h"
 #include "cli/osnoise_tracer_options.h"
 #include "cli/osnoise_tracer_threads.h"
-#include "cli/own_use.h"
-#include "cli/progress.h"
-#include "cli/report_envelope.h"
 #include "cli/say.h"
 #include "cli/starvation_watch.h"
-#include "cli/stop_signals.h"
 #include "kernel/capabilities.h"
 #include "kernel/features.h"
 #include "kernel/host.h"
@@ -35,22 +30,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int stopped_by_a_limit = 3;
 constexpr std::chrono::milliseconds pipe_every{50}, mark_every{500};
 constexpr std::chrono::seconds starved_after{10}, longest_rest{2};
 constexpr const char* keeper = "/run/overdue/osnoise";
-/// Of both tracers, for what a killed run of the other has left. The period of osnoise is never
-/// less than its runtime: one of the two times it can be put back.
+/// The settings of both tracers: a killed run of the other tracer may have left some. The period of
+/// osnoise cannot be less than its runtime, so it is restored before and after the runtime.
 constexpr std::array<std::string_view, 10> all_settings{
     "cpus",       "options",   "timerlat_period_us", "print_stack",           "period_us",
     "runtime_us", "period_us", "stop_tracing_us",    "stop_tracing_total_us", "../tracing_thresh"};
 
-/// Settings are the machine's: whoever uses the tracer now would get ours.
+/// The whole machine shares the settings: another user of the tracer would get Overdue's.
 void refuse_if_in_use(const fs::path& tracefs) {
   for (const auto& [path, tracer] : tracers_in_use(tracefs))
     if (tracer == "timerlat" || tracer == "osnoise")
-      throw Error("somebody else uses the kernel's {} tracer: see {}", tracer,
-                  printable(path.string()))
+      throw Error("the kernel's {} tracer is in use: see {}", tracer, printable(path.string()))
           .hint("its settings are one set for the whole machine; or use --backend bpf");
 }
 
@@ -76,38 +69,37 @@ std::vector<std::pair<fs::path, std::string>> tracers_in_use(const fs::path& tra
 
 /// One measurement; its member functions are the steps, in order.
 struct OsnoiseTracer::Run {
-  Run(OsnoiseTracerKind& kind_of, OsnoiseTracerRequest asked)
-      : kind(kind_of), request(std::move(asked)) {}
+  Run(OsnoiseTracerKind& kind_of, OsnoiseTracerRequest asked, const Kernel& running)
+      : kind(kind_of), request(std::move(asked)), kernel(running) {}
 
   void check();
   void configure();
   void prepare();
   void match_clocks();
   void record();
-  void describe();
-  void loop(StopSignals& signals);
-  void finish();
+  SessionInfo describe();
+  void poll();
+  KernelTime finish();
   void mark();
   bool drain();
   void drain_rest();
   Fd open_pipe() const;
   bool has_stopped() const;
-  void next_interval(KernelTime now, bool last);
   TracerAssembler& assembler() { return kind.assembler(); }
 
   OsnoiseTracerKind& kind;
   const OsnoiseTracerRequest request;
-  MeasureListener* listener = nullptr;
-  const Kernel* kernel = nullptr;
+  const Kernel& kernel;
+  const RecordHandler* handler = nullptr;  ///< of the running poll() or stop(); else null
   fs::path tracefs;
-  std::unique_ptr<TracingSettings> settings;  // before the instance: put back after it is gone
+  std::unique_ptr<TracingSettings> settings;  // before the instance, to be restored after it
   std::unique_ptr<TracingInstance> instance;
   Fd marker, pipe, recording;
   std::unique_ptr<StarvationWatch> watch;
-  SessionInfo info;
+  KernelTime start{}, next_mark{};
+  std::vector<std::string> notes;
   std::uint64_t events = 0, unread = 0, marks = 0, marked_ns = 0;
-  bool mark_seen = false, starved = false;
-  KernelTime next_interval_at{}, interval_start{};
+  bool mark_seen = false, starved = false, has_more = false;
 };
 
 void OsnoiseTracer::Run::check() {
@@ -117,8 +109,8 @@ void OsnoiseTracer::Run::check() {
     throw Error("cannot use the kernel's tracers from inside a PID namespace")
         .hint("run it in the host's: nsenter -t 1 -p");
   require_support(fmt::format("use the kernel's {} tracer", request.tracer),
-                  kernel->tracer(request.tracer));
-  const auto path = kernel->tracefs_path();
+                  kernel.tracer(request.tracer));
+  const auto path = kernel.tracefs_path();
   if (!path)
     throw Error("no tracefs is mounted").hint("mount -t tracefs tracefs /sys/kernel/tracing");
   tracefs = *path;
@@ -131,9 +123,9 @@ void OsnoiseTracer::Run::configure() {
   names.insert(names.end(), kind.settings().begin(), kind.settings().end());
   settings = std::make_unique<TracingSettings>(tracefs / "osnoise", keeper, names, all_settings);
   if (settings->found_left_over())
-    info.notes.emplace_back("settings of osnoise/ that a killed run had left were put back first");
+    notes.emplace_back("settings of osnoise/ that a killed run had left were put back first");
   refuse_if_in_use(tracefs);
-  // First: what was set is put back if we are killed.
+  // The instance comes first: it restores the settings even if Overdue is killed.
   instance = std::make_unique<TracingInstance>(tracefs, settings.get());
   settings->set("cpus", format_cpu_list(request.cpus));
   kind.configure(*settings);
@@ -145,7 +137,7 @@ void OsnoiseTracer::Run::prepare() {
   marker = Fd(open((instance->path() / "trace_marker").c_str(), O_WRONLY | O_CLOEXEC));
   recording = Fd(open((instance->path() / "tracing_on").c_str(), O_RDWR | O_CLOEXEC));
   match_clocks();
-  pipe.reset();  // the kernel changes no tracer while somebody reads
+  pipe.reset();  // the kernel changes no tracer while the pipe is open
   watch = std::make_unique<StarvationWatch>(
       std::clamp(request.priority.value_or(0) + 1, priority_of_timerlat + 1, 99), starved_after,
       [this] {
@@ -167,7 +159,7 @@ Fd OsnoiseTracer::Run::open_pipe() const {
                         printable(path)));
 }
 
-/// The trace's clock is the tracer's own; where it stands, a line of ours tells.
+/// The trace has a clock of its own: the line of a mark, written at a known time, shows the offset.
 void OsnoiseTracer::Run::match_clocks() {
   assembler().on_mark([this](std::uint64_t id, std::uint64_t time_ns) {
     if (id != marks) return;
@@ -184,36 +176,41 @@ void OsnoiseTracer::Run::match_clocks() {
 }
 
 void OsnoiseTracer::Run::record() {
-  info.start = KernelClock::now();
-  assembler().set_begin(info.start.time_since_epoch().count());
+  start = KernelClock::now();
+  assembler().set_begin(start.time_since_epoch().count());
   instance->write("tracing_on", "1");
 }
 
-void OsnoiseTracer::Run::describe() {
+SessionInfo OsnoiseTracer::Run::describe() {
   const Host host = read_host();
   const ClockPair clocks = read_clocks();
+  SessionInfo info;
   info.version = OVERDUE_VERSION;
   info.command = request.tracer;
   info.host = host.name;
   info.kernel = host.kernel;
   info.arch = host.arch;
   info.cpus = host.online_cpus;
-  info.start_wall = clocks.wall - std::chrono::nanoseconds(clocks.monotonic - info.start);
+  info.start = start;
+  info.start_wall = clocks.wall - std::chrono::nanoseconds(clocks.monotonic - start);
   info.target.kind = "all";
   info.target.cpus = request.cpus_text;
   info.backend = "kernel";
+  info.options = request.kept;
+  info.notes = std::move(notes);
+  return info;
 }
 
 void OsnoiseTracer::Run::mark() {
   const std::string text = fmt::format("{}{}", mark_text, ++marks);
   const auto now = [] { return KernelClock::now().time_since_epoch().count(); };
   const std::uint64_t before_ns = now();
-  if (::write(marker.get(), text.data(), text.size()) < 0) errno = 0;  // the next one may do
+  if (::write(marker.get(), text.data(), text.size()) < 0) errno = 0;  // the next mark may work
   marked_ns = before_ns + (now() - before_ns) / 2;
 }
 
-/// Takes what has come; true where there may be more: the kernel needs a while to make text of what
-/// it has, which is not to keep us from all else.
+/// Reads the lines that have come; true if there may be more. The kernel makes the text while it is
+/// read, which is slow, so that one call is bounded in time.
 bool OsnoiseTracer::Run::drain() {
   char bytes[16384];
   const KernelTime until = KernelClock::now() + pipe_every;
@@ -225,13 +222,13 @@ bool OsnoiseTracer::Run::drain() {
   return true;
 }
 
-/// The tracer is over a limit: it has switched recording off.
+/// Whether a limit was passed: the tracer has then switched recording off.
 bool OsnoiseTracer::Run::has_stopped() const {
   char value = '1';
   return ::pread(recording.get(), &value, 1, 0) == 1 && value == '0';
 }
 
-/// Where the machine is slower with the text than with the events, the rest is lost.
+/// Reads the remaining lines. If the text takes too long, the rest is counted as lost.
 void OsnoiseTracer::Run::drain_rest() {
   const KernelTime until = KernelClock::now() + longest_rest;
   while (drain())
@@ -248,53 +245,22 @@ void OsnoiseTracer::Run::drain_rest() {
     }
 }
 
-void OsnoiseTracer::Run::next_interval(KernelTime now, bool last) {
-  if (!request.interval || (now < next_interval_at && !last)) return;
-  info.duration = now - info.start;
-  listener->interval(info, now - interval_start);
-  interval_start = now;
-  while (next_interval_at <= now) next_interval_at += *request.interval;
+void OsnoiseTracer::Run::poll() {
+  has_more = drain();
+  kind.check_threads();
+  if (!has_more && !assembler().stopped() && has_stopped()) {
+    while (drain()) continue;
+    kind.find_what_stopped_it();
+    // An activation or noise that began before the recording, or is lost, explains nothing.
+    if (!assembler().stopped()) instance->try_write("tracing_on", "1");
+  }
+  const KernelTime now = KernelClock::now();
+  if (now < next_mark) return;
+  mark();
+  next_mark = now + mark_every;
 }
 
-void OsnoiseTracer::Run::loop(StopSignals& signals) {
-  std::optional<KernelTime> end;
-  if (request.duration) end = info.start + *request.duration;
-  KernelTime next_tick = info.start;
-  interval_start = info.start;
-  if (request.interval) {
-    next_interval_at = info.start + *request.interval;
-    listener->interval(info, Duration(0));
-  }
-  bool more = false;
-  while (!signals.take()) {
-    const KernelTime now = KernelClock::now();
-    if (end && now >= *end) return;
-    Duration wait = more ? Duration(0) : Duration(pipe_every);
-    if (end) wait = std::min<Duration>(wait, *end - now);
-    if (request.interval && next_interval_at > now)
-      wait = std::min<Duration>(wait, next_interval_at - now);
-    pollfd waits{.fd = signals.fd(), .events = POLLIN, .revents = 0};
-    poll(&waits, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(wait).count()));
-    more = drain();
-    kind.check_threads();
-    if (!more && !assembler().stopped() && has_stopped()) {
-      while (drain()) continue;
-      kind.find_what_stopped_it();
-      // One that had begun before we recorded, or is lost, explains nothing: on to the next.
-      if (!assembler().stopped()) instance->try_write("tracing_on", "1");
-    }
-    const KernelTime after = KernelClock::now();
-    next_interval(after, false);
-    if (after >= next_tick) {
-      mark();
-      listener->tick();
-      next_tick = after + mark_every;
-    }
-    if (listener->wants_stop() || assembler().stopped() || watch->starved()) return;
-  }
-}
-
-void OsnoiseTracer::Run::finish() {
+KernelTime OsnoiseTracer::Run::finish() {
   const KernelTime end = KernelClock::now();
   assembler().set_end(end.time_since_epoch().count());
   instance->write("tracing_on", "0");
@@ -303,58 +269,77 @@ void OsnoiseTracer::Run::finish() {
   watch.reset();
   drain_rest();
   assembler().finish();
+  kind.finish(*handler);
   pipe.reset();
   marker.reset();
   recording.reset();
   instance.reset();
   settings.reset();
-  info.duration = end - info.start;
-  next_interval(end, true);
+  return end;
 }
 
-OsnoiseTracer::OsnoiseTracer(OsnoiseTracerKind& kind, OsnoiseTracerRequest request)
-    : run_(std::make_unique<Run>(kind, std::move(request))) {}
+OsnoiseTracer::OsnoiseTracer(OsnoiseTracerKind& kind, OsnoiseTracerRequest request,
+                             const Kernel& kernel)
+    : run_(std::make_unique<Run>(kind, std::move(request), kernel)) {}
 
 OsnoiseTracer::~OsnoiseTracer() = default;
 
-void OsnoiseTracer::deliver(const Record& record, std::uint64_t events) {
-  run_->events += events;
-  run_->listener->record(record);
+void OsnoiseTracer::check() {
+  run_->check();
 }
 
-int OsnoiseTracer::run(const Kernel& kernel, MeasureListener& listener) {
-  Run& run = *run_;
-  run.kernel = &kernel;
-  run.listener = &listener;
-  run.check();
-  Progress progress(!run.request.quiet);
-  StopSignals signals;
-  progress.step("preparing the kernel's tracer");
-  run.configure();
-  run.prepare();
+SessionInfo OsnoiseTracer::start(const SpawnedProgram*) {
+  run_->configure();
+  run_->prepare();
   give_up_rights_to_attach(Helpers::none, Attaching::is_over);
-  if (run.request.verbose)
-    say("overdue: attached the kernel's {} tracer in {}\n", run.request.tracer,
-        printable(run.instance->path().string()));
-  run.describe();
-  listener.begin(run.info);
-  progress.step(run.request.streams ? "" : "measuring");
-  run.loop(signals);
-  progress.step("writing");
-  run.finish();
-  progress.step("");
-  for (std::string& note : run.kind.notes()) run.info.notes.push_back(std::move(note));
+  if (run_->request.verbose)
+    say("overdue: attached the kernel's {} tracer in {}\n", run_->request.tracer,
+        printable(run_->instance->path().string()));
+  return run_->describe();
+}
+
+KernelTime OsnoiseTracer::due(KernelTime now) const {
+  return run_->has_more ? now : now + pipe_every;
+}
+
+void OsnoiseTracer::poll(const RecordHandler& handler) {
+  run_->handler = &handler;
+  run_->poll();
+  run_->handler = nullptr;
+}
+
+bool OsnoiseTracer::is_over() {
+  return is_over_limit() || run_->watch->starved();
+}
+
+bool OsnoiseTracer::is_over_limit() const {
+  return run_->assembler().stopped();
+}
+
+void OsnoiseTracer::deliver(const Record& record, std::uint64_t events) {
+  run_->events += events;
+  if (run_->handler) (*run_->handler)(record);
+}
+
+KernelTime OsnoiseTracer::stop(SessionInfo& info, const RecordHandler& handler) {
+  run_->handler = &handler;
+  const KernelTime end = run_->finish();
+  run_->handler = nullptr;
+  for (std::string& note : run_->kind.notes()) info.notes.push_back(std::move(note));
+  return end;
+}
+
+Receipt OsnoiseTracer::receipt(SessionInfo&, bool) {
+  TracerAssembler& assembler = run_->assembler();
   Receipt receipt;
-  receipt.events = run.events;
-  if (const std::uint64_t lost = run.assembler().lost() + run.unread; lost > 0)
+  receipt.events = run_->events;
+  if (const std::uint64_t lost = assembler.lost() + run_->unread; lost > 0)
     receipt.lost_by["tracer_buffer"] = lost;
-  if (const std::uint64_t unread = run.assembler().unread(); unread > 0)
+  if (const std::uint64_t unread = assembler.unread(); unread > 0)
     receipt.lost_by["unread_lines"] = unread;
-  receipt.unmatched = run.assembler().unmatched();
-  receipt.cut = run.assembler().cut();
-  receipt.own = own_use(nullptr);
-  end_report(run.info, receipt, [&] { listener.end(run.info, receipt); });
-  return run.assembler().stopped() ? stopped_by_a_limit : 0;
+  receipt.unmatched = assembler.unmatched();
+  receipt.cut = assembler.cut();
+  return receipt;
 }
 
 bool OsnoiseTracer::starved() const {

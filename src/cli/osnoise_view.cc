@@ -12,7 +12,8 @@
 namespace overdue {
 namespace {
 
-/// A pause is told of at its end, and other CPUs' may be told of later still.
+/// Age of the lines that are written: a noise is reported at its end, and noise of other CPUs may
+/// be reported later still.
 constexpr std::uint64_t late_lines_ns = 1'200'000'000;
 constexpr std::size_t parts_shown = 6;
 
@@ -32,12 +33,14 @@ OsnoiseStop stop_at(const osnoise_gap& gap, const TimerCause& cause, const Osnoi
 }  // namespace
 
 OsnoiseView::OsnoiseView(const OsnoisePlan& plan, const OutputOptions& output, bool live)
-    : plan_(plan), options_(output), live_(live) {
+    : plan_(plan), options_(output), is_live_(live) {
   for (const std::uint32_t cpu : plan.cpus) cpus_.push_back(OsnoiseCpu{.cpu = cpu});
 }
 
 void OsnoiseView::begin(const SessionInfo& info) {
+  by_tracer_ = info.backend == "kernel";
   output_ = open_output(options_, false);
+  if (is_live_) live_.emplace(*output_);
   if (options_.format == "ndjson") {
     lines_ = std::make_unique<NdjsonSink>(*output_);
     lines_->begin(info);
@@ -76,25 +79,26 @@ void OsnoiseView::record(const Record& record) {
   newest_ns_ = std::max<std::uint64_t>(newest_ns_, header.time_ns);
   if (header.kind == RECORD_OSNOISE_GAP)
     add(record.as<osnoise_gap>(), take_apart_pause(record), *cpu);
-  else
+  else if (header.kind == RECORD_OSNOISE_SAMPLE)
     add(record.as<osnoise_sample>(), *cpu);
-  if (plan_.trace && lines_) lines_->record(record);
+  if (!plan_.trace || !lines_) return;
+  const bool is_sample = header.kind == RECORD_OSNOISE_SAMPLE;
+  lines_->record(is_sample && by_tracer_ ? Record{&osnoise_sample_of_tracer(), record.bytes}
+                                         : record);
 }
 
-void OsnoiseView::redraw(const std::string& text) {
-  if (drawn_lines_ > 0) output_->append(fmt::format("\x1b[{}A\x1b[J", drawn_lines_));
-  output_->append(text);
-  drawn_lines_ = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+std::string OsnoiseView::table(const SessionInfo& info) const {
+  const bool narrow = live_ && screen_size(output_->fd()).columns < osnoise_table_width;
+  return osnoise_table(cpus_, plan_, info, narrow ? TableWidth::narrow : TableWidth::full);
 }
 
 void OsnoiseView::interval(const SessionInfo& info, Duration wall) {
   if (wall == Duration{} || plan_.trace) return;
   if (is_text()) {
-    const std::string table = osnoise_table(cpus_, plan_, info);
     if (live_)
-      redraw(table);
+      live_->draw(table(info));
     else
-      output_->append(table + "\n");
+      output_->append(table(info) + "\n");
   } else if (lines_) {
     JsonWriter json(*output_, JsonWriter::Style::one_line);
     json.begin_object();
@@ -121,13 +125,11 @@ void OsnoiseView::end_text(const SessionInfo& info, const Receipt& receipt) {
     output_->append(trace_.take(UINT64_MAX));
     output_->append('\n');
   }
-  const std::string table = osnoise_table(cpus_, plan_, info);
   if (plan_.histogram) output_->append(osnoise_histogram(cpus_, plan_) + "\n");
   if (live_)
-    redraw(table);
+    live_->draw(table(info) + "\n", true);
   else
-    output_->append(table);
-  output_->append('\n');
+    output_->append(table(info) + "\n");
   if (const std::string parts = osnoise_parts(cpus_, parts_shown); !parts.empty())
     output_->append(parts + "\n");
   if (stop_) output_->append(osnoise_stop(*stop_) + "\n");

@@ -4,7 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "cli/measure.h"
+#include "cli/listener.h"
+#include "cli/live_table.h"
 #include "cli/options.h"
 #include "cli/osnoise_figures.h"
 #include "cli/osnoise_text.h"
@@ -13,10 +14,10 @@
 
 namespace overdue {
 
-/// Shows what `overdue osnoise` measures, in the format asked for.
+/// Prints the noise that `overdue osnoise` measures, in the requested format.
 class OsnoiseView final : public MeasureListener {
  public:
-  /// `live`: the text is a terminal's, on which a table is drawn anew.
+  /// `live`: the output is a terminal, on which the table is redrawn.
   OsnoiseView(const OsnoisePlan& plan, const OutputOptions& output, bool live);
 
   void begin(const SessionInfo& info) override;
@@ -30,20 +31,21 @@ class OsnoiseView final : public MeasureListener {
   bool is_text() const { return options_.format == "text"; }
   void add(const osnoise_gap& gap, const TimerCause& cause, OsnoiseCpu& cpu);
   void add(const osnoise_sample& sample, OsnoiseCpu& cpu);
-  void redraw(const std::string& text);
+  std::string table(const SessionInfo& info) const;
   void end_text(const SessionInfo& info, const Receipt& receipt);
 
   const OsnoisePlan& plan_;
   const OutputOptions& options_;
-  bool live_;
+  bool is_live_;
+  bool by_tracer_ = false;  ///< true: the kernel's own tracer measures
   std::unique_ptr<Output> output_;
-  std::unique_ptr<NdjsonSink> lines_;  ///< of -f ndjson
+  std::unique_ptr<NdjsonSink> lines_;  ///< for -f ndjson
   OsnoiseTrace trace_;
   std::vector<OsnoiseCpu> cpus_;
   std::optional<OsnoiseStop> stop_;
-  std::size_t drawn_lines_ = 0;
+  std::optional<LiveTable> live_;  ///< on a terminal
   std::uint64_t newest_ns_ = 0;
-  Duration shown_{};  ///< how long the session was when a table was last shown
+  Duration shown_{};  ///< length of the session at the last table
 };
 
 }  // namespace overdue

@@ -1,6 +1,7 @@
 #include "cli/own_timers_json.h"
 
 #include "base/text.h"
+#include "cli/kernel_stacks.h"
 #include "cli/timerlat_json.h"
 #include "sinks/finding_json.h"
 
@@ -9,7 +10,7 @@ namespace {
 
 using Elements = JsonWriter::Elements;
 
-void write_late(JsonWriter& json, const LateTimer& late, KernelStacks& kernel) {
+void write_late(JsonWriter& json, const LateTimer& late, StackNamer& stacks) {
   const own_timer& timer = late.timer;
   json.begin_object();
   json.member("timer", late.name);
@@ -41,14 +42,14 @@ void write_late(JsonWriter& json, const LateTimer& late, KernelStacks& kernel) {
   json.member("comm", fixed_text(timer.interrupted));
   json.end_object();
   json.key("stack");
-  write_stack(json, kernel.named(late.addresses));
+  write_stack(json, untraced_stack(stacks, late.addresses));
   json.end_object();
 }
 
 }  // namespace
 
 void write_own_timers(JsonWriter& json, const std::vector<const OwnTimerRow*>& rows,
-                      KernelStacks& kernel) {
+                      StackNamer& stacks) {
   json.key("timers");
   json.begin_array(Elements::below);
   for (const OwnTimerRow* row : rows) {
@@ -64,15 +65,15 @@ void write_own_timers(JsonWriter& json, const std::vector<const OwnTimerRow*>& r
       json.end_object();
     }
     json.key("latest");
-    write_late(json, row->latest, kernel);
+    write_late(json, row->latest, stacks);
     json.end_object();
   }
   json.end_array(Elements::below);
 }
 
-void write_timer_stop(JsonWriter& json, const LateTimer* stop, KernelStacks& kernel) {
+void write_timer_stop(JsonWriter& json, const LateTimer* stop, StackNamer& stacks) {
   json.member_or_null("cause", stop,
-                      [&](const LateTimer& late) { write_late(json, late, kernel); });
+                      [&](const LateTimer& late) { write_late(json, late, stacks); });
 }
 
 }  // namespace overdue

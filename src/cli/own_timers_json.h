@@ -7,11 +7,11 @@
 
 namespace overdue {
 
-/// "timers": the members of a report on a target's own timers, latest first.
+/// Writes "timers": the app timers of a target, latest first.
 void write_own_timers(JsonWriter& json, const std::vector<const OwnTimerRow*>& rows,
-                      KernelStacks& kernel);
+                      StackNamer& stacks);
 
-/// "cause": what ended the run; null: nothing did.
-void write_timer_stop(JsonWriter& json, const LateTimer* stop, KernelStacks& kernel);
+/// Writes "cause": the wake-up that ended the run; null if none did.
+void write_timer_stop(JsonWriter& json, const LateTimer* stop, StackNamer& stacks);
 
 }  // namespace overdue

@@ -1,12 +1,14 @@
 #include "cli/own_timers_table.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include <fmt/format.h>
 
 #include "analysis/throttle_words.h"
 #include "base/text.h"
+#include "cli/kernel_stacks.h"
 #include "probes/syscalls/names.h"
 
 namespace overdue {
@@ -16,7 +18,7 @@ std::uint64_t between(std::uint64_t begin_ns, std::uint64_t end_ns) {
   return end_ns > begin_ns ? end_ns - begin_ns : 0;
 }
 
-/// What a timer is, by its function in the kernel; empty: a sleep or the timeout of a call.
+/// The kind of a timer, by its kernel function; empty: a sleep or the timeout of a call.
 std::string kind_of_timer(const std::string& function) {
   if (function == "hrtimer_wakeup") return {};
   if (function.starts_with("timerfd_")) return "timerfd";
@@ -74,7 +76,7 @@ LateTimer take_apart_timer(const Record& record) {
 }
 
 std::string OwnTimersTable::timer_name(const own_timer& timer, const Names& names) {
-  const Stack function = kernel_.named({timer.function});
+  const Stack function = untraced_stack(stacks_, std::array{std::uint64_t{timer.function}});
   const std::string kind = kind_of_timer(function.empty() || function[0].name.empty()
                                              ? fmt::format("{:#x}", timer.function)
                                              : function[0].name);

@@ -17,35 +17,35 @@
 
 namespace overdue {
 
-/// A share of how late a thread was back in its program.
+/// A share of the latency of a wake-up by a timer.
 struct LatenessPart {
-  std::string_view
-      kind;  ///< "slack", "irq", "handler", "run queue", "throttled", "return"; as docs have them
-  std::string who;        ///< raw name of the thread that had the CPU; or empty
-  std::uint32_t tid = 0;  ///< of that
+  /// "slack", "irq", "handler", "run queue", "throttled" or "return", as in the docs.
+  std::string_view kind;
+  std::string who;        ///< raw name of the thread that had the CPU, or empty
+  std::uint32_t tid = 0;  ///< tid of that thread, or 0
   std::uint64_t ns = 0;
-  std::uint64_t ran_ns = 0;  ///< of ns: for how long that thread ran, or, with tid 0, the CPU idled
+  std::uint64_t ran_ns = 0;  ///< part of ns in which that thread ran, or, with tid 0, the CPU idled
 };
 
-/// One wake-up by a timer, taken apart: its parts add up to its latency, to the nanosecond.
+/// One wake-up by a timer, decomposed: its parts add up to its latency, to the nanosecond.
 struct LateTimer {
   own_timer timer{};
-  std::string name;              ///< what waited, as in OwnTimerRow
-  std::uint64_t latency_ns = 0;  ///< from what was asked for to the way back to the program
+  std::string name;              ///< the call that waited, as in OwnTimerRow
+  std::uint64_t latency_ns = 0;  ///< from the requested time to the way back to the program
   std::vector<LatenessPart> parts;
-  std::optional<Throttle> throttle;      ///< whose limit kept the thread
-  std::vector<std::uint64_t> addresses;  ///< where the CPU was at the interrupt, innermost first
+  std::optional<Throttle> throttle;      ///< the limit that throttled the thread
+  std::vector<std::uint64_t> addresses;  ///< kernel stack of the interrupt, innermost first
 };
 LateTimer take_apart_timer(const Record& record);
 
-/// How late a thread was from what its timer was set for, in a context.
+/// The latency from the expiry of the timer to a context.
 std::uint64_t latency_in(const own_timer& timer, TimerContext context);
 
 /// The timers of one kind that one thread waits for.
 struct OwnTimerRow {
   std::uint32_t pid = 0, tid = 0;
-  std::string comm;                    ///< raw
-  std::string timer;                   ///< what waited: "clock_nanosleep", "epoll_wait (timerfd)"
+  std::string comm;   ///< raw name of the thread
+  std::string timer;  ///< call that waits: "clock_nanosleep", "epoll_wait (timerfd)"
   std::array<Histogram, 3> latencies;  ///< by TimerContext
   LateTimer latest;
   std::uint64_t max_ns() const { return latest.latency_ns; }
@@ -54,22 +54,22 @@ struct OwnTimerRow {
 /// Wake-ups by timers, by thread and kind.
 class OwnTimersTable {
  public:
-  /// `kernel` names the functions of timers.
-  explicit OwnTimersTable(KernelStacks& kernel) : kernel_(kernel) {}
+  /// `stacks` names the kernel functions of timers, and must outlive the table.
+  explicit OwnTimersTable(StackNamer& stacks) : stacks_(stacks) {}
 
-  /// Whose quota the timer was late by that comes next.
+  /// Keeps the limit that throttled the thread of the next wake-up.
   void add_throttle(const Record& record) { throttle_ = record.as<sched_throttle>(); }
-  /// Returns it, taken apart.
+  /// Adds a wake-up, and returns it decomposed.
   LateTimer add(const Record& record, const Names& names);
-  /// The latest first.
+  /// The rows, latest first.
   std::vector<const OwnTimerRow*> rows() const;
 
  private:
   std::string timer_name(const own_timer& timer, const Names& names);
 
-  /// Thread, function, call.
+  /// Tid, kernel function, call, and whether the call is a 32-bit one.
   using Key = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t, std::uint32_t>;
-  KernelStacks& kernel_;
+  StackNamer& stacks_;
   std::optional<sched_throttle> throttle_;
   std::map<Key, OwnTimerRow> rows_;
 };

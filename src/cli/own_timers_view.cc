@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/kernel_stacks.h"
 #include "cli/own_timers_json.h"
 #include "cli/report_envelope.h"
 #include "cli/report_output.h"
@@ -26,12 +27,12 @@ std::string part_text(const LatenessPart& part, const LateTimer& late) {
   const own_timer& timer = late.timer;
   if (part.kind == "slack") return "the kernel may be this late (timer slack)";
   if (part.kind == "irq") {
-    const std::string who =
+    const std::string there =
         timer.interrupted_tid == 0
-            ? "nobody ran"
-            : name_and_tid(std::string(fixed_text(timer.interrupted)), timer.interrupted_tid) +
-                  " ran";
-    return fmt::format("until the interrupt came on CPU {}, where {}", timer.timer_cpu, who);
+            ? ", which was idle"
+            : fmt::format(", where {} ran", name_and_tid(std::string(fixed_text(timer.interrupted)),
+                                                         timer.interrupted_tid));
+    return fmt::format("until the interrupt came on CPU {}{}", timer.timer_cpu, there);
   }
   if (part.kind == "handler") return "in the interrupt, until it woke the thread";
   if (part.kind == "run queue") {
@@ -70,7 +71,7 @@ std::string own_timers_table(const std::vector<const OwnTimerRow*>& rows, std::s
   return text;
 }
 
-std::string late_timer_text(const LateTimer& late, const SessionInfo& info, KernelStacks& kernel) {
+std::string late_timer_text(const LateTimer& late, const SessionInfo& info, StackNamer& stacks) {
   const own_timer& timer = late.timer;
   const KernelTime end{Duration(timer.header.time_ns)};
   std::string text = fmt::format(
@@ -80,15 +81,28 @@ std::string late_timer_text(const LateTimer& late, const SessionInfo& info, Kern
   for (const LatenessPart& part : late.parts)
     text += fmt::format("  {:<11} {:>8}  {}\n", part.kind, duration_text(part.ns),
                         part_text(part, late));
-  const Stack stack = kernel.named(late.addresses);
+  const Stack stack = untraced_stack(stacks, late.addresses);
   if (stack.empty()) return text;
   text += "  where that CPU was when the interrupt came:\n";
   for (const StackFrame& frame : stack) text += fmt::format("    => {}\n", to_text(frame));
   return text;
 }
 
-OwnTimersView::OwnTimersView(const OwnTimersPlan& plan, const OutputOptions& output)
-    : plan_(plan), options_(output) {}
+KeptOptions kept_options(const OwnTimersPlan& plan) {
+  return {{"stop_irq_ns", std::to_string(plan.stop_irq_ns)},
+          {"stop_total_ns", std::to_string(plan.stop_total_ns)},
+          {"user", std::to_string(plan.user)}};
+}
+
+OwnTimersPlan kept_own_timers_plan(const SessionInfo& info) {
+  return {.stop_irq_ns = kept_number(info.options, "stop_irq_ns", 0),
+          .stop_total_ns = kept_number(info.options, "stop_total_ns", 0),
+          .user = kept_number(info.options, "user", 0) != 0};
+}
+
+OwnTimersView::OwnTimersView(const OwnTimersPlan& plan, const OutputOptions& output,
+                             StackNamer& stacks)
+    : plan_(plan), options_(output), stacks_(stacks) {}
 
 void OwnTimersView::begin(const SessionInfo& info) {
   info_ = info;
@@ -100,6 +114,7 @@ void OwnTimersView::begin(const SessionInfo& info) {
 
 void OwnTimersView::record(const Record& record) {
   if (record.schema->id == RECORD_SCHED_THROTTLE) return table_.add_throttle(record);
+  if (record.schema->id != RECORD_OWN_TIMER) return;
   const LateTimer late = table_.add(record, info_.names);
   if (plan_.trace && lines_) lines_->record(record);
   if (stop_) return;
@@ -118,7 +133,7 @@ void OwnTimersView::interval(const SessionInfo& info, Duration wall) {
     json.begin_object();
     json.member("type", "interval");
     json.member("end", format_rfc3339(info.wall(info.start + info.duration)));
-    write_own_timers(json, table_.rows(), kernel_);
+    write_own_timers(json, table_.rows(), stacks_);
     json.end_object();
     output_->append('\n');
   } else if (options_.format == "text") {
@@ -135,9 +150,9 @@ void OwnTimersView::end_text(const SessionInfo& info, const Receipt& receipt) {
   if (!rows.empty()) output_->append(own_timers_table(rows, rows_shown) + "\n");
   if (rows.size() > rows_shown)
     output_->append(fmt::format("and {} more; -f json has them all\n\n", rows.size() - rows_shown));
-  if (stop_) output_->append("stopped by\n" + late_timer_text(*stop_, info, kernel_) + "\n");
+  if (stop_) output_->append("stopped by\n" + late_timer_text(*stop_, info, stacks_) + "\n");
   for (std::size_t i = 0; !stop_ && i < std::min(explained, rows.size()); ++i)
-    output_->append(late_timer_text(rows[i]->latest, info, kernel_) + "\n");
+    output_->append(late_timer_text(rows[i]->latest, info, stacks_) + "\n");
   if (rows.empty()) output_->append("no thread of the target was woken by a timer\n\n");
   for (const std::string& line : receipt_lines(info, receipt)) output_->append(line + "\n");
 }
@@ -146,8 +161,8 @@ void OwnTimersView::end(const SessionInfo& info, const Receipt& receipt) {
   SessionInfo shown = info;
   if (options_.quiet) shown.notes.clear();
   const auto members = [&](JsonWriter& json) {
-    write_own_timers(json, table_.rows(), kernel_);
-    write_timer_stop(json, stop_ ? &*stop_ : nullptr, kernel_);
+    write_own_timers(json, table_.rows(), stacks_);
+    write_timer_stop(json, stop_ ? &*stop_ : nullptr, stacks_);
   };
   if (lines_)
     write_last_lines(*output_, info, receipt, members);

@@ -5,7 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "cli/measure.h"
+#include "cli/kept_options.h"
+#include "cli/listener.h"
 #include "cli/options.h"
 #include "cli/own_timers_table.h"
 #include "sinks/ndjson.h"
@@ -13,19 +14,24 @@
 
 namespace overdue {
 
-/// What was asked for of a target's own timers.
+/// The settings of a measurement of app timers that its reports need.
 struct OwnTimersPlan {
-  std::uint64_t stop_irq_ns = 0;  ///< stop at a timer as late as that; 0: never
+  std::uint64_t stop_irq_ns = 0;  ///< limit for the IRQ latency; 0: no limit
   std::uint64_t stop_total_ns = 0;
-  bool user = false;     ///< the way back to the program counts too, for stop_total_ns
-  bool trace = false;    ///< a record for each wake-up; as NDJSON
-  bool spawned = false;  ///< the program uses our stdout
+  bool user = false;     ///< true: stop_total_ns includes the way back to the program
+  bool trace = false;    ///< true: -f ndjson has a record for each wake-up
+  bool spawned = false;  ///< true: the program uses Overdue's stdout
 };
 
-/// Shows how late a target's own timers are, in the format asked for.
+/// The plan as a recording keeps it, and back; a damaged setting gets its default.
+KeptOptions kept_options(const OwnTimersPlan& plan);
+OwnTimersPlan kept_own_timers_plan(const SessionInfo& info);
+
+/// Prints the latencies of app timers, in the requested format.
 class OwnTimersView final : public MeasureListener {
  public:
-  OwnTimersView(const OwnTimersPlan& plan, const OutputOptions& output);
+  /// `output` and `stacks` must outlive the view.
+  OwnTimersView(const OwnTimersPlan& plan, const OutputOptions& output, StackNamer& stacks);
 
   void begin(const SessionInfo& info) override;
   void record(const Record& record) override;
@@ -40,17 +46,17 @@ class OwnTimersView final : public MeasureListener {
   OwnTimersPlan plan_;
   const OutputOptions& options_;
   std::unique_ptr<Output> output_;
-  std::unique_ptr<NdjsonSink> lines_;  ///< of -f ndjson
+  std::unique_ptr<NdjsonSink> lines_;  ///< for -f ndjson
   SessionInfo info_;
-  KernelStacks kernel_;
-  OwnTimersTable table_{kernel_};
+  StackNamer& stacks_;
+  OwnTimersTable table_{stacks_};
   std::optional<LateTimer> stop_;
 };
 
-/// The table, latest first; of at most `most` rows.
+/// The table of app timers, latest first, with at most `most` rows.
 std::string own_timers_table(const std::vector<const OwnTimerRow*>& rows, std::size_t most);
 
 /// One wake-up and its parts.
-std::string late_timer_text(const LateTimer& late, const SessionInfo& info, KernelStacks& kernel);
+std::string late_timer_text(const LateTimer& late, const SessionInfo& info, StackNamer& stacks);
 
 }  // namespace overdue

@@ -1,5 +1,5 @@
-// `overdue report`: a trace file in every view and format of `syscalls`, without root, on any
-// machine.
+// `overdue report`: the report of a trace file, in every view and format of the command that made
+// the file, without root, on any machine.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +14,9 @@
 #include "cli/debuginfod.h"
 #include "cli/file_names.h"
 #include "cli/flame_sink.h"
+#include "cli/kept_options.h"
 #include "cli/options.h"
+#include "cli/replay.h"
 #include "cli/report_output.h"
 #include "cli/say.h"
 #include "cli/span_choice.h"
@@ -27,7 +29,7 @@
 namespace overdue {
 namespace {
 
-/// Gives what a file replays to the same view a live run uses.
+/// Gives the records of a file to the view that a live run uses.
 class Replay final : public Sink {
  public:
   explicit Replay(SyscallView& view) : view_(view) {}
@@ -39,7 +41,7 @@ class Replay final : public Sink {
   SyscallView& view_;
 };
 
-/// Throws Error where the report would go into the recording it is made from.
+/// Throws Error if the report would overwrite the recording that it is made from.
 void refuse_own_input(const OutputOptions& options, int input) {
   struct stat from{}, to{};
   const bool to_file = !options.file.empty() && options.file != "-";
@@ -54,13 +56,16 @@ void refuse_own_input(const OutputOptions& options, int input) {
 
 constexpr std::size_t most_cpus = 4096;  // of any machine: as many as --cpu can name
 
-/// What was looked for, and what was late: that makes waits findings, and says what each passed.
+/// The spans and thresholds of the recording: they decide which waits are findings, and which
+/// threshold each finding passed.
 void take_recorded(const SessionInfo& info, StallViewOptions& options) {
   try {
     const SpanChoice spans = parse_spans(info.spans);
     options.thresholds = parse_thresholds(info.thresholds, spans.pair_names());
     options.spans = spans.kinds;
     options.is_chosen = names_calls(info.only);
+    if (const std::uint64_t timeout_ns = kept_number(info.options, "timeout_ns", 0))
+      options.timeout = Duration(timeout_ns);
     if (!info.only.empty()) options.only = parse_syscall_set(info.only, info.names);
     if (info.target.cpus.empty()) return;
     std::vector<std::uint32_t> any(most_cpus);
@@ -78,8 +83,10 @@ class ReportCommand final : public Command {
 
   void add_options(CLI::App& app) override {
     app.add_option("file", file_)->required();
-    app.add_option("--view", shows_)->check(CLI::IsMember({"summary", "stalls"}));
+    app.add_option("--view", shows_)->check(CLI::IsMember({"summary", "stalls", "hist", "trace"}));
+    app_ = &app;
     add_view_options(app, view_);
+    app.add_option("-T,--threshold", thresholds_)->allow_extra_args(false)->take_all();
     app.add_flag("--idle", stalls_.idle);
     app.add_option("--keep-under", stalls_.keep_under);
     app.add_option("--first", stalls_.first);
@@ -100,7 +107,18 @@ class ReportCommand final : public Command {
     refuse_own_input(output_, file.get());
     const std::vector<const Schema*> schemas = all_schemas();
     TraceReader reader(std::move(file), schemas, file_);
-    if (shows_.empty()) shows_ = reader.info().command == "stalls" ? "stalls" : "summary";
+    const std::string& command = reader.info().command;
+    if (const RecordedReport kind = report_of(reader.info()); kind != RecordedReport::calls) {
+      refuse_options_of_calls(command);
+      if (shows_.empty()) shows_ = view_.histograms ? "hist" : "summary";
+      replay_report(reader, kind, shows_, output_);
+      return 0;
+    }
+    if (shows_.empty()) shows_ = command == "stalls" ? "stalls" : "summary";
+    if (shows_ == "hist" || shows_ == "trace")
+      throw Error("a recording of `overdue {}` has no view '{}'", printable(command), shows_)
+          .hint("--view summary, stalls")
+          .exit_status(2);
     if (shows_ == "stalls")
       show_stalls(reader, invocation.inherited);
     else
@@ -109,7 +127,31 @@ class ReportCommand final : public Command {
   }
 
  private:
+  /// No given option may be ignored in silence.
+  void refuse_options_of_calls(const std::string& command) const {
+    for (const char* const option :
+         {"--only", "--by", "--sort", "--top", "--calls", "--discover", "--threshold", "--idle",
+          "--keep-under", "--first", "--flame", "--lines", "--debuginfod", "--symbols"})
+      if (app_->count(option) > 0)
+        throw Error("{} is for recordings of system calls and stalls; this one is of `overdue {}`",
+                    option, printable(command))
+            .hint("leave it out")
+            .exit_status(2);
+  }
+
+  void narrow(const SessionInfo& info) {
+    const std::vector<std::string> pairs = parse_spans(info.spans).pair_names();
+    Thresholds asked = parse_thresholds(thresholds_, pairs);
+    check_narrower(asked, stalls_.thresholds, stalls_.spans);
+    stalls_.thresholds = std::move(asked);
+    stalls_.narrowed = true;
+  }
+
   void show_calls(TraceReader& reader) {
+    if (!thresholds_.empty())
+      throw Error("-T is for stalls, and this view shows all calls")
+          .hint("--view stalls, of a recording of `overdue stalls`")
+          .exit_status(2);
     std::optional<SyscallSet> wanted = view_.wanted(reader.info().names);
     ReportOutput report = open_report(output_, false, view_.calls);
     SyscallView view(view_, std::move(wanted), *report.sink);
@@ -119,9 +161,8 @@ class ReportCommand final : public Command {
   }
 
   void show_stalls(TraceReader& reader, const InheritedState& inherited) {
-    if (output_.format == "csv")
-      throw Error("stalls have stacks, which CSV cannot hold").hint("-f ndjson").exit_status(2);
     take_recorded(reader.info(), stalls_);
+    if (!thresholds_.empty()) narrow(reader.info());
     if (output_.format != "text") stalls_.first = 0;
     ReportOutput report = open_report(output_, false, true);
     std::optional<Debuginfod> debuginfod;
@@ -148,13 +189,15 @@ class ReportCommand final : public Command {
     report.output->close();
   }
 
+  const CLI::App* app_ = nullptr;  ///< counts the given options
   std::string file_;
-  std::string shows_;  ///< --view
+  std::string shows_;  ///< value of --view
+  std::vector<std::string> thresholds_;
   StallViewOptions stalls_;
   std::string flame_;
   bool lines_ = false;
   bool debuginfod_ = false;
-  std::string symbols_;  ///< a directory
+  std::string symbols_;  ///< folder with symbol files
   ViewOptions view_;
   OutputOptions output_;
 };

@@ -1,6 +1,5 @@
 #include "cli/report_envelope.h"
 
-#include "base/error.h"
 #include "cli/say.h"
 #include "sinks/report_json.h"
 #include "sinks/text_format.h"
@@ -40,15 +39,6 @@ void write_last_lines(Output& output, const SessionInfo& info, const Receipt& re
 
 void say_receipt(const SessionInfo& info, const Receipt& receipt) {
   for (const std::string& line : receipt_lines(info, receipt)) say("overdue: {}\n", line);
-}
-
-void end_report(const SessionInfo& info, const Receipt& receipt, const std::function<void()>& end) {
-  try {
-    end();
-  } catch (const Error&) {
-    say_receipt(info, receipt);
-    throw;
-  }
 }
 
 }  // namespace overdue

@@ -8,21 +8,18 @@
 
 namespace overdue {
 
-/// Writes members into the object that is open: what a command reports.
+/// Writes the report of a command as members of the open object.
 using WriteMembers = std::function<void(JsonWriter&)>;
 
-/// A report that is one JSON object: the session, the members, the receipt.
+/// Writes a report as one JSON object: the session, the members, the receipt.
 void write_json_report(Output& output, const SessionInfo& info, const Receipt& receipt,
                        const WriteMembers& members);
 
-/// The end of a report in lines: one with the session and the members, and the receipt.
+/// Writes the last two lines of a report in lines: the session with the members, and the receipt.
 void write_last_lines(Output& output, const SessionInfo& info, const Receipt& receipt,
                       const WriteMembers& members);
 
-/// To standard error: for a report that cannot be written.
+/// Prints the receipt on standard error, for a report that cannot be written.
 void say_receipt(const SessionInfo& info, const Receipt& receipt);
-
-/// Calls `end`, which writes the rest of a report. Where that fails, says the receipt.
-void end_report(const SessionInfo& info, const Receipt& receipt, const std::function<void()>& end);
 
 }  // namespace overdue

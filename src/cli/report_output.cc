@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "cli/live_table.h"
 #include "sinks/make_sink.h"
 #include "target/output_file.h"
 
@@ -32,12 +33,14 @@ std::unique_ptr<Output> open_output(const OutputOptions& options, bool spawned) 
 }
 
 ReportOutput open_report(const OutputOptions& options, bool spawned, bool stream) {
-  check_sink_format(options.format);  // before a file that exists is emptied
+  check_sink_format(options.format);  // before an existing file is emptied
   ReportOutput report;
   report.output = open_output(options, spawned);
+  const int fd = report.output->fd();
   report.sink = make_sink(options.format, *report.output,
-                          {.color = use_color(options.color, report.output->fd()),
+                          {.color = use_color(options.color, fd),
                            .whole_stacks = options.verbose,
+                           .width = isatty(fd) == 1 ? screen_size(fd).columns : 0,
                            .stream = stream});
   return report;
 }

@@ -28,7 +28,7 @@ span_kind kind_called(std::string_view name) {
   const std::string_view near = nearest(name, names);
   throw Error("--span: there is no kind of span '{}'{}", printable(name),
               near.empty() ? "" : fmt::format("; '{}'?", near))
-      .hint(fmt::format("kinds are {}, all; one of your own is NAME=begin:EVENT,end:EVENT,key:EXPR",
+      .hint(fmt::format("kinds are {}, all; a user span is NAME=begin:EVENT,end:EVENT,key:EXPR",
                         fmt::join(names, ", ")))
       .exit_status(2);
 }
@@ -45,7 +45,7 @@ void add_pair(SpanChoice& choice, const std::string& text) {
           .hint("give one of them another name")
           .exit_status(2);
   if (choice.pairs.size() == PAIRS_MAX)
-    throw Error("--span: at most {} spans of your own", PAIRS_MAX)
+    throw Error("--span: at most {} user spans", PAIRS_MAX)
         .hint("look for the others in another run")
         .exit_status(2);
   choice.pairs.push_back(std::move(pair));
@@ -73,7 +73,7 @@ std::vector<std::string> SpanChoice::pair_names() const {
 SpanChoice parse_spans(const std::vector<std::string>& values) {
   SpanChoice choice;
   for (const std::string& value : values) {
-    if (value.find('=') != value.npos) {  // it has commas of its own
+    if (value.find('=') != value.npos) {  // a user span has commas of its own
       add_pair(choice, value);
       continue;
     }

@@ -22,7 +22,7 @@ constexpr std::size_t causes_kept = 10'000;
 constexpr std::size_t settings_kept = 1'000;
 constexpr std::size_t hangs_kept = 10'000;
 constexpr std::size_t last_calls_kept = 10'000;
-/// What is younger may not have been read.
+/// Younger records may not have been read yet.
 constexpr Duration reading_behind = std::chrono::milliseconds(200);
 
 bool is_native_call(const RawStall& stall) {
@@ -57,7 +57,7 @@ void StallView::begin(const SessionInfo& info) {
   sink_.begin(info);
 }
 
-/// A hang is remembered until its call ends: what ends as a stall then says so.
+/// A hang is kept until its call ends: the stall of this call then names the hang.
 void StallView::note_hang(const RawStall& stall, Finding& finding) {
   const std::pair key(stall.span.header.tid, stall.begin_ns());
   if (stall.span.flags & SPAN_OPEN) {
@@ -95,7 +95,7 @@ const StallView::Settings& StallView::settings_at(std::uint64_t time_ns) const {
   return settings_.front();
 }
 
-/// Waits come for many reasons; which of them are spans of their own is decided here.
+/// Waits are recorded for several reasons. Decides which waits are spans of their own.
 void StallView::look_for_waits() {
   const auto threshold = [&](span_kind kind) -> std::uint64_t {
     if (std::find(options_.spans.begin(), options_.spans.end(), kind) == options_.spans.end())
@@ -194,7 +194,7 @@ bool StallView::is_news(Finding& finding) {
   return false;
 }
 
-/// Of a call on its way back. Its result may be gone, where the call begins again.
+/// Names a call on its way back. The result may be gone if the call is restarted.
 void StallView::name_call(const RawStall& stall, Finding& finding) const {
   const auto nr = static_cast<u32>(stall.span.subject);
   finding.name = syscall_name(ABI_NATIVE, nr, info_.names);
@@ -214,10 +214,10 @@ void StallView::name_call(const RawStall& stall, Finding& finding) const {
 
 void StallView::stall(const RawStall& stall) {
   const std::uint64_t threshold_ns = threshold_of(stall);
-  // More comes than is late: while thresholds change, where the kernel cannot match names, and of
-  // ways back, which are looked for by the least threshold of all.
-  const bool may_be_quick =
-      stall.is_way_back || !settings_at(stall.span.header.time_ns).thresholds.by_thread.empty();
+  // Some spans are not late: thresholds may change, the kernel may not match all names, and ways
+  // back are looked for with the least threshold of all.
+  const bool may_be_quick = options_.narrowed || stall.is_way_back ||
+                            !settings_at(stall.span.header.time_ns).thresholds.by_thread.empty();
   if (may_be_quick && (threshold_ns == 0 || stall.span.latency_ns < threshold_ns)) return;
   Finding finding = explain(stall, namer_, info_.names);
   finding.threshold_ns = threshold_ns;
@@ -254,7 +254,8 @@ void StallView::end(SessionInfo info, Receipt receipt) {
           ? "nothing took as long as the threshold"
           : "no stall is shown: all that took as long as the threshold is left out");
   if (hung_ > 0)
-    info.notes.push_back(fmt::format("of them had not ended when told of: {}", grouped(hung_)));
+    info.notes.push_back(
+        fmt::format("{} {} still in progress", grouped(hung_), hung_ == 1 ? "was" : "were"));
   for (std::string& note : left_out_.notes()) info.notes.push_back(std::move(note));
   if (elsewhere_ > 0)
     info.notes.push_back(fmt::format("stalls not under {}: {}", printable(options_.keep_under),

@@ -21,58 +21,59 @@ namespace overdue {
 
 struct StallViewOptions {
   Thresholds thresholds{};
-  std::optional<Duration> timeout = {};           ///< of calls still open
-  std::vector<span_kind> spans = {SPAN_SYSCALL};  ///< which kinds are looked for
-  std::vector<std::uint32_t> cpus = {};           ///< where; empty: on all
-  bool idle = false;                              ///< show waits that are no delay
-  std::optional<SyscallSet> only = {};            ///< system calls that are looked at; nothing: all
-  bool is_chosen = false;    ///< calls were chosen by name: theirs are shown all the same
-  std::string keep_under{};  ///< only stalls whose user stack passes this function; empty: all
-  std::uint64_t first = 3;   ///< how many of one cause are shown; 0: all
-  std::function<void(const Finding&)> on_finding = {};  ///< called for each, shown or folded
+  std::optional<Duration> timeout = {};           ///< age from which open calls are found
+  std::vector<span_kind> spans = {SPAN_SYSCALL};  ///< kinds to look for
+  std::vector<std::uint32_t> cpus = {};           ///< CPUs to look at; empty: all
+  bool idle = false;                              ///< shows waits that are no delay
+  std::optional<SyscallSet> only = {};            ///< system calls to look at; nothing: all
+  bool is_chosen = false;    ///< calls were chosen by name: their idle waits are shown too
+  std::string keep_under{};  ///< only stalls with this function in the user stack; empty: all
+  bool narrowed = false;     ///< records of lower thresholds come too, with shorter spans
+  std::uint64_t first = 3;   ///< number of findings shown per cause; 0: all
+  std::function<void(const Finding&)> on_finding = {};  ///< called for each finding, shown or not
 };
 
-/// Turns records, live or from a file, into findings and gives them to a sink: leaves out what is
-/// idle, numbers them, folds those of one cause after the first few.
+/// Turns records, live or from a file, into findings for a sink: leaves out idle waits, numbers the
+/// findings, and folds findings of one cause after the first few.
 class StallView {
  public:
-  /// `drawing`, if there is one, gets every finding: nothing is folded for it.
+  /// `drawing`, or null, gets every finding, unfolded.
   StallView(StallViewOptions options, StackNamer& namer, Sink& sink, Sink* drawing = nullptr);
 
   void begin(const SessionInfo& info);
-  /// From `at` on these hold.
+  /// The settings that hold from `at` on.
   void change(KernelTime at, Thresholds thresholds, std::optional<Duration> timeout);
   void record(const Record& record) { assembler_.record(record); }
-  /// Of a live session, whose records come up to now.
+  /// For a live session: records up to about `now` have come.
   void tick(KernelTime now);
-  /// There are no more records: findings that waited for some go on without.
+  /// No more records come: findings that waited for records go on without them.
   void finish() { assembler_.finish(); }
-  /// Says how many of each cause were not shown, then ends the sink.
+  /// Reports how many findings of each cause were not shown, then ends the sink.
   void end(SessionInfo info, Receipt receipt);
 
  private:
   struct Cause {
-    std::uint64_t count = 0;  ///< of its findings, shown or not
-    Repeats repeats;          ///< those that were not
+    std::uint64_t count = 0;  ///< number of findings, shown or not
+    Repeats repeats;          ///< findings that were not shown
   };
 
-  /// The last late call of a thread: what waits for the thread, waits for this.
+  /// The last late call of a thread: a thread that waits for this thread waits for the call.
   struct LastCall {
     std::uint64_t begin_ns = 0, end_ns = 0;
     Stack user_stack;
   };
 
   void stall(const RawStall& stall);
-  /// Says of the threads that were waited for where their own late calls came from.
+  /// Adds the user stacks of the wakers' own late calls to the chain.
   void add_callers(const RawStall& stall, Finding& finding);
   bool wanted(const RawStall& stall, const Finding& finding);
-  /// Whether it was late, not only long.
+  /// Whether the stall was late, not only long.
   bool is_late(const RawStall& stall, const Finding& finding) const;
-  /// Its call is one that was asked for by its name.
+  /// Whether the stall is of a call that was chosen by name.
   bool is_asked_for(const RawStall& stall) const;
   void leave_out(const RawStall& stall, const Finding& finding);
   void name_call(const RawStall& stall, Finding& finding) const;
-  /// Counts it among those of its cause; whether it is to be shown.
+  /// Counts the finding for its cause. Returns whether to show it.
   bool is_news(Finding& finding);
   void note_hang(const RawStall& stall, Finding& finding);
   std::uint64_t threshold_of(const RawStall& stall) const;
@@ -86,7 +87,7 @@ class StallView {
   const Settings& settings_at(std::uint64_t time_ns) const;
 
   StallViewOptions options_;
-  std::vector<Settings> settings_;  ///< as they were changed, oldest first
+  std::vector<Settings> settings_;  ///< at the start and after each change, oldest first
   StackNamer& namer_;
   Sink& sink_;
   Sink* drawing_;
@@ -95,8 +96,8 @@ class StallView {
   std::map<std::string, Cause> causes_;
   WaitHabits habits_;
   LeftOut left_out_;
-  /// Calls that were open for long, and have not ended: thread and begin, and the finding; 0 where
-  /// that was left out.
+  /// Hangs whose calls have not ended: numbers of the findings, 0 if left out, by tid and begin of
+  /// the call.
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> hangs_;
   std::uint64_t hung_ = 0;
   std::unordered_map<std::uint32_t, LastCall> last_calls_;  ///< by tid

@@ -16,14 +16,12 @@
 #include "cli/report_output.h"
 #include "cli/stall_instruments.h"
 #include "cli/stall_view.h"
-#include "core/recorded_stacks.h"
+#include "cli/trace_saver.h"
 #include "resolve/sandboxed_event_finder.h"
 #include "sinks/make_sink.h"
 #include "symbols/open_file.h"
 #include "target/file_rights.h"
 #include "target/identity.h"
-#include "target/output_file.h"
-#include "trace/writer.h"
 
 namespace overdue {
 namespace {
@@ -34,9 +32,9 @@ struct Destination {
   bool names = true;  ///< false: frames are modules and offsets
   bool lines = false;
   bool sandbox = true;
-  std::optional<DebuginfodOptions> debuginfod{};  ///< empty: nobody is asked
-  std::string flame;                              ///< where to draw to; empty: nowhere
-  std::string save;                               ///< a trace file; empty: none
+  std::optional<DebuginfodOptions> debuginfod{};  ///< empty: no server is asked
+  std::string flame;                              ///< file of the drawing; empty: none
+  std::string save;                               ///< trace file; empty: none
 };
 
 std::unique_ptr<Debuginfod> made_debuginfod(const std::optional<DebuginfodOptions>& options) {
@@ -72,28 +70,25 @@ class StallReporter final : public MeasureListener {
     stacks_.begin(info);
     view_->begin(info);
     report_.output->flush();
-    if (to_.save.empty()) return;
-    trace_.emplace(create_output_file(to_.save), schemas_, printable(to_.save));
-    trace_->begin(info);
-    recorder_.emplace(stacks_, [this](const Record& record) { trace_->record(record); });
+    saver_.begin(info);
   }
   void record(const Record& record) override {
     const std::uint16_t kind = record.schema->id;
     if (kind == RECORD_SPAN || kind == RECORD_WAIT_STACK) stacks_.will_name(record.header().pid);
     view_->record(record);
-    if (recorder_) recorder_->record(record);
+    saver_.record(record);
   }
   void interval(const SessionInfo&, Duration) override {}
   void change(KernelTime at, const StallOptions& options) {
     if (view_) view_->change(at, options.thresholds, options.timeout);
   }
-  /// Who deletes its files, or ends, soon after it began has them read all the same.
+  /// Reads the files of processes soon after their start: they may delete their files, or end.
   void polled() override { stacks_.follow(); }
   void tick() override {
     view_->tick(KernelClock::now());
     actions_.tick();
     report_.output->flush();
-    if (trace_) trace_->flush();
+    saver_.flush();
   }
   bool wants_stop() const override { return actions_.wants_stop(); }
   void settle() override { view_->finish(); }
@@ -105,7 +100,7 @@ class StallReporter final : public MeasureListener {
     for (std::string& note : actions_.notes()) told.notes.push_back(std::move(note));
     view_->end(told, receipt);
     report_.output->close();
-    if (trace_) trace_->end(told, receipt);
+    saver_.end(told, receipt);
   }
 
  private:
@@ -116,10 +111,8 @@ class StallReporter final : public MeasureListener {
   Actions actions_;
   std::unique_ptr<FlameSink> drawing_;
   ReportOutput report_;
-  std::unique_ptr<StallView> view_;  ///< from begin() on
-  const std::vector<const Schema*> schemas_ = all_schemas();
-  std::optional<TraceWriter> trace_;
-  std::optional<StackRecorder> recorder_;
+  std::unique_ptr<StallView> view_;  ///< set by begin()
+  TraceSaver saver_{to_.save, &stacks_};
 };
 
 /// Opens a file that a span names, with the rights of the caller.
@@ -181,7 +174,7 @@ class StallsCommand final : public Command {
 
  private:
   StallOptions options() const;
-  /// -T; without it, --timeout is what is late.
+  /// The values of -T; without -T, the value of --timeout.
   std::vector<std::string> threshold_list() const;
 
   TargetOptions target_;
@@ -250,8 +243,6 @@ int StallsCommand::run(const Invocation& invocation) {
   if (invocation.has_program && invocation.program.empty())
     throw Error("no program after '--'").hint("overdue stalls -T 10ms -- make").exit_status(2);
   check_sink_format(output_.format);
-  if (output_.format == "csv")
-    throw Error("stalls have stacks, which CSV cannot hold").hint("-f ndjson").exit_status(2);
   if (no_resolve_ && !keep_under_.empty())
     throw Error("--keep-under needs names, which --no-resolve leaves out")
         .hint("overdue report FILE --keep-under … names them first")
@@ -279,6 +270,8 @@ int StallsCommand::run(const Invocation& invocation) {
   request.thresholds = threshold_list();
   request.spans = spans_;
   request.only = only_;
+  if (const auto timeout = instruments.options().timeout)
+    request.options = {{"timeout_ns", std::to_string(timeout->count())}};
   ActionOptions actions = parse_actions(actions_);
   actions.every = parse_duration(every_, "--on-every");
   actions.inherited = invocation.inherited;

@@ -1,4 +1,4 @@
-// `overdue syscalls`: which system calls does this make, and how long does each take.
+// `overdue syscalls`: the system calls of a target, and how long each takes.
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
@@ -10,23 +10,22 @@
 #include "cli/report_output.h"
 #include "cli/syscall_instruments.h"
 #include "cli/syscall_view.h"
+#include "cli/trace_saver.h"
 #include "sinks/make_sink.h"
-#include "target/output_file.h"
-#include "trace/writer.h"
 
 namespace overdue {
 namespace {
 
-/// Where the figures go.
+/// The destination of the figures.
 struct FiguresDestination {
   OutputOptions output;
   bool spawned = false;
-  bool stream = false;  ///< lines come while we measure
-  std::string save;     ///< empty: no trace file
+  bool stream = false;  ///< lines come during the measurement
+  std::string save;     ///< trace file; empty: none
   bool sandbox = true;
 };
 
-/// Shows the measurement, and saves it if asked.
+/// Prints the measurement, and optionally saves it.
 class Reporter final : public MeasureListener {
  public:
   Reporter(const ViewOptions& view, SyscallInstruments& instruments, FiguresDestination destination)
@@ -39,23 +38,20 @@ class Reporter final : public MeasureListener {
   void while_waiting(const std::function<void()>& meanwhile) override {
     if (callers_) callers_->while_waiting(meanwhile);
   }
-  // Files are opened only now: a measurement that cannot begin must not cost the last one's report.
+  // Files are opened only now: a measurement that cannot begin must not destroy the last report.
   void begin(const SessionInfo& info) override {
     report_ = open_report(to_.output, to_.spawned, to_.stream);
     view_ = std::make_unique<SyscallView>(options_, instruments_.options().only, *report_.sink);
     if (callers_) callers_->begin(info);
     view_->begin(info);
-    if (!to_.save.empty()) {
-      trace_.emplace(create_output_file(to_.save), syscalls_probe.schemas, printable(to_.save));
-      trace_->begin(info);
-    }
+    saver_.begin(info);
     flush_if_live();
   }
   void record(const Record& record) override {
     if (callers_ && callers_->take(record)) return;
     const Record settled = callers_ ? callers_->settled(record) : record;
     view_->record(settled);
-    if (trace_) trace_->record(settled);
+    saver_.record(settled);
   }
   void interval(const SessionInfo& info, Duration wall) override {
     view_->interval(with_callers(info), wall);
@@ -64,7 +60,7 @@ class Reporter final : public MeasureListener {
   void tick() override {
     if (callers_) callers_->follow();
     flush_if_live();
-    if (trace_) trace_->flush();
+    saver_.flush();
   }
   void end(const SessionInfo& measured, const Receipt& receipt) override {
     SessionInfo info = with_callers(measured);
@@ -73,7 +69,7 @@ class Reporter final : public MeasureListener {
     if (instruments_.options().discover_only) view_->discovered(instruments_.discovered());
     view_->end(info, receipt);
     report_.output->close();
-    if (trace_) trace_->end(info, receipt);
+    saver_.end(info, receipt);
   }
 
  private:
@@ -82,7 +78,7 @@ class Reporter final : public MeasureListener {
     return info;
   }
 
-  // A file is written at the end, but for one that somebody may be following.
+  // A file is written at the end, except a stream, which a reader may follow.
   void flush_if_live() {
     if (to_.output.file.empty() || to_.stream) report_.output->flush();
   }
@@ -90,10 +86,10 @@ class Reporter final : public MeasureListener {
   const ViewOptions& options_;
   SyscallInstruments& instruments_;
   FiguresDestination to_;
-  std::unique_ptr<Callers> callers_;  ///< where they are asked for
+  std::unique_ptr<Callers> callers_;  ///< null unless callers are requested
   ReportOutput report_;
-  std::unique_ptr<SyscallView> view_;  ///< from begin() on
-  std::optional<TraceWriter> trace_;
+  std::unique_ptr<SyscallView> view_;  ///< set by begin()
+  TraceSaver saver_{to_.save, nullptr, syscalls_probe.schemas};
 };
 
 class SyscallsCommand final : public Command {

@@ -21,7 +21,7 @@ class Parser {
   explicit Parser(const std::vector<std::string>& pairs) : pairs_(pairs) {}
 
   void add(std::string_view item) {
-    const std::size_t equals = item.rfind('=');  // a glob may have one in it
+    const std::size_t equals = item.rfind('=');  // a glob may contain one
     const bool is_named = equals != item.npos;
     const Duration time = time_of(item, is_named ? item.substr(equals + 1) : item);
     if (is_named)
@@ -62,7 +62,7 @@ class Parser {
   void add_thread(std::string_view glob, Duration time) {
     if (glob.empty())
       throw Error("-T {}: which threads?", of_threads).hint("-T 'thread:web-*=5ms'").exit_status(2);
-    compile_glob(glob);  // says what is wrong with it
+    compile_glob(glob);  // throws if the glob is invalid
     thresholds.by_thread.emplace_back(glob, time);
   }
 
@@ -70,7 +70,7 @@ class Parser {
 };
 
 Error no_threshold(std::string_view span) {
-  return Error("what is late? There is no threshold for {}", span)
+  return Error("there is no threshold for {}", span)
       .hint(fmt::format("-T 10ms, or -T {}=10ms", span))
       .exit_status(2);
 }
@@ -79,7 +79,7 @@ void keep_least(std::optional<Duration>& least, std::optional<Duration> time) {
   if (time && (!least || *time < *least)) least = time;
 }
 
-/// Those whose thread is told with them, so that its name can be looked at.
+/// Whether spans of this kind name their thread, so that globs of thread names apply.
 bool has_thread(span_kind span) {
   return is_of_thread(span) || span == SPAN_PAIR;
 }
@@ -143,6 +143,35 @@ std::string to_text(const Thresholds& thresholds) {
   return fmt::format("{}", fmt::join(items, ","));
 }
 
+void check_narrower(const Thresholds& asked, const Thresholds& recorded,
+                    const std::vector<span_kind>& kinds) {
+  if (asked == recorded) return;
+  const auto check = [](std::string_view name, std::optional<Duration> wanted,
+                        std::optional<Duration> kept) {
+    if (!wanted || (kept && *kept <= *wanted)) return;
+    const std::string from =
+        kept ? fmt::format(" that took less than {}", format_duration(*kept)) : std::string();
+    throw Error("the recording has no {}{}", name, from)
+        .hint(kept ? fmt::format("-T {}={}, or longer", name, format_duration(*kept))
+                   : fmt::format("record again, with -T {}=TIME", name))
+        .exit_status(2);
+  };
+  for (const span_kind kind : kinds) {
+    std::optional<Duration> kept = recorded.of(kind);
+    if (kept && has_thread(kind))
+      for (const auto& [glob, time] : recorded.by_thread) kept = std::max(*kept, time);
+    check(span_name(kind), asked.least_of(kind), kept);
+    if (kind == SPAN_SYSCALL)
+      for (const auto* const calls : {&asked.by_call, &recorded.by_call})
+        for (const auto& [nr, time] : *calls)
+          check(builtin_syscall_name(ABI_NATIVE, nr), asked.of_call(nr), recorded.of_call(nr));
+  }
+  for (const auto& [name, time] : asked.by_pair) {
+    const auto found = recorded.by_pair.find(name);
+    check(name, time, found != recorded.by_pair.end() ? found->second : recorded.of(SPAN_PAIR));
+  }
+}
+
 Duration Thresholds::least(const std::vector<span_kind>& kinds) const {
   std::optional<Duration> least;
   for (const span_kind kind : kinds) {
@@ -185,7 +214,7 @@ Thresholds parse_thresholds(const std::vector<std::string>& values,
   const Thresholds& all = parser.thresholds;
   if (!all.general && all.by_span.empty() && all.by_call.empty() && all.by_pair.empty() &&
       all.by_thread.empty())
-    throw Error("what is late? No threshold was given").hint(std::string(how)).exit_status(2);
+    throw Error("no threshold given").hint(std::string(how)).exit_status(2);
   return parser.thresholds;
 }
 

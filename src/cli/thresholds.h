@@ -12,40 +12,47 @@
 
 namespace overdue {
 
-/// What is late: `-T 10ms,futex=1s,offcpu=50ms,thread:dw-*=1ms`. Of those that hold for a span, the
-/// most special counts: that of the call or of the user's own span, then that of the thread (of
-/// several, the first), of the kind, and the bare time.
+/// The thresholds of `-T 10ms,futex=1s,offcpu=50ms,thread:dw-*=1ms`. If several apply to a span,
+/// the most specific counts: that of the call or the user span, then that of the thread (of
+/// several, the first), then that of the kind, then the bare time.
 struct Thresholds {
   std::optional<Duration> general;
   std::map<span_kind, Duration> by_span;
-  std::map<std::uint32_t, Duration> by_call;  ///< native number; these are shown even if idle
-  std::map<std::string, Duration> by_pair;    ///< by name of the user's own span
+  std::map<std::uint32_t, Duration> by_call;  ///< by native number; shown even if idle
+  std::map<std::string, Duration> by_pair;    ///< by name of the user span
   std::vector<std::pair<std::string, Duration>> by_thread;  ///< by glob of thread names, in order
+
+  bool operator==(const Thresholds&) const = default;
 
   std::optional<Duration> of(span_kind span) const;
   std::optional<Duration> of_call(std::uint32_t nr) const;
-  /// Of a kind that threads live through, in a thread called `comm`.
+  /// The threshold for a span of this kind in a thread named `comm`.
   std::optional<Duration> of_thread(span_kind span, std::string_view comm) const;
-  /// The shortest that a span of this kind may have by its kind or its thread: from there on the
-  /// kernel looks at whose it is.
+  /// The shortest threshold that a span of this kind can have by its kind or its thread: from this
+  /// latency on, the kernel looks at the name of the thread.
   std::optional<Duration> least_of(span_kind span) const;
-  /// The shortest of all that hold for one of `kinds`.
+  /// The shortest of all thresholds that apply to one of `kinds`.
   Duration least(const std::vector<span_kind>& kinds) const;
 
-  /// Throws Error (exit status 2) where one of `kinds`, or of the user's own spans `pairs`, has
-  /// none, or one is for a kind that is not among them.
+  /// Throws Error (exit status 2) if one of `kinds`, or of the user spans `pairs`, has no
+  /// threshold, or if a threshold is for a kind that is not among `kinds`.
   void check(const std::vector<span_kind>& kinds, const std::vector<std::string>& pairs = {}) const;
 };
 
-/// Changes those that `list` names: `10ms,futex=1s`. Throws Error, and changes nothing then.
+/// Changes the thresholds in `list`: `10ms,futex=1s`. Throws Error, and then changes nothing.
 void change_thresholds(Thresholds& thresholds, std::string_view list,
                        const std::vector<std::string>& pairs);
 
-/// As they were given: `10ms,futex=1s`.
+/// Throws Error (exit status 2) if `asked` would show spans of `kinds` that a session with
+/// `recorded` left out. The message says from which latency on the session has such spans.
+void check_narrower(const Thresholds& asked, const Thresholds& recorded,
+                    const std::vector<span_kind>& kinds);
+
+/// The thresholds as a value of -T: `10.0ms,futex=1.00s`.
 std::string to_text(const Thresholds& thresholds);
 
-/// `pairs`: what the user's own spans are called. Throws Error (exit status 2) for what is no
-/// threshold, with what would be.
+/// Parses values of -T. `pairs`: names of the user spans. Throws Error (exit status 2) for an
+/// invalid threshold, with a hint.
 Thresholds parse_thresholds(const std::vector<std::string>& values,
                             const std::vector<std::string>& pairs = {});
 

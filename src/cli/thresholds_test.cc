@@ -22,6 +22,32 @@ TEST(Thresholds, OneTimeIsForAll) {
   EXPECT_EQ(thresholds.least({SPAN_SYSCALL, SPAN_OFFCPU, SPAN_BLOCK}), Duration(10ms));
 }
 
+std::string refusal(const std::string& asked, const std::string& recorded,
+                    const std::vector<span_kind>& kinds = {SPAN_SYSCALL}) {
+  try {
+    check_narrower(parse_thresholds({asked}), parse_thresholds({recorded}), kinds);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Thresholds, OfARecordingMayBecomeLongerOnly) {
+  EXPECT_EQ(refusal("10ms", "10ms"), "");
+  EXPECT_EQ(refusal("20ms", "10ms"), "");
+  EXPECT_EQ(refusal("5ms", "10ms"), "the recording has no syscall that took less than 10.0ms");
+  EXPECT_EQ(refusal("20ms", "10ms,futex=1s"),
+            "the recording has no futex that took less than 1.00s");
+  EXPECT_EQ(refusal("20ms,futex=1s", "10ms,futex=1s"), "");
+  EXPECT_EQ(refusal("20ms", "fsync=5ms"), "the recording has no syscall");
+  EXPECT_EQ(refusal("fsync=6ms", "fsync=5ms"), "");
+  EXPECT_EQ(refusal("10ms", "10ms,offcpu=50ms", {SPAN_SYSCALL, SPAN_OFFCPU}),
+            "the recording has no offcpu that took less than 50.0ms");
+  EXPECT_EQ(refusal("20ms", "10ms,thread:web-*=50ms"),
+            "the recording has no syscall that took less than 50.0ms");
+  EXPECT_EQ(refusal("10ms,thread:web-*=50ms", "10ms,thread:web-*=50ms"), "");
+}
+
 TEST(Thresholds, NamesGoBeforeKindsBeforeAll) {
   const Thresholds thresholds = parse_thresholds({"10ms,futex=1s", "syscall=5ms", "openat=5us"});
   EXPECT_EQ(thresholds.of_call(SYS_futex), Duration(1s));
@@ -45,8 +71,8 @@ TEST(Thresholds, TheLastOneCounts) {
 
 TEST(Thresholds, AreRefusedWithWhatWouldBeRight) {
   const std::pair<std::vector<std::string>, std::string> wrong[] = {
-      {{}, "No threshold"},
-      {{""}, "No threshold"},
+      {{}, "no threshold"},
+      {{""}, "no threshold"},
       {{"10"}, "unit"},
       {{"0ms"}, "threshold of 0"},
       {{"futex=0s"}, "threshold of 0"},

@@ -9,16 +9,20 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/kernel_stacks.h"
 #include "cli/measure.h"
 #include "cli/options.h"
 #include "cli/osnoise_tracer_options.h"
 #include "cli/own_timers_instruments.h"
 #include "cli/own_timers_view.h"
 #include "cli/report_output.h"
+#include "cli/run_session.h"
+#include "cli/say.h"
 #include "cli/starvation_watch.h"
 #include "cli/timerlat_instruments.h"
 #include "cli/timerlat_kernel.h"
 #include "cli/timerlat_view.h"
+#include "cli/trace_saver.h"
 #include "kernel/capabilities.h"
 #include "kernel/features.h"
 #include "target/cpu_list.h"
@@ -26,7 +30,8 @@
 namespace overdue {
 namespace {
 
-/// As long as to explain a stop; but a CPU's own timer, which ends them, may be late itself.
+/// The shortest silence that can explain a stop, but at least two periods: the CPU's own timer,
+/// which ends a silence, may itself be late.
 Duration silence_over(const TimerlatPlan& plan) {
   std::uint64_t limit_ns = UINT64_MAX;
   for (const std::uint64_t each : {plan.stop_irq_ns, plan.stop_total_ns})
@@ -61,6 +66,7 @@ class TimerlatCommand final : public Command {
         ->take_all();
     add_stop_options(app, stop_);
     add_kernel_options(app, kernel_options_);
+    app.add_option("--save", save_);
     app.add_option("-i,--interval", output_.interval);
     app.add_option("-f,--format", output_.format);
     app.add_option("-o,--output", output_.file);
@@ -80,6 +86,8 @@ class TimerlatCommand final : public Command {
   Fd hold_dma_latency() const;
   MeasureRequest request(const TimerlatPlan& plan, bool live) const;
   Duration limit(const std::optional<std::string>& text, std::string_view option) const;
+  std::string period_text() const { return period_.value_or("1000"); }
+  void warn_of_process() const;
   bool has_target(const Invocation& invocation) const;
   int measure_own_timers(const Invocation& invocation);
   int measure_with_bpf(const TimerlatPlan& plan, bool live);
@@ -88,7 +96,7 @@ class TimerlatCommand final : public Command {
 
   TargetOptions target_;
   std::optional<std::string> cpus_;
-  std::string period_ = "1000";
+  std::optional<std::string> period_;
   int priority_ = 95;
   std::optional<std::string> stop_irq_, stop_total_, stack_;
   bool user_ = false, trace_ = false, noise_ = false, histogram_ = false;
@@ -97,9 +105,10 @@ class TimerlatCommand final : public Command {
   std::optional<std::int32_t> dma_latency_;
   std::string backend_ = "auto";
   std::vector<std::string> tracer_options_;
+  std::string save_;
   StopOptions stop_;
   KernelOptions kernel_options_;
-  std::unique_ptr<Kernel> kernel_;  ///< since run()
+  std::unique_ptr<Kernel> kernel_;  ///< set by run()
   OutputOptions output_;
 };
 
@@ -127,7 +136,7 @@ void TimerlatCommand::check_backend() const {
   check_tracer_words(backend_, tracer_options_);
   for (const std::string& option : tracer_options_)
     if (user_ && option.ends_with("OSNOISE_WORKLOAD"))
-      throw Error("--user starts threads of its own, and {} says who does", option)
+      throw Error("--user conflicts with {}: both choose the measured threads", option)
           .hint("--user alone measures ours, NO_OSNOISE_WORKLOAD alone those of a program")
           .exit_status(2);
 }
@@ -137,13 +146,21 @@ Duration TimerlatCommand::limit(const std::optional<std::string>& text,
   return text ? parse_us(*text, option) : Duration{};
 }
 
+/// -p is the period here, but a process in other commands: warns if there is such a process.
+void TimerlatCommand::warn_of_process() const {
+  if (!period_ || output_.quiet || !parse_u32(*period_)) return;
+  if (access(fmt::format("/proc/{}", *period_).c_str(), F_OK) == 0)
+    say("overdue: -p {0} is the period, in us; --pid {0} measures the process of that number\n",
+        *period_);
+}
+
 TimerlatPlan TimerlatCommand::plan() const {
   TimerlatPlan plan;
   const auto ns = [](Duration duration) { return std::uint64_t{duration.count()}; };
   plan.cpus = cpus_ ? parse_cpu_list(*cpus_, possible_cpus()) : online_cpus();
-  plan.period_ns = ns(parse_us(period_, "--period"));
+  plan.period_ns = ns(parse_us(period_text(), "--period"));
   if (plan.period_ns < 100'000 || plan.period_ns > 1'000'000'000)
-    throw Error("bad period '{}': not between 100us and 1s", printable(period_))
+    throw Error("bad period '{}': not between 100us and 1s", printable(period_text()))
         .hint("--period 1000 is 1000us, the default")
         .exit_status(2);
   if (priority_ < 1 || priority_ > 99)
@@ -179,7 +196,7 @@ TimerlatOptions TimerlatCommand::probe_options(const TimerlatPlan& plan) const {
   return options;
 }
 
-/// While the descriptor is open CPUs do not sleep deeper than that; the kernel lets go with it.
+/// CPUs sleep no deeper than --dma-latency allows until the descriptor is closed.
 Fd TimerlatCommand::hold_dma_latency() const {
   if (!dma_latency_) return {};
   constexpr const char* path = "/dev/cpu_dma_latency";
@@ -190,7 +207,10 @@ Fd TimerlatCommand::hold_dma_latency() const {
 }
 
 MeasureRequest TimerlatCommand::request(const TimerlatPlan& plan, bool live) const {
-  return request_of_own_threads("timerlat", plan.cpus, cpus_, stop_, output_, live, trace_);
+  MeasureRequest request =
+      request_of_own_threads("timerlat", plan.cpus, cpus_, stop_, output_, live, trace_);
+  request.options = kept_options(plan);
+  return request;
 }
 
 bool TimerlatCommand::has_target(const Invocation& invocation) const {
@@ -205,41 +225,42 @@ int TimerlatCommand::measure_with_bpf(const TimerlatPlan& plan, bool live) {
       {.cpus = plan.cpus, .period = Duration(plan.period_ns), .priority = plan.priority});
   const Fd dma_latency = hold_dma_latency();
   TimerlatInstruments instruments(probe_options(plan), plan.cpus, threads);
-  TimerlatView view(plan, output_, live, instruments);
-  const int status = measure(request, *kernel_, instruments, view);
-  if (instruments.starved()) throw_starved();
+  KernelStacks stacks;
+  TimerlatView view(plan, output_, live, stacks);
+  SavingListener saving(view, save_, stacks);
+  const int status = measure(request, *kernel_, instruments, saving);
+  if (threads.starved()) throw_starved();
   return status;
 }
 
 int TimerlatCommand::measure_with_tracer(const TimerlatPlan& plan, bool live) {
   if (plan.period_ns % 1000 != 0)
     throw Error("the kernel's tracer has periods of whole microseconds, not of {}",
-                printable(period_))
+                printable(period_text()))
         .hint("leave the fraction out, or use --backend bpf")
         .exit_status(2);
   const MeasureRequest request = this->request(plan, live);
-  TimerlatTracer tracer(plan, {.duration = request.duration,
-                               .interval = request.interval,
-                               .cpus_text = cpus_.value_or(""),
-                               .options = tracer_options_,
-                               .quiet = request.quiet,
-                               .verbose = request.verbose,
-                               .streams = request.streams});
-  TimerlatView view(plan, output_, live, tracer);
+  TimerlatTracer tracer(
+      plan,
+      {.cpus_text = cpus_.value_or(""), .options = tracer_options_, .verbose = request.verbose},
+      *kernel_);
+  KernelStacks stacks;
+  TimerlatView view(plan, output_, live, stacks);
+  SavingListener saving(view, save_, stacks);
   const Fd dma_latency = hold_dma_latency();
-  const int status = tracer.run(*kernel_, view);
+  const int status = run_session(run_request(request), tracer.source(), saving);
   if (tracer.starved()) throw_starved();
   return status;
 }
 
-/// What this kernel refuses to BPF, its own tracer may do.
+/// Whether the kernel's own tracer works where the kernel refuses BPF.
 bool TimerlatCommand::is_for_the_tracer() const {
   const auto tracefs = kernel_->tracefs_path();
   return (!user_ || (tracefs && tracer_sees_programs(*tracefs))) &&
          !timerlat_probe.support(*kernel_).yes && kernel_->tracer("timerlat").yes;
 }
 
-/// Of the target's threads, instead of threads of ours.
+/// Measures app timers of the target, instead of workload threads.
 int TimerlatCommand::measure_own_timers(const Invocation& invocation) {
   if (invocation.has_program && invocation.program.empty())
     throw Error("no program after '--'").hint("overdue timerlat -- sleep 1").exit_status(2);
@@ -274,8 +295,11 @@ int TimerlatCommand::measure_own_timers(const Invocation& invocation) {
                            .trace = trace_,
                            .spawned = invocation.has_program};
   OwnTimersInstruments instruments({.stack_over = limit(stack_, "--stack"), .cpus = {}});
-  OwnTimersView view(plan, output_);
-  return measure(request, *kernel_, instruments, view);
+  request.options = kept_options(plan);
+  KernelStacks stacks;
+  OwnTimersView view(plan, output_, stacks);
+  SavingListener saving(view, save_, stacks);
+  return measure(request, *kernel_, instruments, saving);
 }
 
 int TimerlatCommand::run(const Invocation& invocation) {
@@ -284,6 +308,7 @@ int TimerlatCommand::run(const Invocation& invocation) {
   kernel_ = kernel_options_.open();
   if (has_target(invocation)) return measure_own_timers(invocation);
   const TimerlatPlan plan = this->plan();
+  warn_of_process();
   const bool live = !trace_ && !histogram_ && goes_to_a_terminal(output_);
   if (backend_ == "kernel") return measure_with_tracer(plan, live);
   try {

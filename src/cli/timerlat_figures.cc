@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
-#include "base/text.h"
-#include "symbols/kernel_symbols.h"
+#include "cli/kernel_stacks.h"
+#include "sinks/text_format.h"
+#include "target/cpu_list.h"
 
 namespace overdue {
 
@@ -14,7 +14,6 @@ void TimerFigures::add(std::uint64_t ns, const TimerlatPlan& plan) {
   current_ns = ns;
   latencies.add(ns);
   if (!plan.histogram) return;
-  counts.resize(plan.buckets + 1);
   ++counts[std::min<std::uint64_t>(ns / plan.bucket_ns, plan.buckets)];
 }
 
@@ -44,40 +43,71 @@ std::vector<std::string> notes_of_missed(const std::vector<std::uint32_t>& cpus,
   return notes;
 }
 
-struct KernelStacks::Symbols {
-  KernelSymbols table;
-};
-
-KernelStacks::KernelStacks() = default;
-KernelStacks::~KernelStacks() = default;
-
-Stack KernelStacks::named(const std::vector<std::uint64_t>& addresses) {
-  if (!symbols_ && !addresses.empty()) {
-    symbols_ = std::make_unique<Symbols>();
-    try {
-      symbols_->table = KernelSymbols::read();
-    } catch (const Error&) {
-      symbols_->table = {};  // frames stay addresses
-    }
+std::string why_none(const timerlat_cpu& at_end) {
+  switch (at_end.absence) {
+    case TIMERLAT_NOT_RUN:
+      return "its thread did not get to run (what has that CPU: ps -eLo cls,rtprio,psr,pcpu,comm)";
+    case TIMERLAT_NO_HOOKS:
+      return fmt::format(
+          "its thread woke {}, so Overdue's hooks do not run there, or its timers expire on other "
+          "CPUs (nohz_full: sysctl kernel.timer_migration=0)",
+          counted(at_end.wakings, "time"));
+    case TIMERLAT_NO_READER:
+      return fmt::format("no thread has read osnoise/per_cpu/cpu{}/timerlat_fd", at_end.header.cpu);
+    case TIMERLAT_NOT_WRITTEN:
+      return "the kernel's tracer wrote none";
+    default:
+      return "the recording does not say why";
   }
-  Stack stack;
-  for (const std::uint64_t address : addresses) {
-    StackFrame frame{.address = address, .offset = address, .is_kernel = true};
-    if (const auto found = symbols_->table.find(address)) {
-      frame.name = printable(found->symbol.name);
-      frame.module = found->module.empty() ? std::string("[kernel]")
-                                           : fmt::format("[{}]", printable(found->module));
-      frame.offset = found->symbol.offset;
-    }
-    stack.push_back(std::move(frame));
-  }
-  drop_tracing(stack);
-  return stack;
 }
 
-TimerStop explain_stop(const Record& record, const TimerlatPlan& plan, KernelStacks& stacks,
-                       const TimerlatSource& source) {
+timerlat_cpu cpu_at_end(std::uint32_t cpu, std::uint64_t missed, timerlat_absence absence) {
+  timerlat_cpu record{};
+  record.header.time_ns = KernelClock::now().time_since_epoch().count();
+  record.header.kind = RECORD_TIMERLAT_CPU;
+  record.header.size = sizeof record;
+  record.header.cpu = cpu;
+  record.missed = missed;
+  record.absence = absence;
+  return record;
+}
+
+KeptOptions kept_options(const TimerlatPlan& plan) {
+  return {{"cpus", format_cpu_list(plan.cpus)},
+          {"period_ns", std::to_string(plan.period_ns)},
+          {"priority", std::to_string(plan.priority)},
+          {"stop_irq_ns", std::to_string(plan.stop_irq_ns)},
+          {"stop_total_ns", std::to_string(plan.stop_total_ns)},
+          {"user", std::to_string(plan.user)},
+          {"of_program", std::to_string(plan.of_program)},
+          {"bucket_ns", std::to_string(plan.bucket_ns)},
+          {"buckets", std::to_string(plan.buckets)}};
+}
+
+TimerlatPlan kept_timerlat_plan(const SessionInfo& info) {
+  TimerlatPlan plan;
+  plan.cpus = kept_cpus(info.options, "cpus");
+  plan.period_ns = kept_number(info.options, "period_ns", plan.period_ns);
+  plan.priority = static_cast<int>(
+      kept_number(info.options, "priority", static_cast<std::uint64_t>(plan.priority), 99));
+  plan.stop_irq_ns = kept_number(info.options, "stop_irq_ns", 0);
+  plan.stop_total_ns = kept_number(info.options, "stop_total_ns", 0);
+  plan.user = kept_number(info.options, "user", 0) != 0;
+  plan.of_program = kept_number(info.options, "of_program", 0) != 0;
+  plan.bucket_ns = std::max<std::uint64_t>(1, kept_number(info.options, "bucket_ns", 1000));
+  plan.buckets = std::max<std::uint64_t>(1, kept_number(info.options, "buckets", 256, 100'000));
+  return plan;
+}
+
+TimerStop explain_stop(const Record& record, const TimerlatPlan& plan, StackNamer& stacks,
+                       const std::vector<TimerCpu>& cpus) {
   TimerStop stop;
+  std::vector<CpuSilences> silences;
+  for (const TimerCpu& each : cpus) {
+    const timerlat_silence* const first = each.at_end.silence;
+    const std::size_t kept = std::min<std::size_t>(each.at_end.silences, SILENCES_KEPT);
+    silences.push_back({each.cpu, {first, first + kept}});
+  }
   const auto activation = record.as<timerlat_activation>();
   stop.limit_ns = plan.stop_total_ns;
   if (activation.flags & ACTIVATION_IN_IRQ) {
@@ -89,12 +119,13 @@ TimerStop explain_stop(const Record& record, const TimerlatPlan& plan, KernelSta
   const bool to_user = activation.user_ns > 0 &&
                        (stop.context == TimerContext::user || activation.flags & ACTIVATION_UNSEEN);
   stop.cause = take_apart(record, to_user ? LatencyEnd::user : LatencyEnd::thread,
-                          find_machine_stop(activation, source.silences()));
-  stop.stack = stacks.named(stop.cause.addresses);
+                          find_machine_stop(activation, silences));
+  stop.stack = untraced_stack(stacks, stop.cause.addresses);
   std::vector<std::string> functions;
   for (const StackFrame& frame : stop.stack) functions.push_back(frame.name);
-  stop.verdict = judge(stop.cause, functions,
-                       source.priority_of_thread(activation.header.tid).value_or(plan.priority));
+  const bool has_priority = activation.flags & ACTIVATION_HAS_PRIORITY;
+  stop.verdict =
+      judge(stop.cause, functions, has_priority ? activation.thread_priority : plan.priority);
   return stop;
 }
 

@@ -1,6 +1,8 @@
 #include "cli/timerlat_instruments.h"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -33,33 +35,25 @@ void TimerlatInstruments::poll(KernelTime now, const RecordHandler&) {
   stuck_ = !probe_->finished() && now - *stopping_since_ > patience;
 }
 
-/// The session ends before the threads do: on a busy machine Overdue may wait long for their end,
-/// and what they miss meanwhile does not count.
+/// The session ends before the threads: on a busy machine Overdue may wait long for their end, and
+/// periods that they miss meanwhile do not count.
 KernelTime TimerlatInstruments::ending() {
   const KernelTime end = KernelClock::now();
   threads_.end();
   return end;
 }
 
-std::vector<CpuSilences> TimerlatInstruments::silences() const {
-  std::vector<CpuSilences> all;
-  for (const std::uint32_t cpu : cpus_) {
-    const timerlat_slot& slot = probe_->slot(cpu);
-    const std::size_t kept = std::min<std::size_t>(slot.silences, SILENCES_KEPT);
-    all.push_back({cpu, {slot.silence, slot.silence + kept}});
+void TimerlatInstruments::finish(const RecordHandler& handler) {
+  const std::vector<std::uint64_t> missed = threads_.missed(), wakings = threads_.wakings();
+  for (std::size_t i = 0; i < cpus_.size(); ++i) {
+    timerlat_cpu record =
+        cpu_at_end(cpus_[i], missed[i], wakings[i] > 0 ? TIMERLAT_NO_HOOKS : TIMERLAT_NOT_RUN);
+    record.wakings = wakings[i];
+    const timerlat_slot& slot = probe_->slot(cpus_[i]);
+    record.silences = std::min<u32>(slot.silences, SILENCES_KEPT);
+    std::copy(std::begin(slot.silence), std::end(slot.silence), std::begin(record.silence));
+    handler({&timerlat_cpu_schema, std::as_bytes(std::span(&record, 1))});
   }
-  return all;
-}
-
-std::string TimerlatInstruments::why_none(std::uint32_t cpu) const {
-  const std::vector<std::uint64_t> wakings = threads_.wakings();
-  for (std::size_t i = 0; i < cpus_.size(); ++i)
-    if (cpus_[i] == cpu && wakings[i] > 0)
-      return fmt::format(
-          "its thread woke {}, so Overdue's hooks do not run there, or its timers expire on other "
-          "CPUs (nohz_full: sysctl kernel.timer_migration=0)",
-          counted(wakings[i], "time"));
-  return "its thread did not get to run (what has that CPU: ps -eLo cls,rtprio,psr,pcpu,comm)";
 }
 
 std::vector<std::string> TimerlatInstruments::notes() const {

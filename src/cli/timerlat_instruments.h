@@ -12,10 +12,10 @@
 
 namespace overdue {
 
-/// Timers of our own real-time threads, one a CPU.
-class TimerlatInstruments final : public Instruments, public TimerlatSource {
+/// The probe set of timerlat: timers of real-time workload threads, one per CPU.
+class TimerlatInstruments final : public Instruments {
  public:
-  /// `threads`, on `cpus`, have not begun.
+  /// `threads`, on `cpus`, must not have begun, and must outlive this object.
   TimerlatInstruments(const TimerlatOptions& options, std::vector<std::uint32_t> cpus,
                       TimerThreads& threads)
       : options_(options), cpus_(std::move(cpus)), threads_(threads) {}
@@ -30,15 +30,12 @@ class TimerlatInstruments final : public Instruments, public TimerlatSource {
   std::uint64_t events_in(const Record&) const override { return 1; }
   Duration poll_every() const override { return std::chrono::milliseconds(20); }
   void poll(KernelTime now, const RecordHandler&) override;
+  /// True also if an activation is over a limit and its thread has not come back for a second.
+  bool is_over() const override { return stuck_ || threads_.starved(); }
   KernelTime ending() override;
+  void finish(const RecordHandler& handler) override;
   void end_threads() noexcept override { threads_.end(); }
   std::vector<std::string> notes() const override;
-
-  bool is_stuck() const override { return stuck_; }
-  bool starved() const override { return threads_.starved(); }
-  std::vector<std::uint64_t> missed() const override { return threads_.missed(); }
-  std::string why_none(std::uint32_t cpu) const override;
-  std::vector<CpuSilences> silences() const override;
 
  private:
   TimerlatOptions options_;

@@ -14,15 +14,14 @@ void write_figures(JsonWriter& json, const TimerFigures& figures, const Timerlat
   if (plan.histogram) {
     json.key("histogram");
     json.begin_array();
-    for (std::size_t i = 0; i < figures.counts.size(); ++i) {
-      if (figures.counts[i] == 0) continue;
+    for (const auto& [bucket, count] : figures.counts) {
       json.begin_array();
-      json.value(std::uint64_t{i * plan.bucket_ns});
-      if (i < plan.buckets)
-        json.value(std::uint64_t{(i + 1) * plan.bucket_ns});
+      json.value(std::uint64_t{bucket * plan.bucket_ns});
+      if (bucket < plan.buckets)
+        json.value(std::uint64_t{(bucket + 1) * plan.bucket_ns});
       else
         json.null();
-      json.value(figures.counts[i]);
+      json.value(count);
       json.end_array();
     }
     json.end_array();
@@ -93,7 +92,7 @@ void write_timer_cpus(JsonWriter& json, const TimerlatPlan& plan, std::span<cons
     json.begin_object();
     json.member("cpu", std::uint64_t{cpu.cpu});
     json.member("count", cpu.count);
-    json.member("missed", cpu.missed);
+    json.member("missed", cpu.at_end.missed);
     for (const TimerContext context : timer_contexts) {
       json.key(key_of(context));
       write_figures(json, cpu.of(context), plan);

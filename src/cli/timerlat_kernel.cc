@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -46,11 +47,8 @@ OsnoiseTracerRequest common(const TimerlatPlan& plan, const TimerlatTracerReques
                              .cpus = plan.cpus,
                              .cpus_text = request.cpus_text,
                              .options = request.options,
-                             .duration = request.duration,
-                             .interval = request.interval,
-                             .quiet = request.quiet,
-                             .verbose = request.verbose,
-                             .streams = request.streams};
+                             .kept = kept_options(plan),
+                             .verbose = request.verbose};
   if (plan.priority != priority_of_timerlat) asked.priority = plan.priority;
   asked.kernel_threads = !plan.user && !plan.of_program;
   if (plan.user) asked.options.emplace_back(no_workload);
@@ -76,11 +74,12 @@ bool tracer_sees_programs(const fs::path& tracefs) {
   return fs::exists(tracefs / "osnoise/per_cpu/cpu0/timerlat_fd", error);
 }
 
-TimerlatTracer::TimerlatTracer(const TimerlatPlan& plan, const TimerlatTracerRequest& request)
+TimerlatTracer::TimerlatTracer(const TimerlatPlan& plan, const TimerlatTracerRequest& request,
+                               const Kernel& kernel)
     : plan_(plan),
       assembler_(timerlat_activation_schema, assembling(plan),
                  [this](const Record& record) { tracer_.deliver(record); }),
-      tracer_(*this, common(plan, request)) {}
+      tracer_(*this, common(plan, request), kernel) {}
 
 TimerlatTracer::~TimerlatTracer() = default;
 
@@ -88,7 +87,7 @@ void TimerlatTracer::check(const fs::path& tracefs) const {
   if (plan_.user)
     check_real_time_budget();
   else if (!plan_.of_program)
-    check_real_time_budget("/proc", "/nowhere");  // the tracer's threads are in no cgroup of ours
+    check_real_time_budget("/proc", "/nowhere");  // no cgroup applies to the tracer's threads
   if (tracer_sees_programs(tracefs)) return;
   if (plan_.of_program)
     throw Error(
@@ -110,7 +109,7 @@ void TimerlatTracer::configure(const TracingSettings& settings) {
   settings.set("timerlat_period_us", in_whole_us(plan_.period_ns));
   settings.set("stop_tracing_us", in_whole_us(plan_.stop_irq_ns));
   settings.set("stop_tracing_total_us", in_whole_us(plan_.stop_total_ns));
-  // Of what stops the run it is told where the CPU was.
+  // An activation that stops the run has the stack of its interrupt.
   std::uint64_t stack_ns = plan_.stack_over_ns;
   if (plan_.stop_total_ns > 0)
     stack_ns = stack_ns > 0 ? std::min(stack_ns, plan_.stop_total_ns) : plan_.stop_total_ns;
@@ -120,7 +119,7 @@ void TimerlatTracer::configure(const TracingSettings& settings) {
     throw Error("this kernel's tracer keeps no stacks").hint("--backend bpf does");
 }
 
-/// With its events the kernel also learns the threads' names.
+/// With its events on, the kernel also learns the names of the threads.
 void TimerlatTracer::prepare(const TracingInstance& instance) {
   if (plan_.trace || plan_.stop_irq_ns > 0 || plan_.stop_total_ns > 0)
     instance.write("events/osnoise/enable", "1");
@@ -152,21 +151,19 @@ std::vector<std::string> TimerlatTracer::notes() const {
   return notes;
 }
 
-std::optional<int> TimerlatTracer::priority_of_thread(std::uint32_t tid) const {
-  if (!plan_.of_program) return std::nullopt;
-  return 99 - kernel_priority_of(tid);
-}
-
 std::vector<std::uint64_t> TimerlatTracer::missed() const {
   std::vector<std::uint64_t> all;
   for (const std::uint32_t cpu : plan_.cpus) all.push_back(assembler_.missed(cpu));
   return all;
 }
 
-std::string TimerlatTracer::why_none(std::uint32_t cpu) const {
-  if (plan_.of_program)
-    return fmt::format("no thread has read osnoise/per_cpu/cpu{}/timerlat_fd", cpu);
-  return "the kernel's tracer wrote none";
+void TimerlatTracer::finish(const RecordHandler& handler) {
+  const std::vector<std::uint64_t> missed = this->missed();
+  for (std::size_t i = 0; i < plan_.cpus.size(); ++i) {
+    const timerlat_cpu record = cpu_at_end(
+        plan_.cpus[i], missed[i], plan_.of_program ? TIMERLAT_NO_READER : TIMERLAT_NOT_WRITTEN);
+    handler({&timerlat_cpu_schema, std::as_bytes(std::span(&record, 1))});
+  }
 }
 
 }  // namespace overdue

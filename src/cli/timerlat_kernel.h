@@ -15,37 +15,30 @@
 
 namespace overdue {
 
-/// What the kernel's timerlat tracer is to do besides the plan.
+/// Settings of the kernel's timerlat tracer besides the plan.
 struct TimerlatTracerRequest {
-  std::optional<Duration> duration{};
-  std::optional<Duration> interval{};
-  std::string cpus_text{};             ///< as given; empty: all
-  std::vector<std::string> options{};  ///< of osnoise/options: "TIMERLAT_ALIGN", "NO_…"
-  bool quiet = false;
-  bool verbose = false;  ///< say what was attached
-  bool streams = false;  ///< the listener writes while we measure
+  std::string cpus_text{};             ///< value of --cpu; empty: all CPUs
+  std::vector<std::string> options{};  ///< for osnoise/options: "TIMERLAT_ALIGN", "NO_…"
+  bool verbose = false;                ///< prints the tracer and its instance
 };
 
-/// Whether that tracer measures threads of programs: `timerlat_fd` is there, as far as we may look.
+/// Whether the tracer measures threads of programs: Overdue may see a `timerlat_fd`.
 bool tracer_sees_programs(const std::filesystem::path& tracefs);
 
-/// Measures with the kernel's own timerlat tracer: see OsnoiseTracer. One thread.
-class TimerlatTracer final : public TimerlatSource, private OsnoiseTracerKind {
+/// Measures with the kernel's own timerlat tracer: see OsnoiseTracer. Used by one thread.
+class TimerlatTracer final : private OsnoiseTracerKind {
  public:
-  /// `plan` is kept.
-  TimerlatTracer(const TimerlatPlan& plan, const TimerlatTracerRequest& request);
+  /// `plan` and `kernel` must outlive this object.
+  TimerlatTracer(const TimerlatPlan& plan, const TimerlatTracerRequest& request,
+                 const Kernel& kernel);
   ~TimerlatTracer() override;
   TimerlatTracer(const TimerlatTracer&) = delete;
   TimerlatTracer& operator=(const TimerlatTracer&) = delete;
 
-  /// As OsnoiseTracer::run(), with timerlat_activations as records.
-  int run(const Kernel& kernel, MeasureListener& listener) { return tracer_.run(kernel, listener); }
+  /// For run_session(). The records are timerlat_activations.
+  Source& source() { return tracer_; }
 
-  bool is_stuck() const override { return false; }
-  bool starved() const override { return tracer_.starved(); }
-  std::vector<std::uint64_t> missed() const override;
-  std::string why_none(std::uint32_t cpu) const override;
-  std::optional<int> priority_of_thread(std::uint32_t tid) const override;
+  bool starved() const { return tracer_.starved(); }
 
  private:
   void check(const std::filesystem::path& tracefs) const override;
@@ -58,13 +51,16 @@ class TimerlatTracer final : public TimerlatSource, private OsnoiseTracerKind {
   void end_threads() override { workers_.reset(); }
   TracerAssembler& assembler() override { return assembler_; }
   void find_what_stopped_it() override;
+  void finish(const RecordHandler& handler) override;
   std::vector<std::string> notes() const override;
+
+  std::vector<std::uint64_t> missed() const;
 
   const TimerlatPlan& plan_;
   TimerlatAssembler assembler_;
   OsnoiseTracer tracer_;
-  std::optional<TimerlatUserThreads> workers_;  // behind the tracer: they end before it
-  unsigned went_on_ = 0;                        ///< it had stopped recording, without a limit
+  std::optional<TimerlatUserThreads> workers_;  // after the tracer, to end before it
+  unsigned went_on_ = 0;                        ///< stops of the recording without a limit
 };
 
 }  // namespace overdue

@@ -1,6 +1,6 @@
 #include "cli/timerlat_text.h"
 
-#include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -68,14 +68,22 @@ std::string timerlat_header(const SessionInfo& info, const TimerlatPlan& plan) {
       printable(info.backend), local_date_time(info.start_wall));
 }
 
-std::string timerlat_table(std::span<const TimerCpu> cpus, const SessionInfo& info) {
-  constexpr std::string_view titles[] = {"IRQ latency (us)", "thread latency (us)",
-                                         "back in user space (us)"};
+std::string timerlat_table(std::span<const TimerCpu> cpus, const SessionInfo& info,
+                           TableWidth width) {
+  const bool full = width == TableWidth::full;
+  const auto columns = [&](std::string_view current, std::string_view least,
+                           std::string_view average, std::string_view most) {
+    return full ? fmt::format("{:>8} {:>8} {:>8} {:>8} |", current, least, average, most)
+                : fmt::format("{:>8} {:>8} |", current, most);
+  };
   std::string text = fmt::format("{:>15} |", days_and_time(info.duration));
-  for (const std::string_view title : titles) text += fmt::format("{:^36}|", title);
+  for (const std::string_view title :
+       {full ? "IRQ latency (us)" : "IRQ (us)", full ? "thread latency (us)" : "thread (us)",
+        full ? "back in user space (us)" : "user space (us)"})
+    text += fmt::format("{:^{}}|", title, full ? 36 : 18);
   text += fmt::format("\n{:<4}{:>11} |", "CPU", "COUNT");
-  for (std::size_t i = 0; i < std::size(titles); ++i)
-    text += fmt::format("{:>8} {:>8} {:>8} {:>8} |", "cur", "min", "avg", "max");
+  for (std::size_t i = 0; i < timer_contexts.size(); ++i)
+    text += columns("cur", "min", "avg", "max");
   text += '\n';
   for (const TimerCpu& cpu : cpus) {
     text += fmt::format("{:<4}{:>11} |", cpu.cpu, cpu.count);
@@ -83,11 +91,10 @@ std::string timerlat_table(std::span<const TimerCpu> cpus, const SessionInfo& in
       const TimerFigures& figures = cpu.of(context);
       const Histogram& all = figures.latencies;
       if (all.count() == 0)
-        text += fmt::format("{:>8} {:>8} {:>8} {:>8} |", "-", "-", "-", "-");
+        text += columns("-", "-", "-", "-");
       else
-        text += fmt::format("{:>8} {:>8} {:>8} {:>8} |", microseconds(figures.current_ns),
-                            microseconds(all.min_ns()), microseconds(all.mean_ns()),
-                            microseconds(all.max_ns()));
+        text += columns(microseconds(figures.current_ns), microseconds(all.min_ns()),
+                        microseconds(all.mean_ns()), microseconds(all.max_ns()));
     }
     text += '\n';
   }
@@ -103,18 +110,17 @@ std::string timerlat_histogram(std::span<const TimerCpu> cpus, const TimerlatPla
       text += fmt::format(" {:>9}", fmt::format("{}-{:03}", column, cpu.cpu));
   text += '\n';
   const auto count_in = [](const TimerFigures& figures, std::size_t bucket) {
-    return bucket < figures.counts.size() ? figures.counts[bucket] : 0;
+    const auto found = figures.counts.find(bucket);
+    return found == figures.counts.end() ? std::uint64_t{0} : found->second;
   };
-  for (std::size_t bucket = 0; bucket < plan.buckets; ++bucket) {
-    const bool any = std::any_of(cpus.begin(), cpus.end(), [&](const TimerCpu& cpu) {
-      return std::any_of(cpu.figures.begin(), cpu.figures.end(), [&](const TimerFigures& figures) {
-        return count_in(figures, bucket) > 0;
-      });
-    });
-    if (any)
-      text += summary_line(fmt::format("{}", bucket * plan.bucket_ns / 1000), cpus,
-                           [&](const TimerFigures& figures) { return count_in(figures, bucket); });
-  }
+  std::set<std::size_t> buckets;
+  for (const TimerCpu& cpu : cpus)
+    for (const TimerFigures& figures : cpu.figures)
+      for (const auto& [bucket, count] : figures.counts) buckets.insert(bucket);
+  buckets.erase(plan.buckets);
+  for (const std::size_t bucket : buckets)
+    text += summary_line(fmt::format("{}", bucket * plan.bucket_ns / 1000), cpus,
+                         [&](const TimerFigures& figures) { return count_in(figures, bucket); });
   using Figures = const TimerFigures&;
   text += summary_line("over:", cpus, [&](Figures f) { return count_in(f, plan.buckets); });
   text += summary_line("count:", cpus, [](Figures f) { return f.latencies.count(); });

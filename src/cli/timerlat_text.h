@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/live_table.h"
 #include "cli/timerlat_figures.h"
 #include "core/session_info.h"
 
@@ -14,17 +15,20 @@ namespace overdue {
 /// Microseconds with one decimal.
 std::string microseconds(std::uint64_t ns);
 
-/// Whose report this is.
+/// The head of a report: version, settings, host and start.
 std::string timerlat_header(const SessionInfo& info, const TimerlatPlan& plan);
 
-/// Figures by CPU, as rtla's `top` has them; latencies in microseconds.
-std::string timerlat_table(std::span<const TimerCpu> cpus, const SessionInfo& info);
+/// Figures by CPU, as in rtla's `top`; latencies in microseconds. A narrow table has only the
+/// current and the maximum latency.
+std::string timerlat_table(std::span<const TimerCpu> cpus, const SessionInfo& info,
+                           TableWidth width = TableWidth::full);
+inline constexpr std::size_t timerlat_table_width = 128;  ///< columns of the full table
 
-/// Counts by bucket, a column for each CPU and context, as rtla's `hist` has them. Buckets nobody
-/// fell into are left out.
+/// Counts by bucket, a column for each CPU and context, as in rtla's `hist`. Empty buckets are left
+/// out.
 std::string timerlat_histogram(std::span<const TimerCpu> cpus, const TimerlatPlan& plan);
 
-/// What stopped the run, and why it was late: parts, picture, stack.
+/// The activation that stopped the run, and why it was late: parts, picture, stack.
 std::string timerlat_cause(const TimerStop& stop);
 
 }  // namespace overdue

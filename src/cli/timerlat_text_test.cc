@@ -5,19 +5,13 @@
 
 #include "analysis/timer_fixture.h"
 #include "base/text.h"
+#include "cli/kernel_stacks.h"
 #include "cli/timerlat_trace.h"
 
 namespace overdue {
 namespace {
 
 using testing::HasSubstr;
-
-struct Source final : TimerlatSource {
-  bool is_stuck() const override { return false; }
-  bool starved() const override { return false; }
-  std::vector<std::uint64_t> missed() const override { return {}; }
-  std::string why_none(std::uint32_t) const override { return {}; }
-};
 
 /// The documentation's example, as it would be recorded: on CPU 5, 548.771077 s after boot.
 class Example : public testing::Test {
@@ -82,7 +76,7 @@ TEST_F(Example, TheWayBackIsAThirdLine) {
 }
 
 TEST_F(Example, TheCauseAddsUp) {
-  const std::string text = timerlat_cause(explain_stop(record(), plan_, stacks_, Source()));
+  const std::string text = timerlat_cause(explain_stop(record(), plan_, stacks_, {}));
   EXPECT_THAT(text, HasSubstr("CPU 5 stopped the run: activation #402268, thread latency 40.0us, "
                               "and the limit is 25.0us\n"));
   EXPECT_THAT(text, HasSubstr(R"(
@@ -96,14 +90,14 @@ TEST_F(Example, TheCauseAddsUp) {
 }
 
 TEST(TimerlatFlags, AreTheKernelsLetters) {
-  EXPECT_EQ(trace_flags(0x80010001, 0), "d.h1");  // a switch is due where the bit is clear
+  EXPECT_EQ(trace_flags(0x80010001, 0), "d.h1");  // a clear bit: a switch is due
   EXPECT_EQ(trace_flags(0x00010001, 0), "dNh1");
   EXPECT_EQ(trace_flags(0x80000002, 0), "d..2");
   EXPECT_EQ(trace_flags(0x80000100, 0), "d.s.");
   EXPECT_EQ(trace_flags(0x80010100, 0), "d.H.");
   EXPECT_EQ(trace_flags(0x80100000, 0), "d.z.");
   EXPECT_EQ(trace_flags(0x80110000, 0), "d.Z.");
-  EXPECT_EQ(trace_flags(0x80010003, 1), "d.h2");  // a program's own is no part of it
+  EXPECT_EQ(trace_flags(0x80010003, 1), "d.h2");  // without the BPF program's own depth
   EXPECT_EQ(trace_flags(0x80010000, 1), "d.h.");
   EXPECT_EQ(trace_flags(0x80000080, 0), "d..f");
 }

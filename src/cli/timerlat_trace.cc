@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/kernel_stacks.h"
 
 namespace overdue {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 // include/linux/preempt.h
 constexpr std::uint32_t preempt_mask = 0xff, serving_softirq = 0x100, hardirq_mask = 0xf0000,
                         nmi_mask = 0xf00000, no_need_to_reschedule = 0x80000000;
-/// Of the scheduler when it switches: its own, and that of the run queue's lock.
+/// Preempt depth of the scheduler at a switch: its own, and that of the run queue's lock.
 constexpr std::uint32_t depth_at_switch = 2;
 
 std::string latency_line(const std::string& head, std::uint64_t id, std::string_view context,
@@ -48,7 +49,7 @@ std::string TimerlatTrace::header() {
 )";
 }
 
-void TimerlatTrace::add(const Record& record, KernelStacks& stacks) {
+void TimerlatTrace::add(const Record& record, StackNamer& stacks) {
   const auto activation = record.as<timerlat_activation>();
   const u32 cpu = activation.header.cpu;
   std::string irq_flags(unknown_flags), thread_flags(unknown_flags);
@@ -81,7 +82,7 @@ void TimerlatTrace::add(const Record& record, KernelStacks& stacks) {
                                     latency_in(activation, TimerContext::thread)));
   if (activation.kernel_frames > 0) {
     std::string text = own_head(unknown_flags, ran_ns) + "<stack trace>\n";
-    for (const StackFrame& frame : stacks.named(take_apart(record).addresses))
+    for (const StackFrame& frame : untraced_stack(stacks, take_apart(record).addresses))
       text += fmt::format("=> {}\n", to_text(frame));
     lines_.add(ran_ns, std::move(text));
   }

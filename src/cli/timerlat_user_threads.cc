@@ -42,7 +42,7 @@ Error refused(Step step, std::uint32_t cpu, const std::string& file, int code) {
       return std::move(
           Error("cannot open {}: {}", printable(file), errno_text(code))
               .hint(code == EBUSY ? "another thread has it open: there is one at a time"
-                                  : "the tracer was switched off or changed by somebody else; see "
+                                  : "the tracer was switched off or changed by another user; see "
                                     "current_tracer in tracefs"));
     case Step::reading:
       return std::move(
@@ -60,11 +60,11 @@ Error refused(Step step, std::uint32_t cpu, const std::string& file, int code) {
 
 }  // namespace
 
-/// What a worker says of itself.
+/// The state of a worker, shared with it.
 struct TimerlatUserThreads::Slot {
   std::atomic<Step> step = Step::beginning;
-  std::atomic<int> error = 0;  ///< of that step: then the worker has ended
-  /// It may open the file: should we be killed, the tracer is not switched off before it has ended.
+  std::atomic<int> error = 0;  ///< errno of the step, if it failed: the worker has ended
+  /// The worker may open the file: if Overdue is killed, the tracer stays on until the worker ends.
   std::atomic<bool> is_watched = false;
 };
 
@@ -104,7 +104,7 @@ TimerlatUserThreads::~TimerlatUserThreads() {
   end();
 }
 
-// After fork() of a program with threads: the child makes system calls only.
+// Overdue has threads, so after fork() the child makes only system calls.
 void TimerlatUserThreads::start(const std::filesystem::path& tracefs, std::uint32_t cpu,
                                 int priority, Slot& slot) {
   const std::string file = tracefs / fmt::format("osnoise/per_cpu/cpu{}/timerlat_fd", cpu);
@@ -114,7 +114,7 @@ void TimerlatUserThreads::start(const std::filesystem::path& tracefs, std::uint3
   set.back() = 1ul << (cpu % (8 * sizeof(unsigned long)));
   const ThreadRights rights = ThreadRights::current().only(file_overrides);
   const pid_t parent = getpid();
-  // Whatever is for us is not for them; what ends them cannot be blocked.
+  // Overdue's signals are not for the workers. SIGKILL, which ends them, cannot be blocked.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -133,9 +133,9 @@ void TimerlatUserThreads::start(const std::filesystem::path& tracefs, std::uint3
     _exit(1);
   };
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);  // it is gone already
+  if (getppid() != parent) _exit(1);  // the parent has ended already
   prctl(PR_SET_NAME, name.c_str());
-  // An instance cannot be removed while its files are open; and a pipe of ours is to end with us.
+  // An instance cannot be removed while its files are open, and Overdue's pipes end with Overdue.
   syscall(SYS_close_range, 0u, ~0u, 0u);
   take(Step::priority, sched_setscheduler(0, SCHED_FIFO, &parameters));
   take(Step::pinning, syscall(SYS_sched_setaffinity, 0, set.size() * sizeof set[0], set.data()));
@@ -155,7 +155,7 @@ void TimerlatUserThreads::check() {
     int status = 0;
     if (worker.pid < 0 || waitpid(worker.pid, &status, WNOHANG) != worker.pid) continue;
     worker.pid = -1;
-    // If it is the kernel that ends them, it is to have ended them all before we do.
+    // If the kernel ends the workers, let it end all of them before Overdue does.
     std::this_thread::sleep_for(until_all_are_ended);
     const std::string file = fmt::format("osnoise/per_cpu/cpu{}/timerlat_fd", worker.cpu);
     if (const int code = slots_[i].error; code != 0)
@@ -165,8 +165,8 @@ void TimerlatUserThreads::check() {
                 WTERMSIG(status) == SIGKILL ? std::string("SIGKILL")
                                             : fmt::format("signal {}", WTERMSIG(status)))
         .hint(
-            "the kernel does so when somebody switches the tracer off or changes its options "
-            "(osnoise/); or somebody sent it that, or memory ran out: see dmesg");
+            "the kernel does so when the tracer is switched off or its options change "
+            "(osnoise/); or another process sent the signal, or memory ran out: see dmesg");
   }
 }
 

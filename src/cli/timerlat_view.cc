@@ -16,7 +16,8 @@
 namespace overdue {
 namespace {
 
-/// A record comes when its thread sleeps again, and other CPUs' may come later still.
+/// Age of the lines that are written: a record comes when its thread sleeps again, and records of
+/// other CPUs may come later still.
 constexpr std::uint64_t out_of_order_ns = 200'000'000;
 
 bool was_seen(const timerlat_activation& activation, TimerContext context) {
@@ -34,8 +35,8 @@ bool was_seen(const timerlat_activation& activation, TimerContext context) {
 }  // namespace
 
 TimerlatView::TimerlatView(const TimerlatPlan& plan, const OutputOptions& output, bool live,
-                           TimerlatSource& source)
-    : plan_(plan), options_(output), live_(live), source_(source), trace_(plan) {
+                           StackNamer& stacks)
+    : plan_(plan), options_(output), is_live_(live), stacks_(stacks), trace_(plan) {
   for (const std::uint32_t cpu : plan.cpus) cpus_.push_back(TimerCpu{.cpu = cpu, .figures = {}});
 }
 
@@ -43,6 +44,7 @@ void TimerlatView::begin(const SessionInfo& info) {
   const bool to_file = !options_.file.empty() && options_.file != "-";
   output_ = to_file ? std::make_unique<Output>(create_output_file(options_.file))
                     : std::make_unique<Output>(STDOUT_FILENO);
+  if (is_live_) live_.emplace(*output_);
   if (options_.format == "ndjson") {
     lines_ = std::make_unique<NdjsonSink>(*output_);
     lines_->begin(info);
@@ -53,15 +55,22 @@ void TimerlatView::begin(const SessionInfo& info) {
 }
 
 void TimerlatView::record(const Record& record) {
-  const auto activation = record.as<timerlat_activation>();
-  const auto cpu = std::find_if(cpus_.begin(), cpus_.end(), [&](const TimerCpu& each) {
-    return each.cpu == activation.header.cpu;
-  });
+  const std::uint32_t number = record.header().cpu;
+  const auto cpu = std::find_if(cpus_.begin(), cpus_.end(),
+                                [&](const TimerCpu& each) { return each.cpu == number; });
   if (cpu == cpus_.end()) return;
-  ++cpu->count;
+  if (record.schema->id == RECORD_TIMERLAT)
+    add(record, *cpu);
+  else if (record.schema->id == RECORD_TIMERLAT_CPU)
+    cpu->at_end = record.as<timerlat_cpu>();
+}
+
+void TimerlatView::add(const Record& record, TimerCpu& cpu) {
+  const auto activation = record.as<timerlat_activation>();
+  ++cpu.count;
   for (const TimerContext context : timer_contexts)
     if (was_seen(activation, context))
-      cpu->figures[index_of(context)].add(latency_in(activation, context), plan_);
+      cpu.figures[index_of(context)].add(latency_in(activation, context), plan_);
   newest_ns_ = std::max<std::uint64_t>({newest_ns_, activation.user_ns, activation.header.time_ns});
   if (plan_.trace && is_text()) trace_.add(record, stacks_);
   if (plan_.trace && lines_) lines_->record(record);
@@ -69,21 +78,18 @@ void TimerlatView::record(const Record& record) {
     stopped_.assign(record.bytes.begin(), record.bytes.end());
 }
 
-void TimerlatView::redraw(const std::string& text) {
-  if (drawn_lines_ > 0) output_->append(fmt::format("\x1b[{}A\x1b[J", drawn_lines_));
-  output_->append(text);
-  drawn_lines_ = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-  output_->flush();
+std::string TimerlatView::table(const SessionInfo& info) const {
+  const bool narrow = live_ && screen_size(output_->fd()).columns < timerlat_table_width;
+  return timerlat_table(cpus_, info, narrow ? TableWidth::narrow : TableWidth::full);
 }
 
 void TimerlatView::interval(const SessionInfo& info, Duration wall) {
   if (wall == Duration{} || plan_.trace) return;
   if (is_text()) {
-    const std::string table = timerlat_table(cpus_, info);
     if (live_)
-      redraw(table);
+      live_->draw(table(info));
     else
-      output_->append(table + "\n");
+      output_->append(table(info) + "\n");
     shown_ = info.duration;
   } else if (lines_) {
     JsonWriter json(*output_, JsonWriter::Style::one_line);
@@ -112,25 +118,23 @@ void TimerlatView::end_text(const SessionInfo& info, const Receipt& receipt) {
   }
   if (plan_.histogram)
     output_->append(timerlat_histogram(cpus_, plan_) + "\n");
-  else if (shown_ != info.duration)
-    output_->append(timerlat_table(cpus_, info) + "\n");
   else if (live_)
-    output_->append('\n');
+    live_->draw(table(info) + "\n", true);
+  else if (shown_ != info.duration)
+    output_->append(table(info) + "\n");
   if (stop_) output_->append(timerlat_cause(*stop_) + "\n");
   for (const std::string& line : receipt_lines(info, receipt)) output_->append(line + "\n");
 }
 
 void TimerlatView::end(const SessionInfo& info, const Receipt& receipt) {
-  const std::vector<std::uint64_t> missed = source_.missed();
-  for (std::size_t i = 0; i < cpus_.size(); ++i) cpus_[i].missed = missed[i];
-  // Only now, as other CPUs may have been stopped for longer.
+  // Explained only now: other CPUs may have been stopped for longer.
   if (!stopped_.empty())
-    stop_ = explain_stop({&timerlat_activation_schema, stopped_}, plan_, stacks_, source_);
+    stop_ = explain_stop({&timerlat_activation_schema, stopped_}, plan_, stacks_, cpus_);
   SessionInfo shown = info;
   for (const TimerCpu& cpu : cpus_)
-    if (cpu.count + cpu.missed == 0 && info.duration > 100 * Duration(plan_.period_ns))
+    if (cpu.count + cpu.at_end.missed == 0 && info.duration > 100 * Duration(plan_.period_ns))
       shown.notes.push_back(
-          fmt::format("CPU {}: no activation was seen; {}", cpu.cpu, source_.why_none(cpu.cpu)));
+          fmt::format("CPU {}: no activation was seen; {}", cpu.cpu, why_none(cpu.at_end)));
   if (is_text()) {
     if (options_.quiet) shown.notes.clear();
     end_text(shown, receipt);

@@ -4,7 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "cli/measure.h"
+#include "cli/listener.h"
+#include "cli/live_table.h"
 #include "cli/options.h"
 #include "cli/timerlat_figures.h"
 #include "cli/timerlat_trace.h"
@@ -13,41 +14,40 @@
 
 namespace overdue {
 
-/// Shows what `overdue timerlat` measures, in the format asked for.
+/// Prints the latencies that `overdue timerlat` measures, in the requested format.
 class TimerlatView final : public MeasureListener {
  public:
-  /// `live`: the text is a terminal's, on which a table is drawn anew.
+  /// `live`: the output is a terminal, on which the table is redrawn. The other arguments must
+  /// outlive the view.
   TimerlatView(const TimerlatPlan& plan, const OutputOptions& output, bool live,
-               TimerlatSource& source);
+               StackNamer& stacks);
 
   void begin(const SessionInfo& info) override;
   void record(const Record& record) override;
   void interval(const SessionInfo& info, Duration wall) override;
   void tick() override;
-  bool wants_stop() const override {
-    return !stopped_.empty() || source_.is_stuck() || source_.starved();
-  }
+  bool wants_stop() const override { return !stopped_.empty(); }
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
  private:
   bool is_text() const { return options_.format == "text"; }
-  void redraw(const std::string& text);
+  void add(const Record& record, TimerCpu& cpu);
+  std::string table(const SessionInfo& info) const;
   void end_text(const SessionInfo& info, const Receipt& receipt);
 
   const TimerlatPlan& plan_;
   const OutputOptions& options_;
-  bool live_;
-  TimerlatSource& source_;
+  bool is_live_;
+  StackNamer& stacks_;
   std::unique_ptr<Output> output_;
-  std::unique_ptr<NdjsonSink> lines_;  ///< --trace as ndjson
+  std::unique_ptr<NdjsonSink> lines_;  ///< for -f ndjson
   TimerlatTrace trace_;
-  KernelStacks stacks_;
   std::vector<TimerCpu> cpus_;
-  std::vector<std::byte> stopped_;  ///< the activation that was over a limit, as it was told of
-  std::optional<TimerStop> stop_;   ///< it, explained; at the end
-  std::size_t drawn_lines_ = 0;
+  std::vector<std::byte> stopped_;  ///< record of the activation over a limit
+  std::optional<TimerStop> stop_;   ///< the same activation, explained; set by end()
+  std::optional<LiveTable> live_;   ///< on a terminal
   std::uint64_t newest_ns_ = 0;
-  Duration shown_{};  ///< how long the session was when a table was last shown
+  Duration shown_{};  ///< length of the session at the last table
 };
 
 }  // namespace overdue

@@ -65,17 +65,17 @@ void TwoPhase::enter_second_phase() {
   try {
     attach_discovered();
     __atomic_store_n(&membership_.control().phase, 2, __ATOMIC_SEQ_CST);
-    wait_for_running_programs();  // what is new from here on is late; what was found until now:
+    wait_for_running_programs();  // new calls are late from here on; the calls found until now:
     attach_discovered();
-  } catch (const Error& error) {  // the first phase goes on: nothing is lost by it
+  } catch (const Error& error) {  // the first phase goes on, without a loss
     return stay(error.what());
   }
-  if (only_) attach_if_possible(*only_);  // few and known: better than to wait until they come
+  if (only_) attach_if_possible(*only_);  // few, and known before they are made
   probe_.detach_raw_exit();
   switched_ = true;
 }
 
-/// A filter has come after all.
+/// A seccomp filter or a tracer can refuse calls from now on.
 void TwoPhase::leave_second_phase(KernelTime refusable_since) {
   try {
     probe_.attach_raw_exit();
@@ -84,7 +84,7 @@ void TwoPhase::leave_second_phase(KernelTime refusable_since) {
   }
   const Duration late_by = KernelClock::now() - refusable_since;
   __atomic_store_n(&membership_.control().phase, 0, __ATOMIC_SEQ_CST);
-  wait_for_running_programs();  // calls that end by an exit of their own: see end_discovered_call()
+  wait_for_running_programs();  // calls that end at their own exit: see end_discovered_call()
   stay(fmt::format("{}. {}", only_there_refusals_are_seen, refusals_missed(late_by)));
 }
 
@@ -124,8 +124,7 @@ void TwoPhase::attach_if_possible(const SyscallSet& calls) {
 }
 
 std::string TwoPhase::note() const {
-  if (!why_stayed_.empty())
-    return "two-phase: stayed with the hooks every call passes: " + why_stayed_;
+  if (!why_stayed_.empty()) return "two-phase: stayed in the first phase: " + why_stayed_;
   if (!switched_)
     return "two-phase: the target ended during discovery; no call's own tracepoint was attached";
   return fmt::format(

@@ -4,17 +4,19 @@
 #include <algorithm>
 #include <array>
 
-#include "analysis/window_assembler.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/kernel_stacks.h"
 #include "cli/live_stacks.h"
 #include "cli/measure.h"
 #include "cli/options.h"
-#include "cli/report_output.h"
+#include "cli/run_session.h"
+#include "cli/trace_saver.h"
 #include "cli/worst_hwlat.h"
 #include "cli/worst_instruments.h"
 #include "cli/worst_kernel.h"
+#include "cli/worst_view.h"
 #include "kernel/features.h"
 #include "kernel/preemption.h"
 #include "sinks/make_sink.h"
@@ -24,81 +26,51 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_kept = 1000;
-
-/// The longest windows so far, the longest first.
-class Longest {
- public:
-  explicit Longest(std::size_t keep) : keep_(keep) {}
-
-  void add(LatencyWindow window) {
-    const auto place = std::upper_bound(
-        windows_.begin(), windows_.end(), window.latency_ns,
-        [](std::uint64_t ns, const LatencyWindow& other) { return ns > other.latency_ns; });
-    windows_.insert(place, std::move(window));
-    if (windows_.size() > keep_) windows_.pop_back();
-  }
-  bool is_full() const { return windows_.size() >= keep_; }
-  std::uint64_t shortest_ns() const { return windows_.empty() ? 0 : windows_.back().latency_ns; }
-  const std::vector<LatencyWindow>& windows() const { return windows_; }
-
- private:
-  std::size_t keep_;
-  std::vector<LatencyWindow> windows_;
-};
-
+/// Prints a live session, and optionally saves it.
 class WorstReporter final : public MeasureListener {
  public:
-  WorstReporter(OutputOptions output, bool spawned, const WorstOptions& wanted,
-                const StackOptions& stacks, WindowInstruments& instruments)
-      : output_(std::move(output)),
-        spawned_(spawned),
-        instruments_(instruments),
-        keep_(wanted.keep),
-        threshold_(wanted.threshold),
+  WorstReporter(const WorstPlan& plan, const OutputOptions& output, bool spawned,
+                const StackOptions& stacks, Duration threshold, std::string save,
+                WindowInstruments& instruments)
+      : instruments_(instruments),
+        threshold_(threshold),
         stacks_({.sandbox = !stacks.no_sandbox}),
-        longest_(keep_),
-        assembler_(stacks_, read_preemption(),
-                   [this](LatencyWindow window) { found(std::move(window)); }) {}
+        view_(plan, output, spawned, stacks_,
+              [this](std::uint64_t ns) { instruments_.raise_bar(ns); }),
+        saver_(std::move(save), &stacks_) {}
 
   void while_waiting(const std::function<void()>& meanwhile) override {
     stacks_.while_waiting(meanwhile);
   }
   void begin(const SessionInfo& info) override {
-    report_ = open_report(output_, spawned_, is_stream());
+    view_.begin(info);
     stacks_.begin(info);
-    report_.sink->begin(info);
-    report_.output->flush();
+    saver_.begin(info);
   }
-  void record(const Record& record) override { assembler_.record(record); }
+  void record(const Record& record) override {
+    view_.record(record);
+    saver_.record(record);
+  }
   void interval(const SessionInfo&, Duration) override {}
   void tick() override {
     stacks_.follow();
-    report_.output->flush();
+    view_.tick();
+    saver_.flush();
   }
-  void settle() override { assembler_.finish(); }
-  void end(const SessionInfo& measured, const Receipt& counted) override {
-    if (!is_stream()) {
-      for (const LatencyWindow& window : longest_.windows()) count_frames(window, frames_);
-      report_.sink->windows(longest_.windows());
-    }
+  void settle() override { view_.settle(); }
+  void end(const SessionInfo& measured, const Receipt& receipt) override {
     SessionInfo info = measured;
     for (std::string& note : stacks_.notes()) info.notes.push_back(std::move(note));
     note_what_is_lost(info);
-    Receipt receipt = counted;
-    receipt.frames = frames_;
-    report_.sink->end(info, receipt);
-    report_.output->close();
+    view_.end(info, receipt);
+    saver_.end(info, receipt);
   }
 
  private:
-  /// All that pass a threshold are told of as they are found.
-  bool is_stream() const { return keep_ == 0; }
-
-  /// Where the longest that was seen is not among those that came.
+  /// Adds a note if the window of the longest latency did not come.
   void note_what_is_lost(SessionInfo& info) const {
     const std::uint64_t longest_ns = instruments_.longest_ns();
-    if (longest_ns <= longest_found_ns_ ||
+    if (longest_ns <= view_.longest_ns() ||
         longest_ns < static_cast<std::uint64_t>(threshold_.count()))
       return;
     info.notes.push_back(
@@ -106,28 +78,11 @@ class WorstReporter final : public MeasureListener {
                     duration_text(longest_ns)));
   }
 
-  void found(LatencyWindow window) {
-    longest_found_ns_ = std::max(longest_found_ns_, window.latency_ns);
-    if (is_stream()) {
-      count_frames(window, frames_);
-      report_.sink->window(window);
-      return;
-    }
-    longest_.add(std::move(window));
-    if (longest_.is_full()) instruments_.raise_bar(longest_.shortest_ns());
-  }
-
-  OutputOptions output_;
-  bool spawned_;
   WindowInstruments& instruments_;
-  std::size_t keep_;
   Duration threshold_;
-  std::uint64_t longest_found_ns_ = 0;
   LiveStacks stacks_;
-  Longest longest_;
-  WindowAssembler assembler_;
-  FrameCounts frames_;
-  ReportOutput report_;
+  WorstView view_;
+  TraceSaver saver_;
 };
 
 constexpr std::array<worst_tracer, 6> tracers = {WORST_WAKEUP,     WORST_WAKEUP_RT,
@@ -142,13 +97,13 @@ worst_tracer parse_tracer(const std::string& name) {
   }
   names.emplace_back("hwlat");
   const std::string_view close = nearest(name, names);
-  throw Error("'{}' is nothing whose worst can be found", printable(name))
+  throw Error("unknown latency '{}'", printable(name))
       .hint(close.empty() ? "overdue worst wakeup, wakeup_rt, wakeup_dl, hwlat"
                           : fmt::format("did you mean {}?", close))
       .exit_status(2);
 }
 
-/// Of wake-ups the latency is known; of disabled interrupts and preemption, lower bounds.
+/// Latencies of wake-ups are exact; those of disabled interrupts and preemption are lower bounds.
 bool is_exact(worst_tracer tracer) {
   return tracer <= WORST_WAKEUP_DL;
 }
@@ -166,6 +121,7 @@ class WorstCommand final : public Command {
     add_output_options(app, output_, false);
     app.add_option("-T,--threshold", threshold_);
     app.add_option("--keep", keep_);
+    app.add_option("--save", save_);
     app.add_flag("--events", events_);
     app.add_flag("--functions", functions_);
     app.add_flag("--graph", graph_);
@@ -181,8 +137,8 @@ class WorstCommand final : public Command {
   WorstOptions options() const;
   bool names_nobody() const;
   bool uses_kernel_tracer(const Invocation& invocation) const;
-  /// For the kernel's tracer: it follows whom it likes, and keeps one.
-  KernelTracerRequest kernel_request(const Invocation& invocation) const;
+  /// For the kernel's tracer, which tracks the whole machine and keeps one latency. Throws Error.
+  KernelTracerRequest kernel_request() const;
   HwlatRequest hwlat_request(const Invocation& invocation) const;
 
   std::string what_;
@@ -190,10 +146,11 @@ class WorstCommand final : public Command {
   StopOptions stop_;
   StackOptions stack_options_;
   KernelOptions kernel_options_;
-  std::unique_ptr<Kernel> kernel_;  ///< since run()
+  std::unique_ptr<Kernel> kernel_;  ///< set by run()
   OutputOptions output_;
   std::string threshold_;
   std::optional<std::int64_t> keep_;
+  std::string save_;
   bool events_ = false, functions_ = false, graph_ = false;
   std::optional<std::string> width_, window_;
   std::string backend_ = "auto";
@@ -220,9 +177,9 @@ WorstOptions WorstCommand::options() const {
       throw Error("a threshold of 0 would keep every one").hint("-T 100us").exit_status(2);
   }
   const std::int64_t keep = keep_.value_or(threshold_.empty() ? 1 : 0);
-  if (keep_ && (keep < 1 || keep > static_cast<std::int64_t>(most_kept)))
+  if (keep_ && (keep < 1 || keep > static_cast<std::int64_t>(worst_kept_at_most)))
     throw Error("--keep {}: not a number of latencies to keep", keep)
-        .hint(fmt::format("--keep 5; at most {}", most_kept))
+        .hint(fmt::format("--keep 5; at most {}", worst_kept_at_most))
         .exit_status(2);
   options.keep = static_cast<std::uint64_t>(keep);
   return options;
@@ -234,8 +191,8 @@ bool WorstCommand::names_nobody() const {
   return named.is_empty();
 }
 
-/// By default where it knows the latency and we know a lower bound only, if it can do what is
-/// asked for.
+/// By default if the kernel's tracer knows the latency, BPF only a lower bound, and the tracer can
+/// do all that is requested.
 bool WorstCommand::uses_kernel_tracer(const Invocation& invocation) const {
   if (backend_ != "auto") return backend_ == "kernel";
   if (functions_ || graph_) return true;
@@ -243,7 +200,7 @@ bool WorstCommand::uses_kernel_tracer(const Invocation& invocation) const {
          threshold_.empty() && keep_.value_or(1) == 1 && kernel_->tracer(what_).yes;
 }
 
-KernelTracerRequest WorstCommand::kernel_request(const Invocation& invocation) const {
+KernelTracerRequest WorstCommand::kernel_request() const {
   const worst_tracer tracer = parse_tracer(what_);
   if (!names_nobody())
     throw Error("the kernel's tracers know no target: they follow the whole machine")
@@ -266,11 +223,7 @@ KernelTracerRequest WorstCommand::kernel_request(const Invocation& invocation) c
           .events = events_,
           .functions = graph_       ? TracedFunctions::graph
                        : functions_ ? TracedFunctions::entries
-                                    : TracedFunctions::none,
-          .duration = stop_.parsed(),
-          .program = invocation.program,
-          .spawn = {.user = target_.user, .inherited = invocation.inherited},
-          .output = output_};
+                                    : TracedFunctions::none};
 }
 
 HwlatRequest WorstCommand::hwlat_request(const Invocation& invocation) const {
@@ -288,24 +241,24 @@ HwlatRequest WorstCommand::hwlat_request(const Invocation& invocation) const {
     if (given) refuse(fmt::format("{} is not for hwlat", option), "leave it out");
   const bool has_settings = target_.cpus || width_ || window_ || !threshold_.empty();
   HwlatRequest request;
-  request.by_kernel =
+  request.plan.by_kernel =
       backend_ == "kernel" || (backend_ == "auto" && !has_settings && kernel_->tracer("hwlat").yes);
-  if (request.by_kernel && has_settings)
+  if (request.plan.by_kernel && has_settings)
     refuse("the settings of the kernel's hwlat are one for all, and not ours to change",
            "leave --cpu, -T, --width and --window out, or use --backend bpf");
   request.cpus = target_.cpus ? parse_cpu_list(*target_.cpus, possible_cpus()) : online_cpus();
   request.cpus_text = target_.cpus.value_or("");
-  if (!threshold_.empty()) request.threshold = parse_duration(threshold_, "--threshold");
-  if (width_) request.width = parse_duration(*width_, "--width");
-  if (window_) request.window = parse_duration(*window_, "--window");
-  if (request.threshold < std::chrono::microseconds(1))
+  if (!threshold_.empty()) request.plan.threshold = parse_duration(threshold_, "--threshold");
+  if (width_) request.plan.width = parse_duration(*width_, "--width");
+  if (window_) request.plan.window = parse_duration(*window_, "--window");
+  if (request.plan.threshold < std::chrono::microseconds(1))
     refuse("a threshold below 1us would take every look at the clock for a latency", "-T 10us");
   // Real-time threads that never sleep hang their CPU.
-  if (request.width == Duration{} || request.width > request.window / 100 * 95)
-    refuse("--width is how long of each --window somebody looks: at most 95 % of it",
-           "--width 500ms --window 1s is the default");
+  if (request.plan.width == Duration{} || request.plan.width > request.plan.window / 100 * 95)
+    refuse("--width must be at most 95 % of --window", "--width 500ms --window 1s is the default");
   request.duration = stop_.parsed();
   request.output = output_;
+  request.save = save_;
   return request;
 }
 
@@ -321,8 +274,18 @@ int WorstCommand::run(const Invocation& invocation) {
   if (what_ == "hwlat") return run_hwlat(hwlat_request(invocation), *kernel_);
   if (width_ || window_)
     throw Error("{} is for hwlat", width_ ? "--width" : "--window").exit_status(2);
-  if (uses_kernel_tracer(invocation))
-    return run_kernel_tracer(kernel_request(invocation), *kernel_);
+  if (uses_kernel_tracer(invocation)) {
+    LatencyTracer tracer(kernel_request(), *kernel_);
+    KernelStacks stacks;
+    WorstView view({}, output_, invocation.has_program, stacks);
+    SavingListener saving(view, save_, stacks);
+    RunRequest run;
+    run.program = invocation.program;
+    run.spawn = {.user = target_.user, .inherited = invocation.inherited};
+    run.duration = stop_.parsed();
+    run.quiet = output_.quiet;
+    return run_session(run, tracer, saving);
+  }
   WorstOptions wanted = options();
   target_.command = invocation.program;
   if (target_.is_empty()) target_.all = true;
@@ -342,7 +305,10 @@ int WorstCommand::run(const Invocation& invocation) {
     instruments = std::make_unique<WorstInstruments>(wanted);
   else
     instruments = std::make_unique<SectionInstruments>(wanted);
-  WorstReporter reporter(output_, invocation.has_program, wanted, stack_options_, *instruments);
+  const WorstPlan plan{.keep = wanted.keep, .preemption = read_preemption()};
+  request.options = kept_options(plan);
+  WorstReporter reporter(plan, output_, invocation.has_program, stack_options_, wanted.threshold,
+                         save_, *instruments);
   return measure(request, *kernel_, *instruments, reporter);
 }
 

@@ -6,24 +6,23 @@
 #include <vector>
 
 #include "base/time.h"
+#include "cli/hwlat_view.h"
 #include "cli/options.h"
 
 namespace overdue {
 
-/// What `overdue worst hwlat` was asked for.
+/// A run of `overdue worst hwlat`.
 struct HwlatRequest {
-  std::vector<std::uint32_t> cpus;  ///< one after the other
-  std::string cpus_text;            ///< as given; empty: all
-  Duration threshold = std::chrono::microseconds(10);
-  Duration width = std::chrono::milliseconds(500);  ///< of each window, somebody looks
-  Duration window = std::chrono::seconds(1);
-  bool by_kernel = false;  ///< with its own tracer, whose threshold, width and window it keeps
+  HwlatPlan plan;
+  std::vector<std::uint32_t> cpus;  ///< measured one after the other
+  std::string cpus_text;            ///< value of --cpu; empty: all CPUs
   std::optional<Duration> duration;
   OutputOptions output;
+  std::string save;  ///< trace file; empty: none
 };
 
-/// Looks for latencies that no software has made until the time is over or a signal comes, and
-/// reports them as they are found. Returns the exit status. Throws Error.
+/// Looks for latencies that software does not explain, until the time is over or a signal comes,
+/// and reports them as they are found. Returns the exit status. Throws Error.
 int run_hwlat(const HwlatRequest& request, const Kernel& kernel);
 
 }  // namespace overdue

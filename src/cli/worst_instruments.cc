@@ -9,7 +9,7 @@
 namespace overdue {
 namespace {
 
-/// Whose wake-ups a tracer follows.
+/// The threads whose wake-ups a tracer tracks.
 std::string_view whose(worst_tracer tracer, bool whole_machine) {
   if (tracer == WORST_WAKEUP_DL) return "a thread with a deadline";
   if (tracer == WORST_WAKEUP_RT) return "a thread with a real-time or deadline policy";
@@ -19,8 +19,8 @@ std::string_view whose(worst_tracer tracer, bool whole_machine) {
 
 std::string_view nothing_seen(worst_tracer tracer) {
   if (tracer == WORST_IRQSOFF) return "no timer expired while a thread ran";
-  if (tracer == WORST_PREEMPTOFF) return "no CPU was told to switch while it could not";
-  return "no timer expired while a thread ran, no CPU was told to switch while it could not";
+  if (tracer == WORST_PREEMPTOFF) return "no CPU had a delayed switch";
+  return "no timer expired while a thread ran, no CPU had a delayed switch";
 }
 
 void note_if_all_shorter(std::uint64_t longest_ns, Duration threshold,
@@ -57,7 +57,7 @@ std::vector<std::string> WorstInstruments::notes() const {
                                                 counted(seen.followed, "wake-up"),
                                                 duration_text(seen.longest_ns))};
   if (options_.whole_machine)
-    notes.back() += fmt::format("; {} given up for a more important one",
+    notes.back() += fmt::format("; {} replaced by a higher-priority one",
                                 seen.displaced == 0 ? "none" : grouped(seen.displaced));
   note_if_all_shorter(seen.longest_ns, options_.threshold, notes);
   return notes;

@@ -1,11 +1,7 @@
 #include "cli/worst_kernel.h"
 
-#include <poll.h>
-
-#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 
 #include <fmt/format.h>
@@ -14,12 +10,8 @@
 #include "base/error.h"
 #include "base/read_text.h"
 #include "base/text.h"
-#include "cli/own_use.h"
-#include "cli/program_end.h"
-#include "cli/progress.h"
-#include "cli/report_envelope.h"
-#include "cli/report_output.h"
-#include "cli/stop_signals.h"
+#include "cli/hwlat.h"
+#include "cli/tracer_text.h"
 #include "kernel/capabilities.h"
 #include "kernel/features.h"
 #include "kernel/host.h"
@@ -30,6 +22,7 @@ namespace overdue {
 namespace {
 
 constexpr std::string_view no_latency_is_longer = "1000000000";  // us
+constexpr std::string_view hwlat_tracer = "hwlat";
 
 SessionInfo describe(const KernelTracerRequest& request) {
   const Host host = read_host();
@@ -46,13 +39,14 @@ SessionInfo describe(const KernelTracerRequest& request) {
   info.target.kind = "all";
   info.spans = {request.tracer};
   info.backend = "the kernel's tracer " + request.tracer;
+  info.options = request.kept;
   return info;
 }
 
-/// Whether functions are traced is the instance's own option; whether they can be, the kernel's.
+/// Tracing of functions is an option of the instance; the kernel must also allow it.
 void prepare_functions(const TracingInstance& instance, TracedFunctions functions) {
   if (functions == TracedFunctions::none) {
-    // Which functions ran says more, and takes longer than what is measured.
+    // Tracing of functions takes longer than the latencies to be measured.
     instance.try_write("options/function-trace", "0");
     return;
   }
@@ -66,10 +60,10 @@ void prepare_functions(const TracingInstance& instance, TracedFunctions function
         .hint("sysctl kernel.ftrace_enabled=1");
 }
 
-/// The tracer's own options; then the tracer, and it begins anew. Recording stays on: the tracer
-/// runs in any case, and where that is off, a latency that is the longest leaves an empty buffer.
-/// The clock stays as it is, too: with another one Linux 6.1 shows nothing of what an instance's
-/// latency tracer has recorded.
+/// Sets the options of the tracer, then the tracer, and lets it begin anew. Recording stays on: the
+/// tracer runs in any case, and without recording a new longest latency leaves an empty buffer. The
+/// clock stays the same too: with another clock, Linux 6.1 shows nothing that the latency tracer of
+/// an instance has recorded.
 void prepare(const TracingInstance& instance, const KernelTracerRequest& request) {
   prepare_functions(instance, request.functions);
   if (request.events) {
@@ -86,110 +80,70 @@ void prepare(const TracingInstance& instance, const KernelTracerRequest& request
   instance.write("tracing_max_latency", "0");
 }
 
-/// Of the time, of the program where there is one, or by a signal.
-void wait_for_the_end(StopSignals& signals, SpawnedProgram* program,
-                      std::optional<KernelTime> end) {
-  while (!program || !program->try_wait()) {
-    const KernelTime now = KernelClock::now();
-    if (end && now >= *end) return;
-    int wait_ms = -1;
-    if (end) {
-      constexpr auto longest = std::chrono::milliseconds(60'000);
-      wait_ms = static_cast<int>(std::min<std::int64_t>(
-          std::chrono::ceil<std::chrono::milliseconds>(*end - now).count(), longest.count()));
-    }
-    pollfd waits[]{{signals.fd(), POLLIN, 0}, {program ? program->pidfd() : -1, POLLIN, 0}};
-    poll(waits, std::size(waits), wait_ms);
-    const auto signal = signals.take();
-    if (!signal) continue;
-    if (!program) return;
-    if (!signal->from_terminal) program->forward(signal->number);
-    const KernelTime limit = KernelClock::now() + grace_after_signal;
-    end = end ? std::min(*end, limit) : limit;
-  }
-}
-
 }  // namespace
 
-int run_in_instance(const KernelTracerRequest& request, const Kernel& kernel,
-                    const std::function<void(const SessionInfo&)>& begin,
-                    const std::function<void(SessionInfo, const KernelTrace&)>& end) {
+LatencyTracer::LatencyTracer(KernelTracerRequest request, const Kernel& kernel)
+    : request_(std::move(request)), kernel_(kernel) {}
+
+LatencyTracer::~LatencyTracer() = default;
+
+void LatencyTracer::check() {
   constexpr std::array needed{Capability::sys_admin};
   require_capabilities("worst", needed);
   if (!in_initial_pid_namespace())
     throw Error("cannot use the kernel's tracers from inside a PID namespace")
         .hint("run it in the host's: nsenter -t 1 -p");
-  require_support("use the kernel's tracer", kernel.tracer(request.tracer));
-  Progress progress(!request.output.quiet);
-  StopSignals signals;
-  std::unique_ptr<SpawnedProgram> program;
-  if (!request.program.empty())
-    program = std::make_unique<SpawnedProgram>(request.program, request.spawn);
-  progress.step("preparing the kernel's tracer");
-  const auto tracefs = kernel.tracefs_path();
-  if (!tracefs)
+  require_support("use the kernel's tracer", kernel_.tracer(request_.tracer));
+  if (!kernel_.tracefs_path())
     throw Error("no tracefs is mounted").hint("mount -t tracefs tracefs /sys/kernel/tracing");
-  const TracingInstance instance(*tracefs);
-  prepare(instance, request);
-  give_up_rights_to_attach(Helpers::none, Attaching::is_over);
-  SessionInfo info = describe(request);
-  begin(info);
-  std::optional<KernelTime> deadline;
-  if (request.duration) deadline = info.start + *request.duration;
-  const auto interrupted = signals.take();
-  if (!interrupted) {
-    if (program) program->release();
-    progress.step(program ? "" : "measuring");  // not over what the program prints
-    wait_for_the_end(signals, program.get(), deadline);
-  }
-  const std::string longest_us = read_word(instance.path() / "tracing_max_latency");
-  // Switching off stops the recording first, and the tracer then. A latency that ends in between
-  // must not be the longest: it would put its empty buffer in the place of the longest one's.
-  instance.write("tracing_max_latency", no_latency_is_longer);
-  instance.write("tracing_on", "0");
-  info.duration = KernelClock::now() - info.start;
-  progress.step("writing");
-  const KernelTrace trace{instance.read("trace"), longest_us, own_use(program.get())};
-  progress.step("");
-  end(std::move(info), trace);
-  if (interrupted) return program ? 128 + interrupted->number : 0;  // it was never run
-  return program ? wait_unmeasured(*program, signals, request.output.quiet) : 0;
 }
 
-int run_kernel_tracer(const KernelTracerRequest& request, const Kernel& kernel) {
-  ReportOutput report;
-  const auto begin = [&](const SessionInfo& info) {
-    report = open_report(request.output, !request.program.empty(), false);
-    report.sink->begin(info);
-  };
-  const auto end = [&](SessionInfo info, const KernelTrace& trace) {
-    std::optional<LatencyWindow> longest = parse_latency_trace(trace.text);
-    if (!longest && trace.longest_us != "0")
-      throw Error("the kernel's tracer has seen {} us, and shows nothing of it",
-                  printable(trace.longest_us))
-          .hint("--backend bpf");
-    Receipt receipt;
-    receipt.events = longest ? 1 : 0;
-    receipt.own = trace.own;
-    std::vector<LatencyWindow> windows;
-    if (longest) {
-      if (longest->lost_events) receipt.lost_by["tracer_buffer"] = longest->lost_events;
-      windows.push_back(std::move(*longest));
-    } else {
-      info.notes.push_back(
-          fmt::format("nothing found: the kernel's tracer {} has seen none", request.tracer));
-    }
-    if (!request.program.empty())
-      info.notes.emplace_back("the kernel's tracer followed everybody, not the program alone");
-    info.notes.emplace_back(
-        "the kernel's tracers count whole microseconds, and do not tell how many they followed");
-    end_report(info, receipt, [&] {
-      report.sink->windows(windows);
-      report.sink->end(info, receipt);
-      report.output->close();
-    });
-  };
-  return run_in_instance(request, kernel, begin, end);
+SessionInfo LatencyTracer::start(const SpawnedProgram* program) {
+  has_program_ = program != nullptr;
+  instance_ = std::make_unique<TracingInstance>(*kernel_.tracefs_path());
+  prepare(*instance_, request_);
+  give_up_rights_to_attach(Helpers::none, Attaching::is_over);
+  return describe(request_);
+}
+
+KernelTime LatencyTracer::stop(SessionInfo& info, const RecordHandler& handler) {
+  longest_us_ = read_word(instance_->path() / "tracing_max_latency");
+  // Switching off stops first the recording, then the tracer. A latency that ends in between must
+  // not be the longest: its empty buffer would replace the buffer of the longest latency.
+  instance_->write("tracing_max_latency", no_latency_is_longer);
+  instance_->write("tracing_on", "0");
+  const KernelTime end = KernelClock::now();
+  text_ = instance_->read("trace");
+  instance_.reset();
+  if (request_.tracer != hwlat_tracer) note_what_is_there(info);
+  deliver_tracer_text(text_, handler);
+  return end;
+}
+
+void LatencyTracer::note_what_is_there(SessionInfo& info) {
+  longest_ = parse_latency_trace(text_);
+  if (!longest_ && longest_us_ != "0")
+    throw Error("the kernel's tracer has seen {} us, and shows nothing of it",
+                printable(longest_us_))
+        .hint("--backend bpf");
+  if (!longest_)
+    info.notes.push_back(
+        fmt::format("nothing found: the kernel's tracer {} has seen none", request_.tracer));
+  if (has_program_)
+    info.notes.emplace_back("the kernel's tracer tracked the whole machine, not only the program");
+  info.notes.emplace_back(
+      "the kernel's tracers count whole microseconds, and do not count the latencies that they "
+      "tracked");
+}
+
+Receipt LatencyTracer::receipt(SessionInfo&, bool) {
+  Receipt receipt;
+  receipt.events = longest_ ? 1 : 0;
+  if (longest_ && longest_->lost_events) receipt.lost_by["tracer_buffer"] = longest_->lost_events;
+  if (request_.tracer == hwlat_tracer)
+    for (const std::string_view line : split(text_, '\n'))
+      if (parse_hwlat_line(line)) ++receipt.events;
+  return receipt;
 }
 
 }  // namespace overdue

@@ -1,53 +1,62 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "base/time.h"
-#include "cli/options.h"
-#include "core/session_info.h"
-#include "target/spawn.h"
+#include "cli/kept_options.h"
+#include "cli/source.h"
+#include "core/latency_window.h"
+#include "kernel/features.h"
+#include "kernel/tracing_instance.h"
 
 namespace overdue {
 
-/// Which functions the kernel's own tracer tells of.
+/// The functions that the kernel's own tracer reports.
 enum class TracedFunctions : std::uint8_t {
   none,
-  entries,  ///< when each began, and who called it
-  graph,    ///< when it ended, too
+  entries,  ///< the begin of each function, and its caller
+  graph,    ///< the begin and the end of each function
 };
 
-/// What the kernel's own tracer is to do.
+/// Settings of a run of the kernel's own tracer.
 struct KernelTracerRequest {
-  std::string tracer;  ///< "wakeup_rt", "irqsoff", …
+  std::string tracer;  ///< "wakeup_rt", "irqsoff", "hwlat", …
   bool events = false;
   TracedFunctions functions = TracedFunctions::none;
-  std::optional<Duration> duration;
-  std::vector<std::string> program = {};  ///< runs meanwhile; may be empty
-  SpawnOptions spawn = {};
-  OutputOptions output;
+  KeptOptions kept = {};  ///< settings of the session, for a recording
 };
 
-/// Runs the kernel's latency tracer of that name in an instance of our own until the time is over
-/// or a signal comes, or the program has ended, and reports what it has seen. Nothing outside of
-/// the instance is changed. Returns the exit status, which is the program's. Throws Error where the
-/// kernel does not have it, or refuses.
-int run_kernel_tracer(const KernelTracerRequest& request, const Kernel& kernel);
+/// The kernel's latency tracer of that name, in a tracing instance of its own: all that it wrote
+/// comes at the end, in records of RECORD_TRACER_TEXT. Nothing outside of the instance is changed.
+/// Used by one thread.
+class LatencyTracer final : public Source {
+ public:
+  /// `kernel` must outlive this object.
+  LatencyTracer(KernelTracerRequest request, const Kernel& kernel);
+  ~LatencyTracer() override;
+  LatencyTracer(const LatencyTracer&) = delete;
+  LatencyTracer& operator=(const LatencyTracer&) = delete;
 
-/// What a tracer has left when it was stopped.
-struct KernelTrace {
-  std::string text;
-  std::string longest_us;  ///< "0": it has seen nothing
-  OwnUse own{};
+  void check() override;
+  std::string_view start_step() const override { return "preparing the kernel's tracer"; }
+  SessionInfo start(const SpawnedProgram* program) override;
+  KernelTime due(KernelTime) const override { return KernelTime::max(); }
+  void poll(const RecordHandler&) override {}
+  bool is_over() override { return false; }
+  KernelTime stop(SessionInfo& info, const RecordHandler& handler) override;
+  Receipt receipt(SessionInfo& info, bool has_run) override;
+
+ private:
+  void note_what_is_there(SessionInfo& info);
+
+  KernelTracerRequest request_;
+  const Kernel& kernel_;
+  std::unique_ptr<TracingInstance> instance_;
+  bool has_program_ = false;
+  std::string text_, longest_us_;  ///< set by stop()
+  std::optional<LatencyWindow> longest_;
 };
-
-/// The same of any tracer, with what to do with what it has seen: `begin` is called when it runs,
-/// and `end` when it has stopped.
-int run_in_instance(const KernelTracerRequest& request, const Kernel& kernel,
-                    const std::function<void(const SessionInfo&)>& begin,
-                    const std::function<void(SessionInfo, const KernelTrace&)>& end);
 
 }  // namespace overdue

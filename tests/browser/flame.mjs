@@ -8,7 +8,7 @@ import {pathToFileURL} from 'node:url';
 const given = JSON.parse(process.argv[2]);
 const {chromium} = createRequire(path.join(given.modules, 'x.js'))('playwright-core');
 
-// The first frame in sight whose name begins so.
+// The first visible frame whose name begins with `name`.
 const frame = async (page, name) => (await page.waitForFunction(begin => [...document.querySelectorAll('.frames > g')]
   .find(g => g.style.display !== 'none' && g.frame.name.startsWith(begin)), name)).asElement();
 const click = async (page, name) => (await frame(page, name)).click();
@@ -65,7 +65,7 @@ const cases = {
   async search_by_regexp(page) {
     await search(page, '^futex$|^pthread_mutex');
     await page.waitForFunction(() => document.querySelector('.found').textContent.includes('matched'));
-    // A frame on one that is found does not count again: half of these lie on the other half.
+    // A match on top of another match does not count again: half of these lie on the other half.
     const [told, right, hits] = await page.evaluate(() => {
       const frames = [...document.querySelectorAll('.frames > g')].map(g => g.frame);
       const weight = frames.filter(f => f.name === 'pthread_mutex_lock').reduce((sum, f) => sum + f.weight, 0);

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Bad input: each its own message and exit status; never a crash, a hang or a run of something."""
+"""Bad input: each kind has its own message and exit status; never a crash, a hang or a run."""
 import os
 import signal
 import subprocess
@@ -29,7 +29,7 @@ class BadInput(unittest.TestCase):
 
 class Targets(BadInput):
     def test_pids(self):
-        for pid in ("0", "-1", "abc", "1x", "", ",", " 1"):
+        for pid in ("0", "-1", "abc", "1x", "", ",", " "):
             with self.subTest(pid=pid):
                 self.refused("-p", pid, "-d", "100ms", status=2)
         for pid in ("4194303", "99999999999999999999"):
@@ -59,7 +59,7 @@ class Targets(BadInput):
     def test_thread_id_given_as_pid(self):
         with Live(workload("on_demand"), stdin=subprocess.PIPE) as target:
             eventually(lambda: "ready" in target.out())
-            # Not the highest: ids begin anew when all were used.
+            # Not simply the highest id, because ids wrap around.
             tid, = set(map(int, os.listdir(f"/proc/{target.pid}/task"))) - {target.pid}
             finished = self.refused("-p", tid, "-d", "100ms", status=2, says="thread")
             self.assertRegex(finished.err, rf"{target.pid}|-t")
@@ -106,7 +106,7 @@ class Values(BadInput):
                 self.refused("-a", "-d", "200ms", "-i", time, status=2)
 
     def test_a_century(self):
-        """No overflow makes it a moment; and it can be ended."""
+        """The duration does not overflow to a short one, and a signal ends the run."""
         with Live("/bin/sleep", "60") as target:
             with attached("syscalls", "-p", target.pid, "-d", "1000000h") as live:
                 live.signal(signal.SIGINT)
@@ -204,8 +204,7 @@ class Output(BadInput):
                     process.kill()
                     process.wait()
                     self.fail("hangs on a closed pipe")
-                self.assertNotIn(b"terminate called", error)
-                self.assertNotIn(process.returncode, (-signal.SIGABRT, -signal.SIGSEGV))
+                self.assertEqual((process.returncode, error), (128 + signal.SIGPIPE, b""))
 
     def test_closed_streams(self):
         for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):

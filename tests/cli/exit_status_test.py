@@ -103,7 +103,7 @@ class Streams(unittest.TestCase):
         self.assertIn("SYSCALL", finished.out)
 
     def test_what_nobody_reads_changes_nothing(self):
-        """As behind `2>&1 | head`, which has seen enough."""
+        """Both streams are a closed pipe, as in `2>&1 | head`."""
         read_end, write_end = os.pipe()
         os.close(read_end)
         with tempfile.TemporaryDirectory() as folder, open(write_end, "w") as nobody:
@@ -114,7 +114,7 @@ class Streams(unittest.TestCase):
             with open(report) as file:
                 self.assertIn("execve", file.read())
             self.assertEqual(status("no-such-command"), 2)
-            self.assertEqual(status("osnoise", "-d", "50ms"), 1)  # the report
+            self.assertEqual(status("osnoise", "-d", "50ms"), 128 + signal.SIGPIPE)  # no reader for the report
 
     def test_stdin_is_the_programs(self):
         with tempfile.TemporaryFile() as file:
@@ -141,12 +141,12 @@ class Streams(unittest.TestCase):
 
 class Progress(unittest.TestCase):
     def on_a_terminal(self, *arguments):
-        """What `overdue ARGUMENTS…` writes to the terminal that is its standard error."""
+        """The output of `overdue ARGUMENTS…` on a terminal, its standard error."""
         ours, theirs = pty.openpty()
         process = subprocess.Popen([OVERDUE, *arguments], stdout=subprocess.DEVNULL, stderr=theirs)
         os.close(theirs)
         text = b""
-        with contextlib.suppress(OSError):  # EIO: nobody has the terminal open any more
+        with contextlib.suppress(OSError):  # EIO: no process has the terminal open any more
             while piece := os.read(ours, 4096):
                 text += piece
         os.close(ours)
@@ -158,7 +158,7 @@ class Progress(unittest.TestCase):
 
     def test_says_what_takes_long_and_takes_it_back(self):
         text = self.on_a_terminal("syscalls", "-a", "-d", "2500ms")
-        self.assertRegex(text, "overdue: measuring, [12] s")  # whichever second it comes to draw in
+        self.assertRegex(text, "overdue: measuring, [12] s")  # the moment of drawing varies
         self.assertTrue(text.endswith("\r\x1b[K"), repr(text))
 
     def test_is_not_for_pipes_and_not_with_q(self):
@@ -177,7 +177,7 @@ class FirstCall(unittest.TestCase):
             calls = [record for record in records if record["type"] == "call"]
             self.assertEqual(finished.status, 0, finished)
             self.assertEqual(calls[0]["name"], "execve", f"launch {launch}: {calls[:3]}")
-            # Only one: the search through PATH is not the program's.
+            # Only one: the search through PATH does not belong to the program.
             self.assertEqual([call["name"] for call in calls].count("execve"), 1, calls[:5])
             self.assertEqual(records[-1]["type"], "receipt")
             self.assertEqual(records[-1]["lost"], 0)
@@ -266,7 +266,7 @@ class Signals(unittest.TestCase):
                 return int(caught[1], 16) >> (signal.SIGTERM - 1) & 1
             self.assertTrue(catches_sigterm())
             process.send_signal(signal.SIGINT)
-            # Once it has arrived the next one has its default effect; before, either may come first.
+            # After the first signal has arrived, the next one has its default effect.
             eventually(lambda: not catches_sigterm(), 10, "the first signal does not arrive")
             process.send_signal(signal.SIGTERM)
             self.assertEqual(process.wait(10), -signal.SIGTERM)
@@ -303,7 +303,7 @@ class Signals(unittest.TestCase):
         self.assertEqual(counts(report)["execve"], 2)
 
     def test_child_that_outlives_the_program(self):
-        """What is measured then is Overdue's choice; that it ends, and lets the child live, is not."""
+        """Overdue may measure the child or not, but must end, and must let the child live."""
         with tempfile.TemporaryDirectory() as folder:
             proof = os.path.join(folder, "done")
             report, finished = syscalls_report("--", workload("orphan"), 40, proof)

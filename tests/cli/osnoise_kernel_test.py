@@ -1,7 +1,9 @@
 #!/usr/bin/python3
-"""`overdue osnoise --backend kernel`: the kernel's own tracer, against itself, rtla and our own way.
+"""`overdue osnoise --backend kernel`: the kernel's own tracer, against itself, rtla and the BPF
+backend.
 
-Thresholds are 50 us: an emulated machine is slow with the tracer's own lines, each of which would be a pause else.
+Thresholds are 50 us, because an emulated machine is slow to print the tracer's lines: with a lower
+threshold, each line would be a noise.
 """
 import json
 import os
@@ -62,7 +64,7 @@ class Figures(Case):
         self.assertIsNone(report["cause"])
         receipt = report["receipt"]
         self.assertEqual((receipt["lost"], receipt["lost_by"]), (0, {}))
-        # The kernel's own count; it does not know of softirqs where they are threads.
+        # The kernel's own count has no softirqs if they run in threads.
         realtime = (read("/sys/kernel/realtime") or "").strip() == "1"
         self.assertEqual(any("PREEMPT_RT" in note for note in report["notes"]), realtime, report["notes"])
         pauses = 0
@@ -81,13 +83,13 @@ class Figures(Case):
                       for kind in ("irq", "thread", "nmi", "hardware")}
             for kind in ("irq", "thread", "nmi"):
                 self.assertLessEqual(counts[kind], cpu[kind])
-            # Counted by the kernel, and by us from its lines.
+            # The kernel's count, and Overdue's count of the kernel's lines.
             self.assertEqual(counts["hardware"], cpu["hw"])
             pauses += counts["hardware"]
         self.assertGreater(receipt["events"], pauses)
 
     def test_options(self):
-        """They reach the kernel, and its threads."""
+        """The options reach the kernel and its threads."""
         with self.attached("-d", "3s", "--cpu", "1", "-p", "200ms", "-r", "20ms", "-t", "70", "-s", "5s", "-S",
                            "6000001", "-P", "10", "-f", "json", "--hist", "-b", "100") as live:
             values = settings()
@@ -110,7 +112,7 @@ class Figures(Case):
         self.assertTrue(cpu["histogram"])
 
     def test_longer_than_the_kernels_own(self):
-        """A period that is longer than it was, and one that is shorter: the kernel takes neither in any order."""
+        """A longer and a shorter period: the kernel takes each only in one order of writes."""
         for arguments in (("-p", "3s", "-r", "2900ms"), ("-p", "2ms", "-r", "1ms")):
             with self.attached(*arguments, "-t", "50", "--cpu", "0") as live:
                 self.assertNotEqual(settings()["period_us"], self.before["period_us"])
@@ -165,8 +167,8 @@ class Figures(Case):
         self.assertEqual(len(pauses), lines[-1]["events"])
         self.assertEqual(len(periods), sum(cpu["samples"] for cpu in cpus))
         for line in periods:
-            self.assertNotIn("inner_ns", line)  # which the kernel does not know
-            # To the nanosecond: all pauses of the period, as the kernel has printed them.
+            self.assertNotIn("inner_ns", line)  # the kernel does not report it
+            # To the nanosecond: all noises of the period, as printed by the kernel.
             end = line["time_ns"] + 1000
             begin = max([other["time_ns"] for other in periods
                          if other["cpu"] == line["cpu"] and other["time_ns"] < line["time_ns"]], default=0)
@@ -184,7 +186,7 @@ class Figures(Case):
 
 class SideBySide(Case):
     def test_both_name_the_same(self):
-        """A thread that is more urgent, the timer, and what other interrupts there are; by each of our two ways."""
+        """A higher-priority thread, the timer and other interrupts, by both backends."""
         named = {}
         for backend in ("kernel", "bpf"):
             with Live(workload("fifo_hog"), 0, 50, 2, 1000):
@@ -193,12 +195,12 @@ class SideBySide(Case):
             named[backend] = {(part["kind"], part["name"]): part for part in cpu["parts"]}
             self.assertLessEqual({("irq", "local_timer"), ("thread", "fifo_hog")}, set(named[backend]))
             hog = named[backend]["thread", "fifo_hog"]
-            # 2 ms each time, of which an emulated machine may have taken some before or after a period.
+            # 2 ms each time; on an emulated machine, a part may lie before or after a period.
             self.assertGreaterEqual(hog["max_ns"], 2 * MS * 9 // 10, (backend, hog))
             self.assertNotIn(("thread", "osnoise/0"), named[backend])
         print({backend: sorted(parts) for backend, parts in named.items()})
-        # What has 2 % of the noise by one has some by the other; without its longest, in which a pause of the machine
-        # may lie that met it by chance.
+        # An interrupt with 2 % of the noise in one backend also appears in the other. Its longest
+        # time does not count, because a stop of the machine may lie in it by chance.
         for backend, other in (("kernel", "bpf"), ("bpf", "kernel")):
             total = sum(part["ns"] for part in named[backend].values())
             large = {key for key, part in named[backend].items()
@@ -206,8 +208,8 @@ class SideBySide(Case):
             self.assertLessEqual(large, set(named[other]), (backend, named))
 
     def test_rtla_and_ours_print_the_same(self):
-        """Of the same periods of the same run: all figures of rtla's are those of as many of our periods in a row, in
-        its whole microseconds; and our table is that of all of them."""
+        """One run: rtla's figures are those of as many consecutive periods of ours, in rtla's whole
+        microseconds; our table is that of all periods."""
         with tempfile.TemporaryDirectory() as folder:
             lines, text = self.with_rtla(folder, *SHORT)
         periods = [line for line in lines if line["type"] == "noise_sample"]
@@ -241,7 +243,7 @@ class SideBySide(Case):
 
 class Stops(Case):
     def test_a_more_urgent_thread(self):
-        """A pause that is longer than this machine makes by itself, in most tries."""
+        """A noise that is longer than the machine's own, in most tries."""
         for _ in range(10):
             with self.attached("-p", "1s", "-r", "990ms", "-t", "50", "-s", "100ms", "--cpu", "0", "-d", "20s", "-f",
                                "json") as live:
@@ -278,14 +280,15 @@ class Refusals(Case):
         self.assert_only_its_options_are_taken()
         report = self.report(*SHORT, "--tracer-option", "OSNOISE_IRQ_DISABLE", "--cpu", "1", "-d", "1s")
         cpu, = report["cpus"]
-        # Nothing can interrupt it: what there is is hardware's, or what emulates it.
+        # Nothing can interrupt the thread: all noise is the hardware's, or its emulator's.
         self.assertEqual((cpu["irq"], cpu["thread"]), (0, 0))
         self.assertLessEqual({part["kind"] for part in cpu["parts"]}, {"hardware"})
 
     def test_somebody_else_has_it(self):
-        """Either tracer, and whoever else the threshold is for; but not where that stays as it is."""
-        for tracer, words, arguments in (("timerlat", "somebody else uses the kernel's timerlat tracer", ()),
-                                         ("osnoise", "somebody else uses the kernel's osnoise tracer", ()),
+        """Refused if either tracer is in use, or if a tracer with the same threshold is and the
+        threshold would change."""
+        for tracer, words, arguments in (("timerlat", "the kernel's timerlat tracer is in use", ()),
+                                         ("osnoise", "the kernel's osnoise tracer is in use", ()),
                                          ("wakeup_rt", "which has the same threshold", ("-t", "50"))):
             with used_by_somebody_else(tracer):
                 self.assert_refused("osnoise", words, *arguments)
@@ -301,7 +304,7 @@ class Refusals(Case):
 
 class Killed(Case):
     def test_with_its_guardian(self):
-        """Nobody is there to put it back: the next run does, also one of the other tracer, and then measures."""
+        """No process restores the settings: the next run of either tracer does, and measures."""
         for command in ("osnoise", "timerlat"):
             self.kill_with_guardian("-p", "2s", "-r", "1900ms", "-t", "50", "--cpu", "1")
             left = settings()

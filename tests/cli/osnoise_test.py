@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`overdue osnoise`: figures against each other and against noise that was made."""
+"""`overdue osnoise`: figures against each other and against known noise."""
 import json
 import os
 import re
@@ -14,7 +14,7 @@ from overdue_test import (NOBODY, OVERDUE, Live, attached, left_out, long_or_sho
                           read_ndjson, require_root, run, wait_until_measuring, workload)
 
 MS = 1_000_000
-NOISES_TOLD = 512  # of one pause
+NOISES_TOLD = 512  # interferences reported of one noise, at most
 HEAD = r" *(?P<comm>.+)-(?P<tid>\d+) +\[(?P<cpu>\d{3})\] \.{4} +(?P<time>\d+\.\d{6}): "
 NOISE = re.compile(HEAD + r"(?P<kind>irq|softirq|nmi|thread)_noise: +(?:(?P<name>.+):(?P<number>\d+) )?"
                    r"start (?P<start>\d+\.\d{9}) duration (?P<duration>\d+) ns")
@@ -39,8 +39,8 @@ class Case(unittest.TestCase):
         return json.loads(finished.out)
 
     def finest(self, lossless, *arguments):
-        """Of runs, the one with the lowest threshold that loses nothing: an emulated CPU pauses for a microsecond more
-        often than can be told. With the threshold in nanoseconds."""
+        """(The run with the lowest threshold that loses nothing, that threshold in ns). An emulated
+        CPU has more noises of a microsecond than can be reported."""
         for threshold_us in (1, 20, 100):
             finished = overdue("osnoise", "-t", threshold_us, *arguments)
             self.assertEqual(finished.status, 0, finished)
@@ -65,9 +65,9 @@ class Figures(Case):
         for cpu in report["cpus"]:
             self.assert_adds_up(cpu)
             self.assertGreaterEqual(cpu["samples"], 2)
-            # A pause may end a period late, and the last period may be cut.
+            # A noise may end a period late, and the last period may be cut.
             self.assertLessEqual(cpu["samples"], report["duration_ns"] // (100 * MS) + 1)
-            # What ends it late is noise, or less than the threshold.
+            # A period ends late by noise, or by less than the threshold.
             self.assertLessEqual(cpu["runtime_ns"], cpu["samples"] * (90 * MS + threshold_ns) + cpu["noise_ns"])
             self.assertGreaterEqual(cpu["runtime_ns"], (cpu["samples"] - 1) * 90 * MS)
             self.assertAlmostEqual(cpu["percent_available"],
@@ -76,7 +76,7 @@ class Figures(Case):
             self.assertLessEqual(cpu["max_noise_ns"], cpu["noise_ns"])
             self.assertGreater(cpu["irq"], 0)
             for kind in ("irq", "softirq", "thread", "nmi"):
-                # In pauses of any length; those of parts only in pauses that are noise.
+                # The column counts interferences in all gaps, the parts only those in noises.
                 self.assertLessEqual(sum(part["count"] for part in cpu["parts"] if part["kind"] == kind), cpu[kind])
             self.assertEqual(sum(part["count"] for part in cpu["parts"] if part["kind"] == "hardware"), cpu["hw"])
             timers = [part for part in cpu["parts"] if part["name"] == "local_timer"]
@@ -99,9 +99,9 @@ class Figures(Case):
             self.assertEqual((low % 10_000, high), (0, low + 10_000 if low < 200_000 else None))
 
     def test_a_more_urgent_thread(self):
-        """2 ms of a thread with a higher priority, ten times: it is named, and the time is missing."""
+        """2 ms of a higher-priority thread, ten times: it is named, and the time is missing."""
         for attempt in range(long_or_short(100, 3)):
-            # Shorter pauses are all that an emulated CPU makes by itself, and more than can be told.
+            # An emulated CPU has only shorter noises by itself, and more than can be reported.
             with attached("osnoise", "--cpu", "0", "-f", "json", "-p", "500ms", "-r", "490ms", "-t", "100",
                           settle=0.2) as live:
                 ran = run([workload("fifo_hog"), "0", "50", "2", "10"]).out.split()
@@ -114,7 +114,7 @@ class Figures(Case):
             self.assert_adds_up(cpu)
             hogs = [part for part in cpu["parts"] if part["kind"] == "thread" and part["name"] == "fifo_hog"]
             self.assertEqual([part["tid"] for part in hogs], [int(ran[0])], cpu["parts"])
-            # One may fall between two periods; a hardened kernel may keep a switch to itself.
+            # One may fall between two periods; a hardened kernel may not report a switch.
             self.assertGreaterEqual(hogs[0]["ns"], 10 * MS, attempt)
             self.assertGreaterEqual(hogs[0]["max_ns"], 2 * MS * 9 // 10)
             self.assertGreaterEqual(cpu["thread"], hogs[0]["count"])
@@ -144,7 +144,7 @@ class Figures(Case):
         self.assertGreaterEqual(tables.count("%CPU AVAIL"), 3)
 
     def test_lines(self):
-        """-f ndjson: intervals or pauses, then the report, then the receipt."""
+        """-f ndjson: intervals or noises, then the report, then the receipt."""
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/x"
             self.assertEqual(overdue("osnoise", "--cpu", "0", "-p", "50ms", "-f", "ndjson", "-i", "100ms", "-d",
@@ -167,7 +167,7 @@ class Figures(Case):
 
 class Trace(Case):
     def test_lines_are_the_kernels(self):
-        """Noises within their pause, net, in the order of time; and what a period says of them."""
+        """Interferences lie within their noise, net, in the order of time; periods add them up."""
         finished, _ = self.finest(lambda one: " 0 lost" in one.out, "--trace", "--cpu", "0", "-p", "100ms", "-d", "1s")
         self.assertTrue(finished.out.startswith("# tracer: osnoise\n#\n"), finished.out[:200])
         body = finished.out.split("\n\n")[0].splitlines()
@@ -196,7 +196,7 @@ class Trace(Case):
                                sum(int(pause["duration"]) for pause in pauses) / 1000, delta=len(periods))
         hardware = sum(int(period["counts"].split()[0]) for period in periods)
         without = len([pause for pause in pauses if pause["interference"] == "0"])
-        # Some of those may be of threads that nobody was told of; lines do not say which.
+        # Some of these may be of threads that the kernel did not report; lines do not say which.
         self.assertLessEqual(hardware, without)
         unmatched = int(re.search(r"(\d+) unmatched", finished.out)[1])
         self.assertGreaterEqual(unmatched, untold)
@@ -221,8 +221,8 @@ class Stops(Case):
         self.assertGreaterEqual(cpu["noise_ns"], cause["noise_ns"])
 
     def test_at_a_more_urgent_thread(self):
-        """A pause that is longer than any that this machine makes by itself, in most tries."""
-        untold = 0  # pauses of which the kernel kept the switch to itself, as a hardened one does now and then
+        """A noise that is longer than any of the machine's own, in most tries."""
+        untold = 0  # noises with a switch that a hardened kernel did not report
         for _ in range(20):
             with Live(OVERDUE, "osnoise", "-v", "-s", "15ms", "--cpu", "0", "-r", "990ms", "-d", "20s", "-f",
                       "json") as live:
@@ -249,7 +249,7 @@ class Stops(Case):
         finished = overdue("osnoise", "-s", "1ns", "-d", "20s")
         self.assertEqual(finished.status, 3, finished)
         self.assertRegex(finished.out, r"CPU \d+ stopped the run: a pause of ")
-        self.assertRegex(finished.out, r"(?m)^  residual +to them and back ")
+        self.assertRegex(finished.out, r"(?m)^  residual +entry, exit, switches ")
 
 
 class Refusals(Case):
@@ -280,7 +280,7 @@ class Safety(Case):
         return {task: name for task, name in names.items() if name.startswith("osnoise/")}
 
     def test_its_threads_are_ordinary_pinned_and_rest(self):
-        """Busy for as long as was said, and no longer."""
+        """Busy for the runtime, and no longer."""
         with attached("osnoise", "-p", "100ms", "-r", "20ms", "-f", "json") as live:
             threads = self.our_threads(live.pid)
             self.assertEqual(sorted(threads.values()), sorted(f"osnoise/{cpu}" for cpu in range(os.cpu_count())))
@@ -293,12 +293,12 @@ class Safety(Case):
         self.assertEqual(finished.status, 0, finished)
         report = json.loads(finished.out)
         for cpu in report["cpus"]:
-            # What noise adds to the end of a period is no more than that noise.
+            # Noise lengthens a period by no more than its own time.
             self.assertLessEqual(cpu["runtime_ns"] - cpu["noise_ns"],
                                  (report["duration_ns"] // (100 * MS) + 1) * 20 * MS)
 
     def test_paused_it_rests(self):
-        """Nobody looks meanwhile: what programs do not see then is taken for nobody's."""
+        """The threads rest in a pause: without BPF programs, all noise would look like hardware."""
         with attached("osnoise", "-p", "50ms", "--cpu", "0", "-f", "json", settle=0.2) as live:
             self.assertEqual(overdue("ctl", "--session", live.pid, "pause").status, 0)
             time.sleep(1)
@@ -319,7 +319,7 @@ class Safety(Case):
             finished = live.finish()
         self.assertEqual(finished.status, 0, finished)
         self.assertIn("%CPU AVAIL", finished.out)
-        self.assertRegex(finished.out, r"(?m)^0 +1 ")  # what there is of the first period
+        self.assertRegex(finished.out, r"(?m)^0 +1 ")  # the part of the first period
 
 
 if __name__ == "__main__":

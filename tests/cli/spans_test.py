@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`overdue stalls --span`: every kind of span by a workload that is known to have some, and spans of the user's own."""
+"""`overdue stalls --span`: every kind of span, of a workload with such spans, and user spans."""
 import json
 import os
 import re
@@ -42,7 +42,7 @@ def ended(findings):
 
 
 class Quick(unittest.TestCase):
-    """Spans that are not late are no findings, and have been measured all the same."""
+    """Spans that are not late are no findings, but are measured all the same."""
 
     def setUp(self):
         require_root()
@@ -57,7 +57,7 @@ class Quick(unittest.TestCase):
         return receipt["events"]
 
     def test_are_counted(self):
-        """Those of the whole machine: a tick has a timer, an interrupt and a soft interrupt."""
+        """Spans of the whole machine: a tick has a timer, an interrupt and a softirq."""
         for kind in ("timer", "vector", "softirq"):
             with self.subTest(kind=kind):
                 self.assertGreaterEqual(self.events(kind, "-a", "-d", "500ms"), 30)
@@ -128,7 +128,7 @@ class Spans(unittest.TestCase):
         findings, _, _ = stalls("--idle", "--span", "offcpu,wakeup", "-T", "offcpu=10ms,wakeup=1ns", "--", *python(text))
 
         def is_nap(one):
-            """And no wait for Python's lock, which a busy machine makes as long."""
+            """Not a wait for Python's lock, which may be as long on a busy machine."""
             stack = one["waits"][0]["kernel_stack"]
             slept = any("nanosleep" in frame["name"] for frame in stack) or not stack
             return one["name"] == "sleeping" and one["tid"] != one["pid"] and slept
@@ -138,12 +138,12 @@ class Spans(unittest.TestCase):
         seen_whole = 0
         for nap in naps:
             self.assertEqual((nap["name"], nap["comm"]), ("sleeping", "python3"))
-            # Less than 30 ms where it was preempted between setting its timer and going to sleep, for as long as an
-            # emulated machine may be busy with something else.
+            # Less than 30 ms if the thread is preempted between setting its timer and going to
+            # sleep, which may take long on an emulated machine.
             self.assertGreaterEqual(nap["latency_ns"], 10 * MS)
             parts = nap["breakdown"]
             self.assertEqual(parts["blocked_ns"] + parts["runqueue_ns"], nap["latency_ns"])
-            # A hardened kernel keeps some switches and wake-ups to itself, and with them the stack or the waker.
+            # A hardened kernel does not report every switch (with its stack) and every wake-up.
             wait = nap["waits"][0]
             seen_whole += (any("nanosleep" in frame["name"] for frame in wait["kernel_stack"]) and
                            "timer" in wait.get("waker", {}).get("context", "").lower())
@@ -153,8 +153,8 @@ class Spans(unittest.TestCase):
         for wakeup in wakeups:
             self.assertEqual(wakeup["breakdown"]["runqueue_ns"], wakeup["latency_ns"])
         by_end = {(one["tid"], one["time_ns"]): one for one in wakeups}
-        for nap in naps:  # each nap ends in a wake-up, which is its time in the run queue
-            if nap["breakdown"]["runqueue_ns"]:  # else it was kept to itself
+        for nap in naps:  # each nap ends in a wake-up span, its time in the run queue
+            if nap["breakdown"]["runqueue_ns"]:  # else the kernel did not report the wake-up
                 self.assertEqual(by_end[nap["tid"], nap["time_ns"]]["latency_ns"], nap["breakdown"]["runqueue_ns"])
         self.assertFalse(of(findings, "syscall"))
 
@@ -169,7 +169,7 @@ class Spans(unittest.TestCase):
         text = "import time\nend=time.monotonic()+1\nwhile time.monotonic()<end: pass"
         cpu = min(os.sched_getaffinity(0))
         pinned = ["taskset", "-c", str(cpu)]
-        # Of real-time priority, so that it takes the CPU whatever else the machine does.
+        # With real-time priority, the hog takes the CPU whatever else the machine does.
         hog_text = ("import os,time\nos.sched_setscheduler(0,os.SCHED_FIFO,os.sched_param(1))\n"
                     "while True:\n end=time.monotonic()+0.005\n"
                     " while time.monotonic()<end: pass\n time.sleep(0.015)")
@@ -187,7 +187,7 @@ class Spans(unittest.TestCase):
                 "threading.Thread(target=answer).start(); os.read(ends[0],1)")
         findings, report, _ = stalls("--span", "offcpu", "-T", "40ms", "--", *python(text))
         self.assertFalse([one for one in findings if one["name"] == "sleeping"])
-        for reason in ("waits that may be for work", "sleeps as long as they were asked for"):
+        for reason in ("waits that may be for work", "sleeps no longer than requested"):
             self.assertTrue([note for note in report["notes"] if f"{reason} are not shown: offcpu 1 " in note], report)
         findings, _, _ = stalls("--span", "offcpu", "-T", "40ms", "--idle", "--", *python(text))
         self.assertEqual(len([one for one in findings if one["name"] == "sleeping"]), 2)
@@ -250,7 +250,7 @@ class Spans(unittest.TestCase):
             self.assertRegex(table, rf"(?m)^ *{one['args'][0]}:.*{re.escape(one['name'])}")
 
     def test_only_the_targets_own(self):
-        # Of a program that sleeps, no timer but its own.
+        # Only the own timers of a program that sleeps.
         findings, _, finished = stalls("--span", "timer", "-T", "1ns", "--", workload("nanosleep_loop"), 20, 2 * MS)
         tids = {one["tid"] for one in findings}
         self.assertEqual(len(tids), 1)
@@ -328,7 +328,7 @@ class Thresholds(unittest.TestCase):
         require_root()
 
     def naps(self, thresholds, *more):
-        """Those that were to take as long as their threshold: a busy machine may make others as long."""
+        """The naps that asked for at least their threshold: others are late on a busy machine."""
         findings, _, finished = stalls("-T", thresholds, "-e", "clock_nanosleep", *more, "--", *python(self.NAMED))
         naps = {tid: (asked_ns, took_ns) for tid, asked_ns, took_ns in
                 (map(int, line.split()) for line in finished.out.splitlines())}
@@ -391,7 +391,7 @@ class OwnSpans(unittest.TestCase):
         self.assertRegex(finished.err, r"(?m)^#1 .*  life key \d+  python3\[\d+\]")
 
     def test_the_same_as_the_built_in_one(self):
-        """A pair over the call's own tracepoints and the built-in span of calls see the same sleeps."""
+        """A user span over the call's tracepoints and the built-in span see the same sleeps."""
         nap = ("nap=begin:syscalls:sys_enter_nanosleep,end:syscalls:sys_exit_nanosleep,key:tid")
         findings, _, finished = stalls("--span", nap, "--span", "syscall", "-T", "2ms,syscall=10s,nanosleep=2ms", "--",
                                        workload("nanosleep_loop"), 30, 3 * MS)
@@ -403,9 +403,9 @@ class OwnSpans(unittest.TestCase):
         for nap in naps:
             self.assertGreaterEqual(nap["latency_ns"], 3 * MS)
             self.assertLessEqual(nap["latency_ns"], longest)
-        # Its own waits explain it. (A hardened kernel keeps some to itself.)
+        # The nap's own waits explain it. (A hardened kernel does not report every wait.)
         self.assertGreaterEqual(sum(bool(nap["waits"]) for nap in naps), 27, naps)
-        # What their thread did meanwhile adds up, as that of calls does, and most of it was sleep.
+        # The parts of the thread's time add up, as for calls, and most of the time was sleep.
         told = [nap for nap in naps if "breakdown" in nap]
         self.assertGreaterEqual(len(told), 27, naps)
         for nap in told:
@@ -443,8 +443,8 @@ class OwnSpans(unittest.TestCase):
                 " while time.thread_time_ns()<end: pass\n"
                 "os.getsid(0); os._exit(0)")
         findings, _, _ = stalls("--span", work, "-T", "15ms", "--first", 0, "--", *python(text))
-        # The sixth turn never ends: on a slow machine it is late when the session is over. And a hardened kernel may
-        # keep to itself that the thread was switched in: what it did is then not known.
+        # The sixth turn never ends: on a slow machine, it is late when the session ends. A hardened
+        # kernel may not report that the thread was switched in: its parts are then unknown.
         findings = [one for one in findings if "breakdown" in one]
         self.assertIn([one["name"] for one in findings], (["turn"] * 4, ["turn"] * 5))
         for one in findings:
@@ -498,7 +498,7 @@ class Schema(unittest.TestCase):
         by_kind = {}
         for one in findings:
             by_kind.setdefault((one["span"], one["type"], bool(one["chain"])), one)
-        # Steps have what others lack where they waited for a CPU, and where their call was late too.
+        # Steps have more fields if they waited for a CPU, or if their call was late too.
         steps = [one for one in findings if any("runqueue_ns" in link or "user_stack" in link for link in one["chain"])]
         self.assert_as_the_schema_says([*by_kind.values(), *steps[:20], report])
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""`overdue stalls`: what who was waited for did meanwhile, and who ran while a thread could have, held against the
-accounts that the program keeps of itself."""
+"""`overdue stalls`: the time of a lock's holder during a wait, and the threads that ran while a
+thread was runnable, compared with the program's own accounts."""
 import collections
 import json
 import os
@@ -19,7 +19,7 @@ def begin_of(finding):
 
 class Holders(Case):
     def steps(self, how, times=6):
-        """(the step of the chain that is the holder, its account), of each wait for the lock."""
+        """(The holder's step of the chain, its account, the finding) of each wait for the lock."""
         seen = stalls("-T", "30ms", "-e", "futex", "--first", 0, "--", workload("accounts"), "holder", how, times)
         self.assert_sound(seen)
         found = []
@@ -31,7 +31,7 @@ class Holders(Case):
         self.assertGreater(len(found), times / 2, all_told(seen.found))
         for step, _, finding in found:
             self.assertEqual(sum(step["breakdown"].values()), step["during_ns"], told(finding))
-        # Of the first there may be no record of the holder from before it; of the others there is.
+        # The first wait may lack an earlier record of the holder; the others have one.
         known = [one for one, *_ in found if one["breakdown"]["unknown_ns"] <= one["during_ns"] / 20]
         self.assertGreaterEqual(len(known), len(found) / 2, all_told(seen.found))
         return found
@@ -46,12 +46,12 @@ class Holders(Case):
             self.assertLessEqual(step["ns"], step["during_ns"])
             self.assertGreaterEqual(step["during_ns"], held["end_ns"] - held["begin_ns"])
             whole += step["ns"] >= 80 * MS and step["places"][0]["count"] >= 10
-        # Where the kernel keeps the switch of one nap to itself, its place is not known.
+        # If the kernel does not report the switch of a nap, the nap's place is not known.
         self.assertGreater(whole, len(steps) / 2, all_told([finding for *_, finding in steps]))
 
     def test_who_computes_ran(self):
         for step, held, finding in self.steps("computes"):
-            # A busy machine may take the CPU from it for longer than it has it.
+            # On a busy machine, the holder may be off its CPU for longer than on it.
             self.assertIn(step["what"], ("ran", "preempted"), told(finding))
             parts = step["breakdown"]
             self.assertGreaterEqual(parts["oncpu_ns"] + parts["irq_ns"] + parts["softirq_ns"] + parts["unknown_ns"],
@@ -68,14 +68,14 @@ class Holders(Case):
 
     def test_in_text(self):
         text, _ = text_of("-T", "30ms", "-e", "futex", "--", workload("accounts"), "holder", "computes", 4)
-        self.assertRegex(text, r"└ holder\[\d+\] ran \d+\.\dms of it")
+        self.assertRegex(text, r"└ holder\[\d+\] held it up: ran \d+\.\dms")
         text, _ = text_of("-T", "30ms", "-e", "futex", "--", workload("accounts"), "holder", "naps", 4)
-        self.assertRegex(text, r"└ holder\[\d+\] waited (8\d\.\d|9\d\.\d|1\d\d)ms of it, 1[01] times, in .*nanosleep")
+        self.assertRegex(text, r"└ holder\[\d+\] held it up: waited (8\d\.\d|9\d\.\d|1\d\d)ms, 1[01] times, in .*nanosleep")
 
 
 class Turns(Case):
     def test_who_ran_meanwhile(self):
-        """Each with what it had of the CPU since the thread could run."""
+        """Each thread has its CPU time since the waiting thread was runnable."""
         seen = stalls("-T", "10ms", "-e", "clock_nanosleep", "--first", 0, "--", workload("accounts"), "turns", 6)
         self.assert_sound(seen)
         turns = seen.events("turn")
@@ -93,7 +93,7 @@ class Turns(Case):
                 if end <= begin:
                     continue
                 compared += 1
-                # More urgent threads of others, and the next in turn, may have come in between.
+                # Higher-priority threads, and the next in turn, may have run in between.
                 self.assertLessEqual(shares[turn["tid"]], end - begin + (1 + SLOWER) * MS, told(late[0]))
                 self.assertGreaterEqual(shares[turn["tid"]], 0.5 * (end - begin), told(late[0]))
         self.assertGreaterEqual(compared, 6, all_told(seen.found))
@@ -110,7 +110,7 @@ class Turns(Case):
 
 class Moved(Case):
     def test_who_ran_on_either_cpu(self):
-        """While the thread was in the run queue of each."""
+        """The threads that ran on each CPU while the moved thread was in its run queue."""
         seen = stalls("-T", "10ms", "-e", "clock_nanosleep", "--first", 0, "--", workload("moved"), 6)
         if seen.finished.status == 77:
             self.skipTest("no second CPU, or no real-time priorities")

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`overdue stalls`: who ran is named by function, against the program's own account of its CPU time."""
+"""`overdue stalls`: the functions that ran, compared with the program's own account of CPU time."""
 import json
 import os
 import subprocess
@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from overdue_test import SLOWER, main, overdue, tool, workload
 from stall_findings import MS, Case, all_told, functions, stalls, text_of, told
 
-FEW = 20  # samples: fewer say little of shares
+FEW = 20  # samples; fewer give no reliable shares
 
 
 def own_account(seen):
@@ -19,7 +19,7 @@ def own_account(seen):
 
 
 def shares(on_cpu):
-    """Of each function and its caller: {("crc_block", "flush"): 0.8}"""
+    """Shares of samples by function and caller: {("crc_block", "flush"): 0.8}"""
     found = {}
     for place in on_cpu["places"]:
         key = tuple(functions(place["stack"])[:2])
@@ -29,7 +29,7 @@ def shares(on_cpu):
 
 class Functions(Case):
     def of_the_holder(self, *options, ms=400):
-        """The step of the chain that is the holder of the lock, and the run."""
+        """(The lock holder's step of the chain, the run)."""
         seen = stalls("-T", "100ms", *options, "--", workload("computes_in"), "lock", ms)
         self.assert_sound(seen)
         (late,) = [one for one in seen.named("futex") if one["chain"] and one["chain"][0]["what"] == "ran"]
@@ -56,7 +56,7 @@ class Functions(Case):
         with subprocess.Popen(hog, stdout=subprocess.DEVNULL) as process:
             try:
                 time.sleep(0.2)
-                # Waits of an eighth of that are recorded: it is preempted for less than 8 ms at a time.
+                # Waits of an eighth of the threshold are recorded; a preemption is below 8 ms.
                 seen = stalls("-T", "16ms", "-e", "read", "--", *pinned, workload("computes_in"), "random", 48)
             finally:
                 process.kill()
@@ -70,7 +70,7 @@ class Functions(Case):
         self.assertGreater(named, 0.8, ran[0])
 
     def test_a_call_in_the_kernel(self):
-        """Which is on the CPU itself: the kernel's functions, the innermost first, then the program's."""
+        """A call that is on the CPU: kernel functions, the innermost first, then the program's."""
         seen = stalls("-T", "100ms", "-e", "read", "--", workload("computes_in"), "random", 64)
         (late,) = [one for one in seen.named("read") if "fill_buffer" in functions(one["user_stack"])]
         self.assertGreaterEqual(late["on_cpu"]["samples"], FEW, told(late))
@@ -83,7 +83,7 @@ class Functions(Case):
 
     def test_in_text(self):
         text, _ = text_of("-T", "100ms", "--", workload("computes_in"), "lock", 400)
-        self.assertRegex(text, r"└ computes_in\[\d+\] ran [\d.]+ms of it, \d\d % in crc_block ← flush, "
+        self.assertRegex(text, r"└ computes_in\[\d+\] held it up: ran [\d.]+ms, \d\d % in crc_block ← flush, "
                                r"\d+ % in sort_names ← flush \(\d\d samples\)(; was .*)?\n")
 
     def test_a_recording_says_the_same(self):
@@ -95,7 +95,7 @@ class Functions(Case):
         self.assert_as_accounted(step["on_cpu"], own_account(live))
 
     def test_without(self):
-        """Without copies of stacks, or what tells of ticks."""
+        """Without copies of stacks, or without the hook for ticks."""
         for options in (["--user-stack-bytes", 0], ["--without", "interrupt_vectors"]):
             with self.subTest(options=options):
                 step, seen = self.of_the_holder(*options)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""`overdue stalls`: which long waits are late, by stack and outcome, against what the program says of itself; and that
-what is left out is counted."""
+"""`overdue stalls`: which long waits are late, by stack and outcome, compared with the program's
+own account. Waits that are left out are counted."""
 import json
 import os
 import re
@@ -49,7 +49,7 @@ class OwnAccount(Case):
         return sorted(ns for _, name, ns in self.account if name == function)
 
     def assert_found(self, seen, function):
-        """Each of the function's calls, as late as it took."""
+        """Each of the function's calls is found, with no more than its own time."""
         found = sorted(finding["latency_ns"] for finding in in_function(seen, function))
         took = self.took(function)
         self.assertEqual(len(found), len(took), all_told(seen.found))
@@ -103,7 +103,7 @@ class OwnAccount(Case):
         self.assert_left_out(seen, "waits for work", "futex", "run_pool")
 
     def test_a_pool_that_no_table_knows(self):
-        """Its threads come back to the place; what a task of theirs waits for is late."""
+        """The pool's threads return to one place. The wait of a task in the pool is late."""
         seen = self.seen("queue", 5)
         self.assert_found(seen, "get_answer")
         count, _ = left_out(seen)["waits that may be for work"]["futex"]
@@ -115,7 +115,7 @@ class OwnAccount(Case):
     def test_a_sleep(self):
         seen = self.seen("sleep", 3)
         self.assertEqual([f for f in seen.found if f["name"] == "clock_nanosleep"], [])
-        count, longest_ms = left_out(seen)["sleeps as long as they were asked for"]["clock_nanosleep"]
+        count, longest_ms = left_out(seen)["sleeps no longer than requested"]["clock_nanosleep"]
         self.assertEqual(count, 3)
         self.assertGreaterEqual(longest_ms, 150)
 
@@ -155,7 +155,7 @@ public class Park { public static void main(String[] none) throws Exception {
 
 class RealPrograms(Case):
     def test_node(self):
-        """Threads of libuv and V8 wait for work, and its loop for its timer; what it waits for in a call is late."""
+        """Threads of libuv and V8 wait for work, the loop for its timer; other waits are late."""
         script = ("const fs=require('fs');fs.readFile('/etc/passwd',()=>{});"
                   "setTimeout(()=>{require('child_process').execFileSync('sleep',['0.3'])},300)")
         seen = stalls("-T", "100ms", "--", tool("node"), "-e", script, timeout=120)
@@ -180,7 +180,7 @@ class RealPrograms(Case):
         counted = sum(count for calls in hidden.values() for count, _ in calls.values())
         idle_threads = ("VM Periodic Tas", "VM Thread", "C2 CompilerThre", "C1 CompilerThre", "Signal Dispatch",
                         "Reference Handl", "Finalizer", "Common-Cleaner", "Service Thread", "Monitor Deflati")
-        # What waits for a CPU is late all the same.
+        # A wait for a CPU is late all the same.
         wrong = [f for f in seen.found if f["comm"] in idle_threads and f["name"] == "futex"
                  and f.get("waited_for") != "answer" and f["latency_ns"] - f["breakdown"]["blocked_ns"] < 30 * MS]
         self.assertEqual(wrong, [], all_told(wrong))
@@ -198,7 +198,7 @@ class RealPrograms(Case):
         self.assertRegex(finished.out.splitlines()[-2], r"waits for work are not shown: epoll_wait [1-9]")
 
     def test_a_row_lock(self):
-        """Both sides of it: the client waits for its answer, the server's process for the lock."""
+        """Both sides: the client waits for its answer, the server's process for the lock."""
         initdb, server, client = (postgres_tool(name) for name in ("initdb", "postgres", "psql"))
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:
             os.chmod(folder, 0o777)
@@ -227,7 +227,7 @@ class RealPrograms(Case):
         self.assertIn("waits for work", left_out(seen))
 
     def test_a_connect_that_hangs(self):
-        """To a socket whose queue is full."""
+        """A connect to a socket whose queue is full."""
         script = ("import socket,sys\ntry: socket.create_connection(('127.0.0.1', int(sys.argv[1])), 0.7)\n"
                   "except OSError: pass")
         with socket.socket() as server:

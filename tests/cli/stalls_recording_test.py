@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Recorded stalls: what `report` says of the file is what the run said; names may come later."""
+"""Recorded stalls: `report` shows the file as the run was shown; names may come later."""
 import json
 import os
 import shutil
@@ -48,8 +48,8 @@ class StallsRecording(FolderTest):
         self.assertIn("clock_nanosleep", table)
 
     def frames(self, path):
-        """Of all stalls but those of calls that come back to no stack, or are over. On a busy machine they are late
-        themselves."""
+        """The frames of all stalls, without calls that return to no stack or are over. Such calls
+        may be late on a busy machine."""
         endings = ("execve", "exit", "exit_group")
         return [frame for line in read_ndjson(path)
                 if line["type"] == "stall" and line["name"] not in endings and "way_back" not in line
@@ -70,7 +70,7 @@ class StallsRecording(FolderTest):
         self.assertLessEqual({"wait_for_the_lock", "run_worker"}, names)
 
     def test_another_build_names_nothing(self):
-        """A file that took the name of the one that was measured must not lend it its names."""
+        """A file that replaced the measured one must not give names."""
         program = f"{self.folder}/program"
         with open(workload("lock-demo"), "rb") as source, open(program, "wb") as copy:
             copy.write(source.read())
@@ -86,7 +86,7 @@ class StallsRecording(FolderTest):
                 self.assertFalse(frame.get("name"), frame)
 
     def test_names_from_a_directory(self):
-        """The file is gone from where it was measured; elsewhere are it, and one of another build."""
+        """The measured file is gone; another folder has the file, and one of another build."""
         program = f"{self.folder}/program"
         shutil.copy(workload("lock-demo"), program)
         finished = overdue("stalls", "-T", "5ms", "--no-resolve", "--save", self.file, "-o", "/dev/null", "--", program)
@@ -106,6 +106,23 @@ class StallsRecording(FolderTest):
             self.assertLessEqual({"wait_for_the_lock", "run_worker"}, names("--symbols", f"{self.folder}/symbols"))
             os.remove(place)
         self.assertEqual(overdue("report", self.file, "--symbols", f"{self.folder}/none").status, 2)
+
+    def test_a_threshold_may_become_longer_afterwards(self):
+        self.live()
+        def stalls(*options):
+            lines = [json.loads(line) for line in self.report("--idle", "-f", "ndjson", *options).splitlines()]
+            return [line for line in lines if line["type"] == "stall"]
+        latencies = sorted(stall["latency_ns"] for stall in stalls())
+        self.assertGreater(len(latencies), 2)
+        middle = latencies[len(latencies) // 2]
+        fewer = stalls("-T", f"{middle}ns")
+        self.assertEqual(sorted(stall["latency_ns"] for stall in fewer), [ns for ns in latencies if ns >= middle])
+        self.assertEqual({stall["threshold_ns"] for stall in fewer}, {middle})
+        refused = overdue("report", self.file, "-T", "1ms")
+        self.assertEqual(refused.status, 2, refused)
+        self.assertIn("the recording has no syscall that took less than 5.00ms", refused.err)
+        refused = overdue("report", self.file, "-T", "10ms", "--view", "summary")
+        self.assertEqual(refused.status, 2, refused)
 
     def test_what_report_shows_can_be_narrowed(self):
         self.live()

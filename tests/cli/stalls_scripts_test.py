@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`overdue stalls` of programs whose functions a runtime makes while they run, and names in a perf map."""
+"""`overdue stalls` of programs with functions compiled at run time and named in a perf map."""
 import os
 import sys
 import tempfile
@@ -49,14 +49,14 @@ public class Late {
   }
 }
 """
-# One compiler, which the program waits for, and frames that can be followed.
+# One compiler, for which the program waits, and frame pointers.
 COMPILED = ["-XX:+PreserveFramePointer", "-Xbatch", "-XX:TieredStopAtLevel=1",
             "-XX:CompileCommand=dontinline,Late::saveState"]
 
 
 class Scripts(Case):
     def test_node(self):
-        """The script's own functions are in the middle of a long path; who is waited for computes in one."""
+        """The script's functions are inside a long path; the awaited thread computes in one."""
         with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
             path = os.path.join(folder, "worker.js")
             with open(path, "w", encoding="ascii") as file:
@@ -65,10 +65,10 @@ class Scripts(Case):
                                      "--interpreted-frames-native-stack", path, timeout=120, cwd=folder)
         self.assertEqual(finished.status, 0, finished)
         self.assertRegex(text, r"called from .* → JS:\S?waitForWorker \S*worker.js:\d+:\d+ → ")
-        self.assertRegex(text, r"└ \S+\[\d+\] ran [\d.]+ms of it, (\d+ % )?in JS:\S?(crcBlock|flushAll) \S+ ← ")
+        self.assertRegex(text, r"└ \S+\[\d+\] held it up: ran [\d.]+ms, (\d+ % )?in JS:\S?(crcBlock|flushAll) \S+ ← ")
 
     def test_java(self):
-        """Whose virtual machine writes its names down when it is asked to."""
+        """Java's virtual machine writes names to a perf map on request."""
         with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
             path = os.path.join(folder, "Late.java")
             with open(path, "w", encoding="ascii") as file:

@@ -1,8 +1,7 @@
 #!/usr/bin/python3
-"""`overdue stalls`: late calls, where their time went and who ended their waits, against what the demos know of
-themselves. Times are compared within bounds that a busy machine keeps too: whatever happens between a demo's
-clock and the kernel's, the demo's figure is the larger one, and the demo runs with real-time priority where
-that matters."""
+"""`overdue stalls`: late calls, their parts and their wakers, compared with the demos' own figures.
+The bounds hold on a busy machine too: whatever happens between a demo's clock and the kernel's, the
+demo's figure is the larger one. A demo runs with real-time priority where that matters."""
 import collections
 import fnmatch
 import json
@@ -44,14 +43,14 @@ class Demos(Case):
             self.assertEqual(context_of(longest_wait(finding)), "vector local_timer", told(finding))
         self.assertEqual(sum(any(is_within(finding, sleep) for sleep in sleeps) for finding in seen.found),
                          len(seen.found), "nothing but sleeps is found")
-        # Each is between what was asked for and what the program saw. A hypervisor may stop the machine between our clock
-        # and the program's, or others its emulator; of twenty sleeps, as in the short form, three times was seen.
+        # Each is between the requested time and the program's. A hypervisor may stop the machine,
+        # or others its emulator, between our clock and the program's: up to three of twenty sleeps.
         agree = sum(each <= 1 for each in apart)
         self.assertGreaterEqual(agree, long_or_short(0.9, 0.75) * len(seen.found), "the program's clock and ours, in what "
                                 f"they may differ by: {apart} {all_told(seen.found)}")
 
     def test_lock(self):
-        """Who waits for a mutex waits for who holds it, and the chain says so."""
+        """A thread that waits for a mutex waits for its holder, and the chain says so."""
         seen = stalls("--idle", "-T", "20ms", "--", workload("lock-demo"), "--rounds", 6, "--min", "30ms", "--max", "60ms")
         self.assert_sound(seen)
         waits = seen.events("wait")
@@ -77,15 +76,15 @@ class Demos(Case):
             self.assertEqual(finding["chain"][0].get("tid"), waker["tid"], told(finding))
             owner = [link for link in finding["chain"] if link.get("tid") == wait["owner_tid"]]
             if not owner and finding["chain"][-1]["what"] == "waited":
-                continue  # who ended that wait was not seen
+                continue  # the waker of that wait is not known
             self.assertTrue(owner, told(finding))
             self.assertEqual((owner[0]["comm"], owner[0]["what"]), ("holder", "waited"), told(finding))  # with the lock
             self.assertIn(wait["owner_function"], functions(owner[0]["user_stack"]))
             whole += 1
         self.assertGreater(whole, len(waits) / 2, all_told(seen.found))
         self.assertTrue(by_owner, all_told(seen.found))
-        # And the owner's own sleep says in which function it held it. (It naps before, too, until all wait: that is
-        # late only where the machine is.)
+        # The owner's own sleep says in which function it held the lock. (It also naps until all
+        # wait: that nap is late only if the machine is.)
         owner = [finding for finding in seen.named("clock_nanosleep")
                  if any(is_within(finding, hold) for hold in seen.events("hold"))]
         self.assertEqual(len(owner), 6)
@@ -93,8 +92,8 @@ class Demos(Case):
             self.assert_complete(finding, "hold_the_lock")
 
     def test_cpu(self):
-        """Waiting for a CPU after a sleep, as long as the program says, behind who had it. Real-time, and taking
-        turns: nobody else has the CPU then, however busy the machine is."""
+        """Waits for a CPU after a sleep, as long as the program says, behind the thread that had
+        it. With SCHED_RR, other programs do not get the CPU, even on a busy machine."""
         seen = stalls("-T", "1ms", "-e", "clock_nanosleep", "--first", 0, "--", tool("chrt"), "-r", "10",
                       workload("cpu-demo"), "--hogs", 1, "-d", long_or_short("20s", "4s"))
         self.assert_sound(seen)
@@ -105,13 +104,13 @@ class Demos(Case):
         for sleep in sleeps:
             found = [finding for finding in victim if is_within(finding, sleep)]
             self.assertEqual(len(found), 1, sleep)
-            # Real-time threads have a limit.
+            # The kernel's limit may throttle real-time threads.
             ready = found[0]["breakdown"]["runqueue_ns"] + found[0]["breakdown"]["throttled_ns"]
             measured += ready
             said += sleep["late_ns"]
             self.assertLessEqual(ready, sleep["late_ns"], told(found[0]))
-        # A sleep is late by the timer's slack too (50 us), and by what it takes to go to sleep and to return; and it
-        # may lose the CPU on its way back to the program.
+        # A sleep is also late by the timer's slack (50 us), and by the time to fall asleep and to
+        # return. The thread may lose the CPU on its way back to the program.
         self.assertGreaterEqual(measured, 0.95 * said - 200_000 * len(sleeps), all_told(victim))
         waited = [finding for finding in victim
                   if finding["breakdown"]["runqueue_ns"] > 2 * MS and not has_unseen_wait(finding)]
@@ -119,7 +118,7 @@ class Demos(Case):
         behind = collections.Counter()
         for finding in waited:
             longest = max(finding["waits"], key=lambda wait: wait["runqueue_ns"])
-            # Behind none where the CPU was idle: the machine stood still, as an emulator does for milliseconds.
+            # No thread ran if the CPU idled: an emulator may stand still for milliseconds.
             ran = [share for share in longest.get("ran", []) if share["tid"]]
             comm = ran[0]["comm"] if ran else "none"
             self.assertNotIn(comm, ("", "victim"))
@@ -155,8 +154,8 @@ class Demos(Case):
 
 class Output(Case):
     def test_ndjson(self):
-        """One finding a line, its type first, the receipt last; keys as they were promised."""
-        for _ in range(5):  # a sleep of whose end the kernel did not tell is another cause
+        """One finding a line, its type first, the receipt last; the keys are as documented."""
+        for _ in range(5):  # a sleep whose end the kernel did not report has another cause
             seen = stalls("--idle", "-T", "5ms", "--", workload("sleep-demo"), "--count", 3, "--min", "10ms", "--max", "20ms")
             self.assert_sound(seen)
             first, *rest = seen.named("clock_nanosleep")
@@ -185,7 +184,7 @@ class Output(Case):
         self.assertEqual({finding.get("like") for finding in rest}, {first["number"]})
 
     def test_what_execve_was_given(self):
-        """Its registers and strings are gone when it ends."""
+        """The call's registers and strings are gone when it ends."""
         for options in ((), ("-e", "execve")):
             seen = stalls("-T", "1us", *options, "--", tool("sh"), "-c", "exec /bin/true")
             given = [finding["args"] for finding in seen.named("execve") if finding.get("ret") == 0]
@@ -200,12 +199,12 @@ class Output(Case):
         self.assertEqual(finished.status, 0, finished)
         self.assertRegex(text, r"(?m)^#\d+ [\d:.]+  futex\(.*\) = 0  waiter-\d\[\d+\]  \d+\.?\d*ms \(threshold 20.0ms\)$")
         self.assertRegex(text, r"(?m)^  blocked +\S+ms  do_futex → .*, woken by (holder|waiter-\d)\[\d+\]$")
-        self.assertRegex(text, r"(?m)^    └ holder\[\d+\] waited \S+ms of it in .*nanosleep")
+        self.assertRegex(text, r"(?m)^    └ holder\[\d+\] held it up: waited \S+ms in .*nanosleep")
         self.assertRegex(text, r"(?m)^ +└ (its timeout expired|(vector local_timer|softirq HRTIMER) ended that)$")
         self.assertRegex(text, r"(?m)^  called from  .*wait_for_the_lock → pthread_mutex_lock( → .*)?$")
         self.assertNotIn("→ \n", text)
         self.assertNotIn("in \n", text)
-        # Three, for of a switch that the kernel keeps to itself there is no stack.
+        # Three, because a switch that the kernel does not report has no stack.
         whole, _ = text_of("-v", "--idle", "-T", "5ms", "--", workload("sleep-demo"), "--count", 3, "--min", "10ms")
         self.assertRegex(whole, r"(?m)^ +main\+0x[0-9a-f]+ \(.*sleep-demo\)$")
         self.assertRegex(whole, r"(?m)^ +hrtimer_nanosleep\+0x[0-9a-f]+$")
@@ -213,7 +212,7 @@ class Output(Case):
     def test_folding(self):
         program = ("--", workload("sleep-demo"), "--count", 7, "--min", "10ms", "--max", "12ms")
         for option, shown in (((), 3), (("--first", 1), 1), (("--first", 0), 7)):
-            for _ in range(5):  # a sleep of whose end the kernel did not tell is another cause: one run in twenty
+            for _ in range(5):  # an unreported end of a sleep is another cause: one run in twenty
                 text, _ = text_of("-T", "5ms", "-e", "clock_nanosleep", *option, *program)
                 if "stalls of 1 cause" in text:
                     break
@@ -224,7 +223,7 @@ class Output(Case):
             self.assertIn("note: 7 stalls of 1 cause\n", text)
 
     def test_names_are_looked_at_in_the_kernel(self):
-        """Calls that are late for another thread only are no records: as many as these would be lost."""
+        """Calls that are late only for another thread make no records: so many would be lost."""
         calls = 200_000
         seen = stalls("-T", "1s,thread:nobody=1ns", "--", workload("getppid_loop"), calls)
         self.assert_sound(seen)
@@ -236,7 +235,7 @@ class Output(Case):
         self.assertEqual(found, {"worker-1": 20, "worker-2": 30})
 
     def test_events_are_the_targets(self):
-        """Not those of calibrating, which are ours."""
+        """Calls of the calibration are Overdue's own, and do not count."""
         seen = stalls("-T", "1s", "--", workload("getppid_loop"), 500)
         self.assert_sound(seen)
         self.assertGreaterEqual(seen.receipt["events"], 500)
@@ -250,7 +249,7 @@ class Options(Case):
         def python(child):
             program = f"import time, subprocess; time.sleep(0.03); subprocess.run(['sleep', '{child}'])"
             return "--", tool("python3"), "-c", program
-        # So long that it is late for certain, and waited for, however busy the machine is.
+        # So long that the sleep is late for certain, and is waited for, on any machine.
         both = stalls("-T", "clock_nanosleep=20ms,wait4=5ms", *python(0.5))
         self.assert_sound(both)
         self.assertEqual({(f["comm"], f["name"]) for f in both.found},
@@ -261,19 +260,19 @@ class Options(Case):
         self.assert_sound(other)
         naps = other.named("clock_nanosleep")
         self.assertIn("python3", {finding["comm"] for finding in naps})
-        for finding in naps:  # that of `sleep` is late only where the machine is
+        for finding in naps:  # the nap of `sleep` is late only if the machine is
             self.assertEqual(finding["threshold_ns"], 20 * MS)
             self.assertGreaterEqual(finding["latency_ns"], 20 * MS)
 
     def test_idle(self):
         shell = "sleep 1 | cat"  # cat waits for input, the shell for its children, both of them for long
         seen = stalls("-T", "20ms", "--", "sh", "-c", shell)
-        # Other calls are late where the machine is, but none for most of its time with a wait for work.
+        # Other calls may be late if the machine is, but no wait for work is most of their time.
         for finding in seen.found:
             idle_ns = sum(blocked_ns(wait) for wait in finding["waits"]
                           if {"pipe_read", "anon_pipe_read", "do_wait"} & set(functions(wait["kernel_stack"])))
             self.assertLess(idle_ns, finding["latency_ns"] / 2, told(finding))
-        # A second, less what cat needed to start.
+        # A second, less the time that cat took to start.
         about_a_second = r"longest (1\.\d\ds|[5-9]\d\dms)\)"
         self.assertTrue(any(re.match(rf"waits that may be for work are not shown: .*\bread [1-9]\d* \({about_a_second}.*--idle", note)
                             and re.search(r"wait4 [1-9]", note) for note in seen.notes), seen.notes)
@@ -291,7 +290,7 @@ class Options(Case):
             self.assert_sound(seen)
             for finding in seen.found:
                 self.assertTrue(fnmatch.filter(functions(finding["user_stack"]), pattern), told(finding))
-            # Until all wait for it the holder waits there, too: that is late only where the machine is.
+            # The holder also waits there until all wait for it: late only on a slow machine.
             held = [f for f in seen.found if any(is_within(f, hold) for hold in seen.events("hold"))]
             self.assertEqual([f["name"] for f in held], ["clock_nanosleep"] * 3, all_told(seen.found))
             self.assertTrue(any(re.match(r"stalls not under hold_.*: \d+$", note) for note in seen.notes), seen.notes)
@@ -306,7 +305,6 @@ class Options(Case):
                                  (("-T", "10", "--", "true"), "unit"),
                                  (("-T", "0ms", "--", "true"), "threshold of 0"),
                                  (("-T", "futx=10ms", "--", "true"), "'futx' is neither"),
-                                 (("-T", "10ms", "-f", "csv", "--", "true"), "CSV"),
                                  (("-T", "10ms", "--user-stack-bytes", "99999", "--", "true"), "too much"),
                                  (("-T", "10ms", "-e", "nosuchcall", "--", "true"), "nosuchcall"),
                                  (("-T", "10ms", "--first", "-1", "--", "true"), "--first"),
@@ -335,7 +333,7 @@ class Options(Case):
 
 class Robustness(Case):
     def test_threads(self):
-        """Each of 2 000 short threads took its nap once, and no call is taken for another's."""
+        """Each of 2 000 short-lived threads naps once, and no call is taken for another's."""
         count = long_or_short(10000, 2000)
         seen = stalls("-T", "2900us", "-e", "clock_nanosleep", "--buffer", "32M", "--", workload("stall_cases"),
                       "threads", count, timeout=300)
@@ -345,7 +343,7 @@ class Robustness(Case):
         for finding in seen.found:
             self.assertGreaterEqual(finding["latency_ns"], 3 * MS, told(finding))
             self.assertGreater(finding["latency_ns"] - finding["breakdown"]["runqueue_ns"], 2.9 * MS, told(finding))
-        # All of it asleep, but who lost the CPU between setting its timer and going to sleep.
+        # All time is sleep, unless the thread lost the CPU between setting its timer and sleeping.
         late = [finding for finding in seen.found if finding["breakdown"]["blocked_ns"] <= 2.9 * MS]
         self.assertLess(len(late), count / 10, all_told(late[:10]))
 
@@ -365,7 +363,7 @@ class Robustness(Case):
         """Each piece of an interrupted sleep is a call of its own, none as long as the whole."""
         seen = stalls("-T", "100us", "-e", "clock_nanosleep", "--", workload("stall_cases"), "signals", 3)
         self.assert_sound(seen)
-        # A way back through a handler is a finding of its own where that is late, and has the result that the program gets.
+        # A late way back through a handler is a finding of its own, with the program's result.
         interrupted = [one for one in seen.found if one.get("ret", 0) < 0 and "way_back" not in one]
         self.assertGreater(len(interrupted), 10)
         self.assertEqual({finding["error"] for finding in interrupted}, {"ERESTART_RESTARTBLOCK"})
@@ -385,7 +383,7 @@ class Robustness(Case):
             self.assert_complete(finding, "main", "sleep_for_a_while")
 
     def test_vfork(self):
-        """The parent waits in vfork for its child, who naps on the same stack."""
+        """The parent waits in vfork for its child, which naps on the same stack."""
         seen = stalls("--idle", "-T", "20ms", "--", workload("stall_cases"), "vfork", 5)
         self.assert_sound(seen)
         naps, waits = seen.named("clock_nanosleep"), seen.named("vfork")
@@ -407,7 +405,7 @@ class Robustness(Case):
         self.assert_complete(nap[0], "main", "take_a_nap")
 
     def test_killed(self):
-        """By its seccomp filter, and in the middle of a call."""
+        """Killed by its seccomp filter, and in the middle of a call."""
         seen = stalls("--idle", "-T", "20ms", "--", workload("stall_cases"), "seccomp")
         self.assert_sound(seen, status=137)
         nap, = seen.named("clock_nanosleep")

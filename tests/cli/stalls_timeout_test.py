@@ -1,6 +1,5 @@
 #!/usr/bin/python3
-"""`overdue stalls --timeout`: calls that are still open are told of while they are, once, and say
-where their thread is."""
+"""`overdue stalls --timeout`: an open call is reported once, with the place of its thread."""
 import json
 import os
 import shutil
@@ -23,7 +22,7 @@ def lines_of(text):
 
 
 def is_deadlocked(pid):
-    """The workload: neither of its two threads runs, each is in a futex call."""
+    """Whether neither of the workload's two threads runs, and each is in a futex call."""
     calls = []
     for tid in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{tid}/syscall", encoding="ascii") as file:
@@ -36,7 +35,7 @@ class Timeout(unittest.TestCase):
         require_root()
 
     def findings(self, how, seconds, *options, duration="2s", program=None, **more):
-        """(hangs, stalls) of a run of the workload, and how the run ended."""
+        """(hangs, stalls, the finished run) of the workload."""
         finished = overdue("stalls", "-f", "ndjson", "--timeout", "500ms", "-d", duration, *options,
                            "--", program or workload("hang"), how, seconds, **more)
         lines = lines_of(finished.err)
@@ -44,7 +43,7 @@ class Timeout(unittest.TestCase):
                 [line for line in lines if line["type"] == "stall"], finished)
 
     def assert_open_for_a_while(self, hang):
-        """It was looked for at most every 125 ms; the machine may be busy."""
+        """Overdue looks at open calls every 125 ms; the machine may be busy."""
         self.assertGreaterEqual(hang["latency_ns"], 500 * MS)
         self.assertLess(hang["latency_ns"], 3000 * MS)
         self.assertEqual(hang["threshold_ns"], 500 * MS)
@@ -82,14 +81,14 @@ class Timeout(unittest.TestCase):
     def test_a_sleep_that_is_open_is_not_late(self):
         hangs, stalls, finished = self.findings("sleep", 2, duration="5s")
         self.assertEqual((hangs, stalls), ([], []), finished)
-        self.assertRegex(finished.err, r"sleeps as long as they were asked for are not shown: clock_nanosleep 1 \(longest 2\.")
+        self.assertRegex(finished.err, r"sleeps no longer than requested are not shown: clock_nanosleep 1 \(longest 2\.")
 
     def test_a_call_that_runs(self):
-        """Its thread need not have left the CPU once since it began."""
+        """The thread need not have left the CPU since the call began."""
         self.assert_running_parts(tool("dd"), "if=/dev/urandom", "of=/dev/null", "bs=200M", "count=1", "status=none")
 
     def test_a_call_that_runs_after_interrupts(self):
-        """Of the timer's, which its thread had on that CPU before the call."""
+        """Timer interrupts, which the thread had on that CPU before the call."""
         self.assert_running_parts(sys.executable, "-c", "import time\n"
                                   "end = time.monotonic() + 0.3\n"
                                   "while time.monotonic() < end: pass\n"
@@ -117,7 +116,7 @@ class Timeout(unittest.TestCase):
         self.assertEqual(len(parents), 1, finished)
         self.assertEqual(parents[0]["state"], "uninterruptible")
         self.assertGreaterEqual(parents[0]["blocked"]["uninterruptible_ns"], 450 * MS)
-        # Its child runs on the same stack: what is below vfork() is not its own now.
+        # The child runs on the same stack: frames below vfork() are not the parent's now.
         self.assertEqual(functions(parents[0]["user_stack"])[0], "vfork")
 
     def test_a_deadlock_of_two_threads(self):
@@ -142,8 +141,8 @@ class Timeout(unittest.TestCase):
             self.assertGreaterEqual(hang["latency_ns"], 300 * MS)
 
     def test_strings(self):
-        """Of a call that is open they are read from the memory of the process: here from a program's file, which must
-        not be another machine's."""
+        """Overdue reads the strings of an open call from the process's memory, here from the
+        program's file, which must not be another machine's."""
         with tempfile.TemporaryDirectory() as folder:
             os.mkfifo(f"{folder}/answers")
             program = shutil.copy(workload("hang"), folder)
@@ -153,7 +152,7 @@ class Timeout(unittest.TestCase):
         self.assertIn("wait_for_a_writer", functions(hangs[0]["user_stack"]))
 
     def test_hostile_strings(self):
-        """However long, and whatever is in them, at the very end of memory that can be read, too."""
+        """Strings of any length and content, also at the very end of readable memory."""
         program = ("import ctypes,mmap,os,signal,sys; signal.alarm(2); name=os.fsencode(sys.argv[1]); "
                    "os.mkfifo(name); area=mmap.mmap(-1, 8192); "
                    "at=ctypes.addressof(ctypes.c_char.from_buffer(area)); libc=ctypes.CDLL(None); "
@@ -172,7 +171,7 @@ class Timeout(unittest.TestCase):
                 self.assertNotIn("\x1b", finished.err)
 
     def test_strings_that_are_not_in_memory(self):
-        """Whoever holds back the memory where a string is, holds up the thread that reads it, and not us."""
+        """Memory that is held back holds up the thread that reads the string, but not Overdue."""
         hangs, _, finished = self.findings("fault", 3)
         if finished.status == 77:
             self.skipTest("userfaultfd is not allowed here")

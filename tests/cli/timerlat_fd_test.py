@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""`osnoise/per_cpu/cpuN/timerlat_fd` (Linux 6.5): threads of programs that the kernel's timerlat tracer measures, ours
-with `--user` and others with NO_OSNOISE_WORKLOAD."""
+"""`osnoise/per_cpu/cpuN/timerlat_fd` (Linux 6.5): user threads that the kernel's timerlat tracer
+measures, Overdue's with `--user` and other programs' with NO_OSNOISE_WORKLOAD."""
 import contextlib
 import json
 import os
@@ -39,7 +39,7 @@ class Without(unittest.TestCase):
     def test_both_do_not_go_together(self):
         finished = overdue("timerlat", *OF_PROGRAMS, "--user", "-d", "1s")
         self.assertEqual(finished.status, 2, finished)
-        self.assertIn("--user starts threads of its own", finished.err)
+        self.assertIn("--user conflicts with", finished.err)
 
 
 class Case(TracerCase):
@@ -52,7 +52,7 @@ class Case(TracerCase):
 
     @contextlib.contextmanager
     def program(self, *arguments):
-        """The workload, from when it has its file open: (itself, its thread's id)."""
+        """Runs the workload. Yields (the workload, its thread id) once it has opened its file."""
         with Live(PROGRAM, *arguments) as live:
             with open(live.out_path, encoding="ascii") as file:
                 self.assertTrue(eventually(lambda: live.process.poll() is not None or os.path.getsize(live.out_path)))
@@ -71,14 +71,14 @@ class Conditions(Case):
     def test_of_open(self):
         self.refused("Invalid argument", "0", "1")  # no tracer
         with attached("timerlat", "--backend", "kernel") as live:
-            self.refused("Invalid argument", "0", "1")  # it has threads of its own
+            self.refused("Invalid argument", "0", "1")  # the tracer has its own threads
             live.signal(signal.SIGINT)
             live.finish()
         with attached("timerlat", *OF_PROGRAMS) as live:
-            self.refused("Operation not permitted", "0", "1", "0", "-1")  # may run anywhere
-            self.refused("Operation not permitted", "0", "1", "0", "1")  # another CPU's
+            self.refused("Operation not permitted", "0", "1", "0", "-1")  # not pinned
+            self.refused("Operation not permitted", "0", "1", "0", "1")  # pinned to another CPU
             with self.program("0", "0"):
-                self.refused("Device or resource busy", "0", "1")  # another has it
+                self.refused("Device or resource busy", "0", "1")  # another thread has the file
                 self.assertEqual(run([PROGRAM, "1", "1"]).status, 0)
             self.assertEqual(eventually(lambda: run([PROGRAM, "0", "1"])).status, 0)
             live.signal(signal.SIGINT)
@@ -97,7 +97,7 @@ class Conditions(Case):
             with self.program("0", "0", "100000") as (program, tid):
                 time.sleep(0.3)
                 os.sched_setaffinity(tid, {1})
-                # Its documentation has SIGKILL; its code, until now, another end.
+                # The documentation says SIGKILL; the code, so far, makes the read fail.
                 self.assertIn(program.process.wait(20), (-signal.SIGKILL, 3))
                 with open(program.out_path, encoding="ascii") as file:
                     self.assertRegex(file.read(), r"^\d+\n(error reading .*: Invalid argument\n)?$")
@@ -105,14 +105,14 @@ class Conditions(Case):
             self.assertEqual(run([PROGRAM, "1", "20"]).status, 0)
             live.signal(signal.SIGINT)
             report = json.loads(live.finish().out)
-        # Of the others it goes on to tell.
+        # Overdue still reports the other threads.
         self.assertGreaterEqual(report["cpus"][1]["user"]["count"], 18)
         self.assertTrue(any("moved to another CPU" in note for note in report["notes"]), report["notes"])
 
 
 class Programs(Case):
     def test_three_lines_a_read(self):
-        """Two are of the read that waited, the third is of the next one: the work is in it."""
+        """Two lines come with the read that waits. The third, with the next read, has the work."""
         reads, work_ns = 30, 3 * MS
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/lines"
@@ -133,7 +133,7 @@ class Programs(Case):
         for line, (begin, end) in zip(activations, times):
             thread_ns, user_ns = line["time_ns"] - line["expires_ns"], line["user_ns"] - line["expires_ns"]
             self.assertGreaterEqual(end - begin, work_ns)
-            # Where all that lies on the clock is known to some microseconds.
+            # The place of these times on the clock is known to some microseconds.
             self.assertGreaterEqual(user_ns, thread_ns + end - begin, line)
             self.assertGreaterEqual(begin, line["time_ns"] - MS, line)
             self.assertGreaterEqual(line["user_ns"], end - MS, line)
@@ -164,7 +164,7 @@ class Programs(Case):
                 run([PROGRAM, "0", "2", "160000"])
                 if live.process.poll() is not None:
                     break
-            finished = live.finish(120)  # an emulated machine has the kernel's symbols to read
+            finished = live.finish(120)  # reading the kernel's symbols is slow if emulated
         self.assertEqual(finished.status, 3, finished)
         cause = json.loads(finished.out)["cause"]
         if cause["context"] == "thread":
@@ -181,7 +181,7 @@ class Programs(Case):
 class User(Case):
     @staticmethod
     def workers(live):
-        """{CPU: pid} of our threads."""
+        """{CPU: pid} of the workload threads, each a process of its own."""
         found = {}
         for pid in children_of(live.pid):
             name = re.fullmatch(r"timerlat/(\d+)\n", read(f"/proc/{pid}/comm") or "")
@@ -265,14 +265,15 @@ class User(Case):
                          r"overdue: the kernel measures the thread of CPU 0 no longer: .*Invalid argument\nhint: ")
 
     def test_somebody_changes_the_settings(self):
-        # timerlat_fd_release() put a task once too often, and the machine was gone: 6.12 with PREEMPT_RT, 2 of 3 times.
+        # timerlat_fd_release() drops one task reference too many, which crashed Linux 6.12 with
+        # PREEMPT_RT in 2 of 3 runs.
         if (read("/sys/kernel/realtime") or "").strip() == "1":
             self.skipTest("this kernel may crash then, whoever reads timerlat_fd")
         self.ended_early(lambda _: write(f"{OSNOISE}/options", "OSNOISE_WORKLOAD\n"),
                          r"overdue: the thread of CPU \d that waits in .* was killed by SIGKILL\nhint: .*options")
 
     def test_somebody_has_the_file(self):
-        """Who reads it before us keeps it: ours are refused, not his."""
+        """A program that already reads the file keeps it: Overdue's threads are refused."""
         folder = f"{TRACEFS}/instances/overdue-test"
         os.mkdir(folder)
         try:
@@ -281,7 +282,7 @@ class User(Case):
             with self.program("0", "0") as (program, _):
                 finished = overdue("timerlat", "--backend", "kernel", "--user", "-d", "1s")
                 self.assertEqual(finished.status, 1, finished)
-                self.assertIn("somebody else uses the kernel's timerlat tracer", finished.err)
+                self.assertIn("the kernel's timerlat tracer is in use", finished.err)
                 self.assertIsNone(program.process.poll())
         finally:
             write(f"{folder}/current_tracer", "nop")

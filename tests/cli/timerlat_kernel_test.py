@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`overdue timerlat --backend kernel`: the kernel's own tracer, against the clock and against our own way."""
+"""`overdue timerlat --backend kernel`: the kernel's tracer, against the clock and backend bpf."""
 import json
 import os
 import re
@@ -51,14 +51,14 @@ class Case(TracerCase):
 
 class Figures(Case):
     def test_json(self):
-        """As many activations as periods; the thread after the interrupt; nothing of programs."""
+        """As many activations as periods; the thread after the interrupt; no user-space latency."""
         report = self.report("-d", "2s")
         self.assertEqual([cpu["cpu"] for cpu in report["cpus"]], list(range(os.cpu_count())))
         self.assertEqual((report["backend"], report["period_ns"], report["cause"]), ("kernel", MS, None))
         periods = report["duration_ns"] // MS
         for cpu in report["cpus"]:
             self.assertLessEqual(cpu["count"] + cpu["missed"], periods + 1)
-            # Its threads are made one by one, and told to end.
+            # The kernel makes and ends its threads one by one.
             self.assertGreaterEqual(cpu["count"] + cpu["missed"], periods - 400, report)
             self.assertEqual([cpu[context]["count"] for context in ("irq", "thread", "user")],
                              [cpu["count"], cpu["count"], 0])
@@ -113,7 +113,7 @@ class Figures(Case):
             apart = (float(thread["time"]) - float(irq["time"])) * 1e9
             self.assertAlmostEqual(apart, int(thread["ns"]) - int(irq["ns"]), delta=2500)
         self.assertIn(("irq", "local_timer"), {(line["noise"], line["name"]) for line in lines})
-        # The clock is everybody's.
+        # The tracer's clock is CLOCK_MONOTONIC.
         now = time.clock_gettime(time.CLOCK_MONOTONIC)
         self.assertLess(now - float(lines[-1]["time"]), 30)
         self.assertGreater(now - float(lines[-1]["time"]), -0.1)
@@ -123,7 +123,7 @@ class Figures(Case):
         stacks = re.findall(r"<stack trace>\n((?:=> .*\n)+)", finished.out)
         self.assertGreater(len(stacks), 10, finished)
         for stack in stacks:
-            # What takes the stack is a function of its own in kernels that were compiled for size.
+            # In kernels compiled for size, the function that takes the stack is not inlined.
             self.assertRegex(stack, r"^(=> timerlat_save_stack[.\w]*\n)?=> timerlat_irq")
             self.assertIn("hrtimer_interrupt", stack)
 
@@ -132,10 +132,10 @@ class Figures(Case):
 
 
 class SideBySide(Case):
-    """In turn: threads of the same priority would be late for each other."""
+    """The backends run in turn: threads of the same priority would delay each other."""
 
     def activations(self, *arguments, backend):
-        """(The report's figures of the CPU, when each timer was to expire, how many may be missing.)"""
+        """(The CPU's figures, expiry times, number of activations that may be missing)."""
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/lines"
             finished = overdue("timerlat", "--backend", backend, "--trace", "-f", "ndjson", "-o", path, *arguments)
@@ -153,8 +153,8 @@ class SideBySide(Case):
             for backend in medians:
                 with Live(workload("udp_flood"), 0, 10_000, 200):
                     cpu, expired, unseen = self.activations("-d", "2s", "--cpu", "0", backend=backend)
-                # Each period has its activation, or was missed, from the first to the last; some before and behind
-                # them may be, too.
+                # From the first to the last, each period has an activation or was missed. Periods
+                # before and after may be missed, too.
                 periods = round((expired[-1] - expired[0]) / MS) + 1
                 self.assertEqual(cpu["count"], len(expired))
                 self.assertLessEqual(cpu["count"], periods)
@@ -163,8 +163,8 @@ class SideBySide(Case):
                 for context in ("irq", "thread"):
                     medians[backend][context].append(cpu[context]["p50_ns"])
         print(f"medians in ns: {medians}; programs, of each activation: {self.cost_ns}")
-        # A tenth, or 5 us; what our programs take of an activation, with which an emulated machine is slow; and what it
-        # makes of all that from run to run.
+        # A tenth, or 5 us; plus the cost of our programs, which are slow on an emulated machine;
+        # plus the variation from run to run.
         for context in ("irq", "thread"):
             kernel, ours = (statistics.median(medians[backend][context]) for backend in ("kernel", "bpf"))
             rough = max(max(each) - min(each) for each in (medians["kernel"][context], medians["bpf"][context]))
@@ -172,8 +172,8 @@ class SideBySide(Case):
                                  medians)
 
     def test_rtla_and_ours_print_the_same(self):
-        """Of the same activations of the same run: rtla's count, minima, averages and maxima are those of as many of our
-        activations in a row, to the nanosecond; and our table is that of all of them."""
+        """One run: rtla's count, minima, averages and maxima are those of as many consecutive
+        activations of ours, to the nanosecond; our table is that of all activations."""
         with tempfile.TemporaryDirectory() as folder:
             lines, text = self.with_rtla(folder, "-p", "5ms", rtla=("-n",))
         activations = [line for line in lines if line["type"] == "activation"]
@@ -189,19 +189,19 @@ class SideBySide(Case):
         self.assertGreater(count, 100)
         self.assertLess(count, len(irq))
 
-        def figures(seen):  # in its order: current, minimum, average, maximum
+        def figures(seen):  # in rtla's order: current, minimum, average, maximum
             return [seen[-1], min(seen), sum(seen) // len(seen), max(seen)]
 
         its_irq, its_thread = ([int(word) for word in columns.split()] for columns in (row[2], row[3]))
         equal = [first for first in range(len(irq) - count + 1) if figures(irq[first:first + count]) == its_irq]
         self.assertEqual(len(equal), 1, (text, irq))
-        # It may have come, or gone, between an interrupt and its thread.
+        # rtla may start, or end, between an interrupt and its thread.
         first, end = equal[0], equal[0] + count
         self.assertIn(its_thread, [figures(thread[a:b]) for a in (first, max(first - 1, 0)) for b in (end, end - 1)])
         print(f"equal: activations {first} to {end} of {len(irq)}: {its_irq} {its_thread}")
 
     def test_noise(self):
-        """Both name the timer, and a thread that is more urgent."""
+        """Both backends name the timer and a higher-priority thread."""
         named = {}
         for backend in ("kernel", "bpf"):
             with Live(workload("fifo_hog"), 0, 97, 2, 1000):
@@ -214,11 +214,11 @@ class SideBySide(Case):
 
 class Stops(Case):
     def test_a_more_urgent_thread(self):
-        """40 ms of a thread with a higher priority: it is named, and all adds up."""
+        """40 ms of a higher-priority thread: it is named, and the parts add up."""
         for _ in range(10):
             with self.attached("-T", "30ms", "--cpu", "0", "-d", "20s", "-f", "json") as live:
                 ran = run([workload("fifo_hog"), "0", "97", "40", "5"]).out.split()
-                finished = live.finish(120)  # an emulated machine has the kernel's symbols to read
+                finished = live.finish(120)  # reading the kernel's symbols is slow if emulated
             self.assertEqual(finished.status, 3, finished)
             cause = json.loads(finished.out)["cause"]
             if any(int(begin) <= cause["time_ns"] <= int(begin) + 80 * MS for begin in ran[1::2]):
@@ -264,7 +264,7 @@ class Refusals(Case):
 
     def test_somebody_else_has_it(self):
         with used_by_somebody_else("osnoise"):
-            self.assert_refused("timerlat", "somebody else uses the kernel's osnoise tracer")
+            self.assert_refused("timerlat", "the kernel's osnoise tracer is in use")
 
     def test_one_at_a_time(self):
         with self.attached() as live:
@@ -275,7 +275,7 @@ class Refusals(Case):
 
 class Killed(Case):
     def test_with_its_guardian(self):
-        """Nobody is there to put it back: the next run does, and then measures."""
+        """No process restores the settings: the next run does, and then measures."""
         self.kill_with_guardian("-p", "2ms", "--cpu", "1")
         left = settings()
         self.assertEqual((left["cpus"].strip(), left["timerlat_period_us"].strip()), ("1", "2000"))

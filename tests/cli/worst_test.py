@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`overdue worst`: the longest wake-up of the most important thread, and what happened meanwhile."""
+"""`overdue worst`: the longest wake-up of the highest-priority thread, and the events meanwhile."""
 import collections
 import contextlib
 import json
@@ -16,9 +16,9 @@ from overdue_test import OVERDUE, TRACEFS, Footprint, Live, eventually, left_out
 from overdue_test import wait_until_measuring, workload
 
 ROUNDS, SPIN_MS, CPU = 3, 20, 0
-ROOM = 1024  # for events of a CPU, in a window
+ROOM = 1024  # events of a CPU in a window, at most
 
-# A thread with a deadline that sleeps again and again; says so with 77 where the kernel refuses.
+# A thread with a deadline that sleeps again and again; exits with 77 if the kernel refuses.
 DEADLINE = """
 import ctypes, struct, sys, time
 open("/proc/self/comm", "w").write("in-time")
@@ -36,7 +36,7 @@ def displaced(rounds=ROUNDS):
 
 
 def certain_ns(one):
-    """For how long the wakee waited for the spinner at least; negative where it was woken after that."""
+    """The least time that the wakee waited for the spinner; negative if it was woken later."""
     return one["spun_until_ns"] - one["woken_by_ns"]
 
 
@@ -65,12 +65,12 @@ class Run:
         self.truth = [json.loads(line) for line in self.finished.out.splitlines()]
 
     def is_behind_the_spinner(self, at_least_ns):
-        """Whether the longest is that of a round in which the wakee waited for the spinner for so long."""
+        """Whether the longest window is of a round with such a wait for the spinner."""
         return any(one["woken_ns"] <= self.windows[0]["begin_ns"] <= one["ran_ns"]
                    and certain_ns(one) > at_least_ns for one in self.truth)
 
     def of_wakee(self):
-        """Those of the rounds: it is woken at its begin and for its end, too."""
+        """The windows of the rounds: the wakee is also woken at its begin and for its end."""
         return [one for one in self.windows if one["comm"] == "wakee"
                 and self.truth[0]["woken_ns"] <= one["begin_ns"] <= self.truth[-1]["ran_ns"]]
 
@@ -82,9 +82,9 @@ class Case(unittest.TestCase):
             self.skipTest("needs a second CPU")
 
     def run_behind_the_spinner(self, *options, at_least_ns=0, whole=False):
-        """A run whose longest wake-up is behind the spinner. A busy machine may make another one of the workload's
-        longer, and wake the wakee when the spinner is done. `whole`: with all that happened meanwhile, where that may
-        be more than there is room for, and the kernel may keep to itself when the thread was queued."""
+        """A run whose longest wake-up is behind the spinner. On a busy machine, another wake-up may
+        be longer, or come after the spinner. `whole`: with all events, and the time of queueing.
+        Otherwise there may be no room for all events, or the kernel may not report the queueing."""
         for _ in range(10):
             seen = Run(self, *options)
             certain = max(map(certain_ns, seen.truth))
@@ -141,7 +141,7 @@ class Wakeup(Case):
         self.assertTrue(any("pipe_read" in frame["name"] for frame in window["end_stack"]))
         self.assertEqual(seen.receipt["lost"], 0)
         self.assertGreaterEqual(seen.receipt["events"], ROUNDS)
-        # Who was in the way: the spinner, from whom the CPU is taken for the wakee at the end.
+        # The spinner was in the way; at the end, the CPU goes from the spinner to the wakee.
         self.assert_events_are_within(window)
         first, last = window["events"][0], window["events"][-1]
         self.assertEqual((first["event"], first["since_begin_ns"]), ("sched_waking", 0), window)
@@ -151,7 +151,7 @@ class Wakeup(Case):
         self.assertEqual((last["other"]["comm"], last["other"]["prio"], last["time_ns"]),
                          ("wakee", 89, window["time_ns"]))
         here = [event for event in window["events"] if event["cpu"] == CPU]
-        # But for the CPU's own stopper, which is more important than any of ours: the watchdog asks for it now and then.
+        # Except the CPU's stopper, which has the highest priority: the watchdog may wake it.
         others = {event["comm"] for event in here if event["tid"] != truth["spinner"]}
         self.assertLessEqual(others, {f"migration/{CPU}"}, "nobody else ran there")
         queued = [event for event in window["events"] if event["event"] == "sched_wakeup"
@@ -191,7 +191,7 @@ class Wakeup(Case):
         self.assertRegex(text, r"\n\d+ events?, \d+ (lost|LOST)")
 
     def test_interrupts_with_events_only(self):
-        # Ticks of 20 ms of spinning.
+        # The ticks in 20 ms of spinning.
         for options, expected in ((), False), (("--events",), True):
             window = self.run_behind_the_spinner(*options, at_least_ns=10_000_000).windows[0]
             self.assert_events_are_within(window)
@@ -203,7 +203,7 @@ class Wakeup(Case):
     def test_keeps_as_many_as_are_wanted(self):
         seen = Run(self, "--keep", "2")
         self.assertEqual(len(seen.windows), 2)
-        # The spinner's own may be among them, where a machine is slow.
+        # On a slow machine, a wake-up of the spinner may be among them.
         found = [self.assert_is_one_of(window, seen.truth)["woken_ns"] for window in seen.of_wakee()]
         self.assertEqual(len(set(found)), len(found))
         self.assertGreater(len(found), 0, seen.windows)
@@ -216,7 +216,7 @@ class Wakeup(Case):
         certain = [one for one in seen.truth if certain_ns(one) >= 5_000_000]
         self.assertGreater(len(certain), 0)
         if seen.receipt["lost"] == 0 and any("none given up" in note for note in seen.report["notes"]):
-            # A hardened kernel may keep a wake-up to itself.
+            # A hardened kernel may not report a wake-up.
             self.assertLessEqual(len([one for one in certain if one not in found]), 1, seen.report["notes"])
         self.assertEqual(found, [one for one in seen.truth if one in found], "in the order of time, each once")
         for window in seen.of_wakee():
@@ -260,13 +260,13 @@ class Wakeup(Case):
         window = report["worst"][0]
         self.assertEqual((window["comm"], window["policy"], window["prio"]), ("in-time", 6, -1))
         self.assertGreaterEqual(report["receipt"]["events"], 20)
-        # Whom deadlines alone interest does not hear of real-time priorities.
+        # wakeup_dl does not track threads with real-time priorities.
         finished = overdue("worst", "wakeup_dl", "-f", "json", "-o", "/dev/null", *displaced())
         self.assertEqual(finished.status, 0)
 
 
 class OfATarget(Case):
-    """Threads whose timers expire on a CPU that a more urgent thread has, which is where they are woken."""
+    """Threads whose timers expire on the CPU of a higher-priority thread, and wake them there."""
 
     def measure(self, *options, rounds=ROUNDS):
         with tempfile.TemporaryDirectory() as folder:
@@ -301,7 +301,7 @@ class OfATarget(Case):
         found = collections.Counter((window["tid"], one["due_ns"]) for window in windows for one in truth
                                     if one["due_ns"] <= window["begin_ns"] <= one["spun_until_ns"])
         late = {(wakee, one["due_ns"]) for wakee in wakees for one in truth}
-        # A hardened kernel may keep a wake-up to itself, and a hypervisor hold a timer back.
+        # A hardened kernel may not report a wake-up, and a hypervisor may hold back a timer.
         self.assertGreaterEqual(len(late & set(found)), 2 * rounds - 2, (found, report["notes"], report["receipt"]))
         self.assertEqual(set(found.values()), {1}, "each once")
         whole = [window for window in windows if not window["lost_events"]]
@@ -324,7 +324,7 @@ def has_tracer(name):
 
 
 class Native(Case):
-    """The kernel's own tracer, where it has one."""
+    """The kernel's own tracer, if the kernel has one."""
 
     def setUp(self):
         super().setUp()
@@ -335,7 +335,7 @@ class Native(Case):
 
     @staticmethod
     def settings():
-        """Of the instance that is everybody's; and which others there are."""
+        """The settings of the global instance, and the names of the others."""
         values = {"instances": sorted(os.listdir(f"{TRACEFS}/instances"))}
         for name in ("current_tracer", "tracing_on", "trace_clock", "tracing_thresh", "tracing_max_latency",
                      "trace_options", "events/sched/enable"):
@@ -369,8 +369,8 @@ class Native(Case):
 
     def test_agrees_with_ours(self):
         self.need("wakeup_rt")
-        # The kernel's tracer also follows a thread that is woken while it still runs, to when it is next switched to:
-        # that is no latency, and longer than any here.
+        # The kernel's tracer also tracks a thread that is woken while it still runs, until the next
+        # switch to it: that is no latency, and longer than any here.
         for _ in range(5):
             native, mine = self.side_by_side()
             print(f"kernel: {native['comm']} {native['latency_ns']} ns; ours: {mine['comm']} {mine['latency_ns']} ns, "
@@ -380,7 +380,7 @@ class Native(Case):
         else:
             self.skipTest("the kernel's tracer told of no wake-up of the workload's")
         self.assertEqual((native["policy"], native["rt_priority"], native["nice"]), (1, 10, 0))
-        # Ours was there before, and stays for longer: it has seen that one, or a longer one.
+        # Our session begins before the tracer and ends after it: its longest wake-up is no shorter.
         self.assertGreaterEqual(mine["latency_ns"], native["latency_ns"] * 9 // 10)
         text = "\n".join(native["lines"])
         self.assertRegex(text, r"==> \[000\] *\d+: 89:R wakee")
@@ -395,18 +395,18 @@ class Native(Case):
         self.assertRegex(finished.out, r"\| task: wakee-\d+ \(uid:0 nice:0 policy:1 rt_prio:10\)")
 
     def lines_of(self, *options):
-        """What the kernel's wakeup_rt prints of the longest wake-up while the workload runs."""
+        """The lines of the kernel's wakeup_rt about the longest wake-up while the workload runs."""
         self.need("wakeup_rt")
         seen = Run(self, "--backend", "kernel", *options)
         self.assertEqual(len(seen.truth), ROUNDS)
         self.assertEqual(seen.report["backend"], "the kernel's tracer wakeup_rt")
-        self.assertIn("the kernel's tracer followed everybody, not the program alone", seen.report["notes"])
-        # Before and after the workload, and beside it, others are woken; their latencies may be longer, not shorter.
+        self.assertIn("the kernel's tracer tracked the whole machine, not only the program", seen.report["notes"])
+        # Other threads are woken too: the longest latency may be theirs, but is not shorter.
         self.assertGreaterEqual(seen.windows[0]["latency_ns"] + 1000, max(map(certain_ns, seen.truth)))
         return seen.windows[0]["lines"]
 
     def test_shows_what_it_has_seen(self):
-        """Also of a wake-up that was under way when the tracer began, or when it ended."""
+        """Also a wake-up that is under way when the tracer begins or ends."""
         self.need("wakeup_rt")
         with Live(workload("displaced_wakeup"), 1000, SPIN_MS, CPU):
             for _ in range(20):
@@ -420,7 +420,7 @@ class Native(Case):
         few, many = self.lines_of(), self.lines_of("--functions")
         of_few, of_many = (sum(called.search(line) is not None for line in lines) for lines in (few, many))
         print(f"{of_few} functions, and with --functions {of_many}")
-        # The tracer itself tells of the function that woke, and of the one that switched.
+        # The tracer itself reports the function that woke, and the one that switched.
         self.assertLessEqual(of_few, 2, few)
         self.assertGreater(of_many, 50, many)
 
@@ -451,8 +451,8 @@ class Native(Case):
 
 
 class LowerBounds(Case):
-    """Where the kernel's own tracers are not built in. What disables interrupts or preemption for certain takes a
-    program in the kernel: sections_test has one."""
+    """The BPF backend, for kernels without the tracers. Only a program in the kernel can surely
+    disable interrupts or preemption: sections_test has one."""
 
     def need(self, name):
         finished = overdue("worst", name, "--backend", "bpf", "-d", "10ms")
@@ -471,7 +471,7 @@ class LowerBounds(Case):
                     self.assertIn("#  => at least that: ", header)
 
     def test_a_short_run_shows_the_longest_that_it_has_seen(self):
-        """What was seen before it measured must not count."""
+        """Sections from before the measurement must not count."""
         for name in ("irqsoff", "preemptirqsoff"):
             self.need(name)
             for _ in range(20):
@@ -494,8 +494,8 @@ class LowerBounds(Case):
             self.assertGreater(len(window["end_stack"]), 0)
             self.assertNotIn("waker", window)
         self.assertGreater(report["receipt"]["events"], 5)
-        # With PREEMPT_RT programs of ours are preempted themselves, and the kernel leaves out their runs meanwhile.
-        # What is kept of threads, which the kernel may refuse, matters to no section where everybody counts.
+        # With PREEMPT_RT, our programs are preempted themselves, and the kernel skips their runs
+        # meanwhile. Without a target, no section needs storage for threads, which may be refused.
         receipt = report["receipt"]
         not_kept = receipt["lost_by"].get("task_storage", 0)
         self.assertEqual(receipt["lost"] - not_kept, left_out(receipt), receipt)
@@ -522,8 +522,8 @@ HWLAT = re.compile(r" +osnoise/(?P<cpu>\d+)-\d+ +\[\d{3}\] \.{4} +(?P<time>\d+\.
 
 
 class Hardware(Case):
-    """`hwlat`, by busy threads of ours. Whether this machine has such latencies is its own business: with a threshold
-    of a microsecond what is left of every tick is one."""
+    """`hwlat`, with busy threads of ours. This machine may have no such latencies: with a threshold
+    of a microsecond, the unexplained part of every tick is one."""
 
     def test_lines_are_the_kernels(self):
         begin = time.time()
@@ -543,12 +543,12 @@ class Hardware(Case):
             self.assertGreaterEqual(max(int(match["inner"]), int(match["outer"])), 1, match[0])
             self.assertTrue(begin <= float(match["wall"]) <= end, (begin, match[0], end))
             self.assertGreater(int(match["count"]), 0)
-        # One after the other.
+        # The CPUs are measured one after the other.
         self.assertGreater(len({match["cpu"] for match in matches}), 1, lines)
         self.assertIn("measured with interrupts on", finished.out)
 
     def test_what_has_a_cause_is_none(self):
-        """20 ms of a more urgent thread: a pause, and not the hardware's."""
+        """20 ms of a higher-priority thread: a stall, but not a hardware latency."""
         with Live(OVERDUE, "worst", "hwlat", "--backend", "bpf", "-T", "15ms", "--width", "900ms", "--cpu", "0", "-f",
                   "json", "-v") as live:
             wait_until_measuring(live)
@@ -565,7 +565,7 @@ class Hardware(Case):
         self.assertGreaterEqual(report["receipt"]["events"], 3)
         explained = [int(note.split()[0]) for note in report["notes"] if "explain them" in note]
         self.assertGreaterEqual(explained[0], 3, report)
-        # A machine may stop for as long by itself; hardly each time that the thread ran.
+        # A machine may stop that long by itself, but hardly each time that the thread ran.
         self.assertLess(sum(window["count"] for window in report["hwlat"]["windows"]), 3, report)
 
     def test_what_is_refused(self):

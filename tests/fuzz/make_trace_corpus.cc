@@ -5,9 +5,13 @@
 #include <fstream>
 #include <string>
 
+#include "bpf/osnoise.h"
+#include "bpf/own_timer.h"
 #include "bpf/sched.h"
 #include "bpf/signals.h"
+#include "bpf/timerlat.h"
 #include "bpf/user_stack.h"
+#include "bpf/worst.h"
 #include "core/probe.h"
 #include "core/recorded_stacks.h"
 #include "probes/syscalls/probe.h"
@@ -31,7 +35,7 @@ T syscall_record(u16 kind, u32 nr, std::size_t tail = 0) {
   return record;
 }
 
-/// Not compressed, so that mutations reach what is in it.
+/// Not compressed, so that mutations reach the content.
 Bytes trace_of(std::span<const Schema* const> schemas, const std::vector<Bytes>& records) {
   trace_test::TraceBuilder trace;
   for (const Schema* schema : schemas) trace.chunk(ChunkType::schema, encode_schema(*schema));
@@ -70,7 +74,7 @@ void make_syscalls_corpus(const std::string& directory) {
        trace_of(syscalls_probe.schemas, {trace_test::to_bytes(cell), trace_test::to_bytes(waits)}));
 }
 
-/// Names and copies of stacks that a stall's records refer to.
+/// Names for the stacks that a stall's records refer to.
 class Everything final : public StackNamer {
  public:
   Stack kernel_stack(std::span<const std::uint64_t> addresses) override {
@@ -98,7 +102,7 @@ Bytes with_words(T record, std::initializer_list<u64> words, std::size_t more = 
   return bytes;
 }
 
-/// A call that was late, the wait in it, who ended that, and what the waker waited for.
+/// A late call, its wait, the waker, and the waker's own wait.
 void make_stalls_corpus(const std::string& directory) {
   sched_wake wake{};
   wake.header = trace_test::make_header(RECORD_SCHED_WAKE, sizeof wake, 8);
@@ -148,7 +152,7 @@ void make_stalls_corpus(const std::string& directory) {
   span.detail = 2'000;
   std::string_view("sleeping").copy(span.text, sizeof span.text);
   add(with_words(span, {}));
-  // Of all schemas there are too many: the fuzzer cuts a file at 16 KiB.
+  // Not all schemas, because the fuzzer cuts a file at 16 KiB.
   std::vector<const Schema*> schemas;
   for (const u16 kind :
        {RECORD_SCHED_WAIT, RECORD_SCHED_WAKE, RECORD_SYSCALL_CALL, RECORD_SPAN, RECORD_FRAME})
@@ -156,8 +160,8 @@ void make_stalls_corpus(const std::string& directory) {
   keep(directory + "/stalls.odt", trace_of(schemas, records));
 }
 
-/// A call with a signal's handler behind it, a stop that somebody has sent, a disk's completion,
-/// and where a thread was as it ran, and as it woke another.
+/// A call followed by a signal handler, a stop signal with its sender, the completion of a disk
+/// request, and the place of a thread as it ran and as it woke another.
 void make_signals_corpus(const std::string& directory) {
   cpu_sample sample{};
   sample.header = trace_test::make_header(RECORD_CPU_SAMPLE, sizeof sample, 7);
@@ -213,6 +217,129 @@ void make_signals_corpus(const std::string& directory) {
                           with_words(wait, {}), with_words(handler, {}), with_words(span, {})}));
 }
 
+std::vector<const Schema*> schemas_of(std::initializer_list<u16> kinds) {
+  std::vector<const Schema*> schemas;
+  for (const u16 kind : kinds) schemas.push_back(find_schema(kind));
+  return schemas;
+}
+
+/// A late activation with noise and a stack, and the state of its CPU at the end.
+void make_timerlat_corpus(const std::string& directory) {
+  timerlat_activation activation{};
+  activation.header = trace_test::make_header(RECORD_TIMERLAT, sizeof activation, 9);
+  activation.header.cpu = 1;
+  activation.id = 7;
+  activation.expires_ns = activation.header.time_ns - 40'000;
+  activation.irq_ns = activation.header.time_ns - 30'000;
+  activation.user_ns = activation.header.time_ns + 2'000;
+  activation.flags = ACTIVATION_STOPPED;
+  activation.noises = 1;
+  activation.kernel_frames = 2;
+  std::string_view("cc1").copy(activation.interrupted, sizeof activation.interrupted);
+  timerlat_noise noise{};
+  noise.begin_ns = activation.irq_ns;
+  noise.end_ns = activation.header.time_ns - 1'000;
+  noise.kind = NOISE_THREAD;
+  noise.number = 87;
+  Bytes late = trace_test::to_bytes(activation);
+  for (const std::byte byte : trace_test::to_bytes(noise)) late.push_back(byte);
+  for (const u64 address : {u64{1}, u64{2}})
+    for (const std::byte byte : trace_test::to_bytes(address)) late.push_back(byte);
+  const auto size = static_cast<u16>(late.size());
+  std::memcpy(late.data() + trace_format::record_size_offset, &size, sizeof size);
+  timerlat_cpu at_end{};
+  at_end.header = trace_test::make_header(RECORD_TIMERLAT_CPU, sizeof at_end, 10);
+  at_end.header.cpu = 1;
+  at_end.missed = 3;
+  at_end.silences = 1;
+  at_end.silence[0] = {.begin_ns = activation.expires_ns - 1'000,
+                       .end_ns = activation.irq_ns,
+                       .flags = SILENCE_READY,
+                       .reserved = 0};
+  keep(directory + "/timerlat.odt", trace_of(schemas_of({RECORD_TIMERLAT, RECORD_TIMERLAT_CPU}),
+                                             {late, trace_test::to_bytes(at_end)}));
+
+  own_timer timer{};
+  timer.header = trace_test::make_header(RECORD_OWN_TIMER, sizeof timer, 11);
+  timer.expires_ns = timer.header.time_ns - 90'000;
+  timer.slack_ns = 50'000;
+  timer.irq_ns = timer.expires_ns + 60'000;
+  timer.wake_ns = timer.irq_ns + 1'000;
+  timer.run_ns = timer.wake_ns + 20'000;
+  timer.nr = 230;
+  timer.behind_tid = 5;
+  timer.behind_ns = 10'000;
+  timer.kernel_frames = 2;
+  sched_throttle throttle{};
+  throttle.header = timer.header;
+  throttle.header.kind = RECORD_SCHED_THROTTLE;
+  keep(directory + "/own_timers.odt",
+       trace_of(schemas_of({RECORD_OWN_TIMER, RECORD_SCHED_THROTTLE}),
+                {with_words(throttle, {}), with_words(timer, {3, 4})}));
+}
+
+/// A noise that ended the run, and its period.
+void make_osnoise_corpus(const std::string& directory) {
+  osnoise_gap gap{};
+  gap.header = trace_test::make_header(RECORD_OSNOISE_GAP, sizeof gap, 12);
+  gap.header.cpu = 1;
+  gap.begin_ns = gap.header.time_ns - 9'000;
+  gap.noise_ns = 9'000;
+  gap.interferences = 1;
+  gap.noises = 1;
+  gap.flags = OSNOISE_STOPPED;
+  timerlat_noise noise{};
+  noise.begin_ns = gap.begin_ns + 1'000;
+  noise.end_ns = gap.header.time_ns - 1'000;
+  noise.kind = NOISE_SOFTIRQ;
+  noise.number = 3;
+  Bytes with_noise = trace_test::to_bytes(gap);
+  for (const std::byte byte : trace_test::to_bytes(noise)) with_noise.push_back(byte);
+  const auto size = static_cast<u16>(with_noise.size());
+  std::memcpy(with_noise.data() + trace_format::record_size_offset, &size, sizeof size);
+  osnoise_sample sample{};
+  sample.header = trace_test::make_header(RECORD_OSNOISE_SAMPLE, sizeof sample, 13);
+  sample.header.cpu = 1;
+  sample.runtime_ns = 900'000'000;
+  sample.noise_ns = sample.max_ns = 9'000;
+  sample.outer_ns = 700;
+  sample.softirq = 1;
+  keep(directory + "/osnoise.odt", trace_of(schemas_of({RECORD_OSNOISE_GAP, RECORD_OSNOISE_SAMPLE}),
+                                            {with_noise, trace_test::to_bytes(sample)}));
+}
+
+/// A long wake-up with an event, and the text of a kernel tracer.
+void make_worst_corpus(const std::string& directory) {
+  worst_window window{};
+  window.header = trace_test::make_header(RECORD_WORST_WINDOW, sizeof window, 14);
+  window.begin_ns = window.header.time_ns - 50'000;
+  window.queued_ns = window.begin_ns + 1'000;
+  window.latency_ns = 50'000;
+  window.tracer = WORST_WAKEUP;
+  window.events = 1;
+  window.waking_frames = 1;
+  window.end_frames = 1;
+  worst_event event{};
+  event.header = trace_test::make_header(RECORD_WORST_EVENT, sizeof event, 14);
+  event.event = WORST_EVENT_SWITCH;
+  event.flags = WORST_EVENT_HAS_COUNT;
+  event.other_tid = 44;
+  constexpr std::string_view written =
+      "# latency: 82 us, #4/4, CPU#1 | (M:desktop VP:0, KP:0, SP:0 HP:0 #P:2)\n"
+      "#    | task: rtworker-44 (uid:0 nice:0 policy:1 rt_prio:50)\n"
+      "   <idle>-0   [001] d..1.   678.473449: #1     inner/outer(us):   12/11    "
+      "ts:1581527483.343962693 count:6\n";
+  tracer_text text{};
+  text.header = trace_test::make_header(RECORD_TRACER_TEXT, sizeof text + written.size(), 15);
+  Bytes of_kernel = trace_test::to_bytes(text);
+  const auto tail = as_bytes(written);
+  of_kernel.insert(of_kernel.end(), tail.begin(), tail.end());
+  keep(directory + "/worst.odt",
+       trace_of(schemas_of({RECORD_WORST_WINDOW, RECORD_WORST_EVENT}),
+                {with_words(window, {5, 6}), trace_test::to_bytes(event)}));
+  keep(directory + "/tracer_text.odt", trace_of(schemas_of({RECORD_TRACER_TEXT}), {of_kernel}));
+}
+
 void make_corpus(const std::string& directory) {
   const std::vector<Bytes> records = {trace_test::wait_record(1), trace_test::text_record(2, "two"),
                                       trace_test::wait_record(3)};
@@ -246,4 +373,7 @@ int main(int argc, char** argv) {
   overdue::make_syscalls_corpus(argv[1]);
   overdue::make_stalls_corpus(argv[1]);
   overdue::make_signals_corpus(argv[1]);
+  overdue::make_timerlat_corpus(argv[1]);
+  overdue::make_osnoise_corpus(argv[1]);
+  overdue::make_worst_corpus(argv[1]);
 }

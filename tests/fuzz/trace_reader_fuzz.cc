@@ -1,6 +1,9 @@
 // Any bytes, read as a trace file: no crash, no leak, no record outside its bounds, no damage
-// outside the file. And shown, as `overdue report` does it, in some view and format: what is
-// written is harmless on a terminal, and lines of NDJSON are JSON.
+// outside the file. The records are then shown as by `overdue report`, in some view and format: the
+// output is harmless on a terminal, and lines of NDJSON are JSON.
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/replay.h"
 #include "cli/stall_replay.h"
 #include "cli/syscall_view.h"
 #include "core/probe.h"
@@ -34,7 +38,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-/// Touches every byte it is given, so that the sanitizers see a bad view.
+/// Touches every byte of every record, so that the sanitizers see a bad view.
 class TouchingSink final : public Sink {
  public:
   void begin(const SessionInfo& info) override { touch(info); }
@@ -69,8 +73,7 @@ class TouchingSink final : public Sink {
   volatile std::uint64_t sum_ = 0;
 };
 
-// Makes the checks right again wherever a chunk header seems to be, so that mutations get past
-// them.
+// Corrects the checks wherever a chunk header seems to be, so that mutations get past them.
 void sign(std::span<std::byte> file) {
   if (file.size() < trace_format::file_header_size) return;
   const auto start = FileHeader{}.encode();
@@ -113,7 +116,7 @@ void read(std::span<const std::byte> bytes, std::span<const Schema* const> known
   }
 }
 
-/// Gives what a file replays to a view, as `overdue report` does.
+/// Replays a file into a view, as `overdue report` does.
 class ViewingSink final : public Sink {
  public:
   explicit ViewingSink(SyscallView& view) : view_(view) {}
@@ -197,6 +200,24 @@ void show_stalls(std::span<const std::byte> bytes, std::string_view format) {
   require_harmless(text, format == "ndjson");
 }
 
+/// The report goes to standard output, which is a file in memory.
+void show_report(std::span<const std::byte> bytes, RecordedReport kind, const std::string& view,
+                 std::string_view format) {
+  static const int file = memfd_create("report", MFD_CLOEXEC);
+  static const bool is_output = dup2(file, STDOUT_FILENO) == STDOUT_FILENO;
+  require(is_output && ftruncate(file, 0) == 0 && lseek(file, 0, SEEK_SET) == 0);
+  try {
+    const std::vector<const Schema*> known = all_schemas();
+    TraceReader reader(bytes, known);
+    replay_report(reader, kind, view, {.format = std::string(format)});
+  } catch (const Error&) {
+    return;
+  }
+  std::string text(static_cast<std::size_t>(lseek(file, 0, SEEK_END)), '\0');
+  require(pread(file, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
+  require_harmless(text, format == "ndjson");
+}
+
 }  // namespace
 }  // namespace overdue
 
@@ -211,7 +232,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   overdue::read(bytes, {});
   overdue::read(bytes, overdue::trace_test::schemas);
-  // Any choice will do that mutations change.
+  // Any choice will do, as long as mutations change it.
   unsigned choice = 0;
   for (const std::byte byte : bytes.last(std::min<std::size_t>(size, 256)))
     choice = choice * 31 + std::to_integer<unsigned>(byte);
@@ -219,5 +240,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view format = formats[choice / 6 % formats.size()];
   overdue::show(bytes, format, overdue::view_options(choice));
   overdue::show_stalls(bytes, format == "csv" ? "text" : format);
+  using overdue::RecordedReport;
+  static constexpr std::array kinds{RecordedReport::timerlat, RecordedReport::own_timers,
+                                    RecordedReport::osnoise, RecordedReport::worst,
+                                    RecordedReport::hwlat};
+  static constexpr std::array<const char*, 3> views{"summary", "hist", "trace"};
+  overdue::show_report(bytes, kinds[choice % kinds.size()], views[choice / 5 % views.size()],
+                       format == "csv" ? "json" : format);
   return 0;
 }

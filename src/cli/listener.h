@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+
+#include "base/time.h"
+#include "core/record.h"
+#include "core/session_info.h"
+
+namespace overdue {
+
+/// Receives the records of a session. One thread makes all calls.
+class MeasureListener {
+ public:
+  virtual ~MeasureListener() = default;
+  /// Everything is attached, and the program is ready to run: files may be overwritten from now on.
+  virtual void begin(const SessionInfo&) = 0;
+  virtual void record(const Record&) = 0;
+  /// `meanwhile` must be called every few ms while the listener waits for another process: the
+  /// kernel's records do not wait. Called before anything else; with an empty function after
+  /// everything else.
+  virtual void while_waiting(const std::function<void()>& /*meanwhile*/) {}
+  /// The source was read, at the latest at Source::due().
+  virtual void polled() {}
+  virtual void interval(const SessionInfo&, Duration wall) = 0;
+  /// Called twice a second: writes buffered output.
+  virtual void tick() = 0;
+  /// Whether the session can end now.
+  virtual bool wants_stop() const { return false; }
+  /// The last record has come. Long work is done here, so that the receipt's account of Overdue's
+  /// own work includes it.
+  virtual void settle() {}
+  virtual void end(const SessionInfo&, const Receipt&) = 0;
+};
+
+}  // namespace overdue

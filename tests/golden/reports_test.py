@@ -1,0 +1,62 @@
+#!/usr/bin/python3
+"""Every report of every command, from the recordings in reports/, byte for byte.
+
+A recording NAME.odt is shown in each view and format of its command, and compared with NAME.VIEW.EXTENSION. To accept a
+change, run with OVERDUE_UPDATE_GOLDEN=1 and read the diff.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+FOLDER = pathlib.Path(__file__).resolve().parent / "reports"
+OVERDUE = os.environ["OVERDUE"]
+EXTENSIONS = {"text": "txt", "json": "json", "ndjson": "ndjson", "csv": "csv"}
+SHOWN = {
+    "syscalls": [("summary", ["text", "json", "ndjson", "csv"])],
+    "record": [("summary", ["text", "json", "ndjson", "csv"])],
+    "stalls": [("summary", ["text", "json", "csv"]), ("stalls", ["text", "json", "ndjson", "csv"])],
+    "timerlat": [("summary", ["text", "json", "ndjson"]), ("hist", ["text", "json"]), ("trace", ["text", "ndjson"])],
+    "own timers": [("summary", ["text", "json", "ndjson"])],
+    "osnoise": [("summary", ["text", "json", "ndjson"]), ("hist", ["text", "json"]), ("trace", ["text", "ndjson"])],
+    "worst": [("summary", ["text", "json", "ndjson"])],
+}
+
+
+def report(recording, view, form):
+    finished = subprocess.run([OVERDUE, "report", recording, "--view", view, "-f", form], capture_output=True,
+                              env={**os.environ, "TZ": "UTC"}, check=False)
+    if finished.returncode != 0:
+        raise AssertionError(f"{recording.name}, {view}, {form}: {finished.stderr.decode()}")
+    return finished.stdout
+
+
+def kind_of(recording):
+    first = json.loads(report(recording, "summary", "json"))
+    return "own timers" if "timers" in first else first["command"]
+
+
+class Reports(unittest.TestCase):
+    def test_each_is_as_it_was(self):
+        recordings = sorted(FOLDER.glob("*.odt"))
+        self.assertTrue(recordings)
+        kinds = {recording: kind_of(recording) for recording in recordings}
+        self.assertEqual(set(kinds.values()), set(SHOWN), "a command has no case")
+        expected = set()
+        for recording, kind in kinds.items():
+            for view, forms in SHOWN[kind]:
+                for form in forms:
+                    golden = FOLDER / f"{recording.stem}.{view}.{EXTENSIONS[form]}"
+                    expected.add(golden)
+                    shown = report(recording, view, form)
+                    if os.environ.get("OVERDUE_UPDATE_GOLDEN"):
+                        golden.write_bytes(shown)
+                    with self.subTest(golden=golden.name):
+                        self.assertEqual(shown.decode(), golden.read_text(encoding="utf-8"))
+        self.assertEqual({path for path in FOLDER.iterdir() if path.suffix != ".odt"}, expected)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
