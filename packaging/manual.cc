@@ -1,4 +1,5 @@
-// Writes every man page and the bash completion into a directory: overdue_manual DIRECTORY.
+// Writes every man page and the completions of bash, zsh and fish into a directory:
+// overdue_manual DIRECTORY.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -32,6 +33,8 @@ int main(int argc, char** argv) {
   try {
     for (const std::string_view page : overdue::help_pages()) write_page(argv[1], page);
     write_file(fmt::format("{}/overdue.bash", argv[1]), overdue::bash_completion());
+    write_file(fmt::format("{}/_overdue", argv[1]), overdue::zsh_completion());
+    write_file(fmt::format("{}/overdue.fish", argv[1]), overdue::fish_completion());
   } catch (const std::exception& error) {
     fmt::print(stderr, "overdue_manual: {}\n", error.what());
     return 1;

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""What `make package` leaves in build/packages: programs that need nothing but a kernel, in a .deb that depends on
-nothing and in a .tar.gz. tools/check runs it, as root."""
+"""The results of `make package` in build/packages: programs that need nothing but a kernel, in a
+.deb without dependencies and in a .tar.gz. tools/check runs this test, as root."""
 import glob
 import gzip
 import os
@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -18,7 +19,7 @@ from overdue_test import NOBODY, FolderTest, main, run, tool
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 RECORDING = os.path.join(SOURCE, "tests", "golden", "compat", "format-1.odt")
 MOST_BYTES = 12_000_000
-# $1: a folder that becomes the root; the rest: the command in it, or what to bind there first.
+# $1: the folder that becomes the root; then: folders to bind there, --, and the command.
 EMPTY_ROOT = """
 set -e
 root=$1; shift
@@ -36,7 +37,7 @@ def the_file(pattern):
 
 
 class PackageTest(FolderTest):
-    """The .deb unpacked in self.folder/deb, and a root that is empty but for the programs in self.root."""
+    """The .deb, unpacked in self.folder/deb, and a root with only the programs, in self.root."""
 
     def setUp(self):
         super().setUp()
@@ -45,7 +46,7 @@ class PackageTest(FolderTest):
         self.overdue = os.path.join(self.deb, "usr/bin/overdue")
         self.demos = glob.glob(os.path.join(self.deb, "usr/libexec/overdue/*-demo"))
         self.root = os.path.join(self.folder, "root")
-        for folder in ("proc", "sys", "tmp"):  # tmp: the resolver's sandbox begins in a folder of its own
+        for folder in ("proc", "sys", "tmp"):  # tmp: for the resolver's sandbox
             os.makedirs(os.path.join(self.root, folder))
         for program in (self.overdue, *self.demos, RECORDING):
             shutil.copy(program, self.root)
@@ -61,8 +62,8 @@ class PackageTest(FolderTest):
 
 class Programs(PackageTest):
     def test_measures_with_capabilities_of_the_file(self):
-        """Without CAP_SYS_ADMIN libbpf needs a function of ours, which the linker puts in the place of its own."""
-        with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:  # where capabilities of files count
+        """Without CAP_SYS_ADMIN, libbpf needs a function of ours, which the linker substitutes."""
+        with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:  # file capabilities work there
             os.chmod(folder, 0o755)
             program = shutil.copy(self.overdue, folder)
             self.checked(tool("setcap"), "cap_bpf,cap_perfmon=ep", program)
@@ -104,7 +105,7 @@ class Programs(PackageTest):
 class Measuring(PackageTest):
     def test_the_whole_machine(self):
         sleeper = os.path.join(self.deb, "usr/libexec/overdue/sleep-demo")
-        # The machine may do nothing else at all: these calls are the test's own.
+        # The machine may be idle, so the test makes calls of its own.
         work = subprocess.Popen([sleeper, "--count", "1000", "--min", "10ms", "--max", "20ms"],
                                 stdout=subprocess.DEVNULL)
         try:
@@ -218,6 +219,54 @@ class Completion(PackageTest):
 
     def test_programs_after_two_dashes(self):
         self.assertIn("bash", self.complete("overdue", "stalls", "--", "bas"))
+
+    def test_fish(self):
+        if not shutil.which("fish"):
+            self.skipTest("no fish")
+        file = os.path.join(self.deb, "usr/share/fish/vendor_completions.d/overdue.fish")
+        for line, expected in (("overdue st", "stalls"), ("overdue stalls --th", "--threshold"),
+                               ("overdue syscalls --format nd", "ndjson"), ("overdue worst hw", "hwlat"),
+                               ("overdue stalls -- bas", "bash")):
+            with self.subTest(line=line):
+                said = self.checked("fish", "--no-config", "-c", 'source $argv[1]; complete -C $argv[2]', file, line)
+                self.assertIn(expected, [each.split("\t")[0] for each in said.splitlines()])
+
+    def test_zsh(self):
+        """zsh completes only in a terminal. A function named overdue prints the completed line."""
+        if not shutil.which("zsh"):
+            self.skipTest("no zsh")
+        folder = os.path.join(self.deb, "usr/share/zsh/vendor-completions")
+        for line, expected in (("overdue stal", "stalls"), ("overdue stalls --thresh", "stalls --threshold="),
+                               ("overdue syscalls --format ndj", "syscalls --format ndjson"),
+                               ("overdue worst hwl", "worst hwlat")):
+            with self.subTest(line=line):
+                said = self.in_zsh(folder, line)
+                self.assertIn(f"<{expected}>", said)
+
+    def in_zsh(self, folder, line):
+        session = f"overdue-zsh-{os.getpid()}"
+        def tmux(*arguments):
+            return subprocess.run(["tmux", "-L", session, *arguments], capture_output=True, check=False).stdout.decode()
+        try:
+            tmux("new-session", "-d", "-x", "120", "-y", "30", "zsh", "-f")
+            tmux("send-keys", f"fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -D; "
+                 "overdue() { print -r -- \"<${(j: :)@}>\" }; PROMPT=ready:", "Enter")
+            self.wait_for(lambda: "ready:" in tmux("capture-pane", "-p").splitlines()[-1:][0] or
+                          any(each.startswith("ready:") for each in tmux("capture-pane", "-p").splitlines()))
+            tmux("send-keys", "-l", line)
+            tmux("send-keys", "Tab")
+            time.sleep(1)
+            tmux("send-keys", "Enter")
+            self.wait_for(lambda: any(each.startswith("<") for each in tmux("capture-pane", "-p").splitlines()))
+            return tmux("capture-pane", "-p").replace(" >", ">")
+        finally:
+            tmux("kill-server")
+
+    def wait_for(self, condition):
+        deadline = time.monotonic() + 20
+        while not condition():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
 
 
 if __name__ == "__main__":
