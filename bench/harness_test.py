@@ -212,7 +212,7 @@ class StallsRequirementsTest(unittest.TestCase):
         tool = fake_tool("finding", finds=True)
         measure.check_counts(tool, {"lost": 2, "findings": 98, "explained": 98}, 100, "finding", samples)
         self.assertIs(self.verdict("finding", {"finding": samples}).met, False)
-        self.assertEqual(samples.told["finding"], {"made": 100, "findings": 98, "explained": 98, "lost": 2})
+        self.assertEqual(samples.reported["finding"], {"made": 100, "findings": 98, "explained": 98, "lost": 2})
 
     def test_findings_are_wanted_with_all_stacks_and_only_where_they_should_be(self):
         for finds, findings, explained, good in ((True, 99, 95, True), (True, 98, 98, False), (True, 100, 94, False),
@@ -425,10 +425,10 @@ class ReportTest(unittest.TestCase):
     def test_what_a_finding_adds_is_a_row(self):
         tool = fake_tool("finding")
         samples = fake_samples({"finding": [row(100, 1300, stalls=300)]}, [tool], kind="finding")
-        samples.told["finding"] = {"made": 9, "findings": 9, "explained": 8, "lost": 1}
+        samples.reported["finding"] = {"made": 9, "findings": 9, "explained": 8, "lost": 1}
         text = report.workload_section(samples)
         self.assertIn("| a finding adds | +1.00 µs |", text)
-        self.assertIn("told of 9 of 9 sleeps, of 8 with all stacks; 1 records were lost", text)
+        self.assertIn("reported 9 of 9 sleeps, of 8 with all stacks; 1 records were lost", text)
 
     def test_document_has_environment_before_figures_and_names_what_did_not_run(self):
         samples = fake_samples({"tool": [row(50, 100, clock=90)]}, [fake_tool("tool"), fake_tool("gone")])

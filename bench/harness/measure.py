@@ -41,7 +41,7 @@ class Samples:
         self.unavailable = {}   # tool key → reason
         self.missing = None     # why the workload did not run at all
         self.notes = []
-        self.told = {}          # tool key → {"made", "findings", "explained", "lost"}, for findings
+        self.reported = {}          # tool key → {"made", "findings", "explained", "lost"}, for findings
         self.miscounted = set() # keys of tools that missed calls: their cost proves nothing
 
     def series(self):
@@ -52,7 +52,7 @@ class Samples:
 
     def as_json(self):
         return {"missing": self.missing, "unavailable": self.unavailable, "notes": self.notes,
-                "told": self.told, "rounds": self.rows}
+                "reported": self.reported, "rounds": self.rows}
 
 
 class Plan:
@@ -189,14 +189,14 @@ def check_counts(tool, facts, made, series, samples):
 
 def count_findings(tool, facts, made, samples):
     """Checks the findings: none if the threshold is out of reach, else nearly all, with stacks."""
-    told = samples.told.setdefault(tool.key, {"made": 0, "findings": 0, "explained": 0, "lost": 0})
+    reported = samples.reported.setdefault(tool.key, {"made": 0, "findings": 0, "explained": 0, "lost": 0})
     for name, count in (("made", made), *((name, facts[name]) for name in ("findings", "explained", "lost"))):
-        told[name] += count
+        reported[name] += count
     wanted = made if tool.finds else 0
     if (not FINDINGS_SHARE_MIN * wanted <= facts["findings"] <= wanted
             or facts["explained"] < EXPLAINED_SHARE_MIN * wanted):
         samples.miscounted.add(tool.key)
-        samples.notes.append(f"{tool.label}: told of {facts['findings']} sleeps of {wanted} in one round, "
+        samples.notes.append(f"{tool.label}: reported {facts['findings']} sleeps of {wanted} in one round, "
                              f"of {facts['explained']} with all stacks")
 
 

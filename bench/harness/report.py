@@ -90,11 +90,11 @@ def finding_table(samples):
     rows.append(["a finding adds", *(added_beside(samples, "finding", "stalls", name).text(added)
                                      for name in names)])
     text = table(["", *(f"{name} per {samples.workload.unit}" for name in names)], rows)
-    for key, told in samples.told.items():
-        if told["findings"]:
+    for key, reported in samples.reported.items():
+        if reported["findings"]:
             label = {tool.key: tool.label for tool in samples.tools}[key]
-            text += (f"\n\n{label} told of {told['findings']} of {told['made']} sleeps, of {told['explained']} with "
-                     f"all stacks; {told['lost']} records were lost.")
+            text += (f"\n\n{label} reported {reported['findings']} of {reported['made']} sleeps, of {reported['explained']} with "
+                     f"all stacks; {reported['lost']} records were lost.")
     return text
 
 

@@ -275,15 +275,15 @@ TEST(Explain, AnOpenCallSaysInOurWordsWhatItsThreadDoes) {
   span_record span = span_of(7, 1000, 2000);
   span.flags |= SPAN_OPEN;
   span.detail = 600;
-  const auto told = [&](std::string_view state) {
+  const auto reported = [&](std::string_view state) {
     span.text[state.copy(span.text, sizeof span.text - 1)] = '\0';
     e.fed.add(span);
     return e.finding.state;
   };
   for (const std::string_view state :
        {"running", "runqueue", "sleeping", "uninterruptible", "preempted", "other"})
-    EXPECT_EQ(told(state), state);
-  EXPECT_EQ(told("\033[2J"), "other");  // from a damaged file
+    EXPECT_EQ(reported(state), state);
+  EXPECT_EQ(reported("\033[2J"), "other");  // from a damaged file
   ASSERT_THAT(e.finding.waits, SizeIs(1));
   EXPECT_EQ(e.finding.waits[0].ns, 600);
   EXPECT_EQ(e.finding.waits[0].state, "other");

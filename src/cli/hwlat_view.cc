@@ -76,9 +76,8 @@ void HwlatView::end(const SessionInfo& measured, const Receipt& receipt) {
         "measured with interrupts on (the kernel's hwlat has them off): what the kernel reported "
         "was taken out; entry and exit of these are in what is left");
     info.notes.push_back(
-        fmt::format("{} from the threshold on had interrupts or threads in them "
-                    "that explain them",
-                    counted(windows_.explained(), "pause")));
+        fmt::format("{} over the threshold had interrupts or threads that explain them",
+                    counted(windows_.explained(), "stall")));
   }
   if (is_text()) {
     if (options_.quiet) info.notes.clear();

@@ -69,7 +69,7 @@ std::string osnoise_header(const SessionInfo& info, const OsnoisePlan& plan) {
   const std::string who = plan.priority > 0 ? fmt::format("SCHED_FIFO {}", plan.priority)
                                             : std::string("ordinary threads");
   return fmt::format(
-      "overdue {} osnoise: CPUs {}, {} of each {}, {}, pauses from {}\n{}, Linux {} {}, {}; {}, "
+      "overdue {} osnoise: CPUs {}, {} of each {}, {}, noise from {}\n{}, Linux {} {}, {}; {}, "
       "from {}\n\n",
       printable(info.version), format_cpu_list(plan.cpus), duration_text(plan.runtime_ns),
       duration_text(plan.period_ns), who, duration_text(plan.threshold_ns), printable(info.host),
@@ -114,7 +114,7 @@ std::string osnoise_parts(std::span<const OsnoiseCpu> cpus, std::size_t most) {
 
 std::string osnoise_histogram(std::span<const OsnoiseCpu> cpus, const OsnoisePlan& plan) {
   std::string text =
-      fmt::format("pauses, counted by bucket of {}\n", duration_text(plan.bucket_ns)) +
+      fmt::format("noise, counted by bucket of {}\n", duration_text(plan.bucket_ns)) +
       figures_line("from us", cpus,
                    [](const OsnoiseCpu& cpu) { return fmt::format("CPU-{:03}", cpu.cpu); });
   const auto count_in = [](std::size_t bucket) {
@@ -139,7 +139,7 @@ std::string osnoise_histogram(std::span<const OsnoiseCpu> cpus, const OsnoisePla
 
 std::string osnoise_stop(const OsnoiseStop& stop) {
   std::string text = fmt::format("CPU {} stopped the run: {} of {}, and the limit is {}\n\n",
-                                 stop.cpu, stop.single ? "a pause" : "noise in one period",
+                                 stop.cpu, stop.single ? "a single noise" : "the noise of one period",
                                  duration_text(stop.noise_ns), duration_text(stop.limit_ns));
   text += noise_lines(stop.parts, stop.parts.size(), stop.residual_ns, stop.noise_ns);
   if (!stop.complete)

@@ -115,11 +115,11 @@ TEST(OsnoiseFigures, PartsAddUp) {
   cpu.add(sample);
   EXPECT_EQ(cpu.tally.parts_ns() + cpu.residual_ns(), noise_ns);
   EXPECT_EQ(cpu.residual_ns(), 8812u - 2848 - 3068 + 3000 - 2000);
-  std::string told;
+  std::string reported;
   for (const NoisePart& part : cpu.tally.parts())
-    told += fmt::format("{} {}:{} {} {}\n", noise_part_kind(part.kind), part.name, part.number,
-                        part.count, part.ns);
-  EXPECT_EQ(told,
+    reported += fmt::format("{} {}:{} {} {}\n", noise_part_kind(part.kind), part.name, part.number,
+                            part.count, part.ns);
+  EXPECT_EQ(reported,
             "thread :0 1 2000000\n"
             "thread migration/8:54 1 3068\n"
             "irq local_timer:236 1 2848\n"
@@ -164,7 +164,7 @@ TEST(OsnoiseStopText, SaysWhatItWas) {
                                          .noise_ns = 8812,
                                          .parts = tally.parts(),
                                          .residual_ns = 8812 - tally.parts_ns()});
-  EXPECT_THAT(text, HasSubstr("CPU 8 stopped the run: a pause of 8.81us, and the limit is 8.00us"));
+  EXPECT_THAT(text, HasSubstr("CPU 8 stopped the run: a single noise of 8.81us, and the limit is 8.00us"));
   EXPECT_THAT(text, HasSubstr("thread    migration/8:54"));
   EXPECT_THAT(text, HasSubstr("residual  entry, exit, switches"));
 }

@@ -22,10 +22,10 @@ class StallReplay final : public Sink {
       view_.record(record);
   }
   void end(const SessionInfo& info, const Receipt& receipt) override {
-    SessionInfo told = info;
+    SessionInfo reported = info;
     if (more_notes)
-      for (std::string& note : more_notes()) told.notes.push_back(std::move(note));
-    view_.end(std::move(told), receipt);
+      for (std::string& note : more_notes()) reported.notes.push_back(std::move(note));
+    view_.end(std::move(reported), receipt);
   }
   /// Notes on the replay itself.
   std::function<std::vector<std::string>()> more_notes;

@@ -93,14 +93,14 @@ class StallReporter final : public MeasureListener {
   bool wants_stop() const override { return actions_.wants_stop(); }
   void settle() override { view_->finish(); }
   void end(const SessionInfo& info, const Receipt& receipt) override {
-    SessionInfo told = info;
-    for (std::string& note : stacks_.notes()) told.notes.push_back(std::move(note));
+    SessionInfo reported = info;
+    for (std::string& note : stacks_.notes()) reported.notes.push_back(std::move(note));
     if (debuginfod_)
-      for (std::string& note : debuginfod_->notes()) told.notes.push_back(std::move(note));
-    for (std::string& note : actions_.notes()) told.notes.push_back(std::move(note));
-    view_->end(told, receipt);
+      for (std::string& note : debuginfod_->notes()) reported.notes.push_back(std::move(note));
+    for (std::string& note : actions_.notes()) reported.notes.push_back(std::move(note));
+    view_->end(reported, receipt);
     report_.output->close();
-    saver_.end(told, receipt);
+    saver_.end(reported, receipt);
   }
 
  private:

@@ -92,13 +92,13 @@ TEST(RecordedStacks, GiveBackWhatWasRecorded) {
   const Record span{&span_schema, live.records[4]};
   EXPECT_TRUE(span.as<span_record>().flags & SPAN_STACK_NAMED);
   EXPECT_EQ(span.as<span_record>().user_bytes, stack_of(span.bytes).size());
-  const auto told = stacks.user_stack(1, {}, stack_of(span.bytes), {});
+  const auto reported = stacks.user_stack(1, {}, stack_of(span.bytes), {});
   user_registers registers{};
   registers.rip = 0x1000;
   const std::vector<std::byte> copy(64);
   const auto was = live.namer.user_stack(77, registers, copy, {});
-  EXPECT_EQ(told.frames, was.frames);
-  EXPECT_EQ(told.end, "because");
+  EXPECT_EQ(reported.frames, was.frames);
+  EXPECT_EQ(reported.end, "because");
 }
 
 TEST(RecordedStacks, FramesAreWrittenOnce) {

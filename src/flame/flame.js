@@ -18,11 +18,11 @@ const make = (space, name, attributes, parent) => {
 // The frames, parents before children, in the order of the document: an index identifies a frame.
 const open = [];
 const frames = [...chart.children].map((g, index) => {
-  const title = g.querySelector('title'), told = title.textContent, end = told.indexOf('\n');
+  const title = g.querySelector('title'), tooltip = title.textContent, end = tooltip.indexOf('\n');
   title.remove();  // the tooltip of this script is quicker
   const frame = {
     g, index, rect: g.querySelector('rect'), text: g.querySelector('text'),
-    name: told.slice(0, end), note: told.slice(end + 1), depth: +g.dataset.d,
+    name: tooltip.slice(0, end), note: tooltip.slice(end + 1), depth: +g.dataset.d,
     start: +g.dataset.s, weight: +g.dataset.w, hidden: +(g.dataset.h || 0), shown: true,
   };
   open.length = frame.depth;

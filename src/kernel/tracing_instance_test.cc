@@ -46,26 +46,26 @@ TEST_F(Instance, IsOurOwnAndGoneWhenItIsDestroyed) {
 }
 
 TEST_F(Instance, IsGoneWhenItsProcessIsKilled) {
-  int told[2];
-  ASSERT_EQ(pipe(told), 0);
+  int reported[2];
+  ASSERT_EQ(pipe(reported), 0);
   const pid_t child = fork();
   if (child == 0) {
     const TracingInstance instance(tracefs);
     instance.try_write("events/sched/sched_switch/enable", "1");
     const std::string path = instance.path();
-    if (write(told[1], path.data(), path.size()) < 0) _exit(1);
+    if (write(reported[1], path.data(), path.size()) < 0) _exit(1);
     while (true) pause();
   }
   char text[512];
-  const ssize_t size = read(told[0], text, sizeof text);
+  const ssize_t size = read(reported[0], text, sizeof text);
   ASSERT_GT(size, 0);
   const fs::path path(std::string(text, static_cast<std::size_t>(size)));
   EXPECT_TRUE(fs::exists(path));
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   EXPECT_TRUE(is_gone_soon(path)) << path;
-  close(told[0]);
-  close(told[1]);
+  close(reported[0]);
+  close(reported[1]);
 }
 
 TEST_F(Instance, ThoseOfDeadProcessesAreSweptAndNoOthers) {

@@ -113,22 +113,22 @@ TEST_F(Settings, OfAnotherKindArePutBackToo) {
 }
 
 TEST_F(Settings, AreOneProcessesAtATime) {
-  int told[2];
-  ASSERT_EQ(pipe(told), 0);
+  int reported[2];
+  ASSERT_EQ(pipe(reported), 0);
   const pid_t child = fork();
   if (child == 0) {
     const TracingSettings settings(folder, keeper, names);
-    if (::write(told[1], "x", 1) < 0) _exit(1);
+    if (::write(reported[1], "x", 1) < 0) _exit(1);
     while (true) pause();
   }
   char ready;
-  ASSERT_EQ(read(told[0], &ready, 1), 1);
+  ASSERT_EQ(read(reported[0], &ready, 1), 1);
   EXPECT_THROW(TracingSettings(folder, keeper, names), Error);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   EXPECT_NO_THROW(TracingSettings(folder, keeper, names));
-  close(told[0]);
-  close(told[1]);
+  close(reported[0]);
+  close(reported[1]);
 }
 
 TEST_F(Settings, WhatIsKeptIsNotBelieved) {

@@ -114,18 +114,18 @@ const char* const timerlat_definitions = R"json({
         "cpu": {"$ref": "#/$defs/id"},
         "samples": {"$ref": "#/$defs/count", "description": "periods"},
         "runtime_ns": {"$ref": "#/$defs/ns"},
-        "noise_ns": {"$ref": "#/$defs/ns", "description": "of runtime_ns, pauses of at least the threshold"},
+        "noise_ns": {"$ref": "#/$defs/ns", "description": "of runtime_ns, all noise of at least the threshold"},
         "percent_available": {"type": "number", "minimum": 0, "maximum": 100},
         "max_noise_ns": {"$ref": "#/$defs/ns", "description": "the most noise of one period"},
-        "max_single_ns": {"$ref": "#/$defs/ns", "description": "the longest pause"},
-        "hw": {"$ref": "#/$defs/count", "description": "pauses that nothing interfered with"},
-        "nmi": {"$ref": "#/$defs/count", "description": "in pauses of any length, as the next three"},
+        "max_single_ns": {"$ref": "#/$defs/ns", "description": "the longest single noise"},
+        "hw": {"$ref": "#/$defs/count", "description": "noise without any interference"},
+        "nmi": {"$ref": "#/$defs/count", "description": "interferences in noise of any length, as the next three"},
         "irq": {"$ref": "#/$defs/count"}, "softirq": {"$ref": "#/$defs/count"}, "thread": {"$ref": "#/$defs/count"},
         "parts": {"$ref": "#/$defs/noise_parts"},
         "residual_ns": {"$ref": "#/$defs/ns", "description": "in no part: ways into the kernel and back, switches, what was lost"},
         "histogram": {
           "type": "array",
-          "description": "with --hist: [low_ns, high_ns, pauses]; high_ns is null where there is none",
+          "description": "with --hist: [low_ns, high_ns, count]; high_ns is null where there is none",
           "items": {"type": "array", "prefixItems": [{"$ref": "#/$defs/ns"}, {"anyOf": [{"$ref": "#/$defs/ns"}, {"type": "null"}]}, {"$ref": "#/$defs/count"}], "minItems": 3, "maxItems": 3}
         }
       },
@@ -138,7 +138,7 @@ const char* const timerlat_definitions = R"json({
     "required": ["cpu", "time_ns", "of", "limit_ns", "noise_ns", "parts", "residual_ns", "complete"],
     "properties": {
       "cpu": {"$ref": "#/$defs/id"}, "time_ns": {"$ref": "#/$defs/ns"},
-      "of": {"enum": ["single", "total"], "description": "a pause, or a period"},
+      "of": {"enum": ["single", "total"], "description": "a single noise, or the noise of a period"},
       "limit_ns": {"$ref": "#/$defs/ns"}, "noise_ns": {"$ref": "#/$defs/ns"},
       "parts": {"$ref": "#/$defs/noise_parts"}, "residual_ns": {"$ref": "#/$defs/ns"},
       "complete": {"type": "boolean", "description": "false: there was more noise than was kept; the oldest is in the residual"}

@@ -66,13 +66,13 @@ const cases = {
     await search(page, '^futex$|^pthread_mutex');
     await page.waitForFunction(() => document.querySelector('.found').textContent.includes('matched'));
     // A match on top of another match does not count again: half of these lie on the other half.
-    const [told, right, hits] = await page.evaluate(() => {
+    const [reported, right, hits] = await page.evaluate(() => {
       const frames = [...document.querySelectorAll('.frames > g')].map(g => g.frame);
       const weight = frames.filter(f => f.name === 'pthread_mutex_lock').reduce((sum, f) => sum + f.weight, 0);
       return [document.querySelector('.found').textContent, 100 * weight / frames[0].weight,
         document.querySelectorAll('.frames .hit').length];
     });
-    assert.equal(told, `${right.toFixed(1)}% matched in ${hits} frames`);
+    assert.equal(reported, `${right.toFixed(1)}% matched in ${hits} frames`);
     await page.keyboard.press('Escape');
     assert.equal(await found(page), '');
     assert.equal(await page.locator('.frames .hit').count(), 0);
@@ -170,7 +170,7 @@ const open = async (address, colorScheme = 'light') => {
   await page.locator('.bar').waitFor();
   return page;
 };
-const told = async (name, run) => {
+const reported = async (name, run) => {
   troubles.length = 0;
   let error = '';
   try {
@@ -185,7 +185,7 @@ const told = async (name, run) => {
 for (const kind of ['svg', 'html']) {
   const address = pathToFileURL(given.drawings[kind]).href;
   for (const [name, run] of Object.entries(cases)) {
-    await told(`${kind}_${name}`, async () => {
+    await reported(`${kind}_${name}`, async () => {
       const page = await open(address);
       try {
         await run(page, open);
@@ -197,7 +197,7 @@ for (const kind of ['svg', 'html']) {
 }
 for (const [name, drawing] of Object.entries(given.drawings)) {
   for (const scheme of ['light', 'dark']) {
-    await told(`screenshot_${name}_${scheme}`, async () => {
+    await reported(`screenshot_${name}_${scheme}`, async () => {
       const page = await open(pathToFileURL(drawing).href, scheme);
       await page.screenshot({path: path.join(given.screenshots, `${name}-${scheme}.png`)});
       if (name === 'svg') {

@@ -271,7 +271,7 @@ class Stops(Case):
     def test_text(self):
         finished = overdue("osnoise", "--backend", "kernel", *SHORT, "-s", "1us", "-d", "20s")
         self.assertEqual(finished.status, 3, finished)
-        self.assertRegex(finished.out, r"CPU \d+ stopped the run: a pause of ")
+        self.assertRegex(finished.out, r"CPU \d+ stopped the run: a single noise of ")
         self.assertIn("none of its periods has ended", finished.out)
 
 

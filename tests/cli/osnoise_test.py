@@ -248,7 +248,7 @@ class Stops(Case):
     def test_text(self):
         finished = overdue("osnoise", "-s", "1ns", "-d", "20s")
         self.assertEqual(finished.status, 3, finished)
-        self.assertRegex(finished.out, r"CPU \d+ stopped the run: a pause of ")
+        self.assertRegex(finished.out, r"CPU \d+ stopped the run: a single noise of ")
         self.assertRegex(finished.out, r"(?m)^  residual +entry, exit, switches ")
 
 

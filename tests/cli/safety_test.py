@@ -249,9 +249,9 @@ class Doctor(SafetyTest):
             for name in names.values():
                 os.mkdir(f"{TRACEFS}/instances/{name}")
             report = json.loads(overdue("doctor", "-f", "json", "--no-calibrate").out)
-            told = [trap["what"] + trap["remedy"] for trap in report["traps"]
+            reported = [trap["what"] + trap["remedy"] for trap in report["traps"]
                     if trap["name"] == "stale instance"]
-            self.assertEqual([names[dead.pid] in text for text in told], [True], told)
+            self.assertEqual([names[dead.pid] in text for text in reported], [True], reported)
             self.assertTrue(os.path.exists(f"{TRACEFS}/instances/{names[dead.pid]}"))
         finally:
             for name in names.values():

@@ -307,10 +307,10 @@ class Recordings(unittest.TestCase):
             again = [line for line in map(json.loads, overdue("report", "--idle", "-f", "ndjson", path).out.splitlines())
                      if line["type"] in ("stall", "hang")]
 
-        def told(findings):
+        def reported(findings):
             return sorted((one["span"], one["name"], one["tid"], one["time_ns"], one["latency_ns"],
                            one.get("threshold_ns")) for one in findings)
-        self.assertEqual(told(again), told(live))
+        self.assertEqual(reported(again), reported(live))
         self.assertGreaterEqual({one["span"] for one in live}, {"offcpu", "wakeup", "timer", "pair"})
 
 
@@ -406,14 +406,14 @@ class OwnSpans(unittest.TestCase):
         # The nap's own waits explain it. (A hardened kernel does not report every wait.)
         self.assertGreaterEqual(sum(bool(nap["waits"]) for nap in naps), 27, naps)
         # The parts of the thread's time add up, as for calls, and most of the time was sleep.
-        told = [nap for nap in naps if "breakdown" in nap]
-        self.assertGreaterEqual(len(told), 27, naps)
-        for nap in told:
+        reported = [nap for nap in naps if "breakdown" in nap]
+        self.assertGreaterEqual(len(reported), 27, naps)
+        for nap in reported:
             parts = nap["breakdown"]
             self.assertEqual(sum(parts.values()), nap["latency_ns"], nap)
-        slept = [nap["breakdown"]["blocked_ns"] / nap["latency_ns"] for nap in told]
+        slept = [nap["breakdown"]["blocked_ns"] / nap["latency_ns"] for nap in reported]
         self.assertGreater(statistics.median(slept), 0.8, naps)
-        unknown = [nap["breakdown"]["unknown_ns"] / nap["latency_ns"] for nap in told]
+        unknown = [nap["breakdown"]["unknown_ns"] / nap["latency_ns"] for nap in reported]
         self.assertLess(statistics.median(unknown), 0.02, naps)
         apart = [abs(nap["latency_ns"] - call["latency_ns"]) for nap, call in zip(naps, calls)]
         self.assertLess(statistics.median(apart), MS)

@@ -8,7 +8,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import SLOWER, main, workload
-from stall_findings import Case, all_told, is_within, longest_wait, stalls, text_of, told
+from stall_findings import Case, described_all, is_within, longest_wait, stalls, text_of, described
 
 MS = 1_000_000
 
@@ -28,12 +28,12 @@ class Holders(Case):
                     and begin_of(one) < held["begin_ns"] and one["time_ns"] > held["end_ns"]
                     and one["waits"] and one["chain"] and one["chain"][0].get("tid") == held["tid"]]
             found += [(one["chain"][0], held, one) for one in late]
-        self.assertGreater(len(found), times / 2, all_told(seen.found))
+        self.assertGreater(len(found), times / 2, described_all(seen.found))
         for step, _, finding in found:
-            self.assertEqual(sum(step["breakdown"].values()), step["during_ns"], told(finding))
+            self.assertEqual(sum(step["breakdown"].values()), step["during_ns"], described(finding))
         # The first wait may lack an earlier record of the holder; the others have one.
         known = [one for one, *_ in found if one["breakdown"]["unknown_ns"] <= one["during_ns"] / 20]
-        self.assertGreaterEqual(len(known), len(found) / 2, all_told(seen.found))
+        self.assertGreaterEqual(len(known), len(found) / 2, described_all(seen.found))
         return found
 
     def test_equal_waits_add_up(self):
@@ -41,30 +41,30 @@ class Holders(Case):
         steps = self.steps("naps")
         for step, held, finding in steps:
             parts = step["breakdown"]
-            self.assertEqual(step["what"], "waited", told(finding))
-            self.assertGreaterEqual(parts["blocked_ns"] + parts["unknown_ns"], 80 * MS, (step, told(finding)))
+            self.assertEqual(step["what"], "waited", described(finding))
+            self.assertGreaterEqual(parts["blocked_ns"] + parts["unknown_ns"], 80 * MS, (step, described(finding)))
             self.assertLessEqual(step["ns"], step["during_ns"])
             self.assertGreaterEqual(step["during_ns"], held["end_ns"] - held["begin_ns"])
             whole += step["ns"] >= 80 * MS and step["places"][0]["count"] >= 10
         # If the kernel does not report the switch of a nap, the nap's place is not known.
-        self.assertGreater(whole, len(steps) / 2, all_told([finding for *_, finding in steps]))
+        self.assertGreater(whole, len(steps) / 2, described_all([finding for *_, finding in steps]))
 
     def test_who_computes_ran(self):
         for step, held, finding in self.steps("computes"):
             # On a busy machine, the holder may be off its CPU for longer than on it.
-            self.assertIn(step["what"], ("ran", "preempted"), told(finding))
+            self.assertIn(step["what"], ("ran", "preempted"), described(finding))
             parts = step["breakdown"]
             self.assertGreaterEqual(parts["oncpu_ns"] + parts["irq_ns"] + parts["softirq_ns"] + parts["unknown_ns"],
-                                    0.9 * held["cpu_ns"], told(finding))
-            self.assertLessEqual(step["breakdown"]["oncpu_ns"], held["cpu_ns"] + 5 * MS, told(finding))
+                                    0.9 * held["cpu_ns"], described(finding))
+            self.assertLessEqual(step["breakdown"]["oncpu_ns"], held["cpu_ns"] + 5 * MS, described(finding))
 
     def test_each_part_is_said(self):
         for step, held, finding in self.steps("mixed"):
             parts = step["breakdown"]
-            self.assertGreaterEqual(parts["blocked_ns"], 25 * MS - SLOWER * MS // 100, told(finding))
+            self.assertGreaterEqual(parts["blocked_ns"], 25 * MS - SLOWER * MS // 100, described(finding))
             self.assertGreaterEqual(parts["oncpu_ns"] + parts["irq_ns"] + parts["softirq_ns"] + parts["unknown_ns"],
-                                    0.9 * held["cpu_ns"], told(finding))
-            self.assertLessEqual(parts["oncpu_ns"], held["cpu_ns"] + 5 * MS, told(finding))
+                                    0.9 * held["cpu_ns"], described(finding))
+            self.assertLessEqual(parts["oncpu_ns"], held["cpu_ns"] + 5 * MS, described(finding))
 
     def test_in_text(self):
         text, _ = text_of("-T", "30ms", "-e", "futex", "--", workload("accounts"), "holder", "computes", 4)
@@ -94,9 +94,9 @@ class Turns(Case):
                     continue
                 compared += 1
                 # Higher-priority threads, and the next in turn, may have run in between.
-                self.assertLessEqual(shares[turn["tid"]], end - begin + (1 + SLOWER) * MS, told(late[0]))
-                self.assertGreaterEqual(shares[turn["tid"]], 0.5 * (end - begin), told(late[0]))
-        self.assertGreaterEqual(compared, 6, all_told(seen.found))
+                self.assertLessEqual(shares[turn["tid"]], end - begin + (1 + SLOWER) * MS, described(late[0]))
+                self.assertGreaterEqual(shares[turn["tid"]], 0.5 * (end - begin), described(late[0]))
+        self.assertGreaterEqual(compared, 6, described_all(seen.found))
 
     def test_in_text(self):
         text, _ = text_of("-T", "10ms", "-e", "clock_nanosleep", "--", workload("accounts"), "turns", 6)
@@ -119,19 +119,19 @@ class Moved(Case):
         for moved in seen.events("moved"):
             late = [one for one in seen.named("clock_nanosleep") if one["tid"] == moved["tid"]
                     and begin_of(one) < moved["due_ns"] < one["time_ns"] < moved["ran_ns"] + MS]
-            self.assertEqual(len(late), 1, all_told(seen.found))
+            self.assertEqual(len(late), 1, described_all(seen.found))
             wait = longest_wait(late[0])
             here = moved["ran_ns"] - moved["moved_ns"]
             there = wait["runqueue_ns"] - here  # its timer may have been late
             shares = collections.Counter({share["tid"]: share["ns"] for share in wait["ran"]})
             known = sum(shares.values()) + wait.get("ran_others_ns", 0)
-            self.assertGreaterEqual(known, 0.98 * wait["runqueue_ns"], told(late[0]))
+            self.assertGreaterEqual(known, 0.98 * wait["runqueue_ns"], described(late[0]))
             if not 25 * MS < there < 35 * MS or not 15 * MS < here < 25 * MS:
                 continue  # a busy machine
             compared += 1
             self.assertAlmostEqual(shares[moved["first"]], there, delta=SLOWER * MS, msg=(wait["ran"], moved))
             self.assertAlmostEqual(shares[moved["second"]], here, delta=SLOWER * MS, msg=(wait["ran"], moved))
-        self.assertGreaterEqual(compared, 3 / SLOWER, all_told(seen.found))
+        self.assertGreaterEqual(compared, 3 / SLOWER, described_all(seen.found))
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import disk_folder, main, workload
-from stall_findings import (Case, all_told, context_of, functions, has_unseen_wait, is_within, longest_wait, ms,
-                            real_time, stalls, told)
+from stall_findings import (Case, described_all, context_of, functions, has_unseen_wait, is_within, longest_wait, ms,
+                            real_time, stalls, described)
 
 # The kernel's accounts and Overdue read their clocks at different moments of a switch or wake-up.
 # The scheduler's time is often that of the last interrupt, so some of Overdue's run-queue time is
@@ -59,7 +59,7 @@ class Account:
         return (f"\n  accounts: {ms(sync['took_ns'])} ms: CPU {ms(sync['cpu_ns'])}, run queue "
                 f"{ms(sync['runqueue_ns'])}, left {ms(self.blocked_by_account)} in {sync['waits']} waits; "
                 f"we are off by {ms(self.off_by())}: "
-                f"{told(self.finding)}")
+                f"{described(self.finding)}")
 
 
 class Disk(Case):
@@ -81,13 +81,13 @@ class Disk(Case):
         wakers = [step for one in seen.found for step in one["chain"]]
         wakers += [wait["waker"] for one in seen.found for wait in one["waits"] if "waker" in wait]
         disks = [waker.get("disk") for waker in wakers if waker.get("means") == "disk completion"]
-        self.assertEqual(set(disks) - set(os.listdir("/sys/block")), set(), all_told(seen.found))
+        self.assertEqual(set(disks) - set(os.listdir("/sys/block")), set(), described_all(seen.found))
 
     def accounts(self, seen):
         syncs, accounts = seen.events("fsync"), []
         for finding in seen.found:
             own = [sync for sync in syncs if is_within(finding, sync)]
-            self.assertEqual(len(own), 1, told(finding))
+            self.assertEqual(len(own), 1, described(finding))
             self.assert_complete(finding, "main", "bring_to_the_disk", "fsync")
             if own[0]["runqueue_ns"] is None:
                 self.skipTest("this kernel keeps no account of run queues")
@@ -123,17 +123,17 @@ class Disk(Case):
         by_disk, known = 0, 0
         for finding in waited:
             blocked = finding["blocked"]["uninterruptible_ns"]
-            self.assertGreater(blocked, 0.9 * finding["breakdown"]["blocked_ns"], f"in D: {told(finding)}")
+            self.assertGreater(blocked, 0.9 * finding["breakdown"]["blocked_ns"], f"in D: {described(finding)}")
             wait = longest_wait(finding)
-            self.assertEqual(wait["state"], "uninterruptible", told(finding))
+            self.assertEqual(wait["state"], "uninterruptible", described(finding))
             if not has_unseen_wait(finding):
-                self.assertIn("do_fsync", functions(wait["kernel_stack"]), told(finding))
+                self.assertIn("do_fsync", functions(wait["kernel_stack"]), described(finding))
             ends = [context_of(wait)] + [link["what"] for link in finding["chain"]]
             known += bool(context_of(wait))
             by_disk += any(re.match(r"softirq (BLOCK|NET_RX)|irq \d+|vector ", end) for end in ends)
         if not known:
             self.skipTest(f"the kernel kept all {len(waited)} wake-ups to itself")
-        self.assertGreater(by_disk, known / 2, f"woken by the disk, or by who waited for it: {all_told(waited)}")
+        self.assertGreater(by_disk, known / 2, f"woken by the disk, or by who waited for it: {described_all(waited)}")
 
 
 if __name__ == "__main__":

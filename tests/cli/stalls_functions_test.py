@@ -9,7 +9,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import SLOWER, main, overdue, tool, workload
-from stall_findings import MS, Case, all_told, functions, stalls, text_of, told
+from stall_findings import MS, Case, described_all, functions, stalls, text_of, described
 
 FEW = 20  # samples; fewer give no reliable shares
 
@@ -61,11 +61,11 @@ class Functions(Case):
             finally:
                 process.kill()
         (late,) = [one for one in seen.named("read") if "fill_buffer" in functions(one["user_stack"])]
-        self.assertGreater(late["breakdown"]["preempted_ns"], late["latency_ns"] / 4, told(late))
+        self.assertGreater(late["breakdown"]["preempted_ns"], late["latency_ns"] / 4, described(late))
         ran = [share["on_cpu"] for wait in late["waits"] for share in wait.get("ran", [])
                if "on_cpu" in share]
-        self.assertEqual(len(ran), 1, told(late))
-        self.assertGreater(ran[0]["samples"], FEW / 2, told(late))
+        self.assertEqual(len(ran), 1, described(late))
+        self.assertGreater(ran[0]["samples"], FEW / 2, described(late))
         named = sum(share for key, share in shares(ran[0]).items() if key[1] == "flush")
         self.assertGreater(named, 0.8, ran[0])
 
@@ -73,7 +73,7 @@ class Functions(Case):
         """A call that is on the CPU: kernel functions, the innermost first, then the program's."""
         seen = stalls("-T", "100ms", "-e", "read", "--", workload("computes_in"), "random", 64)
         (late,) = [one for one in seen.named("read") if "fill_buffer" in functions(one["user_stack"])]
-        self.assertGreaterEqual(late["on_cpu"]["samples"], FEW, told(late))
+        self.assertGreaterEqual(late["on_cpu"]["samples"], FEW, described(late))
         for place in late["on_cpu"]["places"]:
             self.assertEqual(place["stack"][0]["module"], "[kernel]", place)
             for name in functions(place["stack"]):
@@ -99,8 +99,8 @@ class Functions(Case):
         for options in (["--user-stack-bytes", 0], ["--without", "interrupt_vectors"]):
             with self.subTest(options=options):
                 step, seen = self.of_the_holder(*options)
-                self.assertNotIn("on_cpu", step, all_told(seen.found))
-                self.assertGreater(step["breakdown"]["oncpu_ns"], 350 * MS, all_told(seen.found))
+                self.assertNotIn("on_cpu", step, described_all(seen.found))
+                self.assertGreater(step["breakdown"]["oncpu_ns"], 350 * MS, described_all(seen.found))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "oracle"))
 from overdue_test import NOBODY, Live, attached, eventually, main, overdue, read_ndjson, run, tool, workload
 from programs import must, postgres_tool
-from stall_findings import MS, Case, Stalls, all_told, functions, stalls
+from stall_findings import MS, Case, Stalls, described_all, functions, stalls
 
 LEFT_OUT = re.compile(r"(.*) are not shown: (.*); --idle shows them")
 CALL = re.compile(r"(\S+) ([\d,]+) \(longest ([\d.]+)(us|ms|s)\)")
@@ -52,7 +52,7 @@ class OwnAccount(Case):
         """Each of the function's calls is found, with no more than its own time."""
         found = sorted(finding["latency_ns"] for finding in in_function(seen, function))
         took = self.took(function)
-        self.assertEqual(len(found), len(took), all_told(seen.found))
+        self.assertEqual(len(found), len(took), described_all(seen.found))
         for ours, theirs in zip(found, took):
             self.assertLessEqual(ours, theirs)
 
@@ -161,13 +161,13 @@ class RealPrograms(Case):
         seen = stalls("-T", "100ms", "--", tool("node"), "-e", script, timeout=120)
         waits = [f for f in seen.found if f["comm"] == "node" and "waited_for" in f]
         waiting = left_out(seen)["waits for work"]
-        self.assertGreaterEqual(waiting["futex"][0], 4, all_told(seen.found))
+        self.assertGreaterEqual(waiting["futex"][0], 4, described_all(seen.found))
         self.assertIn("epoll_pwait", waiting)
         answers = [f for f in waits if f["waited_for"] == "answer" and f["name"] == "epoll_pwait"]
-        self.assertTrue(answers, all_told(seen.found))
+        self.assertTrue(answers, described_all(seen.found))
         self.assertIn("node::SyncProcessRunner", answers[0]["decided_by"])
         pools = [f for f in waits if f["name"] == "futex" and f.get("waited_for") != "answer"]
-        self.assertLessEqual(len(pools), 1, all_told(pools))
+        self.assertLessEqual(len(pools), 1, described_all(pools))
 
     def test_java(self):
         compiler = tool("javac")
@@ -183,7 +183,7 @@ class RealPrograms(Case):
         # A wait for a CPU is late all the same.
         wrong = [f for f in seen.found if f["comm"] in idle_threads and f["name"] == "futex"
                  and f.get("waited_for") != "answer" and f["latency_ns"] - f["breakdown"]["blocked_ns"] < 30 * MS]
-        self.assertEqual(wrong, [], all_told(wrong))
+        self.assertEqual(wrong, [], described_all(wrong))
         self.assertGreater(counted, 20)
 
     def test_redis(self):
@@ -221,8 +221,8 @@ class RealPrograms(Case):
                 live.finish()
         seen = Stalls([json.loads(line) for line in finished.out.splitlines()], finished)
         decided = {(f["comm"], f.get("decided_by", "")) for f in seen.found if f.get("waited_for") == "answer"}
-        self.assertTrue({("psql", "PQgetResult"), ("psql", "PQexec")} & decided, all_told(seen.found))
-        self.assertTrue({("postgres", "ProcSleep")} & decided, all_told(seen.found))
+        self.assertTrue({("psql", "PQgetResult"), ("psql", "PQexec")} & decided, described_all(seen.found))
+        self.assertTrue({("postgres", "ProcSleep")} & decided, described_all(seen.found))
         self.assertNotIn("secure_read", {by for _, by in decided})
         self.assertIn("waits for work", left_out(seen))
 
@@ -236,7 +236,7 @@ class RealPrograms(Case):
             with socket.create_connection(server.getsockname()):
                 seen = stalls("-T", "300ms", "--", tool("python3"), "-c", script, server.getsockname()[1])
         late = [f for f in seen.found if f["name"] == "poll"]
-        self.assertEqual(len(late), 1, all_told(seen.found))
+        self.assertEqual(len(late), 1, described_all(seen.found))
         self.assertGreaterEqual(late[0]["late_ns"], 690 * MS)
 
     def test_a_dead_name_server(self):
@@ -252,7 +252,7 @@ class RealPrograms(Case):
                 raise unittest.SkipTest("unshare is not installed")
             seen = stalls("-T", "300ms", "--", "unshare", "-m", "sh", "-c", script.format(folder, tool("python3")))
         late = [f for f in seen.found if f["name"] in ("poll", "ppoll")]
-        self.assertTrue(late, all_told(seen.found))
+        self.assertTrue(late, described_all(seen.found))
         self.assertEqual({f["waited_for"] for f in late}, {"answer"})
         self.assertIn("getaddrinfo", {f["decided_by"] for f in late} | set(functions(late[0]["user_stack"])))
 

@@ -5,7 +5,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import main
-from stall_findings import MS, Case, all_told, stalls, told
+from stall_findings import MS, Case, described_all, stalls, described
 
 RANDOM = """
 import json, os, time
@@ -81,22 +81,22 @@ class LongThresholds(Case):
         for event in late:
             within = [finding for finding in seen.found if finding["time_ns"] >= event["time_ns"]
                       and finding["time_ns"] <= event["time_ns"] + event["took_ns"]]
-            self.assertEqual(len(within), 1, f"{event}{all_told(seen.found)}")
+            self.assertEqual(len(within), 1, f"{event}{described_all(seen.found)}")
 
     def test_many_short_waits(self):
         """A call of many waits: the early ones are not recorded singly, but are in the sums."""
         seen = stalls("-T", "200ms", "-e", "write", "--", sys.executable, "-c", PIPE)
         self.assert_sound(seen)
-        self.assertEqual(len(seen.found), 1, all_told(seen.found))
+        self.assertEqual(len(seen.found), 1, described_all(seen.found))
         finding = seen.found[0]
         self.assertGreater(finding["latency_ns"], 63 * 4 * MS)
-        self.assertGreater(finding["breakdown"]["blocked_ns"], finding["latency_ns"] / 2, told(finding))
+        self.assertGreater(finding["breakdown"]["blocked_ns"], finding["latency_ns"] / 2, described(finding))
 
     def test_run_queue(self):
         """A call that shares its CPU with a preferred thread has the kernel's run-queue time."""
         seen = stalls("-T", "200ms", "-e", "write", "--", sys.executable, "-c", SHARED)
         self.assert_sound(seen)
-        self.assertEqual(len(seen.found), 1, all_told(seen.found))
+        self.assertEqual(len(seen.found), 1, described_all(seen.found))
         account = seen.events("account")[0]
         parts = seen.found[0]["breakdown"]
         waited = parts["runqueue_ns"] + parts["preempted_ns"]
@@ -105,8 +105,8 @@ class LongThresholds(Case):
         self.assertGreater(expected, 2 * slack, "the other thread has the CPU")
         # The account is read outside the call: the other thread may have had the CPU there, too.
         around = account["took_ns"] - seen.found[0]["latency_ns"]
-        self.assertGreater(waited, expected - around - slack, f"{account} {told(seen.found[0])}")
-        self.assertLess(waited, expected + slack, f"{account} {told(seen.found[0])}")
+        self.assertGreater(waited, expected - around - slack, f"{account} {described(seen.found[0])}")
+        self.assertLess(waited, expected + slack, f"{account} {described(seen.found[0])}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import main, workload
-from stall_findings import Case, functions, stalls, text_of, told
+from stall_findings import Case, functions, stalls, text_of, described
 
 LATE = ("-T", "100ms", "-e", "write", "--first", 0)
 
@@ -18,13 +18,13 @@ class ShortWaits(Case):
         (written,) = seen.events("written")
         (late,) = [one for one in seen.named("write") if one["tid"] == written["tid"]]
         place = late["places"][0]
-        self.assertIn("pipe_write", " ".join(functions(place["kernel_stack"])), told(late))
+        self.assertIn("pipe_write", " ".join(functions(place["kernel_stack"])), described(late))
         blocked_ns = late["breakdown"]["blocked_ns"]
-        self.assertGreaterEqual(blocked_ns, 0.6 * late["latency_ns"], told(late))  # the reader may be late itself
+        self.assertGreaterEqual(blocked_ns, 0.6 * late["latency_ns"], described(late))  # the reader may be late itself
         # Until the call is old, its waits are not added up.
-        self.assertGreaterEqual(place["blocked_ns"], 0.85 * blocked_ns, told(late))
-        self.assertLessEqual(sum(one["blocked_ns"] for one in late["places"]), blocked_ns, told(late))
-        self.assertGreaterEqual(place["count"], 0.8 * written["pages"], told(late))
+        self.assertGreaterEqual(place["blocked_ns"], 0.85 * blocked_ns, described(late))
+        self.assertLessEqual(sum(one["blocked_ns"] for one in late["places"]), blocked_ns, described(late))
+        self.assertGreaterEqual(place["count"], 0.8 * written["pages"], described(late))
         self.assertGreaterEqual(place["ns"], place["blocked_ns"])
         self.assertGreaterEqual(place["longest_ns"], place["ns"] / place["count"])
 

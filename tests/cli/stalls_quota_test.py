@@ -8,7 +8,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import main, overdue, tool, workload
 from quota import PERIOD_MS, QUOTA_MS, QuotaMixin
-from stall_findings import MS, Case, all_told, stalls, text_of, told
+from stall_findings import MS, Case, described_all, stalls, text_of, described
 
 class Quota(QuotaMixin, Case):
     def setUp(self):
@@ -28,16 +28,16 @@ class Quota(QuotaMixin, Case):
     def assert_is_the_quotas(self, found, cgroup, truth_ns):
         throttled_ns = sum(one["breakdown"]["throttled_ns"] for one in found)
         self.assertGreater(truth_ns, 1000 * MS, "the quota has taken most of the time")
-        self.assertAlmostEqual(throttled_ns, truth_ns, delta=truth_ns / 20, msg=all_told(found))
+        self.assertAlmostEqual(throttled_ns, truth_ns, delta=truth_ns / 20, msg=described_all(found))
         for finding in found:
             for wait in finding["waits"]:
-                self.assertNotEqual(wait.get("displaced_by", {}).get("tid"), 0, told(finding))
+                self.assertNotEqual(wait.get("displaced_by", {}).get("tid"), 0, described(finding))
             if finding["name"] != "throttled":
                 continue
             by = finding["waits"][0]["throttled_by"]
             self.assertEqual((by["cgroup"], by["quota_ns"], by["period_ns"]),
-                             (cgroup, QUOTA_MS * MS, PERIOD_MS * MS), told(finding))
-            self.assertGreater(finding["breakdown"]["throttled_ns"], 0, told(finding))
+                             (cgroup, QUOTA_MS * MS, PERIOD_MS * MS), described(finding))
+            self.assertGreater(finding["breakdown"]["throttled_ns"], 0, described(finding))
 
     def test_a_thread_over_it(self):
         group = self.group(f"odt-quota-{os.getpid()}")
@@ -58,9 +58,9 @@ class Quota(QuotaMixin, Case):
         self.assert_sound(seen)
         events = [json.loads(line) for line in seen.finished.out.splitlines()]
         reads = [one for one in seen.named("read") if one["tid"] == events[0]["tid"]]
-        self.assertGreaterEqual(len(reads), 3, all_told(seen.found))
+        self.assertGreaterEqual(len(reads), 3, described_all(seen.found))
         held_up = [link for one in reads for link in one["chain"] if link["what"] == "throttled"]
-        self.assertGreaterEqual(len(held_up), 3, all_told(reads))
+        self.assertGreaterEqual(len(held_up), 3, described_all(reads))
         for link in held_up:
             self.assertEqual(link["tid"], events[0]["child"])
             self.assertEqual(link["throttled_by"]["cgroup"], group.name)
@@ -82,7 +82,7 @@ class Quota(QuotaMixin, Case):
                       workload("over_quota"), "compute", group.procs, 500)
         lines = map(json.loads, overdue("report", "--view", "stalls", "-f", "ndjson", path).out.splitlines())
         self.assertEqual([line for line in lines if line["type"] == "stall"], live.found)
-        self.assertTrue(any(one["name"] == "throttled" for one in live.found), all_told(live.found))
+        self.assertTrue(any(one["name"] == "throttled" for one in live.found), described_all(live.found))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from overdue_test import main, workload
 from quota import Group
 from real_time import has_groups, is_limited, setting
-from stall_findings import MS, Case, all_told, stalls, told
+from stall_findings import MS, Case, described_all, stalls, described
 
 RUNTIME_MS, PERIOD_MS = 10, 100
 
@@ -34,15 +34,15 @@ class RealTime(Case):
             throttled_ns = sum(one["breakdown"]["throttled_ns"] for one in found[name])
             explained_ns = throttled_ns + sum(one["ns"] for finding in found[name] for wait in finding["waits"]
                                               for one in wait.get("ran", []) + [others(wait)] if one["comm"] not in own)
-            self.assertGreaterEqual(explained_ns, 0.9 * account["sum_ns"], all_told(found[name]))
+            self.assertGreaterEqual(explained_ns, 0.9 * account["sum_ns"], described_all(found[name]))
             long_ns = sum(one["breakdown"]["throttled_ns"] for one in found[name] if one["latency_ns"] > 13 * MS)
-            self.assertLessEqual(long_ns, account["sum_ns"] + 2 * MS * account["times"], all_told(found[name]))
+            self.assertLessEqual(long_ns, account["sum_ns"] + 2 * MS * account["times"], described_all(found[name]))
             for finding in found[name]:
                 if not finding["breakdown"]["throttled_ns"]:
                     continue
                 by = next(wait["throttled_by"] for wait in finding["waits"] if "throttled_by" in wait)
                 self.assertEqual((by["limit"], by["cgroup"], by["quota_ns"], by["period_ns"]),
-                                 ("real_time", cgroup, runtime_ns, period_ns), told(finding))
+                                 ("real_time", cgroup, runtime_ns, period_ns), described(finding))
 
     def test_all_of_them(self):
         own, found = self.seen(2200)
@@ -51,7 +51,7 @@ class RealTime(Case):
                                 1000 * setting("sched_rt_period_us"))
         else:
             for name in own:
-                self.assertEqual([told(one) for one in found[name] if one["breakdown"]["throttled_ns"]], [])
+                self.assertEqual([described(one) for one in found[name] if one["breakdown"]["throttled_ns"]], [])
 
     def test_those_of_a_cgroup(self):
         if not has_groups():

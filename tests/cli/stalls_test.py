@@ -12,8 +12,8 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import Live, attached, long_or_short, main, overdue, tool, workload
-from stall_findings import (KEYS, MS, Case, Stalls, all_told, blocked_ns, context_of, functions, has_unseen_wait,
-                            is_within, longest_wait, real_time, stalls, text_of, told)
+from stall_findings import (KEYS, MS, Case, Stalls, described_all, blocked_ns, context_of, functions, has_unseen_wait,
+                            is_within, longest_wait, real_time, stalls, text_of, described)
 
 
 class Demos(Case):
@@ -40,14 +40,14 @@ class Demos(Case):
         self.assertGreater(over, 10)
         self.assertLess(over, len(sleeps))
         for finding in self.with_wakers(seen.found):
-            self.assertEqual(context_of(longest_wait(finding)), "vector local_timer", told(finding))
+            self.assertEqual(context_of(longest_wait(finding)), "vector local_timer", described(finding))
         self.assertEqual(sum(any(is_within(finding, sleep) for sleep in sleeps) for finding in seen.found),
                          len(seen.found), "nothing but sleeps is found")
         # Each is between the requested time and the program's. A hypervisor may stop the machine,
         # or others its emulator, between our clock and the program's: up to three of twenty sleeps.
         agree = sum(each <= 1 for each in apart)
         self.assertGreaterEqual(agree, long_or_short(0.9, 0.75) * len(seen.found), "the program's clock and ours, in what "
-                                f"they may differ by: {apart} {all_told(seen.found)}")
+                                f"they may differ by: {apart} {described_all(seen.found)}")
 
     def test_lock(self):
         """A thread that waits for a mutex waits for its holder, and the chain says so."""
@@ -58,9 +58,9 @@ class Demos(Case):
         found = {wait["time_ns"]: [finding for finding in seen.named("futex") if is_within(finding, wait)]
                  for wait in waits}
         for wait in waits:
-            self.assertTrue(found[wait["time_ns"]], f"{wait} {all_told(seen.found)}")
+            self.assertTrue(found[wait["time_ns"]], f"{wait} {described_all(seen.found)}")
             finding = found[wait["time_ns"]][0]
-            self.assertGreaterEqual(finding["latency_ns"], 29 * MS, told(finding))
+            self.assertGreaterEqual(finding["latency_ns"], 29 * MS, described(finding))
             self.assert_complete(finding, "wait_for_the_lock")
         known = self.with_wakers([finding for each in found.values() for finding in each])
         whole = by_owner = 0
@@ -68,21 +68,21 @@ class Demos(Case):
             finding, last = found[wait["time_ns"]][0], found[wait["time_ns"]][-1]
             if last in known and wait["handed_by"] == "holder":
                 by_owner += 1
-                self.assertEqual(longest_wait(last)["waker"]["tid"], wait["handed_by_tid"], told(last))
+                self.assertEqual(longest_wait(last)["waker"]["tid"], wait["handed_by_tid"], described(last))
             if finding not in known:
                 continue
             waker = longest_wait(finding)["waker"]
-            self.assertEqual(waker["context"], "thread", told(finding))
-            self.assertEqual(finding["chain"][0].get("tid"), waker["tid"], told(finding))
+            self.assertEqual(waker["context"], "thread", described(finding))
+            self.assertEqual(finding["chain"][0].get("tid"), waker["tid"], described(finding))
             owner = [link for link in finding["chain"] if link.get("tid") == wait["owner_tid"]]
             if not owner and finding["chain"][-1]["what"] == "waited":
                 continue  # the waker of that wait is not known
-            self.assertTrue(owner, told(finding))
-            self.assertEqual((owner[0]["comm"], owner[0]["what"]), ("holder", "waited"), told(finding))  # with the lock
+            self.assertTrue(owner, described(finding))
+            self.assertEqual((owner[0]["comm"], owner[0]["what"]), ("holder", "waited"), described(finding))  # with the lock
             self.assertIn(wait["owner_function"], functions(owner[0]["user_stack"]))
             whole += 1
-        self.assertGreater(whole, len(waits) / 2, all_told(seen.found))
-        self.assertTrue(by_owner, all_told(seen.found))
+        self.assertGreater(whole, len(waits) / 2, described_all(seen.found))
+        self.assertTrue(by_owner, described_all(seen.found))
         # The owner's own sleep says in which function it held the lock. (It also naps until all
         # wait: that nap is late only if the machine is.)
         owner = [finding for finding in seen.named("clock_nanosleep")
@@ -108,13 +108,13 @@ class Demos(Case):
             ready = found[0]["breakdown"]["runqueue_ns"] + found[0]["breakdown"]["throttled_ns"]
             measured += ready
             said += sleep["late_ns"]
-            self.assertLessEqual(ready, sleep["late_ns"], told(found[0]))
+            self.assertLessEqual(ready, sleep["late_ns"], described(found[0]))
         # A sleep is also late by the timer's slack (50 us), and by the time to fall asleep and to
         # return. The thread may lose the CPU on its way back to the program.
-        self.assertGreaterEqual(measured, 0.95 * said - 200_000 * len(sleeps), all_told(victim))
+        self.assertGreaterEqual(measured, 0.95 * said - 200_000 * len(sleeps), described_all(victim))
         waited = [finding for finding in victim
                   if finding["breakdown"]["runqueue_ns"] > 2 * MS and not has_unseen_wait(finding)]
-        self.assertTrue(waited, all_told(victim))
+        self.assertTrue(waited, described_all(victim))
         behind = collections.Counter()
         for finding in waited:
             longest = max(finding["waits"], key=lambda wait: wait["runqueue_ns"])
@@ -132,20 +132,20 @@ class Demos(Case):
         mappers = {event["tid"] for event in seen.events("mmap") + seen.events("munmap")}
         blocked = [finding for finding in seen.named("mmap") + seen.named("munmap")
                    if finding["waits"] and blocked_ns(longest_wait(finding)) > finding["latency_ns"] / 2]
-        self.assertTrue(blocked, all_told(seen.found))
+        self.assertTrue(blocked, described_all(seen.found))
         for finding in blocked:
             wait = longest_wait(finding)
-            self.assertEqual(wait["state"], "uninterruptible", told(finding))
+            self.assertEqual(wait["state"], "uninterruptible", described(finding))
             if not has_unseen_wait(finding):
-                self.assertTrue({"vm_mmap_pgoff", "__vm_munmap"} & set(functions(wait["kernel_stack"])), told(finding))
+                self.assertTrue({"vm_mmap_pgoff", "__vm_munmap"} & set(functions(wait["kernel_stack"])), described(finding))
         known = self.with_wakers(blocked)
         by_mappers = [finding for finding in known
                       if longest_wait(finding)["waker"].get("pid") == finding["pid"]
                       and longest_wait(finding)["waker"]["tid"] != finding["tid"]]
-        self.assertGreater(len(by_mappers), 0.9 * len(known), all_told(known))
+        self.assertGreater(len(by_mappers), 0.9 * len(known), described_all(known))
         self.assertTrue({longest_wait(finding)["waker"]["tid"] for finding in by_mappers} & mappers)
         for finding in known:
-            self.assertNotEqual(longest_wait(finding)["waker"].get("comm"), "", told(finding))
+            self.assertNotEqual(longest_wait(finding)["waker"].get("comm"), "", described(finding))
         late = [event for event in seen.events("mmap") if event["took_ns"] > 10 * MS]
         for event in late:
             near = [finding for finding in seen.named("mmap") if is_within(finding, event)]
@@ -271,7 +271,7 @@ class Options(Case):
         for finding in seen.found:
             idle_ns = sum(blocked_ns(wait) for wait in finding["waits"]
                           if {"pipe_read", "anon_pipe_read", "do_wait"} & set(functions(wait["kernel_stack"])))
-            self.assertLess(idle_ns, finding["latency_ns"] / 2, told(finding))
+            self.assertLess(idle_ns, finding["latency_ns"] / 2, described(finding))
         # A second, less the time that cat took to start.
         about_a_second = r"longest (1\.\d\ds|[5-9]\d\dms)\)"
         self.assertTrue(any(re.match(rf"waits that may be for work are not shown: .*\bread [1-9]\d* \({about_a_second}.*--idle", note)
@@ -289,10 +289,10 @@ class Options(Case):
             seen = stalls("--idle", "-T", "20ms", "--keep-under", pattern, *lock)
             self.assert_sound(seen)
             for finding in seen.found:
-                self.assertTrue(fnmatch.filter(functions(finding["user_stack"]), pattern), told(finding))
+                self.assertTrue(fnmatch.filter(functions(finding["user_stack"]), pattern), described(finding))
             # The holder also waits there until all wait for it: late only on a slow machine.
             held = [f for f in seen.found if any(is_within(f, hold) for hold in seen.events("hold"))]
-            self.assertEqual([f["name"] for f in held], ["clock_nanosleep"] * 3, all_told(seen.found))
+            self.assertEqual([f["name"] for f in held], ["clock_nanosleep"] * 3, described_all(seen.found))
             self.assertTrue(any(re.match(r"stalls not under hold_.*: \d+$", note) for note in seen.notes), seen.notes)
 
     def test_no_user_stacks(self):
@@ -341,11 +341,11 @@ class Robustness(Case):
         self.assertEqual(len(seen.found), count)
         self.assertEqual(len({finding["tid"] for finding in seen.found}), count)
         for finding in seen.found:
-            self.assertGreaterEqual(finding["latency_ns"], 3 * MS, told(finding))
-            self.assertGreater(finding["latency_ns"] - finding["breakdown"]["runqueue_ns"], 2.9 * MS, told(finding))
+            self.assertGreaterEqual(finding["latency_ns"], 3 * MS, described(finding))
+            self.assertGreater(finding["latency_ns"] - finding["breakdown"]["runqueue_ns"], 2.9 * MS, described(finding))
         # All time is sleep, unless the thread lost the CPU between setting its timer and sleeping.
         late = [finding for finding in seen.found if finding["breakdown"]["blocked_ns"] <= 2.9 * MS]
-        self.assertLess(len(late), count / 10, all_told(late[:10]))
+        self.assertLess(len(late), count / 10, described_all(late[:10]))
 
     def test_everything_is_late(self):
         """A threshold that every call passes: nothing breaks, and what was lost is counted."""
@@ -393,7 +393,7 @@ class Robustness(Case):
         for nap in naps:
             self.assert_complete(nap, "main", "take_a_nap")
         for wait in self.with_wakers(waits):
-            self.assertIn(longest_wait(wait)["waker"]["tid"], {nap["tid"] for nap in naps}, told(wait))
+            self.assertIn(longest_wait(wait)["waker"]["tid"], {nap["tid"] for nap in naps}, described(wait))
         self.assert_sound(stalls("-T", "1ms", "--", workload("vfork_exec"), 20, "/bin/true"))
 
     def test_exec_in_a_thread(self):

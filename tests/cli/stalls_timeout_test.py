@@ -69,10 +69,10 @@ class Timeout(unittest.TestCase):
     def assert_running_parts(self, *program):
         finished = overdue("stalls", "-f", "ndjson", "--timeout", "100ms", "-T", "100ms", "-e", "read", "-d", "10s",
                            "--", *program)
-        told = [line for line in lines_of(finished.err) if line["type"] in ("hang", "stall")]
-        self.assertEqual([(line["type"], line["name"]) for line in told], [("hang", "read"), ("stall", "read")],
+        reported = [line for line in lines_of(finished.err) if line["type"] in ("hang", "stall")]
+        self.assertEqual([(line["type"], line["name"]) for line in reported], [("hang", "read"), ("stall", "read")],
                          finished)
-        for line in told:
+        for line in reported:
             breakdown = line["breakdown"]
             self.assertAlmostEqual(sum(breakdown.values()), line["latency_ns"], delta=line["latency_ns"] * 0.01)
             self.assertGreater(breakdown["oncpu_ns"], 0, line)

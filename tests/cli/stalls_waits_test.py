@@ -8,7 +8,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import main, overdue, tool, workload
-from stall_findings import Case, all_told, functions, has_unseen_wait, stalls, text_of
+from stall_findings import Case, described_all, functions, has_unseen_wait, stalls, text_of
 
 
 def kernel_has_task_work():
@@ -30,7 +30,7 @@ class OffCpu(Case):
         seen = stalls("--idle", "--span", "offcpu", "-T", "10ms", *sleep_demo())
         self.assert_sound(seen)
         slept, found = self.slept(seen)
-        self.assertGreaterEqual(len(slept), 3, all_told(found))
+        self.assertGreaterEqual(len(slept), 3, described_all(found))
         for finding in found:
             self.assertIn("user_stack", finding)
         for finding in slept:
@@ -47,7 +47,7 @@ class OffCpu(Case):
             self.assert_complete(finding, "wait_for_the_lock")
         # On a busy machine, the threads also lose the CPU there.
         slept = [one for one in seen.found if one["name"] == "sleeping" and not has_unseen_wait(one)]
-        self.assertGreaterEqual(len(slept), 3, all_told(seen.found))
+        self.assertGreaterEqual(len(slept), 3, described_all(seen.found))
         for finding in slept:
             self.assertIn("futex", "".join(functions(finding["waits"][0]["kernel_stack"])))
 
@@ -57,7 +57,7 @@ class OffCpu(Case):
         seen = stalls("--span", "offcpu", "-T", "1ms", "--", workload("cpu-demo"), "--duration", "1s", "--cpu", 0)
         computing = [one for one in seen.found if one["name"] == "preempted" and not has_unseen_wait(one)
                      and "be_a_hog" in functions(one.get("user_stack", []))]
-        self.assertGreater(len(computing), 3, all_told(seen.found))
+        self.assertGreater(len(computing), 3, described_all(seen.found))
         inside = [one for one in computing if functions(one["user_stack"])[0] == "compute_a_little"]
         self.assertGreater(len(inside), len(computing) / 2, [functions(one["user_stack"]) for one in computing])
         for finding in inside:
@@ -70,7 +70,7 @@ class OffCpu(Case):
             if "sleep_for_a_while" in functions(finding.get("user_stack", [])):
                 slept.append(finding)
                 self.assert_complete(finding, "sleep_for_a_while")
-        self.assertGreaterEqual(len(slept), 3, all_told(found))
+        self.assertGreaterEqual(len(slept), 3, described_all(found))
 
     def test_text_drawing_and_none(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -111,7 +111,7 @@ class OffCpu(Case):
         seen = stalls("--idle", "--span", "offcpu", "-T", "5ms", "--", workload("stall_cases"), "killed")
         self.assertEqual(seen.receipt["lost"], 0)
         naps = [one for one in seen.found if one["tid"] == one["pid"] and not has_unseen_wait(one)]
-        self.assertTrue(naps, all_told(seen.found))
+        self.assertTrue(naps, described_all(seen.found))
         if kernel_has_task_work():
             self.assert_complete(naps[-1], "main", "take_a_nap")
 

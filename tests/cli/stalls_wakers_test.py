@@ -8,7 +8,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import disk_folder, main, tool
-from stall_findings import Case, all_told, longest_wait, stalls, text_of, told
+from stall_findings import Case, described_all, longest_wait, stalls, text_of, described
 
 # A child sleeps before each answer, for which its parent waits. Prints the ids of both.
 ANSWERS = """
@@ -37,23 +37,23 @@ class Wakers(Case):
         self.assert_sound(seen)
         who = json.loads(seen.finished.out)
         reads = self.with_wakers([one for one in seen.named("recvfrom") if one["tid"] == who["parent"]])
-        self.assertGreaterEqual(len(reads), 3, all_told(seen.found))
+        self.assertGreaterEqual(len(reads), 3, described_all(seen.found))
         # An interrupt may come just before the sender's call does the work, and do it first.
         sent = [one for one in reads if longest_wait(one)["waker"].get("tid") == who["child"]]
-        self.assertGreater(len(sent), len(reads) / 2, all_told(reads))
+        self.assertGreater(len(sent), len(reads) / 2, described_all(reads))
         for finding in sent:
-            self.assertEqual(longest_wait(finding)["waker"]["context"], "softirq NET_RX", told(finding))
-            self.assertEqual(finding["chain"][0]["tid"], who["child"], told(finding))
+            self.assertEqual(longest_wait(finding)["waker"]["context"], "softirq NET_RX", described(finding))
+            self.assertEqual(finding["chain"][0]["tid"], who["child"], described(finding))
         slept = [link for one in sent for link in one["chain"][:1] if link["what"] == "waited"
                  and any("nanosleep" in frame["name"] or "select" in frame["name"] for frame in link["kernel_stack"])]
-        self.assertGreater(len(slept), len(sent) / 2, all_told(sent))
+        self.assertGreater(len(slept), len(sent) / 2, described_all(sent))
 
     def test_a_sleeper_wakes_itself(self):
         seen = stalls("--idle", "-T", "10ms", "--", tool("sleep"), "0.05")
         self.assert_sound(seen)
         for finding in self.with_wakers(seen.named("clock_nanosleep")):
             waker = longest_wait(finding)["waker"]
-            self.assertEqual(waker["means"], "timeout", told(finding))
+            self.assertEqual(waker["means"], "timeout", described(finding))
             self.assertNotIn("comm", waker)
             self.assertIn("comm", waker["interrupted"])
         text, _ = text_of("--idle", "-T", "10ms", "--", tool("sleep"), "0.05")

@@ -7,7 +7,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import OVERDUE, eventually, main, overdue, run, workload
-from stall_findings import Case, all_told, longest_wait, stalls, text_of, told
+from stall_findings import Case, described_all, longest_wait, stalls, text_of, described
 
 MS = 1_000_000
 TIMES = 4
@@ -63,18 +63,18 @@ class WaysBack(Case):
         for call in calls:
             found = [one for one in seen.named(name) if one["tid"] == call["tid"] and one.get("way_back")
                      and call["begin_ns"] <= one["time_ns"] <= call["begin_ns"] + call["took_ns"]]
-            self.assertEqual(len(found), 1, f"{call}\n{all_told(seen.found)}")
+            self.assertEqual(len(found), 1, f"{call}\n{described_all(seen.found)}")
             (late,) = found
-            self.assertGreaterEqual(late["latency_ns"], 100 * MS, told(late))
-            self.assertLessEqual(late["latency_ns"], call["took_ns"], told(late))
+            self.assertGreaterEqual(late["latency_ns"], 100 * MS, described(late))
+            self.assertLessEqual(late["latency_ns"], call["took_ns"], described(late))
             wait = longest_wait(late)
-            self.assertEqual(wait["means"], means, told(late))
-            self.assertEqual(sum(late["breakdown"].values()), late["latency_ns"], told(late))
-            self.assertGreaterEqual(late["breakdown"]["blocked_ns"], 100 * MS, told(late))
+            self.assertEqual(wait["means"], means, described(late))
+            self.assertEqual(sum(late["breakdown"].values()), late["latency_ns"], described(late))
+            self.assertGreaterEqual(late["breakdown"]["blocked_ns"], 100 * MS, described(late))
             self.assertNotIn("ret", late)
             if has_task_work():  # the thread copies its arguments and its stack on that way
-                self.assertIn(self.first_argument[name], late["args"][0], told(late))
-                self.assertIn(name, [frame.get("name") for frame in late["user_stack"]], told(late))
+                self.assertIn(self.first_argument[name], late["args"][0], described(late))
+                self.assertIn(name, [frame.get("name") for frame in late["user_stack"]], described(late))
         return seen
 
     def test_a_signal_stops_a_reader(self):
@@ -82,14 +82,14 @@ class WaysBack(Case):
         for one in seen.named("read"):
             if one.get("way_back"):
                 wait = longest_wait(one)
-                self.assertEqual(wait["waker"]["comm"], "way_back", told(one))  # sent SIGCONT
+                self.assertEqual(wait["waker"]["comm"], "way_back", described(one))  # sent SIGCONT
                 self.assertEqual((wait["stopped_by"]["signal"], wait["stopped_by"]["comm"]), ("SIGSTOP", "way_back"),
-                                 told(one))
+                                 described(one))
 
     def test_a_thread_stops_itself(self):
         seen = self.ways_back("self", "kill", "stopped")
         for one in seen.named("kill"):
-            self.assertEqual(longest_wait(one)["stopped_by"]["tid"], one["tid"], told(one))
+            self.assertEqual(longest_wait(one)["stopped_by"]["tid"], one["tid"], described(one))
 
     def handled(self, how, times):
         """(Calls by the program's own account, findings with handlers). A call that waits long for
@@ -98,30 +98,30 @@ class WaysBack(Case):
         self.assert_sound(seen)
         found = [one for one in seen.named("read") if one.get("way_back")]
         for one in found:
-            self.assertEqual(one["handler"]["signal"], "SIGUSR1", told(one))
+            self.assertEqual(one["handler"]["signal"], "SIGUSR1", described(one))
         return seen.events("call"), found
 
     def test_a_handler_runs_behind_it(self):
         calls, found = self.handled("handler", TIMES)
-        self.assertEqual((len(calls), len(found)), (TIMES, TIMES), all_told(found))
+        self.assertEqual((len(calls), len(found)), (TIMES, TIMES), described_all(found))
         for call, late in zip(calls, found):
-            self.assertLessEqual(late["latency_ns"], call["took_ns"], told(late))
-            self.assertGreaterEqual(late["latency_ns"], 150 * MS, told(late))
-            self.assertGreaterEqual(late["handler"]["ns"], 150 * MS, told(late))
-            self.assertLessEqual(late["handler"]["ns"], late["latency_ns"], told(late))
+            self.assertLessEqual(late["latency_ns"], call["took_ns"], described(late))
+            self.assertGreaterEqual(late["latency_ns"], 150 * MS, described(late))
+            self.assertGreaterEqual(late["handler"]["ns"], 150 * MS, described(late))
+            self.assertLessEqual(late["handler"]["ns"], late["latency_ns"], described(late))
             parts = late["breakdown"]
-            self.assertEqual(sum(parts.values()), late["latency_ns"], told(late))
-            self.assertLessEqual(parts["unknown_ns"], late["latency_ns"] / 50, told(late))
-            self.assertGreaterEqual(parts["blocked_ns"], 50 * MS, told(late))
-            self.assertEqual((late["args"][0], late["error"]), ("fd=3", "EINTR"), told(late))
-            self.assertIn("read", [frame.get("name") for frame in late["user_stack"]], told(late))
+            self.assertEqual(sum(parts.values()), late["latency_ns"], described(late))
+            self.assertLessEqual(parts["unknown_ns"], late["latency_ns"] / 50, described(late))
+            self.assertGreaterEqual(parts["blocked_ns"], 50 * MS, described(late))
+            self.assertEqual((late["args"][0], late["error"]), ("fd=3", "EINTR"), described(late))
+            self.assertIn("read", [frame.get("name") for frame in late["user_stack"]], described(late))
 
     def test_a_handler_that_jumps_never_ends(self):
         calls, found = self.handled("jumps", 2 * TIMES)
-        self.assertEqual((len(calls), len(found)), (TIMES, TIMES), all_told(found))
+        self.assertEqual((len(calls), len(found)), (TIMES, TIMES), described_all(found))
         for call, late in zip(calls, found):
-            self.assertLessEqual(late["latency_ns"], call["took_ns"], told(late))
-            self.assertGreaterEqual(late["handler"]["ns"], 150 * MS, told(late))
+            self.assertLessEqual(late["latency_ns"], call["took_ns"], described(late))
+            self.assertGreaterEqual(late["handler"]["ns"], 150 * MS, described(late))
 
     def test_a_tracer_holds_it(self):
         self.ways_back("traced", "read", "traced")
@@ -131,7 +131,7 @@ class WaysBack(Case):
         seen = self.ways_back("frozen", "read", "frozen", group.procs, group.file, *group.words)
         for one in seen.named("read"):
             if one.get("way_back"):
-                self.assertEqual(longest_wait(one)["waker"]["comm"], "way_back", told(one))  # who thawed it
+                self.assertEqual(longest_wait(one)["waker"]["comm"], "way_back", described(one))  # who thawed it
 
     def test_a_recording_says_the_same(self):
         for how in ("stopped", "handler"):
@@ -139,7 +139,7 @@ class WaysBack(Case):
                 path = os.path.join(folder, "saved.odt")
                 live = stalls("-T", "60ms", "-e", "read", "--first", 0, "--save", path, "--", workload("way_back"), how, 2)
                 lines = map(json.loads, overdue("report", "--view", "stalls", "-f", "ndjson", path).out.splitlines())
-                self.assertTrue(any(one.get("way_back") for one in live.found), all_told(live.found))
+                self.assertTrue(any(one.get("way_back") for one in live.found), described_all(live.found))
                 self.assertEqual([line for line in lines if line["type"] == "stall"], live.found)
 
     def test_text(self):
@@ -149,7 +149,7 @@ class WaysBack(Case):
 
     def test_only_calls_that_are_looked_at(self):
         seen = stalls("-T", "60ms", "-e", "write", "--first", 0, "--", workload("way_back"), "self", 1)
-        self.assertEqual(seen.found, [], all_told(seen.found))
+        self.assertEqual(seen.found, [], described_all(seen.found))
 
 
 if __name__ == "__main__":

@@ -378,7 +378,7 @@ class Native(Case):
             if native["comm"] == "wakee" and native["latency_ns"] < 2_000_000 * SPIN_MS:
                 break
         else:
-            self.skipTest("the kernel's tracer told of no wake-up of the workload's")
+            self.skipTest("the kernel's tracer reported of no wake-up of the workload's")
         self.assertEqual((native["policy"], native["rt_priority"], native["nice"]), (1, 10, 0))
         # Our session begins before the tracer and ends after it: its longest wake-up is no shorter.
         self.assertGreaterEqual(mine["latency_ns"], native["latency_ns"] * 9 // 10)
@@ -476,8 +476,8 @@ class LowerBounds(Case):
             self.need(name)
             for _ in range(20):
                 report = json.loads(overdue("worst", name, "--backend", "bpf", "-d", "60ms", "-f", "json").out)
-                told = any("nothing found" in note or "is not shown" in note for note in report["notes"])
-                self.assertTrue(report["worst"] or told, report)
+                reported = any("nothing found" in note or "is not shown" in note for note in report["notes"])
+                self.assertTrue(report["worst"] or reported, report)
 
     def test_the_longest_of_a_busy_machine(self):
         self.need("preemptirqsoff")

@@ -87,7 +87,7 @@ def ms(nanoseconds):
     return f"{nanoseconds / MS:.3f}"
 
 
-def told(finding):
+def described(finding):
     """The parts of a finding in one line, to explain a failure on another machine."""
     parts = " ".join(f"{name[:-3]} {ms(value)}" for name, value in finding["breakdown"].items() if value)
     waits = "; ".join(
@@ -101,8 +101,8 @@ def told(finding):
             f"{ms(finding['blocked']['uninterruptible_ns'])}); {len(finding['waits'])} waits: {waits}; chain: {chain}")
 
 
-def all_told(findings):
-    return "".join("\n  " + told(finding) for finding in findings)
+def described_all(findings):
+    return "".join("\n  " + described(finding) for finding in findings)
 
 
 class Case(unittest.TestCase):
@@ -123,17 +123,17 @@ class Case(unittest.TestCase):
 
     def assert_adds_up(self, finding):
         self.assertEqual(set(finding["breakdown"]), PARTS)
-        self.assertEqual(sum(finding["breakdown"].values()), finding["latency_ns"], told(finding))
-        self.assertEqual(sum(finding["blocked"].values()), finding["breakdown"]["blocked_ns"], told(finding))
-        self.assertLessEqual(finding["breakdown"]["unknown_ns"], 0.02 * finding["latency_ns"], told(finding))
+        self.assertEqual(sum(finding["breakdown"].values()), finding["latency_ns"], described(finding))
+        self.assertEqual(sum(finding["blocked"].values()), finding["breakdown"]["blocked_ns"], described(finding))
+        self.assertLessEqual(finding["breakdown"]["unknown_ns"], 0.02 * finding["latency_ns"], described(finding))
         within = sum(wait["ns"] for wait in finding["waits"])
-        self.assertLessEqual(within, finding["latency_ns"], f"waits are within the span: {told(finding)}")
+        self.assertLessEqual(within, finding["latency_ns"], f"waits are within the span: {described(finding)}")
 
     def with_wakers(self, findings):
         """The findings whose longest wait has a waker: a hardened kernel hides some wake-ups."""
         known = [finding for finding in findings if finding["waits"] and "waker" in longest_wait(finding)]
         self.assertGreater(len(known), len(findings) / 2,
-                           f"the kernel tells who ends waits: {all_told(findings)}")
+                           f"the kernel tells who ends waits: {described_all(findings)}")
         return known
 
     def assert_complete(self, finding, *names):

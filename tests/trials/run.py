@@ -54,8 +54,8 @@ def causes(cpu):
     }
 
 
-def was_stolen(told):
-    return told is not None and told["steal_ns"] > told["latency_ns"] // 2
+def was_stolen(reported):
+    return reported is not None and reported["steal_ns"] > reported["latency_ns"] // 2
 
 
 def trial(build, cause, cpu):
@@ -89,15 +89,15 @@ def main():
             parser.error(f"unknown cause {name}: choose from {', '.join(known)}")
         wrong, stolen, made = collections.Counter(), 0, 0
         while made < options.trials and stolen < options.trials:
-            told = trial(options.build, known[name], options.cpu)
-            if was_stolen(told):
+            reported = trial(options.build, known[name], options.cpu)
+            if was_stolen(reported):
                 stolen += 1
                 continue
             made += 1
-            if told is None:
+            if reported is None:
                 wrong["nothing, in 20 s"] += 1
-            elif not known[name].is_told(told):
-                wrong[told["explanation"][:110]] += 1
+            elif not known[name].is_told(reported):
+                wrong[reported["explanation"][:110]] += 1
         print(f"{name:12} {made - wrong.total()} of {made}; beside them, {stolen} the hypervisor's", flush=True)
         for text, times in wrong.most_common():
             print(f"{'':12} {times} × {text}", flush=True)

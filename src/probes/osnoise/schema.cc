@@ -19,15 +19,15 @@ constexpr Field gap_fields[] = {
 
 constexpr Field sample_fields[] = {
     OVERDUE_FIELD(osnoise_sample, runtime_ns, nanoseconds, value, "for how long the thread looked"),
-    OVERDUE_FIELD(osnoise_sample, noise_ns, nanoseconds, duration, "of that, pauses"),
-    OVERDUE_FIELD(osnoise_sample, max_ns, nanoseconds, value, "the longest pause"),
+    OVERDUE_FIELD(osnoise_sample, noise_ns, nanoseconds, duration, "of that, noise"),
+    OVERDUE_FIELD(osnoise_sample, max_ns, nanoseconds, value, "the longest single noise"),
     OVERDUE_FIELD(osnoise_sample, inner_ns, nanoseconds, value,
                   "the longest below the threshold that nothing interfered with, within a pair of "
                   "looks"),
     OVERDUE_FIELD(osnoise_sample, outer_ns, nanoseconds, value, "likewise, between pairs"),
     OVERDUE_FIELD(osnoise_sample, hw, count, value,
-                  "pauses that nothing interfered with: hardware, or a hypervisor"),
-    OVERDUE_FIELD(osnoise_sample, nmi, count, value, "NMIs, in pauses of any length"),
+                  "noises without interference: hardware, or a hypervisor"),
+    OVERDUE_FIELD(osnoise_sample, nmi, count, value, "NMIs, in noise of any length"),
     OVERDUE_FIELD(osnoise_sample, irq, count, value, "interrupts"),
     OVERDUE_FIELD(osnoise_sample, softirq, count, value, "soft interrupts"),
     OVERDUE_FIELD(osnoise_sample, thread, count, value, "times another thread ran"),
@@ -46,7 +46,7 @@ const Schema osnoise_gap_schema{.id = RECORD_OSNOISE_GAP,
                                 .name = "noise",
                                 .size = sizeof(osnoise_gap),
                                 .fields = gap_fields,
-                                .help = "a pause of a busy thread; the time is its end"};
+                                .help = "a noise of a busy thread; the time is its end"};
 const Schema osnoise_sample_schema{.id = RECORD_OSNOISE_SAMPLE,
                                    .name = "noise_sample",
                                    .size = sizeof(osnoise_sample),
@@ -56,7 +56,7 @@ const Schema osnoise_sample_schema{.id = RECORD_OSNOISE_SAMPLE,
 extern const std::string_view osnoise_manual;
 
 const ProbeInfo osnoise_probe{.name = "osnoise",
-                              .summary = "pauses of busy threads: what takes CPU time from them",
+                              .summary = "noise of busy threads: what takes CPU time from them",
                               .manual = osnoise_manual,
                               .schemas = schemas,
                               .support = supported};

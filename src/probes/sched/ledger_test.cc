@@ -227,8 +227,8 @@ TEST_F(Ledgers, OfAThreadThatCameUnseenSayThatItsOpenCallRuns) {
   thread_ledger* ledger = seats.of_member(child.pid());
   if (!ledger) GTEST_SKIP() << "its seat was taken";
   const auto present = [ledger] { return __atomic_load_n(&ledger->state, __ATOMIC_RELAXED); };
-  std::vector<std::string> told;
-  for (int n = 0; n < 2'000 && told.size() < 10; ++n) {
+  std::vector<std::string> reported;
+  for (int n = 0; n < 2'000 && reported.size() < 10; ++n) {
     usleep(5'000);
     if (present() != LEDGER_ON_CPU) continue;  // the thread waits for its CPU
     let_come_unseen(*ledger);
@@ -237,11 +237,11 @@ TEST_F(Ledgers, OfAThreadThatCameUnseenSayThatItsOpenCallRuns) {
       if (record.schema->id == RECORD_SPAN) text = record.as<span_record>().text;
     });
     const bool ran_all_along = present() == LEDGER_SLEEPING;
-    if (!text.empty() && ran_all_along) told.push_back(text);
+    if (!text.empty() && ran_all_along) reported.push_back(text);
     if (ran_all_along) ledger->state = LEDGER_ON_CPU;
   }
-  EXPECT_EQ(told.size(), 10u);
-  EXPECT_GE(std::ranges::count(told, "running"), 8);  // else it left its CPU unreported
+  EXPECT_EQ(reported.size(), 10u);
+  EXPECT_GE(std::ranges::count(reported, "running"), 8);  // else it left its CPU unreported
 }
 
 }  // namespace

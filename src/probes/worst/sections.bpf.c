@@ -24,7 +24,7 @@ struct {
   __type(value, struct worst_section);
 } sections SEC(".maps");
 
-struct told_section {
+struct reported_section {
   struct worst_window window;
   u64 stack[2 * WORST_FRAMES]; /* kernel stacks of the begin, as far as known, and of the end */
 };
@@ -38,13 +38,13 @@ static __always_inline struct worst_section* this_section(void) {
 static __noinline int tell(void* ctx, struct worst_section* here, u64 begin_ns, u64 end_ns,
                            u16 bound) {
   void* ring = ctx && here ? this_cpu_ring() : 0;
-  struct told_section* told = ring ? bpf_ringbuf_reserve(ring, sizeof(*told), 0) : 0;
-  if (!told) {
+  struct reported_section* reported = ring ? bpf_ringbuf_reserve(ring, sizeof(*reported), 0) : 0;
+  if (!reported) {
     count(COUNTER_RING_FULL, 1);
     return 0;
   }
   struct task_struct* task = bpf_get_current_task_btf();
-  struct worst_window* window = &told->window;
+  struct worst_window* window = &reported->window;
   __builtin_memset(window, 0, sizeof(*window));
   fill_who(&window->header, task, 0, end_ns);
   window->header.kind = RECORD_WORST_WINDOW;
@@ -61,12 +61,12 @@ static __noinline int tell(void* ctx, struct worst_section* here, u64 begin_ns, 
   u32 frames = bound == WORST_BOUND_LATE_TIMER ? 0 : here->frames;
   barrier_var(frames);
   frames &= WORST_FRAMES - 1;
-  bpf_probe_read_kernel(told->stack, frames * sizeof(u64), here->stack);
-  long bytes = bpf_get_stack(ctx, told->stack + frames, WORST_FRAMES * sizeof(u64), 0);
+  bpf_probe_read_kernel(reported->stack, frames * sizeof(u64), here->stack);
+  long bytes = bpf_get_stack(ctx, reported->stack + frames, WORST_FRAMES * sizeof(u64), 0);
   window->waking_frames = frames;
   window->end_frames = bytes > 0 ? bytes / sizeof(u64) : 0;
   window->header.size += (frames + window->end_frames) * sizeof(u64);
-  bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+  bpf_ringbuf_submit(reported, BPF_RB_NO_WAKEUP);
   return 1;
 }
 

@@ -221,7 +221,7 @@ TEST_F(Sections, WhatFollowsALateInterruptIsOneStretchWithIt) {
       if (&one == &other || one.window.header.cpu != other.window.header.cpu) continue;
       EXPECT_TRUE(one.window.header.time_ns <= other.window.begin_ns ||
                   other.window.header.time_ns <= one.window.begin_ns)
-          << "a stretch is told of twice: " << names_of(one) << "and " << names_of(other);
+          << "a stretch is reported twice: " << names_of(one) << "and " << names_of(other);
     }
 }
 
