@@ -13,12 +13,13 @@ import re
 import sys
 import tempfile
 
-BELOW_CLI = {"base", "bpf", "core", "trace", "kernel", "target", "symbols", "unwind", "resolve", "sinks", "flame",
+BELOW_CLI = {"base", "bpf", "core", "syscalls", "trace", "kernel", "target", "symbols", "unwind", "resolve", "sinks", "flame",
              "analysis", "probes"}
 MAY_INCLUDE = {
     "base": set(),
     "bpf": set(),
     "core": {"base", "bpf"},
+    "syscalls": {"base", "core", "bpf"},
     "trace": {"base", "core", "bpf"},
     "kernel": {"base", "core", "bpf"},
     "target": {"base", "core", "kernel", "bpf"},
@@ -28,7 +29,7 @@ MAY_INCLUDE = {
     "sinks": {"base", "core"},
     "flame": {"base"},
     "analysis": {"base", "core", "bpf"},
-    "probes": {"base", "core", "kernel", "bpf", "symbols"},
+    "probes": {"base", "core", "kernel", "bpf", "symbols", "syscalls"},
     "cli": BELOW_CLI,
 }
 # A library's headers, and the folders that may see them.

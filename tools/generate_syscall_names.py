@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes src/probes/syscalls/names_table.cc: the numbers and names of the system calls of x86-64, i386 and x32.
+"""Writes src/syscalls/names_table.cc: the numbers and names of the system calls of x86-64, i386 and x32.
 
-    tools/generate_syscall_names.py [HEADER_FOLDER] > src/probes/syscalls/names_table.cc
+    tools/generate_syscall_names.py [HEADER_FOLDER] > src/syscalls/names_table.cc
 
 The numbers come from the kernel headers of the C library (<asm/unistd_64.h>, unistd_32.h, unistd_x32.h) and from
 the list below, for calls newer than those headers. Numbers never change, so running this on an older or newer
@@ -38,7 +38,7 @@ def header_names(path):
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "/usr/include/x86_64-linux-gnu/asm")
     print("// Written by tools/generate_syscall_names.py; do not edit. An empty name is a number nobody has.")
-    print('#include "probes/syscalls/names_table.h"\n\nnamespace overdue {\nnamespace {\n\n// clang-format off')
+    print('#include "syscalls/names_table.h"\n\nnamespace overdue {\nnamespace {\n\n// clang-format off')
     for symbol, header, extra in TABLES:
         names = header_names(folder / header) | dict(COMMON) | dict(extra)
         print(f"constexpr std::string_view {symbol}[] = {{")

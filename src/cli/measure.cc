@@ -17,7 +17,7 @@
 #include "kernel/host.h"
 #include "kernel/libbpf_log.h"
 #include "kernel/syscall_table.h"
-#include "probes/syscalls/names.h"
+#include "syscalls/names.h"
 #include "target/cgroups.h"
 #include "target/identity.h"
 #include "target/own_rights.h"

@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "core/latency_table.h"
 #include "kernel/features.h"
-#include "probes/syscalls/classes.h"
+#include "syscalls/classes.h"
 #include "target/selection.h"
 
 namespace CLI {

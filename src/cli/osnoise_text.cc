@@ -138,9 +138,10 @@ std::string osnoise_histogram(std::span<const OsnoiseCpu> cpus, const OsnoisePla
 }
 
 std::string osnoise_stop(const OsnoiseStop& stop) {
-  std::string text = fmt::format("CPU {} stopped the run: {} of {}, and the limit is {}\n\n",
-                                 stop.cpu, stop.single ? "a single noise" : "the noise of one period",
-                                 duration_text(stop.noise_ns), duration_text(stop.limit_ns));
+  std::string text =
+      fmt::format("CPU {} stopped the run: {} of {}, and the limit is {}\n\n", stop.cpu,
+                  stop.single ? "a single noise" : "the noise of one period",
+                  duration_text(stop.noise_ns), duration_text(stop.limit_ns));
   text += noise_lines(stop.parts, stop.parts.size(), stop.residual_ns, stop.noise_ns);
   if (!stop.complete)
     text +=

@@ -164,7 +164,8 @@ TEST(OsnoiseStopText, SaysWhatItWas) {
                                          .noise_ns = 8812,
                                          .parts = tally.parts(),
                                          .residual_ns = 8812 - tally.parts_ns()});
-  EXPECT_THAT(text, HasSubstr("CPU 8 stopped the run: a single noise of 8.81us, and the limit is 8.00us"));
+  EXPECT_THAT(
+      text, HasSubstr("CPU 8 stopped the run: a single noise of 8.81us, and the limit is 8.00us"));
   EXPECT_THAT(text, HasSubstr("thread    migration/8:54"));
   EXPECT_THAT(text, HasSubstr("residual  entry, exit, switches"));
 }

@@ -9,7 +9,7 @@
 #include "analysis/throttle_words.h"
 #include "base/text.h"
 #include "cli/kernel_stacks.h"
-#include "probes/syscalls/names.h"
+#include "syscalls/names.h"
 
 namespace overdue {
 namespace {

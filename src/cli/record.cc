@@ -11,8 +11,8 @@
 #include "cli/options.h"
 #include "cli/say.h"
 #include "cli/syscall_instruments.h"
-#include "probes/syscalls/classes.h"
 #include "sinks/text_format.h"
+#include "syscalls/classes.h"
 #include "target/output_file.h"
 #include "trace/writer.h"
 

@@ -9,11 +9,11 @@
 #include "analysis/wait_purpose.h"
 #include "analysis/waker_words.h"
 #include "base/text.h"
+#include "bpf/syscalls.h"
 #include "core/span_kinds.h"
-#include "probes/syscalls/names.h"
 #include "probes/syscalls/probe.h"
-#include "probes/syscalls/syscalls.h"
 #include "sinks/text_format.h"
+#include "syscalls/names.h"
 
 namespace overdue {
 namespace {

@@ -15,7 +15,7 @@
 #include "cli/thresholds.h"
 #include "core/sink.h"
 #include "core/stack_namer.h"
-#include "probes/syscalls/classes.h"
+#include "syscalls/classes.h"
 
 namespace overdue {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "probes/syscalls/names.h"
+#include "syscalls/names.h"
 #include "target/containers.h"
 
 namespace overdue {

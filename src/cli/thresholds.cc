@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "core/span_kinds.h"
 #include "kernel/glob.h"
-#include "probes/syscalls/names.h"
+#include "syscalls/names.h"
 
 namespace overdue {
 namespace {

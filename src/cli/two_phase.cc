@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/thread_rights.h"
-#include "probes/syscalls/names.h"
+#include "syscalls/names.h"
 
 namespace overdue {
 namespace {

@@ -2,8 +2,8 @@
 /* What user space wants from the system-call probe, and the calls seen so far. */
 #pragma once
 
+#include "bpf/syscalls.h"
 #include "bpf/target.bpf.h"
-#include "probes/syscalls/syscalls.h"
 
 const volatile u8 want_cells;      /* aggregate in the kernel */
 const volatile u8 cells_by_thread; /* a cell belongs to one thread, else to one CPU */

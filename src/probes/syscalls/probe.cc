@@ -11,9 +11,9 @@
 #include "kernel/mapped.h"
 #include "kernel/skeleton.h"
 #include "kernel/tracepoint_types.h"
-#include "probes/syscalls/signatures.h"
 #include "probes/syscalls/table.h"
 #include "syscalls.skel.h"
+#include "syscalls/signatures.h"
 
 namespace overdue {
 namespace {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "bpf/callers.h"
+#include "bpf/syscalls.h"
 #include "core/probe.h"
 #include "kernel/live_probe.h"
-#include "probes/syscalls/classes.h"
-#include "probes/syscalls/syscalls.h"
+#include "syscalls/classes.h"
 
 namespace overdue {
 

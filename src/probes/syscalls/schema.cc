@@ -1,8 +1,8 @@
 #include "bpf/signals.h"
 #include "kernel/features.h"
-#include "probes/syscalls/names.h"
 #include "probes/syscalls/probe.h"
 #include "probes/syscalls/visit.h"
+#include "syscalls/names.h"
 
 namespace overdue {
 namespace {

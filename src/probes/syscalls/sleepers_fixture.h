@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/time.h"
+#include "bpf/syscalls.h"
 #include "kernel/child_fixture.h"
-#include "probes/syscalls/syscalls.h"
 
 // For tests of the calls that are open when a session ends.
 namespace overdue {

@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "bpf/callers.h"
-#include "probes/syscalls/errno_names.h"
-#include "probes/syscalls/names.h"
+#include "syscalls/errno_names.h"
+#include "syscalls/names.h"
 
 namespace overdue {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "bpf/syscalls.h"
 #include "core/latency_table.h"
 #include "core/record.h"
-#include "probes/syscalls/syscalls.h"
 
 namespace overdue {
 

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <random>
 
-#include "probes/syscalls/names.h"
 #include "probes/syscalls/probe.h"
+#include "syscalls/names.h"
 
 namespace overdue {
 namespace {

@@ -1,9 +1,9 @@
 #include "probes/syscalls/visit.h"
 
-#include "probes/syscalls/arguments.h"
-#include "probes/syscalls/errno_names.h"
-#include "probes/syscalls/names.h"
-#include "probes/syscalls/syscalls.h"
+#include "bpf/syscalls.h"
+#include "syscalls/arguments.h"
+#include "syscalls/errno_names.h"
+#include "syscalls/names.h"
 
 namespace overdue {
 namespace {
