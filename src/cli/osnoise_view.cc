@@ -138,8 +138,9 @@ void OsnoiseView::end_text(const SessionInfo& info, const Receipt& receipt) {
 
 void OsnoiseView::end(const SessionInfo& info, const Receipt& receipt) {
   SessionInfo shown = info;
+  const bool has_had_time = stop_ || info.duration > Duration(plan_.period_ns);
   for (const OsnoiseCpu& cpu : cpus_)
-    if (info.backend == "kernel" && cpu.samples == 0 && info.duration > Duration(plan_.period_ns))
+    if (by_tracer_ && cpu.samples == 0 && has_had_time)
       shown.notes.push_back(fmt::format(
           "CPU {}: none of its periods has ended; the kernel reports whole ones", cpu.cpu));
   if (is_text()) {

@@ -289,7 +289,7 @@ class Refusals(Case):
         threshold would change."""
         for tracer, words, arguments in (("timerlat", "the kernel's timerlat tracer is in use", ()),
                                          ("osnoise", "the kernel's osnoise tracer is in use", ()),
-                                         ("wakeup_rt", "which has the same threshold", ("-t", "50"))):
+                                         ("wakeup_rt", "and has the same threshold", ("-t", "50"))):
             with used_by_somebody_else(tracer):
                 self.assert_refused("osnoise", words, *arguments)
 
