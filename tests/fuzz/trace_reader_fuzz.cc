@@ -209,7 +209,9 @@ void show_report(std::span<const std::byte> bytes, RecordedReport kind, const st
   try {
     const std::vector<const Schema*> known = all_schemas();
     TraceReader reader(bytes, known);
-    replay_report(reader, kind, view, {.format = std::string(format)});
+    OutputOptions output;
+    output.format = format;
+    replay_report(reader, kind, view, output);
   } catch (const Error&) {
     return;
   }
