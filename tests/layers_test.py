@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 BELOW_CLI = {"base", "bpf", "core", "syscalls", "trace", "kernel", "target", "symbols", "unwind", "resolve", "sinks", "flame",
-             "analysis", "probes"}
+             "analysis", "probes", "source"}
 MAY_INCLUDE = {
     "base": set(),
     "bpf": set(),
@@ -30,13 +30,14 @@ MAY_INCLUDE = {
     "flame": {"base"},
     "analysis": {"base", "core", "bpf"},
     "probes": {"base", "core", "kernel", "bpf", "symbols", "syscalls"},
+    "source": {"base", "core", "bpf", "syscalls", "trace", "kernel", "target", "sinks", "analysis"},
     "cli": BELOW_CLI,
 }
 # A library's headers, and the folders that may see them.
 LIBRARIES = {
     re.compile(r"bpf/"): {"bpf", "kernel", "target", "probes"},
     re.compile(r"CLI/"): {"cli"},
-    re.compile(r"nlohmann/"): {"sinks", "target", "cli"},
+    re.compile(r"nlohmann/"): {"sinks", "target", "source", "cli"},
     re.compile(r"(zstd|xxhash)"): {"trace"},
     re.compile(r"(lzma|libiberty/|elfutils/|(g|lib)elf\.h|dwarf\.h)"): {"symbols"},
     re.compile(r"elf\.h"): {"symbols", "kernel"},  # the format alone; kernel reads this build's own BPF objects

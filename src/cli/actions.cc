@@ -28,7 +28,7 @@ namespace {
 
 // At the end of the session, the time of a running command to end by itself, then after a signal.
 constexpr std::chrono::milliseconds own_end{1000}, grace{500};
-constexpr std::string_view how = "print, exec:COMMAND, signal:NAME, mark or stop";
+constexpr std::string_view forms = "print, exec:COMMAND, signal:NAME, mark or stop";
 
 int signal_of(std::string_view text) {
   std::string_view name = text;
@@ -120,7 +120,7 @@ ActionOptions parse_actions(const std::vector<std::string>& values) {
       options.stop = true;
     else if (value != "print")
       throw Error("--on {}: no such action", printable(value))
-          .hint(std::string(how))
+          .hint(std::string(forms))
           .exit_status(2);
   }
   return options;

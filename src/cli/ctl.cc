@@ -14,10 +14,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/control_socket.h"
-#include "cli/say.h"
 #include "sinks/output.h"
 #include "sinks/text_format.h"
+#include "source/control_socket.h"
+#include "source/say.h"
 
 namespace overdue {
 namespace {

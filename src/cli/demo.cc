@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/program_end.h"
-#include "cli/say.h"
-#include "cli/stop_signals.h"
 #include "sinks/output.h"
+#include "source/program_end.h"
+#include "source/say.h"
+#include "source/stop_signals.h"
 #include "target/spawn.h"
 
 namespace overdue {

@@ -11,10 +11,10 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/flame_sink.h"
-#include "cli/say.h"
 #include "flame/drawing.h"
 #include "flame/folded.h"
 #include "sinks/output.h"
+#include "source/say.h"
 #include "target/output_file.h"
 
 namespace overdue {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "cli/hwlat.h"
-#include "cli/kept_options.h"
-#include "cli/listener.h"
 #include "cli/options.h"
 #include "sinks/output.h"
+#include "source/kept_options.h"
+#include "source/listener.h"
 
 namespace overdue {
 

@@ -9,11 +9,11 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/say.h"
 #include "resolve/local_resolver.h"
 #include "resolve/nameless_resolver.h"
 #include "resolve/sandboxed_resolver.h"
 #include "sinks/text_format.h"
+#include "source/say.h"
 #include "symbols/process_maps.h"
 #include "symbols/served_devices.h"
 

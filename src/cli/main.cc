@@ -16,9 +16,9 @@
 #include "base/thread_rights.h"
 #include "cli/command.h"
 #include "cli/help.h"
-#include "cli/say.h"
 #include "cli/version.h"
 #include "sinks/output.h"
+#include "source/say.h"
 #include "target/identity.h"
 #include "target/own_rights.h"
 

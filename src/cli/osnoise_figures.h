@@ -9,9 +9,9 @@
 
 #include "analysis/timer_cause.h"
 #include "bpf/osnoise.h"
-#include "cli/kept_options.h"
 #include "core/record.h"
 #include "core/session_info.h"
+#include "source/kept_options.h"
 
 namespace overdue {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/instruments.h"
 #include "probes/osnoise/probe.h"
+#include "source/instruments.h"
 
 namespace overdue {
 

@@ -8,9 +8,9 @@
 
 #include "analysis/osnoise_assembler.h"
 #include "base/time.h"
-#include "cli/measure.h"
 #include "cli/osnoise_figures.h"
-#include "cli/osnoise_tracer.h"
+#include "source/measure.h"
+#include "source/osnoise_tracer.h"
 
 namespace overdue {
 

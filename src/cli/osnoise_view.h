@@ -4,13 +4,13 @@
 #include <optional>
 #include <vector>
 
-#include "cli/listener.h"
 #include "cli/live_table.h"
 #include "cli/options.h"
 #include "cli/osnoise_figures.h"
 #include "cli/osnoise_text.h"
 #include "sinks/ndjson.h"
 #include "sinks/output.h"
+#include "source/listener.h"
 
 namespace overdue {
 

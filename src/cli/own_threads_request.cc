@@ -1,4 +1,4 @@
-#include "cli/measure.h"
+#include "cli/own_threads_request.h"
 
 #include <utility>
 

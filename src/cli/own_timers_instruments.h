@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/instruments.h"
 #include "probes/own_timers/probe.h"
+#include "source/instruments.h"
 
 namespace overdue {
 

@@ -5,12 +5,12 @@
 #include <optional>
 #include <string>
 
-#include "cli/kept_options.h"
-#include "cli/listener.h"
 #include "cli/options.h"
 #include "cli/own_timers_table.h"
 #include "sinks/ndjson.h"
 #include "sinks/output.h"
+#include "source/kept_options.h"
+#include "source/listener.h"
 
 namespace overdue {
 

@@ -6,12 +6,12 @@
 #include "base/text.h"
 #include "bpf/frame.h"
 #include "cli/hwlat_view.h"
-#include "cli/measure.h"
 #include "cli/osnoise_view.h"
 #include "cli/own_timers_view.h"
 #include "cli/timerlat_view.h"
 #include "cli/worst_view.h"
 #include "core/recorded_stacks.h"
+#include "source/measure.h"
 
 namespace overdue {
 namespace {

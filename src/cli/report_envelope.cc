@@ -1,8 +1,6 @@
 #include "cli/report_envelope.h"
 
-#include "cli/say.h"
 #include "sinks/report_json.h"
-#include "sinks/text_format.h"
 
 namespace overdue {
 
@@ -35,10 +33,6 @@ void write_last_lines(Output& output, const SessionInfo& info, const Receipt& re
   write_receipt(last, receipt);
   last.end_object();
   output.append('\n');
-}
-
-void say_receipt(const SessionInfo& info, const Receipt& receipt) {
-  for (const std::string& line : receipt_lines(info, receipt)) say("overdue: {}\n", line);
 }
 
 }  // namespace overdue

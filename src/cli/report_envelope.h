@@ -19,7 +19,4 @@ void write_json_report(Output& output, const SessionInfo& info, const Receipt& r
 void write_last_lines(Output& output, const SessionInfo& info, const Receipt& receipt,
                       const WriteMembers& members);
 
-/// Prints the receipt on standard error, for a report that cannot be written.
-void say_receipt(const SessionInfo& info, const Receipt& receipt);
-
 }  // namespace overdue

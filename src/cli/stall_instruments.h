@@ -3,12 +3,12 @@
 #include <functional>
 #include <memory>
 
-#include "cli/instruments.h"
 #include "cli/span_choice.h"
 #include "cli/thresholds.h"
 #include "probes/pairs/probe.h"
 #include "probes/sched/probe.h"
 #include "probes/syscalls/probe.h"
+#include "source/instruments.h"
 
 namespace overdue {
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 
 namespace overdue {
@@ -20,11 +19,6 @@ constexpr std::size_t cells_for_threads =
     16384;  // 45 MB a half: 5000 threads that end within 50 ms
 
 }  // namespace
-
-std::size_t default_ring_bytes() {
-  constexpr std::size_t most = 16 << 20, least = 1 << 20, in_all = 256 << 20;
-  return std::clamp(std::bit_floor(in_all / possible_cpu_count()), least, most);
-}
 
 std::size_t SyscallInstruments::ring_bytes() const {
   if (!options_.calls && !options_.callers) return 0;
@@ -65,10 +59,6 @@ Duration SyscallInstruments::poll_every() const {
   if (options_.callers) return stacks_poll;
   if (options_.by_thread) return cells_poll;
   return options_.calls ? ring_poll : idle_poll;
-}
-
-void Instruments::set(const std::vector<std::string_view>&) {
-  throw Error("nothing of this session can be changed while it runs");
 }
 
 void SyscallInstruments::poll(KernelTime now, const RecordHandler&) {

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "cli/callers.h"
-#include "cli/instruments.h"
 #include "cli/two_phase.h"
 #include "probes/syscalls/probe.h"
+#include "source/instruments.h"
 
 namespace overdue {
 

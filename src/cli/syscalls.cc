@@ -5,13 +5,13 @@
 #include "base/text.h"
 #include "cli/callers.h"
 #include "cli/command.h"
-#include "cli/measure.h"
 #include "cli/options.h"
 #include "cli/report_output.h"
 #include "cli/syscall_instruments.h"
 #include "cli/syscall_view.h"
-#include "cli/trace_saver.h"
 #include "sinks/make_sink.h"
+#include "source/measure.h"
+#include "source/trace_saver.h"
 
 namespace overdue {
 namespace {

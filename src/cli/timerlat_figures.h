@@ -10,10 +10,10 @@
 #include "analysis/machine_stop.h"
 #include "analysis/timer_cause.h"
 #include "analysis/timer_verdict.h"
-#include "cli/kept_options.h"
 #include "core/histogram.h"
 #include "core/session_info.h"
 #include "core/stack_namer.h"
+#include "source/kept_options.h"
 
 namespace overdue {
 

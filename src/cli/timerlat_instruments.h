@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/instruments.h"
 #include "cli/timerlat_figures.h"
 #include "probes/timerlat/probe.h"
 #include "probes/timerlat/threads.h"
+#include "source/instruments.h"
 
 namespace overdue {
 

@@ -11,10 +11,10 @@
 #include "base/error.h"
 #include "base/read_text.h"
 #include "base/text.h"
-#include "cli/osnoise_tracer_threads.h"
 #include "probes/timerlat/probe.h"
 #include "probes/timerlat/threads.h"
 #include "sinks/text_format.h"
+#include "source/osnoise_tracer_threads.h"
 
 namespace overdue {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "analysis/timerlat_assembler.h"
 #include "base/time.h"
-#include "cli/measure.h"
-#include "cli/osnoise_tracer.h"
 #include "cli/timerlat_figures.h"
-#include "cli/timerlat_user_threads.h"
+#include "source/measure.h"
+#include "source/osnoise_tracer.h"
+#include "source/timerlat_user_threads.h"
 
 namespace overdue {
 

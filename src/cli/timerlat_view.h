@@ -4,13 +4,13 @@
 #include <optional>
 #include <vector>
 
-#include "cli/listener.h"
 #include "cli/live_table.h"
 #include "cli/options.h"
 #include "cli/timerlat_figures.h"
 #include "cli/timerlat_trace.h"
 #include "sinks/ndjson.h"
 #include "sinks/output.h"
+#include "source/listener.h"
 
 namespace overdue {
 

@@ -9,10 +9,7 @@
 #include "cli/command.h"
 #include "cli/kernel_stacks.h"
 #include "cli/live_stacks.h"
-#include "cli/measure.h"
 #include "cli/options.h"
-#include "cli/run_session.h"
-#include "cli/trace_saver.h"
 #include "cli/worst_hwlat.h"
 #include "cli/worst_instruments.h"
 #include "cli/worst_kernel.h"
@@ -21,6 +18,9 @@
 #include "kernel/preemption.h"
 #include "sinks/make_sink.h"
 #include "sinks/text_format.h"
+#include "source/measure.h"
+#include "source/run_session.h"
+#include "source/trace_saver.h"
 #include "target/cpu_list.h"
 
 namespace overdue {

@@ -2,13 +2,13 @@
 #include "cli/worst_hwlat.h"
 
 #include "cli/kernel_stacks.h"
-#include "cli/measure.h"
 #include "cli/osnoise_instruments.h"
-#include "cli/run_session.h"
-#include "cli/trace_saver.h"
 #include "cli/worst_kernel.h"
 #include "kernel/capabilities.h"
 #include "probes/timerlat/threads.h"
+#include "source/measure.h"
+#include "source/run_session.h"
+#include "source/trace_saver.h"
 
 namespace overdue {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <optional>
 
-#include "cli/instruments.h"
 #include "probes/worst/probe.h"
 #include "probes/worst/sections.h"
+#include "source/instruments.h"
 
 namespace overdue {
 

@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
-#include "cli/kept_options.h"
-#include "cli/source.h"
 #include "core/latency_window.h"
 #include "kernel/features.h"
 #include "kernel/tracing_instance.h"
+#include "source/kept_options.h"
+#include "source/source.h"
 
 namespace overdue {
 

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "analysis/window_assembler.h"
-#include "cli/kept_options.h"
-#include "cli/listener.h"
 #include "cli/options.h"
 #include "cli/report_output.h"
 #include "core/latency_window.h"
 #include "core/preemption.h"
 #include "core/stack_namer.h"
+#include "source/kept_options.h"
+#include "source/listener.h"
 
 namespace overdue {
 

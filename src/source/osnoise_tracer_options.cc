@@ -1,4 +1,4 @@
-#include "cli/osnoise_tracer_options.h"
+#include "source/osnoise_tracer_options.h"
 
 #include <algorithm>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "cli/membership_rules.h"
+#include "source/membership_rules.h"
 
 #include "base/error.h"
 #include "kernel/glob.h"

@@ -1,4 +1,4 @@
-#include "cli/measure.h"
+#include "source/measure.h"
 
 #include <poll.h>
 
@@ -6,17 +6,17 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/control_socket.h"
-#include "cli/controls.h"
-#include "cli/membership_rules.h"
-#include "cli/run_session.h"
-#include "cli/say.h"
-#include "cli/source.h"
 #include "kernel/capabilities.h"
 #include "kernel/features.h"
 #include "kernel/host.h"
 #include "kernel/libbpf_log.h"
 #include "kernel/syscall_table.h"
+#include "source/control_socket.h"
+#include "source/controls.h"
+#include "source/membership_rules.h"
+#include "source/run_session.h"
+#include "source/say.h"
+#include "source/source.h"
 #include "syscalls/names.h"
 #include "target/cgroups.h"
 #include "target/identity.h"

@@ -1,4 +1,4 @@
-#include "cli/trace_saver.h"
+#include "source/trace_saver.h"
 
 #include "base/text.h"
 #include "target/output_file.h"

@@ -3,12 +3,11 @@
 #include <optional>
 #include <string>
 
-#include "cli/instruments.h"
-#include "cli/kept_options.h"
-#include "cli/listener.h"
-#include "cli/options.h"
-#include "cli/run_session.h"
 #include "core/session_info.h"
+#include "source/instruments.h"
+#include "source/kept_options.h"
+#include "source/listener.h"
+#include "source/run_session.h"
 #include "target/selection.h"
 #include "target/spawn.h"
 
@@ -32,14 +31,6 @@ struct MeasureRequest {
   std::vector<std::string> only = {};        ///< of -e, for a recording
   KeptOptions options = {};                  ///< settings of the session, for a recording
 };
-
-/// The request of a command that measures workload threads, one on each of `cpus`. `cpus_text`: the
-/// value of --cpu, if given. `live`: the table is redrawn each second, or at --interval.
-/// `every_one`: each measurement is written as it comes.
-MeasureRequest request_of_own_threads(std::string command, const std::vector<std::uint32_t>& cpus,
-                                      const std::optional<std::string>& cpus_text,
-                                      const StopOptions& stop, const OutputOptions& output,
-                                      bool live, bool every_one);
 
 /// The part of `request` that the run needs: times, output, and the target's program, if any.
 RunRequest run_request(const MeasureRequest& request);

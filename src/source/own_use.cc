@@ -1,4 +1,4 @@
-#include "cli/own_use.h"
+#include "source/own_use.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

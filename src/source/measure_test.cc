@@ -1,4 +1,4 @@
-#include "cli/measure.h"
+#include "source/measure.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

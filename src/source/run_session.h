@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "cli/listener.h"
-#include "cli/source.h"
+#include "source/listener.h"
+#include "source/source.h"
 #include "target/spawn.h"
 
 namespace overdue {

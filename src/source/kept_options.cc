@@ -1,4 +1,4 @@
-#include "cli/kept_options.h"
+#include "source/kept_options.h"
 
 #include <charconv>
 #include <numeric>

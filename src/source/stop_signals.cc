@@ -1,4 +1,4 @@
-#include "cli/stop_signals.h"
+#include "source/stop_signals.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "cli/control_socket.h"
+#include "source/control_socket.h"
 
 #include <dirent.h>
 #include <fcntl.h>

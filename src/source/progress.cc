@@ -1,4 +1,4 @@
-#include "cli/progress.h"
+#include "source/progress.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "base/thread_rights.h"
-#include "cli/say.h"
+#include "source/say.h"
 
 namespace overdue {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/listener.h"
 #include "core/probe.h"
 #include "core/recorded_stacks.h"
+#include "source/listener.h"
 #include "trace/writer.h"
 
 namespace overdue {

@@ -1,4 +1,4 @@
-#include "cli/osnoise_tracer.h"
+#include "source/osnoise_tracer.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -15,13 +15,13 @@
 #include "base/fd.h"
 #include "base/read_text.h"
 #include "base/text.h"
-#include "cli/osnoise_tracer_options.h"
-#include "cli/osnoise_tracer_threads.h"
-#include "cli/say.h"
-#include "cli/starvation_watch.h"
 #include "kernel/capabilities.h"
 #include "kernel/features.h"
 #include "kernel/host.h"
+#include "source/osnoise_tracer_options.h"
+#include "source/osnoise_tracer_threads.h"
+#include "source/say.h"
+#include "source/starvation_watch.h"
 #include "target/cpu_list.h"
 #include "target/own_rights.h"
 

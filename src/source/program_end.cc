@@ -1,11 +1,11 @@
-#include "cli/program_end.h"
+#include "source/program_end.h"
 
 #include <poll.h>
 
 #include <iterator>
 
 #include "base/text.h"
-#include "cli/say.h"
+#include "source/say.h"
 
 namespace overdue {
 

@@ -1,4 +1,4 @@
-#include "cli/timerlat_user_threads.h"
+#include "source/timerlat_user_threads.h"
 
 #include <fcntl.h>
 #include <linux/close_range.h>

@@ -1,4 +1,4 @@
-#include "cli/own_use.h"
+#include "source/own_use.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -11,11 +11,11 @@
 
 #include "analysis/tracer_assembler.h"
 #include "base/time.h"
-#include "cli/kept_options.h"
-#include "cli/source.h"
 #include "kernel/features.h"
 #include "kernel/tracing_instance.h"
 #include "kernel/tracing_settings.h"
+#include "source/kept_options.h"
+#include "source/source.h"
 
 namespace overdue {
 

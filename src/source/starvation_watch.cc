@@ -1,4 +1,4 @@
-#include "cli/starvation_watch.h"
+#include "source/starvation_watch.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "base/time.h"
-#include "cli/instruments.h"
 #include "core/session_info.h"
+#include "source/instruments.h"
 
 namespace overdue {
 

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "cli/stop_signals.h"
+#include "source/stop_signals.h"
 #include "target/spawn.h"
 
 namespace overdue {

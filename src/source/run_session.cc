@@ -1,4 +1,4 @@
-#include "cli/run_session.h"
+#include "source/run_session.h"
 
 #include <poll.h>
 
@@ -6,17 +6,23 @@
 #include <memory>
 
 #include "base/error.h"
-#include "cli/own_use.h"
-#include "cli/program_end.h"
-#include "cli/progress.h"
-#include "cli/report_envelope.h"
-#include "cli/stop_signals.h"
+#include "sinks/text_format.h"
+#include "source/own_use.h"
+#include "source/program_end.h"
+#include "source/progress.h"
+#include "source/say.h"
+#include "source/stop_signals.h"
 
 namespace overdue {
 namespace {
 
 constexpr int stopped_by_a_limit = 3;
 constexpr std::chrono::milliseconds tick{500};
+
+/// On standard error: the report cannot be written.
+void say_receipt(const SessionInfo& info, const Receipt& receipt) {
+  for (const std::string& line : receipt_lines(info, receipt)) say("overdue: {}\n", line);
+}
 
 /// One session; its member functions are the steps, in order.
 class SessionRun {

@@ -1,4 +1,4 @@
-#include "cli/controls.h"
+#include "source/controls.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "cli/osnoise_tracer_threads.h"
+#include "source/osnoise_tracer_threads.h"
 
 #include <sched.h>
 
