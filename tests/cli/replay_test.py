@@ -24,6 +24,13 @@ SESSIONS = {
     "stalls": (("stalls", "-T", "5ms", "--", workload("lock-demo")), 0),
     "calls that hang": (("stalls", "-T", "5ms", "--timeout", "60ms", "--", workload("lock-demo")), 0),
 }
+# With a tracer of the kernel's, where there is one.
+BY_THE_KERNEL = {
+    "timerlat": (("timerlat", "-d", "300ms", "--backend", "kernel"), 0),
+    "osnoise": (("osnoise", "-d", "900ms", "-p", "200ms", "-r", "100ms", "--backend", "kernel"), 0),
+    "wakeup_rt": (("worst", "wakeup_rt", "-d", "2s", "--backend", "kernel"), 0),
+    "hwlat": (("worst", "hwlat", "-d", "3s", "--backend", "kernel"), 0),
+}
 VIEWS = {"syscalls": ("--by", "thread")}
 
 
@@ -45,13 +52,24 @@ class Replay(FolderTest):
         self.assertEqual(finished.status, status, finished)
         return finished.out.encode("latin-1").decode()
 
+    def assert_same(self, name, arguments, status):
+        for form in ("text", "json", "ndjson"):
+            with self.subTest(session=name, form=form):
+                live = self.session(arguments, status, "-f", form)
+                self.assertTrue(live)
+                self.assertEqual(self.report("-f", form, *VIEWS.get(arguments[0], ())), live)
+
     def test_the_report_is_the_live_one(self):
         for name, (arguments, status) in SESSIONS.items():
-            for form in ("text", "json", "ndjson"):
-                with self.subTest(session=name, form=form):
-                    live = self.session(arguments, status, "-f", form)
-                    self.assertTrue(live)
-                    self.assertEqual(self.report("-f", form, *VIEWS.get(arguments[0], ())), live)
+            self.assert_same(name, arguments, status)
+
+    def test_also_with_the_kernels_tracers(self):
+        with open("/sys/kernel/tracing/available_tracers", encoding="ascii") as file:
+            there = set(file.read().split()) & set(BY_THE_KERNEL)
+        if not there:
+            self.skipTest("this kernel has none of the tracers")
+        for tracer in sorted(there):
+            self.assert_same(tracer, *BY_THE_KERNEL[tracer])
 
     def test_lines_and_buckets_of_the_same_recording(self):
         """One recording has the table, the histogram and the trace, whichever was shown live."""
