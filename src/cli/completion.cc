@@ -173,18 +173,18 @@ std::string zsh_completion() {
   return fmt::format(R"(#compdef overdue
 # zsh completion of overdue, made from its help pages
 _overdue() {{
-  local -a commands
+  local -a choices
   local dashes=${{words[(i)--]}}
   if (( dashes < CURRENT )); then
     words=("${{(@)words[dashes + 1, -1]}}")
     (( CURRENT -= dashes ))
-    _normal
+    if (( CURRENT == 1 )); then _command_names -e; else _normal; fi
     return
   fi
   if (( CURRENT == 2 )); then
-    commands=(
+    choices=(
 {})
-    _describe command commands
+    _describe command choices
     return
   fi
   local command=$words[2]

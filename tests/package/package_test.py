@@ -236,9 +236,11 @@ class Completion(PackageTest):
         if not shutil.which("zsh"):
             self.skipTest("no zsh")
         folder = os.path.join(self.deb, "usr/share/zsh/vendor-completions")
-        for line, expected in (("overdue stal", "stalls"), ("overdue stalls --thresh", "stalls --threshold="),
+        for line, expected in (("overdue stal", "stalls"), ("overdue stalls --thresh", "stalls --threshold"),
                                ("overdue syscalls --format ndj", "syscalls --format ndjson"),
-                               ("overdue worst hwl", "worst hwlat")):
+                               ("overdue worst hwl", "worst hwlat"),
+                               ("overdue stalls -- dpkg-que", "stalls -- dpkg-query"),
+                               ("overdue stalls -- ls --alm", "stalls -- ls --almost-all")):
             with self.subTest(line=line):
                 said = self.in_zsh(folder, line)
                 self.assertIn(f"<{expected}>", said)
@@ -247,17 +249,19 @@ class Completion(PackageTest):
         session = f"overdue-zsh-{os.getpid()}"
         def tmux(*arguments):
             return subprocess.run(["tmux", "-L", session, *arguments], capture_output=True, check=False).stdout.decode()
+
+        def shows(begin):
+            return any(each.startswith(begin) for each in tmux("capture-pane", "-p").splitlines())
         try:
             tmux("new-session", "-d", "-x", "120", "-y", "30", "zsh", "-f")
             tmux("send-keys", f"fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -D; "
                  "overdue() { print -r -- \"<${(j: :)@}>\" }; PROMPT=ready:", "Enter")
-            self.wait_for(lambda: "ready:" in tmux("capture-pane", "-p").splitlines()[-1:][0] or
-                          any(each.startswith("ready:") for each in tmux("capture-pane", "-p").splitlines()))
+            self.wait_for(lambda: shows("ready:"))
             tmux("send-keys", "-l", line)
             tmux("send-keys", "Tab")
             time.sleep(1)
             tmux("send-keys", "Enter")
-            self.wait_for(lambda: any(each.startswith("<") for each in tmux("capture-pane", "-p").splitlines()))
+            self.wait_for(lambda: shows("<"))
             return tmux("capture-pane", "-p").replace(" >", ">")
         finally:
             tmux("kill-server")
