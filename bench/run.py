@@ -125,7 +125,7 @@ class Bench:
                              cpus()[-1], idle=self.program("idle"))
         workload.slow_divisor = 1 if self.options.quick else 10
         workload.remark = ("The tool's target polls every 5 ms and is otherwise idle. The foreign tracepoint is "
-                           "pivot_root's, which nobody calls.")
+                           "pivot_root's, which no process calls.")
         chosen = self.pick("empty clock foreign foreign-pair", "overdue by-thread two-phase",
                            peers=not self.options.quick)
         return measure.Plan(workload, chosen, judged=["overdue", "two-phase"],

@@ -223,8 +223,8 @@ std::vector<std::unique_ptr<Measuring>> sessions_of_every_kind() {
                                            session.membership().maps()));
   session.add(std::make_unique<SectionsProbe>(
       WorstOptions{.tracer = WORST_PREEMPTIRQSOFF, .cpus = {0}}, session.membership().maps()));
-  static BusyThreads nobody({.cpus = {}});
-  session.add(std::make_unique<OsnoiseProbe>(nobody, session.membership().maps()));
+  static BusyThreads no_threads({.cpus = {}});
+  session.add(std::make_unique<OsnoiseProbe>(no_threads, session.membership().maps()));
   return sessions;
 }
 

@@ -37,7 +37,7 @@ def header_names(path):
 
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "/usr/include/x86_64-linux-gnu/asm")
-    print("// Written by tools/generate_syscall_names.py; do not edit. An empty name is a number nobody has.")
+    print("// Written by tools/generate_syscall_names.py; do not edit. An empty name is an unused number.")
     print('#include "syscalls/names_table.h"\n\nnamespace overdue {\nnamespace {\n\n// clang-format off')
     for symbol, header, extra in TABLES:
         names = header_names(folder / header) | dict(COMMON) | dict(extra)

@@ -183,6 +183,6 @@ def section(results):
     rows.append([f"all {NOISE_HOOK}…", Figure([kept_books(spent) for spent in results.bookkeeping]).text(duration)])
     parts.append("What each hook takes, an activation, by the kernel's statistics (bpf_stats_enabled), the clock that "
                  f"these read included. {NOISE_HOOK}… keep books of what has the CPU; lat_… are the measurement itself, "
-                 "and lat_switch, which also tells of each activation, notes the thread that left.")
+                 "and lat_switch, which also records each activation, notes the thread that left.")
     parts.append(table(["hook", "an activation"], rows))
     return "\n\n".join(parts)

@@ -115,7 +115,7 @@ TEST(SpanWords, WhoseItWas) {
   EXPECT_EQ(block.thread.tid, 70U);
   EXPECT_EQ(block.thread.comm, "dd");
   EXPECT_FALSE(block.is_bystander);
-  EXPECT_FALSE(block.ended_by) << "whom the interrupt met is chance";
+  EXPECT_FALSE(block.ended_by) << "the interrupted thread is chance";
 
   span = make(SPAN_PAIR, 1, 0, "own");
   span.begin_pid = span.begin_tid = 70;

@@ -252,8 +252,8 @@ void TimerlatAssembler::hold_noises(Cpu& cpu) {
   cpu.activation.flags &= ~u32{ACTIVATION_CUT};
   for (auto each = cpu.noises.rbegin(); each != cpu.noises.rend(); ++each) {
     timerlat_noise noise = each->gross;
-    const bool nobody = noise.kind == NOISE_THREAD && noise.number == 0;  // the idle CPU
-    if (noise.end_ns <= begin_ns || noise.begin_ns >= end_ns || nobody) continue;
+    const bool is_idle = noise.kind == NOISE_THREAD && noise.number == 0;
+    if (noise.end_ns <= begin_ns || noise.begin_ns >= end_ns || is_idle) continue;
     if (cpu.held.size() == TIMERLAT_NOISES_MAX) {
       cpu.activation.flags |= ACTIVATION_CUT;
       break;

@@ -97,7 +97,7 @@ TEST(Thresholds, TheMostSpecialCounts) {
   EXPECT_EQ(set.of_thread(SPAN_OFFCPU, "dw-1"), 5ms) << "the first that matches";
   EXPECT_EQ(set.of_thread(SPAN_OFFCPU, "dx"), 7ms);
   EXPECT_EQ(set.of_thread(SPAN_OFFCPU, "other"), 50ms);
-  EXPECT_EQ(set.of_thread(SPAN_IRQ, "dw-1"), 10ms) << "whom an interrupt meets is chance";
+  EXPECT_EQ(set.of_thread(SPAN_IRQ, "dw-1"), 10ms) << "the interrupted thread is chance";
   EXPECT_EQ(set.least_of(SPAN_OFFCPU), 5ms);
   EXPECT_EQ(set.least_of(SPAN_IRQ), 10ms);
   EXPECT_EQ(set.least({SPAN_IRQ}), 10ms);

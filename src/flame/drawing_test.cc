@@ -68,7 +68,7 @@ TEST(Layout, CountsWhatIsTooNarrow) {
   EXPECT_EQ(layout.boxes[2].start, 1u) << "what is not drawn keeps its place";
   EXPECT_EQ(layout.too_narrow, 3u);
   EXPECT_EQ(layout.too_narrow_weight, 1u);
-  EXPECT_EQ(layout.boxes[1].too_narrow, 3u) << "told at their parent";
+  EXPECT_EQ(layout.boxes[1].too_narrow, 3u) << "counted at their parent";
 }
 
 TEST(Drawing, LetsNothingHostileThrough) {

@@ -80,8 +80,8 @@ StackTree::Id StackTree::place(std::span<const FoldedFrame> frames) {
     frames = frames.first(limits_.depth);
   }
   Id at = root, thread = root;
-  const FoldedFrame nobody{{}, FrameKind::thread};
-  if (frames.empty()) frames = std::span(&nobody, 1);
+  const FoldedFrame no_thread{{}, FrameKind::thread};
+  if (frames.empty()) frames = std::span(&no_thread, 1);
   for (const FoldedFrame& frame : frames) {
     const Id next = child(at, frame);
     if (next == root) return other(thread);

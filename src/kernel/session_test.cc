@@ -63,7 +63,7 @@ TEST_F(SessionTest, AsksItsProbesInOrder) {
   auto probe = std::make_unique<RecordingProbe>(log, control);
   RecordingProbe& asked = *probe;
   session.add(std::move(probe));
-  const RecordHandler nobody = [](const Record&) { FAIL() << "nothing was measured"; };
+  const RecordHandler unexpected = [](const Record&) { FAIL() << "nothing was measured"; };
   session.calibrate(time_getppid());
   EXPECT_THAT(log, ::testing::ElementsAre("begin_calibration", "drain", "end_calibration"));
   EXPECT_EQ(control.armed, 0u);
@@ -76,12 +76,12 @@ TEST_F(SessionTest, AsksItsProbesInOrder) {
   asked.full = true;
   EXPECT_TRUE(session.cells_are_filling());
   EXPECT_FALSE(session.rings_are_filling());  // there are none
-  EXPECT_EQ(session.poll(nobody), 0u);
+  EXPECT_EQ(session.poll(unexpected), 0u);
   const u32 epoch = control.epoch;
   log.clear();
-  session.collect(nobody);
+  session.collect(unexpected);
   EXPECT_EQ(control.epoch, epoch + 1);
-  session.finish(nobody);
+  session.finish(unexpected);
   EXPECT_THAT(log, ::testing::ElementsAre("drain", "finish", "drain"));
 }
 

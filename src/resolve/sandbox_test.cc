@@ -122,7 +122,7 @@ TEST_F(Sandbox, HasNoRightsAndNothingOpen) {
   for (const char* ids : {"Uid", "Gid"}) {
     const std::string all = status_of(child, ids);
     const auto id = std::stoul(all);
-    EXPECT_GE(id, 0x9000'0000u) << "somebody else may be that user";
+    EXPECT_GE(id, 0x9000'0000u) << "the user may exist";
     EXPECT_EQ(all, fmt::format("{0}\t{0}\t{0}\t{0}", id));
   }
   EXPECT_EQ(status_of(child, "Groups"), "");

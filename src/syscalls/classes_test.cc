@@ -95,7 +95,7 @@ TEST(SyscallSets, ExclamationMarkTakesAway) {
   const SyscallSet without_futex = parse({"!futex"});
   EXPECT_FALSE(has(without_futex, "futex"));
   EXPECT_EQ(size(without_futex), size(all) - 3);
-  EXPECT_TRUE(without_futex[ABI_NATIVE].test(480)) << "calls nobody knows are not futex";
+  EXPECT_TRUE(without_futex[ABI_NATIVE].test(480)) << "unknown calls are not futex";
   const SyscallSet some = parse({"%file,!openat"});
   EXPECT_TRUE(has(some, "unlink"));
   EXPECT_FALSE(has(some, "openat"));

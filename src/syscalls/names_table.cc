@@ -1,4 +1,4 @@
-// Written by tools/generate_syscall_names.py; do not edit. An empty name is a number nobody has.
+// Written by tools/generate_syscall_names.py; do not edit. An empty name is an unused number.
 #include "syscalls/names_table.h"
 
 namespace overdue {

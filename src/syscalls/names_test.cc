@@ -116,8 +116,8 @@ TEST(SyscallNames, UsersMaySayTheNamesTheyKnow) {
     ASSERT_TRUE(number) << each.said;
     EXPECT_EQ(builtin_syscall_name(each.abi, *number), each.meant) << each.said;
   }
-  for (const char* nobody : {"", "openta", "sys_", "__x64_sys_", "64", "i386:open", "ni_syscall"})
-    EXPECT_FALSE(syscall_number(ABI_NATIVE, nobody)) << nobody;
+  for (const char* name : {"", "openta", "sys_", "__x64_sys_", "64", "i386:open", "ni_syscall"})
+    EXPECT_FALSE(syscall_number(ABI_NATIVE, name)) << name;
 }
 
 TEST(SyscallNames, ListHasEachNameOnce) {

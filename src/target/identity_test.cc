@@ -39,13 +39,13 @@ TEST(IdentityTest, SudoGivesTheCallingUser) {
   IdentityRequest request = as_root();
   request.sudo_uid = "65534";
   request.sudo_gid = "65534";
-  const auto nobody = choose_identity(request);
-  ASSERT_TRUE(nobody);
-  EXPECT_EQ(nobody->uid, 65534u);
-  EXPECT_EQ(nobody->gid, 65534u);
-  EXPECT_EQ(nobody->name, "nobody");
-  EXPECT_THAT(nobody->groups, Contains(65534u));
-  EXPECT_THAT(nobody->groups, testing::Not(Contains(0u)));
+  const auto user = choose_identity(request);
+  ASSERT_TRUE(user);
+  EXPECT_EQ(user->uid, 65534u);
+  EXPECT_EQ(user->gid, 65534u);
+  EXPECT_EQ(user->name, "nobody");
+  EXPECT_THAT(user->groups, Contains(65534u));
+  EXPECT_THAT(user->groups, testing::Not(Contains(0u)));
 }
 
 TEST(IdentityTest, PkexecAndDoasGiveTheCallingUser) {

@@ -134,7 +134,7 @@ TEST_F(OutputFile, PlantedFilesInASharedDirectoryAreRefused) {
 class OutputFileOfSudo : public OutputFile {
  protected:
   void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "being root for somebody else needs root";
+    if (::geteuid() != 0) GTEST_SKIP() << "acting as another user needs root";
     ::setenv("SUDO_UID", "12345", 1);
     ::setenv("SUDO_GID", "23456", 1);
     ASSERT_EQ(::chmod(directory_.c_str(), 0755), 0);

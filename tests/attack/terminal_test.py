@@ -74,7 +74,7 @@ class Typing(unittest.TestCase):
 
     def test_ones_own_terminal_is_as_it_was(self):
         if not legacy_typing():
-            self.skipTest("dev.tty.legacy_tiocsti is 0: nobody can type")
+            self.skipTest("dev.tty.legacy_tiocsti is 0: no process can type")
         self.assertEqual(self.results()[0], 0)
 
     def test_doctor_says_whether_others_can(self):

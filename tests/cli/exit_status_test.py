@@ -106,9 +106,9 @@ class Streams(unittest.TestCase):
         """Both streams are a closed pipe, as in `2>&1 | head`."""
         read_end, write_end = os.pipe()
         os.close(read_end)
-        with tempfile.TemporaryDirectory() as folder, open(write_end, "w") as nobody:
+        with tempfile.TemporaryDirectory() as folder, open(write_end, "w") as unread:
             def status(*arguments):
-                return subprocess.run([OVERDUE, *map(str, arguments)], stdout=nobody, stderr=nobody).returncode
+                return subprocess.run([OVERDUE, *map(str, arguments)], stdout=unread, stderr=unread).returncode
             report = os.path.join(folder, "report")
             self.assertEqual(status("syscalls", "-v", "-o", report, "--", workload("die"), "exit", 7), 7)
             with open(report) as file:

@@ -53,7 +53,7 @@ class OffCpu(Case):
 
     def test_who_is_preempted_in_its_own_code(self):
         if not kernel_has_task_work():
-            self.skipTest("this kernel tells of system calls only where a thread waited")
+            self.skipTest("this kernel reports system calls only where a thread waited")
         seen = stalls("--span", "offcpu", "-T", "1ms", "--", workload("cpu-demo"), "--duration", "1s", "--cpu", 0)
         computing = [one for one in seen.found if one["name"] == "preempted" and not has_unseen_wait(one)
                      and "be_a_hog" in functions(one.get("user_stack", []))]

@@ -268,7 +268,7 @@ class User(Case):
         # timerlat_fd_release() drops one task reference too many, which crashed Linux 6.12 with
         # PREEMPT_RT in 2 of 3 runs.
         if (read("/sys/kernel/realtime") or "").strip() == "1":
-            self.skipTest("this kernel may crash then, whoever reads timerlat_fd")
+            self.skipTest("this kernel may crash then, whichever process reads timerlat_fd")
         self.ended_early(lambda _: write(f"{OSNOISE}/options", "OSNOISE_WORKLOAD\n"),
                          r"overdue: the thread of CPU \d that waits in .* was killed by SIGKILL\nhint: .*options")
 

@@ -289,7 +289,7 @@ class OfATarget(Case):
         self.assertGreaterEqual(window["time_ns"], fitting[0]["spun_until_ns"])
         # A hypervisor may hold the timer's interrupt back, but not in each of the rounds.
         self.assertGreater(window["latency_ns"], SPIN_MS * 1_000_000 // 2, report["notes"])
-        self.assertEqual(window["waker"]["comm"], "spinner", "whom the timer interrupted")
+        self.assertEqual(window["waker"]["comm"], "spinner", "the interrupted thread")
         self.assertTrue(any("hrtimer" in frame["name"] for frame in window["waker"]["stack"]), window["waker"])
 
     def test_each_of_several_that_wait_at_once_is_followed(self):

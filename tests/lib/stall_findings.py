@@ -133,7 +133,7 @@ class Case(unittest.TestCase):
         """The findings whose longest wait has a waker: a hardened kernel hides some wake-ups."""
         known = [finding for finding in findings if finding["waits"] and "waker" in longest_wait(finding)]
         self.assertGreater(len(known), len(findings) / 2,
-                           f"the kernel tells who ends waits: {described_all(findings)}")
+                           f"the kernel reports the wakers: {described_all(findings)}")
         return known
 
     def assert_complete(self, finding, *names):

@@ -65,8 +65,4 @@ inline MembershipRules rules_for(const Child& child) {
   return rules;
 }
 
-inline MembershipRules nobody() {
-  return {};
-}
-
 }  // namespace overdue

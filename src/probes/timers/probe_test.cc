@@ -59,7 +59,7 @@ TEST_F(TimersProbe, EverySleepOfAMemberHasAnExpiryWhateverItsClock) {
       EXPECT_GE(spans.size(), std::size_t{sleeps} / 2);
       EXPECT_LE(spans.size(), std::size_t{sleeps});
       EXPECT_EQ(receipt().lost(), nested());
-      EXPECT_EQ(of(SPAN_TIMER).size(), spans.size()) << "somebody else's";
+      EXPECT_EQ(of(SPAN_TIMER).size(), spans.size()) << "another's";
       for (const SeenSpan& span : spans) {
         EXPECT_EQ(span.record.begin_pid, child.pid());
         EXPECT_NE(span.record.subject, 0u);

@@ -53,7 +53,7 @@ static void open_sockets(void) {
   socklen_t length = sizeof peer;
   tcp[1] = accept4(listener, (struct sockaddr*)&peer, &length, SOCK_CLOEXEC);
   if (tcp[1] < 0) fail(errno, "cannot accept a connection");
-  if (peer.sin_port != sender.sin_port) fail(0, "somebody else connected first");
+  if (peer.sin_port != sender.sin_port) fail(0, "another process connected first");
   close(listener);
 }
 
