@@ -12,13 +12,12 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_functions = 4;  // of one stack
+constexpr std::size_t max_functions = 4;  // of one stack
 
 /// Adds the innermost of the telling functions of a kernel stack.
 void add_functions(std::string& cause, const Stack& stack) {
   const auto functions = telling_functions(stack);
-  const std::size_t from =
-      functions.size() > most_functions ? functions.size() - most_functions : 0;
+  const std::size_t from = functions.size() > max_functions ? functions.size() - max_functions : 0;
   for (std::size_t i = from; i < functions.size(); ++i) cause += functions[i] + ";";
 }
 
@@ -64,7 +63,7 @@ void add_own_frames(std::string& cause, const Stack& stack) {
     if (is_of_c_library(frame) || is_thread_start(frame.name)) continue;
     const std::string& function = frame.name.empty() ? frame.module : frame.name;
     if (function == last) continue;
-    if (++count > most_functions) return;
+    if (++count > max_functions) return;
     cause += function + ";";
     last = function;
   }

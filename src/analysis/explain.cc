@@ -17,7 +17,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t places_told = 8;  // of a step of a chain
+constexpr std::size_t places_shown = 8;  // of a step of a chain
 
 ThreadName thread_of(const event_header& header) {
   return {header.pid, header.tid, std::string(fixed_text(header.comm))};
@@ -132,7 +132,7 @@ void add_ledger(ChainLink& link, const RawLink& raw, StackNamer& namer) {
   if (!raw.ledger) return;
   link.during_ns = raw.during_ns;
   link.ledger = breakdown_of(raw.ledger->parts, raw.ledger->throttled_ns, raw.during_ns);
-  const std::size_t count = std::min(raw.ledger->places.size(), places_told);
+  const std::size_t count = std::min(raw.ledger->places.size(), places_shown);
   for (const RawPlace& place : std::span(raw.ledger->places).first(count))
     link.places.push_back(place_of(place, namer));
 }

@@ -10,8 +10,8 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_named = 64;   // a name may need a request to another process
-constexpr std::size_t most_frames = 8;   // of a place; a profiler shows more
+constexpr std::size_t max_named = 64;    // a name may need a request to another process
+constexpr std::size_t max_frames = 8;    // of a place; a profiler shows more
 constexpr std::size_t frames_alike = 2;  // a function and its caller
 
 bool goes_back(const StackFrame& frame) {
@@ -58,7 +58,7 @@ const Stack& stack_of(RawSample& sample, StackNamer& namer) {
   Stack kernel = kernel_side(sample, namer);
   stack.insert(stack.begin(), std::make_move_iterator(kernel.begin()),
                std::make_move_iterator(kernel.end()));
-  if (stack.size() > most_frames) stack.resize(most_frames);
+  if (stack.size() > max_frames) stack.resize(max_frames);
   return named(sample, std::move(stack));
 }
 
@@ -80,7 +80,7 @@ Stack waking_stack_of(RawSample* sample, StackNamer& namer) {
 
 CpuPlaces cpu_places_of(std::span<RawSample* const> samples, StackNamer& namer) {
   CpuPlaces all;
-  const std::size_t looked_at = std::min(samples.size(), most_named);
+  const std::size_t looked_at = std::min(samples.size(), max_named);
   for (std::size_t i = 0; i < looked_at; ++i) {
     const Stack& stack = stack_of(*samples[i * samples.size() / looked_at], namer);
     ++all.samples;

@@ -30,9 +30,9 @@ class LineWords {
   /// Reads seconds, such as "548.771078", with `digits` digits after the point.
   bool seconds(std::uint64_t& ns, std::size_t digits) {
     constexpr std::uint64_t second_ns = 1'000'000'000;
-    constexpr std::uint64_t most_seconds = std::numeric_limits<std::int64_t>::max() / second_ns;
+    constexpr std::uint64_t max_seconds = std::numeric_limits<std::int64_t>::max() / second_ns;
     std::uint64_t whole = 0, part = 0;
-    if (!number(whole) || whole >= most_seconds || !take(".")) return false;
+    if (!number(whole) || whole >= max_seconds || !take(".")) return false;
     if (rest_.size() < digits || !std::all_of(rest_.begin(), rest_.begin() + digits,
                                               [](char c) { return c >= '0' && c <= '9'; }))
       return false;

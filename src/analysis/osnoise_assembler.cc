@@ -126,8 +126,8 @@ void OsnoiseAssembler::end_pause(Cpu& cpu, const TraceLine& line, const OsnoiseE
 void OsnoiseAssembler::end_period(Cpu& cpu, const TraceLine& line,
                                   const OsnoiseEvent::Period& period) {
   osnoise_sample sample{};
-  const auto exact = [](std::uint64_t known_ns, std::uint64_t told_us) {
-    return known_ns / 1000 == told_us ? known_ns : told_us * 1000;
+  const auto exact = [](std::uint64_t known_ns, std::uint64_t reported_us) {
+    return known_ns / 1000 == reported_us ? known_ns : reported_us * 1000;
   };
   sample.runtime_ns = period.runtime_us * 1000;
   sample.noise_ns = exact(cpu.sum_ns, period.noise_us);

@@ -8,8 +8,9 @@
 namespace overdue {
 namespace {
 
-bool owes_stack(const Record& record) {
-  return record.schema->id == RECORD_SCHED_WAIT && record.as<sched_wait>().flags & WAIT_OWES_STACK;
+bool has_deferred_stack(const Record& record) {
+  return record.schema->id == RECORD_SCHED_WAIT &&
+         record.as<sched_wait>().flags & WAIT_STACK_DEFERRED;
 }
 
 bool belongs(const wait_stack& stack, const event_header& wait) {
@@ -23,18 +24,18 @@ void StackJoin::record(const Record& record) {
   if (record.schema->id == RECORD_WAIT_STACK) return stack(record);
   const event_header header = record.header();
   advance(header.time_ns);
-  const bool owes = owes_stack(record);
-  if (kept_.empty() && !owes) return handler_(record, nullptr);
-  Kept kept{.record = Owned(record), .stack = {}, .is_waiting = owes};
+  const bool deferred = has_deferred_stack(record);
+  if (kept_.empty() && !deferred) return handler_(record, nullptr);
+  Kept kept{.record = Owned(record), .stack = {}, .is_waiting = deferred};
   const auto early = std::find_if(early_.begin(), early_.end(), [&](const Owned& one) {
-    return owes && belongs(one.record().as<wait_stack>(), header);
+    return deferred && belongs(one.record().as<wait_stack>(), header);
   });
   if (early != early_.end()) {
     kept.stack = *early;
     kept.is_waiting = false;
   }
   kept_.push_back(std::move(kept));
-  if (kept_.size() > most_kept) kept_.front().is_waiting = false;
+  if (kept_.size() > max_kept) kept_.front().is_waiting = false;
   release();
 }
 
@@ -50,7 +51,7 @@ void StackJoin::stack(const Record& record) {
   if (found) return release();
   // The stack may be read before its wait, which another CPU has written.
   early_.emplace_back(record);
-  if (early_.size() > most_early) early_.pop_front();
+  if (early_.size() > max_early) early_.pop_front();
 }
 
 void StackJoin::advance(std::uint64_t now_ns) {

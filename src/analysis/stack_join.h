@@ -16,8 +16,8 @@ namespace overdue {
 class StackJoin {
  public:
   static constexpr std::uint64_t patience_ns = 1'000'000'000;
-  static constexpr std::size_t most_kept = 2048;  ///< largest number of records held back
-  static constexpr std::size_t most_early = 64;   ///< stacks kept that are read before their waits
+  static constexpr std::size_t max_kept = 2048;  ///< largest number of records held back
+  static constexpr std::size_t max_early = 64;   ///< stacks kept that are read before their waits
   /// `stack` is the user stack of the wait, or null.
   using Handler = std::function<void(const Record&, const Record* stack)>;
 

@@ -13,11 +13,11 @@ namespace {
 
 constexpr Schema owing_schema{
     .id = RECORD_SCHED_WAIT, .name = "wait", .size = sizeof(sched_wait), .fields = {}, .help = {}};
-constexpr Schema owed_schema{.id = RECORD_WAIT_STACK,
-                             .name = "wait_stack",
-                             .size = sizeof(wait_stack),
-                             .fields = {},
-                             .help = {}};
+constexpr Schema deferred_schema{.id = RECORD_WAIT_STACK,
+                                 .name = "wait_stack",
+                                 .size = sizeof(wait_stack),
+                                 .fields = {},
+                                 .help = {}};
 constexpr Schema other_schema{
     .id = RECORD_SPAN, .name = "span", .size = sizeof(span_record), .fields = {}, .help = {}};
 
@@ -26,11 +26,11 @@ constexpr u64 one_second = 1'000'000'000;
 /// Collects the output: "kind tid" for each record, with "+" and the time of its stack's copy.
 class StackJoinTest : public testing::Test {
  protected:
-  void wait(u32 tid, u64 in_ns, bool owes = true) {
+  void wait(u32 tid, u64 in_ns, bool deferred = true) {
     sched_wait fixed{};
     fixed.header.time_ns = in_ns;
     fixed.header.tid = tid;
-    fixed.flags = owes ? WAIT_OF_MEMBER | WAIT_OWES_STACK : WAIT_OF_MEMBER;
+    fixed.flags = deferred ? WAIT_OF_MEMBER | WAIT_STACK_DEFERRED : WAIT_OF_MEMBER;
     join_.record({&owing_schema, std::as_bytes(std::span(&fixed, 1))});
   }
   void stack(u32 tid, u64 since_ns, u64 at_ns) {
@@ -38,7 +38,7 @@ class StackJoinTest : public testing::Test {
     fixed.header.time_ns = at_ns;
     fixed.header.tid = tid;
     fixed.since_ns = since_ns;
-    join_.record({&owed_schema, std::as_bytes(std::span(&fixed, 1))});
+    join_.record({&deferred_schema, std::as_bytes(std::span(&fixed, 1))});
   }
   void span(u32 tid, u64 at_ns) {
     span_record fixed{};
@@ -56,7 +56,7 @@ class StackJoinTest : public testing::Test {
   }};
 };
 
-TEST_F(StackJoinTest, NothingIsKeptWhereNothingIsOwed) {
+TEST_F(StackJoinTest, NothingIsKeptWithoutADeferredStack) {
   wait(1, 100, false);
   span(2, 101);
   EXPECT_EQ(taken(), "wait 1;span 2;");
@@ -115,7 +115,7 @@ TEST_F(StackJoinTest, AWaitWhoseThreadDoesNotPayGoesOnWithoutItsStack) {
 
 TEST_F(StackJoinTest, RecordsKeptAreBounded) {
   wait(1, 100);
-  for (std::size_t i = 1; i < StackJoin::most_kept; ++i) span(2, 101);
+  for (std::size_t i = 1; i < StackJoin::max_kept; ++i) span(2, 101);
   EXPECT_EQ(taken(), "");
   span(3, 102);
   EXPECT_TRUE(taken().ends_with("span 2;span 3;"));

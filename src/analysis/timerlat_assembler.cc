@@ -10,7 +10,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_frames = 256;
+constexpr std::size_t max_frames = 256;
 constexpr s16 priority_of_most = 120;
 /// Times of lines are rounded to microseconds, and taken shortly after the event itself.
 constexpr std::uint64_t rounding_ns = 1000;
@@ -61,7 +61,7 @@ void TimerlatAssembler::line(std::string_view text) {
         ++counts_.unmatched;
       cpu.has_irq = false;
       cpu.noises.clear();
-      cpu.told_id = 0;
+      cpu.reported_id = 0;
     }
     return;
   }
@@ -145,7 +145,7 @@ void TimerlatAssembler::reach_thread(Cpu& cpu, const TraceLine& line, const Time
 
 /// The program has finished its work and asked for the next activation.
 void TimerlatAssembler::reach_user(Cpu& cpu, const TimerlatEvent& event) {
-  if (!cpu.has_irq && cpu.told_id == 0) return;  // it began before the session
+  if (!cpu.has_irq && cpu.reported_id == 0) return;  // it began before the session
   if (!cpu.has_thread || cpu.has_user || cpu.activation.id != event.id ||
       event.latency_ns < cpu.thread_latency_ns) {
     ++counts_.unmatched;
@@ -160,7 +160,7 @@ void TimerlatAssembler::reach_user(Cpu& cpu, const TimerlatEvent& event) {
 void TimerlatAssembler::add_frame(Cpu& cpu, const StackLine& frame) {
   constexpr std::uint64_t of_kernel = 0xffff000000000000;
   cpu.stack_is_over = cpu.stack_is_over || frame.address < of_kernel;
-  if (cpu.stack_is_over || cpu.frames.size() == most_frames) return;
+  if (cpu.stack_is_over || cpu.frames.size() == max_frames) return;
   cpu.frames.push_back(frame.address);
   cpu.last_function = frame.function;
 }
@@ -320,13 +320,13 @@ void TimerlatAssembler::tell(Cpu& cpu) {
 
 void TimerlatAssembler::count_missed(Cpu& cpu, std::uint64_t expires_ns) {
   const std::uint64_t id = cpu.activation.id;
-  if (cpu.told_id != 0 && id == cpu.told_id + 1 && expires_ns > cpu.told_expires_ns) {
-    const std::uint64_t apart_ns = expires_ns - cpu.told_expires_ns;
+  if (cpu.reported_id != 0 && id == cpu.reported_id + 1 && expires_ns > cpu.reported_expires_ns) {
+    const std::uint64_t apart_ns = expires_ns - cpu.reported_expires_ns;
     const std::uint64_t periods = (apart_ns + options_.period_ns / 2) / options_.period_ns;
     if (periods > 1) cpu.missed += periods - 1;
   }
-  cpu.told_id = id;
-  cpu.told_expires_ns = expires_ns;
+  cpu.reported_id = id;
+  cpu.reported_expires_ns = expires_ns;
 }
 
 void TimerlatAssembler::finish() {

@@ -72,7 +72,7 @@ class TimerlatAssembler final : public TracerAssembler {
     std::vector<std::uint64_t> frames;
     bool stack_is_over = false;  ///< the following frames are no addresses
     std::string last_function;   ///< outermost function of the stack
-    std::uint64_t told_id = 0, told_expires_ns = 0;
+    std::uint64_t reported_id = 0, reported_expires_ns = 0;
     std::uint64_t missed = 0;
     std::uint32_t named_tid = 0;
     std::string name;  ///< name of thread named_tid

@@ -12,44 +12,44 @@
  * task storage would take a call into the kernel for each thread of a context switch. The task
  * storage of threads outside the target stays empty, and other hooks test nothing else. If the slot
  * was taken when the thread began, the ledger is kept in the `ledgers` map. */
-#define LEDGER_SEATS_LOG2 13
+#define LEDGER_SLOTS_LOG2 13
 
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_MMAPABLE); /* for the values' alignment */
-  __uint(max_entries, 1 << LEDGER_SEATS_LOG2);
+  __uint(max_entries, 1 << LEDGER_SLOTS_LOG2);
   __type(key, u32);
-  __type(value, struct ledger_seat);
-} ledger_seats SEC(".maps");
+  __type(value, struct ledger_slot);
+} ledger_slots SEC(".maps");
 
 THREAD_STORAGE(ledgers, HASH, struct thread_ledger);
 
 /* By Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4). The verifier refuses to
  * multiply an address, but not the difference of two addresses. */
-static __always_inline struct ledger_seat* seat_of(const struct task_struct* task) {
+static __always_inline struct ledger_slot* slot_of(const struct task_struct* task) {
   u64 apart = (u64)task - (u64)&control;
   barrier_var(apart);
-  u32 seat = apart * 0x9e3779b97f4a7c15ull >> (64 - LEDGER_SEATS_LOG2);
-  return bpf_map_lookup_elem(&ledger_seats, &seat);
+  u32 slot = apart * 0x9e3779b97f4a7c15ull >> (64 - LEDGER_SLOTS_LOG2);
+  return bpf_map_lookup_elem(&ledger_slots, &slot);
 }
 
 /* Null for a thread without a ledger. Such calls are rare, so may_be_kept() would save nothing; its
  * pointer load makes programs slow to load (see runs_for_target()). */
 static __always_inline struct thread_ledger* ledger_of(struct task_struct* task) {
-  struct ledger_seat* seat = seat_of(task);
-  if (seat && seat->owner == (u64)task) return &seat->ledger;
+  struct ledger_slot* slot = slot_of(task);
+  if (slot && slot->owner == (u64)task) return &slot->ledger;
   return find_of_thread(ledgers, task);
 }
 
 /* False if there is no room. */
 static __always_inline bool make_ledger(struct task_struct* task, struct thread_ledger* initial) {
-  struct ledger_seat* seat = seat_of(task);
-  if (seat) {
+  struct ledger_slot* slot = slot_of(task);
+  if (slot) {
     /* The same owner: a thread at this address ended, and the kernel hid its end. */
-    u64 before = seat->owner == (u64)task ? (u64)task : 0;
-    if (__sync_val_compare_and_swap(&seat->owner, before, SEAT_IS_BEGUN) == before) {
-      seat->ledger = *initial;
-      __sync_lock_test_and_set(&seat->owner, (u64)task);
+    u64 before = slot->owner == (u64)task ? (u64)task : 0;
+    if (__sync_val_compare_and_swap(&slot->owner, before, SLOT_IS_BEGUN) == before) {
+      slot->ledger = *initial;
+      __sync_lock_test_and_set(&slot->owner, (u64)task);
       return true;
     }
   }
@@ -58,9 +58,9 @@ static __always_inline bool make_ledger(struct task_struct* task, struct thread_
 
 /* Called when the thread is freed. */
 static __always_inline void forget_ledger(struct task_struct* task) {
-  struct ledger_seat* seat = seat_of(task);
-  if (seat && seat->owner == (u64)task)
-    seat->owner = 0;
+  struct ledger_slot* slot = slot_of(task);
+  if (slot && slot->owner == (u64)task)
+    slot->owner = 0;
   else
     forget_thread(ledgers, task);
 }

@@ -27,6 +27,6 @@ struct {
 } place_tables SEC(".maps");
 
 static __always_inline struct place_table* place_table_of(u32 tid) {
-  u32 index = tid * 0x9e3779b9u >> (32 - PLACE_TABLES_LOG2); /* see seat_of() */
+  u32 index = tid * 0x9e3779b9u >> (32 - PLACE_TABLES_LOG2); /* see slot_of() */
   return bpf_map_lookup_elem(&place_tables, &index);
 }

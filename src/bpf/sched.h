@@ -34,7 +34,7 @@ enum cpu_vector {
 
 enum wait_flags {
   WAIT_OF_MEMBER = 1,       // of the target; other waits explain waits of the target
-  WAIT_OWES_STACK = 2,      // a wait_stack of the thread follows, unless the thread ends before
+  WAIT_STACK_DEFERRED = 2,  // a wait_stack of the thread follows, unless the thread ends before
   WAIT_RAN_SINCE_CALL = 4,  // the thread had the CPU from the begin of `call` until this wait
 };
 

@@ -41,16 +41,16 @@ struct thread_ledger {
                      // late; may have ended
   u64 last_call_ns;  // begin of the last system call while the thread was last on a CPU
   u64 member;        // member_key(), see call.bpf.h
-  u64 owes_ns;       // end of the first wait whose stack is deferred; 0: none
+  u64 deferred_ns;   // end of the first wait whose stack is deferred; 0: none
   struct ledger_sums sums;     // sums up to since_ns
   struct ledger_sums at_call;  // sums at call_ns
 
-  u64 noted_call_ns;  // begin of the late call whose waits are recorded even if short
-  u64 hang_call_ns;   // begin of the open call that was reported as a hang
-  u32 noted;          // number of waits recorded for noted_call_ns
-  u32 is_asked;       // 1: task work for the deferred stack is queued, see probes/sched
-  u64 owed_ip;        // user registers when the stack was deferred
-  u64 owed_sp;
+  u64 noted_call_ns;   // begin of the late call whose waits are recorded even if short
+  u64 hang_call_ns;    // begin of the open call that was reported as a hang
+  u32 noted;           // number of waits recorded for noted_call_ns
+  u32 is_copy_queued;  // 1: task work for the deferred stack is queued, see probes/sched
+  u64 deferred_ip;     // user registers when the stack was deferred
+  u64 deferred_sp;
   char displacer[COMM_SIZE];  // thread that preempted this thread
   u32 displacer_tid;
   u32 is_left_idle;  // 1: runnable when it left the CPU, and the idle thread was switched in
@@ -65,10 +65,10 @@ struct thread_ledger {
 
 #define THROTTLER_OF_REAL_TIME 1ull  // without a task_group: the limit of all real-time threads
 
-#define SEAT_IS_BEGUN 1
+#define SLOT_IS_BEGUN 1
 
 // The slot of a ledger: see ledger.bpf.h.
-struct ledger_seat {
-  u64 owner;  // struct task_struct*; 0: free; SEAT_IS_BEGUN: the ledger is not written yet
+struct ledger_slot {
+  u64 owner;  // struct task_struct*; 0: free; SLOT_IS_BEGUN: the ledger is not written yet
   struct thread_ledger ledger;
 } __attribute__((aligned(64)));  // no two threads share a cache line

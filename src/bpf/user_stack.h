@@ -5,7 +5,7 @@
 
 #include "bpf/span.h"
 
-// The deferred stack of all waits of the header's thread that have WAIT_OWES_STACK and ended
+// The deferred stack of all waits of the header's thread that have WAIT_STACK_DEFERRED and ended
 // between since_ns and header.time_ns; the thread was not back in its program in between. With
 // SPAN_HAS_USER_STACK, followed by struct user_registers and `user_bytes` as in a span_record; with
 // SPAN_STACK_NAMED, as in frame.h. With neither, there was no stack to copy.

@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t longest_path = 4096, most_servers_bytes = 16u << 10, most_known = 4096;
+constexpr std::size_t longest_path = 4096, max_servers_bytes = 16u << 10, max_known = 4096;
 constexpr int no_program = 127;
 constexpr std::chrono::milliseconds longest_poll{5};  // between two calls of `meanwhile`
 
@@ -90,7 +90,7 @@ DebuginfodOptions DebuginfodOptions::current(const InheritedState& inherited) {
 
 Debuginfod::Debuginfod(DebuginfodOptions options) : options_(std::move(options)) {
   options_.servers = one_line(std::move(options_.servers));
-  if (options_.servers.size() > most_servers_bytes) options_.servers.clear();
+  if (options_.servers.size() > max_servers_bytes) options_.servers.clear();
 }
 
 void Debuginfod::fail(std::string why) {
@@ -101,7 +101,7 @@ Fd Debuginfod::find(const std::string& build_id) {
   if (options_.servers.empty()) return {};
   const auto known = known_.find(build_id);
   if (known != known_.end()) return known->second.empty() ? Fd() : opened(known->second);
-  if (spent_ >= options_.time_of_all || known_.size() >= most_known) {
+  if (spent_ >= options_.time_of_all || known_.size() >= max_known) {
     ++left_out_;
     return {};
   }
@@ -124,7 +124,7 @@ std::string Debuginfod::fetched(const std::string& build_id) {
   const Fd answer(check_errno(memfd_create("debuginfod", MFD_CLOEXEC), "cannot ask debuginfod"));
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(options_.time_of_file).count();
   SpawnedProgram program({"/bin/sh", "-c", script, "debuginfod", build_id, options_.servers,
-                          fmt::to_string(seconds), fmt::to_string(options_.most_bytes)},
+                          fmt::to_string(seconds), fmt::to_string(options_.max_bytes)},
                          {.inherited = options_.inherited, .helper_input = answer.get()});
   program.release();
   const auto status = wait_for(program, options_.time_of_file, meanwhile_);
@@ -153,7 +153,7 @@ Fd Debuginfod::opened(const std::string& path) {
   struct stat status{};
   if (!file || fstat(file.get(), &status) != 0) return {};
   const bool is_theirs = status.st_uid == (user ? user->uid : geteuid());
-  const bool is_bounded = static_cast<std::uint64_t>(status.st_size) <= options_.most_bytes;
+  const bool is_bounded = static_cast<std::uint64_t>(status.st_size) <= options_.max_bytes;
   return is_theirs && is_bounded ? std::move(file) : Fd();
 }
 

@@ -20,7 +20,7 @@ struct DebuginfodOptions {
   InheritedState inherited{};
   Duration time_of_file = std::chrono::seconds(20);
   Duration time_of_all = std::chrono::seconds(60);  ///< after it, no server is asked any more
-  std::uint64_t most_bytes = std::uint64_t{2} << 30;
+  std::uint64_t max_bytes = std::uint64_t{2} << 30;
 
   /// Options with the servers of DEBUGINFOD_URLS, else those of the machine (/etc/debuginfod).
   static DebuginfodOptions current(const InheritedState& inherited);

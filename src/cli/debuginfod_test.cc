@@ -114,9 +114,9 @@ TEST_F(DebuginfodTest, AFileThatIsTooLargeIsNone) {
   program("echo " + folder_ + "/file");
   std::ofstream(folder_ + "/file") << std::string(2000, 'x');
   DebuginfodOptions small = options();
-  small.most_bytes = 1999;
+  small.max_bytes = 1999;
   EXPECT_FALSE(Debuginfod(small).find("abcdef"));
-  small.most_bytes = 2000;
+  small.max_bytes = 2000;
   EXPECT_TRUE(Debuginfod(small).find("abcdef"));
 }
 

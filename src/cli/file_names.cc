@@ -14,7 +14,7 @@ namespace {
 
 constexpr pid_t no_process = 1 << 30;  // beyond any process id
 constexpr std::uint64_t first_start = 1u << 20, page = 4096;
-constexpr std::size_t most_files = 1024;
+constexpr std::size_t max_files = 1024;
 
 Fd duplicate(const Fd& file) {
   return Fd(fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
@@ -117,7 +117,7 @@ Stack FileNames::resolved(const Mapped& file, const StackFrame& frame) {
 }
 
 Stack FileNames::named(StackFrame frame) {
-  if (is_build_id(frame.build_id) && candidates_.size() < most_files)
+  if (is_build_id(frame.build_id) && candidates_.size() < max_files)
     for (const Mapped& file : candidates(frame))
       if (Stack stack = resolved(file, frame); !stack.empty()) return stack;
   return {std::move(frame)};

@@ -21,7 +21,7 @@ namespace overdue {
 namespace {
 
 /// Bytes without a stack after which reading stops: a device or a pipe need not end.
-constexpr std::size_t most_without_stacks = 64u << 20;
+constexpr std::size_t max_without_stacks = 64u << 20;
 
 /// Gives all of `path` to `reader`; `-` is standard input.
 void read_folded(const std::string& path, FoldedReader& reader) {
@@ -37,8 +37,8 @@ void read_folded(const std::string& path, FoldedReader& reader) {
                 printable(path));
     reader.feed({buffer.data(), static_cast<std::size_t>(length)});
     bytes += static_cast<std::size_t>(length);
-    if (bytes > most_without_stacks && reader.stacks() == 0)
-      throw Error("no stacks in the first {} MiB of {}", most_without_stacks >> 20, printable(path))
+    if (bytes > max_without_stacks && reader.stacks() == 0)
+      throw Error("no stacks in the first {} MiB of {}", max_without_stacks >> 20, printable(path))
           .hint("a line is 'thread;outer frame;inner frame WEIGHT': see overdue flame --help");
   }
 }

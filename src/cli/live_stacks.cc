@@ -146,7 +146,7 @@ std::string LiveStacks::thread_name(std::uint32_t, std::uint32_t tid) {
 }
 
 std::vector<LiveStacks::MappedFile> LiveStacks::files_of(std::uint32_t pid, KernelTime at) {
-  constexpr std::size_t most_files = 1u << 16;
+  constexpr std::size_t max_files = 1u << 16;
   std::vector<MappedFile> files;
   follow_image(static_cast<pid_t>(pid), at);
   const auto image = images_.image_of(static_cast<pid_t>(pid), at);
@@ -157,7 +157,7 @@ std::vector<LiveStacks::MappedFile> LiveStacks::files_of(std::uint32_t pid, Kern
     const Fd fd = images_.open(*image, mapping, static_cast<pid_t>(pid));
     struct stat status{};
     if (!fd || fstat(fd.get(), &status) != 0) continue;
-    if (file_numbers_.size() >= most_files) break;
+    if (file_numbers_.size() >= max_files) break;
     const FileIdentity identity{status.st_dev, status.st_ino,
                                 static_cast<std::uint64_t>(status.st_size),
                                 static_cast<std::uint64_t>(status.st_ctim.tv_sec),

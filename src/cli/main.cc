@@ -144,10 +144,10 @@ int report_failure(const Error& error, bool spawns, bool verbose) {
 }
 
 /// The identity of the caller takes a process to find out: only if the rights depend on it.
-void give_up_rights(Rights needed) {
-  overdue::give_up_rights(needed, needed == Rights::caller
-                                      ? choose_identity(IdentityRequest::current(std::nullopt))
-                                      : std::nullopt);
+void drop_rights(Rights needed) {
+  overdue::drop_rights(needed, needed == Rights::caller
+                                   ? choose_identity(IdentityRequest::current(std::nullopt))
+                                   : std::nullopt);
 }
 
 int run(int argc, char** argv, const InheritedState& inherited) {
@@ -174,7 +174,7 @@ int run(int argc, char** argv, const InheritedState& inherited) {
       }
       spawns = command->spawns(line.invocation);
       if (line.invocation.has_program && !spawns) throw runs_no_program(*command);
-      give_up_rights(command->rights());
+      drop_rights(command->rights());
       return run_command(*command, line);
     }
     throw unknown_command(line.command);

@@ -7,11 +7,11 @@
 #include "cli/command.h"
 #include "cli/kernel_stacks.h"
 #include "cli/options.h"
-#include "cli/osnoise_instruments.h"
 #include "cli/osnoise_kernel.h"
+#include "cli/osnoise_probe_set.h"
 #include "cli/osnoise_view.h"
-#include "cli/own_threads_request.h"
 #include "cli/report_output.h"
+#include "cli/workload_request.h"
 #include "kernel/capabilities.h"
 #include "kernel/features.h"
 #include "probes/timerlat/threads.h"
@@ -145,7 +145,7 @@ OsnoisePlan OsnoiseCommand::plan() const {
 
 MeasureRequest OsnoiseCommand::request(const OsnoisePlan& plan, bool live) const {
   MeasureRequest request =
-      request_of_own_threads("osnoise", plan.cpus, cpus_, stop_, output_, live, trace_);
+      request_of_workload("osnoise", plan.cpus, cpus_, stop_, output_, live, trace_);
   request.options = kept_options(plan);
   return request;
 }
@@ -161,11 +161,11 @@ int OsnoiseCommand::measure_with_bpf(const OsnoisePlan& plan, bool live) const {
                        .stop_single = Duration(plan.stop_single_ns),
                        .stop_total = Duration(plan.stop_total_ns),
                        .priority = plan.priority});
-  OsnoiseInstruments instruments(threads);
+  OsnoiseProbeSet probe_set(threads);
   OsnoiseView view(plan, output_, live);
   KernelStacks stacks;
   SavingListener saving(view, save_, stacks);
-  return measure(request, *kernel_, instruments, saving);
+  return measure(request, *kernel_, probe_set, saving);
 }
 
 int OsnoiseCommand::measure_with_tracer(const OsnoisePlan& plan, bool live) const {

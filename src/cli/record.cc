@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/options.h"
-#include "cli/syscall_instruments.h"
+#include "cli/syscall_probe_set.h"
 #include "sinks/text_format.h"
 #include "source/measure.h"
 #include "source/say.h"
@@ -121,9 +121,9 @@ int RecordCommand::run(const Invocation& invocation) {
   options.aggregate = false;
   options.calls = true;
   if (!only_.empty()) options.only = parse_syscall_set(only_, {});
-  SyscallInstruments instruments(options, {}, buffer_ ? parse_buffer_size(*buffer_) : 0);
+  SyscallProbeSet probe_set(options, {}, buffer_ ? parse_buffer_size(*buffer_) : 0);
   Recorder recorder(file_);
-  const int status = measure(request, *kernel_.open(), instruments, recorder);
+  const int status = measure(request, *kernel_.open(), probe_set, recorder);
   if (!quiet_) recorder.print_receipt();
   return status;
 }

@@ -54,7 +54,7 @@ void refuse_own_input(const OutputOptions& options, int input) {
       .exit_status(2);
 }
 
-constexpr std::size_t most_cpus = 4096;  // of any machine: as many as --cpu can name
+constexpr std::size_t max_cpus = 4096;  // of any machine: as many as --cpu can name
 
 /// The spans and thresholds of the recording: they decide which waits are findings, and which
 /// threshold each finding passed.
@@ -68,7 +68,7 @@ void take_recorded(const SessionInfo& info, StallViewOptions& options) {
       options.timeout = Duration(timeout_ns);
     if (!info.only.empty()) options.only = parse_syscall_set(info.only, info.names);
     if (info.target.cpus.empty()) return;
-    std::vector<std::uint32_t> any(most_cpus);
+    std::vector<std::uint32_t> any(max_cpus);
     std::iota(any.begin(), any.end(), 0);
     options.cpus = parse_cpu_list(info.target.cpus, any);
   } catch (const Error&) {

@@ -13,7 +13,7 @@
 #include "cli/live_stacks.h"
 #include "cli/options.h"
 #include "cli/report_output.h"
-#include "cli/stall_instruments.h"
+#include "cli/stall_probe_set.h"
 #include "cli/stall_view.h"
 #include "resolve/sandboxed_event_finder.h"
 #include "sinks/make_sink.h"
@@ -260,7 +260,7 @@ int StallsCommand::run(const Invocation& invocation) {
   request.selection = parse_target(target_);
   wanted.whole_machine = request.selection.kind == TargetKind::all;
   wanted.finder = make_event_finder(wanted.spans.pairs, !stack_options_.no_sandbox);
-  StallInstruments instruments(std::move(wanted));
+  StallProbeSet probe_set(std::move(wanted));
   request.inherited = invocation.inherited;
   request.duration = stop_.parsed();
   request.quiet = output_.quiet;
@@ -270,19 +270,19 @@ int StallsCommand::run(const Invocation& invocation) {
   request.thresholds = threshold_list();
   request.spans = spans_;
   request.only = only_;
-  if (const auto timeout = instruments.options().timeout)
+  if (const auto timeout = probe_set.options().timeout)
     request.options = {{"timeout_ns", std::to_string(timeout->count())}};
   ActionOptions actions = parse_actions(actions_);
   actions.every = parse_duration(every_, "--on-every");
   actions.inherited = invocation.inherited;
   request.starts_helpers = !actions.command.empty() || debuginfod_;
   StallReporter reporter(
-      {.thresholds = instruments.options().thresholds,
-       .timeout = instruments.options().timeout,
-       .spans = instruments.options().spans.kinds,
+      {.thresholds = probe_set.options().thresholds,
+       .timeout = probe_set.options().timeout,
+       .spans = probe_set.options().spans.kinds,
        .cpus = request.selection.cpus,
        .idle = idle_,
-       .only = instruments.options().only,
+       .only = probe_set.options().only,
        .is_chosen = names_calls(only_),
        .keep_under = keep_under_,
        .first = output_.format == "text" ? first_ : 0},
@@ -296,8 +296,8 @@ int StallsCommand::run(const Invocation& invocation) {
                                  : std::nullopt,
        .flame = flame_,
        .save = save_});
-  instruments.on_change = [&](KernelTime at) { reporter.change(at, instruments.options()); };
-  return measure(request, *kernel_.open(), instruments, reporter);
+  probe_set.on_change = [&](KernelTime at) { reporter.change(at, probe_set.options()); };
+  return measure(request, *kernel_.open(), probe_set, reporter);
 }
 
 }  // namespace

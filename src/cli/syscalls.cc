@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/report_output.h"
-#include "cli/syscall_instruments.h"
+#include "cli/syscall_probe_set.h"
 #include "cli/syscall_view.h"
 #include "sinks/make_sink.h"
 #include "source/measure.h"
@@ -28,11 +28,11 @@ struct FiguresDestination {
 /// Prints the measurement, and optionally saves it.
 class Reporter final : public MeasureListener {
  public:
-  Reporter(const ViewOptions& view, SyscallInstruments& instruments, FiguresDestination destination)
-      : options_(view), instruments_(instruments), to_(std::move(destination)) {
-    if (!instruments.options().callers) return;
+  Reporter(const ViewOptions& view, SyscallProbeSet& probe_set, FiguresDestination destination)
+      : options_(view), probe_set_(probe_set), to_(std::move(destination)) {
+    if (!probe_set.options().callers) return;
     callers_ = std::make_unique<Callers>(LiveStacks::Options{.sandbox = to_.sandbox});
-    callers_->set_learner(instruments);
+    callers_->set_learner(probe_set);
   }
 
   void while_waiting(const std::function<void()>& meanwhile) override {
@@ -41,7 +41,7 @@ class Reporter final : public MeasureListener {
   // Files are opened only now: a measurement that cannot begin must not destroy the last report.
   void begin(const SessionInfo& info) override {
     report_ = open_report(to_.output, to_.spawned, to_.stream);
-    view_ = std::make_unique<SyscallView>(options_, instruments_.options().only, *report_.sink);
+    view_ = std::make_unique<SyscallView>(options_, probe_set_.options().only, *report_.sink);
     if (callers_) callers_->begin(info);
     view_->begin(info);
     saver_.begin(info);
@@ -66,7 +66,7 @@ class Reporter final : public MeasureListener {
     SessionInfo info = with_callers(measured);
     if (callers_)
       for (std::string& note : callers_->notes()) info.notes.push_back(std::move(note));
-    if (instruments_.options().discover_only) view_->discovered(instruments_.discovered());
+    if (probe_set_.options().discover_only) view_->discovered(probe_set_.discovered());
     view_->end(info, receipt);
     report_.output->close();
     saver_.end(info, receipt);
@@ -84,7 +84,7 @@ class Reporter final : public MeasureListener {
   }
 
   const ViewOptions& options_;
-  SyscallInstruments& instruments_;
+  SyscallProbeSet& probe_set_;
   FiguresDestination to_;
   std::unique_ptr<Callers> callers_;  ///< null unless callers are requested
   ReportOutput report_;
@@ -115,7 +115,7 @@ class SyscallsCommand final : public Command {
 
  private:
   MeasureRequest request(const Invocation& invocation);
-  SyscallInstruments instruments() const;
+  SyscallProbeSet probe_set() const;
 
   TargetOptions target_;
   StopOptions stop_;
@@ -166,7 +166,7 @@ MeasureRequest SyscallsCommand::request(const Invocation& invocation) {
   return request;
 }
 
-SyscallInstruments SyscallsCommand::instruments() const {
+SyscallProbeSet SyscallsCommand::probe_set() const {
   const GroupBy by = view_.group_by();
   SyscallsOptions options;
   options.by_thread = by.thread || by.process || by.container;
@@ -184,14 +184,14 @@ SyscallInstruments SyscallsCommand::instruments() const {
 
 int SyscallsCommand::run(const Invocation& invocation) {
   const MeasureRequest request = this->request(invocation);
-  SyscallInstruments instruments = this->instruments();
-  Reporter reporter(view_, instruments,
+  SyscallProbeSet probe_set = this->probe_set();
+  Reporter reporter(view_, probe_set,
                     {.output = output_,
                      .spawned = invocation.has_program,
                      .stream = request.streams,
                      .save = save_,
                      .sandbox = !stack_options_.no_sandbox});
-  return measure(request, *kernel_.open(), instruments, reporter);
+  return measure(request, *kernel_.open(), probe_set, reporter);
 }
 
 }  // namespace

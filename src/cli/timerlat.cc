@@ -11,13 +11,13 @@
 #include "cli/command.h"
 #include "cli/kernel_stacks.h"
 #include "cli/options.h"
-#include "cli/own_threads_request.h"
-#include "cli/own_timers_instruments.h"
+#include "cli/own_timers_probe_set.h"
 #include "cli/own_timers_view.h"
 #include "cli/report_output.h"
-#include "cli/timerlat_instruments.h"
 #include "cli/timerlat_kernel.h"
+#include "cli/timerlat_probe_set.h"
 #include "cli/timerlat_view.h"
+#include "cli/workload_request.h"
 #include "kernel/capabilities.h"
 #include "kernel/features.h"
 #include "source/measure.h"
@@ -209,7 +209,7 @@ Fd TimerlatCommand::hold_dma_latency() const {
 
 MeasureRequest TimerlatCommand::request(const TimerlatPlan& plan, bool live) const {
   MeasureRequest request =
-      request_of_own_threads("timerlat", plan.cpus, cpus_, stop_, output_, live, trace_);
+      request_of_workload("timerlat", plan.cpus, cpus_, stop_, output_, live, trace_);
   request.options = kept_options(plan);
   return request;
 }
@@ -225,11 +225,11 @@ int TimerlatCommand::measure_with_bpf(const TimerlatPlan& plan, bool live) {
   TimerThreads threads(
       {.cpus = plan.cpus, .period = Duration(plan.period_ns), .priority = plan.priority});
   const Fd dma_latency = hold_dma_latency();
-  TimerlatInstruments instruments(probe_options(plan), plan.cpus, threads);
+  TimerlatProbeSet probe_set(probe_options(plan), plan.cpus, threads);
   KernelStacks stacks;
   TimerlatView view(plan, output_, live, stacks);
   SavingListener saving(view, save_, stacks);
-  const int status = measure(request, *kernel_, instruments, saving);
+  const int status = measure(request, *kernel_, probe_set, saving);
   if (threads.starved()) throw_starved();
   return status;
 }
@@ -295,12 +295,12 @@ int TimerlatCommand::measure_own_timers(const Invocation& invocation) {
                            .user = user_,
                            .trace = trace_,
                            .spawned = invocation.has_program};
-  OwnTimersInstruments instruments({.stack_over = limit(stack_, "--stack"), .cpus = {}});
+  OwnTimersProbeSet probe_set({.stack_over = limit(stack_, "--stack"), .cpus = {}});
   request.options = kept_options(plan);
   KernelStacks stacks;
   OwnTimersView view(plan, output_, stacks);
   SavingListener saving(view, save_, stacks);
-  return measure(request, *kernel_, instruments, saving);
+  return measure(request, *kernel_, probe_set, saving);
 }
 
 int TimerlatCommand::run(const Invocation& invocation) {

@@ -124,8 +124,8 @@ TimerStop explain_stop(const Record& record, const TimerlatPlan& plan, StackName
   std::vector<std::string> functions;
   for (const StackFrame& frame : stop.stack) functions.push_back(frame.name);
   const bool has_priority = activation.flags & ACTIVATION_HAS_PRIORITY;
-  stop.verdict =
-      judge(stop.cause, functions, has_priority ? activation.thread_priority : plan.priority);
+  stop.diagnosis =
+      diagnose(stop.cause, functions, has_priority ? activation.thread_priority : plan.priority);
   return stop;
 }
 

@@ -9,7 +9,7 @@
 
 #include "analysis/machine_stop.h"
 #include "analysis/timer_cause.h"
-#include "analysis/timer_verdict.h"
+#include "analysis/timer_diagnosis.h"
 #include "core/histogram.h"
 #include "core/session_info.h"
 #include "core/stack_namer.h"
@@ -74,7 +74,7 @@ std::uint64_t latency_in(const timerlat_activation& activation, TimerContext con
 /// An activation over a limit, explained.
 struct TimerStop {
   TimerCause cause;
-  TimerVerdict verdict;
+  TimerDiagnosis diagnosis;
   TimerContext context = TimerContext::thread;  ///< context of the limit
   std::uint64_t limit_ns = 0;
   Stack stack;  ///< kernel stack of the interrupt, innermost first

@@ -65,10 +65,10 @@ void write_cause(JsonWriter& json, const TimerStop& stop) {
   json.member("comm", fixed_text(activation.interrupted));
   json.member("user_mode", (activation.flags & ACTIVATION_USER_MODE) != 0);
   json.end_object();
-  json.member("verdict", timer_fault_name(stop.verdict.fault));
-  json.member("verdict_ns", stop.verdict.ns);
-  json.member("who", stop.verdict.who);
-  json.member("explanation", stop.verdict.text);
+  json.member("verdict", delay_cause_name(stop.diagnosis.cause));
+  json.member("verdict_ns", stop.diagnosis.ns);
+  json.member("who", stop.diagnosis.who);
+  json.member("explanation", stop.diagnosis.text);
   json.key("stack");
   write_stack(json, stop.stack);
   json.end_object(Elements::below);

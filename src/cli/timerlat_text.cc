@@ -139,7 +139,7 @@ std::string timerlat_cause(const TimerStop& stop) {
       "CPU {} stopped the run: activation #{}, {} latency {}, and the limit is {}\n",
       activation.header.cpu, activation.id, context_name(stop.context),
       duration_text(latency_in(activation, stop.context)), duration_text(stop.limit_ns));
-  text += fmt::format("{}\n\n", stop.verdict.text);
+  text += fmt::format("{}\n\n", stop.diagnosis.text);
   for (const CausePart& part : cause.parts)
     text += part_line(noise_kind_name(part.kind), part_name(part), part.ns, cause.latency_ns);
   text += part_line("residual", "", cause.residual_ns, cause.latency_ns);

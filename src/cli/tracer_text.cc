@@ -10,7 +10,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_text = std::size_t{64} << 20;
+constexpr std::size_t max_tracer_text = std::size_t{64} << 20;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void deliver_tracer_text(std::string_view text, const RecordHandler& handler) {
 void append_tracer_text(const Record& record, std::string& text) {
   if (record.bytes.size() <= sizeof(tracer_text)) return;
   const auto piece = record.bytes.subspan(sizeof(tracer_text));
-  if (text.size() + piece.size() > most_text) return;
+  if (text.size() + piece.size() > max_tracer_text) return;
   text.append(reinterpret_cast<const char*>(piece.data()), piece.size());
 }
 

@@ -11,8 +11,8 @@
 #include "cli/live_stacks.h"
 #include "cli/options.h"
 #include "cli/worst_hwlat.h"
-#include "cli/worst_instruments.h"
 #include "cli/worst_kernel.h"
+#include "cli/worst_probe_set.h"
 #include "cli/worst_view.h"
 #include "kernel/features.h"
 #include "kernel/preemption.h"
@@ -31,12 +31,12 @@ class WorstReporter final : public MeasureListener {
  public:
   WorstReporter(const WorstPlan& plan, const OutputOptions& output, bool spawned,
                 const StackOptions& stacks, Duration threshold, std::string save,
-                WindowInstruments& instruments)
-      : instruments_(instruments),
+                WindowProbeSet& probe_set)
+      : probe_set_(probe_set),
         threshold_(threshold),
         stacks_({.sandbox = !stacks.no_sandbox}),
         view_(plan, output, spawned, stacks_,
-              [this](std::uint64_t ns) { instruments_.raise_bar(ns); }),
+              [this](std::uint64_t ns) { probe_set_.raise_bar(ns); }),
         saver_(std::move(save), &stacks_) {}
 
   void while_waiting(const std::function<void()>& meanwhile) override {
@@ -69,7 +69,7 @@ class WorstReporter final : public MeasureListener {
  private:
   /// Adds a note if the window of the longest latency did not come.
   void note_what_is_lost(SessionInfo& info) const {
-    const std::uint64_t longest_ns = instruments_.longest_ns();
+    const std::uint64_t longest_ns = probe_set_.longest_ns();
     if (longest_ns <= view_.longest_ns() ||
         longest_ns < static_cast<std::uint64_t>(threshold_.count()))
       return;
@@ -78,7 +78,7 @@ class WorstReporter final : public MeasureListener {
                     duration_text(longest_ns)));
   }
 
-  WindowInstruments& instruments_;
+  WindowProbeSet& probe_set_;
   Duration threshold_;
   LiveStacks stacks_;
   WorstView view_;
@@ -300,16 +300,16 @@ int WorstCommand::run(const Invocation& invocation) {
   request.streams = wanted.keep == 0;
   if (!threshold_.empty()) request.thresholds = {threshold_};
   request.spans = {what_};
-  std::unique_ptr<WindowInstruments> instruments;
+  std::unique_ptr<WindowProbeSet> probe_set;
   if (is_exact(wanted.tracer))
-    instruments = std::make_unique<WorstInstruments>(wanted);
+    probe_set = std::make_unique<WorstProbeSet>(wanted);
   else
-    instruments = std::make_unique<SectionInstruments>(wanted);
+    probe_set = std::make_unique<SectionProbeSet>(wanted);
   const WorstPlan plan{.keep = wanted.keep, .preemption = read_preemption()};
   request.options = kept_options(plan);
   WorstReporter reporter(plan, output_, invocation.has_program, stack_options_, wanted.threshold,
-                         save_, *instruments);
-  return measure(request, *kernel_, *instruments, reporter);
+                         save_, *probe_set);
+  return measure(request, *kernel_, *probe_set, reporter);
 }
 
 }  // namespace

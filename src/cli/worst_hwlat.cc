@@ -2,7 +2,7 @@
 #include "cli/worst_hwlat.h"
 
 #include "cli/kernel_stacks.h"
-#include "cli/osnoise_instruments.h"
+#include "cli/osnoise_probe_set.h"
 #include "cli/worst_kernel.h"
 #include "kernel/capabilities.h"
 #include "probes/timerlat/threads.h"
@@ -30,7 +30,7 @@ int run_busy_threads(const HwlatRequest& request, const Kernel& kernel, MeasureL
   measured.quiet = request.output.quiet;
   measured.verbose = request.output.verbose;
   measured.streams = true;
-  measured.own_threads = true;
+  measured.workload_threads = true;
   measured.spans = {"hwlat"};
   measured.options = kept_options(request.plan);
   BusyThreads threads({.cpus = request.cpus,
@@ -39,8 +39,8 @@ int run_busy_threads(const HwlatRequest& request, const Kernel& kernel, MeasureL
                        .threshold = request.plan.threshold,
                        .priority = hwlat_priority,
                        .in_turn = true});
-  OsnoiseInstruments instruments(threads);
-  return measure(measured, kernel, instruments, listener);
+  OsnoiseProbeSet probe_set(threads);
+  return measure(measured, kernel, probe_set, listener);
 }
 
 int run_kernel_hwlat(const HwlatRequest& request, const Kernel& kernel, MeasureListener& listener) {

@@ -102,7 +102,7 @@ SessionInfo LatencyTracer::start(const SpawnedProgram* program) {
   has_program_ = program != nullptr;
   instance_ = std::make_unique<TracingInstance>(*kernel_.tracefs_path());
   prepare(*instance_, request_);
-  give_up_rights_to_attach(Helpers::none, Attaching::is_over);
+  drop_rights_to_attach(Helpers::none, Attaching::is_over);
   return describe(request_);
 }
 

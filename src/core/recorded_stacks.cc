@@ -16,7 +16,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_frames = 1u << 20;  // limit of frames that a reader keeps
+constexpr std::size_t max_frames = 1u << 20;  // limit of frames that a reader keeps
 
 constexpr Field frame_fields[] = {
     OVERDUE_FIELD(frame_record, address, opaque, value, "its address"),
@@ -238,7 +238,7 @@ void StackRecorder::with_user_side(const Record& record, std::size_t registers_a
 }
 
 void RecordedStacks::frame(const Record& record) {
-  if (kernel_.size() + user_frames_ >= most_frames) return;
+  if (kernel_.size() + user_frames_ >= max_frames) return;
   const auto fixed = record.as<frame_record>();
   StackFrame frame = frame_of(record);
   if (frame.is_kernel) {

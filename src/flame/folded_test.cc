@@ -125,7 +125,7 @@ TEST(FoldedReader, NamesWhatIsNoStack) {
   EXPECT_EQ(stacks[2].frames[0].name, "spaces at the end");
 }
 
-TEST(FoldedReader, BoundsLinesFramesAndComplaints) {
+TEST(FoldedReader, BoundsLinesFramesAndDiagnostics) {
   std::uint64_t frames = 0;
   FoldedReader reader([&](const FoldedStack& stack) { frames += stack.frames.size(); });
   const std::string long_line((1 << 20) + 1, 'a');

@@ -34,8 +34,8 @@ struct SharedMaps {
   int rings = -1;
   int threads = -1;
   int threads_hashed = -1;  ///< see bpf/thread_storage.bpf.h
-  int ledger_seats = -1;    ///< in a session that explains latencies; set by its SchedProbe
-  int ledgers = -1;         ///< of threads without a slot in ledger_seats
+  int ledger_slots = -1;    ///< in a session that explains latencies; set by its SchedProbe
+  int ledgers = -1;         ///< of threads without a slot in ledger_slots
   int ledgers_hashed = -1;
   int cpu_ledgers = -1;
   int place_tables = -1;

@@ -18,7 +18,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_build_id_bytes = 20;
+constexpr std::size_t max_build_id_bytes = 20;
 
 // The end of every record, as PERF_SAMPLE_TID | PERF_SAMPLE_TIME with sample_id_all request.
 struct RecordIdentity {
@@ -38,7 +38,7 @@ struct MappingRecord {
     struct {
       std::uint8_t size, reserved_1;
       std::uint16_t reserved_2;
-      std::uint8_t bytes[most_build_id_bytes];
+      std::uint8_t bytes[max_build_id_bytes];
     } build_id;
   };
   std::uint32_t protection, flags;
@@ -93,7 +93,7 @@ bool decode_mapping(std::span<const std::byte> body, bool has_build_id, ProcessE
   event.end = mapping.address + mapping.length;
   event.file_offset = mapping.file_offset;
   if (has_build_id) {
-    if (mapping.build_id.size > most_build_id_bytes) return false;
+    if (mapping.build_id.size > max_build_id_bytes) return false;
     event.build_id = hexadecimal(std::span(mapping.build_id.bytes).first(mapping.build_id.size));
   } else {
     event.device_major = mapping.file.major;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t busy_bit = 1u << 31;
 constexpr std::uint32_t discard_bit = 1u << 30;
 constexpr std::size_t record_header_bytes = 8;
-constexpr std::size_t most_aside = 64u << 20;
+constexpr std::size_t max_aside = 64u << 20;
 
 /// The space in a ring of a record of `length` bytes.
 constexpr std::size_t space_of(std::size_t length) {
@@ -130,7 +130,7 @@ void RingSet::set_aside(KernelTime until) {
   look();
   while (Head* const head = oldest(until_ns)) {
     const Aside entry{.time_ns = head->time_ns, .size = head->bytes.size()};
-    if (aside_.size() + sizeof entry + entry.size > most_aside) break;
+    if (aside_.size() + sizeof entry + entry.size > max_aside) break;
     const auto front = std::as_bytes(std::span(&entry, 1));
     aside_.insert(aside_.end(), front.begin(), front.end());
     aside_.insert(aside_.end(), head->bytes.begin(), head->bytes.end());

@@ -152,10 +152,10 @@ std::optional<ToParent> get_frames(Reader& reader) {
   frames.stack.unresolved = reader.get<std::uint32_t>();
   frames.stack.end_module = made_printable(reader.get_text(), longest_text);
   while (reader.is_good() && !reader.is_at_end()) {
-    if (frames.stack.frames.size() >= most_frames) return std::nullopt;
+    if (frames.stack.frames.size() >= max_frames) return std::nullopt;
     frames.stack.frames.push_back(get_frame(reader));
   }
-  if (frames.stack.unresolved > most_frames) return std::nullopt;
+  if (frames.stack.unresolved > max_frames) return std::nullopt;
   return frames;
 }
 
@@ -188,7 +188,7 @@ std::vector<std::byte> encode(const UserStack& message) {
   Writer writer(Kind::user_stack);
   writer.put(message.space);
   writer.put(message.registers);
-  writer.put_bytes(message.copy.first(std::min(message.copy.size(), most_bytes - writer.size())));
+  writer.put_bytes(message.copy.first(std::min(message.copy.size(), max_bytes - writer.size())));
   return writer.take();
 }
 
@@ -196,7 +196,7 @@ std::vector<std::byte> encode(const RecordedStack& message) {
   Writer writer(Kind::recorded_stack);
   writer.put(message.space);
   for (const std::uint64_t address :
-       std::span(message.addresses).first(std::min(message.addresses.size(), most_frames)))
+       std::span(message.addresses).first(std::min(message.addresses.size(), max_frames)))
     writer.put(address);
   return writer.take();
 }
@@ -224,7 +224,7 @@ std::vector<std::byte> encode(const Wanted& message) {
 
 std::vector<std::vector<std::byte>> encode(const ResolvedStack& stack) {
   std::vector<std::vector<std::byte>> packets;
-  const auto frames = std::span(stack.frames).first(std::min(stack.frames.size(), most_frames));
+  const auto frames = std::span(stack.frames).first(std::min(stack.frames.size(), max_frames));
   std::size_t next = 0;
   do {
     const std::size_t begin = next;

@@ -18,9 +18,9 @@
 namespace overdue::resolve_message {
 
 /// Largest packet, in bytes.
-constexpr std::size_t most_bytes = 128u << 10;
+constexpr std::size_t max_bytes = 128u << 10;
 /// Most frames of a stack, over all its packets.
-constexpr std::size_t most_frames = 4096;
+constexpr std::size_t max_frames = 4096;
 /// Longest text, in bytes; the reader cuts a longer text.
 constexpr std::size_t longest_text = 8192;
 

@@ -29,7 +29,7 @@ std::optional<ResolvedStack> round_trip(const ResolvedStack& stack) {
   ResolvedStack whole;
   const auto packets = encode(stack);
   for (std::size_t i = 0; i < packets.size(); ++i) {
-    EXPECT_LE(packets[i].size(), most_bytes);
+    EXPECT_LE(packets[i].size(), max_bytes);
     auto packet = decode_to_parent(packets[i]);
     if (!packet || !std::holds_alternative<Frames>(*packet)) return std::nullopt;
     auto& part = std::get<Frames>(*packet);
@@ -86,7 +86,7 @@ TEST(ResolveMessages, MappingsOfAProcess) {
   std::size_t count = 0;
   const auto packets = encode_space(42, 43, mappings);
   for (const auto& packet : packets) {
-    EXPECT_LE(packet.size(), most_bytes);
+    EXPECT_LE(packet.size(), max_bytes);
     const auto message = decode_to_child(packet);
     ASSERT_TRUE(message && std::holds_alternative<Space>(*message));
     const auto& space = std::get<Space>(*message);

@@ -48,7 +48,7 @@ ProcessImage::Entry* ProcessImage::add(const Mapping& mapping, KernelTime known_
                                        std::string build_id, std::uint64_t inode_generation) {
   if (mapping.start >= mapping.end) return nullptr;
   make_room(mapping.start, mapping.end);
-  if (entries_.size() >= most_mappings) {
+  if (entries_.size() >= max_mappings) {
     is_cut_ = true;
     return nullptr;
   }

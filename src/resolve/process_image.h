@@ -35,7 +35,7 @@ class ProcessImage {
     std::shared_ptr<KeptFile> file;
   };
 
-  static constexpr std::size_t most_mappings = 1u << 16;  // the kernel's own limit, as a rule
+  static constexpr std::size_t max_mappings = 1u << 16;  // the kernel's own limit, as a rule
 
   explicit ProcessImage(pid_t pid) : pid_(pid) {}
   ProcessImage(pid_t pid, const ProcessMaps& maps, KernelTime read_at);

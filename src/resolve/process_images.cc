@@ -91,7 +91,7 @@ struct ProcessImages::Counted {
 
 ProcessImages::ProcessImages(Options options)
     : options_(std::move(options)),
-      files_(options_.most_kept_files),
+      files_(options_.max_kept_files),
       mappings_(std::make_shared<std::size_t>(0)) {
   if (!options_.read_maps) options_.read_maps = ProcessMaps::read;
   if (!options_.open_mapped) options_.open_mapped = open_mapped_file;
@@ -197,7 +197,7 @@ void ProcessImages::on_exit(const ProcessEvent& event) {
   while (!ended_.empty()) {
     const auto oldest = processes_.find(ended_.back());
     const KernelTime ended = oldest->second.ended_at.value_or(event.time);
-    if (ended_.size() <= options_.most_ended && event.time - ended < options_.ended_kept) break;
+    if (ended_.size() <= options_.max_ended && event.time - ended < options_.ended_kept) break;
     forget(oldest);
   }
 }
@@ -205,7 +205,7 @@ void ProcessImages::on_exit(const ProcessEvent& event) {
 /// The present image, or null if keeping it would cost too much: a kept image is copied at the next
 /// change, and a process can change its mappings faster than Overdue copies them.
 ProcessImages::Image ProcessImages::worth_keeping(const Process& process, KernelTime until) const {
-  if (process.image->image.entries().size() > options_.most_past_mappings) return nullptr;
+  if (process.image->image.entries().size() > options_.max_past_mappings) return nullptr;
   const auto last = std::find_if(process.past.rbegin(), process.past.rend(),
                                  [](const Past& past) { return past.image != nullptr; });
   const bool is_close = last != process.past.rend() && until < last->until + options_.past_apart;
@@ -223,7 +223,7 @@ void ProcessImages::keep_past(Process& process, Image image, KernelTime until) {
       std::upper_bound(past.begin(), past.end(), until,
                        [](KernelTime time, const Past& other) { return time < other.until; });
   past.insert(at, {std::move(image), until});
-  if (past.size() <= options_.most_past) return;
+  if (past.size() <= options_.max_past) return;
   past.erase(past.begin());
   past.front().image = nullptr;
 }
@@ -314,8 +314,8 @@ void ProcessImages::forget(Processes::iterator process) {
 
 void ProcessImages::make_room(pid_t used_last) {
   while (true) {
-    const bool has_many = *mappings_ > options_.most_mappings;
-    if (!has_many && running_.size() <= options_.most_processes) return;
+    const bool has_many = *mappings_ > options_.max_mappings;
+    if (!has_many && running_.size() <= options_.max_processes) return;
     const std::list<pid_t>& list = has_many && !ended_.empty() ? ended_ : running_;
     if (list.empty() || list.back() == used_last) return;
     forget(processes_.find(list.back()));
@@ -355,8 +355,8 @@ ProcessImages::Image ProcessImages::image_at(const Process& process, KernelTime 
 // A forked process that ended before it was read had the mappings of its parent.
 ProcessImages::Image ProcessImages::inherited(const Process& process) {
   const Process* child = &process;
-  constexpr int most_generations = 8;
-  for (int i = 0; i < most_generations && child->forked_from != 0; ++i) {
+  constexpr int max_generations = 8;
+  for (int i = 0; i < max_generations && child->forked_from != 0; ++i) {
     const pid_t pid = child->forked_from;
     const KernelTime at = child->forked_at;
     Process* parent = known(pid);

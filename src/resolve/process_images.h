@@ -28,15 +28,15 @@ namespace overdue {
 class ProcessImages {
  public:
   struct Options {
-    std::size_t most_processes = 16384;  ///< processes not known to have ended
-    std::size_t most_ended = 2048;       ///< processes kept after their end
+    std::size_t max_processes = 16384;  ///< processes not known to have ended
+    std::size_t max_ended = 2048;       ///< processes kept after their end
     Duration ended_kept = std::chrono::minutes(2);
-    std::size_t most_mappings = 2u << 20;  ///< total of all images; the process used last stays
+    std::size_t max_mappings = 2u << 20;  ///< total of all images; the process used last stays
     /// past images of a process, each from before some code was replaced
-    std::size_t most_past = 64;
-    std::size_t most_past_mappings = 8192;               ///< mappings of a past image
+    std::size_t max_past = 64;
+    std::size_t max_past_mappings = 8192;                ///< mappings of a past image
     Duration past_apart = std::chrono::milliseconds(2);  ///< least time between two past images
-    std::size_t most_kept_files = 256;
+    std::size_t max_kept_files = 256;
     // For tests; by default the real functions.
     std::function<std::optional<ProcessMaps>(pid_t)> read_maps;
     std::function<Fd(pid_t, const Mapping&)> open_mapped;

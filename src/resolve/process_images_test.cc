@@ -262,7 +262,7 @@ TEST_F(ProcessImagesTest, WhatIsMappedLaterIsInNoImageOfBefore) {
 TEST_F(ProcessImagesTest, AProcessThatChangesTooFastHasNoPast) {
   auto few = options();
   few.past_apart = Duration(50);
-  few.most_past_mappings = 2;
+  few.max_past_mappings = 2;
   ProcessImages images(few);
   images.handle(exec(7, 20));
   for (unsigned i = 0; i < 6; ++i)
@@ -289,7 +289,7 @@ TEST_F(ProcessImagesTest, AfterALossOnlyWhatWasThereBeforeAndBehindItIsKnown) {
 
 TEST_F(ProcessImagesTest, SoManyPastsAreKept) {
   auto bounded = options();
-  bounded.most_past = 3;
+  bounded.max_past = 3;
   ProcessImages images(bounded);
   images.handle(exec(7, 20));
   for (unsigned i = 0; i < 6; ++i)
@@ -301,7 +301,7 @@ TEST_F(ProcessImagesTest, SoManyPastsAreKept) {
 
 TEST_F(ProcessImagesTest, EndedProcessesAreKeptForATime) {
   auto bounded = options();
-  bounded.most_ended = 2;
+  bounded.max_ended = 2;
   ProcessImages images(bounded);
   for (pid_t pid = 1; pid <= 4; ++pid) {
     images.handle(exec(pid, 20));
@@ -320,8 +320,8 @@ TEST_F(ProcessImagesTest, EndedProcessesAreKeptForATime) {
 
 TEST_F(ProcessImagesTest, ItIsBounded) {
   auto bounded = options();
-  bounded.most_processes = 10;
-  bounded.most_mappings = 50;
+  bounded.max_processes = 10;
+  bounded.max_mappings = 50;
   ProcessImages images(bounded);
   for (pid_t pid = 1; pid <= 100; ++pid) {
     images.handle(exec(pid, 20));
@@ -337,9 +337,9 @@ TEST_F(ProcessImagesTest, ItIsBounded) {
 TEST_F(ProcessImagesTest, OneProcessHasABoundToo) {
   ProcessImages images(options());
   images.handle(exec(7, 20));
-  for (std::uint64_t i = 1; i <= ProcessImage::most_mappings + 10; ++i)
+  for (std::uint64_t i = 1; i <= ProcessImage::max_mappings + 10; ++i)
     images.handle(mapping(7, 21, "", i << 13, (i << 13) + 4096));
-  EXPECT_EQ(images.image_of(7)->entries().size(), ProcessImage::most_mappings);
+  EXPECT_EQ(images.image_of(7)->entries().size(), ProcessImage::max_mappings);
   EXPECT_TRUE(images.image_of(7)->is_cut());
 }
 
@@ -362,7 +362,7 @@ TEST_F(ProcessImagesTest, FilesOfTargetsAreKept) {
 
 TEST_F(ProcessImagesTest, NoMoreFilesThanAllowedAreKept) {
   auto bounded = options();
-  bounded.most_kept_files = 3;
+  bounded.max_kept_files = 3;
   ProcessImages images(bounded);
   images.add_target(7);
   images.handle(exec(7, 20));

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration first_rest = 10s;
 constexpr Duration meanwhile_every = 5ms;
-constexpr std::size_t most_frames = 512;
+constexpr std::size_t max_frames = 512;
 
 /// No image of a process has this id.
 constexpr std::uint64_t kernel_image = 0;
@@ -45,7 +45,7 @@ ResolvedStack Resolver::user_stack(pid_t pid, const user_registers& registers,
     return counted(without_names(nullptr, std::span(&registers.rip, 1), StackEnd::no_process));
   }
   auto stack =
-      read_user_stack(*image, pid, registers, copy.first(std::min(copy.size(), most_copy_bytes)));
+      read_user_stack(*image, pid, registers, copy.first(std::min(copy.size(), max_copy_bytes)));
   if (!stack) {
     ++cost_.failed;
     return counted(without_names(image.get(), std::span(&registers.rip, 1), StackEnd::failed));
@@ -83,7 +83,7 @@ ResolvedStack Resolver::kernel_stack(std::span<const std::uint64_t> addresses) {
   key.push_back(kernel_image);
   if (const ResolvedStack* known = kept(key)) return counted(*known);
   ResolvedStack stack{.end = StackEnd::recorded};
-  for (const std::uint64_t address : addresses.first(std::min(addresses.size(), most_frames))) {
+  for (const std::uint64_t address : addresses.first(std::min(addresses.size(), max_frames))) {
     stack.frames.push_back(kernel_frame(address, !stack.frames.empty()));
     stack.unresolved += stack.frames.back().name.empty();
   }
@@ -133,7 +133,7 @@ void Resolver::read_kernel_symbols() {
 ResolvedStack Resolver::without_names(const ProcessImage* image,
                                       std::span<const std::uint64_t> addresses, StackEnd end) {
   ResolvedStack stack{.end = end};
-  for (const std::uint64_t address : addresses.first(std::min(addresses.size(), most_frames))) {
+  for (const std::uint64_t address : addresses.first(std::min(addresses.size(), max_frames))) {
     const std::uint64_t back = !stack.frames.empty() && address > 0 ? 1 : 0;
     StackFrame frame{.address = address, .offset = address};
     if (const auto* entry = image ? image->find(address - back) : nullptr) {
@@ -172,7 +172,7 @@ const ResolvedStack* Resolver::kept(const std::vector<std::uint64_t>& key) {
 }
 
 void Resolver::keep(std::vector<std::uint64_t> key, const ResolvedStack& stack) {
-  if (kept_.size() >= options_.most_kept_stacks) kept_.clear();
+  if (kept_.size() >= options_.max_kept_stacks) kept_.clear();
   kept_.emplace(std::move(key), stack);
 }
 

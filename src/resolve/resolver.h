@@ -28,7 +28,7 @@ class Resolver {
     /// False: addresses, modules, offsets and build ids (`--no-resolve`). Kernel functions are
     /// named anyway, because they cannot be named later.
     bool names = true;
-    std::size_t most_kept_stacks = 8192;
+    std::size_t max_kept_stacks = 8192;
     /// Reads the kernel's symbols, at the first kernel stack; in a thread of its own if
     /// while_waiting() was called. Default: /proc/kallsyms. Tests pass their own.
     std::function<KernelSymbols()> read_kernel_symbols{};
@@ -43,7 +43,7 @@ class Resolver {
     std::uint64_t unknown_processes = 0;  ///< stacks of unknown processes
   };
   /// Most bytes of a stack copy that are used.
-  static constexpr std::size_t most_copy_bytes = 120u << 10;
+  static constexpr std::size_t max_copy_bytes = 120u << 10;
 
   virtual ~Resolver() = default;
   Resolver(const Resolver&) = delete;

@@ -254,7 +254,7 @@ TEST_F(Sandbox, AProcessThatIsFatalIsLeftAlone) {
 }
 
 TEST_F(Sandbox, AfterTooManyRestartsThereAreNoMore) {
-  SandboxedResolver resolver(images_, {}, {.most_restarts = 2, .probe = do_deed});
+  SandboxedResolver resolver(images_, {}, {.max_restarts = 2, .probe = do_deed});
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(resolver.probe(make_socket));
   EXPECT_EQ(resolver.sandbox_cost().restarts, 3u);
   const auto stack = resolver.user_stack(stopped_.tid, taken_.registers, taken_.memory);

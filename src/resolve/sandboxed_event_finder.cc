@@ -15,9 +15,9 @@ namespace {
 
 using Result = PacketSocket::Result;
 
-constexpr std::size_t most_bytes = 64u << 10;
-constexpr std::size_t most_told_functions = 1024;  // more than one is ambiguous anyway
-constexpr std::size_t most_told_sites = 4096;
+constexpr std::size_t max_bytes = 64u << 10;
+constexpr std::size_t max_reported_functions = 1024;  // more than one is ambiguous anyway
+constexpr std::size_t max_reported_sites = 4096;
 
 enum class Sought : std::uint8_t { function = 1, usdt };
 
@@ -33,7 +33,7 @@ std::vector<std::byte> encode(const FunctionPlaces& places) {
   writer.put(places.is_elf);
   writer.put(places.has_names);
   writer.put_text(places.nearest);
-  for (std::size_t i = 0; i < std::min(places.offsets.size(), most_told_functions); ++i)
+  for (std::size_t i = 0; i < std::min(places.offsets.size(), max_reported_functions); ++i)
     writer.put(places.offsets[i]);
   return writer.take();
 }
@@ -46,7 +46,7 @@ bool take(std::span<const std::byte> packet, FunctionPlaces& places) {
   places.nearest = reader.get_text();
   while (reader.is_good() && !reader.is_at_end())
     places.offsets.push_back(reader.get<std::uint64_t>());
-  if (!reader.is_whole() || places.offsets.size() > most_told_functions) throw Gone();
+  if (!reader.is_whole() || places.offsets.size() > max_reported_functions) throw Gone();
   return true;
 }
 
@@ -77,7 +77,7 @@ bool take(std::span<const std::byte> packet, UsdtPlaces& places) {
                    .arguments = std::string(reader.get_text())};
     places.sites.push_back(std::move(site));
   }
-  if (!reader.is_whole() || places.sites.size() > most_told_sites) throw Gone();
+  if (!reader.is_whole() || places.sites.size() > max_reported_sites) throw Gone();
   return is_last;
 }
 
@@ -86,7 +86,7 @@ void serve(PacketSocket& parent) {
   const auto send = [&](std::span<const std::byte> packet) {
     if (parent.send(packet) != Result::done) throw Gone();
   };
-  auto received = parent.receive(most_bytes, PacketSocket::Descriptors::taken);
+  auto received = parent.receive(max_bytes, PacketSocket::Descriptors::taken);
   if (received.result != Result::done || !received.fd) throw Gone();
   PacketReader reader(received.packet);
   const auto sought = reader.get<Sought>();
@@ -122,7 +122,7 @@ Answer SandboxedEventFinder::ask(const Fd& file, std::string_view provider, std:
   if (!child || child.send(request.take(), file, deadline) != Result::done) throw Gone();
   Answer answer;
   while (true) {
-    const auto received = child.receive(most_bytes, PacketSocket::Descriptors::refused, deadline);
+    const auto received = child.receive(max_bytes, PacketSocket::Descriptors::refused, deadline);
     if (received.result == Result::timed_out)
       throw Error("the process that reads the file did not answer in {}",
                   format_duration(patience_));

@@ -14,11 +14,11 @@ namespace {
 
 namespace message = resolve_message;
 
-constexpr unsigned most_files_of_stack = 4096;
+constexpr unsigned max_files_of_stack = 4096;
 constexpr unsigned blame_for_death = 1, blame_for_hang = 2;
 constexpr unsigned refused_file = 2, refused_pid = 4;  // refused from this sum of blame on
-constexpr std::size_t most_blamed = 1024;
-constexpr std::size_t most_sent_spaces = 4096;
+constexpr std::size_t max_blamed = 1024;
+constexpr std::size_t max_sent_spaces = 4096;
 
 Fd as_file(std::span<const std::byte> bytes) {
   if (bytes.empty()) return {};
@@ -56,7 +56,7 @@ void SandboxedResolver::while_waiting(const std::function<void()>& meanwhile) {
 
 bool SandboxedResolver::start() {
   if (child_) return true;
-  if (sandbox_cost_.restarts > sandbox_.most_restarts) return false;
+  if (sandbox_cost_.restarts > sandbox_.max_restarts) return false;
   sent_spaces_.clear();
   child_ = worker_.start();
   child_.while_waiting(meanwhile());
@@ -107,8 +107,8 @@ std::optional<ResolvedStack> SandboxedResolver::ask(const ProcessImage& image, p
 
 void SandboxedResolver::blame(pid_t pid, Outcome outcome) {
   const unsigned blame = outcome == Outcome::timed_out ? blame_for_hang : blame_for_death;
-  if (blamed_files_.size() > most_blamed) blamed_files_.clear();
-  if (blamed_pids_.size() > most_blamed) blamed_pids_.clear();
+  if (blamed_files_.size() > max_blamed) blamed_files_.clear();
+  if (blamed_pids_.size() > max_blamed) blamed_pids_.clear();
   if (last_file_) {
     unsigned& sum = blamed_files_[*last_file_];
     if (sum < refused_file && sum + blame >= refused_file) ++sandbox_cost_.refused_files;
@@ -147,7 +147,7 @@ SandboxedResolver::Outcome SandboxedResolver::send_space(const ProcessImage& ima
     if (sent == PacketSocket::Result::timed_out) return Outcome::timed_out;
     if (sent != PacketSocket::Result::done) return Outcome::died;
   }
-  if (sent_spaces_.size() >= most_sent_spaces) sent_spaces_.clear();
+  if (sent_spaces_.size() >= max_sent_spaces) sent_spaces_.clear();
   sent_spaces_.insert(image.id());
   return Outcome::done;
 }
@@ -158,7 +158,7 @@ SandboxedResolver::Outcome SandboxedResolver::receive_stack(const ProcessImage& 
   unsigned files = 0;
   while (true) {
     const auto received =
-        child_.receive(message::most_bytes, PacketSocket::Descriptors::refused, deadline);
+        child_.receive(message::max_bytes, PacketSocket::Descriptors::refused, deadline);
     if (received.result == PacketSocket::Result::timed_out) return Outcome::timed_out;
     auto packet = received.result == PacketSocket::Result::done
                       ? message::decode_to_parent(received.packet)
@@ -168,16 +168,16 @@ SandboxedResolver::Outcome SandboxedResolver::receive_stack(const ProcessImage& 
       const KernelTime asked_at = KernelClock::now();
       Fd file;
       std::uint32_t owner = 0;
-      if (++files <= most_files_of_stack) file = wanted_file(image, *wanted, owner);
+      if (++files <= max_files_of_stack) file = wanted_file(image, *wanted, owner);
       deadline += KernelClock::now() - asked_at;  // the child did not cause this wait
-      if (files > most_files_of_stack || !answer(std::move(file), owner, deadline))
+      if (files > max_files_of_stack || !answer(std::move(file), owner, deadline))
         return Outcome::died;
       continue;
     }
     auto& part = std::get<message::Frames>(*packet);
     if (part.status == message::Frames::Status::unknown_space) return Outcome::unknown_space;
     for (StackFrame& frame : part.stack.frames) stack.frames.push_back(std::move(frame));
-    if (stack.frames.size() > message::most_frames) return Outcome::died;
+    if (stack.frames.size() > message::max_frames) return Outcome::died;
     if (part.status == message::Frames::Status::more) continue;
     stack.end = part.stack.end;
     stack.end_module = std::move(part.stack.end_module);

@@ -25,7 +25,7 @@ class SandboxedResolver : public Resolver {
     StackReader::Options reader{};  ///< `names` is taken from Resolver::Options
     WorkerProcess::Options worker{};
     Duration patience = std::chrono::seconds(10);  ///< longest time for one stack
-    unsigned most_restarts = 200;  ///< number of restarts after which every stack fails
+    unsigned max_restarts = 200;  ///< number of restarts after which every stack fails
     /// Gets debug files that are not on this machine; may be empty. Its time does not count against
     /// `patience`.
     FetchDebugFile fetch_debug_file{};

@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 // A growing perf map is read again, but not all the time.
 constexpr Duration after_miss = 50ms;
 constexpr Duration after_hit = 1s;
-constexpr std::size_t most_called = 1u << 12;  // of each space
-constexpr unsigned reading_share = 20;         // reading takes at most 1/20 of the time
+constexpr std::size_t max_called = 1u << 12;  // of each space
+constexpr unsigned reading_share = 20;        // reading takes at most 1/20 of the time
 
 ProcessMaps copy_of(const ProcessMaps& maps) {
   ProcessMaps copy;
@@ -73,7 +73,7 @@ Symbolizer::Options symbolizer_options(const StackReader::Options& options, File
 
 Unwinder::Options unwinder_options(const StackReader::Options& options, FileSource& files) {
   return {
-      .most_frames = options.most_frames,
+      .max_frames = options.max_frames,
       .cache_bytes = options.file_cache_bytes,
       .limits = {},
       .open_mapped = [from = &files](pid_t,
@@ -109,7 +109,7 @@ void StackReader::add_space(std::uint64_t id, const ProcessMaps& maps) {
   perf_map_bytes_ += added->second.process.perf_map().memory_bytes();
   added->second.order = order_.insert(order_.begin(), id);
   while (order_.size() > 1 &&
-         (order_.size() > options_.most_spaces || mappings_ > options_.most_mappings))
+         (order_.size() > options_.max_spaces || mappings_ > options_.max_mappings))
     forget_oldest();
 }
 
@@ -179,7 +179,7 @@ void StackReader::name_called(Space& space, ResolvedStack& stack) {
 const std::string& StackReader::called_before(Space& space, std::uint64_t return_address) {
   constexpr std::size_t call_bytes = 5;  // e8, then the distance from the next instruction
   constexpr std::string_view of_stubs = "@plt";
-  if (space.called.size() >= most_called) space.called.clear();
+  if (space.called.size() >= max_called) space.called.clear();
   const auto [known, is_new] = space.called.try_emplace(return_address);
   if (!is_new) return known->second;
   const auto code = unwinder_.code_at(space.addresses, return_address - call_bytes, call_bytes);
@@ -201,7 +201,7 @@ std::optional<ResolvedStack> StackReader::recorded_stack(std::uint64_t id,
   line_reader_.begin_stack();
   ResolvedStack stack{.end = StackEnd::recorded};
   for (const std::uint64_t address :
-       addresses.first(std::min(addresses.size(), options_.most_frames)))
+       addresses.first(std::min(addresses.size(), options_.max_frames)))
     add(*space, stack, address,
         stack.frames.empty() ? AddressKind::instruction : AddressKind::return_address);
   return stack;
@@ -209,7 +209,7 @@ std::optional<ResolvedStack> StackReader::recorded_stack(std::uint64_t id,
 
 void StackReader::add(Space& space, ResolvedStack& stack, std::uint64_t address, AddressKind kind) {
   Stack added = frames_at(space, {address, kind});
-  if (stack.frames.size() + added.size() > most_with_inlined)
+  if (stack.frames.size() + added.size() > max_with_inlined)
     added.erase(added.begin(), added.end() - 1);
   for (StackFrame& frame : added) {
     stack.unresolved += options_.names ? frame.name.empty() : frame.module.empty();

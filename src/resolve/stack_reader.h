@@ -30,10 +30,10 @@ class StackReader {
     /// Adds source lines and inlined functions, if `names` is set. Slow; see LineReader.
     bool lines = false;
     LineReader::Options line_reader{};
-    std::size_t most_frames = 512;
+    std::size_t max_frames = 512;
     std::size_t file_cache_bytes = 128u << 20;  ///< for names, and as much again for unwind tables
-    std::size_t most_spaces = 512;
-    std::size_t most_mappings = 1u << 20;  ///< total of all spaces
+    std::size_t max_spaces = 512;
+    std::size_t max_mappings = 1u << 20;  ///< total of all spaces
     std::size_t name_cache_bytes = 32u << 20;
     std::size_t perf_map_bytes = 256u << 20;  ///< total of all spaces; the space used last stays
 
@@ -45,7 +45,7 @@ class StackReader {
   };
   static constexpr std::size_t longest_name = 4096;
   /// Most frames of a stack with inlined functions; beyond, inlined functions are left out.
-  static constexpr std::size_t most_with_inlined = 2048;
+  static constexpr std::size_t max_with_inlined = 2048;
 
   /// `files` opens the files of the process whose stack is being read.
   StackReader(const Options& options, FileSource& files);

@@ -19,7 +19,7 @@ namespace {
 namespace message = resolve_message;
 using Wanted = message::Wanted;
 
-constexpr std::size_t most_open_files = 512;
+constexpr std::size_t max_open_files = 512;
 constexpr std::uint64_t longest_vdso = 1u << 20;
 constexpr timeval idle_after{.tv_sec = 1, .tv_usec = 0};
 
@@ -52,7 +52,7 @@ class FilesOfParent : public FileSource {
     Fd ours = fd.duplicate();
     order_.push_front({key, std::move(fd)});
     by_key_.emplace(std::move(key), order_.begin());
-    if (order_.size() > most_open_files) {
+    if (order_.size() > max_open_files) {
       by_key_.erase(order_.back().key);
       order_.pop_back();
     }
@@ -77,7 +77,7 @@ class FilesOfParent : public FileSource {
   PerfMap::File ask(const Wanted& wanted) {
     if (parent_.send(message::encode(wanted)) != PacketSocket::Result::done) throw Wrong();
     while (true) {
-      auto received = parent_.receive(message::most_bytes, PacketSocket::Descriptors::taken);
+      auto received = parent_.receive(message::max_bytes, PacketSocket::Descriptors::taken);
       if (received.result == PacketSocket::Result::timed_out) continue;
       if (received.result == PacketSocket::Result::closed) throw Wrong();
       const auto answer = message::decode_to_child(received.packet);
@@ -101,8 +101,7 @@ class Worker {
 
   void serve() {
     while (true) {
-      const auto received =
-          parent_.receive(message::most_bytes, PacketSocket::Descriptors::refused);
+      const auto received = parent_.receive(message::max_bytes, PacketSocket::Descriptors::refused);
       if (received.result == PacketSocket::Result::closed) return;
       if (received.result == PacketSocket::Result::timed_out) {
         files_.close_all();  // so that no file system is kept from being unmounted
@@ -123,7 +122,7 @@ class Worker {
     for (const Mapping& mapping : space.mappings) coming_.add(mapping);
     if (!space.is_last) return;
     reader_.add_space(space.id, coming_);
-    if (pids_.size() > most_pids) pids_.clear();
+    if (pids_.size() > max_pids) pids_.clear();
     pids_[space.id] = space.pid;
     coming_ = {};
   }
@@ -159,7 +158,7 @@ class Worker {
     if (parent_.send(packet) != PacketSocket::Result::done) throw Wrong();
   }
 
-  static constexpr std::size_t most_pids = 1u << 16;
+  static constexpr std::size_t max_pids = 1u << 16;
 
   PacketSocket& parent_;
   FilesOfParent files_;

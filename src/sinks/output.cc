@@ -15,7 +15,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_kept = 64u << 20;
+constexpr std::size_t max_kept = 64u << 20;
 constexpr int status_of_closed_pipe = 128 + SIGPIPE;  // as if the signal had killed Overdue
 
 [[noreturn]] void throw_not_written(int code) {
@@ -92,7 +92,7 @@ void Output::took(std::size_t size) {
 void Output::write_what_fits() {
   while (!kept().empty()) {
     pollfd ready{fd_, POLLOUT, 0};
-    const int wait_ms = kept().size() > most_kept ? 10 : 0;
+    const int wait_ms = kept().size() > max_kept ? 10 : 0;
     if (::poll(&ready, 1, wait_ms) <= 0) return;
     // A pipe or terminal that is ready takes PIPE_BUF bytes at once (pipe(7)).
     const std::size_t size =

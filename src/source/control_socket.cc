@@ -20,7 +20,7 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t longest_request = 1024;
-constexpr std::size_t most_clients = 8, most_waiting = 64;
+constexpr std::size_t max_clients = 8, max_waiting = 64;
 constexpr std::chrono::seconds silence_allowed{5};
 constexpr std::string_view suffix = ".sock", unfinished = ".new";
 
@@ -151,7 +151,7 @@ void ControlSocket::open() {
   check_errno(bound, "cannot make {}", made);
   path_ = made;
   if (owner_) check_errno(chown(made.c_str(), *owner_, gid_t(-1)), "cannot give {} away", made);
-  check_errno(listen(listener_.get(), most_waiting), "cannot listen at {}", made);
+  check_errno(listen(listener_.get(), max_waiting), "cannot listen at {}", made);
   check_errno(rename(made.c_str(), path.c_str()), "cannot make {}", path);
   path_ = path;
 }
@@ -181,13 +181,13 @@ void ControlSocket::make_room_for_root() {
 }
 
 void ControlSocket::accept_clients(KernelTime now) {
-  for (std::size_t i = 0; listener_ && i < most_waiting; ++i) {
+  for (std::size_t i = 0; listener_ && i < max_waiting; ++i) {
     Fd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd) return;
     const std::optional<uid_t> who = who_may_talk(fd.get());
     if (!who) continue;
-    if (clients_.size() >= most_clients && *who == 0) make_room_for_root();
-    if (clients_.size() >= most_clients) {
+    if (clients_.size() >= max_clients && *who == 0) make_room_for_root();
+    if (clients_.size() >= max_clients) {
       constexpr std::string_view busy =
           "{\"ok\":false,\"error\":\"too many others talk to this session\"}\n";
       send(fd.get(), busy.data(), busy.size(), MSG_NOSIGNAL | MSG_DONTWAIT);

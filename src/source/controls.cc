@@ -69,7 +69,7 @@ std::string Controls::answer(std::string_view request) {
   Json answer{{"ok", true}};
   try {
     if (verb == "set" && words.size() > 1) {
-      instruments_.set({words.begin() + 1, words.end()});
+      probe_set_.set({words.begin() + 1, words.end()});
     } else if (verb == "snapshot") {
       throw Error("this version takes no snapshots yet");
     } else if (words.size() != 1 || !act(verb)) {
@@ -86,7 +86,7 @@ std::string Controls::answer(std::string_view request) {
   answer["age_ns"] = (now - session_.start()).count();
   answer["state"] = stop_ ? "stopping" : paused_ ? "paused" : "measuring";
   Json settings = Json::object();
-  for (const auto& [name, value] : instruments_.settings()) settings[name] = value;
+  for (const auto& [name, value] : probe_set_.settings()) settings[name] = value;
   answer["settings"] = std::move(settings);
   return one_line(answer);
 }

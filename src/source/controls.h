@@ -5,15 +5,15 @@
 
 #include "base/time.h"
 #include "core/session_info.h"
-#include "source/instruments.h"
+#include "source/probe_set.h"
 
 namespace overdue {
 
 /// Answers the requests of `overdue ctl` to a measurement. Used by the measuring thread.
 class Controls {
  public:
-  Controls(Session& session, Instruments& instruments, const SessionInfo& info)
-      : session_(session), instruments_(instruments), info_(info) {}
+  Controls(Session& session, ProbeSet& probe_set, const SessionInfo& info)
+      : session_(session), probe_set_(probe_set), info_(info) {}
 
   /// The answer to a request, a line of words: one line of JSON. Throws nothing.
   std::string answer(std::string_view request);
@@ -29,7 +29,7 @@ class Controls {
   void resume();
 
   Session& session_;
-  Instruments& instruments_;
+  ProbeSet& probe_set_;
   const SessionInfo& info_;
   bool stop_ = false;
   bool paused_ = false;

@@ -9,7 +9,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_cpus = 4096;
+constexpr std::size_t max_cpus = 4096;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ std::uint64_t kept_number(const KeptOptions& options, std::string_view name,
 std::vector<std::uint32_t> kept_cpus(const KeptOptions& options, std::string_view name) {
   const auto found = options.find(std::string(name));
   if (found == options.end()) return {};
-  std::vector<std::uint32_t> any(most_cpus);
+  std::vector<std::uint32_t> any(max_cpus);
   std::iota(any.begin(), any.end(), 0);
   try {
     return parse_cpu_list(found->second, any);

@@ -30,8 +30,8 @@ constexpr std::chrono::seconds collect_at_least_every{30};  // far below what fi
 /// BPF programs, attached for a target, with the probe set of a command.
 class BpfSource final : public Source {
  public:
-  BpfSource(const MeasureRequest& request, const Kernel& kernel, Instruments& instruments)
-      : request_(request), kernel_(kernel), instruments_(instruments) {}
+  BpfSource(const MeasureRequest& request, const Kernel& kernel, ProbeSet& probe_set)
+      : request_(request), kernel_(kernel), probe_set_(probe_set) {}
   ~BpfSource() override;
   BpfSource(const BpfSource&) = delete;
   BpfSource& operator=(const BpfSource&) = delete;
@@ -46,7 +46,7 @@ class BpfSource final : public Source {
   void collect(SessionInfo& info, const RecordHandler& handler) override;
   void keep_up(bool ends) override;
   bool is_over() override;
-  bool is_over_limit() const override { return instruments_.is_over(); }
+  bool is_over_limit() const override { return probe_set_.is_over(); }
   KernelTime stop(SessionInfo& info, const RecordHandler& handler) override;
   Receipt receipt(SessionInfo& info, bool has_run) override;
   void detach() override { session_->detach(); }
@@ -66,7 +66,7 @@ class BpfSource final : public Source {
 
   const MeasureRequest& request_;
   const Kernel& kernel_;
-  Instruments& instruments_;
+  ProbeSet& probe_set_;
   ResolvedTarget target_;
   const SpawnedProgram* program_ = nullptr;
   std::unique_ptr<Session> session_;
@@ -82,7 +82,7 @@ class BpfSource final : public Source {
 };
 
 BpfSource::~BpfSource() {
-  if (session_) instruments_.end_threads();  // after a failure
+  if (session_) probe_set_.end_threads();  // after a failure
 }
 
 void BpfSource::check() {
@@ -96,7 +96,7 @@ void BpfSource::check() {
 
 void BpfSource::attach() {
   MembershipRules rules;
-  if (!request_.own_threads) rules = rules_for(request_.selection, target_, program_);
+  if (!request_.workload_threads) rules = rules_for(request_.selection, target_, program_);
   if (request_.by_container || rules.cgroup_hierarchy >= 0) {
     const Cgroups cgroups;
     if (const CgroupHierarchy* hierarchy = container_hierarchy(cgroups, rules.cgroup_hierarchy)) {
@@ -104,21 +104,21 @@ void BpfSource::attach() {
       rules.cgroup_hierarchy = hierarchy->id;
     }
   }
-  session_ = std::make_unique<Session>(rules, instruments_.ring_bytes());
-  instruments_.add_to(*session_, kernel_, request_.selection.cpus);
+  session_ = std::make_unique<Session>(rules, probe_set_.ring_bytes());
+  probe_set_.add_to(*session_, kernel_, request_.selection.cpus);
 }
 
 /// Asking what the kernel allows takes longer than attaching: done only after a refusal, or with
 /// --without.
 void BpfSource::attach_or_explain() {
-  const auto support = [&] { return instruments_.support(kernel_); };
-  if (kernel_.pretends()) require_support(instruments_.purpose(), support());
+  const auto support = [&] { return probe_set_.support(kernel_); };
+  if (kernel_.pretends()) require_support(probe_set_.purpose(), support());
   try {
     attach();
   } catch (const Error& refusal) {
     const Support answer = support();
     if (answer.yes) throw;
-    throw Error("cannot {}: {}", instruments_.purpose(), answer.missing)
+    throw Error("cannot {}: {}", probe_set_.purpose(), answer.missing)
         .hint(answer.remedy)
         .log(refusal.log());
   }
@@ -141,7 +141,7 @@ SessionInfo BpfSource::describe() {
   info.only = request_.only;
   info.options = request_.options;
   if (program_) info.target.pids = {program_->pid()};
-  info.backend = instruments_.backend();
+  info.backend = probe_set_.backend();
   info.notes = target_.notes;
   for (const auto& [nr, symbol] : kernel_syscall_symbols(first_unnamed_syscall()))
     if (std::string name = name_from_kernel_symbol(symbol); !name.empty())
@@ -165,9 +165,9 @@ SessionInfo BpfSource::start(const SpawnedProgram* program) {
 }
 
 void BpfSource::begin() {
-  instruments_.armed(session_->start());
-  give_up_rights_to_attach(request_.starts_helpers ? Helpers::will_be_started : Helpers::none,
-                           instruments_.attaches_later() ? Attaching::goes_on : Attaching::is_over);
+  probe_set_.armed(session_->start());
+  drop_rights_to_attach(request_.starts_helpers ? Helpers::will_be_started : Helpers::none,
+                        probe_set_.attaches_later() ? Attaching::goes_on : Attaching::is_over);
   watch_for_the_end();
 }
 
@@ -192,7 +192,7 @@ void BpfSource::listen_for_requests() {
   } catch (const Error&) {
     owner.reset();
   }
-  controls_ = std::make_unique<Controls>(*session_, instruments_, described_);
+  controls_ = std::make_unique<Controls>(*session_, probe_set_, described_);
   socket_ = std::make_unique<ControlSocket>(
       owner, [this](std::string_view request) { return controls_->answer(request); });
   if (request_.verbose && !socket_->refusal().empty())
@@ -213,7 +213,7 @@ bool BpfSource::target_has_ended() const {
 }
 
 bool BpfSource::is_over() {
-  return controls_->wants_stop() || instruments_.is_over() || target_has_ended();
+  return controls_->wants_stop() || probe_set_.is_over() || target_has_ended();
 }
 
 void BpfSource::add_to(std::vector<pollfd>& waits) const {
@@ -225,12 +225,12 @@ KernelTime BpfSource::due(KernelTime now) const {
   // At once, but through the loop: a target that is faster than Overdue must not hide its own end,
   // or the session's.
   if (session_->rings_are_filling()) return now;
-  return std::min(now + instruments_.poll_every(), instruments_.due());
+  return std::min(now + probe_set_.poll_every(), probe_set_.due());
 }
 
 RecordHandler BpfSource::counting(const RecordHandler& handler) {
   return [this, &handler](const Record& record) {
-    events_ += instruments_.events_in(record);
+    events_ += probe_set_.events_in(record);
     handler(record);
   };
 }
@@ -243,7 +243,7 @@ void BpfSource::poll(const RecordHandler& handler) {
     session_->collect(counted);
     last_collect_ = now = KernelClock::now();
   }
-  instruments_.poll(now, counted);
+  probe_set_.poll(now, counted);
   socket_->serve(now);
 }
 
@@ -266,9 +266,9 @@ void BpfSource::say_what_is_attached() {
 
 KernelTime BpfSource::stop(SessionInfo& info, const RecordHandler& handler) {
   say_what_is_attached();  // later attachments
-  const KernelTime ended = instruments_.ending();
+  const KernelTime ended = probe_set_.ending();
   session_->finish(counting(handler));
-  instruments_.finish(handler);
+  probe_set_.finish(handler);
   const KernelTime end = std::min(ended, session_->end());
   socket_.reset();
   if (std::string note = controls_->note(end); !note.empty()) info.notes.push_back(std::move(note));
@@ -278,20 +278,19 @@ KernelTime BpfSource::stop(SessionInfo& info, const RecordHandler& handler) {
 
 Receipt BpfSource::receipt(SessionInfo& info, bool has_run) {
   Receipt receipt = session_->receipt();
-  events_ += instruments_.events();
+  events_ += probe_set_.events();
   receipt.events += events_;
-  if (instruments_.look_at_switches())
-    receipt.events += session_->membership().cpu_use().departures;
-  if (request_.own_threads) {
+  if (probe_set_.look_at_switches()) receipt.events += session_->membership().cpu_use().departures;
+  if (request_.workload_threads) {
     receipt.target_cpu_ns.reset();  // no thread is a member
     receipt.probe_target_ns.reset();
   }
   for (std::string& note : session_->left_out()) info.notes.push_back(std::move(note));
-  if (has_run && events_ == 0 && instruments_.sees_any_program() && request_.selection.cpus.empty())
+  if (has_run && events_ == 0 && probe_set_.sees_any_program() && request_.selection.cpus.empty())
     info.notes.emplace_back(
         "Overdue saw no event of the program that it started: its hooks do not run here, and the "
         "report says nothing of the program");
-  for (std::string& note : instruments_.notes()) info.notes.push_back(std::move(note));
+  for (std::string& note : probe_set_.notes()) info.notes.push_back(std::move(note));
   return receipt;
 }
 
@@ -310,9 +309,9 @@ RunRequest run_request(const MeasureRequest& request) {
   return run;
 }
 
-int measure(const MeasureRequest& request, const Kernel& kernel, Instruments& instruments,
+int measure(const MeasureRequest& request, const Kernel& kernel, ProbeSet& probe_set,
             MeasureListener& listener) {
-  BpfSource source(request, kernel, instruments);
+  BpfSource source(request, kernel, probe_set);
   return run_session(run_request(request), source, listener);
 }
 

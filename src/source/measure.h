@@ -4,9 +4,9 @@
 #include <string>
 
 #include "core/session_info.h"
-#include "source/instruments.h"
 #include "source/kept_options.h"
 #include "source/listener.h"
+#include "source/probe_set.h"
 #include "source/run_session.h"
 #include "target/selection.h"
 #include "target/spawn.h"
@@ -24,8 +24,8 @@ struct MeasureRequest {
   bool verbose = false;  ///< prints the attached hooks
   bool streams = false;  ///< the listener writes during the measurement
   bool by_container = false;
-  bool starts_helpers = false;  ///< runs programs as the caller: --on exec:, --debuginfod
-  bool own_threads = false;     ///< measures workload threads: no thread is a member
+  bool starts_helpers = false;    ///< runs programs as the caller: --on exec:, --debuginfod
+  bool workload_threads = false;  ///< measures workload threads: no thread is a member
   std::vector<std::string> thresholds = {};  ///< of -T, for a recording
   std::vector<std::string> spans = {};       ///< of --span, for a recording
   std::vector<std::string> only = {};        ///< of -e, for a recording
@@ -37,7 +37,7 @@ RunRequest run_request(const MeasureRequest& request);
 
 /// Runs one measurement from start to final report. Returns the exit status: the spawned program's,
 /// or 3 if a limit ended the measurement, else 0. Throws Error.
-int measure(const MeasureRequest& request, const Kernel& kernel, Instruments& instruments,
+int measure(const MeasureRequest& request, const Kernel& kernel, ProbeSet& probe_set,
             MeasureListener& listener);
 
 }  // namespace overdue

@@ -17,9 +17,9 @@ namespace overdue {
 namespace {
 
 /// A probe set without probes, as if no hook ever ran.
-class DeadInstruments final : public Instruments {
+class DeadProbeSet final : public ProbeSet {
  public:
-  explicit DeadInstruments(bool sees_any_program) : sees_any_program_(sees_any_program) {}
+  explicit DeadProbeSet(bool sees_any_program) : sees_any_program_(sees_any_program) {}
   std::string_view purpose() const override { return "measure nothing"; }
   Support support(const Kernel&) const override { return {}; }
   std::size_t ring_bytes() const override { return 0; }
@@ -48,7 +48,7 @@ class CalibratedProbe final : public LiveProbe {
   bool& was_calibrated_;
 };
 
-class ProbeInstruments final : public Instruments {
+class BareProbeSet final : public ProbeSet {
  public:
   std::string_view purpose() const override { return "see what is asked of a probe"; }
   Support support(const Kernel&) const override { return {}; }
@@ -87,9 +87,9 @@ bool says_that_hooks_do_not_run(bool sees_any_program, const std::vector<std::ui
   request.selection = parse_target({.command = {"true"}});
   request.selection.cpus = cpus;
   request.quiet = true;
-  DeadInstruments instruments(sees_any_program);
+  DeadProbeSet probe_set(sees_any_program);
   Listener listener;
-  EXPECT_EQ(measure(request, Kernel(), instruments, listener), 0);
+  EXPECT_EQ(measure(request, Kernel(), probe_set, listener), 0);
   return std::ranges::any_of(listener.notes, [](const std::string& note) {
     return note.starts_with("Overdue saw no event of the program");
   });
@@ -134,10 +134,10 @@ TEST(Measure, ArmsNothingBeforeTheSessionBegins) {
     request.selection = parse_target({.all = true});
     request.duration = std::chrono::milliseconds(20);
     request.quiet = true;
-    ProbeInstruments instruments;
+    BareProbeSet probe_set;
     Listener listener;
-    measure(request, Kernel(), instruments, listener);
-    return instruments.was_calibrated;
+    measure(request, Kernel(), probe_set, listener);
+    return probe_set.was_calibrated;
   }));
 }
 
@@ -149,10 +149,10 @@ TEST(Measure, ThreadsOfOursEndBeforeTheSessionAlsoAfterAFailure) {
   request.selection = parse_target({.all = true});
   request.duration = std::chrono::seconds(10);
   request.quiet = true;
-  DeadInstruments instruments(false);
+  DeadProbeSet probe_set(false);
   FailingListener listener;
-  EXPECT_THROW(measure(request, Kernel(), instruments, listener), Error);
-  EXPECT_EQ(instruments.ended, 1);
+  EXPECT_THROW(measure(request, Kernel(), probe_set, listener), Error);
+  EXPECT_EQ(probe_set.ended, 1);
 }
 
 }  // namespace

@@ -291,7 +291,7 @@ void OsnoiseTracer::check() {
 SessionInfo OsnoiseTracer::start(const SpawnedProgram*) {
   run_->configure();
   run_->prepare();
-  give_up_rights_to_attach(Helpers::none, Attaching::is_over);
+  drop_rights_to_attach(Helpers::none, Attaching::is_over);
   if (run_->request.verbose)
     say("overdue: attached the kernel's {} tracer in {}\n", run_->request.tracer,
         printable(run_->instance->path().string()));

@@ -9,8 +9,8 @@
 namespace overdue {
 namespace {
 
-bool has_crc(const FileBytes& bytes, std::uint32_t expected, std::uint64_t most_bytes) {
-  if (bytes.size() > most_bytes) return false;
+bool has_crc(const FileBytes& bytes, std::uint32_t expected, std::uint64_t max_bytes) {
+  if (bytes.size() > max_bytes) return false;
   std::vector<std::byte> part(1u << 20);
   std::uint32_t crc = 0;
   for (std::uint64_t at = 0; at < bytes.size(); at += part.size()) {
@@ -29,7 +29,7 @@ bool has_dwarf(const ElfImage& image) {
 }  // namespace
 
 bool look_for_debug_file(const ElfImage& image, const OpenFile& open, const std::string& path,
-                         std::uint64_t most_bytes, const TakeDebugFile& take) {
+                         std::uint64_t max_bytes, const TakeDebugFile& take) {
   if (!open) return false;
   const std::string build_id = image.build_id();
   for (const std::string& candidate : debug_file_paths_by_id(build_id)) {
@@ -44,8 +44,7 @@ bool look_for_debug_file(const ElfImage& image, const OpenFile& open, const std:
     Fd file = open(candidate);
     const FileBytes bytes(file.duplicate());
     const auto debug = ElfImage::read(bytes);
-    if (debug && has_crc(bytes, link->crc, most_bytes) && take(std::move(file), *debug))
-      return true;
+    if (debug && has_crc(bytes, link->crc, max_bytes) && take(std::move(file), *debug)) return true;
   }
   return false;
 }

@@ -17,9 +17,9 @@ using TakeDebugFile = std::function<bool(Fd file, const ElfImage& debug)>;
 /// Passes the separate debug files of `image` to `take`, best first, until `take` returns true: by
 /// build id, then by .gnu_debuglink beside `path` (the file's own, absolute). `open` opens them.
 /// Files with another build id or checksum are skipped, and so is a linked file of more than
-/// `most_bytes` bytes, which is too long for a checksum. Whether `take` returned true.
+/// `max_bytes` bytes, which is too long for a checksum. Whether `take` returned true.
 bool look_for_debug_file(const ElfImage& image, const OpenFile& open, const std::string& path,
-                         std::uint64_t most_bytes, const TakeDebugFile& take);
+                         std::uint64_t max_bytes, const TakeDebugFile& take);
 
 /// Where the DWARF of a file is.
 struct DebugInfo {

@@ -18,14 +18,14 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t batch = 1024;
-constexpr std::uint64_t most_symbols = 4u << 20;
-constexpr std::uint64_t most_bytes_of_names = 256u << 20;
-constexpr std::size_t most_candidates = 20'000;  // for the nearest name
+constexpr std::uint64_t max_symbols = 4u << 20;
+constexpr std::uint64_t max_bytes_of_names = 256u << 20;
+constexpr std::size_t max_candidates = 20'000;  // for the nearest name
 constexpr std::size_t longest_candidate = 64;
-constexpr std::size_t most_probes = 4096;
+constexpr std::size_t max_probes = 4096;
 constexpr std::size_t longest_arguments = 1024;  // of a probe
 constexpr std::size_t longest_list = 400;        // of other probes
-constexpr std::uint64_t most_note_bytes = 4u << 20;
+constexpr std::uint64_t max_note_bytes = 4u << 20;
 constexpr std::uint32_t sdt_note = 3;  // NT_STAPSDT
 
 std::string_view without_parameters(std::string_view name) {
@@ -53,10 +53,10 @@ class FunctionSearch {
     if (!table || table->sh_link >= image_.sections().size() || !image_.is_64bit()) return;
     const Elf64_Shdr& names = image_.sections()[table->sh_link];
     if (names.sh_type != SHT_STRTAB) return;
-    const auto strings = image_.bytes().read(names.sh_offset, names.sh_size, most_bytes_of_names);
+    const auto strings = image_.bytes().read(names.sh_offset, names.sh_size, max_bytes_of_names);
     if (!strings) return;
     std::vector<Elf64_Sym> symbols;
-    const std::uint64_t count = std::min(table->sh_size / sizeof(Elf64_Sym), most_symbols);
+    const std::uint64_t count = std::min(table->sh_size / sizeof(Elf64_Sym), max_symbols);
     for (std::uint64_t at = 0; at < count; at += symbols.size()) {
       symbols.resize(std::min<std::uint64_t>(batch, count - at));
       if (!image_.bytes().read(table->sh_offset + at * sizeof(Elf64_Sym),
@@ -90,8 +90,8 @@ class FunctionSearch {
     places_.has_names = true;
     const bool same = name == name_ || (is_qualified_ && name.starts_with("_") &&
                                         without_parameters(demangle(name)) == name_);
-    if (same && places_.offsets.size() < most_candidates) places_.offsets.push_back(*offset);
-    if (candidates_.size() < most_candidates && name.size() <= longest_candidate)
+    if (same && places_.offsets.size() < max_candidates) places_.offsets.push_back(*offset);
+    if (candidates_.size() < max_candidates && name.size() <= longest_candidate)
       candidates_.emplace_back(name);
   }
 
@@ -139,7 +139,7 @@ class UsdtSearch {
 
   void look_through(std::span<const std::byte> notes) {
     Elf64_Nhdr header;
-    while (notes.size() >= sizeof header && found_.sites.size() < most_probes) {
+    while (notes.size() >= sizeof header && found_.sites.size() < max_probes) {
       std::memcpy(&header, notes.data(), sizeof header);
       notes = notes.subspan(sizeof header);
       const std::size_t owner = padded(header.n_namesz), size = padded(header.n_descsz);
@@ -197,7 +197,7 @@ UsdtPlaces find_usdt(const FileBytes& bytes, std::string_view provider, std::str
   if (!image || !image->is_64bit()) return {};
   const Elf64_Shdr* section = image->section(".note.stapsdt");
   if (!section) return {};
-  const auto notes = bytes.read(section->sh_offset, section->sh_size, most_note_bytes);
+  const auto notes = bytes.read(section->sh_offset, section->sh_size, max_note_bytes);
   if (!notes) return {};
   UsdtSearch search(*image, provider, name);
   search.look_through(*notes);

@@ -7,7 +7,7 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t symbol_batch = 1024;
-constexpr std::uint64_t most_symbols_read = 16u << 20;
+constexpr std::uint64_t max_symbols_read = 16u << 20;
 
 Elf64_Sym widened(const Elf64_Sym& symbol) {
   return symbol;
@@ -88,7 +88,7 @@ class FunctionReader {
 template <typename Symbol>
 void read_symbols(const ElfImage& image, const Elf64_Shdr& table, FunctionReader& reader) {
   std::vector<Symbol> symbols(symbol_batch);
-  const std::uint64_t count = std::min(table.sh_size / sizeof(Symbol), most_symbols_read);
+  const std::uint64_t count = std::min(table.sh_size / sizeof(Symbol), max_symbols_read);
   // If the file cannot hold the whole count, the symbols that it does hold are used.
   for (std::uint64_t at = 0; at < count; at += symbols.size()) {
     symbols.resize(std::min<std::uint64_t>(symbol_batch, count - at));
@@ -102,13 +102,13 @@ void read_symbols(const ElfImage& image, const Elf64_Shdr& table, FunctionReader
 }  // namespace
 
 std::size_t add_functions(const ElfImage& image, std::uint32_t table_type, std::uint64_t bias,
-                          std::uint64_t most_string_bytes, SymbolTableBuilder& builder) {
+                          std::uint64_t max_string_bytes, SymbolTableBuilder& builder) {
   const Elf64_Shdr* table = image.section_of_type(table_type);
   if (!table || table->sh_link >= image.sections().size()) return 0;
   const Elf64_Shdr& string_section = image.sections()[table->sh_link];
   if (string_section.sh_type != SHT_STRTAB) return 0;
   const auto strings =
-      image.bytes().read(string_section.sh_offset, string_section.sh_size, most_string_bytes);
+      image.bytes().read(string_section.sh_offset, string_section.sh_size, max_string_bytes);
   if (!strings) return 0;
   FunctionReader reader(image, bias, *strings, builder);
   if (image.is_64bit())

@@ -9,12 +9,12 @@
 namespace overdue {
 namespace {
 
-constexpr std::uint64_t most_segments = 4096;
-constexpr std::uint64_t most_sections = 65536;
-constexpr std::uint64_t most_section_name_bytes = 4u << 20;
+constexpr std::uint64_t max_segments = 4096;
+constexpr std::uint64_t max_sections = 65536;
+constexpr std::uint64_t max_section_name_bytes = 4u << 20;
 // Few, because hostile headers could have the same bytes read again and again.
-constexpr std::uint64_t most_build_id_notes_bytes = 64u << 10;
-constexpr std::size_t most_note_sections = 64;
+constexpr std::uint64_t max_build_id_notes_bytes = 64u << 10;
+constexpr std::size_t max_note_sections = 64;
 constexpr std::size_t longest_section_name = 64;
 constexpr std::size_t longest_build_id = 64;
 constexpr auto our_byte_order =
@@ -91,7 +91,7 @@ bool ElfImage::read_headers() {
   if (first && segments == PN_XNUM) segments = first->sh_info;
 
   if (header->e_phentsize == sizeof(Segment)) {
-    for (std::uint64_t i = 0; i < std::min(segments, most_segments); ++i) {
+    for (std::uint64_t i = 0; i < std::min(segments, max_segments); ++i) {
       const auto segment = bytes_->get<Segment>(header->e_phoff + i * sizeof(Segment));
       if (!segment) break;
       if (segment->p_type == PT_LOAD || segment->p_type == PT_NOTE ||
@@ -100,14 +100,14 @@ bool ElfImage::read_headers() {
     }
   }
   if (!first || header->e_shentsize != sizeof(Section)) return true;
-  for (std::uint64_t i = 0; i < std::min(sections, most_sections); ++i) {
+  for (std::uint64_t i = 0; i < std::min(sections, max_sections); ++i) {
     const auto section = bytes_->get<Section>(header->e_shoff + i * sizeof(Section));
     if (!section) break;
     sections_.push_back(widened(*section));
   }
   if (names < sections_.size() && sections_[names].sh_type == SHT_STRTAB) {
     section_names_ =
-        bytes_->read(sections_[names].sh_offset, sections_[names].sh_size, most_section_name_bytes)
+        bytes_->read(sections_[names].sh_offset, sections_[names].sh_size, max_section_name_bytes)
             .value_or(std::vector<std::byte>());
   }
   return true;
@@ -137,7 +137,7 @@ const Elf64_Shdr* ElfImage::section_of_type(std::uint32_t type) const {
 // Notes are a name and a description, each padded to 4 bytes; in segments aligned to 8, to 8.
 std::string ElfImage::build_id_in(std::uint64_t offset, std::uint64_t size,
                                   std::uint64_t align) const {
-  size = std::min(size, most_build_id_notes_bytes);
+  size = std::min(size, max_build_id_notes_bytes);
   const std::uint64_t padding = align == 8 ? 8 : 4;
   for (std::uint64_t at = 0; at < size && size - at >= sizeof(Elf64_Nhdr);) {
     const auto note = bytes_->get<Elf64_Nhdr>(offset + at);
@@ -167,10 +167,10 @@ std::string ElfImage::build_id() const {
   // Sections come first: in a debug file they are right, but segments still have the offsets of the
   // file that it was split from.
   for (const Elf64_Shdr& section : sections_)
-    if (id.empty() && section.sh_type == SHT_NOTE && ++looked_at <= most_note_sections)
+    if (id.empty() && section.sh_type == SHT_NOTE && ++looked_at <= max_note_sections)
       id = build_id_in(section.sh_offset, section.sh_size, section.sh_addralign);
   for (const Elf64_Phdr& segment : segments_)
-    if (id.empty() && segment.p_type == PT_NOTE && ++looked_at <= 2 * most_note_sections)
+    if (id.empty() && segment.p_type == PT_NOTE && ++looked_at <= 2 * max_note_sections)
       id = build_id_in(segment.p_offset, segment.p_filesz, segment.p_align);
   return id;
 }

@@ -8,13 +8,13 @@
 namespace overdue {
 namespace {
 
-constexpr std::uint64_t most_stub_bytes = 16u << 20;
-constexpr std::uint64_t most_table_bytes = 64u << 20;
+constexpr std::uint64_t max_stub_bytes = 16u << 20;
+constexpr std::uint64_t max_table_bytes = 64u << 20;
 
 /// Slots of the global offset table, each with the dynamic symbol that it will hold.
 std::map<std::uint64_t, std::uint64_t> imported_slots(const ElfImage& image) {
   std::map<std::uint64_t, std::uint64_t> slots;
-  std::uint64_t budget = most_table_bytes;  // for all sections: they may name the same bytes
+  std::uint64_t budget = max_table_bytes;  // for all sections: they may name the same bytes
   for (const Elf64_Shdr& section : image.sections()) {
     if (section.sh_type != SHT_RELA || !(section.sh_flags & SHF_ALLOC)) continue;
     const auto bytes = image.bytes().read(section.sh_offset, section.sh_size, budget);
@@ -72,13 +72,13 @@ void add_plt_stubs(const ElfImage& image, SymbolTableBuilder& builder) {
   if (!table || table->sh_link >= image.sections().size()) return;
   const Elf64_Shdr& string_section = image.sections()[table->sh_link];
   const auto strings =
-      image.bytes().read(string_section.sh_offset, string_section.sh_size, most_table_bytes);
+      image.bytes().read(string_section.sh_offset, string_section.sh_size, max_table_bytes);
   if (!strings) return;
   std::map<std::uint64_t, std::uint64_t> slots;
   for (const std::string_view name : {".plt.sec", ".plt", ".plt.got"}) {
     const Elf64_Shdr* section = image.section(name);
     if (!section || !(section->sh_flags & SHF_EXECINSTR)) continue;
-    const auto code = image.bytes().read(section->sh_offset, section->sh_size, most_stub_bytes);
+    const auto code = image.bytes().read(section->sh_offset, section->sh_size, max_stub_bytes);
     if (!code) continue;
     if (slots.empty()) slots = imported_slots(image);
     const std::uint64_t step = stub_bytes(image, *section);

@@ -9,7 +9,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::uint64_t most_packed_bytes = 64u << 20;
+constexpr std::uint64_t max_packed_bytes = 64u << 20;
 
 /// One attempt to find more symbols for `image` than it has itself.
 class FurtherSymbols {
@@ -26,8 +26,7 @@ class FurtherSymbols {
   bool from_debugdata() {
     const Elf64_Shdr* section = image_.section(".gnu_debugdata");
     if (!section) return false;
-    const auto packed =
-        image_.bytes().read(section->sh_offset, section->sh_size, most_packed_bytes);
+    const auto packed = image_.bytes().read(section->sh_offset, section->sh_size, max_packed_bytes);
     if (!packed) return false;
     const auto unpacked = unpack_xz(*packed, limits_.debugdata_bytes);
     if (!unpacked) return false;

@@ -15,10 +15,10 @@ namespace overdue {
 namespace {
 
 constexpr std::uint64_t longest_function = 256u << 10;
-constexpr std::size_t most_kernel_symbols = 4u << 20;
-constexpr std::size_t most_name_bytes = 256u << 20;
-constexpr std::size_t most_modules = 1u
-                                     << 20;  // each BPF program and trampoline is of a module [bpf]
+constexpr std::size_t max_kernel_symbols = 4u << 20;
+constexpr std::size_t max_name_bytes = 256u << 20;
+constexpr std::size_t max_modules = 1u
+                                    << 20;  // each BPF program and trampoline is of a module [bpf]
 
 std::string_view next_word(std::string_view& line) {
   const std::size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
@@ -98,7 +98,7 @@ class KallsymsParser {
     if (module.empty()) return 0;
     const auto known = by_name_.find(std::string(module));
     if (known != by_name_.end()) return known->second;
-    if (symbols_.modules_.size() >= most_modules) return 0;
+    if (symbols_.modules_.size() >= max_modules) return 0;
     const auto index = static_cast<std::uint32_t>(symbols_.modules_.size());
     symbols_.modules_.emplace_back(module);
     by_name_.emplace(module, index);
@@ -106,8 +106,8 @@ class KallsymsParser {
   }
 
   KernelSymbols symbols_;
-  SymbolTableBuilder builder_{SymbolTableBuilder::Overlap::inner, most_kernel_symbols,
-                              most_name_bytes};
+  SymbolTableBuilder builder_{SymbolTableBuilder::Overlap::inner, max_kernel_symbols,
+                              max_name_bytes};
   std::unordered_map<std::string, std::uint32_t> by_name_;
   std::size_t lines_ = 0;
   bool any_address_ = false;

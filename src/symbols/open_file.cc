@@ -22,7 +22,7 @@
 namespace overdue {
 namespace {
 
-constexpr unsigned most_links = 40;  // the kernel's own limit
+constexpr unsigned max_links = 40;  // the kernel's own limit
 
 /// The status that the kernel has cached, without a request to the server of the file.
 std::optional<struct statx> remembered(const Fd& named) {
@@ -94,7 +94,7 @@ class Walk {
   }
   bool follow(const Fd& link) {
     std::array<char, PATH_MAX> target{};
-    if (links_ == SymbolicLinks::refused || ++followed_ > most_links) {
+    if (links_ == SymbolicLinks::refused || ++followed_ > max_links) {
       errno = ELOOP;
       return false;
     }

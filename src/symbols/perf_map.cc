@@ -19,8 +19,8 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_bytes = 64u << 20;
-constexpr std::size_t most_entries = 4u << 20;
+constexpr std::size_t max_bytes = 64u << 20;
+constexpr std::size_t max_entries = 4u << 20;
 
 /// Takes a hexadecimal number and the blanks after it from the front of `line`.
 std::optional<std::uint64_t> take_number(std::string_view& line) {
@@ -79,7 +79,7 @@ std::string refusal_of(const Fd& file, uid_t owner) {
 
 PerfMap PerfMap::parse(std::string_view text) {
   PerfMap map;
-  SymbolTableBuilder builder(SymbolTableBuilder::Overlap::later, most_entries, most_bytes);
+  SymbolTableBuilder builder(SymbolTableBuilder::Overlap::later, max_entries, max_bytes);
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
@@ -139,8 +139,8 @@ PerfMap PerfMap::read(const Fd& file, uid_t owner) {
   struct stat status{};
   fstat(file.get(), &status);
   const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
-  const std::uint64_t skipped = size > most_bytes ? size - most_bytes : 0;
-  std::string text(std::min<std::uint64_t>(size, most_bytes), '\0');
+  const std::uint64_t skipped = size > max_bytes ? size - max_bytes : 0;
+  std::string text(std::min<std::uint64_t>(size, max_bytes), '\0');
   std::size_t have = 0;
   while (have < text.size()) {
     const ssize_t got = pread(file.get(), text.data() + have, text.size() - have,

@@ -20,8 +20,8 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_mappings = 1u << 20;
-constexpr std::size_t most_text_bytes = 256u << 20;
+constexpr std::size_t max_mappings = 1u << 20;
+constexpr std::size_t max_text_bytes = 256u << 20;
 constexpr std::string_view deleted_mark = " (deleted)";
 
 /// Takes a number, and the `separator` after it, from the front of `text`.
@@ -107,7 +107,7 @@ std::optional<ProcessMaps> ProcessMaps::read(pid_t pid) {
     text.resize(have + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return std::nullopt;
-    is_cut = text.size() > most_text_bytes;
+    is_cut = text.size() > max_text_bytes;
     if (got == 0 || is_cut) break;
   }
   ProcessMaps maps = parse(text);
@@ -119,7 +119,7 @@ void ProcessMaps::add(Mapping mapping) {
   const auto first = std::ranges::lower_bound(mappings_, mapping.start + 1, {}, &Mapping::end);
   auto last = first;
   while (last != mappings_.end() && last->start < mapping.end) ++last;
-  if (first == last && mappings_.size() >= most_mappings) {
+  if (first == last && mappings_.size() >= max_mappings) {
     is_cut_ = true;
     return;
   }

@@ -25,7 +25,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_known = 4096;
+constexpr std::size_t max_known = 4096;
 constexpr std::size_t device_at = 2;  // word of a line of mountinfo, proc_pid_mountinfo(5)
 
 dev_t device_of(std::string_view text) {
@@ -90,7 +90,7 @@ void ServedDevices::learn(std::string_view mountinfo) {
     const auto words = split(line, ' ');
     const auto dash = std::ranges::find(words, "-");
     if (words.size() <= device_at || words.end() - dash < 2) continue;
-    if (known_.size() >= most_known) return;
+    if (known_.size() >= max_known) return;
     known_.try_emplace(device_of(words[device_at]), is_served_type(*(dash + 1)));
   }
 }
@@ -98,7 +98,7 @@ void ServedDevices::learn(std::string_view mountinfo) {
 bool ServedDevices::is_served(dev_t device, pid_t pid, const Fd& named) {
   if (major(device) != 0) return false;  // a disk
   if (!known_.contains(device)) {
-    if (known_.size() >= most_known) known_ = ServedDevices().known_;
+    if (known_.size() >= max_known) known_ = ServedDevices().known_;
     for (const std::string& who : {std::to_string(pid), std::string("self")})
       learn(read_text(fmt::format("/proc/{}/mountinfo", who)).value_or(""));
   }

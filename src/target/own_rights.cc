@@ -15,7 +15,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::string_view refused = "cannot give up rights that are not needed";
+constexpr std::string_view refused = "cannot drop rights that are not needed";
 
 std::uint64_t set_of(std::initializer_list<unsigned> capabilities) {
   std::uint64_t set = 0;
@@ -55,13 +55,13 @@ void hold_back_file_rights() {
 
 }  // namespace
 
-void give_up_rights(Rights needed, const std::optional<Identity>& caller) {
+void drop_rights(Rights needed, const std::optional<Identity>& caller) {
   if (needed == Rights::measuring) return hold_back_file_rights();
   if (needed == Rights::caller && caller) become(*caller);
   keep_only(getuid() == 0 && geteuid() == 0 ? file_overrides : 0);
 }
 
-void give_up_rights_to_attach(Helpers helpers, Attaching attaching) {
+void drop_rights_to_attach(Helpers helpers, Attaching attaching) {
   ThreadRights rights = ThreadRights::current();
   rights.effective = rights.permitted & needed_to_measure() & ~file_overrides;
   const std::uint64_t kept = attaching == Attaching::goes_on ? attach_rights : 0;

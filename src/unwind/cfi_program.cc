@@ -9,8 +9,8 @@ namespace {
 
 // The longest programs of compilers have some thousand instructions; they nest states once or
 // twice.
-constexpr std::size_t most_program_bytes = 256u << 10;
-constexpr std::size_t most_remembered = 32;
+constexpr std::size_t max_program_bytes = 256u << 10;
+constexpr std::size_t max_remembered = 32;
 constexpr std::size_t longest_expression = 4096;
 
 enum : std::uint8_t {
@@ -57,7 +57,7 @@ class Program {
   }
 
   bool run(std::size_t begin, std::size_t end) {
-    if (begin > end || end > section_.size() || end - begin > most_program_bytes) return false;
+    if (begin > end || end > section_.size() || end - begin > max_program_bytes) return false;
     ByteCursor cursor(section_.first(end), begin);
     while (!cursor.is_at_end() && !is_done_)
       if (!step(cursor) || cursor.has_failed()) return false;
@@ -141,7 +141,7 @@ class Program {
   bool set_rule(std::uint8_t instruction, ByteCursor& cursor) {
     if (instruction == 0) return true;
     if (instruction == cfa_remember_state) {
-      if (remembered_.size() >= most_remembered) return false;
+      if (remembered_.size() >= max_remembered) return false;
       remembered_.push_back(row_);
       return true;
     }

@@ -8,7 +8,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::uint64_t most_section_bytes = std::numeric_limits<std::int32_t>::max();
+constexpr std::uint64_t max_section_bytes = std::numeric_limits<std::int32_t>::max();
 
 std::uint64_t end_of(const Elf64_Phdr& segment) {
   return segment.p_offset + std::min(segment.p_filesz, segment.p_memsz);
@@ -30,14 +30,14 @@ CfiTable::CfiTable(const FileBytes& bytes, const Limits& limits) {
   const Elf64_Shdr* debug = image->section(".debug_frame");
   if (!debug || debug->sh_flags & SHF_COMPRESSED) return;
   const std::uint64_t most =
-      std::min(limits.section_bytes, most_section_bytes - std::uint64_t{section_.size()});
+      std::min(limits.section_bytes, max_section_bytes - std::uint64_t{section_.size()});
   if (const auto section = bytes.read(debug->sh_offset, debug->sh_size, most))
     add_debug_section(*section, limits);
 }
 
 CfiTable CfiTable::of_section(std::vector<std::byte> section, std::uint64_t address) {
   CfiTable table;
-  if (section.size() > most_section_bytes) return table;
+  if (section.size() > max_section_bytes) return table;
   table.section_ = std::move(section);
   table.debug_begin_ = table.section_.size();
   table.section_address_ = address;
@@ -47,7 +47,7 @@ CfiTable CfiTable::of_section(std::vector<std::byte> section, std::uint64_t addr
 
 CfiTable CfiTable::of_debug_section(std::vector<std::byte> section) {
   CfiTable table;
-  if (section.size() <= most_section_bytes) table.add_debug_section(section, Limits());
+  if (section.size() <= max_section_bytes) table.add_debug_section(section, Limits());
   return table;
 }
 
@@ -57,7 +57,7 @@ void CfiTable::load_section(const ElfImage& image, const Limits& limits) {
   section_address_ = section->sh_addr;
   section_ = image.bytes()
                  .read(section->sh_offset, section->sh_size,
-                       std::min(limits.section_bytes, most_section_bytes))
+                       std::min(limits.section_bytes, max_section_bytes))
                  .value_or(std::vector<std::byte>());
   debug_begin_ = section_.size();
 }
@@ -92,7 +92,7 @@ void CfiTable::read_around(const ElfImage& image, std::uint64_t address, const L
     const auto size = std::min(end_of(segment), image.bytes().size()) - *offset;
     section_address_ = address;
     section_ = image.bytes()
-                   .read(*offset, size, std::min(limits.section_bytes, most_section_bytes))
+                   .read(*offset, size, std::min(limits.section_bytes, max_section_bytes))
                    .value_or(std::vector<std::byte>());
     debug_begin_ = section_.size();
     return;

@@ -8,8 +8,8 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_values = 64;
-constexpr int most_steps = 1000;  // branches may go back
+constexpr std::size_t max_values = 64;
+constexpr int max_steps = 1000;  // branches may go back
 
 enum : std::uint8_t {
   op_deref = 0x06,
@@ -57,7 +57,7 @@ class Evaluation {
       : code_(code), cursor_(code), registers_(registers), stack_(stack) {}
 
   void push(std::uint64_t value) {
-    if (depth_ == most_values)
+    if (depth_ == max_values)
       cursor_.fail();
     else
       values_[depth_++] = value;
@@ -65,7 +65,7 @@ class Evaluation {
 
   std::optional<std::uint64_t> run() {
     for (int steps = 0; !cursor_.is_at_end(); ++steps) {
-      if (steps == most_steps) return std::nullopt;
+      if (steps == max_steps) return std::nullopt;
       step(cursor_.get<std::uint8_t>());
     }
     if (cursor_.has_failed() || depth_ == 0) return std::nullopt;
@@ -261,7 +261,7 @@ class Evaluation {
   ByteCursor cursor_;
   const Registers& registers_;
   const StackCopy& stack_;
-  std::array<std::uint64_t, most_values> values_{};
+  std::array<std::uint64_t, max_values> values_{};
   std::size_t depth_ = 0;
 };
 

@@ -216,7 +216,7 @@ class Unwinder::Walk {
     if (!there) return end(Reason::no_cfi);
     if (!may_change_stack && here && *there <= *here) return end(Reason::loop);
     if (may_change_stack && pc == pc_ && here == there) return end(Reason::loop);
-    if (result_.frames.size() >= unwinder_.options_.most_frames) return end(Reason::limit);
+    if (result_.frames.size() >= unwinder_.options_.max_frames) return end(Reason::limit);
     pc_ = pc;
     caller.set(Register::rip, pc);
     registers_ = caller;
@@ -240,12 +240,12 @@ UnwoundStack Unwinder::unwind(AddressSpace& space, const StackSnapshot& snapshot
 }
 
 FramePointerWalk walk_frame_pointers(const AddressSpace& space, const StackSnapshot& snapshot,
-                                     std::size_t most_frames) {
+                                     std::size_t max_frames) {
   FramePointerWalk walk;
   walk.addresses.push_back(snapshot.registers.get(Register::rip).value_or(0));
   std::uint64_t frame = snapshot.registers.get(Register::rbp).value_or(0);
   std::uint64_t lowest = snapshot.registers.get(Register::rsp).value_or(0);
-  while (walk.addresses.size() < most_frames) {
+  while (walk.addresses.size() < max_frames) {
     const auto next = next_frame(space, snapshot.stack, frame, lowest);
     if (!next) {
       walk.is_complete = frame == 0;

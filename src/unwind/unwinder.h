@@ -89,7 +89,7 @@ class AddressSpace {
 class Unwinder {
  public:
   struct Options {
-    std::size_t most_frames = 512;
+    std::size_t max_frames = 512;
     std::size_t cache_bytes = 256u << 20;  ///< the file used last stays, even if it alone is larger
     std::size_t cache_files = 4096;
     CfiTable::Limits limits;
@@ -148,6 +148,6 @@ struct FramePointerWalk {
   bool is_complete = false;              ///< the chain ended properly, at 0
 };
 FramePointerWalk walk_frame_pointers(const AddressSpace& space, const StackSnapshot& snapshot,
-                                     std::size_t most_frames = 512);
+                                     std::size_t max_frames = 512);
 
 }  // namespace overdue

@@ -179,14 +179,14 @@ class Trace(Case):
         pauses = [match for match in matches if match.re is PAUSE]
         noises = [match for match in matches if match.re is NOISE]
         self.assertTrue(pauses and noises, finished)
-        untold = 0
+        unreported = 0
         for pause in pauses:
             begin = ns(pause["start"])
             end = begin + int(pause["duration"])
             within = [noise for noise in noises if begin <= ns(noise["start"]) < end]
             interferences = int(pause["interference"])
             self.assertEqual(len(within), min(interferences, NOISES_TOLD), (pause[0], [noise[0] for noise in within]))
-            untold += interferences - len(within)
+            unreported += interferences - len(within)
             self.assertLessEqual(sum(int(noise["duration"]) for noise in within), int(pause["duration"]))
         self.assertTrue([noise for noise in noises if (noise["kind"], noise["name"]) == ("irq", "local_timer")])
         periods = [match for match in matches if match.re is PERIOD]
@@ -199,8 +199,8 @@ class Trace(Case):
         # Some of these may be of threads that the kernel did not report; lines do not say which.
         self.assertLessEqual(hardware, without)
         unmatched = int(re.search(r"(\d+) unmatched", finished.out)[1])
-        self.assertGreaterEqual(unmatched, untold)
-        self.assertGreaterEqual(hardware, without - (unmatched - untold))
+        self.assertGreaterEqual(unmatched, unreported)
+        self.assertGreaterEqual(hardware, without - (unmatched - unreported))
 
 
 class Stops(Case):
@@ -222,7 +222,7 @@ class Stops(Case):
 
     def test_at_a_more_urgent_thread(self):
         """A noise that is longer than any of the machine's own, in most tries."""
-        untold = 0  # noises with a switch that a hardened kernel did not report
+        unreported = 0  # noises with a switch that a hardened kernel did not report
         for _ in range(20):
             with Live(OVERDUE, "osnoise", "-v", "-s", "15ms", "--cpu", "0", "-r", "990ms", "-d", "20s", "-f",
                       "json") as live:
@@ -236,8 +236,8 @@ class Stops(Case):
             if cause and any(int(begin) <= cause["time_ns"] <= int(begin) + 24 * MS for begin in ran[1::2]):
                 if 2 * sum(part["ns"] for part in cause["parts"] if part["name"]) > cause["noise_ns"]:
                     break
-                untold += 1
-                self.assertLess(untold, 4, cause)
+                unreported += 1
+                self.assertLess(unreported, 4, cause)
         else:
             self.skipTest("this machine stops by itself for 15 ms all the time")
         self.assertEqual(finished.status, 3, finished)

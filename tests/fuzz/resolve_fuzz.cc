@@ -34,14 +34,14 @@ void check(const message::Wanted& wanted) {
 }
 
 void check(const message::Frames& frames) {
-  require(frames.stack.frames.size() <= message::most_frames);
+  require(frames.stack.frames.size() <= message::max_frames);
   for (const StackFrame& frame : frames.stack.frames)
     for (const auto* text : {&frame.name, &frame.module, &frame.build_id, &frame.file})
       check_text(*text);
   check_text(frames.stack.end_module);
   ResolvedStack whole;
   for (const auto& packet : message::encode(frames.stack)) {
-    require(packet.size() <= message::most_bytes);
+    require(packet.size() <= message::max_bytes);
     const auto again = message::decode_to_parent(packet);
     require(again.has_value());
     const auto& part = std::get<message::Frames>(*again).stack;
@@ -57,7 +57,7 @@ void check(const message::Space& space) {
 }
 void check(const message::UserStack&) {}
 void check(const message::RecordedStack& stack) {
-  require(stack.addresses.size() <= message::most_bytes);
+  require(stack.addresses.size() <= message::max_bytes);
 }
 void check(const message::File&) {}
 void check(const message::Probe&) {}

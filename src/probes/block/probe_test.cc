@@ -210,11 +210,11 @@ TEST_F(BlockProbe, OfEverythingItAgreesWithTheKernelsOwnCounts) {
   // its request seems open, or did so until the next request in its struct. An interrupt may also
   // have ended or begun a request while another event was being reported.
   constexpr u64 under_way = 64;
-  const u64 untold = open + receipt().unmatched + nested();
-  EXPECT_GE(completed + untold, u64{times});
-  EXPECT_GE(completed + receipt().cut + untold + under_way,
+  const u64 unreported = open + receipt().unmatched + nested();
+  EXPECT_GE(completed + unreported, u64{times});
+  EXPECT_GE(completed + receipt().cut + unreported + under_way,
             inner_after.completed - inner_before.completed);
-  EXPECT_LE(untold, completed);
+  EXPECT_LE(unreported, completed);
   EXPECT_LE(completed, outer_after.completed - outer_before.completed + under_way);
   EXPECT_LE(sectors, outer_after.sectors - outer_before.sectors + under_way * 2048);
   EXPECT_EQ(receipt().lost(), nested());

@@ -85,7 +85,7 @@ const Schema* OsnoiseProbe::schema(std::uint16_t kind) const {
 Counters OsnoiseProbe::counters() const {
   Counters counters = read_counters(impl_->bpf->obj);
   counters[COUNTER_RING_FULL] += impl_->threads.lost();
-  counters[COUNTER_UNMATCHED] += impl_->threads.unseen() + impl_->threads.untold();
+  counters[COUNTER_UNMATCHED] += impl_->threads.unseen() + impl_->threads.unreported();
   return counters;
 }
 

@@ -14,8 +14,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "kernel/own_thread.h"
 #include "kernel/session.h"
+#include "kernel/workload_thread.h"
 #include "probes/osnoise/queue.h"
 
 namespace overdue {
@@ -219,14 +219,14 @@ TEST_F(Osnoise, OfMoreNoiseThanIsToldOfTheRestIsCounted) {
                              .threshold = std::chrono::microseconds(100)},
                             300'000, [&] { could = give_each_other_the_cpu(OSNOISE_NOISES_MAX); });
   if (!could) GTEST_SKIP() << "no real-time priorities here";
-  u64 untold = 0;
+  u64 unreported = 0;
   for (const osnoise_gap& gap : seen.gaps) {
     const bool is_cut = gap.flags & OSNOISE_CUT;
     EXPECT_EQ(gap.noises, is_cut ? u32{OSNOISE_NOISES_MAX} : gap.interferences);
-    untold += gap.interferences - gap.noises;
+    unreported += gap.interferences - gap.noises;
   }
-  EXPECT_GT(untold, 0u);
-  EXPECT_GE(seen.unmatched, untold);  // more, if a kernel hides switches
+  EXPECT_GT(unreported, 0u);
+  EXPECT_GE(seen.unmatched, unreported);  // more, if a kernel hides switches
 }
 
 TEST_F(Osnoise, StopsAtALimit) {

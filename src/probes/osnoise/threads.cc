@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "base/thread_rights.h"
-#include "kernel/own_thread.h"
+#include "kernel/workload_thread.h"
 #include "probes/osnoise/probe.h"
 #include "probes/osnoise/queue.h"
 
@@ -61,7 +61,7 @@ struct BusyThreads::Worker {
   std::atomic<bool> has_run = false;   ///< since it was released
   std::atomic<bool> is_blind = false;  ///< the programs of its CPU notice nothing
   std::atomic<std::uint64_t> periods = 0;
-  std::atomic<std::uint64_t> lost = 0, unseen = 0, untold = 0;
+  std::atomic<std::uint64_t> lost = 0, unseen = 0, unreported = 0;
   osnoise_cpu* shared = nullptr;  ///< set before the thread is released
   RecordQueue queue{queue_words};
   pthread_t thread{};
@@ -170,7 +170,7 @@ void BusyThreads::Worker::found(BusyThreads& all, const Moment& before, const Mo
     record.noises[i] = shared->noises[(after.noises - gap.noises + i) & (OSNOISE_NOISES_MAX - 1)];
   if (const u32 more = gap.interferences - gap.noises; more > 0) {
     gap.flags |= OSNOISE_CUT;
-    untold.fetch_add(more, std::memory_order_relaxed);
+    unreported.fetch_add(more, std::memory_order_relaxed);
   }
   if (inner) gap.flags |= OSNOISE_INNER;
   const std::uint64_t switches = switches_so_far();
@@ -379,8 +379,8 @@ std::uint64_t BusyThreads::unseen() const {
   return sum_of(&Worker::unseen);
 }
 
-std::uint64_t BusyThreads::untold() const {
-  return sum_of(&Worker::untold);
+std::uint64_t BusyThreads::unreported() const {
+  return sum_of(&Worker::unreported);
 }
 
 }  // namespace overdue

@@ -61,7 +61,7 @@ class BusyThreads {
   /// A CPU whose programs noticed nothing when its thread slept and woke up: they do not run there.
   std::optional<std::uint32_t> blind_cpu() const;
   /// Number of interferences beyond the latest OSNOISE_NOISES_MAX of their noise.
-  std::uint64_t untold() const;
+  std::uint64_t unreported() const;
 
  private:
   struct Worker;

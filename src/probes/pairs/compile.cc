@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "probes/pairs/complaints.h"
+#include "probes/pairs/diagnostics.h"
 #include "probes/pairs/plan_writer.h"
 
 namespace overdue {
@@ -44,7 +44,7 @@ class Compiler {
       : text_(spec.text),
         fields_(fields),
         types_(types),
-        complaints_(spec.text, event, fields, types),
+        diagnostics_(spec.text, event, fields, types),
         steps_(spec.text) {}
 
   void result(const Expression& expression, plan_result which) {
@@ -60,7 +60,7 @@ class Compiler {
   Type value(const Expression& expression) { return load(operand(expression), expression.at); }
 
   Type load(const Operand& from, std::size_t at) {
-    if (from.type.kind == Type::Kind::record) throw complaints_.is_record(from.type, at);
+    if (from.type.kind == Type::Kind::record) throw diagnostics_.is_record(from.type, at);
     if (from.type.kind == Type::Kind::array)
       throw text_.error(at, "this is an array, not a number",
                         from.type.is_text ? "compare it with \"text\", or take one byte by [0]"
@@ -151,7 +151,7 @@ class Compiler {
     if (const EventField* field = fields_.find(word)) return of_event(*field, at);
     if (const auto number = types_.constant(word))
       return constant(static_cast<std::uint64_t>(*number), at);
-    throw complaints_.no_field(word, at);
+    throw diagnostics_.no_field(word, at);
   }
 
   Operand builtin(plan_builtin which, const Type& type, std::size_t at) {
@@ -192,7 +192,7 @@ class Compiler {
     // `event.pid` is the event's own field, and `pid` alone is the built-in.
     if (of.kind == Expression::Kind::name && of.word == "event" && !fields_.find("event")) {
       const EventField* field = fields_.find(expression.word);
-      if (!field) throw complaints_.no_field(expression.word, expression.at);
+      if (!field) throw diagnostics_.no_field(expression.word, expression.at);
       return of_event(*field, expression.at);
     }
     return member_of(operand(of), expression.word, expression.at);
@@ -204,7 +204,7 @@ class Compiler {
       throw text_.error(at, fmt::format("what is before this is {}: it has no members",
                                         types_.describe(base.type)));
     const auto found = types_.member(base.type, word);
-    if (!found) throw complaints_.no_member(base.type, word, at);
+    if (!found) throw diagnostics_.no_member(base.type, word, at);
     base.type = found->type;
     base.type.memory = base.memory;
     if (found->bits > 0) {
@@ -381,7 +381,7 @@ class Compiler {
   SpanText text_;
   const EventFields& fields_;
   const KernelTypes& types_;
-  Complaints complaints_;
+  Diagnostics diagnostics_;
   PlanWriter steps_;
 };
 

@@ -15,7 +15,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_hooks = 16;  // per side, each a program in the kernel
+constexpr std::size_t max_hooks = 16;  // per side, each a program in the kernel
 
 Support event_support(const EventSpec& event, const Kernel& kernel) {
   switch (event.kind) {
@@ -100,10 +100,10 @@ class HookMaker {
         same->places.sites.push_back(site);
         continue;
       }
-      if (hooks.size() == most_hooks)
+      if (hooks.size() == max_hooks)
         throw std::move(Error("cannot use {}: it stands in places with more than {} different ways "
                               "to its arguments",
-                              printable(side.event.text()), most_hooks))
+                              printable(side.event.text()), max_hooks))
             .hint("a key that needs none of them works: key:tid")
             .exit_status(2);
       hooks.push_back({.kind = side.event.kind == EventSpec::Kind::uretprobe

@@ -17,10 +17,10 @@ namespace overdue {
 class PairsSession {
  public:
   PairsSession(const MembershipRules& rules, const std::vector<std::string>& texts,
-               bool whole_machine = false, std::uint32_t most_open = 16384)
+               bool whole_machine = false, std::uint32_t max_open = 16384)
       : session(rules, 4 << 20) {
     PairsOptions options{
-        .pairs = {}, .whole_machine = whole_machine, .cpus = {}, .most_open = most_open};
+        .pairs = {}, .whole_machine = whole_machine, .cpus = {}, .max_open = max_open};
     for (const std::string& span : texts) options.pairs.push_back(parse_pair(span));
     LocalEventFinder finder;
     auto made = std::make_unique<PairsProbe>(options, session.membership().maps(), kernel, finder);

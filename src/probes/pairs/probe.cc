@@ -118,15 +118,15 @@ struct PairsProbe::Impl {
 void PairsProbe::Impl::share(Side& side, const SharedMaps& shared) const {
   auto& maps = side.bpf->maps;
   share_maps(side.bpf->obj, shared);
-  side.bpf->rodata->want_ledgers = shared.ledger_seats >= 0;
+  side.bpf->rodata->want_ledgers = shared.ledger_slots >= 0;
   for (const auto& [map, fd] :
-       {std::pair{maps.ledger_seats, shared.ledger_seats}, std::pair{maps.ledgers, shared.ledgers},
+       {std::pair{maps.ledger_slots, shared.ledger_slots}, std::pair{maps.ledgers, shared.ledgers},
         std::pair{maps.ledgers_hashed, shared.ledgers_hashed},
         std::pair{maps.cpu_ledgers, shared.cpu_ledgers}})
     check(fd >= 0 ? bpf_map__reuse_fd(map, fd) : bpf_map__set_autocreate(map, false),
           "cannot share the ledgers");
   if (sides.empty()) {
-    check(bpf_map__set_max_entries(maps.open_pairs, options.most_open), "cannot size a map");
+    check(bpf_map__set_max_entries(maps.open_pairs, options.max_open), "cannot size a map");
     if (options.user_stack_bytes > 0)
       check(bpf_map__set_max_entries(maps.pair_scratch, PAIR_SCRATCHES * possible_cpu_count()),
             "cannot size a map");

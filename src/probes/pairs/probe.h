@@ -20,7 +20,7 @@ struct PairsOptions {
   std::vector<PairSpec> pairs;      ///< at most PAIRS_MAX
   bool whole_machine = false;       ///< spans count, whichever thread begins them
   std::vector<std::uint32_t> cpus;  ///< CPUs on which spans begin; empty: all
-  std::uint32_t most_open = 16384;  ///< limit of open spans, for all of `pairs` together
+  std::uint32_t max_open = 16384;   ///< limit of open spans, for all of `pairs` together
   /// Bytes of the user stack to copy from a thread that ends a span that it began; 0: none.
   std::size_t user_stack_bytes = 0;
 };

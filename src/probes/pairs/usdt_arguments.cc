@@ -14,7 +14,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t most_arguments = 12;
+constexpr std::size_t max_arguments = 12;
 constexpr Step whole{.operation = PLAN_LOAD, .size = 8};  // register
 
 struct Register {
@@ -134,7 +134,7 @@ std::vector<UsdtArgument> parse_usdt_arguments(std::string_view text) {
   std::vector<UsdtArgument> arguments;
   for (const std::string_view word : split(text, ' ')) {
     if (word.empty()) continue;
-    if (arguments.size() == most_arguments) break;
+    if (arguments.size() == max_arguments) break;
     arguments.push_back(parse_one(word));
   }
   return arguments;

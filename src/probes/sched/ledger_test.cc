@@ -23,40 +23,40 @@ using namespace std::chrono_literals;
 
 class Ledgers : public KernelTest {};
 
-static_assert(offsetof(ledger_seat, ledger.call.who) + sizeof(open_call::who) <= 64,
+static_assert(offsetof(ledger_slot, ledger.call.who) + sizeof(open_call::who) <= 64,
               "a waker takes one cache line of the woken's from another CPU");
 
 /// The slots themselves, as programs read and write them.
-class Seats {
+class Slots {
  public:
-  explicit Seats(const SchedProbe& sched) : Seats(sched.maps().ledger_seats) {}
+  explicit Slots(const SchedProbe& sched) : Slots(sched.maps().ledger_slots) {}
 
-  std::span<ledger_seat> all() const { return {mapped_.as<ledger_seat>(), count_}; }
+  std::span<ledger_slot> all() const { return {mapped_.as<ledger_slot>(), count_}; }
   /// The ledger of a member that runs and has begun a call, or null.
   thread_ledger* of_member(std::uint32_t tid) const {
-    const auto found = std::ranges::find_if(all(), [tid](const ledger_seat& seat) {
-      return static_cast<u32>(seat.ledger.member) == tid;
+    const auto found = std::ranges::find_if(all(), [tid](const ledger_slot& slot) {
+      return static_cast<u32>(slot.ledger.member) == tid;
     });
     return found == all().end() ? nullptr : &found->ledger;
   }
   std::ptrdiff_t taken() const {
-    return std::ranges::count_if(all(), [](const ledger_seat& seat) { return seat.owner != 0; });
+    return std::ranges::count_if(all(), [](const ledger_slot& slot) { return slot.owner != 0; });
   }
 
  private:
-  explicit Seats(int map) {
+  explicit Slots(int map) {
     bpf_map_info info{};
     u32 size = sizeof info;
-    if (bpf_obj_get_info_by_fd(map, &info, &size) != 0) throw Error("cannot ask for the seats");
+    if (bpf_obj_get_info_by_fd(map, &info, &size) != 0) throw Error("cannot ask for the slots");
     count_ = info.max_entries;
-    mapped_ = Mapped(map, count_ * sizeof(ledger_seat), PROT_READ | PROT_WRITE, 0, "the seats");
+    mapped_ = Mapped(map, count_ * sizeof(ledger_slot), PROT_READ | PROT_WRITE, 0, "the slots");
   }
 
   std::size_t count_ = 0;
   Mapped mapped_;
 };
 
-TEST_F(Ledgers, OfThreadsThatFindTheirSeatTakenAreAsGood) {
+TEST_F(Ledgers, OfThreadsThatFindTheirSlotTakenAreAsGood) {
   constexpr u64 sleep_ns = 20'000'000;
   Child child([](Child&) {
     if (const pid_t grandchild = fork(); grandchild != 0) {  // starts now: its slot is taken
@@ -67,9 +67,9 @@ TEST_F(Ledgers, OfThreadsThatFindTheirSeatTakenAreAsGood) {
     _exit(syscall(SYS_nanosleep, &time, nullptr) == 0 ? 0 : 8);
   });
   Explaining measuring({child.pid()}, 5ms);
-  const Seats seats(*measuring.sched);
-  for (ledger_seat& seat : seats.all())
-    if (seat.owner == 0) seat.owner = SEAT_IS_BEGUN;
+  const Slots slots(*measuring.sched);
+  for (ledger_slot& slot : slots.all())
+    if (slot.owner == 0) slot.owner = SLOT_IS_BEGUN;
   measuring.session.arm();
   child.go();
   EXPECT_EQ(child.end(), 0);
@@ -84,12 +84,12 @@ TEST_F(Ledgers, OfThreadsThatFindTheirSeatTakenAreAsGood) {
   EXPECT_LE(sum_of(parts), span->fixed.latency_ns);
 }
 
-TEST_F(Ledgers, GiveTheirSeatsBackWhenTheirThreadsAreFreed) {
+TEST_F(Ledgers, GiveTheirSlotsBackWhenTheirThreadsAreFreed) {
   constexpr int processes = 500;
   Child child([](Child&) {});
   const Explaining measuring({child.pid()}, 1h);
-  const Seats seats(*measuring.sched);
-  const auto before = seats.taken();
+  const Slots slots(*measuring.sched);
+  const auto before = slots.taken();
   EXPECT_GT(before, 0);
   for (int n = 0; n < processes; ++n) {
     const pid_t pid = fork();
@@ -98,9 +98,9 @@ TEST_F(Ledgers, GiveTheirSeatsBackWhenTheirThreadsAreFreed) {
     ASSERT_EQ(waitpid(pid, nullptr, 0), pid);
   }
   // Other programs begin and end processes too, and a kernel that hides some events hides ends.
-  for (int tries = 0; tries < 100 && seats.taken() > before + processes / 4; ++tries)
+  for (int tries = 0; tries < 100 && slots.taken() > before + processes / 4; ++tries)
     usleep(100'000);
-  EXPECT_LE(seats.taken(), before + processes / 4);
+  EXPECT_LE(slots.taken(), before + processes / 4);
 }
 
 /// Acts as if no CPU had reported a tick or a switch for `time`.
@@ -194,9 +194,9 @@ TEST_F(Ledgers, OfAThreadThatCameUnseenTellItsOwnPartsOnly) {
   measuring.session.arm();
   child.go();
   while (!steps->runs) usleep(1'000);
-  const Seats seats(*measuring.sched);
-  thread_ledger* ledger = seats.of_member(child.pid());
-  if (!ledger) GTEST_SKIP() << "its seat was taken";
+  const Slots slots(*measuring.sched);
+  thread_ledger* ledger = slots.of_member(child.pid());
+  if (!ledger) GTEST_SKIP() << "its slot was taken";
   let_come_unseen(*ledger);
   steps->begins = true;
   EXPECT_EQ(child.end(), 0);
@@ -223,9 +223,9 @@ TEST_F(Ledgers, OfAThreadThatCameUnseenSayThatItsOpenCallRuns) {
   measuring.session.arm();
   child.go();
   usleep(100'000);
-  const Seats seats(*measuring.sched);
-  thread_ledger* ledger = seats.of_member(child.pid());
-  if (!ledger) GTEST_SKIP() << "its seat was taken";
+  const Slots slots(*measuring.sched);
+  thread_ledger* ledger = slots.of_member(child.pid());
+  if (!ledger) GTEST_SKIP() << "its slot was taken";
   const auto present = [ledger] { return __atomic_load_n(&ledger->state, __ATOMIC_RELAXED); };
   std::vector<std::string> reported;
   for (int n = 0; n < 2'000 && reported.size() < 10; ++n) {

@@ -86,7 +86,7 @@ void SchedProbe::Impl::choose_switch_hook() {
     check(bpf_map__set_max_entries(map, entries), "cannot size a map");
   };
   if (wants_stacks()) size(bpf->maps.stack_scratch, possible_cpu_count());
-  if (!wants_stacks() || !has_work) size(bpf->maps.payers, 1);
+  if (!wants_stacks() || !has_work) size(bpf->maps.copy_works, 1);
 }
 
 /// A CPU's tick takes the samples. If ticks are not visible, there are no samples at all: samples
@@ -178,7 +178,7 @@ SchedProbe::~SchedProbe() = default;
 
 SharedMaps SchedProbe::maps() const {
   SharedMaps all = impl_->shared;
-  all.ledger_seats = bpf_map__fd(impl_->bpf->maps.ledger_seats);
+  all.ledger_slots = bpf_map__fd(impl_->bpf->maps.ledger_slots);
   all.ledgers = bpf_map__fd(impl_->bpf->maps.ledgers);
   all.ledgers_hashed = bpf_map__fd(impl_->bpf->maps.ledgers_hashed);
   all.cpu_ledgers = bpf_map__fd(impl_->bpf->maps.cpu_ledgers);

@@ -84,7 +84,7 @@ void late_waits_in_calls_have_user_stacks(bool use_task_work) {
     const bool is_late = wait.fixed.header.pid == child.pid() &&
                          wait.fixed.header.time_ns - wait.fixed.out_ns >= 10'000'000;
     if (!is_late) {
-      EXPECT_FALSE(wait.fixed.flags & WAIT_OWES_STACK);
+      EXPECT_FALSE(wait.fixed.flags & WAIT_STACK_DEFERRED);
       continue;
     }
     // On a busy machine the child may also be late to begin or to end, without a deferred stack.
@@ -94,7 +94,7 @@ void late_waits_in_calls_have_user_stacks(bool use_task_work) {
     if (sleep == sleeps->end()) continue;
     if (wait.stack.empty()) continue;  // a switch that the kernel did not report
     ++slept;
-    ASSERT_TRUE(wait.fixed.flags & WAIT_OWES_STACK);
+    ASSERT_TRUE(wait.fixed.flags & WAIT_STACK_DEFERRED);
     const wait_stack* stack = measuring.stack_of(wait);
     ASSERT_TRUE(stack);
     EXPECT_TRUE(stack->flags & SPAN_HAS_USER_STACK);
@@ -236,9 +236,9 @@ class StallsByName : public Stalls {
     second_->run_step();
     usleep(2'000);  // poll() leaves the newest records for the next time
     measuring_->session.poll(measuring_->seen.handler());
-    return {told_of(first_->pid()), told_of(second_->pid())};
+    return {reported_of(first_->pid()), reported_of(second_->pid())};
   }
-  std::size_t told_of(std::uint32_t pid) const {
+  std::size_t reported_of(std::uint32_t pid) const {
     const auto& calls = measuring_->seen.calls;
     return static_cast<std::size_t>(
         std::count_if(calls.begin(), calls.end(), [&](const syscall_call& call) {

@@ -135,7 +135,7 @@ static __always_inline void switch_out(struct task_struct* prev, struct thread_l
 
 static __always_inline void switch_in(struct task_struct* next, struct thread_ledger* ledger,
                                       struct cpu_ledger* cpu, struct task_struct* prev, u64 now_ns,
-                                      enum payment payment) {
+                                      enum deferral deferral) {
   if (ledger->state != LEDGER_ON_CPU) { /* else the switch out was missed: unknown */
     if (ledger->state != LEDGER_PREEMPTED &&
         (ledger->wake_ns < ledger->since_ns || ledger->wake_ns == WAKE_UNTIMED))
@@ -147,11 +147,11 @@ static __always_inline void switch_in(struct task_struct* next, struct thread_le
         (ns_between(ledger->since_ns, now_ns) >= min_ns || woken_late(next, ledger, now_ns) ||
          in_late_call(next, ledger, now_ns) ||
          (in_old_call(next, ledger, now_ns) && add_short_wait(next, ledger, now_ns)))) {
-      bool owes = false;
-      if (payment != PAY_NEVER && is_late_wait(next, ledger, now_ns))
-        owes = payment == PAY_BY_WORK ? owe_by_work(next, ledger, now_ns)
-                                      : owe_at_exit(next, ledger, now_ns);
-      record_wait(next, prev, ledger, now_ns, owes ? WAIT_OWES_STACK : 0);
+      bool deferred = false;
+      if (deferral != DEFER_NEVER && is_late_wait(next, ledger, now_ns))
+        deferred = deferral == DEFER_TO_WORK ? defer_to_work(next, ledger, now_ns)
+                                             : defer_to_exit(next, ledger, now_ns);
+      record_wait(next, prev, ledger, now_ns, deferred ? WAIT_STACK_DEFERRED : 0);
     }
   } else if (ledger->cpu != next->thread_info.cpu) {
     fetch_call(ledger, next);
@@ -174,7 +174,7 @@ static __always_inline void check_ticks(const struct task_struct* prev,
     control.quiet_ns = 0;
 }
 
-static __always_inline int switch_threads(u64* ctx, enum payment payment) {
+static __always_inline int switch_threads(u64* ctx, enum deferral deferral) {
   bool preempt = ctx[0];
   struct task_struct* prev = (struct task_struct*)ctx[1];
   struct task_struct* next = (struct task_struct*)ctx[2];
@@ -187,38 +187,38 @@ static __always_inline int switch_threads(u64* ctx, enum payment payment) {
   struct thread_ledger* ledger = prev->pid ? ledger_of(prev) : 0;
   if (ledger) {
     /* The thread waits again before it is back in its program: the copy is due now. */
-    if (payment != PAY_NEVER && ledger->owes_ns) pay_stack(prev, ledger);
+    if (deferral != DEFER_NEVER && ledger->deferred_ns) copy_deferred_stack(prev, ledger);
     u32 task_state = switch_tells_state ? (u32)ctx[3] : prev->__state;
     u32 state = preempt ? LEDGER_PREEMPTED : ledger_state_of(task_state);
     if (state == LEDGER_PREEMPTED) sample_preempted(ctx, prev, ledger, cpu, now_ns);
     switch_out(prev, ledger, cpu, next, state, now_ns);
   }
   ledger = next->pid ? ledger_of(next) : 0;
-  if (ledger) switch_in(next, ledger, cpu, prev, now_ns, payment);
+  if (ledger) switch_in(next, ledger, cpu, prev, now_ns, deferral);
   return 0;
 }
 
 SEC("?tp_btf/sched_switch")
 int COUNTED_PROG(on_switch) {
-  return switch_threads(ctx, PAY_NEVER);
+  return switch_threads(ctx, DEFER_NEVER);
 }
 
 SEC("?tp_btf/sched_switch")
 int COUNTED_PROG(on_switch_with_work) {
-  return switch_threads(ctx, PAY_BY_WORK);
+  return switch_threads(ctx, DEFER_TO_WORK);
 }
 
 SEC("?tp_btf/sched_switch")
 int COUNTED_PROG(on_switch_with_exits) {
-  return switch_threads(ctx, PAY_AT_EXIT);
+  return switch_threads(ctx, DEFER_TO_EXIT);
 }
 
 SEC("?tp_btf/sys_exit")
 int UNPREEMPTED_PROG(on_exit_from_call) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct thread_ledger* ledger = ledger_of(task);
-  if (!ledger || !ledger->owes_ns) return 0;
-  pay_stack(task, ledger);
+  if (!ledger || !ledger->deferred_ns) return 0;
+  copy_deferred_stack(task, ledger);
   return 0;
 }
 

@@ -134,12 +134,12 @@ static __always_inline bool is_late_with_handler(struct task_struct* task,
   if (!ledger) return false;
   state->nr = handler->nr;
   state->abi = ABI_NATIVE;
-  bool is_told = is_stall(task, state, ns_between(handler->call_ns, handler->begin_ns));
-  state->enter_ns = is_told ? handler->begin_ns : handler->call_ns;
+  bool is_reported = is_stall(task, state, ns_between(handler->call_ns, handler->begin_ns));
+  state->enter_ns = is_reported ? handler->begin_ns : handler->call_ns;
   if (!is_stall(task, state, ns_since_entry(state, now_ns))) return false;
-  if (!is_told && !handler->has_ledger) return true;
+  if (!is_reported && !handler->has_ledger) return true;
   ledger->call_ns = state->enter_ns;
-  ledger->at_call = is_told ? handler->at_begin : handler->at_call;
+  ledger->at_call = is_reported ? handler->at_begin : handler->at_call;
   return true;
 }
 

@@ -120,7 +120,7 @@ void SyscallsProbe::Impl::choose_maps() {
   if (options.stalls)
     size(maps.stall_scratch, possible_cpu_count());
   else
-    leave_out({maps.ledger_seats, maps.ledgers, maps.ledgers_hashed, maps.cpu_ledgers,
+    leave_out({maps.ledger_slots, maps.ledgers, maps.ledgers_hashed, maps.cpu_ledgers,
                maps.place_tables, maps.stall_scratch, maps.call_handlers,
                maps.call_handlers_hashed});
   if (options.callers || (options.by_thread && hashed_threads() > 1)) {
@@ -138,7 +138,7 @@ void SyscallsProbe::Impl::choose_maps() {
 void SyscallsProbe::Impl::share(const SharedMaps& shared) {
   share_maps(bpf->obj, shared);
   if (!options.stalls) return;
-  check(bpf_map__reuse_fd(bpf->maps.ledger_seats, shared.ledger_seats), "cannot share the ledgers");
+  check(bpf_map__reuse_fd(bpf->maps.ledger_slots, shared.ledger_slots), "cannot share the ledgers");
   check(bpf_map__reuse_fd(bpf->maps.ledgers, shared.ledgers), "cannot share the ledgers");
   check(bpf_map__reuse_fd(bpf->maps.ledgers_hashed, shared.ledgers_hashed),
         "cannot share the ledgers");

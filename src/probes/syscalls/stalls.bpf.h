@@ -174,13 +174,13 @@ static __always_inline u64 time_argument(const struct thread_state* state) {
 
 /* The time or moment that the call was given, in ns; 0: none, or it cannot be read. */
 static __always_inline u64 time_given(const struct thread_state* state) {
-  const u64 most_s = 1ull << 33; /* fewer seconds than this fit as nanoseconds */
+  const u64 max_s = 1ull << 33; /* fewer seconds than this fit as nanoseconds */
   struct {
     u64 s, ns;
   } time;
   u64 from = time_argument(state);
   if (!from || bpf_probe_read_user(&time, sizeof(time), (const void*)from)) return 0;
-  return time.s < most_s ? time.s * 1000000000 + time.ns : 0;
+  return time.s < max_s ? time.s * 1000000000 + time.ns : 0;
 }
 
 static __always_inline void begin_span(struct span_record* span, struct task_struct* task,

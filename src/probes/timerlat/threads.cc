@@ -12,7 +12,7 @@
 #include "base/read_text.h"
 #include "base/text.h"
 #include "base/thread_rights.h"
-#include "kernel/own_thread.h"
+#include "kernel/workload_thread.h"
 
 namespace overdue {
 namespace {

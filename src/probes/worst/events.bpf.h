@@ -9,7 +9,7 @@
 const volatile u32 cpu_count = 1;
 const volatile u32 events_per_cpu = 1; /* per set and CPU; a power of two */
 
-struct worst_follow follow = {.prio = WORST_PRIO_NONE};
+struct worst_tracked tracked = {.prio = WORST_PRIO_NONE};
 
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -27,7 +27,7 @@ struct {
 
 /* Whether events are recorded: only while a wake-up is tracked. */
 static __always_inline bool is_recording(void) {
-  return follow.task || follow.pending;
+  return tracked.task || tracked.pending;
 }
 
 static __always_inline u16 prio_word(s32 prio) {
@@ -41,8 +41,8 @@ static __always_inline struct worst_event* new_event(u16 kind, u64 now_ns) {
   /* The order matters. With a hypervisor's pause between the two reads, the number of a later
    * window and the set before it would make the events of a kept window look like another
    * window's. */
-  u64 serial = *(volatile u64*)&follow.serial;
-  u32 at = *(volatile u32*)&follow.set * cpu_count + cpu;
+  u64 serial = *(volatile u64*)&tracked.serial;
+  u32 at = *(volatile u32*)&tracked.set * cpu_count + cpu;
   struct worst_head* head = bpf_map_lookup_elem(&heads, &at);
   if (!head) return 0;
   u64 written = head->written;

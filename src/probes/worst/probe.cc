@@ -24,7 +24,7 @@ namespace overdue {
 namespace {
 
 /// Upper limit in bytes for the events of all sets: sets are few, but CPUs may be many.
-constexpr std::size_t most_bytes = std::size_t{256} << 20;
+constexpr std::size_t max_bytes = std::size_t{256} << 20;
 
 /// Events of the same time keep their order.
 std::vector<worst_event> in_time_order(const std::vector<worst_event>& events) {
@@ -41,7 +41,7 @@ std::vector<worst_event> in_time_order(const std::vector<worst_event>& events) {
 }
 
 u32 room_for_events(u32 wanted, u32 cpus) {
-  const std::size_t most = most_bytes / sizeof(worst_event) / WORST_SETS / cpus;
+  const std::size_t most = max_bytes / sizeof(worst_event) / WORST_SETS / cpus;
   return static_cast<u32>(
       std::bit_floor(std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(most, 1))));
 }
@@ -129,8 +129,8 @@ WorstProbe::WorstProbe(const WorstOptions& options, const SharedMaps& shared)
       });
   const auto& programs = impl_->bpf->progs;
   // The switches first: a tracked thread must not run unseen.
-  for (bpf_program* hook : {programs.follow_switch, programs.follow_migrate, programs.follow_wakeup,
-                            programs.follow_waking, programs.follow_wakeup_new})
+  for (bpf_program* hook : {programs.track_switch, programs.track_migrate, programs.track_wakeup,
+                            programs.track_waking, programs.track_wakeup_new})
     impl_->links.push_back(attach(hook));
   for (bpf_program* hook : impl_->hooks_of_events())
     if (bpf_program__autoload(hook)) impl_->links.push_back(attach(hook));
@@ -261,20 +261,20 @@ void WorstProbe::poll(const RecordHandler& handler) {
 }
 
 void WorstProbe::raise_bar(std::uint64_t latency_ns) {
-  u64* const bar = &impl_->bpf->data->follow.bar_ns;
+  u64* const bar = &impl_->bpf->data->tracked.bar_ns;
   __atomic_store_n(bar, std::max<u64>(__atomic_load_n(bar, __ATOMIC_SEQ_CST), latency_ns),
                    __ATOMIC_SEQ_CST);
 }
 
 WorstProbe::Figures WorstProbe::figures() const {
   const auto& seen = *impl_->bpf->bss;
-  const auto& follow = impl_->bpf->data->follow;
+  const auto& tracked = impl_->bpf->data->tracked;
   const auto load = [](const auto& word) -> std::uint64_t {
     return __atomic_load_n(&word, __ATOMIC_SEQ_CST);
   };
-  return {.followed = load(follow.ended),
-          .displaced = load(follow.displaced),
-          .longest_ns = load(follow.longest_ns),
+  return {.tracked = load(tracked.ended),
+          .displaced = load(tracked.displaced),
+          .longest_ns = load(tracked.longest_ns),
           .busy = load(seen.losses[WORST_LOST_BUSY]),
           .windows = load(seen.losses[WORST_LOST_WINDOWS]),
           .unseen = load(seen.losses[WORST_LOST_UNSEEN])};
@@ -300,8 +300,8 @@ Counters WorstProbe::counters() const {
   counters[COUNTER_WORST_WINDOWS] += seen.windows;
   counters[COUNTER_UNMATCHED] += seen.unseen;
   // The wake-ups that were under way at the end.
-  const worst_follow& follow = impl_->bpf->data->follow;
-  if (impl_->ended) counters[COUNTER_CUT] += (follow.task != 0 ? 1 : 0) + follow.pending;
+  const worst_tracked& tracked = impl_->bpf->data->tracked;
+  if (impl_->ended) counters[COUNTER_CUT] += (tracked.task != 0 ? 1 : 0) + tracked.pending;
   return counters;
 }
 

@@ -36,7 +36,7 @@ class WorstProbe final : public LiveProbe {
   void raise_bar(std::uint64_t latency_ns);
 
   struct Figures {
-    std::uint64_t followed = 0;    ///< wake-ups tracked to their end
+    std::uint64_t tracked = 0;     ///< wake-ups tracked to their end
     std::uint64_t displaced = 0;   ///< wake-ups abandoned for higher-priority ones
     std::uint64_t longest_ns = 0;  ///< longest latency of a tracked wake-up
     std::uint64_t busy = 0;        ///< begins or ends missed because another CPU held the lock

@@ -252,7 +252,7 @@ TEST_F(Worst, DoesNotKeepWhatIsBelowTheBar) {
   make_late(hidden + 1);
   session->finish(seen.handler());
   EXPECT_TRUE(seen.windows.empty());
-  EXPECT_GE(probe->figures().followed, 1u);
+  EXPECT_GE(probe->figures().tracked, 1u);
 }
 
 TEST_F(Worst, CountsTheOneThatTheEndCuts) {
@@ -263,7 +263,7 @@ TEST_F(Worst, CountsTheOneThatTheEndCuts) {
     measure({});
     const auto ended = [this] {
       const WorstProbe::Figures figures = probe->figures();
-      return figures.followed + figures.displaced + figures.busy + figures.unseen;
+      return figures.tracked + figures.displaced + figures.busy + figures.unseen;
     };
     u64 before = 0;
     KernelTime waiting;

@@ -76,9 +76,9 @@ static __noinline int tell(void* ctx, struct worst_section* here, u64 begin_ns, 
 static __always_inline u64* place_among_longest(struct worst_section* here, u64 latency_ns) {
   u32 shortest = 0;
   for (u32 i = 1; i < WORST_SECTIONS_KEPT; i++)
-    if (i < keep && here->told_ns[i] < here->told_ns[shortest & (WORST_SECTIONS_KEPT - 1)])
+    if (i < keep && here->reported_ns[i] < here->reported_ns[shortest & (WORST_SECTIONS_KEPT - 1)])
       shortest = i;
-  u64* least_ns = &here->told_ns[shortest & (WORST_SECTIONS_KEPT - 1)];
+  u64* least_ns = &here->reported_ns[shortest & (WORST_SECTIONS_KEPT - 1)];
   return latency_ns > *least_ns ? least_ns : 0;
 }
 
@@ -88,7 +88,7 @@ static __always_inline int end_section(void* ctx, struct worst_section* here, u6
   if (!whole_machine && !member_state(bpf_get_current_task_btf())) return 0;
   /* A timer may be due before the scheduler passes here, and expire after that: the stretch that
    * both have in common is reported once. */
-  if (begin_ns < here->told_until_ns) begin_ns = here->told_until_ns;
+  if (begin_ns < here->reported_until_ns) begin_ns = here->reported_until_ns;
   u64 latency_ns = ns_between(begin_ns, end_ns);
   here->seen++;
   if (latency_ns > here->longest_ns) here->longest_ns = latency_ns;
@@ -100,7 +100,7 @@ static __always_inline int end_section(void* ctx, struct worst_section* here, u6
   }
   /* A section that found no room must not keep shorter ones from the reader. */
   if (!tell(ctx, here, begin_ns, end_ns, bound)) return 0;
-  here->told_until_ns = end_ns;
+  here->reported_until_ns = end_ns;
   if (keep && keep <= WORST_SECTIONS_KEPT) *place = latency_ns;
   return 0;
 }
@@ -141,7 +141,7 @@ static __always_inline void begin_here(void* ctx, struct worst_section* here) {
 
 /* The flag was clear and is set now. The section begins here only if the CPU itself sets the flag,
  * because preemption is disabled then. Another CPU may set it while this CPU runs user code. */
-static __always_inline int told_to_switch(void* ctx, struct task_struct* running) {
+static __always_inline int switch_requested(void* ctx, struct task_struct* running) {
   struct worst_section* here = this_section();
   u32 zero = 0, cpu = running->thread_info.cpu;
   struct worst_section* there = bpf_map_lookup_percpu_elem(&sections, &zero, cpu);
@@ -160,7 +160,7 @@ SEC("?fentry/resched_curr")
 int COUNTED_PROG(section_resched_curr, struct rq* queue) {
   struct task_struct* running = queue->curr;
   if (running->thread_info.flags >> resched_bit & 1) return 0;
-  return told_to_switch(ctx, running);
+  return switch_requested(ctx, running);
 }
 
 /* Whether the thread that runs here is to leave. A thread's flag is cleared when the thread leaves,

@@ -33,14 +33,14 @@ struct SectionsProbe::Impl {
   RefusedPrograms refused;
   std::vector<Link> links;
 
-  bool is_told() const;
+  bool reports_switch_requests() const;
   std::vector<bpf_program*> interrupt_ends() const;
   std::vector<bpf_program*> hooks(worst_tracer tracer) const;
   void configure(const WorstOptions& options, const SharedMaps& shared);
 };
 
 /// Whether a hook reports that a CPU is asked to switch; without it, ends of interrupts do.
-bool SectionsProbe::Impl::is_told() const {
+bool SectionsProbe::Impl::reports_switch_requests() const {
   return types.has_function("resched_curr") &&
          !is_refused(refused, bpf->progs.section_resched_curr);
 }
@@ -62,7 +62,7 @@ std::vector<bpf_program*> SectionsProbe::Impl::hooks(worst_tracer tracer) const 
   }
   if (is_about_preemption(tracer)) {
     wanted.push_back(of.section_schedule);
-    if (is_told()) wanted.push_back(of.section_resched_curr);
+    if (reports_switch_requests()) wanted.push_back(of.section_resched_curr);
     for (bpf_program* hook : interrupt_ends())
       if (types.arguments(tracepoint_of(hook)) && !is_refused(refused, hook))
         wanted.push_back(hook);

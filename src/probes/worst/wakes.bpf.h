@@ -19,11 +19,11 @@ struct {
 } new_wake SEC(".maps");
 
 static __always_inline void forget_wake(u64 key) {
-  if (!bpf_map_delete_elem(&wakes, &key)) __sync_fetch_and_sub(&follow.pending, 1);
+  if (!bpf_map_delete_elem(&wakes, &key)) __sync_fetch_and_sub(&tracked.pending, 1);
 }
 
 /* Abandons a wake-up whose thread ran unreported. */
-static __noinline int give_up_wake(u64 key) {
+static __noinline int abandon_wake(u64 key) {
   forget_wake(key);
   lose(WORST_LOST_UNSEEN);
   return 0;
@@ -40,9 +40,9 @@ static __noinline int begin_wake(void* ctx, struct task_struct* task, u64 now_ns
   u32 zero = 0;
   u64 key = (u64)task;
   if (!ctx || !task || !is_of_tracer(task) || !on_wanted_cpu(task) || !member_state(task)) return 0;
-  if (follow.pending && bpf_map_lookup_elem(&wakes, &key)) {
+  if (tracked.pending && bpf_map_lookup_elem(&wakes, &key)) {
     if (task->on_rq) return 0; /* woken again before it ran */
-    give_up_wake(key);
+    abandon_wake(key);
   }
   struct worst_wake* wake = bpf_map_lookup_elem(&new_wake, &zero);
   if (!wake) return 0;
@@ -59,7 +59,7 @@ static __noinline int begin_wake(void* ctx, struct task_struct* task, u64 now_ns
     count(COUNTER_SPANS_FULL, 1);
     return 0;
   }
-  __sync_fetch_and_add(&follow.pending, 1);
+  __sync_fetch_and_add(&tracked.pending, 1);
   return 1;
 }
 
@@ -73,9 +73,9 @@ static __noinline int wake_is_queued(struct task_struct* task, u32 cpu, u64 now_
 }
 
 /* The thread leaves a CPU. If it was in a run queue since its wake-up, it has run. */
-static __noinline int give_up_if_unseen(struct task_struct* task) {
+static __noinline int abandon_if_unseen(struct task_struct* task) {
   u64 key = (u64)task;
   struct worst_wake* wake = bpf_map_lookup_elem(&wakes, &key);
-  if (wake && wake->queued_ns) give_up_wake(key);
+  if (wake && wake->queued_ns) abandon_wake(key);
   return 0;
 }

@@ -36,15 +36,15 @@ static __always_inline void lose(u32 reason) {
 
 /* The lock is held with interrupts disabled, so no program on this CPU can wait for itself. The
  * holder is done within a microsecond, unless a hypervisor takes its CPU. */
-static __always_inline bool lock_follow(void) {
+static __always_inline bool lock_tracked(void) {
   for (int i = 0; i < LOCK_TRIES; i++)
-    if (!__sync_lock_test_and_set(&follow.lock, 1)) return true;
+    if (!__sync_lock_test_and_set(&tracked.lock, 1)) return true;
   lose(WORST_LOST_BUSY);
   return false;
 }
 
-static __always_inline void unlock_follow(void) {
-  __sync_lock_test_and_set(&follow.lock, 0); /* an exchange: earlier stores stay before it */
+static __always_inline void unlock_tracked(void) {
+  __sync_lock_test_and_set(&tracked.lock, 0); /* an exchange: earlier stores stay before it */
 }
 
 /* For the verifier, which does not remember the range of a number. */
@@ -54,7 +54,7 @@ static __always_inline u32 index_of(u32 set) {
 }
 
 static __always_inline struct worst_head* this_head(void) {
-  u32 at = follow.set * cpu_count + bpf_get_smp_processor_id();
+  u32 at = tracked.set * cpu_count + bpf_get_smp_processor_id();
   return bpf_map_lookup_elem(&heads, &at);
 }
 
@@ -63,12 +63,12 @@ static __always_inline bool is_running(struct task_struct* task) {
   return task->on_rq && task->on_cpu;
 }
 
-static __always_inline bool is_less_important(struct task_struct* task) {
+static __always_inline bool has_lower_priority(struct task_struct* task) {
   s32 prio = task->prio;
-  if (prio < 0) return follow.prio < 0; /* a tracked deadline thread is tracked to its end */
+  if (prio < 0) return tracked.prio < 0; /* a tracked deadline thread is tracked to its end */
   if (tracer == WORST_WAKEUP_DL) return true;
   if (tracer == WORST_WAKEUP_RT && prio >= MAX_RT_PRIO) return true;
-  return prio >= follow.prio;
+  return prio >= tracked.prio;
 }
 
 static __always_inline bool on_wanted_cpu(struct task_struct* task) {
@@ -78,18 +78,18 @@ static __always_inline bool on_wanted_cpu(struct task_struct* task) {
 }
 
 /* Stops tracking; the lock is held. */
-static __always_inline void let_go(void) {
-  follow.task = 0;
-  follow.prio = WORST_PRIO_NONE;
+static __always_inline void stop_tracking(void) {
+  tracked.task = 0;
+  tracked.prio = WORST_PRIO_NONE;
 }
 
-static __noinline int give_up(u64 task) {
-  if (!lock_follow()) return 0;
-  if (follow.task == task) {
-    let_go();
+static __noinline int abandon(u64 task) {
+  if (!lock_tracked()) return 0;
+  if (tracked.task == task) {
+    stop_tracking();
     lose(WORST_LOST_UNSEEN);
   }
-  unlock_follow();
+  unlock_tracked();
   return 0;
 }
 
@@ -108,41 +108,41 @@ static __noinline int note_waker(void* ctx) {
 }
 
 /* `task` is woken. True if its wake-up is tracked from now on. */
-static __always_inline bool begin_follow(void* ctx, struct task_struct* task, u64 now_ns) {
+static __always_inline bool begin_tracking(void* ctx, struct task_struct* task, u64 now_ns) {
   if (!whole_machine) return begin_wake(ctx, task, now_ns);
   u64 address = (u64)task;
-  if (follow.task == address) {
+  if (tracked.task == address) {
     if (task->on_rq) return false; /* woken again before it ran */
-    give_up(address);              /* it ran unreported, and waits again */
+    abandon(address);              /* it ran unreported, and waits again */
   }
   struct task_struct* current = bpf_get_current_task_btf();
-  if (is_less_important(task) || (task->prio >= 0 && task->prio >= current->prio)) return false;
+  if (has_lower_priority(task) || (task->prio >= 0 && task->prio >= current->prio)) return false;
   if (!on_wanted_cpu(task)) return false;
-  if (!lock_follow()) return false;
-  if (is_less_important(task)) { /* another CPU was first */
-    unlock_follow();
+  if (!lock_tracked()) return false;
+  if (has_lower_priority(task)) { /* another CPU was first */
+    unlock_tracked();
     return false;
   }
-  if (follow.task) follow.displaced++;
-  follow.prio = task->prio;
-  follow.waker_cpu = bpf_get_smp_processor_id();
-  follow.begin_ns = now_ns;
-  follow.queued_ns = 0;
-  follow.serial++;
+  if (tracked.task) tracked.displaced++;
+  tracked.prio = task->prio;
+  tracked.waker_cpu = bpf_get_smp_processor_id();
+  tracked.begin_ns = now_ns;
+  tracked.queued_ns = 0;
+  tracked.serial++;
   barrier();
-  follow.task = address; /* last: a reader without the lock then sees the window's number too */
-  unlock_follow();
+  tracked.task = address; /* last: a reader without the lock then sees the window's number too */
+  unlock_tracked();
   note_waker(ctx);
   return true;
 }
 
 /* Runs in the waker's context, on the waker's CPU. The thread can run only after this. */
 SEC("tp_btf/sched_waking")
-int COUNTED_PROG(follow_waking) {
+int COUNTED_PROG(track_waking) {
   struct task_struct* task = (struct task_struct*)ctx[0];
   if (!control.armed || is_running(task)) return 0;
   u64 now_ns = bpf_ktime_get_ns();
-  bool begun = begin_follow(ctx, task, now_ns);
+  bool begun = begin_tracking(ctx, task, now_ns);
   if (begun || (with_events && is_recording()))
     note(WORST_EVENT_WAKING, task, task->thread_info.cpu, now_ns);
   return 0;
@@ -152,31 +152,31 @@ static __always_inline int queued(struct task_struct* task, u16 kind, u64 now_ns
   if (!is_recording()) return 0;
   u32 cpu = task->thread_info.cpu;
   if (!whole_machine) wake_is_queued(task, cpu, now_ns);
-  if (follow.task == (u64)task && !follow.queued_ns) {
-    follow.queued_ns = now_ns;
-    follow.queued_cpu = cpu;
+  if (tracked.task == (u64)task && !tracked.queued_ns) {
+    tracked.queued_ns = now_ns;
+    tracked.queued_cpu = cpu;
   }
   return note(kind, task, cpu, now_ns);
 }
 
 SEC("tp_btf/sched_wakeup")
-int COUNTED_PROG(follow_wakeup) {
+int COUNTED_PROG(track_wakeup) {
   if (!is_recording()) return 0;
   return queued((struct task_struct*)ctx[0], WORST_EVENT_WAKEUP, bpf_ktime_get_ns());
 }
 
 /* A new thread has no waker: it is made runnable. */
 SEC("tp_btf/sched_wakeup_new")
-int COUNTED_PROG(follow_wakeup_new) {
+int COUNTED_PROG(track_wakeup_new) {
   struct task_struct* task = (struct task_struct*)ctx[0];
   if (!control.armed) return 0;
   u64 now_ns = bpf_ktime_get_ns();
-  begin_follow(ctx, task, now_ns);
+  begin_tracking(ctx, task, now_ns);
   return queued(task, WORST_EVENT_WAKEUP_NEW, now_ns);
 }
 
 SEC("tp_btf/sched_migrate_task")
-int COUNTED_PROG(follow_migrate) {
+int COUNTED_PROG(track_migrate) {
   if (!is_recording()) return 0;
   return note(WORST_EVENT_MIGRATE, (struct task_struct*)ctx[0], ctx[1], bpf_ktime_get_ns());
 }
@@ -224,10 +224,10 @@ static __noinline int describe_window(u64* ctx, struct task_struct* task, u32 se
 /* A wake-up has ended after `latency_ns`. Returns the set to leave to the reader if the window is
  * worth keeping, else WORST_SETS. The lock is held. */
 static __always_inline u32 close_set(u64 latency_ns, u64 now_ns) {
-  follow.ended++;
-  if (latency_ns > follow.longest_ns) follow.longest_ns = latency_ns;
-  if (latency_ns < threshold_ns || latency_ns <= follow.bar_ns) return WORST_SETS;
-  u32 set = follow.set;
+  tracked.ended++;
+  if (latency_ns > tracked.longest_ns) tracked.longest_ns = latency_ns;
+  if (latency_ns < threshold_ns || latency_ns <= tracked.bar_ns) return WORST_SETS;
+  u32 set = tracked.set;
   u32 next = next_set(latency_ns);
   if (next >= WORST_SETS) {
     lose(WORST_LOST_WINDOWS);
@@ -237,30 +237,30 @@ static __always_inline u32 close_set(u64 latency_ns, u64 now_ns) {
   set_latency_ns[index_of(set)] = latency_ns;
   set_turn[index_of(next)].since_ns = now_ns;
   set_turn[index_of(next)].before = set;
-  follow.set = next;
-  if (keeps_one) follow.bar_ns = latency_ns;
+  tracked.set = next;
+  if (keeps_one) tracked.bar_ns = latency_ns;
   return set;
 }
 
 /* The tracked thread is about to run here. If the session has ended, its wake-up stays tracked and
  * counts as cut. */
-static __noinline int end_follow(u64* ctx, struct task_struct* task, u64 now_ns) {
-  if (!ctx || !task || !control.armed || !lock_follow()) return 0;
-  if (follow.task != (u64)task) {
-    unlock_follow();
+static __noinline int end_tracking(u64* ctx, struct task_struct* task, u64 now_ns) {
+  if (!ctx || !task || !control.armed || !lock_tracked()) return 0;
+  if (tracked.task != (u64)task) {
+    unlock_tracked();
     return 0;
   }
-  let_go();
+  stop_tracking();
   struct worst_window begun = {
-      .begin_ns = follow.begin_ns,
-      .latency_ns = ns_between(follow.begin_ns, now_ns),
-      .queued_ns = follow.queued_ns,
-      .serial = follow.serial,
-      .waker_cpu = follow.waker_cpu,
-      .queued_cpu = follow.queued_cpu,
+      .begin_ns = tracked.begin_ns,
+      .latency_ns = ns_between(tracked.begin_ns, now_ns),
+      .queued_ns = tracked.queued_ns,
+      .serial = tracked.serial,
+      .waker_cpu = tracked.waker_cpu,
+      .queued_cpu = tracked.queued_cpu,
   };
   u32 set = close_set(begun.latency_ns, now_ns);
-  unlock_follow();
+  unlock_tracked();
   struct worst_slot* slot = set < WORST_SETS ? bpf_map_lookup_elem(&slots, &set) : 0;
   if (!slot) return 0;
   slot->window = begun;
@@ -269,7 +269,7 @@ static __noinline int end_follow(u64* ctx, struct task_struct* task, u64 now_ns)
   return 0;
 }
 
-/* Like end_follow(), for a thread of the target. */
+/* Like end_tracking(), for a thread of the target. */
 static __noinline int end_wake(u64* ctx, struct task_struct* task, u64 now_ns) {
   u64 key = (u64)task;
   struct worst_wake* found = ctx && task ? bpf_map_lookup_elem(&wakes, &key) : 0;
@@ -277,10 +277,10 @@ static __noinline int end_wake(u64* ctx, struct task_struct* task, u64 now_ns) {
   u64 latency_ns = ns_between(found->begin_ns, now_ns);
   u32 set = WORST_SETS;
   u64 serial = 0;
-  if (control.armed && lock_follow()) {
-    serial = ++follow.serial;
+  if (control.armed && lock_tracked()) {
+    serial = ++tracked.serial;
     set = close_set(latency_ns, now_ns);
-    unlock_follow();
+    unlock_tracked();
   }
   struct worst_slot* slot = set < WORST_SETS ? bpf_map_lookup_elem(&slots, &set) : 0;
   if (slot) {
@@ -300,8 +300,8 @@ static __noinline int end_wake(u64* ctx, struct task_struct* task, u64 now_ns) {
 }
 
 SEC("tp_btf/sched_switch")
-int COUNTED_PROG(follow_switch) {
-  u64 followed = follow.task;
+int COUNTED_PROG(track_switch) {
+  u64 tracked_task = tracked.task;
   if (!is_recording()) return 0;
   bool preempt = ctx[0];
   struct task_struct* prev = (struct task_struct*)ctx[1];
@@ -314,12 +314,12 @@ int COUNTED_PROG(follow_switch) {
   }
   if (!whole_machine) {
     if (next->pid) end_wake(ctx, next, now_ns);
-    if (prev->pid) give_up_if_unseen(prev);
+    if (prev->pid) abandon_if_unseen(prev);
     return 0;
   }
-  if (followed == (u64)next) return end_follow(ctx, next, now_ns);
+  if (tracked_task == (u64)next) return end_tracking(ctx, next, now_ns);
   /* The thread was put in a run queue and leaves a CPU now: it ran unreported. */
-  if (followed == (u64)prev && follow.queued_ns) give_up(followed);
+  if (tracked_task == (u64)prev && tracked.queued_ns) abandon(tracked_task);
   return 0;
 }
 

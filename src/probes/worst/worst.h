@@ -64,7 +64,7 @@ struct worst_turn {
 // The tracked wake-up, if only one is tracked at a time; and, in any case, the set that is written,
 // the bar and the counts. Changed only under `lock`, which a program holds for no more than a few
 // dozen instructions. Read without the lock.
-struct worst_follow {
+struct worst_tracked {
   u32 lock;
   u32 set;   // the set that is written
   u64 task;  // struct task_struct* of the tracked thread; 0: none
@@ -106,8 +106,8 @@ struct worst_section {
   u32 is_joined;    // 1: due_ns is when a late timer was due whose interrupt asked to switch
   u32 frames;       // frames of the stack at due_ns, or in that interrupt
   u32 reserved;
-  u64 told_until_ns;  // end of the last reported section
+  u64 reported_until_ns;  // end of the last reported section
   u64 stack[WORST_FRAMES];
-  u64 told_ns[WORST_SECTIONS_KEPT];  // the longest reported sections, if so few are wanted
+  u64 reported_ns[WORST_SECTIONS_KEPT];  // the longest reported sections, if so few are wanted
 };
 WIRE_SIZE(struct worst_section, 64 + WORST_FRAMES * 8 + WORST_SECTIONS_KEPT * 8);

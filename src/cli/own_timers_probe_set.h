@@ -4,14 +4,14 @@
 #include <vector>
 
 #include "probes/own_timers/probe.h"
-#include "source/instruments.h"
+#include "source/probe_set.h"
 
 namespace overdue {
 
 /// The probe set for app timers: the timers that threads of the target wait for.
-class OwnTimersInstruments final : public Instruments {
+class OwnTimersProbeSet final : public ProbeSet {
  public:
-  explicit OwnTimersInstruments(OwnTimersOptions options) : options_(std::move(options)) {}
+  explicit OwnTimersProbeSet(OwnTimersOptions options) : options_(std::move(options)) {}
 
   std::string_view purpose() const override { return "measure how late a program's timers are"; }
   Support support(const Kernel& kernel) const override { return own_timers_probe.support(kernel); }

@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "probes/osnoise/probe.h"
-#include "source/instruments.h"
+#include "source/probe_set.h"
 
 namespace overdue {
 
 /// Busy workload threads, one per CPU, and the probe of what keeps them from running.
-class OsnoiseInstruments final : public Instruments {
+class OsnoiseProbeSet final : public ProbeSet {
  public:
   /// `threads` must not have begun, and must outlive this object.
-  explicit OsnoiseInstruments(BusyThreads& threads) : threads_(threads) {}
+  explicit OsnoiseProbeSet(BusyThreads& threads) : threads_(threads) {}
 
   std::string_view purpose() const override { return "measure what takes CPU time"; }
   Support support(const Kernel& kernel) const override { return osnoise_probe.support(kernel); }

@@ -10,7 +10,7 @@
 namespace overdue {
 
 /// Cause of a long latency.
-enum class TimerFault {
+enum class DelayCause {
   irqs_off,        ///< interrupts disabled by a running thread
   preemption_off,  ///< preemption disabled by the interrupted thread
   interference,    ///< interrupts, or threads of the same or a higher priority, on the CPU
@@ -21,10 +21,10 @@ enum class TimerFault {
 };
 
 /// Name in JSON: "irqs_off", "preemption_off", …
-std::string_view timer_fault_name(TimerFault fault);
+std::string_view delay_cause_name(DelayCause cause);
 
-struct TimerVerdict {
-  TimerFault fault = TimerFault::wakeup;
+struct TimerDiagnosis {
+  DelayCause cause = DelayCause::wakeup;
   std::uint64_t ns = 0;  ///< part of the latency with this cause
   std::string who{};     ///< name of the thread or interrupt, raw; empty: none
   std::string text{};    ///< a sentence, printable
@@ -32,8 +32,8 @@ struct TimerVerdict {
 
 /// Diagnoses the largest share of a latency. `functions` are the names of cause.addresses; unknown
 /// ones are empty. `priority` is the SCHED_FIFO priority of the thread.
-TimerVerdict judge(const TimerCause& cause, const std::vector<std::string>& functions,
-                   int priority);
+TimerDiagnosis diagnose(const TimerCause& cause, const std::vector<std::string>& functions,
+                        int priority);
 
 /// Index in `functions` of the innermost function that the timer's interrupt interrupted;
 /// functions.size() if there is none.

@@ -1,4 +1,4 @@
-#include "cli/timerlat_instruments.h"
+#include "cli/timerlat_probe_set.h"
 
 #include <algorithm>
 #include <iterator>
@@ -16,20 +16,19 @@ constexpr std::chrono::seconds patience{1};
 
 }  // namespace
 
-void TimerlatInstruments::add_to(Session& session, const Kernel&,
-                                 const std::vector<std::uint32_t>&) {
+void TimerlatProbeSet::add_to(Session& session, const Kernel&, const std::vector<std::uint32_t>&) {
   auto probe = std::make_unique<TimerlatProbe>(options_, session.membership().maps());
   probe_ = probe.get();
   session.add(std::move(probe));
 }
 
-void TimerlatInstruments::armed(KernelTime) {
+void TimerlatProbeSet::armed(KernelTime) {
   std::vector<timerlat_slot*> slots;
   for (const std::uint32_t cpu : cpus_) slots.push_back(&probe_->slot(cpu));
   threads_.begin(slots, probe_->stopping());
 }
 
-void TimerlatInstruments::poll(KernelTime now, const RecordHandler&) {
+void TimerlatProbeSet::poll(KernelTime now, const RecordHandler&) {
   if (__atomic_load_n(&probe_->stopping(), __ATOMIC_RELAXED) == 0) return;
   if (!stopping_since_) stopping_since_ = now;
   stuck_ = !probe_->finished() && now - *stopping_since_ > patience;
@@ -37,13 +36,13 @@ void TimerlatInstruments::poll(KernelTime now, const RecordHandler&) {
 
 /// The session ends before the threads: on a busy machine Overdue may wait long for their end, and
 /// periods that they miss meanwhile do not count.
-KernelTime TimerlatInstruments::ending() {
+KernelTime TimerlatProbeSet::ending() {
   const KernelTime end = KernelClock::now();
   threads_.end();
   return end;
 }
 
-void TimerlatInstruments::finish(const RecordHandler& handler) {
+void TimerlatProbeSet::finish(const RecordHandler& handler) {
   const std::vector<std::uint64_t> missed = threads_.missed(), wakings = threads_.wakings();
   for (std::size_t i = 0; i < cpus_.size(); ++i) {
     timerlat_cpu record =
@@ -56,7 +55,7 @@ void TimerlatInstruments::finish(const RecordHandler& handler) {
   }
 }
 
-std::vector<std::string> TimerlatInstruments::notes() const {
+std::vector<std::string> TimerlatProbeSet::notes() const {
   std::vector<std::string> notes = notes_of_missed(cpus_, threads_.missed());
   if (stuck_)
     notes.push_back(fmt::format("the thread of CPU {} was over the limit, and has not run since",

@@ -1,13 +1,13 @@
-#include "cli/own_threads_request.h"
+#include "cli/workload_request.h"
 
 #include <utility>
 
 namespace overdue {
 
-MeasureRequest request_of_own_threads(std::string command, const std::vector<std::uint32_t>& cpus,
-                                      const std::optional<std::string>& cpus_text,
-                                      const StopOptions& stop, const OutputOptions& output,
-                                      bool live, bool every_one) {
+MeasureRequest request_of_workload(std::string command, const std::vector<std::uint32_t>& cpus,
+                                   const std::optional<std::string>& cpus_text,
+                                   const StopOptions& stop, const OutputOptions& output, bool live,
+                                   bool every_one) {
   MeasureRequest request;
   request.command = std::move(command);
   request.selection.kind = TargetKind::all;
@@ -21,7 +21,7 @@ MeasureRequest request_of_own_threads(std::string command, const std::vector<std
   request.quiet = output.quiet;
   request.verbose = output.verbose;
   request.streams = live || every_one || request.interval.has_value();
-  request.own_threads = true;
+  request.workload_threads = true;
   return request;
 }
 

@@ -4,12 +4,12 @@
 
 #include "probes/worst/probe.h"
 #include "probes/worst/sections.h"
-#include "source/instruments.h"
+#include "source/probe_set.h"
 
 namespace overdue {
 
 /// A probe set that delivers windows, of which the longest are kept.
-class WindowInstruments : public Instruments {
+class WindowProbeSet : public ProbeSet {
  public:
   /// From now on, only windows with a longer latency are wanted.
   virtual void raise_bar(std::uint64_t latency_ns) = 0;
@@ -18,9 +18,9 @@ class WindowInstruments : public Instruments {
 };
 
 /// The longest wake-ups of the highest-priority thread.
-class WorstInstruments final : public WindowInstruments {
+class WorstProbeSet final : public WindowProbeSet {
  public:
-  explicit WorstInstruments(WorstOptions options) : options_(std::move(options)) {}
+  explicit WorstProbeSet(WorstOptions options) : options_(std::move(options)) {}
 
   std::string_view purpose() const override { return "follow wake-ups"; }
   Support support(const Kernel& kernel) const override { return worst_probe.support(kernel); }
@@ -28,7 +28,7 @@ class WorstInstruments final : public WindowInstruments {
   void add_to(Session& session, const Kernel& kernel,
               const std::vector<std::uint32_t>& cpus) override;
   std::uint64_t events_in(const Record&) const override { return 0; }
-  std::uint64_t events() const override { return probe_ ? probe_->figures().followed : 0; }
+  std::uint64_t events() const override { return probe_ ? probe_->figures().tracked : 0; }
   Duration poll_every() const override { return std::chrono::milliseconds(5); }
   void poll(KernelTime now, const RecordHandler& handler) override;
   std::vector<std::string> notes() const override;
@@ -42,9 +42,9 @@ class WorstInstruments final : public WindowInstruments {
 };
 
 /// The longest sections with interrupts or preemption disabled: lower bounds.
-class SectionInstruments final : public WindowInstruments {
+class SectionProbeSet final : public WindowProbeSet {
  public:
-  explicit SectionInstruments(WorstOptions options) : options_(std::move(options)) {}
+  explicit SectionProbeSet(WorstOptions options) : options_(std::move(options)) {}
 
   std::string_view purpose() const override { return "find disabled interrupts or preemption"; }
   Support support(const Kernel& kernel) const override {

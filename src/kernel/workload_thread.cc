@@ -1,4 +1,4 @@
-#include "kernel/own_thread.h"
+#include "kernel/workload_thread.h"
 
 #include <sched.h>
 #include <signal.h>

@@ -1,11 +1,11 @@
-#include "cli/own_timers_instruments.h"
+#include "cli/own_timers_probe_set.h"
 
 #include <fmt/format.h>
 
 namespace overdue {
 
-void OwnTimersInstruments::add_to(Session& session, const Kernel& kernel,
-                                  const std::vector<std::uint32_t>& cpus) {
+void OwnTimersProbeSet::add_to(Session& session, const Kernel& kernel,
+                               const std::vector<std::uint32_t>& cpus) {
   options_.cpus = cpus;
   options_.use_throttles = kernel.throttles().yes;
   options_.hears_of_queues = options_.use_throttles && !kernel.marks_throttled();
@@ -14,7 +14,7 @@ void OwnTimersInstruments::add_to(Session& session, const Kernel& kernel,
   session.add(std::move(probe));
 }
 
-std::vector<std::string> OwnTimersInstruments::notes() const {
+std::vector<std::string> OwnTimersProbeSet::notes() const {
   std::vector<std::string> notes;
   if (const std::uint64_t count = probe_->slept_again())
     notes.push_back(fmt::format(

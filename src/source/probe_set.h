@@ -16,9 +16,9 @@ namespace overdue {
 /// on them. The rest of a measurement (targets, signals, intervals, the end) is the same for all
 /// commands. Used by the measuring thread only, which calls the member functions in the order of
 /// their declaration, from `armed` on repeatedly.
-class Instruments {
+class ProbeSet {
  public:
-  virtual ~Instruments() = default;
+  virtual ~ProbeSet() = default;
 
   /// "measure system calls", for the message of a refusal; and whether the kernel allows it.
   virtual std::string_view purpose() const = 0;

@@ -1,4 +1,4 @@
-#include "cli/stall_instruments.h"
+#include "cli/stall_probe_set.h"
 
 #include <algorithm>
 #include <array>
@@ -40,7 +40,7 @@ bool may_have_user_stack(span_kind kind) {
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
 
-Support StallInstruments::support(const Kernel& kernel) const {
+Support StallProbeSet::support(const Kernel& kernel) const {
   for (const span_kind kind : options_.spans.kinds) {
     if (options_.spans.all && kind != SPAN_SYSCALL && kind != SPAN_PAIR) continue;
     Support support = kind == SPAN_PAIR ? pairs_probe.support(kernel) : span_support(kernel, kind);
@@ -51,7 +51,7 @@ Support StallInstruments::support(const Kernel& kernel) const {
   return {};
 }
 
-void StallInstruments::choose(const Kernel& kernel) {
+void StallProbeSet::choose(const Kernel& kernel) {
   std::vector<span_kind>& kinds = options_.spans.kinds;
   std::erase_if(kinds, [&](span_kind kind) {
     if (kind == SPAN_SYSCALL || kind == SPAN_PAIR) return false;  // loading gives a better reason
@@ -64,11 +64,11 @@ void StallInstruments::choose(const Kernel& kernel) {
   });
 }
 
-std::size_t StallInstruments::ring_bytes() const {
+std::size_t StallProbeSet::ring_bytes() const {
   return options_.ring_bytes > 0 ? options_.ring_bytes : default_ring_bytes();
 }
 
-void StallInstruments::add_syscalls(Session& session, const std::vector<std::uint32_t>& cpus) {
+void StallProbeSet::add_syscalls(Session& session, const std::vector<std::uint32_t>& cpus) {
   SyscallsOptions calls;
   calls.aggregate = false;
   calls.stalls = true;
@@ -81,8 +81,8 @@ void StallInstruments::add_syscalls(Session& session, const std::vector<std::uin
   session.add(std::move(probe));
 }
 
-void StallInstruments::add_spans(Session& session, const Kernel& kernel,
-                                 const std::vector<std::uint32_t>& cpus) {
+void StallProbeSet::add_spans(Session& session, const Kernel& kernel,
+                              const std::vector<std::uint32_t>& cpus) {
   SpanKinds wanted = 0;
   for (const span_kind kind : options_.spans.kinds) wanted |= kinds_of({kind});
   for (const SpanSource* source : span_sources()) {
@@ -96,8 +96,8 @@ void StallInstruments::add_spans(Session& session, const Kernel& kernel,
   }
 }
 
-void StallInstruments::add_pairs(Session& session, const Kernel& kernel,
-                                 const std::vector<std::uint32_t>& cpus) {
+void StallProbeSet::add_pairs(Session& session, const Kernel& kernel,
+                              const std::vector<std::uint32_t>& cpus) {
   const std::vector<PairSpec>& pairs = options_.spans.pairs;
   if (pairs.empty()) return;
   auto probe =
@@ -112,7 +112,7 @@ void StallInstruments::add_pairs(Session& session, const Kernel& kernel,
 
 /// Each word is stored atomically. Waits come first: a shorter threshold needs shorter waits. Names
 /// of threads come last: they leave out spans that the least threshold lets through.
-void StallInstruments::store_thresholds() {
+void StallProbeSet::store_thresholds() {
   const Thresholds& all = options_.thresholds;
   session_control& control = membership_->control();
   forget_thread_thresholds(control);
@@ -142,8 +142,8 @@ void StallInstruments::store_thresholds() {
   set_thread_thresholds(control, by_name);
 }
 
-void StallInstruments::add_to(Session& session, const Kernel& kernel,
-                              const std::vector<std::uint32_t>& cpus) {
+void StallProbeSet::add_to(Session& session, const Kernel& kernel,
+                           const std::vector<std::uint32_t>& cpus) {
   choose(kernel);
   if (look_at_switches()) {
     SchedOptions waits{.sample_bytes = options_.user_stack_bytes,
@@ -171,24 +171,24 @@ void StallInstruments::add_to(Session& session, const Kernel& kernel,
   store_thresholds();
 }
 
-bool StallInstruments::look_at_switches() const {
+bool StallProbeSet::look_at_switches() const {
   const std::vector<span_kind>& kinds = options_.spans.kinds;
   return std::any_of(kinds.begin(), kinds.end(), is_explained_by_waits);
 }
 
-std::uint64_t StallInstruments::events_in(const Record& record) const {
+std::uint64_t StallProbeSet::events_in(const Record& record) const {
   if (record.schema->id != RECORD_SPAN) return 0;
   const auto span = record.as<span_record>();
   return span.span != SPAN_SYSCALL && span.flags & SPAN_OPEN ? 1 : 0;  // BPF counts the others
 }
 
-std::vector<std::pair<std::string, std::string>> StallInstruments::settings() const {
+std::vector<std::pair<std::string, std::string>> StallProbeSet::settings() const {
   std::vector<std::pair<std::string, std::string>> all{{"threshold", to_text(options_.thresholds)}};
   if (options_.timeout) all.emplace_back("timeout", format_duration(*options_.timeout));
   return all;
 }
 
-void StallInstruments::set(const std::vector<std::string_view>& words) {
+void StallProbeSet::set(const std::vector<std::string_view>& words) {
   if (words[0] == "timeout") {
     if (!options_.timeout) throw Error("this session was begun without --timeout");
     if (words.size() != 2) throw Error("set timeout TIME");
@@ -213,22 +213,22 @@ void StallInstruments::set(const std::vector<std::string_view>& words) {
   if (on_change) on_change(KernelClock::now());
 }
 
-void StallInstruments::armed(KernelTime start) {
+void StallProbeSet::armed(KernelTime start) {
   if (options_.timeout) next_look_ = start;
 }
 
 /// A look walks all threads of the machine: a few times per timeout is enough.
-void StallInstruments::poll(KernelTime now, const RecordHandler& handler) {
+void StallProbeSet::poll(KernelTime now, const RecordHandler& handler) {
   if (!options_.timeout || now < next_look_) return;
   syscalls_->look_for_hangs(*options_.timeout, handler);
   next_look_ = now + std::max(*options_.timeout / looks_per_timeout, between_looks);
 }
 
-Duration StallInstruments::poll_every() const {
+Duration StallProbeSet::poll_every() const {
   return std::chrono::milliseconds(20);
 }
 
-std::vector<std::string> StallInstruments::notes() const {
+std::vector<std::string> StallProbeSet::notes() const {
   std::vector<std::string> notes = left_out_;
   if (!syscalls_) return notes;
   if (options_.timeout && !syscalls_->hangs_have_user_stacks())

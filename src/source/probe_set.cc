@@ -1,4 +1,4 @@
-#include "source/instruments.h"
+#include "source/probe_set.h"
 
 #include <algorithm>
 #include <bit>
@@ -13,7 +13,7 @@ std::size_t default_ring_bytes() {
   return std::clamp(std::bit_floor(in_all / possible_cpu_count()), least, most);
 }
 
-void Instruments::set(const std::vector<std::string_view>&) {
+void ProbeSet::set(const std::vector<std::string_view>&) {
   throw Error("nothing of this session can be changed while it runs");
 }
 

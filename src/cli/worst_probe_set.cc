@@ -1,4 +1,4 @@
-#include "cli/worst_instruments.h"
+#include "cli/worst_probe_set.h"
 
 #include <fmt/format.h>
 
@@ -32,29 +32,29 @@ void note_if_all_shorter(std::uint64_t longest_ns, Duration threshold,
 
 }  // namespace
 
-void WorstInstruments::add_to(Session& session, const Kernel&,
-                              const std::vector<std::uint32_t>& cpus) {
+void WorstProbeSet::add_to(Session& session, const Kernel&,
+                           const std::vector<std::uint32_t>& cpus) {
   options_.cpus = cpus;
   auto probe = std::make_unique<WorstProbe>(options_, session.membership().maps());
   probe_ = probe.get();
   session.add(std::move(probe));
 }
 
-void WorstInstruments::poll(KernelTime, const RecordHandler& handler) {
+void WorstProbeSet::poll(KernelTime, const RecordHandler& handler) {
   probe_->poll(handler);
 }
 
-void WorstInstruments::raise_bar(std::uint64_t latency_ns) {
+void WorstProbeSet::raise_bar(std::uint64_t latency_ns) {
   if (probe_) probe_->raise_bar(latency_ns);
 }
 
-std::vector<std::string> WorstInstruments::notes() const {
+std::vector<std::string> WorstProbeSet::notes() const {
   const WorstProbe::Figures seen = probe_->figures();
-  if (seen.followed == 0)
+  if (seen.tracked == 0)
     return {fmt::format("nothing found: no wake-up of {} was seen",
                         whose(options_.tracer, options_.whole_machine))};
   std::vector<std::string> notes = {fmt::format("{} followed, the longest took {}",
-                                                counted(seen.followed, "wake-up"),
+                                                counted(seen.tracked, "wake-up"),
                                                 duration_text(seen.longest_ns))};
   if (options_.whole_machine)
     notes.back() += fmt::format("; {} replaced by a higher-priority one",
@@ -63,19 +63,19 @@ std::vector<std::string> WorstInstruments::notes() const {
   return notes;
 }
 
-void SectionInstruments::add_to(Session& session, const Kernel&,
-                                const std::vector<std::uint32_t>& cpus) {
+void SectionProbeSet::add_to(Session& session, const Kernel&,
+                             const std::vector<std::uint32_t>& cpus) {
   options_.cpus = cpus;
   auto probe = std::make_unique<SectionsProbe>(options_, session.membership().maps());
   probe_ = probe.get();
   session.add(std::move(probe));
 }
 
-void SectionInstruments::raise_bar(std::uint64_t latency_ns) {
+void SectionProbeSet::raise_bar(std::uint64_t latency_ns) {
   if (probe_) probe_->raise_bar(latency_ns);
 }
 
-std::vector<std::string> SectionInstruments::notes() const {
+std::vector<std::string> SectionProbeSet::notes() const {
   std::vector<std::string> notes = {
       "lower bounds: the begin of a section is not seen, and most sections are not seen at all"};
   const SectionsProbe::Figures seen = probe_->figures();

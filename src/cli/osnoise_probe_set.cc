@@ -1,4 +1,4 @@
-#include "cli/osnoise_instruments.h"
+#include "cli/osnoise_probe_set.h"
 
 #include <fmt/format.h>
 
@@ -7,24 +7,23 @@
 
 namespace overdue {
 
-void OsnoiseInstruments::add_to(Session& session, const Kernel&,
-                                const std::vector<std::uint32_t>&) {
+void OsnoiseProbeSet::add_to(Session& session, const Kernel&, const std::vector<std::uint32_t>&) {
   auto probe = std::make_unique<OsnoiseProbe>(threads_, session.membership().maps());
   probe_ = probe.get();
   session.add(std::move(probe));
 }
 
-void OsnoiseInstruments::armed(KernelTime start) {
+void OsnoiseProbeSet::armed(KernelTime start) {
   start_ = start;
   probe_->begin();
 }
 
-void OsnoiseInstruments::poll(KernelTime, const RecordHandler& handler) {
+void OsnoiseProbeSet::poll(KernelTime, const RecordHandler& handler) {
   check_hooks();
   probe_->poll(handler);
 }
 
-KernelTime OsnoiseInstruments::ending() {
+KernelTime OsnoiseProbeSet::ending() {
   check_hooks();
   const BusyOptions& options = threads_.options();
   const std::size_t turns = options.in_turn ? options.cpus.size() : 1;
@@ -33,14 +32,14 @@ KernelTime OsnoiseInstruments::ending() {
 }
 
 /// Without the hooks, every noise would look like hardware noise.
-void OsnoiseInstruments::check_hooks() const {
+void OsnoiseProbeSet::check_hooks() const {
   if (const auto cpu = threads_.blind_cpu())
     throw Error("Overdue saw no switch of its own thread on CPU {}: its hooks do not run there",
                 *cpu)
         .hint("overdue doctor; or --backend kernel, where the kernel has that tracer");
 }
 
-std::vector<std::string> OsnoiseInstruments::notes() const {
+std::vector<std::string> OsnoiseProbeSet::notes() const {
   std::vector<std::string> notes;
   for (const BusyThreads::State& state : threads_.states())
     if (has_had_time_ && state.periods == 0)
@@ -55,11 +54,11 @@ std::vector<std::string> OsnoiseInstruments::notes() const {
         "another thread ran in {}, and the kernel reported no switch: they count for a thread "
         "without a name",
         counted(unseen, "noise")));
-  if (const std::uint64_t untold = threads_.untold(); untold > 0)
+  if (const std::uint64_t unreported = threads_.unreported(); unreported > 0)
     notes.push_back(fmt::format(
         "only the latest {} interferences of a noise are reported; the time of {} more is in the "
         "residual",
-        OSNOISE_NOISES_MAX, grouped(untold)));
+        OSNOISE_NOISES_MAX, grouped(unreported)));
   return notes;
 }
 

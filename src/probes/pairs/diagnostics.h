@@ -10,10 +10,10 @@
 namespace overdue {
 
 /// Errors about names, with the names that exist instead. Borrows all of its arguments.
-class Complaints {
+class Diagnostics {
  public:
-  Complaints(std::string_view text, const EventSpec& event, const EventFields& fields,
-             const KernelTypes& types)
+  Diagnostics(std::string_view text, const EventSpec& event, const EventFields& fields,
+              const KernelTypes& types)
       : text_(text), event_(event), fields_(fields), types_(types) {}
 
   Error no_field(std::string_view word, std::size_t at) const;

@@ -1,4 +1,4 @@
-#include "analysis/timer_verdict.h"
+#include "analysis/timer_diagnosis.h"
 
 #include <algorithm>
 #include <array>
@@ -84,89 +84,89 @@ bool was_stolen(const TimerCause& cause, std::uint64_t ns) {
   return ns > 0 && cause.activation.steal_ns >= ns / 2;
 }
 
-TimerVerdict irqs_were_off(const TimerCause& cause, const Shares& shares,
-                           const std::vector<std::string>& functions) {
+TimerDiagnosis irqs_were_off(const TimerCause& cause, const Shares& shares,
+                             const std::vector<std::string>& functions) {
   const timerlat_activation& activation = cause.activation;
   if (shares.irqs_off_by && !is_interrupted(cause, *shares.irqs_off_by) &&
       !was_stolen(cause, shares.irqs_off_ns))
-    return {TimerFault::irqs_off, shares.irqs_off_ns, shares.irqs_off_by->name,
+    return {DelayCause::irqs_off, shares.irqs_off_ns, shares.irqs_off_by->name,
             fmt::format("interrupts were off for {} while {} ran, which had left the CPU when the "
                         "interrupt came; or hardware or a hypervisor had the CPU",
                         duration(shares.irqs_off_ns), part_text(*shares.irqs_off_by))};
-  TimerVerdict verdict{TimerFault::irqs_off, shares.irqs_off_ns,
-                       std::string(fixed_text(activation.interrupted))};
-  if (was_stolen(cause, verdict.ns) || activation.flags & ACTIVATION_USER_MODE) {
-    verdict.fault = TimerFault::hardware;
-    verdict.who.clear();
-    verdict.text = fmt::format(
-        "the interrupt came {} late to {}, {}", duration(verdict.ns), thread_text(activation),
-        was_stolen(cause, verdict.ns)
+  TimerDiagnosis diagnosis{DelayCause::irqs_off, shares.irqs_off_ns,
+                           std::string(fixed_text(activation.interrupted))};
+  if (was_stolen(cause, diagnosis.ns) || activation.flags & ACTIVATION_USER_MODE) {
+    diagnosis.cause = DelayCause::hardware;
+    diagnosis.who.clear();
+    diagnosis.text = fmt::format(
+        "the interrupt came {} late to {}, {}", duration(diagnosis.ns), thread_text(activation),
+        was_stolen(cause, diagnosis.ns)
             ? fmt::format("of which a hypervisor says it took {}", duration(activation.steal_ns))
             : "which ran its own code and cannot hold it up: hardware, firmware or a hypervisor "
               "did");
-    return verdict;
+    return diagnosis;
   }
-  verdict.text = fmt::format("interrupts were off for {} while {} ran{}", duration(verdict.ns),
-                             thread_text(activation), place_text(functions));
+  diagnosis.text = fmt::format("interrupts were off for {} while {} ran{}", duration(diagnosis.ns),
+                               thread_text(activation), place_text(functions));
   // A pending interrupt comes as soon as a function enables interrupts.
   const std::size_t at = interrupted_frame(functions);
   if (at < functions.size() && functions[at].find("irq") == std::string::npos)
-    verdict.text +=
+    diagnosis.text +=
         "; or, as this function is none that is known to turn them on, hardware or a "
         "hypervisor had the CPU";
-  return verdict;
+  return diagnosis;
 }
 
-TimerVerdict preemption_was_off(const TimerCause& cause, const Shares& shares,
-                                const std::vector<std::string>& functions) {
-  TimerVerdict verdict{TimerFault::preemption_off, shares.preempted_off_ns,
-                       std::string(fixed_text(cause.activation.interrupted))};
-  verdict.text =
+TimerDiagnosis preemption_was_off(const TimerCause& cause, const Shares& shares,
+                                  const std::vector<std::string>& functions) {
+  TimerDiagnosis diagnosis{DelayCause::preemption_off, shares.preempted_off_ns,
+                           std::string(fixed_text(cause.activation.interrupted))};
+  diagnosis.text =
       fmt::format("preemption was off: {} ran on for {} after the interrupt{}",
-                  thread_text(cause.activation), duration(verdict.ns), place_text(functions));
-  return verdict;
+                  thread_text(cause.activation), duration(diagnosis.ns), place_text(functions));
+  return diagnosis;
 }
 
-TimerVerdict cpu_was_idle(const TimerCause& cause, const Shares& shares) {
+TimerDiagnosis cpu_was_idle(const TimerCause& cause, const Shares& shares) {
   const bool stolen = was_stolen(cause, shares.idle_ns);
-  TimerVerdict verdict{stolen ? TimerFault::hardware : TimerFault::idle_exit, shares.idle_ns};
-  verdict.text =
+  TimerDiagnosis diagnosis{stolen ? DelayCause::hardware : DelayCause::idle_exit, shares.idle_ns};
+  diagnosis.text =
       stolen ? fmt::format("the idle CPU's interrupt came {} late; a hypervisor says it took {}",
-                           duration(verdict.ns), duration(cause.activation.steal_ns))
+                           duration(diagnosis.ns), duration(cause.activation.steal_ns))
              : fmt::format(
                    "exit from idle: the CPU slept, and its interrupt came {} late (deep sleep, or "
                    "a hypervisor that had to wake it)",
-                   duration(verdict.ns));
-  return verdict;
+                   duration(diagnosis.ns));
+  return diagnosis;
 }
 
-TimerVerdict unexplained(const TimerCause& cause, const Shares& shares) {
-  TimerVerdict verdict{TimerFault::wakeup, shares.residual_ns};
-  const bool stolen = was_stolen(cause, verdict.ns);
+TimerDiagnosis unexplained(const TimerCause& cause, const Shares& shares) {
+  TimerDiagnosis diagnosis{DelayCause::wakeup, shares.residual_ns};
+  const bool stolen = was_stolen(cause, diagnosis.ns);
   // No kernel takes longer than this to wake a thread and to switch to it.
   constexpr std::uint64_t longest_switch_ns = 100'000;
-  if (stolen || verdict.ns > longest_switch_ns) verdict.fault = TimerFault::hardware;
+  if (stolen || diagnosis.ns > longest_switch_ns) diagnosis.cause = DelayCause::hardware;
   if (stolen)
-    verdict.text =
+    diagnosis.text =
         fmt::format("a hypervisor says it took {} of the CPU", duration(cause.activation.steal_ns));
-  else if (verdict.fault == TimerFault::hardware)
-    verdict.text = fmt::format(
+  else if (diagnosis.cause == DelayCause::hardware)
+    diagnosis.text = fmt::format(
         "nothing that the kernel reports had the CPU for {}: hardware, firmware or a hypervisor, "
         "or "
         "code that ran with interrupts off",
-        duration(verdict.ns));
+        duration(diagnosis.ns));
   else
-    verdict.text =
-        fmt::format("waking the thread and switching to it took {}", duration(verdict.ns));
-  return verdict;
+    diagnosis.text =
+        fmt::format("waking the thread and switching to it took {}", duration(diagnosis.ns));
+  return diagnosis;
 }
 
 }  // namespace
 
-std::string_view timer_fault_name(TimerFault fault) {
+std::string_view delay_cause_name(DelayCause cause) {
   static constexpr std::array<std::string_view, 7> names{
       "irqs_off", "preemption_off", "interference", "idle_exit", "hardware", "wakeup", "own_work"};
-  return names[static_cast<std::size_t>(fault)];
+  return names[static_cast<std::size_t>(cause)];
 }
 
 std::size_t interrupted_frame(const std::vector<std::string>& functions) {
@@ -176,31 +176,31 @@ std::size_t interrupted_frame(const std::vector<std::string>& functions) {
   return functions.size();
 }
 
-TimerVerdict judge(const TimerCause& cause, const std::vector<std::string>& functions,
-                   int priority) {
+TimerDiagnosis diagnose(const TimerCause& cause, const std::vector<std::string>& functions,
+                        int priority) {
   const Shares shares = shares_of(cause, priority);
   const std::uint64_t most = std::max({shares.irqs_off_ns, shares.preempted_off_ns, shares.idle_ns,
                                        shares.residual_ns, shares.largest_ns});
   if (shares.largest && most == shares.largest_ns) {
-    TimerVerdict verdict{TimerFault::interference, most, shares.largest->name};
+    TimerDiagnosis diagnosis{DelayCause::interference, most, shares.largest->name};
     if (shares.largest->kind == NOISE_HARDWARE) {
-      verdict.fault = TimerFault::hardware;
-      verdict.text = fmt::format(
+      diagnosis.cause = DelayCause::hardware;
+      diagnosis.text = fmt::format(
           "all CPUs that are measured were stopped at once, for {}: hardware, firmware or a "
           "hypervisor did that",
           duration(most));
-      return verdict;
+      return diagnosis;
     }
     if (shares.largest->kind == NOISE_THREAD &&
         shares.largest->number == cause.activation.header.tid) {
-      verdict.fault = TimerFault::own_work;
-      verdict.text =
+      diagnosis.cause = DelayCause::own_work;
+      diagnosis.text =
           fmt::format("own work: {} itself ran for {}", part_text(*shares.largest), duration(most));
-      return verdict;
+      return diagnosis;
     }
-    verdict.text = fmt::format("interference: {} had the CPU for {}", part_text(*shares.largest),
-                               duration(most));
-    return verdict;
+    diagnosis.text = fmt::format("interference: {} had the CPU for {}", part_text(*shares.largest),
+                                 duration(most));
+    return diagnosis;
   }
   if (most == shares.irqs_off_ns) return irqs_were_off(cause, shares, functions);
   if (most == shares.preempted_off_ns) return preemption_was_off(cause, shares, functions);

@@ -6,17 +6,17 @@
 #include "cli/callers.h"
 #include "cli/two_phase.h"
 #include "probes/syscalls/probe.h"
-#include "source/instruments.h"
+#include "source/probe_set.h"
 
 namespace overdue {
 
 /// The probe set of system calls: aggregated, one by one, or their names only; optionally in two
 /// phases.
-class SyscallInstruments final : public Instruments, public FrameLearner {
+class SyscallProbeSet final : public ProbeSet, public FrameLearner {
  public:
   /// `discovery`: length of the first phase of a two-phase run. `ring_bytes`: 0 is the default.
-  SyscallInstruments(SyscallsOptions options, std::optional<Duration> discovery,
-                     std::size_t ring_bytes)
+  SyscallProbeSet(SyscallsOptions options, std::optional<Duration> discovery,
+                  std::size_t ring_bytes)
       : options_(std::move(options)), discovery_(discovery), ring_bytes_(ring_bytes) {}
 
   std::string_view purpose() const override { return "measure system calls"; }

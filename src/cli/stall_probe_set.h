@@ -8,7 +8,7 @@
 #include "probes/pairs/probe.h"
 #include "probes/sched/probe.h"
 #include "probes/syscalls/probe.h"
-#include "source/instruments.h"
+#include "source/probe_set.h"
 
 namespace overdue {
 
@@ -24,9 +24,9 @@ struct StallOptions {
 };
 
 /// The probe set of stalls: spans at or over their threshold, and the records that explain them.
-class StallInstruments final : public Instruments {
+class StallProbeSet final : public ProbeSet {
  public:
-  explicit StallInstruments(StallOptions options) : options_(std::move(options)) {}
+  explicit StallProbeSet(StallOptions options) : options_(std::move(options)) {}
 
   std::string_view purpose() const override { return "find stalls"; }
   Support support(const Kernel& kernel) const override;

@@ -1,4 +1,4 @@
-#include "cli/syscall_instruments.h"
+#include "cli/syscall_probe_set.h"
 
 #include <fmt/format.h>
 
@@ -20,13 +20,13 @@ constexpr std::size_t cells_for_threads =
 
 }  // namespace
 
-std::size_t SyscallInstruments::ring_bytes() const {
+std::size_t SyscallProbeSet::ring_bytes() const {
   if (!options_.calls && !options_.callers) return 0;
   return ring_bytes_ > 0 ? ring_bytes_ : default_ring_bytes();
 }
 
-void SyscallInstruments::add_to(Session& session, const Kernel&,
-                                const std::vector<std::uint32_t>& cpus) {
+void SyscallProbeSet::add_to(Session& session, const Kernel&,
+                             const std::vector<std::uint32_t>& cpus) {
   SyscallsOptions options = options_;
   options.cells = options.by_thread || options.callers
                       ? cells_for_threads
@@ -38,7 +38,7 @@ void SyscallInstruments::add_to(Session& session, const Kernel&,
   session.add(std::move(probe));
 }
 
-void SyscallInstruments::armed(KernelTime start) {
+void SyscallProbeSet::armed(KernelTime start) {
   if (discovery_ || options_.discover_only) probe_->look_for_filters();
   if (options_.discover_only) watch_filters(true);
   if (discovery_)
@@ -46,7 +46,7 @@ void SyscallInstruments::armed(KernelTime start) {
         std::make_unique<TwoPhase>(*probe_, *membership_, options_.only, start + *discovery_);
 }
 
-std::uint64_t SyscallInstruments::events_in(const Record& record) const {
+std::uint64_t SyscallProbeSet::events_in(const Record& record) const {
   if (record.schema->id == RECORD_SYSCALL_CALL) return 1;
   if (record.schema->id != RECORD_SYSCALL_CELL) return 0;
   return record.at<u64>(offsetof(syscall_cell, latency.count)) +
@@ -55,19 +55,19 @@ std::uint64_t SyscallInstruments::events_in(const Record& record) const {
          record.at<u64>(offsetof(syscall_cell, refused));
 }
 
-Duration SyscallInstruments::poll_every() const {
+Duration SyscallProbeSet::poll_every() const {
   if (options_.callers) return stacks_poll;
   if (options_.by_thread) return cells_poll;
   return options_.calls ? ring_poll : idle_poll;
 }
 
-void SyscallInstruments::poll(KernelTime now, const RecordHandler&) {
+void SyscallProbeSet::poll(KernelTime now, const RecordHandler&) {
   if (two_phase_) two_phase_->poll(now);
   if (options_.discover_only && !sees_refusals_) watch_filters(false);
 }
 
 /// `--discover` hooks only the entries of calls, as long as no call can be refused.
-void SyscallInstruments::watch_filters(bool from_the_start) {
+void SyscallProbeSet::watch_filters(bool from_the_start) {
   const auto since = probe_->refusable_since();
   if (!since) return;
   sees_refusals_ = true;
@@ -79,13 +79,13 @@ void SyscallInstruments::watch_filters(bool from_the_start) {
   }
 }
 
-KernelTime SyscallInstruments::due() const {
+KernelTime SyscallProbeSet::due() const {
   if (two_phase_) return two_phase_->due();
   if (!options_.discover_only || sees_refusals_) return KernelTime::max();
   return KernelClock::now() + filters_poll;
 }
 
-std::vector<std::string> SyscallInstruments::notes() const {
+std::vector<std::string> SyscallProbeSet::notes() const {
   std::vector<std::string> notes;
   if (two_phase_) notes.push_back(two_phase_->note());
   if (!refusals_note_.empty()) notes.push_back(refusals_note_);

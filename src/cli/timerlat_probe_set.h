@@ -8,16 +8,16 @@
 #include "cli/timerlat_figures.h"
 #include "probes/timerlat/probe.h"
 #include "probes/timerlat/threads.h"
-#include "source/instruments.h"
+#include "source/probe_set.h"
 
 namespace overdue {
 
 /// The probe set of timerlat: timers of real-time workload threads, one per CPU.
-class TimerlatInstruments final : public Instruments {
+class TimerlatProbeSet final : public ProbeSet {
  public:
   /// `threads`, on `cpus`, must not have begun, and must outlive this object.
-  TimerlatInstruments(const TimerlatOptions& options, std::vector<std::uint32_t> cpus,
-                      TimerThreads& threads)
+  TimerlatProbeSet(const TimerlatOptions& options, std::vector<std::uint32_t> cpus,
+                   TimerThreads& threads)
       : options_(options), cpus_(std::move(cpus)), threads_(threads) {}
 
   std::string_view purpose() const override { return "measure how late timers are"; }

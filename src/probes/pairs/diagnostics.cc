@@ -1,4 +1,4 @@
-#include "probes/pairs/complaints.h"
+#include "probes/pairs/diagnostics.h"
 
 #include <fmt/ranges.h>
 
@@ -16,7 +16,7 @@ std::string or_rather(std::string_view word, std::span<const std::string_view> n
 
 }  // namespace
 
-Error Complaints::no_field(std::string_view word, std::size_t at) const {
+Error Diagnostics::no_field(std::string_view word, std::size_t at) const {
   std::vector<std::string_view> names(builtin_fields.begin(), builtin_fields.end());
   for (const EventField& field : fields_.all) names.push_back(field.name);
   std::string hint = fmt::format("it has {}", fmt::join(names, ", "));
@@ -27,7 +27,7 @@ Error Complaints::no_field(std::string_view word, std::size_t at) const {
                      printable(hint));
 }
 
-std::string Complaints::members_of(const Type& record) const {
+std::string Diagnostics::members_of(const Type& record) const {
   constexpr std::size_t most = 40;
   std::vector<std::string> names = types_.member_names(record);
   const bool cut = names.size() > most;
@@ -36,7 +36,7 @@ std::string Complaints::members_of(const Type& record) const {
                      cut ? ", …" : "");
 }
 
-Error Complaints::no_member(const Type& record, std::string_view word, std::size_t at) const {
+Error Diagnostics::no_member(const Type& record, std::string_view word, std::size_t at) const {
   const std::vector<std::string> names = types_.member_names(record);
   if (names.empty())
     return text_.error(
@@ -48,7 +48,7 @@ Error Complaints::no_member(const Type& record, std::string_view word, std::size
                      members_of(record));
 }
 
-Error Complaints::is_record(const Type& record, std::size_t at) const {
+Error Diagnostics::is_record(const Type& record, std::size_t at) const {
   return text_.error(
       at, fmt::format("this is {}, not a number: name a member of it", types_.describe(record)),
       members_of(record));
