@@ -12,6 +12,7 @@ import tarfile
 import tempfile
 import time
 import unittest
+import uuid
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import NOBODY, FolderTest, main, run, tool
@@ -242,24 +243,26 @@ class Completion(PackageTest):
                                ("overdue stalls -- dpkg-que", "stalls -- dpkg-query"),
                                ("overdue stalls -- ls --alm", "stalls -- ls --almost-all")):
             with self.subTest(line=line):
-                said = self.in_zsh(folder, line)
+                said = self.in_zsh(folder, line, expected)
                 self.assertIn(f"<{expected}>", said)
 
-    def in_zsh(self, folder, line):
-        session = f"overdue-zsh-{os.getpid()}"
+    def in_zsh(self, folder, line, expected):
+        session = f"overdue-zsh-{uuid.uuid4()}"  # of its own: the server before may still be ending
+
         def tmux(*arguments):
             return subprocess.run(["tmux", "-L", session, *arguments], capture_output=True, check=False).stdout.decode()
 
         def shows(begin):
-            return any(each.startswith(begin) for each in tmux("capture-pane", "-p").splitlines())
+            return any(each and each.startswith(begin) for each in tmux("capture-pane", "-p").splitlines())
         try:
             tmux("new-session", "-d", "-x", "120", "-y", "30", "zsh", "-f")
+            self.wait_for(lambda: shows(""))  # the prompt: zsh reads keys
             tmux("send-keys", f"fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -D; "
                  "overdue() { print -r -- \"<${(j: :)@}>\" }; PROMPT=ready:", "Enter")
             self.wait_for(lambda: shows("ready:"))
             tmux("send-keys", "-l", line)
             tmux("send-keys", "Tab")
-            time.sleep(1)
+            self.wait_for(lambda: shows(f"ready:overdue {expected}"))
             tmux("send-keys", "Enter")
             self.wait_for(lambda: shows("<"))
             return tmux("capture-pane", "-p").replace(" >", ">")
