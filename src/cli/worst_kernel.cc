@@ -94,13 +94,15 @@ void LatencyTracer::check() {
     throw Error("cannot use the kernel's tracers from inside a PID namespace")
         .hint("run it in the host's: nsenter -t 1 -p");
   require_support("use the kernel's tracer", kernel_.tracer(request_.tracer));
-  if (!kernel_.tracefs_path())
+  const auto path = kernel_.tracefs_path();
+  if (!path)
     throw Error("no tracefs is mounted").hint("mount -t tracefs tracefs /sys/kernel/tracing");
+  tracefs_ = *path;
 }
 
 SessionInfo LatencyTracer::start(const SpawnedProgram* program) {
   has_program_ = program != nullptr;
-  instance_ = std::make_unique<TracingInstance>(*kernel_.tracefs_path());
+  instance_ = std::make_unique<TracingInstance>(tracefs_);
   prepare(*instance_, request_);
   drop_rights_to_attach(Helpers::none, Attaching::is_over);
   return describe(request_);

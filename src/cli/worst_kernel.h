@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,6 +54,7 @@ class LatencyTracer final : public Source {
 
   KernelTracerRequest request_;
   const Kernel& kernel_;
+  std::filesystem::path tracefs_{};  ///< set by check()
   std::unique_ptr<TracingInstance> instance_;
   bool has_program_ = false;
   std::string text_, longest_us_;  ///< set by stop()
