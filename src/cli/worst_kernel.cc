@@ -12,10 +12,10 @@
 #include "base/text.h"
 #include "cli/hwlat.h"
 #include "cli/tracer_text.h"
-#include "kernel/capabilities.h"
 #include "kernel/features.h"
 #include "kernel/host.h"
 #include "kernel/tracing_instance.h"
+#include "source/session_start.h"
 #include "target/own_rights.h"
 
 namespace overdue {
@@ -25,15 +25,8 @@ constexpr std::string_view no_latency_is_longer = "1000000000";  // us
 constexpr std::string_view hwlat_tracer = "hwlat";
 
 SessionInfo describe(const KernelTracerRequest& request) {
-  const Host host = read_host();
   const ClockPair clocks = read_clocks();
-  SessionInfo info;
-  info.version = OVERDUE_VERSION;
-  info.command = "worst";
-  info.host = host.name;
-  info.kernel = host.kernel;
-  info.arch = host.arch;
-  info.cpus = host.online_cpus;
+  SessionInfo info = describe_session("worst");
   info.start = clocks.monotonic;
   info.start_wall = clocks.wall;
   info.target.kind = "all";
@@ -88,16 +81,7 @@ LatencyTracer::LatencyTracer(KernelTracerRequest request, const Kernel& kernel)
 LatencyTracer::~LatencyTracer() = default;
 
 void LatencyTracer::check() {
-  constexpr std::array needed{Capability::sys_admin};
-  require_capabilities("worst", needed);
-  if (!in_initial_pid_namespace())
-    throw Error("cannot use the kernel's tracers from inside a PID namespace")
-        .hint("run it in the host's: nsenter -t 1 -p");
-  require_support("use the kernel's tracer", kernel_.tracer(request_.tracer));
-  const auto path = kernel_.tracefs_path();
-  if (!path)
-    throw Error("no tracefs is mounted").hint("mount -t tracefs tracefs /sys/kernel/tracing");
-  tracefs_ = *path;
+  tracefs_ = require_kernel_tracer(kernel_, "worst", request_.tracer);
 }
 
 SessionInfo LatencyTracer::start(const SpawnedProgram* program) {

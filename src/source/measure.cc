@@ -16,6 +16,7 @@
 #include "source/membership_rules.h"
 #include "source/run_session.h"
 #include "source/say.h"
+#include "source/session_start.h"
 #include "source/source.h"
 #include "syscalls/names.h"
 #include "target/cgroups.h"
@@ -127,14 +128,7 @@ void BpfSource::attach_or_explain() {
 /// The session without its start. Asking the kernel for its calls takes a while. Nothing may be
 /// measured meanwhile: records would stay unread, and workload threads do not run yet.
 SessionInfo BpfSource::describe() {
-  SessionInfo info;
-  const Host host = read_host();
-  info.version = OVERDUE_VERSION;
-  info.command = request_.command;
-  info.host = host.name;
-  info.kernel = host.kernel;
-  info.arch = host.arch;
-  info.cpus = host.online_cpus;
+  SessionInfo info = describe_session(request_.command);
   info.target = target_.info;
   info.thresholds = request_.thresholds;
   info.spans = request_.spans;

@@ -21,6 +21,7 @@
 #include "source/osnoise_tracer_options.h"
 #include "source/osnoise_tracer_threads.h"
 #include "source/say.h"
+#include "source/session_start.h"
 #include "source/starvation_watch.h"
 #include "target/cpu_list.h"
 #include "target/own_rights.h"
@@ -103,17 +104,7 @@ struct OsnoiseTracer::Run {
 };
 
 void OsnoiseTracer::Run::check() {
-  constexpr std::array needed{Capability::sys_admin};
-  require_capabilities(request.tracer, needed);
-  if (!in_initial_pid_namespace())
-    throw Error("cannot use the kernel's tracers from inside a PID namespace")
-        .hint("run it in the host's: nsenter -t 1 -p");
-  require_support(fmt::format("use the kernel's {} tracer", request.tracer),
-                  kernel.tracer(request.tracer));
-  const auto path = kernel.tracefs_path();
-  if (!path)
-    throw Error("no tracefs is mounted").hint("mount -t tracefs tracefs /sys/kernel/tracing");
-  tracefs = *path;
+  tracefs = require_kernel_tracer(kernel, request.tracer, request.tracer);
   kind.check(tracefs);
 }
 
@@ -182,15 +173,8 @@ void OsnoiseTracer::Run::record() {
 }
 
 SessionInfo OsnoiseTracer::Run::describe() {
-  const Host host = read_host();
   const ClockPair clocks = read_clocks();
-  SessionInfo info;
-  info.version = OVERDUE_VERSION;
-  info.command = request.tracer;
-  info.host = host.name;
-  info.kernel = host.kernel;
-  info.arch = host.arch;
-  info.cpus = host.online_cpus;
+  SessionInfo info = describe_session(request.tracer);
   info.start = start;
   info.start_wall = clocks.wall - std::chrono::nanoseconds(clocks.monotonic - start);
   info.target.kind = "all";
