@@ -92,26 +92,38 @@ class KeptByTheLimit(unittest.TestCase):
         require_root()
         if not is_limited():
             self.skipTest("this kernel has no limit for real-time threads")
-        cpu = os.cpu_count() - 1
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "report.json")
-            finished = overdue("timerlat", "-f", "json", "-o", path, "--", workload("real_time_limit"), cpu, 2200)
-            self.assertEqual(finished.status, 0, finished)
-            with open(path, encoding="utf-8") as file:
-                report = json.load(file)
-        own = next(one for one in map(json.loads, finished.out.splitlines()) if one["name"] == "sleeper")
-        self.assertGreater(own["longest_ns"], 20 * MS, "it was never kept")
-        row, = [row for row in report["timers"] if row["comm"] == "sleeper"]
-        latest = row["latest"]
-        # The workload measures from the end of one sleep to the end of the next.
-        self.assertLessEqual(latest["latency_ns"], own["longest_ns"] + 2 * MS)
-        self.assertEqual(sum(part["ns"] for part in latest["parts"]), latest["latency_ns"], latest)
+        # A hypervisor that takes the CPU for longer than the limit does makes another wake-up the latest.
+        for _ in range(3):
+            own, lines, latest = self.session()
+            late = [line for line in lines if line["type"] == "own_timer" and line["comm"] == "sleeper"]
+            kept = [line for line in late if line["throttled_ns"] > 10 * MS]
+            self.assertGreater(own["longest_ns"], 20 * MS, "it was never kept")
+            self.assertTrue(kept, max(late, key=lambda line: line["run_ns"] - line["expires_ns"]))
+            for line in kept:
+                self.assertGreater(line["throttled_ns"], 0.9 * (line["run_ns"] - line["expires_ns"]), line)
+            self.assertEqual(sum(part["ns"] for part in latest["parts"]), latest["latency_ns"], latest)
+            # The workload measures from the end of one sleep to the end of the next.
+            self.assertLessEqual(latest["latency_ns"], own["longest_ns"] + 2 * MS)
+            if "throttled_by" in latest: break
         throttled, = [part["ns"] for part in latest["parts"] if part["kind"] == "throttled"]
         self.assertGreater(throttled, 0.9 * latest["latency_ns"], latest)
         by = latest["throttled_by"]
         self.assertEqual((by["limit"], by["cgroup"], by["quota_ns"], by["period_ns"]),
                          ("real_time", "/", 1000 * setting("sched_rt_runtime_us"),
                           1000 * setting("sched_rt_period_us")))
+
+    def session(self):
+        """What the workload says of its sleeper, the lines of Overdue, and its latest wake-up of the sleeper."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "lines.ndjson")
+            finished = overdue("timerlat", "--trace", "-f", "ndjson", "-o", path, "--", workload("real_time_limit"),
+                               os.cpu_count() - 1, 2200)
+            self.assertEqual(finished.status, 0, finished)
+            lines = read_ndjson(path)
+        own = next(one for one in map(json.loads, finished.out.splitlines()) if one["name"] == "sleeper")
+        report, = [line for line in lines if line["type"] == "report"]
+        row, = [row for row in report["timers"] if row["comm"] == "sleeper"]
+        return own, lines, row["latest"]
 
 
 class OwnTimers(unittest.TestCase):
