@@ -10,20 +10,17 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "core/interrupt_names.h"
 #include "core/span_schema.h"
 
 namespace overdue {
 namespace {
 
-/// include/linux/interrupt.h
-constexpr std::array<std::string_view, 10> softirqs = {
-    "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"};
-constexpr std::array<std::string_view, 6> vectors = {
-    "", "local_timer", "reschedule", "call_function", "call_function_single", "irq_work"};
-
+/// The name, or the number if there is none.
 template <std::size_t N>
 std::string named(const std::array<std::string_view, N>& names, std::uint64_t number) {
-  return number < N && !names[number].empty() ? std::string(names[number]) : fmt::to_string(number);
+  const std::string_view name = name_in(names, number);
+  return name.empty() ? fmt::to_string(number) : std::string(name);
 }
 
 std::string bytes_text(std::uint64_t bytes) {
@@ -123,7 +120,7 @@ bool ends_in_any_thread(const span_record& span) {
 }  // namespace
 
 std::string softirq_name(std::uint64_t number) {
-  return named(softirqs, number);
+  return named(softirq_names, number);
 }
 
 std::string context_text(const RawWaker& waker) {
@@ -133,7 +130,7 @@ std::string context_text(const RawWaker& waker) {
     case WAKER_SOFTIRQ:
       return "softirq " + softirq_name(waker.number);
     case WAKER_VECTOR:
-      return "vector " + named(vectors, waker.number);
+      return "vector " + named(vector_names, waker.number);
     case WAKER_IRQ:
       return waker.irq_name.empty()
                  ? fmt::format("irq {}", waker.number)

@@ -9,6 +9,7 @@
 
 #include "analysis/span_words.h"
 #include "base/text.h"
+#include "core/interrupt_names.h"
 
 namespace overdue {
 namespace {
@@ -159,11 +160,10 @@ std::string_view noise_kind_name(u32 kind) {
 }
 
 std::string noise_name(const timerlat_noise& noise) {
-  static constexpr std::string_view names[] = {
-      "", "local_timer", "reschedule", "call_function", "call_function_single", "irq_work"};
   if (noise.kind == NOISE_SOFTIRQ) return softirq_name(noise.number);
   const auto which = static_cast<std::size_t>(noise.detail);
-  if (noise.kind == NOISE_VECTOR && which < std::size(names)) return std::string(names[which]);
+  if (noise.kind == NOISE_VECTOR && which < vector_names.size())
+    return std::string(vector_names[which]);
   return std::string(fixed_text(noise.name));
 }
 

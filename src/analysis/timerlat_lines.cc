@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/line_words.h"
+#include "core/interrupt_names.h"
 
 namespace overdue {
 namespace {
@@ -66,15 +67,6 @@ bool parse_span(std::string_view text, timerlat_noise& noise) {
   return true;
 }
 
-s16 vector_of(std::string_view name) {
-  static constexpr std::string_view names[] = {"local_timer", "reschedule", "call_function",
-                                               "call_function_single", "irq_work"};
-  const auto* const found = std::find(std::begin(names), std::end(names), name);
-  return found == std::end(names)
-             ? s16{VECTOR_NONE}
-             : static_cast<s16>(VECTOR_LOCAL_TIMER + (found - std::begin(names)));
-}
-
 /// Reads "NAME:NUMBER start …". A name may contain any text.
 std::optional<TimerlatEvent> parse_noise(u16 kind, std::string_view text) {
   TimerlatEvent event{.kind = TimerlatEvent::Kind::noise};
@@ -88,9 +80,9 @@ std::optional<TimerlatEvent> parse_noise(u16 kind, std::string_view text) {
     return std::nullopt;
   std::string_view name = text.substr(0, colon);
   name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
-  if (kind == NOISE_IRQ && vector_of(name) != VECTOR_NONE) {
+  if (const cpu_vector vector = vector_named(name); kind == NOISE_IRQ && vector != VECTOR_NONE) {
     noise.kind = NOISE_VECTOR;
-    noise.detail = vector_of(name);
+    noise.detail = static_cast<s16>(vector);
   }
   name.copy(noise.name, sizeof noise.name - 1);
   return event;

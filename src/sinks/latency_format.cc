@@ -1,7 +1,6 @@
 #include "sinks/latency_format.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <string_view>
 #include <vector>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "core/interrupt_names.h"
 
 namespace overdue {
 namespace {
@@ -36,15 +36,13 @@ std::string context_text(const WindowEvent& event, std::string_view arrow, std::
 }
 
 std::string_view softirq_name(std::uint32_t number) {
-  constexpr std::array<std::string_view, 10> names = {
-      "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"};
-  return number < names.size() ? names[number] : "?";
+  const std::string_view name = name_in(softirq_names, number);
+  return name.empty() ? "?" : name;
 }
 
 std::string_view vector_name(std::uint32_t vector) {
-  constexpr std::array<std::string_view, 6> names = {
-      "vector", "local_timer", "reschedule", "call_function", "call_function_single", "irq_work"};
-  return names[vector < names.size() ? vector : 0];
+  const std::string_view name = name_in(vector_names, vector);
+  return name.empty() ? "vector" : name;
 }
 
 std::string event_text(const WindowEvent& event) {
