@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -36,25 +37,11 @@ class Command {
   virtual Rights rights() const { return Rights::measuring; }
 };
 
-std::unique_ptr<Command> make_syscalls_command();
-std::unique_ptr<Command> make_stalls_command();
-std::unique_ptr<Command> make_timerlat_command();
-std::unique_ptr<Command> make_osnoise_command();
-std::unique_ptr<Command> make_worst_command();
-std::unique_ptr<Command> make_record_command();
-std::unique_ptr<Command> make_report_command();
-std::unique_ptr<Command> make_flame_command();
-std::unique_ptr<Command> make_ctl_command();
-std::unique_ptr<Command> make_demo_command();
-std::unique_ptr<Command> make_doctor_command();
-std::unique_ptr<Command> make_probes_command();
-std::unique_ptr<Command> make_schema_command();
-std::unique_ptr<Command> make_help_command();
-
 /// Every command of this version, in the order of `overdue help`.
 std::vector<std::unique_ptr<Command>> all_commands();
 
 /// Commands of the contract, and parts of commands, that this version does not have yet.
-std::vector<std::string_view> planned_commands();
+inline constexpr std::array<std::string_view, 10> planned_commands{
+    "offcpu", "profile", "func", "graph", "io", "export", "top", "serve", "ftrace", "bench"};
 
 }  // namespace overdue

@@ -31,7 +31,7 @@ class DoctorCommand final : public Command {
   int run(const Invocation&) override {
     options_.calibrate = !no_calibrate_;
     Output output(STDOUT_FILENO);
-    return run_doctor(options_, *kernel_.open(), planned_commands(), calibrate_syscalls, output);
+    return run_doctor(options_, *kernel_.open(), planned_commands, calibrate_syscalls, output);
   }
 
  private:

@@ -9,36 +9,13 @@
 
 namespace overdue {
 
-// cmake/embed.cmake makes these from docs/commands; see help.cmake.
-extern const std::string_view help_overdue, help_syscalls, help_stalls, help_timerlat, help_osnoise,
-    help_worst, help_record, help_report, help_flame, help_ctl, help_demo, help_doctor, help_probes,
-    help_schema, help_help;
-extern const std::string_view help_options_target, help_options_view, help_options_capture,
-    help_options_kernel, help_options_stacks, help_options_output;
-
 namespace {
 
 using Kind = HelpBlock::Kind;
 
-struct Page {
-  std::string_view name;
-  const std::string_view& text;
-};
-const Page pages[] = {
-    {"overdue", help_overdue},   {"syscalls", help_syscalls}, {"stalls", help_stalls},
-    {"timerlat", help_timerlat}, {"osnoise", help_osnoise},   {"worst", help_worst},
-    {"record", help_record},     {"report", help_report},     {"flame", help_flame},
-    {"ctl", help_ctl},           {"demo", help_demo},         {"doctor", help_doctor},
-    {"probes", help_probes},     {"schema", help_schema},     {"help", help_help}};
-const Page option_pages[] = {
-    {"options/target.md", help_options_target},   {"options/view.md", help_options_view},
-    {"options/capture.md", help_options_capture}, {"options/kernel.md", help_options_kernel},
-    {"options/stacks.md", help_options_stacks},   {"options/output.md", help_options_output}};
-
-std::string_view find_page(std::span<const Page> all, std::string_view name) {
-  for (const Page& page : all) {
+std::string_view find_page(std::span<const HelpPage> all, std::string_view name) {
+  for (const HelpPage& page : all)
     if (page.name == name) return page.text;
-  }
   const std::vector<std::string_view> names = help_pages();
   const std::string_view close = nearest(name, names);
   throw Error("no help page '{}'", printable(name))
@@ -47,9 +24,26 @@ std::string_view find_page(std::span<const Page> all, std::string_view name) {
       .exit_status(2);
 }
 
+/// The commands and their purposes, as a page has them: a definition each.
+std::string list_of_commands() {
+  std::string list;
+  for (const HelpPage& page : command_pages()) {
+    const std::string_view title = page.text.substr(0, page.text.find('\n'));
+    if (page.name != "overdue")
+      list += fmt::format("- `{}`\n  {}\n", page.name, title.substr(title.find(" - ") + 3));
+  }
+  return list;
+}
+
+/// The text that a link on a page stands for.
+std::string_view included(std::string_view link) {
+  static const std::string commands = list_of_commands();
+  if (link == ".") return commands;
+  return find_page(option_pages(), link.substr(0, link.rfind(".md")));
+}
+
 std::vector<HelpBlock> parsed(std::string_view name) {
-  return parse_help_page(find_page(pages, name),
-                         [](std::string_view link) { return find_page(option_pages, link); });
+  return parse_help_page(find_page(command_pages(), name), included);
 }
 
 /// `text` without inline marks of Markdown: no backquotes, and only the text of each link.
@@ -146,8 +140,7 @@ std::string roff_block(const HelpBlock& block) {
 
 std::vector<std::string_view> help_pages() {
   std::vector<std::string_view> names;
-  names.reserve(std::size(pages));
-  for (const Page& page : pages) names.push_back(page.name);
+  for (const HelpPage& page : command_pages()) names.push_back(page.name);
   return names;
 }
 

@@ -11,7 +11,17 @@ namespace overdue {
 /// pages. Pages are named by command; "overdue" is the page of the program itself. All functions
 /// here throw Error (exit status 2) for a name without a page.
 
-/// Every page's name, "overdue" first.
+/// A page of docs/commands.
+struct HelpPage {
+  std::string_view name;
+  const std::string_view& text;
+};
+/// The pages of the program and of its commands, "overdue" first.
+std::span<const HelpPage> command_pages();
+/// Pages of options that several commands have: "options/target".
+std::span<const HelpPage> option_pages();
+
+/// The names of command_pages().
 std::vector<std::string_view> help_pages();
 
 /// A page for a terminal 80 columns wide; `color` adds bold headings and options.

@@ -16,13 +16,15 @@ bool take_prefix(std::string_view& line, std::string_view prefix) {
   return true;
 }
 
-/// The target of a line that is a link to a page of options/ and nothing else.
+/// The target of a line that is a link to a page of options/, or to all pages, and nothing else.
 std::optional<std::string_view> inclusion(std::string_view line) {
   if (!line.starts_with('[') || !line.ends_with(')')) return std::nullopt;
-  const std::size_t middle = line.find("](options/");
+  const std::size_t middle = line.find("](");
   if (middle == std::string_view::npos) return std::nullopt;
-  const std::string_view link = line.substr(middle + 2);
-  return link.substr(0, link.size() - 1);
+  std::string_view link = line.substr(middle + 2);
+  link.remove_suffix(1);
+  if (link != "." && !link.starts_with("options/")) return std::nullopt;
+  return link;
 }
 
 /// Splits at newlines and keeps empty lines, which end paragraphs.

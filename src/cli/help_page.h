@@ -24,7 +24,8 @@ struct HelpBlock {
 
 /// Parses a page in the Markdown that CONTRIBUTING.md allows in docs/commands, and no other. A
 /// paragraph that is only a link to a page of options/ stands for that page, with its title as a
-/// subsection; `included` returns the text of such a page.
+/// subsection; a link to `.` stands for the list of commands. `included` returns the text of a
+/// link.
 std::vector<HelpBlock> parse_help_page(
     std::string_view markdown,
     const std::function<std::string_view(std::string_view link)>& included);

@@ -88,8 +88,7 @@ Error usage_error(const CLI::App& app, const Command& command, const CLI::ParseE
 }
 
 Error unknown_command(const std::string& name) {
-  const std::vector<std::string_view> planned = planned_commands();
-  if (std::find(planned.begin(), planned.end(), name) != planned.end())
+  if (std::ranges::find(planned_commands, name) != planned_commands.end())
     return Error("'{}' is not in this version ({})", name, OVERDUE_VERSION)
         .hint("overdue help lists what there is")
         .exit_status(usage_status);
