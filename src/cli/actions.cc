@@ -16,9 +16,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "core/finding_members.h"
 #include "kernel/features.h"
-#include "sinks/finding_json.h"
-#include "sinks/json_writer.h"
+#include "sinks/json_members.h"
 #include "sinks/output.h"
 #include "sinks/text_format.h"
 #include "target/identity.h"
@@ -48,10 +48,11 @@ std::string line_of(const Finding& finding) {
   std::string line;
   Output output(line);
   JsonWriter json(output, JsonWriter::Style::one_line);
-  json.begin_object();
-  json.member("type", finding.type);
-  write_finding(json, finding);
-  json.end_object();
+  JsonMembers member(json);
+  member.object("", [&] {
+    member("type", finding.type);
+    describe(member, finding);
+  });
   output.append('\n');
   output.flush();
   return line;

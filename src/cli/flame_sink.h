@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/sink.h"
+#include "core/finding.h"
+#include "core/session_info.h"
 #include "flame/stack_tree.h"
 
 namespace overdue {
@@ -48,14 +49,14 @@ class NestedFindings {
 };
 
 /// Draws where the time of all findings went, into a file at the end.
-class FlameSink final : public Sink {
+class FlameSink {
  public:
   /// `format`: as flame_format_of() returns it.
   FlameSink(std::string path, std::string_view format) : path_(std::move(path)), format_(format) {}
 
-  void finding(const Finding& finding) override;
+  void finding(const Finding& finding);
   /// Throws Error if the file cannot be written.
-  void end(const SessionInfo& info, const Receipt& receipt) override;
+  void end(const SessionInfo& info, const Receipt& receipt);
 
  private:
   std::string path_;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/trace_lines.h"
 
 namespace overdue {
@@ -133,16 +134,18 @@ std::optional<HwlatSample> parse_hwlat_line(std::string_view line) {
   return sample;
 }
 
-void write_hwlat_sample(JsonWriter& json, const HwlatSample& sample) {
-  json.member("number", sample.number);
-  json.member("cpu", std::uint64_t{sample.cpu});
-  json.member("time_ns", sample.time_ns);
-  json.member("inner_ns", sample.inner_ns);
-  json.member("outer_ns", sample.outer_ns);
-  json.member("first", format_rfc3339(sample.first));
-  json.member("count", sample.count);
-  json.member("nmi_total_ns", sample.nmi_total_ns);
-  json.member("nmi_count", sample.nmi_count);
+void describe(Members& member, const HwlatSample& sample) {
+  member.type("hwlat_window", "A window with latencies that software does not explain");
+  member("number", sample.number, {.help = "number of the window, from 1"});
+  member("cpu", sample.cpu);
+  member("time_ns", sample.time_ns, {.help = "end of the window"});
+  member("inner_ns", sample.inner_ns,
+         {.help = "longest time between the two clock reads of a pair"});
+  member("outer_ns", sample.outer_ns, {.help = "longest time from one pair to the next"});
+  member("first", format_rfc3339(sample.first), {.help = "begin of the first latency"});
+  member("count", sample.count, {.help = "latencies that reach the threshold"});
+  member("nmi_total_ns", sample.nmi_total_ns);
+  member("nmi_count", sample.nmi_count);
 }
 
 }  // namespace overdue

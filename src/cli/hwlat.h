@@ -8,8 +8,8 @@
 
 #include "analysis/timer_cause.h"
 #include "bpf/osnoise.h"
+#include "core/members.h"
 #include "core/session_info.h"
-#include "sinks/json_writer.h"
 
 namespace overdue {
 
@@ -54,7 +54,6 @@ std::string hwlat_header();
 std::string hwlat_line(const HwlatSample& sample);
 /// Parses a line of the kernel's tracer; nothing if the line is no window.
 std::optional<HwlatSample> parse_hwlat_line(std::string_view line);
-/// Writes the window as members of the open object.
-void write_hwlat_sample(JsonWriter& json, const HwlatSample& sample);
+void describe(Members& member, const HwlatSample& sample);
 
 }  // namespace overdue

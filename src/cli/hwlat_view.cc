@@ -1,13 +1,13 @@
 #include "cli/hwlat_view.h"
 
+#include <memory>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "bpf/worst.h"
-#include "cli/report_envelope.h"
-#include "cli/report_output.h"
 #include "cli/tracer_text.h"
-#include "sinks/ndjson.h"
 #include "sinks/text_format.h"
 
 namespace overdue {
@@ -31,12 +31,32 @@ HwlatPlan kept_hwlat_plan(const SessionInfo& info) {
   return plan;
 }
 
+void HwlatSection::members(Members& member, const ReportContext& context) const {
+  const auto setting = [&](Duration value) { return when(!plan_.by_kernel, value.count()); };
+  const auto describe_members = [&] {
+    member("interrupts_off", plan_.by_kernel,
+           {.help = "true: interrupts were off while the thread read the clock, as the kernel's "
+                    "own tracer has them"});
+    member("threshold_ns", setting(plan_.threshold));
+    member("width_ns", setting(plan_.width), {.help = "busy time of a thread in each window"});
+    member("window_ns", setting(plan_.window));
+    member("windows", when(!context.has_lines, windows_), {.below = true});
+  };
+  member.object("hwlat", describe_members, {.below = true});
+}
+
+void HwlatSection::rows(CsvRows& csv, const ReportContext&) const {
+  csv.rows<HwlatSample>(windows_, [](Members& cell, const HwlatSample& window) {
+    cell("type", "hwlat");
+    describe(cell, window);
+  });
+}
+
 void HwlatView::begin(const SessionInfo& info) {
   info_ = info;
-  output_ = open_output(options_, false);
-  if (options_.format == "ndjson") NdjsonSink(*output_).begin(info);
-  if (is_text()) output_->append(hwlat_header());
-  output_->flush();
+  report_ = open_report(options_, false, false);
+  report_.sink->begin(info);
+  report_.sink->section(std::make_shared<TextSection>(hwlat_header()));
 }
 
 void HwlatView::record(const Record& record) {
@@ -48,17 +68,10 @@ void HwlatView::record(const Record& record) {
     if (auto sample = windows_.end(record.as<osnoise_sample>())) add(std::move(*sample));
 }
 
-void HwlatView::add(HwlatSample sample) {
-  if (is_text()) output_->append(hwlat_line(sample));
-  if (options_.format == "ndjson") {
-    JsonWriter json(*output_, JsonWriter::Style::one_line);
-    json.begin_object();
-    json.member("type", "hwlat");
-    write_hwlat_sample(json, sample);
-    json.end_object();
-    output_->append('\n');
-  }
-  if (options_.format == "json") samples_.push_back(std::move(sample));
+void HwlatView::add(HwlatSample window) {
+  report_.sink->section(std::make_shared<TextSection>(hwlat_line(window)));
+  report_.sink->section(std::make_shared<HwlatWindowSection>(window));
+  if (options_.format == "json" || options_.format == "csv") found_.push_back(std::move(window));
 }
 
 void HwlatView::add_lines_of_tracer() {
@@ -79,39 +92,10 @@ void HwlatView::end(const SessionInfo& measured, const Receipt& receipt) {
         fmt::format("{} over the threshold had interrupts or threads that explain them",
                     counted(windows_.explained(), "stall")));
   }
-  if (is_text()) {
-    if (options_.quiet) info.notes.clear();
-    output_->append('\n');
-    for (const std::string& line : receipt_lines(info, receipt)) output_->append(line + "\n");
-  } else {
-    const auto members = [&](JsonWriter& json) { write_members(json); };
-    (options_.format == "ndjson" ? write_last_lines : write_json_report)(*output_, info, receipt,
-                                                                         members);
-  }
-  output_->close();
-}
-
-void HwlatView::write_members(JsonWriter& json) const {
-  using Elements = JsonWriter::Elements;
-  json.key("hwlat");
-  json.begin_object(Elements::below);
-  json.member("interrupts_off", plan_.by_kernel);
-  if (!plan_.by_kernel) {
-    json.member("threshold_ns", plan_.threshold.count());
-    json.member("width_ns", plan_.width.count());
-    json.member("window_ns", plan_.window.count());
-  }
-  if (options_.format == "json") {
-    json.key("windows");
-    json.begin_array(Elements::below);
-    for (const HwlatSample& sample : samples_) {
-      json.begin_object();
-      write_hwlat_sample(json, sample);
-      json.end_object();
-    }
-    json.end_array(Elements::below);
-  }
-  json.end_object(Elements::below);
+  if (options_.format == "text" && options_.quiet) info.notes.clear();
+  report_.sink->section(std::make_shared<HwlatSection>(plan_, std::move(found_)));
+  report_.sink->end(info, receipt);
+  report_.output->close();
 }
 
 }  // namespace overdue

@@ -1,12 +1,13 @@
 #pragma once
 
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/hwlat.h"
 #include "cli/options.h"
-#include "sinks/output.h"
+#include "cli/report_output.h"
+#include "core/section.h"
 #include "source/kept_options.h"
 #include "source/listener.h"
 
@@ -24,6 +25,35 @@ struct HwlatPlan {
 KeptOptions kept_options(const HwlatPlan& plan);
 HwlatPlan kept_hwlat_plan(const SessionInfo& info);
 
+/// A window as it is found. Its text is a line of a trace, which a TextSection has.
+class HwlatWindowSection final : public Section {
+ public:
+  HwlatWindowSection() = default;
+  explicit HwlatWindowSection(HwlatSample window) : window_(std::move(window)) {}
+  Place place() const override { return Place::progress; }
+  std::string_view type() const override { return "hwlat"; }
+  void members(Members& member, const ReportContext&) const override { describe(member, window_); }
+  std::string text(const ReportContext&) const override { return {}; }
+
+ private:
+  HwlatSample window_;
+};
+
+/// The report of `overdue worst hwlat`, with the windows unless they were written as lines.
+class HwlatSection final : public Section {
+ public:
+  HwlatSection() = default;
+  HwlatSection(const HwlatPlan& plan, std::vector<HwlatSample> windows)
+      : plan_(plan), windows_(std::move(windows)) {}
+  void members(Members& member, const ReportContext& context) const override;
+  std::string text(const ReportContext&) const override { return {}; }
+  void rows(CsvRows& csv, const ReportContext& context) const override;
+
+ private:
+  HwlatPlan plan_;
+  std::vector<HwlatSample> windows_;
+};
+
 /// Prints latencies that software does not explain, as they are found, in the requested format.
 class HwlatView final : public MeasureListener {
  public:
@@ -36,22 +66,20 @@ class HwlatView final : public MeasureListener {
   void begin(const SessionInfo& info) override;
   void record(const Record& record) override;
   void interval(const SessionInfo&, Duration) override {}
-  void tick() override { output_->flush(); }
+  void tick() override { report_.output->flush(); }
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
  private:
-  bool is_text() const { return options_.format == "text"; }
-  void add(HwlatSample sample);
+  void add(HwlatSample window);
   void add_lines_of_tracer();
-  void write_members(JsonWriter& json) const;
 
   HwlatPlan plan_;
   const OutputOptions& options_;
   SessionInfo info_;
   HwlatWindows windows_;
   std::string tracer_text_;  ///< output of the kernel's tracer
-  std::unique_ptr<Output> output_;
-  std::vector<HwlatSample> samples_;  ///< windows for -f json
+  ReportOutput report_;
+  std::vector<HwlatSample> found_;  ///< windows for formats that show them at the end
 };
 
 }  // namespace overdue

@@ -15,6 +15,7 @@
 #include "kernel/capabilities.h"
 #include "kernel/features.h"
 #include "probes/timerlat/threads.h"
+#include "sinks/make_sink.h"
 #include "source/measure.h"
 #include "source/osnoise_tracer_options.h"
 #include "source/run_session.h"
@@ -87,9 +88,7 @@ void OsnoiseCommand::check_words() const {
   const auto refuse = [](const std::string& what, const std::string& hint) {
     throw Error("{}", what).hint(std::string(hint)).exit_status(2);
   };
-  if (output_.format != "text" && output_.format != "json" && output_.format != "ndjson")
-    refuse(fmt::format("unknown format '{}'", printable(output_.format)),
-           "formats: text, json, ndjson");
+  check_sink_format(output_.format);
   if (output_.format == "json" && (output_.interval || trace_))
     refuse(fmt::format("-f json and {} do not go together", trace_ ? "--trace" : "--interval"),
            "use -f ndjson: one JSON object a line");

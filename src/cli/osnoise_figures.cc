@@ -74,7 +74,8 @@ void NoiseTally::add(const osnoise_gap& gap, const TimerCause& cause, const Osno
   else if (gap.interferences == 0)
     add_part(hardware_noise, 0, "", cause.residual_ns);
   if (!plan.histogram) return;
-  ++counts_[std::min<std::uint64_t>(gap.noise_ns / plan.bucket_ns, plan.buckets)];
+  if (histogram_.counts().empty()) histogram_ = EvenHistogram(plan.bucket_ns, plan.buckets);
+  histogram_.add(gap.noise_ns);
 }
 
 void NoiseTally::merge(const NoiseTally& other) {
@@ -88,7 +89,10 @@ void NoiseTally::merge(const NoiseTally& other) {
     part.ns += more.ns;
     part.max_ns = std::max(part.max_ns, more.max_ns);
   }
-  for (const auto& [bucket, count] : other.counts_) counts_[bucket] += count;
+  if (histogram_.counts().empty())
+    histogram_ = other.histogram_;
+  else
+    histogram_.merge(other.histogram_);
 }
 
 std::vector<NoisePart> NoiseTally::parts() const {

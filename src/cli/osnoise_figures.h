@@ -9,6 +9,7 @@
 
 #include "analysis/timer_cause.h"
 #include "bpf/osnoise.h"
+#include "core/even_histogram.h"
 #include "core/record.h"
 #include "core/session_info.h"
 #include "source/kept_options.h"
@@ -62,18 +63,14 @@ class NoiseTally {
   /// The parts, longest first.
   std::vector<NoisePart> parts() const;
   std::uint64_t parts_ns() const;
-  /// Number of noises for --hist, by bucket; the last bucket has all longer ones.
-  const std::map<std::size_t, std::uint64_t>& counts() const { return counts_; }
-  std::uint64_t count_in(std::size_t bucket) const {
-    const auto found = counts_.find(bucket);
-    return found == counts_.end() ? 0 : found->second;
-  }
+  /// The lengths of the noises, for --hist.
+  const EvenHistogram& histogram() const { return histogram_; }
 
  private:
   void add_part(u32 kind, u32 number, const std::string& name, std::uint64_t ns);
 
   std::map<std::tuple<u32, u32, std::string>, NoisePart> parts_;
-  std::map<std::size_t, std::uint64_t> counts_;
+  EvenHistogram histogram_;  ///< has the buckets of the plan from the first noise on
 };
 
 /// The figures of all periods of a CPU that have ended.

@@ -78,9 +78,9 @@ std::string osnoise_header(const SessionInfo& info, const OsnoisePlan& plan) {
 }
 
 std::string osnoise_table(std::span<const OsnoiseCpu> cpus, const OsnoisePlan& plan,
-                          const SessionInfo& info, TableWidth width) {
+                          Duration duration, TableWidth width) {
   const bool full = width == TableWidth::full;
-  std::string text = fmt::format("{} | times in us\n", format_duration(info.duration));
+  std::string text = fmt::format("{} | times in us\n", format_duration(duration));
   text += fmt::format("{:<4}{:>8} ", "CPU", "PERIODS");
   if (full) text += fmt::format("{:>12} ", "RUNTIME");
   text += fmt::format("{:>12} {:>10} {:>12} {:>12} {:>8}", "NOISE", "%CPU AVAIL", "MAX NOISE",
@@ -118,18 +118,18 @@ std::string osnoise_histogram(std::span<const OsnoiseCpu> cpus, const OsnoisePla
       figures_line("from us", cpus,
                    [](const OsnoiseCpu& cpu) { return fmt::format("CPU-{:03}", cpu.cpu); });
   const auto count_in = [](std::size_t bucket) {
-    return [bucket](const OsnoiseCpu& cpu) { return cpu.tally.count_in(bucket); };
+    return [bucket](const OsnoiseCpu& cpu) { return cpu.tally.histogram().count_in(bucket); };
   };
   std::set<std::size_t> buckets;
   for (const OsnoiseCpu& cpu : cpus)
-    for (const auto& [bucket, count] : cpu.tally.counts()) buckets.insert(bucket);
+    for (const auto& [bucket, count] : cpu.tally.histogram().counts()) buckets.insert(bucket);
   buckets.erase(plan.buckets);
   for (const std::size_t bucket : buckets)
     text += figures_line(fmt::format("{}", bucket * plan.bucket_ns / 1000), cpus, count_in(bucket));
   text += figures_line("over:", cpus, count_in(plan.buckets));
   text += figures_line("count:", cpus, [&](const OsnoiseCpu& cpu) {
     std::uint64_t sum = 0;
-    for (const auto& [bucket, count] : cpu.tally.counts()) sum += count;
+    for (const auto& [bucket, count] : cpu.tally.histogram().counts()) sum += count;
     return sum;
   });
   text += figures_line("max:", cpus,

@@ -3,10 +3,10 @@
 #include <span>
 #include <string>
 
-#include "cli/live_table.h"
 #include "cli/osnoise_figures.h"
 #include "cli/trace_lines.h"
 #include "core/session_info.h"
+#include "sinks/live_table.h"
 
 namespace overdue {
 
@@ -15,10 +15,10 @@ namespace overdue {
 /// The head of a report: version, settings, host and start.
 std::string osnoise_header(const SessionInfo& info, const OsnoisePlan& plan);
 
-/// Figures by CPU, as in rtla's `osnoise top`; times in microseconds. A narrow table has no
-/// runtime, and counts only hardware interferences.
+/// Figures by CPU after `duration`, as in rtla's `osnoise top`; times in microseconds. A narrow
+/// table has no runtime, and counts only hardware interferences.
 std::string osnoise_table(std::span<const OsnoiseCpu> cpus, const OsnoisePlan& plan,
-                          const SessionInfo& info, TableWidth width = TableWidth::full);
+                          Duration duration, TableWidth width = TableWidth::full);
 inline constexpr std::size_t osnoise_table_width = 120;  ///< columns of the full table
 
 /// The parts of all CPUs' noise, longest first, at most `most` of a kind. Empty without noise.

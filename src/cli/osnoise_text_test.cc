@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
+#include "base/text.h"
+#include "cli/timerlat_text.h"
 #include "probes/osnoise/probe.h"
 
 namespace overdue {
@@ -127,9 +130,9 @@ TEST(OsnoiseFigures, PartsAddUp) {
             "softirq NET_RX:3 1 1500\n"
             "irq virtio1:27 1 500\n");
   EXPECT_EQ(available_text(cpu.available()), "97.98668");
-  EXPECT_EQ(cpu.tally.count_in(1), 1u);
-  EXPECT_EQ(cpu.tally.count_in(3), 1u);
-  EXPECT_EQ(cpu.tally.count_in(4), 2u);  // over
+  EXPECT_EQ(cpu.tally.histogram().count_in(1), 1u);
+  EXPECT_EQ(cpu.tally.histogram().count_in(3), 1u);
+  EXPECT_EQ(cpu.tally.histogram().count_in(4), 2u);  // over
 }
 
 TEST(OsnoiseTable, HasALineForEachCpu) {
@@ -144,10 +147,8 @@ TEST(OsnoiseTable, HasALineForEachCpu) {
   sample.thread = 15;
   busy.add(sample);
   busy.add(sample);
-  SessionInfo info;
-  info.duration = std::chrono::seconds(2);
   const std::vector<OsnoiseCpu> cpus{busy, OsnoiseCpu{.cpu = 11}};
-  EXPECT_EQ(osnoise_table(cpus, {}, info),
+  EXPECT_EQ(osnoise_table(cpus, {}, std::chrono::seconds(2)),
             R"(2.00s | times in us
 CPU  PERIODS      RUNTIME        NOISE %CPU AVAIL    MAX NOISE   MAX SINGLE       HW      NMI      IRQ  SOFTIRQ   THREAD
 0          2      1800000       1234.8   99.93140        617.4        100.3       20        0     1800      120       30
@@ -168,6 +169,20 @@ TEST(OsnoiseStopText, SaysWhatItWas) {
       text, HasSubstr("CPU 8 stopped the run: a single noise of 8.81us, and the limit is 8.00us"));
   EXPECT_THAT(text, HasSubstr("thread    migration/8:54"));
   EXPECT_THAT(text, HasSubstr("residual  entry, exit, switches"));
+}
+
+TEST(LiveTables, HaveAFormForEightyColumns) {
+  std::vector<TimerCpu> timers(1);
+  std::vector<OsnoiseCpu> noisy(1);
+  const auto width = [](const std::string& text) {
+    std::size_t most = 0;
+    for (const std::string_view line : split(text, '\n')) most = std::max(most, line.size());
+    return most;
+  };
+  EXPECT_EQ(width(timerlat_table(timers, {})), timerlat_table_width);
+  EXPECT_LE(width(timerlat_table(timers, {}, TableWidth::narrow)), 80u);
+  EXPECT_EQ(width(osnoise_table(noisy, {}, {})), osnoise_table_width);
+  EXPECT_LE(width(osnoise_table(noisy, {}, {}, TableWidth::narrow)), 80u);
 }
 
 }  // namespace

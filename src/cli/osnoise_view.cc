@@ -1,13 +1,12 @@
 #include "cli/osnoise_view.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "cli/osnoise_json.h"
-#include "cli/report_envelope.h"
-#include "cli/report_output.h"
-#include "sinks/text_format.h"
+#include "cli/osnoise_sections.h"
 
 namespace overdue {
 namespace {
@@ -15,7 +14,6 @@ namespace {
 /// Age of the lines that are written: a noise is reported at its end, and noise of other CPUs may
 /// be reported later still.
 constexpr std::uint64_t late_lines_ns = 1'200'000'000;
-constexpr std::size_t parts_shown = 6;
 
 OsnoiseStop stop_at(const osnoise_gap& gap, const TimerCause& cause, const OsnoisePlan& plan) {
   NoiseTally tally;
@@ -39,15 +37,10 @@ OsnoiseView::OsnoiseView(const OsnoisePlan& plan, const OutputOptions& output, b
 
 void OsnoiseView::begin(const SessionInfo& info) {
   by_tracer_ = info.backend == "kernel";
-  output_ = open_output(options_, false);
-  if (is_live_) live_.emplace(*output_);
-  if (options_.format == "ndjson") {
-    lines_ = std::make_unique<NdjsonSink>(*output_);
-    lines_->begin(info);
-  }
-  if (!is_text()) return;
-  output_->append(plan_.trace ? OsnoiseTrace::header() : osnoise_header(info, plan_));
-  output_->flush();
+  report_ = open_report(options_, false, false, is_live_);
+  report_.sink->begin(info);
+  report_.sink->section(std::make_shared<TextSection>(plan_.trace ? OsnoiseTrace::header()
+                                                                  : osnoise_header(info, plan_)));
 }
 
 void OsnoiseView::add(const osnoise_gap& gap, const TimerCause& cause, OsnoiseCpu& cpu) {
@@ -81,59 +74,27 @@ void OsnoiseView::record(const Record& record) {
     add(record.as<osnoise_gap>(), take_apart_pause(record), *cpu);
   else if (header.kind == RECORD_OSNOISE_SAMPLE)
     add(record.as<osnoise_sample>(), *cpu);
-  if (!plan_.trace || !lines_) return;
+  if (!plan_.trace || is_text()) return;
   const bool is_sample = header.kind == RECORD_OSNOISE_SAMPLE;
-  lines_->record(is_sample && by_tracer_ ? Record{&osnoise_sample_of_tracer(), record.bytes}
-                                         : record);
-}
-
-std::string OsnoiseView::table(const SessionInfo& info) const {
-  const bool narrow = live_ && screen_size(output_->fd()).columns < osnoise_table_width;
-  return osnoise_table(cpus_, plan_, info, narrow ? TableWidth::narrow : TableWidth::full);
+  report_.sink->record(is_sample && by_tracer_ ? Record{&osnoise_sample_of_tracer(), record.bytes}
+                                               : record);
 }
 
 void OsnoiseView::interval(const SessionInfo& info, Duration wall) {
   if (wall == Duration{} || plan_.trace) return;
-  if (is_text()) {
-    if (live_)
-      live_->draw(table(info));
-    else
-      output_->append(table(info) + "\n");
-  } else if (lines_) {
-    JsonWriter json(*output_, JsonWriter::Style::one_line);
-    json.begin_object();
-    json.member("type", "interval");
-    json.member("start", format_rfc3339(info.wall(info.start + shown_)));
-    json.member("end", format_rfc3339(info.wall(info.start + info.duration)));
-    write_noise_cpus(json, plan_, cpus_);
-    json.end_object();
-    output_->append('\n');
-  }
+  report_.sink->section(std::make_shared<OsnoiseIntervalSection>(plan_, cpus_, info, shown_));
   shown_ = info.duration;
-  output_->flush();
+}
+
+void OsnoiseView::show_trace_until(std::uint64_t until_ns) {
+  if (std::string lines = trace_.take(until_ns); !lines.empty())
+    report_.sink->section(std::make_shared<TextSection>(std::move(lines)));
 }
 
 void OsnoiseView::tick() {
   if (!plan_.trace) return;
-  if (is_text() && newest_ns_ > late_lines_ns)
-    output_->append(trace_.take(newest_ns_ - late_lines_ns));
-  output_->flush();
-}
-
-void OsnoiseView::end_text(const SessionInfo& info, const Receipt& receipt) {
-  if (plan_.trace) {
-    output_->append(trace_.take(UINT64_MAX));
-    output_->append('\n');
-  }
-  if (plan_.histogram) output_->append(osnoise_histogram(cpus_, plan_) + "\n");
-  if (live_)
-    live_->draw(table(info) + "\n", true);
-  else
-    output_->append(table(info) + "\n");
-  if (const std::string parts = osnoise_parts(cpus_, parts_shown); !parts.empty())
-    output_->append(parts + "\n");
-  if (stop_) output_->append(osnoise_stop(*stop_) + "\n");
-  for (const std::string& line : receipt_lines(info, receipt)) output_->append(line + "\n");
+  if (newest_ns_ > late_lines_ns) show_trace_until(newest_ns_ - late_lines_ns);
+  report_.output->flush();
 }
 
 void OsnoiseView::end(const SessionInfo& info, const Receipt& receipt) {
@@ -143,16 +104,11 @@ void OsnoiseView::end(const SessionInfo& info, const Receipt& receipt) {
     if (by_tracer_ && cpu.samples == 0 && has_had_time)
       shown.notes.push_back(fmt::format(
           "CPU {}: none of its periods has ended; the kernel reports whole ones", cpu.cpu));
-  if (is_text()) {
-    if (options_.quiet) shown.notes.clear();
-    end_text(shown, receipt);
-  } else {
-    const auto members = [&](JsonWriter& json) {
-      write_osnoise(json, plan_, cpus_, stop_ ? &*stop_ : nullptr);
-    };
-    (lines_ ? write_last_lines : write_json_report)(*output_, shown, receipt, members);
-  }
-  output_->close();
+  if (is_text() && options_.quiet) shown.notes.clear();
+  show_trace_until(UINT64_MAX);
+  report_.sink->section(std::make_shared<OsnoiseSection>(plan_, std::move(cpus_), stop_));
+  report_.sink->end(shown, receipt);
+  report_.output->close();
 }
 
 }  // namespace overdue

@@ -1,15 +1,12 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <vector>
 
-#include "cli/live_table.h"
 #include "cli/options.h"
 #include "cli/osnoise_figures.h"
 #include "cli/osnoise_text.h"
-#include "sinks/ndjson.h"
-#include "sinks/output.h"
+#include "cli/report_output.h"
 #include "source/listener.h"
 
 namespace overdue {
@@ -31,19 +28,16 @@ class OsnoiseView final : public MeasureListener {
   bool is_text() const { return options_.format == "text"; }
   void add(const osnoise_gap& gap, const TimerCause& cause, OsnoiseCpu& cpu);
   void add(const osnoise_sample& sample, OsnoiseCpu& cpu);
-  std::string table(const SessionInfo& info) const;
-  void end_text(const SessionInfo& info, const Receipt& receipt);
+  void show_trace_until(std::uint64_t until_ns);
 
   const OsnoisePlan& plan_;
   const OutputOptions& options_;
   bool is_live_;
   bool by_tracer_ = false;  ///< true: the kernel's own tracer measures
-  std::unique_ptr<Output> output_;
-  std::unique_ptr<NdjsonSink> lines_;  ///< for -f ndjson
+  ReportOutput report_;
   OsnoiseTrace trace_;
   std::vector<OsnoiseCpu> cpus_;
   std::optional<OsnoiseStop> stop_;
-  std::optional<LiveTable> live_;  ///< on a terminal
   std::uint64_t newest_ns_ = 0;
   Duration shown_{};  ///< length of the session at the last table
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "kernel/features.h"
+
 namespace overdue {
 
 void OwnTimersProbeSet::add_to(Session& session, const Kernel& kernel,

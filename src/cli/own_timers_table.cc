@@ -103,15 +103,23 @@ LateTimer OwnTimersTable::add(const Record& record, const Names& names) {
   row.comm = fixed_text(timer.header.comm);
   for (const TimerContext context : timer_contexts)
     row.latencies[index_of(context)].add(latency_in(timer, context));
-  if (is_new || late.latency_ns > row.latest.latency_ns) row.latest = late;
+  if (is_new || late.latency_ns > row.latest.latency_ns) {
+    row.latest = late;
+    name_stack(row.latest);
+  }
   return late;
 }
 
-std::vector<const OwnTimerRow*> OwnTimersTable::rows() const {
-  std::vector<const OwnTimerRow*> rows;
-  for (const auto& [key, row] : rows_) rows.push_back(&row);
-  std::sort(rows.begin(), rows.end(), [](const OwnTimerRow* a, const OwnTimerRow* b) {
-    return std::tuple(b->max_ns(), a->tid, a->timer) < std::tuple(a->max_ns(), b->tid, b->timer);
+void OwnTimersTable::name_stack(LateTimer& late) {
+  late.stack = untraced_stack(stacks_, late.addresses);
+}
+
+std::vector<OwnTimerRow> OwnTimersTable::rows() const {
+  std::vector<OwnTimerRow> rows;
+  for (const auto& [key, row] : rows_) rows.push_back(row);
+  std::ranges::sort(rows, [](const OwnTimerRow& a, const OwnTimerRow& b) {
+    return std::tie(b.latest.latency_ns, a.tid, a.timer) <
+           std::tie(a.latest.latency_ns, b.tid, b.timer);
   });
   return rows;
 }

@@ -14,6 +14,8 @@
 #include "core/finding.h"
 #include "core/histogram.h"
 #include "core/record.h"
+#include "core/stack.h"
+#include "core/stack_namer.h"
 
 namespace overdue {
 
@@ -35,6 +37,7 @@ struct LateTimer {
   std::vector<LatenessPart> parts;
   std::optional<Throttle> throttle;      ///< the limit that throttled the thread
   std::vector<std::uint64_t> addresses;  ///< kernel stack of the interrupt, innermost first
+  Stack stack;                           ///< the same with names, in wake-ups that are shown
 };
 LateTimer take_apart_timer(const Record& record);
 
@@ -48,7 +51,6 @@ struct OwnTimerRow {
   std::string timer;  ///< call that waits: "clock_nanosleep", "epoll_wait (timerfd)"
   std::array<Histogram, 3> latencies;  ///< by TimerContext
   LateTimer latest;
-  std::uint64_t max_ns() const { return latest.latency_ns; }
 };
 
 /// Wake-ups by timers, by thread and kind.
@@ -61,8 +63,10 @@ class OwnTimersTable {
   void add_throttle(const Record& record) { throttle_ = record.as<sched_throttle>(); }
   /// Adds a wake-up, and returns it decomposed.
   LateTimer add(const Record& record, const Names& names);
-  /// The rows, latest first.
-  std::vector<const OwnTimerRow*> rows() const;
+  /// Names the stack of a wake-up that will be shown.
+  void name_stack(LateTimer& late);
+  /// Copies of the rows, latest first.
+  std::vector<OwnTimerRow> rows() const;
 
  private:
   std::string timer_name(const own_timer& timer, const Names& names);

@@ -1,14 +1,11 @@
 #pragma once
 
-#include <cstddef>
-#include <memory>
+#include <cstdint>
 #include <optional>
-#include <string>
 
 #include "cli/options.h"
 #include "cli/own_timers_table.h"
-#include "sinks/ndjson.h"
-#include "sinks/output.h"
+#include "cli/report_output.h"
 #include "source/kept_options.h"
 #include "source/listener.h"
 
@@ -19,7 +16,7 @@ struct OwnTimersPlan {
   std::uint64_t stop_irq_ns = 0;  ///< limit for the IRQ latency; 0: no limit
   std::uint64_t stop_total_ns = 0;
   bool user = false;     ///< true: stop_total_ns includes the way back to the program
-  bool trace = false;    ///< true: -f ndjson has a record for each wake-up
+  bool trace = false;    ///< true: -f ndjson and csv have a record for each wake-up
   bool spawned = false;  ///< true: the program uses Overdue's stdout
 };
 
@@ -36,27 +33,17 @@ class OwnTimersView final : public MeasureListener {
   void begin(const SessionInfo& info) override;
   void record(const Record& record) override;
   void interval(const SessionInfo& info, Duration wall) override;
-  void tick() override { output_->flush(); }
+  void tick() override { report_.output->flush(); }
   bool wants_stop() const override { return stop_.has_value(); }
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
  private:
-  void end_text(const SessionInfo& info, const Receipt& receipt);
-
   OwnTimersPlan plan_;
   const OutputOptions& options_;
-  std::unique_ptr<Output> output_;
-  std::unique_ptr<NdjsonSink> lines_;  ///< for -f ndjson
+  ReportOutput report_;
   SessionInfo info_;
-  StackNamer& stacks_;
-  OwnTimersTable table_{stacks_};
+  OwnTimersTable table_;
   std::optional<LateTimer> stop_;
 };
-
-/// The table of app timers, latest first, with at most `most` rows.
-std::string own_timers_table(const std::vector<const OwnTimerRow*>& rows, std::size_t most);
-
-/// One wake-up and its parts.
-std::string late_timer_text(const LateTimer& late, const SessionInfo& info, StackNamer& stacks);
 
 }  // namespace overdue

@@ -11,6 +11,7 @@
 #include "cli/timerlat_view.h"
 #include "cli/worst_view.h"
 #include "core/recorded_stacks.h"
+#include "sinks/make_sink.h"
 #include "source/measure.h"
 
 namespace overdue {
@@ -43,13 +44,6 @@ class ListenerReplay final : public Sink {
   RecordedStacks& stacks_;
   std::uint64_t tick_ns_ = 0;
 };
-
-void check_format(const std::string& format) {
-  if (format == "text" || format == "json" || format == "ndjson") return;
-  throw Error("a recording of this command has no report in the format '{}'", printable(format))
-      .hint("formats: text, json, ndjson")
-      .exit_status(2);
-}
 
 void check_view(const std::string& view, const SessionInfo& info, bool has_lines) {
   if (view == "summary" || (has_lines && (view == "hist" || view == "trace"))) return;
@@ -87,7 +81,7 @@ RecordedReport report_of(const SessionInfo& info) {
 void replay_report(TraceReader& reader, RecordedReport kind, const std::string& view,
                    const OutputOptions& output) {
   const SessionInfo& info = reader.info();
-  check_format(output.format);
+  check_sink_format(output.format);
   check_view(view, info, kind == RecordedReport::timerlat || kind == RecordedReport::osnoise);
   check_lines(view, output);
   RecordedStacks stacks;

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "cli/live_table.h"
+#include "sinks/live_table.h"
 #include "sinks/make_sink.h"
 #include "target/output_file.h"
 
@@ -32,7 +32,7 @@ std::unique_ptr<Output> open_output(const OutputOptions& options, bool spawned) 
   return output;
 }
 
-ReportOutput open_report(const OutputOptions& options, bool spawned, bool stream) {
+ReportOutput open_report(const OutputOptions& options, bool spawned, bool stream, bool live) {
   check_sink_format(options.format);  // before an existing file is emptied
   ReportOutput report;
   report.output = open_output(options, spawned);
@@ -41,6 +41,7 @@ ReportOutput open_report(const OutputOptions& options, bool spawned, bool stream
                           {.color = use_color(options.color, fd),
                            .whole_stacks = options.verbose,
                            .width = isatty(fd) == 1 ? screen_size(fd).columns : 0,
+                           .live = live,
                            .stream = stream});
   return report;
 }

@@ -22,7 +22,8 @@ bool goes_to_a_terminal(const OutputOptions& options);
 std::unique_ptr<Output> open_output(const OutputOptions& options, bool spawned);
 
 /// Opens the output as open_output() does, and makes the sink. `stream`: records or intervals will
-/// come. Throws Error.
-ReportOutput open_report(const OutputOptions& options, bool spawned, bool stream);
+/// come. `live`: the output is a terminal on which figures are redrawn. Throws Error.
+ReportOutput open_report(const OutputOptions& options, bool spawned, bool stream,
+                         bool live = false);
 
 }  // namespace overdue

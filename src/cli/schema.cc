@@ -4,12 +4,56 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
+#include "cli/hwlat_view.h"
+#include "cli/osnoise_sections.h"
+#include "cli/own_timers_sections.h"
+#include "cli/timerlat_sections.h"
 #include "core/probe.h"
+#include "sinks/finding_sections.h"
 #include "sinks/json_schema.h"
+#include "sinks/latency_sections.h"
 #include "sinks/output.h"
+#include "sinks/window_sections.h"
 
 namespace overdue {
 namespace {
+
+/// A section of any content.
+template <typename T>
+SectionPtr any() {
+  return std::make_shared<T>();
+}
+
+/// The sections of each report.
+std::vector<ReportShape> reports() {
+  return {{"Latencies of system calls", {any<LatencySection>()}},
+          {"System calls found by --discover", {any<NamesSection>()}},
+          {"The session of a stream of calls", {any<UnfinishedSection>()}},
+          {"The session of a stream of findings", {}},
+          {"Latencies of timers by CPU", {any<TimerlatReport>(), any<TimerlatCause>()}},
+          {"Latencies of a program's own timers", {any<OwnTimersReport>()}},
+          {"Noise by CPU", {any<OsnoiseSection>()}},
+          {"The longest latencies of a kind", {any<WorstSection>()}},
+          {"Latencies not caused by software", {any<HwlatSection>()}}};
+}
+
+/// The sections that are lines of a stream, and their types.
+std::vector<LineShape> lines() {
+  return {
+      {{"interval"}, "System calls of one interval", LatencySection::any_interval()},
+      {{"interval"}, "Latencies of timers since the start", any<TimerlatTable>()},
+      {{"interval"},
+       "Latencies of a program's own timers since the start",
+       any<OwnTimersInterval>()},
+      {{"interval"}, "Noise since the start", any<OsnoiseIntervalSection>()},
+      {{"stall", "hang"},
+       "A span that took as long as its threshold (stall), or has not ended yet (hang)",
+       any<FindingSection>()},
+      {{"more"}, "Findings with the cause of another, which are not shown", any<RepeatsSection>()},
+      {{"name"}, "A system call found by --discover", NamesSection::element()},
+      {{"worst"}, "One of the longest latencies", any<WindowSection>()},
+      {{"hwlat"}, "A latency not caused by software", any<HwlatWindowSection>()}};
+}
 
 class SchemaCommand final : public Command {
  public:
@@ -18,7 +62,7 @@ class SchemaCommand final : public Command {
   void add_options(CLI::App&) override {}
   int run(const Invocation&) override {
     Output output(STDOUT_FILENO);
-    output.append(json_schema(all_schemas()));
+    output.append(json_schema(all_schemas(), reports(), lines()));
     output.flush();
     return 0;
   }

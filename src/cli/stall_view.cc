@@ -10,8 +10,10 @@
 #include "analysis/waker_words.h"
 #include "base/text.h"
 #include "bpf/syscalls.h"
+#include "cli/flame_sink.h"
 #include "core/span_kinds.h"
 #include "probes/syscalls/probe.h"
+#include "sinks/finding_sections.h"
 #include "sinks/text_format.h"
 #include "syscalls/names.h"
 
@@ -33,7 +35,7 @@ bool is_native_call(const RawStall& stall) {
 
 }  // namespace
 
-StallView::StallView(StallViewOptions options, StackNamer& namer, Sink& sink, Sink* drawing)
+StallView::StallView(StallViewOptions options, StackNamer& namer, Sink& sink, FlameSink* drawing)
     : options_(std::move(options)),
       namer_(namer),
       sink_(sink),
@@ -231,22 +233,33 @@ void StallView::stall(const RawStall& stall) {
   count_frames(finding, frames_);
   note_hang(stall, finding);
   if (drawing_) drawing_->finding(finding);
-  if (is_news(finding)) sink_.finding(finding);
+  if (is_news(finding)) show(finding);
   if (options_.on_finding) options_.on_finding(finding);
+}
+
+/// A threshold is shown once, until it changes.
+void StallView::show(const Finding& finding) {
+  const bool is_new_threshold = finding.threshold_ns != shown_threshold_ns_;
+  shown_threshold_ns_ = finding.threshold_ns;
+  sink_.section(std::make_shared<FindingSection>(finding, is_new_threshold));
 }
 
 void StallView::tick(KernelTime now) {
   assembler_.advance(static_cast<std::uint64_t>((now - reading_behind).time_since_epoch().count()));
 }
 
-void StallView::end(SessionInfo info, Receipt receipt) {
-  finish();
+void StallView::show_repeats() {
   std::vector<const Repeats*> repeats;
   for (const auto& [text, cause] : causes_)
     if (cause.repeats.count > 0) repeats.push_back(&cause.repeats);
   std::sort(repeats.begin(), repeats.end(),
             [](const Repeats* a, const Repeats* b) { return a->number < b->number; });
-  for (const Repeats* one : repeats) sink_.more_like(*one);
+  for (const Repeats* one : repeats) sink_.section(std::make_shared<RepeatsSection>(*one));
+}
+
+void StallView::end(SessionInfo info, Receipt receipt) {
+  finish();
+  show_repeats();
   info.notes.push_back(
       found_ > 0
           ? fmt::format("{} of {}", counted(found_, "stall"), counted(causes_.size(), "cause"))

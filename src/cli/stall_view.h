@@ -19,6 +19,8 @@
 
 namespace overdue {
 
+class FlameSink;
+
 struct StallViewOptions {
   Thresholds thresholds{};
   std::optional<Duration> timeout = {};           ///< age from which open calls are found
@@ -38,7 +40,7 @@ struct StallViewOptions {
 class StallView {
  public:
   /// `drawing`, or null, gets every finding, unfolded.
-  StallView(StallViewOptions options, StackNamer& namer, Sink& sink, Sink* drawing = nullptr);
+  StallView(StallViewOptions options, StackNamer& namer, Sink& sink, FlameSink* drawing = nullptr);
 
   void begin(const SessionInfo& info);
   /// The settings that hold from `at` on.
@@ -76,6 +78,9 @@ class StallView {
   /// Counts the finding for its cause. Returns whether to show it.
   bool is_news(Finding& finding);
   void note_hang(const RawStall& stall, Finding& finding);
+  void show(const Finding& finding);
+  /// Reports how many findings of each cause were not shown.
+  void show_repeats();
   std::uint64_t threshold_of(const RawStall& stall) const;
   void look_for_waits();
 
@@ -90,7 +95,7 @@ class StallView {
   std::vector<Settings> settings_;  ///< at the start and after each change, oldest first
   StackNamer& namer_;
   Sink& sink_;
-  Sink* drawing_;
+  FlameSink* drawing_;
   StallAssembler assembler_;
   SessionInfo info_;
   std::map<std::string, Cause> causes_;
@@ -102,6 +107,7 @@ class StallView {
   std::uint64_t hung_ = 0;
   std::unordered_map<std::uint32_t, LastCall> last_calls_;  ///< by tid
   FrameCounts frames_;
+  std::uint64_t shown_threshold_ns_ = 0;  ///< of the last finding that was shown
   std::uint64_t found_ = 0, elsewhere_ = 0;
 };
 

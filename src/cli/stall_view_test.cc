@@ -8,6 +8,7 @@
 
 #include "core/span_schema.h"
 #include "probes/sched/probe.h"
+#include "sinks/finding_sections.h"
 
 namespace overdue {
 namespace {
@@ -39,17 +40,25 @@ class FakeNamer final : public StackNamer {
 
 struct FakeSink final : Sink {
   std::vector<std::uint64_t> shown, like;
-  std::vector<std::string> callers;  ///< second user frame of each link of the chains
+  std::vector<std::uint64_t> with_threshold;  ///< those whose texts have the threshold
+  std::vector<std::string> callers;           ///< second user frame of each link of the chains
   std::vector<std::string> more;
   std::vector<std::string> notes;
 
-  void finding(const Finding& finding) override {
+  void section(const SectionPtr& section) override {
+    if (const auto* late = dynamic_cast<const FindingSection*>(section.get()))
+      add(late->finding(), section->text({.info = SessionInfo{}, .receipt = Receipt{}}));
+    else if (const auto* folded = dynamic_cast<const RepeatsSection*>(section.get()))
+      add(folded->repeats());
+  }
+  void add(const Finding& finding, std::string_view text) {
     shown.push_back(finding.number);
     like.push_back(finding.like);
+    if (text.find("(threshold ") != text.npos) with_threshold.push_back(finding.number);
     for (const ChainLink& link : finding.chain)
       callers.push_back(link.user_stack.empty() ? "" : link.user_stack.at(1).name);
   }
-  void more_like(const Repeats& repeats) override {
+  void add(const Repeats& repeats) {
     more.push_back(std::to_string(repeats.count) + " like " + std::to_string(repeats.number) + " " +
                    std::to_string(repeats.latency_ns) + " " + std::to_string(repeats.longest_ns));
   }
@@ -116,6 +125,21 @@ TEST(StallView, FoldsWhatHasOneCause) {
   shown.end();
   EXPECT_THAT(shown.sink.more, ElementsAre("3 like 1 12000 5000", "3 like 2 3000 1000"));
   EXPECT_THAT(shown.sink.notes, ElementsAre("10 stalls of 2 causes"));
+}
+
+TEST(StallView, ShowsAThresholdOnceUntilItChanges) {
+  StallViewOptions options;
+  options.first = 0;
+  options.thresholds.general = Duration(300);
+  Shown shown(options);
+  shown.stall(SYS_fsync);
+  shown.stall(SYS_fsync);
+  options.thresholds.general = Duration(400);
+  shown.view.change(KernelTime(Duration(shown.now_ns + 1)), options.thresholds, {});
+  shown.stall(SYS_fsync);
+  shown.stall(SYS_fsync);
+  EXPECT_THAT(shown.sink.shown, ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(shown.sink.with_threshold, ElementsAre(1, 3));
 }
 
 TEST(StallView, CountsTheFramesOfWhatItFoundShownOrNot) {

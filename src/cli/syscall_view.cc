@@ -124,7 +124,8 @@ LatencyTable SyscallView::finished(const SyscallTable& table, const SessionInfo&
 
 void SyscallView::interval(const SessionInfo& info, Duration wall) {
   if (intervals_) {
-    sink_.table(finished(since_last_, info, wall), false);
+    sink_.section(std::make_shared<LatencySection>(finished(since_last_, info, wall),
+                                                   info.wall(info.start + (info.duration - wall))));
     since_last_.clear();
   }
   intervals_ = true;
@@ -149,14 +150,14 @@ void SyscallView::end(SessionInfo info, Receipt receipt) {
     info.notes.push_back(fmt::format("{} more calls were unfinished: the oldest {} are listed",
                                      omitted, SyscallTable::rows_max));
   if (options_.discover) {
-    const std::vector<FoundName> names = discovered_names(info.names);
-    sink_.names(names);
+    std::vector<FoundName> names = discovered_names(info.names);
     receipt.events = names.size();
+    sink_.section(std::make_shared<NamesSection>(std::move(names)));
   } else if (options_.calls) {
-    sink_.unfinished(total_.unfinished(info.names));
+    sink_.section(std::make_shared<UnfinishedSection>(total_.unfinished(info.names)));
     receipt.events = calls_shown_;
   } else {
-    sink_.table(finished(total_, info, info.duration), true);
+    sink_.section(std::make_shared<LatencySection>(finished(total_, info, info.duration)));
     receipt.events = total_.calls();
   }
   if (not_shown_ > 0)

@@ -10,6 +10,7 @@
 #include "core/sink.h"
 #include "probes/syscalls/probe.h"
 #include "probes/syscalls/table.h"
+#include "sinks/latency_sections.h"
 
 namespace overdue {
 

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -20,6 +19,7 @@
 #include "cli/workload_request.h"
 #include "kernel/capabilities.h"
 #include "kernel/features.h"
+#include "sinks/make_sink.h"
 #include "source/measure.h"
 #include "source/osnoise_tracer_options.h"
 #include "source/run_session.h"
@@ -114,11 +114,7 @@ class TimerlatCommand final : public Command {
 };
 
 void TimerlatCommand::check_format() const {
-  constexpr std::array<std::string_view, 3> formats{"text", "json", "ndjson"};
-  if (std::find(formats.begin(), formats.end(), output_.format) == formats.end())
-    throw Error("unknown format '{}'", printable(output_.format))
-        .hint("formats: text, json, ndjson")
-        .exit_status(2);
+  check_sink_format(output_.format);
   const auto refuse = [](std::string_view one, std::string_view other, std::string_view instead) {
     throw Error("{} and {} do not go together", one, other)
         .hint(std::string(instead))
@@ -269,12 +265,12 @@ int TimerlatCommand::measure_own_timers(const Invocation& invocation) {
     throw Error("the kernel's tracer knows no target: it has threads of its own")
         .hint("leave the target out, or use --backend bpf")
         .exit_status(2);
-  if (histogram_ || noise_ || dma_latency_ || (trace_ && output_.format != "ndjson"))
+  if (histogram_ || noise_ || dma_latency_ || (trace_ && output_.format == "text"))
     throw Error("{} is not for a target's own timers", histogram_     ? "--hist"
                                                        : noise_       ? "--noise"
                                                        : dma_latency_ ? "--dma-latency"
                                                                       : "--trace as text")
-        .hint("--trace -f ndjson has a line for each wake-up")
+        .hint("--trace -f ndjson or csv has a line for each wake-up")
         .exit_status(2);
   const auto ns = [&](const std::optional<std::string>& text, std::string_view option) {
     return std::uint64_t{limit(text, option).count()};

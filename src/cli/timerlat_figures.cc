@@ -10,11 +10,15 @@
 
 namespace overdue {
 
-void TimerFigures::add(std::uint64_t ns, const TimerlatPlan& plan) {
+void TimerFigures::add(std::uint64_t ns) {
   current_ns = ns;
   latencies.add(ns);
+  if (counts) counts->add(ns);
+}
+
+TimerCpu::TimerCpu(std::uint32_t number, const TimerlatPlan& plan) : cpu(number) {
   if (!plan.histogram) return;
-  ++counts[std::min<std::uint64_t>(ns / plan.bucket_ns, plan.buckets)];
+  for (TimerFigures& each : figures) each.counts.emplace(plan.bucket_ns, plan.buckets);
 }
 
 std::uint64_t latency_in(const timerlat_activation& activation, TimerContext context) {

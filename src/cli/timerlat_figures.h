@@ -2,7 +2,7 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +10,7 @@
 #include "analysis/machine_stop.h"
 #include "analysis/timer_cause.h"
 #include "analysis/timer_diagnosis.h"
+#include "core/even_histogram.h"
 #include "core/histogram.h"
 #include "core/session_info.h"
 #include "core/stack_namer.h"
@@ -54,13 +55,15 @@ TimerlatPlan kept_timerlat_plan(const SessionInfo& info);
 struct TimerFigures {
   std::uint64_t current_ns = 0;
   Histogram latencies;
-  /// Number of latencies for --hist, by bucket; the last bucket has all longer ones.
-  std::map<std::size_t, std::uint64_t> counts;
+  std::optional<EvenHistogram> counts;  ///< with --hist
 
-  void add(std::uint64_t ns, const TimerlatPlan& plan);
+  void add(std::uint64_t ns);
 };
 
 struct TimerCpu {
+  TimerCpu() = default;
+  TimerCpu(std::uint32_t number, const TimerlatPlan& plan);
+
   std::uint32_t cpu = 0;
   std::uint64_t count = 0;
   timerlat_cpu at_end{};  ///< the record of the CPU at the end

@@ -68,15 +68,14 @@ std::string timerlat_header(const SessionInfo& info, const TimerlatPlan& plan) {
       printable(info.backend), local_date_time(info.start_wall));
 }
 
-std::string timerlat_table(std::span<const TimerCpu> cpus, const SessionInfo& info,
-                           TableWidth width) {
+std::string timerlat_table(std::span<const TimerCpu> cpus, Duration duration, TableWidth width) {
   const bool full = width == TableWidth::full;
   const auto columns = [&](std::string_view current, std::string_view least,
                            std::string_view average, std::string_view most) {
     return full ? fmt::format("{:>8} {:>8} {:>8} {:>8} |", current, least, average, most)
                 : fmt::format("{:>8} {:>8} |", current, most);
   };
-  std::string text = fmt::format("{:>15} |", days_and_time(info.duration));
+  std::string text = fmt::format("{:>15} |", days_and_time(duration));
   for (const std::string_view title :
        {full ? "IRQ latency (us)" : "IRQ (us)", full ? "thread latency (us)" : "thread (us)",
         full ? "back in user space (us)" : "user space (us)"})
@@ -110,13 +109,13 @@ std::string timerlat_histogram(std::span<const TimerCpu> cpus, const TimerlatPla
       text += fmt::format(" {:>9}", fmt::format("{}-{:03}", column, cpu.cpu));
   text += '\n';
   const auto count_in = [](const TimerFigures& figures, std::size_t bucket) {
-    const auto found = figures.counts.find(bucket);
-    return found == figures.counts.end() ? std::uint64_t{0} : found->second;
+    return figures.counts ? figures.counts->count_in(bucket) : 0;
   };
   std::set<std::size_t> buckets;
   for (const TimerCpu& cpu : cpus)
     for (const TimerFigures& figures : cpu.figures)
-      for (const auto& [bucket, count] : figures.counts) buckets.insert(bucket);
+      if (figures.counts)
+        for (const auto& [bucket, count] : figures.counts->counts()) buckets.insert(bucket);
   buckets.erase(plan.buckets);
   for (const std::size_t bucket : buckets)
     text += summary_line(fmt::format("{}", bucket * plan.bucket_ns / 1000), cpus,

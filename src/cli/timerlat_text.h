@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/live_table.h"
 #include "cli/timerlat_figures.h"
 #include "core/session_info.h"
+#include "sinks/live_table.h"
 
 namespace overdue {
 
@@ -18,9 +18,9 @@ std::string microseconds(std::uint64_t ns);
 /// The head of a report: version, settings, host and start.
 std::string timerlat_header(const SessionInfo& info, const TimerlatPlan& plan);
 
-/// Figures by CPU, as in rtla's `top`; latencies in microseconds. A narrow table has only the
-/// current and the maximum latency.
-std::string timerlat_table(std::span<const TimerCpu> cpus, const SessionInfo& info,
+/// Figures by CPU, as in rtla's `top`; latencies in microseconds. `duration` is that of the session
+/// so far. A narrow table has only the current and the maximum latency.
+std::string timerlat_table(std::span<const TimerCpu> cpus, Duration duration,
                            TableWidth width = TableWidth::full);
 inline constexpr std::size_t timerlat_table_width = 128;  ///< columns of the full table
 

@@ -104,22 +104,20 @@ TEST(TimerlatFlags, AreTheKernelsLetters) {
 
 TimerCpu cpu_with(std::uint32_t number, std::initializer_list<std::uint64_t> latencies,
                   const TimerlatPlan& plan) {
-  TimerCpu cpu{.cpu = number, .figures = {}};
+  TimerCpu cpu(number, plan);
   for (const std::uint64_t ns : latencies) {
     ++cpu.count;
     for (const TimerContext context : timer_contexts)
-      cpu.figures[index_of(context)].add(ns * (1 + index_of(context)), plan);
+      cpu.figures[index_of(context)].add(ns * (1 + index_of(context)));
   }
   return cpu;
 }
 
 TEST(TimerlatTable, HasALineForEachCpu) {
   const TimerlatPlan plan;
-  SessionInfo info;
-  info.duration = std::chrono::seconds(93784);
   const std::vector<TimerCpu> cpus{cpu_with(0, {900, 1100, 2300}, plan), cpu_with(11, {}, plan)};
   EXPECT_EQ(
-      timerlat_table(cpus, info),
+      timerlat_table(cpus, std::chrono::seconds(93784)),
       R"(     1 02:03:04 |          IRQ latency (us)          |        thread latency (us)         |      back in user space (us)       |
 CPU       COUNT |     cur      min      avg      max |     cur      min      avg      max |     cur      min      avg      max |
 0             3 |     2.3      0.9      1.4      2.3 |     4.6      1.8      2.8      4.6 |     6.9      2.7      4.3      6.9 |

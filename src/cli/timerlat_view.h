@@ -1,15 +1,12 @@
 #pragma once
 
-#include <memory>
-#include <optional>
+#include <string>
 #include <vector>
 
-#include "cli/live_table.h"
 #include "cli/options.h"
+#include "cli/report_output.h"
 #include "cli/timerlat_figures.h"
 #include "cli/timerlat_trace.h"
-#include "sinks/ndjson.h"
-#include "sinks/output.h"
 #include "source/listener.h"
 
 namespace overdue {
@@ -32,22 +29,18 @@ class TimerlatView final : public MeasureListener {
  private:
   bool is_text() const { return options_.format == "text"; }
   void add(const Record& record, TimerCpu& cpu);
-  std::string table(const SessionInfo& info) const;
-  void end_text(const SessionInfo& info, const Receipt& receipt);
+  void show(std::string text);
 
   const TimerlatPlan& plan_;
   const OutputOptions& options_;
   bool is_live_;
   StackNamer& stacks_;
-  std::unique_ptr<Output> output_;
-  std::unique_ptr<NdjsonSink> lines_;  ///< for -f ndjson
+  ReportOutput report_;
   TimerlatTrace trace_;
   std::vector<TimerCpu> cpus_;
   std::vector<std::byte> stopped_;  ///< record of the activation over a limit
-  std::optional<TimerStop> stop_;   ///< the same activation, explained; set by end()
-  std::optional<LiveTable> live_;   ///< on a terminal
   std::uint64_t newest_ns_ = 0;
-  Duration shown_{};  ///< length of the session at the last table
+  Duration shown_{};  ///< length of the session at the end of the last interval
 };
 
 }  // namespace overdue

@@ -269,8 +269,6 @@ int WorstCommand::run(const Invocation& invocation) {
         .exit_status(2);
   check_sink_format(output_.format);
   kernel_ = kernel_options_.open();
-  if (output_.format == "csv")
-    throw Error("latencies have traces, which CSV cannot hold").hint("-f ndjson").exit_status(2);
   if (what_ == "hwlat") return run_hwlat(hwlat_request(invocation), *kernel_);
   if (width_ || window_)
     throw Error("{} is for hwlat", width_ ? "--width" : "--window").exit_status(2);

@@ -5,6 +5,7 @@
 #include "analysis/latency_header.h"
 #include "bpf/worst.h"
 #include "cli/tracer_text.h"
+#include "sinks/window_sections.h"
 
 namespace overdue {
 
@@ -52,7 +53,7 @@ void WorstView::found(LatencyWindow window) {
   longest_ns_ = std::max(longest_ns_, window.latency_ns);
   if (is_stream()) {
     count_frames(window, frames_);
-    report_.sink->window(window);
+    report_.sink->section(std::make_shared<WindowSection>(std::move(window)));
     return;
   }
   const auto place = std::upper_bound(
@@ -70,7 +71,7 @@ void WorstView::end(const SessionInfo& info, const Receipt& counted) {
     if (auto longest = parse_latency_trace(tracer_text_)) windows_.push_back(std::move(*longest));
   if (!is_stream()) {
     for (const LatencyWindow& window : windows_) count_frames(window, frames_);
-    report_.sink->windows(windows_);
+    report_.sink->section(std::make_shared<WorstSection>(std::move(windows_)));
   }
   if (!by_kernel) receipt.frames = frames_;
   report_.sink->end(info, receipt);

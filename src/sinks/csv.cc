@@ -3,63 +3,86 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.h"
-#include "sinks/csv_finding.h"
 #include "sinks/escape.h"
 
 namespace overdue {
 namespace {
 
-std::vector<std::string> table_columns(const GroupBy& by) {
-  std::vector<std::string> columns{"type", "start", "wall_ns"};
-  if (by.process) columns.insert(columns.end(), {"pid", "process"});
-  if (by.thread) columns.insert(columns.end(), {"tid", "thread"});
-  if (by.container) columns.emplace_back("container");
-  if (by.library) columns.emplace_back("library");
-  if (by.caller) columns.emplace_back("caller");
-  columns.insert(columns.end(), {"name", "id", "calls", "errors", "total_ns", "min_ns", "avg_ns",
-                                 "p50_ns", "p95_ns", "p99_ns", "max_ns", "stddev_ns", "unreturned",
-                                 "late", "untimed", "refused", "complete", "errnos"});
-  return columns;
-}
+/// The cells of a row: the members of its description.
+class CellMembers final : public Members {
+ public:
+  std::vector<std::string> keys;
+  std::vector<std::string> values;  ///< as in CSV
 
-std::string errnos_text(const RowFigures& row) {
-  std::string text;
-  for (const auto& [name, count] : row.errnos)
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, count);
-  return text;
-}
+ private:
+  void add(std::string_view key, std::string value) {
+    if (lists_ > 0) return;
+    keys.push_back(prefix_ + std::string(key));
+    values.push_back(std::move(value));
+  }
+  void text(std::string_view key, std::string_view value, const About& about) override {
+    std::string field;
+    Output output(field);
+    append_csv_field(output, value, about.is_escaped ? Backslashes::kept : Backslashes::doubled);
+    output.flush();
+    add(key, std::move(field));
+  }
+  void number(std::string_view key, std::uint64_t value, const About&) override {
+    add(key, fmt::format_int(value).str());
+  }
+  void integer(std::string_view key, std::int64_t value, const About&) override {
+    add(key, fmt::format_int(value).str());
+  }
+  void ratio(std::string_view key, double value, const About&) override {
+    add(key, fmt::format("{:.6g}", value));
+  }
+  void flag(std::string_view key, bool value, const About&) override {
+    add(key, value ? "true" : "false");
+  }
+  void null(std::string_view key, const About&) override { add(key, {}); }
+  void bucket(std::string_view, const Bucket&, const About&) override {}
+  void begin_object(std::string_view key, const About&) override {
+    lengths_.push_back(prefix_.size());
+    prefix_ += fmt::format("{}_", key);
+  }
+  void end_object(const About&) override {
+    prefix_.resize(lengths_.back());
+    lengths_.pop_back();
+  }
+  void begin_list(std::string_view, const About&) override { ++lists_; }
+  void end_list(const About&) override { --lists_; }
+  void begin_map(std::string_view key, const About& about) override { begin_object(key, about); }
 
-/// Cells of the group keys of a row, each after a comma. The cell of a key that the row lacks is
-/// empty.
-std::string group_cells(const RowFigures& row, const GroupBy& by) {
-  std::string cells;
-  Output output(cells);
-  if (by.process) {
-    output.append(',');
-    if (row.process) output.append_number(std::uint64_t{row.process->pid});
-    output.append(',');
-    if (row.process) append_csv_field(output, row.process->comm);
-  }
-  if (by.thread) {
-    output.append(',');
-    if (row.thread) output.append_number(std::uint64_t{row.thread->tid});
-    output.append(',');
-    if (row.thread) append_csv_field(output, row.thread->comm);
-  }
-  const std::pair<bool, const std::optional<std::string>&> texts[] = {
-      {by.container, row.container}, {by.library, row.library}, {by.caller, row.caller}};
-  for (const auto& [is_key, text] : texts) {
-    if (!is_key) continue;
-    output.append(',');
-    if (text) append_csv_field(output, *text);
-  }
-  output.flush();
-  return cells;
-}
+  std::string prefix_;  ///< of the keys: those of the open objects
+  std::vector<std::size_t> lengths_;
+  std::size_t lists_ = 0;  ///< open ones
+};
 
 }  // namespace
+
+/// Writes the rows of a section.
+class CsvSink::Rows final : public CsvRows {
+ public:
+  explicit Rows(CsvSink& sink) : sink_(sink) {}
+  void row(const std::function<void(Members&)>& describe_cells) override {
+    CellMembers cells;
+    describe_cells(cells);
+    sink_.write_header(std::move(cells.keys));
+    sink_.output_.append(fmt::format("{}\n", fmt::join(cells.values, ",")));
+  }
+  void header(const std::function<void(Members&)>& describe_cells) override {
+    CellMembers cells;
+    describe_cells(cells);
+    sink_.write_header(std::move(cells.keys));
+  }
+  void remark(std::string_view text) override { sink_.output_.append(fmt::format("# {}\n", text)); }
+
+ private:
+  CsvSink& sink_;
+};
 
 void CsvSink::write_header(std::vector<std::string> columns) {
   if (columns == columns_) return;
@@ -92,62 +115,21 @@ void CsvSink::record(const Record& record) {
   output_.append('\n');
 }
 
-void CsvSink::table(const LatencyTable& table, bool last) {
-  if (last) {
-    table_.emplace(table);
+void CsvSink::section(const SectionPtr& section) {
+  if (section->place() == Section::Place::text) return;
+  if (section->place() == Section::Place::report) {
+    report_.push_back(section);
     return;
   }
-  write_table(TableFigures(table), "interval", info_.wall(info_.start + intervals_), 0);
-  intervals_ += table.wall;
+  static const Receipt none;
+  Rows rows(*this);
+  section->rows(rows, {.info = info_, .receipt = none});
   output_.flush();
 }
 
-void CsvSink::write_table(const TableFigures& table, std::string_view type, WallTime start,
-                          std::uint64_t lost) {
-  write_header(table_columns(table.by));
-  const std::string begin = fmt::format("{},{},{}", type, format_rfc3339(start), table.wall_ns);
-  for (const RowFigures& row : table.rows) {
-    output_.append(begin);
-    output_.append(group_cells(row, table.by));
-    output_.append(',');
-    append_csv_field(output_, row.name);
-    output_.append(fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", row.id,
-                               row.calls, row.errors, row.total_ns, row.min_ns, row.avg_ns,
-                               row.p50.value_ns, row.p95.value_ns, row.p99.value_ns, row.max_ns,
-                               row.stddev_ns, row.unreturned, row.late, row.untimed, row.refused,
-                               row.complete(lost)));
-    append_csv_field(output_, errnos_text(row));
-    output_.append('\n');
-  }
-}
-
-void CsvSink::names(const std::vector<FoundName>& names) {
-  const bool with_callers = !names.empty() && names.front().caller;
-  write_header(with_callers ? std::vector<std::string>{"name", "library", "caller"}
-                            : std::vector<std::string>{"name"});
-  for (const FoundName& found : names) {
-    append_csv_field(output_, found.name);
-    if (found.caller) {
-      output_.append(',');
-      append_csv_field(output_, found.caller->library);
-      output_.append(',');
-      append_csv_field(output_, found.caller->function);
-    }
-    output_.append('\n');
-  }
-}
-
-void CsvSink::finding(const Finding& finding) {
-  write_header(finding_columns());
-  append_finding_row(output_, finding, info_);
-}
-
 void CsvSink::end(const SessionInfo& info, const Receipt& receipt) {
-  if (table_) write_table(*table_, "total", info.start_wall, receipt.lost());
-  for (const OpenSpan& span : table_ ? table_->unfinished : oldest_first(unfinished_))
-    output_.append(fmt::format("# unfinished: {} tid={} comm={} age_ns={}{}\n",
-                               printable(span.name), span.tid, printable(span.comm), span.age_ns,
-                               span.older ? " older" : ""));
+  Rows rows(*this);
+  for (const SectionPtr& section : report_) section->rows(rows, {.info = info, .receipt = receipt});
   output_.append(fmt::format("# start: {}\n# start_ns: {}\n", format_rfc3339(info.start_wall),
                              info.start.time_since_epoch().count()));
   for (const std::string& note : info.notes)

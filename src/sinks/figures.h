@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/latency_table.h"
+#include "core/members.h"
 
 namespace overdue {
 
@@ -14,12 +15,7 @@ namespace overdue {
 /// instead of the table: figures are small, and marks need the loss, which is known only at the
 /// end.
 struct RowFigures {
-  struct Bucket {
-    std::uint64_t low_ns;
-    std::uint64_t high_ns;  ///< exclusive; UINT64_MAX for the last possible bucket
-    std::uint64_t count;
-  };
-
+  RowFigures() : RowFigures(LatencyRow{}) {}
   explicit RowFigures(const LatencyRow& row);
 
   /// Whether the percentile stays in its bucket even if all `lost` spans belong to this row. Also
@@ -52,7 +48,7 @@ struct RowFigures {
   Histogram::Quantile p50, p95, p99;
   std::uint64_t max_ns;
   std::uint64_t stddev_ns;
-  std::vector<Bucket> buckets;  ///< non-empty buckets, in order
+  std::vector<Bucket> buckets;  ///< non-empty buckets with bounds, in order
   std::vector<std::pair<std::string, std::uint64_t>> errnos;
 };
 

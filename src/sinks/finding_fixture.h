@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "sinks/finding_sections.h"
 #include "sinks/make_sink.h"
 
 namespace overdue {
@@ -90,8 +92,8 @@ inline std::string written(std::string_view format, const Finding& finding,
   Output output(text);
   const auto sink = make_sink(format, output, {.color = false, .stream = true});
   sink->begin(SessionInfo{});
-  sink->finding(finding);
-  sink->more_like(repeats);
+  sink->section(std::make_shared<FindingSection>(finding));
+  sink->section(std::make_shared<RepeatsSection>(repeats));
   sink->end(SessionInfo{}, Receipt{});
   output.flush();
   return text;

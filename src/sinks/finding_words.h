@@ -12,7 +12,7 @@ namespace overdue {
 // Texts for the parts of a finding. Raw names are made printable.
 
 inline constexpr std::string_view left_out = "…";
-inline constexpr std::string_view timeout = "timeout";  ///< see Waker::means
+inline constexpr std::string_view of_timeout = "timeout";  ///< see Waker::means
 
 std::string thread_text(const ThreadName& thread);
 /// "softirq NET_RX", "disk completion (vda, irq 24 virtio1-req.0)".

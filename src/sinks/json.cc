@@ -1,14 +1,11 @@
 #include "sinks/json.h"
 
 #include "base/error.h"
-#include "sinks/json_writer.h"
-#include "sinks/report_json.h"
-#include "sinks/window_json.h"
+#include "core/session_members.h"
+#include "sinks/json_members.h"
 
 namespace overdue {
 namespace {
-
-using Elements = JsonWriter::Elements;
 
 Error not_a_stream(std::string_view what) {
   return Error("cannot write {} as one JSON object: it is a stream", what)
@@ -21,57 +18,20 @@ void JsonSink::record(const Record& record) {
   throw not_a_stream(record.schema->name);
 }
 
-void JsonSink::table(const LatencyTable& table, bool last) {
-  if (!last) throw not_a_stream("intervals");
-  table_.emplace(table);
-}
-
-void JsonSink::unfinished(const std::vector<OpenSpan>&) {
-  throw not_a_stream("calls");  // open spans follow a stream of calls
-}
-
-void JsonSink::names(const std::vector<FoundName>& names) {
-  names_ = names;
-}
-
-void JsonSink::windows(const std::vector<LatencyWindow>& longest) {
-  windows_ = longest;
+void JsonSink::section(const SectionPtr& section) {
+  if (section->place() == Section::Place::line) throw not_a_stream(section->type());
+  if (section->place() == Section::Place::report) report_.push_back(section);
 }
 
 void JsonSink::end(const SessionInfo& info, const Receipt& receipt) {
   JsonWriter json(output_, JsonWriter::Style::readable);
-  json.begin_object(Elements::below);
-  write_session(json, info);
-  if (names_) {
-    json.key("names");
-    json.begin_array(Elements::below);
-    for (const FoundName& found : *names_) {
-      if (!found.caller) {
-        json.value(found.name);
-        continue;
-      }
-      json.begin_object();
-      write_found(json, found);
-      json.end_object();
-    }
-    json.end_array(Elements::below);
-  }
-  if (table_) write_table(json, *table_, receipt.lost());
-  if (windows_) {
-    json.key("worst");
-    json.begin_array(Elements::below);
-    for (const LatencyWindow& window : *windows_) {
-      json.begin_object();
-      write_window(json, window);
-      json.end_object();
-    }
-    json.end_array(Elements::below);
-  }
-  json.key("receipt");
-  json.begin_object();
-  write_receipt(json, receipt);
-  json.end_object();
-  json.end_object(Elements::below);
+  JsonMembers member(json);
+  json.begin_object(JsonWriter::Elements::below);
+  describe(member, info);
+  const ReportContext context{.info = info, .receipt = receipt};
+  for (const SectionPtr& section : report_) section->members(member, context);
+  member("receipt", receipt);
+  json.end_object(JsonWriter::Elements::below);
   output_.append('\n');
   output_.flush();
 }

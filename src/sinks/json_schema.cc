@@ -1,219 +1,34 @@
 #include "sinks/json_schema.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include <nlohmann/json.hpp>
 
-#include "sinks/finding_schema.h"
-#include "sinks/timerlat_schema.h"
-#include "sinks/window_json.h"
+#include "core/session_members.h"
+#include "sinks/schema_members.h"
 
 namespace overdue {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The part of the schema that does not depend on record types. Kept as JSON, the form that a reader
-// of the output needs.
-constexpr const char* fixed_part = R"json({
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "title": "Overdue's output, version 1",
-  "description": "One report (--format json), or one line of a stream (--format ndjson). Times are integers in nanoseconds; time_ns counts on CLOCK_MONOTONIC, which was at start_ns when the wall clock was at \"start\": a record's wall time is start + (time_ns - start_ns). In strings, a byte that is not printable UTF-8 stands as the four characters \\xNN.",
-  "oneOf": [{"$ref": "#/$defs/report"}, {"$ref": "#/$defs/line"}],
-  "$defs": {
-    "count": {"type": "integer", "minimum": 0},
-    "ns": {"type": "integer", "minimum": 0, "description": "nanoseconds"},
-    "ns_or_null": {"type": ["integer", "null"], "minimum": 0, "description": "nanoseconds; null: not known"},
-    "id": {"type": "integer", "minimum": 0, "maximum": 4294967295},
-    "session": {
-      "type": "object",
-      "description": "Who measured what, where and when",
-      "required": ["overdue", "schema", "command", "host", "kernel", "start", "start_ns", "duration_ns", "target", "backend", "notes"],
-      "properties": {
-        "overdue": {"type": "string", "description": "version of Overdue"},
-        "schema": {"const": 1, "description": "version of this schema"},
-        "command": {"type": "string"},
-        "host": {
-          "type": "object",
-          "required": ["name", "arch", "cpus"],
-          "properties": {"name": {"type": "string"}, "arch": {"type": "string"}, "cpus": {"$ref": "#/$defs/count"}},
-          "additionalProperties": false
-        },
-        "kernel": {"type": "string", "description": "release"},
-        "start": {"$ref": "#/$defs/instant"},
-        "start_ns": {"$ref": "#/$defs/ns", "description": "the same instant on CLOCK_MONOTONIC, as time_ns"},
-        "duration_ns": {"$ref": "#/$defs/ns"},
-        "target": {
-          "type": "object",
-          "required": ["kind", "values", "pids", "follows_children", "cpus"],
-          "properties": {
-            "kind": {"type": "string", "description": "command, pid, tid, name, cgroup, container, all"},
-            "values": {"type": "array", "items": {"type": "string"}, "description": "as given"},
-            "pids": {"type": "array", "items": {"$ref": "#/$defs/id"}, "description": "processes found at the start"},
-            "follows_children": {"type": "boolean"},
-            "cpus": {"type": "string", "description": "CPU list as given; empty: all"}
-          },
-          "additionalProperties": false
-        },
-        "backend": {"type": "string", "description": "how the kernel was asked"},
-        "notes": {"type": "array", "items": {"type": "string"}}
-      }
-    },
-    "instant": {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6}Z$"},
-    "table": {
-      "type": "object",
-      "required": ["by", "wall_ns", "complete", "unfinished"],
-      "properties": {
-        "by": {"type": "array", "items": {"enum": ["syscall", "process", "thread", "container", "library", "caller"]}, "description": "what rows are grouped by"},
-        "wall_ns": {"$ref": "#/$defs/ns", "description": "the time the rows cover"},
-        "complete": {"type": "boolean", "description": "false where loss could have changed a figure"},
-        "syscalls": {"type": "array", "items": {"$ref": "#/$defs/row"}},
-        "unfinished": {"type": "array", "items": {"$ref": "#/$defs/open"}, "description": "calls still open at the end, oldest first"}
-      }
-    },
-    "row": {
-      "type": "object",
-      "description": "One kind of call, of one group. Latencies are 0 where no call was timed",
-      "required": ["name", "id", "calls", "errors", "total_ns", "min_ns", "avg_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns", "stddev_ns", "histogram", "errnos", "unreturned", "late", "untimed", "refused", "complete", "uncertain"],
-      "properties": {
-        "name": {"type": "string"},
-        "id": {"$ref": "#/$defs/id", "description": "system call number"},
-        "process": {
-          "type": "object", "required": ["pid", "comm"], "additionalProperties": false,
-          "properties": {"pid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"}}
-        },
-        "thread": {
-          "type": "object", "required": ["tid", "comm"], "additionalProperties": false,
-          "properties": {"tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"}}
-        },
-        "container": {"type": "string"},
-        "library": {"type": "string", "description": "file name of the library that the program called into"},
-        "caller": {"type": "string", "description": "the function of it that was called"},
-        "calls": {"$ref": "#/$defs/count", "description": "calls made: those in the histogram, \"unreturned\", \"untimed\" and \"refused\""},
-        "errors": {"$ref": "#/$defs/count", "description": "calls that returned -1 to -4095"},
-        "total_ns": {"$ref": "#/$defs/ns"},
-        "min_ns": {"$ref": "#/$defs/ns"},
-        "avg_ns": {"$ref": "#/$defs/ns", "description": "total_ns by the calls that returned, rounded down"},
-        "p50_ns": {"$ref": "#/$defs/ns", "description": "percentiles: upper bound of the histogram's bucket, at most 6.25 % above the exact value"},
-        "p95_ns": {"$ref": "#/$defs/ns"},
-        "p99_ns": {"$ref": "#/$defs/ns"},
-        "max_ns": {"$ref": "#/$defs/ns"},
-        "stddev_ns": {"$ref": "#/$defs/ns"},
-        "histogram": {
-          "type": "array",
-          "description": "[low_ns, high_ns, count] of each bucket that is not empty; high_ns is not included",
-          "items": {"type": "array", "items": {"$ref": "#/$defs/count"}, "minItems": 3, "maxItems": 3}
-        },
-        "errnos": {"type": "object", "additionalProperties": {"$ref": "#/$defs/count"}, "description": "errors by errno name, most frequent first"},
-        "unreturned": {"$ref": "#/$defs/count", "description": "calls that never returned: the thread ended inside"},
-        "late": {"type": "boolean", "description": "first seen after the discovery phase of a two-phase run"},
-        "untimed": {"$ref": "#/$defs/count", "description": "calls counted but not timed, in a two-phase run: made before their exit had a hook, or their exit has none (rt_sigreturn, numbers above 511)"},
-        "refused": {"$ref": "#/$defs/count", "description": "calls that never began: seccomp or a tracer answered them, or the kernel killed the thread. Their errors are in \"errors\""},
-        "complete": {"type": "boolean", "description": "false where loss could have changed a percentile"},
-        "uncertain": {"type": "array", "items": {"enum": ["p50_ns", "p95_ns", "p99_ns"]}, "description": "which percentiles"}
-      },
-      "additionalProperties": false
-    },
-    "found": {
-      "type": "object",
-      "description": "a call, and a library function that caused it",
-      "required": ["name", "library", "caller"],
-      "properties": {"name": {"type": "string"}, "library": {"type": "string"}, "caller": {"type": "string"}},
-      "additionalProperties": false
-    },
-    "open": {
-      "type": "object",
-      "required": ["name", "tid", "comm", "age_ns"],
-      "properties": {
-        "name": {"type": "string"}, "tid": {"$ref": "#/$defs/id"}, "comm": {"type": "string"}, "age_ns": {"$ref": "#/$defs/ns"},
-        "older": {"type": "boolean", "description": "it began before the session: age_ns is a lower bound"}
-      },
-      "additionalProperties": false
-    },
-    "by_side": {
-      "type": "object",
-      "description": "of programs, and of the kernel",
-      "required": ["user", "kernel"],
-      "properties": {"user": {"$ref": "#/$defs/count"}, "kernel": {"$ref": "#/$defs/count"}},
-      "additionalProperties": false
-    },
-    "receipt": {
-      "type": "object",
-      "description": "What was seen, what was not, and what measuring cost",
-      "required": ["events", "lost", "lost_by", "unmatched", "cut", "probe_ns", "probe_error_ns", "probe_target_ns", "probe_runs", "target_cpu_ns", "overhead_ratio", "own_cpu_ns", "own_memory_bytes", "bpf_bytes"],
-      "properties": {
-        "events": {"$ref": "#/$defs/count", "description": "spans and events measured"},
-        "lost": {"$ref": "#/$defs/count"},
-        "lost_by": {"type": "object", "additionalProperties": {"$ref": "#/$defs/count"}, "description": "by reason; adds up to \"lost\""},
-        "unmatched": {"$ref": "#/$defs/count", "description": "ends without a begin"},
-        "cut": {"$ref": "#/$defs/count", "description": "spans cut by the start or the end of the session"},
-        "refused": {"$ref": "#/$defs/count", "description": "calls that seccomp or a tracer answered before they began; absent where there are none"},
-        "probe_ns": {"$ref": "#/$defs/ns_or_null", "description": "what the runs of BPF programs took, on the whole machine; null: too small to measure"},
-        "probe_error_ns": {"$ref": "#/$defs/ns_or_null", "description": "probe_ns is right to within this, 19 of 20 times"},
-        "probe_target_ns": {"$ref": "#/$defs/ns_or_null", "description": "of probe_ns, in threads of the target"},
-        "probe_runs": {"$ref": "#/$defs/count"},
-        "target_cpu_ns": {"$ref": "#/$defs/ns_or_null", "description": "CPU time the target used; null: unknown"},
-        "overhead_ratio": {"type": ["number", "null"], "minimum": 0, "description": "probe_target_ns by target_cpu_ns"},
-        "own_cpu_ns": {"$ref": "#/$defs/ns_or_null", "description": "CPU time of Overdue's own processes, from its start; null: not known"},
-        "own_memory_bytes": {"type": ["integer", "null"], "minimum": 0, "description": "the most memory that was resident in them"},
-        "bpf_bytes": {"type": ["integer", "null"], "minimum": 0, "description": "memory of BPF programs and maps"},
-        "frames": {"$ref": "#/$defs/by_side", "description": "of all stacks of what was found; absent where there are none"},
-        "unresolved_frames": {"$ref": "#/$defs/by_side", "description": "of those without the name of a function"}
-      }
-    },
-    "report": {
-      "description": "One session, --format json",
-      "allOf": [{"$ref": "#/$defs/session"}, {"if": {"required": ["period_ns"]}, "then": {"$ref": "#/$defs/timerlat"}}, {"if": {"required": ["timers"]}, "then": {"$ref": "#/$defs/own_timers_report"}}, {"if": {"required": ["osnoise"]}, "then": {"$ref": "#/$defs/osnoise"}}, {"if": {"required": ["hwlat"]}, "then": {"$ref": "#/$defs/hwlat"}}],
-      "required": ["receipt"],
-      "not": {"required": ["type"]},
-      "properties": {
-        "names": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/found"}]}, "description": "what --discover found"},
-        "worst": {"type": "array", "items": {"$ref": "#/$defs/window", "unevaluatedProperties": false}, "description": "the longest latencies, the longest first"},
-        "receipt": {"$ref": "#/$defs/receipt", "unevaluatedProperties": false}
-      },
-      "if": {"required": ["wall_ns"]},
-      "then": {"$ref": "#/$defs/table"},
-      "unevaluatedProperties": false
-    },
-    "line": {
-      "description": "One line of a stream, --format ndjson; the last is the receipt",
-      "type": "object",
-      "required": ["type"],
-      "oneOf": [
-        {
-          "description": "One interval of --interval",
-          "required": ["start", "end"],
-          "properties": {"type": {"const": "interval"}, "start": {"$ref": "#/$defs/instant"}, "end": {"$ref": "#/$defs/instant"}},
-          "allOf": [{"$ref": "#/$defs/table"}],
-          "unevaluatedProperties": false
-        },
-        {
-          "description": "One name that --discover found",
-          "required": ["name"],
-          "properties": {"type": {"const": "name"}, "name": {"type": "string"}, "library": {"type": "string"}, "caller": {"type": "string"}},
-          "unevaluatedProperties": false
-        },
-        {
-          "description": "The session, and its final table where there is one; without a table, what was unfinished",
-          "properties": {
-            "type": {"const": "report"},
-            "unfinished": {"type": "array", "items": {"$ref": "#/$defs/open"}, "description": "calls still open at the end, oldest first"}
-          },
-          "allOf": [{"$ref": "#/$defs/session"}, {"if": {"required": ["period_ns"]}, "then": {"$ref": "#/$defs/timerlat"}}, {"if": {"required": ["timers"]}, "then": {"$ref": "#/$defs/own_timers_report"}}, {"if": {"required": ["osnoise"]}, "then": {"$ref": "#/$defs/osnoise"}}, {"if": {"required": ["hwlat"]}, "then": {"$ref": "#/$defs/hwlat"}}],
-          "if": {"required": ["wall_ns"]},
-          "then": {"$ref": "#/$defs/table"},
-          "unevaluatedProperties": false
-        },
-        {
-          "properties": {"type": {"const": "receipt"}},
-          "allOf": [{"$ref": "#/$defs/receipt"}],
-          "unevaluatedProperties": false
-        }
-      ]
-    }
-  }
-})json";
+constexpr const char* schema_title = "Overdue's output, version 1";
+constexpr const char* schema_help =
+    "One report (--format json), or one line of a stream (--format ndjson). Times are integers in "
+    "nanoseconds. time_ns counts on CLOCK_MONOTONIC, which was at start_ns when the wall clock was "
+    "at \"start\": the wall time of a record is start + (time_ns - start_ns). In strings, a byte "
+    "that is not printable UTF-8 stands as the four characters \\xNN.";
 
 Json reference(const char* definition) {
   return {{"$ref", std::string("#/$defs/") + definition}};
+}
+
+/// Numbers, which all other definitions use.
+Json numbers() {
+  return {{"count", {{"type", "integer"}, {"minimum", 0}}},
+          {"ns", {{"type", "integer"}, {"minimum", 0}, {"description", "nanoseconds"}}},
+          {"id", {{"type", "integer"}, {"minimum", 0}, {"maximum", UINT32_MAX}}}};
 }
 
 /// JSON type of a field's value, in accordance with visit_record().
@@ -281,17 +96,65 @@ Json record_definition(const Schema& schema) {
   return definition;
 }
 
+/// Describes the session, then the sections of a report.
+void describe_report(Members& member, const ReportShape& shape, bool has_lines) {
+  const SessionInfo info;
+  const Receipt receipt;
+  describe(member, info);
+  for (const SectionPtr& section : shape.sections)
+    section->members(member, {.info = info, .receipt = receipt, .has_lines = has_lines});
+}
+
+Json report_definition(const ReportShape& shape, Json& definitions) {
+  Json report = SchemaMembers(definitions).object_of([&](Members& member) {
+    describe_report(member, shape, false);
+    member("receipt", Receipt{});
+  });
+  report["description"] = shape.help;
+  return report;
+}
+
+/// An object whose first member is its type.
+template <typename F>
+Json line_definition(const std::vector<std::string_view>& types, std::string_view line_help,
+                     Json& definitions, const F& describe_members) {
+  Json line = SchemaMembers(definitions).object_of([&](Members& member) {
+    member("type", "", {.choices = types});
+    describe_members(member);
+  });
+  line["description"] = line_help;
+  return line;
+}
+
 }  // namespace
 
-std::string json_schema(std::span<const Schema* const> records) {
-  Json document = Json::parse(fixed_part);
-  document["$defs"].update(Json::parse(finding_definitions));
-  for (const char* more : {timerlat_definitions, window_definitions})
-    document["$defs"].update(Json::parse(more));
-  Json& lines = document["$defs"]["line"]["oneOf"];
-  for (const char* more : {finding_lines, timerlat_lines, window_lines})
-    for (Json& line : Json::parse(more)) lines.push_back(std::move(line));
-  for (const Schema* schema : records) lines.push_back(record_definition(*schema));
+std::string json_schema(std::span<const Schema* const> records,
+                        std::span<const ReportShape> reports, std::span<const LineShape> lines) {
+  Json definitions = numbers(), any_report = Json::array(), any_line = Json::array();
+  for (const ReportShape& shape : reports) {
+    any_report.push_back(report_definition(shape, definitions));
+    Json line = line_definition({"report"}, shape.help, definitions,
+                                [&](Members& member) { describe_report(member, shape, true); });
+    if (std::ranges::find(any_line, line) == any_line.end()) any_line.push_back(std::move(line));
+  }
+  const SessionInfo info;
+  const Receipt receipt;
+  for (const LineShape& shape : lines)
+    any_line.push_back(line_definition(shape.types, shape.help, definitions, [&](Members& member) {
+      shape.section->members(member, {.info = info, .receipt = receipt});
+    }));
+  any_line.push_back(line_definition({"receipt"}, "The last line", definitions,
+                                     [&](Members& member) { describe(member, receipt); }));
+  for (const Schema* schema : records) any_line.push_back(record_definition(*schema));
+  definitions["report"] = {{"description", "One session, --format json"},
+                           {"anyOf", std::move(any_report)}};
+  definitions["line"] = {{"description", "One line of a stream, --format ndjson"},
+                         {"anyOf", std::move(any_line)}};
+  const Json document = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                         {"title", schema_title},
+                         {"description", schema_help},
+                         {"anyOf", {reference("report"), reference("line")}},
+                         {"$defs", std::move(definitions)}};
   return document.dump(2) + "\n";
 }
 

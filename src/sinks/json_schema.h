@@ -2,13 +2,30 @@
 
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/schema.h"
+#include "core/section.h"
 
 namespace overdue {
 
+/// The sections that a report can consist of, with any content.
+struct ReportShape {
+  std::string_view help;
+  std::vector<SectionPtr> sections;
+};
+
+/// A section that is a line of a stream, and the types of such lines.
+struct LineShape {
+  std::vector<std::string_view> types;
+  std::string_view help;
+  SectionPtr section;
+};
+
 /// The JSON Schema (draft 2020-12) of every document and NDJSON line that Overdue writes, for
-/// `overdue schema`. Describes record types from `records`: their fields, units and help strings.
-std::string json_schema(std::span<const Schema* const> records);
+/// `overdue schema`: what the sections describe, and record types by their fields.
+std::string json_schema(std::span<const Schema* const> records,
+                        std::span<const ReportShape> reports, std::span<const LineShape> lines);
 
 }  // namespace overdue

@@ -4,8 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "sinks/latency_format.h"
 #include "sinks/make_sink.h"
+#include "sinks/window_sections.h"
 
 namespace overdue {
 namespace {
@@ -210,15 +212,19 @@ TEST(LatencyFormat, PrintsInterruptsAsTheKernelDoes) {
               HasSubstr(": sched_migrate_task: comm=sleep pid=2389 prio=94 orig_cpu=1 dest_cpu=3"));
 }
 
-nlohmann::json written(const std::string& format, const std::vector<LatencyWindow>& windows) {
+std::string text_of(std::string_view format, const SectionPtr& section) {
   std::string text;
   Output output(text);
   const auto sink = make_sink(format, output, {});
   sink->begin(session());
-  sink->windows(windows);
+  sink->section(section);
   sink->end(session(), {});
-  return format == "json" ? nlohmann::json::parse(text)
-                          : nlohmann::json::parse(text.substr(0, text.find('\n')));
+  return text;
+}
+
+nlohmann::json written(std::string_view format, const std::vector<LatencyWindow>& windows) {
+  const std::string text = text_of(format, std::make_shared<WorstSection>(windows));
+  return nlohmann::json::parse(format == "json" ? text : text.substr(0, text.find('\n')));
 }
 
 TEST(LatencyWindowJson, HasIntegersAndEveryEvent) {
@@ -262,6 +268,27 @@ TEST(LatencyWindowJson, IsALineOfAStream) {
   const nlohmann::json line = written("ndjson", {chrt_sleep()});
   EXPECT_EQ(line.at("type"), "worst");
   EXPECT_EQ(line.at("latency_ns"), 15'300);
+}
+
+TEST(LatencyWindowJson, OfAStreamStandsInItsLinesOnly) {
+  const std::string text =
+      text_of("ndjson", std::make_shared<WorstSection>(std::vector{chrt_sleep(), chrt_sleep()}));
+  std::vector<nlohmann::json> lines;
+  for (const std::string_view line : split(text, '\n'))
+    if (!line.empty()) lines.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[1].at("type"), "worst");
+  EXPECT_EQ(lines[2].at("type"), "report");
+  EXPECT_FALSE(lines[2].contains("worst"));
+  EXPECT_EQ(text_of("ndjson", std::make_shared<WindowSection>(chrt_sleep()))
+                .find("{\"type\":\"worst\",\"tracer\":\"wakeup_rt\","),
+            0u);
+}
+
+TEST(LatencyWindowText, HasAnEmptyLineBetweenWindows) {
+  const std::string one = latency_format(chrt_sleep(), session());
+  const auto two = std::make_shared<WorstSection>(std::vector{chrt_sleep(), chrt_sleep()});
+  EXPECT_THAT(text_of("text", two), HasSubstr("\n\n" + one + "\n" + one + "\n"));
 }
 
 TEST(LatencyWindowJson, OfNothingIsAnEmptyArray) {

@@ -14,6 +14,7 @@ struct SinkOptions {
   bool color = false;         ///< text only
   bool whole_stacks = false;  ///< text only, in findings
   std::size_t width = 0;      ///< text only: columns at which lines of findings fold; 0: never
+  bool live = false;          ///< text only: `output` is a terminal to be redrawn
   bool stream =
       false;  ///< records or intervals will come: "json" then means one object a line, as NDJSON
 };

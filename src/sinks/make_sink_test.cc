@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "sinks/json.h"
+#include "sinks/latency_sections.h"
 #include "sinks/ndjson.h"
 
 namespace overdue {
@@ -40,7 +41,7 @@ TEST(JsonSink, RefusesWhatItWouldHaveToDrop) {
   std::string text;
   Output output(text);
   JsonSink sink(output);
-  EXPECT_THROW(sink.table(LatencyTable{}, false), Error);
+  EXPECT_THROW(sink.section(std::make_shared<LatencySection>(LatencyTable{}, WallTime{})), Error);
 }
 
 }  // namespace

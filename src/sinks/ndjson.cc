@@ -1,10 +1,8 @@
 #include "sinks/ndjson.h"
 
+#include "core/session_members.h"
 #include "sinks/escape.h"
-#include "sinks/finding_json.h"
-#include "sinks/json_writer.h"
-#include "sinks/report_json.h"
-#include "sinks/window_json.h"
+#include "sinks/json_members.h"
 
 namespace overdue {
 namespace {
@@ -42,28 +40,22 @@ class RecordLine : public FieldVisitor {
   Output& output_;
 };
 
-/// One line: an object whose first member is its type.
-class Line {
- public:
-  Line(Output& output, std::string_view type)
-      : output_(output), json_(output, JsonWriter::Style::one_line) {
-    json_.begin_object();
-    json_.member("type", type);
-  }
-  JsonWriter& json() { return json_; }
-  void finish() {
-    json_.end_object();
-    output_.append('\n');
-  }
-
- private:
-  Output& output_;
-  JsonWriter json_;
-};
+/// Writes one line: an object whose first member is its type.
+template <typename F>
+void write_line(Output& output, std::string_view type, const F& describe_members) {
+  JsonWriter json(output, JsonWriter::Style::one_line);
+  JsonMembers member(json);
+  json.begin_object();
+  json.member("type", type);
+  describe_members(member);
+  json.end_object();
+  output.append('\n');
+}
 
 }  // namespace
 
 void NdjsonSink::record(const Record& record) {
+  has_lines_ = true;
   output_.append("{\"type\":");
   append_json_string(output_, record.schema->name);
   RecordLine line(output_);
@@ -71,61 +63,31 @@ void NdjsonSink::record(const Record& record) {
   output_.append("}\n");
 }
 
-void NdjsonSink::table(const LatencyTable& table, bool last) {
-  if (last) {
-    table_.emplace(table);
+void NdjsonSink::section(const SectionPtr& section) {
+  if (section->place() == Section::Place::text) return;
+  if (section->place() == Section::Place::report) {
+    report_.push_back(section);
     return;
   }
-  Line line(output_, "interval");
-  line.json().member("start", format_rfc3339(info_.wall(info_.start + intervals_)));
-  intervals_ += table.wall;
-  line.json().member("end", format_rfc3339(info_.wall(info_.start + intervals_)));
-  write_table(line.json(), TableFigures(table), 0);
-  line.finish();
+  has_lines_ = true;
+  static const Receipt none;
+  const ReportContext context{.info = info_, .receipt = none};
+  write_line(output_, section->type(), [&](Members& member) { section->members(member, context); });
   output_.flush();
 }
 
-void NdjsonSink::finding(const Finding& finding) {
-  Line line(output_, finding.type);
-  write_finding(line.json(), finding);
-  line.finish();
-}
-
-void NdjsonSink::more_like(const Repeats& repeats) {
-  Line line(output_, "more");
-  line.json().member("like", repeats.number);
-  line.json().member("name", repeats.name);
-  line.json().member("count", repeats.count);
-  line.json().member("latency_ns", repeats.latency_ns);
-  line.json().member("longest_ns", repeats.longest_ns);
-  line.finish();
-}
-
-void NdjsonSink::window(const LatencyWindow& window) {
-  Line line(output_, "worst");
-  write_window(line.json(), window);
-  line.finish();
-}
-
-void NdjsonSink::names(const std::vector<FoundName>& names) {
-  for (const FoundName& found : names) {
-    Line line(output_, "name");
-    write_found(line.json(), found);
-    line.finish();
-  }
-}
-
 void NdjsonSink::end(const SessionInfo& info, const Receipt& receipt) {
-  Line report(output_, "report");
-  write_session(report.json(), info);
-  if (table_)
-    write_table(report.json(), *table_, receipt.lost());
-  else if (unfinished_)
-    write_unfinished(report.json(), oldest_first(*unfinished_));
-  report.finish();
-  Line last(output_, "receipt");
-  write_receipt(last.json(), receipt);
-  last.finish();
+  ReportContext context{.info = info, .receipt = receipt, .has_lines = has_lines_};
+  for (const SectionPtr& section : report_)
+    for (const SectionPtr& line : section->lines()) {
+      write_line(output_, line->type(), [&](Members& member) { line->members(member, context); });
+    }
+  context.has_lines = true;
+  write_line(output_, "report", [&](Members& member) {
+    describe(member, info);
+    for (const SectionPtr& section : report_) section->members(member, context);
+  });
+  write_line(output_, "receipt", [&](Members& member) { describe(member, receipt); });
   output_.flush();
 }
 

@@ -185,7 +185,7 @@ std::string Writer::why_blocked(const Wait& wait, std::string_view which) const 
   if (!wait.waker || wait.waker->context == "unknown") return why;
   if (!why.empty()) why += ", ";
   const Waker& waker = *wait.waker;
-  if (waker.means == timeout) return why + "its timeout expired";
+  if (waker.means == of_timeout) return why + "its timeout expired";
   return fmt::format("{}{}woken by ", why, which) +
          (waker.is_thread ? thread_text(waker.thread)
                           : interrupt_text(waker.means, waker.disk, waker.context));
@@ -237,7 +237,7 @@ std::string Writer::step(std::size_t number) const {
   if (link.is_thread)
     said =
         only_ended ? thread_text(link.thread) + " ended that" + other_parts(link) : link_text(link);
-  else if (link.means == timeout)
+  else if (link.means == of_timeout)
     said = "its timeout expired";
   else
     said = interrupt_text(link.means, link.disk, link.what) + " ended that";

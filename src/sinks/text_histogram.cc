@@ -30,7 +30,7 @@ void draw_histogram(Output& output, const RowFigures& row) {
   const std::uint32_t step = buckets_per_line(first, last);
 
   std::vector<std::uint64_t> counts(last / step - first / step + 1);
-  for (const RowFigures::Bucket& bucket : row.buckets)
+  for (const Bucket& bucket : row.buckets)
     counts[histogram_bucket(bucket.low_ns) / step - first / step] += bucket.count;
   const std::uint64_t largest = std::ranges::max(counts);
 

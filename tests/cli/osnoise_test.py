@@ -257,7 +257,7 @@ class Refusals(Case):
         for arguments, words in ((["-p", "50"], "not between 1ms and 60s"), (["-P", "100"], "not between 1 and 99"),
                                  (["-r", "2s"], "bad runtime"), (["-P", "1", "-r", "1s"], "5 % of each period"),
                                  (["-t", "0"], "threshold of 0"), (["--cpu", "4095"], "no CPU"),
-                                 (["-f", "csv"], "unknown format"), (["-f", "json", "--trace"], "do not go together"),
+                                 (["-f", "cvs"], "unknown format"), (["-f", "json", "--trace"], "do not go together"),
                                  (["--trace", "--hist"], "do not go together"), (["--backend", "x"], "unknown backend"),
                                  (["-s", "x"], "--stop")):
             finished = overdue("osnoise", *arguments, "-d", "1s")

@@ -99,7 +99,7 @@ class Replay(FolderTest):
         self.session(("timerlat", "-d", "200ms", "--backend", "bpf"), 0)
         for options, said in ((("--by", "thread"), "--by is for recordings of system calls and stalls"),
                               (("--view", "stalls"), "has no view 'stalls'"),
-                              (("-f", "csv"), "no report in the format 'csv'"),
+                              (("-f", "cvs"), "unknown format 'cvs'"),
                               (("-f", "json", "--view", "trace"), "do not go together")):
             with self.subTest(options=options):
                 finished = overdue("report", self.file, *options)

@@ -241,7 +241,7 @@ class Stops(Case):
 class Refusals(Case):
     def test_words(self):
         for arguments, words in ((["-p", "50"], "not between 100us and 1s"), (["-P", "100"], "not between 1 and 99"),
-                                 (["--cpu", "4095"], "no CPU"), (["-f", "csv"], "unknown format"),
+                                 (["--cpu", "4095"], "no CPU"), (["-f", "cvs"], "unknown format"),
                                  (["-f", "json", "--trace"], "do not go together"), (["--noise"], "--trace"),
                                  (["--backend", "x"], "unknown backend"), (["-T", "x"], "--stop-total")):
             finished = overdue("timerlat", *arguments, "-d", "1s")

@@ -606,7 +606,7 @@ class Errors(Case):
         for arguments, words in (
                 (["wakeupp"], "did you mean wakeup"), (["wakeup", "--keep", "0"], "--keep 0"),
                 (["wakeup", "-T", "0s"], "threshold of 0"), (["wakeup", "-T", "5"], "unit"),
-                (["wakeup", "-f", "csv"], "CSV"), ([], "latency is required")):
+                (["wakeup", "-f", "cvs"], "unknown format"), ([], "latency is required")):
             finished = overdue("worst", *arguments)
             self.assertEqual(finished.status, 2, finished)
             self.assertIn(words, finished.err)

@@ -11,6 +11,7 @@
 
 #include "base/time.h"
 #include "fixture.h"
+#include "sinks/latency_sections.h"
 #include "sinks/make_sink.h"
 
 namespace overdue {
@@ -23,7 +24,7 @@ std::string written(std::string_view format, const LatencyTable& table, const Re
   Output output(text);
   const auto sink = make_sink(format, output, {});
   sink->begin(fixture::session());
-  sink->table(table, true);
+  sink->section(std::make_shared<LatencySection>(table));
   sink->end(fixture::session(), receipt);
   return text;
 }

@@ -18,10 +18,12 @@ SHOWN = {
     "syscalls": [("summary", ["text", "json", "ndjson", "csv"])],
     "record": [("summary", ["text", "json", "ndjson", "csv"])],
     "stalls": [("summary", ["text", "json", "csv"]), ("stalls", ["text", "json", "ndjson", "csv"])],
-    "timerlat": [("summary", ["text", "json", "ndjson"]), ("hist", ["text", "json"]), ("trace", ["text", "ndjson"])],
-    "own timers": [("summary", ["text", "json", "ndjson"])],
-    "osnoise": [("summary", ["text", "json", "ndjson"]), ("hist", ["text", "json"]), ("trace", ["text", "ndjson"])],
-    "worst": [("summary", ["text", "json", "ndjson"])],
+    "timerlat": [("summary", ["text", "json", "ndjson", "csv"]),
+                 ("hist", ["text", "json"]), ("trace", ["text", "ndjson"])],
+    "own timers": [("summary", ["text", "json", "ndjson", "csv"])],
+    "osnoise": [("summary", ["text", "json", "ndjson", "csv"]),
+                ("hist", ["text", "json"]), ("trace", ["text", "ndjson"])],
+    "worst": [("summary", ["text", "json", "ndjson", "csv"])],
 }
 
 
@@ -56,6 +58,29 @@ class Reports(unittest.TestCase):
                     with self.subTest(golden=golden.name):
                         self.assertEqual(shown.decode(), golden.read_text(encoding="utf-8"))
         self.assertEqual({path for path in FOLDER.iterdir() if path.suffix != ".odt"}, expected)
+
+    def test_each_is_valid_by_the_schema(self):
+        try:
+            import jsonschema
+        except ImportError:
+            self.skipTest("python3-jsonschema is not installed")
+        schema = subprocess.run([OVERDUE, "schema"], capture_output=True, check=True).stdout
+        jsonschema.Draft202012Validator.check_schema(json.loads(schema))
+        validator = jsonschema.Draft202012Validator(json.loads(schema))
+        seen = set()
+        for path in sorted([*FOLDER.glob("*.json"), *FOLDER.glob("*.ndjson")]):
+            text = path.read_text(encoding="utf-8")
+            # A stream has a document a line, also with -f json; a report has a brace alone in its first line.
+            for document in map(json.loads, [text] if text.startswith("{\n") else text.splitlines()):
+                # One document for each type and set of keys: the trace of a second has thousands of lines.
+                shape = (path.stem, document.get("type"), tuple(document))
+                if shape in seen:
+                    continue
+                seen.add(shape)
+                with self.subTest(document=str(document)[:200]):
+                    self.assertFalse([error.message[:300] for error in validator.iter_errors(document)])
+                self.assertFalse(validator.is_valid({**document, "surprise": 1}), path)
+        self.assertGreater(len(seen), 30)
 
 
 if __name__ == "__main__":

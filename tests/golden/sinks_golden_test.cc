@@ -12,6 +12,7 @@
 
 #include "fixture.h"
 #include "sinks/json_schema.h"
+#include "sinks/latency_sections.h"
 #include "sinks/make_sink.h"
 
 namespace overdue {
@@ -53,27 +54,29 @@ std::string written(std::string_view format, const SinkOptions& options, const R
 }
 
 void feed_table(Sink& sink) {
-  sink.table(fixture::table(), true);
+  sink.section(std::make_shared<LatencySection>(fixture::table()));
 }
 void feed_grouped(Sink& sink) {
-  sink.table(fixture::grouped_table(), true);
+  sink.section(std::make_shared<LatencySection>(fixture::grouped_table()));
 }
 void feed_nothing(Sink& sink) {
-  sink.table(fixture::interval(2), true);
+  sink.section(std::make_shared<LatencySection>(fixture::interval(2)));
 }
 void feed_names(Sink& sink) {
-  sink.names({{"execve"}, {"openat"}, {"i386:open"}});
+  sink.section(std::make_shared<NamesSection>(
+      std::vector<FoundName>{{"execve"}, {"openat"}, {"i386:open"}}));
 }
 void feed_names_with_callers(Sink& sink) {
-  sink.names({{"openat", CallerName{"libc.so.6", "fopen64"}},
-              {"execve", CallerName{"[unknown]", "[unknown]"}}});
+  sink.section(std::make_shared<NamesSection>(
+      std::vector<FoundName>{{"openat", CallerName{"libc.so.6", "fopen64"}},
+                             {"execve", CallerName{"[unknown]", "[unknown]"}}}));
 }
 void feed_calls(Sink& sink) {
   for (const auto& stored : fixture::calls()) sink.record(stored.record());
 }
 void feed_calls_and_unfinished(Sink& sink) {
   feed_calls(sink);
-  sink.unfinished(fixture::table().unfinished);
+  sink.section(std::make_shared<UnfinishedSection>(fixture::table().unfinished));
 }
 void feed_plain(Sink& sink) {
   for (const auto& stored : fixture::plain_records()) sink.record(stored.record());
@@ -83,11 +86,16 @@ void feed_calls_and_table(Sink& sink) {
   feed_table(sink);
 }
 void feed_intervals(Sink& sink) {
-  sink.table(fixture::interval(1), false);
-  sink.table(fixture::interval(2), false);
+  const SessionInfo session = fixture::session();
+  WallTime start = session.start_wall;
+  for (const int number : {1, 2}) {
+    const LatencyTable table = fixture::interval(number);
+    sink.section(std::make_shared<LatencySection>(table, start));
+    start += table.wall;
+  }
   LatencyTable whole = fixture::interval(1);
   whole.wall = Duration(2'000'000'000);
-  sink.table(whole, true);
+  sink.section(std::make_shared<LatencySection>(whole));
 }
 
 TEST(TextGolden, Table) {
@@ -146,7 +154,15 @@ TEST(CsvGolden, TablesAndStreams) {
 }
 
 TEST(SchemaGolden, OfTheFixturesRecords) {
-  expect_golden("schema.json", json_schema(fixture::schemas()));
+  const auto table = std::make_shared<LatencySection>();
+  const auto names = std::make_shared<NamesSection>();
+  const std::vector<ReportShape> reports{
+      {"Latencies by call", {table}},
+      {"Names of calls", {names}},
+      {"The session of single calls", {std::make_shared<UnfinishedSection>()}}};
+  const std::vector<LineShape> lines{{{"interval"}, "One interval", LatencySection::any_interval()},
+                                     {{"name"}, "One name", names->element()}};
+  expect_golden("schema.json", json_schema(fixture::schemas(), reports, lines));
 }
 
 TEST(AllFormats, LetNothingHostileThrough) {

@@ -1,4 +1,4 @@
-#include "cli/live_table.h"
+#include "sinks/live_table.h"
 
 #include <pty.h>
 #include <sys/ioctl.h>
@@ -12,8 +12,6 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "cli/osnoise_text.h"
-#include "cli/timerlat_text.h"
 
 namespace overdue {
 namespace {
@@ -85,21 +83,6 @@ TEST_F(Terminal, HasTheWholeTableInTheEnd) {
   EXPECT_EQ(written(), "1\n2\n3\n4\n");
   table.draw("1\n2\n3\n4\n5\n6\n", true);
   EXPECT_EQ(written(), "\x1b[4A\x1b[J1\n2\n3\n4\n5\n6\n");
-}
-
-TEST(LiveTables, HaveAFormForEightyColumns) {
-  std::vector<TimerCpu> timers(1);
-  const SessionInfo info;
-  std::vector<OsnoiseCpu> noisy(1);
-  const auto width = [](const std::string& text) {
-    std::size_t most = 0;
-    for (const std::string_view line : split(text, '\n')) most = std::max(most, line.size());
-    return most;
-  };
-  EXPECT_EQ(width(timerlat_table(timers, info)), timerlat_table_width);
-  EXPECT_LE(width(timerlat_table(timers, info, TableWidth::narrow)), 80u);
-  EXPECT_EQ(width(osnoise_table(noisy, {}, info)), osnoise_table_width);
-  EXPECT_LE(width(osnoise_table(noisy, {}, info, TableWidth::narrow)), 80u);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "cli/live_table.h"
+#include "sinks/live_table.h"
 
 #include <sys/ioctl.h>
 

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "core/members.h"
+#include "sinks/json_writer.h"
+
+namespace overdue {
+
+/// Writes the members of a report as JSON.
+class JsonMembers final : public Members {
+ public:
+  explicit JsonMembers(JsonWriter& json) : json_(json) {}
+
+ private:
+  void text(std::string_view key, std::string_view value, const About& about) override;
+  void number(std::string_view key, std::uint64_t value, const About& about) override;
+  void integer(std::string_view key, std::int64_t value, const About& about) override;
+  void ratio(std::string_view key, double value, const About& about) override;
+  void flag(std::string_view key, bool value, const About& about) override;
+  void bucket(std::string_view key, const Bucket& value, const About& about) override;
+  void null(std::string_view key, const About& about) override;
+  void begin_object(std::string_view key, const About& about) override;
+  void end_object(const About& about) override;
+  void begin_list(std::string_view key, const About& about) override;
+  void end_list(const About& about) override;
+  void begin_map(std::string_view key, const About& about) override { begin_object(key, about); }
+
+  void write_key(std::string_view key) {
+    if (!key.empty()) json_.key(key);
+  }
+
+  JsonWriter& json_;
+};
+
+}  // namespace overdue
