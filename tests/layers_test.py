@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 BELOW_CLI = {"base", "bpf", "core", "syscalls", "trace", "kernel", "target", "symbols", "unwind", "resolve", "sinks", "flame",
-             "analysis", "probes", "source"}
+             "analysis", "probes", "source", "report", "live"}
 MAY_INCLUDE = {
     "base": set(),
     "bpf": set(),
@@ -31,7 +31,11 @@ MAY_INCLUDE = {
     "analysis": {"base", "core", "bpf"},
     "probes": {"base", "core", "kernel", "bpf", "symbols", "syscalls"},
     "source": {"base", "core", "bpf", "syscalls", "trace", "kernel", "target", "sinks", "analysis"},
-    "cli": BELOW_CLI,
+    "report": {"base", "core", "bpf", "syscalls", "trace", "kernel", "target", "sinks", "flame", "analysis", "resolve",
+               "probes", "source"},
+    "live": {"base", "core", "bpf", "syscalls", "kernel", "target", "symbols", "resolve", "sinks", "analysis", "probes",
+             "source", "report"},
+    "cli": BELOW_CLI - {"symbols", "unwind", "analysis"},
 }
 # A library's headers, and the folders that may see them.
 LIBRARIES = {

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/options.h"
-#include "cli/syscall_probe_set.h"
+#include "live/syscall_probe_set.h"
 #include "sinks/text_format.h"
 #include "source/measure.h"
 #include "source/say.h"

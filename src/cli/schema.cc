@@ -4,11 +4,11 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
-#include "cli/hwlat_view.h"
-#include "cli/osnoise_sections.h"
-#include "cli/own_timers_sections.h"
-#include "cli/timerlat_sections.h"
 #include "core/probe.h"
+#include "report/app_timers/sections.h"
+#include "report/hwlat/view.h"
+#include "report/osnoise/sections.h"
+#include "report/timerlat/sections.h"
 #include "sinks/finding_sections.h"
 #include "sinks/json_schema.h"
 #include "sinks/latency_sections.h"

@@ -1,5 +1,5 @@
 // The meaning of `--span` and `-T` of `overdue stalls`.
-#include "cli/span_choice.h"
+#include "live/span_choice.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "cli/help.h"
-#include "cli/thresholds.h"
 #include "core/span_kinds.h"
 #include "probes/spans.h"
+#include "report/stalls/thresholds.h"
 
 namespace overdue {
 namespace {

@@ -1,11 +1,11 @@
 // `overdue worst hwlat`: with busy workload threads, or with the kernel's tracer.
 #include "cli/worst_hwlat.h"
 
-#include "cli/kernel_stacks.h"
-#include "cli/osnoise_probe_set.h"
-#include "cli/worst_kernel.h"
 #include "kernel/capabilities.h"
+#include "live/osnoise_probe_set.h"
+#include "live/worst_kernel.h"
 #include "probes/timerlat/threads.h"
+#include "resolve/kernel_stacks.h"
 #include "source/measure.h"
 #include "source/run_session.h"
 #include "source/trace_saver.h"

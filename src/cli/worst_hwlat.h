@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "cli/hwlat_view.h"
 #include "cli/options.h"
+#include "report/hwlat/view.h"
 
 namespace overdue {
 

@@ -1,0 +1,244 @@
+#include "live/stall_probe_set.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "core/span_kinds.h"
+#include "kernel/thresholds.h"
+#include "probes/pairs/hook.h"
+#include "probes/spans.h"
+
+namespace overdue {
+namespace {
+
+/// The shortest recorded wait is this part of the shortest threshold: the recorded waits explain a
+/// stall except for a few percent, and short waits cost next to nothing.
+constexpr std::uint64_t wait_part = 8;
+/// The time for which the runs of a CPU are summed up is this part of the shortest threshold.
+constexpr std::uint64_t slice_part = 32;
+constexpr Duration shortest_wait = std::chrono::microseconds(1);
+
+constexpr int looks_per_timeout = 4;
+constexpr Duration between_looks = std::chrono::milliseconds(100);
+constexpr u64 no_wait = ~u64{0};  // no wait is recorded for its length alone
+
+/// Whether a thread may wait during a span of this kind.
+bool is_explained_by_waits(span_kind kind) {
+  return is_of_thread(kind) || kind == SPAN_PAIR;
+}
+
+}  // namespace
+
+bool may_have_user_stack(span_kind kind) {
+  constexpr std::array<span_kind, 5> kinds = {SPAN_SYSCALL, SPAN_OFFCPU, SPAN_WAKEUP, SPAN_LOCK,
+                                              SPAN_PAIR};
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+Support StallProbeSet::support(const Kernel& kernel) const {
+  for (const span_kind kind : options_.spans.kinds) {
+    if (options_.spans.all && kind != SPAN_SYSCALL && kind != SPAN_PAIR) continue;
+    Support support = kind == SPAN_PAIR ? pairs_probe.support(kernel) : span_support(kernel, kind);
+    if (!support.yes) return support;
+  }
+  for (const PairSpec& pair : options_.spans.pairs)
+    if (Support support = pair_support(pair, kernel); !support.yes) return support;
+  return {};
+}
+
+void StallProbeSet::choose(const Kernel& kernel) {
+  std::vector<span_kind>& kinds = options_.spans.kinds;
+  std::erase_if(kinds, [&](span_kind kind) {
+    if (kind == SPAN_SYSCALL || kind == SPAN_PAIR) return false;  // loading gives a better reason
+    const Support support = span_support(kernel, kind);
+    if (support.yes) return false;
+    const std::string what = fmt::format("measure spans of the kind {}", span_name(kind));
+    if (!options_.spans.all) require_support(what, support);
+    left_out_.push_back(fmt::format("this kernel cannot {}: {}", what, support.missing));
+    return true;
+  });
+}
+
+std::size_t StallProbeSet::ring_bytes() const {
+  return options_.ring_bytes > 0 ? options_.ring_bytes : default_ring_bytes();
+}
+
+void StallProbeSet::add_syscalls(Session& session, const std::vector<std::uint32_t>& cpus) {
+  SyscallsOptions calls;
+  calls.aggregate = false;
+  calls.stalls = true;
+  calls.hangs = options_.timeout.has_value();
+  calls.user_stack_bytes = options_.user_stack_bytes;
+  calls.only = options_.only;
+  calls.cpus = cpus;
+  auto probe = std::make_unique<SyscallsProbe>(calls, sched_->maps());
+  syscalls_ = probe.get();
+  session.add(std::move(probe));
+}
+
+void StallProbeSet::add_spans(Session& session, const Kernel& kernel,
+                              const std::vector<std::uint32_t>& cpus) {
+  SpanKinds wanted = 0;
+  for (const span_kind kind : options_.spans.kinds) wanted |= kinds_of({kind});
+  for (const SpanSource* source : span_sources()) {
+    const SpanKinds kinds = source->kinds() & wanted;
+    if (kinds == 0) continue;
+    const SpanOptions options{.whole_machine = options_.whole_machine,
+                              .kinds = kinds,
+                              .cpus = cpus,
+                              .user_stack_bytes = options_.user_stack_bytes};
+    session.add(source->make(options, session.membership().maps(), kernel));
+  }
+}
+
+void StallProbeSet::add_pairs(Session& session, const Kernel& kernel,
+                              const std::vector<std::uint32_t>& cpus) {
+  const std::vector<PairSpec>& pairs = options_.spans.pairs;
+  if (pairs.empty()) return;
+  auto probe =
+      std::make_unique<PairsProbe>(PairsOptions{.pairs = pairs,
+                                                .whole_machine = options_.whole_machine,
+                                                .cpus = cpus,
+                                                .user_stack_bytes = options_.user_stack_bytes},
+                                   sched_->maps(), kernel, *options_.finder);
+  pairs_ = probe.get();
+  session.add(std::move(probe));
+}
+
+/// Each word is stored atomically. Waits come first: a shorter threshold needs shorter waits. Names
+/// of threads come last: they leave out spans that the least threshold lets through.
+void StallProbeSet::store_thresholds() {
+  const Thresholds& all = options_.thresholds;
+  session_control& control = membership_->control();
+  forget_thread_thresholds(control);
+  std::vector<span_kind> waited, delayed;
+  // Late wake-ups are recorded as spans, and no earlier wait explains them.
+  for (const span_kind kind : options_.spans.kinds) {
+    if (is_explained_by_waits(kind)) delayed.push_back(kind);
+    if (is_explained_by_waits(kind) && kind != SPAN_WAKEUP) waited.push_back(kind);
+  }
+  const auto part_of_least = [&all](const std::vector<span_kind>& kinds, std::uint64_t part) {
+    return static_cast<u64>(std::max(all.least(kinds) / part, shortest_wait).count());
+  };
+  const u64 wait_min_ns = waited.empty() ? no_wait : part_of_least(waited, wait_part);
+  const u64 slice_ns = delayed.empty() ? 0 : part_of_least(delayed, slice_part);
+  __atomic_store_n(&control.slice_ns, slice_ns, __ATOMIC_RELAXED);
+  __atomic_store_n(&control.wait_min_ns, wait_min_ns, __ATOMIC_RELEASE);
+  for (const span_kind kind : options_.spans.kinds)
+    if (const auto threshold = all.least_of(kind)) set_threshold(control, kind, *threshold);
+  if (syscalls_)
+    for (const auto& [nr, threshold] : all.by_call) syscalls_->set_threshold(nr, threshold);
+  const std::vector<PairSpec>& pairs = options_.spans.pairs;
+  for (std::size_t i = 0; pairs_ && i < pairs.size(); ++i)
+    if (const auto own = all.by_pair.find(pairs[i].name); own != all.by_pair.end())
+      pairs_->set_threshold(i, own->second);
+  ThreadThresholds by_name{.by_glob = all.by_thread};
+  for (const span_kind kind : options_.spans.kinds) by_name.others[kind] = all.of(kind);
+  set_thread_thresholds(control, by_name);
+}
+
+void StallProbeSet::add_to(Session& session, const Kernel& kernel,
+                           const std::vector<std::uint32_t>& cpus) {
+  choose(kernel);
+  if (look_at_switches()) {
+    SchedOptions waits{.sample_bytes = options_.user_stack_bytes,
+                       .use_task_work = kernel.task_work().yes,
+                       .use_vectors = kernel.interrupt_vectors().yes,
+                       .use_throttles = kernel.throttles().yes};
+    // Only the thread itself can report its way back from a call: through task work, since the way
+    // back comes after the exit.
+    if (options_.spans.has(SPAN_OFFCPU) || options_.spans.has(SPAN_WAKEUP) ||
+        (options_.spans.has(SPAN_SYSCALL) && waits.use_task_work))
+      waits.user_stack_bytes = options_.user_stack_bytes;
+    auto sched = std::make_unique<SchedProbe>(session.membership().maps(), waits);
+    sched_ = sched.get();
+    session.add(std::move(sched));
+  }
+  if (options_.spans.has(SPAN_SYSCALL)) add_syscalls(session, cpus);
+  add_spans(session, kernel, cpus);
+  add_pairs(session, kernel, cpus);
+  membership_ = &session.membership();
+  if (sched_ != nullptr) {
+    session_control& control = membership_->control();
+    control.quiet_from_ns = static_cast<u64>(KernelClock::now().time_since_epoch().count());
+    control.quiet_ns = static_cast<u64>(sched_->quiet_time().count());
+  }
+  store_thresholds();
+}
+
+bool StallProbeSet::look_at_switches() const {
+  const std::vector<span_kind>& kinds = options_.spans.kinds;
+  return std::any_of(kinds.begin(), kinds.end(), is_explained_by_waits);
+}
+
+std::uint64_t StallProbeSet::events_in(const Record& record) const {
+  if (record.schema->id != RECORD_SPAN) return 0;
+  const auto span = record.as<span_record>();
+  return span.span != SPAN_SYSCALL && span.flags & SPAN_OPEN ? 1 : 0;  // BPF counts the others
+}
+
+std::vector<std::pair<std::string, std::string>> StallProbeSet::settings() const {
+  std::vector<std::pair<std::string, std::string>> all{{"threshold", to_text(options_.thresholds)}};
+  if (options_.timeout) all.emplace_back("timeout", format_duration(*options_.timeout));
+  return all;
+}
+
+void StallProbeSet::set(const std::vector<std::string_view>& words) {
+  if (words[0] == "timeout") {
+    if (!options_.timeout) throw Error("this session was begun without --timeout");
+    if (words.size() != 2) throw Error("set timeout TIME");
+    const Duration timeout = parse_duration(words[1], "timeout");
+    if (timeout == Duration(0)) throw Error("a timeout of 0 would find every call open");
+    options_.timeout = timeout;
+    next_look_ = KernelTime{};
+  } else {
+    const bool is_list = words[0] == "threshold";
+    if (is_list && words.size() < 2) throw Error("set threshold TIME");
+    const std::vector<std::string> pairs = options_.spans.pair_names();
+    Thresholds changed = options_.thresholds;
+    for (const std::string_view word : std::span(words).subspan(is_list ? 1 : 0)) {
+      if (!is_list && word.find('=') == word.npos)
+        throw Error("nothing here is called '{}'", printable(word));
+      change_thresholds(changed, word, pairs);
+    }
+    changed.check(options_.spans.kinds, pairs);
+    options_.thresholds = std::move(changed);
+    store_thresholds();
+  }
+  if (on_change) on_change(KernelClock::now());
+}
+
+void StallProbeSet::armed(KernelTime start) {
+  if (options_.timeout) next_look_ = start;
+}
+
+/// A look walks all threads of the machine: a few times per timeout is enough.
+void StallProbeSet::poll(KernelTime now, const RecordHandler& handler) {
+  if (!options_.timeout || now < next_look_) return;
+  syscalls_->look_for_hangs(*options_.timeout, handler);
+  next_look_ = now + std::max(*options_.timeout / looks_per_timeout, between_looks);
+}
+
+Duration StallProbeSet::poll_every() const {
+  return std::chrono::milliseconds(20);
+}
+
+std::vector<std::string> StallProbeSet::notes() const {
+  std::vector<std::string> notes = left_out_;
+  if (!syscalls_) return notes;
+  if (options_.timeout && !syscalls_->hangs_have_user_stacks())
+    notes.emplace_back("this kernel cannot read the user stacks of calls that are still open");
+  Counters counters = syscalls_->counters();
+  if (const std::uint64_t calls = counters[COUNTER_TEXT_UNREAD])
+    notes.push_back(fmt::format(
+        "calls with a string argument that could not be read and is shown as its address: {}",
+        calls));
+  return notes;
+}
+
+}  // namespace overdue

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "live/span_choice.h"
+#include "probes/pairs/probe.h"
+#include "probes/sched/probe.h"
+#include "probes/syscalls/probe.h"
+#include "report/stalls/thresholds.h"
+#include "source/probe_set.h"
+
+namespace overdue {
+
+struct StallOptions {
+  Thresholds thresholds;
+  SpanChoice spans;                 ///< spans to look for
+  bool whole_machine = false;       ///< the target is all threads, and spans of no thread
+  std::optional<SyscallSet> only;   ///< calls of -e; nothing: all
+  std::optional<Duration> timeout;  ///< age from which open calls are reported
+  std::size_t user_stack_bytes = 16 << 10;
+  std::size_t ring_bytes = 0;                ///< size of each CPU's ring; 0: the default
+  std::shared_ptr<EventFinder> finder = {};  ///< finds programs' events of user spans
+};
+
+/// The probe set of stalls: spans at or over their threshold, and the records that explain them.
+class StallProbeSet final : public ProbeSet {
+ public:
+  explicit StallProbeSet(StallOptions options) : options_(std::move(options)) {}
+
+  std::string_view purpose() const override { return "find stalls"; }
+  Support support(const Kernel& kernel) const override;
+  std::size_t ring_bytes() const override;
+  void add_to(Session& session, const Kernel& kernel,
+              const std::vector<std::uint32_t>& cpus) override;
+  std::uint64_t events_in(const Record& record) const override;
+  std::uint64_t events() const override { return sched_ ? sched_->calls() : 0; }
+  bool look_at_switches() const override;
+  bool sees_any_program() const override { return syscalls_ && !options_.only; }
+  Duration poll_every() const override;
+  void armed(KernelTime start) override;
+  KernelTime due() const override { return next_look_; }
+  void poll(KernelTime now, const RecordHandler& handler) override;
+  std::vector<std::string> notes() const override;
+
+  std::vector<std::pair<std::string, std::string>> settings() const override;
+  void set(const std::vector<std::string_view>& words) override;
+  /// Called after a change of settings, with the time from which they hold.
+  std::function<void(KernelTime)> on_change;
+
+  const StallOptions& options() const { return options_; }
+
+ private:
+  /// Throws Error for a requested kind that this kernel cannot measure; with `all`, leaves the kind
+  /// out.
+  void choose(const Kernel& kernel);
+  void add_syscalls(Session& session, const std::vector<std::uint32_t>& cpus);
+  void add_spans(Session& session, const Kernel& kernel, const std::vector<std::uint32_t>& cpus);
+  void add_pairs(Session& session, const Kernel& kernel, const std::vector<std::uint32_t>& cpus);
+  /// BPF programs may run meanwhile.
+  void store_thresholds();
+
+  StallOptions options_;
+  Membership* membership_ = nullptr;
+  SchedProbe* sched_ = nullptr;
+  SyscallsProbe* syscalls_ = nullptr;
+  PairsProbe* pairs_ = nullptr;
+  KernelTime next_look_ = KernelTime::max();  ///< time of the next look for hangs
+  std::vector<std::string> left_out_;         ///< kinds of `all` left out by the kernel, and why
+};
+
+/// Whether spans of this kind end in their own thread, which then copies its stack.
+bool may_have_user_stack(span_kind kind);
+
+}  // namespace overdue

@@ -1,0 +1,152 @@
+#include "report/app_timers/sections.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "core/finding_members.h"
+#include "report/app_timers/text.h"
+#include "report/timerlat/sections.h"
+#include "sinks/text_format.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t rows_shown = 40;
+constexpr std::size_t explained = 3;
+constexpr std::array<std::string_view, 6> part_kinds{"slack",     "irq",       "handler",
+                                                     "run queue", "throttled", "return"};
+
+std::string table_of(std::span<const OwnTimerRow> rows) {
+  return own_timers_table(rows.first(std::min(rows.size(), rows_shown)));
+}
+
+void describe_interrupted(Members& member, const own_timer& timer) {
+  member("cpu", timer.timer_cpu);
+  member("tid", timer.interrupted_tid);
+  member("comm", fixed_text(timer.interrupted));
+}
+
+void describe_row(Members& member, const OwnTimerRow& row) {
+  member("pid", row.pid);
+  member("tid", row.tid);
+  member("comm", row.comm);
+  member("timer", row.timer, {.help = "as \"timer\" of \"latest\""});
+  for (const TimerContext context : timer_contexts)
+    member.object(key_of(context),
+                  [&] { describe_timer_latencies(member, row.latencies[index_of(context)]); });
+}
+
+void describe_timers(Members& member, const std::vector<OwnTimerRow>& rows) {
+  member("timers", rows, {.help = "by thread and kind of timer, latest first", .below = true});
+}
+
+/// Cells of a wake-up: all kinds of parts, so that all rows have the same columns.
+void describe_late_cells(Members& cell, const LateTimer& late) {
+  cell("time_ns", late.timer.header.time_ns);
+  cell("cpu", late.timer.header.cpu);
+  cell("expires_ns", late.timer.expires_ns);
+  cell("latency_ns", late.latency_ns);
+  for (const std::string_view kind : part_kinds) {
+    const auto part = std::ranges::find(late.parts, kind, &LatenessPart::kind);
+    cell(kind == "run queue" ? std::string("run_queue_ns") : fmt::format("{}_ns", kind),
+         part == late.parts.end() ? 0 : part->ns);
+  }
+}
+
+/// A row for each thread and kind of timer; `end` is that of the figures.
+void add_rows(CsvRows& csv, const std::vector<OwnTimerRow>& rows, std::string_view type,
+              WallTime end) {
+  csv.rows<OwnTimerRow>(rows, [&](Members& cell, const OwnTimerRow& row) {
+    cell("type", type);
+    cell("end", format_rfc3339(end));
+    describe_row(cell, row);
+    cell.object("latest", [&] { describe_late_cells(cell, row.latest); });
+  });
+}
+
+}  // namespace
+
+void describe(Members& member, const LatenessPart& part) {
+  const bool has_thread = part.tid != 0;
+  member("kind", part.kind, {.choices = part_kinds});
+  member("ns", part.ns);
+  member("name", when(has_thread, part.who), {.help = "of the thread that had the CPU"});
+  member("tid", when(has_thread, part.tid), {.help = "of this thread"});
+  member("ran_ns", when(has_thread, part.ran_ns),
+         {.help = "part of ns in which this thread had the CPU"});
+}
+
+void describe(Members& member, const LateTimer& late) {
+  const own_timer& timer = late.timer;
+  member.type("late_timer", "One wake-up by a timer: the ns of the parts add up to latency_ns");
+  member("timer", late.name,
+         {.help = "the system call that waited, and the kind of the timer if it is not the call's "
+                  "own"});
+  member("time_ns", timer.header.time_ns, {.help = "end of the system call"});
+  member("tid", timer.header.tid);
+  member("cpu", timer.header.cpu, {.help = "CPU of the thread at time_ns"});
+  member("expires_ns", timer.expires_ns, {.help = "requested expiry, as time_ns"});
+  member("latency_ns", late.latency_ns, {.help = "from expires_ns to time_ns"});
+  member("irq_delay_ns", latency_in(timer, TimerContext::irq),
+         {.help = "part of latency_ns until the timer's interrupt"});
+  member("parts", late.parts, {.help = "in order of time"});
+  member("throttled_by", late.throttle, {.help = "the limit that throttled the thread"});
+  member.object(
+      "interrupted", [&] { describe_interrupted(member, timer); },
+      {.help = "the CPU of the interrupt, and the thread that ran there; tid 0: the CPU was idle"});
+  member("stack", late.stack,
+         {.help = "with --stack: kernel stack of this CPU when the interrupt came"});
+}
+
+void describe(Members& member, const OwnTimerRow& row) {
+  member.type("app_timer", "Wake-ups of one thread by timers of one kind");
+  describe_row(member, row);
+  member("latest", row.latest, {.help = "the wake-up with the longest latency"});
+}
+
+void OwnTimersInterval::members(Members& member, const ReportContext&) const {
+  member("end", format_rfc3339(end_), {.help = "the figures are from the start of the session"});
+  describe_timers(member, rows_);
+}
+
+std::string OwnTimersInterval::text(const ReportContext&) const {
+  return fmt::format("{}, after {}\n{}", local_time_of_day(end_), format_duration(duration_),
+                     table_of(rows_));
+}
+
+void OwnTimersInterval::rows(CsvRows& csv, const ReportContext&) const {
+  add_rows(csv, rows_, "interval", end_);
+}
+
+void OwnTimersReport::members(Members& member, const ReportContext&) const {
+  describe_timers(member, rows_);
+  member("cause", or_null(stop_), {.help = "the wake-up that ended the run; null: none did"});
+}
+
+std::string OwnTimersReport::text(const ReportContext& context) const {
+  if (rows_.empty()) return "no thread of the target was woken by a timer\n";
+  std::string text = table_of(rows_);
+  if (rows_.size() > rows_shown)
+    text += fmt::format("\nand {} more; -f json has them all\n", rows_.size() - rows_shown);
+  if (stop_) return text + "\nstopped by\n" + late_timer_text(*stop_, context.info);
+  for (std::size_t i = 0; i < std::min(explained, rows_.size()); ++i)
+    text += '\n' + late_timer_text(rows_[i].latest, context.info);
+  return text;
+}
+
+void OwnTimersReport::rows(CsvRows& csv, const ReportContext& context) const {
+  const SessionInfo& info = context.info;
+  add_rows(csv, rows_, "total", info.wall(info.start + info.duration));
+  if (stop_)
+    csv.remark(fmt::format("cause: timer={} tid={} time_ns={} latency_ns={} irq_delay_ns={}",
+                           printable(stop_->name), stop_->timer.header.tid,
+                           stop_->timer.header.time_ns, stop_->latency_ns,
+                           latency_in(stop_->timer, TimerContext::irq)));
+}
+
+}  // namespace overdue

@@ -1,0 +1,163 @@
+#include "report/osnoise/sections.h"
+
+#include <array>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "base/time.h"
+#include "report/osnoise/text.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t parts_shown = 6;  // of a kind, below the table
+
+constexpr std::array<std::string_view, 6> kinds{"irq",    "softirq",  "nmi",
+                                                "thread", "hardware", "unknown"};
+constexpr std::array<std::string_view, 2> stops{"single", "total"};
+
+constexpr About parts_about{.help =
+                                "sources of the noise, longest first; net of nested interferences"};
+constexpr std::string_view complete_help =
+    "false: more interferences came than are kept; residual_ns has the oldest";
+
+/// The name of the noise that a limit is for.
+std::string_view limited(const OsnoiseStop& stop) {
+  return stops[stop.single ? 0 : 1];
+}
+
+void describe_noise(Members& member, const OsnoiseCpu& cpu) {
+  member("samples", cpu.samples, {.help = "periods"});
+  member("runtime_ns", cpu.runtime_ns, {.help = "time in which the thread was busy"});
+  member("noise_ns", cpu.noise_ns,
+         {.help = "sum of the noises in runtime_ns that reach the threshold"});
+  member("percent_available", static_cast<double>(cpu.available()) / 100'000,
+         {.help = "share of runtime_ns without noise, 0 to 100"});
+  member("max_noise_ns", cpu.max_noise_ns, {.help = "largest noise of a period"});
+  member("max_single_ns", cpu.max_single_ns, {.help = "longest single noise"});
+}
+
+void describe_counts(Members& member, const OsnoiseCpu& cpu, const OsnoisePlan& plan) {
+  member("hw", cpu.hw, {.help = "noises without any interference"});
+  member("nmi", cpu.nmi, {.help = "NMIs in gaps of any length; likewise the next three"});
+  member("irq", cpu.irq);
+  const auto softirq = when(plan.counts_softirqs, cpu.softirq);
+  member("softirq", or_null(softirq),
+         {.help = "null: the kernel's tracer does not see softirqs with PREEMPT_RT"});
+  member("thread", cpu.thread);
+}
+
+void describe_cpu(Members& member, const OsnoiseCpu& cpu, const OsnoisePlan& plan) {
+  member.type("noise_cpu",
+              "Periods of a CPU that have ended. The ns of the parts and residual_ns add up to "
+              "noise_ns");
+  member("cpu", cpu.cpu);
+  describe_noise(member, cpu);
+  describe_counts(member, cpu, plan);
+  member("parts", cpu.tally.parts(), parts_about);
+  member("residual_ns", cpu.residual_ns(),
+         {.help = "noise in no part: kernel entries and exits, context switches, lost records"});
+  member("histogram", when(plan.histogram, cpu.tally.histogram().buckets()),
+         {.help = "with --hist: [low_ns, high_ns, count] of each bucket that is not empty; high_ns "
+                  "is exclusive, and null in the last bucket, which has all longer noises"});
+}
+
+void describe_cpus(Members& member, const std::vector<OsnoiseCpu>& cpus, const OsnoisePlan& plan) {
+  member.list("cpus", cpus, [&](const OsnoiseCpu& cpu) { describe_cpu(member, cpu, plan); },
+              {.below = true});
+}
+
+/// A row per CPU; `type`, `start` and `end` are of the time that the row covers.
+void add_rows(CsvRows& csv, std::span<const OsnoiseCpu> cpus, const OsnoisePlan& plan,
+              std::string_view type, WallTime start, WallTime end) {
+  csv.rows<OsnoiseCpu>(cpus, [&](Members& cell, const OsnoiseCpu& cpu) {
+    cell("type", type);
+    cell("start", format_rfc3339(start));
+    cell("end", format_rfc3339(end));
+    describe_cpu(cell, cpu, plan);
+  });
+}
+
+TableWidth table_width(const ReportContext& context) {
+  const bool narrow = context.columns != 0 && context.columns < osnoise_table_width;
+  return narrow ? TableWidth::narrow : TableWidth::full;
+}
+
+}  // namespace
+
+void describe(Members& member, const NoisePart& part) {
+  const bool is_thread = part.kind == NOISE_THREAD;
+  member.type("noise_part", "Interferences of one kind and name");
+  member("kind", noise_part_kind(part.kind),
+         {.help = "hardware: nothing that the kernel reports; hardware or a hypervisor",
+          .choices = kinds});
+  member("name", part.name);
+  member("tid", when(is_thread, part.number),
+         {.help = "thread; 0: the kernel reported no switch to it"});
+  member("number", when(!is_thread, part.number), {.help = "number of the interrupt"});
+  member("count", part.count);
+  member("ns", part.ns);
+  member("max_ns", part.max_ns);
+}
+
+void describe(Members& member, const OsnoiseStop& stop) {
+  member.type("noise_cause",
+              "The noise that stopped the run. The ns of the parts and residual_ns add up to "
+              "noise_ns");
+  member("cpu", stop.cpu);
+  member("time_ns", stop.time_ns);
+  member("of", limited(stop),
+         {.help = "single: one noise; total: the noise of a period", .choices = stops});
+  member("limit_ns", stop.limit_ns);
+  member("noise_ns", stop.noise_ns);
+  member("parts", stop.parts, parts_about);
+  member("residual_ns", stop.residual_ns);
+  member("complete", stop.complete, {.help = complete_help});
+}
+
+void OsnoiseIntervalSection::members(Members& member, const ReportContext&) const {
+  member("start", format_rfc3339(start_), {.help = "end of the previous interval"});
+  member("end", format_rfc3339(end_));
+  describe_cpus(member, cpus_, plan_);
+}
+
+std::string OsnoiseIntervalSection::text(const ReportContext& context) const {
+  return osnoise_table(cpus_, plan_, duration_, table_width(context));
+}
+
+void OsnoiseIntervalSection::rows(CsvRows& csv, const ReportContext&) const {
+  add_rows(csv, cpus_, plan_, "interval", start_, end_);
+}
+
+void OsnoiseSection::members(Members& member, const ReportContext&) const {
+  member.object("osnoise", [&] {
+    member("period_ns", plan_.period_ns);
+    member("runtime_ns", plan_.runtime_ns, {.help = "of each period"});
+    member("threshold_ns", plan_.threshold_ns);
+    member("priority", static_cast<std::uint64_t>(plan_.priority),
+           {.help = "SCHED_FIFO priority of the threads; 0: ordinary threads"});
+  });
+  describe_cpus(member, cpus_, plan_);
+  member("cause", or_null(stop_), {.help = "null: no limit stopped the run", .below = true});
+}
+
+std::string OsnoiseSection::text(const ReportContext& context) const {
+  std::string text;
+  if (plan_.histogram) text += osnoise_histogram(cpus_, plan_) + "\n";
+  text += osnoise_table(cpus_, plan_, context.info.duration, table_width(context));
+  if (const std::string parts = osnoise_parts(cpus_, parts_shown); !parts.empty())
+    text += "\n" + parts;
+  if (stop_) text += "\n" + osnoise_stop(*stop_);
+  return text;
+}
+
+void OsnoiseSection::rows(CsvRows& csv, const ReportContext& context) const {
+  const SessionInfo& info = context.info;
+  add_rows(csv, cpus_, plan_, "total", info.start_wall, info.wall(info.start + info.duration));
+  if (stop_)
+    csv.remark(fmt::format("cause: cpu={} time_ns={} of={} limit_ns={} noise_ns={}", stop_->cpu,
+                           stop_->time_ns, limited(*stop_), stop_->limit_ns, stop_->noise_ns));
+}
+
+}  // namespace overdue

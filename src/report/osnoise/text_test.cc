@@ -1,0 +1,189 @@
+#include "report/osnoise/text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/text.h"
+#include "probes/osnoise/probe.h"
+#include "report/timerlat/text.h"
+
+namespace overdue {
+namespace {
+
+using testing::HasSubstr;
+
+timerlat_noise noise_of(u32 kind, u32 number, const char* name, s16 detail, u64 begin, u64 end) {
+  timerlat_noise noise{};
+  noise.begin_ns = begin;
+  noise.end_ns = end;
+  noise.number = number;
+  noise.kind = static_cast<u16>(kind);
+  noise.detail = detail;
+  std::strncpy(noise.name, name, COMM_SIZE - 1);
+  return noise;
+}
+
+/// A noise of CPU 8, as a record.
+class Pause {
+ public:
+  Pause(u64 begin_ns, u64 noise_ns, std::vector<timerlat_noise> noises, u32 flags = 0) {
+    gap.header.time_ns = begin_ns + noise_ns;
+    gap.header.tid = 961;
+    gap.header.cpu = 8;
+    gap.header.kind = RECORD_OSNOISE_GAP;
+    std::strncpy(gap.header.comm, "osnoise/8", COMM_SIZE - 1);
+    gap.begin_ns = begin_ns;
+    gap.noise_ns = noise_ns;
+    gap.interferences = gap.noises = static_cast<u32>(noises.size());
+    gap.flags = flags;
+    bytes_.resize(sizeof gap + noises.size() * sizeof(timerlat_noise));
+    std::memcpy(bytes_.data(), &gap, sizeof gap);
+    if (!noises.empty())
+      std::memcpy(bytes_.data() + sizeof gap, noises.data(),
+                  noises.size() * sizeof(timerlat_noise));
+  }
+  TimerCause cause() const { return take_apart_pause({&osnoise_gap_schema, bytes_}); }
+
+  osnoise_gap gap{};
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+/// The example of Documentation/trace/osnoise-tracer.rst.
+Pause example() {
+  constexpr u64 at = 5789'858'404'555;
+  return {at,
+          8812,
+          {noise_of(NOISE_VECTOR, 236, "", VECTOR_LOCAL_TIMER, at + 316, at + 316 + 2848),
+           noise_of(NOISE_THREAD, 54, "migration/8", 0, at + 4745, at + 4745 + 3068)}};
+}
+
+TEST(OsnoiseTrace, LinesAreThoseOfTheKernel) {
+  OsnoiseTrace trace;
+  const Pause pause = example();
+  trace.add(pause.gap, pause.cause());
+  EXPECT_EQ(trace.take(0), "");
+  EXPECT_EQ(trace.take(UINT64_MAX),
+            "     osnoise/8-961     [008] ....  5789.858407: irq_noise: local_timer:236 start "
+            "5789.858404871 duration 2848 ns\n"
+            "   migration/8-54      [008] ....  5789.858412: thread_noise: migration/8:54 start "
+            "5789.858409300 duration 3068 ns\n"
+            "     osnoise/8-961     [008] ....  5789.858413: sample_threshold: start "
+            "5789.858404555 duration 8812 ns interference 2\n");
+  EXPECT_EQ(trace.take(UINT64_MAX), "");
+}
+
+TEST(OsnoiseTrace, PeriodsAreThoseOfTheKernel) {
+  OsnoiseTrace trace;
+  osnoise_sample sample{};
+  sample.header.time_ns = 81'637'220'000;
+  sample.header.tid = 859;
+  std::strncpy(sample.header.comm, "<...>", COMM_SIZE - 1);
+  sample.runtime_ns = 1'000'000'000;
+  sample.noise_ns = 190'000;
+  sample.max_ns = 9000;
+  sample.hw = 18;
+  sample.irq = 1007;
+  sample.softirq = 18;
+  sample.thread = 1;
+  trace.add(sample);
+  EXPECT_EQ(trace.take(UINT64_MAX),
+            "         <...>-859     [000] ....    81.637220: 1000000        190  99.98100       9 "
+            "    18      0   1007     18      1\n");
+}
+
+/// Each nanosecond is in one part, or in the residual.
+TEST(OsnoiseFigures, PartsAddUp) {
+  OsnoiseCpu cpu{.cpu = 8};
+  const OsnoisePlan plan{.histogram = true, .bucket_ns = 1000, .buckets = 4};
+  u64 noise_ns = 0;
+  for (const Pause& pause :
+       {example(), Pause(1000, 1500, {}), Pause(9000, 2'000'000, {}, OSNOISE_UNSEEN),
+        Pause(5000, 3000,
+              {noise_of(NOISE_SOFTIRQ, 3, "", 0, 5100, 7100),
+               noise_of(NOISE_IRQ, 27, "virtio1", 0, 6000, 6500)})}) {
+    cpu.open.add(pause.gap, pause.cause(), plan);
+    noise_ns += pause.gap.noise_ns;
+  }
+  EXPECT_EQ(cpu.tally.parts_ns(), 0u);  // the period has not ended
+  osnoise_sample sample{};
+  sample.runtime_ns = 100'000'000;
+  sample.noise_ns = noise_ns;
+  sample.max_ns = 2'000'000;
+  sample.hw = 1;
+  cpu.add(sample);
+  EXPECT_EQ(cpu.tally.parts_ns() + cpu.residual_ns(), noise_ns);
+  EXPECT_EQ(cpu.residual_ns(), 8812u - 2848 - 3068 + 3000 - 2000);
+  std::string reported;
+  for (const NoisePart& part : cpu.tally.parts())
+    reported += fmt::format("{} {}:{} {} {}\n", noise_part_kind(part.kind), part.name, part.number,
+                            part.count, part.ns);
+  EXPECT_EQ(reported,
+            "thread :0 1 2000000\n"
+            "thread migration/8:54 1 3068\n"
+            "irq local_timer:236 1 2848\n"
+            "hardware :0 1 1500\n"
+            "softirq NET_RX:3 1 1500\n"
+            "irq virtio1:27 1 500\n");
+  EXPECT_EQ(available_text(cpu.available()), "97.98668");
+  EXPECT_EQ(cpu.tally.histogram().count_in(1), 1u);
+  EXPECT_EQ(cpu.tally.histogram().count_in(3), 1u);
+  EXPECT_EQ(cpu.tally.histogram().count_in(4), 2u);  // over
+}
+
+TEST(OsnoiseTable, HasALineForEachCpu) {
+  OsnoiseCpu busy{.cpu = 0};
+  osnoise_sample sample{};
+  sample.runtime_ns = 900'000'000;
+  sample.noise_ns = 617'400;
+  sample.max_ns = 100'300;
+  sample.hw = 10;
+  sample.irq = 900;
+  sample.softirq = 60;
+  sample.thread = 15;
+  busy.add(sample);
+  busy.add(sample);
+  const std::vector<OsnoiseCpu> cpus{busy, OsnoiseCpu{.cpu = 11}};
+  EXPECT_EQ(osnoise_table(cpus, {}, std::chrono::seconds(2)),
+            R"(2.00s | times in us
+CPU  PERIODS      RUNTIME        NOISE %CPU AVAIL    MAX NOISE   MAX SINGLE       HW      NMI      IRQ  SOFTIRQ   THREAD
+0          2      1800000       1234.8   99.93140        617.4        100.3       20        0     1800      120       30
+11         0            0          0.0          -          0.0          0.0        0        0        0        0        0
+)");
+}
+
+TEST(OsnoiseStopText, SaysWhatItWas) {
+  const Pause pause = example();
+  NoiseTally tally;
+  tally.add(pause.gap, pause.cause(), OsnoisePlan{});
+  const std::string text = osnoise_stop({.cpu = 8,
+                                         .limit_ns = 8000,
+                                         .noise_ns = 8812,
+                                         .parts = tally.parts(),
+                                         .residual_ns = 8812 - tally.parts_ns()});
+  EXPECT_THAT(
+      text, HasSubstr("CPU 8 stopped the run: a single noise of 8.81us, and the limit is 8.00us"));
+  EXPECT_THAT(text, HasSubstr("thread    migration/8:54"));
+  EXPECT_THAT(text, HasSubstr("residual  entry, exit, switches"));
+}
+
+TEST(LiveTables, HaveAFormForEightyColumns) {
+  std::vector<TimerCpu> timers(1);
+  std::vector<OsnoiseCpu> noisy(1);
+  const auto width = [](const std::string& text) {
+    std::size_t most = 0;
+    for (const std::string_view line : split(text, '\n')) most = std::max(most, line.size());
+    return most;
+  };
+  EXPECT_EQ(width(timerlat_table(timers, {})), timerlat_table_width);
+  EXPECT_LE(width(timerlat_table(timers, {}, TableWidth::narrow)), 80u);
+  EXPECT_EQ(width(osnoise_table(noisy, {}, {})), osnoise_table_width);
+  EXPECT_LE(width(osnoise_table(noisy, {}, {}, TableWidth::narrow)), 80u);
+}
+
+}  // namespace
+}  // namespace overdue

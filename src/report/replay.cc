@@ -1,0 +1,112 @@
+#include "report/replay.h"
+
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "bpf/frame.h"
+#include "core/recorded_stacks.h"
+#include "report/app_timers/view.h"
+#include "report/hwlat/view.h"
+#include "report/osnoise/view.h"
+#include "report/timerlat/view.h"
+#include "report/worst/view.h"
+#include "sinks/make_sink.h"
+#include "source/measure.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::uint64_t tick_every_ns = 500'000'000;  // of recorded time, as in a live session
+
+/// Gives a listener the records that it would have got live.
+class ListenerReplay final : public Sink {
+ public:
+  ListenerReplay(MeasureListener& listener, RecordedStacks& stacks)
+      : listener_(listener), stacks_(stacks) {}
+
+  void begin(const SessionInfo& info) override { listener_.begin(info); }
+  void record(const Record& record) override {
+    if (record.schema->id == RECORD_FRAME) return stacks_.frame(record);
+    listener_.record(record);
+    const std::uint64_t now_ns = record.header().time_ns;
+    if (now_ns < tick_ns_ + tick_every_ns) return;
+    listener_.tick();  // writes buffered output, which would fill the memory
+    tick_ns_ = now_ns;
+  }
+  void end(const SessionInfo& info, const Receipt& receipt) override {
+    listener_.settle();
+    listener_.end(info, receipt);
+  }
+
+ private:
+  MeasureListener& listener_;
+  RecordedStacks& stacks_;
+  std::uint64_t tick_ns_ = 0;
+};
+
+void check_view(const std::string& view, const SessionInfo& info, bool has_lines) {
+  if (view == "summary" || (has_lines && (view == "hist" || view == "trace"))) return;
+  throw Error("a recording of `overdue {}` has no view '{}'", printable(info.command), view)
+      .hint(has_lines ? "--view summary, hist, trace" : "--view summary")
+      .exit_status(2);
+}
+
+void check_lines(const std::string& view, const OutputOptions& output) {
+  if (view == "trace" && output.format == "json")
+    throw Error("-f json and --view trace do not go together")
+        .hint("use -f ndjson: one JSON object a line")
+        .exit_status(2);
+}
+
+template <typename Plan>
+Plan with_view(Plan plan, const std::string& view) {
+  plan.histogram = view == "hist";
+  plan.trace = view == "trace";
+  return plan;
+}
+
+}  // namespace
+
+RecordedReport report_of(const SessionInfo& info) {
+  if (info.command == "osnoise") return RecordedReport::osnoise;
+  if (info.command == "timerlat")
+    return info.options.contains("period_ns") ? RecordedReport::timerlat
+                                              : RecordedReport::own_timers;
+  if (info.command != "worst") return RecordedReport::calls;
+  const bool of_hardware = info.spans == std::vector<std::string>{"hwlat"};
+  return of_hardware ? RecordedReport::hwlat : RecordedReport::worst;
+}
+
+void replay_report(TraceReader& reader, RecordedReport kind, const std::string& view,
+                   const OutputOptions& output) {
+  const SessionInfo& info = reader.info();
+  check_sink_format(output.format);
+  check_view(view, info, kind == RecordedReport::timerlat || kind == RecordedReport::osnoise);
+  check_lines(view, output);
+  RecordedStacks stacks;
+  const auto show = [&](MeasureListener& listener) {
+    ListenerReplay replay(listener, stacks);
+    reader.replay(replay);
+  };
+  if (kind == RecordedReport::timerlat) {
+    const TimerlatPlan plan = with_view(kept_timerlat_plan(info), view);
+    TimerlatView shown(plan, output, false, stacks);
+    show(shown);
+  } else if (kind == RecordedReport::own_timers) {
+    OwnTimersView shown(kept_own_timers_plan(info), output, stacks);
+    show(shown);
+  } else if (kind == RecordedReport::osnoise) {
+    const OsnoisePlan plan = with_view(kept_osnoise_plan(info), view);
+    OsnoiseView shown(plan, output, false);
+    show(shown);
+  } else if (kind == RecordedReport::hwlat) {
+    HwlatView shown(kept_hwlat_plan(info), output);
+    show(shown);
+  } else if (kind == RecordedReport::worst) {
+    WorstView shown(kept_worst_plan(info), output, false, stacks);
+    show(shown);
+  }
+}
+
+}  // namespace overdue

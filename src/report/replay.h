@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "report/output.h"
+#include "trace/reader.h"
+
+namespace overdue {
+
+/// The kind of report that a recording has.
+enum class RecordedReport {
+  calls,       ///< syscalls, stalls and record: `report` has views of all three
+  timerlat,    ///< timerlat of workload threads, or of the kernel tracer's threads
+  own_timers,  ///< timerlat of app timers
+  osnoise,
+  worst,
+  hwlat,
+};
+
+RecordedReport report_of(const SessionInfo& info);
+
+/// Prints a recording as the command that made it prints live. `kind` is not `calls`; `view` is
+/// "summary", or, of timerlat and osnoise, "hist" or "trace". Throws Error for a view or format
+/// that the report does not have.
+void replay_report(TraceReader& reader, RecordedReport kind, const std::string& view,
+                   const OutputOptions& output);
+
+}  // namespace overdue

@@ -1,0 +1,97 @@
+#include "report/stalls/thresholds.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include "base/error.h"
+
+namespace overdue {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+TEST(Thresholds, OneTimeIsForAll) {
+  const Thresholds thresholds = parse_thresholds({"10ms"});
+  EXPECT_EQ(thresholds.of(SPAN_SYSCALL), Duration(10ms));
+  EXPECT_EQ(thresholds.of(SPAN_OFFCPU), Duration(10ms));
+  EXPECT_EQ(thresholds.of_call(SYS_futex), Duration(10ms));
+  EXPECT_EQ(thresholds.least({SPAN_SYSCALL, SPAN_OFFCPU, SPAN_BLOCK}), Duration(10ms));
+}
+
+std::string refusal(const std::string& asked, const std::string& recorded,
+                    const std::vector<span_kind>& kinds = {SPAN_SYSCALL}) {
+  try {
+    check_narrower(parse_thresholds({asked}), parse_thresholds({recorded}), kinds);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Thresholds, OfARecordingMayBecomeLongerOnly) {
+  EXPECT_EQ(refusal("10ms", "10ms"), "");
+  EXPECT_EQ(refusal("20ms", "10ms"), "");
+  EXPECT_EQ(refusal("5ms", "10ms"), "the recording has no syscall that took less than 10.0ms");
+  EXPECT_EQ(refusal("20ms", "10ms,futex=1s"),
+            "the recording has no futex that took less than 1.00s");
+  EXPECT_EQ(refusal("20ms,futex=1s", "10ms,futex=1s"), "");
+  EXPECT_EQ(refusal("20ms", "fsync=5ms"), "the recording has no syscall");
+  EXPECT_EQ(refusal("fsync=6ms", "fsync=5ms"), "");
+  EXPECT_EQ(refusal("10ms", "10ms,offcpu=50ms", {SPAN_SYSCALL, SPAN_OFFCPU}),
+            "the recording has no offcpu that took less than 50.0ms");
+  EXPECT_EQ(refusal("20ms", "10ms,thread:web-*=50ms"),
+            "the recording has no syscall that took less than 50.0ms");
+  EXPECT_EQ(refusal("10ms,thread:web-*=50ms", "10ms,thread:web-*=50ms"), "");
+}
+
+TEST(Thresholds, NamesGoBeforeKindsBeforeAll) {
+  const Thresholds thresholds = parse_thresholds({"10ms,futex=1s", "syscall=5ms", "openat=5us"});
+  EXPECT_EQ(thresholds.of_call(SYS_futex), Duration(1s));
+  EXPECT_EQ(thresholds.of_call(SYS_openat), Duration(5us));
+  EXPECT_EQ(thresholds.of_call(SYS_read), Duration(5ms));
+  EXPECT_EQ(thresholds.of(SPAN_BLOCK), Duration(10ms));
+  EXPECT_EQ(thresholds.least({SPAN_SYSCALL, SPAN_OFFCPU, SPAN_BLOCK}), Duration(5us));
+}
+
+TEST(Thresholds, OnlySomeCallsMayHaveOne) {
+  const Thresholds thresholds = parse_thresholds({"fsync=5ms"});
+  EXPECT_EQ(thresholds.of_call(SYS_fsync), Duration(5ms));
+  EXPECT_EQ(thresholds.of_call(SYS_read), std::nullopt);
+  EXPECT_EQ(thresholds.of(SPAN_SYSCALL), std::nullopt);
+}
+
+TEST(Thresholds, TheLastOneCounts) {
+  EXPECT_EQ(parse_thresholds({"10ms", "20ms"}).general, Duration(20ms));
+  EXPECT_EQ(parse_thresholds({"futex=1s,futex=2s"}).of_call(SYS_futex), Duration(2s));
+}
+
+TEST(Thresholds, AreRefusedWithWhatWouldBeRight) {
+  const std::pair<std::vector<std::string>, std::string> wrong[] = {
+      {{}, "no threshold"},
+      {{""}, "no threshold"},
+      {{"10"}, "unit"},
+      {{"0ms"}, "threshold of 0"},
+      {{"futex=0s"}, "threshold of 0"},
+      {{"futx=1s"}, "'futx' is neither"},
+      {{"=1s"}, "'' is neither"},
+      {{"futex="}, ""},
+      {{"-5ms"}, ""},
+      {{"10ms,fu\033tex=1s"}, "fu\\x1btex"}};
+  for (const auto& [values, words] : wrong) {
+    try {
+      parse_thresholds(values);
+      ADD_FAILURE() << "accepted: " << ::testing::PrintToString(values);
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(words));
+      EXPECT_THAT(error.hint(), Not(IsEmpty())) << error.what();
+      EXPECT_EQ(error.exit_status(), 2);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace overdue
