@@ -10,8 +10,8 @@
 
 #include "core/probe.h"
 #include "kernel/features.h"
+#include "probes/app_timers/probe.h"
 #include "probes/osnoise/probe.h"
-#include "probes/own_timers/probe.h"
 #include "probes/sched/probe.h"
 #include "probes/spans.h"
 #include "probes/syscalls/probe_fixture.h"
@@ -216,8 +216,8 @@ std::vector<std::unique_ptr<Measuring>> sessions_of_every_kind() {
           .stop_irq = second, .stop_total = second, .stop_user = second, .stack_over = second},
       sessions[2]->session.membership().maps()));
   sessions[3]->session.add(
-      std::make_unique<OwnTimersProbe>(sessions[3]->session.membership().maps(),
-                                       OwnTimersOptions{.stack_over = second, .cpus = {0}}));
+      std::make_unique<AppTimersProbe>(sessions[3]->session.membership().maps(),
+                                       AppTimersOptions{.stack_over = second, .cpus = {0}}));
   Session& session = sessions[2]->session;
   session.add(std::make_unique<WorstProbe>(WorstOptions{.events = true, .cpus = {0}},
                                            session.membership().maps()));

@@ -90,7 +90,7 @@ Wait wait_of(const RawWait& raw, StackNamer& namer) {
   if (!wait.could_run()) wait.means = stop_meaning(wait.kernel_stack);
   if (wait.means == stopped_by_signal && raw.stop) wait.stop = stop_signal_of(*raw.stop);
   if (raw.waker) wait.waker = waker_of(*raw.waker, namer);
-  if (raw.fixed.state == WAIT_PREEMPTED) wait.displacer = displacer_of(raw);
+  if (raw.fixed.state == WAIT_PREEMPTED) wait.preempted_by = displacer_of(raw);
   wait.ran = shares_of(raw);
   wait.throttle = throttle_of(raw);
   return wait;

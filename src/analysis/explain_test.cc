@@ -88,7 +88,7 @@ TEST(Explain, SplitsAWaitByItsWakeUp) {
   ASSERT_THAT(seen.ran.threads, SizeIs(1));
   EXPECT_EQ(seen.ran.threads[0].thread.comm, "cruncher");
   EXPECT_EQ(seen.ran.threads[0].ns, 250u);
-  EXPECT_FALSE(seen.displacer);
+  EXPECT_FALSE(seen.preempted_by);
 }
 
 TEST(Explain, SaysForHowLongOthersRan) {
@@ -144,8 +144,8 @@ TEST(Explain, NamesWhoTookTheCpu) {
   EXPECT_EQ(e.finding.waits[0].state, "preempted");
   EXPECT_EQ(e.finding.waits[0].blocked_ns(), 0u);
   EXPECT_FALSE(e.finding.waits[0].waker);
-  ASSERT_TRUE(e.finding.waits[0].displacer);
-  EXPECT_EQ(e.finding.waits[0].displacer->comm, "cruncher");
+  ASSERT_TRUE(e.finding.waits[0].preempted_by);
+  EXPECT_EQ(e.finding.waits[0].preempted_by->comm, "cruncher");
 }
 
 TEST(Explain, LeavesItsOwnProgramsOutOfAWakersStack) {

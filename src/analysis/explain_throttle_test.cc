@@ -43,7 +43,7 @@ TEST(Explain, NamesTheCgroupThatThrottled) {
   EXPECT_EQ(wait.throttled_ns, 850u);
   EXPECT_EQ(wait.runqueue_ns, 50u) << "then it waits for the CPU";
   EXPECT_EQ(wait.blocked_ns(), 0u);
-  EXPECT_FALSE(wait.displacer);
+  EXPECT_FALSE(wait.preempted_by);
   ASSERT_TRUE(wait.throttle);
   EXPECT_EQ(wait.throttle->cgroup, "/shop/api");
   EXPECT_EQ(wait.throttle->quota_ns, 20u);
@@ -105,7 +105,7 @@ TEST(Explain, NobodyTookTheCpuOfWhomItIdledWithout) {
   e.fed.add(record).add(span_of(7, 1000, 2000));
   const Wait& wait = e.finding.waits.at(0);
   EXPECT_EQ(wait.state, "unknown");
-  EXPECT_FALSE(wait.displacer);
+  EXPECT_FALSE(wait.preempted_by);
   EXPECT_EQ(wait.runqueue_ns + wait.throttled_ns + wait.blocked_ns(), 0u);
 }
 

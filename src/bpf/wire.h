@@ -53,7 +53,7 @@ enum record_kind {
   RECORD_CALLER_STACK = 8,
   RECORD_WAIT_STACK = 9,     // user_stack.h
   RECORD_TIMERLAT = 10,      // timerlat.h
-  RECORD_OWN_TIMER = 11,     // own_timer.h
+  RECORD_APP_TIMER = 11,     // app_timer.h
   RECORD_WORST_WINDOW = 12,  // worst.h
   RECORD_WORST_EVENT = 13,
   RECORD_OSNOISE_GAP = 14,  // osnoise.h

@@ -31,7 +31,7 @@ std::vector<ReportShape> reports() {
           {"The session of a stream of calls", {any<UnfinishedSection>()}},
           {"The session of a stream of findings", {}},
           {"Latencies of timers by CPU", {any<TimerlatReport>(), any<TimerlatCause>()}},
-          {"Latencies of a program's own timers", {any<OwnTimersReport>()}},
+          {"Latencies of a program's own timers", {any<AppTimersReport>()}},
           {"Noise by CPU", {any<OsnoiseSection>()}},
           {"The longest latencies of a kind", {any<WorstSection>()}},
           {"Latencies not caused by software", {any<HwlatSection>()}}};
@@ -44,7 +44,7 @@ std::vector<LineShape> lines() {
       {{"interval"}, "Latencies of timers since the start", any<TimerlatTable>()},
       {{"interval"},
        "Latencies of a program's own timers since the start",
-       any<OwnTimersInterval>()},
+       any<AppTimersInterval>()},
       {{"interval"}, "Noise since the start", any<OsnoiseIntervalSection>()},
       {{"stall", "hang"},
        "A span that took as long as its threshold (stall), or has not ended yet (hang)",

@@ -90,7 +90,7 @@ class TimerlatCommand final : public Command {
   std::string period_text() const { return period_.value_or("1000"); }
   void warn_of_process() const;
   bool has_target(const Invocation& invocation) const;
-  int measure_own_timers(const Invocation& invocation);
+  int measure_app_timers(const Invocation& invocation);
   int measure_with_bpf(const TimerlatPlan& plan, bool live);
   int measure_with_tracer(const TimerlatPlan& plan, bool live);
   bool is_for_the_tracer() const;
@@ -258,7 +258,7 @@ bool TimerlatCommand::is_for_the_tracer() const {
 }
 
 /// Measures app timers of the target, instead of workload threads.
-int TimerlatCommand::measure_own_timers(const Invocation& invocation) {
+int TimerlatCommand::measure_app_timers(const Invocation& invocation) {
   if (invocation.has_program && invocation.program.empty())
     throw Error("no program after '--'").hint("overdue timerlat -- sleep 1").exit_status(2);
   if (backend_ == "kernel")
@@ -286,15 +286,15 @@ int TimerlatCommand::measure_own_timers(const Invocation& invocation) {
   request.quiet = output_.quiet;
   request.verbose = output_.verbose;
   request.streams = trace_ || request.interval.has_value();
-  const OwnTimersPlan plan{.stop_irq_ns = ns(stop_irq_, "--stop-irq"),
+  const AppTimersPlan plan{.stop_irq_ns = ns(stop_irq_, "--stop-irq"),
                            .stop_total_ns = ns(stop_total_, "--stop-total"),
                            .user = user_,
                            .trace = trace_,
                            .spawned = invocation.has_program};
-  OwnTimersProbeSet probe_set({.stack_over = limit(stack_, "--stack"), .cpus = {}});
+  AppTimersProbeSet probe_set({.stack_over = limit(stack_, "--stack"), .cpus = {}});
   request.options = kept_options(plan);
   KernelStacks stacks;
-  OwnTimersView view(plan, output_, stacks);
+  AppTimersView view(plan, output_, stacks);
   SavingListener saving(view, save_, stacks);
   return measure(request, *kernel_, probe_set, saving);
 }
@@ -303,7 +303,7 @@ int TimerlatCommand::run(const Invocation& invocation) {
   check_format();
   check_backend();
   kernel_ = kernel_options_.open();
-  if (has_target(invocation)) return measure_own_timers(invocation);
+  if (has_target(invocation)) return measure_app_timers(invocation);
   const TimerlatPlan plan = this->plan();
   warn_of_process();
   const bool live = !trace_ && !histogram_ && goes_to_a_terminal(output_);

@@ -95,10 +95,10 @@ struct Wait {
   std::string_view means{};
   Stack kernel_stack{};  ///< stack of the wait
   std::optional<Waker> waker{};
-  std::optional<ThreadName> displacer{};  ///< "preempted": the preempting thread
-  CpuShares ran{};                        ///< threads that ran while this one was runnable
-  std::optional<Throttle> throttle{};     ///< "throttled": the limit
-  std::optional<StopSignal> stop{};       ///< "stopped": the signal, if known
+  std::optional<ThreadName> preempted_by{};  ///< "preempted": the preempting thread
+  CpuShares ran{};                           ///< threads that ran while this one was runnable
+  std::optional<Throttle> throttle{};        ///< "throttled": the limit
+  std::optional<StopSignal> stop{};          ///< "stopped": the signal, if known
 
   bool could_run() const {
     return state == "preempted" || state == "throttled" || state == "unknown";

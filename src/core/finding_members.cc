@@ -162,7 +162,7 @@ void describe(Members& member, const Wait& wait) {
   member("stopped_by", wait.stop, {.help = "signal that stopped the thread, and its sender"});
   member("kernel_stack", wait.kernel_stack);
   member("waker", wait.waker);
-  member("displaced_by", wait.displacer, {.help = "preempted: the preempting thread"});
+  member("displaced_by", wait.preempted_by, {.help = "preempted: the preempting thread"});
   describe_shares(member, wait.ran);
   member("throttled_by", wait.throttle, {.help = "the limit that was used up, if known"});
 }

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "bpf/own_timer.h"
+#include "bpf/app_timer.h"
 #include "bpf/sched.h"
 #include "bpf/span.h"
 #include "bpf/timerlat.h"
@@ -154,9 +154,9 @@ void StackRecorder::record(const Record& record) {
                     activation.kernel_frames);
       break;
     }
-    case RECORD_OWN_TIMER:
-      kernel_frames(record, offsetof(own_timer, function), 1);
-      kernel_frames(record, sizeof(own_timer), record.as<own_timer>().kernel_frames);
+    case RECORD_APP_TIMER:
+      kernel_frames(record, offsetof(app_timer, function), 1);
+      kernel_frames(record, sizeof(app_timer), record.as<app_timer>().kernel_frames);
       break;
     case RECORD_WORST_WINDOW: {
       const auto window = record.as<worst_window>();

@@ -6,17 +6,17 @@
 
 namespace overdue {
 
-void OwnTimersProbeSet::add_to(Session& session, const Kernel& kernel,
+void AppTimersProbeSet::add_to(Session& session, const Kernel& kernel,
                                const std::vector<std::uint32_t>& cpus) {
   options_.cpus = cpus;
   options_.use_throttles = kernel.throttles().yes;
   options_.hears_of_queues = options_.use_throttles && !kernel.marks_throttled();
-  auto probe = std::make_unique<OwnTimersProbe>(session.membership().maps(), options_);
+  auto probe = std::make_unique<AppTimersProbe>(session.membership().maps(), options_);
   probe_ = probe.get();
   session.add(std::move(probe));
 }
 
-std::vector<std::string> OwnTimersProbeSet::notes() const {
+std::vector<std::string> AppTimersProbeSet::notes() const {
   std::vector<std::string> notes;
   if (const std::uint64_t count = probe_->slept_again())
     notes.push_back(fmt::format(

@@ -72,7 +72,7 @@ RecordedReport report_of(const SessionInfo& info) {
   if (info.command == "osnoise") return RecordedReport::osnoise;
   if (info.command == "timerlat")
     return info.options.contains("period_ns") ? RecordedReport::timerlat
-                                              : RecordedReport::own_timers;
+                                              : RecordedReport::app_timers;
   if (info.command != "worst") return RecordedReport::calls;
   const bool of_hardware = info.spans == std::vector<std::string>{"hwlat"};
   return of_hardware ? RecordedReport::hwlat : RecordedReport::worst;
@@ -93,8 +93,8 @@ void replay_report(TraceReader& reader, RecordedReport kind, const std::string& 
     const TimerlatPlan plan = with_view(kept_timerlat_plan(info), view);
     TimerlatView shown(plan, output, false, stacks);
     show(shown);
-  } else if (kind == RecordedReport::own_timers) {
-    OwnTimersView shown(kept_own_timers_plan(info), output, stacks);
+  } else if (kind == RecordedReport::app_timers) {
+    AppTimersView shown(kept_app_timers_plan(info), output, stacks);
     show(shown);
   } else if (kind == RecordedReport::osnoise) {
     const OsnoisePlan plan = with_view(kept_osnoise_plan(info), view);

@@ -11,7 +11,7 @@ namespace overdue {
 enum class RecordedReport {
   calls,       ///< syscalls, stalls and record: `report` has views of all three
   timerlat,    ///< timerlat of workload threads, or of the kernel tracer's threads
-  own_timers,  ///< timerlat of app timers
+  app_timers,  ///< timerlat of app timers
   osnoise,
   worst,
   hwlat,

@@ -96,7 +96,7 @@ TEST(FindingJson, HasNoKeyThatTheSchemaLacks) {
   f.kernel_stack = f.waits[0].kernel_stack;
   f.waits[0].throttle = f.chain[0].throttle = Throttle{"/shop/api", 1, 20'000'000, 100'000'000};
   f.user_stack_end = "cut";
-  f.waits[0].displacer = f.thread;
+  f.waits[0].preempted_by = f.thread;
   ChainLink& link = f.chain[0];
   link.runqueue_ns = 1;
   link.ran.add(f.thread, 1);

@@ -8,13 +8,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from kernel_tracer import has_tracer
 from overdue_test import NOBODY, OVERDUE, FolderTest, main, overdue, run, workload
 
-OWN_TIMERS = ("timerlat", "--", "sh", "-c", "for i in 1 2 3 4 5; do sleep 0.02; done")
+APP_TIMERS = ("timerlat", "--", "sh", "-c", "for i in 1 2 3 4 5; do sleep 0.02; done")
 # Options in front of the program, if there is one.
 SESSIONS = {
     "timerlat": (("timerlat", "-d", "1s", "--backend", "bpf"), 0),
     "timerlat that stops": (("timerlat", "-d", "30s", "-T", "1", "--backend", "bpf"), 3),
-    "own timers": (OWN_TIMERS, 0),
-    "own timers that stop": (("timerlat", "-T", "1", *OWN_TIMERS[1:]), None),
+    "app timers": (APP_TIMERS, 0),
+    "own timers that stop": (("timerlat", "-T", "1", *APP_TIMERS[1:]), None),
     "osnoise": (("osnoise", "-d", "1200ms", "-p", "500ms", "--backend", "bpf"), 0),
     "osnoise that stops": (("osnoise", "-d", "30s", "-p", "100ms", "-s", "1", "--backend", "bpf"), 3),
     "worst wakeup": (("worst", "wakeup", "--events", "-d", "1s", "--backend", "bpf"), 0),

@@ -27,7 +27,7 @@ class SameWakeUps(fd.Case):
                 self.assertEqual(live.finish().status, 0)
             theirs = [line for line in read_ndjson(theirs_path) if line["type"] == "activation"]
             ours_lines = read_ndjson(ours_path)
-        ours = [line for line in ours_lines if line["type"] == "own_timer"]
+        ours = [line for line in ours_lines if line["type"] == "app_timer"]
         self.assertEqual(ours_lines[-1]["lost"], left_out(ours_lines[-1]), ours_lines[-1])
         self.assertGreater(len(ours), 50)
         pairs = [(mine, its) for mine in ours for its in theirs

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <string>
 
+#include "bpf/app_timer.h"
 #include "bpf/osnoise.h"
-#include "bpf/own_timer.h"
 #include "bpf/sched.h"
 #include "bpf/signals.h"
 #include "bpf/timerlat.h"
@@ -259,8 +259,8 @@ void make_timerlat_corpus(const std::string& directory) {
   keep(directory + "/timerlat.odt", trace_of(schemas_of({RECORD_TIMERLAT, RECORD_TIMERLAT_CPU}),
                                              {late, trace_test::to_bytes(at_end)}));
 
-  own_timer timer{};
-  timer.header = trace_test::make_header(RECORD_OWN_TIMER, sizeof timer, 11);
+  app_timer timer{};
+  timer.header = trace_test::make_header(RECORD_APP_TIMER, sizeof timer, 11);
   timer.expires_ns = timer.header.time_ns - 90'000;
   timer.slack_ns = 50'000;
   timer.irq_ns = timer.expires_ns + 60'000;
@@ -273,8 +273,8 @@ void make_timerlat_corpus(const std::string& directory) {
   sched_throttle throttle{};
   throttle.header = timer.header;
   throttle.header.kind = RECORD_SCHED_THROTTLE;
-  keep(directory + "/own_timers.odt",
-       trace_of(schemas_of({RECORD_OWN_TIMER, RECORD_SCHED_THROTTLE}),
+  keep(directory + "/app_timers.odt",
+       trace_of(schemas_of({RECORD_APP_TIMER, RECORD_SCHED_THROTTLE}),
                 {with_words(throttle, {}), with_words(timer, {3, 4})}));
 }
 

@@ -243,7 +243,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   overdue::show(bytes, format, overdue::view_options(choice));
   overdue::show_stalls(bytes, format == "csv" ? "text" : format);
   using overdue::RecordedReport;
-  static constexpr std::array kinds{RecordedReport::timerlat, RecordedReport::own_timers,
+  static constexpr std::array kinds{RecordedReport::timerlat, RecordedReport::app_timers,
                                     RecordedReport::osnoise, RecordedReport::worst,
                                     RecordedReport::hwlat};
   static constexpr std::array<const char*, 3> views{"summary", "hist", "trace"};

@@ -20,7 +20,7 @@ SHOWN = {
     "stalls": [("summary", ["text", "json", "csv"]), ("stalls", ["text", "json", "ndjson", "csv"])],
     "timerlat": [("summary", ["text", "json", "ndjson", "csv"]),
                  ("hist", ["text", "json"]), ("trace", ["text", "ndjson"])],
-    "own timers": [("summary", ["text", "json", "ndjson", "csv"])],
+    "app timers": [("summary", ["text", "json", "ndjson", "csv"])],
     "osnoise": [("summary", ["text", "json", "ndjson", "csv"]),
                 ("hist", ["text", "json"]), ("trace", ["text", "ndjson"])],
     "worst": [("summary", ["text", "json", "ndjson", "csv"])],
@@ -37,7 +37,7 @@ def report(recording, view, form):
 
 def kind_of(recording):
     first = json.loads(report(recording, "summary", "json"))
-    return "own timers" if "timers" in first else first["command"]
+    return "app timers" if "timers" in first else first["command"]
 
 
 class Reports(unittest.TestCase):

@@ -21,17 +21,17 @@ constexpr std::size_t explained = 3;
 constexpr std::array<std::string_view, 6> part_kinds{"slack",     "irq",       "handler",
                                                      "run queue", "throttled", "return"};
 
-std::string table_of(std::span<const OwnTimerRow> rows) {
-  return own_timers_table(rows.first(std::min(rows.size(), rows_shown)));
+std::string table_of(std::span<const AppTimerRow> rows) {
+  return app_timers_table(rows.first(std::min(rows.size(), rows_shown)));
 }
 
-void describe_interrupted(Members& member, const own_timer& timer) {
+void describe_interrupted(Members& member, const app_timer& timer) {
   member("cpu", timer.timer_cpu);
   member("tid", timer.interrupted_tid);
   member("comm", fixed_text(timer.interrupted));
 }
 
-void describe_row(Members& member, const OwnTimerRow& row) {
+void describe_row(Members& member, const AppTimerRow& row) {
   member("pid", row.pid);
   member("tid", row.tid);
   member("comm", row.comm);
@@ -41,7 +41,7 @@ void describe_row(Members& member, const OwnTimerRow& row) {
                   [&] { describe_timer_latencies(member, row.latencies[index_of(context)]); });
 }
 
-void describe_timers(Members& member, const std::vector<OwnTimerRow>& rows) {
+void describe_timers(Members& member, const std::vector<AppTimerRow>& rows) {
   member("timers", rows, {.help = "by thread and kind of timer, latest first", .below = true});
 }
 
@@ -59,9 +59,9 @@ void describe_late_cells(Members& cell, const LateTimer& late) {
 }
 
 /// A row for each thread and kind of timer; `end` is that of the figures.
-void add_rows(CsvRows& csv, const std::vector<OwnTimerRow>& rows, std::string_view type,
+void add_rows(CsvRows& csv, const std::vector<AppTimerRow>& rows, std::string_view type,
               WallTime end) {
-  csv.rows<OwnTimerRow>(rows, [&](Members& cell, const OwnTimerRow& row) {
+  csv.rows<AppTimerRow>(rows, [&](Members& cell, const AppTimerRow& row) {
     cell("type", type);
     cell("end", format_rfc3339(end));
     describe_row(cell, row);
@@ -82,7 +82,7 @@ void describe(Members& member, const LatenessPart& part) {
 }
 
 void describe(Members& member, const LateTimer& late) {
-  const own_timer& timer = late.timer;
+  const app_timer& timer = late.timer;
   member.type("late_timer", "One wake-up by a timer: the ns of the parts add up to latency_ns");
   member("timer", late.name,
          {.help = "the system call that waited, and the kind of the timer if it is not the call's "
@@ -103,32 +103,32 @@ void describe(Members& member, const LateTimer& late) {
          {.help = "with --stack: kernel stack of this CPU when the interrupt came"});
 }
 
-void describe(Members& member, const OwnTimerRow& row) {
+void describe(Members& member, const AppTimerRow& row) {
   member.type("app_timer", "Wake-ups of one thread by timers of one kind");
   describe_row(member, row);
   member("latest", row.latest, {.help = "the wake-up with the longest latency"});
 }
 
-void OwnTimersInterval::members(Members& member, const ReportContext&) const {
+void AppTimersInterval::members(Members& member, const ReportContext&) const {
   member("end", format_rfc3339(end_), {.help = "the figures are from the start of the session"});
   describe_timers(member, rows_);
 }
 
-std::string OwnTimersInterval::text(const ReportContext&) const {
+std::string AppTimersInterval::text(const ReportContext&) const {
   return fmt::format("{}, after {}\n{}", local_time_of_day(end_), format_duration(duration_),
                      table_of(rows_));
 }
 
-void OwnTimersInterval::rows(CsvRows& csv, const ReportContext&) const {
+void AppTimersInterval::rows(CsvRows& csv, const ReportContext&) const {
   add_rows(csv, rows_, "interval", end_);
 }
 
-void OwnTimersReport::members(Members& member, const ReportContext&) const {
+void AppTimersReport::members(Members& member, const ReportContext&) const {
   describe_timers(member, rows_);
   member("cause", or_null(stop_), {.help = "the wake-up that ended the run; null: none did"});
 }
 
-std::string OwnTimersReport::text(const ReportContext& context) const {
+std::string AppTimersReport::text(const ReportContext& context) const {
   if (rows_.empty()) return "no thread of the target was woken by a timer\n";
   std::string text = table_of(rows_);
   if (rows_.size() > rows_shown)
@@ -139,7 +139,7 @@ std::string OwnTimersReport::text(const ReportContext& context) const {
   return text;
 }
 
-void OwnTimersReport::rows(CsvRows& csv, const ReportContext& context) const {
+void AppTimersReport::rows(CsvRows& csv, const ReportContext& context) const {
   const SessionInfo& info = context.info;
   add_rows(csv, rows_, "total", info.wall(info.start + info.duration));
   if (stop_)

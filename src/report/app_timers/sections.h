@@ -12,14 +12,14 @@ namespace overdue {
 
 void describe(Members& member, const LatenessPart& part);
 void describe(Members& member, const LateTimer& late);
-void describe(Members& member, const OwnTimerRow& row);
+void describe(Members& member, const AppTimerRow& row);
 
 /// The app timers since the start, at the end of an interval.
-class OwnTimersInterval final : public Section {
+class AppTimersInterval final : public Section {
  public:
-  OwnTimersInterval() = default;
+  AppTimersInterval() = default;
   /// `rows`: latest first. `info` is that at the end of the interval.
-  OwnTimersInterval(std::vector<OwnTimerRow> rows, const SessionInfo& info)
+  AppTimersInterval(std::vector<AppTimerRow> rows, const SessionInfo& info)
       : rows_(std::move(rows)),
         end_(info.wall(info.start + info.duration)),
         duration_(info.duration) {}
@@ -31,17 +31,17 @@ class OwnTimersInterval final : public Section {
   void rows(CsvRows& csv, const ReportContext& context) const override;
 
  private:
-  std::vector<OwnTimerRow> rows_;
+  std::vector<AppTimerRow> rows_;
   WallTime end_{};
   Duration duration_{};  ///< of the session so far
 };
 
 /// The app timers of the whole session, and the wake-up that ended it.
-class OwnTimersReport final : public Section {
+class AppTimersReport final : public Section {
  public:
-  OwnTimersReport() = default;
+  AppTimersReport() = default;
   /// `rows`: latest first. `stop`: the wake-up over a limit, if there was one.
-  OwnTimersReport(std::vector<OwnTimerRow> rows, std::optional<LateTimer> stop)
+  AppTimersReport(std::vector<AppTimerRow> rows, std::optional<LateTimer> stop)
       : rows_(std::move(rows)), stop_(std::move(stop)) {}
 
   void members(Members& member, const ReportContext& context) const override;
@@ -49,7 +49,7 @@ class OwnTimersReport final : public Section {
   void rows(CsvRows& csv, const ReportContext& context) const override;
 
  private:
-  std::vector<OwnTimerRow> rows_;
+  std::vector<AppTimerRow> rows_;
   std::optional<LateTimer> stop_;
 };
 

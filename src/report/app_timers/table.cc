@@ -29,7 +29,7 @@ std::string kind_of_timer(const std::string& function) {
 
 }  // namespace
 
-std::uint64_t latency_in(const own_timer& timer, TimerContext context) {
+std::uint64_t latency_in(const app_timer& timer, TimerContext context) {
   switch (context) {
     case TimerContext::irq:
       return between(timer.expires_ns, timer.irq_ns);
@@ -43,7 +43,7 @@ std::uint64_t latency_in(const own_timer& timer, TimerContext context) {
 
 LateTimer take_apart_timer(const Record& record) {
   LateTimer late;
-  const auto timer = late.timer = record.as<own_timer>();
+  const auto timer = late.timer = record.as<app_timer>();
   late.latency_ns = latency_in(timer, TimerContext::user);
   const std::uint64_t irq_ns = latency_in(timer, TimerContext::irq);
   const std::uint64_t slack_ns = std::min<std::uint64_t>(irq_ns, timer.slack_ns);
@@ -53,7 +53,7 @@ LateTimer take_apart_timer(const Record& record) {
   part("slack", slack_ns);
   part("irq", irq_ns - slack_ns);
   part("handler", between(timer.irq_ns, timer.wake_ns));
-  const bool kept_behind = timer.flags & OWN_TIMER_KEPT;
+  const bool kept_behind = timer.flags & APP_TIMER_KEPT;
   std::uint64_t queue_ns = between(timer.wake_ns, timer.run_ns);
   std::uint64_t return_ns = between(timer.run_ns, timer.header.time_ns);
   std::uint64_t& kept_ns = kept_behind ? return_ns : queue_ns;
@@ -75,27 +75,27 @@ LateTimer take_apart_timer(const Record& record) {
   return late;
 }
 
-std::string OwnTimersTable::timer_name(const own_timer& timer, const Names& names) {
+std::string AppTimersTable::timer_name(const app_timer& timer, const Names& names) {
   const Stack function = untraced_stack(stacks_, std::array{std::uint64_t{timer.function}});
   const std::string kind = kind_of_timer(function.empty() || function[0].name.empty()
                                              ? fmt::format("{:#x}", timer.function)
                                              : function[0].name);
   if (timer.nr == NO_SYSCALL) return kind.empty() ? "[unknown call]" : kind;
-  const std::uint16_t abi = timer.flags & OWN_TIMER_COMPAT ? ABI_COMPAT : ABI_NATIVE;
+  const std::uint16_t abi = timer.flags & APP_TIMER_COMPAT ? ABI_COMPAT : ABI_NATIVE;
   const std::string call = syscall_name(abi, timer.nr, names);
   return kind.empty() ? call : fmt::format("{} ({})", call, kind);
 }
 
-LateTimer OwnTimersTable::add(const Record& record, const Names& names) {
+LateTimer AppTimersTable::add(const Record& record, const Names& names) {
   LateTimer late = take_apart_timer(record);
-  const own_timer& timer = late.timer;
+  const app_timer& timer = late.timer;
   if (throttle_ && throttle_->header.tid == timer.header.tid &&
       throttle_->header.time_ns == timer.header.time_ns)
     late.throttle = throttle_in(*throttle_);
   throttle_.reset();
-  const Key key(timer.header.tid, timer.function, timer.nr, timer.flags & OWN_TIMER_COMPAT);
+  const Key key(timer.header.tid, timer.function, timer.nr, timer.flags & APP_TIMER_COMPAT);
   const auto [found, is_new] = rows_.try_emplace(key);
-  OwnTimerRow& row = found->second;
+  AppTimerRow& row = found->second;
   if (is_new) row.timer = timer_name(timer, names);
   late.name = row.timer;
   row.pid = timer.header.pid;
@@ -110,14 +110,14 @@ LateTimer OwnTimersTable::add(const Record& record, const Names& names) {
   return late;
 }
 
-void OwnTimersTable::name_stack(LateTimer& late) {
+void AppTimersTable::name_stack(LateTimer& late) {
   late.stack = untraced_stack(stacks_, late.addresses);
 }
 
-std::vector<OwnTimerRow> OwnTimersTable::rows() const {
-  std::vector<OwnTimerRow> rows;
+std::vector<AppTimerRow> AppTimersTable::rows() const {
+  std::vector<AppTimerRow> rows;
   for (const auto& [key, row] : rows_) rows.push_back(row);
-  std::ranges::sort(rows, [](const OwnTimerRow& a, const OwnTimerRow& b) {
+  std::ranges::sort(rows, [](const AppTimerRow& a, const AppTimerRow& b) {
     return std::tie(b.latest.latency_ns, a.tid, a.timer) <
            std::tie(a.latest.latency_ns, b.tid, b.timer);
   });

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "bpf/own_timer.h"
+#include "bpf/app_timer.h"
 #include "bpf/sched.h"
 #include "core/finding.h"
 #include "core/histogram.h"
@@ -31,8 +31,8 @@ struct LatenessPart {
 
 /// One wake-up by a timer, decomposed: its parts add up to its latency, to the nanosecond.
 struct LateTimer {
-  own_timer timer{};
-  std::string name;              ///< the call that waited, as in OwnTimerRow
+  app_timer timer{};
+  std::string name;              ///< the call that waited, as in AppTimerRow
   std::uint64_t latency_ns = 0;  ///< from the requested time to the way back to the program
   std::vector<LatenessPart> parts;
   std::optional<Throttle> throttle;      ///< the limit that throttled the thread
@@ -42,10 +42,10 @@ struct LateTimer {
 LateTimer take_apart_timer(const Record& record);
 
 /// The latency from the expiry of the timer to a context.
-std::uint64_t latency_in(const own_timer& timer, TimerContext context);
+std::uint64_t latency_in(const app_timer& timer, TimerContext context);
 
 /// The timers of one kind that one thread waits for.
-struct OwnTimerRow {
+struct AppTimerRow {
   std::uint32_t pid = 0, tid = 0;
   std::string comm;   ///< raw name of the thread
   std::string timer;  ///< call that waits: "clock_nanosleep", "epoll_wait (timerfd)"
@@ -54,10 +54,10 @@ struct OwnTimerRow {
 };
 
 /// Wake-ups by timers, by thread and kind.
-class OwnTimersTable {
+class AppTimersTable {
  public:
   /// `stacks` names the kernel functions of timers, and must outlive the table.
-  explicit OwnTimersTable(StackNamer& stacks) : stacks_(stacks) {}
+  explicit AppTimersTable(StackNamer& stacks) : stacks_(stacks) {}
 
   /// Keeps the limit that throttled the thread of the next wake-up.
   void add_throttle(const Record& record) { throttle_ = record.as<sched_throttle>(); }
@@ -66,16 +66,16 @@ class OwnTimersTable {
   /// Names the stack of a wake-up that will be shown.
   void name_stack(LateTimer& late);
   /// Copies of the rows, latest first.
-  std::vector<OwnTimerRow> rows() const;
+  std::vector<AppTimerRow> rows() const;
 
  private:
-  std::string timer_name(const own_timer& timer, const Names& names);
+  std::string timer_name(const app_timer& timer, const Names& names);
 
   /// Tid, kernel function, call, and whether the call is a 32-bit one.
   using Key = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t, std::uint32_t>;
   StackNamer& stacks_;
   std::optional<sched_throttle> throttle_;
-  std::map<Key, OwnTimerRow> rows_;
+  std::map<Key, AppTimerRow> rows_;
 };
 
 }  // namespace overdue

@@ -16,7 +16,7 @@ std::string name_and_tid(const std::string& comm, std::uint32_t tid) {
 }
 
 std::string part_text(const LatenessPart& part, const LateTimer& late) {
-  const own_timer& timer = late.timer;
+  const app_timer& timer = late.timer;
   if (part.kind == "slack") return "the kernel may be this late (timer slack)";
   if (part.kind == "irq") {
     const std::string there =
@@ -36,12 +36,12 @@ std::string part_text(const LatenessPart& part, const LateTimer& late) {
   if (part.kind == "throttled")
     return late.throttle ? throttle_text(late.throttle)
                          : "by the CPU quota of its cgroup, or the limit of real-time threads";
-  return timer.flags & OWN_TIMER_KEPT ? "until it ran again" : "until its system call had ended";
+  return timer.flags & APP_TIMER_KEPT ? "until it ran again" : "until its system call had ended";
 }
 
 }  // namespace
 
-std::string own_timers_table(std::span<const OwnTimerRow> rows) {
+std::string app_timers_table(std::span<const AppTimerRow> rows) {
   constexpr std::string_view titles[] = {"IRQ latency (us)", "thread latency (us)",
                                          "back in user space (us)"};
   std::string text = fmt::format("{:<22} {:<26} {:>9} |", "", "", "");
@@ -50,7 +50,7 @@ std::string own_timers_table(std::span<const OwnTimerRow> rows) {
   for (std::size_t i = 0; i < std::size(titles); ++i)
     text += fmt::format("{:>8} {:>8} {:>8} {:>8} |", "min", "avg", "p99", "max");
   text += '\n';
-  for (const OwnTimerRow& row : rows) {
+  for (const AppTimerRow& row : rows) {
     text += fmt::format("{:<22} {:<26} {:>9} |", name_and_tid(row.comm, row.tid), row.timer,
                         row.latencies[0].count());
     for (const Histogram& all : row.latencies)
@@ -63,7 +63,7 @@ std::string own_timers_table(std::span<const OwnTimerRow> rows) {
 }
 
 std::string late_timer_text(const LateTimer& late, const SessionInfo& info) {
-  const own_timer& timer = late.timer;
+  const app_timer& timer = late.timer;
   const KernelTime end{Duration(timer.header.time_ns)};
   std::string text = fmt::format(
       "{}  {}  {} was {} late on CPU {}\n", local_time_of_day(info.wall(end)), late.name,

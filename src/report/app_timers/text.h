@@ -11,7 +11,7 @@ namespace overdue {
 /// Texts of `overdue timerlat` with a target; every line ends in a newline.
 
 /// Latencies by thread and kind of timer, in microseconds.
-std::string own_timers_table(std::span<const OwnTimerRow> rows);
+std::string app_timers_table(std::span<const AppTimerRow> rows);
 
 /// One wake-up and its parts.
 std::string late_timer_text(const LateTimer& late, const SessionInfo& info);

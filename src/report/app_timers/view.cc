@@ -7,31 +7,31 @@
 
 namespace overdue {
 
-KeptOptions kept_options(const OwnTimersPlan& plan) {
+KeptOptions kept_options(const AppTimersPlan& plan) {
   return {{"stop_irq_ns", std::to_string(plan.stop_irq_ns)},
           {"stop_total_ns", std::to_string(plan.stop_total_ns)},
           {"user", std::to_string(plan.user)}};
 }
 
-OwnTimersPlan kept_own_timers_plan(const SessionInfo& info) {
+AppTimersPlan kept_app_timers_plan(const SessionInfo& info) {
   return {.stop_irq_ns = kept_number(info.options, "stop_irq_ns", 0),
           .stop_total_ns = kept_number(info.options, "stop_total_ns", 0),
           .user = kept_number(info.options, "user", 0) != 0};
 }
 
-OwnTimersView::OwnTimersView(const OwnTimersPlan& plan, const OutputOptions& output,
+AppTimersView::AppTimersView(const AppTimersPlan& plan, const OutputOptions& output,
                              StackNamer& stacks)
     : plan_(plan), options_(output), table_(stacks) {}
 
-void OwnTimersView::begin(const SessionInfo& info) {
+void AppTimersView::begin(const SessionInfo& info) {
   info_ = info;
   report_ = open_report(options_, plan_.spawned, false);
   report_.sink->begin(info);
 }
 
-void OwnTimersView::record(const Record& record) {
+void AppTimersView::record(const Record& record) {
   if (record.schema->id == RECORD_SCHED_THROTTLE) return table_.add_throttle(record);
-  if (record.schema->id != RECORD_OWN_TIMER) return;
+  if (record.schema->id != RECORD_APP_TIMER) return;
   LateTimer late = table_.add(record, info_.names);
   if (plan_.trace) report_.sink->record(record);
   if (stop_) return;
@@ -45,15 +45,15 @@ void OwnTimersView::record(const Record& record) {
   stop_ = std::move(late);
 }
 
-void OwnTimersView::interval(const SessionInfo& info, Duration wall) {
+void AppTimersView::interval(const SessionInfo& info, Duration wall) {
   if (wall == Duration{}) return;
-  report_.sink->section(std::make_shared<OwnTimersInterval>(table_.rows(), info));
+  report_.sink->section(std::make_shared<AppTimersInterval>(table_.rows(), info));
 }
 
-void OwnTimersView::end(const SessionInfo& info, const Receipt& receipt) {
+void AppTimersView::end(const SessionInfo& info, const Receipt& receipt) {
   SessionInfo shown = info;
   if (options_.quiet && options_.format == "text") shown.notes.clear();
-  report_.sink->section(std::make_shared<OwnTimersReport>(table_.rows(), std::move(stop_)));
+  report_.sink->section(std::make_shared<AppTimersReport>(table_.rows(), std::move(stop_)));
   report_.sink->end(shown, receipt);
   report_.output->close();
 }

@@ -11,7 +11,7 @@
 namespace overdue {
 
 /// The settings of a measurement of app timers that its reports need.
-struct OwnTimersPlan {
+struct AppTimersPlan {
   std::uint64_t stop_irq_ns = 0;  ///< limit for the IRQ latency; 0: no limit
   std::uint64_t stop_total_ns = 0;
   bool user = false;     ///< true: stop_total_ns includes the way back to the program
@@ -20,14 +20,14 @@ struct OwnTimersPlan {
 };
 
 /// The plan as a recording keeps it, and back; a damaged setting gets its default.
-KeptOptions kept_options(const OwnTimersPlan& plan);
-OwnTimersPlan kept_own_timers_plan(const SessionInfo& info);
+KeptOptions kept_options(const AppTimersPlan& plan);
+AppTimersPlan kept_app_timers_plan(const SessionInfo& info);
 
 /// Prints the latencies of app timers, in the requested format.
-class OwnTimersView final : public MeasureListener {
+class AppTimersView final : public MeasureListener {
  public:
   /// `output` and `stacks` must outlive the view.
-  OwnTimersView(const OwnTimersPlan& plan, const OutputOptions& output, StackNamer& stacks);
+  AppTimersView(const AppTimersPlan& plan, const OutputOptions& output, StackNamer& stacks);
 
   void begin(const SessionInfo& info) override;
   void record(const Record& record) override;
@@ -37,11 +37,11 @@ class OwnTimersView final : public MeasureListener {
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
  private:
-  OwnTimersPlan plan_;
+  AppTimersPlan plan_;
   const OutputOptions& options_;
   ReportOutput report_;
   SessionInfo info_;
-  OwnTimersTable table_;
+  AppTimersTable table_;
   std::optional<LateTimer> stop_;
 };
 

@@ -16,33 +16,33 @@
 
 #include "kernel/child_fixture.h"
 #include "kernel/session.h"
-#include "probes/own_timers/probe.h"
+#include "probes/app_timers/probe.h"
 
 namespace overdue {
 namespace {
 
 using namespace std::chrono_literals;
-using OwnTimersTest = KernelTest;
+using AppTimersTest = KernelTest;
 
 constexpr std::uint64_t ms = 1'000'000;
 /// Number of wake-ups that a hardened kernel may hide.
 constexpr std::size_t hidden = 2;
 
 struct Measured {
-  std::vector<own_timer> timers;
+  std::vector<app_timer> timers;
   std::uint64_t unmatched = 0;
   std::uint64_t slept_again = 0;
 
-  std::vector<own_timer> of(std::uint32_t nr) const {
-    std::vector<own_timer> some;
+  std::vector<app_timer> of(std::uint32_t nr) const {
+    std::vector<app_timer> some;
     std::copy_if(timers.begin(), timers.end(), std::back_inserter(some),
-                 [&](const own_timer& one) { return one.nr == nr; });
+                 [&](const app_timer& one) { return one.nr == nr; });
     return some;
   }
 };
 
 /// The timers that a child running `work` waits for.
-Measured measure_child(const std::function<void()>& work, const OwnTimersOptions& options = {}) {
+Measured measure_child(const std::function<void()>& work, const AppTimersOptions& options = {}) {
   Measured measured;
   Child child([&](Child& self) {
     work();
@@ -51,13 +51,13 @@ Measured measure_child(const std::function<void()>& work, const OwnTimersOptions
   MembershipRules rules;
   rules.pids = {child.pid()};
   Session session(rules, 1 << 20);
-  auto made = std::make_unique<OwnTimersProbe>(session.membership().maps(), options);
-  OwnTimersProbe& probe = *made;
+  auto made = std::make_unique<AppTimersProbe>(session.membership().maps(), options);
+  AppTimersProbe& probe = *made;
   session.add(std::move(made));
   session.arm();
   child.run_step();
   const RecordHandler take = [&](const Record& record) {
-    measured.timers.push_back(record.as<own_timer>());
+    measured.timers.push_back(record.as<app_timer>());
   };
   session.finish(take);
   measured.unmatched = probe.counters()[COUNTER_UNMATCHED];
@@ -77,7 +77,7 @@ std::uint64_t now(clockid_t clock = CLOCK_MONOTONIC) {
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-void expect_order(const own_timer& timer) {
+void expect_order(const app_timer& timer) {
   EXPECT_LE(timer.expires_ns, timer.irq_ns);
   EXPECT_LE(timer.irq_ns, timer.wake_ns);
   EXPECT_LE(timer.wake_ns, timer.run_ns);
@@ -85,7 +85,7 @@ void expect_order(const own_timer& timer) {
   EXPECT_NE(timer.function, 0U);
 }
 
-TEST_F(OwnTimersTest, SleepsFromTheMomentAskedFor) {
+TEST_F(AppTimersTest, SleepsFromTheMomentAskedFor) {
   struct Asked {
     std::uint64_t earliest_ns, latest_ns;
   };
@@ -100,10 +100,10 @@ TEST_F(OwnTimersTest, SleepsFromTheMomentAskedFor) {
         sleep_until(until_ns, clock);
       }
     });
-    const std::vector<own_timer> sleeps = measured.of(SYS_clock_nanosleep);
+    const std::vector<app_timer> sleeps = measured.of(SYS_clock_nanosleep);
     EXPECT_GE(sleeps.size() + measured.unmatched + hidden, asked->size());
     EXPECT_LE(sleeps.size(), asked->size());
-    for (const own_timer& sleep : sleeps) {
+    for (const app_timer& sleep : sleeps) {
       expect_order(sleep);
       EXPECT_EQ(sleep.slack_ns, 50'000U);
       // Between the test's own two readings, however far apart; one clock is converted to the
@@ -116,7 +116,7 @@ TEST_F(OwnTimersTest, SleepsFromTheMomentAskedFor) {
   }
 }
 
-TEST_F(OwnTimersTest, TimeoutsTimerfdsAndSignals) {
+TEST_F(AppTimersTest, TimeoutsTimerfdsAndSignals) {
   const Measured measured = measure_child([] {
     const int timer = timerfd_create(CLOCK_MONOTONIC, 0);
     const itimerspec every{.it_interval = {0, 2'000'000}, .it_value = {0, 2'000'000}};
@@ -151,26 +151,26 @@ TEST_F(OwnTimersTest, TimeoutsTimerfdsAndSignals) {
     setitimer(ITIMER_REAL, &none, nullptr);
   });
   const auto expect = [&](std::uint32_t nr, std::size_t least, std::size_t most) {
-    const std::vector<own_timer> some = measured.of(nr);
+    const std::vector<app_timer> some = measured.of(nr);
     EXPECT_GE(some.size() + measured.unmatched + hidden, least) << nr;
     EXPECT_LE(some.size(), most) << nr;
-    for (const own_timer& one : some) expect_order(one);
+    for (const app_timer& one : some) expect_order(one);
   };
   expect(SYS_read, 4, 10);
   expect(SYS_epoll_wait, 9, 10);
   expect(SYS_pause, 5, 5);
 }
 
-TEST_F(OwnTimersTest, ASleepUntilThePastIsNotCenturiesLate) {
+TEST_F(AppTimersTest, ASleepUntilThePastIsNotCenturiesLate) {
   const Measured measured = measure_child([] {
     for (int i = 0; i < 20; ++i) sleep_until(1'000'000'000, CLOCK_REALTIME);
     sleep_until(now() + 3 * ms);
   });
-  for (const own_timer& sleep : measured.timers)
+  for (const app_timer& sleep : measured.timers)
     EXPECT_LT(sleep.header.time_ns - sleep.expires_ns, 1'000 * ms);
 }
 
-TEST_F(OwnTimersTest, WhoWaitsAgainIsCounted) {
+TEST_F(AppTimersTest, WhoWaitsAgainIsCounted) {
   const Measured measured = measure_child([] {
     const int timer = timerfd_create(CLOCK_MONOTONIC, 0);
     const itimerspec every{.it_interval = {0, 2'000'000}, .it_value = {0, 2'000'000}};
@@ -191,19 +191,19 @@ TEST_F(OwnTimersTest, WhoWaitsAgainIsCounted) {
   });
   EXPECT_GE(measured.slept_again, 5U);
   EXPECT_LE(measured.of(SYS_read).size(), 40U);
-  for (const own_timer& one : measured.of(SYS_read)) expect_order(one);
+  for (const app_timer& one : measured.of(SYS_read)) expect_order(one);
 }
 
-TEST_F(OwnTimersTest, StacksOfLateInterruptsOnly) {
-  OwnTimersOptions options;
+TEST_F(AppTimersTest, StacksOfLateInterruptsOnly) {
+  AppTimersOptions options;
   options.stack_over = 10s;
   const auto work = [] {
     for (int i = 0; i < 10; ++i) sleep_until(now() + ms);
   };
-  for (const own_timer& one : measure_child(work, options).timers) EXPECT_EQ(one.kernel_frames, 0U);
+  for (const app_timer& one : measure_child(work, options).timers) EXPECT_EQ(one.kernel_frames, 0U);
   options.stack_over = 1ns;
   std::size_t stacks = 0;
-  for (const own_timer& one : measure_child(work, options).timers) {
+  for (const app_timer& one : measure_child(work, options).timers) {
     stacks += one.kernel_frames > 0;
     EXPECT_EQ(one.header.size, sizeof(one) + 8 * one.kernel_frames);
   }

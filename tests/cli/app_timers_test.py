@@ -95,7 +95,7 @@ class KeptByTheLimit(unittest.TestCase):
         # A hypervisor that takes the CPU for longer than the limit does makes another wake-up the latest.
         for _ in range(3):
             own, lines, latest = self.session()
-            late = [line for line in lines if line["type"] == "own_timer" and line["comm"] == "sleeper"]
+            late = [line for line in lines if line["type"] == "app_timer" and line["comm"] == "sleeper"]
             kept = [line for line in late if line["throttled_ns"] > 10 * MS]
             self.assertGreater(own["longest_ns"], 20 * MS, "it was never kept")
             self.assertTrue(kept, max(late, key=lambda line: line["run_ns"] - line["expires_ns"]))
@@ -126,7 +126,7 @@ class KeptByTheLimit(unittest.TestCase):
         return own, lines, row["latest"]
 
 
-class OwnTimers(unittest.TestCase):
+class AppTimers(unittest.TestCase):
     def setUp(self):
         require_root()
 
@@ -161,7 +161,7 @@ class OwnTimers(unittest.TestCase):
             lines = read_ndjson(path)
         ours = {json.loads(line)["expires_ns"]: json.loads(line) for line in finished.out.splitlines()}
         self.assertEqual(len(ours), 30)
-        kernels = {line["expires_ns"]: line for line in lines if line["type"] == "own_timer"}
+        kernels = {line["expires_ns"]: line for line in lines if line["type"] == "app_timer"}
         both = ours.keys() & kernels.keys()
         missed = sum(activation["missed"] for activation in ours.values())
         self.assertGreaterEqual(len(both) + lines[-1]["unmatched"] + missed + HIDDEN, 30)
@@ -207,7 +207,7 @@ class OwnTimers(unittest.TestCase):
             overdue("timerlat", "--trace", "--stack", "1ns", "-f", "ndjson", "-o", path, "--",
                     workload("nanosleep_loop"), 10, 2 * MS)
             lines = read_ndjson(path)
-        wakes = [line for line in lines if line["type"] == "own_timer"]
+        wakes = [line for line in lines if line["type"] == "app_timer"]
         self.assertEqual(len(wakes), lines[-1]["events"])
         self.assertGreaterEqual(len(wakes) + lines[-1]["unmatched"] + HIDDEN, 10)
         for wake in wakes:

@@ -3,7 +3,7 @@
 // thread is back in its program. A timer is the waker of a thread if the wake-up happens within the
 // timer's function, so this code needs to know no kind of timer.
 #include "bpf/compat.bpf.h"
-#include "bpf/own_timer.h"
+#include "bpf/app_timer.h"
 #include "bpf/quota_queues.bpf.h"
 #include "bpf/target.bpf.h"
 #include "bpf/throttle_record.bpf.h"
@@ -39,7 +39,7 @@ struct {
 } expiring SEC(".maps");
 
 struct woken {
-  struct own_timer record; /* header: filled at the end */
+  struct app_timer record; /* header: filled at the end */
   u64 frames[KERNEL_FRAMES_MAX];
   u64 throttler;       /* the limit that throttles the thread: see thread_ledger; 0: none */
   u64 queue;           /* struct cfs_rq* in which the thread is throttled … */
@@ -136,7 +136,7 @@ int COUNTED_PROG(own_waking, struct task_struct* task) {
   if (!expiry || !control.armed || !find_of_thread(threads, task) || !cpu_wanted()) return 0;
   struct woken* woken = bpf_map_lookup_elem(&scratch, &zero);
   if (!woken) return 0;
-  struct own_timer* record = &woken->record;
+  struct app_timer* record = &woken->record;
   __builtin_memset(record, 0, sizeof(*record));
   woken->throttler = woken->queue = woken->mark_ns = woken->ended_ns = 0;
   woken->real_time_queue = is_real_time(task) ? (u64)real_time_queue_of(task) : 0;
@@ -154,7 +154,7 @@ int COUNTED_PROG(own_waking, struct task_struct* task) {
   record->kernel_frames = frames;
   if (frames) bpf_probe_read_kernel(woken->frames, frames * 8, expiry->stack.at);
   if (task == bpf_get_current_task_btf()) {
-    record->flags = OWN_TIMER_AWAKE;
+    record->flags = APP_TIMER_AWAKE;
     record->run_ns = record->wake_ns;
   }
   if (bpf_map_update_elem(&wakes, &tid, woken, BPF_ANY)) count(COUNTER_SPANS_FULL, 1);
@@ -180,7 +180,7 @@ static __always_inline void emit_throttle(struct task_struct* task, struct threa
 static __noinline int emit(struct task_struct* task, struct woken* woken, u64 end_ns) {
   if (!task || !woken) return 0;
   struct thread_state* state = member_state(task);
-  struct own_timer* record = &woken->record;
+  struct app_timer* record = &woken->record;
   void* ring = this_cpu_ring();
   u32 bytes = sizeof(*record) + record->kernel_frames * 8;
   barrier_var(bytes);
@@ -191,7 +191,7 @@ static __noinline int emit(struct task_struct* task, struct woken* woken, u64 en
   }
   emit_throttle(task, state, woken, ring, end_ns);
   fill_header(&record->header, task, state, end_ns);
-  record->header.kind = RECORD_OWN_TIMER;
+  record->header.kind = RECORD_APP_TIMER;
   record->header.size = bytes;
   if (bpf_ringbuf_output(ring, woken, bytes, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
   return 0;
@@ -240,9 +240,9 @@ __noinline int leave_for_quota(struct woken* woken, const u64* above) {
 static __noinline int come_back(struct task_struct* task, struct woken* woken) {
   if (!task || !woken) return 0;
   u32 tid = task->pid;
-  struct own_timer* record = &woken->record;
+  struct app_timer* record = &woken->record;
   if (woken->queue) {
-    record->flags |= OWN_TIMER_KEPT;
+    record->flags |= APP_TIMER_KEPT;
     record->throttled_ns =
         ns_between(woken->mark_ns, throttled_time_of((const struct cfs_rq*)woken->queue));
   }
@@ -256,7 +256,7 @@ static __always_inline void forget_if_asleep(bool preempt, struct task_struct* p
   u32 tid = prev->pid;
   if (preempt || !prev->__state || !member_state(prev)) return;
   struct woken* woken = bpf_map_lookup_elem(&wakes, &tid);
-  if (!woken || !woken->record.run_ns || woken->record.flags & OWN_TIMER_AWAKE) return;
+  if (!woken || !woken->record.run_ns || woken->record.flags & APP_TIMER_AWAKE) return;
   if (woken->ended_ns) return;
   bpf_map_delete_elem(&wakes, &tid);
   __sync_fetch_and_add(&slept_again, 1);
@@ -320,7 +320,7 @@ static __always_inline void end_call_of_timer(void) {
   }
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   woken->record.nr = (s64)regs->orig_ax < 0 ? NO_SYSCALL : (u32)regs->orig_ax;
-  if (in_compat_syscall(task)) woken->record.flags |= OWN_TIMER_COMPAT;
+  if (in_compat_syscall(task)) woken->record.flags |= APP_TIMER_COMPAT;
   u64 now_ns = bpf_ktime_get_ns();
   if (will_be_kept(task)) {
     woken->ended_ns = now_ns;

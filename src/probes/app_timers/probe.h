@@ -4,14 +4,14 @@
 #include <memory>
 #include <vector>
 
-#include "bpf/own_timer.h"
+#include "bpf/app_timer.h"
 #include "core/probe.h"
 #include "kernel/live_probe.h"
 #include "kernel/membership.h"
 
 namespace overdue {
 
-struct OwnTimersOptions {
+struct AppTimersOptions {
   Duration stack_over{};            ///< kernel stacks of interrupts later than this; 0: none
   std::vector<std::uint32_t> cpus;  ///< only timers that expire on these CPUs; empty: all
   bool use_throttles = false;       ///< quotas and the real-time limit: see Kernel::throttles()
@@ -19,13 +19,13 @@ struct OwnTimersOptions {
   bool hears_of_queues = false;
 };
 
-/// Records each wake-up of the target's threads by one of their timers: an own_timer record, when
+/// Records each wake-up of the target's threads by one of their timers: an app_timer record, when
 /// the system call that the wake-up ends returns. The constructor loads and attaches the programs,
 /// and throws Error.
-class OwnTimersProbe final : public LiveProbe {
+class AppTimersProbe final : public LiveProbe {
  public:
-  explicit OwnTimersProbe(const SharedMaps& shared, const OwnTimersOptions& options = {});
-  ~OwnTimersProbe() override;
+  explicit AppTimersProbe(const SharedMaps& shared, const AppTimersOptions& options = {});
+  ~AppTimersProbe() override;
 
   /// Number of wake-ups without a record, because the thread slept again before its call returned.
   std::uint64_t slept_again() const;
@@ -40,7 +40,7 @@ class OwnTimersProbe final : public LiveProbe {
   std::unique_ptr<Impl> impl_;
 };
 
-extern const ProbeInfo own_timers_probe;
-extern const Schema own_timer_schema;
+extern const ProbeInfo app_timers_probe;
+extern const Schema app_timer_schema;
 
 }  // namespace overdue

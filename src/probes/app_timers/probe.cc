@@ -1,21 +1,21 @@
-#include "probes/own_timers/probe.h"
+#include "probes/app_timers/probe.h"
 
 #include <vector>
 
+#include "app_timers.skel.h"
 #include "core/throttle_schema.h"
 #include "kernel/call_hooks.h"
 #include "kernel/real_time_limit.h"
 #include "kernel/skeleton.h"
-#include "own_timers.skel.h"
 
 namespace overdue {
 
-struct OwnTimersProbe::Impl {
-  Skeleton<own_timers_bpf> bpf{"own_timers"};
+struct AppTimersProbe::Impl {
+  Skeleton<app_timers_bpf> bpf{"app_timers"};
   std::vector<Link> links;
 };
 
-OwnTimersProbe::OwnTimersProbe(const SharedMaps& shared, const OwnTimersOptions& options)
+AppTimersProbe::AppTimersProbe(const SharedMaps& shared, const AppTimersOptions& options)
     : impl_(std::make_unique<Impl>()) {
   auto& bpf = impl_->bpf;
   share_maps(bpf->obj, shared);
@@ -38,26 +38,26 @@ OwnTimersProbe::OwnTimersProbe(const SharedMaps& shared, const OwnTimersOptions&
     if (bpf_program__autoload(program)) impl_->links.push_back(attach(program));
 }
 
-OwnTimersProbe::~OwnTimersProbe() = default;
+AppTimersProbe::~AppTimersProbe() = default;
 
-std::uint64_t OwnTimersProbe::slept_again() const {
+std::uint64_t AppTimersProbe::slept_again() const {
   return __atomic_load_n(&impl_->bpf->bss->slept_again, __ATOMIC_RELAXED);
 }
 
-void OwnTimersProbe::finish(KernelTime, const RecordHandler&) {
+void AppTimersProbe::finish(KernelTime, const RecordHandler&) {
   impl_->links.clear();
 }
 
-const Schema* OwnTimersProbe::schema(std::uint16_t kind) const {
+const Schema* AppTimersProbe::schema(std::uint16_t kind) const {
   if (kind == sched_throttle_schema.id) return &sched_throttle_schema;
-  return kind == own_timer_schema.id ? &own_timer_schema : nullptr;
+  return kind == app_timer_schema.id ? &app_timer_schema : nullptr;
 }
 
-Counters OwnTimersProbe::counters() const {
+Counters AppTimersProbe::counters() const {
   return read_counters(impl_->bpf->obj);
 }
 
-void OwnTimersProbe::end_calibration() {
+void AppTimersProbe::end_calibration() {
   clear_counters(bpf_map__fd(impl_->bpf->maps.counters));
   __atomic_store_n(&impl_->bpf->bss->slept_again, 0, __ATOMIC_RELAXED);
 }
