@@ -32,7 +32,7 @@ std::vector<ReportShape> reports() {
           {"The session of a stream of findings", {}},
           {"Latencies of timers by CPU", {any<TimerlatReport>(), any<TimerlatCause>()}},
           {"Latencies of a program's own timers", {any<AppTimersReport>()}},
-          {"Noise by CPU", {any<OsnoiseSection>()}},
+          {"Noise by CPU", {any<OsnoiseReport>()}},
           {"The longest latencies of a kind", {any<WorstSection>()}},
           {"Latencies not caused by software", {any<HwlatSection>()}}};
 }
@@ -41,11 +41,11 @@ std::vector<ReportShape> reports() {
 std::vector<LineShape> lines() {
   return {
       {{"interval"}, "System calls of one interval", LatencySection::any_interval()},
-      {{"interval"}, "Latencies of timers since the start", any<TimerlatTable>()},
+      {{"interval"}, "Latencies of timers since the start", any<TimerlatInterval>()},
       {{"interval"},
        "Latencies of a program's own timers since the start",
        any<AppTimersInterval>()},
-      {{"interval"}, "Noise since the start", any<OsnoiseIntervalSection>()},
+      {{"interval"}, "Noise since the start", any<OsnoiseInterval>()},
       {{"stall", "hang"},
        "A span that took as long as its threshold (stall), or has not ended yet (hang)",
        any<FindingSection>()},

@@ -58,12 +58,11 @@ void describe_late_cells(Members& cell, const LateTimer& late) {
   }
 }
 
-/// A row for each thread and kind of timer; `end` is that of the figures.
+/// A row for each thread and kind of timer.
 void add_rows(CsvRows& csv, const std::vector<AppTimerRow>& rows, std::string_view type,
-              WallTime end) {
+              const ReportTime& time) {
   csv.rows<AppTimerRow>(rows, [&](Members& cell, const AppTimerRow& row) {
-    cell("type", type);
-    cell("end", format_rfc3339(end));
+    describe_row_time(cell, type, time);
     describe_row(cell, row);
     cell.object("latest", [&] { describe_late_cells(cell, row.latest); });
   });
@@ -110,17 +109,17 @@ void describe(Members& member, const AppTimerRow& row) {
 }
 
 void AppTimersInterval::members(Members& member, const ReportContext&) const {
-  member("end", format_rfc3339(end_), {.help = "the figures are from the start of the session"});
+  describe_time(member);
   describe_timers(member, rows_);
 }
 
 std::string AppTimersInterval::text(const ReportContext&) const {
-  return fmt::format("{}, after {}\n{}", local_time_of_day(end_), format_duration(duration_),
-                     table_of(rows_));
+  return fmt::format("{}, after {}\n{}", local_time_of_day(time().end),
+                     format_duration(time().duration), table_of(rows_));
 }
 
 void AppTimersInterval::rows(CsvRows& csv, const ReportContext&) const {
-  add_rows(csv, rows_, "interval", end_);
+  add_rows(csv, rows_, "interval", time());
 }
 
 void AppTimersReport::members(Members& member, const ReportContext&) const {
@@ -140,8 +139,7 @@ std::string AppTimersReport::text(const ReportContext& context) const {
 }
 
 void AppTimersReport::rows(CsvRows& csv, const ReportContext& context) const {
-  const SessionInfo& info = context.info;
-  add_rows(csv, rows_, "total", info.wall(info.start + info.duration));
+  add_rows(csv, rows_, "total", whole_session(context.info));
   if (stop_)
     csv.remark(fmt::format("cause: timer={} tid={} time_ns={} latency_ns={} irq_delay_ns={}",
                            printable(stop_->name), stop_->timer.header.tid,

@@ -7,6 +7,7 @@
 
 #include "core/section.h"
 #include "report/app_timers/table.h"
+#include "report/interval.h"
 
 namespace overdue {
 
@@ -15,25 +16,19 @@ void describe(Members& member, const LateTimer& late);
 void describe(Members& member, const AppTimerRow& row);
 
 /// The app timers since the start, at the end of an interval.
-class AppTimersInterval final : public Section {
+class AppTimersInterval final : public IntervalSection {
  public:
   AppTimersInterval() = default;
-  /// `rows`: latest first. `info` is that at the end of the interval.
-  AppTimersInterval(std::vector<AppTimerRow> rows, const SessionInfo& info)
-      : rows_(std::move(rows)),
-        end_(info.wall(info.start + info.duration)),
-        duration_(info.duration) {}
+  /// `rows`: latest first.
+  AppTimersInterval(std::vector<AppTimerRow> rows, const SessionInfo& info, Duration shown)
+      : IntervalSection(info, shown), rows_(std::move(rows)) {}
 
-  Place place() const override { return Place::progress; }
-  std::string_view type() const override { return "interval"; }
   void members(Members& member, const ReportContext& context) const override;
   std::string text(const ReportContext& context) const override;
   void rows(CsvRows& csv, const ReportContext& context) const override;
 
  private:
   std::vector<AppTimerRow> rows_;
-  WallTime end_{};
-  Duration duration_{};  ///< of the session so far
 };
 
 /// The app timers of the whole session, and the wake-up that ended it.

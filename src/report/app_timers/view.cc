@@ -47,7 +47,8 @@ void AppTimersView::record(const Record& record) {
 
 void AppTimersView::interval(const SessionInfo& info, Duration wall) {
   if (wall == Duration{}) return;
-  report_.sink->section(std::make_shared<AppTimersInterval>(table_.rows(), info));
+  report_.sink->section(std::make_shared<AppTimersInterval>(table_.rows(), info, shown_));
+  shown_ = info.duration;
 }
 
 void AppTimersView::end(const SessionInfo& info, const Receipt& receipt) {

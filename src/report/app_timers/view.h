@@ -43,6 +43,7 @@ class AppTimersView final : public MeasureListener {
   SessionInfo info_;
   AppTimersTable table_;
   std::optional<LateTimer> stop_;
+  Duration shown_{};  ///< length of the session at the end of the last interval
 };
 
 }  // namespace overdue

@@ -68,13 +68,11 @@ void describe_cpus(Members& member, const std::vector<OsnoiseCpu>& cpus, const O
               {.below = true});
 }
 
-/// A row per CPU; `type`, `start` and `end` are of the time that the row covers.
+/// A row per CPU.
 void add_rows(CsvRows& csv, std::span<const OsnoiseCpu> cpus, const OsnoisePlan& plan,
-              std::string_view type, WallTime start, WallTime end) {
+              std::string_view type, const ReportTime& time) {
   csv.rows<OsnoiseCpu>(cpus, [&](Members& cell, const OsnoiseCpu& cpu) {
-    cell("type", type);
-    cell("start", format_rfc3339(start));
-    cell("end", format_rfc3339(end));
+    describe_row_time(cell, type, time);
     describe_cpu(cell, cpu, plan);
   });
 }
@@ -116,21 +114,20 @@ void describe(Members& member, const OsnoiseStop& stop) {
   member("complete", stop.complete, {.help = complete_help});
 }
 
-void OsnoiseIntervalSection::members(Members& member, const ReportContext&) const {
-  member("start", format_rfc3339(start_), {.help = "end of the previous interval"});
-  member("end", format_rfc3339(end_));
+void OsnoiseInterval::members(Members& member, const ReportContext&) const {
+  describe_time(member);
   describe_cpus(member, cpus_, plan_);
 }
 
-std::string OsnoiseIntervalSection::text(const ReportContext& context) const {
-  return osnoise_table(cpus_, plan_, duration_, table_width(context));
+std::string OsnoiseInterval::text(const ReportContext& context) const {
+  return osnoise_table(cpus_, plan_, time().duration, table_width(context));
 }
 
-void OsnoiseIntervalSection::rows(CsvRows& csv, const ReportContext&) const {
-  add_rows(csv, cpus_, plan_, "interval", start_, end_);
+void OsnoiseInterval::rows(CsvRows& csv, const ReportContext&) const {
+  add_rows(csv, cpus_, plan_, "interval", time());
 }
 
-void OsnoiseSection::members(Members& member, const ReportContext&) const {
+void OsnoiseReport::members(Members& member, const ReportContext&) const {
   member.object("osnoise", [&] {
     member("period_ns", plan_.period_ns);
     member("runtime_ns", plan_.runtime_ns, {.help = "of each period"});
@@ -142,7 +139,7 @@ void OsnoiseSection::members(Members& member, const ReportContext&) const {
   member("cause", or_null(stop_), {.help = "null: no limit stopped the run", .below = true});
 }
 
-std::string OsnoiseSection::text(const ReportContext& context) const {
+std::string OsnoiseReport::text(const ReportContext& context) const {
   std::string text;
   if (plan_.histogram) text += osnoise_histogram(cpus_, plan_) + "\n";
   text += osnoise_table(cpus_, plan_, context.info.duration, table_width(context));
@@ -152,9 +149,8 @@ std::string OsnoiseSection::text(const ReportContext& context) const {
   return text;
 }
 
-void OsnoiseSection::rows(CsvRows& csv, const ReportContext& context) const {
-  const SessionInfo& info = context.info;
-  add_rows(csv, cpus_, plan_, "total", info.start_wall, info.wall(info.start + info.duration));
+void OsnoiseReport::rows(CsvRows& csv, const ReportContext& context) const {
+  add_rows(csv, cpus_, plan_, "total", whole_session(context.info));
   if (stop_)
     csv.remark(fmt::format("cause: cpu={} time_ns={} of={} limit_ns={} noise_ns={}", stop_->cpu,
                            stop_->time_ns, limited(*stop_), stop_->limit_ns, stop_->noise_ns));

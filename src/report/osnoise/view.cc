@@ -82,7 +82,7 @@ void OsnoiseView::record(const Record& record) {
 
 void OsnoiseView::interval(const SessionInfo& info, Duration wall) {
   if (wall == Duration{} || plan_.trace) return;
-  report_.sink->section(std::make_shared<OsnoiseIntervalSection>(plan_, cpus_, info, shown_));
+  report_.sink->section(std::make_shared<OsnoiseInterval>(plan_, cpus_, info, shown_));
   shown_ = info.duration;
 }
 
@@ -106,7 +106,7 @@ void OsnoiseView::end(const SessionInfo& info, const Receipt& receipt) {
           "CPU {}: none of its periods has ended; the kernel reports whole ones", cpu.cpu));
   if (is_text() && options_.quiet) shown.notes.clear();
   show_trace_until(UINT64_MAX);
-  report_.sink->section(std::make_shared<OsnoiseSection>(plan_, std::move(cpus_), stop_));
+  report_.sink->section(std::make_shared<OsnoiseReport>(plan_, std::move(cpus_), stop_));
   report_.sink->end(shown, receipt);
   report_.output->close();
 }

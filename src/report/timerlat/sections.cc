@@ -39,13 +39,11 @@ void describe_cpus(Members& member, const std::vector<TimerCpu>& cpus) {
   member("cpus", cpus, {.below = true});
 }
 
-/// A row for each CPU; `type`, `start` and `end` are those of the row.
+/// A row for each CPU.
 void add_rows(CsvRows& csv, const std::vector<TimerCpu>& cpus, std::string_view type,
-              WallTime start, WallTime end) {
+              const ReportTime& time) {
   csv.rows<TimerCpu>(cpus, [&](Members& cell, const TimerCpu& cpu) {
-    cell("type", type);
-    cell("start", format_rfc3339(start));
-    cell("end", format_rfc3339(end));
+    describe_row_time(cell, type, time);
     describe(cell, cpu);
   });
 }
@@ -127,18 +125,17 @@ void describe(Members& member, const TimerStop& stop) {
   member("stack", stop.stack, {.help = "kernel stack of the CPU when the interrupt came"});
 }
 
-void TimerlatTable::members(Members& member, const ReportContext&) const {
-  member("start", format_rfc3339(start_), {.help = "end of the previous interval"});
-  member("end", format_rfc3339(end_), {.help = "the figures are from the start of the session"});
+void TimerlatInterval::members(Members& member, const ReportContext&) const {
+  describe_time(member);
   describe_cpus(member, cpus_);
 }
 
-std::string TimerlatTable::text(const ReportContext& context) const {
-  return table_in(context, cpus_, duration_);
+std::string TimerlatInterval::text(const ReportContext& context) const {
+  return table_in(context, cpus_, time().duration);
 }
 
-void TimerlatTable::rows(CsvRows& csv, const ReportContext&) const {
-  add_rows(csv, cpus_, "interval", start_, end_);
+void TimerlatInterval::rows(CsvRows& csv, const ReportContext&) const {
+  add_rows(csv, cpus_, "interval", time());
 }
 
 void TimerlatReport::members(Members& member, const ReportContext&) const {
@@ -157,8 +154,7 @@ std::string TimerlatReport::text(const ReportContext& context) const {
 }
 
 void TimerlatReport::rows(CsvRows& csv, const ReportContext& context) const {
-  const SessionInfo& info = context.info;
-  add_rows(csv, cpus_, "total", info.start_wall, info.wall(info.start + info.duration));
+  add_rows(csv, cpus_, "total", whole_session(context.info));
 }
 
 void TimerlatCause::members(Members& member, const ReportContext&) const {

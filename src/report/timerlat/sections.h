@@ -9,6 +9,7 @@
 #include "core/even_histogram.h"
 #include "core/histogram.h"
 #include "core/section.h"
+#include "report/interval.h"
 #include "report/timerlat/figures.h"
 
 namespace overdue {
@@ -20,26 +21,18 @@ void describe(Members& member, const TimerCpu& cpu);
 void describe(Members& member, const TimerStop& stop);
 
 /// The latencies of all CPUs since the start, at the end of an interval.
-class TimerlatTable final : public Section {
+class TimerlatInterval final : public IntervalSection {
  public:
-  TimerlatTable() = default;
-  /// `info` is that at the end of the interval; `begin` is when the interval began, from the start.
-  TimerlatTable(std::vector<TimerCpu> cpus, const SessionInfo& info, Duration begin)
-      : cpus_(std::move(cpus)),
-        start_(info.wall(info.start + begin)),
-        end_(info.wall(info.start + info.duration)),
-        duration_(info.duration) {}
+  TimerlatInterval() = default;
+  TimerlatInterval(std::vector<TimerCpu> cpus, const SessionInfo& info, Duration shown)
+      : IntervalSection(info, shown), cpus_(std::move(cpus)) {}
 
-  Place place() const override { return Place::progress; }
-  std::string_view type() const override { return "interval"; }
   void members(Members& member, const ReportContext& context) const override;
   std::string text(const ReportContext& context) const override;
   void rows(CsvRows& csv, const ReportContext& context) const override;
 
  private:
   std::vector<TimerCpu> cpus_;
-  WallTime start_{}, end_{};
-  Duration duration_{};  ///< of the session so far
 };
 
 /// The latencies of all CPUs in the whole session.

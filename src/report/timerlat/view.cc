@@ -77,7 +77,7 @@ void TimerlatView::add(const Record& record, TimerCpu& cpu) {
 
 void TimerlatView::interval(const SessionInfo& info, Duration wall) {
   if (wall == Duration{} || plan_.trace) return;
-  report_.sink->section(std::make_shared<TimerlatTable>(cpus_, info, shown_));
+  report_.sink->section(std::make_shared<TimerlatInterval>(cpus_, info, shown_));
   shown_ = info.duration;
 }
 
