@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -82,7 +81,7 @@ void add_noises(TimerCause& cause, const std::vector<timerlat_noise>& noises) {
 /// Gives every nanosecond to one part, or to the residual.
 void share_out(TimerCause& cause) {
   const std::vector<u64> edges = edges_of(cause);
-  std::map<std::tuple<u32, u32, std::string>, CausePart> parts;
+  NoiseShares shares;
   for (std::size_t i = 0; i + 1 < edges.size(); ++i) {
     const u64 ns = edges[i + 1] - edges[i];
     const u64 before_irq_ns = edges[i] < cause.irq_ns ? ns : 0;
@@ -94,19 +93,12 @@ void share_out(TimerCause& cause) {
     }
     found->net_ns += ns;
     const timerlat_noise& noise = found->noise;
-    const std::string name = noise_name(noise);
-    auto [at, is_new] =
-        parts.try_emplace({noise.kind, noise.number, name},
-                          CausePart{noise.kind, noise.number, name, 0, 0, noise.detail});
-    if (noise.kind == NOISE_THREAD)
-      at->second.priority = std::min<s32>(at->second.priority, noise.detail);
-    at->second.ns += ns;
-    at->second.before_irq_ns += before_irq_ns;
+    NoiseShare& share = shares.of(noise.kind, noise.number, noise_name(noise));
+    if (noise.kind == NOISE_THREAD) share.priority = std::min<s32>(share.priority, noise.detail);
+    share.ns += ns;
+    share.before_irq_ns += before_irq_ns;
   }
-  for (auto& [key, part] : parts) cause.parts.push_back(std::move(part));
-  std::sort(cause.parts.begin(), cause.parts.end(), [](const CausePart& a, const CausePart& b) {
-    return std::tuple(b.ns, a.kind, a.number) < std::tuple(a.ns, b.kind, b.number);
-  });
+  cause.parts = shares.longest_first();
 }
 
 }  // namespace

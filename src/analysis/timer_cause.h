@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/noise_shares.h"
 #include "bpf/osnoise.h"
 #include "bpf/timerlat.h"
 #include "core/record.h"
@@ -17,17 +18,6 @@ struct CauseNoise {
   std::uint64_t net_ns = 0;  ///< duration without nested noise, as osnoise's durations
 };
 
-/// A share of a latency: all noise of one kind and name, without nested noise.
-struct CausePart {
-  u32 kind;    ///< enum noise_kind
-  u32 number;  ///< number of the interrupt, or tid
-  /// "local_timer", "NET_RX", name of a device or a thread (raw); else empty.
-  std::string name;
-  std::uint64_t ns;
-  std::uint64_t before_irq_ns;  ///< part of `ns` before the timer's interrupt
-  s32 priority;  ///< a thread's highest priority, in the kernel's numbers: see timerlat_noise
-};
-
 /// Decomposition of an activation's latency. The parts and the residual add up to the latency, to
 /// the nanosecond.
 struct TimerCause {
@@ -37,7 +27,7 @@ struct TimerCause {
   std::uint64_t end_ns = 0;              ///< switch to the thread, or return to its program
   std::uint64_t latency_ns = 0;          ///< from begin_ns to end_ns
   std::uint64_t irq_delay_ns = 0;        ///< part of latency_ns until the timer's interrupt
-  std::vector<CausePart> parts;          ///< longest first
+  std::vector<NoiseShare> parts;         ///< longest first
   std::vector<CauseNoise> noises;        ///< in order of their begins
   std::vector<std::uint64_t> addresses;  ///< kernel stack at the interrupt, innermost first
   /// Time without any noise: exit from idle, the context switch itself, hardware, a hypervisor;

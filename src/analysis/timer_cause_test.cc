@@ -12,11 +12,11 @@ namespace {
 
 std::uint64_t sum_of(const TimerCause& cause) {
   return std::accumulate(cause.parts.begin(), cause.parts.end(), cause.residual_ns,
-                         [](std::uint64_t sum, const CausePart& part) { return sum + part.ns; });
+                         [](std::uint64_t sum, const NoiseShare& part) { return sum + part.ns; });
 }
 
 std::uint64_t ns_of(const TimerCause& cause, u32 kind) {
-  for (const CausePart& part : cause.parts)
+  for (const NoiseShare& part : cause.parts)
     if (part.kind == kind) return part.ns;
   return 0;
 }

@@ -18,22 +18,22 @@ std::string duration(std::uint64_t ns) {
 
 /// Shares of a latency by their causes.
 struct Shares {
-  std::uint64_t irqs_off_ns = 0;           ///< time of threads before the interrupt
-  const CausePart* irqs_off_by = nullptr;  ///< thread with the largest part of irqs_off_ns
-  std::uint64_t preempted_off_ns = 0;      ///< the interrupted, lower-priority thread ran on
-  std::uint64_t idle_ns = 0;               ///< residual of an idle CPU before the interrupt
-  std::uint64_t residual_ns = 0;           ///< the other residual
-  const CausePart* largest = nullptr;      ///< largest interference
+  std::uint64_t irqs_off_ns = 0;            ///< time of threads before the interrupt
+  const NoiseShare* irqs_off_by = nullptr;  ///< thread with the largest part of irqs_off_ns
+  std::uint64_t preempted_off_ns = 0;       ///< the interrupted, lower-priority thread ran on
+  std::uint64_t idle_ns = 0;                ///< residual of an idle CPU before the interrupt
+  std::uint64_t residual_ns = 0;            ///< the other residual
+  const NoiseShare* largest = nullptr;      ///< largest interference
   std::uint64_t largest_ns = 0;
 };
 
-bool is_interrupted(const TimerCause& cause, const CausePart& part) {
+bool is_interrupted(const TimerCause& cause, const NoiseShare& part) {
   return part.kind == NOISE_THREAD && part.number == cause.activation.interrupted_tid;
 }
 
 Shares shares_of(const TimerCause& cause, int priority) {
   Shares shares;
-  for (const CausePart& part : cause.parts) {
+  for (const NoiseShare& part : cause.parts) {
     std::uint64_t interfering_ns = part.ns;
     // A thread can delay an interrupt only by disabling interrupts.
     if (part.kind == NOISE_THREAD) {
@@ -72,7 +72,7 @@ std::string place_text(const std::vector<std::string>& functions) {
   return text;
 }
 
-std::string part_text(const CausePart& part) {
+std::string part_text(const NoiseShare& part) {
   const std::string name = printable(part.name);
   if (part.kind == NOISE_THREAD) return fmt::format("thread {} (tid {})", name, part.number);
   if (part.kind == NOISE_NMI) return "non-maskable interrupts";

@@ -77,7 +77,7 @@ TEST(TimerlatAssembler, TheExampleOfTheDocumentation) {
 
   const TimerCause& cause = seen.causes[0];
   std::uint64_t sum = cause.residual_ns;
-  for (const CausePart& part : cause.parts) sum += part.ns;
+  for (const NoiseShare& part : cause.parts) sum += part.ns;
   EXPECT_EQ(sum, 39960u);
   ASSERT_EQ(cause.parts.size(), 3u);
   EXPECT_EQ(cause.parts[0].name, "cc1");
@@ -278,7 +278,7 @@ TEST(TimerlatAssembler, NestedNoiseEndsWhereItsPartsDo) {
   seen.assembler.finish();
   ASSERT_EQ(seen.causes.size(), 1u);
   std::vector<std::string> parts;
-  for (const CausePart& part : seen.causes[0].parts)
+  for (const NoiseShare& part : seen.causes[0].parts)
     parts.push_back(fmt::format("{} {}", part.name, part.ns));
   EXPECT_EQ(parts,
             (std::vector<std::string>{"NET_RX 5000", "cat 5000", "local_timer 3000", "eth0 2000"}));
@@ -364,7 +364,7 @@ TEST(TimerlatAssembler, HostileInputIsBounded) {
   EXPECT_EQ(seen.activations[0].noises, TIMERLAT_NOISES_MAX);
   EXPECT_EQ(seen.activations[0].kernel_frames, 256u);
   std::uint64_t sum = seen.causes[0].residual_ns;
-  for (const CausePart& part : seen.causes[0].parts) sum += part.ns;
+  for (const NoiseShare& part : seen.causes[0].parts) sum += part.ns;
   EXPECT_EQ(sum, seen.causes[0].latency_ns);
 }
 

@@ -52,62 +52,24 @@ const Schema& osnoise_sample_of_tracer() {
   return schema;
 }
 
-std::string_view noise_part_kind(u32 kind) {
-  return kind == hardware_noise ? "hardware" : noise_kind_name(kind);
-}
-
-void NoiseTally::add_part(u32 kind, u32 number, const std::string& name, std::uint64_t ns) {
-  NoisePart& part = parts_
-                        .try_emplace({kind, number, name},
-                                     NoisePart{.kind = kind, .number = number, .name = name})
-                        .first->second;
-  ++part.count;
-  part.ns += ns;
-  part.max_ns = std::max(part.max_ns, ns);
-}
-
 void NoiseTally::add(const osnoise_gap& gap, const TimerCause& cause, const OsnoisePlan& plan) {
   for (const CauseNoise& each : cause.noises)
-    add_part(each.noise.kind, each.noise.number, noise_name(each.noise), each.net_ns);
+    shares_.count(each.noise.kind, each.noise.number, noise_name(each.noise), each.net_ns);
   if (gap.flags & OSNOISE_UNSEEN)
-    add_part(NOISE_THREAD, 0, "", cause.residual_ns);
+    shares_.count(NOISE_THREAD, 0, "", cause.residual_ns);
   else if (gap.interferences == 0)
-    add_part(hardware_noise, 0, "", cause.residual_ns);
+    shares_.count(NOISE_HARDWARE, 0, "", cause.residual_ns);
   if (!plan.histogram) return;
   if (histogram_.counts().empty()) histogram_ = EvenHistogram(plan.bucket_ns, plan.buckets);
   histogram_.add(gap.noise_ns);
 }
 
 void NoiseTally::merge(const NoiseTally& other) {
-  for (const auto& [key, more] : other.parts_) {
-    NoisePart& part =
-        parts_
-            .try_emplace(key,
-                         NoisePart{.kind = more.kind, .number = more.number, .name = more.name})
-            .first->second;
-    part.count += more.count;
-    part.ns += more.ns;
-    part.max_ns = std::max(part.max_ns, more.max_ns);
-  }
+  shares_.merge(other.shares_);
   if (histogram_.counts().empty())
     histogram_ = other.histogram_;
   else
     histogram_.merge(other.histogram_);
-}
-
-std::vector<NoisePart> NoiseTally::parts() const {
-  std::vector<NoisePart> all;
-  for (const auto& [key, part] : parts_) all.push_back(part);
-  std::sort(all.begin(), all.end(), [](const NoisePart& a, const NoisePart& b) {
-    return std::tie(b.ns, a.kind, a.number, a.name) < std::tie(a.ns, b.kind, b.number, b.name);
-  });
-  return all;
-}
-
-std::uint64_t NoiseTally::parts_ns() const {
-  std::uint64_t sum = 0;
-  for (const auto& [key, part] : parts_) sum += part.ns;
-  return sum;
 }
 
 void OsnoiseCpu::add(const osnoise_sample& sample) {

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "analysis/timer_cause.h"
@@ -40,36 +38,19 @@ OsnoisePlan kept_osnoise_plan(const SessionInfo& info);
 /// not distinguish the time within a pair of clock reads from the time between pairs.
 const Schema& osnoise_sample_of_tracer();
 
-/// A kind outside enum noise_kind: noise without any interference that the kernel reports.
-constexpr u32 hardware_noise = 0;
-/// "hardware", or as noise_kind_name().
-std::string_view noise_part_kind(u32 kind);
-
-/// A share of the noise: all interferences of one kind and name, net of nested interferences.
-struct NoisePart {
-  u32 kind = hardware_noise;
-  u32 number = 0;      ///< number of the interrupt, or tid; 0: an unreported thread
-  std::string name{};  ///< as noise_name(); empty: no name
-  std::uint64_t count = 0;
-  std::uint64_t ns = 0;
-  std::uint64_t max_ns = 0;
-};
-
 /// The sources and the lengths of noise.
 class NoiseTally {
  public:
   void add(const osnoise_gap& gap, const TimerCause& cause, const OsnoisePlan& plan);
   void merge(const NoiseTally& other);
   /// The parts, longest first.
-  std::vector<NoisePart> parts() const;
-  std::uint64_t parts_ns() const;
+  std::vector<NoiseShare> parts() const { return shares_.longest_first(); }
+  std::uint64_t parts_ns() const { return shares_.total_ns(); }
   /// The lengths of the noises, for --hist.
   const EvenHistogram& histogram() const { return histogram_; }
 
  private:
-  void add_part(u32 kind, u32 number, const std::string& name, std::uint64_t ns);
-
-  std::map<std::tuple<u32, u32, std::string>, NoisePart> parts_;
+  NoiseShares shares_;
   EvenHistogram histogram_;  ///< has the buckets of the plan from the first noise on
 };
 
@@ -102,7 +83,7 @@ struct OsnoiseStop {
   bool single = true;  ///< true: a single noise; false: the noise of a period
   std::uint64_t limit_ns = 0;
   std::uint64_t noise_ns = 0;
-  std::vector<NoisePart> parts{};  ///< parts of the noise, longest first
+  std::vector<NoiseShare> parts{};  ///< parts of the noise, longest first
   std::uint64_t residual_ns = 0;
   bool complete = true;  ///< false: the record lacks the oldest interferences
 };

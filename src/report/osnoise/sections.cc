@@ -84,10 +84,10 @@ TableWidth table_width(const ReportContext& context) {
 
 }  // namespace
 
-void describe(Members& member, const NoisePart& part) {
+void describe(Members& member, const NoiseShare& part) {
   const bool is_thread = part.kind == NOISE_THREAD;
   member.type("noise_part", "Interferences of one kind and name");
-  member("kind", noise_part_kind(part.kind),
+  member("kind", noise_kind_name(part.kind),
          {.help = "hardware: nothing that the kernel reports; hardware or a hypervisor",
           .choices = kinds});
   member("name", part.name);

@@ -15,8 +15,8 @@ namespace overdue {
 namespace {
 
 /// "local_timer:236", "NET_RX:3", "cc1:87882"; why, if a part has no name.
-std::string name_of(const NoisePart& part) {
-  if (part.kind == hardware_noise) return "or a hypervisor";
+std::string name_of(const NoiseShare& part) {
+  if (part.kind == NOISE_HARDWARE) return "or a hypervisor";
   if (!has_name(part.kind)) return {};
   if (part.name.empty() && part.number == 0) return "not reported";
   return fmt::format("{}:{}", printable(part.name), part.number);
@@ -30,16 +30,16 @@ std::string noise_line(std::string_view kind, std::string_view name, std::uint64
                      microseconds(ns), longest, percent_of(ns, of_ns));
 }
 
-std::string noise_lines(const std::vector<NoisePart>& parts, std::size_t most,
+std::string noise_lines(const std::vector<NoiseShare>& parts, std::size_t most,
                         std::uint64_t residual_ns, std::uint64_t noise_ns) {
   std::string text = fmt::format("  {:<10}{:<28}{:>10} {:>14} {:>12} {:>8}\n", "KIND", "NAME",
                                  "COUNT", "TOTAL us", "MAX us", "OF NOISE");
-  NoisePart rest;
+  NoiseShare rest;
   std::map<u32, std::size_t> shown;
   std::size_t left_out = 0;
-  for (const NoisePart& part : parts) {
+  for (const NoiseShare& part : parts) {
     if (shown[part.kind]++ < most) {
-      text += noise_line(noise_part_kind(part.kind), name_of(part), part.count, part.ns,
+      text += noise_line(noise_kind_name(part.kind), name_of(part), part.count, part.ns,
                          part.max_ns, noise_ns);
       continue;
     }

@@ -119,15 +119,15 @@ TEST(OsnoiseFigures, PartsAddUp) {
   EXPECT_EQ(cpu.tally.parts_ns() + cpu.residual_ns(), noise_ns);
   EXPECT_EQ(cpu.residual_ns(), 8812u - 2848 - 3068 + 3000 - 2000);
   std::string reported;
-  for (const NoisePart& part : cpu.tally.parts())
-    reported += fmt::format("{} {}:{} {} {}\n", noise_part_kind(part.kind), part.name, part.number,
+  for (const NoiseShare& part : cpu.tally.parts())
+    reported += fmt::format("{} {}:{} {} {}\n", noise_kind_name(part.kind), part.name, part.number,
                             part.count, part.ns);
   EXPECT_EQ(reported,
             "thread :0 1 2000000\n"
             "thread migration/8:54 1 3068\n"
             "irq local_timer:236 1 2848\n"
-            "hardware :0 1 1500\n"
             "softirq NET_RX:3 1 1500\n"
+            "hardware :0 1 1500\n"
             "irq virtio1:27 1 500\n");
   EXPECT_EQ(available_text(cpu.available()), "97.98668");
   EXPECT_EQ(cpu.tally.histogram().count_in(1), 1u);

@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 6> noise_kinds{"irq",    "softirq",  "nmi
 constexpr std::array<std::string_view, 7> verdicts{
     "irqs_off", "preemption_off", "interference", "idle_exit", "hardware", "wakeup", "own_work"};
 
-void describe_part(Members& member, const CausePart& part) {
+void describe_part(Members& member, const NoiseShare& part) {
   const bool is_thread = part.kind == NOISE_THREAD;
   member("kind", noise_kind_name(part.kind), {.choices = noise_kinds});
   member("name", part.name);
@@ -107,7 +107,7 @@ void describe(Members& member, const TimerStop& stop) {
   member("irq_delay_ns", cause.irq_delay_ns,
          {.help = "part of latency_ns until the timer's interrupt"});
   member.list(
-      "parts", cause.parts, [&](const CausePart& part) { describe_part(member, part); },
+      "parts", cause.parts, [&](const NoiseShare& part) { describe_part(member, part); },
       {.help = "noise by kind and name, longest first; without nested noise", .below = true});
   member("residual_ns", cause.residual_ns, {.help = "time without any noise"});
   member("steal_ns", activation.steal_ns,
