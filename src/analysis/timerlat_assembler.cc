@@ -313,7 +313,7 @@ void TimerlatAssembler::tell(Cpu& cpu) {
   cpu.has_irq = cpu.has_thread = cpu.has_user = false;
   const bool ours = activation.expires_ns >= begin_ns() && activation.expires_ns <= end_ns();
   if (!ours && !(activation.flags & ACTIVATION_STOPPED)) return;
-  count_missed(cpu, expires_ns);
+  count_missed(cpu, activation.expires_ns);
   if (activation.flags & ACTIVATION_CUT) ++counts_.unmatched;
   handler_({&schema_, bytes});
 }

@@ -316,6 +316,17 @@ TEST(TimerlatAssembler, MissedPeriods) {
   EXPECT_EQ(seen.assembler.missed(1), 0u);
 }
 
+TEST(TimerlatAssembler, CountsMissedPeriodsOnTheMonotonicClock) {
+  Seen seen({0});
+  seen.assembler.feed(activation_lines(1, 1.001, 900, 2000));
+  seen.assembler.feed(activation_lines(2, 1.002, 900, 2000));
+  seen.assembler.set_clock_offset(2'000'000);  // the trace's clock has lost 2 ms
+  seen.assembler.feed(activation_lines(3, 1.003, 900, 2000));
+  seen.assembler.finish();
+  ASSERT_EQ(seen.activations.size(), 3u);
+  EXPECT_EQ(seen.assembler.missed(0), 2u);
+}
+
 TEST(TimerlatAssembler, LossAndHalvesAreCounted) {
   Seen seen({0});
   const std::string one = activation_lines(1, 1.001, 900, 2000);
