@@ -2,8 +2,8 @@
 // Timers that the target's threads wait for, from the moment each timer was set for until the
 // thread is back in its program. A timer is the waker of a thread if the wake-up happens within the
 // timer's function, so this code needs to know no kind of timer.
-#include "bpf/compat.bpf.h"
 #include "bpf/app_timer.h"
+#include "bpf/compat.bpf.h"
 #include "bpf/quota_queues.bpf.h"
 #include "bpf/target.bpf.h"
 #include "bpf/throttle_record.bpf.h"
