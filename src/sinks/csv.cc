@@ -7,58 +7,29 @@
 
 #include "base/text.h"
 #include "sinks/escape.h"
+#include "sinks/flat_members.h"
 
 namespace overdue {
 namespace {
 
 /// The cells of a row: the members of its description.
-class CellMembers final : public Members {
+class CellMembers final : public FlatMembers {
  public:
   std::vector<std::string> keys;
   std::vector<std::string> values;  ///< as in CSV
 
  private:
-  void add(std::string_view key, std::string value) {
-    if (lists_ > 0) return;
-    keys.push_back(prefix_ + std::string(key));
-    values.push_back(std::move(value));
-  }
-  void text(std::string_view key, std::string_view value, const About& about) override {
+  void put_text(std::string_view key, std::string_view value, const About& about) override {
     std::string field;
     Output output(field);
     append_csv_field(output, value, about.is_escaped ? Backslashes::kept : Backslashes::doubled);
     output.flush();
-    add(key, std::move(field));
+    put_value(key, field);
   }
-  void number(std::string_view key, std::uint64_t value, const About&) override {
-    add(key, fmt::format_int(value).str());
+  void put_value(std::string_view key, std::string_view value) override {
+    keys.emplace_back(key);
+    values.emplace_back(value);
   }
-  void integer(std::string_view key, std::int64_t value, const About&) override {
-    add(key, fmt::format_int(value).str());
-  }
-  void ratio(std::string_view key, double value, const About&) override {
-    add(key, fmt::format("{:.6g}", value));
-  }
-  void flag(std::string_view key, bool value, const About&) override {
-    add(key, value ? "true" : "false");
-  }
-  void null(std::string_view key, const About&) override { add(key, {}); }
-  void bucket(std::string_view, const Bucket&, const About&) override {}
-  void begin_object(std::string_view key, const About&) override {
-    lengths_.push_back(prefix_.size());
-    prefix_ += fmt::format("{}_", key);
-  }
-  void end_object(const About&) override {
-    prefix_.resize(lengths_.back());
-    lengths_.pop_back();
-  }
-  void begin_list(std::string_view, const About&) override { ++lists_; }
-  void end_list(const About&) override { --lists_; }
-  void begin_map(std::string_view key, const About& about) override { begin_object(key, about); }
-
-  std::string prefix_;  ///< of the keys: those of the open objects
-  std::vector<std::size_t> lengths_;
-  std::size_t lists_ = 0;  ///< open ones
 };
 
 }  // namespace

@@ -16,18 +16,47 @@
 namespace overdue {
 namespace {
 
-constexpr std::array<std::string_view, 4> formats{"text", "json", "csv", "ndjson"};
+struct Format {
+  std::string_view name;
+  std::unique_ptr<Sink> (*make)(Output&, const SinkOptions&);
+};
+
+template <typename T>
+std::unique_ptr<Sink> make(Output& output, const SinkOptions&) {
+  return std::make_unique<T>(output);
+}
+std::unique_ptr<Sink> make_text(Output& output, const SinkOptions& options) {
+  return std::make_unique<TextSink>(output, options);
+}
+std::unique_ptr<Sink> make_json(Output& output, const SinkOptions& options) {
+  if (options.stream) return std::make_unique<NdjsonSink>(output);
+  return std::make_unique<JsonSink>(output);
+}
+
+// One line per format; the default is first.
+constexpr std::array formats = std::to_array<Format>({
+    {"text", make_text},
+    {"json", make_json},
+    {"csv", make<CsvSink>},
+    {"ndjson", make<NdjsonSink>},
+});
+
+constexpr auto names = [] {
+  std::array<std::string_view, formats.size()> all{};
+  std::ranges::transform(formats, all.begin(), [](const auto& format) { return format.name; });
+  return all;
+}();
 
 }  // namespace
 
 std::span<const std::string_view> sink_formats() {
-  return formats;
+  return names;
 }
 
 void check_sink_format(std::string_view format) {
-  if (std::ranges::find(formats, format) != formats.end()) return;
-  const std::string_view near = nearest(format, formats);
-  std::string hint = fmt::format("formats: {}", fmt::join(formats, ", "));
+  if (std::ranges::find(names, format) != names.end()) return;
+  const std::string_view near = nearest(format, names);
+  std::string hint = fmt::format("formats: {}", fmt::join(names, ", "));
   if (!near.empty()) hint = fmt::format("did you mean '{}'? ", near) + hint;
   throw Error("unknown format '{}'", printable(format)).hint(std::move(hint)).exit_status(2);
 }
@@ -35,10 +64,7 @@ void check_sink_format(std::string_view format) {
 std::unique_ptr<Sink> make_sink(std::string_view format, Output& output,
                                 const SinkOptions& options) {
   check_sink_format(format);
-  if (format == "text") return std::make_unique<TextSink>(output, options);
-  if (format == "csv") return std::make_unique<CsvSink>(output);
-  if (format == "json" && !options.stream) return std::make_unique<JsonSink>(output);
-  return std::make_unique<NdjsonSink>(output);
+  return std::ranges::find(formats, format, &Format::name)->make(output, options);
 }
 
 }  // namespace overdue
