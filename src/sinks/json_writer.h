@@ -53,14 +53,6 @@ class JsonWriter {
   void value(double number) { raw(fmt::format("{:.6g}", number)); }
   void null() { raw("null"); }
 
-  /// Writes a member with `write(*content)`, or null if there is no content.
-  void member_or_null(std::string_view name, const auto* content, const auto& write) {
-    key(name);
-    if (content)
-      write(*content);
-    else
-      null();
-  }
   void member(std::string_view name, const auto& content) {
     key(name);
     value(content);

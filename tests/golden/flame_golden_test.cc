@@ -1,16 +1,13 @@
 // Drawings of a small tree against flame/, byte for byte except the style and the script, which are
 // copies of files in src/flame. To accept a change, run with OVERDUE_UPDATE_GOLDEN=1 and read the
 // diff.
-#include <stdlib.h>
-
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "flame/drawing.h"
 #include "flame/folded.h"
+#include "golden.h"
 
 namespace overdue {
 namespace {
@@ -41,33 +38,18 @@ std::string without_assets(std::string text) {
   return text;
 }
 
-void expect_golden(const std::string& name, const std::string& actual) {
-  const char* source = ::getenv("OVERDUE_SOURCE");
-  const std::string path =
-      std::string(source != nullptr ? source : ".") + "/tests/golden/flame/" + name;
-  if (::getenv("OVERDUE_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(path, std::ios::binary) << actual;
-    return;
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream expected;
-  expected << file.rdbuf();
-  ASSERT_TRUE(file.is_open()) << "no " << path << "; run with OVERDUE_UPDATE_GOLDEN=1 to make it";
-  EXPECT_EQ(actual, expected.str()) << "differs from " << path;
-}
-
 TEST(FlameGolden, Svg) {
   DrawingOptions options;
   options.title = "Redis <b>";
   options.footer = "5 stacks, 0 lost";
   options.min_width = 2;
-  expect_golden("small.svg", without_assets(flame_svg(small_tree(), options)));
+  expect_golden("flame/small.svg", without_assets(flame_svg(small_tree(), options)));
 }
 
 TEST(FlameGolden, Html) {
   DrawingOptions options;
   options.icicle = true;
-  expect_golden("icicle.html", without_assets(flame_html(small_tree(), options)));
+  expect_golden("flame/icicle.html", without_assets(flame_html(small_tree(), options)));
 }
 
 TEST(FlameGolden, Differences) {
@@ -76,13 +58,13 @@ TEST(FlameGolden, Differences) {
       [&](const FoldedStack& stack) { tree.add_before(stack.frames, stack.weight); });
   DrawingOptions options;
   options.differences = true;
-  expect_golden("difference.svg", without_assets(flame_svg(tree, options)));
+  expect_golden("flame/difference.svg", without_assets(flame_svg(tree, options)));
 }
 
 TEST(FlameGolden, Folded) {
   std::string text;
   append_folded(text, small_tree());
-  expect_golden("small.folded", text);
+  expect_golden("flame/small.folded", text);
 }
 
 }  // namespace

@@ -3,38 +3,19 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <fstream>
 #include <functional>
-#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "fixture.h"
+#include "golden.h"
 #include "sinks/json_schema.h"
 #include "sinks/latency_sections.h"
 #include "sinks/make_sink.h"
 
 namespace overdue {
 namespace {
-
-std::string golden_path(const std::string& name) {
-  const char* source = ::getenv("OVERDUE_SOURCE");
-  return std::string(source != nullptr ? source : ".") + "/tests/golden/sinks/" + name;
-}
-
-void expect_golden(const std::string& name, const std::string& actual) {
-  const std::string path = golden_path(name);
-  if (::getenv("OVERDUE_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(path, std::ios::binary) << actual;
-    return;
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream expected;
-  expected << file.rdbuf();
-  ASSERT_TRUE(file.is_open()) << "no " << path << "; run with OVERDUE_UPDATE_GOLDEN=1 to make it";
-  EXPECT_EQ(actual, expected.str()) << "differs from " << path;
-}
 
 /// Output of a sink of this format between begin and end, while `measure` feeds it.
 std::string written(std::string_view format, const SinkOptions& options, const Receipt& receipt,
@@ -99,57 +80,60 @@ void feed_intervals(Sink& sink) {
 }
 
 TEST(TextGolden, Table) {
-  expect_golden("table.txt", written("text", {}, fixture::receipt(), feed_table));
-  expect_golden("table_color.txt",
+  expect_golden("sinks/table.txt", written("text", {}, fixture::receipt(), feed_table));
+  expect_golden("sinks/table_color.txt",
                 written("text", {.color = true}, fixture::receipt(), feed_table));
-  expect_golden("table_lossy.txt", written("text", {}, fixture::lossy_receipt(), feed_table));
-  expect_golden("table_grouped.txt", written("text", {}, fixture::receipt(), feed_grouped));
-  expect_golden("table_empty.txt", written("text", {}, Receipt{}, feed_nothing));
+  expect_golden("sinks/table_lossy.txt", written("text", {}, fixture::lossy_receipt(), feed_table));
+  expect_golden("sinks/table_grouped.txt", written("text", {}, fixture::receipt(), feed_grouped));
+  expect_golden("sinks/table_empty.txt", written("text", {}, Receipt{}, feed_nothing));
 }
 
 TEST(TextGolden, Streams) {
-  expect_golden("calls.txt",
+  expect_golden("sinks/calls.txt",
                 written("text", {}, fixture::lossy_receipt(), feed_calls_and_unfinished));
-  expect_golden("calls_and_table.txt",
+  expect_golden("sinks/calls_and_table.txt",
                 written("text", {}, fixture::receipt(), feed_calls_and_table));
-  expect_golden("intervals.txt", written("text", {}, fixture::receipt(), feed_intervals));
-  expect_golden("records.txt", written("text", {}, fixture::receipt(), feed_plain));
-  expect_golden("names.txt", written("text", {}, fixture::receipt(), feed_names));
-  expect_golden("names_with_callers.txt",
+  expect_golden("sinks/intervals.txt", written("text", {}, fixture::receipt(), feed_intervals));
+  expect_golden("sinks/records.txt", written("text", {}, fixture::receipt(), feed_plain));
+  expect_golden("sinks/names.txt", written("text", {}, fixture::receipt(), feed_names));
+  expect_golden("sinks/names_with_callers.txt",
                 written("text", {}, fixture::receipt(), feed_names_with_callers));
 }
 
 TEST(JsonGolden, Reports) {
-  expect_golden("table.json", written("json", {}, fixture::receipt(), feed_table));
-  expect_golden("table_lossy.json", written("json", {}, fixture::lossy_receipt(), feed_table));
-  expect_golden("table_grouped.json", written("json", {}, fixture::receipt(), feed_grouped));
-  expect_golden("table_empty.json", written("json", {}, Receipt{}, feed_nothing));
-  expect_golden("names.json", written("json", {}, fixture::receipt(), feed_names));
-  expect_golden("names_with_callers.json",
+  expect_golden("sinks/table.json", written("json", {}, fixture::receipt(), feed_table));
+  expect_golden("sinks/table_lossy.json",
+                written("json", {}, fixture::lossy_receipt(), feed_table));
+  expect_golden("sinks/table_grouped.json", written("json", {}, fixture::receipt(), feed_grouped));
+  expect_golden("sinks/table_empty.json", written("json", {}, Receipt{}, feed_nothing));
+  expect_golden("sinks/names.json", written("json", {}, fixture::receipt(), feed_names));
+  expect_golden("sinks/names_with_callers.json",
                 written("json", {}, fixture::receipt(), feed_names_with_callers));
 }
 
 TEST(NdjsonGolden, Streams) {
-  expect_golden("calls.ndjson",
+  expect_golden("sinks/calls.ndjson",
                 written("ndjson", {}, fixture::lossy_receipt(), feed_calls_and_unfinished));
-  expect_golden("calls_and_table.ndjson",
+  expect_golden("sinks/calls_and_table.ndjson",
                 written("json", {.stream = true}, fixture::receipt(), feed_calls_and_table));
-  expect_golden("intervals.ndjson", written("ndjson", {}, fixture::receipt(), feed_intervals));
-  expect_golden("records.ndjson", written("ndjson", {}, fixture::receipt(), feed_plain));
-  expect_golden("names.ndjson", written("ndjson", {}, fixture::receipt(), feed_names));
-  expect_golden("names_with_callers.ndjson",
+  expect_golden("sinks/intervals.ndjson",
+                written("ndjson", {}, fixture::receipt(), feed_intervals));
+  expect_golden("sinks/records.ndjson", written("ndjson", {}, fixture::receipt(), feed_plain));
+  expect_golden("sinks/names.ndjson", written("ndjson", {}, fixture::receipt(), feed_names));
+  expect_golden("sinks/names_with_callers.ndjson",
                 written("ndjson", {}, fixture::receipt(), feed_names_with_callers));
 }
 
 TEST(CsvGolden, TablesAndStreams) {
-  expect_golden("table.csv", written("csv", {}, fixture::receipt(), feed_table));
-  expect_golden("table_grouped.csv", written("csv", {}, fixture::lossy_receipt(), feed_grouped));
-  expect_golden("calls_and_table.csv",
+  expect_golden("sinks/table.csv", written("csv", {}, fixture::receipt(), feed_table));
+  expect_golden("sinks/table_grouped.csv",
+                written("csv", {}, fixture::lossy_receipt(), feed_grouped));
+  expect_golden("sinks/calls_and_table.csv",
                 written("csv", {}, fixture::receipt(), feed_calls_and_table));
-  expect_golden("intervals.csv", written("csv", {}, fixture::receipt(), feed_intervals));
-  expect_golden("records.csv", written("csv", {}, fixture::receipt(), feed_plain));
-  expect_golden("names.csv", written("csv", {}, fixture::receipt(), feed_names));
-  expect_golden("names_with_callers.csv",
+  expect_golden("sinks/intervals.csv", written("csv", {}, fixture::receipt(), feed_intervals));
+  expect_golden("sinks/records.csv", written("csv", {}, fixture::receipt(), feed_plain));
+  expect_golden("sinks/names.csv", written("csv", {}, fixture::receipt(), feed_names));
+  expect_golden("sinks/names_with_callers.csv",
                 written("csv", {}, fixture::receipt(), feed_names_with_callers));
 }
 
@@ -162,7 +146,7 @@ TEST(SchemaGolden, OfTheFixturesRecords) {
       {"The session of single calls", {std::make_shared<UnfinishedSection>()}}};
   const std::vector<LineShape> lines{{{"interval"}, "One interval", LatencySection::any_interval()},
                                      {{"name"}, "One name", names->element()}};
-  expect_golden("schema.json", json_schema(fixture::schemas(), reports, lines));
+  expect_golden("sinks/schema.json", json_schema(fixture::schemas(), reports, lines));
 }
 
 TEST(AllFormats, LetNothingHostileThrough) {
