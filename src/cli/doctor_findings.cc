@@ -2,7 +2,9 @@
 // missing.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
+#include "base/error.h"
 #include "cli/doctor_findings.h"
 #include "core/latency_window.h"
 #include "probes/worst/sections.h"
@@ -108,14 +110,25 @@ void add_functions(const Kernel& kernel, std::vector<CommandFinding>& found) {
 
 }  // namespace
 
-std::string_view availability_name(Availability availability) {
-  constexpr std::string_view names[] = {"natively", "substitute", "no"};
-  return names[static_cast<std::size_t>(availability)];
+const CommandFinding& Diagnosis::command(std::string_view name) const {
+  const auto found = std::ranges::find(commands, name, &CommandFinding::name);
+  if (found == commands.end()) throw Error("no finding about {}", name);
+  return *found;
 }
 
-const CommandFinding& Diagnosis::command(std::string_view name) const {
-  return *std::find_if(commands.begin(), commands.end(),
-                       [name](const CommandFinding& finding) { return finding.name == name; });
+bool Diagnosis::works() const {
+  return std::ranges::any_of(commands, [](const CommandFinding& finding) {
+    return finding.name == "syscalls" && finding.availability == Availability::natively;
+  });
+}
+
+std::uint64_t floor_ns(const Calibration& calibration) {
+  const double unrest = calibration.base_ns * calibration.spread;
+  return static_cast<std::uint64_t>(std::ceil(std::max(calibration.cost_ns(), unrest)));
+}
+
+double bystander_cost_ns(const Calibration& calibration) {
+  return std::max(0.0, calibration.bystander_ns - calibration.base_ns);
 }
 
 std::vector<CommandFinding> find_commands(const Kernel& kernel,

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/members.h"
 #include "core/probe.h"
 #include "kernel/features.h"
 #include "kernel/host.h"
@@ -15,7 +18,10 @@
 namespace overdue {
 
 enum class Availability { natively, by_substitute, not_here };
-std::string_view availability_name(Availability availability);
+inline constexpr std::array<std::string_view, 3> availability_names{"natively", "substitute", "no"};
+constexpr std::string_view availability_name(Availability availability) {
+  return availability_names[static_cast<std::size_t>(availability)];
+}
 
 /// What a command, or one of its measurements, can do on this kernel.
 struct CommandFinding {
@@ -62,7 +68,10 @@ struct Diagnosis {
   std::size_t perf_maps = 0;     ///< number of perf maps in /tmp, with names of JIT code
   bool has_debug_files = false;  ///< true: /usr/lib/debug/.build-id exists
 
+  /// Throws Error if there is no such finding.
   const CommandFinding& command(std::string_view name) const;
+  /// Whether `overdue syscalls` works natively.
+  bool works() const;
 };
 
 /// Every command of the contract, in the order of the contract.
@@ -74,6 +83,16 @@ std::vector<Trap> find_traps(const Kernel& kernel, const Diagnosis& diagnosis);
 
 /// The cost of one read of CLOCK_MONOTONIC in user space, in ns: the fastest of a few short runs.
 double clock_read_cost_ns();
+
+/// Below this floor, a difference between latencies is Overdue's own cost or the machine's unrest.
+/// A span contains about half of the cost of a call (the end of the enter hook, the start of the
+/// exit hook); the floor takes the whole cost.
+std::uint64_t floor_ns(const Calibration& calibration);
+/// The time that measuring adds to a call of a process that is not measured.
+double bystander_cost_ns(const Calibration& calibration);
+
+/// The members of the report in JSON.
+void describe(Members& member, const Diagnosis& diagnosis);
 
 /// The two forms of the report. Without `verbose`, the text has only the differences from a machine
 /// on which everything works natively.

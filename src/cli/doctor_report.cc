@@ -1,9 +1,6 @@
-// The two forms of the report of `overdue doctor`: text and JSON.
+// The report of `overdue doctor` as text.
 #include <algorithm>
-#include <cmath>
 #include <map>
-
-#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "cli/doctor_findings.h"
@@ -143,18 +140,6 @@ std::string traps_text(const Diagnosis& found) {
   return text;
 }
 
-/// Below this floor, a difference between latencies is Overdue's own cost or the machine's unrest.
-/// A span contains about half of the cost of a call (the end of the enter hook, the start of the
-/// exit hook); the floor takes the whole cost.
-std::uint64_t floor_ns(const Calibration& calibration) {
-  const double unrest = calibration.base_ns * calibration.spread;
-  return static_cast<std::uint64_t>(std::ceil(std::max(calibration.cost_ns(), unrest)));
-}
-
-double bystander_cost_ns(const Calibration& calibration) {
-  return std::max(0.0, calibration.bystander_ns - calibration.base_ns);
-}
-
 std::string cost_text(const Diagnosis& found) {
   if (!found.calibration) return "\nCost\n" + wrapped("not measured: " + found.no_calibration, 2);
   const Calibration& measured = *found.calibration;
@@ -178,70 +163,6 @@ std::string verdict_text(const CommandFinding& syscalls) {
          wrapped("-> " + syscalls.native.remedy, 0);
 }
 
-using Json = nlohmann::ordered_json;
-
-Json support_json(const Support& support) {
-  Json json = {{"yes", support.yes}};
-  if (!support.yes) {
-    json["missing"] = support.missing;
-    json["remedy"] = support.remedy;
-  }
-  return json;
-}
-
-Json environment_json(const Diagnosis& found) {
-  Json json = {
-      {"build", found.host.build},
-      {"boot_id", found.host.boot_id},
-      {"virtualisation", found.host.virtualisation},
-      {"container", found.host.container.empty() ? Json() : Json(found.host.container)},
-      {"cpus_online", found.host.online_cpus},
-      {"cpus_possible", found.host.possible_cpus},
-      {"lockdown", found.lockdown},
-      {"preempt_rt", found.preempt_rt},
-      {"tested", found.tested},
-      {"unprivileged_bpf_disabled",
-       found.unprivileged_bpf_disabled ? Json(*found.unprivileged_bpf_disabled) : Json()},
-      {"capabilities", found.capabilities},
-      {"cgroups", cgroup_layout_name(found.cgroups)},
-      {"tracefs", found.tracefs.empty() || found.tracefs_private ? Json() : Json(found.tracefs)},
-      {"tracefs_private", found.tracefs_private},
-      {"clocksource", found.clocksource.empty() ? Json() : Json(found.clocksource)},
-      {"clock_read_ns", std::llround(found.clock_read_ns)},
-  };
-  return json;
-}
-
-Json commands_json(const Diagnosis& found) {
-  Json list = Json::array();
-  for (const CommandFinding& command : found.commands) {
-    Json json = {{"name", command.name},
-                 {"in_version", command.in_version},
-                 {"availability", availability_name(command.availability)},
-                 {"how", command.how.empty() ? Json() : Json(command.how)}};
-    if (!command.native.yes) {
-      json["missing"] = command.native.missing;
-      json["remedy"] = command.native.remedy;
-    }
-    list.push_back(std::move(json));
-  }
-  return list;
-}
-
-Json calibration_json(const Diagnosis& found) {
-  if (!found.calibration) return {{"measured", false}, {"reason", found.no_calibration}};
-  const Calibration& measured = *found.calibration;
-  return {{"measured", true},
-          {"base_ns", std::llround(measured.base_ns)},
-          {"traced_ns", std::llround(measured.traced_ns)},
-          {"bystander_ns", std::llround(measured.bystander_ns)},
-          {"cost_ns", std::llround(measured.cost_ns())},
-          {"bystander_cost_ns", std::llround(bystander_cost_ns(measured))},
-          {"floor_ns", floor_ns(measured)},
-          {"spread", measured.spread},
-          {"rounds", measured.rounds}};
-}
-
 }  // namespace
 
 std::string doctor_text(const Diagnosis& found, bool verbose) {
@@ -252,31 +173,6 @@ std::string doctor_text(const Diagnosis& found, bool verbose) {
   text += traps_text(found);
   text += cost_text(found);
   return text + verdict_text(found.command("syscalls"));
-}
-
-std::string doctor_json(const Diagnosis& found) {
-  Json json = {
-      {"overdue", OVERDUE_VERSION},
-      {"schema", 1},
-      {"command", "doctor"},
-      {"host",
-       {{"name", found.host.name}, {"arch", found.host.arch}, {"cpus", found.host.online_cpus}}},
-      {"kernel", found.host.kernel},
-      {"works", found.command("syscalls").availability == Availability::natively},
-      {"environment", environment_json(found)},
-      {"commands", commands_json(found)}};
-  json["features"] = Json::array();
-  for (const FacilityFinding& facility : found.facilities) {
-    Json one = {{"name", facility.name}, {"summary", facility.summary}};
-    one.update(support_json(facility.support));
-    json["features"].push_back(std::move(one));
-  }
-  json["traps"] = Json::array();
-  for (const Trap& trap : found.traps)
-    json["traps"].push_back({{"name", trap.name}, {"what", trap.what}, {"remedy", trap.remedy}});
-  json["calibration"] = calibration_json(found);
-  // Names of hosts and paths need not be UTF-8.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace overdue

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
+#include "cli/doctor_findings.h"
 #include "core/probe.h"
 #include "report/app_timers/sections.h"
 #include "report/hwlat/view.h"
@@ -55,6 +56,10 @@ std::vector<LineShape> lines() {
       {{"hwlat"}, "A latency not caused by software", any<HwlatWindowSection>()}};
 }
 
+constexpr DocumentShape documents[] = {
+    {"The report of overdue doctor", [](Members& member) { describe(member, Diagnosis{}); }},
+};
+
 class SchemaCommand final : public Command {
  public:
   std::string_view name() const override { return "schema"; }
@@ -62,7 +67,7 @@ class SchemaCommand final : public Command {
   void add_options(CLI::App&) override {}
   int run(const Invocation&) override {
     Output output(STDOUT_FILENO);
-    output.append(json_schema(all_schemas(), reports(), lines()));
+    output.append(json_schema(all_schemas(), reports(), lines(), documents));
     output.flush();
     return 0;
   }

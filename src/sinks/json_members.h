@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "core/members.h"
 #include "sinks/json_writer.h"
 
@@ -30,5 +32,18 @@ class JsonMembers final : public Members {
 
   JsonWriter& json_;
 };
+
+/// A JSON object with the members that `describe_members(member)` gives, for people: with lines.
+template <typename F>
+std::string json_document(const F& describe_members) {
+  std::string text;
+  Output output(text);
+  JsonWriter json(output, JsonWriter::Style::readable);
+  JsonMembers member(json);
+  member.object("", [&] { describe_members(member); }, {.below = true});
+  output.append('\n');
+  output.flush();
+  return text;
+}
 
 }  // namespace overdue

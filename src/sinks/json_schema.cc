@@ -129,13 +129,19 @@ Json line_definition(const std::vector<std::string_view>& types, std::string_vie
 }  // namespace
 
 std::string json_schema(std::span<const Schema* const> records,
-                        std::span<const ReportShape> reports, std::span<const LineShape> lines) {
+                        std::span<const ReportShape> reports, std::span<const LineShape> lines,
+                        std::span<const DocumentShape> documents) {
   Json definitions = numbers(), any_report = Json::array(), any_line = Json::array();
   for (const ReportShape& shape : reports) {
     any_report.push_back(report_definition(shape, definitions));
     Json line = line_definition({"report"}, shape.help, definitions,
                                 [&](Members& member) { describe_report(member, shape, true); });
     if (std::ranges::find(any_line, line) == any_line.end()) any_line.push_back(std::move(line));
+  }
+  for (const DocumentShape& shape : documents) {
+    Json document = SchemaMembers(definitions).object_of(shape.describe);
+    document["description"] = shape.help;
+    any_report.push_back(std::move(document));
   }
   const SessionInfo info;
   const Receipt receipt;

@@ -23,9 +23,16 @@ struct LineShape {
   SectionPtr section;
 };
 
+/// A document that is no report of a session.
+struct DocumentShape {
+  std::string_view help;
+  void (*describe)(Members& member);
+};
+
 /// The JSON Schema (draft 2020-12) of every document and NDJSON line that Overdue writes, for
 /// `overdue schema`: what the sections describe, and record types by their fields.
 std::string json_schema(std::span<const Schema* const> records,
-                        std::span<const ReportShape> reports, std::span<const LineShape> lines);
+                        std::span<const ReportShape> reports, std::span<const LineShape> lines,
+                        std::span<const DocumentShape> documents = {});
 
 }  // namespace overdue

@@ -68,7 +68,7 @@ class Reports(unittest.TestCase):
         jsonschema.Draft202012Validator.check_schema(json.loads(schema))
         validator = jsonschema.Draft202012Validator(json.loads(schema))
         seen = set()
-        for path in sorted([*FOLDER.glob("*.json"), *FOLDER.glob("*.ndjson")]):
+        for path in sorted([*FOLDER.glob("*.json"), *FOLDER.glob("*.ndjson"), *FOLDER.parent.glob("doctor/*.json")]):
             text = path.read_text(encoding="utf-8")
             # A stream has a document a line, also with -f json; a report has a brace alone in its first line.
             for document in map(json.loads, [text] if text.startswith("{\n") else text.splitlines()):
