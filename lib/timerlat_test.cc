@@ -83,7 +83,9 @@ TEST_F(TimerlatLibrary, WorkThatTakesLongerThanAPeriodIsSeen) {
   while (now_ns() < until_ns) continue;
   ASSERT_EQ(overdue_timerlat_wait(timer.get(), &second), 0);
   EXPECT_GE(second.done_ns, 7 * ms);
-  EXPECT_GE(second.missed, 2u);  // periods end after 2, 4 and 6 ms; one is not missed
+  // Periods end after 2, 4 and 6 ms; one is not missed. The first wait counts those that ended
+  // before its thread got to run.
+  EXPECT_GE(first.missed + second.missed, 2u);
   EXPECT_GE(second.expires_ns, first.expires_ns + 6 * ms);
   ASSERT_EQ(overdue_timerlat_wait(timer.get(), &third), 0);
   EXPECT_GT(third.expires_ns, second.expires_ns);
