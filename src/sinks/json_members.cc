@@ -53,20 +53,24 @@ void JsonMembers::null(std::string_view key, const About&) {
 
 void JsonMembers::begin_object(std::string_view key, const About& about) {
   write_key(key);
+  is_list_.push_back(false);
   json_.begin_object(elements(about));
 }
 
 void JsonMembers::end_object(const About& about) {
   json_.end_object(elements(about));
+  is_list_.pop_back();
 }
 
 void JsonMembers::begin_list(std::string_view key, const About& about) {
   write_key(key);
+  is_list_.push_back(true);
   json_.begin_array(elements(about));
 }
 
 void JsonMembers::end_list(const About& about) {
   json_.end_array(elements(about));
+  is_list_.pop_back();
 }
 
 }  // namespace overdue

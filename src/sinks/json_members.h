@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/members.h"
 #include "sinks/json_writer.h"
@@ -26,11 +27,13 @@ class JsonMembers final : public Members {
   void end_list(const About& about) override;
   void begin_map(std::string_view key, const About& about) override { begin_object(key, about); }
 
+  /// Elements of a list have no key. The key of a member may be empty: data from a file.
   void write_key(std::string_view key) {
-    if (!key.empty()) json_.key(key);
+    if (is_list_.empty() || !is_list_.back()) json_.key(key);
   }
 
   JsonWriter& json_;
+  std::vector<bool> is_list_;  ///< of each open container, the innermost last
 };
 
 /// A JSON object with the members that `describe_members(member)` gives, for people: with lines.
@@ -40,7 +43,9 @@ std::string json_document(const F& describe_members) {
   Output output(text);
   JsonWriter json(output, JsonWriter::Style::readable);
   JsonMembers member(json);
-  member.object("", [&] { describe_members(member); }, {.below = true});
+  json.begin_object(JsonWriter::Elements::below);
+  describe_members(member);
+  json.end_object(JsonWriter::Elements::below);
   output.append('\n');
   output.flush();
   return text;

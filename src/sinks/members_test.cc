@@ -112,6 +112,13 @@ TEST(Members, AreMissingIfOptionalAndNullIfUnknown) {
   EXPECT_EQ(json["leaves"].dump(), "[]");
 }
 
+TEST(Members, MayHaveAnEmptyKeyThatIsData) {
+  Tree tree;
+  tree.birds = {{"", 1}, {"owl", 2}};
+  const Json json = Json::parse(written("json", tree));
+  EXPECT_EQ(json["birds"].dump(), R"({"":1,"owl":2})");
+}
+
 TEST(Members, AreCellsOfCsvWithoutLists) {
   EXPECT_THAT(written("csv", full()),
               testing::StartsWith("tid,age_ns,rings,green,height,nickname,price,first_color,"
