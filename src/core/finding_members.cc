@@ -15,11 +15,6 @@ constexpr std::array<std::string_view, 8> hang_states{"running",         "runque
 constexpr std::array<std::string_view, 3> wait_reasons{"stopped", "traced", "frozen"};
 constexpr std::array<std::string_view, 4> purposes{"time", "work", "answer", "unknown"};
 
-/// A text that is missing if empty, as is one that has no meaning here.
-template <typename Text>
-std::optional<Text> known(const Text& text, bool has_meaning = true) {
-  return when(has_meaning && !text.empty(), text);
-}
 std::optional<bool> marked(bool is_marked) {
   return when(is_marked, true);
 }
@@ -38,19 +33,22 @@ void describe_thread(Members& member, const ThreadName& thread) {
 /// The interrupt of a Waker or a ChainLink.
 template <typename T>
 void describe_interrupt(Members& member, const T& by) {
-  member("means", known(by.means, !by.is_thread),
-         {.help = "meaning of the interrupt, by its functions; timeout: the waiting thread's own",
-          .choices = interrupt_meanings});
-  member("disk", known(by.disk, !by.is_thread), {.help = "disk of a disk completion"});
-  member("interrupted", when(!by.is_thread, by.interrupted),
-         {.help = "thread that the interrupt happened to interrupt"});
+  member.given(
+      !by.is_thread && !by.means.empty(), "means", by.means,
+      {.help = "meaning of the interrupt, by its functions; timeout: the waiting thread's own",
+       .choices = interrupt_meanings});
+  member.given(!by.is_thread && !by.disk.empty(), "disk", by.disk,
+               {.help = "disk of a disk completion"});
+  member.given(!by.is_thread, "interrupted", by.interrupted,
+               {.help = "thread that the interrupt happened to interrupt"});
 }
 
 void describe_shares(Members& member, const CpuShares& shares) {
   const bool has_any = !shares.threads.empty() || shares.others_ns > 0;
-  member("ran", when(has_any, shares.threads),
-         {.help = "known threads that had the CPU while this thread could run, longest first; tid "
-                  "0: the CPU idled. The time of an interrupt counts for the interrupted thread"});
+  member.given(
+      has_any, "ran", shares.threads,
+      {.help = "known threads that had the CPU while this thread could run, longest first; tid "
+               "0: the CPU idled. The time of an interrupt counts for the interrupted thread"});
   member("ran_others_ns", if_any(shares.others_ns),
          {.help = "run time of threads that are not listed"});
 }
@@ -68,7 +66,7 @@ void describe_breakdown(Members& member, const std::optional<Breakdown>& breakdo
 }
 
 void describe_on_cpu(Members& member, const CpuPlaces& on_cpu, bool is_there = true) {
-  member("on_cpu", when(is_there && on_cpu.samples > 0, on_cpu));
+  member.given(is_there && on_cpu.samples > 0, "on_cpu", on_cpu);
 }
 
 }  // namespace
@@ -82,8 +80,9 @@ void describe(Members& member, const StackFrame& frame) {
   member("offset", frame.offset,
          {.help = "bytes into the function; without a name into the module; without a module the "
                   "address"});
-  member("build_id", known(frame.build_id), {.help = "build ID of the file"});
-  member("file", when(frame.line > 0, frame.file), {.help = "source file; with --lines"});
+  member.given(!frame.build_id.empty(), "build_id", frame.build_id,
+               {.help = "build ID of the file"});
+  member.given(frame.line > 0, "file", frame.file, {.help = "source file; with --lines"});
   member("line", if_any(frame.line), {.help = "line of the source file"});
   member("inlined", marked(frame.is_inlined),
          {.help = "true: the function is inlined into the next frame's"});
@@ -111,9 +110,9 @@ void describe(Members& member, const Waker& waker) {
   member.type("waker",
               "The thread or interrupt that ended a wait. A soft interrupt in a thread's own call "
               "is the thread; an interrupt has no pid, tid and comm");
-  member("pid", when(waker.is_thread, waker.thread.pid));
-  member("tid", when(waker.is_thread, waker.thread.tid));
-  member("comm", when(waker.is_thread, waker.thread.comm));
+  member.given(waker.is_thread, "pid", waker.thread.pid);
+  member.given(waker.is_thread, "tid", waker.thread.tid);
+  member.given(waker.is_thread, "comm", waker.thread.comm);
   member("context", waker.context,
          {.help = "thread, softirq NET_RX, irq 24 virtio1-req.0, vector local_timer, unknown"});
   describe_interrupt(member, waker);
@@ -124,9 +123,9 @@ void describe(Members& member, const StopSignal& stop) {
   const ThreadName sender = stop.sender.value_or(ThreadName{});
   member("signal", stop.name, {.help = "SIGSTOP, …"});
   member("pid", if_any(sender.pid), {.help = "process of the sender"});
-  member("tid", when(stop.sender.has_value(), sender.tid),
-         {.help = "sender; missing: the kernel sent the signal"});
-  member("comm", when(stop.sender.has_value(), sender.comm));
+  member.given(stop.sender.has_value(), "tid", sender.tid,
+               {.help = "sender; missing: the kernel sent the signal"});
+  member.given(stop.sender.has_value(), "comm", sender.comm);
 }
 
 void describe(Members& member, const CpuPlace& place) {
@@ -156,9 +155,10 @@ void describe(Members& member, const Wait& wait) {
          {.help = "part of ns: runnable, but throttled by the CPU quota of a cgroup"});
   member("state", wait.state,
          {.help = "unknown: the thread could run, yet its CPU idled", .choices = wait_states});
-  member("means", known(wait.means),
-         {.help = "reason of the wait: a signal that stops, a tracer, the freezer of the cgroup",
-          .choices = wait_reasons});
+  member.given(
+      !wait.means.empty(), "means", wait.means,
+      {.help = "reason of the wait: a signal that stops, a tracer, the freezer of the cgroup",
+       .choices = wait_reasons});
   member("stopped_by", wait.stop, {.help = "signal that stopped the thread, and its sender"});
   member("kernel_stack", wait.kernel_stack);
   member("waker", wait.waker);
@@ -201,13 +201,13 @@ namespace {
 /// The activity of a step's thread in the step's window.
 void describe_meanwhile(Members& member, const ChainLink& link) {
   const bool is_known = link.ledger.has_value();
-  member("during_ns", when(is_known, link.during_ns),
-         {.help = "window of the step: until the thread woke the one before"});
+  member.given(is_known, "during_ns", link.during_ns,
+               {.help = "window of the step: until the thread woke the one before"});
   describe_breakdown(member, link.ledger,
                      "activity of the thread in this window; adds up to during_ns");
   describe_on_cpu(member, link.on_cpu, is_known);
-  member("places", when(is_known, link.places),
-         {.help = "long waits of the thread in this window, longest first"});
+  member.given(is_known, "places", link.places,
+               {.help = "long waits of the thread in this window, longest first"});
 }
 
 }  // namespace
@@ -216,9 +216,9 @@ void describe(Members& member, const ChainLink& link) {
   member.type("link",
               "A step from a wait to its cause: a thread; or an interrupt, without pid, tid and "
               "comm");
-  member("pid", when(link.is_thread && link.thread.pid > 0, link.thread.pid));
-  member("tid", when(link.is_thread, link.thread.tid));
-  member("comm", when(link.is_thread, link.thread.comm));
+  member.given(link.is_thread && link.thread.pid > 0, "pid", link.thread.pid);
+  member.given(link.is_thread, "tid", link.thread.tid);
+  member.given(link.is_thread, "comm", link.thread.comm);
   member("what", link.what,
          {.help = "ran; or the state of the thread in the place of its longest time: waited, "
                   "preempted, throttled, unknown; or the interrupt that ended the wait"});
@@ -230,10 +230,10 @@ void describe(Members& member, const ChainLink& link) {
   describe_shares(member, link.ran);
   member("throttled_by", link.throttle, {.help = "the limit that was used up, if known"});
   member("kernel_stack", link.kernel_stack, {.help = "stack of the wait or preemption"});
-  member("user_stack", known(link.user_stack),
-         {.help = "user stack of the call with the wait, if this call was late too"});
-  member("waking_stack", known(link.waking_stack),
-         {.help = "user stack of the wake-up of the thread before"});
+  member.given(!link.user_stack.empty(), "user_stack", link.user_stack,
+               {.help = "user stack of the call with the wait, if this call was late too"});
+  member.given(!link.waking_stack.empty(), "waking_stack", link.waking_stack,
+               {.help = "user stack of the wake-up of the thread before"});
   describe_meanwhile(member, link);
   member("root", marked(link.is_root), {.help = "true: the step is the cause"});
   member("cut", marked(link.is_cut), {.help = "true: the chain is longer, but not followed"});
@@ -267,14 +267,15 @@ void describe_lateness(Members& member, const Finding& finding) {
          {.help = "threshold that the span passed; of a hang, the timeout"});
   member("late_ns", when(has_purpose, finding.late_ns()),
          {.help = "latency_ns without the intended wait; of spans that may be no delay"});
-  member("waited_for", when(has_purpose, finding.purpose.of),
-         {.help = "purpose of the wait; of spans that may be no delay", .choices = purposes});
-  member("decided_by", known(finding.purpose.by, has_purpose),
-         {.help = "basis of this decision: a function of the program, its request, timed out, …"});
+  member.given(has_purpose, "waited_for", finding.purpose.of,
+               {.help = "purpose of the wait; of spans that may be no delay", .choices = purposes});
+  member.given(
+      has_purpose && !finding.purpose.by.empty(), "decided_by", finding.purpose.by,
+      {.help = "basis of this decision: a function of the program, its request, timed out, …"});
   member("hang", if_any(finding.hang),
          {.help = "number of the finding of the same call while it was open"});
-  member("state", known(finding.state),
-         {.help = "present state of the thread of a hang", .choices = hang_states});
+  member.given(!finding.state.empty(), "state", finding.state,
+               {.help = "present state of the thread of a hang", .choices = hang_states});
   member("older", marked(finding.is_older),
          {.help = "true: the span began before the session, latency_ns is a lower bound"});
 }
@@ -284,10 +285,11 @@ void describe_call(Members& member, const Finding& finding) {
          {.help = "true: the call was late after its end, on the way back to its program; if it "
                   "waited there, args and ret are unknown"});
   member("handler", finding.handler, {.help = "signal handler that ran on this way"});
-  member("args", known(finding.arguments),
-         {.help = "decoded arguments; of a span that the user defined, its key"});
+  member.given(!finding.arguments.empty(), "args", finding.arguments,
+               {.help = "decoded arguments; of a span that the user defined, its key"});
   member("ret", finding.result, {.help = "return value"});
-  member("error", known(finding.error), {.help = "name of the errno value in ret"});
+  member.given(!finding.error.empty(), "error", finding.error,
+               {.help = "name of the errno value in ret"});
 }
 
 void describe_explanation(Members& member, const Finding& finding) {
@@ -299,11 +301,11 @@ void describe_explanation(Members& member, const Finding& finding) {
          {.help = "places of all waits, short ones too; longest blocked first"});
   member("waits_forgotten", marked(finding.waits_forgotten),
          {.help = "true: waits at the beginning of the span were not kept"});
-  member("kernel_stack", known(finding.kernel_stack),
-         {.help = "stack at the end of the span; of an interrupt, of the interrupted code"});
+  member.given(!finding.kernel_stack.empty(), "kernel_stack", finding.kernel_stack,
+               {.help = "stack at the end of the span; of an interrupt, of the interrupted code"});
   member("user_stack", finding.user_stack);
-  member("user_stack_end", known(finding.user_stack_end, has_user_stack),
-         {.help = "reason why the stack ends early"});
+  member.given(has_user_stack && !finding.user_stack_end.empty(), "user_stack_end",
+               finding.user_stack_end, {.help = "reason why the stack ends early"});
   member("chain", finding.chain, {.help = "steps from the longest wait to its cause"});
   member("cause", finding.cause, {.help = "equal for equal causes"});
 }

@@ -85,7 +85,7 @@ class Members {
   virtual bool describes_types() const { return false; }
 
   template <typename T>
-  void operator()(std::string_view key, const T& value, About about = {}) {
+  void operator()(std::string_view key, const T& value, const About& about = {}) {
     if constexpr (requires { typename OptionalOf<T>::type; })
       optional(key, value, about);
     else if constexpr (requires { typename NullableOf<T>::type; })
@@ -120,6 +120,15 @@ class Members {
     else
       for (const auto& value : values) element(value);
     end_list(about);
+  }
+
+  /// A member that is left out unless `is_there`. Unlike when(), copies nothing.
+  template <typename T>
+  void given(bool is_there, std::string_view key, const T& value, const About& about = {}) {
+    if (describes_types())
+      (*this)(key, value, optional_of(about));
+    else if (is_there)
+      (*this)(key, value, about);
   }
 
   /// An object whose members `describe_members()` gives.
@@ -171,27 +180,46 @@ class Members {
     { std::ranges::begin(pairs)->second } -> std::convertible_to<std::uint64_t>;
   };
 
-  template <typename T>
-  void optional(std::string_view key, const std::optional<T>& value, About about) {
+  // Only a description of types needs what is set below: a report is written without copies.
+  static About optional_of(About about) {
     about.is_optional = true;
-    if (value)
+    return about;
+  }
+  static About nullable_of(About about) {
+    about.is_nullable = true;
+    return about;
+  }
+  static About limited_of(About about, std::uint64_t max) {
+    about.max = max;
+    return about;
+  }
+
+  template <typename T>
+  void optional(std::string_view key, const std::optional<T>& value, const About& about) {
+    if (describes_types())
+      (*this)(key, value ? *value : T{}, optional_of(about));
+    else if (value)
       (*this)(key, *value, about);
-    else if (describes_types())
-      (*this)(key, T{}, about);
   }
   template <typename T>
-  void nullable(std::string_view key, const OrNull<T>& or_null, About about) {
-    about.is_nullable = true;
-    if (or_null.value)
+  void nullable(std::string_view key, const OrNull<T>& or_null, const About& about) {
+    if (describes_types())
+      (*this)(key, or_null.value ? *or_null.value : T{}, nullable_of(about));
+    else if (or_null.value)
       (*this)(key, *or_null.value, about);
-    else if (describes_types())
-      (*this)(key, T{}, about);
     else
       null(key, about);
   }
   template <std::integral T>
-  void integral(std::string_view key, T value, About about) {
-    about.max = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+  void integral(std::string_view key, T value, const About& about) {
+    if (describes_types())
+      whole(key, value,
+            limited_of(about, static_cast<std::uint64_t>(std::numeric_limits<T>::max())));
+    else
+      whole(key, value, about);
+  }
+  template <std::integral T>
+  void whole(std::string_view key, T value, const About& about) {
     if constexpr (std::is_signed_v<T>)
       integer(key, value, about);
     else
