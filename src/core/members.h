@@ -140,9 +140,12 @@ class Members {
   }
   /// The same for an object that may be missing.
   template <std::invocable F>
-  void object_if(bool is_there, std::string_view key, const F& describe_members, About about = {}) {
-    about.is_optional = true;
-    if (is_there || describes_types()) object(key, describe_members, about);
+  void object_if(bool is_there, std::string_view key, const F& describe_members,
+                 const About& about = {}) {
+    if (describes_types())
+      object(key, describe_members, optional_of(about));
+    else if (is_there)
+      object(key, describe_members, about);
   }
 
  protected:

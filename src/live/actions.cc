@@ -48,6 +48,7 @@ std::string line_of(const Finding& finding) {
   std::string line;
   Output output(line);
   NdjsonSink(output).section(std::make_shared<FindingSection>(finding));
+  output.flush();
   return line;
 }
 

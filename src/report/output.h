@@ -22,6 +22,7 @@ struct OutputOptions {
 
   std::optional<Duration> parsed_interval() const;
 };
+
 /// The destination of a report: the opened output, and the sink that writes to it.
 struct ReportOutput {
   std::unique_ptr<Output> output;

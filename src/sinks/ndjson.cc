@@ -73,7 +73,8 @@ void NdjsonSink::section(const SectionPtr& section) {
   static const Receipt none;
   const ReportContext context{.info = info_, .receipt = none};
   write_line(output_, section->type(), [&](Members& member) { section->members(member, context); });
-  output_.flush();
+  // The next interval comes a while later. Other lines wait for the listener's tick.
+  if (section->type() == "interval") output_.flush();
 }
 
 void NdjsonSink::end(const SessionInfo& info, const Receipt& receipt) {

@@ -76,7 +76,9 @@ void TextSink::section(const SectionPtr& section) {
       has_lines_ = true;
       break;
   }
-  output_.flush();
+  // A header shows at once. Lines wait for the listener's tick, but the next interval comes a while
+  // later.
+  if (section->place() == Section::Place::text || section->type() == "interval") output_.flush();
 }
 
 void TextSink::end(const SessionInfo& info, const Receipt& receipt) {
