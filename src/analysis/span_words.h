@@ -17,9 +17,6 @@ void describe_span(const RawStall& stall, StackNamer& namer, Finding& finding);
 /// interrupt that completes a request runs in the context of any thread.
 void describe_threads(const RawStall& stall, StackNamer& namer, Finding& finding);
 
-/// "NET_RX"; the number of a softirq without a name.
-std::string softirq_name(std::uint64_t number);
-
 /// "thread", "softirq NET_RX", "irq 24 virtio1-req.0", "vector local_timer".
 std::string context_text(const RawWaker& waker);
 

@@ -35,15 +35,15 @@ int status_of(const auto& function) {
 TEST(SpanKinds, OneTableForAll) {
   std::set<std::string_view> names;
   std::uint16_t last = SPAN_NONE;
-  for (const SpanKindInfo& kind : span_kinds()) {
-    EXPECT_EQ(kind.kind, last + 1) << kind.name;
-    last = kind.kind;
-    EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
-    EXPECT_FALSE(kind.sentence.empty());
-    EXPECT_EQ(span_name(kind.kind), kind.name);
-    if (kind.kind != SPAN_PAIR) {
-      EXPECT_EQ(find_span_kind(kind.name), kind.kind);
-      EXPECT_NE(help_text("stalls").find(std::string(kind.name)), std::string::npos) << kind.name;
+  for (const SpanKind* kind : span_kinds()) {
+    EXPECT_EQ(kind->number, last + 1) << kind->name;
+    last = kind->number;
+    EXPECT_TRUE(names.insert(kind->name).second) << kind->name;
+    EXPECT_FALSE(kind->sentence.empty());
+    EXPECT_EQ(span_name(kind->number), kind->name);
+    if (kind->number != SPAN_PAIR) {
+      EXPECT_EQ(find_span_kind(kind->name), kind->number);
+      EXPECT_NE(help_text("stalls").find(std::string(kind->name)), std::string::npos) << kind->name;
     }
   }
   EXPECT_EQ(last, SPAN_COUNT - 1);
@@ -53,10 +53,10 @@ TEST(SpanKinds, OneTableForAll) {
 }
 
 TEST(SpanKinds, EachIsMeasuredBySomething) {
-  for (const SpanKindInfo& kind : span_kinds()) {
-    const bool by_sched_or_calls = kind.kind == SPAN_SYSCALL || kind.kind == SPAN_OFFCPU ||
-                                   kind.kind == SPAN_WAKEUP || kind.kind == SPAN_PAIR;
-    EXPECT_EQ(span_source(kind.kind) == nullptr, by_sched_or_calls) << kind.name;
+  for (const SpanKind* kind : span_kinds()) {
+    const bool by_sched_or_calls = kind->number == SPAN_SYSCALL || kind->number == SPAN_OFFCPU ||
+                                   kind->number == SPAN_WAKEUP || kind->number == SPAN_PAIR;
+    EXPECT_EQ(span_source(kind->number) == nullptr, by_sched_or_calls) << kind->name;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "bpf/sched.h"
@@ -22,6 +23,18 @@ template <std::size_t N>
 constexpr std::string_view name_in(const std::array<std::string_view, N>& names,
                                    std::uint64_t number) {
   return number < N ? names[number] : std::string_view{};
+}
+
+/// The name at `number`; without one, the number.
+template <std::size_t N>
+std::string name_or_number(const std::array<std::string_view, N>& names, std::uint64_t number) {
+  const std::string_view name = name_in(names, number);
+  return name.empty() ? std::to_string(number) : std::string(name);
+}
+
+/// "NET_RX"; the number of a softirq without a name.
+inline std::string softirq_name(std::uint64_t number) {
+  return name_or_number(softirq_names, number);
 }
 
 /// The local interrupt of that name; VECTOR_NONE if there is none.

@@ -10,6 +10,7 @@
 namespace overdue {
 
 class Kernel;
+struct SpanSource;
 
 /// Whether this kernel allows a feature; if not, what is missing, and the remedy.
 struct Support {
@@ -28,6 +29,7 @@ struct ProbeInfo {
   std::string_view manual;  ///< the probe's .md page
   std::span<const Schema* const> schemas;
   Support (*support)(const Kernel&);
+  const SpanSource* spans = nullptr;  ///< of a probe that measures spans alone
 };
 
 /// Every probe of this build, in the order of src/probes/CMakeLists.txt.

@@ -12,6 +12,7 @@
 #include "bpf/timerlat.h"
 #include "bpf/user_stack.h"
 #include "bpf/worst.h"
+#include "core/span_kinds.h"
 
 namespace overdue {
 namespace {
@@ -115,11 +116,6 @@ std::vector<std::uint64_t> addresses_at(const Record& record, std::size_t offset
   return addresses;
 }
 
-/// Whether the subject of the kind is a kernel function.
-bool is_of_function(std::uint16_t kind) {
-  return kind == SPAN_TIMER || kind == SPAN_WORK || kind == SPAN_WORK_QUEUED;
-}
-
 }  // namespace
 
 const Schema frame_schema{.id = RECORD_FRAME,
@@ -139,7 +135,8 @@ void StackRecorder::record(const Record& record) {
       kernel_frames(record, sizeof(sched_wake), record.as<sched_wake>().kernel_frames);
       break;
     case RECORD_SPAN:
-      if (is_of_function(record.as<span_record>().span))
+      if (const SpanKind* kind = span_kind_of(record.as<span_record>().span);
+          kind && kind->is_of_function)
         kernel_frames(record, offsetof(span_record, subject), 1);
       kernel_frames(record, sizeof(span_record), record.as<span_record>().kernel_frames);
       return with_user_side<span_record>(

@@ -1,10 +1,7 @@
 #include "core/span_schema.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
-#include <array>
-#include <charconv>
 #include <cstddef>
 #include <vector>
 
@@ -43,27 +40,6 @@ constexpr Field span_fields[] = {
                   "of a span with a ledger: kept from running by the CPU quota of a cgroup"),
 };
 
-std::string dotted(std::uint32_t address) {
-  return fmt::format("{}.{}.{}.{}", address >> 24, address >> 16 & 255, address >> 8 & 255,
-                     address & 255);
-}
-
-/// An IPv6 address from 32 hexadecimal digits; other text is returned unchanged.
-std::string ipv6(std::string_view digits) {
-  std::array<unsigned char, 16> bytes{};
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const char* at = digits.data() + 2 * i;
-    const auto [end, error] = std::from_chars(at, at + 2, bytes[i], 16);
-    if (error != std::errc() || end != at + 2) return {};
-  }
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  return inet_ntop(AF_INET6, bytes.data(), text.data(), text.size()) ? text.data() : "";
-}
-
-bool is_softirq(std::uint16_t kind) {
-  return kind == SPAN_SOFTIRQ || kind == SPAN_SOFTIRQ_RAISE;
-}
-
 void visit_flags(const span_record& span, FieldVisitor& visitor) {
   constexpr std::pair<std::uint16_t, std::string_view> words[] = {
       {SPAN_OPEN, "open"},   {SPAN_FAILED, "failed"}, {SPAN_WRITE, "write"},
@@ -99,12 +75,6 @@ void visit_kernel_stack(const Record& record, const span_record& span, FieldVisi
   visitor.list("kernel_stack", views);
 }
 
-void visit_connect(const span_record& span, FieldVisitor& visitor) {
-  const ConnectEnds ends = connect_ends(span);
-  visitor.text("local", ends.local);
-  if (ends.error != 0) visitor.number("errno", static_cast<u64>(ends.error), Unit::none);
-}
-
 void visit_span(const Record& record, const Names&, FieldVisitor& visitor) {
   const auto span = record.as<span_record>();
   visitor.text("span", span_name(span.span));
@@ -112,7 +82,8 @@ void visit_span(const Record& record, const Names&, FieldVisitor& visitor) {
   visitor.number("latency_ns", span.latency_ns, Unit::nanoseconds);
   visitor.number("subject", span.subject, Unit::none);
   visitor.number("detail", span.detail, Unit::none);
-  if (span.span == SPAN_TCP_CONNECT) visit_connect(span, visitor);
+  if (const SpanKind* kind = span_kind_of(span.span); kind && kind->visit)
+    kind->visit(span, visitor);
   if (span.begin_tid != 0) {
     visitor.number("begin_pid", span.begin_pid, Unit::pid);
     visitor.number("begin_tid", span.begin_tid, Unit::tid);
@@ -130,29 +101,5 @@ const Schema span_schema{.id = RECORD_SPAN,
                          .fields = span_fields,
                          .help = "a span that took as long as its threshold or longer",
                          .visit = visit_span};
-
-ConnectEnds connect_ends(const span_record& span) {
-  const auto remote_port = static_cast<std::uint16_t>(span.detail);
-  const auto local_port = static_cast<std::uint16_t>(span.detail >> 16);
-  const auto family = static_cast<std::uint16_t>(span.detail >> 32);
-  ConnectEnds ends;
-  ends.error = static_cast<int>(span.detail >> 48);
-  if (family == AF_INET6) {
-    ends.remote = fmt::format("[{}]:{}", ipv6({span.text, sizeof span.text}), remote_port);
-    ends.local = fmt::format(":{}", local_port);
-  } else {
-    ends.remote = fmt::format("{}:{}", dotted(static_cast<u32>(span.subject)), remote_port);
-    ends.local = fmt::format("{}:{}", dotted(static_cast<u32>(span.subject >> 32)), local_port);
-  }
-  return ends;
-}
-
-std::string span_subject(const span_record& span) {
-  if (span.span == SPAN_TCP_CONNECT) return connect_ends(span).remote;
-  const std::string_view text = fixed_text(span.text);
-  if (text.empty() && (span.span == SPAN_IRQ || span.span == SPAN_VECTOR || is_softirq(span.span)))
-    return fmt::to_string(span.subject);
-  return std::string(text);
-}
 
 }  // namespace overdue

@@ -36,12 +36,6 @@ Support kind_support(const Kernel& kernel, std::span<const SpanHook> hooks, Span
   return {};
 }
 
-SpanKinds kinds_in(std::span<const SpanHook> hooks) {
-  SpanKinds kinds = 0;
-  for (const SpanHook& hook : hooks) kinds |= hook.kinds;
-  return kinds;
-}
-
 int fd_of(bpf_object* object, const char* map) {
   return bpf_object__find_map_fd_by_name(object, map);
 }
@@ -68,16 +62,18 @@ void for_each_open(bpf_object* object, const SpanTable& table, Visit visit) {
 }  // namespace
 
 SpanKinds SpanSource::kinds() const {
-  return kinds_in(hooks);
+  SpanKinds kinds = 0;
+  for (const SpanHook& hook : hooks) kinds |= hook.kinds;
+  return kinds;
 }
 
 Support SpanSource::support(const Kernel& kernel, span_kind kind) const {
   return kind_support(kernel, hooks, kinds_of({kind}));
 }
 
-Support any_span_support(const Kernel& kernel, std::span<const SpanHook> hooks) {
+Support SpanSource::support(const Kernel& kernel) const {
   Support first;
-  for (SpanKinds left = kinds_in(hooks); left != 0; left &= left - 1) {
+  for (SpanKinds left = kinds(); left != 0; left &= left - 1) {
     Support support = kind_support(kernel, hooks, left & (~left + 1));
     if (support.yes) return support;
     if (first.yes) first = std::move(support);
@@ -90,7 +86,7 @@ void SpanProbe::prepare(bpf_object* object, const SpanOptions& options, const Sh
   object_ = object;
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, object) {
-    const SpanHook* hook = hook_of(program, parts_.hooks);
+    const SpanHook* hook = hook_of(program, source_.hooks);
     bpf_program__set_autoload(program, hook && (hook->kinds & options.kinds) != 0 &&
                                            !is_refused(refused_, program) &&
                                            kernel.btf_tracepoint(hook->tracepoint).yes);
@@ -99,7 +95,7 @@ void SpanProbe::prepare(bpf_object* object, const SpanOptions& options, const Sh
 }
 
 bool SpanProbe::may_lack(const bpf_program* program) const {
-  const SpanHook* hook = hook_of(program, parts_.hooks);
+  const SpanHook* hook = hook_of(program, source_.hooks);
   return hook && hook->optional;
 }
 
@@ -119,7 +115,7 @@ void SpanProbe::drain_cells(std::uint32_t, KernelTime now, const RecordHandler&)
 
 void SpanProbe::sweep(KernelTime now) {
   const u64 before_ns = (now - sweep_age).time_since_epoch().count();
-  for (const SpanTable& table : parts_.tables) {
+  for (const SpanTable& table : source_.tables) {
     std::vector<std::vector<std::byte>> old;
     for_each_open(object_, table, [&](const std::vector<std::byte>& key, const named_span& span) {
       if (span.by.begin_ns < before_ns) old.push_back(key);
@@ -155,7 +151,7 @@ void SpanProbe::deliver_open(const SpanTable& table, KernelTime end,
 void SpanProbe::finish(KernelTime end, const RecordHandler& handler) {
   detach_all();
   wait_for_running_programs();
-  for (const SpanTable& table : parts_.tables)
+  for (const SpanTable& table : source_.tables)
     if (table.kind != SPAN_NONE) deliver_open(table, end, handler);
 }
 
@@ -177,7 +173,7 @@ void SpanProbe::end_calibration() {
 
 std::size_t SpanProbe::open_spans() const {
   std::size_t count = 0;
-  for (const SpanTable& table : parts_.tables)
+  for (const SpanTable& table : source_.tables)
     for_each_open(object_, table,
                   [&](const std::vector<std::byte>&, const named_span&) { ++count; });
   return count;

@@ -51,27 +51,31 @@ struct SpanTable {
   bool is_named = false;  ///< values begin with a named_span
 };
 
-/// The parts of a span probe besides its programs.
-struct SpanParts {
-  const char* name;
-  std::span<const SpanHook> hooks;
-  std::span<const SpanTable> tables;
-};
-
 class SpanProbe;
 
-/// A span probe as a command sees it before the session.
+/// A span probe before the session: all but its programs.
 struct SpanSource {
-  const ProbeInfo* info;
+  const char* name;
   std::span<const SpanHook> hooks;
-  std::unique_ptr<SpanProbe> (*make)(const SpanOptions&, const SharedMaps&, const Kernel&);
+  std::span<const SpanTable> tables = {};
+  std::unique_ptr<SpanProbe> (*make_probe)(const SpanSource&, const SpanOptions&, const SharedMaps&,
+                                           const Kernel&);
 
   SpanKinds kinds() const;
+  std::unique_ptr<SpanProbe> make(const SpanOptions& options, const SharedMaps& shared,
+                                  const Kernel& kernel) const {
+    return make_probe(*this, options, shared, kernel);
+  }
   Support support(const Kernel& kernel, span_kind kind) const;
+  /// Whether at least one kind can be measured; if none, the reason.
+  Support support(const Kernel& kernel) const;
 };
 
-/// Whether at least one kind of these hooks can be measured; if none, the reason.
-Support any_span_support(const Kernel& kernel, std::span<const SpanHook> hooks);
+/// ProbeInfo::support of a span probe.
+template <const SpanSource& source>
+Support span_support(const Kernel& kernel) {
+  return source.support(kernel);
+}
 
 /// The common part of span probes in user space: no cells, all records are RECORD_SPAN, and a kind
 /// is on while its control().threshold_ns is not 0.
@@ -90,7 +94,7 @@ class SpanProbe : public LiveProbe {
   std::size_t open_spans() const;
 
  protected:
-  explicit SpanProbe(const SpanParts& parts) : parts_(parts) {}
+  explicit SpanProbe(const SpanSource& source) : source_(source) {}
   /// Selects the programs and maps of `object`. Called before the load.
   void prepare(bpf_object* object, const SpanOptions& options, const SharedMaps& shared,
                const Kernel& kernel);
@@ -106,7 +110,7 @@ class SpanProbe : public LiveProbe {
   void sweep(KernelTime now);
   void deliver_open(const SpanTable& table, KernelTime end, const RecordHandler& handler) const;
 
-  SpanParts parts_;
+  const SpanSource& source_;
   bpf_object* object_ = nullptr;
   const session_control* control_ = nullptr;
   std::vector<Link> links_;
@@ -118,9 +122,9 @@ template <GeneratedSkeleton T>
 class SpanProbeOf final : public SpanProbe {
  public:
   /// `configure` sets the probe's own options before the load.
-  SpanProbeOf(const SpanParts& parts, const SpanOptions& options, const SharedMaps& shared,
-              const Kernel& kernel, const std::function<void(Skeleton<T>&)>& configure = nullptr)
-      : SpanProbe(parts), bpf_(parts.name) {
+  SpanProbeOf(const SpanSource& source, const SpanOptions& options, const SharedMaps& shared,
+              const Kernel& kernel, const std::function<void(Skeleton<T>&)>& configure)
+      : SpanProbe(source), bpf_(source.name) {
     bpf_.hide_unlike_functions([&]() -> const TracepointTypes& { return kernel.types(); });
     const auto set_up = [&](const RefusedPrograms& refused) {
       refused_ = refused;
@@ -142,5 +146,18 @@ class SpanProbeOf final : public SpanProbe {
  private:
   Skeleton<T> bpf_;
 };
+
+template <GeneratedSkeleton T>
+std::unique_ptr<SpanProbe> make_span_probe(const SpanSource& source, const SpanOptions& options,
+                                           const SharedMaps& shared, const Kernel& kernel,
+                                           const std::function<void(Skeleton<T>&)>& configure) {
+  return std::make_unique<SpanProbeOf<T>>(source, options, shared, kernel, configure);
+}
+/// SpanSource::make_probe of a probe without options of its own.
+template <GeneratedSkeleton T>
+std::unique_ptr<SpanProbe> make_span_probe(const SpanSource& source, const SpanOptions& options,
+                                           const SharedMaps& shared, const Kernel& kernel) {
+  return make_span_probe<T>(source, options, shared, kernel, nullptr);
+}
 
 }  // namespace overdue

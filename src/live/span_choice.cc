@@ -17,8 +17,8 @@ namespace {
 
 std::vector<std::string_view> kind_names() {
   std::vector<std::string_view> names;
-  for (const SpanKindInfo& kind : span_kinds())
-    if (kind.kind != SPAN_PAIR) names.push_back(kind.name);
+  for (const SpanKind* kind : span_kinds())
+    if (kind->number != SPAN_PAIR) names.push_back(kind->name);
   return names;
 }
 
@@ -54,8 +54,8 @@ void add_pair(SpanChoice& choice, const std::string& text) {
 
 void add_all(SpanChoice& choice) {
   choice.all = true;
-  for (const SpanKindInfo& kind : span_kinds())
-    if (kind.kind != SPAN_PAIR) choice.kinds.push_back(kind.kind);
+  for (const SpanKind* kind : span_kinds())
+    if (kind->number != SPAN_PAIR) choice.kinds.push_back(kind->number);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "kernel/session.h"
 #include "kernel/span_probe.h"
 #include "kernel/thresholds.h"
+#include "probes/spans.h"
 
 // For tests of span probes: a session of one probe that keeps every reported span.
 namespace overdue {
@@ -36,8 +37,9 @@ class SpanTest : public KernelTest {
       if (!support.yes) GTEST_SKIP() << span_name(kind) << ": " << support.missing;
     }
   }
-  SpanTest(const SpanSource& source, std::vector<span_kind> needs)
-      : source_(source), needs_(std::move(needs)) {}
+  /// The first of the kinds names the probe.
+  explicit SpanTest(std::vector<span_kind> needs)
+      : source_(*span_source(needs.front())), needs_(std::move(needs)) {}
 
   static MembershipRules everything() {
     MembershipRules rules;

@@ -4,8 +4,8 @@
 
 namespace overdue {
 
-/// The probes with span kinds of their own, in the order of src/probes/CMakeLists.txt.
-std::span<const SpanSource* const> span_sources();
+/// The probes that measure spans alone, in the order of src/probes/CMakeLists.txt.
+std::vector<const SpanSource*> span_sources();
 
 /// The source that measures `kind`; null for kinds of no such probe (system calls, waits, user
 /// spans).

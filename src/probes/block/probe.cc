@@ -1,4 +1,4 @@
-#include "probes/block/probe.h"
+#include "kernel/span_probe.h"
 
 #include "block.skel.h"
 #include "core/span_schema.h"
@@ -15,26 +15,19 @@ constexpr SpanHook hooks[] = {
 };
 constexpr SpanTable tables[] = {{"requests", SPAN_BLOCK_QUEUED, true}};
 
-std::unique_ptr<SpanProbe> make(const SpanOptions& options, const SharedMaps& shared,
-                                const Kernel& kernel) {
-  return std::make_unique<SpanProbeOf<block_bpf>>(SpanParts{"block", hooks, tables}, options,
-                                                  shared, kernel);
-}
-
-Support supported(const Kernel& kernel) {
-  return any_span_support(kernel, hooks);
-}
+constexpr SpanSource source{
+    .name = "block", .hooks = hooks, .tables = tables, .make_probe = make_span_probe<block_bpf>};
 
 }  // namespace
 
 extern const std::string_view block_manual;
-
+extern const ProbeInfo block_probe;
 const ProbeInfo block_probe{
     .name = "block",
     .summary = "requests to block devices: in the device, and with the time in its queue",
     .manual = block_manual,
     .schemas = span_schemas,
-    .support = supported};
-const SpanSource block_spans{.info = &block_probe, .hooks = hooks, .make = make};
+    .support = span_support<source>,
+    .spans = &source};
 
 }  // namespace overdue

@@ -1,4 +1,3 @@
-#include "probes/block/probe.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -19,7 +18,7 @@ namespace {
 
 class BlockProbe : public SpanTest {
  protected:
-  BlockProbe() : SpanTest(block_spans, {SPAN_BLOCK, SPAN_BLOCK_QUEUED}) {}
+  BlockProbe() : SpanTest({SPAN_BLOCK, SPAN_BLOCK_QUEUED}) {}
 };
 
 constexpr int block_size = 4096;

@@ -1,4 +1,4 @@
-#include "probes/irqs/probe.h"
+#include "kernel/span_probe.h"
 
 #include "core/span_schema.h"
 #include "irqs.skel.h"
@@ -36,26 +36,19 @@ constexpr SpanHook hooks[] = {
     {"spurious_apic_exit", kinds_of({SPAN_VECTOR}), true},
 };
 
-std::unique_ptr<SpanProbe> make(const SpanOptions& options, const SharedMaps& shared,
-                                const Kernel& kernel) {
-  return std::make_unique<SpanProbeOf<irqs_bpf>>(SpanParts{"irqs", hooks, {}}, options, shared,
-                                                 kernel);
-}
-
-Support supported(const Kernel& kernel) {
-  return any_span_support(kernel, hooks);
-}
+constexpr SpanSource source{
+    .name = "irqs", .hooks = hooks, .make_probe = make_span_probe<irqs_bpf>};
 
 }  // namespace
 
 extern const std::string_view irqs_manual;
-
+extern const ProbeInfo irqs_probe;
 const ProbeInfo irqs_probe{
     .name = "irqs",
-    .summary = "interrupts: handlers of devices, soft interrupts, vectors of the CPU",
+    .summary = "interrupts: of devices, softirqs, local interrupts of the CPU",
     .manual = irqs_manual,
     .schemas = span_schemas,
-    .support = supported};
-const SpanSource irqs_spans{.info = &irqs_probe, .hooks = hooks, .make = make};
+    .support = span_support<source>,
+    .spans = &source};
 
 }  // namespace overdue

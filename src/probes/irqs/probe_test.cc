@@ -1,4 +1,3 @@
-#include "probes/irqs/probe.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -10,7 +9,7 @@ namespace {
 
 class IrqsProbe : public SpanTest {
  protected:
-  IrqsProbe() : SpanTest(irqs_spans, {SPAN_IRQ, SPAN_SOFTIRQ, SPAN_SOFTIRQ_RAISE, SPAN_VECTOR}) {}
+  IrqsProbe() : SpanTest({SPAN_IRQ, SPAN_SOFTIRQ, SPAN_SOFTIRQ_RAISE, SPAN_VECTOR}) {}
 
   void want_all(u64 threshold_ns) {
     for (const span_kind kind : {SPAN_IRQ, SPAN_SOFTIRQ, SPAN_SOFTIRQ_RAISE, SPAN_VECTOR})

@@ -1,4 +1,4 @@
-#include "probes/locks/probe.h"
+#include "kernel/span_probe.h"
 
 #include "core/span_schema.h"
 #include "locks.skel.h"
@@ -11,31 +11,27 @@ constexpr SpanHook hooks[] = {
     {"contention_end", kinds_of({SPAN_LOCK})},
 };
 
-std::unique_ptr<SpanProbe> make(const SpanOptions& options, const SharedMaps& shared,
-                                const Kernel& kernel) {
-  const auto size_scratch = [&](Skeleton<locks_bpf>& bpf) {
+std::unique_ptr<SpanProbe> make(const SpanSource& source, const SpanOptions& options,
+                                const SharedMaps& shared, const Kernel& kernel) {
+  return make_span_probe<locks_bpf>(source, options, shared, kernel, [&](Skeleton<locks_bpf>& bpf) {
     if (options.user_stack_bytes > 0)
       check(bpf_map__set_max_entries(bpf->maps.lock_scratch, possible_cpu_count()),
             "cannot size a map");
-  };
-  return std::make_unique<SpanProbeOf<locks_bpf>>(SpanParts{"locks", hooks, {}}, options, shared,
-                                                  kernel, size_scratch);
+  });
 }
 
-Support supported(const Kernel& kernel) {
-  return any_span_support(kernel, hooks);
-}
+constexpr SpanSource source{.name = "locks", .hooks = hooks, .make_probe = make};
 
 }  // namespace
 
 extern const std::string_view locks_manual;
-
+extern const ProbeInfo locks_probe;
 const ProbeInfo locks_probe{
     .name = "locks",
     .summary = "waits for the kernel's own locks: mutexes, semaphores, spinlocks",
     .manual = locks_manual,
     .schemas = span_schemas,
-    .support = supported};
-const SpanSource locks_spans{.info = &locks_probe, .hooks = hooks, .make = make};
+    .support = span_support<source>,
+    .spans = &source};
 
 }  // namespace overdue

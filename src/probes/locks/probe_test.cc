@@ -1,4 +1,3 @@
-#include "probes/locks/probe.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -14,7 +13,7 @@ using namespace std::chrono_literals;
 
 class LocksProbe : public SpanTest {
  protected:
-  LocksProbe() : SpanTest(locks_spans, {SPAN_LOCK}) {}
+  LocksProbe() : SpanTest({SPAN_LOCK}) {}
 };
 
 /// How often the threads of this process have waited so far (voluntary context switches).

@@ -1,4 +1,4 @@
-#include "probes/tcp/probe.h"
+#include "kernel/span_probe.h"
 
 #include "core/span_schema.h"
 #include "tcp.skel.h"
@@ -11,25 +11,18 @@ constexpr SpanHook hooks[] = {
 };
 constexpr SpanTable tables[] = {{"connecting", SPAN_TCP_CONNECT}};
 
-std::unique_ptr<SpanProbe> make(const SpanOptions& options, const SharedMaps& shared,
-                                const Kernel& kernel) {
-  return std::make_unique<SpanProbeOf<tcp_bpf>>(SpanParts{"tcp", hooks, tables}, options, shared,
-                                                kernel);
-}
-
-Support supported(const Kernel& kernel) {
-  return any_span_support(kernel, hooks);
-}
+constexpr SpanSource source{
+    .name = "tcp", .hooks = hooks, .tables = tables, .make_probe = make_span_probe<tcp_bpf>};
 
 }  // namespace
 
 extern const std::string_view tcp_manual;
-
+extern const ProbeInfo tcp_probe;
 const ProbeInfo tcp_probe{.name = "tcp",
                           .summary = "TCP connections: how long connecting takes, or failing to",
                           .manual = tcp_manual,
                           .schemas = span_schemas,
-                          .support = supported};
-const SpanSource tcp_spans{.info = &tcp_probe, .hooks = hooks, .make = make};
+                          .support = span_support<source>,
+                          .spans = &source};
 
 }  // namespace overdue

@@ -1,16 +1,16 @@
-#include "probes/tcp/probe.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
 #include "probes/span_fixture.h"
+#include "probes/tcp/kinds.h"
 
 namespace overdue {
 namespace {
 
 class TcpProbe : public SpanTest {
  protected:
-  TcpProbe() : SpanTest(tcp_spans, {SPAN_TCP_CONNECT}) {}
+  TcpProbe() : SpanTest({SPAN_TCP_CONNECT}) {}
 };
 
 /// A socket bound to the loopback address, listening or not.

@@ -1,4 +1,4 @@
-#include "probes/timers/probe.h"
+#include "kernel/span_probe.h"
 
 #include "core/span_schema.h"
 #include "timers.skel.h"
@@ -17,31 +17,29 @@ void choose_expiry(Skeleton<timers_bpf>& bpf, bool by_member) {
     bpf_program__set_autoload(program, bpf_program__autoload(program) && wanted);
 }
 
-std::unique_ptr<SpanProbe> make(const SpanOptions& options, const SharedMaps& shared,
-                                const Kernel& kernel) {
+std::unique_ptr<SpanProbe> make(const SpanSource& source, const SpanOptions& options,
+                                const SharedMaps& shared, const Kernel& kernel) {
   // Linux has bpf_task_from_pid() since 6.2.
-  return std::make_unique<SpanProbeOf<timers_bpf>>(
-      SpanParts{"timers", hooks, {}}, options, shared, kernel, [&](Skeleton<timers_bpf>& bpf) {
+  return make_span_probe<timers_bpf>(
+      source, options, shared, kernel, [&](Skeleton<timers_bpf>& bpf) {
         choose_expiry(bpf, !options.whole_machine &&
                                bpf.can_call(kernel.types(), "bpf_task_from_pid") &&
                                bpf.can_call(kernel.types(), "bpf_task_release"));
       });
 }
 
-Support supported(const Kernel& kernel) {
-  return any_span_support(kernel, hooks);
-}
+constexpr SpanSource source{.name = "timers", .hooks = hooks, .make_probe = make};
 
 }  // namespace
 
 extern const std::string_view timers_manual;
-
+extern const ProbeInfo timers_probe;
 const ProbeInfo timers_probe{
     .name = "timers",
     .summary = "timers: how late they expire, and whose sleep that prolongs",
     .manual = timers_manual,
     .schemas = span_schemas,
-    .support = supported};
-const SpanSource timers_spans{.info = &timers_probe, .hooks = hooks, .make = make};
+    .support = span_support<source>,
+    .spans = &source};
 
 }  // namespace overdue

@@ -1,4 +1,3 @@
-#include "probes/timers/probe.h"
 
 #include <poll.h>
 
@@ -11,7 +10,7 @@ namespace {
 
 class TimersProbe : public SpanTest {
  protected:
-  TimersProbe() : SpanTest(timers_spans, {SPAN_TIMER}) {}
+  TimersProbe() : SpanTest({SPAN_TIMER}) {}
 
   std::vector<SeenSpan> of_thread(std::uint32_t tid) const {
     std::vector<SeenSpan> spans = of(SPAN_TIMER);

@@ -1,4 +1,4 @@
-#include "probes/workqueues/probe.h"
+#include "kernel/span_probe.h"
 
 #include "core/span_schema.h"
 #include "workqueues.skel.h"
@@ -13,26 +13,21 @@ constexpr SpanHook hooks[] = {
 };
 constexpr SpanTable tables[] = {{"queued", SPAN_NONE}, {"running", SPAN_WORK}};
 
-std::unique_ptr<SpanProbe> make(const SpanOptions& options, const SharedMaps& shared,
-                                const Kernel& kernel) {
-  return std::make_unique<SpanProbeOf<workqueues_bpf>>(SpanParts{"workqueues", hooks, tables},
-                                                       options, shared, kernel);
-}
-
-Support supported(const Kernel& kernel) {
-  return any_span_support(kernel, hooks);
-}
+constexpr SpanSource source{.name = "workqueues",
+                            .hooks = hooks,
+                            .tables = tables,
+                            .make_probe = make_span_probe<workqueues_bpf>};
 
 }  // namespace
 
 extern const std::string_view workqueues_manual;
-
+extern const ProbeInfo workqueues_probe;
 const ProbeInfo workqueues_probe{
     .name = "workqueues",
     .summary = "deferred work of the kernel: from queue to start, and to its end",
     .manual = workqueues_manual,
     .schemas = span_schemas,
-    .support = supported};
-const SpanSource workqueues_spans{.info = &workqueues_probe, .hooks = hooks, .make = make};
+    .support = span_support<source>,
+    .spans = &source};
 
 }  // namespace overdue

@@ -1,4 +1,3 @@
-#include "probes/workqueues/probe.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -91,7 +90,7 @@ class QueuedBy {
 
 class WorkqueuesProbe : public SpanTest {
  protected:
-  WorkqueuesProbe() : SpanTest(workqueues_spans, {SPAN_WORK, SPAN_WORK_QUEUED}) {}
+  WorkqueuesProbe() : SpanTest({SPAN_WORK, SPAN_WORK_QUEUED}) {}
 
   void SetUp() override {
     SpanTest::SetUp();

@@ -1,0 +1,52 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+
+#include "core/finding.h"
+#include "core/span_kinds.h"
+
+namespace overdue {
+namespace {
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::array<std::string_view, 4> units = {"KB", "MB", "GB", "TB"};
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  auto amount = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; amount >= 1024 && unit + 1 < units.size(); ++unit) amount /= 1024;
+  return fmt::format("{:.1f} {}", amount, units[unit]);
+}
+
+/// `subject`: sector << 32 | the kernel's dev_t; `detail`: bytes; `text`: the disk.
+void describe(const span_record& span, Finding& finding) {
+  constexpr std::uint64_t unknown_sector = 0xffffffff;
+  const bool flush = span.flags & SPAN_FLUSH;
+  finding.arguments = {flush ? "flush" : span.flags & SPAN_WRITE ? "write" : "read"};
+  if (span.detail > 0) finding.arguments.push_back(bytes_text(span.detail));
+  if (const std::uint64_t sector = span.subject >> 32; sector != unknown_sector && !flush)
+    finding.arguments.push_back(fmt::format("sector {}", sector));
+  if (span.flags & SPAN_FAILED) finding.arguments.emplace_back("failed");
+  finding.title =
+      fmt::format("{} {} {}", finding.span, finding.name, fmt::join(finding.arguments, " "));
+}
+
+constexpr SpanKind kinds[] = {
+    {.number = SPAN_BLOCK,
+     .name = "block",
+     .sentence = "a block request in the device, from issue to completion",
+     .owner = SpanOwner::beginner,
+     .describe = describe},
+    {.number = SPAN_BLOCK_QUEUED,
+     .name = "block_queued",
+     .sentence = "a block request from being queued to completion",
+     .owner = SpanOwner::beginner,
+     .describe = describe},
+};
+
+}  // namespace
+
+extern const std::span<const SpanKind> block_kinds;
+const std::span<const SpanKind> block_kinds = kinds;
+
+}  // namespace overdue

@@ -1,0 +1,90 @@
+#include "probes/tcp/kinds.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "core/finding.h"
+#include "core/record.h"
+#include "core/span_kinds.h"
+
+namespace overdue {
+namespace {
+
+std::string dotted(std::uint32_t address) {
+  return fmt::format("{}.{}.{}.{}", address >> 24, address >> 16 & 255, address >> 8 & 255,
+                     address & 255);
+}
+
+/// An IPv6 address from 32 hexadecimal digits; empty for other text.
+std::string ipv6(std::string_view digits) {
+  std::array<unsigned char, 16> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const char* at = digits.data() + 2 * i;
+    const auto [end, error] = std::from_chars(at, at + 2, bytes[i], 16);
+    if (error != std::errc() || end != at + 2) return {};
+  }
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  return inet_ntop(AF_INET6, bytes.data(), text.data(), text.size()) ? text.data() : "";
+}
+
+std::string remote(const span_record& span) {
+  return connect_ends(span).remote;
+}
+
+void describe(const span_record& span, Finding& finding) {
+  const ConnectEnds ends = connect_ends(span);
+  finding.arguments = {"from " + ends.local};
+  std::string outcome;
+  if (span.flags & SPAN_FAILED) {
+    const char* name = ends.error ? strerrorname_np(ends.error) : nullptr;
+    if (name) finding.error = name;
+    outcome = ends.error == ECONNREFUSED ? " refused"
+              : ends.error == ETIMEDOUT  ? " not answered"
+              : ends.error == 0          ? " given up"
+                                         : fmt::format(" failed: {}", finding.error);
+  }
+  finding.title = fmt::format("tcp connect {}{}", finding.name, outcome);
+}
+
+void visit(const span_record& span, FieldVisitor& visitor) {
+  const ConnectEnds ends = connect_ends(span);
+  visitor.text("local", ends.local);
+  if (ends.error != 0) visitor.number("errno", static_cast<u64>(ends.error), Unit::none);
+}
+
+constexpr SpanKind kinds[] = {
+    {.number = SPAN_TCP_CONNECT,
+     .name = "tcp_connect",
+     .sentence = "a TCP connection from SYN sent to established or refused",
+     .owner = SpanOwner::beginner,
+     .subject = remote,
+     .describe = describe,
+     .visit = visit}};
+
+}  // namespace
+
+ConnectEnds connect_ends(const span_record& span) {
+  const auto remote_port = static_cast<std::uint16_t>(span.detail);
+  const auto local_port = static_cast<std::uint16_t>(span.detail >> 16);
+  const auto family = static_cast<std::uint16_t>(span.detail >> 32);
+  ConnectEnds ends;
+  ends.error = static_cast<int>(span.detail >> 48);
+  if (family == AF_INET6) {
+    ends.remote = fmt::format("[{}]:{}", ipv6({span.text, sizeof span.text}), remote_port);
+    ends.local = fmt::format(":{}", local_port);
+  } else {
+    ends.remote = fmt::format("{}:{}", dotted(static_cast<u32>(span.subject)), remote_port);
+    ends.local = fmt::format("{}:{}", dotted(static_cast<u32>(span.subject >> 32)), local_port);
+  }
+  return ends;
+}
+
+extern const std::span<const SpanKind> tcp_kinds;
+const std::span<const SpanKind> tcp_kinds = kinds;
+
+}  // namespace overdue

@@ -1,0 +1,25 @@
+#include <fmt/format.h>
+
+#include "core/finding.h"
+#include "core/span_kinds.h"
+
+namespace overdue {
+namespace {
+
+void describe(const span_record&, Finding& finding) {
+  finding.title = fmt::format("timer {} late", finding.name);
+}
+
+constexpr SpanKind kinds[] = {{.number = SPAN_TIMER,
+                               .name = "timer",
+                               .sentence = "how late a high-resolution timer expires",
+                               .owner = SpanOwner::beginner,
+                               .is_of_function = true,
+                               .describe = describe}};
+
+}  // namespace
+
+extern const std::span<const SpanKind> timers_kinds;
+const std::span<const SpanKind> timers_kinds = kinds;
+
+}  // namespace overdue
