@@ -225,7 +225,7 @@ void Writer::waits(std::uint64_t all_ns) {
   part("blocked", all_ns - shown_ns,
        rest > 0
            ? fmt::format("in {} more wait{}, and shorter ones", grouped(rest), rest == 1 ? "" : "s")
-           : "in shorter waits");
+           : "in waits without a record");
 }
 
 /// The activity of the thread or interrupt of a chain step; empty if "woken by …" says it already.

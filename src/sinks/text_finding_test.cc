@@ -195,7 +195,7 @@ TEST_F(FindingText, ShowsThreePlacesAndWhatIsLeft) {
                                     "  blocked       200ms  ext4_create → jbd2_log_wait_commit\n"
                                     "  blocked       1.29s  in 2 more waits, and shorter ones\n"));
   f.places.resize(2);
-  EXPECT_THAT(text_of(f), HasSubstr("  blocked       1.49s  in shorter waits\n"));
+  EXPECT_THAT(text_of(f), HasSubstr("  blocked       1.49s  in waits without a record\n"));
 }
 
 TEST_F(FindingText, SaysHowOftenItWaitedInOnePlace) {
