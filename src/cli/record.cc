@@ -1,58 +1,155 @@
 // `overdue record`: writes every event into a trace file, for `overdue report`.
-#include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "bpf/user_stack.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "core/span_kinds.h"
+#include "live/event_finder.h"
+#include "live/live_stacks.h"
+#include "live/stall_probe_set.h"
 #include "live/syscall_probe_set.h"
+#include "probes/spans.h"
 #include "sinks/text_format.h"
 #include "source/measure.h"
 #include "source/say.h"
+#include "source/trace_saver.h"
 #include "syscalls/classes.h"
-#include "target/output_file.h"
-#include "trace/writer.h"
 
 namespace overdue {
 namespace {
 
-/// The destination of the trace: a file, or standard output, read by `overdue report -`.
-Fd open_trace(const std::string& file) {
-  if (file != "-") return create_output_file(file);
-  return Fd(
-      check_errno(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), "cannot write to standard output"));
+constexpr std::string_view every_call = "syscalls";
+
+/// What `--events` chooses.
+struct Events {
+  bool calls = false;              ///< every system call
+  std::vector<std::string> spans;  ///< values of `--span`
+};
+
+/// Names of several kinds; also the name of a probe that measures spans.
+struct Group {
+  std::string_view name;
+  std::vector<span_kind> kinds;
+};
+
+std::vector<Group> groups() {
+  std::vector<Group> all = {{"sched", {SPAN_OFFCPU, SPAN_WAKEUP}}, {"net", {SPAN_TCP_CONNECT}}};
+  for (const ProbeInfo* probe : all_probes()) {
+    if (!probe->spans || find_span_kind(probe->name)) continue;
+    Group& group = all.emplace_back(Group{probe->name, {}});
+    for (const SpanKind* kind : span_kinds())
+      if (probe->spans->kinds() & kinds_of({kind->number})) group.kinds.push_back(kind->number);
+  }
+  return all;
+}
+
+/// Workload threads and settings of their own: one such session at a time.
+constexpr std::array<std::string_view, 4> with_own_command = {"timerlat", "app_timers", "osnoise",
+                                                              "worst"};
+
+Error no_event(std::string_view word) {
+  if (std::ranges::find(with_own_command, word) != with_own_command.end())
+    return Error("--events: '{}' is recorded by its own command", word)
+        .hint(word == "app_timers" ? "overdue timerlat --save FILE -- PROGRAM"
+                                   : fmt::format("overdue {} --save FILE", word))
+        .exit_status(2);
+  std::vector<std::string_view> names = {every_call};
+  for (const SpanKind* kind : span_kinds())
+    if (find_span_kind(kind->name)) names.push_back(kind->name);
+  const std::vector<Group> all_groups = groups();
+  for (const Group& group : all_groups) names.push_back(group.name);
+  names.emplace_back("all");
+  const std::string_view near = nearest(word, names);
+  return Error("--events: there is no event '{}'{}", printable(word),
+               near.empty() ? "" : fmt::format("; '{}'?", near))
+      .hint(fmt::format("events are {}; a user span is NAME=begin:EVENT,end:EVENT,key:EXPR",
+                        fmt::join(names, ", ")))
+      .exit_status(2);
+}
+
+void add_event(std::string_view word, Events& events) {
+  if (word == every_call) {
+    events.calls = true;
+  } else if (word == "all" || find_span_kind(word)) {
+    events.spans.emplace_back(word);
+  } else {
+    const std::vector<Group> all = groups();
+    const auto group = std::ranges::find(all, word, &Group::name);
+    if (group == all.end()) throw no_event(word);
+    for (const span_kind kind : group->kinds) events.spans.emplace_back(span_name(kind));
+  }
+}
+
+Events parse_events(const std::vector<std::string>& values) {
+  Events events;
+  for (const std::string& value : values) {
+    if (value.find('=') != value.npos)  // a user span has commas of its own
+      events.spans.push_back(value);
+    else
+      for (const std::string_view word : split(value, ',')) add_event(word, events);
+  }
+  if (values.empty()) events.calls = true;
+  if (!events.calls && events.spans.empty()) throw no_event("");
+  return events;
 }
 
 class Recorder final : public MeasureListener {
  public:
-  explicit Recorder(std::string file) : file_(std::move(file)) {}
+  /// Without `stacks`, no record of the session may have a stack.
+  Recorder(std::string file, LiveStacks* stacks)
+      : file_(std::move(file)),
+        stacks_(stacks),
+        saver_(file_, stacks, stacks ? all_schemas() : to_vector(syscalls_probe.schemas)) {}
 
-  // Opens the file only now: a recording that cannot begin must not destroy an older one.
-  void begin(const SessionInfo& info) override {
-    trace_ =
-        std::make_unique<TraceWriter>(open_trace(file_), syscalls_probe.schemas, printable(file_));
-    trace_->begin(info);
+  void while_waiting(const std::function<void()>& meanwhile) override {
+    if (stacks_) stacks_->while_waiting(meanwhile);
   }
-  void record(const Record& record) override { trace_->record(record); }
+  void begin(const SessionInfo& info) override {
+    if (stacks_) stacks_->begin(info);
+    saver_.begin(info);
+  }
+  void record(const Record& record) override {
+    const std::uint16_t kind = record.schema->id;
+    if (kind == RECORD_SPAN || kind == RECORD_WAIT_STACK) stacks_->will_name(record.header().pid);
+    saver_.record(record);
+  }
+  void polled() override {
+    if (stacks_) stacks_->follow();
+  }
   void interval(const SessionInfo&, Duration) override {}
-  void tick() override { trace_->flush(); }
+  void tick() override { saver_.flush(); }
   void end(const SessionInfo& info, const Receipt& receipt) override {
-    trace_->end(info, receipt);
-    receipt_ = receipt_lines(info, receipt);
+    SessionInfo reported = info;
+    if (stacks_)
+      for (std::string& note : stacks_->notes()) reported.notes.push_back(std::move(note));
+    saver_.end(reported, receipt);
+    receipt_ = receipt_lines(reported, receipt);
   }
 
   void print_receipt() const {
     for (const std::string& line : receipt_) say("overdue: {}\n", line);
     say("overdue: {:.1f} MB in {}; read it with: overdue report {}\n",
-        static_cast<double>(trace_->bytes_written()) / 1e6, printable(file_), printable(file_));
+        static_cast<double>(saver_.bytes_written()) / 1e6, printable(file_), printable(file_));
   }
 
  private:
+  static std::vector<const Schema*> to_vector(std::span<const Schema* const> schemas) {
+    return {schemas.begin(), schemas.end()};
+  }
+
   std::string file_;
-  std::unique_ptr<TraceWriter> trace_;  ///< set by begin()
+  LiveStacks* stacks_;
+  TraceSaver saver_;
   std::vector<std::string> receipt_;
 };
 
@@ -63,10 +160,14 @@ class RecordCommand final : public Command {
   void add_options(CLI::App& app) override {
     add_target_options(app, target_);
     add_stop_options(app, stop_);
+    add_stack_options(app, stack_options_);
     add_kernel_options(app, kernel_);
     app.add_option("-o,--output", file_);
     app.add_option("--events", events_)->allow_extra_args(false)->take_all();
+    app.add_option("-T,--threshold", thresholds_)->allow_extra_args(false)->take_all();
     app.add_option("-e,--only", only_)->allow_extra_args(false)->take_all();
+    app.add_option("--user-stack-bytes", user_stack_);
+    app.add_flag("--no-resolve", no_resolve_);
     app.add_option("--buffer", buffer_);
     app.add_flag("-q,--quiet", quiet_);
     app.add_flag("-v,--verbose", verbose_);
@@ -76,30 +177,28 @@ class RecordCommand final : public Command {
   bool spawns(const Invocation& invocation) const override { return invocation.has_program; }
 
  private:
-  void check_events() const;
+  void check(const Invocation& invocation) const;
+  int record_calls(const MeasureRequest& request) const;
+  int record_spans(MeasureRequest& request, const Events& events) const;
+  int record(const MeasureRequest& request, ProbeSet& probe_set, LiveStacks* stacks) const;
+  std::size_t ring_bytes() const { return buffer_ ? parse_buffer_size(*buffer_) : 0; }
 
   TargetOptions target_;
   StopOptions stop_;
+  StackOptions stack_options_;
   KernelOptions kernel_;
   std::string file_ = "overdue.odt";
   std::vector<std::string> events_;
+  std::vector<std::string> thresholds_;
   std::vector<std::string> only_;
+  std::optional<std::uint32_t> user_stack_;
+  bool no_resolve_ = false;
   std::optional<std::string> buffer_;
   bool quiet_ = false;
   bool verbose_ = false;
 };
 
-void RecordCommand::check_events() const {
-  for (const std::string& list : events_)
-    for (const std::string_view event : split(list, ','))
-      if (event != "syscalls")
-        throw Error("this version cannot record '{}'", printable(event))
-            .hint("--events syscalls is what there is; `overdue probes` lists the probes")
-            .exit_status(2);
-}
-
-int RecordCommand::run(const Invocation& invocation) {
-  check_events();
+void RecordCommand::check(const Invocation& invocation) const {
   if (file_ == "-" && (invocation.has_program || isatty(STDOUT_FILENO) == 1))
     throw Error("cannot record to standard output: {}",
                 invocation.has_program ? "it is the program's" : "it is a terminal")
@@ -108,6 +207,15 @@ int RecordCommand::run(const Invocation& invocation) {
         .exit_status(2);
   if (invocation.has_program && invocation.program.empty())
     throw Error("no program after '--'").hint("overdue record -- ls -l").exit_status(2);
+  if (user_stack_ > USER_STACK_MAX)
+    throw Error("--user-stack-bytes {} is too much", *user_stack_)
+        .hint(fmt::format("at most {}; 0 copies none", USER_STACK_MAX))
+        .exit_status(2);
+}
+
+int RecordCommand::run(const Invocation& invocation) {
+  const Events events = parse_events(events_);
+  check(invocation);
   target_.command = invocation.program;
   MeasureRequest request;
   request.command = "record";
@@ -117,12 +225,61 @@ int RecordCommand::run(const Invocation& invocation) {
   request.quiet = quiet_;
   request.verbose = verbose_;
   request.by_container = true;
+  request.only = only_;
+  return events.spans.empty() && thresholds_.empty() ? record_calls(request)
+                                                     : record_spans(request, events);
+}
+
+int RecordCommand::record_calls(const MeasureRequest& request) const {
   SyscallsOptions options;
   options.aggregate = false;
   options.calls = true;
   if (!only_.empty()) options.only = parse_syscall_set(only_, {});
-  SyscallProbeSet probe_set(options, {}, buffer_ ? parse_buffer_size(*buffer_) : 0);
-  Recorder recorder(file_);
+  SyscallProbeSet probe_set(options, {}, ring_bytes());
+  return record(request, probe_set, nullptr);
+}
+
+int RecordCommand::record_spans(MeasureRequest& request, const Events& events) const {
+  StallOptions options;
+  request.spans = events.spans;
+  if (!events.spans.empty()) options.spans = parse_spans(events.spans);
+  const std::vector<std::string> pairs = options.spans.pair_names();
+  if (!thresholds_.empty()) options.thresholds = parse_thresholds(thresholds_, pairs);
+  if (events.calls &&
+      (options.thresholds.of(SPAN_SYSCALL) || !options.thresholds.by_call.empty())) {
+    request.spans.emplace_back(span_name(SPAN_SYSCALL));
+    options.spans = parse_spans(request.spans);
+  }
+  // Without a threshold, every span.
+  request.thresholds = thresholds_;
+  for (const span_kind kind : options.spans.kinds)
+    if (kind != SPAN_PAIR && !options.thresholds.least_of(kind))
+      request.thresholds.push_back(fmt::format("{}=1ns", span_name(kind)));
+  for (const std::string& pair : pairs)
+    if (!options.thresholds.general && !options.thresholds.by_pair.contains(pair))
+      request.thresholds.push_back(pair + "=1ns");
+  options.thresholds = parse_thresholds(request.thresholds, pairs);
+  options.thresholds.check(options.spans.kinds, pairs);
+  options.every_call = events.calls;
+  if (!only_.empty() && !events.calls && !options.spans.has(SPAN_SYSCALL))
+    throw Error("-e is about system calls, and those are not recorded")
+        .hint("--events syscalls,…")
+        .exit_status(2);
+  if (!only_.empty()) options.only = parse_syscall_set(only_, {});
+  // A stack for every span of a busy machine is more than a disk can take.
+  options.user_stack_bytes = user_stack_.value_or(thresholds_.empty() ? 0 : 16 << 10);
+  options.ring_bytes = ring_bytes();
+  options.whole_machine = request.selection.kind == TargetKind::all;
+  options.finder = make_event_finder(options.spans.pairs, !stack_options_.no_sandbox);
+  if (events.calls) request.options = {{"every_call", "1"}};
+  LiveStacks stacks({.sandbox = !stack_options_.no_sandbox, .names = !no_resolve_});
+  StallProbeSet probe_set(std::move(options));
+  return record(request, probe_set, &stacks);
+}
+
+int RecordCommand::record(const MeasureRequest& request, ProbeSet& probe_set,
+                          LiveStacks* stacks) const {
+  Recorder recorder(file_, stacks);
   const int status = measure(request, *kernel_.open(), probe_set, recorder);
   if (!quiet_) recorder.print_receipt();
   return status;

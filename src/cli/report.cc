@@ -54,6 +54,11 @@ void refuse_own_input(const OutputOptions& options, int input) {
       .exit_status(2);
 }
 
+/// Whether a recording of system calls or stalls has the calls that were not late.
+bool has_every_call(const SessionInfo& info) {
+  return info.command != "stalls" && (info.spans.empty() || info.options.contains("every_call"));
+}
+
 constexpr std::size_t max_cpus = 4096;  // of any machine: as many as --cpu can name
 
 /// The spans and thresholds of the recording: they decide which waits are findings, and which
@@ -114,7 +119,7 @@ class ReportCommand final : public Command {
       replay_report(reader, kind, shows_, output_);
       return 0;
     }
-    if (shows_.empty()) shows_ = command == "stalls" ? "stalls" : "summary";
+    if (shows_.empty()) shows_ = default_view(reader.info());
     if (shows_ == "hist" || shows_ == "trace")
       throw Error("a recording of `overdue {}` has no view '{}'", printable(command), shows_)
           .hint("--view summary, stalls")
@@ -139,6 +144,11 @@ class ReportCommand final : public Command {
             .exit_status(2);
   }
 
+  std::string default_view(const SessionInfo& info) const {
+    const bool wants_stalls = !thresholds_.empty() && !info.spans.empty();
+    return has_every_call(info) && !wants_stalls ? "summary" : "stalls";
+  }
+
   void narrow(const SessionInfo& info) {
     const std::vector<std::string> pairs = parse_spans(info.spans).pair_names();
     Thresholds asked = parse_thresholds(thresholds_, pairs);
@@ -152,6 +162,8 @@ class ReportCommand final : public Command {
       throw Error("-T is for stalls, and this view shows all calls")
           .hint("--view stalls, of a recording of `overdue stalls`")
           .exit_status(2);
+    if (const SessionInfo& info = reader.info(); info.command == "record" && !has_every_call(info))
+      throw Error("this recording has no system calls").hint("--view stalls").exit_status(2);
     std::optional<SyscallSet> wanted = view_.wanted(reader.info().names);
     ReportOutput report = open_report(output_, false, view_.calls);
     SyscallView view(view_, std::move(wanted), *report.sink);

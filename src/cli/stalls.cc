@@ -10,17 +10,15 @@
 #include "cli/options.h"
 #include "live/actions.h"
 #include "live/debuginfod.h"
+#include "live/event_finder.h"
 #include "live/live_stacks.h"
 #include "live/stall_probe_set.h"
 #include "report/output.h"
 #include "report/stalls/flame.h"
 #include "report/stalls/view.h"
-#include "resolve/sandboxed_event_finder.h"
 #include "sinks/make_sink.h"
 #include "source/measure.h"
 #include "source/trace_saver.h"
-#include "target/file_rights.h"
-#include "target/identity.h"
 
 namespace overdue {
 namespace {
@@ -113,32 +111,6 @@ class StallReporter final : public MeasureListener {
   std::unique_ptr<StallView> view_;  ///< set by begin()
   TraceSaver saver_{to_.save, &stacks_};
 };
-
-/// Opens a file that a span names, with the rights of the caller.
-OpenFile open_for_caller() {
-  return
-      [caller = choose_identity(IdentityRequest::current(std::nullopt))](const std::string& path) {
-        const FileRights rights(caller);
-        return open_regular(path);
-      };
-}
-
-/// Reads the files that spans name, in the sandbox unless the user trusts them. Spans of the
-/// kernel's events name none: they need no sandbox.
-std::shared_ptr<EventFinder> make_event_finder(const std::vector<PairSpec>& pairs, bool sandbox) {
-  const bool has_files = std::ranges::any_of(pairs, [](const PairSpec& pair) {
-    return pair.begin.event.is_user() || pair.end.event.is_user();
-  });
-  if (!has_files) return std::make_shared<LocalEventFinder>();
-  if (!sandbox) return std::make_shared<LocalEventFinder>(open_for_caller());
-  try {
-    return std::make_shared<SandboxedEventFinder>(
-        SandboxedEventFinder::Options{.open = open_for_caller()});
-  } catch (const Error& error) {
-    throw Error("cannot read the files that --span names: {}", error.what())
-        .hint("--no-sandbox reads them with Overdue's own rights: for files that you trust");
-  }
-}
 
 class StallsCommand final : public Command {
  public:

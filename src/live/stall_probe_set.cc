@@ -71,12 +71,14 @@ std::size_t StallProbeSet::ring_bytes() const {
 void StallProbeSet::add_syscalls(Session& session, const std::vector<std::uint32_t>& cpus) {
   SyscallsOptions calls;
   calls.aggregate = false;
-  calls.stalls = true;
+  calls.calls = options_.every_call;
+  calls.stalls = options_.spans.has(SPAN_SYSCALL);
   calls.hangs = options_.timeout.has_value();
   calls.user_stack_bytes = options_.user_stack_bytes;
   calls.only = options_.only;
   calls.cpus = cpus;
-  auto probe = std::make_unique<SyscallsProbe>(calls, sched_->maps());
+  auto probe =
+      std::make_unique<SyscallsProbe>(calls, calls.stalls ? sched_->maps() : membership_->maps());
   syscalls_ = probe.get();
   session.add(std::move(probe));
 }
@@ -131,7 +133,7 @@ void StallProbeSet::store_thresholds() {
   __atomic_store_n(&control.wait_min_ns, wait_min_ns, __ATOMIC_RELEASE);
   for (const span_kind kind : options_.spans.kinds)
     if (const auto threshold = all.least_of(kind)) set_threshold(control, kind, *threshold);
-  if (syscalls_)
+  if (options_.spans.has(SPAN_SYSCALL))
     for (const auto& [nr, threshold] : all.by_call) syscalls_->set_threshold(nr, threshold);
   const std::vector<PairSpec>& pairs = options_.spans.pairs;
   for (std::size_t i = 0; pairs_ && i < pairs.size(); ++i)
@@ -145,6 +147,7 @@ void StallProbeSet::store_thresholds() {
 void StallProbeSet::add_to(Session& session, const Kernel& kernel,
                            const std::vector<std::uint32_t>& cpus) {
   choose(kernel);
+  membership_ = &session.membership();
   if (look_at_switches()) {
     SchedOptions waits{.sample_bytes = options_.user_stack_bytes,
                        .use_task_work = kernel.task_work().yes,
@@ -159,10 +162,9 @@ void StallProbeSet::add_to(Session& session, const Kernel& kernel,
     sched_ = sched.get();
     session.add(std::move(sched));
   }
-  if (options_.spans.has(SPAN_SYSCALL)) add_syscalls(session, cpus);
+  if (options_.spans.has(SPAN_SYSCALL) || options_.every_call) add_syscalls(session, cpus);
   add_spans(session, kernel, cpus);
   add_pairs(session, kernel, cpus);
-  membership_ = &session.membership();
   if (sched_ != nullptr) {
     session_control& control = membership_->control();
     control.quiet_from_ns = static_cast<u64>(KernelClock::now().time_since_epoch().count());
@@ -177,6 +179,8 @@ bool StallProbeSet::look_at_switches() const {
 }
 
 std::uint64_t StallProbeSet::events_in(const Record& record) const {
+  if (record.schema->id == RECORD_SYSCALL_CALL)  // BPF counts the calls of which some are stalls
+    return options_.every_call && !options_.spans.has(SPAN_SYSCALL) ? 1 : 0;
   if (record.schema->id != RECORD_SPAN) return 0;
   const auto span = record.as<span_record>();
   return span.span != SPAN_SYSCALL && span.flags & SPAN_OPEN ? 1 : 0;  // BPF counts the others
@@ -225,7 +229,7 @@ void StallProbeSet::poll(KernelTime now, const RecordHandler& handler) {
 }
 
 Duration StallProbeSet::poll_every() const {
-  return std::chrono::milliseconds(20);
+  return std::chrono::milliseconds(options_.every_call ? 10 : 20);
 }
 
 std::vector<std::string> StallProbeSet::notes() const {

@@ -15,6 +15,7 @@ namespace overdue {
 struct StallOptions {
   Thresholds thresholds;
   SpanChoice spans;                 ///< spans to look for
+  bool every_call = false;          ///< also a record for each system call, however short
   bool whole_machine = false;       ///< the target is all threads, and spans of no thread
   std::optional<SyscallSet> only;   ///< calls of -e; nothing: all
   std::optional<Duration> timeout;  ///< age from which open calls are reported
@@ -23,7 +24,8 @@ struct StallOptions {
   std::shared_ptr<EventFinder> finder = {};  ///< finds programs' events of user spans
 };
 
-/// The probe set of stalls: spans at or over their threshold, and the records that explain them.
+/// The probe set of stalls: spans at or over their threshold, and the records that explain them;
+/// optionally all system calls.
 class StallProbeSet final : public ProbeSet {
  public:
   explicit StallProbeSet(StallOptions options) : options_(std::move(options)) {}

@@ -13,7 +13,8 @@
 namespace overdue {
 
 /// `--save FILE`: writes a session into a trace file, with the names of its stacks. Does nothing
-/// without a file. Used by one thread. Throws Error if the file cannot be written.
+/// without a file; `-` is standard output. Used by one thread. Throws Error if the file cannot be
+/// written.
 class TraceSaver {
  public:
   /// `namer` must outlive this object; if null, records are written as they come. `schemas`: those
@@ -27,6 +28,7 @@ class TraceSaver {
   void record(const Record& record);
   void flush();
   void end(const SessionInfo& info, const Receipt& receipt);
+  std::uint64_t bytes_written() const { return trace_ ? trace_->bytes_written() : 0; }
 
  private:
   std::string file_;

@@ -70,6 +70,61 @@ class Equality(RecordingTest):
         self.assertEqual(len(json.loads(live)["unfinished"]), 1)
 
 
+class Events(RecordingTest):
+    def record(self, *options, program=("nanosleep_loop", 20, 20000000)):
+        name, *arguments = program
+        finished = overdue("record", "-o", self.file, *options, "--", workload(name), *arguments)
+        self.assertEqual(finished.status, 0, finished)
+        return finished
+
+    def findings(self, *options):
+        lines = map(json.loads, self.report("-f", "ndjson", "--idle", *options).splitlines())
+        return [line for line in lines if line["type"] == "stall"]
+
+    def test_every_call_and_the_spans_of_several_probes(self):
+        self.record("--events", "syscalls,sched", "--events", "block,net,irqs", "-T", "5ms")
+        report = json.loads(self.report("-f", "json"))
+        self.assertEqual(counts(report)["nanosleep"], 20)
+        self.assertIn("execve", counts(report), "no call is too short")
+        stalls = self.findings("--view", "stalls")
+        sleeps = [one for one in stalls if one["span"] == "syscall" and one["name"] == "nanosleep"]
+        self.assertGreaterEqual(len(sleeps), 18)  # the kernel hides some switches
+        self.assertGreaterEqual(sum(one["span"] == "offcpu" for one in stalls), 18)
+        for one in sleeps:
+            self.assertTrue(one["user_stack"], one)
+        self.assertEqual([(one["span"], one["time_ns"]) for one in self.findings("-T", "15ms")],
+                         [(one["span"], one["time_ns"]) for one in stalls if one["latency_ns"] >= 15e6])
+        self.assertEqual(overdue("report", self.file, "-T", "1ms").status, 2)
+
+    def test_without_a_threshold_every_span(self):
+        self.record("--events", "sched", program=("nanosleep_loop", 20, 100000))
+        stalls = self.findings()
+        self.assertGreaterEqual(sum(one["span"] == "offcpu" for one in stalls), 18)
+        self.assertGreaterEqual(sum(one["span"] == "wakeup" for one in stalls), 18)
+        refused = overdue("report", self.file, "--view", "summary")
+        self.assertEqual((refused.status, "no system calls" in refused.err), (2, True), refused)
+
+    def test_a_user_span_beside_calls(self):
+        span = "nap=begin:syscalls:sys_enter_nanosleep,end:syscalls:sys_exit_nanosleep,key:tid"
+        self.record("--events", "syscalls", "--events", span, "-T", "nap=5ms")
+        self.assertEqual(counts(json.loads(self.report("-f", "json")))["nanosleep"], 20)
+        naps = self.findings("--view", "stalls")
+        self.assertGreaterEqual(len(naps), 18)
+        self.assertEqual({(one["span"], one["name"]) for one in naps}, {("pair", "nap")})
+
+    def test_names_that_are_none(self):
+        for events, says in (("bogus", "no event 'bogus'"), ("syscals", "'syscalls'?"), ("", "no event ''"),
+                             ("osnoise", "overdue osnoise --save"), ("app_timers", "overdue timerlat --save"),
+                             ("x=begin:foo", "foo")):
+            with self.subTest(events=events):
+                refused = overdue("record", "-o", self.file, "--events", events, "--", "true")
+                self.assertEqual(refused.status, 2, refused)
+                self.assertIn(says, refused.err)
+        refused = overdue("record", "-o", self.file, "--events", "irq", "-e", "read", "--", "true")
+        self.assertEqual(refused.status, 2, refused)
+        self.assertFalse(os.path.exists(self.file))
+
+
 class Record(RecordingTest):
     def record(self, *command, options=()):
         finished = overdue("record", "--events", "syscalls", "-o", self.file, *options, "--",
