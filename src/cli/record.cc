@@ -241,6 +241,7 @@ int RecordCommand::record_calls(const MeasureRequest& request) const {
 
 int RecordCommand::record_spans(MeasureRequest& request, const Events& events) const {
   StallOptions options;
+  options.purpose = "record spans";
   request.spans = events.spans;
   if (!events.spans.empty()) options.spans = parse_spans(events.spans);
   const std::vector<std::string> pairs = options.spans.pair_names();

@@ -13,10 +13,12 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "core/probe.h"
+#include "core/recorded_stacks.h"
 #include "live/debuginfod.h"
 #include "live/span_choice.h"
 #include "report/output.h"
 #include "report/replay.h"
+#include "report/spans/view.h"
 #include "report/stalls/flame.h"
 #include "report/stalls/replay.h"
 #include "report/syscalls/view.h"
@@ -39,6 +41,34 @@ class Replay final : public Sink {
 
  private:
   SyscallView& view_;
+};
+
+/// Gives the records of a file to the view that a live run of `spans` uses.
+class SpanReplay final : public Sink {
+ public:
+  /// `thresholds`: those of the recording.
+  SpanReplay(SpanView& view, RecordedStacks& stacks, std::string thresholds)
+      : view_(view), stacks_(stacks), thresholds_(std::move(thresholds)) {}
+  void begin(const SessionInfo& info) override { view_.begin(info); }
+  void record(const Record& record) override {
+    if (record.schema->id == RECORD_FRAME)
+      stacks_.frame(record);
+    else
+      view_.record(record);
+  }
+  void end(const SessionInfo& info, const Receipt& receipt) override {
+    SessionInfo reported = info;
+    if (thresholds_ != every_span)
+      reported.notes.push_back("the recording has no spans shorter than " + thresholds_);
+    view_.finish();
+    view_.end(std::move(reported), receipt);
+  }
+
+ private:
+  static constexpr std::string_view every_span = "1ns";
+  SpanView& view_;
+  RecordedStacks& stacks_;
+  std::string thresholds_;
 };
 
 /// Throws Error if the report would overwrite the recording that it is made from.
@@ -88,7 +118,8 @@ class ReportCommand final : public Command {
 
   void add_options(CLI::App& app) override {
     app.add_option("file", file_)->required();
-    app.add_option("--view", shows_)->check(CLI::IsMember({"summary", "stalls", "hist", "trace"}));
+    app.add_option("--view", shows_)
+        ->check(CLI::IsMember({"summary", "stalls", "spans", "hist", "trace"}));
     app_ = &app;
     add_view_options(app, view_);
     app.add_option("-T,--threshold", thresholds_)->allow_extra_args(false)->take_all();
@@ -122,10 +153,12 @@ class ReportCommand final : public Command {
     if (shows_.empty()) shows_ = default_view(reader.info());
     if (shows_ == "hist" || shows_ == "trace")
       throw Error("a recording of `overdue {}` has no view '{}'", printable(command), shows_)
-          .hint("--view summary, stalls")
+          .hint("--view summary, stalls, spans")
           .exit_status(2);
     if (shows_ == "stalls")
       show_stalls(reader, invocation.inherited);
+    else if (shows_ == "spans" || command == "spans")
+      show_spans(reader);
     else
       show_calls(reader);
     return 0;
@@ -145,6 +178,7 @@ class ReportCommand final : public Command {
   }
 
   std::string default_view(const SessionInfo& info) const {
+    if (info.command == "spans") return "summary";
     const bool wants_stalls = !thresholds_.empty() && !info.spans.empty();
     return has_every_call(info) && !wants_stalls ? "summary" : "stalls";
   }
@@ -168,6 +202,29 @@ class ReportCommand final : public Command {
     ReportOutput report = open_report(output_, false, view_.calls);
     SyscallView view(view_, std::move(wanted), *report.sink);
     Replay replay(view);
+    reader.replay(replay);
+    report.output->close();
+  }
+
+  void show_spans(TraceReader& reader) {
+    take_recorded(reader.info(), stalls_);
+    const GroupBy by = view_.group_by();
+    if (by.process || by.container || by.needs_callers())
+      throw Error("--view spans has rows by thread only").hint("--by thread").exit_status(2);
+    SpanViewOptions options{.kinds = stalls_.spans,
+                            .by_thread = by.thread,
+                            .sort = view_.sort_column(),
+                            .top = view_.row_limit(),
+                            .histograms = view_.histograms};
+    std::erase(options.kinds, SPAN_SYSCALL);
+    if (options.kinds.empty())
+      throw Error("this recording has no spans but system calls")
+          .hint("--view summary")
+          .exit_status(2);
+    ReportOutput report = open_report(output_, false, false);
+    RecordedStacks stacks;
+    SpanView view(std::move(options), stacks, *report.sink);
+    SpanReplay replay(view, stacks, to_text(stalls_.thresholds));
     reader.replay(replay);
     report.output->close();
   }

@@ -28,6 +28,7 @@ SectionPtr any() {
 /// The sections of each report.
 std::vector<ReportShape> reports() {
   return {{"Latencies of system calls", {any<LatencySection>()}},
+          {"Latencies of spans of other kinds", {std::make_shared<LatencySection>("spans")}},
           {"System calls found by --discover", {any<NamesSection>()}},
           {"The session of a stream of calls", {any<UnfinishedSection>()}},
           {"The session of a stream of findings", {}},
@@ -42,6 +43,7 @@ std::vector<ReportShape> reports() {
 std::vector<LineShape> lines() {
   return {
       {{"interval"}, "System calls of one interval", LatencySection::any_interval()},
+      {{"interval"}, "Spans of one interval", LatencySection::any_interval("spans")},
       {{"interval"}, "Latencies of timers since the start", any<TimerlatInterval>()},
       {{"interval"},
        "Latencies of a program's own timers since the start",

@@ -22,6 +22,7 @@ struct Column {
 constexpr std::array columns{
     Column{"total", [](const LatencyRow& row) { return row.latency.total_ns(); }},
     Column{"calls", [](const LatencyRow& row) { return row.calls(); }},
+    Column{"count", [](const LatencyRow& row) { return row.calls(); }},
     Column{"errors", [](const LatencyRow& row) { return row.errors; }},
     Column{"avg", [](const LatencyRow& row) { return row.latency.mean_ns(); }},
     Column{"p50", [](const LatencyRow& row) { return row.latency.quantile_ns(0.50); }},

@@ -10,8 +10,9 @@
 
 namespace overdue {
 
-/// The keys that group rows, besides the name of the span.
+/// The keys that group rows, besides the name.
 struct GroupBy {
+  bool span = false;  ///< by kind of span: the table has spans of several kinds, not system calls
   bool process = false;
   bool thread = false;
   bool container = false;
@@ -34,8 +35,9 @@ struct ThreadKey {
 
 /// One line of a latency report: one kind of span, for one group.
 struct LatencyRow {
-  std::string name;      ///< "openat", "i386:open", "syscall_999"
-  std::uint32_t id = 0;  ///< number of the span
+  std::string name;                 ///< "openat", "i386:open", "syscall_999"
+  std::uint32_t id = 0;             ///< number of the system call, or of the kind of span
+  std::optional<std::string> span;  ///< kind of the span: "irq"
   std::optional<ProcessKey> process;
   std::optional<ThreadKey> thread;
   std::optional<std::string> container;
@@ -64,7 +66,8 @@ struct OpenSpan {
   bool older = false;  ///< began before the session: age_ns is a lower bound
 };
 
-/// A latency report: rows and open spans. `title` is the JSON key of the rows ("syscalls").
+/// A latency report: rows and open spans. `title` is the JSON key of the rows ("syscalls",
+/// "spans").
 struct LatencyTable {
   std::string title;
   GroupBy by;

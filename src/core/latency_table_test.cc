@@ -65,8 +65,9 @@ TEST(SortRows, SuggestsTheColumnMeant) {
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "cannot sort by 'p90': no such column");
-    EXPECT_EQ(error.hint(),
-              "did you mean 'p50'? sort by total, calls, errors, avg, p50, p95, p99, max, name");
+    EXPECT_EQ(
+        error.hint(),
+        "did you mean 'p50'? sort by total, calls, count, errors, avg, p50, p95, p99, max, name");
     EXPECT_EQ(error.exit_status(), 2);
   }
   EXPECT_EQ(table.rows.size(), 4u) << "a refused sort leaves the table alone";

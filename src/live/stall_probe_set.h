@@ -13,6 +13,7 @@
 namespace overdue {
 
 struct StallOptions {
+  std::string_view purpose = "find stalls";  ///< as ProbeSet::purpose()
   Thresholds thresholds;
   SpanChoice spans;                 ///< spans to look for
   bool every_call = false;          ///< also a record for each system call, however short
@@ -24,13 +25,13 @@ struct StallOptions {
   std::shared_ptr<EventFinder> finder = {};  ///< finds programs' events of user spans
 };
 
-/// The probe set of stalls: spans at or over their threshold, and the records that explain them;
-/// optionally all system calls.
+/// The probe set of `stalls`, `spans` and `record`: spans at or over their threshold, and the
+/// records that explain them; optionally all system calls.
 class StallProbeSet final : public ProbeSet {
  public:
   explicit StallProbeSet(StallOptions options) : options_(std::move(options)) {}
 
-  std::string_view purpose() const override { return "find stalls"; }
+  std::string_view purpose() const override { return options_.purpose; }
   Support support(const Kernel& kernel) const override;
   std::size_t ring_bytes() const override;
   void add_to(Session& session, const Kernel& kernel,

@@ -8,6 +8,7 @@ namespace overdue {
 RowFigures::RowFigures(const LatencyRow& row)
     : name(row.name),
       id(row.id),
+      span(row.span),
       process(row.process),
       thread(row.thread),
       container(row.container),

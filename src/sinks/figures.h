@@ -30,6 +30,7 @@ struct RowFigures {
 
   std::string name;
   std::uint32_t id;
+  std::optional<std::string> span;
   std::optional<ProcessKey> process;
   std::optional<ThreadKey> thread;
   std::optional<std::string> container;

@@ -13,15 +13,16 @@
 namespace overdue {
 namespace {
 
-constexpr std::array<std::string_view, 6> keys{"syscall",   "process", "thread",
+constexpr std::array<std::string_view, 7> keys{"syscall",   "span",    "process", "thread",
                                                "container", "library", "caller"};
 constexpr std::array<std::string_view, 3> percentiles{"p50_ns", "p95_ns", "p99_ns"};
 
 std::vector<std::string_view> keys_of(const GroupBy& by) {
-  std::vector<std::string_view> used{keys[0]};
-  const bool is_used[] = {by.process, by.thread, by.container, by.library, by.caller};
+  std::vector<std::string_view> used;
+  const bool is_used[] = {!by.span,     by.span,    by.process, by.thread,
+                          by.container, by.library, by.caller};
   for (std::size_t i = 0; i < std::size(is_used); ++i)
-    if (is_used[i]) used.push_back(keys[i + 1]);
+    if (is_used[i]) used.push_back(keys[i]);
   return used;
 }
 
@@ -52,9 +53,9 @@ void describe_keys(Members& member, const RowFigures& row) {
 /// The figures that JSON and CSV share.
 void describe_figures(Members& member, const RowFigures& row) {
   member("calls", row.calls,
-         {.help = "calls made: those in the histogram, \"unreturned\", \"untimed\" and "
+         {.help = "calls made, or spans: those in the histogram, \"unreturned\", \"untimed\" and "
                   "\"refused\""});
-  member("errors", row.errors, {.help = "calls that returned -1 to -4095"});
+  member("errors", row.errors, {.help = "calls that returned -1 to -4095; spans that failed"});
   member("total_ns", row.total_ns);
   member("min_ns", row.min_ns);
   member("avg_ns", row.avg_ns, {.help = "total_ns by the calls that returned, rounded down"});
@@ -81,9 +82,10 @@ void describe_rest(Members& member, const RowFigures& row, std::uint64_t lost) {
 }
 
 void describe_row(Members& member, const RowFigures& row, std::uint64_t lost) {
-  member.type("row", "Calls of one kind, in one group. Latencies are 0 if no call was timed");
+  member.type("row", "Calls or spans of one name, in one group. Latencies are 0 if none was timed");
+  member("span", row.span, {.help = "kind of the spans; none: system calls"});
   member("name", row.name);
-  member("id", row.id, {.help = "system call number"});
+  member("id", row.id, {.help = "number of the system call, or of the kind of span"});
   describe_keys(member, row);
   describe_figures(member, row);
   member("histogram", row.buckets,
@@ -123,6 +125,7 @@ void describe_group_cells(Members& member, const RowFigures& row, const GroupBy&
     member(id, or_null(key ? &((*key).*number) : nullptr));
     member(name, or_null(key ? &key->comm : nullptr));
   };
+  if (by.span) member("span", row.span.value_or(""));
   if (by.process) pair("pid", "process", row.process, &ProcessKey::pid);
   if (by.thread) pair("tid", "thread", row.thread, &ThreadKey::tid);
   if (by.container) member("container", or_null(row.container));
@@ -159,12 +162,12 @@ void describe(Members& member, const FoundName& found) {
   member("caller", when(found.caller.has_value(), caller.function));
 }
 
-LatencySection::LatencySection() : table_(LatencyTable{}) {
-  table_.title = "syscalls";
+LatencySection::LatencySection(std::string_view title) : table_(LatencyTable{}) {
+  table_.title = title;
 }
 
-SectionPtr LatencySection::any_interval() {
-  const auto any = std::make_shared<LatencySection>();
+SectionPtr LatencySection::any_interval(std::string_view title) {
+  const auto any = std::make_shared<LatencySection>(title);
   any->interval_start_ = WallTime{};
   return any;
 }

@@ -24,10 +24,10 @@ void describe(Members& member, const FoundName& found);
 /// The latencies of a whole session, or of an interval of it.
 class LatencySection final : public Section {
  public:
-  /// An empty table, for its description.
-  LatencySection();
+  /// An empty table, for its description. `title`: as LatencyTable::title.
+  explicit LatencySection(std::string_view title = "syscalls");
   /// The same of an interval.
-  static SectionPtr any_interval();
+  static SectionPtr any_interval(std::string_view title = "syscalls");
   explicit LatencySection(const LatencyTable& table) : table_(table) {}
   LatencySection(const LatencyTable& table, WallTime interval_start)
       : table_(table), interval_start_(interval_start) {}

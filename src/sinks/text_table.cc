@@ -61,6 +61,7 @@ std::string notes(const RowFigures& row) {
 std::vector<std::string> cells_of(const TableFigures& table, const RowFigures& row,
                                   std::uint64_t lost) {
   std::vector<std::string> cells;
+  if (table.by.span) cells.push_back(row.span.value_or(""));
   if (table.by.process)
     cells.push_back(row.process ? who(row.process->pid, row.process->comm) : "");
   if (table.by.thread) cells.push_back(row.thread ? who(row.thread->tid, row.thread->comm) : "");
@@ -85,14 +86,16 @@ std::vector<std::string> cells_of(const TableFigures& table, const RowFigures& r
 
 std::vector<Column> columns_of(const TableFigures& table) {
   std::vector<Column> columns;
+  if (table.by.span) columns.push_back({"SPAN", true});
   if (table.by.process) columns.push_back({"PROCESS", true});
   if (table.by.thread) columns.push_back({"THREAD", true});
   if (table.by.container) columns.push_back({"CONTAINER", true});
   if (table.by.library) columns.push_back({"LIBRARY", true});
   if (table.by.caller) columns.push_back({"CALLER", true});
-  columns.push_back({heading_of(table.title), true});
+  columns.push_back({table.by.span ? "NAME" : heading_of(table.title), true});
   for (const char* heading :
-       {"CALLS", "ERRORS", "TOTAL", "AVG", "P50", "P95", "P99", "MAX", "%WALL"})
+       {table.by.span ? "COUNT" : "CALLS", table.by.span ? "FAILED" : "ERRORS", "TOTAL", "AVG",
+        "P50", "P95", "P99", "MAX", "%WALL"})
     columns.push_back({heading, false});
   columns.push_back({"NOTES", true});
   return columns;
@@ -184,11 +187,13 @@ void write_text_table(Output& output, const TableFigures& table, std::uint64_t l
     for (const RowFigures& row : table.rows) {
       if (row.timed == 0) continue;
       output.append('\n');
+      if (row.span) output.append(*row.span + " ");
       if (row.process) output.append(who(row.process->pid, row.process->comm) + " ");
       if (row.thread) output.append(who(row.thread->tid, row.thread->comm) + " ");
       for (const auto& key : {row.container, row.library, row.caller})
         if (key) output.append(printable(*key) + " ");
-      output.append(fmt::format("{}, {}\n", printable(row.name), counted(row.timed, "call")));
+      output.append(fmt::format("{}, {}\n", printable(row.name),
+                                counted(row.timed, row.span ? "span" : "call")));
       draw_histogram(output, row);
     }
   }

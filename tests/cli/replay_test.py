@@ -23,6 +23,7 @@ SESSIONS = {
     "worst hwlat": (("worst", "hwlat", "-T", "1us", "-d", "2s", "--backend", "bpf"), 0),
     "syscalls": (("syscalls", "--by", "thread", "--", "ls", "/"), 0),
     "stalls": (("stalls", "-T", "5ms", "--", workload("lock-demo")), 0),
+    "spans": (("spans", "--by", "thread", "--", workload("lock-demo")), 0),
     "calls that hang": (("stalls", "-T", "5ms", "--timeout", "60ms", "--", workload("lock-demo")), 0),
 }
 # With a tracer of the kernel's, where there is one.
@@ -32,7 +33,7 @@ BY_THE_KERNEL = {
     "wakeup_rt": (("worst", "wakeup_rt", "-d", "2s", "--backend", "kernel"), 0),
     "hwlat": (("worst", "hwlat", "-d", "3s", "--backend", "kernel"), 0),
 }
-VIEWS = {"syscalls": ("--by", "thread")}
+VIEWS = {"syscalls": ("--by", "thread"), "spans": ("--by", "thread")}
 
 
 class Replay(FolderTest):

@@ -84,8 +84,7 @@ void SyscallView::record(const Record& record) {
     abi = record.at<u16>(offsetof(syscall_open, abi));
     nr = record.at<u32>(offsetof(syscall_open, nr));
   } else {
-    ++unknown_;
-    return;
+    return;  // of another view
   }
   if (!wanted(abi, nr)) {
     if (nr >= SYSCALL_TABLE_SIZE) not_shown_ += calls_in(record);
@@ -145,7 +144,6 @@ std::vector<FoundName> SyscallView::discovered_names(const Names& names) const {
 }
 
 void SyscallView::end(SessionInfo info, Receipt receipt) {
-  if (unknown_ > 0) receipt.lost_by["unknown_kind"] += unknown_;
   if (const auto omitted = total_.unfinished_omitted(); omitted > 0 && !options_.discover)
     info.notes.push_back(fmt::format("{} more calls were unfinished: the oldest {} are listed",
                                      omitted, SyscallTable::rows_max));

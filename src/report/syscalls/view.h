@@ -51,7 +51,6 @@ class SyscallView {
   SyscallTable since_last_;
   bool intervals_ = false;
   std::uint64_t calls_shown_ = 0;
-  std::uint64_t unknown_ = 0;                 ///< records of kinds this view cannot show
   std::set<std::pair<u16, u32>> discovered_;  ///< ABI and number of seen calls
   std::uint64_t not_shown_ = 0;               ///< calls that were left out: numbers beyond the sets
 };

@@ -1,0 +1,192 @@
+// `overdue spans`: how long spans of each kind take, by name, without a threshold.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "core/span_kinds.h"
+#include "live/event_finder.h"
+#include "live/live_stacks.h"
+#include "live/stall_probe_set.h"
+#include "report/spans/view.h"
+#include "sinks/make_sink.h"
+#include "sinks/output.h"
+#include "source/measure.h"
+#include "source/trace_saver.h"
+
+namespace overdue {
+namespace {
+
+class SpansReporter final : public MeasureListener {
+ public:
+  SpansReporter(SpanViewOptions view, const OutputOptions& output, bool spawned, bool sandbox,
+                const std::string& save)
+      : options_(std::move(view)),
+        output_(output),
+        spawned_(spawned),
+        stacks_({.sandbox = sandbox}),
+        saver_(save, &stacks_) {}
+
+  void while_waiting(const std::function<void()>& meanwhile) override {
+    stacks_.while_waiting(meanwhile);
+  }
+  void begin(const SessionInfo& info) override {
+    report_ = open_report(output_, spawned_, output_.interval.has_value());
+    view_.emplace(options_, stacks_, *report_.sink);
+    stacks_.begin(info);
+    view_->begin(info);
+    saver_.begin(info);
+  }
+  void record(const Record& record) override {
+    view_->record(record);
+    saver_.record(record);
+  }
+  void polled() override { stacks_.follow(); }
+  void interval(const SessionInfo& info, Duration wall) override {
+    view_->interval(info, wall);
+    report_.output->flush();
+  }
+  void tick() override {
+    view_->tick(KernelClock::now());
+    saver_.flush();
+  }
+  void settle() override { view_->finish(); }
+  void end(const SessionInfo& info, const Receipt& receipt) override {
+    SessionInfo reported = info;
+    for (std::string& note : stacks_.notes()) reported.notes.push_back(std::move(note));
+    view_->end(reported, receipt);
+    report_.output->close();
+    saver_.end(reported, receipt);
+  }
+
+ private:
+  SpanViewOptions options_;
+  const OutputOptions& output_;
+  bool spawned_;
+  LiveStacks stacks_;
+  ReportOutput report_;
+  std::optional<SpanView> view_;  ///< set by begin()
+  TraceSaver saver_;
+};
+
+class SpansCommand final : public Command {
+ public:
+  std::string_view name() const override { return "spans"; }
+
+  void add_options(CLI::App& app) override {
+    add_target_options(app, target_);
+    add_stop_options(app, stop_);
+    add_stack_options(app, stack_options_);
+    add_kernel_options(app, kernel_);
+    add_output_options(app, output_, true);
+    app.add_option("--span", spans_)->allow_extra_args(false)->take_all();
+    app.add_option("--by", by_)->check(CLI::IsMember({"thread"}));
+    app.add_option("--sort", sort_);
+    app.add_option("--top", top_);
+    app.add_flag("--hist", histograms_);
+    app.add_flag("--list", list_);
+    app.add_option("--save", save_);
+    app.add_option("--buffer", buffer_);
+  }
+
+  int run(const Invocation& invocation) override;
+  bool spawns(const Invocation& invocation) const override { return invocation.has_program; }
+
+ private:
+  StallOptions options() const;
+  SpanViewOptions view(const StallOptions& options) const;
+
+  TargetOptions target_;
+  StopOptions stop_;
+  StackOptions stack_options_;
+  KernelOptions kernel_;
+  OutputOptions output_;
+  std::vector<std::string> spans_;
+  std::string by_;
+  std::string sort_ = "total";
+  std::int64_t top_ = 0;
+  bool histograms_ = false;
+  bool list_ = false;
+  std::string save_;
+  std::optional<std::string> buffer_;
+};
+
+/// Prints each kind with its sentence.
+void list_kinds() {
+  Output output(STDOUT_FILENO);
+  for (const SpanKind* kind : span_kinds())
+    if (kind->number != SPAN_PAIR)
+      output.append(fmt::format("{:<14} {}\n", kind->name, kind->sentence));
+  output.flush();
+}
+
+StallOptions SpansCommand::options() const {
+  StallOptions options;
+  options.purpose = "measure spans";
+  options.spans = parse_spans(spans_.empty() ? std::vector<std::string>{"all"} : spans_);
+  if (options.spans.all) std::erase(options.spans.kinds, SPAN_SYSCALL);
+  if (options.spans.has(SPAN_SYSCALL))
+    throw Error("system calls have a command of their own").hint("overdue syscalls").exit_status(2);
+  options.thresholds = parse_thresholds({"1ns"});  // every span
+  options.user_stack_bytes = 0;
+  options.ring_bytes = buffer_ ? parse_buffer_size(*buffer_) : 0;
+  return options;
+}
+
+SpanViewOptions SpansCommand::view(const StallOptions& options) const {
+  if (top_ < 0)
+    throw Error("--top {}: not a number of rows", top_)
+        .hint("--top 10; 0 shows all")
+        .exit_status(2);
+  SpanViewOptions view{.kinds = options.spans.kinds,
+                       .by_thread = !by_.empty(),
+                       .sort = sort_,
+                       .top = static_cast<std::size_t>(top_),
+                       .histograms = histograms_};
+  view.check();
+  return view;
+}
+
+int SpansCommand::run(const Invocation& invocation) {
+  if (list_) {
+    list_kinds();
+    return 0;
+  }
+  if (invocation.has_program && invocation.program.empty())
+    throw Error("no program after '--'").hint("overdue spans --span block -- make").exit_status(2);
+  check_sink_format(output_.format);
+  StallOptions wanted = options();
+  target_.command = invocation.program;
+  MeasureRequest request;
+  request.command = "spans";
+  request.selection = parse_target(target_);
+  request.inherited = invocation.inherited;
+  request.duration = stop_.parsed();
+  request.interval = output_.parsed_interval();
+  request.quiet = output_.quiet;
+  request.verbose = output_.verbose;
+  request.streams = request.interval.has_value();
+  request.thresholds = {"1ns"};
+  for (const span_kind kind : wanted.spans.kinds)
+    if (kind != SPAN_PAIR) request.spans.emplace_back(span_name(kind));
+  for (const std::string& value : spans_)
+    if (value.find('=') != value.npos) request.spans.push_back(value);
+  wanted.whole_machine = request.selection.kind == TargetKind::all;
+  wanted.finder = make_event_finder(wanted.spans.pairs, !stack_options_.no_sandbox);
+  SpansReporter reporter(view(wanted), output_, invocation.has_program, !stack_options_.no_sandbox,
+                         save_);
+  StallProbeSet probe_set(std::move(wanted));
+  return measure(request, *kernel_.open(), probe_set, reporter);
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_spans_command() {
+  return std::make_unique<SpansCommand>();
+}
+
+}  // namespace overdue

@@ -1,0 +1,133 @@
+#include "report/spans/view.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "analysis/span_words.h"
+#include "base/text.h"
+#include "core/span_kinds.h"
+#include "sinks/latency_sections.h"
+#include "sinks/text_format.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t rows_max = 4096;  // peers of connections, and names in files, have no limit
+constexpr std::size_t open_max = 4096;
+constexpr std::size_t threads_max = 65536;
+constexpr std::string_view other_names = "other names";
+/// Younger records may not have been read yet.
+constexpr Duration reading_behind = std::chrono::milliseconds(200);
+
+}  // namespace
+
+void SpanViewOptions::check() const {
+  LatencyTable none;
+  sort_rows(none, sort, top);
+}
+
+SpanView::SpanView(SpanViewOptions options, StackNamer& namer, Sink& sink)
+    : options_(std::move(options)),
+      namer_(namer),
+      sink_(sink),
+      assembler_([this](const RawStall& span) { add(span); }) {}
+
+void SpanView::begin(const SessionInfo& info) {
+  const auto least = [&](span_kind kind) -> std::uint64_t {
+    return std::ranges::count(options_.kinds, kind) > 0 ? 1 : 0;
+  };
+  assembler_.look_for({.offcpu_ns = least(SPAN_OFFCPU),
+                       .wakeup_ns = least(SPAN_WAKEUP),
+                       .since_ns = static_cast<u64>(info.start.time_since_epoch().count())});
+  sink_.begin(info);
+}
+
+void SpanView::record(const Record& record) {
+  const event_header header = record.header();
+  if (options_.by_thread && header.comm[0] && names_.size() < threads_max)
+    names_[header.tid] = fixed_text(header.comm);
+  assembler_.record(record);
+}
+
+void SpanView::add(const RawStall& span) {
+  if (std::ranges::count(options_.kinds, known_span_kind(span.span.span)) == 0) return;
+  Finding finding;
+  describe_span(span, namer_, finding);
+  describe_threads(span, namer_, finding);
+  if (span.span.flags & SPAN_OPEN) {
+    if (open_.size() >= open_max)
+      ++open_omitted_;
+    else
+      open_.push_back({.name = fmt::format("{} {}", finding.span, finding.name),
+                       .tid = finding.thread.tid,
+                       .comm = finding.thread.comm,
+                       .age_ns = span.span.latency_ns,
+                       .older = (span.span.flags & SPAN_OLDER) != 0});
+    return;
+  }
+  Key key{std::string(finding.span), finding.name.empty() ? "unknown" : finding.name, {}};
+  // The thread that an interrupt interrupts has no part in the interrupt.
+  if (options_.by_thread && !finding.is_bystander) key.tid = finding.thread.tid;
+  if (key.tid) names_.try_emplace(*key.tid, finding.thread.comm);
+  add_to(total_, key, span.span);
+  if (intervals_) add_to(since_last_, key, span.span);
+}
+
+void SpanView::add_to(Rows& rows, const Key& key, const span_record& span) {
+  auto row = rows.find(key);
+  if (row == rows.end()) {
+    names_omitted_ |= rows.size() >= rows_max;
+    row =
+        rows.try_emplace(rows.size() < rows_max ? key : Key{key.span, std::string(other_names), {}})
+            .first;
+  }
+  row->second.latency.add(span.latency_ns);
+  if (span.flags & SPAN_FAILED) ++row->second.errors;
+}
+
+LatencyTable SpanView::table(const Rows& rows, Duration wall) const {
+  LatencyTable table;
+  table.title = "spans";
+  table.by = {.span = true, .thread = options_.by_thread};
+  table.show_histograms = options_.histograms;
+  table.wall = wall;
+  for (const auto& [key, figures] : rows) {
+    LatencyRow row = figures;
+    row.id = find_span_kind(key.span).value_or(SPAN_PAIR);
+    row.span = key.span;
+    row.name = key.name;
+    if (key.tid) row.thread = ThreadKey{*key.tid, names_.at(*key.tid)};
+    table.rows.push_back(std::move(row));
+  }
+  sort_rows(table, options_.sort, options_.top);
+  return table;
+}
+
+void SpanView::tick(KernelTime now) {
+  assembler_.advance(static_cast<std::uint64_t>((now - reading_behind).time_since_epoch().count()));
+}
+
+void SpanView::interval(const SessionInfo& info, Duration wall) {
+  if (intervals_) {
+    sink_.section(std::make_shared<LatencySection>(table(since_last_, wall),
+                                                   info.wall(info.start + (info.duration - wall))));
+    since_last_.clear();
+  }
+  intervals_ = true;
+}
+
+void SpanView::end(SessionInfo info, const Receipt& receipt) {
+  LatencyTable all = table(total_, info.duration);
+  all.unfinished = std::move(open_);
+  sink_.section(std::make_shared<LatencySection>(all));
+  if (open_omitted_ > 0)
+    info.notes.push_back(fmt::format("{} more spans were open at the end: {} are listed",
+                                     grouped(open_omitted_), grouped(open_max)));
+  if (names_omitted_)
+    info.notes.push_back(fmt::format("the table has room for {} names; the rest is in rows '{}'",
+                                     grouped(rows_max), other_names));
+  sink_.end(info, receipt);
+}
+
+}  // namespace overdue

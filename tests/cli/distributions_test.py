@@ -1,0 +1,117 @@
+#!/usr/bin/python3
+"""`overdue spans`: how long spans of each kind take, by name, against what programs did."""
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from overdue_test import FolderTest, main, overdue, require_root, workload
+
+MS = 1_000_000
+NAPS = 40
+HIDDEN = 2  # this kernel hides one switch in a thousand
+NAP = "nap=begin:syscalls:sys_enter_nanosleep,end:syscalls:sys_exit_nanosleep,key:tid"
+
+
+def rows(report, span):
+    return [row for row in report["spans"] if row["span"] == span]
+
+
+def naps(*options):
+    """The report of a program that sleeps NAPS times for 2 ms."""
+    finished = overdue("spans", "-f", "json", "--stdout", *options, "--", workload("nanosleep_loop"), NAPS, 2 * MS)
+    if finished.status != 0:
+        raise AssertionError(finished)
+    return json.loads(finished.out.splitlines()[-1] if "ndjson" in options else finished.out[finished.out.index("{"):])
+
+
+class Distributions(FolderTest):
+    def setUp(self):
+        super().setUp()
+        require_root()
+
+    def test_counts_and_times_are_those_of_the_program(self):
+        report = naps("--span", "offcpu,timer,wakeup", "--span", NAP)
+        sleeping = next(row for row in rows(report, "offcpu") if row["name"] == "sleeping")
+        self.assertGreaterEqual(sleeping["calls"], NAPS - HIDDEN)
+        for row in (*rows(report, "pair"), sleeping):
+            self.assertGreaterEqual(row["max_ns"], 2 * MS)
+            self.assertGreaterEqual(row["p50_ns"], 2 * MS)
+            self.assertLessEqual(row["p50_ns"], row["max_ns"])
+            self.assertEqual(sum(count for _, _, count in row["histogram"]), row["calls"])
+        [nap] = rows(report, "pair")
+        self.assertEqual((nap["name"], nap["calls"]), ("nap", NAPS))
+        self.assertGreaterEqual(nap["total_ns"], 2 * MS * NAPS)
+        [timer] = [row for row in rows(report, "timer") if row["name"] == "hrtimer_wakeup"]
+        self.assertGreaterEqual(timer["calls"], NAPS / 2)  # one within its slack is in time, and no span
+        self.assertGreaterEqual(sum(row["calls"] for row in rows(report, "wakeup")), NAPS - HIDDEN)
+
+    def test_threads_have_rows_and_interrupts_none(self):
+        report = naps("--by", "thread", "--span", "offcpu,irq,softirq,vector")
+        self.assertEqual(report["by"], ["span", "thread"])
+        for row in report["spans"]:
+            self.assertEqual("thread" in row, row["span"] == "offcpu", row)
+        self.assertIn("nanosleep_loop", {row["thread"]["comm"] for row in rows(report, "offcpu")})
+
+    def test_intervals_add_up(self):
+        finished = overdue("spans", "-f", "ndjson", "-i", "20ms", "--stdout", "--span", "offcpu,wakeup", "--",
+                           workload("nanosleep_loop"), NAPS, 2 * MS)
+        self.assertEqual(finished.status, 0, finished)
+        lines = [json.loads(line) for line in finished.out.splitlines() if line.startswith("{")]
+        total = next(line for line in lines if line["type"] == "report")
+        intervals = [line for line in lines if line["type"] == "interval"]
+        self.assertGreater(len(intervals), 2)
+
+        def counted(report):
+            return sum(row["calls"] for row in report["spans"])
+        # What ended before the first interval began, and after the last, is in the whole only.
+        self.assertLessEqual(sum(map(counted, intervals)), counted(total))
+        self.assertGreater(sum(map(counted, intervals)), counted(total) / 2)
+
+    def test_a_refused_connection_has_failed(self):
+        connect = ("import socket\nfor i in range(5):\n s=socket.socket()\n"
+                   " try: s.connect(('127.0.0.1', 1))\n except OSError: pass")
+        finished = overdue("spans", "-f", "json", "--stdout", "--span", "tcp_connect", "--", sys.executable, "-c",
+                           connect)
+        [row] = json.loads(finished.out)["spans"]
+        self.assertEqual((row["name"], row["calls"], row["errors"]), ("127.0.0.1:1", 5, 5))
+
+    def test_text_and_csv(self):
+        file = f"{self.folder}/table"
+        for form in ("text", "csv"):
+            finished = overdue("spans", "-f", form, "-o", file, "--hist", "--span", "offcpu", "--",
+                               workload("nanosleep_loop"), NAPS, 2 * MS)
+            self.assertEqual(finished.status, 0, finished)
+            with open(file, encoding="utf-8") as table:
+                shown = table.read()
+            if form == "text":
+                self.assertRegex(shown, r"SPAN +NAME +COUNT +FAILED +TOTAL +AVG +P50 +P95 +P99 +MAX +%WALL")
+                self.assertRegex(shown, r"(?m)^offcpu +sleeping +\d+ ")
+                self.assertRegex(shown, r"(?m)^offcpu sleeping, \d+ spans$")
+            else:
+                self.assertRegex(shown, r"(?m)^type,start,wall_ns,span,name,id,calls,")
+
+
+class Words(FolderTest):
+    def test_list(self):
+        finished = overdue("spans", "--list")
+        self.assertEqual(finished.status, 0, finished)
+        names = re.findall(r"(?m)^(\w+) +\S", finished.out)
+        self.assertIn("irq", names)
+        self.assertNotIn("pair", names)
+        for name in names:
+            refused = overdue("spans", "--span", name + "x", "--", "true")
+            self.assertEqual(refused.status, 2, refused)
+            self.assertIn(f"'{name}'?", refused.err)
+
+    def test_what_is_refused(self):
+        for options, says in ((("--span", "syscall"), "overdue syscalls"), (("--sort", "bogus"), "cannot sort"),
+                              (("--top", "-1"), "--top"), (("--by", "cpu"), "--by")):
+            refused = overdue("spans", *options, "--", "true")
+            self.assertEqual(refused.status, 2, refused)
+            self.assertIn(says, refused.err)
+
+
+if __name__ == "__main__":
+    main()
