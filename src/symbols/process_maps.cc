@@ -46,19 +46,47 @@ std::string unescaped(std::string_view path) {
   return text;
 }
 
-enum class Way { by_address, by_path };
+/// Whether `file` is the mapped one.
+enum class IsMapped {
+  yes,
+  no,
+  unknown,  ///< the file system has a number for the file that differs from that of its mappings
+};
 
-bool is_mapped(const Fd& file, const Mapping& mapping, Way way) {
+IsMapped is_mapped(const Fd& file, const Mapping& mapping) {
   struct stat status{};
-  if (!file || fstat(file.get(), &status) != 0) return false;
+  if (!file || fstat(file.get(), &status) != 0) return IsMapped::no;
   const bool same_inode = status.st_ino == mapping.inode;
   if (same_inode && status.st_dev == makedev(mapping.device_major, mapping.device_minor))
-    return true;
+    return IsMapped::yes;
   struct statfs system{};
-  if (fstatfs(file.get(), &system) != 0) return false;
+  if (fstatfs(file.get(), &system) != 0) return IsMapped::no;
   const bool numbers_differ =
       system.f_type == OVERLAYFS_SUPER_MAGIC || system.f_type == BTRFS_SUPER_MAGIC;
-  return numbers_differ && (same_inode || way == Way::by_address);
+  if (!numbers_differ) return IsMapped::no;
+  return same_inode ? IsMapped::yes : IsMapped::unknown;
+}
+
+/// Whether the process has the mapping now.
+bool has_mapping(pid_t pid, const Mapping& mapping) {
+  const auto maps = ProcessMaps::read(pid);
+  const Mapping* now = maps ? maps->find(mapping.start) : nullptr;
+  return now && now->start == mapping.start && now->end == mapping.end &&
+         now->inode == mapping.inode && now->device_major == mapping.device_major &&
+         now->device_minor == mapping.device_minor;
+}
+
+/// Opens the file at the address of the mapping. Another file may be there by now.
+Fd open_by_address(pid_t pid, const Mapping& mapping, const std::string& link) {
+  Fd file = open_regular(link);
+  IsMapped found = is_mapped(file, mapping);
+  // A file of an overlay that was copied up: its mappings have the number of the copy.
+  if (found == IsMapped::unknown && has_mapping(pid, mapping)) {
+    file = open_regular(link);
+    found = is_mapped(file, mapping);
+    if (found == IsMapped::unknown && has_mapping(pid, mapping)) return file;
+  }
+  return found == IsMapped::yes ? std::move(file) : Fd();
 }
 
 }  // namespace
@@ -148,8 +176,8 @@ Fd open_mapped_file(pid_t pid, const Mapping& mapping) {
       fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.start, mapping.end);
   const Fd named(::open(by_address.c_str(), O_PATH | O_CLOEXEC));
   if (served_devices().is_served(device, pid, named)) return {};
-  Fd file = open_regular(by_address);
-  if (is_mapped(file, mapping, Way::by_address)) return file;
+  Fd file = open_by_address(pid, mapping, by_address);
+  if (file) return file;
   std::vector<std::string> paths = {std::string(mapping.path)};
   if (mapping.is_deleted) paths.push_back(paths[0] + std::string(deleted_mark));
   Fd root = open_root_of(pid);
@@ -157,7 +185,7 @@ Fd open_mapped_file(pid_t pid, const Mapping& mapping) {
   for (const std::string& path : paths) {
     if (!path.starts_with('/')) continue;
     file = open_regular_in(root, pid, path, SymbolicLinks::followed);
-    if (is_mapped(file, mapping, Way::by_path)) return file;
+    if (is_mapped(file, mapping) == IsMapped::yes) return file;
   }
   return {};
 }

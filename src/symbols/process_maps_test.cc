@@ -2,13 +2,17 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <list>
 
 #include "symbols/test_support.h"
 
@@ -145,6 +149,96 @@ TEST_F(MappedFile, MayBeDeleted) {
   unlink(path.c_str());
   EXPECT_EQ(first_bytes(), "aaaa");
   EXPECT_EQ(first_bytes(1 << 30), "");
+}
+
+/// A child that maps files of an overlay, as programs in containers do, at one address in turn.
+class OverlayFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(folder + "/lower");
+    for (const char* const name : {"a", "b"})
+      std::ofstream(folder + "/lower/" + name) << std::string(4096, name[0]);
+    int to_child[2], from_child[2];
+    ASSERT_EQ(pipe2(to_child, O_CLOEXEC), 0);
+    ASSERT_EQ(pipe2(from_child, O_CLOEXEC), 0);
+    child_ = fork();
+    if (child_ == 0) {
+      close(to_child[1]);
+      run_child(to_child[0], from_child[1]);
+    }
+    close(to_child[0]);
+    close(from_child[1]);
+    to_child_ = Fd(to_child[1]);
+    from_child_ = Fd(from_child[0]);
+    if (!has_answered()) GTEST_SKIP() << "no overlay can be mounted here";
+  }
+  ~OverlayFile() override {
+    to_child_.reset();
+    if (child_ > 0) waitpid(child_, nullptr, 0);
+    std::filesystem::remove_all(folder);
+  }
+  /// The child maps the file in place of the one before.
+  Mapping map(const std::string& name) {
+    EXPECT_EQ(write(to_child_.get(), name.data(), 1), 1);
+    EXPECT_TRUE(has_answered());
+    maps_.push_back(*ProcessMaps::read(child_));
+    for (const Mapping& mapping : maps_.back().all())
+      if (mapping.path.ends_with("/merged/" + name)) return mapping;
+    ADD_FAILURE() << name << " is not mapped";
+    return {};
+  }
+  std::string first_byte(const Mapping& mapping) const {
+    const FileBytes bytes(open_mapped_file(child_, mapping));
+    const auto start = bytes.get<char>(0);
+    return start ? std::string(1, *start) : "";
+  }
+  const std::string folder = testing::TempDir() + "/overdue-overlay-" + std::to_string(getpid());
+
+ private:
+  bool has_answered() {
+    char answer = 0;
+    return read(from_child_.get(), &answer, 1) == 1;
+  }
+  /// Ends the child if it cannot mount an overlay whose upper layer is another file system.
+  [[noreturn]] void run_child(int commands, int answers) const {
+    const std::string memory = folder + "/memory", merged = folder + "/merged";
+    std::filesystem::create_directory(memory);
+    std::filesystem::create_directory(merged);
+    const std::string layers =
+        "lowerdir=" + folder + "/lower,upperdir=" + memory + "/upper,workdir=" + memory + "/work";
+    if (unshare(CLONE_NEWNS) != 0 ||
+        mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("none", memory.c_str(), "tmpfs", 0, nullptr) != 0 ||
+        mkdir((memory + "/upper").c_str(), 0755) != 0 ||
+        mkdir((memory + "/work").c_str(), 0755) != 0 ||
+        mount("none", merged.c_str(), "overlay", 0, layers.c_str()) != 0)
+      _exit(1);
+    std::ofstream(merged + "/b", std::ios::app) << "copied up";
+    void* address = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char name = ' ';
+    while (write(answers, &name, 1) == 1 && read(commands, &name, 1) == 1) {
+      const Fd file = open_regular(merged + "/" + name);
+      mmap(address, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file.get(), 0);
+    }
+    _exit(0);
+  }
+
+  pid_t child_ = -1;
+  Fd to_child_, from_child_;
+  std::list<ProcessMaps> maps_;  ///< own the paths of the mappings
+};
+
+TEST_F(OverlayFile, IsOpened) {
+  EXPECT_EQ(first_byte(map("a")), "a");
+  EXPECT_EQ(first_byte(map("b")), "b") << "its numbers differ from those of the mapping";
+}
+
+TEST_F(OverlayFile, IsNeverWhatTookItsPlace) {
+  const Mapping a = map("a"), b = map("b");
+  EXPECT_NE(first_byte(a), "b");
+  map("a");
+  EXPECT_NE(first_byte(b), "a");
+  EXPECT_EQ(first_byte(a), "a");
 }
 
 TEST(OpenRegular, OpensNothingElse) {
