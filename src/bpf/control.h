@@ -14,10 +14,10 @@ struct thread_thresholds {
   u32 count;  // of globs; 0: names are not looked at
   u32 reserved;
   u64 threshold_ns[THREAD_THRESHOLDS];
-  u64 others_ns[SPAN_COUNT];  // by enum span_kind; 0: others are never late
+  u64 others_ns[SPAN_KINDS_MAX];  // by enum span_kind; 0: others are never late
   struct glob_program globs[THREAD_THRESHOLDS];
 };
-WIRE_SIZE(struct thread_thresholds, 200 + THREAD_THRESHOLDS * 258 * 8);
+WIRE_SIZE(struct thread_thresholds, 328 + THREAD_THRESHOLDS * 258 * 8);
 
 struct session_control {
   u32 armed;  // 1: spans may begin. One store starts all probes together
@@ -26,11 +26,11 @@ struct session_control {
   u32 moves;  // number of processes moved to another cgroup; user space looks at their threads
   // By enum span_kind: threshold for spans of the kind, unless one for the thread's name applies;
   // 0: off.
-  u64 threshold_ns[SPAN_COUNT];
+  u64 threshold_ns[SPAN_KINDS_MAX];
   // By enum span_kind: when the kind was turned on, or the session armed. A span with an earlier
   // begin may have lost its end, or meet the end of another: it is not matched. Written before
   // threshold_ns, and before the session is armed.
-  u64 since_ns[SPAN_COUNT];
+  u64 since_ns[SPAN_KINDS_MAX];
   u64 wait_min_ns;    // shortest wait, of any thread, that is recorded; 0: none is
   u64 slice_ns;       // length over which the run times of a CPU's threads are added up; 0: off
   u64 resumed_ns;     // when the session was last armed again after a pause; 0: never
@@ -40,7 +40,7 @@ struct session_control {
   u32 calls_stay;     // 1: open calls are being reported and do not move, see call.bpf.h
   struct thread_thresholds by_name;
 };
-WIRE_SIZE(struct session_control, 320 + sizeof(struct thread_thresholds));
+WIRE_SIZE(struct session_control, 576 + sizeof(struct thread_thresholds));
 
 // Per-CPU counters, kept by each BPF object. Reasons for loss come first; docs/loss.md explains
 // each.

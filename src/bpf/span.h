@@ -40,6 +40,7 @@ enum span_kind {
   SPAN_PAIR = 15,          // a user span: begin and end event with a key
   SPAN_COUNT,
 };
+#define SPAN_KINDS_MAX 32  // size of tables by kind: room for kinds to come
 
 enum span_flags {
   SPAN_HAS_LEDGER = 1,      // a thread was in the span throughout, and `ledger` has its parts

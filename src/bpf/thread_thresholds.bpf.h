@@ -11,7 +11,7 @@
 __noinline bool is_late_by_glob(const u64* address, u32 kind, u64 latency_ns) {
   u32 count = control.by_name.count;
   struct thread_name name = {};
-  if (!address || kind >= SPAN_COUNT) return true;
+  if (!address || kind >= SPAN_KINDS_MAX) return true;
   BPF_CORE_READ_STR_INTO(&name.text, (struct task_struct*)*address, comm);
   for (u32 i = 0; i < THREAD_THRESHOLDS && i < count; i++)
     if (name_matches_glob(&control.by_name.globs[i], &name))

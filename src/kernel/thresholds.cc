@@ -42,7 +42,7 @@ void set_thread_thresholds(session_control& control, const ThreadThresholds& thr
     all.globs[i] = compile_glob(by_glob[i].first);
     all.threshold_ns[i] = in_ns(by_glob[i].second);
   }
-  for (std::size_t kind = 0; kind < SPAN_COUNT; ++kind) {
+  for (std::size_t kind = 0; kind < SPAN_KINDS_MAX; ++kind) {
     std::optional<Duration> least = thresholds.others[kind];
     for (std::size_t i = count; i < by_glob.size(); ++i)
       least = std::min(least.value_or(Duration::max()), by_glob[i].second);

@@ -13,8 +13,8 @@ namespace overdue {
 
 /// Thresholds by the name of the thread, for spans in which a thread is throughout.
 struct ThreadThresholds {
-  std::vector<std::pair<std::string, Duration>> by_glob;     ///< the first that matches counts
-  std::array<std::optional<Duration>, SPAN_COUNT> others{};  ///< by kind, if no glob matches
+  std::vector<std::pair<std::string, Duration>> by_glob;         ///< the first that matches counts
+  std::array<std::optional<Duration>, SPAN_KINDS_MAX> others{};  ///< by kind, if no glob matches
 };
 
 /// From now on, programs report spans of `kind` that last `threshold`, at least 1 ns, or longer.

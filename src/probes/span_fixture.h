@@ -39,7 +39,9 @@ class SpanTest : public KernelTest {
   }
   /// The first of the kinds names the probe.
   explicit SpanTest(std::vector<span_kind> needs)
-      : source_(*span_source(needs.front())), needs_(std::move(needs)) {}
+      : SpanTest(*span_source(needs.front()), std::move(needs)) {}
+  SpanTest(const SpanSource& source, std::vector<span_kind> needs)
+      : source_(source), needs_(std::move(needs)) {}
 
   static MembershipRules everything() {
     MembershipRules rules;
