@@ -87,9 +87,10 @@ Wait wait_of(const RawWait& raw, StackNamer& namer) {
   wait.throttled_ns = raw.throttled_ns();
   wait.state = wait_state_name(raw.fixed.state);
   wait.kernel_stack = namer.kernel_stack(raw.stack);
-  if (!wait.could_run()) wait.means = stop_meaning(wait.kernel_stack);
-  if (wait.means == stopped_by_signal && raw.stop) wait.stop = stop_signal_of(*raw.stop);
   if (raw.waker) wait.waker = waker_of(*raw.waker, namer);
+  if (!wait.could_run())
+    wait.means = stop_meaning(wait.kernel_stack, wait.waker ? wait.waker->stack : Stack());
+  if (wait.means == stopped_by_signal && raw.stop) wait.stop = stop_signal_of(*raw.stop);
   if (raw.fixed.state == WAIT_PREEMPTED) wait.preempted_by = displacer_of(raw);
   wait.ran = shares_of(raw);
   wait.throttle = throttle_of(raw);

@@ -1,5 +1,6 @@
 #include "analysis/waker_words.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <span>
@@ -16,6 +17,10 @@ constexpr std::uint16_t net_rx = 3;  // include/linux/interrupt.h
 std::string_view function_of(const StackFrame& frame) {
   const std::string_view name = frame.name;
   return name.substr(0, name.find('.'));
+}
+
+bool calls(const Stack& stack, std::string_view function) {
+  return std::ranges::find(stack, function, function_of) != stack.end();
 }
 
 using Meaning = std::pair<std::string_view, std::string_view>;  // function, meaning
@@ -64,7 +69,7 @@ std::string signal_text(std::uint32_t number) {
                                    : fmt::format("SIGRTMIN+{}", number - first_real_time);
 }
 
-std::string_view stop_meaning(const Stack& stack) {
+std::string_view stop_meaning(const Stack& stack, const Stack& waker) {
   constexpr std::array<Meaning, 7> meanings = {{{"do_signal_stop", stopped_by_signal},
                                                 {"do_jobctl_trap", "traced"},
                                                 {"ptrace_stop", "traced"},
@@ -72,7 +77,10 @@ std::string_view stop_meaning(const Stack& stack) {
                                                 {"do_freezer_trap", "frozen"},
                                                 {"__refrigerator", "frozen"},
                                                 {"__freezing", "frozen"}}};
-  return meaning_in(meanings, stack);
+  const std::string_view meaning = meaning_in(meanings, stack);
+  if (!meaning.empty()) return meaning;
+  // Some compilers make do_freezer_trap() a part of get_signal() (Debian's Linux 6.1).
+  return calls(stack, "get_signal") && calls(waker, "cgroup_freeze_task") ? "frozen" : "";
 }
 
 // The names differ between kernels. In Linux 7.2, do_syscall_64() itself contains the way to a

@@ -21,8 +21,9 @@ inline constexpr std::string_view disk_completion = "disk completion",
 /// sleeper's own), "disk completion"; empty: unknown.
 std::string_view interrupt_meaning(const Stack& stack);
 
-/// Reason why a thread that waits in `stack` does not run, as in Wait::means.
-std::string_view stop_meaning(const Stack& stack);
+/// Reason why a thread that waits in `stack` does not run, as in Wait::means. `waker`: the stack of
+/// the thread that ended the wait.
+std::string_view stop_meaning(const Stack& stack, const Stack& waker);
 
 /// "SIGUSR1", "SIGRTMIN+2", "signal 99".
 std::string signal_text(std::uint32_t number);

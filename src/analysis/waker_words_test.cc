@@ -70,6 +70,17 @@ TEST(InterruptMeaning, IsInItsFunctions) {
   EXPECT_EQ(interrupt_meaning({}), "");
 }
 
+TEST(StopMeaning, IsInTheFunctionsOfBothThreads) {
+  const Stack thawing = stack_of({"try_to_wake_up", "cgroup_freeze_task", "cgroup_do_freeze"});
+  const Stack trap = stack_of({"do_freezer_trap", "get_signal", "arch_do_signal_or_restart"});
+  const Stack inlined = stack_of({"get_signal", "arch_do_signal_or_restart"});
+  EXPECT_EQ(stop_meaning(trap, {}), "frozen");
+  EXPECT_EQ(stop_meaning(inlined, thawing), "frozen");
+  EXPECT_EQ(stop_meaning(inlined, {}), "") << "another compiler may inline do_signal_stop() there";
+  EXPECT_EQ(stop_meaning(stack_of({"pipe_read"}), thawing), "") << "freezing ends a wait, too";
+  EXPECT_EQ(stop_meaning(stack_of({"do_signal_stop", "get_signal"}), {}), "stopped");
+}
+
 TEST(SignalText, IsWhatPeopleCallIt) {
   EXPECT_EQ(signal_text(19), "SIGSTOP");
   EXPECT_EQ(signal_text(34), "SIGRTMIN");
