@@ -66,6 +66,33 @@ bool is_inlined_library(const StackFrame& frame) {
          (frame.name.starts_with("std::") || frame.name.starts_with("__gnu_cxx::"));
 }
 
+/// The name without the marks of a wrapper: "futex" of do_futex, "futex_wait" of __futex_wait.
+std::string_view without_marks(std::string_view name) {
+  constexpr std::array<std::string_view, 4> marks = {"_", "do_", "ksys_", "sys_"};
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    if (!name.starts_with(marks[i]) || name.size() == marks[i].size()) continue;
+    name.remove_prefix(marks[i].size());
+    i = static_cast<std::size_t>(-1);  // begins anew
+  }
+  return name;
+}
+
+/// Kernel functions, outermost first, without those that only lead to the next one: of do_futex,
+/// futex_wait, __futex_wait and futex_do_wait, the second and the last.
+std::vector<std::string> without_wrappers(std::vector<std::string> functions) {
+  std::vector<std::string> kept;
+  for (std::string& function : functions) {
+    const std::string_view name = without_marks(function);
+    if (!kept.empty()) {
+      const std::string_view before = without_marks(kept.back());
+      if (before == name) continue;
+      if (name.starts_with(before) && name[before.size()] == '_') kept.pop_back();
+    }
+    kept.push_back(std::move(function));
+  }
+  return kept;
+}
+
 /// Source line of the program's own innermost function, if known: ", x.cc:12". Lines of the C
 /// library only say how it makes a call.
 std::string place_text(const Stack& stack) {
@@ -105,7 +132,8 @@ std::string interrupt_text(std::string_view means, std::string_view disk,
 
 std::string kernel_path(const Stack& stack) {
   std::vector<PathStep> steps;
-  for (std::string& function : telling_functions(stack)) steps.push_back({std::move(function)});
+  for (std::string& function : without_wrappers(telling_functions(stack)))
+    steps.push_back({std::move(function)});
   return path_text(steps);
 }
 
@@ -114,8 +142,12 @@ std::string user_path(const Stack& stack) {
                                 [](const StackFrame& frame) { return is_of_start(frame.name); });
   if (first == stack.rend()) first = stack.rbegin();
   std::vector<PathStep> steps;
+  bool in_c_library = false;
   for (auto frame = first; frame != stack.rend(); ++frame) {
-    if (!is_inlined_library(*frame)) steps.push_back({to_text(*frame), frame->is_jit});
+    // Of the C library's functions, the called one says what for; the others say how.
+    const bool is_internal = std::exchange(in_c_library, is_of_c_library(*frame)) && in_c_library;
+    if (!is_inlined_library(*frame) && !is_internal)
+      steps.push_back({to_text(*frame), frame->is_jit});
     if (frame->follows_gap) steps.push_back({std::string(left_out)});
   }
   return path_text(steps) + place_text(stack);

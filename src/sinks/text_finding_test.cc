@@ -223,6 +223,22 @@ TEST_F(FindingText, CutsLongPathsInTheMiddle) {
   EXPECT_THAT(text_of(f), HasSubstr("called from  _start (cut)\n"));
 }
 
+TEST_F(FindingText, LeavesOutFunctionsThatOnlyLeadToTheNext) {
+  Finding f = late_open();
+  f.chain.clear();
+  f.waits[0].waker.reset();
+  Stack& kernel = f.places[0].kernel_stack;
+  kernel.clear();
+  for (const char* name : {"futex_do_wait", "__futex_wait", "futex_wait", "do_futex"})
+    kernel.push_back(in_kernel(name));
+  f.waits[0].kernel_stack = kernel;
+  StackFrame common = in_program("__futex_abstimed_wait_common"), wait = in_program("sem_wait");
+  common.module = wait.module = "/lib/x86_64-linux-gnu/libc.so.6";
+  f.user_stack = Stack{common, wait, in_program("work"), in_program("main")};
+  EXPECT_THAT(text_of(f), HasSubstr("  blocked       2.29s  futex_wait → futex_do_wait (D)\n"));
+  EXPECT_THAT(text_of(f), HasSubstr("  called from  main → work → sem_wait\n"));
+}
+
 TEST_F(FindingText, LeavesOutNoFunctionOfAScript) {
   Finding f = late_open();
   Stack stack;

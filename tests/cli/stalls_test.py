@@ -198,7 +198,7 @@ class Output(Case):
                                  "40ms", "--max", "60ms")
         self.assertEqual(finished.status, 0, finished)
         self.assertRegex(text, r"(?m)^#\d+ [\d:.]+  futex\(.*\) = 0  waiter-\d\[\d+\]  \d+\.?\d*ms \(threshold 20.0ms\)$")
-        self.assertRegex(text, r"(?m)^  blocked +\S+ms  do_futex → .*, woken by (holder|waiter-\d)\[\d+\]$")
+        self.assertRegex(text, r"(?m)^  blocked +\S+ms  futex_\S+( → .*)?, woken by (holder|waiter-\d)\[\d+\]$")
         self.assertRegex(text, r"(?m)^    └ holder\[\d+\] held it up: waited \S+ms in .*nanosleep")
         self.assertRegex(text, r"(?m)^ +└ (its timeout expired|(vector local_timer|softirq HRTIMER) ended that)$")
         self.assertRegex(text, r"(?m)^  called from  .*wait_for_the_lock → pthread_mutex_lock( → .*)?$")
