@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "bpf/span.h"
 
 namespace overdue {
 namespace {
@@ -87,6 +88,13 @@ Duration parse_us(const std::string& text, std::string_view option) {
   const bool bare = !text.empty() && std::all_of(text.begin(), text.end(),
                                                  [](char c) { return c >= '0' && c <= '9'; });
   return parse_duration(bare ? text + "us" : text, option);
+}
+
+void check_user_stack(std::uint32_t bytes) {
+  if (bytes > USER_STACK_MAX)
+    throw Error("--user-stack-bytes {} is too much", bytes)
+        .hint(fmt::format("at most {}; 0 copies none", USER_STACK_MAX))
+        .exit_status(2);
 }
 
 std::size_t parse_buffer_size(const std::string& text) {

@@ -55,4 +55,8 @@ Duration parse_us(const std::string& text, std::string_view option);
 /// Error.
 std::size_t parse_buffer_size(const std::string& text);
 
+/// Throws Error (exit status 2) if `bytes`, a value of --user-stack-bytes, is more than a record
+/// has room for.
+void check_user_stack(std::uint32_t bytes);
+
 }  // namespace overdue

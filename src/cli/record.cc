@@ -1,24 +1,19 @@
 // `overdue record`: writes every event into a trace file, for `overdue report`.
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "bpf/user_stack.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "core/span_kinds.h"
+#include "live/event_choice.h"
 #include "live/event_finder.h"
 #include "live/live_stacks.h"
 #include "live/stall_probe_set.h"
 #include "live/syscall_probe_set.h"
-#include "probes/spans.h"
 #include "sinks/text_format.h"
 #include "source/measure.h"
 #include "source/say.h"
@@ -28,88 +23,11 @@
 namespace overdue {
 namespace {
 
-constexpr std::string_view every_call = "syscalls";
-
-/// What `--events` chooses.
-struct Events {
-  bool calls = false;              ///< every system call
-  std::vector<std::string> spans;  ///< values of `--span`
-};
-
-/// Names of several kinds; also the name of a probe that measures spans.
-struct Group {
-  std::string_view name;
-  std::vector<span_kind> kinds;
-};
-
-std::vector<Group> groups() {
-  std::vector<Group> all = {{"sched", {SPAN_OFFCPU, SPAN_WAKEUP}}, {"net", {SPAN_TCP_CONNECT}}};
-  for (const ProbeInfo* probe : all_probes()) {
-    if (!probe->spans || find_span_kind(probe->name)) continue;
-    Group& group = all.emplace_back(Group{probe->name, {}});
-    for (const SpanKind* kind : span_kinds())
-      if (probe->spans->kinds() & kinds_of({kind->number})) group.kinds.push_back(kind->number);
-  }
-  return all;
-}
-
-/// Workload threads and settings of their own: one such session at a time.
-constexpr std::array<std::string_view, 4> with_own_command = {"timerlat", "app_timers", "osnoise",
-                                                              "worst"};
-
-Error no_event(std::string_view word) {
-  if (std::ranges::find(with_own_command, word) != with_own_command.end())
-    return Error("--events: '{}' is recorded by its own command", word)
-        .hint(word == "app_timers" ? "overdue timerlat --save FILE -- PROGRAM"
-                                   : fmt::format("overdue {} --save FILE", word))
-        .exit_status(2);
-  std::vector<std::string_view> names = {every_call};
-  for (const SpanKind* kind : span_kinds())
-    if (find_span_kind(kind->name)) names.push_back(kind->name);
-  const std::vector<Group> all_groups = groups();
-  for (const Group& group : all_groups) names.push_back(group.name);
-  names.emplace_back("all");
-  const std::string_view near = nearest(word, names);
-  return Error("--events: there is no event '{}'{}", printable(word),
-               near.empty() ? "" : fmt::format("; '{}'?", near))
-      .hint(fmt::format("events are {}; a user span is NAME=begin:EVENT,end:EVENT,key:EXPR",
-                        fmt::join(names, ", ")))
-      .exit_status(2);
-}
-
-void add_event(std::string_view word, Events& events) {
-  if (word == every_call) {
-    events.calls = true;
-  } else if (word == "all" || find_span_kind(word)) {
-    events.spans.emplace_back(word);
-  } else {
-    const std::vector<Group> all = groups();
-    const auto group = std::ranges::find(all, word, &Group::name);
-    if (group == all.end()) throw no_event(word);
-    for (const span_kind kind : group->kinds) events.spans.emplace_back(span_name(kind));
-  }
-}
-
-Events parse_events(const std::vector<std::string>& values) {
-  Events events;
-  for (const std::string& value : values) {
-    if (value.find('=') != value.npos)  // a user span has commas of its own
-      events.spans.push_back(value);
-    else
-      for (const std::string_view word : split(value, ',')) add_event(word, events);
-  }
-  if (values.empty()) events.calls = true;
-  if (!events.calls && events.spans.empty()) throw no_event("");
-  return events;
-}
-
 class Recorder final : public MeasureListener {
  public:
   /// Without `stacks`, no record of the session may have a stack.
   Recorder(std::string file, LiveStacks* stacks)
-      : file_(std::move(file)),
-        stacks_(stacks),
-        saver_(file_, stacks, stacks ? all_schemas() : to_vector(syscalls_probe.schemas)) {}
+      : file_(std::move(file)), stacks_(stacks), saver_(file_, stacks) {}
 
   void while_waiting(const std::function<void()>& meanwhile) override {
     if (stacks_) stacks_->while_waiting(meanwhile);
@@ -143,10 +61,6 @@ class Recorder final : public MeasureListener {
   }
 
  private:
-  static std::vector<const Schema*> to_vector(std::span<const Schema* const> schemas) {
-    return {schemas.begin(), schemas.end()};
-  }
-
   std::string file_;
   LiveStacks* stacks_;
   TraceSaver saver_;
@@ -179,7 +93,7 @@ class RecordCommand final : public Command {
  private:
   void check(const Invocation& invocation) const;
   int record_calls(const MeasureRequest& request) const;
-  int record_spans(MeasureRequest& request, const Events& events) const;
+  int record_spans(MeasureRequest& request, const EventChoice& events) const;
   int record(const MeasureRequest& request, ProbeSet& probe_set, LiveStacks* stacks) const;
   std::size_t ring_bytes() const { return buffer_ ? parse_buffer_size(*buffer_) : 0; }
 
@@ -207,14 +121,11 @@ void RecordCommand::check(const Invocation& invocation) const {
         .exit_status(2);
   if (invocation.has_program && invocation.program.empty())
     throw Error("no program after '--'").hint("overdue record -- ls -l").exit_status(2);
-  if (user_stack_ > USER_STACK_MAX)
-    throw Error("--user-stack-bytes {} is too much", *user_stack_)
-        .hint(fmt::format("at most {}; 0 copies none", USER_STACK_MAX))
-        .exit_status(2);
+  check_user_stack(user_stack_.value_or(0));
 }
 
 int RecordCommand::run(const Invocation& invocation) {
-  const Events events = parse_events(events_);
+  const EventChoice events = parse_events(events_);
   check(invocation);
   target_.command = invocation.program;
   MeasureRequest request;
@@ -239,7 +150,7 @@ int RecordCommand::record_calls(const MeasureRequest& request) const {
   return record(request, probe_set, nullptr);
 }
 
-int RecordCommand::record_spans(MeasureRequest& request, const Events& events) const {
+int RecordCommand::record_spans(MeasureRequest& request, const EventChoice& events) const {
   StallOptions options;
   options.purpose = "record spans";
   request.spans = events.spans;

@@ -18,10 +18,10 @@
 #include "live/span_choice.h"
 #include "report/output.h"
 #include "report/replay.h"
-#include "report/spans/view.h"
+#include "report/spans/replay.h"
 #include "report/stalls/flame.h"
 #include "report/stalls/replay.h"
-#include "report/syscalls/view.h"
+#include "report/syscalls/replay.h"
 #include "resolve/file_names.h"
 #include "source/kept_options.h"
 #include "source/say.h"
@@ -30,46 +30,6 @@
 
 namespace overdue {
 namespace {
-
-/// Gives the records of a file to the view that a live run uses.
-class Replay final : public Sink {
- public:
-  explicit Replay(SyscallView& view) : view_(view) {}
-  void begin(const SessionInfo& info) override { view_.begin(info); }
-  void record(const Record& record) override { view_.record(record); }
-  void end(const SessionInfo& info, const Receipt& receipt) override { view_.end(info, receipt); }
-
- private:
-  SyscallView& view_;
-};
-
-/// Gives the records of a file to the view that a live run of `spans` uses.
-class SpanReplay final : public Sink {
- public:
-  /// `thresholds`: those of the recording.
-  SpanReplay(SpanView& view, RecordedStacks& stacks, std::string thresholds)
-      : view_(view), stacks_(stacks), thresholds_(std::move(thresholds)) {}
-  void begin(const SessionInfo& info) override { view_.begin(info); }
-  void record(const Record& record) override {
-    if (record.schema->id == RECORD_FRAME)
-      stacks_.frame(record);
-    else
-      view_.record(record);
-  }
-  void end(const SessionInfo& info, const Receipt& receipt) override {
-    SessionInfo reported = info;
-    if (thresholds_ != every_span)
-      reported.notes.push_back("the recording has no spans shorter than " + thresholds_);
-    view_.finish();
-    view_.end(std::move(reported), receipt);
-  }
-
- private:
-  static constexpr std::string_view every_span = "1ns";
-  SpanView& view_;
-  RecordedStacks& stacks_;
-  std::string thresholds_;
-};
 
 /// Throws Error if the report would overwrite the recording that it is made from.
 void refuse_own_input(const OutputOptions& options, int input) {
@@ -201,7 +161,7 @@ class ReportCommand final : public Command {
     std::optional<SyscallSet> wanted = view_.wanted(reader.info().names);
     ReportOutput report = open_report(output_, false, view_.calls);
     SyscallView view(view_, std::move(wanted), *report.sink);
-    Replay replay(view);
+    SyscallReplay replay(view);
     reader.replay(replay);
     report.output->close();
   }

@@ -1,11 +1,8 @@
 // `overdue spans`: how long spans of each kind take, by name, without a threshold.
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "core/span_kinds.h"
@@ -13,6 +10,7 @@
 #include "live/live_stacks.h"
 #include "live/stall_probe_set.h"
 #include "report/spans/view.h"
+#include "report/syscalls/view_options.h"
 #include "sinks/make_sink.h"
 #include "sinks/output.h"
 #include "source/measure.h"
@@ -85,9 +83,9 @@ class SpansCommand final : public Command {
     add_output_options(app, output_, true);
     app.add_option("--span", spans_)->allow_extra_args(false)->take_all();
     app.add_option("--by", by_)->check(CLI::IsMember({"thread"}));
-    app.add_option("--sort", sort_);
-    app.add_option("--top", top_);
-    app.add_flag("--hist", histograms_);
+    app.add_option("--sort", view_.sort);
+    app.add_option("--top", view_.top);
+    app.add_flag("--hist", view_.histograms);
     app.add_flag("--list", list_);
     app.add_option("--save", save_);
     app.add_option("--buffer", buffer_);
@@ -97,6 +95,9 @@ class SpansCommand final : public Command {
   bool spawns(const Invocation& invocation) const override { return invocation.has_program; }
 
  private:
+  std::vector<std::string> spans() const {
+    return spans_.empty() ? std::vector<std::string>{"all"} : spans_;
+  }
   StallOptions options() const;
   SpanViewOptions view(const StallOptions& options) const;
 
@@ -107,9 +108,7 @@ class SpansCommand final : public Command {
   OutputOptions output_;
   std::vector<std::string> spans_;
   std::string by_;
-  std::string sort_ = "total";
-  std::int64_t top_ = 0;
-  bool histograms_ = false;
+  ViewOptions view_;
   bool list_ = false;
   std::string save_;
   std::optional<std::string> buffer_;
@@ -127,7 +126,7 @@ void list_kinds() {
 StallOptions SpansCommand::options() const {
   StallOptions options;
   options.purpose = "measure spans";
-  options.spans = parse_spans(spans_.empty() ? std::vector<std::string>{"all"} : spans_);
+  options.spans = parse_spans(spans());
   if (options.spans.all) std::erase(options.spans.kinds, SPAN_SYSCALL);
   if (options.spans.has(SPAN_SYSCALL))
     throw Error("system calls have a command of their own").hint("overdue syscalls").exit_status(2);
@@ -138,15 +137,11 @@ StallOptions SpansCommand::options() const {
 }
 
 SpanViewOptions SpansCommand::view(const StallOptions& options) const {
-  if (top_ < 0)
-    throw Error("--top {}: not a number of rows", top_)
-        .hint("--top 10; 0 shows all")
-        .exit_status(2);
   SpanViewOptions view{.kinds = options.spans.kinds,
                        .by_thread = !by_.empty(),
-                       .sort = sort_,
-                       .top = static_cast<std::size_t>(top_),
-                       .histograms = histograms_};
+                       .sort = view_.sort_column(),
+                       .top = view_.row_limit(),
+                       .histograms = view_.histograms};
   view.check();
   return view;
 }
@@ -171,10 +166,7 @@ int SpansCommand::run(const Invocation& invocation) {
   request.verbose = output_.verbose;
   request.streams = request.interval.has_value();
   request.thresholds = {"1ns"};
-  for (const span_kind kind : wanted.spans.kinds)
-    if (kind != SPAN_PAIR) request.spans.emplace_back(span_name(kind));
-  for (const std::string& value : spans_)
-    if (value.find('=') != value.npos) request.spans.push_back(value);
+  request.spans = spans();
   wanted.whole_machine = request.selection.kind == TargetKind::all;
   wanted.finder = make_event_finder(wanted.spans.pairs, !stack_options_.no_sandbox);
   SpansReporter reporter(view(wanted), output_, invocation.has_program, !stack_options_.no_sandbox,

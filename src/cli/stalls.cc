@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/text.h"
-#include "bpf/user_stack.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "live/actions.h"
@@ -197,10 +195,7 @@ StallOptions StallsCommand::options() const {
     throw Error("--keep-under is about user stacks, and the spans looked for have none")
         .hint("--span syscall")
         .exit_status(2);
-  if (user_stack_ > USER_STACK_MAX)
-    throw Error("--user-stack-bytes {} is too much", user_stack_)
-        .hint(fmt::format("at most {}; 0 copies none", USER_STACK_MAX))
-        .exit_status(2);
+  check_user_stack(user_stack_);
   options.user_stack_bytes = user_stack_;
   if (first_ > INT64_MAX)
     throw Error("--first {}: not a number of stalls", static_cast<std::int64_t>(first_))

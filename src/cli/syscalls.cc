@@ -155,10 +155,7 @@ MeasureRequest SyscallsCommand::request(const Invocation& invocation) {
         "--save")
         .hint("leave one of them out")
         .exit_status(2);
-  if (user_stack_ > USER_STACK_MAX)
-    throw Error("--user-stack-bytes {} is too much", user_stack_)
-        .hint(fmt::format("at most {}", USER_STACK_MAX))
-        .exit_status(2);
+  check_user_stack(user_stack_);
   if (view_.calls && request.interval)
     throw Error("--calls shows every call as it ends; --interval does not go with it")
         .hint("leave one of them out")

@@ -21,9 +21,11 @@
 #include "base/text.h"
 #include "core/probe.h"
 #include "core/record.h"
+#include "core/span_kinds.h"
 #include "report/replay.h"
+#include "report/spans/replay.h"
 #include "report/stalls/replay.h"
-#include "report/syscalls/view.h"
+#include "report/syscalls/replay.h"
 #include "sinks/make_sink.h"
 #include "trace/chunk.h"
 #include "trace/reader.h"
@@ -116,18 +118,6 @@ void read(std::span<const std::byte> bytes, std::span<const Schema* const> known
   }
 }
 
-/// Replays a file into a view, as `overdue report` does.
-class ViewingSink final : public Sink {
- public:
-  explicit ViewingSink(SyscallView& view) : view_(view) {}
-  void begin(const SessionInfo& info) override { view_.begin(info); }
-  void record(const Record& record) override { view_.record(record); }
-  void end(const SessionInfo& info, const Receipt& receipt) override { view_.end(info, receipt); }
-
- private:
-  SyscallView& view_;
-};
-
 ViewOptions view_options(unsigned choice) {
   ViewOptions options;
   switch (choice % 6) {
@@ -173,8 +163,8 @@ void show(std::span<const std::byte> bytes, std::string_view format, const ViewO
     Output output(text);
     const auto sink = make_sink(format, output, {.color = false, .stream = true});
     SyscallView view(options, options.wanted(reader.info().names), *sink);
-    ViewingSink viewing(view);
-    reader.replay(viewing);
+    SyscallReplay replay(view);
+    reader.replay(replay);
     output.close();
   } catch (const Error&) {
     return;  // refused; or aggregates, which have no single calls
@@ -192,6 +182,26 @@ void show_stalls(std::span<const std::byte> bytes, std::string_view format) {
     RecordedStacks stacks;
     StallView view({.idle = true, .first = 0}, stacks, *sink);
     StallReplay replay(view, stacks);
+    reader.replay(replay);
+    output.close();
+  } catch (const Error&) {
+    return;
+  }
+  require_harmless(text, format == "ndjson");
+}
+
+void show_spans(std::span<const std::byte> bytes, std::string_view format, bool by_thread) {
+  std::string text;
+  try {
+    const std::vector<const Schema*> known = all_schemas();
+    TraceReader reader(bytes, known);
+    Output output(text);
+    const auto sink = make_sink(format, output, {.color = false});
+    SpanViewOptions options{.by_thread = by_thread, .histograms = true};
+    for (const SpanKind* kind : span_kinds()) options.kinds.push_back(kind->number);
+    RecordedStacks stacks;
+    SpanView view(std::move(options), stacks, *sink);
+    SpanReplay replay(view, stacks, "1ns");
     reader.replay(replay);
     output.close();
   } catch (const Error&) {
@@ -242,6 +252,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view format = formats[choice / 6 % formats.size()];
   overdue::show(bytes, format, overdue::view_options(choice));
   overdue::show_stalls(bytes, format == "csv" ? "text" : format);
+  overdue::show_spans(bytes, format, choice % 2 == 0);
   using overdue::RecordedReport;
   static constexpr std::array kinds{RecordedReport::timerlat, RecordedReport::app_timers,
                                     RecordedReport::osnoise, RecordedReport::worst,

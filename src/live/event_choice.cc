@@ -1,0 +1,89 @@
+#include "live/event_choice.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "core/span_kinds.h"
+#include "probes/spans.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::string_view every_call = "syscalls";
+
+/// Names of several kinds; also the name of a probe that measures spans.
+struct Group {
+  std::string_view name;
+  std::vector<span_kind> kinds;
+};
+
+std::vector<Group> groups() {
+  std::vector<Group> all = {{"sched", {SPAN_OFFCPU, SPAN_WAKEUP}}, {"net", {SPAN_TCP_CONNECT}}};
+  for (const ProbeInfo* probe : all_probes()) {
+    if (!probe->spans || find_span_kind(probe->name)) continue;
+    Group& group = all.emplace_back(Group{probe->name, {}});
+    for (const SpanKind* kind : span_kinds())
+      if (probe->spans->kinds() & kinds_of({kind->number})) group.kinds.push_back(kind->number);
+  }
+  return all;
+}
+
+/// Workload threads and settings of their own: one such session at a time.
+constexpr std::array<std::string_view, 4> with_own_command = {"timerlat", "app_timers", "osnoise",
+                                                              "worst"};
+
+Error no_event(std::string_view word) {
+  if (std::ranges::find(with_own_command, word) != with_own_command.end())
+    return Error("--events: '{}' is recorded by its own command", word)
+        .hint(word == "app_timers" ? "overdue timerlat --save FILE -- PROGRAM"
+                                   : fmt::format("overdue {} --save FILE", word))
+        .exit_status(2);
+  std::vector<std::string_view> names = {every_call};
+  for (const SpanKind* kind : span_kinds())
+    if (find_span_kind(kind->name)) names.push_back(kind->name);
+  const std::vector<Group> all_groups = groups();
+  for (const Group& group : all_groups) names.push_back(group.name);
+  names.emplace_back("all");
+  const std::string_view near = nearest(word, names);
+  return Error("--events: there is no event '{}'{}", printable(word),
+               near.empty() ? "" : fmt::format("; '{}'?", near))
+      .hint(fmt::format("events are {}; a user span is NAME=begin:EVENT,end:EVENT,key:EXPR",
+                        fmt::join(names, ", ")))
+      .exit_status(2);
+}
+
+void add_event(std::string_view word, EventChoice& events) {
+  if (word == every_call) {
+    events.calls = true;
+  } else if (word == "all" || find_span_kind(word)) {
+    events.spans.emplace_back(word);
+  } else {
+    const std::vector<Group> all = groups();
+    const auto group = std::ranges::find(all, word, &Group::name);
+    if (group == all.end()) throw no_event(word);
+    for (const span_kind kind : group->kinds) events.spans.emplace_back(span_name(kind));
+  }
+}
+
+}  // namespace
+
+EventChoice parse_events(const std::vector<std::string>& values) {
+  EventChoice events;
+  for (const std::string& value : values) {
+    if (value.find('=') != value.npos)  // a user span has commas of its own
+      events.spans.push_back(value);
+    else
+      for (const std::string_view word : split(value, ',')) add_event(word, events);
+  }
+  if (values.empty()) events.calls = true;
+  if (!events.calls && events.spans.empty()) throw no_event("");
+  return events;
+}
+
+}  // namespace overdue
