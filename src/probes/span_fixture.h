@@ -38,8 +38,8 @@ class SpanTest : public KernelTest {
     }
   }
   /// The first of the kinds names the probe.
-  explicit SpanTest(std::vector<span_kind> needs)
-      : SpanTest(*span_source(needs.front()), std::move(needs)) {}
+  explicit SpanTest(const std::vector<span_kind>& needs)
+      : SpanTest(*span_source(needs.front()), needs) {}
   SpanTest(const SpanSource& source, std::vector<span_kind> needs)
       : source_(source), needs_(std::move(needs)) {}
 
