@@ -2,12 +2,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "core/probe.h"
+#include "report/probe_list.h"
+#include "sinks/json_members.h"
 #include "sinks/output.h"
 
 namespace overdue {
@@ -18,6 +18,8 @@ void print_text(Output& output, std::string_view wanted) {
     if (!wanted.empty() && probe->name != wanted) continue;
     output.append(fmt::format("{:<12} {}\n", probe->name, probe->summary));
     if (wanted.empty()) continue;
+    for (const SpanKind& kind : spans_of(*probe))
+      output.append(fmt::format("\n  span {}: {}\n", kind.name, kind.sentence));
     for (const Schema* schema : probe->schemas) {
       output.append(
           fmt::format("\n  {} ({} bytes): {}\n", schema->name, schema->size, schema->help));
@@ -26,24 +28,6 @@ void print_text(Output& output, std::string_view wanted) {
     }
     output.append(fmt::format("\n{}", probe->manual));
   }
-}
-
-void print_json(Output& output) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const ProbeInfo* probe : all_probes()) {
-    nlohmann::ordered_json records = nlohmann::ordered_json::array();
-    for (const Schema* schema : probe->schemas) {
-      nlohmann::ordered_json fields = nlohmann::ordered_json::array();
-      for (const Field& field : schema->fields)
-        fields.push_back({{"name", field.name}, {"help", field.help}});
-      records.push_back({{"name", schema->name}, {"help", schema->help}, {"fields", fields}});
-    }
-    list.push_back({{"name", probe->name}, {"summary", probe->summary}, {"records", records}});
-  }
-  output.append(nlohmann::ordered_json{
-      {"overdue", OVERDUE_VERSION}, {"schema", 1}, {"command", "probes"}, {"probes", list}}
-                    .dump(2));
-  output.append('\n');
 }
 
 class ProbesCommand final : public Command {
@@ -63,7 +47,7 @@ class ProbesCommand final : public Command {
           .exit_status(2);
     Output output(STDOUT_FILENO);
     if (format_ == "json")
-      print_json(output);
+      output.append(json_document(describe_probes));
     else
       print_text(output, probe_);
     output.flush();

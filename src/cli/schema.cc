@@ -9,6 +9,7 @@
 #include "report/app_timers/sections.h"
 #include "report/hwlat/view.h"
 #include "report/osnoise/sections.h"
+#include "report/probe_list.h"
 #include "report/timerlat/sections.h"
 #include "sinks/finding_sections.h"
 #include "sinks/json_schema.h"
@@ -59,6 +60,7 @@ std::vector<LineShape> lines() {
 }
 
 constexpr DocumentShape documents[] = {
+    {"The probes, as overdue probes lists them", describe_probes},
     {"The report of overdue doctor", [](Members& member) { describe(member, Diagnosis{}); }},
 };
 
