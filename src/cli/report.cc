@@ -44,9 +44,10 @@ void refuse_own_input(const OutputOptions& options, int input) {
       .exit_status(2);
 }
 
-/// Whether a recording of system calls or stalls has the calls that were not late.
-bool has_every_call(const SessionInfo& info) {
-  return info.command != "stalls" && (info.spans.empty() || info.options.contains("every_call"));
+Error no_stalls() {
+  return Error("this recording has system calls, and nothing that explains them")
+      .hint("overdue record -T 10ms, or overdue stalls -T 10ms --save FILE, records that")
+      .exit_status(2);
 }
 
 constexpr std::size_t max_cpus = 4096;  // of any machine: as many as --cpu can name
@@ -152,10 +153,11 @@ class ReportCommand final : public Command {
   }
 
   void show_calls(TraceReader& reader) {
-    if (!thresholds_.empty())
+    if (!thresholds_.empty() && has_stalls(reader.info()))
       throw Error("-T is for stalls, and this view shows all calls")
-          .hint("--view stalls, of a recording of `overdue stalls`")
+          .hint("--view stalls")
           .exit_status(2);
+    if (!thresholds_.empty()) throw no_stalls();
     if (const SessionInfo& info = reader.info(); info.command == "record" && !has_every_call(info))
       throw Error("this recording has no system calls").hint("--view stalls").exit_status(2);
     std::optional<SyscallSet> wanted = view_.wanted(reader.info().names);
@@ -172,6 +174,7 @@ class ReportCommand final : public Command {
     if (by.process || by.container || by.needs_callers())
       throw Error("--view spans has rows by thread only").hint("--by thread").exit_status(2);
     SpanViewOptions options{.kinds = stalls_.spans,
+                            .cpus = stalls_.cpus,
                             .by_thread = by.thread,
                             .sort = view_.sort_column(),
                             .top = view_.row_limit(),
@@ -183,13 +186,15 @@ class ReportCommand final : public Command {
           .exit_status(2);
     ReportOutput report = open_report(output_, false, false);
     RecordedStacks stacks;
+    const bool has_all = stalls_.thresholds.are_of_every_span(options.kinds);
     SpanView view(std::move(options), stacks, *report.sink);
-    SpanReplay replay(view, stacks, to_text(stalls_.thresholds));
+    SpanReplay replay(view, stacks, has_all ? "" : to_text(stalls_.thresholds));
     reader.replay(replay);
     report.output->close();
   }
 
   void show_stalls(TraceReader& reader, const InheritedState& inherited) {
+    if (!has_stalls(reader.info())) throw no_stalls();
     take_recorded(reader.info(), stalls_);
     if (!thresholds_.empty()) narrow(reader.info());
     if (output_.format != "text") stalls_.first = 0;

@@ -99,7 +99,7 @@ class SpansCommand final : public Command {
     return spans_.empty() ? std::vector<std::string>{"all"} : spans_;
   }
   StallOptions options() const;
-  SpanViewOptions view(const StallOptions& options) const;
+  SpanViewOptions view(const StallOptions& options, std::vector<std::uint32_t> cpus) const;
 
   TargetOptions target_;
   StopOptions stop_;
@@ -131,13 +131,16 @@ StallOptions SpansCommand::options() const {
   if (options.spans.has(SPAN_SYSCALL))
     throw Error("system calls have a command of their own").hint("overdue syscalls").exit_status(2);
   options.thresholds = parse_thresholds({"1ns"});  // every span
+  options.explains = false;
   options.user_stack_bytes = 0;
   options.ring_bytes = buffer_ ? parse_buffer_size(*buffer_) : 0;
   return options;
 }
 
-SpanViewOptions SpansCommand::view(const StallOptions& options) const {
+SpanViewOptions SpansCommand::view(const StallOptions& options,
+                                   std::vector<std::uint32_t> cpus) const {
   SpanViewOptions view{.kinds = options.spans.kinds,
+                       .cpus = std::move(cpus),
                        .by_thread = !by_.empty(),
                        .sort = view_.sort_column(),
                        .top = view_.row_limit(),
@@ -169,8 +172,8 @@ int SpansCommand::run(const Invocation& invocation) {
   request.spans = spans();
   wanted.whole_machine = request.selection.kind == TargetKind::all;
   wanted.finder = make_event_finder(wanted.spans.pairs, !stack_options_.no_sandbox);
-  SpansReporter reporter(view(wanted), output_, invocation.has_program, !stack_options_.no_sandbox,
-                         save_);
+  SpansReporter reporter(view(wanted, request.selection.cpus), output_, invocation.has_program,
+                         !stack_options_.no_sandbox, save_);
   StallProbeSet probe_set(std::move(wanted));
   return measure(request, *kernel_.open(), probe_set, reporter);
 }

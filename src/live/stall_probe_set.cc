@@ -25,7 +25,8 @@ constexpr Duration shortest_wait = std::chrono::microseconds(1);
 
 constexpr int looks_per_timeout = 4;
 constexpr Duration between_looks = std::chrono::milliseconds(100);
-constexpr u64 no_wait = ~u64{0};  // no wait is recorded for its length alone
+constexpr u64 no_wait = ~u64{0};        // no wait is recorded for its length alone
+constexpr u64 longest_slice = ~u64{0};  // nor is recorded who ran before
 
 /// Whether a thread may wait during a span of this kind.
 bool is_explained_by_waits(span_kind kind) {
@@ -128,7 +129,9 @@ void StallProbeSet::store_thresholds() {
     return static_cast<u64>(std::max(all.least(kinds) / part, shortest_wait).count());
   };
   const u64 wait_min_ns = waited.empty() ? no_wait : part_of_least(waited, wait_part);
-  const u64 slice_ns = delayed.empty() ? 0 : part_of_least(delayed, slice_part);
+  const u64 slice_ns = delayed.empty()      ? 0
+                       : !options_.explains ? longest_slice
+                                            : part_of_least(delayed, slice_part);
   __atomic_store_n(&control.slice_ns, slice_ns, __ATOMIC_RELAXED);
   __atomic_store_n(&control.wait_min_ns, wait_min_ns, __ATOMIC_RELEASE);
   for (const span_kind kind : options_.spans.kinds)

@@ -16,6 +16,7 @@ struct StallOptions {
   std::string_view purpose = "find stalls";  ///< as ProbeSet::purpose()
   Thresholds thresholds;
   SpanChoice spans;                 ///< spans to look for
+  bool explains = true;             ///< false: spans are counted, and nothing explains them
   bool every_call = false;          ///< also a record for each system call, however short
   bool whole_machine = false;       ///< the target is all threads, and spans of no thread
   std::optional<SyscallSet> only;   ///< calls of -e; nothing: all

@@ -78,6 +78,14 @@ RecordedReport report_of(const SessionInfo& info) {
   return of_hardware ? RecordedReport::hwlat : RecordedReport::worst;
 }
 
+bool has_every_call(const SessionInfo& info) {
+  return info.command != "stalls" && (info.spans.empty() || info.options.contains("every_call"));
+}
+
+bool has_stalls(const SessionInfo& info) {
+  return info.command == "stalls" || !info.spans.empty();
+}
+
 void replay_report(TraceReader& reader, RecordedReport kind, const std::string& view,
                    const OutputOptions& output) {
   const SessionInfo& info = reader.info();

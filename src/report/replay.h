@@ -19,6 +19,11 @@ enum class RecordedReport {
 
 RecordedReport report_of(const SessionInfo& info);
 
+/// Of a recording with RecordedReport::calls: whether it has the calls that were not late.
+bool has_every_call(const SessionInfo& info);
+/// Likewise, whether it has spans, and what explains them.
+bool has_stalls(const SessionInfo& info);
+
 /// Prints a recording as the command that made it prints live. `kind` is not `calls`; `view` is
 /// "summary", or, of timerlat and osnoise, "hist" or "trace". Throws Error for a view or format
 /// that the report does not have.

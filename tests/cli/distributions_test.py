@@ -54,6 +54,14 @@ class Distributions(FolderTest):
             self.assertEqual("thread" in row, row["span"] == "offcpu", row)
         self.assertIn("nanosleep_loop", {row["thread"]["comm"] for row in rows(report, "offcpu")})
 
+    def test_waits_on_chosen_cpus_only(self):
+        file = f"{self.folder}/table"
+        finished = overdue("spans", "-f", "json", "-o", file, "--span", "offcpu", "--cpu", "0", "--", "taskset", "-c",
+                           "1", workload("nanosleep_loop"), NAPS, 2 * MS)
+        self.assertEqual(finished.status, 0, finished)
+        with open(file, encoding="utf-8") as table:
+            self.assertLess(sum(row["calls"] for row in json.load(table)["spans"]), NAPS / 2)
+
     def test_intervals_add_up(self):
         finished = overdue("spans", "-f", "ndjson", "-i", "20ms", "--stdout", "--span", "offcpu,wakeup", "--",
                            workload("nanosleep_loop"), NAPS, 2 * MS)

@@ -95,14 +95,25 @@ class Events(RecordingTest):
         self.assertEqual([(one["span"], one["time_ns"]) for one in self.findings("-T", "15ms")],
                          [(one["span"], one["time_ns"]) for one in stalls if one["latency_ns"] >= 15e6])
         self.assertEqual(overdue("report", self.file, "-T", "1ms").status, 2)
+        self.assertIn("the recording has no spans shorter than 5.00ms", self.report("--view", "spans"))
 
     def test_without_a_threshold_every_span(self):
         self.record("--events", "sched", program=("nanosleep_loop", 20, 100000))
         stalls = self.findings()
         self.assertGreaterEqual(sum(one["span"] == "offcpu" for one in stalls), 18)
         self.assertGreaterEqual(sum(one["span"] == "wakeup" for one in stalls), 18)
+        table = self.report("--view", "spans")
+        self.assertRegex(table, r"(?m)^offcpu +sleeping +(1[89]|2\d) ")
+        self.assertNotIn("shorter than", table)
         refused = overdue("report", self.file, "--view", "summary")
         self.assertEqual((refused.status, "no system calls" in refused.err), (2, True), refused)
+
+    def test_calls_alone_explain_no_stall(self):
+        self.record()
+        for options in (("--view", "stalls"), ("-T", "5ms")):
+            refused = overdue("report", self.file, *options)
+            self.assertEqual(refused.status, 2, refused)
+            self.assertIn("nothing that explains them", refused.err)
 
     def test_a_user_span_beside_calls(self):
         span = "nap=begin:syscalls:sys_enter_nanosleep,end:syscalls:sys_exit_nanosleep,key:tid"

@@ -201,7 +201,7 @@ void show_spans(std::span<const std::byte> bytes, std::string_view format, bool 
     for (const SpanKind* kind : span_kinds()) options.kinds.push_back(kind->number);
     RecordedStacks stacks;
     SpanView view(std::move(options), stacks, *sink);
-    SpanReplay replay(view, stacks, "1ns");
+    SpanReplay replay(view, stacks, "");
     reader.replay(replay);
     output.close();
   } catch (const Error&) {

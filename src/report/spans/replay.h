@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "core/recorded_stacks.h"
@@ -12,7 +11,7 @@ namespace overdue {
 /// Gives the records of a file to the view that a live run of `spans` uses.
 class SpanReplay final : public Sink {
  public:
-  /// `thresholds`: those of the recording.
+  /// `thresholds`: those of the recording; empty: it has every span.
   SpanReplay(SpanView& view, RecordedStacks& stacks, std::string thresholds)
       : view_(view), stacks_(stacks), thresholds_(std::move(thresholds)) {}
   void begin(const SessionInfo& info) override { view_.begin(info); }
@@ -24,14 +23,13 @@ class SpanReplay final : public Sink {
   }
   void end(const SessionInfo& info, const Receipt& receipt) override {
     SessionInfo reported = info;
-    if (thresholds_ != every_span)
+    if (!thresholds_.empty())
       reported.notes.push_back("the recording has no spans shorter than " + thresholds_);
     view_.finish();
     view_.end(std::move(reported), receipt);
   }
 
  private:
-  static constexpr std::string_view every_span = "1ns";
   SpanView& view_;
   RecordedStacks& stacks_;
   std::string thresholds_;

@@ -39,7 +39,8 @@ void SpanView::begin(const SessionInfo& info) {
   };
   assembler_.look_for({.offcpu_ns = least(SPAN_OFFCPU),
                        .wakeup_ns = least(SPAN_WAKEUP),
-                       .since_ns = static_cast<u64>(info.start.time_since_epoch().count())});
+                       .since_ns = static_cast<u64>(info.start.time_since_epoch().count()),
+                       .cpus = options_.cpus});
   sink_.begin(info);
 }
 

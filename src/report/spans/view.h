@@ -17,7 +17,8 @@ namespace overdue {
 
 /// The content of a table of spans: the same for `spans` and `report`.
 struct SpanViewOptions {
-  std::vector<span_kind> kinds;  ///< without system calls, which `syscalls` shows
+  std::vector<span_kind> kinds = {};     ///< without system calls, which `syscalls` shows
+  std::vector<std::uint32_t> cpus = {};  ///< CPUs on which waits have to end; empty: all
   bool by_thread = false;
   std::string sort = "total";
   std::size_t top = 0;  ///< 0: all rows

@@ -172,6 +172,15 @@ void check_narrower(const Thresholds& asked, const Thresholds& recorded,
   }
 }
 
+bool Thresholds::are_of_every_span(const std::vector<span_kind>& kinds) const {
+  constexpr Duration shortest{1};
+  const auto is_long = [&](const auto& one) { return one.second > shortest; };
+  return by_thread.empty() && std::ranges::none_of(by_pair, is_long) &&
+         std::ranges::all_of(kinds, [&](span_kind kind) {
+           return kind == SPAN_PAIR ? !general || *general <= shortest : of(kind) == shortest;
+         });
+}
+
 Duration Thresholds::least(const std::vector<span_kind>& kinds) const {
   std::optional<Duration> least;
   for (const span_kind kind : kinds) {

@@ -31,6 +31,8 @@ struct Thresholds {
   /// The shortest threshold that a span of this kind can have by its kind or its thread: from this
   /// latency on, the kernel looks at the name of the thread.
   std::optional<Duration> least_of(span_kind span) const;
+  /// Whether no span is too short: all thresholds are 1 ns, and each of `kinds` has one.
+  bool are_of_every_span(const std::vector<span_kind>& kinds) const;
   /// The shortest of all thresholds that apply to one of `kinds`.
   Duration least(const std::vector<span_kind>& kinds) const;
 

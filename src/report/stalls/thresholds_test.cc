@@ -64,6 +64,16 @@ TEST(Thresholds, OnlySomeCallsMayHaveOne) {
   EXPECT_EQ(thresholds.of(SPAN_SYSCALL), std::nullopt);
 }
 
+TEST(Thresholds, OfOneNanosecondLeaveOutNoSpan) {
+  const std::vector<span_kind> kinds = {SPAN_OFFCPU, SPAN_IRQ};
+  EXPECT_TRUE(parse_thresholds({"1ns"}).are_of_every_span(kinds));
+  EXPECT_TRUE(parse_thresholds({"10ms,offcpu=1ns,irq=1ns"}).are_of_every_span(kinds));
+  EXPECT_TRUE(parse_thresholds({"1ns,futex=1s"}).are_of_every_span(kinds)) << "of calls";
+  EXPECT_FALSE(parse_thresholds({"1ns,irq=2ns"}).are_of_every_span(kinds));
+  EXPECT_FALSE(parse_thresholds({"offcpu=1ns"}).are_of_every_span(kinds)) << "irq has none";
+  EXPECT_FALSE(parse_thresholds({"1ns,thread:x=1ms"}).are_of_every_span(kinds));
+}
+
 TEST(Thresholds, TheLastOneCounts) {
   EXPECT_EQ(parse_thresholds({"10ms", "20ms"}).general, Duration(20ms));
   EXPECT_EQ(parse_thresholds({"futex=1s,futex=2s"}).of_call(SYS_futex), Duration(2s));
