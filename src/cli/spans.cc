@@ -34,7 +34,7 @@ class SpansReporter final : public MeasureListener {
   }
   void begin(const SessionInfo& info) override {
     report_ = open_report(output_, spawned_, output_.interval.has_value());
-    view_.emplace(options_, stacks_, *report_.sink);
+    view_ = std::make_unique<SpanView>(options_, stacks_, *report_.sink);
     stacks_.begin(info);
     view_->begin(info);
     saver_.begin(info);
@@ -67,7 +67,7 @@ class SpansReporter final : public MeasureListener {
   bool spawned_;
   LiveStacks stacks_;
   ReportOutput report_;
-  std::optional<SpanView> view_;  ///< set by begin()
+  std::unique_ptr<SpanView> view_;  ///< set by begin()
   TraceSaver saver_;
 };
 
