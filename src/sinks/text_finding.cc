@@ -195,9 +195,10 @@ std::string Writer::why_blocked(const Wait& wait, std::string_view which) const 
 void Writer::one_place(const WaitPlace& place) {
   const Wait& longest = finding_.waits[place.longest];
   std::string why = why_blocked(longest, place.count > 1 ? "the longest was " : "");
+  // The longest wait may have time in the run queue, which is not blocked.
   if (place.count > 1)
     why = fmt::format("{} times, {} at most: {}", grouped(place.count),
-                      duration_text(place.longest_ns), why);
+                      duration_text(std::min(place.longest_ns, longest.blocked_ns())), why);
   part("blocked", place.blocked_ns, why);
   if (!options_.whole_stacks) return;
   frames(place.kernel_stack, 4);

@@ -209,6 +209,14 @@ TEST_F(FindingText, SaysHowOftenItWaitedInOnePlace) {
                         "    └ of the longest: jbd2/vda-8[203] held it up: waited"));
 }
 
+TEST_F(FindingText, TheLongestWaitOfAPlaceIsNoLongerThanAll) {
+  Finding f = late_open();
+  f.places[0].count = 2;
+  f.places[0].blocked_ns = 2'290'000'000;
+  f.places[0].longest_ns = f.waits[0].ns;  // with 12 ms in the run queue
+  EXPECT_THAT(text_of(f), HasSubstr("  blocked       2.29s  2 times, 2.29s at most: "));
+}
+
 TEST_F(FindingText, CutsLongPathsInTheMiddle) {
   Finding f = late_open();
   Stack stack;
