@@ -190,12 +190,14 @@ std::uint64_t StallProbeSet::events_in(const Record& record) const {
 }
 
 std::vector<std::pair<std::string, std::string>> StallProbeSet::settings() const {
+  if (!on_change) return {};
   std::vector<std::pair<std::string, std::string>> all{{"threshold", to_text(options_.thresholds)}};
   if (options_.timeout) all.emplace_back("timeout", format_duration(*options_.timeout));
   return all;
 }
 
 void StallProbeSet::set(const std::vector<std::string_view>& words) {
+  if (!on_change) return ProbeSet::set(words);
   if (words[0] == "timeout") {
     if (!options_.timeout) throw Error("this session was begun without --timeout");
     if (words.size() != 2) throw Error("set timeout TIME");
@@ -217,7 +219,7 @@ void StallProbeSet::set(const std::vector<std::string_view>& words) {
     options_.thresholds = std::move(changed);
     store_thresholds();
   }
-  if (on_change) on_change(KernelClock::now());
+  on_change(KernelClock::now());
 }
 
 void StallProbeSet::armed(KernelTime start) {

@@ -49,7 +49,8 @@ class StallProbeSet final : public ProbeSet {
 
   std::vector<std::pair<std::string, std::string>> settings() const override;
   void set(const std::vector<std::string_view>& words) override;
-  /// Called after a change of settings, with the time from which they hold.
+  /// Called after a change of settings, with the time from which they hold. Without it, nothing can
+  /// be changed: the report would not know.
   std::function<void(KernelTime)> on_change;
 
   const StallOptions& options() const { return options_; }

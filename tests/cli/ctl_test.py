@@ -8,6 +8,7 @@ import signal
 import socket
 import stat
 import sys
+import tempfile
 import time
 import unittest
 
@@ -81,6 +82,16 @@ class Requests(CtlTest):
             return [one for one in stalls(live.out())
                     if (one["name"], one["threshold_ns"]) == ("clock_nanosleep", threshold_ns)]
         eventually(lambda: len(found()) > 2, 20, f"nothing is late by {threshold_ns} ns")
+
+    def test_what_has_no_report_of_changes_keeps_its_threshold(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for command in (["spans", "--save"], ["record", "--events", "sched", "-T", "1ms", "-o"]):
+                with attached(*command, f"{folder}/x.odt", "-p", os.getpid()) as live:
+                    eventually(lambda pid=live.pid: os.path.exists(path_of(pid)), 10, "no socket")
+                    self.assertEqual(json.loads(ctl(live.pid, "get").out)["settings"], {})
+                    refused = ctl(live.pid, "set", "threshold", "50ms")
+                    self.assertEqual(refused.status, 1, refused)
+                    self.assertIn("nothing of this session can be changed", refused.out + refused.err)
 
     def test_a_threshold_changes_while_it_runs(self):
         with sleeper("-T", "10s") as live:
