@@ -25,9 +25,9 @@ namespace {
 
 class Recorder final : public MeasureListener {
  public:
-  /// Without `stacks`, no record of the session may have a stack.
-  Recorder(std::string file, LiveStacks* stacks)
-      : file_(std::move(file)), stacks_(stacks), saver_(file_, stacks) {}
+  /// `schemas`: those of all records that may come. Without `stacks`, none of them has a stack.
+  Recorder(std::string file, std::span<const Schema* const> schemas, LiveStacks* stacks)
+      : file_(std::move(file)), stacks_(stacks), saver_(file_, stacks, schemas) {}
 
   void while_waiting(const std::function<void()>& meanwhile) override {
     if (stacks_) stacks_->while_waiting(meanwhile);
@@ -94,7 +94,8 @@ class RecordCommand final : public Command {
   void check(const Invocation& invocation) const;
   int record_calls(const MeasureRequest& request) const;
   int record_spans(MeasureRequest& request, const EventChoice& events) const;
-  int record(const MeasureRequest& request, ProbeSet& probe_set, LiveStacks* stacks) const;
+  StallOptions choose_spans(MeasureRequest& request, const EventChoice& events) const;
+  int record(const MeasureRequest& request, ProbeSet& probe_set, Recorder& recorder) const;
   std::size_t ring_bytes() const { return buffer_ ? parse_buffer_size(*buffer_) : 0; }
 
   TargetOptions target_;
@@ -147,10 +148,12 @@ int RecordCommand::record_calls(const MeasureRequest& request) const {
   options.calls = true;
   if (!only_.empty()) options.only = parse_syscall_set(only_, {});
   SyscallProbeSet probe_set(options, {}, ring_bytes());
-  return record(request, probe_set, nullptr);
+  Recorder recorder(file_, syscalls_probe.schemas, nullptr);
+  return record(request, probe_set, recorder);
 }
 
-int RecordCommand::record_spans(MeasureRequest& request, const EventChoice& events) const {
+/// The spans, and the threshold of each: without one, every span. Notes both in `request`.
+StallOptions RecordCommand::choose_spans(MeasureRequest& request, const EventChoice& events) const {
   StallOptions options;
   options.purpose = "record spans";
   request.spans = events.spans;
@@ -162,7 +165,6 @@ int RecordCommand::record_spans(MeasureRequest& request, const EventChoice& even
     request.spans.emplace_back(span_name(SPAN_SYSCALL));
     options.spans = parse_spans(request.spans);
   }
-  // Without a threshold, every span.
   request.thresholds = thresholds_;
   for (const span_kind kind : options.spans.kinds)
     if (kind != SPAN_PAIR && !options.thresholds.least_of(kind))
@@ -172,6 +174,11 @@ int RecordCommand::record_spans(MeasureRequest& request, const EventChoice& even
       request.thresholds.push_back(pair + "=1ns");
   options.thresholds = parse_thresholds(request.thresholds, pairs);
   options.thresholds.check(options.spans.kinds, pairs);
+  return options;
+}
+
+int RecordCommand::record_spans(MeasureRequest& request, const EventChoice& events) const {
+  StallOptions options = choose_spans(request, events);
   options.every_call = events.calls;
   if (!only_.empty() && !events.calls && !options.spans.has(SPAN_SYSCALL))
     throw Error("-e is about system calls, and those are not recorded")
@@ -186,12 +193,12 @@ int RecordCommand::record_spans(MeasureRequest& request, const EventChoice& even
   if (events.calls) request.options = {{"every_call", "1"}};
   LiveStacks stacks({.sandbox = !stack_options_.no_sandbox, .names = !no_resolve_});
   StallProbeSet probe_set(std::move(options));
-  return record(request, probe_set, &stacks);
+  Recorder recorder(file_, all_schemas(), &stacks);
+  return record(request, probe_set, recorder);
 }
 
 int RecordCommand::record(const MeasureRequest& request, ProbeSet& probe_set,
-                          LiveStacks* stacks) const {
-  Recorder recorder(file_, stacks);
+                          Recorder& recorder) const {
   const int status = measure(request, *kernel_.open(), probe_set, recorder);
   if (!quiet_) recorder.print_receipt();
   return status;

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "core/span_kinds.h"
-#include "probes/spans.h"
+#include "report/probe_list.h"
 
 namespace overdue {
 namespace {
@@ -28,8 +28,7 @@ std::vector<Group> groups() {
   for (const ProbeInfo* probe : all_probes()) {
     if (!probe->spans || find_span_kind(probe->name)) continue;
     Group& group = all.emplace_back(Group{probe->name, {}});
-    for (const SpanKind* kind : span_kinds())
-      if (probe->spans->kinds() & kinds_of({kind->number})) group.kinds.push_back(kind->number);
+    for (const SpanKind& kind : spans_of(*probe)) group.kinds.push_back(kind.number);
   }
   return all;
 }

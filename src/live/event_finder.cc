@@ -32,7 +32,7 @@ std::shared_ptr<EventFinder> make_event_finder(const std::vector<PairSpec>& pair
     return std::make_shared<SandboxedEventFinder>(
         SandboxedEventFinder::Options{.open = open_for_caller()});
   } catch (const Error& error) {
-    throw Error("cannot read the files that --span names: {}", error.what())
+    throw Error("cannot read the files that user spans name: {}", error.what())
         .hint("--no-sandbox reads them with Overdue's own rights: for files that you trust");
   }
 }
