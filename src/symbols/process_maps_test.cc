@@ -10,9 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <list>
+#include <utility>
 
 #include "symbols/test_support.h"
 
@@ -170,7 +173,13 @@ class OverlayFile : public testing::Test {
     close(from_child[1]);
     to_child_ = Fd(to_child[1]);
     from_child_ = Fd(from_child[0]);
-    if (!has_answered()) GTEST_SKIP() << "no overlay can be mounted here";
+    if (has_answered()) return;
+    int status = 0;
+    waitpid(std::exchange(child_, -1), &status, 0);
+    ASSERT_TRUE(WIFEXITED(status));
+    const int error = WEXITSTATUS(status);
+    ASSERT_TRUE(error == EPERM || error == ENODEV || error == EACCES) << strerror(error);
+    GTEST_SKIP() << "no overlay can be mounted here: " << strerror(error);
   }
   ~OverlayFile() override {
     to_child_.reset();
@@ -199,7 +208,8 @@ class OverlayFile : public testing::Test {
     char answer = 0;
     return read(from_child_.get(), &answer, 1) == 1;
   }
-  /// Ends the child if it cannot mount an overlay whose upper layer is another file system.
+  /// Mounts an overlay whose upper layer is another file system; if it cannot, the child ends with
+  /// the error as its status.
   [[noreturn]] void run_child(int commands, int answers) const {
     const std::string memory = folder + "/memory", merged = folder + "/merged";
     std::filesystem::create_directory(memory);
@@ -212,7 +222,7 @@ class OverlayFile : public testing::Test {
         mkdir((memory + "/upper").c_str(), 0755) != 0 ||
         mkdir((memory + "/work").c_str(), 0755) != 0 ||
         mount("none", merged.c_str(), "overlay", 0, layers.c_str()) != 0)
-      _exit(1);
+      _exit(errno);
     std::ofstream(merged + "/b", std::ios::app) << "copied up";
     void* address = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char name = ' ';
