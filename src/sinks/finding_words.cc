@@ -69,10 +69,12 @@ bool is_inlined_library(const StackFrame& frame) {
 /// The name without the marks of a wrapper: "futex" of do_futex, "futex_wait" of __futex_wait.
 std::string_view without_marks(std::string_view name) {
   constexpr std::array<std::string_view, 4> marks = {"_", "do_", "ksys_", "sys_"};
-  for (std::size_t i = 0; i < marks.size(); ++i) {
-    if (!name.starts_with(marks[i]) || name.size() == marks[i].size()) continue;
-    name.remove_prefix(marks[i].size());
-    i = static_cast<std::size_t>(-1);  // begins anew
+  for (bool is_marked = true; is_marked;) {
+    const auto mark = std::ranges::find_if(marks, [&](std::string_view one) {
+      return name.starts_with(one) && name.size() > one.size();
+    });
+    is_marked = mark != marks.end();
+    if (is_marked) name.remove_prefix(mark->size());
   }
   return name;
 }

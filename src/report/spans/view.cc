@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "analysis/span_words.h"
@@ -34,9 +35,7 @@ SpanView::SpanView(SpanViewOptions options, StackNamer& namer, Sink& sink)
       assembler_([this](const RawStall& span) { add(span); }) {}
 
 void SpanView::begin(const SessionInfo& info) {
-  const auto least = [&](span_kind kind) -> std::uint64_t {
-    return std::ranges::count(options_.kinds, kind) > 0 ? 1 : 0;
-  };
+  const auto least = [&](span_kind kind) -> std::uint64_t { return wants(kind) ? 1 : 0; };
   assembler_.look_for({.offcpu_ns = least(SPAN_OFFCPU),
                        .wakeup_ns = least(SPAN_WAKEUP),
                        .since_ns = static_cast<u64>(info.start.time_since_epoch().count()),
@@ -51,8 +50,14 @@ void SpanView::record(const Record& record) {
   assembler_.record(record);
 }
 
+bool SpanView::wants(span_kind kind) const {
+  return std::ranges::find(options_.kinds, kind) != options_.kinds.end();
+}
+
 void SpanView::add(const RawStall& span) {
-  if (std::ranges::count(options_.kinds, known_span_kind(span.span.span)) == 0) return;
+  const span_kind kind = known_span_kind(span.span.span);
+  if (kind == SPAN_NONE) ++unknown_;
+  if (!wants(kind)) return;
   Finding finding;
   describe_span(span, namer_, finding);
   describe_threads(span, namer_, finding);
@@ -122,6 +127,9 @@ void SpanView::end(SessionInfo info, const Receipt& receipt) {
   LatencyTable all = table(total_, info.duration);
   all.unfinished = std::move(open_);
   sink_.section(std::make_shared<LatencySection>(all));
+  if (unknown_ > 0)
+    info.notes.push_back(fmt::format(
+        "spans of kinds that only a newer version of Overdue knows: {}", grouped(unknown_)));
   if (open_omitted_ > 0)
     info.notes.push_back(fmt::format("{} more spans were open at the end: {} are listed",
                                      grouped(open_omitted_), grouped(open_max)));

@@ -52,6 +52,7 @@ class SpanView {
   };
   using Rows = std::map<Key, LatencyRow>;
 
+  bool wants(span_kind kind) const;
   void add(const RawStall& span);
   void add_to(Rows& rows, const Key& key, const span_record& span);
   LatencyTable table(const Rows& rows, Duration wall) const;
@@ -64,6 +65,7 @@ class SpanView {
   std::unordered_map<std::uint32_t, std::string> names_;  ///< of threads: the last one of each
   std::vector<OpenSpan> open_;
   std::uint64_t open_omitted_ = 0;
+  std::uint64_t unknown_ = 0;  ///< spans of kinds of newer versions
   bool intervals_ = false;
   bool names_omitted_ = false;
 };
