@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bpf/cpu_ledger.h"
+#include "bpf/offcpu.h"
 #include "bpf/span.h"
 
 enum ledger_state {
@@ -61,6 +62,8 @@ struct thread_ledger {
   u64 throttled_mark_ns;  // time for which `queue` had been throttled at the switch out
   u64 throttled_ns;       // throttled part of the last wait
   u64 runs_until_ns;      // last migration in the wait; a sched_runs covers the time before
+
+  struct thread_totals totals;  // for `overdue offcpu`
 };
 
 #define THROTTLER_OF_REAL_TIME 1ull  // without a task_group: the limit of all real-time threads

@@ -6,6 +6,7 @@
 #include "bpf/sched.h"
 #include "bpf/target.bpf.h"
 #include "bpf/throttle.bpf.h"
+#include "bpf/totals.bpf.h"
 
 /* When the thread that is switched in at `in_ns` became runnable. A wake-up may come while the
  * thread is still switching out: the thread then slept for no time. A wake-up before its last run
@@ -33,12 +34,17 @@ __noinline int add_wait(struct thread_ledger* ledger, u64 throttled_ns, u64 in_n
   u64 ready_ns = in_ns - runnable_ns;
   ledger->throttled_ns = throttled_ns < ready_ns ? throttled_ns : ready_ns;
   ready_ns -= ledger->throttled_ns;
+  u64 blocked_ns = ns_between(ledger->since_ns, runnable_ns);
+  if (ledger->totals.member) {
+    struct wait_parts wait = {
+        .blocked_ns = blocked_ns, .throttled_ns = ledger->throttled_ns, .ready_ns = ready_ns};
+    count_wait(ledger, &wait, in_ns);
+  }
   ledger->sums.throttled_ns += ledger->throttled_ns;
   if (ledger->state == LEDGER_PREEMPTED && !ledger->throttled_ns) {
     if (!ledger->is_left_idle) parts->preempted_ns += ready_ns;
     return 0;
   }
-  u64 blocked_ns = ns_between(ledger->since_ns, runnable_ns);
   if (ledger->state == LEDGER_UNINTERRUPTIBLE)
     parts->uninterruptible_ns += blocked_ns;
   else

@@ -64,6 +64,8 @@ enum record_kind {
   RECORD_CPU_SAMPLE = 19,
   RECORD_SIGNAL_HANDLER = 20,  // signals.h
   RECORD_STOP_SIGNAL = 21,
-  RECORD_TIMERLAT_CPU = 22,  // timerlat.h
-  RECORD_TRACER_TEXT = 23,   // worst.h
+  RECORD_TIMERLAT_CPU = 22,   // timerlat.h
+  RECORD_TRACER_TEXT = 23,    // worst.h
+  RECORD_OFFCPU_THREAD = 24,  // offcpu.h
+  RECORD_OFFCPU_DISPLACER = 25,
 };

@@ -121,8 +121,18 @@ void Session::arm() {
   start_ = start_spans();
 }
 
+/// Returns the time of the call. A time that goes on counts until then.
+KernelTime Session::end_spans() {
+  session_control& control = membership_.control();
+  const KernelTime now = KernelClock::now();
+  __atomic_store_n(&control.disarmed_ns, static_cast<u64>(now.time_since_epoch().count()),
+                   __ATOMIC_SEQ_CST);
+  set_word(control.armed, 0);
+  return now;
+}
+
 void Session::pause() {
-  set_word(membership_.control().armed, 0);
+  end_spans();
 }
 
 void Session::resume() {
@@ -163,8 +173,7 @@ void Session::set_aside() {
 
 void Session::end_early() {
   if (end_ != KernelTime::max()) return;
-  set_word(membership_.control().armed, 0);
-  end_ = KernelClock::now();
+  end_ = end_spans();
 }
 
 bool Session::rings_are_filling() const {

@@ -83,6 +83,7 @@ class Session {
 
  private:
   KernelTime start_spans();
+  KernelTime end_spans();
   Counters sum_counters() const;
   void add_cost(Counters& sum, Receipt& receipt) const;
   /// Makes programs write to the other half of the cells, and waits until none writes to the old.

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -36,6 +37,8 @@ struct SchedProbe::Impl {
   void configure_throttles();
   void choose_switch_hook();
   void choose_samples();
+  void choose_totals();
+  void deliver_displacers(u32 epoch, KernelTime now, const RecordHandler& handler);
   void attach_all();
   bool wants_stacks() const { return options.user_stack_bytes > 0; }
   bool is_here(const bpf_program* vector_hook) const;
@@ -99,6 +102,14 @@ void SchedProbe::Impl::choose_samples() {
         "cannot size a map");
 }
 
+void SchedProbe::Impl::choose_totals() {
+  bpf->rodata->keeps_totals = options.keeps_totals;
+  limit_to_cpus(*bpf->rodata, options.cpus);
+  bpf_program__set_autoload(bpf->progs.report_threads, options.keeps_totals);
+  if (!options.keeps_totals)
+    check(bpf_map__set_max_entries(bpf->maps.displacers, 1), "cannot size a map");
+}
+
 bool SchedProbe::Impl::is_here(const bpf_program* vector_hook) const {
   return options.use_vectors && !is_refused(refused, vector_hook) &&
          types.arguments(tracepoint_of(vector_hook)).has_value();
@@ -130,6 +141,7 @@ void SchedProbe::Impl::configure() {
   bpf->rodata->own_pid = static_cast<u32>(getpid());
   choose_switch_hook();
   choose_samples();
+  choose_totals();
   bpf->rodata->switch_tells_state = types.arguments("sched_switch").value_or(0) >= 4;
   for (bpf_program* hook : vector_hooks()) bpf_program__set_autoload(hook, is_here(hook));
   bpf_program__set_autoload(bpf->progs.on_completion, tells_disks());
@@ -210,6 +222,40 @@ std::uint64_t SchedProbe::calls() const {
   return impl_->calls() - impl_->calls_before;
 }
 
+/// An iterator reads the threads: `epoch` has begun, and the longest waits are those of the last.
+void SchedProbe::drain_cells(std::uint32_t epoch, KernelTime now, const RecordHandler& handler) {
+  if (!impl_->options.keeps_totals) return;
+  const std::string threads = run_iterator(bpf_program__fd(impl_->bpf->progs.report_threads),
+                                           "read the totals of the target's threads");
+  constexpr std::size_t size = sizeof(offcpu_thread);
+  for (std::size_t at = 0; at + size <= threads.size(); at += size)
+    handler(Record{&offcpu_thread_schema,
+                   {reinterpret_cast<const std::byte*>(threads.data()) + at, size}});
+  impl_->deliver_displacers(epoch, now, handler);
+}
+
+/// Takes the entries of ended epochs out of the table.
+void SchedProbe::Impl::deliver_displacers(u32 epoch, KernelTime now, const RecordHandler& handler) {
+  const int map = bpf_map__fd(bpf->maps.displacers);
+  std::vector<displacer_key> ended;
+  displacer_key key{};
+  for (const displacer_key* last = nullptr; bpf_map_get_next_key(map, last, &key) == 0; last = &key)
+    if (key.epoch != epoch) ended.push_back(key);
+  for (const displacer_key& one : ended) {
+    offcpu_displacer displacer{};
+    if (bpf_map_lookup_elem(map, &one, &displacer) != 0) continue;
+    bpf_map_delete_elem(map, &one);
+    __atomic_fetch_sub(&bpf->bss->displacers_used, 1, __ATOMIC_RELAXED);
+    displacer.header.time_ns = static_cast<u64>(now.time_since_epoch().count());
+    handler(Record{&offcpu_displacer_schema, std::as_bytes(std::span(&displacer, 1))});
+  }
+}
+
+double SchedProbe::fill(std::uint32_t) const {
+  return static_cast<double>(__atomic_load_n(&impl_->bpf->bss->displacers_used, __ATOMIC_RELAXED)) /
+         DISPLACERS_MAX;
+}
+
 void SchedProbe::finish(KernelTime, const RecordHandler&) {
   impl_->links.clear();
 }
@@ -217,7 +263,8 @@ void SchedProbe::finish(KernelTime, const RecordHandler&) {
 const Schema* SchedProbe::schema(std::uint16_t kind) const {
   for (const Schema* one :
        {&sched_wait_schema, &sched_wake_schema, &sched_throttle_schema, &sched_runs_schema,
-        &wait_places_schema, &wait_stack_schema, &cpu_sample_schema, &stop_signal_schema})
+        &wait_places_schema, &wait_stack_schema, &cpu_sample_schema, &stop_signal_schema,
+        &offcpu_thread_schema, &offcpu_displacer_schema})
     if (kind == one->id) return one;
   return nullptr;
 }

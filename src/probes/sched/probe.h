@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
+#include "bpf/offcpu.h"
 #include "bpf/sched.h"
 #include "bpf/signals.h"
 #include "bpf/user_stack.h"
@@ -18,8 +20,10 @@ struct SchedOptions {
   std::size_t user_stack_bytes = 0;
   /// Bytes of the user stack to copy for each sample of a running thread; 0: no samples.
   std::size_t sample_bytes = 0;
-  bool use_task_work = true;  ///< false: acts as if the kernel had no task work for BPF
-  bool use_vectors = true;    ///< false: … no tracepoints of local interrupts
+  bool keeps_totals = false;             ///< sums the waits of each thread, and of each displacer
+  std::vector<std::uint32_t> cpus = {};  ///< CPUs whose waits the totals have; empty: all
+  bool use_task_work = true;             ///< false: acts as if the kernel had no task work for BPF
+  bool use_vectors = true;               ///< false: … no tracepoints of local interrupts
   bool use_throttles = true;  ///< false: … no CPU quotas and no limit of real-time threads
 };
 
@@ -45,6 +49,8 @@ class SchedProbe final : public LiveProbe {
   /// without the calls made during calibration.
   std::uint64_t calls() const;
 
+  void drain_cells(std::uint32_t epoch, KernelTime now, const RecordHandler& handler) override;
+  double fill(std::uint32_t epoch) const override;
   void finish(KernelTime end, const RecordHandler& handler) override;
   const Schema* schema(std::uint16_t kind) const override;
   Counters counters() const override;
@@ -65,5 +71,7 @@ extern const Schema wait_places_schema;
 extern const Schema wait_stack_schema;
 extern const Schema cpu_sample_schema;
 extern const Schema stop_signal_schema;
+extern const Schema offcpu_thread_schema;
+extern const Schema offcpu_displacer_schema;
 
 }  // namespace overdue

@@ -8,12 +8,14 @@
 #include "bpf/unpreempted.bpf.h"
 #include "bpf/wait.bpf.h"
 #include "probes/sched/disks.bpf.h"
+#include "probes/sched/offcpu.bpf.h"
 #include "probes/sched/places.bpf.h"
 #include "probes/sched/runs.bpf.h"
 #include "probes/sched/samples.bpf.h"
 #include "probes/sched/stacks.bpf.h"
 #include "probes/sched/stops.bpf.h"
 #include "probes/sched/throttles.bpf.h"
+#include "probes/sched/wakes.bpf.h"
 #include "probes/sched/way_back.bpf.h"
 
 const volatile u8 switch_tells_state; /* sched_switch has a fourth argument (Linux 5.18) */
@@ -36,10 +38,6 @@ static __always_inline u32 ledger_state_of(u32 task_state) {
 struct wait_with_stack {
   struct sched_wait wait;
   struct kernel_frames stack;
-};
-struct wake_with_stack {
-  struct sched_wake wake;
-  u64 stack[KERNEL_FRAMES_MAX];
 };
 
 /* `next` comes back from a wait. Its stack still shows where it waited. */
@@ -122,6 +120,8 @@ static __always_inline void switch_out(struct task_struct* prev, struct thread_l
   if (ledger->ran_since_ns && cpu->call.begin_ns > ledger->ran_since_ns)
     ledger->last_call_ns = cpu->call.begin_ns;
   take_call_away(ledger, cpu, prev);
+  keep_totals(prev, ledger);
+  if (ledger->totals.member) count_run(ledger, now_ns);
   add_time_on_cpu(&ledger->sums.parts, ledger, cpu, now_ns);
   ledger->state = state;
   ledger->since_ns = now_ns;
@@ -141,7 +141,10 @@ static __always_inline void switch_in(struct task_struct* next, struct thread_le
         (ledger->wake_ns < ledger->since_ns || ledger->wake_ns == WAKE_UNTIMED))
       time_wake(next, ledger, cpu, now_ns);
     note_real_time(next, now_ns);
+    keep_totals(next, ledger);
     add_wait(ledger, throttled_in_wait(next, ledger, now_ns), now_ns);
+    if (keeps_totals && ledger->totals.member && is_preempted(ledger))
+      count_displacer(next, ledger, now_ns);
     u64 min_ns = control.wait_min_ns;
     if (min_ns && control.armed && (u32)next->tgid != own_pid &&
         (ns_between(ledger->since_ns, now_ns) >= min_ns || woken_late(next, ledger, now_ns) ||
@@ -192,6 +195,8 @@ static __always_inline int switch_threads(u64* ctx, enum deferral deferral) {
     u32 state = preempt ? LEDGER_PREEMPTED : ledger_state_of(task_state);
     if (state == LEDGER_PREEMPTED) sample_preempted(ctx, prev, ledger, cpu, now_ns);
     switch_out(prev, ledger, cpu, next, state, now_ns);
+    if (keeps_totals && task_state & TASK_DEAD && ledger->totals.since_ns)
+      record_ended_thread(prev, ledger, now_ns);
   }
   ledger = next->pid ? ledger_of(next) : 0;
   if (ledger) switch_in(next, ledger, cpu, prev, now_ns, deferral);
@@ -219,51 +224,6 @@ int UNPREEMPTED_PROG(on_exit_from_call) {
   struct thread_ledger* ledger = ledger_of(task);
   if (!ledger || !ledger->deferred_ns) return 0;
   copy_deferred_stack(task, ledger);
-  return 0;
-}
-
-/* What the running thread did until it woke another. A softirq may be part of the thread's call. */
-static __always_inline void fill_waker_sums(struct sched_wake* wake, struct task_struct* waker,
-                                            const struct cpu_ledger* cpu, u64 now_ns) {
-  struct ledger_sums sums = {};
-  bool in_hard_irq = wake->context == WAKER_IRQ || wake->context == WAKER_VECTOR;
-  const struct thread_ledger* ledger = in_hard_irq ? 0 : ledger_of(waker);
-  bool runs = ledger && ledger->state == LEDGER_ON_CPU;
-  if (runs) read_ledger(ledger, cpu, now_ns, &sums);
-  wake->sums = sums.parts;
-  wake->throttled_sum_ns = sums.throttled_ns;
-  wake->ran_since_ns = runs ? ledger->ran_since_ns : 0;
-}
-
-static __noinline int record_wake(u64* ctx, struct thread_ledger* ledger, struct cpu_ledger* cpu,
-                                  u32 wakee_tid) {
-  if (!ledger || !cpu) return 0;
-  struct task_struct* current = bpf_get_current_task_btf();
-  void* ring = this_cpu_ring();
-  struct wake_with_stack* record = ring ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : 0;
-  if (!record) {
-    count(COUNTER_RING_FULL, 1);
-    return 0;
-  }
-  struct sched_wake* wake = &record->wake;
-  fill_who(&wake->header, current, 0, ledger->wake_ns);
-  wake->out_ns = ledger->since_ns;
-  wake->wakee_tid = wakee_tid;
-  wake->context = ledger->waker_context;
-  wake->number = ledger->waker_number;
-  __builtin_memset(wake->reserved, 0, sizeof(wake->reserved));
-  __builtin_memset(wake->irq_name, 0, COMM_SIZE);
-  if (wake->context == WAKER_IRQ && cpu->irq_action) {
-    struct irqaction* action = (struct irqaction*)cpu->irq_action;
-    bpf_probe_read_kernel_str(wake->irq_name, COMM_SIZE, BPF_CORE_READ(action, name));
-  }
-  name_disk(wake, cpu);
-  fill_waker_sums(wake, current, cpu, ledger->wake_ns);
-  long bytes = bpf_get_stack(ctx, record->stack, sizeof(record->stack), 0);
-  wake->kernel_frames = bytes > 0 ? bytes / 8 : 0;
-  wake->header.kind = RECORD_SCHED_WAKE;
-  wake->header.size = sizeof(*wake) + wake->kernel_frames * 8;
-  bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
   return 0;
 }
 

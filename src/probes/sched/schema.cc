@@ -106,10 +106,49 @@ constexpr Field sample_fields[] = {
                   "16 addresses, innermost first: the tick's own, then what it interrupted"),
 };
 
+constexpr Field thread_fields[] = {
+    OVERDUE_FIELD(offcpu_thread, since_ns, nanoseconds, value,
+                  "when counting began (CLOCK_MONOTONIC)"),
+    OVERDUE_FIELD(offcpu_thread, oncpu_ns, nanoseconds, value,
+                  "time on the CPU since then, interrupts included"),
+    OVERDUE_FIELD(offcpu_thread, sleeping_ns, nanoseconds, value,
+                  "time asleep until a wake-up, and stopped"),
+    OVERDUE_FIELD(offcpu_thread, uninterruptible_ns, nanoseconds, value,
+                  "uninterruptible sleep until a wake-up"),
+    OVERDUE_FIELD(offcpu_thread, runqueue_ns, nanoseconds, value,
+                  "time from a wake-up to the CPU, without throttled time"),
+    OVERDUE_FIELD(offcpu_thread, preempted_ns, nanoseconds, value,
+                  "time off the CPU though runnable throughout, without throttled time"),
+    OVERDUE_FIELD(
+        offcpu_thread, throttled_ns, nanoseconds, value,
+        "time in which a CPU quota or the limit of real-time threads kept it from running"),
+    OVERDUE_FIELD(offcpu_thread, waits, count, value, "ended waits"),
+    OVERDUE_FIELD(offcpu_thread, preemptions, count, value,
+                  "of these, waits that began when another thread displaced it"),
+    OVERDUE_FIELD(offcpu_thread, longest_ns, nanoseconds, duration,
+                  "longest wait that has ended since the thread's last record"),
+    OVERDUE_FIELD(offcpu_thread, open_ns, nanoseconds, value,
+                  "age of the present wait; 0: the thread runs, or has ended"),
+    OVERDUE_FIELD(offcpu_thread, open_state, none, value, "of the present wait, as that of a wait"),
+    OVERDUE_FIELD(offcpu_thread, number, none, key,
+                  "the thread among all of the session; 0: it has not run yet"),
+    OVERDUE_FIELD(offcpu_thread, flags, none, value, "1: the thread has ended or left the target"),
+};
+
+constexpr Field displacer_fields[] = {
+    OVERDUE_FIELD(offcpu_displacer, count, count, value, "times it displaced the thread"),
+    OVERDUE_FIELD(offcpu_displacer, total_ns, nanoseconds, duration,
+                  "time until the displaced thread had a CPU again"),
+    OVERDUE_FIELD(offcpu_displacer, max_ns, nanoseconds, value, "the longest of these times"),
+    OVERDUE_FIELD(offcpu_displacer, number, none, key, "the displaced thread, as in offcpu_thread"),
+    OVERDUE_FIELD(offcpu_displacer, displacer_tid, tid, key, "thread that displaced"),
+    OVERDUE_FIELD(offcpu_displacer, displacer, text, value, "its name"),
+};
+
 constexpr const Schema* schemas[] = {
-    &sched_wait_schema, &sched_wake_schema,  &sched_throttle_schema,
-    &sched_runs_schema, &wait_places_schema, &wait_stack_schema,
-    &cpu_sample_schema, &stop_signal_schema, &span_schema};
+    &sched_wait_schema,  &sched_wake_schema,    &sched_throttle_schema,  &sched_runs_schema,
+    &wait_places_schema, &wait_stack_schema,    &cpu_sample_schema,      &stop_signal_schema,
+    &span_schema,        &offcpu_thread_schema, &offcpu_displacer_schema};
 
 Support supported(const Kernel& kernel) {
   return kernel.session({"sched_switch", "sched_waking"});
@@ -154,6 +193,18 @@ const Schema cpu_sample_schema{.id = RECORD_CPU_SAMPLE,
                                .size = sizeof(cpu_sample),
                                .fields = sample_fields,
                                .help = "where a thread was when its CPU's tick came"};
+
+const Schema offcpu_thread_schema{.id = RECORD_OFFCPU_THREAD,
+                                  .name = "offcpu_thread",
+                                  .size = sizeof(offcpu_thread),
+                                  .fields = thread_fields,
+                                  .help = "where a thread was since counting began"};
+const Schema offcpu_displacer_schema{
+    .id = RECORD_OFFCPU_DISPLACER,
+    .name = "offcpu_displacer",
+    .size = sizeof(offcpu_displacer),
+    .fields = displacer_fields,
+    .help = "the times that one thread displaced another, since the last such record"};
 
 extern const std::string_view sched_manual;
 

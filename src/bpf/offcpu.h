@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+// The time of threads on and off the CPU, without a record for each wait. Written by probes/sched.
+#pragma once
+
+#include "bpf/wire.h"
+
+// Sums of a thread of the target, in its ledger, over the time that the session measured.
+struct thread_totals {
+  u64 member;    // member_key() while the thread belongs to the target; 0: nothing is counted
+  u64 since_ns;  // when counting began; 0: it has not, or with a number: the last record is written
+  u64 oncpu_ns;  // interrupts included
+  u64 sleeping_ns;
+  u64 uninterruptible_ns;
+  u64 runqueue_ns;
+  u64 preempted_ns;
+  u64 throttled_ns;
+  u64 waits;        // waits that have ended
+  u64 preemptions;  // of these, waits of a thread that another one displaced from its CPU
+  u64 longest_ns;   // longest wait that ended in `epoch`
+  u64 earlier_ns;   // the same of `earlier_epoch`
+  u32 epoch;
+  u32 earlier_epoch;
+  u32 number;            // of the thread, in the order in which counting began; from 1
+  u32 unreported_epoch;  // first epoch whose longest wait may have no record
+};
+WIRE_SIZE(struct thread_totals, 112);
+
+enum offcpu_flags {
+  OFFCPU_ENDED = 1,  // the thread has ended or left the target: its last record
+};
+
+// Where a thread was from since_ns until header.time_ns. The sums include the present wait or run.
+struct offcpu_thread {
+  struct event_header header;
+  u64 since_ns;
+  u64 oncpu_ns;  // interrupts included
+  u64 sleeping_ns;
+  u64 uninterruptible_ns;
+  u64 runqueue_ns;
+  u64 preempted_ns;
+  u64 throttled_ns;
+  u64 waits;        // waits that have ended
+  u64 preemptions;  // of these, waits of a thread that another one displaced from its CPU
+  u64 longest_ns;   // longest wait that has ended since the thread's last record
+  u64 open_ns;      // age of the present wait; 0: the thread runs, or has ended
+  u32 open_state;   // enum wait_state of the present wait
+  u32 number;       // the thread among all of the session, since a tid may be used again; 0: it has
+                    // not run yet
+  u16 flags;        // enum offcpu_flags
+  u16 reserved[3];
+};
+WIRE_SIZE(struct offcpu_thread, 152);
+
+// The waits that began when one thread displaced another from its CPU, since the last such record.
+struct offcpu_displacer {
+  struct event_header header;  // the displaced thread; time_ns: the end of the interval
+  u64 count;
+  u64 total_ns;  // until the displaced thread had a CPU again
+  u64 max_ns;
+  u32 number;  // of the displaced thread, as in offcpu_thread
+  u32 displacer_tid;
+  char displacer[COMM_SIZE];
+};
+WIRE_SIZE(struct offcpu_displacer, 96);
+
+#define DISPLACERS_MAX 16384  // entries of the table of displacers
+
+struct displacer_key {
+  u32 number;  // of the displaced thread
+  u32 tid;
+  u32 epoch;
+};
+WIRE_SIZE(struct displacer_key, 12);

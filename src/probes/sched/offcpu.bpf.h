@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Totals of the target's threads: whose are kept, which threads displaced them, and the records
+ * that user space gets at the end of each interval and of each thread. */
+#pragma once
+
+#include "bpf/call.bpf.h"
+#include "bpf/wait.bpf.h"
+#include "probes/sched/throttles.bpf.h"
+
+const volatile u8 keeps_totals;
+
+#define TASK_DEAD 0x80 /* include/linux/sched.h */
+
+/* User space takes the entries of ended epochs out. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, DISPLACERS_MAX);
+  __type(key, struct displacer_key);
+  __type(value, struct offcpu_displacer);
+} displacers SEC(".maps");
+
+u32 threads_counted; /* threads whose totals have begun */
+u32 displacers_used; /* entries of `displacers`; user space subtracts those that it has taken out */
+
+/* Keeps the totals of `task` from now on if the thread belongs to the target. */
+static __always_inline void keep_totals(struct task_struct* task, struct thread_ledger* ledger) {
+  struct thread_totals* totals = &ledger->totals;
+  u64 key = member_key(task);
+  if (!keeps_totals || totals->member == key) return;
+  totals->member = 0;
+  if (!control.armed || !find_of_thread(threads, task)) return;
+  if (!totals->since_ns) {
+    __builtin_memset(totals, 0, sizeof(*totals));
+    totals->since_ns = measured_from(ledger->since_ns);
+    totals->number = __sync_fetch_and_add(&threads_counted, 1) + 1;
+  }
+  totals->member = key;
+}
+
+static __always_inline void begin_displacer(const struct displacer_key* key,
+                                            struct task_struct* task,
+                                            const struct thread_ledger* ledger) {
+  struct offcpu_displacer initial = {.number = key->number, .displacer_tid = key->tid};
+  fill_who(&initial.header, task, 0, 0);
+  initial.header.kind = RECORD_OFFCPU_DISPLACER;
+  initial.header.size = sizeof(initial);
+  __builtin_memcpy(initial.displacer, ledger->displacer, COMM_SIZE);
+  if (bpf_map_update_elem(&displacers, key, &initial, BPF_NOEXIST) == 0)
+    __sync_fetch_and_add(&displacers_used, 1);
+}
+
+/* The preempted wait of `task` ends. */
+static __noinline int count_displacer(struct task_struct* task, struct thread_ledger* ledger,
+                                      u64 now_ns) {
+  if (!task || !ledger || !cpu_wanted()) return 0;
+  u64 wait_ns = ns_between(measured_from(ledger->since_ns), measured_until(now_ns));
+  struct displacer_key key = {
+      .number = ledger->totals.number, .tid = ledger->displacer_tid, .epoch = control.epoch};
+  struct offcpu_displacer* displacer = bpf_map_lookup_elem(&displacers, &key);
+  if (!displacer) {
+    begin_displacer(&key, task, ledger);
+    displacer = bpf_map_lookup_elem(&displacers, &key);
+  }
+  if (!displacer) {
+    count(COUNTER_CELLS_FULL, 1);
+    return 0;
+  }
+  displacer->count++;
+  displacer->total_ns += wait_ns;
+  if (displacer->max_ns < wait_ns) displacer->max_ns = wait_ns;
+  return 0;
+}
+
+/* Adds the present wait or run of the thread, which goes on. */
+static __always_inline void add_present(struct offcpu_thread* to, struct task_struct* task,
+                                        struct thread_ledger* ledger, u64 now_ns) {
+  u64 since_ns = ledger->since_ns;
+  if (ledger->state == LEDGER_ON_CPU) {
+    to->oncpu_ns += ns_between(measured_from(since_ns), measured_until(now_ns));
+    return;
+  }
+  u64 runnable_ns = runnable_since(ledger, now_ns);
+  u64 ready_ns = ns_between(runnable_ns, now_ns);
+  u64 throttled_ns = throttled_in_wait(task, ledger, now_ns);
+  struct wait_parts wait = {.blocked_ns = ns_between(since_ns, runnable_ns),
+                            .throttled_ns = throttled_ns < ready_ns ? throttled_ns : ready_ns};
+  wait.ready_ns = ready_ns - wait.throttled_ns;
+  leave_measured(&wait, since_ns, now_ns);
+  to->open_ns = wait.blocked_ns + wait.throttled_ns + wait.ready_ns;
+  to->open_state = wait.throttled_ns                                           ? WAIT_THROTTLED
+                   : ledger->state == LEDGER_PREEMPTED && ledger->is_left_idle ? WAIT_UNKNOWN
+                                                                               : ledger->state;
+  struct thread_totals sums = {};
+  add_parts(&sums, &wait, ledger->state, ledger->is_left_idle);
+  to->sleeping_ns += sums.sleeping_ns;
+  to->uninterruptible_ns += sums.uninterruptible_ns;
+  to->runqueue_ns += sums.runqueue_ns;
+  to->preempted_ns += sums.preempted_ns;
+  to->throttled_ns += sums.throttled_ns;
+}
+
+/* The longest wait that ended in `epoch`, the present one or the one before; 0: it has a record. */
+static __always_inline u64 longest_in(const struct thread_totals* totals, u32 epoch) {
+  if (epoch < totals->unreported_epoch) return 0;
+  if (totals->epoch == epoch) return totals->longest_ns;
+  return totals->earlier_epoch == epoch ? totals->earlier_ns : 0;
+}
+
+static __always_inline void fill_totals(struct offcpu_thread* to, struct task_struct* task,
+                                        const struct thread_totals* totals, u64 now_ns) {
+  fill_who(&to->header, task, 0, now_ns);
+  to->header.kind = RECORD_OFFCPU_THREAD;
+  to->header.size = sizeof(*to);
+  to->since_ns = totals->since_ns;
+  to->oncpu_ns = totals->oncpu_ns;
+  to->sleeping_ns = totals->sleeping_ns;
+  to->uninterruptible_ns = totals->uninterruptible_ns;
+  to->runqueue_ns = totals->runqueue_ns;
+  to->preempted_ns = totals->preempted_ns;
+  to->throttled_ns = totals->throttled_ns;
+  to->waits = totals->waits;
+  to->preemptions = totals->preemptions;
+  to->number = totals->number;
+}
+
+/* The last record of a thread that leaves its CPU for ever. */
+static __noinline int record_ended_thread(struct task_struct* task, struct thread_ledger* ledger,
+                                          u64 now_ns) {
+  if (!task || !ledger) return 0;
+  void* ring = this_cpu_ring();
+  struct offcpu_thread* record = ring ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : 0;
+  if (!record) {
+    count(COUNTER_RING_FULL, 1);
+    return 0;
+  }
+  __builtin_memset(record, 0, sizeof(*record));
+  fill_totals(record, task, &ledger->totals, now_ns);
+  u64 longest_ns = longest_in(&ledger->totals, control.epoch);
+  u64 earlier_ns = longest_in(&ledger->totals, control.epoch - 1);
+  record->longest_ns = longest_ns > earlier_ns ? longest_ns : earlier_ns;
+  record->flags = OFFCPU_ENDED;
+  bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+  ledger->totals.member = ledger->totals.since_ns = 0;
+  return 0;
+}
+
+/* User space runs this at the end of an epoch, when no program writes to that epoch any more. A
+ * thread that has not run since the begin of the session has no totals yet. */
+SEC("iter/task")
+int report_threads(struct bpf_iter__task* ctx) {
+  struct task_struct* task = ctx->task;
+  struct thread_ledger* ledger = task && task->pid ? ledger_of(task) : 0;
+  if (!ledger) return 0;
+  bool is_member = find_of_thread(threads, task) != 0;
+  struct thread_totals totals = ledger->totals;
+  if (!totals.since_ns && (!is_member || totals.number)) return 0;
+  struct offcpu_thread record = {};
+  u64 now_ns = bpf_ktime_get_ns();
+  if (!totals.since_ns) totals.since_ns = measured_from(ledger->since_ns);
+  fill_totals(&record, task, &totals, measured_until(now_ns));
+  record.longest_ns = longest_in(&totals, control.epoch - 1);
+  if (is_member)
+    add_present(&record, task, ledger, now_ns);
+  else
+    record.flags = OFFCPU_ENDED;
+  if (bpf_seq_write(ctx->meta->seq, &record, sizeof(record))) return 0;
+  ledger->totals.unreported_epoch = control.epoch;
+  if (!is_member) ledger->totals.since_ns = 0;
+  return 0;
+}
