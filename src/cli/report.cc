@@ -4,8 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <numeric>
-
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
@@ -50,8 +48,6 @@ Error no_stalls() {
       .exit_status(2);
 }
 
-constexpr std::size_t max_cpus = 4096;  // of any machine: as many as --cpu can name
-
 /// The spans and thresholds of the recording: they decide which waits are findings, and which
 /// threshold each finding passed.
 void take_recorded(const SessionInfo& info, StallViewOptions& options) {
@@ -64,9 +60,7 @@ void take_recorded(const SessionInfo& info, StallViewOptions& options) {
       options.timeout = Duration(timeout_ns);
     if (!info.only.empty()) options.only = parse_syscall_set(info.only, info.names);
     if (info.target.cpus.empty()) return;
-    std::vector<std::uint32_t> any(max_cpus);
-    std::iota(any.begin(), any.end(), 0);
-    options.cpus = parse_cpu_list(info.target.cpus, any);
+    options.cpus = parse_cpu_list(info.target.cpus, cpus_of_any_machine());
   } catch (const Error&) {
     options.thresholds = {};
   }

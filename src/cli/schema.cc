@@ -8,6 +8,7 @@
 #include "core/probe.h"
 #include "report/app_timers/sections.h"
 #include "report/hwlat/view.h"
+#include "report/offcpu/sections.h"
 #include "report/osnoise/sections.h"
 #include "report/probe_list.h"
 #include "report/timerlat/sections.h"
@@ -30,6 +31,7 @@ SectionPtr any() {
 std::vector<ReportShape> reports() {
   return {{"Latencies of system calls", {any<LatencySection>()}},
           {"Latencies of spans of other kinds", {std::make_shared<LatencySection>("spans")}},
+          {"Time on and off the CPU by thread", {any<OffcpuSection>()}},
           {"System calls found by --discover", {any<NamesSection>()}},
           {"The session of a stream of calls", {any<UnfinishedSection>()}},
           {"The session of a stream of findings", {}},
@@ -45,6 +47,7 @@ std::vector<LineShape> lines() {
   return {
       {{"interval"}, "System calls of one interval", LatencySection::any_interval()},
       {{"interval"}, "Spans of one interval", LatencySection::any_interval("spans")},
+      {{"interval"}, "Time on and off the CPU in one interval", OffcpuSection::any_interval()},
       {{"interval"}, "Latencies of timers since the start", any<TimerlatInterval>()},
       {{"interval"},
        "Latencies of a program's own timers since the start",

@@ -89,7 +89,6 @@ class TimerlatCommand final : public Command {
   Duration limit(const std::optional<std::string>& text, std::string_view option) const;
   std::string period_text() const { return period_.value_or("1000"); }
   void warn_of_process() const;
-  bool has_target(const Invocation& invocation) const;
   int measure_app_timers(const Invocation& invocation);
   int measure_with_bpf(const TimerlatPlan& plan, bool live);
   int measure_with_tracer(const TimerlatPlan& plan, bool live);
@@ -210,11 +209,6 @@ MeasureRequest TimerlatCommand::request(const TimerlatPlan& plan, bool live) con
   return request;
 }
 
-bool TimerlatCommand::has_target(const Invocation& invocation) const {
-  return invocation.has_program || target_.all || !target_.pids.empty() || !target_.tids.empty() ||
-         !target_.names.empty() || !target_.cgroups.empty() || !target_.containers.empty();
-}
-
 int TimerlatCommand::measure_with_bpf(const TimerlatPlan& plan, bool live) {
   const MeasureRequest request = this->request(plan, live);
   require_capabilities("timerlat", measuring_capabilities());
@@ -303,7 +297,7 @@ int TimerlatCommand::run(const Invocation& invocation) {
   check_format();
   check_backend();
   kernel_ = kernel_options_.open();
-  if (has_target(invocation)) return measure_app_timers(invocation);
+  if (invocation.has_program || target_.chooses_threads()) return measure_app_timers(invocation);
   const TimerlatPlan plan = this->plan();
   warn_of_process();
   const bool live = !trace_ && !histogram_ && goes_to_a_terminal(output_);

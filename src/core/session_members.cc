@@ -6,11 +6,14 @@ namespace overdue {
 namespace {
 
 void describe_target(Members& member, const TargetInfo& target) {
-  member("kind", target.kind, {.help = "command, pid, tid, name, cgroup, container, all"});
+  member(
+      "kind", target.kind,
+      {.help = "command, pid, tid, name, cgroup, container, all; trace: a file of another tool"});
   member("values", target.values, {.help = "as given"});
   member("pids", target.pids, {.help = "processes found at the start"});
   member("follows_children", target.follows_children);
-  member("cpus", target.cpus, {.help = "CPU list as given; empty: all"});
+  member("cpus", target.cpus,
+         {.help = "CPU list as given; empty: all; trace: a file of another tool"});
 }
 
 /// A number of stack frames of programs, and of the kernel.

@@ -8,6 +8,7 @@
 #include "core/recorded_stacks.h"
 #include "report/app_timers/view.h"
 #include "report/hwlat/view.h"
+#include "report/offcpu/view.h"
 #include "report/osnoise/view.h"
 #include "report/timerlat/view.h"
 #include "report/worst/view.h"
@@ -70,6 +71,7 @@ Plan with_view(Plan plan, const std::string& view) {
 
 RecordedReport report_of(const SessionInfo& info) {
   if (info.command == "osnoise") return RecordedReport::osnoise;
+  if (info.command == "offcpu") return RecordedReport::offcpu;
   if (info.command == "timerlat")
     return info.options.contains("period_ns") ? RecordedReport::timerlat
                                               : RecordedReport::app_timers;
@@ -110,6 +112,9 @@ void replay_report(TraceReader& reader, RecordedReport kind, const std::string& 
     show(shown);
   } else if (kind == RecordedReport::hwlat) {
     HwlatView shown(kept_hwlat_plan(info), output);
+    show(shown);
+  } else if (kind == RecordedReport::offcpu) {
+    OffcpuView shown(kept_offcpu_plan(info), output);
     show(shown);
   } else if (kind == RecordedReport::worst) {
     WorstView shown(kept_worst_plan(info), output, false, stacks);

@@ -15,6 +15,7 @@ enum class RecordedReport {
   osnoise,
   worst,
   hwlat,
+  offcpu,
 };
 
 RecordedReport report_of(const SessionInfo& info);

@@ -198,6 +198,11 @@ std::string folded_lines(std::string_view text, std::size_t width) {
 }
 
 std::string session_header(const SessionInfo& info, bool with_duration) {
+  if (info.host.empty())  // the recording of another tool
+    return fmt::format("overdue {} {}: {}\n{}from {}\n\n", printable(info.version),
+                       printable(info.command), target_text(info.target),
+                       with_duration ? format_duration(info.duration) + " " : "",
+                       local_date_time(info.start_wall));
   // The usual backend is not printed.
   const std::string backend = info.backend == "tp_btf" ? "" : printable(info.backend) + ", ";
   return fmt::format(

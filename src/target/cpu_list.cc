@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -86,6 +87,12 @@ std::vector<std::uint32_t> parse_cpu_list(std::string_view text,
 
 std::vector<std::uint32_t> possible_cpus(const std::filesystem::path& sys) {
   return read_cpus(sys, "possible");
+}
+
+std::vector<std::uint32_t> cpus_of_any_machine() {
+  std::vector<std::uint32_t> cpus(4096);  // as many as --cpu can name
+  std::iota(cpus.begin(), cpus.end(), 0);
+  return cpus;
 }
 
 std::vector<std::uint32_t> online_cpus(const std::filesystem::path& sys) {

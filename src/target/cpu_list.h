@@ -18,6 +18,9 @@ std::vector<std::uint32_t> parse_cpu_list(std::string_view text,
 /// file is unreadable or malformed.
 std::vector<std::uint32_t> possible_cpus(const std::filesystem::path& sys = "/sys");
 
+/// The CPUs that any machine can have, for lists about another machine.
+std::vector<std::uint32_t> cpus_of_any_machine();
+
 /// The CPUs that are online now, from `sys`/devices/system/cpu/online. Throws Error likewise.
 std::vector<std::uint32_t> online_cpus(const std::filesystem::path& sys = "/sys");
 

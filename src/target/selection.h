@@ -29,11 +29,13 @@ struct TargetOptions {
   std::optional<std::string> user = {};
   std::vector<std::string> command = {};
 
-  /// Whether the options give neither a target nor CPUs.
-  bool is_empty() const {
-    return pids.empty() && tids.empty() && names.empty() && cgroups.empty() && containers.empty() &&
-           !all && !cpus && command.empty();
+  /// Whether the options, other than the program, choose threads.
+  bool chooses_threads() const {
+    return !pids.empty() || !tids.empty() || !names.empty() || !cgroups.empty() ||
+           !containers.empty() || all;
   }
+  /// Whether the options give neither a target nor CPUs.
+  bool is_empty() const { return !chooses_threads() && !cpus && command.empty(); }
 };
 
 enum class TargetKind { command, pid, tid, name, cgroup, container, all };

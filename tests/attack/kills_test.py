@@ -38,6 +38,7 @@ def commands_of(folder):
         "osnoise": [("-p", "50ms",)],
         "worst": [("wakeup",), ("irqsoff", "--backend", "bpf")],
         "spans": [("-a", "--save", "{}"), ("-a", "-i", "50ms", "--hist")],
+        "offcpu": [("-a", "--save", "{}"), ("-a", "-i", "50ms", "--max")],
         "record": [("-o", "{}", "-a"), ("-o", "{}", "-a", "--events", "syscalls,all", "-T", "syscall=1ms")],
         "report": [(recording,), (recording, "-f", "json", "-o", "{}")],
         "flame": [(folded, "-o", "{}.svg")],

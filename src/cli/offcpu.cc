@@ -1,0 +1,132 @@
+// `overdue offcpu`: how long threads are off the CPU, why, and which threads displaced them.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "core/stack_namer.h"
+#include "live/offcpu_probe_set.h"
+#include "report/offcpu/trace.h"
+#include "report/offcpu/view.h"
+#include "resolve/kernel_stacks.h"
+#include "sinks/make_sink.h"
+#include "source/measure.h"
+#include "source/trace_saver.h"
+#include "target/cpu_list.h"
+#include "target/own_rights.h"
+
+namespace overdue {
+namespace {
+
+class OffcpuCommand final : public Command {
+ public:
+  std::string_view name() const override { return "offcpu"; }
+
+  void add_options(CLI::App& app) override {
+    add_target_options(app, target_);
+    add_stop_options(app, stop_);
+    add_kernel_options(app, kernel_);
+    add_output_options(app, output_, true);
+    app.add_option("--by", by_)->check(CLI::IsMember({"thread", "process", "name", "displacer"}));
+    app.add_flag("--max", plan_.show.lines);
+    app.add_flag("--runnable-only", plan_.runnable_only);
+    app.add_option("--sort", plan_.sort);
+    app.add_option("--top", plan_.show.top);
+    app.add_option("--save", save_);
+    app.add_option("--from-trace", trace_);
+  }
+
+  int run(const Invocation& invocation) override;
+  bool spawns(const Invocation& invocation) const override { return invocation.has_program; }
+
+ private:
+  void check() const;
+  OffcpuPlan plan(bool spawned) const;
+  int read_trace(const Invocation& invocation);
+
+  TargetOptions target_;
+  StopOptions stop_;
+  KernelOptions kernel_;
+  OutputOptions output_;
+  std::string by_ = "thread";
+  OffcpuPlan plan_{.show = {.top = 40}};
+  std::string save_, trace_;
+};
+
+void OffcpuCommand::check() const {
+  plan_.check();
+  check_sink_format(output_.format);
+  if (output_.format == "json" && output_.interval)
+    throw Error("-f json and --interval do not go together")
+        .hint("use -f ndjson: one JSON object a line")
+        .exit_status(2);
+  if (plan_.show.lines && (!output_.interval || output_.format != "text"))
+    throw Error("--max prints a line for each thread at the end of each interval, as text")
+        .hint("add -i 1s; -f ndjson has max_ns without --max")
+        .exit_status(2);
+  if (plan_.show.lines && by_ == "displacer")
+    throw Error("--max and --by displacer do not go together").exit_status(2);
+}
+
+OffcpuPlan OffcpuCommand::plan(bool spawned) const {
+  OffcpuPlan plan = plan_;
+  plan.spawned = spawned;
+  plan.show.by_displacer = by_ == "displacer";
+  plan.show.by = by_ == "process" ? OffcpuBy::process
+                 : by_ == "name"  ? OffcpuBy::name
+                                  : OffcpuBy::thread;
+  return plan;
+}
+
+/// Reads a file of the caller's, with the caller's rights alone.
+int OffcpuCommand::read_trace(const Invocation& invocation) {
+  if (invocation.has_program || target_.chooses_threads() || !save_.empty() || stop_.duration)
+    throw Error("--from-trace takes no target, no --duration and no --save")
+        .hint("--cpu LIST chooses the CPUs of the trace")
+        .exit_status(2);
+  drop_rights(Rights::caller, choose_identity(IdentityRequest::current(std::nullopt)));
+  const Fd file(trace_ == "-" ? dup(STDIN_FILENO)
+                              : open(trace_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!file) throw Error("cannot open the trace {}: {}", printable(trace_), errno_text(errno));
+  SwitchReplay replay{.name = trace_, .interval = output_.parsed_interval()};
+  if (target_.cpus) replay.cpus = parse_cpu_list(*target_.cpus, cpus_of_any_machine());
+  OffcpuView view(plan(false), output_);
+  replay_switches(file, replay, view);
+  return 0;
+}
+
+int OffcpuCommand::run(const Invocation& invocation) {
+  if (invocation.has_program && invocation.program.empty())
+    throw Error("no program after '--'").hint("overdue offcpu -- make").exit_status(2);
+  check();
+  if (!trace_.empty()) return read_trace(invocation);
+  target_.command = invocation.program;
+  const OffcpuPlan plan = this->plan(invocation.has_program);
+  MeasureRequest request;
+  request.command = "offcpu";
+  request.selection = parse_target(target_);
+  request.inherited = invocation.inherited;
+  request.duration = stop_.parsed();
+  request.interval = output_.parsed_interval();
+  request.quiet = output_.quiet;
+  request.verbose = output_.verbose;
+  request.streams = request.interval.has_value();
+  request.options = kept_options(plan);
+  OffcpuProbeSet probe_set;
+  OffcpuView view(plan, output_);
+  KernelStacks stacks;
+  SavingListener saving(view, save_, stacks);
+  return measure(request, *kernel_.open(), probe_set, saving);
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_offcpu_command() {
+  return std::make_unique<OffcpuCommand>();
+}
+
+}  // namespace overdue

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "probes/sched/probe.h"
+#include "source/probe_set.h"
+
+namespace overdue {
+
+/// The probe set of `offcpu`: sums of the waits of the target's threads, and of their displacers.
+class OffcpuProbeSet final : public ProbeSet {
+ public:
+  std::string_view purpose() const override { return "measure time off the CPU"; }
+  Support support(const Kernel& kernel) const override { return sched_probe.support(kernel); }
+  std::size_t ring_bytes() const override { return std::size_t{1} << 20; }
+  void add_to(Session& session, const Kernel& kernel,
+              const std::vector<std::uint32_t>& cpus) override;
+  std::uint64_t events_in(const Record& record) const override;
+  bool look_at_switches() const override { return true; }
+  Duration poll_every() const override { return std::chrono::milliseconds(50); }
+};
+
+}  // namespace overdue

@@ -1,0 +1,174 @@
+#include "report/offcpu/table.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/text.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t threads_max = 20'000;    // kept apart; more living threads are kept, too
+constexpr std::size_t displacers_max = 1'000;  // of a thread; more are added up by name
+
+/// The growth of a sum. A wait in progress may turn out to have been less of one part and more of
+/// another: then less, which the other part makes up for.
+std::uint64_t growth(std::uint64_t now, std::uint64_t before) {
+  return now > before ? now - before : 0;
+}
+
+std::uint64_t age_at(std::uint64_t time_ns, std::uint64_t since_ns) {
+  return growth(time_ns, since_ns);
+}
+
+/// The sums of a record, as a row.
+OffcpuRow row_of(const offcpu_thread& record) {
+  OffcpuRow row;
+  row.wall_ns = age_at(record.header.time_ns, record.since_ns);
+  row.oncpu_ns = record.oncpu_ns;
+  row.sleeping_ns = record.sleeping_ns;
+  row.uninterruptible_ns = record.uninterruptible_ns;
+  row.runqueue_ns = record.runqueue_ns;
+  row.preempted_ns = record.preempted_ns;
+  row.throttled_ns = record.throttled_ns;
+  row.switches = record.waits;
+  row.preemptions = record.preemptions;
+  return row;
+}
+
+constexpr std::uint64_t OffcpuRow::* sums[] = {
+    &OffcpuRow::wall_ns,      &OffcpuRow::oncpu_ns,
+    &OffcpuRow::sleeping_ns,  &OffcpuRow::uninterruptible_ns,
+    &OffcpuRow::runqueue_ns,  &OffcpuRow::preempted_ns,
+    &OffcpuRow::throttled_ns, &OffcpuRow::switches,
+    &OffcpuRow::preemptions};
+
+}  // namespace
+
+void Displacer::add(const Displacer& other) {
+  count += other.count;
+  total_ns += other.total_ns;
+  max_ns = std::max(max_ns, other.max_ns);
+}
+
+std::uint64_t OffcpuRow::unknown_ns() const {
+  return growth(wall_ns, oncpu_ns + offcpu_ns());
+}
+
+void OffcpuRow::add(const OffcpuRow& other) {
+  for (const auto sum : sums) this->*sum += other.*sum;
+  threads += other.threads;
+  max_ns = std::max(max_ns, other.max_ns);
+  open_ns = std::max(open_ns, other.open_ns);
+}
+
+void OffcpuTable::Sums::add(const Sums& other) {
+  row.add(other.row);
+  for (const auto& [key, displacer] : other.displacers) {
+    Displacer& own = displacers[key];
+    own.tid = key.first;
+    own.comm = key.second;
+    own.add(displacer);
+  }
+}
+
+OffcpuTable::Thread& OffcpuTable::thread_of(std::uint32_t number, std::uint32_t tid) {
+  const Key key = number == 0 ? Key{0, tid} : Key{number, 0};
+  if (const auto known = threads_.find(key); known != threads_.end()) return known->second;
+  if (threads_.size() >= threads_max) merge_ended();
+  Thread& thread = threads_[key];
+  // A thread gets its number when it first runs.
+  if (const auto unnumbered = threads_.find({0, tid});
+      number != 0 && unnumbered != threads_.end()) {
+    thread = std::move(unnumbered->second);
+    threads_.erase(unnumbered);
+  }
+  return thread;
+}
+
+void OffcpuTable::add(const Record& record) {
+  if (record.schema->id == RECORD_OFFCPU_THREAD) add_thread(record.as<offcpu_thread>());
+  if (record.schema->id == RECORD_OFFCPU_DISPLACER) add_displacer(record.as<offcpu_displacer>());
+}
+
+void OffcpuTable::add_thread(const offcpu_thread& record) {
+  Thread& thread = thread_of(record.number, record.header.tid);
+  if (thread.has_ended) return;
+  thread.has_ended = (record.flags & OFFCPU_ENDED) != 0;
+  const OffcpuRow now = row_of(record), before = row_of(thread.last);
+  for (Sums* of : {&thread.total, &thread.interval}) {
+    OffcpuRow& row = of->row;
+    row.pid = record.header.pid;
+    row.tid = record.header.tid;
+    row.comm = fixed_text(record.header.comm);
+    row.threads = 1;
+    row.max_ns = std::max(row.max_ns, record.longest_ns);
+    row.open_ns = record.open_ns;
+    for (const auto sum : sums) row.*sum += growth(now.*sum, before.*sum);
+  }
+  for (const auto sum : sums) thread.total.row.*sum = now.*sum;
+  thread.last = record;
+}
+
+void OffcpuTable::add_displacer(const offcpu_displacer& record) {
+  Thread& thread = thread_of(record.number, record.header.tid);
+  const std::string comm(fixed_text(record.displacer));
+  for (Sums* of : {&thread.total, &thread.interval}) {
+    const bool has_room = of->displacers.size() < displacers_max;
+    const std::uint32_t tid = has_room || of->displacers.contains({record.displacer_tid, comm})
+                                  ? record.displacer_tid
+                                  : 0;
+    Displacer& displacer = of->displacers[{tid, comm}];
+    displacer.tid = tid;
+    displacer.comm = comm;
+    displacer.add({tid, comm, record.count, record.total_ns, record.max_ns});
+  }
+}
+
+/// Adds the threads that have ended up by name.
+void OffcpuTable::merge_ended() {
+  std::erase_if(threads_, [this](const auto& entry) {
+    const Thread& thread = entry.second;
+    if (!thread.has_ended) return false;
+    Thread& all = ended_[thread.total.row.comm];
+    all.total.add(thread.total);
+    all.interval.add(thread.interval);
+    all.total.row.comm = all.interval.row.comm = thread.total.row.comm;
+    ++merged_threads_;
+    return true;
+  });
+}
+
+void OffcpuTable::end_interval() {
+  for (auto& [key, thread] : threads_) thread.interval = {};
+  for (auto& [comm, thread] : ended_) thread.interval = {};
+}
+
+std::vector<OffcpuRow> OffcpuTable::merged(OffcpuBy by, Sums Thread::* of) const {
+  std::map<std::tuple<std::uint32_t, std::uint64_t, std::string>, Sums> groups;
+  const auto add = [&](const Sums& sums, std::uint64_t thread) {
+    const OffcpuRow& row = sums.row;
+    if (row.wall_ns == 0) return;
+    const bool is_named = by == OffcpuBy::name || row.tid == 0;
+    const std::uint32_t first = is_named ? 0 : row.pid;
+    const std::uint64_t second = is_named || by == OffcpuBy::process ? 0 : thread;
+    Sums& group = groups[{first, second, is_named ? row.comm : std::string()}];
+    const bool is_leader = row.pid == row.tid;
+    if (group.row.comm.empty() || is_leader) group.row.comm = row.comm;
+    group.row.pid = is_named ? 0 : row.pid;
+    group.row.tid = is_named || by == OffcpuBy::process ? 0 : row.tid;
+    group.add(sums);
+  };
+  for (const auto& [key, thread] : threads_)
+    add(thread.*of, std::uint64_t{key.first} << 32 | key.second);
+  for (const auto& [comm, thread] : ended_) add(thread.*of, 0);
+  std::vector<OffcpuRow> rows;
+  for (auto& [key, group] : groups) {
+    for (auto& [who, displacer] : group.displacers) group.row.displacers.push_back(displacer);
+    std::ranges::sort(group.row.displacers, std::greater{}, &Displacer::total_ns);
+    rows.push_back(std::move(group.row));
+  }
+  return rows;
+}
+
+}  // namespace overdue

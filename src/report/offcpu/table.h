@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bpf/offcpu.h"
+#include "core/record.h"
+
+namespace overdue {
+
+/// The waits that began when one thread took the CPU from another.
+struct Displacer {
+  std::uint32_t tid = 0;  ///< 0: threads of this name that were too many to keep apart
+  std::string comm;
+  std::uint64_t count = 0;
+  std::uint64_t total_ns = 0;  ///< until the displaced thread had a CPU again
+  std::uint64_t max_ns = 0;
+
+  void add(const Displacer& other);
+};
+
+/// What rows are: one thread, one process, all threads of one name.
+enum class OffcpuBy { thread, process, name };
+
+/// Where the threads of a row were.
+struct OffcpuRow {
+  std::uint32_t pid = 0, tid = 0;  ///< 0: the row is not of one process, of one thread
+  std::string comm;
+  std::uint64_t threads = 0;
+  std::uint64_t wall_ns = 0;   ///< time in which the threads were measured, summed
+  std::uint64_t oncpu_ns = 0;  ///< interrupts included
+  std::uint64_t sleeping_ns = 0, uninterruptible_ns = 0;
+  std::uint64_t runqueue_ns = 0, preempted_ns = 0, throttled_ns = 0;
+  std::uint64_t switches = 0;  ///< waits that have ended
+  std::uint64_t preemptions = 0;
+  std::uint64_t max_ns = 0;                ///< longest wait that has ended
+  std::uint64_t open_ns = 0;               ///< longest wait in progress
+  std::vector<Displacer> displacers = {};  ///< longest in total first
+
+  std::uint64_t blocked_ns() const { return sleeping_ns + uninterruptible_ns; }
+  std::uint64_t runnable_ns() const { return runqueue_ns + preempted_ns + throttled_ns; }
+  std::uint64_t offcpu_ns() const { return blocked_ns() + runnable_ns(); }
+  /// Time off the CPU without sleep, which may be wanted.
+  std::uint64_t waiting_ns() const { return uninterruptible_ns + runnable_ns(); }
+  /// Whether all threads of the row slept throughout.
+  bool is_asleep() const { return switches == 0 && oncpu_ns == 0 && waiting_ns() == 0; }
+  /// Time that no hook saw. With --cpu, time on other CPUs.
+  std::uint64_t unknown_ns() const;
+  /// The longest wait, which may be in progress.
+  std::uint64_t longest_ns() const { return max_ns > open_ns ? max_ns : open_ns; }
+  void add(const OffcpuRow& other);
+};
+
+/// Adds records up, by thread. Ended threads that are too many to keep apart are added up by name.
+/// One thread.
+class OffcpuTable {
+ public:
+  void add(const Record& record);
+  /// All rows since the start, or since the last call of end_interval(); unsorted, and without rows
+  /// that have no time.
+  std::vector<OffcpuRow> rows(OffcpuBy by) const { return merged(by, &Thread::total); }
+  std::vector<OffcpuRow> interval_rows(OffcpuBy by) const { return merged(by, &Thread::interval); }
+  void end_interval();
+  /// The number of threads whose rows were added up by name.
+  std::uint64_t merged_threads() const { return merged_threads_; }
+
+ private:
+  struct Sums {
+    OffcpuRow row;
+    std::map<std::pair<std::uint32_t, std::string>, Displacer> displacers;
+    void add(const Sums& other);
+  };
+  struct Thread {
+    offcpu_thread last{};  ///< its last record
+    bool has_ended = false;
+    Sums total, interval;
+  };
+  using Key = std::pair<std::uint32_t, std::uint32_t>;  ///< number and 0; of number 0: 0 and tid
+
+  Thread& thread_of(std::uint32_t number, std::uint32_t tid);
+  void add_thread(const offcpu_thread& record);
+  void add_displacer(const offcpu_displacer& record);
+  void merge_ended();
+  std::vector<OffcpuRow> merged(OffcpuBy by, Sums Thread::* of) const;
+
+  std::map<Key, Thread> threads_;
+  std::map<std::string, Thread> ended_;  ///< by name
+  std::uint64_t merged_threads_ = 0;
+};
+
+}  // namespace overdue

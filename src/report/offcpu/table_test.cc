@@ -1,0 +1,154 @@
+#include "report/offcpu/table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include "probes/sched/probe.h"
+#include "report/offcpu/sections.h"
+
+namespace overdue {
+namespace {
+
+constexpr u64 ms = 1'000'000;
+
+offcpu_thread thread_at(u64 time_ms, u32 number, u32 tid, std::string_view comm) {
+  offcpu_thread record{};
+  record.header.time_ns = time_ms * ms;
+  record.header.pid = 10;
+  record.header.tid = tid;
+  record.header.kind = RECORD_OFFCPU_THREAD;
+  record.header.size = sizeof record;
+  std::ranges::copy(comm, record.header.comm);
+  record.since_ns = 1000 * ms;
+  record.number = number;
+  return record;
+}
+
+/// A table that gets records as from a session.
+class OffcpuTables : public testing::Test {
+ protected:
+  void add(const offcpu_thread& record) {
+    table.add(Record{&offcpu_thread_schema, std::as_bytes(std::span(&record, 1))});
+  }
+  void add_displacer(u32 number, u32 tid, std::string_view comm, u64 count, u64 total_ms) {
+    offcpu_displacer record{};
+    record.header.tid = 11;
+    record.count = count;
+    record.total_ns = total_ms * ms;
+    record.max_ns = total_ms * ms / count;
+    record.number = number;
+    record.displacer_tid = tid;
+    std::ranges::copy(comm, record.displacer);
+    table.add(Record{&offcpu_displacer_schema, std::as_bytes(std::span(&record, 1))});
+  }
+
+  OffcpuTable table;
+};
+
+TEST_F(OffcpuTables, AnIntervalHasTheGrowthOfTheSums) {
+  offcpu_thread record = thread_at(1100, 1, 11, "worker");
+  record.oncpu_ns = 30 * ms;
+  record.sleeping_ns = 70 * ms;
+  record.waits = 3;
+  record.longest_ns = 40 * ms;
+  add(record);
+  table.end_interval();
+  record.header.time_ns = 1300 * ms;
+  record.oncpu_ns = 130 * ms;
+  record.preempted_ns = 100 * ms;
+  record.waits = 8;
+  record.preemptions = 5;
+  record.longest_ns = 20 * ms;
+  add(record);
+  const std::vector<OffcpuRow> interval = table.interval_rows(OffcpuBy::thread);
+  ASSERT_EQ(interval.size(), 1U);
+  EXPECT_EQ(interval[0].wall_ns, 200 * ms);
+  EXPECT_EQ(interval[0].oncpu_ns, 100 * ms);
+  EXPECT_EQ(interval[0].offcpu_ns(), 100 * ms);
+  EXPECT_EQ(interval[0].switches, 5U);
+  EXPECT_EQ(interval[0].max_ns, 20 * ms);
+  const std::vector<OffcpuRow> total = table.rows(OffcpuBy::thread);
+  ASSERT_EQ(total.size(), 1U);
+  EXPECT_EQ(total[0].wall_ns, 300 * ms);
+  EXPECT_EQ(total[0].sleeping_ns, 70 * ms);
+  EXPECT_EQ(total[0].max_ns, 40 * ms);
+  EXPECT_EQ(total[0].unknown_ns(), 0U);
+}
+
+TEST_F(OffcpuTables, AThreadThatFirstRunsLaterStaysOneRow) {
+  offcpu_thread record = thread_at(1100, 0, 11, "sleeper");
+  record.sleeping_ns = record.open_ns = 100 * ms;
+  add(record);
+  table.end_interval();
+  record = thread_at(1200, 7, 11, "sleeper");
+  record.sleeping_ns = 150 * ms;
+  record.oncpu_ns = 50 * ms;
+  record.waits = 1;
+  record.longest_ns = 150 * ms;
+  add(record);
+  const std::vector<OffcpuRow> total = table.rows(OffcpuBy::thread);
+  ASSERT_EQ(total.size(), 1U);
+  EXPECT_EQ(total[0].wall_ns, 200 * ms);
+  EXPECT_EQ(total[0].sleeping_ns, 150 * ms);
+  const std::vector<OffcpuRow> interval = table.interval_rows(OffcpuBy::thread);
+  ASSERT_EQ(interval.size(), 1U);
+  EXPECT_EQ(interval[0].sleeping_ns, 50 * ms);
+}
+
+TEST_F(OffcpuTables, ATidThatIsUsedAgainHasTwoRows) {
+  offcpu_thread first = thread_at(1100, 1, 11, "first");
+  first.oncpu_ns = 100 * ms;
+  first.flags = OFFCPU_ENDED;
+  add(first);
+  offcpu_thread second = thread_at(1200, 2, 11, "second");
+  second.oncpu_ns = 200 * ms;
+  add(second);
+  EXPECT_EQ(table.rows(OffcpuBy::thread).size(), 2U);
+  const std::vector<OffcpuRow> processes = table.rows(OffcpuBy::process);
+  ASSERT_EQ(processes.size(), 1U);
+  EXPECT_EQ(processes[0].threads, 2U);
+  EXPECT_EQ(processes[0].oncpu_ns, 300 * ms);
+}
+
+TEST_F(OffcpuTables, DisplacersOfARowAddUpAndTheLongestComesFirst) {
+  for (const u32 number : {1U, 2U}) {
+    offcpu_thread record = thread_at(1500, number, 10 + number, "worker");
+    record.preempted_ns = 40 * ms;
+    add(record);
+    add_displacer(number, 50, "hog", 4, 30);
+    add_displacer(number, 51, "kworker/0:1", 1, 10);
+  }
+  const std::vector<OffcpuRow> named = table.rows(OffcpuBy::name);
+  ASSERT_EQ(named.size(), 1U);
+  EXPECT_EQ(named[0].comm, "worker");
+  EXPECT_EQ(named[0].threads, 2U);
+  ASSERT_EQ(named[0].displacers.size(), 2U);
+  EXPECT_EQ(named[0].displacers[0].comm, "hog");
+  EXPECT_EQ(named[0].displacers[0].count, 8U);
+  EXPECT_EQ(named[0].displacers[0].total_ns, 60 * ms);
+  EXPECT_EQ(all_displacers(table.rows(OffcpuBy::thread))[0].total_ns, 60 * ms);
+}
+
+TEST_F(OffcpuTables, EndedThreadsThatAreTooManyAddUpByName) {
+  constexpr u32 threads = 25'000;
+  for (u32 number = 1; number <= threads; ++number) {
+    offcpu_thread record = thread_at(1100, number, number, "short");
+    record.oncpu_ns = 100 * ms;
+    record.flags = OFFCPU_ENDED;
+    add(record);
+  }
+  EXPECT_EQ(table.merged_threads(), 20'000U);
+  std::uint64_t counted = 0, oncpu_ns = 0;
+  for (const OffcpuRow& row : table.rows(OffcpuBy::thread)) {
+    counted += row.threads;
+    oncpu_ns += row.oncpu_ns;
+  }
+  EXPECT_EQ(counted, threads);
+  EXPECT_EQ(oncpu_ns, u64{threads} * 100 * ms);
+}
+
+}  // namespace
+}  // namespace overdue

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "report/offcpu/sections.h"
+
+namespace overdue {
+
+/// The table of rows, and below it the displacers of the threads that were preempted for longest.
+std::string offcpu_text(const std::vector<OffcpuRow>& rows, const OffcpuShow& show);
+
+/// The table of displacers. `top`: number of rows; 0: all.
+std::string displacers_text(const std::vector<Displacer>& displacers, std::size_t top);
+
+/// A line for the longest ended wait of each row, in the form of `max_offcpu` tools:
+/// "2026-11-27 10:00:01.000000 max offcpu for bash is 12us".
+std::string longest_lines(const std::vector<OffcpuRow>& rows, WallTime end);
+
+}  // namespace overdue

@@ -1,0 +1,107 @@
+#include "report/offcpu/view.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "sinks/text_format.h"
+
+namespace overdue {
+namespace {
+
+using Figure = std::uint64_t (*)(const OffcpuRow&);
+
+constexpr std::pair<std::string_view, Figure> columns[] = {
+    {"waiting", [](const OffcpuRow& row) { return row.waiting_ns(); }},
+    {"total", [](const OffcpuRow& row) { return row.offcpu_ns(); }},
+    {"blocked", [](const OffcpuRow& row) { return row.blocked_ns(); }},
+    {"runnable", [](const OffcpuRow& row) { return row.runnable_ns(); }},
+    {"preempted", [](const OffcpuRow& row) { return row.preempted_ns; }},
+    {"throttled", [](const OffcpuRow& row) { return row.throttled_ns; }},
+    {"oncpu", [](const OffcpuRow& row) { return row.oncpu_ns; }},
+    {"max", [](const OffcpuRow& row) { return row.longest_ns(); }},
+    {"count", [](const OffcpuRow& row) { return row.switches; }},
+};
+
+Figure figure_of(std::string_view column) {
+  const auto found =
+      std::ranges::find(columns, column, &std::pair<std::string_view, Figure>::first);
+  return found == std::end(columns) ? nullptr : found->second;
+}
+
+}  // namespace
+
+void OffcpuPlan::check() const {
+  if (figure_of(sort)) return;
+  std::string known;
+  for (const auto& [name, figure] : columns)
+    known += (known.empty() ? "" : ", ") + std::string(name);
+  throw Error("unknown column '{}'", printable(sort)).hint("--sort " + known).exit_status(2);
+}
+
+KeptOptions kept_options(const OffcpuPlan& plan) {
+  return {{"by", std::to_string(static_cast<int>(plan.show.by))},
+          {"by_displacer", std::to_string(plan.show.by_displacer)},
+          {"lines", std::to_string(plan.show.lines)},
+          {"top", std::to_string(plan.show.top)},
+          {"runnable_only", std::to_string(plan.runnable_only)},
+          {"sort", plan.sort}};
+}
+
+OffcpuPlan kept_offcpu_plan(const SessionInfo& info) {
+  const auto number = [&info](std::string_view name, std::uint64_t otherwise, std::uint64_t most) {
+    return kept_number(info.options, name, otherwise, most);
+  };
+  OffcpuPlan plan;
+  plan.show.by = static_cast<OffcpuBy>(number("by", 0, static_cast<int>(OffcpuBy::name)));
+  plan.show.by_displacer = number("by_displacer", 0, 1) != 0;
+  plan.show.lines = number("lines", 0, 1) != 0;
+  plan.show.top = number("top", 0, UINT32_MAX);
+  plan.runnable_only = number("runnable_only", 0, 1) != 0;
+  const auto sort = info.options.find("sort");
+  if (sort != info.options.end() && figure_of(sort->second)) plan.sort = sort->second;
+  return plan;
+}
+
+void OffcpuView::begin(const SessionInfo& info) {
+  report_ = open_report(options_, plan_.spawned, options_.interval.has_value());
+  report_.sink->begin(info);
+}
+
+std::vector<OffcpuRow> OffcpuView::sorted(std::vector<OffcpuRow> rows) const {
+  if (plan_.runnable_only)
+    std::erase_if(rows, [](const OffcpuRow& row) { return row.runnable_ns() == 0; });
+  const Figure figure =
+      figure_of(plan_.runnable_only && plan_.sort == "waiting" ? "runnable" : plan_.sort);
+  std::ranges::stable_sort(rows, std::greater{}, [figure](const OffcpuRow& row) {
+    return std::pair(figure(row), row.offcpu_ns());
+  });
+  return rows;
+}
+
+void OffcpuView::interval(const SessionInfo& info, Duration wall) {
+  if (wall == Duration{}) return;
+  const KernelTime end = info.start + info.duration;
+  report_.sink->section(std::make_shared<OffcpuSection>(sorted(table_.interval_rows(plan_.show.by)),
+                                                        plan_.show, info.wall(end - wall),
+                                                        info.wall(end)));
+  table_.end_interval();
+}
+
+void OffcpuView::end(const SessionInfo& info, const Receipt& receipt) {
+  SessionInfo shown = info;
+  if (const std::uint64_t merged = table_.merged_threads())
+    shown.notes.push_back(
+        fmt::format("threads that had ended and are added up by name: {}", grouped(merged)));
+  report_.sink->section(
+      std::make_shared<OffcpuSection>(sorted(table_.rows(plan_.show.by)), plan_.show));
+  report_.sink->end(shown, receipt);
+  report_.output->close();
+}
+
+}  // namespace overdue

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string>
+
+#include "report/offcpu/sections.h"
+#include "report/offcpu/table.h"
+#include "report/output.h"
+#include "source/kept_options.h"
+#include "source/listener.h"
+
+namespace overdue {
+
+/// The settings of a measurement of time off the CPU that its reports need.
+struct OffcpuPlan {
+  OffcpuShow show;
+  bool runnable_only = false;    ///< no threads that were only blocked; longest runnable first
+  std::string sort = "waiting";  ///< column by which rows are sorted, largest first
+  bool spawned = false;          ///< true: the program uses Overdue's stdout
+
+  /// Throws Error (exit status 2) for an unknown column.
+  void check() const;
+};
+
+/// The plan as a recording keeps it, and back; a damaged setting gets its default.
+KeptOptions kept_options(const OffcpuPlan& plan);
+OffcpuPlan kept_offcpu_plan(const SessionInfo& info);
+
+/// Prints where threads were, in the requested format.
+class OffcpuView final : public MeasureListener {
+ public:
+  /// `output` must outlive the view.
+  OffcpuView(const OffcpuPlan& plan, const OutputOptions& output) : plan_(plan), options_(output) {}
+
+  void begin(const SessionInfo& info) override;
+  void record(const Record& record) override { table_.add(record); }
+  void interval(const SessionInfo& info, Duration wall) override;
+  void tick() override { report_.output->flush(); }
+  void end(const SessionInfo& info, const Receipt& receipt) override;
+
+ private:
+  std::vector<OffcpuRow> sorted(std::vector<OffcpuRow> rows) const;
+
+  OffcpuPlan plan_;
+  const OutputOptions& options_;
+  ReportOutput report_;
+  OffcpuTable table_;
+};
+
+}  // namespace overdue
