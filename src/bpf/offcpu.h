@@ -57,8 +57,8 @@ struct offcpu_displacer {
   u64 count;
   u64 total_ns;  // until the displaced thread had a CPU again
   u64 max_ns;
-  u32 number;  // of the displaced thread, as in offcpu_thread
-  u32 displacer_tid;
+  u32 number;         // of the displaced thread, as in offcpu_thread
+  u32 displacer_tid;  // 0: the thread came back on another CPU
   char displacer[COMM_SIZE];
 };
 WIRE_SIZE(struct offcpu_displacer, 96);

@@ -9,7 +9,9 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "core/stack_namer.h"
+#include "live/offcpu_flame.h"
 #include "live/offcpu_probe_set.h"
+#include "live/stall_probe_set.h"
 #include "report/offcpu/trace.h"
 #include "report/offcpu/view.h"
 #include "resolve/kernel_stacks.h"
@@ -38,6 +40,9 @@ class OffcpuCommand final : public Command {
     app.add_option("--top", plan_.show.top);
     app.add_option("--save", save_);
     app.add_option("--from-trace", trace_);
+    app.add_option("--flame", flame_);
+    app.add_option("--stacks-over", stacks_over_);
+    add_stack_options(app, stack_options_);
   }
 
   int run(const Invocation& invocation) override;
@@ -47,6 +52,7 @@ class OffcpuCommand final : public Command {
   void check() const;
   OffcpuPlan plan(bool spawned) const;
   int read_trace(const Invocation& invocation);
+  int draw(const MeasureRequest& request, const Kernel& kernel, OffcpuView& view);
 
   TargetOptions target_;
   StopOptions stop_;
@@ -54,7 +60,9 @@ class OffcpuCommand final : public Command {
   OutputOptions output_;
   std::string by_ = "thread";
   OffcpuPlan plan_{.show = {.top = 40}};
-  std::string save_, trace_;
+  std::string save_, trace_, flame_;
+  std::string stacks_over_ = "1ms";
+  StackOptions stack_options_;
 };
 
 void OffcpuCommand::check() const {
@@ -99,6 +107,23 @@ int OffcpuCommand::read_trace(const Invocation& invocation) {
   return 0;
 }
 
+/// Waits of --stacks-over and longer have a record with their stacks.
+int OffcpuCommand::draw(const MeasureRequest& request, const Kernel& kernel, OffcpuView& view) {
+  const Duration shortest = parse_duration(stacks_over_, "--stacks-over");
+  LiveStacks stacks({.sandbox = !stack_options_.no_sandbox});
+  StallOptions options;
+  options.purpose = "measure time off the CPU";
+  options.spans = parse_spans({"offcpu"});
+  options.thresholds.general = std::max(shortest, Duration(1));
+  options.explains = false;
+  options.totals = true;
+  options.whole_machine = request.selection.kind == TargetKind::all;
+  StallProbeSet probe_set(std::move(options));
+  OffcpuFlame flame(view, stacks, flame_, shortest);
+  SavingListener saving(flame, save_, stacks);
+  return measure(request, kernel, probe_set, saving);
+}
+
 int OffcpuCommand::run(const Invocation& invocation) {
   if (invocation.has_program && invocation.program.empty())
     throw Error("no program after '--'").hint("overdue offcpu -- make").exit_status(2);
@@ -116,11 +141,13 @@ int OffcpuCommand::run(const Invocation& invocation) {
   request.verbose = output_.verbose;
   request.streams = request.interval.has_value();
   request.options = kept_options(plan);
-  OffcpuProbeSet probe_set;
   OffcpuView view(plan, output_);
+  const std::unique_ptr<Kernel> kernel = kernel_.open();
+  if (!flame_.empty()) return draw(request, *kernel, view);
+  OffcpuProbeSet probe_set(plan.show.lines && target_.all);
   KernelStacks stacks;
   SavingListener saving(view, save_, stacks);
-  return measure(request, *kernel_.open(), probe_set, saving);
+  return measure(request, *kernel, probe_set, saving);
 }
 
 }  // namespace

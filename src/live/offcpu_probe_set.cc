@@ -12,6 +12,7 @@ void OffcpuProbeSet::add_to(Session& session, const Kernel& kernel,
                             const std::vector<std::uint32_t>& cpus) {
   session.add(std::make_unique<SchedProbe>(
       session.membership().maps(), SchedOptions{.keeps_totals = true,
+                                                .keeps_idle_totals = idle_,
                                                 .cpus = cpus,
                                                 .use_task_work = kernel.task_work().yes,
                                                 .use_vectors = kernel.interrupt_vectors().yes,

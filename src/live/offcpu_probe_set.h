@@ -10,6 +10,9 @@ namespace overdue {
 /// The probe set of `offcpu`: sums of the waits of the target's threads, and of their displacers.
 class OffcpuProbeSet final : public ProbeSet {
  public:
+  /// `idle`: also sums of the idle thread of each CPU.
+  explicit OffcpuProbeSet(bool idle) : idle_(idle) {}
+
   std::string_view purpose() const override { return "measure time off the CPU"; }
   Support support(const Kernel& kernel) const override { return sched_probe.support(kernel); }
   std::size_t ring_bytes() const override { return std::size_t{1} << 20; }
@@ -18,6 +21,9 @@ class OffcpuProbeSet final : public ProbeSet {
   std::uint64_t events_in(const Record& record) const override;
   bool look_at_switches() const override { return true; }
   Duration poll_every() const override { return std::chrono::milliseconds(50); }
+
+ private:
+  bool idle_;
 };
 
 }  // namespace overdue

@@ -152,7 +152,9 @@ void StallProbeSet::add_to(Session& session, const Kernel& kernel,
   choose(kernel);
   membership_ = &session.membership();
   if (look_at_switches()) {
-    SchedOptions waits{.sample_bytes = options_.user_stack_bytes,
+    SchedOptions waits{.sample_bytes = options_.totals ? 0 : options_.user_stack_bytes,
+                       .keeps_totals = options_.totals,
+                       .cpus = options_.totals ? cpus : std::vector<std::uint32_t>{},
                        .use_task_work = kernel.task_work().yes,
                        .use_vectors = kernel.interrupt_vectors().yes,
                        .use_throttles = kernel.throttles().yes};
@@ -168,7 +170,8 @@ void StallProbeSet::add_to(Session& session, const Kernel& kernel,
   if (options_.spans.has(SPAN_SYSCALL) || options_.every_call) add_syscalls(session, cpus);
   add_spans(session, kernel, cpus);
   add_pairs(session, kernel, cpus);
-  if (sched_ != nullptr) {
+  // Totals have the exact time of each wake-up.
+  if (sched_ != nullptr && !options_.totals) {
     session_control& control = membership_->control();
     control.quiet_from_ns = static_cast<u64>(KernelClock::now().time_since_epoch().count());
     control.quiet_ns = static_cast<u64>(sched_->quiet_time().count());

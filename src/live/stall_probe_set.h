@@ -18,6 +18,7 @@ struct StallOptions {
   SpanChoice spans;                 ///< spans to look for
   bool explains = true;             ///< false: spans are counted, and nothing explains them
   bool every_call = false;          ///< also a record for each system call, however short
+  bool totals = false;              ///< also sums of the waits of each thread
   bool whole_machine = false;       ///< the target is all threads, and spans of no thread
   std::optional<SyscallSet> only;   ///< calls of -e; nothing: all
   std::optional<Duration> timeout;  ///< age from which open calls are reported

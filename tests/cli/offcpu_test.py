@@ -36,6 +36,11 @@ def offcpu(*arguments):
     return json.loads(finished.err[finished.err.index("{"):] if "--" in arguments else finished.out), finished
 
 
+def idle_ticks(cpu):
+    with open("/proc/stat", encoding="ascii") as file:
+        return next(int(line.split()[4]) for line in file if line.startswith(f"{cpu} "))
+
+
 def rows_of(report, comm):
     return [row for row in report["threads"] if row["comm"] == comm]
 
@@ -141,7 +146,7 @@ class Offcpu(QuotaMixin, FolderTest):
         report, _ = offcpu("--", sys.executable, "-c", text)
         self.assert_adds_up(report)
         self.assertEqual(len(report["threads"]), 1201)
-        slept = [row for row in report["threads"] if row["sleeping_ns"] >= 299 * MS]
+        slept = [row for row in report["threads"] if row["offcpu_ns"] >= 299 * MS]
         self.assertGreaterEqual(len(slept), 1201 - 3 * HIDDEN)
         report, _ = offcpu("--by", "process", "--", sys.executable, "-c", text)
         self.assertEqual([row["threads"] for row in report["threads"]], [1201])
@@ -159,6 +164,14 @@ class Offcpu(QuotaMixin, FolderTest):
         longest_us = list(map(int, line.findall(finished.out)))
         self.assertGreater(len(longest_us), 2, finished)
         self.assertGreaterEqual(min(longest_us), 2000, finished)
+
+    def test_lines_of_idle_threads(self):
+        before = idle_ticks("cpu0")
+        finished = overdue("offcpu", "-a", "--cpu", "0", "-i", "500ms", "--max", "--stdout", "-d", "3s")
+        self.assertNotIn("swapper/1", finished.out)
+        if idle_ticks("cpu0") - before < 20:
+            self.skipTest("CPU 0 was never idle")
+        self.assertRegex(finished.out, r" max offcpu for swapper/0 is \d+us\n")
 
     def test_chosen_cpus_only(self):
         command = [tool("taskset"), "-c", "1", workload("nanosleep_loop"), NAPS, 2 * MS]
@@ -190,6 +203,18 @@ class Offcpu(QuotaMixin, FolderTest):
                 report = json.loads(session.finish().out)
         [row] = report["threads"]
         self.assertLess(row["sleeping_ns"], report["duration_ns"] - 900 * MS)
+
+    def test_a_drawing_has_all_of_the_time(self):
+        path = f"{self.folder}/waits.folded"
+        report, _ = offcpu("--flame", path, "--", workload("nanosleep_loop"), NAPS, 2 * MS)
+        [row] = rows_of(report, "nanosleep_loop")
+        with open(path, encoding="utf-8") as file:
+            stacks = [line.rsplit(" ", 1) for line in file.read().splitlines()]
+        self.assertAlmostEqual(sum(int(us) * 1000 for _, us in stacks), row["offcpu_ns"], delta=row["offcpu_ns"] / 100)
+        naps_us = sum(int(us) for stack, us in stacks if ";main;" in stack and "nanosleep_[k]" in stack)
+        self.assertGreater(naps_us, 2000 * (NAPS - HIDDEN), stacks)
+        rest_us = sum(int(us) for stack, us in stacks if "without a stack" in stack)
+        self.assertLess(rest_us, naps_us / 2, stacks)
 
     def test_traces_in_text(self):
         path = f"{self.folder}/trace.txt"

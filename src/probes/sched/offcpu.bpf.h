@@ -44,18 +44,24 @@ static __always_inline void begin_displacer(const struct displacer_key* key,
   fill_who(&initial.header, task, 0, 0);
   initial.header.kind = RECORD_OFFCPU_DISPLACER;
   initial.header.size = sizeof(initial);
-  __builtin_memcpy(initial.displacer, ledger->displacer, COMM_SIZE);
+  if (key->tid)
+    __builtin_memcpy(initial.displacer, ledger->displacer, COMM_SIZE);
+  else
+    __builtin_memcpy(initial.displacer, "(migrated)", sizeof("(migrated)"));
   if (bpf_map_update_elem(&displacers, key, &initial, BPF_NOEXIST) == 0)
     __sync_fetch_and_add(&displacers_used, 1);
 }
 
-/* The preempted wait of `task` ends. */
+/* The preempted wait of `task` ends. A thread that comes back on another CPU waited there for other
+ * threads than the one that displaced it, often the kernel's own thread that moved it. */
 static __noinline int count_displacer(struct task_struct* task, struct thread_ledger* ledger,
                                       u64 now_ns) {
   if (!task || !ledger || !cpu_wanted()) return 0;
   u64 wait_ns = ns_between(measured_from(ledger->since_ns), measured_until(now_ns));
-  struct displacer_key key = {
-      .number = ledger->totals.number, .tid = ledger->displacer_tid, .epoch = control.epoch};
+  bool has_moved = ledger->cpu != task->thread_info.cpu;
+  struct displacer_key key = {.number = ledger->totals.number,
+                              .tid = has_moved ? 0 : ledger->displacer_tid,
+                              .epoch = control.epoch};
   struct offcpu_displacer* displacer = bpf_map_lookup_elem(&displacers, &key);
   if (!displacer) {
     begin_displacer(&key, task, ledger);
@@ -141,6 +147,36 @@ static __noinline int record_ended_thread(struct task_struct* task, struct threa
   record->flags = OFFCPU_ENDED;
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
   ledger->totals.member = ledger->totals.since_ns = 0;
+  return 0;
+}
+
+const volatile u8 keeps_idle; /* the idle thread of each CPU has totals too */
+
+/* Ledgers of idle threads, which have no other. */
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct thread_ledger);
+} idle_ledgers SEC(".maps");
+
+/* The idle thread counts as displaced while other threads have its CPU. */
+static __noinline int count_idle(struct task_struct* next, u64 now_ns) {
+  u32 zero = 0;
+  struct thread_ledger* ledger = bpf_map_lookup_elem(&idle_ledgers, &zero);
+  if (!next || !ledger) return 0;
+  if (next->pid) {
+    count_run(ledger, now_ns);
+    ledger->state = LEDGER_PREEMPTED;
+  } else {
+    /* If the idle thread has not been seen to leave, it was away since the begin of the session. */
+    if (ledger->state == LEDGER_ON_CPU) ledger->since_ns = 0;
+    ledger->state = LEDGER_PREEMPTED;
+    struct wait_parts wait = {.ready_ns = now_ns - ledger->since_ns};
+    count_wait(ledger, &wait, now_ns);
+    ledger->state = LEDGER_ON_CPU;
+  }
+  ledger->since_ns = now_ns;
   return 0;
 }
 

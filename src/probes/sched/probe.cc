@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bpf/cpu_ledger.h"
+#include "bpf/thread_ledger.h"
 #include "kernel/host.h"
 #include "kernel/membership.h"
 #include "kernel/real_time_limit.h"
@@ -16,6 +17,11 @@
 #include "sched.skel.h"
 
 namespace overdue {
+namespace {
+
+constexpr u32 first_idle_number = 1u << 31;  // beyond the numbers of other threads
+
+}  // namespace
 
 struct SchedProbe::Impl {
   Impl(const SharedMaps& maps, const SchedOptions& wanted) : shared(maps), options(wanted) {}
@@ -38,6 +44,7 @@ struct SchedProbe::Impl {
   void choose_switch_hook();
   void choose_samples();
   void choose_totals();
+  void deliver_idle(u32 epoch, KernelTime now, const RecordHandler& handler);
   void deliver_displacers(u32 epoch, KernelTime now, const RecordHandler& handler);
   void attach_all();
   bool wants_stacks() const { return options.user_stack_bytes > 0; }
@@ -104,6 +111,7 @@ void SchedProbe::Impl::choose_samples() {
 
 void SchedProbe::Impl::choose_totals() {
   bpf->rodata->keeps_totals = options.keeps_totals;
+  bpf->rodata->keeps_idle = options.keeps_idle_totals;
   limit_to_cpus(*bpf->rodata, options.cpus);
   bpf_program__set_autoload(bpf->progs.report_threads, options.keeps_totals);
   if (!options.keeps_totals)
@@ -231,7 +239,36 @@ void SchedProbe::drain_cells(std::uint32_t epoch, KernelTime now, const RecordHa
   for (std::size_t at = 0; at + size <= threads.size(); at += size)
     handler(Record{&offcpu_thread_schema,
                    {reinterpret_cast<const std::byte*>(threads.data()) + at, size}});
+  impl_->deliver_idle(epoch, now, handler);
   impl_->deliver_displacers(epoch, now, handler);
+}
+
+void SchedProbe::Impl::deliver_idle(u32 epoch, KernelTime now, const RecordHandler& handler) {
+  if (!options.keeps_idle_totals) return;
+  std::vector<thread_ledger> ledgers(possible_cpu_count());
+  const u32 zero = 0;
+  check(bpf_map_lookup_elem(bpf_map__fd(bpf->maps.idle_ledgers), &zero, ledgers.data()),
+        "cannot read the totals of idle threads");
+  for (u32 cpu = 0; cpu < ledgers.size(); ++cpu) {
+    const thread_totals& totals = ledgers[cpu].totals;
+    if (totals.waits == 0) continue;
+    offcpu_thread record{};
+    record.header.time_ns = static_cast<u64>(now.time_since_epoch().count());
+    record.header.kind = RECORD_OFFCPU_THREAD;
+    record.header.size = sizeof record;
+    record.header.cpu = cpu;
+    fmt::format_to_n(record.header.comm, sizeof record.header.comm - 1, "swapper/{}", cpu);
+    record.since_ns = bpf->data_control->control.since_ns[SPAN_OFFCPU];
+    record.oncpu_ns = totals.oncpu_ns;
+    record.preempted_ns = totals.preempted_ns;
+    record.waits = totals.waits;
+    record.preemptions = totals.preemptions;
+    record.longest_ns = totals.epoch == epoch - 1           ? totals.longest_ns
+                        : totals.earlier_epoch == epoch - 1 ? totals.earlier_ns
+                                                            : 0;
+    record.number = first_idle_number + cpu;
+    handler(Record{&offcpu_thread_schema, std::as_bytes(std::span(&record, 1))});
+  }
 }
 
 /// Takes the entries of ended epochs out of the table.

@@ -21,6 +21,7 @@ struct SchedOptions {
   /// Bytes of the user stack to copy for each sample of a running thread; 0: no samples.
   std::size_t sample_bytes = 0;
   bool keeps_totals = false;             ///< sums the waits of each thread, and of each displacer
+  bool keeps_idle_totals = false;        ///< likewise of the idle thread of each CPU
   std::vector<std::uint32_t> cpus = {};  ///< CPUs whose waits the totals have; empty: all
   bool use_task_work = true;             ///< false: acts as if the kernel had no task work for BPF
   bool use_vectors = true;               ///< false: … no tracepoints of local interrupts

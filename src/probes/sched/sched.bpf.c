@@ -187,6 +187,7 @@ static __always_inline int switch_threads(u64* ctx, enum deferral deferral) {
   check_ticks(prev, cpu, now_ns);
   cpu->looked_ns = now_ns;
   note_run(&cpu->runs, prev, next, now_ns);
+  if (keeps_idle && (!prev->pid || !next->pid)) count_idle(next, now_ns);
   struct thread_ledger* ledger = prev->pid ? ledger_of(prev) : 0;
   if (ledger) {
     /* The thread waits again before it is back in its program: the copy is due now. */

@@ -85,14 +85,14 @@ void OffcpuSection::members(Members& member, const ReportContext&) const {
           .below = true});
 }
 
-std::string OffcpuSection::text(const ReportContext&) const {
+std::string OffcpuSection::text(const ReportContext& context) const {
   if (show_.lines) return interval_ ? longest_lines(rows_, interval_->end) : std::string();
   std::string text;
   if (interval_)
     text = fmt::format("{} to {}\n", local_time_of_day(interval_->start),
                        local_time_of_day(interval_->end));
   return text + (show_.by_displacer ? displacers_text(all_displacers(rows_), show_.top)
-                                    : offcpu_text(rows_, show_));
+                                    : offcpu_text(rows_, show_, context.width));
 }
 
 void OffcpuSection::rows(CsvRows& csv, const ReportContext& context) const {

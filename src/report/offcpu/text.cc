@@ -127,7 +127,8 @@ std::string table_text(const std::vector<const OffcpuRow*>& rows, std::string_vi
 
 }  // namespace
 
-std::string offcpu_text(const std::vector<OffcpuRow>& rows, const OffcpuShow& show) {
+std::string offcpu_text(const std::vector<OffcpuRow>& rows, const OffcpuShow& show,
+                        std::size_t width) {
   const ShownRows shown = shown_rows(rows, show.top);
   std::string text = shown.rows.empty() ? "no thread of the target ran\n"
                                         : table_text(shown.rows, heading_of(show.by));
@@ -135,7 +136,7 @@ std::string offcpu_text(const std::vector<OffcpuRow>& rows, const OffcpuShow& sh
     text += fmt::format("{} more rows; --top 0 shows all\n", grouped(shown.omitted));
   if (shown.asleep > 0)
     text += fmt::format("asleep throughout: {}\n", counted(shown.asleep, "thread"));
-  return text + displaced_text(rows);
+  return text + folded_lines(displaced_text(rows), width);
 }
 
 std::string displacers_text(const std::vector<Displacer>& displacers, std::size_t top) {

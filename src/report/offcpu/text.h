@@ -9,7 +9,9 @@
 namespace overdue {
 
 /// The table of rows, and below it the displacers of the threads that were preempted for longest.
-std::string offcpu_text(const std::vector<OffcpuRow>& rows, const OffcpuShow& show);
+/// `width`: columns at which lines below the table fold; 0: never.
+std::string offcpu_text(const std::vector<OffcpuRow>& rows, const OffcpuShow& show,
+                        std::size_t width);
 
 /// The table of displacers. `top`: number of rows; 0: all.
 std::string displacers_text(const std::vector<Displacer>& displacers, std::size_t top);

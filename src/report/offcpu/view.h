@@ -37,6 +37,9 @@ class OffcpuView final : public MeasureListener {
   void tick() override { report_.output->flush(); }
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
+  /// A row for each thread, since the start.
+  std::vector<OffcpuRow> threads() const { return table_.rows(OffcpuBy::thread); }
+
  private:
   std::vector<OffcpuRow> sorted(std::vector<OffcpuRow> rows) const;
 

@@ -52,18 +52,24 @@ class NestedFindings {
 class FlameSink {
  public:
   /// `format`: as flame_format_of() returns it.
-  FlameSink(std::string path, std::string_view format) : path_(std::move(path)), format_(format) {}
+  FlameSink(std::string path, std::string_view format,
+            std::string_view title = "Where the time of stalls went")
+      : path_(std::move(path)), format_(format), title_(title) {}
 
   void finding(const Finding& finding);
+  /// Adds a stack of no finding.
+  void add(const std::vector<FoldedFrame>& frames, std::uint64_t ns) {
+    tree_.add(frames, (ns + 500) / 1000);
+  }
   /// Throws Error if the file cannot be written.
   void end(const SessionInfo& info, const Receipt& receipt);
 
  private:
   std::string path_;
   std::string format_;
+  std::string title_;
   StackTree tree_{WeightUnit::microseconds};
-  NestedFindings findings_{
-      [this](const FoldedStack& stack) { tree_.add(stack.frames, (stack.weight + 500) / 1000); }};
+  NestedFindings findings_{[this](const FoldedStack& stack) { add(stack.frames, stack.weight); }};
 };
 
 }  // namespace overdue
