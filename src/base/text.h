@@ -43,4 +43,8 @@ std::size_t display_width(std::string_view text);
 /// The parts of `text` between `separator`s; empty parts are dropped.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
+/// The lines of `text` filled up to `width` columns, each with `indent` spaces in front and a
+/// newline at the end. A column is as in display_width().
+std::string filled(std::string_view text, std::size_t width, std::size_t indent);
+
 }  // namespace overdue

@@ -119,27 +119,4 @@ std::vector<HelpBlock> parse_help_page(
   return std::move(parser.blocks);
 }
 
-std::string filled(std::string_view text, std::size_t width, std::size_t indent) {
-  std::string result;
-  std::size_t column = 0;
-  for (const std::string_view word : split(text, ' ')) {
-    const std::size_t size = display_width(word);
-    if (column > 0 && column + 1 + size > width) {
-      result += '\n';
-      column = 0;
-    }
-    if (column == 0) {
-      result.append(indent, ' ');
-      column = indent;
-    } else {
-      result += ' ';
-      ++column;
-    }
-    result.append(word);
-    column += size;
-  }
-  if (!result.empty()) result += '\n';
-  return result;
-}
-
 }  // namespace overdue

@@ -30,8 +30,4 @@ std::vector<HelpBlock> parse_help_page(
     std::string_view markdown,
     const std::function<std::string_view(std::string_view link)>& included);
 
-/// The lines of `text` filled up to `width` columns, each with `indent` spaces in front and a
-/// newline at the end. A column is a code point: the pages have no wider characters.
-std::string filled(std::string_view text, std::size_t width, std::size_t indent);
-
 }  // namespace overdue

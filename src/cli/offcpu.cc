@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/measure_request.h"
 #include "cli/options.h"
 #include "core/stack_namer.h"
 #include "live/offcpu_flame.h"
@@ -125,21 +126,11 @@ int OffcpuCommand::draw(const MeasureRequest& request, const Kernel& kernel, Off
 }
 
 int OffcpuCommand::run(const Invocation& invocation) {
-  if (invocation.has_program && invocation.program.empty())
-    throw Error("no program after '--'").hint("overdue offcpu -- make").exit_status(2);
+  check_program(invocation, "overdue offcpu -- make");
   check();
   if (!trace_.empty()) return read_trace(invocation);
-  target_.command = invocation.program;
   const OffcpuPlan plan = this->plan(invocation.has_program);
-  MeasureRequest request;
-  request.command = "offcpu";
-  request.selection = parse_target(target_);
-  request.inherited = invocation.inherited;
-  request.duration = stop_.parsed();
-  request.interval = output_.parsed_interval();
-  request.quiet = output_.quiet;
-  request.verbose = output_.verbose;
-  request.streams = request.interval.has_value();
+  MeasureRequest request = request_of_target("offcpu", invocation, target_, stop_, output_);
   request.options = kept_options(plan);
   OffcpuView view(plan, output_);
   const std::unique_ptr<Kernel> kernel = kernel_.open();

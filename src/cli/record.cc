@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/measure_request.h"
 #include "cli/options.h"
 #include "core/span_kinds.h"
 #include "live/event_choice.h"
@@ -120,20 +121,14 @@ void RecordCommand::check(const Invocation& invocation) const {
         .hint(invocation.has_program ? "-o FILE.odt, then overdue report FILE.odt"
                                      : "overdue record -o - … | overdue report -")
         .exit_status(2);
-  if (invocation.has_program && invocation.program.empty())
-    throw Error("no program after '--'").hint("overdue record -- ls -l").exit_status(2);
+  check_program(invocation, "overdue record -- ls -l");
   check_user_stack(user_stack_.value_or(0));
 }
 
 int RecordCommand::run(const Invocation& invocation) {
   const EventChoice events = parse_events(events_);
   check(invocation);
-  target_.command = invocation.program;
-  MeasureRequest request;
-  request.command = "record";
-  request.selection = parse_target(target_);
-  request.inherited = invocation.inherited;
-  request.duration = stop_.parsed();
+  MeasureRequest request = request_of_target("record", invocation, target_, stop_, {});
   request.quiet = quiet_;
   request.verbose = verbose_;
   request.by_container = true;

@@ -4,9 +4,9 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
-#include "cli/doctor_findings.h"
 #include "core/probe.h"
 #include "report/app_timers/sections.h"
+#include "report/doctor/findings.h"
 #include "report/hwlat/view.h"
 #include "report/offcpu/sections.h"
 #include "report/osnoise/sections.h"

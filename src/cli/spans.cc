@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/measure_request.h"
 #include "cli/options.h"
 #include "core/span_kinds.h"
 #include "live/event_finder.h"
@@ -154,20 +155,10 @@ int SpansCommand::run(const Invocation& invocation) {
     list_kinds();
     return 0;
   }
-  if (invocation.has_program && invocation.program.empty())
-    throw Error("no program after '--'").hint("overdue spans --span block -- make").exit_status(2);
+  check_program(invocation, "overdue spans --span block -- make");
   check_sink_format(output_.format);
   StallOptions wanted = options();
-  target_.command = invocation.program;
-  MeasureRequest request;
-  request.command = "spans";
-  request.selection = parse_target(target_);
-  request.inherited = invocation.inherited;
-  request.duration = stop_.parsed();
-  request.interval = output_.parsed_interval();
-  request.quiet = output_.quiet;
-  request.verbose = output_.verbose;
-  request.streams = request.interval.has_value();
+  MeasureRequest request = request_of_target("spans", invocation, target_, stop_, output_);
   request.thresholds = {"1ns"};
   request.spans = spans();
   wanted.whole_machine = request.selection.kind == TargetKind::all;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/measure_request.h"
 #include "cli/options.h"
 #include "live/actions.h"
 #include "live/debuginfod.h"
@@ -206,8 +207,7 @@ StallOptions StallsCommand::options() const {
 }
 
 int StallsCommand::run(const Invocation& invocation) {
-  if (invocation.has_program && invocation.program.empty())
-    throw Error("no program after '--'").hint("overdue stalls -T 10ms -- make").exit_status(2);
+  check_program(invocation, "overdue stalls -T 10ms -- make");
   check_sink_format(output_.format);
   if (no_resolve_ && !keep_under_.empty())
     throw Error("--keep-under needs names, which --no-resolve leaves out")
@@ -219,18 +219,11 @@ int StallsCommand::run(const Invocation& invocation) {
         .hint(fmt::format("overdue report FILE {}", option))
         .exit_status(2);
   }
-  target_.command = invocation.program;
   StallOptions wanted = options();
-  MeasureRequest request;
-  request.command = "stalls";
-  request.selection = parse_target(target_);
+  MeasureRequest request = request_of_target("stalls", invocation, target_, stop_, output_);
   wanted.whole_machine = request.selection.kind == TargetKind::all;
   wanted.finder = make_event_finder(wanted.spans.pairs, !stack_options_.no_sandbox);
   StallProbeSet probe_set(std::move(wanted));
-  request.inherited = invocation.inherited;
-  request.duration = stop_.parsed();
-  request.quiet = output_.quiet;
-  request.verbose = output_.verbose;
   request.by_container = true;
   request.streams = true;
   request.thresholds = threshold_list();

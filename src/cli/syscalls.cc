@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/measure_request.h"
 #include "cli/options.h"
 #include "live/callers.h"
 #include "live/syscall_probe_set.h"
@@ -131,21 +132,12 @@ class SyscallsCommand final : public Command {
 };
 
 MeasureRequest SyscallsCommand::request(const Invocation& invocation) {
-  if (invocation.has_program && invocation.program.empty())
-    throw Error("no program after '--'").hint("overdue syscalls -- ls -l").exit_status(2);
+  check_program(invocation, "overdue syscalls -- ls -l");
   view_.check();
   check_sink_format(output_.format);
   if (!save_.empty() && save_ == output_.file)
     throw Error("-o and --save name the same file").hint("give two names").exit_status(2);
-  target_.command = invocation.program;
-  MeasureRequest request;
-  request.command = "syscalls";
-  request.selection = parse_target(target_);
-  request.inherited = invocation.inherited;
-  request.duration = stop_.parsed();
-  request.interval = output_.parsed_interval();
-  request.quiet = output_.quiet;
-  request.verbose = output_.verbose;
+  MeasureRequest request = request_of_target("syscalls", invocation, target_, stop_, output_);
   const GroupBy by = view_.group_by();
   request.by_container = by.container || !save_.empty();
   request.streams = view_.calls || request.interval.has_value();

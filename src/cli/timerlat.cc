@@ -8,8 +8,8 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/measure_request.h"
 #include "cli/options.h"
-#include "cli/workload_request.h"
 #include "kernel/capabilities.h"
 #include "kernel/features.h"
 #include "live/app_timers_probe_set.h"
@@ -253,8 +253,7 @@ bool TimerlatCommand::is_for_the_tracer() const {
 
 /// Measures app timers of the target, instead of workload threads.
 int TimerlatCommand::measure_app_timers(const Invocation& invocation) {
-  if (invocation.has_program && invocation.program.empty())
-    throw Error("no program after '--'").hint("overdue timerlat -- sleep 1").exit_status(2);
+  check_program(invocation, "overdue timerlat -- sleep 1");
   if (backend_ == "kernel")
     throw Error("the kernel's tracer knows no target: it has threads of its own")
         .hint("leave the target out, or use --backend bpf")
@@ -269,16 +268,8 @@ int TimerlatCommand::measure_app_timers(const Invocation& invocation) {
   const auto ns = [&](const std::optional<std::string>& text, std::string_view option) {
     return std::uint64_t{limit(text, option).count()};
   };
-  target_.command = invocation.program;
   target_.cpus = cpus_;
-  MeasureRequest request;
-  request.command = "timerlat";
-  request.selection = parse_target(target_);
-  request.inherited = invocation.inherited;
-  request.duration = stop_.parsed();
-  request.interval = output_.parsed_interval();
-  request.quiet = output_.quiet;
-  request.verbose = output_.verbose;
+  MeasureRequest request = request_of_target("timerlat", invocation, target_, stop_, output_);
   request.streams = trace_ || request.interval.has_value();
   const AppTimersPlan plan{.stop_irq_ns = ns(stop_irq_, "--stop-irq"),
                            .stop_total_ns = ns(stop_total_, "--stop-total"),

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/measure_request.h"
 #include "cli/options.h"
 #include "cli/worst_hwlat.h"
 #include "kernel/features.h"
@@ -263,10 +264,7 @@ HwlatRequest WorstCommand::hwlat_request(const Invocation& invocation) const {
 }
 
 int WorstCommand::run(const Invocation& invocation) {
-  if (invocation.has_program && invocation.program.empty())
-    throw Error("no program after '--'")
-        .hint("overdue worst wakeup_rt -- cyclictest")
-        .exit_status(2);
+  check_program(invocation, "overdue worst wakeup_rt -- cyclictest");
   check_sink_format(output_.format);
   kernel_ = kernel_options_.open();
   if (what_ == "hwlat") return run_hwlat(hwlat_request(invocation), *kernel_);
@@ -287,14 +285,8 @@ int WorstCommand::run(const Invocation& invocation) {
   WorstOptions wanted = options();
   target_.command = invocation.program;
   if (target_.is_empty()) target_.all = true;
-  MeasureRequest request;
-  request.command = "worst";
-  request.selection = parse_target(target_);
+  MeasureRequest request = request_of_target("worst", invocation, target_, stop_, output_);
   wanted.whole_machine = request.selection.kind == TargetKind::all;
-  request.inherited = invocation.inherited;
-  request.duration = stop_.parsed();
-  request.quiet = output_.quiet;
-  request.verbose = output_.verbose;
   request.streams = wanted.keep == 0;
   if (!threshold_.empty()) request.thresholds = {threshold_};
   request.spans = {what_};

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/doctor_findings.h"
+#include "report/doctor/findings.h"
 #include "golden.h"
 
 namespace overdue {

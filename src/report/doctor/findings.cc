@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "cli/doctor_findings.h"
 #include "core/latency_window.h"
 #include "probes/worst/sections.h"
+#include "report/doctor/findings.h"
 
 namespace overdue {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/doctor.h"
+#include "report/doctor/doctor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "cli/doctor_findings.h"
+#include "report/doctor/findings.h"
 
 namespace overdue {
 namespace {

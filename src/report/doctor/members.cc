@@ -2,8 +2,8 @@
 #include <cmath>
 #include <string>
 
-#include "cli/doctor_findings.h"
 #include "core/members.h"
+#include "report/doctor/findings.h"
 #include "sinks/json_members.h"
 
 namespace overdue {

@@ -9,7 +9,7 @@
 #include "base/read_text.h"
 #include "base/text.h"
 #include "base/thread_rights.h"
-#include "cli/doctor_findings.h"
+#include "report/doctor/findings.h"
 
 namespace overdue {
 namespace {

@@ -3,9 +3,8 @@
 #include <map>
 
 #include "base/text.h"
-#include "cli/doctor_findings.h"
-#include "cli/help_page.h"
 #include "kernel/tested_kernels.h"
+#include "report/doctor/findings.h"
 
 namespace overdue {
 namespace {
