@@ -9,12 +9,14 @@
 
 #include "core/finding.h"
 #include "core/session_info.h"
-#include "flame/stack_tree.h"
+#include "flame/formats.h"
 
 namespace overdue {
 
-/// The format of a drawing, by the end of its name: "html", "folded", else "svg".
-std::string_view flame_format_of(std::string_view path);
+/// A weight in nanoseconds as that of a tree in microseconds.
+constexpr std::uint64_t rounded_us(std::uint64_t ns) {
+  return ns / 1000 + (ns % 1000 >= 500);
+}
 
 /// The stacks of a finding, by where its time went: the thread, the user functions, the operation,
 /// then the kernel functions of each wait, and for the rest of the time the state of the thread
@@ -51,7 +53,7 @@ class NestedFindings {
 /// Draws where the time of all findings went, into a file at the end.
 class FlameSink {
  public:
-  /// `format`: as flame_format_of() returns it.
+  /// `format`: one of flame_formats().
   FlameSink(std::string path, std::string_view format) : path_(std::move(path)), format_(format) {}
 
   void finding(const Finding& finding);
@@ -63,7 +65,7 @@ class FlameSink {
   std::string format_;
   StackTree tree_{WeightUnit::microseconds};
   NestedFindings findings_{
-      [this](const FoldedStack& stack) { tree_.add(stack.frames, (stack.weight + 500) / 1000); }};
+      [this](const FoldedStack& stack) { tree_.add(stack.frames, rounded_us(stack.weight)); }};
 };
 
 }  // namespace overdue
