@@ -7,6 +7,7 @@
 #include "cli/doctor_findings.h"
 #include "core/probe.h"
 #include "report/app_timers/sections.h"
+#include "report/flame/changes.h"
 #include "report/hwlat/view.h"
 #include "report/osnoise/sections.h"
 #include "report/probe_list.h"
@@ -62,6 +63,8 @@ std::vector<LineShape> lines() {
 constexpr DocumentShape documents[] = {
     {"The probes, as overdue probes lists them", describe_probes},
     {"The report of overdue doctor", [](Members& member) { describe(member, Diagnosis{}); }},
+    {"The changes that overdue flame --diff shows",
+     [](Members& member) { describe(member, FlameChanges{}); }},
 };
 
 class SchemaCommand final : public Command {
