@@ -64,6 +64,7 @@ class FlameCommand final : public Command {
     Output output = to_file ? Output(create_output_file(output_)) : Output(STDOUT_FILENO);
     output.append(is_table() ? table(input) : flame_text(input.tree(), drawing_, format_));
     output.flush();
+    if (format_ == "folded" || format_ == "speedscope") input.print_left_out();
     return 0;
   }
 

@@ -180,6 +180,8 @@ std::string pprof_gzip(const StackTree& tree, std::string_view title, std::strin
   PprofExport made(tree);
   made.comment(title);
   for (const std::string_view text : split(footer, '\n')) made.comment(text);
+  const std::vector<std::string> notes = limit_notes(tree);
+  for (const std::string& note : notes) made.comment(note);
   return compressed(made.take());
 }
 

@@ -165,6 +165,14 @@ class Selection(Flame):
                       "with 70.0% of the weight, left out", text)
         self.assertNotIn("left out", self.drawn(self.file(self.LINES), "--grep", "."))
 
+    def test_standard_error_does_where_there_is_no_foot(self):
+        path = self.file(self.LINES)
+        for form in ("folded", "speedscope"):
+            finished = overdue("flame", path, "--grep", "run", "-f", form)
+            self.assertEqual(finished.err, "overdue: only stacks with a frame like 'run': 3 stacks, with 70.0% of the "
+                                           "weight, left out\n")
+            self.assertEqual(overdue("flame", path, "--grep", "run", "-f", form, "-q").err, "")
+
     def test_earlier_stacks_are_selected_too(self):
         path = self.file(self.LINES)
         text = self.output(path, "--diff", path, "--grep", "run", "-f", "text").decode()

@@ -54,7 +54,14 @@ class ReceiptSink final : public Sink {
 /// Names the frames that a recording has no names for, if a sandbox for that can be made.
 class LateNames {
  public:
-  LateNames() {
+  Stack named(StackFrame frame) {
+    if (!files_ && note_.empty()) begin();
+    return files_ ? files_->named(std::move(frame)) : Stack{std::move(frame)};
+  }
+  const std::string& note() const { return note_; }
+
+ private:
+  void begin() {
     try {
       files_.emplace(FileNames::Options{});
     } catch (const Error& error) {
@@ -62,14 +69,9 @@ class LateNames {
           fmt::format("frames that the recording has no names for stay without: {}", error.what());
     }
   }
-  Stack named(StackFrame frame) {
-    return files_ ? files_->named(std::move(frame)) : Stack{std::move(frame)};
-  }
-  const std::string& note() const { return note_; }
 
- private:
-  std::optional<FileNames> files_;
-  std::string note_;  ///< why there are no names; empty if there are
+  std::optional<FileNames> files_;  ///< made for the first such frame
+  std::string note_;                ///< why there are no names; empty if there are
 };
 
 std::string range_text(const FlameInputOptions& options) {
@@ -240,9 +242,16 @@ void FlameInput::note_filter(const StackFilter& filter, std::uint64_t kept_weigh
   if (filter.left_out() == 0) return;
   std::uint64_t all = 0;
   if (__builtin_add_overflow(filter.left_out_weight(), kept_weight, &all)) all = ~std::uint64_t{0};
-  receipt_.push_back(fmt::format("only stacks {}: {}, with {} of the weight, left out",
-                                 filter.selection(), format_counted(filter.left_out(), "stack"),
-                                 format_share(filter.left_out_weight(), all)));
+  left_out_.push_back(fmt::format("only stacks {}: {}, with {} of the weight, left out",
+                                  filter.selection(), format_counted(filter.left_out(), "stack"),
+                                  format_share(filter.left_out_weight(), all)));
+  receipt_.push_back(left_out_.back());
+}
+
+void FlameInput::print_left_out() const {
+  if (options_.quiet) return;
+  for (const std::string& line : left_out_) say("overdue: {}\n", printable(line));
+  for (const std::string& line : limit_notes(tree_)) say("overdue: {}\n", printable(line));
 }
 
 void FlameInput::check_not_empty(std::uint64_t weight, const std::string& names,

@@ -42,6 +42,8 @@ class FlameInput {
   const std::vector<std::string>& receipt() const { return receipt_; }
   /// Sets all but the title of a drawing of tree().
   void describe(DrawingOptions& drawing) const;
+  /// Prints to standard error what was left out, for formats that have no place for that.
+  void print_left_out() const;
 
  private:
   struct File {
@@ -70,6 +72,7 @@ class FlameInput {
   StackTree tree_;
   std::string names_, before_name_;
   std::vector<std::string> receipt_;
+  std::vector<std::string> left_out_;  ///< the lines of receipt_ about the choice of stacks
   bool has_folded_ = false;
 };
 
