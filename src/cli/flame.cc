@@ -35,7 +35,7 @@ class FlameCommand final : public Command {
     app.add_flag("--group-digits", filter.group_digits)->excludes(merge);
     app.add_option("--from", from_);
     app.add_option("--to", to_);
-    app.add_option("--title", drawing_.title);
+    app.add_option("--title", title_);
     app.add_option("--unit", unit_)->check(CLI::IsMember({"samples", "us", "bytes"}));
     app.add_option("--min-width", drawing_.min_width);
     app.add_flag("--icicle", drawing_.icicle);
@@ -61,6 +61,7 @@ class FlameCommand final : public Command {
     input_.take_recorded = take_recorded;
     const FlameInput input(input_, files_, before_);
     input.describe(drawing_);
+    if (title_) drawing_.title = *title_;
     Output output = to_file ? Output(create_output_file(output_)) : Output(STDOUT_FILENO);
     output.append(is_table() ? table(input) : flame_text(input.tree(), drawing_, format_));
     output.flush();
@@ -95,7 +96,7 @@ class FlameCommand final : public Command {
 
   std::vector<std::string> files_;
   std::string format_, output_, before_, unit_;
-  std::optional<std::string> from_, to_;
+  std::optional<std::string> from_, to_, title_;
   std::size_t top_ = 20;
   FlameInputOptions input_;
   DrawingOptions drawing_;

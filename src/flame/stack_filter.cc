@@ -63,8 +63,8 @@ bool Regex::matches(std::string_view text) const {
 }
 
 StackFilter::StackFilter(StackFilterOptions options) : options_(std::move(options)) {
-  if (!options_.grep.empty()) grep_.emplace(options_.grep, "--grep");
-  if (!options_.thread.empty()) thread_.emplace(options_.thread, "--thread");
+  if (options_.grep) grep_.emplace(*options_.grep, "--grep");
+  if (options_.thread) thread_.emplace(*options_.thread, "--thread");
 }
 
 bool StackFilter::is_match(const Regex& grep, const std::string& name) {
@@ -102,9 +102,11 @@ std::optional<std::span<const FoldedFrame>> StackFilter::kept(const FoldedStack&
 
 std::string StackFilter::selection() const {
   std::string text;
-  if (grep_)
-    text = fmt::format("{} a frame like '{}'", options_.invert ? "without" : "with", options_.grep);
-  if (thread_) text += fmt::format("{}of threads like '{}'", grep_ ? ", " : "", options_.thread);
+  if (options_.grep)
+    text =
+        fmt::format("{} a frame like '{}'", options_.invert ? "without" : "with", *options_.grep);
+  if (options_.thread)
+    text += fmt::format("{}of threads like '{}'", text.empty() ? "" : ", ", *options_.thread);
   return text;
 }
 

@@ -33,11 +33,11 @@ class Regex {
 };
 
 struct StackFilterOptions {
-  std::string grep = {};      ///< keeps stacks with a frame that matches; empty: all
-  bool invert = false;        ///< `grep` keeps the other stacks
-  std::string thread = {};    ///< keeps stacks of threads that match; empty: all
-  bool merge = false;         ///< drops the thread
-  bool group_digits = false;  ///< numbers in names of threads become `*`
+  std::optional<std::string> grep = {};    ///< keeps stacks with a frame that matches; nothing: all
+  bool invert = false;                     ///< `grep` keeps the other stacks
+  std::optional<std::string> thread = {};  ///< keeps stacks of threads that match; nothing: all
+  bool merge = false;                      ///< drops the thread
+  bool group_digits = false;               ///< numbers in names of threads become `*`
 };
 
 /// Selects stacks, and joins threads. Used by one thread.

@@ -48,6 +48,11 @@ TEST(StackFilter, InvertKeepsTheOthers) {
   EXPECT_EQ(kept(others, "t;main 5"), "t;main");
 }
 
+TEST(StackFilter, AnEmptyExpressionMatchesEachFrame) {
+  EXPECT_EQ(kept({.grep = ""}, "t;main 5"), "t;main");
+  EXPECT_EQ(kept({.grep = "", .invert = true}, "t;main 5"), "-");
+}
+
 TEST(StackFilter, ThreadLooksAtTheFirstFrameOnly) {
   const StackFilterOptions thread{.thread = "Compiler"};
   EXPECT_EQ(kept(thread, "C2 CompilerThre;main 5"), "C2 CompilerThre;main");

@@ -161,16 +161,16 @@ class Selection(Flame):
 
     def test_the_foot_counts_what_is_left_out(self):
         text = self.drawn(self.file(self.LINES), "--grep", "run", "--thread", "^dw")
-        self.assertIn("only stacks with a frame like &#39;run&#39;, of threads like &#39;^dw&#39;: 3 stacks, "
-                      "with 70.0% of the weight, left out", text)
+        self.assertIn("3 stacks, with 70.0% of the weight, left out; kept: stacks with a frame like &#39;run&#39;, "
+                      "of threads like &#39;^dw&#39;", text)
         self.assertNotIn("left out", self.drawn(self.file(self.LINES), "--grep", "."))
 
     def test_standard_error_does_where_there_is_no_foot(self):
         path = self.file(self.LINES)
         for form in ("folded", "speedscope"):
             finished = overdue("flame", path, "--grep", "run", "-f", form)
-            self.assertEqual(finished.err, "overdue: only stacks with a frame like 'run': 3 stacks, with 70.0% of the "
-                                           "weight, left out\n")
+            self.assertEqual(finished.err, "overdue: 3 stacks, with 70.0% of the weight, left out; kept: stacks "
+                                           "with a frame like 'run'\n")
             self.assertEqual(overdue("flame", path, "--grep", "run", "-f", form, "-q").err, "")
 
     def test_earlier_stacks_are_selected_too(self):
@@ -181,8 +181,8 @@ class Selection(Flame):
 
     def test_nothing_matches(self):
         path = self.file(self.LINES)
-        self.refused(path, "--grep", "nosuch", status=1, says="no stacks match in a.folded: all 4 are left out by the "
-                     "choice of stacks with a frame like 'nosuch'")
+        self.refused(path, "--grep", "nosuch", status=1,
+                     says="no stacks match in a.folded: of 4, none with a frame like 'nosuch'")
         other = self.file("t;a 1\n", "other")
         self.refused(other, "--diff", path, "--grep", "^a$", status=1, says="no stacks match in a.folded")
 
@@ -263,6 +263,7 @@ class Recordings(Flame):
     def test_the_foot_has_the_receipt(self):
         text = self.drawn(self.RECORDING)
         self.assertRegex(text, r"flame: \d+ findings of stalls\.odt<")
+        self.assertIn("<title>Where the time of stalls went</title>", text)
         self.assertRegex(text, r">187 events, ")
 
     def test_a_part_of_the_time(self):

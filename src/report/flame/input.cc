@@ -242,9 +242,9 @@ void FlameInput::note_filter(const StackFilter& filter, std::uint64_t kept_weigh
   if (filter.left_out() == 0) return;
   std::uint64_t all = 0;
   if (__builtin_add_overflow(filter.left_out_weight(), kept_weight, &all)) all = ~std::uint64_t{0};
-  left_out_.push_back(fmt::format("only stacks {}: {}, with {} of the weight, left out",
-                                  filter.selection(), format_counted(filter.left_out(), "stack"),
-                                  format_share(filter.left_out_weight(), all)));
+  left_out_.push_back(fmt::format("{}, with {} of the weight, left out; kept: stacks {}",
+                                  format_counted(filter.left_out(), "stack"),
+                                  format_share(filter.left_out_weight(), all), filter.selection()));
   receipt_.push_back(left_out_.back());
 }
 
@@ -258,8 +258,8 @@ void FlameInput::check_not_empty(std::uint64_t weight, const std::string& names,
                                  const Counts& counts, const StackFilter& filter) const {
   if (weight > 0) return;
   if (filter.left_out() > 0)
-    throw Error("no stacks match in {}: all {} are left out by the choice of stacks {}",
-                printable(names), filter.left_out(), printable(filter.selection()));
+    throw Error("no stacks match in {}: of {}, none {}", printable(names), filter.left_out(),
+                printable(filter.selection()));
   if (counts.outside > 0)
     throw Error("no findings in {}{}: {} outside", printable(names), range_text(options_),
                 format_counted(counts.outside, "finding"));
@@ -269,6 +269,7 @@ void FlameInput::check_not_empty(std::uint64_t weight, const std::string& names,
 }
 
 void FlameInput::describe(DrawingOptions& drawing) const {
+  if (!has_folded_) drawing.title = stalls_title;
   drawing.subtitle = names_;
   drawing.counted = has_folded_ ? "stack" : "wait";
   drawing.differences = !before_name_.empty();

@@ -40,7 +40,7 @@ class FlameInput {
   const std::string& before_name() const { return before_name_; }
   /// What was read and what was left out, a line each. Raw.
   const std::vector<std::string>& receipt() const { return receipt_; }
-  /// Sets all but the title of a drawing of tree().
+  /// Sets the texts of a drawing of tree(), and whether it shows differences.
   void describe(DrawingOptions& drawing) const;
   /// Prints to standard error what was left out, for formats that have no place for that.
   void print_left_out() const;

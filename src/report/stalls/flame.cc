@@ -136,7 +136,7 @@ void FlameSink::finding(const Finding& finding) {
 void FlameSink::end(const SessionInfo& info, const Receipt& receipt) {
   findings_.end();
   DrawingOptions drawing;
-  drawing.title = "Where the time of stalls went";
+  drawing.title = stalls_title;
   drawing.subtitle = target_text(info.target);
   drawing.counted = "wait";
   for (const std::string& line : receipt_lines(info, receipt)) drawing.footer += line + '\n';

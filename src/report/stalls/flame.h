@@ -13,6 +13,9 @@
 
 namespace overdue {
 
+/// The title of a drawing of stalls.
+inline constexpr std::string_view stalls_title = "Where the time of stalls went";
+
 /// A weight in nanoseconds as that of a tree in microseconds.
 constexpr std::uint64_t rounded_us(std::uint64_t ns) {
   return ns / 1000 + (ns % 1000 >= 500);
