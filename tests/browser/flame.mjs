@@ -158,6 +158,11 @@ const cases = {
     await page.keyboard.press('Shift+Enter');
     assert.equal(await page.evaluate(() => document.querySelector('.frames .at').frame.name), 'wal::Segment::flush()');
     assert.ok(await page.evaluate(() => document.activeElement.matches('.bar input')), 'typing goes on');
+    await page.keyboard.press('Escape');
+    await search(page, '^wal::');
+    await page.keyboard.press('Shift+Enter');
+    assert.equal(await page.evaluate(() => document.querySelector('.frames .at').frame.name), 'wal::Segment::flush()',
+      'the last one is before the first');
   },
   async copies_a_stack(page) {
     const stack = 'wal::Segment::flush()\nwal::Writer::loop()\nstart_thread\nclone3\nwal-writer';
