@@ -46,6 +46,7 @@ LIBRARIES = {
     re.compile(r"(lzma|libiberty/|elfutils/|(g|lib)elf\.h|dwarf\.h)"): {"symbols"},
     re.compile(r"elf\.h"): {"symbols", "kernel"},  # the format alone; kernel reads this build's own BPF objects
     re.compile(r"seccomp\.h"): {"resolve"},
+    re.compile(r"zlib\.h"): {"flame"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
 
@@ -122,6 +123,8 @@ SELF_TEST = {
     "probes/registry.cc": ('#include "probes/a/a.h"\n', False),
     "flame/folded.cc": ('#include "base/text.h"\n', False),
     "flame/sink.cc": ('#include "sinks/output.h"\n', True),
+    "flame/gzip.cc": ("#include <zlib.h>\n", False),
+    "report/gzip.cc": ("#include <zlib.h>\n", True),
     "core/near.cc": ('#include "near.h"\n', True),
     "tui/screen.cc": ("", True),
 }

@@ -1,51 +1,20 @@
-// `overdue flame`: draws folded stacks.
-#include <fcntl.h>
+// `overdue flame`: draws, selects, compares and converts stacks.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "cli/command.h"
-#include "flame/drawing.h"
-#include "flame/folded.h"
-#include "report/stalls/flame.h"
+#include "flame/formats.h"
+#include "live/recorded_stalls.h"
+#include "report/flame/changes.h"
+#include "report/flame/input.h"
 #include "sinks/output.h"
-#include "source/say.h"
 #include "target/output_file.h"
 
 namespace overdue {
 namespace {
-
-/// Bytes without a stack after which reading stops: a device or a pipe need not end.
-constexpr std::size_t max_without_stacks = 64u << 20;
-
-/// Gives all of `path` to `reader`; `-` is standard input.
-void read_folded(const std::string& path, FoldedReader& reader) {
-  const Fd file(path == "-" ? dup(STDIN_FILENO)
-                            : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!file) throw Error("cannot open the stacks {}: {}", printable(path), errno_text(errno));
-  std::array<char, 64 << 10> buffer;
-  for (std::size_t bytes = 0;;) {
-    const ssize_t length = ::read(file.get(), buffer.data(), buffer.size());
-    if (length == 0) return reader.finish();
-    if (length < 0 && errno == EINTR) continue;
-    check_errno(static_cast<int>(std::min<ssize_t>(length, 0)), "cannot read the stacks {}",
-                printable(path));
-    reader.feed({buffer.data(), static_cast<std::size_t>(length)});
-    bytes += static_cast<std::size_t>(length);
-    if (bytes > max_without_stacks && reader.stacks() == 0)
-      throw Error("no stacks in the first {} MiB of {}", max_without_stacks >> 20, printable(path))
-          .hint("a line is 'thread;outer frame;inner frame WEIGHT': see overdue flame --help");
-  }
-}
-
-std::string shown_name(const std::string& path) {
-  return path == "-" ? "standard input" : path.substr(path.rfind('/') + 1);
-}
 
 class FlameCommand final : public Command {
  public:
@@ -53,15 +22,26 @@ class FlameCommand final : public Command {
   Rights rights() const override { return Rights::caller; }
 
   void add_options(CLI::App& app) override {
+    StackFilterOptions& filter = input_.filter;
     app.add_option("file", files_)->required();
-    app.add_option("-f,--format", format_)->check(CLI::IsMember({"svg", "html", "folded"}));
+    app.add_option("-f,--format", format_)
+        ->check(CLI::IsMember({"svg", "html", "folded", "speedscope", "pprof", "text", "json"}));
     app.add_option("-o,--output", output_);
-    app.add_option("--title", drawing_.title);
+    CLI::Option* const grep = app.add_option("--grep", filter.grep);
+    app.add_flag("--invert", filter.invert)->needs(grep);
+    app.add_option("--thread", filter.thread);
+    CLI::Option* const merge = app.add_flag("--merge", filter.merge);
+    app.add_flag("--by-thread")->excludes(merge);
+    app.add_flag("--group-digits", filter.group_digits)->excludes(merge);
+    app.add_option("--from", from_);
+    app.add_option("--to", to_);
+    app.add_option("--title", title_);
     app.add_option("--unit", unit_)->check(CLI::IsMember({"samples", "us", "bytes"}));
     app.add_option("--min-width", drawing_.min_width);
     app.add_flag("--icicle", drawing_.icicle);
     app.add_option("--diff", before_);
-    app.add_flag("-q,--quiet", quiet_);
+    app.add_option("--top", top_);
+    app.add_flag("-q,--quiet", input_.quiet);
   }
 
   int run(const Invocation&) override {
@@ -69,88 +49,56 @@ class FlameCommand final : public Command {
       throw Error("--min-width {}: not a width", drawing_.min_width)
           .hint("pixels of a drawing 1200 wide; 0 draws all frames")
           .exit_status(2);
-    const std::string format = wanted_format();
     const bool to_file = !output_.empty() && output_ != "-";
-    if (!to_file && format != "folded" && isatty(STDOUT_FILENO) == 1)
-      throw Error("standard output is a terminal, which cannot show {}", format)
-          .hint("-o FILE.svg writes it to a file")
-          .exit_status(2);
-    StackTree tree(unit());
-    add_files(tree);
+    if (format_.empty()) format_ = flame_format_of(output_);
+    check_format(to_file);
+    if (!unit_.empty())
+      input_.unit = unit_ == "us"      ? WeightUnit::microseconds
+                    : unit_ == "bytes" ? WeightUnit::bytes
+                                       : WeightUnit::samples;
+    if (from_) input_.from = parse_duration(*from_, "--from");
+    if (to_) input_.to = parse_duration(*to_, "--to");
+    input_.take_recorded = take_recorded;
+    const FlameInput input(input_, files_, before_);
+    input.describe(drawing_);
+    if (title_) drawing_.title = *title_;
     Output output = to_file ? Output(create_output_file(output_)) : Output(STDOUT_FILENO);
-    output.append(drawn(tree, format));
+    output.append(is_table() ? table(input) : flame_text(input.tree(), drawing_, format_));
     output.flush();
+    if (format_ == "folded" || format_ == "speedscope") input.print_left_out();
     return 0;
   }
 
  private:
-  /// The format of -f, else the one that the name of the output ends in.
-  std::string wanted_format() const {
-    return format_.empty() ? std::string(flame_format_of(output_)) : format_;
+  bool is_table() const { return format_ == "text" || format_ == "json"; }
+
+  void check_format(bool to_file) const {
+    if (is_table() && before_.empty())
+      throw Error("-f {} shows a comparison only", format_).hint("--diff FILE").exit_status(2);
+    if (!is_table() && !before_.empty() && !shows_differences(format_))
+      throw Error("-f {} cannot show a comparison", format_)
+          .hint("-f svg, html, text or json")
+          .exit_status(2);
+    const bool is_text = is_table() || format_ == "folded" || format_ == "speedscope";
+    if (!to_file && !is_text && isatty(STDOUT_FILENO) == 1)
+      throw Error("standard output is a terminal, which cannot show {}", format_)
+          .hint("-o FILE.svg writes it to a file")
+          .exit_status(2);
   }
 
-  WeightUnit unit() const {
-    if (unit_ == "us") return WeightUnit::microseconds;
-    return unit_ == "bytes" ? WeightUnit::bytes : WeightUnit::samples;
-  }
-
-  void add_files(StackTree& tree) {
-    std::string names;
-    for (const std::string& path : files_) {
-      add_file(path, [&](const FoldedStack& stack) { tree.add(stack.frames, stack.weight); });
-      names += (names.empty() ? "" : ", ") + shown_name(path);
-    }
-    if (tree.total() == 0) throw no_stacks(names);
-    drawing_.subtitle = names;
-    if (before_.empty()) return;
-    add_file(before_,
-             [&](const FoldedStack& stack) { tree.add_before(stack.frames, stack.weight); });
-    if (tree.node(StackTree::root).before == 0) throw no_stacks(shown_name(before_));
-    drawing_.differences = true;
-    drawing_.subtitle += " compared with " + shown_name(before_);
-  }
-
-  static Error no_stacks(const std::string& names) {
-    return Error("no stacks in {}", printable(names))
-        .hint("a line is 'thread;outer frame;inner frame WEIGHT': see overdue flame --help");
-  }
-
-  void add_file(const std::string& path, const FoldedReader::OnStack& on_stack) {
-    FoldedReader reader(on_stack);
-    read_folded(path, reader);
-    std::string receipt = fmt::format("overdue {} flame: {} read from {}", OVERDUE_VERSION,
-                                      format_counted(reader.stacks(), "stack"), shown_name(path));
-    if (reader.malformed() > 0) {
-      receipt += fmt::format(
-          "; {} no {}, left out",
-          format_counted(reader.malformed(), "line") + (reader.malformed() == 1 ? " was" : " were"),
-          reader.malformed() == 1 ? "stack" : "stacks");
-      tell_problems(path, reader);
-    }
-    drawing_.footer += receipt + '\n';
-  }
-
-  void tell_problems(const std::string& path, const FoldedReader& reader) const {
-    if (quiet_) return;
-    for (const FoldedReader::Problem& problem : reader.problems())
-      say("overdue: {}:{}: {}; left out\n", printable(shown_name(path)), problem.line,
-          problem.what);
-    const std::uint64_t more = reader.malformed() - reader.problems().size();
-    if (more > 0) say("overdue: {}: {} more such lines\n", printable(shown_name(path)), more);
-  }
-
-  std::string drawn(const StackTree& tree, const std::string& format) const {
-    if (format == "html") return flame_html(tree, drawing_);
-    if (format == "svg") return flame_svg(tree, drawing_);
-    std::string text;
-    append_folded(text, tree);
-    return text;
+  std::string table(const FlameInput& input) const {
+    FlameChanges changes = flame_changes(input.tree(), top_);
+    changes.files = input.names();
+    changes.compared_with = input.before_name();
+    changes.receipt.insert(changes.receipt.begin(), input.receipt().begin(), input.receipt().end());
+    return format_ == "json" ? to_json(changes) : to_text(changes);
   }
 
   std::vector<std::string> files_;
-  std::string format_, output_, before_;
-  std::string unit_ = "samples";
-  bool quiet_ = false;
+  std::string format_, output_, before_, unit_;
+  std::optional<std::string> from_, to_, title_;
+  std::size_t top_ = 20;
+  FlameInputOptions input_;
   DrawingOptions drawing_;
 };
 

@@ -13,6 +13,7 @@
 #include "core/probe.h"
 #include "core/recorded_stacks.h"
 #include "live/debuginfod.h"
+#include "live/recorded_stalls.h"
 #include "live/span_choice.h"
 #include "report/output.h"
 #include "report/replay.h"
@@ -21,9 +22,7 @@
 #include "report/stalls/replay.h"
 #include "report/syscalls/replay.h"
 #include "resolve/file_names.h"
-#include "source/kept_options.h"
 #include "source/say.h"
-#include "target/cpu_list.h"
 #include "trace/reader.h"
 
 namespace overdue {
@@ -46,24 +45,6 @@ Error no_stalls() {
   return Error("this recording has system calls, and nothing that explains them")
       .hint("overdue record -T 10ms, or overdue stalls -T 10ms --save FILE, records that")
       .exit_status(2);
-}
-
-/// The spans and thresholds of the recording: they decide which waits are findings, and which
-/// threshold each finding passed.
-void take_recorded(const SessionInfo& info, StallViewOptions& options) {
-  try {
-    const SpanChoice spans = parse_spans(info.spans);
-    options.thresholds = parse_thresholds(info.thresholds, spans.pair_names());
-    options.spans = spans.kinds;
-    options.is_chosen = names_calls(info.only);
-    if (const std::uint64_t timeout_ns = kept_number(info.options, "timeout_ns", 0))
-      options.timeout = Duration(timeout_ns);
-    if (!info.only.empty()) options.only = parse_syscall_set(info.only, info.names);
-    if (info.target.cpus.empty()) return;
-    options.cpus = parse_cpu_list(info.target.cpus, cpus_of_any_machine());
-  } catch (const Error&) {
-    options.thresholds = {};
-  }
 }
 
 class ReportCommand final : public Command {

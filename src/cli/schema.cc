@@ -7,6 +7,7 @@
 #include "core/probe.h"
 #include "report/app_timers/sections.h"
 #include "report/doctor/findings.h"
+#include "report/flame/changes.h"
 #include "report/hwlat/view.h"
 #include "report/offcpu/sections.h"
 #include "report/osnoise/sections.h"
@@ -65,6 +66,8 @@ std::vector<LineShape> lines() {
 constexpr DocumentShape documents[] = {
     {"The probes, as overdue probes lists them", describe_probes},
     {"The report of overdue doctor", [](Members& member) { describe(member, Diagnosis{}); }},
+    {"The changes that overdue flame --diff shows",
+     [](Members& member) { describe(member, FlameChanges{}); }},
 };
 
 class SchemaCommand final : public Command {

@@ -198,19 +198,7 @@ class Drawing {
     if (layout_.gone > 0)
       add_footer(fmt::format("{} of the earlier measurement only, not drawn",
                              format_counted(layout_.gone, "frame")));
-    const StackTree::Merged& merged = tree_.merged();
-    if (merged.stacks > 0)
-      add_footer(fmt::format("{}, with {}, merged into (other): too many different ones",
-                             format_counted(merged.stacks, "stack"),
-                             format_weight(merged.weight, tree_.unit())));
-    if (merged.deep > 0)
-      add_footer(fmt::format("{} cut to the outermost frames: too deep",
-                             format_counted(merged.deep, "stack")));
-    if (merged.cut_names > 0)
-      add_footer(fmt::format("{} cut: too long", format_counted(merged.cut_names, "name")));
-    if (merged.refused > 0)
-      add_footer(fmt::format("{} left out: the sum of weights is too large",
-                             format_counted(merged.refused, "stack")));
+    for (const std::string& note : limit_notes(tree_)) add_footer(note);
   }
 
   /// Adds the lines of `text`; a line that is too long is split at spaces.

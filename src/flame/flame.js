@@ -1,4 +1,4 @@
-// Zoom, search and tooltips. Without this script, the drawing is complete but static.
+// Zoom, threads, search, copying, keys and tooltips. Without this script, the drawing is complete but static.
 (() => {
 'use strict';
 const SVG = 'http://www.w3.org/2000/svg', XHTML = 'http://www.w3.org/1999/xhtml';
@@ -32,7 +32,10 @@ const frames = [...chart.children].map((g, index) => {
   return frame;
 });
 const root = frames[0];
-let zoomed = root, pattern = '', hits = 0, failed = false, share = 0;
+const threads = frames.filter(frame => frame.depth === 1 && frame.note.startsWith('thread ·'));
+// All threads are shown, or one, which `base` is then. `at` is the frame that the keys have chosen.
+let base = root, zoomed = root, at = null, under_pointer = null;
+let pattern = '', matches = [], failed = false, share = 0;
 
 const is_wide = c => c >= 0x1100 && (c <= 0x115e || (c >= 0x2e80 && c <= 0xa4cf) || (c >= 0xac00 && c <= 0xd7a3) ||
   (c >= 0xf900 && c <= 0xfaff) || (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff01 && c <= 0xff60) ||
@@ -57,6 +60,11 @@ const percent = part => (100 * part).toFixed(part < 0.01 ? 2 : 1) + '%';
 const is_above = frame => {  // whether the zoomed frame stands on this one
   for (let at = zoomed.parent; at; at = at.parent) if (at === frame) return true;
   return false;
+};
+const is_in = (top, frame) => {  // whether the frame is `top`, or stands on it
+  let each = frame;
+  while (each.depth > top.depth) each = each.parent;
+  return each === top;
 };
 const draw_frame = frame => {
   const above = frame.depth < zoomed.depth && is_above(frame);
@@ -91,13 +99,19 @@ const bar = make(XHTML, 'div', {class: 'bar'}, bar_home);
 const found = make(XHTML, 'span', {class: 'found', role: 'status'}, bar);
 const input = make(XHTML, 'input', {type: 'search', placeholder: 'Search: regular expression   /',
   'aria-label': 'Search by regular expression', spellcheck: 'false', autocomplete: 'off'}, bar);
+const chooser = make(XHTML, 'select', {class: 'threads', 'aria-label': 'Thread', title: 'Show one thread or all'}, bar);
+make(XHTML, 'option', {value: 0}, chooser).textContent = 'All threads';
+for (const thread of threads) make(XHTML, 'option', {value: thread.index}, chooser).textContent = thread.name;
+chooser.style.display = threads.length > 1 ? '' : 'none';
+const copier = make(XHTML, 'button', {type: 'button', title: 'Copy the stack of the chosen frame (c)'}, bar);
+copier.textContent = 'Copy stack';
 const reset = make(XHTML, 'button', {type: 'button', title: 'Show everything (Escape)'}, bar);
 reset.textContent = 'Reset zoom';
 const legend = svg.querySelector('.legend').getBBox();
 const place_bar = () => {
   const top = -svg.getBoundingClientRect().top;
   const stuck = top > 50;
-  const x = stuck ? 0 : Math.min(legend.x + legend.width + 20, width / 2);
+  const x = stuck ? 0 : Math.min(legend.x + legend.width + 20, width - 440);
   bar_home.setAttribute('x', x);
   bar_home.setAttribute('width', width - x);
   bar_home.setAttribute('y', stuck ? top : 50);
@@ -110,13 +124,21 @@ const draw = () => {
   svg.setAttribute('width', width);
   svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
   frames.forEach(draw_frame);
-  reset.disabled = zoomed === root;
+  reset.disabled = zoomed === base;
+  chooser.value = base.index;
+  choose(at && at.shown ? at : null);
   place_bar();
+};
+const choose = frame => {
+  if (at) at.g.classList.remove('at');
+  at = frame;
+  if (at) at.g.classList.add('at');
+  copier.disabled = !at && zoomed === root;
 };
 
 const search = text => {
   pattern = text;
-  hits = 0;
+  matches = [];
   share = 0;
   failed = false;
   let wanted = null;
@@ -125,12 +147,12 @@ const search = text => {
   } catch {
     failed = true;
   }
-  let past = -1;  // frames that begin before this weight lie on a hit that is counted
+  let past = -1;  // frames that begin before this weight lie on a match that is counted
   for (const frame of frames) {
-    const hit = wanted !== null && frame !== root && wanted.test(frame.name);
+    const hit = wanted !== null && frame !== root && is_in(base, frame) && wanted.test(frame.name);
     frame.g.classList.toggle('hit', hit);
     if (!hit) continue;
-    ++hits;
+    matches.push(frame);
     if (frame.start < past) continue;
     past = frame.start + frame.weight;
     share += frame.weight;
@@ -138,13 +160,15 @@ const search = text => {
   svg.classList.toggle('searching', wanted !== null);
   input.classList.toggle('bad', failed);
   found.textContent = failed ? 'not a regular expression' : wanted === null ? '' :
-    `${percent(root.weight ? share / root.weight : 0)} matched in ${hits} frame${hits === 1 ? '' : 's'}`;
+    `${percent(base.weight ? share / base.weight : 0)} matched in ${matches.length} ` +
+    `frame${matches.length === 1 ? '' : 's'}`;
 };
 
 // The state is in the address, so that a link or the Back button leads to the same view.
 const remember = (push) => {
   const state = new URLSearchParams();
-  if (zoomed !== root) state.set('zoom', zoomed.index);
+  if (base !== root) state.set('thread', base.index);
+  if (zoomed !== base) state.set('zoom', zoomed.index);
   if (pattern) state.set('search', pattern);
   const text = '#' + state;
   if (text === (location.hash || '#')) return;
@@ -154,17 +178,50 @@ const remember = (push) => {
 };
 const recall = () => {
   const state = new URLSearchParams(location.hash.slice(1));
-  zoomed = frames[state.get('zoom') || 0] || root;
+  base = threads.find(thread => thread.index === +state.get('thread')) || root;
+  zoomed = frames[state.get('zoom') || base.index] || base;
+  if (!is_in(base, zoomed)) zoomed = base;
   input.value = state.get('search') || '';
   search(input.value);
   draw();
 };
 
 const zoom = frame => {
-  zoomed = frame;
+  zoomed = is_in(base, frame) ? frame : base;
   hide_tip();
   draw();
   remember(true);
+};
+const show_thread = frame => {
+  base = frame;
+  search(pattern);
+  zoom(base);
+};
+
+// The stack of a frame, innermost first, a frame a line, the thread last.
+const stack_of = frame => {
+  const names = [];
+  for (let each = frame; each && each !== root; each = each.parent) names.push(each.name);
+  return names.join('\n');
+};
+const copy = async frame => {
+  const text = stack_of(frame);
+  let copied = true;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {  // no permission, or a page without a secure origin
+    const area = make(XHTML, 'textarea', {class: 'area'}, bar);
+    area.value = text;
+    area.select();
+    try {
+      copied = document.execCommand('copy');
+    } catch {
+      copied = false;
+    }
+    area.remove();
+  }
+  const count = text.split('\n').length;
+  found.textContent = copied ? `${count} line${count === 1 ? '' : 's'} copied` : 'the browser refuses to copy';
 };
 
 const float = make(SVG, 'foreignObject', {class: 'float', x: 0, y: 0, width: 460, height: 1}, svg);
@@ -193,18 +250,56 @@ chart.addEventListener('click', event => {
   if (frame) zoom(frame);
 });
 chart.addEventListener('pointermove', event => {
-  const frame = frame_at(event);
-  if (frame) show_tip(frame, event); else hide_tip();
+  under_pointer = frame_at(event);
+  if (under_pointer) show_tip(under_pointer, event); else hide_tip();
 });
-chart.addEventListener('pointerleave', hide_tip);
-reset.addEventListener('click', () => zoom(root));
+chart.addEventListener('pointerleave', () => { under_pointer = null; hide_tip(); });
+reset.addEventListener('click', () => { reset.blur(); zoom(base); });
+chooser.addEventListener('change', () => { chooser.blur(); show_thread(frames[+chooser.value]); });
+copier.addEventListener('click', () => { copier.blur(); copy(at || zoomed); });
+
+// Keys. The arrows go to what is drawn there: up in a flame graph is a callee, in an icicle the caller.
+const hangs = frames.length > 1 && +frames[1].rect.getAttribute('y') > +root.rect.getAttribute('y');
+const heaviest = list => list.reduce((best, frame) => (!best || frame.weight > best.weight ? frame : best), null);
+const callee_of = frame => heaviest(frames.filter(each => each.parent === frame && each.shown));
+const beside = (frame, step) => {  // the next frame in the same row
+  const row = frames.filter(each => each.depth === frame.depth && each.shown);
+  return row[row.indexOf(frame) + step] || null;
+};
+const go_to = frame => {
+  if (!frame || !frame.shown) return;
+  choose(frame);
+  frame.g.scrollIntoView({block: 'nearest'});
+  const box = frame.rect.getBoundingClientRect();
+  show_tip(frame, {clientX: Math.max(box.left, 0), clientY: box.bottom - 14});
+};
+const arrows = {
+  ArrowUp: frame => (hangs ? frame.parent : callee_of(frame)),
+  ArrowDown: frame => (hangs ? callee_of(frame) : frame.parent),
+  ArrowLeft: frame => beside(frame, -1),
+  ArrowRight: frame => beside(frame, 1),
+};
+const next_match = step => {
+  const shown = matches.filter(frame => frame.shown);
+  const place = shown.indexOf(at);
+  const next = place < 0 ? (step > 0 ? 0 : shown.length - 1) : place + step + shown.length;
+  go_to(shown[next % shown.length]);
+};
+const press = event => {  // outside of the search; returns whether the key has a meaning
+  if (event.ctrlKey || event.metaKey || event.altKey) return false;
+  if (arrows[event.key]) go_to(at ? arrows[event.key](at) : zoomed);
+  else if (event.key === 'Enter' && at) zoom(at);
+  else if (event.key === 'c' && (at || under_pointer)) copy(at || under_pointer);
+  else return false;
+  return true;
+};
 let waiting = 0;
 input.addEventListener('input', () => {
   clearTimeout(waiting);
   waiting = setTimeout(() => { search(input.value); remember(false); }, frames.length > 5000 ? 250 : 60);
 });
 window.addEventListener('keydown', event => {
-  const typing = document.activeElement === input;
+  const typing = document.activeElement === input, focused = bar.contains(document.activeElement);
   if ((event.key === 'f' && (event.ctrlKey || event.metaKey) && !typing) || (event.key === '/' && !typing)) {
     event.preventDefault();
     input.focus();
@@ -212,11 +307,19 @@ window.addEventListener('keydown', event => {
   } else if (event.key === 'Escape') {
     clearTimeout(waiting);
     hide_tip();
-    if (!typing && zoomed !== root) return zoom(root);
+    if (!typing && zoomed !== base) return zoom(base);
+    choose(null);
     input.value = '';
     input.blur();
     search('');
     remember(false);
+  } else if (typing && event.key === 'Enter') {
+    clearTimeout(waiting);
+    if (pattern !== input.value) search(input.value);
+    remember(false);
+    next_match(event.shiftKey ? -1 : 1);
+  } else if (!focused && press(event)) {
+    event.preventDefault();
   }
 });
 window.addEventListener('resize', () => { hide_tip(); draw(); });
@@ -227,7 +330,7 @@ hide_tip();
 recall();
 // One deep stack makes a tall drawing. Reading begins at the root, in both orientations.
 const bottom = svg.getBoundingClientRect().bottom - innerHeight;
-if (frames.length > 1 && +frames[1].rect.getAttribute('y') < +root.rect.getAttribute('y') && bottom > 0) {
+if (frames.length > 1 && !hangs && bottom > 0) {
   scrollTo(0, bottom);
 }
 })();

@@ -4,6 +4,8 @@
 #include <limits>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 
 namespace overdue {
@@ -147,21 +149,46 @@ std::vector<StackTree::Id> StackTree::children(Id id) const {
   return result;
 }
 
-std::vector<FoldedStack> StackTree::stacks() const {
-  std::vector<FoldedStack> result;
-  std::vector<FoldedFrame> frames;
+void StackTree::visit_stacks(const Visit& visit) const {
+  std::vector<Id> path;
   std::vector<std::pair<Id, std::size_t>> open{{root, 0}};  // with the depth below the root
   while (!open.empty()) {
     const auto [id, depth] = open.back();
     open.pop_back();
-    frames.resize(depth == 0 ? 0 : depth - 1);
-    if (id != root) frames.push_back({std::string(name(id)), nodes_[id].kind});
-    if (nodes_[id].self > 0) result.push_back({frames, nodes_[id].self});
+    path.resize(depth == 0 ? 0 : depth - 1);
+    if (id != root) path.push_back(id);
+    if (nodes_[id].self > 0) visit(path, nodes_[id].self);
     const std::vector<Id> below = children(id);
     for (auto child = below.rbegin(); child != below.rend(); ++child)
       open.emplace_back(*child, depth + 1);
   }
+}
+
+std::vector<FoldedStack> StackTree::stacks() const {
+  std::vector<FoldedStack> result;
+  visit_stacks([&](std::span<const Id> path, std::uint64_t weight) {
+    FoldedStack& stack = result.emplace_back(FoldedStack{.frames = {}, .weight = weight});
+    for (const Id id : path) stack.frames.push_back({std::string(name(id)), nodes_[id].kind});
+  });
   return result;
+}
+
+std::vector<std::string> limit_notes(const StackTree& tree) {
+  std::vector<std::string> notes;
+  const StackTree::Merged& merged = tree.merged();
+  if (merged.stacks > 0)
+    notes.push_back(fmt::format("{}, with {}, merged into (other): too many different ones",
+                                format_counted(merged.stacks, "stack"),
+                                format_weight(merged.weight, tree.unit())));
+  if (merged.deep > 0)
+    notes.push_back(fmt::format("{} cut to the outermost frames: too deep",
+                                format_counted(merged.deep, "stack")));
+  if (merged.cut_names > 0)
+    notes.push_back(fmt::format("{} cut: too long", format_counted(merged.cut_names, "name")));
+  if (merged.refused > 0)
+    notes.push_back(fmt::format("{} left out: the sum of weights is too large",
+                                format_counted(merged.refused, "stack")));
+  return notes;
 }
 
 }  // namespace overdue

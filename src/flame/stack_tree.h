@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -68,7 +69,11 @@ class StackTree {
   std::string_view name(Id id) const { return names_[nodes_[id].name]; }
   /// Sorted by name, then kind; an "(other)" is last.
   std::vector<Id> children(Id id) const;
-  /// Every stack with a weight of its own, in the order of the nodes.
+  /// Calls `visit` for every stack with a weight of its own, in the order of the nodes. `path`:
+  /// its nodes, the thread first; empty for the weight of the root itself.
+  using Visit = std::function<void(std::span<const Id> path, std::uint64_t weight)>;
+  void visit_stacks(const Visit& visit) const;
+  /// The same stacks, as copies.
   std::vector<FoldedStack> stacks() const;
 
  private:
@@ -102,5 +107,8 @@ class StackTree {
   std::unordered_map<ChildKey, Id, ChildHash> children_;
   Merged merged_;
 };
+
+/// A sentence for each limit of the tree that was reached.
+std::vector<std::string> limit_notes(const StackTree& tree);
 
 }  // namespace overdue

@@ -51,20 +51,46 @@ void write_fully(int fd, std::span<const std::byte> bytes, std::string_view name
   }
 }
 
+bool is_regular(int fd, std::string_view name) {
+  struct stat status{};
+  check_errno(::fstat(fd, &status), "cannot read {}", name);
+  return S_ISREG(status.st_mode);
+}
+
 // The magic is checked first: an endless input that is no recording (/dev/zero) must not fill the
 // disk.
-Fd copy_stream(int from, std::string_view name, std::string_view magic) {
+Fd copy_stream(const Fd& from, std::string_view name, std::string_view magic) {
+  std::string taken;
+  if (begins_with(from, name, magic, taken)) return copy_of_stream(from, name, taken);
   Fd copy = temporary_file(name);
-  std::vector<std::byte> buffer(copy_size);
-  std::size_t n = read_fully(from, std::span(buffer).first(magic.size()), name);
-  write_fully(copy.get(), std::span(buffer).first(n), name);
-  if (n < magic.size() || std::memcmp(buffer.data(), magic.data(), n) != 0) return copy;
-  while ((n = read_fully(from, buffer, name)) > 0)
-    write_fully(copy.get(), std::span(buffer).first(n), name);
+  write_fully(copy.get(), std::as_bytes(std::span(taken)), name);
   return copy;
 }
 
 }  // namespace
+
+bool begins_with(const Fd& file, std::string_view name, std::string_view magic,
+                 std::string& taken) {
+  taken.resize(magic.size());
+  const std::span<std::byte> bytes = std::as_writable_bytes(std::span(taken));
+  if (!is_regular(file.get(), name)) {
+    taken.resize(read_fully(file.get(), bytes, name));
+    return taken == magic;
+  }
+  const ssize_t length = ::pread(file.get(), bytes.data(), bytes.size(), 0);
+  const bool result = length == static_cast<ssize_t>(magic.size()) && taken == magic;
+  taken.clear();
+  return result;
+}
+
+Fd copy_of_stream(const Fd& from, std::string_view name, std::string_view taken) {
+  Fd copy = temporary_file(name);
+  write_fully(copy.get(), std::as_bytes(std::span(taken)), name);
+  std::vector<std::byte> buffer(copy_size);
+  while (const std::size_t n = read_fully(from.get(), buffer, name))
+    write_fully(copy.get(), std::span(buffer).first(n), name);
+  return copy;
+}
 
 ByteSource::ByteSource(Fd file, std::string_view name, std::string_view magic)
     : file_(std::move(file)), name_(name) {
@@ -72,7 +98,7 @@ ByteSource::ByteSource(Fd file, std::string_view name, std::string_view magic)
   check_errno(::fstat(file_.get(), &status), "cannot read {}", name_);
   if (S_ISDIR(status.st_mode)) throw Error("cannot read {}: it is a directory", name_);
   if (!S_ISREG(status.st_mode)) {
-    file_ = copy_stream(file_.get(), name_, magic);
+    file_ = copy_stream(file_, name_, magic);
     check_errno(::fstat(file_.get(), &status), "cannot read {}", name_);
   }
   size_ = static_cast<std::uint64_t>(status.st_size);

@@ -10,6 +10,13 @@
 
 namespace overdue {
 
+/// Whether `file` begins with the bytes `magic`. What had to be taken from a file without positions
+/// (a pipe) to see that is in `taken`. Throws Error if the file cannot be read.
+bool begins_with(const Fd& file, std::string_view name, std::string_view magic, std::string& taken);
+
+/// An unlinked temporary file with `taken` and then the rest of `from`.
+Fd copy_of_stream(const Fd& from, std::string_view name, std::string_view taken);
+
 /// Bytes at offsets, of an owned file or borrowed memory. Files are read with pread(2), never
 /// mapped: a file that shrinks during the reading must give a short read, not SIGBUS, and reading
 /// must not fill our memory.

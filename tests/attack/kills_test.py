@@ -41,7 +41,7 @@ def commands_of(folder):
         "offcpu": [("-a", "--save", "{}"), ("-a", "-i", "50ms", "--max")],
         "record": [("-o", "{}", "-a"), ("-o", "{}", "-a", "--events", "syscalls,all", "-T", "syscall=1ms")],
         "report": [(recording,), (recording, "-f", "json", "-o", "{}")],
-        "flame": [(folded, "-o", "{}.svg")],
+        "flame": [(folded, "-o", "{}.svg"), (recording, "-o", "{}.pb.gz")],
         "ctl": [("list",)],
         "demo": [("list",)],
         "doctor": [(), ("-f", "json")],

@@ -85,6 +85,99 @@ const cases = {
     await page.keyboard.type('futex)');
     await page.waitForFunction(() => document.querySelector('.found').textContent.includes('matched'));
   },
+  async thread_alone(page) {
+    const all = await shown(page);
+    await search(page, '^pthread_mutex');
+    await page.waitForFunction(() => document.querySelector('.found').textContent.includes('matched'));
+    const of_all = await found(page);
+    await page.keyboard.press('Escape');
+    await page.locator('.threads').selectOption({label: 'handler-2'});
+    assert.ok(await shown(page) < all);
+    assert.equal(await wide(page, 'handler-2'), await wide(page, 'all'));
+    assert.ok(!await page.evaluate(() => [...document.querySelectorAll('.frames > g')]
+      .some(g => g.style.display !== 'none' && g.frame.name === 'log')), 'another thread');
+    assert.match(page.url(), /#thread=\d+$/);
+    assert.ok(await page.getByRole('button', {name: 'Reset zoom'}).isDisabled());
+    // Shares are those of the thread.
+    await search(page, '^pthread_mutex');
+    await page.waitForFunction(() => document.querySelector('.found').textContent.includes('matched'));
+    const expected = await page.evaluate(() => {
+      const frames = [...document.querySelectorAll('.frames > g')].map(g => g.frame);
+      const thread = frames.find(f => f.name === 'handler-2');
+      const inside = frames.filter(f => f.name === 'pthread_mutex_lock' && f.start >= thread.start &&
+        f.start < thread.start + thread.weight);
+      return 100 * inside.reduce((sum, f) => sum + f.weight, 0) / thread.weight;
+    });
+    assert.ok((await found(page)).startsWith(`${expected.toFixed(expected < 1 ? 2 : 1)}% matched`), await found(page));
+    assert.notEqual(await found(page), of_all);
+    // The zoom stays within the thread, also to the frame below it.
+    await page.keyboard.press('Escape');
+    await click(page, 'server::Loop::run()');
+    await click(page, 'all');
+    assert.equal(await wide(page, 'handler-2'), await wide(page, 'all'));
+    assert.ok(await page.getByRole('button', {name: 'Reset zoom'}).isDisabled());
+    await page.reload();
+    assert.equal(await page.locator('.threads').evaluate(each => each.selectedOptions[0].text), 'handler-2');
+    await page.locator('.threads').selectOption({label: 'All threads'});
+    assert.equal(await shown(page), all);
+    assert.doesNotMatch(page.url(), /thread/);
+  },
+  async arrows_and_enter(page) {
+    const chosen = () => page.evaluate(() => document.querySelector('.frames .at')?.frame.name);
+    assert.equal(await chosen(), undefined);
+    await page.keyboard.press('ArrowUp');
+    assert.equal(await chosen(), 'all');
+    await page.keyboard.press('ArrowUp');
+    const thread = await chosen();
+    const heaviest = await page.evaluate(() => [...document.querySelectorAll('.frames > g')].map(g => g.frame)
+      .filter(f => f.depth === 1).reduce((best, f) => f.weight > best.weight ? f : best).name);
+    assert.equal(thread, heaviest);
+    assert.ok((await tip(page)).startsWith(thread), await tip(page));
+    await page.keyboard.press('ArrowLeft');
+    assert.notEqual(await chosen(), thread);
+    await page.keyboard.press('ArrowRight');
+    assert.equal(await chosen(), thread);
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowDown');
+    assert.equal(await chosen(), thread);
+    await page.keyboard.press('Enter');
+    assert.equal(await wide(page, thread), await wide(page, 'all'));
+    await page.keyboard.press('Escape');
+    assert.notEqual(await wide(page, thread), await wide(page, 'all'));
+    await page.keyboard.press('Escape');
+    assert.equal(await chosen(), undefined);
+  },
+  async enter_goes_from_match_to_match(page) {
+    await search(page, '^wal::');
+    const names = [];
+    for (let i = 0; i < 3; ++i) {
+      await page.keyboard.press('Enter');
+      names.push(await page.evaluate(() => document.querySelector('.frames .at').frame.name));
+    }
+    assert.deepEqual(names, ['wal::Writer::loop()', 'wal::Segment::flush()', 'wal::Writer::loop()']);
+    await page.keyboard.press('Shift+Enter');
+    assert.equal(await page.evaluate(() => document.querySelector('.frames .at').frame.name), 'wal::Segment::flush()');
+    assert.ok(await page.evaluate(() => document.activeElement.matches('.bar input')), 'typing goes on');
+    await page.keyboard.press('Escape');
+    await search(page, '^wal::');
+    await page.keyboard.press('Shift+Enter');
+    assert.equal(await page.evaluate(() => document.querySelector('.frames .at').frame.name), 'wal::Segment::flush()',
+      'the last one is before the first');
+  },
+  async copies_a_stack(page) {
+    const stack = 'wal::Segment::flush()\nwal::Writer::loop()\nstart_thread\nclone3\nwal-writer';
+    const button = page.getByRole('button', {name: 'Copy stack'});
+    assert.ok(await button.isDisabled(), 'nothing is chosen');
+    await click(page, 'wal::Segment::flush()');
+    await button.click();
+    await page.waitForFunction(() => document.querySelector('.found').textContent === '5 lines copied');
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), stack);
+    await page.keyboard.press('Escape');
+    await hover(page, 'wal-writer');
+    await page.keyboard.press('c');
+    await page.waitForFunction(() => document.querySelector('.found').textContent === '1 line copied');
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'wal-writer');
+  },
   async control_f_searches(page) {
     await page.keyboard.press('Control+f');
     assert.ok(await page.evaluate(() => document.activeElement.matches('.bar input')));
@@ -153,6 +246,7 @@ const browser = await chromium.launchPersistentContext(given.profile, {
   args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
     '--disable-background-networking', '--disable-component-update', '--disable-sync'],
 });
+await browser.grantPermissions(['clipboard-read', 'clipboard-write']);
 const troubles = [];
 browser.on('page', page => {
   page.on('pageerror', error => troubles.push(error.message));

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "report/doctor/findings.h"
 #include "golden.h"
+#include "report/doctor/findings.h"
 
 namespace overdue {
 namespace {

@@ -6,8 +6,6 @@
 
 #include "base/text.h"
 #include "core/span_kinds.h"
-#include "flame/drawing.h"
-#include "flame/folded.h"
 #include "sinks/output.h"
 #include "sinks/text_format.h"
 #include "target/output_file.h"
@@ -78,11 +76,6 @@ bool is_own_time(const Finding& finding) {
 
 }  // namespace
 
-std::string_view flame_format_of(std::string_view path) {
-  if (path.ends_with(".html") || path.ends_with(".htm")) return "html";
-  return path.ends_with(".folded") || path.ends_with(".txt") ? "folded" : "svg";
-}
-
 std::vector<FoldedStack> folded_stacks(const Finding& finding) {
   Folding folding(finding);
   std::uint64_t blocked_ns = 0;
@@ -148,13 +141,7 @@ void FlameSink::end(const SessionInfo& info, const Receipt& receipt) {
   drawing.counted = "wait";
   for (const std::string& line : receipt_lines(info, receipt)) drawing.footer += line + '\n';
   Output output(create_output_file(path_));
-  if (format_ == "folded") {
-    std::string text;
-    append_folded(text, tree_);
-    output.append(text);
-  } else {
-    output.append(format_ == "html" ? flame_html(tree_, drawing) : flame_svg(tree_, drawing));
-  }
+  output.append(flame_text(tree_, drawing, format_));
   output.flush();
 }
 

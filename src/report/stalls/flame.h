@@ -9,12 +9,17 @@
 
 #include "core/finding.h"
 #include "core/session_info.h"
-#include "flame/stack_tree.h"
+#include "flame/formats.h"
 
 namespace overdue {
 
-/// The format of a drawing, by the end of its name: "html", "folded", else "svg".
-std::string_view flame_format_of(std::string_view path);
+/// The title of a drawing of stalls.
+inline constexpr std::string_view stalls_title = "Where the time of stalls went";
+
+/// A weight in nanoseconds as that of a tree in microseconds.
+constexpr std::uint64_t rounded_us(std::uint64_t ns) {
+  return ns / 1000 + (ns % 1000 >= 500);
+}
 
 /// The stacks of a finding, by where its time went: the thread, the user functions, the operation,
 /// then the kernel functions of each wait, and for the rest of the time the state of the thread
@@ -51,15 +56,14 @@ class NestedFindings {
 /// Draws where the time of all findings went, into a file at the end.
 class FlameSink {
  public:
-  /// `format`: as flame_format_of() returns it.
-  FlameSink(std::string path, std::string_view format,
-            std::string_view title = "Where the time of stalls went")
+  /// `format`: one of flame_formats().
+  FlameSink(std::string path, std::string_view format, std::string_view title = stalls_title)
       : path_(std::move(path)), format_(format), title_(title) {}
 
   void finding(const Finding& finding);
   /// Adds a stack of no finding.
   void add(const std::vector<FoldedFrame>& frames, std::uint64_t ns) {
-    tree_.add(frames, (ns + 500) / 1000);
+    tree_.add(frames, rounded_us(ns));
   }
   /// Throws Error if the file cannot be written.
   void end(const SessionInfo& info, const Receipt& receipt);

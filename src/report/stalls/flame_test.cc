@@ -95,13 +95,6 @@ TEST(FlameOfFindings, AThreadWithoutANameHasItsNumber) {
   EXPECT_THAT(lines_of(finding), ElementsAre("thread 7;softirq NET_RX; 5000"));
 }
 
-TEST(FlameOfFindings, TheFilesNameSaysWhichFormat) {
-  EXPECT_EQ(flame_format_of("a.svg"), "svg");
-  EXPECT_EQ(flame_format_of("a.html"), "html");
-  EXPECT_EQ(flame_format_of("a.folded"), "folded");
-  EXPECT_EQ(flame_format_of("a"), "svg");
-}
-
 /// A finding of thread `tid` from `begin_ns` to `end_ns`, all of this time on a CPU.
 Finding ran(std::string name, std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t tid = 2) {
   Finding finding;
