@@ -10,6 +10,7 @@
 #include "report/hwlat/view.h"
 #include "report/osnoise/sections.h"
 #include "report/probe_list.h"
+#include "report/profile/sections.h"
 #include "report/timerlat/sections.h"
 #include "sinks/finding_sections.h"
 #include "sinks/json_schema.h"
@@ -29,6 +30,7 @@ SectionPtr any() {
 /// The sections of each report.
 std::vector<ReportShape> reports() {
   return {{"Latencies of system calls", {any<LatencySection>()}},
+          {"Where CPU time was spent, by samples", {any<ProfileSection>()}},
           {"Latencies of spans of other kinds", {std::make_shared<LatencySection>("spans")}},
           {"System calls found by --discover", {any<NamesSection>()}},
           {"The session of a stream of calls", {any<UnfinishedSection>()}},

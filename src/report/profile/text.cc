@@ -1,0 +1,109 @@
+// The report of `overdue profile` for people.
+#include <cmath>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "report/profile/sections.h"
+#include "sinks/text_format.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t rows_shown = 20, stacks_shown = 5, frames_shown = 12;
+constexpr std::uint64_t few_samples = 100;  // below, a share has no decimals
+
+template <typename T>
+std::span<const T> shown(const std::vector<T>& rows, std::size_t top, std::size_t otherwise) {
+  return std::span(rows).first(std::min(rows.size(), top == 0 ? otherwise : top));
+}
+
+/// A share from this number of samples. Few samples do not support a decimal.
+std::string percent_text(double share, std::uint64_t samples) {
+  return samples < few_samples ? fmt::format("{:.0f}%", 100 * share)
+                               : fmt::format("{:.1f}%", 100 * share);
+}
+
+std::string share_text(std::uint64_t part, std::uint64_t whole) {
+  if (whole == 0) return "-";
+  return percent_text(static_cast<double>(part) / static_cast<double>(whole), whole);
+}
+
+std::string more_text(std::size_t all, std::size_t shown, std::string_view noun) {
+  return all == shown ? "" : fmt::format("… {} more\n", counted(all - shown, noun));
+}
+
+std::string busy_text(std::span<const ProfiledCpu> cpus) {
+  std::uint64_t idle = 0, taken = 0;
+  for (const ProfiledCpu& cpu : cpus) {
+    idle += cpu.idle;
+    taken += cpu.taken();
+  }
+  return fmt::format("{}, {} busy", counted(cpus.size(), "CPU"), share_text(taken - idle, taken));
+}
+
+std::string head(const ProfileFigures& all) {
+  std::string text = fmt::format("{}, {} Hz asked for", all.event, all.rate_hz);
+  if (!all.cpus.empty())
+    text += fmt::format(", {:.1f} Hz delivered on {}", all.delivered_hz(), busy_text(all.cpus));
+  text += fmt::format("\nn={}, {} in the kernel", grouped(all.samples),
+                      share_text(all.kernel_samples, all.samples));
+  // 1.96 standard errors of a share of one half, for which they are largest.
+  if (all.samples > 0)
+    text += fmt::format("; a share is within {:.1f} points (95 %)",
+                        1.96 * 50 / std::sqrt(static_cast<double>(all.samples)));
+  return text + "\n";
+}
+
+std::string thread_table(const ProfileFigures& all) {
+  const auto rows = shown(all.threads, all.top, rows_shown);
+  std::string text = fmt::format("\n{:>9} {:>7} {:>7} {:>8} {:>8}  {:<16} {}\n", "SAMPLES", "SHARE",
+                                 "%CPU", "PID", "TID", "THREAD", "PROCESS");
+  for (const ProfiledThread& thread : rows)
+    text += fmt::format("{:>9} {:>7} {:>7} {:>8} {:>8}  {:<16} {}\n", grouped(thread.samples),
+                        share_text(thread.samples, all.samples),
+                        percent_text(all.cpu_share(thread), all.samples), thread.pid, thread.tid, printable(thread.comm), printable(thread.process));
+  return text + more_text(all.threads.size(), rows.size(), "thread");
+}
+
+std::string function_table(const ProfileFigures& all) {
+  const auto rows = shown(all.functions, all.top, rows_shown);
+  std::string text = fmt::format("\n{:>7} {:>7}  FUNCTION\n", "SELF", "TOTAL");
+  for (const ProfiledFunction& one : rows) {
+    text += fmt::format("{:>7} {:>7}  {}", share_text(one.self, all.samples),
+                        share_text(one.total, all.samples), to_text(one));
+    text += one.name.empty() || one.module.empty() ? "\n" : fmt::format("  ({})\n", one.module);
+  }
+  return text + more_text(all.functions.size(), rows.size(), "function");
+}
+
+std::string stack_text(const NamedStack& stack, const ProfileFigures& all, bool whole) {
+  std::string text =
+      fmt::format("\n{:>7} {} in {}\n", share_text(stack.samples, all.samples),
+                  counted(stack.samples, "sample"),
+                  stack.root.empty() ? "a thread without a name" : printable(stack.root));
+  const std::size_t most = whole ? stack.frames.size() : frames_shown;
+  for (const StackFrame& frame : std::span(stack.frames).first(std::min(most, stack.frames.size())))
+    text += fmt::format("          {}\n", to_text(ProfiledFunction{.name = frame.name,
+                                                                   .module = frame.module}));
+  if (stack.frames.size() > most)
+    text += fmt::format("          … {} (-v shows them)\n",
+                        counted(stack.frames.size() - most, "more frame"));
+  if (stack.is_cut) text += "          … the outermost frames are missing\n";
+  return text;
+}
+
+}  // namespace
+
+std::string profile_text(const ProfileFigures& all, bool whole_stacks) {
+  std::string text = head(all);
+  if (all.samples == 0) return text;
+  text += thread_table(all);
+  text += function_table(all);
+  for (const NamedStack& stack : shown(all.stacks, all.top, stacks_shown))
+    text += stack_text(stack, all, whole_stacks);
+  return text;
+}
+
+}  // namespace overdue
