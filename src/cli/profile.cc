@@ -18,7 +18,7 @@ class ProfileReporter final : public MeasureListener {
  public:
   ProfileReporter(ProfilePlan plan, const OutputOptions& output, bool spawned, bool sandbox,
                   const std::string& save)
-      : stacks_({.sandbox = sandbox}),
+      : stacks_({.sandbox = sandbox, .many_stacks = true}),
         view_(std::move(plan), output, spawned, stacks_),
         saver_(save, &stacks_) {}
 
@@ -94,10 +94,8 @@ int ProfileCommand::run(const Invocation& invocation) {
   check_profile_format(output_.format);
   check_user_stack(user_stack_);
   target_.command = invocation.program;
-  const ProfilePlan plan{.rate_hz = rate_hz_,
-                         .by_thread = !by_.empty(),
-                         .top = view_.row_limit(),
-                         .flame = flame_};
+  const ProfilePlan plan{
+      .rate_hz = rate_hz_, .by_thread = !by_.empty(), .top = view_.row_limit(), .flame = flame_};
   MeasureRequest request;
   request.command = "profile";
   request.selection = parse_target(target_);
