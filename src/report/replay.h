@@ -26,9 +26,9 @@ bool has_every_call(const SessionInfo& info);
 /// Likewise, whether it has spans, and what explains them.
 bool has_stalls(const SessionInfo& info);
 
-/// Prints a recording as the command that made it prints live. `kind` is not `calls` or `profile`; `view` is
-/// "summary", or, of timerlat and osnoise, "hist" or "trace". Throws Error for a view or format
-/// that the report does not have.
+/// Prints a recording as the command that made it prints live. `kind` is not `calls` or `profile`;
+/// `view` is "summary", or, of timerlat and osnoise, "hist" or "trace". Throws Error for a view or
+/// format that the report does not have.
 void replay_report(TraceReader& reader, RecordedReport kind, const std::string& view,
                    const OutputOptions& output);
 

@@ -37,8 +37,7 @@ struct {
  * event in the program leaves the program's registers where a system call does. */
 static __always_inline u32 fill_user_side(struct profile_scratch* scratch, u32 kernel_bytes,
                                           struct task_struct* task) {
-  if (!user_stack_bytes || is_exiting(task) || has_no_user_side(task) ||
-      has_32_bit_registers(task))
+  if (!user_stack_bytes || is_exiting(task) || has_no_user_side(task) || has_32_bit_registers(task))
     return 0;
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   u16 flags = SPAN_HAS_USER_STACK;

@@ -60,10 +60,10 @@ std::uint32_t Profile::number_of(const FunctionName& function) {
     return known->second;
   if (functions_.size() >= limits_.functions) return 0;
   const auto number = static_cast<std::uint32_t>(functions_.size());
-  const ProfiledFunction& added = functions_.emplace_back(
-      ProfiledFunction{.name = std::string(function.name),
-                       .module = std::string(function.module),
-                       .is_kernel = function.is_kernel});
+  const ProfiledFunction& added =
+      functions_.emplace_back(ProfiledFunction{.name = std::string(function.name),
+                                               .module = std::string(function.module),
+                                               .is_kernel = function.is_kernel});
   counted_.push_back(0);
   function_numbers_.emplace(FunctionName{added.name, added.module, added.is_kernel}, number);
   return number;

@@ -19,15 +19,15 @@ namespace overdue {
 struct ProfiledThread {
   std::uint32_t pid = 0;
   std::uint32_t tid = 0;
-  std::string comm;     ///< last name of the thread
-  std::string process;  ///< last name of its process
+  std::string comm{};     ///< last name of the thread
+  std::string process{};  ///< last name of its process
   std::uint64_t samples = 0;
 };
 
 /// A function with samples. Functions without a name are one function of their module.
 struct ProfiledFunction {
-  std::string name;    ///< empty: unknown
-  std::string module;  ///< as of a StackFrame
+  std::string name{};    ///< empty: unknown
+  std::string module{};  ///< as of a StackFrame
   bool is_kernel = false;
   std::uint64_t self = 0;   ///< samples in the function itself
   std::uint64_t total = 0;  ///< … and in the functions that it called; a recursion counts once

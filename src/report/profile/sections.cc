@@ -4,8 +4,6 @@
 #include <array>
 #include <span>
 
-#include "core/finding_members.h"
-
 namespace overdue {
 namespace {
 
@@ -35,12 +33,18 @@ void describe_thread(Members& member, const ProfiledThread& thread, const Profil
   member("cpu_share", all.cpu_share(thread), {.help = "CPU time by the time of one CPU"});
 }
 
+void describe_name(Members& member, const ProfiledFunction& function) {
+  member("function", function.name, {.help = "empty: the functions of the module without names"});
+  member("module", function.module,
+         {.help = "file; [kernel] or the name of a kernel module in brackets, [vdso], [jit], "
+                  "[anon]; empty: unknown"});
+  member("kernel", function.is_kernel);
+}
+
 void describe_function(Members& member, const ProfiledFunction& function,
                        const ProfileFigures& all) {
   member.type("profiled_function", "Samples in a function");
-  member("function", function.name, {.help = "empty: the functions of the module without names"});
-  member("module", function.module, {.help = "as of a frame"});
-  member("kernel", function.is_kernel);
+  describe_name(member, function);
   member("self", function.self, {.help = "samples in the function itself"});
   member("total", function.total,
          {.help = "samples in it and in what it called; a recursion counts once"});
@@ -54,7 +58,10 @@ void describe_stack(Members& member, const NamedStack& stack, const ProfileFigur
   member("samples", stack.samples);
   member("share", share(stack.samples, all.samples), {.help = "of all samples, 0 to 1"});
   member("cut", stack.is_cut, {.help = "true: the outermost frames are missing"});
-  member("frames", stack.frames);
+  member.list("frames", stack.frames, [&](const ProfiledFunction& frame) {
+    member.type("profiled_frame", "A function of a stack, innermost first");
+    describe_name(member, frame);
+  });
 }
 
 }  // namespace

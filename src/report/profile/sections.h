@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/section.h"
-#include "core/stack.h"
 #include "report/profile/profile.h"
 
 namespace overdue {
@@ -22,10 +21,10 @@ struct ProfiledCpu {
 
 /// A stack of the report, with the names of its functions.
 struct NamedStack {
-  std::string root;
+  std::string root{};
   std::uint64_t samples = 0;
-  Stack frames;  ///< innermost first
-  bool is_cut = false;
+  std::vector<ProfiledFunction> frames{};  ///< innermost first
+  bool is_cut = false;                     ///< the outermost frames are missing
 };
 
 /// The content of a profile's report.
@@ -35,12 +34,12 @@ struct ProfileFigures {
   std::uint64_t duration_ns = 0;
   std::uint64_t samples = 0;
   std::uint64_t kernel_samples = 0;
-  std::vector<ProfiledCpu> cpus;
-  std::vector<ProfiledThread> threads;
-  std::vector<ProfiledFunction> functions;
-  std::vector<NamedStack> stacks;  ///< hottest first
-  std::size_t top = 0;             ///< rows of each table; 0: all, in a text the default
-  bool by_thread = false;          ///< rows of CSV are threads; the roots of stacks, too
+  std::vector<ProfiledCpu> cpus{};
+  std::vector<ProfiledThread> threads{};
+  std::vector<ProfiledFunction> functions{};
+  std::vector<NamedStack> stacks{};  ///< hottest first
+  std::size_t top = 0;               ///< rows of each table; 0: all, in a text the default
+  bool by_thread = false;            ///< rows of CSV are threads; the roots of stacks, too
 
   /// The rate at which the CPUs were sampled, in all; 0 if it is not known.
   double delivered_hz() const;

@@ -1,4 +1,5 @@
 // The report of `overdue profile` for people.
+#include <algorithm>
 #include <cmath>
 #include <span>
 
@@ -31,7 +32,7 @@ std::string share_text(std::uint64_t part, std::uint64_t whole) {
 }
 
 std::string more_text(std::size_t all, std::size_t shown, std::string_view noun) {
-  return all == shown ? "" : fmt::format("… {} more\n", counted(all - shown, noun));
+  return all == shown ? "" : fmt::format("… {}\n", counted(all - shown, noun));
 }
 
 std::string busy_text(std::span<const ProfiledCpu> cpus) {
@@ -63,8 +64,9 @@ std::string thread_table(const ProfileFigures& all) {
   for (const ProfiledThread& thread : rows)
     text += fmt::format("{:>9} {:>7} {:>7} {:>8} {:>8}  {:<16} {}\n", grouped(thread.samples),
                         share_text(thread.samples, all.samples),
-                        percent_text(all.cpu_share(thread), all.samples), thread.pid, thread.tid, printable(thread.comm), printable(thread.process));
-  return text + more_text(all.threads.size(), rows.size(), "thread");
+                        percent_text(all.cpu_share(thread), all.samples), thread.pid, thread.tid,
+                        printable(thread.comm), printable(thread.process));
+  return text + more_text(all.threads.size(), rows.size(), "more thread");
 }
 
 std::string function_table(const ProfileFigures& all) {
@@ -75,7 +77,7 @@ std::string function_table(const ProfileFigures& all) {
                         share_text(one.total, all.samples), to_text(one));
     text += one.name.empty() || one.module.empty() ? "\n" : fmt::format("  ({})\n", one.module);
   }
-  return text + more_text(all.functions.size(), rows.size(), "function");
+  return text + more_text(all.functions.size(), rows.size(), "more function");
 }
 
 std::string stack_text(const NamedStack& stack, const ProfileFigures& all, bool whole) {
@@ -83,13 +85,22 @@ std::string stack_text(const NamedStack& stack, const ProfileFigures& all, bool 
       fmt::format("\n{:>7} {} in {}\n", share_text(stack.samples, all.samples),
                   counted(stack.samples, "sample"),
                   stack.root.empty() ? "a thread without a name" : printable(stack.root));
-  const std::size_t most = whole ? stack.frames.size() : frames_shown;
-  for (const StackFrame& frame : std::span(stack.frames).first(std::min(most, stack.frames.size())))
-    text += fmt::format("          {}\n", to_text(ProfiledFunction{.name = frame.name,
-                                                                   .module = frame.module}));
-  if (stack.frames.size() > most)
-    text += fmt::format("          … {} (-v shows them)\n",
-                        counted(stack.frames.size() - most, "more frame"));
+  std::size_t lines = 0, frames = 0;
+  for (auto frame = stack.frames.begin(); frame != stack.frames.end();) {
+    if (!whole && lines++ == frames_shown) {
+      text += fmt::format("          … {} (-v shows them)\n",
+                          counted(stack.frames.size() - frames, "more frame"));
+      break;
+    }
+    const auto next = std::find_if(frame, stack.frames.end(), [&](const ProfiledFunction& other) {
+      return to_text(other) != to_text(*frame);
+    });
+    const auto times = static_cast<std::size_t>(next - frame);
+    text += fmt::format("          {}{}\n", to_text(*frame),
+                        times == 1 ? "" : fmt::format(" ({} times)", times));
+    frames += times;
+    frame = next;
+  }
   if (stack.is_cut) text += "          … the outermost frames are missing\n";
   return text;
 }

@@ -61,8 +61,7 @@ StackNamer::UserStack user_stack_of(const Record& record, std::size_t kernel_fra
   if (record.bytes.size() < copy_at) return {};
   const auto copy = record.bytes.subspan(
       copy_at, std::min<std::size_t>(sample.user_bytes, record.bytes.size() - copy_at));
-  const auto registers =
-      is_named ? user_registers{} : record.at<user_registers>(registers_at);
+  const auto registers = is_named ? user_registers{} : record.at<user_registers>(registers_at);
   return namer.user_stack(sample.header.pid, registers, copy,
                           KernelTime(Duration(sample.header.time_ns)));
 }
@@ -102,10 +101,8 @@ void ProfileView::record(const Record& record) {
   if (record.schema->id == RECORD_PROFILE_SAMPLE) return add(record);
   if (record.schema->id != RECORD_PROFILE_CPU || cpus_.size() >= cpus_max) return;
   const auto cpu = record.as<profile_cpu>();
-  cpus_.push_back({.cpu = cpu.header.cpu,
-                   .samples = cpu.samples,
-                   .idle = cpu.idle,
-                   .others = cpu.others});
+  cpus_.push_back(
+      {.cpu = cpu.header.cpu, .samples = cpu.samples, .idle = cpu.idle, .others = cpu.others});
 }
 
 void ProfileView::add(const Record& record) {
@@ -113,8 +110,7 @@ void ProfileView::add(const Record& record) {
   const Stack kernel = addresses.empty() ? Stack() : namer_.kernel_stack(addresses);
   StackNamer::UserStack user = user_stack_of(record, addresses.size(), namer_);
   fold_unnamed(user.frames);
-  if (!user.end.empty() && (ends_.size() < ends_max || ends_.contains(user.end)))
-    ++ends_[user.end];
+  if (!user.end.empty() && (ends_.size() < ends_max || ends_.contains(user.end))) ++ends_[user.end];
   count_frames(kernel, user.frames);
   profile_.add(record.as<profile_sample>(), kernel, user);
 }
@@ -142,16 +138,10 @@ ProfileFigures ProfileView::figures(const SessionInfo& info) const {
                      .top = plan_.top,
                      .by_thread = plan_.by_thread};
   for (const ProfiledStack& stack : profile_.stacks(plan_.top ? plan_.top : stacks_of_data)) {
-    NamedStack named{.root = stack.root,
-                     .samples = stack.samples,
-                     .frames = {},
-                     .is_cut = stack.is_cut};
-    for (const std::uint32_t number : stack.frames) {
-      const ProfiledFunction& function = profile_.functions()[number];
-      named.frames.push_back({.name = function.name,
-                              .module = function.module,
-                              .is_kernel = function.is_kernel});
-    }
+    NamedStack named{
+        .root = stack.root, .samples = stack.samples, .frames = {}, .is_cut = stack.is_cut};
+    for (const std::uint32_t number : stack.frames)
+      named.frames.push_back(profile_.functions()[number]);
     all.stacks.push_back(std::move(named));
   }
   const auto cut = [&](auto& rows) {
