@@ -38,6 +38,8 @@ def commands_of(folder):
         "osnoise": [("-p", "50ms",)],
         "worst": [("wakeup",), ("irqsoff", "--backend", "bpf")],
         "spans": [("-a", "--save", "{}"), ("-a", "-i", "50ms", "--hist")],
+        "profile": [("-a", "--save", "{}"), ("-a", "-F", "999", "-f", "svg", "-o", "{}.svg"),
+                    ("--", tool("sleep"), "0.5")],
         "record": [("-o", "{}", "-a"), ("-o", "{}", "-a", "--events", "syscalls,all", "-T", "syscall=1ms")],
         "report": [(recording,), (recording, "-f", "json", "-o", "{}")],
         "flame": [(folded, "-o", "{}.svg")],

@@ -77,7 +77,11 @@ std::uint32_t kept_profile_rate(const SessionInfo& info) {
 }
 
 void check_profile_format(std::string_view format) {
-  if (!is_drawing(format)) check_sink_format(format);
+  const auto sinks = sink_formats();
+  if (is_drawing(format) || std::ranges::find(sinks, format) != sinks.end()) return;
+  throw Error("unknown format '{}'", printable(format))
+      .hint("formats: text, json, csv, ndjson, folded, svg, html")
+      .exit_status(2);
 }
 
 ProfileView::ProfileView(ProfilePlan plan, const OutputOptions& output, bool spawned,
