@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -18,8 +19,8 @@ using namespace std::chrono_literals;
 
 /// Uses CPU time for ever, in the program alone.
 void burn(Child&) {
-  for (volatile unsigned i = 0;; i = i + 1) {
-  }
+  std::atomic<unsigned> sum = 0;
+  while (true) sum.fetch_add(1, std::memory_order_relaxed);
 }
 
 class ProfileProbeTest : public KernelTest {

@@ -189,6 +189,15 @@ TEST(ProfileText, PrintsARecursionOnOneLineAndCutsDeepStacks) {
   EXPECT_THAT(profile_text(figures_of(profile), true), HasSubstr("          caller_19\n"));
 }
 
+TEST(ProfileText, PrintsFunctionsOfOneNameInTwoModulesOnTwoLines) {
+  Profile profile(false);
+  profile.add(sample(11), {},
+              {.frames = {user("clock_gettime", "[vdso]"), user("clock_gettime", "/lib/libc.so.6")},
+               .end = {}});
+  EXPECT_THAT(profile_text(figures_of(profile), false),
+              HasSubstr("          clock_gettime\n          clock_gettime\n"));
+}
+
 TEST(ProfileText, EscapesNamesOfThreads) {
   Profile profile(true);
   profile.add(sample(11, "\x1b[31mred"), {}, {.frames = {user("main")}, .end = {}});

@@ -93,7 +93,7 @@ std::string stack_text(const NamedStack& stack, const ProfileFigures& all, bool 
       break;
     }
     const auto next = std::find_if(frame, stack.frames.end(), [&](const ProfiledFunction& other) {
-      return to_text(other) != to_text(*frame);
+      return other.name != frame->name || other.module != frame->module;
     });
     const auto times = static_cast<std::size_t>(next - frame);
     text += fmt::format("          {}{}\n", to_text(*frame),
