@@ -42,10 +42,10 @@ def lost(report):
 
 
 class Profile(FolderTest):
-    def report(self, *arguments, status=0):
+    def report(self, *arguments, status=0, **options):
         """The report of a run, and what the program printed."""
         path = f"{self.folder}/report.json"
-        finished = overdue("profile", "-f", "json", "-o", path, *arguments)
+        finished = overdue("profile", "-f", "json", "-o", path, *arguments, **options)
         self.assertEqual(finished.status, status, finished)
         with open(path, encoding="utf-8") as file:
             return json.load(file), finished
@@ -239,7 +239,8 @@ class Profile(FolderTest):
     def test_functions_of_generated_code(self):
         program = "function hotLoop(n) { let x = 1; for (let i = 0; i < n; i++) x = (x * 31 + i) % 65521; return x; }" \
                   "let end = Date.now() + 1500, r = 0; while (Date.now() < end) r += hotLoop(100000); console.log(r);"
-        report, _ = self.report("-F", "499", "--", tool("node"), "--perf-basic-prof", "-e", program)
+        report, _ = self.report("-F", "499", "--", tool("node"), "--perf-basic-prof", "-e", program,
+                                cwd=self.folder)
         hot = sum(one["self_share"] for one in report["functions"] if "hotLoop" in one["function"])
         self.assertGreater(hot, 0.3, report["functions"][:5])
 

@@ -119,8 +119,9 @@ void Profile::add(const profile_sample& sample, const Stack& kernel,
 std::vector<ProfiledThread> Profile::threads() const {
   std::vector<ProfiledThread> all;
   for (const auto& [key, thread] : threads_) all.push_back(thread);
-  std::ranges::stable_sort(
-      all, [](const auto& one, const auto& other) { return one.samples > other.samples; });
+  std::ranges::sort(all, [](const ProfiledThread& one, const ProfiledThread& other) {
+    return std::tie(other.samples, one.pid, one.tid) < std::tie(one.samples, other.pid, other.tid);
+  });
   return all;
 }
 
