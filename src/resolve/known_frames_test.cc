@@ -59,6 +59,11 @@ Copy three_frames_copy() {
 
 class KnownFramesTest : public testing::Test {
  protected:
+  /// The stack in the copy; without frames if it is unknown.
+  ResolvedStack found(const Copy& copy) const {
+    return known_.find(mappings, registers_, copy.bytes()).value_or(ResolvedStack{});
+  }
+
   KnownFrames known_{true};
   user_registers registers_ = registers(0x100, rsp + 0x40);
 };
@@ -67,9 +72,7 @@ TEST_F(KnownFramesTest, AStackOfLearnedFramesIsFoundAgain) {
   const Copy copy = three_frames_copy();
   EXPECT_FALSE(known_.find(mappings, registers_, copy.bytes()));
   known_.learn(mappings, registers_, three_frames());
-  const auto found = known_.find(mappings, registers_, copy.bytes());
-  ASSERT_TRUE(found);
-  EXPECT_EQ(*found, three_frames());
+  EXPECT_EQ(found(copy), three_frames());
 }
 
 TEST_F(KnownFramesTest, AnotherImageOrAddressIsUnknown) {
@@ -124,9 +127,7 @@ TEST_F(KnownFramesTest, AFrameNamedByItsCallHasThatNameForThatCallOnly) {
   ResolvedStack stack = three_frames();
   stack.frames[0].is_named_by_call = true;
   known_.learn(mappings, registers_, stack);
-  const auto found = known_.find(mappings, registers_, three_frames_copy().bytes());
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->frames[0].name, "leaf");
+  EXPECT_EQ(found(three_frames_copy()), stack);
   ResolvedStack other = three_frames();
   other.frames[1].address = 0x250;
   known_.learn(mappings, registers(0x110, rsp + 0x40), other);  // 0x250 is known, too
@@ -140,9 +141,7 @@ TEST_F(KnownFramesTest, InlinedFunctionsStayWithTheirFrame) {
   inlined.is_inlined = true;
   stack.frames.insert(stack.frames.begin() + 1, inlined);
   known_.learn(mappings, registers_, stack);
-  const auto found = known_.find(mappings, registers_, three_frames_copy().bytes());
-  ASSERT_TRUE(found);
-  EXPECT_EQ(*found, stack);
+  EXPECT_EQ(found(three_frames_copy()), stack);
 }
 
 TEST_F(KnownFramesTest, FramesWithoutNamesAreCounted) {
@@ -150,9 +149,7 @@ TEST_F(KnownFramesTest, FramesWithoutNamesAreCounted) {
   stack.frames[1].name.clear();
   stack.unresolved = 1;
   known_.learn(mappings, registers_, stack);
-  const auto found = known_.find(mappings, registers_, three_frames_copy().bytes());
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->unresolved, 1u);
+  EXPECT_EQ(found(three_frames_copy()).unresolved, 1u);
 }
 
 TEST(KnownFrames, ForgetAllWhenTheyAreTooMany) {

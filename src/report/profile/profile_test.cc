@@ -12,7 +12,6 @@
 namespace overdue {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 

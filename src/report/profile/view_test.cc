@@ -74,8 +74,8 @@ struct Sample {
 
 class ProfileViewTest : public testing::Test {
  protected:
-  ProfileViewTest() { std::filesystem::create_directory(folder_); }
-  ~ProfileViewTest() override { std::filesystem::remove_all(folder_); }
+  void SetUp() override { std::filesystem::create_directory(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   std::string shown(const std::vector<Sample>& samples, std::string format, ProfilePlan plan = {}) {
     OutputOptions output{.format = std::move(format), .file = folder_ / "report", .interval = {}};
