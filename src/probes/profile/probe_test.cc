@@ -99,7 +99,7 @@ TEST_F(ProfileProbeTest, CountsEverySampleOfTheMachineButNeverItself) {
   run(500ms);
   u64 others = 0;
   for (const profile_cpu& cpu : cpus_) others += cpu.others;
-  EXPECT_GT(others, 10u);  // this process
+  EXPECT_GT(others, 0u);  // this process
   for (const profile_sample& sample : samples_) {
     EXPECT_NE(sample.header.pid, static_cast<u32>(getpid()));
     EXPECT_NE(sample.header.tid, 0u);
