@@ -350,15 +350,10 @@ void make_profile_corpus(const std::string& directory) {
   sample.flags = SPAN_HAS_USER_STACK;
   sample.user_bytes = 64;
   profile_sample in_program = sample;
-  in_program.header.time_ns += 1'000;
   in_program.kernel_frames = 0;
   profile_cpu cpu{};
   cpu.header = trace_test::make_header(RECORD_PROFILE_CPU, sizeof cpu, 17);
-  cpu.samples = 2;
-  cpu.idle = 3;
-  cpu.rate_hz = 99;
-  cpu.event = PROFILE_CPU_CLOCK;
-  const std::size_t user_side = sizeof(user_registers) + sample.user_bytes;
+  const std::size_t user_side = sizeof(user_registers) + 64;
   keep(directory + "/profile.odt",
        trace_of(schemas_of({RECORD_PROFILE_SAMPLE, RECORD_PROFILE_CPU}),
                 {with_words(sample, {1, 2}, user_side), with_words(in_program, {}, user_side),
