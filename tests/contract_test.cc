@@ -12,6 +12,7 @@
 #include "kernel/features.h"
 #include "probes/app_timers/probe.h"
 #include "probes/osnoise/probe.h"
+#include "probes/profile/probe.h"
 #include "probes/sched/probe.h"
 #include "probes/spans.h"
 #include "probes/syscalls/probe_fixture.h"
@@ -223,6 +224,9 @@ std::vector<std::unique_ptr<Measuring>> sessions_of_every_kind() {
                                            session.membership().maps()));
   session.add(std::make_unique<SectionsProbe>(
       WorstOptions{.tracer = WORST_PREEMPTIRQSOFF, .cpus = {0}}, session.membership().maps()));
+  session.add(std::make_unique<ProfileProbe>(
+      ProfileOptions{.rate_hz = 1, .user_stack_bytes = USER_STACK_MAX, .cpus = {0}},
+      session.membership().maps()));
   static BusyThreads no_threads({.cpus = {}});
   session.add(std::make_unique<OsnoiseProbe>(no_threads, session.membership().maps()));
   return sessions;

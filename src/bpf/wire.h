@@ -64,8 +64,10 @@ enum record_kind {
   RECORD_CPU_SAMPLE = 19,
   RECORD_SIGNAL_HANDLER = 20,  // signals.h
   RECORD_STOP_SIGNAL = 21,
-  RECORD_TIMERLAT_CPU = 22,   // timerlat.h
-  RECORD_TRACER_TEXT = 23,    // worst.h
-  RECORD_OFFCPU_THREAD = 24,  // offcpu.h
-  RECORD_OFFCPU_DISPLACER = 25,
+  RECORD_TIMERLAT_CPU = 22,    // timerlat.h
+  RECORD_TRACER_TEXT = 23,     // worst.h
+  RECORD_PROFILE_SAMPLE = 24,  // profile.h
+  RECORD_PROFILE_CPU = 25,
+  RECORD_OFFCPU_THREAD = 26,  // offcpu.h
+  RECORD_OFFCPU_DISPLACER = 27,
 };

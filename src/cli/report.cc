@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <set>
+
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
@@ -80,8 +82,13 @@ class ReportCommand final : public Command {
     const std::vector<const Schema*> schemas = all_schemas();
     TraceReader reader(std::move(file), schemas, file_);
     const std::string& command = reader.info().command;
-    if (const RecordedReport kind = report_of(reader.info()); kind != RecordedReport::calls) {
-      refuse_options_of_calls(command);
+    const RecordedReport kind = report_of(reader.info());
+    if (kind == RecordedReport::profile) {
+      show_profile(reader);
+      return 0;
+    }
+    if (kind != RecordedReport::calls) {
+      refuse_options_of_calls(command, {});
       if (shows_.empty()) shows_ = view_.histograms ? "hist" : "summary";
       replay_report(reader, kind, shows_, output_);
       return 0;
@@ -102,11 +109,12 @@ class ReportCommand final : public Command {
 
  private:
   /// No given option may be ignored in silence.
-  void refuse_options_of_calls(const std::string& command) const {
+  void refuse_options_of_calls(const std::string& command,
+                               const std::set<std::string_view>& but) const {
     for (const char* const option :
          {"--only", "--by", "--sort", "--top", "--calls", "--discover", "--threshold", "--idle",
           "--keep-under", "--first", "--flame", "--lines", "--debuginfod", "--symbols"})
-      if (app_->count(option) > 0)
+      if (app_->count(option) > 0 && !but.contains(option))
         throw Error("{} is for recordings of system calls and stalls; this one is of `overdue {}`",
                     option, printable(command))
             .hint("leave it out")
@@ -125,6 +133,19 @@ class ReportCommand final : public Command {
     check_narrower(asked, stalls_.thresholds, stalls_.spans);
     stalls_.thresholds = std::move(asked);
     stalls_.narrowed = true;
+  }
+
+  void show_profile(TraceReader& reader) {
+    refuse_options_of_calls("profile", {"--by", "--top", "--flame"});
+    if (view_.histograms || (!shows_.empty() && shows_ != "summary"))
+      throw Error("a recording of `overdue profile` has a summary only")
+          .hint("--view summary")
+          .exit_status(2);
+    if (!view_.by.empty() && view_.by != std::vector<std::string>{"thread"})
+      throw Error("a profile has stacks by process, or --by thread").exit_status(2);
+    replay_profile(reader,
+                   {.by_thread = !view_.by.empty(), .top = view_.row_limit(), .flame = flame_},
+                   output_);
   }
 
   void show_calls(TraceReader& reader) {

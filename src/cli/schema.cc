@@ -12,6 +12,7 @@
 #include "report/offcpu/sections.h"
 #include "report/osnoise/sections.h"
 #include "report/probe_list.h"
+#include "report/profile/sections.h"
 #include "report/timerlat/sections.h"
 #include "sinks/finding_sections.h"
 #include "sinks/json_schema.h"
@@ -31,6 +32,7 @@ SectionPtr any() {
 /// The sections of each report.
 std::vector<ReportShape> reports() {
   return {{"Latencies of system calls", {any<LatencySection>()}},
+          {"Where CPU time was spent, by samples", {any<ProfileSection>()}},
           {"Latencies of spans of other kinds", {std::make_shared<LatencySection>("spans")}},
           {"Time on and off the CPU by thread", {any<OffcpuSection>()}},
           {"System calls found by --discover", {any<NamesSection>()}},

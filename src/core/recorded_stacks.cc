@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "bpf/app_timer.h"
+#include "bpf/profile.h"
 #include "bpf/sched.h"
 #include "bpf/span.h"
 #include "bpf/timerlat.h"
@@ -145,6 +146,11 @@ void StackRecorder::record(const Record& record) {
       kernel_frames(record, offsetof(cpu_sample, kernel),
                     std::min<std::size_t>(record.as<cpu_sample>().kernel_frames, SAMPLE_FRAMES));
       return with_user_side<cpu_sample>(record, sizeof(cpu_sample));
+    case RECORD_PROFILE_SAMPLE: {
+      const std::size_t frames = record.as<profile_sample>().kernel_frames;
+      kernel_frames(record, sizeof(profile_sample), frames);
+      return with_user_side<profile_sample>(record, sizeof(profile_sample) + 8 * frames);
+    }
     case RECORD_TIMERLAT: {
       const auto activation = record.as<timerlat_activation>();
       kernel_frames(record, sizeof activation + activation.noises * sizeof(timerlat_noise),

@@ -39,7 +39,8 @@ bool is_in_most_programs(std::string_view path) {
 }  // namespace
 
 LiveStacks::LiveStacks(const Options& wanted) {
-  const Resolver::Options options{.names = wanted.names};
+  const Resolver::Options options{.names = wanted.names,
+                                  .remember_frames = wanted.many_stacks && !wanted.lines};
   auto sandbox = wanted.lines ? SandboxedResolver::SandboxOptions::with_lines()
                               : SandboxedResolver::SandboxOptions{};
   sandbox.fetch_debug_file = wanted.fetch_debug_file;

@@ -31,6 +31,9 @@ class LiveStacks final : public StackNamer {
     bool names = true;    ///< false: frames stay modules and offsets
     bool lines = false;   ///< true: adds source lines and inlined functions
     FetchDebugFile fetch_debug_file{};
+    /// Thousands of stacks will come: the frames of the first ones are kept to unwind the others
+    /// with. Not with `lines`, which come late for some frames.
+    bool many_stacks = false;
   };
   LiveStacks() : LiveStacks(Options{}) {}
   explicit LiveStacks(const Options& wanted);

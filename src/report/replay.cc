@@ -1,5 +1,6 @@
 #include "report/replay.h"
 
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -72,6 +73,7 @@ Plan with_view(Plan plan, const std::string& view) {
 RecordedReport report_of(const SessionInfo& info) {
   if (info.command == "osnoise") return RecordedReport::osnoise;
   if (info.command == "offcpu") return RecordedReport::offcpu;
+  if (info.command == "profile") return RecordedReport::profile;
   if (info.command == "timerlat")
     return info.options.contains("period_ns") ? RecordedReport::timerlat
                                               : RecordedReport::app_timers;
@@ -120,6 +122,15 @@ void replay_report(TraceReader& reader, RecordedReport kind, const std::string& 
     WorstView shown(kept_worst_plan(info), output, false, stacks);
     show(shown);
   }
+}
+
+void replay_profile(TraceReader& reader, ProfilePlan plan, const OutputOptions& output) {
+  check_profile_format(output.format);
+  plan.rate_hz = kept_profile_rate(reader.info());
+  RecordedStacks stacks;
+  ProfileView view(std::move(plan), output, false, stacks);
+  ListenerReplay replay(view, stacks);
+  reader.replay(replay);
 }
 
 }  // namespace overdue

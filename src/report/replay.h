@@ -3,6 +3,7 @@
 #include <string>
 
 #include "report/output.h"
+#include "report/profile/view.h"
 #include "trace/reader.h"
 
 namespace overdue {
@@ -16,6 +17,7 @@ enum class RecordedReport {
   worst,
   hwlat,
   offcpu,
+  profile,
 };
 
 RecordedReport report_of(const SessionInfo& info);
@@ -25,10 +27,14 @@ bool has_every_call(const SessionInfo& info);
 /// Likewise, whether it has spans, and what explains them.
 bool has_stalls(const SessionInfo& info);
 
-/// Prints a recording as the command that made it prints live. `kind` is not `calls`; `view` is
-/// "summary", or, of timerlat and osnoise, "hist" or "trace". Throws Error for a view or format
-/// that the report does not have.
+/// Prints a recording as the command that made it prints live. `kind` is not `calls` or `profile`;
+/// `view` is "summary", or, of timerlat and osnoise, "hist" or "trace". Throws Error for a view or
+/// format that the report does not have.
 void replay_report(TraceReader& reader, RecordedReport kind, const std::string& view,
                    const OutputOptions& output);
+
+/// The same for a recording with RecordedReport::profile. The rate of `plan` is taken from the
+/// recording.
+void replay_profile(TraceReader& reader, ProfilePlan plan, const OutputOptions& output);
 
 }  // namespace overdue

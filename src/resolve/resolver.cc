@@ -32,7 +32,7 @@ std::size_t Resolver::Hash::operator()(const std::vector<std::uint64_t>& words) 
 }
 
 Resolver::Resolver(ProcessImages& images, Options options)
-    : images_(images), options_(std::move(options)) {
+    : images_(images), options_(std::move(options)), known_(options_.names) {
   if (!options_.read_kernel_symbols)
     options_.read_kernel_symbols = [] { return KernelSymbols::read(); };
 }
@@ -44,13 +44,19 @@ ResolvedStack Resolver::user_stack(pid_t pid, const user_registers& registers,
     ++cost_.unknown_processes;
     return counted(without_names(nullptr, std::span(&registers.rip, 1), StackEnd::no_process));
   }
-  auto stack =
-      read_user_stack(*image, pid, registers, copy.first(std::min(copy.size(), max_copy_bytes)));
+  copy = copy.first(std::min(copy.size(), max_copy_bytes));
+  if (options_.remember_frames)
+    if (auto known = known_.find(image->id(), registers, copy)) {
+      ++cost_.from_cache;
+      return counted(std::move(*known));
+    }
+  auto stack = read_user_stack(*image, pid, registers, copy);
   if (!stack) {
     ++cost_.failed;
     return counted(without_names(image.get(), std::span(&registers.rip, 1), StackEnd::failed));
   }
   complete(*image, *stack);
+  if (options_.remember_frames) known_.learn(image->id(), registers, *stack);
   return counted(std::move(*stack));
 }
 

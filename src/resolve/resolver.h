@@ -13,6 +13,7 @@
 
 #include "base/time.h"
 #include "bpf/span.h"
+#include "resolve/known_frames.h"
 #include "resolve/process_images.h"
 #include "resolve/resolved_stack.h"
 #include "symbols/kernel_symbols.h"
@@ -29,6 +30,8 @@ class Resolver {
     /// named anyway, because they cannot be named later.
     bool names = true;
     std::size_t max_kept_stacks = 8192;
+    /// Unwinds user stacks of known frames at once, see KnownFrames: for thousands of stacks.
+    bool remember_frames = false;
     /// Reads the kernel's symbols, at the first kernel stack; in a thread of its own if
     /// while_waiting() was called. Default: /proc/kallsyms. Tests pass their own.
     std::function<KernelSymbols()> read_kernel_symbols{};
@@ -97,6 +100,7 @@ class Resolver {
   std::function<void()> meanwhile_;
   Cost cost_;
   Kept kept_;
+  KnownFrames known_;
   std::unique_ptr<KernelSymbols> kernel_;
   KernelTime kernel_read_at_{};
   Duration kernel_rest_{};  // least time before the next read

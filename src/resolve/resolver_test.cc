@@ -29,6 +29,7 @@ class Resolvers : public ResolverTest {
   ProcessImages images_;
   SandboxedResolver sandboxed_{images_};
   LocalResolver local_{images_};
+  LocalResolver remembering_{images_, {.remember_frames = true}, {}};
 };
 
 TEST_F(Resolvers, FindTheSame) {
@@ -45,6 +46,9 @@ TEST_F(Resolvers, FindTheSame) {
       const auto local = local_.user_stack(stopped.tid, taken.registers, taken.memory);
       const auto sandboxed = sandboxed_.user_stack(stopped.tid, taken.registers, taken.memory);
       EXPECT_EQ(local, sandboxed) << program << " " << scenario;
+      for (int time = 0; time < 2; ++time)
+        EXPECT_EQ(remembering_.user_stack(stopped.tid, taken.registers, taken.memory), local)
+            << program << " " << scenario;
       std::vector<std::uint64_t> addresses;
       for (const auto& frame : local.frames) addresses.push_back(frame.address);
       EXPECT_EQ(local_.raw_user_stack(stopped.tid, addresses),
@@ -57,6 +61,7 @@ TEST_F(Resolvers, FindTheSame) {
   EXPECT_GT(frames, 500u);
   EXPECT_EQ(sandboxed_.sandbox_cost().restarts, 0u);
   EXPECT_EQ(local_.cost().frames, sandboxed_.cost().frames);
+  EXPECT_GE(remembering_.cost().from_cache, 8u);  // neither signals nor what ends early
 }
 
 TEST_F(Resolvers, FramesHaveNameModuleAndBuildId) {

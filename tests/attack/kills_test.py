@@ -39,6 +39,8 @@ def commands_of(folder):
         "worst": [("wakeup",), ("irqsoff", "--backend", "bpf")],
         "spans": [("-a", "--save", "{}"), ("-a", "-i", "50ms", "--hist")],
         "offcpu": [("-a", "--save", "{}"), ("-a", "-i", "50ms", "--max")],
+        "profile": [("-a", "--save", "{}"), ("-a", "-F", "999", "-f", "svg", "-o", "{}.svg"),
+                    ("--", tool("sleep"), "0.5")],
         "record": [("-o", "{}", "-a"), ("-o", "{}", "-a", "--events", "syscalls,all", "-T", "syscall=1ms")],
         "report": [(recording,), (recording, "-f", "json", "-o", "{}")],
         "flame": [(folded, "-o", "{}.svg"), (recording, "-o", "{}.pb.gz")],

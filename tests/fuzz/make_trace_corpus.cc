@@ -7,6 +7,7 @@
 
 #include "bpf/app_timer.h"
 #include "bpf/osnoise.h"
+#include "bpf/profile.h"
 #include "bpf/sched.h"
 #include "bpf/signals.h"
 #include "bpf/timerlat.h"
@@ -340,6 +341,25 @@ void make_worst_corpus(const std::string& directory) {
   keep(directory + "/tracer_text.odt", trace_of(schemas_of({RECORD_TRACER_TEXT}), {of_kernel}));
 }
 
+/// Samples of a thread in the kernel and in its program, and the counts of a CPU.
+void make_profile_corpus(const std::string& directory) {
+  profile_sample sample{};
+  sample.header = trace_test::make_header(RECORD_PROFILE_SAMPLE, sizeof sample, 16);
+  std::string_view("server").copy(sample.process, sizeof sample.process);
+  sample.kernel_frames = 2;
+  sample.flags = SPAN_HAS_USER_STACK;
+  sample.user_bytes = 64;
+  profile_sample in_program = sample;
+  in_program.kernel_frames = 0;
+  profile_cpu cpu{};
+  cpu.header = trace_test::make_header(RECORD_PROFILE_CPU, sizeof cpu, 17);
+  const std::size_t user_side = sizeof(user_registers) + 64;
+  keep(directory + "/profile.odt",
+       trace_of(schemas_of({RECORD_PROFILE_SAMPLE, RECORD_PROFILE_CPU}),
+                {with_words(sample, {1, 2}, user_side), with_words(in_program, {}, user_side),
+                 trace_test::to_bytes(cpu)}));
+}
+
 void make_corpus(const std::string& directory) {
   const std::vector<Bytes> records = {trace_test::wait_record(1), trace_test::text_record(2, "two"),
                                       trace_test::wait_record(3)};
@@ -376,4 +396,5 @@ int main(int argc, char** argv) {
   overdue::make_timerlat_corpus(argv[1]);
   overdue::make_osnoise_corpus(argv[1]);
   overdue::make_worst_corpus(argv[1]);
+  overdue::make_profile_corpus(argv[1]);
 }

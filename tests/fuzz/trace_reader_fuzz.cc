@@ -211,8 +211,8 @@ void show_spans(std::span<const std::byte> bytes, std::string_view format, bool 
 }
 
 /// The report goes to standard output, which is a file in memory.
-void show_report(std::span<const std::byte> bytes, RecordedReport kind, const std::string& view,
-                 std::string_view format) {
+template <typename Replay>
+void show_report(std::span<const std::byte> bytes, std::string_view format, const Replay& replay) {
   static const int file = memfd_create("report", MFD_CLOEXEC);
   static const bool is_output = dup2(file, STDOUT_FILENO) == STDOUT_FILENO;
   require(is_output && ftruncate(file, 0) == 0 && lseek(file, 0, SEEK_SET) == 0);
@@ -221,7 +221,7 @@ void show_report(std::span<const std::byte> bytes, RecordedReport kind, const st
     TraceReader reader(bytes, known);
     OutputOptions output;
     output.format = format;
-    replay_report(reader, kind, view, output);
+    replay(reader, output);
   } catch (const Error&) {
     return;
   }
@@ -258,7 +258,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                     RecordedReport::osnoise, RecordedReport::worst,
                                     RecordedReport::hwlat};
   static constexpr std::array<const char*, 3> views{"summary", "hist", "trace"};
-  overdue::show_report(bytes, kinds[choice % kinds.size()], views[choice / 5 % views.size()],
-                       format == "csv" ? "json" : format);
+  using overdue::TraceReader, overdue::OutputOptions;
+  overdue::show_report(bytes, format == "csv" ? "json" : format,
+                       [&](TraceReader& reader, const OutputOptions& output) {
+                         replay_report(reader, kinds[choice % kinds.size()],
+                                       views[choice / 5 % views.size()], output);
+                       });
+  const bool is_folded = choice / 7 % 2 == 0;
+  overdue::show_report(bytes, is_folded ? "folded" : format,
+                       [&](TraceReader& reader, const OutputOptions& output) {
+                         replay_profile(reader, {.by_thread = choice % 2 == 0}, output);
+                       });
   return 0;
 }

@@ -13,13 +13,14 @@ import unittest
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "reports"
 OVERDUE = os.environ["OVERDUE"]
-EXTENSIONS = {"text": "txt", "json": "json", "ndjson": "ndjson", "csv": "csv"}
+EXTENSIONS = {"text": "txt", "json": "json", "ndjson": "ndjson", "csv": "csv", "folded": "folded"}
 SHOWN = {
     "syscalls": [("summary", ["text", "json", "ndjson", "csv"])],
     "record": [("summary", ["text", "json", "ndjson", "csv"])],
     "stalls": [("summary", ["text", "json", "csv"]), ("stalls", ["text", "json", "ndjson", "csv"])],
     "spans": [("summary", ["text", "json", "ndjson", "csv"])],
     "offcpu": [("summary", ["text", "json", "ndjson", "csv"])],
+    "profile": [("summary", ["text", "json", "ndjson", "csv", "folded"])],
     "timerlat": [("summary", ["text", "json", "ndjson", "csv"]),
                  ("hist", ["text", "json"]), ("trace", ["text", "ndjson"])],
     "app timers": [("summary", ["text", "json", "ndjson", "csv"])],

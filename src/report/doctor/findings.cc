@@ -62,14 +62,11 @@ CommandFinding find_io(const Kernel& kernel) {
 }
 
 void add_sampling(const Kernel& kernel, std::vector<CommandFinding>& found) {
-  Support cycles = kernel.privileges();
-  if (cycles.yes) cycles = kernel.hardware_pmu();
-  Support clock = kernel.privileges();
+  Support clock = kernel.session();
   if (clock.yes) clock = kernel.cpu_clock();
-  found.push_back(decide(
-      "profile", std::move(cycles), "sampled by CPU cycles", clock,
-      "sampled by timer (cpu-clock): code that runs with interrupts off is attributed to what "
-      "comes after it"));
+  found.push_back(decide("profile", std::move(clock),
+                         "sampled by timer (cpu-clock): code that runs with interrupts off is "
+                         "attributed to what comes after it"));
   found.push_back(decide("flame", {}, "reads files"));
 }
 

@@ -1,0 +1,113 @@
+// `overdue profile`: where CPU time is spent, by function and named thread.
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/measure_request.h"
+#include "cli/options.h"
+#include "live/live_stacks.h"
+#include "live/profile_probe_set.h"
+#include "report/profile/view.h"
+#include "report/syscalls/view_options.h"
+#include "source/measure.h"
+#include "source/trace_saver.h"
+
+namespace overdue {
+namespace {
+
+class ProfileReporter final : public MeasureListener {
+ public:
+  ProfileReporter(ProfilePlan plan, const OutputOptions& output, bool spawned, bool sandbox,
+                  const std::string& save)
+      : stacks_({.sandbox = sandbox, .many_stacks = true}),
+        view_(std::move(plan), output, spawned, stacks_),
+        saver_(save, &stacks_) {}
+
+  void while_waiting(const std::function<void()>& meanwhile) override {
+    stacks_.while_waiting(meanwhile);
+  }
+  void begin(const SessionInfo& info) override {
+    stacks_.begin(info);
+    view_.begin(info);
+    saver_.begin(info);
+  }
+  void record(const Record& record) override {
+    if (record.schema->id == RECORD_PROFILE_SAMPLE) stacks_.will_name(record.header().pid);
+    view_.record(record);
+    saver_.record(record);
+  }
+  void polled() override { stacks_.follow(); }
+  void interval(const SessionInfo&, Duration) override {}
+  void tick() override { saver_.flush(); }
+  void end(const SessionInfo& info, const Receipt& receipt) override {
+    SessionInfo reported = info;
+    for (std::string& note : stacks_.notes()) reported.notes.push_back(std::move(note));
+    view_.end(reported, receipt);
+    saver_.end(reported, receipt);
+  }
+
+ private:
+  LiveStacks stacks_;
+  ProfileView view_;
+  TraceSaver saver_;
+};
+
+class ProfileCommand final : public Command {
+ public:
+  std::string_view name() const override { return "profile"; }
+
+  void add_options(CLI::App& app) override {
+    add_target_options(app, target_);
+    add_stop_options(app, stop_);
+    add_stack_options(app, stack_options_);
+    add_kernel_options(app, kernel_);
+    add_output_options(app, output_, false);
+    app.add_option("-F,--frequency", rate_hz_)->check(CLI::Range(1u, 999u));
+    app.add_option("--by", by_)->check(CLI::IsMember({"thread"}));
+    app.add_option("--top", view_.top);
+    app.add_option("--user-stack-bytes", user_stack_);
+    app.add_option("--flame", flame_);
+    app.add_option("--save", save_);
+    app.add_option("--buffer", buffer_);
+  }
+
+  int run(const Invocation& invocation) override;
+  bool spawns(const Invocation& invocation) const override { return invocation.has_program; }
+
+ private:
+  TargetOptions target_;
+  StopOptions stop_;
+  StackOptions stack_options_;
+  KernelOptions kernel_;
+  OutputOptions output_;
+  std::uint32_t rate_hz_ = 99;
+  std::string by_;
+  ViewOptions view_;
+  std::uint32_t user_stack_ = 16 << 10;
+  std::string flame_;
+  std::string save_;
+  std::optional<std::string> buffer_;
+};
+
+int ProfileCommand::run(const Invocation& invocation) {
+  check_program(invocation, "overdue profile -- make");
+  check_profile_format(output_.format);
+  check_user_stack(user_stack_);
+  const ProfilePlan plan{
+      .rate_hz = rate_hz_, .by_thread = !by_.empty(), .top = view_.row_limit(), .flame = flame_};
+  MeasureRequest request = request_of_target("profile", invocation, target_, stop_, output_);
+  request.options = kept_options(plan);
+  ProfileReporter reporter(plan, output_, invocation.has_program, !stack_options_.no_sandbox,
+                           save_);
+  ProfileProbeSet probe_set({.rate_hz = rate_hz_, .user_stack_bytes = user_stack_},
+                            buffer_ ? parse_buffer_size(*buffer_) : default_ring_bytes());
+  return measure(request, *kernel_.open(), probe_set, reporter);
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_profile_command() {
+  return std::make_unique<ProfileCommand>();
+}
+
+}  // namespace overdue

@@ -1,0 +1,131 @@
+#include "probes/profile/probe.h"
+
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/fd.h"
+#include "base/thread_rights.h"
+#include "kernel/skeleton.h"
+#include "profile.skel.h"
+
+namespace overdue {
+namespace {
+
+/// Sampling may not be faster than this on any CPU, by /proc/sys/kernel/perf_event_max_sample_rate.
+constexpr const char* too_fast_hint =
+    "a lower -F, or a higher kernel.perf_event_max_sample_rate (sysctl)";
+
+Fd open_clock(std::uint32_t cpu, std::uint32_t rate_hz) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = PERF_COUNT_SW_CPU_CLOCK;
+  attributes.sample_freq = rate_hz;
+  attributes.freq = 1;
+  attributes.disabled = 1;
+  return Fd(static_cast<int>(syscall(SYS_perf_event_open, &attributes, -1, static_cast<int>(cpu),
+                                     -1, PERF_FLAG_FD_CLOEXEC)));
+}
+
+/// The program's own layout of its counts.
+struct Counts {
+  u64 samples, idle, others;
+};
+
+}  // namespace
+
+struct ProfileProbe::Impl {
+  explicit Impl(const ProfileOptions& wanted) : options(wanted) {}
+
+  ProfileOptions options;
+  Skeleton<profile_bpf> bpf{"profile"};
+  std::vector<Link> links;
+  std::vector<std::uint32_t> cpus;  ///< those that are sampled
+
+  void load(const SharedMaps& shared);
+  void attach_all();
+  void attach_to(std::uint32_t cpu, Fd event);
+  std::vector<Counts> counts() const;
+};
+
+void ProfileProbe::Impl::load(const SharedMaps& shared) {
+  share_maps(bpf->obj, shared);
+  bpf->rodata->user_stack_bytes =
+      static_cast<u32>(std::min<std::size_t>(options.user_stack_bytes, USER_STACK_MAX));
+  check(bpf_map__set_max_entries(bpf->maps.profile_scratch, possible_cpu_count()),
+        "cannot size a map");
+  bpf.load();
+}
+
+void ProfileProbe::Impl::attach_to(std::uint32_t cpu, Fd event) {
+  const LibbpfLog log;
+  const AttachRights rights;
+  Link link(bpf_program__attach_perf_event(bpf->progs.take_sample, event.get()));
+  if (!link) throw LibbpfLog::refusal(fmt::format("cannot sample CPU {}", cpu), -errno);
+  event.release();  // the link closes it
+  LibbpfLog::attached(fmt::format("take_sample at cpu-clock of CPU {}", cpu));
+  links.push_back(std::move(link));
+  cpus.push_back(cpu);
+}
+
+void ProfileProbe::Impl::attach_all() {
+  std::vector<std::uint32_t> wanted = options.cpus;
+  for (u32 cpu = 0; options.cpus.empty() && cpu < possible_cpu_count(); ++cpu)
+    wanted.push_back(cpu);
+  for (const std::uint32_t cpu : wanted) {
+    Fd event = open_clock(cpu, options.rate_hz);
+    if (!event && (errno == ENODEV || errno == ENXIO)) continue;  // offline, or not there
+    if (!event)
+      throw Error("cannot sample CPU {} at {} Hz: {}", cpu, options.rate_hz, errno_text(errno))
+          .hint(errno == EINVAL ? too_fast_hint : "overdue doctor says what is missing");
+    attach_to(cpu, std::move(event));
+  }
+  if (links.empty()) throw Error("none of the CPUs to sample is online");
+}
+
+std::vector<Counts> ProfileProbe::Impl::counts() const {
+  std::vector<Counts> by_cpu(possible_cpu_count());
+  const u32 zero = 0;
+  check(bpf_map_lookup_elem(bpf_map__fd(bpf->maps.profile_counts), &zero, by_cpu.data()),
+        "cannot read the counts of samples");
+  return by_cpu;
+}
+
+ProfileProbe::ProfileProbe(const ProfileOptions& options, const SharedMaps& shared)
+    : impl_(std::make_unique<Impl>(options)) {
+  impl_->load(shared);
+  impl_->attach_all();
+}
+
+ProfileProbe::~ProfileProbe() = default;
+
+void ProfileProbe::finish(KernelTime end, const RecordHandler& handler) {
+  impl_->links.clear();
+  const std::vector<Counts> counts = impl_->counts();
+  for (const std::uint32_t cpu : impl_->cpus) {
+    profile_cpu record{};
+    record.header.time_ns = static_cast<u64>(end.time_since_epoch().count());
+    record.header.kind = RECORD_PROFILE_CPU;
+    record.header.size = sizeof record;
+    record.header.cpu = cpu;
+    record.samples = counts[cpu].samples;
+    record.idle = counts[cpu].idle;
+    record.others = counts[cpu].others;
+    record.rate_hz = impl_->options.rate_hz;
+    record.event = PROFILE_CPU_CLOCK;
+    handler({&profile_cpu_schema, std::as_bytes(std::span(&record, 1))});
+  }
+}
+
+const Schema* ProfileProbe::schema(std::uint16_t kind) const {
+  return kind == RECORD_PROFILE_SAMPLE ? &profile_sample_schema : nullptr;
+}
+
+Counters ProfileProbe::counters() const {
+  return read_counters(impl_->bpf->obj);
+}
+
+}  // namespace overdue

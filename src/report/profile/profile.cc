@@ -1,0 +1,174 @@
+#include "report/profile/profile.h"
+
+#include <algorithm>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::string_view others = "(other)";
+constexpr std::string_view no_stack = "[no stack]";
+constexpr std::size_t words_before_frames = 2;
+
+FrameKind kind_of(const ProfiledFunction& function) {
+  if (function.name.empty() || function.name == others || function.name == no_stack)
+    return FrameKind::unknown;
+  return function.is_kernel ? FrameKind::kernel : FrameKind::user;
+}
+
+/// The `most` first of `all` (0: all of them) by `is_before`, sorted.
+template <typename T, typename F>
+void keep_first(std::vector<T>& all, std::size_t most, F is_before) {
+  const std::size_t kept = most == 0 ? all.size() : std::min(most, all.size());
+  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(),
+                    is_before);
+  all.resize(kept);
+}
+
+}  // namespace
+
+std::string to_text(const ProfiledFunction& function) {
+  if (!function.name.empty()) return function.name;
+  if (function.module.empty()) return "[unknown]";
+  if (function.module.starts_with('[')) return function.module;
+  return fmt::format("[{}]", function.module.substr(function.module.rfind('/') + 1));
+}
+
+Profile::Profile(bool by_thread, const Limits& limits) : by_thread_(by_thread), limits_(limits) {
+  number_of({others, {}, false});  // number 0
+}
+
+void Profile::count_thread(const profile_sample& sample) {
+  std::pair key{sample.header.pid, sample.header.tid};
+  if (!threads_.contains(key) && threads_.size() >= limits_.threads) key = {0, 0};
+  ProfiledThread& thread = threads_[key];
+  ++thread.samples;
+  thread.pid = key.first;
+  thread.tid = key.second;
+  thread.comm = key.second ? fixed_text(sample.header.comm) : others;
+  thread.process = key.second ? fixed_text(sample.process) : others;
+}
+
+std::uint32_t Profile::number_of(const FunctionName& function) {
+  if (const auto known = function_numbers_.find(function); known != function_numbers_.end())
+    return known->second;
+  if (functions_.size() >= limits_.functions) return 0;
+  const auto number = static_cast<std::uint32_t>(functions_.size());
+  const ProfiledFunction& added =
+      functions_.emplace_back(ProfiledFunction{.name = std::string(function.name),
+                                               .module = std::string(function.module),
+                                               .is_kernel = function.is_kernel});
+  counted_.push_back(0);
+  function_numbers_.emplace(FunctionName{added.name, added.module, added.is_kernel}, number);
+  return number;
+}
+
+std::uint32_t Profile::root_of(std::string_view name) {
+  if (const auto known = root_numbers_.find(name); known != root_numbers_.end())
+    return known->second;
+  if (roots_.size() >= limits_.roots) name = others;
+  const auto [found, is_new] =
+      root_numbers_.try_emplace(std::string(name), static_cast<std::uint32_t>(roots_.size()));
+  if (is_new) roots_.emplace_back(name);
+  return found->second;
+}
+
+void Profile::append(const Stack& stack) {
+  for (const StackFrame& frame : stack)
+    words_.push_back(number_of({frame.name, frame.module, frame.is_kernel}));
+}
+
+/// A recursion counts once: `counted_` has the last sample of each function.
+void Profile::count_functions() {
+  const std::span frames = std::span(words_).subspan(words_before_frames);
+  ++functions_[frames.front()].self;
+  for (const std::uint32_t function : frames)
+    if (std::exchange(counted_[function], samples_) != samples_) ++functions_[function].total;
+}
+
+void Profile::add(const profile_sample& sample, const Stack& kernel,
+                  const StackNamer::UserStack& user) {
+  ++samples_;
+  if (!kernel.empty()) ++kernel_samples_;
+  const bool is_cut = !user.end.empty();
+  if (is_cut) ++cut_;
+  count_thread(sample);
+  const std::string_view root =
+      by_thread_ ? fixed_text(sample.header.comm) : fixed_text(sample.process);
+  words_.assign({root_of(root), is_cut ? 1u : 0u});
+  append(kernel);
+  append(user.frames);
+  if (words_.size() == words_before_frames) words_.push_back(number_of({no_stack, {}, false}));
+  count_functions();
+  if (!stacks_.contains(words_)) {
+    if (stack_words_ + words_.size() > limits_.stack_words) {
+      ++merged_;
+      words_.assign({words_[0], 0, 0});
+    }
+    stack_words_ += words_.size();
+  }
+  ++stacks_[words_];
+}
+
+std::vector<ProfiledThread> Profile::threads() const {
+  std::vector<ProfiledThread> all;
+  for (const auto& [key, thread] : threads_) all.push_back(thread);
+  std::ranges::sort(all, [](const ProfiledThread& one, const ProfiledThread& other) {
+    return std::tie(other.samples, one.pid, one.tid) < std::tie(one.samples, other.pid, other.tid);
+  });
+  return all;
+}
+
+std::vector<ProfiledFunction> Profile::ranked_functions() const {
+  std::vector<ProfiledFunction> all(functions_.begin(), functions_.end());
+  std::erase_if(all, [](const ProfiledFunction& function) { return function.total == 0; });
+  std::ranges::sort(all, [](const ProfiledFunction& one, const ProfiledFunction& other) {
+    return std::tie(other.self, other.total, one.name, one.module) <
+           std::tie(one.self, one.total, other.name, other.module);
+  });
+  return all;
+}
+
+ProfiledStack Profile::stack_of(const Words& words, std::uint64_t samples) const {
+  return {.root = roots_[words[0]],
+          .frames = {words.begin() + words_before_frames, words.end()},
+          .is_cut = words[1] != 0,
+          .samples = samples};
+}
+
+std::vector<ProfiledStack> Profile::stacks(std::size_t most) const {
+  using Entry = const std::pair<const Words, std::uint64_t>*;
+  std::vector<Entry> entries;
+  for (const auto& entry : stacks_) entries.push_back(&entry);
+  keep_first(entries, most, [](Entry one, Entry other) {
+    return std::tie(other->second, one->first) < std::tie(one->second, other->first);
+  });
+  std::vector<ProfiledStack> all;
+  for (const Entry entry : entries) all.push_back(stack_of(entry->first, entry->second));
+  return all;
+}
+
+StackTree Profile::tree() const {
+  StackTree tree(WeightUnit::samples);
+  std::vector<FoldedFrame> frames;
+  for (const auto& [words, samples] : stacks_) {
+    const ProfiledStack stack = stack_of(words, samples);
+    frames.assign({{stack.root, FrameKind::thread}});
+    if (stack.is_cut) frames.push_back({"…", FrameKind::unknown});
+    for (auto number = stack.frames.rbegin(); number != stack.frames.rend(); ++number) {
+      const ProfiledFunction& function = functions_[*number];
+      if (function.name == no_stack) continue;
+      frames.push_back({to_text(function), kind_of(function)});
+    }
+    tree.add(frames, stack.samples, stack.samples);
+  }
+  return tree;
+}
+
+}  // namespace overdue

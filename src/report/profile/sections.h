@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/section.h"
+#include "report/profile/profile.h"
+
+namespace overdue {
+
+/// A CPU that was sampled.
+struct ProfiledCpu {
+  std::uint32_t cpu = 0;
+  std::uint64_t samples = 0;  ///< in threads of the target
+  std::uint64_t idle = 0;
+  std::uint64_t others = 0;
+  std::uint64_t taken() const { return samples + idle + others; }
+};
+
+/// A stack of the report, with the names of its functions.
+struct NamedStack {
+  std::string root{};
+  std::uint64_t samples = 0;
+  std::vector<ProfiledFunction> frames{};  ///< innermost first
+  bool is_cut = false;                     ///< the outermost frames are missing
+};
+
+/// The content of a profile's report.
+struct ProfileFigures {
+  std::string_view event = "cpu-clock";
+  std::uint32_t rate_hz = 0;
+  std::uint64_t duration_ns = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t kernel_samples = 0;
+  std::vector<ProfiledCpu> cpus{};
+  std::vector<ProfiledThread> threads{};
+  std::vector<ProfiledFunction> functions{};
+  std::vector<NamedStack> stacks{};  ///< hottest first
+  std::size_t top = 0;               ///< rows of each table; 0: all, in a text the default
+  bool by_thread = false;            ///< rows of CSV are threads; the roots of stacks, too
+
+  /// The rate at which the CPUs were sampled, in all; 0 if it is not known.
+  double delivered_hz() const;
+  /// CPU time of a thread as a share of one CPU's time.
+  double cpu_share(const ProfiledThread& thread) const;
+};
+
+/// The report of `overdue profile`.
+class ProfileSection final : public Section {
+ public:
+  ProfileSection() = default;
+  explicit ProfileSection(ProfileFigures figures) : figures_(std::move(figures)) {}
+
+  void members(Members& member, const ReportContext& context) const override;
+  std::string text(const ReportContext& context) const override;
+  void rows(CsvRows& csv, const ReportContext& context) const override;
+
+ private:
+  ProfileFigures figures_;
+};
+
+/// The report for people.
+std::string profile_text(const ProfileFigures& figures, bool whole_stacks);
+
+}  // namespace overdue

@@ -1,0 +1,212 @@
+#include "report/profile/view.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "flame/drawing.h"
+#include "flame/folded.h"
+#include "report/stalls/flame.h"
+#include "sinks/make_sink.h"
+#include "sinks/text_format.h"
+#include "target/output_file.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::array<std::string_view, 3> drawings{"folded", "svg", "html"};
+constexpr std::size_t stacks_of_data = 20;  // in formats for programs, unless --top is given
+constexpr std::size_t ends_max = 64;
+constexpr std::size_t cpus_max = 8192;
+constexpr std::uint32_t highest_rate = 1'000'000;
+constexpr std::array<std::uint32_t, 4> tick_rates{100, 250, 300, 1000};
+
+bool is_drawing(std::string_view format) {
+  return std::ranges::find(drawings, format) != drawings.end();
+}
+
+/// Whether samples at this rate come in step with the ticks of a kernel, and so with the timers of
+/// programs.
+bool is_in_step(std::uint32_t rate_hz) {
+  return rate_hz > 1 && std::ranges::any_of(tick_rates, [&](std::uint32_t tick) {
+           return tick % rate_hz == 0 || rate_hz % tick == 0;
+         });
+}
+
+std::vector<std::uint64_t> kernel_addresses(const Record& record) {
+  const std::size_t frames = std::min<std::size_t>(
+      record.as<profile_sample>().kernel_frames,
+      record.bytes.size() > sizeof(profile_sample)
+          ? (record.bytes.size() - sizeof(profile_sample)) / sizeof(std::uint64_t)
+          : 0);
+  std::vector<std::uint64_t> addresses(frames);
+  if (frames > 0)
+    std::memcpy(addresses.data(), record.bytes.data() + sizeof(profile_sample), 8 * frames);
+  return addresses;
+}
+
+/// The user stack behind `kernel_frames` addresses. Lengths in a file are hostile.
+StackNamer::UserStack user_stack_of(const Record& record, std::size_t kernel_frames,
+                                    StackNamer& namer) {
+  const auto sample = record.as<profile_sample>();
+  if (!(sample.flags & SPAN_HAS_USER_STACK)) return {};
+  const bool is_named = sample.flags & SPAN_STACK_NAMED;
+  const std::size_t registers_at = sizeof sample + sizeof(std::uint64_t) * kernel_frames;
+  const std::size_t copy_at = registers_at + (is_named ? 0 : sizeof(user_registers));
+  if (record.bytes.size() < copy_at) return {};
+  const auto copy = record.bytes.subspan(
+      copy_at, std::min<std::size_t>(sample.user_bytes, record.bytes.size() - copy_at));
+  const auto registers = is_named ? user_registers{} : record.at<user_registers>(registers_at);
+  return namer.user_stack(sample.header.pid, registers, copy,
+                          KernelTime(Duration(sample.header.time_ns)));
+}
+
+}  // namespace
+
+KeptOptions kept_options(const ProfilePlan& plan) {
+  return {{"rate_hz", std::to_string(plan.rate_hz)}};
+}
+
+std::uint32_t kept_profile_rate(const SessionInfo& info) {
+  return static_cast<std::uint32_t>(kept_number(info.options, "rate_hz", 0, highest_rate));
+}
+
+void check_profile_format(std::string_view format) {
+  const auto sinks = sink_formats();
+  if (is_drawing(format) || std::ranges::find(sinks, format) != sinks.end()) return;
+  throw Error("unknown format '{}'", printable(format))
+      .hint("formats: text, json, csv, ndjson, folded, svg, html")
+      .exit_status(2);
+}
+
+ProfileView::ProfileView(ProfilePlan plan, const OutputOptions& output, bool spawned,
+                         StackNamer& namer)
+    : plan_(std::move(plan)),
+      options_(output),
+      spawned_(spawned),
+      namer_(namer),
+      profile_(plan_.by_thread) {}
+
+void ProfileView::begin(const SessionInfo& info) {
+  if (is_drawing(options_.format)) {
+    report_.output = open_output(options_, spawned_);
+    return;
+  }
+  report_ = open_report(options_, spawned_, false);
+  report_.sink->begin(info);
+}
+
+void ProfileView::record(const Record& record) {
+  if (record.schema->id == RECORD_PROFILE_SAMPLE) return add(record);
+  if (record.schema->id != RECORD_PROFILE_CPU || cpus_.size() >= cpus_max) return;
+  const auto cpu = record.as<profile_cpu>();
+  cpus_.push_back(
+      {.cpu = cpu.header.cpu, .samples = cpu.samples, .idle = cpu.idle, .others = cpu.others});
+}
+
+void ProfileView::add(const Record& record) {
+  const std::vector<std::uint64_t> addresses = kernel_addresses(record);
+  const Stack kernel = addresses.empty() ? Stack() : namer_.kernel_stack(addresses);
+  StackNamer::UserStack user = user_stack_of(record, addresses.size(), namer_);
+  fold_unnamed(user.frames);
+  if (!user.end.empty() && (ends_.size() < ends_max || ends_.contains(user.end))) ++ends_[user.end];
+  count_frames(kernel, user.frames);
+  profile_.add(record.as<profile_sample>(), kernel, user);
+}
+
+void ProfileView::count_frames(const Stack& kernel, const Stack& user) {
+  const auto nameless = [](const Stack& stack) {
+    return static_cast<std::uint64_t>(
+        std::ranges::count_if(stack, [](const StackFrame& frame) { return frame.name.empty(); }));
+  };
+  frames_.kernel += kernel.size();
+  frames_.kernel_unresolved += nameless(kernel);
+  frames_.user += user.size();
+  frames_.user_unresolved += nameless(user);
+}
+
+ProfileFigures ProfileView::figures(const SessionInfo& info) const {
+  ProfileFigures all{.rate_hz = plan_.rate_hz,
+                     .duration_ns = static_cast<std::uint64_t>(info.duration.count()),
+                     .samples = profile_.samples(),
+                     .kernel_samples = profile_.kernel_samples(),
+                     .cpus = cpus_,
+                     .threads = profile_.threads(),
+                     .functions = profile_.ranked_functions(),
+                     .stacks = {},
+                     .top = plan_.top,
+                     .by_thread = plan_.by_thread};
+  for (const ProfiledStack& stack : profile_.stacks(plan_.top ? plan_.top : stacks_of_data)) {
+    NamedStack named{
+        .root = stack.root, .samples = stack.samples, .frames = {}, .is_cut = stack.is_cut};
+    for (const std::uint32_t number : stack.frames)
+      named.frames.push_back(profile_.functions()[number]);
+    all.stacks.push_back(std::move(named));
+  }
+  const auto cut = [&](auto& rows) {
+    if (plan_.top != 0 && rows.size() > plan_.top) rows.resize(plan_.top);
+  };
+  if (options_.format != "text") cut(all.threads), cut(all.functions);
+  return all;
+}
+
+std::vector<std::string> ProfileView::notes() const {
+  std::vector<std::string> notes;
+  if (is_in_step(plan_.rate_hz))
+    notes.push_back(fmt::format(
+        "{} Hz may be in step with ticks, and with programs' timers: 99 Hz is not", plan_.rate_hz));
+  if (profile_.cut() > 0 && !ends_.empty()) {
+    const auto most = std::ranges::max_element(
+        ends_, [](const auto& one, const auto& other) { return one.second < other.second; });
+    notes.push_back(
+        fmt::format("samples without the outermost frames of the user stack: {}; most often: {}",
+                    grouped(profile_.cut()), printable(most->first)));
+  }
+  if (profile_.merged() > 0)
+    notes.push_back(fmt::format("samples in '(other)', for want of room for more stacks: {}",
+                                grouped(profile_.merged())));
+  return notes;
+}
+
+void ProfileView::draw(Output& output, std::string_view format, const SessionInfo& info,
+                       const Receipt& receipt) const {
+  const StackTree tree = profile_.tree();
+  if (format == "folded") {
+    std::string text;
+    append_folded(text, tree);
+    output.append(text);
+    return;
+  }
+  DrawingOptions drawing;
+  drawing.title = "Where CPU time was spent";
+  drawing.subtitle = target_text(info.target);
+  drawing.counted = "sample";
+  for (const std::string& line : receipt_lines(info, receipt)) drawing.footer += line + '\n';
+  output.append(format == "html" ? flame_html(tree, drawing) : flame_svg(tree, drawing));
+}
+
+void ProfileView::end(const SessionInfo& info, const Receipt& measured) {
+  SessionInfo shown = info;
+  for (std::string& note : notes()) shown.notes.push_back(std::move(note));
+  Receipt receipt = measured;
+  receipt.frames = frames_;
+  if (!plan_.flame.empty()) {
+    Output file(create_output_file(plan_.flame));
+    draw(file, flame_format_of(plan_.flame), shown, receipt);
+    file.flush();
+  }
+  if (!report_.sink) {
+    draw(*report_.output, options_.format, shown, receipt);
+  } else {
+    report_.sink->section(std::make_shared<ProfileSection>(figures(shown)));
+    report_.sink->end(shown, receipt);
+  }
+  report_.output->close();
+}
+
+}  // namespace overdue

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/stack_namer.h"
+#include "report/output.h"
+#include "report/profile/profile.h"
+#include "report/profile/sections.h"
+#include "source/kept_options.h"
+#include "source/listener.h"
+
+namespace overdue {
+
+/// The content of a profile's report, live or from a file.
+struct ProfilePlan {
+  std::uint32_t rate_hz = 99;  ///< as asked for
+  bool by_thread = false;
+  std::size_t top = 0;  ///< rows of each table; 0: all, in a text as many as fit
+  std::string flame{};  ///< file of a drawing besides the report; empty: none
+};
+
+/// The plan as a recording keeps it: only what the report of the recording cannot choose anew.
+KeptOptions kept_options(const ProfilePlan& plan);
+/// The kept rate; 0 if it is missing or damaged.
+std::uint32_t kept_profile_rate(const SessionInfo& info);
+
+/// Throws Error (exit status 2) unless `format` is one of a sink or a drawing.
+void check_profile_format(std::string_view format);
+
+/// Adds up the samples of a session, and shows them at the end in the requested format. One thread.
+class ProfileView final : public MeasureListener {
+ public:
+  /// `spawned`: as of open_report(). `output` and `namer` must outlive this object.
+  ProfileView(ProfilePlan plan, const OutputOptions& output, bool spawned, StackNamer& namer);
+
+  void begin(const SessionInfo& info) override;
+  void record(const Record& record) override;
+  void interval(const SessionInfo&, Duration) override {}
+  void tick() override {}
+  void end(const SessionInfo& info, const Receipt& receipt) override;
+
+ private:
+  void add(const Record& record);
+  void count_frames(const Stack& kernel, const Stack& user);
+  ProfileFigures figures(const SessionInfo& info) const;
+  std::vector<std::string> notes() const;
+  void draw(Output& output, std::string_view format, const SessionInfo& info,
+            const Receipt& receipt) const;
+
+  ProfilePlan plan_;
+  const OutputOptions& options_;
+  bool spawned_;
+  StackNamer& namer_;
+  ReportOutput report_;  ///< without a sink if a drawing is the report
+  Profile profile_;
+  std::vector<ProfiledCpu> cpus_;
+  std::map<std::string, std::uint64_t> ends_;  ///< why user stacks end early; bounded
+  FrameCounts frames_;
+};
+
+}  // namespace overdue
