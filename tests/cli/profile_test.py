@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """`overdue profile`: shares of functions and threads, against what programs did and what perf sees."""
 import collections
+import gzip
 import json
 import math
 import os
@@ -195,16 +196,23 @@ class Profile(FolderTest):
         with open(f"{self.folder}/flame.svg", encoding="utf-8") as file:
             self.assertIn("spin_seventy", file.read())
         self.assertIn("<html", overdue("report", self.file, "-f", "html").out)
+        exported = json.loads(overdue("report", self.file, "-f", "speedscope").out)
+        self.assertIn("spin_seventy", [frame["name"] for frame in exported["shared"]["frames"]])
+        self.assertEqual(sum(sum(one["weights"]) for one in exported["profiles"]), n)
+        path = f"{self.folder}/cpu.pb.gz"
+        self.assertEqual(overdue("report", self.file, "--flame", path).status, 0)
+        with gzip.open(path) as file:
+            self.assertIn(b"spin_seventy", file.read())
         self.assertEqual(overdue("report", self.file, "--top", "1").out.count("  spin_"), 2)  # a function, and the frame of a stack
 
     def test_wrong_words(self):
-        for words in (("-F", "0"), ("-F", "1000"), ("-F", "x"), ("-f", "speedscope"), ("--by", "process"),
+        for words in (("-F", "0"), ("-F", "1000"), ("-F", "x"), ("-f", "perfetto"), ("--by", "process"),
                       ("--user-stack-bytes", "50000")):
             self.assertEqual(overdue("profile", *words, "-a", "-d", "1s").status, 2, words)
         self.assertEqual(overdue("profile", "--").status, 2)
         made = overdue("profile", "--save", self.file, "--", "true")
         self.assertEqual(made.status, 0, made)
-        for words in (("--view", "stalls"), ("--hist",), ("--by", "caller"), ("-T", "1ms"), ("-f", "pprof")):
+        for words in (("--view", "stalls"), ("--hist",), ("--by", "caller"), ("-T", "1ms"), ("-f", "perfetto")):
             self.assertEqual(overdue("report", self.file, *words).status, 2, words)
 
     def test_a_rate_in_step_with_ticks_is_said(self):

@@ -202,7 +202,9 @@ FlameInput::Counts FlameInput::read_recording(File& file, const FoldedReader::On
   if (report_of(info) != RecordedReport::calls || !has_stalls(info))
     throw Error("{}, a recording of `overdue {}`, has no stalls to draw", printable(name),
                 printable(info.command))
-        .hint("overdue stalls --save FILE, or overdue record -T TIME, makes one that has")
+        .hint(info.command == "profile"
+                  ? "overdue report FILE -f svg draws a profile"
+                  : "overdue stalls --save FILE, or overdue record -T TIME, makes one that has")
         .exit_status(2);
   Counts counts;
   NestedFindings findings([&](FoldedStack stack) {

@@ -9,9 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "flame/drawing.h"
-#include "flame/folded.h"
-#include "report/stalls/flame.h"
+#include "flame/formats.h"
 #include "sinks/make_sink.h"
 #include "sinks/text_format.h"
 #include "target/output_file.h"
@@ -19,7 +17,6 @@
 namespace overdue {
 namespace {
 
-constexpr std::array<std::string_view, 3> drawings{"folded", "svg", "html"};
 constexpr std::size_t stacks_of_data = 20;  // in formats for programs, unless --top is given
 constexpr std::size_t ends_max = 64;
 constexpr std::size_t cpus_max = 8192;
@@ -27,7 +24,7 @@ constexpr std::uint32_t highest_rate = 1'000'000;
 constexpr std::array<std::uint32_t, 4> tick_rates{100, 250, 300, 1000};
 
 bool is_drawing(std::string_view format) {
-  return std::ranges::find(drawings, format) != drawings.end();
+  return std::ranges::find(flame_formats(), format) != flame_formats().end();
 }
 
 /// Whether samples at this rate come in step with the ticks of a kernel, and so with the timers of
@@ -80,7 +77,7 @@ void check_profile_format(std::string_view format) {
   const auto sinks = sink_formats();
   if (is_drawing(format) || std::ranges::find(sinks, format) != sinks.end()) return;
   throw Error("unknown format '{}'", printable(format))
-      .hint("formats: text, json, csv, ndjson, folded, svg, html")
+      .hint("formats: text, json, csv, ndjson, folded, svg, html, speedscope, pprof")
       .exit_status(2);
 }
 
@@ -175,19 +172,12 @@ std::vector<std::string> ProfileView::notes() const {
 
 void ProfileView::draw(Output& output, std::string_view format, const SessionInfo& info,
                        const Receipt& receipt) const {
-  const StackTree tree = profile_.tree();
-  if (format == "folded") {
-    std::string text;
-    append_folded(text, tree);
-    output.append(text);
-    return;
-  }
   DrawingOptions drawing;
   drawing.title = "Where CPU time was spent";
   drawing.subtitle = target_text(info.target);
   drawing.counted = "sample";
   for (const std::string& line : receipt_lines(info, receipt)) drawing.footer += line + '\n';
-  output.append(format == "html" ? flame_html(tree, drawing) : flame_svg(tree, drawing));
+  output.append(flame_text(profile_.tree(), drawing, format));
 }
 
 void ProfileView::end(const SessionInfo& info, const Receipt& measured) {
