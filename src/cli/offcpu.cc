@@ -34,7 +34,8 @@ class OffcpuCommand final : public Command {
     add_stop_options(app, stop_);
     add_kernel_options(app, kernel_);
     add_output_options(app, output_, true);
-    app.add_option("--by", by_)->check(CLI::IsMember({"thread", "process", "name", "displacer"}));
+    app.add_option("--by", by_)
+        ->check(CLI::IsMember({"thread", "process", "name", "pattern", "displacer"}));
     app.add_flag("--max", plan_.show.lines);
     app.add_flag("--runnable-only", plan_.runnable_only);
     app.add_option("--sort", plan_.sort);
@@ -85,9 +86,10 @@ OffcpuPlan OffcpuCommand::plan(bool spawned) const {
   OffcpuPlan plan = plan_;
   plan.spawned = spawned;
   plan.show.by_displacer = by_ == "displacer";
-  plan.show.by = by_ == "process" ? OffcpuBy::process
-                 : by_ == "name"  ? OffcpuBy::name
-                                  : OffcpuBy::thread;
+  plan.show.by = by_ == "process"   ? OffcpuBy::process
+                 : by_ == "name"    ? OffcpuBy::name
+                 : by_ == "pattern" ? OffcpuBy::pattern
+                                    : OffcpuBy::thread;
   return plan;
 }
 

@@ -15,7 +15,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::array<std::string_view, 3> groups{"thread", "process", "name"};
+constexpr std::array<std::string_view, 4> groups{"thread", "process", "name", "pattern"};
 
 std::string_view name_of(OffcpuBy by) {
   return groups[static_cast<std::size_t>(by)];
@@ -24,7 +24,9 @@ std::string_view name_of(OffcpuBy by) {
 void describe_figures(Members& member, const OffcpuRow& row) {
   member("pid", when(row.pid != 0, row.pid));
   member("tid", when(row.tid != 0, row.tid));
-  member("comm", row.comm, {.help = "name of the thread, or of the process's first thread"});
+  member("comm", row.comm,
+         {.help = "name of the thread, or of the process's first thread; of a pattern, with * for "
+                  "numbers"});
   member("threads", row.threads);
   member("wall_ns", row.wall_ns,
          {.help = "time in which the threads were measured: the sum of oncpu_ns, offcpu_ns and "
@@ -79,7 +81,8 @@ void OffcpuSection::members(Members& member, const ReportContext&) const {
     member("end", format_rfc3339(interval_->end));
   }
   member("by", name_of(show_.by), {.choices = groups});
-  member("threads", rows_, {.help = "a row for each thread, process or name", .below = true});
+  member("threads", rows_,
+         {.help = "a row for each thread, process, name or pattern", .below = true});
   member("displacers", all_displacers(rows_),
          {.help = "threads that displaced threads of the target; longest in total first",
           .below = true});

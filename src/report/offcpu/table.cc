@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "flame/stack_filter.h"
 
 namespace overdue {
 namespace {
@@ -149,12 +150,13 @@ std::vector<OffcpuRow> OffcpuTable::merged(OffcpuBy by, Sums Thread::* of) const
   const auto add = [&](const Sums& sums, std::uint64_t thread) {
     const OffcpuRow& row = sums.row;
     if (row.wall_ns == 0) return;
-    const bool is_named = by == OffcpuBy::name || row.tid == 0;
+    const bool is_named = by == OffcpuBy::name || by == OffcpuBy::pattern || row.tid == 0;
+    const std::string name = by == OffcpuBy::pattern ? without_numbers(row.comm) : row.comm;
     const std::uint32_t first = is_named ? 0 : row.pid;
     const std::uint64_t second = is_named || by == OffcpuBy::process ? 0 : thread;
-    Sums& group = groups[{first, second, is_named ? row.comm : std::string()}];
+    Sums& group = groups[{first, second, is_named ? name : std::string()}];
     const bool is_leader = row.pid == row.tid;
-    if (group.row.comm.empty() || is_leader) group.row.comm = row.comm;
+    if (group.row.comm.empty() || is_leader) group.row.comm = name;
     group.row.pid = is_named ? 0 : row.pid;
     group.row.tid = is_named || by == OffcpuBy::process ? 0 : row.tid;
     group.add(sums);

@@ -23,8 +23,9 @@ struct Displacer {
   void add(const Displacer& other);
 };
 
-/// What rows are: one thread, one process, all threads of one name.
-enum class OffcpuBy { thread, process, name };
+/// What rows are: one thread, one process, all threads of one name, all threads whose names differ
+/// in numbers alone.
+enum class OffcpuBy { thread, process, name, pattern };
 
 /// Where the threads of a row were.
 struct OffcpuRow {

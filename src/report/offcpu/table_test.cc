@@ -132,6 +132,24 @@ TEST_F(OffcpuTables, DisplacersOfARowAddUpAndTheLongestComesFirst) {
   EXPECT_EQ(all_displacers(table.rows(OffcpuBy::thread))[0].total_ns, 60 * ms);
 }
 
+TEST_F(OffcpuTables, APatternHasTheThreadsWhoseNamesDifferInNumbers) {
+  for (const u32 number : {1U, 2U, 3U}) {
+    offcpu_thread record = thread_at(1100, number, 10 + number,
+                                     number == 3   ? "acceptor"
+                                     : number == 1 ? "dw-7"
+                                                   : "dw-22");
+    record.oncpu_ns = number * 10 * ms;
+    add(record);
+  }
+  std::vector<OffcpuRow> rows = table.rows(OffcpuBy::pattern);
+  ASSERT_EQ(rows.size(), 2U);
+  std::ranges::sort(rows, {}, &OffcpuRow::comm);
+  EXPECT_EQ(rows[0].comm, "acceptor");
+  EXPECT_EQ(rows[1].comm, "dw-*");
+  EXPECT_EQ(rows[1].threads, 2U);
+  EXPECT_EQ(rows[1].oncpu_ns, 30 * ms);
+}
+
 TEST_F(OffcpuTables, EndedThreadsThatAreTooManyAddUpByName) {
   constexpr u32 threads = 25'000;
   for (u32 number = 1; number <= threads; ++number) {

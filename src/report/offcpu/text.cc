@@ -33,7 +33,8 @@ std::string longest_text(const OffcpuRow& row) {
 }
 
 std::string_view heading_of(OffcpuBy by) {
-  return by == OffcpuBy::thread ? "THREAD" : by == OffcpuBy::process ? "PROCESS" : "NAME";
+  constexpr std::string_view headings[] = {"THREAD", "PROCESS", "NAME", "PATTERN"};
+  return headings[static_cast<std::size_t>(by)];
 }
 
 std::string displacer_text(const Displacer& displacer) {

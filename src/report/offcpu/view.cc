@@ -58,7 +58,7 @@ OffcpuPlan kept_offcpu_plan(const SessionInfo& info) {
     return kept_number(info.options, name, otherwise, most);
   };
   OffcpuPlan plan;
-  plan.show.by = static_cast<OffcpuBy>(number("by", 0, static_cast<int>(OffcpuBy::name)));
+  plan.show.by = static_cast<OffcpuBy>(number("by", 0, static_cast<int>(OffcpuBy::pattern)));
   plan.show.by_displacer = number("by_displacer", 0, 1) != 0;
   plan.show.lines = number("lines", 0, 1) != 0;
   plan.show.top = number("top", 0, UINT32_MAX);
