@@ -15,10 +15,10 @@
 namespace overdue {
 namespace {
 
-constexpr std::array<std::string_view, 4> groups{"thread", "process", "name", "pattern"};
+constexpr std::array<std::string_view, 4> group_names{"thread", "process", "name", "pattern"};
 
 std::string_view name_of(OffcpuBy by) {
-  return groups[static_cast<std::size_t>(by)];
+  return group_names[static_cast<std::size_t>(by)];
 }
 
 void describe_figures(Members& member, const OffcpuRow& row) {
@@ -80,7 +80,7 @@ void OffcpuSection::members(Members& member, const ReportContext&) const {
     member("start", format_rfc3339(interval_->start));
     member("end", format_rfc3339(interval_->end));
   }
-  member("by", name_of(show_.by), {.choices = groups});
+  member("by", name_of(show_.by), {.choices = group_names});
   member("threads", rows_,
          {.help = "a row for each thread, process, name or pattern", .below = true});
   member("displacers", all_displacers(rows_),

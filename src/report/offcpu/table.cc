@@ -37,7 +37,7 @@ OffcpuRow row_of(const offcpu_thread& record) {
   return row;
 }
 
-constexpr std::uint64_t OffcpuRow::* sums[] = {
+constexpr std::uint64_t OffcpuRow::* added_figures[] = {
     &OffcpuRow::wall_ns,      &OffcpuRow::oncpu_ns,
     &OffcpuRow::sleeping_ns,  &OffcpuRow::uninterruptible_ns,
     &OffcpuRow::runqueue_ns,  &OffcpuRow::preempted_ns,
@@ -57,7 +57,7 @@ std::uint64_t OffcpuRow::unknown_ns() const {
 }
 
 void OffcpuRow::add(const OffcpuRow& other) {
-  for (const auto sum : sums) this->*sum += other.*sum;
+  for (const auto sum : added_figures) this->*sum += other.*sum;
   threads += other.threads;
   max_ns = std::max(max_ns, other.max_ns);
   open_ns = std::max(open_ns, other.open_ns);
@@ -105,9 +105,9 @@ void OffcpuTable::add_thread(const offcpu_thread& record) {
     row.threads = 1;
     row.max_ns = std::max(row.max_ns, record.longest_ns);
     row.open_ns = record.open_ns;
-    for (const auto sum : sums) row.*sum += growth(now.*sum, before.*sum);
+    for (const auto sum : added_figures) row.*sum += growth(now.*sum, before.*sum);
   }
-  for (const auto sum : sums) thread.total.row.*sum = now.*sum;
+  for (const auto sum : added_figures) thread.total.row.*sum = now.*sum;
   thread.last = record;
 }
 

@@ -3,6 +3,8 @@
 #include <time.h>
 
 #include <algorithm>
+#include <string_view>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -66,8 +68,9 @@ std::string displaced_text(const std::vector<OffcpuRow>& rows) {
   for (const OffcpuRow& row : rows)
     if (!row.displacers.empty()) displaced.push_back(&row);
   if (displaced.empty()) return {};
-  std::ranges::stable_sort(displaced, std::greater{},
-                           [](const OffcpuRow* row) { return row->preempted_ns; });
+  std::ranges::sort(displaced, {}, [](const OffcpuRow* row) {
+    return std::tuple(~row->preempted_ns, row->pid, row->tid, std::string_view(row->comm));
+  });
   if (displaced.size() > displaced_rows) displaced.resize(displaced_rows);
   std::string text = "\ndisplaced\n";
   for (const OffcpuRow* row : displaced) text += displacers_of(*row);
@@ -162,8 +165,9 @@ std::string longest_lines(const std::vector<OffcpuRow>& rows, WallTime end) {
   std::vector<const OffcpuRow*> longest;
   for (const OffcpuRow& row : rows)
     if (row.max_ns >= 1000) longest.push_back(&row);
-  std::ranges::stable_sort(longest, std::greater{},
-                           [](const OffcpuRow* row) { return row->max_ns; });
+  std::ranges::sort(longest, {}, [](const OffcpuRow* row) {
+    return std::tuple(~row->max_ns, row->pid, row->tid, std::string_view(row->comm));
+  });
   std::string text;
   for (const OffcpuRow* row : longest)
     text += fmt::format("{} max offcpu for {} is {}us\n", local_microseconds(end),

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -78,8 +79,12 @@ std::vector<OffcpuRow> OffcpuView::sorted(std::vector<OffcpuRow> rows) const {
     std::erase_if(rows, [](const OffcpuRow& row) { return row.runnable_ns() == 0; });
   const Figure figure =
       figure_of(plan_.runnable_only && plan_.sort == "waiting" ? "runnable" : plan_.sort);
-  std::ranges::stable_sort(rows, std::greater{}, [figure](const OffcpuRow& row) {
-    return std::pair(figure(row), row.offcpu_ns());
+  std::ranges::sort(rows, [figure](const OffcpuRow& one, const OffcpuRow& other) {
+    const auto key = [figure](const OffcpuRow& row) {
+      return std::tuple(~figure(row), ~row.offcpu_ns(), row.pid, row.tid,
+                        std::string_view(row.comm));
+    };
+    return key(one) < key(other);
   });
   return rows;
 }
