@@ -195,9 +195,10 @@ class Output(BadInput):
                           ["syscalls", "--calls", "--stdout", "--", workload("open_read_close"),
                            "20000"], ["schema"], ["--help"], ["doctor", "--no-calibrate"]):
             with self.subTest(arguments=arguments):
-                process = subprocess.Popen([OVERDUE, *arguments], stdout=subprocess.PIPE,
-                                           stderr=subprocess.PIPE)
-                process.stdout.close()
+                reader, writer = os.pipe()
+                os.close(reader)  # before the start: a short text would fit into the pipe
+                process = subprocess.Popen([OVERDUE, *arguments], stdout=writer, stderr=subprocess.PIPE)
+                os.close(writer)
                 try:
                     error = process.communicate(timeout=20)[1]
                 except subprocess.TimeoutExpired:
