@@ -90,7 +90,10 @@ class Replay(FolderTest):
                 self.assertEqual(self.report("--view", "trace", "-f", "ndjson"), live)
 
     def test_anybody_may_read_it_on_any_machine(self):
-        live = self.session(("worst", "wakeup", "-d", "1s", "--backend", "bpf"), 0, "-f", "json")
+        for duration in ("1s", "5s", "20s"):  # a quiet machine wakes few threads that are more urgent
+            live = self.session(("worst", "wakeup", "-d", duration, "--backend", "bpf"), 0, "-f", "json")
+            if json.loads(live)["worst"]:
+                break
         self.assertIn("try_to_wake_up", live)
         os.chmod(self.file, 0o644)
         shown = run([*NOBODY, OVERDUE, "report", self.file, "-f", "json"], cwd="/")

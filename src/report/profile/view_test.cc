@@ -136,7 +136,7 @@ TEST_F(ProfileViewTest, WarnsOfARateInStepWithTicks) {
 TEST(ProfileFormat, IsOneOfASinkOrADrawing) {
   for (const char* const format : {"text", "json", "ndjson", "csv", "folded", "svg", "html"})
     EXPECT_NO_THROW(check_profile_format(format)) << format;
-  EXPECT_THROW(check_profile_format("speedscope"), Error);
+  EXPECT_THROW(check_profile_format("perfetto"), Error);
 }
 
 }  // namespace
