@@ -21,10 +21,10 @@ TRACE = """\
 <idle>-0     [020] 6907585.873234: sched_switch: 0:120:R ==> 33233:110: java
 """
 SPIN = """
-import sys, time
+import os, sys, time
 end = time.thread_time_ns() + int(sys.argv[1]) * 1000000
 while time.thread_time_ns() < end: pass
-print(time.thread_time_ns())
+os.write(1, f"{time.thread_time_ns()}\\n".encode())  # two write to one pipe
 """
 
 
