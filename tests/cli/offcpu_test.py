@@ -15,6 +15,8 @@ from quota import QuotaMixin
 MS = 1_000_000
 NAPS = 40
 HIDDEN = 2  # this kernel hides one switch in a thousand
+# With PREEMPT_RT, runnable threads leave CPUs that idle then, for reasons that no hook shows.
+UNKNOWN = 0.01 if "PREEMPT_RT" in os.uname().version else 0.001
 TRACE = """\
 <idle>-0     [020] 6907585.873080: sched_switch: 0:120:R ==> 33233:110: java
 <...>-33233  [020] 6907585.873083: sched_switch: 33233:110:S ==> 0:120: swapper/20
@@ -58,7 +60,7 @@ class Offcpu(QuotaMixin, FolderTest):
             self.assertEqual(row["sleeping_ns"] + row["uninterruptible_ns"], row["blocked_ns"], row)
             self.assertEqual(row["runqueue_ns"] + row["preempted_ns"] + row["throttled_ns"], row["runnable_ns"], row)
             if all_cpus:
-                self.assertLessEqual(row["unknown_ns"], row["wall_ns"] / 1000 + MS, row)
+                self.assertLessEqual(row["unknown_ns"], row["wall_ns"] * UNKNOWN + MS, row)
             displaced = row["displaced_by"]
             self.assertLessEqual(sum(one["count"] for one in displaced), row["preemptions"], row)
             self.assertLessEqual(sum(one["total_ns"] for one in displaced), row["preempted_ns"] + MS, row)
@@ -207,13 +209,13 @@ class Offcpu(QuotaMixin, FolderTest):
 
     def test_a_drawing_has_all_of_the_time(self):
         path = f"{self.folder}/waits.folded"
-        report, _ = offcpu("--flame", path, "--", workload("nanosleep_loop"), NAPS, 2 * MS)
+        report, _ = offcpu("--flame", path, "--", workload("nanosleep_loop"), 4 * NAPS, 2 * MS)
         [row] = rows_of(report, "nanosleep_loop")
         with open(path, encoding="utf-8") as file:
             stacks = [line.rsplit(" ", 1) for line in file.read().splitlines()]
         self.assertAlmostEqual(sum(int(us) * 1000 for _, us in stacks), row["offcpu_ns"], delta=row["offcpu_ns"] / 100)
         naps_us = sum(int(us) for stack, us in stacks if ";main;" in stack and "nanosleep_[k]" in stack)
-        self.assertGreater(naps_us, 2000 * (NAPS - HIDDEN), stacks)
+        self.assertGreater(naps_us, 2000 * (4 * NAPS - HIDDEN), stacks)
         rest_us = sum(int(us) for stack, us in stacks if "without a stack" in stack)
         self.assertLess(rest_us, naps_us / 2, stacks)
 
