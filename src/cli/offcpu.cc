@@ -42,8 +42,8 @@ class OffcpuCommand final : public Command {
     app.add_option("--top", plan_.show.top);
     app.add_option("--save", save_);
     app.add_option("--from-trace", trace_);
-    app.add_option("--flame", flame_);
-    app.add_option("--stacks-over", stacks_over_);
+    CLI::Option* const flame = app.add_option("--flame", flame_);
+    app.add_option("--stacks-over", stacks_over_)->needs(flame);
     add_stack_options(app, stack_options_);
   }
 
@@ -95,8 +95,9 @@ OffcpuPlan OffcpuCommand::plan(bool spawned) const {
 
 /// Reads a file of the caller's, with the caller's rights alone.
 int OffcpuCommand::read_trace(const Invocation& invocation) {
-  if (invocation.has_program || target_.chooses_threads() || !save_.empty() || stop_.duration)
-    throw Error("--from-trace takes no target, no --duration and no --save")
+  if (invocation.has_program || target_.chooses_threads() || !save_.empty() || stop_.duration ||
+      !flame_.empty())
+    throw Error("--from-trace takes no target, no --duration, no --save and no --flame")
         .hint("--cpu LIST chooses the CPUs of the trace")
         .exit_status(2);
   drop_rights(Rights::caller, choose_identity(IdentityRequest::current(std::nullopt)));

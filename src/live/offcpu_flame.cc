@@ -1,5 +1,6 @@
 #include "live/offcpu_flame.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -55,8 +56,10 @@ void OffcpuFlame::tick() {
 /// The time off the CPU of each thread without the waits that are drawn.
 void OffcpuFlame::draw_rest() {
   for (const OffcpuRow& row : view_.threads()) {
-    const auto drawn = drawn_ns_.find(row.tid);
-    const std::uint64_t drawn_ns = drawn == drawn_ns_.end() ? 0 : drawn->second;
+    // A tid may be used again: what is drawn of it is time of any of its threads.
+    std::uint64_t& left_ns = drawn_ns_[row.tid];
+    const std::uint64_t drawn_ns = std::min(left_ns, row.offcpu_ns());
+    left_ns -= drawn_ns;
     if (row.offcpu_ns() > drawn_ns)
       drawing_.add({{row.comm, FrameKind::thread}, {without_stack_, FrameKind::waiting}},
                    row.offcpu_ns() - drawn_ns);

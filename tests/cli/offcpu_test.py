@@ -232,7 +232,18 @@ class Offcpu(QuotaMixin, FolderTest):
                                                          " max offcpu for swapper/20 is 3us"])
         report, _ = offcpu("--from-trace", path, "--cpu", "20")
         self.assertEqual(len(report["threads"]), 2)
+        table = overdue("offcpu", "--from-trace", path, "-f", "csv", "--by", "displacer").out.splitlines()
+        self.assertEqual(table[0], "type,start,end,comm,tid,count,total_ns,max_ns")
+        self.assertRegex(table[1], r"^total,[^,]*,[^,]*,java,33233,1,3000,3000$")
+        late = f"{self.folder}/late.txt"
+        with open(late, "w", encoding="ascii") as file:  # a gap of 77 years
+            file.write(TRACE + TRACE.replace("6907585", "2436907585"))
+        finished = overdue("offcpu", "--from-trace", late, "-i", "10ms", "-f", "ndjson")
+        intervals = [json.loads(line) for line in finished.out.splitlines() if '"interval"' in line]
+        self.assertEqual(finished.status, 0, finished)
+        self.assertEqual(len(intervals), 3)  # the gap is one; then one of 10 ms, and the rest
         for arguments, status, says in ((("--from-trace", path, "--cpu", "3"), 1, "no context switch"),
+                                        (("--from-trace", path, "--flame", "x.svg"), 2, "no --flame"),
                                         (("--from-trace", "/nonexistent"), 1, "cannot open the trace"),
                                         (("--from-trace", path, "-a"), 2, "takes no target")):
             finished = overdue("offcpu", *arguments)
@@ -243,18 +254,18 @@ class Offcpu(QuotaMixin, FolderTest):
         """perf records the switches that Overdue counts; --from-trace reads what perf prints."""
         perf = shutil.which("perf") or self.skipTest("needs perf")
         data, text = f"{self.folder}/perf.data", f"{self.folder}/perf.txt"
-        for _ in range(3):
+        for _ in range(4):
             report, _ = offcpu("--", perf, "record", "-q", "-o", data, "-m", "8M", "-e",
                                "sched:sched_switch,sched:sched_waking", "-a", "--", workload("pipe_pingpong"), 5000)
-            script = run([perf, "script", "--show-lost-events", "-i", data])
+            script = run([perf, "script", "-i", data])
             self.assertEqual(script.status, 0, script)
-            if "PERF_RECORD_LOST" not in script.out:
+            with open(text, "w", encoding="utf-8") as file:
+                file.write(script.out)
+            traced, _ = offcpu("--from-trace", text)
+            if traced["receipt"]["unmatched"] <= 20:
                 break
         else:
-            self.skipTest("perf loses events here")
-        with open(text, "w", encoding="utf-8") as file:
-            file.write(script.out)
-        traced, _ = offcpu("--from-trace", text)
+            self.skipTest("this kernel hides switches from idle threads from perf, and the receipt says so")
         self.assertEqual(traced["receipt"]["lost"], 0)
         seen = {row["tid"]: row for row in rows_of(traced, "pipe_pingpong")}
         ours = rows_of(report, "pipe_pingpong")
@@ -274,7 +285,8 @@ class Offcpu(QuotaMixin, FolderTest):
 
     def test_what_it_refuses(self):
         for arguments, says in ((("--max",), "add -i 1s"), (("--sort", "x"), "unknown column 'x'"),
-                                (("-f", "json", "-i", "1s"), "use -f ndjson"), (("--by", "stack"), "--by")):
+                                (("-f", "json", "-i", "1s"), "use -f ndjson"),
+                                (("--stacks-over", "1ms"), "--flame"), (("--by", "stack"), "--by")):
             finished = overdue("offcpu", *arguments, "--", tool("true"))
             self.assertEqual(finished.status, 2, finished)
             self.assertIn(says, finished.err)

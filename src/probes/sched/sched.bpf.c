@@ -121,7 +121,7 @@ static __always_inline void switch_out(struct task_struct* prev, struct thread_l
     ledger->last_call_ns = cpu->call.begin_ns;
   take_call_away(ledger, cpu, prev);
   keep_totals(prev, ledger);
-  if (ledger->totals.member) count_run(ledger, now_ns);
+  if (keeps_totals && ledger->totals.member) count_run(ledger, now_ns);
   add_time_on_cpu(&ledger->sums.parts, ledger, cpu, now_ns);
   ledger->state = state;
   ledger->since_ns = now_ns;

@@ -52,16 +52,20 @@ void describe_figures(Members& member, const OffcpuRow& row) {
   member("open_ns", row.open_ns, {.help = "longest wait in progress at the end; 0: none is"});
 }
 
-}  // namespace
-
-void describe(Members& member, const Displacer& displacer) {
-  member.type("displacer", "The times that one thread took the CPU from another");
+void describe_displacer(Members& member, const Displacer& displacer) {
   member("comm", displacer.comm);
   member("tid", when(displacer.tid != 0, displacer.tid),
          {.help = "missing where threads of one name are added up"});
   member("count", displacer.count);
   member("total_ns", displacer.total_ns, {.help = "until the displaced thread had a CPU again"});
   member("max_ns", displacer.max_ns);
+}
+
+}  // namespace
+
+void describe(Members& member, const Displacer& displacer) {
+  member.type("displacer", "The times that one thread took the CPU from another");
+  describe_displacer(member, displacer);
 }
 
 void describe(Members& member, const OffcpuRow& row) {
@@ -102,12 +106,21 @@ void OffcpuSection::rows(CsvRows& csv, const ReportContext& context) const {
   const WallTime start = interval_ ? interval_->start : context.info.start_wall;
   const WallTime end =
       interval_ ? interval_->end : context.info.wall(context.info.start + context.info.duration);
-  csv.rows<OffcpuRow>(rows_, [&](Members& cell, const OffcpuRow& row) {
+  const auto describe_time = [&](Members& cell) {
     cell("type", interval_ ? "interval" : "total");
     cell("start", format_rfc3339(start));
     cell("end", format_rfc3339(end));
-    describe_figures(cell, row);
-  });
+  };
+  if (show_.by_displacer)
+    csv.rows<Displacer>(all_displacers(rows_), [&](Members& cell, const Displacer& displacer) {
+      describe_time(cell);
+      describe_displacer(cell, displacer);
+    });
+  else
+    csv.rows<OffcpuRow>(rows_, [&](Members& cell, const OffcpuRow& row) {
+      describe_time(cell);
+      describe_figures(cell, row);
+    });
 }
 
 std::vector<Displacer> all_displacers(const std::vector<OffcpuRow>& rows) {

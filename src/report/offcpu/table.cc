@@ -9,8 +9,9 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t threads_max = 20'000;    // kept apart; more living threads are kept, too
-constexpr std::size_t displacers_max = 1'000;  // of a thread; more are added up by name
+constexpr std::size_t threads_max = 20'000;  // kept apart; more living threads are kept, too
+constexpr std::size_t displacers_max =
+    1'000;  // of a thread; more are added up by name, up to twice as many
 
 /// The growth of a sum. A wait in progress may turn out to have been less of one part and more of
 /// another: then less, which the other part makes up for.
@@ -113,16 +114,17 @@ void OffcpuTable::add_thread(const offcpu_thread& record) {
 
 void OffcpuTable::add_displacer(const offcpu_displacer& record) {
   Thread& thread = thread_of(record.number, record.header.tid);
-  const std::string comm(fixed_text(record.displacer));
   for (Sums* of : {&thread.total, &thread.interval}) {
-    const bool has_room = of->displacers.size() < displacers_max;
-    const std::uint32_t tid = has_room || of->displacers.contains({record.displacer_tid, comm})
-                                  ? record.displacer_tid
-                                  : 0;
-    Displacer& displacer = of->displacers[{tid, comm}];
-    displacer.tid = tid;
-    displacer.comm = comm;
-    displacer.add({tid, comm, record.count, record.total_ns, record.max_ns});
+    std::pair who{record.displacer_tid, std::string(fixed_text(record.displacer))};
+    const auto has_no_room = [&](std::size_t most) {
+      return of->displacers.size() >= most && !of->displacers.contains(who);
+    };
+    if (has_no_room(displacers_max)) who.first = 0;
+    if (has_no_room(2 * displacers_max)) who.second = "(other)";
+    Displacer& displacer = of->displacers[who];
+    displacer.tid = who.first;
+    displacer.comm = who.second;
+    displacer.add({who.first, who.second, record.count, record.total_ns, record.max_ns});
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "probes/sched/probe.h"
@@ -130,6 +131,17 @@ TEST_F(OffcpuTables, DisplacersOfARowAddUpAndTheLongestComesFirst) {
   EXPECT_EQ(named[0].displacers[0].count, 8U);
   EXPECT_EQ(named[0].displacers[0].total_ns, 60 * ms);
   EXPECT_EQ(all_displacers(table.rows(OffcpuBy::thread))[0].total_ns, 60 * ms);
+}
+
+TEST_F(OffcpuTables, DisplacersOfManyNamesStayWithinTheLimit) {
+  add(thread_at(1500, 1, 11, "worker"));
+  for (u32 tid = 1; tid <= 5'000; ++tid) add_displacer(1, tid, "d" + std::to_string(tid), 1, 1);
+  const std::vector<OffcpuRow> rows = table.rows(OffcpuBy::thread);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].displacers.size(), 2'001U);
+  std::uint64_t counted = 0;
+  for (const Displacer& displacer : rows[0].displacers) counted += displacer.count;
+  EXPECT_EQ(counted, 5'000U);
 }
 
 TEST_F(OffcpuTables, APatternHasTheThreadsWhoseNamesDifferInNumbers) {

@@ -19,7 +19,9 @@ namespace overdue {
 namespace {
 
 constexpr std::uint64_t idle_thread = std::uint64_t{1} << 32;
-constexpr std::size_t line_max = 64 << 10;             // longer lines are no events
+constexpr std::uint64_t intervals_max = 1000;  // without an event; more are one long interval
+constexpr std::size_t displacers_kept = 1000;  // of a thread, in an interval
+constexpr std::size_t line_max = 64 << 10;     // longer lines are no events
 constexpr std::size_t traced_threads_max = 1'000'000;  // of a hostile file
 
 wait_state state_of(std::string_view state) {
@@ -79,12 +81,14 @@ void SwitchAccount::add_parts(offcpu_thread& sums, const Thread& thread, const P
 
 void SwitchAccount::leave(Thread& thread, const SwitchEvent& event) {
   if (thread.in_ns != 0) thread.sums.oncpu_ns += now_ns_ - thread.in_ns;
+  if (thread.out_ns != 0) ++unmatched_;  // its switch in is missing: the wait's length is not known
   thread.in_ns = 0;
   thread.out_ns = now_ns_;
   thread.state = state_of(event.prev_state);
   thread.displacer_tid = event.tid;
   thread.displacer = event.comm;
-  if (event.prev_state.starts_with('X') || event.prev_state.starts_with('Z')) end(thread, event);
+  const bool has_ended = event.prev_state.starts_with('X') || event.prev_state.starts_with('Z');
+  if (has_ended && event.prev_tid != 0) end(thread, event);
 }
 
 /// The thread leaves its CPU for ever: another thread may get its tid.
@@ -98,13 +102,16 @@ void SwitchAccount::end(Thread& thread, const SwitchEvent& event) {
 
 void SwitchAccount::note_displacer(Thread& thread, std::uint64_t wait_ns) {
   ++thread.sums.preemptions;
-  offcpu_displacer& displacer = thread.displacers[{thread.displacer_tid, thread.displacer}];
+  std::pair who{thread.displacer_tid, thread.displacer};
+  if (thread.displacers.size() >= displacers_kept && !thread.displacers.contains(who))
+    who = {0, "(other)"};
+  offcpu_displacer& displacer = thread.displacers[who];
   displacer.header = thread.sums.header;
   displacer.header.kind = RECORD_OFFCPU_DISPLACER;
   displacer.header.size = sizeof displacer;
   displacer.number = thread.sums.number;
-  displacer.displacer_tid = thread.displacer_tid;
-  set_text(displacer.displacer, thread.displacer);
+  displacer.displacer_tid = who.first;
+  set_text(displacer.displacer, who.second);
   ++displacer.count;
   displacer.total_ns += wait_ns;
   displacer.max_ns = std::max<u64>(displacer.max_ns, wait_ns);
@@ -275,11 +282,15 @@ void SwitchReader::line(std::string_view text) {
 
 void SwitchReader::end_intervals(std::uint64_t time_ns) {
   if (!info_ || !replay_.interval) return;
-  while (time_ns > account_.start_ns() + (shown_ + *replay_.interval).count()) {
-    info_->duration = shown_ + *replay_.interval;
+  const std::uint64_t begin_ns = account_.start_ns() + shown_.count();
+  if (time_ns <= begin_ns) return;
+  std::uint64_t ended = (time_ns - begin_ns - 1) / replay_.interval->count();
+  const Duration length = ended > intervals_max ? ended * *replay_.interval : *replay_.interval;
+  for (ended = ended > intervals_max ? 1 : ended; ended > 0; --ended) {
+    info_->duration = shown_ + length;
     account_.advance(account_.start_ns() + info_->duration.count());
     report();
-    listener_.interval(*info_, *replay_.interval);
+    listener_.interval(*info_, length);
     shown_ = info_->duration;
   }
 }
@@ -296,6 +307,7 @@ void SwitchReader::end() {
   Receipt receipt;
   receipt.events = account_.switches();
   receipt.cut = account_.cut();
+  receipt.unmatched = account_.unmatched();
   if (account_.lost() > 0) receipt.lost_by["ring_full"] = account_.lost();
   listener_.settle();
   listener_.end(*info_, receipt);

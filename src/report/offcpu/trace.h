@@ -31,6 +31,8 @@ class SwitchAccount {
   std::uint64_t lost() const { return lost_; }
   /// Waits that may have ended among lost events: they do not count.
   std::uint64_t cut() const { return cut_; }
+  /// Waits without an end, since the trace lacks a switch: they do not count.
+  std::uint64_t unmatched() const { return unmatched_; }
   std::uint64_t start_ns() const { return start_ns_; }
   std::uint64_t now_ns() const { return now_ns_; }
 
@@ -64,7 +66,7 @@ class SwitchAccount {
   std::vector<Thread> ended_;  ///< since the last report()
   std::uint32_t threads_seen_ = 0;
   std::uint64_t start_ns_ = 0, now_ns_ = 0;
-  std::uint64_t switches_ = 0, lost_ = 0, cut_ = 0;
+  std::uint64_t switches_ = 0, lost_ = 0, cut_ = 0, unmatched_ = 0;
 };
 
 /// The settings of replay_switches().
