@@ -197,6 +197,7 @@ struct task_struct {
   bool throttled;                           /* Linux 6.18 */
   struct callback_head sched_throttle_work; /* likewise; points to itself unless queued */
   unsigned int ptrace;                      /* 0: no tracer */
+  unsigned int in_iowait : 1;               /* of its present wait: for a disk */
   struct seccomp seccomp;
   struct sigpending pending; /* of this thread alone */
   struct bpf_local_storage* bpf_storage;

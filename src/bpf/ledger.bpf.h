@@ -41,8 +41,13 @@ static __always_inline struct thread_ledger* ledger_of(struct task_struct* task)
   return find_of_thread(ledgers, task);
 }
 
-/* False if there is no room. */
-static __always_inline bool make_ledger(struct task_struct* task, struct thread_ledger* initial) {
+/* Larger than the stack of a program. */
+static const volatile struct thread_ledger empty_ledger;
+
+/* Null if there is no room. No hook reads the ledger before the caller has filled it: `task` has
+ * not run since the session began. */
+static __always_inline struct thread_ledger* make_ledger(struct task_struct* task) {
+  const struct thread_ledger* initial = (const struct thread_ledger*)&empty_ledger;
   struct ledger_slot* slot = slot_of(task);
   if (slot) {
     /* The same owner: a thread at this address ended, and the kernel hid its end. */
@@ -50,10 +55,10 @@ static __always_inline bool make_ledger(struct task_struct* task, struct thread_
     if (__sync_val_compare_and_swap(&slot->owner, before, SLOT_IS_BEGUN) == before) {
       slot->ledger = *initial;
       __sync_lock_test_and_set(&slot->owner, (u64)task);
-      return true;
+      return &slot->ledger;
     }
   }
-  return make_of_thread(ledgers, task, initial) != 0;
+  return make_of_thread(ledgers, task, initial);
 }
 
 /* Called when the thread is freed. */

@@ -4,16 +4,38 @@
 
 #include "bpf/wire.h"
 
-// Sums of a thread of the target, in its ledger, over the time that the session measured.
-struct thread_totals {
-  u64 member;    // member_key() while the thread belongs to the target; 0: nothing is counted
-  u64 since_ns;  // when counting began; 0: it has not, or with a number: the last record is written
+// What a thread was blocked for, as far as its system call and its state tell.
+enum wait_reason {
+  REASON_OTHER,    // uninterruptible but not for a disk (kernel locks), calls without a reason below
+  REASON_DISK,     // a disk, in a system call or a thread of the kernel
+  REASON_FAULT,    // a disk, in a page fault
+  REASON_FUTEX,    // another thread, for a lock or a condition
+  REASON_EVENTS,   // one of several descriptors
+  REASON_INPUT,    // what one descriptor has to give
+  REASON_OUTPUT,   // room for what one descriptor has to take
+  REASON_SLEEP,    // a time
+  REASON_CHILD,    // a child, or a signal
+  REASON_STOPPED,  // stopped, traced or frozen
+  WAIT_REASONS
+};
+
+// Where a thread was. The sum of reason_ns is sleeping_ns + uninterruptible_ns.
+struct offcpu_sums {
   u64 oncpu_ns;  // interrupts included
   u64 sleeping_ns;
   u64 uninterruptible_ns;
   u64 runqueue_ns;
   u64 preempted_ns;
   u64 throttled_ns;
+  u64 reason_ns[WAIT_REASONS];  // calls have reasons only if a SyscallsProbe follows them
+};
+WIRE_SIZE(struct offcpu_sums, 128);
+
+// Sums of a thread of the target, in its ledger, over the time that the session measured.
+struct thread_totals {
+  u64 member;    // member_key() while the thread belongs to the target; 0: nothing is counted
+  u64 since_ns;  // when counting began; 0: it has not, or with a number: the last record is written
+  struct offcpu_sums sums;
   u64 waits;        // waits that have ended
   u64 preemptions;  // of these, waits of a thread that another one displaced from its CPU
   u64 longest_ns;   // longest wait that ended in `epoch`
@@ -23,7 +45,7 @@ struct thread_totals {
   u32 number;            // of the thread, in the order in which counting began; from 1
   u32 unreported_epoch;  // first epoch whose longest wait may have no record
 };
-WIRE_SIZE(struct thread_totals, 112);
+WIRE_SIZE(struct thread_totals, 192);
 
 enum offcpu_flags {
   OFFCPU_ENDED = 1,  // the thread has ended or left the target: its last record
@@ -33,12 +55,7 @@ enum offcpu_flags {
 struct offcpu_thread {
   struct event_header header;
   u64 since_ns;
-  u64 oncpu_ns;  // interrupts included
-  u64 sleeping_ns;
-  u64 uninterruptible_ns;
-  u64 runqueue_ns;
-  u64 preempted_ns;
-  u64 throttled_ns;
+  struct offcpu_sums sums;
   u64 waits;        // waits that have ended
   u64 preemptions;  // of these, waits of a thread that another one displaced from its CPU
   u64 longest_ns;   // longest wait that has ended since the thread's last record
@@ -49,7 +66,7 @@ struct offcpu_thread {
   u16 flags;        // enum offcpu_flags
   u16 reserved[3];
 };
-WIRE_SIZE(struct offcpu_thread, 152);
+WIRE_SIZE(struct offcpu_thread, 232);
 
 // The waits that began when one thread displaced another from its CPU, since the last such record.
 struct offcpu_displacer {

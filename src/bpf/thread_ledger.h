@@ -54,7 +54,8 @@ struct thread_ledger {
   u64 deferred_sp;
   char displacer[COMM_SIZE];  // thread that preempted this thread
   u32 displacer_tid;
-  u32 is_left_idle;  // 1: runnable when it left the CPU, and the idle thread was switched in
+  u16 is_left_idle;  // 1: runnable when it left the CPU, and the idle thread was switched in
+  u16 reason;        // enum wait_reason of the wait that ends, while totals are kept
 
   u64 queue;              // struct cfs_rq* in which the thread waits; 0: cannot be throttled
   u64 throttler;          // struct task_group* of the limit, and THROTTLER_OF_REAL_TIME

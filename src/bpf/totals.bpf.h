@@ -50,18 +50,19 @@ static __always_inline bool is_preempted(const struct thread_ledger* ledger) {
 
 /* Adds a wait that is measured. A runnable thread that left its CPU idle was not preempted: its
  * time is unknown. */
-static __always_inline void add_parts(struct thread_totals* totals, const struct wait_parts* parts,
-                                      u32 state, bool left_idle) {
-  totals->throttled_ns += parts->throttled_ns;
+static __always_inline void add_parts(struct offcpu_sums* sums, const struct wait_parts* parts,
+                                      u32 state, bool left_idle, u32 reason) {
+  sums->throttled_ns += parts->throttled_ns;
   if (state == LEDGER_PREEMPTED && !parts->throttled_ns) {
-    if (!left_idle) totals->preempted_ns += parts->ready_ns;
+    if (!left_idle) sums->preempted_ns += parts->ready_ns;
     return;
   }
-  totals->runqueue_ns += parts->ready_ns;
+  sums->runqueue_ns += parts->ready_ns;
   if (state == LEDGER_UNINTERRUPTIBLE)
-    totals->uninterruptible_ns += parts->blocked_ns;
+    sums->uninterruptible_ns += parts->blocked_ns;
   else
-    totals->sleeping_ns += parts->blocked_ns;
+    sums->sleeping_ns += parts->blocked_ns;
+  if (reason < WAIT_REASONS) sums->reason_ns[reason] += parts->blocked_ns;
 }
 
 /* The longest waits of two epochs are kept: a reader gets that of the last one. */
@@ -84,7 +85,7 @@ __noinline u64 count_wait(struct thread_ledger* ledger, struct wait_parts* parts
   leave_measured(parts, ledger->since_ns, end_ns);
   u64 wait_ns = parts->blocked_ns + parts->throttled_ns + parts->ready_ns;
   if (!wait_ns) return 0;
-  add_parts(totals, parts, ledger->state, ledger->is_left_idle);
+  add_parts(&totals->sums, parts, ledger->state, ledger->is_left_idle, ledger->reason);
   totals->waits++;
   if (is_preempted(ledger)) totals->preemptions++;
   note_longest(totals, wait_ns);
@@ -94,5 +95,5 @@ __noinline u64 count_wait(struct thread_ledger* ledger, struct wait_parts* parts
 /* Counts the run of `ledger` that ends at `end_ns` on this CPU. */
 static __always_inline void count_run(struct thread_ledger* ledger, u64 end_ns) {
   if (ledger->state != LEDGER_ON_CPU || !cpu_wanted()) return;
-  ledger->totals.oncpu_ns += ns_between(measured_from(ledger->since_ns), measured_until(end_ns));
+  ledger->totals.sums.oncpu_ns += ns_between(measured_from(ledger->since_ns), measured_until(end_ns));
 }

@@ -4,12 +4,31 @@
 #pragma once
 
 #include "bpf/call.bpf.h"
+#include "bpf/syscalls.h"
 #include "bpf/wait.bpf.h"
 #include "probes/sched/throttles.bpf.h"
 
 const volatile u8 keeps_totals;
 
 #define TASK_DEAD 0x80 /* include/linux/sched.h */
+
+/* enum wait_reason of each native system call. */
+const volatile u8 call_reasons[SYSCALL_TABLE_SIZE];
+
+/* What `task` is blocked for, before it runs again: the scheduler's note of a wait for a disk is
+ * still there, and the open call is in the ledger. */
+static __always_inline u32 reason_of(struct task_struct* task, struct thread_ledger* ledger) {
+  bool is_in_call = is_call_of(&ledger->call, task);
+  if (ledger->state == LEDGER_OTHER) return REASON_STOPPED;
+  if (ledger->state == LEDGER_UNINTERRUPTIBLE) {
+    if (!BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait)) return REASON_OTHER;
+    return is_in_call || !BPF_CORE_READ(task, mm) ? REASON_DISK : REASON_FAULT;
+  }
+  u32 nr = ledger->call.nr;
+  if (!is_in_call || ledger->call.abi != ABI_NATIVE || nr >= SYSCALL_TABLE_SIZE)
+    return REASON_OTHER;
+  return call_reasons[nr];
+}
 
 /* User space takes the entries of ended epochs out. */
 struct {
@@ -82,7 +101,7 @@ static __always_inline void add_present(struct offcpu_thread* to, struct task_st
                                         struct thread_ledger* ledger, u64 now_ns) {
   u64 since_ns = ledger->since_ns;
   if (ledger->state == LEDGER_ON_CPU) {
-    to->oncpu_ns += ns_between(measured_from(since_ns), measured_until(now_ns));
+    to->sums.oncpu_ns += ns_between(measured_from(since_ns), measured_until(now_ns));
     return;
   }
   u64 runnable_ns = runnable_since(ledger, now_ns);
@@ -96,13 +115,7 @@ static __always_inline void add_present(struct offcpu_thread* to, struct task_st
   to->open_state = wait.throttled_ns                                           ? WAIT_THROTTLED
                    : ledger->state == LEDGER_PREEMPTED && ledger->is_left_idle ? WAIT_UNKNOWN
                                                                                : ledger->state;
-  struct thread_totals sums = {};
-  add_parts(&sums, &wait, ledger->state, ledger->is_left_idle);
-  to->sleeping_ns += sums.sleeping_ns;
-  to->uninterruptible_ns += sums.uninterruptible_ns;
-  to->runqueue_ns += sums.runqueue_ns;
-  to->preempted_ns += sums.preempted_ns;
-  to->throttled_ns += sums.throttled_ns;
+  add_parts(&to->sums, &wait, ledger->state, ledger->is_left_idle, reason_of(task, ledger));
 }
 
 /* The longest wait that ended in `epoch`, the present one or the one before; 0: it has a record. */
@@ -118,12 +131,7 @@ static __always_inline void fill_totals(struct offcpu_thread* to, struct task_st
   to->header.kind = RECORD_OFFCPU_THREAD;
   to->header.size = sizeof(*to);
   to->since_ns = totals->since_ns;
-  to->oncpu_ns = totals->oncpu_ns;
-  to->sleeping_ns = totals->sleeping_ns;
-  to->uninterruptible_ns = totals->uninterruptible_ns;
-  to->runqueue_ns = totals->runqueue_ns;
-  to->preempted_ns = totals->preempted_ns;
-  to->throttled_ns = totals->throttled_ns;
+  to->sums = totals->sums;
   to->waits = totals->waits;
   to->preemptions = totals->preemptions;
   to->number = totals->number;
@@ -188,13 +196,13 @@ int report_threads(struct bpf_iter__task* ctx) {
   struct thread_ledger* ledger = task && task->pid ? ledger_of(task) : 0;
   if (!ledger) return 0;
   bool is_member = find_of_thread(threads, task) != 0;
-  struct thread_totals totals = ledger->totals;
-  if (!totals.since_ns && (!is_member || totals.number)) return 0;
+  const struct thread_totals* totals = &ledger->totals;
+  if (!totals->since_ns && (!is_member || totals->number)) return 0;
   struct offcpu_thread record = {};
   u64 now_ns = bpf_ktime_get_ns();
-  if (!totals.since_ns) totals.since_ns = measured_from(ledger->since_ns);
-  fill_totals(&record, task, &totals, measured_until(now_ns));
-  record.longest_ns = longest_in(&totals, control.epoch - 1);
+  fill_totals(&record, task, totals, measured_until(now_ns));
+  if (!record.since_ns) record.since_ns = measured_from(ledger->since_ns);
+  record.longest_ns = longest_in(totals, control.epoch - 1);
   if (is_member)
     add_present(&record, task, ledger, now_ns);
   else

@@ -113,6 +113,10 @@ void SchedProbe::Impl::choose_totals() {
   bpf->rodata->keeps_totals = options.keeps_totals;
   bpf->rodata->keeps_idle = options.keeps_idle_totals;
   limit_to_cpus(*bpf->rodata, options.cpus);
+  std::ranges::copy(
+      std::span(options.call_reasons)
+          .first(std::min(options.call_reasons.size(), std::size(bpf->rodata->call_reasons))),
+      bpf->rodata->call_reasons);
   bpf_program__set_autoload(bpf->progs.report_threads, options.keeps_totals);
   if (!options.keeps_totals)
     check(bpf_map__set_max_entries(bpf->maps.displacers, 1), "cannot size a map");
@@ -259,8 +263,8 @@ void SchedProbe::Impl::deliver_idle(u32 epoch, KernelTime now, const RecordHandl
     record.header.cpu = cpu;
     fmt::format_to_n(record.header.comm, sizeof record.header.comm - 1, "swapper/{}", cpu);
     record.since_ns = bpf->data_control->control.since_ns[SPAN_OFFCPU];
-    record.oncpu_ns = totals.oncpu_ns;
-    record.preempted_ns = totals.preempted_ns;
+    record.sums.oncpu_ns = totals.sums.oncpu_ns;
+    record.sums.preempted_ns = totals.sums.preempted_ns;
     record.waits = totals.waits;
     record.preemptions = totals.preemptions;
     record.longest_ns = totals.epoch == epoch - 1           ? totals.longest_ns

@@ -22,6 +22,9 @@ struct SchedOptions {
   std::size_t sample_bytes = 0;
   bool keeps_totals = false;             ///< sums the waits of each thread, and of each displacer
   bool keeps_idle_totals = false;        ///< likewise of the idle thread of each CPU
+  /// enum wait_reason of each native system call, by number; the others have REASON_OTHER. Needs a
+  /// SyscallsProbe that looks for stalls.
+  std::vector<std::uint8_t> call_reasons = {};
   std::vector<std::uint32_t> cpus = {};  ///< CPUs whose waits the totals have; empty: all
   bool use_task_work = true;             ///< false: acts as if the kernel had no task work for BPF
   bool use_vectors = true;               ///< false: … no tracepoints of local interrupts

@@ -142,6 +142,7 @@ static __always_inline void switch_in(struct task_struct* next, struct thread_le
       time_wake(next, ledger, cpu, now_ns);
     note_real_time(next, now_ns);
     keep_totals(next, ledger);
+    if (keeps_totals && ledger->totals.member) ledger->reason = reason_of(next, ledger);
     add_wait(ledger, throttled_in_wait(next, ledger, now_ns), now_ns);
     if (keeps_totals && ledger->totals.member && is_preempted(ledger))
       count_displacer(next, ledger, now_ns);
@@ -311,9 +312,14 @@ int COUNTED_PROG(on_waking) {
 }
 
 static __always_inline void begin_ledger(struct task_struct* task, u32 state) {
-  u64 now_ns = bpf_ktime_get_ns();
-  struct thread_ledger initial = {.since_ns = now_ns, .state = state, .cpu = task->thread_info.cpu};
-  if (!make_ledger(task, &initial)) count(COUNTER_TASK_STORAGE, 1);
+  struct thread_ledger* ledger = make_ledger(task);
+  if (!ledger) {
+    count(COUNTER_TASK_STORAGE, 1);
+    return;
+  }
+  ledger->since_ns = bpf_ktime_get_ns();
+  ledger->state = state;
+  ledger->cpu = task->thread_info.cpu;
 }
 
 SEC("tp_btf/sched_process_free")

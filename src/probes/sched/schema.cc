@@ -106,22 +106,32 @@ constexpr Field sample_fields[] = {
                   "16 addresses, innermost first: the tick's own, then what it interrupted"),
 };
 
+#define NS_FIELD(name, offset, help) \
+  Field { name, offset, sizeof(u64), Unit::nanoseconds, Role::value, help }
+#define SUM_FIELD(member, help) NS_FIELD(#member, offsetof(offcpu_thread, sums.member), help)
+#define REASON_FIELD(name, reason, help) \
+  NS_FIELD(name, offsetof(offcpu_thread, sums.reason_ns) + sizeof(u64) * (reason), help)
+
 constexpr Field thread_fields[] = {
     OVERDUE_FIELD(offcpu_thread, since_ns, nanoseconds, value,
                   "when counting began (CLOCK_MONOTONIC)"),
-    OVERDUE_FIELD(offcpu_thread, oncpu_ns, nanoseconds, value,
-                  "time on the CPU since then, interrupts included"),
-    OVERDUE_FIELD(offcpu_thread, sleeping_ns, nanoseconds, value,
-                  "time asleep until a wake-up, and stopped"),
-    OVERDUE_FIELD(offcpu_thread, uninterruptible_ns, nanoseconds, value,
-                  "uninterruptible sleep until a wake-up"),
-    OVERDUE_FIELD(offcpu_thread, runqueue_ns, nanoseconds, value,
-                  "time from a wake-up to the CPU, without throttled time"),
-    OVERDUE_FIELD(offcpu_thread, preempted_ns, nanoseconds, value,
-                  "time off the CPU though runnable throughout, without throttled time"),
-    OVERDUE_FIELD(
-        offcpu_thread, throttled_ns, nanoseconds, value,
-        "time in which a CPU quota or the limit of real-time threads kept it from running"),
+    SUM_FIELD(oncpu_ns, "time on the CPU since then, interrupts included"),
+    SUM_FIELD(sleeping_ns, "time asleep until a wake-up, and stopped"),
+    SUM_FIELD(uninterruptible_ns, "uninterruptible sleep until a wake-up"),
+    SUM_FIELD(runqueue_ns, "time from a wake-up to the CPU, without throttled time"),
+    SUM_FIELD(preempted_ns, "time off the CPU though runnable throughout, without throttled time"),
+    SUM_FIELD(throttled_ns,
+              "time in which a CPU quota or the limit of real-time threads kept it from running"),
+    REASON_FIELD("other_ns", REASON_OTHER, "blocked for what no field below has"),
+    REASON_FIELD("disk_ns", REASON_DISK, "blocked for a disk"),
+    REASON_FIELD("fault_ns", REASON_FAULT, "blocked for a disk in a page fault"),
+    REASON_FIELD("futex_ns", REASON_FUTEX, "blocked for a lock or a condition"),
+    REASON_FIELD("events_ns", REASON_EVENTS, "blocked for one of several descriptors"),
+    REASON_FIELD("input_ns", REASON_INPUT, "blocked for input of one descriptor"),
+    REASON_FIELD("output_ns", REASON_OUTPUT, "blocked for room for output"),
+    REASON_FIELD("sleep_ns", REASON_SLEEP, "asleep for a time"),
+    REASON_FIELD("child_ns", REASON_CHILD, "blocked for a child or a signal"),
+    REASON_FIELD("stopped_ns", REASON_STOPPED, "stopped, traced or frozen"),
     OVERDUE_FIELD(offcpu_thread, waits, count, value, "ended waits"),
     OVERDUE_FIELD(offcpu_thread, preemptions, count, value,
                   "of these, waits that began when another thread displaced it"),

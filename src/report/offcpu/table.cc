@@ -27,12 +27,13 @@ std::uint64_t age_at(std::uint64_t time_ns, std::uint64_t since_ns) {
 OffcpuRow row_of(const offcpu_thread& record) {
   OffcpuRow row;
   row.wall_ns = age_at(record.header.time_ns, record.since_ns);
-  row.oncpu_ns = record.oncpu_ns;
-  row.sleeping_ns = record.sleeping_ns;
-  row.uninterruptible_ns = record.uninterruptible_ns;
-  row.runqueue_ns = record.runqueue_ns;
-  row.preempted_ns = record.preempted_ns;
-  row.throttled_ns = record.throttled_ns;
+  row.oncpu_ns = record.sums.oncpu_ns;
+  row.sleeping_ns = record.sums.sleeping_ns;
+  row.uninterruptible_ns = record.sums.uninterruptible_ns;
+  row.runqueue_ns = record.sums.runqueue_ns;
+  row.preempted_ns = record.sums.preempted_ns;
+  row.throttled_ns = record.sums.throttled_ns;
+  std::ranges::copy(record.sums.reason_ns, row.reason_ns.begin());
   row.switches = record.waits;
   row.preemptions = record.preemptions;
   return row;
@@ -59,6 +60,7 @@ std::uint64_t OffcpuRow::unknown_ns() const {
 
 void OffcpuRow::add(const OffcpuRow& other) {
   for (const auto sum : added_figures) this->*sum += other.*sum;
+  for (std::size_t i = 0; i < reason_ns.size(); ++i) reason_ns[i] += other.reason_ns[i];
   threads += other.threads;
   max_ns = std::max(max_ns, other.max_ns);
   open_ns = std::max(open_ns, other.open_ns);
@@ -107,8 +109,11 @@ void OffcpuTable::add_thread(const offcpu_thread& record) {
     row.max_ns = std::max(row.max_ns, record.longest_ns);
     row.open_ns = record.open_ns;
     for (const auto sum : added_figures) row.*sum += growth(now.*sum, before.*sum);
+    for (std::size_t i = 0; i < row.reason_ns.size(); ++i)
+      row.reason_ns[i] += growth(now.reason_ns[i], before.reason_ns[i]);
   }
   for (const auto sum : added_figures) thread.total.row.*sum = now.*sum;
+  thread.total.row.reason_ns = now.reason_ns;
   thread.last = record;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -36,6 +37,8 @@ struct OffcpuRow {
   std::uint64_t oncpu_ns = 0;  ///< interrupts included
   std::uint64_t sleeping_ns = 0, uninterruptible_ns = 0;
   std::uint64_t runqueue_ns = 0, preempted_ns = 0, throttled_ns = 0;
+  /// Parts of the blocked time by enum wait_reason, as far as they are known.
+  std::array<std::uint64_t, WAIT_REASONS> reason_ns{};
   std::uint64_t switches = 0;  ///< waits that have ended
   std::uint64_t preemptions = 0;
   std::uint64_t max_ns = 0;                ///< longest wait that has ended

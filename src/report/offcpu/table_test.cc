@@ -51,15 +51,15 @@ class OffcpuTables : public testing::Test {
 
 TEST_F(OffcpuTables, AnIntervalHasTheGrowthOfTheSums) {
   offcpu_thread record = thread_at(1100, 1, 11, "worker");
-  record.oncpu_ns = 30 * ms;
-  record.sleeping_ns = 70 * ms;
+  record.sums.oncpu_ns = 30 * ms;
+  record.sums.sleeping_ns = 70 * ms;
   record.waits = 3;
   record.longest_ns = 40 * ms;
   add(record);
   table.end_interval();
   record.header.time_ns = 1300 * ms;
-  record.oncpu_ns = 130 * ms;
-  record.preempted_ns = 100 * ms;
+  record.sums.oncpu_ns = 130 * ms;
+  record.sums.preempted_ns = 100 * ms;
   record.waits = 8;
   record.preemptions = 5;
   record.longest_ns = 20 * ms;
@@ -81,12 +81,12 @@ TEST_F(OffcpuTables, AnIntervalHasTheGrowthOfTheSums) {
 
 TEST_F(OffcpuTables, AThreadThatFirstRunsLaterStaysOneRow) {
   offcpu_thread record = thread_at(1100, 0, 11, "sleeper");
-  record.sleeping_ns = record.open_ns = 100 * ms;
+  record.sums.sleeping_ns = record.open_ns = 100 * ms;
   add(record);
   table.end_interval();
   record = thread_at(1200, 7, 11, "sleeper");
-  record.sleeping_ns = 150 * ms;
-  record.oncpu_ns = 50 * ms;
+  record.sums.sleeping_ns = 150 * ms;
+  record.sums.oncpu_ns = 50 * ms;
   record.waits = 1;
   record.longest_ns = 150 * ms;
   add(record);
@@ -101,11 +101,11 @@ TEST_F(OffcpuTables, AThreadThatFirstRunsLaterStaysOneRow) {
 
 TEST_F(OffcpuTables, ATidThatIsUsedAgainHasTwoRows) {
   offcpu_thread first = thread_at(1100, 1, 11, "first");
-  first.oncpu_ns = 100 * ms;
+  first.sums.oncpu_ns = 100 * ms;
   first.flags = OFFCPU_ENDED;
   add(first);
   offcpu_thread second = thread_at(1200, 2, 11, "second");
-  second.oncpu_ns = 200 * ms;
+  second.sums.oncpu_ns = 200 * ms;
   add(second);
   EXPECT_EQ(table.rows(OffcpuBy::thread).size(), 2U);
   const std::vector<OffcpuRow> processes = table.rows(OffcpuBy::process);
@@ -117,7 +117,7 @@ TEST_F(OffcpuTables, ATidThatIsUsedAgainHasTwoRows) {
 TEST_F(OffcpuTables, DisplacersOfARowAddUpAndTheLongestComesFirst) {
   for (const u32 number : {1U, 2U}) {
     offcpu_thread record = thread_at(1500, number, 10 + number, "worker");
-    record.preempted_ns = 40 * ms;
+    record.sums.preempted_ns = 40 * ms;
     add(record);
     add_displacer(number, 50, "hog", 4, 30);
     add_displacer(number, 51, "kworker/0:1", 1, 10);
@@ -150,7 +150,7 @@ TEST_F(OffcpuTables, APatternHasTheThreadsWhoseNamesDifferInNumbers) {
                                      number == 3   ? "acceptor"
                                      : number == 1 ? "dw-7"
                                                    : "dw-22");
-    record.oncpu_ns = number * 10 * ms;
+    record.sums.oncpu_ns = number * 10 * ms;
     add(record);
   }
   std::vector<OffcpuRow> rows = table.rows(OffcpuBy::pattern);
@@ -166,7 +166,7 @@ TEST_F(OffcpuTables, EndedThreadsThatAreTooManyAddUpByName) {
   constexpr u32 threads = 25'000;
   for (u32 number = 1; number <= threads; ++number) {
     offcpu_thread record = thread_at(1100, number, number, "short");
-    record.oncpu_ns = 100 * ms;
+    record.sums.oncpu_ns = 100 * ms;
     record.flags = OFFCPU_ENDED;
     add(record);
   }

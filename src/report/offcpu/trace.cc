@@ -45,19 +45,19 @@ SwitchAccount::Thread& SwitchAccount::thread_of(std::uint32_t tid, std::uint32_t
   if (known == threads_.end() && threads_seen_ >= traced_threads_max)
     throw Error("more than {} threads in the trace", grouped(traced_threads_max));
   Thread& thread = known != threads_.end() ? known->second : threads_[key];
-  offcpu_thread& sums = thread.sums;
+  offcpu_thread& record = thread.record;
   if (known == threads_.end()) {
-    sums.header.pid = sums.header.tid = tid;
-    sums.header.kind = RECORD_OFFCPU_THREAD;
-    sums.header.size = sizeof sums;
-    sums.since_ns = now_ns_;
-    sums.number = ++threads_seen_;
-    set_text(sums.header.comm, "<...>");
+    record.header.pid = record.header.tid = tid;
+    record.header.kind = RECORD_OFFCPU_THREAD;
+    record.header.size = sizeof record;
+    record.since_ns = now_ns_;
+    record.number = ++threads_seen_;
+    set_text(record.header.comm, "<...>");
   }
   if (tid == 0)
-    set_text(sums.header.comm, fmt::format("swapper/{}", cpu));
+    set_text(record.header.comm, fmt::format("swapper/{}", cpu));
   else if (!comm.empty())
-    set_text(sums.header.comm, comm);
+    set_text(record.header.comm, comm);
   return thread;
 }
 
@@ -68,7 +68,7 @@ SwitchAccount::Parts SwitchAccount::parts_of(const Thread& thread) const {
   return {.blocked_ns = thread.wake_ns - thread.out_ns, .ready_ns = now_ns_ - thread.wake_ns};
 }
 
-void SwitchAccount::add_parts(offcpu_thread& sums, const Thread& thread, const Parts& parts) const {
+void SwitchAccount::add_parts(offcpu_sums& sums, const Thread& thread, const Parts& parts) const {
   if (thread.state == WAIT_PREEMPTED)
     sums.preempted_ns += parts.ready_ns;
   else
@@ -77,10 +77,11 @@ void SwitchAccount::add_parts(offcpu_thread& sums, const Thread& thread, const P
     sums.uninterruptible_ns += parts.blocked_ns;
   else
     sums.sleeping_ns += parts.blocked_ns;
+  sums.reason_ns[REASON_OTHER] += parts.blocked_ns;
 }
 
 void SwitchAccount::leave(Thread& thread, const SwitchEvent& event) {
-  if (thread.in_ns != 0) thread.sums.oncpu_ns += now_ns_ - thread.in_ns;
+  if (thread.in_ns != 0) thread.record.sums.oncpu_ns += now_ns_ - thread.in_ns;
   if (thread.out_ns != 0) ++unmatched_;  // its switch in is missing: the wait's length is not known
   thread.in_ns = 0;
   thread.out_ns = now_ns_;
@@ -94,22 +95,22 @@ void SwitchAccount::leave(Thread& thread, const SwitchEvent& event) {
 /// The thread leaves its CPU for ever: another thread may get its tid.
 void SwitchAccount::end(Thread& thread, const SwitchEvent& event) {
   thread.out_ns = 0;
-  thread.sums.header.time_ns = now_ns_;
-  thread.sums.flags = OFFCPU_ENDED;
+  thread.record.header.time_ns = now_ns_;
+  thread.record.flags = OFFCPU_ENDED;
   ended_.push_back(std::move(thread));
   threads_.erase(event.prev_tid);
 }
 
 void SwitchAccount::note_displacer(Thread& thread, std::uint64_t wait_ns) {
-  ++thread.sums.preemptions;
+  ++thread.record.preemptions;
   std::pair who{thread.displacer_tid, thread.displacer};
   if (thread.displacers.size() >= displacers_kept && !thread.displacers.contains(who))
     who = {0, "(other)"};
   offcpu_displacer& displacer = thread.displacers[who];
-  displacer.header = thread.sums.header;
+  displacer.header = thread.record.header;
   displacer.header.kind = RECORD_OFFCPU_DISPLACER;
   displacer.header.size = sizeof displacer;
-  displacer.number = thread.sums.number;
+  displacer.number = thread.record.number;
   displacer.displacer_tid = who.first;
   set_text(displacer.displacer, who.second);
   ++displacer.count;
@@ -121,9 +122,9 @@ void SwitchAccount::arrive(Thread& thread) {
   if (thread.out_ns != 0) {
     const Parts parts = parts_of(thread);
     const std::uint64_t wait_ns = now_ns_ - thread.out_ns;
-    add_parts(thread.sums, thread, parts);
-    ++thread.sums.waits;
-    thread.sums.longest_ns = std::max<u64>(thread.sums.longest_ns, wait_ns);
+    add_parts(thread.record.sums, thread, parts);
+    ++thread.record.waits;
+    thread.record.longest_ns = std::max<u64>(thread.record.longest_ns, wait_ns);
     if (thread.state == WAIT_PREEMPTED && thread.displacer_tid != 0)
       note_displacer(thread, wait_ns);
   }
@@ -157,14 +158,14 @@ void SwitchAccount::add(const SwitchEvent& event) {
 }
 
 void SwitchAccount::report(const RecordHandler& handler) {
-  for (Thread& thread : ended_) report(thread, thread.sums, handler);
+  for (Thread& thread : ended_) report(thread, thread.record, handler);
   ended_.clear();
   for (auto& [key, thread] : threads_) {
-    offcpu_thread record = thread.sums;
+    offcpu_thread record = thread.record;
     record.header.time_ns = now_ns_;
-    if (thread.in_ns != 0) record.oncpu_ns += now_ns_ - thread.in_ns;
+    if (thread.in_ns != 0) record.sums.oncpu_ns += now_ns_ - thread.in_ns;
     if (thread.out_ns != 0) {
-      add_parts(record, thread, parts_of(thread));
+      add_parts(record.sums, thread, parts_of(thread));
       record.open_ns = now_ns_ - thread.out_ns;
       record.open_state = thread.state;
     }
@@ -175,7 +176,7 @@ void SwitchAccount::report(const RecordHandler& handler) {
 void SwitchAccount::report(Thread& thread, const offcpu_thread& record,
                            const RecordHandler& handler) const {
   handler(Record{&offcpu_thread_schema, std::as_bytes(std::span(&record, 1))});
-  thread.sums.longest_ns = 0;
+  thread.record.longest_ns = 0;
   for (auto& [who, displacer] : thread.displacers) {
     displacer.header.time_ns = now_ns_;
     handler(Record{&offcpu_displacer_schema, std::as_bytes(std::span(&displacer, 1))});

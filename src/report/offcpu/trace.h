@@ -38,7 +38,7 @@ class SwitchAccount {
 
  private:
   struct Thread {
-    offcpu_thread sums{};
+    offcpu_thread record{};
     std::uint64_t in_ns = 0;   ///< begin of its run; 0: it does not run
     std::uint64_t out_ns = 0;  ///< begin of its wait; 0: not known
     std::uint64_t wake_ns = 0;
@@ -56,7 +56,7 @@ class SwitchAccount {
   void end(Thread& thread, const SwitchEvent& event);
   void arrive(Thread& thread);
   Parts parts_of(const Thread& thread) const;
-  void add_parts(offcpu_thread& sums, const Thread& thread, const Parts& parts) const;
+  void add_parts(offcpu_sums& sums, const Thread& thread, const Parts& parts) const;
   void note_displacer(Thread& thread, std::uint64_t wait_ns);
   void forget_waits();
   void report(Thread& thread, const offcpu_thread& record, const RecordHandler& handler) const;
