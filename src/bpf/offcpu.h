@@ -6,15 +6,15 @@
 
 // What a thread was blocked for, as far as its system call and its state tell.
 enum wait_reason {
-  REASON_OTHER,    // uninterruptible but not for a disk (kernel locks), calls without a reason below
-  REASON_DISK,     // a disk, in a system call or a thread of the kernel
-  REASON_FAULT,    // a disk, in a page fault
-  REASON_FUTEX,    // another thread, for a lock or a condition
-  REASON_EVENTS,   // one of several descriptors
-  REASON_INPUT,    // what one descriptor has to give
-  REASON_OUTPUT,   // room for what one descriptor has to take
-  REASON_SLEEP,    // a time
-  REASON_CHILD,    // a child, or a signal
+  REASON_OTHER,   // uninterruptible but not for a disk (kernel locks), calls without a reason below
+  REASON_DISK,    // a disk, in a system call or a thread of the kernel
+  REASON_FAULT,   // a disk, in a page fault
+  REASON_FUTEX,   // another thread, for a lock or a condition
+  REASON_EVENTS,  // one of several descriptors
+  REASON_INPUT,   // what one descriptor has to give
+  REASON_OUTPUT,  // room for what one descriptor has to take
+  REASON_SLEEP,   // a time
+  REASON_CHILD,   // a child, or a signal
   REASON_STOPPED,  // stopped, traced or frozen
   WAIT_REASONS
 };

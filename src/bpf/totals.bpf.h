@@ -95,5 +95,6 @@ __noinline u64 count_wait(struct thread_ledger* ledger, struct wait_parts* parts
 /* Counts the run of `ledger` that ends at `end_ns` on this CPU. */
 static __always_inline void count_run(struct thread_ledger* ledger, u64 end_ns) {
   if (ledger->state != LEDGER_ON_CPU || !cpu_wanted()) return;
-  ledger->totals.sums.oncpu_ns += ns_between(measured_from(ledger->since_ns), measured_until(end_ns));
+  ledger->totals.sums.oncpu_ns +=
+      ns_between(measured_from(ledger->since_ns), measured_until(end_ns));
 }

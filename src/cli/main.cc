@@ -35,6 +35,14 @@ struct CommandLine {
   Invocation invocation;
 };
 
+/// `overdue -p 4711` and `overdue -- make` ask why.
+bool names_no_command(const CommandLine& line) {
+  constexpr std::string_view of_overdue[] = {"-h", "--help", "-V", "--version"};
+  if (line.words.empty()) return line.invocation.has_program;
+  const std::string& first = line.words.front();
+  return first.starts_with('-') && std::ranges::find(of_overdue, first) == std::end(of_overdue);
+}
+
 CommandLine take_apart(int argc, char** argv, const InheritedState& inherited) {
   CommandLine line;
   line.invocation.inherited = inherited;
@@ -45,7 +53,9 @@ CommandLine take_apart(int argc, char** argv, const InheritedState& inherited) {
     line.invocation.has_program = true;
     line.invocation.program.assign(dashes + 1, all.end());
   }
-  if (!line.words.empty()) {
+  if (names_no_command(line)) {
+    line.command = "why";
+  } else if (!line.words.empty()) {
     line.command = line.words.front();
     line.words.erase(line.words.begin());
   }

@@ -14,6 +14,7 @@
 #include "report/probe_list.h"
 #include "report/profile/sections.h"
 #include "report/timerlat/sections.h"
+#include "report/why/sections.h"
 #include "sinks/finding_sections.h"
 #include "sinks/json_schema.h"
 #include "sinks/latency_sections.h"
@@ -32,6 +33,7 @@ SectionPtr any() {
 /// The sections of each report.
 std::vector<ReportShape> reports() {
   return {{"Latencies of system calls", {any<LatencySection>()}},
+          {"Why a target was slow: the causes of late time", {any<WhySection>()}},
           {"Where CPU time was spent, by samples", {any<ProfileSection>()}},
           {"Latencies of spans of other kinds", {std::make_shared<LatencySection>("spans")}},
           {"Time on and off the CPU by thread", {any<OffcpuSection>()}},

@@ -12,6 +12,7 @@
 #include "kernel/thresholds.h"
 #include "probes/pairs/hook.h"
 #include "probes/spans.h"
+#include "syscalls/wait_reasons.h"
 
 namespace overdue {
 namespace {
@@ -71,7 +72,7 @@ std::size_t StallProbeSet::ring_bytes() const {
 
 void StallProbeSet::add_syscalls(Session& session, const std::vector<std::uint32_t>& cpus) {
   SyscallsOptions calls;
-  calls.aggregate = false;
+  calls.aggregate = options_.call_sums;
   calls.calls = options_.every_call;
   calls.stalls = options_.spans.has(SPAN_SYSCALL);
   calls.hangs = options_.timeout.has_value();
@@ -152,12 +153,14 @@ void StallProbeSet::add_to(Session& session, const Kernel& kernel,
   choose(kernel);
   membership_ = &session.membership();
   if (look_at_switches()) {
-    SchedOptions waits{.sample_bytes = options_.totals ? 0 : options_.user_stack_bytes,
-                       .keeps_totals = options_.totals,
-                       .cpus = options_.totals ? cpus : std::vector<std::uint32_t>{},
-                       .use_task_work = kernel.task_work().yes,
-                       .use_vectors = kernel.interrupt_vectors().yes,
-                       .use_throttles = kernel.throttles().yes};
+    SchedOptions waits{
+        .sample_bytes = options_.explains ? options_.user_stack_bytes : 0,
+        .keeps_totals = options_.totals,
+        .call_reasons = options_.call_sums ? wait_reasons_of_calls() : std::vector<std::uint8_t>{},
+        .cpus = options_.totals ? cpus : std::vector<std::uint32_t>{},
+        .use_task_work = kernel.task_work().yes,
+        .use_vectors = kernel.interrupt_vectors().yes,
+        .use_throttles = kernel.throttles().yes};
     // Only the thread itself can report its way back from a call: through task work, since the way
     // back comes after the exit.
     if (options_.spans.has(SPAN_OFFCPU) || options_.spans.has(SPAN_WAKEUP) ||
@@ -219,10 +222,14 @@ void StallProbeSet::set(const std::vector<std::string_view>& words) {
       change_thresholds(changed, word, pairs);
     }
     changed.check(options_.spans.kinds, pairs);
-    options_.thresholds = std::move(changed);
-    store_thresholds();
+    use(std::move(changed));
   }
   on_change(KernelClock::now());
+}
+
+void StallProbeSet::use(Thresholds thresholds) {
+  options_.thresholds = std::move(thresholds);
+  store_thresholds();
 }
 
 void StallProbeSet::armed(KernelTime start) {

@@ -19,6 +19,7 @@ struct StallOptions {
   bool explains = true;             ///< false: spans are counted, and nothing explains them
   bool every_call = false;          ///< also a record for each system call, however short
   bool totals = false;              ///< also sums of the waits of each thread
+  bool call_sums = false;           ///< also sums of the system calls of each process
   bool whole_machine = false;       ///< the target is all threads, and spans of no thread
   std::optional<SyscallSet> only;   ///< calls of -e; nothing: all
   std::optional<Duration> timeout;  ///< age from which open calls are reported
@@ -29,7 +30,7 @@ struct StallOptions {
 
 /// The probe set of `stalls`, `spans` and `record`: spans at or over their threshold, and the
 /// records that explain them; optionally all system calls.
-class StallProbeSet final : public ProbeSet {
+class StallProbeSet : public ProbeSet {
  public:
   explicit StallProbeSet(StallOptions options) : options_(std::move(options)) {}
 
@@ -55,6 +56,10 @@ class StallProbeSet final : public ProbeSet {
   std::function<void(KernelTime)> on_change;
 
   const StallOptions& options() const { return options_; }
+
+ protected:
+  /// From now on, these thresholds hold. They must be valid for the kinds of spans.
+  void use(Thresholds thresholds);
 
  private:
   /// Throws Error for a requested kind that this kernel cannot measure; with `all`, leaves the kind

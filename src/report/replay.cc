@@ -12,6 +12,7 @@
 #include "report/offcpu/view.h"
 #include "report/osnoise/view.h"
 #include "report/timerlat/view.h"
+#include "report/why/view.h"
 #include "report/worst/view.h"
 #include "sinks/make_sink.h"
 #include "source/measure.h"
@@ -74,6 +75,7 @@ RecordedReport report_of(const SessionInfo& info) {
   if (info.command == "osnoise") return RecordedReport::osnoise;
   if (info.command == "offcpu") return RecordedReport::offcpu;
   if (info.command == "profile") return RecordedReport::profile;
+  if (info.command == "why") return RecordedReport::why;
   if (info.command == "timerlat")
     return info.options.contains("period_ns") ? RecordedReport::timerlat
                                               : RecordedReport::app_timers;
@@ -117,6 +119,9 @@ void replay_report(TraceReader& reader, RecordedReport kind, const std::string& 
     show(shown);
   } else if (kind == RecordedReport::offcpu) {
     OffcpuView shown(kept_offcpu_plan(info), output);
+    show(shown);
+  } else if (kind == RecordedReport::why) {
+    WhyView shown(kept_why_plan(info), output, stacks);
     show(shown);
   } else if (kind == RecordedReport::worst) {
     WorstView shown(kept_worst_plan(info), output, false, stacks);

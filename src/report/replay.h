@@ -16,6 +16,7 @@ enum class RecordedReport {
   osnoise,
   worst,
   hwlat,
+  why,
   offcpu,
   profile,
 };

@@ -20,8 +20,8 @@ struct SchedOptions {
   std::size_t user_stack_bytes = 0;
   /// Bytes of the user stack to copy for each sample of a running thread; 0: no samples.
   std::size_t sample_bytes = 0;
-  bool keeps_totals = false;             ///< sums the waits of each thread, and of each displacer
-  bool keeps_idle_totals = false;        ///< likewise of the idle thread of each CPU
+  bool keeps_totals = false;       ///< sums the waits of each thread, and of each displacer
+  bool keeps_idle_totals = false;  ///< likewise of the idle thread of each CPU
   /// enum wait_reason of each native system call, by number; the others have REASON_OTHER. Needs a
   /// SyscallsProbe that looks for stalls.
   std::vector<std::uint8_t> call_reasons = {};

@@ -106,8 +106,10 @@ constexpr Field sample_fields[] = {
                   "16 addresses, innermost first: the tick's own, then what it interrupted"),
 };
 
-#define NS_FIELD(name, offset, help) \
-  Field { name, offset, sizeof(u64), Unit::nanoseconds, Role::value, help }
+#define NS_FIELD(name, offset, help)                                \
+  Field {                                                           \
+    name, offset, sizeof(u64), Unit::nanoseconds, Role::value, help \
+  }
 #define SUM_FIELD(member, help) NS_FIELD(#member, offsetof(offcpu_thread, sums.member), help)
 #define REASON_FIELD(name, reason, help) \
   NS_FIELD(name, offsetof(offcpu_thread, sums.reason_ns) + sizeof(u64) * (reason), help)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "flame/formats.h"
+#include "report/profile/sample_stacks.h"
 #include "sinks/make_sink.h"
 #include "sinks/text_format.h"
 #include "target/output_file.h"
@@ -33,34 +33,6 @@ bool is_in_step(std::uint32_t rate_hz) {
   return rate_hz > 1 && std::ranges::any_of(tick_rates, [&](std::uint32_t tick) {
            return tick % rate_hz == 0 || rate_hz % tick == 0;
          });
-}
-
-std::vector<std::uint64_t> kernel_addresses(const Record& record) {
-  const std::size_t frames = std::min<std::size_t>(
-      record.as<profile_sample>().kernel_frames,
-      record.bytes.size() > sizeof(profile_sample)
-          ? (record.bytes.size() - sizeof(profile_sample)) / sizeof(std::uint64_t)
-          : 0);
-  std::vector<std::uint64_t> addresses(frames);
-  if (frames > 0)
-    std::memcpy(addresses.data(), record.bytes.data() + sizeof(profile_sample), 8 * frames);
-  return addresses;
-}
-
-/// The user stack behind `kernel_frames` addresses. Lengths in a file are hostile.
-StackNamer::UserStack user_stack_of(const Record& record, std::size_t kernel_frames,
-                                    StackNamer& namer) {
-  const auto sample = record.as<profile_sample>();
-  if (!(sample.flags & SPAN_HAS_USER_STACK)) return {};
-  const bool is_named = sample.flags & SPAN_STACK_NAMED;
-  const std::size_t registers_at = sizeof sample + sizeof(std::uint64_t) * kernel_frames;
-  const std::size_t copy_at = registers_at + (is_named ? 0 : sizeof(user_registers));
-  if (record.bytes.size() < copy_at) return {};
-  const auto copy = record.bytes.subspan(
-      copy_at, std::min<std::size_t>(sample.user_bytes, record.bytes.size() - copy_at));
-  const auto registers = is_named ? user_registers{} : record.at<user_registers>(registers_at);
-  return namer.user_stack(sample.header.pid, registers, copy,
-                          KernelTime(Duration(sample.header.time_ns)));
 }
 
 }  // namespace
@@ -107,10 +79,7 @@ void ProfileView::record(const Record& record) {
 }
 
 void ProfileView::add(const Record& record) {
-  const std::vector<std::uint64_t> addresses = kernel_addresses(record);
-  const Stack kernel = addresses.empty() ? Stack() : namer_.kernel_stack(addresses);
-  StackNamer::UserStack user = user_stack_of(record, addresses.size(), namer_);
-  fold_unnamed(user.frames);
+  const auto& [kernel, user] = stacks_of_sample(record, namer_);
   if (!user.end.empty() && (ends_.size() < ends_max || ends_.contains(user.end))) ++ends_[user.end];
   count_frames(kernel, user.frames);
   profile_.add(record.as<profile_sample>(), kernel, user);

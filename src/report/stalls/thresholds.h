@@ -16,11 +16,11 @@ namespace overdue {
 /// the most specific counts: that of the call or the user span, then that of the thread (of
 /// several, the first), then that of the kind, then the bare time.
 struct Thresholds {
-  std::optional<Duration> general;
-  std::map<span_kind, Duration> by_span;
-  std::map<std::uint32_t, Duration> by_call;  ///< by native number; shown even if idle
-  std::map<std::string, Duration> by_pair;    ///< by name of the user span
-  std::vector<std::pair<std::string, Duration>> by_thread;  ///< by glob of thread names, in order
+  std::optional<Duration> general{};
+  std::map<span_kind, Duration> by_span{};
+  std::map<std::uint32_t, Duration> by_call{};  ///< by native number; shown even if idle
+  std::map<std::string, Duration> by_pair{};    ///< by name of the user span
+  std::vector<std::pair<std::string, Duration>> by_thread{};  ///< by glob of thread names, in order
 
   bool operator==(const Thresholds&) const = default;
 

@@ -1,0 +1,173 @@
+#include "report/why/blame.h"
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "core/span_kinds.h"
+#include "flame/stack_filter.h"
+#include "report/why/root.h"
+#include "sinks/finding_words.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t causes_max = 2'000, open_max = 1'000, names_max = 1'000;
+
+/// Time in which the thread was blocked, without the time that was no delay.
+std::uint64_t late_blocked_ns(const Finding& finding) {
+  if (!finding.breakdown) return finding.late_ns();
+  const std::uint64_t blocked_ns = finding.breakdown->blocked_ns();
+  return blocked_ns - std::min(blocked_ns, finding.purpose.meant_ns);
+}
+
+/// A connect() over TCP is a tcp_connect span too, which says more.
+bool is_over_tcp(const Finding& finding) {
+  const Wait* wait = finding.longest_wait();
+  return wait && std::ranges::any_of(wait->kernel_stack, [](const StackFrame& frame) {
+           return frame.name.starts_with("inet_");
+         });
+}
+
+/// Whether the thread waits for the end of another one.
+bool is_join(const Finding& finding) {
+  return finding.user_stack &&
+         std::ranges::any_of(*finding.user_stack, [](const StackFrame& frame) {
+           return is_of_c_library(frame) && frame.name.find("join") != std::string::npos;
+         });
+}
+
+/// Whether the finding is part of another one, or waits for a child or a thread, whose own time
+/// counts.
+bool is_counted_elsewhere(const Finding& finding) {
+  if (finding.span == span_name(SPAN_OFFCPU)) {
+    const Wait* wait = finding.longest_wait();
+    return !wait || is_in_call(wait->kernel_stack);
+  }
+  if (finding.span != span_name(SPAN_SYSCALL)) return false;
+  if (finding.name == "connect") return is_over_tcp(finding);
+  return finding.name == "wait4" || finding.name == "waitid" || finding.name == "vfork" ||
+         is_join(finding);
+}
+
+void add_to(std::map<std::string, WhyName>& names, const std::string& key, std::uint64_t ns) {
+  if (names.size() >= names_max && !names.contains(key)) return;
+  WhyName& name = names[key];
+  name.name = key;
+  ++name.count;
+  name.ns += ns;
+}
+
+void add_parts(Breakdown& sum, const Breakdown& more) {
+  for (const auto part :
+       {&Breakdown::oncpu_ns, &Breakdown::runqueue_ns, &Breakdown::preempted_ns,
+        &Breakdown::throttled_ns, &Breakdown::sleeping_ns, &Breakdown::uninterruptible_ns,
+        &Breakdown::irq_ns, &Breakdown::softirq_ns, &Breakdown::unknown_ns})
+    sum.*part += more.*part;
+}
+
+/// The threads that had the CPU while the thread could run.
+void add_runners(std::map<std::string, WhyName>& by, const Finding& finding) {
+  for (const Wait& wait : finding.waits)
+    for (const CpuShare& share : wait.ran.threads)
+      if (share.thread.tid != 0) add_to(by, without_numbers(share.thread.comm), share.ns);
+}
+
+/// The cgroups whose limit was used up.
+void add_throttles(std::map<std::string, WhyName>& by, const Finding& finding) {
+  for (const Wait& wait : finding.waits)
+    if (wait.throttle) add_to(by, throttle_text(wait.throttle), wait.throttled_ns);
+}
+
+void keep_longest(std::uint64_t& max_ns, std::optional<Finding>& example, const Finding& finding,
+                  std::uint64_t ns) {
+  if (example && ns <= max_ns) return;
+  max_ns = ns;
+  example = finding;
+}
+
+}  // namespace
+
+void BlameTable::blame(const Finding& finding, std::string_view kind, std::uint64_t ns) {
+  Root root = root_of(finding);
+  root.key += kind;
+  if (rows_.size() >= causes_max && !rows_.contains(root.key)) {
+    merged_ns_ += ns;
+    return;
+  }
+  Row& row = rows_[root.key];
+  if (row.cause.count++ == 0) {
+    row.cause.cause = root.text;
+    row.cause.kind = kind;
+  }
+  row.cause.total_ns += ns;
+  row.explained_ns += std::min(root.explained_ns, ns);
+  if (finding.breakdown) add_parts(row.cause.parts, *finding.breakdown);
+  keep_longest(row.cause.max_ns, row.cause.example, finding, ns);
+  Who& who = row.who[without_numbers(finding.thread.comm)];
+  if (who.sum.count++ == 0) {
+    who.tid = finding.thread.tid;
+    who.sum.name = thread_text(finding.thread);
+  } else if (who.tid != finding.thread.tid) {
+    who.sum.name = without_numbers(finding.thread.comm);
+  }
+  who.sum.ns += ns;
+}
+
+void BlameTable::add(const Finding& finding) {
+  if (finding.type == "hang") {
+    if (open_.size() < open_max) open_[finding.number] = finding;
+    return;
+  }
+  if (finding.hang != 0) open_.erase(finding.hang);
+  if (is_counted_elsewhere(finding)) return;
+  longest_ns_ = std::max(longest_ns_, finding.late_ns());
+  if (finding.breakdown) {
+    const Breakdown& parts = *finding.breakdown;
+    if (const std::uint64_t ns = parts.runqueue_ns + parts.preempted_ns; ns > 0) {
+      ++runqueue_.count;
+      keep_longest(runqueue_.max_ns, runqueue_.example, finding, ns);
+      add_runners(runqueue_.by, finding);
+    }
+    if (parts.throttled_ns > 0) {
+      ++throttled_.count;
+      keep_longest(throttled_.max_ns, throttled_.example, finding, parts.throttled_ns);
+      add_throttles(throttled_.by, finding);
+    }
+  }
+  const std::uint64_t blocked_ns = late_blocked_ns(finding);
+  if (blocked_ns > 0 && blocked_ns >= finding.threshold_ns / 2)
+    blame(finding, why_blocked, blocked_ns);
+}
+
+void BlameTable::finish(KernelTime end, const std::map<std::uint32_t, std::uint64_t>& open_ns) {
+  for (auto& [number, finding] : open_) {
+    const auto later_ns =
+        end > finding.time ? static_cast<std::uint64_t>((end - finding.time).count()) : 0;
+    const auto present = open_ns.find(finding.thread.tid);
+    if (present == open_ns.end() || present->second < later_ns / 2) continue;  // it has ended
+    if (is_counted_elsewhere(finding)) continue;
+    finding.latency_ns += later_ns;
+    longest_ns_ = std::max(longest_ns_, finding.late_ns());
+    blame(finding, why_open, finding.late_ns());
+  }
+  open_.clear();
+}
+
+std::vector<WhyCause> BlameTable::blocked() const {
+  std::vector<WhyCause> all;
+  for (const auto& [key, row] : rows_) {
+    WhyCause cause = row.cause;
+    for (const auto& [name, who] : row.who) cause.who.push_back(who.sum);
+    std::ranges::sort(cause.who, std::ranges::greater(), &WhyName::ns);
+    // A root that explains less than most of the time says how much.
+    if (cause.kind == why_blocked && row.explained_ns < cause.total_ns / 10 * 8)
+      cause.cause += fmt::format(" ({} % of the time)", 100 * row.explained_ns / cause.total_ns);
+    all.push_back(std::move(cause));
+  }
+  std::ranges::sort(all, std::ranges::greater(), &WhyCause::total_ns);
+  return all;
+}
+
+}  // namespace overdue

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/why/cause.h"
+
+namespace overdue {
+
+/// Adds late time up by its root: waiters in a row behind one thread are one cause. The time in
+/// which a thread could run is no part of it. Memory is bounded; used by one thread.
+class BlameTable {
+ public:
+  /// Takes a late operation, or one that is still open.
+  void add(const Finding& finding);
+  /// The session is over. `open_ns`: the age of the present wait of each thread, by tid. What is
+  /// open and still waits has lasted until `end`.
+  void finish(KernelTime end, const std::map<std::uint32_t, std::uint64_t>& open_ns);
+
+  /// Blocked time by root, longest in total first.
+  std::vector<WhyCause> blocked() const;
+
+  /// What kept runnable threads from running: the longest example, and the threads that ran.
+  struct Runnable {
+    std::uint64_t count = 0;  ///< late operations with such a part
+    std::uint64_t max_ns = 0;
+    std::optional<Finding> example;
+    std::map<std::string, WhyName> by;
+  };
+  const Runnable& runqueue() const { return runqueue_; }
+  const Runnable& throttled() const { return throttled_; }
+  /// Longest late operation of any kind; 0: none.
+  std::uint64_t longest_ns() const { return longest_ns_; }
+  /// Time of causes that are not kept apart, for lack of room.
+  std::uint64_t merged_ns() const { return merged_ns_; }
+
+ private:
+  struct Who {
+    WhyName sum;
+    std::uint32_t tid = 0;  ///< of the first thread
+  };
+  struct Row {
+    WhyCause cause;
+    std::map<std::string, Who> who;
+    std::uint64_t explained_ns = 0;
+  };
+  void blame(const Finding& finding, std::string_view kind, std::uint64_t ns);
+
+  std::map<std::string, Row> rows_;
+  std::map<std::uint64_t, Finding> open_;  ///< by number
+  Runnable runqueue_, throttled_;
+  std::uint64_t longest_ns_ = 0, merged_ns_ = 0;
+};
+
+}  // namespace overdue

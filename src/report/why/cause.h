@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/finding.h"
+
+namespace overdue {
+
+/// Time of threads with one name.
+struct WhyName {
+  std::string name;  ///< "holder[12572]"; of several threads "waiter-*"
+  std::uint64_t count = 0;
+  std::uint64_t ns = 0;
+};
+
+/// Late time that has one root.
+struct WhyCause {
+  std::string cause{};      ///< the root, in words
+  std::string_view kind{};  ///< one of why_kinds
+  std::uint64_t count = 0;  ///< late waits, samples or calls
+  std::uint64_t total_ns = 0;
+  std::uint64_t max_ns = 0;          ///< longest of them; 0: not known
+  std::vector<WhyName> who{};        ///< the threads that were late, longest first
+  std::vector<WhyName> by{};         ///< the threads that had the CPU meanwhile, longest first
+  Breakdown parts{};                 ///< of the late operations that have a finding
+  std::optional<Finding> example{};  ///< the longest of them
+  std::string next{};                ///< the command that shows more
+};
+
+inline constexpr std::string_view why_kinds[] = {"blocked", "open",  "runqueue", "throttled",
+                                                 "cpu",     "calls", "retry"};
+inline constexpr std::string_view why_blocked = why_kinds[0], why_open = why_kinds[1],
+                                  why_runqueue = why_kinds[2], why_throttled = why_kinds[3],
+                                  why_cpu = why_kinds[4], why_calls = why_kinds[5],
+                                  why_retry = why_kinds[6];
+
+}  // namespace overdue

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/stack_namer.h"
+
+namespace overdue {
+
+/// The share of one function in the CPU time of threads with one name.
+struct WhyFunction {
+  std::string function;  ///< the program's own innermost function and its caller
+  std::string module;    ///< file of the function
+  std::string thread;    ///< name of the threads, with * for numbers
+  std::uint64_t samples = 0;
+  std::uint64_t of = 0;  ///< samples of these threads
+
+  double share() const {
+    return of == 0 ? 0 : static_cast<double>(samples) / static_cast<double>(of);
+  }
+};
+
+/// Samples of running threads by the program's own function. Memory is bounded; used by one thread.
+class CpuFunctions {
+ public:
+  /// The process and the name of a group of threads.
+  using Key = std::pair<std::uint32_t, std::string>;
+
+  void add(std::uint32_t pid, std::string_view comm, const Stack& kernel, const Stack& user);
+  /// The functions of a group, most samples first; process 0: of the name in all processes.
+  std::vector<WhyFunction> of(const Key& group) const;
+  /// The functions of all groups, most samples first.
+  std::vector<WhyFunction> all() const;
+  std::uint64_t samples() const { return samples_; }
+
+ private:
+  struct Group {
+    std::uint64_t samples = 0;
+    std::map<std::pair<std::string, std::string>, std::uint64_t> functions;  ///< name and module
+  };
+  static std::vector<WhyFunction> functions_of(const std::string& thread, const Group& group);
+
+  std::map<Key, Group> groups_;
+  std::uint64_t samples_ = 0;
+};
+
+}  // namespace overdue

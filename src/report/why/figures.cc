@@ -1,0 +1,308 @@
+#include "report/why/figures.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.h"
+#include "flame/stack_filter.h"
+#include "report/why/next_command.h"
+#include "sinks/text_format.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t processes_merged = 3;  // from so many on, processes of a name are one group
+constexpr std::size_t functions_named = 3;   // of one cause
+constexpr std::uint64_t least_share = 100;   // a cause takes 1/100 of the session
+constexpr std::uint64_t least_longest = 20'000'000;  // ns, or its longest wait is as long as this
+constexpr std::uint64_t busy_share = 10;             // a busy group has 1/10 of a CPU
+constexpr std::uint64_t short_call_ns = 200'000, calls_per_second = 200, retries_per_second = 10;
+constexpr std::uint64_t second_ns = 1'000'000'000;
+constexpr std::size_t commands_named = 3;
+constexpr std::uint64_t least_samples = 10;  // of a group, for a list of its functions
+constexpr std::size_t causes_kept = 20, functions_kept = 20;
+
+std::string group_name(const OffcpuRow& group) {
+  if (group.threads == 1) return fmt::format("{}[{}]", printable(group.comm), group.tid);
+  return printable(group.comm);
+}
+
+WhyName named(const OffcpuRow& group, std::uint64_t ns) {
+  return {.name = group_name(group), .count = group.threads, .ns = ns};
+}
+
+bool is_sleep(std::string_view call) {
+  return call == "nanosleep" || call == "clock_nanosleep";
+}
+
+/// "70 % in spin ← main, 20 % in flush".
+std::string functions_text(const std::vector<WhyFunction>& functions) {
+  std::vector<std::string> said;
+  for (const WhyFunction& one : functions) {
+    if (said.size() == functions_named || (one.share() < 0.1 && !said.empty())) break;
+    if (!one.function.empty())
+      said.push_back(fmt::format("{:.0f} % in {}", 100 * one.share(), one.function));
+  }
+  return fmt::format("{}", fmt::join(said, ", "));
+}
+
+class Builder {
+ public:
+  explicit Builder(const WhyFindings& found)
+      : found_(found), duration_ns_(static_cast<std::uint64_t>(found.info.duration.count())) {}
+
+  WhyFigures build() {
+    figures_.duration_ns = duration_ns_;
+    figures_.threshold_ns = found_.threshold_ns;
+    figures_.groups = groups_of(found_.threads);
+    figures_.causes = found_.blame.blocked();
+    add_waits_for_cpu();
+    add_throttled();
+    add_calls();
+    add_retries();
+    add_on_cpu();
+    figures_.oncpu = found_.cpu.all();
+    std::erase_if(figures_.oncpu, [](const WhyFunction& one) { return one.of < least_samples; });
+    if (figures_.oncpu.size() > functions_kept) figures_.oncpu.resize(functions_kept);
+    rank();
+    figures_.verdict = verdict();
+    return std::move(figures_);
+  }
+
+ private:
+  void add_waits_for_cpu();
+  void add_throttled();
+  void add_calls();
+  void add_retries();
+  void add_on_cpu();
+  void rank();
+  std::string verdict() const;
+  bool is_much(std::uint64_t ns) const { return ns > 0 && ns >= duration_ns_ / least_share; }
+  std::uint64_t per_session(std::uint64_t per_second) const {
+    return per_second * duration_ns_ / second_ns;
+  }
+
+  const WhyFindings& found_;
+  std::uint64_t duration_ns_;
+  WhyFigures figures_;
+  std::map<std::uint32_t, std::uint64_t> calls_ns_;  ///< of causes of the kind calls, by pid
+};
+
+/// Sums of the whole session: many short waits are as bad as a long one.
+void Builder::add_waits_for_cpu() {
+  const BlameTable::Runnable& late = found_.blame.runqueue();
+  WhyCause cause{.cause = "waited for a CPU",
+                 .kind = why_runqueue,
+                 .count = late.count,
+                 .max_ns = late.max_ns,
+                 .example = late.example};
+  std::map<std::string, WhyName> by = late.by;
+  for (const OffcpuRow& group : figures_.groups) {
+    const std::uint64_t ns = group.runqueue_ns + group.preempted_ns;
+    if (ns == 0) continue;
+    cause.total_ns += ns;
+    cause.parts.runqueue_ns += group.runqueue_ns;
+    cause.parts.preempted_ns += group.preempted_ns;
+    cause.who.push_back(named(group, ns));
+  }
+  for (const OffcpuRow& thread : found_.threads)
+    for (const Displacer& displacer : thread.displacers) {
+      if (displacer.tid == 0) continue;
+      WhyName& name = by[without_numbers(displacer.comm)];
+      name.name = without_numbers(displacer.comm);
+      name.count += displacer.count;
+      name.ns += displacer.total_ns;
+    }
+  if (cause.total_ns == 0) return;
+  for (auto& [key, name] : by) cause.by.push_back(std::move(name));
+  std::ranges::sort(cause.by, std::ranges::greater(), &WhyName::ns);
+  std::ranges::sort(cause.who, std::ranges::greater(), &WhyName::ns);
+  std::vector<std::string> said;
+  std::uint64_t known_ns = 0;
+  for (const WhyName& one : cause.by) known_ns += one.ns;
+  for (const WhyName& one : cause.by)
+    if (said.size() < functions_named && one.ns >= known_ns / 10)
+      said.push_back(fmt::format("{} {} %", printable(one.name), 100 * one.ns / known_ns));
+  if (!said.empty()) cause.cause += fmt::format(" behind {}", fmt::join(said, ", "));
+  figures_.causes.push_back(std::move(cause));
+}
+
+void Builder::add_throttled() {
+  const BlameTable::Runnable& late = found_.blame.throttled();
+  WhyCause cause{.cause = "throttled",
+                 .kind = why_throttled,
+                 .count = late.count,
+                 .max_ns = late.max_ns,
+                 .example = late.example};
+  for (const OffcpuRow& group : figures_.groups) {
+    if (group.throttled_ns == 0) continue;
+    cause.total_ns += group.throttled_ns;
+    cause.who.push_back(named(group, group.throttled_ns));
+  }
+  if (cause.total_ns == 0) return;
+  cause.parts.throttled_ns = cause.total_ns;
+  for (const auto& [key, name] : late.by) cause.by.push_back(name);
+  std::ranges::sort(cause.by, std::ranges::greater(), &WhyName::ns);
+  std::ranges::sort(cause.who, std::ranges::greater(), &WhyName::ns);
+  cause.cause += cause.by.empty() ? " by a CPU quota, or the limit of real-time threads"
+                                  : " " + cause.by.front().name;
+  figures_.causes.push_back(std::move(cause));
+}
+
+/// Very many short calls, which no threshold finds.
+void Builder::add_calls() {
+  for (const LatencyRow& row : found_.calls.rows) {
+    const std::uint64_t count = row.latency.count(), ns = row.latency.total_ns();
+    if (!row.process || count < per_session(calls_per_second) || count == 0) continue;
+    if (ns / count >= short_call_ns || ns < duration_ns_ / busy_share || is_sleep(row.name))
+      continue;
+    calls_ns_[row.process->pid] += ns;
+    figures_.causes.push_back(
+        {.cause = fmt::format("{} {} times, {} each", printable(row.name), grouped(count),
+                              duration_text(ns / count)),
+         .kind = why_calls,
+         .count = count,
+         .total_ns = ns,
+         .max_ns = row.latency.max_ns(),
+         .who = {{.name = fmt::format("{}[{}]", printable(row.process->comm), row.process->pid),
+                  .count = count,
+                  .ns = ns}},
+         .next = next_command(why_calls, row.name, 0, found_.info)});
+  }
+}
+
+/// A call that fails again and again, and a sleep after each failure.
+void Builder::add_retries() {
+  struct Process {
+    std::string comm;
+    std::uint64_t sleeps = 0, sleep_ns = 0;
+    const LatencyRow* failing = nullptr;
+  };
+  std::map<std::uint32_t, Process> processes;
+  for (const LatencyRow& row : found_.calls.rows) {
+    if (!row.process) continue;
+    Process& process = processes[row.process->pid];
+    process.comm = row.process->comm;
+    if (is_sleep(row.name)) {
+      process.sleeps += row.latency.count();
+      process.sleep_ns += row.latency.total_ns();
+    } else if (row.name != "futex" && (!process.failing || process.failing->errors < row.errors)) {
+      process.failing = &row;
+    }
+  }
+  for (const auto& [pid, process] : processes) {
+    if (!process.failing ||
+        process.sleeps < std::max<std::uint64_t>(3, per_session(retries_per_second)))
+      continue;
+    const LatencyRow& failing = *process.failing;
+    if (failing.errors < process.sleeps / 2 || failing.errors > 2 * process.sleeps) continue;
+    const std::string error = failing.errnos.empty() ? "" : failing.errnos.front().first;
+    figures_.causes.push_back(
+        {.cause = fmt::format("retries: {} failed {} times ({}), and a sleep of {} after each",
+                              printable(failing.name), grouped(failing.errors), error,
+                              duration_text(process.sleep_ns / process.sleeps)),
+         .kind = why_retry,
+         .count = process.sleeps,
+         .total_ns = process.sleep_ns,
+         .who = {{.name = fmt::format("{}[{}]", printable(process.comm), pid),
+                  .count = process.sleeps,
+                  .ns = process.sleep_ns}},
+         .next = next_command(why_retry, failing.name, 0, found_.info)});
+  }
+}
+
+void Builder::add_on_cpu() {
+  for (const OffcpuRow& group : figures_.groups) {
+    const auto calls = calls_ns_.find(group.pid);
+    const std::uint64_t calls_ns = calls == calls_ns_.end() ? 0 : calls->second;
+    const std::uint64_t ns = group.oncpu_ns - std::min(group.oncpu_ns, calls_ns);
+    if (ns < duration_ns_ / busy_share) continue;
+    const auto functions = found_.cpu.of({group.pid, group.comm});
+    const std::string where = functions_text(functions);
+    figures_.causes.push_back({.cause = where.empty() ? "on the CPU" : "on the CPU: " + where,
+                               .kind = why_cpu,
+                               .count = functions.empty() ? 0 : functions.front().of,
+                               .total_ns = ns,
+                               .who = {named(group, ns)},
+                               .next = next_command(why_cpu, "", 0, found_.info)});
+    figures_.causes.back().parts.oncpu_ns = ns;
+  }
+}
+
+void Builder::rank() {
+  for (WhyCause& cause : figures_.causes) {
+    figures_.late_ns += cause.total_ns;
+    if (cause.next.empty())
+      cause.next = next_command(
+          cause.kind, cause.example && cause.example->span == "syscall" ? cause.example->name : "",
+          cause.max_ns, found_.info);
+  }
+  std::erase_if(figures_.causes, [&](const WhyCause& cause) {
+    return !is_much(cause.total_ns) && cause.max_ns < least_longest;
+  });
+  std::ranges::stable_sort(figures_.causes, std::ranges::greater(), &WhyCause::total_ns);
+  if (figures_.causes.size() > causes_kept) figures_.causes.resize(causes_kept);
+  std::set<std::string_view> kinds;
+  for (const WhyCause& cause : figures_.causes)
+    if (figures_.next.size() < commands_named && kinds.insert(cause.kind).second)
+      figures_.next.push_back(cause.next);
+}
+
+std::string Builder::verdict() const {
+  if (figures_.causes.empty()) {
+    std::uint64_t runnable_ns = 0, disk_ns = 0, futex_ns = 0;
+    for (const OffcpuRow& group : figures_.groups) {
+      runnable_ns += group.runnable_ns();
+      disk_ns += group.reason_ns[REASON_DISK] + group.reason_ns[REASON_FAULT];
+      futex_ns += group.reason_ns[REASON_FUTEX];
+    }
+    return fmt::format(
+        "Nothing was late: the longest delay took {}; waits for a CPU {} in all, for disks {}.",
+        found_.blame.longest_ns() == 0 ? "less than " + duration_text(found_.threshold_ns)
+                                       : duration_text(found_.blame.longest_ns()),
+        duration_text(runnable_ns), duration_text(disk_ns));
+  }
+  const WhyCause& first = figures_.causes.front();
+  std::string who = first.who.empty() ? "" : printable(first.who.front().name);
+  if (first.who.size() > 1) who += fmt::format(" and {}", counted(first.who.size() - 1, "other"));
+  return fmt::format("{}: {}; {} % of all late time.", who,
+                     fmt::format("{} {}", duration_text(first.total_ns), first.cause),
+                     percent_of(first.total_ns, figures_.late_ns));
+}
+
+}  // namespace
+
+WhyFigures figures_of(const WhyFindings& found) {
+  return Builder(found).build();
+}
+
+std::vector<OffcpuRow> groups_of(const std::vector<OffcpuRow>& threads) {
+  std::map<std::string, std::set<std::uint32_t>> processes;
+  for (const OffcpuRow& thread : threads)
+    processes[without_numbers(thread.comm)].insert(thread.pid);
+  std::map<std::pair<std::uint32_t, std::string>, OffcpuRow> groups;
+  for (const OffcpuRow& thread : threads) {
+    const std::string name = without_numbers(thread.comm);
+    const std::uint32_t pid = processes[name].size() >= processes_merged ? 0 : thread.pid;
+    OffcpuRow& group = groups[{pid, name}];
+    group.pid = pid;
+    group.tid = thread.tid;
+    group.comm = group.threads == 0 ? thread.comm : name;
+    group.add(thread);
+  }
+  std::vector<OffcpuRow> all;
+  for (auto& [key, group] : groups) all.push_back(std::move(group));
+  std::ranges::stable_sort(all, std::ranges::greater(), [](const OffcpuRow& group) {
+    return group.oncpu_ns + group.waiting_ns() + group.reason_ns[REASON_FUTEX];
+  });
+  return all;
+}
+
+}  // namespace overdue

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/latency_table.h"
+#include "core/session_info.h"
+#include "report/offcpu/table.h"
+#include "report/why/blame.h"
+#include "report/why/cause.h"
+#include "report/why/cpu_functions.h"
+
+namespace overdue {
+
+/// The content of the report of `overdue why`.
+struct WhyFigures {
+  std::string verdict;
+  std::uint64_t duration_ns = 0;
+  std::uint64_t threshold_ns = 0;  ///< operations from this latency on were examined one by one
+  std::vector<OffcpuRow> groups;   ///< threads of one process, or of several, with one name
+  std::vector<WhyCause> causes;    ///< largest first
+  std::uint64_t late_ns = 0;       ///< of all causes, listed or not
+  std::vector<WhyFunction> oncpu;  ///< most samples first
+  std::vector<std::string> next;   ///< commands that show more
+  std::size_t top = 0;             ///< rows of each part of a text; 0: the default
+};
+
+/// What the session has found.
+struct WhyFindings {
+  const SessionInfo& info;
+  const std::vector<OffcpuRow>& threads;
+  const BlameTable& blame;
+  const CpuFunctions& cpu;
+  const LatencyTable& calls;  ///< by process
+  std::uint64_t threshold_ns = 0;
+};
+
+WhyFigures figures_of(const WhyFindings& found);
+
+/// Threads with one name in one process, or in all processes if these are many; most time on the
+/// CPU or late first.
+std::vector<OffcpuRow> groups_of(const std::vector<OffcpuRow>& threads);
+
+}  // namespace overdue

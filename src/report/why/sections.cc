@@ -1,0 +1,109 @@
+#include "report/why/sections.h"
+
+#include <array>
+
+#include "core/finding_members.h"
+
+namespace overdue {
+namespace {
+
+/// The reasons for which threads were blocked, and their members.
+constexpr std::array<std::pair<std::string_view, wait_reason>, WAIT_REASONS> reasons = {{
+    {"futex_ns", REASON_FUTEX},
+    {"disk_ns", REASON_DISK},
+    {"fault_ns", REASON_FAULT},
+    {"events_ns", REASON_EVENTS},
+    {"input_ns", REASON_INPUT},
+    {"output_ns", REASON_OUTPUT},
+    {"sleep_ns", REASON_SLEEP},
+    {"child_ns", REASON_CHILD},
+    {"stopped_ns", REASON_STOPPED},
+    {"other_ns", REASON_OTHER},
+}};
+
+double share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+void describe_group(Members& member, const OffcpuRow& group) {
+  member.type("why_group", "Where the time of threads with one name went");
+  member("name", group.comm, {.help = "of the threads; with * for numbers where names differ"});
+  member("pid", when(group.pid != 0, group.pid), {.help = "missing for threads of many processes"});
+  member("threads", group.threads);
+  member("wall_ns", group.wall_ns,
+         {.help = "time in which the threads were measured, added up: the sum of the parts"});
+  member.object("parts", [&] {
+    member.type("why_parts", "The parts of a group's wall_ns");
+    member("oncpu_ns", group.oncpu_ns);
+    member("runqueue_ns", group.runqueue_ns);
+    member("preempted_ns", group.preempted_ns);
+    member("throttled_ns", group.throttled_ns);
+    member("blocked_ns", group.blocked_ns());
+    member("unknown_ns", group.unknown_ns());
+  });
+  member.object("reasons", [&] {
+    member.type("why_reasons", "What a group's threads were blocked for: the parts of blocked_ns");
+    for (const auto& [key, reason] : reasons) member(key, group.reason_ns[reason]);
+  });
+}
+
+void describe_cause(Members& member, const WhyCause& cause, std::uint64_t late_ns) {
+  member("cause", cause.cause, {.help = "the root of the delays, in words"});
+  member("kind", cause.kind, {.choices = why_kinds});
+  member("count", cause.count, {.help = "late operations, samples or calls"});
+  member("total_ns", cause.total_ns, {.help = "time that all threads lost to it, added up"});
+  member("share", share(cause.total_ns, late_ns), {.help = "of the time of all causes, 0 to 1"});
+  member("max_ns", cause.max_ns, {.help = "longest of the operations; 0: not known"});
+}
+
+}  // namespace
+
+void describe(Members& member, const WhyName& name) {
+  member.type("why_name", "Time of threads with one name, or of a cgroup");
+  member("name", name.name);
+  member("count", name.count);
+  member("ns", name.ns);
+}
+
+void describe(Members& member, const WhyFunction& function) {
+  member.type("why_function", "A function's part in the CPU time of threads with one name");
+  member("function", function.function,
+         {.help = "the program's own innermost function and its caller; empty: unknown"});
+  member("module", function.module);
+  member("share", function.share(), {.help = "of the samples of these threads, 0 to 1"});
+  member("samples", function.samples);
+  member("thread", function.thread, {.help = "name of the threads, with * for numbers"});
+}
+
+void WhySection::members(Members& member, const ReportContext&) const {
+  member("verdict", figures_.verdict, {.help = "the largest cause, in a sentence"});
+  member("threshold_ns", figures_.threshold_ns,
+         {.help = "operations from this latency on were examined one by one"});
+  member.list("groups", figures_.groups,
+              [&](const OffcpuRow& group) { describe_group(member, group); }, {.below = true});
+  member.list("causes", figures_.causes,
+              [&](const WhyCause& cause) {
+                member.type("why_cause", "Late time with one root");
+                describe_cause(member, cause, figures_.late_ns);
+                member("who", cause.who, {.help = "the threads that were late"});
+                member("by", cause.by, {.help = "the threads that ran, or the cgroups, meanwhile"});
+                member("parts", cause.parts, {.help = "of the examined operations"});
+                member("example", cause.example, {.help = "the longest operation"});
+                member("next", cause.next, {.help = "the command that shows more"});
+              },
+              {.below = true});
+  member("oncpu", figures_.oncpu, {.help = "most samples first", .below = true});
+  member("next", figures_.next, {.help = "commands that show more"});
+}
+
+void WhySection::rows(CsvRows& csv, const ReportContext&) const {
+  csv.rows<WhyCause>(figures_.causes, [&](Members& cell, const WhyCause& cause) {
+    describe_cause(cell, cause, figures_.late_ns);
+  });
+}
+
+std::string WhySection::text(const ReportContext& context) const {
+  return why_text(figures_, context);
+}
+
+}  // namespace overdue

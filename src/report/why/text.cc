@@ -1,0 +1,171 @@
+// The report of `overdue why` for people.
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.h"
+#include "report/why/sections.h"
+#include "sinks/text_finding.h"
+#include "sinks/text_format.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t groups_shown = 6, causes_shown = 5, functions_shown = 5, names_shown = 3;
+constexpr std::size_t bar_width = 20, example_lines = 5;
+constexpr std::uint64_t least_percent = 1;
+
+template <typename T>
+std::span<const T> shown(const std::vector<T>& rows, std::size_t top, std::size_t otherwise) {
+  return std::span(rows).first(std::min(rows.size(), top == 0 ? otherwise : top));
+}
+
+std::string name_of(const OffcpuRow& group) {
+  if (group.threads == 1) return fmt::format("{}[{}]", printable(group.comm), group.tid);
+  return fmt::format("{} ×{}", printable(group.comm), grouped(group.threads));
+}
+
+using Part = std::pair<std::string_view, std::uint64_t>;
+
+/// The parts of a group's time, longest first.
+std::vector<Part> parts_of(const OffcpuRow& group) {
+  std::vector<Part> parts = {{"on CPU", group.oncpu_ns},
+                             {"run queue", group.runqueue_ns},
+                             {"preempted", group.preempted_ns},
+                             {"throttled", group.throttled_ns},
+                             {"futex", group.reason_ns[REASON_FUTEX]},
+                             {"disk", group.reason_ns[REASON_DISK]},
+                             {"page faults", group.reason_ns[REASON_FAULT]},
+                             {"poll", group.reason_ns[REASON_EVENTS]},
+                             {"input", group.reason_ns[REASON_INPUT]},
+                             {"output", group.reason_ns[REASON_OUTPUT]},
+                             {"sleep", group.reason_ns[REASON_SLEEP]},
+                             {"children", group.reason_ns[REASON_CHILD]},
+                             {"stopped", group.reason_ns[REASON_STOPPED]},
+                             {"other waits", group.reason_ns[REASON_OTHER]},
+                             {"unknown", group.unknown_ns()}};
+  std::ranges::stable_sort(parts, std::ranges::greater(), &Part::second);
+  return parts;
+}
+
+/// A full block for time on the CPU, a half one for runnable time, a dot for the rest.
+std::string bar_of(const OffcpuRow& group) {
+  const auto cells = [&](std::uint64_t ns) {
+    return group.wall_ns == 0 ? 0 : (bar_width * ns + group.wall_ns / 2) / group.wall_ns;
+  };
+  std::string bar;
+  const std::size_t full = std::min<std::size_t>(bar_width, cells(group.oncpu_ns));
+  const std::size_t half = std::min<std::size_t>(bar_width - full, cells(group.runnable_ns()));
+  for (std::size_t i = 0; i < bar_width; ++i) bar += i < full ? "█" : i < full + half ? "▒" : "·";
+  return bar;
+}
+
+std::string groups_text(const WhyFigures& all) {
+  const auto rows = shown(all.groups, all.top, groups_shown);
+  std::size_t width = 0;
+  for (const OffcpuRow& group : rows) width = std::max(width, display_width(name_of(group)));
+  std::string text = "\nwhere the time went\n";
+  for (const OffcpuRow& group : rows) {
+    const std::string name = name_of(group);
+    std::vector<std::string> said;
+    for (const auto& [part, ns] : parts_of(group))
+      if (ns > 0 && ns * 100 >= group.wall_ns * least_percent)
+        said.push_back(
+            fmt::format("{} {:.0f}%", part,
+                        100 * static_cast<double>(ns) / static_cast<double>(group.wall_ns)));
+    text += fmt::format("  {}{}  {} {:>8}  {}\n", name,
+                        std::string(width - std::min(width, display_width(name)), ' '),
+                        bar_of(group), duration_text(group.wall_ns), fmt::join(said, ", "));
+  }
+  if (rows.size() < all.groups.size())
+    text += fmt::format("  … {}\n", counted(all.groups.size() - rows.size(), "more group"));
+  return text;
+}
+
+std::string names_text(const std::vector<WhyName>& names) {
+  std::vector<std::string> said;
+  for (const WhyName& one : names) {
+    if (said.size() == names_shown) break;
+    said.push_back(names.size() == 1
+                       ? printable(one.name)
+                       : fmt::format("{} {}", printable(one.name), duration_text(one.ns)));
+  }
+  if (names.size() > names_shown) said.push_back(counted(names.size() - names_shown, "other"));
+  return fmt::format("{}", fmt::join(said, ", "));
+}
+
+/// The first lines of the longest operation.
+std::string example_text(const Finding& finding, const ReportContext& context) {
+  const std::string whole = finding_text(
+      finding, context.info,
+      {.color = context.color, .whole_stacks = context.whole_stacks, .threshold = false});
+  std::string text;
+  std::size_t lines = 0, begin = 0;
+  while (begin < whole.size()) {
+    const std::size_t end = std::min(whole.find('\n', begin), whole.size());
+    if (!context.whole_stacks && lines++ == example_lines) break;
+    text += "      " + whole.substr(begin, end - begin) + '\n';
+    begin = end + 1;
+  }
+  return text;
+}
+
+std::string causes_text(const WhyFigures& all) {
+  if (all.causes.empty()) return {};
+  const auto rows = shown(all.causes, all.top, causes_shown);
+  std::string text =
+      fmt::format("\n{:>8} {:>6} {:>9} {:>8}  CAUSE\n", "TOTAL", "SHARE", "COUNT", "LONGEST");
+  for (const WhyCause& cause : rows)
+    text += fmt::format("{:>8} {:>5}% {:>9} {:>8}  {}\n{:>36}{}\n", duration_text(cause.total_ns),
+                        percent_of(cause.total_ns, all.late_ns),
+                        cause.count == 0 ? "-" : grouped(cause.count),
+                        cause.max_ns == 0 ? "-" : duration_text(cause.max_ns), cause.cause, "",
+                        "late: " + names_text(cause.who));
+  if (rows.size() < all.causes.size())
+    text += fmt::format("  … {}\n", counted(all.causes.size() - rows.size(), "more cause"));
+  return text;
+}
+
+std::string examples_text(const WhyFigures& all, const ReportContext& context) {
+  std::string text;
+  std::size_t number = 0;
+  for (const WhyCause& cause : shown(all.causes, all.top, names_shown)) {
+    ++number;
+    if (!cause.example) continue;
+    text += fmt::format("{}the longest of cause {}\n", text.empty() ? "\n" : "", number) +
+            example_text(*cause.example, context);
+  }
+  return text;
+}
+
+std::string functions_text(const WhyFigures& all) {
+  if (all.oncpu.empty()) return {};
+  std::string text = "\non the CPU\n";
+  for (const WhyFunction& one : shown(all.oncpu, all.top, functions_shown))
+    text += fmt::format("  {:>4.0f}% of {} ({} of {} samples)  {}\n", 100 * one.share(),
+                        printable(one.thread), grouped(one.samples), grouped(one.of),
+                        one.function.empty() ? "[unknown]" : one.function);
+  return text;
+}
+
+}  // namespace
+
+std::string why_text(const WhyFigures& all, const ReportContext& context) {
+  std::string text = all.verdict + "\n";
+  text += groups_text(all);
+  text += causes_text(all);
+  text += examples_text(all, context);
+  text += functions_text(all);
+  if (!all.next.empty()) text += "\nlook closer\n";
+  for (const std::string& command : all.next) text += "  " + command + "\n";
+  return folded_lines(text, context.width);
+}
+
+}  // namespace overdue

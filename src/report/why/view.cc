@@ -1,0 +1,107 @@
+#include "report/why/view.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bpf/profile.h"
+#include "probes/spans.h"
+#include "report/profile/sample_stacks.h"
+#include "report/why/figures.h"
+#include "report/why/sections.h"
+#include "sinks/text_format.h"
+
+namespace overdue {
+namespace {
+
+StallViewOptions every_finding(const WhyPlan& plan,
+                               std::function<void(const Finding&)> on_finding) {
+  StallViewOptions options;
+  options.thresholds = plan.thresholds;
+  options.timeout = plan.timeout;
+  options.spans = plan.spans;
+  options.cpus = plan.cpus;
+  options.on_finding = std::move(on_finding);
+  return options;
+}
+
+constexpr std::uint64_t longest_time = std::uint64_t{1} << 62;  // ns
+
+}  // namespace
+
+KeptOptions kept_options(const WhyPlan& plan) {
+  return {{"threshold_ns", std::to_string(plan.thresholds.general->count())},
+          {"timeout_ns", std::to_string(plan.timeout->count())},
+          {"top", std::to_string(plan.top)}};
+}
+
+WhyPlan kept_why_plan(const SessionInfo& info) {
+  WhyPlan plan;
+  plan.thresholds.general = Duration(
+      kept_number(info.options, "threshold_ns", plan.thresholds.general->count(), longest_time));
+  plan.timeout =
+      Duration(kept_number(info.options, "timeout_ns", plan.timeout->count(), longest_time));
+  plan.top = kept_number(info.options, "top", 0, UINT32_MAX);
+  return plan;
+}
+
+WhyView::WhyView(WhyPlan plan, const OutputOptions& output, StackNamer& namer)
+    : plan_(std::move(plan)),
+      options_(output),
+      namer_(namer),
+      stalls_(every_finding(plan_, [this](const Finding& finding) { blame_.add(finding); }), namer,
+              no_sink_) {}
+
+void WhyView::begin(const SessionInfo& info) {
+  report_ = open_report(options_, plan_.spawned, false);
+  report_.sink->begin(info);
+  stalls_.begin(info);
+}
+
+void WhyView::record(const Record& record) {
+  now_ = std::max(now_, KernelTime(Duration(record.header().time_ns)));
+  switch (record.schema->id) {
+    case RECORD_OFFCPU_THREAD:
+    case RECORD_OFFCPU_DISPLACER:
+      return threads_.add(record);
+    case RECORD_SYSCALL_CELL:
+      return calls_.add(record);
+    case RECORD_PROFILE_CPU:
+      return;
+    case RECORD_PROFILE_SAMPLE: {
+      const auto sample = record.as<profile_sample>();
+      const auto& [kernel, user] = stacks_of_sample(record, namer_);
+      return cpu_.add(sample.header.pid, fixed_text(sample.header.comm), kernel, user.frames);
+    }
+    default:
+      stalls_.record(record);
+  }
+}
+
+void WhyView::end(const SessionInfo& info, const Receipt& receipt) {
+  SessionInfo shown = info;
+  stalls_.end(info, receipt);
+  const std::vector<OffcpuRow> threads = threads_.rows(OffcpuBy::thread);
+  std::map<std::uint32_t, std::uint64_t> open_ns;
+  for (const OffcpuRow& thread : threads) open_ns[thread.tid] = thread.open_ns;
+  blame_.finish(info.start + info.duration, open_ns);
+  const LatencyTable calls = calls_.table(info.names, info.duration, {});
+  WhyFigures figures = figures_of({.info = info,
+                                   .threads = threads,
+                                   .blame = blame_,
+                                   .cpu = cpu_,
+                                   .calls = calls,
+                                   .threshold_ns = static_cast<std::uint64_t>(
+                                       plan_.thresholds.general.value_or(Duration(0)).count())});
+  figures.top = plan_.top;
+  if (const std::uint64_t ns = blame_.merged_ns())
+    shown.notes.push_back(
+        fmt::format("late time of causes too many to keep apart: {}", duration_text(ns)));
+  report_.sink->section(std::make_shared<WhySection>(std::move(figures)));
+  report_.sink->end(shown, receipt);
+  report_.output->close();
+}
+
+}  // namespace overdue

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/stack_namer.h"
+#include "probes/syscalls/table.h"
+#include "report/offcpu/table.h"
+#include "report/output.h"
+#include "report/stalls/view.h"
+#include "report/why/blame.h"
+#include "report/why/cpu_functions.h"
+#include "source/kept_options.h"
+#include "source/listener.h"
+
+namespace overdue {
+
+/// The settings of a session of `why` that its report needs.
+struct WhyPlan {
+  /// Latency from which on operations are examined one by one, at the start.
+  Thresholds thresholds{.general = std::chrono::milliseconds(1)};
+  std::optional<Duration> timeout = std::chrono::seconds(1);  ///< age of calls that are still open
+  std::vector<span_kind> spans = {SPAN_SYSCALL, SPAN_OFFCPU, SPAN_TCP_CONNECT};
+  std::vector<std::uint32_t> cpus = {};  ///< empty: all
+  std::size_t top = 0;                   ///< rows of each part of a text; 0: the default
+  bool spawned = false;                  ///< true: the program uses Overdue's stdout
+};
+
+/// The plan as a recording keeps it, and back; a damaged setting gets its default.
+KeptOptions kept_options(const WhyPlan& plan);
+WhyPlan kept_why_plan(const SessionInfo& info);
+
+/// Finds the causes of a session, and shows them at the end. One thread.
+class WhyView final : public MeasureListener {
+ public:
+  /// `output` and `namer` must outlive this object.
+  WhyView(WhyPlan plan, const OutputOptions& output, StackNamer& namer);
+
+  void begin(const SessionInfo& info) override;
+  void record(const Record& record) override;
+  void interval(const SessionInfo&, Duration) override {}
+  void tick() override { stalls_.tick(now_); }
+  void settle() override { stalls_.finish(); }
+  void end(const SessionInfo& info, const Receipt& receipt) override;
+
+ private:
+  /// Findings are blamed as they come: the sink need not keep them.
+  class NoSink final : public Sink {
+    void end(const SessionInfo&, const Receipt&) override {}
+  };
+
+  WhyPlan plan_;
+  KernelTime now_{};  ///< of the last record
+  const OutputOptions& options_;
+  StackNamer& namer_;
+  ReportOutput report_;
+  NoSink no_sink_;
+  BlameTable blame_;
+  StallView stalls_;
+  OffcpuTable threads_;
+  SyscallTable calls_{GroupBy{.process = true}};
+  CpuFunctions cpu_;
+};
+
+}  // namespace overdue
