@@ -12,8 +12,8 @@ namespace {
 
 constexpr Duration between_counts = std::chrono::milliseconds(100);
 /// Records of late operations and of the waits that explain them: more cost the target too much.
-constexpr std::uint64_t records_per_count = 400;
-constexpr Duration highest_threshold = std::chrono::milliseconds(100);
+constexpr std::uint64_t records_per_count = 500;
+constexpr Duration highest_threshold = std::chrono::milliseconds(8);
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -30,12 +31,18 @@ bool is_over_tcp(const Finding& finding) {
          });
 }
 
-/// Whether the thread waits for the end of another one.
+/// Whether the thread waits for the end of another one: by the C library's function, or the one of
+/// a runtime in which a thread that ends wakes those that join it.
 bool is_join(const Finding& finding) {
-  return finding.user_stack &&
-         std::ranges::any_of(*finding.user_stack, [](const StackFrame& frame) {
-           return is_of_c_library(frame) && frame.name.find("join") != std::string::npos;
-         });
+  constexpr std::string_view joins[] = {"ThreadHandle_join"}, ends[] = {"release_sentinel"};
+  const auto has = [](const Stack& stack, std::span<const std::string_view> names) {
+    return std::ranges::any_of(stack, [&](const StackFrame& frame) {
+      return std::ranges::find(names, frame.name) != names.end() ||
+             (is_of_c_library(frame) && frame.name.find("join") != std::string::npos);
+    });
+  };
+  if (finding.user_stack && has(*finding.user_stack, joins)) return true;
+  return !finding.chain.empty() && has(finding.chain.front().waking_stack, ends);
 }
 
 /// Whether the finding is part of another one, or waits for a child or a thread, whose own time
@@ -87,6 +94,24 @@ void keep_longest(std::uint64_t& max_ns, std::optional<Finding>& example, const 
   example = finding;
 }
 
+WhyName weighted(WhyName name, double weight) {
+  if (weight == 1) return name;
+  name.count = static_cast<std::uint64_t>(static_cast<double>(name.count) * weight + 0.5);
+  name.ns = static_cast<std::uint64_t>(static_cast<double>(name.ns) * weight);
+  return name;
+}
+
+/// Threads with one name may be late in several calls.
+void add_name(std::vector<WhyName>& names, WhyName name) {
+  const auto same = std::ranges::find(names, name.name, &WhyName::name);
+  if (same == names.end()) {
+    names.push_back(std::move(name));
+  } else {
+    same->count += name.count;
+    same->ns += name.ns;
+  }
+}
+
 }  // namespace
 
 void BlameTable::blame(const Finding& finding, std::string_view kind, std::uint64_t ns) {
@@ -97,15 +122,15 @@ void BlameTable::blame(const Finding& finding, std::string_view kind, std::uint6
     return;
   }
   Row& row = rows_[root.key];
-  if (row.cause.count++ == 0) {
+  if (row.who.empty()) {
     row.cause.cause = root.text;
     row.cause.kind = kind;
   }
-  row.cause.total_ns += ns;
+  row.ns += ns;
   row.explained_ns += std::min(root.explained_ns, ns);
   if (finding.breakdown) add_parts(row.cause.parts, *finding.breakdown);
   keep_longest(row.cause.max_ns, row.cause.example, finding, ns);
-  Who& who = row.who[without_numbers(finding.thread.comm)];
+  Who& who = row.who[WhySampling::class_of(finding)];
   if (who.sum.count++ == 0) {
     who.tid = finding.thread.tid;
     who.sum.name = thread_text(finding.thread);
@@ -155,15 +180,20 @@ void BlameTable::finish(KernelTime end, const std::map<std::uint32_t, std::uint6
   open_.clear();
 }
 
-std::vector<WhyCause> BlameTable::blocked() const {
+std::vector<WhyCause> BlameTable::blocked(const WhySampling& sampling) const {
   std::vector<WhyCause> all;
   for (const auto& [key, row] : rows_) {
     WhyCause cause = row.cause;
-    for (const auto& [name, who] : row.who) cause.who.push_back(who.sum);
+    for (const auto& [of, who] : row.who) {
+      WhyName name = weighted(who.sum, sampling.weight(of));
+      cause.count += name.count;
+      cause.total_ns += name.ns;
+      add_name(cause.who, std::move(name));
+    }
     std::ranges::sort(cause.who, std::ranges::greater(), &WhyName::ns);
     // A root that explains less than most of the time says how much.
-    if (cause.kind == why_blocked && row.explained_ns < cause.total_ns / 10 * 8)
-      cause.cause += fmt::format(" ({} % of the time)", 100 * row.explained_ns / cause.total_ns);
+    if (cause.kind == why_blocked && row.explained_ns < row.ns / 10 * 8)
+      cause.cause += fmt::format(" ({} % of the time)", 100 * row.explained_ns / row.ns);
     all.push_back(std::move(cause));
   }
   std::ranges::sort(all, std::ranges::greater(), &WhyCause::total_ns);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "report/why/cause.h"
+#include "report/why/sampling.h"
 
 namespace overdue {
 
@@ -20,8 +21,8 @@ class BlameTable {
   /// open and still waits has lasted until `end`.
   void finish(KernelTime end, const std::map<std::uint32_t, std::uint64_t>& open_ns);
 
-  /// Blocked time by root, longest in total first.
-  std::vector<WhyCause> blocked() const;
+  /// Blocked time by root, longest in total first, with the weights of `sampling`.
+  std::vector<WhyCause> blocked(const WhySampling& sampling) const;
 
   /// What kept runnable threads from running: the longest example, and the threads that ran.
   struct Runnable {
@@ -44,8 +45,8 @@ class BlameTable {
   };
   struct Row {
     WhyCause cause;
-    std::map<std::string, Who> who;
-    std::uint64_t explained_ns = 0;
+    std::map<WhySampling::Class, Who> who;
+    std::uint64_t ns = 0, explained_ns = 0;  ///< of the examined operations
   };
   void blame(const Finding& finding, std::string_view kind, std::uint64_t ns);
 

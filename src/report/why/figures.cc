@@ -62,7 +62,7 @@ class Builder {
     figures_.duration_ns = duration_ns_;
     figures_.threshold_ns = found_.threshold_ns;
     figures_.groups = groups_of(found_.threads);
-    figures_.causes = found_.blame.blocked();
+    figures_.causes = found_.blame.blocked(found_.sampling);
     add_waits_for_cpu();
     add_throttled();
     add_calls();

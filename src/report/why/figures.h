@@ -10,6 +10,7 @@
 #include "report/why/blame.h"
 #include "report/why/cause.h"
 #include "report/why/cpu_functions.h"
+#include "report/why/sampling.h"
 
 namespace overdue {
 
@@ -31,6 +32,7 @@ struct WhyFindings {
   const SessionInfo& info;
   const std::vector<OffcpuRow>& threads;
   const BlameTable& blame;
+  const WhySampling& sampling;
   const CpuFunctions& cpu;
   const LatencyTable& calls;  ///< by process
   std::uint64_t threshold_ns = 0;

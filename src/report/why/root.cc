@@ -28,6 +28,35 @@ bool is_own(const StackFrame& frame) {
          !is_thread_start(name) && !frame.is_kernel;
 }
 
+/// Locks of runtimes and servers, by the function that waits for them.
+struct KnownLock {
+  std::string_view function;  ///< a glob
+  std::string_view name;
+  bool is_one;  ///< the process has one such lock: all waits for it have one cause
+};
+
+constexpr KnownLock known_locks[] = {
+    {"take_gil", "Python's GIL", true},
+    {"SafepointSynchronize::block", "a safepoint of the JVM", true},
+    {"SafepointMechanism::process*", "a safepoint of the JVM", true},
+    {"VM_*::evaluate*", "an operation of the JVM", true},
+    {"ObjectMonitor::enter*", "a Java monitor", false},
+    {"ObjectMonitor::EnterI", "a Java monitor", false},
+    {"ProcSleep", "a lock of PostgreSQL", false},
+    {"WaitOnLock", "a lock of PostgreSQL", false},
+    {"LWLockAcquire*", "a lightweight lock of PostgreSQL", false},
+    {"__lll_lock_wait_private", "a lock of the C library", false},
+    {"gvl_acquire*", "Ruby's GVL", true},
+};
+
+/// The lock that the thread with this stack waits for, if its function is known.
+const KnownLock* known_lock_in(const Stack& stack) {
+  for (const StackFrame& frame : stack)
+    for (const KnownLock& lock : known_locks)
+      if (is_named(lock.function, without_parameters(frame.name))) return &lock;
+  return nullptr;
+}
+
 std::string in_place(const std::string& place) {
   return place.empty() ? "" : " in " + place;
 }
@@ -145,7 +174,9 @@ std::string own_place(const Stack& stack) {
   return own.size() == 1 ? own[0] : own[0] + " ← " + own[1];
 }
 
-Root root_of(const Finding& finding) {
+namespace {
+
+Root root_in_chain(const Finding& finding) {
   const Wait* wait = finding.longest_wait();
   if (!wait) {
     const std::string where =
@@ -168,6 +199,20 @@ Root root_of(const Finding& finding) {
           fmt::format("{} behind {}, which {}", operation_of(finding), thread_text(last->thread),
                       activity),
           last->ns};
+}
+
+}  // namespace
+
+Root root_of(const Finding& finding) {
+  Root root = root_in_chain(finding);
+  const KnownLock* lock = finding.user_stack ? known_lock_in(*finding.user_stack) : nullptr;
+  if (!lock) return root;
+  root.text = fmt::format("{}: {}", lock->name, root.text);
+  if (lock->is_one) {
+    root.key = fmt::format("{}|{}", lock->name, finding.thread.pid);
+    root.explained_ns = finding.latency_ns;
+  }
+  return root;
 }
 
 }  // namespace overdue

@@ -57,6 +57,7 @@ WhyView::WhyView(WhyPlan plan, const OutputOptions& output, StackNamer& namer)
 void WhyView::begin(const SessionInfo& info) {
   report_ = open_report(options_, plan_.spawned, false);
   report_.sink->begin(info);
+  names_ = info.names;
   stalls_.begin(info);
 }
 
@@ -75,6 +76,11 @@ void WhyView::record(const Record& record) {
       const auto& [kernel, user] = stacks_of_sample(record, namer_);
       return cpu_.add(sample.header.pid, fixed_text(sample.header.comm), kernel, user.frames);
     }
+    case RECORD_SPAN: {
+      const auto span = record.as<span_record>();
+      if ((span.flags & SPAN_OPEN) || sampling_.wants(span, names_)) stalls_.record(record);
+      return;
+    }
     default:
       stalls_.record(record);
   }
@@ -91,11 +97,17 @@ void WhyView::end(const SessionInfo& info, const Receipt& receipt) {
   WhyFigures figures = figures_of({.info = info,
                                    .threads = threads,
                                    .blame = blame_,
+                                   .sampling = sampling_,
                                    .cpu = cpu_,
                                    .calls = calls,
                                    .threshold_ns = static_cast<std::uint64_t>(
                                        plan_.thresholds.general.value_or(Duration(0)).count())});
   figures.top = plan_.top;
+  if (const std::uint64_t count = sampling_.left_out())
+    shown.notes.push_back(
+        fmt::format("late operations that were not examined, since equal ones were: {}; the totals "
+                    "of their causes are estimates",
+                    grouped(count)));
   if (const std::uint64_t ns = blame_.merged_ns())
     shown.notes.push_back(
         fmt::format("late time of causes too many to keep apart: {}", duration_text(ns)));

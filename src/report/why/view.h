@@ -12,6 +12,7 @@
 #include "report/stalls/view.h"
 #include "report/why/blame.h"
 #include "report/why/cpu_functions.h"
+#include "report/why/sampling.h"
 #include "source/kept_options.h"
 #include "source/listener.h"
 
@@ -53,10 +54,12 @@ class WhyView final : public MeasureListener {
 
   WhyPlan plan_;
   KernelTime now_{};  ///< of the last record
+  Names names_;
   const OutputOptions& options_;
   StackNamer& namer_;
   ReportOutput report_;
   NoSink no_sink_;
+  WhySampling sampling_;
   BlameTable blame_;
   StallView stalls_;
   OffcpuTable threads_;

@@ -1,0 +1,65 @@
+#include "report/why/sampling.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "core/span_kinds.h"
+#include "flame/stack_filter.h"
+#include "syscalls/names.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::uint64_t explained_per_second = 100, credit_max = 200;
+constexpr std::uint64_t ns_per_second = 1'000'000'000;
+constexpr std::uint64_t explained_at_least = 20;  // of each class
+constexpr std::size_t classes_max = 5'000;
+
+WhySampling::Class class_of_span(const span_record& span, const Names& names) {
+  const span_kind kind = known_span_kind(span.span);
+  return {span_name(kind),
+          kind == SPAN_SYSCALL
+              ? syscall_name(ABI_NATIVE, static_cast<std::uint32_t>(span.subject), names)
+              : "",
+          without_numbers(fixed_text(span.header.comm))};
+}
+
+}  // namespace
+
+WhySampling::Class WhySampling::class_of(const Finding& finding) {
+  return {finding.span, finding.span == span_name(SPAN_SYSCALL) ? finding.name : "",
+          without_numbers(finding.thread.comm)};
+}
+
+bool WhySampling::wants(const span_record& span, const Names& names) {
+  Class key = class_of_span(span, names);
+  if (classes_.size() >= classes_max && !classes_.contains(key)) return true;
+  Count& count = classes_[std::move(key)];
+  const std::uint64_t now_ns = span.header.time_ns;
+  const std::uint64_t since_ns = now_ns > credited_ns_ ? now_ns - credited_ns_ : 0;
+  if (const std::uint64_t more = since_ns * explained_per_second / ns_per_second; more > 0) {
+    credit_ = std::min(credit_max, credit_ + more);
+    credited_ns_ = now_ns;
+  }
+  const bool is_longest = span.latency_ns > count.longest_ns + count.longest_ns / 4;
+  const bool is_wanted = is_longest || count.explained < explained_at_least || credit_ > 0;
+  count.seen_ns += span.latency_ns;
+  count.longest_ns = std::max(count.longest_ns, span.latency_ns);
+  if (!is_wanted) {
+    ++left_out_;
+    return false;
+  }
+  credit_ -= std::min<std::uint64_t>(credit_, 1);
+  ++count.explained;
+  count.explained_ns += span.latency_ns;
+  return true;
+}
+
+double WhySampling::weight(const Class& of) const {
+  const auto found = classes_.find(of);
+  if (found == classes_.end() || found->second.explained_ns == 0) return 1;
+  return static_cast<double>(found->second.seen_ns) /
+         static_cast<double>(found->second.explained_ns);
+}
+
+}  // namespace overdue

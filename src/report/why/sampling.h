@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "bpf/span.h"
+#include "core/finding.h"
+#include "core/record.h"
+
+namespace overdue {
+
+/// Chooses the late operations that are explained: all of them while they are few, and of very many
+/// equal ones some. Operations are of one class if their kind, their call and the name of their
+/// thread are equal. Used by one thread.
+class WhySampling {
+ public:
+  /// The kind, the call, and the name of the thread without numbers.
+  using Class = std::tuple<std::string_view, std::string, std::string>;
+  static Class class_of(const Finding& finding);
+
+  /// Counts the operation. Whether to explain it: the longest of a class always. `names` name
+  /// system calls.
+  bool wants(const span_record& span, const Names& names);
+  /// Time of all operations of the finding's class for that of an explained one; 1 if all were
+  /// explained.
+  double weight(const Class& of) const;
+  /// Operations that were not explained.
+  std::uint64_t left_out() const { return left_out_; }
+
+ private:
+  struct Count {
+    std::uint64_t seen_ns = 0, explained_ns = 0, explained = 0, longest_ns = 0;
+  };
+
+  std::map<Class, Count> classes_;
+  std::uint64_t credit_ = 0;       ///< operations that may be explained now
+  std::uint64_t credited_ns_ = 0;  ///< time until which credit was given
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace overdue
