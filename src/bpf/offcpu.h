@@ -19,7 +19,7 @@ enum wait_reason {
   WAIT_REASONS
 };
 
-// Where a thread was. The sum of reason_ns is sleeping_ns + uninterruptible_ns.
+// Where a thread was.
 struct offcpu_sums {
   u64 oncpu_ns;  // interrupts included
   u64 sleeping_ns;
@@ -27,9 +27,8 @@ struct offcpu_sums {
   u64 runqueue_ns;
   u64 preempted_ns;
   u64 throttled_ns;
-  u64 reason_ns[WAIT_REASONS];  // calls have reasons only if a SyscallsProbe follows them
 };
-WIRE_SIZE(struct offcpu_sums, 128);
+WIRE_SIZE(struct offcpu_sums, 48);
 
 // Sums of a thread of the target, in its ledger, over the time that the session measured.
 struct thread_totals {
@@ -42,8 +41,9 @@ struct thread_totals {
   u64 earlier_ns;   // the same of `earlier_epoch`
   u32 epoch;
   u32 earlier_epoch;
-  u32 number;            // of the thread, in the order in which counting began; from 1
-  u32 unreported_epoch;  // first epoch whose longest wait may have no record
+  u32 number;                   // of the thread, in the order in which counting began; from 1
+  u32 unreported_epoch;         // first epoch whose longest wait may have no record
+  u64 reason_ns[WAIT_REASONS];  // as in offcpu_thread
 };
 WIRE_SIZE(struct thread_totals, 192);
 
@@ -65,6 +65,9 @@ struct offcpu_thread {
                     // not run yet
   u16 flags;        // enum offcpu_flags
   u16 reserved[3];
+  // The parts of sleeping_ns + uninterruptible_ns. Calls have reasons only if a SyscallsProbe
+  // follows them.
+  u64 reason_ns[WAIT_REASONS];
 };
 WIRE_SIZE(struct offcpu_thread, 232);
 

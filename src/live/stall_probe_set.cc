@@ -17,9 +17,6 @@
 namespace overdue {
 namespace {
 
-/// The shortest recorded wait is this part of the shortest threshold: the recorded waits explain a
-/// stall except for a few percent, and short waits cost next to nothing.
-constexpr std::uint64_t wait_part = 8;
 /// The time for which the runs of a CPU are summed up is this part of the shortest threshold.
 constexpr std::uint64_t slice_part = 32;
 constexpr Duration shortest_wait = std::chrono::microseconds(1);
@@ -129,7 +126,7 @@ void StallProbeSet::store_thresholds() {
   const auto part_of_least = [&all](const std::vector<span_kind>& kinds, std::uint64_t part) {
     return static_cast<u64>(std::max(all.least(kinds) / part, shortest_wait).count());
   };
-  const u64 wait_min_ns = waited.empty() ? no_wait : part_of_least(waited, wait_part);
+  const u64 wait_min_ns = waited.empty() ? no_wait : part_of_least(waited, wait_part_);
   const u64 slice_ns = delayed.empty()      ? 0
                        : !options_.explains ? longest_slice
                                             : part_of_least(delayed, slice_part);

@@ -60,6 +60,11 @@ class StallProbeSet : public ProbeSet {
  protected:
   /// From now on, these thresholds hold. They must be valid for the kinds of spans.
   void use(Thresholds thresholds);
+  /// The shortest recorded wait is this part of the shortest threshold. By default, the recorded
+  /// waits explain a stall except for a few percent, and short waits cost next to nothing.
+  std::uint64_t wait_part() const { return wait_part_; }
+  /// Takes effect with the next call of use().
+  void set_wait_part(std::uint64_t part) { wait_part_ = part; }
 
  private:
   /// Throws Error for a requested kind that this kernel cannot measure; with `all`, leaves the kind
@@ -76,6 +81,7 @@ class StallProbeSet : public ProbeSet {
   SchedProbe* sched_ = nullptr;
   SyscallsProbe* syscalls_ = nullptr;
   PairsProbe* pairs_ = nullptr;
+  std::uint64_t wait_part_ = 8;
   KernelTime next_look_ = KernelTime::max();  ///< time of the next look for hangs
   std::vector<std::string> left_out_;         ///< kinds of `all` left out by the kernel, and why
 };

@@ -13,7 +13,7 @@ namespace {
 constexpr Duration between_counts = std::chrono::milliseconds(100);
 /// Records of late operations and of the waits that explain them: more cost the target too much.
 constexpr std::uint64_t records_per_count = 500;
-constexpr Duration highest_threshold = std::chrono::milliseconds(8);
+constexpr Duration highest_threshold = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -43,15 +43,20 @@ std::vector<std::string> WhyProbeSet::notes() const {
   return notes;
 }
 
+/// First fewer short waits within late operations, then fewer late operations.
+void WhyProbeSet::record_less() {
+  Thresholds thresholds = options().thresholds;
+  if (wait_part() > 1)
+    set_wait_part(wait_part() / 2);
+  else if (*thresholds.general < highest_threshold)
+    *thresholds.general *= 2;
+  use(std::move(thresholds));
+}
+
 void WhyProbeSet::poll(KernelTime now, const RecordHandler& handler) {
   StallProbeSet::poll(now, handler);
   if (now < next_count_) return;
-  const Duration threshold = *options().thresholds.general;
-  if (records_ > records_per_count && threshold < highest_threshold) {
-    Thresholds raised = options().thresholds;
-    raised.general = 2 * threshold;
-    use(std::move(raised));
-  }
+  if (records_ > records_per_count) record_less();
   records_ = 0;
   next_count_ = now + between_counts;
 }

@@ -22,6 +22,8 @@ class WhyProbeSet final : public StallProbeSet {
   std::vector<std::string> notes() const override;
 
  private:
+  void record_less();
+
   KernelTime next_count_{};            ///< time of the next look at the number of records
   mutable std::uint64_t records_ = 0;  ///< since the last look
 };

@@ -115,7 +115,8 @@ static __always_inline void add_present(struct offcpu_thread* to, struct task_st
   to->open_state = wait.throttled_ns                                           ? WAIT_THROTTLED
                    : ledger->state == LEDGER_PREEMPTED && ledger->is_left_idle ? WAIT_UNKNOWN
                                                                                : ledger->state;
-  add_parts(&to->sums, &wait, ledger->state, ledger->is_left_idle, reason_of(task, ledger));
+  add_parts(&to->sums, to->reason_ns, &wait, ledger->state, ledger->is_left_idle,
+            reason_of(task, ledger));
 }
 
 /* The longest wait that ended in `epoch`, the present one or the one before; 0: it has a record. */
@@ -132,6 +133,7 @@ static __always_inline void fill_totals(struct offcpu_thread* to, struct task_st
   to->header.size = sizeof(*to);
   to->since_ns = totals->since_ns;
   to->sums = totals->sums;
+  __builtin_memcpy(to->reason_ns, totals->reason_ns, sizeof(to->reason_ns));
   to->waits = totals->waits;
   to->preemptions = totals->preemptions;
   to->number = totals->number;

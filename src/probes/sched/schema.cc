@@ -112,7 +112,7 @@ constexpr Field sample_fields[] = {
   }
 #define SUM_FIELD(member, help) NS_FIELD(#member, offsetof(offcpu_thread, sums.member), help)
 #define REASON_FIELD(name, reason, help) \
-  NS_FIELD(name, offsetof(offcpu_thread, sums.reason_ns) + sizeof(u64) * (reason), help)
+  NS_FIELD(name, offsetof(offcpu_thread, reason_ns) + sizeof(u64) * (reason), help)
 
 constexpr Field thread_fields[] = {
     OVERDUE_FIELD(offcpu_thread, since_ns, nanoseconds, value,
@@ -124,16 +124,6 @@ constexpr Field thread_fields[] = {
     SUM_FIELD(preempted_ns, "time off the CPU though runnable throughout, without throttled time"),
     SUM_FIELD(throttled_ns,
               "time in which a CPU quota or the limit of real-time threads kept it from running"),
-    REASON_FIELD("other_ns", REASON_OTHER, "blocked for what no field below has"),
-    REASON_FIELD("disk_ns", REASON_DISK, "blocked for a disk"),
-    REASON_FIELD("fault_ns", REASON_FAULT, "blocked for a disk in a page fault"),
-    REASON_FIELD("futex_ns", REASON_FUTEX, "blocked for a lock or a condition"),
-    REASON_FIELD("events_ns", REASON_EVENTS, "blocked for one of several descriptors"),
-    REASON_FIELD("input_ns", REASON_INPUT, "blocked for input of one descriptor"),
-    REASON_FIELD("output_ns", REASON_OUTPUT, "blocked for room for output"),
-    REASON_FIELD("sleep_ns", REASON_SLEEP, "asleep for a time"),
-    REASON_FIELD("child_ns", REASON_CHILD, "blocked for a child or a signal"),
-    REASON_FIELD("stopped_ns", REASON_STOPPED, "stopped, traced or frozen"),
     OVERDUE_FIELD(offcpu_thread, waits, count, value, "ended waits"),
     OVERDUE_FIELD(offcpu_thread, preemptions, count, value,
                   "of these, waits that began when another thread displaced it"),
@@ -145,6 +135,16 @@ constexpr Field thread_fields[] = {
     OVERDUE_FIELD(offcpu_thread, number, none, key,
                   "the thread among all of the session; 0: it has not run yet"),
     OVERDUE_FIELD(offcpu_thread, flags, none, value, "1: the thread has ended or left the target"),
+    REASON_FIELD("other_ns", REASON_OTHER, "blocked for what no field below has"),
+    REASON_FIELD("disk_ns", REASON_DISK, "blocked for a disk"),
+    REASON_FIELD("fault_ns", REASON_FAULT, "blocked for a disk in a page fault"),
+    REASON_FIELD("futex_ns", REASON_FUTEX, "blocked for a lock or a condition"),
+    REASON_FIELD("events_ns", REASON_EVENTS, "blocked for one of several descriptors"),
+    REASON_FIELD("input_ns", REASON_INPUT, "blocked for input of one descriptor"),
+    REASON_FIELD("output_ns", REASON_OUTPUT, "blocked for room for output"),
+    REASON_FIELD("sleep_ns", REASON_SLEEP, "asleep for a time"),
+    REASON_FIELD("child_ns", REASON_CHILD, "blocked for a child or a signal"),
+    REASON_FIELD("stopped_ns", REASON_STOPPED, "stopped, traced or frozen"),
 };
 
 constexpr Field displacer_fields[] = {

@@ -33,7 +33,7 @@ OffcpuRow row_of(const offcpu_thread& record) {
   row.runqueue_ns = record.sums.runqueue_ns;
   row.preempted_ns = record.sums.preempted_ns;
   row.throttled_ns = record.sums.throttled_ns;
-  std::ranges::copy(record.sums.reason_ns, row.reason_ns.begin());
+  std::ranges::copy(record.reason_ns, row.reason_ns.begin());
   row.switches = record.waits;
   row.preemptions = record.preemptions;
   return row;

@@ -68,7 +68,9 @@ SwitchAccount::Parts SwitchAccount::parts_of(const Thread& thread) const {
   return {.blocked_ns = thread.wake_ns - thread.out_ns, .ready_ns = now_ns_ - thread.wake_ns};
 }
 
-void SwitchAccount::add_parts(offcpu_sums& sums, const Thread& thread, const Parts& parts) const {
+void SwitchAccount::add_parts(offcpu_thread& record, const Thread& thread,
+                              const Parts& parts) const {
+  offcpu_sums& sums = record.sums;
   if (thread.state == WAIT_PREEMPTED)
     sums.preempted_ns += parts.ready_ns;
   else
@@ -77,7 +79,7 @@ void SwitchAccount::add_parts(offcpu_sums& sums, const Thread& thread, const Par
     sums.uninterruptible_ns += parts.blocked_ns;
   else
     sums.sleeping_ns += parts.blocked_ns;
-  sums.reason_ns[REASON_OTHER] += parts.blocked_ns;
+  record.reason_ns[REASON_OTHER] += parts.blocked_ns;
 }
 
 void SwitchAccount::leave(Thread& thread, const SwitchEvent& event) {
@@ -122,7 +124,7 @@ void SwitchAccount::arrive(Thread& thread) {
   if (thread.out_ns != 0) {
     const Parts parts = parts_of(thread);
     const std::uint64_t wait_ns = now_ns_ - thread.out_ns;
-    add_parts(thread.record.sums, thread, parts);
+    add_parts(thread.record, thread, parts);
     ++thread.record.waits;
     thread.record.longest_ns = std::max<u64>(thread.record.longest_ns, wait_ns);
     if (thread.state == WAIT_PREEMPTED && thread.displacer_tid != 0)
@@ -165,7 +167,7 @@ void SwitchAccount::report(const RecordHandler& handler) {
     record.header.time_ns = now_ns_;
     if (thread.in_ns != 0) record.sums.oncpu_ns += now_ns_ - thread.in_ns;
     if (thread.out_ns != 0) {
-      add_parts(record.sums, thread, parts_of(thread));
+      add_parts(record, thread, parts_of(thread));
       record.open_ns = now_ns_ - thread.out_ns;
       record.open_state = thread.state;
     }

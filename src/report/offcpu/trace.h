@@ -56,7 +56,7 @@ class SwitchAccount {
   void end(Thread& thread, const SwitchEvent& event);
   void arrive(Thread& thread);
   Parts parts_of(const Thread& thread) const;
-  void add_parts(offcpu_sums& sums, const Thread& thread, const Parts& parts) const;
+  void add_parts(offcpu_thread& record, const Thread& thread, const Parts& parts) const;
   void note_displacer(Thread& thread, std::uint64_t wait_ns);
   void forget_waits();
   void report(Thread& thread, const offcpu_thread& record, const RecordHandler& handler) const;
