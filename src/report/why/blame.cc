@@ -114,7 +114,8 @@ void add_name(std::vector<WhyName>& names, WhyName name) {
 
 }  // namespace
 
-void BlameTable::blame(const Finding& finding, std::string_view kind, std::uint64_t ns) {
+void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std::string_view kind,
+                       std::uint64_t ns) {
   Root root = root_of(finding);
   root.key += kind;
   if (rows_.size() >= causes_max && !rows_.contains(root.key)) {
@@ -130,7 +131,7 @@ void BlameTable::blame(const Finding& finding, std::string_view kind, std::uint6
   row.explained_ns += std::min(root.explained_ns, ns);
   if (finding.breakdown) add_parts(row.cause.parts, *finding.breakdown);
   keep_longest(row.cause.max_ns, row.cause.example, finding, ns);
-  Who& who = row.who[WhySampling::class_of(finding)];
+  Who& who = row.who[of];
   if (who.sum.count++ == 0) {
     who.tid = finding.thread.tid;
     who.sum.name = thread_text(finding.thread);
@@ -140,7 +141,7 @@ void BlameTable::blame(const Finding& finding, std::string_view kind, std::uint6
   who.sum.ns += ns;
 }
 
-void BlameTable::add(const Finding& finding) {
+void BlameTable::add(const Finding& finding, const WhySampling::Class& of) {
   if (finding.type == "hang") {
     if (open_.size() < open_max) open_[finding.number] = finding;
     return;
@@ -163,7 +164,7 @@ void BlameTable::add(const Finding& finding) {
   }
   const std::uint64_t blocked_ns = late_blocked_ns(finding);
   if (blocked_ns > 0 && blocked_ns >= finding.threshold_ns / 2)
-    blame(finding, why_blocked, blocked_ns);
+    blame(finding, of, why_blocked, blocked_ns);
 }
 
 void BlameTable::finish(KernelTime end, const std::map<std::uint32_t, std::uint64_t>& open_ns) {
@@ -175,7 +176,7 @@ void BlameTable::finish(KernelTime end, const std::map<std::uint32_t, std::uint6
     if (is_counted_elsewhere(finding)) continue;
     finding.latency_ns += later_ns;
     longest_ns_ = std::max(longest_ns_, finding.late_ns());
-    blame(finding, why_open, finding.late_ns());
+    blame(finding, {}, why_open, finding.late_ns());
   }
   open_.clear();
 }

@@ -15,8 +15,8 @@ namespace overdue {
 /// which a thread could run is no part of it. Memory is bounded; used by one thread.
 class BlameTable {
  public:
-  /// Takes a late operation, or one that is still open.
-  void add(const Finding& finding);
+  /// Takes a late operation of a class, or one that is still open.
+  void add(const Finding& finding, const WhySampling::Class& of);
   /// The session is over. `open_ns`: the age of the present wait of each thread, by tid. What is
   /// open and still waits has lasted until `end`.
   void finish(KernelTime end, const std::map<std::uint32_t, std::uint64_t>& open_ns);
@@ -48,7 +48,8 @@ class BlameTable {
     std::map<WhySampling::Class, Who> who;
     std::uint64_t ns = 0, explained_ns = 0;  ///< of the examined operations
   };
-  void blame(const Finding& finding, std::string_view kind, std::uint64_t ns);
+  void blame(const Finding& finding, const WhySampling::Class& of, std::string_view kind,
+             std::uint64_t ns);
 
   std::map<std::string, Row> rows_;
   std::map<std::uint64_t, Finding> open_;  ///< by number

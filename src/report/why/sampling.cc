@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t explained_per_second = 100, credit_max = 200;
 constexpr std::uint64_t ns_per_second = 1'000'000'000;
 constexpr std::uint64_t explained_at_least = 20;  // of each class
-constexpr std::size_t classes_max = 5'000;
+constexpr std::size_t classes_max = 5'000, longest_max = 50'000;
 
 WhySampling::Class class_of_span(const span_record& span, const Names& names) {
   const span_kind kind = known_span_kind(span.span);
@@ -21,14 +21,16 @@ WhySampling::Class class_of_span(const span_record& span, const Names& names) {
           kind == SPAN_SYSCALL
               ? syscall_name(ABI_NATIVE, static_cast<std::uint32_t>(span.subject), names)
               : "",
-          without_numbers(fixed_text(span.header.comm))};
+          without_numbers(fixed_text(span.header.comm)), false};
 }
 
 }  // namespace
 
-WhySampling::Class WhySampling::class_of(const Finding& finding) {
+WhySampling::Class WhySampling::class_of(const Finding& finding) const {
+  const std::pair key(static_cast<std::uint64_t>(finding.time.time_since_epoch().count()),
+                      finding.thread.tid);
   return {finding.span, finding.span == span_name(SPAN_SYSCALL) ? finding.name : "",
-          without_numbers(finding.thread.comm)};
+          without_numbers(finding.thread.comm), longest_.contains(key)};
 }
 
 bool WhySampling::wants(const span_record& span, const Names& names) {
@@ -41,11 +43,13 @@ bool WhySampling::wants(const span_record& span, const Names& names) {
     credit_ = std::min(credit_max, credit_ + more);
     credited_ns_ = now_ns;
   }
-  const bool is_longest = span.latency_ns > count.longest_ns + count.longest_ns / 4;
-  const bool is_wanted = is_longest || count.explained < explained_at_least || credit_ > 0;
+  if (span.latency_ns > count.longest_ns + count.longest_ns / 4) {
+    count.longest_ns = span.latency_ns;
+    if (longest_.size() < longest_max) longest_.emplace(now_ns, span.header.tid);
+    return true;
+  }
   count.seen_ns += span.latency_ns;
-  count.longest_ns = std::max(count.longest_ns, span.latency_ns);
-  if (!is_wanted) {
+  if (count.explained >= explained_at_least && credit_ == 0) {
     ++left_out_;
     return false;
   }
@@ -57,7 +61,7 @@ bool WhySampling::wants(const span_record& span, const Names& names) {
 
 double WhySampling::weight(const Class& of) const {
   const auto found = classes_.find(of);
-  if (found == classes_.end() || found->second.explained_ns == 0) return 1;
+  if (std::get<bool>(of) || found == classes_.end() || found->second.explained_ns == 0) return 1;
   return static_cast<double>(found->second.seen_ns) /
          static_cast<double>(found->second.explained_ns);
 }

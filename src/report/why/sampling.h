@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "bpf/span.h"
 #include "core/finding.h"
@@ -17,9 +19,10 @@ namespace overdue {
 /// thread are equal. Used by one thread.
 class WhySampling {
  public:
-  /// The kind, the call, and the name of the thread without numbers.
-  using Class = std::tuple<std::string_view, std::string, std::string>;
-  static Class class_of(const Finding& finding);
+  /// The kind, the call, the name of the thread without numbers, and whether the operation was the
+  /// longest of the class so far: such an operation stands for itself alone.
+  using Class = std::tuple<std::string_view, std::string, std::string, bool>;
+  Class class_of(const Finding& finding) const;
 
   /// Counts the operation. Whether to explain it: the longest of a class always. `names` name
   /// system calls.
@@ -36,6 +39,7 @@ class WhySampling {
   };
 
   std::map<Class, Count> classes_;
+  std::set<std::pair<std::uint64_t, std::uint32_t>> longest_;  ///< end and tid; bounded
   std::uint64_t credit_ = 0;       ///< operations that may be explained now
   std::uint64_t credited_ns_ = 0;  ///< time until which credit was given
   std::uint64_t left_out_ = 0;

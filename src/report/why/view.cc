@@ -51,8 +51,11 @@ WhyView::WhyView(WhyPlan plan, const OutputOptions& output, StackNamer& namer)
     : plan_(std::move(plan)),
       options_(output),
       namer_(namer),
-      stalls_(every_finding(plan_, [this](const Finding& finding) { blame_.add(finding); }), namer,
-              no_sink_) {}
+      stalls_(every_finding(plan_,
+                            [this](const Finding& finding) {
+                              blame_.add(finding, sampling_.class_of(finding));
+                            }),
+              namer, no_sink_) {}
 
 void WhyView::begin(const SessionInfo& info) {
   report_ = open_report(options_, plan_.spawned, false);
