@@ -37,6 +37,7 @@ def commands_of(folder):
         "timerlat": [(), ("-p", "2ms", "-P", "10")],
         "osnoise": [("-p", "50ms",)],
         "worst": [("wakeup",), ("irqsoff", "--backend", "bpf")],
+        "why": [("-a", "--save", "{}"), ("-a", "-d", "1s", "-f", "json"), ("--", tool("sleep"), "0.5")],
         "spans": [("-a", "--save", "{}"), ("-a", "-i", "50ms", "--hist")],
         "offcpu": [("-a", "--save", "{}"), ("-a", "-i", "50ms", "--max")],
         "profile": [("-a", "--save", "{}"), ("-a", "-F", "999", "-f", "svg", "-o", "{}.svg"),

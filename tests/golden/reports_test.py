@@ -19,6 +19,7 @@ SHOWN = {
     "record": [("summary", ["text", "json", "ndjson", "csv"])],
     "stalls": [("summary", ["text", "json", "csv"]), ("stalls", ["text", "json", "ndjson", "csv"])],
     "spans": [("summary", ["text", "json", "ndjson", "csv"])],
+    "why": [("summary", ["text", "json", "ndjson", "csv"])],
     "offcpu": [("summary", ["text", "json", "ndjson", "csv"])],
     "profile": [("summary", ["text", "json", "ndjson", "csv", "folded"])],
     "timerlat": [("summary", ["text", "json", "ndjson", "csv"]),

@@ -15,19 +15,26 @@ const volatile u8 keeps_totals;
 /* enum wait_reason of each native system call. */
 const volatile u8 call_reasons[SYSCALL_TABLE_SIZE];
 
+/* The native system call of a program's thread that is asleep. The registers have the number of a
+ * call that began before the session. */
+static __always_inline u32 call_of_sleeper(struct task_struct* task, struct thread_ledger* ledger) {
+  if (is_call_of(&ledger->call, task))
+    return ledger->call.abi == ABI_NATIVE ? ledger->call.nr : SYSCALL_TABLE_SIZE;
+  if (in_compat_syscall(task)) return SYSCALL_TABLE_SIZE;
+  return ((struct pt_regs*)bpf_task_pt_regs(task))->orig_ax;
+}
+
 /* What `task` is blocked for, before it runs again: the scheduler's note of a wait for a disk is
  * still there, and the open call is in the ledger. */
 static __always_inline u32 reason_of(struct task_struct* task, struct thread_ledger* ledger) {
-  bool is_in_call = is_call_of(&ledger->call, task);
   if (ledger->state == LEDGER_OTHER) return REASON_STOPPED;
+  bool is_of_program = task->mm != 0;
   if (ledger->state == LEDGER_UNINTERRUPTIBLE) {
     if (!BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait)) return REASON_OTHER;
-    return is_in_call || !BPF_CORE_READ(task, mm) ? REASON_DISK : REASON_FAULT;
+    return is_of_program && !is_call_of(&ledger->call, task) ? REASON_FAULT : REASON_DISK;
   }
-  u32 nr = ledger->call.nr;
-  if (!is_in_call || ledger->call.abi != ABI_NATIVE || nr >= SYSCALL_TABLE_SIZE)
-    return REASON_OTHER;
-  return call_reasons[nr];
+  u32 nr = is_of_program ? call_of_sleeper(task, ledger) : SYSCALL_TABLE_SIZE;
+  return nr < SYSCALL_TABLE_SIZE ? call_reasons[nr] : REASON_OTHER;
 }
 
 /* User space takes the entries of ended epochs out. */

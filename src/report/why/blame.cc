@@ -94,24 +94,6 @@ void keep_longest(std::uint64_t& max_ns, std::optional<Finding>& example, const 
   example = finding;
 }
 
-WhyName weighted(WhyName name, double weight) {
-  if (weight == 1) return name;
-  name.count = static_cast<std::uint64_t>(static_cast<double>(name.count) * weight + 0.5);
-  name.ns = static_cast<std::uint64_t>(static_cast<double>(name.ns) * weight);
-  return name;
-}
-
-/// Threads with one name may be late in several calls.
-void add_name(std::vector<WhyName>& names, WhyName name) {
-  const auto same = std::ranges::find(names, name.name, &WhyName::name);
-  if (same == names.end()) {
-    names.push_back(std::move(name));
-  } else {
-    same->count += name.count;
-    same->ns += name.ns;
-  }
-}
-
 }  // namespace
 
 void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std::string_view kind,
@@ -132,13 +114,9 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
   if (finding.breakdown) add_parts(row.cause.parts, *finding.breakdown);
   keep_longest(row.cause.max_ns, row.cause.example, finding, ns);
   Who& who = row.who[of];
-  if (who.sum.count++ == 0) {
-    who.tid = finding.thread.tid;
-    who.sum.name = thread_text(finding.thread);
-  } else if (who.tid != finding.thread.tid) {
-    who.sum.name = without_numbers(finding.thread.comm);
-  }
-  who.sum.ns += ns;
+  if (who.count++ == 0) who.first = finding.thread;
+  who.are_several |= who.first.tid != finding.thread.tid;
+  who.ns += ns;
 }
 
 void BlameTable::add(const Finding& finding, const WhySampling::Class& of) {
@@ -181,17 +159,34 @@ void BlameTable::finish(KernelTime end, const std::map<std::uint32_t, std::uint6
   open_.clear();
 }
 
+/// Threads of one name may be late in several classes of operations.
+std::vector<WhyName> BlameTable::names_of(const Row& row, const WhySampling& sampling) {
+  std::map<std::string, Who> by_name;
+  for (const auto& [of, one] : row.who) {
+    Who& who = by_name[without_numbers(one.first.comm)];
+    if (who.count == 0) who.first = one.first;
+    who.are_several |= one.are_several || who.first.tid != one.first.tid;
+    const double weight = sampling.weight(of);
+    who.count += static_cast<std::uint64_t>(static_cast<double>(one.count) * weight + 0.5);
+    who.ns +=
+        weight == 1 ? one.ns : static_cast<std::uint64_t>(static_cast<double>(one.ns) * weight);
+  }
+  std::vector<WhyName> names;
+  for (const auto& [name, who] : by_name)
+    names.push_back({who.are_several ? name : thread_text(who.first), who.count, who.ns});
+  std::ranges::sort(names, std::ranges::greater(), &WhyName::ns);
+  return names;
+}
+
 std::vector<WhyCause> BlameTable::blocked(const WhySampling& sampling) const {
   std::vector<WhyCause> all;
   for (const auto& [key, row] : rows_) {
     WhyCause cause = row.cause;
-    for (const auto& [of, who] : row.who) {
-      WhyName name = weighted(who.sum, sampling.weight(of));
+    cause.who = names_of(row, sampling);
+    for (const WhyName& name : cause.who) {
       cause.count += name.count;
       cause.total_ns += name.ns;
-      add_name(cause.who, std::move(name));
     }
-    std::ranges::sort(cause.who, std::ranges::greater(), &WhyName::ns);
     // A root that explains less than most of the time says how much.
     if (cause.kind == why_blocked && row.explained_ns < row.ns / 10 * 8)
       cause.cause += fmt::format(" ({} % of the time)", 100 * row.explained_ns / row.ns);

@@ -39,15 +39,18 @@ class BlameTable {
   std::uint64_t merged_ns() const { return merged_ns_; }
 
  private:
+  /// Time of threads with one name, of operations of one class.
   struct Who {
-    WhyName sum;
-    std::uint32_t tid = 0;  ///< of the first thread
+    ThreadName first;  ///< the first of these threads
+    bool are_several = false;
+    std::uint64_t count = 0, ns = 0;
   };
   struct Row {
     WhyCause cause;
     std::map<WhySampling::Class, Who> who;
     std::uint64_t ns = 0, explained_ns = 0;  ///< of the examined operations
   };
+  static std::vector<WhyName> names_of(const Row& row, const WhySampling& sampling);
   void blame(const Finding& finding, const WhySampling::Class& of, std::string_view kind,
              std::uint64_t ns);
 

@@ -224,7 +224,7 @@ void Builder::add_on_cpu() {
     const std::uint64_t calls_ns = calls == calls_ns_.end() ? 0 : calls->second;
     const std::uint64_t ns = group.oncpu_ns - std::min(group.oncpu_ns, calls_ns);
     if (ns < duration_ns_ / busy_share) continue;
-    const auto functions = found_.cpu.of({group.pid, group.comm});
+    const auto functions = found_.cpu.of({group.pid, without_numbers(group.comm)});
     const std::string where = functions_text(functions);
     figures_.causes.push_back({.cause = where.empty() ? "on the CPU" : "on the CPU: " + where,
                                .kind = why_cpu,
@@ -256,12 +256,12 @@ void Builder::rank() {
 }
 
 std::string Builder::verdict() const {
+  if (figures_.groups.empty()) return "No thread of the target ran.";
   if (figures_.causes.empty()) {
-    std::uint64_t runnable_ns = 0, disk_ns = 0, futex_ns = 0;
+    std::uint64_t runnable_ns = 0, disk_ns = 0;
     for (const OffcpuRow& group : figures_.groups) {
       runnable_ns += group.runnable_ns();
       disk_ns += group.reason_ns[REASON_DISK] + group.reason_ns[REASON_FAULT];
-      futex_ns += group.reason_ns[REASON_FUTEX];
     }
     return fmt::format(
         "Nothing was late: the longest delay took {}; waits for a CPU {} in all, for disks {}.",

@@ -10,7 +10,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::uint64_t explained_per_second = 100, credit_max = 200;
+constexpr std::uint64_t explained_per_second = 50, credit_max = 200;
 constexpr std::uint64_t ns_per_second = 1'000'000'000;
 constexpr std::uint64_t explained_at_least = 20;  // of each class
 constexpr std::size_t classes_max = 5'000, longest_max = 50'000;

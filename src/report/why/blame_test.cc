@@ -1,0 +1,199 @@
+#include "report/why/blame.h"
+
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace overdue {
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+
+Stack stack_of(std::initializer_list<const char*> names) {
+  Stack stack;
+  for (const char* name : names) stack.push_back({.name = name, .module = "/bin/app"});
+  return stack;
+}
+
+/// A futex call of `ms_late` that one wait takes, below wait_for_lock().
+Finding blocked(std::uint32_t tid, std::uint64_t ms_late) {
+  Finding finding;
+  finding.span = "syscall";
+  finding.name = "futex";
+  finding.thread = {.pid = 10, .tid = tid, .comm = "waiter-" + std::to_string(tid)};
+  finding.latency_ns = ms_late * ms;
+  finding.threshold_ns = ms;
+  finding.breakdown = Breakdown{.sleeping_ns = ms_late * ms};
+  finding.user_stack = stack_of({"wait_for_lock", "work"});
+  Wait wait{.ns = ms_late * ms, .state = "sleeping"};
+  wait.kernel_stack = {{.name = "futex_wait", .module = "[kernel]", .is_kernel = true},
+                       {.name = "do_syscall_64", .module = "[kernel]", .is_kernel = true}};
+  finding.waits.push_back(wait);
+  finding.places.push_back({.state = "sleeping", .ns = wait.ns, .count = 1});
+  return finding;
+}
+
+/// The thread that ended the wait, asleep in `function` meanwhile.
+ChainLink asleep(std::uint32_t tid, const char* function, std::uint64_t ns) {
+  ChainLink link;
+  link.thread = {.pid = 10, .tid = tid, .comm = "holder"};
+  link.what = "waited";
+  link.ns = ns;
+  link.is_thread = true;
+  link.user_stack = stack_of({function, "work"});
+  return link;
+}
+
+ChainLink timeout() {
+  ChainLink link;
+  link.what = "vector local_timer";
+  link.means = "timeout";
+  link.is_root = true;
+  return link;
+}
+
+std::vector<WhyCause> causes_of(BlameTable& table) {
+  table.finish(KernelTime{}, {});
+  return table.blocked(WhySampling());
+}
+
+TEST(BlameTable, WaitersInARowBehindOneThreadAreOneCause) {
+  BlameTable table;
+  Finding first = blocked(1, 30);
+  first.chain = {asleep(9, "hold", 29 * ms), timeout()};
+  Finding second = blocked(2, 31);
+  ChainLink between = asleep(1, "wait_for_lock", 30 * ms);
+  between.thread.comm = "waiter-1";
+  second.chain = {between, asleep(9, "hold", 29 * ms), timeout()};
+  table.add(first, {});
+  table.add(second, {});
+  const auto causes = causes_of(table);
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_EQ(causes[0].cause,
+            "futex in wait_for_lock ← work behind holder[9], which slept in hold ← work");
+  EXPECT_EQ(causes[0].count, 2u);
+  EXPECT_EQ(causes[0].total_ns, 61 * ms);
+  EXPECT_EQ(causes[0].max_ns, 31 * ms);
+  ASSERT_TRUE(causes[0].example);
+  EXPECT_EQ(causes[0].example->thread.tid, 2u);
+}
+
+TEST(BlameTable, DifferentActivitiesOfAThreadAreDifferentCauses) {
+  BlameTable table;
+  for (const char* function : {"hold", "flush"}) {
+    Finding finding = blocked(1, 10);
+    finding.chain = {asleep(9, function, 10 * ms), timeout()};
+    table.add(finding, {});
+  }
+  EXPECT_EQ(causes_of(table).size(), 2u);
+}
+
+TEST(BlameTable, ARootThatExplainsLittleSaysHowMuch) {
+  BlameTable table;
+  Finding finding = blocked(1, 100);
+  finding.chain = {asleep(9, "hold", 20 * ms), timeout()};
+  table.add(finding, {});
+  const auto causes = causes_of(table);
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_TRUE(causes[0].cause.ends_with("hold ← work (20 % of the time)")) << causes[0].cause;
+}
+
+TEST(BlameTable, TimeThatWasAskedForIsNoDelay) {
+  BlameTable table;
+  Finding finding = blocked(1, 50);
+  finding.purpose = {.of = "time", .by = "its request", .meant_ns = 50 * ms};
+  finding.breakdown->runqueue_ns = 4 * ms;
+  table.add(finding, {});
+  EXPECT_TRUE(causes_of(table).empty());
+  EXPECT_EQ(table.runqueue().count, 1u);
+  EXPECT_EQ(table.runqueue().max_ns, 4 * ms);
+}
+
+TEST(BlameTable, TheEndOfAThreadIsNoCause) {
+  BlameTable table;
+  Finding finding = blocked(1, 50);
+  finding.user_stack->insert(finding.user_stack->begin(),
+                             {.name = "__pthread_clockjoin_ex", .module = "/lib/libc.so.6"});
+  table.add(finding, {});
+  EXPECT_TRUE(causes_of(table).empty());
+}
+
+TEST(BlameTable, AWaitOutsideOfCallsIsAPageFault) {
+  BlameTable table;
+  Finding finding = blocked(1, 50);
+  finding.span = "offcpu";
+  table.add(finding, {});  // in a call, which has a finding of its own
+  finding.waits[0].kernel_stack = {
+      {.name = "folio_wait_bit_common", .module = "[kernel]", .is_kernel = true},
+      {.name = "exc_page_fault", .module = "[kernel]", .is_kernel = true}};
+  ChainLink disk;
+  disk.means = "disk completion";
+  disk.disk = "vda";
+  finding.chain = {disk};
+  table.add(finding, {});
+  const auto causes = causes_of(table);
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_EQ(causes[0].cause, "disk vda: page fault in wait_for_lock ← work");
+  EXPECT_EQ(causes[0].count, 1u);
+}
+
+TEST(BlameTable, AnOpenCallLastsUntilTheEndIfItsThreadStillWaits) {
+  BlameTable table;
+  for (const std::uint32_t tid : {1u, 2u}) {
+    Finding hang = blocked(tid, 1000);
+    hang.type = "hang";
+    hang.number = tid;
+    hang.time = KernelTime(Duration(1000 * ms));
+    hang.breakdown.reset();
+    table.add(hang, {});
+  }
+  table.finish(KernelTime(Duration(3000 * ms)), {{1, 3000 * ms}, {2, 5 * ms}});
+  const auto causes = table.blocked(WhySampling());
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_EQ(causes[0].kind, why_open);
+  EXPECT_EQ(causes[0].count, 1u);
+  EXPECT_EQ(causes[0].total_ns, 3000 * ms);
+}
+
+span_record futex_span(std::uint64_t end_ms, std::uint64_t late_ms) {
+  span_record span{};
+  span.header.time_ns = end_ms * ms;
+  span.header.tid = 7;
+  span.span = SPAN_SYSCALL;
+  span.subject = 202;
+  span.latency_ns = late_ms * ms;
+  return span;
+}
+
+TEST(WhySampling, AllWhileTheyAreFewAndSomeOfVeryMany) {
+  WhySampling few;
+  for (std::uint64_t i = 1; i <= 20; ++i) EXPECT_TRUE(few.wants(futex_span(100 * i, 5), {}));
+  EXPECT_EQ(few.left_out(), 0u);
+
+  WhySampling many;
+  std::uint64_t explained = 0;
+  for (std::uint64_t i = 1; i <= 10'000; ++i)
+    if (many.wants(futex_span(1000 + i / 10, 5), {})) ++explained;
+  EXPECT_LT(explained, 500u);
+  EXPECT_EQ(explained + many.left_out(), 10'000u);
+  const WhySampling::Class of("syscall", "futex", "", false);
+  EXPECT_NEAR(many.weight(of) * static_cast<double>(explained), 10'000, 100);
+}
+
+TEST(WhySampling, TheLongestIsAlwaysExplainedAndStandsForItself) {
+  WhySampling sampling;
+  for (std::uint64_t i = 1; i <= 5'000; ++i) sampling.wants(futex_span(1000, 5), {});
+  ASSERT_TRUE(sampling.wants(futex_span(1001, 900), {}));
+  Finding finding;
+  finding.span = "syscall";
+  finding.name = "futex";
+  finding.thread.tid = 7;
+  finding.time = KernelTime(Duration(1001 * ms));
+  EXPECT_EQ(sampling.weight(sampling.class_of(finding)), 1);
+  finding.time = KernelTime(Duration(1000 * ms + 1));
+  EXPECT_GT(sampling.weight(sampling.class_of(finding)), 1);
+}
+
+}  // namespace
+}  // namespace overdue

@@ -1,0 +1,138 @@
+#include "report/why/figures.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace overdue {
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+
+OffcpuRow thread_of(std::uint32_t pid, std::uint32_t tid, std::string comm) {
+  OffcpuRow row;
+  row.pid = pid;
+  row.tid = tid;
+  row.comm = std::move(comm);
+  row.threads = 1;
+  row.wall_ns = 1000 * ms;
+  return row;
+}
+
+/// One second of a session.
+struct Session {
+  Session() {
+    info.duration = std::chrono::seconds(1);
+    info.target.kind = "pid";
+    info.target.values = {"10"};
+  }
+  WhyFigures figures() const {
+    return figures_of({.info = info,
+                       .threads = threads,
+                       .blame = blame,
+                       .sampling = sampling,
+                       .cpu = cpu,
+                       .calls = calls,
+                       .threshold_ns = ms});
+  }
+  void call(std::string name, std::uint64_t count, std::uint64_t each_ns,
+            std::uint64_t errors = 0) {
+    LatencyRow row;
+    row.name = std::move(name);
+    row.process = ProcessKey{10, "app"};
+    row.latency.add(each_ns, count);
+    row.errors = errors;
+    if (errors > 0) row.errnos = {{"EWOULDBLOCK", errors}};
+    calls.rows.push_back(std::move(row));
+  }
+
+  SessionInfo info;
+  std::vector<OffcpuRow> threads;
+  BlameTable blame;
+  WhySampling sampling;
+  CpuFunctions cpu;
+  LatencyTable calls;
+};
+
+TEST(WhyFigures, AnIdleTargetHasNoCauses) {
+  Session session;
+  session.threads.push_back(thread_of(10, 10, "app"));
+  session.threads[0].sleeping_ns = 999 * ms;
+  session.threads[0].oncpu_ns = ms;
+  const WhyFigures all = session.figures();
+  EXPECT_TRUE(all.causes.empty());
+  EXPECT_TRUE(all.verdict.starts_with("Nothing was late")) << all.verdict;
+  EXPECT_TRUE(all.next.empty());
+}
+
+TEST(WhyFigures, WithoutThreadsNothingIsSaid) {
+  EXPECT_EQ(Session().figures().verdict, "No thread of the target ran.");
+}
+
+TEST(WhyFigures, WaitsForACpuNameWhatRan) {
+  Session session;
+  session.threads.push_back(thread_of(10, 10, "app"));
+  session.threads[0].preempted_ns = 400 * ms;
+  session.threads[0].displacers = {{.tid = 7, .comm = "cc1-1", .count = 40, .total_ns = 300 * ms},
+                                   {.tid = 8, .comm = "cc1-2", .count = 10, .total_ns = 60 * ms},
+                                   {.tid = 9, .comm = "sh", .count = 4, .total_ns = 40 * ms}};
+  const WhyFigures all = session.figures();
+  ASSERT_EQ(all.causes.size(), 1u);
+  EXPECT_EQ(all.causes[0].kind, why_runqueue);
+  EXPECT_EQ(all.causes[0].cause, "waited for a CPU behind cc*-* 90 %, sh 10 %");
+  EXPECT_EQ(all.causes[0].total_ns, 400 * ms);
+  EXPECT_EQ(all.causes[0].next, "overdue offcpu --by displacer --pid 10 -d 10s");
+}
+
+TEST(WhyFigures, VeryManyShortCallsAreACause) {
+  Session session;
+  session.call("newfstatat", 33'000, 5'000);
+  session.call("read", 100, 5'000);
+  session.call("clock_nanosleep", 900, 1'000'000);
+  const WhyFigures all = session.figures();
+  ASSERT_EQ(all.causes.size(), 1u);
+  EXPECT_EQ(all.causes[0].kind, why_calls);
+  EXPECT_EQ(all.causes[0].cause, "newfstatat 33,000 times, 5.00us each");
+  EXPECT_EQ(all.causes[0].next, "overdue syscalls -e newfstatat --by caller --pid 10 -d 10s");
+}
+
+TEST(WhyFigures, ARefusedCallBeforeEachSleepIsARetry) {
+  Session session;
+  session.call("flock", 90, 2'000, 90);
+  session.call("clock_nanosleep", 89, 10 * ms);
+  const WhyFigures all = session.figures();
+  ASSERT_EQ(all.causes.size(), 1u);
+  EXPECT_EQ(all.causes[0].kind, why_retry);
+  EXPECT_TRUE(all.causes[0].cause.starts_with("retries: flock failed 90 times (EWOULDBLOCK)"))
+      << all.causes[0].cause;
+}
+
+TEST(WhyFigures, BusyThreadsAreNamedByFunction) {
+  Session session;
+  session.threads.push_back(thread_of(10, 11, "worker-1"));
+  session.threads.push_back(thread_of(10, 12, "worker-2"));
+  for (OffcpuRow& thread : session.threads) thread.oncpu_ns = 300 * ms;
+  const Stack user = {{.name = "crc", .module = "/bin/app"},
+                      {.name = "main", .module = "/bin/app"}};
+  for (int i = 0; i < 20; ++i) session.cpu.add(10, "worker-1", {}, user);
+  const WhyFigures all = session.figures();
+  ASSERT_EQ(all.causes.size(), 1u);
+  EXPECT_EQ(all.causes[0].cause, "on the CPU: 100 % in crc ← main");
+  EXPECT_EQ(all.causes[0].total_ns, 600 * ms);
+  EXPECT_EQ(all.causes[0].who[0].name, "worker-*");
+  ASSERT_EQ(all.oncpu.size(), 1u);
+  EXPECT_EQ(all.oncpu[0].module, "/bin/app");
+}
+
+TEST(WhyFigures, ThreadsOfManyProcessesWithOneNameAreOneGroup) {
+  std::vector<OffcpuRow> threads;
+  for (std::uint32_t pid = 1; pid <= 5; ++pid) threads.push_back(thread_of(pid, pid, "sh"));
+  threads.push_back(thread_of(8, 8, "cron"));
+  const auto groups = groups_of(threads);
+  ASSERT_EQ(groups.size(), 2u);
+  for (const OffcpuRow& group : groups)
+    EXPECT_EQ(group.threads, group.comm == "sh" ? 5u : 1u) << group.comm;
+}
+
+}  // namespace
+}  // namespace overdue

@@ -1,0 +1,104 @@
+#!/usr/bin/python3
+"""`overdue why`: the cause of programs' delays, against the programs' own accounts; nothing where nothing is late."""
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from overdue_test import FolderTest, Live, main, overdue, tool, workload
+
+MS = 1_000_000
+LOCK = (workload("lock-demo"), "--rounds", 20, "--min", "20ms", "--max", "40ms")
+
+
+class Why(FolderTest):
+    def report(self, *arguments, command=("why",), status=0, **options):
+        """The report of a run, and what the program printed."""
+        path = f"{self.folder}/report.json"
+        finished = overdue(*command, "-f", "json", "-o", path, *arguments, **options)
+        self.assertEqual(finished.status, status, finished)
+        with open(path, encoding="utf-8") as file:
+            return json.load(file), finished.out
+
+    def check_sums(self, report):
+        for group in report["groups"]:
+            parts = group["parts"]
+            self.assertEqual(sum(parts.values()), group["wall_ns"], group)
+            self.assertEqual(sum(group["reasons"].values()), parts["blocked_ns"], group)
+            # This kernel hides a few context switches.
+            self.assertLess(parts["unknown_ns"], group["wall_ns"] * 0.02 + 5 * MS, group)
+        for cause in report["causes"]:
+            self.assertLessEqual(cause["max_ns"], cause["total_ns"], cause)
+            self.assertLessEqual(0, cause["share"])
+        self.assertLessEqual(sum(cause["share"] for cause in report["causes"]), 1.0001)
+
+    def test_waiters_are_booked_under_the_holder(self):
+        for command in (("why",), ()):  # the command's name may be left out
+            report, out = self.report("--", *LOCK, command=command)
+            self.assertEqual(report["command"], "why")
+            self.check_sums(report)
+            waited = sum(event["took_ns"] for event in map(json.loads, out.splitlines()) if event["type"] == "wait")
+            cause = report["causes"][0]
+            self.assertEqual(cause["kind"], "blocked")
+            self.assertRegex(cause["cause"], r"behind holder\[\d+\], which slept in hold_the_lock")
+            self.assertEqual({one["name"] for one in cause["who"]}, {"waiter-*"})
+            self.assertGreater(cause["total_ns"], 0.8 * waited)
+            self.assertLess(cause["total_ns"], 1.02 * waited + 5 * MS)
+            self.assertRegex(report["verdict"], r"^waiter-\*: .* behind holder")
+            self.assertEqual(cause["example"]["span"], "syscall")
+            self.assertIn("-e futex", cause["next"])
+
+    def test_the_groups_have_the_time_by_reason(self):
+        report, _ = self.report("--", *LOCK)
+        groups = {group["name"].rstrip("-12"): group for group in report["groups"]}
+        self.assertGreater(groups["holder"]["reasons"]["sleep_ns"], 0.8 * groups["holder"]["wall_ns"])
+        self.assertGreater(groups["waiter-*"]["reasons"]["futex_ns"], 0.8 * groups["waiter-*"]["wall_ns"])
+
+    def test_a_program_on_the_cpu(self):
+        report, _ = self.report("--", workload("burns"), 1, 1000)
+        self.check_sums(report)
+        cause = report["causes"][0]
+        self.assertEqual(cause["kind"], "cpu")
+        self.assertRegex(cause["cause"], r"on the CPU: \d+ % in spin_seventy")
+        self.assertEqual(report["oncpu"][0]["function"].split(" ")[0], "spin_seventy")
+
+    def test_nothing_is_late(self):
+        report, _ = self.report("-d", "1s", "--", tool("sleep"), "0.9")
+        self.assertEqual(report["causes"], [])
+        self.assertRegex(report["verdict"], r"^Nothing was late")
+        self.assertEqual(report["next"], [])
+
+    def test_a_running_process(self):
+        with Live(tool("sleep"), 30) as live:
+            report, _ = self.report("-d", "500ms", "-p", live.pid)
+        self.assertEqual([group["name"] for group in report["groups"]], ["sleep"])
+        self.assertGreater(report["groups"][0]["reasons"]["sleep_ns"], 400 * MS)
+        self.assertEqual(report["causes"], [])
+
+    def test_a_recording_has_the_same_page(self):
+        recording, page = f"{self.folder}/why.odt", f"{self.folder}/page.txt"
+        finished = overdue("why", "--save", recording, "-o", page, "--", *LOCK)
+        self.assertEqual(finished.status, 0, finished)
+        with open(page, encoding="utf-8") as file:
+            live = file.read()
+        again = f"{self.folder}/again.txt"
+        self.assertEqual(overdue("report", recording, "-o", again).status, 0)
+        with open(again, encoding="utf-8") as file:
+            self.assertEqual(file.read(), live)
+        self.assertRegex(live, r"(?m)^ +TOTAL +SHARE +COUNT +LONGEST  CAUSE$")
+        self.assertRegex(live, r"(?m)^look closer\n  overdue stalls -T \d+ms -e futex -- ")
+        self.assertRegex(live, r"(?m)^note: operations of 1.00ms and longer were examined one by one")
+
+    def test_the_status_is_the_program_s(self):
+        self.report("--", tool("sh"), "-c", "exit 3", status=3)
+
+    def test_wrong_command_lines(self):
+        for arguments in (("--",), ("-p", "1", "-f", "xml"), ("--threshold", "1ms")):
+            finished = overdue("why", *arguments)
+            self.assertIn(finished.status, (2, 125), finished)
+            self.assertTrue(re.search(r"(?m)^hint: ", finished.err), finished)
+
+
+if __name__ == "__main__":
+    main()
