@@ -144,7 +144,9 @@ class StallsCommand final : public Command {
 
  private:
   StallOptions options() const;
-  /// The values of -T; without -T, the value of --timeout.
+  /// Without -T and --timeout, the threshold adapts to what is late.
+  bool chooses_threshold() const { return thresholds_.empty() && timeout_.empty(); }
+  /// The values of -T; without -T, the value of --timeout, or a threshold to begin with.
   std::vector<std::string> threshold_list() const;
 
   TargetOptions target_;
@@ -171,7 +173,8 @@ class StallsCommand final : public Command {
 };
 
 std::vector<std::string> StallsCommand::threshold_list() const {
-  if (thresholds_.empty() && !timeout_.empty()) return {timeout_};
+  if (chooses_threshold()) return {"1ms"};
+  if (thresholds_.empty()) return {timeout_};
   return thresholds_;
 }
 
@@ -183,6 +186,7 @@ StallOptions StallsCommand::options() const {
     if (*options.timeout == Duration(0))
       throw Error("a timeout of 0 would find every call open").hint("--timeout 10s").exit_status(2);
   }
+  options.adapts = chooses_threshold();
   options.thresholds = parse_thresholds(threshold_list(), options.spans.pair_names());
   options.thresholds.check(options.spans.kinds, options.spans.pair_names());
   if (!only_.empty()) options.only = parse_syscall_set(only_, {});

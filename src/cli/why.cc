@@ -5,7 +5,7 @@
 #include "cli/measure_request.h"
 #include "cli/options.h"
 #include "live/live_stacks.h"
-#include "live/why_probe_set.h"
+#include "live/stall_probe_set.h"
 #include "report/why/view.h"
 #include "sinks/make_sink.h"
 #include "source/measure.h"
@@ -98,10 +98,10 @@ int WhyCommand::run(const Invocation& invocation) {
   options.thresholds = plan.thresholds;
   options.spans = parse_spans({"syscall", "offcpu", "tcp_connect"});
   options.timeout = plan.timeout;
-  options.totals = options.call_sums = true;
+  options.totals = options.call_sums = options.profiles = options.adapts = true;
   options.whole_machine = request.selection.kind == TargetKind::all;
   WhyReporter reporter(plan, output_, !stack_options_.no_sandbox, save_);
-  WhyProbeSet probe_set(std::move(options));
+  StallProbeSet probe_set(std::move(options));
   return measure(request, *kernel_.open(), probe_set, reporter);
 }
 

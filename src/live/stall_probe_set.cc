@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,7 +12,9 @@
 #include "core/span_kinds.h"
 #include "kernel/thresholds.h"
 #include "probes/pairs/hook.h"
+#include "probes/profile/probe.h"
 #include "probes/spans.h"
+#include "sinks/text_format.h"
 #include "syscalls/wait_reasons.h"
 
 namespace overdue {
@@ -20,6 +23,11 @@ namespace {
 /// The time for which the runs of a CPU are summed up is this part of the shortest threshold.
 constexpr std::uint64_t slice_part = 32;
 constexpr Duration shortest_wait = std::chrono::microseconds(1);
+
+constexpr Duration between_counts = std::chrono::milliseconds(100);
+/// Records of late operations and of the waits that explain them: more cost the target too much.
+constexpr std::uint64_t records_per_count = 500;
+constexpr Duration highest_threshold = std::chrono::milliseconds(100);
 
 constexpr int looks_per_timeout = 4;
 constexpr Duration between_looks = std::chrono::milliseconds(100);
@@ -170,6 +178,10 @@ void StallProbeSet::add_to(Session& session, const Kernel& kernel,
   if (options_.spans.has(SPAN_SYSCALL) || options_.every_call) add_syscalls(session, cpus);
   add_spans(session, kernel, cpus);
   add_pairs(session, kernel, cpus);
+  if (options_.profiles)
+    session.add(std::make_unique<ProfileProbe>(
+        ProfileOptions{.user_stack_bytes = options_.user_stack_bytes, .cpus = cpus},
+        session.membership().maps()));
   // Totals have the exact time of each wake-up.
   if (sched_ != nullptr && !options_.totals) {
     session_control& control = membership_->control();
@@ -185,9 +197,11 @@ bool StallProbeSet::look_at_switches() const {
 }
 
 std::uint64_t StallProbeSet::events_in(const Record& record) const {
-  if (record.schema->id == RECORD_SYSCALL_CALL)  // BPF counts the calls of which some are stalls
+  const std::uint16_t kind = record.schema->id;
+  if (kind == RECORD_SPAN || kind == RECORD_SCHED_WAIT || kind == RECORD_SCHED_WAKE) ++records_;
+  if (kind == RECORD_SYSCALL_CALL)  // BPF counts the calls of which some are stalls
     return options_.every_call && !options_.spans.has(SPAN_SYSCALL) ? 1 : 0;
-  if (record.schema->id != RECORD_SPAN) return 0;
+  if (kind != RECORD_SPAN) return 0;
   const auto span = record.as<span_record>();
   return span.span != SPAN_SYSCALL && span.flags & SPAN_OPEN ? 1 : 0;  // BPF counts the others
 }
@@ -219,22 +233,34 @@ void StallProbeSet::set(const std::vector<std::string_view>& words) {
       change_thresholds(changed, word, pairs);
     }
     changed.check(options_.spans.kinds, pairs);
-    use(std::move(changed));
+    options_.thresholds = std::move(changed);
+    options_.adapts = false;
+    store_thresholds();
   }
   on_change(KernelClock::now());
 }
 
-void StallProbeSet::use(Thresholds thresholds) {
-  options_.thresholds = std::move(thresholds);
-  store_thresholds();
-}
-
 void StallProbeSet::armed(KernelTime start) {
   if (options_.timeout) next_look_ = start;
+  if (options_.adapts) next_count_ = start;
+}
+
+/// First fewer short waits within late operations, then fewer late operations.
+void StallProbeSet::adapt(KernelTime now) {
+  next_count_ = now + between_counts;
+  if (std::exchange(records_, 0) <= records_per_count || !options_.adapts) return;
+  Duration& threshold = *options_.thresholds.general;
+  if (wait_part_ > 1)
+    wait_part_ /= 2;
+  else if (threshold < highest_threshold)
+    threshold *= 2;
+  store_thresholds();
+  if (on_change) on_change(now);
 }
 
 /// A look walks all threads of the machine: a few times per timeout is enough.
 void StallProbeSet::poll(KernelTime now, const RecordHandler& handler) {
+  if (now >= next_count_) adapt(now);
   if (!options_.timeout || now < next_look_) return;
   syscalls_->look_for_hangs(*options_.timeout, handler);
   next_look_ = now + std::max(*options_.timeout / looks_per_timeout, between_looks);
@@ -246,6 +272,10 @@ Duration StallProbeSet::poll_every() const {
 
 std::vector<std::string> StallProbeSet::notes() const {
   std::vector<std::string> notes = left_out_;
+  if (options_.adapts)
+    notes.push_back(fmt::format(
+        "operations of {} and longer were examined one by one",
+        duration_text(static_cast<std::uint64_t>(options_.thresholds.general->count()))));
   if (!syscalls_) return notes;
   if (options_.timeout && !syscalls_->hangs_have_user_stacks())
     notes.emplace_back("this kernel cannot read the user stacks of calls that are still open");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 
@@ -15,11 +16,15 @@ namespace overdue {
 struct StallOptions {
   std::string_view purpose = "find stalls";  ///< as ProbeSet::purpose()
   Thresholds thresholds;
-  SpanChoice spans;                 ///< spans to look for
-  bool explains = true;             ///< false: spans are counted, and nothing explains them
-  bool every_call = false;          ///< also a record for each system call, however short
-  bool totals = false;              ///< also sums of the waits of each thread
-  bool call_sums = false;           ///< also sums of the system calls of each process
+  SpanChoice spans;         ///< spans to look for
+  bool explains = true;     ///< false: spans are counted, and nothing explains them
+  bool every_call = false;  ///< also a record for each system call, however short
+  bool totals = false;      ///< also sums of the waits of each thread
+  bool call_sums = false;   ///< also sums of the system calls of each process
+  bool profiles = false;    ///< also samples of the target's threads on CPUs
+  /// While more is late than can be examined at little cost, the shortest recorded wait and then
+  /// the general threshold double.
+  bool adapts = false;
   bool whole_machine = false;       ///< the target is all threads, and spans of no thread
   std::optional<SyscallSet> only;   ///< calls of -e; nothing: all
   std::optional<Duration> timeout;  ///< age from which open calls are reported
@@ -30,7 +35,7 @@ struct StallOptions {
 
 /// The probe set of `stalls`, `spans` and `record`: spans at or over their threshold, and the
 /// records that explain them; optionally all system calls.
-class StallProbeSet : public ProbeSet {
+class StallProbeSet final : public ProbeSet {
  public:
   explicit StallProbeSet(StallOptions options) : options_(std::move(options)) {}
 
@@ -45,7 +50,7 @@ class StallProbeSet : public ProbeSet {
   bool sees_any_program() const override { return syscalls_ && !options_.only; }
   Duration poll_every() const override;
   void armed(KernelTime start) override;
-  KernelTime due() const override { return next_look_; }
+  KernelTime due() const override { return std::min(next_look_, next_count_); }
   void poll(KernelTime now, const RecordHandler& handler) override;
   std::vector<std::string> notes() const override;
 
@@ -57,15 +62,6 @@ class StallProbeSet : public ProbeSet {
 
   const StallOptions& options() const { return options_; }
 
- protected:
-  /// From now on, these thresholds hold. They must be valid for the kinds of spans.
-  void use(Thresholds thresholds);
-  /// The shortest recorded wait is this part of the shortest threshold. By default, the recorded
-  /// waits explain a stall except for a few percent, and short waits cost next to nothing.
-  std::uint64_t wait_part() const { return wait_part_; }
-  /// Takes effect with the next call of use().
-  void set_wait_part(std::uint64_t part) { wait_part_ = part; }
-
  private:
   /// Throws Error for a requested kind that this kernel cannot measure; with `all`, leaves the kind
   /// out.
@@ -75,15 +71,21 @@ class StallProbeSet : public ProbeSet {
   void add_pairs(Session& session, const Kernel& kernel, const std::vector<std::uint32_t>& cpus);
   /// BPF programs may run meanwhile.
   void store_thresholds();
+  /// With `adapts`: looks at the number of records since the last look.
+  void adapt(KernelTime now);
 
   StallOptions options_;
   Membership* membership_ = nullptr;
   SchedProbe* sched_ = nullptr;
   SyscallsProbe* syscalls_ = nullptr;
   PairsProbe* pairs_ = nullptr;
-  std::uint64_t wait_part_ = 8;
   KernelTime next_look_ = KernelTime::max();  ///< time of the next look for hangs
-  std::vector<std::string> left_out_;         ///< kinds of `all` left out by the kernel, and why
+  /// The shortest recorded wait is this part of the shortest threshold. At first, the recorded
+  /// waits explain a stall except for a few percent, and short waits cost next to nothing.
+  std::uint64_t wait_part_ = 8;
+  KernelTime next_count_ = KernelTime::max();  ///< time of the next call of adapt()
+  mutable std::uint64_t records_ = 0;          ///< since the last call of adapt()
+  std::vector<std::string> left_out_;          ///< kinds of `all` left out by the kernel, and why
 };
 
 /// Whether spans of this kind end in their own thread, which then copies its stack.
