@@ -5,7 +5,7 @@ from scenario import Truth, whole_session
 
 GROUP = "endless"
 SYMPTOM = "a program hangs"
-TRUTH = Truth(cause=r"pipe|write", who="exporter", by="viewer|", example="write", most=5)  # from its start, before the session
+TRUTH = Truth(cause=r"pipe|write", who="exporter", by="viewer|", kinds=("open", "blocked"), example="write", most=5)  # from its start, before the session
 
 WRITER = '''
 import os

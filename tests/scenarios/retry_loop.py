@@ -3,7 +3,7 @@ from scenario import Truth
 
 GROUP = "loops"
 SYMPTOM = "a program that updates a file takes seconds, and each of its calls is short"
-TRUTH = Truth(cause=r"flock|retr|refused|EAGAIN|EWOULDBLOCK", who="updater", kinds=("blocked", "calls"),
+TRUTH = Truth(cause=r"flock|retr|refused|EAGAIN|EWOULDBLOCK", who="updater", kinds=("retry", "blocked", "calls"),
               by="holder", example=r"flock|file\.lock")
 
 HOLDER = '''
