@@ -28,12 +28,13 @@ class Server:
         """Runs the script in pgbench."""
         path = self.stage.write(f"bench{len(self.stage.outputs)}.sql", script)
         return self.stage.start(shutil.which("pgbench", path="/usr/bin") or postgres_tool("pgbench"), "-n", "-h",
-                                self.stage.folder, "-U", "o", "-c", clients, "-T", 1000, "-f", path, *options,
+                                self.stage.folder, "-U", "o", "-c", clients, "-T", 12, "-f", path, *options,
                                 "postgres")
 
-    def transactions(self, prefix, begin_ns, end_ns):
+    def transactions(self, bench, prefix, begin_ns, end_ns):
         """The times in ns, longest first, of the transactions that pgbench logged under the prefix and
-        that ended in the session."""
+        that ended in the session. Waits for the end of pgbench, which writes its log then."""
+        bench.wait(30)
         offset_ns = time.time_ns() - time.monotonic_ns()
         took = []
         for name in os.listdir(self.stage.folder):

@@ -11,7 +11,7 @@ def start(stage):
     stage.require_disk()
     server = postgres.Server(stage)
     server.sql("create table log(n int)")
-    server.bench("insert into log values(1);", 2, "-l", "--log-prefix=commits")
+    stage.bench = server.bench("insert into log values(1);", 2, "-l", "--log-prefix=commits")
     loop = f"while :; do {tool('dd')} if=/dev/zero of=backup bs=4M count=64 oflag=dsync status=none; done"
     stage.start(tool("sh"), "-c", loop)
     pause(1)
@@ -20,5 +20,5 @@ def start(stage):
 
 
 def account(stage, begin, end):
-    commits = stage.server.transactions("commits", begin, end)
+    commits = stage.server.transactions(stage.bench, "commits", begin, end)
     return Account(len(commits), sum(commits))

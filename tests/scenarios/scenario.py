@@ -12,6 +12,7 @@ monotonic clock: the default account is their sum. Debian's Python 3.11, standar
 import contextlib
 import dataclasses
 import os
+import re
 import shutil
 import signal
 import socket
@@ -99,6 +100,17 @@ class Stage:
         self.processes.append(process)
         self.outputs.append(output)
         return process
+
+    def names(self):
+        """The names of the threads of all processes of the system, as a cause has them."""
+        sessions = {process.pid for process in self.processes}
+        found = set()
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                if os.getsid(int(pid)) in sessions:
+                    for tid in os.listdir(f"/proc/{pid}/task"):
+                        found.add(re.sub(r"\d+", "*", read(f"/proc/{pid}/task/{tid}/comm").rstrip("\n")))
+        return found
 
     def silence(self):
         """Standard input on which nothing ever comes."""

@@ -8,11 +8,11 @@ TRUTH = Truth(cause=r"newfstatat|stat", who="watcher", kinds=("calls", "cpu"), l
 PROGRAM = '''
 import os
 name("watcher")
-paths = [f"/usr/lib/modules-{i}/no" for i in range(100)]
+paths = ["/usr/share/.." * 60 + f"/no{i}" for i in range(100)]
 say("ready")
 while True:
     begin = now()
-    for _ in range(1000):
+    for _ in range(100):
         for path in paths:
             try:
                 os.stat(path)
@@ -28,4 +28,4 @@ def start(stage):
 
 def account(stage, begin, end):
     turns = stage.printed("turn", begin, end)
-    return Account(int(sum(100_000 * within / length for length, within in turns)))
+    return Account(int(sum(10_000 * within / length for length, within in turns)))

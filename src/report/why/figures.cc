@@ -14,6 +14,7 @@
 #include "flame/stack_filter.h"
 #include "report/why/next_command.h"
 #include "sinks/text_format.h"
+#include "syscalls/wait_reasons.h"
 
 namespace overdue {
 namespace {
@@ -24,6 +25,7 @@ constexpr std::uint64_t least_share = 100;   // a cause takes 1/100 of the sessi
 constexpr std::uint64_t least_longest = 20'000'000;  // ns, or its longest wait is as long as this
 constexpr std::uint64_t busy_share = 10;             // a busy group has 1/10 of a CPU
 constexpr std::uint64_t short_call_ns = 200'000, calls_per_second = 200, retries_per_second = 10;
+constexpr std::uint64_t least_retries = 5;
 constexpr std::uint64_t second_ns = 1'000'000'000;
 constexpr std::size_t commands_named = 3;
 constexpr std::uint64_t least_samples = 10;  // of a group, for a list of its functions
@@ -40,6 +42,12 @@ WhyName named(const OffcpuRow& group, std::uint64_t ns) {
 
 bool is_sleep(std::string_view call) {
   return call == "nanosleep" || call == "clock_nanosleep";
+}
+
+/// Whether a call with this error is meant to be made again.
+bool asks_again(std::string_view error) {
+  return error == "EAGAIN" || error == "EWOULDBLOCK" || error == "EBUSY" || error == "EDEADLK" ||
+         error == "ECONNREFUSED" || error == "ETXTBSY";
 }
 
 /// "70 % in spin ← main, 20 % in flush".
@@ -62,7 +70,12 @@ class Builder {
     figures_.duration_ns = duration_ns_;
     figures_.threshold_ns = found_.threshold_ns;
     figures_.groups = groups_of(found_.threads);
-    figures_.causes = found_.blame.blocked(found_.sampling);
+    BlameTable::Blocked blocked = found_.blame.blocked(found_.sampling);
+    figures_.causes = std::move(blocked.causes);
+    std::erase_if(figures_.causes, [&](const WhyCause& cause) { return is_idle(cause); });
+    add_short_waits(REASON_DISK, blocked.disk_ns);
+    add_short_waits(REASON_FAULT, blocked.fault_ns);
+    ran_ns_ = std::move(blocked.ran_ns);
     add_waits_for_cpu();
     add_throttled();
     add_calls();
@@ -77,6 +90,9 @@ class Builder {
   }
 
  private:
+  bool is_idle(const WhyCause& cause) const;
+  void add_short_waits(wait_reason reason, std::uint64_t blamed_ns);
+  const LatencyRow* longest_call_of(std::uint32_t pid) const;
   void add_waits_for_cpu();
   void add_throttled();
   void add_calls();
@@ -93,7 +109,79 @@ class Builder {
   std::uint64_t duration_ns_;
   WhyFigures figures_;
   std::map<std::uint32_t, std::uint64_t> calls_ns_;  ///< of causes of the kind calls, by pid
+  std::map<std::string, std::uint64_t> ran_ns_;      ///< CPU time within other causes, by name
 };
+
+/// Threads that do nothing but wait for others, at most with a timeout, wait for work.
+bool Builder::is_idle(const WhyCause& cause) const {
+  if (!cause.may_be_idle) return false;
+  std::uint64_t wall_ns = 0, futex_ns = 0, oncpu_ns = 0;
+  for (const OffcpuRow& thread : found_.threads)
+    for (const WhyName& who : cause.who)
+      if (who.name == without_numbers(thread.comm) ||
+          who.name == fmt::format("{}[{}]", printable(thread.comm), thread.tid)) {
+        wall_ns += thread.wall_ns;
+        futex_ns += thread.reason_ns[REASON_FUTEX];
+        oncpu_ns += thread.oncpu_ns;
+      }
+  return futex_ns >= wall_ns / 100 * 95 && oncpu_ns <= wall_ns / 100;
+}
+
+/// The call of the process that may have waited for a disk, with the longest time in total.
+const LatencyRow* Builder::longest_call_of(std::uint32_t pid) const {
+  static const std::vector<std::uint8_t> reasons = wait_reasons_of_calls();
+  const LatencyRow* longest = nullptr;
+  for (const LatencyRow& row : found_.calls.rows) {
+    if (pid != 0 && row.process && row.process->pid != pid) continue;
+    const unsigned reason = row.id < reasons.size() ? reasons[row.id] : unsigned{REASON_OTHER};
+    if (reason != REASON_OTHER && reason != REASON_INPUT && reason != REASON_OUTPUT) continue;
+    if (!longest || row.latency.total_ns() > longest->latency.total_ns()) longest = &row;
+  }
+  return longest;
+}
+
+/// Waits for disks that are too short to be examined one by one: the sums have them. They belong to
+/// the cause with long waits of this kind, if there is one.
+void Builder::add_short_waits(wait_reason reason, std::uint64_t blamed_ns) {
+  std::vector<WhyName> who;
+  std::uint64_t sum_ns = 0, longest_ns = 0;
+  std::uint32_t pid = 0;
+  for (const OffcpuRow& group : figures_.groups) {
+    const std::uint64_t ns = group.reason_ns[reason];
+    if (ns == 0) continue;
+    sum_ns += ns;
+    who.push_back(named(group, ns));
+    if (ns > longest_ns) pid = group.pid;
+    longest_ns = std::max(longest_ns, ns);
+  }
+  const std::uint64_t short_ns = sum_ns - std::min(sum_ns, blamed_ns);
+  if (!is_much(short_ns) || short_ns < sum_ns / 4) return;
+  std::ranges::sort(who, std::ranges::greater(), &WhyName::ns);
+  const auto has_long = [&](const WhyCause& cause) {
+    return cause.kind == why_blocked &&
+           cause.cause.starts_with(reason == REASON_FAULT ? "page fault" : "disk");
+  };
+  if (const auto found = std::ranges::find_if(figures_.causes, has_long);
+      found != figures_.causes.end()) {
+    found->total_ns += short_ns;
+    found->who = std::move(who);
+    return;
+  }
+  WhyCause cause{.kind = why_blocked, .total_ns = short_ns, .who = std::move(who)};
+  if (reason == REASON_FAULT) {
+    cause.cause = fmt::format("page faults: waits for a disk, each shorter than {}",
+                              duration_text(found_.threshold_ns));
+  } else if (const LatencyRow* call = longest_call_of(pid)) {
+    const std::uint64_t count = std::max<std::uint64_t>(1, call->latency.count());
+    cause.cause = fmt::format("disk: {} {} times, {} each", printable(call->name), grouped(count),
+                              duration_text(call->latency.total_ns() / count));
+    cause.count = count;
+    cause.max_ns = call->latency.max_ns();
+  } else {
+    cause.cause = fmt::format("disk: waits shorter than {}", duration_text(found_.threshold_ns));
+  }
+  figures_.causes.push_back(std::move(cause));
+}
 
 /// Sums of the whole session: many short waits are as bad as a long one.
 void Builder::add_waits_for_cpu() {
@@ -181,15 +269,13 @@ void Builder::add_calls() {
 /// A call that fails again and again, and a sleep after each failure.
 void Builder::add_retries() {
   struct Process {
-    std::string comm;
     std::uint64_t sleeps = 0, sleep_ns = 0;
     const LatencyRow* failing = nullptr;
   };
-  std::map<std::uint32_t, Process> processes;
+  std::map<std::pair<std::uint32_t, std::string>, Process> processes;
   for (const LatencyRow& row : found_.calls.rows) {
     if (!row.process) continue;
-    Process& process = processes[row.process->pid];
-    process.comm = row.process->comm;
+    Process& process = processes[{row.process->pid, row.process->comm}];
     if (is_sleep(row.name)) {
       process.sleeps += row.latency.count();
       process.sleep_ns += row.latency.total_ns();
@@ -197,13 +283,14 @@ void Builder::add_retries() {
       process.failing = &row;
     }
   }
-  for (const auto& [pid, process] : processes) {
-    if (!process.failing ||
-        process.sleeps < std::max<std::uint64_t>(3, per_session(retries_per_second)))
-      continue;
+  for (const auto& [key, process] : processes) {
+    const auto& [pid, comm] = key;
+    if (!process.failing || process.sleeps < least_retries) continue;
     const LatencyRow& failing = *process.failing;
-    if (failing.errors < process.sleeps / 2 || failing.errors > 2 * process.sleeps) continue;
     const std::string error = failing.errnos.empty() ? "" : failing.errnos.front().first;
+    // A call that fails once a turn is no reason for a sleep, unless it asks to be tried again.
+    if (!asks_again(error) && process.sleeps < per_session(retries_per_second)) continue;
+    if (failing.errors < process.sleeps / 2 || failing.errors > 2 * process.sleeps) continue;
     figures_.causes.push_back(
         {.cause = fmt::format("retries: {} failed {} times ({}), and a sleep of {} after each",
                               printable(failing.name), grouped(failing.errors), error,
@@ -211,7 +298,7 @@ void Builder::add_retries() {
          .kind = why_retry,
          .count = process.sleeps,
          .total_ns = process.sleep_ns,
-         .who = {{.name = fmt::format("{}[{}]", printable(process.comm), pid),
+         .who = {{.name = fmt::format("{}[{}]", printable(comm), pid),
                   .count = process.sleeps,
                   .ns = process.sleep_ns}},
          .next = next_command(why_retry, failing.name, 0, found_.info)});
@@ -222,7 +309,9 @@ void Builder::add_on_cpu() {
   for (const OffcpuRow& group : figures_.groups) {
     const auto calls = calls_ns_.find(group.pid);
     const std::uint64_t calls_ns = calls == calls_ns_.end() ? 0 : calls->second;
-    const std::uint64_t ns = group.oncpu_ns - std::min(group.oncpu_ns, calls_ns);
+    const auto ran = ran_ns_.find(without_numbers(group.comm));
+    const std::uint64_t booked_ns = calls_ns + (ran == ran_ns_.end() ? 0 : ran->second);
+    const std::uint64_t ns = group.oncpu_ns - std::min(group.oncpu_ns, booked_ns);
     if (ns < duration_ns_ / busy_share) continue;
     const auto functions = found_.cpu.of({group.pid, without_numbers(group.comm)});
     const std::string where = functions_text(functions);
