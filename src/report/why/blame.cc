@@ -150,7 +150,11 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
   } else if (!root.by.empty()) {
     late.by[root.by].add(ThreadName{}, explained_ns);
   }
-  if (!row.cause.example || ns > row.cause.max_ns) row.root = std::move(root);
+  // A thread that waits for the root itself says more than one behind it.
+  const bool is_nearer = row.root.thread && !root.thread;
+  const bool is_as_near = row.root.thread.has_value() == root.thread.has_value();
+  if (!row.cause.example || is_nearer || (is_as_near && ns > row.cause.max_ns))
+    row.root = std::move(root);
   keep_longest(row.cause.max_ns, row.cause.example, finding, ns);
 }
 

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "core/span_kinds.h"
 #include "flame/stack_filter.h"
+#include "report/why/known_waits.h"
 #include "sinks/finding_words.h"
 
 namespace overdue {
@@ -22,55 +23,10 @@ std::string_view without_parameters(std::string_view name) {
   return name.substr(0, name.find('('));
 }
 
-/// Frames of CPython's interpreter are the same whatever the program does.
-bool is_of_python(const StackFrame& frame) {
-  const std::string_view module = frame.module;
-  const std::string_view file = module.substr(module.rfind('/') + 1);
-  return file.starts_with("python3") || file.starts_with("libpython3");
-}
-
 bool is_own(const StackFrame& frame) {
   const std::string_view name = without_parameters(frame.name);
   return !frame.name.empty() && !is_of_c_library(frame) && !is_of_python(frame) &&
          !is_wait_wrapper(name) && !is_thread_start(name) && !frame.is_kernel;
-}
-
-/// Locks of runtimes and servers, by the function that waits for them.
-struct KnownLock {
-  std::string_view function;  ///< a glob
-  std::string_view name;
-  bool is_one;               ///< the process has one such lock: all waits for it have one cause
-  bool is_only_lock = true;  ///< false: the function also waits for work
-};
-
-constexpr KnownLock known_locks[] = {
-    {"take_gil", "Python's GIL", true},
-    {"PyThread_acquire_lock_timed", "a lock of Python", false, false},
-    {"pthread_mutex_lock", "a lock", false},
-    {"pthread_rwlock_*lock", "a lock", false},
-    {"SafepointSynchronize::block", "a safepoint of the JVM", true},
-    {"SafepointMechanism::process*", "a safepoint of the JVM", true},
-    {"VM_*::evaluate*", "an operation of the JVM", true},
-    {"ObjectMonitor::enter*", "a Java monitor", false},
-    {"ObjectMonitor::EnterI", "a Java monitor", false},
-    {"ProcSleep", "a lock of PostgreSQL", false},
-    {"WaitOnLock", "a lock of PostgreSQL", false},
-    {"LWLockAcquire*", "a lightweight lock of PostgreSQL", false},
-    {"__lll_lock_wait_private", "a lock of the C library", false},
-    {"gvl_acquire*", "Ruby's GVL", true},
-};
-
-/// The lock that the thread with this stack waits for, if its function is known.
-const KnownLock* known_lock_in(const Stack& stack) {
-  // CPython has symbols for few functions; only its GIL waits for a condition with a timeout.
-  const auto caller = std::ranges::find_if_not(stack, is_of_c_library);
-  if (caller != stack.begin() && caller != stack.end() && is_of_python(*caller) &&
-      without_parameters(std::prev(caller)->name).find("cond_timedwait") != std::string_view::npos)
-    return &known_locks[0];
-  for (const StackFrame& frame : stack)
-    for (const KnownLock& lock : known_locks)
-      if (is_named(lock.function, without_parameters(frame.name))) return &lock;
-  return nullptr;
 }
 
 std::string in_place(const std::string& place) {
@@ -89,6 +45,18 @@ std::string place_of(const ChainLink& link, bool ran) {
   if (std::string place = own_place(link.user_stack); !place.empty()) return place;
   if (link.what == "waited" && !link.kernel_stack.empty()) return kernel_path(link.kernel_stack);
   return own_place(link.waking_stack);
+}
+
+/// Whether a wait was ended by the completion of requests of a disk. A request may have parts, of
+/// which only the last one's completion has the disk's name.
+bool is_of_disk(std::string_view means, std::string_view what) {
+  return means == disk_completion || what.find("BLOCK") != what.npos;
+}
+
+/// All waits for a disk that the program began in one place are one cause, also those of threads
+/// that wait for such a thread.
+std::string disk_key(const std::string& place) {
+  return "disk|" + place;
 }
 
 /// The link with most of the delay that no later link explains, and the time of all links of
@@ -144,15 +112,15 @@ std::string activity_of(const Holder& holder) {
   const std::string place = in_place(place_of(link, ran));
   if (ran) return "ran" + place;
   if (link.what == "preempted" || holder.waited_for_next) {
+    if (link.what != "preempted") return "waited for a CPU";
     const std::string by = shares_text("by", link.ran, link.ns);
-    return (link.what == "preempted" ? "was preempted" : "waited for a CPU") +
-           (by.empty() ? "" : " " + by);
+    return "was preempted" + (by.empty() ? "" : " " + by);
   }
   if (link.what == "throttled") return "was throttled " + throttle_text(link.throttle);
   if (link.what != "waited") return "could run and did not";
   const ChainLink* end = holder.end;
   if (end && end->means == of_timeout) return "slept" + place;
-  if (end && end->means == disk_completion)
+  if (end && is_of_disk(end->means, end->what))
     return fmt::format("waited for disk{}{}{}", end->disk.empty() ? "" : " ", printable(end->disk),
                        place);
   if (end && end->what.find("NET_RX") != std::string::npos) return "waited for the network" + place;
@@ -175,8 +143,15 @@ std::string object_of(const Finding& finding) {
 /// The operation and where the program began it: "fsync(3</tmp/x>) in flush ← main".
 std::string operation_of(const Finding& finding) {
   const std::string place = finding.user_stack ? own_place(*finding.user_stack) : "";
+  const Wait* wait = finding.longest_wait();
+  if (const std::string_view known = wait ? known_kernel_wait(*wait) : ""; !known.empty()) {
+    const std::string object = object_of(finding);
+    return fmt::format(
+        "{}: {}{}{}", known,
+        finding.span == span_name(SPAN_SYSCALL) ? printable(finding.name) : "page fault",
+        object.empty() ? "" : fmt::format("({})", printable(object)), in_place(place));
+  }
   if (finding.span != span_name(SPAN_SYSCALL)) {
-    const Wait* wait = finding.longest_wait();
     if (finding.span == span_name(SPAN_OFFCPU))
       return (wait && !is_in_call(wait->kernel_stack) ? "page fault" : "wait") + in_place(place);
     return (finding.title.empty() ? printable(finding.name) : finding.title) + in_place(place);
@@ -209,9 +184,12 @@ Root root_without_thread(const Finding& finding, const Wait& wait) {
   Root root{.key = fmt::format("{}|{}|{}|{}", means, disk, what, operation_key(finding)),
             .operation = {},
             .explained_ns = wait.blocked_ns()};
-  if (means == disk_completion) {
+  if (is_of_disk(means, what)) {
     root.by = disk.empty() ? "disk" : "disk " + printable(disk);
     root.operation = root.by + ": " + operation;
+    root.key = disk_key(finding.user_stack && !own_place(*finding.user_stack).empty()
+                            ? own_place(*finding.user_stack)
+                            : finding.name);
   } else if (means == of_timeout) {
     root.operation = operation + ": its timeout expired";
   } else if (what.find("NET_RX") != what.npos) {
@@ -273,8 +251,11 @@ Root root_in_chain(const Finding& finding) {
             .ran_ns = std::min(holder.ran_ns, finding.latency_ns)};
   root.may_be_idle = wait_kind_of_call(finding.name) == WaitKind::condition &&
                      (root.activity.starts_with("slept") || root.activity.starts_with("waited in"));
-  root.key = fmt::format("{}|{}|{}", without_numbers(thread.comm), finding.name,
+  root.key = fmt::format("{}|{}", without_numbers(thread.comm),
                          root.activity.substr(0, root.activity.find(" by ")));
+  if (holder.end && is_of_disk(holder.end->means, holder.end->what) &&
+      !root.activity.starts_with("ran"))
+    root.key = disk_key(place_of(*holder.link, false));
   return root;
 }
 
@@ -289,12 +270,14 @@ Root root_of(const Finding& finding) {
   Root root = root_in_chain(finding);
   const KnownLock* lock = finding.user_stack ? known_lock_in(*finding.user_stack) : nullptr;
   if (!lock) return root;
-  root.operation = fmt::format("{}: {}", lock->name, root.operation);
+  root.may_be_idle = root.may_be_idle && !lock->is_only_lock;
   if (lock->is_one) {
+    root.operation = lock->name;  // where each thread waits for it does not matter
     root.key = fmt::format("{}|{}", lock->name, finding.thread.pid);
     root.explained_ns = finding.latency_ns;
+  } else {
+    root.operation = fmt::format("{}: {}", lock->name, root.operation);
   }
-  root.may_be_idle = root.may_be_idle && !lock->is_only_lock;
   return root;
 }
 
