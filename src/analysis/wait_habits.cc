@@ -22,20 +22,39 @@ std::size_t place_of(std::uint32_t pid, const Stack& stack) {
 
 }  // namespace
 
+void WaitHabits::add_depth(std::map<ThreadKey, std::size_t>& least, const Finding& finding) {
+  if (!finding.user_stack || finding.user_stack->empty()) return;
+  if (least.size() >= threads_kept) least.clear();
+  const std::size_t depth = finding.user_stack->size();
+  const auto [found, is_new] = least.try_emplace({finding.thread.pid, finding.thread.tid}, depth);
+  found->second = std::min(found->second, depth);
+}
+
+void WaitHabits::add_sleep(const Finding& finding) {
+  add_depth(least_depth_, finding);
+}
+
+void WaitHabits::add_events(const Finding& finding) {
+  add_depth(loop_depth_, finding);
+}
+
+bool WaitHabits::holds_up_loop(const Finding& finding) const {
+  const auto loop = loop_depth_.find({finding.thread.pid, finding.thread.tid});
+  return loop != loop_depth_.end() && finding.user_stack &&
+         finding.user_stack->size() > loop->second;
+}
+
 bool WaitHabits::is_habit(const Finding& finding) {
   if (!finding.user_stack) return false;
   const Stack& stack = *finding.user_stack;
   if (places_.size() >= places_kept) places_.clear();
-  if (least_depth_.size() >= threads_kept) least_depth_.clear();
-  const std::size_t depth = stack.size();
-  const auto [least, is_new] =
-      least_depth_.try_emplace({finding.thread.pid, finding.thread.tid}, depth);
-  least->second = std::min(least->second, depth);
+  add_depth(least_depth_, finding);
   Place& place = places_[place_of(finding.thread.pid, stack)];
   const bool is_known = place.waits >= habit && place.threads.size() > 1;
   ++place.waits;
   if (place.threads.size() < 2) place.threads.insert(finding.thread.tid);
-  return is_known && least->second == depth;
+  const auto least = least_depth_.find({finding.thread.pid, finding.thread.tid});
+  return is_known && least != least_depth_.end() && least->second == stack.size();
 }
 
 }  // namespace overdue

@@ -20,6 +20,14 @@ class WaitHabits {
   /// Whether the wait of `finding` is a habit, judged by earlier waits; counts this wait for later
   /// ones. `finding` has a complete stack.
   bool is_habit(const Finding& finding);
+  /// Counts a wait that the thread asked for: a thread that sleeps with fewer callers than it waits
+  /// for others does not wait for work there.
+  void add_sleep(const Finding& finding);
+  /// Counts a wait for events.
+  void add_events(const Finding& finding);
+  /// Whether the thread has waited for events with fewer callers: it has a loop for them, and holds
+  /// the loop up with this wait.
+  bool holds_up_loop(const Finding& finding) const;
 
  private:
   struct Place {
@@ -29,7 +37,10 @@ class WaitHabits {
   using ThreadKey = std::pair<std::uint32_t, std::uint32_t>;  // process and thread
 
   std::unordered_map<std::size_t, Place> places_;
+  static void add_depth(std::map<ThreadKey, std::size_t>& least, const Finding& finding);
+
   std::map<ThreadKey, std::size_t> least_depth_;
+  std::map<ThreadKey, std::size_t> loop_depth_;  ///< of waits for events
 };
 
 }  // namespace overdue

@@ -227,6 +227,8 @@ WaitPurpose decided(const Decision& said, const Finding& finding, const Meant& m
 WaitPurpose undecided(const Finding& finding, const Meant& meant, WaitHabits& habits) {
   if (meant.kind == WaitKind::events || meant.kind == WaitKind::input) {
     if (is_for_one_descriptor(finding)) return {purpose_unknown, "one descriptor", 0};
+    if (meant.kind == WaitKind::input && habits.holds_up_loop(finding))
+      return {purpose_unknown, "its event loop waits", 0};
     return {purpose_unknown, "", meant.ns};
   }
   const bool is_whole = finding.user_stack && !finding.user_stack->empty() &&
@@ -240,6 +242,8 @@ WaitPurpose undecided(const Finding& finding, const Meant& meant, WaitHabits& ha
 WaitPurpose purpose_of(const Finding& finding, WaitHabits& habits) {
   if (finding.span != span_name(SPAN_SYSCALL) && finding.span != span_name(SPAN_OFFCPU)) return {};
   const Meant meant = meant_by(finding);
+  if (meant.kind == WaitKind::sleep) habits.add_sleep(finding);
+  if (meant.kind == WaitKind::events) habits.add_events(finding);
   if (meant.kind == WaitKind::sleep)
     return {purpose_time, "its request", asked_ns(finding, meant, finding.result == 0)};
   if (meant.kind == WaitKind::none || meant.ns == 0) return {};

@@ -77,7 +77,7 @@ std::size_t StallProbeSet::ring_bytes() const {
 
 void StallProbeSet::add_syscalls(Session& session, const std::vector<std::uint32_t>& cpus) {
   SyscallsOptions calls;
-  calls.aggregate = options_.call_sums;
+  calls.aggregate = calls.by_thread = options_.call_sums;
   calls.calls = options_.every_call;
   calls.stalls = options_.spans.has(SPAN_SYSCALL);
   calls.hangs = options_.timeout.has_value();

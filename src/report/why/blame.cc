@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "analysis/wait_functions.h"
+#include "base/text.h"
 #include "core/span_kinds.h"
 #include "flame/stack_filter.h"
 #include "report/why/root.h"
@@ -58,6 +60,17 @@ bool is_counted_elsewhere(const Finding& finding) {
          is_join(finding);
 }
 
+bool is_page_fault(const Finding& finding) {
+  const Wait* wait = finding.longest_wait();
+  return finding.span == span_name(SPAN_OFFCPU) && wait && !is_in_call(wait->kernel_stack);
+}
+
+/// Whether a thread asked to wait for so long, and not for a lock: its time is no delay.
+bool is_wanted_timeout(const Finding& finding) {
+  return finding.error == "ETIMEDOUT" && wait_kind_of_call(finding.name) == WaitKind::condition &&
+         !waits_for_lock(finding);
+}
+
 void add_to(std::map<std::string, WhyName>& names, const std::string& key, std::uint64_t ns) {
   if (names.size() >= names_max && !names.contains(key)) return;
   WhyName& name = names[key];
@@ -96,6 +109,19 @@ void keep_longest(std::uint64_t& max_ns, std::optional<Finding>& example, const 
 
 }  // namespace
 
+void BlameTable::Who::add(const ThreadName& thread, std::uint64_t late_ns) {
+  if (count++ == 0) first = thread;
+  are_several |= first.tid != thread.tid;
+  ns += late_ns;
+}
+
+void BlameTable::Who::add(const Who& more, double weight) {
+  if (count == 0) first = more.first;
+  are_several |= more.are_several || first.tid != more.first.tid;
+  count += static_cast<std::uint64_t>(static_cast<double>(more.count) * weight + 0.5);
+  ns += weight == 1 ? more.ns : static_cast<std::uint64_t>(static_cast<double>(more.ns) * weight);
+}
+
 void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std::string_view kind,
                        std::uint64_t ns) {
   Root root = root_of(finding);
@@ -105,18 +131,31 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
     return;
   }
   Row& row = rows_[root.key];
-  if (row.who.empty()) {
-    row.cause.cause = root.text;
-    row.cause.kind = kind;
-  }
+  const std::uint64_t explained_ns = std::min(root.explained_ns, ns);
+  row.cause.kind = kind;
   row.ns += ns;
-  row.explained_ns += std::min(root.explained_ns, ns);
+  row.explained_ns += explained_ns;
+  row.cause.may_be_idle |= root.may_be_idle;
   if (finding.breakdown) add_parts(row.cause.parts, *finding.breakdown);
+  Late& late = row.late[of];
+  late.who.add(finding.thread, ns);
+  if (is_page_fault(finding))
+    late.fault_ns += ns;
+  else if (finding.breakdown)
+    late.disk_ns += std::min(ns, finding.breakdown->uninterruptible_ns);
+  if (root.thread) {
+    const std::string name = without_numbers(root.thread->comm);
+    late.by[name].add(*root.thread, explained_ns);
+    late.ran_ns[name] += std::min(root.ran_ns, ns);
+  } else if (!root.by.empty()) {
+    late.by[root.by].add(ThreadName{}, explained_ns);
+  }
+  // A thread that waits for the root itself says more than one behind it.
+  const bool is_nearer = row.root.thread && !root.thread;
+  const bool is_as_near = row.root.thread.has_value() == root.thread.has_value();
+  if (!row.cause.example || is_nearer || (is_as_near && ns > row.cause.max_ns))
+    row.root = std::move(root);
   keep_longest(row.cause.max_ns, row.cause.example, finding, ns);
-  Who& who = row.who[of];
-  if (who.count++ == 0) who.first = finding.thread;
-  who.are_several |= who.first.tid != finding.thread.tid;
-  who.ns += ns;
 }
 
 void BlameTable::add(const Finding& finding, const WhySampling::Class& of) {
@@ -141,7 +180,7 @@ void BlameTable::add(const Finding& finding, const WhySampling::Class& of) {
     }
   }
   const std::uint64_t blocked_ns = late_blocked_ns(finding);
-  if (blocked_ns > 0 && blocked_ns >= finding.threshold_ns / 2)
+  if (blocked_ns > 0 && blocked_ns >= finding.threshold_ns / 2 && !is_wanted_timeout(finding))
     blame(finding, of, why_blocked, blocked_ns);
 }
 
@@ -152,6 +191,9 @@ void BlameTable::finish(KernelTime end, const std::map<std::uint32_t, std::uint6
     const auto present = open_ns.find(finding.thread.tid);
     if (present == open_ns.end() || present->second < later_ns / 2) continue;  // it has ended
     if (is_counted_elsewhere(finding)) continue;
+    // A thread that waits for another one since before the session, and not for a lock, is idle.
+    if (wait_kind_of_call(finding.name) == WaitKind::condition && !waits_for_lock(finding))
+      continue;
     finding.latency_ns += later_ns;
     longest_ns_ = std::max(longest_ns_, finding.late_ns());
     blame(finding, {}, why_open, finding.late_ns());
@@ -159,40 +201,45 @@ void BlameTable::finish(KernelTime end, const std::map<std::uint32_t, std::uint6
   open_.clear();
 }
 
-/// Threads of one name may be late in several classes of operations.
-std::vector<WhyName> BlameTable::names_of(const Row& row, const WhySampling& sampling) {
-  std::map<std::string, Who> by_name;
-  for (const auto& [of, one] : row.who) {
-    Who& who = by_name[without_numbers(one.first.comm)];
-    if (who.count == 0) who.first = one.first;
-    who.are_several |= one.are_several || who.first.tid != one.first.tid;
-    const double weight = sampling.weight(of);
-    who.count += static_cast<std::uint64_t>(static_cast<double>(one.count) * weight + 0.5);
-    who.ns +=
-        weight == 1 ? one.ns : static_cast<std::uint64_t>(static_cast<double>(one.ns) * weight);
-  }
+/// The names that stand for these threads, longest first.
+std::vector<WhyName> BlameTable::names_of(const std::map<std::string, Who>& by_name) {
   std::vector<WhyName> names;
   for (const auto& [name, who] : by_name)
-    names.push_back({who.are_several ? name : thread_text(who.first), who.count, who.ns});
+    names.push_back(
+        {who.are_several || who.first.tid == 0 ? name : thread_text(who.first), who.count, who.ns});
   std::ranges::sort(names, std::ranges::greater(), &WhyName::ns);
   return names;
 }
 
-std::vector<WhyCause> BlameTable::blocked(const WhySampling& sampling) const {
-  std::vector<WhyCause> all;
+BlameTable::Blocked BlameTable::blocked(const WhySampling& sampling) const {
+  Blocked all;
+  const auto scaled = [](std::uint64_t ns, double weight) {
+    return static_cast<std::uint64_t>(static_cast<double>(ns) * weight);
+  };
   for (const auto& [key, row] : rows_) {
     WhyCause cause = row.cause;
-    cause.who = names_of(row, sampling);
+    std::map<std::string, Who> who, by;
+    for (const auto& [of, late] : row.late) {
+      const double weight = sampling.weight(of);
+      who[without_numbers(late.who.first.comm)].add(late.who, weight);
+      for (const auto& [name, one] : late.by) by[name].add(one, weight);
+      for (const auto& [name, ns] : late.ran_ns) all.ran_ns[name] += scaled(ns, weight);
+      all.disk_ns += scaled(late.disk_ns, weight);
+      all.fault_ns += scaled(late.fault_ns, weight);
+    }
+    cause.who = names_of(who);
+    cause.by = names_of(by);
     for (const WhyName& name : cause.who) {
       cause.count += name.count;
       cause.total_ns += name.ns;
     }
+    cause.cause = cause_text(row.root, cause.by.empty() ? "" : printable(cause.by.front().name));
     // A root that explains less than most of the time says how much.
     if (cause.kind == why_blocked && row.explained_ns < row.ns / 10 * 8)
       cause.cause += fmt::format(" ({} % of the time)", 100 * row.explained_ns / row.ns);
-    all.push_back(std::move(cause));
+    all.causes.push_back(std::move(cause));
   }
-  std::ranges::sort(all, std::ranges::greater(), &WhyCause::total_ns);
+  std::ranges::sort(all.causes, std::ranges::greater(), &WhyCause::total_ns);
   return all;
 }
 

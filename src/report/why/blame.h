@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "report/why/cause.h"
+#include "report/why/root.h"
 #include "report/why/sampling.h"
 
 namespace overdue {
@@ -21,8 +22,14 @@ class BlameTable {
   /// open and still waits has lasted until `end`.
   void finish(KernelTime end, const std::map<std::uint32_t, std::uint64_t>& open_ns);
 
-  /// Blocked time by root, longest in total first, with the weights of `sampling`.
-  std::vector<WhyCause> blocked(const WhySampling& sampling) const;
+  /// Blocked time by root, longest in total first.
+  struct Blocked {
+    std::vector<WhyCause> causes;
+    std::map<std::string, std::uint64_t> ran_ns;  ///< CPU time of roots in the causes, by name
+    std::uint64_t disk_ns = 0, fault_ns = 0;      ///< waits for disks, in calls and in page faults
+  };
+  /// With the weights of `sampling`.
+  Blocked blocked(const WhySampling& sampling) const;
 
   /// What kept runnable threads from running: the longest example, and the threads that ran.
   struct Runnable {
@@ -44,13 +51,24 @@ class BlameTable {
     ThreadName first;  ///< the first of these threads
     bool are_several = false;
     std::uint64_t count = 0, ns = 0;
+
+    void add(const ThreadName& thread, std::uint64_t late_ns);
+    void add(const Who& more, double weight);
+  };
+  /// The late operations of one class.
+  struct Late {
+    Who who;
+    std::map<std::string, Who> by;
+    std::map<std::string, std::uint64_t> ran_ns;
+    std::uint64_t disk_ns = 0, fault_ns = 0;
   };
   struct Row {
     WhyCause cause;
-    std::map<WhySampling::Class, Who> who;
+    Root root;  ///< of the longest operation
+    std::map<WhySampling::Class, Late> late;
     std::uint64_t ns = 0, explained_ns = 0;  ///< of the examined operations
   };
-  static std::vector<WhyName> names_of(const Row& row, const WhySampling& sampling);
+  static std::vector<WhyName> names_of(const std::map<std::string, Who>& by_name);
   void blame(const Finding& finding, const WhySampling::Class& of, std::string_view kind,
              std::uint64_t ns);
 

@@ -25,10 +25,11 @@ struct WhyCause {
   std::uint64_t total_ns = 0;
   std::uint64_t max_ns = 0;          ///< longest of them; 0: not known
   std::vector<WhyName> who{};        ///< the threads that were late, longest first
-  std::vector<WhyName> by{};         ///< the threads that had the CPU meanwhile, longest first
+  std::vector<WhyName> by{};         ///< the roots, or the threads that had the CPU; longest first
   Breakdown parts{};                 ///< of the late operations that have a finding
   std::optional<Finding> example{};  ///< the longest of them
   std::string next{};                ///< the command that shows more
+  bool may_be_idle = false;          ///< the threads may have waited for work
 };
 
 inline constexpr std::string_view why_kinds[] = {"blocked", "open",  "runqueue", "throttled",

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "flame/stack_filter.h"
+#include "report/why/known_waits.h"
 #include "report/why/root.h"
 #include "sinks/finding_words.h"
 
@@ -29,6 +30,8 @@ void CpuFunctions::add(std::uint32_t pid, std::string_view comm, const Stack& ke
   if (groups_.size() >= groups_max && !groups_.contains(key)) key = {0, std::string(others)};
   Group& group = groups_[key];
   ++group.samples;
+  if (const std::string_view reclaim = memory_reclaim_in(kernel); !reclaim.empty())
+    ++group.reclaims[std::string(reclaim)];
   std::pair<std::string, std::string> function{own_place(user), module_of(user)};
   if (function.first.empty() && !user.empty()) function.first = to_text(user.front());
   if (user.empty() && !kernel.empty()) function = {kernel_path(kernel), "[kernel]"};
@@ -51,12 +54,31 @@ std::vector<WhyFunction> CpuFunctions::functions_of(const std::string& thread, c
 
 std::vector<WhyFunction> CpuFunctions::of(const Key& group) const {
   Group sum;
+  const std::string name = without_numbers(group.second);
   for (const auto& [key, one] : groups_) {
-    if (key.second != group.second || (group.first != 0 && key.first != group.first)) continue;
+    if (key.second != name || (group.first != 0 && key.first != group.first)) continue;
     sum.samples += one.samples;
     for (const auto& [function, samples] : one.functions) sum.functions[function] += samples;
   }
   return functions_of(group.second, sum);
+}
+
+CpuFunctions::Reclaim CpuFunctions::reclaim_of(const Key& group) const {
+  Reclaim sum;
+  std::uint64_t most = 0;
+  for (const auto& [key, one] : groups_) {
+    if (key.second != without_numbers(group.second) ||
+        (group.first != 0 && key.first != group.first))
+      continue;
+    sum.of += one.samples;
+    for (const auto& [name, samples] : one.reclaims) {
+      sum.samples += samples;
+      if (samples <= most) continue;
+      most = samples;
+      sum.name = name;
+    }
+  }
+  return sum;
 }
 
 std::vector<WhyFunction> CpuFunctions::all() const {

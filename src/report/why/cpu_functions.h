@@ -36,9 +36,17 @@ class CpuFunctions {
   std::vector<WhyFunction> all() const;
   std::uint64_t samples() const { return samples_; }
 
+  /// Samples of a group in which the kernel reclaimed memory.
+  struct Reclaim {
+    std::string name;  ///< "memory reclaim at the limit of the cgroup"
+    std::uint64_t samples = 0, of = 0;
+  };
+  Reclaim reclaim_of(const Key& group) const;
+
  private:
   struct Group {
     std::uint64_t samples = 0;
+    std::map<std::string, std::uint64_t> reclaims;
     std::map<std::pair<std::string, std::string>, std::uint64_t> functions;  ///< name and module
   };
   static std::vector<WhyFunction> functions_of(const std::string& thread, const Group& group);

@@ -12,8 +12,10 @@
 
 #include "base/text.h"
 #include "flame/stack_filter.h"
+#include "report/why/call_causes.h"
 #include "report/why/next_command.h"
 #include "sinks/text_format.h"
+#include "syscalls/wait_reasons.h"
 
 namespace overdue {
 namespace {
@@ -23,8 +25,6 @@ constexpr std::size_t functions_named = 3;   // of one cause
 constexpr std::uint64_t least_share = 100;   // a cause takes 1/100 of the session
 constexpr std::uint64_t least_longest = 20'000'000;  // ns, or its longest wait is as long as this
 constexpr std::uint64_t busy_share = 10;             // a busy group has 1/10 of a CPU
-constexpr std::uint64_t short_call_ns = 200'000, calls_per_second = 200, retries_per_second = 10;
-constexpr std::uint64_t second_ns = 1'000'000'000;
 constexpr std::size_t commands_named = 3;
 constexpr std::uint64_t least_samples = 10;  // of a group, for a list of its functions
 constexpr std::size_t causes_kept = 20, functions_kept = 20;
@@ -36,10 +36,6 @@ std::string group_name(const OffcpuRow& group) {
 
 WhyName named(const OffcpuRow& group, std::uint64_t ns) {
   return {.name = group_name(group), .count = group.threads, .ns = ns};
-}
-
-bool is_sleep(std::string_view call) {
-  return call == "nanosleep" || call == "clock_nanosleep";
 }
 
 /// "70 % in spin ← main, 20 % in flush".
@@ -62,11 +58,16 @@ class Builder {
     figures_.duration_ns = duration_ns_;
     figures_.threshold_ns = found_.threshold_ns;
     figures_.groups = groups_of(found_.threads);
-    figures_.causes = found_.blame.blocked(found_.sampling);
+    BlameTable::Blocked blocked = found_.blame.blocked(found_.sampling);
+    figures_.causes = std::move(blocked.causes);
+    std::erase_if(figures_.causes, [&](const WhyCause& cause) { return is_idle(cause); });
+    add_short_waits(REASON_DISK, blocked.disk_ns);
+    add_short_waits(REASON_FAULT, blocked.fault_ns);
+    ran_ns_ = std::move(blocked.ran_ns);
     add_waits_for_cpu();
     add_throttled();
+    add_reclaim();
     add_calls();
-    add_retries();
     add_on_cpu();
     figures_.oncpu = found_.cpu.all();
     std::erase_if(figures_.oncpu, [](const WhyFunction& one) { return one.of < least_samples; });
@@ -77,23 +78,96 @@ class Builder {
   }
 
  private:
+  bool is_idle(const WhyCause& cause) const;
+  void add_short_waits(wait_reason reason, std::uint64_t blamed_ns);
+  const LatencyRow* longest_call_of(std::uint32_t pid) const;
   void add_waits_for_cpu();
   void add_throttled();
+  void add_reclaim();
   void add_calls();
-  void add_retries();
   void add_on_cpu();
   void rank();
   std::string verdict() const;
   bool is_much(std::uint64_t ns) const { return ns > 0 && ns >= duration_ns_ / least_share; }
-  std::uint64_t per_session(std::uint64_t per_second) const {
-    return per_second * duration_ns_ / second_ns;
-  }
 
   const WhyFindings& found_;
   std::uint64_t duration_ns_;
   WhyFigures figures_;
-  std::map<std::uint32_t, std::uint64_t> calls_ns_;  ///< of causes of the kind calls, by pid
+  std::map<std::uint32_t, std::uint64_t> booked_ns_;  ///< CPU time of calls and reclaim, by pid
+  std::map<std::string, std::uint64_t> ran_ns_;       ///< CPU time within other causes, by name
 };
+
+/// Threads that do nothing but wait for others, at most with a timeout, wait for work.
+bool Builder::is_idle(const WhyCause& cause) const {
+  if (!cause.may_be_idle) return false;
+  std::uint64_t wall_ns = 0, futex_ns = 0, oncpu_ns = 0;
+  for (const OffcpuRow& thread : found_.threads)
+    for (const WhyName& who : cause.who)
+      if (who.name == without_numbers(thread.comm) ||
+          who.name == fmt::format("{}[{}]", printable(thread.comm), thread.tid)) {
+        wall_ns += thread.wall_ns;
+        futex_ns += thread.reason_ns[REASON_FUTEX];
+        oncpu_ns += thread.oncpu_ns;
+      }
+  return futex_ns >= wall_ns / 100 * 95 && oncpu_ns <= wall_ns / 100;
+}
+
+/// The call of the process that may have waited for a disk, with the longest time in total.
+const LatencyRow* Builder::longest_call_of(std::uint32_t pid) const {
+  static const std::vector<std::uint8_t> reasons = wait_reasons_of_calls();
+  const LatencyRow* longest = nullptr;
+  for (const LatencyRow& row : found_.calls.rows) {
+    if (pid != 0 && row.process && row.process->pid != pid) continue;
+    const unsigned reason = row.id < reasons.size() ? reasons[row.id] : unsigned{REASON_OTHER};
+    if (reason != REASON_OTHER && reason != REASON_INPUT && reason != REASON_OUTPUT) continue;
+    if (!longest || row.latency.total_ns() > longest->latency.total_ns()) longest = &row;
+  }
+  return longest;
+}
+
+/// Waits for disks that are too short to be examined one by one: the sums have them. They belong to
+/// the cause with long waits of this kind, if there is one.
+void Builder::add_short_waits(wait_reason reason, std::uint64_t blamed_ns) {
+  std::vector<WhyName> who;
+  std::uint64_t sum_ns = 0, longest_ns = 0;
+  std::uint32_t pid = 0;
+  for (const OffcpuRow& group : figures_.groups) {
+    const std::uint64_t ns = group.reason_ns[reason];
+    if (ns == 0) continue;
+    sum_ns += ns;
+    who.push_back(named(group, ns));
+    if (ns > longest_ns) pid = group.pid;
+    longest_ns = std::max(longest_ns, ns);
+  }
+  const std::uint64_t short_ns = sum_ns - std::min(sum_ns, blamed_ns);
+  if (!is_much(short_ns) || short_ns < sum_ns / 4) return;
+  std::ranges::sort(who, std::ranges::greater(), &WhyName::ns);
+  const auto has_long = [&](const WhyCause& cause) {
+    const bool is_fault = cause.cause.find("page fault") != std::string::npos;
+    return cause.kind == why_blocked && cause.cause.starts_with("disk") &&
+           is_fault == (reason == REASON_FAULT);
+  };
+  if (const auto found = std::ranges::find_if(figures_.causes, has_long);
+      found != figures_.causes.end()) {
+    found->total_ns += short_ns;
+    found->who = std::move(who);
+    return;
+  }
+  WhyCause cause{.kind = why_blocked, .total_ns = short_ns, .who = std::move(who)};
+  if (reason == REASON_FAULT) {
+    cause.cause =
+        fmt::format("disk: page faults, each shorter than {}", duration_text(found_.threshold_ns));
+  } else if (const LatencyRow* call = longest_call_of(pid)) {
+    const std::uint64_t count = std::max<std::uint64_t>(1, call->latency.count());
+    cause.cause = fmt::format("disk: {} {} times, {} each", printable(call->name), grouped(count),
+                              duration_text(call->latency.total_ns() / count));
+    cause.count = count;
+    cause.max_ns = call->latency.max_ns();
+  } else {
+    cause.cause = fmt::format("disk: waits shorter than {}", duration_text(found_.threshold_ns));
+  }
+  figures_.causes.push_back(std::move(cause));
+}
 
 /// Sums of the whole session: many short waits are as bad as a long one.
 void Builder::add_waits_for_cpu() {
@@ -103,6 +177,7 @@ void Builder::add_waits_for_cpu() {
                  .count = late.count,
                  .max_ns = late.max_ns,
                  .example = late.example};
+  // Which threads ran during the waits that were examined; else, which threads took the CPU.
   std::map<std::string, WhyName> by = late.by;
   for (const OffcpuRow& group : figures_.groups) {
     const std::uint64_t ns = group.runqueue_ns + group.preempted_ns;
@@ -112,9 +187,12 @@ void Builder::add_waits_for_cpu() {
     cause.parts.preempted_ns += group.preempted_ns;
     cause.who.push_back(named(group, ns));
   }
+  std::uint64_t examined_ns = 0;
+  for (const auto& [name, ran] : by) examined_ns += ran.ns;
+  const bool is_known = examined_ns >= cause.total_ns / 4;
   for (const OffcpuRow& thread : found_.threads)
     for (const Displacer& displacer : thread.displacers) {
-      if (displacer.tid == 0) continue;
+      if (displacer.tid == 0 || is_known) continue;
       WhyName& name = by[without_numbers(displacer.comm)];
       name.name = without_numbers(displacer.comm);
       name.count += displacer.count;
@@ -156,73 +234,46 @@ void Builder::add_throttled() {
   figures_.causes.push_back(std::move(cause));
 }
 
-/// Very many short calls, which no threshold finds.
-void Builder::add_calls() {
-  for (const LatencyRow& row : found_.calls.rows) {
-    const std::uint64_t count = row.latency.count(), ns = row.latency.total_ns();
-    if (!row.process || count < per_session(calls_per_second) || count == 0) continue;
-    if (ns / count >= short_call_ns || ns < duration_ns_ / busy_share || is_sleep(row.name))
-      continue;
-    calls_ns_[row.process->pid] += ns;
-    figures_.causes.push_back(
-        {.cause = fmt::format("{} {} times, {} each", printable(row.name), grouped(count),
-                              duration_text(ns / count)),
-         .kind = why_calls,
-         .count = count,
-         .total_ns = ns,
-         .max_ns = row.latency.max_ns(),
-         .who = {{.name = fmt::format("{}[{}]", printable(row.process->comm), row.process->pid),
-                  .count = count,
-                  .ns = ns}},
-         .next = next_command(why_calls, row.name, 0, found_.info)});
+/// Memory that threads reclaimed themselves, on the CPU. It is part of their calls and page faults.
+void Builder::add_reclaim() {
+  for (const OffcpuRow& group : figures_.groups) {
+    const CpuFunctions::Reclaim reclaim = found_.cpu.reclaim_of({group.pid, group.comm});
+    if (reclaim.samples < least_samples) continue;
+    const auto ns = static_cast<std::uint64_t>(static_cast<double>(group.oncpu_ns) *
+                                               static_cast<double>(reclaim.samples) /
+                                               static_cast<double>(reclaim.of));
+    if (!is_much(ns)) continue;
+    booked_ns_[group.pid] += ns;
+    figures_.causes.push_back({.cause = fmt::format("{}, on the CPU", reclaim.name),
+                               .kind = why_cpu,
+                               .count = reclaim.samples,
+                               .total_ns = ns,
+                               .who = {named(group, ns)},
+                               .next = next_command(why_cpu, "", 0, found_.info)});
   }
 }
 
-/// A call that fails again and again, and a sleep after each failure.
-void Builder::add_retries() {
-  struct Process {
-    std::string comm;
-    std::uint64_t sleeps = 0, sleep_ns = 0;
-    const LatencyRow* failing = nullptr;
-  };
-  std::map<std::uint32_t, Process> processes;
-  for (const LatencyRow& row : found_.calls.rows) {
-    if (!row.process) continue;
-    Process& process = processes[row.process->pid];
-    process.comm = row.process->comm;
-    if (is_sleep(row.name)) {
-      process.sleeps += row.latency.count();
-      process.sleep_ns += row.latency.total_ns();
-    } else if (row.name != "futex" && (!process.failing || process.failing->errors < row.errors)) {
-      process.failing = &row;
-    }
+void Builder::add_calls() {
+  std::map<std::uint32_t, std::uint64_t> calls_ns;
+  for (CallCause& one : many_calls(found_.calls, found_.info)) {
+    const std::uint64_t booked_ns = std::min(booked_ns_[one.pid], one.cause.total_ns);
+    one.cause.total_ns -= booked_ns;
+    one.cause.who.front().ns = one.cause.total_ns;
+    calls_ns[one.pid] += one.cause.total_ns;
+    figures_.causes.push_back(std::move(one.cause));
   }
-  for (const auto& [pid, process] : processes) {
-    if (!process.failing ||
-        process.sleeps < std::max<std::uint64_t>(3, per_session(retries_per_second)))
-      continue;
-    const LatencyRow& failing = *process.failing;
-    if (failing.errors < process.sleeps / 2 || failing.errors > 2 * process.sleeps) continue;
-    const std::string error = failing.errnos.empty() ? "" : failing.errnos.front().first;
-    figures_.causes.push_back(
-        {.cause = fmt::format("retries: {} failed {} times ({}), and a sleep of {} after each",
-                              printable(failing.name), grouped(failing.errors), error,
-                              duration_text(process.sleep_ns / process.sleeps)),
-         .kind = why_retry,
-         .count = process.sleeps,
-         .total_ns = process.sleep_ns,
-         .who = {{.name = fmt::format("{}[{}]", printable(process.comm), pid),
-                  .count = process.sleeps,
-                  .ns = process.sleep_ns}},
-         .next = next_command(why_retry, failing.name, 0, found_.info)});
-  }
+  for (const auto& [pid, ns] : calls_ns) booked_ns_[pid] += ns;
+  for (CallCause& one : retries(found_.calls, found_.info))
+    figures_.causes.push_back(std::move(one.cause));
 }
 
 void Builder::add_on_cpu() {
   for (const OffcpuRow& group : figures_.groups) {
-    const auto calls = calls_ns_.find(group.pid);
-    const std::uint64_t calls_ns = calls == calls_ns_.end() ? 0 : calls->second;
-    const std::uint64_t ns = group.oncpu_ns - std::min(group.oncpu_ns, calls_ns);
+    const auto calls = booked_ns_.find(group.pid);
+    const std::uint64_t calls_ns = calls == booked_ns_.end() ? 0 : calls->second;
+    const auto ran = ran_ns_.find(without_numbers(group.comm));
+    const std::uint64_t booked_ns = calls_ns + (ran == ran_ns_.end() ? 0 : ran->second);
+    const std::uint64_t ns = group.oncpu_ns - std::min(group.oncpu_ns, booked_ns);
     if (ns < duration_ns_ / busy_share) continue;
     const auto functions = found_.cpu.of({group.pid, without_numbers(group.comm)});
     const std::string where = functions_text(functions);

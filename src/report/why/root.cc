@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "core/span_kinds.h"
 #include "flame/stack_filter.h"
+#include "report/why/known_waits.h"
 #include "sinks/finding_words.h"
 
 namespace overdue {
@@ -24,65 +25,102 @@ std::string_view without_parameters(std::string_view name) {
 
 bool is_own(const StackFrame& frame) {
   const std::string_view name = without_parameters(frame.name);
-  return !frame.name.empty() && !is_of_c_library(frame) && !is_wait_wrapper(name) &&
-         !is_thread_start(name) && !frame.is_kernel;
-}
-
-/// Locks of runtimes and servers, by the function that waits for them.
-struct KnownLock {
-  std::string_view function;  ///< a glob
-  std::string_view name;
-  bool is_one;  ///< the process has one such lock: all waits for it have one cause
-};
-
-constexpr KnownLock known_locks[] = {
-    {"take_gil", "Python's GIL", true},
-    {"SafepointSynchronize::block", "a safepoint of the JVM", true},
-    {"SafepointMechanism::process*", "a safepoint of the JVM", true},
-    {"VM_*::evaluate*", "an operation of the JVM", true},
-    {"ObjectMonitor::enter*", "a Java monitor", false},
-    {"ObjectMonitor::EnterI", "a Java monitor", false},
-    {"ProcSleep", "a lock of PostgreSQL", false},
-    {"WaitOnLock", "a lock of PostgreSQL", false},
-    {"LWLockAcquire*", "a lightweight lock of PostgreSQL", false},
-    {"__lll_lock_wait_private", "a lock of the C library", false},
-    {"gvl_acquire*", "Ruby's GVL", true},
-};
-
-/// The lock that the thread with this stack waits for, if its function is known.
-const KnownLock* known_lock_in(const Stack& stack) {
-  for (const StackFrame& frame : stack)
-    for (const KnownLock& lock : known_locks)
-      if (is_named(lock.function, without_parameters(frame.name))) return &lock;
-  return nullptr;
+  return !frame.name.empty() && !is_of_c_library(frame) && !is_of_python(frame) &&
+         !is_wait_wrapper(name) && !is_thread_start(name) && !frame.is_kernel;
 }
 
 std::string in_place(const std::string& place) {
   return place.empty() ? "" : " in " + place;
 }
 
-/// Where the thread of a link was: its late call, its samples, or its wake-up of the next thread.
-std::string place_of(const ChainLink& link) {
+/// Where the thread of a link waited, or ran: its late call, its samples, or its wake-up of the
+/// next thread.
+std::string place_of(const ChainLink& link, bool ran) {
+  if (ran) {
+    if (!link.on_cpu.places.empty())
+      if (std::string place = own_place(link.on_cpu.places.front().stack); !place.empty())
+        return place;
+    return own_place(link.waking_stack);
+  }
   if (std::string place = own_place(link.user_stack); !place.empty()) return place;
-  if (!link.on_cpu.places.empty())
-    if (std::string place = own_place(link.on_cpu.places.front().stack); !place.empty())
-      return place;
-  if (std::string place = own_place(link.waking_stack); !place.empty()) return place;
-  return kernel_path(link.kernel_stack);
+  if (link.what == "waited" && !link.kernel_stack.empty()) return kernel_path(link.kernel_stack);
+  return own_place(link.waking_stack);
 }
 
-/// The activity of the root's thread. `end`: the interrupt that ended its wait, or null.
-std::string activity_of(const ChainLink& link, const ChainLink* end) {
-  const std::string place = in_place(place_of(link));
-  if (link.what == "ran") return "ran" + place;
-  if (link.what == "preempted") {
+/// Whether a wait was ended by the completion of requests of a disk. A request may have parts, of
+/// which only the last one's completion has the disk's name.
+bool is_of_disk(std::string_view means, std::string_view what) {
+  return means == disk_completion || what.find("BLOCK") != what.npos;
+}
+
+/// All waits for a disk that the program began in one place are one cause, also those of threads
+/// that wait for such a thread.
+std::string disk_key(const std::string& place) {
+  return "disk|" + place;
+}
+
+/// The link with most of the delay that no later link explains, and the time of all links of
+/// threads with its name: threads in a row that hold a lock in turn are one root.
+struct Holder {
+  const ChainLink* link = nullptr;
+  const ChainLink* end = nullptr;  ///< the interrupt that ended its wait; null: none, or a thread
+  bool waited_for_next = false;    ///< the link's own wait has a link of its own
+  std::uint64_t ns = 0, ran_ns = 0;
+};
+
+/// Time of the link's thread outside the wait that the next link explains.
+std::uint64_t active_ns(const ChainLink& link) {
+  if (!link.ledger) return link.what == "ran" ? link.ns : 0;
+  return link.ledger->oncpu_ns + link.ledger->irq_ns + link.ledger->softirq_ns +
+         link.ledger->runqueue_ns + link.ledger->preempted_ns + link.ledger->throttled_ns;
+}
+
+std::uint64_t ran_ns(const ChainLink& link) {
+  return link.ledger ? link.ledger->oncpu_ns : link.what == "ran" ? link.ns : 0;
+}
+
+Holder holder_in(const std::vector<ChainLink>& chain) {
+  Holder longest;
+  std::uint64_t longest_ns = 0;
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    if (!chain[i].is_thread) continue;
+    const bool is_last = i + 1 == chain.size() || !chain[i + 1].is_thread;
+    const std::uint64_t own_ns = is_last ? chain[i].ns : active_ns(chain[i]);
+    if (longest.link && own_ns < longest_ns) continue;
+    longest_ns = own_ns;
+    longest.link = &chain[i];
+    longest.end = is_last && i + 1 < chain.size() ? &chain[i + 1] : nullptr;
+    longest.waited_for_next = !is_last;
+  }
+  if (!longest.link) return longest;
+  const std::string name = without_numbers(longest.link->thread.comm);
+  for (const ChainLink& link : chain) {
+    if (!link.is_thread || without_numbers(link.thread.comm) != name) continue;
+    const bool is_whole = &link == longest.link && !longest.waited_for_next;
+    longest.ns += is_whole ? std::max(link.ns, active_ns(link)) : active_ns(link);
+    longest.ran_ns += ran_ns(link);
+  }
+  return longest;
+}
+
+/// The activity of the holder. A link that waited for the next one is a holder for what it did
+/// beside this wait.
+std::string activity_of(const Holder& holder) {
+  const ChainLink& link = *holder.link;
+  const bool ran =
+      link.what == "ran" || (holder.waited_for_next && ran_ns(link) * 2 > active_ns(link));
+  const std::string place = in_place(place_of(link, ran));
+  if (ran) return "ran" + place;
+  if (link.what == "preempted" || holder.waited_for_next) {
+    if (link.what != "preempted") return "waited for a CPU";
     const std::string by = shares_text("by", link.ran, link.ns);
     return "was preempted" + (by.empty() ? "" : " " + by);
   }
   if (link.what == "throttled") return "was throttled " + throttle_text(link.throttle);
   if (link.what != "waited") return "could run and did not";
+  const ChainLink* end = holder.end;
   if (end && end->means == of_timeout) return "slept" + place;
-  if (end && end->means == disk_completion)
+  if (end && is_of_disk(end->means, end->what))
     return fmt::format("waited for disk{}{}{}", end->disk.empty() ? "" : " ", printable(end->disk),
                        place);
   if (end && end->what.find("NET_RX") != std::string::npos) return "waited for the network" + place;
@@ -105,8 +143,15 @@ std::string object_of(const Finding& finding) {
 /// The operation and where the program began it: "fsync(3</tmp/x>) in flush ← main".
 std::string operation_of(const Finding& finding) {
   const std::string place = finding.user_stack ? own_place(*finding.user_stack) : "";
+  const Wait* wait = finding.longest_wait();
+  if (const std::string_view known = wait ? known_kernel_wait(*wait) : ""; !known.empty()) {
+    const std::string object = object_of(finding);
+    return fmt::format(
+        "{}: {}{}{}", known,
+        finding.span == span_name(SPAN_SYSCALL) ? printable(finding.name) : "page fault",
+        object.empty() ? "" : fmt::format("({})", printable(object)), in_place(place));
+  }
   if (finding.span != span_name(SPAN_SYSCALL)) {
-    const Wait* wait = finding.longest_wait();
     if (finding.span == span_name(SPAN_OFFCPU))
       return (wait && !is_in_call(wait->kernel_stack) ? "page fault" : "wait") + in_place(place);
     return (finding.title.empty() ? printable(finding.name) : finding.title) + in_place(place);
@@ -137,18 +182,25 @@ Root root_without_thread(const Finding& finding, const Wait& wait) {
   }
   const std::string operation = operation_of(finding);
   Root root{.key = fmt::format("{}|{}|{}|{}", means, disk, what, operation_key(finding)),
-            .text = {},
+            .operation = {},
             .explained_ns = wait.blocked_ns()};
-  if (means == disk_completion)
-    root.text = fmt::format("disk{}{}: {}", disk.empty() ? "" : " ", printable(disk), operation);
-  else if (means == of_timeout)
-    root.text = operation + ": its timeout expired";
-  else if (what.find("NET_RX") != what.npos)
-    root.text = "network: " + operation;
-  else if (what.empty() || what == "unknown" || what == "thread")
-    root.text = fmt::format("{} ({})", operation, kernel_path(wait.kernel_stack));
-  else
-    root.text = fmt::format("{}, ended by {}", operation, printable(what));
+  if (is_of_disk(means, what)) {
+    root.by = disk.empty() ? "disk" : "disk " + printable(disk);
+    root.operation = root.by + ": " + operation;
+    root.key = disk_key(finding.user_stack && !own_place(*finding.user_stack).empty()
+                            ? own_place(*finding.user_stack)
+                            : finding.name);
+  } else if (means == of_timeout) {
+    root.operation = operation + ": its timeout expired";
+  } else if (what.find("NET_RX") != what.npos) {
+    root.by = "network";
+    root.operation = "network: " + operation;
+  } else if (what.empty() || what == "unknown" || what == "thread") {
+    root.operation = fmt::format("{} ({})", operation, kernel_path(wait.kernel_stack));
+  } else {
+    root.by = printable(what);
+    root.operation = fmt::format("{}, ended by {}", operation, printable(what));
+  }
   return root;
 }
 
@@ -181,38 +233,57 @@ Root root_in_chain(const Finding& finding) {
   if (!wait) {
     const std::string where =
         finding.kernel_stack.empty() ? "" : fmt::format(" ({})", kernel_path(finding.kernel_stack));
-    return {operation_key(finding), operation_of(finding) + where, finding.latency_ns};
+    return {.key = operation_key(finding),
+            .operation = operation_of(finding) + where,
+            .explained_ns = finding.latency_ns};
   }
   if (!wait->means.empty()) {
     const std::string stop = stop_text(*wait);
-    return {stop, stop, wait->blocked_ns()};
+    return {.key = stop, .operation = stop, .explained_ns = wait->blocked_ns()};
   }
-  const auto& chain = finding.chain;
-  const auto last = std::find_if(chain.rbegin(), chain.rend(),
-                                 [](const ChainLink& link) { return link.is_thread; });
-  if (last == chain.rend()) return root_without_thread(finding, *wait);
-  const ChainLink* end = last == chain.rbegin() ? nullptr : &*std::prev(last);
-  const std::string activity = activity_of(*last, end);
-  const std::string place = place_of(*last);
-  return {fmt::format("{}|{}|{}|{}|{}", last->thread.pid, without_numbers(last->thread.comm),
-                      last->what, end ? end->means : "", place),
-          fmt::format("{} behind {}, which {}", operation_of(finding), thread_text(last->thread),
-                      activity),
-          last->ns};
+  const Holder holder = holder_in(finding.chain);
+  if (!holder.link) return root_without_thread(finding, *wait);
+  const ThreadName& thread = holder.link->thread;
+  Root root{.operation = operation_of(finding),
+            .thread = thread,
+            .activity = activity_of(holder),
+            .explained_ns = std::min(holder.ns, finding.latency_ns),
+            .ran_ns = std::min(holder.ran_ns, finding.latency_ns)};
+  root.may_be_idle = wait_kind_of_call(finding.name) == WaitKind::condition &&
+                     (root.activity.starts_with("slept") || root.activity.starts_with("waited in"));
+  root.key = fmt::format("{}|{}", without_numbers(thread.comm),
+                         root.activity.substr(0, root.activity.find(" by ")));
+  if (holder.end && is_of_disk(holder.end->means, holder.end->what) &&
+      !root.activity.starts_with("ran"))
+    root.key = disk_key(place_of(*holder.link, false));
+  return root;
 }
 
 }  // namespace
+
+std::string cause_text(const Root& root, const std::string& name) {
+  if (!root.thread) return root.operation;
+  return fmt::format("{} behind {}, which {}", root.operation, name, root.activity);
+}
 
 Root root_of(const Finding& finding) {
   Root root = root_in_chain(finding);
   const KnownLock* lock = finding.user_stack ? known_lock_in(*finding.user_stack) : nullptr;
   if (!lock) return root;
-  root.text = fmt::format("{}: {}", lock->name, root.text);
+  root.may_be_idle = root.may_be_idle && !lock->is_only_lock;
   if (lock->is_one) {
+    root.operation = lock->name;  // where each thread waits for it does not matter
     root.key = fmt::format("{}|{}", lock->name, finding.thread.pid);
     root.explained_ns = finding.latency_ns;
+  } else {
+    root.operation = fmt::format("{}: {}", lock->name, root.operation);
   }
   return root;
+}
+
+bool waits_for_lock(const Finding& finding) {
+  const KnownLock* lock = finding.user_stack ? known_lock_in(*finding.user_stack) : nullptr;
+  return lock && lock->is_only_lock;
 }
 
 }  // namespace overdue

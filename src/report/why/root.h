@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/finding.h"
@@ -10,13 +11,25 @@ namespace overdue {
 /// The root of a blocked time: the end of the chain of wakers, or the wait itself if no thread
 /// ended it.
 struct Root {
-  std::string key;             ///< equal for equal roots of one session
-  std::string text;            ///< "futex behind holder[12], which slept in hold_the_lock"
-  std::uint64_t explained_ns;  ///< part of the blocked time in which the root did that
+  std::string key = {};        ///< equal for equal roots of one session
+  std::string operation = {};  ///< what waited: "futex in work ← main"; or the whole cause
+  std::optional<ThreadName> thread = {};  ///< the root; none: no thread
+  std::string activity = {};              ///< of the thread: "slept in hold_the_lock"
+  std::string by = {};                    ///< the root if it is no thread: "disk vda"
+  std::uint64_t explained_ns = 0;         ///< part of the blocked time in which the root did that
+  std::uint64_t ran_ns = 0;               ///< part of explained_ns: the root was on the CPU
+  bool may_be_idle = false;  ///< the wait may be one for work, which the root had not yet
 };
+
+/// The cause in words: "futex behind holder[12], which slept in hold_the_lock". `name`: of the
+/// root's thread, or of several threads.
+std::string cause_text(const Root& root, const std::string& name);
 
 /// The root of a finding whose thread was blocked.
 Root root_of(const Finding& finding);
+
+/// Whether the thread waits in a function that waits for locks, and for nothing else.
+bool waits_for_lock(const Finding& finding);
 
 /// The program's own innermost function and its caller: "hold_the_lock ← run_worker"; empty:
 /// unknown. Functions of the C library and functions that only wait are no program's own.

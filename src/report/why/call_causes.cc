@@ -1,0 +1,108 @@
+#include "report/why/call_causes.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "report/why/next_command.h"
+#include "sinks/text_format.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::uint64_t busy_share = 10;  // calls take 1/10 of a CPU
+constexpr std::uint64_t short_call_ns = 200'000, calls_per_second = 200;
+constexpr std::uint64_t retries_per_second = 10, least_retries = 5;
+constexpr std::uint64_t second_ns = 1'000'000'000;
+
+std::uint64_t duration_of(const SessionInfo& info) {
+  return static_cast<std::uint64_t>(info.duration.count());
+}
+
+std::uint64_t per_session(std::uint64_t per_second, const SessionInfo& info) {
+  return per_second * duration_of(info) / second_ns;
+}
+
+bool is_sleep(std::string_view call) {
+  return call == "nanosleep" || call == "clock_nanosleep";
+}
+
+/// Whether a call with this error is meant to be made again.
+bool asks_again(std::string_view error) {
+  return error == "EAGAIN" || error == "EWOULDBLOCK" || error == "EBUSY" || error == "EDEADLK" ||
+         error == "ECONNREFUSED" || error == "ETXTBSY";
+}
+
+}  // namespace
+
+std::vector<CallCause> many_calls(const LatencyTable& calls, const SessionInfo& info) {
+  std::vector<CallCause> causes;
+  for (const LatencyRow& row : calls.rows) {
+    const std::uint64_t count = row.latency.count(), ns = row.latency.total_ns();
+    if (!row.process || count < per_session(calls_per_second, info) || count == 0) continue;
+    if (ns / count >= short_call_ns || ns < duration_of(info) / busy_share || is_sleep(row.name))
+      continue;
+    causes.push_back({.pid = row.process->pid,
+                      .cause = {.cause = fmt::format("{} {} times, {} each", printable(row.name),
+                                                     grouped(count), duration_text(ns / count)),
+                                .kind = why_calls,
+                                .count = count,
+                                .total_ns = ns,
+                                .max_ns = row.latency.max_ns(),
+                                .who = {{.name = fmt::format("{}[{}]", printable(row.process->comm),
+                                                             row.process->pid),
+                                         .count = count,
+                                         .ns = ns}},
+                                .next = next_command(why_calls, row.name, 0, info)}});
+  }
+  return causes;
+}
+
+std::vector<CallCause> retries(const LatencyTable& calls, const SessionInfo& info) {
+  std::vector<CallCause> causes;
+  struct Process {
+    std::uint64_t sleeps = 0, sleep_ns = 0;
+    const LatencyRow* failing = nullptr;
+  };
+  std::map<std::pair<std::uint32_t, std::string>, Process> processes;
+  for (const LatencyRow& row : calls.rows) {
+    if (!row.process) continue;
+    Process& process = processes[{row.process->pid, row.process->comm}];
+    if (is_sleep(row.name)) {
+      process.sleeps += row.latency.count();
+      process.sleep_ns += row.latency.total_ns();
+    } else if (row.name != "futex" && (!process.failing || process.failing->errors < row.errors)) {
+      process.failing = &row;
+    }
+  }
+  for (const auto& [key, process] : processes) {
+    const auto& [pid, comm] = key;
+    if (!process.failing || process.sleeps < least_retries) continue;
+    const LatencyRow& failing = *process.failing;
+    const std::string error = failing.errnos.empty() ? "" : failing.errnos.front().first;
+    // A call that fails once a turn is no reason for a sleep, unless it asks to be tried again.
+    if (!asks_again(error) && process.sleeps < per_session(retries_per_second, info)) continue;
+    if (failing.errors < process.sleeps / 2 || failing.errors > 2 * process.sleeps) continue;
+    causes.push_back(
+        {.pid = pid,
+         .cause = {
+             .cause = fmt::format("retries: {} failed {} times ({}), and a sleep of {} after each",
+                                  printable(failing.name), grouped(failing.errors), error,
+                                  duration_text(process.sleep_ns / process.sleeps)),
+             .kind = why_retry,
+             .count = process.sleeps,
+             .total_ns = process.sleep_ns,
+             .who = {{.name = fmt::format("{}[{}]", printable(comm), pid),
+                      .count = process.sleeps,
+                      .ns = process.sleep_ns}},
+             .next = next_command(why_retry, failing.name, 0, info)}});
+  }
+  return causes;
+}
+
+}  // namespace overdue

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/latency_table.h"
+#include "core/session_info.h"
+#include "report/why/cause.h"
+
+namespace overdue {
+
+/// A cause that only the sums of system calls show.
+struct CallCause {
+  std::uint32_t pid = 0;
+  WhyCause cause{};
+};
+
+/// Very many short calls, which no threshold finds. `calls`: by process.
+std::vector<CallCause> many_calls(const LatencyTable& calls, const SessionInfo& info);
+
+/// Calls that fail again and again, with a sleep after each failure.
+std::vector<CallCause> retries(const LatencyTable& calls, const SessionInfo& info);
+
+}  // namespace overdue

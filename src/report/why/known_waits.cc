@@ -1,0 +1,119 @@
+#include "report/why/known_waits.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "analysis/wait_functions.h"
+
+namespace overdue {
+namespace {
+
+constexpr KnownLock known_locks[] = {
+    {"take_gil", "Python's GIL", true},
+    {"PyThread_acquire_lock_timed", "a lock of Python", false, false},
+    {"pthread_mutex_lock", "a lock", false},
+    {"pthread_rwlock_*lock", "a lock", false},
+    {"SafepointSynchronize::block", "a safepoint of the JVM", true},
+    {"SafepointMechanism::process*", "a safepoint of the JVM", true},
+    {"VM_*::evaluate*", "a safepoint of the JVM", true},
+    {"VMThread::wait_until_executed", "a safepoint of the JVM", true},
+    {"ObjectMonitor::enter*", "a Java monitor", false},
+    {"ObjectMonitor::EnterI", "a Java monitor", false},
+    {"ProcSleep", "a lock of PostgreSQL", false},
+    {"WaitOnLock", "a lock of PostgreSQL", false},
+    {"LWLockAcquire*", "a lightweight lock of PostgreSQL", false},
+    {"__lll_lock_wait_private", "a lock of the C library", false},
+    {"gvl_acquire*", "Ruby's GVL", true},
+};
+
+/// Waits in the kernel, by a function anywhere in the stack.
+struct KernelWait {
+  std::string_view function;  ///< a glob
+  std::string_view name;
+};
+
+constexpr KernelWait reclaims[] = {
+    {"try_to_free_mem_cgroup_pages", "memory reclaim at the limit of the cgroup"},
+    {"mem_cgroup_handle_over_high", "memory reclaim at the limit of the cgroup"},
+    {"try_to_free_pages", "memory reclaim"},
+    {"do_try_to_free_pages", "memory reclaim"},
+    {"__alloc_pages_direct_reclaim", "memory reclaim"},
+    {"try_to_compact_pages", "memory compaction"},
+};
+
+constexpr KernelWait waits_anywhere[] = {
+    {"do_swap_page", "memory that was swapped out"},
+    {"balance_dirty_pages*", "writeback of dirty pages"},
+    {"locks_lock_inode_wait", "a lock of a file"},
+    {"fcntl_setlk*", "a lock of a file"},
+    {"anon_pipe_write", "room in a pipe"},
+    {"pipe_write", "room in a pipe"},
+};
+
+/// Uninterruptible waits for a lock, by the innermost function that is not the lock's own.
+constexpr KernelWait locks[] = {
+    {"vm_mmap_pgoff", "mmap_lock"},
+    {"__vm_munmap", "mmap_lock"},
+    {"__do_sys_brk", "mmap_lock"},
+    {"__x64_sys_brk", "mmap_lock"},
+    {"do_mprotect_pkey*", "mmap_lock"},
+    {"do_madvise*", "mmap_lock"},
+    {"madvise_lock*", "mmap_lock"},
+    {"lock_mm_and_find_vma", "mmap_lock"},
+    {"do_user_addr_fault", "mmap_lock"},
+    {"*_buffered_write_iter", "the lock of a file's inode"},
+    {"*_file_write_iter", "the lock of a file's inode"},
+    {"*_dio_write_iter", "the lock of a file's inode"},
+    {"open_last_lookups", "the lock of a folder's inode"},
+    {"lookup_slow", "the lock of a folder's inode"},
+    {"iterate_dir", "the lock of a folder's inode"},
+    {"filename_create", "the lock of a folder's inode"},
+    {"do_unlinkat", "the lock of a folder's inode"},
+    {"do_renameat2", "the lock of a folder's inode"},
+};
+
+std::string_view without_parameters(std::string_view name) {
+  return name.substr(0, name.find('('));
+}
+
+}  // namespace
+
+bool is_of_python(const StackFrame& frame) {
+  const std::string_view module = frame.module;
+  const std::string_view file = module.substr(module.rfind('/') + 1);
+  return file.starts_with("python3") || file.starts_with("libpython3");
+}
+
+const KnownLock* known_lock_in(const Stack& stack) {
+  // CPython has symbols for few functions; only its GIL waits for a condition with a timeout.
+  const auto caller = std::ranges::find_if_not(stack, is_of_c_library);
+  if (caller != stack.begin() && caller != stack.end() && is_of_python(*caller) &&
+      without_parameters(std::prev(caller)->name).find("cond_timedwait") != std::string_view::npos)
+    return &known_locks[0];
+  for (const StackFrame& frame : stack)
+    for (const KnownLock& lock : known_locks)
+      if (is_named(lock.function, without_parameters(frame.name))) return &lock;
+  return nullptr;
+}
+
+std::string_view memory_reclaim_in(const Stack& kernel_stack) {
+  for (const KernelWait& reclaim : reclaims)
+    for (const StackFrame& frame : kernel_stack)
+      if (is_named(reclaim.function, frame.name)) return reclaim.name;
+  return {};
+}
+
+std::string_view known_kernel_wait(const Wait& wait) {
+  if (const std::string_view name = memory_reclaim_in(wait.kernel_stack); !name.empty())
+    return name;
+  for (const KernelWait& known : waits_anywhere)
+    for (const StackFrame& frame : wait.kernel_stack)
+      if (is_named(known.function, frame.name)) return known.name;
+  const std::vector<std::string> functions = telling_functions(wait.kernel_stack);
+  if (wait.state != "uninterruptible" || functions.empty()) return {};
+  for (const KernelWait& lock : locks)
+    if (is_named(lock.function, functions.back())) return lock.name;
+  return {};
+}
+
+}  // namespace overdue

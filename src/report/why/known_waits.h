@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string_view>
+
+#include "core/finding.h"
+
+namespace overdue {
+
+/// A lock of a runtime or a server, by the function that waits for the lock.
+struct KnownLock {
+  std::string_view function;  ///< a glob
+  std::string_view name;
+  bool is_one;               ///< the process has one such lock: all waits for it have one cause
+  bool is_only_lock = true;  ///< false: the function also waits for work
+};
+
+/// The lock that the thread with this user stack waits for; null: not known.
+const KnownLock* known_lock_in(const Stack& stack);
+
+/// What a thread waits for in the kernel, by the functions in which it waits: "mmap_lock",
+/// "memory reclaim"; empty: not known.
+std::string_view known_kernel_wait(const Wait& wait);
+
+/// Whether the kernel reclaims memory in this stack: "memory reclaim at the limit of the cgroup",
+/// "memory reclaim"; empty: it does not.
+std::string_view memory_reclaim_in(const Stack& kernel_stack);
+
+/// Frames of CPython's interpreter are the same whatever the program does.
+bool is_of_python(const StackFrame& frame);
+
+}  // namespace overdue

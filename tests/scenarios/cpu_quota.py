@@ -1,0 +1,30 @@
+"""A program in a cgroup with a CPU quota."""
+import os
+
+from scenario import Account, Truth, pause, tool
+from overdue_test import unittest
+from quota import Group
+
+GROUP = "cpu"
+SYMPTOM = "a container is slow, with idle CPUs"
+TRUTH = Truth(cause=r"throttled|quota", by=r"odt-shop", kinds=("throttled",), who="sha256sum")
+
+
+def start(stage):
+    try:
+        group = Group(f"odt-shop-{os.getpid()}")
+    except OSError as error:
+        raise unittest.SkipTest(f"no cgroup with a CPU quota: {error}") from error
+    stage.undo.callback(group.remove)
+    group.limit(group.path)
+    process = stage.start(tool("sha256sum"), "/dev/zero")
+    group.write(process.pid, group.procs)
+    stage.group = group
+    pause(0.3)
+    stage.before = group.throttled_ns(group.path)
+    return ["-p", process.pid]
+
+
+def account(stage, _begin, _end):
+    """By cpu.stat: a little more than the session."""
+    return Account(1, stage.group.throttled_ns(stage.group.path) - stage.before)

@@ -1,0 +1,40 @@
+"""A server accepts too slowly: its listen queue is full, and the SYNs of its clients are dropped."""
+from scenario import Truth, free_port, pause
+
+GROUP = "network"
+SYMPTOM = "connections to a server on the same machine take one second, or three"
+TRUTH = Truth(cause=r"connect|listen", who="client", by="listen|server|127\.0\.0\.1|front", example=r"127\.0\.0\.1",
+              least=0.3)  # connects that began before the session are not seen
+
+SERVER = '''
+import socket
+name("front")
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=1)
+say("ready")
+while True:
+    connection, _ = server.accept()
+    time.sleep(0.4)  # does the work itself
+    connection.close()
+'''
+
+CLIENT = '''
+import socket
+def client():
+    while True:
+        begin = now()
+        with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as server:
+            say("wait", begin, now() - begin)
+            time.sleep(0.01)
+for _ in range(6):
+    start("client", client)
+say("ready")
+time.sleep(1000)
+'''
+
+
+def start(stage):
+    port = free_port()
+    stage.python(SERVER, port)
+    target = stage.python(CLIENT, port)
+    pause(2)
+    return ["-p", target.pid]

@@ -1,0 +1,54 @@
+"""A program writes a file that is larger than the memory of its cgroup: its writes reclaim pages."""
+import os
+
+from scenario import Truth, eventually, pause
+from overdue_test import unittest
+
+GROUP = "memory"
+SYMPTOM = "a container writes slower than the machine around it"
+TRUTH = Truth(cause=r"reclaim|memory", who="indexer", by="odt-memory|", kinds=("blocked", "cpu", "calls"),
+              example="reclaim|try_charge|memcg")
+LIMIT = 64 << 20
+
+PROGRAM = '''
+import os
+name("indexer")
+with open(sys.argv[1], "w") as file:
+    file.write(str(os.getpid()))
+file = os.open("data", os.O_RDWR | os.O_CREAT)
+for at in range(0, 256 << 20, 1 << 20):
+    os.pwrite(file, os.urandom(1 << 20), at)
+kept = bytearray(24 << 20)
+say("ready")
+while True:
+    for at in range(0, 256 << 20, 65536):
+        os.pwrite(file, b"x" * 65536, at)
+'''
+
+
+def start(stage):
+    stage.require_disk()
+    v1 = os.path.exists("/sys/fs/cgroup/memory/memory.limit_in_bytes")
+    root = "/sys/fs/cgroup/memory" if v1 else "/sys/fs/cgroup"
+    group = os.path.join(root, f"odt-memory-{os.getpid()}")
+    try:
+        os.mkdir(group)
+        stage.undo.callback(remove, group)
+        with open(os.path.join(group, "memory.limit_in_bytes" if v1 else "memory.max"), "w", encoding="ascii") as file:
+            file.write(str(LIMIT))
+    except OSError as error:
+        raise unittest.SkipTest(f"no memory cgroup: {error}") from error
+    process = stage.python(PROGRAM, os.path.join(group, "cgroup.procs"), ready=False)
+    stage.await_text(process, "ready", 60)
+    pause(0.5)
+    return ["-p", process.pid]
+
+
+def remove(group):
+    def gone():
+        try:
+            os.rmdir(group)
+        except OSError:
+            return False
+        return True
+    eventually(gone, 10, f"{group} stays")

@@ -1,0 +1,24 @@
+"""Commits of PostgreSQL wait for the disk, which another program keeps busy with synchronous writes."""
+import postgres
+from scenario import Account, Truth, pause, tool
+
+GROUP = "disk"
+SYMPTOM = "commits take several milliseconds since the backup started"
+TRUTH = Truth(cause=r"fdatasync|fsync|disk", who="postgres", by="dd|disk|vd|sd|nvme|jbd2", not_by="autovacuum")
+
+
+def start(stage):
+    stage.require_disk()
+    server = postgres.Server(stage)
+    server.sql("create table log(n int)")
+    stage.bench = server.bench("insert into log values(1);", 2, "-l", "--log-prefix=commits")
+    loop = f"while :; do {tool('dd')} if=/dev/zero of=backup bs=4M count=64 oflag=dsync status=none; done"
+    stage.start(tool("sh"), "-c", loop)
+    pause(1)
+    stage.server = server
+    return ["-n", "postgres"]
+
+
+def account(stage, begin, end):
+    commits = stage.server.transactions(stage.bench, "commits", begin, end)
+    return Account(len(commits), sum(commits))

@@ -1,0 +1,29 @@
+"""A Python thread that serves requests waits for the interpreter's lock, which threads that compute hold."""
+from scenario import Truth
+
+GROUP = "runtimes"
+SYMPTOM = "a Python thread with little to do is 5 to 15 ms late each time"
+TRUTH = Truth(cause=r"GIL|lock|futex", who="server", by="cruncher", example="take_gil|GIL|PyEval_RestoreThread")
+
+PROGRAM = '''
+def cruncher():
+    while True:
+        sum(i * i for i in range(1000))
+def server():
+    while True:
+        begin = now()
+        time.sleep(0.005)  # gets the interpreter's lock back at its end
+        late = now() - begin - 5_000_000
+        if late > 1_000_000:
+            say("wait", begin + 5_000_000, late)
+for _ in range(2):
+    start("cruncher", cruncher)
+start("server", server)
+time.sleep(0.5)
+say("ready")
+threading.Event().wait()
+'''
+
+
+def start(stage):
+    return ["-p", stage.python(PROGRAM).pid]

@@ -1,0 +1,30 @@
+"""Redis with appendfsync always, and a background save beside it."""
+import redis
+from scenario import Truth, tool
+
+GROUP = "disk"
+SYMPTOM = "redis answers in milliseconds, not microseconds"
+# The save forks and reads memory meanwhile; the larger cause is the fsync of each turn.
+TRUTH = Truth(cause=r"fdatasync|fsync", who="redis-server", kinds=("blocked",), first=2)
+
+SAVES = '''
+import socket
+server = socket.socket(socket.AF_UNIX)
+server.connect(sys.argv[1])
+say("ready")
+while True:
+    server.sendall(b"BGSAVE\\r\\n")
+    server.recv(1000)
+    time.sleep(1)
+'''
+
+
+def start(stage):
+    server, path = redis.start(stage)
+    redis.fill(path, 100_000, 1000)
+    redis.ask(path, "CONFIG SET appendonly yes")
+    redis.eventually(lambda: "aof_rewrite_in_progress:0" in redis.ask(path, "INFO persistence"), 60, "no end of AOF")
+    redis.ask(path, "CONFIG SET appendfsync always")
+    stage.python(SAVES, path)
+    stage.start(tool("redis-benchmark"), "-s", path, "-q", "-t", "set", "-r", 1000, "-n", 100_000_000, "-c", 8)
+    return ["-p", server.pid]

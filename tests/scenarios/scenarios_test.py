@@ -1,0 +1,140 @@
+#!/usr/bin/python3
+"""`overdue why` on slow systems whose cause is known. The argument is a group of scenarios; the test
+of a scenario is its module's name."""
+import importlib
+import json
+import os
+import re
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import scenario
+from scenario import HERE, MS, Stage, account_of
+from overdue_test import main, overdue, require_root, unittest
+
+DURATION = "3s"
+FIRST_SCREEN = 24  # lines
+# What the session costs may come late, and its begin and end are not the account's.
+SLACK_NS = 30 * MS
+
+
+def modules(group):
+    """The scenarios of the group, by name."""
+    names = sorted(name[:-3] for name in os.listdir(HERE) if name.endswith(".py"))
+    found = {name: importlib.import_module(name) for name in names if name != "scenarios_test"}
+    return {name: module for name, module in found.items() if getattr(module, "GROUP", "") == group}
+
+
+class Seen:
+    """One session: the report as JSON, as text, and the system's own account."""
+
+    def __init__(self, name, module):
+        with Stage() as stage:
+            self.target = list(map(str, module.start(stage)))
+            saved, path = stage.path("saved.odt"), stage.path("why.json")
+            self.programs = stage.names()
+            begin = time.monotonic_ns()
+            self.finished = overdue("why", "-f", "json", "-o", path, "--save", saved, "-d", DURATION, *self.target)
+            end = time.monotonic_ns()
+            if self.finished.status != 0:
+                raise AssertionError(f"{name}: {self.finished}")
+            with open(path, encoding="utf-8") as file:
+                self.report = json.load(file)
+            begin = self.report.get("start_ns", begin)
+            self.account = account_of(module, stage, begin, min(end, begin + self.report["duration_ns"]))
+            replayed = overdue("report", saved)
+            if replayed.status != 0:
+                raise AssertionError(f"{name}: {replayed}")
+            self.text = replayed.out.encode("latin-1").decode()
+
+    def __str__(self):
+        causes = "".join(f"\n  {described(cause)}" for cause in self.report["causes"])
+        return f"target {self.target}, account {self.account}; causes:{causes or ' none'}\n{self.text}"
+
+
+def described(cause):
+    who = ", ".join(f"{one['name']} {one['ns'] / MS:.1f}" for one in cause["who"])
+    by = ", ".join(f"{one['name']} {one['ns'] / MS:.1f}" for one in cause["by"])
+    return (f"{cause['kind']}: {cause['cause']}: {cause['count']} times, {cause['total_ns'] / MS:.1f} ms, longest "
+            f"{cause['max_ns'] / MS:.1f} ms; who: {who or '-'}; by: {by or '-'}")
+
+
+def is_of_others(truth, cause, programs):
+    """Whether programs that are no part of the scenario took the CPU: a busy machine."""
+    if cause["kind"] != "runqueue" or "runqueue" in truth.kinds:
+        return False
+    own = sum(one["ns"] for one in cause["by"] if one["name"] in programs)
+    return own < 0.5 * sum(one["ns"] for one in cause["by"])
+
+
+def differences(truth, cause):
+    """What of the truth this cause does not say."""
+    by_names = "\n".join(one["name"] for one in cause["by"]) or cause["cause"]
+    said = (("cause", truth.cause, cause["cause"]), ("who", truth.who, "\n".join(one["name"] for one in cause["who"])),
+            ("by", truth.by, by_names), ("example", truth.example, json.dumps(cause.get("example", {}))))
+    found = [f"no {wanted!r} in its {part}" for part, wanted, text in said if not re.search(wanted, text, re.IGNORECASE)]
+    if cause["kind"] not in truth.kinds:
+        found.append(f"its kind is not {' or '.join(truth.kinds)}")
+    return found
+
+
+class Scenario(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        require_root()
+
+    def check(self, name, module):
+        seen = Seen(name, module)
+        truth = module.TRUTH
+        if truth is scenario.NOTHING:
+            self.assertEqual(seen.report["causes"], [], f"{name}: noise: {seen}")
+            return
+        causes = [cause for cause in seen.report["causes"] if not is_of_others(truth, cause, seen.programs)]
+        wrong = [differences(truth, cause) for cause in causes[:truth.first]]
+        self.assertIn([], wrong, f"{name}: {wrong}: {seen}")
+        cause = causes[wrong.index([])]
+        self.check_innocent(name, truth, seen)
+        self.check_account(name, truth, cause, seen)
+        self.check_text(name, truth, cause, seen)
+
+    def check_innocent(self, name, truth, seen):
+        for cause in seen.report["causes"] if truth.not_by else ():
+            for one in cause["by"]:
+                self.assertNotRegex(one["name"], truth.not_by, f"{name}: blames the innocent: {seen}")
+
+    def check_account(self, name, truth, cause, seen):
+        if seen.account is None:
+            return
+        late = [one for one in cause["who"] if re.search(truth.who, one["name"])]
+        if seen.account.total_ns is None:
+            said, own, slack = sum(one["count"] for one in late), seen.account.count, 2
+        else:
+            said, own, slack = sum(one["ns"] for one in late), seen.account.total_ns, SLACK_NS
+        self.assertGreaterEqual(said, truth.least * own - slack, f"{name}: too little: {seen}")
+        self.assertLessEqual(said, truth.most * own + slack, f"{name}: too much: {seen}")
+
+    def check_text(self, name, truth, cause, seen):
+        screen = "\n".join(seen.text.splitlines()[:FIRST_SCREEN])
+        self.assertRegex(screen, re.compile(truth.cause, re.IGNORECASE), f"{name}: {seen}")
+        self.assertRegex(screen, truth.who, f"{name}: {seen}")
+        if cause["by"]:
+            self.assertRegex(screen, truth.by, f"{name}: {seen}")
+        if truth.oncpu:
+            functions = "\n".join(one["function"] for one in seen.report["oncpu"])
+            self.assertRegex(functions, truth.oncpu, f"{name}: {seen}")
+            self.assertRegex(screen, truth.oncpu, f"{name}: {seen}")
+
+
+def add_tests(group):
+    for name, module in modules(group).items():
+        def test(self, name=name, module=module):
+            self.check(name, module)
+        test.__doc__ = module.__doc__
+        setattr(Scenario, f"test_{name}", test)
+
+
+if __name__ == "__main__":
+    add_tests(sys.argv.pop(1))
+    main()

@@ -1,0 +1,27 @@
+"""sqlite3 waits for a database that another connection keeps locked: its busy handler sleeps and tries again."""
+from scenario import Truth, whole_session, pause, tool
+
+GROUP = "loops"
+SYMPTOM = "an update of an SQLite database takes seconds"
+TRUTH = Truth(cause=r"fcntl|lock|busy|retr|EAGAIN", who="sqlite3", kinds=("retry", "blocked", "calls"), by="holder",
+              example=r"shop\.db|fcntl")
+
+HOLDER = '''
+import sqlite3
+name("holder")
+base = sqlite3.connect("shop.db", isolation_level=None)
+base.execute("create table if not exists stock(n int)")
+base.execute("begin exclusive")
+say("ready")
+time.sleep(1000)
+'''
+
+account = whole_session
+
+
+def start(stage):
+    tool("sqlite3")
+    stage.python(HOLDER)
+    target = stage.start(tool("sqlite3"), "-cmd", ".timeout 1000000", "shop.db", "insert into stock values(1)")
+    pause(0.5)
+    return ["-p", target.pid]

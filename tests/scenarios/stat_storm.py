@@ -1,0 +1,31 @@
+"""A program asks for the state of the same files over and over: each call is short."""
+from scenario import Account, Truth
+
+GROUP = "loops"
+SYMPTOM = "a watcher of files keeps a CPU busy"
+TRUTH = Truth(cause=r"newfstatat|stat", who="watcher", kinds=("calls", "cpu"), least=0.2)
+
+PROGRAM = '''
+import os
+name("watcher")
+paths = ["/usr/share/.." * 60 + f"/no{i}" for i in range(100)]
+say("ready")
+while True:
+    begin = now()
+    for _ in range(100):
+        for path in paths:
+            try:
+                os.stat(path)
+            except OSError:
+                pass
+    say("turn", begin, now() - begin)
+'''
+
+
+def start(stage):
+    return ["-p", stage.python(PROGRAM).pid]
+
+
+def account(stage, begin, end):
+    turns = stage.printed("turn", begin, end)
+    return Account(int(sum(10_000 * within / length for length, within in turns)))
