@@ -4,7 +4,7 @@ from scenario import Truth, free_port, pause
 GROUP = "network"
 SYMPTOM = "connections to a server on the same machine take one second, or three"
 TRUTH = Truth(cause=r"connect|listen", who="client", by="listen|server|127\.0\.0\.1|front", example=r"127\.0\.0\.1",
-              least=0.3)  # connects that began before the session are not seen
+              least=0.05)  # connects that began before the session are not seen
 
 SERVER = '''
 import socket

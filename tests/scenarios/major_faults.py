@@ -3,7 +3,7 @@ from scenario import Truth
 
 GROUP = "memory"
 SYMPTOM = "look-ups in a mapped index are slow, and strace shows nothing"
-TRUTH = Truth(cause=r"fault", who="lookup", example="fault|filemap")
+TRUTH = Truth(cause=r"fault", who="lookup", least=0.2)  # the account has the CPU time of a fault too
 
 PROGRAM = '''
 import mmap, os, random

@@ -3,7 +3,7 @@ from scenario import Truth
 
 GROUP = "runtimes"
 SYMPTOM = "a Python thread with little to do is 5 to 15 ms late each time"
-TRUTH = Truth(cause=r"GIL|lock|futex", who="server", by="cruncher", example="take_gil|GIL|PyEval_RestoreThread")
+TRUTH = Truth(cause=r"GIL|lock|futex", who="server", by="cruncher", example="cond_timedwait|take_gil")
 
 PROGRAM = '''
 def cruncher():

@@ -55,7 +55,7 @@ ChainLink timeout() {
 
 std::vector<WhyCause> causes_of(BlameTable& table) {
   table.finish(KernelTime{}, {});
-  return table.blocked(WhySampling());
+  return table.blocked(WhySampling()).causes;
 }
 
 TEST(BlameTable, WaitersInARowBehindOneThreadAreOneCause) {
@@ -149,7 +149,7 @@ TEST(BlameTable, AnOpenCallLastsUntilTheEndIfItsThreadStillWaits) {
     table.add(hang, {});
   }
   table.finish(KernelTime(Duration(3000 * ms)), {{1, 3000 * ms}, {2, 5 * ms}});
-  const auto causes = table.blocked(WhySampling());
+  const auto causes = table.blocked(WhySampling()).causes;
   ASSERT_EQ(causes.size(), 1u);
   EXPECT_EQ(causes[0].kind, why_open);
   EXPECT_EQ(causes[0].count, 1u);

@@ -11,8 +11,8 @@ namespace {
 constexpr KnownLock known_locks[] = {
     {"take_gil", "Python's GIL", true},
     {"PyThread_acquire_lock_timed", "a lock of Python", false, false},
-    {"pthread_mutex_lock", "a lock", false},
-    {"pthread_rwlock_*lock", "a lock", false},
+    {"pthread_mutex_lock", "", false},
+    {"pthread_rwlock_*lock", "", false},
     {"SafepointSynchronize::block", "a safepoint of the JVM", true},
     {"SafepointMechanism::process*", "a safepoint of the JVM", true},
     {"VM_*::evaluate*", "a safepoint of the JVM", true},

@@ -9,9 +9,9 @@ namespace overdue {
 /// A lock of a runtime or a server, by the function that waits for the lock.
 struct KnownLock {
   std::string_view function;  ///< a glob
-  std::string_view name;
-  bool is_one;               ///< the process has one such lock: all waits for it have one cause
-  bool is_only_lock = true;  ///< false: the function also waits for work
+  std::string_view name;      ///< empty: any lock
+  bool is_one;                ///< the process has one such lock: all waits for it have one cause
+  bool is_only_lock = true;   ///< false: the function also waits for work
 };
 
 /// The lock that the thread with this user stack waits for; null: not known.

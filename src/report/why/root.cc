@@ -275,7 +275,7 @@ Root root_of(const Finding& finding) {
     root.operation = lock->name;  // where each thread waits for it does not matter
     root.key = fmt::format("{}|{}", lock->name, finding.thread.pid);
     root.explained_ns = finding.latency_ns;
-  } else {
+  } else if (!lock->name.empty()) {
     root.operation = fmt::format("{}: {}", lock->name, root.operation);
   }
   return root;
