@@ -15,7 +15,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::uint64_t busy_share = 10;  // calls take 1/10 of a CPU
+constexpr std::uint64_t calls_share = 10;  // calls take 1/10 of a CPU
 constexpr std::uint64_t short_call_ns = 200'000, calls_per_second = 200;
 constexpr std::uint64_t retries_per_second = 10, least_retries = 5;
 constexpr std::uint64_t second_ns = 1'000'000'000;
@@ -45,7 +45,7 @@ std::vector<CallCause> many_calls(const LatencyTable& calls, const SessionInfo& 
   for (const LatencyRow& row : calls.rows) {
     const std::uint64_t count = row.latency.count(), ns = row.latency.total_ns();
     if (!row.process || count < per_session(calls_per_second, info) || count == 0) continue;
-    if (ns / count >= short_call_ns || ns < duration_of(info) / busy_share || is_sleep(row.name))
+    if (ns / count >= short_call_ns || ns < duration_of(info) / calls_share || is_sleep(row.name))
       continue;
     causes.push_back({.pid = row.process->pid,
                       .cause = {.cause = fmt::format("{} {} times, {} each", printable(row.name),

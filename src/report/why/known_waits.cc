@@ -72,11 +72,11 @@ constexpr KernelWait locks[] = {
     {"do_renameat2", "the lock of a folder's inode"},
 };
 
+}  // namespace
+
 std::string_view without_parameters(std::string_view name) {
   return name.substr(0, name.find('('));
 }
-
-}  // namespace
 
 bool is_of_python(const StackFrame& frame) {
   const std::string_view module = frame.module;

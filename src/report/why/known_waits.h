@@ -14,6 +14,9 @@ struct KnownLock {
   bool is_only_lock = true;   ///< false: the function also waits for work
 };
 
+/// The name of a function without its parameters.
+std::string_view without_parameters(std::string_view name);
+
 /// The lock that the thread with this user stack waits for; null: not known.
 const KnownLock* known_lock_in(const Stack& stack);
 

@@ -18,11 +18,6 @@
 namespace overdue {
 namespace {
 
-/// The name without parameters, templates' arguments stay: rows of waits have no parameters.
-std::string_view without_parameters(std::string_view name) {
-  return name.substr(0, name.find('('));
-}
-
 bool is_own(const StackFrame& frame) {
   const std::string_view name = without_parameters(frame.name);
   return !frame.name.empty() && !is_of_c_library(frame) && !is_of_python(frame) &&
