@@ -14,6 +14,7 @@
 #include "report/probe_list.h"
 #include "report/profile/sections.h"
 #include "report/timerlat/sections.h"
+#include "report/why/causes.h"
 #include "report/why/sections.h"
 #include "sinks/finding_sections.h"
 #include "sinks/json_schema.h"
@@ -39,7 +40,7 @@ std::vector<ReportShape> reports() {
           {"Time on and off the CPU by thread", {any<OffcpuSection>()}},
           {"System calls found by --discover", {any<NamesSection>()}},
           {"The session of a stream of calls", {any<UnfinishedSection>()}},
-          {"The session of a stream of findings", {}},
+          {"The session of a stream of findings", {any<CausesSection>()}},
           {"Latencies of timers by CPU", {any<TimerlatReport>(), any<TimerlatCause>()}},
           {"Latencies of a program's own timers", {any<AppTimersReport>()}},
           {"Noise by CPU", {any<OsnoiseReport>()}},
@@ -62,6 +63,7 @@ std::vector<LineShape> lines() {
        "A span that took as long as its threshold (stall), or has not ended yet (hang)",
        any<FindingSection>()},
       {{"more"}, "Findings with the cause of another, which are not shown", any<RepeatsSection>()},
+      {{"cause"}, "The findings of one cause, added up", any<CauseLine>()},
       {{"name"}, "A system call found by --discover", NamesSection::element()},
       {{"worst"}, "One of the longest latencies", any<WindowSection>()},
       {{"hwlat"}, "A latency not caused by software", any<HwlatWindowSection>()}};

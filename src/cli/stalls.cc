@@ -131,6 +131,8 @@ class StallsCommand final : public Command {
     app.add_option("--keep-under", keep_under_);
     app.add_option("--user-stack-bytes", user_stack_);
     app.add_option("--first", first_);
+    app.add_flag("--summary", summary_);
+    app.add_option("--top", top_);
     app.add_option("--flame", flame_);
     app.add_option("--save", save_);
     app.add_flag("--no-resolve", no_resolve_);
@@ -164,6 +166,8 @@ class StallsCommand final : public Command {
   std::string keep_under_;
   std::uint32_t user_stack_ = 16 << 10;
   std::uint64_t first_ = 3;
+  bool summary_ = false;
+  std::uint32_t top_ = 0;
   std::string flame_;
   std::string save_;
   bool no_resolve_ = false;
@@ -248,7 +252,9 @@ int StallsCommand::run(const Invocation& invocation) {
        .only = probe_set.options().only,
        .is_chosen = names_calls(only_),
        .keep_under = keep_under_,
-       .first = output_.format == "text" ? first_ : 0},
+       .first = output_.format == "text" ? first_ : 0,
+       .only_summary = summary_,
+       .top = top_},
       std::move(actions),
       {.output = output_,
        .spawned = invocation.has_program,

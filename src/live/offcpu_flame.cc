@@ -16,6 +16,7 @@ StallViewOptions every_wait(Duration shortest, std::function<void(const Finding&
   options.thresholds.general = shortest;
   options.spans = {SPAN_OFFCPU};
   options.idle = true;
+  options.sums = false;
   options.on_finding = std::move(on_finding);
   return options;
 }

@@ -13,6 +13,7 @@
 #include "core/span_kinds.h"
 #include "probes/syscalls/probe.h"
 #include "report/stalls/flame.h"
+#include "report/why/causes.h"
 #include "sinks/finding_sections.h"
 #include "sinks/text_format.h"
 #include "syscalls/names.h"
@@ -33,6 +34,14 @@ bool is_native_call(const RawStall& stall) {
          (stall.call && stall.call->at<u16>(offsetof(syscall_call, abi)) == ABI_NATIVE);
 }
 
+/// What is a part of another finding counts once.
+BlameTable::Rules rules_of(const std::vector<span_kind>& spans) {
+  const auto has = [&spans](span_kind kind) {
+    return std::find(spans.begin(), spans.end(), kind) != spans.end();
+  };
+  return {.waits_in_calls = !has(SPAN_SYSCALL), .connects = !has(SPAN_TCP_CONNECT), .joins = true};
+}
+
 }  // namespace
 
 StallView::StallView(StallViewOptions options, StackNamer& namer, Sink& sink, FlameSink* drawing)
@@ -40,6 +49,7 @@ StallView::StallView(StallViewOptions options, StackNamer& namer, Sink& sink, Fl
       namer_(namer),
       sink_(sink),
       drawing_(drawing),
+      blame_(rules_of(options_.spans)),
       assembler_([this](const RawStall& one) { stall(one); }) {
   settings_.push_back({KernelTime{}, options_.thresholds, options_.timeout});
   assembler_.ask_for_own_calls([this](const RawWaker& waker) {
@@ -233,7 +243,8 @@ void StallView::stall(const RawStall& stall) {
   count_frames(finding, frames_);
   note_hang(stall, finding);
   if (drawing_) drawing_->finding(finding);
-  if (is_news(finding)) show(finding);
+  if (options_.sums) blame_.add(finding, {});
+  if (is_news(finding) && !options_.only_summary) show(finding);
   if (options_.on_finding) options_.on_finding(finding);
 }
 
@@ -257,9 +268,22 @@ void StallView::show_repeats() {
   for (const Repeats* one : repeats) sink_.section(std::make_shared<RepeatsSection>(*one));
 }
 
+void StallView::show_causes(const SessionInfo& info) {
+  const KernelTime end = info.start + info.duration;
+  const auto end_ns = static_cast<std::uint64_t>(end.time_since_epoch().count());
+  std::map<std::uint32_t, std::uint64_t> open_ns;
+  for (const auto& [hang, number] : hangs_) {
+    const auto& [tid, begin_ns] = hang;
+    if (end_ns > begin_ns) open_ns[tid] = end_ns - begin_ns;
+  }
+  blame_.finish(end, open_ns);
+  sink_.section(std::make_shared<CausesSection>(blame_, options_.top));
+}
+
 void StallView::end(SessionInfo info, Receipt receipt) {
   finish();
-  show_repeats();
+  if (!options_.only_summary) show_repeats();
+  if (options_.sums) show_causes(info);
   info.notes.push_back(
       found_ > 0
           ? fmt::format("{} of {}", counted(found_, "stall"), counted(causes_.size(), "cause"))

@@ -15,6 +15,7 @@
 #include "core/stack_namer.h"
 #include "report/stalls/left_out.h"
 #include "report/stalls/thresholds.h"
+#include "report/why/blame.h"
 #include "syscalls/classes.h"
 
 namespace overdue {
@@ -28,10 +29,13 @@ struct StallViewOptions {
   std::vector<std::uint32_t> cpus = {};           ///< CPUs to look at; empty: all
   bool idle = false;                              ///< shows waits that are no delay
   std::optional<SyscallSet> only = {};            ///< system calls to look at; nothing: all
-  bool is_chosen = false;    ///< calls were chosen by name: their idle waits are shown too
-  std::string keep_under{};  ///< only stalls with this function in the user stack; empty: all
-  bool narrowed = false;     ///< records of lower thresholds come too, with shorter spans
-  std::uint64_t first = 3;   ///< number of findings shown per cause; 0: all
+  bool is_chosen = false;     ///< calls were chosen by name: their idle waits are shown too
+  std::string keep_under{};   ///< only stalls with this function in the user stack; empty: all
+  bool narrowed = false;      ///< records of lower thresholds come too, with shorter spans
+  std::uint64_t first = 3;    ///< number of findings shown per cause; 0: all
+  bool only_summary = false;  ///< shows the sums of the causes alone
+  std::size_t top = 0;        ///< rows of the sums of a text; 0: the default
+  bool sums = true;           ///< shows the sums of the causes at the end
   std::function<void(const Finding&)> on_finding = {};  ///< called for each finding, shown or not
 };
 
@@ -81,6 +85,8 @@ class StallView {
   void show(const Finding& finding);
   /// Reports how many findings of each cause were not shown.
   void show_repeats();
+  /// Reports late time by its root.
+  void show_causes(const SessionInfo& info);
   std::uint64_t threshold_of(const RawStall& stall) const;
   void look_for_waits();
 
@@ -96,6 +102,7 @@ class StallView {
   StackNamer& namer_;
   Sink& sink_;
   FlameSink* drawing_;
+  BlameTable blame_;
   StallAssembler assembler_;
   SessionInfo info_;
   std::map<std::string, Cause> causes_;

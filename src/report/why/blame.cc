@@ -47,19 +47,6 @@ bool is_join(const Finding& finding) {
   return !finding.chain.empty() && has(finding.chain.front().waking_stack, ends);
 }
 
-/// Whether the finding is part of another one, or waits for a child or a thread, whose own time
-/// counts.
-bool is_counted_elsewhere(const Finding& finding) {
-  if (finding.span == span_name(SPAN_OFFCPU)) {
-    const Wait* wait = finding.longest_wait();
-    return !wait || is_in_call(wait->kernel_stack);
-  }
-  if (finding.span != span_name(SPAN_SYSCALL)) return false;
-  if (finding.name == "connect") return is_over_tcp(finding);
-  return finding.name == "wait4" || finding.name == "waitid" || finding.name == "vfork" ||
-         is_join(finding);
-}
-
 bool is_page_fault(const Finding& finding) {
   const Wait* wait = finding.longest_wait();
   return finding.span == span_name(SPAN_OFFCPU) && wait && !is_in_call(wait->kernel_stack);
@@ -158,6 +145,19 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
   keep_longest(row.cause.max_ns, row.cause.example, finding, ns);
 }
 
+/// Whether the finding is part of another one, or waits for the end of a child or a thread, whose
+/// own time counts.
+bool BlameTable::is_counted_elsewhere(const Finding& finding) const {
+  if (finding.span == span_name(SPAN_OFFCPU)) {
+    const Wait* wait = finding.longest_wait();
+    return !rules_.waits_in_calls && (!wait || is_in_call(wait->kernel_stack));
+  }
+  if (finding.span != span_name(SPAN_SYSCALL)) return false;
+  if (finding.name == "connect") return !rules_.connects && is_over_tcp(finding);
+  return !rules_.joins && (finding.name == "wait4" || finding.name == "waitid" ||
+                           finding.name == "vfork" || is_join(finding));
+}
+
 void BlameTable::add(const Finding& finding, const WhySampling::Class& of) {
   if (finding.type == "hang") {
     if (open_.size() < open_max) open_[finding.number] = finding;
@@ -170,11 +170,17 @@ void BlameTable::add(const Finding& finding, const WhySampling::Class& of) {
     const Breakdown& parts = *finding.breakdown;
     if (const std::uint64_t ns = parts.runqueue_ns + parts.preempted_ns; ns > 0) {
       ++runqueue_.count;
+      runqueue_.total_ns += ns;
+      add_parts(runqueue_.parts, parts);
+      add_to(runqueue_.who, without_numbers(finding.thread.comm), ns);
       keep_longest(runqueue_.max_ns, runqueue_.example, finding, ns);
       add_runners(runqueue_.by, finding);
     }
     if (parts.throttled_ns > 0) {
       ++throttled_.count;
+      throttled_.total_ns += parts.throttled_ns;
+      add_parts(throttled_.parts, parts);
+      add_to(throttled_.who, without_numbers(finding.thread.comm), parts.throttled_ns);
       keep_longest(throttled_.max_ns, throttled_.example, finding, parts.throttled_ns);
       add_throttles(throttled_.by, finding);
     }

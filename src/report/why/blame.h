@@ -16,6 +16,15 @@ namespace overdue {
 /// which a thread could run is no part of it. Memory is bounded; used by one thread.
 class BlameTable {
  public:
+  struct Rules {
+    /// Waits off the CPU within system calls count: the calls have no findings of their own.
+    bool waits_in_calls = false;
+    bool connects = false;  ///< TCP connects count: they have no spans of their own
+    bool joins = false;     ///< waits for the end of a child or a thread count
+  };
+  BlameTable() = default;
+  explicit BlameTable(const Rules& rules) : rules_(rules) {}
+
   /// Takes a late operation of a class, or one that is still open.
   void add(const Finding& finding, const WhySampling::Class& of);
   /// The session is over. `open_ns`: the age of the present wait of each thread, by tid. What is
@@ -34,9 +43,10 @@ class BlameTable {
   /// What kept runnable threads from running: the longest example, and the threads that ran.
   struct Runnable {
     std::uint64_t count = 0;  ///< late operations with such a part
-    std::uint64_t max_ns = 0;
+    std::uint64_t total_ns = 0, max_ns = 0;
+    Breakdown parts;  ///< of the late operations with such a part
     std::optional<Finding> example;
-    std::map<std::string, WhyName> by;
+    std::map<std::string, WhyName> who, by;
   };
   const Runnable& runqueue() const { return runqueue_; }
   const Runnable& throttled() const { return throttled_; }
@@ -72,6 +82,9 @@ class BlameTable {
   void blame(const Finding& finding, const WhySampling::Class& of, std::string_view kind,
              std::uint64_t ns);
 
+  bool is_counted_elsewhere(const Finding& finding) const;
+
+  Rules rules_;
   std::map<std::string, Row> rows_;
   std::map<std::uint64_t, Finding> open_;  ///< by number
   Runnable runqueue_, throttled_;

@@ -143,6 +143,7 @@ TEST(BlameTable, AnOpenCallLastsUntilTheEndIfItsThreadStillWaits) {
   for (const std::uint32_t tid : {1u, 2u}) {
     Finding hang = blocked(tid, 1000);
     hang.type = "hang";
+    hang.name = "flock";
     hang.number = tid;
     hang.time = KernelTime(Duration(1000 * ms));
     hang.breakdown.reset();

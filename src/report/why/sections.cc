@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/finding_members.h"
+#include "report/why/causes.h"
 
 namespace overdue {
 namespace {
@@ -20,10 +21,6 @@ constexpr std::array<std::pair<std::string_view, wait_reason>, WAIT_REASONS> rea
     {"stopped_ns", REASON_STOPPED},
     {"other_ns", REASON_OTHER},
 }};
-
-double share(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
 
 void describe_group(Members& member, const OffcpuRow& group) {
   member.type("why_group", "Where the time of threads with one name went");
@@ -45,15 +42,6 @@ void describe_group(Members& member, const OffcpuRow& group) {
     member.type("why_reasons", "What a group's threads were blocked for: the parts of blocked_ns");
     for (const auto& [key, reason] : reasons) member(key, group.reason_ns[reason]);
   });
-}
-
-void describe_cause(Members& member, const WhyCause& cause, std::uint64_t late_ns) {
-  member("cause", cause.cause, {.help = "the root of the delays, in words"});
-  member("kind", cause.kind, {.choices = why_kinds});
-  member("count", cause.count, {.help = "late operations, samples or calls"});
-  member("total_ns", cause.total_ns, {.help = "time that all threads lost to it, added up"});
-  member("share", share(cause.total_ns, late_ns), {.help = "of the time of all causes, 0 to 1"});
-  member("max_ns", cause.max_ns, {.help = "longest of the operations; 0: not known"});
 }
 
 }  // namespace
@@ -85,9 +73,6 @@ void WhySection::members(Members& member, const ReportContext&) const {
               [&](const WhyCause& cause) {
                 member.type("why_cause", "Late time with one root");
                 describe_cause(member, cause, figures_.late_ns);
-                member("who", cause.who, {.help = "the threads that were late"});
-                member("by", cause.by, {.help = "the threads that ran, or the cgroups, meanwhile"});
-                member("parts", cause.parts, {.help = "of the examined operations"});
                 member("example", cause.example, {.help = "the longest operation"});
                 member("next", cause.next, {.help = "the command that shows more"});
               },

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "report/why/causes.h"
 #include "report/why/sections.h"
 #include "sinks/text_finding.h"
 #include "sinks/text_format.h"
@@ -18,7 +19,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t groups_shown = 6, causes_shown = 5, functions_shown = 5, names_shown = 3;
+constexpr std::size_t groups_shown = 6, causes_shown = 5, functions_shown = 5, examples_shown = 3;
 constexpr std::size_t bar_width = 20, example_lines = 5;
 constexpr std::uint64_t least_percent = 1;
 
@@ -89,18 +90,6 @@ std::string groups_text(const WhyFigures& all) {
   return text;
 }
 
-std::string names_text(const std::vector<WhyName>& names) {
-  std::vector<std::string> said;
-  for (const WhyName& one : names) {
-    if (said.size() == names_shown) break;
-    said.push_back(names.size() == 1
-                       ? printable(one.name)
-                       : fmt::format("{} {}", printable(one.name), duration_text(one.ns)));
-  }
-  if (names.size() > names_shown) said.push_back(counted(names.size() - names_shown, "other"));
-  return fmt::format("{}", fmt::join(said, ", "));
-}
-
 /// The first lines of the longest operation.
 std::string example_text(const Finding& finding, const ReportContext& context) {
   const std::string whole = finding_text(
@@ -118,25 +107,13 @@ std::string example_text(const Finding& finding, const ReportContext& context) {
 }
 
 std::string causes_text(const WhyFigures& all) {
-  if (all.causes.empty()) return {};
-  const auto rows = shown(all.causes, all.top, causes_shown);
-  std::string text =
-      fmt::format("\n{:>8} {:>6} {:>9} {:>8}  CAUSE\n", "TOTAL", "SHARE", "COUNT", "LONGEST");
-  for (const WhyCause& cause : rows)
-    text += fmt::format("{:>8} {:>5}% {:>9} {:>8}  {}\n{:>36}{}\n", duration_text(cause.total_ns),
-                        percent_of(cause.total_ns, all.late_ns),
-                        cause.count == 0 ? "-" : grouped(cause.count),
-                        cause.max_ns == 0 ? "-" : duration_text(cause.max_ns), cause.cause, "",
-                        "late: " + names_text(cause.who));
-  if (rows.size() < all.causes.size())
-    text += fmt::format("  … {}\n", counted(all.causes.size() - rows.size(), "more cause"));
-  return text;
+  return causes_text(shown(all.causes, all.top, causes_shown), all.causes.size(), all.late_ns);
 }
 
 std::string examples_text(const WhyFigures& all, const ReportContext& context) {
   std::string text;
   std::size_t number = 0;
-  for (const WhyCause& cause : shown(all.causes, all.top, names_shown)) {
+  for (const WhyCause& cause : shown(all.causes, all.top, examples_shown)) {
     ++number;
     if (!cause.example) continue;
     text += fmt::format("{}the longest of cause {}\n", text.empty() ? "\n" : "", number) +
@@ -160,7 +137,7 @@ std::string functions_text(const WhyFigures& all) {
 std::string why_text(const WhyFigures& all, const ReportContext& context) {
   std::string text = all.verdict + "\n";
   text += groups_text(all);
-  text += causes_text(all);
+  if (!all.causes.empty()) text += "\n" + causes_text(all);
   text += examples_text(all, context);
   text += functions_text(all);
   if (!all.next.empty()) text += "\nlook closer\n";

@@ -23,6 +23,7 @@ StallViewOptions every_finding(const WhyPlan& plan,
   options.timeout = plan.timeout;
   options.spans = plan.spans;
   options.cpus = plan.cpus;
+  options.sums = false;
   options.on_finding = std::move(on_finding);
   return options;
 }

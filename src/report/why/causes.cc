@@ -1,0 +1,121 @@
+#include "report/why/causes.h"
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.h"
+#include "core/finding_members.h"
+#include "report/why/sections.h"
+#include "sinks/text_format.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t names_shown = 3, rows_shown = 10;
+
+double share_of(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+/// Waits of runnable threads in the findings, as a cause; without waits, none.
+void add_runnable(std::vector<WhyCause>& causes, const BlameTable::Runnable& late,
+                  std::string_view kind, std::string_view text) {
+  if (late.total_ns == 0) return;
+  WhyCause cause{.cause = std::string(text),
+                 .kind = kind,
+                 .count = late.count,
+                 .total_ns = late.total_ns,
+                 .max_ns = late.max_ns,
+                 .parts = late.parts,
+                 .example = late.example};
+  for (const auto& [key, name] : late.by) cause.by.push_back(name);
+  std::ranges::sort(cause.by, std::ranges::greater(), &WhyName::ns);
+  for (const auto& [key, name] : late.who) cause.who.push_back(name);
+  std::ranges::sort(cause.who, std::ranges::greater(), &WhyName::ns);
+  if (!cause.by.empty()) cause.cause += " " + printable(cause.by.front().name);
+  if (cause.by.size() > 1)
+    cause.cause += fmt::format(" and {}", counted(cause.by.size() - 1, "other"));
+  causes.push_back(std::move(cause));
+}
+
+}  // namespace
+
+void describe_cause(Members& member, const WhyCause& cause, std::uint64_t late_ns) {
+  member("cause", cause.cause, {.help = "the root of the delays, in words"});
+  member("kind", cause.kind, {.choices = why_kinds});
+  member("count", cause.count, {.help = "late operations, samples or calls"});
+  member("total_ns", cause.total_ns, {.help = "time that all threads lost to it, added up"});
+  member("share", share_of(cause.total_ns, late_ns), {.help = "of the time of all causes, 0 to 1"});
+  member("max_ns", cause.max_ns, {.help = "longest of the operations; 0: not known"});
+  member("who", cause.who, {.help = "the threads that were late"});
+  member("by", cause.by, {.help = "the threads that ran, or the cgroups, meanwhile"});
+  member("parts", cause.parts, {.help = "of the examined operations"});
+}
+
+std::string names_text(const std::vector<WhyName>& names) {
+  std::vector<std::string> said;
+  for (const WhyName& one : names) {
+    if (said.size() == names_shown) break;
+    said.push_back(names.size() == 1
+                       ? printable(one.name)
+                       : fmt::format("{} {}", printable(one.name), duration_text(one.ns)));
+  }
+  if (names.size() > names_shown) said.push_back(counted(names.size() - names_shown, "other"));
+  return fmt::format("{}", fmt::join(said, ", "));
+}
+
+std::string causes_text(std::span<const WhyCause> shown, std::size_t all, std::uint64_t late_ns) {
+  if (shown.empty()) return {};
+  std::string text =
+      fmt::format("{:>8} {:>6} {:>9} {:>8}  CAUSE\n", "TOTAL", "SHARE", "COUNT", "LONGEST");
+  for (const WhyCause& cause : shown)
+    text += fmt::format("{:>8} {:>5}% {:>9} {:>8}  {}\n{:>36}late: {}\n",
+                        duration_text(cause.total_ns), percent_of(cause.total_ns, late_ns),
+                        cause.count == 0 ? "-" : grouped(cause.count),
+                        cause.max_ns == 0 ? "-" : duration_text(cause.max_ns), cause.cause, "",
+                        names_text(cause.who));
+  if (shown.size() < all)
+    text += fmt::format("  … {}\n", counted(all - shown.size(), "more cause"));
+  return text;
+}
+
+void CauseLine::members(Members& member, const ReportContext&) const {
+  member.type("cause", "Late time with one root");
+  describe_cause(member, cause_, late_ns_);
+  member("example", cause_.example ? cause_.example->number : 0,
+         {.help = "number of the longest finding; 0: none"});
+}
+
+CausesSection::CausesSection(const BlameTable& blame, std::size_t top) : top_(top) {
+  causes_ = blame.blocked(WhySampling()).causes;
+  add_runnable(causes_, blame.runqueue(), why_runqueue, "waited for a CPU behind");
+  add_runnable(causes_, blame.throttled(), why_throttled, "throttled");
+  std::ranges::stable_sort(causes_, std::ranges::greater(), &WhyCause::total_ns);
+  for (const WhyCause& cause : causes_) late_ns_ += cause.total_ns;
+}
+
+void CausesSection::members(Members& member, const ReportContext&) const {
+  member.list("causes", causes_,
+              [&](const WhyCause& cause) {
+                member.type("stall_cause", "Late time with one root");
+                describe_cause(member, cause, late_ns_);
+              },
+              {.below = true});
+}
+
+std::string CausesSection::text(const ReportContext& context) const {
+  const std::size_t most = std::min(causes_.size(), top_ == 0 ? rows_shown : top_);
+  return folded_lines(causes_text(std::span(causes_).first(most), causes_.size(), late_ns_),
+                      context.width);
+}
+
+std::vector<std::shared_ptr<const Section>> CausesSection::lines() const {
+  std::vector<std::shared_ptr<const Section>> all;
+  for (const WhyCause& cause : causes_) all.push_back(std::make_shared<CauseLine>(cause, late_ns_));
+  return all;
+}
+
+}  // namespace overdue
