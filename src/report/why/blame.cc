@@ -136,6 +136,8 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
   row.ns += ns;
   row.explained_ns += explained_ns;
   row.cause.may_be_idle |= root.may_be_idle;
+  if (kind == why_open && (finding.name == "flock" || finding.name == "fcntl"))
+    row.cause.lock_wanted_by = finding.thread.pid;
   if (finding.breakdown) add_parts(row.cause.parts, *finding.breakdown);
   Late& late = row.late[of];
   late.who.add(finding.thread, ns);
@@ -182,6 +184,13 @@ void BlameTable::add(const Finding& finding, const WhySampling::Class& of) {
   const std::uint64_t blocked_ns = late_blocked_ns(finding);
   if (blocked_ns > 0 && blocked_ns >= finding.threshold_ns / 2 && !is_wanted_timeout(finding))
     blame(finding, of, why_blocked, blocked_ns);
+}
+
+std::set<std::uint32_t> BlameTable::lock_waiters() const {
+  std::set<std::uint32_t> pids;
+  for (const auto& [number, finding] : open_)
+    if (finding.name == "flock" || finding.name == "fcntl") pids.insert(finding.thread.pid);
+  return pids;
 }
 
 void BlameTable::finish(KernelTime end, const std::map<std::uint32_t, std::uint64_t>& open_ns) {

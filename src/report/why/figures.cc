@@ -69,6 +69,7 @@ class Builder {
     add_reclaim();
     add_calls();
     add_on_cpu();
+    name_lock_holders();
     figures_.oncpu = found_.cpu.all();
     std::erase_if(figures_.oncpu, [](const WhyFunction& one) { return one.of < least_samples; });
     if (figures_.oncpu.size() > functions_kept) figures_.oncpu.resize(functions_kept);
@@ -86,6 +87,7 @@ class Builder {
   void add_reclaim();
   void add_calls();
   void add_on_cpu();
+  void name_lock_holders();
   void rank();
   std::string verdict() const;
   bool is_much(std::uint64_t ns) const { return ns > 0 && ns >= duration_ns_ / least_share; }
@@ -284,6 +286,22 @@ void Builder::add_on_cpu() {
                                .who = {named(group, ns)},
                                .next = next_command(why_cpu, "", 0, found_.info)});
     figures_.causes.back().parts.oncpu_ns = ns;
+  }
+}
+
+/// The lock of a file that a process waits for, or tries again and again, and its holder.
+void Builder::name_lock_holders() {
+  for (WhyCause& cause : figures_.causes) {
+    if (!cause.by.empty() || cause.lock_wanted_by == 0) continue;
+    for (const FileLock& lock : found_.locks) {
+      if (lock.wanted_by != cause.lock_wanted_by) continue;
+      const std::string holder =
+          fmt::format("{}[{}]", printable(lock.holder.comm), lock.holder.pid);
+      cause.cause += fmt::format("; {} is locked by {}",
+                                 lock.path.empty() ? "a file" : printable(lock.path), holder);
+      cause.by.push_back({.name = holder, .count = 1, .ns = cause.total_ns});
+      break;
+    }
   }
 }
 
