@@ -52,7 +52,8 @@ bool is_join(const Finding& finding) {
 bool is_counted_elsewhere(const Finding& finding) {
   if (finding.span == span_name(SPAN_OFFCPU)) {
     const Wait* wait = finding.longest_wait();
-    return !wait || is_in_call(wait->kernel_stack);
+    // Without a stack, the kernel has not reported the switch: the wait may be within a call.
+    return !wait || wait->kernel_stack.empty() || is_in_call(wait->kernel_stack);
   }
   if (finding.span != span_name(SPAN_SYSCALL)) return false;
   if (finding.name == "connect") return is_over_tcp(finding);

@@ -28,9 +28,6 @@ std::string_view known_kernel_wait(const Wait& wait);
 /// "memory reclaim"; empty: it does not.
 std::string_view memory_reclaim_in(const Stack& kernel_stack);
 
-/// The name without parameters; arguments of templates stay.
-std::string_view without_parameters(std::string_view name);
-
 /// Frames of CPython's interpreter are the same whatever the program does.
 bool is_of_python(const StackFrame& frame);
 
