@@ -227,8 +227,6 @@ WaitPurpose decided(const Decision& said, const Finding& finding, const Meant& m
 WaitPurpose undecided(const Finding& finding, const Meant& meant, WaitHabits& habits) {
   if (meant.kind == WaitKind::events || meant.kind == WaitKind::input) {
     if (is_for_one_descriptor(finding)) return {purpose_unknown, "one descriptor", 0};
-    if (meant.kind == WaitKind::input && habits.holds_up_loop(finding))
-      return {purpose_unknown, "its event loop waits", 0};
     return {purpose_unknown, "", meant.ns};
   }
   const bool is_whole = finding.user_stack && !finding.user_stack->empty() &&
@@ -248,6 +246,8 @@ WaitPurpose purpose_of(const Finding& finding, WaitHabits& habits) {
     return {purpose_time, "its request", asked_ns(finding, meant, finding.result == 0)};
   if (meant.kind == WaitKind::none || meant.ns == 0) return {};
   if (meant.is_main_loop) return {purpose_work, "its main function", meant.ns};
+  if (meant.kind == WaitKind::input && habits.holds_up_loop(finding))
+    return {purpose_unknown, "its event loop waits", 0};
   if (const Decision said = by_stack(finding, meant.kind); said.row)
     return decided(said, finding, meant);
   const bool timeout = timed_out(finding, meant);

@@ -229,6 +229,37 @@ TEST(WaitHabits, OfSeveralThreadsMayBeForWork) {
   }
 }
 
+TEST(WaitHabits, AThreadThatSleepsNearerToItsBeginWaitsForNoWork) {
+  WaitHabits habits;
+  for (const std::uint32_t tid : {5u, 6u, 5u, 6u, 5u, 6u}) {
+    Finding sleep = slept("clock_nanosleep", "hrtimer_nanosleep");
+    sleep.thread.tid = tid;
+    called_by(sleep, {"clock_nanosleep", "request", "start_thread"});
+    purpose_of(sleep, habits);
+    EXPECT_EQ(
+        purpose_of(of_pool(tid, {"sem_wait", "lock_cache", "request", "start_thread"}), habits)
+            .meant_ns,
+        0u);
+  }
+}
+
+TEST(WaitHabits, InputOfAThreadWithAnEventLoopIsLate) {
+  const auto read_below = [](const char* function) {
+    Finding finding = slept("read", "anon_pipe_read");
+    called_by(finding, {"read", function, "callback", "run_loop", "main"});
+    return finding;
+  };
+  WaitHabits habits;
+  EXPECT_EQ(purpose_of(read_below("load"), habits).meant_ns, 900u) << "no loop is known yet";
+  Finding loop = slept("epoll_wait", "do_epoll_wait");
+  loop.result = 1;
+  called_by(loop, {"epoll_wait", "run_loop", "main"});
+  purpose_of(loop, habits);
+  const WaitPurpose purpose = purpose_of(read_below("load"), habits);
+  EXPECT_EQ(purpose.meant_ns, 0u);
+  EXPECT_EQ(purpose.by, "its event loop waits");
+}
+
 TEST(WaitHabits, OfOneThreadSaysNothing) {
   WaitHabits habits;
   for (int i = 0; i < 20; ++i)

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/measure_request.h"
 #include "cli/options.h"
+#include "live/file_locks.h"
 #include "live/live_stacks.h"
 #include "live/stall_probe_set.h"
 #include "report/why/view.h"
@@ -48,6 +49,7 @@ class WhyReporter final : public MeasureListener {
   void end(const SessionInfo& info, const Receipt& receipt) override {
     SessionInfo reported = info;
     for (std::string& note : stacks_.notes()) reported.notes.push_back(std::move(note));
+    keep_file_locks(file_locks_of(view_.lock_waiters(reported)), reported);
     view_.end(reported, receipt);
     saver_.end(reported, receipt);
   }

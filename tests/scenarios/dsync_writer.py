@@ -3,7 +3,8 @@ from scenario import Truth, pause, tool
 
 GROUP = "disk"
 SYMPTOM = "a log that is written with O_DSYNC is slow since a copy started"
-TRUTH = Truth(cause=r"write|disk", who="logger", by="dd|disk|vd|sd|nvme", example="write_log|pwrite|write")
+TRUTH = Truth(cause=r"write|disk", who="logger", by="dd|disk|vd|sd|nvme", example="write_log|pwrite|write",
+              least=0.25)  # the account has waits for a CPU
 
 PROGRAM = '''
 import os

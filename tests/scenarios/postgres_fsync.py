@@ -4,7 +4,8 @@ from scenario import Account, Truth, pause, tool
 
 GROUP = "disk"
 SYMPTOM = "commits take several milliseconds since the backup started"
-TRUTH = Truth(cause=r"fdatasync|fsync|disk", who="postgres", by="dd|disk|vd|sd|nvme|jbd2", not_by="autovacuum")
+TRUTH = Truth(cause=r"fdatasync|fsync|disk", who="postgres", by=r"disk|postgres", not_by="autovacuum",
+              least=0.15)  # the account has the whole of each commit
 
 
 def start(stage):

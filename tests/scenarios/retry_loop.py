@@ -3,8 +3,8 @@ from scenario import Truth
 
 GROUP = "loops"
 SYMPTOM = "a program that updates a file takes seconds, and each of its calls is short"
-TRUTH = Truth(cause=r"flock|retr|refused|EAGAIN|EWOULDBLOCK", who="updater", kinds=("retry", "blocked", "calls"),
-              by="holder", example=r"flock|file\.lock")
+TRUTH = Truth(cause=r"flock.*file\.lock", who="updater", kinds=("retry",),
+              by="holder")
 
 HOLDER = '''
 import fcntl

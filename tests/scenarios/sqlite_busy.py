@@ -3,8 +3,7 @@ from scenario import Truth, whole_session, pause, tool
 
 GROUP = "loops"
 SYMPTOM = "an update of an SQLite database takes seconds"
-TRUTH = Truth(cause=r"fcntl|lock|busy|retr|EAGAIN", who="sqlite3", kinds=("retry", "blocked", "calls"), by="holder",
-              example=r"shop\.db|fcntl")
+TRUTH = Truth(cause=r"fcntl.*shop\.db", who="sqlite3", kinds=("retry",), by="holder")
 
 HOLDER = '''
 import sqlite3

@@ -123,6 +123,8 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
   row.ns += ns;
   row.explained_ns += explained_ns;
   row.cause.may_be_idle |= root.may_be_idle;
+  if (kind == why_open && (finding.name == "flock" || finding.name == "fcntl"))
+    row.cause.lock_wanted_by = finding.thread.pid;
   if (finding.breakdown) add_parts(row.cause.parts, *finding.breakdown);
   Late& late = row.late[of];
   late.who.add(finding.thread, ns);
@@ -150,7 +152,9 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
 bool BlameTable::is_counted_elsewhere(const Finding& finding) const {
   if (finding.span == span_name(SPAN_OFFCPU)) {
     const Wait* wait = finding.longest_wait();
-    return !rules_.waits_in_calls && (!wait || is_in_call(wait->kernel_stack));
+    // Without a stack, the kernel has not reported the switch: the wait may be within a call.
+    return !rules_.waits_in_calls &&
+           (!wait || wait->kernel_stack.empty() || is_in_call(wait->kernel_stack));
   }
   if (finding.span != span_name(SPAN_SYSCALL)) return false;
   if (finding.name == "connect") return !rules_.connects && is_over_tcp(finding);
@@ -188,6 +192,13 @@ void BlameTable::add(const Finding& finding, const WhySampling::Class& of) {
   const std::uint64_t blocked_ns = late_blocked_ns(finding);
   if (blocked_ns > 0 && blocked_ns >= finding.threshold_ns / 2 && !is_wanted_timeout(finding))
     blame(finding, of, why_blocked, blocked_ns);
+}
+
+std::set<std::uint32_t> BlameTable::lock_waiters() const {
+  std::set<std::uint32_t> pids;
+  for (const auto& [number, finding] : open_)
+    if (finding.name == "flock" || finding.name == "fcntl") pids.insert(finding.thread.pid);
+  return pids;
 }
 
 void BlameTable::finish(KernelTime end, const std::map<std::uint32_t, std::uint64_t>& open_ns) {

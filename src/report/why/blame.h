@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,8 @@ class BlameTable {
   };
   const Runnable& runqueue() const { return runqueue_; }
   const Runnable& throttled() const { return throttled_; }
+  /// Processes that wait for the lock of a file at present.
+  std::set<std::uint32_t> lock_waiters() const;
   /// Longest late operation of any kind; 0: none.
   std::uint64_t longest_ns() const { return longest_ns_; }
   /// Time of causes that are not kept apart, for lack of room.

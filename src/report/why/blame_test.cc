@@ -99,6 +99,70 @@ TEST(BlameTable, ARootThatExplainsLittleSaysHowMuch) {
   EXPECT_TRUE(causes[0].cause.ends_with("hold ← work (20 % of the time)")) << causes[0].cause;
 }
 
+/// A thread that waited for its turn, had the lock for 10 ms, and passed it on.
+ChainLink in_turn(std::uint32_t tid, std::uint64_t during_ms) {
+  ChainLink link;
+  link.thread = {.pid = 10, .tid = tid, .comm = "order-" + std::to_string(tid)};
+  link.what = during_ms > 10 ? "waited" : "ran";
+  link.during_ns = during_ms * ms;
+  link.ns = during_ms > 10 ? (during_ms - 10) * ms : during_ms * ms;
+  link.ledger = Breakdown{.oncpu_ns = 10 * ms, .sleeping_ns = (during_ms - 10) * ms};
+  link.is_thread = true;
+  link.waking_stack = stack_of({"book", "work"});
+  return link;
+}
+
+TEST(BlameTable, ThreadsThatHoldALockInTurnAreOneRoot) {
+  BlameTable table;
+  for (const std::uint64_t turns : {1, 3}) {
+    Finding finding = blocked(1, 10 * turns);
+    for (std::uint64_t i = 0; i < turns; ++i)
+      finding.chain.push_back(in_turn(static_cast<std::uint32_t>(20 + i), 10 * (turns - i)));
+    table.add(finding, {});
+  }
+  const auto causes = causes_of(table);
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_EQ(causes[0].cause,
+            "futex in wait_for_lock ← work behind order-*, which ran in book ← work");
+  ASSERT_EQ(causes[0].by.size(), 1u);
+  EXPECT_EQ(causes[0].by[0].name, "order-*");
+  EXPECT_EQ(causes[0].by[0].ns, 40 * ms);
+  EXPECT_EQ(table.blocked(WhySampling()).ran_ns.at("order-*"), 40 * ms);
+}
+
+TEST(BlameTable, ThreadsBehindOneThatWaitsForADiskAreItsCause) {
+  BlameTable table;
+  ChainLink disk;
+  disk.what = "softirq BLOCK";
+  Finding behind = blocked(1, 10);
+  ChainLink writer = asleep(9, "flush", 10 * ms);
+  writer.thread.comm = "writer";
+  behind.chain = {writer, disk};
+  Finding itself = blocked(9, 12);
+  itself.name = "fdatasync";
+  itself.user_stack = stack_of({"flush", "work"});
+  itself.chain = {disk};
+  table.add(behind, {});
+  table.add(itself, {});
+  const auto causes = causes_of(table);
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_EQ(causes[0].cause, "disk: fdatasync in flush ← work");
+  EXPECT_EQ(causes[0].total_ns, 22 * ms);
+}
+
+TEST(BlameTable, AFutexThatTimedOutIsNoDelayUnlessItIsALock) {
+  BlameTable table;
+  Finding pool = blocked(1, 50);
+  pool.error = "ETIMEDOUT";
+  table.add(pool, {});
+  EXPECT_TRUE(causes_of(table).empty());
+  Finding monitor = blocked(1, 50);
+  monitor.error = "ETIMEDOUT";
+  monitor.user_stack = stack_of({"ObjectMonitor::EnterI", "work"});
+  table.add(monitor, {});
+  EXPECT_EQ(causes_of(table).size(), 1u);
+}
+
 TEST(BlameTable, TimeThatWasAskedForIsNoDelay) {
   BlameTable table;
   Finding finding = blocked(1, 50);

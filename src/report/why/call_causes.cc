@@ -100,7 +100,8 @@ std::vector<CallCause> retries(const LatencyTable& calls, const SessionInfo& inf
              .who = {{.name = fmt::format("{}[{}]", printable(comm), pid),
                       .count = process.sleeps,
                       .ns = process.sleep_ns}},
-             .next = next_command(why_retry, failing.name, 0, info)}});
+             .next = next_command(why_retry, failing.name, 0, info),
+             .lock_wanted_by = failing.name == "flock" || failing.name == "fcntl" ? pid : 0}});
   }
   return causes;
 }

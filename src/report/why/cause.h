@@ -29,6 +29,7 @@ struct WhyCause {
   Breakdown parts{};                 ///< of the late operations that have a finding
   std::optional<Finding> example{};  ///< the longest of them
   std::string next{};                ///< the command that shows more
+  std::uint32_t lock_wanted_by = 0;  ///< pid of the process that wants the lock of a file; 0: none
   bool may_be_idle = false;          ///< the threads may have waited for work
 };
 

@@ -38,6 +38,14 @@ WhyName named(const OffcpuRow& group, std::uint64_t ns) {
   return {.name = group_name(group), .count = group.threads, .ns = ns};
 }
 
+/// `ns` times `part` of `whole`.
+std::uint64_t part_of(std::uint64_t ns, std::uint64_t part, std::uint64_t whole) {
+  return whole == 0
+             ? 0
+             : static_cast<std::uint64_t>(static_cast<double>(ns) * static_cast<double>(part) /
+                                          static_cast<double>(whole));
+}
+
 /// "70 % in spin ← main, 20 % in flush".
 std::string functions_text(const std::vector<WhyFunction>& functions) {
   std::vector<std::string> said;
@@ -69,6 +77,7 @@ class Builder {
     add_reclaim();
     add_calls();
     add_on_cpu();
+    name_lock_holders();
     figures_.oncpu = found_.cpu.all();
     std::erase_if(figures_.oncpu, [](const WhyFunction& one) { return one.of < least_samples; });
     if (figures_.oncpu.size() > functions_kept) figures_.oncpu.resize(functions_kept);
@@ -86,6 +95,7 @@ class Builder {
   void add_reclaim();
   void add_calls();
   void add_on_cpu();
+  void name_lock_holders();
   void rank();
   std::string verdict() const;
   bool is_much(std::uint64_t ns) const { return ns > 0 && ns >= duration_ns_ / least_share; }
@@ -150,7 +160,14 @@ void Builder::add_short_waits(wait_reason reason, std::uint64_t blamed_ns) {
   if (const auto found = std::ranges::find_if(figures_.causes, has_long);
       found != figures_.causes.end()) {
     found->total_ns += short_ns;
-    found->who = std::move(who);
+    for (WhyName& more : who) {
+      more.ns = part_of(more.ns, short_ns, sum_ns);
+      const auto same = std::ranges::find(found->who, more.name, &WhyName::name);
+      if (same == found->who.end())
+        found->who.push_back(std::move(more));
+      else
+        same->ns += more.ns;
+    }
     return;
   }
   WhyCause cause{.kind = why_blocked, .total_ns = short_ns, .who = std::move(who)};
@@ -239,9 +256,7 @@ void Builder::add_reclaim() {
   for (const OffcpuRow& group : figures_.groups) {
     const CpuFunctions::Reclaim reclaim = found_.cpu.reclaim_of({group.pid, group.comm});
     if (reclaim.samples < least_samples) continue;
-    const auto ns = static_cast<std::uint64_t>(static_cast<double>(group.oncpu_ns) *
-                                               static_cast<double>(reclaim.samples) /
-                                               static_cast<double>(reclaim.of));
+    const std::uint64_t ns = part_of(group.oncpu_ns, reclaim.samples, reclaim.of);
     if (!is_much(ns)) continue;
     booked_ns_[group.pid] += ns;
     figures_.causes.push_back({.cause = fmt::format("{}, on the CPU", reclaim.name),
@@ -253,11 +268,14 @@ void Builder::add_reclaim() {
   }
 }
 
+/// Only the calls' time on the CPU: their waits are other causes.
 void Builder::add_calls() {
-  std::map<std::uint32_t, std::uint64_t> calls_ns;
+  std::map<std::uint32_t, std::uint64_t> calls_ns, oncpu_ns;
+  for (const OffcpuRow& thread : found_.threads) oncpu_ns[thread.pid] += thread.oncpu_ns;
   for (CallCause& one : many_calls(found_.calls, found_.info)) {
-    const std::uint64_t booked_ns = std::min(booked_ns_[one.pid], one.cause.total_ns);
-    one.cause.total_ns -= booked_ns;
+    if (const auto found = oncpu_ns.find(one.pid); found != oncpu_ns.end())
+      one.cause.total_ns = std::min(one.cause.total_ns, found->second);
+    one.cause.total_ns -= std::min(booked_ns_[one.pid], one.cause.total_ns);
     one.cause.who.front().ns = one.cause.total_ns;
     calls_ns[one.pid] += one.cause.total_ns;
     figures_.causes.push_back(std::move(one.cause));
@@ -284,6 +302,22 @@ void Builder::add_on_cpu() {
                                .who = {named(group, ns)},
                                .next = next_command(why_cpu, "", 0, found_.info)});
     figures_.causes.back().parts.oncpu_ns = ns;
+  }
+}
+
+/// The lock of a file that a process waits for, or tries again and again, and its holder.
+void Builder::name_lock_holders() {
+  for (WhyCause& cause : figures_.causes) {
+    if (!cause.by.empty() || cause.lock_wanted_by == 0) continue;
+    for (const FileLock& lock : found_.locks) {
+      if (lock.wanted_by != cause.lock_wanted_by) continue;
+      const std::string holder =
+          fmt::format("{}[{}]", printable(lock.holder.comm), lock.holder.pid);
+      cause.cause += fmt::format("; {} is locked by {}",
+                                 lock.path.empty() ? "a file" : printable(lock.path), holder);
+      cause.by.push_back({.name = holder, .count = 1, .ns = cause.total_ns});
+      break;
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 #include "report/why/blame.h"
 #include "report/why/cause.h"
 #include "report/why/cpu_functions.h"
+#include "report/why/file_locks.h"
 #include "report/why/sampling.h"
 
 namespace overdue {
@@ -34,7 +35,8 @@ struct WhyFindings {
   const BlameTable& blame;
   const WhySampling& sampling;
   const CpuFunctions& cpu;
-  const LatencyTable& calls;  ///< by process
+  const LatencyTable& calls;           ///< by process
+  const std::vector<FileLock>& locks;  ///< at the end of the session
   std::uint64_t threshold_ns = 0;
 };
 

@@ -33,6 +33,7 @@ struct Session {
                        .sampling = sampling,
                        .cpu = cpu,
                        .calls = calls,
+                       .locks = locks,
                        .threshold_ns = ms});
   }
   void call(std::string name, std::uint64_t count, std::uint64_t each_ns,
@@ -52,6 +53,7 @@ struct Session {
   WhySampling sampling;
   CpuFunctions cpu;
   LatencyTable calls;
+  std::vector<FileLock> locks;
 };
 
 TEST(WhyFigures, AnIdleTargetHasNoCauses) {
@@ -105,6 +107,32 @@ TEST(WhyFigures, ARefusedCallBeforeEachSleepIsARetry) {
   EXPECT_EQ(all.causes[0].kind, why_retry);
   EXPECT_TRUE(all.causes[0].cause.starts_with("retries: flock failed 90 times (EWOULDBLOCK)"))
       << all.causes[0].cause;
+}
+
+TEST(WhyFigures, TheHolderOfTheLockOfARetryIsNamed) {
+  Session session;
+  session.call("flock", 90, 2'000, 90);
+  session.call("clock_nanosleep", 89, 10 * ms);
+  session.locks = {{.wanted_by = 10, .holder = {12, 12, "backup"}, .path = "/srv/job.lock"}};
+  const WhyFigures all = session.figures();
+  ASSERT_EQ(all.causes.size(), 1u);
+  EXPECT_TRUE(all.causes[0].cause.ends_with("; /srv/job.lock is locked by backup[12]"))
+      << all.causes[0].cause;
+  ASSERT_EQ(all.causes[0].by.size(), 1u);
+  EXPECT_EQ(all.causes[0].by[0].name, "backup[12]");
+}
+
+TEST(WhyFigures, WaitsForADiskBelowTheThresholdAreACause) {
+  Session session;
+  session.threads.push_back(thread_of(10, 10, "app"));
+  session.threads[0].uninterruptible_ns = 400 * ms;
+  session.threads[0].reason_ns[REASON_DISK] = 400 * ms;
+  session.call("fdatasync", 1000, 400'000);
+  session.call("write", 1000, 4'000);
+  const WhyFigures all = session.figures();
+  ASSERT_EQ(all.causes.size(), 1u);
+  EXPECT_EQ(all.causes[0].cause, "disk: fdatasync 1,000 times, 400us each");
+  EXPECT_EQ(all.causes[0].total_ns, 400 * ms);
 }
 
 TEST(WhyFigures, BusyThreadsAreNamedByFunction) {

@@ -24,6 +24,9 @@ constexpr KnownLock known_locks[] = {
     {"LWLockAcquire*", "a lightweight lock of PostgreSQL", false},
     {"__lll_lock_wait_private", "a lock of the C library", false},
     {"gvl_acquire*", "Ruby's GVL", true},
+    {"getaddrinfo", "DNS look-up (getaddrinfo)", false, false},
+    {"gethostbyname*", "DNS look-up (gethostbyname)", false, false},
+    {"__res_context_send", "DNS look-up", false, false},
 };
 
 /// Waits in the kernel, by a function anywhere in the stack.

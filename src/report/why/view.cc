@@ -9,6 +9,7 @@
 #include "bpf/profile.h"
 #include "probes/spans.h"
 #include "report/profile/sample_stacks.h"
+#include "report/why/call_causes.h"
 #include "report/why/figures.h"
 #include "report/why/sections.h"
 #include "sinks/text_format.h"
@@ -90,6 +91,13 @@ void WhyView::record(const Record& record) {
   }
 }
 
+std::set<std::uint32_t> WhyView::lock_waiters(const SessionInfo& info) const {
+  std::set<std::uint32_t> pids = blame_.lock_waiters();
+  for (const CallCause& one : retries(calls_.table(info.names, info.duration, {}), info))
+    if (one.cause.lock_wanted_by != 0) pids.insert(one.cause.lock_wanted_by);
+  return pids;
+}
+
 void WhyView::end(const SessionInfo& info, const Receipt& receipt) {
   SessionInfo shown = info;
   stalls_.end(info, receipt);
@@ -98,12 +106,14 @@ void WhyView::end(const SessionInfo& info, const Receipt& receipt) {
   for (const OffcpuRow& thread : threads) open_ns[thread.tid] = thread.open_ns;
   blame_.finish(info.start + info.duration, open_ns);
   const LatencyTable calls = calls_.table(info.names, info.duration, {});
+  const std::vector<FileLock> locks = kept_file_locks(info);
   WhyFigures figures = figures_of({.info = info,
                                    .threads = threads,
                                    .blame = blame_,
                                    .sampling = sampling_,
                                    .cpu = cpu_,
                                    .calls = calls,
+                                   .locks = locks,
                                    .threshold_ns = static_cast<std::uint64_t>(
                                        plan_.thresholds.general.value_or(Duration(0)).count())});
   figures.top = plan_.top;

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "core/stack_namer.h"
@@ -45,6 +46,10 @@ class WhyView final : public MeasureListener {
   void tick() override { stalls_.tick(now_); }
   void settle() override { stalls_.finish(); }
   void end(const SessionInfo& info, const Receipt& receipt) override;
+
+  /// Processes that wait for the lock of a file, or try to get it again and again. Their locks are
+  /// expected in the session's information at end(): see keep_file_locks().
+  std::set<std::uint32_t> lock_waiters(const SessionInfo& info) const;
 
  private:
   /// Findings are blamed as they come: the sink need not keep them.

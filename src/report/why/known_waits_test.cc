@@ -1,0 +1,66 @@
+#include "report/why/known_waits.h"
+
+#include <initializer_list>
+
+#include <gtest/gtest.h>
+
+namespace overdue {
+namespace {
+
+/// Innermost first.
+Stack kernel(std::initializer_list<const char*> names) {
+  Stack stack;
+  for (const char* name : names)
+    stack.push_back({.name = name, .module = "[kernel]", .is_kernel = true});
+  return stack;
+}
+
+std::string_view wait_in(std::initializer_list<const char*> names,
+                         std::string_view state = "uninterruptible") {
+  Wait wait;
+  wait.state = state;
+  wait.kernel_stack = kernel(names);
+  return known_kernel_wait(wait);
+}
+
+TEST(KnownKernelWait, NamesLocksByTheInnermostFunction) {
+  EXPECT_EQ(wait_in({"vm_mmap_pgoff", "do_syscall_64"}), "mmap_lock");
+  EXPECT_EQ(wait_in({"ext4_buffered_write_iter", "vfs_write", "do_syscall_64"}),
+            "the lock of a file's inode");
+  EXPECT_EQ(wait_in({"folio_wait_bit", "ext4_buffered_write_iter", "vfs_write"}), "")
+      << "a wait for a disk";
+  EXPECT_EQ(wait_in({"vm_mmap_pgoff", "do_syscall_64"}, "sleeping"), "");
+}
+
+TEST(KnownKernelWait, NamesReclaimAnywhereInTheStack) {
+  EXPECT_EQ(wait_in({"reclaim_throttle", "shrink_node", "do_try_to_free_pages",
+                     "try_to_free_mem_cgroup_pages", "try_charge_memcg", "vfs_write"}),
+            "memory reclaim at the limit of the cgroup");
+  EXPECT_EQ(wait_in({"shrink_node", "do_try_to_free_pages", "try_to_free_pages"}),
+            "memory reclaim");
+  EXPECT_EQ(wait_in({"locks_lock_inode_wait", "__do_sys_flock"}, "sleeping"), "a lock of a file");
+}
+
+TEST(KnownLock, OfPythonIsKnownByTheCallOfTheCLibrary) {
+  const auto stack = [](const char* function) {
+    Stack all;
+    all.push_back({.name = function, .module = "/usr/lib/libc.so.6"});
+    all.push_back({.name = "", .module = "/usr/bin/python3.11"});
+    return all;
+  };
+  ASSERT_NE(known_lock_in(stack("pthread_cond_timedwait")), nullptr);
+  EXPECT_EQ(known_lock_in(stack("pthread_cond_timedwait"))->name, "Python's GIL");
+  EXPECT_EQ(known_lock_in(stack("sem_clockwait")), nullptr);
+}
+
+TEST(KnownLock, OfPostgres) {
+  const Stack stack = {{.name = "epoll_wait", .module = "/usr/lib/libc.so.6"},
+                       {.name = "WaitLatch", .module = "/usr/lib/postgresql/15/bin/postgres"},
+                       {.name = "ProcSleep", .module = "/usr/lib/postgresql/15/bin/postgres"}};
+  ASSERT_NE(known_lock_in(stack), nullptr);
+  EXPECT_EQ(known_lock_in(stack)->name, "a lock of PostgreSQL");
+  EXPECT_TRUE(known_lock_in(stack)->is_only_lock);
+}
+
+}  // namespace
+}  // namespace overdue
