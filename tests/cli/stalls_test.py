@@ -191,6 +191,26 @@ class Output(Case):
         self.assertNotIn("like", first)
         self.assertEqual({finding.get("like") for finding in rest}, {first["number"]})
 
+    def test_sums_of_causes(self):
+        """All waiters of the lock are late behind its holder; the sums are those of the findings."""
+        for options in (("-T", "5ms"), ()):  # without -T, the threshold chooses itself
+            lines = {}
+            finished = overdue("stalls", *options, "-f", "ndjson", "--summary", "--stdout", "--",
+                               workload("lock-demo"), "--rounds", 10, "--min", "20ms", "--max", "40ms")
+            self.assertEqual(finished.status, 0, finished)
+            events = [json.loads(line) for line in finished.out.splitlines()]
+            waited = sum(event["took_ns"] for event in events if event["type"] == "wait")
+            for line in events:
+                lines.setdefault(line["type"], []).append(line)
+            self.assertNotIn("stall", lines)
+            first = lines["cause"][0]
+            self.assertRegex(first["cause"], r"behind holder\[\d+\], which slept in hold_the_lock")
+            self.assertEqual({one["name"] for one in first["who"]}, {"waiter-*"})
+            self.assertGreater(first["total_ns"], 0.8 * waited)
+            self.assertLess(first["total_ns"], 1.02 * waited + 5 * MS)
+            self.assertEqual(first["parts"]["blocked_ns"], first["total_ns"])
+            self.assertLess(abs(1 - sum(one["share"] for one in lines["cause"])), 0.001)
+
     def test_what_execve_was_given(self):
         """The call's registers and strings are gone when it ends."""
         for options in ((), ("-e", "execve")):

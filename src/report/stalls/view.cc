@@ -39,7 +39,7 @@ BlameTable::Rules rules_of(const std::vector<span_kind>& spans) {
   const auto has = [&spans](span_kind kind) {
     return std::find(spans.begin(), spans.end(), kind) != spans.end();
   };
-  return {.waits_in_calls = !has(SPAN_SYSCALL), .connects = !has(SPAN_TCP_CONNECT), .joins = true};
+  return {.waits_in_calls = !has(SPAN_SYSCALL), .connects = !has(SPAN_TCP_CONNECT)};
 }
 
 }  // namespace

@@ -158,8 +158,8 @@ bool BlameTable::is_counted_elsewhere(const Finding& finding) const {
   }
   if (finding.span != span_name(SPAN_SYSCALL)) return false;
   if (finding.name == "connect") return !rules_.connects && is_over_tcp(finding);
-  return !rules_.joins && (finding.name == "wait4" || finding.name == "waitid" ||
-                           finding.name == "vfork" || is_join(finding));
+  return finding.name == "wait4" || finding.name == "waitid" || finding.name == "vfork" ||
+         is_join(finding);
 }
 
 void BlameTable::add(const Finding& finding, const WhySampling::Class& of) {

@@ -21,7 +21,6 @@ class BlameTable {
     /// Waits off the CPU within system calls count: the calls have no findings of their own.
     bool waits_in_calls = false;
     bool connects = false;  ///< TCP connects count: they have no spans of their own
-    bool joins = false;     ///< waits for the end of a child or a thread count
   };
   BlameTable() = default;
   explicit BlameTable(const Rules& rules) : rules_(rules) {}

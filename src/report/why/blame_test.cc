@@ -114,7 +114,7 @@ ChainLink in_turn(std::uint32_t tid, std::uint64_t during_ms) {
 
 TEST(BlameTable, ThreadsThatHoldALockInTurnAreOneRoot) {
   BlameTable table;
-  for (const std::uint64_t turns : {1, 3}) {
+  for (const std::uint64_t turns : {1u, 3u}) {
     Finding finding = blocked(1, 10 * turns);
     for (std::uint64_t i = 0; i < turns; ++i)
       finding.chain.push_back(in_turn(static_cast<std::uint32_t>(20 + i), 10 * (turns - i)));

@@ -93,7 +93,7 @@ CausesSection::CausesSection(const BlameTable& blame, std::size_t top) : top_(to
   causes_ = blame.blocked(WhySampling()).causes;
   add_runnable(causes_, blame.runqueue(), why_runqueue, "waited for a CPU behind");
   add_runnable(causes_, blame.throttled(), why_throttled, "throttled");
-  std::ranges::stable_sort(causes_, std::ranges::greater(), &WhyCause::total_ns);
+  std::ranges::sort(causes_, std::ranges::greater(), &WhyCause::total_ns);
   for (const WhyCause& cause : causes_) late_ns_ += cause.total_ns;
 }
 

@@ -48,7 +48,7 @@ std::vector<WhyFunction> CpuFunctions::functions_of(const std::string& thread, c
                    .thread = thread,
                    .samples = samples,
                    .of = group.samples});
-  std::ranges::stable_sort(all, std::ranges::greater(), &WhyFunction::samples);
+  std::ranges::sort(all, std::ranges::greater(), &WhyFunction::samples);
   return all;
 }
 
@@ -85,7 +85,7 @@ std::vector<WhyFunction> CpuFunctions::all() const {
   std::vector<WhyFunction> all;
   for (const auto& [key, group] : groups_)
     for (WhyFunction& one : functions_of(key.second, group)) all.push_back(std::move(one));
-  std::ranges::stable_sort(all, std::ranges::greater(), &WhyFunction::samples);
+  std::ranges::sort(all, std::ranges::greater(), &WhyFunction::samples);
   return all;
 }
 

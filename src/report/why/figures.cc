@@ -332,7 +332,7 @@ void Builder::rank() {
   std::erase_if(figures_.causes, [&](const WhyCause& cause) {
     return !is_much(cause.total_ns) && cause.max_ns < least_longest;
   });
-  std::ranges::stable_sort(figures_.causes, std::ranges::greater(), &WhyCause::total_ns);
+  std::ranges::sort(figures_.causes, std::ranges::greater(), &WhyCause::total_ns);
   if (figures_.causes.size() > causes_kept) figures_.causes.resize(causes_kept);
   std::set<std::string_view> kinds;
   for (const WhyCause& cause : figures_.causes)
@@ -384,7 +384,7 @@ std::vector<OffcpuRow> groups_of(const std::vector<OffcpuRow>& threads) {
   }
   std::vector<OffcpuRow> all;
   for (auto& [key, group] : groups) all.push_back(std::move(group));
-  std::ranges::stable_sort(all, std::ranges::greater(), [](const OffcpuRow& group) {
+  std::ranges::sort(all, std::ranges::greater(), [](const OffcpuRow& group) {
     return group.oncpu_ns + group.waiting_ns() + group.reason_ns[REASON_FUTEX];
   });
   return all;

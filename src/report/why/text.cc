@@ -52,7 +52,7 @@ std::vector<Part> parts_of(const OffcpuRow& group) {
                              {"stopped", group.reason_ns[REASON_STOPPED]},
                              {"other waits", group.reason_ns[REASON_OTHER]},
                              {"unknown", group.unknown_ns()}};
-  std::ranges::stable_sort(parts, std::ranges::greater(), &Part::second);
+  std::ranges::sort(parts, std::ranges::greater(), &Part::second);
   return parts;
 }
 

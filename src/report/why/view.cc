@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "bpf/profile.h"
 #include "probes/spans.h"
 #include "report/profile/sample_stacks.h"
