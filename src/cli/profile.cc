@@ -5,52 +5,14 @@
 #include "cli/command.h"
 #include "cli/measure_request.h"
 #include "cli/options.h"
-#include "live/live_stacks.h"
+#include "live/naming_listener.h"
 #include "live/profile_probe_set.h"
 #include "report/profile/view.h"
 #include "report/syscalls/view_options.h"
 #include "source/measure.h"
-#include "source/trace_saver.h"
 
 namespace overdue {
 namespace {
-
-class ProfileReporter final : public MeasureListener {
- public:
-  ProfileReporter(ProfilePlan plan, const OutputOptions& output, bool spawned, bool sandbox,
-                  const std::string& save)
-      : stacks_({.sandbox = sandbox, .many_stacks = true}),
-        view_(std::move(plan), output, spawned, stacks_),
-        saver_(save, &stacks_) {}
-
-  void while_waiting(const std::function<void()>& meanwhile) override {
-    stacks_.while_waiting(meanwhile);
-  }
-  void begin(const SessionInfo& info) override {
-    stacks_.begin(info);
-    view_.begin(info);
-    saver_.begin(info);
-  }
-  void record(const Record& record) override {
-    if (record.schema->id == RECORD_PROFILE_SAMPLE) stacks_.will_name(record.header().pid);
-    view_.record(record);
-    saver_.record(record);
-  }
-  void polled() override { stacks_.follow(); }
-  void interval(const SessionInfo&, Duration) override {}
-  void tick() override { saver_.flush(); }
-  void end(const SessionInfo& info, const Receipt& receipt) override {
-    SessionInfo reported = info;
-    for (std::string& note : stacks_.notes()) reported.notes.push_back(std::move(note));
-    view_.end(reported, receipt);
-    saver_.end(reported, receipt);
-  }
-
- private:
-  LiveStacks stacks_;
-  ProfileView view_;
-  TraceSaver saver_;
-};
 
 class ProfileCommand final : public Command {
  public:
@@ -97,11 +59,12 @@ int ProfileCommand::run(const Invocation& invocation) {
       .rate_hz = rate_hz_, .by_thread = !by_.empty(), .top = view_.row_limit(), .flame = flame_};
   MeasureRequest request = request_of_target("profile", invocation, target_, stop_, output_);
   request.options = kept_options(plan);
-  ProfileReporter reporter(plan, output_, invocation.has_program, !stack_options_.no_sandbox,
-                           save_);
+  LiveStacks stacks({.sandbox = !stack_options_.no_sandbox, .many_stacks = true});
+  ProfileView view(plan, output_, invocation.has_program, stacks);
+  NamingListener listener(view, stacks, save_);
   ProfileProbeSet probe_set({.rate_hz = rate_hz_, .user_stack_bytes = user_stack_},
                             buffer_ ? parse_buffer_size(*buffer_) : default_ring_bytes());
-  return measure(request, *kernel_.open(), probe_set, reporter);
+  return measure(request, *kernel_.open(), probe_set, listener);
 }
 
 }  // namespace

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "live/live_stacks.h"
+#include "source/listener.h"
+#include "source/trace_saver.h"
+
+namespace overdue {
+
+/// Hands all calls on to a view whose records have stacks of running processes, follows these
+/// processes, and saves the records. Used by one thread.
+class NamingListener final : public MeasureListener {
+ public:
+  /// `view` and `stacks` must outlive this object; `stacks` names what `view` shows. `save`: the
+  /// trace file; empty: none.
+  NamingListener(MeasureListener& view, LiveStacks& stacks, std::string save)
+      : view_(view), stacks_(stacks), saver_(std::move(save), &stacks) {}
+
+  void while_waiting(const std::function<void()>& meanwhile) override {
+    stacks_.while_waiting(meanwhile);
+  }
+  void begin(const SessionInfo& info) override {
+    stacks_.begin(info);
+    view_.begin(info);
+    saver_.begin(info);
+  }
+  void record(const Record& record) override {
+    const std::uint16_t kind = record.schema->id;
+    if (kind == RECORD_SPAN || kind == RECORD_WAIT_STACK || kind == RECORD_PROFILE_SAMPLE)
+      stacks_.will_name(record.header().pid);
+    view_.record(record);
+    saver_.record(record);
+  }
+  void polled() override { stacks_.follow(); }
+  void interval(const SessionInfo& info, Duration wall) override { view_.interval(info, wall); }
+  void tick() override {
+    view_.tick();
+    saver_.flush();
+  }
+  void settle() override { view_.settle(); }
+  void end(const SessionInfo& info, const Receipt& receipt) override {
+    SessionInfo reported = info;
+    for (std::string& note : stacks_.notes()) reported.notes.push_back(std::move(note));
+    view_.end(reported, receipt);
+    saver_.end(reported, receipt);
+  }
+
+ private:
+  MeasureListener& view_;
+  LiveStacks& stacks_;
+  TraceSaver saver_;
+};
+
+}  // namespace overdue
