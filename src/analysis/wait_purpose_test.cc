@@ -251,6 +251,7 @@ TEST(WaitHabits, InputOfAThreadWithAnEventLoopIsLate) {
   };
   WaitHabits habits;
   EXPECT_EQ(purpose_of(read_below("load"), habits).meant_ns, 900u) << "no loop is known yet";
+  EXPECT_EQ(purpose_of(read_below("uv_run")).meant_ns, 0u);
   Finding loop = slept("epoll_wait", "do_epoll_wait");
   loop.result = 1;
   called_by(loop, {"epoll_wait", "run_loop", "main"});

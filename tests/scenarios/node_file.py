@@ -6,7 +6,7 @@ from scenario import Truth
 
 GROUP = "runtimes"
 SYMPTOM = "a Node program does nothing else for 60 ms, many times a second"
-TRUTH = Truth(cause=r"open|read|fifo|pipe", who="node", by="feeder", example=r"settings")
+TRUTH = Truth(cause=r"open|read|fifo|pipe", who="node", by="feeder", example=r"fs_read|uv_fs")
 
 PROGRAM = '''
 const fs = require("fs");

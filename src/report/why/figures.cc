@@ -276,6 +276,7 @@ void Builder::add_calls() {
     if (const auto found = oncpu_ns.find(one.pid); found != oncpu_ns.end())
       one.cause.total_ns = std::min(one.cause.total_ns, found->second);
     one.cause.total_ns -= std::min(booked_ns_[one.pid], one.cause.total_ns);
+    one.cause.max_ns = std::min(one.cause.max_ns, one.cause.total_ns);
     one.cause.who.front().ns = one.cause.total_ns;
     calls_ns[one.pid] += one.cause.total_ns;
     figures_.causes.push_back(std::move(one.cause));
