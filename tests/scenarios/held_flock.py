@@ -3,6 +3,8 @@ from scenario import Truth, whole_session, eventually, pause, read, tool
 
 GROUP = "endless"
 SYMPTOM = "a cron job has hung since last night"
+READING = """\
+The call has not ended; the lock's path and its holder are named."""
 TRUTH = Truth(cause=r"flock.*job\.lock", who="flock", by="holder|backup", kinds=("open", "blocked"), example="job.lock|flock",
               most=5)  # from its start, before the session
 

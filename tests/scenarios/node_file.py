@@ -6,6 +6,9 @@ from scenario import Truth
 
 GROUP = "runtimes"
 SYMPTOM = "a Node program does nothing else for 60 ms, many times a second"
+READING = """\
+The call is in `node::fs`, below the event loop: while it waits for the process at the other end of
+the FIFO, no callback runs. Use the asynchronous call."""
 TRUTH = Truth(cause=r"open|read|fifo|pipe", who="node", by="feeder", example=r"fs_read|uv_fs")
 
 PROGRAM = '''

@@ -4,6 +4,9 @@ from scenario import Account, Truth, pause, tool
 
 GROUP = "disk"
 SYMPTOM = "commits take several milliseconds since the backup started"
+READING = """\
+The cause has the commits that wait for the disk themselves, and those that wait behind them for a
+lightweight lock, which are late for the same reason."""
 TRUTH = Truth(cause=r"fdatasync|fsync|disk", who="postgres", by=r"disk|postgres", not_by="autovacuum",
               least=0.15)  # the account has the whole of each commit
 

@@ -4,6 +4,9 @@ from scenario import MS, Account, Truth, pause
 
 GROUP = "locks"
 SYMPTOM = "updates of one table take 100 ms, with an idle disk and an idle CPU"
+READING = """\
+The backends wait in `ProcSleep` for a lock; the root holds it and sleeps in `pg_sleep` within its
+transaction."""
 TRUTH = Truth(cause=r"lock", who="postgres", by="postgres", example="ProcSleep|LockAcquire|heap_update",
               not_by="walwriter|checkpointer")
 

@@ -5,6 +5,9 @@ from scenario import Truth, tool
 GROUP = "disk"
 SYMPTOM = "redis answers in milliseconds, not microseconds"
 # The save forks and reads memory meanwhile; the larger cause is the fsync of each turn.
+READING = """\
+The main thread waits in `fdatasync` after each turn of its event loop, for the disk that the child
+of the background save uses too. Compare the cost with `appendfsync everysec`."""
 TRUTH = Truth(cause=r"fdatasync|fsync", who="redis-server", kinds=("blocked",), first=2)
 
 SAVES = '''

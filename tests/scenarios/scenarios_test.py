@@ -22,7 +22,8 @@ SLACK_NS = 30 * MS
 def modules(group):
     """The scenarios of the group, by name."""
     names = sorted(name[:-3] for name in os.listdir(HERE) if name.endswith(".py"))
-    found = {name: importlib.import_module(name) for name in names if name != "scenarios_test"}
+    found = {name: importlib.import_module(name) for name in names
+             if name not in ("scenarios_test", "pages")}
     return {name: module for name, module in found.items() if getattr(module, "GROUP", "") == group}
 
 
