@@ -5,7 +5,7 @@ GROUP = "endless"
 SYMPTOM = "a cron job has hung since last night"
 READING = """\
 The call has not ended; the lock's path and its holder are named."""
-TRUTH = Truth(cause=r"flock.*job\.lock", who="flock", by="holder|backup", kinds=("open", "blocked"), example="job.lock|flock",
+TRUTH = Truth(cause=r"flock.*job\.lock", who="flock", by="holder", kinds=("open",), example="flock",
               most=5)  # from its start, before the session
 
 HOLDER = '''

@@ -40,7 +40,7 @@ class Server:
         for name in os.listdir(self.stage.folder):
             if name.startswith(prefix):
                 with open(self.stage.path(name), encoding="ascii") as file:
-                    rows = [list(map(int, line.split())) for line in file if line.count(" ") == 5 and line.endswith("\n")]
+                    rows = [list(map(int, line.split())) for line in file]
                 took += [1000 * row[2] for row in rows
                          if begin_ns <= 10**9 * row[4] + 1000 * row[5] - offset_ns <= end_ns]
         return sorted(took, reverse=True)

@@ -13,7 +13,7 @@ TRUTH = Truth(cause=r"lock", who="postgres", by="postgres", example="ProcSleep|L
 
 def start(stage):
     server = postgres.Server(stage, "-F")
-    server.sql("create table stock(id int primary key, n int); insert into stock select i, 0 from generate_series(1, 10) i")
+    server.sql("create table stock(id int primary key, n int); insert into stock values(1, 0)")
     server.bench("begin; update stock set n = n + 1 where id = 1; select pg_sleep(0.1); commit;", 1)
     stage.bench = server.bench("update stock set n = n + 1 where id = 1;", 2, "-l", "--log-prefix=waiters")
     pause(1)

@@ -74,7 +74,8 @@ def differences(truth, cause):
     by_names = "\n".join(one["name"] for one in cause["by"]) or cause["cause"]
     said = (("cause", truth.cause, cause["cause"]), ("who", truth.who, "\n".join(one["name"] for one in cause["who"])),
             ("by", truth.by, by_names), ("example", truth.example, json.dumps(cause.get("example", {}))))
-    found = [f"no {wanted!r} in its {part}" for part, wanted, text in said if not re.search(wanted, text, re.IGNORECASE)]
+    found = [f"no {wanted!r} in its {part}" for part, wanted, text in said
+             if not re.search(wanted, text, re.IGNORECASE)]
     if cause["kind"] not in truth.kinds:
         found.append(f"its kind is not {' or '.join(truth.kinds)}")
     return found
