@@ -18,7 +18,7 @@ def start(stage):
     stage.bench = server.bench("update stock set n = n + 1 where id = 1;", 2, "-l", "--log-prefix=waiters")
     pause(1)
     stage.server = server
-    return ["-n", "postgres"]
+    return server.target()
 
 
 def account(stage, begin, end):

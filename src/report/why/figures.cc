@@ -162,7 +162,9 @@ void Builder::add_short_waits(wait_reason reason, std::uint64_t blamed_ns) {
     found->total_ns += short_ns;
     for (WhyName& more : who) {
       more.ns = part_of(more.ns, short_ns, sum_ns);
-      const auto same = std::ranges::find(found->who, more.name, &WhyName::name);
+      const auto same = std::ranges::find_if(found->who, [&](const WhyName& one) {
+        return one.name == more.name || one.name.starts_with(more.name + "[");
+      });
       if (same == found->who.end())
         found->who.push_back(std::move(more));
       else
