@@ -125,7 +125,7 @@ constexpr WaitFunction function_rows[] = {
     {"boost::asio::detail::epoll_reactor::run", "work", if_none_else},
     // Node.
     {"node::SyncProcessRunner::*", "answer"},
-    {"node::SpinEventLoop*", "work"},
+    {"node::SpinEventLoop*", "work", if_none_else},
     {"node::*PlatformWorkerThread", "work", by_caller},
     {"node::*BlockingPop", "work"},
     {"v8::platform::*::GetNext", "work"},

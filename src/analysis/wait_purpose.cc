@@ -207,6 +207,11 @@ bool is_in_main_function(const Finding& finding) {
   return was_begun && own_frames(stack).size() == 1;
 }
 
+/// Whether the wait is in a callback of an event loop that a row knows: the loop waits elsewhere.
+bool is_below_event_loop(const Finding& finding) {
+  return finding.user_stack && innermost(finding, RowReach::fallback, *finding.user_stack).row;
+}
+
 /// A wait for no descriptor is a sleep.
 bool is_for_no_descriptor(const Finding& finding) {
   return argument_of(finding, "nfds") == "0";
@@ -246,7 +251,8 @@ WaitPurpose purpose_of(const Finding& finding, WaitHabits& habits) {
     return {purpose_time, "its request", asked_ns(finding, meant, finding.result == 0)};
   if (meant.kind == WaitKind::none || meant.ns == 0) return {};
   if (meant.is_main_loop) return {purpose_work, "its main function", meant.ns};
-  if (meant.kind == WaitKind::input && habits.holds_up_loop(finding))
+  if (meant.kind == WaitKind::input &&
+      (is_below_event_loop(finding) || habits.holds_up_loop(finding)))
     return {purpose_unknown, "its event loop waits", 0};
   if (const Decision said = by_stack(finding, meant.kind); said.row)
     return decided(said, finding, meant);

@@ -99,14 +99,14 @@ TEST(WaitPurpose, IsWhatTheInnermostKnownFunctionSays) {
 
 TEST(WaitPurpose, OfALoopIsThatOfItsCaller) {
   expect(poll({"epoll_pwait", "uv__io_poll", "uv_run", "node::SpinEventLoopInternal(x*)"}), "work",
-         "node::SpinEventLoopInternal", 900);
+         "uv__io_poll", 900);
   expect(poll({"epoll_pwait", "uv__io_poll", "uv_run",
                "node::SyncProcessRunner::TryInitializeAndRunLoop(v8::Local<v8::Value>)"}),
          "answer", "node::SyncProcessRunner::TryInitializeAndRunLoop", 0);
   expect(poll({"epoll_pwait", "uv__io_poll"}), "work", "uv__io_poll", 900);
   Finding read = slept("read", "pipe_read");
   called_by(read, {"read", "ask", "uv_run", "main"});
-  expect(read, "unknown", "", 900);
+  expect(read, "unknown", "its event loop waits", 0);
   expect(futex({"pthread_cond_wait", "ask", "aeMain", "main"}), "unknown", "", 0);
 }
 
@@ -251,6 +251,7 @@ TEST(WaitHabits, InputOfAThreadWithAnEventLoopIsLate) {
   };
   WaitHabits habits;
   EXPECT_EQ(purpose_of(read_below("load"), habits).meant_ns, 900u) << "no loop is known yet";
+  EXPECT_EQ(purpose_of(read_below("uv_run")).meant_ns, 0u);
   Finding loop = slept("epoll_wait", "do_epoll_wait");
   loop.result = 1;
   called_by(loop, {"epoll_wait", "run_loop", "main"});

@@ -4,6 +4,9 @@ from overdue_test import require_root
 
 GROUP = "cpu"
 SYMPTOM = "a real-time thread that should run each 10 ms misses every fifth turn"
+READING = """\
+The thread was runnable, and a thread with a higher real-time priority had the CPU. Both are named
+with their time."""
 TRUTH = Truth(cause=r"run queue|CPU|late", who="control", by="recorder", kinds=("runqueue",))
 
 HOG = '''

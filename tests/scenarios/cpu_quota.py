@@ -7,6 +7,9 @@ from quota import Group
 
 GROUP = "cpu"
 SYMPTOM = "a container is slow, with idle CPUs"
+READING = """\
+The CPUs are idle, and the program is throttled: the cgroup is named with its quota. Raise the
+quota, or use fewer threads."""
 TRUTH = Truth(cause=r"throttled|quota", by=r"odt-shop", kinds=("throttled",), who="sha256sum")
 
 

@@ -4,6 +4,9 @@ from overdue_test import require_root
 
 GROUP = "network"
 SYMPTOM = "a program does nothing for seconds before each connection"
+READING = """\
+`poll` in a DNS look-up ended by its timeout: the name server did not answer within the time that
+`resolv.conf` gives it."""
 TRUTH = Truth(cause=r"DNS|getaddrinfo", who="resolves",
               example=r"127\.0\.0\.1|getaddrinfo|res_")
 

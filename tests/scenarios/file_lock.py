@@ -3,6 +3,8 @@ from scenario import Truth
 
 GROUP = "locks"
 SYMPTOM = "programs that append to a shared file take 60 ms for each line"
+READING = """\
+The lock of a file, of which the holder sleeps. The root is named although it is another process."""
 TRUTH = Truth(cause=r"fcntl|lock", who="appender", by="archiver", example=r"shared|fcntl")
 
 ARCHIVER = '''

@@ -3,6 +3,9 @@ from scenario import Truth, pause, tool
 
 GROUP = "cpu"
 SYMPTOM = "a job takes twice as long, and top shows no other program that is busy"
+READING = """\
+No process of the storm lives long enough for `top`. Their names are summed: `true` and `sh` had the
+CPU while the encoder could run."""
 TRUTH = Truth(cause=r"run queue|CPU", who="encoder", by="sh|true", kinds=("runqueue",), least=0.3,
               first=2)  # the encoder computes for as long itself
 

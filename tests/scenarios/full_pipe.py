@@ -5,7 +5,11 @@ from scenario import Truth, whole_session
 
 GROUP = "endless"
 SYMPTOM = "a program hangs"
-TRUTH = Truth(cause=r"pipe|write", who="exporter", by="viewer|", kinds=("open", "blocked"), example="write", most=5)  # from its start, before the session
+READING = """\
+The call has not ended. Its age counts, from its start, although nothing was recorded of it in the
+session."""
+TRUTH = Truth(cause=r"pipe|write", who="exporter", kinds=("open",), example="write",
+              most=5)  # from its start, before the session
 
 WRITER = '''
 import os

@@ -3,7 +3,9 @@ from scenario import Truth, whole_session, eventually, pause, read, tool
 
 GROUP = "endless"
 SYMPTOM = "a cron job has hung since last night"
-TRUTH = Truth(cause=r"flock.*job\.lock", who="flock", by="holder|backup", kinds=("open", "blocked"), example="job.lock|flock",
+READING = """\
+The call has not ended; the lock's path and its holder are named."""
+TRUTH = Truth(cause=r"flock.*job\.lock", who="flock", by="holder", kinds=("open",), example="flock",
               most=5)  # from its start, before the session
 
 HOLDER = '''

@@ -23,7 +23,8 @@ http {{
 def start(stage):
     port = free_port()
     path = stage.write("nginx.conf", CONFIGURATION.format(folder=stage.folder, port=port))
-    stage.start(tool("nginx"), "-e", stage.path("error.log"), "-c", path)
+    server = stage.start(tool("nginx"), "-e", stage.path("error.log"), "-c", path)
     await_port(port)
     pause(0.5)
-    return ["-n", "nginx"]
+    with open(f"/proc/{server.pid}/task/{server.pid}/children", encoding="ascii") as file:
+        return ["-p", ",".join([str(server.pid), *file.read().split()])]

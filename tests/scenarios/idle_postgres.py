@@ -11,4 +11,4 @@ def start(stage):
     server = postgres.Server(stage)
     stage.start(*server.client, stdin=stage.silence())
     pause(2)
-    return ["-n", "postgres"]
+    return server.target()

@@ -3,6 +3,8 @@ from scenario import Truth
 
 GROUP = "locks"
 SYMPTOM = "writes of a few bytes to a file take 50 ms"
+READING = """\
+A file has one lock for writers. The small write waits until the large one is done."""
 TRUTH = Truth(cause=r"write|inode|lock", who="notes", by="bulk", example="ext4|inode|down_|rwsem|write")
 
 BULK = '''

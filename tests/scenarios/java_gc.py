@@ -6,6 +6,9 @@ from scenario import MS, Account, Truth
 
 GROUP = "runtimes"
 SYMPTOM = "a Java service stops for tens of milliseconds, many times a second"
+READING = """\
+`VM Thread` ran in functions of the collector while every other thread stood at the safepoint. The
+heap is too small for what it keeps."""
 TRUTH = Truth(cause=r"GC|garbage|safepoint|VM Thread", who="request-|service", by="VM Thread|GC",
               kinds=("blocked", "cpu"), least=0.3, most=5)  # each thread waits for the whole pause
 

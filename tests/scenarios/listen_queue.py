@@ -3,6 +3,9 @@ from scenario import Truth, free_port, pause
 
 GROUP = "network"
 SYMPTOM = "connections to a server on the same machine take one second, or three"
+READING = """\
+The connects take one second and a little: the time until TCP sends a SYN again. The address is that
+of the server whose queue is full; `ss -ltn` shows the queue."""
 TRUTH = Truth(cause=r"connect|listen", who="client", by="listen|server|127\.0\.0\.1|front", example=r"127\.0\.0\.1",
               least=0.05)  # connects that began before the session are not seen
 

@@ -6,6 +6,9 @@ from overdue_test import unittest
 
 GROUP = "memory"
 SYMPTOM = "a container writes slower than the machine around it"
+READING = """\
+The program reclaims memory itself, because its cgroup is at its limit: it waits for the disk in its
+own writes."""
 TRUTH = Truth(cause=r"reclaim|memory", who="indexer", kinds=("blocked", "cpu"),
               first=2)  # the writes themselves copy 256 MiB again and again
 LIMIT = 64 << 20

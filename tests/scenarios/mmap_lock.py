@@ -3,6 +3,9 @@ from scenario import Truth
 
 GROUP = "locks"
 SYMPTOM = "a thread that only allocates memory stands still for 100 ms"
+READING = """\
+The lock is that of the process's mappings. `filler` holds it while it maps and fills memory; every
+other mapping or page fault of the process waits."""
 TRUTH = Truth(cause=r"mmap|mapping|lock|fault", who="allocator", by="filler", example="mmap|mm_|down_")
 
 # libc's mmap: Python's own keeps the interpreter's lock.

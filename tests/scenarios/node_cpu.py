@@ -4,6 +4,9 @@ from scenario import Truth, free_port, pause
 
 GROUP = "runtimes"
 SYMPTOM = "requests to a Node server take 80 ms, most of them without a reason of their own"
+READING = """\
+Nothing blocks: the event loop computes. The function on the CPU is the handler that every other
+request waits for. Without `--perf-basic-prof`, Node's functions have no names."""
 TRUTH = Truth(cause=r"CPU|computes|event loop|turn", who="node", kinds=("cpu",), oncpu="makeReport|makeKey")
 
 SERVER = '''

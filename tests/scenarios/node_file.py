@@ -6,7 +6,10 @@ from scenario import Truth
 
 GROUP = "runtimes"
 SYMPTOM = "a Node program does nothing else for 60 ms, many times a second"
-TRUTH = Truth(cause=r"open|read|fifo|pipe", who="node", by="feeder", example=r"settings")
+READING = """\
+The call is in `node::fs`, below the event loop: while it waits for the process at the other end of
+the FIFO, no callback runs. Use the asynchronous call."""
+TRUTH = Truth(cause=r"open|read|fifo|pipe", who="node", by="feeder", example=r"fs_read|uv_fs")
 
 PROGRAM = '''
 const fs = require("fs");

@@ -5,6 +5,8 @@ from scenario import Truth
 
 GROUP = "endless"
 SYMPTOM = "the first program of a pipeline uses hardly any CPU, and is slow"
+READING = """\
+The writer is as slow as the reader, which computes between two reads."""
 TRUTH = Truth(cause=r"pipe|write", who="source", by="slow", example="write")
 
 SOURCE = '''

@@ -1,10 +1,11 @@
 """PostgreSQL for the scenarios. Not a scenario."""
+import contextlib
 import os
 import shutil
 import time
 
 from programs import postgres_tool
-from scenario import NOBODY_ID, eventually, must, run, tool
+from scenario import NOBODY_ID, eventually, must, read, run, tool
 from overdue_test import NOBODY
 
 
@@ -20,6 +21,15 @@ class Server:
                                    *options, env=environment)
         self.client = [tool("psql"), "-X", "-q", "-A", "-t", "-h", stage.folder, "-U", "o", "postgres"]
         eventually(lambda: run([*self.client, "-c", "select 1"]).status == 0, 60, "postgres does not come up")
+
+    def target(self):
+        """All present processes of the server."""
+        pids = [self.process.pid]
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                if int(read(f"/proc/{pid}/stat").rpartition(")")[2].split()[1]) == self.process.pid:
+                    pids.append(int(pid))
+        return ["-p", ",".join(map(str, pids))]
 
     def sql(self, text):
         return must([*self.client, "-c", text]).out
@@ -40,7 +50,7 @@ class Server:
         for name in os.listdir(self.stage.folder):
             if name.startswith(prefix):
                 with open(self.stage.path(name), encoding="ascii") as file:
-                    rows = [list(map(int, line.split())) for line in file if line.count(" ") == 5 and line.endswith("\n")]
+                    rows = [list(map(int, line.split())) for line in file]
                 took += [1000 * row[2] for row in rows
                          if begin_ns <= 10**9 * row[4] + 1000 * row[5] - offset_ns <= end_ns]
         return sorted(took, reverse=True)

@@ -3,6 +3,9 @@ from scenario import Truth
 
 GROUP = "runtimes"
 SYMPTOM = "a Python thread with little to do is 5 to 15 ms late each time"
+READING = """\
+All threads of the process share one lock. The line `late:` shows that `server`, which has hardly
+anything to do, waits for the threads that compute. Move the computation to another process."""
 TRUTH = Truth(cause=r"GIL|lock|futex", who="server", by="cruncher", example="cond_timedwait|take_gil")
 
 PROGRAM = '''

@@ -3,6 +3,9 @@ from scenario import Truth
 
 GROUP = "locks"
 SYMPTOM = "requests of a Python service take 50 ms now and then"
+READING = """\
+The root is not the lock but its holder: `reporter` ran in `deflate` while the other threads waited.
+Let it compress outside of the lock, or less often."""
 TRUTH = Truth(cause=r"lock|futex", who="request", by="reporter", kinds=("blocked",), not_by="ticker")
 
 PROGRAM = '''

@@ -3,6 +3,9 @@ from scenario import Truth
 
 GROUP = "loops"
 SYMPTOM = "a program that updates a file takes seconds, and each of its calls is short"
+READING = """\
+Each call is short and each sleep is wanted; together they are the program's whole time. The path
+and the holder of the lock are named."""
 TRUTH = Truth(cause=r"flock.*file\.lock", who="updater", kinds=("retry",),
               by="holder")
 

@@ -2,6 +2,7 @@
 
     GROUP = "locks"                    the ctest test that runs it
     SYMPTOM = "…"                      one line, as a user would say it
+    READING = "…"                      how to read the report, for docs/scenarios (see pages.py)
     TRUTH = Truth(…)                   the cause; `NOTHING` if all is well
     def start(stage): …                starts the system; returns the target's arguments (["-p", "12"])
     def account(stage, begin, end): …  optional: what the system itself measured, as an Account

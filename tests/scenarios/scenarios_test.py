@@ -22,7 +22,8 @@ SLACK_NS = 30 * MS
 def modules(group):
     """The scenarios of the group, by name."""
     names = sorted(name[:-3] for name in os.listdir(HERE) if name.endswith(".py"))
-    found = {name: importlib.import_module(name) for name in names if name != "scenarios_test"}
+    found = {name: importlib.import_module(name) for name in names
+             if name not in ("scenarios_test", "pages")}
     return {name: module for name, module in found.items() if getattr(module, "GROUP", "") == group}
 
 
@@ -73,7 +74,8 @@ def differences(truth, cause):
     by_names = "\n".join(one["name"] for one in cause["by"]) or cause["cause"]
     said = (("cause", truth.cause, cause["cause"]), ("who", truth.who, "\n".join(one["name"] for one in cause["who"])),
             ("by", truth.by, by_names), ("example", truth.example, json.dumps(cause.get("example", {}))))
-    found = [f"no {wanted!r} in its {part}" for part, wanted, text in said if not re.search(wanted, text, re.IGNORECASE)]
+    found = [f"no {wanted!r} in its {part}" for part, wanted, text in said
+             if not re.search(wanted, text, re.IGNORECASE)]
     if cause["kind"] not in truth.kinds:
         found.append(f"its kind is not {' or '.join(truth.kinds)}")
     return found

@@ -3,6 +3,8 @@ from scenario import Truth, whole_session, pause, tool
 
 GROUP = "loops"
 SYMPTOM = "an update of an SQLite database takes seconds"
+READING = """\
+SQLite's busy handler sleeps and tries again. The process that has the database locked is named."""
 TRUTH = Truth(cause=r"fcntl.*shop\.db", who="sqlite3", kinds=("retry",), by="holder")
 
 HOLDER = '''

@@ -3,6 +3,8 @@ from scenario import Account, Truth
 
 GROUP = "loops"
 SYMPTOM = "a watcher of files keeps a CPU busy"
+READING = """\
+No call is long: their number is the cause. The next command shows which function makes them."""
 TRUTH = Truth(cause=r"newfstatat|stat", who="watcher", kinds=("calls",), least=0.2,
               first=2)  # entry to and exit from the kernel is no part of the calls
 

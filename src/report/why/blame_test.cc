@@ -211,6 +211,8 @@ TEST(BlameTable, AnOpenCallLastsUntilTheEndIfItsThreadStillWaits) {
     hang.number = tid;
     hang.time = KernelTime(Duration(1000 * ms));
     hang.breakdown.reset();
+    hang.user_stack->insert(hang.user_stack->begin(),
+                            {.name = "pthread_mutex_lock", .module = "/lib/libc.so.6"});
     table.add(hang, {});
   }
   table.finish(KernelTime(Duration(3000 * ms)), {{1, 3000 * ms}, {2, 5 * ms}});
@@ -219,6 +221,26 @@ TEST(BlameTable, AnOpenCallLastsUntilTheEndIfItsThreadStillWaits) {
   EXPECT_EQ(causes[0].kind, why_open);
   EXPECT_EQ(causes[0].count, 1u);
   EXPECT_EQ(causes[0].total_ns, 3000 * ms);
+}
+
+TEST(BlameTable, AnOpenWaitForAnotherThreadIsIdleUnlessItIsForALock) {
+  BlameTable table;
+  Finding hang = blocked(1, 1000);
+  hang.type = "hang";
+  hang.number = 1;
+  hang.breakdown.reset();
+  table.add(hang, {});
+  table.finish(KernelTime(Duration(3000 * ms)), {{1, 3000 * ms}});
+  EXPECT_TRUE(table.blocked(WhySampling()).causes.empty());
+}
+
+TEST(BlameTable, AWaitWithoutAStackIsNoPageFault) {
+  BlameTable table;
+  Finding finding = blocked(1, 50);
+  finding.span = "offcpu";
+  finding.waits[0].kernel_stack.clear();
+  table.add(finding, {});
+  EXPECT_TRUE(causes_of(table).empty());
 }
 
 span_record futex_span(std::uint64_t end_ms, std::uint64_t late_ms) {

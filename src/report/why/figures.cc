@@ -162,7 +162,9 @@ void Builder::add_short_waits(wait_reason reason, std::uint64_t blamed_ns) {
     found->total_ns += short_ns;
     for (WhyName& more : who) {
       more.ns = part_of(more.ns, short_ns, sum_ns);
-      const auto same = std::ranges::find(found->who, more.name, &WhyName::name);
+      const auto same = std::ranges::find_if(found->who, [&](const WhyName& one) {
+        return one.name == more.name || one.name.starts_with(more.name + "[");
+      });
       if (same == found->who.end())
         found->who.push_back(std::move(more));
       else
@@ -276,6 +278,7 @@ void Builder::add_calls() {
     if (const auto found = oncpu_ns.find(one.pid); found != oncpu_ns.end())
       one.cause.total_ns = std::min(one.cause.total_ns, found->second);
     one.cause.total_ns -= std::min(booked_ns_[one.pid], one.cause.total_ns);
+    one.cause.max_ns = std::min(one.cause.max_ns, one.cause.total_ns);
     one.cause.who.front().ns = one.cause.total_ns;
     calls_ns[one.pid] += one.cause.total_ns;
     figures_.causes.push_back(std::move(one.cause));

@@ -54,6 +54,11 @@ std::string disk_key(const std::string& place) {
   return "disk|" + place;
 }
 
+bool is_kernel_thread(const Stack& kernel_stack) {
+  return std::ranges::any_of(kernel_stack,
+                             [](const StackFrame& frame) { return frame.name == "kthread"; });
+}
+
 /// The link with most of the delay that no later link explains, and the time of all links of
 /// threads with its name: threads in a row that hold a lock in turn are one root.
 struct Holder {
@@ -238,6 +243,10 @@ Root root_in_chain(const Finding& finding) {
   }
   const Holder holder = holder_in(finding.chain);
   if (!holder.link) return root_without_thread(finding, *wait);
+  // A thread of the kernel's that waits for a disk does so for its clients.
+  if (holder.end && is_of_disk(holder.end->means, holder.end->what) &&
+      holder.link->what == "waited" && is_kernel_thread(holder.link->kernel_stack))
+    return root_without_thread(finding, *wait);
   const ThreadName& thread = holder.link->thread;
   Root root{.operation = operation_of(finding),
             .thread = thread,
