@@ -97,6 +97,7 @@ class Builder {
   void add_on_cpu();
   void name_lock_holders();
   void rank();
+  void sort_groups();
   std::string verdict() const;
   bool is_much(std::uint64_t ns) const { return ns > 0 && ns >= duration_ns_ / least_share; }
 
@@ -324,6 +325,17 @@ void Builder::name_lock_holders() {
   }
 }
 
+/// The groups that lost or used most time first; pools that are idle come last.
+void Builder::sort_groups() {
+  std::map<std::string_view, std::uint64_t> late_ns;
+  for (const WhyCause& cause : figures_.causes)
+    for (const WhyName& name : cause.who) late_ns[name.name] += name.ns;
+  std::ranges::sort(figures_.groups, std::ranges::greater(), [&](const OffcpuRow& group) {
+    const auto late = late_ns.find(group_name(group));
+    return std::max(group.oncpu_ns + group.waiting_ns(), late == late_ns.end() ? 0 : late->second);
+  });
+}
+
 void Builder::rank() {
   for (WhyCause& cause : figures_.causes) {
     figures_.late_ns += cause.total_ns;
@@ -337,6 +349,7 @@ void Builder::rank() {
   });
   std::ranges::sort(figures_.causes, std::ranges::greater(), &WhyCause::total_ns);
   if (figures_.causes.size() > causes_kept) figures_.causes.resize(causes_kept);
+  sort_groups();
   std::set<std::string_view> kinds;
   for (const WhyCause& cause : figures_.causes)
     if (figures_.next.size() < commands_named && kinds.insert(cause.kind).second)
@@ -387,9 +400,8 @@ std::vector<OffcpuRow> groups_of(const std::vector<OffcpuRow>& threads) {
   }
   std::vector<OffcpuRow> all;
   for (auto& [key, group] : groups) all.push_back(std::move(group));
-  std::ranges::sort(all, std::ranges::greater(), [](const OffcpuRow& group) {
-    return group.oncpu_ns + group.waiting_ns() + group.reason_ns[REASON_FUTEX];
-  });
+  std::ranges::sort(all, std::ranges::greater(),
+                    [](const OffcpuRow& group) { return group.oncpu_ns + group.waiting_ns(); });
   return all;
 }
 

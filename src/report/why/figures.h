@@ -43,7 +43,7 @@ struct WhyFindings {
 WhyFigures figures_of(const WhyFindings& found);
 
 /// Threads with one name in one process, or in all processes if these are many; most time on the
-/// CPU or late first.
+/// CPU, uninterruptible or runnable first.
 std::vector<OffcpuRow> groups_of(const std::vector<OffcpuRow>& threads);
 
 }  // namespace overdue
