@@ -52,6 +52,7 @@ enum span_flags {
   SPAN_FLUSH = 64,          // a block request that flushes the device's cache
   SPAN_STACK_NAMED = 128,   // in a recording: resolved frames follow instead, see frame.h
   SPAN_OLDER = 256,         // open, and began before the session: latency_ns is a lower bound
+  SPAN_KEY_HIDDEN = 512,    // the key of a user span means nothing to people
 };
 
 #define SPAN_TEXT_SIZE 32

@@ -242,6 +242,7 @@ Duration StallProbeSet::poll_every() const {
 
 std::vector<std::string> StallProbeSet::notes() const {
   std::vector<std::string> notes = left_out_;
+  notes.insert(notes.end(), options_.notes.begin(), options_.notes.end());
   if (!syscalls_) return notes;
   if (options_.timeout && !syscalls_->hangs_have_user_stacks())
     notes.emplace_back("this kernel cannot read the user stacks of calls that are still open");

@@ -123,6 +123,8 @@ class Compiler {
         return cast(expression);
       case Expression::Kind::read:
         return read(expression);
+      case Expression::Kind::typed:
+        return typed(expression);
       case Expression::Kind::text:
         break;
     }
@@ -262,6 +264,14 @@ class Compiler {
     return {.type = load(place, expression.at)};
   }
 
+  Operand typed(const Expression& expression) {
+    const std::optional<Type> record = types_.record(expression.word.c_str());
+    if (!record)
+      throw text_.error(expression.at, fmt::format("the kernel has no struct {}", expression.word));
+    value(expression.parts[0]);
+    return {.type = {.kind = Type::Kind::pointer, .size = 8, .inner = record->id}};
+  }
+
   Operand unary(const Expression& expression) {
     const std::size_t at = expression.at;
     if (expression.word == "!") {
@@ -308,22 +318,6 @@ class Compiler {
     Type result = signed_number;
     result.is_signed = is_signed;
     return {.type = result};
-  }
-
-  static plan_operation operation_of(std::string_view word) {
-    constexpr std::array<std::pair<std::string_view, plan_operation>, 9> operations{
-        {{"+", PLAN_ADD},
-         {"-", PLAN_SUBTRACT},
-         {"&", PLAN_AND},
-         {"|", PLAN_OR},
-         {"^", PLAN_XOR},
-         {"<<", PLAN_SHIFT_LEFT},
-         {">>", PLAN_SHIFT_RIGHT},
-         {"&&", PLAN_BOTH},
-         {"||", PLAN_EITHER}}};
-    for (const auto& [text, operation] : operations)
-      if (text == word) return operation;
-    return word == "==" || word == "!=" ? PLAN_EQUAL : PLAN_LESS;
   }
 
   Operand compare_text(const Expression& what, const Expression& with, bool unequal) {
@@ -387,9 +381,9 @@ class Compiler {
 
 }  // namespace
 
-plan compile_side(const PairSpec& spec, const SideSpec& side, const EventFields& fields,
-                  const KernelTypes& types) {
-  Compiler compiler(spec, side.event, fields, types);
+plan compile_side(const PairSpec& spec, const SideSpec& side, const EventSpec& event,
+                  const EventFields& fields, const KernelTypes& types) {
+  Compiler compiler(spec, event, fields, types);
   compiler.result(side.key[0], PLAN_KEY);
   if (side.key.size() > 1) compiler.result(side.key[1], PLAN_SECOND_KEY);
   if (side.filter) compiler.result(*side.filter, PLAN_FILTER);

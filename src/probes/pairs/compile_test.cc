@@ -38,7 +38,7 @@ class Compiling : public ::testing::Test {
 
   plan_values run(const std::string& expression, const EventFields& of) {
     const PairSpec pair = parse_pair("x=begin:a:b,end:a:c,key:" + expression);
-    return run_plan(compile_side(pair, pair.begin, of, types), memory);
+    return run_plan(compile_side(pair, pair.begin, pair.begin.events[0], of, types), memory);
   }
   u64 value(const std::string& expression) {
     const plan_values values = run(expression, fields);
@@ -190,11 +190,11 @@ TEST_F(Compiling, WhatCannotBeReadSpoilsOnlyWhatDependsOnIt) {
 TEST_F(Compiling, HasTwoKeysAndAFilter) {
   const PairSpec pair =
       parse_pair("x=begin:a:b,end:a:c,key:tid;number,filter:task->pid == -5,end-filter:cpu == 4");
-  const plan_values begin = run_plan(compile_side(pair, pair.begin, fields, types), memory);
+  const plan_values begin = run_plan(compile_side(pair, pair.begin, pair.begin.events[0], fields, types), memory);
   EXPECT_EQ(begin.result[PLAN_KEY], 101u);
   EXPECT_EQ(static_cast<s64>(begin.result[PLAN_SECOND_KEY]), -2);
   EXPECT_EQ(begin.result[PLAN_FILTER], 1u);
-  const plan_values end = run_plan(compile_side(pair, pair.end, fields, types), memory);
+  const plan_values end = run_plan(compile_side(pair, pair.end, pair.end.events[0], fields, types), memory);
   EXPECT_EQ(end.result[PLAN_FILTER], 0u);
 }
 

@@ -49,6 +49,7 @@ struct Expression {
     binary,  ///< `word` is the operator
     cast,    ///< parts[0] as a `word`, which is "u8" … "s64"
     read,    ///< the `word` at the address parts[0]
+    typed,   ///< parts[0] as a pointer to the kernel's struct `word`
   };
   Kind kind = Kind::number;
   std::size_t at = 0;  ///< position in the text, for messages

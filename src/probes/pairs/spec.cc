@@ -11,8 +11,9 @@
 namespace overdue {
 namespace {
 
-constexpr std::array<std::string_view, 6> part_names{"begin",  "end",     "key",
-                                                     "filter", "end-key", "end-filter"};
+constexpr std::array<std::string_view, 11> part_names{
+    "begin", "end",      "key",         "filter", "end-key", "end-filter",
+    "drop",  "drop-key", "drop-filter", "repeat", "owner"};
 constexpr std::array<std::pair<std::string_view, EventSpec::Kind>, 5> event_kinds{
     {{"uprobe", EventSpec::Kind::uprobe},
      {"uretprobe", EventSpec::Kind::uretprobe},
@@ -72,7 +73,8 @@ class PairReader {
       throw text_.error(at,
                         fmt::format("`{}` is no part of a span{}", printable(word),
                                     near.empty() ? "" : fmt::format("; {}: is", near)),
-                        "parts are begin:, end:, key:, filter:, end-key: and end-filter:");
+                        "parts are begin:, end:, key:, filter:, end-key:, end-filter:, drop:, drop-key:, "
+                        "drop-filter:, repeat: and owner:");
     }
     const auto index = static_cast<std::size_t>(found - part_names.begin());
     if (seen_[index]) throw text_.error(at, fmt::format("a second {}:", word));
@@ -84,13 +86,38 @@ class PairReader {
   void read_part() {
     const std::string_view part = take_part_name();
     text_.skip_space();
-    if (part == "begin") pair_.begin.event = read_event();
-    if (part == "end") pair_.end.event = read_event();
+    if (part == "begin") pair_.begin.events = read_events();
+    if (part == "end") pair_.end.events = read_events();
+    if (part == "drop") drop_.events = read_events();
     if (part == "key") pair_.begin.key = read_key();
     if (part == "end-key") pair_.end.key = read_key();
+    if (part == "drop-key") drop_.key = read_key();
     if (part == "filter") pair_.begin.filter = parse_expression(text_);
     if (part == "end-filter") pair_.end.filter = parse_expression(text_);
+    if (part == "drop-filter") drop_.filter = parse_expression(text_);
+    if (part == "repeat") pair_.keeps_first = read_choice("first", "last");
+    if (part == "owner") pair_.is_of_ender = read_choice("end", "begin");
     text_.skip_space();
+  }
+
+  /// True for the first word.
+  bool read_choice(std::string_view yes, std::string_view no) {
+    const std::size_t at = text_.at();
+    const std::string word = take_until(",");
+    if (word != yes && word != no)
+      throw text_.error(at, fmt::format("write `{}` or `{}` here", yes, no));
+    return word == yes;
+  }
+
+  /// Alternatives, with a `|` between them.
+  std::vector<EventSpec> read_events() {
+    std::vector<EventSpec> events;
+    do {
+      text_.skip_space();
+      events.push_back(read_event());
+      text_.skip_space();
+    } while (text_.take("|"));
+    return events;
   }
 
   std::vector<Expression> read_key() {
@@ -113,13 +140,13 @@ class PairReader {
     switch (event.kind) {
       case EventSpec::Kind::tracepoint:
         event.scope = word;
-        event.name = take_until(",");
+        event.name = take_until(",|");
         if (!is_word(event.scope, "-") || !is_word(event.name, ""))
           throw text_.error(event.at, "this is no event", event_hint);
         return event;
       case EventSpec::Kind::fentry:
       case EventSpec::Kind::fexit:
-        event.name = take_until(",");
+        event.name = take_until(",|");
         if (!is_word(event.name, "."))
           throw text_.error(event.at, fmt::format("write {}:FUNCTION", word));
         return event;
@@ -143,7 +170,7 @@ class PairReader {
       event.vendor = take_until(":,");
       if (event.vendor.empty() || !text_.take(":")) throw right();
     }
-    event.name = text_.rest().starts_with('"') ? text_.take_quoted() : take_until(",");
+    event.name = text_.rest().starts_with('"') ? text_.take_quoted() : take_until(",|");
     if (event.name.empty() || event.name.find('\0') != std::string::npos) throw right();
   }
 
@@ -167,14 +194,25 @@ class PairReader {
         throw text_.error(SpanText::longest,
                           fmt::format("{}: is missing from {}", part_names[needed], pair_.name),
                           "a span is NAME=begin:EVENT,end:EVENT,key:EXPRESSION");
-    if (pair_.end.key.empty()) pair_.end.key = pair_.begin.key;
-    if (pair_.end.key.size() != pair_.begin.key.size())
-      throw text_.error(SpanText::longest, "key: and end-key: are of different length");
+    complete_key(pair_.end, "end-key");
+    if (drop_.events.empty() && (!drop_.key.empty() || drop_.filter))
+      throw text_.error(SpanText::longest, "drop-key: and drop-filter: need a drop:");
+    if (!drop_.events.empty()) {
+      complete_key(drop_, "drop-key");
+      pair_.drop = std::move(drop_);
+    }
     return std::move(pair_);
+  }
+
+  void complete_key(SideSpec& side, std::string_view part) const {
+    if (side.key.empty()) side.key = pair_.begin.key;
+    if (side.key.size() != pair_.begin.key.size())
+      throw text_.error(SpanText::longest, fmt::format("key: and {}: are of different length", part));
   }
 
   SpanText text_;
   PairSpec pair_;
+  SideSpec drop_;
   std::array<bool, part_names.size()> seen_{};
 };
 
@@ -189,6 +227,12 @@ std::string EventSpec::text() const {
     return fmt::format("{}:{}:{}", word, scope, name);
   }
   return name;
+}
+
+std::vector<const SideSpec*> PairSpec::sides() const {
+  std::vector<const SideSpec*> all{&begin, &end};
+  if (drop) all.push_back(&*drop);
+  return all;
 }
 
 PairSpec parse_pair(std::string_view text) {

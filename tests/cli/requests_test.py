@@ -1,0 +1,386 @@
+#!/usr/bin/python3
+"""Ready-made spans of real servers and programs, each compared with the account of its client: as many spans as
+requests, and no span longer than the client has seen."""
+import contextlib
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from overdue_test import SLOWER, FolderTest, Live, attached, eventually, main, overdue, read_ndjson, require_root, tool
+
+MS = 1_000_000
+HIDDEN = 2  # switches and calls that this kernel may hide
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def rows_of(report):
+    """The rows of user spans by name; {} if there are none."""
+    return {row["name"]: row for row in report["spans"] if row["span"] == "pair"}
+
+
+class Case(FolderTest):
+    def setUp(self):
+        super().setUp()
+        require_root()
+
+    @contextlib.contextmanager
+    def measured(self, names, *target):
+        """Measures during the block; the list that the block gets then has the report."""
+        path = f"{self.folder}/report.json"
+        reports = []
+        with attached("spans", "-f", "json", "-o", path, "--span", names, *target) as live:
+            yield reports
+            live.signal(signal.SIGINT)
+            finished = live.finish()
+            self.assertEqual(finished.status, 0, finished)
+        with open(path, encoding="utf-8") as file:
+            reports.append(json.load(file))
+
+    def findings(self, *arguments):
+        """Findings of `overdue stalls` with a program."""
+        path = f"{self.folder}/stalls.ndjson"
+        finished = overdue("stalls", "-f", "ndjson", "-o", path, *arguments)
+        self.assertEqual(finished.status, 0, finished)
+        return [line for line in read_ndjson(path) if line["type"] == "stall"]
+
+    def assert_within(self, row, seen_ns):
+        """Each span lies within what the client measured, one time for each of its requests."""
+        self.assertGreater(row["min_ns"], 0)
+        self.assertLessEqual(row["total_ns"], sum(seen_ns))
+        self.assertLessEqual(row["max_ns"], max(seen_ns))
+
+
+class Postgres(Case):
+    """A server of its own, run by another user."""
+
+    def setUp(self):
+        super().setUp()
+        found = sorted(glob.glob("/usr/lib/postgresql/*/bin/postgres"))
+        if not found:
+            self.skipTest("PostgreSQL is not installed")
+        self.bin = os.path.dirname(found[-1])
+        self.psql = tool("psql")
+        self.data = tempfile.mkdtemp(prefix="requests", dir="/tmp")
+        self.addCleanup(shutil.rmtree, self.data, ignore_errors=True)
+        shutil.chown(self.data, "nobody")
+        self.port = free_port()
+        made = subprocess.run([f"{self.bin}/initdb", "-D", f"{self.data}/db", "-U", "test", "-A", "trust", "-N"],
+                              user="nobody", cwd="/", capture_output=True, check=False)
+        self.assertEqual(made.returncode, 0, made)
+        self.server = Live(f"{self.bin}/postgres", "-D", f"{self.data}/db", "-k", self.data, "-p", self.port,
+                           "-c", "listen_addresses=", "-c", "autovacuum=off", user="nobody", cwd="/")
+        self.addCleanup(self.stop)
+        eventually(lambda: self.sql("select 1")[0] == 0, 30 * SLOWER, "the server does not answer", pause=0.2)
+
+    def stop(self):
+        self.server.signal(signal.SIGQUIT)
+        with contextlib.suppress(AssertionError):
+            self.server.finish()
+        self.server.__exit__()
+
+    def sql(self, *commands, check=False):
+        arguments = [word for command in commands for word in ("-c", command)]
+        done = subprocess.run([self.psql, "-h", self.data, "-p", str(self.port), "-U", "test", "-X", "-q",
+                               *arguments, "postgres"], capture_output=True, check=check)
+        return done.returncode, done.stdout
+
+    def test_statements_and_transactions(self):
+        with self.measured("postgres-query,postgres-txn", "-p", self.server.pid) as reports:
+            begin = time.monotonic_ns()
+            self.sql("begin", "select pg_sleep(0.05)", "select 1", "commit",
+                     "begin", "select pg_sleep(0.02)", "rollback", "select pg_sleep(0.03)", check=True)
+            seen = time.monotonic_ns() - begin
+        rows = rows_of(reports[0])
+        self.assertEqual(rows["postgres-query"]["calls"], 8)
+        query, transaction = rows["postgres-query"], rows["postgres-txn"]
+        self.assertGreaterEqual(query["max_ns"], 50 * MS)
+        self.assertGreaterEqual(query["total_ns"], 100 * MS)
+        self.assertLess(query["total_ns"], seen)
+        # The client's connection has a transaction of its own before its first statement.
+        self.assertGreaterEqual(transaction["calls"], 3)
+        self.assertLessEqual(transaction["calls"], 4)
+        self.assertGreaterEqual(transaction["total_ns"], 100 * MS)
+        self.assertLess(transaction["total_ns"], seen)
+        self.assertEqual(reports[0]["unfinished"], [])
+
+    def test_errors_and_parallel_workers_leave_nothing_open(self):
+        with self.measured("postgres-query,postgres-txn", "-p", self.server.pid) as reports:
+            self.sql("select 1/0", "begin", "bogus", "select 1", "rollback", "set max_parallel_workers_per_gather=2",
+                     "set parallel_setup_cost=0", "set parallel_tuple_cost=0", "set debug_parallel_query=on",
+                     "set force_parallel_mode=on", "select count(*) from pg_class")
+        rows = rows_of(reports[0])
+        self.assertEqual(rows["postgres-query"]["calls"], 11)
+        self.assertEqual(reports[0]["unfinished"], [])
+
+    def test_prepared_statements(self):
+        """One span for each, from the first message to the answer's end."""
+        bench = tool("pgbench")
+        with self.measured("postgres-query", "-p", self.server.pid) as reports:
+            script = f"{self.data}/one.sql"
+            with open(script, "w", encoding="utf-8") as file:
+                file.write("select pg_sleep(0.002);\n")
+            os.chmod(script, 0o644)
+            ran = subprocess.run([bench, "-h", self.data, "-p", str(self.port), "-U", "test", "-n", "-M", "prepared",
+                                  "-t", "50", "-f", script, "postgres"], capture_output=True, text=True, check=True)
+        row = rows_of(reports[0])["postgres-query"]
+        # The client prepares the statement once; it may ask for settings of its own first.
+        self.assertGreaterEqual(row["calls"], 50)
+        self.assertLessEqual(row["calls"], 54)
+        self.assertGreaterEqual(row["total_ns"], 50 * 2 * MS)
+        average_ms = float(re.search(r"latency average = ([\d.]+) ms", ran.stdout)[1])
+        self.assertLess(row["p50_ns"], 3 * average_ms * MS)
+
+    def test_a_late_statement_has_a_whole_ledger(self):
+        path = f"{self.folder}/stalls.ndjson"
+        with attached("stalls", "-f", "ndjson", "-o", path, "--span", "postgres-query", "-T", "postgres-query=40ms",
+                      "-p", self.server.pid) as live:
+            self.sql("select pg_sleep(0.05)", "select 1", check=True)
+            live.signal(signal.SIGINT)
+            self.assertEqual(live.finish().status, 0)
+        [finding] = [line for line in read_ndjson(path) if line["type"] == "stall"]
+        self.assertEqual((finding["span"], finding["name"]), ("pair", "postgres-query"))
+        parts = finding["breakdown"]
+        self.assertEqual(sum(parts.values()), finding["latency_ns"])
+        self.assertGreaterEqual(parts["blocked_ns"], 45 * MS)
+        self.assertTrue(finding["user_stack"])
+
+
+class Redis(Case):
+    def setUp(self):
+        super().setUp()
+        self.port = free_port()
+        self.server = Live(tool("redis-server", "valkey-server"), "--port", self.port, "--bind", "127.0.0.1",
+                           "--save", "", "--dir", self.folder, "--enable-debug-command", "local")
+        self.addCleanup(self.server.__exit__)
+        eventually(self.answers, 20 * SLOWER, "the server does not answer")
+
+    def answers(self):
+        with contextlib.suppress(OSError):
+            return self.send(b"PING") == b"+PONG\r\n"
+        return False
+
+    def send(self, *commands):
+        """The answer to the last of these commands."""
+        with socket.create_connection(("127.0.0.1", self.port), 5) as connection:
+            for command in commands:
+                connection.sendall(command + b"\r\n")
+                answer = connection.recv(4096)
+        return answer
+
+    def test_each_command_is_a_span(self):
+        times = 40
+        with self.measured("redis-command", "-p", self.server.pid) as reports:
+            begin = time.monotonic_ns()
+            self.send(*[b"SET a 1"] * times, b"DEBUG SLEEP 0.05")
+            seen = time.monotonic_ns() - begin
+        row = rows_of(reports[0])["redis-command"]
+        self.assertEqual(row["calls"], times + 1)
+        self.assertGreaterEqual(row["max_ns"], 50 * MS)
+        self.assertLess(row["total_ns"], seen)
+
+    def test_turns_of_its_event_loop(self):
+        with self.measured("epoll-tick", "-p", self.server.pid) as reports:
+            begin = time.monotonic_ns()
+            self.send(*[b"PING"] * 20, b"DEBUG SLEEP 0.05")
+            seen = time.monotonic_ns() - begin
+        row = rows_of(reports[0])["epoll-tick"]
+        self.assertGreaterEqual(row["calls"], 21 - HIDDEN)
+        self.assertGreaterEqual(row["max_ns"], 50 * MS)
+        self.assertLess(row["max_ns"], seen)
+
+
+class Programs(Case):
+    def test_names_looked_up(self):
+        """Each call is as long as the caller measured, with the ledger of its thread."""
+        text = ("import socket, time\n"
+                "for i in range(10):\n"
+                " a = time.monotonic_ns(); socket.getaddrinfo('127.0.0.1', 80 + i); b = time.monotonic_ns(); print(b - a)")
+        path = f"{self.folder}/report.json"
+        finished = overdue("spans", "-f", "json", "-o", path, "--span", "dns", "--", tool("python3"), "-c", text)
+        self.assertEqual(finished.status, 0, finished)
+        with open(path, encoding="utf-8") as file:
+            row = rows_of(json.load(file))["dns"]
+        seen = [int(line) for line in finished.out.split()]
+        self.assertEqual(row["calls"], 10)
+        self.assert_within(row, seen)
+        parts = self.findings("--span", "dns", "-T", "1ns", "--", tool("python3"), "-c", text)
+        self.assertEqual(len(parts), 10)
+        for finding in parts:
+            self.assertEqual(sum(finding["breakdown"].values()), finding["latency_ns"])
+
+    def test_a_name_server_that_is_silent(self):
+        """A resolver that waits for an answer: the wait is within the span."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+            silent.bind(("127.0.0.1", 0))
+            text = "\n".join((
+                "import ctypes, socket, time",
+                "libc = ctypes.CDLL('libc.so.6')",
+                "libc.getaddrinfo.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]",
+                "import os; os.environ['RES_OPTIONS'] = 'timeout:1 attempts:1'",
+                "a = time.monotonic_ns()",
+                "try: socket.getaddrinfo('nowhere.invalid', 80)",
+                "except OSError: pass",
+                "print(time.monotonic_ns() - a)"))
+            finished = overdue("spans", "-f", "json", "-o", f"{self.folder}/dns.json", "--span", "dns", "--",
+                               tool("python3"), "-c", text)
+        self.assertEqual(finished.status, 0, finished)
+        with open(f"{self.folder}/dns.json", encoding="utf-8") as file:
+            row = rows_of(json.load(file))["dns"]
+        self.assertEqual(row["calls"], 1)
+        self.assertLessEqual(row["max_ns"], int(finished.out))
+
+    def test_collections_of_python(self):
+        text = ("import gc, time\nkept = [[i] for i in range(200000)]\nseen = []\n"
+                "def look(phase, info): seen.append(time.monotonic_ns())\ngc.callbacks.append(look)\n"
+                "for _ in range(7): gc.collect()\ngc.callbacks.clear(); gc.disable()\n"
+                "print(sum(one['collections'] for one in gc.get_stats()))\n"
+                "print(max(b - a for a, b in zip(seen[::2], seen[1::2])))")
+        python = tool("python3")
+        with open(os.path.realpath(python), "rb") as file:
+            if b"gc__start" not in file.read():
+                self.skipTest(f"{python} has no USDT probes")
+        path = f"{self.folder}/report.json"
+        finished = overdue("spans", "-f", "json", "-o", path, "--span", "python-gc", "--", python, "-c", text)
+        self.assertEqual(finished.status, 0, finished)
+        with open(path, encoding="utf-8") as file:
+            row = rows_of(json.load(file))["python-gc"]
+        collections, longest_ns = map(int, finished.out.split())
+        # The interpreter also collects at its end, several times.
+        self.assertGreaterEqual(row["calls"], collections)
+        self.assertLessEqual(row["calls"], collections + 10)
+        self.assertGreaterEqual(row["max_ns"], longest_ns / 2)
+
+    def test_turns_of_node(self):
+        node = tool("node")
+        text = ("let n = 0; const spin = ms => { const end = Date.now() + ms; while (Date.now() < end); };"
+                "const timer = setInterval(() => { spin(30); if (++n == 5) clearInterval(timer); }, 10);")
+        found = self.findings("--span", "epoll-tick", "-T", "25ms", "--", node, "-e", text)
+        ticks = [one for one in found if one["name"] == "epoll-tick" and one["tid"] == one["pid"]]
+        # Each turn runs the timer's function once. The first may be within the start of the program.
+        self.assertGreaterEqual(len(ticks), 4 - HIDDEN)
+        self.assertLessEqual(len(ticks), 5)
+        for tick in ticks:
+            self.assertEqual(sum(tick["breakdown"].values()), tick["latency_ns"])
+            self.assertGreaterEqual(tick["latency_ns"], 25 * MS)
+
+    def test_turns_of_poll(self):
+        text = ("import select, time\npoll = select.poll()\n"
+                "for _ in range(5): poll.poll(1); time.sleep(0.02)\npoll.poll(1)")
+        found = self.findings("--span", "poll-tick", "-T", "15ms", "--", tool("python3"), "-c", text)
+        self.assertGreaterEqual(len(found), 5 - HIDDEN)
+        self.assertLessEqual(len(found), 5)
+
+
+class Java(Case):
+    SOURCE = """
+public class Work {
+  public static void main(String[] words) throws Exception {
+    java.util.List<byte[]> kept = new java.util.ArrayList<>();
+    for (int i = 0; i < 6; i++) {
+      for (int j = 0; j < 2000; j++) kept.add(new byte[1000]);
+      long begin = System.nanoTime();
+      System.gc();
+      System.out.println(System.nanoTime() - begin);
+    }
+  }
+}
+"""
+
+    def test_pauses(self):
+        java = tool("java")
+        with open(f"{self.folder}/Work.java", "w", encoding="utf-8") as file:
+            file.write(self.SOURCE)
+        os.chmod(self.folder, 0o755)
+        path = f"{self.folder}/report.json"
+        finished = overdue("spans", "-f", "json", "-o", path, "--span", "gc,safepoint", "--", java, "-XX:+UseSerialGC",
+                           f"{self.folder}/Work.java")
+        if "no USDT probe" in finished.err:
+            self.skipTest("this JVM has no USDT probes")
+        self.assertEqual(finished.status, 0, finished)
+        with open(path, encoding="utf-8") as file:
+            rows = rows_of(json.load(file))
+        seen = [int(line) for line in finished.out.split()]
+        self.assertEqual(len(seen), 6)
+        # The JVM, which compiles the source first, collects by itself too.
+        self.assertGreaterEqual(rows["gc"]["calls"], 6)
+        self.assertGreaterEqual(rows["safepoint"]["calls"], 6)
+        self.assertLessEqual(rows["gc"]["min_ns"], max(seen))
+        self.assertLessEqual(rows["gc"]["min_ns"], rows["safepoint"]["max_ns"])
+
+
+class Words(Case):
+    def listed(self, *target):
+        finished = overdue("spans", "--list", *target)
+        self.assertEqual(finished.status, 0, finished)
+        return {words[0]: words[1:] for words in
+                (re.split(r" +", line, maxsplit=2) for line in finished.out.splitlines())}
+
+    def test_the_list_says_what_a_target_has(self):
+        with Live("sleep", "60") as sleeper:
+            listed = self.listed("-p", sleeper.pid)
+        self.assertEqual(listed["epoll-tick"][0], "yes")
+        self.assertEqual(listed["dns"][0], "yes")
+        for name in ("gc", "postgres-txn", "redis-command"):
+            self.assertEqual(listed[name][0], "no", name)
+            self.assertIn("no process of the target has a file", listed[name][1])
+        python = self.listed("--", tool("python3"), "-c", "")
+        self.assertIn(python["python-gc"][0], ("yes", "no"))
+
+    def test_what_a_target_lacks_is_an_error(self):
+        with Live("sleep", "60") as sleeper:
+            refused = overdue("spans", "--span", "gc", "-p", sleeper.pid, "-d", "1s")
+        self.assertEqual(refused.status, 1, refused)
+        self.assertIn("needs a JVM with USDT probes", refused.err)
+
+    def test_near_names(self):
+        for word, near in (("postgres", "'postgres-query' or 'postgres-txn'?"), ("epol-tick", "'epoll-tick'?"),
+                           ("connec", "'connect'?"), ("redis", "'redis-command'?"), ("dms", "'dns'?")):
+            for command, option in (("spans", "--span"), ("stalls", "--span"), ("record", "--events")):
+                with self.subTest(command=command, word=word):
+                    threshold = ("-T", "1ms") if command == "stalls" else ()
+                    refused = overdue(command, option, word, *threshold, "--", "true")
+                    self.assertEqual(refused.status, 2, refused)
+                    self.assertIn(near, refused.err)
+        refused = overdue("stalls", "--span", "dns", "-T", "dms=1ms", "--", "true")
+        self.assertIn("'dns'?", refused.err)
+
+    def test_connect_is_another_name(self):
+        with socket.socket() as server:
+            server.bind(("127.0.0.1", 0))
+            server.listen()
+            text = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}))"
+            path = f"{self.folder}/report.json"
+            finished = overdue("spans", "-f", "json", "-o", path, "--span", "connect", "--", tool("python3"), "-c", text)
+        self.assertEqual(finished.status, 0, finished)
+        with open(path, encoding="utf-8") as file:
+            [row] = json.load(file)["spans"]
+        self.assertEqual((row["span"], row["calls"]), ("tcp_connect", 1))
+
+    def test_a_recording_shows_the_same(self):
+        text = "import socket\nfor i in range(5): socket.getaddrinfo('127.0.0.1', 80)"
+        file = f"{self.folder}/dns.odt"
+        finished = overdue("record", "-o", file, "--events", "dns", "--", tool("python3"), "-c", text)
+        self.assertEqual(finished.status, 0, finished)
+        shown = overdue("report", file, "-T", "dns=1ns", "-f", "ndjson")
+        self.assertEqual(shown.status, 0, shown)
+        found = [json.loads(line) for line in shown.out.splitlines() if '"stall"' in line]
+        self.assertEqual([one["name"] for one in found], ["dns"] * 5)
+
+
+if __name__ == "__main__":
+    main()
