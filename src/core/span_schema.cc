@@ -29,8 +29,7 @@ constexpr Field span_fields[] = {
         span_record, flags, opaque, value,
         "1: has a ledger; 2: has a user stack; 4: that is cut; 8: still open; 16: failed; "
         "32: writes; 64: flushes; 128: named frames instead of memory; 256: open, and older than "
-        "the "
-        "session"),
+        "the session; 512: the key means nothing to people; 1024: the ledger has sums at the end"),
     OVERDUE_FIELD(span_record, kernel_frames, count, stack,
                   "addresses behind the record: the kernel stack, innermost first"),
     OVERDUE_FIELD(span_record, user_bytes, bytes, stack,

@@ -286,6 +286,45 @@ class Programs(Case):
         self.assertLessEqual(len(found), 5)
 
 
+class Connections(Case):
+    TEXT = """
+import socket, threading, time
+server = socket.socket(); server.bind(("127.0.0.1", 0)); server.listen(16)
+begun, lengths = [], []
+def connect():
+    for _ in range(6):
+        begin = time.monotonic_ns()
+        connection = socket.create_connection(server.getsockname())
+        begun.append((begin, time.monotonic_ns(), connection))
+client = threading.Thread(target=connect); client.start(); client.join()
+for i in range(6):
+    time.sleep(0.02)
+    before = time.monotonic_ns()
+    server.accept()
+    print(before - begun[i][1], time.monotonic_ns() - begun[i][0])
+gone = socket.create_connection(server.getsockname())
+gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\\1\\0\\0\\0\\0\\0\\0\\0")
+gone.close()
+"""
+
+    def test_waits_in_the_listen_queue(self):
+        """Each wait is between the two that the program can see: the queue keeps the order."""
+        path = f"{self.folder}/stalls.ndjson"
+        finished = overdue("stalls", "-f", "ndjson", "-o", path, "--idle", "--span", "accept-queue", "-T", "1ns", "--",
+                           tool("python3"), "-c", self.TEXT)
+        self.assertEqual(finished.status, 0, finished)
+        found = [line for line in read_ndjson(path) if line["type"] == "stall"]
+        bounds = [tuple(map(int, line.split())) for line in finished.out.splitlines()]
+        self.assertEqual(len(found), len(bounds))
+        for finding, (least, most) in zip(found, bounds):
+            self.assertGreaterEqual(finding["latency_ns"], least)
+            self.assertLessEqual(finding["latency_ns"], most)
+            self.assertEqual(sum(finding["breakdown"].values()), finding["latency_ns"])
+        # The thread that accepts slept meanwhile.
+        slept = [one for one in found if one["breakdown"]["blocked_ns"] >= 0.8 * one["latency_ns"]]
+        self.assertGreaterEqual(len(slept), len(found) - HIDDEN)
+
+
 class Java(Case):
     SOURCE = """
 public class Work {

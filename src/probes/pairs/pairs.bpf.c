@@ -98,10 +98,18 @@ static __always_inline void begin_pair(struct task_struct* task, const struct th
   count(COUNTER_SPANS_FULL, 1);
 }
 
-/* The ledger of the thread that ends the span, if the same thread began it. */
+/* The ledger of the thread that ends the span, if the same thread began it. Of a span that belongs
+ * to the thread that ends it, only the sums at the end are known: user space finds the parts. */
 static __always_inline void fill_ledger(struct span_record* span, struct task_struct* task,
                                         const struct open_pair* open, u64 now_ns) {
   struct ledger_sums sums = {};
+  if (is_of_ender) {
+    if (!read_own_sums(task, now_ns, &sums)) return;
+    span->ledger = sums.parts;
+    span->throttled_ns = sums.throttled_ns;
+    span->flags |= SPAN_HAS_SUMS;
+    return;
+  }
   if (!open->has_sums || open->tid != (u32)task->pid) return;
   if (!read_own_sums(task, now_ns, &sums)) return;
   subtract_sums(&sums, &open->sums);
