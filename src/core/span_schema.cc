@@ -40,10 +40,13 @@ constexpr Field span_fields[] = {
 };
 
 void visit_flags(const span_record& span, FieldVisitor& visitor) {
-  constexpr std::pair<std::uint16_t, std::string_view> words[] = {
-      {SPAN_OPEN, "open"},   {SPAN_FAILED, "failed"}, {SPAN_WRITE, "write"},
-      {SPAN_FLUSH, "flush"}, {SPAN_OLDER, "older"},   {SPAN_STACK_CUT, "stack_cut"},
-      {SPAN_KEY_HIDDEN, "key_hidden"}};
+  constexpr std::pair<std::uint16_t, std::string_view> words[] = {{SPAN_OPEN, "open"},
+                                                                  {SPAN_FAILED, "failed"},
+                                                                  {SPAN_WRITE, "write"},
+                                                                  {SPAN_FLUSH, "flush"},
+                                                                  {SPAN_OLDER, "older"},
+                                                                  {SPAN_STACK_CUT, "stack_cut"},
+                                                                  {SPAN_KEY_HIDDEN, "key_hidden"}};
   std::vector<std::string_view> set;
   for (const auto& [flag, word] : words)
     if (span.flags & flag) set.push_back(word);

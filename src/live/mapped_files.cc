@@ -70,8 +70,9 @@ class MappedFiles {
   }
   std::vector<std::string> notes() const {
     if (left_out_ == 0) return {};
-    return {fmt::format("files that events of user spans are looked for in: {} of one name, and no more",
-                        max_files)};
+    return {fmt::format(
+        "files that events of user spans are looked for in: {} of one name, and no more",
+        max_files)};
   }
 
  private:
@@ -159,9 +160,10 @@ Error no_file(const PairSpec& pair, const std::vector<std::string>& globs) {
   const ReadySpan* ready = pair.is_ready_made ? find_ready_span(pair.name) : nullptr;
   return Error("cannot measure {}: no process of the target has a file {}", printable(pair.name),
                printable(fmt::format("{}", fmt::join(globs, " or "))))
-      .hint(ready ? fmt::format("{} needs {}: the target must be running, or be its program", ready->name,
-                                ready->needs)
-                  : "the target must be running, or be the program itself; or name the file by its path");
+      .hint(ready ? fmt::format("{} needs {}: the target must be running, or be its program",
+                                ready->name, ready->needs)
+                  : "the target must be running, or be the program itself; or name the file by its "
+                    "path");
 }
 
 void replace_events(PairSpec& pair, SideSpec& side, const MappedFiles& files) {

@@ -39,8 +39,9 @@ void add_pair(SpanChoice& choice, PairSpec pair) {
 
 void add_name(SpanChoice& choice, std::string_view name) {
   if (const ReadySpan* ready = find_ready_span(name)) {
-    const bool again = std::ranges::any_of(
-        choice.pairs, [&](const PairSpec& pair) { return pair.is_ready_made && pair.name == name; });
+    const bool again = std::ranges::any_of(choice.pairs, [&](const PairSpec& pair) {
+      return pair.is_ready_made && pair.name == name;
+    });
     if (!again) add_pair(choice, pair_of(*ready));
     return;
   }

@@ -150,6 +150,7 @@ class Compiler {
     if (word == "tid") return builtin(PLAN_TID, {.size = 4}, at);
     if (word == "cpu") return builtin(PLAN_CPU, {.size = 4}, at);
     if (word == "comm" || word == "current") return of_current(word, at);
+    if (word == "user_regs") return pointer_to("pt_regs", PLAN_USER_REGISTERS, at);
     if (const EventField* field = fields_.find(word)) return of_event(*field, at);
     if (const auto number = types_.constant(word))
       return constant(static_cast<std::uint64_t>(*number), at);
@@ -162,11 +163,14 @@ class Compiler {
   }
 
   Operand of_current(std::string_view word, std::size_t at) {
-    const std::optional<Type> task = types_.record("task_struct");
-    if (!task) throw text_.error(at, "the kernel's types do not say what a task is");
-    const Type pointer{.kind = Type::Kind::pointer, .size = 8, .inner = task->id};
-    const Operand current = builtin(PLAN_TASK, pointer, at);
+    const Operand current = pointer_to("task_struct", PLAN_TASK, at);
     return word == "current" ? current : member_of(current, word, at);
+  }
+
+  Operand pointer_to(const char* record, plan_builtin which, std::size_t at) {
+    const std::optional<Type> type = types_.record(record);
+    if (!type) throw text_.error(at, fmt::format("the kernel has no struct {}", record));
+    return builtin(which, {.kind = Type::Kind::pointer, .size = 8, .inner = type->id}, at);
   }
 
   Operand of_event(const EventField& field, std::size_t at) {
@@ -257,10 +261,11 @@ class Compiler {
 
   Operand read(const Expression& expression) {
     const Type address = value(expression.parts[0]);
-    const Operand place{
-        .is_place = true,
-        .type = number_type(expression.word),
-        .memory = address.kind == Type::Kind::pointer ? address.memory : fields_.memory};
+    const Operand place{.is_place = true,
+                        .type = number_type(expression.word),
+                        .memory = expression.number != 0                ? PLAN_USER
+                                  : address.kind == Type::Kind::pointer ? address.memory
+                                                                        : fields_.memory};
     return {.type = load(place, expression.at)};
   }
 

@@ -9,8 +9,8 @@
 
 namespace overdue {
 
-/// Compiles the expressions of one side of `spec` against the fields of `event`, one of its events. Throws Error
-/// (exit status 2) with the position in the span's text and a correction.
+/// Compiles the expressions of one side of `spec` against the fields of `event`, one of its events.
+/// Throws Error (exit status 2) with the position in the span's text and a correction.
 plan compile_side(const PairSpec& spec, const SideSpec& side, const EventSpec& event,
                   const EventFields& fields, const KernelTypes& types);
 

@@ -190,11 +190,13 @@ TEST_F(Compiling, WhatCannotBeReadSpoilsOnlyWhatDependsOnIt) {
 TEST_F(Compiling, HasTwoKeysAndAFilter) {
   const PairSpec pair =
       parse_pair("x=begin:a:b,end:a:c,key:tid;number,filter:task->pid == -5,end-filter:cpu == 4");
-  const plan_values begin = run_plan(compile_side(pair, pair.begin, pair.begin.events[0], fields, types), memory);
+  const plan_values begin =
+      run_plan(compile_side(pair, pair.begin, pair.begin.events[0], fields, types), memory);
   EXPECT_EQ(begin.result[PLAN_KEY], 101u);
   EXPECT_EQ(static_cast<s64>(begin.result[PLAN_SECOND_KEY]), -2);
   EXPECT_EQ(begin.result[PLAN_FILTER], 1u);
-  const plan_values end = run_plan(compile_side(pair, pair.end, pair.end.events[0], fields, types), memory);
+  const plan_values end =
+      run_plan(compile_side(pair, pair.end, pair.end.events[0], fields, types), memory);
   EXPECT_EQ(end.result[PLAN_FILTER], 0u);
 }
 
@@ -202,7 +204,7 @@ TEST_F(Compiling, SaysWhatIsWrongAndWhatThereIs) {
   for (const auto& [expression, message] : std::map<std::string, std::string>{
            {"tsk->pid",
             "a:b has no field `tsk`; `task`? | it has pid, tid, cpu, comm, current, "
-            "task, number, big"},
+            "user_regs, task, number, big"},
            {"task->pit",
             "struct task_struct has no member `pit`; `pid`? | struct task_struct has "
             "pid, bits, signed_bits, rq, comm, wide, bytes, name"},
@@ -221,7 +223,7 @@ TEST_F(Compiling, SaysWhatIsWrongAndWhatThereIs) {
        })
     EXPECT_THAT(failure_of(expression), HasSubstr(message)) << expression;
   std::string sum = "1";
-  for (int i = 0; i < 40; ++i) sum += "+1";
+  for (int i = 0; i < PLAN_STEPS / 2; ++i) sum += "+1";
   EXPECT_THAT(failure_of(sum), HasSubstr("too long for the kernel side"));
   EXPECT_THAT(failure_of("arg0", user_fields(EventSpec::Kind::uretprobe)),
               HasSubstr("a function's arguments are gone when it returns"));

@@ -100,7 +100,8 @@ class HookMaker {
     add(std::move(hook), hooks);
   }
 
-  void add_user_event(const EventSpec& event, const SideSpec& side, std::vector<Hook>& hooks) const {
+  void add_user_event(const EventSpec& event, const SideSpec& side,
+                      std::vector<Hook>& hooks) const {
     const UserPlaces places = find_user_event(event, finder_);
     for (const EventSite& site : places.sites) {
       const EventFields fields = user_fields(event.kind, parse_usdt_arguments(site.arguments));

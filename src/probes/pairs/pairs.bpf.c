@@ -9,12 +9,13 @@
 #include "bpf/user_stack.bpf.h"
 #include "probes/pairs/plan.bpf.h"
 
-const volatile u32 pair;      /* index of the span that this event belongs to */
-const volatile u8 role;       /* enum pair_role */
+const volatile u32 pair;       /* index of the span that this event belongs to */
+const volatile u8 role;        /* enum pair_role */
 const volatile u8 keeps_first; /* a begin whose span is open already is none */
 const volatile u8 is_of_ender; /* the span belongs to the thread that ends it */
+const volatile u8 ends_inside; /* only members end the span */
 const volatile u8 hides_key;   /* the key means nothing to people */
-const volatile u8 has_filter; /* of this event */
+const volatile u8 has_filter;  /* of this event */
 const volatile u8 ends_alone; /* 1: an end without a begin is normal, because begins are filtered */
 const volatile u8 whole_machine;
 const volatile u8 want_ledgers; /* the session keeps ledgers of threads */
@@ -238,6 +239,7 @@ static __always_inline int on_event(void* ctx) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct thread_state* state = member_state(task);
   if (role == PAIR_BEGIN && !is_of_ender && !whole_machine && !state) return 0;
+  if (role == PAIR_END && ends_inside && !whole_machine && !state) return 0;
   if (role == PAIR_BEGIN && !cpu_wanted()) return 0;
   u64 now_ns = role == PAIR_BEGIN ? 0 : bpf_ktime_get_ns(); /* first: nor is the work below */
   u32 index = pair;

@@ -53,6 +53,7 @@ struct Side {
     rodata.role = static_cast<u8>(role);
     rodata.keeps_first = pair.keeps_first;
     rodata.is_of_ender = pair.is_of_ender;
+    rodata.ends_inside = pair.ends_inside;
     rodata.hides_key = pair.is_ready_made;
     rodata.has_filter = hook.has_filter;
     rodata.ends_alone = pair.begin.filter.has_value() || pair.is_of_ender || !options.cpus.empty();
@@ -84,8 +85,7 @@ struct Side {
         return;
       case Hook::Kind::user_function:
       case Hook::Kind::user_return:
-        for (const EventSite& site : place.user.sites)
-          attach_to_site(program, kind, place, site);
+        for (const EventSite& site : place.user.sites) attach_to_site(program, kind, place, site);
         return;
       default:
         links.push_back(checked(bpf_program__attach(program), place.event));

@@ -55,8 +55,7 @@ TEST_F(PairRulesTest, OfRepeatedBeginsTheFirstOrTheLastCounts) {
   measured.finish();
   ASSERT_EQ(measured.ended("first").size(), 1u);
   ASSERT_EQ(measured.ended("last").size(), 1u);
-  EXPECT_GE(measured.ended("first")[0].latency_ns,
-            measured.ended("last")[0].latency_ns + pause_ns);
+  EXPECT_GE(measured.ended("first")[0].latency_ns, measured.ended("last")[0].latency_ns + pause_ns);
   EXPECT_EQ(measured.probe->counts(0).begins, 1u);
   EXPECT_EQ(measured.probe->counts(0).replaced, 0u);
   EXPECT_EQ(measured.probe->counts(1).replaced, 1u);
@@ -74,8 +73,9 @@ TEST_F(PairRulesTest, ADroppedSpanIsNone) {
   });
   PairsSession measured(rules_for(child),
                         {"x=" + begin_to_end + "key:tid,drop:syscalls:sys_enter_getpriority",
-                         "y=" + begin_to_end + "key:tid,drop:syscalls:sys_enter_getpriority,"
-                                               "drop-filter:which == 1"});
+                         "y=" + begin_to_end +
+                             "key:tid,drop:syscalls:sys_enter_getpriority,"
+                             "drop-filter:which == 1"});
   measured.arm();
   child.run_step();
   measured.finish();
@@ -104,6 +104,46 @@ TEST_F(PairRulesTest, ASpanMayBelongToTheThreadThatEndsIt) {
   EXPECT_EQ(spans[0].header.tid, child.pid());
   EXPECT_FALSE(spans[0].flags & SPAN_HAS_LEDGER) << "the thread was not in the span throughout";
   EXPECT_EQ(measured.probe->counts(0).unmatched, 0u);
+}
+
+TEST_F(PairRulesTest, EndsOfOthersMayBeNone) {
+  Child child([](Child& self) {
+    begin_call();
+    self.step();
+    end_call();
+    self.step();
+  });
+  PairsSession measured(rules_for(child), {"inside=" + begin_to_end + "key:1,owner:both",
+                                           "any=" + begin_to_end + "key:1"});
+  measured.arm();
+  child.run_step();
+  end_call();  // this process is not of the target
+  EXPECT_EQ(measured.probe->counts(0).ends, 0u);
+  EXPECT_EQ(measured.probe->counts(1).ends, 1u);
+  child.run_step();
+  EXPECT_EQ(measured.probe->counts(0).ends, 1u);
+  measured.finish();
+}
+
+TEST_F(PairRulesTest, ArgumentsOfACallAreStillKnownAtItsEnd) {
+  Child child([](Child& self) {
+    // On the stack: memory that was touched can be read.
+    char text[] = "GET /";
+    syscall(SYS_access, text, 7);
+    text[0] = 'P';
+    syscall(SYS_access, text, 7);
+    end_call();
+    self.step();
+  });
+  PairsSession measured(rules_for(child),
+                        {"x=begin:syscalls:sys_exit_access,end:syscalls:sys_enter_getpgid,"
+                         "key:user_regs->si,end-key:7,"
+                         "filter:read_user_u32(user_regs->di) == 0x20544547"});
+  measured.arm();
+  child.run_step();
+  measured.finish();
+  EXPECT_EQ(measured.probe->counts(0).begins, 1u);
+  EXPECT_EQ(measured.ended("x").size(), 1u);
 }
 
 TEST_F(PairRulesTest, AnAddressIsReadAsAStructOfTheKernel) {

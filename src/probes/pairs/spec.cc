@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include <fmt/ranges.h>
+
 #include "base/text.h"
 #include "bpf/span.h"
 
@@ -70,11 +72,12 @@ class PairReader {
     const auto* found = std::find(part_names.begin(), part_names.end(), word);
     if (found == part_names.end() || !rest.substr(word.size()).starts_with(':')) {
       const std::string_view near = nearest(word, part_names);
-      throw text_.error(at,
-                        fmt::format("`{}` is no part of a span{}", printable(word),
-                                    near.empty() ? "" : fmt::format("; {}: is", near)),
-                        "parts are begin:, end:, key:, filter:, end-key:, end-filter:, drop:, drop-key:, "
-                        "drop-filter:, repeat: and owner:");
+      throw text_.error(
+          at,
+          fmt::format("`{}` is no part of a span{}", printable(word),
+                      near.empty() ? "" : fmt::format("; {}: is", near)),
+          "parts are begin:, end:, key:, filter:, end-key:, end-filter:, drop:, drop-key:, "
+          "drop-filter:, repeat: and owner:");
     }
     const auto index = static_cast<std::size_t>(found - part_names.begin());
     if (seen_[index]) throw text_.error(at, fmt::format("a second {}:", word));
@@ -95,18 +98,22 @@ class PairReader {
     if (part == "filter") pair_.begin.filter = parse_expression(text_);
     if (part == "end-filter") pair_.end.filter = parse_expression(text_);
     if (part == "drop-filter") drop_.filter = parse_expression(text_);
-    if (part == "repeat") pair_.keeps_first = read_choice("first", "last");
-    if (part == "owner") pair_.is_of_ender = read_choice("end", "begin");
+    if (part == "repeat") pair_.keeps_first = read_choice({"first", "last"}) == "first";
+    if (part == "owner") {
+      const std::string_view owner = read_choice({"begin", "end", "both"});
+      pair_.is_of_ender = owner == "end";
+      pair_.ends_inside = owner == "both";
+    }
     text_.skip_space();
   }
 
-  /// True for the first word.
-  bool read_choice(std::string_view yes, std::string_view no) {
+  std::string_view read_choice(std::initializer_list<std::string_view> words) {
     const std::size_t at = text_.at();
     const std::string word = take_until(",");
-    if (word != yes && word != no)
-      throw text_.error(at, fmt::format("write `{}` or `{}` here", yes, no));
-    return word == yes;
+    const auto* found = std::find(words.begin(), words.end(), word);
+    if (found == words.end())
+      throw text_.error(at, fmt::format("write {} here", fmt::join(words, " or ")));
+    return *found;
   }
 
   /// Alternatives, with a `|` between them.
@@ -207,7 +214,8 @@ class PairReader {
   void complete_key(SideSpec& side, std::string_view part) const {
     if (side.key.empty()) side.key = pair_.begin.key;
     if (side.key.size() != pair_.begin.key.size())
-      throw text_.error(SpanText::longest, fmt::format("key: and {}: are of different length", part));
+      throw text_.error(SpanText::longest,
+                        fmt::format("key: and {}: are of different length", part));
   }
 
   SpanText text_;

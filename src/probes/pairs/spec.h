@@ -16,12 +16,12 @@ struct UserFile;
 struct EventSpec {
   enum class Kind { tracepoint, uprobe, uretprobe, usdt, fentry, fexit };
   Kind kind = Kind::tracepoint;
-  /// Tracepoint: its system. User events: the path, a program's name, or `@GLOB`, the files that the
-  /// target has mapped (live/mapped_files.h replaces these events).
+  /// Tracepoint: its system. User events: the path, a program's name, or `@GLOB`, the files that
+  /// the target has mapped (live/mapped_files.h replaces these events).
   std::string scope = {};
-  std::string name = {};    ///< tracepoint, function, or USDT probe
-  std::string vendor = {};  ///< of a USDT probe: its provider
-  std::size_t at = 0;       ///< position in the text
+  std::string name = {};                      ///< tracepoint, function, or USDT probe
+  std::string vendor = {};                    ///< of a USDT probe: its provider
+  std::size_t at = 0;                         ///< position in the text
   std::shared_ptr<const UserFile> file = {};  ///< user events: the file, if it is open already
 
   bool is_user() const {
@@ -36,7 +36,7 @@ struct EventSpec {
 /// One side of a span: its events, and what is computed from each.
 struct SideSpec {
   std::vector<EventSpec> events;  ///< alternatives, at least one
-  std::vector<Expression> key;  ///< one or two
+  std::vector<Expression> key;    ///< one or two
   std::optional<Expression> filter;
 };
 
@@ -49,6 +49,7 @@ struct PairSpec {
   std::optional<SideSpec> drop = {};  ///< ends the span without a result
   bool keeps_first = false;           ///< of several begins in a row the first counts, not the last
   bool is_of_ender = false;  ///< the span belongs to the thread that ends it, not to who begins it
+  bool ends_inside = false;  ///< only threads of the target end the span
   /// Overdue's own definition: events that this machine does not have are left out as long as
   /// others remain, and the key is not shown.
   bool is_ready_made = false;

@@ -42,7 +42,8 @@ std::string tree(const Expression& node) {
     case Kind::typed:
       return fmt::format("as_{}({})", node.word, tree(node.parts[0]));
     case Kind::read:
-      return fmt::format("read_{}({})", node.word, tree(node.parts[0]));
+      return fmt::format("read_{}{}({})", node.number ? "user_" : "", node.word,
+                         tree(node.parts[0]));
   }
   return "?";
 }
@@ -95,7 +96,8 @@ TEST(PairSpec, AlternativesShareKeyAndFilter) {
 
 TEST(PairSpec, SaysWhoseItIsAndWhatElseEndsIt) {
   const PairSpec plain = parse_pair("x=begin:a:b,end:a:c,key:tid,repeat:last,owner:begin");
-  EXPECT_FALSE(plain.drop || plain.keeps_first || plain.is_of_ender);
+  EXPECT_FALSE(plain.drop || plain.keeps_first || plain.is_of_ender || plain.ends_inside);
+  EXPECT_TRUE(parse_pair("x=begin:a:b,end:a:c,key:tid,owner:both").ends_inside);
   const PairSpec pair = parse_pair(
       "x=begin:a:b,end:a:c,key:tid,repeat:first,owner:end,drop:a:d,drop-key:p->pid,drop-filter:q");
   EXPECT_TRUE(pair.keeps_first);
@@ -133,6 +135,7 @@ TEST(PairSpec, OperatorsBindAsDocumented) {
             "((s32(ret) < 0) && (read_u16((arg0 + 8)) == 3))");
   EXPECT_EQ(tree_of(R"(comm == "a\"b\\c,;d")"), R"((comm == "a"b\c,;d"))");
   EXPECT_EQ(tree_of("18446744073709551615"), "18446744073709551615");
+  EXPECT_EQ(tree_of("read_user_u32(a)"), "read_user_u32(a)");
   EXPECT_EQ(tree_of("as_file(a + 1)->b"), "as_file((a + 1)).b");
   EXPECT_EQ(tree_of("a--1"), "(a - (-1))");
 }
@@ -175,8 +178,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{EVENTS "1;2,end-key:3", "key: and end-key: are of different length"},
         Bad{EVENTS "1,drop:a:b,drop-key:1;2", "key: and drop-key: are of different length"},
         Bad{EVENTS "1,drop-filter:1", "drop-key: and drop-filter: need a drop:"},
-        Bad{EVENTS "1,repeat:never", "write `first` or `last` here"},
-        Bad{EVENTS "1,owner:me", "write `end` or `begin` here"},
+        Bad{EVENTS "1,repeat:never", "write first or last here"},
+        Bad{EVENTS "1,owner:me", "write begin or end or both here"},
         Bad{"x=begin:a:b |,end:a:c,key:tid", "this is no event"}));
 
 INSTANTIATE_TEST_SUITE_P(
@@ -229,7 +232,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{EVENTS "!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!1", "nests at most 32 deep"}));
 
 TEST(PairSpec, IsBoundedInLength) {
-  EXPECT_THAT(failure_of(std::string(2000, 'a')), HasSubstr("at most 1024 bytes, these are 2000"));
+  EXPECT_THAT(failure_of(std::string(3000, 'a')), HasSubstr("at most 2048 bytes, these are 3000"));
   std::string sum = EVENTS "1";
   while (sum.size() < SpanText::longest - 2) sum += "+1";
   EXPECT_EQ(parse_pair(sum).begin.key.size(), 1u);
