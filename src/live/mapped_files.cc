@@ -8,7 +8,9 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -47,10 +49,13 @@ class MappedFiles {
   void look_at_process(std::uint32_t pid) {
     const auto maps = ProcessMaps::read(static_cast<pid_t>(pid));
     if (!maps) return;
-    for (const Mapping& mapping : maps->all())
-      if (mapping.is_executable && mapping.is_file())
-        add(std::string(mapping.path),
-            [&] { return open_mapped_file(static_cast<pid_t>(pid), mapping); });
+    for (const Mapping& mapping : maps->all()) {
+      if (!mapping.is_executable || !mapping.is_file()) continue;
+      const std::tuple id(mapping.device_major, mapping.device_minor, mapping.inode);
+      if (!mapped_.insert(id).second) continue;
+      add(std::string(mapping.path),
+          [&] { return open_mapped_file(static_cast<pid_t>(pid), mapping); });
+    }
   }
 
   /// A file that the user could open, if there is one.
@@ -69,9 +74,9 @@ class MappedFiles {
     return files_.at(glob);
   }
   std::vector<std::string> notes() const {
-    if (left_out_ == 0) return {};
+    if (!is_cut_) return {};
     return {fmt::format(
-        "files that events of user spans are looked for in: {} of one name, and no more",
+        "the target has more than {} different files of one name: spans of the others are missing",
         max_files)};
   }
 
@@ -80,20 +85,22 @@ class MappedFiles {
   void add(const std::string& path, const Open& open) {
     for (auto& [glob, files] : files_) {
       if (!glob_matches(glob, name_of(path))) continue;
+      if (files.size() == max_files) {  // a process may have any number of such files
+        is_cut_ = true;
+        continue;
+      }
       auto file = std::make_shared<const UserFile>(UserFile{.file = open(), .path = path});
       struct stat status{};
       if (!file->file || fstat(file->file.get(), &status) != 0) continue;
-      if (!seen_.insert({{glob, status.st_dev}, status.st_ino}).second) continue;
-      if (files.size() < max_files)
+      if (opened_.insert({glob, status.st_dev, status.st_ino}).second)
         files.push_back(std::move(file));
-      else
-        ++left_out_;
     }
   }
 
   std::map<std::string, std::vector<std::shared_ptr<const UserFile>>> files_;
-  std::set<std::pair<std::pair<std::string, dev_t>, ino_t>> seen_;
-  std::size_t left_out_ = 0;
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>> mapped_;  ///< looked at
+  std::set<std::tuple<std::string, dev_t, ino_t>> opened_;
+  bool is_cut_ = false;
 };
 
 std::vector<std::uint32_t> processes_in(const fs::path& cgroup) {
