@@ -148,7 +148,7 @@ std::optional<fs::path> program_file(const TargetSelection& selection) {
   }
   for (const fs::path& path : paths) {
     std::error_code error;
-    if (const fs::path real = fs::canonical(path, error); !error) return real;
+    if (fs::path real = fs::canonical(path, error); !error) return real;
   }
   return std::nullopt;
 }
