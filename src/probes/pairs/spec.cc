@@ -185,7 +185,7 @@ class PairReader {
     const std::string_view rest = text_.rest();
     const std::string_view word = rest.substr(0, rest.find_first_of(stops));
     text_.skip(word.size());
-    return std::string(word.substr(0, word.find_last_not_of(' ') + 1));
+    return std::string(word.substr(0, word.find_last_not_of(" \t\n") + 1));
   }
 
   Error after_part() const {
