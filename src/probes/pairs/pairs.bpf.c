@@ -241,6 +241,8 @@ static __always_inline int on_event(void* ctx) {
   if (role == PAIR_BEGIN && !is_of_ender && !whole_machine && !state) return 0;
   if (role == PAIR_END && ends_inside && !whole_machine && !state) return 0;
   if (role == PAIR_BEGIN && !cpu_wanted()) return 0;
+  /* Nothing is open yet: most programs make no request of most kinds. */
+  if (role != PAIR_BEGIN && !pairs.begun[pair & (PAIRS_MAX - 1)]) return 0;
   u64 now_ns = role == PAIR_BEGIN ? 0 : bpf_ktime_get_ns(); /* first: nor is the work below */
   u32 index = pair;
   struct pair_counts* own = bpf_map_lookup_elem(&counts, &index);
