@@ -339,6 +339,7 @@ void StallAssembler::find_waits(RawStall& stall) {
   if (shorter && (stall.span.span != SPAN_SYSCALL || shorter->call_ns != begin_ns))
     shorter = nullptr;
   stall.places = places_of(stall.waits, shorter);
+  if (stall.span.flags & SPAN_HAS_SUMS) find_parts(stall, found->second.waits, found->second.wakes);
   stall.waits_forgotten = found->second.forgotten_until_ns > begin_ns;
   if (stall.waits_forgotten) ++stalls_without_;
 }

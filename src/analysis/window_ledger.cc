@@ -177,4 +177,23 @@ RawLedger ledger_between(const std::deque<RawWait>& waits, const std::vector<Raw
   return window.result();
 }
 
+void find_parts(RawStall& stall, const std::deque<RawWait>& waits,
+                const std::vector<RawSums>& wakes) {
+  span_record& span = stall.span;
+  const std::uint64_t begin_ns = stall.begin_ns();
+  const RawWaker at_end{
+      .header = span.header,
+      .irq_name = {},
+      .disk = {},
+      .stack = {},
+      .sums = span.ledger,
+      .throttled_sum_ns = span.throttled_ns,
+      .ran_since_ns = stall.waits.empty() ? begin_ns : stall.waits.back()->in_ns()};
+  RawLedger ledger = ledger_between(waits, wakes, at_end, begin_ns, span.header.time_ns);
+  span.ledger = ledger.parts;
+  span.throttled_ns = ledger.throttled_ns;
+  span.flags = static_cast<u16>((span.flags & ~SPAN_HAS_SUMS) | SPAN_HAS_LEDGER);
+  stall.places = std::move(ledger.places);
+}
+
 }  // namespace overdue

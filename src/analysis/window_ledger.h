@@ -17,6 +17,11 @@ namespace overdue {
 RawLedger ledger_between(const std::deque<RawWait>& waits, const std::vector<RawSums>& wakes,
                          const RawWaker& waker, std::uint64_t begin_ns, std::uint64_t end_ns);
 
+/// Finds the parts, and the places, of a span of which the sums of its thread at the end are known
+/// (SPAN_HAS_SUMS): the thread may have been in a wait when the span began.
+void find_parts(RawStall& stall, const std::deque<RawWait>& waits,
+                const std::vector<RawSums>& wakes);
+
 /// The sums of the thread of `wait` at `begin_ns`. The thread had the CPU from then on until the
 /// wait began.
 RawSums begin_of_run(const RawWait& wait, std::uint64_t begin_ns);

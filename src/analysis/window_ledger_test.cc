@@ -41,6 +41,18 @@ class Life {
     waker.ran_since_ns = arrived_ns;
     return ledger_between(waits_, wakes_, waker, begin_ns, now_);
   }
+  /// A span from `begin_ns` until now, which has the thread's sums at its end.
+  RawStall span_from(u64 begin_ns) {
+    RawStall stall;
+    stall.span.header.time_ns = now_;
+    stall.span.latency_ns = now_ - begin_ns;
+    stall.span.ledger = sums_;
+    stall.span.flags = SPAN_HAS_SUMS;
+    for (const RawWait& wait : waits_)
+      if (wait.in_ns() > begin_ns) stall.waits.push_back(&wait);
+    find_parts(stall, waits_, wakes_);
+    return stall;
+  }
   Life& wake() {
     wakes_.push_back({now_, sums_, 0});
     return *this;
@@ -153,6 +165,24 @@ TEST(WindowLedger, SaysByWhatTheThreadWasKeptFromRunning) {
   EXPECT_EQ(ledger.parts.preempted_ns, 15 * ms);
   EXPECT_EQ(ledger.parts.oncpu_ns, 3 * ms);
   EXPECT_EQ(ledger.unknown_ns, 0u);
+}
+
+TEST(WindowLedger, OfASpanWhoseThreadWaitedWhenItBegan) {
+  Life life;
+  const RawStall stall = life.run(1 * ms)
+                             .sleep(20 * ms, 2 * ms)
+                             .run(3 * ms)
+                             .nap(1 * ms)
+                             .run(1 * ms)
+                             .span_from(15 * ms);
+  const ledger_parts& parts = stall.span.ledger;
+  EXPECT_EQ(parts.sleeping_ns, 7 * ms) << "6 ms of the wait, and the nap";
+  EXPECT_EQ(parts.runqueue_ns, 2 * ms);
+  EXPECT_EQ(parts.oncpu_ns, 4 * ms);
+  EXPECT_EQ(parts.sleeping_ns + parts.runqueue_ns + parts.oncpu_ns, stall.span.latency_ns);
+  EXPECT_EQ(stall.span.flags, SPAN_HAS_LEDGER);
+  ASSERT_EQ(stall.places.size(), 1u);
+  EXPECT_EQ(stall.places[0].ns, 8 * ms) << "the part within the span";
 }
 
 TEST(WindowLedger, IsUnknownWithoutRecords) {

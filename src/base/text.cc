@@ -189,6 +189,23 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   return best;
 }
 
+std::string suggestion(std::string_view word, std::span<const std::string_view> names) {
+  constexpr std::size_t max_names = 3;
+  std::vector<std::string_view> near;
+  if (const std::string_view best = nearest(word, names); !best.empty()) {
+    const std::size_t distance = edit_distance(word, best);
+    for (const std::string_view name : names)
+      if (edit_distance(word, name) == distance) near.push_back(name);
+  } else if (word.size() > 1) {
+    for (const std::string_view name : names)
+      if (name.find(word) != name.npos) near.push_back(name);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(near.size(), max_names); ++i)
+    text += fmt::format("{}'{}'", i == 0 ? "; " : " or ", near[i]);
+  return text.empty() ? text : text + "?";
+}
+
 std::size_t display_width(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }));

@@ -37,6 +37,11 @@ bool glob_matches(std::string_view pattern, std::string_view text);
 /// The candidate nearest to `word` by edit distance, if near enough for a suggestion; else empty.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 
+/// What to say of a word that names nothing, behind the message: "; 'block'?", or
+/// "; 'gc' or 'python-gc'?". At most three of `names`: those as near as the nearest by edit
+/// distance, or else those that contain the word. Empty if there are none.
+std::string suggestion(std::string_view word, std::span<const std::string_view> names);
+
 /// The columns of a text on a terminal; each character counts as one column.
 std::size_t display_width(std::string_view text);
 

@@ -105,6 +105,17 @@ TEST(Nearest, SuggestsOnlyWhatIsNear) {
   EXPECT_EQ(nearest("x", {}), "");
 }
 
+TEST(Suggestion, NamesWhatIsNearOrContainsTheWord) {
+  constexpr std::string_view names[] = {"block", "lock", "gc", "python-gc", "pg-query", "pg-txn"};
+  EXPECT_EQ(suggestion("bock", names), "; 'block' or 'lock'?");
+  EXPECT_EQ(suggestion("bloock", names), "; 'block'?");
+  EXPECT_EQ(suggestion("python", names), "; 'python-gc'?");
+  EXPECT_EQ(suggestion("pg-", names), "; 'pg-query' or 'pg-txn'?");
+  EXPECT_EQ(suggestion("unlike", names), "");
+  EXPECT_EQ(suggestion("", names), "");
+  EXPECT_EQ(suggestion("block", {}), "");
+}
+
 TEST(UnescapeOctal, UndoesWholeEscapesOnly) {
   EXPECT_EQ(unescape_octal("odd\\040place"), "odd place");
   EXPECT_EQ(unescape_octal("at the end\\040"), "at the end ");

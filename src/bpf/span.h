@@ -52,6 +52,8 @@ enum span_flags {
   SPAN_FLUSH = 64,          // a block request that flushes the device's cache
   SPAN_STACK_NAMED = 128,   // in a recording: resolved frames follow instead, see frame.h
   SPAN_OLDER = 256,         // open, and began before the session: latency_ns is a lower bound
+  SPAN_KEY_HIDDEN = 512,    // the key of a user span means nothing to people
+  SPAN_HAS_SUMS = 1024,     // `ledger` and throttled_ns are the thread's sums at the end, not parts
 };
 
 #define SPAN_TEXT_SIZE 32

@@ -184,7 +184,7 @@ int RecordCommand::record_spans(MeasureRequest& request, const EventChoice& even
   options.user_stack_bytes = user_stack_.value_or(thresholds_.empty() ? 0 : 16 << 10);
   options.ring_bytes = ring_bytes();
   options.whole_machine = request.selection.kind == TargetKind::all;
-  options.finder = make_event_finder(options.spans.pairs, !stack_options_.no_sandbox);
+  prepare_user_spans(options, request.selection, !stack_options_.no_sandbox);
   if (events.calls) request.options = {{"every_call", "1"}};
   LiveStacks stacks({.sandbox = !stack_options_.no_sandbox, .names = !no_resolve_});
   StallProbeSet probe_set(std::move(options));

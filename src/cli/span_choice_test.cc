@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "cli/help.h"
 #include "core/span_kinds.h"
+#include "live/ready_spans.h"
 #include "probes/spans.h"
 #include "report/stalls/thresholds.h"
 
@@ -83,6 +84,29 @@ TEST(SpanChoice, OnesOfTheUser) {
   EXPECT_EQ(status_of([&] { parse_spans(many); }), 2);
   many.pop_back();
   EXPECT_EQ(parse_spans(many).pairs.size(), 8U);
+}
+
+TEST(SpanChoice, ReadyMadeOnes) {
+  const SpanChoice choice = parse_spans({"dns,irq,dns", life});
+  EXPECT_EQ(choice.kinds, (std::vector{SPAN_IRQ, SPAN_PAIR}));
+  EXPECT_EQ(choice.pair_names(), (std::vector<std::string>{"dns", "life"}));
+  EXPECT_EQ(parse_spans({"connect"}).kinds, std::vector{SPAN_TCP_CONNECT});
+  EXPECT_TRUE(parse_spans({"all"}).pairs.empty());
+  EXPECT_EQ(status_of([] { parse_spans({"dns", "dns" + life.substr(4)}); }), 2) << "two of a name";
+}
+
+TEST(ReadySpans, AreDefinedOnceAndDescribed) {
+  std::set<std::string_view> names;
+  for (const ReadySpan& ready : ready_spans()) {
+    EXPECT_TRUE(names.insert(ready.name).second) << ready.name;
+    EXPECT_FALSE(find_span_kind(ready.name)) << ready.name;
+    EXPECT_FALSE(ready.sentence.empty());
+    const PairSpec pair = pair_of(ready);
+    EXPECT_EQ(pair.name, ready.name);
+    EXPECT_TRUE(pair.is_ready_made);
+    EXPECT_NE(help_text("spans").find(ready.name), std::string::npos) << ready.name;
+    EXPECT_NE(help_text("stalls").find(ready.name), std::string::npos) << ready.name;
+  }
 }
 
 TEST(Thresholds, TheMostSpecialCounts) {

@@ -6,9 +6,9 @@
 #include "cli/command.h"
 #include "cli/measure_request.h"
 #include "cli/options.h"
-#include "core/span_kinds.h"
 #include "live/event_finder.h"
 #include "live/live_stacks.h"
+#include "live/span_list.h"
 #include "live/stall_probe_set.h"
 #include "report/spans/view.h"
 #include "report/syscalls/view_options.h"
@@ -115,12 +115,16 @@ class SpansCommand final : public Command {
   std::optional<std::string> buffer_;
 };
 
-/// Prints each kind with its sentence.
-void list_kinds() {
+/// Prints each name that --span knows, a line each, and why it cannot be measured.
+void list_all(const std::vector<SpanEntry>& entries) {
   Output output(STDOUT_FILENO);
-  for (const SpanKind* kind : span_kinds())
-    if (kind->number != SPAN_PAIR)
-      output.append(fmt::format("{:<14} {}\n", kind->name, kind->sentence));
+  for (const SpanEntry& entry : entries) {
+    output.append(fmt::format("{:<14} {:<3}  {}", entry.name, entry.missing.empty() ? "yes" : "no",
+                              entry.sentence));
+    if (!entry.needs.empty()) output.append(fmt::format("; needs {}", entry.needs));
+    if (!entry.missing.empty()) output.append(fmt::format(" [{}]", entry.missing));
+    output.append("\n");
+  }
   output.flush();
 }
 
@@ -152,7 +156,9 @@ SpanViewOptions SpansCommand::view(const StallOptions& options,
 
 int SpansCommand::run(const Invocation& invocation) {
   if (list_) {
-    list_kinds();
+    target_.command = invocation.program;
+    if (!target_.chooses_threads() && !invocation.has_program) target_.all = true;
+    list_all(list_spans(*kernel_.open(), parse_target(target_), !stack_options_.no_sandbox));
     return 0;
   }
   check_program(invocation, "overdue spans --span block -- make");
@@ -162,7 +168,7 @@ int SpansCommand::run(const Invocation& invocation) {
   request.thresholds = {"1ns"};
   request.spans = spans();
   wanted.whole_machine = request.selection.kind == TargetKind::all;
-  wanted.finder = make_event_finder(wanted.spans.pairs, !stack_options_.no_sandbox);
+  prepare_user_spans(wanted, request.selection, !stack_options_.no_sandbox);
   SpansReporter reporter(view(wanted, request.selection.cpus), output_, invocation.has_program,
                          !stack_options_.no_sandbox, save_);
   StallProbeSet probe_set(std::move(wanted));

@@ -230,7 +230,7 @@ int StallsCommand::run(const Invocation& invocation) {
   StallOptions wanted = options();
   MeasureRequest request = request_of_target("stalls", invocation, target_, stop_, output_);
   wanted.whole_machine = request.selection.kind == TargetKind::all;
-  wanted.finder = make_event_finder(wanted.spans.pairs, !stack_options_.no_sandbox);
+  prepare_user_spans(wanted, request.selection, !stack_options_.no_sandbox);
   StallProbeSet probe_set(std::move(wanted));
   request.by_container = true;
   request.streams = true;

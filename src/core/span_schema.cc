@@ -29,8 +29,7 @@ constexpr Field span_fields[] = {
         span_record, flags, opaque, value,
         "1: has a ledger; 2: has a user stack; 4: that is cut; 8: still open; 16: failed; "
         "32: writes; 64: flushes; 128: named frames instead of memory; 256: open, and older than "
-        "the "
-        "session"),
+        "the session; 512: the key means nothing to people; 1024: the ledger has sums at the end"),
     OVERDUE_FIELD(span_record, kernel_frames, count, stack,
                   "addresses behind the record: the kernel stack, innermost first"),
     OVERDUE_FIELD(span_record, user_bytes, bytes, stack,
@@ -41,9 +40,13 @@ constexpr Field span_fields[] = {
 };
 
 void visit_flags(const span_record& span, FieldVisitor& visitor) {
-  constexpr std::pair<std::uint16_t, std::string_view> words[] = {
-      {SPAN_OPEN, "open"},   {SPAN_FAILED, "failed"}, {SPAN_WRITE, "write"},
-      {SPAN_FLUSH, "flush"}, {SPAN_OLDER, "older"},   {SPAN_STACK_CUT, "stack_cut"}};
+  constexpr std::pair<std::uint16_t, std::string_view> words[] = {{SPAN_OPEN, "open"},
+                                                                  {SPAN_FAILED, "failed"},
+                                                                  {SPAN_WRITE, "write"},
+                                                                  {SPAN_FLUSH, "flush"},
+                                                                  {SPAN_OLDER, "older"},
+                                                                  {SPAN_STACK_CUT, "stack_cut"},
+                                                                  {SPAN_KEY_HIDDEN, "key_hidden"}};
   std::vector<std::string_view> set;
   for (const auto& [flag, word] : words)
     if (span.flags & flag) set.push_back(word);

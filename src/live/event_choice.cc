@@ -5,11 +5,11 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "core/span_kinds.h"
+#include "live/span_choice.h"
 #include "report/probe_list.h"
 
 namespace overdue {
@@ -44,23 +44,17 @@ Error no_event(std::string_view word) {
                                    : fmt::format("overdue {} --save FILE", word))
         .exit_status(2);
   std::vector<std::string_view> names = {every_call};
-  for (const SpanKind* kind : span_kinds())
-    if (find_span_kind(kind->name)) names.push_back(kind->name);
+  for (const std::string_view name : span_names()) names.push_back(name);
   const std::vector<Group> all_groups = groups();
   for (const Group& group : all_groups) names.push_back(group.name);
   names.emplace_back("all");
-  const std::string_view near = nearest(word, names);
-  return Error("--events: there is no event '{}'{}", printable(word),
-               near.empty() ? "" : fmt::format("; '{}'?", near))
-      .hint(fmt::format("events are {}; a user span is NAME=begin:EVENT,end:EVENT,key:EXPR",
-                        fmt::join(names, ", ")))
-      .exit_status(2);
+  return no_such_span("--events", "event", word, names);
 }
 
 void add_event(std::string_view word, EventChoice& events) {
   if (word == every_call) {
     events.calls = true;
-  } else if (word == "all" || find_span_kind(word)) {
+  } else if (word == "all" || span_called(word)) {
     events.spans.emplace_back(word);
   } else {
     const std::vector<Group> all = groups();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "live/mapped_files.h"
 #include "resolve/sandboxed_event_finder.h"
 #include "target/file_rights.h"
 #include "target/identity.h"
@@ -21,10 +22,17 @@ OpenFile open_for_caller() {
 
 }  // namespace
 
+void prepare_user_spans(StallOptions& options, const TargetSelection& target, bool sandbox) {
+  options.finder = make_event_finder(options.spans.pairs, sandbox);
+  options.notes = find_mapped_files(options.spans.pairs, target);
+}
+
 std::shared_ptr<EventFinder> make_event_finder(const std::vector<PairSpec>& pairs, bool sandbox) {
   // Spans of the kernel's events name no file: they need no sandbox.
   const bool has_files = std::ranges::any_of(pairs, [](const PairSpec& pair) {
-    return pair.begin.event.is_user() || pair.end.event.is_user();
+    return std::ranges::any_of(pair.sides(), [](const SideSpec* side) {
+      return std::ranges::any_of(side->events, &EventSpec::is_user);
+    });
   });
   if (!has_files) return std::make_shared<LocalEventFinder>();
   if (!sandbox) return std::make_shared<LocalEventFinder>(open_for_caller());

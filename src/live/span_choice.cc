@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "core/span_kinds.h"
+#include "live/ready_spans.h"
 #include "probes/pairs/pairs.h"
 #include "probes/sched/probe.h"
 #include "probes/spans.h"
@@ -15,26 +16,10 @@
 namespace overdue {
 namespace {
 
-std::vector<std::string_view> kind_names() {
-  std::vector<std::string_view> names;
-  for (const SpanKind* kind : span_kinds())
-    if (kind->number != SPAN_PAIR) names.push_back(kind->name);
-  return names;
-}
+/// The kind of probe that measures connections is called as the kernel calls it.
+constexpr std::string_view connect = "connect";
 
-span_kind kind_called(std::string_view name) {
-  if (const auto kind = find_span_kind(name)) return *kind;
-  const std::vector<std::string_view> names = kind_names();
-  const std::string_view near = nearest(name, names);
-  throw Error("--span: there is no kind of span '{}'{}", printable(name),
-              near.empty() ? "" : fmt::format("; '{}'?", near))
-      .hint(fmt::format("kinds are {}, all; a user span is NAME=begin:EVENT,end:EVENT,key:EXPR",
-                        fmt::join(names, ", ")))
-      .exit_status(2);
-}
-
-void add_pair(SpanChoice& choice, const std::string& text) {
-  PairSpec pair = parse_pair(text);
+void add_pair(SpanChoice& choice, PairSpec pair) {
   if (find_span_kind(pair.name) || pair.name == "all" || pair.name == span_name(SPAN_PAIR))
     throw Error("--span: '{}' is a kind of span already", pair.name)
         .hint("give yours another name")
@@ -50,6 +35,21 @@ void add_pair(SpanChoice& choice, const std::string& text) {
         .exit_status(2);
   choice.pairs.push_back(std::move(pair));
   choice.kinds.push_back(SPAN_PAIR);
+}
+
+void add_name(SpanChoice& choice, std::string_view name) {
+  if (const ReadySpan* ready = find_ready_span(name)) {
+    const bool again = std::ranges::any_of(choice.pairs, [&](const PairSpec& pair) {
+      return pair.is_ready_made && pair.name == name;
+    });
+    if (!again) add_pair(choice, pair_of(*ready));
+    return;
+  }
+  const auto kind = span_called(name);
+  std::vector<std::string_view> names = span_names();
+  names.emplace_back("all");
+  if (!kind) throw no_such_span("--span", "kind of span", name, names);
+  choice.kinds.push_back(*kind);
 }
 
 void add_all(SpanChoice& choice) {
@@ -70,21 +70,44 @@ std::vector<std::string> SpanChoice::pair_names() const {
   return names;
 }
 
+std::vector<std::string_view> span_names() {
+  std::vector<std::string_view> names;
+  for (const SpanKind* kind : span_kinds())
+    if (kind->number != SPAN_PAIR) names.push_back(kind->name);
+  names.push_back(connect);
+  for (const ReadySpan& ready : ready_spans()) names.push_back(ready.name);
+  return names;
+}
+
+std::optional<span_kind> span_called(std::string_view name) {
+  if (name == connect) return SPAN_TCP_CONNECT;
+  if (find_ready_span(name)) return SPAN_PAIR;
+  return find_span_kind(name);
+}
+
+Error no_such_span(std::string_view option, std::string_view what, std::string_view name,
+                   const std::vector<std::string_view>& names) {
+  return Error("{}: there is no {} '{}'{}", option, what, printable(name), suggestion(name, names))
+      .hint(fmt::format("names are {}; a user span is NAME=begin:EVENT,end:EVENT,key:EXPR",
+                        fmt::join(names, ", ")))
+      .exit_status(2);
+}
+
 SpanChoice parse_spans(const std::vector<std::string>& values) {
   SpanChoice choice;
   for (const std::string& value : values) {
     if (value.find('=') != value.npos) {  // a user span has commas of its own
-      add_pair(choice, value);
+      add_pair(choice, parse_pair(value));
       continue;
     }
     for (const std::string_view name : split(value, ',')) {
       if (name == "all")
         add_all(choice);
       else
-        choice.kinds.push_back(kind_called(name));
+        add_name(choice, name);
     }
   }
-  if (choice.kinds.empty() && !values.empty()) kind_called(values.front());  // "", ","
+  if (choice.kinds.empty() && !values.empty()) add_name(choice, values.front());  // "", ","
   if (choice.kinds.empty()) choice.kinds = {SPAN_SYSCALL};
   std::sort(choice.kinds.begin(), choice.kinds.end());
   choice.kinds.erase(std::unique(choice.kinds.begin(), choice.kinds.end()), choice.kinds.end());

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "bpf/span.h"
 #include "kernel/span_probe.h"
 #include "probes/pairs/spec.h"
@@ -19,7 +22,18 @@ struct SpanChoice {
   std::vector<std::string> pair_names() const;
 };
 
-/// Parses the values of `--span`: kinds separated by commas, `all`, or one user span. Without
+/// Every name of one span that `--span` and `--events` know: kinds, and ready-made spans.
+std::vector<std::string_view> span_names();
+
+/// The kind that a name of `--span` stands for: SPAN_PAIR for a ready-made span.
+std::optional<span_kind> span_called(std::string_view name);
+
+/// The error for a name of `option` that is not one of `names`: what is near, and what there is.
+Error no_such_span(std::string_view option, std::string_view what, std::string_view name,
+                   const std::vector<std::string_view>& names);
+
+/// Parses the values of `--span`: kinds and ready-made spans separated by commas, `all`, or one
+/// user span. Without
 /// values, system calls. Throws Error (exit status 2) for any other value.
 SpanChoice parse_spans(const std::vector<std::string>& values);
 

@@ -272,6 +272,7 @@ Duration StallProbeSet::poll_every() const {
 
 std::vector<std::string> StallProbeSet::notes() const {
   std::vector<std::string> notes = left_out_;
+  notes.insert(notes.end(), options_.notes.begin(), options_.notes.end());
   if (options_.adapts)
     notes.push_back(fmt::format(
         "operations of {} and longer were examined one by one",

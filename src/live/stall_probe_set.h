@@ -31,6 +31,7 @@ struct StallOptions {
   std::size_t user_stack_bytes = 16 << 10;
   std::size_t ring_bytes = 0;                ///< size of each CPU's ring; 0: the default
   std::shared_ptr<EventFinder> finder = {};  ///< finds programs' events of user spans
+  std::vector<std::string> notes = {};       ///< about user spans, as ProbeSet::notes()
 };
 
 /// The probe set of `stalls`, `spans` and `record`: spans at or over their threshold, and the

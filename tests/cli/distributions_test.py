@@ -105,7 +105,7 @@ class Words(FolderTest):
     def test_list(self):
         finished = overdue("spans", "--list")
         self.assertEqual(finished.status, 0, finished)
-        names = re.findall(r"(?m)^(\w+) +\S", finished.out)
+        names = re.findall(r"(?m)^([\w-]+) +\S", finished.out)
         self.assertIn("irq", names)
         self.assertNotIn("pair", names)
         for name in names:

@@ -124,7 +124,7 @@ class Events(RecordingTest):
         self.assertEqual({(one["span"], one["name"]) for one in naps}, {("pair", "nap")})
 
     def test_names_that_are_none(self):
-        for events, says in (("bogus", "no event 'bogus'"), ("syscals", "'syscalls'?"), ("", "no event ''"),
+        for events, says in (("bogus", "no event 'bogus'"), ("syscals", "'syscalls' or 'syscall'?"), ("", "no event ''"),
                              ("osnoise", "overdue osnoise --save"), ("app_timers", "overdue timerlat --save"),
                              ("x=begin:foo", "foo")):
             with self.subTest(events=events):

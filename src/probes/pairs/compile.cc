@@ -28,15 +28,6 @@ bool is_wide_unsigned(const Type& type) {
   return type.kind == Type::Kind::pointer || (!type.is_signed && type.size == 8);
 }
 
-Type number_type(std::string_view word) {
-  return {.kind = Type::Kind::number,
-          .size = word.ends_with("8")    ? 1u
-                  : word.ends_with("16") ? 2u
-                  : word.ends_with("32") ? 4u
-                                         : 8u,
-          .is_signed = word.starts_with('s')};
-}
-
 class Compiler {
  public:
   Compiler(const PairSpec& spec, const EventSpec& event, const EventFields& fields,
@@ -50,6 +41,15 @@ class Compiler {
   void result(const Expression& expression, plan_result which) {
     value(expression);
     steps_.combine({.operation = PLAN_RESULT, .operand = which}, expression.at);
+  }
+  /// The terms of the filter, one by one: most events fail the first.
+  void filter(const Expression& expression) {
+    if (expression.kind == Expression::Kind::binary && expression.word == "&&") {
+      for (const Expression& part : expression.parts) filter(part);
+      return;
+    }
+    value(expression);
+    steps_.combine({.operation = PLAN_GUARD}, expression.at);
   }
   plan finish() const { return steps_.finish(); }
 
@@ -123,6 +123,8 @@ class Compiler {
         return cast(expression);
       case Expression::Kind::read:
         return read(expression);
+      case Expression::Kind::typed:
+        return typed(expression);
       case Expression::Kind::text:
         break;
     }
@@ -148,6 +150,7 @@ class Compiler {
     if (word == "tid") return builtin(PLAN_TID, {.size = 4}, at);
     if (word == "cpu") return builtin(PLAN_CPU, {.size = 4}, at);
     if (word == "comm" || word == "current") return of_current(word, at);
+    if (word == "user_regs") return pointer_to("pt_regs", PLAN_USER_REGISTERS, at);
     if (const EventField* field = fields_.find(word)) return of_event(*field, at);
     if (const auto number = types_.constant(word))
       return constant(static_cast<std::uint64_t>(*number), at);
@@ -160,11 +163,14 @@ class Compiler {
   }
 
   Operand of_current(std::string_view word, std::size_t at) {
-    const std::optional<Type> task = types_.record("task_struct");
-    if (!task) throw text_.error(at, "the kernel's types do not say what a task is");
-    const Type pointer{.kind = Type::Kind::pointer, .size = 8, .inner = task->id};
-    const Operand current = builtin(PLAN_TASK, pointer, at);
+    const Operand current = pointer_to("task_struct", PLAN_TASK, at);
     return word == "current" ? current : member_of(current, word, at);
+  }
+
+  Operand pointer_to(const char* record, plan_builtin which, std::size_t at) {
+    const std::optional<Type> type = types_.record(record);
+    if (!type) throw text_.error(at, fmt::format("the kernel has no struct {}", record));
+    return builtin(which, {.kind = Type::Kind::pointer, .size = 8, .inner = type->id}, at);
   }
 
   Operand of_event(const EventField& field, std::size_t at) {
@@ -255,11 +261,20 @@ class Compiler {
 
   Operand read(const Expression& expression) {
     const Type address = value(expression.parts[0]);
-    const Operand place{
-        .is_place = true,
-        .type = number_type(expression.word),
-        .memory = address.kind == Type::Kind::pointer ? address.memory : fields_.memory};
+    const Operand place{.is_place = true,
+                        .type = number_type(expression.word),
+                        .memory = expression.number != 0                ? PLAN_USER
+                                  : address.kind == Type::Kind::pointer ? address.memory
+                                                                        : fields_.memory};
     return {.type = load(place, expression.at)};
+  }
+
+  Operand typed(const Expression& expression) {
+    const std::optional<Type> record = types_.record(expression.word.c_str());
+    if (!record)
+      throw text_.error(expression.at, fmt::format("the kernel has no struct {}", expression.word));
+    value(expression.parts[0]);
+    return {.type = {.kind = Type::Kind::pointer, .size = 8, .inner = record->id}};
   }
 
   Operand unary(const Expression& expression) {
@@ -308,22 +323,6 @@ class Compiler {
     Type result = signed_number;
     result.is_signed = is_signed;
     return {.type = result};
-  }
-
-  static plan_operation operation_of(std::string_view word) {
-    constexpr std::array<std::pair<std::string_view, plan_operation>, 9> operations{
-        {{"+", PLAN_ADD},
-         {"-", PLAN_SUBTRACT},
-         {"&", PLAN_AND},
-         {"|", PLAN_OR},
-         {"^", PLAN_XOR},
-         {"<<", PLAN_SHIFT_LEFT},
-         {">>", PLAN_SHIFT_RIGHT},
-         {"&&", PLAN_BOTH},
-         {"||", PLAN_EITHER}}};
-    for (const auto& [text, operation] : operations)
-      if (text == word) return operation;
-    return word == "==" || word == "!=" ? PLAN_EQUAL : PLAN_LESS;
   }
 
   Operand compare_text(const Expression& what, const Expression& with, bool unequal) {
@@ -387,12 +386,12 @@ class Compiler {
 
 }  // namespace
 
-plan compile_side(const PairSpec& spec, const SideSpec& side, const EventFields& fields,
-                  const KernelTypes& types) {
-  Compiler compiler(spec, side.event, fields, types);
+plan compile_side(const PairSpec& spec, const SideSpec& side, const EventSpec& event,
+                  const EventFields& fields, const KernelTypes& types) {
+  Compiler compiler(spec, event, fields, types);
+  if (side.filter) compiler.filter(*side.filter);
   compiler.result(side.key[0], PLAN_KEY);
   if (side.key.size() > 1) compiler.result(side.key[1], PLAN_SECOND_KEY);
-  if (side.filter) compiler.result(*side.filter, PLAN_FILTER);
   return compiler.finish();
 }
 

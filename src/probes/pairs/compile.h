@@ -9,9 +9,9 @@
 
 namespace overdue {
 
-/// Compiles the expressions of one side of `spec` against the fields of its event. Throws Error
-/// (exit status 2) with the position in the span's text and a correction.
-plan compile_side(const PairSpec& spec, const SideSpec& side, const EventFields& fields,
-                  const KernelTypes& types);
+/// Compiles the expressions of one side of `spec` against the fields of `event`, one of its events.
+/// Throws Error (exit status 2) with the position in the span's text and a correction.
+plan compile_side(const PairSpec& spec, const SideSpec& side, const EventSpec& event,
+                  const EventFields& fields, const KernelTypes& types);
 
 }  // namespace overdue

@@ -38,7 +38,7 @@ class Compiling : public ::testing::Test {
 
   plan_values run(const std::string& expression, const EventFields& of) {
     const PairSpec pair = parse_pair("x=begin:a:b,end:a:c,key:" + expression);
-    return run_plan(compile_side(pair, pair.begin, of, types), memory);
+    return run_plan(compile_side(pair, pair.begin, pair.begin.events[0], of, types), memory);
   }
   u64 value(const std::string& expression) {
     const plan_values values = run(expression, fields);
@@ -187,14 +187,35 @@ TEST_F(Compiling, WhatCannotBeReadSpoilsOnlyWhatDependsOnIt) {
   EXPECT_EQ(value("task->rq->task == 0 || task->rq->task->pid == 3"), 1u);
 }
 
+TEST_F(Compiling, TheFirstTermOfAFilterThatFailsEndsThePlan) {
+  const auto run_filter = [&](const std::string& filter) {
+    const PairSpec pair = parse_pair("x=begin:a:b,end:a:c,key:tid,filter:" + filter);
+    return run_plan(compile_side(pair, pair.begin, pair.begin.events[0], fields, types), memory);
+  };
+  const std::string unknown = "task->rq->task->pid";
+  EXPECT_EQ(run_filter("0 && " + unknown).unread, 0u);
+  EXPECT_EQ(run_filter("0 && 1").result[PLAN_KEY], 0u) << "the key is not computed";
+  for (const std::string& filter : {unknown + " && 0", "1 && (" + unknown + " && 0)"}) {
+    EXPECT_EQ(run_filter(filter).unread, 0u) << filter;
+    EXPECT_EQ(run_filter(filter).result[PLAN_FILTER], 0u) << filter;
+  }
+  EXPECT_EQ(run_filter(unknown + " && 1").unread, 1u << PLAN_FILTER);
+  const plan_values passed = run_filter("2 && task->pid == -5 && (0 || 4)");
+  EXPECT_EQ(passed.result[PLAN_FILTER], 1u);
+  EXPECT_EQ(passed.result[PLAN_KEY], 101u);
+  EXPECT_EQ(passed.unread, 0u);
+}
+
 TEST_F(Compiling, HasTwoKeysAndAFilter) {
   const PairSpec pair =
       parse_pair("x=begin:a:b,end:a:c,key:tid;number,filter:task->pid == -5,end-filter:cpu == 4");
-  const plan_values begin = run_plan(compile_side(pair, pair.begin, fields, types), memory);
+  const plan_values begin =
+      run_plan(compile_side(pair, pair.begin, pair.begin.events[0], fields, types), memory);
   EXPECT_EQ(begin.result[PLAN_KEY], 101u);
   EXPECT_EQ(static_cast<s64>(begin.result[PLAN_SECOND_KEY]), -2);
   EXPECT_EQ(begin.result[PLAN_FILTER], 1u);
-  const plan_values end = run_plan(compile_side(pair, pair.end, fields, types), memory);
+  const plan_values end =
+      run_plan(compile_side(pair, pair.end, pair.end.events[0], fields, types), memory);
   EXPECT_EQ(end.result[PLAN_FILTER], 0u);
 }
 
@@ -202,7 +223,7 @@ TEST_F(Compiling, SaysWhatIsWrongAndWhatThereIs) {
   for (const auto& [expression, message] : std::map<std::string, std::string>{
            {"tsk->pid",
             "a:b has no field `tsk`; `task`? | it has pid, tid, cpu, comm, current, "
-            "task, number, big"},
+            "user_regs, task, number, big"},
            {"task->pit",
             "struct task_struct has no member `pit`; `pid`? | struct task_struct has "
             "pid, bits, signed_bits, rq, comm, wide, bytes, name"},
@@ -221,7 +242,7 @@ TEST_F(Compiling, SaysWhatIsWrongAndWhatThereIs) {
        })
     EXPECT_THAT(failure_of(expression), HasSubstr(message)) << expression;
   std::string sum = "1";
-  for (int i = 0; i < 40; ++i) sum += "+1";
+  for (int i = 0; i < PLAN_STEPS / 2; ++i) sum += "+1";
   EXPECT_THAT(failure_of(sum), HasSubstr("too long for the kernel side"));
   EXPECT_THAT(failure_of("arg0", user_fields(EventSpec::Kind::uretprobe)),
               HasSubstr("a function's arguments are gone when it returns"));

@@ -15,7 +15,7 @@ class SpanText {
   /// `text` is borrowed. Throws Error if it is longer than `longest` bytes.
   explicit SpanText(std::string_view text);
 
-  static constexpr std::size_t longest = 1024;
+  static constexpr std::size_t longest = 2048;
 
   std::size_t at() const { return at_; }
   bool ended() const { return at_ == text_.size(); }
@@ -48,7 +48,8 @@ struct Expression {
     unary,   ///< `word` is "!", "-" or "~"
     binary,  ///< `word` is the operator
     cast,    ///< parts[0] as a `word`, which is "u8" … "s64"
-    read,    ///< the `word` at the address parts[0]
+    read,    ///< the `word` at the address parts[0]; in user memory if `number` is 1
+    typed,   ///< parts[0] as a pointer to the kernel's struct `word`
   };
   Kind kind = Kind::number;
   std::size_t at = 0;  ///< position in the text, for messages

@@ -14,7 +14,8 @@
 namespace overdue {
 
 /// The fields that every event has.
-constexpr std::array<std::string_view, 5> builtin_fields{"pid", "tid", "cpu", "comm", "current"};
+constexpr std::array<std::string_view, 6> builtin_fields{"pid",  "tid",     "cpu",
+                                                         "comm", "current", "user_regs"};
 
 /// A field of an event, which expressions can name.
 struct EventField {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -74,54 +75,70 @@ class HookMaker {
       : spec_(spec), types_(types), kernel_(kernel), finder_(finder) {}
 
   std::vector<Hook> make(const SideSpec& side) const {
-    require_support(fmt::format("use {}", printable(side.event.text())),
-                    event_support(side.event, kernel_));
-    if (side.event.is_user()) return user_hooks(side);
-    Hook hook{.event = side.event, .has_filter = side.filter.has_value(), .places = {}};
-    const EventFields fields = fields_for(side, hook);
-    hook.steps = compile_side(spec_, side, fields, types_);
-    std::vector<Hook> one;
-    one.push_back(std::move(hook));
-    return one;
-  }
-
- private:
-  /// One hook for all sites where the side's expressions compile to the same steps.
-  std::vector<Hook> user_hooks(const SideSpec& side) const {
-    const UserPlaces places = find_user_event(side.event, finder_);
     std::vector<Hook> hooks;
-    for (const EventSite& site : places.sites) {
-      const EventFields fields = user_fields(side.event.kind, parse_usdt_arguments(site.arguments));
-      const plan steps = compile_side(spec_, side, fields, types_);
-      const auto same = std::ranges::find_if(hooks, [&](const Hook& hook) {
-        return std::memcmp(&hook.steps, &steps, sizeof steps) == 0;
-      });
-      if (same != hooks.end()) {
-        same->places.sites.push_back(site);
-        continue;
+    std::optional<Error> missing;
+    for (const EventSpec& event : side.events) {
+      try {
+        add(event, side, hooks);
+      } catch (const Error& error) {
+        if (!spec_.is_ready_made) throw;
+        missing = error;
       }
-      if (hooks.size() == max_hooks)
-        throw std::move(Error("cannot use {}: it stands in places with more than {} different ways "
-                              "to its arguments",
-                              printable(side.event.text()), max_hooks))
-            .hint("a key that needs none of them works: key:tid")
-            .exit_status(2);
-      hooks.push_back({.kind = side.event.kind == EventSpec::Kind::uretprobe
-                                   ? Hook::Kind::user_return
-                                   : Hook::Kind::user_function,
-                       .event = side.event,
-                       .steps = steps,
-                       .has_filter = side.filter.has_value(),
-                       .places = {.file = places.file, .sites = {site}}});
     }
+    if (hooks.empty() && missing) throw Error(*missing);
     return hooks;
   }
 
+ private:
+  void add(const EventSpec& event, const SideSpec& side, std::vector<Hook>& hooks) const {
+    require_support(fmt::format("use {}", printable(event.text())), event_support(event, kernel_));
+    if (event.is_user()) return add_user_event(event, side, hooks);
+    Hook hook{.has_filter = side.filter.has_value(), .places = {}};
+    const EventFields fields = fields_for(event, side, hook);
+    hook.steps = compile_side(spec_, side, event, fields, types_);
+    hook.places.push_back({.event = event, .user = {}});
+    add(std::move(hook), hooks);
+  }
+
+  void add_user_event(const EventSpec& event, const SideSpec& side,
+                      std::vector<Hook>& hooks) const {
+    const UserPlaces places = find_user_event(event, finder_);
+    for (const EventSite& site : places.sites) {
+      const EventFields fields = user_fields(event.kind, parse_usdt_arguments(site.arguments));
+      Hook hook{.kind = event.kind == EventSpec::Kind::uretprobe ? Hook::Kind::user_return
+                                                                 : Hook::Kind::user_function,
+                .steps = compile_side(spec_, side, event, fields, types_),
+                .has_filter = side.filter.has_value(),
+                .places = {}};
+      hook.places.push_back({.event = event, .user = {.file = places.file, .sites = {site}}});
+      add(std::move(hook), hooks);
+    }
+  }
+
+  /// Events with the same steps share a program.
+  static void add(Hook hook, std::vector<Hook>& hooks) {
+    const auto same = std::ranges::find_if(hooks, [&](const Hook& other) {
+      return !hook.is_typed() && other.kind == hook.kind &&
+             std::memcmp(&other.steps, &hook.steps, sizeof hook.steps) == 0;
+    });
+    if (same != hooks.end()) {
+      same->places.push_back(std::move(hook.places[0]));
+      return;
+    }
+    if (hooks.size() == max_hooks)
+      throw std::move(Error("cannot use {}: it stands in places with more than {} different ways "
+                            "to its arguments",
+                            printable(hook.places[0].event.text()), max_hooks))
+          .hint("a key that needs none of them works: key:tid")
+          .exit_status(2);
+    hooks.push_back(std::move(hook));
+  }
+
   /// Chooses how to attach, which decides the fields that there are.
-  EventFields fields_for(const SideSpec& side, Hook& hook) const {
-    switch (side.event.kind) {
+  EventFields fields_for(const EventSpec& event, const SideSpec& side, Hook& hook) const {
+    switch (event.kind) {
       case EventSpec::Kind::tracepoint:
-        return tracepoint_fields(side, hook);
+        return tracepoint_fields(event, side, hook);
       case EventSpec::Kind::fentry:
         hook.kind = Hook::Kind::function;
         break;
@@ -133,18 +150,17 @@ class HookMaker {
       case EventSpec::Kind::usdt:
         throw std::logic_error("an event of a program has user_fields()");
     }
-    const auto parameters = types_.function(side.event.name);
+    const auto parameters = types_.function(event.name);
     if (!parameters)
       throw std::move(Error("cannot use {}: the kernel has no such function that may be traced",
-                            printable(side.event.text())))
+                            printable(event.text())))
           .exit_status(2);
     return hook.kind == Hook::Kind::function ? fields_at_begin(*parameters)
                                              : fields_of(*parameters);
   }
 
   /// Typed arguments if they are enough for the expressions, else the fields of the format file.
-  EventFields tracepoint_fields(const SideSpec& side, Hook& hook) const {
-    const EventSpec& event = side.event;
+  EventFields tracepoint_fields(const EventSpec& event, const SideSpec& side, Hook& hook) const {
     const std::optional<std::string> format = format_of(event, kernel_);
     const auto parameters = types_.tracepoint(event.name);
     if (!format && (!parameters || kernel_.tracefs().yes))
@@ -177,15 +193,24 @@ class HookMaker {
 }  // namespace
 
 Support pair_support(const PairSpec& spec, const Kernel& kernel) {
-  for (const EventSpec* event : {&spec.begin.event, &spec.end.event})
-    if (Support support = event_support(*event, kernel); !support.yes) return support;
+  for (const SideSpec* side : spec.sides()) {
+    Support all;
+    std::size_t usable = 0;
+    for (const EventSpec& event : side->events) {
+      Support support = event_support(event, kernel);
+      if (support.yes) ++usable;
+      if (!support.yes && all.yes) all = std::move(support);
+    }
+    if (!all.yes && (usable == 0 || !spec.is_ready_made)) return all;
+  }
   return {};
 }
 
 HookPair make_hooks(const PairSpec& spec, const KernelTypes& types, const Kernel& kernel,
                     EventFinder& finder) {
   const HookMaker maker(spec, types, kernel, finder);
-  return {maker.make(spec.begin), maker.make(spec.end)};
+  return {maker.make(spec.begin), maker.make(spec.end),
+          spec.drop ? maker.make(*spec.drop) : std::vector<Hook>{}};
 }
 
 }  // namespace overdue

@@ -11,7 +11,7 @@
 
 namespace overdue {
 
-/// One event of a span, made ready for this kernel: what to attach to, and what to compute there.
+/// Events of a span that compute the same, made ready for this kernel: one program.
 struct Hook {
   enum class Kind {
     raw_tracepoint,  ///< with typed arguments
@@ -21,17 +21,25 @@ struct Hook {
     user_function,
     user_return,
   };
+  /// What to attach to.
+  struct Place {
+    EventSpec event;
+    UserPlaces user;  ///< of user events
+  };
   Kind kind = Kind::raw_tracepoint;
-  EventSpec event;
   plan steps{};
   bool has_filter = false;
-  UserPlaces places;  ///< of user events
+  std::vector<Place> places;  ///< typed events have one: the program is made for it
+
+  bool is_typed() const {
+    return kind == Kind::raw_tracepoint || kind == Kind::function || kind == Kind::function_return;
+  }
 };
 
-/// Both sides of a span. A side has one hook, or, for a USDT probe whose sites have their arguments
-/// in different places, several.
+/// The sides of a span. A side has several hooks if its events, or the sites of a USDT probe, have
+/// what it computes from in different places.
 struct HookPair {
-  std::vector<Hook> begin, end;
+  std::vector<Hook> begin, end, drop;
 };
 /// Throws Error: exit status 2 if the text is wrong, 1 if the kernel does not allow the hooks
 /// (pair_support() says so in advance).

@@ -17,6 +17,10 @@ std::string key_text(std::uint64_t key) {
 
 /// `subject` and `detail`: the two numbers of the key; `text`: the span's own name.
 void describe(const span_record& span, Finding& finding) {
+  if (span.flags & SPAN_KEY_HIDDEN) {
+    finding.title = finding.name;
+    return;
+  }
   finding.arguments = {key_text(span.subject)};
   if (span.detail) finding.arguments.push_back(key_text(span.detail));
   finding.title = fmt::format("{} key {}", finding.name, fmt::join(finding.arguments, ";"));

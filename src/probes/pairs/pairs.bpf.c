@@ -9,9 +9,13 @@
 #include "bpf/user_stack.bpf.h"
 #include "probes/pairs/plan.bpf.h"
 
-const volatile u32 pair;      /* index of the span that this event belongs to */
-const volatile u8 is_begin;   /* 1: its begin, 0: its end */
-const volatile u8 has_filter; /* of this event */
+const volatile u32 pair;       /* index of the span that this event belongs to */
+const volatile u8 role;        /* enum pair_role */
+const volatile u8 keeps_first; /* a begin whose span is open already is none */
+const volatile u8 is_of_ender; /* the span belongs to the thread that ends it */
+const volatile u8 ends_inside; /* only members end the span */
+const volatile u8 hides_key;   /* the key means nothing to people */
+const volatile u8 has_filter;  /* of this event */
 const volatile u8 ends_alone; /* 1: an end without a begin is normal, because begins are filtered */
 const volatile u8 whole_machine;
 const volatile u8 want_ledgers; /* the session keeps ledgers of threads */
@@ -71,15 +75,18 @@ static __noinline int read_own_sums(struct task_struct* task, u64 now_ns,
 static __always_inline void begin_pair(struct task_struct* task, const struct thread_state* state,
                                        const struct pair_key* key, struct pair_counts* own) {
   struct open_pair open = {};
-  open.cgroup_id = cgroup_of(state);
-  open.pid = task->tgid;
-  open.tid = task->pid;
+  if (keeps_first && bpf_map_lookup_elem(&open_pairs, key)) return;
   open.cpu = bpf_get_smp_processor_id();
-  BPF_CORE_READ_STR_INTO(&open.comm, task, comm);
+  if (!is_of_ender) { /* else the running thread is chance */
+    open.cgroup_id = cgroup_of(state);
+    open.pid = task->tgid;
+    open.tid = task->pid;
+    BPF_CORE_READ_STR_INTO(&open.comm, task, comm);
+  }
   if (!pairs.begun[pair & (PAIRS_MAX - 1)]) pairs.begun[pair & (PAIRS_MAX - 1)] = 1;
   own->begins++;
   u64 now_ns = bpf_ktime_get_ns();
-  open.has_sums = read_own_sums(task, now_ns, &open.sums);
+  open.has_sums = !is_of_ender && read_own_sums(task, now_ns, &open.sums);
   open.begin_ns = bpf_ktime_get_ns(); /* last: the work above is not the span's time */
   open.sums.parts.oncpu_ns += open.begin_ns - now_ns;
   if (!bpf_map_update_elem(&open_pairs, key, &open, BPF_NOEXIST)) return;
@@ -92,10 +99,18 @@ static __always_inline void begin_pair(struct task_struct* task, const struct th
   count(COUNTER_SPANS_FULL, 1);
 }
 
-/* The ledger of the thread that ends the span, if the same thread began it. */
+/* The ledger of the thread that ends the span, if the same thread began it. Of a span that belongs
+ * to the thread that ends it, only the sums at the end are known: user space finds the parts. */
 static __always_inline void fill_ledger(struct span_record* span, struct task_struct* task,
                                         const struct open_pair* open, u64 now_ns) {
   struct ledger_sums sums = {};
+  if (is_of_ender) {
+    if (!read_own_sums(task, now_ns, &sums)) return;
+    span->ledger = sums.parts;
+    span->throttled_ns = sums.throttled_ns;
+    span->flags |= SPAN_HAS_SUMS;
+    return;
+  }
   if (!open->has_sums || open->tid != (u32)task->pid) return;
   if (!read_own_sums(task, now_ns, &sums)) return;
   subtract_sums(&sums, &open->sums);
@@ -117,6 +132,7 @@ static __always_inline void fill_pair(struct span_record* span, struct task_stru
   span->begin_pid = open->pid;
   span->begin_tid = open->tid;
   span->span = SPAN_PAIR;
+  if (hides_key) span->flags |= SPAN_KEY_HIDDEN;
   fill_ledger(span, task, open, now_ns);
   for (u32 i = 0; i < SPAN_TEXT_SIZE; i++) span->text[i] = pair_name[i];
 }
@@ -195,6 +211,11 @@ static __always_inline void end_pair(struct task_struct* task, const struct thre
   struct open_pair open = *found;
   /* Of two ends at the same time on two CPUs, one gets the span. */
   if (bpf_map_delete_elem(&open_pairs, key)) return;
+  if (is_of_ender) {
+    if (!state && !whole_machine) return;
+    open.pid = task->tgid;
+    open.tid = task->pid;
+  }
   own->ends++;
   count(COUNTER_SPANS, 1);
   u64 latency_ns = ns_between(open.begin_ns, now_ns);
@@ -207,30 +228,41 @@ static __always_inline void end_pair(struct task_struct* task, const struct thre
   emit_pair(task, state, key, &open, now_ns);
 }
 
-/* A span belongs to the target if a member began it; any thread may end it. */
+static __always_inline void drop_pair(const struct pair_key* key, struct pair_counts* own) {
+  if (!bpf_map_delete_elem(&open_pairs, key)) own->dropped++;
+}
+
+/* A span belongs to the target if a member began it; any thread may end it. With is_of_ender, a
+ * member ends it. */
 static __always_inline int on_event(void* ctx) {
   if (!control.armed) return 0;
   struct task_struct* task = bpf_get_current_task_btf();
   struct thread_state* state = member_state(task);
-  if (is_begin && !whole_machine && !state) return 0;
-  if (is_begin && !cpu_wanted()) return 0;
-  u64 now_ns = is_begin ? 0 : bpf_ktime_get_ns(); /* first: nor is the work below */
+  if (role == PAIR_BEGIN && !is_of_ender && !whole_machine && !state) return 0;
+  if (role == PAIR_END && ends_inside && !whole_machine && !state) return 0;
+  if (role == PAIR_BEGIN && !cpu_wanted()) return 0;
+  /* Nothing is open yet: most programs make no request of most kinds. */
+  if (role != PAIR_BEGIN && !pairs.begun[pair & (PAIRS_MAX - 1)]) return 0;
+  u64 now_ns = role == PAIR_BEGIN ? 0 : bpf_ktime_get_ns(); /* first: nor is the work below */
   u32 index = pair;
   struct pair_counts* own = bpf_map_lookup_elem(&counts, &index);
   if (!own) return 0;
   struct plan_values values = {};
   plan_run(&plan, ctx, &values);
+  bool is_filter_known = !(values.unread & (1 << PLAN_FILTER));
+  if (has_filter && is_filter_known && !values.result[PLAN_FILTER]) return 0;
   if (values.unread) {
     own->unread++;
     count(COUNTER_SPANS_UNREAD, 1);
     return 0;
   }
-  if (has_filter && !values.result[PLAN_FILTER]) return 0;
   struct pair_key key = {.pair = index};
   key.key[0] = values.result[PLAN_KEY];
   key.key[1] = values.result[PLAN_SECOND_KEY];
-  if (is_begin)
+  if (role == PAIR_BEGIN)
     begin_pair(task, state, &key, own);
+  else if (role == PAIR_DROP)
+    drop_pair(&key, own);
   else
     end_pair(task, state, &key, own, now_ns);
   return 0;

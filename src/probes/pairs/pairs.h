@@ -16,6 +16,8 @@ struct pairs_control {
 };
 WIRE_SIZE(struct pairs_control, 96);
 
+enum pair_role { PAIR_BEGIN = 0, PAIR_END = 1, PAIR_DROP = 2 };
+
 struct pair_key {
   u64 key[2];
   u32 pair;
@@ -44,5 +46,6 @@ struct pair_counts {
   u64 replaced;   // begins whose span never ended: another began with the same key
   u64 full;       // begins without room
   u64 unread;     // events left out: key or filter could not be read
+  u64 dropped;    // spans that another event ended without a result
 };
-WIRE_SIZE(struct pair_counts, 48);
+WIRE_SIZE(struct pair_counts, 56);

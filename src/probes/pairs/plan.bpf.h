@@ -32,6 +32,8 @@ static __always_inline u64 plan_builtin_value(u64 which) {
       return bpf_get_smp_processor_id();
     case PLAN_TASK:
       return bpf_get_current_task();
+    case PLAN_USER_REGISTERS:
+      return (u64)bpf_task_pt_regs(bpf_get_current_task_btf());
     default:
       return 0;
   }

@@ -6,7 +6,7 @@
 
 #include "bpf/wire.h"
 
-#define PLAN_STEPS 64  // for all expressions of one event
+#define PLAN_STEPS 96  // for all expressions of one event
 #define PLAN_STACK 8
 #define PLAN_RESULTS 3
 
@@ -45,6 +45,7 @@ enum plan_operation {
                      // `operand`, else it becomes 0
   PLAN_UNDER = 18,   // drops the value below the top
   PLAN_RESULT = 19,  // pops into result `operand`
+  PLAN_GUARD = 20,   // pops a term of the filter: if it is 0, the filter is 0, and nothing follows
 };
 
 enum plan_builtin {
@@ -52,7 +53,8 @@ enum plan_builtin {
   PLAN_PID = 1,
   PLAN_TID = 2,
   PLAN_CPU = 3,
-  PLAN_TASK = 4,  // address of the current task_struct
+  PLAN_TASK = 4,            // address of the current task_struct
+  PLAN_USER_REGISTERS = 5,  // address of the current thread's registers in user space
 };
 
 enum plan_result { PLAN_KEY = 0, PLAN_SECOND_KEY = 1, PLAN_FILTER = 2 };
@@ -71,7 +73,7 @@ WIRE_SIZE(struct plan_step, 16);
 struct plan {
   struct plan_step steps[PLAN_STEPS];
 };
-WIRE_SIZE(struct plan, 1024);
+WIRE_SIZE(struct plan, 1536);
 
 // Values, and for each whether a read on the way to it failed.
 struct plan_values {

@@ -30,6 +30,18 @@ static PLAN_INLINE void plan_match(const PLAN_STEP* step, struct plan_values* v,
   v->value[top] = plan_is_0(plan_extend(raw, step->size, 0) ^ step->operand);
 }
 
+// Whether the filter may still hold. An unknown term leaves this to the terms that follow.
+static PLAN_INLINE int plan_passes(struct plan_values* v, u32 top) {
+  if (!v->bad[top] && !v->value[top]) {
+    v->result[PLAN_FILTER] = 0;
+    v->unread = 0;
+    return 0;
+  }
+  v->result[PLAN_FILTER] = 1;
+  v->unread |= v->bad[top] << PLAN_FILTER;
+  return 1;
+}
+
 static PLAN_INLINE void plan_run(const PLAN* plan, void* ctx, struct plan_values* v) {
   u32 depth = 0;  // values on the stack
   for (u32 i = 0; i < PLAN_STEPS; i++) {
@@ -55,6 +67,9 @@ static PLAN_INLINE void plan_run(const PLAN* plan, void* ctx, struct plan_values
     } else if (operation == PLAN_UNDER) {
       v->value[below] = v->value[top];
       v->bad[below] = v->bad[top];
+      depth--;
+    } else if (operation == PLAN_GUARD) {
+      if (!plan_passes(v, top)) break;
       depth--;
     } else if (operation == PLAN_RESULT) {
       u32 result = (u32)step->operand;

@@ -1,6 +1,25 @@
 #include "probes/pairs/plan_writer.h"
 
+#include <array>
+#include <utility>
+
 namespace overdue {
+
+plan_operation operation_of(std::string_view operator_word) {
+  constexpr std::array<std::pair<std::string_view, plan_operation>, 9> operations{
+      {{"+", PLAN_ADD},
+       {"-", PLAN_SUBTRACT},
+       {"&", PLAN_AND},
+       {"|", PLAN_OR},
+       {"^", PLAN_XOR},
+       {"<<", PLAN_SHIFT_LEFT},
+       {">>", PLAN_SHIFT_RIGHT},
+       {"&&", PLAN_BOTH},
+       {"||", PLAN_EITHER}}};
+  for (const auto& [text, operation] : operations)
+    if (text == operator_word) return operation;
+  return operator_word == "==" || operator_word == "!=" ? PLAN_EQUAL : PLAN_LESS;
+}
 
 void PlanWriter::emit(const Step& step, std::size_t at) {
   if (used_ + 1 >= PLAN_STEPS)

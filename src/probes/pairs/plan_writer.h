@@ -18,6 +18,10 @@ struct Step {
   u64 operand = 0;
 };
 
+/// The operation of a binary operator. The machine has one comparison of each kind: PLAN_EQUAL for
+/// == and !=, PLAN_LESS for the others.
+plan_operation operation_of(std::string_view operator_word);
+
 /// Writes the steps of a plan, and checks its limits: throws Error if the plan is too long or needs
 /// too many values at once. `at` is the position in the span's text that a step comes from.
 class PlanWriter {

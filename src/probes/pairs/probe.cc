@@ -15,15 +15,15 @@ namespace {
 
 using Object = Skeleton<pairs_bpf>;
 
-Link checked(bpf_link* made, const Hook& hook) {
+Link checked(bpf_link* made, const EventSpec& event) {
   const int error = made ? 0 : -errno;
   Link link(made);
-  if (!link) throw LibbpfLog::refusal(fmt::format("cannot attach to {}", hook.event.text()), error);
-  LibbpfLog::attached(hook.event.text());
+  if (!link) throw LibbpfLog::refusal(fmt::format("cannot attach to {}", event.text()), error);
+  LibbpfLog::attached(event.text());
   return link;
 }
 
-/// One side of a span in the kernel: an object of its own, because its plan is read-only data.
+/// A hook in the kernel: an object of its own, because its plan is read-only data.
 struct Side {
   Object bpf{"pairs"};
   std::vector<Link> links;
@@ -46,13 +46,17 @@ struct Side {
     return nullptr;
   }
 
-  void configure(const PairSpec& pair, std::uint32_t index, const Hook& hook, bool is_begin,
+  void configure(const PairSpec& pair, std::uint32_t index, const Hook& hook, pair_role role,
                  const PairsOptions& options) const {
     auto& rodata = *bpf->rodata;
     rodata.pair = index;
-    rodata.is_begin = is_begin;
+    rodata.role = static_cast<u8>(role);
+    rodata.keeps_first = pair.keeps_first;
+    rodata.is_of_ender = pair.is_of_ender;
+    rodata.ends_inside = pair.ends_inside;
+    rodata.hides_key = pair.is_ready_made;
     rodata.has_filter = hook.has_filter;
-    rodata.ends_alone = pair.begin.filter.has_value() || !options.cpus.empty();
+    rodata.ends_alone = pair.begin.filter.has_value() || pair.is_of_ender || !options.cpus.empty();
     rodata.whole_machine = options.whole_machine;
     rodata.user_stack_bytes =
         static_cast<u32>(std::min<std::size_t>(options.user_stack_bytes, USER_STACK_MAX));
@@ -62,39 +66,43 @@ struct Side {
     limit_to_cpus(rodata, options.cpus);
     bpf_program* program = program_for(hook.kind);
     bpf_program__set_autoload(program, true);
-    const bool is_typed = hook.kind == Hook::Kind::raw_tracepoint ||
-                          hook.kind == Hook::Kind::function ||
-                          hook.kind == Hook::Kind::function_return;
-    if (is_typed)
-      check(bpf_program__set_attach_target(program, 0, hook.event.name.c_str()),
-            "cannot prepare {}", hook.event.text());
+    if (!hook.is_typed()) return;
+    const EventSpec& event = hook.places[0].event;
+    check(bpf_program__set_attach_target(program, 0, event.name.c_str()), "cannot prepare {}",
+          event.text());
   }
 
   void attach_to(const Hook& hook) {
-    bpf_program* program = program_for(hook.kind);
     const LibbpfLog log;
-    switch (hook.kind) {
+    for (const Hook::Place& place : hook.places) attach_to(hook.kind, place);
+  }
+
+  void attach_to(Hook::Kind kind, const Hook::Place& place) {
+    bpf_program* program = program_for(kind);
+    switch (kind) {
       case Hook::Kind::tracepoint:
-        links.push_back(attach_tracepoint(program, hook.event.scope, hook.event.name));
+        links.push_back(attach_tracepoint(program, place.event.scope, place.event.name));
         return;
       case Hook::Kind::user_function:
       case Hook::Kind::user_return:
-        for (const EventSite& site : hook.places.sites) attach_to_site(program, hook, site);
+        for (const EventSite& site : place.user.sites) attach_to_site(program, kind, place, site);
         return;
       default:
-        links.push_back(checked(bpf_program__attach(program), hook));
+        links.push_back(checked(bpf_program__attach(program), place.event));
     }
   }
 
   /// The kernel increments the semaphore in every process that has the file mapped.
-  void attach_to_site(bpf_program* program, const Hook& hook, const EventSite& site) {
+  void attach_to_site(bpf_program* program, Hook::Kind kind, const Hook::Place& place,
+                      const EventSite& site) {
     bpf_uprobe_opts options{};  // libbpf's macro for it is not clean under clang
     options.sz = sizeof options;
-    options.retprobe = hook.kind == Hook::Kind::user_return;
+    options.retprobe = kind == Hook::Kind::user_return;
     options.ref_ctr_offset = site.semaphore;
-    const std::string path = hook.places.file->stable_path();
-    links.push_back(checked(
-        bpf_program__attach_uprobe_opts(program, -1, path.c_str(), site.offset, &options), hook));
+    const std::string path = place.user.file->stable_path();
+    links.push_back(
+        checked(bpf_program__attach_uprobe_opts(program, -1, path.c_str(), site.offset, &options),
+                place.event));
   }
 };
 
@@ -105,7 +113,7 @@ struct PairsProbe::Impl {
   std::vector<Side> sides;  // the first side has the maps of all
   session_control* control = nullptr;
 
-  void add(std::size_t index, const Hook& hook, bool is_begin, const SharedMaps& shared);
+  void add(std::size_t index, const Hook& hook, pair_role role, const SharedMaps& shared);
   void share(Side& side, const SharedMaps& shared) const;
   void deliver_open(const pair_key& key, const open_pair& open, KernelTime end,
                     const RecordHandler& handler) const;
@@ -140,10 +148,10 @@ void PairsProbe::Impl::share(Side& side, const SharedMaps& shared) const {
     check(bpf_map__reuse_fd(map, bpf_map__fd(other)), "cannot share a map");
 }
 
-void PairsProbe::Impl::add(std::size_t index, const Hook& hook, bool is_begin,
+void PairsProbe::Impl::add(std::size_t index, const Hook& hook, pair_role role,
                            const SharedMaps& shared) {
   Side side;
-  side.configure(options.pairs[index], static_cast<std::uint32_t>(index), hook, is_begin, options);
+  side.configure(options.pairs[index], static_cast<std::uint32_t>(index), hook, role, options);
   share(side, shared);
   side.bpf.load();
   side.attach_to(hook);
@@ -173,8 +181,9 @@ PairsProbe::PairsProbe(const PairsOptions& options, const SharedMaps& shared, co
   for (const PairSpec& pair : options.pairs)
     hooks.push_back(make_hooks(pair, *types, kernel, finder));
   for (std::size_t i = 0; i < hooks.size(); ++i) {
-    for (const Hook& hook : hooks[i].end) impl_->add(i, hook, false, shared);
-    for (const Hook& hook : hooks[i].begin) impl_->add(i, hook, true, shared);
+    for (const Hook& hook : hooks[i].drop) impl_->add(i, hook, PAIR_DROP, shared);
+    for (const Hook& hook : hooks[i].end) impl_->add(i, hook, PAIR_END, shared);
+    for (const Hook& hook : hooks[i].begin) impl_->add(i, hook, PAIR_BEGIN, shared);
   }
 }
 
@@ -201,6 +210,8 @@ void PairsProbe::Impl::deliver_open(const pair_key& key, const open_pair& open, 
   const u64 age_ns = end_ns > open.begin_ns ? end_ns - open.begin_ns : 0;
   const u64 limit_ns = key.pair < options.pairs.size() ? limit_of(key.pair) : 0;
   if (limit_ns == 0 || age_ns < limit_ns) return;
+  // Whose it will be is not known yet.
+  if (options.pairs[key.pair].is_of_ender && !options.whole_machine) return;
   span_record span{};
   span.header = {.time_ns = end_ns,
                  .cgroup_id = open.cgroup_id,
@@ -217,8 +228,9 @@ void PairsProbe::Impl::deliver_open(const pair_key& key, const open_pair& open, 
   span.begin_pid = open.pid;
   span.begin_tid = open.tid;
   span.span = SPAN_PAIR;
-  span.flags = SPAN_OPEN;
-  const std::string& name = options.pairs[key.pair].name;
+  const PairSpec& pair = options.pairs[key.pair];
+  span.flags = pair.is_ready_made ? SPAN_OPEN | SPAN_KEY_HIDDEN : SPAN_OPEN;
+  const std::string& name = pair.name;
   std::copy_n(name.begin(), std::min<std::size_t>(name.size(), SPAN_TEXT_SIZE - 1), span.text);
   handler(Record{&span_schema, std::as_bytes(std::span(&span, 1))});
 }
@@ -276,6 +288,7 @@ pair_counts PairsProbe::counts(std::size_t pair) const {
     sum.replaced += own.replaced;
     sum.full += own.full;
     sum.unread += own.unread;
+    sum.dropped += own.dropped;
   }
   return sum;
 }

@@ -199,16 +199,18 @@ TEST_F(PairsTest, WhatCannotBeReadIsLeftOutAndCountedUnlessItDoesNotMatter) {
                         {"key=" + events + "key:read_u64(8)",
                          "and=" + events + "key:tid,filter:1 == 2 && read_u64(8) == 1",
                          "or=" + events + "key:tid,filter:read_u64(8) == 1 || tid > 0",
-                         "not=" + events + "key:tid,filter:!read_u64(8)"});
+                         "not=" + events + "key:tid,filter:!read_u64(8)",
+                         "end=" + events + "key:tid,end-key:read_u64(8)"});
   measured.arm();
   child.run_step();
   measured.finish();
-  EXPECT_EQ(measured.probe->counts(0).unread, 6u);
+  EXPECT_EQ(measured.probe->counts(0).unread, 3u) << "and ends without a begin mean nothing";
   EXPECT_EQ(measured.probe->counts(1).unread, 0u);
   EXPECT_EQ(measured.ended("and").size(), 0u);
   EXPECT_EQ(measured.probe->counts(2).unread, 0u);
   EXPECT_EQ(measured.ended("or").size(), 3u);
   EXPECT_EQ(measured.probe->counts(3).unread, 3u);
+  EXPECT_EQ(measured.probe->counts(4).unread, 3u);
   EXPECT_EQ(measured.session.receipt().lost_by.at("spans_unread"), 9u);
 }
 

@@ -5,14 +5,17 @@
 #include <span>
 #include <utility>
 
+#include <fmt/ranges.h>
+
 #include "base/text.h"
 #include "bpf/span.h"
 
 namespace overdue {
 namespace {
 
-constexpr std::array<std::string_view, 6> part_names{"begin",  "end",     "key",
-                                                     "filter", "end-key", "end-filter"};
+constexpr std::array<std::string_view, 11> part_names{
+    "begin", "end",      "key",         "filter", "end-key", "end-filter",
+    "drop",  "drop-key", "drop-filter", "repeat", "owner"};
 constexpr std::array<std::pair<std::string_view, EventSpec::Kind>, 5> event_kinds{
     {{"uprobe", EventSpec::Kind::uprobe},
      {"uretprobe", EventSpec::Kind::uretprobe},
@@ -69,10 +72,12 @@ class PairReader {
     const auto* found = std::find(part_names.begin(), part_names.end(), word);
     if (found == part_names.end() || !rest.substr(word.size()).starts_with(':')) {
       const std::string_view near = nearest(word, part_names);
-      throw text_.error(at,
-                        fmt::format("`{}` is no part of a span{}", printable(word),
-                                    near.empty() ? "" : fmt::format("; {}: is", near)),
-                        "parts are begin:, end:, key:, filter:, end-key: and end-filter:");
+      throw text_.error(
+          at,
+          fmt::format("`{}` is no part of a span{}", printable(word),
+                      near.empty() ? "" : fmt::format("; {}: is", near)),
+          "parts are begin:, end:, key:, filter:, end-key:, end-filter:, drop:, drop-key:, "
+          "drop-filter:, repeat: and owner:");
     }
     const auto index = static_cast<std::size_t>(found - part_names.begin());
     if (seen_[index]) throw text_.error(at, fmt::format("a second {}:", word));
@@ -84,13 +89,42 @@ class PairReader {
   void read_part() {
     const std::string_view part = take_part_name();
     text_.skip_space();
-    if (part == "begin") pair_.begin.event = read_event();
-    if (part == "end") pair_.end.event = read_event();
+    if (part == "begin") pair_.begin.events = read_events();
+    if (part == "end") pair_.end.events = read_events();
+    if (part == "drop") drop_.events = read_events();
     if (part == "key") pair_.begin.key = read_key();
     if (part == "end-key") pair_.end.key = read_key();
+    if (part == "drop-key") drop_.key = read_key();
     if (part == "filter") pair_.begin.filter = parse_expression(text_);
     if (part == "end-filter") pair_.end.filter = parse_expression(text_);
+    if (part == "drop-filter") drop_.filter = parse_expression(text_);
+    if (part == "repeat") pair_.keeps_first = read_choice({"first", "last"}) == "first";
+    if (part == "owner") {
+      const std::string_view owner = read_choice({"begin", "end", "both"});
+      pair_.is_of_ender = owner == "end";
+      pair_.ends_inside = owner == "both";
+    }
     text_.skip_space();
+  }
+
+  std::string_view read_choice(std::initializer_list<std::string_view> words) {
+    const std::size_t at = text_.at();
+    const std::string word = take_until(",");
+    const auto* found = std::find(words.begin(), words.end(), word);
+    if (found == words.end())
+      throw text_.error(at, fmt::format("write {} here", fmt::join(words, " or ")));
+    return *found;
+  }
+
+  /// Alternatives, with a `|` between them.
+  std::vector<EventSpec> read_events() {
+    std::vector<EventSpec> events;
+    do {
+      text_.skip_space();
+      events.push_back(read_event());
+      text_.skip_space();
+    } while (text_.take("|"));
+    return events;
   }
 
   std::vector<Expression> read_key() {
@@ -113,13 +147,13 @@ class PairReader {
     switch (event.kind) {
       case EventSpec::Kind::tracepoint:
         event.scope = word;
-        event.name = take_until(",");
+        event.name = take_until(",|");
         if (!is_word(event.scope, "-") || !is_word(event.name, ""))
           throw text_.error(event.at, "this is no event", event_hint);
         return event;
       case EventSpec::Kind::fentry:
       case EventSpec::Kind::fexit:
-        event.name = take_until(",");
+        event.name = take_until(",|");
         if (!is_word(event.name, "."))
           throw text_.error(event.at, fmt::format("write {}:FUNCTION", word));
         return event;
@@ -143,7 +177,7 @@ class PairReader {
       event.vendor = take_until(":,");
       if (event.vendor.empty() || !text_.take(":")) throw right();
     }
-    event.name = text_.rest().starts_with('"') ? text_.take_quoted() : take_until(",");
+    event.name = text_.rest().starts_with('"') ? text_.take_quoted() : take_until(",|");
     if (event.name.empty() || event.name.find('\0') != std::string::npos) throw right();
   }
 
@@ -151,7 +185,7 @@ class PairReader {
     const std::string_view rest = text_.rest();
     const std::string_view word = rest.substr(0, rest.find_first_of(stops));
     text_.skip(word.size());
-    return std::string(word.substr(0, word.find_last_not_of(' ') + 1));
+    return std::string(word.substr(0, word.find_last_not_of(" \t\n") + 1));
   }
 
   Error after_part() const {
@@ -167,14 +201,26 @@ class PairReader {
         throw text_.error(SpanText::longest,
                           fmt::format("{}: is missing from {}", part_names[needed], pair_.name),
                           "a span is NAME=begin:EVENT,end:EVENT,key:EXPRESSION");
-    if (pair_.end.key.empty()) pair_.end.key = pair_.begin.key;
-    if (pair_.end.key.size() != pair_.begin.key.size())
-      throw text_.error(SpanText::longest, "key: and end-key: are of different length");
+    complete_key(pair_.end, "end-key");
+    if (drop_.events.empty() && (!drop_.key.empty() || drop_.filter))
+      throw text_.error(SpanText::longest, "drop-key: and drop-filter: need a drop:");
+    if (!drop_.events.empty()) {
+      complete_key(drop_, "drop-key");
+      pair_.drop = std::move(drop_);
+    }
     return std::move(pair_);
+  }
+
+  void complete_key(SideSpec& side, std::string_view part) const {
+    if (side.key.empty()) side.key = pair_.begin.key;
+    if (side.key.size() != pair_.begin.key.size())
+      throw text_.error(SpanText::longest,
+                        fmt::format("key: and {}: are of different length", part));
   }
 
   SpanText text_;
   PairSpec pair_;
+  SideSpec drop_;
   std::array<bool, part_names.size()> seen_{};
 };
 
@@ -189,6 +235,12 @@ std::string EventSpec::text() const {
     return fmt::format("{}:{}:{}", word, scope, name);
   }
   return name;
+}
+
+std::vector<const SideSpec*> PairSpec::sides() const {
+  std::vector<const SideSpec*> all{&begin, &end};
+  if (drop) all.push_back(&*drop);
+  return all;
 }
 
 PairSpec parse_pair(std::string_view text) {

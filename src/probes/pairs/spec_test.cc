@@ -39,8 +39,11 @@ std::string tree(const Expression& node) {
       return fmt::format("({} {} {})", tree(node.parts[0]), node.word, tree(node.parts[1]));
     case Kind::cast:
       return fmt::format("{}({})", node.word, tree(node.parts[0]));
+    case Kind::typed:
+      return fmt::format("as_{}({})", node.word, tree(node.parts[0]));
     case Kind::read:
-      return fmt::format("read_{}({})", node.word, tree(node.parts[0]));
+      return fmt::format("read_{}{}({})", node.number ? "user_" : "", node.word,
+                         tree(node.parts[0]));
   }
   return "?";
 }
@@ -54,16 +57,16 @@ TEST(PairSpec, ReadsTheExampleOfEachKindOfEvent) {
   const PairSpec pair = parse_pair(
       "io-1.x_Y=begin:block:block_rq_issue,end:block:block_rq_complete,key:rq,filter:rq->len>4096");
   EXPECT_EQ(pair.name, "io-1.x_Y");
-  EXPECT_EQ(pair.begin.event.kind, EventSpec::Kind::tracepoint);
-  EXPECT_EQ(pair.begin.event.scope, "block");
-  EXPECT_EQ(pair.end.event.name, "block_rq_complete");
+  EXPECT_EQ(pair.begin.events[0].kind, EventSpec::Kind::tracepoint);
+  EXPECT_EQ(pair.begin.events[0].scope, "block");
+  EXPECT_EQ(pair.end.events[0].name, "block_rq_complete");
   EXPECT_EQ(tree(pair.end.key.at(0)), "rq");
   ASSERT_TRUE(pair.begin.filter);
   EXPECT_FALSE(pair.end.filter);
   for (const std::string event :
        {"uprobe:/bin/x:f", "uretprobe:x:ns::f", "usdt:/bin/x:p:n", "fentry:vfs_read",
         "fexit:vfs_read.part.0", "syscalls:sys_enter_read"})
-    EXPECT_EQ(parse_pair("x=begin:" + event + ",end:a:b,key:tid").begin.event.text(), event);
+    EXPECT_EQ(parse_pair("x=begin:" + event + ",end:a:b,key:tid").begin.events[0].text(), event);
 }
 
 TEST(PairSpec, PartsMayComeInAnyOrderWithSpaces) {
@@ -74,15 +77,50 @@ TEST(PairSpec, PartsMayComeInAnyOrderWithSpaces) {
   EXPECT_EQ(tree(pair.begin.key[1]), "arg0");
   EXPECT_EQ(tree(pair.end.key[1]), "1");
   EXPECT_EQ(tree(*pair.end.filter), "(ret == 0)");
-  EXPECT_EQ(pair.end.event.name, "f");
+  EXPECT_EQ(pair.end.events[0].name, "f");
+}
+
+TEST(PairSpec, AlternativesShareKeyAndFilter) {
+  const PairSpec pair = parse_pair(
+      "x=begin: a:b | uprobe:/c:d|usdt:/e:f:g ,end:fexit:h | a:i,key:tid,filter:arg0 | 1");
+  ASSERT_EQ(pair.begin.events.size(), 3u);
+  EXPECT_EQ(pair.begin.events[0].text(), "a:b");
+  EXPECT_EQ(pair.begin.events[1].text(), "uprobe:/c:d");
+  EXPECT_EQ(pair.begin.events[2].text(), "usdt:/e:f:g");
+  ASSERT_EQ(pair.end.events.size(), 2u);
+  EXPECT_EQ(pair.end.events[0].text(), "fexit:h");
+  EXPECT_EQ(pair.end.events[1].text(), "a:i");
+  EXPECT_EQ(tree(*pair.begin.filter), "(arg0 | 1)");
+  EXPECT_EQ(pair.sides().size(), 2u);
+}
+
+TEST(PairSpec, SaysWhoseItIsAndWhatElseEndsIt) {
+  const PairSpec plain = parse_pair("x=begin:a:b,end:a:c,key:tid,repeat:last,owner:begin");
+  EXPECT_FALSE(plain.drop || plain.keeps_first || plain.is_of_ender || plain.ends_inside);
+  EXPECT_TRUE(parse_pair("x=begin:a:b,end:a:c,key:tid,owner:both").ends_inside);
+  const PairSpec pair = parse_pair(
+      "x=begin:a:b,end:a:c,key:tid,repeat:first,owner:end,drop:a:d,drop-key:p->pid,drop-filter:q");
+  EXPECT_TRUE(pair.keeps_first);
+  EXPECT_TRUE(pair.is_of_ender);
+  ASSERT_TRUE(pair.drop);
+  EXPECT_EQ(pair.drop->events[0].text(), "a:d");
+  EXPECT_EQ(tree(pair.drop->key[0]), "p.pid");
+  EXPECT_EQ(tree(*pair.drop->filter), "q");
+  EXPECT_EQ(pair.sides().size(), 3u);
+}
+
+TEST(PairSpec, AFileOfTheTargetHasAGlob) {
+  const PairSpec pair = parse_pair("x=begin:uprobe:@libc.so*:f,end:uretprobe:/a:f,key:tid");
+  EXPECT_TRUE(pair.begin.events[0].is_of_mapped_file());
+  EXPECT_FALSE(pair.end.events[0].is_of_mapped_file());
 }
 
 TEST(PairSpec, PathsInQuotesMayHaveAnything) {
   const PairSpec pair =
       parse_pair("x=begin:uprobe:\"/a,b:\\\"c\\\"\":f,end:uprobe:/a:\"f(int, char)\",key:1");
-  EXPECT_EQ(pair.begin.event.scope, "/a,b:\"c\"");
-  EXPECT_EQ(pair.begin.event.name, "f");
-  EXPECT_EQ(pair.end.event.name, "f(int, char)");
+  EXPECT_EQ(pair.begin.events[0].scope, "/a,b:\"c\"");
+  EXPECT_EQ(pair.begin.events[0].name, "f");
+  EXPECT_EQ(pair.end.events[0].name, "f(int, char)");
 }
 
 TEST(PairSpec, OperatorsBindAsDocumented) {
@@ -97,6 +135,8 @@ TEST(PairSpec, OperatorsBindAsDocumented) {
             "((s32(ret) < 0) && (read_u16((arg0 + 8)) == 3))");
   EXPECT_EQ(tree_of(R"(comm == "a\"b\\c,;d")"), R"((comm == "a"b\c,;d"))");
   EXPECT_EQ(tree_of("18446744073709551615"), "18446744073709551615");
+  EXPECT_EQ(tree_of("read_user_u32(a)"), "read_user_u32(a)");
+  EXPECT_EQ(tree_of("as_file(a + 1)->b"), "as_file((a + 1)).b");
   EXPECT_EQ(tree_of("a--1"), "(a - (-1))");
 }
 
@@ -135,7 +175,12 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{EVENTS "tid,foo", "`foo` is no part of a span"},
         Bad{EVENTS "tid,key:pid", "a second key:"},
         Bad{EVENTS "1;2;3", "a key is one expression, or two with a `;` between them"},
-        Bad{EVENTS "1;2,end-key:3", "key: and end-key: are of different length"}));
+        Bad{EVENTS "1;2,end-key:3", "key: and end-key: are of different length"},
+        Bad{EVENTS "1,drop:a:b,drop-key:1;2", "key: and drop-key: are of different length"},
+        Bad{EVENTS "1,drop-filter:1", "drop-key: and drop-filter: need a drop:"},
+        Bad{EVENTS "1,repeat:never", "write first or last here"},
+        Bad{EVENTS "1,owner:me", "write begin or end or both here"},
+        Bad{"x=begin:a:b |,end:a:c,key:tid", "this is no event"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Events, BadSpans,
@@ -187,7 +232,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{EVENTS "!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!1", "nests at most 32 deep"}));
 
 TEST(PairSpec, IsBoundedInLength) {
-  EXPECT_THAT(failure_of(std::string(2000, 'a')), HasSubstr("at most 1024 bytes, these are 2000"));
+  EXPECT_THAT(failure_of(std::string(3000, 'a')), HasSubstr("at most 2048 bytes, these are 3000"));
   std::string sum = EVENTS "1";
   while (sum.size() < SpanText::longest - 2) sum += "+1";
   EXPECT_EQ(parse_pair(sum).begin.key.size(), 1u);

@@ -3,7 +3,8 @@ overdue_test(pairs_test LABEL unit SOURCES
   ${CMAKE_CURRENT_LIST_DIR}/spec_test.cc ${CMAKE_CURRENT_LIST_DIR}/compile_test.cc
   ${CMAKE_CURRENT_LIST_DIR}/usdt_arguments_test.cc LINK probes)
 overdue_test(pairs_probe_test LABEL kernel SOURCES
-  ${CMAKE_CURRENT_LIST_DIR}/probe_test.cc ${CMAKE_CURRENT_LIST_DIR}/probe_user_test.cc LINK probes)
+  ${CMAKE_CURRENT_LIST_DIR}/probe_test.cc ${CMAKE_CURRENT_LIST_DIR}/probe_rules_test.cc
+  ${CMAKE_CURRENT_LIST_DIR}/probe_user_test.cc LINK probes)
 if(BUILD_TESTING)
   # The same in every preset: instrumented it would be another program.
   set(fixture ${CMAKE_CURRENT_BINARY_DIR}/pairs_fixture)

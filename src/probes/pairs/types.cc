@@ -20,6 +20,15 @@ bool is_char(const btf_type* type) {
 
 }  // namespace
 
+Type number_type(std::string_view word) {
+  return {.kind = Type::Kind::number,
+          .size = word.ends_with("8")    ? 1u
+                  : word.ends_with("16") ? 2u
+                  : word.ends_with("32") ? 4u
+                                         : 8u,
+          .is_signed = word.starts_with('s')};
+}
+
 KernelTypes::KernelTypes(std::shared_ptr<struct btf> types) : types_(std::move(types)) {}
 
 std::optional<KernelTypes> KernelTypes::of_kernel() {

@@ -26,6 +26,9 @@ struct Type {
   plan_memory memory = PLAN_KERNEL;  ///< where a pointer points to
 };
 
+/// The number that "u8" … "s64" names.
+Type number_type(std::string_view word);
+
 /// The types of the running kernel, from its BTF, or the types that a test has made.
 class KernelTypes {
  public:

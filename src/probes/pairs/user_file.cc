@@ -12,10 +12,6 @@
 namespace overdue {
 namespace {
 
-constexpr std::array<std::string_view, 6> library_folders{
-    "/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
-    "/lib",   "/usr/lib"};
-
 Error wrong(const EventSpec& event, const std::string& why, std::string hint) {
   return std::move(Error("cannot use {}: {}", printable(event.text()), why))
       .hint(std::move(hint))
@@ -100,7 +96,7 @@ std::string UserFile::stable_path() const {
 }
 
 UserPlaces find_user_event(const EventSpec& event, EventFinder& finder) {
-  auto file = std::make_shared<const UserFile>(open_file(event, finder));
+  auto file = event.file ? event.file : std::make_shared<const UserFile>(open_file(event, finder));
   std::vector<EventSite> sites;
   if (event.kind == EventSpec::Kind::usdt)
     sites = usdt_sites(event, *file, finder);

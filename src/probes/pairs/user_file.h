@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.h"
@@ -9,6 +11,11 @@
 #include "symbols/elf_events.h"
 
 namespace overdue {
+
+/// The usual folders of libraries.
+constexpr std::array<std::string_view, 6> library_folders{
+    "/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
+    "/lib",   "/usr/lib"};
 
 /// The file of a uprobe, uretprobe or USDT probe, held open: the kernel attaches to the same file
 /// that was examined, whatever becomes of the path.

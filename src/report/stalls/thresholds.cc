@@ -52,8 +52,11 @@ class Parser {
     } else if (const auto nr = syscall_number(ABI_NATIVE, name)) {
       thresholds.by_call[*nr] = time;
     } else {
-      throw Error("-T {}: '{}' is neither a system call nor a kind of span{}", printable(item),
-                  printable(name), pairs_.empty() ? "" : " nor one of yours")
+      std::vector<std::string_view> names(pairs_.begin(), pairs_.end());
+      for (const SpanKind* kind : span_kinds()) names.push_back(kind->name);
+      throw Error("-T {}: '{}' is neither a system call nor a kind of span{}{}", printable(item),
+                  printable(name), pairs_.empty() ? "" : " nor one of yours",
+                  suggestion(name, names))
           .hint(std::string(how) + ", or -T 'thread:web-*=5ms'")
           .exit_status(2);
     }
