@@ -1,6 +1,7 @@
 #include "report/why/blame.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <span>
 
@@ -105,7 +106,7 @@ void BlameTable::Who::add(const ThreadName& thread, std::uint64_t late_ns) {
 void BlameTable::Who::add(const Who& more, double weight) {
   if (count == 0) first = more.first;
   are_several |= more.are_several || first.tid != more.first.tid;
-  count += static_cast<std::uint64_t>(static_cast<double>(more.count) * weight + 0.5);
+  count += static_cast<std::uint64_t>(std::llround(static_cast<double>(more.count) * weight));
   ns += weight == 1 ? more.ns : static_cast<std::uint64_t>(static_cast<double>(more.ns) * weight);
 }
 
