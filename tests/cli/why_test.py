@@ -6,6 +6,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from stall_findings import real_time
 from overdue_test import FolderTest, Live, main, overdue, tool, workload
 
 MS = 1_000_000
@@ -56,7 +57,7 @@ class Why(FolderTest):
         self.assertGreater(groups["waiter-*"]["reasons"]["futex_ns"], 0.8 * groups["waiter-*"]["wall_ns"])
 
     def test_a_program_on_the_cpu(self):
-        report, _ = self.report("--", workload("burns"), 1, 1000)
+        report, _ = self.report("--", *real_time(), workload("burns"), 1, 1000)
         self.check_sums(report)
         cause = report["causes"][0]
         self.assertEqual(cause["kind"], "cpu")
@@ -64,7 +65,7 @@ class Why(FolderTest):
         self.assertEqual(report["oncpu"][0]["function"].split(" ")[0], "spin_seventy")
 
     def test_nothing_is_late(self):
-        report, _ = self.report("-d", "1s", "--", tool("sleep"), "0.9")
+        report, _ = self.report("-d", "1s", "--", *real_time(), tool("sleep"), "0.9")
         self.assertEqual(report["causes"], [])
         self.assertRegex(report["verdict"], r"^Nothing was late")
         self.assertEqual(report["next"], [])
