@@ -60,7 +60,9 @@ int WhyCommand::run(const Invocation& invocation) {
   options.whole_machine = request.selection.kind == TargetKind::all;
   LiveStacks stacks({.sandbox = !stack_options_.no_sandbox, .many_stacks = true});
   WhyView view(plan, output_, stacks);
-  NamingListener listener(view, stacks, save_);
+  NamingListener listener(view, stacks, save_, [&view](SessionInfo& info) {
+    keep_file_locks(file_locks_of(view.lock_waiters(info)), info);
+  });
   StallProbeSet probe_set(std::move(options));
   return measure(request, *kernel_.open(), probe_set, listener);
 }

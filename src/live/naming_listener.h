@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,9 +16,14 @@ namespace overdue {
 class NamingListener final : public MeasureListener {
  public:
   /// `view` and `stacks` must outlive this object; `stacks` names what `view` shows. `save`: the
-  /// trace file; empty: none.
-  NamingListener(MeasureListener& view, LiveStacks& stacks, std::string save)
-      : view_(view), stacks_(stacks), saver_(std::move(save), &stacks) {}
+  /// trace file; empty: none. `complete` adds what is known at the end of the session to its
+  /// information, which the view and the file get.
+  NamingListener(MeasureListener& view, LiveStacks& stacks, std::string save,
+                 std::function<void(SessionInfo&)> complete = {})
+      : view_(view),
+        stacks_(stacks),
+        saver_(std::move(save), &stacks),
+        complete_(std::move(complete)) {}
 
   void while_waiting(const std::function<void()>& meanwhile) override {
     stacks_.while_waiting(meanwhile);
@@ -44,6 +50,7 @@ class NamingListener final : public MeasureListener {
   void end(const SessionInfo& info, const Receipt& receipt) override {
     SessionInfo reported = info;
     for (std::string& note : stacks_.notes()) reported.notes.push_back(std::move(note));
+    if (complete_) complete_(reported);
     view_.end(reported, receipt);
     saver_.end(reported, receipt);
   }
@@ -52,6 +59,7 @@ class NamingListener final : public MeasureListener {
   MeasureListener& view_;
   LiveStacks& stacks_;
   TraceSaver saver_;
+  std::function<void(SessionInfo&)> complete_;
 };
 
 }  // namespace overdue
