@@ -270,7 +270,7 @@ class Recordings(Flame):
         whole = self.folded(self.RECORDING)
         lines = overdue("report", self.RECORDING, "--view", "stalls", "-f", "ndjson", "--first", "0").out.splitlines()
         *found, report, _ = map(json.loads, lines)
-        findings = [line for line in found if line["type"] == "stall"]
+        findings = [line for line in found if line["type"] in ("stall", "hang")]
         ends = sorted(finding["time_ns"] - report["start_ns"] for finding in findings)
         self.assertGreater(len(ends), 1)
         middle = (ends[0] + ends[-1]) // 2
