@@ -53,8 +53,9 @@ int WhyCommand::run(const Invocation& invocation) {
   request.options = kept_options(plan);
   StallOptions options;
   options.purpose = "find causes";
-  options.thresholds = plan.thresholds;
+  options.thresholds.general = plan.threshold;
   options.spans = parse_spans({"syscall", "offcpu", "tcp_connect"});
+  options.spans.all = true;  // what this kernel cannot measure is left out, and said
   options.timeout = plan.timeout;
   options.totals = options.call_sums = options.profiles = options.adapts = true;
   options.whole_machine = request.selection.kind == TargetKind::all;

@@ -119,6 +119,18 @@ void StallProbeSet::add_pairs(Session& session, const Kernel& kernel,
   session.add(std::move(probe));
 }
 
+/// Without samples, all but the functions on the CPU is still known.
+void StallProbeSet::add_profile(Session& session, const Kernel& kernel,
+                                const std::vector<std::uint32_t>& cpus) {
+  if (const Support support = profile_probe.support(kernel); !support.yes) {
+    left_out_.push_back(fmt::format("this kernel cannot sample CPUs: {}", support.missing));
+    return;
+  }
+  session.add(std::make_unique<ProfileProbe>(
+      ProfileOptions{.user_stack_bytes = options_.user_stack_bytes, .cpus = cpus},
+      session.membership().maps()));
+}
+
 /// Each word is stored atomically. Waits come first: a shorter threshold needs shorter waits. Names
 /// of threads come last: they leave out spans that the least threshold lets through.
 void StallProbeSet::store_thresholds() {
@@ -178,10 +190,7 @@ void StallProbeSet::add_to(Session& session, const Kernel& kernel,
   if (options_.spans.has(SPAN_SYSCALL) || options_.every_call) add_syscalls(session, cpus);
   add_spans(session, kernel, cpus);
   add_pairs(session, kernel, cpus);
-  if (options_.profiles)
-    session.add(std::make_unique<ProfileProbe>(
-        ProfileOptions{.user_stack_bytes = options_.user_stack_bytes, .cpus = cpus},
-        session.membership().maps()));
+  if (options_.profiles) add_profile(session, kernel, cpus);
   // Totals have the exact time of each wake-up.
   if (sched_ != nullptr && !options_.totals) {
     session_control& control = membership_->control();
@@ -248,12 +257,12 @@ void StallProbeSet::armed(KernelTime start) {
 /// First fewer short waits within late operations, then fewer late operations.
 void StallProbeSet::adapt(KernelTime now) {
   next_count_ = now + between_counts;
-  if (std::exchange(records_, 0) <= records_per_count || !options_.adapts) return;
-  Duration& threshold = *options_.thresholds.general;
+  std::optional<Duration>& threshold = options_.thresholds.general;
+  if (std::exchange(records_, 0) <= records_per_count || !options_.adapts || !threshold) return;
   if (wait_part_ > 1)
     wait_part_ /= 2;
-  else if (threshold < highest_threshold)
-    threshold *= 2;
+  else if (*threshold < highest_threshold)
+    *threshold *= 2;
   store_thresholds();
   if (on_change) on_change(now);
 }
@@ -273,10 +282,9 @@ Duration StallProbeSet::poll_every() const {
 std::vector<std::string> StallProbeSet::notes() const {
   std::vector<std::string> notes = left_out_;
   notes.insert(notes.end(), options_.notes.begin(), options_.notes.end());
-  if (options_.adapts)
-    notes.push_back(fmt::format(
-        "operations of {} and longer were examined one by one",
-        duration_text(static_cast<std::uint64_t>(options_.thresholds.general->count()))));
+  if (const auto threshold = options_.thresholds.general; options_.adapts && threshold)
+    notes.push_back(fmt::format("operations of {} and longer were examined one by one",
+                                duration_text(static_cast<std::uint64_t>(threshold->count()))));
   if (!syscalls_) return notes;
   if (options_.timeout && !syscalls_->hangs_have_user_stacks())
     notes.emplace_back("this kernel cannot read the user stacks of calls that are still open");

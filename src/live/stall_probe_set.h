@@ -70,6 +70,7 @@ class StallProbeSet final : public ProbeSet {
   void add_syscalls(Session& session, const std::vector<std::uint32_t>& cpus);
   void add_spans(Session& session, const Kernel& kernel, const std::vector<std::uint32_t>& cpus);
   void add_pairs(Session& session, const Kernel& kernel, const std::vector<std::uint32_t>& cpus);
+  void add_profile(Session& session, const Kernel& kernel, const std::vector<std::uint32_t>& cpus);
   /// BPF programs may run meanwhile.
   void store_thresholds();
   /// With `adapts`: looks at the number of records since the last look.

@@ -131,10 +131,11 @@ double bystander_cost_ns(const Calibration& calibration) {
 std::vector<CommandFinding> find_commands(const Kernel& kernel,
                                           std::span<const std::string_view> planned) {
   std::vector<CommandFinding> found;
+  const std::initializer_list<std::string_view> of_stalls = {"sys_enter", "sys_exit",
+                                                             "sched_switch", "sched_waking"};
+  found.push_back(decide("why", kernel.session(of_stalls), "typed tracepoints, cpu-clock"));
   found.push_back(find_syscalls(kernel));
-  found.push_back(decide("stalls",
-                         kernel.session({"sys_enter", "sys_exit", "sched_switch", "sched_waking"}),
-                         "typed tracepoints"));
+  found.push_back(decide("stalls", kernel.session(of_stalls), "typed tracepoints"));
   found.push_back(decide("offcpu", scheduling(kernel), "typed tracepoints"));
   add_sampling(kernel, found);
   add_latency_tracers(kernel, found);

@@ -54,7 +54,7 @@ constexpr KernelWait waits_anywhere[] = {
 };
 
 /// Uninterruptible waits for a lock, by the innermost function that is not the lock's own.
-constexpr KernelWait locks[] = {
+constexpr KernelWait kernel_locks[] = {
     {"vm_mmap_pgoff", "mmap_lock"},
     {"__vm_munmap", "mmap_lock"},
     {"__do_sys_brk", "mmap_lock"},
@@ -114,7 +114,7 @@ std::string_view known_kernel_wait(const Wait& wait) {
       if (is_named(known.function, frame.name)) return known.name;
   const std::vector<std::string> functions = telling_functions(wait.kernel_stack);
   if (wait.state != "uninterruptible" || functions.empty()) return {};
-  for (const KernelWait& lock : locks)
+  for (const KernelWait& lock : kernel_locks)
     if (is_named(lock.function, functions.back())) return lock.name;
   return {};
 }

@@ -21,7 +21,7 @@ namespace {
 StallViewOptions every_finding(const WhyPlan& plan,
                                std::function<void(const Finding&)> on_finding) {
   StallViewOptions options;
-  options.thresholds = plan.thresholds;
+  options.thresholds.general = plan.threshold;
   options.timeout = plan.timeout;
   options.spans = plan.spans;
   options.cpus = plan.cpus;
@@ -35,17 +35,17 @@ constexpr std::uint64_t longest_time = std::uint64_t{1} << 62;  // ns
 }  // namespace
 
 KeptOptions kept_options(const WhyPlan& plan) {
-  return {{"threshold_ns", std::to_string(plan.thresholds.general->count())},
-          {"timeout_ns", std::to_string(plan.timeout->count())},
+  return {{"threshold_ns", std::to_string(plan.threshold.count())},
+          {"timeout_ns", std::to_string(plan.timeout.count())},
           {"top", std::to_string(plan.top)}};
 }
 
 WhyPlan kept_why_plan(const SessionInfo& info) {
   WhyPlan plan;
-  plan.thresholds.general = Duration(
-      kept_number(info.options, "threshold_ns", plan.thresholds.general->count(), longest_time));
+  plan.threshold =
+      Duration(kept_number(info.options, "threshold_ns", plan.threshold.count(), longest_time));
   plan.timeout =
-      Duration(kept_number(info.options, "timeout_ns", plan.timeout->count(), longest_time));
+      Duration(kept_number(info.options, "timeout_ns", plan.timeout.count(), longest_time));
   plan.top = kept_number(info.options, "top", 0, UINT32_MAX);
   return plan;
 }
@@ -108,15 +108,15 @@ void WhyView::end(const SessionInfo& info, const Receipt& receipt) {
   blame_.finish(info.start + info.duration, open_ns);
   const LatencyTable calls = calls_.table(info.names, info.duration, {});
   const std::vector<FileLock> locks = kept_file_locks(info);
-  WhyFigures figures = figures_of({.info = info,
-                                   .threads = threads,
-                                   .blame = blame_,
-                                   .sampling = sampling_,
-                                   .cpu = cpu_,
-                                   .calls = calls,
-                                   .locks = locks,
-                                   .threshold_ns = static_cast<std::uint64_t>(
-                                       plan_.thresholds.general.value_or(Duration(0)).count())});
+  WhyFigures figures =
+      figures_of({.info = info,
+                  .threads = threads,
+                  .blame = blame_,
+                  .sampling = sampling_,
+                  .cpu = cpu_,
+                  .calls = calls,
+                  .locks = locks,
+                  .threshold_ns = static_cast<std::uint64_t>(plan_.threshold.count())});
   figures.top = plan_.top;
   if (const std::uint64_t count = sampling_.left_out())
     shown.notes.push_back(

@@ -22,8 +22,8 @@ namespace overdue {
 /// The settings of a session of `why` that its report needs.
 struct WhyPlan {
   /// Latency from which on operations are examined one by one, at the start.
-  Thresholds thresholds{.general = std::chrono::milliseconds(1)};
-  std::optional<Duration> timeout = std::chrono::seconds(1);  ///< age of calls that are still open
+  Duration threshold = std::chrono::milliseconds(1);
+  Duration timeout = std::chrono::seconds(1);  ///< age of calls that are still open
   std::vector<span_kind> spans = {SPAN_SYSCALL, SPAN_OFFCPU, SPAN_TCP_CONNECT};
   std::vector<std::uint32_t> cpus = {};  ///< empty: all
   std::size_t top = 0;                   ///< rows of each part of a text; 0: the default
