@@ -121,7 +121,7 @@ class Offcpu(QuotaMixin, FolderTest):
         self.assertNotIn(0, [by.get("tid") for by in row["displaced_by"]])
 
     def test_intervals_add_up(self):
-        finished = overdue("offcpu", "-f", "ndjson", "-i", "50ms", "--stdout", "--", workload("pipe_pingpong"), 20000)
+        finished = overdue("offcpu", "-f", "ndjson", "-i", "50ms", "--stdout", "--", workload("pipe_pingpong"), 60000)
         self.assertEqual(finished.status, 0, finished)
         lines = [json.loads(line) for line in finished.out.splitlines() if line.startswith("{")]
         total = next(line for line in lines if line["type"] == "report")

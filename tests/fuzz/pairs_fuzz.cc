@@ -17,13 +17,13 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-void compile(const PairSpec& pair, const SideSpec& side, const EventFields& fields,
-             const KernelTypes& types) {
+void compile(const PairSpec& pair, const SideSpec& side, const EventSpec& event,
+             const EventFields& fields, const KernelTypes& types) {
   FakeMemory memory;
   memory.context[0] = reinterpret_cast<u64>(memory.kernel.data());
   memory.put(memory.kernel, 8, memory.context[0]);
   try {
-    const plan steps = compile_side(pair, side, fields, types);
+    const plan steps = compile_side(pair, side, event, fields, types);
     require(steps.steps[PLAN_STEPS - 1].operation == PLAN_END);
     require(has_all_names(side, fields, types));
     run_plan(steps, memory);
@@ -39,11 +39,13 @@ void read_span(std::string_view text) {
     const PairSpec pair = parse_pair(text);
     require(!pair.name.empty() && pair.name.size() < SPAN_TEXT_SIZE);
     require(pair.begin.key.size() == pair.end.key.size());
-    for (const SideSpec* side : {&pair.begin, &pair.end}) {
+    for (const SideSpec* side : pair.sides()) {
       require(side->key.size() == 1 || side->key.size() == 2);
-      compile(pair, *side, tracepoint, types);
-      // Words with an @ are arguments of a USDT probe.
-      compile(pair, *side, user_fields(side->event.kind, parse_usdt_arguments(text)), types);
+      for (const EventSpec& event : side->events) {
+        compile(pair, *side, event, tracepoint, types);
+        // Words with an @ are arguments of a USDT probe.
+        compile(pair, *side, event, user_fields(event.kind, parse_usdt_arguments(text)), types);
+      }
     }
   } catch (const Error& error) {
     require(error.exit_status() == 2);
