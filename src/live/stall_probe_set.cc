@@ -257,12 +257,13 @@ void StallProbeSet::armed(KernelTime start) {
 /// First fewer short waits within late operations, then fewer late operations.
 void StallProbeSet::adapt(KernelTime now) {
   next_count_ = now + between_counts;
-  std::optional<Duration>& threshold = options_.thresholds.general;
-  if (std::exchange(records_, 0) <= records_per_count || !options_.adapts || !threshold) return;
+  const std::uint64_t records = std::exchange(records_, 0);
+  const Duration threshold = options_.thresholds.general.value_or(highest_threshold);
+  if (records <= records_per_count || !options_.adapts) return;
   if (wait_part_ > 1)
     wait_part_ /= 2;
-  else if (*threshold < highest_threshold)
-    *threshold *= 2;
+  else if (threshold < highest_threshold)
+    options_.thresholds.general = 2 * threshold;
   store_thresholds();
   if (on_change) on_change(now);
 }
