@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "flame/stack_filter.h"
 #include "report/why/call_causes.h"
+#include "report/why/groups.h"
 #include "report/why/next_command.h"
 #include "sinks/text_format.h"
 #include "syscalls/wait_reasons.h"
@@ -20,19 +21,13 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t processes_merged = 3;  // from so many on, processes of a name are one group
-constexpr std::size_t functions_named = 3;   // of one cause
-constexpr std::uint64_t least_share = 100;   // a cause takes 1/100 of the session
+constexpr std::size_t functions_named = 3;           // of one cause
+constexpr std::uint64_t least_share = 100;           // a cause takes 1/100 of the session
 constexpr std::uint64_t least_longest = 20'000'000;  // ns, or its longest wait is as long as this
 constexpr std::uint64_t busy_share = 10;             // a busy group has 1/10 of a CPU
 constexpr std::size_t commands_named = 3;
 constexpr std::uint64_t least_samples = 10;  // of a group, for a list of its functions
 constexpr std::size_t causes_kept = 20, functions_kept = 20;
-
-std::string group_name(const OffcpuRow& group) {
-  if (group.threads == 1) return fmt::format("{}[{}]", printable(group.comm), group.tid);
-  return printable(group.comm);
-}
 
 WhyName named(const OffcpuRow& group, std::uint64_t ns) {
   return {.name = group_name(group), .count = group.threads, .ns = ns};
@@ -63,7 +58,6 @@ class Builder {
       : found_(found), duration_ns_(static_cast<std::uint64_t>(found.info.duration.count())) {}
 
   WhyFigures build() {
-    figures_.duration_ns = duration_ns_;
     figures_.threshold_ns = found_.threshold_ns;
     figures_.groups = groups_of(found_.threads);
     BlameTable::Blocked blocked = found_.blame.blocked(found_.sampling);
@@ -309,19 +303,20 @@ void Builder::add_on_cpu() {
   }
 }
 
-/// The lock of a file that a process waits for, or tries again and again, and its holder.
+/// The lock of a file that a process waits for, or tries again and again, and its holder. Of
+/// several locked files that the process has open, which one it wants is not known: none is named.
 void Builder::name_lock_holders() {
   for (WhyCause& cause : figures_.causes) {
     if (!cause.by.empty() || cause.lock_wanted_by == 0) continue;
-    for (const FileLock& lock : found_.locks) {
-      if (lock.wanted_by != cause.lock_wanted_by) continue;
-      const std::string holder =
-          fmt::format("{}[{}]", printable(lock.holder.comm), lock.holder.pid);
-      cause.cause += fmt::format("; {} is locked by {}",
-                                 lock.path.empty() ? "a file" : printable(lock.path), holder);
-      cause.by.push_back({.name = holder, .count = 1, .ns = cause.total_ns});
-      break;
-    }
+    const auto is_wanted = [&](const FileLock& lock) {
+      return lock.wanted_by == cause.lock_wanted_by;
+    };
+    if (std::ranges::count_if(found_.locks, is_wanted) != 1) continue;
+    const FileLock& lock = *std::ranges::find_if(found_.locks, is_wanted);
+    const std::string holder = fmt::format("{}[{}]", printable(lock.holder.comm), lock.holder.pid);
+    cause.cause += fmt::format("; {} is locked by {}",
+                               lock.path.empty() ? "a file" : printable(lock.path), holder);
+    cause.by.push_back({.name = holder, .count = 1, .ns = cause.total_ns});
   }
 }
 
@@ -382,27 +377,6 @@ std::string Builder::verdict() const {
 
 WhyFigures figures_of(const WhyFindings& found) {
   return Builder(found).build();
-}
-
-std::vector<OffcpuRow> groups_of(const std::vector<OffcpuRow>& threads) {
-  std::map<std::string, std::set<std::uint32_t>> processes;
-  for (const OffcpuRow& thread : threads)
-    processes[without_numbers(thread.comm)].insert(thread.pid);
-  std::map<std::pair<std::uint32_t, std::string>, OffcpuRow> groups;
-  for (const OffcpuRow& thread : threads) {
-    const std::string name = without_numbers(thread.comm);
-    const std::uint32_t pid = processes[name].size() >= processes_merged ? 0 : thread.pid;
-    OffcpuRow& group = groups[{pid, name}];
-    group.pid = pid;
-    group.tid = thread.tid;
-    group.comm = group.threads == 0 ? thread.comm : name;
-    group.add(thread);
-  }
-  std::vector<OffcpuRow> all;
-  for (auto& [key, group] : groups) all.push_back(std::move(group));
-  std::ranges::sort(all, std::ranges::greater(),
-                    [](const OffcpuRow& group) { return group.oncpu_ns + group.waiting_ns(); });
-  return all;
 }
 
 }  // namespace overdue

@@ -18,7 +18,6 @@ namespace overdue {
 /// The content of the report of `overdue why`.
 struct WhyFigures {
   std::string verdict;
-  std::uint64_t duration_ns = 0;
   std::uint64_t threshold_ns = 0;  ///< operations from this latency on were examined one by one
   std::vector<OffcpuRow> groups;   ///< threads of one process, or of several, with one name
   std::vector<WhyCause> causes;    ///< largest first
@@ -41,9 +40,5 @@ struct WhyFindings {
 };
 
 WhyFigures figures_of(const WhyFindings& found);
-
-/// Threads with one name in one process, or in all processes if these are many; most time on the
-/// CPU, uninterruptible or runnable first.
-std::vector<OffcpuRow> groups_of(const std::vector<OffcpuRow>& threads);
 
 }  // namespace overdue

@@ -1,4 +1,5 @@
 #include "report/why/figures.h"
+#include "report/why/groups.h"
 
 #include <string>
 
@@ -133,6 +134,22 @@ TEST(WhyFigures, WaitsForADiskBelowTheThresholdAreACause) {
   ASSERT_EQ(all.causes.size(), 1u);
   EXPECT_EQ(all.causes[0].cause, "disk: fdatasync 1,000 times, 400us each");
   EXPECT_EQ(all.causes[0].total_ns, 400 * ms);
+}
+
+TEST(WhyFigures, AHolderIsNamedIfOneLockAloneCanBeMeant) {
+  Session session;
+  session.call("flock", 90, 2'000, 90);
+  session.call("clock_nanosleep", 89, 10 * ms);
+  session.locks.push_back({.wanted_by = 10, .holder = {7, 7, "holder"}, .path = "/srv/a"});
+  const WhyFigures one = session.figures();
+  ASSERT_EQ(one.causes.size(), 1u);
+  EXPECT_TRUE(one.causes[0].cause.ends_with("; /srv/a is locked by holder[7]"))
+      << one.causes[0].cause;
+  session.locks.push_back({.wanted_by = 10, .holder = {8, 8, "innocent"}, .path = "/srv/b"});
+  const WhyFigures several = session.figures();
+  ASSERT_EQ(several.causes.size(), 1u);
+  EXPECT_EQ(several.causes[0].cause.find("locked by"), std::string::npos);
+  EXPECT_TRUE(several.causes[0].by.empty());
 }
 
 TEST(WhyFigures, BusyThreadsAreNamedByFunction) {

@@ -1,0 +1,48 @@
+#include "report/why/groups.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "flame/stack_filter.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t processes_merged = 3;  // from so many on, processes of a name are one group
+
+}  // namespace
+
+std::string group_name(const OffcpuRow& group) {
+  if (group.threads == 1) return fmt::format("{}[{}]", printable(group.comm), group.tid);
+  return printable(group.comm);
+}
+
+std::vector<OffcpuRow> groups_of(const std::vector<OffcpuRow>& threads) {
+  std::map<std::string, std::set<std::uint32_t>> processes;
+  for (const OffcpuRow& thread : threads)
+    processes[without_numbers(thread.comm)].insert(thread.pid);
+  std::map<std::pair<std::uint32_t, std::string>, OffcpuRow> groups;
+  for (const OffcpuRow& thread : threads) {
+    const std::string name = without_numbers(thread.comm);
+    const std::uint32_t pid = processes[name].size() >= processes_merged ? 0 : thread.pid;
+    OffcpuRow& group = groups[{pid, name}];
+    group.pid = pid;
+    group.tid = thread.tid;
+    group.comm = group.threads == 0 ? thread.comm : name;
+    group.add(thread);
+  }
+  std::vector<OffcpuRow> all;
+  for (auto& [key, group] : groups) all.push_back(std::move(group));
+  std::ranges::sort(all, std::ranges::greater(),
+                    [](const OffcpuRow& group) { return group.oncpu_ns + group.waiting_ns(); });
+  return all;
+}
+
+}  // namespace overdue
