@@ -113,6 +113,15 @@ std::string printable(std::string_view text) {
   return safe;
 }
 
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::array<std::string_view, 4> units = {"KB", "MB", "GB", "TB"};
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  auto amount = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; amount >= 1024 && unit + 1 < units.size(); ++unit) amount /= 1024;
+  return fmt::format("{:.1f} {}", amount, units[unit]);
+}
+
 std::string unescape_octal(std::string_view text) {
   std::string plain;
   const auto digit = [&](std::size_t at, char last) { return text[at] >= '0' && text[at] <= last; };

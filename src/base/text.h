@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,9 @@ std::string_view fixed_text(const char (&bytes)[N]) {
   const std::string_view whole(bytes, N);
   return whole.substr(0, whole.find('\0'));
 }
+
+/// "512 B", "4.0 KB", "1.2 GB": powers of 1024.
+std::string bytes_text(std::uint64_t bytes);
 
 /// `text` with its octal escapes decoded (`\040` for a space), as in /proc/mounts. Any other
 /// backslash stays.

@@ -116,6 +116,13 @@ TEST(Suggestion, NamesWhatIsNearOrContainsTheWord) {
   EXPECT_EQ(suggestion("block", {}), "");
 }
 
+TEST(BytesText, HasTheUnitThatFits) {
+  EXPECT_EQ(bytes_text(512), "512 B");
+  EXPECT_EQ(bytes_text(4096), "4.0 KB");
+  EXPECT_EQ(bytes_text(3u << 29), "1.5 GB");
+  EXPECT_EQ(bytes_text(~std::uint64_t{0}), "16777216.0 TB");
+}
+
 TEST(UnescapeOctal, UndoesWholeEscapesOnly) {
   EXPECT_EQ(unescape_octal("odd\\040place"), "odd place");
   EXPECT_EQ(unescape_octal("at the end\\040"), "at the end ");

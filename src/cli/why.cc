@@ -57,7 +57,8 @@ int WhyCommand::run(const Invocation& invocation) {
   options.spans = parse_spans({"syscall", "offcpu", "tcp_connect"});
   options.spans.all = true;  // what this kernel cannot measure is left out, and said
   options.timeout = plan.timeout;
-  options.totals = options.call_sums = options.profiles = options.adapts = true;
+  options.totals = options.call_sums = options.profiles = options.disk_use = true;
+  options.adapts = true;
   options.whole_machine = request.selection.kind == TargetKind::all;
   LiveStacks stacks({.sandbox = !stack_options_.no_sandbox, .many_stacks = true});
   WhyView view(plan, output_, stacks);

@@ -27,7 +27,7 @@ constexpr std::uint64_t least_longest = 20'000'000;  // ns, or its longest wait 
 constexpr std::uint64_t busy_share = 10;             // a busy group has 1/10 of a CPU
 constexpr std::size_t commands_named = 3;
 constexpr std::uint64_t least_samples = 10;  // of a group, for a list of its functions
-constexpr std::size_t causes_kept = 20, functions_kept = 20;
+constexpr std::size_t causes_kept = 20, functions_kept = 20, disks_kept = 20;
 
 WhyName named(const OffcpuRow& group, std::uint64_t ns) {
   return {.name = group_name(group), .count = group.threads, .ns = ns};
@@ -72,6 +72,9 @@ class Builder {
     add_calls();
     add_on_cpu();
     name_lock_holders();
+    figures_.disks = found_.disks.all();
+    for (WhyCause& cause : figures_.causes) name_disk_users(cause, figures_.disks);
+    if (figures_.disks.size() > disks_kept) figures_.disks.resize(disks_kept);
     figures_.oncpu = found_.cpu.all();
     std::erase_if(figures_.oncpu, [](const WhyFunction& one) { return one.of < least_samples; });
     if (figures_.oncpu.size() > functions_kept) figures_.oncpu.resize(functions_kept);

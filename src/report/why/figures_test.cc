@@ -35,6 +35,7 @@ struct Session {
                        .cpu = cpu,
                        .calls = calls,
                        .locks = locks,
+                       .disks = disks,
                        .threshold_ns = ms});
   }
   void call(std::string name, std::uint64_t count, std::uint64_t each_ns,
@@ -55,6 +56,7 @@ struct Session {
   CpuFunctions cpu;
   LatencyTable calls;
   std::vector<FileLock> locks;
+  DiskUses disks;
 };
 
 TEST(WhyFigures, AnIdleTargetHasNoCauses) {

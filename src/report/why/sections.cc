@@ -78,6 +78,9 @@ void WhySection::members(Members& member, const ReportContext&) const {
               },
               {.below = true});
   member("oncpu", figures_.oncpu, {.help = "most samples first", .below = true});
+  member("disks", figures_.disks,
+         {.help = "use of disks by all processes of the machine, the largest of each disk first",
+          .below = true});
   member("next", figures_.next, {.help = "commands that show more"});
 }
 

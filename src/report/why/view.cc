@@ -75,6 +75,8 @@ void WhyView::record(const Record& record) {
       return threads_.add(record);
     case RECORD_SYSCALL_CELL:
       return calls_.add(record);
+    case RECORD_DISK_USE:
+      return disks_.add(record);
     case RECORD_PROFILE_CPU:
       return;
     case RECORD_PROFILE_SAMPLE: {
@@ -116,6 +118,7 @@ void WhyView::end(const SessionInfo& info, const Receipt& receipt) {
                   .cpu = cpu_,
                   .calls = calls,
                   .locks = locks,
+                  .disks = disks_,
                   .threshold_ns = static_cast<std::uint64_t>(plan_.threshold.count())});
   figures.top = plan_.top;
   if (const std::uint64_t count = sampling_.left_out())

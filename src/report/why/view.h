@@ -13,6 +13,7 @@
 #include "report/stalls/view.h"
 #include "report/why/blame.h"
 #include "report/why/cpu_functions.h"
+#include "report/why/disk_uses.h"
 #include "report/why/sampling.h"
 #include "source/kept_options.h"
 #include "source/listener.h"
@@ -70,6 +71,7 @@ class WhyView final : public MeasureListener {
   OffcpuTable threads_;
   SyscallTable calls_{GroupBy{.process = true}};
   CpuFunctions cpu_;
+  DiskUses disks_;
 };
 
 }  // namespace overdue
