@@ -127,7 +127,7 @@ void describe_common(Members& member, const Owner& owner, std::uint64_t processe
     member("comm", owner.parent);
   });
   member("processes", when(processes != 0 || has_parent || !owner.cgroup.empty(), processes),
-         {.help = "number of different ones"});
+         {.help = "number of different processes"});
 }
 
 void ProcessCounts::add(const Owner& key, std::uint32_t pid, std::uint64_t start_ns) {
