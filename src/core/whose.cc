@@ -98,7 +98,7 @@ Owner key_of(const Owner& owner, Whose by) {
 std::string owner_text(const Owner& owner, Whose by, std::uint64_t count) {
   if (by == Whose::cgroup) return printable(owner.cgroup);
   if (by == Whose::parent) {
-    const std::string name = counted_name(owner.process, count);
+    std::string name = counted_name(owner.process, count);
     if (owner.parent_pid == 0 && owner.parent != unknown) return name;
     return fmt::format("{} from {}", name, numbered(owner.parent, owner.parent_pid));
   }

@@ -265,8 +265,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                        views[choice / 5 % views.size()], "", output);
                        });
   using overdue::Whose;
-  static constexpr std::array<std::optional<Whose>, 5> words{
-      std::nullopt, Whose::thread, Whose::name, Whose::cgroup, Whose::parent};
+  static constexpr std::array<Whose, 5> words{Whose::process, Whose::thread, Whose::name,
+                                              Whose::cgroup, Whose::parent};
   const bool is_folded = choice / 7 % 2 == 0;
   overdue::show_report(bytes, is_folded ? "folded" : format,
                        [&](TraceReader& reader, const OutputOptions& output) {

@@ -40,14 +40,14 @@ std::string to_text(const ProfiledFunction& function) {
   return fmt::format("[{}]", function.module.substr(function.module.rfind('/') + 1));
 }
 
-Profile::Profile(std::optional<Whose> by, const Limits& limits) : by_(by), limits_(limits) {
+Profile::Profile(Whose by, const Limits& limits) : by_(by), limits_(limits) {
   number_of({others, {}, false});  // number 0
 }
 
 void Profile::count_owner(const profile_sample& sample, const Owner& key) {
   processes_.add(key, sample.header.pid, sample.origin.start_ns);
   const bool has_room = owners_.contains(key) || owners_.size() < limits_.threads;
-  const Owner kept = has_room ? key : key_of(other_owner(), *by_);
+  const Owner kept = has_room ? key : key_of(other_owner(), by_);
   ProfiledThread& row = owners_[kept];
   if (++row.samples == 1) row.owner = kept;
 }
@@ -79,15 +79,18 @@ std::uint32_t Profile::number_of(const FunctionName& function) {
 
 /// What stacks are kept apart by.
 Owner Profile::root_owner(const Owner& owner) const {
-  if (has_owners()) return key_of(owner, *by_);
+  if (has_owners()) return key_of(owner, by_);
   Owner root;
-  (by_ ? root.comm : root.process) = by_ ? owner.comm : owner.process;
+  if (by_ == Whose::thread)
+    root.comm = owner.comm;
+  else
+    root.process = owner.process;
   return root;
 }
 
 std::string Profile::root_text(const Owner& root) const {
-  if (has_owners()) return owner_text(root, *by_, 0);
-  return by_ ? root.comm : root.process;
+  if (has_owners()) return owner_text(root, by_, 0);
+  return by_ == Whose::thread ? root.comm : root.process;
 }
 
 std::uint32_t Profile::root_of(Owner root) {
@@ -103,7 +106,8 @@ std::uint32_t Profile::root_of(Owner root) {
 void Profile::resolve_cgroups(const Names& names) {
   if (by_ != Whose::cgroup) return;
   for (Owner& root : roots_) resolve_cgroup(root, names);
-  for (auto& [key, thread] : owners_) resolve_cgroup(*thread.owner, names);
+  for (auto& [key, thread] : owners_)
+    if (thread.owner) resolve_cgroup(*thread.owner, names);
 }
 
 void Profile::append(const Stack& stack) {

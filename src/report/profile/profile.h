@@ -59,10 +59,10 @@ class Profile {
     std::size_t stack_words = 8'000'000;  ///< frames of all different stacks
   };
 
-  /// By thread, stacks are kept apart by the name of the thread; by name, cgroup or parent, by
-  /// these, and so are the threads; else by the name of the process.
-  explicit Profile(std::optional<Whose> by) : Profile(by, Limits()) {}
-  Profile(std::optional<Whose> by, const Limits& limits);
+  /// By process or thread, stacks are kept apart by its name; by name, cgroup or parent, by these,
+  /// and so are the threads.
+  explicit Profile(Whose by) : Profile(by, Limits()) {}
+  Profile(Whose by, const Limits& limits);
 
   /// Stacks are innermost first.
   void add(const profile_sample& sample, const Stack& kernel, const StackNamer::UserStack& user);
@@ -97,7 +97,7 @@ class Profile {
     auto operator<=>(const FunctionName&) const = default;
   };
 
-  bool has_owners() const { return by_ && by_ != Whose::thread && by_ != Whose::process; }
+  bool has_owners() const { return by_ != Whose::thread && by_ != Whose::process; }
   void count_thread(const profile_sample& sample);
   void count_owner(const profile_sample& sample, const Owner& key);
   Owner root_owner(const Owner& owner) const;
@@ -108,7 +108,7 @@ class Profile {
   void count_functions();
   ProfiledStack stack_of(const Words& words, std::uint64_t samples) const;
 
-  std::optional<Whose> by_;
+  Whose by_;
   Limits limits_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, ProfiledThread> threads_;  ///< by pid, tid
   std::map<Owner, ProfiledThread> owners_;  ///< in place of threads_, by name, cgroup or parent

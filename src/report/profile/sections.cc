@@ -113,7 +113,7 @@ std::string ProfileSection::text(const ReportContext& context) const {
 }
 
 void ProfileSection::rows(CsvRows& csv, const ReportContext&) const {
-  if (figures_.by)
+  if (figures_.by != Whose::process)
     csv.rows<ProfiledThread>(figures_.threads, [&](Members& cell, const ProfiledThread& thread) {
       describe_thread(cell, thread, figures_);
     });

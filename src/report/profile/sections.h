@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,8 +44,7 @@ struct ProfileFigures {
   std::vector<ProfiledFunction> functions{};
   std::vector<NamedStack> stacks{};  ///< hottest first
   std::size_t top = 0;               ///< rows of each table; 0: all, in a text the default
-  std::optional<Whose> by{};  ///< what rows of CSV and roots of stacks are; empty: functions,
-                              ///< and processes
+  Whose by = Whose::process;         ///< begins of stacks; by process, CSV has functions
 
   /// The rate at which the CPUs were sampled, in all; 0 if it is not known.
   double delivered_hz() const;

@@ -39,7 +39,7 @@ bool is_in_step(std::uint32_t rate_hz) {
 
 void choose_rows(ProfilePlan& plan, std::string_view word) {
   check_whose(word, profile_words);
-  plan.by = whose_named(word);
+  plan.by = whose_named(word).value_or(Whose::process);
 }
 
 KeptOptions kept_options(const ProfilePlan& plan) {

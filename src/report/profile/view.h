@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +19,7 @@ namespace overdue {
 /// The content of a profile's report, live or from a file.
 struct ProfilePlan {
   std::uint32_t rate_hz = 99;  ///< as asked for
-  std::optional<Whose> by{};
+  Whose by = Whose::process;
   std::size_t top = 0;  ///< rows of each table; 0: all, in a text as many as fit
   std::string flame{};  ///< file of a drawing besides the report; empty: none
 };

@@ -31,9 +31,8 @@ std::span<const T> shown(const std::vector<T>& rows, std::size_t top, std::size_
 
 std::string name_of(const OffcpuRow& row, Whose by) {
   if (by == Whose::group && row.threads == 1) return group_name(row);
-  Owner owner = row;
-  if (by == Whose::group) owner.tid = 0;
-  return owner_text(owner, by, by == Whose::parent ? row.processes : row.threads);
+  if (by == Whose::group) return owner_text(key_of(row, by), by, row.threads);
+  return owner_text(row, by, by == Whose::parent ? row.processes : row.threads);
 }
 
 using Part = std::pair<std::string_view, std::uint64_t>;
