@@ -230,6 +230,26 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
+std::string grouped(std::uint64_t number) {
+  std::string digits = fmt::to_string(number);
+  for (std::size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, 1, ',');
+  }
+  return digits;
+}
+
+std::string without_numbers(std::string_view name) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::string result;
+  for (std::size_t at = 0; at < name.size(); ++at)
+    if (!is_digit(name[at]))
+      result += name[at];
+    else if (at == 0 || !is_digit(name[at - 1]))
+      result += '*';
+  return result;
+}
+
 std::string filled(std::string_view text, std::size_t width, std::size_t indent) {
   std::string result;
   std::size_t column = 0;

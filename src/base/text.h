@@ -52,6 +52,12 @@ std::size_t display_width(std::string_view text);
 /// The parts of `text` between `separator`s; empty parts are dropped.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
+/// `1234567` as `1,234,567`.
+std::string grouped(std::uint64_t number);
+
+/// The name with `*` in place of each number: `dw-22` and `dw-23` are `dw-*`.
+std::string without_numbers(std::string_view name);
+
 /// The lines of `text` filled up to `width` columns, each with `indent` spaces in front and a
 /// newline at the end. A column is as in display_width().
 std::string filled(std::string_view text, std::size_t width, std::size_t indent);

@@ -141,6 +141,21 @@ TEST(Split, DropsEmptyParts) {
   EXPECT_THAT(split("abc", ','), ElementsAre("abc"));
 }
 
+TEST(Grouped, SeparatesThousands) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1000), "1,000");
+  EXPECT_EQ(grouped(1234567), "1,234,567");
+  EXPECT_EQ(grouped(UINT64_MAX), "18,446,744,073,709,551,615");
+}
+
+TEST(WithoutNumbers, ReplacesEachNumberByOneStar) {
+  EXPECT_EQ(without_numbers("kworker/12:0-events"), "kworker/*:*-events");
+  EXPECT_EQ(without_numbers("2024"), "*");
+  EXPECT_EQ(without_numbers("main"), "main");
+  EXPECT_EQ(without_numbers(""), "");
+}
+
 TEST(DisplayWidth, CountsCharacters) {
   EXPECT_EQ(display_width("abc"), 3u);
   EXPECT_EQ(display_width("Zürich"), 6u);

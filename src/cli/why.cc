@@ -26,6 +26,7 @@ class WhyCommand final : public Command {
     add_stack_options(app, stack_options_);
     add_kernel_options(app, kernel_);
     add_output_options(app, output_, false);
+    app.add_option("--by", by_);
     app.add_option("--top", top_);
     app.add_option("--save", save_);
   }
@@ -39,6 +40,7 @@ class WhyCommand final : public Command {
   StackOptions stack_options_;
   KernelOptions kernel_;
   OutputOptions output_;
+  std::string by_ = "group";
   std::uint32_t top_ = 0;
   std::string save_;
 };
@@ -48,9 +50,10 @@ int WhyCommand::run(const Invocation& invocation) {
   check_sink_format(output_.format);
   MeasureRequest request = request_of_target("why", invocation, target_, stop_, output_);
   if (!request.duration && !invocation.has_program) request.duration = default_duration;
-  const WhyPlan plan{
-      .cpus = request.selection.cpus, .top = top_, .spawned = invocation.has_program};
+  WhyPlan plan{.cpus = request.selection.cpus, .top = top_, .spawned = invocation.has_program};
+  choose_rows(plan, by_);
   request.options = kept_options(plan);
+  request.by_container = plan.by == Whose::cgroup || !save_.empty();
   StallOptions options;
   options.purpose = "find causes";
   options.thresholds.general = plan.threshold;

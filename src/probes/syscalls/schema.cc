@@ -1,5 +1,6 @@
 #include "bpf/call_object.h"
 #include "bpf/signals.h"
+#include "core/origin_fields.h"
 #include "kernel/features.h"
 #include "probes/syscalls/probe.h"
 #include "probes/syscalls/visit.h"
@@ -46,6 +47,7 @@ constexpr Field cell_fields[] = {
                   "the number of their caller; 0: callers were not asked for"),
     OVERDUE_FIELD(syscall_cell, refused, count, value,
                   "calls that seccomp or a tracer answered before they began"),
+    ORIGIN_FIELDS(syscall_cell),
 };
 
 constexpr Field open_fields[] = {

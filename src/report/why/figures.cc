@@ -11,7 +11,6 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
-#include "flame/stack_filter.h"
 #include "report/why/call_causes.h"
 #include "report/why/groups.h"
 #include "report/why/next_command.h"

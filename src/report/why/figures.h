@@ -20,7 +20,8 @@ namespace overdue {
 struct WhyFigures {
   std::string verdict;
   std::uint64_t threshold_ns = 0;  ///< operations from this latency on were examined one by one
-  std::vector<OffcpuRow> groups;   ///< threads of one process, or of several, with one name
+  Whose by = Whose::group;
+  std::vector<OffcpuRow> groups;   ///< where the time went, by this word
   std::vector<WhyCause> causes;    ///< largest first
   std::uint64_t late_ns = 0;       ///< of all causes, listed or not
   std::vector<WhyFunction> oncpu;  ///< most samples first

@@ -11,7 +11,6 @@
 #include "analysis/waker_words.h"
 #include "base/text.h"
 #include "core/span_kinds.h"
-#include "flame/stack_filter.h"
 #include "report/why/known_waits.h"
 #include "sinks/finding_words.h"
 

@@ -27,9 +27,13 @@ struct WhyPlan {
   Duration timeout = std::chrono::seconds(1);  ///< age of calls that are still open
   std::vector<span_kind> spans = {SPAN_SYSCALL, SPAN_OFFCPU, SPAN_TCP_CONNECT};
   std::vector<std::uint32_t> cpus = {};  ///< empty: all
+  Whose by = Whose::group;               ///< rows of where the time went
   std::size_t top = 0;                   ///< rows of each part of a text; 0: the default
   bool spawned = false;                  ///< true: the program uses Overdue's stdout
 };
+
+/// Chooses by one of why_words; throws Error (exit status 2) for any other word.
+void choose_rows(WhyPlan& plan, std::string_view word);
 
 /// The plan as a recording keeps it, and back; a damaged setting gets its default.
 KeptOptions kept_options(const WhyPlan& plan);
@@ -57,6 +61,8 @@ class WhyView final : public MeasureListener {
   class NoSink final : public Sink {
     void end(const SessionInfo&, const Receipt&) override {}
   };
+
+  std::vector<OffcpuRow> rows_of_time(const Names& names) const;
 
   WhyPlan plan_;
   KernelTime now_{};  ///< of the last record
