@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "live/file_locks.h"
 #include "live/naming_listener.h"
+#include "live/other_ends.h"
 #include "live/stall_probe_set.h"
 #include "report/why/view.h"
 #include "sinks/make_sink.h"
@@ -67,6 +68,7 @@ int WhyCommand::run(const Invocation& invocation) {
   WhyView view(plan, output_, stacks);
   NamingListener listener(view, stacks, save_, [&view](SessionInfo& info) {
     keep_file_locks(file_locks_of(view.lock_waiters(info)), info);
+    keep_other_ends(find_other_ends(view.awaited_ends()), info);
   });
   StallProbeSet probe_set(std::move(options));
   return measure(request, *kernel_.open(), probe_set, listener);

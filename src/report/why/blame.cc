@@ -201,6 +201,17 @@ std::set<std::uint32_t> BlameTable::lock_waiters() const {
   return pids;
 }
 
+std::set<AwaitedEnd> BlameTable::awaited_ends() const {
+  std::set<AwaitedEnd> ends;
+  const auto add = [&ends](const Finding& finding) {
+    if (auto end = awaited_end(finding)) ends.insert(std::move(*end));
+  };
+  for (const auto& [number, finding] : open_) add(finding);
+  for (const auto& [key, row] : rows_)
+    if (row.cause.example && !row.root.thread) add(*row.cause.example);
+  return ends;
+}
+
 void BlameTable::finish(KernelTime end, const std::map<std::uint32_t, std::uint64_t>& open_ns) {
   for (auto& [number, finding] : open_) {
     const auto later_ns =

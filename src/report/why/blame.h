@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "report/why/cause.h"
+#include "report/why/other_ends.h"
 #include "report/why/root.h"
 #include "report/why/sampling.h"
 
@@ -52,6 +53,8 @@ class BlameTable {
   const Runnable& throttled() const { return throttled_; }
   /// Processes that wait for the lock of a file at present.
   std::set<std::uint32_t> lock_waiters() const;
+  /// What the longest and the open operations wait for.
+  std::set<AwaitedEnd> awaited_ends() const;
   /// Longest late operation of any kind; 0: none.
   std::uint64_t longest_ns() const { return longest_ns_; }
   /// Time of causes that are not kept apart, for lack of room.

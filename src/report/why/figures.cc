@@ -72,7 +72,10 @@ class Builder {
     add_on_cpu();
     name_lock_holders();
     figures_.disks = found_.disks.all();
-    for (WhyCause& cause : figures_.causes) name_disk_users(cause, figures_.disks);
+    for (WhyCause& cause : figures_.causes) {
+      name_disk_users(cause, figures_.disks);
+      name_other_ends(cause, found_.other_ends);
+    }
     if (figures_.disks.size() > disks_kept) figures_.disks.resize(disks_kept);
     figures_.oncpu = found_.cpu.all();
     std::erase_if(figures_.oncpu, [](const WhyFunction& one) { return one.of < least_samples; });

@@ -37,8 +37,9 @@ struct WhyFindings {
   const BlameTable& blame;
   const WhySampling& sampling;
   const CpuFunctions& cpu;
-  const LatencyTable& calls;           ///< by process
-  const std::vector<FileLock>& locks;  ///< at the end of the session
+  const LatencyTable& calls;                ///< by process
+  const std::vector<FileLock>& locks;       ///< at the end of the session
+  const std::vector<OtherEnd>& other_ends;  ///< likewise
   const DiskUses& disks;
   std::uint64_t threshold_ns = 0;
 };

@@ -35,6 +35,7 @@ struct Session {
                        .cpu = cpu,
                        .calls = calls,
                        .locks = locks,
+                       .other_ends = other_ends,
                        .disks = disks,
                        .threshold_ns = ms});
   }
@@ -56,6 +57,7 @@ struct Session {
   CpuFunctions cpu;
   LatencyTable calls;
   std::vector<FileLock> locks;
+  std::vector<OtherEnd> other_ends;
   DiskUses disks;
 };
 

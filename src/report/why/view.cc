@@ -127,6 +127,7 @@ void WhyView::end(const SessionInfo& info, const Receipt& receipt) {
   blame_.finish(info.start + info.duration, open_ns);
   const LatencyTable calls = calls_.table(info.names, info.duration, {});
   const std::vector<FileLock> locks = kept_file_locks(info);
+  const std::vector<OtherEnd> other_ends = kept_other_ends(info);
   WhyFigures figures =
       figures_of({.info = info,
                   .threads = threads,
@@ -135,6 +136,7 @@ void WhyView::end(const SessionInfo& info, const Receipt& receipt) {
                   .cpu = cpu_,
                   .calls = calls,
                   .locks = locks,
+                  .other_ends = other_ends,
                   .disks = disks_,
                   .threshold_ns = static_cast<std::uint64_t>(plan_.threshold.count())});
   figures.top = plan_.top;

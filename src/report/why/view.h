@@ -55,6 +55,8 @@ class WhyView final : public MeasureListener {
   /// Processes that wait for the lock of a file, or try to get it again and again. Their locks are
   /// expected in the session's information at end(): see keep_file_locks().
   std::set<std::uint32_t> lock_waiters(const SessionInfo& info) const;
+  /// The ends of pipes and sockets that late operations wait for. Likewise, see keep_other_ends().
+  std::set<AwaitedEnd> awaited_ends() const { return blame_.awaited_ends(); }
 
  private:
   /// Findings are blamed as they come: the sink need not keep them.
