@@ -6,7 +6,7 @@
 #include "cli/options.h"
 #include "live/file_locks.h"
 #include "live/naming_listener.h"
-#include "live/stall_probe_set.h"
+#include "live/why_probes.h"
 #include "report/why/view.h"
 #include "sinks/make_sink.h"
 #include "source/measure.h"
@@ -51,20 +51,12 @@ int WhyCommand::run(const Invocation& invocation) {
   const WhyPlan plan{
       .cpus = request.selection.cpus, .top = top_, .spawned = invocation.has_program};
   request.options = kept_options(plan);
-  StallOptions options;
-  options.purpose = "find causes";
-  options.thresholds.general = plan.threshold;
-  options.spans = parse_spans({"syscall", "offcpu", "tcp_connect"});
-  options.spans.all = true;  // what this kernel cannot measure is left out, and said
-  options.timeout = plan.timeout;
-  options.totals = options.call_sums = options.profiles = options.adapts = true;
-  options.whole_machine = request.selection.kind == TargetKind::all;
   LiveStacks stacks({.sandbox = !stack_options_.no_sandbox, .many_stacks = true});
   WhyView view(plan, output_, stacks);
   NamingListener listener(view, stacks, save_, [&view](SessionInfo& info) {
     keep_file_locks(file_locks_of(view.lock_waiters(info)), info);
   });
-  StallProbeSet probe_set(std::move(options));
+  StallProbeSet probe_set(why_probes(plan, request.selection.kind == TargetKind::all));
   return measure(request, *kernel_.open(), probe_set, listener);
 }
 

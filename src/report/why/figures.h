@@ -37,6 +37,8 @@ struct WhyFindings {
   const LatencyTable& calls;           ///< by process
   const std::vector<FileLock>& locks;  ///< at the end of the session
   std::uint64_t threshold_ns = 0;
+  std::size_t causes_max = 20;  ///< causes in the figures
+  bool of_interval = false;     ///< the findings are those of an interval
 };
 
 WhyFigures figures_of(const WhyFindings& found);

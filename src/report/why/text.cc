@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "report/why/causes.h"
+#include "report/why/groups.h"
 #include "report/why/sections.h"
 #include "sinks/text_finding.h"
 #include "sinks/text_format.h"
@@ -26,11 +27,6 @@ constexpr std::uint64_t least_percent = 1;
 template <typename T>
 std::span<const T> shown(const std::vector<T>& rows, std::size_t top, std::size_t otherwise) {
   return std::span(rows).first(std::min(rows.size(), top == 0 ? otherwise : top));
-}
-
-std::string name_of(const OffcpuRow& group) {
-  if (group.threads == 1) return fmt::format("{}[{}]", printable(group.comm), group.tid);
-  return fmt::format("{} ×{}", printable(group.comm), grouped(group.threads));
 }
 
 using Part = std::pair<std::string_view, std::uint64_t>;
@@ -56,25 +52,13 @@ std::vector<Part> parts_of(const OffcpuRow& group) {
   return parts;
 }
 
-/// A full block for time on the CPU, a half one for runnable time, a dot for the rest.
-std::string bar_of(const OffcpuRow& group) {
-  const auto cells = [&](std::uint64_t ns) {
-    return group.wall_ns == 0 ? 0 : (bar_width * ns + group.wall_ns / 2) / group.wall_ns;
-  };
-  std::string bar;
-  const std::size_t full = std::min<std::size_t>(bar_width, cells(group.oncpu_ns));
-  const std::size_t half = std::min<std::size_t>(bar_width - full, cells(group.runnable_ns()));
-  for (std::size_t i = 0; i < bar_width; ++i) bar += i < full ? "█" : i < full + half ? "▒" : "·";
-  return bar;
-}
-
 std::string groups_text(const WhyFigures& all) {
   const auto rows = shown(all.groups, all.top, groups_shown);
   std::size_t width = 0;
-  for (const OffcpuRow& group : rows) width = std::max(width, display_width(name_of(group)));
+  for (const OffcpuRow& group : rows) width = std::max(width, display_width(counted_name(group)));
   std::string text = "\nwhere the time went\n";
   for (const OffcpuRow& group : rows) {
-    const std::string name = name_of(group);
+    const std::string name = counted_name(group);
     std::vector<std::string> said;
     for (const auto& [part, ns] : parts_of(group))
       if (ns > 0 && ns * 100 >= group.wall_ns * least_percent)
@@ -83,7 +67,8 @@ std::string groups_text(const WhyFigures& all) {
                         100 * static_cast<double>(ns) / static_cast<double>(group.wall_ns)));
     text += fmt::format("  {}{}  {} {:>8}  {}\n", name,
                         std::string(width - std::min(width, display_width(name)), ' '),
-                        bar_of(group), duration_text(group.wall_ns), fmt::join(said, ", "));
+                        time_bar(group, bar_width), duration_text(group.wall_ns),
+                        fmt::join(said, ", "));
   }
   if (rows.size() < all.groups.size())
     text += fmt::format("  … {}\n", counted(all.groups.size() - rows.size(), "more group"));
