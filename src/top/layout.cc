@@ -136,8 +136,7 @@ std::string Drawing::last_line() const {
                       : fmt::format("Esc back  ↑↓ scroll ({} below)  s save  q quit",
                                     counted(below, "line"));
   }
-  std::string keys =
-      "q quit  ? help  Enter why  l/c/r/n sort  / filter  g group  t time  s save";
+  std::string keys = "q quit  ? help  Enter why  l/c/r/n sort  / filter  g group  t time  s save";
   if (filter.empty()) return keys;
   return fmt::format("filter {} ({} of {})  {}", filter, state_.list().rows().size(),
                      state_.list().all(), keys);
