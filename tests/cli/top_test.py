@@ -214,13 +214,13 @@ class Top(FolderTest):
                 if status == 0:
                     terminal.wait_for("events?, .* lost")  # the report of the session
 
-    def test_two_signals(self):
+    def test_a_second_signal_ends_at_once(self):
         terminal = self.terminal()
         terminal.wait_for(r"^waiter-\* ×", 4)
         pid = terminal.pid()
-        for _ in range(2):
-            run([tool("kill"), "-TERM", str(pid)])
-        terminal.assert_left_as_found(self)
+        for number in ("STOP", "INT", "TERM", "CONT"):  # both arrive at once, the lower number first
+            run([tool("kill"), f"-{number}", str(pid)])
+        terminal.assert_left_as_found(self, 143)
 
     def test_the_end_of_the_target_and_of_the_time(self):
         terminal = self.terminal("-d", "2s", target=False)
