@@ -21,7 +21,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t wanted_max = 100, processes_max = 20'000, descriptors_max = 4'000,
+constexpr std::size_t wanted_max = 100, looked_at_max = 20'000, open_files_max = 4'000,
                       sockets_max = 100'000;
 
 /// What the link of a descriptor of the other end says, and which descriptors of it count.
@@ -142,7 +142,7 @@ void look_at(std::uint32_t pid, const std::vector<Wanted>& wanted, std::vector<O
   std::size_t seen = 0;
   const std::filesystem::directory_iterator folder(fmt::format("/proc/{}/fd", pid), error);
   std::set<const AwaitedEnd*> known;
-  for (auto entry = begin(folder); !error && entry != end(folder) && seen++ < descriptors_max;
+  for (auto entry = begin(folder); !error && entry != end(folder) && seen++ < open_files_max;
        entry.increment(error)) {
     std::error_code unreadable;
     const std::string link = std::filesystem::read_symlink(entry->path(), unreadable).string();
@@ -184,7 +184,7 @@ std::vector<OtherEnd> find_other_ends(const std::set<AwaitedEnd>& ends) {
   std::error_code error;
   std::size_t processes = 0;
   const std::filesystem::directory_iterator folder("/proc", error);
-  for (auto entry = begin(folder); !error && entry != end(folder) && processes < processes_max;
+  for (auto entry = begin(folder); !error && entry != end(folder) && processes < looked_at_max;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     std::uint32_t pid = 0;

@@ -17,6 +17,7 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t causes_max = 2'000, open_max = 1'000, names_max = 1'000;
+constexpr std::size_t threads_max = 20'000;  // of all causes together
 
 /// Time in which the thread was blocked, without the time that was no delay.
 std::uint64_t late_blocked_ns(const Finding& finding) {
@@ -109,8 +110,28 @@ void BlameTable::Who::add(const Who& more, double weight) {
   ns += weight == 1 ? more.ns : static_cast<std::uint64_t>(static_cast<double>(more.ns) * weight);
 }
 
+BlameTable BlameTable::next() const {
+  BlameTable table(rules_);
+  table.open_ = open_;
+  return table;
+}
+
+void BlameTable::add_thread(Late& late, std::uint32_t tid, std::uint64_t ns) {
+  if (!rules_.by_thread) return;
+  const auto known = late.threads.find(tid);
+  if (known != late.threads.end()) {
+    known->second += ns;
+  } else if (threads_ < threads_max) {
+    late.threads[tid] = ns;
+    ++threads_;
+  } else {
+    unassigned_ns_ += ns;
+  }
+}
+
 void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std::string_view kind,
-                       std::uint64_t ns) {
+                       std::uint64_t lasted_ns) {
+  const std::uint64_t ns = rules_.most_ns == 0 ? lasted_ns : std::min(lasted_ns, rules_.most_ns);
   Root root = root_of(finding);
   root.key += kind;
   if (rows_.size() >= causes_max && !rows_.contains(root.key)) {
@@ -128,6 +149,7 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
   if (finding.breakdown) add_parts(row.cause.parts, *finding.breakdown);
   Late& late = row.late[of];
   late.who.add(finding.thread, ns);
+  add_thread(late, finding.thread.tid, ns);
   if (is_page_fault(finding))
     late.fault_ns += ns;
   else if (finding.breakdown)
@@ -142,9 +164,9 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
   // A thread that waits for the root itself says more than one behind it.
   const bool is_nearer = row.root.thread && !root.thread;
   const bool is_as_near = row.root.thread.has_value() == root.thread.has_value();
-  if (!row.cause.example || is_nearer || (is_as_near && ns > row.cause.max_ns))
+  if (!row.cause.example || is_nearer || (is_as_near && lasted_ns > row.cause.max_ns))
     row.root = std::move(root);
-  keep_longest(row.cause.max_ns, row.cause.example, finding, ns);
+  keep_longest(row.cause.max_ns, row.cause.example, finding, lasted_ns);
 }
 
 /// Whether the finding is part of another one, or waits for the end of a child or a thread, whose
@@ -239,7 +261,7 @@ std::vector<WhyName> BlameTable::names_of(const std::map<std::string, Who>& by_n
   return names;
 }
 
-BlameTable::Blocked BlameTable::blocked(const WhySampling& sampling) const {
+BlameTable::Blocked BlameTable::blocked(const WhySampling& sampling, bool of_interval) const {
   Blocked all;
   const auto scaled = [](std::uint64_t ns, double weight) {
     return static_cast<std::uint64_t>(static_cast<double>(ns) * weight);
@@ -248,10 +270,11 @@ BlameTable::Blocked BlameTable::blocked(const WhySampling& sampling) const {
     WhyCause cause = row.cause;
     std::map<std::string, Who> who, by;
     for (const auto& [of, late] : row.late) {
-      const double weight = sampling.weight(of);
+      const double weight = sampling.weight(of, of_interval);
       who[without_numbers(late.who.first.comm)].add(late.who, weight);
       for (const auto& [name, one] : late.by) by[name].add(one, weight);
       for (const auto& [name, ns] : late.ran_ns) all.ran_ns[name] += scaled(ns, weight);
+      for (const auto& [tid, ns] : late.threads) cause.threads[tid] += scaled(ns, weight);
       all.disk_ns += scaled(late.disk_ns, weight);
       all.fault_ns += scaled(late.fault_ns, weight);
     }

@@ -26,7 +26,7 @@ constexpr std::uint64_t least_longest = 20'000'000;  // ns, or its longest wait 
 constexpr std::uint64_t busy_share = 10;             // a busy group has 1/10 of a CPU
 constexpr std::size_t commands_named = 3;
 constexpr std::uint64_t least_samples = 10;  // of a group, for a list of its functions
-constexpr std::size_t causes_kept = 20, functions_kept = 20, disks_kept = 20;
+constexpr std::size_t functions_kept = 20, disks_kept = 20;
 
 WhyName named(const OffcpuRow& group, std::uint64_t ns) {
   return {.name = group_name(group), .count = group.threads, .ns = ns};
@@ -59,7 +59,7 @@ class Builder {
   WhyFigures build() {
     figures_.threshold_ns = found_.threshold_ns;
     figures_.groups = groups_of(found_.threads);
-    BlameTable::Blocked blocked = found_.blame.blocked(found_.sampling);
+    BlameTable::Blocked blocked = found_.blame.blocked(found_.sampling, found_.of_interval);
     figures_.causes = std::move(blocked.causes);
     std::erase_if(figures_.causes, [&](const WhyCause& cause) { return is_idle(cause); });
     add_short_waits(REASON_DISK, blocked.disk_ns);
@@ -266,7 +266,9 @@ void Builder::add_reclaim() {
                                .count = reclaim.samples,
                                .total_ns = ns,
                                .who = {named(group, ns)},
-                               .next = next_command(why_cpu, "", 0, found_.info)});
+                               .next = next_command(why_cpu, "", 0, found_.info),
+                               .pid = group.pid,
+                               .comm = without_numbers(group.comm)});
   }
 }
 
@@ -303,7 +305,9 @@ void Builder::add_on_cpu() {
                                .count = functions.empty() ? 0 : functions.front().of,
                                .total_ns = ns,
                                .who = {named(group, ns)},
-                               .next = next_command(why_cpu, "", 0, found_.info)});
+                               .next = next_command(why_cpu, "", 0, found_.info),
+                               .pid = group.pid,
+                               .comm = without_numbers(group.comm)});
     figures_.causes.back().parts.oncpu_ns = ns;
   }
 }
@@ -348,7 +352,7 @@ void Builder::rank() {
     return !is_much(cause.total_ns) && cause.max_ns < least_longest;
   });
   std::ranges::sort(figures_.causes, std::ranges::greater(), &WhyCause::total_ns);
-  if (figures_.causes.size() > causes_kept) figures_.causes.resize(causes_kept);
+  if (figures_.causes.size() > found_.causes_max) figures_.causes.resize(found_.causes_max);
   sort_groups();
   std::set<std::string_view> kinds;
   for (const WhyCause& cause : figures_.causes)

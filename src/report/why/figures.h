@@ -42,6 +42,8 @@ struct WhyFindings {
   const std::vector<OtherEnd>& other_ends;  ///< likewise
   const DiskUses& disks;
   std::uint64_t threshold_ns = 0;
+  std::size_t causes_max = 20;  ///< causes in the figures
+  bool of_interval = false;     ///< the findings are those of an interval
 };
 
 WhyFigures figures_of(const WhyFindings& found);
