@@ -80,7 +80,7 @@ CallObject call_object_of(const call_object& raw) {
       break;
     case OBJECT_PIPE:
       object.kind = "pipe";
-      object.text = fmt::format("pipe {}", raw.inode);
+      object.text = raw.path_size > 0 ? file_text(raw) : fmt::format("pipe {}", raw.inode);
       break;
     case OBJECT_SOCKET:
       object.kind = "socket";

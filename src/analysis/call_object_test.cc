@@ -25,6 +25,8 @@ TEST(CallObject, HasThePathOfItsFile) {
   raw.flags = OBJECT_DELETED | OBJECT_PATH_CUT;
   EXPECT_EQ(call_object_of(raw).text, "…/log/app/x.log (deleted)");
   EXPECT_EQ(call_object_of(raw_object(OBJECT_FILE)).text, "/");
+  EXPECT_EQ(call_object_of(raw_object(OBJECT_PIPE, "queue\0"sv)).text, "/queue");
+  EXPECT_EQ(call_object_of(raw_object(OBJECT_PIPE)).text, "pipe 0");
   EXPECT_EQ(call_object_of(raw_object(OBJECT_INTERNAL, "[eventfd]\0"sv)).text, "[eventfd]");
 }
 

@@ -177,9 +177,11 @@ struct SignalHandler {
 /// The object behind the descriptor that a call was given.
 struct CallObject {
   std::string_view kind{};  ///< "file", "pipe", "socket" of the internet, "unix" socket, "other"
-  std::string text{};       ///< raw: "/var/log/x", "tcp 127.0.0.1:4711->127.0.0.1:80", "pipe 81"
-  std::string local{};      ///< "127.0.0.1:4711" of a "socket"; else empty
-  std::string remote{};     ///< "127.0.0.1:80" of a connected "socket"; else empty
+  /// Raw: path of a file or named pipe, "tcp 127.0.0.1:4711->127.0.0.1:80", "unix /run/x", "pipe
+  /// 81"
+  std::string text{};
+  std::string local{};   ///< "127.0.0.1:4711" of a "socket"; else empty
+  std::string remote{};  ///< "127.0.0.1:80" of a connected "socket"; else empty
   /// "client": the socket's thread asked for the connection; "server": it was asked; "listener":
   /// it accepts connections; empty: no socket, or not known
   std::string_view side{};

@@ -106,8 +106,9 @@ std::string unix_listener(const AwaitedEnd& end) {
 
 std::string link_of(const AwaitedEnd& end) {
   constexpr std::string_view pipe = "pipe ";
-  if (end.object.kind == "pipe")
+  if (end.object.text.starts_with(pipe))
     return fmt::format("pipe:[{}]", std::string_view(end.object.text).substr(pipe.size()));
+  if (end.object.kind == "pipe") return end.object.text;  // a named one
   const std::string inode = end.object.kind == "unix" ? unix_listener(end) : tcp_peer(end);
   return inode.empty() ? "" : fmt::format("socket:[{}]", inode);
 }

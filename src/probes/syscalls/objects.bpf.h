@@ -200,6 +200,7 @@ static __always_inline bool describe_object(struct call_object* object, struct t
       break;
     case S_IFIFO:
       object->object = OBJECT_PIPE;
+      copy_path(object, task, file); /* of a named pipe */
       break;
     case S_IFREG:
     case S_IFDIR:

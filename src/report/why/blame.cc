@@ -144,7 +144,7 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
   row.ns += ns;
   row.explained_ns += explained_ns;
   row.cause.may_be_idle |= root.may_be_idle;
-  if (kind == why_open && (finding.name == "flock" || finding.name == "fcntl"))
+  if (finding.type == "hang" && (finding.name == "flock" || finding.name == "fcntl"))
     row.cause.lock_wanted_by = finding.thread.pid;
   if (finding.breakdown) add_parts(row.cause.parts, *finding.breakdown);
   Late& late = row.late[of];
@@ -170,10 +170,11 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
 }
 
 /// Whether the finding is part of another one, or waits for the end of a child or a thread, whose
-/// own time counts.
+/// own time counts, or is a wait of a thread of the kernel's, whose clients' waits count.
 bool BlameTable::is_counted_elsewhere(const Finding& finding) const {
   if (finding.span == span_name(SPAN_OFFCPU)) {
     const Wait* wait = finding.longest_wait();
+    if (wait && is_kernel_thread(wait->kernel_stack)) return true;
     // Without a stack, the kernel has not reported the switch: the wait may be within a call.
     return !rules_.waits_in_calls &&
            (!wait || wait->kernel_stack.empty() || is_in_call(wait->kernel_stack));
@@ -246,7 +247,8 @@ void BlameTable::finish(KernelTime end, const std::map<std::uint32_t, std::uint6
       continue;
     finding.latency_ns += later_ns;
     longest_ns_ = std::max(longest_ns_, finding.late_ns());
-    blame(finding, {}, why_open, finding.late_ns());
+    const bool is_known = rows_.contains(root_of(finding).key + std::string(why_blocked));
+    blame(finding, {}, is_known ? why_blocked : why_open, finding.late_ns());
   }
   open_.clear();
 }
@@ -284,7 +286,7 @@ BlameTable::Blocked BlameTable::blocked(const WhySampling& sampling, bool of_int
       cause.count += name.count;
       cause.total_ns += name.ns;
     }
-    cause.cause = cause_text(row.root, cause.by.empty() ? "" : printable(cause.by.front().name));
+    cause.cause = cause_text(row.root, cause.by.empty() ? "" : shown_name(cause.by.front()));
     // A root that explains less than most of the time says how much.
     if (cause.kind == why_blocked && row.explained_ns < row.ns / 10 * 8)
       cause.cause += fmt::format(" ({} % of the time)", 100 * row.explained_ns / row.ns);

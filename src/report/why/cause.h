@@ -18,6 +18,9 @@ struct WhyName {
   std::uint64_t ns = 0;
 };
 
+/// The name as text shows it, whether it is printable already or not.
+std::string shown_name(const WhyName& name);
+
 /// Late time that has one root.
 struct WhyCause {
   std::string cause{};      ///< the root, in words

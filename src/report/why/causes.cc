@@ -35,7 +35,7 @@ void add_runnable(std::vector<WhyCause>& causes, const BlameTable::Runnable& lat
   std::ranges::sort(cause.by, std::ranges::greater(), &WhyName::ns);
   for (const auto& [key, name] : late.who) cause.who.push_back(name);
   std::ranges::sort(cause.who, std::ranges::greater(), &WhyName::ns);
-  if (!cause.by.empty()) cause.cause += " " + printable(cause.by.front().name);
+  if (!cause.by.empty()) cause.cause += " " + shown_name(cause.by.front());
   if (cause.by.size() > 1)
     cause.cause += fmt::format(" and {}", counted(cause.by.size() - 1, "other"));
   causes.push_back(std::move(cause));
@@ -55,13 +55,18 @@ void describe_cause(Members& member, const WhyCause& cause, std::uint64_t late_n
   member("parts", cause.parts, {.help = "of the examined operations"});
 }
 
+std::string shown_name(const WhyName& name) {
+  constexpr std::size_t bytes_max = 256;
+  return made_printable(name.name, bytes_max);
+}
+
 std::string names_text(const std::vector<WhyName>& names) {
   std::vector<std::string> said;
   for (const WhyName& one : names) {
     if (said.size() == names_shown) break;
     said.push_back(names.size() == 1
-                       ? printable(one.name)
-                       : fmt::format("{} {}", printable(one.name), duration_text(one.ns)));
+                       ? shown_name(one)
+                       : fmt::format("{} {}", shown_name(one), duration_text(one.ns)));
   }
   if (names.size() > names_shown) said.push_back(counted(names.size() - names_shown, "other"));
   return fmt::format("{}", fmt::join(said, ", "));

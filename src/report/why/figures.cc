@@ -226,7 +226,7 @@ void Builder::add_waits_for_cpu() {
   for (const WhyName& one : cause.by) known_ns += one.ns;
   for (const WhyName& one : cause.by)
     if (said.size() < functions_named && one.ns >= known_ns / 10)
-      said.push_back(fmt::format("{} {} %", printable(one.name), 100 * one.ns / known_ns));
+      said.push_back(fmt::format("{} {} %", shown_name(one), 100 * one.ns / known_ns));
   if (!said.empty()) cause.cause += fmt::format(" behind {}", fmt::join(said, ", "));
   figures_.causes.push_back(std::move(cause));
 }
@@ -375,7 +375,7 @@ std::string Builder::verdict() const {
         duration_text(runnable_ns), duration_text(disk_ns));
   }
   const WhyCause& first = figures_.causes.front();
-  std::string who = first.who.empty() ? "" : printable(first.who.front().name);
+  std::string who = first.who.empty() ? "" : shown_name(first.who.front());
   if (first.who.size() > 1) who += fmt::format(" and {}", counted(first.who.size() - 1, "other"));
   return fmt::format("{}: {}; {} % of all late time.", who,
                      fmt::format("{} {}", duration_text(first.total_ns), first.cause),

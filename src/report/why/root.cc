@@ -53,11 +53,6 @@ std::string disk_key(const std::string& place) {
   return "disk|" + place;
 }
 
-bool is_kernel_thread(const Stack& kernel_stack) {
-  return std::ranges::any_of(kernel_stack,
-                             [](const StackFrame& frame) { return frame.name == "kthread"; });
-}
-
 /// The link with most of the delay that no later link explains, and the time of all links of
 /// threads with its name: threads in a row that hold a lock in turn are one root.
 struct Holder {
@@ -129,7 +124,7 @@ std::string activity_of(const Holder& holder) {
 /// What the call was given: "/tmp/x", "127.0.0.1:80", "fd 3"; empty: nothing is known.
 std::string object_of(const Finding& finding) {
   if (finding.object && !finding.object->remote.empty()) return finding.object->remote;
-  if (finding.object && finding.object->kind == "pipe") return "pipe";
+  if (finding.object && finding.object->text.starts_with("pipe ")) return "pipe";
   if (finding.object) return finding.object->text;
   constexpr std::array<std::string_view, 5> names = {
       "fd=", "fildes=", "sockfd=", "pathname=", "filename="};
@@ -207,6 +202,11 @@ Root root_without_thread(const Finding& finding, const Wait& wait) {
 }
 
 }  // namespace
+
+bool is_kernel_thread(const Stack& kernel_stack) {
+  return std::ranges::any_of(kernel_stack,
+                             [](const StackFrame& frame) { return frame.name == "kthread"; });
+}
 
 bool is_in_call(const Stack& kernel_stack) {
   return std::ranges::any_of(kernel_stack, [](const StackFrame& frame) {

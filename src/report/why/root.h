@@ -35,6 +35,9 @@ bool waits_for_lock(const Finding& finding);
 /// unknown. Functions of the C library and functions that only wait are no program's own.
 std::string own_place(const Stack& stack);
 
+/// Whether a wait with this stack is one of a thread of the kernel's.
+bool is_kernel_thread(const Stack& kernel_stack);
+
 /// Whether a wait with this stack is within a system call.
 bool is_in_call(const Stack& kernel_stack);
 
