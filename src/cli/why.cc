@@ -6,6 +6,8 @@
 #include "cli/options.h"
 #include "live/file_locks.h"
 #include "live/naming_listener.h"
+#include "live/opened_sockets.h"
+#include "live/other_sides.h"
 #include "live/stall_probe_set.h"
 #include "report/why/view.h"
 #include "sinks/make_sink.h"
@@ -47,6 +49,7 @@ int WhyCommand::run(const Invocation& invocation) {
   check_program(invocation, "overdue why -- make");
   check_sink_format(output_.format);
   MeasureRequest request = request_of_target("why", invocation, target_, stop_, output_);
+  request.selection.present_children = true;
   if (!request.duration && !invocation.has_program) request.duration = default_duration;
   const WhyPlan plan{
       .cpus = request.selection.cpus, .top = top_, .spawned = invocation.has_program};
@@ -63,6 +66,8 @@ int WhyCommand::run(const Invocation& invocation) {
   WhyView view(plan, output_, stacks);
   NamingListener listener(view, stacks, save_, [&view](SessionInfo& info) {
     keep_file_locks(file_locks_of(view.lock_waiters(info)), info);
+    keep_other_sides(other_sides_of(view.open_waits()), info);
+    keep_opened_sockets(opened_sockets(view.sockets()), info);
   });
   StallProbeSet probe_set(std::move(options));
   return measure(request, *kernel_.open(), probe_set, listener);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "analysis/wait_functions.h"
+#include "analysis/wait_purpose.h"
 #include "base/text.h"
 #include "core/span_kinds.h"
 #include "flame/stack_filter.h"
@@ -129,7 +130,10 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
   if (finding.breakdown) add_parts(row.cause.parts, *finding.breakdown);
   Late& late = row.late[of];
   late.who.add(finding.thread, ns);
-  if (is_page_fault(finding))
+  const Wait* wait = finding.longest_wait();
+  if (wait && !wait->means.empty())
+    late.stopped_ns += ns;
+  else if (is_page_fault(finding))
     late.fault_ns += ns;
   else if (finding.breakdown)
     late.disk_ns += std::min(ns, finding.breakdown->uninterruptible_ns);
@@ -159,6 +163,7 @@ bool BlameTable::is_counted_elsewhere(const Finding& finding) const {
   }
   if (finding.span != span_name(SPAN_SYSCALL)) return false;
   if (finding.name == "connect") return !rules_.connects && is_over_tcp(finding);
+  if (holds_up_event_loop(finding)) return false;
   return finding.name == "wait4" || finding.name == "waitid" || finding.name == "vfork" ||
          is_join(finding);
 }
@@ -200,6 +205,14 @@ std::set<std::uint32_t> BlameTable::lock_waiters() const {
   for (const auto& [number, finding] : open_)
     if (finding.name == "flock" || finding.name == "fcntl") pids.insert(finding.thread.pid);
   return pids;
+}
+
+std::vector<OpenWait> BlameTable::open_waits() const {
+  std::vector<OpenWait> waits;
+  for (const auto& [number, finding] : open_)
+    if (const OpenWait wait = open_wait_of(finding); wait.lock != LibraryLock::none || wait.is_pipe)
+      waits.push_back(wait);
+  return waits;
 }
 
 void BlameTable::finish(KernelTime end, const std::map<std::uint32_t, std::uint64_t>& open_ns) {
@@ -244,6 +257,7 @@ BlameTable::Blocked BlameTable::blocked(const WhySampling& sampling) const {
       for (const auto& [name, ns] : late.ran_ns) all.ran_ns[name] += scaled(ns, weight);
       all.disk_ns += scaled(late.disk_ns, weight);
       all.fault_ns += scaled(late.fault_ns, weight);
+      all.stopped_ns += scaled(late.stopped_ns, weight);
     }
     cause.who = names_of(who);
     cause.by = names_of(by);

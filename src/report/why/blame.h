@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "report/why/cause.h"
+#include "report/why/open_waits.h"
 #include "report/why/root.h"
 #include "report/why/sampling.h"
 
@@ -36,6 +37,7 @@ class BlameTable {
     std::vector<WhyCause> causes;
     std::map<std::string, std::uint64_t> ran_ns;  ///< CPU time of roots in the causes, by name
     std::uint64_t disk_ns = 0, fault_ns = 0;      ///< waits for disks, in calls and in page faults
+    std::uint64_t stopped_ns = 0;                 ///< stopped, traced or frozen
   };
   /// With the weights of `sampling`.
   Blocked blocked(const WhySampling& sampling) const;
@@ -52,6 +54,8 @@ class BlameTable {
   const Runnable& throttled() const { return throttled_; }
   /// Processes that wait for the lock of a file at present.
   std::set<std::uint32_t> lock_waiters() const;
+  /// Waits that have not ended, and whose other side can be found.
+  std::vector<OpenWait> open_waits() const;
   /// Longest late operation of any kind; 0: none.
   std::uint64_t longest_ns() const { return longest_ns_; }
   /// Time of causes that are not kept apart, for lack of room.
@@ -72,7 +76,7 @@ class BlameTable {
     Who who;
     std::map<std::string, Who> by;
     std::map<std::string, std::uint64_t> ran_ns;
-    std::uint64_t disk_ns = 0, fault_ns = 0;
+    std::uint64_t disk_ns = 0, fault_ns = 0, stopped_ns = 0;
   };
   struct Row {
     WhyCause cause;

@@ -11,6 +11,7 @@
 #include "report/why/cause.h"
 #include "report/why/cpu_functions.h"
 #include "report/why/file_locks.h"
+#include "report/why/open_waits.h"
 #include "report/why/sampling.h"
 
 namespace overdue {
@@ -34,8 +35,9 @@ struct WhyFindings {
   const BlameTable& blame;
   const WhySampling& sampling;
   const CpuFunctions& cpu;
-  const LatencyTable& calls;           ///< by process
-  const std::vector<FileLock>& locks;  ///< at the end of the session
+  const LatencyTable& calls;            ///< by process
+  const std::vector<FileLock>& locks;   ///< at the end of the session
+  const std::vector<OtherSide>& sides;  ///< of waits that have not ended
   std::uint64_t threshold_ns = 0;
 };
 

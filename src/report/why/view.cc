@@ -18,8 +18,8 @@
 namespace overdue {
 namespace {
 
-StallViewOptions every_finding(const WhyPlan& plan,
-                               std::function<void(const Finding&)> on_finding) {
+StallViewOptions every_finding(const WhyPlan& plan, std::function<void(const Finding&)> on_finding,
+                               std::function<void(const Finding&)> on_left_out) {
   StallViewOptions options;
   options.thresholds.general = plan.threshold;
   options.timeout = plan.timeout;
@@ -27,6 +27,7 @@ StallViewOptions every_finding(const WhyPlan& plan,
   options.cpus = plan.cpus;
   options.sums = false;
   options.on_finding = std::move(on_finding);
+  options.on_left_out = std::move(on_left_out);
   return options;
 }
 
@@ -54,10 +55,9 @@ WhyView::WhyView(WhyPlan plan, const OutputOptions& output, StackNamer& namer)
     : plan_(std::move(plan)),
       options_(output),
       namer_(namer),
-      stalls_(every_finding(plan_,
-                            [this](const Finding& finding) {
-                              blame_.add(finding, sampling_.class_of(finding));
-                            }),
+      stalls_(every_finding(
+                  plan_, [this](const Finding& finding) { take(finding); },
+                  [this](const Finding& finding) { answers_.add(finding); }),
               namer, no_sink_) {}
 
 void WhyView::begin(const SessionInfo& info) {
@@ -65,6 +65,13 @@ void WhyView::begin(const SessionInfo& info) {
   report_.sink->begin(info);
   names_ = info.names;
   stalls_.begin(info);
+}
+
+void WhyView::take(const Finding& finding) {
+  if (Answers::decide(finding))
+    answers_.add(finding);
+  else
+    blame_.add(finding, sampling_.class_of(finding));
 }
 
 void WhyView::record(const Record& record) {
@@ -105,9 +112,12 @@ void WhyView::end(const SessionInfo& info, const Receipt& receipt) {
   const std::vector<OffcpuRow> threads = threads_.rows(OffcpuBy::thread);
   std::map<std::uint32_t, std::uint64_t> open_ns;
   for (const OffcpuRow& thread : threads) open_ns[thread.tid] = thread.open_ns;
-  blame_.finish(info.start + info.duration, open_ns);
   const LatencyTable calls = calls_.table(info.names, info.duration, {});
+  for (const Finding& finding : answers_.late(calls, kept_opened_sockets(info)))
+    blame_.add(finding, sampling_.class_of(finding));
+  blame_.finish(info.start + info.duration, open_ns);
   const std::vector<FileLock> locks = kept_file_locks(info);
+  const std::vector<OtherSide> sides = kept_other_sides(info);
   WhyFigures figures =
       figures_of({.info = info,
                   .threads = threads,
@@ -116,6 +126,7 @@ void WhyView::end(const SessionInfo& info, const Receipt& receipt) {
                   .cpu = cpu_,
                   .calls = calls,
                   .locks = locks,
+                  .sides = sides,
                   .threshold_ns = static_cast<std::uint64_t>(plan_.threshold.count())});
   figures.top = plan_.top;
   if (const std::uint64_t count = sampling_.left_out())
@@ -126,6 +137,9 @@ void WhyView::end(const SessionInfo& info, const Receipt& receipt) {
   if (const std::uint64_t ns = blame_.merged_ns())
     shown.notes.push_back(
         fmt::format("late time of causes too many to keep apart: {}", duration_text(ns)));
+  if (const std::uint64_t count = answers_.dropped())
+    shown.notes.push_back(
+        fmt::format("waits for input from sockets that were not examined: {}", grouped(count)));
   report_.sink->section(std::make_shared<WhySection>(std::move(figures)));
   report_.sink->end(shown, receipt);
   report_.output->close();

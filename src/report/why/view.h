@@ -5,12 +5,14 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/stack_namer.h"
 #include "probes/syscalls/table.h"
 #include "report/offcpu/table.h"
 #include "report/output.h"
 #include "report/stalls/view.h"
+#include "report/why/answers.h"
 #include "report/why/blame.h"
 #include "report/why/cpu_functions.h"
 #include "report/why/sampling.h"
@@ -50,12 +52,19 @@ class WhyView final : public MeasureListener {
   /// Processes that wait for the lock of a file, or try to get it again and again. Their locks are
   /// expected in the session's information at end(): see keep_file_locks().
   std::set<std::uint32_t> lock_waiters(const SessionInfo& info) const;
+  /// Waits that have not ended. Their other sides are expected likewise: see keep_other_sides().
+  std::vector<OpenWait> open_waits() const { return blame_.open_waits(); }
+  /// Sockets that may be those of clients; see keep_opened_sockets().
+  std::set<ProcessSocket> sockets() const { return answers_.sockets(); }
 
  private:
   /// Findings are blamed as they come: the sink need not keep them.
   class NoSink final : public Sink {
     void end(const SessionInfo&, const Receipt&) override {}
   };
+
+  /// Takes a late operation.
+  void take(const Finding& finding);
 
   WhyPlan plan_;
   KernelTime now_{};  ///< of the last record
@@ -66,6 +75,7 @@ class WhyView final : public MeasureListener {
   NoSink no_sink_;
   WhySampling sampling_;
   BlameTable blame_;
+  Answers answers_;
   StallView stalls_;
   OffcpuTable threads_;
   SyscallTable calls_{GroupBy{.process = true}};
