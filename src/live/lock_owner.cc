@@ -25,6 +25,7 @@ template <typename T>
 std::optional<T> peek(std::uint32_t pid, std::uint64_t address) {
   T value{};
   const iovec here{&value, sizeof value};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address in another process
   const iovec there{reinterpret_cast<void*>(address), sizeof value};
   const ssize_t got = process_vm_readv(static_cast<pid_t>(pid), &here, 1, &there, 1, 0);
   return got == static_cast<ssize_t>(sizeof value) ? std::optional(value) : std::nullopt;
@@ -86,7 +87,7 @@ std::optional<SharedFile> shared_file(std::uint32_t pid, const Wanted& wanted) {
 /// The owner of a lock that processes share: its process must map the file of the lock.
 std::optional<ThreadStatus> sharer(std::uint32_t pid, std::uint64_t address, std::uint32_t id) {
   if (ids_of(pid, pid).size() != 1) return std::nullopt;
-  const auto owner = Proc().thread(id);
+  auto owner = Proc().thread(id);
   if (!owner || owner->pid == pid) return owner;
   const auto file = shared_file(pid, [&](auto begin, auto end, const SharedFile&) {
     return begin <= address && address < end;

@@ -97,7 +97,6 @@ class Search {
  private:
   OtherSide owners_of(const OpenWait& wait) const;
   OtherSide pipe_of(const OpenWait& wait);
-  void find_ends();
 
   /// An open end of a pipe.
   struct End {
@@ -105,8 +104,15 @@ class Search {
     bool reads = false, writes = false;
   };
 
-  std::map<std::uint32_t, OpenWait> waits_;              // by tid
-  std::optional<std::multimap<std::string, End>> ends_;  // by link; looked for once
+  using Ends = std::multimap<std::string, End>;  // by pipe_behind()
+  static Ends find_ends();
+  const Ends& ends() {
+    if (!ends_) ends_ = find_ends();
+    return *ends_;
+  }
+
+  std::map<std::uint32_t, OpenWait> waits_;  // by tid
+  std::optional<Ends> ends_;                 // looked for once
 };
 
 /// The owner of the lock, and if the owner waits for a lock too, that lock's, and so on.
@@ -140,26 +146,27 @@ OtherSide Search::owners_of(const OpenWait& wait) const {
 }
 
 /// The ends of all pipes of the machine. A pipe with a name has its path as link.
-void Search::find_ends() {
+Search::Ends Search::find_ends() {
+  Ends ends;
   std::size_t links = 0;
-  ends_.emplace();
   for (const std::uint32_t pid : Proc().processes()) {
     std::error_code error;
     const fs::directory_iterator folder(fmt::format("/proc/{}/fd", pid), error);
     for (auto entry = begin(folder); !error && entry != end(folder); entry.increment(error)) {
-      if (links++ == links_max) return;
+      if (links++ == links_max) return ends;
       const auto fd = parse_u32(entry->path().filename().string());
       if (!fd) continue;
       std::string link = link_of(pid, *fd);
       if (!link.starts_with("pipe:") && !link.starts_with('/')) continue;
       const Descriptor open = descriptor_of(pid, *fd);
       constexpr unsigned mode_mask = 3, only_reads = 0, only_writes = 1;
-      ends_->emplace(std::move(link) + open.inode,
-                     End{.pid = pid,
-                         .reads = (open.flags & mode_mask) != only_writes,
-                         .writes = (open.flags & mode_mask) != only_reads});
+      ends.emplace(std::move(link) + open.inode,
+                   End{.pid = pid,
+                       .reads = (open.flags & mode_mask) != only_writes,
+                       .writes = (open.flags & mode_mask) != only_reads});
     }
   }
+  return ends;
 }
 
 OtherSide Search::pipe_of(const OpenWait& wait) {
@@ -168,10 +175,9 @@ OtherSide Search::pipe_of(const OpenWait& wait) {
   const bool reads = call->number == SYS_read || call->number == SYS_readv;
   if (!reads && call->number != SYS_write && call->number != SYS_writev) return {};
   const std::string pipe = pipe_behind(wait.pid, call->arguments[0]);
-  if (!ends_) find_ends();
   std::vector<std::string> names, said;
   std::size_t others = 0;
-  const auto [first, last] = ends_->equal_range(pipe);
+  const auto [first, last] = ends().equal_range(pipe);
   for (auto end = first; end != last; ++end) {
     if (end->second.pid == wait.pid || !(reads ? end->second.writes : end->second.reads)) continue;
     const auto process = Proc().thread(end->second.pid);

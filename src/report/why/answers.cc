@@ -57,8 +57,13 @@ bool is_for_input_of_socket(const Finding& finding) {
   });
 }
 
+bool is_of_network(const ChainLink& end) {
+  return !end.is_thread && end.what.find("NET_RX") != std::string::npos;
+}
+
 /// Whether the thread at the other end waited for work itself: then the connection is one over
-/// which work comes. One in an event loop may have waited for an answer too: only what runs, or
+/// which work comes. What came over the network for the thread is an answer, or the rest of a
+/// request. One in an event loop may have waited for an answer too: only what runs, or
 /// waits for something else than input, at the end of the chain shows this for certain.
 bool is_other_side_idle(const Finding& finding) {
   const ChainLink* last = nullptr;
@@ -71,6 +76,7 @@ bool is_other_side_idle(const Finding& finding) {
   if (!last || last->what != "waited") return false;
   for (const StackFrame& frame : last->kernel_stack) {
     const WaitKind kind = wait_kind_of_kernel(frame.name);
+    if (kind == WaitKind::input && threads == 1) return !is_of_network(finding.chain.back());
     if (kind == WaitKind::events || kind == WaitKind::input) return true;
     if (kind == WaitKind::sleep || kind == WaitKind::condition) return threads > 1;
   }
@@ -92,13 +98,14 @@ std::set<std::uint32_t> clients_in(const LatencyTable& calls) {
 }
 
 /// The socket for which the wait may be; nothing if the wait is for something else.
-std::optional<std::uint32_t> candidate(const Finding& finding) {
+std::optional<std::uint32_t> candidate(const Finding& finding, bool of_program) {
   const std::string_view by = finding.purpose.by;
   if (is_for_events(finding)) {
     const bool is_open_to =
         by == "one descriptor" || by == "timed out" || by == "its main function";
-    return is_open_to && is_for_one_descriptor(finding) ? std::optional(ProcessSocket::any)
-                                                        : std::nullopt;
+    if (is_open_to && is_for_one_descriptor(finding)) return ProcessSocket::any;
+    const bool was_answered = finding.result && *finding.result > 0;
+    return of_program && was_answered ? std::optional(ProcessSocket::loop) : std::nullopt;
   }
   if (finding.span != span_name(SPAN_SYSCALL) || finding.purpose.of == "time" ||
       (!by.empty() && by != "its main function") || !is_for_input_of_socket(finding))
@@ -115,7 +122,7 @@ bool Answers::decide(const Finding& finding) {
 }
 
 void Answers::add(const Finding& finding) {
-  const auto fd = candidate(finding);
+  const auto fd = candidate(finding, of_program_);
   if (!fd || is_other_side_idle(finding)) return;
   if (waits_.size() >= waits_max) {
     ++dropped_;
@@ -126,7 +133,8 @@ void Answers::add(const Finding& finding) {
 
 std::set<ProcessSocket> Answers::sockets() const {
   std::set<ProcessSocket> all;
-  for (const auto& [socket, finding] : waits_) all.insert(socket);
+  for (const auto& [socket, finding] : waits_)
+    if (socket.fd != ProcessSocket::loop) all.insert(socket);
   return all;
 }
 

@@ -15,6 +15,7 @@ namespace overdue {
 /// A socket of a process, by its descriptor.
 struct ProcessSocket {
   static constexpr std::uint32_t any = UINT32_MAX;  ///< as `fd`: the process has no other sockets
+  static constexpr std::uint32_t loop = any - 1;    ///< as `fd`: one of those of an event loop
 
   std::uint32_t pid = 0, fd = 0;
   auto operator<=>(const ProcessSocket&) const = default;
@@ -26,6 +27,10 @@ struct ProcessSocket {
 /// is known at the end of the session only. Memory is bounded; used by one thread.
 class Answers {
  public:
+  /// `of_program`: the target is a program that Overdue started. If it connects, and never accepts,
+  /// then its event loop waits for answers too.
+  explicit Answers(bool of_program = false) : of_program_(of_program) {}
+
   /// Whether the purpose of a wait depends on who has opened a connection, although no rule leaves
   /// the wait out.
   static bool decide(const Finding& finding);
@@ -40,6 +45,7 @@ class Answers {
   std::uint64_t dropped() const { return dropped_; }
 
  private:
+  bool of_program_;
   std::vector<std::pair<ProcessSocket, Finding>> waits_;
   std::uint64_t dropped_ = 0;
 };

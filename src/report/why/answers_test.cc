@@ -70,6 +70,10 @@ TEST(Answers, AreNoWorkThatComesOverTheConnection) {
   finding.chain = {other_side("waited", "do_epoll_wait"),
                    other_side("waited", "hrtimer_nanosleep")};
   EXPECT_EQ(late(finding, {}, {{10, 5}}), 0u) << "another client sleeps between its requests";
+  ChainLink network;
+  network.what = "softirq NET_RX";
+  finding.chain = {other_side("waited", "sk_wait_data"), network};
+  EXPECT_EQ(late(finding, {}, {{10, 5}}), 1u) << "the server waited for the network";
   finding.chain = {other_side("waited", "do_epoll_wait"), other_side("ran", "do_syscall_64")};
   EXPECT_EQ(late(finding, {}, {{10, 5}}), 1u);
 }
@@ -87,6 +91,24 @@ TEST(Answers, ToAPollOfOneDescriptorAreThoseOfAClient) {
   }
   finding.arguments[1] = "nfds=2";
   EXPECT_EQ(late(finding, {}, {{10, ProcessSocket::any}}), 0u) << "the timer of an event loop";
+}
+
+TEST(Answers, ToAnEventLoopAreThoseOfAProgramThatConnects) {
+  Finding finding = receives();
+  finding.name = "epoll_wait";
+  finding.arguments = {"epfd=3", "maxevents=16", "timeout=-1"};
+  finding.purpose = {"work", "uv_run", 70 * ms};
+  finding.result = 1;
+  const auto late_in = [&](Answers answers, const LatencyTable& calls) {
+    answers.add(finding);
+    EXPECT_TRUE(answers.sockets().empty());
+    return answers.late(calls, {}).size();
+  };
+  EXPECT_EQ(late_in(Answers(true), calls({"connect"})), 1u);
+  EXPECT_EQ(late_in(Answers(true), calls({"connect", "accept4"})), 0u);
+  EXPECT_EQ(late_in(Answers(false), calls({"connect"})), 0u) << "a service";
+  finding.result = 0;
+  EXPECT_EQ(late_in(Answers(true), calls({"connect"})), 0u) << "a timer";
 }
 
 TEST(Answers, OfAWaitFromBeforeTheSessionDependOnTheSocketToo) {

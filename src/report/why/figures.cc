@@ -24,6 +24,7 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t functions_named = 3;           // of one cause
+constexpr std::uint64_t many_threads = 10;           // of many processes with one name
 constexpr std::uint64_t least_longest = 20'000'000;  // ns, or its longest wait is as long as this
 constexpr std::uint64_t busy_share = 20;             // a busy group has 1/20 of a CPU
 constexpr std::size_t commands_named = 3;
@@ -39,6 +40,13 @@ std::string functions_text(const std::vector<WhyFunction>& functions) {
       said.push_back(fmt::format("{:.0f} % in {}", 100 * one.share(), one.function));
   }
   return fmt::format("{}", fmt::join(said, ", "));
+}
+
+/// " in 1,035 threads, 1.6 ms each", for many processes with one name.
+std::string many_text(const OffcpuRow& group) {
+  if (group.pid != 0 || group.threads < many_threads) return {};
+  return fmt::format(" in {} threads, {} each", grouped(group.threads),
+                     duration_text(group.oncpu_ns / group.threads));
 }
 
 class Builder {
@@ -224,7 +232,8 @@ void Builder::add_on_cpu() {
     if (ns < duration_ns_ / busy_share) continue;
     const auto functions = found_.cpu.of({group.pid, without_numbers(group.comm)});
     const std::string where = functions_text(functions);
-    figures_.causes.push_back({.cause = where.empty() ? "on the CPU" : "on the CPU: " + where,
+    const std::string of = many_text(group);
+    figures_.causes.push_back({.cause = "on the CPU" + of + (where.empty() ? "" : ": " + where),
                                .kind = why_cpu,
                                .count = functions.empty() ? 0 : functions.front().of,
                                .total_ns = ns,

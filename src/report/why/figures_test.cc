@@ -207,6 +207,18 @@ TEST(WhyFigures, AProgramThatSleepsSaysSo) {
       << session.figures().verdict;
 }
 
+TEST(WhyFigures, ShortProcessesOfOneNameAddUp) {
+  Session session;
+  for (std::uint32_t pid = 1; pid <= 200; ++pid) {
+    session.threads.push_back(thread_of(pid, pid, "stat"));
+    session.threads.back().oncpu_ns = 2 * ms;
+  }
+  const WhyFigures all = session.figures();
+  ASSERT_EQ(all.causes.size(), 1u);
+  EXPECT_EQ(all.causes[0].cause, "on the CPU in 200 threads, 2.00ms each");
+  EXPECT_EQ(all.causes[0].total_ns, 400 * ms);
+}
+
 TEST(WhyFigures, ThreadsOfManyProcessesWithOneNameAreOneGroup) {
   std::vector<OffcpuRow> threads;
   for (std::uint32_t pid = 1; pid <= 5; ++pid) threads.push_back(thread_of(pid, pid, "sh"));

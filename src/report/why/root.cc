@@ -104,6 +104,14 @@ Holder holder_in(const std::vector<ChainLink>& chain) {
   return longest;
 }
 
+/// TCP delays an acknowledgement for so long if nothing is to be sent meanwhile, and the other side
+/// may hold back its next packet until then (Nagle's algorithm).
+std::string acknowledgement_text(std::uint64_t waited_ns) {
+  constexpr std::uint64_t shortest_ns = 39'000'000, longest_ns = 48'000'000;
+  if (waited_ns < shortest_ns || waited_ns > longest_ns) return {};
+  return " for 40 ms, as long as TCP delays an acknowledgement";
+}
+
 /// The activity of the holder. A link that waited for the next one is a holder for what it did
 /// beside this wait.
 std::string activity_of(const Holder& holder) {
@@ -124,7 +132,8 @@ std::string activity_of(const Holder& holder) {
   if (end && is_of_disk(end->means, end->what))
     return fmt::format("waited for disk{}{}{}", end->disk.empty() ? "" : " ", printable(end->disk),
                        place);
-  if (end && end->what.find("NET_RX") != std::string::npos) return "waited for the network" + place;
+  if (end && end->what.find("NET_RX") != std::string::npos)
+    return "waited for the network" + place + acknowledgement_text(link.ns);
   return "waited" + place;
 }
 

@@ -64,6 +64,7 @@ void WhyView::begin(const SessionInfo& info) {
   report_ = open_report(options_, plan_.spawned, false);
   report_.sink->begin(info);
   names_ = info.names;
+  answers_ = Answers(info.target.kind == "command");
   stalls_.begin(info);
 }
 
