@@ -18,7 +18,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t causes_max = 2'000, open_max = 1'000, names_max = 1'000;
+constexpr std::size_t causes_max = 2'000, open_max = 1'000, names_max = 1'000, tids_max = 100;
 
 /// Time in which the thread was blocked, without the time that was no delay.
 std::uint64_t late_blocked_ns(const Finding& finding) {
@@ -102,6 +102,7 @@ void BlameTable::Who::add(const ThreadName& thread, std::uint64_t late_ns) {
   if (count++ == 0) first = thread;
   are_several |= first.tid != thread.tid;
   ns += late_ns;
+  if (tids.size() < tids_max) tids.insert(thread.tid);
 }
 
 void BlameTable::Who::add(const Who& more, double weight) {
@@ -253,6 +254,7 @@ BlameTable::Blocked BlameTable::blocked(const WhySampling& sampling) const {
     for (const auto& [of, late] : row.late) {
       const double weight = sampling.weight(of);
       who[without_numbers(late.who.first.comm)].add(late.who, weight);
+      cause.waiters.insert(late.who.tids.begin(), late.who.tids.end());
       for (const auto& [name, one] : late.by) by[name].add(one, weight);
       for (const auto& [name, ns] : late.ran_ns) all.ran_ns[name] += scaled(ns, weight);
       all.disk_ns += scaled(late.disk_ns, weight);

@@ -67,6 +67,7 @@ class BlameTable {
     ThreadName first;  ///< the first of these threads
     bool are_several = false;
     std::uint64_t count = 0, ns = 0;
+    std::set<std::uint32_t> tids;  ///< at most tids_max
 
     void add(const ThreadName& thread, std::uint64_t late_ns);
     void add(const Who& more, double weight);

@@ -102,19 +102,19 @@ class Builder {
   std::map<std::string, std::uint64_t> ran_ns_;  ///< CPU time within other causes, by name
 };
 
-/// Threads that do nothing but wait for others, at most with a timeout, wait for work.
+/// Threads that do nothing but wait for others and for input, at most with a timeout, wait for
+/// work.
 bool Builder::is_idle(const WhyCause& cause) const {
   if (!cause.may_be_idle) return false;
-  std::uint64_t wall_ns = 0, futex_ns = 0, oncpu_ns = 0;
-  for (const OffcpuRow& thread : found_.threads)
-    for (const WhyName& who : cause.who)
-      if (who.name == without_numbers(thread.comm) ||
-          who.name == fmt::format("{}[{}]", printable(thread.comm), thread.tid)) {
-        wall_ns += thread.wall_ns;
-        futex_ns += thread.reason_ns[REASON_FUTEX];
-        oncpu_ns += thread.oncpu_ns;
-      }
-  return futex_ns >= wall_ns / 100 * 95 && oncpu_ns <= wall_ns / 100;
+  std::uint64_t wall_ns = 0, waited_ns = 0, oncpu_ns = 0;
+  for (const OffcpuRow& thread : found_.threads) {
+    if (!cause.waiters.contains(thread.tid)) continue;
+    wall_ns += thread.wall_ns;
+    oncpu_ns += thread.oncpu_ns;
+    for (const wait_reason reason : {REASON_FUTEX, REASON_INPUT, REASON_EVENTS})
+      waited_ns += thread.reason_ns[reason];
+  }
+  return waited_ns >= wall_ns / 100 * 95 && oncpu_ns <= wall_ns / 100;
 }
 
 /// Sums of the whole session: many short waits are as bad as a long one.

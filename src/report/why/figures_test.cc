@@ -197,6 +197,16 @@ TEST(WhyFigures, ManyShortStopsAreACause) {
   EXPECT_EQ(all.causes[0].total_ns, 300 * ms);
 }
 
+TEST(WhyFigures, AThreadThatIsStillStoppedIsNoSumOfShortStops) {
+  Session session;
+  session.threads.push_back(thread_of(10, 10, "app"));
+  session.threads[0].reason_ns[REASON_STOPPED] = session.threads[0].open_ns = 1000 * ms;
+  const WhyFigures all = session.figures();
+  ASSERT_EQ(all.causes.size(), 1u);
+  EXPECT_EQ(all.causes[0].cause, "stopped, and not continued");
+  EXPECT_EQ(all.causes[0].kind, why_open);
+}
+
 TEST(WhyFigures, AProgramThatSleepsSaysSo) {
   Session session;
   session.threads.push_back(thread_of(10, 11, "sleep"));

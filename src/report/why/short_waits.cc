@@ -57,11 +57,22 @@ void add_to(WhyCause& cause, const std::vector<WhyName>& all, std::uint64_t shor
   }
 }
 
+/// Whether a thread was stopped for most of the session, and still is.
+bool is_still_stopped(const WhyFindings& found) {
+  return std::ranges::any_of(found.threads, [](const OffcpuRow& thread) {
+    return thread.reason_ns[REASON_STOPPED] > thread.wall_ns / 2 &&
+           thread.open_ns > thread.wall_ns / 2;
+  });
+}
+
 /// The text of a cause that has short waits alone; `pid`: of the process with most of them.
 WhyCause cause_of_short(const WhyFindings& found, wait_reason reason, std::uint32_t pid) {
   WhyCause cause{.kind = why_blocked};
   const std::string threshold = duration_text(found.threshold_ns);
-  if (reason == REASON_STOPPED) {
+  if (reason == REASON_STOPPED && is_still_stopped(found)) {
+    cause.kind = why_open;
+    cause.cause = "stopped, and not continued";
+  } else if (reason == REASON_STOPPED) {
     cause.cause = fmt::format("stopped or traced, each time for less than {}", threshold);
   } else if (reason == REASON_FAULT) {
     cause.cause = fmt::format("disk: page faults, each shorter than {}", threshold);
