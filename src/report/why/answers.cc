@@ -11,6 +11,7 @@
 
 #include "analysis/wait_functions.h"
 #include "core/span_kinds.h"
+#include "report/why/root.h"
 #include "source/kept_options.h"
 
 namespace overdue {
@@ -40,13 +41,23 @@ bool is_for_one_descriptor(const Finding& finding) {
          std::ranges::find(finding.arguments, "nfds=1") != finding.arguments.end();
 }
 
-/// Whether the wait was in the call from the begin of the session on: the kernel's functions in
-/// which it waited are not known.
-bool is_input_without_wait(const Finding& finding) {
+/// Whether the call slept, and its waits have no record: the first and the last ones of a session.
+/// The kernel's functions in which it waited, and the threads that ended the waits, are not known.
+bool has_unknown_waits(const Finding& finding) {
   return finding.span == span_name(SPAN_SYSCALL) && !finding.longest_wait() &&
-         finding.kernel_stack.empty() &&
-         (finding.name.starts_with("read") || finding.name.starts_with("recv")) &&
-         finding.breakdown && finding.breakdown->sleeping_ns > finding.latency_ns / 2;
+         finding.kernel_stack.empty() && finding.breakdown &&
+         finding.breakdown->sleeping_ns > finding.latency_ns / 2;
+}
+
+bool is_input_without_wait(const Finding& finding) {
+  return has_unknown_waits(finding) &&
+         (finding.name.starts_with("read") || finding.name.starts_with("recv"));
+}
+
+/// Whether the thread waited for another one, for a lock or for work: nothing shows which.
+bool is_condition_without_wait(const Finding& finding) {
+  return has_unknown_waits(finding) && wait_kind_of_call(finding.name) == WaitKind::condition &&
+         !waits_for_lock(finding);
 }
 
 bool is_for_input_of_socket(const Finding& finding) {
@@ -116,7 +127,7 @@ std::optional<std::uint32_t> candidate(const Finding& finding, bool of_program) 
 }  // namespace
 
 bool Answers::decide(const Finding& finding) {
-  if (is_input_without_wait(finding)) return true;
+  if (is_input_without_wait(finding) || is_condition_without_wait(finding)) return true;
   return is_for_events(finding) &&
          (finding.purpose.by == "one descriptor" || finding.purpose.by == "timed out");
 }

@@ -31,8 +31,8 @@ class Answers {
   /// then its event loop waits for answers too.
   explicit Answers(bool of_program = false) : of_program_(of_program) {}
 
-  /// Whether the purpose of a wait depends on who has opened a connection, although no rule leaves
-  /// the wait out.
+  /// Whether the purpose of a wait depends on who has opened a connection, or is not known at all,
+  /// although no rule leaves the wait out.
   static bool decide(const Finding& finding);
   /// Takes a wait that may be for an answer; ignores others.
   void add(const Finding& finding);

@@ -122,6 +122,18 @@ TEST(Answers, OfAWaitFromBeforeTheSessionDependOnTheSocketToo) {
   EXPECT_EQ(late(finding, {}, {{10, 5}}), 1u);
 }
 
+TEST(Answers, AreNotWaitedForInAFutexOfWhichNothingIsKnown) {
+  Finding finding = receives();
+  finding.name = "futex";
+  finding.waits.clear();
+  finding.places.clear();
+  finding.breakdown = Breakdown{.sleeping_ns = 70 * ms};
+  EXPECT_TRUE(Answers::decide(finding));
+  EXPECT_EQ(late(finding, {}, {{10, 5}}), 0u);
+  finding.user_stack = {{.name = "pthread_mutex_lock", .module = "/lib/libc.so.6"}};
+  EXPECT_FALSE(Answers::decide(finding)) << "a lock";
+}
+
 TEST(Answers, OfAKnownLoopAreWork) {
   Finding finding = receives();
   finding.purpose = {"work", "secure_read", 70 * ms};
