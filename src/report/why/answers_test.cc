@@ -130,7 +130,10 @@ TEST(Answers, AreNotWaitedForInAFutexOfWhichNothingIsKnown) {
   finding.breakdown = Breakdown{.sleeping_ns = 70 * ms};
   EXPECT_TRUE(Answers::decide(finding));
   EXPECT_EQ(late(finding, {}, {{10, 5}}), 0u);
-  finding.user_stack = {{.name = "pthread_mutex_lock", .module = "/lib/libc.so.6"}};
+  StackFrame lock;
+  lock.name = "pthread_mutex_lock";
+  lock.module = "/lib/libc.so.6";
+  finding.user_stack = Stack(1, lock);
   EXPECT_FALSE(Answers::decide(finding)) << "a lock";
 }
 
