@@ -89,6 +89,11 @@ void add_throttles(std::map<std::string, WhyName>& by, const Finding& finding) {
     if (wait.throttle) add_to(by, throttle_text(wait.throttle), wait.throttled_ns);
 }
 
+/// Whether the root names a thread or a device. A wait of which no record is known names nothing.
+bool names_something(const Root& root) {
+  return root.thread || !root.by.empty();
+}
+
 void keep_longest(std::uint64_t& max_ns, std::optional<Finding>& example, const Finding& finding,
                   std::uint64_t ns) {
   if (example && ns <= max_ns) return;
@@ -146,9 +151,12 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
     late.by[root.by].add(ThreadName{}, explained_ns);
   }
   // A thread that waits for the root itself says more than one behind it.
-  const bool is_nearer = row.root.thread && !root.thread;
+  const bool is_nearer = row.root.thread && !root.by.empty() && !root.thread;
   const bool is_as_near = row.root.thread.has_value() == root.thread.has_value();
-  if (!row.cause.example || is_nearer || (is_as_near && ns > row.cause.max_ns))
+  const bool says_more = !names_something(row.root) && names_something(root);
+  const bool says_less = names_something(row.root) && !names_something(root);
+  if (!row.cause.example || is_nearer || says_more ||
+      (is_as_near && !says_less && ns > row.cause.max_ns))
     row.root = std::move(root);
   keep_longest(row.cause.max_ns, row.cause.example, finding, ns);
 }
