@@ -1,4 +1,4 @@
-"""Processes of a pool wait for jobs, which come five times a second and are quick."""
+"""Processes of a pool wait for jobs, which come twice a second and are quick."""
 from scenario import NOTHING, pause
 
 GROUP = "idle"
@@ -21,7 +21,7 @@ while True:
     pool.map(job, range(2))
     near.send(1)
     near.recv()
-    time.sleep(0.2)
+    time.sleep(0.5)
 '''
 
 

@@ -295,7 +295,8 @@ Root root_of(const Finding& finding) {
   if (!lock) return root;
   root.may_be_idle = root.may_be_idle && !lock->is_only_lock;
   // The VM thread sleeps for nothing else.
-  if (lock->name == jvm_safepoint && root.activity.starts_with("slept"))
+  if (lock->name == jvm_safepoint &&
+      (root.activity.starts_with("slept") || root.activity.find("nanosleep") != std::string::npos))
     root.activity = to_safepoint;
   if (lock->is_one) {
     root.operation = lock->name;  // where each thread waits for it does not matter
