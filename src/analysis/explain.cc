@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/call_object.h"
 #include "analysis/explain_cpu.h"
 #include "analysis/span_words.h"
 #include "analysis/throttle_words.h"
@@ -282,6 +283,7 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   if (stall.handler) finding.handler = handler_of(*stall.handler);
   if (span.span == SPAN_SYSCALL && !(span.flags & SPAN_OPEN)) finding.given_ns = span.detail;
   if (stall.call) add_call(finding, *stall.call, names);
+  if (stall.object) add_object(finding, *stall.object);
   finding.time = KernelTime(Duration(span.header.time_ns));
   describe_threads(stall, namer, finding);
   finding.cpu = span.header.cpu;

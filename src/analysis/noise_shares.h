@@ -21,6 +21,7 @@ struct NoiseShare {
   std::uint64_t ns = 0;
   std::uint64_t max_ns = 0;         ///< longest of `count`
   std::uint64_t before_irq_ns = 0;  ///< part of `ns` before the timer's interrupt
+  std::uint64_t threads = 0;        ///< number of threads that are added up; 0: one source alone
   /// A thread's highest priority, in the kernel's numbers: see timerlat_noise.
   s32 priority = std::numeric_limits<s32>::max();
 };

@@ -83,6 +83,10 @@ void StallAssembler::take(const Record& record, const Record* stack) {
     case RECORD_SIGNAL_HANDLER:
       thread_of(record.header().tid).handler = record.as<signal_handler>();
       break;
+    case RECORD_CALL_OBJECT:
+      thread_of(record.header().tid).object =
+          std::make_unique<const call_object>(record.as<call_object>());
+      break;
     case RECORD_SPAN:
       span(record);
       break;
@@ -316,6 +320,9 @@ void StallAssembler::span(const Record& record) {
     stall.is_way_back = true;
     stall.handler = std::exchange(thread.handler, std::nullopt);
   }
+  if (stall.span.span == SPAN_SYSCALL && thread.object &&
+      thread.object->header.time_ns == stall.span.header.time_ns)
+    stall.object = *std::exchange(thread.object, nullptr);
   if (stall.span.span == SPAN_SYSCALL && thread.call_schema) {
     const Record call{thread.call_schema, thread.call};
     if (call.header().time_ns == stall.span.header.time_ns) stall.call = call;

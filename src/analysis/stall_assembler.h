@@ -15,6 +15,7 @@
 #include "analysis/cpu_samples.h"
 #include "analysis/raw_wait.h"
 #include "analysis/stack_join.h"
+#include "bpf/call_object.h"
 #include "bpf/sched.h"
 #include "bpf/signals.h"
 #include "bpf/span.h"
@@ -84,6 +85,7 @@ struct RawStall {
   /// Arguments of the call, if the user stack is known.
   std::array<std::uint64_t, 6> arguments{};
   std::optional<signal_handler> handler;  ///< signal handler that ran on the way back
+  std::optional<call_object> object;      ///< behind the call's descriptor
 
   /// The longest wait in the place with the longest blocked time; null: no waits.
   const RawWait* longest() const { return places.empty() ? nullptr : places.front().longest; }
@@ -154,6 +156,7 @@ class StallAssembler {
     std::vector<sched_runs> runs;                    ///< for the wait whose record comes next
     std::unique_ptr<const wait_places> places;       ///< for the late call whose span comes next
     std::optional<signal_handler> handler;           ///< for the late call whose span comes next
+    std::unique_ptr<const call_object> object;       ///< for the late call whose span comes next
     std::uint64_t late_call_ns = 0;                  ///< begin of the thread's last late call
     std::vector<std::byte> call;                     ///< record of the last late system call
     const Schema* call_schema = nullptr;

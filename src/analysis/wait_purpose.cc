@@ -7,13 +7,15 @@
 #include <span>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "analysis/wait_functions.h"
 #include "core/span_kinds.h"
 
 namespace overdue {
 namespace {
 
-constexpr std::string_view purpose_time = "time", purpose_work = "work",
+constexpr std::string_view purpose_time = "time", purpose_work = "work", purpose_answer = "answer",
                            purpose_unknown = "unknown", by_loop = "its event loop waits";
 
 /// The name of a function without the suffixes of compilers and demanglers: parameters, "const",
@@ -159,6 +161,28 @@ std::span<const StackFrame> own_frames(const Stack& stack) {
   return first < last ? std::span(first, last) : std::span<const StackFrame>();
 }
 
+/// A client waits for an answer if it has just asked, and the peer has not spoken since.
+/// `latency_ns`: of a wait that goes on, its age.
+bool has_asked(const CallObject& client, const Finding& finding) {
+  constexpr std::uint64_t pause_ns = 50'000'000;               // between the question and the wait
+  if (!client.written_ns || !client.received_ns) return true;  // no stream over TCP
+  if (*client.written_ns > finding.latency_ns + pause_ns) return false;
+  return finding.type != "hang" || *client.received_ns >= *client.written_ns;
+}
+
+/// The purpose of a wait on one socket, by the side of its connection: who is asked for connections
+/// waits for work. Time before the question is no delay.
+std::optional<WaitPurpose> by_connection(const Finding& finding, const Meant& meant) {
+  if (!finding.object) return std::nullopt;
+  const CallObject& object = *finding.object;
+  if (object.side == "listener" || object.side == "server")
+    return WaitPurpose{purpose_work, fmt::format("a {}'s socket", object.side), meant.ns};
+  if (object.side != "client" || !has_asked(object, finding)) return std::nullopt;
+  const std::uint64_t asked_ns = object.written_ns.value_or(finding.latency_ns);
+  const std::uint64_t before_ns = finding.latency_ns > asked_ns ? finding.latency_ns - asked_ns : 0;
+  return WaitPurpose{purpose_answer, "a client's socket", std::min(before_ns, meant.ns)};
+}
+
 /// The row that decides, and the name of the function.
 struct Decision {
   const WaitFunction* row = nullptr;
@@ -283,6 +307,7 @@ WaitPurpose purpose_of(const Finding& finding, WaitHabits& habits) {
     return {purpose_unknown, std::string(by_loop), 0};
   if (const Decision said = by_stack(finding, meant.kind); said.row)
     return decided(said, finding, meant);
+  if (const auto said = by_connection(finding, meant)) return *said;
   const bool timeout = timed_out(finding, meant);
   if (timeout && is_for_no_descriptor(finding))
     return {purpose_time, "its request", asked_ns(finding, meant, true)};

@@ -314,5 +314,34 @@ TEST(WaitHabits, OfOneThreadSaysNothing) {
               0u);
 }
 
+Finding received(const CallObject& object) {
+  Finding receive = slept("recvfrom", "sk_wait_data");
+  receive.arguments = {"fd=3"};
+  called_by(receive, {"recv", "fetch", "handle", "main"});
+  receive.object = object;
+  return receive;
+}
+
+TEST(WaitPurpose, OfAConnectionDependsOnItsSide) {
+  expect(received({.side = "server"}), "work", "a server's socket", 900);
+  expect(received({.side = "listener"}), "work", "a listener's socket", 900);
+  expect(received({.side = "client"}), "answer", "a client's socket", 0);
+  expect(received({.kind = "pipe"}), "unknown", "", 900);
+}
+
+TEST(WaitPurpose, OfAClientIsAnAnswerIfItHasAsked) {
+  // It asked 300 ns before the answer, in a call of 1000 ns.
+  expect(received({.side = "client", .written_ns = 300, .received_ns = 0}), "answer",
+         "a client's socket", 700);
+  // Long before: it may have subscribed to messages.
+  expect(received({.side = "client", .written_ns = 90'000'000'000, .received_ns = 0}), "unknown",
+         "", 900);
+  Finding open = received({.side = "client", .written_ns = 900, .received_ns = 2000});
+  open.type = "hang";
+  expect(open, "answer", "a client's socket", 100);
+  open.object->received_ns = 500;  // the peer has spoken since
+  expect(open, "unknown", "", 900);
+}
+
 }  // namespace
 }  // namespace overdue

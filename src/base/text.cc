@@ -113,6 +113,15 @@ std::string printable(std::string_view text) {
   return safe;
 }
 
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::array<std::string_view, 4> units = {"KB", "MB", "GB", "TB"};
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  auto amount = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; amount >= 1024 && unit + 1 < units.size(); ++unit) amount /= 1024;
+  return fmt::format("{:.1f} {}", amount, units[unit]);
+}
+
 std::string unescape_octal(std::string_view text) {
   std::string plain;
   const auto digit = [&](std::size_t at, char last) { return text[at] >= '0' && text[at] <= last; };
@@ -219,6 +228,26 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return parts;
+}
+
+std::string grouped(std::uint64_t number) {
+  std::string digits = fmt::to_string(number);
+  for (std::size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, 1, ',');
+  }
+  return digits;
+}
+
+std::string without_numbers(std::string_view name) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::string result;
+  for (std::size_t at = 0; at < name.size(); ++at)
+    if (!is_digit(name[at]))
+      result += name[at];
+    else if (at == 0 || !is_digit(name[at - 1]))
+      result += '*';
+  return result;
 }
 
 std::string filled(std::string_view text, std::size_t width, std::size_t indent) {

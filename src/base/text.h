@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ std::string_view fixed_text(const char (&bytes)[N]) {
   return whole.substr(0, whole.find('\0'));
 }
 
+/// "512 B", "4.0 KB", "1.2 GB": powers of 1024.
+std::string bytes_text(std::uint64_t bytes);
+
 /// `text` with its octal escapes decoded (`\040` for a space), as in /proc/mounts. Any other
 /// backslash stays.
 std::string unescape_octal(std::string_view text);
@@ -47,6 +51,12 @@ std::size_t display_width(std::string_view text);
 
 /// The parts of `text` between `separator`s; empty parts are dropped.
 std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// `1234567` as `1,234,567`.
+std::string grouped(std::uint64_t number);
+
+/// The name with `*` in place of each number: `dw-22` and `dw-23` are `dw-*`.
+std::string without_numbers(std::string_view name);
 
 /// The lines of `text` filled up to `width` columns, each with `indent` spaces in front and a
 /// newline at the end. A column is as in display_width().

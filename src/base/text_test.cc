@@ -116,6 +116,13 @@ TEST(Suggestion, NamesWhatIsNearOrContainsTheWord) {
   EXPECT_EQ(suggestion("block", {}), "");
 }
 
+TEST(BytesText, HasTheUnitThatFits) {
+  EXPECT_EQ(bytes_text(512), "512 B");
+  EXPECT_EQ(bytes_text(4096), "4.0 KB");
+  EXPECT_EQ(bytes_text(3u << 29), "1.5 GB");
+  EXPECT_EQ(bytes_text(~std::uint64_t{0}), "16777216.0 TB");
+}
+
 TEST(UnescapeOctal, UndoesWholeEscapesOnly) {
   EXPECT_EQ(unescape_octal("odd\\040place"), "odd place");
   EXPECT_EQ(unescape_octal("at the end\\040"), "at the end ");
@@ -132,6 +139,21 @@ TEST(Split, DropsEmptyParts) {
   EXPECT_THAT(split("", ','), IsEmpty());
   EXPECT_THAT(split(",", ','), IsEmpty());
   EXPECT_THAT(split("abc", ','), ElementsAre("abc"));
+}
+
+TEST(Grouped, SeparatesThousands) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1000), "1,000");
+  EXPECT_EQ(grouped(1234567), "1,234,567");
+  EXPECT_EQ(grouped(UINT64_MAX), "18,446,744,073,709,551,615");
+}
+
+TEST(WithoutNumbers, ReplacesEachNumberByOneStar) {
+  EXPECT_EQ(without_numbers("kworker/12:0-events"), "kworker/*:*-events");
+  EXPECT_EQ(without_numbers("2024"), "*");
+  EXPECT_EQ(without_numbers("main"), "main");
+  EXPECT_EQ(without_numbers(""), "");
 }
 
 TEST(DisplayWidth, CountsCharacters) {

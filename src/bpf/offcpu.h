@@ -2,7 +2,7 @@
 // The time of threads on and off the CPU, without a record for each wait. Written by probes/sched.
 #pragma once
 
-#include "bpf/wire.h"
+#include "bpf/origin.h"
 
 // What a thread was blocked for, as far as its system call and its state tell.
 enum wait_reason {
@@ -68,8 +68,9 @@ struct offcpu_thread {
   // The parts of sleeping_ns + uninterruptible_ns. Calls have reasons only if a SyscallsProbe
   // follows them.
   u64 reason_ns[WAIT_REASONS];
+  struct process_origin origin;
 };
-WIRE_SIZE(struct offcpu_thread, 232);
+WIRE_SIZE(struct offcpu_thread, 280);
 
 // The waits that began when one thread displaced another from its CPU, since the last such record.
 struct offcpu_displacer {

@@ -2,6 +2,7 @@
 // Samples of running threads at a fixed rate. Written by probes/profile.
 #pragma once
 
+#include "bpf/origin.h"
 #include "bpf/span.h"
 
 // The event that takes samples. Stored in trace files: append only.
@@ -19,8 +20,9 @@ struct profile_sample {
   u16 flags;  // of enum span_flags
   u16 user_bytes;
   u16 reserved;
+  struct process_origin origin;
 };
-WIRE_SIZE(struct profile_sample, 72);
+WIRE_SIZE(struct profile_sample, 120);
 
 // The events of the header's CPU. One record per CPU, at the end of the session.
 struct profile_cpu {

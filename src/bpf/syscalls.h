@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bpf/histogram.h"
-#include "bpf/wire.h"
+#include "bpf/origin.h"
 
 enum syscall_abi {
   ABI_NATIVE = 0,  // x86-64 `syscall`
@@ -74,9 +74,10 @@ struct syscall_cell {
   struct latency_histogram latency;
   u32 caller;  // callers.h; CALLER_NONE: not asked for
   u32 reserved2;
-  u64 refused;  // calls that seccomp or a tracer answered: they never began
+  u64 refused;                   // calls that seccomp or a tracer answered: they never began
+  struct process_origin origin;  // of a thread's cell
 };
-WIRE_SIZE(struct syscall_cell, 48 + 32 + 48 + 16 + sizeof(struct latency_histogram));
+WIRE_SIZE(struct syscall_cell, 48 + 32 + 48 + 16 + 48 + sizeof(struct latency_histogram));
 
 enum syscall_open_flags {
   SYSCALL_OLDER = 1,  // the call began before the session: age_ns is a lower bound

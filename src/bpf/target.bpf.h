@@ -3,6 +3,7 @@
  * kernel/membership.bpf.c creates the states; probes only look them up. */
 #pragma once
 
+#include "bpf/origin.h"
 #include "bpf/run_cost.bpf.h"
 #include "bpf/session.bpf.h"
 #include "bpf/thread_storage.bpf.h"
@@ -49,8 +50,11 @@ struct thread_state {
   u32 label_generation;  /* number of changes of name and cgroup; keeps results with their label */
   u32 caller;            /* of the open call, if callers are wanted: see callers.h */
   u16 abi;
-  u8 fresh;   /* enum fresh_kind */
-  u8 refusal; /* enum syscall_call_flags of the last refused call */
+  u8 fresh;       /* enum fresh_kind */
+  u8 refusal;     /* enum syscall_call_flags of the last refused call */
+  u32 parent_pid; /* as in struct process_origin, from the adoption on; likewise the next two */
+  u64 process_start_ns;
+  char parent[COMM_SIZE];
 };
 
 THREAD_STORAGE(threads, HASH, struct thread_state);
@@ -119,4 +123,16 @@ static __always_inline void fill_who(struct event_header* header, struct task_st
 static __always_inline void fill_header(struct event_header* header, struct task_struct* task,
                                         const struct thread_state* state, u64 now_ns) {
   fill_who(header, task, state->cgroup_id, now_ns);
+}
+
+/* `state` is that of `task`; null: the thread has left the target, and has no origin any more. */
+static __always_inline void fill_origin(struct process_origin* origin, struct task_struct* task,
+                                        const struct thread_state* state) {
+  __builtin_memset(origin, 0, sizeof(*origin));
+  if (!state) return;
+  origin->is_known = 1;
+  origin->start_ns = state->process_start_ns;
+  origin->parent_pid = state->parent_pid;
+  __builtin_memcpy(origin->parent, state->parent, COMM_SIZE);
+  BPF_CORE_READ_STR_INTO(&origin->process, task, group_leader, comm);
 }

@@ -34,8 +34,7 @@ class OffcpuCommand final : public Command {
     add_stop_options(app, stop_);
     add_kernel_options(app, kernel_);
     add_output_options(app, output_, true);
-    app.add_option("--by", by_)
-        ->check(CLI::IsMember({"thread", "process", "name", "pattern", "displacer"}));
+    app.add_option("--by", by_);
     app.add_flag("--max", plan_.show.lines);
     app.add_flag("--runnable-only", plan_.runnable_only);
     app.add_option("--sort", plan_.sort);
@@ -85,11 +84,7 @@ void OffcpuCommand::check() const {
 OffcpuPlan OffcpuCommand::plan(bool spawned) const {
   OffcpuPlan plan = plan_;
   plan.spawned = spawned;
-  plan.show.by_displacer = by_ == "displacer";
-  plan.show.by = by_ == "process"   ? OffcpuBy::process
-                 : by_ == "name"    ? OffcpuBy::name
-                 : by_ == "pattern" ? OffcpuBy::pattern
-                                    : OffcpuBy::thread;
+  choose_rows(plan.show, by_);
   return plan;
 }
 
@@ -100,6 +95,8 @@ int OffcpuCommand::read_trace(const Invocation& invocation) {
     throw Error("--from-trace takes no target, no --duration, no --save and no --flame")
         .hint("--cpu LIST chooses the CPUs of the trace")
         .exit_status(2);
+  if (by_ == "cgroup" || by_ == "parent")
+    throw Error("a trace in text has no cgroups and no parents").hint("--by name").exit_status(2);
   drop_rights(Rights::caller, choose_identity(IdentityRequest::current(std::nullopt)));
   const Fd file(trace_ == "-" ? dup(STDIN_FILENO)
                               : open(trace_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
@@ -135,6 +132,7 @@ int OffcpuCommand::run(const Invocation& invocation) {
   const OffcpuPlan plan = this->plan(invocation.has_program);
   MeasureRequest request = request_of_target("offcpu", invocation, target_, stop_, output_);
   request.options = kept_options(plan);
+  request.by_container = plan.show.by == Whose::cgroup || !save_.empty();
   OffcpuView view(plan, output_);
   const std::unique_ptr<Kernel> kernel = kernel_.open();
   if (!flame_.empty()) return draw(request, *kernel, view);

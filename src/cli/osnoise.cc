@@ -38,6 +38,7 @@ class OsnoiseCommand final : public Command {
     app.add_option("-P,--priority", priority_);
     app.add_option("-s,--stop", stop_single_);
     app.add_option("-S,--stop-total", stop_total_);
+    app.add_option("--by", by_);
     app.add_flag("--trace", trace_);
     app.add_flag("--hist", histogram_);
     app.add_option("-b,--bucket", bucket_);
@@ -73,7 +74,7 @@ class OsnoiseCommand final : public Command {
   std::optional<int> priority_;
   std::optional<std::string> stop_single_, stop_total_;
   bool trace_ = false, histogram_ = false;
-  std::string bucket_ = "1";
+  std::string by_ = "thread", bucket_ = "1";
   std::size_t entries_ = 256;
   std::string backend_ = "auto";
   std::vector<std::string> tracer_options_;
@@ -131,6 +132,7 @@ OsnoisePlan OsnoiseCommand::plan() const {
         .exit_status(2);
   if (stop_single_) plan.stop_single_ns = ns(*stop_single_, "--stop");
   if (stop_total_) plan.stop_total_ns = ns(*stop_total_, "--stop-total");
+  choose_rows(plan, by_);
   plan.trace = trace_;
   plan.histogram = histogram_;
   plan.bucket_ns = ns(bucket_, "--bucket");

@@ -25,7 +25,7 @@ class ProfileCommand final : public Command {
     add_kernel_options(app, kernel_);
     add_output_options(app, output_, false);
     app.add_option("-F,--frequency", rate_hz_)->check(CLI::Range(1u, 999u));
-    app.add_option("--by", by_)->check(CLI::IsMember({"thread"}));
+    app.add_option("--by", by_);
     app.add_option("--top", view_.top);
     app.add_option("--user-stack-bytes", user_stack_);
     app.add_option("--flame", flame_);
@@ -55,10 +55,11 @@ int ProfileCommand::run(const Invocation& invocation) {
   check_program(invocation, "overdue profile -- make");
   check_profile_format(output_.format);
   check_user_stack(user_stack_);
-  const ProfilePlan plan{
-      .rate_hz = rate_hz_, .by_thread = !by_.empty(), .top = view_.row_limit(), .flame = flame_};
+  ProfilePlan plan{.rate_hz = rate_hz_, .top = view_.row_limit(), .flame = flame_};
+  if (!by_.empty()) choose_rows(plan, by_);
   MeasureRequest request = request_of_target("profile", invocation, target_, stop_, output_);
   request.options = kept_options(plan);
+  request.by_container = plan.by == Whose::cgroup || !save_.empty();
   LiveStacks stacks({.sandbox = !stack_options_.no_sandbox, .many_stacks = true});
   ProfileView view(plan, output_, invocation.has_program, stacks);
   NamingListener listener(view, stacks, save_);

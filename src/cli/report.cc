@@ -72,7 +72,6 @@ class ReportCommand final : public Command {
   }
 
   int run(const Invocation& invocation) override {
-    view_.check();
     Fd file(file_ == "-" ? dup(STDIN_FILENO)
                          : open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (!file)
@@ -83,14 +82,18 @@ class ReportCommand final : public Command {
     TraceReader reader(std::move(file), schemas, file_);
     const std::string& command = reader.info().command;
     const RecordedReport kind = report_of(reader.info());
+    if (kind == RecordedReport::calls) view_.check();
     if (kind == RecordedReport::profile) {
       show_profile(reader);
       return 0;
     }
     if (kind != RecordedReport::calls) {
-      refuse_options_of_calls(command, {});
+      const bool has_rows = kind == RecordedReport::offcpu || kind == RecordedReport::why ||
+                            kind == RecordedReport::osnoise;
+      refuse_options_of_calls(
+          command, has_rows ? std::set<std::string_view>{"--by"} : std::set<std::string_view>{});
       if (shows_.empty()) shows_ = view_.histograms ? "hist" : "summary";
-      replay_report(reader, kind, shows_, output_);
+      replay_report(reader, kind, shows_, word_of_by(), output_);
       return 0;
     }
     if (shows_.empty()) shows_ = default_view(reader.info());
@@ -135,17 +138,21 @@ class ReportCommand final : public Command {
     stalls_.narrowed = true;
   }
 
+  /// Reports but that of system calls have rows by one word.
+  std::string word_of_by() const {
+    if (view_.by.size() > 1) throw Error("--by takes one word here").exit_status(2);
+    return view_.by.empty() ? "" : view_.by.front();
+  }
+
   void show_profile(TraceReader& reader) {
     refuse_options_of_calls("profile", {"--by", "--top", "--flame"});
     if (view_.histograms || (!shows_.empty() && shows_ != "summary"))
       throw Error("a recording of `overdue profile` has a summary only")
           .hint("--view summary")
           .exit_status(2);
-    if (!view_.by.empty() && view_.by != std::vector<std::string>{"thread"})
-      throw Error("a profile has stacks by process, or --by thread").exit_status(2);
-    replay_profile(reader,
-                   {.by_thread = !view_.by.empty(), .top = view_.row_limit(), .flame = flame_},
-                   output_);
+    ProfilePlan plan{.top = view_.row_limit(), .flame = flame_};
+    if (!view_.by.empty()) choose_rows(plan, word_of_by());
+    replay_profile(reader, std::move(plan), output_);
   }
 
   void show_calls(TraceReader& reader) {
@@ -167,7 +174,7 @@ class ReportCommand final : public Command {
   void show_spans(TraceReader& reader) {
     take_recorded(reader.info(), stalls_);
     const GroupBy by = view_.group_by();
-    if (by.process || by.container || by.needs_callers())
+    if (by != GroupBy{.thread = by.thread})
       throw Error("--view spans has rows by thread only").hint("--by thread").exit_status(2);
     SpanViewOptions options{.kinds = stalls_.spans,
                             .cpus = stalls_.cpus,

@@ -139,7 +139,7 @@ MeasureRequest SyscallsCommand::request(const Invocation& invocation) {
     throw Error("-o and --save name the same file").hint("give two names").exit_status(2);
   MeasureRequest request = request_of_target("syscalls", invocation, target_, stop_, output_);
   const GroupBy by = view_.group_by();
-  request.by_container = by.container || !save_.empty();
+  request.by_container = by.container || by.cgroup || !save_.empty();
   request.streams = view_.calls || request.interval.has_value();
   if (view_.discover && (view_.calls || two_phase_ || request.interval || !save_.empty()))
     throw Error(
@@ -158,7 +158,7 @@ MeasureRequest SyscallsCommand::request(const Invocation& invocation) {
 SyscallProbeSet SyscallsCommand::probe_set() const {
   const GroupBy by = view_.group_by();
   SyscallsOptions options;
-  options.by_thread = by.thread || by.process || by.container;
+  options.by_thread = by.needs_threads();
   options.calls = view_.calls;
   options.aggregate = !view_.calls;
   options.callers = by.needs_callers();

@@ -28,6 +28,7 @@ class WhyCommand final : public Command {
     add_stack_options(app, stack_options_);
     add_kernel_options(app, kernel_);
     add_output_options(app, output_, false);
+    app.add_option("--by", by_);
     app.add_option("--top", top_);
     app.add_option("--save", save_);
   }
@@ -41,6 +42,7 @@ class WhyCommand final : public Command {
   StackOptions stack_options_;
   KernelOptions kernel_;
   OutputOptions output_;
+  std::string by_ = "group";
   std::uint32_t top_ = 0;
   std::string save_;
 };
@@ -51,16 +53,18 @@ int WhyCommand::run(const Invocation& invocation) {
   MeasureRequest request = request_of_target("why", invocation, target_, stop_, output_);
   request.selection.present_children = true;
   if (!request.duration && !invocation.has_program) request.duration = default_duration;
-  const WhyPlan plan{
-      .cpus = request.selection.cpus, .top = top_, .spawned = invocation.has_program};
+  WhyPlan plan{.cpus = request.selection.cpus, .top = top_, .spawned = invocation.has_program};
+  choose_rows(plan, by_);
   request.options = kept_options(plan);
+  request.by_container = plan.by == Whose::cgroup || !save_.empty();
   StallOptions options;
   options.purpose = "find causes";
   options.thresholds.general = plan.threshold;
   options.spans = parse_spans({"syscall", "offcpu", "tcp_connect"});
   options.spans.all = true;  // what this kernel cannot measure is left out, and said
   options.timeout = plan.timeout;
-  options.totals = options.call_sums = options.profiles = options.adapts = true;
+  options.totals = options.call_sums = options.profiles = options.disk_use = true;
+  options.adapts = true;
   options.whole_machine = request.selection.kind == TargetKind::all;
   LiveStacks stacks({.sandbox = !stack_options_.no_sandbox, .many_stacks = true});
   WhyView view(plan, output_, stacks);

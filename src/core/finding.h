@@ -174,6 +174,19 @@ struct SignalHandler {
   std::uint64_t ns = 0;  ///< from its begin to its return
 };
 
+/// The object behind the descriptor that a call was given.
+struct CallObject {
+  std::string_view kind{};  ///< "file", "pipe", "socket" of the internet, "unix" socket, "other"
+  std::string text{};       ///< raw: "/var/log/x", "tcp 127.0.0.1:4711->127.0.0.1:80", "pipe 81"
+  std::string local{};      ///< "127.0.0.1:4711" of a "socket"; else empty
+  std::string remote{};     ///< "127.0.0.1:80" of a connected "socket"; else empty
+  /// "client": the socket's thread asked for the connection; "server": it was asked; "listener":
+  /// it accepts connections; empty: no socket, or not known
+  std::string_view side{};
+  std::optional<std::uint64_t> written_ns{};   ///< time from the last data sent to the call's end
+  std::optional<std::uint64_t> received_ns{};  ///< the same from the last data received
+};
+
 /// Findings that are not shown, since others with the same cause are.
 struct Repeats {
   std::uint64_t number = 0;  ///< number of the first finding with the cause
@@ -190,6 +203,7 @@ struct Finding {
   std::string_view span;               ///< kind: "syscall", "offcpu", …
   std::string name;                    ///< operation: "openat", "virtio1-req.0", "vda"
   std::vector<std::string> arguments;  ///< printable
+  std::optional<CallObject> object;    ///< behind the call's descriptor; none: not known
   std::string title;                   ///< short description of a span that is no system call
   KernelTime time{};                   ///< end of the span; for a hang, the present time
   ThreadName thread;                   ///< thread of the span; interrupted thread of an interrupt

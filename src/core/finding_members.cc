@@ -13,6 +13,8 @@ constexpr std::array<std::string_view, 8> hang_states{"running",         "runque
                                                       "uninterruptible", "preempted", "throttled",
                                                       "unknown",         "other"};
 constexpr std::array<std::string_view, 3> wait_reasons{"stopped", "traced", "frozen"};
+constexpr std::array<std::string_view, 5> object_kinds{"file", "pipe", "socket", "unix", "other"};
+constexpr std::array<std::string_view, 3> object_sides{"client", "server", "listener"};
 constexpr std::array<std::string_view, 4> purposes{"time", "work", "answer", "unknown"};
 
 std::optional<bool> marked(bool is_marked) {
@@ -126,6 +128,23 @@ void describe(Members& member, const StopSignal& stop) {
   member.given(stop.sender.has_value(), "tid", sender.tid,
                {.help = "sender; missing: the kernel sent the signal"});
   member.given(stop.sender.has_value(), "comm", sender.comm);
+}
+
+void describe(Members& member, const CallObject& object) {
+  member.type("object", "The object behind the descriptor that a call was given");
+  member("kind", object.kind, {.choices = object_kinds});
+  member("name", object.text,
+         {.help = "path of a file; protocol and ends of a socket; name of a unix socket"});
+  member.given(!object.local.empty(), "local", object.local, {.help = "address and port"});
+  member.given(!object.remote.empty(), "remote", object.remote,
+               {.help = "address and port of the peer"});
+  member.given(!object.side.empty(), "side", object.side,
+               {.help = "client: asked for the connection; server: was asked; listener: accepts "
+                        "connections",
+                .choices = object_sides});
+  member("written_ns", object.written_ns,
+         {.help = "TCP: time from the last data sent to the call's end, in steps of the tick"});
+  member("received_ns", object.received_ns, {.help = "the same from the last data received"});
 }
 
 void describe(Members& member, const CpuPlace& place) {
@@ -287,6 +306,7 @@ void describe_call(Members& member, const Finding& finding) {
   member("handler", finding.handler, {.help = "signal handler that ran on this way"});
   member.given(!finding.arguments.empty(), "args", finding.arguments,
                {.help = "decoded arguments; of a span that the user defined, its key"});
+  member("object", finding.object, {.help = "object behind the call's descriptor"});
   member("ret", finding.result, {.help = "return value"});
   member.given(!finding.error.empty(), "error", finding.error,
                {.help = "name of the errno value in ret"});

@@ -12,6 +12,7 @@ void describe(Members& member, const ThreadName& thread);
 void describe(Members& member, const Throttle& throttle);
 void describe(Members& member, const Waker& waker);
 void describe(Members& member, const StopSignal& stop);
+void describe(Members& member, const CallObject& object);
 void describe(Members& member, const CpuPlace& place);
 void describe(Members& member, const CpuPlaces& on_cpu);
 void describe(Members& member, const CpuShare& share);

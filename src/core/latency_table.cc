@@ -60,8 +60,8 @@ void sort_rows(LatencyTable& table, const std::string& column, std::size_t top) 
   std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
     if (values[a] != values[b]) return values[a] > values[b];
     const auto tie = [](const LatencyRow& row) {
-      return std::tie(row.name, row.process, row.thread, row.container, row.library, row.caller,
-                      row.id);
+      return std::tie(row.name, row.process, row.thread, row.owner, row.container, row.library,
+                      row.caller, row.id);
     };
     return tie(rows[a]) < tie(rows[b]);
   });

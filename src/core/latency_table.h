@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/histogram.h"
+#include "core/whose.h"
 
 namespace overdue {
 
@@ -15,10 +16,16 @@ struct GroupBy {
   bool span = false;  ///< by kind of span: the table has spans of several kinds, not system calls
   bool process = false;
   bool thread = false;
+  bool name = false;
+  bool cgroup = false;
+  bool parent = false;
   bool container = false;
   bool library = false;
   bool caller = false;
   bool needs_callers() const { return library || caller; }
+  bool needs_threads() const { return process || thread || container || has_owners(); }
+  /// Whether the keys of LatencyRow::owner are among them.
+  bool has_owners() const { return name || cgroup || parent; }
   bool operator==(const GroupBy&) const = default;
 };
 
@@ -40,6 +47,8 @@ struct LatencyRow {
   std::optional<std::string> span;  ///< kind of the span: "irq"
   std::optional<ProcessKey> process;
   std::optional<ThreadKey> thread;
+  std::optional<Owner> owner;   ///< what is common by name, cgroup and parent
+  std::uint64_t processes = 0;  ///< different processes of this owner
   std::optional<std::string> container;
   std::optional<std::string> library;  ///< library of the function that made the calls: "libc.so.6"
   std::optional<std::string> caller;   ///< name of that function

@@ -13,10 +13,6 @@ constexpr std::size_t pattern_max = 4096;  // bytes; a longer one takes much mem
 constexpr std::size_t text_max = 4096;     // bytes of a name: as many as StackTree keeps
 constexpr std::size_t known_max = 65536;   // names
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 /// Whether the expression has `\1` to `\9` outside of brackets, in which a backslash is a plain
 /// character.
 bool has_back_reference(std::string_view pattern) {
@@ -108,16 +104,6 @@ std::string StackFilter::selection() const {
   if (options_.thread)
     text += fmt::format("{}of threads like '{}'", text.empty() ? "" : ", ", *options_.thread);
   return text;
-}
-
-std::string without_numbers(std::string_view name) {
-  std::string result;
-  for (std::size_t at = 0; at < name.size(); ++at)
-    if (!is_digit(name[at]))
-      result += name[at];
-    else if (at == 0 || !is_digit(name[at - 1]))
-      result += '*';
-  return result;
 }
 
 }  // namespace overdue

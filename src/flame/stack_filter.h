@@ -66,7 +66,4 @@ class StackFilter {
   std::uint64_t left_out_ = 0, left_out_weight_ = 0;
 };
 
-/// The name with `*` in place of each number: `dw-22` and `dw-23` are `dw-*`.
-std::string without_numbers(std::string_view name);
-
 }  // namespace overdue

@@ -91,13 +91,6 @@ TEST(StackFilter, GroupsNumbersOfThreads) {
   EXPECT_EQ(kept({.thread = "^dw-22$", .group_digits = true}, "dw-22;f 5"), "dw-*;f");
 }
 
-TEST(WithoutNumbers, ReplacesEachNumberByOneStar) {
-  EXPECT_EQ(without_numbers("kworker/12:0-events"), "kworker/*:*-events");
-  EXPECT_EQ(without_numbers("2024"), "*");
-  EXPECT_EQ(without_numbers("main"), "main");
-  EXPECT_EQ(without_numbers(""), "");
-}
-
 TEST(Regex, RefusesWhatIsInvalid) {
   for (const char* const pattern : {"(", "[a", "a{3,1}", "*("}) {
     try {

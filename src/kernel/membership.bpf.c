@@ -12,7 +12,8 @@
 
 const volatile u8 target_all;
 const volatile u8 follow_children;
-const volatile u32 own_pid; /* Overdue never measures itself */
+const volatile u32 own_pid;   /* Overdue never measures itself */
+const volatile u64 loaded_ns; /* a time before the session */
 const volatile u8 leave_children_out;
 const volatile u8 adopt_children; /* those that run already */
 const volatile u32 glob_count;
@@ -72,12 +73,34 @@ static __always_inline u64 departures_of(const struct task_struct* task) {
   return task->nvcsw + task->nivcsw;
 }
 
+#define HELPER_AGE_NS 1000000000ull
+#define HELPERS_MAX 8
+
+/* Notes which process started that of `task`. A process that began in the session, and started
+ * another one within a second, helps the process that started the helper: a shell between make and
+ * a compiler, the child of cron that becomes a shell. So the processes that one process causes have
+ * one parent, however many helpers come between them. */
+static __always_inline void note_origin(struct thread_state* state, struct task_struct* task) {
+  u64 child_start_ns = BPF_CORE_READ(task, group_leader, start_time);
+  struct task_struct* parent = BPF_CORE_READ(task, real_parent, group_leader);
+  state->process_start_ns = child_start_ns;
+  for (u32 i = 0; i < HELPERS_MAX; i++) {
+    u64 start_ns = BPF_CORE_READ(parent, start_time);
+    if (start_ns < loaded_ns || ns_between(start_ns, child_start_ns) >= HELPER_AGE_NS) break;
+    child_start_ns = start_ns;
+    parent = BPF_CORE_READ(parent, real_parent, group_leader);
+  }
+  state->parent_pid = BPF_CORE_READ(parent, tgid);
+  BPF_CORE_READ_STR_INTO(&state->parent, parent, comm);
+}
+
 /* Makes `task` a member, unless it is exiting. A second call changes nothing. */
 static __always_inline void adopt_any(struct task_struct* task, u8 fresh) {
   struct thread_state initial = {.fresh = fresh};
   if (is_exiting(task) || find_of_thread(threads, task)) return;
   struct cgroup* cgroup = watched_cgroup(task);
   if (cgroup) initial.cgroup_id = BPF_CORE_READ(cgroup, kn, id);
+  note_origin(&initial, task);
   initial.enter_ns = bpf_ktime_get_ns();
   if (fresh != FRESH_BORN) {
     initial.cpu_ns_before = task->se.sum_exec_runtime;

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "core/span_kinds.h"
 #include "kernel/thresholds.h"
+#include "probes/disks/probe.h"
 #include "probes/pairs/hook.h"
 #include "probes/profile/probe.h"
 #include "probes/spans.h"
@@ -131,6 +132,15 @@ void StallProbeSet::add_profile(Session& session, const Kernel& kernel,
       session.membership().maps()));
 }
 
+/// Without it, a wait for a disk is still one for that disk.
+void StallProbeSet::add_disk_use(Session& session, const Kernel& kernel) {
+  if (const Support support = disks_probe.support(kernel); support.yes)
+    session.add(std::make_unique<DisksProbe>(session.membership().maps()));
+  else
+    left_out_.push_back(
+        fmt::format("this kernel cannot tell who uses a disk: {}", support.missing));
+}
+
 /// Each word is stored atomically. Waits come first: a shorter threshold needs shorter waits. Names
 /// of threads come last: they leave out spans that the least threshold lets through.
 void StallProbeSet::store_thresholds() {
@@ -191,6 +201,7 @@ void StallProbeSet::add_to(Session& session, const Kernel& kernel,
   add_spans(session, kernel, cpus);
   add_pairs(session, kernel, cpus);
   if (options_.profiles) add_profile(session, kernel, cpus);
+  if (options_.disk_use) add_disk_use(session, kernel);
   // Totals have the exact time of each wake-up.
   if (sched_ != nullptr && !options_.totals) {
     session_control& control = membership_->control();

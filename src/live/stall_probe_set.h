@@ -22,6 +22,7 @@ struct StallOptions {
   bool totals = false;      ///< also sums of the waits of each thread
   bool call_sums = false;   ///< also sums of the system calls of each process
   bool profiles = false;    ///< also samples of the target's threads on CPUs
+  bool disk_use = false;    ///< also what each process of the machine asks of each disk
   /// While more is late than can be examined at little cost, the shortest recorded wait and then
   /// the general threshold double.
   bool adapts = false;
@@ -71,6 +72,7 @@ class StallProbeSet final : public ProbeSet {
   void add_spans(Session& session, const Kernel& kernel, const std::vector<std::uint32_t>& cpus);
   void add_pairs(Session& session, const Kernel& kernel, const std::vector<std::uint32_t>& cpus);
   void add_profile(Session& session, const Kernel& kernel, const std::vector<std::uint32_t>& cpus);
+  void add_disk_use(Session& session, const Kernel& kernel);
   /// BPF programs may run meanwhile.
   void store_thresholds();
   /// With `adapts`: looks at the number of records since the last look.

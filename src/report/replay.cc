@@ -93,7 +93,7 @@ bool has_stalls(const SessionInfo& info) {
 }
 
 void replay_report(TraceReader& reader, RecordedReport kind, const std::string& view,
-                   const OutputOptions& output) {
+                   const std::string& by, const OutputOptions& output) {
   const SessionInfo& info = reader.info();
   check_sink_format(output.format);
   check_view(view, info, kind == RecordedReport::timerlat || kind == RecordedReport::osnoise);
@@ -111,17 +111,22 @@ void replay_report(TraceReader& reader, RecordedReport kind, const std::string& 
     AppTimersView shown(kept_app_timers_plan(info), output, stacks);
     show(shown);
   } else if (kind == RecordedReport::osnoise) {
-    const OsnoisePlan plan = with_view(kept_osnoise_plan(info), view);
+    OsnoisePlan plan = with_view(kept_osnoise_plan(info), view);
+    if (!by.empty()) choose_rows(plan, by);
     OsnoiseView shown(plan, output, false);
     show(shown);
   } else if (kind == RecordedReport::hwlat) {
     HwlatView shown(kept_hwlat_plan(info), output);
     show(shown);
   } else if (kind == RecordedReport::offcpu) {
-    OffcpuView shown(kept_offcpu_plan(info), output);
+    OffcpuPlan plan = kept_offcpu_plan(info);
+    if (!by.empty()) choose_rows(plan.show, by);
+    OffcpuView shown(plan, output);
     show(shown);
   } else if (kind == RecordedReport::why) {
-    WhyView shown(kept_why_plan(info), output, stacks);
+    WhyPlan plan = kept_why_plan(info);
+    if (!by.empty()) choose_rows(plan, by);
+    WhyView shown(std::move(plan), output, stacks);
     show(shown);
   } else if (kind == RecordedReport::worst) {
     WorstView shown(kept_worst_plan(info), output, false, stacks);

@@ -29,10 +29,11 @@ bool has_every_call(const SessionInfo& info);
 bool has_stalls(const SessionInfo& info);
 
 /// Prints a recording as the command that made it prints live. `kind` is not `calls` or `profile`;
-/// `view` is "summary", or, of timerlat and osnoise, "hist" or "trace". Throws Error for a view or
+/// `view` is "summary", or, of timerlat and osnoise, "hist" or "trace"; `by`, of osnoise, offcpu
+/// and why: the word of --by, or empty for that of the recording. Throws Error for a view, word or
 /// format that the report does not have.
 void replay_report(TraceReader& reader, RecordedReport kind, const std::string& view,
-                   const OutputOptions& output);
+                   const std::string& by, const OutputOptions& output);
 
 /// The same for a recording with RecordedReport::profile. The rate of `plan` is taken from the
 /// recording.

@@ -11,6 +11,8 @@ RowFigures::RowFigures(const LatencyRow& row)
       span(row.span),
       process(row.process),
       thread(row.thread),
+      owner(row.owner),
+      processes(row.processes),
       container(row.container),
       library(row.library),
       caller(row.caller),

@@ -33,6 +33,8 @@ struct RowFigures {
   std::optional<std::string> span;
   std::optional<ProcessKey> process;
   std::optional<ThreadKey> thread;
+  std::optional<Owner> owner;
+  std::uint64_t processes;
   std::optional<std::string> container;
   std::optional<std::string> library;
   std::optional<std::string> caller;

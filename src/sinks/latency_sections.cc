@@ -13,14 +13,15 @@
 namespace overdue {
 namespace {
 
-constexpr std::array<std::string_view, 7> keys{"syscall",   "span",    "process", "thread",
-                                               "container", "library", "caller"};
+constexpr std::array<std::string_view, 10> keys{"syscall", "span",   "process", "thread",
+                                                "name",    "cgroup", "parent",  "container",
+                                                "library", "caller"};
 constexpr std::array<std::string_view, 3> percentiles{"p50_ns", "p95_ns", "p99_ns"};
 
 std::vector<std::string_view> keys_of(const GroupBy& by) {
   std::vector<std::string_view> used;
-  const bool is_used[] = {!by.span,     by.span,    by.process, by.thread,
-                          by.container, by.library, by.caller};
+  const bool is_used[] = {!by.span,  by.span,   by.process,   by.thread,  by.name,
+                          by.cgroup, by.parent, by.container, by.library, by.caller};
   for (std::size_t i = 0; i < std::size(is_used); ++i)
     if (is_used[i]) used.push_back(keys[i]);
   return used;
@@ -45,6 +46,10 @@ void describe_keys(Members& member, const RowFigures& row) {
     member("tid", thread.tid);
     member("comm", thread.comm);
   });
+  const Owner owner = row.owner.value_or(Owner{});
+  member("comm", when(!owner.comm.empty(), owner.comm),
+         {.help = "with --by name of the threads, with --by parent of the processes"});
+  describe_common(member, owner, row.processes);
   member("container", row.container);
   member("library", row.library, {.help = "file name of the library that the program called"});
   member("caller", row.caller, {.help = "function of this library"});
@@ -128,6 +133,9 @@ void describe_group_cells(Members& member, const RowFigures& row, const GroupBy&
   if (by.span) member("span", row.span.value_or(""));
   if (by.process) pair("pid", "process", row.process, &ProcessKey::pid);
   if (by.thread) pair("tid", "thread", row.thread, &ThreadKey::tid);
+  const Owner owner = row.owner.value_or(Owner{});
+  if (by.name || by.parent) member("comm", owner.comm);
+  if (by.has_owners()) describe_common(member, owner, row.processes);
   if (by.container) member("container", or_null(row.container));
   if (by.library) member("library", or_null(row.library));
   if (by.caller) member("caller", or_null(row.caller));

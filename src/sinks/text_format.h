@@ -6,13 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "base/time.h"
 #include "core/session_info.h"
 
 namespace overdue {
-
-/// `1234567` as `1,234,567`.
-std::string grouped(std::uint64_t number);
 
 /// `1 call`, `2,000 calls`.
 std::string counted(std::uint64_t number, std::string_view noun);

@@ -21,14 +21,6 @@ TEST(FoldedLines, GiveColoursNoRoom) {
   EXPECT_EQ(folded_lines("\033[33mone\033[0m two", 6), "\033[33mone\033[0m\n   two");
 }
 
-TEST(Grouped, SeparatesThousands) {
-  EXPECT_EQ(grouped(0), "0");
-  EXPECT_EQ(grouped(999), "999");
-  EXPECT_EQ(grouped(1000), "1,000");
-  EXPECT_EQ(grouped(1234567), "1,234,567");
-  EXPECT_EQ(grouped(UINT64_MAX), "18,446,744,073,709,551,615");
-}
-
 TEST(PercentOf, HasOneDecimal) {
   EXPECT_EQ(percent_of(1, 3), "33.3");
   EXPECT_EQ(percent_of(4, 1), "400.0");

@@ -58,6 +58,16 @@ std::string notes(const RowFigures& row) {
   return text;
 }
 
+/// The owners of a row by name, cgroup and parent.
+std::vector<std::string> owners_of(const GroupBy& by, const RowFigures& row) {
+  std::vector<std::string> texts;
+  const Owner owner = row.owner.value_or(Owner{});
+  if (by.name) texts.push_back(owner_text(owner, Whose::name, row.processes));
+  if (by.cgroup) texts.push_back(owner_text(owner, Whose::cgroup, row.processes));
+  if (by.parent) texts.push_back(owner_text(owner, Whose::parent, row.processes));
+  return texts;
+}
+
 std::vector<std::string> cells_of(const TableFigures& table, const RowFigures& row,
                                   std::uint64_t lost) {
   std::vector<std::string> cells;
@@ -65,6 +75,7 @@ std::vector<std::string> cells_of(const TableFigures& table, const RowFigures& r
   if (table.by.process)
     cells.push_back(row.process ? who(row.process->pid, row.process->comm) : "");
   if (table.by.thread) cells.push_back(row.thread ? who(row.thread->tid, row.thread->comm) : "");
+  for (std::string& owner : owners_of(table.by, row)) cells.push_back(std::move(owner));
   if (table.by.container) cells.push_back(row.container ? printable(*row.container) : "");
   if (table.by.library) cells.push_back(row.library ? printable(*row.library) : "");
   if (table.by.caller) cells.push_back(row.caller ? printable(*row.caller) : "");
@@ -89,6 +100,9 @@ std::vector<Column> columns_of(const TableFigures& table) {
   if (table.by.span) columns.push_back({"SPAN", true});
   if (table.by.process) columns.push_back({"PROCESS", true});
   if (table.by.thread) columns.push_back({"THREAD", true});
+  if (table.by.name) columns.push_back({"NAME", true});
+  if (table.by.cgroup) columns.push_back({"CGROUP", true});
+  if (table.by.parent) columns.push_back({"PROCESSES", true});
   if (table.by.container) columns.push_back({"CONTAINER", true});
   if (table.by.library) columns.push_back({"LIBRARY", true});
   if (table.by.caller) columns.push_back({"CALLER", true});
@@ -190,6 +204,7 @@ void write_text_table(Output& output, const TableFigures& table, std::uint64_t l
       if (row.span) output.append(*row.span + " ");
       if (row.process) output.append(who(row.process->pid, row.process->comm) + " ");
       if (row.thread) output.append(who(row.thread->tid, row.thread->comm) + " ");
+      for (const std::string& owner : owners_of(table.by, row)) output.append(owner + " ");
       for (const auto& key : {row.container, row.library, row.caller})
         if (key) output.append(printable(*key) + " ");
       output.append(fmt::format("{}, {}\n", printable(row.name),

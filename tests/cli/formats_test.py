@@ -49,7 +49,7 @@ class Formats(RootTest):
         return finished.out
 
     def test_csv_and_ndjson_say_what_json_says(self):
-        for keys in ("syscall", "process", "thread", "process,thread,container"):
+        for keys in ("syscall", "process", "thread", "process,thread,container", "name,cgroup"):
             report = json.loads(self.report("json", "--by", keys))
             lines = [json.loads(line) for line in self.report("ndjson", "--by", keys).splitlines()]
             table = next(line for line in lines if line["type"] == "report")
@@ -100,7 +100,7 @@ class Formats(RootTest):
         with open(schema, "w", encoding="utf-8") as file:
             file.write(overdue("schema").out.encode("latin-1").decode("utf-8"))
         documents = [json.loads(self.report("json", "--by", keys)) for keys in
-                     ("syscall", "process", "thread,container")]
+                     ("syscall", "process", "thread,container", "name,cgroup")]
         documents.append(json.loads(self.report("json", "--discover")))
         for options in ([], ["--calls"]):
             documents += map(json.loads, self.report("ndjson", *options).splitlines())

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from overdue_test import (LONG, NOBODY, OVERDUE, FolderTest, Live, attached, counts, long_or_short,
                           main, overdue, run, tool, workload)
 
-VIEWS = ([], ["--by", "process"], ["--by", "thread"], ["--by", "container"],
+VIEWS = ([], ["--by", "process"], ["--by", "thread"], ["--by", "container"], ["--by", "name,cgroup"],
          ["--by", "process,thread"], ["--hist"], ["--sort", "name", "--top", "3"], ["-e", "%file"],
          ["--discover"], ["--calls"], ["--calls", "-e", "open*"])
 FORMATS = ("text", "json", "ndjson", "csv")

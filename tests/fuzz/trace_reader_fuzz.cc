@@ -262,12 +262,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   overdue::show_report(bytes, format == "csv" ? "json" : format,
                        [&](TraceReader& reader, const OutputOptions& output) {
                          replay_report(reader, kinds[choice % kinds.size()],
-                                       views[choice / 5 % views.size()], output);
+                                       views[choice / 5 % views.size()], "", output);
                        });
+  using overdue::Whose;
+  static constexpr std::array<Whose, 5> words{Whose::process, Whose::thread, Whose::name,
+                                              Whose::cgroup, Whose::parent};
   const bool is_folded = choice / 7 % 2 == 0;
   overdue::show_report(bytes, is_folded ? "folded" : format,
                        [&](TraceReader& reader, const OutputOptions& output) {
-                         replay_profile(reader, {.by_thread = choice % 2 == 0}, output);
+                         replay_profile(reader, {.by = words[choice % words.size()]}, output);
                        });
   return 0;
 }

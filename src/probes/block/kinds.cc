@@ -1,22 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
-
+#include "base/text.h"
 #include "core/finding.h"
 #include "core/span_kinds.h"
 
 namespace overdue {
 namespace {
-
-std::string bytes_text(std::uint64_t bytes) {
-  constexpr std::array<std::string_view, 4> units = {"KB", "MB", "GB", "TB"};
-  if (bytes < 1024) return fmt::format("{} B", bytes);
-  auto amount = static_cast<double>(bytes) / 1024;
-  std::size_t unit = 0;
-  for (; amount >= 1024 && unit + 1 < units.size(); ++unit) amount /= 1024;
-  return fmt::format("{:.1f} {}", amount, units[unit]);
-}
 
 /// `subject`: sector << 32 | the kernel's dev_t; `detail`: bytes; `text`: the disk.
 void describe(const span_record& span, Finding& finding) {

@@ -56,6 +56,7 @@ static __always_inline void fill_sample(struct profile_sample* sample, struct ta
   sample->header.kind = RECORD_PROFILE_SAMPLE;
   __builtin_memset(sample->process, 0, sizeof(sample->process));
   BPF_CORE_READ_STR_INTO(&sample->process, task, group_leader, comm);
+  fill_origin(&sample->origin, task, state);
   sample->flags = sample->user_bytes = sample->reserved = 0;
 }
 

@@ -1,3 +1,4 @@
+#include "core/origin_fields.h"
 #include "kernel/features.h"
 #include "probes/profile/probe.h"
 
@@ -11,6 +12,7 @@ constexpr Field sample_fields[] = {
                   "0: the program was"),
     OVERDUE_FIELD(profile_sample, flags, opaque, value, "as those of a span"),
     OVERDUE_FIELD(profile_sample, user_bytes, bytes, stack, "user stack behind that"),
+    ORIGIN_FIELDS(profile_sample),
 };
 
 constexpr Field cpu_fields[] = {

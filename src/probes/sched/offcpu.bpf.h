@@ -134,8 +134,10 @@ static __always_inline u64 longest_in(const struct thread_totals* totals, u32 ep
 }
 
 static __always_inline void fill_totals(struct offcpu_thread* to, struct task_struct* task,
+                                        const struct thread_state* state,
                                         const struct thread_totals* totals, u64 now_ns) {
-  fill_who(&to->header, task, 0, now_ns);
+  fill_who(&to->header, task, state ? state->cgroup_id : 0, now_ns);
+  fill_origin(&to->origin, task, state);
   to->header.kind = RECORD_OFFCPU_THREAD;
   to->header.size = sizeof(*to);
   to->since_ns = totals->since_ns;
@@ -157,7 +159,7 @@ static __noinline int record_ended_thread(struct task_struct* task, struct threa
     return 0;
   }
   __builtin_memset(record, 0, sizeof(*record));
-  fill_totals(record, task, &ledger->totals, now_ns);
+  fill_totals(record, task, find_of_thread(threads, task), &ledger->totals, now_ns);
   u64 longest_ns = longest_in(&ledger->totals, control.epoch);
   u64 earlier_ns = longest_in(&ledger->totals, control.epoch - 1);
   record->longest_ns = longest_ns > earlier_ns ? longest_ns : earlier_ns;
@@ -204,12 +206,13 @@ int report_threads(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
   struct thread_ledger* ledger = task && task->pid ? ledger_of(task) : 0;
   if (!ledger) return 0;
-  bool is_member = find_of_thread(threads, task) != 0;
+  const struct thread_state* state = find_of_thread(threads, task);
+  bool is_member = state != 0;
   const struct thread_totals* totals = &ledger->totals;
   if (!totals->since_ns && (!is_member || totals->number)) return 0;
   struct offcpu_thread record = {};
   u64 now_ns = bpf_ktime_get_ns();
-  fill_totals(&record, task, totals, measured_until(now_ns));
+  fill_totals(&record, task, state, totals, measured_until(now_ns));
   if (!record.since_ns) record.since_ns = measured_from(ledger->since_ns);
   record.longest_ns = longest_in(totals, control.epoch - 1);
   if (is_member)

@@ -1,3 +1,4 @@
+#include "core/origin_fields.h"
 #include "core/span_schema.h"
 #include "kernel/features.h"
 #include "probes/sched/probe.h"
@@ -145,6 +146,7 @@ constexpr Field thread_fields[] = {
     REASON_FIELD("sleep_ns", REASON_SLEEP, "asleep for a time"),
     REASON_FIELD("child_ns", REASON_CHILD, "blocked for a child or a signal"),
     REASON_FIELD("stopped_ns", REASON_STOPPED, "stopped, traced or frozen"),
+    ORIGIN_FIELDS(offcpu_thread),
 };
 
 constexpr Field displacer_fields[] = {

@@ -81,6 +81,7 @@ static __noinline u32 take_cell(struct task_struct* task, struct thread_state* s
     cell->header.pid = task->tgid;
     cell->header.tid = task->pid;
     BPF_CORE_READ_STR_INTO(&cell->header.comm, task, comm);
+    fill_origin(&cell->origin, task, state);
   }
   cell->nr = state->nr;
   cell->abi = state->abi;

@@ -11,6 +11,7 @@ u64 hang_after_ns;                   /* may change at any time; 0: no hangs are 
 const volatile u32 hang_stack_bytes; /* bytes of a user stack to copy; 0: none */
 
 struct hang_scratch {
+  struct call_object object;
   struct syscall_call call;
   char text[SYSCALL_TEXTS * SYSCALL_TEXT_SIZE];
   char raw_text[SYSCALL_TEXT_SIZE];
@@ -272,6 +273,11 @@ static __always_inline void fill_hang(struct hang_scratch* scratch, struct task_
     span->header.size += span->kernel_frames * 8;
   }
   copy_registers(&scratch->registers, regs);
+  scratch->object.header.size = 0;
+  if (!describe_object(&scratch->object, task, state, false)) return;
+  fill_header(&scratch->object.header, task, state, now_ns);
+  scratch->object.header.kind = RECORD_CALL_OBJECT;
+  scratch->object.header.size = sizeof(scratch->object);
 }
 
 static __always_inline int write_hang(struct seq_file* seq, struct hang_scratch* scratch) {
@@ -282,6 +288,8 @@ static __always_inline int write_hang(struct seq_file* seq, struct hang_scratch*
   if (text > sizeof(scratch->text)) return -1;
   if (bpf_seq_write(seq, &scratch->call, sizeof(scratch->call))) return -1;
   if (text && bpf_seq_write(seq, scratch->text, text)) return -1;
+  const struct call_object* object = &scratch->object;
+  if (object->header.size && bpf_seq_write(seq, object, sizeof(*object))) return -1;
   if (bpf_seq_write(seq, span, sizeof(*span))) return -1;
   if (frames && bpf_seq_write(seq, scratch->kernel_stack, frames * 8)) return -1;
   if (!bytes) return 0;

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <ctime>
 #include <span>
 
+#include "bpf/call_object.h"
 #include "core/span_schema.h"
 #include "kernel/call_hooks.h"
 #include "kernel/mapped.h"
@@ -39,6 +41,23 @@ void copy_bits(const SyscallSet& set, u64 (&words)[SYSCALL_SET_WORDS]) {
   for (std::size_t abi = 0; abi < ABI_COUNT; ++abi)
     for (std::size_t nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
       if (set[abi][nr]) words[abi * words_per_abi + nr / 64] |= u64{1} << (nr % 64);
+}
+
+/// Length of a jiffy in nanoseconds: the resolution of the coarse clocks.
+u64 tick_ns() {
+  timespec resolution{};
+  if (clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) != 0 || resolution.tv_sec != 0) return 0;
+  return static_cast<u64>(resolution.tv_nsec);
+}
+
+/// As object_arguments of the kernel side.
+u8 object_argument(u32 nr) {
+  if (nr == SYS_poll || nr == SYS_ppoll) return 1 | CALL_OBJECT_IN_POLL;
+  const Signature* signature = find_signature(ABI_NATIVE, nr);
+  if (!signature) return 0;
+  for (unsigned i = 0; i < signature->argument_count(); ++i)
+    if (signature->arguments[i].kind == ArgumentKind::fd) return static_cast<u8>(i + 1);
+  return 0;
 }
 
 }  // namespace
@@ -85,6 +104,11 @@ void SyscallsProbe::Impl::configure() {
     for (u16 abi = 0; abi < ABI_COUNT; ++abi)
       for (u32 nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
         rodata.text_arguments[abi * SYSCALL_TABLE_SIZE + nr] = text_argument_mask(abi, nr);
+  if (options.stalls) {
+    rodata.tick_ns = tick_ns();
+    for (u32 nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
+      rodata.object_arguments[nr] = object_argument(nr);
+  }
   limit_to_cpus(rodata, options.cpus);
   check(bpf_map__set_max_entries(bpf->maps.cells, 2 * rodata.cells_per_half),
         "cannot size the cells");
@@ -229,6 +253,7 @@ const Schema* SyscallsProbe::schema(std::uint16_t kind) const {
   if (kind == syscall_call_schema.id) return &syscall_call_schema;
   if (kind == caller_stack_schema.id) return &caller_stack_schema;
   if (kind == signal_handler_schema.id) return &signal_handler_schema;
+  if (kind == call_object_schema.id) return &call_object_schema;
   return kind == span_schema.id ? &span_schema : nullptr;
 }
 

@@ -90,5 +90,6 @@ extern const Schema syscall_open_schema;
 /// Never in a file: stacks are read on the machine that copied them.
 extern const Schema caller_stack_schema;
 extern const Schema signal_handler_schema;
+extern const Schema call_object_schema;
 
 }  // namespace overdue

@@ -1,4 +1,6 @@
+#include "bpf/call_object.h"
 #include "bpf/signals.h"
+#include "core/origin_fields.h"
 #include "kernel/features.h"
 #include "probes/syscalls/probe.h"
 #include "probes/syscalls/visit.h"
@@ -45,6 +47,7 @@ constexpr Field cell_fields[] = {
                   "the number of their caller; 0: callers were not asked for"),
     OVERDUE_FIELD(syscall_cell, refused, count, value,
                   "calls that seccomp or a tracer answered before they began"),
+    ORIGIN_FIELDS(syscall_cell),
 };
 
 constexpr Field open_fields[] = {
@@ -70,9 +73,37 @@ constexpr Field handler_fields[] = {
     OVERDUE_FIELD(signal_handler, signal, none, key, "number of the signal"),
 };
 
+constexpr Field object_fields[] = {
+    OVERDUE_FIELD(call_object, inode, none, value, "number of its inode"),
+    OVERDUE_FIELD(call_object, written_ns, nanoseconds, value,
+                  "time from the last data sent over TCP to the call's end, in steps of the tick"),
+    OVERDUE_FIELD(call_object, received_ns, nanoseconds, value,
+                  "the same from the last data received"),
+    OVERDUE_FIELD(call_object, fd, none, key, "the descriptor"),
+    OVERDUE_FIELD(call_object, family, none, value, "address family of a socket"),
+    OVERDUE_FIELD(call_object, socket_type, none, value, "type of a socket"),
+    OVERDUE_FIELD(call_object, local_port, none, value, "port of a socket"),
+    OVERDUE_FIELD(call_object, remote_port, none, value, "port of the socket's peer"),
+    OVERDUE_FIELD(call_object, path_size, bytes, value, "bytes of the path"),
+    OVERDUE_FIELD(call_object, protocol, none, value, "protocol of a socket"),
+    OVERDUE_FIELD(call_object, object, none, value,
+                  "1: file; 2: pipe; 3: socket; 4: unix socket; 5: internal file"),
+    OVERDUE_FIELD(
+        call_object, flags, opaque, value,
+        "1: asked for the connection; 2: was asked; 4: accepts connections; 8: written_ns "
+        "and received_ns are known; 16: the path is cut; 32: the file has been unlinked"),
+    OVERDUE_FIELD(call_object, argument, none, key,
+                  "index of the descriptor's argument; 128 more: the only one of a poll"),
+    OVERDUE_FIELD(call_object, local, opaque, value, "address of a socket"),
+    OVERDUE_FIELD(call_object, remote, opaque, value, "address of the socket's peer"),
+    OVERDUE_FIELD(call_object, path, opaque, value,
+                  "parts of a file's path, innermost first; name of a unix socket"),
+};
+
 // The sched probe lists span_schema, which late calls have too: many probes share it.
 constexpr const Schema* schemas[] = {&syscall_call_schema, &syscall_cell_schema,
-                                     &syscall_open_schema, &signal_handler_schema};
+                                     &syscall_open_schema, &signal_handler_schema,
+                                     &call_object_schema};
 
 Support supported(const Kernel& kernel) {
   return kernel.session({"sys_enter", "sys_exit"});
@@ -110,6 +141,12 @@ const Schema signal_handler_schema{
     .size = sizeof(signal_handler),
     .fields = handler_fields,
     .help = "the handler of a signal that ran behind a late call's end"};
+
+const Schema call_object_schema{.id = RECORD_CALL_OBJECT,
+                                .name = "call_object",
+                                .size = sizeof(call_object),
+                                .fields = object_fields,
+                                .help = "the object behind the descriptor of a late call"};
 
 extern const std::string_view syscalls_manual;
 

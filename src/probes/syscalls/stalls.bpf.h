@@ -10,6 +10,7 @@
 #include "bpf/user_stack.bpf.h"
 #include "bpf/wait.bpf.h"
 #include "probes/syscalls/calls.bpf.h"
+#include "probes/syscalls/objects.bpf.h"
 
 const volatile u8 want_stalls;
 const volatile u8 only_stalls; /* only calls that are stalls are wanted */
@@ -18,6 +19,7 @@ const volatile u8 only_stalls; /* only calls that are stalls are wanted */
 u64 call_threshold_ns[SYSCALL_TABLE_SIZE];
 
 struct stall_scratch {
+  struct call_object object;
   struct span_record span;
   struct user_registers registers;
   u8 stack[USER_STACK_ROOM];
@@ -217,9 +219,20 @@ static __always_inline void fill_span(struct span_record* span, struct task_stru
 static __always_inline int send_span(struct stall_scratch* scratch, void* ring) {
   u32 size = scratch->span.header.size;
   barrier_var(size);
-  if (size > sizeof(*scratch)) return 0;
-  if (bpf_ringbuf_output(ring, scratch, size, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
+  if (size > sizeof(*scratch) - sizeof(scratch->object)) return 0;
+  if (bpf_ringbuf_output(ring, &scratch->span, size, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
   return 0;
+}
+
+/* Reports the object of the call's descriptor, if the call has one. */
+static __always_inline void emit_object(struct call_object* object, struct task_struct* task,
+                                        struct thread_state* state, void* ring, u64 now_ns) {
+  if (!describe_object(object, task, state, true)) return;
+  fill_header(&object->header, task, state, now_ns);
+  object->header.kind = RECORD_CALL_OBJECT;
+  object->header.size = sizeof(*object);
+  if (bpf_ringbuf_output(ring, object, sizeof(*object), BPF_RB_NO_WAKEUP))
+    count(COUNTER_RING_FULL, 1);
 }
 
 /* Reports the sums of the call's short waits, if it had any. */
@@ -249,6 +262,7 @@ static __noinline int emit_explanation(struct task_struct* task, struct thread_s
   void* ring = this_cpu_ring();
   if (!scratch || !ring) return 0;
   emit_places(task, state, ring, now_ns);
+  if (!(call_flags & SYSCALL_UNRETURNED)) emit_object(&scratch->object, task, state, ring, now_ns);
   fill_span(&scratch->span, task, state, now_ns);
   if (!(call_flags & SYSCALL_UNRETURNED)) scratch->span.detail = time_given(state);
   if (!(call_flags & SYSCALL_UNRETURNED) && state->abi != ABI_COMPAT) {

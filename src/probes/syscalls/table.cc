@@ -38,14 +38,29 @@ std::uint64_t calls_of(const syscall_cell& cell) {
   return cell.latency.count + cell.unreturned + cell.untimed + cell.refused;
 }
 
-SyscallTable::Value& SyscallTable::value(u16 abi, u32 nr, u32 caller, const event_header& who) {
+Owner SyscallTable::owner_key(const Owner& owner) const {
+  Owner key;
+  if (by_.name) add_to_key(key, owner, Whose::name);
+  if (by_.cgroup) add_to_key(key, owner, Whose::cgroup);
+  if (by_.parent) add_to_key(key, owner, Whose::parent);
+  return key;
+}
+
+SyscallTable::Value& SyscallTable::value(const Call& call, const event_header& who,
+                                         const process_origin& origin) {
+  const auto [abi, nr, caller] = call;
   Key key{.abi = abi,
           .nr = nr,
           .pid = 0,
           .tid = 0,
           .cgroup = by_.container ? who.cgroup_id : 0,
           .caller = by_.needs_callers() ? caller : CALLER_NONE,
-          .comm = {}};
+          .comm = {},
+          .owner = {}};
+  if (by_.has_owners()) {
+    key.owner = owner_key(owner_of(who, origin));
+    processes_.add(key.owner, who.pid, origin.start_ns);
+  }
   if (by_.process) key.pid = who.pid;
   if (by_.thread) key.tid = who.tid;
   if (by_.process || by_.thread) key.comm = fixed_text(who.comm);
@@ -54,6 +69,7 @@ SyscallTable::Value& SyscallTable::value(u16 abi, u32 nr, u32 caller, const even
   if (values_.size() >= rows_max) {
     key.pid = key.tid = 0;
     if (by_.process || by_.thread) key.comm = "(other)";
+    key.owner = owner_key(other_owner());
     if (nr >= SYSCALL_TABLE_SIZE || abi >= ABI_COUNT) key.nr = other_number;
     if (abi >= ABI_COUNT) key.abi = ABI_COUNT;
     if (values_.size() >= 2 * rows_max) key.cgroup = other_cgroup;
@@ -88,7 +104,7 @@ void SyscallTable::add_open(const syscall_open& open) {
 }
 
 void SyscallTable::add_call(const syscall_call& call) {
-  Value& row = value(call.abi, call.nr, call.caller, call.header);
+  Value& row = value({call.abi, call.nr, call.caller}, call.header, {});
   ++calls_;
   row.late |= (call.flags & SYSCALL_LATE) != 0;
   if (call.flags & SYSCALL_REFUSED)
@@ -104,7 +120,7 @@ void SyscallTable::add_call(const syscall_call& call) {
 }
 
 void SyscallTable::add_cell(const syscall_cell& cell) {
-  Value& row = value(cell.abi, cell.nr, cell.caller, cell.header);
+  Value& row = value({cell.abi, cell.nr, cell.caller}, cell.header, cell.origin);
   calls_ += calls_of(cell);
   row.latency.merge(cell.latency);
   row.unreturned += cell.unreturned;
@@ -149,6 +165,11 @@ LatencyRow SyscallTable::named_row(const Key& key, const Names& names) const {
   row.id = key.nr == other_number ? 0 : static_cast<u32>(key.nr);
   if (by_.process) row.process = ProcessKey{key.pid, key.comm};
   if (by_.thread) row.thread = ThreadKey{key.tid, key.comm};
+  if (!by_.has_owners()) return row;
+  row.owner = key.owner;
+  if (by_.cgroup) resolve_cgroup(*row.owner, names);
+  if (by_.parent) row.owner->comm = key.owner.process;
+  row.processes = processes_.count(key.owner);
   return row;
 }
 
@@ -199,6 +220,7 @@ std::vector<OpenSpan> SyscallTable::unfinished(const Names& names) const {
 
 void SyscallTable::clear() {
   values_.clear();
+  processes_.clear();
   open_.clear();
   open_omitted_ = 0;
 }

@@ -38,6 +38,7 @@ class SyscallTable {
   std::uint64_t unfinished_omitted() const { return open_omitted_; }
   /// Calls seen so far.
   std::uint64_t calls() const { return calls_; }
+  const ProcessCounts& processes() const { return processes_; }
   void clear();
 
  private:
@@ -49,6 +50,7 @@ class SyscallTable {
     u64 cgroup;
     u32 caller;
     std::string comm;
+    Owner owner;
     auto operator<=>(const Key&) const = default;
   };
   struct Value {
@@ -63,7 +65,15 @@ class SyscallTable {
     void merge(const Value& other);
   };
 
-  Value& value(u16 abi, u32 nr, u32 caller, const event_header& who);
+  /// The call and its caller, as in a record.
+  struct Call {
+    u16 abi;
+    u32 nr;
+    u32 caller;
+  };
+  Value& value(const Call& call, const event_header& who, const process_origin& origin);
+  /// The parts of an owner by which rows are separated.
+  Owner owner_key(const Owner& owner) const;
   /// `caller`, as far as rows are separated by it.
   CallerName caller_name(u32 caller, const Names& names) const;
   LatencyRow named_row(const Key& key, const Names& names) const;
@@ -73,6 +83,7 @@ class SyscallTable {
 
   GroupBy by_;
   std::map<Key, Value> values_;
+  ProcessCounts processes_;         ///< by owner
   std::vector<syscall_open> open_;  // once full, a heap with the youngest in front
   std::uint64_t open_omitted_ = 0;
   std::uint64_t calls_ = 0;

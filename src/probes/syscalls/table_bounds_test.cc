@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 
 #include "probes/syscalls/probe.h"
 #include "probes/syscalls/table.h"
@@ -46,6 +47,47 @@ TEST(SyscallTable, RowsBeyondTheMostAreFoldedTogetherAndNoneIsLost) {
   }
   EXPECT_EQ(calls, SyscallTable::rows_max + beyond + 1);
   EXPECT_EQ(table.calls(), calls);
+}
+
+TEST(SyscallTable, ShortProcessesOfOneParentShareTheirRowsHoweverMany) {
+  constexpr u32 processes = SyscallTable::rows_max + 5'000;
+  SyscallTable table({.parent = true});
+  for (u32 pid = 1; pid <= processes; ++pid)
+    for (const u32 nr : {0u, 1u}) {
+      syscall_cell cell{};
+      cell.header.pid = cell.header.tid = pid;
+      cell.nr = nr;
+      cell.unreturned = 2;
+      cell.origin = {
+          .start_ns = pid, .parent_pid = 7, .is_known = 1, .process = "sh", .parent = "cron"};
+      table.add({&syscall_cell_schema, std::as_bytes(std::span(&cell, 1))});
+    }
+  const LatencyTable result = rows_of(table);
+  ASSERT_EQ(result.rows.size(), 2u);
+  for (const LatencyRow& row : result.rows) {
+    EXPECT_EQ(row.calls(), 2 * processes);
+    EXPECT_EQ(row.processes, processes);
+    EXPECT_EQ(row.owner->comm, "sh");
+    EXPECT_EQ(row.owner->parent_pid, 7u);
+  }
+  EXPECT_EQ(table.processes().left_out(), 0u);
+}
+
+TEST(SyscallTable, NamesBeyondTheMostAreOneRow) {
+  SyscallTable table({.name = true});
+  for (u32 tid = 1; tid <= SyscallTable::rows_max + 100; ++tid) {
+    syscall_call one{};
+    one.header.pid = one.header.tid = tid;
+    const std::string name = std::to_string(tid);
+    std::ranges::copy(name, one.header.comm);
+    table.add({&syscall_call_schema, std::as_bytes(std::span(&one, 1))});
+  }
+  const LatencyTable result = rows_of(table);
+  EXPECT_EQ(result.rows.size(), SyscallTable::rows_max + 1);
+  const auto other = std::ranges::find_if(
+      result.rows, [](const LatencyRow& row) { return row.owner->comm == "(other)"; });
+  ASSERT_NE(other, result.rows.end());
+  EXPECT_EQ(other->calls(), 100u);
 }
 
 TEST(SyscallTable, AProgramThatCallsEveryNumberThereIsDoesNotFillOurMemory) {

@@ -1,13 +1,14 @@
 #include "probes/tcp/kinds.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 
+#include "base/ip_text.h"
 #include "core/finding.h"
 #include "core/record.h"
 #include "core/span_kinds.h"
@@ -28,8 +29,24 @@ std::string ipv6(std::string_view digits) {
     const auto [end, error] = std::from_chars(at, at + 2, bytes[i], 16);
     if (error != std::errc() || end != at + 2) return {};
   }
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  return inet_ntop(AF_INET6, bytes.data(), text.data(), text.size()) ? text.data() : "";
+  return ip_text(bytes.data(), true);
+}
+
+constexpr std::size_t tries_digits = 16;
+
+void put_tries(std::uint64_t tries, ConnectEnds& ends) {
+  ends.syns = static_cast<unsigned>(tries >> 48);
+  ends.queue = static_cast<unsigned>(tries >> 24 & 0xffffff);
+  ends.queue_limit = static_cast<unsigned>(tries & 0xffffff);
+}
+
+/// ": listen queue full (2/1), 3 SYNs sent"; empty: the first SYN was answered, or is on its way.
+std::string tries_text(const ConnectEnds& ends) {
+  std::string text;
+  if (ends.is_queue_full())
+    text = fmt::format(": listen queue full ({}/{})", ends.queue, ends.queue_limit);
+  if (ends.syns > 1) text += fmt::format("{} {} SYNs sent", text.empty() ? ":" : ",", ends.syns);
+  return text;
 }
 
 std::string remote(const span_record& span) {
@@ -38,7 +55,7 @@ std::string remote(const span_record& span) {
 
 void describe(const span_record& span, Finding& finding) {
   const ConnectEnds ends = connect_ends(span);
-  finding.arguments = {"from " + ends.local};
+  if (!ends.local.ends_with(":0")) finding.arguments = {"from " + ends.local};
   std::string outcome;
   if (span.flags & SPAN_FAILED) {
     const char* name = ends.error ? strerrorname_np(ends.error) : nullptr;
@@ -48,13 +65,18 @@ void describe(const span_record& span, Finding& finding) {
               : ends.error == 0          ? " given up"
                                          : fmt::format(" failed: {}", finding.error);
   }
-  finding.title = fmt::format("tcp connect {}{}", finding.name, outcome);
+  finding.title = fmt::format("tcp connect {}{}{}", finding.name, outcome, tries_text(ends));
 }
 
 void visit(const span_record& span, FieldVisitor& visitor) {
   const ConnectEnds ends = connect_ends(span);
   visitor.text("local", ends.local);
   if (ends.error != 0) visitor.number("errno", static_cast<u64>(ends.error), Unit::none);
+  if (ends.syns > 1) visitor.number("syns", ends.syns, Unit::count);
+  if (ends.is_queue_full()) {
+    visitor.number("queue", ends.queue, Unit::count);
+    visitor.number("queue_limit", ends.queue_limit, Unit::count);
+  }
 }
 
 constexpr SpanKind kinds[] = {
@@ -77,9 +99,13 @@ ConnectEnds connect_ends(const span_record& span) {
   if (family == AF_INET6) {
     ends.remote = fmt::format("[{}]:{}", ipv6({span.text, sizeof span.text}), remote_port);
     ends.local = fmt::format(":{}", local_port);
+    put_tries(span.subject, ends);
   } else {
     ends.remote = fmt::format("{}:{}", dotted(static_cast<u32>(span.subject)), remote_port);
     ends.local = fmt::format("{}:{}", dotted(static_cast<u32>(span.subject >> 32)), local_port);
+    std::uint64_t tries = 0;
+    const auto [end, error] = std::from_chars(span.text, span.text + tries_digits, tries, 16);
+    if (error == std::errc() && end == span.text + tries_digits) put_tries(tries, ends);
   }
   return ends;
 }

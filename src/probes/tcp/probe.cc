@@ -8,8 +8,9 @@ namespace {
 
 constexpr SpanHook hooks[] = {
     {"inet_sock_set_state", kinds_of({SPAN_TCP_CONNECT})},
+    {"tcp_retransmit_skb", kinds_of({SPAN_TCP_CONNECT})},
 };
-constexpr SpanTable tables[] = {{"connecting", SPAN_TCP_CONNECT}};
+constexpr SpanTable tables[] = {{"connecting", SPAN_TCP_CONNECT, true}};
 
 constexpr SpanSource source{
     .name = "tcp", .hooks = hooks, .tables = tables, .make_probe = make_span_probe<tcp_bpf>};

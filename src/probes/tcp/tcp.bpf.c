@@ -2,6 +2,7 @@
 // How long a TCP connection takes to be made, or to fail: from SYN sent to established, or closed.
 #include "bpf/span.bpf.h"
 #include "bpf/unpreempted.bpf.h"
+#include "probes/tcp/listener.bpf.h"
 
 #define CONNECTIONS_MAX 8192
 
@@ -17,11 +18,16 @@ struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, CONNECTIONS_MAX);
   __type(key, u64);
-  __type(value, struct open_span);
+  __type(value, struct named_span);
 } connecting SEC(".maps");
 
+/* Without branches, of which the verifier would check every combination. */
 static __always_inline char hex_digit(u8 value) {
-  return value < 10 ? '0' + value : 'a' + value - 10;
+  return '0' + value + ((9 - (int)value) >> 31 & ('a' - '0' - 10));
+}
+
+static __always_inline u8 hex_value(char digit) {
+  return (digit & 15) + (digit >> 6) * 9;
 }
 
 /* For the layout see core/span_schema.h. */
@@ -46,26 +52,52 @@ static __always_inline void write_address(char* text, const struct sock* sock) {
   }
 }
 
+/* The number of SYNs, and the fullest state of the listener's queue that a SYN met. */
+static __always_inline u64 tries_of(u64 before, const struct sock* sock) {
+  struct accept_queue queue = queue_asked_by(sock);
+  u64 syns = (before >> 48) + 1, state = before & 0xffffffffffff;
+  u32 length = queue.length < 0xffffff ? queue.length : 0xffffff;
+  u32 limit = queue.limit < 0xffffff ? queue.limit : 0xffffff;
+  bool is_fuller = length > limit || (state >> 24) <= (state & 0xffffff);
+  if (queue.is_known && is_fuller) state = (u64)length << 24 | limit;
+  return (syns < 0xffff ? syns : 0xffff) << 48 | state;
+}
+
+/* An IPv6 address takes the whole text, and leaves `subject` free. */
+static __always_inline void put_tries(struct named_span* span, const struct sock* sock) {
+  if (sock->__sk_common.skc_family == AF_INET6) {
+    span->by.subject = tries_of(span->by.subject, sock);
+    return;
+  }
+  u64 before = 0;
+  for (u32 i = 0; i < 16; i++) before = before << 4 | hex_value(span->text[i]);
+  u64 tries = tries_of(before, sock);
+  for (u32 i = 0; i < 16; i++) span->text[i] = hex_digit(tries >> (60 - 4 * i) & 15);
+}
+
 static __always_inline void begin_connect(const struct sock* sock) {
   if (!counts_here()) return;
-  struct open_span begin = {.subject = addresses_of(sock), .detail = ports_of(sock)};
+  struct named_span begin = {.by = {.subject = addresses_of(sock), .detail = ports_of(sock)}};
   u64 key = (u64)sock;
-  begin_span(&begin);
+  begin_span(&begin.by);
+  if (sock->__sk_common.skc_family == AF_INET6) write_address(begin.text, sock);
+  put_tries(&begin, sock);
   if (bpf_map_update_elem(&connecting, &key, &begin, BPF_ANY)) count(COUNTER_SPANS_FULL, 1);
 }
 
 static __always_inline void end_connect(const struct sock* sock, u64 threshold_ns, int from,
                                         int to) {
   u64 key = (u64)sock;
-  struct open_span* begun = bpf_map_lookup_elem(&connecting, &key);
+  struct named_span* begun = bpf_map_lookup_elem(&connecting, &key);
   if (!begun) {
     /* Of the connecting side, not of the accepting one. */
     if (from == TCP_SYN_SENT && whole_machine && cpu_wanted()) count(COUNTER_CUT, 1);
     return;
   }
   struct ended_span span = {.kind = SPAN_TCP_CONNECT};
-  bool cut = begun->begin_ns < control.since_ns[SPAN_TCP_CONNECT];
-  end_span(&span, begun);
+  bool cut = begun->by.begin_ns < control.since_ns[SPAN_TCP_CONNECT];
+  end_span(&span, &begun->by);
+  __builtin_memcpy(span.text, begun->text, sizeof(span.text));
   bpf_map_delete_elem(&connecting, &key);
   if (cut) {
     count(COUNTER_CUT, 1);
@@ -75,7 +107,6 @@ static __always_inline void end_connect(const struct sock* sock, u64 threshold_n
   if (span.latency_ns < threshold_ns) return;
   span.detail = ports_of(sock) | (u64)(u16)sock->sk_err << 48;
   if (to != TCP_ESTABLISHED) span.flags = SPAN_FAILED;
-  if (sock->__sk_common.skc_family == AF_INET6) write_address(span.text, sock);
   emit_span(&span);
 }
 
@@ -89,6 +120,18 @@ int UNPREEMPTED_PROG(on_set_state, const struct sock* sock, int from, int to) {
     return 0; /* both sides connect at once: the span goes on */
   else if (from == TCP_SYN_SENT || from == TCP_SYN_RECV)
     end_connect(sock, threshold_ns, from, to);
+  return 0;
+}
+
+/* Of SYNs: the connection has not been made. */
+SEC("?tp_btf/tcp_retransmit_skb")
+int UNPREEMPTED_PROG(on_retransmit, const struct sock* sock) {
+  if (sock->__sk_common.skc_state != TCP_SYN_SENT || !threshold_of(SPAN_TCP_CONNECT)) return 0;
+  u64 key = (u64)sock;
+  struct named_span* span = bpf_map_lookup_elem(&connecting, &key);
+  if (!span) return 0;
+  span->by.detail = ports_of(sock); /* the local port is chosen after SYN_SENT is set */
+  put_tries(span, sock);
   return 0;
 }
 

@@ -1,9 +1,9 @@
 #include "report/offcpu/sections.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -15,18 +15,15 @@
 namespace overdue {
 namespace {
 
-constexpr std::array<std::string_view, 4> group_names{"thread", "process", "name", "pattern"};
-
-std::string_view name_of(OffcpuBy by) {
-  return group_names[static_cast<std::size_t>(by)];
-}
+constexpr std::span row_words = std::span(offcpu_words).first<offcpu_words.size() - 1>();
 
 void describe_figures(Members& member, const OffcpuRow& row) {
   member("pid", when(row.pid != 0, row.pid));
   member("tid", when(row.tid != 0, row.tid));
-  member("comm", row.comm,
-         {.help = "name of the thread, or of the process's first thread; of a pattern, with * for "
-                  "numbers"});
+  member.given(row.cgroup.empty(), "comm", row.comm,
+               {.help = "name of the thread, or of the process's first thread; of a pattern, with "
+                        "* for numbers"});
+  describe_common(member, row, row.processes);
   member("threads", row.threads);
   member("wall_ns", row.wall_ns,
          {.help = "time in which the threads were measured: the sum of oncpu_ns, offcpu_ns and "
@@ -63,6 +60,12 @@ void describe_displacer(Members& member, const Displacer& displacer) {
 
 }  // namespace
 
+void choose_rows(OffcpuShow& show, std::string_view word) {
+  check_whose(word, offcpu_words);
+  show.by_displacer = word == offcpu_words.back();
+  show.by = whose_named(word).value_or(Whose::thread);
+}
+
 void describe(Members& member, const Displacer& displacer) {
   member.type("displacer", "The times that one thread took the CPU from another");
   describe_displacer(member, displacer);
@@ -84,9 +87,10 @@ void OffcpuSection::members(Members& member, const ReportContext&) const {
     member("start", format_rfc3339(interval_->start));
     member("end", format_rfc3339(interval_->end));
   }
-  member("by", name_of(show_.by), {.choices = group_names});
-  member("threads", rows_,
-         {.help = "a row for each thread, process, name or pattern", .below = true});
+  member("by", to_word(show_.by), {.choices = row_words});
+  member(
+      "threads", rows_,
+      {.help = "a row for each thread, process, name, pattern, cgroup or parent", .below = true});
   member("displacers", all_displacers(rows_),
          {.help = "threads that displaced threads of the target; longest in total first",
           .below = true});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,13 +12,20 @@
 
 namespace overdue {
 
+/// The words of --by: those of rows, and last "displacer".
+inline constexpr std::array<std::string_view, 7> offcpu_words{
+    "thread", "process", "name", "pattern", "cgroup", "parent", "displacer"};
+
 /// How rows are shown.
 struct OffcpuShow {
-  OffcpuBy by = OffcpuBy::thread;
+  Whose by = Whose::thread;
   bool by_displacer = false;  ///< a table of the threads that displaced others
   bool lines = false;         ///< --max: a line for the longest wait of each thread
   std::size_t top = 0;        ///< rows of text; 0: all
 };
+
+/// Chooses by one of offcpu_words; throws Error (exit status 2) for any other word.
+void choose_rows(OffcpuShow& show, std::string_view word);
 
 void describe(Members& member, const Displacer& displacer);
 void describe(Members& member, const OffcpuRow& row);

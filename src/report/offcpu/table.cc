@@ -1,15 +1,14 @@
 #include "report/offcpu/table.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/text.h"
-#include "flame/stack_filter.h"
 
 namespace overdue {
 namespace {
 
 constexpr std::size_t threads_max = 20'000;  // kept apart; more living threads are kept, too
+constexpr std::size_t ended_max = 20'000;    // sums of threads that have ended
 constexpr std::size_t displacers_max =
     1'000;  // of a thread; more are added up by name, up to twice as many
 
@@ -39,6 +38,13 @@ OffcpuRow row_of(const offcpu_thread& record) {
   return row;
 }
 
+/// What threads that have ended are added up by.
+Owner ended_key(const Owner& thread) {
+  Owner key;
+  for (const Whose by : {Whose::name, Whose::cgroup, Whose::parent}) add_to_key(key, thread, by);
+  return key;
+}
+
 constexpr std::uint64_t OffcpuRow::* added_figures[] = {
     &OffcpuRow::wall_ns,      &OffcpuRow::oncpu_ns,
     &OffcpuRow::sleeping_ns,  &OffcpuRow::uninterruptible_ns,
@@ -62,8 +68,20 @@ void OffcpuRow::add(const OffcpuRow& other) {
   for (const auto sum : added_figures) this->*sum += other.*sum;
   for (std::size_t i = 0; i < reason_ns.size(); ++i) reason_ns[i] += other.reason_ns[i];
   threads += other.threads;
+  processes += other.processes;
   max_ns = std::max(max_ns, other.max_ns);
   open_ns = std::max(open_ns, other.open_ns);
+}
+
+void complete_rows(std::vector<OffcpuRow>& rows, Whose by, const Names& names) {
+  for (OffcpuRow& row : rows) {
+    if (by == Whose::cgroup) resolve_cgroup(row, names);
+    if (by != Whose::parent) {
+      row.parent.clear();
+      row.parent_pid = 0;
+    }
+    if (by == Whose::thread || by == Whose::process) row.processes = 0;
+  }
 }
 
 void OffcpuTable::Sums::add(const Sums& other) {
@@ -102,10 +120,9 @@ void OffcpuTable::add_thread(const offcpu_thread& record) {
   const OffcpuRow now = row_of(record), before = row_of(thread.last);
   for (Sums* of : {&thread.total, &thread.interval}) {
     OffcpuRow& row = of->row;
-    row.pid = record.header.pid;
-    row.tid = record.header.tid;
-    row.comm = fixed_text(record.header.comm);
+    static_cast<Owner&>(row) = owner_of(record.header, record.origin);
     row.threads = 1;
+    row.processes = row.pid == row.tid ? 1 : 0;
     row.max_ns = std::max(row.max_ns, record.longest_ns);
     row.open_ns = record.open_ns;
     for (const auto sum : added_figures) row.*sum += growth(now.*sum, before.*sum);
@@ -133,15 +150,17 @@ void OffcpuTable::add_displacer(const offcpu_displacer& record) {
   }
 }
 
-/// Adds the threads that have ended up by name.
+/// Adds the threads that have ended up. Their names are hostile, so the sums are bounded too.
 void OffcpuTable::merge_ended() {
   std::erase_if(threads_, [this](const auto& entry) {
     const Thread& thread = entry.second;
     if (!thread.has_ended) return false;
-    Thread& all = ended_[thread.total.row.comm];
+    Owner key = ended_key(thread.total.row);
+    if (ended_.size() >= ended_max && !ended_.contains(key)) key = ended_key(other_owner());
+    Thread& all = ended_[key];
     all.total.add(thread.total);
     all.interval.add(thread.interval);
-    all.total.row.comm = all.interval.row.comm = thread.total.row.comm;
+    static_cast<Owner&>(all.total.row) = static_cast<Owner&>(all.interval.row) = key;
     ++merged_threads_;
     return true;
   });
@@ -149,28 +168,28 @@ void OffcpuTable::merge_ended() {
 
 void OffcpuTable::end_interval() {
   for (auto& [key, thread] : threads_) thread.interval = {};
-  for (auto& [comm, thread] : ended_) thread.interval = {};
+  for (auto& [key, thread] : ended_) thread.interval = {};
 }
 
-std::vector<OffcpuRow> OffcpuTable::merged(OffcpuBy by, Sums Thread::* of) const {
-  std::map<std::tuple<std::uint32_t, std::uint64_t, std::string>, Sums> groups;
+std::vector<OffcpuRow> OffcpuTable::merged(Whose by, Sums Thread::* of) const {
+  // Ended threads that were added up are of no process.
+  const bool is_apart = by == Whose::thread || by == Whose::process;
+  std::map<std::pair<Owner, std::uint64_t>, Sums> groups;
   const auto add = [&](const Sums& sums, std::uint64_t thread) {
     const OffcpuRow& row = sums.row;
     if (row.wall_ns == 0) return;
-    const bool is_named = by == OffcpuBy::name || by == OffcpuBy::pattern || row.tid == 0;
-    const std::string name = by == OffcpuBy::pattern ? without_numbers(row.comm) : row.comm;
-    const std::uint32_t first = is_named ? 0 : row.pid;
-    const std::uint64_t second = is_named || by == OffcpuBy::process ? 0 : thread;
-    Sums& group = groups[{first, second, is_named ? name : std::string()}];
+    const bool is_one = is_apart && row.tid != 0;
+    const Owner key = key_of(row, is_one || !is_apart ? by : Whose::name);
+    Sums& group = groups[{key, is_one && by == Whose::thread ? thread : 0}];
     const bool is_leader = row.pid == row.tid;
-    if (group.row.comm.empty() || is_leader) group.row.comm = name;
-    group.row.pid = is_named ? 0 : row.pid;
-    group.row.tid = is_named || by == OffcpuBy::process ? 0 : row.tid;
+    if (group.row.threads == 0 || is_leader) static_cast<Owner&>(group.row) = is_one ? row : key;
+    if (by == Whose::process) group.row.tid = 0;
+    if (by == Whose::parent) group.row.comm = row.process;
     group.add(sums);
   };
   for (const auto& [key, thread] : threads_)
     add(thread.*of, std::uint64_t{key.first} << 32 | key.second);
-  for (const auto& [comm, thread] : ended_) add(thread.*of, 0);
+  for (const auto& [key, thread] : ended_) add(thread.*of, 0);
   std::vector<OffcpuRow> rows;
   for (auto& [key, group] : groups) {
     for (auto& [who, displacer] : group.displacers) group.row.displacers.push_back(displacer);

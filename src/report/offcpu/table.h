@@ -10,6 +10,7 @@
 
 #include "bpf/offcpu.h"
 #include "core/record.h"
+#include "core/whose.h"
 
 namespace overdue {
 
@@ -24,17 +25,12 @@ struct Displacer {
   void add(const Displacer& other);
 };
 
-/// What rows are: one thread, one process, all threads of one name, all threads whose names differ
-/// in numbers alone.
-enum class OffcpuBy { thread, process, name, pattern };
-
 /// Where the threads of a row were.
-struct OffcpuRow {
-  std::uint32_t pid = 0, tid = 0;  ///< 0: the row is not of one process, of one thread
-  std::string comm;
+struct OffcpuRow : Owner {
   std::uint64_t threads = 0;
-  std::uint64_t wall_ns = 0;   ///< time in which the threads were measured, summed
-  std::uint64_t oncpu_ns = 0;  ///< interrupts included
+  std::uint64_t processes = 0;  ///< those whose first thread is among the threads
+  std::uint64_t wall_ns = 0;    ///< time in which the threads were measured, summed
+  std::uint64_t oncpu_ns = 0;   ///< interrupts included
   std::uint64_t sleeping_ns = 0, uninterruptible_ns = 0;
   std::uint64_t runqueue_ns = 0, preempted_ns = 0, throttled_ns = 0;
   /// Parts of the blocked time by enum wait_reason, as far as they are known.
@@ -59,15 +55,18 @@ struct OffcpuRow {
   void add(const OffcpuRow& other);
 };
 
-/// Adds records up, by thread. Ended threads that are too many to keep apart are added up by name.
-/// One thread.
+/// Leaves each row what it shows by this word, and finds the paths of cgroups.
+void complete_rows(std::vector<OffcpuRow>& rows, Whose by, const Names& names);
+
+/// Adds records up, by thread. Ended threads that are too many to keep apart are added up by name,
+/// cgroup and parent. One thread.
 class OffcpuTable {
  public:
   void add(const Record& record);
   /// All rows since the start, or since the last call of end_interval(); unsorted, and without rows
   /// that have no time.
-  std::vector<OffcpuRow> rows(OffcpuBy by) const { return merged(by, &Thread::total); }
-  std::vector<OffcpuRow> interval_rows(OffcpuBy by) const { return merged(by, &Thread::interval); }
+  std::vector<OffcpuRow> rows(Whose by) const { return merged(by, &Thread::total); }
+  std::vector<OffcpuRow> interval_rows(Whose by) const { return merged(by, &Thread::interval); }
   void end_interval();
   /// The number of threads whose rows were added up by name.
   std::uint64_t merged_threads() const { return merged_threads_; }
@@ -89,10 +88,10 @@ class OffcpuTable {
   void add_thread(const offcpu_thread& record);
   void add_displacer(const offcpu_displacer& record);
   void merge_ended();
-  std::vector<OffcpuRow> merged(OffcpuBy by, Sums Thread::* of) const;
+  std::vector<OffcpuRow> merged(Whose by, Sums Thread::* of) const;
 
   std::map<Key, Thread> threads_;
-  std::map<std::string, Thread> ended_;  ///< by name
+  std::map<Owner, Thread> ended_;
   std::uint64_t merged_threads_ = 0;
 };
 

@@ -64,14 +64,14 @@ TEST_F(OffcpuTables, AnIntervalHasTheGrowthOfTheSums) {
   record.preemptions = 5;
   record.longest_ns = 20 * ms;
   add(record);
-  const std::vector<OffcpuRow> interval = table.interval_rows(OffcpuBy::thread);
+  const std::vector<OffcpuRow> interval = table.interval_rows(Whose::thread);
   ASSERT_EQ(interval.size(), 1U);
   EXPECT_EQ(interval[0].wall_ns, 200 * ms);
   EXPECT_EQ(interval[0].oncpu_ns, 100 * ms);
   EXPECT_EQ(interval[0].offcpu_ns(), 100 * ms);
   EXPECT_EQ(interval[0].switches, 5U);
   EXPECT_EQ(interval[0].max_ns, 20 * ms);
-  const std::vector<OffcpuRow> total = table.rows(OffcpuBy::thread);
+  const std::vector<OffcpuRow> total = table.rows(Whose::thread);
   ASSERT_EQ(total.size(), 1U);
   EXPECT_EQ(total[0].wall_ns, 300 * ms);
   EXPECT_EQ(total[0].sleeping_ns, 70 * ms);
@@ -90,11 +90,11 @@ TEST_F(OffcpuTables, AThreadThatFirstRunsLaterStaysOneRow) {
   record.waits = 1;
   record.longest_ns = 150 * ms;
   add(record);
-  const std::vector<OffcpuRow> total = table.rows(OffcpuBy::thread);
+  const std::vector<OffcpuRow> total = table.rows(Whose::thread);
   ASSERT_EQ(total.size(), 1U);
   EXPECT_EQ(total[0].wall_ns, 200 * ms);
   EXPECT_EQ(total[0].sleeping_ns, 150 * ms);
-  const std::vector<OffcpuRow> interval = table.interval_rows(OffcpuBy::thread);
+  const std::vector<OffcpuRow> interval = table.interval_rows(Whose::thread);
   ASSERT_EQ(interval.size(), 1U);
   EXPECT_EQ(interval[0].sleeping_ns, 50 * ms);
 }
@@ -107,8 +107,8 @@ TEST_F(OffcpuTables, ATidThatIsUsedAgainHasTwoRows) {
   offcpu_thread second = thread_at(1200, 2, 11, "second");
   second.sums.oncpu_ns = 200 * ms;
   add(second);
-  EXPECT_EQ(table.rows(OffcpuBy::thread).size(), 2U);
-  const std::vector<OffcpuRow> processes = table.rows(OffcpuBy::process);
+  EXPECT_EQ(table.rows(Whose::thread).size(), 2U);
+  const std::vector<OffcpuRow> processes = table.rows(Whose::process);
   ASSERT_EQ(processes.size(), 1U);
   EXPECT_EQ(processes[0].threads, 2U);
   EXPECT_EQ(processes[0].oncpu_ns, 300 * ms);
@@ -122,7 +122,7 @@ TEST_F(OffcpuTables, DisplacersOfARowAddUpAndTheLongestComesFirst) {
     add_displacer(number, 50, "hog", 4, 30);
     add_displacer(number, 51, "kworker/0:1", 1, 10);
   }
-  const std::vector<OffcpuRow> named = table.rows(OffcpuBy::name);
+  const std::vector<OffcpuRow> named = table.rows(Whose::name);
   ASSERT_EQ(named.size(), 1U);
   EXPECT_EQ(named[0].comm, "worker");
   EXPECT_EQ(named[0].threads, 2U);
@@ -130,13 +130,13 @@ TEST_F(OffcpuTables, DisplacersOfARowAddUpAndTheLongestComesFirst) {
   EXPECT_EQ(named[0].displacers[0].comm, "hog");
   EXPECT_EQ(named[0].displacers[0].count, 8U);
   EXPECT_EQ(named[0].displacers[0].total_ns, 60 * ms);
-  EXPECT_EQ(all_displacers(table.rows(OffcpuBy::thread))[0].total_ns, 60 * ms);
+  EXPECT_EQ(all_displacers(table.rows(Whose::thread))[0].total_ns, 60 * ms);
 }
 
 TEST_F(OffcpuTables, DisplacersOfManyNamesStayWithinTheLimit) {
   add(thread_at(1500, 1, 11, "worker"));
   for (u32 tid = 1; tid <= 5'000; ++tid) add_displacer(1, tid, "d" + std::to_string(tid), 1, 1);
-  const std::vector<OffcpuRow> rows = table.rows(OffcpuBy::thread);
+  const std::vector<OffcpuRow> rows = table.rows(Whose::thread);
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].displacers.size(), 2'001U);
   std::uint64_t counted = 0;
@@ -153,7 +153,7 @@ TEST_F(OffcpuTables, APatternHasTheThreadsWhoseNamesDifferInNumbers) {
     record.sums.oncpu_ns = number * 10 * ms;
     add(record);
   }
-  std::vector<OffcpuRow> rows = table.rows(OffcpuBy::pattern);
+  std::vector<OffcpuRow> rows = table.rows(Whose::pattern);
   ASSERT_EQ(rows.size(), 2U);
   std::ranges::sort(rows, {}, &OffcpuRow::comm);
   EXPECT_EQ(rows[0].comm, "acceptor");
@@ -172,12 +172,50 @@ TEST_F(OffcpuTables, EndedThreadsThatAreTooManyAddUpByName) {
   }
   EXPECT_EQ(table.merged_threads(), 20'000U);
   std::uint64_t counted = 0, oncpu_ns = 0;
-  for (const OffcpuRow& row : table.rows(OffcpuBy::thread)) {
+  for (const OffcpuRow& row : table.rows(Whose::thread)) {
     counted += row.threads;
     oncpu_ns += row.oncpu_ns;
   }
   EXPECT_EQ(counted, threads);
   EXPECT_EQ(oncpu_ns, u64{threads} * 100 * ms);
+}
+
+TEST_F(OffcpuTables, ShortProcessesOfOneParentAreOneRowHoweverMany) {
+  constexpr u32 processes = 45'000;
+  for (u32 number = 1; number <= processes; ++number) {
+    offcpu_thread record = thread_at(1100, number, number, number % 2 == 0 ? "sh" : "awk");
+    record.header.pid = number;
+    record.sums.oncpu_ns = 100 * ms;
+    record.flags = OFFCPU_ENDED;
+    record.origin.is_known = 1;
+    record.origin.parent_pid = number % 3 == 0 ? 7 : 4126;
+    std::ranges::copy(std::string_view(record.header.comm), record.origin.process);
+    add(record);
+  }
+  const std::vector<OffcpuRow> rows = table.rows(Whose::parent);
+  ASSERT_EQ(rows.size(), 4U);
+  std::uint64_t counted = 0;
+  for (const OffcpuRow& row : rows) {
+    EXPECT_EQ(row.processes, row.parent_pid == 7 ? processes / 6 : processes / 3) << row.comm;
+    EXPECT_EQ(row.oncpu_ns, row.processes * 100 * ms);
+    counted += row.processes;
+  }
+  EXPECT_EQ(counted, processes);
+}
+
+TEST_F(OffcpuTables, NamesOfEndedThreadsStayWithinTheLimit) {
+  constexpr u32 threads = 70'000;
+  for (u32 number = 1; number <= threads; ++number) {
+    offcpu_thread record = thread_at(1100, number, number, "t" + std::to_string(number));
+    record.sums.oncpu_ns = 100 * ms;
+    record.flags = OFFCPU_ENDED;
+    add(record);
+  }
+  const std::vector<OffcpuRow> rows = table.rows(Whose::name);
+  EXPECT_LE(rows.size(), 40'001U);
+  std::uint64_t counted = 0;
+  for (const OffcpuRow& row : rows) counted += row.threads;
+  EXPECT_EQ(counted, threads);
 }
 
 }  // namespace

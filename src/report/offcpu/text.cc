@@ -21,11 +21,8 @@ std::string short_duration(std::uint64_t ns) {
   return ns == 0 ? "-" : duration_text(ns);
 }
 
-std::string name_of(const OffcpuRow& row) {
-  const std::string name = printable(row.comm);
-  if (row.tid != 0) return fmt::format("{}[{}]", name, row.tid);
-  if (row.pid != 0) return fmt::format("{}[{}]", name, row.pid);
-  return row.threads > 1 ? fmt::format("{} ×{}", name, grouped(row.threads)) : name;
+std::string name_of(const OffcpuRow& row, Whose by) {
+  return owner_text(row, by, by == Whose::parent ? row.processes : row.threads);
 }
 
 /// Of a wait in progress, the length so far.
@@ -34,8 +31,9 @@ std::string longest_text(const OffcpuRow& row) {
   return duration_text(row.longest_ns()) + (row.open_ns > row.max_ns ? "+" : "");
 }
 
-std::string_view heading_of(OffcpuBy by) {
-  constexpr std::string_view headings[] = {"THREAD", "PROCESS", "NAME", "PATTERN"};
+std::string_view heading_of(Whose by) {
+  constexpr std::string_view headings[] = {"THREAD", "PROCESS", "NAME",     "PATTERN",
+                                           "GROUP",  "CGROUP",  "PROCESSES"};
   return headings[static_cast<std::size_t>(by)];
 }
 
@@ -49,8 +47,8 @@ std::string displacer_text(const Displacer& displacer) {
                      duration_text(displacer.total_ns), duration_text(displacer.max_ns));
 }
 
-std::string displacers_of(const OffcpuRow& row) {
-  std::string text = fmt::format("  {}", name_of(row));
+std::string displacers_of(const OffcpuRow& row, Whose by) {
+  std::string text = fmt::format("  {}", name_of(row, by));
   const std::size_t shown = std::min(displacers_shown, row.displacers.size());
   for (std::size_t i = 0; i < shown; ++i)
     text += fmt::format("{} {}", i == 0 ? " by" : ";", displacer_text(row.displacers[i]));
@@ -63,7 +61,7 @@ std::string displacers_of(const OffcpuRow& row) {
 }
 
 /// The displacers of the rows that were preempted for longest.
-std::string displaced_text(const std::vector<OffcpuRow>& rows) {
+std::string displaced_text(const std::vector<OffcpuRow>& rows, Whose by) {
   std::vector<const OffcpuRow*> displaced;
   for (const OffcpuRow& row : rows)
     if (!row.displacers.empty()) displaced.push_back(&row);
@@ -73,7 +71,7 @@ std::string displaced_text(const std::vector<OffcpuRow>& rows) {
   });
   if (displaced.size() > displaced_rows) displaced.resize(displaced_rows);
   std::string text = "\ndisplaced\n";
-  for (const OffcpuRow* row : displaced) text += displacers_of(*row);
+  for (const OffcpuRow* row : displaced) text += displacers_of(*row, by);
   return text;
 }
 
@@ -108,9 +106,10 @@ ShownRows shown_rows(const std::vector<OffcpuRow>& rows, std::size_t top) {
   return shown;
 }
 
-std::string table_text(const std::vector<const OffcpuRow*>& rows, std::string_view heading) {
+std::string table_text(const std::vector<const OffcpuRow*>& rows, Whose by) {
+  const std::string_view heading = heading_of(by);
   std::size_t width = heading.size();
-  for (const OffcpuRow* row : rows) width = std::max(width, display_width(name_of(*row)));
+  for (const OffcpuRow* row : rows) width = std::max(width, display_width(name_of(*row, by)));
   const auto padding = [width](std::string_view name) {
     return std::string(width - std::min(width, display_width(name)), ' ');
   };
@@ -119,7 +118,7 @@ std::string table_text(const std::vector<const OffcpuRow*>& rows, std::string_vi
       fmt::format(line, heading, padding(heading), "ON CPU", "OFF CPU", "SLEEPING", "UNINTR",
                   "RUN QUEUE", "PREEMPTED", "THROTTLED", "COUNT", "LONGEST");
   for (const OffcpuRow* row : rows) {
-    const std::string name = name_of(*row);
+    const std::string name = name_of(*row, by);
     text += fmt::format(line, name, padding(name), short_duration(row->oncpu_ns),
                         short_duration(row->offcpu_ns()), short_duration(row->sleeping_ns),
                         short_duration(row->uninterruptible_ns), short_duration(row->runqueue_ns),
@@ -134,13 +133,13 @@ std::string table_text(const std::vector<const OffcpuRow*>& rows, std::string_vi
 std::string offcpu_text(const std::vector<OffcpuRow>& rows, const OffcpuShow& show,
                         std::size_t width) {
   const ShownRows shown = shown_rows(rows, show.top);
-  std::string text = shown.rows.empty() ? "no thread of the target ran\n"
-                                        : table_text(shown.rows, heading_of(show.by));
+  std::string text =
+      shown.rows.empty() ? "no thread of the target ran\n" : table_text(shown.rows, show.by);
   if (shown.omitted > 0)
     text += fmt::format("{} more rows; --top 0 shows all\n", grouped(shown.omitted));
   if (shown.asleep > 0)
     text += fmt::format("asleep throughout: {}\n", counted(shown.asleep, "thread"));
-  return text + folded_lines(displaced_text(rows), width);
+  return text + folded_lines(displaced_text(rows, show.by), width);
 }
 
 std::string displacers_text(const std::vector<Displacer>& displacers, std::size_t top) {

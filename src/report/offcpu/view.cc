@@ -59,7 +59,7 @@ OffcpuPlan kept_offcpu_plan(const SessionInfo& info) {
     return kept_number(info.options, name, otherwise, most);
   };
   OffcpuPlan plan;
-  plan.show.by = static_cast<OffcpuBy>(number("by", 0, static_cast<int>(OffcpuBy::pattern)));
+  plan.show.by = static_cast<Whose>(number("by", 0, static_cast<int>(Whose::parent)));
   plan.show.by_displacer = number("by_displacer", 0, 1) != 0;
   plan.show.lines = number("lines", 0, 1) != 0;
   plan.show.top = number("top", 0, UINT32_MAX);
@@ -74,7 +74,8 @@ void OffcpuView::begin(const SessionInfo& info) {
   report_.sink->begin(info);
 }
 
-std::vector<OffcpuRow> OffcpuView::sorted(std::vector<OffcpuRow> rows) const {
+std::vector<OffcpuRow> OffcpuView::sorted(std::vector<OffcpuRow> rows, const Names& names) const {
+  complete_rows(rows, plan_.show.by, names);
   if (plan_.runnable_only)
     std::erase_if(rows, [](const OffcpuRow& row) { return row.runnable_ns() == 0; });
   const Figure figure =
@@ -82,7 +83,7 @@ std::vector<OffcpuRow> OffcpuView::sorted(std::vector<OffcpuRow> rows) const {
   std::ranges::sort(rows, [figure](const OffcpuRow& one, const OffcpuRow& other) {
     const auto key = [figure](const OffcpuRow& row) {
       return std::tuple(~figure(row), ~row.offcpu_ns(), row.pid, row.tid,
-                        std::string_view(row.comm));
+                        std::string_view(row.comm), row.parent_pid, row.cgroup_id);
     };
     return key(one) < key(other);
   });
@@ -92,9 +93,9 @@ std::vector<OffcpuRow> OffcpuView::sorted(std::vector<OffcpuRow> rows) const {
 void OffcpuView::interval(const SessionInfo& info, Duration wall) {
   if (wall == Duration{}) return;
   const KernelTime end = info.start + info.duration;
-  report_.sink->section(std::make_shared<OffcpuSection>(sorted(table_.interval_rows(plan_.show.by)),
-                                                        plan_.show, info.wall(end - wall),
-                                                        info.wall(end)));
+  report_.sink->section(
+      std::make_shared<OffcpuSection>(sorted(table_.interval_rows(plan_.show.by), info.names),
+                                      plan_.show, info.wall(end - wall), info.wall(end)));
   table_.end_interval();
 }
 
@@ -104,7 +105,7 @@ void OffcpuView::end(const SessionInfo& info, const Receipt& receipt) {
     shown.notes.push_back(
         fmt::format("threads that had ended and are added up by name: {}", grouped(merged)));
   report_.sink->section(
-      std::make_shared<OffcpuSection>(sorted(table_.rows(plan_.show.by)), plan_.show));
+      std::make_shared<OffcpuSection>(sorted(table_.rows(plan_.show.by), info.names), plan_.show));
   report_.sink->end(shown, receipt);
   report_.output->close();
 }

@@ -38,10 +38,10 @@ class OffcpuView final : public MeasureListener {
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
   /// A row for each thread, since the start.
-  std::vector<OffcpuRow> threads() const { return table_.rows(OffcpuBy::thread); }
+  std::vector<OffcpuRow> threads() const { return table_.rows(Whose::thread); }
 
  private:
-  std::vector<OffcpuRow> sorted(std::vector<OffcpuRow> rows) const;
+  std::vector<OffcpuRow> sorted(std::vector<OffcpuRow> rows, const Names& names) const;
 
   OffcpuPlan plan_;
   const OutputOptions& options_;

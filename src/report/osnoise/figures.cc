@@ -1,6 +1,10 @@
 #include "report/osnoise/figures.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -19,7 +23,13 @@ KeptOptions kept_options(const OsnoisePlan& plan) {
           {"stop_total_ns", std::to_string(plan.stop_total_ns)},
           {"counts_softirqs", std::to_string(plan.counts_softirqs)},
           {"bucket_ns", std::to_string(plan.bucket_ns)},
-          {"buckets", std::to_string(plan.buckets)}};
+          {"buckets", std::to_string(plan.buckets)},
+          {"by", std::to_string(static_cast<int>(plan.by))}};
+}
+
+void choose_rows(OsnoisePlan& plan, std::string_view word) {
+  check_whose(word, osnoise_words);
+  plan.by = whose_named(word).value_or(Whose::thread);
 }
 
 OsnoisePlan kept_osnoise_plan(const SessionInfo& info) {
@@ -32,9 +42,35 @@ OsnoisePlan kept_osnoise_plan(const SessionInfo& info) {
   plan.stop_single_ns = kept_number(info.options, "stop_single_ns", 0);
   plan.stop_total_ns = kept_number(info.options, "stop_total_ns", 0);
   plan.counts_softirqs = kept_number(info.options, "counts_softirqs", 1) != 0;
+  plan.by =
+      static_cast<Whose>(kept_number(info.options, "by", 0, static_cast<int>(Whose::pattern)));
   plan.bucket_ns = std::max<std::uint64_t>(1, kept_number(info.options, "bucket_ns", 1000));
   plan.buckets = std::max<std::uint64_t>(1, kept_number(info.options, "buckets", 256, 1'000'000));
   return plan;
+}
+
+std::vector<NoiseShare> parts_by(std::vector<NoiseShare> parts, Whose by) {
+  if (by == Whose::thread) return parts;
+  std::map<std::string, NoiseShare> threads;
+  for (const NoiseShare& part : parts) {
+    if (part.kind != NOISE_THREAD || part.number == 0) continue;
+    const std::string name = key_of({.tid = part.number, .comm = part.name}, by).comm;
+    NoiseShare& sum = threads[name];
+    sum.kind = NOISE_THREAD;
+    sum.name = name;
+    ++sum.threads;
+    sum.count += part.count;
+    sum.ns += part.ns;
+    sum.max_ns = std::max(sum.max_ns, part.max_ns);
+  }
+  std::erase_if(
+      parts, [](const NoiseShare& part) { return part.kind == NOISE_THREAD && part.number != 0; });
+  for (auto& [name, sum] : threads) parts.push_back(std::move(sum));
+  std::ranges::sort(parts, [](const NoiseShare& one, const NoiseShare& other) {
+    return std::tie(other.ns, one.kind, one.number, one.name) <
+           std::tie(one.ns, other.kind, other.number, other.name);
+  });
+  return parts;
 }
 
 const Schema& osnoise_sample_of_tracer() {

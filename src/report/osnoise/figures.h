@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,9 +11,13 @@
 #include "core/even_histogram.h"
 #include "core/record.h"
 #include "core/session_info.h"
+#include "core/whose.h"
 #include "source/kept_options.h"
 
 namespace overdue {
+
+/// The words of --by.
+inline constexpr std::array<std::string_view, 3> osnoise_words{"thread", "name", "pattern"};
 
 /// The settings of `overdue osnoise` that its reports need.
 struct OsnoisePlan {
@@ -24,11 +29,15 @@ struct OsnoisePlan {
   std::uint64_t stop_single_ns = 0;  ///< limit for a single noise; 0: no limit
   std::uint64_t stop_total_ns = 0;
   bool counts_softirqs = true;  ///< false: the tracer sees no softirqs
+  Whose by = Whose::thread;     ///< parts of threads
   bool trace = false;
   bool histogram = false;
   std::uint64_t bucket_ns = 1000;
   std::size_t buckets = 256;
 };
+
+/// Chooses by one of osnoise_words; throws Error (exit status 2) for any other word.
+void choose_rows(OsnoisePlan& plan, std::string_view word);
 
 /// The plan as a recording keeps it, and back; a damaged setting gets its default.
 KeptOptions kept_options(const OsnoisePlan& plan);
@@ -53,6 +62,9 @@ class NoiseTally {
   NoiseShares shares_;
   EvenHistogram histogram_;  ///< has the buckets of the plan from the first noise on
 };
+
+/// The parts, with those of threads added up by name or pattern; longest first.
+std::vector<NoiseShare> parts_by(std::vector<NoiseShare> parts, Whose by);
 
 /// The figures of all periods of a CPU that have ended.
 struct OsnoiseCpu {

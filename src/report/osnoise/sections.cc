@@ -55,7 +55,7 @@ void describe_cpu(Members& member, const OsnoiseCpu& cpu, const OsnoisePlan& pla
   member("cpu", cpu.cpu);
   describe_noise(member, cpu);
   describe_counts(member, cpu, plan);
-  member("parts", cpu.tally.parts(), parts_about);
+  member("parts", parts_by(cpu.tally.parts(), plan.by), parts_about);
   member("residual_ns", cpu.residual_ns(),
          {.help = "noise in no part: kernel entries and exits, context switches, lost records"});
   member("histogram", when(plan.histogram, cpu.tally.histogram().buckets()),
@@ -91,7 +91,8 @@ void describe(Members& member, const NoiseShare& part) {
          {.help = "hardware: nothing that the kernel reports; hardware or a hypervisor",
           .choices = kinds});
   member("name", part.name);
-  member("tid", when(is_thread, part.number),
+  member("threads", when(part.threads > 0, part.threads), {.help = "with --by name, pattern"});
+  member("tid", when(is_thread && part.threads == 0, part.number),
          {.help = "thread; 0: the kernel reported no switch to it"});
   member("number", when(!is_thread, part.number), {.help = "number of the interrupt"});
   member("count", part.count);
@@ -143,7 +144,7 @@ std::string OsnoiseReport::text(const ReportContext& context) const {
   std::string text;
   if (plan_.histogram) text += osnoise_histogram(cpus_, plan_) + "\n";
   text += osnoise_table(cpus_, plan_, context.info.duration, table_width(context));
-  if (const std::string parts = osnoise_parts(cpus_, parts_shown); !parts.empty())
+  if (const std::string parts = osnoise_parts(cpus_, parts_shown, plan_.by); !parts.empty())
     text += "\n" + parts;
   if (stop_) text += "\n" + osnoise_stop(*stop_);
   return text;

@@ -18,6 +18,7 @@ namespace {
 std::string name_of(const NoiseShare& part) {
   if (part.kind == NOISE_HARDWARE) return "or a hypervisor";
   if (!has_name(part.kind)) return {};
+  if (part.threads > 0) return owner_text({.comm = part.name}, Whose::name, part.threads);
   if (part.name.empty() && part.number == 0) return "not reported";
   return fmt::format("{}:{}", printable(part.name), part.number);
 }
@@ -101,7 +102,7 @@ std::string osnoise_table(std::span<const OsnoiseCpu> cpus, const OsnoisePlan& p
   return text;
 }
 
-std::string osnoise_parts(std::span<const OsnoiseCpu> cpus, std::size_t most) {
+std::string osnoise_parts(std::span<const OsnoiseCpu> cpus, std::size_t most, Whose by) {
   NoiseTally all;
   std::uint64_t noise_ns = 0, residual_ns = 0;
   for (const OsnoiseCpu& cpu : cpus) {
@@ -109,7 +110,7 @@ std::string osnoise_parts(std::span<const OsnoiseCpu> cpus, std::size_t most) {
     noise_ns += cpu.noise_ns;
     residual_ns += cpu.residual_ns();
   }
-  return noise_ns == 0 ? "" : noise_lines(all.parts(), most, residual_ns, noise_ns);
+  return noise_ns == 0 ? "" : noise_lines(parts_by(all.parts(), by), most, residual_ns, noise_ns);
 }
 
 std::string osnoise_histogram(std::span<const OsnoiseCpu> cpus, const OsnoisePlan& plan) {

@@ -22,7 +22,7 @@ std::string osnoise_table(std::span<const OsnoiseCpu> cpus, const OsnoisePlan& p
 inline constexpr std::size_t osnoise_table_width = 120;  ///< columns of the full table
 
 /// The parts of all CPUs' noise, longest first, at most `most` of a kind. Empty without noise.
-std::string osnoise_parts(std::span<const OsnoiseCpu> cpus, std::size_t most);
+std::string osnoise_parts(std::span<const OsnoiseCpu> cpus, std::size_t most, Whose by);
 
 /// Number of noises by bucket, a column for each CPU. Empty buckets are left out.
 std::string osnoise_histogram(std::span<const OsnoiseCpu> cpus, const OsnoisePlan& plan);

@@ -185,5 +185,24 @@ TEST(LiveTables, HaveAFormForEightyColumns) {
   EXPECT_LE(width(osnoise_table(noisy, {}, {}, TableWidth::narrow)), 80u);
 }
 
+TEST(OsnoiseParts, ByNameThreadsAddUpAndNothingIsLost) {
+  std::vector<NoiseShare> parts = {
+      {.kind = NOISE_IRQ, .number = 4, .name = "disk", .count = 1, .ns = 50, .max_ns = 50},
+      {.kind = NOISE_THREAD, .number = 0, .count = 1, .ns = 5, .max_ns = 5}};
+  for (u32 tid = 1; tid <= 300; ++tid)
+    parts.push_back(
+        {.kind = NOISE_THREAD, .number = tid, .name = "sh", .count = 2, .ns = tid, .max_ns = tid});
+  const std::vector<NoiseShare> named = parts_by(parts, Whose::name);
+  ASSERT_EQ(named.size(), 3u);
+  EXPECT_EQ(named[0].name, "sh");
+  EXPECT_EQ(named[0].threads, 300u);
+  EXPECT_EQ(named[0].count, 600u);
+  EXPECT_EQ(named[0].ns, 300u * 301 / 2);
+  EXPECT_EQ(named[0].max_ns, 300u);
+  EXPECT_EQ(named[1].name, "disk");
+  EXPECT_EQ(named[2].ns, 5u);
+  EXPECT_EQ(parts_by(parts, Whose::thread).size(), parts.size());
+}
+
 }  // namespace
 }  // namespace overdue

@@ -23,7 +23,7 @@ OsnoiseStop stop_at(const osnoise_gap& gap, const TimerCause& cause, const Osnoi
           .single = true,
           .limit_ns = plan.stop_single_ns,
           .noise_ns = gap.noise_ns,
-          .parts = tally.parts(),
+          .parts = parts_by(tally.parts(), plan.by),
           .residual_ns = gap.noise_ns - tally.parts_ns(),
           .complete = (gap.flags & OSNOISE_CUT) == 0};
 }
@@ -57,7 +57,7 @@ void OsnoiseView::add(const osnoise_sample& sample, OsnoiseCpu& cpu) {
              .single = false,
              .limit_ns = plan_.stop_total_ns,
              .noise_ns = sample.noise_ns,
-             .parts = cpu.open.parts(),
+             .parts = parts_by(cpu.open.parts(), plan_.by),
              .residual_ns = sample.noise_ns > known_ns ? sample.noise_ns - known_ns : 0};
   }
   cpu.add(sample);

@@ -40,8 +40,16 @@ std::string to_text(const ProfiledFunction& function) {
   return fmt::format("[{}]", function.module.substr(function.module.rfind('/') + 1));
 }
 
-Profile::Profile(bool by_thread, const Limits& limits) : by_thread_(by_thread), limits_(limits) {
+Profile::Profile(Whose by, const Limits& limits) : by_(by), limits_(limits) {
   number_of({others, {}, false});  // number 0
+}
+
+void Profile::count_owner(const profile_sample& sample, const Owner& key) {
+  processes_.add(key, sample.header.pid, sample.origin.start_ns);
+  const bool has_room = owners_.contains(key) || owners_.size() < limits_.threads;
+  const Owner kept = has_room ? key : key_of(other_owner(), by_);
+  ProfiledThread& row = owners_[kept];
+  if (++row.samples == 1) row.owner = kept;
 }
 
 void Profile::count_thread(const profile_sample& sample) {
@@ -69,14 +77,37 @@ std::uint32_t Profile::number_of(const FunctionName& function) {
   return number;
 }
 
-std::uint32_t Profile::root_of(std::string_view name) {
-  if (const auto known = root_numbers_.find(name); known != root_numbers_.end())
+/// What stacks are kept apart by.
+Owner Profile::root_owner(const Owner& owner) const {
+  if (has_owners()) return key_of(owner, by_);
+  Owner root;
+  if (by_ == Whose::thread)
+    root.comm = owner.comm;
+  else
+    root.process = owner.process;
+  return root;
+}
+
+std::string Profile::root_text(const Owner& root) const {
+  if (has_owners()) return owner_text(root, by_, 0);
+  return by_ == Whose::thread ? root.comm : root.process;
+}
+
+std::uint32_t Profile::root_of(Owner root) {
+  if (const auto known = root_numbers_.find(root); known != root_numbers_.end())
     return known->second;
-  if (roots_.size() >= limits_.roots) name = others;
+  if (roots_.size() >= limits_.roots) root = root_owner(other_owner());
   const auto [found, is_new] =
-      root_numbers_.try_emplace(std::string(name), static_cast<std::uint32_t>(roots_.size()));
-  if (is_new) roots_.emplace_back(name);
+      root_numbers_.try_emplace(root, static_cast<std::uint32_t>(roots_.size()));
+  if (is_new) roots_.push_back(std::move(root));
   return found->second;
+}
+
+void Profile::resolve_cgroups(const Names& names) {
+  if (by_ != Whose::cgroup) return;
+  for (Owner& root : roots_) resolve_cgroup(root, names);
+  for (auto& [key, thread] : owners_)
+    if (thread.owner) resolve_cgroup(*thread.owner, names);
 }
 
 void Profile::append(const Stack& stack) {
@@ -98,10 +129,14 @@ void Profile::add(const profile_sample& sample, const Stack& kernel,
   if (!kernel.empty()) ++kernel_samples_;
   const bool is_cut = !user.end.empty();
   if (is_cut) ++cut_;
-  count_thread(sample);
-  const std::string_view root =
-      by_thread_ ? fixed_text(sample.header.comm) : fixed_text(sample.process);
-  words_.assign({root_of(root), is_cut ? 1u : 0u});
+  Owner owner = owner_of(sample.header, sample.origin);
+  owner.process = fixed_text(sample.process);
+  Owner root = root_owner(owner);
+  if (has_owners())
+    count_owner(sample, root);
+  else
+    count_thread(sample);
+  words_.assign({root_of(std::move(root)), is_cut ? 1u : 0u});
   append(kernel);
   append(user.frames);
   if (words_.size() == words_before_frames) words_.push_back(number_of({no_stack, {}, false}));
@@ -119,8 +154,13 @@ void Profile::add(const profile_sample& sample, const Stack& kernel,
 std::vector<ProfiledThread> Profile::threads() const {
   std::vector<ProfiledThread> all;
   for (const auto& [key, thread] : threads_) all.push_back(thread);
+  for (const auto& [key, thread] : owners_) {
+    all.push_back(thread);
+    all.back().processes = processes_.count(key);
+  }
   std::ranges::sort(all, [](const ProfiledThread& one, const ProfiledThread& other) {
-    return std::tie(other.samples, one.pid, one.tid) < std::tie(one.samples, other.pid, other.tid);
+    return std::tie(other.samples, one.pid, one.tid, one.owner) <
+           std::tie(one.samples, other.pid, other.tid, other.owner);
   });
   return all;
 }
@@ -136,7 +176,7 @@ std::vector<ProfiledFunction> Profile::ranked_functions() const {
 }
 
 ProfiledStack Profile::stack_of(const Words& words, std::uint64_t samples) const {
-  return {.root = roots_[words[0]],
+  return {.root = root_text(roots_[words[0]]),
           .frames = {words.begin() + words_before_frames, words.end()},
           .is_cut = words[1] != 0,
           .samples = samples};

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,17 +12,20 @@
 
 #include "bpf/profile.h"
 #include "core/stack_namer.h"
+#include "core/whose.h"
 #include "flame/stack_tree.h"
 
 namespace overdue {
 
-/// A thread with samples.
+/// A thread with samples, or what threads have in common.
 struct ProfiledThread {
   std::uint32_t pid = 0;
   std::uint32_t tid = 0;
   std::string comm{};     ///< last name of the thread
   std::string process{};  ///< last name of its process
   std::uint64_t samples = 0;
+  std::optional<Owner> owner{};  ///< of the threads that are added up; empty: one thread
+  std::uint64_t processes = 0;   ///< different processes of this owner
 };
 
 /// A function with samples. Functions without a name are one function of their module.
@@ -55,9 +59,10 @@ class Profile {
     std::size_t stack_words = 8'000'000;  ///< frames of all different stacks
   };
 
-  /// `by_thread`: stacks are kept apart by the name of the thread, not of the process.
-  explicit Profile(bool by_thread) : Profile(by_thread, Limits()) {}
-  Profile(bool by_thread, const Limits& limits);
+  /// By process or thread, stacks are kept apart by its name; by name, cgroup or parent, by these,
+  /// and so are the threads.
+  explicit Profile(Whose by) : Profile(by, Limits()) {}
+  Profile(Whose by, const Limits& limits);
 
   /// Stacks are innermost first.
   void add(const profile_sample& sample, const Stack& kernel, const StackNamer::UserStack& user);
@@ -68,6 +73,10 @@ class Profile {
   std::uint64_t cut() const { return cut_; }
   /// Samples added to "(other)" for lack of room.
   std::uint64_t merged() const { return merged_; }
+  const ProcessCounts& processes() const { return processes_; }
+
+  /// Finds the paths of cgroups. Before that, rows by cgroup have none.
+  void resolve_cgroups(const Names& names);
 
   /// Most samples first.
   std::vector<ProfiledThread> threads() const;
@@ -88,22 +97,28 @@ class Profile {
     auto operator<=>(const FunctionName&) const = default;
   };
 
+  bool has_owners() const { return by_ != Whose::thread && by_ != Whose::process; }
   void count_thread(const profile_sample& sample);
+  void count_owner(const profile_sample& sample, const Owner& key);
+  Owner root_owner(const Owner& owner) const;
+  std::string root_text(const Owner& root) const;
   std::uint32_t number_of(const FunctionName& function);
-  std::uint32_t root_of(std::string_view name);
+  std::uint32_t root_of(Owner root);
   void append(const Stack& stack);
   void count_functions();
   ProfiledStack stack_of(const Words& words, std::uint64_t samples) const;
 
-  bool by_thread_;
+  Whose by_;
   Limits limits_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, ProfiledThread> threads_;  ///< by pid, tid
+  std::map<Owner, ProfiledThread> owners_;  ///< in place of threads_, by name, cgroup or parent
+  ProcessCounts processes_;                 ///< of these owners
   std::deque<ProfiledFunction> functions_;
   std::vector<std::uint64_t> counted_;  ///< by function: the last sample in its total
   // Sorted, not hashed: names are hostile, and can be made to collide.
   std::map<FunctionName, std::uint32_t> function_numbers_;
-  std::vector<std::string> roots_;
-  std::map<std::string, std::uint32_t, std::less<>> root_numbers_;
+  std::vector<Owner> roots_;
+  std::map<Owner, std::uint32_t> root_numbers_;
   std::map<Words, std::uint64_t> stacks_;  ///< root, whether cut, functions innermost first
   Words words_;                            ///< of the sample that is being added
   std::size_t stack_words_ = 0;

@@ -62,7 +62,7 @@ ProfileFigures figures_of(const Profile& profile) {
 }
 
 TEST(Profile, CountsTheInnermostFunctionAndItsCallers) {
-  Profile profile(false);
+  Profile profile(Whose::process);
   profile.add(sample(11), {}, {.frames = {user("leaf"), user("main")}, .end = {}});
   profile.add(sample(11), {kernel("read")}, {.frames = {user("main")}, .end = {}});
   const auto functions = profile.ranked_functions();
@@ -75,7 +75,7 @@ TEST(Profile, CountsTheInnermostFunctionAndItsCallers) {
 }
 
 TEST(Profile, CountsARecursionOnceInTotal) {
-  Profile profile(false);
+  Profile profile(Whose::process);
   profile.add(sample(11), {},
               {.frames = {user("walk"), user("visit"), user("walk"), user("walk")}, .end = {}});
   EXPECT_EQ(named(profile.ranked_functions(), "walk").total, 1u);
@@ -83,14 +83,14 @@ TEST(Profile, CountsARecursionOnceInTotal) {
 }
 
 TEST(Profile, KeepsFunctionsOfOneNameInTwoModulesApart) {
-  Profile profile(false);
+  Profile profile(Whose::process);
   profile.add(sample(11), {}, {.frames = {user("init", "/lib/a.so")}, .end = {}});
   profile.add(sample(11), {}, {.frames = {user("init", "/lib/b.so")}, .end = {}});
   EXPECT_EQ(profile.ranked_functions().size(), 2u);
 }
 
 TEST(Profile, CountsThreadsUnderTheirLastName) {
-  Profile profile(false);
+  Profile profile(Whose::process);
   profile.add(sample(11, "server"), {}, {.frames = {user("main")}, .end = {}});
   profile.add(sample(11, "dw-22"), {}, {.frames = {user("main")}, .end = {}});
   profile.add(sample(12, "dw-23"), {}, {.frames = {user("main")}, .end = {}});
@@ -104,7 +104,7 @@ TEST(Profile, CountsThreadsUnderTheirLastName) {
 
 TEST(Profile, DrawsStacksByProcessOrByThread) {
   for (const bool by_thread : {false, true}) {
-    Profile profile(by_thread);
+    Profile profile(by_thread ? Whose::thread : Whose::process);
     profile.add(sample(11, "dw-22"), {kernel("do_read"), kernel("entry")},
                 {.frames = {user("read"), user("main")}, .end = {}});
     EXPECT_EQ(folded(profile),
@@ -113,7 +113,7 @@ TEST(Profile, DrawsStacksByProcessOrByThread) {
 }
 
 TEST(Profile, MarksStacksWithoutTheirOutermostFrames) {
-  Profile profile(false);
+  Profile profile(Whose::process);
   profile.add(sample(11), {}, {.frames = {user("leaf")}, .end = "the copy of the stack ends"});
   EXPECT_EQ(profile.cut(), 1u);
   EXPECT_THAT(folded(profile), HasSubstr("server;…_[x];leaf 1"));
@@ -121,7 +121,7 @@ TEST(Profile, MarksStacksWithoutTheirOutermostFrames) {
 }
 
 TEST(Profile, NamesUnnamedFunctionsByTheirModuleAndKeepsSamplesWithoutAStack) {
-  Profile profile(false);
+  Profile profile(Whose::process);
   profile.add(sample(11), {}, {.frames = {user("", "/lib/libx.so.1"), user("", "")}, .end = {}});
   profile.add(sample(11), {}, {});
   EXPECT_EQ(folded(profile), "server 1\nserver;[unknown];[libx.so.1]_[x] 1\n");
@@ -131,7 +131,7 @@ TEST(Profile, NamesUnnamedFunctionsByTheirModuleAndKeepsSamplesWithoutAStack) {
 }
 
 TEST(Profile, RanksStacksByTheirSamples) {
-  Profile profile(false);
+  Profile profile(Whose::process);
   for (int i = 0; i < 3; ++i) profile.add(sample(11), {}, {.frames = {user("hot")}, .end = {}});
   profile.add(sample(11), {}, {.frames = {user("cold")}, .end = {}});
   const auto stacks = profile.stacks(1);
@@ -142,7 +142,7 @@ TEST(Profile, RanksStacksByTheirSamples) {
 }
 
 TEST(Profile, StaysWithinItsLimitsAndCountsEverySample) {
-  Profile profile(true, {.threads = 4, .functions = 8, .roots = 3, .stack_words = 64});
+  Profile profile(Whose::thread, {.threads = 4, .functions = 8, .roots = 3, .stack_words = 64});
   for (u32 i = 0; i < 1000; ++i)
     profile.add(sample(i + 1, "t" + std::to_string(i)), {},
                 {.frames = {user("f" + std::to_string(i)), user("main")}, .end = {}});
@@ -160,7 +160,7 @@ TEST(Profile, StaysWithinItsLimitsAndCountsEverySample) {
 }
 
 TEST(ProfileText, HasNoDecimalsBelowAHundredSamples) {
-  Profile few(false), many(false);
+  Profile few(Whose::process), many(Whose::process);
   for (int i = 0; i < 99; ++i) few.add(sample(11), {}, {.frames = {user("main")}, .end = {}});
   for (int i = 0; i < 100; ++i) many.add(sample(11), {}, {.frames = {user("main")}, .end = {}});
   EXPECT_THAT(profile_text(figures_of(few), false), HasSubstr(" 100%    100%  main"));
@@ -168,7 +168,7 @@ TEST(ProfileText, HasNoDecimalsBelowAHundredSamples) {
 }
 
 TEST(ProfileText, SaysHowManySamplesAndHowSureAShareIs) {
-  Profile profile(false);
+  Profile profile(Whose::process);
   for (int i = 0; i < 400; ++i) profile.add(sample(11), {}, {.frames = {user("main")}, .end = {}});
   const std::string text = profile_text(figures_of(profile), false);
   EXPECT_THAT(text,
@@ -177,7 +177,7 @@ TEST(ProfileText, SaysHowManySamplesAndHowSureAShareIs) {
 }
 
 TEST(ProfileText, PrintsARecursionOnOneLineAndCutsDeepStacks) {
-  Profile profile(false);
+  Profile profile(Whose::process);
   StackNamer::UserStack deep;
   for (int i = 0; i < 9; ++i) deep.frames.push_back(user("walk"));
   for (int i = 0; i < 20; ++i) deep.frames.push_back(user("caller_" + std::to_string(i)));
@@ -189,7 +189,7 @@ TEST(ProfileText, PrintsARecursionOnOneLineAndCutsDeepStacks) {
 }
 
 TEST(ProfileText, PrintsFunctionsOfOneNameInTwoModulesOnTwoLines) {
-  Profile profile(false);
+  Profile profile(Whose::process);
   profile.add(sample(11), {},
               {.frames = {user("clock_gettime", "[vdso]"), user("clock_gettime", "/lib/libc.so.6")},
                .end = {}});
@@ -197,8 +197,36 @@ TEST(ProfileText, PrintsFunctionsOfOneNameInTwoModulesOnTwoLines) {
               HasSubstr("          clock_gettime\n          clock_gettime\n"));
 }
 
+TEST(Profile, ShortProcessesOfOneParentAreOneRow) {
+  Profile profile(Whose::parent, {.threads = 2, .functions = 8, .roots = 2, .stack_words = 64});
+  for (u32 pid = 100; pid < 150; ++pid) {
+    profile_sample taken = sample(pid, "sh");
+    taken.header.pid = pid;
+    taken.origin = {
+        .start_ns = pid, .parent_pid = 7, .is_known = 1, .process = "sh", .parent = "cron"};
+    std::memcpy(taken.process, "sh\0\0\0", 6);
+    profile.add(taken, {}, {.frames = {user("main")}, .end = {}});
+  }
+  const std::vector<ProfiledThread> rows = profile.threads();
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].samples, 50u);
+  EXPECT_EQ(rows[0].processes, 50u);
+  EXPECT_EQ(folded(profile), "sh from cron[7];main 50\n");
+  ProfileFigures all = figures_of(profile);
+  all.by = Whose::parent;
+  EXPECT_THAT(profile_text(all, false), HasSubstr("  sh ×50 from cron[7]\n"));
+}
+
+TEST(Profile, OwnersBeyondTheLimitAreOne) {
+  Profile profile(Whose::name, {.threads = 2, .functions = 8, .roots = 2, .stack_words = 64});
+  for (const char* const name : {"a", "b", "c", "d"})
+    profile.add(sample(11, name), {}, {.frames = {user("main")}, .end = {}});
+  EXPECT_EQ(profile.threads().size(), 3u);
+  EXPECT_THAT(folded(profile), HasSubstr("(other);main 2\n"));
+}
+
 TEST(ProfileText, EscapesNamesOfThreads) {
-  Profile profile(true);
+  Profile profile(Whose::thread);
   profile.add(sample(11, "\x1b[31mred"), {}, {.frames = {user("main")}, .end = {}});
   const std::string text = profile_text(figures_of(profile), false);
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));

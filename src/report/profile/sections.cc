@@ -24,10 +24,15 @@ void describe_cpu(Members& member, const ProfiledCpu& cpu) {
 
 void describe_thread(Members& member, const ProfiledThread& thread, const ProfileFigures& all) {
   member.type("profiled_thread", "Samples of a thread");
-  member("pid", thread.pid);
-  member("tid", thread.tid);
-  member("comm", thread.comm);
-  member("process", thread.process, {.help = "name of the process"});
+  const bool is_one = !thread.owner;
+  const Owner owner = thread.owner.value_or(Owner{});
+  const std::string& comm = !is_one && owner.comm.empty() ? owner.process : owner.comm;
+  member("pid", when(is_one, thread.pid));
+  member("tid", when(is_one, thread.tid));
+  member("comm", when(is_one || !comm.empty(), is_one ? thread.comm : comm),
+         {.help = "of the thread, with --by parent of the processes"});
+  member("process", when(is_one, thread.process), {.help = "name of the process"});
+  describe_common(member, owner, thread.processes);
   member("samples", thread.samples);
   member("share", share(thread.samples, all.samples), {.help = "of all samples, 0 to 1"});
   member("cpu_share", all.cpu_share(thread), {.help = "CPU time by the time of one CPU"});
@@ -54,7 +59,7 @@ void describe_function(Members& member, const ProfiledFunction& function,
 
 void describe_stack(Members& member, const NamedStack& stack, const ProfileFigures& all) {
   member.type("profiled_stack", "Samples with the same functions");
-  member("root", stack.root, {.help = "name of the process; with --by thread of the thread"});
+  member("root", stack.root, {.help = "name of the process; with --by, what the word says"});
   member("samples", stack.samples);
   member("share", share(stack.samples, all.samples), {.help = "of all samples, 0 to 1"});
   member("cut", stack.is_cut, {.help = "true: the outermost frames are missing"});
@@ -92,7 +97,9 @@ void ProfileSection::members(Members& member, const ReportContext&) const {
   });
   member.list("threads", all.threads,
               [&](const ProfiledThread& thread) { describe_thread(member, thread, all); },
-              {.help = "most samples first", .below = true});
+              {.help = "a row for each thread, or with --by for each name, cgroup or parent; most "
+                       "samples first",
+               .below = true});
   member.list("functions", all.functions,
               [&](const ProfiledFunction& one) { describe_function(member, one, all); },
               {.help = "most samples of their own first", .below = true});
@@ -106,7 +113,7 @@ std::string ProfileSection::text(const ReportContext& context) const {
 }
 
 void ProfileSection::rows(CsvRows& csv, const ReportContext&) const {
-  if (figures_.by_thread)
+  if (figures_.by != Whose::process)
     csv.rows<ProfiledThread>(figures_.threads, [&](Members& cell, const ProfiledThread& thread) {
       describe_thread(cell, thread, figures_);
     });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,6 +10,10 @@
 #include "report/profile/profile.h"
 
 namespace overdue {
+
+/// The words of --by.
+inline constexpr std::array<std::string_view, 4> profile_words{"thread", "name", "cgroup",
+                                                               "parent"};
 
 /// A CPU that was sampled.
 struct ProfiledCpu {
@@ -39,7 +44,7 @@ struct ProfileFigures {
   std::vector<ProfiledFunction> functions{};
   std::vector<NamedStack> stacks{};  ///< hottest first
   std::size_t top = 0;               ///< rows of each table; 0: all, in a text the default
-  bool by_thread = false;            ///< rows of CSV are threads; the roots of stacks, too
+  Whose by = Whose::process;         ///< begins of stacks; by process, CSV has functions
 
   /// The rate at which the CPUs were sampled, in all; 0 if it is not known.
   double delivered_hz() const;

@@ -69,6 +69,21 @@ std::string thread_table(const ProfileFigures& all) {
   return text + more_text(all.threads.size(), rows.size(), "more thread");
 }
 
+/// By name, cgroup or parent.
+std::string owner_table(const ProfileFigures& all) {
+  const auto rows = shown(all.threads, all.top, rows_shown);
+  std::string text = fmt::format("\n{:>9} {:>7} {:>7}  {}\n", "SAMPLES", "SHARE", "%CPU",
+                                 all.by == Whose::cgroup   ? "CGROUP"
+                                 : all.by == Whose::parent ? "PROCESSES"
+                                                           : "NAME");
+  for (const ProfiledThread& row : rows)
+    text += fmt::format("{:>9} {:>7} {:>7}  {}\n", grouped(row.samples),
+                        share_text(row.samples, all.samples),
+                        percent_text(all.cpu_share(row), all.samples),
+                        owner_text(row.owner.value_or(Owner{}), all.by, row.processes));
+  return text + more_text(all.threads.size(), rows.size(), "more row");
+}
+
 std::string function_table(const ProfileFigures& all) {
   const auto rows = shown(all.functions, all.top, rows_shown);
   std::string text = fmt::format("\n{:>7} {:>7}  FUNCTION\n", "SELF", "TOTAL");
@@ -110,7 +125,8 @@ std::string stack_text(const NamedStack& stack, const ProfileFigures& all, bool 
 std::string profile_text(const ProfileFigures& all, bool whole_stacks) {
   std::string text = head(all);
   if (all.samples == 0) return text;
-  text += thread_table(all);
+  text +=
+      all.by == Whose::process || all.by == Whose::thread ? thread_table(all) : owner_table(all);
   text += function_table(all);
   for (const NamedStack& stack : shown(all.stacks, all.top, stacks_shown))
     text += stack_text(stack, all, whole_stacks);

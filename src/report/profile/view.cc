@@ -37,6 +37,11 @@ bool is_in_step(std::uint32_t rate_hz) {
 
 }  // namespace
 
+void choose_rows(ProfilePlan& plan, std::string_view word) {
+  check_whose(word, profile_words);
+  plan.by = whose_named(word).value_or(Whose::process);
+}
+
 KeptOptions kept_options(const ProfilePlan& plan) {
   return {{"rate_hz", std::to_string(plan.rate_hz)}};
 }
@@ -59,7 +64,7 @@ ProfileView::ProfileView(ProfilePlan plan, const OutputOptions& output, bool spa
       options_(output),
       spawned_(spawned),
       namer_(namer),
-      profile_(plan_.by_thread) {}
+      profile_(plan_.by) {}
 
 void ProfileView::begin(const SessionInfo& info) {
   if (is_drawing(options_.format)) {
@@ -106,7 +111,7 @@ ProfileFigures ProfileView::figures(const SessionInfo& info) const {
                      .functions = profile_.ranked_functions(),
                      .stacks = {},
                      .top = plan_.top,
-                     .by_thread = plan_.by_thread};
+                     .by = plan_.by};
   for (const ProfiledStack& stack : profile_.stacks(plan_.top ? plan_.top : stacks_of_data)) {
     NamedStack named{
         .root = stack.root, .samples = stack.samples, .frames = {}, .is_cut = stack.is_cut};
@@ -136,6 +141,8 @@ std::vector<std::string> ProfileView::notes() const {
   if (profile_.merged() > 0)
     notes.push_back(fmt::format("samples in '(other)', for want of room for more stacks: {}",
                                 grouped(profile_.merged())));
+  if (std::string note = left_out_text(profile_.processes()); !note.empty())
+    notes.push_back(std::move(note));
   return notes;
 }
 
@@ -151,6 +158,7 @@ void ProfileView::draw(Output& output, std::string_view format, const SessionInf
 
 void ProfileView::end(const SessionInfo& info, const Receipt& measured) {
   SessionInfo shown = info;
+  profile_.resolve_cgroups(info.names);
   for (std::string& note : notes()) shown.notes.push_back(std::move(note));
   Receipt receipt = measured;
   receipt.frames = frames_;

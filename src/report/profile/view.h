@@ -19,10 +19,13 @@ namespace overdue {
 /// The content of a profile's report, live or from a file.
 struct ProfilePlan {
   std::uint32_t rate_hz = 99;  ///< as asked for
-  bool by_thread = false;
+  Whose by = Whose::process;
   std::size_t top = 0;  ///< rows of each table; 0: all, in a text as many as fit
   std::string flame{};  ///< file of a drawing besides the report; empty: none
 };
+
+/// Chooses by one of profile_words; throws Error (exit status 2) for any other word.
+void choose_rows(ProfilePlan& plan, std::string_view word);
 
 /// The plan as a recording keeps it: only what the report of the recording cannot choose anew.
 KeptOptions kept_options(const ProfilePlan& plan);

@@ -124,7 +124,8 @@ TEST_F(ProfileViewTest, LimitsTheRowsOfDataToTop) {
   const std::vector<Sample> samples = {{.kernel = {1}}, {.kernel = {1}}, {.kernel = {2}}};
   EXPECT_THAT(shown(samples, "csv"), HasSubstr("\nk2,"));
   EXPECT_THAT(shown(samples, "csv", {.top = 1}), Not(HasSubstr("\nk2,")));
-  EXPECT_THAT(shown(samples, "csv", {.by_thread = true}), HasSubstr("\n10,11,worker,server,3,1,"));
+  EXPECT_THAT(shown(samples, "csv", {.by = Whose::thread}),
+              HasSubstr("\n10,11,worker,server,3,1,"));
 }
 
 TEST_F(ProfileViewTest, WarnsOfARateInStepWithTicks) {

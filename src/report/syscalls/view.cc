@@ -26,10 +26,9 @@ GroupBy keys_of(const ViewOptions& options) {
 }  // namespace
 
 std::string container_name(std::uint64_t cgroup_id, const Names& names) {
-  const auto path = names.cgroups.find(cgroup_id);
-  if (path == names.cgroups.end()) return fmt::format("cgroup {} (gone)", cgroup_id);
-  const std::string container = container_of(path->second);
-  return container.empty() ? path->second : container;
+  const std::string path = cgroup_text(cgroup_id, names);
+  const std::string container = container_of(path);
+  return container.empty() ? path : container;
 }
 
 SyscallView::SyscallView(const ViewOptions& options, std::optional<SyscallSet> only, Sink& sink)
@@ -50,11 +49,20 @@ void SyscallView::refuse_unfit_cell(const Record& cell) const {
   if (options_.calls)
     throw Error("this recording has no single calls: it was made from aggregates")
         .hint("leave --calls out, or record with `overdue record`");
-  if (cell.header().tid == 0 && (by_.process || by_.thread || by_.container))
+  if (cell.header().tid == 0 && by_.needs_threads())
     throw Error("this recording has no figures per thread")
         .hint(
             "record with `overdue record --events syscalls`, or with `overdue syscalls --by "
             "thread --save`");
+}
+
+void SyscallView::refuse_without_origin(const Record& record) const {
+  if (!by_.parent) return;
+  if (record.schema->id == RECORD_SYSCALL_CELL &&
+      record.at<u32>(offsetof(syscall_cell, origin.is_known)) != 0)
+    return;
+  throw Error("this recording does not say which processes started the others")
+      .hint("record with `overdue syscalls --by parent --save`");
 }
 
 void SyscallView::refuse_without_caller(const Record& record) const {
@@ -75,11 +83,13 @@ void SyscallView::record(const Record& record) {
     abi = record.at<u16>(offsetof(syscall_call, abi));
     nr = record.at<u32>(offsetof(syscall_call, nr));
     refuse_without_caller(record);
+    refuse_without_origin(record);
   } else if (kind == RECORD_SYSCALL_CELL) {
     abi = record.at<u16>(offsetof(syscall_cell, abi));
     nr = record.at<u32>(offsetof(syscall_cell, nr));
     refuse_unfit_cell(record);
     refuse_without_caller(record);
+    refuse_without_origin(record);
   } else if (kind == RECORD_SYSCALL_OPEN) {
     abi = record.at<u16>(offsetof(syscall_open, abi));
     nr = record.at<u32>(offsetof(syscall_open, nr));
@@ -158,6 +168,8 @@ void SyscallView::end(SessionInfo info, Receipt receipt) {
     sink_.section(std::make_shared<LatencySection>(finished(total_, info, info.duration)));
     receipt.events = total_.calls();
   }
+  if (std::string note = left_out_text(total_.processes()); !note.empty())
+    info.notes.push_back(std::move(note));
   if (not_shown_ > 0)
     info.notes.push_back(fmt::format("calls of numbers above {} that are not shown: {}",
                                      SYSCALL_TABLE_SIZE - 1, not_shown_));

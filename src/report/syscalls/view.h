@@ -40,6 +40,7 @@ class SyscallView {
  private:
   void refuse_unfit_cell(const Record& cell) const;
   void refuse_without_caller(const Record& record) const;
+  void refuse_without_origin(const Record& record) const;
   std::vector<FoundName> discovered_names(const Names& names) const;
   LatencyTable finished(const SyscallTable& table, const SessionInfo& info, Duration wall) const;
 

@@ -1,7 +1,10 @@
 #include "report/syscalls/view_options.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -16,8 +19,7 @@ void ViewOptions::check() const {
   const std::string_view mode = calls ? "--calls" : "--discover";
   const std::string_view shows = calls ? "single calls" : "names only";
   const GroupBy keys = group_by();
-  const bool by_fits = by.empty() || (discover && keys.needs_callers() && !keys.process &&
-                                      !keys.thread && !keys.container);
+  const bool by_fits = by.empty() || (discover && keys.needs_callers() && !keys.needs_threads());
   const std::pair<bool, std::string_view> others[] = {
       {calls && discover, "--discover"}, {!by_fits, "--by"},  {histograms, "--hist"},
       {sort.has_value(), "--sort"},      {top != 0, "--top"},
@@ -30,30 +32,29 @@ void ViewOptions::check() const {
 }
 
 GroupBy ViewOptions::group_by() const {
-  static constexpr std::string_view keys[] = {"syscall",   "process", "thread",
-                                              "container", "library", "caller"};
+  using Flag = bool GroupBy::*;
+  static constexpr std::pair<std::string_view, Flag> flags[] = {
+      {to_word(Whose::process), &GroupBy::process},
+      {to_word(Whose::thread), &GroupBy::thread},
+      {to_word(Whose::name), &GroupBy::name},
+      {to_word(Whose::cgroup), &GroupBy::cgroup},
+      {to_word(Whose::parent), &GroupBy::parent},
+      {"container", &GroupBy::container},
+      {"library", &GroupBy::library},
+      {"caller", &GroupBy::caller}};
+  std::vector<std::string_view> keys{"syscall"};
+  for (const auto& [word, flag] : flags) keys.push_back(word);
   GroupBy result;
-  for (const std::string& list : by) {
+  for (const std::string& list : by)
     for (const std::string_view key : split(list, ',')) {
-      if (key == "process") {
-        result.process = true;
-      } else if (key == "thread") {
-        result.thread = true;
-      } else if (key == "container") {
-        result.container = true;
-      } else if (key == "library") {
-        result.library = true;
-      } else if (key == "caller") {
-        result.caller = true;
-      } else if (key != "syscall") {
-        const std::string_view close = nearest(key, keys);
-        throw Error("unknown key '{}' for --by", printable(key))
-            .hint(close.empty() ? "keys: syscall, process, thread, container, library, caller"
-                                : fmt::format("did you mean '{}'?", close))
-            .exit_status(2);
-      }
+      check_whose(key, keys);
+      const auto found = std::ranges::find(flags, key, &std::pair<std::string_view, Flag>::first);
+      if (found != std::end(flags)) result.*(found->second) = true;
     }
-  }
+  if (result.name && result.parent)
+    throw Error("--by name and --by parent do not go together")
+        .hint("--by parent has the names of the processes")
+        .exit_status(2);
   return result;
 }
 

@@ -127,6 +127,8 @@ std::optional<std::uint32_t> candidate(const Finding& finding, bool of_program) 
 }  // namespace
 
 bool Answers::decide(const Finding& finding) {
+  // A client that has asked for work, and gets it when there is some.
+  if (finding.purpose.by == "a client's socket") return is_other_side_idle(finding);
   if (is_input_without_wait(finding) || is_condition_without_wait(finding)) return true;
   return is_for_events(finding) &&
          (finding.purpose.by == "one descriptor" || finding.purpose.by == "timed out");

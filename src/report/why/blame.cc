@@ -11,7 +11,6 @@
 #include "analysis/wait_purpose.h"
 #include "base/text.h"
 #include "core/span_kinds.h"
-#include "flame/stack_filter.h"
 #include "report/why/root.h"
 #include "sinks/finding_words.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "flame/stack_filter.h"
+#include "base/text.h"
 #include "report/why/known_waits.h"
 #include "report/why/root.h"
 #include "sinks/finding_words.h"

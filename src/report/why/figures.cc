@@ -11,7 +11,6 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
-#include "flame/stack_filter.h"
 #include "report/why/call_causes.h"
 #include "report/why/groups.h"
 #include "report/why/next_command.h"
@@ -29,7 +28,7 @@ constexpr std::uint64_t least_longest = 20'000'000;  // ns, or its longest wait 
 constexpr std::uint64_t busy_share = 20;             // a busy group has 1/20 of a CPU
 constexpr std::size_t commands_named = 3;
 constexpr std::uint64_t least_samples = 10;  // of a group, for a list of its functions
-constexpr std::size_t causes_kept = 20, functions_kept = 20;
+constexpr std::size_t causes_kept = 20, functions_kept = 20, disks_kept = 20;
 
 /// "70 % in spin ← main, 20 % in flush".
 std::string functions_text(const std::vector<WhyFunction>& functions) {
@@ -72,6 +71,9 @@ class Builder {
     name_lock_holders();
     name_other_sides();
     name_late_for_safepoint();
+    figures_.disks = found_.disks.all();
+    for (WhyCause& cause : figures_.causes) name_disk_users(cause, figures_.disks);
+    if (figures_.disks.size() > disks_kept) figures_.disks.resize(disks_kept);
     figures_.oncpu = found_.cpu.all();
     std::erase_if(figures_.oncpu, [](const WhyFunction& one) { return one.of < least_samples; });
     if (figures_.oncpu.size() > functions_kept) figures_.oncpu.resize(functions_kept);

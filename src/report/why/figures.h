@@ -10,6 +10,7 @@
 #include "report/why/blame.h"
 #include "report/why/cause.h"
 #include "report/why/cpu_functions.h"
+#include "report/why/disk_uses.h"
 #include "report/why/file_locks.h"
 #include "report/why/open_waits.h"
 #include "report/why/sampling.h"
@@ -20,10 +21,12 @@ namespace overdue {
 struct WhyFigures {
   std::string verdict;
   std::uint64_t threshold_ns = 0;  ///< operations from this latency on were examined one by one
-  std::vector<OffcpuRow> groups;   ///< threads of one process, or of several, with one name
+  Whose by = Whose::group;
+  std::vector<OffcpuRow> groups;   ///< where the time went, by this word
   std::vector<WhyCause> causes;    ///< largest first
   std::uint64_t late_ns = 0;       ///< of all causes, listed or not
   std::vector<WhyFunction> oncpu;  ///< most samples first
+  std::vector<DiskUse> disks;      ///< by all processes of the machine; largest of a disk first
   std::vector<std::string> next;   ///< commands that show more
   std::size_t top = 0;             ///< rows of each part of a text; 0: the default
 };
@@ -38,6 +41,7 @@ struct WhyFindings {
   const LatencyTable& calls;            ///< by process
   const std::vector<FileLock>& locks;   ///< at the end of the session
   const std::vector<OtherSide>& sides;  ///< of waits that have not ended
+  const DiskUses& disks;
   std::uint64_t threshold_ns = 0;
 };
 

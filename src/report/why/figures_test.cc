@@ -36,6 +36,7 @@ struct Session {
                        .calls = calls,
                        .locks = locks,
                        .sides = sides,
+                       .disks = disks,
                        .threshold_ns = ms});
   }
   void call(std::string name, std::uint64_t count, std::uint64_t each_ns,
@@ -57,6 +58,7 @@ struct Session {
   LatencyTable calls;
   std::vector<FileLock> locks;
   std::vector<OtherSide> sides;
+  DiskUses disks;
 };
 
 TEST(WhyFigures, AnIdleTargetHasNoCauses) {

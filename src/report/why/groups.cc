@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "flame/stack_filter.h"
 
 namespace overdue {
 namespace {
@@ -27,15 +26,15 @@ std::string group_name(const OffcpuRow& group) {
 std::vector<OffcpuRow> groups_of(const std::vector<OffcpuRow>& threads) {
   std::map<std::string, std::set<std::uint32_t>> processes;
   for (const OffcpuRow& thread : threads)
-    processes[without_numbers(thread.comm)].insert(thread.pid);
-  std::map<std::pair<std::uint32_t, std::string>, OffcpuRow> groups;
+    processes[key_of(thread, Whose::group).comm].insert(thread.pid);
+  std::map<Owner, OffcpuRow> groups;
   for (const OffcpuRow& thread : threads) {
-    const std::string name = without_numbers(thread.comm);
-    const std::uint32_t pid = processes[name].size() >= processes_merged ? 0 : thread.pid;
-    OffcpuRow& group = groups[{pid, name}];
-    group.pid = pid;
+    Owner key = key_of(thread, Whose::group);
+    if (processes[key.comm].size() >= processes_merged) key.pid = 0;
+    OffcpuRow& group = groups[key];
+    group.pid = key.pid;
     group.tid = thread.tid;
-    group.comm = group.threads == 0 ? thread.comm : name;
+    group.comm = group.threads == 0 ? thread.comm : key.comm;
     group.add(thread);
   }
   std::vector<OffcpuRow> all;

@@ -12,7 +12,6 @@
 #include "analysis/waker_words.h"
 #include "base/text.h"
 #include "core/span_kinds.h"
-#include "flame/stack_filter.h"
 #include "report/why/known_waits.h"
 #include "sinks/finding_words.h"
 
@@ -137,8 +136,11 @@ std::string activity_of(const Holder& holder) {
   return "waited" + place;
 }
 
-/// The descriptor or path that the call was given: "fd=3</tmp/x>"; empty: none is known.
+/// What the call was given: "/tmp/x", "127.0.0.1:80", "fd 3"; empty: nothing is known.
 std::string object_of(const Finding& finding) {
+  if (finding.object && !finding.object->remote.empty()) return finding.object->remote;
+  if (finding.object && finding.object->kind == "pipe") return "pipe";
+  if (finding.object) return finding.object->text;
   constexpr std::array<std::string_view, 5> names = {
       "fd=", "fildes=", "sockfd=", "pathname=", "filename="};
   for (const std::string& argument : finding.arguments)
@@ -150,7 +152,7 @@ std::string object_of(const Finding& finding) {
   return {};
 }
 
-/// The operation and where the program began it: "fsync(3</tmp/x>) in flush ← main".
+/// The operation and where the program began it: "fsync(/tmp/x) in flush ← main".
 std::string operation_of(const Finding& finding) {
   const std::string place = finding.user_stack ? own_place(*finding.user_stack) : "";
   const Wait* wait = finding.longest_wait();

@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "core/span_kinds.h"
-#include "flame/stack_filter.h"
 #include "syscalls/names.h"
 
 namespace overdue {

@@ -22,10 +22,14 @@ constexpr std::array<std::pair<std::string_view, wait_reason>, WAIT_REASONS> rea
     {"other_ns", REASON_OTHER},
 }};
 
-void describe_group(Members& member, const OffcpuRow& group) {
-  member.type("why_group", "Where the time of threads with one name went");
-  member("name", group.comm, {.help = "of the threads; with * for numbers where names differ"});
+void describe_group(Members& member, const OffcpuRow& group, Whose by) {
+  member.type("why_group", "Where the time of threads with one name went, or of those of a row");
+  member("name", by == Whose::cgroup ? group.cgroup : group.comm,
+         {.help = "of the threads; with * for numbers where names differ; with --by cgroup its "
+                  "path, with --by parent the name of the processes"});
   member("pid", when(group.pid != 0, group.pid), {.help = "missing for threads of many processes"});
+  member("tid", when(by == Whose::thread && group.tid != 0, group.tid));
+  describe_common(member, group, by == Whose::group ? 0 : group.processes);
   member("threads", group.threads);
   member("wall_ns", group.wall_ns,
          {.help = "time in which the threads were measured, added up: the sum of the parts"});
@@ -67,8 +71,10 @@ void WhySection::members(Members& member, const ReportContext&) const {
   member("verdict", figures_.verdict, {.help = "the largest cause, in a sentence"});
   member("threshold_ns", figures_.threshold_ns,
          {.help = "operations from this latency on were examined one by one"});
+  member("by", to_word(figures_.by), {.help = "what a row of groups is", .choices = why_words});
   member.list("groups", figures_.groups,
-              [&](const OffcpuRow& group) { describe_group(member, group); }, {.below = true});
+              [&](const OffcpuRow& group) { describe_group(member, group, figures_.by); },
+              {.below = true});
   member.list("causes", figures_.causes,
               [&](const WhyCause& cause) {
                 member.type("why_cause", "Late time with one root");
@@ -78,6 +84,9 @@ void WhySection::members(Members& member, const ReportContext&) const {
               },
               {.below = true});
   member("oncpu", figures_.oncpu, {.help = "most samples first", .below = true});
+  member("disks", figures_.disks,
+         {.help = "use of disks by all processes of the machine, the largest of each disk first",
+          .below = true});
   member("next", figures_.next, {.help = "commands that show more"});
 }
 

@@ -1,12 +1,18 @@
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/section.h"
 #include "report/why/figures.h"
 
 namespace overdue {
+
+/// The words of --by.
+inline constexpr std::array<std::string_view, 6> why_words{"group", "thread", "process",
+                                                           "name",  "cgroup", "parent"};
 
 void describe(Members& member, const WhyName& name);
 void describe(Members& member, const WhyFunction& function);

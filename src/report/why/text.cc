@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "report/why/causes.h"
+#include "report/why/groups.h"
 #include "report/why/sections.h"
 #include "sinks/text_finding.h"
 #include "sinks/text_format.h"
@@ -28,9 +29,10 @@ std::span<const T> shown(const std::vector<T>& rows, std::size_t top, std::size_
   return std::span(rows).first(std::min(rows.size(), top == 0 ? otherwise : top));
 }
 
-std::string name_of(const OffcpuRow& group) {
-  if (group.threads == 1) return fmt::format("{}[{}]", printable(group.comm), group.tid);
-  return fmt::format("{} ×{}", printable(group.comm), grouped(group.threads));
+std::string name_of(const OffcpuRow& row, Whose by) {
+  if (by == Whose::group && row.threads == 1) return group_name(row);
+  if (by == Whose::group) return owner_text(key_of(row, by), by, row.threads);
+  return owner_text(row, by, by == Whose::parent ? row.processes : row.threads);
 }
 
 using Part = std::pair<std::string_view, std::uint64_t>;
@@ -71,10 +73,11 @@ std::string bar_of(const OffcpuRow& group) {
 std::string groups_text(const WhyFigures& all) {
   const auto rows = shown(all.groups, all.top, groups_shown);
   std::size_t width = 0;
-  for (const OffcpuRow& group : rows) width = std::max(width, display_width(name_of(group)));
+  for (const OffcpuRow& group : rows)
+    width = std::max(width, display_width(name_of(group, all.by)));
   std::string text = "\nwhere the time went\n";
   for (const OffcpuRow& group : rows) {
-    const std::string name = name_of(group);
+    const std::string name = name_of(group, all.by);
     std::vector<std::string> said;
     for (const auto& [part, ns] : parts_of(group))
       if (ns > 0 && ns * 100 >= group.wall_ns * least_percent)
@@ -86,7 +89,8 @@ std::string groups_text(const WhyFigures& all) {
                         bar_of(group), duration_text(group.wall_ns), fmt::join(said, ", "));
   }
   if (rows.size() < all.groups.size())
-    text += fmt::format("  … {}\n", counted(all.groups.size() - rows.size(), "more group"));
+    text += fmt::format("  … {}\n", counted(all.groups.size() - rows.size(),
+                                            all.by == Whose::group ? "more group" : "more row"));
   return text;
 }
 

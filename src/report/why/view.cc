@@ -35,9 +35,15 @@ constexpr std::uint64_t longest_time = std::uint64_t{1} << 62;  // ns
 
 }  // namespace
 
+void choose_rows(WhyPlan& plan, std::string_view word) {
+  check_whose(word, why_words);
+  plan.by = whose_named(word).value_or(Whose::group);
+}
+
 KeptOptions kept_options(const WhyPlan& plan) {
   return {{"threshold_ns", std::to_string(plan.threshold.count())},
           {"timeout_ns", std::to_string(plan.timeout.count())},
+          {"by", std::to_string(static_cast<int>(plan.by))},
           {"top", std::to_string(plan.top)}};
 }
 
@@ -47,6 +53,8 @@ WhyPlan kept_why_plan(const SessionInfo& info) {
       Duration(kept_number(info.options, "threshold_ns", plan.threshold.count(), longest_time));
   plan.timeout =
       Duration(kept_number(info.options, "timeout_ns", plan.timeout.count(), longest_time));
+  plan.by = static_cast<Whose>(kept_number(info.options, "by", static_cast<int>(Whose::group),
+                                           static_cast<int>(Whose::parent)));
   plan.top = kept_number(info.options, "top", 0, UINT32_MAX);
   return plan;
 }
@@ -83,6 +91,8 @@ void WhyView::record(const Record& record) {
       return threads_.add(record);
     case RECORD_SYSCALL_CELL:
       return calls_.add(record);
+    case RECORD_DISK_USE:
+      return disks_.add(record);
     case RECORD_PROFILE_CPU:
       return;
     case RECORD_PROFILE_SAMPLE: {
@@ -107,10 +117,19 @@ std::set<std::uint32_t> WhyView::lock_waiters(const SessionInfo& info) const {
   return pids;
 }
 
+/// Most time on the CPU, uninterruptible or runnable first.
+std::vector<OffcpuRow> WhyView::rows_of_time(const Names& names) const {
+  std::vector<OffcpuRow> rows = threads_.rows(plan_.by);
+  complete_rows(rows, plan_.by, names);
+  std::ranges::sort(rows, std::ranges::greater(),
+                    [](const OffcpuRow& row) { return row.oncpu_ns + row.waiting_ns(); });
+  return rows;
+}
+
 void WhyView::end(const SessionInfo& info, const Receipt& receipt) {
   SessionInfo shown = info;
   stalls_.end(info, receipt);
-  const std::vector<OffcpuRow> threads = threads_.rows(OffcpuBy::thread);
+  const std::vector<OffcpuRow> threads = threads_.rows(Whose::thread);
   std::map<std::uint32_t, std::uint64_t> open_ns;
   for (const OffcpuRow& thread : threads) open_ns[thread.tid] = thread.open_ns;
   const LatencyTable calls = calls_.table(info.names, info.duration, {});
@@ -128,8 +147,11 @@ void WhyView::end(const SessionInfo& info, const Receipt& receipt) {
                   .calls = calls,
                   .locks = locks,
                   .sides = sides,
+                  .disks = disks_,
                   .threshold_ns = static_cast<std::uint64_t>(plan_.threshold.count())});
   figures.top = plan_.top;
+  figures.by = plan_.by;
+  if (plan_.by != Whose::group) figures.groups = rows_of_time(info.names);
   if (const std::uint64_t count = sampling_.left_out())
     shown.notes.push_back(
         fmt::format("late operations that were not examined, since equal ones were: {}; the totals "

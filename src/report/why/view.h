@@ -15,6 +15,7 @@
 #include "report/why/answers.h"
 #include "report/why/blame.h"
 #include "report/why/cpu_functions.h"
+#include "report/why/disk_uses.h"
 #include "report/why/sampling.h"
 #include "source/kept_options.h"
 #include "source/listener.h"
@@ -28,9 +29,13 @@ struct WhyPlan {
   Duration timeout = std::chrono::seconds(1);  ///< age of calls that are still open
   std::vector<span_kind> spans = {SPAN_SYSCALL, SPAN_OFFCPU, SPAN_TCP_CONNECT};
   std::vector<std::uint32_t> cpus = {};  ///< empty: all
+  Whose by = Whose::group;               ///< rows of where the time went
   std::size_t top = 0;                   ///< rows of each part of a text; 0: the default
   bool spawned = false;                  ///< true: the program uses Overdue's stdout
 };
+
+/// Chooses by one of why_words; throws Error (exit status 2) for any other word.
+void choose_rows(WhyPlan& plan, std::string_view word);
 
 /// The plan as a recording keeps it, and back; a damaged setting gets its default.
 KeptOptions kept_options(const WhyPlan& plan);
@@ -65,6 +70,7 @@ class WhyView final : public MeasureListener {
 
   /// Takes a late operation.
   void take(const Finding& finding);
+  std::vector<OffcpuRow> rows_of_time(const Names& names) const;
 
   WhyPlan plan_;
   KernelTime now_{};  ///< of the last record
@@ -80,6 +86,7 @@ class WhyView final : public MeasureListener {
   OffcpuTable threads_;
   SyscallTable calls_{GroupBy{.process = true}};
   CpuFunctions cpu_;
+  DiskUses disks_;
 };
 
 }  // namespace overdue

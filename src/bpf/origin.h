@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0
+#pragma once
+
+#include "bpf/wire.h"
+
+// The process of a thread, and the process that started it.
+struct process_origin {
+  u64 start_ns;             // start of the process (CLOCK_MONOTONIC)
+  u32 parent_pid;           // process that started it, see note_origin(); 0: the kernel
+  u32 is_known;             // 0: nothing of this is known
+  char process[COMM_SIZE];  // name of the process: of its first thread
+  char parent[COMM_SIZE];   // name of parent_pid when it started the process
+};
+WIRE_SIZE(struct process_origin, 48);

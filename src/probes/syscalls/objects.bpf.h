@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The object behind the descriptor that a late call was given: the path of a file, the two ends of
+ * a socket, and which end asked for the connection. Read when the call is reported, so that quick
+ * calls pay nothing. */
+#pragma once
+
+#include "bpf/call_object.h"
+#include "probes/syscalls/calls.bpf.h"
+
+#define PATH_STEPS_MAX 32
+#define PATH_PART_MAX 64
+
+/* include/uapi/linux/stat.h, include/linux/socket.h, include/uapi/linux/in.h,
+ * include/net/sock.h, include/net/tcp_states.h */
+#define S_IFMT 00170000
+#define S_IFSOCK 0140000
+#define S_IFIFO 0010000
+#define S_IFREG 0100000
+#define S_IFDIR 0040000
+#define S_IFCHR 0020000
+#define S_IFBLK 0060000
+#define AF_UNIX 1
+#define AF_INET 2
+#define AF_INET6 10
+#define IPPROTO_TCP 6
+#define IPPROTO_UDP 17
+#define SOCK_BINDPORT_LOCK 8 /* a program chose the port */
+#define TCP_LISTEN 10
+
+/* By native call: index of the descriptor's argument, plus one, and perhaps CALL_OBJECT_IN_POLL;
+ * 0: the call has no descriptor. */
+const volatile u8 object_arguments[SYSCALL_TABLE_SIZE];
+const volatile u64 tick_ns; /* length of a jiffy; 0: unknown */
+
+struct poll_entry {
+  int fd;
+  u32 events;
+};
+
+/* The descriptor in argument `which`. False if it cannot be told: of several in a poll, or in the
+ * memory of another process. */
+static __always_inline bool descriptor_of(const struct thread_state* state, u8 which,
+                                          bool is_current, u32* fd) {
+  u32 index = (which & ~CALL_OBJECT_IN_POLL) - 1;
+  if (index >= SYSCALL_ARGUMENTS) return false;
+  u64 value = state->arguments[index];
+  if (which & CALL_OBJECT_IN_POLL) {
+    struct poll_entry entry;
+    if (!is_current || state->arguments[1] != 1) return false;
+    if (bpf_probe_read_user(&entry, sizeof(entry), (const void*)value)) return false;
+    *fd = entry.fd;
+  } else {
+    *fd = (u32)value;
+  }
+  return (int)*fd >= 0;
+}
+
+static __always_inline struct file* file_of(struct task_struct* task, u32 fd) {
+  struct fdtable* table = BPF_CORE_READ(task, files, fdt);
+  struct file *file = 0, **files;
+  if (!table || fd >= BPF_CORE_READ(table, max_fds)) return 0;
+  files = BPF_CORE_READ(table, fd);
+  bpf_probe_read_kernel(&file, sizeof(file), files + fd);
+  return file;
+}
+
+static __always_inline struct mount* mount_of(struct vfsmount* at) {
+  return (struct mount*)((void*)at - bpf_core_field_offset(struct mount, mnt));
+}
+
+/* Walks from the file up to the root of its process, across mounts. */
+static __noinline int copy_path(struct call_object* object, struct task_struct* task,
+                                struct file* file) {
+  if (!object || !task || !file) return 0;
+  struct dentry* dentry = BPF_CORE_READ(file, f_path.dentry);
+  struct mount* mount = mount_of(BPF_CORE_READ(file, f_path.mnt));
+  struct dentry* root = BPF_CORE_READ(task, fs, root.dentry);
+  struct mount* root_mount = mount_of(BPF_CORE_READ(task, fs, root.mnt));
+  bool is_whole = false;
+  if (BPF_CORE_READ(dentry, d_parent) != dentry && !BPF_CORE_READ(dentry, d_hash.pprev))
+    object->flags |= OBJECT_DELETED;
+  for (u32 i = 0; i < PATH_STEPS_MAX; i++) {
+    is_whole = dentry == root && mount == root_mount;
+    if (is_whole) break;
+    struct dentry* parent = BPF_CORE_READ(dentry, d_parent);
+    if (dentry == BPF_CORE_READ(mount, mnt.mnt_root) || parent == dentry) {
+      struct mount* below = BPF_CORE_READ(mount, mnt_parent);
+      is_whole = below == mount; /* of another namespace, or none */
+      if (is_whole) break;
+      dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+      mount = below;
+      continue;
+    }
+    u64 at = object->path_size;
+    barrier_var(at); /* the value compared is the value used */
+    if (at > CALL_OBJECT_PATH - PATH_PART_MAX) break;
+    long size = bpf_probe_read_kernel_str(object->path + at, PATH_PART_MAX,
+                                          BPF_CORE_READ(dentry, d_name.name));
+    if (size <= 0) break;
+    object->path_size = at + size;
+    dentry = parent;
+  }
+  if (!is_whole) object->flags |= OBJECT_PATH_CUT;
+  return 0;
+}
+
+/* The side of a connection: the kernel chooses the port of a socket that asks for a connection. A
+ * connection that was accepted shares the choice of its listener. */
+static __always_inline u8 side_of_tcp(struct sock* sock) {
+  struct inet_bind_bucket* port = BPF_CORE_READ((struct inet_connection_sock*)sock, icsk_bind_hash);
+  if (!port) return 0;
+  return BPF_CORE_READ(port, fastreuse) < 0 ? OBJECT_IS_CLIENT : OBJECT_IS_SERVER;
+}
+
+static __always_inline void describe_internet(struct call_object* object, struct sock* sock) {
+  object->protocol = BPF_CORE_READ(sock, sk_protocol);
+  object->local_port = BPF_CORE_READ(sock, __sk_common.skc_num);
+  object->remote_port = __builtin_bswap16(BPF_CORE_READ(sock, __sk_common.skc_dport));
+  if (object->family == AF_INET6) {
+    bpf_probe_read_kernel(object->local, 16, &sock->__sk_common.skc_v6_rcv_saddr);
+    bpf_probe_read_kernel(object->remote, 16, &sock->__sk_common.skc_v6_daddr);
+  } else {
+    bpf_probe_read_kernel(object->local, 4, &sock->__sk_common.skc_rcv_saddr);
+    bpf_probe_read_kernel(object->remote, 4, &sock->__sk_common.skc_daddr);
+  }
+  if (object->protocol == IPPROTO_UDP && object->local_port)
+    object->flags |= BPF_CORE_READ_BITFIELD_PROBED(sock, sk_userlocks) & SOCK_BINDPORT_LOCK
+                         ? OBJECT_IS_SERVER
+                         : OBJECT_IS_CLIENT;
+  if (object->protocol != IPPROTO_TCP) return;
+  if (BPF_CORE_READ(sock, __sk_common.skc_state) == TCP_LISTEN) {
+    object->flags |= OBJECT_IS_LISTENER;
+    return;
+  }
+  object->flags |= side_of_tcp(sock);
+  u32 sent = BPF_CORE_READ((struct tcp_sock*)sock, lsndtime);
+  if (!tick_ns || !sent) return;
+  u32 now = (u32)bpf_jiffies64();
+  u32 received = BPF_CORE_READ((struct inet_connection_sock*)sock, icsk_ack.lrcvtime);
+  object->written_ns = (u64)(now - sent) * tick_ns;
+  object->received_ns = (u64)(now - received) * tick_ns;
+  object->flags |= OBJECT_HAS_WRITTEN;
+}
+
+/* Of two connected sockets, the accepted one has the listener's name, and the other one mostly
+ * none. A pair has no names. */
+static __always_inline void describe_unix(struct call_object* object, struct sock* sock) {
+  struct unix_address* own = BPF_CORE_READ((struct unix_sock*)sock, addr);
+  struct sock* peer = BPF_CORE_READ((struct unix_sock*)sock, peer);
+  struct unix_address* of_peer = peer ? BPF_CORE_READ((struct unix_sock*)peer, addr) : 0;
+  struct unix_address* name = own ? own : of_peer;
+  if (BPF_CORE_READ(sock, __sk_common.skc_state) == TCP_LISTEN)
+    object->flags |= OBJECT_IS_LISTENER;
+  else if (own)
+    object->flags |= OBJECT_IS_SERVER;
+  else if (of_peer)
+    object->flags |= OBJECT_IS_CLIENT;
+  if (!name) return;
+  u64 size = BPF_CORE_READ(name, len);
+  if (size <= 2) return;
+  size -= 2;
+  if (size > sizeof(((struct sockaddr_un*)0)->sun_path)) return;
+  if (bpf_probe_read_kernel(object->path, size, name->name[0].sun_path)) return;
+  object->path_size = size;
+}
+
+static __noinline int describe_socket(struct call_object* object, struct file* file) {
+  if (!object || !file) return 0;
+  struct socket* socket = BPF_CORE_READ(file, private_data);
+  struct sock* sock = socket ? BPF_CORE_READ(socket, sk) : 0;
+  if (!sock) return 0;
+  object->family = BPF_CORE_READ(sock, __sk_common.skc_family);
+  object->socket_type = BPF_CORE_READ(sock, sk_type);
+  if (object->family == AF_INET || object->family == AF_INET6) {
+    object->object = OBJECT_SOCKET;
+    describe_internet(object, sock);
+  } else if (object->family == AF_UNIX) {
+    object->object = OBJECT_UNIX;
+    describe_unix(object, sock);
+  }
+  return 0;
+}
+
+/* Fills all but the header. False if the call has no descriptor, or none that is known. */
+static __always_inline bool describe_object(struct call_object* object, struct task_struct* task,
+                                            const struct thread_state* state, bool is_current) {
+  u32 nr = state->nr;
+  if (state->abi != ABI_NATIVE || nr >= SYSCALL_TABLE_SIZE) return false;
+  u8 which = object_arguments[nr & (SYSCALL_TABLE_SIZE - 1)];
+  if (!which) return false;
+  __builtin_memset(object, 0, sizeof(*object));
+  if (!descriptor_of(state, which, is_current, &object->fd)) return false;
+  struct file* file = file_of(task, object->fd);
+  if (!file) return false;
+  object->argument = (which & CALL_OBJECT_IN_POLL) | ((which & ~CALL_OBJECT_IN_POLL) - 1);
+  object->inode = BPF_CORE_READ(file, f_inode, i_ino);
+  switch (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) {
+    case S_IFSOCK:
+      describe_socket(object, file);
+      break;
+    case S_IFIFO:
+      object->object = OBJECT_PIPE;
+      break;
+    case S_IFREG:
+    case S_IFDIR:
+    case S_IFCHR:
+    case S_IFBLK:
+      object->object = OBJECT_FILE;
+      copy_path(object, task, file);
+      break;
+    default:
+      object->object = OBJECT_INTERNAL;
+      copy_path(object, task, file);
+  }
+  return true;
+}

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/members.h"
+#include "core/record.h"
+#include "report/why/cause.h"
+
+namespace overdue {
+
+/// What a process, or many with one name, asked of a disk in the session.
+struct DiskUse {
+  std::string disk;
+  std::string comm;       ///< raw; with * for numbers, if they are several processes
+  std::uint32_t pid = 0;  ///< 0: several
+  std::uint64_t requests = 0, bytes = 0;
+  std::uint64_t device_ns = 0;  ///< time of the requests in the device, added up
+  std::uint64_t disk_ns = 0;    ///< the same of all processes
+
+  double share() const {
+    return disk_ns == 0 ? 0 : static_cast<double>(device_ns) / static_cast<double>(disk_ns);
+  }
+};
+
+void describe(Members& member, const DiskUse& use);
+
+/// The uses of all disks by all processes of the machine. One thread.
+class DiskUses {
+ public:
+  /// Takes a disk_use record.
+  void add(const Record& record);
+  /// By process, or by name if many processes have it; the largest of each disk first.
+  std::vector<DiskUse> all() const;
+
+ private:
+  std::vector<DiskUse> uses_;
+};
+
+/// Names the processes that used the disk for which the threads of `cause` waited: those with a
+/// large part in the disk's time that are not among the waiting threads.
+void name_disk_users(WhyCause& cause, const std::vector<DiskUse>& uses);
+
+}  // namespace overdue
