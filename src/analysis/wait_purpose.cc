@@ -170,13 +170,20 @@ bool has_asked(const CallObject& client, const Finding& finding) {
   return finding.type != "hang" || *client.received_ns >= *client.written_ns;
 }
 
+/// The sleep of a call that only waits: its last waits may have no record.
+std::uint64_t all_sleep_ns(const Finding& finding, const Meant& meant) {
+  const std::uint64_t slept_ns = finding.breakdown ? finding.breakdown->sleeping_ns : 0;
+  return std::max(meant.ns, std::min(slept_ns, finding.latency_ns));
+}
+
 /// The purpose of a wait on one socket, by the side of its connection: who is asked for connections
 /// waits for work. Time before the question is no delay.
 std::optional<WaitPurpose> by_connection(const Finding& finding, const Meant& meant) {
   if (!finding.object) return std::nullopt;
   const CallObject& object = *finding.object;
   if (object.side == "listener" || object.side == "server")
-    return WaitPurpose{purpose_work, fmt::format("a {}'s socket", object.side), meant.ns};
+    return WaitPurpose{purpose_work, fmt::format("a {}'s socket", object.side),
+                       all_sleep_ns(finding, meant)};
   if (object.side != "client" || !has_asked(object, finding)) return std::nullopt;
   const std::uint64_t asked_ns = object.written_ns.value_or(finding.latency_ns);
   const std::uint64_t before_ns = finding.latency_ns > asked_ns ? finding.latency_ns - asked_ns : 0;

@@ -62,7 +62,7 @@ bool is_condition_without_wait(const Finding& finding) {
 
 bool is_for_input_of_socket(const Finding& finding) {
   const Wait* wait = finding.longest_wait();
-  if (!wait) return is_input_without_wait(finding);
+  if (!wait) return false;  // what the other side did is not known
   return std::ranges::any_of(wait->kernel_stack, [](const StackFrame& frame) {
     return frame.name == "sk_wait_data" || frame.name.starts_with("unix_stream_read_generic");
   });
@@ -94,6 +94,17 @@ bool is_other_side_idle(const Finding& finding) {
   return false;
 }
 
+constexpr std::string_view clients_socket = "a client's socket";
+
+/// Whether both sides waited for each other: a packet came late. The client's packet was sent at
+/// the end of its wait, so that the wait before counts as one before the question.
+bool do_both_wait(const Finding& finding) {
+  if (finding.purpose.by != clients_socket || finding.chain.empty()) return false;
+  const ChainLink& first = finding.chain.front();
+  return first.is_thread && first.what == "waited" && finding.chain.size() == 2 &&
+         is_of_network(finding.chain.back()) && !is_other_side_idle(finding);
+}
+
 /// Processes that connect, and never accept.
 std::set<std::uint32_t> clients_in(const LatencyTable& calls) {
   std::map<std::uint32_t, bool> clients;
@@ -111,6 +122,7 @@ std::set<std::uint32_t> clients_in(const LatencyTable& calls) {
 /// The socket for which the wait may be; nothing if the wait is for something else.
 std::optional<std::uint32_t> candidate(const Finding& finding, bool of_program) {
   const std::string_view by = finding.purpose.by;
+  if (do_both_wait(finding)) return socket_of(finding);
   if (is_for_events(finding)) {
     const bool is_open_to =
         by == "one descriptor" || by == "timed out" || by == "its main function";
@@ -128,7 +140,7 @@ std::optional<std::uint32_t> candidate(const Finding& finding, bool of_program) 
 
 bool Answers::decide(const Finding& finding) {
   // A client that has asked for work, and gets it when there is some.
-  if (finding.purpose.by == "a client's socket") return is_other_side_idle(finding);
+  if (finding.purpose.by == clients_socket) return is_other_side_idle(finding);
   if (is_input_without_wait(finding) || is_condition_without_wait(finding)) return true;
   return is_for_events(finding) &&
          (finding.purpose.by == "one descriptor" || finding.purpose.by == "timed out");
@@ -156,7 +168,8 @@ std::vector<Finding> Answers::late(const LatencyTable& calls,
   const std::set<std::uint32_t> clients = clients_in(calls);
   std::vector<Finding> late;
   for (const auto& [socket, finding] : waits_) {
-    if (!opened.contains(socket) && !clients.contains(socket.pid)) continue;
+    if (!opened.contains(socket) && !clients.contains(socket.pid) && !do_both_wait(finding))
+      continue;
     late.push_back(finding);
     late.back().purpose = {"answer", "the process opened the connection", 0};
   }
