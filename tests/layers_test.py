@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 BELOW_CLI = {"base", "bpf", "core", "syscalls", "trace", "kernel", "target", "symbols", "unwind", "resolve", "sinks", "flame",
-             "analysis", "probes", "source", "report", "live"}
+             "analysis", "probes", "source", "report", "top", "live"}
 MAY_INCLUDE = {
     "base": set(),
     "bpf": set(),
@@ -33,6 +33,7 @@ MAY_INCLUDE = {
     "source": {"base", "core", "bpf", "syscalls", "trace", "kernel", "target", "sinks", "analysis"},
     "report": {"base", "core", "bpf", "syscalls", "trace", "kernel", "target", "sinks", "flame", "analysis", "resolve",
                "probes", "source"},
+    "top": {"base", "core", "bpf", "target", "sinks", "flame", "source", "report"},
     "live": {"base", "core", "bpf", "syscalls", "kernel", "target", "symbols", "resolve", "sinks", "analysis", "probes",
              "source", "report"},
     "cli": BELOW_CLI - {"symbols", "unwind", "analysis"},
@@ -47,6 +48,7 @@ LIBRARIES = {
     re.compile(r"elf\.h"): {"symbols", "kernel"},  # the format alone; kernel reads this build's own BPF objects
     re.compile(r"seccomp\.h"): {"resolve"},
     re.compile(r"zlib\.h"): {"flame"},
+    re.compile(r"(n?curses|term)\.h"): {"top"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
 
@@ -125,6 +127,9 @@ SELF_TEST = {
     "flame/sink.cc": ('#include "sinks/output.h"\n', True),
     "flame/gzip.cc": ("#include <zlib.h>\n", False),
     "report/gzip.cc": ("#include <zlib.h>\n", True),
+    "top/screen.cc": ("#include <curses.h>\n", False),
+    "top/live.cc": ('#include "live/stall_probe_set.h"\n', True),
+    "cli/screen.cc": ("#include <curses.h>\n", True),
     "core/near.cc": ('#include "near.h"\n', True),
     "tui/screen.cc": ("", True),
 }

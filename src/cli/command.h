@@ -41,7 +41,7 @@ class Command {
 std::vector<std::unique_ptr<Command>> all_commands();
 
 /// Commands of the contract, and parts of commands, that this version does not have yet.
-inline constexpr std::array<std::string_view, 8> planned_commands{
-    "func", "graph", "io", "export", "top", "serve", "ftrace", "bench"};
+inline constexpr std::array<std::string_view, 7> planned_commands{
+    "func", "graph", "io", "export", "serve", "ftrace", "bench"};
 
 }  // namespace overdue

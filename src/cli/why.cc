@@ -7,8 +7,9 @@
 #include "live/file_locks.h"
 #include "live/naming_listener.h"
 #include "live/opened_sockets.h"
+#include "live/other_ends.h"
 #include "live/other_sides.h"
-#include "live/stall_probe_set.h"
+#include "live/why_probes.h"
 #include "report/why/view.h"
 #include "sinks/make_sink.h"
 #include "source/measure.h"
@@ -57,23 +58,15 @@ int WhyCommand::run(const Invocation& invocation) {
   choose_rows(plan, by_);
   request.options = kept_options(plan);
   request.by_container = plan.by == Whose::cgroup || !save_.empty();
-  StallOptions options;
-  options.purpose = "find causes";
-  options.thresholds.general = plan.threshold;
-  options.spans = parse_spans({"syscall", "offcpu", "tcp_connect"});
-  options.spans.all = true;  // what this kernel cannot measure is left out, and said
-  options.timeout = plan.timeout;
-  options.totals = options.call_sums = options.profiles = options.disk_use = true;
-  options.adapts = true;
-  options.whole_machine = request.selection.kind == TargetKind::all;
   LiveStacks stacks({.sandbox = !stack_options_.no_sandbox, .many_stacks = true});
   WhyView view(plan, output_, stacks);
   NamingListener listener(view, stacks, save_, [&view](SessionInfo& info) {
     keep_file_locks(file_locks_of(view.lock_waiters(info)), info);
     keep_other_sides(other_sides_of(view.open_waits()), info);
     keep_opened_sockets(opened_sockets(view.sockets()), info);
+    keep_other_ends(find_other_ends(view.awaited_ends()), info);
   });
-  StallProbeSet probe_set(std::move(options));
+  StallProbeSet probe_set(why_probes(plan, request.selection.kind == TargetKind::all));
   return measure(request, *kernel_.open(), probe_set, listener);
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <poll.h>
+
 #include <functional>
 #include <string>
 #include <utility>
@@ -40,7 +42,18 @@ class NamingListener final : public MeasureListener {
     view_.record(record);
     saver_.record(record);
   }
-  void polled() override { stacks_.follow(); }
+  void add_to(std::vector<pollfd>& waits) const override { view_.add_to(waits); }
+  void polled() override {
+    stacks_.follow();
+    view_.polled();
+  }
+  bool wants_receipts() const override { return view_.wants_receipts(); }
+  void so_far(const SessionInfo& info, const Receipt& receipt) override {
+    view_.so_far(info, receipt);
+  }
+  bool wants_stop() const override { return view_.wants_stop(); }
+  bool has_quit() const override { return view_.has_quit(); }
+  void ending() override { view_.ending(); }
   void interval(const SessionInfo& info, Duration wall) override { view_.interval(info, wall); }
   void tick() override {
     view_.tick();

@@ -6,9 +6,8 @@
 
 namespace overdue {
 
-/// Who must end these waits, at present: the owners of locks of the C library, and the processes at
-/// the other end of pipes, with what they do. Bounded; a wait that has ended, or whose other side
-/// is not known for certain, is left out.
+/// Who must end these waits, at present: the owners of locks of the C library, with what they do.
+/// Bounded; a wait that has ended, or whose other side is not known for certain, is left out.
 std::vector<OtherSide> other_sides_of(const std::vector<OpenWait>& waits);
 
 }  // namespace overdue

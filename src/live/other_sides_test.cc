@@ -2,11 +2,9 @@
 
 #include <pthread.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <csignal>
 #include <functional>
 #include <thread>
 
@@ -33,7 +31,7 @@ void while_waiting(const std::function<void()>& wait,
   });
   for (bool sleeps = false; !sleeps;) {
     const auto call = tid == 0 ? std::nullopt : present_call(own_pid, tid);
-    sleeps = call && (call->number == SYS_futex || call->number == SYS_read);
+    sleeps = call && call->number == SYS_futex;
     std::this_thread::yield();
   }
   look(tid);
@@ -90,36 +88,9 @@ TEST_F(OtherSides, OfAReadersWriterLockAreItsReadersOrItsWriter) {
   });
 }
 
-TEST_F(OtherSides, OfAPipeIsTheProcessAtItsOtherEnd) {
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  const pid_t writer = fork();
-  if (writer == 0) {
-    close(ends[0]);
-    pause();
-    _exit(0);
-  }
-  close(ends[1]);
-  while_waiting(
-      [&] {
-        char byte = 0;
-        EXPECT_EQ(read(ends[0], &byte, 1), 0) << "the end of the file";
-      },
-      [&](std::uint32_t tid) {
-        const auto sides = other_sides_of({{.pid = own_pid, .tid = tid, .is_pipe = true}});
-        kill(writer, SIGKILL);
-        waitpid(writer, nullptr, 0);
-        ASSERT_EQ(sides.size(), 1u);
-        EXPECT_TRUE(sides[0].words.starts_with("written by ")) << sides[0].words;
-        EXPECT_NE(sides[0].by.find("[" + std::to_string(writer) + "]"), std::string::npos)
-            << sides[0].by;
-      });
-  close(ends[0]);
-}
-
 TEST_F(OtherSides, OfAThreadThatDoesNotWaitAreUnknown) {
   EXPECT_FALSE(lock_owner({.pid = own_pid, .tid = own_tid(), .lock = LibraryLock::mutex}));
-  EXPECT_TRUE(other_sides_of({{.pid = own_pid, .tid = 0, .is_pipe = true}}).empty());
+  EXPECT_TRUE(other_sides_of({{.pid = own_pid, .tid = 0, .lock = LibraryLock::mutex}}).empty());
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <poll.h>
+
 #include <functional>
+#include <vector>
 
 #include "base/time.h"
 #include "core/record.h"
@@ -19,13 +22,23 @@ class MeasureListener {
   /// kernel's records do not wait. Called before anything else; with an empty function after
   /// everything else.
   virtual void while_waiting(const std::function<void()>& /*meanwhile*/) {}
+  /// Adds descriptors that end the wait for the next polled().
+  virtual void add_to(std::vector<pollfd>&) const {}
   /// The source was read, at the latest at Source::due().
   virtual void polled() {}
   virtual void interval(const SessionInfo&, Duration wall) = 0;
+  /// Whether so_far() is wanted.
+  virtual bool wants_receipts() const { return false; }
+  /// Called before each interval() within the session: what was seen and lost until now.
+  virtual void so_far(const SessionInfo&, const Receipt&) {}
   /// Called twice a second: writes buffered output.
   virtual void tick() = 0;
-  /// Whether the session can end now.
+  /// Whether a limit was passed, which ends the session.
   virtual bool wants_stop() const { return false; }
+  /// Whether the user has ended the session.
+  virtual bool has_quit() const { return false; }
+  /// The session ends now, or has failed: standard error is free for messages again.
+  virtual void ending() {}
   /// The last record has come. Long work is done here, so that the receipt's account of Overdue's
   /// own work includes it.
   virtual void settle() {}

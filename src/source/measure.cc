@@ -272,15 +272,15 @@ KernelTime BpfSource::stop(SessionInfo& info, const RecordHandler& handler) {
 
 Receipt BpfSource::receipt(SessionInfo& info, bool has_run) {
   Receipt receipt = session_->receipt();
-  events_ += probe_set_.events();
-  receipt.events += events_;
+  const std::uint64_t events = events_ + probe_set_.events();
+  receipt.events += events;
   if (probe_set_.look_at_switches()) receipt.events += session_->membership().cpu_use().departures;
   if (request_.workload_threads) {
     receipt.target_cpu_ns.reset();  // no thread is a member
     receipt.probe_target_ns.reset();
   }
   for (std::string& note : session_->left_out()) info.notes.push_back(std::move(note));
-  if (has_run && events_ == 0 && probe_set_.sees_any_program() && request_.selection.cpus.empty())
+  if (has_run && events == 0 && probe_set_.sees_any_program() && request_.selection.cpus.empty())
     info.notes.emplace_back(
         "Overdue saw no event of the program that it started: its hooks do not run here, and the "
         "report says nothing of the program");

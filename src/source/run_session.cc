@@ -107,6 +107,11 @@ void SessionRun::next_interval(KernelTime now) {
   source_.collect(info_, handler_);
   const KernelTime collected = KernelClock::now();
   info_.duration = collected - info_.start;
+  if (listener_.wants_receipts()) {
+    SessionInfo so_far = info_;  // its notes are of the end
+    const Receipt receipt = source_.receipt(so_far, has_released_program_);
+    listener_.so_far(so_far, receipt);
+  }
   listener_.interval(info_, collected - interval_start_);
   interval_start_ = collected;
   while (next_interval_ <= collected) next_interval_ += *request_.interval;
@@ -118,6 +123,7 @@ void SessionRun::loop() {
     std::vector<pollfd> waits{{signals_.fd(), POLLIN, 0}};
     if (program_) waits.push_back({program_->pidfd(), POLLIN, 0});
     source_.add_to(waits);
+    listener_.add_to(waits);
     poll(waits.data(), waits.size(), wait_ms(KernelClock::now()));
     if (const auto signal = signals_.take()) on_signal(*signal);
     source_.poll(handler_);
@@ -128,7 +134,7 @@ void SessionRun::loop() {
       listener_.tick();
       next_tick_ = after + tick;
     }
-    if (listener_.wants_stop() || must_end()) return;
+    if (listener_.wants_stop() || listener_.has_quit() || must_end()) return;
   }
 }
 
@@ -159,9 +165,11 @@ int SessionRun::run() {
     // The progress line must not overwrite a program's terminal, or a stream of findings.
     progress_.step(program_ || request_.streams || interrupted ? "" : "measuring");
     if (!interrupted) loop();
+    listener_.ending();
     progress_.step("writing");
     finish();
   } catch (const Error& error) {  // without a report there is still a receipt
+    listener_.ending();
     if (!error.is_silent())
       say_receipt(info_, receipt_ ? *receipt_ : source_.receipt(info_, has_released_program_));
     throw;

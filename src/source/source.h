@@ -48,7 +48,7 @@ class Source {
   /// Ends measuring, delivers the rest, and adds to the notes of `info`. Returns the end.
   virtual KernelTime stop(SessionInfo& info, const RecordHandler& handler) = 0;
   /// The events seen and lost, without Overdue's own use; adds to the notes of `info`. `has_run`:
-  /// the program was released. May be called without stop(), after an Error.
+  /// the program was released. May be called before stop(), during the session or after an Error.
   virtual Receipt receipt(SessionInfo& info, bool has_run) = 0;
   /// Removes everything from the kernel that costs the target time.
   virtual void detach() {}

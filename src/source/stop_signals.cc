@@ -18,12 +18,19 @@ constexpr int stop_signals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
 // A signal handler can only reach static storage.
 int handler_pipe = -1;
 bool taken[NSIG];
+void (*volatile last_words)() = nullptr;
+
+void end_with_last_words(int number) {
+  if (last_words) last_words();
+  signal(number, SIG_DFL);
+  raise(number);  // takes effect when this function returns
+}
 
 void give_back() {
   for (const int number : stop_signals) {
     if (!taken[number]) continue;
     struct sigaction action{};
-    action.sa_handler = SIG_DFL;
+    action.sa_handler = last_words ? end_with_last_words : SIG_DFL;
     sigaction(number, &action, nullptr);
   }
 }
@@ -61,6 +68,10 @@ StopSignals::~StopSignals() {
   give_back();
   close(handler_pipe);
   handler_pipe = -1;
+}
+
+void StopSignals::before_the_second(void (*words)()) {
+  last_words = words;
 }
 
 std::optional<StopSignals::Arrived> StopSignals::take() {

@@ -27,6 +27,10 @@ class StopSignals {
   /// The signal that has arrived, if any.
   std::optional<Arrived> take();
 
+  /// Has `last_words`, an async-signal-safe function, called before a second signal ends the
+  /// process; null: nothing is called.
+  static void before_the_second(void (*last_words)());
+
  private:
   Fd reader_;
 };

@@ -172,9 +172,14 @@ Fd reopen(const Place& place, const std::string& path) {
   return file;
 }
 
-Fd open_or_create(const std::string& path) {
-  const Place place = resolve(path);
+Place place_of_file(const std::string& path) {
+  Place place = resolve(path);
   if (place.name == "." || place.name == "..") fail(path, EISDIR);
+  return place;
+}
+
+Fd open_or_create(const std::string& path) {
+  const Place place = place_of_file(path);
   Fd file = create(place);
   if (file) return file;
   if (errno != EEXIST) fail(path, errno);
@@ -199,6 +204,13 @@ Fd create_output_file(const std::string& path) {
   const auto user = choose_identity(IdentityRequest::current(std::nullopt));
   const FileRights rights(user);
   return open_or_create(path);
+}
+
+Fd create_new_output_file(const std::string& path) {
+  const FileRights rights(choose_identity(IdentityRequest::current(std::nullopt)));
+  Fd file = create(place_of_file(path));
+  if (!file) fail(path, errno);
+  return file;
 }
 
 }  // namespace overdue

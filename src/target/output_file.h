@@ -17,4 +17,7 @@ namespace overdue {
 /// directory, no permission, a missing parent, a link.
 Fd create_output_file(const std::string& path);
 
+/// Creates `path` in the same way, but opens no file that exists already. Throws Error.
+Fd create_new_output_file(const std::string& path);
+
 }  // namespace overdue

@@ -72,6 +72,17 @@ TEST_F(OutputFile, NewFileIsPrivate) {
   EXPECT_EQ(status_of(in("x")).st_mode & 07777, 0600U);
 }
 
+TEST_F(OutputFile, ANewFileReplacesNone) {
+  EXPECT_TRUE(put(create_new_output_file(in("x")), "first"));
+  EXPECT_EQ(status_of(in("x")).st_mode & 07777, 0600U);
+  EXPECT_THROW(create_new_output_file(in("x")), Error);
+  EXPECT_EQ(text_of(in("x")), "first");
+  ASSERT_EQ(::symlink(in("y").c_str(), in("link").c_str()), 0);
+  EXPECT_TRUE(put(create_new_output_file(in("link")), "through a link of the caller's"));
+  EXPECT_THROW(create_new_output_file(in("link")), Error);
+  EXPECT_THROW(create_new_output_file(directory_), Error);
+}
+
 TEST_F(OutputFile, ExistingFileIsEmptiedAndKeepsItsMode) {
   write_text(in("x"), "a longer text");
   ASSERT_EQ(::chmod(in("x").c_str(), 0640), 0);

@@ -5,12 +5,17 @@ left.
 The long form (OVERDUE_LONG=1) ends each command a hundred times. Commands with real-time threads or
 kernel settings are also in cli_killed, which checks each thread and setting.
 """
+import contextlib
+import fcntl
 import os
 import random
 import re
 import signal
+import struct
 import sys
 import tempfile
+import termios
+import threading
 import time
 import unittest
 
@@ -38,6 +43,7 @@ def commands_of(folder):
         "osnoise": [("-p", "50ms",)],
         "worst": [("wakeup",), ("irqsoff", "--backend", "bpf")],
         "why": [("-a", "--save", "{}"), ("-a", "-d", "1s", "-f", "json"), ("--", tool("sleep"), "0.5")],
+        "top": [(), ("-i", "50ms")],
         "spans": [("-a", "--save", "{}"), ("-a", "-i", "50ms", "--hist")],
         "offcpu": [("-a", "--save", "{}"), ("-a", "-i", "50ms", "--max")],
         "profile": [("-a", "--save", "{}"), ("-a", "-F", "999", "-f", "svg", "-o", "{}.svg"),
@@ -52,6 +58,24 @@ def commands_of(folder):
         "schema": [()],
         "help": [()],
     }
+
+
+class OnTerminal(Live):
+    """A command on a terminal of its own, whose text is dropped."""
+
+    def __init__(self, *command):
+        reader, terminal = os.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        super().__init__(*command, stdin=terminal, stdout=terminal, env={**os.environ, "TERM": "xterm"})
+        os.close(terminal)
+        threading.Thread(target=self.drop, args=(reader,), daemon=True).start()
+
+    @staticmethod
+    def drop(reader):
+        with contextlib.suppress(OSError):  # the last one that has the terminal open has ended
+            while os.read(reader, 65536):
+                pass
+        os.close(reader)
 
 
 class Kills(FolderTest):
@@ -75,7 +99,7 @@ class Kills(FolderTest):
         """Sends the signal at a random moment. Returns whether the command was still running."""
         before = self.state()
         made = [word.replace("{}", f"{self.folder}/out") for word in map(str, command)]
-        with Live(OVERDUE, *made) as live:
+        with (OnTerminal if command[0] == "top" else Live)(OVERDUE, *made) as live:
             time.sleep(self.dice.uniform(0, self.dice.choice((0.02, 0.2, 0.8))))
             live.signal(signal.SIGSTOP)
             was_running = live.process.poll() is None

@@ -178,12 +178,12 @@ def row_of(report, name):
 class Live:
     """A running `overdue`, or any other command. The block's end ends it by its pid."""
 
-    def __init__(self, *command, stdin=subprocess.DEVNULL, **options):
+    def __init__(self, *command, stdin=subprocess.DEVNULL, stdout=None, **options):
         self.files = tempfile.TemporaryDirectory()
         self.out_path = os.path.join(self.files.name, "stdout")
         self.err_path = os.path.join(self.files.name, "stderr")
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
-            self.process = subprocess.Popen(list(map(str, command)), stdin=stdin, stdout=out,
+            self.process = subprocess.Popen(list(map(str, command)), stdin=stdin, stdout=stdout or out,
                                             stderr=err, **options)
         self.pid = self.process.pid
         self.begin = time.monotonic()

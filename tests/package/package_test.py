@@ -5,6 +5,7 @@ import glob
 import gzip
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -91,6 +92,19 @@ class Programs(PackageTest):
                 here = [word.replace("/format-1.odt", RECORDING) for word in arguments]
                 self.assertEqual(finished.status, 0, finished)
                 self.assertEqual(finished.out, self.checked(self.overdue, *here))
+
+    def test_top_needs_the_description_of_the_terminal(self):
+        def top(*bind):
+            words = ["unshare", "--mount", "sh", "-c", EMPTY_ROOT, "sh", self.root, *bind, "--", "/overdue", "top",
+                     "-d", "1s"]
+            return run([tool("script"), "-qec", shlex.join(words), "/dev/null"], env={**os.environ, "TERM": "xterm"})
+        finished = top("proc", "sys")
+        self.assertEqual(finished.status, 1, finished)
+        self.assertIn("no description of 'xterm'", finished.out)
+        os.makedirs(os.path.join(self.root, "lib", "terminfo"))
+        finished = top("proc", "sys", "lib/terminfo")
+        self.assertEqual(finished.status, 0, finished)
+        self.assertIn("overdue top: all processes, ", finished.out)
 
     def test_doctor_says_what_an_empty_root_lacks(self):
         finished = self.in_empty_root("/overdue", "doctor", "--no-calibrate")

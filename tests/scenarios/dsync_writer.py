@@ -4,9 +4,8 @@ from scenario import Truth, pause, tool
 GROUP = "disk"
 SYMPTOM = "a log that is written with O_DSYNC is slow since a copy started"
 READING = """\
-Each write waits for the disk. `dd`, which keeps the disk busy, is another process: `overdue stalls
---span block -a` shows the requests by process."""
-TRUTH = Truth(cause=r"write|disk", who="logger", by="dd|disk|vd|sd|nvme", example="write_log|pwrite|write",
+Each write waits for the disk, which worked for `dd` most of the time."""
+TRUTH = Truth(cause=r"disk.*worked for dd", who="logger", by="disk", example="write_log|pwrite|write",
               least=0.25)  # the account has waits for a CPU
 
 PROGRAM = '''

@@ -7,8 +7,8 @@ GROUP = "endless"
 SYMPTOM = "a program hangs"
 READING = """\
 The call has not ended. Its age counts, from its start, although nothing was recorded of it in the
-session."""
-TRUTH = Truth(cause=r"pipe|write", who="exporter", kinds=("open",), example="write",
+session. The process at the other end of the pipe should read."""
+TRUTH = Truth(cause=r"pipe.*other end", who="exporter", by="viewer", kinds=("open",), example="write",
               most=5)  # from its start, before the session
 
 WRITER = '''

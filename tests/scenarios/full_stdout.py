@@ -6,7 +6,7 @@ SYMPTOM = "a nightly job hangs in its export, since the export has become larger
 READING = """\
 The child waits for room in the pipe to the program, and the program waits for the child. Children
 that run already belong to the target."""
-TRUTH = Truth(cause=r"pipe.*nightly\[\d+\], which waits for a child", who="dd", by="nightly", kinds=("open",),
+TRUTH = Truth(cause=r"pipe.*nightly", who="dd", by="nightly", kinds=("open",),
               most=5)  # from its start, before the session
 
 PROGRAM = f'''

@@ -4,9 +4,10 @@ from scenario import Truth, free_port, pause
 GROUP = "network"
 SYMPTOM = "connections to a server on the same machine take one second, or three"
 READING = """\
-The connects take one second and a little: the time until TCP sends a SYN again. The address is that
-of the server whose queue is full; `ss -ltn` shows the queue."""
-TRUTH = Truth(cause=r"connect|listen", who="client", by="listen|server|127\.0\.0\.1|front", example=r"127\.0\.0\.1",
+The connects take one second and a little: the time until TCP sends a SYN again. The kernel has
+dropped the first SYN, since the server's queue of connections that it has not accepted was full:
+2 of at most 1. The program behind the listening socket accepts too slowly."""
+TRUTH = Truth(cause=r"connect.*listen queue full \(2/1\)", who="client", by="front", example=r"127\.0\.0\.1",
               least=0.05)  # connects that began before the session are not seen
 
 SERVER = '''

@@ -144,7 +144,7 @@ std::vector<CommandFinding> find_commands(const Kernel& kernel,
   found.push_back(decide("record", syscalls(kernel), "typed tracepoints"));
   found.push_back(decide("report", {}, "reads files"));
   found.push_back(decide("export", {}, "reads files"));
-  found.push_back(decide("top", syscalls(kernel), "typed tracepoints"));
+  found.push_back(decide("top", kernel.session(of_stalls), "typed tracepoints, cpu-clock"));
   found.push_back(decide("serve", syscalls(kernel), "typed tracepoints"));
   found.push_back(decide("ftrace", kernel.tracefs(), "tracefs"));
   found.push_back(decide("ctl", {}, "a socket in /run/overdue"));

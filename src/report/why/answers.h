@@ -41,6 +41,8 @@ class Answers {
   /// The waits for answers. `calls`: by process; `opened`: sockets whose connection the process has
   /// opened.
   std::vector<Finding> late(const LatencyTable& calls, const std::set<ProcessSocket>& opened) const;
+  /// For the next interval.
+  Answers next() const { return Answers(of_program_); }
   /// Waits that were dropped for lack of room.
   std::uint64_t dropped() const { return dropped_; }
 

@@ -18,6 +18,7 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t causes_max = 2'000, open_max = 1'000, names_max = 1'000, tids_max = 100;
+constexpr std::size_t threads_max = 20'000;  // of all causes together
 
 /// Time in which the thread was blocked, without the time that was no delay.
 std::uint64_t late_blocked_ns(const Finding& finding) {
@@ -116,8 +117,28 @@ void BlameTable::Who::add(const Who& more, double weight) {
   ns += weight == 1 ? more.ns : static_cast<std::uint64_t>(static_cast<double>(more.ns) * weight);
 }
 
+BlameTable BlameTable::next() const {
+  BlameTable table(rules_);
+  table.open_ = open_;
+  return table;
+}
+
+void BlameTable::add_thread(Late& late, std::uint32_t tid, std::uint64_t ns) {
+  if (!rules_.by_thread) return;
+  const auto known = late.threads.find(tid);
+  if (known != late.threads.end()) {
+    known->second += ns;
+  } else if (threads_ < threads_max) {
+    late.threads[tid] = ns;
+    ++threads_;
+  } else {
+    unassigned_ns_ += ns;
+  }
+}
+
 void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std::string_view kind,
-                       std::uint64_t ns) {
+                       std::uint64_t lasted_ns) {
+  const std::uint64_t ns = rules_.most_ns == 0 ? lasted_ns : std::min(lasted_ns, rules_.most_ns);
   Root root = root_of(finding);
   root.key += kind;
   if (rows_.size() >= causes_max && !rows_.contains(root.key)) {
@@ -135,6 +156,7 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
   if (finding.breakdown) add_parts(row.cause.parts, *finding.breakdown);
   Late& late = row.late[of];
   late.who.add(finding.thread, ns);
+  add_thread(late, finding.thread.tid, ns);
   const Wait* wait = finding.longest_wait();
   if (wait && !wait->means.empty())
     late.stopped_ns += ns;
@@ -155,9 +177,9 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
   const bool says_more = !names_something(row.root) && names_something(root);
   const bool says_less = names_something(row.root) && !names_something(root);
   if (!row.cause.example || is_nearer || says_more ||
-      (is_as_near && !says_less && ns > row.cause.max_ns))
+      (is_as_near && !says_less && lasted_ns > row.cause.max_ns))
     row.root = std::move(root);
-  keep_longest(row.cause.max_ns, row.cause.example, finding, ns);
+  keep_longest(row.cause.max_ns, row.cause.example, finding, lasted_ns);
 }
 
 /// Whether the finding is part of another one, or waits for the end of a child or a thread, whose
@@ -218,9 +240,20 @@ std::set<std::uint32_t> BlameTable::lock_waiters() const {
 std::vector<OpenWait> BlameTable::open_waits() const {
   std::vector<OpenWait> waits;
   for (const auto& [number, finding] : open_)
-    if (const OpenWait wait = open_wait_of(finding); wait.lock != LibraryLock::none || wait.is_pipe)
+    if (const OpenWait wait = open_wait_of(finding); wait.lock != LibraryLock::none)
       waits.push_back(wait);
   return waits;
+}
+
+std::set<AwaitedEnd> BlameTable::awaited_ends() const {
+  std::set<AwaitedEnd> ends;
+  const auto add = [&ends](const Finding& finding) {
+    if (auto end = awaited_end(finding)) ends.insert(std::move(*end));
+  };
+  for (const auto& [number, finding] : open_) add(finding);
+  for (const auto& [key, row] : rows_)
+    if (row.cause.example && !row.root.thread) add(*row.cause.example);
+  return ends;
 }
 
 void BlameTable::finish(KernelTime end, const std::map<std::uint32_t, std::uint64_t>& open_ns) {
@@ -250,7 +283,7 @@ std::vector<WhyName> BlameTable::names_of(const std::map<std::string, Who>& by_n
   return names;
 }
 
-BlameTable::Blocked BlameTable::blocked(const WhySampling& sampling) const {
+BlameTable::Blocked BlameTable::blocked(const WhySampling& sampling, bool of_interval) const {
   Blocked all;
   const auto scaled = [](std::uint64_t ns, double weight) {
     return static_cast<std::uint64_t>(static_cast<double>(ns) * weight);
@@ -259,11 +292,12 @@ BlameTable::Blocked BlameTable::blocked(const WhySampling& sampling) const {
     WhyCause cause = row.cause;
     std::map<std::string, Who> who, by;
     for (const auto& [of, late] : row.late) {
-      const double weight = sampling.weight(of);
+      const double weight = sampling.weight(of, of_interval);
       who[without_numbers(late.who.first.comm)].add(late.who, weight);
       cause.waiters.insert(late.who.tids.begin(), late.who.tids.end());
       for (const auto& [name, one] : late.by) by[name].add(one, weight);
       for (const auto& [name, ns] : late.ran_ns) all.ran_ns[name] += scaled(ns, weight);
+      for (const auto& [tid, ns] : late.threads) cause.threads[tid] += scaled(ns, weight);
       all.disk_ns += scaled(late.disk_ns, weight);
       all.fault_ns += scaled(late.fault_ns, weight);
       all.stopped_ns += scaled(late.stopped_ns, weight);

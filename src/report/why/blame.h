@@ -9,6 +9,7 @@
 
 #include "report/why/cause.h"
 #include "report/why/open_waits.h"
+#include "report/why/other_ends.h"
 #include "report/why/root.h"
 #include "report/why/sampling.h"
 
@@ -21,13 +22,18 @@ class BlameTable {
   struct Rules {
     /// Waits off the CPU within system calls count: the calls have no findings of their own.
     bool waits_in_calls = false;
-    bool connects = false;  ///< TCP connects count: they have no spans of their own
+    bool connects = false;   ///< TCP connects count: they have no spans of their own
+    bool by_thread = false;  ///< causes have the late time of each thread
+    /// The most that one operation adds to a sum, ns: the length of an interval; 0: no limit.
+    std::uint64_t most_ns = 0;
   };
   BlameTable() = default;
   explicit BlameTable(const Rules& rules) : rules_(rules) {}
 
   /// Takes a late operation of a class, or one that is still open.
   void add(const Finding& finding, const WhySampling::Class& of);
+  /// An empty table for the next interval, with the operations that are still open.
+  BlameTable next() const;
   /// The session is over. `open_ns`: the age of the present wait of each thread, by tid. What is
   /// open and still waits has lasted until `end`.
   void finish(KernelTime end, const std::map<std::uint32_t, std::uint64_t>& open_ns);
@@ -40,7 +46,7 @@ class BlameTable {
     std::uint64_t stopped_ns = 0;                 ///< stopped, traced or frozen
   };
   /// With the weights of `sampling`.
-  Blocked blocked(const WhySampling& sampling) const;
+  Blocked blocked(const WhySampling& sampling, bool of_interval = false) const;
 
   /// What kept runnable threads from running: the longest example, and the threads that ran.
   struct Runnable {
@@ -56,10 +62,14 @@ class BlameTable {
   std::set<std::uint32_t> lock_waiters() const;
   /// Waits that have not ended, and whose other side can be found.
   std::vector<OpenWait> open_waits() const;
+  /// What the longest and the open operations wait for.
+  std::set<AwaitedEnd> awaited_ends() const;
   /// Longest late operation of any kind; 0: none.
   std::uint64_t longest_ns() const { return longest_ns_; }
   /// Time of causes that are not kept apart, for lack of room.
   std::uint64_t merged_ns() const { return merged_ns_; }
+  /// With Rules::by_thread: time of causes whose threads were too many to keep apart.
+  std::uint64_t unassigned_ns() const { return unassigned_ns_; }
 
  private:
   /// Time of threads with one name, of operations of one class.
@@ -77,6 +87,7 @@ class BlameTable {
     Who who;
     std::map<std::string, Who> by;
     std::map<std::string, std::uint64_t> ran_ns;
+    std::map<std::uint32_t, std::uint64_t> threads;  ///< late time by tid
     std::uint64_t disk_ns = 0, fault_ns = 0, stopped_ns = 0;
   };
   struct Row {
@@ -87,15 +98,17 @@ class BlameTable {
   };
   static std::vector<WhyName> names_of(const std::map<std::string, Who>& by_name);
   void blame(const Finding& finding, const WhySampling::Class& of, std::string_view kind,
-             std::uint64_t ns);
+             std::uint64_t lasted_ns);
 
   bool is_counted_elsewhere(const Finding& finding) const;
+  void add_thread(Late& late, std::uint32_t tid, std::uint64_t ns);
 
   Rules rules_;
   std::map<std::string, Row> rows_;
   std::map<std::uint64_t, Finding> open_;  ///< by number
   Runnable runqueue_, throttled_;
-  std::uint64_t longest_ns_ = 0, merged_ns_ = 0;
+  std::uint64_t longest_ns_ = 0, merged_ns_ = 0, unassigned_ns_ = 0;
+  std::size_t threads_ = 0;  ///< entries of Late::threads
 };
 
 }  // namespace overdue

@@ -1,5 +1,6 @@
 #include "report/why/blame.h"
 
+#include <map>
 #include <string>
 #include <utility>
 
@@ -299,6 +300,81 @@ TEST(WhySampling, TheLongestIsAlwaysExplainedAndStandsForItself) {
   EXPECT_EQ(sampling.weight(sampling.class_of(finding)), 1);
   finding.time = KernelTime(Duration(1000 * ms + 1));
   EXPECT_GT(sampling.weight(sampling.class_of(finding)), 1);
+}
+
+TEST(BlameTable, ThreadsHaveTheirLateTimeIfAskedFor) {
+  for (const bool by_thread : {false, true}) {
+    BlameTable table({.by_thread = by_thread});
+    table.add(blocked(1, 30), {});
+    table.add(blocked(2, 10), {});
+    table.add(blocked(2, 5), {});
+    const auto causes = causes_of(table);
+    ASSERT_EQ(causes.size(), 1u);
+    const std::map<std::uint32_t, std::uint64_t> threads{{1, 30 * ms}, {2, 15 * ms}};
+    EXPECT_EQ(causes[0].threads, by_thread ? threads : decltype(threads){});
+    EXPECT_EQ(table.unassigned_ns(), 0u);
+  }
+}
+
+TEST(BlameTable, ThreadsThatAreTooManyAreCounted) {
+  BlameTable table({.by_thread = true});
+  for (std::uint32_t tid = 1; tid <= 20'003; ++tid) {
+    Finding finding = blocked(tid, 10);
+    finding.thread.comm = "waiter";
+    table.add(finding, {});
+  }
+  EXPECT_EQ(causes_of(table)[0].threads.size(), 20'000u);
+  EXPECT_EQ(table.unassigned_ns(), 30 * ms);
+}
+
+TEST(BlameTable, AnOperationCountsForTheLengthOfTheIntervalAtMost) {
+  BlameTable table({.by_thread = true, .most_ns = 20 * ms});
+  table.add(blocked(1, 50), {});
+  table.add(blocked(1, 10), {});
+  const auto causes = causes_of(table);
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_EQ(causes[0].total_ns, 30 * ms);
+  EXPECT_EQ(causes[0].threads.at(1), 30 * ms);
+  EXPECT_EQ(causes[0].max_ns, 50 * ms);  // as the example shows
+}
+
+TEST(BlameTable, TheNextIntervalHasWhatIsStillOpen) {
+  BlameTable table({.most_ns = 100 * ms});
+  table.add(blocked(1, 30), {});
+  Finding hang = blocked(2, 1000);
+  hang.type = "hang";
+  hang.name = "flock";
+  hang.number = 7;
+  hang.time = KernelTime(Duration(1000 * ms));
+  hang.breakdown.reset();
+  table.add(hang, {});
+  for (int interval = 0; interval < 2; ++interval) {
+    table = table.next();
+    BlameTable now = table;
+    now.finish(KernelTime(Duration(1500 * ms)), {{2, 1500 * ms}});
+    const auto causes = now.blocked(WhySampling()).causes;
+    ASSERT_EQ(causes.size(), 1u);
+    EXPECT_EQ(causes[0].kind, why_open);
+    EXPECT_EQ(causes[0].total_ns, 100 * ms);
+    EXPECT_EQ(causes[0].max_ns, 1500 * ms);
+  }
+}
+
+TEST(WhySampling, AnIntervalHasWeightsOfItsOwn) {
+  WhySampling sampling;
+  std::uint64_t explained = 0;
+  sampling.end_interval();
+  for (std::uint64_t i = 1; i <= 5'000; ++i) sampling.wants(futex_span(1000, 5), {});
+  sampling.end_interval();
+  for (std::uint64_t i = 1; i <= 1'000; ++i)
+    if (sampling.wants(futex_span(1001, 5), {})) ++explained;
+  EXPECT_EQ(explained, 5u);  // without time for more, a few in each interval
+  const WhySampling::Class of("syscall", "futex", "", false);
+  EXPECT_NEAR(sampling.weight(of, true) * static_cast<double>(explained), 1'000, 10);
+  EXPECT_GT(sampling.weight(of, false), 1);
+  EXPECT_NE(sampling.weight(of, false), sampling.weight(of, true));
+  sampling.end_interval();  // nothing yet: the weight of the session
+  EXPECT_EQ(sampling.weight(of, true), sampling.weight(of, false));
 }
 
 }  // namespace

@@ -60,7 +60,8 @@ std::vector<CallCause> many_calls(const LatencyTable& calls, const SessionInfo& 
                                                              row.process->pid),
                                          .count = count,
                                          .ns = ns}},
-                                .next = next_command(why_calls, row.name, 0, info)}});
+                                .next = next_command(why_calls, row.name, 0, info),
+                                .pid = row.process->pid}});
   }
   return causes;
 }
@@ -103,7 +104,8 @@ std::vector<CallCause> retries(const LatencyTable& calls, const SessionInfo& inf
                       .count = process.sleeps,
                       .ns = process.sleep_ns}},
              .next = next_command(why_retry, failing.name, 0, info),
-             .lock_wanted_by = failing.name == "flock" || failing.name == "fcntl" ? pid : 0}});
+             .lock_wanted_by = failing.name == "flock" || failing.name == "fcntl" ? pid : 0,
+             .pid = pid}});
   }
   return causes;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -33,6 +34,11 @@ struct WhyCause {
   std::uint32_t lock_wanted_by = 0;   ///< pid of the process that wants the lock of a file; 0: none
   bool may_be_idle = false;           ///< the threads may have waited for work
   std::set<std::uint32_t> waiters{};  ///< tids of the late threads; not all of very many
+  /// Of a cause that sums alone show: the process, 0 for several, and the name of the threads with
+  /// * for numbers, empty for all threads.
+  std::uint32_t pid = 0;
+  std::string comm{};
+  std::map<std::uint32_t, std::uint64_t> threads{};  ///< late time by tid, if asked for
 };
 
 inline constexpr std::string_view why_kinds[] = {"blocked", "open",  "runqueue", "throttled",

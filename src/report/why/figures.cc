@@ -28,7 +28,7 @@ constexpr std::uint64_t least_longest = 20'000'000;  // ns, or its longest wait 
 constexpr std::uint64_t busy_share = 20;             // a busy group has 1/20 of a CPU
 constexpr std::size_t commands_named = 3;
 constexpr std::uint64_t least_samples = 10;  // of a group, for a list of its functions
-constexpr std::size_t causes_kept = 20, functions_kept = 20, disks_kept = 20;
+constexpr std::size_t functions_kept = 20, disks_kept = 20;
 
 /// "70 % in spin ← main, 20 % in flush".
 std::string functions_text(const std::vector<WhyFunction>& functions) {
@@ -56,7 +56,7 @@ class Builder {
   WhyFigures build() {
     figures_.threshold_ns = found_.threshold_ns;
     figures_.groups = groups_of(found_.threads);
-    BlameTable::Blocked blocked = found_.blame.blocked(found_.sampling);
+    BlameTable::Blocked blocked = found_.blame.blocked(found_.sampling, found_.of_interval);
     figures_.causes = std::move(blocked.causes);
     std::erase_if(figures_.causes, [&](const WhyCause& cause) { return is_idle(cause); });
     add_short_waits(found_, figures_, REASON_DISK, blocked.disk_ns);
@@ -72,7 +72,10 @@ class Builder {
     name_other_sides();
     name_late_for_safepoint();
     figures_.disks = found_.disks.all();
-    for (WhyCause& cause : figures_.causes) name_disk_users(cause, figures_.disks);
+    for (WhyCause& cause : figures_.causes) {
+      name_disk_users(cause, figures_.disks);
+      name_other_ends(cause, found_.other_ends);
+    }
     if (figures_.disks.size() > disks_kept) figures_.disks.resize(disks_kept);
     figures_.oncpu = found_.cpu.all();
     std::erase_if(figures_.oncpu, [](const WhyFunction& one) { return one.of < least_samples; });
@@ -201,7 +204,9 @@ void Builder::add_kernel_work() {
            .count = work.samples,
            .total_ns = ns,
            .who = {named(group, ns)},
-           .next = next_command(why_cpu, "", 0, found_.info)});
+           .next = next_command(why_cpu, "", 0, found_.info),
+           .pid = group.pid,
+           .comm = without_numbers(group.comm)});
       figures_.causes.back().parts.oncpu_ns = ns;
     }
 }
@@ -240,7 +245,9 @@ void Builder::add_on_cpu() {
                                .count = functions.empty() ? 0 : functions.front().of,
                                .total_ns = ns,
                                .who = {named(group, ns)},
-                               .next = next_command(why_cpu, "", 0, found_.info)});
+                               .next = next_command(why_cpu, "", 0, found_.info),
+                               .pid = group.pid,
+                               .comm = without_numbers(group.comm)});
     figures_.causes.back().parts.oncpu_ns = ns;
   }
 }
@@ -313,7 +320,7 @@ void Builder::rank() {
     return !is_much(cause.total_ns) && cause.max_ns < least_longest;
   });
   std::ranges::sort(figures_.causes, std::ranges::greater(), &WhyCause::total_ns);
-  if (figures_.causes.size() > causes_kept) figures_.causes.resize(causes_kept);
+  if (figures_.causes.size() > found_.causes_max) figures_.causes.resize(found_.causes_max);
   sort_groups();
   std::set<std::string_view> kinds;
   for (const WhyCause& cause : figures_.causes)

@@ -38,11 +38,14 @@ struct WhyFindings {
   const BlameTable& blame;
   const WhySampling& sampling;
   const CpuFunctions& cpu;
-  const LatencyTable& calls;            ///< by process
-  const std::vector<FileLock>& locks;   ///< at the end of the session
-  const std::vector<OtherSide>& sides;  ///< of waits that have not ended
+  const LatencyTable& calls;                ///< by process
+  const std::vector<FileLock>& locks;       ///< at the end of the session
+  const std::vector<OtherSide>& sides;      ///< of waits that have not ended
+  const std::vector<OtherEnd>& other_ends;  ///< likewise
   const DiskUses& disks;
   std::uint64_t threshold_ns = 0;
+  std::size_t causes_max = 20;  ///< causes in the figures
+  bool of_interval = false;     ///< the findings are those of an interval
 };
 
 WhyFigures figures_of(const WhyFindings& found);

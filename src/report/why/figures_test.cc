@@ -36,6 +36,7 @@ struct Session {
                        .calls = calls,
                        .locks = locks,
                        .sides = sides,
+                       .other_ends = other_ends,
                        .disks = disks,
                        .threshold_ns = ms});
   }
@@ -58,6 +59,7 @@ struct Session {
   LatencyTable calls;
   std::vector<FileLock> locks;
   std::vector<OtherSide> sides;
+  std::vector<OtherEnd> other_ends;
   DiskUses disks;
 };
 

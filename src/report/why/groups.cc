@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "sinks/text_format.h"
 
 namespace overdue {
 namespace {
@@ -21,6 +22,22 @@ constexpr std::size_t processes_merged = 3;  // from so many on, processes of a 
 std::string group_name(const OffcpuRow& group) {
   if (group.threads == 1) return fmt::format("{}[{}]", printable(group.comm), group.tid);
   return printable(group.comm);
+}
+
+std::string counted_name(const OffcpuRow& group) {
+  if (group.threads == 1) return group_name(group);
+  return fmt::format("{} ×{}", group_name(group), grouped(group.threads));
+}
+
+std::string time_bar(const OffcpuRow& row, std::size_t width) {
+  const auto cells = [&](std::uint64_t ns) {
+    return row.wall_ns == 0 ? 0 : (width * ns + row.wall_ns / 2) / row.wall_ns;
+  };
+  std::string bar;
+  const std::size_t full = std::min<std::size_t>(width, cells(row.oncpu_ns));
+  const std::size_t half = std::min<std::size_t>(width - full, cells(row.runnable_ns()));
+  for (std::size_t i = 0; i < width; ++i) bar += i < full ? "█" : i < full + half ? "▒" : "·";
+  return bar;
 }
 
 std::vector<OffcpuRow> groups_of(const std::vector<OffcpuRow>& threads) {

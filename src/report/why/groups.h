@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,5 +14,12 @@ std::vector<OffcpuRow> groups_of(const std::vector<OffcpuRow>& threads);
 
 /// "holder[12]"; of several threads "waiter-*".
 std::string group_name(const OffcpuRow& group);
+
+/// The same with the number of threads: "waiter-* ×8".
+std::string counted_name(const OffcpuRow& group);
+
+/// The parts of a row's time in `width` columns: a full block for time on the CPU, a half one for
+/// runnable time, a dot for the rest.
+std::string time_bar(const OffcpuRow& row, std::size_t width);
 
 }  // namespace overdue

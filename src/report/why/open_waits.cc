@@ -1,6 +1,5 @@
 #include "report/why/open_waits.h"
 
-#include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -25,23 +24,14 @@ LibraryLock library_lock_in(const Stack& user_stack) {
   return LibraryLock::none;
 }
 
-bool is_pipe_wait(const Stack& kernel_stack) {
-  return std::ranges::any_of(kernel_stack, [](const StackFrame& frame) {
-    return frame.name == "pipe_read" || frame.name == "anon_pipe_read" ||
-           frame.name == "pipe_write" || frame.name == "anon_pipe_write";
-  });
-}
-
 }  // namespace
 
 OpenWait open_wait_of(const Finding& finding) {
-  const Wait* wait = finding.longest_wait();
-  return {
-      .pid = finding.thread.pid,
-      .tid = finding.thread.tid,
-      .lock = finding.name == "futex" && finding.user_stack ? library_lock_in(*finding.user_stack)
-                                                            : LibraryLock::none,
-      .is_pipe = is_pipe_wait(finding.kernel_stack) || (wait && is_pipe_wait(wait->kernel_stack))};
+  return {.pid = finding.thread.pid,
+          .tid = finding.thread.tid,
+          .lock = finding.name == "futex" && finding.user_stack
+                      ? library_lock_in(*finding.user_stack)
+                      : LibraryLock::none};
 }
 
 void keep_other_sides(const std::vector<OtherSide>& sides, SessionInfo& info) {

@@ -16,7 +16,6 @@ enum class LibraryLock { none, mutex, rwlock };
 struct OpenWait {
   std::uint32_t pid = 0, tid = 0;
   LibraryLock lock = LibraryLock::none;
-  bool is_pipe = false;  ///< for input from a pipe, or for room in a pipe
 };
 
 /// What must end a wait that has not ended.

@@ -22,13 +22,6 @@ TEST(OpenWaits, KnowTheLocksWhoseOwnerTheCLibraryNotes) {
   EXPECT_EQ(open_wait_of(open_call("futex", "sem_wait")).tid, 8u);
 }
 
-TEST(OpenWaits, OfAPipeAreKnownByTheKernelsFunctions) {
-  Finding finding = open_call("write", "write");
-  EXPECT_FALSE(open_wait_of(finding).is_pipe);
-  finding.kernel_stack = {{.name = "anon_pipe_write", .module = "[kernel]", .is_kernel = true}};
-  EXPECT_TRUE(open_wait_of(finding).is_pipe);
-}
-
 TEST(OtherSides, SurviveARecording) {
   SessionInfo info;
   keep_other_sides({{.tid = 7, .words = "held by a\nb[9]", .by = "a\nb[9]"}}, info);

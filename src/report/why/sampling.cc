@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::uint64_t explained_per_second = 50, credit_max = 200;
 constexpr std::uint64_t ns_per_second = 1'000'000'000;
-constexpr std::uint64_t explained_at_least = 20;  // of each class
+constexpr std::uint64_t explained_at_least = 20;    // of each class
+constexpr std::uint64_t explained_in_interval = 5;  // of each class, at least
 constexpr std::size_t classes_max = 5'000, longest_max = 50'000;
 
 WhySampling::Class class_of_span(const span_record& span, const Names& names) {
@@ -47,22 +48,33 @@ bool WhySampling::wants(const span_record& span, const Names& names) {
     if (longest_.size() < longest_max) longest_.emplace(now_ns, span.header.tid);
     return true;
   }
-  count.seen_ns += span.latency_ns;
-  if (count.explained >= explained_at_least && credit_ == 0) {
+  for (Sums* sums : {&count.session, &count.interval}) sums->seen_ns += span.latency_ns;
+  const bool is_due = has_intervals_ && count.interval.explained < explained_in_interval;
+  if (count.session.explained >= explained_at_least && credit_ == 0 && !is_due) {
     ++left_out_;
     return false;
   }
   credit_ -= std::min<std::uint64_t>(credit_, 1);
-  ++count.explained;
-  count.explained_ns += span.latency_ns;
+  for (Sums* sums : {&count.session, &count.interval}) {
+    ++sums->explained;
+    sums->explained_ns += span.latency_ns;
+  }
   return true;
 }
 
-double WhySampling::weight(const Class& of) const {
+void WhySampling::end_interval() {
+  has_intervals_ = true;
+  for (auto& [key, count] : classes_) count.interval = {};
+}
+
+double WhySampling::weight(const Class& of, bool of_interval) const {
   const auto found = classes_.find(of);
-  if (std::get<bool>(of) || found == classes_.end() || found->second.explained_ns == 0) return 1;
-  return static_cast<double>(found->second.seen_ns) /
-         static_cast<double>(found->second.explained_ns);
+  if (std::get<bool>(of) || found == classes_.end()) return 1;
+  const Count& count = found->second;
+  const Sums& sums =
+      of_interval && count.interval.explained_ns > 0 ? count.interval : count.session;
+  if (sums.explained_ns == 0) return 1;
+  return static_cast<double>(sums.seen_ns) / static_cast<double>(sums.explained_ns);
 }
 
 }  // namespace overdue

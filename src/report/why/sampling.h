@@ -28,14 +28,21 @@ class WhySampling {
   /// system calls.
   bool wants(const span_record& span, const Names& names);
   /// Time of all operations of the finding's class for that of an explained one; 1 if all were
+  /// explained. `of_interval`: of those since the last call of end_interval(), if one was
   /// explained.
-  double weight(const Class& of) const;
+  double weight(const Class& of, bool of_interval = false) const;
+  /// From the first call on, a few operations of each class are explained in every interval.
+  void end_interval();
   /// Operations that were not explained.
   std::uint64_t left_out() const { return left_out_; }
 
  private:
+  struct Sums {
+    std::uint64_t seen_ns = 0, explained_ns = 0, explained = 0;
+  };
   struct Count {
-    std::uint64_t seen_ns = 0, explained_ns = 0, explained = 0, longest_ns = 0;
+    Sums session, interval;
+    std::uint64_t longest_ns = 0;
   };
 
   std::map<Class, Count> classes_;
@@ -43,6 +50,7 @@ class WhySampling {
   std::uint64_t credit_ = 0;       ///< operations that may be explained now
   std::uint64_t credited_ns_ = 0;  ///< time until which credit was given
   std::uint64_t left_out_ = 0;
+  bool has_intervals_ = false;
 };
 
 }  // namespace overdue

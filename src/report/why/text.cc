@@ -30,8 +30,7 @@ std::span<const T> shown(const std::vector<T>& rows, std::size_t top, std::size_
 }
 
 std::string name_of(const OffcpuRow& row, Whose by) {
-  if (by == Whose::group && row.threads == 1) return group_name(row);
-  if (by == Whose::group) return owner_text(key_of(row, by), by, row.threads);
+  if (by == Whose::group) return counted_name(row);
   return owner_text(row, by, by == Whose::parent ? row.processes : row.threads);
 }
 
@@ -58,18 +57,6 @@ std::vector<Part> parts_of(const OffcpuRow& group) {
   return parts;
 }
 
-/// A full block for time on the CPU, a half one for runnable time, a dot for the rest.
-std::string bar_of(const OffcpuRow& group) {
-  const auto cells = [&](std::uint64_t ns) {
-    return group.wall_ns == 0 ? 0 : (bar_width * ns + group.wall_ns / 2) / group.wall_ns;
-  };
-  std::string bar;
-  const std::size_t full = std::min<std::size_t>(bar_width, cells(group.oncpu_ns));
-  const std::size_t half = std::min<std::size_t>(bar_width - full, cells(group.runnable_ns()));
-  for (std::size_t i = 0; i < bar_width; ++i) bar += i < full ? "█" : i < full + half ? "▒" : "·";
-  return bar;
-}
-
 std::string groups_text(const WhyFigures& all) {
   const auto rows = shown(all.groups, all.top, groups_shown);
   std::size_t width = 0;
@@ -86,7 +73,8 @@ std::string groups_text(const WhyFigures& all) {
                         100 * static_cast<double>(ns) / static_cast<double>(group.wall_ns)));
     text += fmt::format("  {}{}  {} {:>8}  {}\n", name,
                         std::string(width - std::min(width, display_width(name)), ' '),
-                        bar_of(group), duration_text(group.wall_ns), fmt::join(said, ", "));
+                        time_bar(group, bar_width), duration_text(group.wall_ns),
+                        fmt::join(said, ", "));
   }
   if (rows.size() < all.groups.size())
     text += fmt::format("  … {}\n", counted(all.groups.size() - rows.size(),

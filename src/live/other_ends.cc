@@ -1,0 +1,200 @@
+#include "live/other_ends.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "base/read_text.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t wanted_max = 100, looked_at_max = 20'000, open_files_max = 4'000,
+                      sockets_max = 100'000;
+
+/// What the link of a descriptor of the other end says, and which descriptors of it count.
+struct Wanted {
+  const AwaitedEnd* end = nullptr;
+  std::string link;  ///< "pipe:[81]", "socket:[4711]"
+};
+
+/// "0100007F:1F90" of IPv4, as /proc/net/tcp writes it; empty: no such text.
+std::string hex_endpoint(std::string_view endpoint) {
+  std::array<unsigned, 4> part{};
+  unsigned port = 0;
+  if (std::sscanf(std::string(endpoint).c_str(), "%u.%u.%u.%u:%u", &part[0], &part[1], &part[2],
+                  &part[3], &port) != 5)
+    return {};
+  return fmt::format("{:02X}{:02X}{:02X}{:02X}:{:04X}", part[3], part[2], part[1], part[0], port);
+}
+
+/// A row of /proc/net/tcp or tcp6.
+struct SocketRow {
+  std::string local, remote;
+  bool listens = false;
+  std::string inode;
+};
+
+std::vector<SocketRow> sockets_seen_by(std::uint32_t pid, const char* table) {
+  std::vector<SocketRow> rows;
+  std::ifstream file(fmt::format("/proc/{}/net/{}", pid, table));
+  std::string line;
+  std::getline(file, line);
+  while (rows.size() < sockets_max && std::getline(file, line)) {
+    std::array<char, 64> local{}, remote{}, inode{};
+    unsigned state = 0;
+    if (std::sscanf(line.c_str(), "%*s %63s %63s %x %*s %*s %*s %*s %*s %63s", local.data(),
+                    remote.data(), &state, inode.data()) == 4)
+      rows.push_back({local.data(), remote.data(), state == 10, inode.data()});
+  }
+  return rows;
+}
+
+/// Whether the row's listener takes connections to `endpoint`: at this address, or at any.
+bool is_listener_of(const SocketRow& row, const std::string& endpoint) {
+  const std::size_t port = endpoint.find(':'), of_row = row.local.find(':');
+  if (!row.listens || row.local.substr(of_row) != endpoint.substr(port)) return false;
+  const std::string address = row.local.substr(0, of_row);
+  return row.local == endpoint || address.find_first_not_of('0') == address.npos;
+}
+
+/// The socket at the other end of a TCP connection, else the one that listens there.
+std::string tcp_peer(const AwaitedEnd& end) {
+  const std::string remote = hex_endpoint(end.object.remote);
+  const std::string local = hex_endpoint(end.object.local);
+  std::string listener;
+  if (remote.empty()) return {};
+  for (const char* table : {"tcp", "tcp6"})
+    for (const SocketRow& row : sockets_seen_by(end.pid, table)) {
+      const bool is_peer = !local.empty() && row.local.ends_with(remote) &&
+                           row.remote.ends_with(local) && row.inode != "0";
+      if (is_peer) return row.inode;
+      if (is_listener_of(row, remote)) listener = row.inode;
+    }
+  return listener;
+}
+
+/// The socket that listens at the path: "unix /run/x".
+std::string unix_listener(const AwaitedEnd& end) {
+  constexpr unsigned accepts = 0x10000;  // __SO_ACCEPTCON
+  const std::string path = end.object.text.substr(std::string_view("unix ").size());
+  std::ifstream file(fmt::format("/proc/{}/net/unix", end.pid));
+  std::string line;
+  for (std::size_t i = 0; i < sockets_max && std::getline(file, line); ++i) {
+    std::array<char, 64> inode{};
+    std::array<char, 256> at{};
+    unsigned flags = 0;
+    if (std::sscanf(line.c_str(), "%*s %*s %*s %x %*s %*s %63s %255s", &flags, inode.data(),
+                    at.data()) == 3 &&
+        (flags & accepts) && path == at.data())
+      return inode.data();
+  }
+  return {};
+}
+
+std::string link_of(const AwaitedEnd& end) {
+  constexpr std::string_view pipe = "pipe ";
+  if (end.object.kind == "pipe")
+    return fmt::format("pipe:[{}]", std::string_view(end.object.text).substr(pipe.size()));
+  const std::string inode = end.object.kind == "unix" ? unix_listener(end) : tcp_peer(end);
+  return inode.empty() ? "" : fmt::format("socket:[{}]", inode);
+}
+
+/// Whether the descriptor is open for the other direction of a pipe.
+bool is_other_direction(const AwaitedEnd& end, const std::string& information) {
+  if (end.object.kind != "pipe") return true;
+  std::ifstream file(information);
+  std::string word;
+  int flags = -1;
+  while (file >> word)
+    if (word == "flags:") {
+      file >> std::oct >> flags;
+      break;
+    }
+  if (flags < 0) return false;
+  const int mode = flags & O_ACCMODE;
+  return mode == O_RDWR || mode == (end.writes ? O_RDONLY : O_WRONLY);
+}
+
+bool is_stopped(std::uint32_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/status", pid));
+  std::string line;
+  while (std::getline(file, line))
+    if (line.starts_with("State:"))
+      return line.find('T') != line.npos || line.find("(t") != line.npos;
+  return false;
+}
+
+void look_at(std::uint32_t pid, const std::vector<Wanted>& wanted, std::vector<OtherEnd>& found) {
+  std::error_code error;
+  std::size_t seen = 0;
+  const std::filesystem::directory_iterator folder(fmt::format("/proc/{}/fd", pid), error);
+  std::set<const AwaitedEnd*> known;
+  for (auto entry = begin(folder); !error && entry != end(folder) && seen++ < open_files_max;
+       entry.increment(error)) {
+    std::error_code unreadable;
+    const std::string link = std::filesystem::read_symlink(entry->path(), unreadable).string();
+    for (const Wanted& one : wanted) {
+      if (one.link != link || known.contains(one.end)) continue;
+      const std::string number = entry->path().filename().string();
+      if (!is_other_direction(*one.end, fmt::format("/proc/{}/fdinfo/{}", pid, number))) continue;
+      known.insert(one.end);
+      found.push_back({.object = one.end->object.text,
+                       .process = {pid, pid, read_word(fmt::format("/proc/{}/comm", pid))},
+                       .is_stopped = is_stopped(pid)});
+    }
+  }
+}
+
+/// A process that waits at one end often has the other end open, too, and does not use it.
+void leave_out_waiters(const std::vector<Wanted>& wanted, std::vector<OtherEnd>& found) {
+  for (const Wanted& one : wanted) {
+    const auto is_of_another = [&](const OtherEnd& end) {
+      return end.object == one.end->object.text && end.process.pid != one.end->pid;
+    };
+    if (std::ranges::none_of(found, is_of_another)) continue;
+    std::erase_if(found, [&](const OtherEnd& end) {
+      return end.object == one.end->object.text && end.process.pid == one.end->pid;
+    });
+  }
+}
+
+}  // namespace
+
+std::vector<OtherEnd> find_other_ends(const std::set<AwaitedEnd>& ends) {
+  std::vector<Wanted> wanted;
+  for (const AwaitedEnd& end : ends) {
+    if (wanted.size() == wanted_max) break;
+    if (std::string link = link_of(end); !link.empty()) wanted.push_back({&end, std::move(link)});
+  }
+  std::vector<OtherEnd> found;
+  if (wanted.empty()) return found;
+  std::error_code error;
+  std::size_t processes = 0;
+  const std::filesystem::directory_iterator folder("/proc", error);
+  for (auto entry = begin(folder); !error && entry != end(folder) && processes < looked_at_max;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::uint32_t pid = 0;
+    const auto [last, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (bad != std::errc() || last != name.data() + name.size()) continue;
+    ++processes;
+    look_at(pid, wanted, found);
+  }
+  leave_out_waiters(wanted, found);
+  return found;
+}
+
+}  // namespace overdue

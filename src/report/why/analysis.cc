@@ -1,0 +1,222 @@
+#include "report/why/analysis.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "bpf/profile.h"
+#include "probes/spans.h"
+#include "report/profile/sample_stacks.h"
+#include "report/why/call_causes.h"
+#include "report/why/sections.h"
+#include "sinks/text_format.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::uint64_t longest_time = std::uint64_t{1} << 62;  // ns
+constexpr std::size_t causes_live = 1'000;  // with intervals, each row has its own cause
+
+StallViewOptions every_finding(const WhyPlan& plan, std::function<void(const Finding&)> on_finding,
+                               std::function<void(const Finding&)> on_left_out) {
+  StallViewOptions options;
+  options.thresholds.general = plan.threshold;
+  options.timeout = plan.timeout;
+  options.spans = plan.spans;
+  options.cpus = plan.cpus;
+  options.sums = false;
+  options.on_finding = std::move(on_finding);
+  options.on_left_out = std::move(on_left_out);
+  return options;
+}
+
+}  // namespace
+
+void choose_rows(WhyPlan& plan, std::string_view word) {
+  check_whose(word, why_words);
+  plan.by = whose_named(word).value_or(Whose::group);
+}
+
+KeptOptions kept_options(const WhyPlan& plan) {
+  return {{"threshold_ns", std::to_string(plan.threshold.count())},
+          {"timeout_ns", std::to_string(plan.timeout.count())},
+          {"by", std::to_string(static_cast<int>(plan.by))},
+          {"top", std::to_string(plan.top)}};
+}
+
+WhyPlan kept_why_plan(const SessionInfo& info) {
+  WhyPlan plan;
+  plan.threshold =
+      Duration(kept_number(info.options, "threshold_ns", plan.threshold.count(), longest_time));
+  plan.timeout =
+      Duration(kept_number(info.options, "timeout_ns", plan.timeout.count(), longest_time));
+  plan.by = static_cast<Whose>(kept_number(info.options, "by", static_cast<int>(Whose::group),
+                                           static_cast<int>(Whose::parent)));
+  plan.top = kept_number(info.options, "top", 0, UINT32_MAX);
+  return plan;
+}
+
+WhyAnalysis::Sums::Sums(const BlameTable::Rules& rules)
+    : blame(rules), calls(GroupBy{.process = true}) {}
+
+WhyAnalysis::WhyAnalysis(const WhyPlan& plan, StackNamer& namer, Duration interval)
+    : plan_(plan),
+      namer_(namer),
+      session_({.by_thread = interval.count() > 0}),
+      has_intervals_(interval.count() > 0),
+      interval_({.by_thread = true, .most_ns = static_cast<std::uint64_t>(interval.count())}),
+      stalls_(every_finding(
+                  plan, [this](const Finding& finding) { take(finding); },
+                  [this](const Finding& finding) { add_answer(finding); }),
+              namer, no_sink_) {}
+
+void WhyAnalysis::begin(const SessionInfo& info) {
+  names_ = info.names;
+  session_.answers = interval_.answers = Answers(info.target.kind == "command");
+  stalls_.begin(info);
+}
+
+void WhyAnalysis::take(const Finding& finding) {
+  if (Answers::decide(finding))
+    add_answer(finding);
+  else
+    blame(finding);
+}
+
+void WhyAnalysis::add_answer(const Finding& finding) {
+  session_.answers.add(finding);
+  if (has_intervals_) interval_.answers.add(finding);
+}
+
+void WhyAnalysis::blame(const Finding& finding) {
+  const WhySampling::Class of = sampling_.class_of(finding);
+  session_.blame.add(finding, of);
+  if (has_intervals_) interval_.blame.add(finding, of);
+}
+
+void WhyAnalysis::add_sample(const Record& record) {
+  const auto sample = record.as<profile_sample>();
+  const auto& [kernel, user] = stacks_of_sample(record, namer_);
+  const std::string_view comm = fixed_text(sample.header.comm);
+  session_.cpu.add(sample.header.pid, comm, kernel, user.frames);
+  if (has_intervals_) interval_.cpu.add(sample.header.pid, comm, kernel, user.frames);
+}
+
+void WhyAnalysis::record(const Record& record) {
+  now_ = std::max(now_, KernelTime(Duration(record.header().time_ns)));
+  switch (record.schema->id) {
+    case RECORD_OFFCPU_THREAD:
+    case RECORD_OFFCPU_DISPLACER:
+      return threads_.add(record);
+    case RECORD_SYSCALL_CELL:
+      if (has_intervals_) interval_.calls.add(record);
+      return session_.calls.add(record);
+    case RECORD_DISK_USE:
+      return disks_.add(record);
+    case RECORD_PROFILE_CPU:
+      return;
+    case RECORD_PROFILE_SAMPLE:
+      return add_sample(record);
+    case RECORD_SPAN: {
+      const auto span = record.as<span_record>();
+      if ((span.flags & SPAN_OPEN) || sampling_.wants(span, names_)) stalls_.record(record);
+      return;
+    }
+    default:
+      stalls_.record(record);
+  }
+}
+
+WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const std::vector<OffcpuRow>& threads,
+                                        const SessionInfo& info, KernelTime end) const {
+  const bool of_interval = &sums == &interval_;
+  std::map<std::uint32_t, std::uint64_t> open_ns;
+  for (const OffcpuRow& thread : threads) open_ns[thread.tid] = thread.open_ns;
+  BlameTable blame = sums.blame;  // operations that are open go on
+  const LatencyTable calls = sums.calls.table(info.names, info.duration, {});
+  for (const Finding& finding : sums.answers.late(calls, kept_opened_sockets(info)))
+    blame.add(finding, sampling_.class_of(finding));
+  blame.finish(end, open_ns);
+  const std::vector<FileLock> locks = kept_file_locks(info);
+  const std::vector<OtherSide> sides = kept_other_sides(info);
+  const std::vector<OtherEnd> other_ends = kept_other_ends(info);
+  WhyFindings found{.info = info,
+                    .threads = threads,
+                    .blame = blame,
+                    .sampling = sampling_,
+                    .cpu = sums.cpu,
+                    .calls = calls,
+                    .locks = locks,
+                    .sides = sides,
+                    .other_ends = other_ends,
+                    .disks = disks_,
+                    .threshold_ns = static_cast<std::uint64_t>(plan_.threshold.count())};
+  found.of_interval = of_interval;
+  if (has_intervals_) found.causes_max = causes_live;
+  WhyFigures figures = figures_of(found);
+  figures.top = plan_.top;
+  return figures;
+}
+
+/// Most time on the CPU, uninterruptible or runnable first.
+std::vector<OffcpuRow> WhyAnalysis::rows_of_time(const Names& names) const {
+  std::vector<OffcpuRow> rows = threads_.rows(plan_.by);
+  complete_rows(rows, plan_.by, names);
+  std::ranges::sort(rows, std::ranges::greater(),
+                    [](const OffcpuRow& row) { return row.oncpu_ns + row.waiting_ns(); });
+  return rows;
+}
+
+WhyFigures WhyAnalysis::figures(const SessionInfo& info) const {
+  WhyFigures figures = figures_of_sums(session_, threads(), info, info.start + info.duration);
+  figures.by = plan_.by;
+  if (plan_.by != Whose::group) figures.groups = rows_of_time(info.names);
+  return figures;
+}
+
+WhyFigures WhyAnalysis::interval_figures(const SessionInfo& info, Duration wall) const {
+  SessionInfo of_interval = info;
+  of_interval.duration = wall;
+  return figures_of_sums(interval_, interval_threads(), of_interval, info.start + info.duration);
+}
+
+void WhyAnalysis::end_interval() {
+  sampling_.end_interval();
+  threads_.end_interval();
+  Sums next({});
+  next.blame = interval_.blame.next();
+  next.answers = interval_.answers.next();
+  interval_ = std::move(next);
+}
+
+std::set<std::uint32_t> WhyAnalysis::lock_waiters(const SessionInfo& info) const {
+  std::set<std::uint32_t> pids = session_.blame.lock_waiters();
+  for (const CallCause& one : retries(session_.calls.table(info.names, info.duration, {}), info))
+    if (one.cause.lock_wanted_by != 0) pids.insert(one.cause.lock_wanted_by);
+  return pids;
+}
+
+std::vector<std::string> WhyAnalysis::notes() const {
+  std::vector<std::string> notes;
+  if (const std::uint64_t count = sampling_.left_out())
+    notes.push_back(
+        fmt::format("late operations that were not examined, since equal ones were: {}; the totals "
+                    "of their causes are estimates",
+                    grouped(count)));
+  if (const std::uint64_t count = session_.answers.dropped())
+    notes.push_back(
+        fmt::format("waits for input from sockets that were not examined: {}", grouped(count)));
+  if (const std::uint64_t ns = session_.blame.merged_ns())
+    notes.push_back(
+        fmt::format("late time of causes too many to keep apart: {}", duration_text(ns)));
+  if (const std::uint64_t ns = session_.blame.unassigned_ns())
+    notes.push_back(
+        fmt::format("late time of threads too many to keep apart: {}", duration_text(ns)));
+  return notes;
+}
+
+}  // namespace overdue

@@ -1,0 +1,90 @@
+#include "report/why/other_ends.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.h"
+#include "core/span_kinds.h"
+#include "source/kept_options.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::uint64_t ends_max = 100, pids_max = UINT32_MAX;
+constexpr std::size_t object_max = 512, name_max = 64, ends_named = 3;
+
+std::string kept_text(const SessionInfo& info, const std::string& name, std::size_t limit) {
+  const auto found = info.options.find(name);
+  return found == info.options.end() ? "" : made_printable(found->second, limit);
+}
+
+std::string end_text(const OtherEnd& end) {
+  return fmt::format("{}[{}]{}", printable(end.process.comm), end.process.pid,
+                     end.is_stopped ? ", which is stopped" : "");
+}
+
+}  // namespace
+
+void keep_other_ends(const std::vector<OtherEnd>& ends, SessionInfo& info) {
+  std::size_t number = 0;
+  for (const OtherEnd& end : ends) {
+    if (number == ends_max) break;
+    const std::string key = fmt::format("other_end_{}", number++);
+    info.options[key + "_object"] = printable(end.object);
+    info.options[key + "_pid"] = std::to_string(end.process.pid);
+    info.options[key + "_comm"] = printable(end.process.comm);
+    info.options[key + "_stopped"] = end.is_stopped ? "1" : "0";
+  }
+  info.options["other_ends"] = std::to_string(number);
+}
+
+std::vector<OtherEnd> kept_other_ends(const SessionInfo& info) {
+  std::vector<OtherEnd> ends;
+  const std::uint64_t count = kept_number(info.options, "other_ends", 0, ends_max);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::string key = fmt::format("other_end_{}", i);
+    const auto pid =
+        static_cast<std::uint32_t>(kept_number(info.options, key + "_pid", 0, pids_max));
+    ends.push_back({.object = kept_text(info, key + "_object", object_max),
+                    .process = {pid, pid, kept_text(info, key + "_comm", name_max)},
+                    .is_stopped = kept_number(info.options, key + "_stopped", 0, 1) == 1});
+  }
+  return ends;
+}
+
+std::optional<AwaitedEnd> awaited_end(const Finding& finding) {
+  if (finding.span == span_name(SPAN_TCP_CONNECT))
+    return AwaitedEnd{.pid = finding.thread.pid,
+                      .object = {.kind = "socket", .text = finding.name, .remote = finding.name}};
+  if (!finding.object) return std::nullopt;
+  const CallObject& object = *finding.object;
+  const bool has_end = object.kind == "pipe" ||
+                       (object.kind == "socket" && object.side == "client") ||
+                       (object.kind == "unix" && object.side == "client");
+  if (!has_end) return std::nullopt;
+  return AwaitedEnd{.pid = finding.thread.pid,
+                    .object = object,
+                    .writes = finding.name.find("write") != std::string::npos};
+}
+
+void name_other_ends(WhyCause& cause, const std::vector<OtherEnd>& ends) {
+  if (!cause.example || std::ranges::any_of(cause.by, [](const WhyName& by) { return by.ns > 0; }))
+    return;
+  const std::optional<AwaitedEnd> wanted = awaited_end(*cause.example);
+  if (!wanted) return;
+  const std::string object = printable(wanted->object.text);
+  std::vector<std::string> said;
+  for (const OtherEnd& end : ends) {
+    if (end.object != object || said.size() == ends_named) continue;
+    said.push_back(end_text(end));
+    cause.by.push_back({.name = fmt::format("{}[{}]", printable(end.process.comm), end.process.pid),
+                        .count = 1,
+                        .ns = cause.total_ns});
+  }
+  if (!said.empty()) cause.cause += fmt::format("; at the other end: {}", fmt::join(said, ", "));
+}
+
+}  // namespace overdue

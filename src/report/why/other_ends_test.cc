@@ -1,0 +1,58 @@
+#include "report/why/other_ends.h"
+
+#include <gtest/gtest.h>
+
+namespace overdue {
+namespace {
+
+Finding on_pipe(const char* call) {
+  Finding finding;
+  finding.span = "syscall";
+  finding.name = call;
+  finding.thread = {10, 11, "app"};
+  finding.object = CallObject{.kind = "pipe", .text = "pipe 81"};
+  return finding;
+}
+
+TEST(OtherEnds, AreOfPipesAndOfClients) {
+  const auto write = awaited_end(on_pipe("write")), read = awaited_end(on_pipe("read"));
+  ASSERT_TRUE(write && read);
+  EXPECT_TRUE(write->writes);
+  EXPECT_FALSE(read->writes);
+  EXPECT_EQ(write->pid, 10u);
+  Finding server = on_pipe("recvfrom");
+  server.object = CallObject{.kind = "socket", .text = "tcp a->b", .side = "server"};
+  EXPECT_FALSE(awaited_end(server));
+  server.object->side = "client";
+  EXPECT_TRUE(awaited_end(server));
+  server.object = CallObject{.kind = "file", .text = "/x"};
+  EXPECT_FALSE(awaited_end(server));
+}
+
+TEST(OtherEnds, AreNamedWhereNothingElseIs) {
+  const std::vector<OtherEnd> ends = {{"pipe 81", {7, 7, "viewer"}, true},
+                                      {"pipe 82", {8, 8, "x"}}};
+  WhyCause cause{.cause = "room in a pipe", .total_ns = 5, .example = on_pipe("write")};
+  name_other_ends(cause, ends);
+  EXPECT_EQ(cause.cause, "room in a pipe; at the other end: viewer[7], which is stopped");
+  ASSERT_EQ(cause.by.size(), 1u);
+  EXPECT_EQ(cause.by[0].name, "viewer[7]");
+  WhyCause known{.cause = "c", .by = {{"holder", 1, 5}}, .example = on_pipe("write")};
+  name_other_ends(known, ends);
+  EXPECT_EQ(known.cause, "c");
+}
+
+TEST(OtherEnds, ComeBackFromARecording) {
+  SessionInfo info;
+  keep_other_ends({{"unix /run/x", {7, 7, "oracle\n"}, true}}, info);
+  const std::vector<OtherEnd> kept = kept_other_ends(info);
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept[0].object, "unix /run/x");
+  EXPECT_EQ(kept[0].process.pid, 7u);
+  EXPECT_TRUE(kept[0].is_stopped);
+  info.options["other_ends"] = "many";
+  EXPECT_TRUE(kept_other_ends(info).empty());
+}
+
+}  // namespace
+}  // namespace overdue
