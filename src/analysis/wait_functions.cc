@@ -62,6 +62,7 @@ constexpr std::pair<std::string_view, WaitKind> kernel_kinds[] = {
     {"io_cqring_wait", WaitKind::events},
     {"__skb_wait_for_more_packets", WaitKind::input},
     {"unix_stream_data_wait", WaitKind::input},
+    {"unix_stream_read_generic", WaitKind::input},  // with the above inlined
     {"sk_wait_data", WaitKind::input},
     {"unix_wait_for_peer", WaitKind::input},
 };

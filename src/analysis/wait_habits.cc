@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <string_view>
 
 namespace overdue {
 namespace {
@@ -20,6 +21,16 @@ std::size_t place_of(std::uint32_t pid, const Stack& stack) {
   return hash;
 }
 
+/// Number of frames outside the C library and the innermost function that an interpreter runs.
+std::size_t own_depth_of(const Stack& stack) {
+  const auto interpreter = std::ranges::find_if(stack, [](const StackFrame& frame) {
+    return std::string_view(frame.name).starts_with("_PyEval_EvalFrame");
+  });
+  const auto first = interpreter == stack.end() ? stack.begin() : interpreter;
+  return static_cast<std::size_t>(std::count_if(
+      first, stack.end(), [](const StackFrame& frame) { return !is_of_c_library(frame); }));
+}
+
 }  // namespace
 
 void WaitHabits::add_depth(std::map<ThreadKey, std::size_t>& least, const Finding& finding) {
@@ -34,14 +45,29 @@ void WaitHabits::add_sleep(const Finding& finding) {
   add_depth(least_depth_, finding);
 }
 
-void WaitHabits::add_events(const Finding& finding) {
-  add_depth(loop_depth_, finding);
+void WaitHabits::add_events(const Finding& finding, bool came) {
+  if (!finding.user_stack || finding.user_stack->empty()) return;
+  if (loops_.size() >= threads_kept) loops_.clear();
+  const Stack& stack = *finding.user_stack;
+  const std::size_t own_depth = own_depth_of(stack);
+  const auto [found, is_new] = loops_.try_emplace({finding.thread.pid, finding.thread.tid},
+                                                  Loop{stack.size(), own_depth, came});
+  Loop& loop = found->second;
+  loop.depth = std::min(loop.depth, stack.size());
+  loop.own_depth = std::min(loop.own_depth, own_depth);
+  loop.had_events |= came;
 }
 
 bool WaitHabits::holds_up_loop(const Finding& finding) const {
-  const auto loop = loop_depth_.find({finding.thread.pid, finding.thread.tid});
-  return loop != loop_depth_.end() && finding.user_stack &&
-         finding.user_stack->size() > loop->second;
+  const auto loop = loops_.find({finding.thread.pid, finding.thread.tid});
+  return loop != loops_.end() && finding.user_stack &&
+         finding.user_stack->size() > loop->second.depth;
+}
+
+bool WaitHabits::sleeps_below_loop(const Finding& finding) const {
+  const auto loop = loops_.find({finding.thread.pid, finding.thread.tid});
+  return loop != loops_.end() && loop->second.had_events && finding.user_stack &&
+         own_depth_of(*finding.user_stack) > loop->second.own_depth;
 }
 
 bool WaitHabits::is_habit(const Finding& finding) {

@@ -16,7 +16,7 @@ namespace overdue {
 namespace {
 
 constexpr std::string_view purpose_time = "time", purpose_work = "work", purpose_answer = "answer",
-                           purpose_unknown = "unknown";
+                           purpose_unknown = "unknown", by_loop = "its event loop waits";
 
 /// The name of a function without the suffixes of compilers and demanglers: parameters, "const",
 /// ".constprop.0", a version.
@@ -170,13 +170,20 @@ bool has_asked(const CallObject& client, const Finding& finding) {
   return finding.type != "hang" || *client.received_ns >= *client.written_ns;
 }
 
+/// The sleep of a call that only waits: its last waits may have no record.
+std::uint64_t all_sleep_ns(const Finding& finding, const Meant& meant) {
+  const std::uint64_t slept_ns = finding.breakdown ? finding.breakdown->sleeping_ns : 0;
+  return std::max(meant.ns, std::min(slept_ns, finding.latency_ns));
+}
+
 /// The purpose of a wait on one socket, by the side of its connection: who is asked for connections
 /// waits for work. Time before the question is no delay.
 std::optional<WaitPurpose> by_connection(const Finding& finding, const Meant& meant) {
   if (!finding.object) return std::nullopt;
   const CallObject& object = *finding.object;
   if (object.side == "listener" || object.side == "server")
-    return WaitPurpose{purpose_work, fmt::format("a {}'s socket", object.side), meant.ns};
+    return WaitPurpose{purpose_work, fmt::format("a {}'s socket", object.side),
+                       all_sleep_ns(finding, meant)};
   if (object.side != "client" || !has_asked(object, finding)) return std::nullopt;
   const std::uint64_t asked_ns = object.written_ns.value_or(finding.latency_ns);
   const std::uint64_t before_ns = finding.latency_ns > asked_ns ? finding.latency_ns - asked_ns : 0;
@@ -236,6 +243,13 @@ bool is_below_event_loop(const Finding& finding) {
   return finding.user_stack && innermost(finding, RowReach::fallback, *finding.user_stack).row;
 }
 
+/// A sleep is no delay, unless it holds up an event loop.
+WaitPurpose purpose_of_sleep(const Finding& finding, const Meant& meant, const WaitHabits& habits) {
+  if (habits.sleeps_below_loop(finding) && !by_stack(finding, meant.kind).row)
+    return {purpose_unknown, std::string(by_loop), 0};
+  return {purpose_time, "its request", asked_ns(finding, meant, finding.result == 0)};
+}
+
 /// A wait for no descriptor is a sleep.
 bool is_for_no_descriptor(const Finding& finding) {
   return argument_of(finding, "nfds") == "0";
@@ -252,6 +266,21 @@ WaitPurpose decided(const Decision& said, const Finding& finding, const Meant& m
   return purpose;
 }
 
+/// Whether the threads at the other side ran, or could run, for most of the wait: the program is
+/// busy, and no idle pool waits for it.
+bool is_behind_busy_threads(const Finding& finding) {
+  std::uint64_t busy_ns = 0;
+  for (const ChainLink& link : finding.chain) {
+    if (!link.is_thread) continue;
+    if (link.ledger)
+      busy_ns += link.ledger->oncpu_ns + link.ledger->irq_ns + link.ledger->softirq_ns +
+                 link.ledger->runqueue_ns + link.ledger->preempted_ns + link.ledger->throttled_ns;
+    else if (link.what == "ran")
+      busy_ns += link.ns;
+  }
+  return busy_ns >= finding.latency_ns / 10 * 8;
+}
+
 /// The purpose of a wait that no rule decides: "unknown".
 WaitPurpose undecided(const Finding& finding, const Meant& meant, WaitHabits& habits) {
   if (meant.kind == WaitKind::events || meant.kind == WaitKind::input) {
@@ -260,24 +289,29 @@ WaitPurpose undecided(const Finding& finding, const Meant& meant, WaitHabits& ha
   }
   const bool is_whole = finding.user_stack && !finding.user_stack->empty() &&
                         finding.user_stack_end.empty() && finding.thread.pid != finding.thread.tid;
-  if (is_whole && habits.is_habit(finding)) return {purpose_unknown, "habit", meant.ns};
+  if (is_whole && habits.is_habit(finding) && !is_behind_busy_threads(finding))
+    return {purpose_unknown, "habit", meant.ns};
   return {purpose_unknown, "", 0};
 }
 
 }  // namespace
 
+bool holds_up_event_loop(const Finding& finding) {
+  return finding.purpose.by == by_loop;
+}
+
 WaitPurpose purpose_of(const Finding& finding, WaitHabits& habits) {
   if (finding.span != span_name(SPAN_SYSCALL) && finding.span != span_name(SPAN_OFFCPU)) return {};
   const Meant meant = meant_by(finding);
   if (meant.kind == WaitKind::sleep) habits.add_sleep(finding);
-  if (meant.kind == WaitKind::events) habits.add_events(finding);
-  if (meant.kind == WaitKind::sleep)
-    return {purpose_time, "its request", asked_ns(finding, meant, finding.result == 0)};
+  if (meant.kind == WaitKind::events)
+    habits.add_events(finding, finding.result && *finding.result > 0);
+  if (meant.kind == WaitKind::sleep) return purpose_of_sleep(finding, meant, habits);
   if (meant.kind == WaitKind::none || meant.ns == 0) return {};
   if (meant.is_main_loop) return {purpose_work, "its main function", meant.ns};
   if (meant.kind == WaitKind::input &&
       (is_below_event_loop(finding) || habits.holds_up_loop(finding)))
-    return {purpose_unknown, "its event loop waits", 0};
+    return {purpose_unknown, std::string(by_loop), 0};
   if (const Decision said = by_stack(finding, meant.kind); said.row)
     return decided(said, finding, meant);
   if (const auto said = by_connection(finding, meant)) return *said;

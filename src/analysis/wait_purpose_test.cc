@@ -261,6 +261,51 @@ TEST(WaitHabits, InputOfAThreadWithAnEventLoopIsLate) {
   EXPECT_EQ(purpose.by, "its event loop waits");
 }
 
+Finding turn_of_loop(std::int64_t events) {
+  Finding loop = slept("epoll_wait", "do_epoll_wait");
+  loop.result = events;
+  called_by(loop, {"epoll_wait", "run_loop", "main"});
+  return loop;
+}
+
+WaitPurpose sleep_after(const Finding& loop, std::initializer_list<const char*> functions) {
+  WaitHabits habits;
+  purpose_of(loop, habits);
+  Finding sleep = slept("clock_nanosleep", "hrtimer_nanosleep");
+  sleep.result = 0;
+  called_by(sleep, functions);
+  return purpose_of(sleep, habits);
+}
+
+TEST(WaitHabits, ASleepInACallbackHoldsUpTheEventLoop) {
+  const auto callback = {"clock_nanosleep", "backoff", "callback", "run_loop", "main"};
+  const WaitPurpose purpose = sleep_after(turn_of_loop(1), callback);
+  EXPECT_EQ(purpose.meant_ns, 0u);
+  EXPECT_EQ(purpose.by, "its event loop waits");
+  EXPECT_EQ(sleep_after(turn_of_loop(0), callback).by, "its request") << "no event ever comes";
+}
+
+TEST(WaitHabits, ALoopThatSleepsItselfDoesSoOnPurpose) {
+  EXPECT_EQ(sleep_after(turn_of_loop(1), {"clock_nanosleep", "run_loop", "main"}).by,
+            "its request");
+}
+
+TEST(WaitHabits, APoolBehindABusyThreadIsNotIdle) {
+  WaitHabits habits;
+  const auto take = [&](std::uint64_t ran_ns) {
+    Finding finding = of_pool(5 + ran_ns % 2, {"park", "take", "run", "start_thread"});
+    ChainLink link;
+    link.what = "ran";
+    link.ns = ran_ns;
+    link.is_thread = true;
+    finding.chain = {link};
+    return purpose_of(finding, habits);
+  };
+  for (const std::uint64_t ran_ns : {100u, 101u, 100u, 101u}) take(ran_ns);
+  EXPECT_EQ(take(100).by, "habit");
+  EXPECT_EQ(take(901).meant_ns, 0u);
+}
+
 TEST(WaitHabits, OfOneThreadSaysNothing) {
   WaitHabits habits;
   for (int i = 0; i < 20; ++i)

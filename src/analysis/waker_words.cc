@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -23,6 +24,12 @@ bool calls(const Stack& stack, std::string_view function) {
   return std::ranges::find(stack, function, function_of) != stack.end();
 }
 
+/// Whether a packet is handed on in this function.
+bool sends(std::string_view function) {
+  return function == "__dev_queue_xmit" || function == "__dev_direct_xmit" ||
+         function == "ip_finish_output2" || function == "ip6_finish_output2";
+}
+
 using Meaning = std::pair<std::string_view, std::string_view>;  // function, meaning
 
 std::string_view meaning_in(std::span<const Meaning> meanings, const Stack& stack) {
@@ -39,10 +46,14 @@ std::string_view meaning_in(std::span<const Meaning> meanings, const Stack& stac
 bool ran_in_own_call(const RawWaker& waker, const Stack& stack) {
   if (waker.context != WAKER_SOFTIRQ || waker.number != net_rx) return false;
   bool is_backlog = false;
-  for (const StackFrame& frame : stack) {
-    const std::string_view function = function_of(frame);
+  for (auto frame = stack.begin(); frame != stack.end(); ++frame) {
+    const std::string_view function = function_of(*frame);
     is_backlog |= function == "process_backlog";
-    if (function == "__local_bh_enable_ip") return is_backlog;
+    if (function == "__local_bh_enable_ip") {
+      // A call that sends nothing enables softirqs too, and then runs those of others.
+      const auto caller = std::next(frame);
+      return is_backlog && (caller == stack.end() || sends(function_of(*caller)));
+    }
     if (function.find("irq_exit") != std::string_view::npos || function == "run_ksoftirqd")
       return false;
   }

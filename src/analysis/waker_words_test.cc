@@ -37,6 +37,12 @@ TEST(OwnCall, IsNotWhereAnInterruptCameFirst) {
                                stack_of({"try_to_wake_up", "process_backlog", "run_ksoftirqd"})));
 }
 
+TEST(OwnCall, IsNotWhereACallThatSendsNothingEnablesSoftirqs) {
+  EXPECT_FALSE(ran_in_own_call(
+      in_net_rx(), stack_of({"try_to_wake_up", "process_backlog", "net_rx_action", "do_softirq",
+                             "__local_bh_enable_ip", "fpu_clone", "do_syscall_64"})));
+}
+
 TEST(OwnCall, IsNotWhatADeviceBrought) {
   EXPECT_FALSE(
       ran_in_own_call(in_net_rx(), stack_of({"try_to_wake_up", "virtnet_poll", "net_rx_action",

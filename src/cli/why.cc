@@ -6,7 +6,9 @@
 #include "cli/options.h"
 #include "live/file_locks.h"
 #include "live/naming_listener.h"
+#include "live/opened_sockets.h"
 #include "live/other_ends.h"
+#include "live/other_sides.h"
 #include "live/why_probes.h"
 #include "report/why/view.h"
 #include "sinks/make_sink.h"
@@ -50,6 +52,7 @@ int WhyCommand::run(const Invocation& invocation) {
   check_program(invocation, "overdue why -- make");
   check_sink_format(output_.format);
   MeasureRequest request = request_of_target("why", invocation, target_, stop_, output_);
+  request.selection.present_children = true;
   if (!request.duration && !invocation.has_program) request.duration = default_duration;
   WhyPlan plan{.cpus = request.selection.cpus, .top = top_, .spawned = invocation.has_program};
   choose_rows(plan, by_);
@@ -59,6 +62,8 @@ int WhyCommand::run(const Invocation& invocation) {
   WhyView view(plan, output_, stacks);
   NamingListener listener(view, stacks, save_, [&view](SessionInfo& info) {
     keep_file_locks(file_locks_of(view.lock_waiters(info)), info);
+    keep_other_sides(other_sides_of(view.open_waits()), info);
+    keep_opened_sockets(opened_sockets(view.sockets()), info);
     keep_other_ends(find_other_ends(view.awaited_ends()), info);
   });
   StallProbeSet probe_set(why_probes(plan, request.selection.kind == TargetKind::all));

@@ -15,6 +15,7 @@ const volatile u8 follow_children;
 const volatile u32 own_pid;   /* Overdue never measures itself */
 const volatile u64 loaded_ns; /* a time before the session */
 const volatile u8 leave_children_out;
+const volatile u8 adopt_children; /* those that run already */
 const volatile u32 glob_count;
 const volatile struct glob_program globs[TARGET_GLOBS];
 const volatile u32 cgroup_count;
@@ -144,6 +145,21 @@ int release_self(struct bpf_iter__task* ctx) {
   return 0;
 }
 
+#define ANCESTORS_MAX 32
+
+/* Whether an ancestor of `task` is a process of the target. */
+static __noinline bool is_below_target(struct task_struct* task) {
+  for (u32 i = 0; i < ANCESTORS_MAX; i++) {
+    struct task_struct* parent = BPF_CORE_READ(task, real_parent);
+    if (!parent || parent == task) return false;
+    u32 pid = BPF_CORE_READ(parent, tgid);
+    u32* process = bpf_map_lookup_elem(&target_ids, &pid);
+    if (process && *process & TARGET_PROCESS) return true;
+    task = parent;
+  }
+  return false;
+}
+
 /* Run by user space before arming, for every thread of the machine. */
 SEC("iter/task")
 int adopt_existing(struct bpf_iter__task* ctx) {
@@ -157,7 +173,7 @@ int adopt_existing(struct bpf_iter__task* ctx) {
   else if ((process && *process & TARGET_PROCESS) || (thread && *thread & TARGET_THREAD))
     adopt(task, FRESH_ADOPTED);
   else if (target_all || (cgroup_count && cgroup_matches(watched_cgroup(task))) ||
-           name_matches(task->comm))
+           name_matches(task->comm) || (adopt_children && is_below_target(task)))
     adopt_found(task, FRESH_ADOPTED);
   return 0;
 }

@@ -88,6 +88,7 @@ Membership::Membership(const MembershipRules& rules, std::size_t ring_bytes)
   membership_bpf& bpf = *impl_->bpf;
   bpf.rodata->target_all = rules.all;
   bpf.rodata->follow_children = rules.follow_children;
+  bpf.rodata->adopt_children = rules.adopt_children;
   bpf.rodata->leave_children_out = rules.leave_children_out;
   bpf.rodata->own_pid = thread_group_id();
   bpf.rodata->loaded_ns = static_cast<u64>(KernelClock::now().time_since_epoch().count());

@@ -18,6 +18,7 @@ namespace overdue {
 struct MembershipRules {
   bool all = false;
   bool follow_children = true;
+  bool adopt_children = false;  ///< children of `pids` that run already belong to the target too
   /// Children of this process and their children match only pids, tids and gated_pids.
   bool leave_children_out = false;
   std::vector<std::uint32_t> pids;        ///< processes with all their threads

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/read_text.h"
+#include "base/thread_rights.h"
 
 namespace overdue {
 namespace {
@@ -95,6 +96,7 @@ void add_locks_of(std::uint32_t pid, const std::multimap<File, std::uint32_t>& h
 std::vector<FileLock> file_locks_of(const std::set<std::uint32_t>& pids) {
   std::vector<FileLock> found;
   if (pids.empty()) return found;
+  const ReadRights rights;
   const std::multimap<File, std::uint32_t> held = held_locks();
   std::size_t processes = 0;
   for (const std::uint32_t pid : pids) {

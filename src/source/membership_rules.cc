@@ -10,6 +10,7 @@ MembershipRules rules_for(const TargetSelection& selection, const ResolvedTarget
   MembershipRules rules;
   rules.all = selection.kind == TargetKind::all;
   rules.follow_children = selection.follow;
+  rules.adopt_children = selection.follow && selection.present_children;
   rules.leave_children_out = true;
   rules.pids = target.pids;
   rules.tids = target.tids;

@@ -55,6 +55,7 @@ struct TargetSelection {
   std::vector<std::uint32_t> cpus;  ///< empty: all
   std::string cpus_text;            ///< list as given
   bool follow = true;
+  bool present_children = false;  ///< with the children of `pids` that run already
   std::optional<std::string> user;
 };
 

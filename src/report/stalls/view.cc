@@ -87,6 +87,7 @@ void StallView::leave_out(const RawStall& stall, const Finding& finding) {
   const std::pair key(stall.span.header.tid, stall.begin_ns());
   const bool is_known = hangs_.contains(key);
   left_out_.add(finding, is_known);
+  if (options_.on_left_out) options_.on_left_out(finding);
   if (!(stall.span.flags & SPAN_OPEN))
     hangs_.erase(key);
   else if (hangs_.size() < hangs_kept)

@@ -36,7 +36,8 @@ struct StallViewOptions {
   bool only_summary = false;  ///< shows the sums of the causes alone
   std::size_t top = 0;        ///< rows of the sums of a text; 0: the default
   bool sums = true;           ///< shows the sums of the causes at the end
-  std::function<void(const Finding&)> on_finding = {};  ///< called for each finding, shown or not
+  std::function<void(const Finding&)> on_finding = {};   ///< called for each finding, shown or not
+  std::function<void(const Finding&)> on_left_out = {};  ///< for each finding that is no delay
 };
 
 /// Turns records, live or from a file, into findings for a sink: leaves out idle waits, numbers the

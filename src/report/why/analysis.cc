@@ -21,8 +21,8 @@ namespace {
 constexpr std::uint64_t longest_time = std::uint64_t{1} << 62;  // ns
 constexpr std::size_t causes_live = 1'000;  // with intervals, each row has its own cause
 
-StallViewOptions every_finding(const WhyPlan& plan,
-                               std::function<void(const Finding&)> on_finding) {
+StallViewOptions every_finding(const WhyPlan& plan, std::function<void(const Finding&)> on_finding,
+                               std::function<void(const Finding&)> on_left_out) {
   StallViewOptions options;
   options.thresholds.general = plan.threshold;
   options.timeout = plan.timeout;
@@ -30,6 +30,7 @@ StallViewOptions every_finding(const WhyPlan& plan,
   options.cpus = plan.cpus;
   options.sums = false;
   options.on_finding = std::move(on_finding);
+  options.on_left_out = std::move(on_left_out);
   return options;
 }
 
@@ -68,12 +69,27 @@ WhyAnalysis::WhyAnalysis(const WhyPlan& plan, StackNamer& namer, Duration interv
       session_({.by_thread = interval.count() > 0}),
       has_intervals_(interval.count() > 0),
       interval_({.by_thread = true, .most_ns = static_cast<std::uint64_t>(interval.count())}),
-      stalls_(every_finding(plan, [this](const Finding& finding) { blame(finding); }), namer,
-              no_sink_) {}
+      stalls_(every_finding(
+                  plan, [this](const Finding& finding) { take(finding); },
+                  [this](const Finding& finding) { add_answer(finding); }),
+              namer, no_sink_) {}
 
 void WhyAnalysis::begin(const SessionInfo& info) {
   names_ = info.names;
+  session_.answers = interval_.answers = Answers(info.target.kind == "command");
   stalls_.begin(info);
+}
+
+void WhyAnalysis::take(const Finding& finding) {
+  if (Answers::decide(finding))
+    add_answer(finding);
+  else
+    blame(finding);
+}
+
+void WhyAnalysis::add_answer(const Finding& finding) {
+  session_.answers.add(finding);
+  if (has_intervals_) interval_.answers.add(finding);
 }
 
 void WhyAnalysis::blame(const Finding& finding) {
@@ -121,9 +137,12 @@ WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const std::vector<Offc
   std::map<std::uint32_t, std::uint64_t> open_ns;
   for (const OffcpuRow& thread : threads) open_ns[thread.tid] = thread.open_ns;
   BlameTable blame = sums.blame;  // operations that are open go on
-  blame.finish(end, open_ns);
   const LatencyTable calls = sums.calls.table(info.names, info.duration, {});
+  for (const Finding& finding : sums.answers.late(calls, kept_opened_sockets(info)))
+    blame.add(finding, sampling_.class_of(finding));
+  blame.finish(end, open_ns);
   const std::vector<FileLock> locks = kept_file_locks(info);
+  const std::vector<OtherSide> sides = kept_other_sides(info);
   const std::vector<OtherEnd> other_ends = kept_other_ends(info);
   WhyFindings found{.info = info,
                     .threads = threads,
@@ -132,6 +151,7 @@ WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const std::vector<Offc
                     .cpu = sums.cpu,
                     .calls = calls,
                     .locks = locks,
+                    .sides = sides,
                     .other_ends = other_ends,
                     .disks = disks_,
                     .threshold_ns = static_cast<std::uint64_t>(plan_.threshold.count())};
@@ -169,6 +189,7 @@ void WhyAnalysis::end_interval() {
   threads_.end_interval();
   Sums next({});
   next.blame = interval_.blame.next();
+  next.answers = interval_.answers.next();
   interval_ = std::move(next);
 }
 
@@ -186,6 +207,9 @@ std::vector<std::string> WhyAnalysis::notes() const {
         fmt::format("late operations that were not examined, since equal ones were: {}; the totals "
                     "of their causes are estimates",
                     grouped(count)));
+  if (const std::uint64_t count = session_.answers.dropped())
+    notes.push_back(
+        fmt::format("waits for input from sockets that were not examined: {}", grouped(count)));
   if (const std::uint64_t ns = session_.blame.merged_ns())
     notes.push_back(
         fmt::format("late time of causes too many to keep apart: {}", duration_text(ns)));

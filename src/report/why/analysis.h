@@ -11,6 +11,7 @@
 #include "probes/syscalls/table.h"
 #include "report/offcpu/table.h"
 #include "report/stalls/view.h"
+#include "report/why/answers.h"
 #include "report/why/blame.h"
 #include "report/why/cpu_functions.h"
 #include "report/why/disk_uses.h"
@@ -68,6 +69,10 @@ class WhyAnalysis {
   std::set<std::uint32_t> lock_waiters(const SessionInfo& info) const;
   /// The ends of pipes and sockets that late operations wait for. Likewise, see keep_other_ends().
   std::set<AwaitedEnd> awaited_ends() const { return session_.blame.awaited_ends(); }
+  /// Waits for locks that have not ended. Likewise, see keep_other_sides().
+  std::vector<OpenWait> open_waits() const { return session_.blame.open_waits(); }
+  /// Sockets that may be those of clients. Likewise, see keep_opened_sockets().
+  std::set<ProcessSocket> sockets() const { return session_.answers.sockets(); }
   /// What was not examined, or not kept apart, in sentences.
   std::vector<std::string> notes() const;
   /// Late operations that were not examined, since equal ones were.
@@ -78,6 +83,7 @@ class WhyAnalysis {
   struct Sums {
     explicit Sums(const BlameTable::Rules& rules);
     BlameTable blame;
+    Answers answers;
     SyscallTable calls;
     CpuFunctions cpu;
   };
@@ -86,7 +92,9 @@ class WhyAnalysis {
     void end(const SessionInfo&, const Receipt&) override {}
   };
 
+  void take(const Finding& finding);
   void blame(const Finding& finding);
+  void add_answer(const Finding& finding);
   void add_sample(const Record& record);
   std::vector<OffcpuRow> rows_of_time(const Names& names) const;
   WhyFigures figures_of_sums(const Sums& sums, const std::vector<OffcpuRow>& threads,

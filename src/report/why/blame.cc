@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "analysis/wait_functions.h"
+#include "analysis/wait_purpose.h"
 #include "base/text.h"
 #include "core/span_kinds.h"
 #include "report/why/root.h"
@@ -16,7 +17,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t causes_max = 2'000, open_max = 1'000, names_max = 1'000;
+constexpr std::size_t causes_max = 2'000, open_max = 1'000, names_max = 1'000, tids_max = 100;
 constexpr std::size_t threads_max = 20'000;  // of all causes together
 
 /// Time in which the thread was blocked, without the time that was no delay.
@@ -88,6 +89,11 @@ void add_throttles(std::map<std::string, WhyName>& by, const Finding& finding) {
     if (wait.throttle) add_to(by, throttle_text(wait.throttle), wait.throttled_ns);
 }
 
+/// Whether the root names a thread or a device. A wait of which no record is known names nothing.
+bool names_something(const Root& root) {
+  return root.thread || !root.by.empty();
+}
+
 void keep_longest(std::uint64_t& max_ns, std::optional<Finding>& example, const Finding& finding,
                   std::uint64_t ns) {
   if (example && ns <= max_ns) return;
@@ -101,6 +107,7 @@ void BlameTable::Who::add(const ThreadName& thread, std::uint64_t late_ns) {
   if (count++ == 0) first = thread;
   are_several |= first.tid != thread.tid;
   ns += late_ns;
+  if (tids.size() < tids_max) tids.insert(thread.tid);
 }
 
 void BlameTable::Who::add(const Who& more, double weight) {
@@ -150,7 +157,10 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
   Late& late = row.late[of];
   late.who.add(finding.thread, ns);
   add_thread(late, finding.thread.tid, ns);
-  if (is_page_fault(finding))
+  const Wait* wait = finding.longest_wait();
+  if (wait && !wait->means.empty())
+    late.stopped_ns += ns;
+  else if (is_page_fault(finding))
     late.fault_ns += ns;
   else if (finding.breakdown)
     late.disk_ns += std::min(ns, finding.breakdown->uninterruptible_ns);
@@ -162,9 +172,12 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
     late.by[root.by].add(ThreadName{}, explained_ns);
   }
   // A thread that waits for the root itself says more than one behind it.
-  const bool is_nearer = row.root.thread && !root.thread;
+  const bool is_nearer = row.root.thread && !root.by.empty() && !root.thread;
   const bool is_as_near = row.root.thread.has_value() == root.thread.has_value();
-  if (!row.cause.example || is_nearer || (is_as_near && lasted_ns > row.cause.max_ns))
+  const bool says_more = !names_something(row.root) && names_something(root);
+  const bool says_less = names_something(row.root) && !names_something(root);
+  if (!row.cause.example || is_nearer || says_more ||
+      (is_as_near && !says_less && lasted_ns > row.cause.max_ns))
     row.root = std::move(root);
   keep_longest(row.cause.max_ns, row.cause.example, finding, lasted_ns);
 }
@@ -181,6 +194,7 @@ bool BlameTable::is_counted_elsewhere(const Finding& finding) const {
   }
   if (finding.span != span_name(SPAN_SYSCALL)) return false;
   if (finding.name == "connect") return !rules_.connects && is_over_tcp(finding);
+  if (holds_up_event_loop(finding)) return false;
   return finding.name == "wait4" || finding.name == "waitid" || finding.name == "vfork" ||
          is_join(finding);
 }
@@ -222,6 +236,14 @@ std::set<std::uint32_t> BlameTable::lock_waiters() const {
   for (const auto& [number, finding] : open_)
     if (finding.name == "flock" || finding.name == "fcntl") pids.insert(finding.thread.pid);
   return pids;
+}
+
+std::vector<OpenWait> BlameTable::open_waits() const {
+  std::vector<OpenWait> waits;
+  for (const auto& [number, finding] : open_)
+    if (const OpenWait wait = open_wait_of(finding); wait.lock != LibraryLock::none)
+      waits.push_back(wait);
+  return waits;
 }
 
 std::set<AwaitedEnd> BlameTable::awaited_ends() const {
@@ -274,11 +296,13 @@ BlameTable::Blocked BlameTable::blocked(const WhySampling& sampling, bool of_int
     for (const auto& [of, late] : row.late) {
       const double weight = sampling.weight(of, of_interval);
       who[without_numbers(late.who.first.comm)].add(late.who, weight);
+      cause.waiters.insert(late.who.tids.begin(), late.who.tids.end());
       for (const auto& [name, one] : late.by) by[name].add(one, weight);
       for (const auto& [name, ns] : late.ran_ns) all.ran_ns[name] += scaled(ns, weight);
       for (const auto& [tid, ns] : late.threads) cause.threads[tid] += scaled(ns, weight);
       all.disk_ns += scaled(late.disk_ns, weight);
       all.fault_ns += scaled(late.fault_ns, weight);
+      all.stopped_ns += scaled(late.stopped_ns, weight);
     }
     cause.who = names_of(who);
     cause.by = names_of(by);

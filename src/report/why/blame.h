@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "report/why/cause.h"
+#include "report/why/open_waits.h"
 #include "report/why/other_ends.h"
 #include "report/why/root.h"
 #include "report/why/sampling.h"
@@ -42,6 +43,7 @@ class BlameTable {
     std::vector<WhyCause> causes;
     std::map<std::string, std::uint64_t> ran_ns;  ///< CPU time of roots in the causes, by name
     std::uint64_t disk_ns = 0, fault_ns = 0;      ///< waits for disks, in calls and in page faults
+    std::uint64_t stopped_ns = 0;                 ///< stopped, traced or frozen
   };
   /// With the weights of `sampling`.
   Blocked blocked(const WhySampling& sampling, bool of_interval = false) const;
@@ -58,6 +60,8 @@ class BlameTable {
   const Runnable& throttled() const { return throttled_; }
   /// Processes that wait for the lock of a file at present.
   std::set<std::uint32_t> lock_waiters() const;
+  /// Waits that have not ended, and whose other side can be found.
+  std::vector<OpenWait> open_waits() const;
   /// What the longest and the open operations wait for.
   std::set<AwaitedEnd> awaited_ends() const;
   /// Longest late operation of any kind; 0: none.
@@ -73,6 +77,7 @@ class BlameTable {
     ThreadName first;  ///< the first of these threads
     bool are_several = false;
     std::uint64_t count = 0, ns = 0;
+    std::set<std::uint32_t> tids;  ///< at most tids_max
 
     void add(const ThreadName& thread, std::uint64_t late_ns);
     void add(const Who& more, double weight);
@@ -83,7 +88,7 @@ class BlameTable {
     std::map<std::string, Who> by;
     std::map<std::string, std::uint64_t> ran_ns;
     std::map<std::uint32_t, std::uint64_t> threads;  ///< late time by tid
-    std::uint64_t disk_ns = 0, fault_ns = 0;
+    std::uint64_t disk_ns = 0, fault_ns = 0, stopped_ns = 0;
   };
   struct Row {
     WhyCause cause;

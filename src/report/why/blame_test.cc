@@ -59,6 +59,25 @@ std::vector<WhyCause> causes_of(BlameTable& table) {
   return table.blocked(WhySampling()).causes;
 }
 
+TEST(BlameTable, AWaitWithoutARecordTakesNoNameFromACause) {
+  BlameTable table;
+  for (const std::uint64_t ms_late : {50, 20, 60}) {
+    Finding finding = blocked(1, ms_late);
+    finding.user_stack = stack_of({"take_gil", "work"});
+    if (ms_late == 20) {
+      finding.chain = {asleep(9, "hold", 19 * ms), timeout()};
+    } else {
+      finding.waits.clear();
+      finding.places.clear();
+    }
+    table.add(finding, {});
+  }
+  const auto causes = causes_of(table);
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_TRUE(causes[0].cause.starts_with("Python's GIL behind holder[9], which slept"))
+      << causes[0].cause;
+}
+
 TEST(BlameTable, WaitersInARowBehindOneThreadAreOneCause) {
   BlameTable table;
   Finding first = blocked(1, 30);

@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::uint64_t calls_share = 10;  // calls take 1/10 of a CPU
 constexpr std::uint64_t short_call_ns = 200'000, calls_per_second = 200;
+constexpr std::uint64_t sleeps_per_second =
+    2'000;  // a loop that sleeps so often looks for something
 constexpr std::uint64_t retries_per_second = 10, least_retries = 5;
 constexpr std::uint64_t second_ns = 1'000'000'000;
 
@@ -45,8 +47,8 @@ std::vector<CallCause> many_calls(const LatencyTable& calls, const SessionInfo& 
   for (const LatencyRow& row : calls.rows) {
     const std::uint64_t count = row.latency.count(), ns = row.latency.total_ns();
     if (!row.process || count < per_session(calls_per_second, info) || count == 0) continue;
-    if (ns / count >= short_call_ns || ns < duration_of(info) / calls_share || is_sleep(row.name))
-      continue;
+    if (ns / count >= short_call_ns || ns < duration_of(info) / calls_share) continue;
+    if (is_sleep(row.name) && count < per_session(sleeps_per_second, info)) continue;
     causes.push_back({.pid = row.process->pid,
                       .cause = {.cause = fmt::format("{} {} times, {} each", printable(row.name),
                                                      grouped(count), duration_text(ns / count)),

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,14 +28,15 @@ struct WhyCause {
   std::string_view kind{};  ///< one of why_kinds
   std::uint64_t count = 0;  ///< late waits, samples or calls
   std::uint64_t total_ns = 0;
-  std::uint64_t max_ns = 0;          ///< longest of them; 0: not known
-  std::vector<WhyName> who{};        ///< the threads that were late, longest first
-  std::vector<WhyName> by{};         ///< the roots, or the threads that had the CPU; longest first
-  Breakdown parts{};                 ///< of the late operations that have a finding
-  std::optional<Finding> example{};  ///< the longest of them
-  std::string next{};                ///< the command that shows more
-  std::uint32_t lock_wanted_by = 0;  ///< pid of the process that wants the lock of a file; 0: none
-  bool may_be_idle = false;          ///< the threads may have waited for work
+  std::uint64_t max_ns = 0;           ///< longest of them; 0: not known
+  std::vector<WhyName> who{};         ///< the threads that were late, longest first
+  std::vector<WhyName> by{};          ///< the roots, or the threads that had the CPU; longest first
+  Breakdown parts{};                  ///< of the late operations that have a finding
+  std::optional<Finding> example{};   ///< the longest of them
+  std::string next{};                 ///< the command that shows more
+  std::uint32_t lock_wanted_by = 0;   ///< pid of the process that wants the lock of a file; 0: none
+  bool may_be_idle = false;           ///< the threads may have waited for work
+  std::set<std::uint32_t> waiters{};  ///< tids of the late threads; not all of very many
   /// Of a cause that sums alone show: the process, 0 for several, and the name of the threads with
   /// * for numbers, empty for all threads.
   std::uint32_t pid = 0;

@@ -30,14 +30,28 @@ void CpuFunctions::add(std::uint32_t pid, std::string_view comm, const Stack& ke
   if (groups_.size() >= groups_max && !groups_.contains(key)) key = {0, std::string(others)};
   Group& group = groups_[key];
   ++group.samples;
-  if (const std::string_view reclaim = memory_reclaim_in(kernel); !reclaim.empty())
-    ++group.reclaims[std::string(reclaim)];
   std::pair<std::string, std::string> function{own_place(user), module_of(user)};
   if (function.first.empty() && !user.empty()) function.first = to_text(user.front());
   if (user.empty() && !kernel.empty()) function = {kernel_path(kernel), "[kernel]"};
   if (group.functions.size() >= functions_max && !group.functions.contains(function))
     function = {std::string(others), ""};
   ++group.functions[function];
+  add_work(group, kernel, user, function);
+}
+
+void CpuFunctions::add_work(Group& group, const Stack& kernel, const Stack& user,
+                            const Functions::key_type& function) {
+  std::string_view name = memory_reclaim_in(kernel);
+  const KernelWork* work = name.empty() ? kernel_work_in(kernel, user) : nullptr;
+  if (work) name = work->name;
+  if (name.empty()) return;
+  KindOfWork& kind = group.works[std::string(name)];
+  ++kind.samples;
+  if (is_in_call(kernel)) ++kind.in_calls;
+  if (work) kind.least_percent = work->least_percent;
+  // The kernel's own functions say no more than the name of the work.
+  if (!user.empty() && (kind.functions.size() < functions_max || kind.functions.contains(function)))
+    ++kind.functions[function];
 }
 
 std::vector<WhyFunction> CpuFunctions::functions_of(const std::string& thread, const Group& group) {
@@ -63,22 +77,33 @@ std::vector<WhyFunction> CpuFunctions::of(const Key& group) const {
   return functions_of(group.second, sum);
 }
 
-CpuFunctions::Reclaim CpuFunctions::reclaim_of(const Key& group) const {
-  Reclaim sum;
-  std::uint64_t most = 0;
+std::vector<CpuFunctions::Work> CpuFunctions::works_of(const Key& group) const {
+  std::map<std::string, Group> sums;  // by the name of the work
+  std::map<std::string, Work> works;
+  std::uint64_t all = 0;
   for (const auto& [key, one] : groups_) {
     if (key.second != without_numbers(group.second) ||
         (group.first != 0 && key.first != group.first))
       continue;
-    sum.of += one.samples;
-    for (const auto& [name, samples] : one.reclaims) {
-      sum.samples += samples;
-      if (samples <= most) continue;
-      most = samples;
-      sum.name = name;
+    all += one.samples;
+    for (const auto& [name, kind] : one.works) {
+      Work& work = works[name];
+      work.samples += kind.samples;
+      work.in_calls += kind.in_calls;
+      work.least_percent = kind.least_percent;
+      Group& sum = sums[name];
+      sum.samples += kind.samples;
+      for (const auto& [function, samples] : kind.functions) sum.functions[function] += samples;
     }
   }
-  return sum;
+  std::vector<Work> found;
+  for (auto& [name, work] : works) {
+    work.name = name;
+    work.of = all;
+    work.functions = functions_of(group.second, sums[name]);
+    found.push_back(std::move(work));
+  }
+  return found;
 }
 
 std::vector<WhyFunction> CpuFunctions::all() const {

@@ -36,19 +36,30 @@ class CpuFunctions {
   std::vector<WhyFunction> all() const;
   std::uint64_t samples() const { return samples_; }
 
-  /// Samples of a group in which the kernel reclaimed memory.
-  struct Reclaim {
-    std::string name;  ///< "memory reclaim at the limit of the cgroup"
+  /// Samples of a group in which the kernel did work of one kind for its threads.
+  struct Work {
+    std::string name;  ///< "memory reclaim", "page faults"
     std::uint64_t samples = 0, of = 0;
+    std::uint64_t in_calls = 0;          ///< samples within system calls
+    std::uint64_t least_percent = 0;     ///< from which on it is a cause; 0: always
+    std::vector<WhyFunction> functions;  ///< that asked for the work, most samples first
   };
-  Reclaim reclaim_of(const Key& group) const;
+  std::vector<Work> works_of(const Key& group) const;
 
  private:
+  /// Samples by the name and the module of a function.
+  using Functions = std::map<std::pair<std::string, std::string>, std::uint64_t>;
+  struct KindOfWork {
+    std::uint64_t samples = 0, in_calls = 0, least_percent = 0;
+    Functions functions;
+  };
   struct Group {
     std::uint64_t samples = 0;
-    std::map<std::string, std::uint64_t> reclaims;
-    std::map<std::pair<std::string, std::string>, std::uint64_t> functions;  ///< name and module
+    std::map<std::string, KindOfWork> works;
+    Functions functions;
   };
+  static void add_work(Group& group, const Stack& kernel, const Stack& user,
+                       const Functions::key_type& function);
   static std::vector<WhyFunction> functions_of(const std::string& thread, const Group& group);
 
   std::map<Key, Group> groups_;

@@ -14,31 +14,21 @@
 #include "report/why/call_causes.h"
 #include "report/why/groups.h"
 #include "report/why/next_command.h"
+#include "report/why/root.h"
+#include "report/why/short_waits.h"
+#include "report/why/verdict.h"
 #include "sinks/text_format.h"
-#include "syscalls/wait_reasons.h"
 
 namespace overdue {
 namespace {
 
 constexpr std::size_t functions_named = 3;           // of one cause
-constexpr std::uint64_t least_share = 100;           // a cause takes 1/100 of the session
+constexpr std::uint64_t many_threads = 10;           // of many processes with one name
 constexpr std::uint64_t least_longest = 20'000'000;  // ns, or its longest wait is as long as this
-constexpr std::uint64_t busy_share = 10;             // a busy group has 1/10 of a CPU
+constexpr std::uint64_t busy_share = 20;             // a busy group has 1/20 of a CPU
 constexpr std::size_t commands_named = 3;
 constexpr std::uint64_t least_samples = 10;  // of a group, for a list of its functions
 constexpr std::size_t functions_kept = 20, disks_kept = 20;
-
-WhyName named(const OffcpuRow& group, std::uint64_t ns) {
-  return {.name = group_name(group), .count = group.threads, .ns = ns};
-}
-
-/// `ns` times `part` of `whole`.
-std::uint64_t part_of(std::uint64_t ns, std::uint64_t part, std::uint64_t whole) {
-  return whole == 0
-             ? 0
-             : static_cast<std::uint64_t>(static_cast<double>(ns) * static_cast<double>(part) /
-                                          static_cast<double>(whole));
-}
 
 /// "70 % in spin ← main, 20 % in flush".
 std::string functions_text(const std::vector<WhyFunction>& functions) {
@@ -49,6 +39,13 @@ std::string functions_text(const std::vector<WhyFunction>& functions) {
       said.push_back(fmt::format("{:.0f} % in {}", 100 * one.share(), one.function));
   }
   return fmt::format("{}", fmt::join(said, ", "));
+}
+
+/// " in 1,035 threads, 1.6 ms each", for many processes with one name.
+std::string many_text(const OffcpuRow& group) {
+  if (group.pid != 0 || group.threads < many_threads) return {};
+  return fmt::format(" in {} threads, {} each", grouped(group.threads),
+                     duration_text(group.oncpu_ns / group.threads));
 }
 
 class Builder {
@@ -62,15 +59,18 @@ class Builder {
     BlameTable::Blocked blocked = found_.blame.blocked(found_.sampling, found_.of_interval);
     figures_.causes = std::move(blocked.causes);
     std::erase_if(figures_.causes, [&](const WhyCause& cause) { return is_idle(cause); });
-    add_short_waits(REASON_DISK, blocked.disk_ns);
-    add_short_waits(REASON_FAULT, blocked.fault_ns);
+    add_short_waits(found_, figures_, REASON_DISK, blocked.disk_ns);
+    add_short_waits(found_, figures_, REASON_FAULT, blocked.fault_ns);
+    add_short_waits(found_, figures_, REASON_STOPPED, blocked.stopped_ns);
     ran_ns_ = std::move(blocked.ran_ns);
     add_waits_for_cpu();
     add_throttled();
-    add_reclaim();
+    add_kernel_work();
     add_calls();
     add_on_cpu();
     name_lock_holders();
+    name_other_sides();
+    name_late_for_safepoint();
     figures_.disks = found_.disks.all();
     for (WhyCause& cause : figures_.causes) {
       name_disk_users(cause, figures_.disks);
@@ -81,111 +81,45 @@ class Builder {
     std::erase_if(figures_.oncpu, [](const WhyFunction& one) { return one.of < least_samples; });
     if (figures_.oncpu.size() > functions_kept) figures_.oncpu.resize(functions_kept);
     rank();
-    figures_.verdict = verdict();
+    figures_.verdict = verdict_of(figures_, found_);
     return std::move(figures_);
   }
 
  private:
   bool is_idle(const WhyCause& cause) const;
-  void add_short_waits(wait_reason reason, std::uint64_t blamed_ns);
-  const LatencyRow* longest_call_of(std::uint32_t pid) const;
   void add_waits_for_cpu();
   void add_throttled();
-  void add_reclaim();
+  void add_kernel_work();
   void add_calls();
   void add_on_cpu();
   void name_lock_holders();
+  void name_other_sides();
+  void name_late_for_safepoint();
   void rank();
   void sort_groups();
-  std::string verdict() const;
-  bool is_much(std::uint64_t ns) const { return ns > 0 && ns >= duration_ns_ / least_share; }
+  bool is_much(std::uint64_t ns) const { return is_much_of(duration_ns_, ns); }
 
   const WhyFindings& found_;
   std::uint64_t duration_ns_;
   WhyFigures figures_;
-  std::map<std::uint32_t, std::uint64_t> booked_ns_;  ///< CPU time of calls and reclaim, by pid
-  std::map<std::string, std::uint64_t> ran_ns_;       ///< CPU time within other causes, by name
+  /// CPU time that other causes than "on the CPU" have, by pid: all of it, and that within calls.
+  std::map<std::uint32_t, std::uint64_t> booked_ns_, booked_in_calls_ns_;
+  std::map<std::string, std::uint64_t> ran_ns_;  ///< CPU time within other causes, by name
 };
 
-/// Threads that do nothing but wait for others, at most with a timeout, wait for work.
+/// Threads that do nothing but wait for others and for input, at most with a timeout, wait for
+/// work.
 bool Builder::is_idle(const WhyCause& cause) const {
   if (!cause.may_be_idle) return false;
-  std::uint64_t wall_ns = 0, futex_ns = 0, oncpu_ns = 0;
-  for (const OffcpuRow& thread : found_.threads)
-    for (const WhyName& who : cause.who)
-      if (who.name == without_numbers(thread.comm) ||
-          who.name == fmt::format("{}[{}]", printable(thread.comm), thread.tid)) {
-        wall_ns += thread.wall_ns;
-        futex_ns += thread.reason_ns[REASON_FUTEX];
-        oncpu_ns += thread.oncpu_ns;
-      }
-  return futex_ns >= wall_ns / 100 * 95 && oncpu_ns <= wall_ns / 100;
-}
-
-/// The call of the process that may have waited for a disk, with the longest time in total.
-const LatencyRow* Builder::longest_call_of(std::uint32_t pid) const {
-  static const std::vector<std::uint8_t> reasons = wait_reasons_of_calls();
-  const LatencyRow* longest = nullptr;
-  for (const LatencyRow& row : found_.calls.rows) {
-    if (pid != 0 && row.process && row.process->pid != pid) continue;
-    const unsigned reason = row.id < reasons.size() ? reasons[row.id] : unsigned{REASON_OTHER};
-    if (reason != REASON_OTHER && reason != REASON_INPUT && reason != REASON_OUTPUT) continue;
-    if (!longest || row.latency.total_ns() > longest->latency.total_ns()) longest = &row;
+  std::uint64_t wall_ns = 0, waited_ns = 0, oncpu_ns = 0;
+  for (const OffcpuRow& thread : found_.threads) {
+    if (!cause.waiters.contains(thread.tid)) continue;
+    wall_ns += thread.wall_ns;
+    oncpu_ns += thread.oncpu_ns;
+    for (const wait_reason reason : {REASON_FUTEX, REASON_INPUT, REASON_EVENTS})
+      waited_ns += thread.reason_ns[reason];
   }
-  return longest;
-}
-
-/// Waits for disks that are too short to be examined one by one: the sums have them. They belong to
-/// the cause with long waits of this kind, if there is one.
-void Builder::add_short_waits(wait_reason reason, std::uint64_t blamed_ns) {
-  std::vector<WhyName> who;
-  std::uint64_t sum_ns = 0, longest_ns = 0;
-  std::uint32_t pid = 0;
-  for (const OffcpuRow& group : figures_.groups) {
-    const std::uint64_t ns = group.reason_ns[reason];
-    if (ns == 0) continue;
-    sum_ns += ns;
-    who.push_back(named(group, ns));
-    if (ns > longest_ns) pid = group.pid;
-    longest_ns = std::max(longest_ns, ns);
-  }
-  const std::uint64_t short_ns = sum_ns - std::min(sum_ns, blamed_ns);
-  if (!is_much(short_ns) || short_ns < sum_ns / 4) return;
-  std::ranges::sort(who, std::ranges::greater(), &WhyName::ns);
-  const auto has_long = [&](const WhyCause& cause) {
-    const bool is_fault = cause.cause.find("page fault") != std::string::npos;
-    return cause.kind == why_blocked && cause.cause.starts_with("disk") &&
-           is_fault == (reason == REASON_FAULT);
-  };
-  if (const auto found = std::ranges::find_if(figures_.causes, has_long);
-      found != figures_.causes.end()) {
-    found->total_ns += short_ns;
-    for (WhyName& more : who) {
-      more.ns = part_of(more.ns, short_ns, sum_ns);
-      const auto same = std::ranges::find_if(found->who, [&](const WhyName& one) {
-        return one.name == more.name || one.name.starts_with(more.name + "[");
-      });
-      if (same == found->who.end())
-        found->who.push_back(std::move(more));
-      else
-        same->ns += more.ns;
-    }
-    return;
-  }
-  WhyCause cause{.kind = why_blocked, .total_ns = short_ns, .who = std::move(who)};
-  if (reason == REASON_FAULT) {
-    cause.cause =
-        fmt::format("disk: page faults, each shorter than {}", duration_text(found_.threshold_ns));
-  } else if (const LatencyRow* call = longest_call_of(pid)) {
-    const std::uint64_t count = std::max<std::uint64_t>(1, call->latency.count());
-    cause.cause = fmt::format("disk: {} {} times, {} each", printable(call->name), grouped(count),
-                              duration_text(call->latency.total_ns() / count));
-    cause.count = count;
-    cause.max_ns = call->latency.max_ns();
-  } else {
-    cause.cause = fmt::format("disk: waits shorter than {}", duration_text(found_.threshold_ns));
-  }
-  figures_.causes.push_back(std::move(cause));
+  return waited_ns >= wall_ns / 100 * 95 && oncpu_ns <= wall_ns / 100;
 }
 
 /// Sums of the whole session: many short waits are as bad as a long one.
@@ -253,23 +187,28 @@ void Builder::add_throttled() {
   figures_.causes.push_back(std::move(cause));
 }
 
-/// Memory that threads reclaimed themselves, on the CPU. It is part of their calls and page faults.
-void Builder::add_reclaim() {
-  for (const OffcpuRow& group : figures_.groups) {
-    const CpuFunctions::Reclaim reclaim = found_.cpu.reclaim_of({group.pid, group.comm});
-    if (reclaim.samples < least_samples) continue;
-    const std::uint64_t ns = part_of(group.oncpu_ns, reclaim.samples, reclaim.of);
-    if (!is_much(ns)) continue;
-    booked_ns_[group.pid] += ns;
-    figures_.causes.push_back({.cause = fmt::format("{}, on the CPU", reclaim.name),
-                               .kind = why_cpu,
-                               .count = reclaim.samples,
-                               .total_ns = ns,
-                               .who = {named(group, ns)},
-                               .next = next_command(why_cpu, "", 0, found_.info),
-                               .pid = group.pid,
-                               .comm = without_numbers(group.comm)});
-  }
+/// What the kernel did for the threads on the CPU: memory that they reclaimed, page faults, forks.
+void Builder::add_kernel_work() {
+  for (const OffcpuRow& group : figures_.groups)
+    for (const CpuFunctions::Work& work : found_.cpu.works_of({group.pid, group.comm})) {
+      if (work.samples < least_samples || work.samples * 100 < work.of * work.least_percent)
+        continue;
+      const std::uint64_t ns = part_of(group.oncpu_ns, work.samples, work.of);
+      if (!is_much(ns) || (work.least_percent > 0 && ns < duration_ns_ / busy_share)) continue;
+      booked_ns_[group.pid] += ns;
+      booked_in_calls_ns_[group.pid] += part_of(ns, work.in_calls, work.samples);
+      const std::string where = functions_text(work.functions);
+      figures_.causes.push_back(
+          {.cause = fmt::format("{}, on the CPU{}{}", work.name, where.empty() ? "" : ": ", where),
+           .kind = why_cpu,
+           .count = work.samples,
+           .total_ns = ns,
+           .who = {named(group, ns)},
+           .next = next_command(why_cpu, "", 0, found_.info),
+           .pid = group.pid,
+           .comm = without_numbers(group.comm)});
+      figures_.causes.back().parts.oncpu_ns = ns;
+    }
 }
 
 /// Only the calls' time on the CPU: their waits are other causes.
@@ -279,7 +218,7 @@ void Builder::add_calls() {
   for (CallCause& one : many_calls(found_.calls, found_.info)) {
     if (const auto found = oncpu_ns.find(one.pid); found != oncpu_ns.end())
       one.cause.total_ns = std::min(one.cause.total_ns, found->second);
-    one.cause.total_ns -= std::min(booked_ns_[one.pid], one.cause.total_ns);
+    one.cause.total_ns -= std::min(booked_in_calls_ns_[one.pid], one.cause.total_ns);
     one.cause.max_ns = std::min(one.cause.max_ns, one.cause.total_ns);
     one.cause.who.front().ns = one.cause.total_ns;
     calls_ns[one.pid] += one.cause.total_ns;
@@ -300,7 +239,8 @@ void Builder::add_on_cpu() {
     if (ns < duration_ns_ / busy_share) continue;
     const auto functions = found_.cpu.of({group.pid, without_numbers(group.comm)});
     const std::string where = functions_text(functions);
-    figures_.causes.push_back({.cause = where.empty() ? "on the CPU" : "on the CPU: " + where,
+    const std::string of = many_text(group);
+    figures_.causes.push_back({.cause = "on the CPU" + of + (where.empty() ? "" : ": " + where),
                                .kind = why_cpu,
                                .count = functions.empty() ? 0 : functions.front().of,
                                .total_ns = ns,
@@ -326,6 +266,34 @@ void Builder::name_lock_holders() {
     cause.cause += fmt::format("; {} is locked by {}",
                                lock.path.empty() ? "a file" : printable(lock.path), holder);
     cause.by.push_back({.name = holder, .count = 1, .ns = cause.total_ns});
+  }
+}
+
+/// Who must end a wait that has not ended.
+void Builder::name_other_sides() {
+  for (WhyCause& cause : figures_.causes) {
+    if (cause.kind != why_open || !cause.example) continue;
+    const auto side = std::ranges::find(found_.sides, cause.example->thread.tid, &OtherSide::tid);
+    if (side == found_.sides.end()) continue;
+    cause.cause += "; " + side->words;
+    if (cause.by.empty() && !side->by.empty())
+      cause.by.push_back({.name = side->by, .count = 1, .ns = cause.total_ns});
+  }
+}
+
+/// The thread of the JVM that ran for most of the session is most likely the one that did not reach
+/// the safepoint. Of several, none is named.
+void Builder::name_late_for_safepoint() {
+  for (WhyCause& cause : figures_.causes) {
+    if (!cause.example || cause.cause.find(to_safepoint) == std::string::npos) continue;
+    const auto ran = [&](const OffcpuRow& thread) {
+      return thread.pid == cause.example->thread.pid && thread.oncpu_ns > thread.wall_ns / 2;
+    };
+    if (std::ranges::count_if(found_.threads, ran) != 1) continue;
+    const OffcpuRow& thread = *std::ranges::find_if(found_.threads, ran);
+    cause.cause +=
+        fmt::format("; {}[{}] was on the CPU for {} % of the time", printable(thread.comm),
+                    thread.tid, percent_of(thread.oncpu_ns, thread.wall_ns));
   }
 }
 
@@ -358,28 +326,6 @@ void Builder::rank() {
   for (const WhyCause& cause : figures_.causes)
     if (figures_.next.size() < commands_named && kinds.insert(cause.kind).second)
       figures_.next.push_back(cause.next);
-}
-
-std::string Builder::verdict() const {
-  if (figures_.groups.empty()) return "No thread of the target ran.";
-  if (figures_.causes.empty()) {
-    std::uint64_t runnable_ns = 0, disk_ns = 0;
-    for (const OffcpuRow& group : figures_.groups) {
-      runnable_ns += group.runnable_ns();
-      disk_ns += group.reason_ns[REASON_DISK] + group.reason_ns[REASON_FAULT];
-    }
-    return fmt::format(
-        "Nothing was late: the longest delay took {}; waits for a CPU {} in all, for disks {}.",
-        found_.blame.longest_ns() == 0 ? "less than " + duration_text(found_.threshold_ns)
-                                       : duration_text(found_.blame.longest_ns()),
-        duration_text(runnable_ns), duration_text(disk_ns));
-  }
-  const WhyCause& first = figures_.causes.front();
-  std::string who = first.who.empty() ? "" : shown_name(first.who.front());
-  if (first.who.size() > 1) who += fmt::format(" and {}", counted(first.who.size() - 1, "other"));
-  return fmt::format("{}: {}; {} % of all late time.", who,
-                     fmt::format("{} {}", duration_text(first.total_ns), first.cause),
-                     percent_of(first.total_ns, figures_.late_ns));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "report/why/cpu_functions.h"
 #include "report/why/disk_uses.h"
 #include "report/why/file_locks.h"
+#include "report/why/open_waits.h"
 #include "report/why/sampling.h"
 
 namespace overdue {
@@ -39,6 +40,7 @@ struct WhyFindings {
   const CpuFunctions& cpu;
   const LatencyTable& calls;                ///< by process
   const std::vector<FileLock>& locks;       ///< at the end of the session
+  const std::vector<OtherSide>& sides;      ///< of waits that have not ended
   const std::vector<OtherEnd>& other_ends;  ///< likewise
   const DiskUses& disks;
   std::uint64_t threshold_ns = 0;

@@ -35,6 +35,7 @@ struct Session {
                        .cpu = cpu,
                        .calls = calls,
                        .locks = locks,
+                       .sides = sides,
                        .other_ends = other_ends,
                        .disks = disks,
                        .threshold_ns = ms});
@@ -57,6 +58,7 @@ struct Session {
   CpuFunctions cpu;
   LatencyTable calls;
   std::vector<FileLock> locks;
+  std::vector<OtherSide> sides;
   std::vector<OtherEnd> other_ends;
   DiskUses disks;
 };
@@ -171,6 +173,64 @@ TEST(WhyFigures, BusyThreadsAreNamedByFunction) {
   EXPECT_EQ(all.causes[0].who[0].name, "worker-*");
   ASSERT_EQ(all.oncpu.size(), 1u);
   EXPECT_EQ(all.oncpu[0].module, "/bin/app");
+}
+
+TEST(WhyFigures, WorkOfTheKernelForAThreadIsACauseOfItsOwn) {
+  Session session;
+  session.threads.push_back(thread_of(10, 10, "cache"));
+  session.threads[0].oncpu_ns = 800 * ms;
+  const Stack user = {{.name = "refill", .module = "/bin/app"}};
+  const Stack fault = {{.name = "clear_page", .module = "[kernel]", .is_kernel = true},
+                       {.name = "exc_page_fault", .module = "[kernel]", .is_kernel = true}};
+  for (int i = 0; i < 60; ++i) session.cpu.add(10, "cache", fault, user);
+  for (int i = 0; i < 20; ++i) session.cpu.add(10, "cache", {}, user);
+  const WhyFigures all = session.figures();
+  ASSERT_EQ(all.causes.size(), 2u);
+  EXPECT_EQ(all.causes[0].cause, "page faults, on the CPU: 100 % in refill");
+  EXPECT_EQ(all.causes[0].total_ns, 600 * ms);
+  EXPECT_EQ(all.causes[1].total_ns, 200 * ms) << all.causes[1].cause;
+}
+
+TEST(WhyFigures, ManyShortStopsAreACause) {
+  Session session;
+  session.threads.push_back(thread_of(10, 10, "app"));
+  session.threads[0].reason_ns[REASON_STOPPED] = 300 * ms;
+  const WhyFigures all = session.figures();
+  ASSERT_EQ(all.causes.size(), 1u);
+  EXPECT_EQ(all.causes[0].cause, "stopped or traced, each time for less than 1.00ms");
+  EXPECT_EQ(all.causes[0].total_ns, 300 * ms);
+}
+
+TEST(WhyFigures, AThreadThatIsStillStoppedIsNoSumOfShortStops) {
+  Session session;
+  session.threads.push_back(thread_of(10, 10, "app"));
+  session.threads[0].reason_ns[REASON_STOPPED] = session.threads[0].open_ns = 1000 * ms;
+  const WhyFigures all = session.figures();
+  ASSERT_EQ(all.causes.size(), 1u);
+  EXPECT_EQ(all.causes[0].cause, "stopped, and not continued");
+  EXPECT_EQ(all.causes[0].kind, why_open);
+}
+
+TEST(WhyFigures, AProgramThatSleepsSaysSo) {
+  Session session;
+  session.threads.push_back(thread_of(10, 11, "sleep"));
+  session.threads[0].reason_ns[REASON_SLEEP] = 900 * ms;
+  EXPECT_EQ(session.figures().verdict.find("slept"), std::string::npos) << "a service may sleep";
+  session.info.target.kind = "command";
+  EXPECT_TRUE(session.figures().verdict.ends_with("sleep[11] slept for 900ms, as asked for."))
+      << session.figures().verdict;
+}
+
+TEST(WhyFigures, ShortProcessesOfOneNameAddUp) {
+  Session session;
+  for (std::uint32_t pid = 1; pid <= 200; ++pid) {
+    session.threads.push_back(thread_of(pid, pid, "stat"));
+    session.threads.back().oncpu_ns = 2 * ms;
+  }
+  const WhyFigures all = session.figures();
+  ASSERT_EQ(all.causes.size(), 1u);
+  EXPECT_EQ(all.causes[0].cause, "on the CPU in 200 threads, 2.00ms each");
+  EXPECT_EQ(all.causes[0].total_ns, 400 * ms);
 }
 
 TEST(WhyFigures, ThreadsOfManyProcessesWithOneNameAreOneGroup) {

@@ -12,11 +12,14 @@ constexpr KnownLock known_locks[] = {
     {"take_gil", "Python's GIL", true},
     {"PyThread_acquire_lock_timed", "a lock of Python", false, false},
     {"pthread_mutex_lock", "", false},
+    {"__pthread_mutex_lock_full", "", false},
+    {"pthread_mutex_timedlock", "", false},
+    {"pthread_mutex_clocklock", "", false},
     {"pthread_rwlock_*lock", "", false},
-    {"SafepointSynchronize::block", "a safepoint of the JVM", true},
-    {"SafepointMechanism::process*", "a safepoint of the JVM", true},
-    {"VM_*::evaluate*", "a safepoint of the JVM", true},
-    {"VMThread::wait_until_executed", "a safepoint of the JVM", true},
+    {"SafepointSynchronize::block", jvm_safepoint, true},
+    {"SafepointMechanism::process*", jvm_safepoint, true},
+    {"VM_*::evaluate*", jvm_safepoint, true},
+    {"VMThread::wait_until_executed", jvm_safepoint, true},
     {"ObjectMonitor::enter*", "a Java monitor", false},
     {"ObjectMonitor::EnterI", "a Java monitor", false},
     {"ProcSleep", "a lock of PostgreSQL", false},
@@ -43,6 +46,21 @@ constexpr KernelWait reclaims[] = {
     {"__alloc_pages_direct_reclaim", "memory reclaim"},
     {"try_to_compact_pages", "memory compaction"},
 };
+
+/// The first that is found decides.
+constexpr KernelWork works[] = {
+    {"*queued_spin_lock_slowpath", "a spin lock of the kernel", 25},
+    {"dup_mmap", "copies of page tables (fork)", 25},
+    {"exit_mmap", "release of memory (exit)", 25},
+    {"bprm_execve", "starts of programs (execve)", 25},
+    {"arch_do_signal_or_restart", "signals", 10},
+    {"*_sys_rt_sigreturn", "signals", 10},
+    {"exc_page_fault", "page faults", 50},
+    {"asm_exc_page_fault", "page faults", 50},
+};
+
+/// The C library's way back from a signal handler.
+constexpr std::string_view after_handler = "__restore_rt";
 
 constexpr KernelWait waits_anywhere[] = {
     {"do_swap_page", "memory that was swapped out"},
@@ -75,6 +93,16 @@ constexpr KernelWait kernel_locks[] = {
     {"do_renameat2", "the lock of a folder's inode"},
 };
 
+bool is_of_malloc(const StackFrame& frame) {
+  constexpr std::string_view functions[] = {"malloc",         "calloc",         "realloc",
+                                            "free",           "_int_free*",     "_int_malloc",
+                                            "arena_get*",     "__libc_malloc*", "__libc_free*",
+                                            "__libc_calloc*", "__libc_realloc*"};
+  return is_of_c_library(frame) && std::ranges::any_of(functions, [&](std::string_view function) {
+           return is_named(function, frame.name);
+         });
+}
+
 }  // namespace
 
 std::string_view without_parameters(std::string_view name) {
@@ -88,14 +116,18 @@ bool is_of_python(const StackFrame& frame) {
 }
 
 const KnownLock* known_lock_in(const Stack& stack) {
+  static constexpr KnownLock arena{"", "malloc's lock of an arena", false};
   // CPython has symbols for few functions; only its GIL waits for a condition with a timeout.
   const auto caller = std::ranges::find_if_not(stack, is_of_c_library);
   if (caller != stack.begin() && caller != stack.end() && is_of_python(*caller) &&
       without_parameters(std::prev(caller)->name).find("cond_timedwait") != std::string_view::npos)
     return &known_locks[0];
-  for (const StackFrame& frame : stack)
-    for (const KnownLock& lock : known_locks)
-      if (is_named(lock.function, without_parameters(frame.name))) return &lock;
+  for (auto frame = stack.begin(); frame != stack.end(); ++frame)
+    for (const KnownLock& lock : known_locks) {
+      if (!is_named(lock.function, without_parameters(frame->name))) continue;
+      const bool allocates = std::any_of(frame, stack.end(), is_of_malloc);
+      return is_named("__lll_lock_wait_private", frame->name) && allocates ? &arena : &lock;
+    }
   return nullptr;
 }
 
@@ -104,6 +136,16 @@ std::string_view memory_reclaim_in(const Stack& kernel_stack) {
     for (const StackFrame& frame : kernel_stack)
       if (is_named(reclaim.function, frame.name)) return reclaim.name;
   return {};
+}
+
+const KernelWork* kernel_work_in(const Stack& kernel_stack, const Stack& user_stack) {
+  for (const KernelWork& work : works)
+    for (const StackFrame& frame : kernel_stack)
+      if (is_named(work.function, frame.name)) return &work;
+  const bool is_in_handler = std::ranges::any_of(
+      user_stack, [](const StackFrame& frame) { return frame.name == after_handler; });
+  const auto is_signals = [](const KernelWork& work) { return work.name == "signals"; };
+  return is_in_handler ? std::ranges::find_if(works, is_signals) : nullptr;
 }
 
 std::string_view known_kernel_wait(const Wait& wait) {

@@ -14,6 +14,9 @@ struct KnownLock {
   bool is_only_lock = true;   ///< false: the function also waits for work
 };
 
+/// KnownLock::name of the stops of all threads of a JVM.
+inline constexpr std::string_view jvm_safepoint = "a safepoint of the JVM";
+
 /// The name of a function without its parameters.
 std::string_view without_parameters(std::string_view name);
 
@@ -27,6 +30,16 @@ std::string_view known_kernel_wait(const Wait& wait);
 /// Whether the kernel reclaims memory in this stack: "memory reclaim at the limit of the cgroup",
 /// "memory reclaim"; empty: it does not.
 std::string_view memory_reclaim_in(const Stack& kernel_stack);
+
+/// Work of the kernel for a thread on the CPU.
+struct KernelWork {
+  std::string_view function;  ///< a glob
+  std::string_view name;      ///< "page faults"
+  unsigned least_percent;     ///< of the CPU time of threads, from which on the work is a cause
+};
+
+/// What the kernel does in this stack for the thread; null: nothing known.
+const KernelWork* kernel_work_in(const Stack& kernel_stack, const Stack& user_stack);
 
 /// Frames of CPython's interpreter are the same whatever the program does.
 bool is_of_python(const StackFrame& frame);

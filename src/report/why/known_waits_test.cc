@@ -32,6 +32,35 @@ TEST(KnownKernelWait, NamesLocksByTheInnermostFunction) {
   EXPECT_EQ(wait_in({"vm_mmap_pgoff", "do_syscall_64"}, "sleeping"), "");
 }
 
+std::string_view work_in(std::initializer_list<const char*> names, const Stack& user = {}) {
+  const KernelWork* work = kernel_work_in(kernel(names), user);
+  return work ? work->name : "";
+}
+
+TEST(KernelWork, HasTheNameOfWhatTheThreadAskedFor) {
+  EXPECT_EQ(work_in({"clear_page", "do_anonymous_page", "exc_page_fault"}), "page faults");
+  EXPECT_EQ(work_in({"copy_pte_range", "dup_mmap", "copy_process", "do_syscall_64"}),
+            "copies of page tables (fork)");
+  EXPECT_EQ(work_in({"native_queued_spin_lock_slowpath", "exc_page_fault"}),
+            "a spin lock of the kernel");
+  EXPECT_EQ(work_in({"vfs_read", "do_syscall_64"}), "");
+  EXPECT_EQ(work_in({}, {{.name = "on_alarm"}, {.name = "__restore_rt"}, {.name = "work"}}),
+            "signals");
+}
+
+TEST(KnownLock, OfTheAllocatorHasItsName) {
+  const auto lock_in = [](std::initializer_list<const char*> names) {
+    Stack stack;
+    for (const char* name : names) stack.push_back({.name = name, .module = "/lib/libc.so.6"});
+    stack.push_back({.name = "parse", .module = "/bin/app"});
+    const KnownLock* lock = known_lock_in(stack);
+    return lock ? lock->name : "";
+  };
+  EXPECT_EQ(lock_in({"__lll_lock_wait_private", "_int_free", "free"}), "malloc's lock of an arena");
+  EXPECT_EQ(lock_in({"__lll_lock_wait_private", "fputs"}), "a lock of the C library");
+  EXPECT_EQ(lock_in({"futex_wait"}), "");
+}
+
 TEST(KnownKernelWait, NamesReclaimAnywhereInTheStack) {
   EXPECT_EQ(wait_in({"reclaim_throttle", "shrink_node", "do_try_to_free_pages",
                      "try_to_free_mem_cgroup_pages", "try_charge_memcg", "vfs_write"}),

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "analysis/wait_functions.h"
+#include "analysis/wait_purpose.h"
 #include "analysis/waker_words.h"
 #include "base/text.h"
 #include "core/span_kinds.h"
@@ -97,6 +98,14 @@ Holder holder_in(const std::vector<ChainLink>& chain) {
   return longest;
 }
 
+/// TCP delays an acknowledgement for so long if nothing is to be sent meanwhile, and the other side
+/// may hold back its next packet until then (Nagle's algorithm).
+std::string acknowledgement_text(std::uint64_t waited_ns) {
+  constexpr std::uint64_t shortest_ns = 39'000'000, longest_ns = 48'000'000;
+  if (waited_ns < shortest_ns || waited_ns > longest_ns) return {};
+  return " for 40 ms, as long as TCP delays an acknowledgement";
+}
+
 /// The activity of the holder. A link that waited for the next one is a holder for what it did
 /// beside this wait.
 std::string activity_of(const Holder& holder) {
@@ -117,7 +126,8 @@ std::string activity_of(const Holder& holder) {
   if (end && is_of_disk(end->means, end->what))
     return fmt::format("waited for disk{}{}{}", end->disk.empty() ? "" : " ", printable(end->disk),
                        place);
-  if (end && end->what.find("NET_RX") != std::string::npos) return "waited for the network" + place;
+  if (end && end->what.find("NET_RX") != std::string::npos)
+    return "waited for the network" + place + acknowledgement_text(link.ns);
   return "waited" + place;
 }
 
@@ -240,8 +250,13 @@ Root root_in_chain(const Finding& finding) {
             .explained_ns = finding.latency_ns};
   }
   if (!wait->means.empty()) {
-    const std::string stop = stop_text(*wait);
-    return {.key = stop, .operation = stop, .explained_ns = wait->blocked_ns()};
+    std::string stop = stop_text(*wait);
+    std::string by;
+    if (wait->means == "traced" && wait->waker && wait->waker->is_thread) {
+      by = thread_text(wait->waker->thread);
+      stop += ", " + by;
+    }
+    return {.key = stop, .operation = stop, .by = by, .explained_ns = wait->blocked_ns()};
   }
   const Holder holder = holder_in(finding.chain);
   if (!holder.link) return root_without_thread(finding, *wait);
@@ -274,9 +289,17 @@ std::string cause_text(const Root& root, const std::string& name) {
 
 Root root_of(const Finding& finding) {
   Root root = root_in_chain(finding);
+  if (holds_up_event_loop(finding)) {
+    root.operation = "the event loop waits for " + root.operation;
+    root.key += "|loop";
+  }
   const KnownLock* lock = finding.user_stack ? known_lock_in(*finding.user_stack) : nullptr;
   if (!lock) return root;
   root.may_be_idle = root.may_be_idle && !lock->is_only_lock;
+  // The VM thread sleeps for nothing else.
+  if (lock->name == jvm_safepoint &&
+      (root.activity.starts_with("slept") || root.activity.find("nanosleep") != std::string::npos))
+    root.activity = to_safepoint;
   if (lock->is_one) {
     root.operation = lock->name;  // where each thread waits for it does not matter
     root.key = fmt::format("{}|{}", lock->name, finding.thread.pid);

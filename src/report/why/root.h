@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/finding.h"
 
@@ -20,6 +21,9 @@ struct Root {
   std::uint64_t ran_ns = 0;               ///< part of explained_ns: the root was on the CPU
   bool may_be_idle = false;  ///< the wait may be one for work, which the root had not yet
 };
+
+/// Root::activity of a JVM's thread that stops all others.
+inline constexpr std::string_view to_safepoint = "waited for a thread to reach the safepoint";
 
 /// The cause in words: "futex behind holder[12], which slept in hold_the_lock". `name`: of the
 /// root's thread, or of several threads.

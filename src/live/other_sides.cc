@@ -1,0 +1,115 @@
+#include "live/other_sides.h"
+
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "base/thread_rights.h"
+#include "live/lock_owner.h"
+#include "sinks/finding_words.h"
+#include "sinks/text_format.h"
+#include "syscalls/names.h"
+
+namespace overdue {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t waits_max = 100, hops_max = 4;
+
+std::string name_of(const ThreadStatus& thread) {
+  return thread_text({thread.pid, thread.tid, thread.comm});
+}
+
+/// The target of a descriptor's link: a path, "pipe:[12]"; empty: it cannot be read. A link of
+/// /proc is read without a call of the file's file system, which may not answer.
+std::string link_of(std::uint32_t pid, std::uint64_t fd) {
+  std::error_code error;
+  return fs::read_symlink(fmt::format("/proc/{}/fd/{}", pid, fd), error).string();
+}
+
+/// What a thread does at present: "sleeps", "waits in read(3</srv/x>)".
+std::string activity_of(const ThreadStatus& thread) {
+  if (thread.state == 'T') return "is stopped";
+  if (thread.state == 't') return "is stopped by a tracer";
+  const auto call = present_call(thread.pid, thread.tid);
+  if (!call) return thread.state == 'R' ? "runs" : "waits";
+  const std::string_view name = builtin_syscall_name(ABI_NATIVE, call->number);
+  if (call->number == SYS_nanosleep || call->number == SYS_clock_nanosleep) return "sleeps";
+  if (call->number == SYS_wait4 || call->number == SYS_waitid) return "waits for a child";
+  if (call->number != SYS_read && call->number != SYS_write)
+    return fmt::format("waits in {}", name.empty() ? "a call" : name);
+  return fmt::format("waits in {}({}<{}>)", name, call->arguments[0],
+                     link_of(thread.pid, call->arguments[0]));
+}
+
+class Search {
+ public:
+  explicit Search(const std::vector<OpenWait>& waits) {
+    for (const OpenWait& wait : waits)
+      if (waits_.size() < waits_max) waits_.emplace(wait.tid, wait);
+  }
+
+  std::vector<OtherSide> sides() {
+    std::vector<OtherSide> found;
+    for (const auto& [tid, wait] : waits_) {
+      OtherSide side = owners_of(wait);
+      side.tid = tid;
+      if (!side.words.empty()) found.push_back(std::move(side));
+    }
+    return found;
+  }
+
+ private:
+  OtherSide owners_of(const OpenWait& wait) const;
+
+  std::map<std::uint32_t, OpenWait> waits_;  // by tid
+};
+
+/// The owner of the lock, and if the owner waits for a lock too, that lock's, and so on.
+OtherSide Search::owners_of(const OpenWait& wait) const {
+  OtherSide side;
+  OpenWait present = wait;
+  std::vector<std::uint32_t> seen = {wait.tid};
+  for (std::size_t hop = 0; hop < hops_max; ++hop) {
+    const auto owner = lock_owner(present);
+    if (!owner) return side;
+    const std::string link = side.words.empty() ? "held by " : ", which waits for a lock of ";
+    if (!owner->thread) {
+      side.words += link + counted(owner->readers, "reader");
+      return side;
+    }
+    side.words += link + name_of(*owner->thread);
+    if (std::ranges::find(seen, owner->thread->tid) != seen.end()) {
+      side.words += ": a deadlock";
+      return side;
+    }
+    side.by = name_of(*owner->thread);
+    seen.push_back(owner->thread->tid);
+    const auto next = waits_.find(owner->thread->tid);
+    if (next == waits_.end() || next->second.lock == LibraryLock::none) {
+      side.words += ", which " + activity_of(*owner->thread);
+      return side;
+    }
+    present = next->second;
+  }
+  return side;
+}
+
+}  // namespace
+
+std::vector<OtherSide> other_sides_of(const std::vector<OpenWait>& waits) {
+  if (waits.empty()) return {};
+  const ReadRights rights;
+  return Search(waits).sides();
+}
+
+}  // namespace overdue

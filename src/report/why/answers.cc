@@ -1,0 +1,203 @@
+#include "report/why/answers.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "analysis/wait_functions.h"
+#include "core/span_kinds.h"
+#include "report/why/root.h"
+#include "source/kept_options.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t waits_max = 1'000, sockets_max = 1'000;
+
+std::optional<std::uint32_t> socket_of(const Finding& finding) {
+  for (const std::string_view argument : finding.arguments)
+    for (const std::string_view name : {"fd=", "sockfd="})
+      if (argument.starts_with(name)) {
+        std::uint32_t fd = 0;
+        const std::string_view value = argument.substr(name.size());
+        const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), fd);
+        if (error == std::errc()) return fd;
+      }
+  return std::nullopt;
+}
+
+bool is_for_events(const Finding& finding) {
+  return finding.span == span_name(SPAN_SYSCALL) &&
+         wait_kind_of_call(finding.name) == WaitKind::events;
+}
+
+bool is_for_one_descriptor(const Finding& finding) {
+  return finding.name.ends_with("poll") &&
+         std::ranges::find(finding.arguments, "nfds=1") != finding.arguments.end();
+}
+
+/// Whether the call slept, and its waits have no record: the first and the last ones of a session.
+/// The kernel's functions in which it waited, and the threads that ended the waits, are not known.
+bool has_unknown_waits(const Finding& finding) {
+  return finding.span == span_name(SPAN_SYSCALL) && !finding.longest_wait() &&
+         finding.kernel_stack.empty() && finding.breakdown &&
+         finding.breakdown->sleeping_ns > finding.latency_ns / 2;
+}
+
+bool is_input_without_wait(const Finding& finding) {
+  return has_unknown_waits(finding) &&
+         (finding.name.starts_with("read") || finding.name.starts_with("recv"));
+}
+
+/// Whether the thread waited for another one, for a lock or for work: nothing shows which.
+bool is_condition_without_wait(const Finding& finding) {
+  return has_unknown_waits(finding) && wait_kind_of_call(finding.name) == WaitKind::condition &&
+         !waits_for_lock(finding);
+}
+
+bool is_for_input_of_socket(const Finding& finding) {
+  const Wait* wait = finding.longest_wait();
+  if (!wait) return false;  // what the other side did is not known
+  return std::ranges::any_of(wait->kernel_stack, [](const StackFrame& frame) {
+    return frame.name == "sk_wait_data" || frame.name.starts_with("unix_stream_read_generic");
+  });
+}
+
+bool is_of_network(const ChainLink& end) {
+  return !end.is_thread && end.what.find("NET_RX") != std::string::npos;
+}
+
+/// Whether the thread at the other end waited for work itself: then the connection is one over
+/// which work comes. What came over the network for the thread is an answer, or the rest of a
+/// request. One in an event loop may have waited for an answer too: only what runs, or
+/// waits for something else than input, at the end of the chain shows this for certain.
+bool is_other_side_idle(const Finding& finding) {
+  const ChainLink* last = nullptr;
+  std::size_t threads = 0;
+  for (const ChainLink& link : finding.chain)
+    if (link.is_thread) {
+      last = &link;
+      ++threads;
+    }
+  if (!last || last->what != "waited") return false;
+  for (const StackFrame& frame : last->kernel_stack) {
+    const WaitKind kind = wait_kind_of_kernel(frame.name);
+    if (kind == WaitKind::input && threads == 1) return !is_of_network(finding.chain.back());
+    if (kind == WaitKind::events || kind == WaitKind::input) return true;
+    if (kind == WaitKind::sleep || kind == WaitKind::condition) return threads > 1;
+  }
+  return false;
+}
+
+constexpr std::string_view clients_socket = "a client's socket";
+
+/// Whether both sides waited for each other: a packet came late. The client's packet was sent at
+/// the end of its wait, so that the wait before counts as one before the question.
+bool do_both_wait(const Finding& finding) {
+  if (finding.purpose.by != clients_socket || finding.chain.empty()) return false;
+  const ChainLink& first = finding.chain.front();
+  return first.is_thread && first.what == "waited" && finding.chain.size() == 2 &&
+         is_of_network(finding.chain.back()) && !is_other_side_idle(finding);
+}
+
+/// Processes that connect, and never accept.
+std::set<std::uint32_t> clients_in(const LatencyTable& calls) {
+  std::map<std::uint32_t, bool> clients;
+  for (const LatencyRow& row : calls.rows) {
+    if (!row.process) continue;
+    if (row.name == "connect") clients.try_emplace(row.process->pid, true);
+    if (row.name == "accept" || row.name == "accept4") clients[row.process->pid] = false;
+  }
+  std::set<std::uint32_t> pids;
+  for (const auto& [pid, is_client] : clients)
+    if (is_client) pids.insert(pid);
+  return pids;
+}
+
+/// The socket for which the wait may be; nothing if the wait is for something else.
+std::optional<std::uint32_t> candidate(const Finding& finding, bool of_program) {
+  const std::string_view by = finding.purpose.by;
+  if (do_both_wait(finding)) return socket_of(finding);
+  if (is_for_events(finding)) {
+    const bool is_open_to =
+        by == "one descriptor" || by == "timed out" || by == "its main function";
+    if (is_open_to && is_for_one_descriptor(finding)) return ProcessSocket::any;
+    const bool was_answered = finding.result && *finding.result > 0;
+    return of_program && was_answered ? std::optional(ProcessSocket::loop) : std::nullopt;
+  }
+  if (finding.span != span_name(SPAN_SYSCALL) || finding.purpose.of == "time" ||
+      (!by.empty() && by != "its main function") || !is_for_input_of_socket(finding))
+    return std::nullopt;
+  return socket_of(finding);
+}
+
+}  // namespace
+
+bool Answers::decide(const Finding& finding) {
+  // A client that has asked for work, and gets it when there is some.
+  if (finding.purpose.by == clients_socket) return is_other_side_idle(finding);
+  if (is_input_without_wait(finding) || is_condition_without_wait(finding)) return true;
+  return is_for_events(finding) &&
+         (finding.purpose.by == "one descriptor" || finding.purpose.by == "timed out");
+}
+
+void Answers::add(const Finding& finding) {
+  const auto fd = candidate(finding, of_program_);
+  if (!fd || is_other_side_idle(finding)) return;
+  if (waits_.size() >= waits_max) {
+    ++dropped_;
+    return;
+  }
+  waits_.emplace_back(ProcessSocket{finding.thread.pid, *fd}, finding);
+}
+
+std::set<ProcessSocket> Answers::sockets() const {
+  std::set<ProcessSocket> all;
+  for (const auto& [socket, finding] : waits_)
+    if (socket.fd != ProcessSocket::loop) all.insert(socket);
+  return all;
+}
+
+std::vector<Finding> Answers::late(const LatencyTable& calls,
+                                   const std::set<ProcessSocket>& opened) const {
+  const std::set<std::uint32_t> clients = clients_in(calls);
+  std::vector<Finding> late;
+  for (const auto& [socket, finding] : waits_) {
+    if (!opened.contains(socket) && !clients.contains(socket.pid) && !do_both_wait(finding))
+      continue;
+    late.push_back(finding);
+    late.back().purpose = {"answer", "the process opened the connection", 0};
+  }
+  return late;
+}
+
+void keep_opened_sockets(const std::set<ProcessSocket>& sockets, SessionInfo& info) {
+  std::size_t number = 0;
+  for (const ProcessSocket& socket : sockets) {
+    if (number == sockets_max) break;
+    const std::string key = fmt::format("opened_socket_{}", number++);
+    info.options[key + "_pid"] = std::to_string(socket.pid);
+    info.options[key + "_fd"] = std::to_string(socket.fd);
+  }
+  info.options["opened_sockets"] = std::to_string(number);
+}
+
+std::set<ProcessSocket> kept_opened_sockets(const SessionInfo& info) {
+  std::set<ProcessSocket> sockets;
+  const std::uint64_t count = kept_number(info.options, "opened_sockets", 0, sockets_max);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::string key = fmt::format("opened_socket_{}", i);
+    const auto number = [&](const char* name) {
+      return static_cast<std::uint32_t>(kept_number(info.options, key + name, 0, UINT32_MAX));
+    };
+    sockets.insert({number("_pid"), number("_fd")});
+  }
+  return sockets;
+}
+
+}  // namespace overdue

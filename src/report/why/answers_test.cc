@@ -1,0 +1,166 @@
+#include "report/why/answers.h"
+
+#include <gtest/gtest.h>
+
+namespace overdue {
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+
+/// A thread that waited for input from the socket 5.
+Finding receives() {
+  Finding finding;
+  finding.span = "syscall";
+  finding.name = "recvfrom";
+  finding.arguments = {"fd=5", "len=100"};
+  finding.thread = {.pid = 10, .tid = 10, .comm = "app"};
+  finding.latency_ns = 70 * ms;
+  finding.purpose = {"unknown", "", 70 * ms};
+  Wait wait{.ns = 70 * ms, .state = "sleeping"};
+  wait.kernel_stack = {{.name = "sk_wait_data", .module = "[kernel]", .is_kernel = true}};
+  finding.waits.push_back(wait);
+  finding.places.push_back({.state = "sleeping", .ns = wait.ns, .count = 1});
+  return finding;
+}
+
+ChainLink other_side(std::string what, const char* function) {
+  ChainLink link;
+  link.thread = {.pid = 20, .tid = 20, .comm = "server"};
+  link.what = std::move(what);
+  link.is_thread = true;
+  link.kernel_stack = {{.name = function, .module = "[kernel]", .is_kernel = true}};
+  return link;
+}
+
+LatencyTable calls(std::initializer_list<const char*> names) {
+  LatencyTable table;
+  for (const char* name : names) {
+    LatencyRow row;
+    row.name = name;
+    row.process = ProcessKey{10, "app"};
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::size_t late(const Finding& finding, const LatencyTable& calls,
+                 const std::set<ProcessSocket>& opened) {
+  Answers answers;
+  answers.add(finding);
+  return answers.late(calls, opened).size();
+}
+
+TEST(Answers, AreWaitedForByTheProcessThatOpenedTheConnection) {
+  EXPECT_EQ(late(receives(), {}, {{10, 5}}), 1u);
+  EXPECT_EQ(late(receives(), {}, {{10, 6}}), 0u) << "another socket";
+  EXPECT_EQ(late(receives(), calls({"connect", "recvfrom"}), {}), 1u) << "closed by now";
+  EXPECT_EQ(late(receives(), calls({"accept4", "connect"}), {}), 0u) << "may be a client's socket";
+  Answers answers;
+  answers.add(receives());
+  EXPECT_EQ(answers.sockets().size(), 1u);
+  EXPECT_EQ(answers.late({}, {{10, 5}})[0].late_ns(), 70 * ms);
+}
+
+TEST(Answers, AreNoWorkThatComesOverTheConnection) {
+  Finding finding = receives();
+  finding.chain = {other_side("waited", "do_epoll_wait")};
+  EXPECT_EQ(late(finding, {}, {{10, 5}}), 0u) << "the server had nothing to do either";
+  finding.chain = {other_side("waited", "hrtimer_nanosleep")};
+  EXPECT_EQ(late(finding, {}, {{10, 5}}), 1u) << "the server slept before it answered";
+  finding.chain = {other_side("waited", "do_epoll_wait"),
+                   other_side("waited", "hrtimer_nanosleep")};
+  EXPECT_EQ(late(finding, {}, {{10, 5}}), 0u) << "another client sleeps between its requests";
+  ChainLink network;
+  network.what = "softirq NET_RX";
+  finding.chain = {other_side("waited", "sk_wait_data"), network};
+  EXPECT_EQ(late(finding, {}, {{10, 5}}), 1u) << "the server waited for the network";
+  finding.chain = {other_side("waited", "do_epoll_wait"), other_side("ran", "do_syscall_64")};
+  EXPECT_EQ(late(finding, {}, {{10, 5}}), 1u);
+}
+
+TEST(Answers, ToAPollOfOneDescriptorAreThoseOfAClient) {
+  Finding finding = receives();
+  finding.name = "poll";
+  finding.arguments = {"fds=0x1", "nfds=1", "timeout=500"};
+  for (const char* const by : {"one descriptor", "timed out"}) {
+    finding.purpose = {"unknown", by, 0};
+    EXPECT_TRUE(Answers::decide(finding));
+    EXPECT_EQ(late(finding, calls({"poll"}), {}), 0u) << "a loop of its own";
+    EXPECT_EQ(late(finding, calls({"connect", "poll"}), {}), 1u);
+    EXPECT_EQ(late(finding, {}, {{10, ProcessSocket::any}}), 1u);
+  }
+  finding.arguments[1] = "nfds=2";
+  EXPECT_EQ(late(finding, {}, {{10, ProcessSocket::any}}), 0u) << "the timer of an event loop";
+}
+
+TEST(Answers, ToAnEventLoopAreThoseOfAProgramThatConnects) {
+  Finding finding = receives();
+  finding.name = "epoll_wait";
+  finding.arguments = {"epfd=3", "maxevents=16", "timeout=-1"};
+  finding.purpose = {"work", "uv_run", 70 * ms};
+  finding.result = 1;
+  const auto late_in = [&](Answers answers, const LatencyTable& calls) {
+    answers.add(finding);
+    EXPECT_TRUE(answers.sockets().empty());
+    return answers.late(calls, {}).size();
+  };
+  EXPECT_EQ(late_in(Answers(true), calls({"connect"})), 1u);
+  EXPECT_EQ(late_in(Answers(true), calls({"connect", "accept4"})), 0u);
+  EXPECT_EQ(late_in(Answers(false), calls({"connect"})), 0u) << "a service";
+  finding.result = 0;
+  EXPECT_EQ(late_in(Answers(true), calls({"connect"})), 0u) << "a timer";
+}
+
+TEST(Answers, AreNotBlamedForAWaitWithoutARecord) {
+  Finding finding = receives();
+  finding.waits.clear();
+  finding.places.clear();
+  finding.breakdown = Breakdown{.sleeping_ns = 70 * ms};
+  finding.purpose = {};
+  EXPECT_TRUE(Answers::decide(finding));
+  EXPECT_EQ(late(finding, {}, {{10, 5}}), 0u) << "the other side may have been idle";
+}
+
+TEST(Answers, AreNotWaitedForInAFutexOfWhichNothingIsKnown) {
+  Finding finding = receives();
+  finding.name = "futex";
+  finding.waits.clear();
+  finding.places.clear();
+  finding.breakdown = Breakdown{.sleeping_ns = 70 * ms};
+  EXPECT_TRUE(Answers::decide(finding));
+  EXPECT_EQ(late(finding, {}, {{10, 5}}), 0u);
+  StackFrame lock;
+  lock.name = "pthread_mutex_lock";
+  lock.module = "/lib/libc.so.6";
+  finding.user_stack = Stack(1, lock);
+  EXPECT_FALSE(Answers::decide(finding)) << "a lock";
+}
+
+TEST(Answers, AreLateIfBothSidesWaitForAPacket) {
+  Finding finding = receives();
+  finding.purpose = {"answer", "a client's socket", 69 * ms};
+  EXPECT_EQ(late(finding, {}, {}), 0u) << "it had not asked yet";
+  ChainLink network;
+  network.what = "softirq NET_RX";
+  finding.chain = {other_side("waited", "sk_wait_data"), network};
+  EXPECT_FALSE(Answers::decide(finding));
+  EXPECT_EQ(late(finding, {}, {}), 1u);
+}
+
+TEST(Answers, OfAKnownLoopAreWork) {
+  Finding finding = receives();
+  finding.purpose = {"work", "secure_read", 70 * ms};
+  EXPECT_EQ(late(finding, {}, {{10, 5}}), 0u);
+}
+
+TEST(OpenedSockets, SurviveARecording) {
+  SessionInfo info;
+  keep_opened_sockets({{10, 5}, {11, 6}}, info);
+  EXPECT_EQ(kept_opened_sockets(info).size(), 2u);
+  EXPECT_TRUE(kept_opened_sockets(info).contains({11, 6}));
+  info.options["opened_sockets"] = "99999999999";
+  EXPECT_LE(kept_opened_sockets(info).size(), 1000u);
+}
+
+}  // namespace
+}  // namespace overdue

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+#include "bpf/offcpu.h"
+#include "report/why/cause.h"
+#include "report/why/figures.h"
+
+namespace overdue {
+
+/// Waits for one reason that are too short to be examined one by one: the sums of the groups have
+/// them. They belong to the cause with long waits of this kind, if there is one. `blamed_ns`: of
+/// the waits that causes have already.
+void add_short_waits(const WhyFindings& found, WhyFigures& figures, wait_reason reason,
+                     std::uint64_t blamed_ns);
+
+/// Whether a cause takes much of the session: 1/100.
+bool is_much_of(std::uint64_t duration_ns, std::uint64_t ns);
+
+WhyName named(const OffcpuRow& group, std::uint64_t ns);
+
+/// `ns` times `part` of `whole`.
+std::uint64_t part_of(std::uint64_t ns, std::uint64_t part, std::uint64_t whole);
+
+}  // namespace overdue
