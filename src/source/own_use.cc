@@ -118,12 +118,31 @@ BpfMemory parse_bpf_memory(std::string_view fdinfo) {
   return {};
 }
 
+std::uint64_t mapped_bpf_bytes(std::string_view smaps) {
+  std::uint64_t bytes = 0;
+  bool is_map = false;
+  while (!smaps.empty()) {
+    const std::string_view line = smaps.substr(0, smaps.find('\n'));
+    smaps.remove_prefix(std::min(line.size() + 1, smaps.size()));
+    // A mapping begins with its addresses: "7f25aa000000-7f25ac000000 r--s 00001000 …".
+    const std::size_t colon = line.find(':'), space = line.find(' ');
+    if (space < colon) is_map = line.ends_with("bpf-map");
+    if (is_map && line.starts_with("Rss:"))
+      bytes += number_in(line.substr(std::min(line.size(), line.find_first_of("0123456789"))))
+                   .value_or(0) *
+               1024;
+  }
+  return bytes;
+}
+
 OwnUse own_use(const SpawnedProgram* program) {
   OwnUse use;
   const std::uint64_t ended_ns = cpu_ns_of(RUSAGE_CHILDREN);
   const std::uint64_t program_ns = program ? program->cpu_used().count() : 0;
   use.cpu_ns = cpu_ns_of(RUSAGE_SELF) + (ended_ns > program_ns ? ended_ns - program_ns : 0);
-  use.memory_bytes = memory_of_process("/proc/self");
+  const std::uint64_t mapped = mapped_bpf_bytes(read_text("/proc/self/smaps").value_or(""));
+  const std::uint64_t memory = memory_of_process("/proc/self");
+  use.memory_bytes = memory - std::min(memory, mapped);
   add_children(use, "/proc/self", program);
   if (*use.memory_bytes == 0) use.memory_bytes.reset();
   use.bpf_bytes = bpf_bytes();

@@ -36,6 +36,17 @@ TEST(OwnUse, MemoryOfAMapAndOfAProgramIsReadFromTheirDescriptors) {
   EXPECT_TRUE(parse_bpf_memory("").object.empty());
 }
 
+TEST(OwnUse, MappedMapsAreTheKernels) {
+  EXPECT_EQ(mapped_bpf_bytes("7f25aa000000-7f25ac000000 r--s 00001000 00:0f 2061    "
+                             "anon_inode:bpf-map\nSize:  32768 kB\nRss:   16384 kB\nPss: 1 kB\n"
+                             "7f25ad000000-7f25ae000000 rw-p 00000000 00:00 0 \nRss:  40 kB\n"
+                             "7f25af000000-7f25b0000000 rw-s 00000000 00:0f 2061 "
+                             "anon_inode:bpf-map\nRss:    8 kB\n"),
+            16392u * 1024);
+  EXPECT_EQ(mapped_bpf_bytes(""), 0u);
+  EXPECT_EQ(mapped_bpf_bytes("Rss:"), 0u);
+}
+
 TEST(OwnUse, HasRunningChildrenAndTheirEndedOnes) {
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
