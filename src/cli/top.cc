@@ -4,7 +4,6 @@
 #include "cli/command.h"
 #include "cli/measure_request.h"
 #include "cli/options.h"
-#include "live/file_locks.h"
 #include "live/naming_listener.h"
 #include "live/why_probes.h"
 #include "source/measure.h"
@@ -47,11 +46,9 @@ int TopCommand::run(const Invocation& invocation) {
   const WhyPlan plan{.cpus = request.selection.cpus};
   LiveStacks stacks({.sandbox = !stack_options_.no_sandbox, .many_stacks = true});
   TopView view(plan, stacks, *request.interval);
-  const auto add_locks = [&view](SessionInfo& info) {
-    keep_file_locks(file_locks_of(view.lock_waiters(info)), info);
-  };
-  view.set_complete(add_locks);
-  NamingListener listener(view, stacks, "", add_locks);
+  const auto complete = [&view](SessionInfo& info) { look_around(view.analysis(), info); };
+  view.set_complete(complete);
+  NamingListener listener(view, stacks, "", complete);
   StallProbeSet probe_set(why_probes(plan, request.selection.kind == TargetKind::all));
   return measure(request, *kernel_.open(), probe_set, listener);
 }

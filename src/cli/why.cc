@@ -4,11 +4,7 @@
 #include "cli/command.h"
 #include "cli/measure_request.h"
 #include "cli/options.h"
-#include "live/file_locks.h"
 #include "live/naming_listener.h"
-#include "live/opened_sockets.h"
-#include "live/other_ends.h"
-#include "live/other_sides.h"
 #include "live/why_probes.h"
 #include "report/why/view.h"
 #include "sinks/make_sink.h"
@@ -60,12 +56,8 @@ int WhyCommand::run(const Invocation& invocation) {
   request.by_container = plan.by == Whose::cgroup || !save_.empty();
   LiveStacks stacks({.sandbox = !stack_options_.no_sandbox, .many_stacks = true});
   WhyView view(plan, output_, stacks);
-  NamingListener listener(view, stacks, save_, [&view](SessionInfo& info) {
-    keep_file_locks(file_locks_of(view.lock_waiters(info)), info);
-    keep_other_sides(other_sides_of(view.open_waits()), info);
-    keep_opened_sockets(opened_sockets(view.sockets()), info);
-    keep_other_ends(find_other_ends(view.awaited_ends()), info);
-  });
+  NamingListener listener(view, stacks, save_,
+                          [&view](SessionInfo& info) { look_around(view.analysis(), info); });
   StallProbeSet probe_set(why_probes(plan, request.selection.kind == TargetKind::all));
   return measure(request, *kernel_.open(), probe_set, listener);
 }

@@ -1,5 +1,10 @@
 #include "live/why_probes.h"
 
+#include "live/file_locks.h"
+#include "live/opened_sockets.h"
+#include "live/other_ends.h"
+#include "live/other_sides.h"
+
 namespace overdue {
 
 StallOptions why_probes(const WhyPlan& plan, bool whole_machine) {
@@ -13,6 +18,13 @@ StallOptions why_probes(const WhyPlan& plan, bool whole_machine) {
   options.adapts = true;
   options.whole_machine = whole_machine;
   return options;
+}
+
+void look_around(const WhyAnalysis& analysis, SessionInfo& info) {
+  keep_file_locks(file_locks_of(analysis.lock_waiters(info)), info);
+  keep_other_sides(other_sides_of(analysis.open_waits()), info);
+  keep_opened_sockets(opened_sockets(analysis.sockets()), info);
+  keep_other_ends(find_other_ends(analysis.awaited_ends()), info);
 }
 
 }  // namespace overdue

@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -40,9 +39,7 @@ class TopView final : public MeasureListener {
   void settle() override { analysis_.settle(); }
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
-  std::set<std::uint32_t> lock_waiters(const SessionInfo& info) const {
-    return analysis_.lock_waiters(info);
-  }
+  const WhyAnalysis& analysis() const { return analysis_; }
 
  private:
   /// The figures of the session, or of an interval.

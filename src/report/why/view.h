@@ -1,8 +1,5 @@
 #pragma once
 
-#include <set>
-#include <vector>
-
 #include "core/stack_namer.h"
 #include "report/output.h"
 #include "report/why/analysis.h"
@@ -28,13 +25,7 @@ class WhyView final : public MeasureListener {
   void settle() override { analysis_.settle(); }
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
-  /// As WhyAnalysis::lock_waiters(), awaited_ends(), open_waits() and sockets().
-  std::set<std::uint32_t> lock_waiters(const SessionInfo& info) const {
-    return analysis_.lock_waiters(info);
-  }
-  std::set<AwaitedEnd> awaited_ends() const { return analysis_.awaited_ends(); }
-  std::vector<OpenWait> open_waits() const { return analysis_.open_waits(); }
-  std::set<ProcessSocket> sockets() const { return analysis_.sockets(); }
+  const WhyAnalysis& analysis() const { return analysis_; }
 
  private:
   bool spawned_;
