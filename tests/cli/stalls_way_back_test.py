@@ -113,7 +113,8 @@ class WaysBack(Case):
             self.assertEqual(sum(parts.values()), late["latency_ns"], described(late))
             self.assertLessEqual(parts["unknown_ns"], late["latency_ns"] / 50, described(late))
             self.assertGreaterEqual(parts["blocked_ns"], 50 * MS, described(late))
-            self.assertEqual((late["args"][0], late["error"]), ("fd=3", "EINTR"), described(late))
+            self.assertRegex(late["args"][0], r"^fd=3<pipe \d+>$", described(late))
+            self.assertEqual(late["error"], "EINTR", described(late))
             self.assertIn("read", [frame.get("name") for frame in late["user_stack"]], described(late))
 
     def test_a_handler_that_jumps_never_ends(self):

@@ -119,7 +119,7 @@ class WorkqueuesProbe : public SpanTest {
     finish();
     expect_sound();
     EXPECT_EQ(receipt().unmatched, 0u);
-    EXPECT_EQ(receipt().lost(), nested());
+    EXPECT_EQ(receipt().lost(), nested()) << ::testing::PrintToString(receipt().lost_by);
     const std::size_t times = kernels.times();
     EXPECT_GT(times, 10u);
     return times;
