@@ -11,7 +11,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::string_view unknown = "(unknown)", other = "(other)";
+constexpr std::string_view unknown_name = "(unknown)", other_name = "(other)";
 constexpr std::uint64_t other_cgroup = ~std::uint64_t{0};
 
 std::string numbered(std::string_view name, std::uint32_t number) {
@@ -50,16 +50,16 @@ Owner owner_of(const event_header& header, const process_origin& origin) {
   // A recording of an older version, or a thread that has left the target.
   if (!origin.is_known) {
     owner.process = owner.comm;
-    owner.parent = unknown;
+    owner.parent = unknown_name;
   }
   return owner;
 }
 
 Owner other_owner() {
-  return {.comm = std::string(other),
+  return {.comm = std::string(other_name),
           .cgroup_id = other_cgroup,
-          .process = std::string(other),
-          .parent = std::string(other)};
+          .process = std::string(other_name),
+          .parent = std::string(other_name)};
 }
 
 void add_to_key(Owner& key, const Owner& owner, Whose by) {
@@ -99,7 +99,7 @@ std::string owner_text(const Owner& owner, Whose by, std::uint64_t count) {
   if (by == Whose::cgroup) return printable(owner.cgroup);
   if (by == Whose::parent) {
     std::string name = counted_name(owner.process, count);
-    if (owner.parent_pid == 0 && owner.parent != unknown) return name;
+    if (owner.parent_pid == 0 && owner.parent != unknown_name) return name;
     return fmt::format("{} from {}", name, numbered(owner.parent, owner.parent_pid));
   }
   if (owner.tid != 0) return numbered(owner.comm, owner.tid);
@@ -108,8 +108,8 @@ std::string owner_text(const Owner& owner, Whose by, std::uint64_t count) {
 }
 
 std::string cgroup_text(std::uint64_t cgroup_id, const Names& names) {
-  if (cgroup_id == 0) return std::string(unknown);
-  if (cgroup_id == other_cgroup) return std::string(other);
+  if (cgroup_id == 0) return std::string(unknown_name);
+  if (cgroup_id == other_cgroup) return std::string(other_name);
   const auto path = names.cgroups.find(cgroup_id);
   return path == names.cgroups.end() ? fmt::format("cgroup {} (gone)", cgroup_id) : path->second;
 }

@@ -126,7 +126,7 @@ void replay_report(TraceReader& reader, RecordedReport kind, const std::string& 
   } else if (kind == RecordedReport::why) {
     WhyPlan plan = kept_why_plan(info);
     if (!by.empty()) choose_rows(plan, by);
-    WhyView shown(std::move(plan), output, stacks);
+    WhyView shown(plan, output, stacks);
     show(shown);
   } else if (kind == RecordedReport::worst) {
     WorstView shown(kept_worst_plan(info), output, false, stacks);
