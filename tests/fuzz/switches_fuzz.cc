@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (++events % 16 == 0) account.report(handler);
   }
   account.report(handler);
-  for (const OffcpuRow& row : table.rows(OffcpuBy::thread))
+  for (const OffcpuRow& row : table.rows(Whose::thread))
     if (row.oncpu_ns + row.offcpu_ns() > row.wall_ns) std::abort();
   return 0;
 }

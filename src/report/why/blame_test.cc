@@ -61,7 +61,7 @@ std::vector<WhyCause> causes_of(BlameTable& table) {
 
 TEST(BlameTable, AWaitWithoutARecordTakesNoNameFromACause) {
   BlameTable table;
-  for (const std::uint64_t ms_late : {50, 20, 60}) {
+  for (const std::uint64_t ms_late : {50u, 20u, 60u}) {
     Finding finding = blocked(1, ms_late);
     finding.user_stack = stack_of({"take_gil", "work"});
     if (ms_late == 20) {
