@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -12,7 +13,7 @@ namespace {
 call_object raw_object(object_kind kind, std::string_view path = {}) {
   call_object raw{};
   raw.object = kind;
-  std::memcpy(raw.path, path.data(), path.size());
+  std::copy(path.begin(), path.end(), raw.path);
   raw.path_size = static_cast<u16>(path.size());
   return raw;
 }
