@@ -29,8 +29,10 @@ std::string path_of(const call_object& raw) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   std::string path = raw.flags & OBJECT_PATH_CUT ? "…" : "";
-  std::for_each(parts.rbegin(), parts.rend(),
-                [&path](std::string_view part) { (path += '/') += part; });
+  std::for_each(parts.rbegin(), parts.rend(), [&path](std::string_view part) {
+    (path += '/') += part;
+    if (part.size() == CALL_OBJECT_PART - 1) path += "…";  // it may be longer
+  });
   return path.empty() ? "/" : path;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace overdue {
@@ -26,6 +27,8 @@ TEST(CallObject, HasThePathOfItsFile) {
   raw.flags = OBJECT_DELETED | OBJECT_PATH_CUT;
   EXPECT_EQ(call_object_of(raw).text, "…/log/app/x.log (deleted)");
   EXPECT_EQ(call_object_of(raw_object(OBJECT_FILE)).text, "/");
+  const std::string layer(63, 'a');  // as long as names in the folders of container engines
+  EXPECT_EQ(call_object_of(raw_object(OBJECT_FILE, layer)).text, "/" + layer + "…");
   EXPECT_EQ(call_object_of(raw_object(OBJECT_PIPE, "queue\0"sv)).text, "/queue");
   EXPECT_EQ(call_object_of(raw_object(OBJECT_PIPE)).text, "pipe 0");
   EXPECT_EQ(call_object_of(raw_object(OBJECT_INTERNAL, "[eventfd]\0"sv)).text, "[eventfd]");

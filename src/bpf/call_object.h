@@ -5,6 +5,7 @@
 #include "bpf/wire.h"
 
 #define CALL_OBJECT_PATH 256
+#define CALL_OBJECT_PART 64       // bytes of a part of a path at most, its NUL included
 #define CALL_OBJECT_IN_POLL 0x80  // in `argument`: the descriptor is the only one of a poll
 
 enum object_kind {

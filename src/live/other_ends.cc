@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "base/read_text.h"
+#include "base/thread_rights.h"
 
 namespace overdue {
 namespace {
@@ -175,6 +176,8 @@ void leave_out_waiters(const std::vector<Wanted>& wanted, std::vector<OtherEnd>&
 }  // namespace
 
 std::vector<OtherEnd> find_other_ends(const std::set<AwaitedEnd>& ends) {
+  if (ends.empty()) return {};
+  const ReadRights rights;  // the other end may be another user's
   std::vector<Wanted> wanted;
   for (const AwaitedEnd& end : ends) {
     if (wanted.size() == wanted_max) break;

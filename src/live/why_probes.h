@@ -8,7 +8,7 @@ namespace overdue {
 /// The probes that WhyAnalysis needs. `whole_machine`: the target is all threads.
 StallOptions why_probes(const WhyPlan& plan, bool whole_machine);
 
-/// Adds what only /proc tells at present to the session's information: who holds the locks of
+/// Adds what only /proc has at present to the session's information: who holds the locks of
 /// files, and who is at the other end of waits that have not ended.
 void look_around(const WhyAnalysis& analysis, SessionInfo& info);
 

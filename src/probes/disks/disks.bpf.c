@@ -29,6 +29,7 @@ struct disk_request {
   struct disk_user by;
   u64 issued_ns; /* 0: not issued yet */
   u64 bytes;     /* of the parts that have been completed */
+  u64 requeued;  /* 1: given back by the device; its next insertion is no new request */
 };
 
 /* By struct request*. A device has a fixed set of request structs and reuses them. */
@@ -63,19 +64,30 @@ int UNPREEMPTED_PROG(on_insert, struct request* request) {
   u64 key = (u64)request;
   if (!control.armed) return 0;
   const struct disk_request* known = bpf_map_lookup_elem(&disk_requests, &key);
-  if (!known || !known->issued_ns) note_request(request, 0); /* not given back by the device */
+  if (!known || !known->requeued) note_request(request, 0);
   return 0;
 }
 
 SEC("tp_btf/block_rq_issue")
 int UNPREEMPTED_PROG(on_issue, struct request* request) {
-  u64 key = (u64)request, now_ns = bpf_ktime_get_ns();
+  u64 key = (u64)request;
   if (!control.armed) return 0;
+  u64 now_ns = bpf_ktime_get_ns();
   struct disk_request* known = bpf_map_lookup_elem(&disk_requests, &key);
-  if (!known)
-    note_request(request, now_ns);
-  else if (!known->issued_ns)
+  if (known && (!known->issued_ns || known->requeued)) {
     known->issued_ns = now_ns;
+    known->requeued = 0;
+  } else {
+    note_request(request, now_ns); /* an entry that is there belongs to an unreported completion */
+  }
+  return 0;
+}
+
+SEC("tp_btf/block_rq_requeue")
+int UNPREEMPTED_PROG(on_requeue, struct request* request) {
+  u64 key = (u64)request;
+  struct disk_request* known = bpf_map_lookup_elem(&disk_requests, &key);
+  if (known) known->requeued = 1;
   return 0;
 }
 

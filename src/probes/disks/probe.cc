@@ -20,8 +20,8 @@ constexpr Field fields[] = {
 constexpr const Schema* schemas[] = {&disk_use_schema};
 
 Support supported(const Kernel& kernel) {
-  return kernel.session(
-      {"block_rq_insert", "block_rq_issue", "block_rq_merge", "block_rq_complete"});
+  return kernel.session({"block_rq_insert", "block_rq_issue", "block_rq_requeue", "block_rq_merge",
+                         "block_rq_complete"});
 }
 
 /// The program's own layout of its table.
@@ -45,8 +45,8 @@ DisksProbe::DisksProbe(const SharedMaps& shared) : impl_(std::make_unique<Impl>(
   share_maps(impl_->bpf->obj, shared);
   impl_->bpf.load();
   auto& programs = impl_->bpf->progs;
-  for (bpf_program* program :
-       {programs.on_complete, programs.on_merge, programs.on_issue, programs.on_insert})
+  for (bpf_program* program : {programs.on_complete, programs.on_merge, programs.on_requeue,
+                               programs.on_issue, programs.on_insert})
     impl_->links.push_back(attach(program));
 }
 

@@ -8,7 +8,6 @@
 #include "probes/syscalls/calls.bpf.h"
 
 #define PATH_STEPS_MAX 32
-#define PATH_PART_MAX 64
 
 /* include/uapi/linux/stat.h, include/linux/socket.h, include/uapi/linux/in.h,
  * include/net/sock.h, include/net/tcp_states.h */
@@ -37,7 +36,7 @@ struct poll_entry {
   u32 events;
 };
 
-/* The descriptor in argument `which`. False if it cannot be told: of several in a poll, or in the
+/* The descriptor in argument `which`. False if it is not known: of several in a poll, or in the
  * memory of another process. */
 static __always_inline bool descriptor_of(const struct thread_state* state, u8 which,
                                           bool is_current, u32* fd) {
@@ -93,8 +92,8 @@ static __noinline int copy_path(struct call_object* object, struct task_struct* 
     }
     u64 at = object->path_size;
     barrier_var(at); /* the value compared is the value used */
-    if (at > CALL_OBJECT_PATH - PATH_PART_MAX) break;
-    long size = bpf_probe_read_kernel_str(object->path + at, PATH_PART_MAX,
+    if (at > CALL_OBJECT_PATH - CALL_OBJECT_PART) break;
+    long size = bpf_probe_read_kernel_str(object->path + at, CALL_OBJECT_PART,
                                           BPF_CORE_READ(dentry, d_name.name));
     if (size <= 0) break;
     object->path_size = at + size;
