@@ -56,7 +56,7 @@ def forms(program):
         Stalls("stalls-200ms", "overdue stalls -T 200ms", program, ["-T", "200ms"]),
         Stalls("stalls-200ms-raw", "overdue stalls -T 200ms --no-resolve", program,
                ["-T", "200ms", "--no-resolve"]),
-        Stalls("finding", "overdue stalls -T 100us", program, ["-T", "100us"], finds=True),
+        Stalls("finding", "overdue stalls -T 10us", program, ["-T", "10us"], finds=True),
     ]
 
 

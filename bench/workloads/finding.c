@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sleeps that are late on purpose: bench_finding CPU. Each operation is a nanosleep of 200 µs below
-// 40 frames of at least 512 bytes, more stack than Overdue copies by default. The timed value is
-// the thread's own CPU time over that one call. It includes the work of a tracer in the traced
-// thread, but neither the sleep nor a preemption. Between operations the thread spins, because
-// another sleep would be late too.
+// Sleeps that end later than asked for, by the slack of timers: bench_finding CPU. Each operation
+// is a nanosleep of 200 µs below 40 frames of at least 512 bytes, more stack than Overdue copies by
+// default. The timed value is the thread's own CPU time over that one call. It includes the work of
+// a tracer in the traced thread, but neither the sleep nor a preemption. Between operations the
+// thread spins, because another sleep would be late too.
 #include <unistd.h>
 
 #include "section.h"
