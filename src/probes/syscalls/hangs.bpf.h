@@ -161,10 +161,15 @@ struct mapping_end {
   u64 end;
 };
 
+/* By a helper, as real_time_queue_of() reads. */
+static __always_inline struct file* file_of_mapping(struct vm_area_struct* vma) {
+  return BPF_CORE_READ(vma, vm_file);
+}
+
 /* A read of memory that belongs to a file may wait for the file's server. */
 static long note_mapping(struct task_struct* task, struct vm_area_struct* vma,
                          struct mapping_end* mapping) {
-  if (!vma->vm_file) mapping->end = vma->vm_end;
+  if (!file_of_mapping(vma)) mapping->end = vma->vm_end;
   return 0;
 }
 
@@ -215,7 +220,8 @@ static __always_inline bool is_served_here(struct file* file) {
  * memory. */
 static long note_text_mapping(struct task_struct* task, struct vm_area_struct* vma,
                               struct mapping_end* mapping) {
-  if (!vma->vm_file || is_served_here(vma->vm_file)) mapping->end = vma->vm_end;
+  struct file* file = file_of_mapping(vma);
+  if (!file || is_served_here(file)) mapping->end = vma->vm_end;
   return 0;
 }
 
