@@ -52,7 +52,7 @@ std::map<std::string, RowThreads> rows_by(const std::vector<OffcpuRow>& threads,
 
 /// The groups of `why`; a thread belongs to the one of its name, in its process or in all.
 std::map<std::string, RowThreads> rows_by_group(const std::vector<OffcpuRow>& threads,
-                                                const std::vector<OffcpuRow>& groups) {
+                                                const std::vector<WhyRow>& groups) {
   std::map<std::string, RowThreads> all;
   const auto key = [](std::uint32_t pid, const std::string& name) {
     return fmt::format("{} {}", pid, name);
