@@ -149,7 +149,7 @@ MeasureRequest OsnoiseCommand::request(const OsnoisePlan& plan, bool live) const
   MeasureRequest request =
       request_of_workload("osnoise", plan.cpus, cpus_, stop_, output_, live, trace_);
   request.options = kept_options(plan);
-  request.by_container = plan.origins;
+  request.by_container = plan.by == Whose::cgroup || !save_.empty();
   return request;
 }
 

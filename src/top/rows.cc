@@ -61,7 +61,7 @@ std::map<std::string, RowThreads> rows_by_group(const std::vector<OffcpuRow>& th
     RowThreads& of_row = all[key(group.pid, without_numbers(group.comm))];
     of_row.row = {.key = key(group.pid, without_numbers(group.comm)),
                   .name = counted_name(group),
-                  .sums = group};
+                  .sums = static_cast<const OffcpuRow&>(group)};
   }
   for (const OffcpuRow& thread : threads) {
     const std::string name = without_numbers(thread.comm);

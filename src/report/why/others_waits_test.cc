@@ -41,7 +41,7 @@ std::vector<WhyRow> rows_by(const std::vector<OffcpuRow>& threads, Whose by) {
   std::map<Owner, WhyRow> rows;
   for (const OffcpuRow& thread : threads) {
     WhyRow& row = rows[key_of(thread, by)];
-    static_cast<Owner&>(row) = thread;
+    static_cast<Owner&>(row) = static_cast<const Owner&>(thread);
     row.add(thread);
   }
   std::vector<WhyRow> all;
