@@ -14,6 +14,9 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/kernel_files.h"
+#include "bpf/kernel_sockets.h"
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 /* x86-64; the kernel's field names, not those of <linux/ptrace.h>. */
@@ -93,7 +96,7 @@ struct rt_bandwidth {
 };
 
 struct rt_rq {
-  int rt_throttled;      /* since Linux 6.12 with CONFIG_RT_GROUP_SCHED only */
+  unsigned int rt_throttled; /* int; since Linux 6.12 with CONFIG_RT_GROUP_SCHED only */
   struct task_group* tg; /* with CONFIG_RT_GROUP_SCHED only */
 };
 
@@ -212,64 +215,6 @@ struct rq {
   struct rt_rq rt;
 };
 
-struct super_block {
-  unsigned long s_magic;
-};
-
-struct inode {
-  struct super_block* i_sb;
-  u16 i_mode;
-  unsigned long i_ino;
-};
-
-struct hlist_bl_node {
-  void** pprev; /* null: in no list */
-};
-
-struct qstr {
-  const unsigned char* name;
-};
-
-struct dentry {
-  struct hlist_bl_node d_hash;
-  struct dentry* d_parent;
-  struct qstr d_name;
-};
-
-struct vfsmount {
-  struct dentry* mnt_root;
-};
-
-struct mount {
-  struct mount* mnt_parent;
-  struct dentry* mnt_mountpoint;
-  struct vfsmount mnt;
-};
-
-struct path {
-  struct vfsmount* mnt;
-  struct dentry* dentry;
-};
-
-struct fs_struct {
-  struct path root;
-};
-
-struct file {
-  struct inode* f_inode;
-  struct path f_path;
-  void* private_data; /* of a socket: its struct socket */
-};
-
-struct fdtable {
-  unsigned int max_fds;
-  struct file** fd;
-};
-
-struct files_struct {
-  struct fdtable* fdt;
-};
-
 struct vm_area_struct {
   unsigned long vm_end;
   struct file* vm_file;
@@ -291,7 +236,7 @@ struct bpf_iter__task {
   struct task_struct* task;
 };
 
-/* Types of the span probes: timers, work, block requests, connections. */
+/* Types of the span probes: timers, work, block requests. */
 struct timerqueue_node {
   s64 expires;
 };
@@ -343,106 +288,6 @@ struct request {
   unsigned int __data_len;
   u64 __sector;
   u64 start_time_ns;
-};
-
-struct in6_addr {
-  u8 u6_addr8[16]; /* inside a union in the kernel: copied as a whole */
-};
-
-struct hlist_nulls_node {
-  struct hlist_nulls_node* next;
-};
-
-struct hlist_nulls_head {
-  struct hlist_nulls_node* first;
-};
-
-struct inet_listen_hashbucket {
-  struct hlist_nulls_head nulls_head;
-};
-
-struct inet_hashinfo {
-  struct inet_listen_hashbucket* lhash2;
-  unsigned int lhash2_mask;
-};
-
-struct inet_timewait_death_row {
-  struct inet_hashinfo* hashinfo;
-};
-
-struct netns_ipv4 {
-  struct inet_timewait_death_row tcp_death_row;
-};
-
-struct net {
-  u32 hash_mix;
-  struct netns_ipv4 ipv4;
-};
-
-typedef struct {
-  struct net* net;
-} possible_net_t;
-
-struct sock_common {
-  u32 skc_daddr;
-  u32 skc_rcv_saddr;
-  u16 skc_dport;
-  u16 skc_num; /* local port, in the order of the CPU's bytes */
-  u16 skc_family;
-  u8 skc_state;
-  possible_net_t skc_net;
-  struct hlist_nulls_node skc_nulls_node;
-  struct in6_addr skc_v6_daddr;
-  struct in6_addr skc_v6_rcv_saddr;
-};
-
-struct sock {
-  struct sock_common __sk_common;
-  int sk_err;
-  u32 sk_ack_backlog;
-  u32 sk_max_ack_backlog;
-  u8 sk_userlocks : 4;
-  u16 sk_protocol;
-  u16 sk_type;
-};
-
-struct inet_sock {
-  u16 inet_sport;
-};
-
-struct inet_bind_bucket {
-  signed char fastreuse; /* -1: the port was chosen for a connect() */
-};
-
-struct inet_connection_sock {
-  struct inet_bind_bucket* icsk_bind_hash;
-  struct hlist_nulls_node icsk_listen_portaddr_node; /* before Linux 5.19 */
-  struct {
-    u32 lrcvtime; /* last data received, in jiffies */
-  } icsk_ack;
-};
-
-struct tcp_sock {
-  u32 lsndtime; /* last data sent, in jiffies */
-};
-
-struct sockaddr_un {
-  u16 sun_family;
-  char sun_path[108];
-};
-
-struct unix_address {
-  int len;
-  struct sockaddr_un name[0];
-};
-
-struct unix_sock {
-  struct unix_address* addr;
-  struct sock* peer;
-};
-
-struct socket {
-  struct sock* sk;
 };
 
 #pragma clang attribute pop

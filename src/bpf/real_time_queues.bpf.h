@@ -18,7 +18,16 @@ const volatile u64 real_time_period_ns;
 #define MAX_RT_PRIO 100 /* include/linux/sched/prio.h; deadlines are below 0 */
 #define REAL_TIME_DEPTH_MAX 4
 
-u8 any_real_time_throttled; /* 1: the limit was reached; few machines ever reach it */
+/* Few machines ever reach the limit, and then for a small part of the time. What follows is needed
+ * while a queue is throttled, and for waits that began before the last one was seen to run again. A
+ * queue that the table drops stays counted, which costs time and nothing else. */
+u32 real_time_marked; /* queues that are throttled at present */
+u64 real_time_unmarked_ns;
+
+/* Whether the limit may have kept a thread waiting that left its CPU at `since_ns`. */
+static __always_inline bool reached_real_time_limit(u64 since_ns) {
+  return real_time_marked || real_time_unmarked_ns > since_ns;
+}
 
 /* False also if no limit is possible: Linux 6.12 and newer without CONFIG_RT_GROUP_SCHED. */
 static __always_inline bool is_real_time(const struct task_struct* task) {
@@ -26,7 +35,8 @@ static __always_inline bool is_real_time(const struct task_struct* task) {
          (u32)task->prio < MAX_RT_PRIO;
 }
 
-static __always_inline struct rt_rq* real_time_queue_of(const struct task_struct* task) {
+/* By a helper: the verifier takes long for a load of a pointer, and looks at this on every path. */
+static __always_inline const struct rt_rq* real_time_queue_of(const struct task_struct* task) {
   if (bpf_core_field_exists(task->rt.rt_rq)) return BPF_CORE_READ(task, rt.rt_rq);
   struct rq* queue = BPF_CORE_READ(task, se.cfs_rq, rq);
   return queue ? (struct rt_rq*)((u64)queue + bpf_core_field_offset(queue->rt)) : 0;
@@ -36,20 +46,22 @@ static __always_inline bool is_marked(const struct rt_rq* queue) {
   return bpf_core_field_exists(queue->rt_throttled) && BPF_CORE_READ(queue, rt_throttled);
 }
 
-static __always_inline void look_at_mark(struct rt_rq* queue, u64 now_ns) {
+static __always_inline void look_at_mark(const struct rt_rq* queue, u64 now_ns) {
   bool marked = is_marked(queue);
-  if (!marked && !any_real_time_throttled) return;
+  if (!marked && !real_time_marked) return;
   struct throttled_queue* known = throttled_queue_of(queue);
   if (!known && marked) known = make_throttled_queue((u64)queue);
   if (!known) return;
   if (!marked) {
-    end_throttle(known, now_ns);
+    if (!end_throttle(known, now_ns)) return;
+    real_time_unmarked_ns = now_ns;
+    __sync_fetch_and_sub(&real_time_marked, 1);
   } else if (!known->since_ns) {
     u64 group = 0;
     if (bpf_core_field_exists(queue->tg)) group = (u64)BPF_CORE_READ(queue, tg);
     known->by = group | THROTTLER_OF_REAL_TIME;
-    known->since_ns = now_ns;
-    any_real_time_throttled = 1;
+    if (!__sync_val_compare_and_swap(&known->since_ns, 0, now_ns))
+      __sync_fetch_and_add(&real_time_marked, 1);
   }
 }
 
@@ -68,6 +80,9 @@ __noinline int look_at_marks(const u64* address, u64 now_ns) {
   return 0;
 }
 
+/* Notes which queues of the thread are throttled. To be called for a thread that leaves its CPU;
+ * only while a queue is throttled, also for one that comes or is woken: a mark is set while a thread
+ * of its queue has the CPU. */
 static __always_inline void note_real_time(struct task_struct* task, u64 now_ns) {
   if (!is_real_time(task)) return;
   u64 address = (u64)task;
@@ -83,7 +98,7 @@ struct real_time_wait {
   u64 throttler;    /* owner of the limit, as in thread_ledger; likewise */
 };
 
-static __always_inline void throttled_with(struct rt_rq* queue, struct real_time_wait* wait) {
+static __always_inline void throttled_with(const struct rt_rq* queue, struct real_time_wait* wait) {
   struct throttled_queue* known = throttled_queue_of(queue);
   if (!known) return;
   u64 throttled_ns = throttled_between(known, wait->from_ns, wait->to_ns);
@@ -97,7 +112,7 @@ static __always_inline void throttled_with(struct rt_rq* queue, struct real_time
 __noinline int throttled_with_queues(const u64* address, struct real_time_wait* wait) {
   if (!address || !wait) return 0;
   const struct task_struct* task = (const struct task_struct*)*address;
-  throttled_with((struct rt_rq*)wait->queue, wait);
+  throttled_with((const struct rt_rq*)wait->queue, wait);
   if (!bpf_core_field_exists(task->rt.parent)) return 0;
   struct sched_rt_entity* above = BPF_CORE_READ(task, rt.parent);
   for (int depth = 1; depth < REAL_TIME_DEPTH_MAX && above; depth++) {

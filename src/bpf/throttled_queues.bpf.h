@@ -40,13 +40,16 @@ static __noinline struct throttled_queue* make_throttled_queue(u64 key) {
   return bpf_map_lookup_elem(&throttled_queues, &key);
 }
 
-static __always_inline void end_throttle(struct throttled_queue* known, u64 now_ns) {
-  if (!known->since_ns) return;
+/* False if `known` is not throttled, or if another CPU ends the period. */
+static __always_inline bool end_throttle(struct throttled_queue* known, u64 now_ns) {
+  u64 since_ns = known->since_ns;
+  if (!since_ns) return false;
   struct throttle_period* period = &known->last[known->ended % PERIODS_KEPT];
-  period->from_ns = known->since_ns;
+  period->from_ns = since_ns;
   period->to_ns = now_ns;
+  if (__sync_val_compare_and_swap(&known->since_ns, since_ns, 0) != since_ns) return false;
   known->ended++;
-  known->since_ns = 0;
+  return true;
 }
 
 /* The time for which `known` was throttled between `from_ns` and `to_ns`, in ns. */

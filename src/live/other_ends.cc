@@ -1,5 +1,6 @@
 #include "live/other_ends.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 
 #include <algorithm>
@@ -31,14 +32,26 @@ struct Wanted {
   std::string link;  ///< "pipe:[81]", "socket:[4711]"
 };
 
-/// "0100007F:1F90" of IPv4, as /proc/net/tcp writes it; empty: no such text.
+/// "127.0.0.1:8080" or "[::1]:8080" as /proc/net/tcp and tcp6 write it: each four bytes as a number
+/// of this machine. Empty: no such text.
 std::string hex_endpoint(std::string_view endpoint) {
-  std::array<unsigned, 4> part{};
+  const std::size_t colon = endpoint.rfind(':');
+  if (colon == endpoint.npos) return {};
   unsigned port = 0;
-  if (std::sscanf(std::string(endpoint).c_str(), "%u.%u.%u.%u:%u", &part[0], &part[1], &part[2],
-                  &part[3], &port) != 5)
-    return {};
-  return fmt::format("{:02X}{:02X}{:02X}{:02X}:{:04X}", part[3], part[2], part[1], part[0], port);
+  const std::string_view digits = endpoint.substr(colon + 1);
+  const auto [last, bad] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (bad != std::errc() || last != digits.data() + digits.size()) return {};
+  std::string address(endpoint.substr(0, colon));
+  const bool is_ipv6 = address.starts_with('[') && address.ends_with(']');
+  if (is_ipv6) address = address.substr(1, address.size() - 2);
+  std::array<std::uint32_t, 4> words{};
+  if (inet_pton(is_ipv6 ? AF_INET6 : AF_INET, address.c_str(), words.data()) != 1) return {};
+  // The other end of ::ffff:127.0.0.1 may be a socket of IPv4, whose row has no prefix.
+  const bool is_mapped = is_ipv6 && words[0] == 0 && words[1] == 0 && words[2] == htonl(0xffff);
+  std::string text;
+  for (std::size_t i = is_mapped ? 3 : 0; i < (is_ipv6 ? 4 : 1); ++i)
+    text += fmt::format("{:08X}", words[i]);
+  return fmt::format("{}:{:04X}", text, port);
 }
 
 /// A row of /proc/net/tcp or tcp6.

@@ -1,6 +1,8 @@
 #include "sinks/text_finding.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -86,7 +88,7 @@ class Writer {
   /// Threads that had the CPU while the thread was preempted, or else in the run queue.
   CpuShares runners(bool preempted) const;
   void where_they_ran(const CpuShares& runners);
-  std::string throttlers() const;
+  std::string throttlers(std::uint64_t all_ns) const;
 
   const Finding& finding_;
   const SessionInfo& info_;
@@ -156,7 +158,7 @@ void Writer::parts(const Breakdown& parts) {
       {"blocked", blocked, ""},
       {"run queue", parts.runqueue_ns, shares_text("behind", behind, parts.runqueue_ns), behind},
       {"preempted", parts.preempted_ns, shares_text("by", by, parts.preempted_ns), by},
-      {"throttled", parts.throttled_ns, throttlers()},
+      {"throttled", parts.throttled_ns, throttlers(parts.throttled_ns)},
       {"on CPU", parts.oncpu_ns, cpu_places_text(finding_.on_cpu)},
       {"interrupts", parts.irq_ns, ""},
       {"softirqs", parts.softirq_ns, ""},
@@ -275,15 +277,19 @@ void Writer::where_they_ran(const CpuShares& runners) {
       line(fmt::format("  └ {} ran {}", thread_text(share.thread), where));
 }
 
-std::string Writer::throttlers() const {
-  std::uint64_t longest_ns = 0;
-  std::string who;
-  for (const Wait& wait : finding_.waits) {
-    if (wait.throttled_ns <= longest_ns) continue;
-    longest_ns = wait.throttled_ns;
-    who = throttle_text(wait.throttle);
-  }
-  return who;
+/// The limits that held the thread back, largest time first; without a time if one did nearly all.
+std::string Writer::throttlers(std::uint64_t all_ns) const {
+  std::map<std::string, std::uint64_t> ns_by_limit;
+  for (const Wait& wait : finding_.waits)
+    if (wait.throttled_ns > 0) ns_by_limit[throttle_text(wait.throttle)] += wait.throttled_ns;
+  std::vector<std::pair<std::uint64_t, std::string>> limits;
+  for (const auto& [limit, ns] : ns_by_limit) limits.emplace_back(ns, limit);
+  std::sort(limits.begin(), limits.end(), std::greater());
+  std::vector<std::string> said;
+  for (const auto& [ns, limit] : limits)
+    said.push_back(ns >= all_ns - all_ns / 20 ? limit
+                                              : fmt::format("{} {}", limit, duration_text(ns)));
+  return fmt::format("{}", fmt::join(said, ", "));
 }
 
 void Writer::frames(const Stack& stack, unsigned indent) {

@@ -154,7 +154,7 @@ TEST_F(FindingText, TellsWhatAThreadOfTheChainWaitedForACpu) {
   EXPECT_THAT(text_of(f), HasSubstr("└ x[2] ended that, and so on (cut)\n"));
 }
 
-TEST_F(FindingText, NamesTheQuotaOfTheLongestThrottledWait) {
+TEST_F(FindingText, NamesEachQuotaWithItsShareOfTheThrottledTime) {
   Finding f = late_open();
   f.breakdown = Breakdown{.throttled_ns = 2'310'000'000};
   f.waits.assign(2, Wait{});
@@ -163,10 +163,14 @@ TEST_F(FindingText, NamesTheQuotaOfTheLongestThrottledWait) {
   f.waits[1].throttled_ns = 1'310'000'000;
   f.waits[1].throttle = Throttle{"/shop/api", 2, 20'000'000, 100'000'000};
   EXPECT_THAT(text_of(f),
+              HasSubstr("throttled     2.31s  by cgroup /shop/api (20.0ms of each 100ms) 1.31s, "
+                        "by cgroup /shop/db (50.0ms of each 100ms) 1.00s\n"));
+  f.waits[0].throttle = f.waits[1].throttle;
+  EXPECT_THAT(text_of(f),
               HasSubstr("throttled     2.31s  by cgroup /shop/api (20.0ms of each 100ms)\n"));
-  f.waits[1].throttle->of_real_time = true;
+  for (Wait& wait : f.waits) wait.throttle->of_real_time = true;
   EXPECT_THAT(text_of(f), HasSubstr("by cgroup /shop/api (20.0ms of each 100ms, real-time)\n"));
-  f.waits[1].throttle->cgroup = "/";
+  for (Wait& wait : f.waits) wait.throttle->cgroup = "/";
   EXPECT_THAT(text_of(f), HasSubstr("by the limit of real-time threads (20.0ms of each 100ms)\n"));
 }
 

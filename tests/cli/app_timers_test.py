@@ -54,9 +54,8 @@ class KeptByQuota(QuotaMixin, unittest.TestCase):
         require_root()
         self.require_quotas()
 
-    def test_is_told_with_the_cgroup(self):
-        group = self.group("overdue-timers", "api")
-        group.limit(group.path)
+    def session(self, group):
+        """The program's own account, and the latest wake-up of its sleeps."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "report.json")
             finished = overdue("timerlat", "-f", "json", "-o", path, "--", tool("taskset"), "-c", "0",
@@ -66,14 +65,22 @@ class KeptByQuota(QuotaMixin, unittest.TestCase):
                 report = json.load(file)
         own = json.loads(finished.out)
         row, = [row for row in report["timers"] if row["tid"] == own["tid"] and row["timer"] == "clock_nanosleep"]
-        latest = row["latest"]
-        self.assertGreater(own["late_ns"], 40 * MS, "it was never kept")
-        self.assertLessEqual(latest["latency_ns"], own["late_ns"])
-        self.assertGreater(latest["latency_ns"], 0.9 * own["late_ns"], latest)
-        self.assertEqual(sum(part["ns"] for part in latest["parts"]), latest["latency_ns"], latest)
-        throttled, = [part["ns"] for part in latest["parts"] if part["kind"] == "throttled"]
+        return own, row["latest"]
+
+    def test_is_told_with_the_cgroup(self):
+        group = self.group("overdue-timers", "api")
+        group.limit(group.path)
+        for _ in range(3):  # other programs that keep the CPU for long make another wake-up the latest
+            own, latest = self.session(group)
+            throttled = [part["ns"] for part in latest["parts"] if part["kind"] == "throttled"]
+            self.assertGreater(own["late_ns"], 40 * MS, "it was never kept")
+            self.assertLessEqual(latest["latency_ns"], own["late_ns"])
+            self.assertGreater(latest["latency_ns"], 0.9 * own["late_ns"], latest)
+            self.assertEqual(sum(part["ns"] for part in latest["parts"]), latest["latency_ns"], latest)
+            if throttled:
+                break
         # On a busy machine, the thread waits for the CPU after the throttling.
-        self.assertGreater(throttled, 0.4 * latest["latency_ns"], latest)
+        self.assertGreater(sum(throttled), 0.4 * latest["latency_ns"], latest)
         self.assertEqual(latest["throttled_by"]["cgroup"], group.name)
         self.assertEqual((latest["throttled_by"]["quota_ns"], latest["throttled_by"]["period_ns"]),
                          (QUOTA_MS * MS, PERIOD_MS * MS))

@@ -11,16 +11,16 @@ from overdue_test import NOBODY, OVERDUE, FolderTest, main, overdue, run, worklo
 APP_TIMERS = ("timerlat", "--", "sh", "-c", "for i in 1 2 3 4 5; do sleep 0.02; done")
 # Options in front of the program, if there is one.
 SESSIONS = {
-    "timerlat": (("timerlat", "-d", "1s", "--backend", "bpf"), 0),
+    "timerlat": (("timerlat", "-d", "300ms", "--backend", "bpf"), 0),
     "timerlat that stops": (("timerlat", "-d", "30s", "-T", "1", "--backend", "bpf"), 3),
     "app timers": (APP_TIMERS, 0),
     "own timers that stop": (("timerlat", "-T", "1", *APP_TIMERS[1:]), None),
-    "osnoise": (("osnoise", "-d", "1200ms", "-p", "500ms", "--backend", "bpf"), 0),
+    "osnoise": (("osnoise", "-d", "500ms", "-p", "200ms", "--backend", "bpf"), 0),
     "osnoise that stops": (("osnoise", "-d", "30s", "-p", "100ms", "-s", "1", "--backend", "bpf"), 3),
     "worst wakeup": (("worst", "wakeup", "--events", "-d", "1s", "--backend", "bpf"), 0),
     "all wake-ups": (("worst", "wakeup", "-T", "1us", "-d", "500ms", "--backend", "bpf"), 0),
-    "worst preemptirqsoff": (("worst", "preemptirqsoff", "--keep", "3", "-d", "1s", "--backend", "bpf"), 0),
-    "worst hwlat": (("worst", "hwlat", "-T", "1us", "-d", "2s", "--backend", "bpf"), 0),
+    "worst preemptirqsoff": (("worst", "preemptirqsoff", "--keep", "3", "-d", "500ms", "--backend", "bpf"), 0),
+    "worst hwlat": (("worst", "hwlat", "-T", "1us", "-d", "1s", "--backend", "bpf"), 0),
     "syscalls": (("syscalls", "--by", "thread", "--", "ls", "/"), 0),
     "stalls": (("stalls", "-T", "5ms", "--", workload("lock-demo")), 0),
     "spans": (("spans", "--by", "thread", "--", workload("lock-demo")), 0),

@@ -131,7 +131,7 @@ static __always_inline struct expiry* running_expiry(void) {
 SEC("tp_btf/sched_waking")
 int COUNTED_PROG(own_waking, struct task_struct* task) {
   u32 zero = 0, tid = task->pid;
-  if (any_real_time_throttled) note_real_time(task, bpf_ktime_get_ns());
+  if (real_time_marked) note_real_time(task, bpf_ktime_get_ns());
   struct expiry* expiry = running_expiry();
   if (!expiry || !control.armed || !find_of_thread(threads, task) || !cpu_wanted()) return 0;
   struct woken* woken = bpf_map_lookup_elem(&scratch, &zero);
@@ -200,7 +200,8 @@ static __noinline int emit(struct task_struct* task, struct woken* woken, u64 en
 /* How long the queue of a real-time thread was throttled before the thread ran. Not known for a
  * thread woken on another CPU: when its queue there was marked is uncertain. */
 static __always_inline void note_real_time_wait(struct task_struct* task, struct woken* woken) {
-  if (!any_real_time_throttled || woken->real_time_queue != (u64)real_time_queue_of(task)) return;
+  if (!reached_real_time_limit(woken->record.wake_ns)) return;
+  if (woken->real_time_queue != (u64)real_time_queue_of(task)) return;
   u64 address = (u64)task;
   struct real_time_wait wait = {.queue = woken->real_time_queue,
                                 .from_ns = woken->record.wake_ns,
@@ -288,7 +289,7 @@ int COUNTED_PROG(own_switch, bool preempt, struct task_struct* prev, struct task
   if (is_real_time(prev) || is_real_time(next)) {
     u64 now_ns = bpf_ktime_get_ns();
     note_real_time(prev, now_ns);
-    note_real_time(next, now_ns);
+    if (real_time_marked) note_real_time(next, now_ns);
   }
   if (prev->pid) forget_if_asleep(preempt, prev);
   if (prev->pid) note_leaving(prev);

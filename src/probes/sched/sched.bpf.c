@@ -140,7 +140,7 @@ static __always_inline void switch_in(struct task_struct* next, struct thread_le
     if (ledger->state != LEDGER_PREEMPTED &&
         (ledger->wake_ns < ledger->since_ns || ledger->wake_ns == WAKE_UNTIMED))
       time_wake(next, ledger, cpu, now_ns);
-    note_real_time(next, now_ns);
+    if (real_time_marked) note_real_time(next, now_ns);
     keep_totals(next, ledger);
     if (keeps_totals && ledger->totals.member) ledger->reason = reason_of(next, ledger);
     add_wait(ledger, throttled_in_wait(next, ledger, now_ns), now_ns);
@@ -294,7 +294,7 @@ int COUNTED_PROG(on_waking) {
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!ledger || !cpu) return 0;
   note_waker(task, ledger, cpu);
-  if (any_real_time_throttled) note_real_time(task, bpf_ktime_get_ns());
+  if (real_time_marked) note_real_time(task, bpf_ktime_get_ns());
   if (ledger->state >= LEDGER_SLEEPING && was_short_wait(ledger, cpu)) {
     ledger->wake_ns = WAKE_UNTIMED;
     return 0;

@@ -29,7 +29,7 @@ __noinline u64 kept_by_real_time_limit(const u64* address, struct thread_ledger*
 /* 0 for a thread woken on another CPU: when its queue there was marked is uncertain. */
 static __always_inline u64 real_time_throttled(struct task_struct* task,
                                                struct thread_ledger* ledger, u64 now_ns) {
-  if (!any_real_time_throttled) return 0;
+  if (!reached_real_time_limit(ledger->since_ns)) return 0;
   bool moved = ledger->real_time_queue != (u64)real_time_queue_of(task);
   if (moved && ledger->state != LEDGER_PREEMPTED) return 0;
   u64 address = (u64)task;
