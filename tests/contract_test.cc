@@ -227,8 +227,8 @@ std::vector<std::unique_ptr<Measuring>> sessions_of_every_kind() {
   session.add(std::make_unique<ProfileProbe>(
       ProfileOptions{.rate_hz = 1, .user_stack_bytes = USER_STACK_MAX, .cpus = {0}},
       session.membership().maps()));
-  static BusyThreads no_threads({.cpus = {}});
-  session.add(std::make_unique<OsnoiseProbe>(no_threads, session.membership().maps()));
+  static BusyThreads no_threads({.cpus = {}, .origins = true});
+  session.add(std::make_unique<OsnoiseProbe>(no_threads, session.membership().maps(), 1));
   return sessions;
 }
 

@@ -47,6 +47,10 @@ static __always_inline bool has_no_user_side(struct task_struct* task) {
   return task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER);
 }
 
+static __always_inline bool is_of_kernel(struct task_struct* task) {
+  return (task->flags & PF_KTHREAD) != 0;
+}
+
 /* The arguments of a native call. */
 static __always_inline void copy_native_arguments(u64* to, const struct pt_regs* regs) {
   to[0] = regs->di;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "bpf/noise.h"
+#include "bpf/origin.h"
 
 #define OSNOISE_NOISES_MAX 512  // interferences of one noise; a power of two
 
@@ -14,8 +15,9 @@ struct osnoise_cpu {
   u32 reserved[11];
   struct noise_marks marks;
   struct timerlat_noise noises[OSNOISE_NOISES_MAX];  // as struct noise_log
+  struct noise_origin origins[OSNOISE_NOISES_MAX];   // of the thread of each noise, if wanted
 };
-WIRE_SIZE(struct osnoise_cpu, 128 + OSNOISE_NOISES_MAX * 40);
+WIRE_SIZE(struct osnoise_cpu, 128 + OSNOISE_NOISES_MAX * (40 + 72));
 
 enum osnoise_flags {
   OSNOISE_STOPPED = 1,  // over a limit: the last record of the session
@@ -25,7 +27,8 @@ enum osnoise_flags {
 };
 
 // A noise: a gap of at least the threshold. header.time_ns is its end; the header's thread is the
-// workload thread. Followed by `noises` interferences, oldest first.
+// workload thread. Followed by `noises` interferences, oldest first; then by `origins` structs
+// noise_origin, of the threads among the interferences, in the same order.
 struct osnoise_gap {
   struct event_header header;
   u64 begin_ns;
@@ -33,7 +36,7 @@ struct osnoise_gap {
   u32 interferences;  // number of interferences seen; 0: caused by hardware or a hypervisor
   u32 noises;         // number of interferences in the record
   u32 flags;          // enum osnoise_flags
-  u32 reserved;
+  u32 origins;        // number of origins in the record; 0 if they are not wanted
 };
 WIRE_SIZE(struct osnoise_gap, 80);
 

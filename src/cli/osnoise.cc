@@ -133,6 +133,7 @@ OsnoisePlan OsnoiseCommand::plan() const {
   if (stop_single_) plan.stop_single_ns = ns(*stop_single_, "--stop");
   if (stop_total_) plan.stop_total_ns = ns(*stop_total_, "--stop-total");
   choose_rows(plan, by_);
+  plan.origins = needs_origins(plan.by) || !save_.empty();
   plan.trace = trace_;
   plan.histogram = histogram_;
   plan.bucket_ns = ns(bucket_, "--bucket");
@@ -148,6 +149,7 @@ MeasureRequest OsnoiseCommand::request(const OsnoisePlan& plan, bool live) const
   MeasureRequest request =
       request_of_workload("osnoise", plan.cpus, cpus_, stop_, output_, live, trace_);
   request.options = kept_options(plan);
+  request.by_container = plan.by == Whose::cgroup || !save_.empty();
   return request;
 }
 
@@ -161,7 +163,8 @@ int OsnoiseCommand::measure_with_bpf(const OsnoisePlan& plan, bool live) const {
                        .threshold = Duration(plan.threshold_ns),
                        .stop_single = Duration(plan.stop_single_ns),
                        .stop_total = Duration(plan.stop_total_ns),
-                       .priority = plan.priority});
+                       .priority = plan.priority,
+                       .origins = plan.origins});
   OsnoiseProbeSet probe_set(threads);
   OsnoiseView view(plan, output_, live);
   KernelStacks stacks;

@@ -11,8 +11,9 @@
 namespace overdue {
 namespace {
 
-constexpr std::string_view unknown_name = "(unknown)", other_name = "(other)";
-constexpr std::uint64_t other_cgroup = ~std::uint64_t{0};
+constexpr std::string_view unknown_name = "(unknown)", other_name = "(other)",
+                           kernel_name = "(kernel)";
+constexpr std::uint64_t other_cgroup = ~std::uint64_t{0}, kernel_cgroup = other_cgroup - 1;
 
 std::string numbered(std::string_view name, std::uint32_t number) {
   return number == 0 ? printable(name) : fmt::format("{}[{}]", printable(name), number);
@@ -60,6 +61,10 @@ Owner other_owner() {
           .cgroup_id = other_cgroup,
           .process = std::string(other_name),
           .parent = std::string(other_name)};
+}
+
+Owner kernel_owner() {
+  return {.cgroup_id = kernel_cgroup, .process = std::string(kernel_name)};
 }
 
 void add_to_key(Owner& key, const Owner& owner, Whose by) {
@@ -110,6 +115,7 @@ std::string owner_text(const Owner& owner, Whose by, std::uint64_t count) {
 std::string cgroup_text(std::uint64_t cgroup_id, const Names& names) {
   if (cgroup_id == 0) return std::string(unknown_name);
   if (cgroup_id == other_cgroup) return std::string(other_name);
+  if (cgroup_id == kernel_cgroup) return std::string(kernel_name);
   const auto path = names.cgroups.find(cgroup_id);
   return path == names.cgroups.end() ? fmt::format("cgroup {} (gone)", cgroup_id) : path->second;
 }
@@ -138,6 +144,12 @@ void ProcessCounts::add(const Owner& key, std::uint32_t pid, std::uint64_t start
     return;
   }
   if (processes_[key].insert(process).second) ++kept_;
+}
+
+void ProcessCounts::merge(const ProcessCounts& other) {
+  for (const auto& [key, processes] : other.processes_)
+    for (const auto& [start_ns, pid] : processes) add(key, pid, start_ns);
+  left_out_ += other.left_out_;
 }
 
 std::uint64_t ProcessCounts::count(const Owner& key) const {

@@ -62,6 +62,9 @@ Owner owner_of(const event_header& header, const process_origin& origin);
 /// Stands for owners too many to keep apart: "(other)" by any word.
 Owner other_owner();
 
+/// Stands for all threads of the kernel: "(kernel)" by cgroup and parent.
+Owner kernel_owner();
+
 /// The parts of `owner` that rows by `by` are distinguished by.
 Owner key_of(const Owner& owner, Whose by);
 /// Adds these parts to `key`, for rows that are distinguished by several words.
@@ -88,6 +91,7 @@ class ProcessCounts {
   explicit ProcessCounts(std::size_t most = processes_max) : most_(most) {}
   /// `start_ns`: start of the process, since a pid may be used again.
   void add(const Owner& key, std::uint32_t pid, std::uint64_t start_ns);
+  void merge(const ProcessCounts& other);
   std::uint64_t count(const Owner& key) const;
   /// Calls of add() for processes that found no room.
   std::uint64_t left_out() const { return left_out_; }

@@ -96,6 +96,15 @@ TEST(Whose, ACgroupHasItsPath) {
   EXPECT_EQ(cgroup_text(0, names), "(unknown)");
 }
 
+TEST(Whose, ThreadsOfTheKernelAreOneOwner) {
+  for (const Whose by : {Whose::cgroup, Whose::parent}) {
+    Owner key = key_of(kernel_owner(), by);
+    EXPECT_NE(key, key_of(other_owner(), by));
+    if (by == Whose::cgroup) resolve_cgroup(key, {});
+    EXPECT_EQ(owner_text(key, by, 1), "(kernel)");
+  }
+}
+
 TEST(Whose, NamesAreMadePrintable) {
   const Owner owner = owner_of(header_of(7, 7, "sh"), origin_of("a\nb", 3, "c\x1b[m"));
   const std::string shown = owner_text(key_of(owner, Whose::parent), Whose::parent, 1);
@@ -111,6 +120,16 @@ TEST(ProcessCounts, CountAPidThatIsUsedAgainTwice) {
   EXPECT_EQ(counts.count(key), 2u);
   EXPECT_EQ(counts.count(Owner{}), 0u);
   EXPECT_EQ(left_out_text(counts), "");
+}
+
+TEST(ProcessCounts, OfTwoPlacesCountAProcessOnce) {
+  ProcessCounts one, other;
+  const Owner key = key_of(shell(12), Whose::parent);
+  one.add(key, 12, 100);
+  other.add(key, 12, 100);
+  other.add(key, 13, 100);
+  one.merge(other);
+  EXPECT_EQ(one.count(key), 2u);
 }
 
 TEST(ProcessCounts, SayHowManyFindNoRoom) {

@@ -4,6 +4,7 @@
 // ones.
 #include "bpf/compat.bpf.h"
 #include "bpf/glob.bpf.h"
+#include "bpf/origin.bpf.h"
 #include "bpf/target.bpf.h"
 #include "bpf/task_of_pid.bpf.h"
 #include "bpf/unpreempted.bpf.h"
@@ -12,16 +13,13 @@
 
 const volatile u8 target_all;
 const volatile u8 follow_children;
-const volatile u32 own_pid;   /* Overdue never measures itself */
-const volatile u64 loaded_ns; /* a time before the session */
+const volatile u32 own_pid; /* Overdue never measures itself */
 const volatile u8 leave_children_out;
 const volatile u8 adopt_children; /* those that run already */
 const volatile u32 glob_count;
 const volatile struct glob_program globs[TARGET_GLOBS];
 const volatile u32 cgroup_count;
 const volatile u64 cgroup_ids[TARGET_CGROUPS];
-const volatile int cgroup_hierarchy =
-    -1; /* hierarchy id; 0 is cgroup v2; -1: cgroups are not looked at */
 
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
@@ -31,23 +29,6 @@ struct {
 } target_ids SEC(".maps");
 
 #define CGROUP_DEPTH_MAX 64
-#define CONTROLLERS_MAX 16
-
-/* The cgroup of `task` in the hierarchy we watch, or null. */
-static __always_inline struct cgroup* watched_cgroup(struct task_struct* task) {
-  struct css_set* set = BPF_CORE_READ(task, cgroups);
-  if (!set || cgroup_hierarchy < 0) return 0;
-  if (cgroup_hierarchy == 0) return BPF_CORE_READ(set, dfl_cgrp);
-  u32 size = bpf_core_field_size(set->subsys) / sizeof(void*);
-  for (u32 i = 0; i < CONTROLLERS_MAX && i < size; i++) {
-    struct cgroup_subsys_state* css = 0;
-    bpf_probe_read_kernel(&css, sizeof(css),
-                          (void*)set + bpf_core_field_offset(set->subsys) + i * sizeof(void*));
-    struct cgroup* cgroup = BPF_CORE_READ(css, cgroup);
-    if (cgroup && BPF_CORE_READ(cgroup, root, hierarchy_id) == cgroup_hierarchy) return cgroup;
-  }
-  return 0;
-}
 
 /* Whether `cgroup` is in the target, or below one that is. By ancestry, so later children count. */
 static __noinline bool cgroup_matches(struct cgroup* cgroup) {
@@ -73,25 +54,12 @@ static __always_inline u64 departures_of(const struct task_struct* task) {
   return task->nvcsw + task->nivcsw;
 }
 
-#define HELPER_AGE_NS 1000000000ull
-#define HELPERS_MAX 8
-
-/* Notes which process started that of `task`. A process that began in the session, and started
- * another one within a second, helps the process that started the helper: a shell between make and
- * a compiler, the child of cron that becomes a shell. So the processes that one process causes have
- * one parent, however many helpers come between them. */
+/* Notes which process started that of `task`. */
 static __always_inline void note_origin(struct thread_state* state, struct task_struct* task) {
-  u64 child_start_ns = BPF_CORE_READ(task, group_leader, start_time);
-  struct task_struct* parent = BPF_CORE_READ(task, real_parent, group_leader);
-  state->process_start_ns = child_start_ns;
-  for (u32 i = 0; i < HELPERS_MAX; i++) {
-    u64 start_ns = BPF_CORE_READ(parent, start_time);
-    if (start_ns < loaded_ns || ns_between(start_ns, child_start_ns) >= HELPER_AGE_NS) break;
-    child_start_ns = start_ns;
-    parent = BPF_CORE_READ(parent, real_parent, group_leader);
-  }
-  state->parent_pid = BPF_CORE_READ(parent, tgid);
-  BPF_CORE_READ_STR_INTO(&state->parent, parent, comm);
+  state->process_start_ns = BPF_CORE_READ(task, group_leader, start_time);
+  struct task_struct* starter = starter_of(task, state->process_start_ns);
+  state->parent_pid = BPF_CORE_READ(starter, tgid);
+  BPF_CORE_READ_STR_INTO(&state->parent, starter, comm);
 }
 
 /* Makes `task` a member, unless it is exiting. A second call changes nothing. */

@@ -84,7 +84,7 @@ void Membership::Impl::attach_hooks() {
 }
 
 Membership::Membership(const MembershipRules& rules, std::size_t ring_bytes)
-    : impl_(std::make_unique<Impl>()) {
+    : impl_(std::make_unique<Impl>()), cgroup_hierarchy_(rules.cgroup_hierarchy) {
   membership_bpf& bpf = *impl_->bpf;
   bpf.rodata->target_all = rules.all;
   bpf.rodata->follow_children = rules.follow_children;

@@ -75,6 +75,8 @@ class Membership {
   ~Membership();
 
   SharedMaps maps() const;
+  /// As in the rules.
+  int cgroup_hierarchy() const { return cgroup_hierarchy_; }
   /// Shared with running programs: access single words.
   session_control& control() const;
   RingSet* rings() const { return rings_.get(); }
@@ -105,6 +107,7 @@ class Membership {
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
+  int cgroup_hierarchy_;
   std::unique_ptr<RingSet> rings_;
 };
 

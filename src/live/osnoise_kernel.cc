@@ -37,11 +37,13 @@ std::uint64_t whole_us(std::uint64_t ns) {
 }
 
 OsnoiseTracerRequest common(const OsnoisePlan& plan, const OsnoiseKernelRequest& request) {
+  OsnoisePlan kept = plan;
+  kept.origins = false;
   OsnoiseTracerRequest asked{.tracer = "osnoise",
                              .cpus = plan.cpus,
                              .cpus_text = request.cpus_text,
                              .options = request.options,
-                             .kept = kept_options(plan),
+                             .kept = kept_options(kept),
                              .threads_first = false,  // periods begin with the threads
                              .verbose = request.verbose};
   if (plan.priority > 0) asked.priority = plan.priority;
@@ -68,6 +70,10 @@ OsnoiseKernelTracer::OsnoiseKernelTracer(const OsnoisePlan& plan,
 OsnoiseKernelTracer::~OsnoiseKernelTracer() = default;
 
 void OsnoiseKernelTracer::check(const fs::path& tracefs) const {
+  if (needs_origins(plan_.by))
+    throw Error("the kernel's tracer does not say which process or cgroup a thread belongs to")
+        .hint("--by thread, name or pattern; or --backend bpf")
+        .exit_status(2);
   if (plan_.priority > 0) check_real_time_budget("/proc", "/nowhere");  // no cgroup applies
   if (leading_number(read_word(tracefs / "tracing_thresh")) * 1000 == plan_.threshold_ns) return;
   for (const auto& [path, tracer] : tracers_in_use(tracefs))

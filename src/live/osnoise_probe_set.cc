@@ -8,7 +8,9 @@
 namespace overdue {
 
 void OsnoiseProbeSet::add_to(Session& session, const Kernel&, const std::vector<std::uint32_t>&) {
-  auto probe = std::make_unique<OsnoiseProbe>(threads_, session.membership().maps());
+  const Membership& membership = session.membership();
+  auto probe =
+      std::make_unique<OsnoiseProbe>(threads_, membership.maps(), membership.cgroup_hierarchy());
   probe_ = probe.get();
   session.add(std::move(probe));
 }

@@ -113,6 +113,7 @@ void replay_report(TraceReader& reader, RecordedReport kind, const std::string& 
   } else if (kind == RecordedReport::osnoise) {
     OsnoisePlan plan = with_view(kept_osnoise_plan(info), view);
     if (!by.empty()) choose_rows(plan, by);
+    check_origins(plan);
     OsnoiseView shown(plan, output, false);
     show(shown);
   } else if (kind == RecordedReport::hwlat) {

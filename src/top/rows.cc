@@ -52,7 +52,7 @@ std::map<std::string, RowThreads> rows_by(const std::vector<OffcpuRow>& threads,
 
 /// The groups of `why`; a thread belongs to the one of its name, in its process or in all.
 std::map<std::string, RowThreads> rows_by_group(const std::vector<OffcpuRow>& threads,
-                                                const std::vector<OffcpuRow>& groups) {
+                                                const std::vector<WhyRow>& groups) {
   std::map<std::string, RowThreads> all;
   const auto key = [](std::uint32_t pid, const std::string& name) {
     return fmt::format("{} {}", pid, name);
@@ -61,7 +61,7 @@ std::map<std::string, RowThreads> rows_by_group(const std::vector<OffcpuRow>& th
     RowThreads& of_row = all[key(group.pid, without_numbers(group.comm))];
     of_row.row = {.key = key(group.pid, without_numbers(group.comm)),
                   .name = counted_name(group),
-                  .sums = group};
+                  .sums = static_cast<const OffcpuRow&>(group)};
   }
   for (const OffcpuRow& thread : threads) {
     const std::string name = without_numbers(thread.comm);

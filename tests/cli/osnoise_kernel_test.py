@@ -293,6 +293,12 @@ class Refusals(Case):
             with used_by_somebody_else(tracer):
                 self.assert_refused("osnoise", words, *arguments)
 
+    def test_rows_that_need_more_than_names(self):
+        for by in ("parent", "cgroup"):
+            finished = overdue("osnoise", "--backend", "kernel", "-d", "1s", "--by", by)
+            self.assertEqual(finished.status, 2, finished)
+            self.assertIn("does not say which process", finished.err)
+
     def test_one_at_a_time(self):
         """osnoise and timerlat have the same settings."""
         with self.attached(*SHORT) as live:

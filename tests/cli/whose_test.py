@@ -3,11 +3,13 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import FolderTest, attached, main, overdue, require_root, run, table_of, tool, workload
 
+SOURCE = os.environ.get("OVERDUE_SOURCE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 STORM = 300
 HIDDEN = 4  # this kernel hides one event of the scheduler in a thousand
 COUNT = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
@@ -97,18 +99,85 @@ class Whose(FolderTest):
                 if by == "cgroup":
                     self.assertIn(shown["groups"][0]["name"], own_cgroups())
 
-    def test_noise_of_short_threads_adds_up(self):
-        with attached("osnoise", "--by", "name", "--cpu", "0", "-f", "json", "-p", "100ms") as live:
-            finished = run(["taskset", "-c", "0", *map(str, storm(times=100)[1:])])
-            live.signal(signal.SIGINT)
-            shown = json.loads(live.finish().out)
-        self.assertEqual(finished.status, 0, finished)
+    def noise(self, by, times, *options):
+        """The noise of a storm on CPU 0, whose parent began before; its pid."""
+        script = 'read -r go; exec "$@"'
+        storm_here = ["taskset", "-c", "0", tool("sh"), "-c", script, "sh", *map(str, storm(times=times)[1:])]
+        with subprocess.Popen(storm_here, stdin=subprocess.PIPE) as parent:
+            with attached("osnoise", "--by", by, "--cpu", "0", "-f", "json", "-p", "100ms", *options) as live:
+                parent.communicate(b"\n", timeout=60)
+                live.signal(signal.SIGINT)
+                shown = json.loads(live.finish().out)
+        self.assertEqual(parent.returncode, 0)
         [cpu] = shown["cpus"]
         self.assertEqual(sum(part["ns"] for part in cpu["parts"]) + cpu["residual_ns"], cpu["noise_ns"])
-        [shells] = [part for part in cpu["parts"] if part["name"] == "sh"]
+        return shown, parent.pid
+
+    def test_noise_of_short_threads_adds_up(self):
+        shown, _ = self.noise("name", 100)
+        [shells] = [part for part in shown["cpus"][0]["parts"] if part["name"] == "sh"]
         self.assertGreater(shells["threads"], 50)  # the others ran while the busy thread slept
-        self.assertLessEqual(shells["threads"], 100)
+        self.assertLessEqual(shells["threads"], 101)  # with the one that became the parent
         self.assertNotIn("tid", shells)
+
+    def test_noise_of_short_processes_adds_up(self):
+        file = f"{self.folder}/noise.odt"
+        for by in ("parent", "cgroup"):
+            with self.subTest(by=by):
+                shown, pid = self.noise(by, 100, "--save", file)
+                parts = [part for part in shown["cpus"][0]["parts"] if part["kind"] == "thread"]
+                if by == "parent":
+                    [row] = [part for part in parts if part["name"] == "sh" and part["parent"]["pid"] == pid]
+                    self.assertEqual(row["parent"]["comm"], PARENT)
+                    self.assertLessEqual(row["processes"], 100)
+                else:
+                    [row] = [part for part in parts if part["name"] in own_cgroups()]
+                    self.assertEqual(row["cgroup"], row["name"])
+                self.assertGreater(row["processes"], 50)
+                self.assertFalse({"tid", "threads"} & set(row))
+                self.assertLessEqual(len([part for part in parts if part["name"] == "(kernel)"]), 1)
+                self.assertFalse([part for part in parts if part.get("parent", {}).get("comm") == "kthreadd"])
+                again = json.loads(overdue("report", file, "-f", "json").out)
+                self.assertEqual(again["cpus"], shown["cpus"])
+        text = overdue("report", file, "--by", "parent").out.encode("latin-1").decode()
+        self.assertRegex(text, r"(?m)^  thread +sh ×\d+ from fork_exec_storm\[\d+\] ")
+        by_thread = json.loads(overdue("report", file, "--by", "thread", "-f", "json").out)
+        self.assertGreater(len(by_thread["cpus"][0]["parts"]), 50)
+
+    def test_a_storm_has_the_run_queue_waits_of_its_victim(self):
+        file = f"{self.folder}/victim.odt"
+        script = f'{workload("burns")} 1 4000 >/dev/null & exec "$@"'
+        beside = ("--", tool("taskset"), "-c", "0", tool("sh"), "-c", script, "sh", *storm(COUNT, 50)[1:])
+        for by in ("parent", "name"):
+            with self.subTest(by=by):
+                shown = report("why", "--by", by, "--save", file, *beside)
+                waits = {}
+                for row in shown["groups"]:
+                    others = row["others_waits"]
+                    waits.setdefault(row["name"], 0)
+                    waits[row["name"]] += row["parts"]["runqueue_ns"] + row["parts"]["preempted_ns"]
+                    self.assertLessEqual(others["behind_ns"] + others["unknown_ns"], others["total_ns"], row)
+                for row in shown["groups"]:
+                    rest = [other for other in shown["groups"] if other is not row]
+                    self.assertEqual(row["others_waits"]["total_ns"], sum(
+                        other["parts"]["runqueue_ns"] + other["parts"]["preempted_ns"] for other in rest))
+                self.assertLessEqual(sum(row["others_waits"]["behind_ns"] for row in shown["groups"]),
+                                     sum(waits.values()) * 1.01)
+                [shells] = [row for row in shown["groups"] if row["name"] == "sh"]
+                self.assertGreater(waits["burner-0" if by == "name" else "burns"], 100_000_000, shown["groups"])
+                # Whenever a shell had the CPU, the victim waited for it.
+                behind, cpu_ns = shells["others_waits"], shells["parts"]["oncpu_ns"]
+                self.assertGreater(behind["behind_ns"] + behind["unknown_ns"], 0.7 * cpu_ns, shown["groups"])
+                self.assertGreater(behind["behind_ns"], 0.4 * cpu_ns, shown["groups"])
+                self.assertLess(behind["behind_ns"], 1.3 * cpu_ns + waits[PARENT], shown["groups"])
+                again = json.loads(overdue("report", file, "-f", "json").out)
+                self.assertEqual(again["groups"], shown["groups"])
+        text = overdue("report", file, "--by", "parent").out.encode("latin-1").decode()
+        row = next(line for line in text.split("\n  ") if line.startswith("sh ×"))
+        self.assertRegex(" ".join(row.split()), r"^sh ×\d+ from fork_exec_storm\[\d+\] .*; [0-9.]+m?s CPU, "
+                                                r"\d+ % of others' run-queue waits")
+        table = overdue("report", file, "--by", "parent", "-f", "csv").out.encode("latin-1").decode()
+        self.assertRegex(table, r"(?m)^# others_waits: behind_ns=\d+ total_ns=\d+ unknown_ns=\d+ row=sh ×")
 
     def test_a_recording_has_the_same_rows(self):
         file = f"{self.folder}/storm.odt"
@@ -131,10 +200,13 @@ class Whose(FolderTest):
         except ImportError:
             self.skipTest("python3-jsonschema is not installed")
         validator = jsonschema.Draft202012Validator(json.loads(overdue("schema").out.encode("latin-1")))
-        for command in ("syscalls", "offcpu", "profile", "why"):
+        for command in ("syscalls", "offcpu", "profile", "why", "osnoise"):
             for by in ("parent", "cgroup"):
                 with self.subTest(command=command, by=by):
-                    shown = report(command, "--by", by, *storm(COUNT, 20))
+                    if command == "osnoise":
+                        shown = json.loads(overdue(command, "--by", by, "-f", "json", "-d", "300ms", "-p", "50ms").out)
+                    else:
+                        shown = report(command, "--by", by, *storm(COUNT, 20))
                     self.assertFalse([error.message[:300] for error in validator.iter_errors(shown)])
 
     def test_what_a_recording_does_not_have_is_refused(self):
@@ -143,9 +215,17 @@ class Whose(FolderTest):
         refused = overdue("report", file, "--by", "parent")
         self.assertEqual(refused.status, 1, refused)
         self.assertIn("which processes started the others", refused.err)
+        noise = f"{self.folder}/noise.odt"
+        self.assertEqual(overdue("osnoise", "-d", "100ms", "-p", "50ms", "--save", noise).status, 0)
+        self.assertEqual(overdue("report", noise, "--by", "parent").status, 0)
+        old = os.path.join(SOURCE, "tests", "golden", "reports", "osnoise.odt")
+        for by, what in (("parent", "which processes started the others"), ("cgroup", "which cgroups")):
+            refused = overdue("report", old, "--by", by)
+            self.assertEqual(refused.status, 1, refused)
+            self.assertIn(what, refused.err)
         for command, word, hint in (("offcpu", "parnt", "'parent'"), ("why", "cgroups", "'cgroup'"),
                                     ("profile", "process", "thread, name"), ("syscalls", "nme", "'name'"),
-                                    ("osnoise", "parent", "thread, name")):
+                                    ("osnoise", "process", "thread, name")):
             with self.subTest(command=command):
                 refused = overdue(command, "--by", word, "-d", "100ms", *([] if command == "osnoise" else ["-a"]))
                 self.assertEqual(refused.status, 2, refused)

@@ -15,8 +15,9 @@ namespace overdue {
 /// programs.
 class OsnoiseProbe final : public LiveProbe {
  public:
-  /// `threads` must not have begun, and must outlive this object.
-  OsnoiseProbe(BusyThreads& threads, const SharedMaps& shared);
+  /// `threads` must not have begun, and must outlive this object. `cgroup_hierarchy`: as in
+  /// MembershipRules, of the origins that the options of `threads` ask for.
+  OsnoiseProbe(BusyThreads& threads, const SharedMaps& shared, int cgroup_hierarchy = -1);
   ~OsnoiseProbe() override;
 
   /// Releases the threads.

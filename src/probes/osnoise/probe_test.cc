@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "kernel/session.h"
 #include "kernel/workload_thread.h"
 #include "probes/osnoise/queue.h"
@@ -64,6 +66,7 @@ TEST(RecordQueue, SparesRoomForWhatMatters) {
 struct Seen {
   std::vector<osnoise_gap> gaps;
   std::vector<std::vector<timerlat_noise>> noises;  ///< of each gap
+  std::vector<noise_origin> origins;
   std::vector<osnoise_sample> samples;
   std::uint64_t unmatched = 0;
 
@@ -74,11 +77,14 @@ struct Seen {
     }
     gaps.push_back(record.as<osnoise_gap>());
     noises.emplace_back(gaps.back().noises);
-    ASSERT_EQ(record.bytes.size(),
-              sizeof(osnoise_gap) + gaps.back().noises * sizeof(timerlat_noise));
+    const std::size_t fixed = sizeof(osnoise_gap) + gaps.back().noises * sizeof(timerlat_noise);
+    ASSERT_EQ(record.bytes.size(), fixed + gaps.back().origins * sizeof(noise_origin));
     if (!noises.back().empty())
       std::memcpy(noises.back().data(), record.bytes.data() + sizeof(osnoise_gap),
                   noises.back().size() * sizeof(timerlat_noise));
+    for (u32 i = 0; i < gaps.back().origins; ++i)
+      std::memcpy(&origins.emplace_back(), record.bytes.data() + fixed + i * sizeof(noise_origin),
+                  sizeof(noise_origin));
   }
 };
 
@@ -193,6 +199,48 @@ TEST_F(Osnoise, AMoreUrgentThreadIsNamed) {
       }
   }
   ADD_FAILURE() << "2 ms of a more urgent thread were seen in none of five tries";
+}
+
+/// A child that takes CPU 0 for 2 ms; its pid, or 0 without real-time priorities.
+pid_t take_the_cpu_in_a_child() {
+  const pid_t child = fork();
+  if (child == 0) {
+    const sched_param priority{10};
+    if (pin_to(0) != 0 || sched_setscheduler(0, SCHED_FIFO, &priority) != 0) _exit(1);
+    const KernelTime end = KernelClock::now() + std::chrono::milliseconds(2);
+    while (KernelClock::now() < end) {
+    }
+    _exit(0);
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  return status == 0 ? child : 0;
+}
+
+TEST_F(Osnoise, SaysWhatStartedTheThreadsIfAsked) {
+  BusyOptions options{.cpus = {0},
+                      .period = std::chrono::milliseconds(400),
+                      .runtime = std::chrono::milliseconds(380),
+                      .threshold = std::chrono::microseconds(100),
+                      .origins = true};
+  pid_t child = 0;
+  const auto hog = [&] { child = take_the_cpu_in_a_child(); };
+  // The busy thread may sleep meanwhile; a hardened kernel may hide a switch.
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const Seen seen = measure(options, 300'000, hog);
+    if (child == 0) GTEST_SKIP() << "no real-time priorities here";
+    const auto found = std::ranges::find(seen.origins, static_cast<u32>(child), &noise_origin::tid);
+    if (found == seen.origins.end()) continue;
+    EXPECT_EQ(found->pid, static_cast<u32>(child));
+    EXPECT_EQ(found->of_kernel, 0u);
+    EXPECT_EQ(found->origin.is_known, 1u);
+    EXPECT_EQ(found->origin.parent_pid, static_cast<u32>(getpid()));
+    EXPECT_EQ(fixed_text(found->origin.process), fixed_text(found->origin.parent));
+    options.origins = false;
+    EXPECT_TRUE(measure(options, 300'000, hog).origins.empty());
+    return;
+  }
+  ADD_FAILURE() << "2 ms of a child were seen in none of five tries";
 }
 
 /// Two higher-priority threads yield the CPU to each other, again and again.

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/thread_rights.h"
 #include "kernel/workload_thread.h"
+#include "probes/osnoise/gap_record.h"
 #include "probes/osnoise/probe.h"
 #include "probes/osnoise/queue.h"
 
@@ -74,10 +75,6 @@ struct BusyThreads::Worker {
   struct Moment {
     std::uint64_t ns;
     u32 noises;
-  };
-  struct GapRecord {
-    osnoise_gap gap;
-    timerlat_noise noises[OSNOISE_NOISES_MAX];
   };
 
   Moment look() const;
@@ -166,8 +163,8 @@ void BusyThreads::Worker::found(BusyThreads& all, const Moment& before, const Mo
   gap.noise_ns = after.ns - before.ns;
   gap.interferences = after.noises - before.noises;
   gap.noises = std::min<u32>(gap.interferences, OSNOISE_NOISES_MAX);
-  for (u32 i = 0; i < gap.noises; ++i)
-    record.noises[i] = shared->noises[(after.noises - gap.noises + i) & (OSNOISE_NOISES_MAX - 1)];
+  record.add_noises(*shared, after.noises);
+  if (all.options_.origins) record.add_origins(*shared, after.noises);
   if (const u32 more = gap.interferences - gap.noises; more > 0) {
     gap.flags |= OSNOISE_CUT;
     unreported.fetch_add(more, std::memory_order_relaxed);
@@ -191,11 +188,9 @@ void BusyThreads::Worker::found(BusyThreads& all, const Moment& before, const Mo
     gap.flags |= OSNOISE_STOPPED;
     all.stopping_ = true;
   }
-  const std::size_t size = sizeof gap + gap.noises * sizeof(timerlat_noise);
-  gap.header = header(RECORD_OSNOISE_GAP, size, after.ns);
+  gap.header = header(RECORD_OSNOISE_GAP, record.size(), after.ns);
   // The record of a period, which sums up all of its noises, has room even if many noises are lost.
-  if (!queue.push({reinterpret_cast<const std::byte*>(&record), size}, sizeof sample_ / 8))
-    lost.fetch_add(1, std::memory_order_relaxed);
+  if (!queue.push(record.bytes(), sizeof sample_ / 8)) lost.fetch_add(1, std::memory_order_relaxed);
 }
 
 void BusyThreads::Worker::end_looking(BusyThreads& all, std::uint64_t begin_ns,

@@ -23,6 +23,7 @@ struct BusyOptions {
   Duration stop_single{};                             ///< all threads end after a noise this long
   Duration stop_total{};                              ///< … after a period with this much noise
   int priority = 0;                                   ///< of SCHED_FIFO; 0: ordinary threads
+  bool origins = false;  ///< records say what started the threads that make noise
   bool in_turn = false;  ///< one at a time: a period of the first, then one of the second, …
 };
 

@@ -1,13 +1,13 @@
 #include "report/osnoise/figures.h"
 
 #include <algorithm>
-#include <map>
-#include <string>
+#include <cstring>
 #include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "probes/osnoise/probe.h"
 #include "target/cpu_list.h"
 
@@ -24,12 +24,21 @@ KeptOptions kept_options(const OsnoisePlan& plan) {
           {"counts_softirqs", std::to_string(plan.counts_softirqs)},
           {"bucket_ns", std::to_string(plan.bucket_ns)},
           {"buckets", std::to_string(plan.buckets)},
-          {"by", std::to_string(static_cast<int>(plan.by))}};
+          {"by", std::to_string(static_cast<int>(plan.by))},
+          {"origins", std::to_string(plan.origins)}};
 }
 
 void choose_rows(OsnoisePlan& plan, std::string_view word) {
   check_whose(word, osnoise_words);
   plan.by = whose_named(word).value_or(Whose::thread);
+}
+
+void check_origins(const OsnoisePlan& plan) {
+  if (!needs_origins(plan.by) || plan.origins) return;
+  throw Error("this recording does not say which {}", plan.by == Whose::cgroup
+                                                          ? "cgroups its threads were in"
+                                                          : "processes started the others")
+      .hint(fmt::format("record with `overdue osnoise --by {} --save`", to_word(plan.by)));
 }
 
 OsnoisePlan kept_osnoise_plan(const SessionInfo& info) {
@@ -42,15 +51,17 @@ OsnoisePlan kept_osnoise_plan(const SessionInfo& info) {
   plan.stop_single_ns = kept_number(info.options, "stop_single_ns", 0);
   plan.stop_total_ns = kept_number(info.options, "stop_total_ns", 0);
   plan.counts_softirqs = kept_number(info.options, "counts_softirqs", 1) != 0;
-  plan.by =
-      static_cast<Whose>(kept_number(info.options, "by", 0, static_cast<int>(Whose::pattern)));
+  plan.by = static_cast<Whose>(kept_number(info.options, "by", 0, static_cast<int>(Whose::parent)));
+  if (std::ranges::find(osnoise_words, to_word(plan.by)) == osnoise_words.end())
+    plan.by = Whose::thread;
+  plan.origins = kept_number(info.options, "origins", 0, 1) != 0;
   plan.bucket_ns = std::max<std::uint64_t>(1, kept_number(info.options, "bucket_ns", 1000));
   plan.buckets = std::max<std::uint64_t>(1, kept_number(info.options, "buckets", 256, 1'000'000));
   return plan;
 }
 
 std::vector<NoiseShare> parts_by(std::vector<NoiseShare> parts, Whose by) {
-  if (by == Whose::thread) return parts;
+  if (by != Whose::name && by != Whose::pattern) return parts;
   std::map<std::string, NoiseShare> threads;
   for (const NoiseShare& part : parts) {
     if (part.kind != NOISE_THREAD || part.number == 0) continue;
@@ -88,9 +99,47 @@ const Schema& osnoise_sample_of_tracer() {
   return schema;
 }
 
-void NoiseTally::add(const osnoise_gap& gap, const TimerCause& cause, const OsnoisePlan& plan) {
+NoiseOrigins origins_of(const Record& record) {
+  const auto gap = record.as<osnoise_gap>();
+  const std::size_t begin = sizeof gap + std::size_t{gap.noises} * sizeof(timerlat_noise);
+  if (record.bytes.size() <= begin) return {};
+  const std::size_t count =
+      std::min<std::size_t>(gap.origins, (record.bytes.size() - begin) / sizeof(noise_origin));
+  NoiseOrigins origins;
+  for (std::size_t i = 0; i < count; ++i) {
+    noise_origin origin{};
+    std::memcpy(&origin, record.bytes.data() + begin + i * sizeof origin, sizeof origin);
+    origins[origin.tid] = origin;
+  }
+  return origins;
+}
+
+/// A thread without an origin is of unknown parents and cgroups.
+void NoiseTally::add_thread(const CauseNoise& each, const NoiseOrigins& origins, Whose by) {
+  const auto found = origins.find(each.noise.number);
+  const noise_origin known = found == origins.end() ? noise_origin{} : found->second;
+  event_header thread{};
+  thread.pid = known.pid;
+  thread.tid = each.noise.number;
+  thread.cgroup_id = known.cgroup_id;
+  std::memcpy(thread.comm, each.noise.name, COMM_SIZE);
+  const Owner owner =
+      key_of(known.of_kernel != 0 ? kernel_owner() : owner_of(thread, known.origin), by);
+  NoiseShare& share = owners_[owner];
+  share.kind = NOISE_THREAD;
+  ++share.count;
+  share.ns += each.net_ns;
+  share.max_ns = std::max(share.max_ns, each.net_ns);
+  if (known.pid != 0) processes_.add(owner, known.pid, known.origin.start_ns);
+}
+
+void NoiseTally::add(const osnoise_gap& gap, const TimerCause& cause, const OsnoisePlan& plan,
+                     const NoiseOrigins& origins) {
   for (const CauseNoise& each : cause.noises)
-    shares_.count(each.noise.kind, each.noise.number, noise_name(each.noise), each.net_ns);
+    if (each.noise.kind == NOISE_THREAD && each.noise.number != 0 && needs_origins(plan.by))
+      add_thread(each, origins, plan.by);
+    else
+      shares_.count(each.noise.kind, each.noise.number, noise_name(each.noise), each.net_ns);
   if (gap.flags & OSNOISE_UNSEEN)
     shares_.count(NOISE_THREAD, 0, "", cause.residual_ns);
   else if (gap.interferences == 0)
@@ -102,10 +151,43 @@ void NoiseTally::add(const osnoise_gap& gap, const TimerCause& cause, const Osno
 
 void NoiseTally::merge(const NoiseTally& other) {
   shares_.merge(other.shares_);
+  for (const auto& [owner, more] : other.owners_) {
+    NoiseShare& share = owners_[owner];
+    share.kind = more.kind;
+    share.count += more.count;
+    share.ns += more.ns;
+    share.max_ns = std::max(share.max_ns, more.max_ns);
+  }
+  processes_.merge(other.processes_);
   if (histogram_.counts().empty())
     histogram_ = other.histogram_;
   else
     histogram_.merge(other.histogram_);
+}
+
+std::vector<NoisePart> NoiseTally::parts(Whose by, const Names& names) const {
+  std::vector<NoisePart> parts;
+  for (NoiseShare& share : parts_by(shares_.longest_first(), by))
+    parts.push_back({std::move(share), std::nullopt, 0});
+  for (const auto& [owner, share] : owners_)
+    parts.push_back({share, owner, processes_.count(owner)});
+  std::ranges::sort(parts, [](const NoisePart& one, const NoisePart& other) {
+    return std::tie(other.ns, one.kind, one.number, one.name, one.owner) <
+           std::tie(one.ns, other.kind, other.number, other.name, other.owner);
+  });
+  if (by == Whose::cgroup) resolve_cgroups(parts, names);
+  return parts;
+}
+
+std::uint64_t NoiseTally::parts_ns() const {
+  std::uint64_t sum = shares_.total_ns();
+  for (const auto& [owner, share] : owners_) sum += share.ns;
+  return sum;
+}
+
+void resolve_cgroups(std::vector<NoisePart>& parts, const Names& names) {
+  for (NoisePart& part : parts)
+    if (part.owner) resolve_cgroup(*part.owner, names);
 }
 
 void OsnoiseCpu::add(const osnoise_sample& sample) {

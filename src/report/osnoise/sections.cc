@@ -48,14 +48,15 @@ void describe_counts(Members& member, const OsnoiseCpu& cpu, const OsnoisePlan& 
   member("thread", cpu.thread);
 }
 
-void describe_cpu(Members& member, const OsnoiseCpu& cpu, const OsnoisePlan& plan) {
+void describe_cpu(Members& member, const OsnoiseCpu& cpu, const OsnoisePlan& plan,
+                  const Names& names) {
   member.type("noise_cpu",
               "Periods of a CPU that have ended. The ns of the parts and residual_ns add up to "
               "noise_ns");
   member("cpu", cpu.cpu);
   describe_noise(member, cpu);
   describe_counts(member, cpu, plan);
-  member("parts", parts_by(cpu.tally.parts(), plan.by), parts_about);
+  member("parts", cpu.tally.parts(plan.by, names), parts_about);
   member("residual_ns", cpu.residual_ns(),
          {.help = "noise in no part: kernel entries and exits, context switches, lost records"});
   member("histogram", when(plan.histogram, cpu.tally.histogram().buckets()),
@@ -63,8 +64,9 @@ void describe_cpu(Members& member, const OsnoiseCpu& cpu, const OsnoisePlan& pla
                   "is exclusive, and null in the last bucket, which has all longer noises"});
 }
 
-void describe_cpus(Members& member, const std::vector<OsnoiseCpu>& cpus, const OsnoisePlan& plan) {
-  member.list("cpus", cpus, [&](const OsnoiseCpu& cpu) { describe_cpu(member, cpu, plan); },
+void describe_cpus(Members& member, const std::vector<OsnoiseCpu>& cpus, const OsnoisePlan& plan,
+                   const Names& names) {
+  member.list("cpus", cpus, [&](const OsnoiseCpu& cpu) { describe_cpu(member, cpu, plan, names); },
               {.below = true});
 }
 
@@ -73,7 +75,7 @@ void add_rows(CsvRows& csv, std::span<const OsnoiseCpu> cpus, const OsnoisePlan&
               std::string_view type, const ReportTime& time) {
   csv.rows<OsnoiseCpu>(cpus, [&](Members& cell, const OsnoiseCpu& cpu) {
     describe_row_time(cell, type, time);
-    describe_cpu(cell, cpu, plan);
+    describe_cpu(cell, cpu, plan, {});
   });
 }
 
@@ -84,17 +86,26 @@ TableWidth table_width(const ReportContext& context) {
 
 }  // namespace
 
-void describe(Members& member, const NoiseShare& part) {
-  const bool is_thread = part.kind == NOISE_THREAD;
+void describe(Members& member, const NoisePart& part) {
+  const bool is_thread = part.kind == NOISE_THREAD && !part.owner;
+  const Owner owner = part.owner.value_or(Owner{});
   member.type("noise_part", "Interferences of one kind and name");
   member("kind", noise_kind_name(part.kind),
          {.help = "hardware: nothing that the kernel reports; hardware or a hypervisor",
           .choices = kinds});
-  member("name", part.name);
+  member(
+      "name",
+      !part.owner            ? part.name
+      : owner.cgroup.empty() ? owner.process
+                             : owner.cgroup,
+      {.help = "with --by cgroup its path, with --by parent the name of the processes; (kernel): "
+               "all threads of the kernel"});
   member("threads", when(part.threads > 0, part.threads), {.help = "with --by name, pattern"});
+  describe_common(member, owner, part.processes);
   member("tid", when(is_thread && part.threads == 0, part.number),
          {.help = "thread; 0: the kernel reported no switch to it"});
-  member("number", when(!is_thread, part.number), {.help = "number of the interrupt"});
+  member("number", when(part.kind != NOISE_THREAD, part.number),
+         {.help = "number of the interrupt"});
   member("count", part.count);
   member("ns", part.ns);
   member("max_ns", part.max_ns);
@@ -115,9 +126,9 @@ void describe(Members& member, const OsnoiseStop& stop) {
   member("complete", stop.complete, {.help = complete_help});
 }
 
-void OsnoiseInterval::members(Members& member, const ReportContext&) const {
+void OsnoiseInterval::members(Members& member, const ReportContext& context) const {
   describe_time(member);
-  describe_cpus(member, cpus_, plan_);
+  describe_cpus(member, cpus_, plan_, context.info.names);
 }
 
 std::string OsnoiseInterval::text(const ReportContext& context) const {
@@ -128,7 +139,7 @@ void OsnoiseInterval::rows(CsvRows& csv, const ReportContext&) const {
   add_rows(csv, cpus_, plan_, "interval", time());
 }
 
-void OsnoiseReport::members(Members& member, const ReportContext&) const {
+void OsnoiseReport::members(Members& member, const ReportContext& context) const {
   member.object("osnoise", [&] {
     member("period_ns", plan_.period_ns);
     member("runtime_ns", plan_.runtime_ns, {.help = "of each period"});
@@ -136,7 +147,7 @@ void OsnoiseReport::members(Members& member, const ReportContext&) const {
     member("priority", static_cast<std::uint64_t>(plan_.priority),
            {.help = "SCHED_FIFO priority of the threads; 0: ordinary threads"});
   });
-  describe_cpus(member, cpus_, plan_);
+  describe_cpus(member, cpus_, plan_, context.info.names);
   member("cause", or_null(stop_), {.help = "null: no limit stopped the run", .below = true});
 }
 
@@ -144,9 +155,10 @@ std::string OsnoiseReport::text(const ReportContext& context) const {
   std::string text;
   if (plan_.histogram) text += osnoise_histogram(cpus_, plan_) + "\n";
   text += osnoise_table(cpus_, plan_, context.info.duration, table_width(context));
-  if (const std::string parts = osnoise_parts(cpus_, parts_shown, plan_.by); !parts.empty())
+  if (const std::string parts = osnoise_parts(cpus_, parts_shown, plan_.by, context.info.names);
+      !parts.empty())
     text += "\n" + parts;
-  if (stop_) text += "\n" + osnoise_stop(*stop_);
+  if (stop_) text += "\n" + osnoise_stop(*stop_, plan_.by);
   return text;
 }
 

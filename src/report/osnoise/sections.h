@@ -11,7 +11,7 @@
 
 namespace overdue {
 
-void describe(Members& member, const NoiseShare& part);
+void describe(Members& member, const NoisePart& part);
 void describe(Members& member, const OsnoiseStop& stop);
 
 /// The figures of `overdue osnoise` since the start of the session, at --interval.

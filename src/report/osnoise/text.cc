@@ -14,8 +14,12 @@
 namespace overdue {
 namespace {
 
-/// "local_timer:236", "NET_RX:3", "cc1:87882"; why, if a part has no name.
-std::string name_of(const NoiseShare& part) {
+constexpr std::size_t name_width = 27;
+
+/// "local_timer:236", "NET_RX:3", "cc1:87882", "sh ×522 from cron[4126]"; why, if a part has no
+/// name.
+std::string name_of(const NoisePart& part, Whose by) {
+  if (part.owner) return owner_text(*part.owner, by, part.processes);
   if (part.kind == NOISE_HARDWARE) return "or a hypervisor";
   if (!has_name(part.kind)) return {};
   if (part.threads > 0) return owner_text({.comm = part.name}, Whose::name, part.threads);
@@ -23,25 +27,24 @@ std::string name_of(const NoiseShare& part) {
   return fmt::format("{}:{}", printable(part.name), part.number);
 }
 
-std::string noise_line(std::string_view kind, std::string_view name, std::uint64_t count,
-                       std::uint64_t ns, std::uint64_t max_ns, std::uint64_t of_ns) {
-  const std::string times = count == 0 ? "" : grouped(count);
-  const std::string longest = max_ns == 0 ? "" : microseconds(max_ns);
-  return fmt::format("  {:<10}{:<28}{:>10} {:>14} {:>12} {:>7}%\n", kind, name, times,
-                     microseconds(ns), longest, percent_of(ns, of_ns));
-}
+/// A row of the table of parts.
+struct NoiseLine {
+  std::string_view kind;
+  std::string name;
+  std::uint64_t count = 0, ns = 0, max_ns = 0;  ///< 0: no such figure
+};
 
-std::string noise_lines(const std::vector<NoiseShare>& parts, std::size_t most,
-                        std::uint64_t residual_ns, std::uint64_t noise_ns) {
-  std::string text = fmt::format("  {:<10}{:<28}{:>10} {:>14} {:>12} {:>8}\n", "KIND", "NAME",
-                                 "COUNT", "TOTAL us", "MAX us", "OF NOISE");
-  NoiseShare rest;
+/// The parts, at most `most` of a kind; the others; the residual.
+std::vector<NoiseLine> lines_of(const std::vector<NoisePart>& parts, std::size_t most, Whose by,
+                                std::uint64_t residual_ns) {
+  std::vector<NoiseLine> lines;
+  NoiseLine rest{"others", "", 0, 0, 0};
   std::map<u32, std::size_t> shown;
   std::size_t left_out = 0;
-  for (const NoiseShare& part : parts) {
+  for (const NoisePart& part : parts) {
     if (shown[part.kind]++ < most) {
-      text += noise_line(noise_kind_name(part.kind), name_of(part), part.count, part.ns,
-                         part.max_ns, noise_ns);
+      lines.push_back(
+          {noise_kind_name(part.kind), name_of(part, by), part.count, part.ns, part.max_ns});
       continue;
     }
     ++left_out;
@@ -49,10 +52,25 @@ std::string noise_lines(const std::vector<NoiseShare>& parts, std::size_t most,
     rest.ns += part.ns;
     rest.max_ns = std::max(rest.max_ns, part.max_ns);
   }
-  if (left_out > 0)
-    text += noise_line("others", fmt::format("{} more", left_out), rest.count, rest.ns, rest.max_ns,
-                       noise_ns);
-  text += noise_line("residual", "entry, exit, switches", 0, residual_ns, 0, noise_ns);
+  rest.name = fmt::format("{} more", left_out);
+  if (left_out > 0) lines.push_back(std::move(rest));
+  lines.push_back({"residual", "entry, exit, switches", 0, residual_ns, 0});
+  return lines;
+}
+
+std::string noise_lines(const std::vector<NoisePart>& parts, std::size_t most, Whose by,
+                        std::uint64_t residual_ns, std::uint64_t noise_ns) {
+  const std::vector<NoiseLine> lines = lines_of(parts, most, by, residual_ns);
+  std::size_t width = name_width;
+  for (const NoiseLine& line : lines) width = std::max(width, display_width(line.name));
+  std::string text = fmt::format("  {:<10}{:<{}} {:>10} {:>14} {:>12} {:>8}\n", "KIND", "NAME",
+                                 width, "COUNT", "TOTAL us", "MAX us", "OF NOISE");
+  for (const NoiseLine& line : lines)
+    text += fmt::format("  {:<10}{}{} {:>10} {:>14} {:>12} {:>7}%\n", line.kind, line.name,
+                        std::string(width - display_width(line.name), ' '),
+                        line.count == 0 ? "" : grouped(line.count), microseconds(line.ns),
+                        line.max_ns == 0 ? "" : microseconds(line.max_ns),
+                        percent_of(line.ns, noise_ns));
   return text;
 }
 
@@ -102,7 +120,8 @@ std::string osnoise_table(std::span<const OsnoiseCpu> cpus, const OsnoisePlan& p
   return text;
 }
 
-std::string osnoise_parts(std::span<const OsnoiseCpu> cpus, std::size_t most, Whose by) {
+std::string osnoise_parts(std::span<const OsnoiseCpu> cpus, std::size_t most, Whose by,
+                          const Names& names) {
   NoiseTally all;
   std::uint64_t noise_ns = 0, residual_ns = 0;
   for (const OsnoiseCpu& cpu : cpus) {
@@ -110,7 +129,8 @@ std::string osnoise_parts(std::span<const OsnoiseCpu> cpus, std::size_t most, Wh
     noise_ns += cpu.noise_ns;
     residual_ns += cpu.residual_ns();
   }
-  return noise_ns == 0 ? "" : noise_lines(parts_by(all.parts(), by), most, residual_ns, noise_ns);
+  if (noise_ns == 0) return {};
+  return noise_lines(all.parts(by, names), most, by, residual_ns, noise_ns);
 }
 
 std::string osnoise_histogram(std::span<const OsnoiseCpu> cpus, const OsnoisePlan& plan) {
@@ -138,12 +158,12 @@ std::string osnoise_histogram(std::span<const OsnoiseCpu> cpus, const OsnoisePla
   return text;
 }
 
-std::string osnoise_stop(const OsnoiseStop& stop) {
+std::string osnoise_stop(const OsnoiseStop& stop, Whose by) {
   std::string text =
       fmt::format("CPU {} stopped the run: {} of {}, and the limit is {}\n\n", stop.cpu,
                   stop.single ? "a single noise" : "the noise of one period",
                   duration_text(stop.noise_ns), duration_text(stop.limit_ns));
-  text += noise_lines(stop.parts, stop.parts.size(), stop.residual_ns, stop.noise_ns);
+  text += noise_lines(stop.parts, stop.parts.size(), by, stop.residual_ns, stop.noise_ns);
   if (!stop.complete)
     text +=
         fmt::format("  more than {} pieces: the oldest are in the residual\n", OSNOISE_NOISES_MAX);

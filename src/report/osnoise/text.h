@@ -22,13 +22,14 @@ std::string osnoise_table(std::span<const OsnoiseCpu> cpus, const OsnoisePlan& p
 inline constexpr std::size_t osnoise_table_width = 120;  ///< columns of the full table
 
 /// The parts of all CPUs' noise, longest first, at most `most` of a kind. Empty without noise.
-std::string osnoise_parts(std::span<const OsnoiseCpu> cpus, std::size_t most, Whose by);
+std::string osnoise_parts(std::span<const OsnoiseCpu> cpus, std::size_t most, Whose by,
+                          const Names& names);
 
 /// Number of noises by bucket, a column for each CPU. Empty buckets are left out.
 std::string osnoise_histogram(std::span<const OsnoiseCpu> cpus, const OsnoisePlan& plan);
 
 /// The noise that ended the run, and its parts.
-std::string osnoise_stop(const OsnoiseStop& stop);
+std::string osnoise_stop(const OsnoiseStop& stop, Whose by);
 
 /// Lines in the format of the kernel's osnoise tracer and of its events.
 class OsnoiseTrace {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "probes/osnoise/probe.h"
 #include "report/timerlat/text.h"
@@ -119,7 +120,7 @@ TEST(OsnoiseFigures, PartsAddUp) {
   EXPECT_EQ(cpu.tally.parts_ns() + cpu.residual_ns(), noise_ns);
   EXPECT_EQ(cpu.residual_ns(), 8812u - 2848 - 3068 + 3000 - 2000);
   std::string reported;
-  for (const NoiseShare& part : cpu.tally.parts())
+  for (const NoiseShare& part : cpu.tally.parts(Whose::thread))
     reported += fmt::format("{} {}:{} {} {}\n", noise_kind_name(part.kind), part.name, part.number,
                             part.count, part.ns);
   EXPECT_EQ(reported,
@@ -163,8 +164,9 @@ TEST(OsnoiseStopText, SaysWhatItWas) {
   const std::string text = osnoise_stop({.cpu = 8,
                                          .limit_ns = 8000,
                                          .noise_ns = 8812,
-                                         .parts = tally.parts(),
-                                         .residual_ns = 8812 - tally.parts_ns()});
+                                         .parts = tally.parts(Whose::thread),
+                                         .residual_ns = 8812 - tally.parts_ns()},
+                                        Whose::thread);
   EXPECT_THAT(
       text, HasSubstr("CPU 8 stopped the run: a single noise of 8.81us, and the limit is 8.00us"));
   EXPECT_THAT(text, HasSubstr("thread    migration/8:54"));
@@ -202,6 +204,106 @@ TEST(OsnoiseParts, ByNameThreadsAddUpAndNothingIsLost) {
   EXPECT_EQ(named[1].name, "disk");
   EXPECT_EQ(named[2].ns, 5u);
   EXPECT_EQ(parts_by(parts, Whose::thread).size(), parts.size());
+}
+
+/// An origin of thread `tid`, a process of its own.
+noise_origin origin_of(u32 tid, const char* process, u32 parent_pid, const char* parent) {
+  noise_origin origin{};
+  origin.tid = origin.pid = tid;
+  origin.cgroup_id = 77;
+  origin.origin.is_known = 1;
+  origin.origin.start_ns = tid;
+  origin.origin.parent_pid = parent_pid;
+  std::strncpy(origin.origin.process, process, COMM_SIZE - 1);
+  std::strncpy(origin.origin.parent, parent, COMM_SIZE - 1);
+  return origin;
+}
+
+/// A noise of three shells, one of them twice, two threads of the kernel, a thread whose origin is
+/// not known, and an interrupt.
+struct Storm {
+  explicit Storm(Whose by) : plan{.by = by} {
+    const Pause pause(1000, 10'000,
+                      {noise_of(NOISE_THREAD, 11, "sh", 0, 1000, 2000),
+                       noise_of(NOISE_THREAD, 12, "sh", 0, 2000, 4000),
+                       noise_of(NOISE_THREAD, 11, "sh", 0, 4000, 4500),
+                       noise_of(NOISE_THREAD, 13, "tr", 0, 4500, 5000),
+                       noise_of(NOISE_THREAD, 5, "kworker/0:1", 0, 5000, 5100),
+                       noise_of(NOISE_THREAD, 6, "ksoftirqd/0", 0, 5100, 5300),
+                       noise_of(NOISE_THREAD, 99, "lost", 0, 5300, 5310),
+                       noise_of(NOISE_IRQ, 4, "disk", 0, 6000, 6001)});
+    NoiseOrigins origins;
+    for (const u32 tid : {11u, 12u}) origins[tid] = origin_of(tid, "sh", 4126, "cron");
+    origins[13] = origin_of(13, "tr", 4126, "cron");
+    for (const u32 tid : {5u, 6u}) {
+      origins[tid] = origin_of(tid, "kworker", 2, "kthreadd");
+      origins[tid].of_kernel = 1;
+    }
+    for (NoiseTally* const half : {&one, &other})
+      half->add(pause.gap, pause.cause(), plan, origins);
+    one.merge(other);
+  }
+  /// "name ×processes: count, ns" of each part.
+  std::vector<std::string> parts() const {
+    Names names;
+    names.cgroups[77] = "/cron";
+    std::vector<std::string> all;
+    for (const NoisePart& part : one.parts(plan.by, names))
+      all.push_back(fmt::format(
+          "{}: {}, {}", part.owner ? owner_text(*part.owner, plan.by, part.processes) : part.name,
+          part.count, part.ns));
+    return all;
+  }
+
+  OsnoisePlan plan;
+  NoiseTally one{}, other{};
+};
+
+TEST(OsnoiseParts, ByParentAndCgroupProcessesAddUp) {
+  EXPECT_THAT(
+      Storm(Whose::parent).parts(),
+      testing::ElementsAre("sh ×2 from cron[4126]: 6, 7000", "tr from cron[4126]: 2, 1000",
+                           "(kernel) ×2: 4, 600", "lost from (unknown): 2, 20", "disk: 2, 2"));
+  EXPECT_THAT(
+      Storm(Whose::cgroup).parts(),
+      testing::ElementsAre("/cron: 8, 8000", "(kernel): 4, 600", "(unknown): 2, 20", "disk: 2, 2"));
+  const Storm storm(Whose::parent);
+  EXPECT_EQ(storm.one.parts_ns(), 2u * (4000 + 300 + 10 + 1));
+  OsnoiseCpu cpu{.noise_ns = 20'000, .tally = storm.one};
+  EXPECT_THAT(
+      osnoise_parts({&cpu, 1}, 6, Whose::parent, {}),
+      HasSubstr("  thread    sh ×2 from cron[4126]                6            7.0          2.0"));
+}
+
+TEST(NoiseOrigins, AreBehindTheNoisesOfARecord) {
+  osnoise_gap gap{};
+  gap.noises = 1;
+  gap.origins = 2;
+  const noise_origin origins[] = {origin_of(11, "sh", 4126, "cron"), origin_of(12, "sh", 7, "at")};
+  std::vector<std::byte> bytes(sizeof gap + sizeof(timerlat_noise) + sizeof origins);
+  std::memcpy(bytes.data(), &gap, sizeof gap);
+  std::memcpy(bytes.data() + sizeof gap + sizeof(timerlat_noise), origins, sizeof origins);
+  const NoiseOrigins found = origins_of({&osnoise_gap_schema, bytes});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found.at(12).origin.parent_pid, 7u);
+  bytes.resize(bytes.size() - 1);  // of a damaged recording
+  EXPECT_EQ(origins_of({&osnoise_gap_schema, bytes}).size(), 1u);
+  bytes.resize(sizeof gap);
+  EXPECT_TRUE(origins_of({&osnoise_gap_schema, bytes}).empty());
+}
+
+TEST(OsnoisePlan, OfADamagedRecordingHasRowsByThread) {
+  SessionInfo info;
+  OsnoisePlan plan{.by = Whose::cgroup, .origins = true};
+  info.options = kept_options(plan);
+  EXPECT_EQ(kept_osnoise_plan(info).by, Whose::cgroup);
+  EXPECT_TRUE(kept_osnoise_plan(info).origins);
+  info.options["by"] = std::to_string(static_cast<int>(Whose::group));
+  EXPECT_EQ(kept_osnoise_plan(info).by, Whose::thread);
+  plan.origins = false;
+  EXPECT_THROW(check_origins(plan), Error);
+  plan.by = Whose::pattern;
+  check_origins(plan);
 }
 
 }  // namespace

@@ -15,15 +15,16 @@ namespace {
 /// be reported later still.
 constexpr std::uint64_t late_lines_ns = 1'200'000'000;
 
-OsnoiseStop stop_at(const osnoise_gap& gap, const TimerCause& cause, const OsnoisePlan& plan) {
+OsnoiseStop stop_at(const osnoise_gap& gap, const TimerCause& cause, const OsnoisePlan& plan,
+                    const NoiseOrigins& origins) {
   NoiseTally tally;
-  tally.add(gap, cause, plan);
+  tally.add(gap, cause, plan, origins);
   return {.cpu = gap.header.cpu,
           .time_ns = gap.header.time_ns,
           .single = true,
           .limit_ns = plan.stop_single_ns,
           .noise_ns = gap.noise_ns,
-          .parts = parts_by(tally.parts(), plan.by),
+          .parts = tally.parts(plan.by),
           .residual_ns = gap.noise_ns - tally.parts_ns(),
           .complete = (gap.flags & OSNOISE_CUT) == 0};
 }
@@ -43,10 +44,13 @@ void OsnoiseView::begin(const SessionInfo& info) {
                                                                   : osnoise_header(info, plan_)));
 }
 
-void OsnoiseView::add(const osnoise_gap& gap, const TimerCause& cause, OsnoiseCpu& cpu) {
-  cpu.open.add(gap, cause, plan_);
+void OsnoiseView::add(const Record& record, OsnoiseCpu& cpu) {
+  const auto gap = record.as<osnoise_gap>();
+  const TimerCause cause = take_apart_pause(record);
+  const NoiseOrigins origins = needs_origins(plan_.by) ? origins_of(record) : NoiseOrigins{};
+  cpu.open.add(gap, cause, plan_, origins);
   if (plan_.trace && is_text()) trace_.add(gap, cause);
-  if (gap.flags & OSNOISE_STOPPED) stop_ = stop_at(gap, cause, plan_);
+  if (gap.flags & OSNOISE_STOPPED) stop_ = stop_at(gap, cause, plan_, origins);
 }
 
 void OsnoiseView::add(const osnoise_sample& sample, OsnoiseCpu& cpu) {
@@ -57,7 +61,7 @@ void OsnoiseView::add(const osnoise_sample& sample, OsnoiseCpu& cpu) {
              .single = false,
              .limit_ns = plan_.stop_total_ns,
              .noise_ns = sample.noise_ns,
-             .parts = parts_by(cpu.open.parts(), plan_.by),
+             .parts = cpu.open.parts(plan_.by),
              .residual_ns = sample.noise_ns > known_ns ? sample.noise_ns - known_ns : 0};
   }
   cpu.add(sample);
@@ -71,7 +75,7 @@ void OsnoiseView::record(const Record& record) {
   if (cpu == cpus_.end()) return;
   newest_ns_ = std::max<std::uint64_t>(newest_ns_, header.time_ns);
   if (header.kind == RECORD_OSNOISE_GAP)
-    add(record.as<osnoise_gap>(), take_apart_pause(record), *cpu);
+    add(record, *cpu);
   else if (header.kind == RECORD_OSNOISE_SAMPLE)
     add(record.as<osnoise_sample>(), *cpu);
   if (!plan_.trace || is_text()) return;
@@ -104,6 +108,10 @@ void OsnoiseView::end(const SessionInfo& info, const Receipt& receipt) {
     if (by_tracer_ && cpu.samples == 0 && has_had_time)
       shown.notes.push_back(fmt::format(
           "CPU {}: none of its periods has ended; the kernel reports whole ones", cpu.cpu));
+  for (const OsnoiseCpu& cpu : cpus_)
+    if (const std::string left_out = left_out_text(cpu.tally.processes()); !left_out.empty())
+      shown.notes.push_back(fmt::format("CPU {}: {}", cpu.cpu, left_out));
+  if (stop_ && plan_.by == Whose::cgroup) resolve_cgroups(stop_->parts, info.names);
   if (is_text() && options_.quiet) shown.notes.clear();
   show_trace_until(UINT64_MAX);
   report_.sink->section(std::make_shared<OsnoiseReport>(plan_, std::move(cpus_), stop_));

@@ -25,7 +25,7 @@ class OsnoiseView final : public MeasureListener {
 
  private:
   bool is_text() const { return options_.format == "text"; }
-  void add(const osnoise_gap& gap, const TimerCause& cause, OsnoiseCpu& cpu);
+  void add(const Record& record, OsnoiseCpu& cpu);
   void add(const osnoise_sample& sample, OsnoiseCpu& cpu);
   void show_trace_until(std::uint64_t until_ns);
 

@@ -71,7 +71,7 @@ WhyAnalysis::WhyAnalysis(const WhyPlan& plan, StackNamer& namer, Duration interv
       interval_({.by_thread = true, .most_ns = static_cast<std::uint64_t>(interval.count())}),
       stalls_(every_finding(
                   plan, [this](const Finding& finding) { take(finding); },
-                  [this](const Finding& finding) { add_answer(finding); }),
+                  [this](const Finding& finding) { leave_out(finding); }),
               namer, no_sink_) {}
 
 void WhyAnalysis::begin(const SessionInfo& info) {
@@ -81,10 +81,17 @@ void WhyAnalysis::begin(const SessionInfo& info) {
 }
 
 void WhyAnalysis::take(const Finding& finding) {
+  holders_.add(finding, sampling_.class_of(finding));
   if (Answers::decide(finding))
     add_answer(finding);
   else
     blame(finding);
+}
+
+/// An operation that is no delay may have waited for a CPU all the same.
+void WhyAnalysis::leave_out(const Finding& finding) {
+  holders_.add(finding, sampling_.class_of(finding));
+  add_answer(finding);
 }
 
 void WhyAnalysis::add_answer(const Finding& finding) {
@@ -163,18 +170,23 @@ WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const std::vector<Offc
 }
 
 /// Most time on the CPU, uninterruptible or runnable first.
-std::vector<OffcpuRow> WhyAnalysis::rows_of_time(const Names& names) const {
+std::vector<WhyRow> WhyAnalysis::rows_of_time(const Names& names) const {
   std::vector<OffcpuRow> rows = threads_.rows(plan_.by);
   complete_rows(rows, plan_.by, names);
   std::ranges::sort(rows, std::ranges::greater(),
                     [](const OffcpuRow& row) { return row.oncpu_ns + row.waiting_ns(); });
-  return rows;
+  std::vector<WhyRow> all;
+  for (OffcpuRow& row : rows) all.push_back({std::move(row), {}});
+  return all;
 }
 
 WhyFigures WhyAnalysis::figures(const SessionInfo& info) const {
-  WhyFigures figures = figures_of_sums(session_, threads(), info, info.start + info.duration);
+  const std::vector<OffcpuRow> threads = this->threads();
+  WhyFigures figures = figures_of_sums(session_, threads, info, info.start + info.duration);
   figures.by = plan_.by;
   if (plan_.by != Whose::group) figures.groups = rows_of_time(info.names);
+  find_others_waits(figures.groups, plan_.by, threads, threads_.merged_threads() == 0,
+                    holders_.waits(sampling_));
   return figures;
 }
 
@@ -213,6 +225,9 @@ std::vector<std::string> WhyAnalysis::notes() const {
   if (const std::uint64_t ns = session_.blame.merged_ns())
     notes.push_back(
         fmt::format("late time of causes too many to keep apart: {}", duration_text(ns)));
+  if (const std::uint64_t ns = holders_.left_out_ns())
+    notes.push_back(fmt::format("time in run queues behind threads too many to keep apart: {}",
+                                duration_text(ns)));
   if (const std::uint64_t ns = session_.blame.unassigned_ns())
     notes.push_back(
         fmt::format("late time of threads too many to keep apart: {}", duration_text(ns)));

@@ -16,6 +16,7 @@
 #include "report/why/cpu_functions.h"
 #include "report/why/disk_uses.h"
 #include "report/why/figures.h"
+#include "report/why/others_waits.h"
 #include "report/why/sampling.h"
 #include "source/kept_options.h"
 
@@ -93,10 +94,11 @@ class WhyAnalysis {
   };
 
   void take(const Finding& finding);
+  void leave_out(const Finding& finding);
   void blame(const Finding& finding);
   void add_answer(const Finding& finding);
   void add_sample(const Record& record);
-  std::vector<OffcpuRow> rows_of_time(const Names& names) const;
+  std::vector<WhyRow> rows_of_time(const Names& names) const;
   WhyFigures figures_of_sums(const Sums& sums, const std::vector<OffcpuRow>& threads,
                              const SessionInfo& info, KernelTime end) const;
 
@@ -112,6 +114,7 @@ class WhyAnalysis {
   StallView stalls_;
   OffcpuTable threads_;
   DiskUses disks_;
+  CpuHolders holders_;
 };
 
 }  // namespace overdue

@@ -13,6 +13,7 @@
 #include "report/why/disk_uses.h"
 #include "report/why/file_locks.h"
 #include "report/why/open_waits.h"
+#include "report/why/others_waits.h"
 #include "report/why/sampling.h"
 
 namespace overdue {
@@ -22,7 +23,7 @@ struct WhyFigures {
   std::string verdict;
   std::uint64_t threshold_ns = 0;  ///< operations from this latency on were examined one by one
   Whose by = Whose::group;
-  std::vector<OffcpuRow> groups;   ///< where the time went, by this word
+  std::vector<WhyRow> groups;      ///< where the time went, by this word
   std::vector<WhyCause> causes;    ///< largest first
   std::uint64_t late_ns = 0;       ///< of all causes, listed or not
   std::vector<WhyFunction> oncpu;  ///< most samples first

@@ -29,6 +29,11 @@ std::string counted_name(const OffcpuRow& group) {
   return fmt::format("{} ×{}", group_name(group), grouped(group.threads));
 }
 
+std::string row_name(const OffcpuRow& row, Whose by) {
+  if (by == Whose::group) return counted_name(row);
+  return owner_text(row, by, by == Whose::parent ? row.processes : row.threads);
+}
+
 std::string time_bar(const OffcpuRow& row, std::size_t width) {
   const auto cells = [&](std::uint64_t ns) {
     return row.wall_ns == 0 ? 0 : (width * ns + row.wall_ns / 2) / row.wall_ns;
@@ -40,21 +45,21 @@ std::string time_bar(const OffcpuRow& row, std::size_t width) {
   return bar;
 }
 
-std::vector<OffcpuRow> groups_of(const std::vector<OffcpuRow>& threads) {
+std::vector<WhyRow> groups_of(const std::vector<OffcpuRow>& threads) {
   std::map<std::string, std::set<std::uint32_t>> processes;
   for (const OffcpuRow& thread : threads)
     processes[key_of(thread, Whose::group).comm].insert(thread.pid);
-  std::map<Owner, OffcpuRow> groups;
+  std::map<Owner, WhyRow> groups;
   for (const OffcpuRow& thread : threads) {
     Owner key = key_of(thread, Whose::group);
     if (processes[key.comm].size() >= processes_merged) key.pid = 0;
-    OffcpuRow& group = groups[key];
+    WhyRow& group = groups[key];
     group.pid = key.pid;
     group.tid = thread.tid;
     group.comm = group.threads == 0 ? thread.comm : key.comm;
     group.add(thread);
   }
-  std::vector<OffcpuRow> all;
+  std::vector<WhyRow> all;
   for (auto& [key, group] : groups) all.push_back(std::move(group));
   std::ranges::sort(all, std::ranges::greater(),
                     [](const OffcpuRow& group) { return group.oncpu_ns + group.waiting_ns(); });

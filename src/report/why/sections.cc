@@ -2,8 +2,11 @@
 
 #include <array>
 
+#include <fmt/format.h>
+
 #include "core/finding_members.h"
 #include "report/why/causes.h"
+#include "report/why/groups.h"
 
 namespace overdue {
 namespace {
@@ -22,7 +25,7 @@ constexpr std::array<std::pair<std::string_view, wait_reason>, WAIT_REASONS> rea
     {"other_ns", REASON_OTHER},
 }};
 
-void describe_group(Members& member, const OffcpuRow& group, Whose by) {
+void describe_group(Members& member, const WhyRow& group, Whose by) {
   member.type("why_group", "Where the time of threads with one name went, or of those of a row");
   member("name", by == Whose::cgroup ? group.cgroup : group.comm,
          {.help = "of the threads; with * for numbers where names differ; with --by cgroup its "
@@ -45,6 +48,16 @@ void describe_group(Members& member, const OffcpuRow& group, Whose by) {
   member.object("reasons", [&] {
     member.type("why_reasons", "What a group's threads were blocked for: the parts of blocked_ns");
     for (const auto& [key, reason] : reasons) member(key, group.reason_ns[reason]);
+  });
+  member.object("others_waits", [&] {
+    member.type("why_others_waits",
+                "Waits in run queues, after a wake-up or a preemption, of the threads of all other "
+                "rows");
+    member("total_ns", group.others.total_ns);
+    member("behind_ns", group.others.behind_ns,
+           {.help = "part of total_ns in which threads of this row had the CPU"});
+    member("unknown_ns", group.others.unknown_ns,
+           {.help = "part of total_ns in which it is not known which thread had the CPU"});
   });
 }
 
@@ -73,7 +86,7 @@ void WhySection::members(Members& member, const ReportContext&) const {
          {.help = "operations from this latency on were examined one by one"});
   member("by", to_word(figures_.by), {.help = "what a row of groups is", .choices = why_words});
   member.list("groups", figures_.groups,
-              [&](const OffcpuRow& group) { describe_group(member, group, figures_.by); },
+              [&](const WhyRow& group) { describe_group(member, group, figures_.by); },
               {.below = true});
   member.list("causes", figures_.causes,
               [&](const WhyCause& cause) {
@@ -94,6 +107,11 @@ void WhySection::rows(CsvRows& csv, const ReportContext&) const {
   csv.rows<WhyCause>(figures_.causes, [&](Members& cell, const WhyCause& cause) {
     describe_cause(cell, cause, figures_.late_ns);
   });
+  for (const WhyRow& row : figures_.groups)
+    if (const OthersWaits& waits = row.others; waits.behind_ns > 0)
+      csv.remark(fmt::format("others_waits: behind_ns={} total_ns={} unknown_ns={} row={}",
+                             waits.behind_ns, waits.total_ns, waits.unknown_ns,
+                             row_name(row, figures_.by)));
 }
 
 std::string WhySection::text(const ReportContext& context) const {

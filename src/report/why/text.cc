@@ -14,6 +14,7 @@
 #include "report/why/causes.h"
 #include "report/why/groups.h"
 #include "report/why/sections.h"
+#include "report/why/short_waits.h"
 #include "sinks/text_finding.h"
 #include "sinks/text_format.h"
 
@@ -22,16 +23,11 @@ namespace {
 
 constexpr std::size_t groups_shown = 6, causes_shown = 5, functions_shown = 5, examples_shown = 3;
 constexpr std::size_t bar_width = 20, example_lines = 5;
-constexpr std::uint64_t least_percent = 1;
+constexpr std::uint64_t least_percent = 1, least_others_percent = 5;
 
 template <typename T>
 std::span<const T> shown(const std::vector<T>& rows, std::size_t top, std::size_t otherwise) {
   return std::span(rows).first(std::min(rows.size(), top == 0 ? otherwise : top));
-}
-
-std::string name_of(const OffcpuRow& row, Whose by) {
-  if (by == Whose::group) return counted_name(row);
-  return owner_text(row, by, by == Whose::parent ? row.processes : row.threads);
 }
 
 using Part = std::pair<std::string_view, std::uint64_t>;
@@ -57,24 +53,41 @@ std::vector<Part> parts_of(const OffcpuRow& group) {
   return parts;
 }
 
-std::string groups_text(const WhyFigures& all) {
+/// "; 680ms CPU, 45 % of others' run-queue waits (unknown: 12 %)": the CPU time of rows that may
+/// add many processes up, and what it did to the other rows.
+std::string others_text(const WhyRow& row, Whose by, std::uint64_t duration_ns) {
+  const OthersWaits& waits = row.others;
+  const auto percent = [&](std::uint64_t ns) {
+    return waits.total_ns == 0 ? 0 : 100 * ns / waits.total_ns;
+  };
+  const bool is_much =
+      percent(waits.behind_ns) >= least_others_percent && is_much_of(duration_ns, waits.behind_ns);
+  if (!is_much && by != Whose::name && by != Whose::cgroup && by != Whose::parent) return {};
+  std::string text = fmt::format("; {} CPU", duration_text(row.oncpu_ns));
+  if (!is_much) return text;
+  text += fmt::format(", {} % of others' run-queue waits", percent(waits.behind_ns));
+  if (const std::uint64_t unknown = percent(waits.unknown_ns); unknown >= least_percent)
+    text += fmt::format(" (unknown: {} %)", unknown);
+  return text;
+}
+
+std::string groups_text(const WhyFigures& all, std::uint64_t duration_ns) {
   const auto rows = shown(all.groups, all.top, groups_shown);
   std::size_t width = 0;
-  for (const OffcpuRow& group : rows)
-    width = std::max(width, display_width(name_of(group, all.by)));
+  for (const WhyRow& group : rows) width = std::max(width, display_width(row_name(group, all.by)));
   std::string text = "\nwhere the time went\n";
-  for (const OffcpuRow& group : rows) {
-    const std::string name = name_of(group, all.by);
+  for (const WhyRow& group : rows) {
+    const std::string name = row_name(group, all.by);
     std::vector<std::string> said;
     for (const auto& [part, ns] : parts_of(group))
       if (ns > 0 && ns * 100 >= group.wall_ns * least_percent)
         said.push_back(
             fmt::format("{} {:.0f}%", part,
                         100 * static_cast<double>(ns) / static_cast<double>(group.wall_ns)));
-    text += fmt::format("  {}{}  {} {:>8}  {}\n", name,
+    text += fmt::format("  {}{}  {} {:>8}  {}{}\n", name,
                         std::string(width - std::min(width, display_width(name)), ' '),
                         time_bar(group, bar_width), duration_text(group.wall_ns),
-                        fmt::join(said, ", "));
+                        fmt::join(said, ", "), others_text(group, all.by, duration_ns));
   }
   if (rows.size() < all.groups.size())
     text += fmt::format("  … {}\n", counted(all.groups.size() - rows.size(),
@@ -128,7 +141,7 @@ std::string functions_text(const WhyFigures& all) {
 
 std::string why_text(const WhyFigures& all, const ReportContext& context) {
   std::string text = all.verdict + "\n";
-  text += groups_text(all);
+  text += groups_text(all, static_cast<std::uint64_t>(context.info.duration.count()));
   if (!all.causes.empty()) text += "\n" + causes_text(all);
   text += examples_text(all, context);
   text += functions_text(all);

@@ -1,0 +1,228 @@
+#include "report/why/others_waits.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "core/span_kinds.h"
+#include "report/why/root.h"
+#include "report/why/short_waits.h"
+
+namespace overdue {
+namespace {
+
+constexpr std::size_t pairs_max = 20'000;
+
+/// Whether the waits of the finding are in no other finding: those within a late call are the
+/// call's.
+bool has_own_waits(const Finding& finding) {
+  if (finding.type == "hang") return false;
+  if (finding.span == span_name(SPAN_SYSCALL)) return true;
+  if (finding.span != span_name(SPAN_OFFCPU)) return false;
+  const Wait* wait = finding.longest_wait();
+  return wait && !wait->kernel_stack.empty() && !is_in_call(wait->kernel_stack);
+}
+
+/// Time in which the thread waited in a run queue.
+std::uint64_t ready_ns(const Wait& wait) {
+  return wait.could_run() ? wait.ns - std::min(wait.ns, wait.throttled_ns) : wait.runqueue_ns;
+}
+
+/// Adds up, by row, which rows had the CPU while one waited.
+class Holders {
+ public:
+  Holders(const std::vector<WhyRow>& rows, Whose by, const std::vector<OffcpuRow>& threads,
+          bool all_apart)
+      : rows_(rows), by_(by), all_apart_(all_apart), of_rows_(rows.size()) {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (is_kept_apart(rows[i])) places_.try_emplace(key_of(rows[i], by), i);
+    for (const OffcpuRow& thread : threads) {
+      const auto [known, is_new] = of_tids_.try_emplace(thread.tid, place_of(thread));
+      if (!is_new && known->second != place_of(thread)) known->second.reset();  // used twice
+    }
+  }
+
+  void add_examined(const std::vector<WaitBehind>& waits);
+  void add_displacers(const std::vector<OffcpuRow>& threads);
+  std::vector<OthersWaits> result() const;
+
+ private:
+  static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+  /// The waits of a row: time by the place of the row that had the CPU, or `none`.
+  struct OfRow {
+    std::map<std::size_t, double> known_ns;
+    double sum_ns = 0;                         ///< of known_ns
+    double examined_ns = 0, preempted_ns = 0;  ///< examined waits; those after a preemption
+    std::map<std::size_t, double> displaced_ns;
+    double all_displaced_ns = 0;
+  };
+
+  /// Threads that are too many to keep apart have no row of their own.
+  bool is_kept_apart(const Owner& owner) const {
+    return (by_ != Whose::thread && by_ != Whose::process) || owner.tid != 0 || owner.pid != 0;
+  }
+  std::optional<std::size_t> place_of(const Owner& thread) const;
+  std::optional<std::size_t> waiter(std::uint32_t tid) const;
+  std::optional<std::size_t> holder(std::optional<std::uint32_t> tid) const;
+  std::uint64_t total_ns(std::size_t place) const {
+    return rows_[place].runqueue_ns + rows_[place].preempted_ns;
+  }
+
+  const std::vector<WhyRow>& rows_;
+  Whose by_;
+  bool all_apart_;
+  std::map<Owner, std::size_t> places_;
+  std::map<std::uint32_t, std::optional<std::size_t>> of_tids_;
+  std::vector<OfRow> of_rows_;
+};
+
+/// The row of a thread: a group has the threads of one process, or of all.
+std::optional<std::size_t> Holders::place_of(const Owner& thread) const {
+  if (!is_kept_apart(thread)) return std::nullopt;
+  Owner key = key_of(thread, by_);
+  auto found = places_.find(key);
+  if (found == places_.end() && by_ == Whose::group) {
+    key.pid = 0;
+    found = places_.find(key);
+  }
+  return found == places_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<std::size_t> Holders::waiter(std::uint32_t tid) const {
+  const auto known = of_tids_.find(tid);
+  return known == of_tids_.end() ? std::nullopt : known->second;
+}
+
+/// A thread that is not in the table is none of the target's, if all of these are kept apart.
+std::optional<std::size_t> Holders::holder(std::optional<std::uint32_t> tid) const {
+  if (!tid) return std::nullopt;
+  if (*tid == 0) return none;
+  const auto known = of_tids_.find(*tid);
+  if (known != of_tids_.end()) return known->second;
+  return all_apart_ ? std::optional(none) : std::nullopt;
+}
+
+/// Estimates may be more than the sums of the kernel, which are exact: then they are parts of
+/// these.
+void Holders::add_examined(const std::vector<WaitBehind>& waits) {
+  for (const WaitBehind& wait : waits) {
+    const auto of = waiter(wait.waiter);
+    if (!of) continue;
+    OfRow& row = of_rows_[*of];
+    row.examined_ns += wait.ns;
+    if (wait.was_preempted) row.preempted_ns += wait.ns;
+    if (const auto by = holder(wait.holder)) row.known_ns[*by] += wait.ns;
+  }
+  for (std::size_t i = 0; i < of_rows_.size(); ++i) {
+    OfRow& row = of_rows_[i];
+    const double share = std::min(1.0, static_cast<double>(total_ns(i)) / row.examined_ns);
+    if (row.examined_ns <= 0) continue;
+    for (auto& [by, ns] : row.known_ns) row.sum_ns += ns *= share;
+    row.examined_ns *= share;
+    row.preempted_ns *= share;
+  }
+}
+
+/// The kernel adds all preemptions up by the thread that took the CPU. The shares of these threads
+/// stand for the waits that were too short to be examined.
+void Holders::add_displacers(const std::vector<OffcpuRow>& threads) {
+  for (const OffcpuRow& thread : threads) {
+    const auto of = place_of(thread);
+    if (!of) continue;
+    for (const Displacer& displacer : thread.displacers) {
+      const auto ns = static_cast<double>(displacer.total_ns);
+      of_rows_[*of].all_displaced_ns += ns;
+      if (const auto by = holder(displacer.tid); by && displacer.tid != 0)
+        of_rows_[*of].displaced_ns[*by] += ns;
+    }
+  }
+  for (std::size_t i = 0; i < of_rows_.size(); ++i) {
+    OfRow& row = of_rows_[i];
+    const double rest_ns = std::min(static_cast<double>(rows_[i].preempted_ns) - row.preempted_ns,
+                                    static_cast<double>(total_ns(i)) - row.examined_ns);
+    if (rest_ns <= 0 || row.all_displaced_ns <= 0) continue;
+    const double share = std::min(1.0, rest_ns / row.all_displaced_ns);
+    for (const auto& [by, ns] : row.displaced_ns) {
+      row.known_ns[by] += ns * share;
+      row.sum_ns += ns * share;
+    }
+  }
+}
+
+std::vector<OthersWaits> Holders::result() const {
+  std::vector<double> behind_ns(rows_.size());
+  std::uint64_t all_ns = 0;
+  double all_unknown_ns = 0;
+  const auto unknown_ns = [&](std::size_t i) {
+    return std::max(0.0, static_cast<double>(total_ns(i)) - of_rows_[i].sum_ns);
+  };
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    all_ns += total_ns(i);
+    all_unknown_ns += unknown_ns(i);
+    for (const auto& [by, ns] : of_rows_[i].known_ns)
+      if (by != none && by != i) behind_ns[by] += ns;
+  }
+  std::vector<OthersWaits> all;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    OthersWaits of{.total_ns = all_ns - total_ns(i)};
+    of.behind_ns = std::min(of.total_ns, static_cast<std::uint64_t>(behind_ns[i]));
+    of.unknown_ns =
+        std::min(of.total_ns - of.behind_ns,
+                 static_cast<std::uint64_t>(std::max(0.0, all_unknown_ns - unknown_ns(i))));
+    all.push_back(of);
+  }
+  return all;
+}
+
+}  // namespace
+
+void CpuHolders::add(std::map<Pair, std::uint64_t>& pairs, const Pair& pair, std::uint64_t ns) {
+  if (ns == 0) return;
+  const auto known = pairs.find(pair);
+  if (known != pairs.end()) {
+    known->second += ns;
+  } else if (kept_ < pairs_max) {
+    pairs[pair] = ns;
+    ++kept_;
+  } else {
+    left_out_ns_ += ns;
+  }
+}
+
+void CpuHolders::add(const Finding& finding, const WhySampling::Class& of) {
+  if (!has_own_waits(finding)) return;
+  const std::uint32_t waiter = finding.thread.tid;
+  for (const Wait& wait : finding.waits) {
+    const std::uint64_t waited_ns = ready_ns(wait);
+    std::uint64_t ran_ns = 0;
+    for (const CpuShare& share : wait.ran.threads) ran_ns += share.ns;
+    for (const CpuShare& share : wait.ran.threads)
+      add(pairs_[of], {waiter, share.thread.tid, wait.could_run()},
+          ran_ns > waited_ns ? part_of(share.ns, waited_ns, ran_ns) : share.ns);
+    if (ran_ns < waited_ns)
+      add(pairs_[of], {waiter, std::nullopt, wait.could_run()}, waited_ns - ran_ns);
+  }
+}
+
+std::vector<WaitBehind> CpuHolders::waits(const WhySampling& sampling) const {
+  std::vector<WaitBehind> all;
+  for (const auto& [of, pairs] : pairs_) {
+    const double weight = sampling.weight(of);
+    for (const auto& [pair, ns] : pairs) {
+      const auto& [waiter, holder, was_preempted] = pair;
+      all.push_back({waiter, holder, was_preempted, static_cast<double>(ns) * weight});
+    }
+  }
+  return all;
+}
+
+void find_others_waits(std::vector<WhyRow>& rows, Whose by, const std::vector<OffcpuRow>& threads,
+                       bool all_apart, const std::vector<WaitBehind>& waits) {
+  Holders holders(rows, by, threads, all_apart);
+  holders.add_examined(waits);
+  holders.add_displacers(threads);
+  const std::vector<OthersWaits> all = holders.result();
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].others = all[i];
+}
+
+}  // namespace overdue
