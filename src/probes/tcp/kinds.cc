@@ -68,9 +68,17 @@ void describe(const span_record& span, Finding& finding) {
   finding.title = fmt::format("tcp connect {}{}{}", finding.name, outcome, tries_text(ends));
 }
 
+void describe_answer(const span_record& span, Finding& finding) {
+  finding.arguments = {"from " + connect_ends(span).local};
+  if (span.flags & SPAN_FOR_CLIENT)
+    finding.purpose = {.of = "answer", .by = "a client of the process waited"};
+  finding.title = "answer of " + finding.name;
+}
+
 void visit(const span_record& span, FieldVisitor& visitor) {
   const ConnectEnds ends = connect_ends(span);
   visitor.text("local", ends.local);
+  if (span.flags & SPAN_FOR_CLIENT) visitor.number("for_client", 1, Unit::none);
   if (ends.error != 0) visitor.number("errno", static_cast<u64>(ends.error), Unit::none);
   if (ends.syns > 1) visitor.number("syns", ends.syns, Unit::count);
   if (ends.is_queue_full()) {
@@ -86,6 +94,13 @@ constexpr SpanKind kinds[] = {
      .owner = SpanOwner::beginner,
      .subject = remote,
      .describe = describe,
+     .visit = visit},
+    {.number = SPAN_TCP_ANSWER,
+     .name = "tcp_answer",
+     .sentence = "a question over TCP, from the last data sent to the first data of the answer",
+     .owner = SpanOwner::beginner,
+     .subject = remote,
+     .describe = describe_answer,
      .visit = visit}};
 
 }  // namespace
