@@ -81,10 +81,10 @@ void WhyAnalysis::begin(const SessionInfo& info) {
 }
 
 void WhyAnalysis::take(const Finding& finding) {
-  if (Answers::decide(finding))
-    add_answer(finding);
-  else
-    blame(finding);
+  if (Answers::decide(finding)) return add_answer(finding);
+  session_.answers.note_peer(finding);
+  if (has_intervals_) interval_.answers.note_peer(finding);
+  blame(finding);
 }
 
 void WhyAnalysis::add_answer(const Finding& finding) {
@@ -198,6 +198,12 @@ std::set<std::uint32_t> WhyAnalysis::lock_waiters(const SessionInfo& info) const
   for (const CallCause& one : retries(session_.calls.table(info.names, info.duration, {}), info))
     if (one.cause.lock_wanted_by != 0) pids.insert(one.cause.lock_wanted_by);
   return pids;
+}
+
+std::set<AwaitedEnd> WhyAnalysis::awaited_ends() const {
+  std::set<AwaitedEnd> ends = session_.blame.awaited_ends();
+  ends.merge(session_.answers.awaited_ends());
+  return ends;
 }
 
 std::vector<std::string> WhyAnalysis::notes() const {

@@ -21,6 +21,13 @@ std::string kept_text(const SessionInfo& info, const std::string& name, std::siz
   return found == info.options.end() ? "" : made_printable(found->second, limit);
 }
 
+/// "127.0.0.1:40000" of the argument "from 127.0.0.1:40000".
+std::string local_end(const Finding& finding) {
+  constexpr std::string_view from = "from ";
+  if (finding.arguments.empty() || !finding.arguments.front().starts_with(from)) return {};
+  return finding.arguments.front().substr(from.size());
+}
+
 std::string end_text(const OtherEnd& end) {
   return fmt::format("{}[{}]{}", printable(end.process.comm), end.process.pid,
                      end.is_stopped ? ", which is stopped" : "");
@@ -59,6 +66,12 @@ std::optional<AwaitedEnd> awaited_end(const Finding& finding) {
   if (finding.span == span_name(SPAN_TCP_CONNECT))
     return AwaitedEnd{.pid = finding.thread.pid,
                       .object = {.kind = "socket", .text = finding.name, .remote = finding.name}};
+  if (finding.span == span_name(SPAN_TCP_ANSWER))
+    return AwaitedEnd{.pid = finding.thread.pid,
+                      .object = {.kind = "socket",
+                                 .text = finding.name,
+                                 .local = local_end(finding),
+                                 .remote = finding.name}};
   if (!finding.object) return std::nullopt;
   const CallObject& object = *finding.object;
   const bool has_end = object.kind == "pipe" ||

@@ -289,6 +289,8 @@ std::string cause_text(const Root& root, const std::string& name) {
 
 Root root_of(const Finding& finding) {
   Root root = root_in_chain(finding);
+  // What the other end did is known of some answers only.
+  if (finding.span == span_name(SPAN_TCP_ANSWER)) root.key = "answer|" + finding.name;
   if (holds_up_event_loop(finding)) {
     root.operation = "the event loop waits for " + root.operation;
     root.key += "|loop";
