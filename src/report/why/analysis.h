@@ -95,6 +95,8 @@ class WhyAnalysis {
   void take(const Finding& finding);
   void blame(const Finding& finding);
   void add_answer(const Finding& finding);
+  void end_call(std::uint32_t tid);
+  std::uint64_t timeout_ns() const { return static_cast<std::uint64_t>(plan_.timeout.count()); }
   void add_sample(const Record& record);
   std::vector<OffcpuRow> rows_of_time(const Names& names) const;
   WhyFigures figures_of_sums(const Sums& sums, const std::vector<OffcpuRow>& threads,

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "core/span_kinds.h"
+#include "report/why/root.h"
 #include "source/kept_options.h"
 
 namespace overdue {
@@ -72,15 +73,15 @@ std::optional<AwaitedEnd> awaited_end(const Finding& finding) {
                                  .text = finding.name,
                                  .local = local_end(finding),
                                  .remote = finding.name}};
-  if (!finding.object) return std::nullopt;
+  if (!finding.object || is_stopped_at_present(finding)) return std::nullopt;
   const CallObject& object = *finding.object;
+  const bool writes = finding.name.find("write") != std::string::npos;
   const bool has_end = object.kind == "pipe" ||
                        (object.kind == "socket" && object.side == "client") ||
-                       (object.kind == "unix" && object.side == "client");
+                       (object.kind == "unix" && object.side == "client") ||
+                       (object.text.starts_with(terminal) && writes);
   if (!has_end) return std::nullopt;
-  return AwaitedEnd{.pid = finding.thread.pid,
-                    .object = object,
-                    .writes = finding.name.find("write") != std::string::npos};
+  return AwaitedEnd{.pid = finding.thread.pid, .object = object, .writes = writes};
 }
 
 void name_other_ends(WhyCause& cause, const std::vector<OtherEnd>& ends) {

@@ -242,6 +242,11 @@ namespace {
 
 Root root_in_chain(const Finding& finding) {
   const Wait* wait = finding.longest_wait();
+  if (is_stopped_at_present(finding)) {
+    const std::string stop =
+        fmt::format("{}, and not continued", stop_meaning(finding.kernel_stack, {}));
+    return {.key = stop, .operation = stop, .explained_ns = finding.latency_ns};
+  }
   if (!wait) {
     const std::string where =
         finding.kernel_stack.empty() ? "" : fmt::format(" ({})", kernel_path(finding.kernel_stack));
@@ -310,6 +315,11 @@ Root root_of(const Finding& finding) {
     root.operation = fmt::format("{}: {}", lock->name, root.operation);
   }
   return root;
+}
+
+bool is_stopped_at_present(const Finding& finding) {
+  const Wait* wait = finding.longest_wait();
+  return (!wait || wait->means.empty()) && !stop_meaning(finding.kernel_stack, {}).empty();
 }
 
 bool waits_for_lock(const Finding& finding) {
