@@ -1,5 +1,5 @@
 """A server has no descriptor left for new connections, and asks for the next one again and again."""
-from scenario import Account, Truth, free_port, pause
+from scenario import Truth, free_port, pause
 
 GROUP = "loops"
 SYMPTOM = "a server uses a whole CPU, and new clients get no answer"
@@ -41,7 +41,3 @@ def start(stage):
     stage.python(CLIENTS, port)
     pause(0.3)
     return ["-p", target.pid]
-
-
-def account(*_):
-    return Account(None, 0)

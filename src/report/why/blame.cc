@@ -201,13 +201,16 @@ bool BlameTable::is_counted_elsewhere(const Finding& finding) const {
          is_join(finding);
 }
 
-/// A call from before the session has no end of its own: a later call of its thread shows that it
-/// has ended.
-void BlameTable::end_older_call(const Finding& later) {
-  const KernelTime begin = later.time - Duration(later.latency_ns);
-  for (auto& [number, finding] : open_)
-    if (finding.is_older && finding.thread.tid == later.thread.tid && finding.time <= begin)
-      ended_.insert(number);
+/// A call from before the session is not known by its end: one that ended after it was seen open is
+/// the same call, and a later one of its thread shows that it has ended.
+void BlameTable::end_older_call(const Finding& call) {
+  const KernelTime begin = call.time - Duration(call.latency_ns);
+  std::erase_if(open_, [&](const auto& one) {
+    const Finding& older = one.second;
+    if (!older.is_older || older.thread.tid != call.thread.tid) return false;
+    if (older.time <= begin) ended_.insert(one.first);
+    return call.type != "hang" && begin < older.time && older.time <= call.time;
+  });
 }
 
 void BlameTable::end_call(std::uint32_t tid) {

@@ -103,7 +103,7 @@ class BlameTable {
   void blame(const Finding& finding, const WhySampling::Class& of, std::string_view kind,
              std::uint64_t lasted_ns);
 
-  void end_older_call(const Finding& later);
+  void end_older_call(const Finding& call);
   bool is_counted_elsewhere(const Finding& finding) const;
   void add_thread(Late& late, std::uint32_t tid, std::uint64_t ns);
 

@@ -421,6 +421,20 @@ TEST(BlameTable, ALaterCallShowsThatOneFromBeforeTheSessionHasEnded) {
   EXPECT_EQ(causes[0].total_ns, 2'000 * ms);
 }
 
+TEST(BlameTable, ACallFromBeforeTheSessionThatEndsCountsOnce) {
+  Finding end = open_write(2, false);
+  end.type = "stall";
+  end.time += std::chrono::milliseconds(500);
+  end.latency_ns = 1'500 * ms;
+  BlameTable table;
+  table.add(open_write(1, true), {});
+  table.add(end, {});
+  table.finish(KernelTime(std::chrono::milliseconds(3'000)), {{5, 3'000 * ms}});
+  const auto causes = table.blocked(WhySampling()).causes;
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_EQ(causes[0].total_ns, 1'500 * ms);
+}
+
 TEST(BlameTable, WhoWaitsBehindAThreadThatWaitsForAnAnswerIsNotIdle) {
   const auto cause_of = [](bool has_answer) {
     BlameTable table;
