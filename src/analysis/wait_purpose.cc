@@ -301,7 +301,8 @@ bool holds_up_event_loop(const Finding& finding) {
 }
 
 WaitPurpose purpose_of(const Finding& finding, WaitHabits& habits) {
-  if (finding.span != span_name(SPAN_SYSCALL) && finding.span != span_name(SPAN_OFFCPU)) return {};
+  if (finding.span != span_name(SPAN_SYSCALL) && finding.span != span_name(SPAN_OFFCPU))
+    return finding.purpose;
   const Meant meant = meant_by(finding);
   if (meant.kind == WaitKind::sleep) habits.add_sleep(finding);
   if (meant.kind == WaitKind::events)

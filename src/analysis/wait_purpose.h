@@ -11,7 +11,7 @@ namespace overdue {
 /// work, by the side of its connection; a wait that timed out was for something that did not come;
 /// a thread that waits in its own main function waits for work. Otherwise the purpose is unknown.
 /// Then a wait for events or input, unless for one descriptor, and a habit of several threads are
-/// no delay; other waits are delays.
+/// no delay; other waits are delays. Spans of other kinds keep the purpose that they have.
 WaitPurpose purpose_of(const Finding& finding, WaitHabits& habits);
 
 /// Whether the thread waits in a callback of its event loop, which waits meanwhile.

@@ -84,7 +84,8 @@ struct inet_connection_sock {
 };
 
 struct tcp_sock {
-  u32 lsndtime; /* last data sent, in jiffies */
+  u32 lsndtime;  /* last data sent, in jiffies */
+  u32 write_seq; /* sequence number behind all that the program has written */
 };
 
 struct sockaddr_un {

@@ -38,6 +38,7 @@ enum span_kind {
   SPAN_LOCK = 13,          // a contended kernel lock: begin to end of contention
   SPAN_TCP_CONNECT = 14,   // SYN sent to established or abandoned
   SPAN_PAIR = 15,          // a user span: begin and end event with a key
+  SPAN_TCP_ANSWER = 16,    // last data sent over a connection to the first data that came then
   SPAN_COUNT,
 };
 #define SPAN_KINDS_MAX 32  // size of tables by kind: room for kinds to come
@@ -54,6 +55,7 @@ enum span_flags {
   SPAN_OLDER = 256,         // open, and began before the session: latency_ns is a lower bound
   SPAN_KEY_HIDDEN = 512,    // the key of a user span means nothing to people
   SPAN_HAS_SUMS = 1024,     // `ledger` and throttled_ns are the thread's sums at the end, not parts
+  SPAN_FOR_CLIENT = 2048,   // an answer: a client of the process waited throughout
 };
 
 #define SPAN_TEXT_SIZE 32

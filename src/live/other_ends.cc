@@ -26,6 +26,9 @@ namespace {
 constexpr std::size_t wanted_max = 100, looked_at_max = 20'000, open_files_max = 4'000,
                       sockets_max = 100'000;
 
+/// Links of descriptors of programs that show terminals, and of those in containers.
+constexpr std::string_view terminals = "/dev/ptmx", own_terminals = "/dev/pts/ptmx";
+
 /// What the link of a descriptor of the other end says, and which descriptors of it count.
 struct Wanted {
   const AwaitedEnd* end = nullptr;
@@ -123,12 +126,24 @@ std::string link_of(const AwaitedEnd& end) {
   if (end.object.text.starts_with(pipe))
     return fmt::format("pipe:[{}]", std::string_view(end.object.text).substr(pipe.size()));
   if (end.object.kind == "pipe") return end.object.text;  // a named one
+  if (end.object.text.starts_with(terminal)) return std::string(terminals);
   const std::string inode = end.object.kind == "unix" ? unix_listener(end) : tcp_peer(end);
   return inode.empty() ? "" : fmt::format("socket:[{}]", inode);
 }
 
-/// Whether the descriptor is open for the other direction of a pipe.
+/// Whether the descriptor, an open "/dev/ptmx", is that of the program that shows the terminal.
+bool shows_terminal(const AwaitedEnd& end, const std::string& information) {
+  std::ifstream file(information);
+  std::string word, number;
+  while (file >> word)
+    if (word == "tty-index:" && file >> number)
+      return number == std::string_view(end.object.text).substr(terminal.size());
+  return false;
+}
+
+/// Whether the descriptor is open for the other direction of a pipe, or shows the terminal.
 bool is_other_direction(const AwaitedEnd& end, const std::string& information) {
+  if (end.object.text.starts_with(terminal)) return shows_terminal(end, information);
   if (end.object.kind != "pipe") return true;
   std::ifstream file(information);
   std::string word;
@@ -162,7 +177,8 @@ void look_at(std::uint32_t pid, const std::vector<Wanted>& wanted, std::vector<O
     std::error_code unreadable;
     const std::string link = std::filesystem::read_symlink(entry->path(), unreadable).string();
     for (const Wanted& one : wanted) {
-      if (one.link != link || known.contains(one.end)) continue;
+      const bool is_same = one.link == link || (one.link == terminals && link == own_terminals);
+      if (!is_same || known.contains(one.end)) continue;
       const std::string number = entry->path().filename().string();
       if (!is_other_direction(*one.end, fmt::format("/proc/{}/fdinfo/{}", pid, number))) continue;
       known.insert(one.end);

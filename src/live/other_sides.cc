@@ -3,11 +3,14 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -23,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t waits_max = 100, hops_max = 4;
+constexpr std::size_t waits_max = 100, hops_max = 4, title_max = 1000;
 
 std::string name_of(const ThreadStatus& thread) {
   return thread_text({thread.pid, thread.tid, thread.comm});
@@ -51,6 +54,48 @@ std::string activity_of(const ThreadStatus& thread) {
                      link_of(thread.pid, call->arguments[0]));
 }
 
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  std::string text(title_max, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  while (!text.empty() && (text.back() == '\0' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+/// The parent of a process; 0: not known.
+std::uint32_t parent_of(const std::string& folder) {
+  const std::string line = text_of(folder + "/stat");
+  std::uint32_t parent = 0;
+  const std::size_t name_end = line.rfind(')');
+  if (name_end == line.npos || std::sscanf(line.c_str() + name_end, ") %*c %u", &parent) != 1)
+    return 0;
+  return parent;
+}
+
+/// The session of a PostgreSQL server that must hold the lock for which the session `pid` waits:
+/// the only one that is in a transaction, by the titles of the processes. It is idle there. Words
+/// are empty if several may hold the lock.
+OtherSide transaction_before(std::uint32_t pid) {
+  const std::uint32_t server = parent_of(fmt::format("/proc/{}", pid));
+  std::vector<std::string> idle;
+  std::error_code error;
+  if (server == 0) return {};
+  const fs::directory_iterator processes("/proc", error);
+  for (auto entry = begin(processes); !error && entry != end(processes); entry.increment(error)) {
+    const std::string folder = entry->path().string();
+    if (parent_of(folder) != server) continue;
+    const std::string title = text_of(folder + "/cmdline");
+    const bool is_session = title.find("[local]") != title.npos || title.find('(') != title.npos ||
+                            title.find("autovacuum worker") != title.npos;
+    if (!is_session || title.ends_with(" idle") || title.ends_with(" waiting")) continue;
+    if (!title.ends_with(" idle in transaction")) return {};
+    idle.push_back(fmt::format("postgres[{}]", entry->path().filename().string()));
+  }
+  if (idle.size() != 1) return {};
+  return {.words = idle.front() + " is idle in a transaction", .by = idle.front()};
+}
+
 class Search {
  public:
   explicit Search(const std::vector<OpenWait>& waits) {
@@ -61,7 +106,8 @@ class Search {
   std::vector<OtherSide> sides() {
     std::vector<OtherSide> found;
     for (const auto& [tid, wait] : waits_) {
-      OtherSide side = owners_of(wait);
+      OtherSide side =
+          wait.lock == LibraryLock::postgres ? transaction_before(wait.pid) : owners_of(wait);
       side.tid = tid;
       if (!side.words.empty()) found.push_back(std::move(side));
     }

@@ -11,7 +11,7 @@ StallOptions why_probes(const WhyPlan& plan, bool whole_machine) {
   StallOptions options;
   options.purpose = "find causes";
   options.thresholds.general = plan.threshold;
-  options.spans = parse_spans({"syscall", "offcpu", "tcp_connect"});
+  options.spans = parse_spans({"syscall", "offcpu", "tcp_connect", "tcp_answer"});
   options.spans.all = true;  // what this kernel cannot measure is left out, and said
   options.timeout = plan.timeout;
   options.totals = options.call_sums = options.profiles = options.disk_use = true;

@@ -223,7 +223,7 @@ class Completion(PackageTest):
                                 (["overdue", "syscalls", "--format", "nd"], ["ndjson"]),
                                 (["overdue", "syscalls", "--format", "=", "cs"], ["csv"]),
                                 (["overdue", "syscalls", "--format", "="], ["text", "json", "ndjson", "csv"]),
-                                (["overdue", "stalls", "--span", "tcp"], ["tcp_connect"]),
+                                (["overdue", "stalls", "--span", "tcp_c"], ["tcp_connect"]),
                                 (["overdue", "stalls", "-T", ""], []),
                                 (["overdue", "worst", "hw"], ["hwlat"]),
                                 (["overdue", "demo", "mm"], ["mmap"]),

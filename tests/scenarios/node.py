@@ -12,8 +12,8 @@ const timed = (work) => {
 '''
 
 
-def start(stage, name, source, *options):
+def start(stage, name, source, *arguments):
     path = stage.write(f"{name}.js", PREAMBLE + source)
-    process = stage.start(tool("node"), *options, path)
+    process = stage.start(tool("node"), path, *arguments)
     stage.await_text(process, "ready")
     return process

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "bpf/call_object.h"
+#include "bpf/tcp_side.bpf.h"
 #include "probes/syscalls/calls.bpf.h"
 
 #define PATH_STEPS_MAX 32
@@ -103,14 +104,6 @@ static __noinline int copy_path(struct call_object* object, struct task_struct* 
   return 0;
 }
 
-/* The side of a connection: the kernel chooses the port of a socket that asks for a connection. A
- * connection that was accepted shares the choice of its listener. */
-static __always_inline u8 side_of_tcp(struct sock* sock) {
-  struct inet_bind_bucket* port = BPF_CORE_READ((struct inet_connection_sock*)sock, icsk_bind_hash);
-  if (!port) return 0;
-  return BPF_CORE_READ(port, fastreuse) < 0 ? OBJECT_IS_CLIENT : OBJECT_IS_SERVER;
-}
-
 static __always_inline void describe_internet(struct call_object* object, struct sock* sock) {
   object->protocol = BPF_CORE_READ(sock, sk_protocol);
   object->local_port = BPF_CORE_READ(sock, __sk_common.skc_num);
@@ -131,7 +124,8 @@ static __always_inline void describe_internet(struct call_object* object, struct
     object->flags |= OBJECT_IS_LISTENER;
     return;
   }
-  object->flags |= side_of_tcp(sock);
+  enum tcp_side side = tcp_side_of(sock);
+  if (side) object->flags |= side == TCP_CLIENT ? OBJECT_IS_CLIENT : OBJECT_IS_SERVER;
   u32 sent = BPF_CORE_READ((struct tcp_sock*)sock, lsndtime);
   if (!tick_ns || !sent) return;
   u32 now = (u32)bpf_jiffies64();

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <ctime>
 #include <span>
 
 #include "bpf/call_object.h"
@@ -12,6 +11,7 @@
 #include "kernel/call_hooks.h"
 #include "kernel/mapped.h"
 #include "kernel/skeleton.h"
+#include "kernel/tick.h"
 #include "kernel/tracepoint_types.h"
 #include "probes/syscalls/table.h"
 #include "syscalls.skel.h"
@@ -41,13 +41,6 @@ void copy_bits(const SyscallSet& set, u64 (&words)[SYSCALL_SET_WORDS]) {
   for (std::size_t abi = 0; abi < ABI_COUNT; ++abi)
     for (std::size_t nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
       if (set[abi][nr]) words[abi * words_per_abi + nr / 64] |= u64{1} << (nr % 64);
-}
-
-/// Length of a jiffy in nanoseconds: the resolution of the coarse clocks.
-u64 tick_ns() {
-  timespec resolution{};
-  if (clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) != 0 || resolution.tv_sec != 0) return 0;
-  return static_cast<u64>(resolution.tv_nsec);
 }
 
 /// As object_arguments of the kernel side.
@@ -105,7 +98,7 @@ void SyscallsProbe::Impl::configure() {
       for (u32 nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
         rodata.text_arguments[abi * SYSCALL_TABLE_SIZE + nr] = text_argument_mask(abi, nr);
   if (options.stalls) {
-    rodata.tick_ns = tick_ns();
+    rodata.tick_ns = static_cast<u64>(tick_length().count());
     for (u32 nr = 0; nr < SYSCALL_TABLE_SIZE; ++nr)
       rodata.object_arguments[nr] = object_argument(nr);
   }

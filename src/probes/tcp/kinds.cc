@@ -21,15 +21,19 @@ std::string dotted(std::uint32_t address) {
                      address & 255);
 }
 
-/// An IPv6 address from 32 hexadecimal digits; empty for other text.
+/// "[2001:db8::1]" from 32 hexadecimal digits, or the IPv4 address that stands for itself in IPv6;
+/// "[]" for other text.
 std::string ipv6(std::string_view digits) {
+  constexpr std::string_view mapped = "00000000000000000000ffff";
+  constexpr std::size_t of_ipv4 = 12;
   std::array<unsigned char, 16> bytes{};
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const char* at = digits.data() + 2 * i;
     const auto [end, error] = std::from_chars(at, at + 2, bytes[i], 16);
-    if (error != std::errc() || end != at + 2) return {};
+    if (error != std::errc() || end != at + 2) return "[]";
   }
-  return ip_text(bytes.data(), true);
+  if (digits.starts_with(mapped)) return ip_text(bytes.data() + of_ipv4, false);
+  return fmt::format("[{}]", ip_text(bytes.data(), true));
 }
 
 constexpr std::size_t tries_digits = 16;
@@ -68,9 +72,17 @@ void describe(const span_record& span, Finding& finding) {
   finding.title = fmt::format("tcp connect {}{}{}", finding.name, outcome, tries_text(ends));
 }
 
+void describe_answer(const span_record& span, Finding& finding) {
+  finding.arguments = {"from " + connect_ends(span).local};
+  if (span.flags & SPAN_FOR_CLIENT)
+    finding.purpose = {.of = "answer", .by = "a client of the process waited"};
+  finding.title = "answer of " + finding.name;
+}
+
 void visit(const span_record& span, FieldVisitor& visitor) {
   const ConnectEnds ends = connect_ends(span);
   visitor.text("local", ends.local);
+  if (span.flags & SPAN_FOR_CLIENT) visitor.number("for_client", 1, Unit::none);
   if (ends.error != 0) visitor.number("errno", static_cast<u64>(ends.error), Unit::none);
   if (ends.syns > 1) visitor.number("syns", ends.syns, Unit::count);
   if (ends.is_queue_full()) {
@@ -86,6 +98,13 @@ constexpr SpanKind kinds[] = {
      .owner = SpanOwner::beginner,
      .subject = remote,
      .describe = describe,
+     .visit = visit},
+    {.number = SPAN_TCP_ANSWER,
+     .name = "tcp_answer",
+     .sentence = "a question over TCP, from the last data sent to the first data of the answer",
+     .owner = SpanOwner::beginner,
+     .subject = remote,
+     .describe = describe_answer,
      .visit = visit}};
 
 }  // namespace
@@ -97,7 +116,7 @@ ConnectEnds connect_ends(const span_record& span) {
   ConnectEnds ends;
   ends.error = static_cast<int>(span.detail >> 48);
   if (family == AF_INET6) {
-    ends.remote = fmt::format("[{}]:{}", ipv6({span.text, sizeof span.text}), remote_port);
+    ends.remote = fmt::format("{}:{}", ipv6({span.text, sizeof span.text}), remote_port);
     ends.local = fmt::format(":{}", local_port);
     put_tries(span.subject, ends);
   } else {

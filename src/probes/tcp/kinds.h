@@ -6,10 +6,11 @@
 
 namespace overdue {
 
-/// `detail`: errno << 48 | family << 32 | local port << 16 | remote port. For IPv4, `subject`:
-/// local address << 32 | remote address; `text`: the tries in 16 hexadecimal digits. For IPv6,
-/// `text`: the remote address in 32 hexadecimal digits without NUL; `subject`: the tries. The
-/// tries: SYNs << 48 | length of the listener's queue << 24 | limit of this queue; 0: not known.
+/// Of both kinds. `detail`: errno << 48 | family << 32 | local port << 16 | remote port. For IPv4,
+/// `subject`: local address << 32 | remote address; `text`: the tries in 16 hexadecimal digits. For
+/// IPv6, `text`: the remote address in 32 hexadecimal digits without NUL; `subject`: the tries. The
+/// tries: SYNs << 48 | length of the listener's queue << 24 | limit of this queue; 0: not known, or
+/// an answer.
 struct ConnectEnds {
   std::string remote;  ///< "192.0.2.1:80", "[2001:db8::1]:80"
   std::string local;   ///< "192.0.2.2:40000"; ":40000" for IPv6

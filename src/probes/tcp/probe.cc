@@ -1,6 +1,7 @@
 #include "kernel/span_probe.h"
 
 #include "core/span_schema.h"
+#include "kernel/tick.h"
 #include "tcp.skel.h"
 
 namespace overdue {
@@ -9,18 +10,25 @@ namespace {
 constexpr SpanHook hooks[] = {
     {"inet_sock_set_state", kinds_of({SPAN_TCP_CONNECT})},
     {"tcp_retransmit_skb", kinds_of({SPAN_TCP_CONNECT})},
+    {"tcp_rcv_space_adjust", kinds_of({SPAN_TCP_ANSWER})},
 };
 constexpr SpanTable tables[] = {{"connecting", SPAN_TCP_CONNECT, true}};
 
-constexpr SpanSource source{
-    .name = "tcp", .hooks = hooks, .tables = tables, .make_probe = make_span_probe<tcp_bpf>};
+std::unique_ptr<SpanProbe> make(const SpanSource& source, const SpanOptions& options,
+                                const SharedMaps& shared, const Kernel& kernel) {
+  return make_span_probe<tcp_bpf>(source, options, shared, kernel, [](Skeleton<tcp_bpf>& bpf) {
+    bpf->rodata->tick_ns = static_cast<u64>(tick_length().count());
+  });
+}
+
+constexpr SpanSource source{.name = "tcp", .hooks = hooks, .tables = tables, .make_probe = make};
 
 }  // namespace
 
 extern const std::string_view tcp_manual;
 extern const ProbeInfo tcp_probe;
 const ProbeInfo tcp_probe{.name = "tcp",
-                          .summary = "TCP connections: how long connecting takes, or failing to",
+                          .summary = "TCP connections: how long connecting takes, or an answer",
                           .manual = tcp_manual,
                           .schemas = span_schemas,
                           .support = span_support<source>,

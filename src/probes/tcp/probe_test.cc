@@ -2,6 +2,10 @@
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
+#include <array>
+#include <cstring>
+
+#include "kernel/tick.h"
 #include "probes/span_fixture.h"
 #include "probes/tcp/kinds.h"
 
@@ -10,7 +14,7 @@ namespace {
 
 class TcpProbe : public SpanTest {
  protected:
-  TcpProbe() : SpanTest({SPAN_TCP_CONNECT}) {}
+  TcpProbe() : SpanTest({SPAN_TCP_CONNECT, SPAN_TCP_ANSWER}) {}
 };
 
 /// A socket bound to the loopback address, listening or not.
@@ -32,6 +36,13 @@ class Loopback {
               (!listens || listen(fd_.get(), 4096) == 0);
   }
   bool usable() const { return usable_; }
+  int fd() const { return fd_.get(); }
+  /// A new connection; its descriptor is of no use if this fails.
+  Fd connect_once() const {
+    Fd client(socket(address_.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    connect(client.get(), reinterpret_cast<const sockaddr*>(&address_), length_);
+    return client;
+  }
   /// Connects `times` times; whether every attempt succeeded or failed as expected.
   bool connect_times(int times, bool succeeds) const {
     for (int i = 0; i < times; ++i) {
@@ -126,6 +137,98 @@ TEST_F(TcpProbe, AConnectThatHangsIsOpenAtTheEnd) {
     EXPECT_GE(span.record.latency_ns, 50'000'000u);
     EXPECT_TRUE(span.text().starts_with("127.0.0.1:")) << span.text();
   }
+}
+
+constexpr auto answers_after = 60'000;  // us
+
+/// Accepts one connection; answers its question after a while, and then says more, unasked.
+void serve_one(int listener) {
+  char question = 0;
+  const Fd client(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+  if (read(client.get(), &question, 1) != 1) _exit(1);
+  for (const char* const words : {"answer", "news"}) {
+    usleep(answers_after);
+    if (write(client.get(), words, strlen(words)) < 0) _exit(1);
+  }
+  if (read(client.get(), &question, 1) != 0) _exit(1);  // until the client has gone
+}
+
+TEST_F(TcpProbe, AnAnswerIsTheFirstDataThatComesForAQuestion) {
+  const Loopback listener(AF_INET, true);
+  ASSERT_TRUE(listener.usable());
+  Child server([&](Child&) { serve_one(listener.fd()); });
+  Child client([&](Child&) {
+    const Fd connection = listener.connect_once();
+    std::array<char, 16> words{};
+    if (write(connection.get(), "?", 1) != 1) _exit(1);
+    for (int i = 0; i < 2; ++i)
+      if (read(connection.get(), words.data(), words.size()) <= 0) _exit(1);
+  });
+  MembershipRules rules = only(client.pid());
+  rules.pids.push_back(static_cast<std::uint32_t>(server.pid()));
+  measure(rules);
+  want(SPAN_TCP_ANSWER, 1);
+  arm();
+  server.go();
+  client.go();
+  EXPECT_EQ(client.end(), 0);
+  EXPECT_EQ(server.end(), 0);
+  finish();
+  const auto answers = of(SPAN_TCP_ANSWER);
+  ASSERT_EQ(answers.size(), 1u) << "the question is none for its server, and news are no answer";
+  EXPECT_EQ(answers[0].record.begin_tid, client.pid());
+  EXPECT_EQ(connect_ends(answers[0].record).remote, listener.name());
+  const std::uint64_t tick_ns = tick_length().count();
+  EXPECT_GE(answers[0].record.latency_ns + tick_ns, answers_after * 1000u);
+  EXPECT_LT(answers[0].record.latency_ns, 2'000'000'000u);
+  EXPECT_FALSE(answers[0].is(SPAN_FOR_CLIENT));
+}
+
+/// Answers each question of one connection after a while.
+void answer_one(int listener) {
+  char word = 0;
+  const Fd client(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+  while (read(client.get(), &word, 1) == 1) {
+    usleep(answers_after);
+    if (write(client.get(), &word, 1) != 1) _exit(1);
+  }
+}
+
+void ask(const Fd& connection) {
+  char word = '?';
+  if (write(connection.get(), &word, 1) != 1 || read(connection.get(), &word, 1) != 1) _exit(1);
+}
+
+TEST_F(TcpProbe, AnAnswerIsForAClientThatWaitsMeanwhile) {
+  const Loopback front(AF_INET, true), back(AF_INET, true);
+  ASSERT_TRUE(front.usable() && back.usable());
+  Child server([&](Child&) { answer_one(back.fd()); });
+  Child proxy([&](Child&) {
+    const Fd upstream = back.connect_once();
+    const Fd client(accept4(front.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+    char word = 0;
+    ask(upstream);
+    if (read(client.get(), &word, 1) != 1) _exit(1);
+    ask(upstream);
+    if (write(client.get(), &word, 1) != 1) _exit(1);
+    ask(upstream);
+  });
+  Child client([&](Child&) { ask(front.connect_once()); });
+  measure(only(proxy.pid()));
+  want(SPAN_TCP_ANSWER, 1);
+  arm();
+  server.go();
+  proxy.go();
+  client.go();
+  EXPECT_EQ(client.end(), 0);
+  EXPECT_EQ(proxy.end(), 0);
+  EXPECT_EQ(server.end(), 0);
+  finish();
+  const auto answers = of(SPAN_TCP_ANSWER);
+  ASSERT_EQ(answers.size(), 3u);
+  EXPECT_FALSE(answers[0].is(SPAN_FOR_CLIENT)) << "the proxy has not taken the request yet";
+  EXPECT_TRUE(answers[1].is(SPAN_FOR_CLIENT));
+  EXPECT_FALSE(answers[2].is(SPAN_FOR_CLIENT)) << "the client has its answer";
 }
 
 }  // namespace

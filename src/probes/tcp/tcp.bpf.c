@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-// How long a TCP connection takes to be made, or to fail: from SYN sent to established, or closed.
+// How long a TCP connection takes to be made, or to fail: from SYN sent to established, or closed;
+// and an answer over it.
 #include "bpf/span.bpf.h"
 #include "bpf/unpreempted.bpf.h"
+#include "probes/tcp/answers.bpf.h"
 #include "probes/tcp/listener.bpf.h"
 
 #define CONNECTIONS_MAX 8192
 
 /* include/net/tcp_states.h, include/linux/socket.h, include/uapi/linux/in.h */
-#define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
 #define TCP_SYN_RECV 3
 #define AF_INET6 10
@@ -132,6 +133,43 @@ int UNPREEMPTED_PROG(on_retransmit, const struct sock* sock) {
   if (!span) return 0;
   span->by.detail = ports_of(sock); /* the local port is chosen after SYN_SENT is set */
   put_tries(span, sock);
+  return 0;
+}
+
+const volatile u64 tick_ns; /* length of a jiffy; 0: unknown */
+
+/* The kernel's notes of the last data sent and received have steps of a tick. */
+static __always_inline void end_question(const struct sock* sock, u64 threshold_ns) {
+  u32 sent = BPF_CORE_READ((const struct tcp_sock*)sock, lsndtime);
+  u32 received = BPF_CORE_READ((const struct inet_connection_sock*)sock, icsk_ack.lrcvtime);
+  if (!sent || (s32)(received - sent) < 0 || !is_first_answer(sock)) return;
+  struct ended_span span = {.kind = SPAN_TCP_ANSWER, .now_ns = bpf_ktime_get_ns()};
+  u64 sent_ns = span.now_ns - (u64)((u32)bpf_jiffies64() - sent) * tick_ns;
+  if (sent_ns < control.since_ns[SPAN_TCP_ANSWER]) {
+    count(COUNTER_CUT, 1);
+    return;
+  }
+  span.latency_ns = (u64)(received - sent) * tick_ns;
+  count(COUNTER_SPANS, 1);
+  if (span.latency_ns < threshold_ns) return;
+  u64 ids = bpf_get_current_pid_tgid();
+  span.begin_pid = ids >> 32;
+  span.begin_tid = ids;
+  span.subject = addresses_of(sock);
+  span.detail = ports_of(sock);
+  if (sock->__sk_common.skc_family == AF_INET6) write_address(span.text, sock);
+  if (has_waiting_client(sent_ns + tick_ns)) span.flags = SPAN_FOR_CLIENT;
+  emit_span(&span);
+}
+
+/* A thread takes received data. */
+SEC("?tp_btf/tcp_rcv_space_adjust")
+int UNPREEMPTED_PROG(on_received, const struct sock* sock) {
+  u64 threshold_ns = threshold_of(SPAN_TCP_ANSWER);
+  if (!threshold_ns || !tick_ns || !counts_here()) return 0;
+  enum tcp_side side = tcp_side_of(sock);
+  if (side == TCP_SERVER) note_request(sock);
+  if (side == TCP_CLIENT) end_question(sock, threshold_ns);
   return 0;
 }
 

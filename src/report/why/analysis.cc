@@ -82,10 +82,10 @@ void WhyAnalysis::begin(const SessionInfo& info) {
 
 void WhyAnalysis::take(const Finding& finding) {
   holders_.add(finding, sampling_.class_of(finding));
-  if (Answers::decide(finding))
-    add_answer(finding);
-  else
-    blame(finding);
+  if (Answers::decide(finding)) return add_answer(finding);
+  session_.answers.note_peer(finding);
+  if (has_intervals_) interval_.answers.note_peer(finding);
+  blame(finding);
 }
 
 /// An operation that is no delay may have waited for a CPU all the same.
@@ -130,7 +130,10 @@ void WhyAnalysis::record(const Record& record) {
       return add_sample(record);
     case RECORD_SPAN: {
       const auto span = record.as<span_record>();
-      if ((span.flags & SPAN_OPEN) || sampling_.wants(span, names_)) stalls_.record(record);
+      if ((span.flags & SPAN_OPEN) || sampling_.wants(span, names_))
+        stalls_.record(record);
+      else if (span.span == SPAN_SYSCALL && span.latency_ns >= timeout_ns())
+        end_call(span.header.tid);
       return;
     }
     default:
@@ -210,6 +213,17 @@ std::set<std::uint32_t> WhyAnalysis::lock_waiters(const SessionInfo& info) const
   for (const CallCause& one : retries(session_.calls.table(info.names, info.duration, {}), info))
     if (one.cause.lock_wanted_by != 0) pids.insert(one.cause.lock_wanted_by);
   return pids;
+}
+
+void WhyAnalysis::end_call(std::uint32_t tid) {
+  session_.blame.end_call(tid);
+  if (has_intervals_) interval_.blame.end_call(tid);
+}
+
+std::set<AwaitedEnd> WhyAnalysis::awaited_ends() const {
+  std::set<AwaitedEnd> ends = session_.blame.awaited_ends();
+  ends.merge(session_.answers.awaited_ends());
+  return ends;
 }
 
 std::vector<std::string> WhyAnalysis::notes() const {

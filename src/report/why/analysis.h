@@ -27,7 +27,7 @@ struct WhyPlan {
   /// Latency from which on operations are examined one by one, at the start.
   Duration threshold = std::chrono::milliseconds(1);
   Duration timeout = std::chrono::seconds(1);  ///< age of calls that are still open
-  std::vector<span_kind> spans = {SPAN_SYSCALL, SPAN_OFFCPU, SPAN_TCP_CONNECT};
+  std::vector<span_kind> spans = {SPAN_SYSCALL, SPAN_OFFCPU, SPAN_TCP_CONNECT, SPAN_TCP_ANSWER};
   std::vector<std::uint32_t> cpus = {};  ///< empty: all
   Whose by = Whose::group;               ///< rows of where the time went
   std::size_t top = 0;                   ///< rows of each part of a text; 0: the default
@@ -69,7 +69,7 @@ class WhyAnalysis {
   /// expected in the session's information: see keep_file_locks().
   std::set<std::uint32_t> lock_waiters(const SessionInfo& info) const;
   /// The ends of pipes and sockets that late operations wait for. Likewise, see keep_other_ends().
-  std::set<AwaitedEnd> awaited_ends() const { return session_.blame.awaited_ends(); }
+  std::set<AwaitedEnd> awaited_ends() const;
   /// Waits for locks that have not ended. Likewise, see keep_other_sides().
   std::vector<OpenWait> open_waits() const { return session_.blame.open_waits(); }
   /// Sockets that may be those of clients. Likewise, see keep_opened_sockets().
@@ -97,6 +97,8 @@ class WhyAnalysis {
   void leave_out(const Finding& finding);
   void blame(const Finding& finding);
   void add_answer(const Finding& finding);
+  void end_call(std::uint32_t tid);
+  std::uint64_t timeout_ns() const { return static_cast<std::uint64_t>(plan_.timeout.count()); }
   void add_sample(const Record& record);
   std::vector<WhyRow> rows_of_time(const Names& names) const;
   WhyFigures figures_of_sums(const Sums& sums, const std::vector<OffcpuRow>& threads,

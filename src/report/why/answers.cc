@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t waits_max = 1'000, sockets_max = 1'000;
+constexpr std::size_t waits_max = 1'000, sockets_max = 1'000, loops_max = 1'000, peers_max = 1'000;
 
 std::optional<std::uint32_t> socket_of(const Finding& finding) {
   for (const std::string_view argument : finding.arguments)
@@ -94,6 +95,34 @@ bool is_other_side_idle(const Finding& finding) {
   return false;
 }
 
+/// Whether the thread at the other end was seen at something else than waiting: then an answer that
+/// came late is no message that was held back until there was one.
+bool is_other_side_busy(const Finding& finding) {
+  const auto last = std::ranges::find_if(finding.chain.rbegin(), finding.chain.rend(),
+                                         [](const ChainLink& link) { return link.is_thread; });
+  if (last == finding.chain.rend()) return false;
+  const auto is_for_condition = [](const StackFrame& frame) {
+    return wait_kind_of_kernel(frame.name) == WaitKind::condition;
+  };
+  return !is_other_side_idle(finding) &&
+         !(last->what == "waited" && std::ranges::any_of(last->kernel_stack, is_for_condition));
+}
+
+bool is_answer(const Finding& finding) {
+  return finding.span == span_name(SPAN_TCP_ANSWER);
+}
+
+/// Whether a wait for events ended with one event from another process, most of the time of the
+/// answer is in it, and the thread took the answer at once.
+bool has_brought(const Finding& loop, const Finding& answer) {
+  constexpr Duration at_once = std::chrono::milliseconds(5);
+  if (loop.chain.empty() || !loop.chain.front().is_thread ||
+      loop.chain.front().thread.pid == answer.thread.pid)
+    return false;
+  return loop.result == 1 && loop.time <= answer.time && answer.time - loop.time < at_once &&
+         loop.latency_ns >= answer.latency_ns / 2;
+}
+
 constexpr std::string_view clients_socket = "a client's socket";
 
 /// Whether both sides waited for each other: a packet came late. The client's packet was sent at
@@ -139,6 +168,7 @@ std::optional<std::uint32_t> candidate(const Finding& finding, bool of_program) 
 }  // namespace
 
 bool Answers::decide(const Finding& finding) {
+  if (is_answer(finding)) return true;
   // A client that has asked for work, and gets it when there is some.
   if (finding.purpose.by == clients_socket) return is_other_side_idle(finding);
   if (is_input_without_wait(finding) || is_condition_without_wait(finding)) return true;
@@ -146,7 +176,32 @@ bool Answers::decide(const Finding& finding) {
          (finding.purpose.by == "one descriptor" || finding.purpose.by == "timed out");
 }
 
+void Answers::note_peer(const Finding& finding) {
+  const bool is_of_socket = finding.object && !finding.object->remote.empty();
+  if (is_of_socket && peers_.size() < peers_max)
+    peers_.emplace(finding.thread.pid, finding.object->remote);
+}
+
+/// The wait for events that ended with the answer shows what the other end did.
+void Answers::add_answer(Finding answer) {
+  if (answers_.size() >= waits_max) {
+    ++dropped_;
+    return;
+  }
+  const auto loop = loops_.find(answer.thread.tid);
+  if (loop != loops_.end() && has_brought(loop->second, answer)) {
+    answer.waits = loop->second.waits;
+    answer.places = loop->second.places;
+    answer.chain = loop->second.chain;
+  }
+  answers_.push_back(std::move(answer));
+}
+
 void Answers::add(const Finding& finding) {
+  if (is_answer(finding)) return add_answer(finding);
+  note_peer(finding);
+  if (is_for_events(finding) && (loops_.size() < loops_max || loops_.contains(finding.thread.tid)))
+    loops_[finding.thread.tid] = finding;
   const auto fd = candidate(finding, of_program_);
   if (!fd || is_other_side_idle(finding)) return;
   if (waits_.size() >= waits_max) {
@@ -163,6 +218,26 @@ std::set<ProcessSocket> Answers::sockets() const {
   return all;
 }
 
+std::set<AwaitedEnd> Answers::awaited_ends() const {
+  std::set<AwaitedEnd> ends;
+  for (const Finding& answer : answers_)
+    if (is_late(answer))
+      if (auto end = awaited_end(answer)) ends.insert(std::move(*end));
+  return ends;
+}
+
+Answers Answers::next() const {
+  Answers next(of_program_);
+  next.loops_ = loops_;
+  next.peers_ = peers_;
+  return next;
+}
+
+bool Answers::is_late(const Finding& answer) const {
+  if (peers_.contains({answer.thread.pid, answer.name})) return false;
+  return answer.purpose.of == "answer" || is_other_side_busy(answer);
+}
+
 std::vector<Finding> Answers::late(const LatencyTable& calls,
                                    const std::set<ProcessSocket>& opened) const {
   const std::set<std::uint32_t> clients = clients_in(calls);
@@ -173,6 +248,9 @@ std::vector<Finding> Answers::late(const LatencyTable& calls,
     late.push_back(finding);
     late.back().purpose = {"answer", "the process opened the connection", 0};
   }
+  for (const Finding& answer : answers_)
+    if (is_late(answer) && !(of_program_ && clients.contains(answer.thread.pid)))
+      late.push_back(answer);
   return late;
 }
 

@@ -2,13 +2,16 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "core/finding.h"
 #include "core/latency_table.h"
 #include "core/session_info.h"
+#include "report/why/other_ends.h"
 
 namespace overdue {
 
@@ -25,6 +28,10 @@ struct ProcessSocket {
 /// has opened the connection: it waits for an answer. A process that was connected to waits for
 /// work. Which of the two a process does
 /// is known at the end of the session only. Memory is bounded; used by one thread.
+///
+/// An event loop waits for all its sockets at once: none of its calls is late, and tcp_answer spans
+/// show what it waits for. Such an answer is late if a client of the process waited meanwhile, or
+/// if the process at the other end had more to do than to wait for something to answer.
 class Answers {
  public:
   /// `of_program`: the target is a program that Overdue started. If it connects, and never accepts,
@@ -34,21 +41,33 @@ class Answers {
   /// Whether the purpose of a wait depends on who has opened a connection, or is not known at all,
   /// although no rule leaves the wait out.
   static bool decide(const Finding& finding);
-  /// Takes a wait that may be for an answer; ignores others.
+  /// Takes a wait that may be for an answer, or an answer; ignores others.
   void add(const Finding& finding);
+  /// Takes a wait with a decided purpose: the answer it was for is no other cause.
+  void note_peer(const Finding& finding);
   /// The sockets of these waits.
   std::set<ProcessSocket> sockets() const;
+  /// The other ends of the connections over which answers came.
+  std::set<AwaitedEnd> awaited_ends() const;
   /// The waits for answers. `calls`: by process; `opened`: sockets whose connection the process has
   /// opened.
   std::vector<Finding> late(const LatencyTable& calls, const std::set<ProcessSocket>& opened) const;
   /// For the next interval.
-  Answers next() const { return Answers(of_program_); }
+  Answers next() const;
   /// Waits that were dropped for lack of room.
   std::uint64_t dropped() const { return dropped_; }
 
  private:
+  void add_answer(Finding answer);
+  bool is_late(const Finding& answer) const;
+
   bool of_program_;
   std::vector<std::pair<ProcessSocket, Finding>> waits_;
+  std::vector<Finding> answers_;
+  /// The last wait of each thread for events, by tid.
+  std::map<std::uint32_t, Finding> loops_;
+  /// Processes, and the peers for which their threads waited in calls on one socket.
+  std::set<std::pair<std::uint32_t, std::string>> peers_;
   std::uint64_t dropped_ = 0;
 };
 

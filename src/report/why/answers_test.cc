@@ -111,6 +111,76 @@ TEST(Answers, ToAnEventLoopAreThoseOfAProgramThatConnects) {
   EXPECT_EQ(late_in(Answers(true), calls({"connect"})), 0u) << "a timer";
 }
 
+Finding answer_at(KernelTime time) {
+  Finding answer;
+  answer.span = "tcp_answer";
+  answer.name = "10.0.0.1:80";
+  answer.title = "answer of 10.0.0.1:80";
+  answer.thread = {.pid = 10, .tid = 10, .comm = "app"};
+  answer.latency_ns = 70 * ms;
+  answer.time = time;
+  return answer;
+}
+
+Finding for_client(KernelTime time) {
+  Finding answer = answer_at(time);
+  answer.purpose = {.of = "answer", .by = "a client of the process waited"};
+  return answer;
+}
+
+constexpr KernelTime some_time(std::chrono::seconds(10));
+
+TEST(Answers, ToAnEventLoopAreLateIfAClientWaitedMeanwhile) {
+  EXPECT_TRUE(Answers::decide(answer_at(some_time)));
+  EXPECT_EQ(late(for_client(some_time), {}, {}), 1u);
+  EXPECT_EQ(late(answer_at(some_time), {}, {}), 0u) << "it may have been held back";
+  Answers answers;
+  answers.add(for_client(some_time));
+  EXPECT_EQ(answers.awaited_ends().size(), 1u);
+}
+
+TEST(Answers, ToAnEventLoopAreLateIfTheOtherEndWasBusy) {
+  Finding loop = receives();
+  loop.name = "epoll_wait";
+  loop.arguments = {"epfd=3", "maxevents=16", "timeout=-1"};
+  loop.purpose = {"work", "uv_run", 70 * ms};
+  loop.result = 1;
+  loop.time = some_time;
+  const auto late_after = [&](const Finding& wait, const Finding& answer) {
+    Answers answers;
+    answers.add(wait);
+    answers.add(answer);
+    return answers.late({}, {});
+  };
+  const Finding answer = answer_at(some_time + std::chrono::microseconds(50));
+  loop.chain = {other_side("waited", "hrtimer_nanosleep")};
+  ASSERT_EQ(late_after(loop, answer).size(), 1u) << "the server slept before it answered";
+  EXPECT_EQ(late_after(loop, answer)[0].chain.size(), 1u);
+  EXPECT_EQ(late_after(loop, answer_at(some_time + std::chrono::seconds(1))).size(), 0u)
+      << "it came with another event";
+  loop.chain = {other_side("waited", "do_epoll_wait")};
+  EXPECT_EQ(late_after(loop, answer).size(), 0u) << "the server had nothing to do either";
+  loop.chain = {other_side("waited", "futex_wait_queue")};
+  EXPECT_EQ(late_after(loop, answer).size(), 0u) << "a queue of messages";
+  loop.chain = {other_side("ran", "do_syscall_64")};
+  EXPECT_EQ(late_after(loop, answer).size(), 1u);
+  loop.result = 2;
+  EXPECT_EQ(late_after(loop, answer).size(), 0u) << "one of several events";
+  loop.result = 1;
+  loop.chain.front().thread.pid = 10;
+  EXPECT_EQ(late_after(loop, answer).size(), 0u) << "a thread of its own";
+}
+
+TEST(Answers, WaitedForInACallAreNoCausesOfTheirOwn) {
+  Finding wait = receives();
+  wait.object = CallObject{.kind = "socket", .remote = "10.0.0.1:80", .side = "client"};
+  Answers answers;
+  answers.add(for_client(some_time));
+  EXPECT_EQ(answers.late({}, {}).size(), 1u);
+  answers.note_peer(wait);
+  EXPECT_EQ(answers.late({}, {}).size(), 0u);
+}
+
 TEST(Answers, AreNotBlamedForAWaitWithoutARecord) {
   Finding finding = receives();
   finding.waits.clear();

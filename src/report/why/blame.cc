@@ -120,6 +120,7 @@ void BlameTable::Who::add(const Who& more, double weight) {
 BlameTable BlameTable::next() const {
   BlameTable table(rules_);
   table.open_ = open_;
+  table.ended_ = ended_;
   return table;
 }
 
@@ -150,6 +151,7 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
   row.cause.kind = kind;
   row.ns += ns;
   row.explained_ns += explained_ns;
+  row.has_answers |= finding.purpose.of == "answer";
   row.cause.may_be_idle |= root.may_be_idle;
   if (finding.type == "hang" && (finding.name == "flock" || finding.name == "fcntl"))
     row.cause.lock_wanted_by = finding.thread.pid;
@@ -158,7 +160,7 @@ void BlameTable::blame(const Finding& finding, const WhySampling::Class& of, std
   late.who.add(finding.thread, ns);
   add_thread(late, finding.thread.tid, ns);
   const Wait* wait = finding.longest_wait();
-  if (wait && !wait->means.empty())
+  if ((wait && !wait->means.empty()) || is_stopped_at_present(finding))
     late.stopped_ns += ns;
   else if (is_page_fault(finding))
     late.fault_ns += ns;
@@ -199,7 +201,25 @@ bool BlameTable::is_counted_elsewhere(const Finding& finding) const {
          is_join(finding);
 }
 
+/// A call from before the session is not known by its end: one that ended after it was seen open is
+/// the same call, and a later one of its thread shows that it has ended.
+void BlameTable::end_older_call(const Finding& call) {
+  const KernelTime begin = call.time - Duration(call.latency_ns);
+  std::erase_if(open_, [&](const auto& one) {
+    const Finding& older = one.second;
+    if (!older.is_older || older.thread.tid != call.thread.tid) return false;
+    if (older.time <= begin) ended_.insert(one.first);
+    return call.type != "hang" && begin < older.time && older.time <= call.time;
+  });
+}
+
+void BlameTable::end_call(std::uint32_t tid) {
+  std::erase_if(
+      open_, [&](const auto& one) { return !one.second.is_older && one.second.thread.tid == tid; });
+}
+
 void BlameTable::add(const Finding& finding, const WhySampling::Class& of) {
+  if (finding.span == span_name(SPAN_SYSCALL)) end_older_call(finding);
   if (finding.type == "hang") {
     if (open_.size() < open_max) open_[finding.number] = finding;
     return;
@@ -262,17 +282,24 @@ void BlameTable::finish(KernelTime end, const std::map<std::uint32_t, std::uint6
     const auto later_ns =
         end > finding.time ? static_cast<std::uint64_t>((end - finding.time).count()) : 0;
     const auto present = open_ns.find(finding.thread.tid);
-    if (present == open_ns.end() || present->second < later_ns / 2) continue;  // it has ended
+    if (present == open_ns.end()) continue;  // the thread has ended
     if (is_counted_elsewhere(finding)) continue;
+    // The end of a call may have no record. A wait that has begun since shows it, unless the call
+    // is one in which threads are woken now and then and wait on, as for room.
+    const bool may_have_ended = present->second < later_ns / 2;
+    if (may_have_ended && wait_kind_of_call(finding.name) != WaitKind::none) continue;
     // A thread that waits for another one since before the session, and not for a lock, is idle.
     if (wait_kind_of_call(finding.name) == WaitKind::condition && !waits_for_lock(finding))
       continue;
-    finding.latency_ns += later_ns;
+    const bool has_ended = (may_have_ended && finding.is_older) || ended_.contains(number);
+    if (!has_ended) finding.latency_ns += later_ns;
     longest_ns_ = std::max(longest_ns_, finding.late_ns());
-    const bool is_known = rows_.contains(root_of(finding).key + std::string(why_blocked));
+    const bool is_known =
+        has_ended || rows_.contains(root_of(finding).key + std::string(why_blocked));
     blame(finding, {}, is_known ? why_blocked : why_open, finding.late_ns());
   }
   open_.clear();
+  ended_.clear();
 }
 
 /// The names that stand for these threads, longest first.
@@ -292,6 +319,8 @@ BlameTable::Blocked BlameTable::blocked(const WhySampling& sampling, bool of_int
   };
   for (const auto& [key, row] : rows_) {
     WhyCause cause = row.cause;
+    // Who waits behind a thread that waits for an answer is no idle pool.
+    if (row.has_answers) cause.may_be_idle = false;
     std::map<std::string, Who> who, by;
     for (const auto& [of, late] : row.late) {
       const double weight = sampling.weight(of, of_interval);

@@ -32,6 +32,8 @@ class BlameTable {
 
   /// Takes a late operation of a class, or one that is still open.
   void add(const Finding& finding, const WhySampling::Class& of);
+  /// A call of the thread has ended, and its record is not examined.
+  void end_call(std::uint32_t tid);
   /// An empty table for the next interval, with the operations that are still open.
   BlameTable next() const;
   /// The session is over. `open_ns`: the age of the present wait of each thread, by tid. What is
@@ -95,17 +97,20 @@ class BlameTable {
     Root root;  ///< of the longest operation
     std::map<WhySampling::Class, Late> late;
     std::uint64_t ns = 0, explained_ns = 0;  ///< of the examined operations
+    bool has_answers = false;                ///< some wait for answers
   };
   static std::vector<WhyName> names_of(const std::map<std::string, Who>& by_name);
   void blame(const Finding& finding, const WhySampling::Class& of, std::string_view kind,
              std::uint64_t lasted_ns);
 
+  void end_older_call(const Finding& call);
   bool is_counted_elsewhere(const Finding& finding) const;
   void add_thread(Late& late, std::uint32_t tid, std::uint64_t ns);
 
   Rules rules_;
   std::map<std::string, Row> rows_;
   std::map<std::uint64_t, Finding> open_;  ///< by number
+  std::set<std::uint64_t> ended_;          ///< those of `open_` that have ended, at an unknown time
   Runnable runqueue_, throttled_;
   std::uint64_t longest_ns_ = 0, merged_ns_ = 0, unassigned_ns_ = 0;
   std::size_t threads_ = 0;  ///< entries of Late::threads

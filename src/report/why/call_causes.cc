@@ -1,7 +1,9 @@
 #include "report/why/call_causes.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,6 +42,71 @@ bool asks_again(std::string_view error) {
          error == "ECONNREFUSED" || error == "ETXTBSY";
 }
 
+/// The error of a call that fails each time, since something is used up: a loop that does not look
+/// at the error goes round without an end. Empty: the call succeeds, or fails for another reason.
+std::string_view shortage_of(const LatencyRow& row) {
+  constexpr std::string_view shortages[] = {"EMFILE", "ENFILE",  "ENOSPC",       "EDQUOT",
+                                            "ENOMEM", "ENOBUFS", "EADDRNOTAVAIL"};
+  if (row.errnos.empty() || row.errors < row.latency.count() / 10 * 9) return {};
+  const std::string_view error = row.errnos.front().first;
+  return std::ranges::find(shortages, error) == std::end(shortages) ? "" : error;
+}
+
+/// Whether a process gets no new process or thread: a limit is reached.
+bool is_failed_fork(const LatencyRow& row) {
+  const bool is_fork = row.name.starts_with("clone") || row.name.ends_with("fork");
+  return is_fork && !row.errnos.empty() && row.errnos.front().first == "EAGAIN";
+}
+
+/// Whether a program that fails for this reason is usually started again until it succeeds: what it
+/// needs is not there yet, or taken.
+bool is_reason_to_wait(std::string_view call, std::string_view error) {
+  const bool is_lock = call == "flock" || call == "fcntl";
+  return (call == "connect" && error == "ECONNREFUSED") || (is_lock && asks_again(error));
+}
+
+/// Programs of one name that a script starts again and again, with `sleep` between: the processes
+/// are many, and each fails once.
+std::vector<CallCause> retries_of_scripts(const LatencyTable& calls, const SessionInfo& info) {
+  struct Failures {
+    std::uint64_t count = 0;
+    std::set<std::uint32_t> pids;
+  };
+  std::map<std::array<std::string, 3>, Failures> all;
+  std::uint64_t sleeps = 0, sleep_ns = 0;
+  for (const LatencyRow& row : calls.rows) {
+    if (!row.process) continue;
+    if (row.process->comm == "sleep" && is_sleep(row.name)) {
+      sleeps += row.latency.count();
+      sleep_ns += row.latency.total_ns();
+    }
+    for (const auto& [error, count] : row.errnos) {
+      if (!is_reason_to_wait(row.name, error)) continue;
+      Failures& failures = all[{row.process->comm, row.name, error}];
+      failures.count += count;
+      failures.pids.insert(row.process->pid);
+    }
+  }
+  std::vector<CallCause> causes;
+  for (const auto& [key, failures] : all) {
+    const auto& [comm, call, error] = key;
+    const std::uint64_t programs = failures.pids.size();
+    if (programs < least_retries || sleeps < programs / 2 || sleeps > 2 * programs) continue;
+    causes.push_back(
+        {.cause = {
+             .cause = fmt::format(
+                 "retries: {} processes {}, {} failed {} times ({}), and a sleep of {} after each",
+                 programs, printable(comm), printable(call), grouped(failures.count), error,
+                 duration_text(sleep_ns / sleeps)),
+             .kind = why_retry,
+             .count = programs,
+             .total_ns = sleep_ns,
+             .who = {{.name = comm, .count = programs, .ns = sleep_ns}},
+             .next = next_command(why_retry, call, 0, info)}});
+  }
+  return causes;
+}
+
 }  // namespace
 
 std::vector<CallCause> many_calls(const LatencyTable& calls, const SessionInfo& info) {
@@ -47,30 +114,35 @@ std::vector<CallCause> many_calls(const LatencyTable& calls, const SessionInfo& 
   for (const LatencyRow& row : calls.rows) {
     const std::uint64_t count = row.latency.count(), ns = row.latency.total_ns();
     if (!row.process || count < per_session(calls_per_second, info) || count == 0) continue;
-    if (ns / count >= short_call_ns || ns < duration_of(info) / calls_share) continue;
+    const std::string_view shortage = shortage_of(row);
+    if (ns / count >= short_call_ns) continue;
+    if (ns < duration_of(info) / calls_share && shortage.empty()) continue;
     if (is_sleep(row.name) && count < per_session(sleeps_per_second, info)) continue;
-    causes.push_back({.pid = row.process->pid,
-                      .cause = {.cause = fmt::format("{} {} times, {} each", printable(row.name),
-                                                     grouped(count), duration_text(ns / count)),
-                                .kind = why_calls,
-                                .count = count,
-                                .total_ns = ns,
-                                .max_ns = row.latency.max_ns(),
-                                .who = {{.name = fmt::format("{}[{}]", printable(row.process->comm),
-                                                             row.process->pid),
-                                         .count = count,
-                                         .ns = ns}},
-                                .next = next_command(why_calls, row.name, 0, info),
-                                .pid = row.process->pid}});
+    const std::string fails = shortage.empty() ? "" : fmt::format(", and fails: {}", shortage);
+    causes.push_back(
+        {.pid = row.process->pid,
+         .cause = {
+             .cause = fmt::format("{} {} times, {} each{}", printable(row.name), grouped(count),
+                                  duration_text(ns / count), fails),
+             .kind = why_calls,
+             .count = count,
+             .total_ns = ns,
+             .max_ns = row.latency.max_ns(),
+             .who = {{.name = fmt::format("{}[{}]", printable(row.process->comm), row.process->pid),
+                      .count = count,
+                      .ns = ns}},
+             .next = next_command(why_calls, row.name, 0, info),
+             .pid = row.process->pid}});
   }
   return causes;
 }
 
 std::vector<CallCause> retries(const LatencyTable& calls, const SessionInfo& info) {
-  std::vector<CallCause> causes;
+  std::vector<CallCause> causes = retries_of_scripts(calls, info);
   struct Process {
     std::uint64_t sleeps = 0, sleep_ns = 0;
     const LatencyRow* failing = nullptr;
+    bool cannot_fork = false;
   };
   std::map<std::pair<std::uint32_t, std::string>, Process> processes;
   for (const LatencyRow& row : calls.rows) {
@@ -79,13 +151,17 @@ std::vector<CallCause> retries(const LatencyTable& calls, const SessionInfo& inf
     if (is_sleep(row.name)) {
       process.sleeps += row.latency.count();
       process.sleep_ns += row.latency.total_ns();
-    } else if (row.name != "futex" && (!process.failing || process.failing->errors < row.errors)) {
+    } else if (is_failed_fork(row)) {
+      process.failing = &row;
+      process.cannot_fork = true;
+    } else if (row.name != "futex" && !process.cannot_fork &&
+               (!process.failing || process.failing->errors < row.errors)) {
       process.failing = &row;
     }
   }
   for (const auto& [key, process] : processes) {
     const auto& [pid, comm] = key;
-    if (!process.failing || process.sleeps < least_retries) continue;
+    if (!process.failing || process.sleeps < (process.cannot_fork ? 1 : least_retries)) continue;
     const LatencyRow& failing = *process.failing;
     const std::string error = failing.errnos.empty() ? "" : failing.errnos.front().first;
     // A call that fails once a turn is no reason for a sleep, unless it asks to be tried again.

@@ -18,7 +18,8 @@ struct CallCause {
 /// Very many short calls, which no threshold finds. `calls`: by process.
 std::vector<CallCause> many_calls(const LatencyTable& calls, const SessionInfo& info);
 
-/// Calls that fail again and again, with a sleep after each failure.
+/// Calls that fail again and again, with a sleep after each failure: in one process, or in programs
+/// that a script starts one by one.
 std::vector<CallCause> retries(const LatencyTable& calls, const SessionInfo& info);
 
 }  // namespace overdue

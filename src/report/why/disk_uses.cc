@@ -54,6 +54,11 @@ DiskUse sum_of(const std::vector<DiskUse>& uses, const std::string& comm) {
   return sum;
 }
 
+/// Time of a thread that waited, on average.
+std::uint64_t wait_of_one(const WhyCause& cause) {
+  return cause.total_ns / std::max<std::uint64_t>(1, cause.waiters.size());
+}
+
 }  // namespace
 
 void describe(Members& member, const DiskUse& use) {
@@ -106,6 +111,15 @@ void name_disk_users(WhyCause& cause, const std::vector<DiskUse>& uses) {
       std::ranges::all_of(uses, [&](const DiskUse& use) { return use.disk == uses[0].disk; });
   const std::string disk =
       disk_of(cause).empty() && is_one_disk ? uses[0].disk : std::string(disk_of(cause));
+  const auto first = std::ranges::find(uses, disk, &DiskUse::disk);
+  if (first == uses.end()) return;
+  if (const std::uint64_t waited_ns = wait_of_one(cause); first->disk_ns < waited_ns / 10) {
+    cause.cause += fmt::format(
+        "; {} worked for {} % of this time: the requests are held back on their way to it, as by a "
+        "limit of a cgroup",
+        printable(disk), percent_of(first->disk_ns, waited_ns));
+    return;
+  }
   std::vector<std::string> said;
   for (const DiskUse& use : uses) {
     if (use.disk != disk || use.share() < least_part_named || is_waiting(cause, use)) continue;

@@ -66,6 +66,17 @@ TEST(DiskUses, KeepFewProcessesApart) {
   EXPECT_EQ(cause.cause.find("db[7]"), std::string::npos) << cause.cause;
 }
 
+TEST(DiskUses, BlameNobodyWhileTheDiskIsIdle) {
+  DiskUses uses;
+  add(uses, "fio", 9, 9);
+  WhyCause cause = waits_for("disk vda: fsync", {{"disk vda", 1, 100}});
+  cause.total_ns = 200;
+  cause.waiters = {7, 8};
+  name_disk_users(cause, uses.all());
+  EXPECT_TRUE(cause.cause.starts_with("disk vda: fsync; vda worked for 9")) << cause.cause;
+  EXPECT_EQ(cause.cause.find("fio"), std::string::npos);
+}
+
 TEST(DiskUses, DoNotBlameTheInnocent) {
   DiskUses uses;
   add(uses, "db", 7, 95);

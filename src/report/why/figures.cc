@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "core/span_kinds.h"
 #include "report/why/call_causes.h"
 #include "report/why/groups.h"
 #include "report/why/next_command.h"
@@ -39,6 +40,13 @@ std::string functions_text(const std::vector<WhyFunction>& functions) {
       said.push_back(fmt::format("{:.0f} % in {}", 100 * one.share(), one.function));
   }
   return fmt::format("{}", fmt::join(said, ", "));
+}
+
+/// The call, or the kind of span, with which the next command shows more of the cause.
+std::string_view operation_of(const WhyCause& cause) {
+  if (!cause.example) return {};
+  if (cause.example->span == span_name(SPAN_SYSCALL)) return cause.example->name;
+  return cause.example->span == span_name(SPAN_TCP_ANSWER) ? cause.example->span : "";
 }
 
 /// " in 1,035 threads, 1.6 ms each", for many processes with one name.
@@ -312,9 +320,7 @@ void Builder::rank() {
   for (WhyCause& cause : figures_.causes) {
     figures_.late_ns += cause.total_ns;
     if (cause.next.empty())
-      cause.next = next_command(
-          cause.kind, cause.example && cause.example->span == "syscall" ? cause.example->name : "",
-          cause.max_ns, found_.info);
+      cause.next = next_command(cause.kind, operation_of(cause), cause.max_ns, found_.info);
   }
   std::erase_if(figures_.causes, [&](const WhyCause& cause) {
     return !is_much(cause.total_ns) && cause.max_ns < least_longest;

@@ -105,6 +105,16 @@ TEST(WhyFigures, VeryManyShortCallsAreACause) {
   EXPECT_EQ(all.causes[0].next, "overdue syscalls -e newfstatat --by caller --pid 10 -d 10s");
 }
 
+TEST(WhyFigures, ACallThatAlwaysFailsForAShortageSaysSo) {
+  Session session;
+  session.call("accept4", 30'000, 1'000, 30'000);
+  EXPECT_TRUE(session.figures().causes.empty()) << "it found nothing to do";
+  session.calls.rows.back().errnos = {{"EMFILE", 30'000}};
+  const WhyFigures all = session.figures();
+  ASSERT_EQ(all.causes.size(), 1u);
+  EXPECT_EQ(all.causes[0].cause, "accept4 30,000 times, 1.00us each, and fails: EMFILE");
+}
+
 TEST(WhyFigures, ARefusedCallBeforeEachSleepIsARetry) {
   Session session;
   session.call("flock", 90, 2'000, 90);
@@ -114,6 +124,41 @@ TEST(WhyFigures, ARefusedCallBeforeEachSleepIsARetry) {
   EXPECT_EQ(all.causes[0].kind, why_retry);
   EXPECT_TRUE(all.causes[0].cause.starts_with("retries: flock failed 90 times (EWOULDBLOCK)"))
       << all.causes[0].cause;
+}
+
+TEST(WhyFigures, AShellThatCannotForkSleepsSeldomButLong) {
+  Session session;
+  session.call("clone", 1, 2'000, 1);
+  session.call("wait4", 2, 2'000, 2);
+  session.call("clock_nanosleep", 1, 900 * ms);
+  EXPECT_TRUE(session.figures().causes.empty());
+  session.calls.rows.front().errnos = {{"EAGAIN", 1}};
+  const WhyFigures all = session.figures();
+  ASSERT_EQ(all.causes.size(), 1u);
+  EXPECT_TRUE(all.causes[0].cause.starts_with("retries: clone failed 1 times (EAGAIN)"))
+      << all.causes[0].cause;
+}
+
+TEST(WhyFigures, ProgramsThatFailOneByOneBetweenSleepsAreRetries) {
+  const auto causes_of = [](const char* error) {
+    Session session;
+    for (std::uint32_t i = 0; i < 9; ++i) {
+      session.call("connect", 1, 2'000, 1);
+      session.calls.rows.back().process = ProcessKey{100 + i, "pg_isready"};
+      session.calls.rows.back().errnos = {{error, 1}};
+      session.call("clock_nanosleep", 1, 90 * ms);
+      session.calls.rows.back().process = ProcessKey{200 + i, "sleep"};
+    }
+    return session.figures().causes;
+  };
+  const auto causes = causes_of("ECONNREFUSED");
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_EQ(causes[0].kind, why_retry);
+  EXPECT_EQ(causes[0].total_ns, 810 * ms);
+  EXPECT_TRUE(causes[0].cause.starts_with(
+      "retries: 9 processes pg_isready, connect failed 9 times (ECONNREFUSED)"))
+      << causes[0].cause;
+  EXPECT_TRUE(causes_of("ENOENT").empty()) << "programs look for files that may be missing";
 }
 
 TEST(WhyFigures, TheHolderOfTheLockOfARetryIsNamed) {

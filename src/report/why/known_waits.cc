@@ -69,6 +69,10 @@ constexpr KernelWait waits_anywhere[] = {
     {"fcntl_setlk*", "a lock of a file"},
     {"anon_pipe_write", "room in a pipe"},
     {"pipe_write", "room in a pipe"},
+    {"sk_stream_wait_memory", "room in a socket"},
+    {"n_tty_write", "room in a terminal"},
+    {"sk_stream_wait_close", "the last data, which the other side has not taken"},
+    {"__break_lease", "a lease of a file"},
 };
 
 /// Uninterruptible waits for a lock, by the innermost function that is not the lock's own.

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "core/span_kinds.h"
 #include "report/why/cause.h"
 
 namespace overdue {
@@ -40,7 +41,10 @@ std::string target_words(const TargetInfo& target) {
 std::string next_command(std::string_view kind, std::string_view call, std::uint64_t max_ns,
                          const SessionInfo& info) {
   const std::string target = target_words(info.target);
-  const std::string only = call.empty() ? "" : fmt::format("-e {} ", printable(call));
+  const std::string only = call.empty() ? ""
+                           : call == span_name(SPAN_TCP_ANSWER)
+                               ? fmt::format("--span {} ", call)
+                               : fmt::format("-e {} ", printable(call));
   if (kind == why_runqueue || kind == why_throttled)
     return fmt::format("overdue offcpu {}{}", kind == why_runqueue ? "--by displacer " : "",
                        target);

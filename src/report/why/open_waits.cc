@@ -13,9 +13,11 @@ namespace {
 constexpr std::uint64_t sides_max = 100, tid_max = UINT32_MAX;
 constexpr std::size_t words_max = 1000;
 
-/// The lock for which a thread with this user stack waits.
-LibraryLock library_lock_in(const Stack& user_stack) {
+/// The lock for which a thread with this user stack waits in the call.
+LibraryLock library_lock_in(const Stack& user_stack, std::string_view call) {
   for (const StackFrame& frame : user_stack) {
+    if (frame.name == "ProcSleep") return LibraryLock::postgres;
+    if (call != "futex") continue;
     if (!is_of_c_library(frame)) continue;
     const std::string_view name = frame.name;
     if (name.find("pthread_mutex_") != name.npos) return LibraryLock::mutex;
@@ -29,9 +31,8 @@ LibraryLock library_lock_in(const Stack& user_stack) {
 OpenWait open_wait_of(const Finding& finding) {
   return {.pid = finding.thread.pid,
           .tid = finding.thread.tid,
-          .lock = finding.name == "futex" && finding.user_stack
-                      ? library_lock_in(*finding.user_stack)
-                      : LibraryLock::none};
+          .lock = finding.user_stack ? library_lock_in(*finding.user_stack, finding.name)
+                                     : LibraryLock::none};
 }
 
 void keep_other_sides(const std::vector<OtherSide>& sides, SessionInfo& info) {

@@ -9,8 +9,8 @@
 
 namespace overdue {
 
-/// The kind of lock of the C library, by which its owner can be found.
-enum class LibraryLock { none, mutex, rwlock };
+/// The kind of lock of the C library, by which its owner can be found, or of PostgreSQL.
+enum class LibraryLock { none, mutex, rwlock, postgres };
 
 /// A wait that has not ended, whose other side is looked for.
 struct OpenWait {

@@ -20,6 +20,7 @@ TEST(OpenWaits, KnowTheLocksWhoseOwnerTheCLibraryNotes) {
   EXPECT_EQ(open_wait_of(open_call("futex", "sem_wait")).lock, LibraryLock::none);
   EXPECT_EQ(open_wait_of(open_call("read", "pthread_mutex_lock")).lock, LibraryLock::none);
   EXPECT_EQ(open_wait_of(open_call("futex", "sem_wait")).tid, 8u);
+  EXPECT_EQ(open_wait_of(open_call("epoll_wait", "ProcSleep")).lock, LibraryLock::postgres);
 }
 
 TEST(OtherSides, SurviveARecording) {

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "core/span_kinds.h"
+#include "report/why/root.h"
 #include "source/kept_options.h"
 
 namespace overdue {
@@ -19,6 +20,13 @@ constexpr std::size_t object_max = 512, name_max = 64, ends_named = 3;
 std::string kept_text(const SessionInfo& info, const std::string& name, std::size_t limit) {
   const auto found = info.options.find(name);
   return found == info.options.end() ? "" : made_printable(found->second, limit);
+}
+
+/// "127.0.0.1:40000" of the argument "from 127.0.0.1:40000".
+std::string local_end(const Finding& finding) {
+  constexpr std::string_view from = "from ";
+  if (finding.arguments.empty() || !finding.arguments.front().starts_with(from)) return {};
+  return finding.arguments.front().substr(from.size());
 }
 
 std::string end_text(const OtherEnd& end) {
@@ -59,15 +67,21 @@ std::optional<AwaitedEnd> awaited_end(const Finding& finding) {
   if (finding.span == span_name(SPAN_TCP_CONNECT))
     return AwaitedEnd{.pid = finding.thread.pid,
                       .object = {.kind = "socket", .text = finding.name, .remote = finding.name}};
-  if (!finding.object) return std::nullopt;
+  if (finding.span == span_name(SPAN_TCP_ANSWER))
+    return AwaitedEnd{.pid = finding.thread.pid,
+                      .object = {.kind = "socket",
+                                 .text = finding.name,
+                                 .local = local_end(finding),
+                                 .remote = finding.name}};
+  if (!finding.object || is_stopped_at_present(finding)) return std::nullopt;
   const CallObject& object = *finding.object;
+  const bool writes = finding.name.find("write") != std::string::npos;
   const bool has_end = object.kind == "pipe" ||
                        (object.kind == "socket" && object.side == "client") ||
-                       (object.kind == "unix" && object.side == "client");
+                       (object.kind == "unix" && object.side == "client") ||
+                       (object.text.starts_with(terminal) && writes);
   if (!has_end) return std::nullopt;
-  return AwaitedEnd{.pid = finding.thread.pid,
-                    .object = object,
-                    .writes = finding.name.find("write") != std::string::npos};
+  return AwaitedEnd{.pid = finding.thread.pid, .object = object, .writes = writes};
 }
 
 void name_other_ends(WhyCause& cause, const std::vector<OtherEnd>& ends) {

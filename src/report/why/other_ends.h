@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/finding.h"
@@ -11,16 +12,19 @@
 
 namespace overdue {
 
-/// A pipe or socket for whose other end a thread waits.
+/// Path of a terminal that a program shows, before its number.
+inline constexpr std::string_view terminal = "/dev/pts/";
+
+/// A pipe, socket or terminal for whose other end a thread waits.
 struct AwaitedEnd {
   std::uint32_t pid = 0;  ///< process of the thread
   CallObject object;
-  bool writes = false;  ///< the thread waits for room in a pipe: for the reader
+  bool writes = false;  ///< the thread waits for room: for the reader
 
   bool operator<(const AwaitedEnd& other) const { return object.text < other.object.text; }
 };
 
-/// A process that has the other end of a pipe or socket open.
+/// A process that has the other end of a pipe, socket or terminal open.
 struct OtherEnd {
   std::string object;  ///< CallObject::text, printable
   ThreadName process;  ///< its main thread

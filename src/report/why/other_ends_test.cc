@@ -25,6 +25,14 @@ TEST(OtherEnds, AreOfPipesAndOfClients) {
   EXPECT_FALSE(awaited_end(server));
   server.object->side = "client";
   EXPECT_TRUE(awaited_end(server));
+  Finding shown = on_pipe("write");
+  shown.object = CallObject{.kind = "other", .text = "/dev/pts/3"};
+  EXPECT_TRUE(awaited_end(shown));
+  shown.name = "read";
+  EXPECT_FALSE(awaited_end(shown)) << "who reads from a terminal waits for a person";
+  Finding stopped = on_pipe("read");
+  stopped.kernel_stack = {{.name = "do_signal_stop", .module = "[kernel]", .is_kernel = true}};
+  EXPECT_FALSE(awaited_end(stopped)) << "it waits for nobody";
   server.object = CallObject{.kind = "file", .text = "/x"};
   EXPECT_FALSE(awaited_end(server));
 }

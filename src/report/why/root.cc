@@ -242,6 +242,11 @@ namespace {
 
 Root root_in_chain(const Finding& finding) {
   const Wait* wait = finding.longest_wait();
+  if (is_stopped_at_present(finding)) {
+    const std::string stop =
+        fmt::format("{}, and not continued", stop_meaning(finding.kernel_stack, {}));
+    return {.key = stop, .operation = stop, .explained_ns = finding.latency_ns};
+  }
   if (!wait) {
     const std::string where =
         finding.kernel_stack.empty() ? "" : fmt::format(" ({})", kernel_path(finding.kernel_stack));
@@ -289,6 +294,8 @@ std::string cause_text(const Root& root, const std::string& name) {
 
 Root root_of(const Finding& finding) {
   Root root = root_in_chain(finding);
+  // What the other end did is known of some answers only.
+  if (finding.span == span_name(SPAN_TCP_ANSWER)) root.key = "answer|" + finding.name;
   if (holds_up_event_loop(finding)) {
     root.operation = "the event loop waits for " + root.operation;
     root.key += "|loop";
@@ -308,6 +315,11 @@ Root root_of(const Finding& finding) {
     root.operation = fmt::format("{}: {}", lock->name, root.operation);
   }
   return root;
+}
+
+bool is_stopped_at_present(const Finding& finding) {
+  const Wait* wait = finding.longest_wait();
+  return (!wait || wait->means.empty()) && !stop_meaning(finding.kernel_stack, {}).empty();
 }
 
 bool waits_for_lock(const Finding& finding) {

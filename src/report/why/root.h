@@ -32,6 +32,9 @@ std::string cause_text(const Root& root, const std::string& name);
 /// The root of a finding whose thread was blocked.
 Root root_of(const Finding& finding);
 
+/// Whether the thread of an open call is stopped, traced or frozen.
+bool is_stopped_at_present(const Finding& finding);
+
 /// Whether the thread waits in a function that waits for locks, and for nothing else.
 bool waits_for_lock(const Finding& finding);
 

@@ -1,0 +1,43 @@
+"""A server has no descriptor left for new connections, and asks for the next one again and again."""
+from scenario import Truth, free_port, pause
+
+GROUP = "loops"
+SYMPTOM = "a server uses a whole CPU, and new clients get no answer"
+READING = """\
+The event loop says that a client waits, `accept` fails, and the loop goes round at once: the limit
+of open files is reached (`ulimit -n`), or descriptors leak."""
+# The same loop is three causes: the time in the kernel's calls, and in the program.
+TRUTH = Truth(cause=r"accept4 [\d,]+ times, .*and fails: EMFILE", who="gateway", kinds=("calls",), first=4)
+
+SERVER = '''
+import resource, select, socket
+name("gateway")
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=50)
+server.setblocking(False)
+loop = select.epoll()
+loop.register(server, select.EPOLLIN)
+resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))
+clients = []
+say("ready")
+while True:
+    for _ in loop.poll():
+        try:
+            clients.append(server.accept()[0])
+        except OSError:
+            pass
+'''
+
+CLIENTS = '''
+import socket
+clients = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(20)]
+say("ready")
+time.sleep(1000)
+'''
+
+
+def start(stage):
+    port = free_port()
+    target = stage.python(SERVER, port)
+    stage.python(CLIENTS, port)
+    pause(0.3)
+    return ["-p", target.pid]
