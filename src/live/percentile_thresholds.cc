@@ -76,14 +76,17 @@ void PercentileThresholds::count() {
   }
 }
 
-void PercentileThresholds::choose(KernelTime now) {
+bool PercentileThresholds::choose(KernelTime now) {
   count();
   limit_late(now);
+  bool has_changed = false;
   for (const auto& [slot, counted] : counts_.slots())
     if (const auto found = chosen_.find(kind_of(slot)); found != chosen_.end()) {
       PercentileThreshold& threshold = found->second.threshold;
       threshold.choose(counted, threshold.asked().late_share() * scale_);
+      has_changed |= threshold.threshold() != found->second.reported;
     }
+  return has_changed;
 }
 
 void PercentileThresholds::report(KernelTime now, const RecordHandler& handler) {

@@ -30,8 +30,8 @@ class PercentileThresholds {
   void armed(KernelTime start) { start_ = start; }
   /// Notes an operation that was late, and whether it is no delay.
   void examined(const MeasuredKind& kind, std::uint64_t latency_ns, bool is_idle);
-  /// Chooses anew from all that has been counted.
-  void choose(KernelTime now);
+  /// Chooses anew from all that has been counted. Returns whether a threshold has changed.
+  bool choose(KernelTime now);
   /// Delivers a record for each threshold that has changed since the last call, from `now` on.
   void report(KernelTime now, const RecordHandler& handler);
   /// Delivers a record for all that was counted, at the end of the session.

@@ -32,6 +32,8 @@ constexpr Duration highest_threshold = std::chrono::milliseconds(100);
 /// Of a fast call, a percentile is less than a microsecond: shorter waits explain nothing, and
 /// every wait of the machine would be recorded.
 constexpr Duration first_least_wait = std::chrono::microseconds(20);
+/// Longer waits explain most stalls that are worth a look.
+constexpr Duration last_least_wait = std::chrono::milliseconds(1);
 /// Longer than any span, for spans that are counted and none of which is late yet.
 constexpr Duration never = std::chrono::hours(24 * 365 * 100);
 
@@ -336,22 +338,24 @@ void StallProbeSet::adapt(KernelTime now) {
 }
 
 /// Either the waits of other threads are too many, or the late operations.
-void StallProbeSet::adapt_percentiles() {
+bool StallProbeSet::adapt_percentiles() {
   const std::uint64_t late = std::exchange(late_, 0), records = std::exchange(records_, 0);
-  if (records <= records_per_count) return;
-  if (2 * late > records)
+  if (records <= records_per_count) return false;
+  if (2 * late > records) {
     percentiles_->halve();
-  else if (least_wait_ < highest_threshold)
-    least_wait_ *= 2;
+    return false;
+  }
+  if (least_wait_ >= last_least_wait) return false;
+  least_wait_ *= 2;
+  return true;
 }
 
 /// A look walks all threads of the machine: a few times per timeout is enough.
 void StallProbeSet::poll(KernelTime now, const RecordHandler& handler) {
   if (now >= next_count_ && percentiles_) {
     next_count_ = now + between_counts;
-    adapt_percentiles();
-    percentiles_->choose(now);
-    store_thresholds();
+    const bool other_waits = adapt_percentiles();
+    if (percentiles_->choose(now) || other_waits) store_thresholds();
     percentiles_->report(now, handler);
   } else if (now >= next_count_) {
     adapt(now);

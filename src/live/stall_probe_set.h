@@ -89,7 +89,8 @@ class StallProbeSet final : public ProbeSet {
   void store_shortest_waits();
   /// With `adapts`: looks at the number of records since the last look.
   void adapt(KernelTime now);
-  void adapt_percentiles();
+  /// Returns whether another length of waits is recorded.
+  bool adapt_percentiles();
 
   StallOptions options_;
   Membership* membership_ = nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -51,7 +52,7 @@ std::string waiting_text(const std::vector<std::string>& waiting) {
   if (waiting.empty()) return {};
   const std::size_t shown = std::min(waiting.size(), waiting_shown);
   std::string text = fmt::format("too few operations for a percentile: {}",
-                                 fmt::join(waiting.begin(), waiting.begin() + shown, ", "));
+                                 fmt::join(std::span(waiting).first(shown), ", "));
   if (shown < waiting.size())
     text += fmt::format(" and {}", counted(waiting.size() - shown, "other"));
   return text + '\n';
@@ -103,7 +104,9 @@ std::vector<ChosenRow> ChosenThresholds::rows(const Names& names) const {
                     .threshold_ns = is_percentile(choices.last) ? choices.last.threshold_ns : 0,
                     .operations = choices.last.operations,
                     .idle = choices.last.idle});
-  std::ranges::stable_sort(rows, std::ranges::greater(), &ChosenRow::operations);
+  std::ranges::sort(rows, [](const ChosenRow& a, const ChosenRow& b) {
+    return std::pair(b.operations, a.name) < std::pair(a.operations, b.name);
+  });
   return rows;
 }
 
