@@ -42,8 +42,8 @@ std::optional<Percentile> parse_percentile(std::string_view value) {
   double number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number,
                                             std::chars_format::fixed);
-  if (error != std::errc() || end != digits.data() + digits.size() ||
-      !(number >= lowest && number <= highest))
+  if (error != std::errc() || end != digits.data() + digits.size() || !std::isfinite(number) ||
+      number < lowest || number > highest)
     throw Error("bad percentile '{}' for -T: p50 to p99.99 are possible", printable(value))
         .hint("-T p99, or -T read=p99.9")
         .exit_status(2);

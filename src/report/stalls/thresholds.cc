@@ -89,8 +89,8 @@ class Parser {
 
   void add_thread(std::string_view glob, const Value& value) {
     if (!value.time)
-      throw Error("-T {}{}={}: a percentile is of a kind of span or a system call, of all threads",
-                  of_threads, printable(glob), to_text(*value.percentile))
+      throw Error("-T {}{}: a percentile is of a kind of span or a system call, of all threads",
+                  of_threads, printable(glob))
           .hint("-T 'thread:web-*=5ms', or -t TID -T p99")
           .exit_status(2);
     if (glob.empty())
