@@ -10,6 +10,7 @@
 
 #include "core/probe.h"
 #include "kernel/features.h"
+#include "kernel/latency_counts.h"
 #include "probes/app_timers/probe.h"
 #include "probes/osnoise/probe.h"
 #include "probes/profile/probe.h"
@@ -175,16 +176,24 @@ TEST(Contract, EveryRecordCanBeVisitedCutShortOrFilledWithAnything) {
   }
 }
 
+/// The maps of a session that counts the latencies of all spans.
+SharedMaps counting_maps(Session& session) {
+  static const LatencyCounts counts(~u32{0});
+  SharedMaps maps = session.membership().maps();
+  counts.add_to(maps);
+  return maps;
+}
+
 void add_span_probes(Measuring& measuring, const SpanOptions& options) {
   const Kernel kernel;
   for (const SpanSource* source : span_sources())
-    measuring.session.add(source->make(options, measuring.session.membership().maps(), kernel));
+    measuring.session.add(source->make(options, counting_maps(measuring.session), kernel));
 }
 
 /// A session for explained stalls and for calls that hang.
 std::unique_ptr<Session> session_of_stalls() {
   auto session = std::make_unique<Session>(MembershipRules{}, 1 << 16);
-  auto sched = std::make_unique<SchedProbe>(session->membership().maps(),
+  auto sched = std::make_unique<SchedProbe>(counting_maps(*session),
                                             SchedOptions{.user_stack_bytes = USER_STACK_MAX});
   SyscallsOptions options = figures(Figures::calls, only_these({1}));
   options.stalls = options.hangs = true;

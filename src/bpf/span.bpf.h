@@ -3,6 +3,7 @@
  * hooks see the events of all threads, so each hook returns at the first test that fails. */
 #pragma once
 
+#include "bpf/latencies.bpf.h"
 #include "bpf/span.h"
 #include "bpf/target.bpf.h"
 
@@ -109,6 +110,12 @@ static __noinline __attribute__((unused)) int emit_span_with_stack(void* ctx,
   return 0;
 }
 
+/* Counts a span that has ended, late or not. */
+static __always_inline void count_span(u32 kind, u64 latency_ns) {
+  count(COUNTER_SPANS, 1);
+  count_latency(kind, latency_ns);
+}
+
 /* A span that begins and ends on one CPU, and does not nest in another span of its kind. */
 struct cpu_span {
   u64 begin_ns;  /* 0: no open span */
@@ -135,6 +142,6 @@ static __always_inline bool end_on_cpu(struct cpu_span* slot, u32 kind, u64 thre
   span->now_ns = bpf_ktime_get_ns();
   span->latency_ns = ns_between(begin_ns, span->now_ns);
   if (!counts_here()) return false;
-  count(COUNTER_SPANS, 1);
+  count_span(kind, span->latency_ns);
   return span->latency_ns >= threshold_ns;
 }

@@ -70,6 +70,7 @@ enum record_kind {
   RECORD_PROFILE_CPU = 25,
   RECORD_OFFCPU_THREAD = 26,  // offcpu.h
   RECORD_OFFCPU_DISPLACER = 27,
-  RECORD_CALL_OBJECT = 28,  // call_object.h
-  RECORD_DISK_USE = 29,     // disk_use.h
+  RECORD_CALL_OBJECT = 28,       // call_object.h
+  RECORD_DISK_USE = 29,          // disk_use.h
+  RECORD_CHOSEN_THRESHOLD = 30,  // latencies.h
 };

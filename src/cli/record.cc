@@ -169,6 +169,7 @@ StallOptions RecordCommand::choose_spans(MeasureRequest& request, const EventCho
       request.thresholds.push_back(pair + "=1ns");
   options.thresholds = parse_thresholds(request.thresholds, pairs);
   options.thresholds.check(options.spans.kinds, pairs);
+  options.thresholds.check_times();
   return options;
 }
 

@@ -13,6 +13,7 @@
 #include "report/osnoise/sections.h"
 #include "report/probe_list.h"
 #include "report/profile/sections.h"
+#include "report/stalls/chosen.h"
 #include "report/timerlat/sections.h"
 #include "report/why/causes.h"
 #include "report/why/sections.h"
@@ -41,6 +42,7 @@ std::vector<ReportShape> reports() {
           {"System calls found by --discover", {any<NamesSection>()}},
           {"The session of a stream of calls", {any<UnfinishedSection>()}},
           {"The session of a stream of findings", {any<CausesSection>()}},
+          {"The same with percentiles as thresholds", {any<ChosenSection>(), any<CausesSection>()}},
           {"Latencies of timers by CPU", {any<TimerlatReport>(), any<TimerlatCause>()}},
           {"Latencies of a program's own timers", {any<AppTimersReport>()}},
           {"Noise by CPU", {any<OsnoiseReport>()}},

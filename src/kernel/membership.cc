@@ -182,6 +182,10 @@ void share_maps(bpf_object* object, const SharedMaps& shared) {
                                  {"threads_hashed", shared.threads_hashed}})
     check(bpf_map__reuse_fd(bpf_object__find_map_by_name(object, name), fd),
           "cannot share the map {}", name);
+  if (bpf_map* const latencies = bpf_object__find_map_by_name(object, "latencies"))
+    check(shared.latencies >= 0 ? bpf_map__reuse_fd(latencies, shared.latencies)
+                                : bpf_map__set_autocreate(latencies, false),
+          "cannot share the counted latencies");
   bpf_map* map = nullptr;
   bpf_object__for_each_map(map, object) {
     const std::string_view name = bpf_map__name(map);

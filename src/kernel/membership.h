@@ -40,10 +40,20 @@ struct SharedMaps {
   int ledgers_hashed = -1;
   int cpu_ledgers = -1;
   int place_tables = -1;
+  int latencies = -1;       ///< in a session with percentiles, see kernel/latency_counts.h
+  u32 counted_kinds = 0;    ///< set of enum span_kind whose latencies are counted there
+  u32 latency_stripes = 1;  ///< a power of two
 };
 
-/// Replaces the control words, rings and thread states of `object`, which is not loaded yet, by the
-/// shared ones, and sets the size of its own tables of threads.
+/// Makes programs with bpf/latencies.bpf.h count the latencies of `shared.counted_kinds`.
+template <typename ReadOnlyData>
+void count_latencies(ReadOnlyData& rodata, const SharedMaps& shared) {
+  rodata.counted_kinds = shared.counted_kinds;
+  rodata.latency_stripe_mask = shared.latency_stripes - 1;
+}
+
+/// Replaces the control words, rings, thread states and counted latencies of `object`, which is not
+/// loaded yet, by the shared ones, and sets the size of its own tables of threads.
 void share_maps(bpf_object* object, const SharedMaps& shared);
 
 /// The number of entries of a hash table of threads: 16,384 with PREEMPT_RT, where it replaces task

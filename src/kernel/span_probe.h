@@ -131,6 +131,7 @@ class SpanProbeOf final : public SpanProbe {
       auto& rodata = *bpf_->rodata;
       rodata.whole_machine = options.whole_machine;
       limit_to_cpus(rodata, options.cpus);
+      count_latencies(rodata, shared);
       if constexpr (requires { rodata.user_stack_bytes; })
         rodata.user_stack_bytes =
             static_cast<u32>(std::min<std::size_t>(options.user_stack_bytes, USER_STACK_MAX));

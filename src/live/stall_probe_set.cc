@@ -29,6 +29,13 @@ constexpr Duration between_counts = std::chrono::milliseconds(100);
 /// Records of late operations and of the waits that explain them: more cost the target too much.
 constexpr std::uint64_t records_per_count = 500;
 constexpr Duration highest_threshold = std::chrono::milliseconds(100);
+/// Of a fast call, a percentile is less than a microsecond: shorter waits explain nothing, and
+/// every wait of the machine would be recorded.
+constexpr Duration first_least_wait = std::chrono::microseconds(20);
+/// Longer waits explain most stalls that are worth a look.
+constexpr Duration last_least_wait = std::chrono::milliseconds(1);
+/// Longer than any span, for spans that are counted and none of which is late yet.
+constexpr Duration never = std::chrono::hours(24 * 365 * 100);
 
 constexpr int looks_per_timeout = 4;
 constexpr Duration between_looks = std::chrono::milliseconds(100);
@@ -85,8 +92,7 @@ void StallProbeSet::add_syscalls(Session& session, const std::vector<std::uint32
   calls.user_stack_bytes = options_.user_stack_bytes;
   calls.only = options_.only;
   calls.cpus = cpus;
-  auto probe =
-      std::make_unique<SyscallsProbe>(calls, calls.stalls ? sched_->maps() : membership_->maps());
+  auto probe = std::make_unique<SyscallsProbe>(calls, calls.stalls ? sched_->maps() : maps());
   syscalls_ = probe.get();
   session.add(std::move(probe));
 }
@@ -102,7 +108,7 @@ void StallProbeSet::add_spans(Session& session, const Kernel& kernel,
                               .kinds = kinds,
                               .cpus = cpus,
                               .user_stack_bytes = options_.user_stack_bytes};
-    session.add(source->make(options, session.membership().maps(), kernel));
+    session.add(source->make(options, maps(), kernel));
   }
 }
 
@@ -141,27 +147,46 @@ void StallProbeSet::add_disk_use(Session& session, const Kernel& kernel) {
         fmt::format("this kernel cannot tell who uses a disk: {}", support.missing));
 }
 
-/// Each word is stored atomically. Waits come first: a shorter threshold needs shorter waits. Names
-/// of threads come last: they leave out spans that the least threshold lets through.
-void StallProbeSet::store_thresholds() {
+SharedMaps StallProbeSet::maps() const {
+  SharedMaps maps = membership_->maps();
+  if (percentiles_) percentiles_->add_to(maps);
+  return maps;
+}
+
+void StallProbeSet::store_shortest_waits() {
   const Thresholds& all = options_.thresholds;
   session_control& control = membership_->control();
-  forget_thread_thresholds(control);
   std::vector<span_kind> waited, delayed;
   // Late wake-ups are recorded as spans, and no earlier wait explains them.
   for (const span_kind kind : options_.spans.kinds) {
     if (is_explained_by_waits(kind)) delayed.push_back(kind);
     if (is_explained_by_waits(kind) && kind != SPAN_WAKEUP) waited.push_back(kind);
   }
-  const auto part_of_least = [&all](const std::vector<span_kind>& kinds, std::uint64_t part) {
-    return static_cast<u64>(std::max(all.least(kinds) / part, shortest_wait).count());
+  const auto part_of_least = [&](const std::vector<span_kind>& kinds, std::uint64_t part) {
+    Duration least = std::max(all.least(kinds) / part, shortest_wait);
+    if (percentiles_)
+      least = std::min(least, std::max(percentiles_->least(kinds) / part, least_wait_));
+    return static_cast<u64>(least.count());
   };
-  const u64 wait_min_ns = waited.empty() ? no_wait : part_of_least(waited, wait_part_);
+  u64 wait_min_ns = waited.empty() ? no_wait : part_of_least(waited, wait_part_);
+  // The waits are the spans.
+  if (percentiles_ && options_.spans.has(SPAN_OFFCPU))
+    wait_min_ns = std::min<u64>(
+        wait_min_ns, std::max(percentiles_->least({SPAN_OFFCPU}), shortest_wait).count());
   const u64 slice_ns = delayed.empty()      ? 0
                        : !options_.explains ? longest_slice
                                             : part_of_least(delayed, slice_part);
   __atomic_store_n(&control.slice_ns, slice_ns, __ATOMIC_RELAXED);
   __atomic_store_n(&control.wait_min_ns, wait_min_ns, __ATOMIC_RELEASE);
+}
+
+/// Each word is stored atomically. Waits come first: a shorter threshold needs shorter waits. Names
+/// of threads come last: they leave out spans that the least threshold lets through.
+void StallProbeSet::store_thresholds() {
+  const Thresholds& all = options_.thresholds;
+  session_control& control = membership_->control();
+  forget_thread_thresholds(control);
+  store_shortest_waits();
   for (const span_kind kind : options_.spans.kinds)
     if (const auto threshold = all.least_of(kind)) set_threshold(control, kind, *threshold);
   if (options_.spans.has(SPAN_SYSCALL))
@@ -170,15 +195,41 @@ void StallProbeSet::store_thresholds() {
   for (std::size_t i = 0; pairs_ && i < pairs.size(); ++i)
     if (const auto own = all.by_pair.find(pairs[i].name); own != all.by_pair.end())
       pairs_->set_threshold(i, own->second);
+  if (percentiles_) store_percentiles();
   ThreadThresholds by_name{.by_glob = all.by_thread};
   for (const span_kind kind : options_.spans.kinds) by_name.others[kind] = all.of(kind);
   set_thread_thresholds(control, by_name);
+}
+
+/// Where no percentile has been chosen yet, nothing is late, but all is counted. A word that is 0
+/// stands for the threshold of the kind.
+void StallProbeSet::store_percentiles() {
+  const Thresholds& all = options_.thresholds;
+  const auto chosen = [&](const MeasuredKind& kind) {
+    return percentiles_->of(kind).value_or(never);
+  };
+  for (const span_kind kind : options_.spans.kinds)
+    if (all.percentile_of(kind))
+      set_threshold(membership_->control(), kind, chosen({.span = kind}));
+  for (u32 nr = 0; options_.spans.has(SPAN_SYSCALL) && nr < SYSCALL_TABLE_SIZE; ++nr)
+    if (!all.by_call.contains(nr))
+      syscalls_->set_threshold(nr, all.percentile_of_call(nr)
+                                       ? chosen({.span = SPAN_SYSCALL, .call = nr})
+                                       : Duration(0));
+  const std::vector<std::string> pairs = options_.spans.pair_names();
+  for (std::size_t i = 0; pairs_ && i < pairs.size(); ++i)
+    if (all.percentile_of_pair(pairs[i]))
+      pairs_->set_threshold(i, chosen({.span = SPAN_PAIR, .pair = pairs[i]}));
 }
 
 void StallProbeSet::add_to(Session& session, const Kernel& kernel,
                            const std::vector<std::uint32_t>& cpus) {
   choose(kernel);
   membership_ = &session.membership();
+  if (!options_.thresholds.percentiles.empty()) {
+    percentiles_ = std::make_unique<PercentileThresholds>(options_.thresholds, options_.spans);
+    least_wait_ = first_least_wait;
+  }
   if (look_at_switches()) {
     SchedOptions waits{
         .sample_bytes = options_.explains ? options_.user_stack_bytes : 0,
@@ -193,7 +244,7 @@ void StallProbeSet::add_to(Session& session, const Kernel& kernel,
     if (options_.spans.has(SPAN_OFFCPU) || options_.spans.has(SPAN_WAKEUP) ||
         (options_.spans.has(SPAN_SYSCALL) && waits.use_task_work))
       waits.user_stack_bytes = options_.user_stack_bytes;
-    auto sched = std::make_unique<SchedProbe>(session.membership().maps(), waits);
+    auto sched = std::make_unique<SchedProbe>(maps(), waits);
     sched_ = sched.get();
     session.add(std::move(sched));
   }
@@ -219,6 +270,7 @@ bool StallProbeSet::look_at_switches() const {
 std::uint64_t StallProbeSet::events_in(const Record& record) const {
   const std::uint16_t kind = record.schema->id;
   if (kind == RECORD_SPAN || kind == RECORD_SCHED_WAIT || kind == RECORD_SCHED_WAKE) ++records_;
+  if (kind == RECORD_SPAN) ++late_;
   if (kind == RECORD_SYSCALL_CALL)  // BPF counts the calls of which some are stalls
     return options_.every_call && !options_.spans.has(SPAN_SYSCALL) ? 1 : 0;
   if (kind != RECORD_SPAN) return 0;
@@ -253,7 +305,12 @@ void StallProbeSet::set(const std::vector<std::string_view>& words) {
       change_thresholds(changed, word, pairs);
     }
     changed.check(options_.spans.kinds, pairs);
+    for (const span_kind kind : options_.spans.kinds)
+      if (changed.has_percentile(kind) && !(percentiles_ && percentiles_->counts(kind)))
+        throw Error("this session does not count {}: begin it with -T {}=p99", span_name(kind),
+                    span_name(kind));
     options_.thresholds = std::move(changed);
+    if (percentiles_) percentiles_->change(options_.thresholds);
     options_.adapts = false;
     store_thresholds();
   }
@@ -262,7 +319,8 @@ void StallProbeSet::set(const std::vector<std::string_view>& words) {
 
 void StallProbeSet::armed(KernelTime start) {
   if (options_.timeout) next_look_ = start;
-  if (options_.adapts) next_count_ = start;
+  if (options_.adapts || percentiles_) next_count_ = start;
+  if (percentiles_) percentiles_->armed(start);
 }
 
 /// First fewer short waits within late operations, then fewer late operations.
@@ -279,12 +337,36 @@ void StallProbeSet::adapt(KernelTime now) {
   if (on_change) on_change(now);
 }
 
+/// Either the waits of other threads are too many, or the late operations.
+bool StallProbeSet::adapt_percentiles() {
+  const std::uint64_t late = std::exchange(late_, 0), records = std::exchange(records_, 0);
+  if (records <= records_per_count) return false;
+  if (2 * late > records) {
+    percentiles_->halve();
+    return false;
+  }
+  if (least_wait_ >= last_least_wait) return false;
+  least_wait_ *= 2;
+  return true;
+}
+
 /// A look walks all threads of the machine: a few times per timeout is enough.
 void StallProbeSet::poll(KernelTime now, const RecordHandler& handler) {
-  if (now >= next_count_) adapt(now);
+  if (now >= next_count_ && percentiles_) {
+    next_count_ = now + between_counts;
+    const bool other_waits = adapt_percentiles();
+    if (percentiles_->choose(now) || other_waits) store_thresholds();
+    percentiles_->report(now, handler);
+  } else if (now >= next_count_) {
+    adapt(now);
+  }
   if (!options_.timeout || now < next_look_) return;
   syscalls_->look_for_hangs(*options_.timeout, handler);
   next_look_ = now + std::max(*options_.timeout / looks_per_timeout, between_looks);
+}
+
+void StallProbeSet::finish(const RecordHandler& handler) {
+  if (percentiles_) percentiles_->report_all(KernelClock::now(), handler);
 }
 
 Duration StallProbeSet::poll_every() const {

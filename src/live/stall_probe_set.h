@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "live/percentile_thresholds.h"
 #include "live/span_choice.h"
 #include "probes/pairs/probe.h"
 #include "probes/sched/probe.h"
@@ -54,6 +55,7 @@ class StallProbeSet final : public ProbeSet {
   void armed(KernelTime start) override;
   KernelTime due() const override { return std::min(next_look_, next_count_); }
   void poll(KernelTime now, const RecordHandler& handler) override;
+  void finish(const RecordHandler& handler) override;
   std::vector<std::string> notes() const override;
 
   std::vector<std::pair<std::string, std::string>> settings() const override;
@@ -64,6 +66,11 @@ class StallProbeSet final : public ProbeSet {
 
   const StallOptions& options() const { return options_; }
 
+  /// For StallViewOptions::on_examined: thresholds that are percentiles depend on it.
+  void examined(const MeasuredKind& kind, std::uint64_t latency_ns, bool is_idle) {
+    if (percentiles_) percentiles_->examined(kind, latency_ns, is_idle);
+  }
+
  private:
   /// Throws Error for a requested kind that this kernel cannot measure; with `all`, leaves the kind
   /// out.
@@ -73,10 +80,17 @@ class StallProbeSet final : public ProbeSet {
   void add_pairs(Session& session, const Kernel& kernel, const std::vector<std::uint32_t>& cpus);
   void add_profile(Session& session, const Kernel& kernel, const std::vector<std::uint32_t>& cpus);
   void add_disk_use(Session& session, const Kernel& kernel);
+  /// The maps of the session, with the counted latencies.
+  SharedMaps maps() const;
   /// BPF programs may run meanwhile.
   void store_thresholds();
+  void store_percentiles();
+  /// Stores how long a wait must be to be recorded, and the length of a slice.
+  void store_shortest_waits();
   /// With `adapts`: looks at the number of records since the last look.
   void adapt(KernelTime now);
+  /// Returns whether another length of waits is recorded.
+  bool adapt_percentiles();
 
   StallOptions options_;
   Membership* membership_ = nullptr;
@@ -87,9 +101,12 @@ class StallProbeSet final : public ProbeSet {
   /// The shortest recorded wait is this part of the shortest threshold. At first, the recorded
   /// waits explain a stall except for a few percent, and short waits cost next to nothing.
   std::uint64_t wait_part_ = 8;
-  KernelTime next_count_ = KernelTime::max();  ///< time of the next call of adapt()
-  mutable std::uint64_t records_ = 0;          ///< since the last call of adapt()
-  std::vector<std::string> left_out_;          ///< kinds of `all` left out by the kernel, and why
+  KernelTime next_count_ = KernelTime::max();          ///< time of the next call of adapt()
+  mutable std::uint64_t records_ = 0;                  ///< since the last call of adapt()
+  mutable std::uint64_t late_ = 0;                     ///< of these: late spans
+  std::unique_ptr<PercentileThresholds> percentiles_;  ///< null: all thresholds are times
+  Duration least_wait_{};              ///< shortest recorded wait if only percentiles ask for it
+  std::vector<std::string> left_out_;  ///< kinds of `all` left out by the kernel, and why
 };
 
 /// Whether spans of this kind end in their own thread, which then copies its stack.

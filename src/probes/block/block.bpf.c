@@ -116,7 +116,7 @@ static __always_inline void end_request(struct ended_span* span, u32 kind, u64 b
   if (!threshold_ns || begin_ns < control.since_ns[kind]) return;
   span->kind = kind;
   span->latency_ns = ns_between(begin_ns, span->now_ns);
-  count(COUNTER_SPANS, 1);
+  count_span(kind, span->latency_ns);
   if (span->latency_ns >= threshold_ns) emit_span(span);
 }
 

@@ -84,7 +84,7 @@ static __always_inline void end_raise(void* ctx, struct softirq_raise* raised, u
   end_span(&span, &raised->by);
   raised->by.begin_ns = 0;
   if (!(raised->by_member && cpu_wanted()) && !counts_here()) return;
-  count(COUNTER_SPANS, 1);
+  count_span(SPAN_SOFTIRQ_RAISE, span.latency_ns);
   if (span.latency_ns >= threshold_ns) report_softirq(ctx, &span, vector);
 }
 

@@ -175,7 +175,7 @@ static __always_inline void end_wait(void* ctx, struct lock_wait* wait, u64 thre
                             .detail = wait->flags,
                             .flags = ret ? SPAN_FAILED : 0};
   span.latency_ns = ns_between(begin_ns, span.now_ns);
-  count(COUNTER_SPANS, 1);
+  count_span(SPAN_LOCK, span.latency_ns);
   if (span.latency_ns < threshold_ns) return;
   if (!is_late_by_name(bpf_get_current_task_btf(), SPAN_LOCK, span.latency_ns)) return;
   __builtin_memcpy(span.text, lock_names[wait->flags & (LCB_FLAGS - 1)], SPAN_TEXT_SIZE);

@@ -3,6 +3,7 @@
 // its expressions as constants; the objects of a session share the maps.
 #include "probes/pairs/pairs.h"
 #include "bpf/compat.bpf.h"
+#include "bpf/latencies.bpf.h"
 #include "bpf/ledger.bpf.h"
 #include "bpf/target.bpf.h"
 #include "bpf/thread_thresholds.bpf.h"
@@ -219,6 +220,7 @@ static __always_inline void end_pair(struct task_struct* task, const struct thre
   own->ends++;
   count(COUNTER_SPANS, 1);
   u64 latency_ns = ns_between(open.begin_ns, now_ns);
+  if (counts_latencies(SPAN_PAIR)) count_in_slot(SLOT_OF_PAIR + pair, latency_ns);
   u64 own_ns = pairs.threshold_ns[pair & (PAIRS_MAX - 1)];
   u64 limit_ns = own_ns ?: control.threshold_ns[SPAN_PAIR];
   if (!limit_ns || latency_ns < limit_ns) return;

@@ -2,10 +2,11 @@
 // Shared by user space and the programs of user spans.
 #pragma once
 
+#include "bpf/latencies.h"
 #include "bpf/thread_ledger.h"
 #include "probes/pairs/plan.h"
 
-#define PAIRS_MAX 8  // spans of a session
+#define PAIRS_MAX COUNTED_PAIRS  // spans of a session
 
 #define PAIR_SCRATCHES 2  // per CPU
 

@@ -125,6 +125,7 @@ struct PairsProbe::Impl {
 
 void PairsProbe::Impl::share(Side& side, const SharedMaps& shared) const {
   auto& maps = side.bpf->maps;
+  count_latencies(*side.bpf->rodata, shared);
   share_maps(side.bpf->obj, shared);
   side.bpf->rodata->want_ledgers = shared.ledger_slots >= 0;
   for (const auto& [map, fd] :

@@ -159,6 +159,7 @@ void SchedProbe::Impl::configure() {
   bpf_program__set_autoload(bpf->progs.on_completion, tells_disks());
   bpf_program__set_autoload(bpf->progs.on_migration, sees_migrations());
   configure_throttles();
+  count_latencies(*bpf->rodata, shared);
   share_maps(bpf->obj, shared);
 }
 

@@ -4,6 +4,7 @@
 // within a call that is already late.
 #include "bpf/call.bpf.h"
 #include "bpf/compat.bpf.h"
+#include "bpf/latencies.bpf.h"
 #include "bpf/thread_thresholds.bpf.h"
 #include "bpf/unpreempted.bpf.h"
 #include "bpf/wait.bpf.h"
@@ -109,6 +110,21 @@ static __noinline bool is_late_wait(struct task_struct* task, const struct threa
   return ended_call(task, find_of_thread(threads, task), ledger) != 0;
 }
 
+#define COUNTED_WAITS (1u << SPAN_OFFCPU | 1u << SPAN_WAKEUP)
+
+/* Counts the wait of a member that ends, if thresholds are percentiles. */
+static __noinline int count_wait_of(struct task_struct* task, const struct thread_ledger* ledger,
+                                    u64 now_ns) {
+  if (!task || !ledger || !control.armed || (u32)task->tgid == own_pid) return 0;
+  if (!find_of_thread(threads, task)) return 0;
+  if (ledger->since_ns > control.since_ns[SPAN_OFFCPU])
+    count_latency(SPAN_OFFCPU, ns_between(ledger->since_ns, now_ns));
+  if (ledger->state != LEDGER_PREEMPTED && ledger->wake_ns > ledger->ran_since_ns &&
+      ledger->wake_ns > control.since_ns[SPAN_WAKEUP] && ledger->wake_ns != WAKE_UNTIMED)
+    count_latency(SPAN_WAKEUP, ns_between(ledger->wake_ns, now_ns));
+  return 0;
+}
+
 static __always_inline void switch_out(struct task_struct* prev, struct thread_ledger* ledger,
                                        struct cpu_ledger* cpu, struct task_struct* next, u32 state,
                                        u64 now_ns) {
@@ -146,6 +162,7 @@ static __always_inline void switch_in(struct task_struct* next, struct thread_le
     add_wait(ledger, throttled_in_wait(next, ledger, now_ns), now_ns);
     if (keeps_totals && ledger->totals.member && is_preempted(ledger))
       count_displacer(next, ledger, now_ns);
+    if (counted_kinds & COUNTED_WAITS) count_wait_of(next, ledger, now_ns);
     u64 min_ns = control.wait_min_ns;
     if (min_ns && control.armed && (u32)next->tgid != own_pid &&
         (ns_between(ledger->since_ns, now_ns) >= min_ns || woken_late(next, ledger, now_ns) ||

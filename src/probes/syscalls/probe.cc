@@ -153,6 +153,7 @@ void SyscallsProbe::Impl::choose_maps() {
 }
 
 void SyscallsProbe::Impl::share(const SharedMaps& shared) {
+  count_latencies(*bpf->rodata, shared);
   share_maps(bpf->obj, shared);
   if (!options.stalls) return;
   check(bpf_map__reuse_fd(bpf->maps.ledger_slots, shared.ledger_slots), "cannot share the ledgers");

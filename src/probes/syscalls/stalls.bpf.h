@@ -5,6 +5,7 @@
 #pragma once
 
 #include "bpf/call.bpf.h"
+#include "bpf/latencies.bpf.h"
 #include "bpf/places.bpf.h"
 #include "bpf/thread_thresholds.bpf.h"
 #include "bpf/user_stack.bpf.h"
@@ -39,14 +40,22 @@ static __always_inline u64 own_threshold(u16 abi, u32 nr) {
   return call_threshold_ns[nr & (SYSCALL_TABLE_SIZE - 1)];
 }
 
-/* Whether the call that ends is too short for its threshold, as far as is known without reading the
- * clock: if it had gone on for long since the last switch here, a tick would have come. (A tick
- * that a hypervisor or disabled interrupts delayed comes before the call's end, which runs with
- * interrupts enabled.) */
-static __always_inline bool was_quick(const struct open_call* call, const struct cpu_ledger* cpu) {
+/* Counts a call that has ended. */
+static __always_inline void count_call(u16 abi, u32 nr, u64 latency_ns) {
+  bool has_slot = abi == ABI_NATIVE && nr < SYSCALL_TABLE_SIZE;
+  count_in_slot(has_slot ? SLOT_OF_CALL + nr : SPAN_SYSCALL, latency_ns);
+}
+
+/* Whether the call that ends is too short for its threshold. Calls that are counted have a
+ * `latency_ns`; otherwise, as far as is known without reading the clock: if it had gone on for long
+ * since the last switch here, a tick would have come. (A tick that a hypervisor or disabled
+ * interrupts delayed comes before the call's end, which runs with interrupts enabled.) */
+static __always_inline bool was_quick(const struct open_call* call, const struct cpu_ledger* cpu,
+                                      bool is_counted, u64 latency_ns) {
   u64 quiet_ns = control.quiet_ns, looked_ns = cpu->looked_ns;
-  if (!quiet_ns) return false;
+  if (!quiet_ns && !is_counted) return false;
   u64 longest_ns = (looked_ns > call->begin_ns ? looked_ns - call->begin_ns : 0) + quiet_ns;
+  if (is_counted) longest_ns = latency_ns;
   u64 threshold_ns = own_threshold(call->abi, call->nr);
   if (!threshold_ns) threshold_ns = control.threshold_ns[SPAN_SYSCALL];
   return !threshold_ns || threshold_ns > longest_ns;
@@ -72,10 +81,14 @@ static __always_inline bool end_known_call(struct task_struct* task) {
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!cpu || cpu->call.who != (u64)task) return false;
   /* One path, which the verifier checks once. */
-  u64 may_matter = !was_quick(&cpu->call, cpu) | (cpu->call.nr == RT_SIGRETURN);
+  bool is_counted = counts_latencies(SPAN_SYSCALL);
+  u64 latency_ns = is_counted ? ns_between(cpu->call.begin_ns, bpf_ktime_get_ns()) : 0;
+  u64 may_matter =
+      !was_quick(&cpu->call, cpu, is_counted, latency_ns) | (cpu->call.nr == RT_SIGRETURN);
   barrier_var(may_matter);
   if (may_matter && member_state(task)) return false;
   cpu->call.who = 0;
+  if (is_counted && !may_matter) count_call(cpu->call.abi, cpu->call.nr, latency_ns);
   return true;
 }
 

@@ -109,6 +109,8 @@ static __always_inline void end_call(struct task_struct* task, struct thread_sta
       add_to_cell(cell, latency_ns, ret);
   }
   if (want_calls) emit_call(task, state, now_ns, latency_ns, ret, flags);
+  if (want_stalls && counts_latencies(SPAN_SYSCALL) && !(flags & SYSCALL_UNRETURNED))
+    count_call(state->abi, state->nr, latency_ns);
   if (want_stalls && is_stall(task, state, latency_ns)) emit_stall(state, now_ns, ret, flags);
 }
 

@@ -104,7 +104,7 @@ static __always_inline void end_connect(const struct sock* sock, u64 threshold_n
     count(COUNTER_CUT, 1);
     return;
   }
-  count(COUNTER_SPANS, 1);
+  count_span(SPAN_TCP_CONNECT, span.latency_ns);
   if (span.latency_ns < threshold_ns) return;
   span.detail = ports_of(sock) | (u64)(u16)sock->sk_err << 48;
   if (to != TCP_ESTABLISHED) span.flags = SPAN_FAILED;

@@ -18,7 +18,8 @@ int COUNTED_PROG(on_hrtimer_start, struct hrtimer* timer) {
   u64 threshold_ns = threshold_of(SPAN_TIMER);
   if (!threshold_ns) return 0;
   u64 now_ns = bpf_ktime_get_ns();
-  if (ns_between(latest_expiry(timer), now_ns) >= threshold_ns) remember_set_late(timer, now_ns);
+  u64 least_ns = counts_latencies(SPAN_TIMER) ? 1 : threshold_ns;
+  if (ns_between(latest_expiry(timer), now_ns) >= least_ns) remember_set_late(timer, now_ns);
   return 0;
 }
 
@@ -26,11 +27,14 @@ int COUNTED_PROG(on_hrtimer_start, struct hrtimer* timer) {
 static __always_inline bool is_late(struct hrtimer* timer, struct ended_span* span, u64 now_ns) {
   u64 threshold_ns = threshold_of(SPAN_TIMER);
   u64 expires_ns = latest_expiry(timer);
-  count(COUNTER_SPANS, 1);
   span->now_ns = now_ns;
   span->latency_ns = ns_between(expires_ns, now_ns);
-  if (span->latency_ns < threshold_ns) return false;
+  if (span->latency_ns < threshold_ns && !counts_latencies(SPAN_TIMER)) {
+    count(COUNTER_SPANS, 1);
+    return false;
+  }
   span->latency_ns = ns_between(take_expiry(timer, expires_ns), span->now_ns);
+  count_span(SPAN_TIMER, span->latency_ns);
   span->subject = (u64)timer->function;
   return span->latency_ns >= threshold_ns;
 }

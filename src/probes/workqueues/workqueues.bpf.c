@@ -59,7 +59,7 @@ static __always_inline void end_work(u32 kind, const struct work_span* entry, u6
   struct ended_span span = {.kind = kind};
   struct workqueue_struct* queue = (void*)entry->workqueue;
   end_span(&span, &entry->by);
-  count(COUNTER_SPANS, 1);
+  count_span(kind, span.latency_ns);
   if (span.latency_ns < threshold_ns) return;
   if (kind == SPAN_WORK && !is_late_by_name(bpf_get_current_task_btf(), kind, span.latency_ns))
     return;

@@ -46,6 +46,11 @@ TEST(Thresholds, OfARecordingMayBecomeLongerOnly) {
   EXPECT_EQ(refusal("20ms", "10ms,thread:web-*=50ms"),
             "the recording has no syscall that took less than 50.0ms");
   EXPECT_EQ(refusal("10ms,thread:web-*=50ms", "10ms,thread:web-*=50ms"), "");
+  EXPECT_EQ(refusal("p99", "p99"), "");
+  EXPECT_EQ(refusal("p99.9", "p99"),
+            "a percentile is chosen while operations are measured, not from a recording");
+  EXPECT_EQ(refusal("10ms", "p99"),
+            "the thresholds of this recording are percentiles (p99), and no times");
 }
 
 TEST(Thresholds, NamesGoBeforeKindsBeforeAll) {
@@ -74,7 +79,56 @@ TEST(Thresholds, OfOneNanosecondLeaveOutNoSpan) {
   EXPECT_FALSE(parse_thresholds({"1ns,thread:x=1ms"}).are_of_every_span(kinds));
 }
 
+TEST(Thresholds, MayBePercentilesBesideTimes) {
+  const Thresholds all = parse_thresholds({"p99"});
+  EXPECT_EQ(all.percentile_of(SPAN_BLOCK), Percentile{990'000});
+  EXPECT_EQ(all.percentile_of_call(SYS_read), Percentile{990'000});
+  EXPECT_EQ(all.percentile_of_pair("life"), Percentile{990'000});
+  EXPECT_EQ(all.of(SPAN_SYSCALL), std::nullopt);
+  EXPECT_EQ(all.least({SPAN_SYSCALL}), Duration::max());
+
+  const Thresholds mixed = parse_thresholds({"10ms", "read=p99.9,block=p95,write=1ms"});
+  EXPECT_EQ(mixed.of_call(SYS_read), std::nullopt);
+  EXPECT_EQ(mixed.percentile_of_call(SYS_read), Percentile{999'000});
+  EXPECT_EQ(mixed.percentile_of_call(SYS_write), std::nullopt);
+  EXPECT_EQ(mixed.of_call(SYS_write), Duration(1ms));
+  EXPECT_EQ(mixed.of_call(SYS_fsync), Duration(10ms));
+  EXPECT_EQ(mixed.of(SPAN_BLOCK), std::nullopt);
+  EXPECT_EQ(mixed.percentile_of(SPAN_BLOCK), Percentile{950'000});
+  EXPECT_EQ(mixed.percentile_of(SPAN_SYSCALL), std::nullopt);
+  EXPECT_TRUE(mixed.has_percentile(SPAN_SYSCALL));
+  EXPECT_FALSE(mixed.has_percentile(SPAN_IRQ));
+
+  const Thresholds call_time = parse_thresholds({"p99,syscall=p50,read=2ms"});
+  EXPECT_EQ(call_time.percentile_of_call(SYS_write), Percentile{500'000});
+  EXPECT_EQ(call_time.of_call(SYS_read), Duration(2ms));
+  EXPECT_EQ(to_text(parse_thresholds({"p99,read=p99.9,write=1ms"})), "write=1.00ms,p99,read=p99.9");
+}
+
+TEST(Thresholds, ChangeBetweenTimeAndPercentile) {
+  Thresholds all = parse_thresholds({"p99,read=1ms"});
+  change_thresholds(all, "10ms,read=p99", {});
+  EXPECT_EQ(all.percentile_of(SPAN_SYSCALL), std::nullopt);
+  EXPECT_EQ(all.of(SPAN_SYSCALL), Duration(10ms));
+  EXPECT_EQ(all.percentile_of_call(SYS_read), Percentile{990'000});
+  EXPECT_THROW(change_thresholds(all, "20ms,read=p101", {}), Error);
+  EXPECT_EQ(all.of(SPAN_SYSCALL), Duration(10ms)) << "an error changes nothing";
+}
+
+TEST(Thresholds, PercentilesAreNotOfThreads) {
+  const auto check = [](const char* list) { parse_thresholds({list}).check({SPAN_SYSCALL}); };
+  EXPECT_NO_THROW(check("p99"));
+  EXPECT_NO_THROW(check("read=p99,thread:web-*=5ms"));
+  EXPECT_THROW(check("p99,thread:web-*=5ms"), Error);
+  EXPECT_THROW(check("thread:web-*=p99"), Error);
+  EXPECT_THROW(check("block=p99"), Error);
+  EXPECT_NO_THROW(parse_thresholds({"10ms"}).check_times());
+  EXPECT_THROW(parse_thresholds({"10ms,read=p99"}).check_times(), Error);
+}
+
 TEST(Thresholds, TheLastOneCounts) {
+  EXPECT_EQ(parse_thresholds({"thread:a=1ms,thread:a=2ms"}).of_thread(SPAN_LOCK, "a"),
+            Duration(2ms));
   EXPECT_EQ(parse_thresholds({"10ms", "20ms"}).general, Duration(20ms));
   EXPECT_EQ(parse_thresholds({"futex=1s,futex=2s"}).of_call(SYS_futex), Duration(2s));
 }
@@ -89,6 +143,7 @@ TEST(Thresholds, AreRefusedWithWhatWouldBeRight) {
       {{"futx=1s"}, "'futx' is neither"},
       {{"=1s"}, "'' is neither"},
       {{"futex="}, ""},
+      {{"futex=p100"}, "p50 to p99.99"},
       {{"-5ms"}, ""},
       {{"10ms,fu\033tex=1s"}, "fu\\x1btex"}};
   for (const auto& [values, words] : wrong) {

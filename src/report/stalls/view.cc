@@ -10,6 +10,7 @@
 #include "analysis/waker_words.h"
 #include "base/text.h"
 #include "bpf/syscalls.h"
+#include "core/chosen_schema.h"
 #include "core/span_kinds.h"
 #include "probes/syscalls/probe.h"
 #include "report/stalls/flame.h"
@@ -69,6 +70,16 @@ void StallView::begin(const SessionInfo& info) {
   sink_.begin(info);
 }
 
+/// A new percentile holds from its own time on: spans that ended before it may come later.
+void StallView::record(const Record& record) {
+  if (record.schema->id != chosen_threshold_schema.id) {
+    assembler_.record(record);
+    return;
+  }
+  chosen_.record(record.as<chosen_threshold>());
+  look_for_waits();
+}
+
 /// A hang is kept until its call ends: the stall of this call then names the hang.
 void StallView::note_hang(const RawStall& stall, Finding& finding) {
   const std::pair key(stall.span.header.tid, stall.begin_ns());
@@ -113,6 +124,7 @@ void StallView::look_for_waits() {
   const auto threshold = [&](span_kind kind) -> std::uint64_t {
     if (std::find(options_.spans.begin(), options_.spans.end(), kind) == options_.spans.end())
       return 0;
+    if (options_.thresholds.has_percentile(kind)) return chosen_.least_of(kind);
     const auto least = options_.thresholds.least_of(kind);
     return least ? least->count() : 0;
   };
@@ -126,10 +138,21 @@ void StallView::look_for_waits() {
                        .cpus = options_.cpus});
 }
 
+MeasuredKind StallView::kind_of(const RawStall& stall) {
+  MeasuredKind kind{.span = known_span_kind(stall.span.span)};
+  if (is_native_call(stall) && stall.span.subject < SYSCALL_TABLE_SIZE)
+    kind.call = static_cast<std::uint32_t>(stall.span.subject);
+  if (kind.span == SPAN_PAIR) kind.pair = fixed_text(stall.span.text);
+  return kind;
+}
+
 std::uint64_t StallView::threshold_of(const RawStall& stall) const {
   const Settings& then = settings_at(stall.span.header.time_ns);
   if (stall.span.flags & SPAN_OPEN) return then.timeout ? then.timeout->count() : 0;
   const Thresholds& thresholds = then.thresholds;
+  if (!thresholds.percentiles.empty())
+    if (const MeasuredKind of = kind_of(stall); percentile_of(thresholds, of))
+      return chosen_.at(of, stall.span.header.time_ns);
   const span_kind kind = known_span_kind(stall.span.span);
   if (is_native_call(stall)) {
     const auto found = thresholds.by_call.find(static_cast<std::uint32_t>(stall.span.subject));
@@ -148,9 +171,11 @@ std::uint64_t StallView::threshold_of(const RawStall& stall) const {
 
 bool StallView::is_asked_for(const RawStall& stall) const {
   if (stall.span.span != SPAN_SYSCALL) return false;
-  const auto& named = settings_at(stall.span.header.time_ns).thresholds.by_call;
+  const Thresholds& thresholds = settings_at(stall.span.header.time_ns).thresholds;
+  const auto nr = static_cast<std::uint32_t>(stall.span.subject);
   return options_.is_chosen ||
-         (is_native_call(stall) && named.contains(static_cast<std::uint32_t>(stall.span.subject)));
+         (is_native_call(stall) &&
+          (thresholds.by_call.contains(nr) || thresholds.percentiles.by_call.contains(nr)));
 }
 
 bool StallView::is_late(const RawStall& stall, const Finding& finding) const {
@@ -161,7 +186,10 @@ bool StallView::is_late(const RawStall& stall, const Finding& finding) const {
 }
 
 bool StallView::wanted(const RawStall& stall, const Finding& finding) {
-  if (!is_late(stall, finding)) {
+  const bool late = is_late(stall, finding);
+  if (options_.on_examined && !(stall.span.flags & SPAN_OPEN) && !stall.is_way_back)
+    options_.on_examined(kind_of(stall), finding.latency_ns, !late);
+  if (!late) {
     leave_out(stall, finding);
     return false;
   }
@@ -229,8 +257,9 @@ void StallView::stall(const RawStall& stall) {
   const std::uint64_t threshold_ns = threshold_of(stall);
   // Some spans are not late: thresholds may change, the kernel may not match all names, and ways
   // back are looked for with the least threshold of all.
+  const Thresholds& thresholds = settings_at(stall.span.header.time_ns).thresholds;
   const bool may_be_quick = options_.narrowed || stall.is_way_back ||
-                            !settings_at(stall.span.header.time_ns).thresholds.by_thread.empty();
+                            !thresholds.by_thread.empty() || !thresholds.percentiles.empty();
   if (may_be_quick && (threshold_ns == 0 || stall.span.latency_ns < threshold_ns)) return;
   Finding finding = explain(stall, namer_, info_.names);
   finding.threshold_ns = threshold_ns;
@@ -284,6 +313,8 @@ void StallView::show_causes(const SessionInfo& info) {
 void StallView::end(SessionInfo info, Receipt receipt) {
   finish();
   if (!options_.only_summary) show_repeats();
+  if (!options_.thresholds.percentiles.empty())
+    sink_.section(std::make_shared<ChosenSection>(chosen_.rows(info.names), options_.top));
   if (options_.sums) show_causes(info);
   info.notes.push_back(
       found_ > 0

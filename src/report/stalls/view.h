@@ -13,6 +13,7 @@
 #include "analysis/wait_habits.h"
 #include "core/sink.h"
 #include "core/stack_namer.h"
+#include "report/stalls/chosen.h"
 #include "report/stalls/left_out.h"
 #include "report/stalls/thresholds.h"
 #include "report/why/blame.h"
@@ -38,6 +39,9 @@ struct StallViewOptions {
   bool sums = true;           ///< shows the sums of the causes at the end
   std::function<void(const Finding&)> on_finding = {};   ///< called for each finding, shown or not
   std::function<void(const Finding&)> on_left_out = {};  ///< for each finding that is no delay
+  /// Called for each finding of an operation that the kernel counts, with its latency in ns and
+  /// whether it is no delay.
+  std::function<void(const MeasuredKind&, std::uint64_t, bool)> on_examined = {};
 };
 
 /// Turns records, live or from a file, into findings for a sink: leaves out idle waits, numbers the
@@ -50,7 +54,7 @@ class StallView {
   void begin(const SessionInfo& info);
   /// The settings that hold from `at` on.
   void change(KernelTime at, Thresholds thresholds, std::optional<Duration> timeout);
-  void record(const Record& record) { assembler_.record(record); }
+  void record(const Record& record);
   /// For a live session: records up to about `now` have come.
   void tick(KernelTime now);
   /// No more records come: findings that waited for records go on without them.
@@ -89,6 +93,8 @@ class StallView {
   /// Reports late time by its root.
   void show_causes(const SessionInfo& info);
   std::uint64_t threshold_of(const RawStall& stall) const;
+  /// The operations with whose percentile the stall is compared, if its threshold is one.
+  static MeasuredKind kind_of(const RawStall& stall);
   void look_for_waits();
 
   struct Settings {
@@ -105,6 +111,7 @@ class StallView {
   FlameSink* drawing_;
   BlameTable blame_;
   StallAssembler assembler_;
+  ChosenThresholds chosen_;
   SessionInfo info_;
   std::map<std::string, Cause> causes_;
   WaitHabits habits_;

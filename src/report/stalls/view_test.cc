@@ -6,8 +6,12 @@
 
 #include <cstring>
 
+#include "bpf/syscalls.h"
+#include "core/chosen_schema.h"
 #include "core/span_schema.h"
 #include "probes/sched/probe.h"
+#include "probes/syscalls/probe.h"
+#include "report/stalls/chosen.h"
 #include "sinks/finding_sections.h"
 
 namespace overdue {
@@ -44,12 +48,15 @@ struct FakeSink final : Sink {
   std::vector<std::string> callers;           ///< second user frame of each link of the chains
   std::vector<std::string> more;
   std::vector<std::string> notes;
+  std::string percentiles;
 
   void section(const SectionPtr& section) override {
     if (const auto* late = dynamic_cast<const FindingSection*>(section.get()))
       add(late->finding(), section->text({.info = SessionInfo{}, .receipt = Receipt{}}));
     else if (const auto* folded = dynamic_cast<const RepeatsSection*>(section.get()))
       add(folded->repeats());
+    else if (dynamic_cast<const ChosenSection*>(section.get()))
+      percentiles = section->text({.info = SessionInfo{}, .receipt = Receipt{}});
   }
   void add(const Finding& finding, std::string_view text) {
     shown.push_back(finding.number);
@@ -111,6 +118,26 @@ struct Shown {
     view.record({&sched_wait_schema, std::as_bytes(std::span(&waited, 1))});
     view.record({&span_schema, std::as_bytes(std::span(&late, 1))});
   }
+  /// A native call with its own record, that ran throughout.
+  void native_stall(u32 nr, u64 latency_ns) {
+    now_ns += latency_ns;
+    syscall_call call{};
+    call.header.time_ns = now_ns;
+    call.header.kind = RECORD_SYSCALL_CALL;
+    call.header.size = sizeof call;
+    call.header.pid = call.header.tid = 1;
+    call.latency_ns = latency_ns;
+    call.nr = nr;
+    span_record late{};
+    late.header = call.header;
+    late.header.kind = RECORD_SPAN;
+    late.header.size = sizeof late;
+    late.latency_ns = latency_ns;
+    late.span = SPAN_SYSCALL;
+    late.subject = nr;
+    view.record({&syscall_call_schema, std::as_bytes(std::span(&call, 1))});
+    view.record({&span_schema, std::as_bytes(std::span(&late, 1))});
+  }
   void end() { view.end(SessionInfo{}, Receipt{}); }
 };
 
@@ -140,6 +167,49 @@ TEST(StallView, ShowsAThresholdOnceUntilItChanges) {
   shown.stall(SYS_fsync);
   EXPECT_THAT(shown.sink.shown, ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(shown.sink.with_threshold, ElementsAre(1, 3));
+}
+
+chosen_threshold chosen(u32 call, u64 from_ns, u64 threshold_ns, u16 flags = 0) {
+  chosen_threshold record{};
+  record.header.time_ns = from_ns;
+  record.header.kind = RECORD_CHOSEN_THRESHOLD;
+  record.header.size = sizeof record;
+  record.threshold_ns = threshold_ns;
+  record.operations = 1'234;
+  record.asked_ppm = record.used_ppm = 990'000;
+  record.subject = call;
+  record.span = SPAN_SYSCALL;
+  record.flags = static_cast<u16>(CHOSEN_OF_CALL | flags);
+  return record;
+}
+
+TEST(StallView, ComparesWithThePercentileOfTheTime) {
+  StallViewOptions options;
+  options.first = 0;
+  options.thresholds = parse_thresholds({"p99"});
+  std::vector<std::pair<u64, bool>> examined;
+  options.on_examined = [&](const MeasuredKind& kind, u64 latency_ns, bool is_idle) {
+    EXPECT_EQ(kind, (MeasuredKind{.span = SPAN_SYSCALL, .call = SYS_fsync}));
+    examined.emplace_back(latency_ns, is_idle);
+  };
+  Shown shown(options);
+  const auto choose = [&](u64 from_ns, u64 threshold_ns, u16 flags = 0) {
+    const chosen_threshold record = chosen(SYS_fsync, from_ns, threshold_ns, flags);
+    shown.view.record({&chosen_threshold_schema, std::as_bytes(std::span(&record, 1))});
+  };
+  shown.native_stall(SYS_fsync, 1'000);  // ends at 1,000: nothing has been chosen
+  choose(2'000, 1'500);
+  choose(10'000, 3'000);
+  shown.native_stall(SYS_fsync, 2'000);  // ends at 3,000
+  shown.native_stall(SYS_fsync, 1'400);
+  shown.now_ns = 10'000;
+  shown.native_stall(SYS_fsync, 2'000);
+  shown.native_stall(SYS_fsync, 4'000);
+  EXPECT_THAT(shown.sink.shown, ElementsAre(1, 2));
+  EXPECT_THAT(examined, ElementsAre(std::pair(2'000, false), std::pair(4'000, false)));
+  choose(20'000, 3'000, CHOSEN_AT_END);
+  shown.end();
+  EXPECT_EQ(shown.sink.percentiles, "p99 of fsync: 3.00us (of 1,234)\n");
 }
 
 TEST(StallView, CountsTheFramesOfWhatItFoundShownOrNot) {
