@@ -97,7 +97,7 @@ struct rt_bandwidth {
 
 struct rt_rq {
   unsigned int rt_throttled; /* int; since Linux 6.12 with CONFIG_RT_GROUP_SCHED only */
-  struct task_group* tg; /* with CONFIG_RT_GROUP_SCHED only */
+  struct task_group* tg;     /* with CONFIG_RT_GROUP_SCHED only */
 };
 
 struct sched_rt_entity {

@@ -81,8 +81,8 @@ __noinline int look_at_marks(const u64* address, u64 now_ns) {
 }
 
 /* Notes which queues of the thread are throttled. To be called for a thread that leaves its CPU;
- * only while a queue is throttled, also for one that comes or is woken: a mark is set while a thread
- * of its queue has the CPU. */
+ * only while a queue is throttled, also for one that comes or is woken: a mark is set while a
+ * thread of its queue has the CPU. */
 static __always_inline void note_real_time(struct task_struct* task, u64 now_ns) {
   if (!is_real_time(task)) return;
   u64 address = (u64)task;
