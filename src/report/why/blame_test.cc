@@ -283,45 +283,6 @@ TEST(BlameTable, AWaitWithoutAStackIsNoPageFault) {
   EXPECT_TRUE(causes_of(table).empty());
 }
 
-span_record futex_span(std::uint64_t end_ms, std::uint64_t late_ms) {
-  span_record span{};
-  span.header.time_ns = end_ms * ms;
-  span.header.tid = 7;
-  span.span = SPAN_SYSCALL;
-  span.subject = 202;
-  span.latency_ns = late_ms * ms;
-  return span;
-}
-
-TEST(WhySampling, AllWhileTheyAreFewAndSomeOfVeryMany) {
-  WhySampling few;
-  for (std::uint64_t i = 1; i <= 20; ++i) EXPECT_TRUE(few.wants(futex_span(100 * i, 5), {}));
-  EXPECT_EQ(few.left_out(), 0u);
-
-  WhySampling many;
-  std::uint64_t explained = 0;
-  for (std::uint64_t i = 1; i <= 10'000; ++i)
-    if (many.wants(futex_span(1000 + i / 10, 5), {})) ++explained;
-  EXPECT_LT(explained, 500u);
-  EXPECT_EQ(explained + many.left_out(), 10'000u);
-  const WhySampling::Class of("syscall", "futex", "", false);
-  EXPECT_NEAR(many.weight(of) * static_cast<double>(explained), 10'000, 100);
-}
-
-TEST(WhySampling, TheLongestIsAlwaysExplainedAndStandsForItself) {
-  WhySampling sampling;
-  for (std::uint64_t i = 1; i <= 5'000; ++i) sampling.wants(futex_span(1000, 5), {});
-  ASSERT_TRUE(sampling.wants(futex_span(1001, 900), {}));
-  Finding finding;
-  finding.span = "syscall";
-  finding.name = "futex";
-  finding.thread.tid = 7;
-  finding.time = KernelTime(Duration(1001 * ms));
-  EXPECT_EQ(sampling.weight(sampling.class_of(finding)), 1);
-  finding.time = KernelTime(Duration(1000 * ms + 1));
-  EXPECT_GT(sampling.weight(sampling.class_of(finding)), 1);
-}
-
 TEST(BlameTable, ThreadsHaveTheirLateTimeIfAskedFor) {
   for (const bool by_thread : {false, true}) {
     BlameTable table({.by_thread = by_thread});
@@ -380,61 +341,6 @@ TEST(BlameTable, TheNextIntervalHasWhatIsStillOpen) {
   }
 }
 
-Finding open_write(std::uint64_t number, bool is_older) {
-  Finding finding;
-  finding.type = "hang";
-  finding.number = number;
-  finding.span = "syscall";
-  finding.name = "write";
-  finding.thread = {.pid = 10, .tid = 5, .comm = "writer"};
-  finding.time = KernelTime(std::chrono::milliseconds(1'000));
-  finding.latency_ns = 1'000 * ms;
-  finding.is_older = is_older;
-  return finding;
-}
-
-TEST(BlameTable, AThreadThatIsWokenInAnOpenCallStillWaits) {
-  const KernelTime end(std::chrono::milliseconds(3'000));
-  const auto total = [&](bool is_older, auto&& then) {
-    BlameTable table;
-    table.add(open_write(1, is_older), {});
-    then(table);
-    table.finish(end, {{5, 100 * ms}});
-    const auto causes = table.blocked(WhySampling()).causes;
-    return causes.empty() ? 0 : causes[0].total_ns / ms;
-  };
-  EXPECT_EQ(total(false, [](BlameTable&) {}), 3'000u);
-  EXPECT_EQ(total(true, [](BlameTable&) {}), 1'000u) << "it may have ended";
-  EXPECT_EQ(total(false, [](BlameTable& table) { table.end_call(5); }), 0u) << "an estimate has it";
-}
-
-TEST(BlameTable, ALaterCallShowsThatOneFromBeforeTheSessionHasEnded) {
-  Finding later = open_write(2, false);
-  later.type = "stall";
-  later.time += std::chrono::milliseconds(1'500);
-  BlameTable table;
-  table.add(open_write(1, true), {});
-  table.add(later, {});
-  table.finish(KernelTime(std::chrono::milliseconds(3'000)), {{5, 3'000 * ms}});
-  const auto causes = table.blocked(WhySampling()).causes;
-  ASSERT_EQ(causes.size(), 1u);
-  EXPECT_EQ(causes[0].total_ns, 2'000 * ms);
-}
-
-TEST(BlameTable, ACallFromBeforeTheSessionThatEndsCountsOnce) {
-  Finding end = open_write(2, false);
-  end.type = "stall";
-  end.time += std::chrono::milliseconds(500);
-  end.latency_ns = 1'500 * ms;
-  BlameTable table;
-  table.add(open_write(1, true), {});
-  table.add(end, {});
-  table.finish(KernelTime(std::chrono::milliseconds(3'000)), {{5, 3'000 * ms}});
-  const auto causes = table.blocked(WhySampling()).causes;
-  ASSERT_EQ(causes.size(), 1u);
-  EXPECT_EQ(causes[0].total_ns, 1'500 * ms);
-}
-
 TEST(BlameTable, WhoWaitsBehindAThreadThatWaitsForAnAnswerIsNotIdle) {
   const auto cause_of = [](bool has_answer) {
     BlameTable table;
@@ -449,35 +355,6 @@ TEST(BlameTable, WhoWaitsBehindAThreadThatWaitsForAnAnswerIsNotIdle) {
   ASSERT_EQ(cause_of(true).size(), 1u);
   EXPECT_FALSE(cause_of(true)[0].may_be_idle);
   EXPECT_TRUE(cause_of(false)[0].may_be_idle);
-}
-
-TEST(BlameTable, AnOpenCallOfAStoppedThreadIsAStop) {
-  Finding finding = open_write(1, true);
-  finding.kernel_stack = {{.name = "do_signal_stop", .module = "[kernel]", .is_kernel = true}};
-  BlameTable table;
-  table.add(finding, {});
-  table.finish(KernelTime(std::chrono::milliseconds(3'000)), {{5, 3'000 * ms}});
-  const auto blocked = table.blocked(WhySampling());
-  ASSERT_EQ(blocked.causes.size(), 1u);
-  EXPECT_EQ(blocked.causes[0].cause, "stopped, and not continued");
-  EXPECT_EQ(blocked.stopped_ns, 3'000 * ms);
-}
-
-TEST(WhySampling, AnIntervalHasWeightsOfItsOwn) {
-  WhySampling sampling;
-  std::uint64_t explained = 0;
-  sampling.end_interval();
-  for (std::uint64_t i = 1; i <= 5'000; ++i) sampling.wants(futex_span(1000, 5), {});
-  sampling.end_interval();
-  for (std::uint64_t i = 1; i <= 1'000; ++i)
-    if (sampling.wants(futex_span(1001, 5), {})) ++explained;
-  EXPECT_EQ(explained, 5u);  // without time for more, a few in each interval
-  const WhySampling::Class of("syscall", "futex", "", false);
-  EXPECT_NEAR(sampling.weight(of, true) * static_cast<double>(explained), 1'000, 10);
-  EXPECT_GT(sampling.weight(of, false), 1);
-  EXPECT_NE(sampling.weight(of, false), sampling.weight(of, true));
-  sampling.end_interval();  // nothing yet: the weight of the session
-  EXPECT_EQ(sampling.weight(of, true), sampling.weight(of, false));
 }
 
 }  // namespace

@@ -1,0 +1,67 @@
+#include "report/why/sampling.h"
+
+#include <gtest/gtest.h>
+
+namespace overdue {
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+
+span_record futex_span(std::uint64_t end_ms, std::uint64_t late_ms) {
+  span_record span{};
+  span.header.time_ns = end_ms * ms;
+  span.header.tid = 7;
+  span.span = SPAN_SYSCALL;
+  span.subject = 202;
+  span.latency_ns = late_ms * ms;
+  return span;
+}
+
+TEST(WhySampling, AllWhileTheyAreFewAndSomeOfVeryMany) {
+  WhySampling few;
+  for (std::uint64_t i = 1; i <= 20; ++i) EXPECT_TRUE(few.wants(futex_span(100 * i, 5), {}));
+  EXPECT_EQ(few.left_out(), 0u);
+
+  WhySampling many;
+  std::uint64_t explained = 0;
+  for (std::uint64_t i = 1; i <= 10'000; ++i)
+    if (many.wants(futex_span(1000 + i / 10, 5), {})) ++explained;
+  EXPECT_LT(explained, 500u);
+  EXPECT_EQ(explained + many.left_out(), 10'000u);
+  const WhySampling::Class of("syscall", "futex", "", false);
+  EXPECT_NEAR(many.weight(of) * static_cast<double>(explained), 10'000, 100);
+}
+
+TEST(WhySampling, TheLongestIsAlwaysExplainedAndStandsForItself) {
+  WhySampling sampling;
+  for (std::uint64_t i = 1; i <= 5'000; ++i) sampling.wants(futex_span(1000, 5), {});
+  ASSERT_TRUE(sampling.wants(futex_span(1001, 900), {}));
+  Finding finding;
+  finding.span = "syscall";
+  finding.name = "futex";
+  finding.thread.tid = 7;
+  finding.time = KernelTime(Duration(1001 * ms));
+  EXPECT_EQ(sampling.weight(sampling.class_of(finding)), 1);
+  finding.time = KernelTime(Duration(1000 * ms + 1));
+  EXPECT_GT(sampling.weight(sampling.class_of(finding)), 1);
+}
+
+TEST(WhySampling, AnIntervalHasWeightsOfItsOwn) {
+  WhySampling sampling;
+  std::uint64_t explained = 0;
+  sampling.end_interval();
+  for (std::uint64_t i = 1; i <= 5'000; ++i) sampling.wants(futex_span(1000, 5), {});
+  sampling.end_interval();
+  for (std::uint64_t i = 1; i <= 1'000; ++i)
+    if (sampling.wants(futex_span(1001, 5), {})) ++explained;
+  EXPECT_EQ(explained, 5u);  // without time for more, a few in each interval
+  const WhySampling::Class of("syscall", "futex", "", false);
+  EXPECT_NEAR(sampling.weight(of, true) * static_cast<double>(explained), 1'000, 10);
+  EXPECT_GT(sampling.weight(of, false), 1);
+  EXPECT_NE(sampling.weight(of, false), sampling.weight(of, true));
+  sampling.end_interval();  // nothing yet: the weight of the session
+  EXPECT_EQ(sampling.weight(of, true), sampling.weight(of, false));
+}
+
+}  // namespace
+}  // namespace overdue
