@@ -145,7 +145,7 @@ static __always_inline void end_question(const struct sock* sock, u64 threshold_
   if (!sent || (s32)(received - sent) < 0 || !is_first_answer(sock)) return;
   struct ended_span span = {.kind = SPAN_TCP_ANSWER, .now_ns = bpf_ktime_get_ns()};
   u64 sent_ns = span.now_ns - (u64)((u32)bpf_jiffies64() - sent) * tick_ns;
-  if (sent_ns < control.since_ns[SPAN_TCP_ANSWER]) {
+  if (sent_ns + tick_ns < control.since_ns[SPAN_TCP_ANSWER]) { /* surely from before */
     count(COUNTER_CUT, 1);
     return;
   }
