@@ -65,28 +65,29 @@ static __always_inline void look_at_mark(const struct rt_rq* queue, u64 now_ns) 
   }
 }
 
-/* Reads the marks of the queue of the thread at `*address`, and of the queues above it. Not static:
- * see throttled_since_mark(). */
-__noinline int look_at_marks(const u64* address, u64 now_ns) {
+/* Reads the marks of the queue of the thread at `*address`, and of the queues above it. Returns
+ * that queue, a struct rt_rq*. Not static: see throttled_since_mark(). */
+__noinline u64 look_at_marks(const u64* address, u64 now_ns) {
   if (!address) return 0;
   const struct task_struct* task = (const struct task_struct*)*address;
-  look_at_mark(real_time_queue_of(task), now_ns);
-  if (!bpf_core_field_exists(task->rt.parent)) return 0;
+  const struct rt_rq* queue = real_time_queue_of(task);
+  look_at_mark(queue, now_ns);
+  if (!bpf_core_field_exists(task->rt.parent)) return (u64)queue;
   struct sched_rt_entity* above = BPF_CORE_READ(task, rt.parent);
   for (int depth = 1; depth < REAL_TIME_DEPTH_MAX && above; depth++) {
     look_at_mark(BPF_CORE_READ(above, rt_rq), now_ns);
     above = BPF_CORE_READ(above, parent);
   }
-  return 0;
+  return (u64)queue;
 }
 
 /* Notes which queues of the thread are throttled. To be called for a thread that leaves its CPU;
  * only while a queue is throttled, also for one that comes or is woken: a mark is set while a
- * thread of its queue has the CPU. */
-static __always_inline void note_real_time(struct task_struct* task, u64 now_ns) {
-  if (!is_real_time(task)) return;
+ * thread of its queue has the CPU. Returns the thread's own queue; 0: not real-time. */
+static __always_inline u64 note_real_time(struct task_struct* task, u64 now_ns) {
+  if (!is_real_time(task)) return 0;
   u64 address = (u64)task;
-  look_at_marks(&address, now_ns);
+  return look_at_marks(&address, now_ns);
 }
 
 /* A wait of a real-time thread for its CPU. */

@@ -8,10 +8,7 @@
 
 static __always_inline void note_real_time_left(struct task_struct* task,
                                                 struct thread_ledger* ledger, u64 now_ns) {
-  ledger->real_time_queue = 0;
-  if (!is_real_time(task)) return;
-  ledger->real_time_queue = (u64)real_time_queue_of(task);
-  note_real_time(task, now_ns);
+  ledger->real_time_queue = note_real_time(task, now_ns);
 }
 
 /* How long the real-time limit kept the thread at `*address` from running until `now_ns`. Not
