@@ -43,13 +43,6 @@ bool lived_through(const span_record& span) {
   return span.span == SPAN_PAIR && !(span.flags & SPAN_OPEN) && span.begin_tid == span.header.tid;
 }
 
-void add_in_order(std::vector<RawSums>& points, const RawSums& point) {
-  const auto comes_before = [](const RawSums& one, const RawSums& other) {
-    return one.time_ns < other.time_ns;
-  };
-  points.insert(std::upper_bound(points.begin(), points.end(), point, comes_before), point);
-}
-
 /// Begin of the first recorded wait that ends after `begin_ns`. From then on, the thread's sums
 /// account for all its time.
 std::uint64_t first_known(const std::deque<RawWait>& waits, std::uint64_t begin_ns) {

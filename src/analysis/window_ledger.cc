@@ -145,6 +145,13 @@ RawSums last_arrival(const RawSums& end, std::uint64_t arrival_ns) {
 
 }  // namespace
 
+void add_in_order(std::vector<RawSums>& points, const RawSums& point) {
+  const auto comes_before = [](const RawSums& one, const RawSums& other) {
+    return one.time_ns < other.time_ns;
+  };
+  points.insert(std::upper_bound(points.begin(), points.end(), point, comes_before), point);
+}
+
 RawSums begin_of_run(const RawWait& wait, std::uint64_t begin_ns) {
   return last_arrival(before(wait), begin_ns);
 }

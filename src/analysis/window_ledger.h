@@ -22,6 +22,9 @@ RawLedger ledger_between(const std::deque<RawWait>& waits, const std::vector<Raw
 void find_parts(RawStall& stall, const std::deque<RawWait>& waits,
                 const std::vector<RawSums>& wakes);
 
+/// Inserts the point at its place in the order of time.
+void add_in_order(std::vector<RawSums>& points, const RawSums& point);
+
 /// The sums of the thread of `wait` at `begin_ns`. The thread had the CPU from then on until the
 /// wait began.
 RawSums begin_of_run(const RawWait& wait, std::uint64_t begin_ns);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <string>
 #include <system_error>
@@ -14,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "base/read_text.h"
 #include "base/text.h"
 #include "base/thread_rights.h"
 #include "live/lock_owner.h"
@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t waits_max = 100, hops_max = 4, title_max = 1000;
+constexpr std::size_t waits_max = 100, hops_max = 4;
 
 std::string name_of(const ThreadStatus& thread) {
   return thread_text({thread.pid, thread.tid, thread.comm});
@@ -54,18 +54,16 @@ std::string activity_of(const ThreadStatus& thread) {
                      link_of(thread.pid, call->arguments[0]));
 }
 
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  std::string text(title_max, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
+/// The title of a process, without the room that is left behind it.
+std::string title_of(const std::string& folder) {
+  std::string text = read_text(folder + "/cmdline").value_or("");
   while (!text.empty() && (text.back() == '\0' || text.back() == ' ')) text.pop_back();
   return text;
 }
 
 /// The parent of a process; 0: not known.
 std::uint32_t parent_of(const std::string& folder) {
-  const std::string line = text_of(folder + "/stat");
+  const std::string line = read_text(folder + "/stat").value_or("");
   std::uint32_t parent = 0;
   const std::size_t name_end = line.rfind(')');
   if (name_end == line.npos || std::sscanf(line.c_str() + name_end, ") %*c %u", &parent) != 1)
@@ -85,7 +83,7 @@ OtherSide transaction_before(std::uint32_t pid) {
   for (auto entry = begin(processes); !error && entry != end(processes); entry.increment(error)) {
     const std::string folder = entry->path().string();
     if (parent_of(folder) != server) continue;
-    const std::string title = text_of(folder + "/cmdline");
+    const std::string title = title_of(folder);
     const bool is_session = title.find("[local]") != title.npos || title.find('(') != title.npos ||
                             title.find("autovacuum worker") != title.npos;
     if (!is_session || title.ends_with(" idle") || title.ends_with(" waiting")) continue;

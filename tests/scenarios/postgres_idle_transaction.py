@@ -17,7 +17,7 @@ def start(stage):
     stage.start(*server.client, "-f", text)
     eventually(lambda: server.sql("select 1 from pg_locks where locktype = 'advisory'").strip() == "1", 30, "no lock")
     stage.start(*server.client, "-c", "select pg_advisory_lock(1)")
-    eventually(lambda: server.sql("select 1 from pg_locks where not granted").strip() == "1", 30, "nobody waits")
+    eventually(lambda: server.sql("select 1 from pg_locks where not granted").strip() == "1", 30, "no session waits")
     pause(0.5)  # the sessions that have asked are ending
     return server.target()
 

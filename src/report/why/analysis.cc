@@ -81,11 +81,12 @@ void WhyAnalysis::begin(const SessionInfo& info) {
 }
 
 void WhyAnalysis::take(const Finding& finding) {
-  holders_.add(finding, sampling_.class_of(finding));
+  const WhySampling::Class of = sampling_.class_of(finding);
+  holders_.add(finding, of);
   if (Answers::decide(finding)) return add_answer(finding);
   session_.answers.note_peer(finding);
   if (has_intervals_) interval_.answers.note_peer(finding);
-  blame(finding);
+  blame(finding, of);
 }
 
 /// An operation that is no delay may have waited for a CPU all the same.
@@ -99,8 +100,7 @@ void WhyAnalysis::add_answer(const Finding& finding) {
   if (has_intervals_) interval_.answers.add(finding);
 }
 
-void WhyAnalysis::blame(const Finding& finding) {
-  const WhySampling::Class of = sampling_.class_of(finding);
+void WhyAnalysis::blame(const Finding& finding, const WhySampling::Class& of) {
   session_.blame.add(finding, of);
   if (has_intervals_) interval_.blame.add(finding, of);
 }

@@ -95,7 +95,7 @@ class WhyAnalysis {
 
   void take(const Finding& finding);
   void leave_out(const Finding& finding);
-  void blame(const Finding& finding);
+  void blame(const Finding& finding, const WhySampling::Class& of);
   void add_answer(const Finding& finding);
   void end_call(std::uint32_t tid);
   std::uint64_t timeout_ns() const { return static_cast<std::uint64_t>(plan_.timeout.count()); }

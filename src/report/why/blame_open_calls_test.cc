@@ -35,31 +35,25 @@ TEST(BlameTable, AThreadThatIsWokenInAnOpenCallStillWaits) {
   EXPECT_EQ(total(false, [](BlameTable& table) { table.end_call(5); }), 0u) << "an estimate has it";
 }
 
-TEST(BlameTable, ALaterCallShowsThatOneFromBeforeTheSessionHasEnded) {
-  Finding later = open_write(2, false);
-  later.type = "stall";
-  later.time += std::chrono::milliseconds(1'500);
-  BlameTable table;
-  table.add(open_write(1, true), {});
-  table.add(later, {});
-  table.finish(KernelTime(std::chrono::milliseconds(3'000)), {{5, 3'000 * ms}});
-  const auto causes = table.blocked(WhySampling()).causes;
-  ASSERT_EQ(causes.size(), 1u);
-  EXPECT_EQ(causes[0].total_ns, 2'000 * ms);
-}
-
-TEST(BlameTable, ACallFromBeforeTheSessionThatEndsCountsOnce) {
+/// The late time of a thread, in ms, of whose calls one was open when the session began, a second
+/// ago. A call ends `after_ms` later, having lasted `lasted_ms`; the session ends at three seconds.
+std::uint64_t late_ms_if_a_call_ends(std::uint64_t after_ms, std::uint64_t lasted_ms) {
   Finding end = open_write(2, false);
   end.type = "stall";
-  end.time += std::chrono::milliseconds(500);
-  end.latency_ns = 1'500 * ms;
+  end.time += Duration(after_ms * ms);
+  end.latency_ns = lasted_ms * ms;
   BlameTable table;
   table.add(open_write(1, true), {});
   table.add(end, {});
   table.finish(KernelTime(std::chrono::milliseconds(3'000)), {{5, 3'000 * ms}});
-  const auto causes = table.blocked(WhySampling()).causes;
-  ASSERT_EQ(causes.size(), 1u);
-  EXPECT_EQ(causes[0].total_ns, 1'500 * ms);
+  std::uint64_t late_ns = 0;
+  for (const WhyCause& cause : table.blocked(WhySampling()).causes) late_ns += cause.total_ns;
+  return late_ns / ms;
+}
+
+TEST(BlameTable, ACallFromBeforeTheSessionEndsOnceAndForAll) {
+  EXPECT_EQ(late_ms_if_a_call_ends(500, 1'500), 1'500u) << "the same call";
+  EXPECT_EQ(late_ms_if_a_call_ends(1'500, 1'000), 2'000u) << "a later one: the first has ended";
 }
 
 TEST(BlameTable, AnOpenCallOfAStoppedThreadIsAStop) {
