@@ -150,6 +150,22 @@ TEST(BlameTable, ThreadsThatHoldALockInTurnAreOneRoot) {
   EXPECT_EQ(table.blocked(WhySampling()).ran_ns.at("order-*"), 40 * ms);
 }
 
+TEST(BlameTable, AHolderThatStandsAtASafepointIsTheRootAndNotTheVmThread) {
+  BlameTable table;
+  ChainLink vm_thread = asleep(30, "os::naked_short_sleep", 30 * ms);
+  vm_thread.thread.comm = "VM Thread";
+  vm_thread.waking_stack = stack_of({"SafepointSynchronize::end", "VMThread::loop"});
+  Finding finding = blocked(1, 50);
+  finding.chain = {in_turn(20, 50), vm_thread, timeout()};
+  table.add(finding, {});
+  const auto causes = causes_of(table);
+  ASSERT_EQ(causes.size(), 1u);
+  EXPECT_EQ(causes[0].cause, "futex in wait_for_lock ← work behind order-20[20], which " +
+                                 std::string(kept_at_safepoint));
+  ASSERT_EQ(causes[0].by.size(), 1u);
+  EXPECT_EQ(causes[0].by[0].name, "order-20[20]");
+}
+
 TEST(BlameTable, ThreadsBehindOneThatWaitsForADiskAreItsCause) {
   BlameTable table;
   ChainLink disk;

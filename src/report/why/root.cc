@@ -60,6 +60,7 @@ struct Holder {
   const ChainLink* link = nullptr;
   const ChainLink* end = nullptr;  ///< the interrupt that ended its wait; null: none, or a thread
   bool waited_for_next = false;    ///< the link's own wait has a link of its own
+  bool is_at_safepoint = false;    ///< a JVM kept the thread at a safepoint
   std::uint64_t ns = 0, ran_ns = 0;
 };
 
@@ -74,25 +75,40 @@ std::uint64_t ran_ns(const ChainLink& link) {
   return link.ledger ? link.ledger->oncpu_ns : link.what == "ran" ? link.ns : 0;
 }
 
+/// Whether the chain ends at a JVM's VM thread that slept until the last thread had reached a
+/// safepoint. The VM thread is not the cause, and nothing tells which thread it waited for.
+bool ends_at_safepoint(const std::vector<ChainLink>& chain, std::size_t vm_thread) {
+  if (vm_thread + 2 != chain.size() || chain.back().means != of_timeout) return false;
+  return std::ranges::any_of(chain[vm_thread].waking_stack, [](const StackFrame& frame) {
+    return frame.name.starts_with("VMThread::");
+  });
+}
+
 Holder holder_in(const std::vector<ChainLink>& chain) {
   Holder longest;
   std::uint64_t longest_ns = 0;
   for (std::size_t i = 0; i < chain.size(); ++i) {
     if (!chain[i].is_thread) continue;
-    const bool is_last = i + 1 == chain.size() || !chain[i + 1].is_thread;
-    const std::uint64_t own_ns = is_last ? chain[i].ns : active_ns(chain[i]);
-    if (longest.link && own_ns < longest_ns) continue;
-    longest_ns = own_ns;
-    longest.link = &chain[i];
-    longest.end = is_last && i + 1 < chain.size() ? &chain[i + 1] : nullptr;
-    longest.waited_for_next = !is_last;
+    const ChainLink* next = i + 1 < chain.size() ? &chain[i + 1] : nullptr;
+    const bool is_at_safepoint = ends_at_safepoint(chain, i + 1);
+    const bool is_last = !next || !next->is_thread || is_at_safepoint;
+    const std::uint64_t own_ns =
+        is_last ? chain[i].ns + (is_at_safepoint ? next->ns : 0) : active_ns(chain[i]);
+    if (!longest.link || own_ns >= longest_ns) {
+      longest_ns = own_ns;
+      longest.link = &chain[i];
+      longest.end = is_last && next && !next->is_thread ? next : nullptr;
+      longest.waited_for_next = !is_last;
+      longest.is_at_safepoint = is_at_safepoint;
+    }
+    if (is_at_safepoint) break;
   }
   if (!longest.link) return longest;
   const std::string name = without_numbers(longest.link->thread.comm);
   for (const ChainLink& link : chain) {
     if (!link.is_thread || without_numbers(link.thread.comm) != name) continue;
     const bool is_whole = &link == longest.link && !longest.waited_for_next;
-    longest.ns += is_whole ? std::max(link.ns, active_ns(link)) : active_ns(link);
+    longest.ns += is_whole ? std::max(longest_ns, active_ns(link)) : active_ns(link);
     longest.ran_ns += ran_ns(link);
   }
   return longest;
@@ -110,6 +126,7 @@ std::string acknowledgement_text(std::uint64_t waited_ns) {
 /// beside this wait.
 std::string activity_of(const Holder& holder) {
   const ChainLink& link = *holder.link;
+  if (holder.is_at_safepoint) return std::string(kept_at_safepoint);
   const bool ran =
       link.what == "ran" || (holder.waited_for_next && ran_ns(link) * 2 > active_ns(link));
   const std::string place = in_place(place_of(link, ran));

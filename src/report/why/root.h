@@ -25,6 +25,10 @@ struct Root {
 /// Root::activity of a JVM's thread that stops all others.
 inline constexpr std::string_view to_safepoint = "waited for a thread to reach the safepoint";
 
+/// Root::activity of a thread that a JVM stopped meanwhile.
+inline constexpr std::string_view kept_at_safepoint =
+    "stood at a safepoint of the JVM that another thread had not reached";
+
 /// The cause in words: "futex behind holder[12], which slept in hold_the_lock". `name`: of the
 /// root's thread, or of several threads.
 std::string cause_text(const Root& root, const std::string& name);
