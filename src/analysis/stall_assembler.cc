@@ -188,7 +188,9 @@ void StallAssembler::late_wait(Thread& thread, const Record* stack) {
   if (!late_.cpus.empty() &&
       std::find(late_.cpus.begin(), late_.cpus.end(), wait.fixed.header.cpu) == late_.cpus.end())
     return;
-  if (late_.offcpu_ns > 0 && wait.length_ns() >= late_.offcpu_ns && wait.out_ns() > late_.since_ns)
+  const bool is_span = late_.within_calls || (wait.fixed.place == 0 && wait.fixed.call == 0);
+  if (is_span && late_.offcpu_ns > 0 && wait.length_ns() >= late_.offcpu_ns &&
+      wait.out_ns() > late_.since_ns)
     hand_over_wait(SPAN_OFFCPU, wait, wait.length_ns(), stack);
   if (late_.call_ns > 0 && wait.fixed.call > 0 && wait.out_ns() > late_.since_ns)
     late_way_back(thread, wait, stack);

@@ -100,6 +100,7 @@ struct LateWaits {
   std::uint64_t wakeup_ns = 0;  ///< time from wake-up to running; 0: none
   std::uint64_t call_ns = 0;    ///< time from a call's begin to the end of a wait after it; 0: none
   std::uint64_t since_ns = 0;   ///< spans that begin at this time or earlier are left out
+  bool within_calls = true;     ///< time off the CPU within a known system call is a span as well
   std::vector<std::uint32_t> cpus = {};  ///< CPUs on which the waits have to end; empty: all
 };
 

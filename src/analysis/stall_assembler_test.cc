@@ -294,6 +294,24 @@ TEST(StallAssembler, TakesAnyBytes) {
   EXPECT_GT(fed.stalls, 1000u);
 }
 
+TEST(StallAssembler, TimesOffTheCpuWithinCallsAreSpansIfAskedFor) {
+  for (const bool within_calls : {true, false}) {
+    Fed fed;
+    fed.assembler.look_for({.offcpu_ns = 500, .within_calls = within_calls});
+    sched_wait in_call = wait_of(7, 1000, 1900, 1900), behind = wait_of(7, 3000, 3900, 3900);
+    for (sched_wait* wait : {&in_call, &behind}) wait->flags = WAIT_OF_MEMBER;
+    in_call.place = 12;
+    behind.call = 1;
+    fed.add(in_call, {1});
+    fed.add(behind, {1});
+    EXPECT_EQ(fed.stalls, within_calls ? 2u : 0u);
+    sched_wait outside = wait_of(7, 5000, 5900, 5900);
+    outside.flags = WAIT_OF_MEMBER;
+    fed.add(outside, {1});
+    EXPECT_EQ(fed.stalls, within_calls ? 3u : 1u);
+  }
+}
+
 /// A wait of thread 7 after the end of its call 0, which began at 1000.
 sched_wait behind_call(u64 out_ns, u64 in_ns, u32 state) {
   sched_wait wait = wait_of(7, out_ns, state == WAIT_PREEMPTED ? 0 : in_ns, in_ns);

@@ -297,6 +297,11 @@ bool is_thread_start(std::string_view function) {
 
 // For speed, compares the first letters, in which most globs differ from most functions.
 bool is_named(std::string_view glob, std::string_view function) {
+  if (glob.empty() || function.empty()) return glob == function;
+  // Most of the many pairs that are compared differ in the first character.
+  const char first = glob.front();
+  const bool is_plain = first != '*' && first != '?' && first != '[' && first != '\\';
+  if (is_plain && first != function.front()) return false;
   const std::string_view begin = glob.substr(0, glob.find_first_of("*?[\\"));
   return function.starts_with(begin) && glob_matches(glob, function);
 }

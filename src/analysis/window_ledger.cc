@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -168,12 +169,20 @@ RawLedger ledger_between(const std::deque<RawWait>& waits, const std::vector<Raw
   const auto pass_wakes_until = [&](std::uint64_t time_ns) {
     for (; wake != wakes.end() && wake->time_ns <= time_ns; ++wake) run_until(*wake);
   };
-  for (const RawWait& wait : waits) {
-    if (wait.out_ns() >= end_ns) break;
-    pass_wakes_until(wait.out_ns());
-    run_until(before(wait));
-    window.add_wait(wait);
-    last = after(wait);
+  // What ended before the window counts as the beginning of the first stretch alone.
+  auto wait = std::partition_point(waits.begin(), waits.end(), [begin_ns](const RawWait& one) {
+    return one.in_ns() <= begin_ns;
+  });
+  if (wait != waits.begin()) {
+    const RawWait& earlier = *std::prev(wait);
+    while (wake != wakes.end() && wake->time_ns <= earlier.out_ns()) ++wake;
+    last = after(earlier);
+  }
+  for (; wait != waits.end() && wait->out_ns() < end_ns; ++wait) {
+    pass_wakes_until(wait->out_ns());
+    run_until(before(*wait));
+    window.add_wait(*wait);
+    last = after(*wait);
   }
   const std::uint64_t woke_ns = waker.header.time_ns, arrival_ns = waker.ran_since_ns;
   if (arrival_ns == 0 || arrival_ns > woke_ns || woke_ns < end_ns) return window.result();

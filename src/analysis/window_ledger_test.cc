@@ -185,6 +185,23 @@ TEST(WindowLedger, OfASpanWhoseThreadWaitedWhenItBegan) {
   EXPECT_EQ(stall.places[0].ns, 8 * ms) << "the part within the span";
 }
 
+TEST(WindowLedger, WhatEndedBeforeTheWindowIsNoPartOfIt) {
+  Life life;
+  life.run(1 * ms).sleep(20 * ms).wake().run(2 * ms).wake().be_preempted(5 * ms).wake();
+  const u64 begin_ns = life.now();
+  const RawLedger ledger = life.run(3 * ms)
+                               .wake()
+                               .sleep(4 * ms, 1 * ms)
+                               .run(1 * ms)
+                               .between(begin_ns, life.now() - 1 * ms);
+  EXPECT_EQ(ledger.parts.oncpu_ns, 4 * ms);
+  EXPECT_EQ(ledger.parts.sleeping_ns, 4 * ms);
+  EXPECT_EQ(ledger.parts.runqueue_ns, 1 * ms);
+  EXPECT_EQ(ledger.parts.preempted_ns, 0u);
+  EXPECT_EQ(ledger.unknown_ns, 0u);
+  ASSERT_EQ(ledger.places.size(), 1u);
+}
+
 TEST(WindowLedger, IsUnknownWithoutRecords) {
   const RawLedger ledger = ledger_between({}, {}, RawWaker{}, 10 * ms, 30 * ms);
   EXPECT_EQ(ledger.unknown_ns, 20 * ms);

@@ -65,7 +65,7 @@ struct sched_wait {
                      // sched_runs of the same time has other threads
   struct ledger_parts sums;  // sums of the thread's ledger, this wait included
   u64 throttled_sum_ns;
-  u64 place;    // equal for waits of a thread in the same place; 0: none
+  u64 place;    // equal for waits of a call in the same place; 0: the thread was in no known call
   u64 call_ns;  // begin of `call`
 };
 WIRE_SIZE(struct sched_wait, 240);

@@ -20,9 +20,13 @@ constexpr std::size_t max_name_bytes = 256u << 20;
 constexpr std::size_t max_modules = 1u
                                     << 20;  // each BPF program and trampoline is of a module [bpf]
 
+/// Cheaper than a search for a set of characters: there are a million words.
 std::string_view next_word(std::string_view& line) {
-  const std::size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
-  const std::size_t end = std::min(line.find_first_of(" \t", begin), line.size());
+  const auto is_space = [](char c) { return c == ' ' || c == '\t'; };
+  std::size_t begin = 0;
+  while (begin < line.size() && is_space(line[begin])) ++begin;
+  std::size_t end = begin;
+  while (end < line.size() && !is_space(line[end])) ++end;
   const std::string_view word = line.substr(begin, end - begin);
   line.remove_prefix(end);
   return word;

@@ -22,6 +22,24 @@
 namespace overdue {
 namespace {
 
+class WithoutUserStacks final : public StackNamer {
+ public:
+  explicit WithoutUserStacks(StackNamer& namer) : namer_(namer) {}
+  Stack kernel_stack(std::span<const std::uint64_t> addresses) override {
+    return namer_.kernel_stack(addresses);
+  }
+  UserStack user_stack(std::uint32_t, const user_registers&, std::span<const std::byte>,
+                       KernelTime) override {
+    return {};
+  }
+  std::string thread_name(std::uint32_t pid, std::uint32_t tid) override {
+    return namer_.thread_name(pid, tid);
+  }
+
+ private:
+  StackNamer& namer_;
+};
+
 constexpr std::size_t causes_kept = 10'000;
 constexpr std::size_t settings_kept = 1'000;
 constexpr std::size_t hangs_kept = 10'000;
@@ -135,6 +153,7 @@ void StallView::look_for_waits() {
                        .wakeup_ns = threshold(SPAN_WAKEUP),
                        .call_ns = call_ns,
                        .since_ns = static_cast<u64>(info_.start.time_since_epoch().count()),
+                       .within_calls = options_.waits_within_calls,
                        .cpus = options_.cpus});
 }
 
@@ -253,6 +272,13 @@ void StallView::name_call(const RawStall& stall, Finding& finding) const {
   finding.cause = cause_of(finding);
 }
 
+Finding StallView::explained(const RawStall& stall) {
+  if (!options_.wants_user_stacks || options_.wants_user_stacks(stall))
+    return explain(stall, namer_, info_.names);
+  WithoutUserStacks brief(namer_);
+  return explain(stall, brief, info_.names);
+}
+
 void StallView::stall(const RawStall& stall) {
   const std::uint64_t threshold_ns = threshold_of(stall);
   // Some spans are not late: thresholds may change, the kernel may not match all names, and ways
@@ -261,7 +287,7 @@ void StallView::stall(const RawStall& stall) {
   const bool may_be_quick = options_.narrowed || stall.is_way_back ||
                             !thresholds.by_thread.empty() || !thresholds.percentiles.empty();
   if (may_be_quick && (threshold_ns == 0 || stall.span.latency_ns < threshold_ns)) return;
-  Finding finding = explain(stall, namer_, info_.names);
+  Finding finding = explained(stall);
   finding.threshold_ns = threshold_ns;
   if (stall.is_way_back)
     name_call(stall, finding);

@@ -28,8 +28,9 @@ struct StallViewOptions {
   std::optional<Duration> timeout = {};           ///< age from which open calls are found
   std::vector<span_kind> spans = {SPAN_SYSCALL};  ///< kinds to look for
   std::vector<std::uint32_t> cpus = {};           ///< CPUs to look at; empty: all
-  bool idle = false;                              ///< shows waits that are no delay
-  std::optional<SyscallSet> only = {};            ///< system calls to look at; nothing: all
+  bool waits_within_calls = true;       ///< time off the CPU within a system call is a span as well
+  bool idle = false;                    ///< shows waits that are no delay
+  std::optional<SyscallSet> only = {};  ///< system calls to look at; nothing: all
   bool is_chosen = false;     ///< calls were chosen by name: their idle waits are shown too
   std::string keep_under{};   ///< only stalls with this function in the user stack; empty: all
   bool narrowed = false;      ///< records of lower thresholds come too, with shorter spans
@@ -37,6 +38,8 @@ struct StallViewOptions {
   bool only_summary = false;  ///< shows the sums of the causes alone
   std::size_t top = 0;        ///< rows of the sums of a text; 0: the default
   bool sums = true;           ///< shows the sums of the causes at the end
+  /// Whether to resolve the user stacks of a finding, most of its cost; empty: always.
+  std::function<bool(const RawStall&)> wants_user_stacks = {};
   std::function<void(const Finding&)> on_finding = {};   ///< called for each finding, shown or not
   std::function<void(const Finding&)> on_left_out = {};  ///< for each finding that is no delay
   /// Called for each finding of an operation that the kernel counts, with its latency in ns and
@@ -103,6 +106,7 @@ class StallView {
     std::optional<Duration> timeout;
   };
   const Settings& settings_at(std::uint64_t time_ns) const;
+  Finding explained(const RawStall& stall);
 
   StallViewOptions options_;
   std::vector<Settings> settings_;  ///< at the start and after each change, oldest first

@@ -141,6 +141,20 @@ struct Shown {
   void end() { view.end(SessionInfo{}, Receipt{}); }
 };
 
+TEST(StallView, UserStacksThatAreNotWantedAreNotResolved) {
+  for (const bool wanted : {true, false}) {
+    std::vector<Finding> found;
+    Shown shown({.wants_user_stacks = [wanted](const RawStall&) { return wanted; },
+                 .on_finding = [&found](const Finding& finding) { found.push_back(finding); }});
+    shown.stall(SYS_fsync);
+    ASSERT_EQ(found.size(), 1u);
+    ASSERT_TRUE(found[0].user_stack);
+    EXPECT_EQ(found[0].user_stack->size(), wanted ? 3u : 0u);
+    ASSERT_EQ(found[0].waits.size(), 1u);
+    EXPECT_EQ(found[0].waits[0].kernel_stack.size(), 1u);
+  }
+}
+
 TEST(StallView, FoldsWhatHasOneCause) {
   Shown shown({.first = 2});
   for (u64 i = 1; i <= 5; ++i) {

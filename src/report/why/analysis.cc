@@ -22,15 +22,19 @@ constexpr std::uint64_t longest_time = std::uint64_t{1} << 62;  // ns
 constexpr std::size_t causes_live = 1'000;  // with intervals, each row has its own cause
 
 StallViewOptions every_finding(const WhyPlan& plan, std::function<void(const Finding&)> on_finding,
-                               std::function<void(const Finding&)> on_left_out) {
+                               std::function<void(const Finding&)> on_left_out,
+                               std::function<bool(const RawStall&)> wants_user_stacks) {
   StallViewOptions options;
   options.thresholds.general = plan.threshold;
   options.timeout = plan.timeout;
   options.spans = plan.spans;
   options.cpus = plan.cpus;
+  // The calls themselves are explained.
+  options.waits_within_calls = std::ranges::find(plan.spans, SPAN_SYSCALL) == plan.spans.end();
   options.sums = false;
   options.on_finding = std::move(on_finding);
   options.on_left_out = std::move(on_left_out);
+  options.wants_user_stacks = std::move(wants_user_stacks);
   return options;
 }
 
@@ -71,7 +75,8 @@ WhyAnalysis::WhyAnalysis(const WhyPlan& plan, StackNamer& namer, Duration interv
       interval_({.by_thread = true, .most_ns = static_cast<std::uint64_t>(interval.count())}),
       stalls_(every_finding(
                   plan, [this](const Finding& finding) { take(finding); },
-                  [this](const Finding& finding) { leave_out(finding); }),
+                  [this](const Finding& finding) { leave_out(finding); },
+                  [this](const RawStall& stall) { return wants_user_stacks(stall); }),
               namer, no_sink_) {}
 
 void WhyAnalysis::begin(const SessionInfo& info) {
@@ -98,6 +103,14 @@ void WhyAnalysis::leave_out(const Finding& finding) {
 void WhyAnalysis::add_answer(const Finding& finding) {
   session_.answers.add(finding);
   if (has_intervals_) interval_.answers.add(finding);
+}
+
+/// A thread that could run has no root that a stack would name: the threads that ran are named.
+bool WhyAnalysis::wants_user_stacks(const RawStall& stall) {
+  const auto could_run = [](const RawWait* wait) { return wait->could_run_all_along(); };
+  const bool is_by_waits = stall.span.span == SPAN_OFFCPU || stall.is_way_back;
+  if (!is_by_waits || !std::ranges::all_of(stall.waits, could_run)) return true;
+  return sampling_.wants_stacks(stall.span);
 }
 
 void WhyAnalysis::blame(const Finding& finding, const WhySampling::Class& of) {

@@ -95,6 +95,7 @@ class WhyAnalysis {
 
   void take(const Finding& finding);
   void leave_out(const Finding& finding);
+  bool wants_user_stacks(const RawStall& stall);
   void blame(const Finding& finding, const WhySampling::Class& of);
   void add_answer(const Finding& finding);
   void end_call(std::uint32_t tid);

@@ -9,7 +9,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::uint64_t explained_per_second = 50, credit_max = 200;
+constexpr std::uint64_t explained_per_second = 30, credit_max = 100;
 constexpr std::uint64_t ns_per_second = 1'000'000'000;
 constexpr std::uint64_t explained_at_least = 20;    // of each class
 constexpr std::uint64_t explained_in_interval = 5;  // of each class, at least
@@ -34,30 +34,38 @@ WhySampling::Class WhySampling::class_of(const Finding& finding) const {
 }
 
 bool WhySampling::wants(const span_record& span, const Names& names) {
-  Class key = class_of_span(span, names);
-  if (classes_.size() >= classes_max && !classes_.contains(key)) return true;
-  Count& count = classes_[std::move(key)];
-  const std::uint64_t now_ns = span.header.time_ns;
+  if (wants(class_of_span(span, names), span.header, span.latency_ns, 1.25)) return true;
+  ++left_out_;
+  return false;
+}
+
+bool WhySampling::wants_stacks(const span_record& span) {
+  return wants({"runnable", "", without_numbers(fixed_text(span.header.comm)), false}, span.header,
+               span.latency_ns, 1);
+}
+
+bool WhySampling::wants(Class of, const event_header& header, std::uint64_t latency_ns,
+                        double longer) {
+  if (classes_.size() >= classes_max && !classes_.contains(of)) return true;
+  Count& count = classes_[std::move(of)];
+  const std::uint64_t now_ns = header.time_ns;
   const std::uint64_t since_ns = now_ns > credited_ns_ ? now_ns - credited_ns_ : 0;
   if (const std::uint64_t more = since_ns * explained_per_second / ns_per_second; more > 0) {
     credit_ = std::min(credit_max, credit_ + more);
     credited_ns_ = now_ns;
   }
-  if (span.latency_ns > count.longest_ns + count.longest_ns / 4) {
-    count.longest_ns = span.latency_ns;
-    if (longest_.size() < longest_max) longest_.emplace(now_ns, span.header.tid);
+  if (static_cast<double>(latency_ns) > static_cast<double>(count.longest_ns) * longer) {
+    count.longest_ns = latency_ns;
+    if (longest_.size() < longest_max) longest_.emplace(now_ns, header.tid);
     return true;
   }
-  for (Sums* sums : {&count.session, &count.interval}) sums->seen_ns += span.latency_ns;
+  for (Sums* sums : {&count.session, &count.interval}) sums->seen_ns += latency_ns;
   const bool is_due = has_intervals_ && count.interval.explained < explained_in_interval;
-  if (count.session.explained >= explained_at_least && credit_ == 0 && !is_due) {
-    ++left_out_;
-    return false;
-  }
+  if (count.session.explained >= explained_at_least && credit_ == 0 && !is_due) return false;
   credit_ -= std::min<std::uint64_t>(credit_, 1);
   for (Sums* sums : {&count.session, &count.interval}) {
     ++sums->explained;
-    sums->explained_ns += span.latency_ns;
+    sums->explained_ns += latency_ns;
   }
   return true;
 }

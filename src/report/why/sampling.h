@@ -27,6 +27,9 @@ class WhySampling {
   /// Counts the operation. Whether to explain it: the longest of a class always. `names` name
   /// system calls.
   bool wants(const span_record& span, const Names& names);
+  /// The same for the user stacks of a time off the CPU in which the thread could run: all such
+  /// times count, whether they have stacks or not.
+  bool wants_stacks(const span_record& span);
   /// Time of all operations of the finding's class for that of an explained one; 1 if all were
   /// explained. `of_interval`: of those since the last call of end_interval(), if one was
   /// explained.
@@ -37,6 +40,9 @@ class WhySampling {
   std::uint64_t left_out() const { return left_out_; }
 
  private:
+  /// `longer`: how many times as long as the longest so far an operation is that is always wanted.
+  bool wants(Class of, const event_header& header, std::uint64_t latency_ns, double longer);
+
   struct Sums {
     std::uint64_t seen_ns = 0, explained_ns = 0, explained = 0;
   };
