@@ -68,6 +68,17 @@ void add_to(std::map<std::string, WhyName>& names, const std::string& key, std::
   name.ns += ns;
 }
 
+/// Threads whose names differ in numbers alone are one row. The row has their name if it is the
+/// same for all: "cc1plus", and "worker-*" of worker-1 and worker-2.
+void add_thread_to(std::map<std::string, WhyName>& names, const std::string& comm,
+                   std::uint64_t ns) {
+  const std::string pattern = without_numbers(comm);
+  const auto known = names.find(pattern);
+  const bool is_same = known == names.end() || known->second.name == comm;
+  add_to(names, pattern, ns);
+  if (const auto row = names.find(pattern); is_same && row != names.end()) row->second.name = comm;
+}
+
 void add_parts(Breakdown& sum, const Breakdown& more) {
   for (const auto part :
        {&Breakdown::oncpu_ns, &Breakdown::runqueue_ns, &Breakdown::preempted_ns,
@@ -80,7 +91,7 @@ void add_parts(Breakdown& sum, const Breakdown& more) {
 void add_runners(std::map<std::string, WhyName>& by, const Finding& finding) {
   for (const Wait& wait : finding.waits)
     for (const CpuShare& share : wait.ran.threads)
-      if (share.thread.tid != 0) add_to(by, without_numbers(share.thread.comm), share.ns);
+      if (share.thread.tid != 0) add_thread_to(by, share.thread.comm, share.ns);
 }
 
 /// The cgroups whose limit was used up.

@@ -150,6 +150,21 @@ TEST(BlameTable, ThreadsThatHoldALockInTurnAreOneRoot) {
   EXPECT_EQ(table.blocked(WhySampling()).ran_ns.at("order-*"), 40 * ms);
 }
 
+TEST(BlameTable, ThreadsThatRanAreOneRowAndKeepACommonName) {
+  BlameTable table;
+  Finding finding = blocked(1, 10);
+  finding.breakdown = Breakdown{.preempted_ns = 10 * ms};
+  finding.waits = {Wait{.ns = 10 * ms, .state = "preempted"}};
+  finding.waits[0].ran.add({0, 30, "cc1plus"}, 4 * ms);
+  finding.waits[0].ran.add({0, 31, "cc1plus"}, 3 * ms);
+  finding.waits[0].ran.add({0, 32, "worker-1"}, 2 * ms);
+  finding.waits[0].ran.add({0, 33, "worker-2"}, 1 * ms);
+  table.add(finding, {});
+  std::map<std::string, std::uint64_t> ran;
+  for (const auto& [key, name] : table.runqueue().by) ran[name.name] = name.ns;
+  EXPECT_EQ(ran, (std::map<std::string, std::uint64_t>{{"cc1plus", 7 * ms}, {"worker-*", 3 * ms}}));
+}
+
 TEST(BlameTable, AHolderThatStandsAtASafepointIsTheRootAndNotTheVmThread) {
   BlameTable table;
   ChainLink vm_thread = asleep(30, "os::naked_short_sleep", 30 * ms);
