@@ -12,6 +12,7 @@ monotonic clock: the default account is their sum. Debian's Python 3.11, standar
 """
 import contextlib
 import dataclasses
+import importlib
 import os
 import re
 import shutil
@@ -48,6 +49,7 @@ class Truth:
 
 # All is well: no causes.
 NOTHING = None
+FIRST_SCREEN = 24  # lines
 
 
 @dataclasses.dataclass
@@ -225,3 +227,10 @@ def read(path):
 def pause(seconds):
     """For a system to settle after its start."""
     time.sleep(seconds)
+
+
+def all_scenarios():
+    """The modules of all scenarios, by name."""
+    names = sorted(name[:-3] for name in os.listdir(HERE) if name.endswith(".py"))
+    found = {name: importlib.import_module(name) for name in names if name not in ("scenarios_test", "pages")}
+    return {name: module for name, module in found.items() if hasattr(module, "GROUP")}

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 """`overdue why` on slow systems whose cause is known. The argument is a group of scenarios; the test
 of a scenario is its module's name."""
-import importlib
 import json
 import os
 import re
@@ -10,21 +9,17 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import scenario
-from scenario import HERE, MS, Stage, account_of
+from scenario import FIRST_SCREEN, MS, Stage, account_of, all_scenarios
 from overdue_test import LONG, main, overdue, require_root, unittest
 
 DURATION = "3s"
-FIRST_SCREEN = 24  # lines
 # What the session costs may come late, and its begin and end are not the account's.
 SLACK_NS = 30 * MS
 
 
 def modules(group):
     """The scenarios of the group, by name."""
-    names = sorted(name[:-3] for name in os.listdir(HERE) if name.endswith(".py"))
-    found = {name: importlib.import_module(name) for name in names
-             if name not in ("scenarios_test", "pages")}
-    return {name: module for name, module in found.items() if getattr(module, "GROUP", "") == group}
+    return {name: module for name, module in all_scenarios().items() if module.GROUP == group}
 
 
 class Seen:
