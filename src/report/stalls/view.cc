@@ -289,10 +289,8 @@ void StallView::stall(const RawStall& stall) {
   if (may_be_quick && (threshold_ns == 0 || stall.span.latency_ns < threshold_ns)) return;
   Finding finding = explained(stall);
   finding.threshold_ns = threshold_ns;
-  if (stall.is_way_back)
-    name_call(stall, finding);
-  else
-    finding.purpose = purpose_of(finding, habits_);
+  if (stall.is_way_back) name_call(stall, finding);
+  finding.purpose = purpose_of(finding, habits_);
   add_callers(stall, finding);
   if (!wanted(stall, finding)) return;
   finding.number = ++found_;

@@ -22,7 +22,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// Names kernel addresses 1, 2 and all others by a function each, and user stacks by process.
+/// Names kernel addresses 1 to 6 and all others by a function each, and user stacks by process.
 class FakeNamer final : public StackNamer {
  public:
   Stack kernel_stack(std::span<const std::uint64_t> addresses) override {
@@ -30,6 +30,9 @@ class FakeNamer final : public StackNamer {
     for (const u64 address : addresses)
       stack.push_back({.name = address == 1   ? "pipe_read"
                                : address == 2 ? "do_poll"
+                               : address == 4 ? "hrtimer_nanosleep"
+                               : address == 5 ? "exit_to_user_mode_loop"
+                               : address == 6 ? "do_syscall_64"
                                               : "futex_wait"});
     return stack;
   }
@@ -153,6 +156,50 @@ TEST(StallView, UserStacksThatAreNotWantedAreNotResolved) {
     ASSERT_EQ(found[0].waits.size(), 1u);
     EXPECT_EQ(found[0].waits[0].kernel_stack.size(), 1u);
   }
+}
+
+/// Records a wait of thread 1 with the kernel stack.
+void add_wait(StallView& view, sched_wait wait, const std::vector<u64>& stack) {
+  std::vector<std::byte> bytes(sizeof wait + stack.size() * sizeof(u64));
+  wait.header.kind = RECORD_SCHED_WAIT;
+  wait.header.pid = wait.header.tid = 1;
+  wait.header.size = static_cast<u16>(bytes.size());
+  wait.flags |= WAIT_OF_MEMBER;
+  wait.kernel_frames = static_cast<u16>(stack.size());
+  std::memcpy(bytes.data(), &wait, sizeof wait);
+  std::memcpy(bytes.data() + sizeof wait, stack.data(), stack.size() * sizeof(u64));
+  view.record({&sched_wait_schema, bytes});
+}
+
+TEST(StallView, ASleepThatWasAskedForIsNoDelayOnItsWayBack) {
+  constexpr u64 ms = 1'000'000;
+  std::vector<Finding> found;
+  StallViewOptions options;
+  options.thresholds.general = 2ms;
+  options.on_finding = [&found](const Finding& finding) { found.push_back(finding); };
+  Shown shown(options);
+  sched_wait sleep{};
+  sleep.out_ns = 10 * ms;
+  sleep.header.time_ns = sleep.wake_ns = 510 * ms;
+  sleep.state = WAIT_SLEEPING;
+  sleep.sums.sleeping_ns = 500 * ms;
+  sleep.place = 1;
+  add_wait(shown.view, sleep, {4, 6});
+  sched_wait preempted{};
+  preempted.out_ns = 510 * ms;
+  preempted.header.time_ns = 517 * ms;
+  preempted.state = WAIT_PREEMPTED;
+  preempted.sums = sleep.sums;
+  preempted.sums.preempted_ns = 7 * ms;
+  preempted.call = SYS_clock_nanosleep + 1;
+  preempted.call_ns = sleep.out_ns;
+  add_wait(shown.view, preempted, {5, 6});
+  shown.end();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_TRUE(found[0].is_way_back);
+  EXPECT_EQ(found[0].latency_ns, 507 * ms);
+  EXPECT_EQ(found[0].purpose.of, "time");
+  EXPECT_EQ(found[0].late_ns(), 7 * ms);
 }
 
 TEST(StallView, FoldsWhatHasOneCause) {
