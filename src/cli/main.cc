@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -265,6 +266,9 @@ int main(int argc, char** argv) {
   // death.
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
+  // A fixed limit: glibc's own grows with each large block that is freed, and the next large block
+  // then comes from the heap, which a small block behind it keeps from shrinking.
+  mallopt(M_MMAP_THRESHOLD, 256 << 10);
   return overdue::has_stack() ? overdue::run(argc, argv, inherited)
                               : overdue::run_on_stack_of_our_own(argc, argv, inherited);
 }

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t busy_bit = 1u << 31;
 constexpr std::uint32_t discard_bit = 1u << 30;
 constexpr std::size_t record_header_bytes = 8;
-constexpr std::size_t max_aside = 64u << 20;
+constexpr std::size_t max_aside = 24u << 20;
 
 /// The space in a ring of a record of `length` bytes.
 constexpr std::size_t space_of(std::size_t length) {

@@ -28,7 +28,7 @@ class RingSet {
   std::size_t drain(KernelTime until, const Handler& handler);
 
   /// For a handler that waits: moves the records that drain() would deliver from the rings, which
-  /// the kernel keeps filling, into our memory. drain() delivers them later, in order. At most 64
+  /// the kernel keeps filling, into our memory. drain() delivers them later, in order. At most 24
   /// MiB: further records stay in the rings, and may be lost there.
   void set_aside(KernelTime until);
 
