@@ -235,6 +235,13 @@ constexpr std::string_view wait_wrappers[] = {
     "Monitor::wait*",
     "PosixSemaphore::*wait*",
     "Semaphore::wait*",
+    "std::thread::park*",
+    "<std::thread::*Thread>::park*",
+    "std::sync::mp?c::*",
+    "<std::sync::mp?c::*",
+    "std::sync::*::lock*",
+    "std::sys::*futex*",
+    "<std::sys::*futex*",
     "PyThread_acquire_lock*",
     "WaitEventSetWait",
     "WaitLatch*",
@@ -251,6 +258,7 @@ constexpr std::string_view thread_starts[] = {
     "std::thread::_*",
     "*std::__invoke*",
     "std::sys::*thread_start",
+    "<std::sys::*thread_start",
     "g_thread_proxy",
     "uv__thread_start",
     "thread_native_entry",
@@ -258,6 +266,20 @@ constexpr std::string_view thread_starts[] = {
     "JavaThread::run",
     "JavaThread::thread_main_inner",
     "ConcurrentGCThread::run",
+};
+
+/// Rust calls a thread's closure, main() and callbacks through these. The compiler may have put the
+/// program's own functions into them.
+constexpr std::string_view rust_glue[] = {
+    "std::sys::backtrace::__rust_begin_short_backtrace*",
+    "std::sys_common::backtrace::__rust_begin_short_backtrace*",
+    "core::ops::function::Fn*",
+    "<alloc::boxed::Box<*Fn*",
+    "std::panic::catch_unwind*",
+    "std::panicking::*",
+    "std::rt::lang_start*",
+    "std::thread::*::spawn_unchecked*",
+    "__rust_try*",
 };
 
 template <std::size_t N>
@@ -289,6 +311,10 @@ std::span<const WaitFunction> wait_functions() {
 
 bool is_wait_wrapper(std::string_view function) {
   return is_in(wait_wrappers, function);
+}
+
+bool is_glue(std::string_view function) {
+  return is_in(rust_glue, function);
 }
 
 bool is_thread_start(std::string_view function) {

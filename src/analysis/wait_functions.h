@@ -38,6 +38,8 @@ std::span<const WaitFunction> wait_functions();
 
 /// Whether a function only waits on behalf of its callers: pthread_cond_wait() and its wrappers.
 bool is_wait_wrapper(std::string_view function);
+/// Whether a function of a language's library only calls the program's own functions.
+bool is_glue(std::string_view function);
 /// Whether threads begin in this function, whatever their purpose.
 bool is_thread_start(std::string_view function);
 

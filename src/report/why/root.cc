@@ -243,14 +243,19 @@ bool is_in_call(const Stack& kernel_stack) {
 }
 
 std::string own_place(const Stack& stack) {
-  std::vector<std::string> own;
-  for (const StackFrame& frame : stack) {
-    if (!is_own(frame)) continue;
-    const std::string name = to_text(frame);
-    if (!own.empty() && own.back() == name) continue;
-    own.push_back(name);
-    if (own.size() == 2) break;
-  }
+  const auto innermost = [&stack](bool with_glue) {
+    std::vector<std::string> own;
+    for (const StackFrame& frame : stack) {
+      if (!is_own(frame) || (!with_glue && is_glue(without_parameters(frame.name)))) continue;
+      const std::string name = to_text(frame);
+      if (!own.empty() && own.back() == name) continue;
+      own.push_back(name);
+      if (own.size() == 2) break;
+    }
+    return own;
+  };
+  std::vector<std::string> own = innermost(false);
+  if (own.empty()) own = innermost(true);
   if (own.empty()) return {};
   return own.size() == 1 ? own[0] : own[0] + " ← " + own[1];
 }
