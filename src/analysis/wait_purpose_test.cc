@@ -97,6 +97,18 @@ TEST(WaitPurpose, IsWhatTheInnermostKnownFunctionSays) {
          "answer", "ProcSleep", 0);
 }
 
+TEST(WaitPurpose, OfAReaderOfAChannelIsWork) {
+  expect(futex({"__new_sem_wait_slow64", "PyThread_acquire_lock_timed",
+                "_queue_SimpleQueue_get_impl", "_PyEval_EvalFrameDefault"}),
+         "work", "_queue_SimpleQueue_get_impl", 900);
+  expect(futex({"syscall", "<std::thread::thread::Thread>::park",
+                "std::sync::mpmc::list::Channel<T>::recv::{{closure}}", "m::main"}),
+         "work", "std::sync::mpmc::list::Channel<T>::recv::{{closure}}", 900);
+  expect(
+      futex({"__lll_lock_wait", "pthread_mutex_lock", "std::sync::mpmc::list::Channel<T>::send"}),
+      "answer", "__lll_lock_wait", 0);
+}
+
 TEST(WaitPurpose, OfALoopIsThatOfItsCaller) {
   expect(poll({"epoll_pwait", "uv__io_poll", "uv_run", "node::SpinEventLoopInternal(x*)"}), "work",
          "uv__io_poll", 900);
