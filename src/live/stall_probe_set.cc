@@ -27,7 +27,8 @@ constexpr Duration shortest_wait = std::chrono::microseconds(1);
 
 constexpr Duration between_counts = std::chrono::milliseconds(100);
 /// Records of late operations and of the waits that explain them: more cost the target too much.
-constexpr std::uint64_t records_per_count = 500;
+/// With its user stack, a late operation costs as much as so many waits.
+constexpr std::uint64_t records_per_count = 500, waits_per_span = 4;
 constexpr Duration highest_threshold = std::chrono::milliseconds(100);
 /// Of a fast call, a percentile is less than a microsecond: shorter waits explain nothing, and
 /// every wait of the machine would be recorded.
@@ -190,7 +191,8 @@ void StallProbeSet::store_thresholds() {
   for (const span_kind kind : options_.spans.kinds)
     if (const auto threshold = all.least_of(kind)) set_threshold(control, kind, *threshold);
   if (options_.spans.has(SPAN_SYSCALL))
-    for (const auto& [nr, threshold] : all.by_call) syscalls_->set_threshold(nr, threshold);
+    for (const auto& calls : {rising_.thresholds(), all.by_call})
+      for (const auto& [nr, threshold] : calls) syscalls_->set_threshold(nr, threshold);
   const std::vector<PairSpec>& pairs = options_.spans.pairs;
   for (std::size_t i = 0; pairs_ && i < pairs.size(); ++i)
     if (const auto own = all.by_pair.find(pairs[i].name); own != all.by_pair.end())
@@ -275,6 +277,7 @@ std::uint64_t StallProbeSet::events_in(const Record& record) const {
     return options_.every_call && !options_.spans.has(SPAN_SYSCALL) ? 1 : 0;
   if (kind != RECORD_SPAN) return 0;
   const auto span = record.as<span_record>();
+  if (options_.adapts) rising_.count(span);
   return span.span != SPAN_SYSCALL && span.flags & SPAN_OPEN ? 1 : 0;  // BPF counts the others
 }
 
@@ -323,16 +326,19 @@ void StallProbeSet::armed(KernelTime start) {
   if (percentiles_) percentiles_->armed(start);
 }
 
-/// First fewer short waits within late operations, then fewer late operations.
+/// First fewer waits that are asked for, then fewer short waits, then fewer late operations.
 void StallProbeSet::adapt(KernelTime now) {
   next_count_ = now + between_counts;
-  const std::uint64_t records = std::exchange(records_, 0);
+  const std::uint64_t late = std::exchange(late_, 0), records = std::exchange(records_, 0);
   const Duration threshold = options_.thresholds.general.value_or(highest_threshold);
-  if (records <= records_per_count || !options_.adapts) return;
-  if (wait_part_ > 1)
-    wait_part_ /= 2;
-  else if (threshold < highest_threshold)
-    options_.thresholds.general = 2 * threshold;
+  const std::uint64_t cost = records + (waits_per_span - 1) * late;
+  if (!options_.adapts || cost <= waits_per_span * records_per_count) return rising_.forget();
+  if (!rising_.rise(threshold)) {
+    if (wait_part_ > 1)
+      wait_part_ /= 2;
+    else if (threshold < highest_threshold)
+      options_.thresholds.general = 2 * threshold;
+  }
   store_thresholds();
   if (on_change) on_change(now);
 }
@@ -377,8 +383,9 @@ std::vector<std::string> StallProbeSet::notes() const {
   std::vector<std::string> notes = left_out_;
   notes.insert(notes.end(), options_.notes.begin(), options_.notes.end());
   if (const auto threshold = options_.thresholds.general; options_.adapts && threshold)
-    notes.push_back(fmt::format("operations of {} and longer were examined one by one",
-                                duration_text(static_cast<std::uint64_t>(threshold->count()))));
+    notes.push_back(fmt::format("operations of {} and longer were examined one by one{}",
+                                duration_text(static_cast<std::uint64_t>(threshold->count())),
+                                rising_.text()));
   if (!syscalls_) return notes;
   if (options_.timeout && !syscalls_->hangs_have_user_stacks())
     notes.emplace_back("this kernel cannot read the user stacks of calls that are still open");

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "live/percentile_thresholds.h"
+#include "live/rising_calls.h"
 #include "live/span_choice.h"
 #include "probes/pairs/probe.h"
 #include "probes/sched/probe.h"
@@ -104,6 +105,7 @@ class StallProbeSet final : public ProbeSet {
   KernelTime next_count_ = KernelTime::max();          ///< time of the next call of adapt()
   mutable std::uint64_t records_ = 0;                  ///< since the last call of adapt()
   mutable std::uint64_t late_ = 0;                     ///< of these: late spans
+  mutable RisingCalls rising_;                         ///< with `adapts`
   std::unique_ptr<PercentileThresholds> percentiles_;  ///< null: all thresholds are times
   Duration least_wait_{};              ///< shortest recorded wait if only percentiles ask for it
   std::vector<std::string> left_out_;  ///< kinds of `all` left out by the kernel, and why

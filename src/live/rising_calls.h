@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/time.h"
+#include "bpf/span.h"
+
+namespace overdue {
+
+/// Thresholds of system calls that are late in great numbers, because a program asks for their
+/// waits: sleeps, and event loops. If such a call is most of what is late, its threshold rises
+/// alone, and locks, disks and the network are still examined from the general threshold on. One
+/// thread.
+class RisingCalls {
+ public:
+  /// Counts a late operation.
+  void count(const span_record& span);
+  /// Raises the threshold of the call that is more than half of what was counted since the last
+  /// time. `general`: the threshold of the others. False: there is no such call, or its threshold
+  /// is as high as such a threshold gets.
+  bool rise(Duration general);
+  /// Forgets what was counted.
+  void forget();
+  /// By number of the native call.
+  const std::map<std::uint32_t, Duration>& thresholds() const { return thresholds_; }
+  /// ", clock_nanosleep from 1.02s on"; empty: no threshold has risen.
+  std::string text() const;
+
+ private:
+  std::map<std::uint32_t, std::uint64_t> late_;  ///< by number, since the last time
+  std::uint64_t all_ = 0;
+  std::map<std::uint32_t, Duration> thresholds_;
+};
+
+}  // namespace overdue
