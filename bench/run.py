@@ -78,8 +78,7 @@ class Bench:
         self.overdue = {tool.key: tool for tool in [*tools.overdue_forms(options.overdue),
                                                     *stalls.forms(options.overdue)]}
         self.peers = tools.peers()
-        self.results = {}
-        self.failed = []
+        self.results, self.failed = {}, []
         self.load_at_start = os.getloadavg()[0]
 
     def program(self, name):
@@ -220,9 +219,8 @@ class Bench:
         return 1 if self.options.quick else repeats
 
     def usual(self):
-        if self.options.quick:
-            return self.pick("empty clock", "overdue", peers=False)
-        return self.pick("empty clock", "overdue by-thread calls record")
+        quick = self.options.quick
+        return self.pick("empty clock", "overdue" if quick else "overdue by-thread calls record", peers=not quick)
 
     def run(self):
         for name in self.options.only:
