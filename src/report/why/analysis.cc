@@ -87,6 +87,7 @@ void WhyAnalysis::begin(const SessionInfo& info) {
 
 void WhyAnalysis::take(const Finding& finding) {
   const WhySampling::Class of = sampling_.class_of(finding);
+  if (finding.user_stack) unnamed_.add(finding.thread.pid, *finding.user_stack);
   holders_.add(finding, of);
   if (Answers::decide(finding)) return add_answer(finding);
   session_.answers.note_peer(finding);
@@ -122,6 +123,7 @@ void WhyAnalysis::add_sample(const Record& record) {
   const auto sample = record.as<profile_sample>();
   const auto& [kernel, user] = stacks_of_sample(record, namer_);
   const std::string_view comm = fixed_text(sample.header.comm);
+  unnamed_.add(sample.header.pid, user.frames);
   session_.cpu.add(sample.header.pid, comm, kernel, user.frames);
   if (has_intervals_) interval_.cpu.add(sample.header.pid, comm, kernel, user.frames);
 }
@@ -240,7 +242,7 @@ std::set<AwaitedEnd> WhyAnalysis::awaited_ends() const {
 }
 
 std::vector<std::string> WhyAnalysis::notes() const {
-  std::vector<std::string> notes;
+  std::vector<std::string> notes = unnamed_.notes();
   if (const std::uint64_t count = sampling_.left_out())
     notes.push_back(
         fmt::format("late operations that were not examined, since equal ones were: {}; the totals "

@@ -18,6 +18,7 @@
 #include "report/why/figures.h"
 #include "report/why/others_waits.h"
 #include "report/why/sampling.h"
+#include "report/why/unnamed_code.h"
 #include "source/kept_options.h"
 
 namespace overdue {
@@ -110,6 +111,7 @@ class WhyAnalysis {
   KernelTime now_{};  ///< of the last record
   Names names_;
   NoSink no_sink_;
+  UnnamedCode unnamed_;
   WhySampling sampling_;
   Sums session_;
   bool has_intervals_;

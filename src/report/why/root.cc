@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "core/span_kinds.h"
 #include "report/why/known_waits.h"
+#include "report/why/unnamed_code.h"
 #include "sinks/finding_words.h"
 
 namespace overdue {
@@ -246,7 +247,8 @@ std::string own_place(const Stack& stack) {
   const auto innermost = [&stack](bool with_glue) {
     std::vector<std::string> own;
     for (const StackFrame& frame : stack) {
-      if (!is_own(frame) || (!with_glue && is_glue(without_parameters(frame.name)))) continue;
+      const bool is_of_runtime = is_glue(without_parameters(frame.name)) || is_of_jvm(frame);
+      if (!is_own(frame) || (!with_glue && is_of_runtime)) continue;
       const std::string name = to_text(frame);
       if (!own.empty() && own.back() == name) continue;
       own.push_back(name);

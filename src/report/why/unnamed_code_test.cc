@@ -1,0 +1,43 @@
+#include "report/why/unnamed_code.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/why/root.h"
+
+namespace overdue {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const StackFrame enter{.name = "ObjectMonitor::enter",
+                       .module = "/usr/lib/jvm/lib/server/libjvm.so"};
+const StackFrame unnamed{.module = "[anon]"};
+
+TEST(UnnamedCode, OfARuntimeHasAdviceWithTheFirstProcess) {
+  UnnamedCode code;
+  code.add(7, {enter, unnamed, {.name = "start_thread", .module = "/lib/libc.so.6"}});
+  code.add(8, {unnamed, enter});
+  code.add(9, {unnamed, {.name = "node::Start", .module = "/usr/bin/node"}});
+  EXPECT_THAT(code.notes(), ElementsAre(HasSubstr("jcmd 7 Compiler.perfmap"),
+                                        HasSubstr("node --perf-basic-prof")));
+}
+
+TEST(UnnamedCode, NothingIsSaidOfOtherProgramsAndOfWhatHasNames) {
+  UnnamedCode code;
+  code.add(7, {unnamed, {.name = "main", .module = "/usr/bin/app"}});
+  code.add(7, {enter, {.name = "void Orders.book(long)", .module = "[jit]", .is_jit = true}});
+  EXPECT_THAT(code.notes(), IsEmpty());
+}
+
+TEST(OwnPlace, IsTheJavaMethodIfItsNameIsKnown) {
+  const StackFrame method{.name = "void Orders.book(long)", .module = "[jit]", .is_jit = true};
+  const StackFrame interpreter{.name = "Interpreter", .module = "[jit]", .is_jit = true};
+  EXPECT_EQ(own_place({enter, interpreter, method, interpreter}), "void Orders.book(long)");
+  EXPECT_EQ(own_place({enter, unnamed, interpreter}), "ObjectMonitor::enter ← Interpreter");
+}
+
+}  // namespace
+}  // namespace overdue
