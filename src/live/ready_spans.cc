@@ -60,6 +60,23 @@ constexpr std::string_view redis_command = R"(
     end:uretprobe:@redis-*:call | uretprobe:@valkey-*:call,
     key:tid;sp, end-key:tid;sp - 8)";
 
+// COM_QUERY, COM_STMT_PREPARE, COM_STMT_EXECUTE, COM_STMT_FETCH and COM_STMT_BULK_EXECUTE: the
+// first argument of dispatch_command() in MariaDB (since 10.5, and before), the third in MySQL,
+// whose first one is an address.
+constexpr std::string_view mysql_query = R"(
+    begin:uprobe:@mariadbd*:_Z16dispatch_command19enum_server_commandP3THDPcjb
+        | uprobe:@mysqld*:_Z16dispatch_command19enum_server_commandP3THDPcjb
+        | uprobe:@mysqld*:_Z16dispatch_command19enum_server_commandP3THDPcjbb
+        | uprobe:@mysqld*:_Z16dispatch_commandP3THDPK8COM_DATA19enum_server_command,
+    filter:u32(arg0) == 3 || u32(arg0) == 22 || u32(arg0) == 23 || u32(arg0) == 28
+        || u32(arg0) == 250 || u32(arg2) == 3 || u32(arg2) == 22 || u32(arg2) == 23
+        || u32(arg2) == 28,
+    end:uretprobe:@mariadbd*:_Z16dispatch_command19enum_server_commandP3THDPcjb
+        | uretprobe:@mysqld*:_Z16dispatch_command19enum_server_commandP3THDPcjb
+        | uretprobe:@mysqld*:_Z16dispatch_command19enum_server_commandP3THDPcjbb
+        | uretprobe:@mysqld*:_Z16dispatch_commandP3THDPK8COM_DATA19enum_server_command,
+    key:tid;sp, end-key:tid;sp - 8)";
+
 constexpr std::string_view epoll_tick = R"(
     begin:syscalls:sys_exit_epoll_wait | syscalls:sys_exit_epoll_pwait
         | syscalls:sys_exit_epoll_pwait2, filter:ret >= 0,
@@ -104,6 +121,9 @@ constexpr ReadySpan table[] = {
      "PostgreSQL with USDT probes", postgres_query},
     {"postgres-txn", "a transaction: from its start to commit or abort",
      "PostgreSQL with USDT probes", postgres_txn},
+    {"mysql-query",
+     "a statement: from the call of dispatch_command() with it to the return, after the answer",
+     "MariaDB or MySQL", mysql_query},
     {"redis-command", "a command carried out: from the call of call() to its return",
      "Redis or Valkey with names of functions", redis_command},
     {"dns", "a name looked up: from the call of getaddrinfo() to its return", "a C library", dns},

@@ -3,7 +3,6 @@
 requests, and no span longer than the client has seen."""
 import contextlib
 import glob
-import http.client
 import json
 import os
 import re
@@ -17,61 +16,8 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import SLOWER, FolderTest, Live, attached, eventually, main, overdue, read_ndjson, require_root, tool
-
-MS = 1_000_000
-HIDDEN = 2  # switches and calls that this kernel may hide
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def rows_of(report):
-    """The rows of user spans by name; {} if there are none."""
-    return {row["name"]: row for row in report["spans"] if row["span"] == "pair"}
-
-
-class Case(FolderTest):
-    def setUp(self):
-        super().setUp()
-        require_root()
-
-    @contextlib.contextmanager
-    def measured(self, names, *target):
-        """Measures during the block; the list that the block gets then has the report."""
-        path = f"{self.folder}/report.json"
-        reports = []
-        with attached("spans", "-f", "json", "-o", path, "--span", names, *target) as live:
-            yield reports
-            live.signal(signal.SIGINT)
-            finished = live.finish()
-            self.assertEqual(finished.status, 0, finished)
-        with open(path, encoding="utf-8") as file:
-            reports.append(json.load(file))
-
-    def findings(self, *arguments):
-        """Findings of `overdue stalls` with a program."""
-        path = f"{self.folder}/stalls.ndjson"
-        finished = overdue("stalls", "-f", "ndjson", "-o", path, *arguments)
-        self.assertEqual(finished.status, 0, finished)
-        return [line for line in read_ndjson(path) if line["type"] == "stall"]
-
-    def ledgers_of(self, findings):
-        """The parts of each finding, which add up; the kernel may hide a switch of a few."""
-        known = [one for one in findings if "breakdown" in one]
-        self.assertGreaterEqual(len(known), len(findings) - HIDDEN)
-        for finding in known:
-            self.assertEqual(sum(finding["breakdown"].values()), finding["latency_ns"])
-        return [(finding, finding["breakdown"]) for finding in known]
-
-    def assert_within(self, row, seen_ns):
-        """Each span lies within what the client measured, one time for each of its requests."""
-        self.assertGreater(row["min_ns"], 0)
-        self.assertLessEqual(row["total_ns"], sum(seen_ns))
-        self.assertLessEqual(row["max_ns"], max(seen_ns))
+from overdue_test import SLOWER, Live, attached, eventually, main, overdue, read_ndjson, tool
+from request_case import HIDDEN, MS, Case, free_port, rows_of
 
 
 class Postgres(Case):
@@ -312,85 +258,6 @@ class Programs(Case):
         self.assertLessEqual(len(found), 5)
 
 
-class Http(Case):
-    PYTHON = """
-import http.server, sys, time
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    def do_GET(self):
-        if self.path == "/never": time.sleep(600)
-        time.sleep(0.01)
-        self.send_response(200); self.send_header("Content-Length", "5"); self.end_headers(); self.wfile.write(b"hello")
-    def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"])); self.do_GET()
-    do_DELETE = do_GET
-http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
-"""
-    NODE = """
-const http = require("http");
-http.createServer((request, response) => {
-  if (request.url == "/never") return;
-  request.resume();
-  request.on("end", () => setTimeout(() => response.end("hello"), 10));
-}).listen(+process.argv[1], "127.0.0.1");
-"""
-
-    def ask(self, connection, method="GET", path="/", body=None):
-        """How long the client waited."""
-        begin = time.monotonic_ns()
-        connection.request(method, path, body)
-        connection.getresponse().read()
-        return time.monotonic_ns() - begin
-
-    def check(self, *server):
-        port = free_port()
-        with Live(*server, port) as live:
-            def connects():
-                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 5):
-                    return True
-                return False
-            eventually(connects, 20 * SLOWER, "the server does not listen")
-            seen = []
-            with self.measured("http", "-p", live.pid) as reports:
-                for _ in range(2):
-                    connection = http.client.HTTPConnection("127.0.0.1", port)
-                    seen += [self.ask(connection) for _ in range(8)]
-                    # The body comes in parts, one of which looks like a request.
-                    seen.append(self.ask(connection, "POST", "/", b"x" * 70000 + b"GET / HTTP/1.1" + b"y" * 70000))
-                    seen.append(self.ask(connection, "DELETE"))
-                    connection.close()
-                never = http.client.HTTPConnection("127.0.0.1", port)
-                never.request("GET", "/never")
-                time.sleep(0.2)
-            never.close()
-        row = rows_of(reports[0])["http"]
-        self.assertEqual(row["calls"], len(seen))
-        # A timer of Node.js may expire a millisecond early.
-        self.assertGreaterEqual(row["min_ns"], 9 * MS)
-        self.assert_within(row, seen)
-        self.assertEqual([one["name"] for one in reports[0]["unfinished"]], ["pair http"])
-        self.assertNotIn("spans_unread", str(reports[0]["receipt"]["lost_by"]))
-
-    def test_a_server_in_python(self):
-        self.check(tool("python3"), "-c", self.PYTHON)
-
-    def test_a_server_in_node(self):
-        self.check(tool("node"), "-e", self.NODE)
-
-    def test_a_client_has_none(self):
-        port = free_port()
-        with Live(tool("python3"), "-c", self.PYTHON, port):
-            text = ("import time, urllib.request\n"
-                    "for _ in range(100):\n"
-                    " try: urllib.request.urlopen('http://127.0.0.1:%d/').read(); break\n"
-                    " except OSError: time.sleep(0.1)" % port)
-            path = f"{self.folder}/report.json"
-            finished = overdue("spans", "-f", "json", "-o", path, "--span", "http", "--", tool("python3"), "-c", text)
-        self.assertEqual(finished.status, 0, finished)
-        with open(path, encoding="utf-8") as file:
-            self.assertEqual(rows_of(json.load(file)), {})
-
-
 class Connections(Case):
     TEXT = """
 import socket, threading, time
@@ -492,7 +359,7 @@ class Words(Case):
 
     def test_near_names(self):
         for word, near in (("postgres", "'postgres-query' or 'postgres-txn'?"), ("epol-tick", "'epoll-tick'?"),
-                           ("connec", "'connect'?"), ("redis", "'redis-command'?"), ("dms", "'dns'?")):
+                           ("connec", "'connect'?"), ("redis", "'redis-command'?"), ("mysql", "'mysql-query'?"), ("dms", "'dns'?")):
             for command, option in (("spans", "--span"), ("stalls", "--span"), ("record", "--events")):
                 with self.subTest(command=command, word=word):
                     threshold = ("-T", "1ms") if command == "stalls" else ()
