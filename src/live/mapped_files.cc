@@ -212,7 +212,7 @@ std::vector<std::string> find_mapped_files(std::vector<PairSpec>& pairs,
   for (PairSpec& pair : pairs) {
     replace_events(pair, pair.begin, files);
     replace_events(pair, pair.end, files);
-    if (pair.drop) replace_events(pair, *pair.drop, files);
+    for (SideSpec& drop : pair.drops) replace_events(pair, drop, files);
   }
   return files.notes();
 }

@@ -20,11 +20,13 @@ constexpr std::string_view dns = R"(
 
 // The file and the socket are those of the call's first argument. The text begins with three
 // capital letters, as most other texts do not: GET, POST, PUT, HEAD, DELE(TE), PATC(H), OPTI(ONS).
-// A request that is read in parts begins once.
+// A request that is read in parts begins once. The last write before the next request, or before
+// the connection closes, is the answer's end. "HTTP/1.1 101", in the buffer or in the first of
+// several, begins another protocol: a WebSocket has no requests.
 constexpr std::string_view http = R"(
     begin:syscalls:sys_exit_read | syscalls:sys_exit_recvfrom,
-    end:syscalls:sys_enter_write | syscalls:sys_enter_writev | syscalls:sys_enter_sendto
-        | syscalls:sys_enter_sendmsg | syscalls:sys_enter_sendfile64,
+    end:syscalls:sys_exit_write | syscalls:sys_exit_writev | syscalls:sys_exit_sendto
+        | syscalls:sys_exit_sendmsg | syscalls:sys_exit_sendfile64, end-repeat:last,
     key:as_socket(
         as_file(read_u64(current->files->fdt->fd + (user_regs->di << 3)))->private_data)->sk,
     filter:ret > 15 && (read_user_u32(user_regs->si) & 0xe0e0e0) == 0x404040
@@ -36,9 +38,20 @@ constexpr std::string_view http = R"(
             || read_user_u32(user_regs->si) == 0x454c4544
             || read_user_u32(user_regs->si) == 0x43544150
             || read_user_u32(user_regs->si) == 0x4954504f),
-    end-filter:(as_file(read_u64(current->files->fdt->fd + (user_regs->di << 3)))->f_inode->i_mode
-        & 0xf000) == 0xc000,
-    drop:sock:inet_sock_set_state, drop-filter:newstate == TCP_CLOSE, drop-key:sk,
+    end-filter:ret > 0
+        && (as_file(read_u64(current->files->fdt->fd + (user_regs->di << 3)))->f_inode->i_mode
+            & 0xf000) == 0xc000,
+    drop:sock:inet_sock_set_state, drop-key:sk, drop-filter:newstate == TCP_CLOSE
+        || newstate == TCP_FIN_WAIT1 || newstate == TCP_LAST_ACK,
+    drop:syscalls:sys_enter_write | syscalls:sys_enter_writev | syscalls:sys_enter_sendto,
+    drop-filter:(known(read_user_u32(user_regs->si + 8)) == 0x31303120
+            || known(read_user_u32(known(read_user_u64(user_regs->si)) + 8)) == 0x31303120)
+        && (known(read_user_u32(user_regs->si)) == 0x50545448
+            || known(read_user_u32(known(read_user_u64(user_regs->si)))) == 0x50545448)
+        && (as_file(read_u64(current->files->fdt->fd + (user_regs->di << 3)))->f_inode->i_mode
+            & 0xf000) == 0xc000,
+    drop-key:as_socket(
+        as_file(read_u64(current->files->fdt->fd + (user_regs->di << 3)))->private_data)->sk,
     repeat:first, owner:both)";
 
 // Simple and prepared statements alike, also after an error. A parallel worker ends by exiting.
@@ -114,8 +127,7 @@ constexpr std::string_view python_gc = R"(
     key:tid)";
 
 constexpr ReadySpan table[] = {
-    {"http",
-     "a request of HTTP/1 to a server: from its first bytes read to the answer's first write",
+    {"http", "a request of HTTP/1 to a server: from its first bytes read to the end of the answer",
      "plain HTTP over sockets", http},
     {"postgres-query", "a statement: from its arrival until the server process is idle again",
      "PostgreSQL with USDT probes", postgres_query},

@@ -279,10 +279,11 @@ class Compiler {
 
   Operand unary(const Expression& expression) {
     const std::size_t at = expression.at;
-    if (expression.word == "!") {
-      value(expression.parts[0]);
-      steps_.emit({.operation = PLAN_NOT}, at);
-      return {.type = truth};
+    const bool is_not = expression.word == "!";
+    if (is_not || expression.word == "known") {
+      const Type type = value(expression.parts[0]);
+      steps_.emit({.operation = is_not ? PLAN_NOT : PLAN_KNOWN}, at);
+      return {.type = is_not ? truth : type};
     }
     // -x is 0 - x, ~x is x ^ -1.
     const bool minus = expression.word == "-";

@@ -206,6 +206,12 @@ TEST_F(Compiling, TheFirstTermOfAFilterThatFailsEndsThePlan) {
   EXPECT_EQ(passed.unread, 0u);
 }
 
+TEST_F(Compiling, KnownTurnsWhatCannotBeReadInto0) {
+  EXPECT_EQ(value("known(task->rq->task->pid)"), 0u);
+  EXPECT_EQ(value("known(task->rq->task->pid) == 0 && known(tid) == 101"), 1u);
+  EXPECT_EQ(value("known(number)"), value("number"));
+}
+
 TEST_F(Compiling, HasTwoKeysAndAFilter) {
   const PairSpec pair =
       parse_pair("x=begin:a:b,end:a:c,key:tid;number,filter:task->pid == -5,end-filter:cpu == 4");

@@ -147,14 +147,16 @@ class Parser {
       return {.kind = Expression::Kind::name, .at = at, .word = std::string(name)};
     if (name.starts_with("as_"))
       return wrap(Expression::Kind::typed, at, parenthesized(at), std::string(name.substr(3)));
+    if (name == "known")
+      return wrap(Expression::Kind::unary, at, parenthesized(at), std::string(name));
     const bool is_read = name.starts_with("read_");
     const bool of_user = name.starts_with("read_user_");
     const std::string_view number = name.substr(of_user ? 10 : is_read ? 5 : 0);
     if (std::find(numbers.begin(), numbers.end(), number) == numbers.end())
       throw text_.error(at, fmt::format("there is no function {}()", name),
                         "u8(…) … s64(…) take a value as such a number, read_u8(…) … read_s64(…) "
-                        "read one at an address, read_user_u8(…) in user memory, as_NAME(…) takes "
-                        "an address as that of a struct NAME");
+                        "read one at an address, read_user_u8(…) in user memory, known(…) is 0 "
+                        "where a read fails, as_NAME(…) takes an address as that of a struct NAME");
     Expression node = wrap(is_read ? Expression::Kind::read : Expression::Kind::cast, at,
                            parenthesized(at), std::string(number));
     node.number = of_user;

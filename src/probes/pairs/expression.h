@@ -45,7 +45,7 @@ struct Expression {
     name,    ///< `word`: a field
     member,  ///< of parts[0], called `word`
     index,   ///< of parts[0], at `number`
-    unary,   ///< `word` is "!", "-" or "~"
+    unary,   ///< `word` is "!", "-", "~" or "known": 0 where parts[0] cannot be read
     binary,  ///< `word` is the operator
     cast,    ///< parts[0] as a `word`, which is "u8" … "s64"
     read,    ///< the `word` at the address parts[0]; in user memory if `number` is 1

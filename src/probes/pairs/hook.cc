@@ -209,8 +209,10 @@ Support pair_support(const PairSpec& spec, const Kernel& kernel) {
 HookPair make_hooks(const PairSpec& spec, const KernelTypes& types, const Kernel& kernel,
                     EventFinder& finder) {
   const HookMaker maker(spec, types, kernel, finder);
-  return {maker.make(spec.begin), maker.make(spec.end),
-          spec.drop ? maker.make(*spec.drop) : std::vector<Hook>{}};
+  HookPair hooks{maker.make(spec.begin), maker.make(spec.end), {}};
+  for (const SideSpec& drop : spec.drops)
+    for (Hook& hook : maker.make(drop)) hooks.drop.push_back(std::move(hook));
+  return hooks;
 }
 
 }  // namespace overdue

@@ -15,6 +15,7 @@ const volatile u8 role;        /* enum pair_role */
 const volatile u8 keeps_first; /* a begin whose span is open already is none */
 const volatile u8 is_of_ender; /* the span belongs to the thread that ends it */
 const volatile u8 ends_inside; /* only members end the span */
+const volatile u8 ends_last;   /* the span lasts until its last end: see end_with_last() */
 const volatile u8 hides_key;   /* the key means nothing to people */
 const volatile u8 has_filter;  /* of this event */
 const volatile u8 ends_alone; /* 1: an end without a begin is normal, because begins are filtered */
@@ -30,6 +31,14 @@ struct {
   __type(key, struct pair_key);
   __type(value, struct open_pair);
 } open_pairs SEC(".maps");
+
+/* Of open spans that last until their last end. Spans without an end yet are in open_pairs only. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 16384);
+  __type(key, struct pair_key);
+  __type(value, struct last_end);
+} last_ends SEC(".maps");
 
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -73,10 +82,65 @@ static __noinline int read_own_sums(struct task_struct* task, u64 now_ns,
   return ledger->since_ns == since_ns;
 }
 
+/* What records of spans have in common, whoever ended them. The header is that of the end. */
+static __always_inline void fill_span(struct span_record* span, const struct pair_key* key,
+                                      const struct open_pair* open) {
+  span->header.kind = RECORD_SPAN;
+  span->header.size = sizeof(*span);
+  span->latency_ns = ns_between(open->begin_ns, span->header.time_ns);
+  span->subject = key->key[0];
+  span->detail = key->key[1];
+  span->begin_pid = open->pid;
+  span->begin_tid = open->tid;
+  span->span = SPAN_PAIR;
+  if (hides_key) span->flags |= SPAN_KEY_HIDDEN;
+  for (u32 i = 0; i < SPAN_TEXT_SIZE; i++) span->text[i] = pair_name[i];
+}
+
+static __always_inline void emit_with_last(const struct pair_key* key, const struct open_pair* open,
+                                           const struct last_end* end) {
+  void* ring = this_cpu_ring();
+  struct span_record* span = ring ? bpf_ringbuf_reserve(ring, sizeof(*span), 0) : 0;
+  if (!span) {
+    count(COUNTER_RING_FULL, 1);
+    return;
+  }
+  __builtin_memset(span, 0, sizeof(*span));
+  span->header.time_ns = end->end_ns;
+  span->header.cgroup_id = end->cgroup_id;
+  span->header.pid = end->pid;
+  span->header.tid = end->tid;
+  span->header.cpu = end->cpu;
+  __builtin_memcpy(span->header.comm, end->comm, COMM_SIZE);
+  span->ledger = end->ledger;
+  span->throttled_ns = end->throttled_ns;
+  span->flags = end->flags;
+  fill_span(span, key, open);
+  bpf_ringbuf_submit(span, BPF_RB_NO_WAKEUP);
+}
+
+/* Ends an open span that has had an end: that was its last. False: it has had none. */
+static __noinline int end_with_last(const struct pair_key* key, struct pair_counts* own) {
+  if (!key || !own) return 0;
+  struct open_pair* found = bpf_map_lookup_elem(&open_pairs, key);
+  struct last_end* end = found ? bpf_map_lookup_elem(&last_ends, key) : 0;
+  if (!found || !end || end->end_ns < found->begin_ns) return 0;
+  struct open_pair open = {.begin_ns = found->begin_ns, .pid = found->pid, .tid = found->tid};
+  if (bpf_map_delete_elem(&open_pairs, key)) return 0; /* another CPU has the span */
+  own->ends++;
+  count(COUNTER_SPANS, 1);
+  if (counts_latencies(SPAN_PAIR))
+    count_in_slot(SLOT_OF_PAIR + pair, ns_between(open.begin_ns, end->end_ns));
+  if (end->is_late) emit_with_last(key, &open, end);
+  bpf_map_delete_elem(&last_ends, key);
+  return 1;
+}
+
 static __always_inline void begin_pair(struct task_struct* task, const struct thread_state* state,
                                        const struct pair_key* key, struct pair_counts* own) {
   struct open_pair open = {};
-  if (keeps_first && bpf_map_lookup_elem(&open_pairs, key)) return;
+  bool is_ended = ends_last && end_with_last(key, own);
+  if (keeps_first && !is_ended && bpf_map_lookup_elem(&open_pairs, key)) return;
   open.cpu = bpf_get_smp_processor_id();
   if (!is_of_ender) { /* else the running thread is chance */
     open.cgroup_id = cgroup_of(state);
@@ -101,23 +165,15 @@ static __always_inline void begin_pair(struct task_struct* task, const struct th
 }
 
 /* The ledger of the thread that ends the span, if the same thread began it. Of a span that belongs
- * to the thread that ends it, only the sums at the end are known: user space finds the parts. */
-static __always_inline void fill_ledger(struct span_record* span, struct task_struct* task,
-                                        const struct open_pair* open, u64 now_ns) {
-  struct ledger_sums sums = {};
-  if (is_of_ender) {
-    if (!read_own_sums(task, now_ns, &sums)) return;
-    span->ledger = sums.parts;
-    span->throttled_ns = sums.throttled_ns;
-    span->flags |= SPAN_HAS_SUMS;
-    return;
-  }
-  if (!open->has_sums || open->tid != (u32)task->pid) return;
-  if (!read_own_sums(task, now_ns, &sums)) return;
-  subtract_sums(&sums, &open->sums);
-  span->ledger = sums.parts;
-  span->throttled_ns = sums.throttled_ns;
-  span->flags |= SPAN_HAS_LEDGER;
+ * to the thread that ends it, only the sums at the end are known: user space finds the parts.
+ * Returns the flag of a record with these sums; 0: they are unknown. */
+static __always_inline u16 read_parts(struct ledger_sums* sums, struct task_struct* task,
+                                      const struct open_pair* open, u64 now_ns) {
+  if (is_of_ender) return read_own_sums(task, now_ns, sums) ? SPAN_HAS_SUMS : 0;
+  if (!open->has_sums || open->tid != (u32)task->pid) return 0;
+  if (!read_own_sums(task, now_ns, sums)) return 0;
+  subtract_sums(sums, &open->sums);
+  return SPAN_HAS_LEDGER;
 }
 
 static __always_inline void fill_pair(struct span_record* span, struct task_struct* task,
@@ -125,17 +181,13 @@ static __always_inline void fill_pair(struct span_record* span, struct task_stru
                                       const struct open_pair* open, u64 now_ns) {
   __builtin_memset(span, 0, sizeof(*span));
   fill_who(&span->header, task, state ? state->cgroup_id : open->cgroup_id, now_ns);
-  span->header.kind = RECORD_SPAN;
-  span->header.size = sizeof(*span);
-  span->latency_ns = ns_between(open->begin_ns, now_ns);
-  span->subject = key->key[0];
-  span->detail = key->key[1];
-  span->begin_pid = open->pid;
-  span->begin_tid = open->tid;
-  span->span = SPAN_PAIR;
-  if (hides_key) span->flags |= SPAN_KEY_HIDDEN;
-  fill_ledger(span, task, open, now_ns);
-  for (u32 i = 0; i < SPAN_TEXT_SIZE; i++) span->text[i] = pair_name[i];
+  fill_span(span, key, open);
+  struct ledger_sums sums = {};
+  u16 flag = read_parts(&sums, task, open, now_ns);
+  if (!flag) return;
+  span->ledger = sums.parts;
+  span->throttled_ns = sums.throttled_ns;
+  span->flags |= flag;
 }
 
 static __always_inline struct pair_scratch* take_scratch(void) {
@@ -201,6 +253,54 @@ static __always_inline void end_unmatched(bool wanted, struct pair_counts* own) 
   count(COUNTER_UNMATCHED, 1);
 }
 
+/* Whether a span that ends now, after `latency_ns`, is to be reported. */
+static __always_inline bool is_late_pair(struct task_struct* task, u32 begin_tid, u64 latency_ns) {
+  u64 own_ns = pairs.threshold_ns[pair & (PAIRS_MAX - 1)];
+  u64 limit_ns = own_ns ?: control.threshold_ns[SPAN_PAIR];
+  if (!limit_ns || latency_ns < limit_ns) return false;
+  /* If two threads are involved, user space knows whose span it is, and which name counts. */
+  return own_ns || begin_tid != (u32)task->pid || is_late_by_name(task, SPAN_PAIR, latency_ns);
+}
+
+static const struct last_end no_end;
+
+/* The entry for ends of the span; null: there is no room. */
+static __always_inline struct last_end* last_end_of(const struct pair_key* key) {
+  struct last_end* end = bpf_map_lookup_elem(&last_ends, key);
+  if (end) return end;
+  bpf_map_update_elem(&last_ends, key, &no_end, BPF_NOEXIST);
+  return bpf_map_lookup_elem(&last_ends, key);
+}
+
+/* An end of a span that may have more of them. Not inline: its variables need a stack of their own.
+ */
+static __noinline int note_end(struct task_struct* task, const struct thread_state* state,
+                               const struct pair_key* key, struct pair_counts* own, u64 now_ns) {
+  if (!task || !key || !own) return 0;
+  struct open_pair* open = bpf_map_lookup_elem(&open_pairs, key);
+  if (!open) {
+    end_unmatched(state || whole_machine, own);
+    return 0;
+  }
+  struct last_end* end = last_end_of(key);
+  if (!end) {
+    count(COUNTER_SPANS_FULL, 1);
+    return 0;
+  }
+  struct ledger_sums sums = {};
+  end->is_late = is_late_pair(task, open->tid, ns_between(open->begin_ns, now_ns));
+  end->flags = end->is_late ? read_parts(&sums, task, open, now_ns) : 0;
+  end->ledger = sums.parts;
+  end->throttled_ns = sums.throttled_ns;
+  end->end_ns = now_ns;
+  end->cgroup_id = state ? state->cgroup_id : open->cgroup_id;
+  end->pid = task->tgid;
+  end->tid = task->pid;
+  end->cpu = bpf_get_smp_processor_id();
+  BPF_CORE_READ_STR_INTO(&end->comm, task, comm);
+  return 0;
+}
+
 static __always_inline void end_pair(struct task_struct* task, const struct thread_state* state,
                                      const struct pair_key* key, struct pair_counts* own,
                                      u64 now_ns) {
@@ -221,16 +321,11 @@ static __always_inline void end_pair(struct task_struct* task, const struct thre
   count(COUNTER_SPANS, 1);
   u64 latency_ns = ns_between(open.begin_ns, now_ns);
   if (counts_latencies(SPAN_PAIR)) count_in_slot(SLOT_OF_PAIR + pair, latency_ns);
-  u64 own_ns = pairs.threshold_ns[pair & (PAIRS_MAX - 1)];
-  u64 limit_ns = own_ns ?: control.threshold_ns[SPAN_PAIR];
-  if (!limit_ns || latency_ns < limit_ns) return;
-  /* If two threads are involved, user space knows whose span it is, and which name counts. */
-  if (!own_ns && open.tid == (u32)task->pid && !is_late_by_name(task, SPAN_PAIR, latency_ns))
-    return;
-  emit_pair(task, state, key, &open, now_ns);
+  if (is_late_pair(task, open.tid, latency_ns)) emit_pair(task, state, key, &open, now_ns);
 }
 
 static __always_inline void drop_pair(const struct pair_key* key, struct pair_counts* own) {
+  if (ends_last && end_with_last(key, own)) return;
   if (!bpf_map_delete_elem(&open_pairs, key)) own->dropped++;
 }
 
@@ -265,6 +360,8 @@ static __always_inline int on_event(void* ctx) {
     begin_pair(task, state, &key, own);
   else if (role == PAIR_DROP)
     drop_pair(&key, own);
+  else if (ends_last)
+    note_end(task, state, &key, own, now_ns);
   else
     end_pair(task, state, &key, own, now_ns);
   return 0;

@@ -39,6 +39,21 @@ struct open_pair {
 };
 WIRE_SIZE(struct open_pair, 112);
 
+// The last end so far of a span that goes on until its last end.
+struct last_end {
+  u64 end_ns;
+  u64 throttled_ns;
+  u64 cgroup_id;
+  struct ledger_parts ledger;
+  u32 pid;
+  u32 tid;
+  u32 cpu;
+  u16 flags;    // enum span_flags
+  u16 is_late;  // 1: the span is to be reported
+  char comm[COMM_SIZE];
+};
+WIRE_SIZE(struct last_end, 112);
+
 // Per CPU and span.
 struct pair_counts {
   u64 begins;     // begins that passed the filter and belong to the target

@@ -46,6 +46,7 @@ enum plan_operation {
   PLAN_UNDER = 18,   // drops the value below the top
   PLAN_RESULT = 19,  // pops into result `operand`
   PLAN_GUARD = 20,   // pops a term of the filter: if it is 0, the filter is 0, and nothing follows
+  PLAN_KNOWN = 21,   // the top becomes 0 if it is unknown
 };
 
 enum plan_builtin {

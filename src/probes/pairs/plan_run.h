@@ -13,6 +13,9 @@ static PLAN_INLINE void plan_change_top(const PLAN_STEP* step, struct plan_value
     v->value[top] = plan_extend(raw, step->size, step->is_signed);
   } else if (step->operation == PLAN_NOT) {
     v->value[top] = plan_is_0(value);
+  } else if (step->operation == PLAN_KNOWN) {
+    v->value[top] = value & (v->bad[top] - 1);
+    v->bad[top] = 0;
   } else {
     value <<= step->offset & 63;
     v->value[top] =
@@ -60,7 +63,8 @@ static PLAN_INLINE void plan_run(const PLAN* plan, void* ctx, struct plan_values
       else
         v->value[above] = plan_builtin_value(step->operand);
       depth++;
-    } else if (operation == PLAN_LOAD || operation == PLAN_NOT || operation == PLAN_FIELD) {
+    } else if (operation == PLAN_LOAD || operation == PLAN_NOT || operation == PLAN_FIELD ||
+               operation == PLAN_KNOWN) {
       plan_change_top(step, v, top);
     } else if (operation == PLAN_MATCH) {
       plan_match(step, v, below, top);

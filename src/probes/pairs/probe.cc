@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "core/span_schema.h"
 #include "kernel/membership.h"
@@ -54,6 +55,7 @@ struct Side {
     rodata.keeps_first = pair.keeps_first;
     rodata.is_of_ender = pair.is_of_ender;
     rodata.ends_inside = pair.ends_inside;
+    rodata.ends_last = pair.ends_last;
     rodata.hides_key = pair.is_ready_made;
     rodata.has_filter = hook.has_filter;
     rodata.ends_alone = pair.begin.filter.has_value() || pair.is_of_ender || !options.cpus.empty();
@@ -106,17 +108,31 @@ struct Side {
   }
 };
 
+/// The header of a record about a thread at a time: `of` is an open_pair or a last_end.
+void fill_end(span_record& span, const auto& of, u64 time_ns) {
+  span.header.time_ns = time_ns;
+  span.header.cgroup_id = of.cgroup_id;
+  span.header.pid = of.pid;
+  span.header.tid = of.tid;
+  span.header.cpu = of.cpu;
+  std::copy(std::begin(of.comm), std::end(of.comm), span.header.comm);
+}
+
 }  // namespace
 
 struct PairsProbe::Impl {
   PairsOptions options;
   std::vector<Side> sides;  // the first side has the maps of all
   session_control* control = nullptr;
+  u64 ended_at_finish = 0;  // spans that ended with their last end at the end of the session
+  std::vector<span_record> last_spans;  // their records
 
   void add(std::size_t index, const Hook& hook, pair_role role, const SharedMaps& shared);
   void share(Side& side, const SharedMaps& shared) const;
+  span_record record_of(const pair_key& key, const open_pair& open) const;
   void deliver_open(const pair_key& key, const open_pair& open, KernelTime end,
                     const RecordHandler& handler) const;
+  bool take_last_end(const pair_key& key, const open_pair& open);
   template <typename Visit>
   void for_open(const Visit& visit) const;
   int counters_fd() const { return bpf_map__fd(sides[0].bpf->maps.counters); }
@@ -136,6 +152,9 @@ void PairsProbe::Impl::share(Side& side, const SharedMaps& shared) const {
           "cannot share the ledgers");
   if (sides.empty()) {
     check(bpf_map__set_max_entries(maps.open_pairs, options.max_open), "cannot size a map");
+    const bool have_last_ends = std::ranges::any_of(options.pairs, &PairSpec::ends_last);
+    check(bpf_map__set_max_entries(maps.last_ends, have_last_ends ? options.max_open : 1),
+          "cannot size a map");
     if (options.user_stack_bytes > 0)
       check(bpf_map__set_max_entries(maps.pair_scratch, PAIR_SCRATCHES * possible_cpu_count()),
             "cannot size a map");
@@ -143,8 +162,9 @@ void PairsProbe::Impl::share(Side& side, const SharedMaps& shared) const {
   }
   const auto& first = sides[0].bpf->maps;
   for (const auto& [map, other] :
-       {std::pair{maps.open_pairs, first.open_pairs}, std::pair{maps.counts, first.counts},
-        std::pair{maps.counters, first.counters}, std::pair{maps.pair_scratch, first.pair_scratch},
+       {std::pair{maps.open_pairs, first.open_pairs}, std::pair{maps.last_ends, first.last_ends},
+        std::pair{maps.counts, first.counts}, std::pair{maps.counters, first.counters},
+        std::pair{maps.pair_scratch, first.pair_scratch},
         std::pair{maps.data_pairs, first.data_pairs}})
     check(bpf_map__reuse_fd(map, bpf_map__fd(other)), "cannot share a map");
 }
@@ -205,6 +225,23 @@ void PairsProbe::Impl::for_open(const Visit& visit) const {
   }
 }
 
+/// A record without an end.
+span_record PairsProbe::Impl::record_of(const pair_key& key, const open_pair& open) const {
+  span_record span{};
+  span.header.kind = RECORD_SPAN;
+  span.header.size = sizeof span;
+  span.subject = key.key[0];
+  span.detail = key.key[1];
+  span.begin_pid = open.pid;
+  span.begin_tid = open.tid;
+  span.span = SPAN_PAIR;
+  const PairSpec& pair = options.pairs[key.pair];
+  span.flags = pair.is_ready_made ? SPAN_KEY_HIDDEN : 0;
+  std::copy_n(pair.name.begin(), std::min<std::size_t>(pair.name.size(), SPAN_TEXT_SIZE - 1),
+              span.text);
+  return span;
+}
+
 void PairsProbe::Impl::deliver_open(const pair_key& key, const open_pair& open, KernelTime end,
                                     const RecordHandler& handler) const {
   const u64 end_ns = end.time_since_epoch().count();
@@ -213,35 +250,47 @@ void PairsProbe::Impl::deliver_open(const pair_key& key, const open_pair& open, 
   if (limit_ns == 0 || age_ns < limit_ns) return;
   // Whose it will be is not known yet.
   if (options.pairs[key.pair].is_of_ender && !options.whole_machine) return;
-  span_record span{};
-  span.header = {.time_ns = end_ns,
-                 .cgroup_id = open.cgroup_id,
-                 .pid = open.pid,
-                 .tid = open.tid,
-                 .kind = RECORD_SPAN,
-                 .size = sizeof span,
-                 .cpu = open.cpu,
-                 .comm = {}};
-  std::copy(std::begin(open.comm), std::end(open.comm), span.header.comm);
+  span_record span = record_of(key, open);
+  fill_end(span, open, end_ns);
   span.latency_ns = age_ns;
-  span.subject = key.key[0];
-  span.detail = key.key[1];
-  span.begin_pid = open.pid;
-  span.begin_tid = open.tid;
-  span.span = SPAN_PAIR;
-  const PairSpec& pair = options.pairs[key.pair];
-  span.flags = pair.is_ready_made ? SPAN_OPEN | SPAN_KEY_HIDDEN : SPAN_OPEN;
-  const std::string& name = pair.name;
-  std::copy_n(name.begin(), std::min<std::size_t>(name.size(), SPAN_TEXT_SIZE - 1), span.text);
+  span.flags |= SPAN_OPEN;
   handler(Record{&span_schema, std::as_bytes(std::span(&span, 1))});
+}
+
+/// Ends an open span that has had an end, as end_with_last() of pairs.bpf.c does. False: the span
+/// has had none.
+bool PairsProbe::Impl::take_last_end(const pair_key& key, const open_pair& open) {
+  if (key.pair >= options.pairs.size() || !options.pairs[key.pair].ends_last) return false;
+  last_end end{};
+  if (bpf_map_lookup_elem(bpf_map__fd(sides[0].bpf->maps.last_ends), &key, &end) != 0 ||
+      end.end_ns < open.begin_ns)
+    return false;
+  ++ended_at_finish;
+  if (end.is_late == 0) return true;
+  span_record span = record_of(key, open);
+  fill_end(span, end, end.end_ns);
+  span.latency_ns = end.end_ns - open.begin_ns;
+  span.ledger = end.ledger;
+  span.throttled_ns = end.throttled_ns;
+  span.flags |= end.flags;
+  last_spans.push_back(span);
+  return true;
 }
 
 void PairsProbe::finish(KernelTime end, const RecordHandler& handler) {
   for (Side& side : impl_->sides) side.links.clear();
   wait_for_running_programs();  // programs that end a span have removed it from the map
   impl_->for_open([&](int, const pair_key& key, const open_pair& open) {
-    impl_->deliver_open(key, open, end, handler);
+    if (!impl_->take_last_end(key, open)) impl_->deliver_open(key, open, end, handler);
   });
+}
+
+/// Spans that ended with their last end come after the rings' records, which explain them.
+void PairsProbe::drain_cells(std::uint32_t, KernelTime, const RecordHandler& handler) {
+  std::vector<span_record> spans = std::exchange(impl_->last_spans, {});
+  std::ranges::sort(spans, {}, [](const span_record& span) { return span.header.time_ns; });
+  for (const span_record& span : spans)
+    handler(Record{&span_schema, std::as_bytes(std::span(&span, 1))});
 }
 
 const Schema* PairsProbe::schema(std::uint16_t kind) const {
@@ -252,6 +301,7 @@ Counters PairsProbe::counters() const {
   Counters counters = read_counters(impl_->sides[0].bpf->obj);
   for (const auto& side : std::span(impl_->sides).subspan(1))
     add_program_counters(counters, side.bpf->obj);
+  counters[COUNTER_SPANS] += impl_->ended_at_finish;
   return counters;
 }
 

@@ -35,6 +35,7 @@ class PairsProbe final : public LiveProbe {
              EventFinder& finder);
   ~PairsProbe() override;
 
+  void drain_cells(std::uint32_t epoch, KernelTime now, const RecordHandler& handler) override;
   void finish(KernelTime end, const RecordHandler& handler) override;
   const Schema* schema(std::uint16_t kind) const override;
   Counters counters() const override;

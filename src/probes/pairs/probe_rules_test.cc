@@ -85,6 +85,64 @@ TEST_F(PairRulesTest, ADroppedSpanIsNone) {
   EXPECT_EQ(measured.open().size(), 0u);
 }
 
+TEST_F(PairRulesTest, ASpanMayLastUntilItsLastEnd) {
+  Child child([](Child& self) {
+    end_call();  // of no span
+    begin_call();
+    end_call();
+    usleep(pause_us);
+    end_call();
+    usleep(10 * pause_us);
+    begin_call();  // shows that the end before was the last
+    usleep(pause_us);
+    begin_call();  // the span has had no end yet
+    end_call();
+    drop_call();
+    begin_call();
+    drop_call();
+    end_call();
+    begin_call();
+    end_call();
+    self.step();
+  });
+  const std::string last = begin_to_end + "key:tid,repeat:first,end-repeat:last,";
+  PairsSession measured(rules_for(child), {"x=" + last +
+                                           "drop:syscalls:sys_enter_getpriority,"
+                                           "drop-filter:which == 1,"
+                                           "drop:syscalls:sys_exit_getpriority"});
+  measured.arm();
+  child.run_step();
+  EXPECT_EQ(measured.probe->counts(0).ends, 2u);
+  EXPECT_EQ(measured.probe->counts(0).dropped, 1u);
+  measured.finish();
+  const auto spans = measured.ended("x");
+  ASSERT_EQ(spans.size(), 3u) << "the last one ends with the session";
+  EXPECT_GE(spans[0].latency_ns, pause_ns);
+  EXPECT_GE(spans[1].header.time_ns, spans[0].header.time_ns + 11 * pause_ns)
+      << "time after the last end is not of the span";
+  EXPECT_GE(spans[1].latency_ns, pause_ns);
+  for (const span_record& span : spans) {
+    EXPECT_EQ(span.header.tid, child.pid());
+    EXPECT_EQ(span.begin_tid, child.pid());
+    EXPECT_EQ(span.header.size, sizeof(span_record)) << "no user stack";
+  }
+  EXPECT_EQ(measured.open().size(), 0u);
+  EXPECT_EQ(measured.session.receipt().events, 3u);
+}
+
+TEST_F(PairRulesTest, ASpanWithoutAnEndIsOpen) {
+  Child child([](Child& self) {
+    begin_call();
+    self.step();
+  });
+  PairsSession measured(rules_for(child), {"x=" + begin_to_end + "key:tid,end-repeat:last"});
+  measured.arm();
+  child.run_step();
+  measured.finish();
+  EXPECT_EQ(measured.ended("x").size(), 0u);
+  EXPECT_EQ(measured.open().size(), 1u);
+}
+
 TEST_F(PairRulesTest, ASpanMayBelongToTheThreadThatEndsIt) {
   Child child([](Child& self) {
     end_call();

@@ -14,9 +14,9 @@
 namespace overdue {
 namespace {
 
-constexpr std::array<std::string_view, 11> part_names{
-    "begin", "end",      "key",         "filter", "end-key", "end-filter",
-    "drop",  "drop-key", "drop-filter", "repeat", "owner"};
+constexpr std::array<std::string_view, 12> part_names{
+    "begin", "end",      "key",         "filter", "end-key",    "end-filter",
+    "drop",  "drop-key", "drop-filter", "repeat", "end-repeat", "owner"};
 constexpr std::array<std::pair<std::string_view, EventSpec::Kind>, 5> event_kinds{
     {{"uprobe", EventSpec::Kind::uprobe},
      {"uretprobe", EventSpec::Kind::uretprobe},
@@ -78,9 +78,10 @@ class PairReader {
           fmt::format("`{}` is no part of a span{}", printable(word),
                       near.empty() ? "" : fmt::format("; {}: is", near)),
           "parts are begin:, end:, key:, filter:, end-key:, end-filter:, drop:, drop-key:, "
-          "drop-filter:, repeat: and owner:");
+          "drop-filter:, repeat:, end-repeat: and owner:");
     }
     const auto index = static_cast<std::size_t>(found - part_names.begin());
+    if (word == "drop" && seen_[index]) begin_another_drop();
     if (seen_[index]) throw text_.error(at, fmt::format("a second {}:", word));
     seen_[index] = true;
     text_.skip(word.size() + 1);
@@ -92,20 +93,33 @@ class PairReader {
     text_.skip_space();
     if (part == "begin") pair_.begin.events = read_events();
     if (part == "end") pair_.end.events = read_events();
-    if (part == "drop") drop_.events = read_events();
+    if (part == "drop") drop().events = read_events();
     if (part == "key") pair_.begin.key = read_key();
     if (part == "end-key") pair_.end.key = read_key();
-    if (part == "drop-key") drop_.key = read_key();
+    if (part == "drop-key") drop().key = read_key();
     if (part == "filter") pair_.begin.filter = parse_expression(text_);
     if (part == "end-filter") pair_.end.filter = parse_expression(text_);
-    if (part == "drop-filter") drop_.filter = parse_expression(text_);
+    if (part == "drop-filter") drop().filter = parse_expression(text_);
     if (part == "repeat") pair_.keeps_first = read_choice({"first", "last"}) == "first";
+    if (part == "end-repeat") pair_.ends_last = read_choice({"first", "last"}) == "last";
     if (part == "owner") {
       const std::string_view owner = read_choice({"begin", "end", "both"});
       pair_.is_of_ender = owner == "end";
       pair_.ends_inside = owner == "both";
     }
     text_.skip_space();
+  }
+
+  /// The drop that is being read.
+  SideSpec& drop() {
+    if (pair_.drops.empty()) pair_.drops.emplace_back();
+    return pair_.drops.back();
+  }
+
+  void begin_another_drop() {
+    pair_.drops.emplace_back();
+    for (std::size_t i = 0; i < part_names.size(); ++i)
+      if (part_names[i].starts_with("drop")) seen_[i] = false;
   }
 
   std::string_view read_choice(std::initializer_list<std::string_view> words) {
@@ -203,12 +217,13 @@ class PairReader {
                           fmt::format("{}: is missing from {}", part_names[needed], pair_.name),
                           "a span is NAME=begin:EVENT,end:EVENT,key:EXPRESSION");
     complete_key(pair_.end, "end-key");
-    if (drop_.events.empty() && (!drop_.key.empty() || drop_.filter))
-      throw text_.error(SpanText::longest, "drop-key: and drop-filter: need a drop:");
-    if (!drop_.events.empty()) {
-      complete_key(drop_, "drop-key");
-      pair_.drop = std::move(drop_);
+    for (SideSpec& drop : pair_.drops) {
+      if (drop.events.empty())
+        throw text_.error(SpanText::longest, "drop-key: and drop-filter: need a drop:");
+      complete_key(drop, "drop-key");
     }
+    if (pair_.ends_last && pair_.is_of_ender)
+      throw text_.error(SpanText::longest, "end-repeat:last and owner:end exclude each other");
     return std::move(pair_);
   }
 
@@ -221,7 +236,6 @@ class PairReader {
 
   SpanText text_;
   PairSpec pair_;
-  SideSpec drop_;
   std::array<bool, part_names.size()> seen_{};
 };
 
@@ -240,7 +254,7 @@ std::string EventSpec::text() const {
 
 std::vector<const SideSpec*> PairSpec::sides() const {
   std::vector<const SideSpec*> all{&begin, &end};
-  if (drop) all.push_back(&*drop);
+  for (const SideSpec& drop : drops) all.push_back(&drop);
   return all;
 }
 

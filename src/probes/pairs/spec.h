@@ -46,10 +46,13 @@ struct PairSpec {
   std::string name;
   std::string text;  ///< the whole text, for messages
   SideSpec begin, end;
-  std::optional<SideSpec> drop = {};  ///< ends the span without a result
-  bool keeps_first = false;           ///< of several begins in a row the first counts, not the last
+  std::vector<SideSpec> drops = {};  ///< each ends the span without a result
+  bool keeps_first = false;          ///< of several begins in a row the first counts, not the last
   bool is_of_ender = false;  ///< the span belongs to the thread that ends it, not to who begins it
   bool ends_inside = false;  ///< only threads of the target end the span
+  /// The span lasts until its last end before the next begin with its key, or before a drop, which
+  /// then ends the span with a result.
+  bool ends_last = false;
   /// Overdue's own definition: events that this machine does not have are left out as long as
   /// others remain, and the key is not shown.
   bool is_ready_made = false;

@@ -96,17 +96,31 @@ TEST(PairSpec, AlternativesShareKeyAndFilter) {
 
 TEST(PairSpec, SaysWhoseItIsAndWhatElseEndsIt) {
   const PairSpec plain = parse_pair("x=begin:a:b,end:a:c,key:tid,repeat:last,owner:begin");
-  EXPECT_FALSE(plain.drop || plain.keeps_first || plain.is_of_ender || plain.ends_inside);
+  EXPECT_TRUE(plain.drops.empty());
+  EXPECT_FALSE(plain.keeps_first || plain.is_of_ender || plain.ends_inside || plain.ends_last);
   EXPECT_TRUE(parse_pair("x=begin:a:b,end:a:c,key:tid,owner:both").ends_inside);
   const PairSpec pair = parse_pair(
       "x=begin:a:b,end:a:c,key:tid,repeat:first,owner:end,drop:a:d,drop-key:p->pid,drop-filter:q");
   EXPECT_TRUE(pair.keeps_first);
   EXPECT_TRUE(pair.is_of_ender);
-  ASSERT_TRUE(pair.drop);
-  EXPECT_EQ(pair.drop->events[0].text(), "a:d");
-  EXPECT_EQ(tree(pair.drop->key[0]), "p.pid");
-  EXPECT_EQ(tree(*pair.drop->filter), "q");
+  ASSERT_EQ(pair.drops.size(), 1u);
+  EXPECT_EQ(pair.drops[0].events[0].text(), "a:d");
+  EXPECT_EQ(tree(pair.drops[0].key[0]), "p.pid");
+  EXPECT_EQ(tree(*pair.drops[0].filter), "q");
   EXPECT_EQ(pair.sides().size(), 3u);
+}
+
+TEST(PairSpec, EachDropHasItsOwnKeyAndFilter) {
+  const PairSpec pair = parse_pair(
+      "x=begin:a:b,end:a:c,key:tid,end-repeat:last,drop-key:p,drop:a:d,drop-filter:q,drop:a:e");
+  EXPECT_TRUE(pair.ends_last);
+  ASSERT_EQ(pair.drops.size(), 2u);
+  EXPECT_EQ(tree(pair.drops[0].key[0]), "p");
+  EXPECT_EQ(tree(*pair.drops[0].filter), "q");
+  EXPECT_EQ(pair.drops[1].events[0].text(), "a:e");
+  EXPECT_EQ(tree(pair.drops[1].key[0]), "tid");
+  EXPECT_FALSE(pair.drops[1].filter);
+  EXPECT_EQ(pair.sides().size(), 4u);
 }
 
 TEST(PairSpec, AFileOfTheTargetHasAGlob) {
@@ -136,6 +150,7 @@ TEST(PairSpec, OperatorsBindAsDocumented) {
   EXPECT_EQ(tree_of(R"(comm == "a\"b\\c,;d")"), R"((comm == "a"b\c,;d"))");
   EXPECT_EQ(tree_of("18446744073709551615"), "18446744073709551615");
   EXPECT_EQ(tree_of("read_user_u32(a)"), "read_user_u32(a)");
+  EXPECT_EQ(tree_of("known(a + 1) == b"), tree_of("(known(a + 1)) == b"));
   EXPECT_EQ(tree_of("as_file(a + 1)->b"), "as_file((a + 1)).b");
   EXPECT_EQ(tree_of("a--1"), "(a - (-1))");
 }
@@ -179,6 +194,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{EVENTS "1,drop:a:b,drop-key:1;2", "key: and drop-key: are of different length"},
         Bad{EVENTS "1,drop-filter:1", "drop-key: and drop-filter: need a drop:"},
         Bad{EVENTS "1,repeat:never", "write first or last here"},
+        Bad{EVENTS "1,end-repeat:never", "write first or last here"},
+        Bad{EVENTS "1,owner:end,end-repeat:last",
+            "end-repeat:last and owner:end exclude each other"},
         Bad{EVENTS "1,owner:me", "write begin or end or both here"},
         Bad{"x=begin:a:b |,end:a:c,key:tid", "this is no event"}));
 
