@@ -2,6 +2,7 @@
 /* The part of bpf/kernel.h about sockets: of the internet and of the unix domain. */
 #pragma once
 
+#include "bpf/kernel_files.h"
 #include "bpf/wire.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -57,8 +58,11 @@ struct sock_common {
   struct in6_addr skc_v6_rcv_saddr;
 };
 
+struct socket;
+
 struct sock {
   struct sock_common __sk_common;
+  struct socket* sk_socket; /* null: no descriptor of the socket is open any more */
   int sk_err;
   u32 sk_ack_backlog;
   u32 sk_max_ack_backlog;
@@ -105,6 +109,11 @@ struct unix_sock {
 
 struct socket {
   struct sock* sk;
+};
+
+struct socket_alloc {
+  struct socket socket;
+  struct inode vfs_inode;
 };
 
 #pragma clang attribute pop

@@ -43,14 +43,16 @@ int TopCommand::run(const Invocation& invocation) {
   if (!request.interval) request.interval = default_interval;
   request.streams = true;
   require_terminal();
-  const WhyPlan plan{.cpus = request.selection.cpus};
+  const auto kernel = kernel_.open();
+  const WhyPlan plan{.cpus = request.selection.cpus,
+                     .sees_unix_questions = sees_unix_questions(*kernel)};
   LiveStacks stacks({.sandbox = !stack_options_.no_sandbox, .many_stacks = true});
   TopView view(plan, stacks, *request.interval);
   const auto complete = [&view](SessionInfo& info) { look_around(view.analysis(), info); };
   view.set_complete(complete);
   NamingListener listener(view, stacks, "", complete);
   StallProbeSet probe_set(why_probes(plan, request.selection.kind == TargetKind::all));
-  return measure(request, *kernel_.open(), probe_set, listener);
+  return measure(request, *kernel, probe_set, listener);
 }
 
 }  // namespace

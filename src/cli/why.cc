@@ -51,6 +51,8 @@ int WhyCommand::run(const Invocation& invocation) {
   request.selection.present_children = true;
   if (!request.duration && !invocation.has_program) request.duration = default_duration;
   WhyPlan plan{.cpus = request.selection.cpus, .top = top_, .spawned = invocation.has_program};
+  const auto kernel = kernel_.open();
+  plan.sees_unix_questions = sees_unix_questions(*kernel);
   choose_rows(plan, by_);
   request.options = kept_options(plan);
   request.by_container = plan.by == Whose::cgroup || !save_.empty();
@@ -59,7 +61,7 @@ int WhyCommand::run(const Invocation& invocation) {
   NamingListener listener(view, stacks, save_,
                           [&view](SessionInfo& info) { look_around(view.analysis(), info); });
   StallProbeSet probe_set(why_probes(plan, request.selection.kind == TargetKind::all));
-  return measure(request, *kernel_.open(), probe_set, listener);
+  return measure(request, *kernel, probe_set, listener);
 }
 
 }  // namespace

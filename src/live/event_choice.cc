@@ -25,7 +25,7 @@ struct Group {
 
 std::vector<Group> groups() {
   std::vector<Group> all = {{"sched", {SPAN_OFFCPU, SPAN_WAKEUP}},
-                            {"net", {SPAN_TCP_CONNECT, SPAN_TCP_ANSWER}}};
+                            {"net", {SPAN_TCP_CONNECT, SPAN_TCP_ANSWER, SPAN_UNIX_ANSWER}}};
   for (const ProbeInfo* probe : all_probes()) {
     if (!probe->spans || find_span_kind(probe->name)) continue;
     Group& group = all.emplace_back(Group{probe->name, {}});

@@ -4,6 +4,7 @@
 #include "live/opened_sockets.h"
 #include "live/other_ends.h"
 #include "live/other_sides.h"
+#include "probes/spans.h"
 
 namespace overdue {
 
@@ -11,13 +12,18 @@ StallOptions why_probes(const WhyPlan& plan, bool whole_machine) {
   StallOptions options;
   options.purpose = "find causes";
   options.thresholds.general = plan.threshold;
-  options.spans = parse_spans({"syscall", "offcpu", "tcp_connect", "tcp_answer"});
+  options.spans = parse_spans({"syscall", "offcpu", "tcp_connect", "tcp_answer", "unix_answer"});
   options.spans.all = true;  // what this kernel cannot measure is left out, and said
   options.timeout = plan.timeout;
   options.totals = options.call_sums = options.profiles = options.disk_use = true;
   options.adapts = true;
   options.whole_machine = whole_machine;
   return options;
+}
+
+bool sees_unix_questions(const Kernel& kernel) {
+  const SpanSource* source = span_source(SPAN_UNIX_ANSWER);
+  return source && source->support(kernel, SPAN_UNIX_ANSWER).yes;
 }
 
 void look_around(const WhyAnalysis& analysis, SessionInfo& info) {

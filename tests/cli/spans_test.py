@@ -14,7 +14,7 @@ from overdue_test import Live, disk_folder, main, overdue, read_ndjson, require_
 
 MS = 1_000_000
 KINDS = ["syscall", "offcpu", "wakeup", "block", "block_queued", "irq", "softirq", "softirq_raise", "vector", "timer",
-         "work", "work_queued", "lock", "tcp_connect", "tcp_answer"]
+         "work", "work_queued", "lock", "tcp_connect", "tcp_answer", "unix_answer"]
 
 
 def stalls(*arguments, **options):

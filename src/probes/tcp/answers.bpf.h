@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which data received over TCP is an answer, and whether a client of the process waits for one. */
+/* Which data received over TCP is an answer, and whether a client of the process waits for one,
+ * over TCP or a unix socket. */
 #pragma once
 
 #include "bpf/tcp_side.bpf.h"
@@ -25,6 +26,7 @@ struct {
 struct client_request {
   u64 sock;
   u64 received_ns;
+  u64 inode;     /* of a unix socket; of one over TCP: 0 */
   u32 write_seq; /* then */
   u32 ports;
 };
@@ -59,18 +61,27 @@ static __always_inline u32 ports_between(const struct sock* sock) {
                                                           << 16;
 }
 
-/* The socket may have been freed: then its memory is another TCP socket's, or unused. */
+/* Tells a unix socket from a later one at its address; 0: the process has closed the socket. */
+static __always_inline u64 inode_of_socket(const struct sock* sock) {
+  const struct socket* socket = BPF_CORE_READ(sock, sk_socket);
+  return socket ? BPF_CORE_READ((const struct socket_alloc*)socket, vfs_inode.i_ino) : 0;
+}
+
+/* The socket may have been freed: then its memory is another socket's, or unused. The answer over a
+ * unix socket removes the request. */
 static __always_inline bool is_pending(const struct client_request* request) {
   const struct sock* sock = (const struct sock*)request->sock;
   if (!sock) return false;
+  if (request->inode) return inode_of_socket(sock) == request->inode;
   u8 state = BPF_CORE_READ(sock, __sk_common.skc_state);
   return (state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT) &&
          ports_between(sock) == request->ports &&
          BPF_CORE_READ((const struct tcp_sock*)sock, write_seq) == request->write_seq;
 }
 
-/* Of more requests than there is room for, the oldest are kept: they wait longest. */
-static __always_inline void note_request(const struct sock* sock) {
+/* Of more requests than there is room for, the oldest are kept: they wait longest. `inode`: of a
+ * unix socket, else 0. */
+static __always_inline void note_request(const struct sock* sock, u64 inode) {
   u32 pid = bpf_get_current_pid_tgid() >> 32;
   struct client_requests* known = bpf_map_lookup_elem(&clients, &pid);
   if (!known) {
@@ -91,8 +102,19 @@ static __always_inline void note_request(const struct sock* sock) {
   struct client_request* request = &known->of[room];
   request->sock = (u64)sock;
   request->received_ns = bpf_ktime_get_ns();
+  request->inode = inode;
+  if (inode) return;
   request->write_seq = BPF_CORE_READ((const struct tcp_sock*)sock, write_seq);
   request->ports = ports_between(sock);
+}
+
+/* The running process has answered over the unix socket. */
+static __always_inline void forget_request(const struct sock* sock) {
+  u32 pid = bpf_get_current_pid_tgid() >> 32;
+  struct client_requests* known = bpf_map_lookup_elem(&clients, &pid);
+  if (!known) return;
+  for (u32 i = 0; i < REQUESTS_MAX; i++)
+    if (known->of[i].sock == (u64)sock && known->of[i].inode) known->of[i].sock = 0;
 }
 
 /* Whether a client of the running process has waited since `since_ns` or longer. */

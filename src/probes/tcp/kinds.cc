@@ -72,11 +72,23 @@ void describe(const span_record& span, Finding& finding) {
   finding.title = fmt::format("tcp connect {}{}{}", finding.name, outcome, tries_text(ends));
 }
 
+WaitPurpose for_client() {
+  return {.of = "answer", .by = "a client of the process waited"};
+}
+
 void describe_answer(const span_record& span, Finding& finding) {
   finding.arguments = {"from " + connect_ends(span).local};
-  if (span.flags & SPAN_FOR_CLIENT)
-    finding.purpose = {.of = "answer", .by = "a client of the process waited"};
+  if (span.flags & SPAN_FOR_CLIENT) finding.purpose = for_client();
   finding.title = "answer of " + finding.name;
+}
+
+void describe_unix_answer(const span_record& span, Finding& finding) {
+  if (span.flags & SPAN_FOR_CLIENT) finding.purpose = for_client();
+  finding.title = "answer of " + finding.name;
+}
+
+void visit_unix(const span_record& span, FieldVisitor& visitor) {
+  if (span.flags & SPAN_FOR_CLIENT) visitor.number("for_client", 1, Unit::none);
 }
 
 void visit(const span_record& span, FieldVisitor& visitor) {
@@ -105,7 +117,15 @@ constexpr SpanKind kinds[] = {
      .owner = SpanOwner::beginner,
      .subject = remote,
      .describe = describe_answer,
-     .visit = visit}};
+     .visit = visit},
+    {.number = SPAN_UNIX_ANSWER,
+     .name = "unix_answer",
+     .sentence = "a question over a unix socket, from the last data sent to the first data of the "
+                 "answer",
+     .owner = SpanOwner::both,
+     .subject = unix_listener,
+     .describe = describe_unix_answer,
+     .visit = visit_unix}};
 
 }  // namespace
 
@@ -127,6 +147,18 @@ ConnectEnds connect_ends(const span_record& span) {
     if (error == std::errc() && end == span.text + tries_digits) put_tries(tries, ends);
   }
   return ends;
+}
+
+std::string unix_listener(const span_record& span) {
+  std::array<char, sizeof span.subject + sizeof span.detail + sizeof span.text> bytes{};
+  char* const after_subject =
+      std::copy_n(reinterpret_cast<const char*>(&span.subject), sizeof span.subject, bytes.data());
+  char* const after_detail =
+      std::copy_n(reinterpret_cast<const char*>(&span.detail), sizeof span.detail, after_subject);
+  std::copy_n(span.text, sizeof span.text, after_detail);
+  const std::size_t length = strnlen(bytes.data(), bytes.size());
+  return fmt::format("unix {}{}", std::string_view(bytes.data(), length),
+                     length == bytes.size() ? "…" : "");
 }
 
 extern const std::span<const SpanKind> tcp_kinds;

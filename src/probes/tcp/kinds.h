@@ -6,11 +6,11 @@
 
 namespace overdue {
 
-/// Of both kinds. `detail`: errno << 48 | family << 32 | local port << 16 | remote port. For IPv4,
-/// `subject`: local address << 32 | remote address; `text`: the tries in 16 hexadecimal digits. For
-/// IPv6, `text`: the remote address in 32 hexadecimal digits without NUL; `subject`: the tries. The
-/// tries: SYNs << 48 | length of the listener's queue << 24 | limit of this queue; 0: not known, or
-/// an answer.
+/// Of both kinds over TCP. `detail`: errno << 48 | family << 32 | local port << 16 | remote port.
+/// For IPv4, `subject`: local address << 32 | remote address; `text`: the tries in 16 hexadecimal
+/// digits. For IPv6, `text`: the remote address in 32 hexadecimal digits without NUL; `subject`:
+/// the tries. The tries: SYNs << 48 | length of the listener's queue << 24 | limit of this queue;
+/// 0: not known, or an answer.
 struct ConnectEnds {
   std::string remote;  ///< "192.0.2.1:80", "[2001:db8::1]:80"
   std::string local;   ///< "192.0.2.2:40000"; ":40000" for IPv6
@@ -25,5 +25,11 @@ struct ConnectEnds {
 };
 
 ConnectEnds connect_ends(const span_record& span);
+
+/// The listener that an answer over a unix socket is of, as CallObject::text has it: "unix /run/x",
+/// "unix @name". Its name is in `subject`, `detail` and `text`, in this order; what does not fit in
+/// their bytes is missing, and the name then ends with "…". The header has the thread that
+/// answered.
+std::string unix_listener(const span_record& span);
 
 }  // namespace overdue

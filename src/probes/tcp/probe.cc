@@ -10,7 +10,9 @@ namespace {
 constexpr SpanHook hooks[] = {
     {"inet_sock_set_state", kinds_of({SPAN_TCP_CONNECT})},
     {"tcp_retransmit_skb", kinds_of({SPAN_TCP_CONNECT})},
-    {"tcp_rcv_space_adjust", kinds_of({SPAN_TCP_ANSWER})},
+    {"tcp_rcv_space_adjust", kinds_of({SPAN_TCP_ANSWER, SPAN_UNIX_ANSWER})},
+    {"sock_send_length", kinds_of({SPAN_UNIX_ANSWER})},
+    {"sock_recv_length", kinds_of({SPAN_UNIX_ANSWER})},
 };
 constexpr SpanTable tables[] = {{"connecting", SPAN_TCP_CONNECT, true}};
 
@@ -28,7 +30,9 @@ constexpr SpanSource source{.name = "tcp", .hooks = hooks, .tables = tables, .ma
 extern const std::string_view tcp_manual;
 extern const ProbeInfo tcp_probe;
 const ProbeInfo tcp_probe{.name = "tcp",
-                          .summary = "TCP connections: how long connecting takes, or an answer",
+                          .summary =
+                              "TCP connections: how long connecting takes, or an answer; "
+                              "answers over unix sockets",
                           .manual = tcp_manual,
                           .schemas = span_schemas,
                           .support = span_support<source>,

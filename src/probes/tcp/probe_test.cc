@@ -8,6 +8,7 @@
 #include "kernel/tick.h"
 #include "probes/span_fixture.h"
 #include "probes/tcp/kinds.h"
+#include "probes/tcp/questions_fixture.h"
 
 namespace overdue {
 namespace {
@@ -139,8 +140,6 @@ TEST_F(TcpProbe, AConnectThatHangsIsOpenAtTheEnd) {
   }
 }
 
-constexpr auto answers_after = 60'000;  // us
-
 /// Accepts one connection; answers its question after a while, and then says more, unasked.
 void serve_one(int listener) {
   char question = 0;
@@ -184,25 +183,11 @@ TEST_F(TcpProbe, AnAnswerIsTheFirstDataThatComesForAQuestion) {
   EXPECT_FALSE(answers[0].is(SPAN_FOR_CLIENT));
 }
 
-/// Answers each question of one connection after a while.
-void answer_one(int listener) {
-  char word = 0;
-  const Fd client(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
-  while (read(client.get(), &word, 1) == 1) {
-    usleep(answers_after);
-    if (write(client.get(), &word, 1) != 1) _exit(1);
-  }
-}
-
-void ask(const Fd& connection) {
-  char word = '?';
-  if (write(connection.get(), &word, 1) != 1 || read(connection.get(), &word, 1) != 1) _exit(1);
-}
-
 TEST_F(TcpProbe, AnAnswerIsForAClientThatWaitsMeanwhile) {
   const Loopback front(AF_INET, true), back(AF_INET, true);
   ASSERT_TRUE(front.usable() && back.usable());
-  Child server([&](Child&) { answer_one(back.fd()); });
+  Child server(
+      [&](Child&) { answer_questions(Fd(accept4(back.fd(), nullptr, nullptr, SOCK_CLOEXEC))); });
   Child proxy([&](Child&) {
     const Fd upstream = back.connect_once();
     const Fd client(accept4(front.fd(), nullptr, nullptr, SOCK_CLOEXEC));

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // How long a TCP connection takes to be made, or to fail: from SYN sent to established, or closed;
-// and an answer over it.
+// and an answer over a connection, also over a unix socket.
 #include "bpf/span.bpf.h"
 #include "bpf/unpreempted.bpf.h"
 #include "probes/tcp/answers.bpf.h"
 #include "probes/tcp/listener.bpf.h"
+#include "probes/tcp/unix_answers.bpf.h"
 
 #define CONNECTIONS_MAX 8192
 
@@ -165,11 +166,25 @@ static __always_inline void end_question(const struct sock* sock, u64 threshold_
 /* A thread takes received data. */
 SEC("?tp_btf/tcp_rcv_space_adjust")
 int UNPREEMPTED_PROG(on_received, const struct sock* sock) {
-  u64 threshold_ns = threshold_of(SPAN_TCP_ANSWER);
-  if (!threshold_ns || !tick_ns || !counts_here()) return 0;
+  u64 threshold_ns = tick_ns ? threshold_of(SPAN_TCP_ANSWER) : 0;
+  if ((!threshold_ns && !threshold_of(SPAN_UNIX_ANSWER)) || !counts_here()) return 0;
   enum tcp_side side = tcp_side_of(sock);
-  if (side == TCP_SERVER) note_request(sock);
-  if (side == TCP_CLIENT) end_question(sock, threshold_ns);
+  if (side == TCP_SERVER) note_request(sock, 0);
+  if (side == TCP_CLIENT && threshold_ns) end_question(sock, threshold_ns);
+  return 0;
+}
+
+/* A thread has sent data over a socket of any family. */
+SEC("?tp_btf/sock_send_length")
+int UNPREEMPTED_PROG(on_sent, const struct sock* sock, int result, int flags) {
+  if (result > 0 && threshold_of(SPAN_UNIX_ANSWER)) on_unix_sent(sock);
+  return 0;
+}
+
+SEC("?tp_btf/sock_recv_length")
+int UNPREEMPTED_PROG(on_taken, const struct sock* sock, int result, int flags) {
+  u64 threshold_ns = threshold_of(SPAN_UNIX_ANSWER);
+  if (result > 0 && threshold_ns && !(flags & MSG_PEEK)) on_unix_received(sock, threshold_ns);
   return 0;
 }
 

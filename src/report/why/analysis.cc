@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "bpf/profile.h"
+#include "core/span_kinds.h"
 #include "probes/spans.h"
 #include "report/profile/sample_stacks.h"
 #include "report/why/call_causes.h"
@@ -49,7 +50,8 @@ KeptOptions kept_options(const WhyPlan& plan) {
   return {{"threshold_ns", std::to_string(plan.threshold.count())},
           {"timeout_ns", std::to_string(plan.timeout.count())},
           {"by", std::to_string(static_cast<int>(plan.by))},
-          {"top", std::to_string(plan.top)}};
+          {"top", std::to_string(plan.top)},
+          {"unix_questions", plan.sees_unix_questions ? "1" : "0"}};
 }
 
 WhyPlan kept_why_plan(const SessionInfo& info) {
@@ -61,6 +63,7 @@ WhyPlan kept_why_plan(const SessionInfo& info) {
   plan.by = static_cast<Whose>(kept_number(info.options, "by", static_cast<int>(Whose::group),
                                            static_cast<int>(Whose::parent)));
   plan.top = kept_number(info.options, "top", 0, UINT32_MAX);
+  plan.sees_unix_questions = kept_number(info.options, "unix_questions", 0, 1) == 1;
   return plan;
 }
 
@@ -81,7 +84,8 @@ WhyAnalysis::WhyAnalysis(const WhyPlan& plan, StackNamer& namer, Duration interv
 
 void WhyAnalysis::begin(const SessionInfo& info) {
   names_ = info.names;
-  session_.answers = interval_.answers = Answers(info.target.kind == "command");
+  session_.answers = interval_.answers =
+      Answers(info.target.kind == "command", plan_.sees_unix_questions);
   stalls_.begin(info);
 }
 
@@ -112,6 +116,12 @@ bool WhyAnalysis::wants_user_stacks(const RawStall& stall) {
   const bool is_by_waits = stall.span.span == SPAN_OFFCPU || stall.is_way_back;
   if (!is_by_waits || !std::ranges::all_of(stall.waits, could_run)) return true;
   return sampling_.wants_stacks(stall.span);
+}
+
+void WhyAnalysis::note_question(const span_record& span) {
+  const std::string listener = span_subject(span);
+  session_.answers.note_question(span.begin_pid, listener);
+  if (has_intervals_) interval_.answers.note_question(span.begin_pid, listener);
 }
 
 void WhyAnalysis::blame(const Finding& finding, const WhySampling::Class& of) {
@@ -145,6 +155,7 @@ void WhyAnalysis::record(const Record& record) {
       return add_sample(record);
     case RECORD_SPAN: {
       const auto span = record.as<span_record>();
+      if (span.span == SPAN_UNIX_ANSWER) note_question(span);
       if ((span.flags & SPAN_OPEN) || sampling_.wants(span, names_))
         stalls_.record(record);
       else if (span.span == SPAN_SYSCALL && span.latency_ns >= timeout_ns())

@@ -28,11 +28,14 @@ struct WhyPlan {
   /// Latency from which on operations are examined one by one, at the start.
   Duration threshold = std::chrono::milliseconds(1);
   Duration timeout = std::chrono::seconds(1);  ///< age of calls that are still open
-  std::vector<span_kind> spans = {SPAN_SYSCALL, SPAN_OFFCPU, SPAN_TCP_CONNECT, SPAN_TCP_ANSWER};
+  std::vector<span_kind> spans = {SPAN_SYSCALL, SPAN_OFFCPU, SPAN_TCP_CONNECT, SPAN_TCP_ANSWER,
+                                  SPAN_UNIX_ANSWER};
   std::vector<std::uint32_t> cpus = {};  ///< empty: all
   Whose by = Whose::group;               ///< rows of where the time went
   std::size_t top = 0;                   ///< rows of each part of a text; 0: the default
   bool spawned = false;                  ///< true: the program uses Overdue's stdout
+  /// Whether each question over a unix socket, once it is answered, has a span.
+  bool sees_unix_questions = false;
 };
 
 /// Chooses by one of why_words; throws Error (exit status 2) for any other word.
@@ -98,6 +101,7 @@ class WhyAnalysis {
   void leave_out(const Finding& finding);
   bool wants_user_stacks(const RawStall& stall);
   void blame(const Finding& finding, const WhySampling::Class& of);
+  void note_question(const span_record& span);
   void add_answer(const Finding& finding);
   void end_call(std::uint32_t tid);
   std::uint64_t timeout_ns() const { return static_cast<std::uint64_t>(plan_.timeout.count()); }

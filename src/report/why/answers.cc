@@ -101,15 +101,12 @@ bool is_other_side_busy(const Finding& finding) {
   const auto last = std::ranges::find_if(finding.chain.rbegin(), finding.chain.rend(),
                                          [](const ChainLink& link) { return link.is_thread; });
   if (last == finding.chain.rend()) return false;
+  if (last->what == "waited" && last->kernel_stack.empty()) return false;  // for what is not known
   const auto is_for_condition = [](const StackFrame& frame) {
     return wait_kind_of_kernel(frame.name) == WaitKind::condition;
   };
   return !is_other_side_idle(finding) &&
          !(last->what == "waited" && std::ranges::any_of(last->kernel_stack, is_for_condition));
-}
-
-bool is_answer(const Finding& finding) {
-  return finding.span == span_name(SPAN_TCP_ANSWER);
 }
 
 /// Whether a wait for events ended with one event from another process, most of the time of the
@@ -123,7 +120,22 @@ bool has_brought(const Finding& loop, const Finding& answer) {
          loop.latency_ns >= answer.latency_ns / 2;
 }
 
+/// Whether the name of a span of an answer is that of `peer`. The name of the listener of a unix
+/// socket may be cut.
+bool is_listener_of(std::string_view name, std::string_view peer) {
+  constexpr std::string_view cut = "…";
+  if (!name.ends_with(cut)) return name == peer;
+  return peer.starts_with(name.substr(0, name.size() - cut.size()));
+}
+
 constexpr std::string_view clients_socket = "a client's socket";
+
+/// Whether a thread waited in a call for data of a server over a unix socket. Nothing of the socket
+/// shows whether the thread had asked.
+bool is_of_unix_client(const Finding& finding) {
+  return finding.purpose.by == clients_socket && finding.type != "hang" && finding.object &&
+         finding.object->kind == "unix";
+}
 
 /// Whether both sides waited for each other: a packet came late. The client's packet was sent at
 /// the end of its wait, so that the wait before counts as one before the question.
@@ -170,16 +182,37 @@ std::optional<std::uint32_t> candidate(const Finding& finding, bool of_program) 
 bool Answers::decide(const Finding& finding) {
   if (is_answer(finding)) return true;
   // A client that has asked for work, and gets it when there is some.
-  if (finding.purpose.by == clients_socket) return is_other_side_idle(finding);
+  if (finding.purpose.by == clients_socket)
+    return is_of_unix_client(finding) || is_other_side_idle(finding);
   if (is_input_without_wait(finding) || is_condition_without_wait(finding)) return true;
   return is_for_events(finding) &&
          (finding.purpose.by == "one descriptor" || finding.purpose.by == "timed out");
 }
 
 void Answers::note_peer(const Finding& finding) {
-  const bool is_of_socket = finding.object && !finding.object->remote.empty();
-  if (is_of_socket && peers_.size() < peers_max)
-    peers_.emplace(finding.thread.pid, finding.object->remote);
+  if (!finding.object || peers_.size() >= peers_max) return;
+  const CallObject& object = *finding.object;
+  if (!object.remote.empty()) peers_.emplace(finding.thread.pid, object.remote);
+  if (object.kind == "unix" && object.side == "client")
+    peers_.emplace(finding.thread.pid, object.text);
+}
+
+void Answers::note_question(std::uint32_t pid, std::string_view listener) {
+  if (asked_.size() < peers_max) asked_.emplace(pid, listener);
+}
+
+bool Answers::has_asked(const Finding& unix_wait) const {
+  const std::string& name = unix_wait.object->text;
+  return std::ranges::any_of(asked_, [&](const auto& asked) {
+    return asked.first == unix_wait.thread.pid && is_listener_of(asked.second, name);
+  });
+}
+
+/// Whether a thread of the process waited for the same peer in a call.
+bool Answers::is_of_noted_peer(const Finding& answer) const {
+  return std::ranges::any_of(peers_, [&](const auto& peer) {
+    return peer.first == answer.thread.pid && is_listener_of(answer.name, peer.second);
+  });
 }
 
 /// The wait for events that ended with the answer shows what the other end did.
@@ -202,13 +235,17 @@ void Answers::add(const Finding& finding) {
   note_peer(finding);
   if (is_for_events(finding) && (loops_.size() < loops_max || loops_.contains(finding.thread.tid)))
     loops_[finding.thread.tid] = finding;
+  const bool is_of_unix = is_of_unix_client(finding);
   const auto fd = candidate(finding, of_program_);
-  if (!fd || is_other_side_idle(finding)) return;
-  if (waits_.size() >= waits_max) {
+  if ((!fd && !is_of_unix) || is_other_side_idle(finding)) return;
+  if (waits_.size() + unix_waits_.size() >= waits_max) {
     ++dropped_;
     return;
   }
-  waits_.emplace_back(ProcessSocket{finding.thread.pid, *fd}, finding);
+  if (is_of_unix)
+    unix_waits_.push_back(finding);
+  else
+    waits_.emplace_back(ProcessSocket{finding.thread.pid, *fd}, finding);
 }
 
 std::set<ProcessSocket> Answers::sockets() const {
@@ -227,14 +264,15 @@ std::set<AwaitedEnd> Answers::awaited_ends() const {
 }
 
 Answers Answers::next() const {
-  Answers next(of_program_);
+  Answers next(of_program_, sees_unix_questions_);
   next.loops_ = loops_;
   next.peers_ = peers_;
+  next.asked_ = asked_;
   return next;
 }
 
 bool Answers::is_late(const Finding& answer) const {
-  if (peers_.contains({answer.thread.pid, answer.name})) return false;
+  if (is_of_noted_peer(answer)) return false;
   return answer.purpose.of == "answer" || is_other_side_busy(answer);
 }
 
@@ -248,6 +286,8 @@ std::vector<Finding> Answers::late(const LatencyTable& calls,
     late.push_back(finding);
     late.back().purpose = {"answer", "the process opened the connection", 0};
   }
+  for (const Finding& wait : unix_waits_)
+    if (!sees_unix_questions_ || has_asked(wait)) late.push_back(wait);
   for (const Finding& answer : answers_)
     if (is_late(answer) && !(of_program_ && clients.contains(answer.thread.pid)))
       late.push_back(answer);

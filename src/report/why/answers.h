@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,14 +30,18 @@ struct ProcessSocket {
 /// work. Which of the two a process does
 /// is known at the end of the session only. Memory is bounded; used by one thread.
 ///
-/// An event loop waits for all its sockets at once: none of its calls is late, and tcp_answer spans
-/// show what it waits for. Such an answer is late if a client of the process waited meanwhile, or
-/// if the process at the other end had more to do than to wait for something to answer.
+/// An event loop waits for all its sockets at once: none of its calls is late, and the spans of
+/// answers show what it waits for. Such an answer is late if a client of the process waited
+/// meanwhile, or if the process at the other end had more to do than to wait for something to
+/// answer.
 class Answers {
  public:
   /// `of_program`: the target is a program that Overdue started. If it connects, and never accepts,
-  /// then its event loop waits for answers too.
-  explicit Answers(bool of_program = false) : of_program_(of_program) {}
+  /// then its event loop waits for answers too. `sees_unix_questions`: note_question() is called
+  /// for each question over a unix socket that is answered. A client that has asked nothing waits
+  /// for news there, which are work.
+  explicit Answers(bool of_program = false, bool sees_unix_questions = false)
+      : of_program_(of_program), sees_unix_questions_(sees_unix_questions) {}
 
   /// Whether the purpose of a wait depends on who has opened a connection, or is not known at all,
   /// although no rule leaves the wait out.
@@ -45,6 +50,8 @@ class Answers {
   void add(const Finding& finding);
   /// Takes a wait with a decided purpose: the answer it was for is no other cause.
   void note_peer(const Finding& finding);
+  /// Takes the process that has asked, and the listener: "unix /run/x".
+  void note_question(std::uint32_t pid, std::string_view listener);
   /// The sockets of these waits.
   std::set<ProcessSocket> sockets() const;
   /// The other ends of the connections over which answers came.
@@ -59,9 +66,13 @@ class Answers {
 
  private:
   void add_answer(Finding answer);
+  bool is_of_noted_peer(const Finding& answer) const;
+  bool has_asked(const Finding& unix_wait) const;
   bool is_late(const Finding& answer) const;
 
-  bool of_program_;
+  bool of_program_, sees_unix_questions_;
+  std::vector<Finding> unix_waits_;                        ///< of clients, in calls
+  std::set<std::pair<std::uint32_t, std::string>> asked_;  ///< processes, and listeners
   std::vector<std::pair<ProcessSocket, Finding>> waits_;
   std::vector<Finding> answers_;
   /// The last wait of each thread for events, by tid.

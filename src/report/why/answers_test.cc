@@ -162,6 +162,8 @@ TEST(Answers, ToAnEventLoopAreLateIfTheOtherEndWasBusy) {
   EXPECT_EQ(late_after(loop, answer).size(), 0u) << "the server had nothing to do either";
   loop.chain = {other_side("waited", "futex_wait_queue")};
   EXPECT_EQ(late_after(loop, answer).size(), 0u) << "a queue of messages";
+  loop.chain.front().kernel_stack.clear();
+  EXPECT_EQ(late_after(loop, answer).size(), 0u) << "what it waited for is not known";
   loop.chain = {other_side("ran", "do_syscall_64")};
   EXPECT_EQ(late_after(loop, answer).size(), 1u);
   loop.result = 2;
@@ -169,6 +171,56 @@ TEST(Answers, ToAnEventLoopAreLateIfTheOtherEndWasBusy) {
   loop.result = 1;
   loop.chain.front().thread.pid = 10;
   EXPECT_EQ(late_after(loop, answer).size(), 0u) << "a thread of its own";
+}
+
+TEST(Answers, OverAUnixSocketAreWaitedForByAClientThatHasAsked) {
+  Finding wait = receives();
+  wait.purpose = {"answer", "a client's socket", 0};
+  wait.object = CallObject{.kind = "unix", .text = "unix /run/app/socket", .side = "client"};
+  const auto late_with = [&](Answers answers) {
+    EXPECT_TRUE(Answers::decide(wait));
+    answers.add(wait);
+    return answers.late({}, {}).size();
+  };
+  EXPECT_EQ(late_with(Answers(false, false)), 1u) << "nothing is known of questions";
+  EXPECT_EQ(late_with(Answers(false, true)), 0u) << "news";
+  for (const char* const name : {"unix /run/app/socket", "unix /run/a…"}) {
+    Answers answers(false, true);
+    answers.note_question(10, name);
+    EXPECT_EQ(late_with(answers.next()), 1u) << name;
+  }
+  Answers others(false, true);
+  others.note_question(11, "unix /run/app/socket");
+  others.note_question(10, "unix /run/other");
+  EXPECT_EQ(late_with(others), 0u);
+  wait.chain = {other_side("waited", "do_epoll_wait")};
+  EXPECT_EQ(late_with(Answers(false, false)), 0u) << "the server had nothing to do either";
+  wait.type = "hang";
+  EXPECT_TRUE(Answers::decide(wait));
+  wait.chain.clear();
+  EXPECT_FALSE(Answers::decide(wait)) << "a question that is not answered has no span";
+}
+
+TEST(Answers, OverAUnixSocketAreAsThoseOverTcp) {
+  Finding answer = for_client(some_time);
+  answer.span = "unix_answer";
+  answer.name = "unix /run/app/socket";
+  EXPECT_TRUE(Answers::decide(answer));
+  EXPECT_EQ(late(answer, {}, {}), 1u);
+  answer.purpose = {};
+  EXPECT_EQ(late(answer, {}, {}), 0u) << "it may have been held back";
+  answer = for_client(some_time);
+  answer.span = "unix_answer";
+  for (const char* const name : {"unix /run/app/socket", "unix /run/a…"}) {
+    answer.name = name;
+    Answers answers;
+    Finding wait = receives();
+    wait.object = CallObject{.kind = "unix", .text = "unix /run/app/socket", .side = "client"};
+    answers.add(answer);
+    EXPECT_EQ(answers.late({}, {}).size(), 1u);
+    answers.note_peer(wait);
+    EXPECT_EQ(answers.late({}, {}).size(), 0u) << "a call waited for " << name;
+  }
 }
 
 TEST(Answers, WaitedForInACallAreNoCausesOfTheirOwn) {

@@ -46,7 +46,7 @@ std::string functions_text(const std::vector<WhyFunction>& functions) {
 std::string_view operation_of(const WhyCause& cause) {
   if (!cause.example) return {};
   if (cause.example->span == span_name(SPAN_SYSCALL)) return cause.example->name;
-  return cause.example->span == span_name(SPAN_TCP_ANSWER) ? cause.example->span : "";
+  return is_answer(*cause.example) ? cause.example->span : "";
 }
 
 /// " in 1,035 threads, 1.6 ms each", for many processes with one name.

@@ -41,10 +41,9 @@ std::string target_words(const TargetInfo& target) {
 std::string next_command(std::string_view kind, std::string_view call, std::uint64_t max_ns,
                          const SessionInfo& info) {
   const std::string target = target_words(info.target);
-  const std::string only = call.empty() ? ""
-                           : call == span_name(SPAN_TCP_ANSWER)
-                               ? fmt::format("--span {} ", call)
-                               : fmt::format("-e {} ", printable(call));
+  const std::string only = call.empty()           ? ""
+                           : is_answer_span(call) ? fmt::format("--span {} ", call)
+                                                  : fmt::format("-e {} ", printable(call));
   if (kind == why_runqueue || kind == why_throttled)
     return fmt::format("overdue offcpu {}{}", kind == why_runqueue ? "--by displacer " : "",
                        target);

@@ -1,6 +1,7 @@
 #include "report/why/other_ends.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -27,6 +28,20 @@ std::string local_end(const Finding& finding) {
   constexpr std::string_view from = "from ";
   if (finding.arguments.empty() || !finding.arguments.front().starts_with(from)) return {};
   return finding.arguments.front().substr(from.size());
+}
+
+/// Those of `ends` for which the thread of `finding` waits, or the thread that is known to have
+/// answered.
+std::vector<OtherEnd> ends_of(const Finding& finding, const std::vector<OtherEnd>& ends) {
+  if (is_answer(finding) && finding.ended_by) return {{.object = {}, .process = *finding.ended_by}};
+  std::vector<OtherEnd> found;
+  const std::optional<AwaitedEnd> wanted = awaited_end(finding);
+  if (!wanted) return found;
+  const std::string object = printable(wanted->object.text);
+  std::ranges::copy_if(ends, std::back_inserter(found),
+                       [&](const OtherEnd& end) { return end.object == object; });
+  found.resize(std::min(found.size(), ends_named));
+  return found;
 }
 
 std::string end_text(const OtherEnd& end) {
@@ -87,12 +102,8 @@ std::optional<AwaitedEnd> awaited_end(const Finding& finding) {
 void name_other_ends(WhyCause& cause, const std::vector<OtherEnd>& ends) {
   if (!cause.example || std::ranges::any_of(cause.by, [](const WhyName& by) { return by.ns > 0; }))
     return;
-  const std::optional<AwaitedEnd> wanted = awaited_end(*cause.example);
-  if (!wanted) return;
-  const std::string object = printable(wanted->object.text);
   std::vector<std::string> said;
-  for (const OtherEnd& end : ends) {
-    if (end.object != object || said.size() == ends_named) continue;
+  for (const OtherEnd& end : ends_of(*cause.example, ends)) {
     said.push_back(end_text(end));
     cause.by.push_back({.name = fmt::format("{}[{}]", printable(end.process.comm), end.process.pid),
                         .count = 1,

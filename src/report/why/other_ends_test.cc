@@ -50,6 +50,17 @@ TEST(OtherEnds, AreNamedWhereNothingElseIs) {
   EXPECT_EQ(known.cause, "c");
 }
 
+TEST(OtherEnds, OfAnAnswerIsTheThreadThatAnswered) {
+  Finding answer;
+  answer.span = "unix_answer";
+  answer.ended_by = ThreadName{9, 9, "shop"};
+  WhyCause cause{.cause = "answer of unix /run/x", .total_ns = 5, .example = answer};
+  name_other_ends(cause, {});
+  EXPECT_EQ(cause.cause, "answer of unix /run/x; at the other end: shop[9]");
+  ASSERT_EQ(cause.by.size(), 1u);
+  EXPECT_EQ(cause.by[0].name, "shop[9]");
+}
+
 TEST(OtherEnds, ComeBackFromARecording) {
   SessionInfo info;
   keep_other_ends({{"unix /run/x", {7, 7, "oracle\n"}, true}}, info);

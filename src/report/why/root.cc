@@ -311,6 +311,14 @@ Root root_in_chain(const Finding& finding) {
 
 }  // namespace
 
+bool is_answer_span(std::string_view span) {
+  return span == span_name(SPAN_TCP_ANSWER) || span == span_name(SPAN_UNIX_ANSWER);
+}
+
+bool is_answer(const Finding& finding) {
+  return is_answer_span(finding.span);
+}
+
 std::string cause_text(const Root& root, const std::string& name) {
   if (!root.thread) return root.operation;
   return fmt::format("{} behind {}, which {}", root.operation, name, root.activity);
@@ -319,7 +327,7 @@ std::string cause_text(const Root& root, const std::string& name) {
 Root root_of(const Finding& finding) {
   Root root = root_in_chain(finding);
   // What the other end did is known of some answers only.
-  if (finding.span == span_name(SPAN_TCP_ANSWER)) root.key = "answer|" + finding.name;
+  if (is_answer(finding)) root.key = "answer|" + finding.name;
   if (holds_up_event_loop(finding)) {
     root.operation = "the event loop waits for " + root.operation;
     root.key += "|loop";

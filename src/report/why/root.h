@@ -36,6 +36,11 @@ std::string cause_text(const Root& root, const std::string& name);
 /// The root of a finding whose thread was blocked.
 Root root_of(const Finding& finding);
 
+/// Whether the span of that name is an answer over a connection. No call of the thread waited for
+/// an answer alone.
+bool is_answer_span(std::string_view span);
+bool is_answer(const Finding& finding);
+
 /// Whether the thread of an open call is stopped, traced or frozen.
 bool is_stopped_at_present(const Finding& finding);
 
