@@ -90,6 +90,7 @@ void OsnoiseCommand::check_words() const {
     throw Error("{}", what).hint(std::string(hint)).exit_status(2);
   };
   check_sink_format(output_.format);
+  if (trace_) refuse_stream_on_page(output_.format, "--trace");
   if (output_.format == "json" && (output_.interval || trace_))
     refuse(fmt::format("-f json and {} do not go together", trace_ ? "--trace" : "--interval"),
            "use -f ndjson: one JSON object a line");

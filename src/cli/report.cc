@@ -24,6 +24,7 @@
 #include "report/stalls/replay.h"
 #include "report/syscalls/replay.h"
 #include "resolve/file_names.h"
+#include "sinks/make_sink.h"
 #include "source/say.h"
 #include "trace/reader.h"
 
@@ -163,6 +164,7 @@ class ReportCommand final : public Command {
     if (!thresholds_.empty()) throw no_stalls();
     if (const SessionInfo& info = reader.info(); info.command == "record" && !has_every_call(info))
       throw Error("this recording has no system calls").hint("--view stalls").exit_status(2);
+    if (view_.calls) refuse_stream_on_page(output_.format, "--calls");
     std::optional<SyscallSet> wanted = view_.wanted(reader.info().names);
     ReportOutput report = open_report(output_, false, view_.calls);
     SyscallView view(view_, std::move(wanted), *report.sink);

@@ -137,6 +137,7 @@ MeasureRequest SyscallsCommand::request(const Invocation& invocation) {
   check_sink_format(output_.format);
   if (!save_.empty() && save_ == output_.file)
     throw Error("-o and --save name the same file").hint("give two names").exit_status(2);
+  if (view_.calls) refuse_stream_on_page(output_.format, "--calls");
   MeasureRequest request = request_of_target("syscalls", invocation, target_, stop_, output_);
   const GroupBy by = view_.group_by();
   request.by_container = by.container || by.cgroup || !save_.empty();

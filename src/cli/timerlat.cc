@@ -114,6 +114,7 @@ class TimerlatCommand final : public Command {
 
 void TimerlatCommand::check_format() const {
   check_sink_format(output_.format);
+  if (trace_) refuse_stream_on_page(output_.format, "--trace");
   const auto refuse = [](std::string_view one, std::string_view other, std::string_view instead) {
     throw Error("{} and {} do not go together", one, other)
         .hint(std::string(instead))

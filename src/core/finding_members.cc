@@ -58,13 +58,15 @@ void describe_shares(Members& member, const CpuShares& shares) {
 /// "breakdown", and the parts of its blocked_ns.
 void describe_breakdown(Members& member, const std::optional<Breakdown>& breakdown,
                         std::string_view help) {
-  member("breakdown", breakdown, {.help = help});
+  member("breakdown", breakdown, {.help = help, .look = Look::parts});
   const Breakdown parts = breakdown.value_or(Breakdown{});
-  member.object_if(breakdown.has_value(), "blocked", [&] {
-    member.type("blocked", "The parts of a breakdown's blocked_ns");
-    member("sleeping_ns", parts.sleeping_ns);
-    member("uninterruptible_ns", parts.uninterruptible_ns);
-  });
+  member.object_if(breakdown.has_value(), "blocked",
+                   [&] {
+                     member.type("blocked", "The parts of a breakdown's blocked_ns");
+                     member("sleeping_ns", parts.sleeping_ns);
+                     member("uninterruptible_ns", parts.uninterruptible_ns);
+                   },
+                   {.look = Look::parts, .part_of = "blocked_ns"});
 }
 
 void describe_on_cpu(Members& member, const CpuPlaces& on_cpu, bool is_there = true) {
@@ -74,6 +76,7 @@ void describe_on_cpu(Members& member, const CpuPlaces& on_cpu, bool is_there = t
 }  // namespace
 
 void describe(Members& member, const StackFrame& frame) {
+  if (member.takes(frame)) return;
   member.type("frame", "A frame of a stack, innermost first");
   member("name", frame.name, {.help = "function; empty: unknown"});
   member("module", frame.module,
@@ -333,6 +336,7 @@ void describe_explanation(Members& member, const Finding& finding) {
 }  // namespace
 
 void describe(Members& member, const Finding& finding) {
+  if (member.takes(finding)) return;
   member.type("finding",
               "A span that took at least as long as its threshold (stall), or has not ended yet "
               "(hang)");

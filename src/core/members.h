@@ -13,6 +13,17 @@
 
 namespace overdue {
 
+struct Finding;
+struct StackFrame;
+
+/// How a page for people shows a member; data do not depend on it.
+enum class Look : std::uint8_t {
+  plain,
+  headline,  ///< a text: the first sentence of its part of the page
+  parts,     ///< an object whose numbers add up: a bar
+  command    ///< a text, or a list of texts, to be typed
+};
+
 /// What a member of a report means. The unit of a number stands at the end of its key.
 struct About {
   std::string_view help = {};
@@ -20,6 +31,10 @@ struct About {
   bool is_escaped = false;  ///< of a text: it is printable already, backslashes are not doubled
   /// Of an object or a list, in a report for people: each member or element has its own line.
   bool below = false;
+  std::string_view title = {};  ///< of a list or an object, above it on a page; empty: its key
+  Look look = Look::plain;
+  /// Of Look::parts: the member of the parts before whose own parts these are.
+  std::string_view part_of = {};
   // The types of the members set the rest.
   bool is_optional = false;
   bool is_nullable = false;
@@ -83,6 +98,17 @@ class Members {
   /// Whether types are described, not a value: then each optional member and one element of each
   /// list is given. A key that is given twice can have either type.
   virtual bool describes_types() const { return false; }
+
+  /// Takes a finding or a frame as a whole, as people read one, in place of its members. Returns
+  /// whether it does.
+  virtual bool takes(const Finding& finding) {
+    (void)finding;
+    return false;
+  }
+  virtual bool takes(const StackFrame& frame) {
+    (void)frame;
+    return false;
+  }
 
   template <typename T>
   void operator()(std::string_view key, const T& value, const About& about = {}) {

@@ -7,10 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "base/html_page.h"
 #include "base/text.h"
+#include "base/xml_text.h"
 #include "flame/layout.h"
 #include "flame/palette.h"
-#include "flame/xml_text.h"
 
 namespace overdue {
 
@@ -232,16 +233,9 @@ std::string flame_svg(const StackTree& tree, const DrawingOptions& options) {
 }
 
 std::string flame_html(const StackTree& tree, const DrawingOptions& options) {
-  return fmt::format(
-      "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n"
-      "<meta charset=\"utf-8\"/>\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-      "script-src 'unsafe-inline'; style-src 'unsafe-inline'\"/>\n"
-      "<meta name=\"viewport\" content=\"width=device-width\"/>\n"
-      "<meta name=\"color-scheme\" content=\"light dark\"/>\n<title>{}</title>\n"
-      "<style>html,body{{margin:0;padding:0}}svg{{display:block}}</style>\n</head>\n<body>\n{}"
-      "</body>\n</html>\n",
-      xml_escaped(visible(options.title)), Drawing(tree, options).svg());
+  return html_page_begin(
+             {.title = options.title, .style = "html,body{margin:0;padding:0}svg{display:block}"}) +
+         Drawing(tree, options).svg() + std::string(html_page_end());
 }
 
 }  // namespace overdue

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "flame/xml_text.h"
+#include "base/xml_text.h"
 
 namespace overdue {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "flame/xml_text.h"
+#include "base/xml_text.h"
 
 namespace overdue {
 namespace {

@@ -56,6 +56,7 @@ void check_view(const std::string& view, const SessionInfo& info, bool has_lines
 }
 
 void check_lines(const std::string& view, const OutputOptions& output) {
+  if (view == "trace") refuse_stream_on_page(output.format, "--view trace");
   if (view == "trace" && output.format == "json")
     throw Error("-f json and --view trace do not go together")
         .hint("use -f ndjson: one JSON object a line")

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "sinks/csv.h"
+#include "sinks/html.h"
 #include "sinks/json.h"
 #include "sinks/ndjson.h"
 #include "sinks/text.h"
@@ -39,6 +40,7 @@ constexpr std::array formats = std::to_array<Format>({
     {"json", make_json},
     {"csv", make<CsvSink>},
     {"ndjson", make<NdjsonSink>},
+    {"html", make<HtmlSink>},
 });
 
 constexpr auto names = [] {
@@ -59,6 +61,13 @@ void check_sink_format(std::string_view format) {
   std::string hint = fmt::format("formats: {}", fmt::join(names, ", "));
   if (!near.empty()) hint = fmt::format("did you mean '{}'? ", near) + hint;
   throw Error("unknown format '{}'", printable(format)).hint(std::move(hint)).exit_status(2);
+}
+
+void refuse_stream_on_page(std::string_view format, std::string_view option) {
+  if (format != "html") return;
+  throw Error("-f html and {} do not go together", option)
+      .hint("a page has no place for a stream: use -f text, csv or ndjson")
+      .exit_status(2);
 }
 
 std::unique_ptr<Sink> make_sink(std::string_view format, Output& output,

@@ -25,6 +25,10 @@ std::span<const std::string_view> sink_formats();
 /// Throws Error (exit status 2) for an unknown format.
 void check_sink_format(std::string_view format);
 
+/// Throws Error (exit status 2) if `format` is a page, which has no place for the stream of records
+/// that `option` asks for.
+void refuse_stream_on_page(std::string_view format, std::string_view option);
+
 /// A sink that writes `format` to `output`, which must outlive it. Throws Error (exit status 2) for
 /// an unknown format.
 std::unique_ptr<Sink> make_sink(std::string_view format, Output& output,

@@ -25,9 +25,14 @@ TEST(MakeSink, SuggestsTheFormatMeant) {
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "unknown format 'jsn'");
-    EXPECT_EQ(error.hint(), "did you mean 'json'? formats: text, json, csv, ndjson");
+    EXPECT_EQ(error.hint(), "did you mean 'json'? formats: text, json, csv, ndjson, html");
     EXPECT_EQ(error.exit_status(), 2);
   }
+}
+
+TEST(MakeSink, RefusesAStreamOnAPage) {
+  EXPECT_NO_THROW(refuse_stream_on_page("ndjson", "--calls"));
+  EXPECT_THROW(refuse_stream_on_page("html", "--calls"), Error);
 }
 
 TEST(MakeSink, WritesStreamsAsLines) {

@@ -1,12 +1,11 @@
-// Drives Chromium over the drawings of `overdue flame`; started by flame_test.py with one JSON argument:
-// {"modules", "chromium", "profile", "drawings": {name: path}, "screenshots"}. Prints a line of JSON per case.
-import {createRequire} from 'node:module';
+// Drives Chromium over the drawings of `overdue flame`; started by flame_test.py with "drawings": {name: path} and
+// "screenshots".
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import {pathToFileURL} from 'node:url';
+import {browser, given, open as open_page, reported} from './browser.mjs';
 
-const given = JSON.parse(process.argv[2]);
-const {chromium} = createRequire(path.join(given.modules, 'x.js'))('playwright-core');
+const open = (address, colorScheme) => open_page(address, '.bar', colorScheme);
 
 // The first visible frame whose name begins with `name`.
 const frame = async (page, name) => (await page.waitForFunction(begin => [...document.querySelectorAll('.frames > g')]
@@ -239,41 +238,6 @@ const cases = {
     assert.equal(light[0], 'rgb(251, 251, 250)');
     assert.equal(dark[0], 'rgb(23, 24, 27)');
   },
-};
-
-const browser = await chromium.launchPersistentContext(given.profile, {
-  executablePath: given.chromium, headless: true, viewport: {width: 1280, height: 860}, colorScheme: 'light',
-  args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
-    '--disable-background-networking', '--disable-component-update', '--disable-sync'],
-});
-await browser.grantPermissions(['clipboard-read', 'clipboard-write']);
-const troubles = [];
-browser.on('page', page => {
-  page.on('pageerror', error => troubles.push(error.message));
-  page.on('console', message => troubles.push(message.text()));
-  page.on('dialog', dialog => { troubles.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
-  page.on('request', request => {
-    if (!request.url().startsWith('file:') && !request.url().startsWith('about:')) troubles.push(request.url());
-  });
-});
-const open = async (address, colorScheme = 'light') => {
-  const page = await browser.newPage();
-  page.setDefaultTimeout(20000);
-  await page.emulateMedia({colorScheme});
-  await page.goto(address);
-  await page.locator('.bar').waitFor();
-  return page;
-};
-const reported = async (name, run) => {
-  troubles.length = 0;
-  let error = '';
-  try {
-    await run();
-    assert.deepEqual(troubles, []);
-  } catch (thrown) {
-    error = String(thrown.stack || thrown);
-  }
-  console.log(JSON.stringify({name, error}));
 };
 
 for (const kind of ['svg', 'html']) {

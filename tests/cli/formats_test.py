@@ -6,6 +6,7 @@ import re
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import (main, overdue, read_ndjson, require_root, row_of, run,
@@ -13,6 +14,7 @@ from overdue_test import (main, overdue, read_ndjson, require_root, row_of, run,
 
 NUMBERS = ("calls", "errors", "total_ns", "min_ns", "avg_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns",
            "stddev_ns")
+XHTML = "{http://www.w3.org/1999/xhtml}"
 
 
 class RootTest(unittest.TestCase):
@@ -135,6 +137,25 @@ class Formats(RootTest):
                  "    assert not judge.is_valid(wrong), wrong\n")
         finished = run([python, "-W", "ignore", "-c", check, schema, file_of_documents])
         self.assertEqual(finished.status, 0, finished.err[-2500:])
+
+    def test_a_page_says_what_json_says(self):
+        report = json.loads(self.report("json"))
+        # A page is XHTML too: a parser finds each mistake.
+        page = xml.etree.ElementTree.fromstring(self.report("html").encode("latin-1"))
+        rows = [{cell.get("data-label"): cell for cell in row.iter(XHTML + "td")} for row in page.iter(XHTML + "tbody")]
+        self.assertEqual([row["name"].text for row in rows if "total" in row],
+                         [row["name"] for row in report["syscalls"]])
+        for row, expected in zip(rows, report["syscalls"]):
+            for label, key in (("calls", "calls"), ("total", "total_ns"), ("p99", "p99_ns"), ("max", "max_ns")):
+                self.assertEqual(int(row[label].get("data-value")), expected[key], (label, expected))
+            self.assertTrue(says(row["total"].text, expected["total_ns"]), row["total"].text)
+
+    def test_a_page_has_no_place_for_a_stream(self):
+        for arguments in (["report", self.file, "--calls"], ["syscalls", "--calls", "--", "true"],
+                          ["timerlat", "--trace", "-d", "10ms"], ["osnoise", "--trace", "-d", "10ms"]):
+            finished = overdue(arguments[0], "-f", "html", *arguments[1:])
+            self.assertEqual(finished.status, 2, finished)
+            self.assertIn("a page has no place for a stream", finished.err)
 
     def test_unknown_format(self):
         finished = overdue("report", self.file, "-f", "jsn")

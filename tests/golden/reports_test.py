@@ -10,16 +10,17 @@ import pathlib
 import subprocess
 import sys
 import unittest
+import xml.etree.ElementTree
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "reports"
 OVERDUE = os.environ["OVERDUE"]
-EXTENSIONS = {"text": "txt", "json": "json", "ndjson": "ndjson", "csv": "csv", "folded": "folded"}
+EXTENSIONS = {"text": "txt", "json": "json", "ndjson": "ndjson", "csv": "csv", "folded": "folded", "html": "html"}
 SHOWN = {
     "syscalls": [("summary", ["text", "json", "ndjson", "csv"])],
     "record": [("summary", ["text", "json", "ndjson", "csv"])],
     "stalls": [("summary", ["text", "json", "csv"]), ("stalls", ["text", "json", "ndjson", "csv"])],
     "spans": [("summary", ["text", "json", "ndjson", "csv"])],
-    "why": [("summary", ["text", "json", "ndjson", "csv"])],
+    "why": [("summary", ["text", "json", "ndjson", "csv", "html"])],
     "offcpu": [("summary", ["text", "json", "ndjson", "csv"])],
     "profile": [("summary", ["text", "json", "ndjson", "csv", "folded"])],
     "timerlat": [("summary", ["text", "json", "ndjson", "csv"]),
@@ -29,6 +30,10 @@ SHOWN = {
                 ("hist", ["text", "json"]), ("trace", ["text", "ndjson"])],
     "worst": [("summary", ["text", "json", "ndjson", "csv"])],
 }
+
+PAGE_ELEMENTS = {"html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "dl", "div", "dt", "dd", "code",
+                 "pre", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "button", "details", "summary", "svg",
+                 "rect", "span", "footer", "script"}
 
 
 def report(recording, view, form):
@@ -62,6 +67,24 @@ class Reports(unittest.TestCase):
                     with self.subTest(golden=golden.name):
                         self.assertEqual(shown.decode(), golden.read_text(encoding="utf-8"))
         self.assertEqual({path for path in FOLDER.iterdir() if path.suffix != ".odt"}, expected)
+
+    def test_each_has_a_page_that_stands_alone(self):
+        for recording in sorted(FOLDER.glob("*.odt")):
+            for view, _ in SHOWN[kind_of(recording)]:
+                if view == "trace" or recording.stem == "profile":
+                    continue  # a stream; and its page is a flame graph
+                with self.subTest(recording=recording.name, view=view):
+                    text = report(recording, view, "html").decode()
+                    # A page is XHTML too, so that a parser finds each mistake.
+                    page = xml.etree.ElementTree.fromstring(text)
+                    found = {element.tag.partition("}")[2] for element in page.iter()}
+                    self.assertLessEqual(found, PAGE_ELEMENTS)
+                    attributes = {name for element in page.iter() for name in element.attrib}
+                    self.assertFalse([name for name in attributes if name in ("style", "src", "href") or
+                                      name.startswith("on")])
+                    self.assertEqual(len([one for one in page.iter() if one.tag.endswith("}script")]), 1)
+                    self.assertIn("default-src 'none'", text)
+                    self.assertRegex(text, r"<li>[\d,]+ events?, ")
 
     def test_each_is_valid_by_the_schema(self):
         try:

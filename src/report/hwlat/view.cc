@@ -71,7 +71,7 @@ void HwlatView::record(const Record& record) {
 void HwlatView::add(HwlatSample window) {
   report_.sink->section(std::make_shared<TextSection>(hwlat_line(window)));
   report_.sink->section(std::make_shared<HwlatWindowSection>(window));
-  if (options_.format == "json" || options_.format == "csv") found_.push_back(std::move(window));
+  if (options_.format != "text" && options_.format != "ndjson") found_.push_back(std::move(window));
 }
 
 void HwlatView::add_lines_of_tracer() {

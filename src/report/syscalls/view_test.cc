@@ -83,6 +83,7 @@ TEST(SyscallView, UnfinishedCallsAreListedBelowSingleCallsInEveryFormat) {
   ViewOptions calls;
   calls.calls = true;
   for (const std::string_view format : sink_formats()) {
+    if (format == "html") continue;  // has no place for single calls
     const std::string text = Shown(calls, format)
                                  .add(syscall_call_schema, call(110))
                                  .add(syscall_open_schema, open_call(0, 1'000))

@@ -52,7 +52,7 @@ void describe_cause(Members& member, const WhyCause& cause, std::uint64_t late_n
   member("max_ns", cause.max_ns, {.help = "longest of the operations; 0: not known"});
   member("who", cause.who, {.help = "the threads that were late"});
   member("by", cause.by, {.help = "the threads that ran, or the cgroups, meanwhile"});
-  member("parts", cause.parts, {.help = "of the examined operations"});
+  member("parts", cause.parts, {.help = "of the examined operations", .look = Look::parts});
 }
 
 std::string shown_name(const WhyName& name) {

@@ -36,19 +36,24 @@ void describe_group(Members& member, const WhyRow& group, Whose by) {
   member("threads", group.threads);
   member("wall_ns", group.wall_ns,
          {.help = "time in which the threads were measured, added up: the sum of the parts"});
-  member.object("parts", [&] {
-    member.type("why_parts", "The parts of a group's wall_ns");
-    member("oncpu_ns", group.oncpu_ns);
-    member("runqueue_ns", group.runqueue_ns);
-    member("preempted_ns", group.preempted_ns);
-    member("throttled_ns", group.throttled_ns);
-    member("blocked_ns", group.blocked_ns());
-    member("unknown_ns", group.unknown_ns());
-  });
-  member.object("reasons", [&] {
-    member.type("why_reasons", "What a group's threads were blocked for: the parts of blocked_ns");
-    for (const auto& [key, reason] : reasons) member(key, group.reason_ns[reason]);
-  });
+  member.object("parts",
+                [&] {
+                  member.type("why_parts", "The parts of a group's wall_ns");
+                  member("oncpu_ns", group.oncpu_ns);
+                  member("runqueue_ns", group.runqueue_ns);
+                  member("preempted_ns", group.preempted_ns);
+                  member("throttled_ns", group.throttled_ns);
+                  member("blocked_ns", group.blocked_ns());
+                  member("unknown_ns", group.unknown_ns());
+                },
+                {.look = Look::parts});
+  member.object("reasons",
+                [&] {
+                  member.type("why_reasons",
+                              "What a group's threads were blocked for: the parts of blocked_ns");
+                  for (const auto& [key, reason] : reasons) member(key, group.reason_ns[reason]);
+                },
+                {.look = Look::parts, .part_of = "blocked_ns"});
   member.object("others_waits", [&] {
     member.type("why_others_waits",
                 "Waits in run queues, after a wake-up or a preemption, of the threads of all other "
@@ -81,26 +86,30 @@ void describe(Members& member, const WhyFunction& function) {
 }
 
 void WhySection::members(Members& member, const ReportContext&) const {
-  member("verdict", figures_.verdict, {.help = "the largest cause, in a sentence"});
+  member("verdict", figures_.verdict,
+         {.help = "the largest cause, in a sentence", .look = Look::headline});
   member("threshold_ns", figures_.threshold_ns,
          {.help = "operations from this latency on were examined one by one"});
   member("by", to_word(figures_.by), {.help = "what a row of groups is", .choices = why_words});
   member.list("groups", figures_.groups,
               [&](const WhyRow& group) { describe_group(member, group, figures_.by); },
-              {.below = true});
+              {.below = true, .title = "Where the time went"});
   member.list("causes", figures_.causes,
               [&](const WhyCause& cause) {
                 member.type("why_cause", "Late time with one root");
                 describe_cause(member, cause, figures_.late_ns);
                 member("example", cause.example, {.help = "the longest operation"});
-                member("next", cause.next, {.help = "the command that shows more"});
+                member("next", cause.next,
+                       {.help = "the command that shows more", .look = Look::command});
               },
-              {.below = true});
-  member("oncpu", figures_.oncpu, {.help = "most samples first", .below = true});
+              {.below = true, .title = "Causes"});
+  member("oncpu", figures_.oncpu,
+         {.help = "most samples first", .below = true, .title = "On the CPU"});
   member("disks", figures_.disks,
          {.help = "use of disks by all processes of the machine, the largest of each disk first",
           .below = true});
-  member("next", figures_.next, {.help = "commands that show more"});
+  member("next", figures_.next,
+         {.help = "commands that show more", .title = "Look closer", .look = Look::command});
 }
 
 void WhySection::rows(CsvRows& csv, const ReportContext&) const {

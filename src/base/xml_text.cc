@@ -1,4 +1,4 @@
-#include "flame/xml_text.h"
+#include "base/xml_text.h"
 
 #include <algorithm>
 #include <cstdint>
