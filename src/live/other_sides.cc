@@ -3,7 +3,11 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -94,6 +98,40 @@ OtherSide transaction_before(std::uint32_t pid) {
   return {.words = idle.front() + " is idle in a transaction", .by = idle.front()};
 }
 
+/// The numbers in /proc/PID/stat of a process that a signal has stopped, from the parent's pid on;
+/// empty if no signal has.
+std::vector<std::int64_t> numbers_of_stopped(std::uint32_t pid) {
+  const std::string line = read_text(fmt::format("/proc/{}/stat", pid)).value_or("");
+  std::vector<std::int64_t> numbers;
+  const std::size_t name_end = line.rfind(')');
+  if (name_end == line.npos || !line.substr(name_end).starts_with(") T ")) return numbers;
+  for (const std::string_view word : split(std::string_view(line).substr(name_end + 4), ' '))
+    numbers.push_back(std::strtoll(std::string(word).c_str(), nullptr, 10));
+  return numbers;
+}
+
+/// The signal that stopped a process, and for a process of the background what it did to its
+/// terminal. Empty: not known.
+std::string stop_reason(const OpenWait& wait) {
+  constexpr std::size_t group = 1, terminal_number = 3, foreground = 4, exit_code = 48;
+  const std::vector<std::int64_t> numbers = numbers_of_stopped(wait.pid);
+  if (numbers.size() <= foreground) return {};
+  const auto call = present_call(wait.pid, wait.tid);
+  const std::string file = call ? link_of(wait.pid, call->arguments[0]) : "";
+  const bool is_terminal = file.starts_with("/dev/pts/") || file.starts_with("/dev/tty");
+  if (is_terminal && numbers[terminal_number] != 0 && numbers[group] != numbers[foreground]) {
+    if (call->number == SYS_read)
+      return fmt::format("a read of {} in the background stops a process (SIGTTIN)", file);
+    return fmt::format("a {} of {} in the background stops a process (SIGTTOU)",
+                       call->number == SYS_write ? "write" : "change", file);
+  }
+  // The kernel forgets the signal once the parent has asked for it.
+  if (numbers.size() <= exit_code || numbers[exit_code] <= 0 || numbers[exit_code] >= NSIG)
+    return {};
+  const char* const name = sigabbrev_np(static_cast<int>(numbers[exit_code]));
+  return name ? fmt::format("by SIG{}", name) : "";
+}
+
 class Search {
  public:
   explicit Search(const std::vector<OpenWait>& waits) {
@@ -104,8 +142,11 @@ class Search {
   std::vector<OtherSide> sides() {
     std::vector<OtherSide> found;
     for (const auto& [tid, wait] : waits_) {
-      OtherSide side =
-          wait.lock == LibraryLock::postgres ? transaction_before(wait.pid) : owners_of(wait);
+      OtherSide side;
+      if (wait.is_stopped)
+        side.words = stop_reason(wait);
+      else
+        side = wait.lock == LibraryLock::postgres ? transaction_before(wait.pid) : owners_of(wait);
       side.tid = tid;
       if (!side.words.empty()) found.push_back(std::move(side));
     }

@@ -1,12 +1,19 @@
 #include "live/other_sides.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <csignal>
+#include <cstdlib>
 #include <functional>
+#include <string>
 #include <thread>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -86,6 +93,57 @@ TEST_F(OtherSides, OfAReadersWriterLockAreItsReadersOrItsWriter) {
     ASSERT_TRUE(owner && owner->thread);
     EXPECT_EQ(owner->thread->tid, own_tid());
   });
+}
+
+/// What is said of a child that does `act`, and stops.
+std::string words_of_child(const std::function<void()>& act) {
+  const pid_t child = fork();
+  if (child == 0) {
+    act();
+    _exit(0);
+  }
+  const auto pid = static_cast<std::uint32_t>(child);
+  siginfo_t info{};
+  // The shell asks in another way, after which the kernel has forgotten the signal.
+  waitid(P_PID, pid, &info, WSTOPPED | WEXITED | WNOWAIT);
+  const auto sides = other_sides_of({{.pid = pid, .tid = pid, .is_stopped = true}});
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  return sides.empty() ? "" : sides.front().words;
+}
+
+TEST_F(OtherSides, OfAStoppedProcessIsTheSignal) {
+  const std::string words = words_of_child([] { raise(SIGSTOP); });
+  if (words.empty()) GTEST_SKIP() << "this kernel does not show the signal of a stop";
+  EXPECT_EQ(words, "by SIGSTOP");
+}
+
+TEST_F(OtherSides, OfAJobInTheBackgroundIsItsTerminal) {
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_GE(terminal, 0);
+  ASSERT_EQ(grantpt(terminal), 0);
+  ASSERT_EQ(unlockpt(terminal), 0);
+  const std::string path = ptsname(terminal);
+  int report[2] = {};
+  ASSERT_EQ(pipe(report), 0);
+  const pid_t shell = fork();
+  if (shell == 0) {
+    setsid();
+    const int own = open(path.c_str(), O_RDWR);  // becomes the terminal of the session
+    const std::string words = words_of_child([&] {
+      setpgid(0, 0);
+      char line[8];
+      std::ignore = read(own, line, sizeof line);
+    });
+    std::ignore = write(report[1], words.data(), words.size());
+    _exit(0);
+  }
+  waitpid(shell, nullptr, 0);
+  char words[200] = {};
+  const ssize_t length = read(report[0], words, sizeof words - 1);
+  EXPECT_EQ(std::string(words, static_cast<std::size_t>(std::max<ssize_t>(length, 0))),
+            "a read of " + path + " in the background stops a process (SIGTTIN)");
+  for (const int fd : {terminal, report[0], report[1]}) close(fd);
 }
 
 TEST_F(OtherSides, OfAThreadThatDoesNotWaitAreUnknown) {

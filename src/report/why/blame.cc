@@ -272,7 +272,8 @@ std::set<std::uint32_t> BlameTable::lock_waiters() const {
 std::vector<OpenWait> BlameTable::open_waits() const {
   std::vector<OpenWait> waits;
   for (const auto& [number, finding] : open_)
-    if (const OpenWait wait = open_wait_of(finding); wait.lock != LibraryLock::none)
+    if (const OpenWait wait = open_wait_of(finding);
+        wait.lock != LibraryLock::none || wait.is_stopped)
       waits.push_back(wait);
   return waits;
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "report/why/root.h"
 #include "source/kept_options.h"
 
 namespace overdue {
@@ -32,7 +33,8 @@ OpenWait open_wait_of(const Finding& finding) {
   return {.pid = finding.thread.pid,
           .tid = finding.thread.tid,
           .lock = finding.user_stack ? library_lock_in(*finding.user_stack, finding.name)
-                                     : LibraryLock::none};
+                                     : LibraryLock::none,
+          .is_stopped = is_stopped_at_present(finding)};
 }
 
 void keep_other_sides(const std::vector<OtherSide>& sides, SessionInfo& info) {

@@ -16,6 +16,7 @@ enum class LibraryLock { none, mutex, rwlock, postgres };
 struct OpenWait {
   std::uint32_t pid = 0, tid = 0;
   LibraryLock lock = LibraryLock::none;
+  bool is_stopped = false;  ///< by a signal, a tracer or the freezer
 };
 
 /// What must end a wait that has not ended.
