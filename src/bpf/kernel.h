@@ -202,6 +202,7 @@ struct task_struct {
   bool throttled;                           /* Linux 6.18 */
   struct callback_head sched_throttle_work; /* likewise; points to itself unless queued */
   unsigned int ptrace;                      /* 0: no tracer */
+  unsigned int exit_code;                   /* as for wait(2); of a thread that ends */
   unsigned int in_iowait : 1;               /* of its present wait: for a disk */
   struct seccomp seccomp;
   struct sigpending pending; /* of this thread alone */

@@ -72,9 +72,9 @@ struct syscall_cell {
   u64 untimed;                                // calls whose exit had no hook, or none yet
   struct errno_count errnos[SYSCALL_ERRNOS];  // the first errno values seen; `errors` counts all
   struct latency_histogram latency;
-  u32 caller;  // callers.h; CALLER_NONE: not asked for
-  u32 reserved2;
-  u64 refused;                   // calls that seccomp or a tracer answered: they never began
+  u32 caller;   // callers.h; CALLER_NONE: not asked for
+  u32 failed;   // of `unreturned`: the thread ended with an exit status that is not 0
+  u64 refused;  // calls that seccomp or a tracer answered: they never began
   struct process_origin origin;  // of a thread's cell
 };
 WIRE_SIZE(struct syscall_cell, 48 + 32 + 48 + 16 + 48 + sizeof(struct latency_histogram));

@@ -56,6 +56,7 @@ struct LatencyRow {
   Histogram latency;  ///< spans that ended
   std::uint64_t unreturned =
       0;  ///< spans that never end: the thread exited inside (exit_group, a kill)
+  std::uint64_t failed = 0;  ///< of these: ended with an exit status that is not 0
   std::uint64_t errors = 0;
   std::vector<std::pair<std::string, std::uint64_t>> errnos;  ///< name → count, most frequent first
   bool late = false;          ///< first seen after the discovery phase of a two-phase run

@@ -4,6 +4,7 @@
 #include "live/opened_sockets.h"
 #include "live/other_ends.h"
 #include "live/other_sides.h"
+#include "live/reached_limits.h"
 #include "probes/spans.h"
 
 namespace overdue {
@@ -29,6 +30,7 @@ bool sees_unix_questions(const Kernel& kernel) {
 void look_around(const WhyAnalysis& analysis, SessionInfo& info) {
   keep_file_locks(file_locks_of(analysis.lock_waiters(info)), info);
   keep_other_sides(other_sides_of(analysis.open_waits()), info);
+  keep_remarks(of_limit, reached_limits(analysis.shortages(info)), info);
   keep_opened_sockets(opened_sockets(analysis.sockets()), info);
   keep_other_ends(find_other_ends(analysis.awaited_ends()), info);
 }

@@ -45,6 +45,8 @@ constexpr Field cell_fields[] = {
                   "latencies of the calls that returned"),
     OVERDUE_FIELD(syscall_cell, caller, opaque, key,
                   "the number of their caller; 0: callers were not asked for"),
+    OVERDUE_FIELD(syscall_cell, failed, count, value,
+                  "of the unreturned calls: the thread ended with an exit status that is not 0"),
     OVERDUE_FIELD(syscall_cell, refused, count, value,
                   "calls that seccomp or a tracer answered before they began"),
     ORIGIN_FIELDS(syscall_cell),

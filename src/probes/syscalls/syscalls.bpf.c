@@ -103,9 +103,10 @@ static __always_inline void end_call(struct task_struct* task, struct thread_sta
   if (want_callers && emit_pending(task, state, now_ns, ret, flags)) return;
   if (want_cells) {
     struct syscall_cell* cell = find_cell(task, state);
-    if (cell && flags & SYSCALL_UNRETURNED)
+    if (cell && flags & SYSCALL_UNRETURNED) {
       cell->unreturned++;
-    else if (cell)
+      if (task->exit_code & 0xff00) cell->failed++;
+    } else if (cell)
       add_to_cell(cell, latency_ns, ret);
   }
   if (want_calls) emit_call(task, state, now_ns, latency_ns, ret, flags);

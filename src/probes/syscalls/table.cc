@@ -124,6 +124,7 @@ void SyscallTable::add_cell(const syscall_cell& cell) {
   calls_ += calls_of(cell);
   row.latency.merge(cell.latency);
   row.unreturned += cell.unreturned;
+  row.failed += cell.failed;
   row.untimed += cell.untimed;
   row.refused += cell.refused;
   row.errors += cell.errors;
@@ -140,6 +141,7 @@ void SyscallTable::add_cell(const syscall_cell& cell) {
 void SyscallTable::Value::merge(const Value& other) {
   latency.merge(other.latency);
   unreturned += other.unreturned;
+  failed += other.failed;
   errors += other.errors;
   late |= other.late;
   untimed += other.untimed;
@@ -198,6 +200,7 @@ LatencyTable SyscallTable::table(const Names& names, Duration wall,
     if (by_.caller) row.caller = caller.second;
     row.latency = value.latency;
     row.unreturned = value.unreturned;
+    row.failed = value.failed;
     row.errors = value.errors;
     row.errnos = name_errnos(value.errnos);
     row.late = value.late;

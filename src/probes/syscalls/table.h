@@ -56,6 +56,7 @@ class SyscallTable {
   struct Value {
     Histogram latency;
     u64 unreturned = 0;
+    u64 failed = 0;
     u64 errors = 0;
     bool late = false;
     u64 untimed = 0;

@@ -180,6 +180,7 @@ WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const std::vector<Offc
   const std::vector<FileLock> locks = kept_file_locks(info);
   const std::vector<OtherSide> sides = kept_other_sides(info);
   const std::vector<OtherEnd> other_ends = kept_other_ends(info);
+  const std::vector<Remark> limits = kept_remarks(of_limit, info);
   WhyFindings found{.info = info,
                     .threads = threads,
                     .blame = blame,
@@ -189,6 +190,7 @@ WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const std::vector<Offc
                     .locks = locks,
                     .sides = sides,
                     .other_ends = other_ends,
+                    .limits = limits,
                     .disks = disks_,
                     .threshold_ns = static_cast<std::uint64_t>(plan_.threshold.count())};
   found.of_interval = of_interval;
@@ -239,6 +241,10 @@ std::set<std::uint32_t> WhyAnalysis::lock_waiters(const SessionInfo& info) const
   for (const CallCause& one : retries(session_.calls.table(info.names, info.duration, {}), info))
     if (one.cause.lock_wanted_by != 0) pids.insert(one.cause.lock_wanted_by);
   return pids;
+}
+
+std::map<std::uint32_t, Shortage> WhyAnalysis::shortages(const SessionInfo& info) const {
+  return overdue::shortages(session_.calls.table(info.names, info.duration, {}), info);
 }
 
 void WhyAnalysis::end_call(std::uint32_t tid) {

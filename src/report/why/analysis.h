@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -76,6 +77,8 @@ class WhyAnalysis {
   std::set<AwaitedEnd> awaited_ends() const;
   /// Waits for locks that have not ended. Likewise, see keep_other_sides().
   std::vector<OpenWait> open_waits() const { return session_.blame.open_waits(); }
+  /// Processes whose calls fail since something is used up. Likewise, see keep_remarks().
+  std::map<std::uint32_t, Shortage> shortages(const SessionInfo& info) const;
   /// Sockets that may be those of clients. Likewise, see keep_opened_sockets().
   std::set<ProcessSocket> sockets() const { return session_.answers.sockets(); }
   /// What was not examined, or not kept apart, in sentences.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.h"
 #include "report/why/next_command.h"
@@ -20,7 +22,8 @@ namespace {
 constexpr std::uint64_t calls_share = 10;  // calls take 1/10 of a CPU
 constexpr std::uint64_t short_call_ns = 200'000, calls_per_second = 200;
 constexpr std::uint64_t sleeps_per_second =
-    2'000;  // a loop that sleeps so often looks for something
+    2'000;                                      // a loop that sleeps so often looks for something
+constexpr std::uint64_t checks_per_second = 1;  // by programs: what is slower may only look on
 constexpr std::uint64_t retries_per_second = 10, least_retries = 5;
 constexpr std::uint64_t second_ns = 1'000'000'000;
 
@@ -52,10 +55,19 @@ std::string_view shortage_of(const LatencyRow& row) {
   return std::ranges::find(shortages, error) == std::end(shortages) ? "" : error;
 }
 
+Shortage shortage_named(std::string_view error) {
+  if (error.empty()) return Shortage::none;
+  if (error == "EMFILE") return Shortage::descriptors;
+  return error == "ENFILE" ? Shortage::files : Shortage::other;
+}
+
+bool is_fork(std::string_view call) {
+  return call.starts_with("clone") || call.ends_with("fork");
+}
+
 /// Whether a process gets no new process or thread: a limit is reached.
 bool is_failed_fork(const LatencyRow& row) {
-  const bool is_fork = row.name.starts_with("clone") || row.name.ends_with("fork");
-  return is_fork && !row.errnos.empty() && row.errnos.front().first == "EAGAIN";
+  return is_fork(row.name) && !row.errnos.empty() && row.errnos.front().first == "EAGAIN";
 }
 
 /// Whether a program that fails for this reason is usually started again until it succeeds: what it
@@ -65,74 +77,201 @@ bool is_reason_to_wait(std::string_view call, std::string_view error) {
   return (call == "connect" && error == "ECONNREFUSED") || (is_lock && asks_again(error));
 }
 
-/// Programs of one name that a script starts again and again, with `sleep` between: the processes
-/// are many, and each fails once.
-std::vector<CallCause> retries_of_scripts(const LatencyTable& calls, const SessionInfo& info) {
-  struct Failures {
+/// Whether the calls of a row are very many and short.
+bool is_many(const LatencyRow& row, const SessionInfo& info) {
+  const std::uint64_t count = row.latency.count();
+  return row.process && count > 0 && count >= per_session(calls_per_second, info) &&
+         row.latency.total_ns() / count < short_call_ns;
+}
+
+/// A loop that goes round without an end, since a call in it fails each time.
+struct FailingLoop {
+  const LatencyRow* failing = nullptr;
+  std::vector<std::string> others{};  ///< the other calls of a turn
+  std::uint64_t ns = 0;               ///< of all calls of the loop
+  std::uint64_t calls = 0, all_calls = 0;
+
+  /// Whether a turn of the loop has a call of this row.
+  bool has(const LatencyRow& row) const {
+    const std::uint64_t turns = failing->latency.count(), count = row.latency.count();
+    return count >= turns - turns / 5 && count <= turns + turns / 5;
+  }
+  bool is_whole_process() const { return calls * 10 >= all_calls * 9; }
+  std::string text() const {
+    std::string text = fmt::format(", and fails: {}", shortage_of(*failing));
+    if (!others.empty()) text += fmt::format(", in a loop with {}", fmt::join(others, ", "));
+    return text;
+  }
+};
+
+/// By pid.
+std::map<std::uint32_t, FailingLoop> failing_loops(const LatencyTable& calls,
+                                                   const SessionInfo& info) {
+  std::map<std::uint32_t, FailingLoop> loops;
+  for (const LatencyRow& row : calls.rows) {
+    if (!is_many(row, info) || shortage_of(row).empty()) continue;
+    FailingLoop& loop = loops[row.process->pid];
+    if (!loop.failing || loop.failing->latency.count() < row.latency.count()) loop.failing = &row;
+  }
+  for (const LatencyRow& row : calls.rows) {
+    const auto found = row.process ? loops.find(row.process->pid) : loops.end();
+    if (found == loops.end()) continue;
+    FailingLoop& loop = found->second;
+    loop.all_calls += row.latency.count();
+    if (!is_many(row, info) || !loop.has(row)) continue;
+    loop.calls += row.latency.count();
+    loop.ns += row.latency.total_ns();
+    if (&row != loop.failing) loop.others.push_back(printable(row.name));
+  }
+  return loops;
+}
+
+/// Processes of one name that fail in one way.
+struct Failures {
+  std::string comm{};
+  std::string what{};  ///< "connect failed 48 times (ECONNREFUSED)"
+  std::string_view call{};
+  std::uint64_t processes = 0;
+};
+
+/// Processes whose calls fail since what they need is not there yet.
+std::vector<Failures> failed_calls(const LatencyTable& calls) {
+  struct Sum {
+    std::string_view call{};
     std::uint64_t count = 0;
-    std::set<std::uint32_t> pids;
+    std::set<std::uint32_t> pids{};
   };
-  std::map<std::array<std::string, 3>, Failures> all;
-  std::uint64_t sleeps = 0, sleep_ns = 0;
+  std::map<std::array<std::string, 3>, Sum> sums;
+  for (const LatencyRow& row : calls.rows)
+    for (const auto& [error, count] : row.errnos) {
+      if (!row.process || !is_reason_to_wait(row.name, error)) continue;
+      Sum& sum = sums[{row.process->comm, row.name, error}];
+      sum.call = row.name;
+      sum.count += count;
+      sum.pids.insert(row.process->pid);
+    }
+  std::vector<Failures> all;
+  for (const auto& [key, sum] : sums)
+    all.push_back({.comm = key[0],
+                   .what = fmt::format("{} failed {} times ({})", printable(key[1]),
+                                       grouped(sum.count), key[2]),
+                   .call = sum.call,
+                   .processes = sum.pids.size()});
+  return all;
+}
+
+/// Programs of one name that nearly all end with an exit status that is not 0.
+std::vector<Failures> failed_programs(const LatencyTable& calls) {
+  struct Sum {
+    std::uint64_t failed = 0, all = 0;
+  };
+  std::map<std::string, Sum> sums;
+  for (const LatencyRow& row : calls.rows) {
+    if (!row.process || row.name != "exit_group") continue;
+    Sum& sum = sums[row.process->comm];
+    sum.failed += row.failed;
+    sum.all += row.unreturned;
+  }
+  std::vector<Failures> all;
+  for (const auto& [comm, sum] : sums)
+    if (sum.failed >= sum.all / 10 * 9 && sum.failed > 0)
+      all.push_back({.comm = comm,
+                     .what = "each ended with an exit status that is not 0",
+                     .call = "exit_group",
+                     .processes = sum.failed});
+  std::ranges::sort(all, std::ranges::greater(), &Failures::processes);
+  return all;
+}
+
+struct Sleeps {
+  std::uint64_t count = 0, ns = 0;
+};
+
+/// The sleeps between programs: of `sleep`, as a script has them, or of a process that starts
+/// programs.
+std::vector<Sleeps> sleeps_between(const LatencyTable& calls) {
+  struct Process {
+    Sleeps sleeps{};
+    std::uint64_t forks = 0;
+  };
+  Sleeps of_scripts;
+  std::map<std::uint32_t, Process> processes;
   for (const LatencyRow& row : calls.rows) {
     if (!row.process) continue;
-    if (row.process->comm == "sleep" && is_sleep(row.name)) {
-      sleeps += row.latency.count();
-      sleep_ns += row.latency.total_ns();
-    }
-    for (const auto& [error, count] : row.errnos) {
-      if (!is_reason_to_wait(row.name, error)) continue;
-      Failures& failures = all[{row.process->comm, row.name, error}];
-      failures.count += count;
-      failures.pids.insert(row.process->pid);
-    }
+    Process& process = processes[row.process->pid];
+    if (is_fork(row.name)) process.forks += row.latency.count();
+    if (!is_sleep(row.name)) continue;
+    Sleeps& sleeps = row.process->comm == "sleep" ? of_scripts : process.sleeps;
+    sleeps.count += row.latency.count();
+    sleeps.ns += row.latency.total_ns();
   }
+  std::vector<Sleeps> all = {of_scripts};
+  for (const auto& [pid, process] : processes)
+    if (process.sleeps.count > 0 && process.forks >= process.sleeps.count / 2)
+      all.push_back(process.sleeps);
+  return all;
+}
+
+/// Programs of one name that a script or a supervisor starts again and again, with a sleep between:
+/// the processes are many, and each fails once.
+std::vector<CallCause> retries_of_scripts(const LatencyTable& calls, const SessionInfo& info) {
   std::vector<CallCause> causes;
-  for (const auto& [key, failures] : all) {
-    const auto& [comm, call, error] = key;
-    const std::uint64_t programs = failures.pids.size();
-    if (programs < least_retries || sleeps < programs / 2 || sleeps > 2 * programs) continue;
+  const std::vector<Sleeps> sleeps = sleeps_between(calls);
+  const auto add = [&](const Failures& failed) {
+    const auto between = std::ranges::find_if(sleeps, [&](const Sleeps& one) {
+      return one.count >= failed.processes / 2 && one.count <= 2 * failed.processes;
+    });
+    if (failed.processes < least_retries || between == sleeps.end()) return;
     causes.push_back(
         {.cause = {
-             .cause = fmt::format(
-                 "retries: {} processes {}, {} failed {} times ({}), and a sleep of {} after each",
-                 programs, printable(comm), printable(call), grouped(failures.count), error,
-                 duration_text(sleep_ns / sleeps)),
+             .cause = fmt::format("retries: {} processes {}, {}, and a sleep of {} after each",
+                                  failed.processes, printable(failed.comm), failed.what,
+                                  duration_text(between->ns / between->count)),
              .kind = why_retry,
-             .count = programs,
-             .total_ns = sleep_ns,
-             .who = {{.name = comm, .count = programs, .ns = sleep_ns}},
-             .next = next_command(why_retry, call, 0, info)}});
-  }
+             .count = failed.processes,
+             .total_ns = between->ns,
+             .who = {{.name = failed.comm, .count = failed.processes, .ns = between->ns}},
+             .next = next_command(why_retry, failed.call, 0, info)}});
+  };
+  for (const Failures& failed : failed_calls(calls)) add(failed);
+  // The status of a program says less than its call; of the programs of a turn, one is the reason.
+  if (causes.empty())
+    for (const Failures& failed : failed_programs(calls))
+      if (causes.empty() && failed.processes >= per_session(checks_per_second, info)) add(failed);
   return causes;
 }
 
 }  // namespace
 
 std::vector<CallCause> many_calls(const LatencyTable& calls, const SessionInfo& info) {
+  const std::map<std::uint32_t, FailingLoop> loops = failing_loops(calls, info);
   std::vector<CallCause> causes;
   for (const LatencyRow& row : calls.rows) {
-    const std::uint64_t count = row.latency.count(), ns = row.latency.total_ns();
-    if (!row.process || count < per_session(calls_per_second, info) || count == 0) continue;
-    const std::string_view shortage = shortage_of(row);
-    if (ns / count >= short_call_ns) continue;
-    if (ns < duration_of(info) / calls_share && shortage.empty()) continue;
+    if (!is_many(row, info)) continue;
+    const auto loop = loops.find(row.process->pid);
+    const bool fails = loop != loops.end() && loop->second.failing == &row;
+    if (!fails && loop != loops.end() && loop->second.has(row)) continue;
+    const std::uint64_t count = row.latency.count();
+    const std::uint64_t ns = fails ? loop->second.ns : row.latency.total_ns();
+    if (ns < duration_of(info) / calls_share && !fails) continue;
     if (is_sleep(row.name) && count < per_session(sleeps_per_second, info)) continue;
-    const std::string fails = shortage.empty() ? "" : fmt::format(", and fails: {}", shortage);
-    causes.push_back(
-        {.pid = row.process->pid,
-         .cause = {
-             .cause = fmt::format("{} {} times, {} each{}", printable(row.name), grouped(count),
-                                  duration_text(ns / count), fails),
-             .kind = why_calls,
-             .count = count,
-             .total_ns = ns,
-             .max_ns = row.latency.max_ns(),
-             .who = {{.name = fmt::format("{}[{}]", printable(row.process->comm), row.process->pid),
-                      .count = count,
-                      .ns = ns}},
-             .next = next_command(why_calls, row.name, 0, info),
-             .pid = row.process->pid}});
+    const std::string failure = fails ? loop->second.text() : "";
+    causes.push_back({.pid = row.process->pid,
+                      .cause = {.cause = fmt::format(
+                                    "{} {} times, {} each{}", printable(row.name), grouped(count),
+                                    duration_text(row.latency.total_ns() / count), failure),
+                                .kind = why_calls,
+                                .count = count,
+                                .total_ns = ns,
+                                .max_ns = row.latency.max_ns(),
+                                .who = {{.name = fmt::format("{}[{}]", printable(row.process->comm),
+                                                             row.process->pid),
+                                         .count = count,
+                                         .ns = ns}},
+                                .next = next_command(why_calls, row.name, 0, info),
+                                .shortage = shortage_named(shortage_of(row)),
+                                .pid = row.process->pid},
+                      .is_whole_process = fails && loop->second.is_whole_process()});
   }
   return causes;
 }
@@ -181,9 +320,19 @@ std::vector<CallCause> retries(const LatencyTable& calls, const SessionInfo& inf
                       .ns = process.sleep_ns}},
              .next = next_command(why_retry, failing.name, 0, info),
              .lock_wanted_by = failing.name == "flock" || failing.name == "fcntl" ? pid : 0,
+             .shortage =
+                 process.cannot_fork ? Shortage::processes : shortage_named(shortage_of(failing)),
              .pid = pid}});
   }
   return causes;
+}
+
+std::map<std::uint32_t, Shortage> shortages(const LatencyTable& calls, const SessionInfo& info) {
+  std::map<std::uint32_t, Shortage> found;
+  for (const auto& causes : {many_calls(calls, info), retries(calls, info)})
+    for (const CallCause& one : causes)
+      if (one.cause.shortage != Shortage::none) found[one.pid] = one.cause.shortage;
+  return found;
 }
 
 }  // namespace overdue

@@ -22,21 +22,31 @@ struct WhyName {
 /// The name as text shows it, whether it is printable already or not.
 std::string shown_name(const WhyName& name);
 
+/// What calls that fail each time lack.
+enum class Shortage : std::uint8_t {
+  none,
+  descriptors,  ///< of the process
+  files,        ///< of the machine
+  processes,
+  other
+};
+
 /// Late time that has one root.
 struct WhyCause {
   std::string cause{};      ///< the root, in words
   std::string_view kind{};  ///< one of why_kinds
   std::uint64_t count = 0;  ///< late waits, samples or calls
   std::uint64_t total_ns = 0;
-  std::uint64_t max_ns = 0;           ///< longest of them; 0: not known
-  std::vector<WhyName> who{};         ///< the threads that were late, longest first
-  std::vector<WhyName> by{};          ///< the roots, or the threads that had the CPU; longest first
-  Breakdown parts{};                  ///< of the late operations that have a finding
-  std::optional<Finding> example{};   ///< the longest of them
-  std::string next{};                 ///< the command that shows more
-  std::uint32_t lock_wanted_by = 0;   ///< pid of the process that wants the lock of a file; 0: none
-  bool may_be_idle = false;           ///< the threads may have waited for work
-  std::set<std::uint32_t> waiters{};  ///< tids of the late threads; not all of very many
+  std::uint64_t max_ns = 0;          ///< longest of them; 0: not known
+  std::vector<WhyName> who{};        ///< the threads that were late, longest first
+  std::vector<WhyName> by{};         ///< the roots, or the threads that had the CPU; longest first
+  Breakdown parts{};                 ///< of the late operations that have a finding
+  std::optional<Finding> example{};  ///< the longest of them
+  std::string next{};                ///< the command that shows more
+  std::uint32_t lock_wanted_by = 0;  ///< pid of the process that wants the lock of a file; 0: none
+  Shortage shortage = Shortage::none;  ///< of the process `pid`
+  bool may_be_idle = false;            ///< the threads may have waited for work
+  std::set<std::uint32_t> waiters{};   ///< tids of the late threads; not all of very many
   /// Of a cause that sums alone show: the process, 0 for several, and the name of the threads with
   /// * for numbers, empty for all threads.
   std::uint32_t pid = 0;

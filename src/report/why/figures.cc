@@ -79,6 +79,7 @@ class Builder {
     name_lock_holders();
     name_other_sides();
     name_late_for_safepoint();
+    name_limits();
     figures_.disks = found_.disks.all();
     for (WhyCause& cause : figures_.causes) {
       name_disk_users(cause, figures_.disks);
@@ -103,6 +104,7 @@ class Builder {
   void name_lock_holders();
   void name_other_sides();
   void name_late_for_safepoint();
+  void name_limits();
   void rank();
   void sort_groups();
   bool is_much(std::uint64_t ns) const { return is_much_of(duration_ns_, ns); }
@@ -227,6 +229,12 @@ void Builder::add_calls() {
     if (const auto found = oncpu_ns.find(one.pid); found != oncpu_ns.end())
       one.cause.total_ns = std::min(one.cause.total_ns, found->second);
     one.cause.total_ns -= std::min(booked_in_calls_ns_[one.pid], one.cause.total_ns);
+    if (one.is_whole_process) {
+      const std::uint64_t all_ns = oncpu_ns[one.pid];
+      const std::uint64_t rest_ns =
+          all_ns - std::min(booked_ns_[one.pid] + calls_ns[one.pid], all_ns);
+      one.cause.total_ns = std::max(one.cause.total_ns, rest_ns);
+    }
     one.cause.max_ns = std::min(one.cause.max_ns, one.cause.total_ns);
     one.cause.who.front().ns = one.cause.total_ns;
     calls_ns[one.pid] += one.cause.total_ns;
@@ -302,6 +310,15 @@ void Builder::name_late_for_safepoint() {
     cause.cause +=
         fmt::format("; {}[{}] was on the CPU for {} % of the time", printable(thread.comm),
                     thread.tid, percent_of(thread.oncpu_ns, thread.wall_ns));
+  }
+}
+
+/// The limit that a process whose calls fail has reached.
+void Builder::name_limits() {
+  for (WhyCause& cause : figures_.causes) {
+    if (cause.shortage == Shortage::none) continue;
+    const auto limit = std::ranges::find(found_.limits, cause.pid, &Remark::id);
+    if (limit != found_.limits.end()) cause.cause += "; " + limit->words;
   }
 }
 

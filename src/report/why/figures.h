@@ -14,6 +14,7 @@
 #include "report/why/file_locks.h"
 #include "report/why/open_waits.h"
 #include "report/why/others_waits.h"
+#include "report/why/remarks.h"
 #include "report/why/sampling.h"
 
 namespace overdue {
@@ -43,6 +44,7 @@ struct WhyFindings {
   const std::vector<FileLock>& locks;       ///< at the end of the session
   const std::vector<OtherSide>& sides;      ///< of waits that have not ended
   const std::vector<OtherEnd>& other_ends;  ///< likewise
+  const std::vector<Remark>& limits;        ///< that processes have reached, by pid
   const DiskUses& disks;
   std::uint64_t threshold_ns = 0;
   std::size_t causes_max = 20;  ///< causes in the figures

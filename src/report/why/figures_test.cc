@@ -37,6 +37,7 @@ struct Session {
                        .locks = locks,
                        .sides = sides,
                        .other_ends = other_ends,
+                       .limits = limits,
                        .disks = disks,
                        .threshold_ns = ms});
   }
@@ -60,6 +61,7 @@ struct Session {
   std::vector<FileLock> locks;
   std::vector<OtherSide> sides;
   std::vector<OtherEnd> other_ends;
+  std::vector<Remark> limits;
   DiskUses disks;
 };
 
@@ -234,6 +236,81 @@ TEST(WhyFigures, WorkOfTheKernelForAThreadIsACauseOfItsOwn) {
   EXPECT_EQ(all.causes[0].cause, "page faults, on the CPU: 100 % in refill");
   EXPECT_EQ(all.causes[0].total_ns, 600 * ms);
   EXPECT_EQ(all.causes[1].total_ns, 200 * ms) << all.causes[1].cause;
+}
+
+TEST(WhyFigures, ALoopThatFailsIsOneCauseWithItsLimit) {
+  Session session;
+  session.threads.push_back(thread_of(10, 10, "app"));
+  session.threads[0].oncpu_ns = 900 * ms;
+  session.call("epoll_wait", 20'000, 2'000);
+  session.call("accept4", 20'500, 5'000, 20'500);
+  session.calls.rows.back().errnos = {{"EMFILE", 20'500}};
+  session.call("getpid", 300, 1'000);
+  session.limits = {{.id = 10, .words = "12 of 12 descriptors are open"}};
+  const WhyFigures all = session.figures();
+  ASSERT_EQ(all.causes.size(), 1u);
+  EXPECT_EQ(all.causes[0].cause,
+            "accept4 20,500 times, 5.00us each, and fails: EMFILE, in a loop with epoll_wait; 12 "
+            "of 12 descriptors are open");
+  EXPECT_EQ(all.causes[0].total_ns, 900 * ms) << "the program does nothing else";
+}
+
+TEST(WhyFigures, ALoopThatFailsBesideOtherWorkHasOnlyItsCalls) {
+  Session session;
+  session.threads.push_back(thread_of(10, 10, "app"));
+  session.threads[0].oncpu_ns = 900 * ms;
+  session.call("accept4", 20'000, 5'000, 20'000);
+  session.calls.rows.back().errnos = {{"EMFILE", 20'000}};
+  session.call("getpid", 100'000, 100);
+  const WhyFigures all = session.figures();
+  ASSERT_EQ(all.causes.size(), 2u);
+  EXPECT_EQ(all.causes[0].kind, why_cpu);
+  EXPECT_EQ(all.causes[1].cause, "accept4 20,000 times, 5.00us each, and fails: EMFILE");
+  EXPECT_EQ(all.causes[1].total_ns, 100 * ms);
+}
+
+TEST(WhyFigures, ProcessesThatCannotBeStartedHaveTheirLimit) {
+  Session session;
+  session.threads.push_back(thread_of(10, 10, "app"));
+  session.call("clock_nanosleep", 20, 50 * ms);
+  session.call("vfork", 20, 10'000, 20);
+  session.calls.rows.back().errnos = {{"EAGAIN", 20}};
+  session.limits = {{.id = 10, .words = "cgroup /jobs has 7 of 7 processes"}};
+  const WhyFigures all = session.figures();
+  ASSERT_EQ(all.causes.size(), 1u);
+  EXPECT_EQ(all.causes[0].cause,
+            "retries: vfork failed 20 times (EAGAIN), and a sleep of 50.0ms after each; cgroup "
+            "/jobs has 7 of 7 processes");
+}
+
+TEST(WhyFigures, ProgramsThatAScriptStartsUntilOneSucceedsAreRetries) {
+  const auto session_of = [](std::uint64_t failing, std::string_view sleeper) {
+    Session session;
+    session.threads.push_back(thread_of(10, 10, "sh"));
+    for (std::uint32_t pid = 100; pid < 110; ++pid) {
+      LatencyRow row;
+      row.name = "exit_group";
+      row.process = ProcessKey{pid, "grep"};
+      row.unreturned = 1;
+      row.failed = pid < 100 + failing ? 1 : 0;
+      session.calls.rows.push_back(std::move(row));
+    }
+    session.call("clock_nanosleep", 10, 50 * ms);
+    session.calls.rows.back().process = ProcessKey{200, std::string(sleeper)};
+    return session;
+  };
+  const WhyFigures all = session_of(10, "sleep").figures();
+  ASSERT_EQ(all.causes.size(), 1u);
+  EXPECT_EQ(all.causes[0].cause,
+            "retries: 10 processes grep, each ended with an exit status that is not 0, and a sleep "
+            "of 50.0ms after each");
+  EXPECT_EQ(all.causes[0].total_ns, 500 * ms);
+  EXPECT_TRUE(session_of(4, "sleep").figures().causes.empty()) << "most succeed";
+  Session supervisor = session_of(10, "supervisor");
+  EXPECT_TRUE(supervisor.figures().causes.empty()) << "another process sleeps";
+  supervisor.call("clone", 10, 100'000);
+  supervisor.calls.rows.back().process = ProcessKey{200, "supervisor"};
+  EXPECT_EQ(supervisor.figures().causes.size(), 1u);
 }
 
 TEST(WhyFigures, ManyShortStopsAreACause) {

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/session_info.h"
+
+namespace overdue {
+
+/// What the machine says of a process at the end of a session, and what explains its causes.
+struct Remark {
+  std::uint32_t id = 0;  ///< pid
+  std::string words;     ///< "12 of 12 descriptors are open"; printable
+};
+
+/// What a remark is about: a limit that a process has reached.
+inline constexpr std::string_view of_limit = "limit";
+
+/// The remarks of one kind as a setting that a recording keeps, and back. A damaged setting has
+/// fewer.
+void keep_remarks(std::string_view kind, const std::vector<Remark>& remarks, SessionInfo& info);
+std::vector<Remark> kept_remarks(std::string_view kind, const SessionInfo& info);
+
+}  // namespace overdue
