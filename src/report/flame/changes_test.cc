@@ -6,7 +6,7 @@
 
 #include "flame/folded.h"
 
-namespace overdue {
+namespace overdue::changes_test {
 namespace {
 
 StackTree compared(std::string_view before, std::string_view after) {
@@ -85,4 +85,4 @@ TEST(FlameChanges, TextShowsSharesAndPoints) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::changes_test

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-namespace overdue {
+namespace overdue::windows_test {
 namespace {
 
 /// A line of the kernel's documentation (Documentation/trace/ftrace.rst).
@@ -98,4 +98,4 @@ TEST(HwlatWindows, TakesOutWhatIsSomebodys) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::windows_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace overdue {
+namespace overdue::switch_line_test {
 namespace {
 
 using Kind = SwitchEvent::Kind;
@@ -100,4 +100,4 @@ TEST(SwitchLine, OthersAreLeftOut) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::switch_line_test

@@ -10,7 +10,7 @@
 #include "probes/sched/probe.h"
 #include "report/offcpu/sections.h"
 
-namespace overdue {
+namespace overdue::table_test {
 namespace {
 
 constexpr u64 ms = 1'000'000;
@@ -219,4 +219,4 @@ TEST_F(OffcpuTables, NamesOfEndedThreadsStayWithinTheLimit) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::table_test

@@ -11,7 +11,7 @@
 #include "probes/osnoise/probe.h"
 #include "report/timerlat/text.h"
 
-namespace overdue {
+namespace overdue::osnoise_text_test {
 namespace {
 
 using testing::HasSubstr;
@@ -307,4 +307,4 @@ TEST(OsnoisePlan, OfADamagedRecordingHasRowsByThread) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::osnoise_text_test

@@ -9,7 +9,7 @@
 #include "flame/folded.h"
 #include "report/profile/sections.h"
 
-namespace overdue {
+namespace overdue::profile_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -241,4 +241,4 @@ TEST(ProfileFigures, CpuShareIsTheTimeOfOneCpu) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::profile_test

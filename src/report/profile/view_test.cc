@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "probes/profile/probe.h"
 
-namespace overdue {
+namespace overdue::profile_view_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -141,4 +141,4 @@ TEST(ProfileFormat, IsOneOfASinkOrADrawing) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::profile_view_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace overdue {
+namespace overdue::flame_test {
 namespace {
 
 using testing::ElementsAre;
@@ -151,4 +151,4 @@ TEST(NestedFindings, ManyThatLieInNoneAreAllDrawn) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::flame_test

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "core/histogram.h"
 
-namespace overdue {
+namespace overdue::percentile_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -132,4 +132,4 @@ TEST(PercentileThreshold, OfASmallerShareIsLonger) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::percentile_test

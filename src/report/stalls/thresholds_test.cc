@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace overdue {
+namespace overdue::thresholds_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -159,4 +159,4 @@ TEST(Thresholds, AreRefusedWithWhatWouldBeRight) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::thresholds_test

@@ -14,7 +14,7 @@
 #include "report/stalls/chosen.h"
 #include "sinks/finding_sections.h"
 
-namespace overdue {
+namespace overdue::stalls_view_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -373,4 +373,4 @@ TEST(StallView, KeepsWhatPassesAFunction) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::stalls_view_test

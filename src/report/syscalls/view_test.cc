@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "sinks/make_sink.h"
 
-namespace overdue {
+namespace overdue::syscalls_view_test {
 namespace {
 
 using ::testing::AllOf;
@@ -142,4 +142,4 @@ TEST(SyscallView, UnfinishedCallsBeyondWhatIsKeptAreCounted) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::syscalls_view_test

@@ -8,7 +8,7 @@
 #include "report/timerlat/trace.h"
 #include "resolve/kernel_stacks.h"
 
-namespace overdue {
+namespace overdue::timerlat_text_test {
 namespace {
 
 using testing::HasSubstr;
@@ -144,4 +144,4 @@ max:           2.3       4.6       6.9
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::timerlat_text_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace overdue {
+namespace overdue::answers_test {
 namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
@@ -285,4 +285,4 @@ TEST(OpenedSockets, SurviveARecording) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::answers_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace overdue {
+namespace overdue::blame_open_calls_test {
 namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
@@ -69,4 +69,4 @@ TEST(BlameTable, AnOpenCallOfAStoppedThreadIsAStop) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::blame_open_calls_test

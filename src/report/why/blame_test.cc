@@ -8,7 +8,7 @@
 
 #include "report/why/root.h"
 
-namespace overdue {
+namespace overdue::blame_test {
 namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
@@ -400,4 +400,4 @@ TEST(BlameTable, WhoWaitsBehindAThreadThatWaitsForAnAnswerIsNotIdle) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::blame_test

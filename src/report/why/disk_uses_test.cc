@@ -6,7 +6,7 @@
 
 #include "probes/disks/probe.h"
 
-namespace overdue {
+namespace overdue::disk_uses_test {
 namespace {
 
 void add(DiskUses& uses, const char* comm, std::uint32_t pid, std::uint64_t ns) {
@@ -91,4 +91,4 @@ TEST(DiskUses, DoNotBlameTheInnocent) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::disk_uses_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace overdue {
+namespace overdue::figures_test {
 namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
@@ -366,4 +366,4 @@ TEST(WhyFigures, ThreadsOfManyProcessesWithOneNameAreOneGroup) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::figures_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace overdue {
+namespace overdue::file_locks_test {
 namespace {
 
 TEST(FileLocks, SurviveARecording) {
@@ -25,4 +25,4 @@ TEST(FileLocks, OfADamagedRecordingAreFew) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::file_locks_test

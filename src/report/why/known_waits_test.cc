@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace overdue {
+namespace overdue::known_waits_test {
 namespace {
 
 /// Innermost first.
@@ -92,4 +92,4 @@ TEST(KnownLock, OfPostgres) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::known_waits_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace overdue {
+namespace overdue::open_waits_test {
 namespace {
 
 Finding open_call(std::string name, const char* function) {
@@ -42,4 +42,4 @@ TEST(OtherSides, OfADamagedRecordingAreFew) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::open_waits_test

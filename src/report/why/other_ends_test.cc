@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace overdue {
+namespace overdue::other_ends_test {
 namespace {
 
 Finding on_pipe(const char* call) {
@@ -74,4 +74,4 @@ TEST(OtherEnds, ComeBackFromARecording) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::other_ends_test

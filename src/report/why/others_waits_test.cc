@@ -9,7 +9,7 @@
 
 #include "report/why/groups.h"
 
-namespace overdue {
+namespace overdue::others_waits_test {
 namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
@@ -193,4 +193,4 @@ TEST(CpuHolders, OfVeryManyPairsCountWhatIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::others_waits_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace overdue {
+namespace overdue::remarks_test {
 namespace {
 
 TEST(Remarks, AreKeptByKind) {
@@ -28,4 +28,4 @@ TEST(Remarks, OfADamagedRecordingAreFewer) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::remarks_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace overdue {
+namespace overdue::sampling_test {
 namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
@@ -80,4 +80,4 @@ TEST(WhySampling, AnIntervalHasWeightsOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::sampling_test

@@ -5,7 +5,7 @@
 
 #include "report/why/root.h"
 
-namespace overdue {
+namespace overdue::unnamed_code_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -40,4 +40,4 @@ TEST(OwnPlace, IsTheJavaMethodIfItsNameIsKnown) {
 }
 
 }  // namespace
-}  // namespace overdue
+}  // namespace overdue::unnamed_code_test
