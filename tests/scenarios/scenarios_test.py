@@ -98,6 +98,9 @@ class Scenario(unittest.TestCase):
 
     def check_innocent(self, name, truth, seen):
         for cause in seen.report["causes"] if truth.not_by else ():
+            # Who had the CPU is a measured share, and no blame for a lock or a disk.
+            if cause["kind"] == "runqueue" and "runqueue" not in truth.kinds:
+                continue
             whole = sum(one["ns"] for one in cause["by"])
             for one in cause["by"]:
                 if one["ns"] >= whole / 10:
