@@ -152,6 +152,9 @@ TEST(SchemaGolden, OfTheFixturesRecords) {
 TEST(AllFormats, LetNothingHostileThrough) {
   for (const std::string_view format : sink_formats()) {
     for (const auto& feed : {feed_grouped, feed_calls_and_unfinished, feed_names, feed_plain}) {
+      // A page has no stream of calls or waits.
+      const bool is_stream = feed == feed_calls_and_unfinished || feed == feed_plain;
+      if (format == "html" && is_stream) continue;
       const std::string text = written(format, {.stream = true}, fixture::receipt(), feed);
       for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
