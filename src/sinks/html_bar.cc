@@ -66,9 +66,9 @@ std::string html_label(std::string_view key) {
   if (const KnownPart* const part = known(key)) return std::string(part->label);
   for (const std::string_view unit : {"_ns", "_bytes"})
     if (key.size() > unit.size() && key.ends_with(unit)) key.remove_suffix(unit.size());
-  std::string words(key);
-  std::ranges::replace(words, '_', ' ');
-  return html_text(words);
+  std::string label(key);
+  std::ranges::replace(label, '_', ' ');
+  return html_text(label);
 }
 
 std::string html_bar(const HtmlValue& object, const std::vector<const HtmlValue*>& splits) {
@@ -83,11 +83,11 @@ std::string html_bar(const HtmlValue& object, const std::vector<const HtmlValue*
     all += value.number;
   }
   if (all <= 0) return {};
-  std::ranges::stable_sort(parts, std::ranges::greater(), &Part::size);
+  std::ranges::sort(parts, std::ranges::greater(), &Part::size);
   std::string text = fmt::format(
       "<svg class=\"bar\" viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",
       bar_width, bar_height);
-  std::string words;
+  std::string legend;
   double x = 0;
   for (const Part& part : parts) {
     const double width = part.size / all * bar_width, percent = 100 * part.size / all;
@@ -98,10 +98,10 @@ std::string html_bar(const HtmlValue& object, const std::vector<const HtmlValue*
         duration_text(static_cast<std::uint64_t>(part.size)), percent);
     x += width;
     if (percent >= 1)
-      words += fmt::format("{}<span class=\"{}\"></span>{}&#160;{:.0f}&#160;%",
-                           words.empty() ? "" : ", ", part.color, part.label, percent);
+      legend += fmt::format("{}<span class=\"{}\"></span>{}&#160;{:.0f}&#160;%",
+                            legend.empty() ? "" : ", ", part.color, part.label, percent);
   }
-  return text + "</svg><span class=\"legend\">" + words + "</span>";
+  return text + "</svg><span class=\"legend\">" + legend + "</span>";
 }
 
 bool is_histogram(const HtmlValue& value) {

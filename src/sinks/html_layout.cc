@@ -17,9 +17,9 @@ using Kind = HtmlValue::Kind;
 constexpr std::size_t frames_shown = 4;
 
 /// Numbers that are names, not quantities.
-constexpr std::string_view names[] = {"pid",  "tid",    "cpu",    "id",  "number",     "like",
-                                      "line", "offset", "prio",   "uid", "hang",       "schema",
-                                      "prio", "nice",   "to_cpu", "ret", "rt_priority"};
+constexpr std::string_view number_names[] = {
+    "pid", "tid",  "cpu",    "id",   "number", "like",   "line", "offset",     "prio",
+    "uid", "hang", "schema", "prio", "nice",   "to_cpu", "ret",  "rt_priority"};
 
 /// Points in time on CLOCK_MONOTONIC, not durations.
 constexpr std::string_view instants[] = {"time_ns", "start_ns", "begin_ns", "expires_ns"};
@@ -31,7 +31,7 @@ std::string number_text(const HtmlValue& value, KernelTime begin) {
     return "+" + duration_text(value.count - begin_ns);
   if (key == "ns" || key.ends_with("_ns")) return duration_text(value.count);
   if (key == "bytes" || key.ends_with("_bytes")) return bytes_text(value.count);
-  if (std::ranges::find(names, key) != std::end(names) || key.ends_with("_id"))
+  if (std::ranges::find(number_names, key) != std::end(number_names) || key.ends_with("_id"))
     return fmt::format("{}", value.count);
   return grouped(value.count);
 }
