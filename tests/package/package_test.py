@@ -222,7 +222,7 @@ class Completion(PackageTest):
                                 (["overdue", "stalls", "--th"], ["--threshold"]),
                                 (["overdue", "syscalls", "--format", "nd"], ["ndjson"]),
                                 (["overdue", "syscalls", "--format", "=", "cs"], ["csv"]),
-                                (["overdue", "syscalls", "--format", "="], ["text", "json", "ndjson", "csv"]),
+                                (["overdue", "syscalls", "--format", "="], ["text", "json", "ndjson", "csv", "html"]),
                                 (["overdue", "stalls", "--span", "tcp_c"], ["tcp_connect"]),
                                 (["overdue", "stalls", "-T", ""], []),
                                 (["overdue", "worst", "hw"], ["hwlat"]),
