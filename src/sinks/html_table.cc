@@ -119,7 +119,7 @@ class Table {
   /// The values below a row; those of the first row are open.
   std::string below_html(const HtmlValue& value, bool is_open) const {
     if (value.look == Look::command) return "<p>" + html_inline(value, begin_) + "</p>";
-    const std::string content =
+    std::string content =
         value.kind == Kind::finding ? html_block(value.text) : html_table(value, begin_);
     if (value.key.empty()) return content;
     return fmt::format("<details{}><summary>{}</summary>{}</details>",
