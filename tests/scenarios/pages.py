@@ -27,18 +27,20 @@ def says_the_truth(text, truth):
 def page(module):
     with Stage() as stage:
         target = list(map(str, module.start(stage)))
-        finished = overdue("why", *target, "-d", "5s")
+        finished = overdue("why", "-d", "5s", *target)
         if finished.status != 0:
             raise AssertionError(finished)
         # The output of a program that Overdue started is its own.
         shown = finished.err if "--" in target else finished.out
         text = shown.encode("latin-1").decode().replace(stage.folder, "/srv")
+        words = " ".join(target).replace(stage.folder, "/srv")
+        command = f"why -d 5s {words}" if "--" in target else f"{words} -d 5s"
     if not says_the_truth(text, module.TRUTH):
         raise AssertionError(f"the page would not say the truth:\n{text}")
     text = re.sub(r"(?m)^\w+, Linux", "host, Linux", text)
     lines = "".join(f"    {line}\n" if line else "\n" for line in text.rstrip("\n").split("\n"))
     title = module.__doc__.strip().rstrip(".")
-    return (f"# {title}\n\n**Symptom**: {module.SYMPTOM}.\n\n    sudo overdue {' '.join(target)} -d 5s\n\n"
+    return (f"# {title}\n\n**Symptom**: {module.SYMPTOM}.\n\n    sudo overdue {command}\n\n"
             f"prints\n\n{lines}\n{getattr(module, 'READING', NOTHING_READING)}\n\nThe system: `tests/scenarios/{module.__name__}.py`.\n")
 
 
