@@ -202,6 +202,7 @@ void Answers::note_question(std::uint32_t pid, std::string_view listener) {
 }
 
 bool Answers::has_asked(const Finding& unix_wait) const {
+  if (!unix_wait.object) return false;
   const std::string& name = unix_wait.object->text;
   return std::ranges::any_of(asked_, [&](const auto& asked) {
     return asked.first == unix_wait.thread.pid && is_listener_of(asked.second, name);

@@ -80,7 +80,7 @@ bool is_reason_to_wait(std::string_view call, std::string_view error) {
 /// Whether the calls of a row are very many and short.
 bool is_many(const LatencyRow& row, const SessionInfo& info) {
   const std::uint64_t count = row.latency.count();
-  return row.process && count > 0 && count >= per_session(calls_per_second, info) &&
+  return count > 0 && count >= per_session(calls_per_second, info) &&
          row.latency.total_ns() / count < short_call_ns;
 }
 
@@ -109,7 +109,7 @@ std::map<std::uint32_t, FailingLoop> failing_loops(const LatencyTable& calls,
                                                    const SessionInfo& info) {
   std::map<std::uint32_t, FailingLoop> loops;
   for (const LatencyRow& row : calls.rows) {
-    if (!is_many(row, info) || shortage_of(row).empty()) continue;
+    if (!row.process || !is_many(row, info) || shortage_of(row).empty()) continue;
     FailingLoop& loop = loops[row.process->pid];
     if (!loop.failing || loop.failing->latency.count() < row.latency.count()) loop.failing = &row;
   }
@@ -247,7 +247,7 @@ std::vector<CallCause> many_calls(const LatencyTable& calls, const SessionInfo& 
   const std::map<std::uint32_t, FailingLoop> loops = failing_loops(calls, info);
   std::vector<CallCause> causes;
   for (const LatencyRow& row : calls.rows) {
-    if (!is_many(row, info)) continue;
+    if (!row.process || !is_many(row, info)) continue;
     const auto loop = loops.find(row.process->pid);
     const bool fails = loop != loops.end() && loop->second.failing == &row;
     if (!fails && loop != loops.end() && loop->second.has(row)) continue;
