@@ -1,6 +1,6 @@
 """nginx passes requests on to a server that is slow to answer; its workers wait for hundreds of sockets."""
-import idle_nginx
-from scenario import Truth, await_port, free_port, pause, tool
+import nginx
+from scenario import Truth, free_port
 
 GROUP = "network"
 SYMPTOM = "pages take 150 ms, and nginx uses no CPU"
@@ -27,30 +27,8 @@ say("ready")
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Page).serve_forever()
 '''
 
-USER = '''
-import http.client
-def ask():
-    server = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
-    while True:
-        server.request("GET", "/")
-        server.getresponse().read()
-for _ in range(4):
-    start("user", ask)
-say("ready")
-time.sleep(1000)
-'''
-
 
 def start(stage):
-    port, behind = free_port(), free_port()
-    text = idle_nginx.CONFIGURATION.format(folder=stage.folder, port=port)
-    served = f"listen 127.0.0.1:{port};"
-    path = stage.write("nginx.conf", text.replace(
-        served, f"{served} location / {{ proxy_pass http://127.0.0.1:{behind}; }}"))
-    stage.python(SHOP, behind)
-    server = stage.start(tool("nginx"), "-e", stage.path("error.log"), "-c", path)
-    await_port(port)
-    stage.python(USER, port)
-    pause(0.5)
-    with open(f"/proc/{server.pid}/task/{server.pid}/children", encoding="ascii") as file:
-        return ["-p", ",".join([str(server.pid), *file.read().split()])]
+    port = free_port()
+    stage.python(SHOP, port)
+    return nginx.start(stage, f"http://127.0.0.1:{port}", users=4)

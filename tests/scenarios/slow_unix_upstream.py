@@ -1,6 +1,6 @@
 """nginx passes requests on over a unix socket, to a server with two processes that is slow to answer."""
-import idle_nginx
-from scenario import Truth, await_port, free_port, pause, tool
+import nginx
+from scenario import Truth
 
 GROUP = "network"
 SYMPTOM = "pages take 150 ms, and nginx uses no CPU"
@@ -33,30 +33,8 @@ if os.fork():
 server.serve_forever()
 '''
 
-USER = '''
-import http.client
-def ask():
-    server = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
-    while True:
-        server.request("GET", "/")
-        server.getresponse().read()
-for _ in range(2):
-    start("user", ask)
-say("ready")
-time.sleep(1000)
-'''
-
 
 def start(stage):
-    port, path = free_port(), stage.path("app.sock")
-    text = idle_nginx.CONFIGURATION.format(folder=stage.folder, port=port)
-    served = f"listen 127.0.0.1:{port};"
-    configuration = stage.write("nginx.conf", text.replace(
-        served, f"{served} location / {{ proxy_pass http://unix:{path}:; }}"))
+    path = stage.path("app.sock")
     stage.python(SHOP, path)
-    server = stage.start(tool("nginx"), "-e", stage.path("error.log"), "-c", configuration)
-    await_port(port)
-    stage.python(USER, port)
-    pause(0.5)
-    with open(f"/proc/{server.pid}/task/{server.pid}/children", encoding="ascii") as file:
-        return ["-p", ",".join([str(server.pid), *file.read().split()])]
+    return nginx.start(stage, f"http://unix:{path}:", users=2)

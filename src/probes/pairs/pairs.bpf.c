@@ -82,7 +82,8 @@ static __noinline int read_own_sums(struct task_struct* task, u64 now_ns,
   return ledger->since_ns == since_ns;
 }
 
-/* What records of spans have in common, whoever ended them. The header is that of the end. */
+/* What all records of spans have in common. The header is that of the thread that ended the span.
+ */
 static __always_inline void fill_span(struct span_record* span, const struct pair_key* key,
                                       const struct open_pair* open) {
   span->header.kind = RECORD_SPAN;

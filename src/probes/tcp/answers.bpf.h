@@ -61,7 +61,8 @@ static __always_inline u32 ports_between(const struct sock* sock) {
                                                           << 16;
 }
 
-/* Tells a unix socket from a later one at its address; 0: the process has closed the socket. */
+/* A later unix socket at the same address has another inode; 0: the process has closed the socket.
+ */
 static __always_inline u64 inode_of_socket(const struct sock* sock) {
   const struct socket* socket = BPF_CORE_READ(sock, sk_socket);
   return socket ? BPF_CORE_READ((const struct socket_alloc*)socket, vfs_inode.i_ino) : 0;

@@ -152,15 +152,6 @@ TEST(BlameTable, ThreadsThatHoldALockInTurnAreOneRoot) {
   EXPECT_EQ(table.blocked(WhySampling()).ran_ns.at("order-*"), 40 * ms);
 }
 
-TEST(OwnPlace, IsNoGlueOfRustUnlessNothingElseIsThere) {
-  const char* glue = "std::sys::backtrace::__rust_begin_short_backtrace";
-  const char* park = "<std::thread::thread::Thread>::park";
-  EXPECT_EQ(own_place(stack_of({park, "m::take", "m::main", glue, "std::rt::lang_start"})),
-            "m::take ← m::main");
-  EXPECT_EQ(own_place(stack_of({park, glue, "std::rt::lang_start::{{closure}}"})),
-            std::string(glue) + " ← std::rt::lang_start::{{closure}}");
-}
-
 TEST(BlameTable, ThreadsThatRanAreOneRowAndKeepACommonName) {
   BlameTable table;
   Finding finding = blocked(1, 10);

@@ -77,7 +77,7 @@ std::uint64_t ran_ns(const ChainLink& link) {
 }
 
 /// Whether the chain ends at a JVM's VM thread that slept until the last thread had reached a
-/// safepoint. The VM thread is not the cause, and nothing tells which thread it waited for.
+/// safepoint. The VM thread is not the cause; which thread it waited for is not known.
 bool ends_at_safepoint(const std::vector<ChainLink>& chain, std::size_t vm_thread) {
   if (vm_thread + 2 != chain.size() || chain.back().means != of_timeout) return false;
   return std::ranges::any_of(chain[vm_thread].waking_stack, [](const StackFrame& frame) {

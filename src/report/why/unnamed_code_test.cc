@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/why/root.h"
-
 namespace overdue::unnamed_code_test {
 namespace {
 
@@ -30,13 +28,6 @@ TEST(UnnamedCode, NothingIsSaidOfOtherProgramsAndOfWhatHasNames) {
   code.add(7, {unnamed, {.name = "main", .module = "/usr/bin/app"}});
   code.add(7, {enter, {.name = "void Orders.book(long)", .module = "[jit]", .is_jit = true}});
   EXPECT_THAT(code.notes(), IsEmpty());
-}
-
-TEST(OwnPlace, IsTheJavaMethodIfItsNameIsKnown) {
-  const StackFrame method{.name = "void Orders.book(long)", .module = "[jit]", .is_jit = true};
-  const StackFrame interpreter{.name = "Interpreter", .module = "[jit]", .is_jit = true};
-  EXPECT_EQ(own_place({enter, interpreter, method, interpreter}), "void Orders.book(long)");
-  EXPECT_EQ(own_place({enter, unnamed, interpreter}), "ObjectMonitor::enter ← Interpreter");
 }
 
 }  // namespace
