@@ -11,9 +11,7 @@
 #include "bpf/thread_ledger.h"
 #include "bpf/throttled_queues.bpf.h"
 
-const volatile u8 tells_real_time;       /* 0: the limit is ignored */
-const volatile u64 real_time_runtime_ns; /* per period, without CONFIG_RT_GROUP_SCHED */
-const volatile u64 real_time_period_ns;
+const volatile u8 tells_real_time; /* 0: the limit is ignored */
 
 #define MAX_RT_PRIO 100 /* include/linux/sched/prio.h; deadlines are below 0 */
 #define REAL_TIME_DEPTH_MAX 4
@@ -121,17 +119,4 @@ __noinline int throttled_with_queues(const u64* address, struct real_time_wait* 
     above = BPF_CORE_READ(above, parent);
   }
   return 0;
-}
-
-static __always_inline void fill_real_time_limit(struct sched_throttle* record,
-                                                 struct task_group* group) {
-  record->limit = THROTTLE_REAL_TIME;
-  record->reserved = 0;
-  if (bpf_core_field_exists(group->rt_bandwidth) && group) {
-    record->quota_ns = BPF_CORE_READ(group, rt_bandwidth.rt_runtime);
-    record->period_ns = BPF_CORE_READ(group, rt_bandwidth.rt_period);
-  } else {
-    record->quota_ns = real_time_runtime_ns;
-    record->period_ns = real_time_period_ns;
-  }
 }

@@ -3,8 +3,12 @@
 #pragma once
 
 #include "bpf/compat.bpf.h"
-#include "bpf/real_time_queues.bpf.h"
 #include "bpf/sched.h"
+#include "bpf/thread_ledger.h"
+
+/* The limit of real-time threads, without CONFIG_RT_GROUP_SCHED. */
+const volatile u64 real_time_runtime_ns; /* per period */
+const volatile u64 real_time_period_ns;
 
 static __always_inline void fill_names(struct sched_throttle* record, struct task_group* group) {
   __builtin_memset(record->names, 0, sizeof(record->names));
@@ -20,6 +24,19 @@ static __always_inline void fill_quota(struct sched_throttle* record, struct tas
   record->reserved = 0;
   record->quota_ns = BPF_CORE_READ(group, cfs_bandwidth.quota);
   record->period_ns = BPF_CORE_READ(group, cfs_bandwidth.period);
+}
+
+static __always_inline void fill_real_time_limit(struct sched_throttle* record,
+                                                 struct task_group* group) {
+  record->limit = THROTTLE_REAL_TIME;
+  record->reserved = 0;
+  if (bpf_core_field_exists(group->rt_bandwidth) && group) {
+    record->quota_ns = BPF_CORE_READ(group, rt_bandwidth.rt_runtime);
+    record->period_ns = BPF_CORE_READ(group, rt_bandwidth.rt_period);
+  } else {
+    record->quota_ns = real_time_runtime_ns;
+    record->period_ns = real_time_period_ns;
+  }
 }
 
 /* `throttler` as in thread_ledger. */

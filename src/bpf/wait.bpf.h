@@ -6,6 +6,7 @@
 #include "bpf/sched.h"
 #include "bpf/target.bpf.h"
 #include "bpf/throttle.bpf.h"
+#include "bpf/throttle_record.bpf.h"
 #include "bpf/totals.bpf.h"
 
 /* When the thread that is switched in at `in_ns` became runnable. A wake-up may come while the
@@ -117,10 +118,28 @@ static __always_inline void fill_front(struct event_header* header, u64 address,
   BPF_CORE_READ_STR_INTO(&header->comm, task, comm);
 }
 
+/* Records the limit that throttled the thread whose struct task_struct is at `*address`, in
+ * the wait that ends at `in_ns`. Not static: see throttled_since_mark(). */
+__noinline int record_throttle(const u64* address, struct thread_ledger* ledger, u64 in_ns) {
+  if (!address || !ledger || !ledger->throttled_ns || !ledger->throttler) return 0;
+  void* ring = this_cpu_ring();
+  struct sched_throttle* record = ring ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : 0;
+  if (!record) {
+    count(COUNTER_RING_FULL, 1);
+    return 0;
+  }
+  fill_front(&record->header, *address, RECORD_SCHED_THROTTLE, sizeof(*record), in_ns);
+  fill_throttle(record, ledger->throttler, ledger->throttled_ns);
+  bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+  return 0;
+}
+
 static __always_inline void record_unseen_wait(struct task_struct* task,
                                                struct thread_ledger* ledger, u64 in_ns) {
   u64 min_ns = control.wait_min_ns;
   if (!min_ns || !control.armed || in_ns < ledger->since_ns + min_ns) return;
+  u64 address = (u64)task;
+  record_throttle(&address, ledger, in_ns);
   void* ring = this_cpu_ring();
   struct sched_wait* wait = ring ? bpf_ringbuf_reserve(ring, sizeof(*wait), 0) : 0;
   if (!wait) {

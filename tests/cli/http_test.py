@@ -10,6 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from kernel_tracer import children_of
 from overdue_test import SLOWER, Live, attached, eventually, main, overdue, read_ndjson, tool
 from request_case import MS, Case, free_port, rows_of
 
@@ -187,9 +188,8 @@ http.createServer((request, response) => {
                            "proxy_http_version 1.1; proxy_buffering off; } } }\n")
             os.chmod(self.folder, 0o755)
             with self.listening(port, nginx, "-p", self.folder, "-c", config) as live:
-                with open(f"/proc/{live.pid}/task/{live.pid}/children", encoding="ascii") as file:
-                    workers = ",".join(file.read().split())
-                with self.measured("http", "-p", workers) as reports:
+                workers = eventually(lambda: children_of(live.pid), 10, "nginx started no worker")
+                with self.measured("http", "-p", ",".join(map(str, workers))) as reports:
                     seen = self.one_by_one(port, "/", "/parts", "/parts", "/")
         row = rows_of(reports[0])["http"]
         self.assertEqual(row["calls"], len(seen))

@@ -63,6 +63,7 @@ class Quota(QuotaMixin, Case):
         self.assertGreaterEqual(len(held_up), 3, described_all(reads))
         for link in held_up:
             self.assertEqual(link["tid"], events[0]["child"])
+            self.assertIn("throttled_by", link)
             self.assertEqual(link["throttled_by"]["cgroup"], group.name)
 
     def test_text(self):

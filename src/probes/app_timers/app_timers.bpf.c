@@ -5,6 +5,7 @@
 #include "bpf/app_timer.h"
 #include "bpf/compat.bpf.h"
 #include "bpf/quota_queues.bpf.h"
+#include "bpf/real_time_queues.bpf.h"
 #include "bpf/target.bpf.h"
 #include "bpf/throttle_record.bpf.h"
 #include "bpf/timer_expiry.bpf.h"

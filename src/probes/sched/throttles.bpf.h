@@ -3,7 +3,7 @@
  * cgroup, or the limit of real-time threads. */
 #pragma once
 
-#include "bpf/throttle_record.bpf.h"
+#include "bpf/real_time_queues.bpf.h"
 #include "probes/sched/quotas.bpf.h"
 
 static __always_inline void note_real_time_left(struct task_struct* task,
@@ -37,19 +37,4 @@ static __always_inline u64 throttled_in_wait(struct task_struct* task, struct th
                                              u64 now_ns) {
   return is_real_time(task) ? real_time_throttled(task, ledger, now_ns)
                             : quota_throttled(task, ledger, now_ns);
-}
-
-/* Records the limit that throttled the thread whose struct task_struct is at `*address`. */
-__noinline int record_throttle(const u64* address, struct thread_ledger* ledger, u64 now_ns) {
-  if (!address || !ledger || !ledger->throttler) return 0;
-  void* ring = this_cpu_ring();
-  struct sched_throttle* record = ring ? bpf_ringbuf_reserve(ring, sizeof(*record), 0) : 0;
-  if (!record) {
-    count(COUNTER_RING_FULL, 1);
-    return 0;
-  }
-  fill_front(&record->header, *address, RECORD_SCHED_THROTTLE, sizeof(*record), now_ns);
-  fill_throttle(record, ledger->throttler, ledger->throttled_ns);
-  bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-  return 0;
 }
