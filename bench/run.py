@@ -23,8 +23,8 @@ from harness.workloads import Hackbench, Program, Redis, Storm, cpus  # noqa: E4
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PARTS = ["getppid", "getppid2", "paced", "bystander", "files", "pipe", "redis", "storm", "hackbench",
-         "start", "loss", "stalls-pipe", "stalls-hackbench", "stalls-redis", "stalls-pgbench", "finding",
-         "accounts", "timerlat", "worst"]
+         "start", "loss", "stalls-pipe", "stalls-hackbench", "stalls-redis", "stalls-pgbench", "why-redis",
+         "why-hackbench", "finding", "accounts", "timerlat", "worst"]
 TRACEFS = "/sys/kernel/tracing"
 
 
@@ -189,6 +189,19 @@ class Bench:
         workload.title = "redis-benchmark under overdue stalls"
         return measure.Plan(workload, self.pick("", "stalls", peers=False), judged=["stalls"],
                             beside=self.stalls_floors(), repeats=self.more(4), sections=5)
+
+    def plan_why_redis(self):
+        workload = Redis(10_000, self.directory)
+        workload.title = "redis-benchmark under overdue why"
+        return measure.Plan(workload, self.pick("", "why", peers=False), judged=["why"],
+                            beside=[*self.stalls_floors(), self.overdue["stalls"]], repeats=self.more(4), sections=5)
+
+    def plan_why_hackbench(self):
+        workload = Hackbench(4, 500)
+        workload.title = "hackbench under overdue why, the whole system"
+        workload.table = "shares"
+        return measure.Plan(workload, self.pick("", "why", peers=False), judged=["why"],
+                            beside=[*self.stalls_floors(), self.overdue["stalls"]], repeats=self.more(2), sections=5)
 
     def postgres(self, lengths):
         return Postgres("pgbench", "pgbench under overdue stalls", lengths, self.directory)

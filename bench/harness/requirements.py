@@ -144,6 +144,17 @@ def judge_stalls(results):
     ]
 
 
+def judge_why(results):
+    """What an answer costs the target, with sampling on."""
+    redis = results.get("why-redis")
+    return [
+        *(at_most("why-redis", f"redis {name}: throughput that why takes beyond two empty hooks", 0.05,
+                  lost_beyond(redis, "why", "empty", name), points) for name in ("GET", "SET")),
+        at_most("why-hackbench", "hackbench: why -a adds, of the untraced", 0.10,
+                added_shares(results.get("why-hackbench"), "why", "hackbench"), percent),
+    ]
+
+
 def judge(results, peers):
     """`results` is run.py's dictionary: Samples by workload key, and the other measurements."""
     getppid, paced = results.get("getppid"), results.get("paced")
@@ -174,5 +185,6 @@ def judge(results, peers):
                 untraced_ratios(results.get("hackbench"), "overdue", "hackbench"), times),
         at_most("start", "start-up: command line to the traced program's main()", 150e6, starts, duration),
         *judge_stalls(results),
+        *judge_why(results),
     ]
 

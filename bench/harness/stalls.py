@@ -47,9 +47,23 @@ def read_findings(path):
     return {"lost": receipt["lost"], "findings": found, "explained": explained}
 
 
+class Why(Overdue):
+    """`overdue why`, which chooses its thresholds itself and samples the CPU."""
+
+    def __init__(self, program):
+        super().__init__("why", "overdue why", program, ["-d", "1h", "-f", "json"], command="why",
+                         attached=lambda child, target: {"sys_enter", "sched_switch"} <= bpf_tracepoints(child.pid))
+
+    def finished(self, path):
+        with open(path, encoding="utf-8") as file:
+            receipt = json.load(file)["receipt"]
+        return {"lost": receipt["lost"]}
+
+
 def forms(program):
     """No call reaches a threshold of 100 s."""
     return [
+        Why(program),
         Stalls("stalls", "overdue stalls", program, ["-T", "100s"]),
         Stalls("stalls-offcpu", "overdue stalls --span offcpu", program, ["--span", "offcpu", "-T", "100s"],
                hooks=("sched_switch",)),
