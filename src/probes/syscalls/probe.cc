@@ -88,7 +88,8 @@ void SyscallsProbe::Impl::configure() {
   rodata.discover_only = options.discover_only;
   rodata.filtered = options.only.has_value();
   rodata.want_stalls = options.stalls;
-  rodata.only_stalls = options.stalls && !options.calls && !options.aggregate;
+  rodata.calls_on_cpu = options.stalls && !options.calls && !options.callers &&
+                        !options.two_phase && !options.discover_only;
   rodata.user_stack_bytes =
       static_cast<u32>(std::min<std::size_t>(options.user_stack_bytes, USER_STACK_MAX));
   rodata.cells_per_half = static_cast<u32>(options.cells);

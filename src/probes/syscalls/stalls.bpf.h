@@ -11,10 +11,11 @@
 #include "bpf/user_stack.bpf.h"
 #include "bpf/wait.bpf.h"
 #include "probes/syscalls/calls.bpf.h"
+#include "probes/syscalls/cells.bpf.h"
 #include "probes/syscalls/objects.bpf.h"
 
 const volatile u8 want_stalls;
-const volatile u8 only_stalls; /* only calls that are stalls are wanted */
+const volatile u8 calls_on_cpu; /* a quick call is on its CPU only: nothing is noted at its begin */
 
 /* By native call; 0: the session's threshold. User space may change it at any time. */
 u64 call_threshold_ns[SYSCALL_TABLE_SIZE];
@@ -46,16 +47,16 @@ static __always_inline void count_call(u16 abi, u32 nr, u64 latency_ns) {
   count_in_slot(has_slot ? SLOT_OF_CALL + nr : SPAN_SYSCALL, latency_ns);
 }
 
-/* Whether the call that ends is too short for its threshold. Calls that are counted have a
+/* Whether the call that ends is too short for its threshold. Calls that are timed have a
  * `latency_ns`; otherwise, as far as is known without reading the clock: if it had gone on for long
  * since the last switch here, a tick would have come. (A tick that a hypervisor or disabled
  * interrupts delayed comes before the call's end, which runs with interrupts enabled.) */
 static __always_inline bool was_quick(const struct open_call* call, const struct cpu_ledger* cpu,
-                                      bool is_counted, u64 latency_ns) {
+                                      bool is_timed, u64 latency_ns) {
   u64 quiet_ns = control.quiet_ns, looked_ns = cpu->looked_ns;
-  if (!quiet_ns && !is_counted) return false;
+  if (!quiet_ns && !is_timed) return false;
   u64 longest_ns = (looked_ns > call->begin_ns ? looked_ns - call->begin_ns : 0) + quiet_ns;
-  if (is_counted) longest_ns = latency_ns;
+  if (is_timed) longest_ns = latency_ns;
   u64 threshold_ns = own_threshold(call->abi, call->nr);
   if (!threshold_ns) threshold_ns = control.threshold_ns[SPAN_SYSCALL];
   return !threshold_ns || threshold_ns > longest_ns;
@@ -76,19 +77,31 @@ static __always_inline bool begin_known_call(struct task_struct* task, s64 id) {
   return true;
 }
 
+static __noinline int add_quick_call(struct task_struct* task, const struct open_call* call,
+                                     u64 latency_ns, s64 ret) {
+  struct thread_state* state = task && call ? member_state(task) : 0;
+  if (!state) return 0;
+  state->nr = call->nr;
+  state->abi = call->abi;
+  struct syscall_cell* cell = find_cell(task, state);
+  if (cell) add_to_cell(cell, latency_ns, ret);
+  return 0;
+}
+
 /* Ends the call if it was quick, or its thread is no longer a member. */
-static __always_inline bool end_known_call(struct task_struct* task) {
+static __always_inline bool end_known_call(struct task_struct* task, s64 ret) {
   struct cpu_ledger* cpu = this_cpu_ledger();
   if (!cpu || cpu->call.who != (u64)task) return false;
   /* One path, which the verifier checks once. */
-  bool is_counted = counts_latencies(SPAN_SYSCALL);
-  u64 latency_ns = is_counted ? ns_between(cpu->call.begin_ns, bpf_ktime_get_ns()) : 0;
+  bool is_counted = counts_latencies(SPAN_SYSCALL), is_timed = is_counted || want_cells;
+  u64 latency_ns = is_timed ? ns_between(cpu->call.begin_ns, bpf_ktime_get_ns()) : 0;
   u64 may_matter =
-      !was_quick(&cpu->call, cpu, is_counted, latency_ns) | (cpu->call.nr == RT_SIGRETURN);
+      !was_quick(&cpu->call, cpu, is_timed, latency_ns) | (cpu->call.nr == RT_SIGRETURN);
   barrier_var(may_matter);
   if (may_matter && member_state(task)) return false;
   cpu->call.who = 0;
   if (is_counted && !may_matter) count_call(cpu->call.abi, cpu->call.nr, latency_ns);
+  if (want_cells && !may_matter) add_quick_call(task, &cpu->call, latency_ns, ret);
   return true;
 }
 
@@ -104,7 +117,7 @@ static __noinline int put_call_on_cpu(struct task_struct* task, struct thread_st
   ledger->cpu = task->thread_info.cpu;
   cpu->member = ledger->member = member_key(task);
   begin_call_on_cpu(cpu, task, state->nr, state->abi, state->enter_ns);
-  if (only_stalls) state->in_call = CALL_NONE;
+  if (calls_on_cpu) state->in_call = CALL_NONE;
   return 0;
 }
 
@@ -126,7 +139,7 @@ static __noinline int take_call_back(struct task_struct* task, struct thread_sta
     note_call(ledger, cpu);
   }
   struct open_call copy = *call;
-  if (__sync_val_compare_and_swap(&call->who, who, 0) != who || !only_stalls) return 0;
+  if (__sync_val_compare_and_swap(&call->who, who, 0) != who || !calls_on_cpu) return 0;
   state->enter_ns = copy.begin_ns;
   state->nr = copy.nr;
   state->abi = copy.abi;

@@ -143,7 +143,7 @@ static __always_inline void end_unknown(struct task_struct* task, struct thread_
 }
 
 static __always_inline void enter_call(struct task_struct* task, struct pt_regs* regs, s64 id) {
-  if (only_stalls && begin_known_call(task, id)) return;
+  if (calls_on_cpu && begin_known_call(task, id)) return;
   struct thread_state* state = member_state(task);
   if (!state) return;
   u32 nr;
@@ -165,7 +165,7 @@ static __always_inline void enter_call(struct task_struct* task, struct pt_regs*
 }
 
 static __always_inline void leave_call(struct task_struct* task, struct pt_regs* regs, s64 ret) {
-  if (only_stalls && end_known_call(task)) return;
+  if (calls_on_cpu && end_known_call(task, ret)) return;
   struct thread_state* state = member_state(task);
   if (!state) return;
   if (want_stalls) take_call_back(task, state);
@@ -328,7 +328,7 @@ int claim_calls(struct bpf_iter__task* ctx) {
   if (!task || discover_only) return 0;
   struct thread_state* state = find_of_thread(threads, task);
   if (!state) return 0;
-  if (only_stalls) claim_open_call(task);
+  if (calls_on_cpu) claim_open_call(task);
   __sync_val_compare_and_swap(&state->in_call, CALL_OPEN, CALL_CLAIMED);
   if (state->in_call != CALL_NONE || !in_older_call(task, state, &id)) return 0;
   open.abi = split_call_id(task, id, &open.nr);
@@ -347,7 +347,7 @@ int open_calls(struct bpf_iter__task* ctx) {
   if (!task || discover_only) return 0;
   struct thread_state* state = find_of_thread(threads, task);
   if (!state) return 0;
-  if (only_stalls) list_open_call(ctx->meta->seq, task, state);
+  if (calls_on_cpu) list_open_call(ctx->meta->seq, task, state);
   u32 was = __sync_val_compare_and_swap(&state->in_call, CALL_CLAIMED, CALL_LISTED);
   if (was != CALL_CLAIMED && was != CALL_LISTED) return 0;
   open.nr = state->nr;
