@@ -8,7 +8,7 @@
 
 #define QUESTIONS_MAX 16384
 #define SERVERS_MAX 1024 /* processes with clients */
-#define REQUESTS_MAX 8   /* of one process */
+#define REQUESTS_MAX 16  /* of one process; a power of 2 */
 
 /* include/net/tcp_states.h */
 #define TCP_ESTABLISHED 1
@@ -31,9 +31,18 @@ struct client_request {
   u32 ports;
 };
 
+/* A request is in one of two places, which its socket determines: a server with many clients then
+ * looks at two requests for each that it receives, and not at all. */
 struct client_requests {
   struct client_request of[REQUESTS_MAX];
 };
+
+static const struct client_requests no_requests;
+
+/* `key`: the inode of a unix socket, the ports of one over TCP. */
+static __always_inline u32 place_of_request(u64 key) {
+  return (key * 0x9e3779b97f4a7c15 >> 32) & (REQUESTS_MAX - 1);
+}
 
 /* By process. */
 struct {
@@ -80,33 +89,29 @@ static __always_inline bool is_pending(const struct client_request* request) {
          BPF_CORE_READ((const struct tcp_sock*)sock, write_seq) == request->write_seq;
 }
 
-/* Of more requests than there is room for, the oldest are kept: they wait longest. `inode`: of a
+/* Of more requests than there are places for, the oldest are kept: they wait longest. `inode`: of a
  * unix socket, else 0. */
 static __always_inline void note_request(const struct sock* sock, u64 inode) {
   u32 pid = bpf_get_current_pid_tgid() >> 32;
   struct client_requests* known = bpf_map_lookup_elem(&clients, &pid);
   if (!known) {
-    struct client_requests none = {};
-    bpf_map_update_elem(&clients, &pid, &none, BPF_ANY);
+    bpf_map_update_elem(&clients, &pid, &no_requests, BPF_ANY);
     known = bpf_map_lookup_elem(&clients, &pid);
     if (!known) return;
   }
-  u32 room = REQUESTS_MAX;
-  for (u32 i = 0; i < REQUESTS_MAX; i++) {
-    if (known->of[i].sock == (u64)sock) {
-      room = i;
-      break;
-    }
-    if (room == REQUESTS_MAX && !is_pending(&known->of[i])) room = i;
+  u32 ports = inode ? 0 : ports_between(sock), first = place_of_request(inode ? inode : ports);
+  struct client_request* request = &known->of[first];
+  struct client_request* other = &known->of[first ^ 1];
+  if (other->sock == (u64)sock || (request->sock != (u64)sock && is_pending(request))) {
+    request = other;
+    if (request->sock != (u64)sock && is_pending(request)) return;
   }
-  if (room >= REQUESTS_MAX) return;
-  struct client_request* request = &known->of[room];
   request->sock = (u64)sock;
   request->received_ns = bpf_ktime_get_ns();
   request->inode = inode;
   if (inode) return;
   request->write_seq = BPF_CORE_READ((const struct tcp_sock*)sock, write_seq);
-  request->ports = ports_between(sock);
+  request->ports = ports;
 }
 
 /* The running process has answered over the unix socket. */
@@ -114,8 +119,11 @@ static __always_inline void forget_request(const struct sock* sock) {
   u32 pid = bpf_get_current_pid_tgid() >> 32;
   struct client_requests* known = bpf_map_lookup_elem(&clients, &pid);
   if (!known) return;
-  for (u32 i = 0; i < REQUESTS_MAX; i++)
-    if (known->of[i].sock == (u64)sock && known->of[i].inode) known->of[i].sock = 0;
+  u32 first = place_of_request(inode_of_socket(sock));
+  for (u32 i = 0; i < 2; i++) {
+    struct client_request* request = &known->of[first ^ i];
+    if (request->sock == (u64)sock && request->inode) request->sock = 0;
+  }
 }
 
 /* Whether a client of the running process has waited since `since_ns` or longer. */

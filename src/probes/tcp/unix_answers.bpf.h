@@ -30,9 +30,10 @@ struct {
   __type(value, struct unix_question);
 } unix_questions SEC(".maps");
 
+u8 unix_asked; /* 1: a client of the target has asked, so the table is worth a look */
+
 static __always_inline bool is_unix_stream(const struct sock* sock) {
-  return BPF_CORE_READ(sock, __sk_common.skc_family) == AF_UNIX &&
-         BPF_CORE_READ(sock, sk_type) == SOCK_STREAM;
+  return sock->__sk_common.skc_family == AF_UNIX && sock->sk_type == SOCK_STREAM;
 }
 
 static __always_inline struct unix_address* name_of(const struct sock* sock) {
@@ -65,7 +66,9 @@ static __always_inline void note_answer(const struct sock* client) {
 static __always_inline void note_question(const struct sock* sock) {
   u64 key = (u64)sock;
   struct unix_question question = {.inode = inode_of_socket(sock), .asked_ns = bpf_ktime_get_ns()};
-  if (question.inode) bpf_map_update_elem(&unix_questions, &key, &question, BPF_ANY);
+  if (!question.inode) return;
+  bpf_map_update_elem(&unix_questions, &key, &question, BPF_ANY);
+  unix_asked = 1;
 }
 
 /* The first bytes of the listener's name: for the layout see probes/tcp/kinds.h. */
@@ -126,13 +129,15 @@ static __always_inline void end_unix_question(const struct sock* sock,
 
 static __always_inline void on_unix_sent(const struct sock* sock) {
   if (!is_unix_stream(sock)) return;
-  struct sock* peer = peer_of(sock);
+  bool is_ours = counts_here();
+  if (!is_ours && !unix_asked) return;
   if (name_of(sock)) {
-    note_answer(peer);
-    if (counts_here()) forget_request(sock);
-  } else if (peer && name_of(peer) && counts_here()) {
-    note_question(sock);
+    if (unix_asked) note_answer(peer_of(sock));
+    if (is_ours) forget_request(sock);
+    return;
   }
+  struct sock* peer = is_ours ? peer_of(sock) : 0;
+  if (peer && name_of(peer)) note_question(sock);
 }
 
 static __always_inline void on_unix_received(const struct sock* sock, u64 threshold_ns) {
