@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <span>
 #include <utility>
 
@@ -30,6 +31,9 @@ constexpr Duration between_counts = std::chrono::milliseconds(100);
 /// With its user stack, a late operation costs as much as so many waits.
 constexpr std::uint64_t records_per_count = 500, waits_per_span = 4;
 constexpr Duration highest_threshold = std::chrono::milliseconds(100);
+/// If there are several times too many records, as many doublings at once. A short burst must not
+/// hide everything that follows.
+constexpr int doublings_per_count = 3;
 /// Of a fast call, a percentile is less than a microsecond: shorter waits explain nothing, and
 /// every wait of the machine would be recorded.
 constexpr Duration first_least_wait = std::chrono::microseconds(20);
@@ -326,19 +330,27 @@ void StallProbeSet::armed(KernelTime start) {
   if (percentiles_) percentiles_->armed(start);
 }
 
+void StallProbeSet::examine_less(int doublings) {
+  std::optional<Duration>& threshold = options_.thresholds.general;
+  for (; doublings > 0; --doublings) {
+    if (wait_part_ > 1)
+      wait_part_ /= 2;
+    else if (threshold && *threshold < highest_threshold)
+      threshold = 2 * *threshold;
+  }
+}
+
 /// First fewer waits that are asked for, then fewer short waits, then fewer late operations.
 void StallProbeSet::adapt(KernelTime now) {
   next_count_ = now + between_counts;
   const std::uint64_t late = std::exchange(late_, 0), records = std::exchange(records_, 0);
-  const Duration threshold = options_.thresholds.general.value_or(highest_threshold);
-  const std::uint64_t cost = records + (waits_per_span - 1) * late;
-  if (!options_.adapts || cost <= waits_per_span * records_per_count) return rising_.forget();
-  if (!rising_.rise(threshold)) {
-    if (wait_part_ > 1)
-      wait_part_ /= 2;
-    else if (threshold < highest_threshold)
-      options_.thresholds.general = 2 * threshold;
-  }
+  const std::uint64_t all_lost = membership_->counters()[COUNTER_RING_FULL];
+  const std::uint64_t lost = all_lost - std::exchange(lost_, all_lost);
+  const std::uint64_t cost = records + (waits_per_span - 1) * late + lost;
+  const std::uint64_t most = waits_per_span * records_per_count;
+  if (!options_.adapts || cost <= most) return rising_.forget();
+  if (!rising_.rise(options_.thresholds.general.value_or(highest_threshold)))
+    examine_less(std::min(static_cast<int>(std::bit_width(cost / most)), doublings_per_count));
   store_thresholds();
   if (on_change) on_change(now);
 }

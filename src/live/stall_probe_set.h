@@ -88,8 +88,10 @@ class StallProbeSet final : public ProbeSet {
   void store_percentiles();
   /// Stores how long a wait must be to be recorded, and the length of a slice.
   void store_shortest_waits();
-  /// With `adapts`: looks at the number of records since the last look.
+  /// With `adapts`: looks at the number of records since the last look, lost ones included.
   void adapt(KernelTime now);
+  /// Doubles the length of the shortest recorded wait, or of the shortest late operation.
+  void examine_less(int doublings);
   /// Returns whether another length of waits is recorded.
   bool adapt_percentiles();
 
@@ -105,6 +107,7 @@ class StallProbeSet final : public ProbeSet {
   KernelTime next_count_ = KernelTime::max();          ///< time of the next call of adapt()
   mutable std::uint64_t records_ = 0;                  ///< since the last call of adapt()
   mutable std::uint64_t late_ = 0;                     ///< of these: late spans
+  std::uint64_t lost_ = 0;                             ///< up to the last call of adapt()
   mutable RisingCalls rising_;                         ///< with `adapts`
   std::unique_ptr<PercentileThresholds> percentiles_;  ///< null: all thresholds are times
   Duration least_wait_{};              ///< shortest recorded wait if only percentiles ask for it

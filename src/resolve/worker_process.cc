@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/priority.h"
 #include "resolve/sandbox.h"
 
 namespace overdue {
@@ -87,6 +88,7 @@ WorkerProcess::WorkerProcess(const Options& options, const Work& prepare, const 
   KernelClock::now();  // the first call reads /proc, which must not happen in the child
   maker_pid_ = check_errno(fork(), "cannot start the resolver");
   if (maker_pid_ == 0) {
+    drop_raised_priority();
     std::array<char, 256> error{};
     Fd connection(theirs.release());
     try {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/priority.h"
 #include "sinks/text_format.h"
 #include "source/own_use.h"
 #include "source/program_end.h"
@@ -57,7 +58,8 @@ class SessionRun {
   KernelTime next_interval_{}, interval_start_{}, next_tick_{};
   bool stop_ = false;
   bool has_released_program_ = false;
-  std::optional<Receipt> receipt_;  ///< set once all events are counted
+  std::optional<RaisedPriority> priority_;  ///< while records come
+  std::optional<Receipt> receipt_;          ///< set once all events are counted
   const RecordHandler handler_ = [this](const Record& record) { listener_.record(record); };
 };
 
@@ -91,6 +93,7 @@ void SessionRun::begin() {
     next_interval_ = info_.start + *request_.interval;
     listener_.interval(info_, Duration(0));
   }
+  priority_.emplace();
   source_.begin();
 }
 
@@ -145,6 +148,7 @@ void SessionRun::finish() {
   Receipt& receipt = receipt_.emplace(source_.receipt(info_, has_released_program_));
   listener_.settle();
   receipt.own = own_use(program_.get());
+  priority_.reset();
   source_.detach();  // a slow reader may block the report for long
   listener_.end(info_, receipt);
 }

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/priority.h"
 #include "base/text.h"
 #include "base/thread_rights.h"
 #include "target/terminal_guard.h"
@@ -183,6 +184,7 @@ int GatePlan::choose_candidate(int& error) const {
 }
 
 void GatePlan::run_child(int gate, int reports) {
+  drop_raised_priority();
   restore_signals();
   if (const int error = become_user(); error != 0) {
     write_report(reports, GateStage::user, error, 0);
