@@ -1,5 +1,5 @@
 """A server accepts too slowly: its listen queue is full, and the SYNs of its clients are dropped."""
-from scenario import Truth, free_port, pause
+from scenario import Account, Truth, free_port, pause
 
 GROUP = "network"
 SYMPTOM = "connections to a server on the same machine take one second, or three"
@@ -42,3 +42,10 @@ def start(stage):
     target = stage.python(CLIENT, port)
     pause(2)
     return ["-p", target.pid]
+
+
+def account(stage, begin_ns, end_ns):
+    """With the connects that were still going on when the session ended: they take up to three seconds."""
+    pause(4)
+    waits = [within for _, within in stage.printed("wait", begin_ns, end_ns)]
+    return Account(len(waits), sum(waits))
