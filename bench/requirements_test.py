@@ -93,10 +93,10 @@ class StallsRequirementsTest(unittest.TestCase):
             results = self.round_trips(2000, value, 2500, key="stalls-offcpu")
             self.assertIs(self.verdict("stalls-offcpu", results).met, met, value)
 
-    def test_pgbench_is_judged_beyond_the_hooks_and_against_the_seed(self):
+    def test_pgbench_is_judged_beyond_the_clocks_and_against_the_seed(self):
         pack = lambda share, cpu: {name + suffix: ns for name in ("read", "write")  # noqa: E731
                                    for suffix, ns in (("", 100 / share), (" CPU", cpu))}
-        rows = [{"round": 0, "base": pack(1, 1000), "value": pack(0.90, 1119), "empty": pack(0.2, 1100)}]
+        rows = [{"round": 0, "base": pack(1, 1000), "value": pack(0.90, 1119), "switches": pack(0.2, 1100)}]
         both = {"stalls-200ms": rows, "stalls-200ms-raw": rows}
         results = {"stalls-pgbench": fake_samples(both, [fake_tool(key) for key in both], kind="throughput")}
         self.assertIs(self.verdict("stalls-pgbench", results).met, True)
@@ -105,6 +105,19 @@ class StallsRequirementsTest(unittest.TestCase):
         with_resolving, without = [verdict for verdict in requirements.judge(results, ())
                                    if verdict.key == "stalls-pgbench-all"]
         self.assertEqual((with_resolving.met, without.met), (True, False))  # 10 % of 15 % and of 6 %
+
+    def test_why_is_judged_by_throughput_beyond_the_hooks_and_beyond_the_clocks(self):
+        pack = lambda ns: {"GET": ns, "SET": ns}  # noqa: E731
+        redis = [{"round": 0, "base": pack(100), "value": pack(100 / 0.86), "empty": pack(100 / 0.90)}]
+        hackbench = [{"round": 0, "base": {"hackbench": 100}, "value": {"hackbench": 149},
+                      "switches": {"hackbench": 140}}]
+        results = {"why-redis": fake_samples({"why": redis}, [fake_tool("why")], kind="throughput"),
+                   "why-hackbench": fake_samples({"why": hackbench}, [fake_tool("why")], kind="shares")}
+        self.assertIs(self.verdict("why-redis", results).met, True)
+        self.assertIs(self.verdict("why-hackbench", results).met, True)
+        redis[0]["value"], hackbench[0]["value"] = pack(100 / 0.84), {"hackbench": 151}
+        self.assertIs(self.verdict("why-redis", results).met, False)
+        self.assertIs(self.verdict("why-hackbench", results).met, False)
 
     def late_sleeps(self, without, found):
         pack = lambda ns: {"CPU time": ns, "wall time": ns}  # noqa: E731

@@ -29,7 +29,7 @@ constexpr Duration shortest_wait = std::chrono::microseconds(1);
 constexpr Duration between_counts = std::chrono::milliseconds(100);
 /// Records of late operations and of the waits that explain them: more cost the target too much.
 /// With its user stack, a late operation costs as much as so many waits.
-constexpr std::uint64_t records_per_count = 500, waits_per_span = 4;
+constexpr std::uint64_t records_per_count = 250, waits_per_span = 4;
 constexpr Duration highest_threshold = std::chrono::milliseconds(100);
 /// If there are several times too many records, as many doublings at once. A short burst must not
 /// hide everything that follows.
