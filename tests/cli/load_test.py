@@ -9,8 +9,8 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import (LONG, OVERDUE, Live, bpf_objects, call_records, counts, held_by,
-                          long_or_short, main, require_root, row_of, syscalls_report,
+from overdue_test import (LONG, OVERDUE, Live, bpf_objects, call_records, counts, eventually, held_by,
+                          long_or_short, main, overdue, require_root, row_of, syscalls_report,
                           wait_until_measuring, workload)
 
 
@@ -133,6 +133,23 @@ class Load(unittest.TestCase):
         resident, maps = zip(*settled)
         self.assertLessEqual(max(resident) - resident[0], (2 << 10) * self.slack(), settled)
         self.assertEqual(max(maps), maps[0], settled)
+
+    def test_sleeping_threads(self):
+        """`why` of a process with 10 000 threads that sleep in the long form, 1 000 here: no record is lost, no sleep
+        is a cause, and memory is bounded."""
+        threads = long_or_short(10_000, 1_000)
+        with tempfile.TemporaryDirectory() as folder, \
+                Live(workload("sleepers"), threads, stdin=subprocess.PIPE) as live:
+            eventually(lambda: "ready" in live.out(), 60, "not all threads have begun")
+            path = f"{folder}/report.json"
+            finished = overdue("why", "-f", "json", "-o", path, "-d", long_or_short("10s", "3s"), "-p", live.pid)
+            self.assertEqual(finished.status, 0, finished)
+            with open(path, encoding="utf-8") as file:
+                report = json.load(file)
+        print(f"  {threads} threads: {report['receipt']}", file=sys.stderr)
+        self.assertEqual(report["receipt"]["lost"], 0, report["receipt"])
+        self.assertLessEqual(report["receipt"]["own_memory_bytes"], (150 << 20) * self.slack())
+        self.assertEqual([cause for cause in report["causes"] if cause["kind"] == "blocked"], [])
 
     def test_fork_storm(self):
         report, _ = syscalls_report("--", workload("fork_exec_storm"), long_or_short(20000, 500),
