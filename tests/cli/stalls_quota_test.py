@@ -59,10 +59,13 @@ class Quota(QuotaMixin, Case):
         events = [json.loads(line) for line in seen.finished.out.splitlines()]
         reads = [one for one in seen.named("read") if one["tid"] == events[0]["tid"]]
         self.assertGreaterEqual(len(reads), 3, described_all(seen.found))
-        held_up = [link for one in reads for link in one["chain"] if link["what"] == "throttled"]
-        self.assertGreaterEqual(len(held_up), 3, described_all(reads))
+        links = [link for one in reads for link in one["chain"] if link["tid"] == events[0]["child"]]
+        # On a busy machine, the child may wait for a CPU for longer than for its quota.
+        late = [link for link in links if link["breakdown"]["throttled_ns"] > 10 * MS]
+        self.assertGreaterEqual(len(late), 3, described_all(reads))
+        held_up = [link for link in links if link["what"] == "throttled"]
+        self.assertGreaterEqual(len(held_up), 1, described_all(reads))
         for link in held_up:
-            self.assertEqual(link["tid"], events[0]["child"])
             self.assertIn("throttled_by", link)
             self.assertEqual(link["throttled_by"]["cgroup"], group.name)
 
