@@ -246,6 +246,23 @@ void explain_runner(const RawStall& stall, StackNamer& namer, std::vector<Wait>&
   if (most) most->on_cpu = cpu_places_of(samples, namer);
 }
 
+/// The time in which the CPU of a preempted thread idled: no thread kept this one from running.
+/// 0 for a short part of the wait: a CPU takes a moment to come out of idle.
+std::uint64_t idle_ns_of(const Wait& wait) {
+  if (wait.state != "preempted") return 0;
+  for (const CpuShare& share : wait.ran.threads)
+    if (share.thread.tid == 0 && share.ns >= wait.ns / 20) return std::min(share.ns, wait.ns);
+  return 0;
+}
+
+void move_idle_time(const std::vector<Wait>& waits, Breakdown& parts) {
+  for (const Wait& wait : waits) {
+    const std::uint64_t ns = std::min(idle_ns_of(wait), parts.preempted_ns);
+    parts.preempted_ns -= ns;
+    parts.unknown_ns += ns;
+  }
+}
+
 void add_waits(const RawStall& stall, StackNamer& namer, Finding& finding) {
   for (const RawWait* wait : stall.waits) finding.waits.push_back(wait_of(*wait, namer));
   explain_runner(stall, namer, finding.waits);
@@ -293,6 +310,7 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
     finding.breakdown = breakdown_of(span.ledger, span.throttled_ns, span.latency_ns);
   finding.on_cpu = cpu_places_of(stall.samples, namer);
   add_waits(stall, namer, finding);
+  if (finding.breakdown) move_idle_time(finding.waits, *finding.breakdown);
   finding.kernel_stack = namer.kernel_stack(stall.kernel_stack);
   drop_tracing(finding.kernel_stack);
   // In spans of other kinds, `text` and `detail` are not the state of the thread.

@@ -134,6 +134,24 @@ TEST(Explain, AddsUpWhoRanOnTheCpusOnWhichItWaited) {
   EXPECT_EQ(ran.threads[2].ns, 30u);
 }
 
+TEST(Explain, CallsTimeUnknownInWhichAPreemptedThreadsCpuIdled) {
+  for (const auto& [idle_ns, unknown_ns] :
+       std::vector<std::pair<u64, u64>>{{600, 700}, {30, 100}}) {
+    Explainer e;
+    sched_runs runs{};
+    name_thread(runs.header, 7, "thread-7");
+    runs.header.time_ns = 1900;
+    runs.runs[0] = {.ns = 900 - idle_ns, .tid = 9, .reserved = 0, .comm = "hog"};
+    runs.runs[1] = {.ns = idle_ns, .tid = 0, .reserved = 0, .comm = "swapper/0"};
+    span_record span = span_of(7, 1000, 2000);
+    span.ledger.preempted_ns = 900;
+    e.fed.add(runs).add(wait_of(7, 1000, 0, 1900)).add(span);
+    ASSERT_TRUE(e.finding.breakdown);
+    EXPECT_EQ(e.finding.breakdown->unknown_ns, unknown_ns);
+    EXPECT_EQ(e.finding.breakdown->preempted_ns, 1000 - unknown_ns);
+  }
+}
+
 TEST(Explain, NamesWhoTookTheCpu) {
   Explainer e;
   sched_wait wait = wait_of(7, 1000, 0, 1900);

@@ -193,8 +193,13 @@ std::string shares_text(std::string_view word, const CpuShares& shares, std::uin
   const auto is_much = [all_ns](std::uint64_t ns) { return ns > 0 && ns >= all_ns / 20; };
   std::vector<std::string> said;
   std::string idle;
+  bool idled = false;
   std::uint64_t others_ns = shares.others_ns, known_ns = shares.others_ns;
   for (const auto& [thread, ns, unused] : shares.threads) {
+    if (thread.tid == 0 && word == by_threads) {
+      idled = true;
+      continue;
+    }
     known_ns += ns;
     if (thread.tid == 0 && is_much(ns))
       idle = fmt::format("while the CPU idled {}", duration_text(ns));
@@ -206,7 +211,7 @@ std::string shares_text(std::string_view word, const CpuShares& shares, std::uin
   }
   if (is_much(others_ns)) said.push_back(fmt::format("others {}", duration_text(others_ns)));
   const std::uint64_t unknown_ns = all_ns > known_ns ? all_ns - known_ns : 0;
-  if (is_much(unknown_ns) && known_ns > 0)
+  if (is_much(unknown_ns) && (known_ns > 0 || idled))
     said.push_back(fmt::format("unknown {}", duration_text(unknown_ns)));
   std::string text = said.empty() ? "" : fmt::format("{} {}", word, fmt::join(said, ", "));
   if (!idle.empty()) text += (text.empty() ? "" : ", ") + idle;
@@ -244,7 +249,7 @@ std::string link_text(const ChainLink& link) {
   if (!where.empty()) said += " in " + where;
   if (link.what == "ran") said += where_it_ran(link.on_cpu);
   if (link.what == "preempted") {
-    const std::string by = shares_text("by", link.ran, link.ns);
+    const std::string by = shares_text(by_threads, link.ran, link.ns);
     said += (by.empty() ? "" : ", ") + by;
   } else if (link.what == "throttled") {
     said += ", " + throttle_text(link.throttle);

@@ -28,8 +28,11 @@ std::string stop_text(const Wait& wait);
 std::string cpu_places_text(const CpuPlaces& on_cpu);
 /// "by cgroup /shop/api (20ms of each 100ms)".
 std::string throttle_text(const std::optional<Throttle>& by);
+inline constexpr std::string_view by_threads = "by";  ///< the word for threads that preempted
+
 /// "behind hog[9] 30.1ms, make[88] 12.0ms, others 2.9ms": `word`, and the threads that had the CPU
 /// in `all_ns`. A thread that had nearly all of the time is named without a time. Empty: unknown.
+/// The idle thread preempts no thread: with by_threads, time in which the CPU idled is unknown.
 std::string shares_text(std::string_view word, const CpuShares& shares, std::uint64_t all_ns);
 /// The other activities of a step's thread that took at least a tenth of the step's window, longest
 /// first.

@@ -157,7 +157,7 @@ void Writer::parts(const Breakdown& parts) {
   std::vector<Part> all = {
       {"blocked", blocked, ""},
       {"run queue", parts.runqueue_ns, shares_text("behind", behind, parts.runqueue_ns), behind},
-      {"preempted", parts.preempted_ns, shares_text("by", by, parts.preempted_ns), by},
+      {"preempted", parts.preempted_ns, shares_text(by_threads, by, parts.preempted_ns), by},
       {"throttled", parts.throttled_ns, throttlers(parts.throttled_ns)},
       {"on CPU", parts.oncpu_ns, cpu_places_text(finding_.on_cpu)},
       {"interrupts", parts.irq_ns, ""},

@@ -134,7 +134,7 @@ std::string activity_of(const Holder& holder) {
   if (ran) return "ran" + place;
   if (link.what == "preempted" || holder.waited_for_next) {
     if (link.what != "preempted") return "waited for a CPU";
-    const std::string by = shares_text("by", link.ran, link.ns);
+    const std::string by = shares_text(by_threads, link.ran, link.ns);
     return "was preempted" + (by.empty() ? "" : " " + by);
   }
   if (link.what == "throttled") return "was throttled " + throttle_text(link.throttle);
