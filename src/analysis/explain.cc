@@ -92,6 +92,8 @@ Wait wait_of(const RawWait& raw, StackNamer& namer) {
   if (!wait.could_run())
     wait.means = stop_meaning(wait.kernel_stack, wait.waker ? wait.waker->stack : Stack());
   if (wait.means == stopped_by_signal && raw.stop) wait.stop = stop_signal_of(*raw.stop);
+  if (wait.means == stopped_by_tracer && raw.fixed.displacer_tid != 0)
+    wait.tracer = displacer_of(raw);
   if (raw.fixed.state == WAIT_PREEMPTED) wait.preempted_by = displacer_of(raw);
   wait.ran = shares_of(raw);
   wait.throttle = throttle_of(raw);

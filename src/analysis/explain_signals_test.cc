@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <string_view>
+
 #include "analysis/explain_fixture.h"
 
 namespace overdue {
@@ -113,6 +116,31 @@ TEST(ExplainWaker, SaysFromWhereItWokeTheOther) {
   EXPECT_EQ(e.finding.chain[0].waking_stack[0].name,
             "90");  // process id passed to the namer
   EXPECT_THAT(e.finding.chain[0].on_cpu.places, IsEmpty());
+}
+
+/// The wait of a thread with a tracer in `function`.
+Wait wait_with_tracer(std::string_view function, u32 state) {
+  Explainer e;
+  e.namer.names[1] = function;
+  sched_wait wait = wait_of(7, 1100, 1900, 1900, 90);
+  wait.state = state;
+  wait.displacer_tid = 91;
+  std::strcpy(wait.displacer, "gdb");
+  e.fed.add(wait, {1}).add(span_of(7, 1000, 2000));
+  return e.finding.waits.at(0);
+}
+
+TEST(ExplainSignals, NamesTheTracerThatStopsAThread) {
+  const Wait wait = wait_with_tracer("ptrace_stop", WAIT_OTHER);
+  ASSERT_TRUE(wait.tracer);
+  EXPECT_EQ(wait.tracer->comm, "gdb");
+  EXPECT_EQ(wait.tracer->tid, 91u);
+  EXPECT_FALSE(wait.preempted_by);
+}
+
+TEST(ExplainSignals, NamesNoTracerOfAThreadThatItDidNotStop) {
+  EXPECT_FALSE(wait_with_tracer("do_signal_stop", WAIT_OTHER).tracer);
+  EXPECT_FALSE(wait_with_tracer("ptrace_stop", WAIT_PREEMPTED).tracer);
 }
 
 }  // namespace

@@ -82,9 +82,9 @@ std::string signal_text(std::uint32_t number) {
 
 std::string_view stop_meaning(const Stack& stack, const Stack& waker) {
   constexpr std::array<Meaning, 7> meanings = {{{"do_signal_stop", stopped_by_signal},
-                                                {"do_jobctl_trap", "traced"},
-                                                {"ptrace_stop", "traced"},
-                                                {"ptrace_notify", "traced"},
+                                                {"do_jobctl_trap", stopped_by_tracer},
+                                                {"ptrace_stop", stopped_by_tracer},
+                                                {"ptrace_notify", stopped_by_tracer},
                                                 {"do_freezer_trap", "frozen"},
                                                 {"__refrigerator", "frozen"},
                                                 {"__freezing", "frozen"}}};

@@ -15,7 +15,7 @@ namespace overdue {
 bool ran_in_own_call(const RawWaker& waker, const Stack& stack);
 
 inline constexpr std::string_view disk_completion = "disk completion",
-                                  stopped_by_signal = "stopped";
+                                  stopped_by_signal = "stopped", stopped_by_tracer = "traced";
 
 /// Meaning of an interrupt that woke a thread, by the functions in its stack: "timeout" (the
 /// sleeper's own), "disk completion"; empty: unknown.

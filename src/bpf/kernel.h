@@ -187,6 +187,7 @@ struct task_struct {
   u64 start_time;
   u64 self_exec_id; /* u32 before 5.7: a direct load adapts its size */
   struct task_struct* real_parent;
+  struct task_struct* parent; /* while `ptrace` is set: the tracer */
   struct task_struct* group_leader;
   struct mm_struct* mm;
   struct files_struct* files;

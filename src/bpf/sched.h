@@ -51,7 +51,8 @@ struct sched_wait {
   u16 waker_number;
   u16 flags;  // enum wait_flags
   u16 kernel_frames;
-  u32 displacer_tid;  // thread that preempted the header's thread
+  u32 displacer_tid;  // WAIT_PREEMPTED: thread that preempted the header's thread; WAIT_OTHER: its
+                      // tracer, if any
   u32 behind_tid;     // thread that ran on the CPU just before; 0: idle
   char displacer[COMM_SIZE];
   char behind[COMM_SIZE];

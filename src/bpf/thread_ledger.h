@@ -52,8 +52,8 @@ struct thread_ledger {
   u32 is_copy_queued;  // 1: task work for the deferred stack is queued, see probes/sched
   u64 deferred_ip;     // user registers when the stack was deferred
   u64 deferred_sp;
-  char displacer[COMM_SIZE];  // thread that preempted this thread
-  u32 displacer_tid;
+  char displacer[COMM_SIZE];  // thread that preempted this thread; LEDGER_OTHER: its tracer
+  u32 displacer_tid;          // LEDGER_OTHER: 0 without a tracer
   u16 is_left_idle;  // 1: runnable when it left the CPU, and the idle thread was switched in
   u16 reason;        // enum wait_reason of the wait that ends, while totals are kept
 

@@ -88,7 +88,7 @@ static __always_inline void fill_wait(struct sched_wait* wait, struct task_struc
   wait->waker_context = woken ? ledger->waker_context : WAKER_UNKNOWN;
   wait->waker_number = woken ? ledger->waker_number : 0;
   fill_waker(wait, ledger);
-  bool displaced = wait->state == WAIT_PREEMPTED;
+  bool displaced = wait->state == WAIT_PREEMPTED || wait->state == WAIT_OTHER;
   wait->displacer_tid = displaced ? ledger->displacer_tid : 0;
   __builtin_memset(wait->displacer, 0, COMM_SIZE);
   if (displaced) __builtin_memcpy(wait->displacer, ledger->displacer, COMM_SIZE);

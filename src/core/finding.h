@@ -99,6 +99,7 @@ struct Wait {
   CpuShares ran{};                           ///< threads that ran while this one was runnable
   std::optional<Throttle> throttle{};        ///< "throttled": the limit
   std::optional<StopSignal> stop{};          ///< "stopped": the signal, if known
+  std::optional<ThreadName> tracer{};        ///< "traced": the tracer, if known
 
   bool could_run() const {
     return state == "preempted" || state == "throttled" || state == "unknown";

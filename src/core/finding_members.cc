@@ -182,6 +182,7 @@ void describe(Members& member, const Wait& wait) {
       {.help = "reason of the wait: a signal that stops, a tracer, the freezer of the cgroup",
        .choices = wait_reasons});
   member("stopped_by", wait.stop, {.help = "signal that stopped the thread, and its sender"});
+  member("traced_by", wait.tracer, {.help = "traced: the tracer that stopped the thread"});
   member("kernel_stack", wait.kernel_stack);
   member("waker", wait.waker);
   member("displaced_by", wait.preempted_by, {.help = "preempted: the preempting thread"});

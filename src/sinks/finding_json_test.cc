@@ -109,6 +109,7 @@ TEST(FindingJson, HasNoKeyThatTheSchemaLacks) {
   f.handler = SignalHandler{"SIGUSR1", 1};
   f.waits[0].means = "stopped";
   f.waits[0].stop = StopSignal{"SIGSTOP", f.thread};
+  f.waits[0].tracer = f.thread;
   f.chain[1].disk = "vda";
   link.is_root = link.is_cut = true;
   f.chain[1].what = "preempted";

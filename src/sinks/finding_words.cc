@@ -156,7 +156,9 @@ std::string user_path(const Stack& stack) {
 }
 
 std::string stop_text(const Wait& wait) {
-  if (wait.means == "traced") return "stopped by a tracer";
+  if (wait.means == "traced")
+    return wait.tracer ? "stopped by a tracer, " + thread_text(*wait.tracer)
+                       : "stopped by a tracer";
   if (wait.means == "frozen") return "frozen with its cgroup";
   if (!wait.stop) return wait.means.empty() ? "" : "stopped by a signal";
   const std::string sender = wait.stop->sender ? thread_text(*wait.stop->sender) : "the kernel";

@@ -22,7 +22,8 @@ std::string kernel_path(const Stack& stack);
 /// The functions of a user stack in the same form, without the functions that every program calls
 /// on the way to its own first function, unless there are no others.
 std::string user_path(const Stack& stack);
-/// "stopped by SIGSTOP of kill[12]": reason why the thread did not run; empty: none.
+/// "stopped by SIGSTOP of kill[12]", "stopped by a tracer, gdb[12]": reason why the thread did not
+/// run; empty: none.
 std::string stop_text(const Wait& wait);
 /// "81 % in crc_block ← flush, 19 % in main (26 samples)"; empty: unknown.
 std::string cpu_places_text(const CpuPlaces& on_cpu);

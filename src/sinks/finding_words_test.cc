@@ -31,5 +31,13 @@ TEST(LinkText, NeverSaysThatAPreemptedThreadsCpuIdled) {
             "by unknown 12.0ms");
 }
 
+TEST(StopText, NamesTheTracer) {
+  Wait wait;
+  wait.means = "traced";
+  EXPECT_EQ(stop_text(wait), "stopped by a tracer");
+  wait.tracer = ThreadName{0, 123, "g\ndb"};
+  EXPECT_EQ(stop_text(wait), "stopped by a tracer, g\\ndb[123]");
+}
+
 }  // namespace
 }  // namespace overdue

@@ -125,7 +125,17 @@ class WaysBack(Case):
             self.assertGreaterEqual(late["handler"]["ns"], 150 * MS, described(late))
 
     def test_a_tracer_holds_it(self):
-        self.ways_back("traced", "read", "traced")
+        """The tracer has detached when the wait ends: only the kernel could say who it was."""
+        seen = self.ways_back("traced", "read", "traced")
+        for one in seen.named("read"):
+            if one.get("way_back"):
+                tracer = longest_wait(one)["traced_by"]
+                self.assertEqual((tracer["comm"], tracer["tid"]), ("way_back", longest_wait(one)["waker"]["tid"]),
+                                 described(one))
+
+    def test_the_text_names_the_tracer(self):
+        text, _ = text_of("-T", "60ms", "-e", "read", "--", workload("way_back"), "traced", 1)
+        self.assertRegex(text, r"blocked +1\d\dms .*, stopped by a tracer, way_back\[\d+\], woken by way_back\[\d+\]")
 
     def test_its_cgroup_is_frozen(self):
         group = Freezer.made(self)

@@ -142,6 +142,7 @@ static __always_inline void switch_out(struct task_struct* prev, struct thread_l
   ledger->state = state;
   ledger->since_ns = now_ns;
   note_real_time_left(prev, ledger, now_ns);
+  if (state == LEDGER_OTHER) note_tracer(prev, ledger);
   if (state != LEDGER_PREEMPTED) return;
   ledger->is_left_idle = !next->pid;
   note_throttle(prev, ledger);
@@ -369,6 +370,8 @@ int begin_ledgers(struct bpf_iter__task* ctx) {
   if (!task || !task->pid || ledger_of(task)) return 0;
   u32 state = task->on_cpu ? LEDGER_ON_CPU : ledger_state_of(task->__state);
   begin_ledger(task, state);
+  struct thread_ledger* ledger = task->ptrace ? ledger_of(task) : 0;
+  if (ledger && state == LEDGER_OTHER) note_tracer(task, ledger);
   return 0;
 }
 

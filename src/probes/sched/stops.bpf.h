@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The sender of a signal that stops a process of the target. */
+/* The sender of a signal that stops a process of the target, and the tracer of a stopped thread. */
 #pragma once
 
 #include "bpf/signals.h"
@@ -11,6 +11,18 @@
 #define LAST_STOP_SIGNAL 22 /* SIGTTOU */
 #define SENT 0              /* include/trace/events/signal.h: TRACE_SIGNAL_DELIVERED */
 #define FROM_KERNEL 1       /* include/linux/sched/signal.h: SEND_SIG_PRIV */
+
+/* Called as the thread leaves the CPU, neither runnable nor asleep. By the time it comes back, its
+ * tracer may have detached. */
+static __noinline int note_tracer(struct task_struct* task, struct thread_ledger* ledger) {
+  if (!task || !ledger) return 0;
+  ledger->displacer_tid = 0;
+  if (!task->ptrace) return 0;
+  struct task_struct* tracer = BPF_CORE_READ(task, parent);
+  ledger->displacer_tid = BPF_CORE_READ(tracer, pid);
+  BPF_CORE_READ_STR_INTO(&ledger->displacer, tracer, comm);
+  return 0;
+}
 
 /* If the kernel itself sends a signal, `info` is a number, not a structure. The verifier lets an
  * address pass as a number only through memory. */

@@ -281,7 +281,9 @@ Root root_in_chain(const Finding& finding) {
   if (!wait->means.empty()) {
     std::string stop = stop_text(*wait);
     std::string by;
-    if (wait->means == "traced" && wait->waker && wait->waker->is_thread) {
+    if (wait->tracer) {
+      by = thread_text(*wait->tracer);
+    } else if (wait->means == "traced" && wait->waker && wait->waker->is_thread) {
       by = thread_text(wait->waker->thread);
       stop += ", " + by;
     }
