@@ -200,7 +200,8 @@ std::string_view present_state(const span_record& span) {
 }
 
 /// Adds the wait in progress to the waits and places of the finding.
-void explain_present(const span_record& span, Finding& finding) {
+void explain_present(const RawStall& stall, Finding& finding) {
+  const span_record& span = stall.span;
   const std::string_view state = finding.state = present_state(span);
   finding.is_older = span.flags & SPAN_OLDER;
   if (span.detail == 0 || state == "running") return;
@@ -208,7 +209,13 @@ void explain_present(const span_record& span, Finding& finding) {
   wait.ns = span.detail;
   const bool woken = state == "runqueue";
   wait.runqueue_ns = woken ? wait.ns : 0;
-  wait.throttled_ns = state == "throttled" ? wait.ns : 0;
+  if (state == "throttled") {
+    wait.throttled_ns = wait.ns;
+    if (stall.throttle) {
+      wait.throttle = throttle_in(*stall.throttle);
+      wait.throttled_ns = std::min<std::uint64_t>(wait.ns, stall.throttle->throttled_ns);
+    }
+  }
   wait.state = woken ? "sleeping" : state;
   wait.kernel_stack = finding.kernel_stack;
   WaitPlace place{.state = wait.state,
@@ -316,7 +323,7 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
   finding.kernel_stack = namer.kernel_stack(stall.kernel_stack);
   drop_tracing(finding.kernel_stack);
   // In spans of other kinds, `text` and `detail` are not the state of the thread.
-  if (span.flags & SPAN_OPEN && span.span == SPAN_SYSCALL) explain_present(span, finding);
+  if (span.flags & SPAN_OPEN && span.span == SPAN_SYSCALL) explain_present(stall, finding);
   // A wait in progress has no waker yet.
   if (!finding.places.empty() && finding.places.front().longest < stall.waits.size())
     for (const RawLink& link : stall.chain) finding.chain.push_back(link_of(link, namer));

@@ -86,6 +86,38 @@ TEST(Explain, NoWaitIsThrottledByAnothersRecord) {
   EXPECT_FALSE(e.finding.waits.at(0).throttle);
 }
 
+/// An open call of thread 7, throttled since 1000.
+span_record open_span() {
+  span_record span = span_of(7, 500, 1900);
+  span.flags |= SPAN_OPEN;
+  span.detail = 900;
+  span.throttled_ns = 850;
+  std::strcpy(span.text, "throttled");
+  return span;
+}
+
+TEST(Explain, NamesTheLimitThatThrottlesAnOpenCall) {
+  Explainer e;
+  sched_throttle throttle = throttle_of({});
+  throttle.limit = THROTTLE_REAL_TIME;
+  throttle.throttled_ns = 850;
+  e.fed.add(throttle).add(open_span());
+  const Wait& wait = e.finding.waits.at(0);
+  EXPECT_EQ(wait.state, "throttled");
+  EXPECT_EQ(wait.ns, 900u);
+  EXPECT_EQ(wait.throttled_ns, 850u);
+  ASSERT_TRUE(wait.throttle);
+  EXPECT_TRUE(wait.throttle->of_real_time);
+}
+
+TEST(Explain, NoOpenCallIsThrottledByAnothersRecord) {
+  Explainer e;
+  sched_throttle earlier = throttle_of({"api"});
+  earlier.header.time_ns = 1800;
+  e.fed.add(earlier).add(open_span());
+  EXPECT_FALSE(e.finding.waits.at(0).throttle);
+}
+
 TEST(Explain, ASleeperMayBeThrottledAfterItsWakeUp) {
   Explainer e;
   sched_wait record = wait_of(7, 1000, 1200, 1900, 8);

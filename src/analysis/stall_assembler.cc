@@ -62,7 +62,8 @@ void StallAssembler::take(const Record& record, const Record* stack) {
       wake(record);
       break;
     case RECORD_SCHED_THROTTLE:
-      throttle(record);
+      thread_of(record.header().tid).throttle =
+          std::make_unique<const sched_throttle>(record.as<sched_throttle>());
       break;
     case RECORD_STOP_SIGNAL:
       stop(record);
@@ -121,11 +122,6 @@ void StallAssembler::wake(const Record& record) {
   std::vector<RawSums>& wakes = thread_of(fixed.header.tid).wakes;
   if (wakes.size() >= limits_.wakes_of_a_thread) wakes.erase(wakes.begin());
   wakes.push_back({fixed.header.time_ns, fixed.sums, fixed.throttled_sum_ns});
-}
-
-void StallAssembler::throttle(const Record& record) {
-  auto fixed = std::make_unique<const sched_throttle>(record.as<sched_throttle>());
-  thread_of(fixed->header.tid).throttle = std::move(fixed);
 }
 
 void StallAssembler::stop(const Record& record) {
@@ -318,6 +314,9 @@ void StallAssembler::span(const Record& record) {
   if (stall.span.span == SPAN_SYSCALL && thread.object &&
       thread.object->header.time_ns == stall.span.header.time_ns)
     stall.object = *std::exchange(thread.object, nullptr);
+  if (stall.span.flags & SPAN_OPEN && thread.throttle &&
+      thread.throttle->header.time_ns == stall.span.header.time_ns)
+    stall.throttle = *std::exchange(thread.throttle, nullptr);
   if (stall.span.span == SPAN_SYSCALL && thread.call_schema) {
     const Record call{thread.call_schema, thread.call};
     if (call.header().time_ns == stall.span.header.time_ns) stall.call = call;

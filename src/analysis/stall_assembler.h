@@ -86,6 +86,8 @@ struct RawStall {
   std::array<std::uint64_t, 6> arguments{};
   std::optional<signal_handler> handler;  ///< signal handler that ran on the way back
   std::optional<call_object> object;      ///< behind the call's descriptor
+  /// Of an open call: the limit that throttles the thread at present.
+  std::optional<sched_throttle> throttle;
 
   /// The longest wait in the place with the longest blocked time; null: no waits.
   const RawWait* longest() const { return places.empty() ? nullptr : places.front().longest; }
@@ -153,7 +155,7 @@ class StallAssembler {
     std::vector<RawSums> wakes;            ///< the last wake-ups by this thread after long waits
     std::optional<RawWaker> waker;         ///< waker of the wait that has not ended yet
     std::uint64_t woken_ns = 0;
-    std::unique_ptr<const sched_throttle> throttle;  ///< for the wait whose record comes next
+    std::unique_ptr<const sched_throttle> throttle;  ///< for the wait or open call that comes next
     std::vector<sched_runs> runs;                    ///< for the wait whose record comes next
     std::unique_ptr<const wait_places> places;       ///< for the late call whose span comes next
     std::optional<signal_handler> handler;           ///< for the late call whose span comes next
@@ -167,7 +169,6 @@ class StallAssembler {
   void take(const Record& record, const Record* stack);
   void wait(const Record& record, const Record* stack);
   void wake(const Record& record);
-  void throttle(const Record& record);
   void stop(const Record& record);
   std::unique_ptr<const stop_signal> stop_of(const sched_wait& wait) const;
   void runs(const Record& record);

@@ -40,9 +40,10 @@ struct SharedMaps {
   int ledgers_hashed = -1;
   int cpu_ledgers = -1;
   int place_tables = -1;
-  int latencies = -1;       ///< in a session with percentiles, see kernel/latency_counts.h
-  u32 counted_kinds = 0;    ///< set of enum span_kind whose latencies are counted there
-  u32 latency_stripes = 1;  ///< a power of two
+  int throttled_queues = -1;  ///< see bpf/throttled_queues.bpf.h
+  int latencies = -1;         ///< in a session with percentiles, see kernel/latency_counts.h
+  u32 counted_kinds = 0;      ///< set of enum span_kind whose latencies are counted there
+  u32 latency_stripes = 1;    ///< a power of two
 };
 
 /// Makes programs with bpf/latencies.bpf.h count the latencies of `shared.counted_kinds`.

@@ -6,9 +6,9 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import main, overdue, tool, workload
-from quota import PERIOD_MS, QUOTA_MS, QuotaMixin
-from stall_findings import MS, Case, described_all, stalls, text_of, described
+from overdue_test import Live, main, overdue, tool, workload
+from quota import PERIOD_MS, QUOTA_MS, QuotaMixin, throttles_within_calls
+from stall_findings import MS, Case, begin_of, described_all, stalls, text_of, described
 
 class Quota(QuotaMixin, Case):
     def setUp(self):
@@ -68,6 +68,29 @@ class Quota(QuotaMixin, Case):
         for link in held_up:
             self.assertIn("throttled_by", link)
             self.assertEqual(link["throttled_by"]["cgroup"], group.name)
+
+    def assert_named(self, finding, group, quota_ms=QUOTA_MS, period_ms=PERIOD_MS):
+        by = next(wait["throttled_by"] for wait in finding["waits"] if "throttled_by" in wait)
+        self.assertEqual((by["limit"], by["cgroup"], by["quota_ns"], by["period_ns"]),
+                         ("quota", group.name, quota_ms * MS, period_ms * MS), described(finding))
+
+    def test_a_call_that_is_still_open(self):
+        """Another program has the CPU while the quota throttles the reader, and does not preempt the reader."""
+        if not throttles_within_calls():
+            self.skipTest("since Linux 6.18, no thread is throttled within a call")
+        group = self.group(f"odt-quota-{os.getpid()}")
+        group.limit(group.path, 10, 500)
+        with Live(tool("taskset"), "-c", "0", "sh", "-c", "while :; do :; done"):
+            finished = overdue("stalls", "-f", "ndjson", "--timeout", "300ms", "-T", "10s", "-e", "read", "--",
+                               tool("taskset"), "-c", "0", workload("over_quota"), "read", group.procs, 4, 30)
+        hangs = [one for one in map(json.loads, finished.err.splitlines()) if one["type"] == "hang"]
+        self.assertGreaterEqual(len(hangs), 3, finished)
+        throttled = [one for one in hangs if one["state"] == "throttled"]
+        self.assertGreaterEqual(len(throttled), len(hangs) - 1, described_all(hangs))
+        for one in throttled:
+            self.assertEqual(one["breakdown"]["preempted_ns"], 0, described(one))
+            self.assertGreaterEqual(one["breakdown"]["throttled_ns"], 100 * MS, described(one))
+            self.assert_named(one, group, 10, 500)
 
     def test_text(self):
         group = self.group(f"odt-quota-{os.getpid()}")

@@ -6,7 +6,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import main, workload
+from overdue_test import Live, main, overdue, tool, workload
 from quota import Group
 from real_time import has_groups, is_limited, setting
 from stall_findings import MS, Case, described_all, stalls, described
@@ -53,13 +53,34 @@ class RealTime(Case):
             for name in own:
                 self.assertEqual([described(one) for one in found[name] if one["breakdown"]["throttled_ns"]], [])
 
-    def test_those_of_a_cgroup(self):
+    def limited_group(self):
         if not has_groups():
             self.skipTest("this kernel has no limits for the real-time threads of a cgroup")
         group = Group(f"odt-real-time-{os.getpid()}")
         self.addCleanup(group.remove)
         group.write(1000 * PERIOD_MS, group.path, "cpu.rt_period_us")
         group.write(1000 * RUNTIME_MS, group.path, "cpu.rt_runtime_us")
+        return group
+
+    def test_a_call_that_is_still_open(self):
+        """Another program has the CPU while the limit throttles the reader, and does not preempt the reader."""
+        group, cpu = self.limited_group(), str(os.cpu_count() - 1)
+        with Live(tool("taskset"), "-c", cpu, "sh", "-c", "while :; do :; done"):
+            finished = overdue("stalls", "-f", "ndjson", "--timeout", "500ms", "-T", "10s", "-e", "read", "--",
+                               tool("chrt"), "-f", "10", tool("taskset"), "-c", cpu, workload("over_quota"), "read",
+                               group.procs, 4, 120)
+        hangs = [one for one in map(json.loads, finished.err.splitlines()) if one["type"] == "hang"]
+        self.assertLessEqual({one["state"] for one in hangs}, {"throttled", "running"}, described_all(hangs))
+        throttled = [one for one in hangs if one["state"] == "throttled"]
+        self.assertGreaterEqual(len(throttled), 1, f"{described_all(hangs)}{finished}")
+        for one in throttled:
+            self.assertGreaterEqual(one["breakdown"]["throttled_ns"], 100 * MS, described(one))
+            by = one["waits"][-1]["throttled_by"]
+            self.assertEqual((by["limit"], by["cgroup"], by["quota_ns"], by["period_ns"]),
+                             ("real_time", group.name, RUNTIME_MS * MS, PERIOD_MS * MS), described(one))
+
+    def test_those_of_a_cgroup(self):
+        group = self.limited_group()
         own, found = self.seen(1000, group.procs)
         self.assert_limited(own, found, group.name, RUNTIME_MS * MS, PERIOD_MS * MS)
 

@@ -4,6 +4,9 @@
 //                                  request of its parent, which is outside; prints each time
 //   over_quota tick FILE TIMES     sleeps TIMES times for 3 ms while a child computes in the
 //                                  cgroup; prints the greatest delay beyond the requested time
+//   over_quota read FILE TIMES MS  TIMES read() calls that compute in the kernel for about MS of
+//   CPU
+//                                  time; prints each time by the program's clock
 #include <signal.h>
 #include <sys/prctl.h>
 
@@ -79,6 +82,28 @@ static void tick(long times) {
   printf("{\"tid\": %d, \"late_ns\": %lld}\n", (int)getpid(), longest);
 }
 
+static void read_much(const char* procs, long times, long ms) {
+  const size_t sample = 1 << 20;
+  const int from = open("/dev/urandom", O_RDONLY);
+  char* bytes = malloc(sample);
+  if (from < 0 || !bytes) fail("/dev/urandom");
+  if (read(from, bytes, sample) != (ssize_t)sample) fail("read"); /* the first is slower */
+  const long long begin = cpu_ns();
+  if (read(from, bytes, sample) != (ssize_t)sample) fail("read");
+  const size_t size = (double)sample * (ms * MS) / (cpu_ns() - begin);
+  bytes = realloc(bytes, size);
+  if (!bytes) fail("realloc");
+  memset(bytes, 0, size); /* no page faults later */
+  join_cgroup(procs);
+  for (long i = 0; i < times; i++) {
+    const long long begin_ns = now_ns();
+    if (read(from, bytes, size) <= 0) fail("read");
+    printf("{\"type\": \"call\", \"tid\": %d, \"begin_ns\": %lld, \"took_ns\": %lld}\n",
+           (int)getpid(), begin_ns, now_ns() - begin_ns);
+    fflush(stdout);
+  }
+}
+
 int main(int argc, char** argv) {
   long amount = number_argument(argc, argv, 3, 0);
   if (amount > 0 && strcmp(argv[1], "serve") == 0) {
@@ -86,6 +111,8 @@ int main(int argc, char** argv) {
   } else if (amount > 0 && strcmp(argv[1], "compute") == 0) {
     join_cgroup(argv[2]);
     compute(amount);
+  } else if (amount > 0 && strcmp(argv[1], "read") == 0) {
+    read_much(argv[2], amount, number_argument(argc, argv, 4, 30));
   } else if (amount > 0 && strcmp(argv[1], "tick") == 0) {
     join_cgroup(argv[2]);
     tick(amount);

@@ -208,6 +208,7 @@ SharedMaps SchedProbe::maps() const {
   all.ledgers_hashed = bpf_map__fd(impl_->bpf->maps.ledgers_hashed);
   all.cpu_ledgers = bpf_map__fd(impl_->bpf->maps.cpu_ledgers);
   all.place_tables = bpf_map__fd(impl_->bpf->maps.place_tables);
+  all.throttled_queues = bpf_map__fd(impl_->bpf->maps.throttled_queues);
   return all;
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bpf/quota_queues.bpf.h"
-#include "bpf/wait.bpf.h"
+#include "bpf/throttled_waits.bpf.h"
 
 const volatile u8 tells_throttles; /* 0: quotas are ignored */
 
@@ -29,19 +29,8 @@ static __always_inline void note_throttle(struct task_struct* task, struct threa
   if (marks) note_throttler(ledger, &above);
 }
 
-/* How long a quota kept the thread from running until `now_ns`, in a kernel that only reports whole
- * queues as throttled. */
-static __noinline u64 heard_throttled(struct task_struct* task, struct thread_ledger* ledger,
-                                      u64 now_ns) {
-  if (!task || !ledger) return 0;
-  u64 queue = ledger->state == LEDGER_PREEMPTED ? ledger->queue : (u64)task->se.cfs_rq;
-  struct throttled_queue* known = throttled_queue_of((struct cfs_rq*)queue);
-  if (!known) return 0;
-  ledger->throttler = known->by;
-  return throttled_between(known, runnable_since(ledger, now_ns), now_ns);
-}
-
-/* The same in any kernel: newer kernels mark each throttled thread. */
+/* How long a quota kept the thread from running until `now_ns`. Newer kernels mark each throttled
+ * thread. */
 static __always_inline u64 quota_throttled(struct task_struct* task, struct thread_ledger* ledger,
                                            u64 now_ns) {
   if (bpf_core_field_exists(task->throttled)) return throttled_since_left(ledger);

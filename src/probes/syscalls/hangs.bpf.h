@@ -2,9 +2,10 @@
 /* Calls that have been open for long, reported while they are open: user space runs one of the
  * iterators below now and then. For every call that it has not written before, an iterator writes a
  * syscall_call and behind it a span_record with SPAN_OPEN: what the thread did so far, and where it
- * is. */
+ * is. A sched_throttle in front of the span names the limit that throttles the thread. */
 #pragma once
 
+#include "probes/syscalls/present.bpf.h"
 #include "probes/syscalls/stalls.bpf.h"
 
 u64 hang_after_ns;                   /* may change at any time; 0: no hangs are wanted */
@@ -15,6 +16,7 @@ struct hang_scratch {
   struct syscall_call call;
   char text[SYSCALL_TEXTS * SYSCALL_TEXT_SIZE];
   char raw_text[SYSCALL_TEXT_SIZE];
+  struct sched_throttle throttle; /* header.size is 0: none */
   struct span_record span;
   struct thread_ledger ledger;
   struct thread_state state;
@@ -30,78 +32,6 @@ struct {
   __type(key, u32);
   __type(value, struct hang_scratch);
 } hang_scratch SEC(".maps");
-
-static __always_inline u64 surplus(u64 later, u64 earlier) {
-  return later > earlier ? later - earlier : 0;
-}
-
-/* Notes that the thread runs, if its switch in was not reported. A thread that is just leaving the
- * CPU came earlier. */
-static __always_inline void look_for_arrival(struct task_struct* task, struct thread_ledger* ledger,
-                                             u64 now_ns) {
-  if (!task->on_cpu || ledger->state == LEDGER_ON_CPU) return;
-  const struct cpu_ledger* cpu = ledger_of_cpu(task->thread_info.cpu);
-  u64 in_ns = cpu ? arrival_of(task, cpu) : 0;
-  if (in_ns > ledger->since_ns && in_ns <= now_ns)
-    run_since(ledger, end_unseen_wait(ledger, in_ns));
-}
-
-/* Notes when the thread entered the run queue, if no wake-up gives that time. */
-static __always_inline void look_for_wake(struct task_struct* task, struct thread_ledger* ledger) {
-  const struct cpu_ledger* cpu = this_cpu_ledger();
-  bool untimed = ledger->wake_ns == WAKE_UNTIMED;
-  if (ledger->wake_ns >= ledger->since_ns && !untimed) return;
-  u64 wake_ns = cpu ? queued_since(task, cpu) : 0;
-  if (untimed && wake_ns && wake_ns < ledger->since_ns) wake_ns = ledger->since_ns;
-  ledger->wake_ns = wake_ns;
-}
-
-/* Adds what the thread does at present, and since when. */
-static __always_inline void note_present(struct span_record* span, struct thread_ledger* ledger,
-                                         u64 now_ns) {
-  u64 since_ns = ledger->since_ns;
-  u64 wake_ns = ledger->wake_ns;
-  u64 lasts_ns = surplus(now_ns, since_ns);
-  bool woken = wake_ns > ledger->ran_since_ns && wake_ns >= since_ns && wake_ns <= now_ns;
-  u32 state = ledger->state;
-  if (state == LEDGER_ON_CPU) {
-    span->ledger.oncpu_ns += lasts_ns;
-    __builtin_memcpy(span->text, "running", 8);
-    return;
-  }
-  span->detail = lasts_ns;
-  if (state == LEDGER_PREEMPTED && throttled_since_left(ledger)) {
-    span->throttled_ns += lasts_ns;
-    __builtin_memcpy(span->text, "throttled", 10);
-    return;
-  }
-  if (state == LEDGER_PREEMPTED && ledger->is_left_idle) {
-    __builtin_memcpy(span->text, "unknown", 8);
-    return;
-  }
-  if (state == LEDGER_PREEMPTED) {
-    span->ledger.preempted_ns += lasts_ns;
-    __builtin_memcpy(span->text, "preempted", 10);
-    return;
-  }
-  if (woken) {
-    span->detail = now_ns - wake_ns;
-    span->ledger.runqueue_ns += now_ns - wake_ns;
-    lasts_ns = wake_ns - since_ns;
-  }
-  if (state == LEDGER_UNINTERRUPTIBLE)
-    span->ledger.uninterruptible_ns += lasts_ns;
-  else
-    span->ledger.sleeping_ns += lasts_ns;
-  if (woken)
-    __builtin_memcpy(span->text, "runqueue", 9);
-  else if (state == LEDGER_UNINTERRUPTIBLE)
-    __builtin_memcpy(span->text, "uninterruptible", 16);
-  else if (state == LEDGER_SLEEPING)
-    __builtin_memcpy(span->text, "sleeping", 9);
-  else
-    __builtin_memcpy(span->text, "other", 6);
-}
 
 /* Like subtract_sums(), for sums that another thread is adding to: interrupts on another CPU are
  * not looked up, and count as the thread's time on the CPU. */
@@ -135,22 +65,25 @@ static __noinline int note_call_of_running(struct hang_scratch* scratch) {
 }
 
 /* For a call older than the session, the parts are known if its thread has slept ever since. */
-static __always_inline void fill_parts(struct hang_scratch* scratch, bool older, u64 now_ns) {
+static __always_inline void fill_parts(struct hang_scratch* scratch, struct task_struct* task,
+                                       bool older, u64 now_ns) {
   struct span_record* span = &scratch->span;
   struct thread_ledger* ledger = &scratch->ledger;
   u64 begin_ns = scratch->state.enter_ns;
+  const struct present_thread thread = {.address = (u64)task, .is_real_time = is_real_time(task)};
+  ledger->throttled_ns = 0; /* of an earlier wait */
   if (older) {
     if (ledger->since_ns > begin_ns) {
-      note_present(span, ledger, now_ns);
+      note_present(span, &thread, ledger, now_ns);
       return;
     }
     ledger->since_ns = begin_ns;
-    note_present(span, ledger, now_ns);
+    note_present(span, &thread, ledger, now_ns);
   } else {
     if (ledger->call_ns != begin_ns) return; /* an unreported switch */
     span->ledger = ledger->sums.parts;
     span->throttled_ns = ledger->sums.throttled_ns;
-    note_present(span, ledger, now_ns);
+    note_present(span, &thread, ledger, now_ns);
     keep_surplus(&span->ledger, &ledger->at_call.parts);
     span->throttled_ns = surplus(span->throttled_ns, ledger->at_call.throttled_ns);
   }
@@ -272,7 +205,8 @@ static __always_inline void fill_hang(struct hang_scratch* scratch, struct task_
   span->flags = older ? SPAN_OPEN | SPAN_OLDER : SPAN_OPEN;
   span->latency_ns = ns_since_entry(state, now_ns);
   span->subject = state->nr;
-  fill_parts(scratch, older, now_ns);
+  fill_parts(scratch, task, older, now_ns);
+  fill_limit(&scratch->throttle, &span->header, &scratch->ledger);
   if (!task->on_cpu) { /* the stack of a running thread cannot be read */
     long bytes = bpf_get_task_stack(task, scratch->kernel_stack, sizeof(scratch->kernel_stack), 0);
     span->kernel_frames = bytes > 0 ? bytes / 8 : 0;
@@ -296,6 +230,8 @@ static __always_inline int write_hang(struct seq_file* seq, struct hang_scratch*
   if (text && bpf_seq_write(seq, scratch->text, text)) return -1;
   const struct call_object* object = &scratch->object;
   if (object->header.size && bpf_seq_write(seq, object, sizeof(*object))) return -1;
+  const struct sched_throttle* throttle = &scratch->throttle;
+  if (throttle->header.size && bpf_seq_write(seq, throttle, sizeof(*throttle))) return -1;
   if (bpf_seq_write(seq, span, sizeof(*span))) return -1;
   if (frames && bpf_seq_write(seq, scratch->kernel_stack, frames * 8)) return -1;
   if (!bytes) return 0;

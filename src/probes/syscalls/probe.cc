@@ -8,8 +8,10 @@
 
 #include "bpf/call_object.h"
 #include "core/span_schema.h"
+#include "core/throttle_schema.h"
 #include "kernel/call_hooks.h"
 #include "kernel/mapped.h"
+#include "kernel/real_time_limit.h"
 #include "kernel/skeleton.h"
 #include "kernel/tick.h"
 #include "kernel/tracepoint_types.h"
@@ -117,6 +119,7 @@ void SyscallsProbe::Impl::configure() {
   bpf_program__set_autoload(bpf->progs.on_fork, options.callers);
   bpf_program__set_autoload(bpf->progs.on_signal, options.stalls);
   if (!options.hangs) return;
+  use_real_time_limit(rodata);
   rodata.hang_stack_bytes = std::min<u32>(rodata.user_stack_bytes, HANG_STACK_MAX);
   hangs = TracepointTypes().has_function("bpf_copy_from_user_task")
               ? bpf->progs.hanging_calls
@@ -150,7 +153,7 @@ void SyscallsProbe::Impl::choose_maps() {
   } else {
     leave_out({maps.caller_scratch, maps.frame_rules, maps.code_spaces, maps.stacks_sent});
   }
-  if (!options.hangs) leave_out({maps.hang_scratch});
+  if (!options.hangs) leave_out({maps.hang_scratch, maps.throttled_queues});
 }
 
 void SyscallsProbe::Impl::share(const SharedMaps& shared) {
@@ -165,6 +168,9 @@ void SyscallsProbe::Impl::share(const SharedMaps& shared) {
         "cannot share the ledgers of CPUs");
   check(bpf_map__reuse_fd(bpf->maps.place_tables, shared.place_tables),
         "cannot share the places of waits");
+  if (options.hangs)
+    check(bpf_map__reuse_fd(bpf->maps.throttled_queues, shared.throttled_queues),
+          "cannot share the throttled queues");
 }
 
 void SyscallsProbe::Impl::attach_all() {
@@ -249,6 +255,7 @@ const Schema* SyscallsProbe::schema(std::uint16_t kind) const {
   if (kind == caller_stack_schema.id) return &caller_stack_schema;
   if (kind == signal_handler_schema.id) return &signal_handler_schema;
   if (kind == call_object_schema.id) return &call_object_schema;
+  if (kind == sched_throttle_schema.id) return &sched_throttle_schema;
   return kind == span_schema.id ? &span_schema : nullptr;
 }
 
