@@ -212,17 +212,17 @@ void StallAssembler::late_way_back(Thread& thread, const RawWait& wait, const Re
   };
   RawLedger ledger = ledger_from(begin_ns);
   // The kernel sends none of the call's short waits. If they make too much time unknown, the
-  // finding begins with the first recorded wait.
+  // finding begins with the first recorded wait, provided that the rest is late as well.
   if (ledger.unknown_ns > (wait.in_ns() - begin_ns) / unknown_share) {
     const std::uint64_t known_ns = first_known(thread.waits, begin_ns);
+    const bool is_late = wait.in_ns() - known_ns >= late_.call_ns;
     RawLedger rest = ledger_from(known_ns);
-    if (ledger.unknown_ns - rest.unknown_ns > (wait.in_ns() - begin_ns) / unknown_share) {
+    if (is_late &&
+        ledger.unknown_ns - rest.unknown_ns > (wait.in_ns() - begin_ns) / unknown_share) {
       begin_ns = known_ns;
       ledger = std::move(rest);
     }
   }
-  const std::uint64_t latency_ns = wait.in_ns() - begin_ns;
-  if (latency_ns < late_.call_ns) return;
   thread.late_call_ns = call_ns;
   RawStall stall;
   stall.is_way_back = true;
@@ -230,7 +230,7 @@ void StallAssembler::late_way_back(Thread& thread, const RawWait& wait, const Re
   stall.span.span = SPAN_SYSCALL;
   stall.span.subject = wait.fixed.call - 1;
   stall.span.flags = SPAN_HAS_LEDGER;
-  stall.span.latency_ns = latency_ns;
+  stall.span.latency_ns = wait.in_ns() - begin_ns;
   stall.span.ledger = ledger.parts;
   stall.span.throttled_ns = ledger.throttled_ns;
   find_waits(stall);

@@ -354,6 +354,11 @@ TEST_F(WaysBack, BeginWhereAllIsKnown) {
   EXPECT_THAT(latencies_, ElementsAre(600u)) << "its shorter waits in the call are not known";
 }
 
+TEST_F(WaysBack, AreWholeIfWhatIsKnownIsNotLateByItself) {
+  fed_.add(behind_call(1450, 1900, WAIT_OTHER), {1});
+  EXPECT_THAT(latencies_, ElementsAre(900u));
+}
+
 TEST_F(WaysBack, AreWholeWhereTheWaitItselfIsUnknown) {
   sched_wait wait = behind_call(1300, 1900, WAIT_UNKNOWN);
   wait.flags |= WAIT_RAN_SINCE_CALL;
