@@ -74,6 +74,62 @@ class Quota(QuotaMixin, Case):
         self.assertEqual((by["limit"], by["cgroup"], by["quota_ns"], by["period_ns"]),
                          ("quota", group.name, quota_ms * MS, period_ms * MS), described(finding))
 
+    def test_a_read_that_ends_over_it(self):
+        """The kernel throttles the reader within its read(), or on its way back to the program: late all the same."""
+        group = self.group(f"odt-quota-{os.getpid()}")
+        group.limit(group.path)
+        before_ns = group.throttled_ns(group.path)
+        seen = stalls("-T", "60ms", "-e", "read", "--first", 0, "--", tool("taskset"), "-c", "0",
+                      workload("over_quota"), "read", group.procs, 10, 30)
+        truth_ns = group.throttled_ns(group.path) - before_ns
+        self.assertGreater(truth_ns, 100 * MS)
+        self.assertEqual((seen.finished.status, seen.receipt["lost"]), (0, 0), seen.finished)
+        calls = [call for call in seen.events("call") if call["took_ns"] >= 90 * MS]
+        self.assertGreaterEqual(len(calls), 4, seen.finished)
+        reads = [one for one in seen.named("read") if one["tid"] == calls[0]["tid"]]
+
+        def unexplained_ns(call):
+            return call["took_ns"] - sum(
+                one["latency_ns"] for one in reads
+                if call["begin_ns"] <= begin_of(one) and one["time_ns"] <= call["begin_ns"] + call["took_ns"])
+
+        late = [call for call in calls if unexplained_ns(call) <= 65 * MS]  # less than the threshold is no finding
+        # A hardened kernel hides some switches, and with a switch the call from which the thread returns.
+        self.assertGreaterEqual(3 * len(late), 2 * len(calls), f"{calls}{described_all(reads)}")
+        throttled = [one for one in reads if one["breakdown"]["throttled_ns"]]
+        self.assertGreaterEqual(len(throttled), 3, described_all(reads))
+        self.assertLessEqual(sum(one["breakdown"]["throttled_ns"] for one in throttled), 1.05 * truth_ns,
+                             described_all(reads))
+        for one in throttled:
+            self.assertEqual(sum(one["breakdown"].values()), one["latency_ns"], described(one))
+            self.assertEqual(bool(one.get("way_back")), not throttles_within_calls(), described(one))
+            self.assert_named(one, group)
+
+    def test_wake_ups(self):
+        """A sleeper wakes up late if its queue is throttled. Since Linux 6.18 it wakes up in time, and is throttled on
+        its way to its program."""
+        group = self.group(f"odt-quota-{os.getpid()}")
+        group.limit(group.path)
+        seen = stalls("--span", "wakeup,offcpu", "-T", "10ms", "--", tool("taskset"), "-c", "0", workload("over_quota"),
+                      "tick", group.procs, 100)
+        self.assertEqual((seen.finished.status, seen.receipt["lost"]), (0, 0), seen.finished)
+        own = json.loads(seen.finished.out)
+        self.assertGreater(own["late_ns"], 50 * MS, "it was throttled")
+        found = [one for one in seen.found if one["tid"] == own["tid"]]
+        throttled = {span: [one for one in found if one["span"] == span and one["breakdown"]["throttled_ns"]]
+                     for span in ("wakeup", "offcpu")}
+        late = throttled["wakeup" if throttles_within_calls() else "offcpu"]
+        self.assertGreaterEqual(len(late), 3, described_all(found))
+        if not throttles_within_calls():
+            self.assertEqual(throttled["wakeup"], [], described_all(found))
+        longest = max(late, key=lambda one: one["latency_ns"])
+        self.assertGreaterEqual(longest["breakdown"]["throttled_ns"], 30 * MS, described(longest))
+        for one in late:
+            self.assertLessEqual(one["latency_ns"], own["late_ns"] + 5 * MS, described(one))
+            self.assertEqual(sum(one["breakdown"].values()), one["latency_ns"], described(one))
+            self.assertEqual(one["breakdown"]["preempted_ns"], 0, described(one))
+            self.assert_named(one, group)
+
     def test_a_call_that_is_still_open(self):
         """Another program has the CPU while the quota throttles the reader, and does not preempt the reader."""
         if not throttles_within_calls():
@@ -82,14 +138,12 @@ class Quota(QuotaMixin, Case):
         group.limit(group.path, 10, 500)
         with Live(tool("taskset"), "-c", "0", "sh", "-c", "while :; do :; done"):
             finished = overdue("stalls", "-f", "ndjson", "--timeout", "300ms", "-T", "10s", "-e", "read", "--",
-                               tool("taskset"), "-c", "0", workload("over_quota"), "read", group.procs, 4, 30)
+                               tool("taskset"), "-c", "0", workload("over_quota"), "read", group.procs, 4, 60)
         hangs = [one for one in map(json.loads, finished.err.splitlines()) if one["type"] == "hang"]
-        self.assertGreaterEqual(len(hangs), 3, finished)
         throttled = [one for one in hangs if one["state"] == "throttled"]
-        self.assertGreaterEqual(len(throttled), len(hangs) - 1, described_all(hangs))
+        self.assertGreaterEqual(len(throttled), max(1, len(hangs) - 1), f"{described_all(hangs)}{finished}")
         for one in throttled:
-            self.assertEqual(one["breakdown"]["preempted_ns"], 0, described(one))
-            self.assertGreaterEqual(one["breakdown"]["throttled_ns"], 100 * MS, described(one))
+            self.assertGreaterEqual(one["breakdown"]["throttled_ns"], one["latency_ns"] / 2, described(one))
             self.assert_named(one, group, 10, 500)
 
     def test_text(self):
