@@ -151,11 +151,12 @@ std::size_t Session::drain_rings(KernelTime until, const RecordHandler& handler)
   RingSet* rings = membership_.rings();
   if (!rings) return 0;
   KernelTime looked = KernelClock::now();
-  return rings->drain(until, [&](std::span<const std::byte> bytes) {
-    u16 kind;
-    std::memcpy(&kind, bytes.data() + offsetof(event_header, kind), sizeof kind);
+  const std::size_t delivered = rings->drain(until, [&](std::span<const std::byte> bytes) {
+    event_header header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    deliver_inserted(header.time_ns, handler);
     for (const auto& probe : probes_)
-      if (const Schema* schema = probe->schema(kind)) {
+      if (const Schema* schema = probe->schema(header.kind)) {
         handler(Record{schema, bytes});
         break;
       }
@@ -165,6 +166,22 @@ std::size_t Session::drain_rings(KernelTime until, const RecordHandler& handler)
     looked = now;
     if (rings->fill() > rings_filling) set_aside();
   });
+  deliver_inserted(static_cast<std::uint64_t>(until.time_since_epoch().count()), handler);
+  return delivered;
+}
+
+void Session::insert(const Record& record) {
+  inserted_.push_back({record.schema, {record.bytes.begin(), record.bytes.end()}});
+}
+
+void Session::deliver_inserted(std::uint64_t until_ns, const RecordHandler& handler) {
+  while (!inserted_.empty()) {
+    const Inserted& next = inserted_.front();
+    const Record record{next.schema, next.bytes};
+    if (record.header().time_ns > until_ns) return;
+    handler(record);
+    inserted_.pop_front();
+  }
 }
 
 void Session::set_aside() {

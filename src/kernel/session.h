@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -58,6 +59,9 @@ class Session {
   std::size_t poll(const RecordHandler& handler);
   /// For a handler that waits: see RingSet::set_aside().
   void set_aside();
+  /// Delivers a copy of `record`, which comes from elsewhere, among the records of the rings: after
+  /// all earlier records. Records are inserted in time order.
+  void insert(const Record& record);
   /// For a handler that waits: no further span begins, and the time of the call becomes end().
   void end_early();
   /// True if poll() should be called again soon.
@@ -90,8 +94,15 @@ class Session {
   std::uint32_t begin_epoch();
   void drain_cells(std::uint32_t epoch, const RecordHandler& handler);
   std::size_t drain_rings(KernelTime until, const RecordHandler& handler);
+  void deliver_inserted(std::uint64_t until_ns, const RecordHandler& handler);
+
+  struct Inserted {
+    const Schema* schema;
+    std::vector<std::byte> bytes;
+  };
 
   Membership membership_;
+  std::deque<Inserted> inserted_;  ///< not delivered yet, oldest first
   std::vector<std::unique_ptr<LiveProbe>> probes_;
   Counters runs_before_;  ///< counters at arm()
   KernelTime start_{}, end_ = KernelTime::max();

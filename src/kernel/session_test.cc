@@ -197,6 +197,26 @@ TEST_F(SessionTest, ARecordSubmittedAfterTheEndIsDelivered) {
   EXPECT_EQ(delivered, 1u) << "after " << earlier << " of earlier tries";
 }
 
+TEST_F(SessionTest, AnInsertedRecordIsDeliveredAtItsTime) {
+  constexpr Schema schema{
+      .id = 1, .name = "test", .size = sizeof(event_header), .fields = {}, .help = ""};
+  Session session({}, 1 << 16);
+  session.arm();
+  const auto insert = [&](KernelTime time) {
+    event_header header{};
+    header.time_ns = static_cast<u64>(time.time_since_epoch().count());
+    session.insert({&schema, std::as_bytes(std::span(&header, 1))});
+  };
+  insert(KernelClock::now() - std::chrono::hours(1));
+  insert(KernelClock::now() + std::chrono::hours(1));
+  std::uint64_t delivered = 0;
+  const RecordHandler count = [&](const Record&) { ++delivered; };
+  session.poll(count);
+  EXPECT_EQ(delivered, 1u);
+  session.finish(count);
+  EXPECT_EQ(delivered, 2u);
+}
+
 TEST_F(SessionTest, ASharedDataSectionIsOneMemory) {
   const Membership membership({}, 1 << 16);
   Skeleton<nested_program_bpf> program("nested_program");

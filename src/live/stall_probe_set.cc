@@ -231,6 +231,7 @@ void StallProbeSet::store_percentiles() {
 void StallProbeSet::add_to(Session& session, const Kernel& kernel,
                            const std::vector<std::uint32_t>& cpus) {
   choose(kernel);
+  session_ = &session;
   membership_ = &session.membership();
   if (!options_.thresholds.percentiles.empty()) {
     percentiles_ = std::make_unique<PercentileThresholds>(options_.thresholds, options_.spans);
@@ -379,7 +380,9 @@ void StallProbeSet::poll(KernelTime now, const RecordHandler& handler) {
     adapt(now);
   }
   if (!options_.timeout || now < next_look_) return;
-  syscalls_->look_for_hangs(*options_.timeout, handler);
+  // Waits that explain an open call may still be in the rings.
+  syscalls_->look_for_hangs(*options_.timeout,
+                            [this](const Record& record) { session_->insert(record); });
   next_look_ = now + std::max(*options_.timeout / looks_per_timeout, between_looks);
 }
 

@@ -96,6 +96,7 @@ class StallProbeSet final : public ProbeSet {
   bool adapt_percentiles();
 
   StallOptions options_;
+  Session* session_ = nullptr;
   Membership* membership_ = nullptr;
   SchedProbe* sched_ = nullptr;
   SyscallsProbe* syscalls_ = nullptr;

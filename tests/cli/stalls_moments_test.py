@@ -1,0 +1,73 @@
+#!/usr/bin/python3
+"""`overdue stalls`: every long wait has a place, also while its call is open."""
+import json
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from overdue_test import attached, main, run
+from stall_findings import MS, Case, blocked_ns, described
+
+WRITES = "-f", "ndjson", "--idle", "-T", "10ms", "-e", "write", "-n", "slow-writer"
+
+# Writers to pipes that hold one page, for readers that take a page after each nap.
+WRITERS = """
+import fcntl, os, sys, time
+pairs, pages, nap_s, calls = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
+parent = os.getpid()
+for _ in range(pairs):
+    ends = os.pipe()
+    fcntl.fcntl(ends[1], fcntl.F_SETPIPE_SZ, 4096)
+    if not os.fork():
+        os.close(ends[1])
+        while os.read(ends[0], 4096):
+            time.sleep(nap_s)
+        os._exit(0)
+    if not os.fork():
+        os.close(ends[0])
+        with open("/proc/self/comm", "w") as name:
+            name.write("slow-writer")
+        for _ in range(calls):
+            if os.getppid() == parent:
+                os.write(ends[1], bytes(pages * 4096))
+        os._exit(0)
+    os.close(ends[0])
+    os.close(ends[1])
+print("begun", flush=True)
+for _ in range(2 * pairs):
+    os.wait()
+"""
+
+
+def writers(pairs, pages, nap, calls):
+    return sys.executable, "-c", WRITERS, pairs, pages, nap, calls
+
+
+class LongWaits(Case):
+    def assert_have_places(self, findings, longest_ms):
+        """Short waits have no records; together they are shorter than `longest_ms`."""
+        for finding in findings:
+            recorded_ns = sum(map(blocked_ns, finding["waits"]))
+            self.assertLessEqual(finding["breakdown"]["blocked_ns"] - recorded_ns, longest_ms * MS, described(finding))
+            in_places_ns = sum(place["blocked_ns"] for place in finding["places"])
+            self.assertGreaterEqual(in_places_ns, recorded_ns - MS, described(finding))
+
+    def findings(self, out, kind):
+        found = [line for line in map(json.loads, out.splitlines()) if line["type"] == kind]
+        return [line for line in found if line["name"] == "write"]
+
+    def test_of_a_call_that_is_open(self):
+        """A wait may have ended just before Overdue looks at the call."""
+        with attached("stalls", "--timeout", "50ms", *WRITES) as live:
+            made = run(list(map(str, writers(8, 60, 0.004, 4))))
+            self.assertEqual(made.status, 0, made)
+            live.signal(signal.SIGINT)
+            finished = live.finish()
+        hangs = self.findings(finished.out, "hang")
+        self.assertGreaterEqual(len(hangs), 16, finished)
+        self.assert_have_places(hangs, 3)
+
+
+if __name__ == "__main__":
+    main()
