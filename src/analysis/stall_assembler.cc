@@ -180,7 +180,7 @@ void StallAssembler::wait(const Record& record, const Record* stack) {
 
 void StallAssembler::late_wait(Thread& thread, const Record* stack) {
   const RawWait& wait = thread.waits.back();
-  if (!(wait.fixed.flags & WAIT_OF_MEMBER)) return;
+  if (!(wait.fixed.flags & WAIT_OF_MEMBER) || wait.fixed.flags & WAIT_UNARMED) return;
   if (!late_.cpus.empty() &&
       std::find(late_.cpus.begin(), late_.cpus.end(), wait.fixed.header.cpu) == late_.cpus.end())
     return;

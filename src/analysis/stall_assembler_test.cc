@@ -312,6 +312,20 @@ TEST(StallAssembler, TimesOffTheCpuWithinCallsAreSpansIfAskedFor) {
   }
 }
 
+TEST(StallAssembler, AWaitInAPauseIsNoSpanButExplainsACall) {
+  Fed fed;
+  std::size_t waits = 0;
+  fed.look = [&](const RawStall& stall) { waits = stall.waits.size(); };
+  fed.assembler.look_for({.offcpu_ns = 500, .wakeup_ns = 1, .within_calls = true});
+  sched_wait wait = wait_of(7, 1000, 1900, 1950);
+  wait.flags = WAIT_OF_MEMBER | WAIT_UNARMED;
+  fed.add(wait, {1});
+  EXPECT_EQ(fed.stalls, 0u);
+  fed.add(span_of(7, 900, 2000));
+  EXPECT_EQ(fed.stalls, 1u);
+  EXPECT_EQ(waits, 1u);
+}
+
 /// A wait of thread 7 after the end of its call 0, which began at 1000.
 sched_wait behind_call(u64 out_ns, u64 in_ns, u32 state) {
   sched_wait wait = wait_of(7, out_ns, state == WAIT_PREEMPTED ? 0 : in_ns, in_ns);

@@ -36,6 +36,7 @@ enum wait_flags {
   WAIT_OF_MEMBER = 1,       // of the target; other waits explain waits of the target
   WAIT_STACK_DEFERRED = 2,  // a wait_stack of the thread follows, unless the thread ends before
   WAIT_RAN_SINCE_CALL = 4,  // the thread had the CPU from the begin of `call` until this wait
+  WAIT_UNARMED = 8,  // ended in a pause or at the end of the session: no span, but may explain one
 };
 
 // A wait of the header's thread, recorded when the thread is switched in, at header.time_ns.

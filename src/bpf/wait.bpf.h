@@ -78,6 +78,7 @@ static __always_inline void fill_wait(struct sched_wait* wait, struct task_struc
   wait->header.kind = RECORD_SCHED_WAIT;
   wait->header.size = sizeof(*wait);
   wait->flags = state ? WAIT_OF_MEMBER : 0;
+  if (!control.armed) wait->flags |= WAIT_UNARMED;
   wait->out_ns = ledger->since_ns;
   wait->state = wait_state_of(ledger);
   wait->throttled_ns = ledger->throttled_ns;
@@ -134,10 +135,16 @@ __noinline int record_throttle(const u64* address, struct thread_ledger* ledger,
   return 0;
 }
 
+/* Whether waits are recorded. A call that began before a pause, or before the end of the session,
+ * is reported when it ends: its waits are recorded until then. */
+static __always_inline bool records_waits(const struct thread_ledger* ledger) {
+  return control.armed || ledger->call.who;
+}
+
 static __always_inline void record_unseen_wait(struct task_struct* task,
                                                struct thread_ledger* ledger, u64 in_ns) {
   u64 min_ns = control.wait_min_ns;
-  if (!min_ns || !control.armed || in_ns < ledger->since_ns + min_ns) return;
+  if (!min_ns || !records_waits(ledger) || in_ns < ledger->since_ns + min_ns) return;
   u64 address = (u64)task;
   record_throttle(&address, ledger, in_ns);
   void* ring = this_cpu_ring();

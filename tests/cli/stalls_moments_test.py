@@ -1,12 +1,14 @@
 #!/usr/bin/python3
-"""`overdue stalls`: every long wait has a place, also while its call is open."""
+"""`overdue stalls`: every long wait has a place, whenever its call is looked at: while the call is open, when it ends
+in a pause, and when it ends with the session."""
 import json
 import os
 import signal
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import attached, main, run
+from overdue_test import OVERDUE, Live, attached, eventually, main, run
 from stall_findings import MS, Case, blocked_ns, described
 
 WRITES = "-f", "ndjson", "--idle", "-T", "10ms", "-e", "write", "-n", "slow-writer"
@@ -67,6 +69,31 @@ class LongWaits(Case):
         hangs = self.findings(finished.out, "hang")
         self.assertGreaterEqual(len(hangs), 16, finished)
         self.assert_have_places(hangs, 3)
+
+    def test_of_a_call_that_ends_in_a_pause(self):
+        """The call began before the pause, so its end counts."""
+        with attached("stalls", *WRITES) as live:
+            with Live(*writers(4, 4, 0.1, 1)) as program:
+                eventually(lambda: "begun" in program.out())
+                time.sleep(0.05)
+                self.assertEqual(run([OVERDUE, "ctl", "--session", str(live.pid), "pause"]).status, 0)
+                self.assertEqual(program.finish().status, 0)
+            live.signal(signal.SIGINT)
+            finished = live.finish()
+        found = self.findings(finished.out, "stall")
+        self.assertEqual(len([one for one in found if one["latency_ns"] >= 150 * MS]), 4, finished)
+        self.assert_have_places(found, 5)
+
+    def test_of_a_call_that_ends_with_the_session(self):
+        """Calls go on to end while Overdue finds out which are open."""
+        for _ in range(3):
+            with Live(*writers(12, 3, 0.02, 1000)) as program:
+                eventually(lambda: "begun" in program.out())
+                with attached("stalls", *WRITES) as live:
+                    live.signal(signal.SIGINT)
+                    finished = live.finish()
+            found = self.findings(finished.out, "stall")
+            self.assert_have_places(found, 5)
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ static __always_inline bool in_late_call(struct task_struct* task, struct thread
 /* Whether a member's wait is a late span itself, or may make a call late that has ended. */
 static __noinline bool is_late_wait(struct task_struct* task, const struct thread_ledger* ledger,
                                     u64 now_ns) {
-  if (!task || !ledger) return false;
+  if (!task || !ledger || !control.armed) return false;
   u64 offcpu_ns = control.threshold_ns[SPAN_OFFCPU];
   if (offcpu_ns && ns_between(ledger->since_ns, now_ns) >= offcpu_ns)
     return find_of_thread(threads, task) != 0;
@@ -165,7 +165,7 @@ static __always_inline void switch_in(struct task_struct* next, struct thread_le
       count_displacer(next, ledger, now_ns);
     if (counted_kinds & COUNTED_WAITS) count_wait_of(next, ledger, now_ns);
     u64 min_ns = control.wait_min_ns;
-    if (min_ns && control.armed && (u32)next->tgid != own_pid &&
+    if (min_ns && records_waits(ledger) && (u32)next->tgid != own_pid &&
         (ns_between(ledger->since_ns, now_ns) >= min_ns || woken_late(next, ledger, now_ns) ||
          in_late_call(next, ledger, now_ns) ||
          (in_old_call(next, ledger, now_ns) && add_short_wait(next, ledger, now_ns)))) {
@@ -320,7 +320,7 @@ int COUNTED_PROG(on_waking) {
   u64 now_ns = bpf_ktime_get_ns();
   ledger->wake_ns = now_ns;
   u64 min_ns = control.wait_min_ns;
-  if (!min_ns || !control.armed || ledger->state < LEDGER_SLEEPING) return 0;
+  if (!min_ns || !records_waits(ledger) || ledger->state < LEDGER_SLEEPING) return 0;
   if (ns_between(ledger->since_ns, now_ns) < min_ns || (u32)task->tgid == own_pid) return 0;
   record_wake(ctx, ledger, cpu, task->pid);
   bool is_in_hard_irq = ledger->waker_context == WAKER_IRQ || ledger->waker_context == WAKER_VECTOR;

@@ -21,7 +21,8 @@ constexpr Field wait_fields[] = {
                   "1: a thread, 2: a soft interrupt, 3: a device's interrupt, 4: a CPU's vector"),
     OVERDUE_FIELD(sched_wait, waker_number, none, value, "number of that interrupt"),
     OVERDUE_FIELD(sched_wait, flags, none, value,
-                  "1: the thread belongs to the target; 2: a wait_stack of it follows"),
+                  "1: the thread belongs to the target; 2: a wait_stack of it follows; "
+                  "8: ended in a pause or with the session, and is no span of its own"),
     OVERDUE_FIELD(sched_wait, kernel_frames, count, stack,
                   "addresses behind the record: where it waited, innermost first"),
     OVERDUE_FIELD(sched_wait, displacer_tid, tid, value,
