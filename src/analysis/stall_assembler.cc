@@ -331,17 +331,18 @@ void StallAssembler::find_waits(RawStall& stall) {
   const auto found = threads_.find(stall.span.header.tid);
   if (!lived_through(stall.span)) return;
   stall.samples = samples_.of(stall.span.header.tid, begin_ns, end_ns);
-  if (found == threads_.end()) return;
-  for (const RawWait& wait : found->second.waits) {
+  static const Thread unknown;
+  const Thread& thread = found != threads_.end() ? found->second : unknown;
+  for (const RawWait& wait : thread.waits) {
     if (wait.in_ns() <= begin_ns || wait.out_ns() >= end_ns) continue;
     stall.waits.push_back(&wait);
   }
-  const wait_places* shorter = found->second.places.get();
+  const wait_places* shorter = thread.places.get();
   if (shorter && (stall.span.span != SPAN_SYSCALL || shorter->call_ns != begin_ns))
     shorter = nullptr;
   stall.places = places_of(stall.waits, shorter);
-  if (stall.span.flags & SPAN_HAS_SUMS) find_parts(stall, found->second.waits, found->second.wakes);
-  stall.waits_forgotten = found->second.forgotten_until_ns > begin_ns;
+  if (lacks_parts(stall.span)) find_parts(stall, thread.waits, thread.wakes);
+  stall.waits_forgotten = thread.forgotten_until_ns > begin_ns;
   if (stall.waits_forgotten) ++stalls_without_;
 }
 

@@ -193,18 +193,23 @@ RawLedger ledger_between(const std::deque<RawWait>& waits, const std::vector<Raw
   return window.result();
 }
 
+bool lacks_parts(const span_record& span) {
+  return span.flags & SPAN_HAS_SUMS || (span.span == SPAN_PAIR && !(span.flags & SPAN_HAS_LEDGER));
+}
+
 void find_parts(RawStall& stall, const std::deque<RawWait>& waits,
                 const std::vector<RawSums>& wakes) {
   span_record& span = stall.span;
   const std::uint64_t begin_ns = stall.begin_ns();
-  const RawWaker at_end{
-      .header = span.header,
-      .irq_name = {},
-      .disk = {},
-      .stack = {},
-      .sums = span.ledger,
-      .throttled_sum_ns = span.throttled_ns,
-      .ran_since_ns = stall.waits.empty() ? begin_ns : stall.waits.back()->in_ns()};
+  const RawWaker at_end{.header = span.header,
+                        .irq_name = {},
+                        .disk = {},
+                        .stack = {},
+                        .sums = span.ledger,
+                        .throttled_sum_ns = span.throttled_ns,
+                        .ran_since_ns = !(span.flags & SPAN_HAS_SUMS) ? 0
+                                        : stall.waits.empty()         ? begin_ns
+                                                              : stall.waits.back()->in_ns()};
   RawLedger ledger = ledger_between(waits, wakes, at_end, begin_ns, span.header.time_ns);
   span.ledger = ledger.parts;
   span.throttled_ns = ledger.throttled_ns;

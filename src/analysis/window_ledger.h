@@ -17,8 +17,13 @@ namespace overdue {
 RawLedger ledger_between(const std::deque<RawWait>& waits, const std::vector<RawSums>& wakes,
                          const RawWaker& waker, std::uint64_t begin_ns, std::uint64_t end_ns);
 
+/// Whether find_parts() has to find the parts of a span of one thread: the kernel may not have been
+/// able to read the thread's sums.
+bool lacks_parts(const span_record& span);
+
 /// Finds the parts, and the places, of a span of which the sums of its thread at the end are known
-/// (SPAN_HAS_SUMS): the thread may have been in a wait when the span began.
+/// (SPAN_HAS_SUMS): the thread may have been in a wait when the span began. If the sums are not
+/// known either, only the recorded waits have parts, and the rest is unknown.
 void find_parts(RawStall& stall, const std::deque<RawWait>& waits,
                 const std::vector<RawSums>& wakes);
 

@@ -207,5 +207,26 @@ TEST(WindowLedger, IsUnknownWithoutRecords) {
   EXPECT_EQ(ledger.unknown_ns, 20 * ms);
 }
 
+TEST(WindowLedger, AUserSpanWithoutSumsHasThePartsOfItsWaits) {
+  for (const bool has_wait : {true, false}) {
+    Fed fed;
+    span_record seen{};
+    fed.look = [&](const RawStall& stall) { seen = stall.span; };
+    if (has_wait) fed.add(wait_of(7, 1000, 1900, 1950), {1});
+    span_record span = span_of(7, 900, 2000);
+    span.span = SPAN_PAIR;
+    span.begin_tid = 7;
+    span.flags = 0;
+    fed.add(span);
+    EXPECT_TRUE(seen.flags & SPAN_HAS_LEDGER);
+    EXPECT_EQ(seen.ledger.sleeping_ns, has_wait ? 900u : 0u);
+    EXPECT_EQ(seen.ledger.runqueue_ns, has_wait ? 50u : 0u);
+    EXPECT_EQ(seen.ledger.oncpu_ns, 0u);
+    span.begin_tid = 8;  // the time is not that of one thread
+    fed.add(span);
+    EXPECT_FALSE(seen.flags & SPAN_HAS_LEDGER);
+  }
+}
+
 }  // namespace
 }  // namespace overdue

@@ -406,15 +406,14 @@ class OwnSpans(unittest.TestCase):
             self.assertLessEqual(nap["latency_ns"], longest)
         # The nap's own waits explain it. (A hardened kernel does not report every wait.)
         self.assertGreaterEqual(sum(bool(nap["waits"]) for nap in naps), 27, naps)
-        # The parts of the thread's time add up, as for calls, and most of the time was sleep.
-        reported = [nap for nap in naps if "breakdown" in nap]
-        self.assertGreaterEqual(len(reported), 27, naps)
-        for nap in reported:
+        # The parts of the thread's time add up, as for calls, and most of the time was sleep. (Where the kernel
+        # does not report a switch, the time is unknown.)
+        for nap in naps:
             parts = nap["breakdown"]
             self.assertEqual(sum(parts.values()), nap["latency_ns"], nap)
-        slept = [nap["breakdown"]["blocked_ns"] / nap["latency_ns"] for nap in reported]
+        slept = [nap["breakdown"]["blocked_ns"] / nap["latency_ns"] for nap in naps]
         self.assertGreater(statistics.median(slept), 0.8, naps)
-        unknown = [nap["breakdown"]["unknown_ns"] / nap["latency_ns"] for nap in reported]
+        unknown = [nap["breakdown"]["unknown_ns"] / nap["latency_ns"] for nap in naps]
         self.assertLess(statistics.median(unknown), 0.02, naps)
         apart = [abs(nap["latency_ns"] - call["latency_ns"]) for nap, call in zip(naps, calls)]
         self.assertLess(statistics.median(apart), MS)
