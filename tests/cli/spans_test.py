@@ -4,13 +4,15 @@ import json
 import os
 import re
 import shutil
+import signal
 import statistics
 import sys
 import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import Live, disk_folder, main, overdue, read_ndjson, require_root, run, tool, workload
+from overdue_test import (Live, attached, disk_folder, main, overdue, read_ndjson, require_root, run, tool,
+                          workload)
 
 MS = 1_000_000
 KINDS = ["syscall", "offcpu", "wakeup", "block", "block_queued", "irq", "softirq", "softirq_raise", "vector", "timer",
@@ -61,6 +63,21 @@ class Quick(unittest.TestCase):
         for kind in ("timer", "vector", "softirq"):
             with self.subTest(kind=kind):
                 self.assertGreaterEqual(self.events(kind, "-a", "-d", "500ms"), 30)
+
+    def test_of_a_disk_are_counted(self):
+        """Each of dd's writes is a request of its own, which ends with an interrupt."""
+        writes = 50
+        for kind, least in (("block", writes), ("irq", writes / 2)):  # one interrupt may end several requests
+            with self.subTest(kind=kind), tempfile.TemporaryDirectory(dir=disk_folder()) as folder:
+                with attached("stalls", "--span", kind, "-T", "10s", "-a", "-f", "ndjson") as live:
+                    made = run([tool("dd"), "if=/dev/zero", f"of={folder}/x", "bs=64k", f"count={writes}",
+                                "oflag=dsync", "status=none"])
+                    self.assertEqual(made.status, 0, made)
+                    live.signal(signal.SIGINT)
+                    finished = live.finish()
+                *others, receipt = map(json.loads, finished.out.splitlines())
+                self.assertGreaterEqual(receipt["events"], least, finished)
+                self.assertEqual([line for line in others if line["type"] == "stall"], [])
 
     def test_of_the_target_only(self):
         naps = 'import time\nfor i in range(30): time.sleep(0.01)'

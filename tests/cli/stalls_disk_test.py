@@ -81,6 +81,7 @@ class Disk(Case):
         wakers = [step for one in seen.found for step in one["chain"]]
         wakers += [wait["waker"] for one in seen.found for wait in one["waits"] if "waker" in wait]
         disks = [waker.get("disk") for waker in wakers if waker.get("means") == "disk completion"]
+        self.assertTrue(disks, f"fsyncs wait for their disk: {described_all(seen.found)}")
         self.assertEqual(set(disks) - set(os.listdir("/sys/block")), set(), described_all(seen.found))
 
     def accounts(self, seen):
