@@ -132,8 +132,11 @@ class Unwinder::Walk {
       end(Reason::end_of_copy);
       return true;
     }
+    // vfork() takes its return address off the stack, for a child that shares the stack: the
+    // caller's stack pointer is then vfork()'s own.
+    const bool is_popped = row.rule(row.return_address).kind == CfiRule::Kind::in_register;
     go_to(*pc, caller, Source::cfi, row.is_signal_frame,
-          row.is_signal_frame || row.cfa.kind == CfiRule::Kind::expression);
+          row.is_signal_frame || is_popped || row.cfa.kind == CfiRule::Kind::expression);
     return true;
   }
 

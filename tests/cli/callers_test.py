@@ -123,6 +123,29 @@ class OfKnownCalls(CallersTest):
         self.assertLessEqual(unknown, unknown_by_notes(report))
 
 
+class OfVfork(CallersTest):
+    """The C library's vfork() keeps its return address in a register: the child writes to the parent's stack."""
+
+    VFORK = {"vfork", "__vfork"}
+
+    def test_by_the_program(self):
+        report = self.report(workload("vfork_exec"), 20, "/bin/true")
+        self.assertEqual(of_callers(report, "vfork", self.VFORK), 20, calls_of(report, "vfork"))
+
+    def test_by_python(self):
+        python = tool("python3.11", "python3")
+        report = self.report(python, "-I", "-c", "import subprocess\n"
+                             "for _ in range(5): subprocess.run(['/bin/true'])")
+        self.assertEqual(of_callers(report, "vfork", self.VFORK), 5, calls_of(report, "vfork"))
+
+    def test_of_posix_spawn(self):
+        python = tool("python3.11", "python3")
+        report = self.report(python, "-I", "-c", "import os\n"
+                             "for _ in range(5): os.wait4(os.posix_spawn('/bin/true', ['true'], {}), 0)")
+        spawned = calls_of(report, "clone3") | calls_of(report, "clone")
+        self.assertEqual(spawned, {(LIBC, "posix_spawn"): 5})
+
+
 class OfOtherPrograms(CallersTest):
     def test_static(self):
         report = self.report(workload("library_calls_static"), 4)
