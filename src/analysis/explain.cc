@@ -124,12 +124,14 @@ Breakdown breakdown_of(const ledger_parts& parts, std::uint64_t throttled_ns,
 }
 
 WaitPlace place_of(const RawPlace& raw, StackNamer& namer) {
-  return {.state = wait_state_name(raw.longest->fixed.state),
-          .ns = raw.ns,
-          .count = raw.count,
-          .kernel_stack = namer.kernel_stack(raw.longest->stack),
-          .blocked_ns = raw.blocked_ns,
-          .longest_ns = raw.longest_ns};
+  WaitPlace place{.state = wait_state_name(raw.longest->fixed.state),
+                  .ns = raw.ns,
+                  .count = raw.count,
+                  .kernel_stack = namer.kernel_stack(raw.longest->stack),
+                  .blocked_ns = raw.blocked_ns,
+                  .longest_ns = raw.longest_ns};
+  for (const RawWait* wait : raw.whole) place.ran.add(shares_of(*wait));
+  return place;
 }
 
 void add_ledger(ChainLink& link, const RawLink& raw, StackNamer& namer) {

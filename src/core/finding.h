@@ -134,6 +134,7 @@ struct WaitPlace {
   std::uint64_t blocked_ns = 0;  ///< part of `ns`: not runnable
   std::uint64_t longest_ns = 0;  ///< longest wait in this place
   std::size_t longest = 0;       ///< index of the longest wait in Finding::waits
+  CpuShares ran{};               ///< of a chain link: threads that ran while this one was runnable
 };
 
 /// One link of the chain of wakers from a wait to its cause.

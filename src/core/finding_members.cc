@@ -200,6 +200,7 @@ void describe(Members& member, const WaitPlace& place) {
   member("longest_ns", place.longest_ns, {.help = "longest of these waits"});
   member("count", place.count, {.help = "number of waits"});
   member("kernel_stack", place.kernel_stack);
+  describe_shares(member, place.ran);
 }
 
 void describe(Members& member, const Breakdown& parts) {

@@ -104,6 +104,7 @@ TEST(FindingJson, HasNoKeyThatTheSchemaLacks) {
   f.on_cpu = link.on_cpu = {1, {{1, f.kernel_stack}}};
   link.ledger = f.breakdown;
   link.places = {{"sleeping", 1, 1, f.kernel_stack}};
+  link.places[0].ran.add(f.thread, 1);
   link.user_stack = link.waking_stack = *f.user_stack;
   f.is_way_back = true;
   f.handler = SignalHandler{"SIGUSR1", 1};

@@ -104,17 +104,45 @@ std::string place_text(const Stack& stack) {
   return {};
 }
 
-/// The activity of a step's thread, in the past tense.
-std::string_view link_verb(const ChainLink& link) {
-  if (link.what == "ran") return "ran";
-  if (link.what == "preempted") return "was preempted for";
-  if (link.what == "throttled") return "was throttled for";
-  return link.what == "unknown" ? "could run and did not for" : "waited";
+constexpr std::string_view was_preempted = "was preempted for";
+
+/// The activity or wait state of a step's thread, in the past tense.
+std::string_view verb_of(std::string_view what) {
+  if (what == "ran") return "ran";
+  if (what == "preempted") return was_preempted;
+  if (what == "throttled") return "was throttled for";
+  return what == "unknown" ? "could run and did not for" : "waited";
 }
 
 std::string where_it_ran(const CpuPlaces& on_cpu) {
   const std::string places = cpu_places_text(on_cpu);
   return places.empty() ? "" : ", " + places;
+}
+
+/// The longest place of waits that add up to `all_ns`, with its time if there are more places.
+std::string where_it_waited(const WaitPlace& longest, std::uint64_t all_ns) {
+  const std::string path = kernel_path(longest.kernel_stack);
+  if (path.empty()) return {};
+  const bool is_all = longest.ns >= all_ns - all_ns / 20;
+  return is_all ? " in " + path
+                : fmt::format(", {} of that in {}", duration_text(longest.ns), path);
+}
+
+/// Where or by what another activity of a step's thread was, which took `ns`; empty: unknown.
+std::string circumstances(const ChainLink& link, std::string_view verb, std::uint64_t ns) {
+  if (verb == "ran") return where_it_ran(link.on_cpu);
+  const WaitPlace* longest = nullptr;
+  CpuShares ran;
+  for (std::size_t i = link.what == "ran" ? 0 : 1; i < link.places.size(); ++i) {
+    const WaitPlace& place = link.places[i];
+    if (verb_of(place.state) != verb) continue;
+    if (!longest) longest = &place;
+    ran.add(place.ran);
+  }
+  if (!longest) return {};
+  if (verb == "waited") return where_it_waited(*longest, ns);
+  const std::string by = verb == was_preempted ? shares_text("by", ran, ns) : "";
+  return by.empty() ? "" : ", " + by;
 }
 
 }  // namespace
@@ -226,17 +254,16 @@ std::string other_parts(const ChainLink& link) {
   std::vector<std::pair<std::uint64_t, std::string_view>> all = {
       {parts.oncpu_ns, "ran"},
       {parts.blocked_ns() + parts.runqueue_ns, "waited"},
-      {parts.preempted_ns, "was preempted for"},
+      {parts.preempted_ns, was_preempted},
       {parts.throttled_ns, "was throttled for"},
       {parts.irq_ns + parts.softirq_ns, "was interrupted for"}};
   for (auto& [ns, verb] : all)
-    if (verb == link_verb(link)) ns -= std::min(ns, link.ns);
+    if (verb == verb_of(link.what)) ns -= std::min(ns, link.ns);
   std::sort(all.begin(), all.end(), std::greater());
   std::string said;
   for (const auto& [ns, verb] : all)
     if (ns > 0 && ns >= link.during_ns / 10)
-      said += fmt::format("; {} {}{}", verb, duration_text(ns),
-                          verb == "ran" ? where_it_ran(link.on_cpu) : "");
+      said += fmt::format("; {} {}{}", verb, duration_text(ns), circumstances(link, verb, ns));
   if (parts.unknown_ns >= link.during_ns / 10 && link.what != "unknown" && parts.unknown_ns > 0)
     said += fmt::format("; {} unknown", duration_text(parts.unknown_ns));
   return said;
@@ -245,7 +272,7 @@ std::string other_parts(const ChainLink& link) {
 std::string link_text(const ChainLink& link) {
   const std::string who = thread_text(link.thread), where = kernel_path(link.kernel_stack);
   std::string said =
-      fmt::format("{} held it up: {} {}", who, link_verb(link), duration_text(link.ns));
+      fmt::format("{} held it up: {} {}", who, verb_of(link.what), duration_text(link.ns));
   const std::uint64_t count = link.places.empty() ? 0 : link.places.front().count;
   if (link.what != "ran" && count > 1) said += fmt::format(", {} times,", count);
   if (!where.empty()) said += " in " + where;

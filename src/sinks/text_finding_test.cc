@@ -252,8 +252,18 @@ TEST_F(FindingText, SaysAllThatAThreadOfTheChainDid) {
   link.what = "ran";
   link.ns = 790'000'000;
   link.kernel_stack.clear();
-  EXPECT_THAT(text_of(f), HasSubstr("└ jbd2/vda-8[203] held it up: ran 790ms; waited 1.00s; "
-                                    "400ms unknown\n"));
+  link.places = {{"sleeping", 700'000'000, 7, f.waits[0].kernel_stack},
+                 {"uninterruptible", 300'000'000, 3, {}},
+                 {"preempted", 100'000'000, 1, {}}};
+  link.places[2].ran.add({9, 9, "hog"}, 75'000'000);
+  EXPECT_THAT(text_of(f),
+              HasSubstr("└ jbd2/vda-8[203] held it up: ran 790ms; waited 1.00s, 700ms "
+                        "of that in ext4_create → jbd2_log_wait_commit; 400ms unknown\n"));
+  link.during_ns = 900'000'000;
+  link.places[0].ns = 960'000'000;
+  EXPECT_THAT(text_of(f),
+              HasSubstr("ran 790ms; waited 1.00s in ext4_create → jbd2_log_wait_commit; was "
+                        "preempted for 100ms, by hog[9] 75.0ms, unknown 25.0ms; "));
 }
 
 TEST_F(FindingText, SaysWhoHadTheCpu) {
