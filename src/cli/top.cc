@@ -48,7 +48,8 @@ int TopCommand::run(const Invocation& invocation) {
                      .sees_unix_questions = sees_unix_questions(*kernel)};
   LiveStacks stacks({.sandbox = !stack_options_.no_sandbox, .many_stacks = true});
   TopView view(plan, stacks, *request.interval);
-  const auto complete = [&view](SessionInfo& info) { look_around(view.analysis(), info); };
+  const Surroundings surroundings;
+  const auto complete = [&](SessionInfo& info) { surroundings.look(view.analysis(), info); };
   view.set_complete(complete);
   NamingListener listener(view, stacks, "", complete);
   StallProbeSet probe_set(why_probes(plan, request.selection.kind == TargetKind::all));

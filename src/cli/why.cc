@@ -58,8 +58,9 @@ int WhyCommand::run(const Invocation& invocation) {
   request.by_container = plan.by == Whose::cgroup || !save_.empty();
   LiveStacks stacks({.sandbox = !stack_options_.no_sandbox, .many_stacks = true});
   WhyView view(plan, output_, stacks);
+  const Surroundings surroundings;
   NamingListener listener(view, stacks, save_,
-                          [&view](SessionInfo& info) { look_around(view.analysis(), info); });
+                          [&](SessionInfo& info) { surroundings.look(view.analysis(), info); });
   StallProbeSet probe_set(why_probes(plan, request.selection.kind == TargetKind::all));
   return measure(request, *kernel, probe_set, listener);
 }

@@ -1,11 +1,8 @@
 #include "live/reached_limits.h"
 
-#include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -23,27 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t asked_max = 100;
-constexpr std::uint64_t descriptors_max = 100'000, processes_max = 50'000, cgroups_max = 64;
-
-std::optional<std::uint64_t> number_at(std::string_view text) {
-  const std::string word(split(text, ' ').empty() ? "" : split(text, ' ').front());
-  char* end = nullptr;
-  const unsigned long long value = std::strtoull(word.c_str(), &end, 10);
-  if (word.empty() || *end != '\0') return std::nullopt;
-  return value;
-}
-
-/// The number behind `title` at the begin of a line of `text`: "Max open files  12  12  files".
-std::optional<std::uint64_t> number_of(std::string_view text, std::string_view title) {
-  for (const std::string_view line : split(text, '\n'))
-    if (line.starts_with(title)) {
-      std::string rest(line.substr(title.size()));
-      for (char& c : rest)
-        if (c == '\t') c = ' ';
-      return number_at(rest);
-    }
-  return std::nullopt;
-}
+constexpr std::uint64_t descriptors_max = 100'000, processes_max = 50'000;
 
 std::string folder_of(std::uint32_t pid) {
   return fmt::format("/proc/{}", pid);
@@ -51,7 +28,7 @@ std::string folder_of(std::uint32_t pid) {
 
 std::string descriptors_text(std::uint32_t pid) {
   const auto limit =
-      number_of(read_text(folder_of(pid) + "/limits").value_or(""), "Max open files");
+      number_behind(read_text(folder_of(pid) + "/limits").value_or(""), "Max open files");
   if (!limit || *limit > descriptors_max) return {};
   std::uint64_t open = 0;
   std::error_code error;
@@ -70,7 +47,7 @@ std::string files_of_machine_text() {
     if (c == '\t') c = ' ';
   const auto words = split(line, ' ');
   if (words.size() < 3) return {};
-  const auto open = number_at(words[0]), limit = number_at(words[2]);
+  const auto open = first_number(words[0]), limit = first_number(words[2]);
   if (!open || !limit || *open < *limit) return {};
   return fmt::format("{} of {} files are open on the machine (fs.file-max)", grouped(*open),
                      grouped(*limit));
@@ -80,36 +57,28 @@ std::string files_of_machine_text() {
 std::string cgroup_text(std::uint32_t pid) {
   const Cgroups cgroups;
   const auto memberships = parse_memberships(read_text(folder_of(pid) + "/cgroup").value_or(""));
-  for (const CgroupMembership& membership : memberships)
-    for (const CgroupHierarchy& hierarchy : cgroups.hierarchies()) {
-      const auto controllers = split(hierarchy.controllers, ',');
-      const bool has_pids =
-          hierarchy.v2 || std::ranges::find(controllers, "pids") != controllers.end();
-      if (!has_pids || hierarchy.id != membership.hierarchy_id) continue;
-      fs::path path = membership.path;
-      for (std::uint64_t i = 0; i < cgroups_max && path.has_relative_path();
-           path = path.parent_path(), ++i) {
-        const fs::path folder = hierarchy.mount_point / path.lexically_relative(hierarchy.root);
-        const auto limit = number_at(read_word(folder / "pids.max"));
-        const auto present = number_at(read_word(folder / "pids.current"));
-        if (limit && present && *present >= *limit)
-          return fmt::format("cgroup {} has {} of {} processes and threads (pids.max)",
-                             printable(path.string()), grouped(*present), grouped(*limit));
-      }
-    }
+  for (const CgroupTarget& cgroup : cgroups.lineage(memberships, "pids")) {
+    const auto limit = first_number(read_word(cgroup.directory / "pids.max"));
+    const auto present = first_number(read_word(cgroup.directory / "pids.current"));
+    if (limit && present && *present >= *limit)
+      return fmt::format("cgroup {} has {} of {} processes and threads (pids.max)",
+                         printable(cgroup.path), grouped(*present), grouped(*limit));
+  }
   return {};
 }
 
 /// Whether the user of the process has as many processes and threads as the process's limit.
 std::string user_text(std::uint32_t pid) {
-  const auto limit = number_of(read_text(folder_of(pid) + "/limits").value_or(""), "Max processes");
-  const auto user = number_of(read_text(folder_of(pid) + "/status").value_or(""), "Uid:");
+  const auto limit =
+      number_behind(read_text(folder_of(pid) + "/limits").value_or(""), "Max processes");
+  const auto user = number_behind(read_text(folder_of(pid) + "/status").value_or(""), "Uid:");
   if (!limit || !user || *user == 0) return {};
   std::uint64_t threads = 0, seen = 0;
   for (const std::uint32_t other : Proc().processes()) {
     if (++seen > processes_max) return {};
     const std::string status = read_text(folder_of(other) + "/status").value_or("");
-    if (number_of(status, "Uid:") == user) threads += number_of(status, "Threads:").value_or(0);
+    if (number_behind(status, "Uid:") == user)
+      threads += number_behind(status, "Threads:").value_or(0);
   }
   if (threads < *limit) return {};
   return fmt::format("user {} has {} processes and threads, and may have {} (ulimit -u)", *user,

@@ -27,10 +27,11 @@ bool sees_unix_questions(const Kernel& kernel) {
   return source && source->support(kernel, SPAN_UNIX_ANSWER).yes;
 }
 
-void look_around(const WhyAnalysis& analysis, SessionInfo& info) {
+void Surroundings::look(const WhyAnalysis& analysis, SessionInfo& info) const {
   keep_file_locks(file_locks_of(analysis.lock_waiters(info)), info);
   keep_other_sides(other_sides_of(analysis.open_waits()), info);
   keep_remarks(of_limit, reached_limits(analysis.shortages(info)), info);
+  keep_remarks(of_memory_limit, memory_limits_.reached_by(analysis.reclaimers()), info);
   keep_opened_sockets(opened_sockets(analysis.sockets()), info);
   keep_other_ends(find_other_ends(analysis.awaited_ends()), info);
 }

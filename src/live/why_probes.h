@@ -1,5 +1,6 @@
 #pragma once
 
+#include "live/memory_limits.h"
 #include "live/stall_probe_set.h"
 #include "report/why/analysis.h"
 
@@ -11,8 +12,15 @@ StallOptions why_probes(const WhyPlan& plan, bool whole_machine);
 /// WhyPlan::sees_unix_questions.
 bool sees_unix_questions(const Kernel& kernel);
 
-/// Adds what only /proc has at present to the session's information: who holds the locks of
-/// files, and who is at the other end of waits that have not ended.
-void look_around(const WhyAnalysis& analysis, SessionInfo& info);
+/// What only /proc and the cgroups have. Constructed before the session. One thread.
+class Surroundings {
+ public:
+  /// Adds what explains the causes to the session's information: who holds the locks of files, who
+  /// is at the other end of waits that have not ended, which limits are reached.
+  void look(const WhyAnalysis& analysis, SessionInfo& info) const;
+
+ private:
+  MemoryLimits memory_limits_;
+};
 
 }  // namespace overdue

@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t proc_file_limit = 16 * 1024 * 1024;
 constexpr std::size_t children_limit = 100'000;
 constexpr std::size_t children_shown = 6;
+constexpr std::size_t lineage_limit = 64;
 
 /// `/a/b` from `a//b/./`: one leading slash, no empty or `.` component.
 std::string normalised(std::string_view path) {
@@ -28,6 +29,11 @@ std::string normalised(std::string_view path) {
   for (const std::string_view part : split(path, '/'))
     if (part != ".") result.append("/").append(part);
   return result.empty() ? "/" : result;
+}
+
+/// The cgroup above a normalised path.
+std::string parent_of(const std::string& path) {
+  return normalised(path.substr(0, path.rfind('/')));
 }
 
 bool has_dot_dot(std::string_view path) {
@@ -90,10 +96,7 @@ bool lists_someone(const std::filesystem::path& file) {
 /// The deepest directory on the way to `path` that exists in the hierarchy, as a path in it.
 std::string nearest_existing(const Cgroups& cgroups, const CgroupHierarchy& hierarchy,
                              std::string path) {
-  while (path != "/" && !cgroups.at(hierarchy, path)) {
-    path.resize(path.rfind('/'));
-    if (path.empty()) path = "/";
-  }
+  while (path != "/" && !cgroups.at(hierarchy, path)) path = parent_of(path);
   return path;
 }
 
@@ -189,6 +192,11 @@ std::string CgroupHierarchy::description() const {
   return v2 ? "cgroup v2" : fmt::format("cgroup v1 {}", printable(controllers));
 }
 
+bool CgroupHierarchy::may_have(std::string_view controller) const {
+  const auto words = split(controllers, ',');
+  return v2 || std::ranges::find(words, controller) != words.end();
+}
+
 Cgroups::Cgroups(const std::filesystem::path& proc) {
   const auto mounts = read_text(proc / "self/mountinfo", proc_file_limit).value_or("");
   const auto memberships =
@@ -231,6 +239,22 @@ std::optional<CgroupTarget> Cgroups::at(const CgroupHierarchy& hierarchy,
   target.id = facts.st_ino;
   target.path = inside ? clean : hierarchy.root + relative;
   return target;
+}
+
+std::vector<CgroupTarget> Cgroups::lineage(std::span<const CgroupMembership> memberships,
+                                           std::string_view controller) const {
+  std::vector<CgroupTarget> found;
+  for (const CgroupMembership& membership : memberships) {
+    const CgroupHierarchy* of = hierarchy(membership.hierarchy_id);
+    if (!of || !of->may_have(controller)) continue;
+    std::string path = normalised(membership.path);
+    for (std::size_t i = 0; i < lineage_limit; ++i) {
+      if (auto target = at(*of, path)) found.push_back(std::move(*target));
+      if (path == "/") break;
+      path = parent_of(path);
+    }
+  }
+  return found;
 }
 
 std::optional<CgroupTarget> Cgroups::try_find(std::string_view name) const {

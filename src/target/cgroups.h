@@ -21,6 +21,8 @@ struct CgroupHierarchy {
 
   /// "cgroup v2", "cgroup v1 memory".
   std::string description() const;
+  /// Whether its cgroups may have files of this controller.
+  bool may_have(std::string_view controller) const;
   /// Whether a BPF program can find the threads in the hierarchy's cgroups. In version 1, the
   /// program finds a thread's cgroup through a controller; a named hierarchy (`name=systemd`) has
   /// none.
@@ -70,6 +72,12 @@ class Cgroups {
   /// The cgroup `path` of one hierarchy, with `path` as in /proc/PID/cgroup. Nothing if the cgroup
   /// does not exist or is not visible to Overdue.
   std::optional<CgroupTarget> at(const CgroupHierarchy& hierarchy, std::string_view path) const;
+
+  /// The cgroup of a process in each hierarchy with this controller, and those above, up to the
+  /// root: the process's own first. Cgroups that are not visible to Overdue are left out, and those
+  /// above the 64 nearest. A hierarchy of version 2 counts whether it has the controller or not.
+  std::vector<CgroupTarget> lineage(std::span<const CgroupMembership> memberships,
+                                    std::string_view controller) const;
 
   /// The hierarchy with this id; null if it is not mounted.
   const CgroupHierarchy* hierarchy(int id) const;

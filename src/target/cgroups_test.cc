@@ -148,6 +148,16 @@ TEST_F(CgroupsTest, OfSeveralHierarchiesThePopulatedThenV2IsChosen) {
   EXPECT_TRUE(cgroups().find("/docker/abc").v2);
 }
 
+TEST_F(CgroupsTest, TheLineageOfAProcessBeginsWithItsOwnCgroup) {
+  const auto memberships = parse_memberships(
+      "9:name=systemd:/\n4:memory:/docker/abc\n1:cpu,cpuacct:/batch\n0::/system.slice/gone/../x\n");
+  std::vector<std::string> paths;
+  for (const CgroupTarget& cgroup : cgroups().lineage(memberships, "memory"))
+    paths.push_back(fmt::format("{}{}", cgroup.v2 ? "v2 " : "", cgroup.path));
+  // The way up from a path with `..` begins where there is none.
+  EXPECT_THAT(paths, ElementsAre("/docker/abc", "/docker", "/", "v2 /system.slice", "v2 /"));
+}
+
 TEST_F(CgroupsTest, DotDotAndEmptyPathsAreRefused) {
   EXPECT_THAT(failure("/system.slice/../docker", 2), HasSubstr("contains '..'"));
   EXPECT_THAT(failure(path("cg/unified/..") + "/memory", 2), HasSubstr("contains '..'"));

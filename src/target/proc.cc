@@ -74,6 +74,22 @@ std::optional<std::uint32_t> parse_u32(std::string_view text) {
   return value;
 }
 
+std::optional<std::uint64_t> first_number(std::string_view text) {
+  constexpr std::string_view space = " \t\n";
+  text.remove_prefix(std::min(text.find_first_not_of(space), text.size()));
+  text = text.substr(0, text.find_first_of(space));
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::uint64_t> number_behind(std::string_view text, std::string_view title) {
+  for (const std::string_view line : split(text, '\n'))
+    if (line.starts_with(title)) return first_number(line.substr(title.size()));
+  return std::nullopt;
+}
+
 std::optional<ThreadStatus> Proc::thread(std::uint32_t tid) const {
   const std::filesystem::path directory = root_ / std::to_string(tid);
   const auto status = read_text(directory / "status", status_limit);

@@ -15,6 +15,12 @@ std::vector<std::string> subdirectories(const std::filesystem::path& directory, 
 /// `text` as a decimal number of at most 32 bits, without sign or space; nothing otherwise.
 std::optional<std::uint32_t> parse_u32(std::string_view text);
 
+/// The decimal number that `text` begins with, after white space and before white space or the end.
+std::optional<std::uint64_t> first_number(std::string_view text);
+
+/// The number behind `title` at the begin of a line of `text`: "Max open files  12  12  files".
+std::optional<std::uint64_t> number_behind(std::string_view text, std::string_view title);
+
 /// One thread as /proc shows it. `comm` is hostile text: print it through printable().
 struct ThreadStatus {
   std::uint32_t tid = 0;

@@ -13,6 +13,7 @@
 #include "probes/spans.h"
 #include "report/profile/sample_stacks.h"
 #include "report/why/call_causes.h"
+#include "report/why/known_waits.h"
 #include "report/why/sections.h"
 #include "sinks/text_format.h"
 
@@ -181,6 +182,7 @@ WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const std::vector<Offc
   const std::vector<OtherSide> sides = kept_other_sides(info);
   const std::vector<OtherEnd> other_ends = kept_other_ends(info);
   const std::vector<Remark> limits = kept_remarks(of_limit, info);
+  const std::vector<Remark> memory_limits = kept_remarks(of_memory_limit, info);
   WhyFindings found{.info = info,
                     .threads = threads,
                     .blame = blame,
@@ -191,6 +193,7 @@ WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const std::vector<Offc
                     .sides = sides,
                     .other_ends = other_ends,
                     .limits = limits,
+                    .memory_limits = memory_limits,
                     .disks = disks_,
                     .threshold_ns = static_cast<std::uint64_t>(plan_.threshold.count())};
   found.of_interval = of_interval;
@@ -245,6 +248,12 @@ std::set<std::uint32_t> WhyAnalysis::lock_waiters(const SessionInfo& info) const
 
 std::map<std::uint32_t, Shortage> WhyAnalysis::shortages(const SessionInfo& info) const {
   return overdue::shortages(session_.calls.table(info.names, info.duration, {}), info);
+}
+
+std::set<std::uint32_t> WhyAnalysis::reclaimers() const {
+  std::set<std::uint32_t> pids = session_.blame.processes_with(cgroup_reclaim);
+  pids.merge(session_.cpu.processes_with(std::string(cgroup_reclaim)));
+  return pids;
 }
 
 void WhyAnalysis::end_call(std::uint32_t tid) {

@@ -79,6 +79,8 @@ class WhyAnalysis {
   std::vector<OpenWait> open_waits() const { return session_.blame.open_waits(); }
   /// Processes whose calls fail since something is used up. Likewise, see keep_remarks().
   std::map<std::uint32_t, Shortage> shortages(const SessionInfo& info) const;
+  /// Processes that reclaim memory at the limit of their cgroup. Likewise, see keep_remarks().
+  std::set<std::uint32_t> reclaimers() const;
   /// Sockets that may be those of clients. Likewise, see keep_opened_sockets().
   std::set<ProcessSocket> sockets() const { return session_.answers.sockets(); }
   /// What was not examined, or not kept apart, in sentences.

@@ -269,6 +269,14 @@ std::set<std::uint32_t> BlameTable::lock_waiters() const {
   return pids;
 }
 
+std::set<std::uint32_t> BlameTable::processes_with(std::string_view work) const {
+  std::set<std::uint32_t> pids;
+  for (const auto& [key, row] : rows_)
+    if (row.cause.example && row.root.operation.find(work) != std::string::npos)
+      pids.insert(row.cause.example->thread.pid);
+  return pids;
+}
+
 std::vector<OpenWait> BlameTable::open_waits() const {
   std::vector<OpenWait> waits;
   for (const auto& [number, finding] : open_)

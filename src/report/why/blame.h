@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/why/cause.h"
@@ -62,6 +63,8 @@ class BlameTable {
   const Runnable& throttled() const { return throttled_; }
   /// Processes that wait for the lock of a file at present.
   std::set<std::uint32_t> lock_waiters() const;
+  /// Processes whose longest operation of a cause was late in this work of the kernel, by its name.
+  std::set<std::uint32_t> processes_with(std::string_view work) const;
   /// Waits that have not ended, and whose other side can be found.
   std::vector<OpenWait> open_waits() const;
   /// What the longest and the open operations wait for.

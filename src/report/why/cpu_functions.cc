@@ -106,6 +106,13 @@ std::vector<CpuFunctions::Work> CpuFunctions::works_of(const Key& group) const {
   return found;
 }
 
+std::set<std::uint32_t> CpuFunctions::processes_with(const std::string& work) const {
+  std::set<std::uint32_t> pids;
+  for (const auto& [key, group] : groups_)
+    if (key.first != 0 && group.works.contains(work)) pids.insert(key.first);
+  return pids;
+}
+
 std::vector<WhyFunction> CpuFunctions::all() const {
   std::vector<WhyFunction> all;
   for (const auto& [key, group] : groups_)

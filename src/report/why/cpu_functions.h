@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,8 @@ class CpuFunctions {
     std::vector<WhyFunction> functions;  ///< that asked for the work, most samples first
   };
   std::vector<Work> works_of(const Key& group) const;
+  /// The processes that the kernel did work of this name for.
+  std::set<std::uint32_t> processes_with(const std::string& work) const;
 
  private:
   /// Samples by the name and the module of a function.

@@ -14,6 +14,7 @@
 #include "core/span_kinds.h"
 #include "report/why/call_causes.h"
 #include "report/why/groups.h"
+#include "report/why/known_waits.h"
 #include "report/why/next_command.h"
 #include "report/why/root.h"
 #include "report/why/short_waits.h"
@@ -80,6 +81,7 @@ class Builder {
     name_other_sides();
     name_late_for_safepoint();
     name_limits();
+    name_memory_limits();
     figures_.disks = found_.disks.all();
     for (WhyCause& cause : figures_.causes) {
       name_disk_users(cause, figures_.disks);
@@ -105,6 +107,8 @@ class Builder {
   void name_other_sides();
   void name_late_for_safepoint();
   void name_limits();
+  void name_memory_limits();
+  std::set<std::uint32_t> processes_of(const WhyCause& cause) const;
   void rank();
   void sort_groups();
   bool is_much(std::uint64_t ns) const { return is_much_of(duration_ns_, ns); }
@@ -319,6 +323,28 @@ void Builder::name_limits() {
     if (cause.shortage == Shortage::none) continue;
     const auto limit = std::ranges::find(found_.limits, cause.pid, &Remark::id);
     if (limit != found_.limits.end()) cause.cause += "; " + limit->words;
+  }
+}
+
+/// The processes of the cause, or of its longest operation.
+std::set<std::uint32_t> Builder::processes_of(const WhyCause& cause) const {
+  if (cause.example) return {cause.example->thread.pid};
+  if (cause.pid != 0) return {cause.pid};
+  std::set<std::uint32_t> pids;
+  for (const OffcpuRow& thread : found_.threads)
+    if (without_numbers(thread.comm) == cause.comm) pids.insert(thread.pid);
+  return pids;
+}
+
+/// The cgroup that is at its limit. Of several, none is named.
+void Builder::name_memory_limits() {
+  for (WhyCause& cause : figures_.causes) {
+    if (cause.cause.find(cgroup_reclaim) == std::string::npos) continue;
+    const std::set<std::uint32_t> pids = processes_of(cause);
+    std::set<std::string_view> words;
+    for (const Remark& limit : found_.memory_limits)
+      if (pids.contains(limit.id)) words.insert(limit.words);
+    if (words.size() == 1) cause.cause += fmt::format("; {}", *words.begin());
   }
 }
 

@@ -40,11 +40,12 @@ struct WhyFindings {
   const BlameTable& blame;
   const WhySampling& sampling;
   const CpuFunctions& cpu;
-  const LatencyTable& calls;                ///< by process
-  const std::vector<FileLock>& locks;       ///< at the end of the session
-  const std::vector<OtherSide>& sides;      ///< of waits that have not ended
-  const std::vector<OtherEnd>& other_ends;  ///< likewise
-  const std::vector<Remark>& limits;        ///< that processes have reached, by pid
+  const LatencyTable& calls;                 ///< by process
+  const std::vector<FileLock>& locks;        ///< at the end of the session
+  const std::vector<OtherSide>& sides;       ///< of waits that have not ended
+  const std::vector<OtherEnd>& other_ends;   ///< likewise
+  const std::vector<Remark>& limits;         ///< that processes have reached, by pid
+  const std::vector<Remark>& memory_limits;  ///< that their cgroups have reached, by pid
   const DiskUses& disks;
   std::uint64_t threshold_ns = 0;
   std::size_t causes_max = 20;  ///< causes in the figures

@@ -38,6 +38,7 @@ struct Session {
                        .sides = sides,
                        .other_ends = other_ends,
                        .limits = limits,
+                       .memory_limits = memory_limits,
                        .disks = disks,
                        .threshold_ns = ms});
   }
@@ -61,7 +62,7 @@ struct Session {
   std::vector<FileLock> locks;
   std::vector<OtherSide> sides;
   std::vector<OtherEnd> other_ends;
-  std::vector<Remark> limits;
+  std::vector<Remark> limits, memory_limits;
   DiskUses disks;
 };
 
@@ -281,6 +282,23 @@ TEST(WhyFigures, ProcessesThatCannotBeStartedHaveTheirLimit) {
   EXPECT_EQ(all.causes[0].cause,
             "retries: vfork failed 20 times (EAGAIN), and a sleep of 50.0ms after each; cgroup "
             "/jobs has 7 of 7 processes");
+}
+
+TEST(WhyFigures, MemoryReclaimNamesTheCgroupThatIsAtItsLimit) {
+  Session session;
+  for (const std::uint32_t pid : {10u, 11u}) {
+    session.threads.push_back(thread_of(pid, pid, "app"));
+    session.threads.back().oncpu_ns = 400 * ms;
+  }
+  for (int i = 0; i < 20; ++i)
+    session.cpu.add(10, "app", {{.name = "try_to_free_mem_cgroup_pages"}}, {});
+  const std::string reclaim = "memory reclaim at the limit of the cgroup, on the CPU";
+  const auto cause = [&session] { return session.figures().causes.at(0).cause; };
+  EXPECT_EQ(cause(), reclaim);
+  session.memory_limits = {{.id = 11, .words = "reclaims memory of cgroup /b: 1 of 1"}};
+  EXPECT_EQ(cause(), reclaim) << "the limit of another process";
+  session.memory_limits.push_back({.id = 10, .words = "reclaims memory of cgroup /a: 2 of 2"});
+  EXPECT_EQ(cause(), reclaim + "; reclaims memory of cgroup /a: 2 of 2");
 }
 
 TEST(WhyFigures, ProgramsThatAScriptStartsUntilOneSucceedsAreRetries) {

@@ -39,8 +39,8 @@ struct KernelWait {
 };
 
 constexpr KernelWait reclaims[] = {
-    {"try_to_free_mem_cgroup_pages", "memory reclaim at the limit of the cgroup"},
-    {"mem_cgroup_handle_over_high", "memory reclaim at the limit of the cgroup"},
+    {"try_to_free_mem_cgroup_pages", cgroup_reclaim},
+    {"mem_cgroup_handle_over_high", cgroup_reclaim},
     {"try_to_free_pages", "memory reclaim"},
     {"do_try_to_free_pages", "memory reclaim"},
     {"__alloc_pages_direct_reclaim", "memory reclaim"},

@@ -27,8 +27,11 @@ const KnownLock* known_lock_in(const Stack& stack);
 /// "memory reclaim"; empty: not known.
 std::string_view known_kernel_wait(const Wait& wait);
 
-/// Whether the kernel reclaims memory in this stack: "memory reclaim at the limit of the cgroup",
-/// "memory reclaim"; empty: it does not.
+/// Memory reclaim by a thread whose cgroup has all the memory that it may have.
+inline constexpr std::string_view cgroup_reclaim = "memory reclaim at the limit of the cgroup";
+
+/// Whether the kernel reclaims memory in this stack: `cgroup_reclaim`, "memory reclaim"; empty: it
+/// does not.
 std::string_view memory_reclaim_in(const Stack& kernel_stack);
 
 /// Work of the kernel for a thread on the CPU.

@@ -18,6 +18,9 @@ struct Remark {
 /// What a remark is about: a limit that a process has reached.
 inline constexpr std::string_view of_limit = "limit";
 
+/// Likewise: the limit of memory that the cgroup of a process has reached.
+inline constexpr std::string_view of_memory_limit = "memory_limit";
+
 /// The remarks of one kind as a setting that a recording keeps, and back. A damaged setting has
 /// fewer.
 void keep_remarks(std::string_view kind, const std::vector<Remark>& remarks, SessionInfo& info);
