@@ -16,8 +16,11 @@ enum wait_reason {
   REASON_SLEEP,   // a time
   REASON_CHILD,   // a child, or a signal
   REASON_STOPPED,  // stopped, traced or frozen
+  REASON_LOCK,     // a lock of a file
   WAIT_REASONS
 };
+// offcpu_thread has one array for the reasons before this one, and a field for each later.
+#define FIRST_REASONS REASON_LOCK
 
 // Where a thread was.
 struct offcpu_sums {
@@ -43,9 +46,9 @@ struct thread_totals {
   u32 earlier_epoch;
   u32 number;                   // of the thread, in the order in which counting began; from 1
   u32 unreported_epoch;         // first epoch whose longest wait may have no record
-  u64 reason_ns[WAIT_REASONS];  // as in offcpu_thread
+  u64 reason_ns[WAIT_REASONS];  // parts of the blocked time in `sums`
 };
-WIRE_SIZE(struct thread_totals, 192);
+WIRE_SIZE(struct thread_totals, 200);
 
 enum offcpu_flags {
   OFFCPU_ENDED = 1,  // the thread has ended or left the target: its last record
@@ -67,10 +70,11 @@ struct offcpu_thread {
   u16 reserved[3];
   // The parts of sleeping_ns + uninterruptible_ns. Calls have reasons only if a SyscallsProbe
   // follows them.
-  u64 reason_ns[WAIT_REASONS];
+  u64 reason_ns[FIRST_REASONS];
   struct process_origin origin;
+  u64 lock_ns;  // likewise: REASON_LOCK
 };
-WIRE_SIZE(struct offcpu_thread, 280);
+WIRE_SIZE(struct offcpu_thread, 288);
 
 // The waits that began when one thread displaced another from its CPU, since the last such record.
 struct offcpu_displacer {

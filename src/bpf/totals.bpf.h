@@ -50,9 +50,8 @@ static __always_inline bool is_preempted(const struct thread_ledger* ledger) {
 
 /* Adds a wait that is measured. A runnable thread that left its CPU idle was not preempted: its
  * time is unknown. */
-static __always_inline void add_parts(struct offcpu_sums* sums, u64* reason_ns,
-                                      const struct wait_parts* parts, u32 state, bool left_idle,
-                                      u32 reason) {
+static __always_inline void add_parts(struct offcpu_sums* sums, const struct wait_parts* parts,
+                                      u32 state, bool left_idle) {
   sums->throttled_ns += parts->throttled_ns;
   if (state == LEDGER_PREEMPTED && !parts->throttled_ns) {
     if (!left_idle) sums->preempted_ns += parts->ready_ns;
@@ -63,7 +62,6 @@ static __always_inline void add_parts(struct offcpu_sums* sums, u64* reason_ns,
     sums->uninterruptible_ns += parts->blocked_ns;
   else
     sums->sleeping_ns += parts->blocked_ns;
-  if (reason < WAIT_REASONS) reason_ns[reason] += parts->blocked_ns;
 }
 
 /* The longest waits of two epochs are kept: a reader gets that of the last one. */
@@ -86,8 +84,8 @@ __noinline u64 count_wait(struct thread_ledger* ledger, struct wait_parts* parts
   leave_measured(parts, ledger->since_ns, end_ns);
   u64 wait_ns = parts->blocked_ns + parts->throttled_ns + parts->ready_ns;
   if (!wait_ns) return 0;
-  add_parts(&totals->sums, totals->reason_ns, parts, ledger->state, ledger->is_left_idle,
-            ledger->reason);
+  add_parts(&totals->sums, parts, ledger->state, ledger->is_left_idle);
+  if (ledger->reason < WAIT_REASONS) totals->reason_ns[ledger->reason] += parts->blocked_ns;
   totals->waits++;
   if (is_preempted(ledger)) totals->preemptions++;
   note_longest(totals, wait_ns);

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """`overdue why`: the cause of programs' delays, against the programs' own accounts; nothing where nothing is late."""
+import fcntl
 import json
 import os
 import re
@@ -7,10 +8,16 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from stall_findings import real_time
-from overdue_test import FolderTest, Live, main, overdue, tool, workload
+from overdue_test import FolderTest, Live, eventually, main, overdue, tool, workload
 
 MS = 1_000_000
 LOCK = (workload("lock-demo"), "--rounds", 20, "--min", "20ms", "--max", "40ms")
+
+
+def is_waiting(pid):
+    """Whether the kernel lists the process as one that waits for the lock of a file."""
+    with open("/proc/locks", encoding="ascii") as file:
+        return any(f" {pid} " in line for line in file if "->" in line)
 
 
 class Why(FolderTest):
@@ -55,6 +62,19 @@ class Why(FolderTest):
         groups = {group["name"].rstrip("-12"): group for group in report["groups"]}
         self.assertGreater(groups["holder"]["reasons"]["sleep_ns"], 0.8 * groups["holder"]["wall_ns"])
         self.assertGreater(groups["waiter-*"]["reasons"]["futex_ns"], 0.8 * groups["waiter-*"]["wall_ns"])
+
+    def test_waits_for_locks_of_files(self):
+        path = f"{self.folder}/locked"
+        for take in ("flock", "lockf"):  # flock(2), fcntl(2)
+            wait = f"import fcntl; file = open({path!r}, 'r+'); fcntl.{take}(file, fcntl.LOCK_EX)"
+            with open(path, "w", encoding="ascii") as file:
+                getattr(fcntl, take)(file, fcntl.LOCK_EX)
+                with Live(tool("/usr/bin/python3"), "-I", "-S", "-c", wait) as live:
+                    eventually(lambda: is_waiting(live.pid), 20, f"{take} does not wait")
+                    report, _ = self.report("-d", "500ms", "-p", live.pid)
+            self.check_sums(report)
+            group = report["groups"][0]
+            self.assertGreater(group["reasons"]["lock_ns"], 0.9 * group["wall_ns"])
 
     def test_a_program_on_the_cpu(self):
         report, _ = self.report("--", *real_time(), workload("burns"), 1, 1000)

@@ -122,8 +122,12 @@ static __always_inline void add_present(struct offcpu_thread* to, struct task_st
   to->open_state = wait.throttled_ns                                           ? WAIT_THROTTLED
                    : ledger->state == LEDGER_PREEMPTED && ledger->is_left_idle ? WAIT_UNKNOWN
                                                                                : ledger->state;
-  add_parts(&to->sums, to->reason_ns, &wait, ledger->state, ledger->is_left_idle,
-            reason_of(task, ledger));
+  add_parts(&to->sums, &wait, ledger->state, ledger->is_left_idle);
+  u32 reason = reason_of(task, ledger);
+  if (reason == REASON_LOCK)
+    to->lock_ns += wait.blocked_ns;
+  else if (reason < FIRST_REASONS)
+    to->reason_ns[reason] += wait.blocked_ns;
 }
 
 /* The longest wait that ended in `epoch`, the present one or the one before; 0: it has a record. */
@@ -143,6 +147,7 @@ static __always_inline void fill_totals(struct offcpu_thread* to, struct task_st
   to->since_ns = totals->since_ns;
   to->sums = totals->sums;
   __builtin_memcpy(to->reason_ns, totals->reason_ns, sizeof(to->reason_ns));
+  to->lock_ns = totals->reason_ns[REASON_LOCK];
   to->waits = totals->waits;
   to->preemptions = totals->preemptions;
   to->number = totals->number;

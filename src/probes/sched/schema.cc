@@ -149,6 +149,7 @@ constexpr Field thread_fields[] = {
     REASON_FIELD("child_ns", REASON_CHILD, "blocked for a child or a signal"),
     REASON_FIELD("stopped_ns", REASON_STOPPED, "stopped, traced or frozen"),
     ORIGIN_FIELDS(offcpu_thread),
+    OVERDUE_FIELD(offcpu_thread, lock_ns, nanoseconds, value, "blocked for a lock of a file"),
 };
 
 constexpr Field displacer_fields[] = {

@@ -33,6 +33,7 @@ OffcpuRow row_of(const offcpu_thread& record) {
   row.preempted_ns = record.sums.preempted_ns;
   row.throttled_ns = record.sums.throttled_ns;
   std::ranges::copy(record.reason_ns, row.reason_ns.begin());
+  row.reason_ns[REASON_LOCK] = record.lock_ns;
   row.switches = record.waits;
   row.preemptions = record.preemptions;
   return row;

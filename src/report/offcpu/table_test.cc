@@ -49,6 +49,16 @@ class OffcpuTables : public testing::Test {
   OffcpuTable table;
 };
 
+TEST_F(OffcpuTables, HaveWaitsForLocksOfFiles) {
+  offcpu_thread record = thread_at(1100, 1, 11, "worker");
+  record.reason_ns[REASON_FUTEX] = 10 * ms;
+  record.lock_ns = 60 * ms;
+  add(record);
+  const OffcpuRow row = table.rows(Whose::thread).at(0);
+  EXPECT_EQ(row.reason_ns[REASON_FUTEX], 10 * ms);
+  EXPECT_EQ(row.reason_ns[REASON_LOCK], 60 * ms);
+}
+
 TEST_F(OffcpuTables, AnIntervalHasTheGrowthOfTheSums) {
   offcpu_thread record = thread_at(1100, 1, 11, "worker");
   record.sums.oncpu_ns = 30 * ms;

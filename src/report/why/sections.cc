@@ -14,6 +14,7 @@ namespace {
 /// The reasons for which threads were blocked, and their members.
 constexpr std::array<std::pair<std::string_view, wait_reason>, WAIT_REASONS> reasons = {{
     {"futex_ns", REASON_FUTEX},
+    {"lock_ns", REASON_LOCK},
     {"disk_ns", REASON_DISK},
     {"fault_ns", REASON_FAULT},
     {"events_ns", REASON_EVENTS},

@@ -39,6 +39,7 @@ std::vector<Part> parts_of(const OffcpuRow& group) {
                              {"preempted", group.preempted_ns},
                              {"throttled", group.throttled_ns},
                              {"futex", group.reason_ns[REASON_FUTEX]},
+                             {"lock", group.reason_ns[REASON_LOCK]},
                              {"disk", group.reason_ns[REASON_DISK]},
                              {"page faults", group.reason_ns[REASON_FAULT]},
                              {"poll", group.reason_ns[REASON_EVENTS]},
