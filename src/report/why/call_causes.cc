@@ -39,6 +39,10 @@ bool is_sleep(std::string_view call) {
   return call == "nanosleep" || call == "clock_nanosleep";
 }
 
+/// The error of a connect to a unix socket that does not exist.
+constexpr std::string_view no_socket = "ENOENT";
+using ErrnoCount = std::pair<std::string, std::uint64_t>;
+
 /// Whether a call with this error is meant to be made again.
 bool asks_again(std::string_view error) {
   return error == "EAGAIN" || error == "EWOULDBLOCK" || error == "EBUSY" || error == "EDEADLK" ||
@@ -68,6 +72,32 @@ bool is_fork(std::string_view call) {
 /// Whether a process gets no new process or thread: a limit is reached.
 bool is_failed_fork(const LatencyRow& row) {
   return is_fork(row.name) && !row.errnos.empty() && row.errnos.front().first == "EAGAIN";
+}
+
+/// Whether nearly all connects of a row fail with this error: the server cannot be reached, or its
+/// unix socket is missing. (The C library's connects that find out which addresses are reachable
+/// fail too, for one of them.)
+bool is_unreachable(const LatencyRow& row, std::string_view error) {
+  constexpr std::string_view errors[] = {"EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT", no_socket};
+  if (row.name != "connect" || std::ranges::find(errors, error) == std::end(errors)) return false;
+  const auto same = std::ranges::find(row.errnos, error, &ErrnoCount::first);
+  return same != row.errnos.end() && same->second >= row.latency.count() / 10 * 9;
+}
+
+/// Whether a call has a part in an attempt to connect to a unix socket, or in the way to the next
+/// attempt.
+bool is_of_attempt(std::string_view call) {
+  constexpr std::string_view calls[] = {
+      "socket",     "connect",    "close",        "fcntl",         "ioctl",         "getsockopt",
+      "setsockopt", "newfstatat", "stat",         "access",        "faccessat2",    "futex",
+      "write",      "getpid",     "gettimeofday", "time",          "clock_gettime", "rt_sigaction",
+      "brk",        "mmap",       "munmap",       "rt_sigprocmask"};
+  return is_sleep(call) || std::ranges::find(calls, call) != std::end(calls);
+}
+
+std::string error_text(std::string_view call, std::string_view error) {
+  if (call == "connect" && error == no_socket) return "ENOENT: the unix socket is missing";
+  return std::string(error);
 }
 
 /// Whether a program that fails for this reason is usually started again until it succeeds: what it
@@ -282,11 +312,20 @@ std::vector<CallCause> retries(const LatencyTable& calls, const SessionInfo& inf
     std::uint64_t sleeps = 0, sleep_ns = 0;
     const LatencyRow* failing = nullptr;
     bool cannot_fork = false;
+    std::uint64_t other_calls = 0;  ///< that no attempt to connect to a unix socket has
+    /// Whether a call that failed with this error is meant to be made again. The C library looks
+    /// for sockets of services that need not run, as that of the log: a program that does anything
+    /// else between its sleeps may do without.
+    bool tries_again(std::string_view error) const {
+      if (!is_unreachable(*failing, error)) return asks_again(error);
+      return error != no_socket || other_calls < sleeps;
+    }
   };
   std::map<std::pair<std::uint32_t, std::string>, Process> processes;
   for (const LatencyRow& row : calls.rows) {
     if (!row.process) continue;
     Process& process = processes[{row.process->pid, row.process->comm}];
+    if (!is_of_attempt(row.name)) process.other_calls += row.latency.count();
     if (is_sleep(row.name)) {
       process.sleeps += row.latency.count();
       process.sleep_ns += row.latency.total_ns();
@@ -304,13 +343,15 @@ std::vector<CallCause> retries(const LatencyTable& calls, const SessionInfo& inf
     const LatencyRow& failing = *process.failing;
     const std::string error = failing.errnos.empty() ? "" : failing.errnos.front().first;
     // A call that fails once a turn is no reason for a sleep, unless it asks to be tried again.
-    if (!asks_again(error) && process.sleeps < per_session(retries_per_second, info)) continue;
+    if (!process.tries_again(error) && process.sleeps < per_session(retries_per_second, info))
+      continue;
     if (failing.errors < process.sleeps / 2 || failing.errors > 2 * process.sleeps) continue;
     causes.push_back(
         {.pid = pid,
          .cause = {
              .cause = fmt::format("retries: {} failed {} times ({}), and a sleep of {} after each",
-                                  printable(failing.name), grouped(failing.errors), error,
+                                  printable(failing.name), grouped(failing.errors),
+                                  error_text(failing.name, error),
                                   duration_text(process.sleep_ns / process.sleeps)),
              .kind = why_retry,
              .count = process.sleeps,

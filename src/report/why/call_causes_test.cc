@@ -1,0 +1,72 @@
+#include "report/why/call_causes.h"
+
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace overdue {
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+
+/// Ten seconds of the calls of one process.
+struct Calls {
+  Calls() { info.duration = std::chrono::seconds(10); }
+
+  void add(std::string name, std::uint64_t count, std::uint64_t each_ns, std::string error = {},
+           std::uint64_t errors = 0) {
+    LatencyRow row;
+    row.name = std::move(name);
+    row.process = ProcessKey{10, "client"};
+    row.latency.add(each_ns, count);
+    row.errors = errors;
+    if (errors > 0) row.errnos = {{std::move(error), errors}};
+    table.rows.push_back(std::move(row));
+  }
+  std::string cause() const {
+    const auto causes = retries(table, info);
+    return causes.empty() ? "" : causes.front().cause.cause;
+  }
+
+  SessionInfo info;
+  LatencyTable table;
+};
+
+Calls attempts(const std::string& error, std::uint64_t failed = 10) {
+  Calls calls;
+  calls.add("socket", 10, 2'000);
+  calls.add("connect", 10, 5'000, error, failed);
+  calls.add("close", 10, 2'000);
+  calls.add("clock_nanosleep", 10, 900 * ms);
+  return calls;
+}
+
+TEST(Retries, OfAServerThatCannotBeReached) {
+  for (const std::string error : {"ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"})
+    EXPECT_EQ(attempts(error).cause(),
+              "retries: connect failed 10 times (" + error + "), and a sleep of 900ms after each");
+}
+
+TEST(Retries, OfAUnixSocketThatIsMissing) {
+  EXPECT_EQ(attempts("ENOENT").cause(),
+            "retries: connect failed 10 times (ENOENT: the unix socket is missing), and a sleep of "
+            "900ms after each");
+}
+
+TEST(Retries, AreNoLooksForTheSocketOfALog) {
+  Calls calls = attempts("ENOENT");
+  calls.add("openat", 20, 5'000);
+  EXPECT_EQ(calls.cause(), "") << "the program works between its sleeps";
+}
+
+TEST(Retries, AreNoLooksForReachableAddresses) {
+  EXPECT_EQ(attempts("ENETUNREACH", 5).cause(), "") << "the other connects succeed";
+}
+
+TEST(Retries, AreOfCallsThatAreMadeAgain) {
+  EXPECT_EQ(attempts("EACCES").cause(), "");
+}
+
+}  // namespace
+}  // namespace overdue
