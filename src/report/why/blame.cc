@@ -258,6 +258,7 @@ void BlameTable::add(const Finding& finding, const WhySampling::Class& of) {
     }
   }
   const std::uint64_t blocked_ns = late_blocked_ns(finding);
+  if (blocked_ns > longest_lock_ns_ && waits_for_any_lock(finding)) longest_lock_ns_ = blocked_ns;
   if (blocked_ns > 0 && blocked_ns >= finding.threshold_ns / 2 && !is_wanted_timeout(finding))
     blame(finding, of, why_blocked, blocked_ns);
 }

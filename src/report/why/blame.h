@@ -71,6 +71,8 @@ class BlameTable {
   std::set<AwaitedEnd> awaited_ends() const;
   /// Longest late operation of any kind; 0: none.
   std::uint64_t longest_ns() const { return longest_ns_; }
+  /// Longest time blocked in an operation that waits for a lock; 0: none.
+  std::uint64_t longest_lock_ns() const { return longest_lock_ns_; }
   /// Time of causes that are not kept apart, for lack of room.
   std::uint64_t merged_ns() const { return merged_ns_; }
   /// With Rules::by_thread: time of causes whose threads were too many to keep apart.
@@ -115,7 +117,7 @@ class BlameTable {
   std::map<std::uint64_t, Finding> open_;  ///< by number
   std::set<std::uint64_t> ended_;          ///< those of `open_` that have ended, at an unknown time
   Runnable runqueue_, throttled_;
-  std::uint64_t longest_ns_ = 0, merged_ns_ = 0, unassigned_ns_ = 0;
+  std::uint64_t longest_ns_ = 0, longest_lock_ns_ = 0, merged_ns_ = 0, unassigned_ns_ = 0;
   std::size_t threads_ = 0;  ///< entries of Late::threads
 };
 

@@ -62,11 +62,13 @@ constexpr KernelWork works[] = {
 /// The C library's way back from a signal handler.
 constexpr std::string_view after_handler = "__restore_rt";
 
+constexpr std::string_view lock_of_file = "a lock of a file";
+
 constexpr KernelWait waits_anywhere[] = {
     {"do_swap_page", "memory that was swapped out"},
     {"balance_dirty_pages*", "writeback of dirty pages"},
-    {"locks_lock_inode_wait", "a lock of a file"},
-    {"fcntl_setlk*", "a lock of a file"},
+    {"locks_lock_inode_wait", lock_of_file},
+    {"fcntl_setlk*", lock_of_file},
     {"anon_pipe_write", "room in a pipe"},
     {"pipe_write", "room in a pipe"},
     {"sk_stream_wait_memory", "room in a socket"},
@@ -150,6 +152,11 @@ const KernelWork* kernel_work_in(const Stack& kernel_stack, const Stack& user_st
       user_stack, [](const StackFrame& frame) { return frame.name == after_handler; });
   const auto is_signals = [](const KernelWork& work) { return work.name == "signals"; };
   return is_in_handler ? std::ranges::find_if(works, is_signals) : nullptr;
+}
+
+bool is_kernel_lock(std::string_view name) {
+  return name == lock_of_file ||
+         std::ranges::find(kernel_locks, name, &KernelWait::name) != std::end(kernel_locks);
 }
 
 std::string_view known_kernel_wait(const Wait& wait) {

@@ -27,6 +27,9 @@ const KnownLock* known_lock_in(const Stack& stack);
 /// "memory reclaim"; empty: not known.
 std::string_view known_kernel_wait(const Wait& wait);
 
+/// Whether a name of known_kernel_wait() is that of a lock.
+bool is_kernel_lock(std::string_view name);
+
 /// Memory reclaim by a thread whose cgroup has all the memory that it may have.
 inline constexpr std::string_view cgroup_reclaim = "memory reclaim at the limit of the cgroup";
 

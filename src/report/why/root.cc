@@ -361,4 +361,9 @@ bool waits_for_lock(const Finding& finding) {
   return lock && lock->is_only_lock;
 }
 
+bool waits_for_any_lock(const Finding& finding) {
+  const Wait* wait = finding.longest_wait();
+  return waits_for_lock(finding) || (wait && is_kernel_lock(known_kernel_wait(*wait)));
+}
+
 }  // namespace overdue

@@ -47,6 +47,9 @@ bool is_stopped_at_present(const Finding& finding);
 /// Whether the thread waits in a function that waits for locks, and for nothing else.
 bool waits_for_lock(const Finding& finding);
 
+/// The same, or the thread waits for a lock of the kernel's: of a file, of an inode, mmap_lock.
+bool waits_for_any_lock(const Finding& finding);
+
 /// The program's own innermost function and its caller: "hold_the_lock ← run_worker"; empty:
 /// unknown. Functions of the C library and functions that only wait are no program's own.
 std::string own_place(const Stack& stack);

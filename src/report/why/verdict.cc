@@ -23,16 +23,27 @@ std::string sleeps_text(const WhyFigures& figures, const SessionInfo& info) {
                      duration_text(sleep_ns(longest)));
 }
 
+/// "longest wait for a lock 800us": an examined one. Empty: no thread waited for another one.
+std::string lock_text(std::uint64_t longest_ns, std::uint64_t all_ns, std::uint64_t threshold_ns) {
+  if (longest_ns > 0) return "; longest wait for a lock " + duration_text(longest_ns);
+  if (all_ns == 0) return "; no wait for a lock";
+  return "; longest wait for a lock less than " + duration_text(threshold_ns);
+}
+
 std::string all_is_well(const WhyFigures& figures, const WhyFindings& found) {
-  std::uint64_t runnable_ns = 0, disk_ns = 0;
+  std::uint64_t runnable_ns = 0, disk_ns = 0, lock_ns = 0;
   for (const OffcpuRow& group : figures.groups) {
     runnable_ns += group.runnable_ns();
     disk_ns += group.reason_ns[REASON_DISK] + group.reason_ns[REASON_FAULT];
+    // Kernel locks are among the other waits.
+    for (const wait_reason reason : {REASON_FUTEX, REASON_LOCK, REASON_OTHER})
+      lock_ns += group.reason_ns[reason];
   }
   return fmt::format(
-      "Nothing was late: the longest delay took {}; waits for a CPU {} in all, for disks {}.",
+      "Nothing was late: the longest delay took {}{}; waits for a CPU {} in all, for disks {}.",
       found.blame.longest_ns() == 0 ? "less than " + duration_text(figures.threshold_ns)
                                     : duration_text(found.blame.longest_ns()),
+      lock_text(found.blame.longest_lock_ns(), lock_ns, figures.threshold_ns),
       duration_text(runnable_ns), duration_text(disk_ns));
 }
 
