@@ -304,6 +304,8 @@ void StallView::stall(const RawStall& stall) {
 
 /// A threshold is shown once, until it changes.
 void StallView::show(const Finding& finding) {
+  shown_.resize(std::max<std::size_t>(shown_.size(), finding.number + 1));
+  shown_[finding.number] = true;
   const bool is_new_threshold = finding.threshold_ns != shown_threshold_ns_;
   shown_threshold_ns_ = finding.threshold_ns;
   sink_.section(std::make_shared<FindingSection>(finding, is_new_threshold));
@@ -331,7 +333,10 @@ void StallView::show_causes(const SessionInfo& info) {
     if (end_ns > begin_ns) open_ns[tid] = end_ns - begin_ns;
   }
   blame_.finish(end, open_ns);
-  sink_.section(std::make_shared<CausesSection>(blame_, options_.top));
+  sink_.section(std::make_shared<CausesSection>(
+      blame_, CausesSection::Options{.top = options_.top,
+                                     .shows_longest = options_.only_summary,
+                                     .shown = std::move(shown_)}));
 }
 
 void StallView::end(SessionInfo info, Receipt receipt) {

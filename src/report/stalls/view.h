@@ -127,6 +127,7 @@ class StallView {
   std::unordered_map<std::uint32_t, LastCall> last_calls_;  ///< by tid
   FrameCounts frames_;
   std::uint64_t shown_threshold_ns_ = 0;  ///< of the last finding that was shown
+  std::vector<bool> shown_;               ///< by the number of a finding
   std::uint64_t found_ = 0, elsewhere_ = 0;
 };
 

@@ -12,6 +12,7 @@
 #include "probes/sched/probe.h"
 #include "probes/syscalls/probe.h"
 #include "report/stalls/chosen.h"
+#include "report/why/causes.h"
 #include "sinks/finding_sections.h"
 
 namespace overdue::stalls_view_test {
@@ -51,7 +52,8 @@ struct FakeSink final : Sink {
   std::vector<std::string> callers;           ///< second user frame of each link of the chains
   std::vector<std::string> more;
   std::vector<std::string> notes;
-  std::string percentiles;
+  std::string percentiles, causes;
+  std::size_t lines = 0;  ///< of the causes, and of their examples
 
   void section(const SectionPtr& section) override {
     if (const auto* late = dynamic_cast<const FindingSection*>(section.get()))
@@ -60,6 +62,9 @@ struct FakeSink final : Sink {
       add(folded->repeats());
     else if (dynamic_cast<const ChosenSection*>(section.get()))
       percentiles = section->text({.info = SessionInfo{}, .receipt = Receipt{}});
+    if (!dynamic_cast<const CausesSection*>(section.get())) return;
+    causes = section->text({.info = SessionInfo{}, .receipt = Receipt{}});
+    lines = section->lines().size();
   }
   void add(const Finding& finding, std::string_view text) {
     shown.push_back(finding.number);
@@ -213,6 +218,19 @@ TEST(StallView, FoldsWhatHasOneCause) {
   shown.end();
   EXPECT_THAT(shown.sink.more, ElementsAre("3 like 1 12000 5000", "3 like 2 3000 1000"));
   EXPECT_THAT(shown.sink.notes, ElementsAre("10 stalls of 2 causes"));
+}
+
+TEST(StallView, ShowsTheLongestFindingBelowTheSums) {
+  for (const bool summary : {true, false}) {
+    Shown shown({.first = 3, .only_summary = summary});
+    for (u64 i = 1; i <= 4; ++i) shown.native_stall(SYS_fsync, 1000 * (i % 4 + 1));
+    shown.end();
+    EXPECT_EQ(shown.sink.shown.size(), summary ? 0u : 3u);
+    const std::size_t longest = shown.sink.causes.find("\nthe longest, of cause 1\n");
+    EXPECT_EQ(longest != std::string::npos, summary);
+    EXPECT_EQ(shown.sink.causes.find("#3 ", longest) != std::string::npos, summary);
+    EXPECT_EQ(shown.sink.lines, summary ? 2u : 1u) << "a stream has the example once";
+  }
 }
 
 TEST(StallView, ShowsAThresholdOnceUntilItChanges) {

@@ -9,12 +9,13 @@
 #include "base/text.h"
 #include "core/finding_members.h"
 #include "report/why/sections.h"
+#include "sinks/text_finding.h"
 #include "sinks/text_format.h"
 
 namespace overdue {
 namespace {
 
-constexpr std::size_t names_shown = 3, rows_shown = 10;
+constexpr std::size_t names_shown = 3, rows_shown = 10, example_lines = 5;
 
 double share_of(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -94,7 +95,27 @@ void CauseLine::members(Members& member, const ReportContext&) const {
          {.help = "number of the longest finding; 0: none"});
 }
 
-CausesSection::CausesSection(const BlameTable& blame, std::size_t top) : top_(top) {
+void ExampleLine::members(Members& member, const ReportContext&) const {
+  describe(member, finding_);
+}
+
+std::string example_text(const Finding& finding, const ReportContext& context) {
+  const std::string whole = finding_text(
+      finding, context.info,
+      {.color = context.color, .whole_stacks = context.whole_stacks, .threshold = false});
+  std::string text;
+  std::size_t lines = 0, begin = 0;
+  while (begin < whole.size()) {
+    const std::size_t end = std::min(whole.find('\n', begin), whole.size());
+    if (!context.whole_stacks && lines++ == example_lines) break;
+    text += "      " + whole.substr(begin, end - begin) + '\n';
+    begin = end + 1;
+  }
+  return text;
+}
+
+CausesSection::CausesSection(const BlameTable& blame, Options options)
+    : options_(std::move(options)) {
   causes_ = blame.blocked(WhySampling()).causes;
   add_runnable(causes_, blame.runqueue(), why_runqueue, "waited for a CPU behind");
   add_runnable(causes_, blame.throttled(), why_throttled, "throttled");
@@ -112,14 +133,27 @@ void CausesSection::members(Members& member, const ReportContext&) const {
 }
 
 std::string CausesSection::text(const ReportContext& context) const {
-  const std::size_t most = std::min(causes_.size(), top_ == 0 ? rows_shown : top_);
-  return folded_lines(causes_text(std::span(causes_).first(most), causes_.size(), late_ns_),
-                      context.width);
+  const std::size_t most = std::min(causes_.size(), options_.top == 0 ? rows_shown : options_.top);
+  const auto rows = std::span(causes_).first(most);
+  std::string text = causes_text(rows, causes_.size(), late_ns_);
+  const auto longest = std::ranges::max_element(rows, {}, &WhyCause::max_ns);
+  if (options_.shows_longest && longest != rows.end() && longest->example)
+    text += fmt::format("\nthe longest, of cause {}\n{}", longest - rows.begin() + 1,
+                        example_text(*longest->example, context));
+  return folded_lines(text, context.width);
 }
 
 std::vector<std::shared_ptr<const Section>> CausesSection::lines() const {
   std::vector<std::shared_ptr<const Section>> all;
-  for (const WhyCause& cause : causes_) all.push_back(std::make_shared<CauseLine>(cause, late_ns_));
+  std::vector<bool> shown = options_.shown;
+  for (const WhyCause& cause : causes_) {
+    all.push_back(std::make_shared<CauseLine>(cause, late_ns_));
+    if (!cause.example) continue;
+    const std::uint64_t number = cause.example->number;
+    shown.resize(std::max<std::size_t>(shown.size(), number + 1));
+    if (!shown[number]) all.push_back(std::make_shared<ExampleLine>(*cause.example));
+    shown[number] = true;
+  }
   return all;
 }
 

@@ -39,12 +39,32 @@ class CauseLine final : public Section {
   std::uint64_t late_ns_ = 0;
 };
 
+/// The longest finding of a cause as a line of a stream, if the finding was not shown.
+class ExampleLine final : public Section {
+ public:
+  explicit ExampleLine(Finding finding) : finding_(std::move(finding)) {}
+  Place place() const override { return Place::line; }
+  std::string_view type() const override { return finding_.type; }
+  void members(Members& member, const ReportContext&) const override;
+  std::string text(const ReportContext&) const override { return {}; }
+
+ private:
+  Finding finding_;
+};
+
+/// The first lines of a finding, or all with whole stacks, indented.
+std::string example_text(const Finding& finding, const ReportContext& context);
+
 /// The causes of all findings of a session, added up.
 class CausesSection final : public Section {
  public:
+  struct Options {
+    std::size_t top = 0;         ///< rows of text; 0: the default
+    bool shows_longest = false;  ///< the text ends with the longest finding of all causes
+    std::vector<bool> shown{};   ///< by the number of a finding: whether it was shown
+  };
   CausesSection() = default;
-  /// `top`: rows of text; 0: the default.
-  CausesSection(const BlameTable& blame, std::size_t top);
+  CausesSection(const BlameTable& blame, Options options);
 
   bool empty() const { return causes_.empty(); }
   void members(Members& member, const ReportContext&) const override;
@@ -54,7 +74,7 @@ class CausesSection final : public Section {
  private:
   std::vector<WhyCause> causes_;
   std::uint64_t late_ns_ = 0;
-  std::size_t top_ = 0;
+  Options options_;
 };
 
 }  // namespace overdue

@@ -15,14 +15,13 @@
 #include "report/why/groups.h"
 #include "report/why/sections.h"
 #include "report/why/short_waits.h"
-#include "sinks/text_finding.h"
 #include "sinks/text_format.h"
 
 namespace overdue {
 namespace {
 
 constexpr std::size_t groups_shown = 6, causes_shown = 5, functions_shown = 5, examples_shown = 3;
-constexpr std::size_t bar_width = 20, example_lines = 5;
+constexpr std::size_t bar_width = 20;
 constexpr std::uint64_t least_percent = 1, least_others_percent = 5;
 
 template <typename T>
@@ -93,22 +92,6 @@ std::string groups_text(const WhyFigures& all, std::uint64_t duration_ns) {
   if (rows.size() < all.groups.size())
     text += fmt::format("  … {}\n", counted(all.groups.size() - rows.size(),
                                             all.by == Whose::group ? "more group" : "more row"));
-  return text;
-}
-
-/// The first lines of the longest operation.
-std::string example_text(const Finding& finding, const ReportContext& context) {
-  const std::string whole = finding_text(
-      finding, context.info,
-      {.color = context.color, .whole_stacks = context.whole_stacks, .threshold = false});
-  std::string text;
-  std::size_t lines = 0, begin = 0;
-  while (begin < whole.size()) {
-    const std::size_t end = std::min(whole.find('\n', begin), whole.size());
-    if (!context.whole_stacks && lines++ == example_lines) break;
-    text += "      " + whole.substr(begin, end - begin) + '\n';
-    begin = end + 1;
-  }
   return text;
 }
 
