@@ -61,11 +61,16 @@ bool may_have_user_stack(span_kind kind) {
 }
 
 Support StallProbeSet::support(const Kernel& kernel) const {
+  std::optional<Support> lacking;  // of kinds of which one is enough
+  bool has_one = false;
   for (const span_kind kind : options_.spans.kinds) {
-    if (options_.spans.all && kind != SPAN_SYSCALL && kind != SPAN_PAIR) continue;
     Support support = kind == SPAN_PAIR ? pairs_probe.support(kernel) : span_support(kernel, kind);
-    if (!support.yes) return support;
+    has_one = has_one || support.yes;
+    if (support.yes) continue;
+    if (!options_.spans.all || kind == SPAN_SYSCALL || kind == SPAN_PAIR) return support;
+    if (!lacking) lacking = std::move(support);
   }
+  if (!has_one && lacking) return *lacking;
   for (const PairSpec& pair : options_.spans.pairs)
     if (Support support = pair_support(pair, kernel); !support.yes) return support;
   return {};

@@ -3,14 +3,17 @@
 import json
 import os
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from kernel_tracer import has_tracer
-from overdue_test import main, overdue, require_root
+from overdue_test import main, on_terminal, overdue, require_root
 
 # No session is possible without these.
 NEEDED = {"privileges", "btf", "btf_tracepoints", "task_storage", "ring_buffer", "task_iterator", "membarrier"}
+# A command that needs others: samples come from a timer.
+NEEDED_BY = {"profile": NEEDED - {"btf_tracepoints"} | {"cpu_clock"}}
 
 
 def features():
@@ -62,6 +65,33 @@ class Without(unittest.TestCase):
                     else:
                         self.assertEqual(finished.status, 1, finished)
                         self.assertIn(feature, finished.err)
+
+    def check(self, command, feature, finished):
+        """Only what the command needs keeps it from starting, and is named."""
+        if feature in NEEDED_BY.get(command, NEEDED):
+            self.assertNotEqual(finished.status, 0, finished)
+            self.assertRegex(finished.err, rf"overdue: cannot .*{feature} is hidden by --without", finished)
+        else:
+            self.assertEqual(finished.status, 0, finished)
+
+    def test_commands_without_each_feature(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = f"{folder}/x.odt"
+            for feature in features():
+                for command, options in (("why", ()), ("offcpu", ()), ("profile", ()), ("spans", ()), ("record", ("-o", file))):
+                    with self.subTest(command=command, feature=feature):
+                        finished = overdue(command, *options, "--without", feature, "--", "sleep", "0.05")
+                        self.check(command, feature, finished)
+                        if finished.status != 0:
+                            continue
+                        self.assertIn(" lost", finished.err, finished)  # the receipt
+                        if command == "record":
+                            self.assertIn("clock_nanosleep", overdue("report", file).out)
+
+    def test_top_without_each_feature(self):
+        for feature in features():
+            with self.subTest(feature=feature):
+                self.check("top", feature, on_terminal("top", "--without", feature, "-d", "300ms"))
 
     def test_an_unknown_feature_is_a_usage_error(self):
         finished = overdue("stalls", "--without", "task_wrok", "-T", "1ms", "--", "true")

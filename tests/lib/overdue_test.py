@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -119,6 +120,32 @@ def run(command, timeout=60, stdin=subprocess.DEVNULL, env=None, cwd=None, preex
 def overdue(*arguments, **options):
     """Runs `overdue ARGUMENTS…` to the end."""
     return run([OVERDUE, *map(str, arguments)], **options)
+
+
+def on_terminal(*arguments, timeout=60):
+    """Runs `overdue ARGUMENTS…` on a terminal of its own to the end. Returns a Finished; `out` is what the screen got."""
+    screen = bytearray()
+
+    def read(master):
+        with contextlib.suppress(OSError):  # the last process has closed the terminal
+            while part := os.read(master, 1 << 16):
+                screen.extend(part)
+    begin = time.monotonic()
+    master, slave = os.openpty()
+    reader = threading.Thread(target=read, args=(master,))
+    with subprocess.Popen([OVERDUE, *map(str, arguments)], stdin=slave, stdout=slave, stderr=subprocess.PIPE,
+                          env={**os.environ, "TERM": "xterm"}) as process:
+        os.close(slave)
+        reader.start()
+        try:
+            _, err = process.communicate(timeout=timeout * SLOWER)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise AssertionError(f"still running after {timeout * SLOWER} s: {arguments}") from None
+        finally:
+            reader.join()
+            os.close(master)
+    return Finished(process.returncode, screen.decode("latin-1"), err.decode("latin-1"), time.monotonic() - begin)
 
 
 def syscalls_report(*arguments, folder=None, **options):
