@@ -4,17 +4,18 @@ find_package(GTest REQUIRED)
 set(OVERDUE_TEST_OPTIONS "" CACHE STRING "Compile options of tests alone")
 
 # Kernel tests run one at a time, because they share one kernel. Other tests run beside them, except
-# the oracle's, which measure too: two of them may run at once, so each takes half of the kernel.
-# The longest queue begins first.
+# those of which three may run at once, because they measure no time: each takes a third of the
+# kernel. The longest queue begins first.
 function(takes_the_kernel name)
-  set_tests_properties(${name} PROPERTIES RESOURCE_LOCK "kernel_half_1;kernel_half_2" COST 1000)
+  set_tests_properties(${name} PROPERTIES
+    RESOURCE_LOCK "kernel_third_1;kernel_third_2;kernel_third_3" COST 1000)
 endfunction()
-function(takes_half_the_kernel name)
-  get_property(before GLOBAL PROPERTY kernel_halves_taken)
-  math(EXPR half "(0${before} + 1) % 2 + 1")
+function(takes_a_third_of_the_kernel name)
+  get_property(before GLOBAL PROPERTY kernel_thirds_taken)
+  math(EXPR third "0${before} % 3 + 1")
   math(EXPR taken "0${before} + 1")
-  set_property(GLOBAL PROPERTY kernel_halves_taken ${taken})
-  set_tests_properties(${name} PROPERTIES RESOURCE_LOCK kernel_half_${half})
+  set_property(GLOBAL PROPERTY kernel_thirds_taken ${taken})
+  set_tests_properties(${name} PROPERTIES RESOURCE_LOCK kernel_third_${third})
 endfunction()
 
 # The headers of GoogleTest take most of the time of a small test: they are compiled once. Preset `dev`

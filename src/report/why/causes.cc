@@ -137,9 +137,10 @@ std::string CausesSection::text(const ReportContext& context) const {
   const auto rows = std::span(causes_).first(most);
   std::string text = causes_text(rows, causes_.size(), late_ns_);
   const auto longest = std::ranges::max_element(rows, {}, &WhyCause::max_ns);
-  if (options_.shows_longest && longest != rows.end() && longest->example)
+  if (!options_.shows_longest || longest == rows.end()) return folded_lines(text, context.width);
+  if (const auto& example = longest->example; example)
     text += fmt::format("\nthe longest, of cause {}\n{}", longest - rows.begin() + 1,
-                        example_text(*longest->example, context));
+                        example_text(*example, context));
   return folded_lines(text, context.width);
 }
 
