@@ -105,8 +105,9 @@ Meant meant_by(const Finding& finding) {
   const bool is_call = finding.span == span_name(SPAN_SYSCALL);
   Meant meant{.kind = is_call ? wait_kind_of_call(finding.name) : WaitKind::none};
   const bool whole = meant.kind != WaitKind::none;
-  std::uint64_t longest_ns = 0;
+  std::uint64_t longest_ns = 0, stopped_ns = 0;
   for (const Wait& wait : finding.waits) {
+    if (wait.state == "other") stopped_ns += wait.blocked_ns();
     if (wait.state != "sleeping") continue;
     const bool main_loop = is_main_loop(wait.kernel_stack);
     const WaitKind kind = main_loop ? WaitKind::input : kind_of_wait(wait);
@@ -118,8 +119,10 @@ Meant meant_by(const Finding& finding) {
     meant.is_main_loop = main_loop;
     if (!whole) meant.kind = kind;
   }
-  // Short waits have no records.
-  if (whole && finding.breakdown) meant.ns = std::max(meant.ns, finding.breakdown->sleeping_ns);
+  // Short waits have no records. A stop by a signal or a tracer is no time that the program asked
+  // for.
+  if (whole && finding.breakdown && finding.breakdown->sleeping_ns > stopped_ns)
+    meant.ns = std::max(meant.ns, finding.breakdown->sleeping_ns - stopped_ns);
   meant.ns = std::min(meant.ns, finding.latency_ns);
   return meant;
 }

@@ -79,6 +79,13 @@ TEST(WaitPurpose, IsTheRequestOfASleep) {
   expect(sleep, "time", "its request", 900);
 }
 
+TEST(WaitPurpose, OfASleepIsNotTheTimeForWhichASignalOrATracerStoppedTheThread) {
+  Finding sleep = slept("clock_nanosleep", "hrtimer_nanosleep", 100);
+  sleep.waits.push_back({.ns = 850, .state = "other", .kernel_stack = {{.name = "ptrace_stop"}}});
+  sleep.breakdown = Breakdown{.oncpu_ns = 20, .sleeping_ns = 980};
+  expect(sleep, "time", "its request", 130);
+}
+
 TEST(WaitPurpose, OfASleepThatIsOpenIsItsRequest) {
   Finding sleep = slept("clock_nanosleep", "hrtimer_nanosleep");
   sleep.type = "hang";
