@@ -8,6 +8,7 @@
 #include "analysis/wait_functions.h"
 #include "bpf/syscalls.h"
 #include "sinks/figures.h"
+#include "sinks/text_format.h"
 #include "syscalls/names.h"
 
 namespace overdue {

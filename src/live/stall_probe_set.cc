@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <span>
 #include <utility>
 
@@ -26,14 +25,6 @@ namespace {
 constexpr std::uint64_t slice_part = 32;
 constexpr Duration shortest_wait = std::chrono::microseconds(1);
 
-constexpr Duration between_counts = std::chrono::milliseconds(100);
-/// Records of late operations and of the waits that explain them: more cost the target too much.
-/// With its user stack, a late operation costs as much as so many waits.
-constexpr std::uint64_t records_per_count = 250, waits_per_span = 4;
-constexpr Duration highest_threshold = std::chrono::milliseconds(100);
-/// If there are several times too many records, as many doublings at once. A short burst must not
-/// hide everything that follows.
-constexpr int doublings_per_count = 3;
 /// Of a fast call, a percentile is less than a microsecond: shorter waits explain nothing, and
 /// every wait of the machine would be recorded.
 constexpr Duration first_least_wait = std::chrono::microseconds(20);
@@ -41,7 +32,6 @@ constexpr Duration first_least_wait = std::chrono::microseconds(20);
 constexpr Duration last_least_wait = std::chrono::milliseconds(1);
 /// Longer than any span, for spans that are counted and none of which is late yet.
 constexpr Duration never = std::chrono::hours(24 * 365 * 100);
-
 constexpr int looks_per_timeout = 4;
 constexpr Duration between_looks = std::chrono::milliseconds(100);
 constexpr u64 no_wait = ~u64{0};        // no wait is recorded for its length alone
@@ -178,7 +168,7 @@ void StallProbeSet::store_shortest_waits() {
       least = std::min(least, std::max(percentiles_->least(kinds) / part, least_wait_));
     return static_cast<u64>(least.count());
   };
-  u64 wait_min_ns = waited.empty() ? no_wait : part_of_least(waited, wait_part_);
+  u64 wait_min_ns = waited.empty() ? no_wait : part_of_least(waited, limit_.wait_part());
   // The waits are the spans.
   if (percentiles_ && options_.spans.has(SPAN_OFFCPU))
     wait_min_ns = std::min<u64>(
@@ -336,27 +326,17 @@ void StallProbeSet::armed(KernelTime start) {
   if (percentiles_) percentiles_->armed(start);
 }
 
-void StallProbeSet::examine_less(int doublings) {
-  std::optional<Duration>& threshold = options_.thresholds.general;
-  for (; doublings > 0; --doublings) {
-    if (wait_part_ > 1)
-      wait_part_ /= 2;
-    else if (threshold && *threshold < highest_threshold)
-      threshold = 2 * *threshold;
-  }
-}
-
-/// First fewer waits that are asked for, then fewer short waits, then fewer late operations.
+/// First fewer waits that are asked for, then less of all others.
 void StallProbeSet::adapt(KernelTime now) {
-  next_count_ = now + between_counts;
-  const std::uint64_t late = std::exchange(late_, 0), records = std::exchange(records_, 0);
+  next_count_ = now + RecordLimit::between_counts;
   const std::uint64_t all_lost = membership_->counters()[COUNTER_RING_FULL];
-  const std::uint64_t lost = all_lost - std::exchange(lost_, all_lost);
-  const std::uint64_t cost = records + (waits_per_span - 1) * late + lost;
-  const std::uint64_t most = waits_per_span * records_per_count;
-  if (!options_.adapts || cost <= most) return rising_.forget();
-  if (!rising_.rise(options_.thresholds.general.value_or(highest_threshold)))
-    examine_less(std::min(static_cast<int>(std::bit_width(cost / most)), doublings_per_count));
+  const int doublings = RecordLimit::doublings({.records = std::exchange(records_, 0),
+                                                .late = std::exchange(late_, 0),
+                                                .lost = all_lost - std::exchange(lost_, all_lost)});
+  std::optional<Duration>& threshold = options_.thresholds.general;
+  if (!options_.adapts || doublings == 0) return rising_.forget();
+  if (!rising_.rise(threshold.value_or(RecordLimit::highest_threshold)))
+    limit_.examine_less(doublings, threshold);
   store_thresholds();
   if (on_change) on_change(now);
 }
@@ -364,7 +344,7 @@ void StallProbeSet::adapt(KernelTime now) {
 /// Either the waits of other threads are too many, or the late operations.
 bool StallProbeSet::adapt_percentiles() {
   const std::uint64_t late = std::exchange(late_, 0), records = std::exchange(records_, 0);
-  if (records <= records_per_count) return false;
+  if (records <= RecordLimit::records_per_count) return false;
   if (2 * late > records) {
     percentiles_->halve();
     return false;
@@ -377,7 +357,7 @@ bool StallProbeSet::adapt_percentiles() {
 /// A look walks all threads of the machine: a few times per timeout is enough.
 void StallProbeSet::poll(KernelTime now, const RecordHandler& handler) {
   if (now >= next_count_ && percentiles_) {
-    next_count_ = now + between_counts;
+    next_count_ = now + RecordLimit::between_counts;
     const bool other_waits = adapt_percentiles();
     if (percentiles_->choose(now) || other_waits) store_thresholds();
     percentiles_->report(now, handler);

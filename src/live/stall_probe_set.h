@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "live/percentile_thresholds.h"
+#include "live/record_limit.h"
 #include "live/rising_calls.h"
 #include "live/span_choice.h"
 #include "probes/pairs/probe.h"
@@ -90,8 +91,6 @@ class StallProbeSet final : public ProbeSet {
   void store_shortest_waits();
   /// With `adapts`: looks at the number of records since the last look, lost ones included.
   void adapt(KernelTime now);
-  /// Doubles the length of the shortest recorded wait, or of the shortest late operation.
-  void examine_less(int doublings);
   /// Returns whether another length of waits is recorded.
   bool adapt_percentiles();
 
@@ -102,9 +101,7 @@ class StallProbeSet final : public ProbeSet {
   SyscallsProbe* syscalls_ = nullptr;
   PairsProbe* pairs_ = nullptr;
   KernelTime next_look_ = KernelTime::max();  ///< time of the next look for hangs
-  /// The shortest recorded wait is this part of the shortest threshold. At first, the recorded
-  /// waits explain a stall except for a few percent, and short waits cost next to nothing.
-  std::uint64_t wait_part_ = 8;
+  RecordLimit limit_;
   KernelTime next_count_ = KernelTime::max();          ///< time of the next call of adapt()
   mutable std::uint64_t records_ = 0;                  ///< since the last call of adapt()
   mutable std::uint64_t late_ = 0;                     ///< of these: late spans

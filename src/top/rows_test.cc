@@ -8,22 +8,14 @@
 
 #include <gtest/gtest.h>
 
+#include "report/why/figures_fixture.h"
 #include "report/why/groups.h"
 
 namespace overdue {
 namespace {
 
-constexpr std::uint64_t ms = 1'000'000;
-
-OffcpuRow thread_of(std::uint32_t pid, std::uint32_t tid, std::string comm) {
-  OffcpuRow row;
-  row.pid = pid;
-  row.tid = tid;
-  row.comm = std::move(comm);
-  row.threads = 1;
-  row.wall_ns = 1000 * ms;
-  return row;
-}
+using figures_test::ms;
+using figures_test::thread_of;
 
 /// A process with a leader and two waiters, and another program.
 std::vector<OffcpuRow> four_threads() {

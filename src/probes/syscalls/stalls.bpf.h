@@ -77,6 +77,7 @@ static __always_inline bool begin_known_call(struct task_struct* task, s64 id) {
   return true;
 }
 
+/* The state has no open call: its number and ABI only choose the cell. */
 static __noinline int add_quick_call(struct task_struct* task, const struct open_call* call,
                                      u64 latency_ns, s64 ret) {
   struct thread_state* state = task && call ? member_state(task) : 0;

@@ -283,7 +283,7 @@ Root root_in_chain(const Finding& finding) {
     std::string by;
     if (wait->tracer) {
       by = thread_text(*wait->tracer);
-    } else if (wait->means == "traced" && wait->waker && wait->waker->is_thread) {
+    } else if (wait->means == stopped_by_tracer && wait->waker && wait->waker->is_thread) {
       by = thread_text(wait->waker->thread);
       stop += ", " + by;
     }
