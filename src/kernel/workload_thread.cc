@@ -1,7 +1,6 @@
 #include "kernel/workload_thread.h"
 
 #include <sched.h>
-#include <signal.h>
 
 #include <cerrno>
 #include <ctime>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/signals_blocked.h"
 #include "base/time.h"
 
 namespace overdue {
@@ -23,9 +23,7 @@ pthread_t start_thread(std::function<void()> work) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, stack_bytes);
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   pthread_t thread{};
   const int code = pthread_create(
       &thread, &attributes,
@@ -36,7 +34,6 @@ pthread_t start_thread(std::function<void()> work) {
         return nullptr;
       },
       owned.get());
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   if (code != 0) throw Error("cannot start a thread: {}", errno_text(code));
   [[maybe_unused]] const auto* const given = owned.release();  // to the thread

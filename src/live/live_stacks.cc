@@ -55,6 +55,7 @@ LiveStacks::LiveStacks(const Options& wanted) {
   }
   try {
     resolver_ = std::make_unique<SandboxedResolver>(images_, options, std::move(sandbox));
+    if (wanted.many_stacks) resolver_->read_ahead();  // after the child, which has one thread
   } catch (const Error& error) {
     without_sandbox_ = error.what();
     say("overdue: user stacks have no names: {}\nhint: --no-sandbox reads programs' files with "

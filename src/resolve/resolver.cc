@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/signals_blocked.h"
 #include "base/text.h"
 
 namespace overdue {
@@ -114,16 +115,21 @@ StackFrame Resolver::kernel_frame(std::uint64_t address, bool is_return_address)
 }
 
 // The kernel needs 0.1 s to write its list, and seconds on a slow machine: rings fill in that time.
-KernelSymbols Resolver::kernel_symbols() const {
-  if (!meanwhile_) return options_.read_kernel_symbols();
-  std::future<KernelSymbols> reading;
+KernelSymbols Resolver::kernel_symbols() {
+  if (!reading_.valid() && meanwhile_) read_ahead();
+  if (!reading_.valid()) return options_.read_kernel_symbols();
+  while (meanwhile_ && reading_.wait_for(meanwhile_every) != std::future_status::ready)
+    meanwhile_();
+  return reading_.get();
+}
+
+void Resolver::read_ahead() {
+  const SignalsBlocked blocked;
   try {
-    reading = std::async(std::launch::async, options_.read_kernel_symbols);
-  } catch (const std::system_error&) {  // no thread available
-    return options_.read_kernel_symbols();
+    reading_ = std::async(std::launch::async, options_.read_kernel_symbols);
+  } catch (const std::system_error&) {
+    // No thread is available: the symbols are read at the first kernel stack.
   }
-  while (reading.wait_for(meanwhile_every) != std::future_status::ready) meanwhile_();
-  return reading.get();
 }
 
 void Resolver::read_kernel_symbols() {

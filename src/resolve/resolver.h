@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,8 +33,9 @@ class Resolver {
     std::size_t max_kept_stacks = 8192;
     /// Unwinds user stacks of known frames at once, see KnownFrames: for thousands of stacks.
     bool remember_frames = false;
-    /// Reads the kernel's symbols, at the first kernel stack; in a thread of its own if
-    /// while_waiting() was called. Default: /proc/kallsyms. Tests pass their own.
+    /// Reads the kernel's symbols, at the first kernel stack unless read_ahead() was called; in a
+    /// thread of its own if while_waiting() was called. Default: /proc/kallsyms. Tests pass their
+    /// own.
     std::function<KernelSymbols()> read_kernel_symbols{};
   };
   struct Cost {
@@ -63,6 +65,8 @@ class Resolver {
   ResolvedStack kernel_stack(std::span<const std::uint64_t> addresses);
 
   const Cost& cost() const { return cost_; }
+  /// Begins to read the kernel's symbols, so that this work takes no time from the target later.
+  void read_ahead();
   /// Calls `meanwhile` every few ms while a stack waits for another process or for the kernel's
   /// list of functions. `meanwhile` must not ask for a stack.
   virtual void while_waiting(const std::function<void()>& meanwhile) { meanwhile_ = meanwhile; }
@@ -92,7 +96,7 @@ class Resolver {
   const ResolvedStack* kept(const std::vector<std::uint64_t>& key);
   void keep(std::vector<std::uint64_t> key, const ResolvedStack& stack);
   StackFrame kernel_frame(std::uint64_t address, bool is_return_address);
-  KernelSymbols kernel_symbols() const;
+  KernelSymbols kernel_symbols();
   void read_kernel_symbols();
 
   ProcessImages& images_;
@@ -102,6 +106,7 @@ class Resolver {
   Kept kept_;
   KnownFrames known_;
   std::unique_ptr<KernelSymbols> kernel_;
+  std::future<KernelSymbols> reading_;
   KernelTime kernel_read_at_{};
   Duration kernel_rest_{};  // least time before the next read
 };

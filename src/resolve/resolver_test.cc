@@ -195,6 +195,23 @@ TEST_F(Resolvers, OfKernelStacks) {
   EXPECT_EQ(reads, 1);  // not for each unknown address
 }
 
+TEST_F(Resolvers, TheKernelsListOfFunctionsCanBeReadAhead) {
+  std::atomic<int> reads = 0;
+  LocalResolver resolver(images_,
+                         {.read_kernel_symbols =
+                              [&] {
+                                ++reads;
+                                reads.notify_all();
+                                return KernelSymbols::parse("ffffffff81000000 T first\n");
+                              }},
+                         {});
+  resolver.read_ahead();
+  reads.wait(0);
+  const std::uint64_t stack[] = {0xffffffff81000000};
+  EXPECT_EQ(to_text(resolver.kernel_stack(stack).frames.at(0)), "first");
+  EXPECT_EQ(reads, 1);
+}
+
 /// Reading the list ends once something was done meanwhile, and no sooner.
 TEST_F(Resolvers, TheKernelsListOfFunctionsIsNotWaitedForIdly) {
   std::atomic<bool> done = false;

@@ -1,10 +1,10 @@
 #include "source/progress.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
 
+#include "base/signals_blocked.h"
 #include "base/thread_rights.h"
 #include "source/say.h"
 
@@ -14,15 +14,11 @@ using namespace std::chrono_literals;
 
 Progress::Progress(bool wanted) {
   if (!wanted || isatty(STDERR_FILENO) != 1) return;
-  // Only the thread that acts on signals may get them.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   drawer_ = std::thread([this] {
     ThreadRights{}.apply();  // drawing needs no rights
     draw();
   });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 Progress::~Progress() {

@@ -2,9 +2,9 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 
 #include "base/error.h"
+#include "base/signals_blocked.h"
 #include "base/thread_rights.h"
 
 namespace overdue {
@@ -20,13 +20,9 @@ std::uint64_t now_ns() {
 
 StarvationWatch::StarvationWatch(int priority, Duration patience, std::function<void()> end)
     : patience_(patience), end_(std::move(end)), alive_ns_(now_ns()) {
-  // Only the thread that acts on signals may get them.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   ordinary_ = std::thread([this] { live(); });
   real_time_ = std::thread([this, priority] { watch(priority); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 StarvationWatch::~StarvationWatch() {

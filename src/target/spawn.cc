@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/signals_blocked.h"
 #include "base/text.h"
 #include "target/gate.h"
 #include "target/identity.h"
@@ -50,21 +51,7 @@ Pipe make_pipe() {
   return pipe;
 }
 
-/// Blocks every signal for the life of the object.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
+;
 
 /// Children of a process that ignores SIGCHLD vanish without a status.
 void keep_child_statuses() {
