@@ -56,12 +56,21 @@ def described(cause):
             f"{cause['max_ns'] / MS:.1f} ms; who: {who or '-'}; by: {by or '-'}")
 
 
-def is_of_others(truth, cause, programs):
-    """Whether programs that are no part of the scenario took the CPU: a busy machine."""
+def own_ns(truth, cause, programs):
+    """The cause's total on a machine that runs nothing else: without waits behind other programs, if
+    the truth is not such waits."""
     if cause["kind"] != "runqueue" or (truth is not scenario.NOTHING and "runqueue" in truth.kinds):
-        return False
+        return cause["total_ns"]
     own = sum(one["ns"] for one in cause["by"] if one["name"] in programs)
-    return own < 0.5 * sum(one["ns"] for one in cause["by"])
+    return cause["total_ns"] * own / max(1, sum(one["ns"] for one in cause["by"]))
+
+
+def own_causes(truth, seen):
+    """The causes by their totals, without those that a busy machine alone explains."""
+    causes = seen.report["causes"]
+    own = {id(cause): own_ns(truth, cause, seen.programs) for cause in causes}
+    return sorted((cause for cause in causes if own[id(cause)] >= 0.5 * cause["total_ns"]),
+                  key=lambda cause: own[id(cause)], reverse=True)
 
 
 def differences(truth, cause):
@@ -85,7 +94,7 @@ class Scenario(unittest.TestCase):
     def check(self, name, module):
         seen = Seen(name, module)
         truth = module.TRUTH
-        causes = [cause for cause in seen.report["causes"] if not is_of_others(truth, cause, seen.programs)]
+        causes = own_causes(truth, seen)
         if truth is scenario.NOTHING:
             self.assertEqual(causes, [], f"{name}: noise: {seen}")
             return

@@ -18,6 +18,7 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t causes_max = 2'000, open_max = 1'000, names_max = 1'000, tids_max = 100;
+constexpr std::size_t classes_kept = 1'000;
 constexpr std::size_t threads_max = 20'000;  // of all causes together
 
 /// Time in which the thread was blocked, without the time that was no delay.
@@ -87,6 +88,11 @@ void add_parts(Breakdown& sum, const Breakdown& more) {
     sum.*part += more.*part;
 }
 
+std::uint64_t scaled(std::uint64_t number, double weight) {
+  if (weight == 1) return number;
+  return static_cast<std::uint64_t>(std::llround(static_cast<double>(number) * weight));
+}
+
 /// The threads that had the CPU while the thread could run.
 void add_runners(std::map<std::string, WhyName>& by, const Finding& finding) {
   for (const Wait& wait : finding.waits)
@@ -124,8 +130,8 @@ void BlameTable::Who::add(const ThreadName& thread, std::uint64_t late_ns) {
 void BlameTable::Who::add(const Who& more, double weight) {
   if (count == 0) first = more.first;
   are_several |= more.are_several || first.tid != more.first.tid;
-  count += static_cast<std::uint64_t>(std::llround(static_cast<double>(more.count) * weight));
-  ns += weight == 1 ? more.ns : static_cast<std::uint64_t>(static_cast<double>(more.ns) * weight);
+  count += scaled(more.count, weight);
+  ns += scaled(more.ns, weight);
 }
 
 BlameTable BlameTable::next() const {
@@ -229,6 +235,35 @@ void BlameTable::end_call(std::uint32_t tid) {
       open_, [&](const auto& one) { return !one.second.is_older && one.second.thread.tid == tid; });
 }
 
+BlameTable::Runnable::Sums& BlameTable::add_runnable(Runnable& sum, const Finding& finding,
+                                                     const WhySampling::Class& of,
+                                                     std::uint64_t ns) {
+  sum.total_ns += ns;
+  add_parts(sum.parts, *finding.breakdown);
+  add_to(sum.who, without_numbers(finding.thread.comm), ns);
+  keep_longest(sum.max_ns, sum.example, finding, ns);
+  const bool has_room = sum.sums.size() < classes_kept || sum.sums.contains(of);
+  Runnable::Sums& sums = sum.sums[has_room ? of : WhySampling::Class()];
+  ++sums.count;
+  return sums;
+}
+
+BlameTable::Runnable::Sums BlameTable::Runnable::weighted(const WhySampling& sampling,
+                                                          bool of_interval) const {
+  Sums all;
+  for (const auto& [of, one] : sums) {
+    const double weight = sampling.weight(of, of_interval);
+    all.count += scaled(one.count, weight);
+    for (const auto& [key, name] : one.by) {
+      const auto [known, is_new] = all.by.try_emplace(key, WhyName{.name = name.name});
+      if (!is_new && known->second.name != name.name) known->second.name = key;
+      known->second.count += scaled(name.count, weight);
+      known->second.ns += scaled(name.ns, weight);
+    }
+  }
+  return all;
+}
+
 void BlameTable::add(const Finding& finding, const WhySampling::Class& of) {
   if (finding.span == span_name(SPAN_SYSCALL)) end_older_call(finding);
   if (finding.type == "hang") {
@@ -240,22 +275,10 @@ void BlameTable::add(const Finding& finding, const WhySampling::Class& of) {
   longest_ns_ = std::max(longest_ns_, finding.late_ns());
   if (finding.breakdown) {
     const Breakdown& parts = *finding.breakdown;
-    if (const std::uint64_t ns = parts.runqueue_ns + parts.preempted_ns; ns > 0) {
-      ++runqueue_.count;
-      runqueue_.total_ns += ns;
-      add_parts(runqueue_.parts, parts);
-      add_to(runqueue_.who, without_numbers(finding.thread.comm), ns);
-      keep_longest(runqueue_.max_ns, runqueue_.example, finding, ns);
-      add_runners(runqueue_.by, finding);
-    }
-    if (parts.throttled_ns > 0) {
-      ++throttled_.count;
-      throttled_.total_ns += parts.throttled_ns;
-      add_parts(throttled_.parts, parts);
-      add_to(throttled_.who, without_numbers(finding.thread.comm), parts.throttled_ns);
-      keep_longest(throttled_.max_ns, throttled_.example, finding, parts.throttled_ns);
-      add_throttles(throttled_.by, finding);
-    }
+    if (const std::uint64_t ns = parts.runqueue_ns + parts.preempted_ns; ns > 0)
+      add_runners(add_runnable(runqueue_, finding, of, ns).by, finding);
+    if (parts.throttled_ns > 0)
+      add_throttles(add_runnable(throttled_, finding, of, parts.throttled_ns).by, finding);
   }
   const std::uint64_t blocked_ns = late_blocked_ns(finding);
   if (blocked_ns > longest_lock_ns_ && waits_for_any_lock(finding)) longest_lock_ns_ = blocked_ns;
@@ -335,9 +358,6 @@ std::vector<WhyName> BlameTable::names_of(const std::map<std::string, Who>& by_n
 
 BlameTable::Blocked BlameTable::blocked(const WhySampling& sampling, bool of_interval) const {
   Blocked all;
-  const auto scaled = [](std::uint64_t ns, double weight) {
-    return static_cast<std::uint64_t>(static_cast<double>(ns) * weight);
-  };
   for (const auto& [key, row] : rows_) {
     WhyCause cause = row.cause;
     // Who waits behind a thread that waits for an answer is no idle pool.

@@ -53,11 +53,19 @@ class BlameTable {
 
   /// What kept runnable threads from running: the longest example, and the threads that ran.
   struct Runnable {
-    std::uint64_t count = 0;  ///< late operations with such a part
+    /// Of late operations with such a part. `by`: how long each thread ran meanwhile.
+    struct Sums {
+      std::uint64_t count = 0;
+      std::map<std::string, WhyName> by;
+    };
     std::uint64_t total_ns = 0, max_ns = 0;
     Breakdown parts;  ///< of the late operations with such a part
     std::optional<Finding> example;
-    std::map<std::string, WhyName> who, by;
+    std::map<std::string, WhyName> who;
+    std::map<WhySampling::Class, Sums> sums;
+
+    /// With the weights of `sampling`.
+    Sums weighted(const WhySampling& sampling, bool of_interval = false) const;
   };
   const Runnable& runqueue() const { return runqueue_; }
   const Runnable& throttled() const { return throttled_; }
@@ -107,6 +115,8 @@ class BlameTable {
   static std::vector<WhyName> names_of(const std::map<std::string, Who>& by_name);
   void blame(const Finding& finding, const WhySampling::Class& of, std::string_view kind,
              std::uint64_t lasted_ns);
+  static Runnable::Sums& add_runnable(Runnable& sum, const Finding& finding,
+                                      const WhySampling::Class& of, std::uint64_t ns);
 
   void end_older_call(const Finding& call);
   bool is_counted_elsewhere(const Finding& finding) const;

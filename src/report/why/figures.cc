@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "core/span_kinds.h"
 #include "report/why/call_causes.h"
+#include "report/why/cpu_waits.h"
 #include "report/why/groups.h"
 #include "report/why/known_waits.h"
 #include "report/why/next_command.h"
@@ -72,8 +73,7 @@ class Builder {
     add_short_waits(found_, figures_, REASON_FAULT, blocked.fault_ns);
     add_short_waits(found_, figures_, REASON_STOPPED, blocked.stopped_ns);
     ran_ns_ = std::move(blocked.ran_ns);
-    add_waits_for_cpu();
-    add_throttled();
+    add_cpu_waits(found_, figures_);
     add_kernel_work();
     add_calls();
     add_on_cpu();
@@ -98,8 +98,6 @@ class Builder {
 
  private:
   bool is_idle(const WhyCause& cause) const;
-  void add_waits_for_cpu();
-  void add_throttled();
   void add_kernel_work();
   void add_calls();
   void add_on_cpu();
@@ -134,71 +132,6 @@ bool Builder::is_idle(const WhyCause& cause) const {
       waited_ns += thread.reason_ns[reason];
   }
   return waited_ns >= wall_ns / 100 * 95 && oncpu_ns <= wall_ns / 100;
-}
-
-/// Sums of the whole session: many short waits are as bad as a long one.
-void Builder::add_waits_for_cpu() {
-  const BlameTable::Runnable& late = found_.blame.runqueue();
-  WhyCause cause{.cause = "waited for a CPU",
-                 .kind = why_runqueue,
-                 .count = late.count,
-                 .max_ns = late.max_ns,
-                 .example = late.example};
-  // Which threads ran during the waits that were examined; else, which threads took the CPU.
-  std::map<std::string, WhyName> by = late.by;
-  for (const OffcpuRow& group : figures_.groups) {
-    const std::uint64_t ns = group.runqueue_ns + group.preempted_ns;
-    if (ns == 0) continue;
-    cause.total_ns += ns;
-    cause.parts.runqueue_ns += group.runqueue_ns;
-    cause.parts.preempted_ns += group.preempted_ns;
-    cause.who.push_back(named(group, ns));
-  }
-  std::uint64_t examined_ns = 0;
-  for (const auto& [name, ran] : by) examined_ns += ran.ns;
-  const bool is_known = examined_ns >= cause.total_ns / 4;
-  for (const OffcpuRow& thread : found_.threads)
-    for (const Displacer& displacer : thread.displacers) {
-      if (displacer.tid == 0 || is_known) continue;
-      WhyName& name = by[without_numbers(displacer.comm)];
-      name.name = without_numbers(displacer.comm);
-      name.count += displacer.count;
-      name.ns += displacer.total_ns;
-    }
-  if (cause.total_ns == 0) return;
-  for (auto& [key, name] : by) cause.by.push_back(std::move(name));
-  std::ranges::sort(cause.by, std::ranges::greater(), &WhyName::ns);
-  std::ranges::sort(cause.who, std::ranges::greater(), &WhyName::ns);
-  std::vector<std::string> said;
-  std::uint64_t known_ns = 0;
-  for (const WhyName& one : cause.by) known_ns += one.ns;
-  for (const WhyName& one : cause.by)
-    if (said.size() < functions_named && one.ns >= known_ns / 10)
-      said.push_back(fmt::format("{} {} %", shown_name(one), 100 * one.ns / known_ns));
-  if (!said.empty()) cause.cause += fmt::format(" behind {}", fmt::join(said, ", "));
-  figures_.causes.push_back(std::move(cause));
-}
-
-void Builder::add_throttled() {
-  const BlameTable::Runnable& late = found_.blame.throttled();
-  WhyCause cause{.cause = "throttled",
-                 .kind = why_throttled,
-                 .count = late.count,
-                 .max_ns = late.max_ns,
-                 .example = late.example};
-  for (const OffcpuRow& group : figures_.groups) {
-    if (group.throttled_ns == 0) continue;
-    cause.total_ns += group.throttled_ns;
-    cause.who.push_back(named(group, group.throttled_ns));
-  }
-  if (cause.total_ns == 0) return;
-  cause.parts.throttled_ns = cause.total_ns;
-  for (const auto& [key, name] : late.by) cause.by.push_back(name);
-  std::ranges::sort(cause.by, std::ranges::greater(), &WhyName::ns);
-  std::ranges::sort(cause.who, std::ranges::greater(), &WhyName::ns);
-  cause.cause += cause.by.empty() ? " by a CPU quota, or the limit of real-time threads"
-                                  : " " + cause.by.front().name;
-  figures_.causes.push_back(std::move(cause));
 }
 
 /// What the kernel did for the threads on the CPU: memory that they reclaimed, page faults, forks.

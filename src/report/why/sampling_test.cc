@@ -25,12 +25,32 @@ TEST(WhySampling, AllWhileTheyAreFewAndSomeOfVeryMany) {
   WhySampling many;
   std::uint64_t explained = 0;
   for (std::uint64_t i = 1; i <= 10'000; ++i)
-    if (many.wants(futex_span(1000 + i / 10, 5), {})) ++explained;
+    if (many.wants(futex_span(1000 + i / 50, 5), {})) ++explained;
   EXPECT_LT(explained, 500u);
   EXPECT_EQ(explained + many.left_out(), 10'000u);
-  const WhySampling::Class of("syscall", "futex", "", false);
+  const WhySampling::Class of("syscall", "futex", "", 0, false);
   // The first is the longest, and stands for itself.
   EXPECT_NEAR(many.weight(of) * static_cast<double>(explained - 1), 9'999, 1);
+}
+
+TEST(WhySampling, EachPartOfTheSessionStandsForItself) {
+  WhySampling sampling;
+  std::uint64_t early = 0, late = 0;
+  for (std::uint64_t i = 0; i < 1'000; ++i)
+    early += sampling.wants(futex_span(1000 + i / 100, 5), {});
+  for (std::uint64_t i = 0; i < 1'000; ++i)
+    late += sampling.wants(futex_span(1300 + i / 10, 5), {});
+  Finding finding;
+  finding.span = "syscall";
+  finding.name = "futex";
+  finding.thread.tid = 8;
+  const auto weight_at = [&](std::uint64_t time_ms) {
+    finding.time = KernelTime(Duration(time_ms * ms));
+    return sampling.weight(sampling.class_of(finding));
+  };
+  // The first of a part is its longest, and stands for itself.
+  EXPECT_NEAR(weight_at(1001) * static_cast<double>(early - 1), 999, 1);
+  EXPECT_NEAR(weight_at(1301) * static_cast<double>(late - 1), 999, 1);
 }
 
 TEST(WhySampling, TheLongestIsAlwaysExplainedAndStandsForItself) {
@@ -59,7 +79,7 @@ TEST(WhySampling, TheLongestOfRunnableTimesHasStacksAndWeightsStayTheirs) {
   EXPECT_TRUE(sampling.wants_stacks(span));
   EXPECT_FALSE(sampling.wants_stacks(span)) << "as long as the longest";
   EXPECT_EQ(sampling.left_out(), 0u) << "all of them count";
-  EXPECT_EQ(sampling.weight({"offcpu", "", "", false}), 1);
+  EXPECT_EQ(sampling.weight({"offcpu", "", "", 0, false}), 1);
 }
 
 TEST(WhySampling, AnIntervalHasWeightsOfItsOwn) {
@@ -71,7 +91,7 @@ TEST(WhySampling, AnIntervalHasWeightsOfItsOwn) {
   for (std::uint64_t i = 1; i <= 1'000; ++i)
     if (sampling.wants(futex_span(1001, 5), {})) ++explained;
   EXPECT_EQ(explained, 5u);  // without time for more, a few in each interval
-  const WhySampling::Class of("syscall", "futex", "", false);
+  const WhySampling::Class of("syscall", "futex", "", 0, false);
   EXPECT_NEAR(sampling.weight(of, true) * static_cast<double>(explained), 1'000, 10);
   EXPECT_GT(sampling.weight(of, false), 1);
   EXPECT_NE(sampling.weight(of, false), sampling.weight(of, true));

@@ -1,0 +1,130 @@
+#include "report/why/cpu_waits.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.h"
+#include "report/why/short_waits.h"
+
+namespace overdue {
+namespace {
+
+using ByName = std::map<std::string, WhyName>;
+
+constexpr std::size_t named_at_most = 3;
+constexpr std::uint64_t named_from = 10;  // percent
+
+std::uint64_t sum_of(const ByName& names) {
+  std::uint64_t ns = 0;
+  for (const auto& [key, name] : names) ns += name.ns;
+  return ns;
+}
+
+std::vector<WhyName> longest_first(const ByName& names) {
+  std::vector<WhyName> all;
+  for (const auto& [key, name] : names) all.push_back(name);
+  std::ranges::sort(all, std::ranges::greater(), &WhyName::ns);
+  return all;
+}
+
+/// The kernel adds all preemptions up by the thread that took the CPU. The shares of these threads
+/// stand for the preemptions that were not examined.
+void add_displacers(const std::vector<OffcpuRow>& threads, const WhyCause& cause, ByName& by) {
+  const std::uint64_t known_ns = sum_of(by);
+  if (known_ns >= cause.total_ns) return;
+  std::uint64_t displaced_ns = 0;
+  ByName displacers;
+  for (const OffcpuRow& thread : threads)
+    for (const Displacer& displacer : thread.displacers) {
+      displaced_ns += displacer.total_ns;
+      if (displacer.tid == 0) continue;
+      WhyName& name = displacers[without_numbers(displacer.comm)];
+      name.count += displacer.count;
+      name.ns += displacer.total_ns;
+    }
+  const std::uint64_t left_ns =
+      part_of(cause.parts.preempted_ns, cause.total_ns - known_ns, cause.total_ns);
+  for (const auto& [key, name] : displacers) {
+    WhyName& sum = by.try_emplace(key, WhyName{.name = key}).first->second;
+    sum.count += part_of(name.count, std::min(left_ns, displaced_ns), displaced_ns);
+    sum.ns += part_of(name.ns, std::min(left_ns, displaced_ns), displaced_ns);
+  }
+}
+
+/// " behind cc1plus 60 %, sh 15 % (unknown: 25 %)": shares of the whole time.
+std::string runners_text(const std::vector<WhyName>& by, std::uint64_t total_ns) {
+  std::uint64_t known_ns = 0;
+  for (const WhyName& one : by) known_ns += one.ns;
+  const std::uint64_t whole_ns = std::max(total_ns, known_ns);
+  std::vector<std::string> said;
+  for (const WhyName& one : by)
+    if (said.size() < named_at_most && 100 * one.ns >= named_from * whole_ns)
+      said.push_back(fmt::format("{} {} %", shown_name(one), 100 * one.ns / whole_ns));
+  std::string text = said.empty() ? "" : fmt::format(" behind {}", fmt::join(said, ", "));
+  const std::uint64_t unknown = 100 * (whole_ns - known_ns) / whole_ns;
+  if (unknown >= named_from) text += fmt::format(" (unknown: {} %)", unknown);
+  return text;
+}
+
+void add_waits_for_cpu(const WhyFindings& found, WhyFigures& figures) {
+  const BlameTable::Runnable& late = found.blame.runqueue();
+  BlameTable::Runnable::Sums examined = late.weighted(found.sampling, found.of_interval);
+  WhyCause cause{.cause = "waited for a CPU",
+                 .kind = why_runqueue,
+                 .count = examined.count,
+                 .max_ns = late.max_ns,
+                 .example = late.example};
+  for (const OffcpuRow& group : figures.groups) {
+    const std::uint64_t ns = group.runqueue_ns + group.preempted_ns;
+    if (ns == 0) continue;
+    cause.total_ns += ns;
+    cause.parts.runqueue_ns += group.runqueue_ns;
+    cause.parts.preempted_ns += group.preempted_ns;
+    cause.who.push_back(named(group, ns));
+  }
+  if (cause.total_ns == 0) return;
+  add_displacers(found.threads, cause, examined.by);
+  cause.by = longest_first(examined.by);
+  std::ranges::sort(cause.who, std::ranges::greater(), &WhyName::ns);
+  cause.cause += runners_text(cause.by, cause.total_ns);
+  figures.causes.push_back(std::move(cause));
+}
+
+void add_throttled(const WhyFindings& found, WhyFigures& figures) {
+  const BlameTable::Runnable& late = found.blame.throttled();
+  const BlameTable::Runnable::Sums examined = late.weighted(found.sampling, found.of_interval);
+  WhyCause cause{.cause = "throttled",
+                 .kind = why_throttled,
+                 .count = examined.count,
+                 .max_ns = late.max_ns,
+                 .by = longest_first(examined.by),
+                 .example = late.example};
+  for (const OffcpuRow& group : figures.groups) {
+    if (group.throttled_ns == 0) continue;
+    cause.total_ns += group.throttled_ns;
+    cause.who.push_back(named(group, group.throttled_ns));
+  }
+  if (cause.total_ns == 0) return;
+  cause.parts.throttled_ns = cause.total_ns;
+  std::ranges::sort(cause.who, std::ranges::greater(), &WhyName::ns);
+  cause.cause += cause.by.empty() ? " by a CPU quota, or the limit of real-time threads"
+                                  : " " + cause.by.front().name;
+  figures.causes.push_back(std::move(cause));
+}
+
+}  // namespace
+
+void add_cpu_waits(const WhyFindings& found, WhyFigures& figures) {
+  add_waits_for_cpu(found, figures);
+  add_throttled(found, figures);
+}
+
+}  // namespace overdue

@@ -1,0 +1,85 @@
+#include "report/why/cpu_waits.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/span_kinds.h"
+#include "report/why/figures_fixture.h"
+
+namespace overdue::cpu_waits_test {
+namespace {
+
+using figures_test::ms;
+using figures_test::Session;
+using figures_test::thread_of;
+
+Finding preempted_call(std::uint32_t runner, std::string comm, std::uint64_t ns) {
+  Finding finding;
+  finding.span = span_name(SPAN_SYSCALL);
+  finding.name = "read";
+  finding.thread = {10, 10, "app"};
+  finding.time = KernelTime(Duration(2));  // the first of a class, the longest, stands for itself
+  finding.latency_ns = ns;
+  finding.breakdown = Breakdown{.preempted_ns = ns};
+  finding.waits = {Wait{.ns = ns, .state = "preempted"}};
+  finding.waits[0].ran.add({0, runner, std::move(comm)}, ns);
+  return finding;
+}
+
+WhyCause waits_for_cpu(const Session& session) {
+  for (const WhyCause& cause : session.figures().causes)
+    if (cause.kind == why_runqueue) return cause;
+  ADD_FAILURE() << "no such cause";
+  return {};
+}
+
+TEST(CpuWaits, WhatIsNotKnownHasAShare) {
+  Session session;
+  session.threads.push_back(thread_of(10, 10, "app"));
+  session.threads[0].runqueue_ns = 400 * ms;
+  session.blame.add(preempted_call(20, "busy", 100 * ms), {});
+  EXPECT_EQ(waits_for_cpu(session).cause, "waited for a CPU behind busy 25 % (unknown: 75 %)");
+}
+
+TEST(CpuWaits, PreemptionsThatWereNotExaminedHaveTheSharesOfTheirDisplacers) {
+  Session session;
+  session.threads.push_back(thread_of(10, 10, "app"));
+  session.threads[0].preempted_ns = 400 * ms;
+  session.threads[0].displacers = {{.tid = 7, .comm = "sh", .count = 40, .total_ns = 400 * ms}};
+  session.blame.add(preempted_call(20, "busy", 100 * ms), {});
+  EXPECT_EQ(waits_for_cpu(session).cause, "waited for a CPU behind sh 75 %, busy 25 %");
+}
+
+span_record read_span(std::uint64_t end_ns, std::uint64_t latency_ns) {
+  span_record span{};
+  span.header.time_ns = end_ns;
+  span.header.tid = 10;
+  std::ranges::copy(std::string_view("app"), span.header.comm);
+  span.span = SPAN_SYSCALL;
+  span.latency_ns = latency_ns;
+  return span;
+}
+
+TEST(CpuWaits, AnExaminedWaitStandsForThoseOfItsClass) {
+  Session session;
+  session.threads.push_back(thread_of(10, 10, "app"));
+  session.threads[0].preempted_ns = 1000 * ms;
+  for (std::uint64_t i = 1; i <= 10'000; ++i) session.sampling.wants(read_span(1, ms), {});
+  const Finding often = preempted_call(20, "often", 10 * ms);
+  session.blame.add(often, session.sampling.class_of(often));
+  Finding once = preempted_call(30, "once", 10 * ms);
+  once.name = "write";
+  session.blame.add(once, session.sampling.class_of(once));
+  const WhyCause cause = waits_for_cpu(session);
+  ASSERT_EQ(cause.by.size(), 2u);
+  EXPECT_EQ(cause.by[0].name, "often");
+  EXPECT_GT(cause.by[0].ns, 100 * cause.by[1].ns);
+  EXPECT_GT(cause.count, 100u);
+}
+
+}  // namespace
+}  // namespace overdue::cpu_waits_test
