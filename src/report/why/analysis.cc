@@ -102,7 +102,10 @@ void WhyAnalysis::take(const Finding& finding) {
 
 /// An operation that is no delay may have waited for a CPU all the same.
 void WhyAnalysis::leave_out(const Finding& finding) {
-  holders_.add(finding, sampling_.class_of(finding));
+  const WhySampling::Class of = sampling_.class_of(finding);
+  holders_.add(finding, of);
+  session_.blame.add_left_out(finding, of);
+  if (has_intervals_) interval_.blame.add_left_out(finding, of);
   add_answer(finding);
 }
 

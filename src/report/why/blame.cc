@@ -264,6 +264,19 @@ BlameTable::Runnable::Sums BlameTable::Runnable::weighted(const WhySampling& sam
   return all;
 }
 
+void BlameTable::add_waits_for_cpu(const Finding& finding, const WhySampling::Class& of) {
+  if (!finding.breakdown) return;
+  const Breakdown& parts = *finding.breakdown;
+  if (const std::uint64_t ns = parts.runqueue_ns + parts.preempted_ns; ns > 0)
+    add_runners(add_runnable(runqueue_, finding, of, ns).by, finding);
+  if (parts.throttled_ns > 0)
+    add_throttles(add_runnable(throttled_, finding, of, parts.throttled_ns).by, finding);
+}
+
+void BlameTable::add_left_out(const Finding& finding, const WhySampling::Class& of) {
+  if (finding.type != "hang" && !is_counted_elsewhere(finding)) add_waits_for_cpu(finding, of);
+}
+
 void BlameTable::add(const Finding& finding, const WhySampling::Class& of) {
   if (finding.span == span_name(SPAN_SYSCALL)) end_older_call(finding);
   if (finding.type == "hang") {
@@ -273,13 +286,7 @@ void BlameTable::add(const Finding& finding, const WhySampling::Class& of) {
   if (finding.hang != 0) open_.erase(finding.hang);
   if (is_counted_elsewhere(finding)) return;
   longest_ns_ = std::max(longest_ns_, finding.late_ns());
-  if (finding.breakdown) {
-    const Breakdown& parts = *finding.breakdown;
-    if (const std::uint64_t ns = parts.runqueue_ns + parts.preempted_ns; ns > 0)
-      add_runners(add_runnable(runqueue_, finding, of, ns).by, finding);
-    if (parts.throttled_ns > 0)
-      add_throttles(add_runnable(throttled_, finding, of, parts.throttled_ns).by, finding);
-  }
+  add_waits_for_cpu(finding, of);
   const std::uint64_t blocked_ns = late_blocked_ns(finding);
   if (blocked_ns > longest_lock_ns_ && waits_for_any_lock(finding)) longest_lock_ns_ = blocked_ns;
   if (blocked_ns > 0 && blocked_ns >= finding.threshold_ns / 2 && !is_wanted_timeout(finding))

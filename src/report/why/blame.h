@@ -33,6 +33,8 @@ class BlameTable {
 
   /// Takes a late operation of a class, or one that is still open.
   void add(const Finding& finding, const WhySampling::Class& of);
+  /// Takes an operation that is no delay: it may have waited for a CPU all the same.
+  void add_left_out(const Finding& finding, const WhySampling::Class& of);
   /// A call of the thread has ended, and its record is not examined.
   void end_call(std::uint32_t tid);
   /// An empty table for the next interval, with the operations that are still open.
@@ -115,6 +117,7 @@ class BlameTable {
   static std::vector<WhyName> names_of(const std::map<std::string, Who>& by_name);
   void blame(const Finding& finding, const WhySampling::Class& of, std::string_view kind,
              std::uint64_t lasted_ns);
+  void add_waits_for_cpu(const Finding& finding, const WhySampling::Class& of);
   static Runnable::Sums& add_runnable(Runnable& sum, const Finding& finding,
                                       const WhySampling::Class& of, std::uint64_t ns);
 

@@ -54,6 +54,14 @@ TEST(CpuWaits, PreemptionsThatWereNotExaminedHaveTheSharesOfTheirDisplacers) {
   EXPECT_EQ(waits_for_cpu(session).cause, "waited for a CPU behind sh 75 %, busy 25 %");
 }
 
+TEST(CpuWaits, OperationsThatAreNoDelayHaveWaitedForACpuAllTheSame) {
+  Session session;
+  session.threads.push_back(thread_of(10, 10, "app"));
+  session.threads[0].runqueue_ns = 100 * ms;
+  session.blame.add_left_out(preempted_call(20, "busy", 100 * ms), {});
+  EXPECT_EQ(waits_for_cpu(session).cause, "waited for a CPU behind busy 100 %");
+}
+
 span_record read_span(std::uint64_t end_ns, std::uint64_t latency_ns) {
   span_record span{};
   span.header.time_ns = end_ns;

@@ -122,6 +122,8 @@ void name_disk_users(WhyCause& cause, const std::vector<DiskUse>& uses) {
   }
   std::vector<std::string> said;
   for (const DiskUse& use : uses) {
+    // Requests without data are flushes. Workers of the kernel issue them for other threads.
+    if (use.bytes == 0) continue;
     if (use.disk != disk || use.share() < least_part_named || is_waiting(cause, use)) continue;
     if (said.size() == users_named) break;
     said.push_back(fmt::format("{} {:.0f} % ({} in {} requests)", user_name(use), 100 * use.share(),

@@ -9,13 +9,14 @@
 namespace overdue::disk_uses_test {
 namespace {
 
-void add(DiskUses& uses, const char* comm, std::uint32_t pid, std::uint64_t ns) {
+void add(DiskUses& uses, const char* comm, std::uint32_t pid, std::uint64_t ns,
+         std::uint64_t bytes = 4096) {
   disk_use raw{};
   raw.header.pid = pid;
   std::strncpy(raw.header.comm, comm, sizeof raw.header.comm - 1);
   std::strncpy(raw.disk, "vda", sizeof raw.disk - 1);
   raw.requests = 1000;
-  raw.data_bytes = 4096;
+  raw.data_bytes = bytes;
   raw.device_ns = ns;
   uses.add({&disk_use_schema, std::as_bytes(std::span(&raw, 1))});
 }
@@ -75,6 +76,16 @@ TEST(DiskUses, BlameNobodyWhileTheDiskIsIdle) {
   name_disk_users(cause, uses.all());
   EXPECT_TRUE(cause.cause.starts_with("disk vda: fsync; vda worked for 9")) << cause.cause;
   EXPECT_EQ(cause.cause.find("fio"), std::string::npos);
+}
+
+TEST(DiskUses, AWorkerThatIssuesTheFlushesOfOthersIsNoUser) {
+  DiskUses uses;
+  add(uses, "kworker/1:1H", 44, 90, 0);
+  add(uses, "fio", 9, 10);
+  WhyCause cause = waits_for("disk vda: fsync", {{"disk vda", 1, 100}});
+  const std::string before = cause.cause;
+  name_disk_users(cause, uses.all());
+  EXPECT_EQ(cause.cause, before);
 }
 
 TEST(DiskUses, DoNotBlameTheInnocent) {
