@@ -131,6 +131,7 @@ int OffcpuCommand::run(const Invocation& invocation) {
   if (!trace_.empty()) return read_trace(invocation);
   const OffcpuPlan plan = this->plan(invocation.has_program);
   MeasureRequest request = request_of_target("offcpu", invocation, target_, stop_, output_);
+  request.notes = asked_jvms(stack_options_, request.selection);
   request.options = kept_options(plan);
   request.by_container = plan.show.by == Whose::cgroup || !save_.empty();
   OffcpuView view(plan, output_);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "bpf/span.h"
+#include "live/jvm_perf_maps.h"
 
 namespace overdue {
 namespace {
@@ -62,6 +63,11 @@ std::unique_ptr<Kernel> KernelOptions::open() const {
 
 void add_stack_options(CLI::App& app, StackOptions& options) {
   app.add_flag("--no-sandbox", options.no_sandbox);
+  app.add_flag("--perf-maps", options.perf_maps);
+}
+
+std::vector<std::string> asked_jvms(const StackOptions& options, const TargetSelection& target) {
+  return options.perf_maps ? ask_jvms_for_perf_maps(target) : std::vector<std::string>();
 }
 
 void add_output_options(CLI::App& app, OutputOptions& options, bool with_interval) {

@@ -38,11 +38,15 @@ struct KernelOptions {
 };
 void add_kernel_options(CLI::App& app, KernelOptions& options);
 
-/// `--no-sandbox`: how stacks are read.
+/// `--no-sandbox`, `--perf-maps`: how stacks are read.
 struct StackOptions {
   bool no_sandbox = false;
+  bool perf_maps = false;
 };
 void add_stack_options(CLI::App& app, StackOptions& options);
+/// With --perf-maps, asks the JVMs of the target for names of methods. Returns the answers, as
+/// notes for the report. Throws as ask_jvms_for_perf_maps().
+std::vector<std::string> asked_jvms(const StackOptions& options, const TargetSelection& target);
 
 void add_output_options(CLI::App& app, OutputOptions& options, bool with_interval);
 

@@ -58,6 +58,7 @@ int ProfileCommand::run(const Invocation& invocation) {
   ProfilePlan plan{.rate_hz = rate_hz_, .top = view_.row_limit(), .flame = flame_};
   if (!by_.empty()) choose_rows(plan, by_);
   MeasureRequest request = request_of_target("profile", invocation, target_, stop_, output_);
+  request.notes = asked_jvms(stack_options_, request.selection);
   request.options = kept_options(plan);
   request.by_container = plan.by == Whose::cgroup || !save_.empty();
   LiveStacks stacks({.sandbox = !stack_options_.no_sandbox, .many_stacks = true});

@@ -129,6 +129,7 @@ int RecordCommand::run(const Invocation& invocation) {
   const EventChoice events = parse_events(events_);
   check(invocation);
   MeasureRequest request = request_of_target("record", invocation, target_, stop_, {});
+  request.notes = asked_jvms(stack_options_, request.selection);
   request.quiet = quiet_;
   request.verbose = verbose_;
   request.by_container = true;

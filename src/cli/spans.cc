@@ -165,6 +165,7 @@ int SpansCommand::run(const Invocation& invocation) {
   check_sink_format(output_.format);
   StallOptions wanted = options();
   MeasureRequest request = request_of_target("spans", invocation, target_, stop_, output_);
+  request.notes = asked_jvms(stack_options_, request.selection);
   request.thresholds = {"1ns"};
   request.spans = spans();
   wanted.whole_machine = request.selection.kind == TargetKind::all;

@@ -229,6 +229,7 @@ int StallsCommand::run(const Invocation& invocation) {
   }
   StallOptions wanted = options();
   MeasureRequest request = request_of_target("stalls", invocation, target_, stop_, output_);
+  request.notes = asked_jvms(stack_options_, request.selection);
   wanted.whole_machine = request.selection.kind == TargetKind::all;
   prepare_user_spans(wanted, request.selection, !stack_options_.no_sandbox);
   StallProbeSet probe_set(std::move(wanted));

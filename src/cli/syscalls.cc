@@ -139,6 +139,7 @@ MeasureRequest SyscallsCommand::request(const Invocation& invocation) {
     throw Error("-o and --save name the same file").hint("give two names").exit_status(2);
   if (view_.calls) refuse_stream_on_page(output_.format, "--calls");
   MeasureRequest request = request_of_target("syscalls", invocation, target_, stop_, output_);
+  request.notes = asked_jvms(stack_options_, request.selection);
   const GroupBy by = view_.group_by();
   request.by_container = by.container || by.cgroup || !save_.empty();
   request.streams = view_.calls || request.interval.has_value();

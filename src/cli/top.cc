@@ -40,6 +40,7 @@ class TopCommand final : public Command {
 int TopCommand::run(const Invocation& invocation) {
   if (!target_.chooses_threads()) target_.all = true;
   MeasureRequest request = request_of_target("top", invocation, target_, stop_, output_);
+  request.notes = asked_jvms(stack_options_, request.selection);
   if (!request.interval) request.interval = default_interval;
   request.streams = true;
   require_terminal();

@@ -48,6 +48,7 @@ int WhyCommand::run(const Invocation& invocation) {
   check_program(invocation, "overdue why -- make");
   check_sink_format(output_.format);
   MeasureRequest request = request_of_target("why", invocation, target_, stop_, output_);
+  request.notes = asked_jvms(stack_options_, request.selection);
   request.selection.present_children = true;
   if (!request.duration && !invocation.has_program) request.duration = default_duration;
   WhyPlan plan{.cpus = request.selection.cpus, .top = top_, .spawned = invocation.has_program};

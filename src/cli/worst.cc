@@ -286,6 +286,7 @@ int WorstCommand::run(const Invocation& invocation) {
   target_.command = invocation.program;
   if (target_.is_empty()) target_.all = true;
   MeasureRequest request = request_of_target("worst", invocation, target_, stop_, output_);
+  request.notes = asked_jvms(stack_options_, request.selection);
   wanted.whole_machine = request.selection.kind == TargetKind::all;
   request.streams = wanted.keep == 0;
   if (!threshold_.empty()) request.thresholds = {threshold_};

@@ -136,7 +136,8 @@ SessionInfo BpfSource::describe() {
   info.options = request_.options;
   if (program_) info.target.pids = {program_->pid()};
   info.backend = probe_set_.backend();
-  info.notes = target_.notes;
+  info.notes = request_.notes;
+  info.notes.insert(info.notes.end(), target_.notes.begin(), target_.notes.end());
   for (const auto& [nr, symbol] : kernel_syscall_symbols(first_unnamed_syscall()))
     if (std::string name = name_from_kernel_symbol(symbol); !name.empty())
       info.names.syscalls[{ABI_NATIVE, nr}] = std::move(name);

@@ -30,6 +30,7 @@ struct MeasureRequest {
   std::vector<std::string> spans = {};       ///< of --span, for a recording
   std::vector<std::string> only = {};        ///< of -e, for a recording
   KeptOptions options = {};                  ///< settings of the session, for a recording
+  std::vector<std::string> notes = {};       ///< remarks for the reader of the report
 };
 
 /// The part of `request` that the run needs: times, output, and the target's program, if any.

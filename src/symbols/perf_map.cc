@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,6 +14,7 @@
 #include "base/text.h"
 #include "base/thread_rights.h"
 #include "symbols/open_file.h"
+#include "symbols/process_status.h"
 
 namespace overdue {
 namespace {
@@ -32,37 +32,6 @@ std::optional<std::uint64_t> take_number(std::string_view& line) {
   if (line.empty() || (line[0] != ' ' && line[0] != '\t')) return std::nullopt;
   line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
   return value;
-}
-
-/// The identity of a process, from /proc/PID/status.
-struct Identity {
-  uid_t uid = 0;
-  std::vector<pid_t> pids;  ///< ids in the process's namespace and, if different, in Overdue's
-};
-
-std::optional<Identity> identity_of(pid_t pid) {
-  std::ifstream status(fmt::format("/proc/{}/status", pid));
-  Identity identity;
-  bool has_uid = false;
-  for (std::string line; std::getline(status, line);) {
-    const std::vector<std::string_view> words = split(line, '\t');
-    const auto number = [&](std::size_t word) {
-      unsigned value = 0;
-      std::from_chars(words[word].data(), words[word].data() + words[word].size(), value);
-      return value;
-    };
-    if (words.size() >= 3 && words[0] == "Uid:") {  // real, effective
-      identity.uid = number(2);
-      has_uid = true;
-    }
-    if (words.size() >= 2 && words[0] == "NSpid:") {
-      identity.pids.push_back(static_cast<pid_t>(number(words.size() - 1)));
-      if (words.size() > 2) identity.pids.push_back(pid);
-    }
-  }
-  if (!has_uid) return std::nullopt;
-  if (identity.pids.empty()) identity.pids.push_back(pid);
-  return identity;
 }
 
 /// Why a file may not name the code of a process of user `owner`; empty if it may.
@@ -101,12 +70,12 @@ PerfMap PerfMap::parse(std::string_view text) {
 
 PerfMap::File PerfMap::open(pid_t pid) {
   const ReadRights rights;
-  const auto identity = identity_of(pid);
+  const auto status = read_process_status(pid);
   const Fd root = open_root_of(pid);
   File file;
-  if (!identity || !root) return file;
-  file.owner = identity->uid;
-  for (const pid_t name : identity->pids) {
+  if (!status || !root) return file;
+  file.owner = status->uid;
+  for (const pid_t name : status->pids) {
     const std::string path = fmt::format("/tmp/perf-{}.map", name);
     file.fd = open_regular_in(root, pid, path, SymbolicLinks::refused);
     if (file.fd) {

@@ -6,7 +6,7 @@ GROUP = "runtimes"
 SYMPTOM = "eight Java threads are no faster than one"
 READING = """\
 The holders are the waiters: each thread has the monitor in turn, so eight threads do the work of
-one. After `jcmd PID Compiler.perfmap`, the report also names the method that the holders run."""
+one. With `--perf-maps`, the report also names the method that the holders run."""
 TRUTH = Truth(cause=r"lock|monitor|futex", who="order-", by="order-", least=0.3,
               not_by="VM Thread|GC Thread|VM Periodic")
 

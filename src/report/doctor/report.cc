@@ -68,8 +68,8 @@ std::string names_text(const Diagnosis& found) {
   const std::string maps = found.perf_maps == 0 ? std::string("none in /tmp")
                                                 : fmt::format("{} in /tmp", found.perf_maps);
   text += labelled("perf maps", maps +
-                                    "; they name JIT code: node --perf-basic-prof, jcmd PID "
-                                    "Compiler.perfmap (Java 17), python3 -X perf (3.12)");
+                                    "; they name JIT code: node --perf-basic-prof, --perf-maps "
+                                    "for Java (17), python3 -X perf (3.12)");
   return text;
 }
 

@@ -14,9 +14,8 @@ struct Runtime {
 
 constexpr Runtime runtimes[] = {
     {"libjvm.so",
-     "Java methods have no names: `jcmd {} Compiler.perfmap`, as the user of the JVM (17 or "
-     "newer), "
-     "writes those of compiled methods"},
+     "Java methods have no names: --perf-maps asks JVM {} (17 or newer) for those of compiled "
+     "methods"},
     {"node", "JavaScript functions have no names: `node --perf-basic-prof` writes them"},
     {"nodejs", "JavaScript functions have no names: `node --perf-basic-prof` writes them"},
     {"libcoreclr.so",

@@ -19,7 +19,7 @@ TEST(UnnamedCode, OfARuntimeHasAdviceWithTheFirstProcess) {
   code.add(7, {enter, unnamed, {.name = "start_thread", .module = "/lib/libc.so.6"}});
   code.add(8, {unnamed, enter});
   code.add(9, {unnamed, {.name = "node::Start", .module = "/usr/bin/node"}});
-  EXPECT_THAT(code.notes(), ElementsAre(HasSubstr("jcmd 7 Compiler.perfmap"),
+  EXPECT_THAT(code.notes(), ElementsAre(HasSubstr("--perf-maps asks JVM 7 "),
                                         HasSubstr("node --perf-basic-prof")));
 }
 
