@@ -27,7 +27,7 @@ class Quota(QuotaMixin, Case):
 
     def assert_is_the_quotas(self, found, cgroup, truth_ns):
         throttled_ns = sum(one["breakdown"]["throttled_ns"] for one in found)
-        self.assertGreater(truth_ns, 1000 * MS, "the quota has taken most of the time")
+        self.assertGreater(truth_ns, 500 * MS, "the quota has taken much of the time, on a busy machine too")
         self.assertAlmostEqual(throttled_ns, truth_ns, delta=truth_ns / 20, msg=described_all(found))
         for finding in found:
             for wait in finding["waits"]:
