@@ -40,8 +40,8 @@ static __always_inline struct cpu_slice* begin_slice(struct cpu_runs* runs, u64 
   return slice;
 }
 
-/* One thread leaves the CPU for another. If a switch was not seen, the thread that ran before is
- * unknown. A long run has a slice of its own, which can be cut anywhere. Not static: see
+/* One thread leaves the CPU for another. If a switch was not seen, the time before it is unknown. A
+ * long run has a slice of its own, which can be cut anywhere. Not static: see
  * throttled_since_mark(). */
 __noinline int change_run(struct cpu_runs* runs, const struct changing_threads* threads,
                           u64 now_ns) {
@@ -59,11 +59,22 @@ __noinline int change_run(struct cpu_runs* runs, const struct changing_threads* 
   return 0;
 }
 
-static __always_inline void note_run(struct cpu_runs* runs, const struct task_struct* prev,
+/* A hardened kernel may hide the switch that brought `prev`: the scheduler's own note says since
+ * when `prev` ran. */
+static __always_inline void begin_unseen_run(struct cpu_ledger* cpu, const struct task_struct* prev,
+                                             u64 now_ns) {
+  u64 since_ns = arrival_of(prev, cpu);
+  if (!prev->pid || since_ns <= cpu->runs.since_ns || since_ns >= now_ns) return;
+  cpu->runs.task = (u64)prev;
+  cpu->runs.since_ns = since_ns;
+}
+
+static __always_inline void note_run(struct cpu_ledger* cpu, const struct task_struct* prev,
                                      const struct task_struct* next, u64 now_ns) {
   if (!control.slice_ns) return;
+  if (cpu->runs.task != (u64)prev) begin_unseen_run(cpu, prev, now_ns);
   struct changing_threads threads = {.prev = (u64)prev, .next = (u64)next, .prev_tid = prev->pid};
-  change_run(runs, &threads, now_ns);
+  change_run(&cpu->runs, &threads, now_ns);
 }
 
 /* Not static, like the functions below: see throttled_since_mark(). */

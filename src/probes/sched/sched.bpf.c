@@ -205,7 +205,7 @@ static __always_inline int switch_threads(u64* ctx, enum deferral deferral) {
   u64 now_ns = bpf_ktime_get_ns();
   check_ticks(prev, cpu, now_ns);
   cpu->looked_ns = now_ns;
-  note_run(&cpu->runs, prev, next, now_ns);
+  note_run(cpu, prev, next, now_ns);
   if (keeps_idle && (!prev->pid || !next->pid)) count_idle(next, now_ns);
   struct thread_ledger* ledger = prev->pid ? ledger_of(prev) : 0;
   if (ledger) {
