@@ -1,59 +1,22 @@
 #!/usr/bin/python3
 """Ready-made spans of real servers and programs, each compared with the account of its client: as many spans as
 requests, and no span longer than the client has seen."""
-import contextlib
-import glob
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import SLOWER, Live, attached, eventually, main, overdue, read_ndjson, tool
-from request_case import HIDDEN, MS, Case, free_port, rows_of
+from overdue_test import Live, attached, main, overdue, read_ndjson, tool
+from request_case import HIDDEN, MS, Case, PostgresCase, RedisCase, rows_of
 
 
-class Postgres(Case):
-    """A server of its own, run by another user."""
-
-    def setUp(self):
-        super().setUp()
-        found = sorted(glob.glob("/usr/lib/postgresql/*/bin/postgres"))
-        if not found:
-            self.skipTest("PostgreSQL is not installed")
-        self.bin = os.path.dirname(found[-1])
-        self.psql = tool("psql")
-        self.data = tempfile.mkdtemp(prefix="requests", dir="/tmp")
-        self.addCleanup(shutil.rmtree, self.data, ignore_errors=True)
-        shutil.chown(self.data, "nobody")
-        self.port = free_port()
-        made = subprocess.run([f"{self.bin}/initdb", "-D", f"{self.data}/db", "-U", "test", "-A", "trust", "-N"],
-                              user="nobody", cwd="/", capture_output=True, check=False)
-        self.assertEqual(made.returncode, 0, made)
-        self.server = Live(f"{self.bin}/postgres", "-D", f"{self.data}/db", "-k", self.data, "-p", self.port,
-                           "-c", "listen_addresses=", "-c", "autovacuum=off", user="nobody", cwd="/")
-        self.addCleanup(self.stop)
-        eventually(lambda: self.sql("select 1")[0] == 0, 30 * SLOWER, "the server does not answer", pause=0.2)
-
-    def stop(self):
-        self.server.signal(signal.SIGQUIT)
-        with contextlib.suppress(AssertionError):
-            self.server.finish()
-        self.server.__exit__()
-
-    def sql(self, *commands, check=False):
-        arguments = [word for command in commands for word in ("-c", command)]
-        done = subprocess.run([self.psql, "-h", self.data, "-p", str(self.port), "-U", "test", "-X", "-q",
-                               *arguments, "postgres"], capture_output=True, check=check)
-        return done.returncode, done.stdout
-
+class Postgres(PostgresCase):
     def test_statements_and_transactions(self):
         with self.measured("postgres-query,postgres-txn", "-p", self.server.pid) as reports:
             begin = time.monotonic_ns()
@@ -114,28 +77,7 @@ class Postgres(Case):
             self.assertTrue(finding["user_stack"])
 
 
-class Redis(Case):
-    def setUp(self):
-        super().setUp()
-        self.port = free_port()
-        self.server = Live(tool("redis-server", "valkey-server"), "--port", self.port, "--bind", "127.0.0.1",
-                           "--save", "", "--dir", self.folder, "--enable-debug-command", "local")
-        self.addCleanup(self.server.__exit__)
-        eventually(self.answers, 20 * SLOWER, "the server does not answer")
-
-    def answers(self):
-        with contextlib.suppress(OSError):
-            return self.send(b"PING") == b"+PONG\r\n"
-        return False
-
-    def send(self, *commands):
-        """The answer to the last of these commands."""
-        with socket.create_connection(("127.0.0.1", self.port), 5) as connection:
-            for command in commands:
-                connection.sendall(command + b"\r\n")
-                answer = connection.recv(4096)
-        return answer
-
+class Redis(RedisCase):
     def test_each_command_is_a_span(self):
         times = 40
         with self.measured("redis-command", "-p", self.server.pid) as reports:

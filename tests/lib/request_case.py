@@ -1,10 +1,16 @@
 """What tests of ready-made spans share: servers are measured while their clients ask."""
 import contextlib
+import glob
 import json
+import os
+import shutil
 import signal
 import socket
+import subprocess
+import tempfile
 
-from overdue_test import FolderTest, attached, overdue, read_ndjson, require_root
+from overdue_test import (SLOWER, FolderTest, Live, attached, eventually, overdue, read_ndjson, require_root,
+                          tool)
 
 MS = 1_000_000
 HIDDEN = 2  # switches and calls that this kernel may hide
@@ -54,8 +60,75 @@ class Case(FolderTest):
             self.assertEqual(sum(finding["breakdown"].values()), finding["latency_ns"])
         return [(finding, finding["breakdown"]) for finding in known]
 
+    def assert_whole(self, findings, least):
+        """The parts add up to the latency, and hardly any time is unknown."""
+        self.assertGreaterEqual(len(findings), least)
+        whole = self.ledgers_of(findings)
+        self.assertTrue(whole, findings)
+        unknown_ns = sum(parts["unknown_ns"] for _, parts in whole)
+        self.assertLessEqual(unknown_ns, 0.02 * sum(finding["latency_ns"] for finding, _ in whole), whole)
+        return whole
+
     def assert_within(self, row, seen_ns):
         """Each span lies within what the client measured, one time for each of its requests."""
         self.assertGreater(row["min_ns"], 0)
         self.assertLessEqual(row["total_ns"], sum(seen_ns))
         self.assertLessEqual(row["max_ns"], max(seen_ns))
+
+
+class PostgresCase(Case):
+    """A server of its own, run by another user."""
+
+    def setUp(self):
+        super().setUp()
+        found = sorted(glob.glob("/usr/lib/postgresql/*/bin/postgres"))
+        if not found:
+            self.skipTest("PostgreSQL is not installed")
+        self.bin = os.path.dirname(found[-1])
+        self.psql = tool("psql")
+        self.data = tempfile.mkdtemp(prefix="requests", dir="/tmp")
+        self.addCleanup(shutil.rmtree, self.data, ignore_errors=True)
+        shutil.chown(self.data, "nobody")
+        self.port = free_port()
+        made = subprocess.run([f"{self.bin}/initdb", "-D", f"{self.data}/db", "-U", "test", "-A", "trust", "-N"],
+                              user="nobody", cwd="/", capture_output=True, check=False)
+        self.assertEqual(made.returncode, 0, made)
+        self.server = Live(f"{self.bin}/postgres", "-D", f"{self.data}/db", "-k", self.data, "-p", self.port,
+                           "-c", "listen_addresses=", "-c", "autovacuum=off", user="nobody", cwd="/")
+        self.addCleanup(self.stop)
+        eventually(lambda: self.sql("select 1")[0] == 0, 30 * SLOWER, "the server does not answer", pause=0.2)
+
+    def stop(self):
+        self.server.signal(signal.SIGQUIT)
+        with contextlib.suppress(AssertionError):
+            self.server.finish()
+        self.server.__exit__()
+
+    def sql(self, *commands, check=False):
+        arguments = [word for command in commands for word in ("-c", command)]
+        done = subprocess.run([self.psql, "-h", self.data, "-p", str(self.port), "-U", "test", "-X", "-q",
+                               *arguments, "postgres"], capture_output=True, check=check)
+        return done.returncode, done.stdout
+
+
+class RedisCase(Case):
+    def setUp(self):
+        super().setUp()
+        self.port = free_port()
+        self.server = Live(tool("redis-server", "valkey-server"), "--port", self.port, "--bind", "127.0.0.1",
+                           "--save", "", "--dir", self.folder, "--enable-debug-command", "local")
+        self.addCleanup(self.server.__exit__)
+        eventually(self.answers, 20 * SLOWER, "the server does not answer")
+
+    def answers(self):
+        with contextlib.suppress(OSError):
+            return self.send(b"PING") == b"+PONG\r\n"
+        return False
+
+    def send(self, *commands):
+        """The answer to the last of these commands."""
+        with socket.create_connection(("127.0.0.1", self.port), 5) as connection:
+            for command in commands:
+                connection.sendall(command + b"\r\n")
+                answer = connection.recv(4096)
+        return answer
