@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -134,8 +138,27 @@ WaitPlace place_of(const RawPlace& raw, StackNamer& namer) {
   return place;
 }
 
+/// The limit that took most of a throttled time, if this is known; none: several took it.
+std::optional<Throttle> throttle_of(const RawLedger& ledger) {
+  std::map<std::pair<std::string, bool>, std::pair<std::uint64_t, Throttle>> limits;
+  for (const RawPlace& place : ledger.places)
+    for (const RawWait* wait : place.whole) {
+      auto throttle = throttle_of(*wait);
+      if (!throttle) continue;
+      auto& [ns, limit] = limits[{throttle->cgroup, throttle->of_real_time}];
+      ns += wait->throttled_ns();
+      limit = std::move(*throttle);
+    }
+  const auto largest =
+      std::ranges::max_element(limits, {}, [](const auto& limit) { return limit.second.first; });
+  if (largest == limits.end() || largest->second.first < ledger.throttled_ns / 5 * 4)
+    return std::nullopt;
+  return largest->second.second;
+}
+
 void add_ledger(ChainLink& link, const RawLink& raw, StackNamer& namer) {
   if (!raw.ledger) return;
+  if (!link.throttle && raw.ledger->throttled_ns > 0) link.throttle = throttle_of(*raw.ledger);
   link.during_ns = raw.during_ns;
   link.ledger = breakdown_of(raw.ledger->parts, raw.ledger->throttled_ns, raw.during_ns);
   const std::size_t count = std::min(raw.ledger->places.size(), places_shown);
@@ -192,6 +215,19 @@ class CallFields final : public FieldVisitor {
   Finding& finding_;
 };
 
+/// The tracer in the present state "traced NAME[TID]" of an open call; the name may be any text.
+std::optional<ThreadName> present_tracer(const span_record& span) {
+  constexpr std::string_view traced = "traced ";
+  const std::string_view text = fixed_text(span.text);
+  const std::size_t open = text.rfind('[');
+  if (!text.starts_with(traced) || open == text.npos || open < traced.size()) return std::nullopt;
+  ThreadName tracer{.comm = std::string(text.substr(traced.size(), open - traced.size()))};
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data() + open + 1, last, tracer.tid);
+  if (error != std::errc() || end == last || *end != ']' || tracer.tid == 0) return std::nullopt;
+  return tracer;
+}
+
 /// Present state of the thread of an open call: one of a fixed set of words, even if the record is
 /// damaged.
 std::string_view present_state(const span_record& span) {
@@ -220,6 +256,12 @@ void explain_present(const RawStall& stall, Finding& finding) {
   }
   wait.state = woken ? "sleeping" : state;
   wait.kernel_stack = finding.kernel_stack;
+  if (!wait.could_run()) wait.means = stop_meaning(wait.kernel_stack, {});
+  if (const auto tracer = present_tracer(span); tracer && state == "other") {
+    if (wait.means.empty()) wait.means = stopped_by_tracer;
+    if (wait.means == stopped_by_tracer) wait.tracer = tracer;
+  }
+  if (!wait.means.empty()) finding.state = wait.means;
   WaitPlace place{.state = wait.state,
                   .ns = wait.ns,
                   .count = 1,

@@ -307,6 +307,32 @@ TEST(Explain, AnOpenCallSaysInOurWordsWhatItsThreadDoes) {
   EXPECT_EQ(e.finding.waits[0].state, "other");
 }
 
+TEST(Explain, AnOpenCallSaysWhoStopsItsThread) {
+  Explainer e;
+  e.namer.names = {{1, "ptrace_stop"}, {2, "do_signal_stop"}};
+  const auto reported = [&](std::string_view state, std::uint64_t function) {
+    span_record span = span_of(7, 1000, 2000);
+    span.flags |= SPAN_OPEN;
+    span.detail = 600;
+    span.text[state.copy(span.text, sizeof span.text - 1)] = '\0';
+    e.fed.add(span_schema, with_stack(span, {function}));
+    return e.finding.state;
+  };
+  EXPECT_EQ(reported("traced a [b[2]", 1), "traced");
+  ASSERT_TRUE(e.finding.waits.at(0).tracer);
+  EXPECT_EQ(e.finding.waits[0].tracer->comm, "a [b");
+  EXPECT_EQ(e.finding.waits[0].tracer->tid, 2u);
+  EXPECT_EQ(e.finding.waits[0].means, "traced");
+  EXPECT_EQ(e.finding.waits[0].state, "other");
+  EXPECT_EQ(reported("other", 1), "traced") << "by an unknown tracer";
+  EXPECT_FALSE(e.finding.waits.at(0).tracer);
+  EXPECT_EQ(reported("traced gdb[9]", 2), "stopped") << "the tracer did not stop the thread";
+  EXPECT_FALSE(e.finding.waits.at(0).tracer);
+  for (const std::string_view damaged :
+       {"traced gdb[", "traced gdb[x]", "traced gdb[9", "traced ["})
+    EXPECT_EQ(reported(damaged, 3), "other") << damaged;
+}
+
 TEST(Explain, AnOpenSpanOfAnotherKindHasNoThreadThatIsLate) {
   Explainer e;
   span_record span = span_of(7, 1000, 2000);

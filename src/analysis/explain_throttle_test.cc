@@ -86,6 +86,30 @@ TEST(Explain, NoWaitIsThrottledByAnothersRecord) {
   EXPECT_FALSE(e.finding.waits.at(0).throttle);
 }
 
+TEST(Explain, NamesTheLimitOfAThrottledPartOfAChainsThread) {
+  for (const u32 of_second : {8u, 7u}) {
+    Explainer e;
+    e.fed.add(wait_of(8, 1000, 1500, 1500, 9));
+    sched_throttle throttle = throttle_of({"api"});
+    name_thread(throttle.header, of_second, "worker");
+    throttle.header.time_ns = 1850;
+    sched_wait record = wait_of(8, 1550, 0, 1850);
+    record.state = WAIT_THROTTLED;
+    record.throttled_ns = 300;
+    e.fed.add(throttle).add(record);
+    e.fed.add(wait_of(7, 1000, 1900, 1950, 8)).add(span_of(7, 1000, 2000));
+    ASSERT_GE(e.finding.chain.size(), 1u);
+    const ChainLink& link = e.finding.chain[0];
+    EXPECT_EQ(link.what, "waited");
+    ASSERT_TRUE(link.ledger);
+    EXPECT_EQ(link.ledger->throttled_ns, 300u);
+    EXPECT_EQ(link.throttle.has_value(), of_second == 8) << "the record is another thread's";
+    if (link.throttle) {
+      EXPECT_EQ(link.throttle->cgroup, "/api");
+    }
+  }
+}
+
 /// An open call of thread 7, throttled since 1000.
 span_record open_span() {
   span_record span = span_of(7, 500, 1900);

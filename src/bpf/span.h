@@ -80,7 +80,8 @@ struct span_record {
   u16 kernel_frames;
   u16 user_bytes;
   char text[SPAN_TEXT_SIZE];  // by kind: name of the interrupt, the disk, the user span; open
-                              // system call: state of its thread, such as "sleeping"
+                              // system call: state of its thread, such as "sleeping", or "traced
+                              // NAME[TID]" with its tracer
   u64 throttled_ns;  // a part, like those of `ledger`: throttled by a quota or the real-time limit
 };
 WIRE_SIZE(struct span_record, 184);

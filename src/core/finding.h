@@ -231,8 +231,8 @@ struct Finding {
   std::vector<ChainLink> chain;     ///< chain of wakers of longest_wait()
   WaitPurpose purpose;
   std::string cause;         ///< equal for equal causes, across boots and builds
-  std::string_view state;    ///< hang: present state of the thread, as Wait::state, or "running" or
-                             ///< "runqueue"; else empty
+  std::string_view state;    ///< hang: present state of the thread, as Wait::means or Wait::state,
+                             ///< or "running" or "runqueue"; else empty
   bool is_way_back = false;  ///< true: the call was late after its end, on the way to its program
   std::optional<SignalHandler> handler;  ///< handler that ran on the way to the program
   bool is_older = false;                 ///< hang from before the session: a lower bound

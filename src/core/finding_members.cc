@@ -9,9 +9,9 @@ constexpr std::array<std::string_view, 2> interrupt_meanings{"timeout", "disk co
 constexpr std::array<std::string_view, 2> limits{"quota", "real_time"};
 constexpr std::array<std::string_view, 6> wait_states{"sleeping",  "uninterruptible", "preempted",
                                                       "throttled", "unknown",         "other"};
-constexpr std::array<std::string_view, 8> hang_states{"running",         "runqueue",  "sleeping",
-                                                      "uninterruptible", "preempted", "throttled",
-                                                      "unknown",         "other"};
+constexpr std::array<std::string_view, 11> hang_states{
+    "running", "runqueue", "sleeping", "uninterruptible", "preempted", "throttled",
+    "unknown", "stopped",  "traced",   "frozen",          "other"};
 constexpr std::array<std::string_view, 3> wait_reasons{"stopped", "traced", "frozen"};
 constexpr std::array<std::string_view, 5> object_kinds{"file", "pipe", "socket", "unix", "other"};
 constexpr std::array<std::string_view, 3> object_sides{"client", "server", "listener"};

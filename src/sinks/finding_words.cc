@@ -104,13 +104,13 @@ std::string place_text(const Stack& stack) {
   return {};
 }
 
-constexpr std::string_view was_preempted = "was preempted for";
+constexpr std::string_view was_preempted = "was preempted for", was_throttled = "was throttled for";
 
 /// The activity or wait state of a step's thread, in the past tense.
 std::string_view verb_of(std::string_view what) {
   if (what == "ran") return "ran";
   if (what == "preempted") return was_preempted;
-  if (what == "throttled") return "was throttled for";
+  if (what == "throttled") return was_throttled;
   return what == "unknown" ? "could run and did not for" : "waited";
 }
 
@@ -131,6 +131,7 @@ std::string where_it_waited(const WaitPlace& longest, std::uint64_t all_ns) {
 /// Where or by what another activity of a step's thread was, which took `ns`; empty: unknown.
 std::string circumstances(const ChainLink& link, std::string_view verb, std::uint64_t ns) {
   if (verb == "ran") return where_it_ran(link.on_cpu);
+  if (verb == was_throttled) return link.throttle ? ", " + throttle_text(link.throttle) : "";
   const WaitPlace* longest = nullptr;
   CpuShares ran;
   for (std::size_t i = link.what == "ran" ? 0 : 1; i < link.places.size(); ++i) {
@@ -255,7 +256,7 @@ std::string other_parts(const ChainLink& link) {
       {parts.oncpu_ns, "ran"},
       {parts.blocked_ns() + parts.runqueue_ns, "waited"},
       {parts.preempted_ns, was_preempted},
-      {parts.throttled_ns, "was throttled for"},
+      {parts.throttled_ns, was_throttled},
       {parts.irq_ns + parts.softirq_ns, "was interrupted for"}};
   for (auto& [ns, verb] : all)
     if (verb == verb_of(link.what)) ns -= std::min(ns, link.ns);

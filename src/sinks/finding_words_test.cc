@@ -31,6 +31,19 @@ TEST(LinkText, NeverSaysThatAPreemptedThreadsCpuIdled) {
             "by unknown 12.0ms");
 }
 
+TEST(LinkText, NamesTheLimitThatThrottledTheThreadForAPartOfItsTime) {
+  ChainLink link = late_open().chain.at(0);
+  link.what = "waited";
+  link.ns = 800'000'000;
+  link.during_ns = 1'000'000'000;
+  link.ledger = Breakdown{.throttled_ns = 200'000'000, .sleeping_ns = 800'000'000};
+  EXPECT_TRUE(link_text(link).ends_with("; was throttled for 200ms")) << link_text(link);
+  link.throttle = Throttle{"/shop/api", 1, 20'000'000, 100'000'000};
+  EXPECT_TRUE(link_text(link).ends_with(
+      "; was throttled for 200ms, by cgroup /shop/api (20.0ms of each 100ms)"))
+      << link_text(link);
+}
+
 TEST(StopText, NamesTheTracer) {
   Wait wait;
   wait.means = "traced";

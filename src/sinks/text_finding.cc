@@ -130,8 +130,10 @@ void Writer::present() {
   if (f.type != "hang" || f.state.empty()) return;
   if (f.state == "running") return line("still runs, on the CPU");
   const std::uint64_t ns = f.waits.empty() ? 0 : f.waits.back().ns;
-  line(fmt::format("still {}{}, for {} now", f.state == "runqueue" ? "in the run queue" : f.state,
-                   f.state == "uninterruptible" ? " (D)" : "", duration_text(ns)));
+  const auto& tracer = f.waits.empty() ? std::nullopt : f.waits.back().tracer;
+  line(fmt::format("still {}{}{}, for {} now", f.state == "runqueue" ? "in the run queue" : f.state,
+                   f.state == "uninterruptible" ? " (D)" : "",
+                   tracer ? " by " + thread_text(*tracer) : "", duration_text(ns)));
 }
 
 void Writer::purpose() {

@@ -231,6 +231,10 @@ TEST_F(FindingText, NamesFailuresAndHangs) {
   EXPECT_THAT(text_of(f), Not(HasSubstr("still")));
   f.state = "uninterruptible";
   EXPECT_THAT(text_of(f), HasSubstr("  still uninterruptible (D), for 2.30s now\n"));
+  f.state = "traced";
+  f.waits.resize(1);
+  f.waits[0].tracer = ThreadName{0, 12, "gdb"};
+  EXPECT_THAT(text_of(f), HasSubstr("  still traced by gdb[12], for "));
   f.span = "softirq";
   f.name = "NET_RX";
   EXPECT_THAT(text_of(f), HasSubstr("softirq NET_RX  io-demo[5786]"));

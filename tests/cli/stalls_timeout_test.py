@@ -141,6 +141,22 @@ class Timeout(unittest.TestCase):
             self.assertEqual(hang["name"], "futex")
             self.assertGreaterEqual(hang["latency_ns"], 300 * MS)
 
+    def test_a_thread_that_a_tracer_stops(self):
+        tracer_text = ("import ctypes, os, sys, time\nptrace = ctypes.CDLL(None).ptrace\npid = int(sys.argv[1])\n"
+                       "assert ptrace(0x4206, pid, 0, 0) == ptrace(0x4207, pid, 0, 0) == 0  # SEIZE, INTERRUPT\n"
+                       "os.waitpid(pid, 0x40000000)\nprint('stopped', flush=True)\ntime.sleep(600)")
+        with Live(workload("hang"), "sleep", 600) as target:
+            with Live(tool("python3"), "-c", tracer_text, target.pid) as tracer:
+                eventually(lambda: "stopped" in tracer.out(), 20, f"not stopped: {tracer.err()}")
+                finished = overdue("stalls", "-f", "ndjson", "--timeout", "500ms", "--idle", "-d", "2s", "-p", target.pid)
+                text = overdue("stalls", "--timeout", "500ms", "--idle", "-d", "2s", "-p", target.pid).out
+        [hang] = [line for line in lines_of(finished.out) if line["type"] == "hang"]
+        self.assertEqual(hang["state"], "traced", hang)
+        wait = hang["waits"][-1]
+        self.assertEqual((wait["state"], wait["means"]), ("other", "traced"), hang)
+        self.assertEqual((wait["traced_by"]["tid"], wait["traced_by"]["comm"]), (tracer.pid, "python3"), hang)
+        self.assertIn(f"still traced by python3[{tracer.pid}], for ", text)
+
     def test_strings(self):
         """Overdue reads the strings of an open call from the process's memory, here from the
         program's file, which must not be another machine's."""

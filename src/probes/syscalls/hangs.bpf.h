@@ -90,6 +90,20 @@ static __always_inline void fill_parts(struct hang_scratch* scratch, struct task
   span->flags |= SPAN_HAS_LEDGER;
 }
 
+/* Names the tracer that keeps the thread stopped, in the words of the present state: "traced
+ * NAME[TID]". */
+static __noinline int name_tracer(struct span_record* span, struct task_struct* task) {
+  static const char format[] = "traced %s[%d]";
+  if (!span || !task) return 0;
+  if (span->text[0] != 'o' || !task->ptrace) return 0; /* "other" */
+  struct task_struct* tracer = BPF_CORE_READ(task, parent);
+  char comm[COMM_SIZE] = {};
+  BPF_CORE_READ_STR_INTO(&comm, tracer, comm);
+  u64 arguments[] = {(u64)comm, BPF_CORE_READ(tracer, pid)};
+  bpf_snprintf(span->text, sizeof(span->text), format, arguments, sizeof(arguments));
+  return 0;
+}
+
 struct mapping_end {
   u64 end;
 };
@@ -206,6 +220,7 @@ static __always_inline void fill_hang(struct hang_scratch* scratch, struct task_
   span->latency_ns = ns_since_entry(state, now_ns);
   span->subject = state->nr;
   fill_parts(scratch, task, older, now_ns);
+  name_tracer(span, task);
   fill_limit(&scratch->throttle, &span->header, &scratch->ledger);
   if (!task->on_cpu) { /* the stack of a running thread cannot be read */
     long bytes = bpf_get_task_stack(task, scratch->kernel_stack, sizeof(scratch->kernel_stack), 0);
