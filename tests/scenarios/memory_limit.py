@@ -9,8 +9,7 @@ SYMPTOM = "a container writes slower than the machine around it"
 READING = """\
 The program reclaims memory itself, because its cgroup is at its limit: it waits for the disk in its
 own writes."""
-TRUTH = Truth(cause=r"reclaims memory of cgroup /odt-memory-\d+: .* of 64\.0 MB used \(memory\.(max|limit_in_bytes)\)", who="indexer", kinds=("blocked", "cpu"),
-              first=2)  # the writes themselves copy 256 MiB again and again
+TRUTH = Truth(cause=r"reclaims memory of cgroup /odt-memory-\d+: .* of 64\.0 MB used \(memory\.(max|limit_in_bytes)\)", who="indexer", by="disk|indexer|memory reclaim")
 LIMIT = 64 << 20
 
 PROGRAM = '''

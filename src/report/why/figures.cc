@@ -144,6 +144,7 @@ void Builder::add_kernel_work() {
       if (!is_much(ns) || (work.least_percent > 0 && ns < duration_ns_ / busy_share)) continue;
       booked_ns_[group.pid] += ns;
       booked_in_calls_ns_[group.pid] += part_of(ns, work.in_calls, work.samples);
+      if (add_reclaim(figures_, group, work.name, ns)) continue;
       const std::string where = functions_text(work.functions);
       figures_.causes.push_back(
           {.cause = fmt::format("{}, on the CPU{}{}", work.name, where.empty() ? "" : ": ", where),

@@ -245,6 +245,37 @@ TEST(WhyFigures, MemoryReclaimNamesTheCgroupThatIsAtItsLimit) {
   EXPECT_EQ(cause(), reclaim + "; reclaims memory of cgroup /a: 2 of 2");
 }
 
+TEST(WhyFigures, MemoryReclaimOnTheCpuAndInWaitsIsOneCause) {
+  Session session;
+  session.threads.push_back(thread_of(10, 11, "app"));
+  session.threads.back().oncpu_ns = 400 * ms;
+  for (int i = 0; i < 20; ++i)
+    session.cpu.add(10, "app", {{.name = i < 10 ? "try_to_free_mem_cgroup_pages" : "copy"}}, {});
+  Finding wait;
+  wait.span = "syscall";
+  wait.name = "pwrite64";
+  wait.thread = {.pid = 10, .tid = 11, .comm = "app"};
+  wait.latency_ns = 150 * ms;
+  wait.breakdown = Breakdown{.uninterruptible_ns = 150 * ms};
+  wait.waits = {{.ns = 150 * ms,
+                 .state = "uninterruptible",
+                 .kernel_stack = {{.name = "try_to_free_mem_cgroup_pages"}}}};
+  wait.places = {{.state = "uninterruptible", .ns = 150 * ms, .count = 1, .blocked_ns = 150 * ms}};
+  session.blame.add(wait, {});
+  session.memory_limits = {{.id = 10, .words = "reclaims memory of cgroup /a: 2 of 2"}};
+  const WhyFigures all = session.figures();
+  ASSERT_GE(all.causes.size(), 1u);
+  const WhyCause& limit = all.causes[0];
+  EXPECT_TRUE(limit.cause.starts_with("memory reclaim at the limit of the cgroup: pwrite64"))
+      << limit.cause;
+  EXPECT_TRUE(limit.cause.ends_with("; reclaims memory of cgroup /a: 2 of 2")) << limit.cause;
+  EXPECT_EQ(limit.total_ns, 350 * ms);
+  EXPECT_EQ(limit.parts.oncpu_ns, 200 * ms);
+  ASSERT_EQ(limit.who.size(), 1u);
+  EXPECT_EQ(limit.who[0].ns, 350 * ms);
+  EXPECT_TRUE(all.verdict.find("cgroup /a") != std::string::npos) << all.verdict;
+}
+
 TEST(WhyFigures, ProgramsThatAScriptStartsUntilOneSucceedsAreRetries) {
   const auto session_of = [](std::uint64_t failing, std::string_view sleeper) {
     Session session;

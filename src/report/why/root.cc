@@ -12,6 +12,7 @@
 #include "analysis/waker_words.h"
 #include "base/text.h"
 #include "core/span_kinds.h"
+#include "report/why/holder.h"
 #include "report/why/known_waits.h"
 #include "report/why/unnamed_code.h"
 #include "sinks/finding_words.h"
@@ -49,70 +50,33 @@ bool is_of_disk(std::string_view means, std::string_view what) {
   return means == disk_completion || what.find("BLOCK") != what.npos;
 }
 
+/// The file that a call writes, or whose writes a call waits for; empty: none, or not known.
+std::string_view written_file(const Finding& finding) {
+  constexpr std::string_view calls[] = {"write",     "writev",    "pwrite64",  "pwritev",
+                                        "pwritev2",  "fsync",     "fdatasync", "sync_file_range",
+                                        "ftruncate", "fallocate", "msync"};
+  const bool writes = finding.span == span_name(SPAN_SYSCALL) &&
+                      std::ranges::find(calls, finding.name) != std::end(calls);
+  return writes && finding.object && finding.object->kind == "file" ? finding.object->text
+                                                                    : std::string_view();
+}
+
 /// All waits for a disk that the program began in one place are one cause, also those of threads
-/// that wait for such a thread.
-std::string disk_key(const std::string& place) {
-  return "disk|" + place;
+/// that wait for such a thread. So are all waits to write one file: threads that write the file
+/// wait for its locks, its journal and its blocks in turn.
+std::string disk_key(const Finding& finding, const std::string& place) {
+  const std::string_view file = written_file(finding);
+  return file.empty() ? "disk|" + place : fmt::format("disk of file|{}", file);
 }
 
-/// The link with most of the delay that no later link explains, and the time of all links of
-/// threads with its name: threads in a row that hold a lock in turn are one root.
-struct Holder {
-  const ChainLink* link = nullptr;
-  const ChainLink* end = nullptr;  ///< the interrupt that ended its wait; null: none, or a thread
-  bool waited_for_next = false;    ///< the link's own wait has a link of its own
-  bool is_at_safepoint = false;    ///< a JVM kept the thread at a safepoint
-  std::uint64_t ns = 0, ran_ns = 0;
-};
-
-/// Time of the link's thread outside the wait that the next link explains.
-std::uint64_t active_ns(const ChainLink& link) {
-  if (!link.ledger) return link.what == "ran" ? link.ns : 0;
-  return link.ledger->oncpu_ns + link.ledger->irq_ns + link.ledger->softirq_ns +
-         link.ledger->runqueue_ns + link.ledger->preempted_ns + link.ledger->throttled_ns;
-}
-
-std::uint64_t ran_ns(const ChainLink& link) {
-  return link.ledger ? link.ledger->oncpu_ns : link.what == "ran" ? link.ns : 0;
-}
-
-/// Whether the chain ends at a JVM's VM thread that slept until the last thread had reached a
-/// safepoint. The VM thread is not the cause; which thread it waited for is not known.
-bool ends_at_safepoint(const std::vector<ChainLink>& chain, std::size_t vm_thread) {
-  if (vm_thread + 2 != chain.size() || chain.back().means != of_timeout) return false;
-  return std::ranges::any_of(chain[vm_thread].waking_stack, [](const StackFrame& frame) {
-    return frame.name.starts_with("VMThread::");
-  });
-}
-
-Holder holder_in(const std::vector<ChainLink>& chain) {
-  Holder longest;
-  std::uint64_t longest_ns = 0;
-  for (std::size_t i = 0; i < chain.size(); ++i) {
-    if (!chain[i].is_thread) continue;
-    const ChainLink* next = i + 1 < chain.size() ? &chain[i + 1] : nullptr;
-    const bool is_at_safepoint = ends_at_safepoint(chain, i + 1);
-    const bool is_last = !next || !next->is_thread || is_at_safepoint;
-    const std::uint64_t own_ns =
-        is_last ? chain[i].ns + (is_at_safepoint ? next->ns : 0) : active_ns(chain[i]);
-    if (!longest.link || own_ns >= longest_ns) {
-      longest_ns = own_ns;
-      longest.link = &chain[i];
-      longest.end = is_last && next && !next->is_thread ? next : nullptr;
-      longest.waited_for_next = !is_last;
-      longest.is_at_safepoint = is_at_safepoint;
-    }
-    if (is_at_safepoint) break;
-  }
-  if (!longest.link) return longest;
-  const std::string name = without_numbers(longest.link->thread.comm);
-  for (const ChainLink& link : chain) {
-    if (!link.is_thread || without_numbers(link.thread.comm) != name) continue;
-    const bool is_whole = &link == longest.link && !longest.waited_for_next;
-    longest.ns += is_whole ? std::max(longest_ns, active_ns(link)) : active_ns(link);
-    longest.ran_ns += ran_ns(link);
-  }
-  return longest;
+/// Time in the finding's waits of which one in the same place is such a wait.
+template <typename IsWanted>
+std::uint64_t blocked_where(const Finding& finding, IsWanted is_wanted) {
+  std::uint64_t ns = 0;
+  for (const WaitPlace& place : finding.places)
+    if (place.longest < finding.waits.size() && is_wanted(finding.waits[place.longest]))
+      ns += place.blocked_ns;
+  return ns;
 }
 
 /// TCP delays an acknowledgement for so long if nothing is to be sent meanwhile, and the other side
@@ -212,9 +176,12 @@ Root root_without_thread(const Finding& finding, const Wait& wait) {
   if (is_of_disk(means, what)) {
     root.by = disk.empty() ? "disk" : "disk " + printable(disk);
     root.operation = root.by + ": " + operation;
-    root.key = disk_key(finding.user_stack && !own_place(*finding.user_stack).empty()
-                            ? own_place(*finding.user_stack)
-                            : finding.name);
+    const std::string place = finding.user_stack ? own_place(*finding.user_stack) : "";
+    root.key = disk_key(finding, place.empty() ? finding.name : place);
+    const auto is_for_disk = [](const Wait& one) {
+      return one.waker && is_of_disk(one.waker->means, one.waker->context);
+    };
+    root.explained_ns = std::max(root.explained_ns, blocked_where(finding, is_for_disk));
   } else if (means == of_timeout) {
     root.operation = operation + ": its timeout expired";
   } else if (what.find("NET_RX") != what.npos) {
@@ -267,9 +234,12 @@ namespace {
 Root root_in_chain(const Finding& finding) {
   const Wait* wait = finding.longest_wait();
   if (is_stopped_at_present(finding)) {
-    const std::string stop =
-        fmt::format("{}, and not continued", stop_meaning(finding.kernel_stack, {}));
-    return {.key = stop, .operation = stop, .explained_ns = finding.latency_ns};
+    const Wait* stop = finding.waits.empty() ? nullptr : &finding.waits.back();
+    const std::string by = stop && stop->tracer ? thread_text(*stop->tracer) : "";
+    const std::string text =
+        fmt::format("{}{}{}, and not continued", stop_meaning(finding.kernel_stack, {}),
+                    by.empty() ? "" : " by ", by);
+    return {.key = text, .operation = text, .by = by, .explained_ns = finding.latency_ns};
   }
   if (!wait) {
     const std::string where =
@@ -307,8 +277,20 @@ Root root_in_chain(const Finding& finding) {
                          root.activity.substr(0, root.activity.find(" by ")));
   if (holder.end && is_of_disk(holder.end->means, holder.end->what) &&
       !root.activity.starts_with("ran"))
-    root.key = disk_key(place_of(*holder.link, false));
+    root.key = disk_key(finding, place_of(*holder.link, false));
   return root;
+}
+
+/// A thread whose cgroup has all the memory that it may have waits for its own limit, whatever ends
+/// the wait.
+void blame_limit(const Finding& finding, Root& root) {
+  root.operation = operation_of(finding);
+  root.key = fmt::format("{}|{}", cgroup_reclaim, finding.thread.pid);
+  root.thread.reset();
+  root.activity.clear();
+  root.ran_ns = 0;
+  root.explained_ns = blocked_where(
+      finding, [](const Wait& wait) { return known_kernel_wait(wait) == cgroup_reclaim; });
 }
 
 }  // namespace
@@ -328,6 +310,8 @@ std::string cause_text(const Root& root, const std::string& name) {
 
 Root root_of(const Finding& finding) {
   Root root = root_in_chain(finding);
+  const Wait* wait = finding.longest_wait();
+  if (wait && known_kernel_wait(*wait) == cgroup_reclaim) blame_limit(finding, root);
   // What the other end did is known of some answers only.
   if (is_answer(finding)) root.key = "answer|" + finding.name;
   if (holds_up_event_loop(finding)) {
@@ -352,8 +336,7 @@ Root root_of(const Finding& finding) {
 }
 
 bool is_stopped_at_present(const Finding& finding) {
-  const Wait* wait = finding.longest_wait();
-  return (!wait || wait->means.empty()) && !stop_meaning(finding.kernel_stack, {}).empty();
+  return finding.type == "hang" && !stop_meaning(finding.kernel_stack, {}).empty();
 }
 
 bool waits_for_lock(const Finding& finding) {

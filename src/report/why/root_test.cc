@@ -2,10 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
+
+#include "report/why/known_waits.h"
 
 namespace overdue::root_test {
 namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
 
 StackFrame own(const char* name) {
   return {.name = name, .module = "/bin/app"};
@@ -28,6 +34,104 @@ TEST(OwnPlace, IsTheJavaMethodIfItsNameIsKnown) {
   const StackFrame interpreter{.name = "Interpreter", .module = "[jit]", .is_jit = true};
   EXPECT_EQ(own_place({enter, interpreter, method, interpreter}), "void Orders.book(long)");
   EXPECT_EQ(own_place({enter, unnamed, interpreter}), "ObjectMonitor::enter ← Interpreter");
+}
+
+Stack kernel_stack_of(std::initializer_list<const char*> names) {
+  Stack stack;
+  for (const char* name : names)
+    stack.push_back({.name = name, .module = "[kernel]", .is_kernel = true});
+  return stack;
+}
+
+/// A call on a file, blocked for 10 ms in these functions.
+Finding call_on(std::string_view call, std::string path, Stack kernel_stack) {
+  Finding finding;
+  finding.span = "syscall";
+  finding.name = call;
+  finding.thread = {.pid = 10, .tid = 11, .comm = "writer-1"};
+  finding.latency_ns = 10 * ms;
+  finding.object = CallObject{.kind = "file", .text = std::move(path)};
+  finding.breakdown = Breakdown{.uninterruptible_ns = 10 * ms};
+  finding.waits = {
+      {.ns = 4 * ms, .state = "uninterruptible", .kernel_stack = std::move(kernel_stack)}};
+  finding.places = {{.state = "uninterruptible", .ns = 10 * ms, .count = 3, .blocked_ns = 10 * ms}};
+  return finding;
+}
+
+ChainLink disk_completion_of(std::string disk) {
+  ChainLink link;
+  link.what = "softirq BLOCK";
+  link.means = "disk completion";
+  link.disk = std::move(disk);
+  return link;
+}
+
+ChainLink waiter(std::string comm, const char* function) {
+  ChainLink link;
+  link.thread = {.pid = 10, .tid = 12, .comm = std::move(comm)};
+  link.what = "waited";
+  link.is_thread = true;
+  link.ns = 4 * ms;
+  link.kernel_stack = kernel_stack_of({function});
+  return link;
+}
+
+Finding ended_by_disk(Finding finding) {
+  finding.waits[0].waker = Waker{.means = "disk completion", .disk = "vda"};
+  finding.chain = {disk_completion_of("vda")};
+  return finding;
+}
+
+TEST(RootOf, AllWaitsToWriteOneFileToADiskAreOneCause) {
+  const Finding itself =
+      ended_by_disk(call_on("fsync", "/log", kernel_stack_of({"folio_wait_bit"})));
+  const Finding room = ended_by_disk(call_on("write", "/log", kernel_stack_of({"wait_on_buffer"})));
+  Finding behind = call_on("fsync", "/log", kernel_stack_of({"jbd2_log_wait_commit"}));
+  behind.chain = {waiter("jbd2/vda-8", "kthread"), disk_completion_of("vda")};
+  Finding lock = call_on("write", "/log", kernel_stack_of({"down_write"}));
+  lock.chain = {waiter("writer-2", "folio_wait_bit"), disk_completion_of("vda")};
+  const std::string key = root_of(itself).key;
+  for (const Finding& finding : {room, behind, lock}) EXPECT_EQ(root_of(finding).key, key);
+  EXPECT_EQ(root_of(itself).explained_ns, 10 * ms) << "equal waits are explained alike";
+
+  Finding of_another = itself;
+  of_another.object->text = "/data";
+  EXPECT_NE(root_of(of_another).key, key);
+  Finding read = itself;
+  read.name = "read";
+  EXPECT_NE(root_of(read).key, key) << "what is written need not be what is read";
+  Finding behind_sleeper = lock;
+  behind_sleeper.chain.back().means = "timeout";
+  behind_sleeper.chain.back().what = "vector local_timer";
+  EXPECT_NE(root_of(behind_sleeper).key, key) << "no disk made it wait";
+}
+
+TEST(RootOf, AMemoryLimitIsTheRootWhateverEndsItsWaits) {
+  const Stack reclaim = kernel_stack_of({"reclaim_throttle", "try_to_free_mem_cgroup_pages"});
+  const Finding write = ended_by_disk(call_on("pwrite64", "/data", reclaim));
+  Finding fault = call_on("", "", reclaim);
+  fault.span = "offcpu";
+  fault.object.reset();
+  fault.chain = {waiter("kworker/1:1", "kthread")};
+  const Root root = root_of(write);
+  EXPECT_EQ(root.operation, std::string(cgroup_reclaim) + ": pwrite64(/data)");
+  EXPECT_EQ(root.by, "disk vda");
+  EXPECT_EQ(root.explained_ns, 10 * ms);
+  EXPECT_EQ(root_of(fault).key, root.key);
+  EXPECT_FALSE(root_of(fault).thread);
+  fault.thread.pid = 20;
+  EXPECT_NE(root_of(fault).key, root.key) << "the cgroup may be another one";
+}
+
+TEST(RootOf, AThreadThatIsStillStoppedHasItsTracer) {
+  Finding open = call_on("read", "/data", kernel_stack_of({"ptrace_stop"}));
+  open.type = "hang";
+  open.kernel_stack = open.waits[0].kernel_stack;
+  open.waits[0].means = "traced";
+  EXPECT_EQ(root_of(open).operation, "traced, and not continued");
+  open.waits[0].tracer = ThreadName{0, 7, "gdb"};
+  EXPECT_EQ(root_of(open).operation, "traced by gdb[7], and not continued");
+  EXPECT_EQ(root_of(open).by, "gdb[7]");
 }
 
 }  // namespace

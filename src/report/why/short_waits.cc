@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "report/why/groups.h"
+#include "report/why/known_waits.h"
 #include "sinks/text_format.h"
 #include "syscalls/wait_reasons.h"
 
@@ -115,6 +116,19 @@ void add_short_waits(const WhyFindings& found, WhyFigures& figures, wait_reason 
   cause.total_ns = short_ns;
   cause.who = std::move(who);
   figures.causes.push_back(std::move(cause));
+}
+
+bool add_reclaim(WhyFigures& figures, const OffcpuRow& group, std::string_view work,
+                 std::uint64_t ns) {
+  if (work != cgroup_reclaim) return false;
+  const auto waits = std::ranges::find_if(figures.causes, [&](const WhyCause& cause) {
+    return cause.kind == why_blocked && cause.cause.starts_with(cgroup_reclaim) && cause.example &&
+           cause.example->thread.pid == group.pid;
+  });
+  if (waits == figures.causes.end()) return false;
+  add_to(*waits, {named(group, ns)}, ns, ns);
+  waits->parts.oncpu_ns += ns;
+  return true;
 }
 
 bool is_much_of(std::uint64_t duration_ns, std::uint64_t ns) {

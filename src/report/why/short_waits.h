@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "bpf/offcpu.h"
 #include "report/why/cause.h"
@@ -13,6 +14,12 @@ namespace overdue {
 /// the waits that causes have already.
 void add_short_waits(const WhyFindings& found, WhyFigures& figures, wait_reason reason,
                      std::uint64_t blamed_ns);
+
+/// Adds time on the CPU to the waits of the same process for the same work, if the work is to
+/// reclaim memory at the limit of the cgroup: the limit is the cause of both. Returns whether there
+/// are such waits.
+bool add_reclaim(WhyFigures& figures, const OffcpuRow& group, std::string_view work,
+                 std::uint64_t ns);
 
 /// Whether a cause takes much of the session: 1/100.
 bool is_much_of(std::uint64_t duration_ns, std::uint64_t ns);
