@@ -29,6 +29,7 @@ constexpr KnownPart known_parts[] = {
     {"stopped_ns", "stopped", "stop"},     {"other_ns", "other waits", "other"},
     {"sleeping_ns", "sleeping", "held"},   {"uninterruptible_ns", "uninterruptible", "disk"},
     {"irq_ns", "interrupts", "fault"},     {"softirq_ns", "soft interrupts", "output"},
+    {"network_ns", "network", "net"},      {"work_ns", "waiting for work", "work"},
     {"unknown_ns", "unknown", "unknown"},
 };
 

@@ -1,9 +1,10 @@
 #include "syscalls/wait_reasons.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
-#include "bpf/offcpu.h"
 #include "bpf/syscalls.h"
 #include "syscalls/names.h"
 
@@ -62,6 +63,12 @@ constexpr std::pair<std::string_view, wait_reason> reasons[] = {
 };
 
 }  // namespace
+
+wait_reason wait_reason_of_call(std::string_view call) {
+  const auto* const found =
+      std::ranges::find(reasons, call, [](const auto& of) { return of.first; });
+  return found == std::end(reasons) ? REASON_OTHER : found->second;
+}
 
 std::vector<std::uint8_t> wait_reasons_of_calls() {
   std::vector<std::uint8_t> by_number(SYSCALL_TABLE_SIZE, REASON_OTHER);

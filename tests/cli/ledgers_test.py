@@ -53,7 +53,8 @@ class Programs(Case):
             if b"gc__start" not in file.read():
                 self.skipTest(f"{python} has no USDT probes")
         text = "import gc\nkept = [[i] for i in range(300000)]\nfor _ in range(7): gc.collect()"
-        found = self.findings("--idle", "--first", 0, "--span", "python-gc", "-T", "python-gc=1ms", "--", python, "-c", text)
+        found = self.findings("--idle", "--first", 0, "--span", "python-gc", "-T", "python-gc=1ms",
+                              "--", python, "-c", text)
         for _, parts in self.assert_whole(found, 7):
             self.assertGreater(parts["oncpu_ns"], 0)
 

@@ -94,7 +94,15 @@ void WhyAnalysis::take(const Finding& finding) {
   const WhySampling::Class of = sampling_.class_of(finding);
   if (finding.user_stack) unnamed_.add(finding.thread.pid, *finding.user_stack);
   holders_.add(finding, of);
-  if (Answers::decide(finding)) return add_answer(finding);
+  if (Answers::decide(finding)) {
+    if (!add_answer(finding) && Answers::is_for_news(finding)) {
+      Finding idle = finding;
+      idle.purpose = {"work", "the other side waits too", finding.latency_ns};
+      purposes_.add(idle, of);
+    }
+    return;
+  }
+  purposes_.add(finding, of);
   session_.answers.note_peer(finding);
   if (has_intervals_) interval_.answers.note_peer(finding);
   blame(finding, of);
@@ -106,12 +114,13 @@ void WhyAnalysis::leave_out(const Finding& finding) {
   holders_.add(finding, of);
   session_.blame.add_left_out(finding, of);
   if (has_intervals_) interval_.blame.add_left_out(finding, of);
-  add_answer(finding);
+  if (!add_answer(finding)) purposes_.add(finding, of);
 }
 
-void WhyAnalysis::add_answer(const Finding& finding) {
-  session_.answers.add(finding);
+/// Whether the purpose is open until the end of the session.
+bool WhyAnalysis::add_answer(const Finding& finding) {
   if (has_intervals_) interval_.answers.add(finding);
+  return session_.answers.add(finding);
 }
 
 /// A thread that could run has no root that a stack would name: the threads that ran are named.
@@ -217,11 +226,28 @@ std::vector<WhyRow> WhyAnalysis::rows_of_time(const Names& names) const {
   return all;
 }
 
+/// With the waits whose purpose the end of the session decides.
+std::vector<Purposes::Part> WhyAnalysis::parts_by_purpose(
+    const SessionInfo& info, const std::vector<OffcpuRow>& threads) const {
+  Purposes purposes = purposes_;
+  const LatencyTable calls = session_.calls.table(info.names, info.duration, {});
+  const std::set<ProcessSocket> opened = kept_opened_sockets(info);
+  const std::vector<Finding> late = session_.answers.late(calls, opened);
+  for (const Finding& finding : late) purposes.add(finding, sampling_.class_of(finding));
+  for (const Finding& finding : session_.answers.idle(calls, opened))
+    purposes.add(finding, sampling_.class_of(finding));
+  std::vector<Purposes::Part> parts =
+      purposes.parts(sampling_, threads, info.start + info.duration);
+  for (const Purposes::Part& part : parts_of_answers(late, threads)) parts.push_back(part);
+  return parts;
+}
+
 WhyFigures WhyAnalysis::figures(const SessionInfo& info) const {
   const std::vector<OffcpuRow> threads = this->threads();
   WhyFigures figures = figures_of_sums(session_, threads, info, info.start + info.duration);
   figures.by = plan_.by;
   if (plan_.by != Whose::group) figures.groups = rows_of_time(info.names);
+  find_purposes(figures.groups, plan_.by, threads, parts_by_purpose(info, threads));
   find_others_waits(figures.groups, plan_.by, threads, threads_.merged_threads() == 0,
                     holders_.waits(sampling_));
   return figures;
@@ -261,6 +287,7 @@ std::set<std::uint32_t> WhyAnalysis::reclaimers() const {
 
 void WhyAnalysis::end_call(std::uint32_t tid) {
   session_.blame.end_call(tid);
+  purposes_.end_call(tid);
   if (has_intervals_) interval_.blame.end_call(tid);
 }
 

@@ -18,6 +18,7 @@
 #include "report/why/disk_uses.h"
 #include "report/why/figures.h"
 #include "report/why/others_waits.h"
+#include "report/why/purposes.h"
 #include "report/why/sampling.h"
 #include "report/why/unnamed_code.h"
 #include "source/kept_options.h"
@@ -107,10 +108,12 @@ class WhyAnalysis {
   bool wants_user_stacks(const RawStall& stall);
   void blame(const Finding& finding, const WhySampling::Class& of);
   void note_question(const span_record& span);
-  void add_answer(const Finding& finding);
+  bool add_answer(const Finding& finding);
   void end_call(std::uint32_t tid);
   std::uint64_t timeout_ns() const { return static_cast<std::uint64_t>(plan_.timeout.count()); }
   void add_sample(const Record& record);
+  std::vector<Purposes::Part> parts_by_purpose(const SessionInfo& info,
+                                               const std::vector<OffcpuRow>& threads) const;
   std::vector<WhyRow> rows_of_time(const Names& names) const;
   WhyFigures figures_of_sums(const Sums& sums, const std::vector<OffcpuRow>& threads,
                              const SessionInfo& info, KernelTime end) const;
@@ -129,6 +132,7 @@ class WhyAnalysis {
   OffcpuTable threads_;
   DiskUses disks_;
   CpuHolders holders_;
+  Purposes purposes_;
 };
 
 }  // namespace overdue

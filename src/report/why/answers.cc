@@ -177,6 +177,12 @@ std::optional<std::uint32_t> candidate(const Finding& finding, bool of_program) 
   return socket_of(finding);
 }
 
+/// Whether the wait on the socket, or on one of the process, is for an answer.
+bool is_for_answer(const ProcessSocket& socket, const Finding& wait,
+                   const std::set<std::uint32_t>& clients, const std::set<ProcessSocket>& opened) {
+  return opened.contains(socket) || clients.contains(socket.pid) || do_both_wait(wait);
+}
+
 }  // namespace
 
 bool Answers::decide(const Finding& finding) {
@@ -187,6 +193,11 @@ bool Answers::decide(const Finding& finding) {
   if (is_input_without_wait(finding) || is_condition_without_wait(finding)) return true;
   return is_for_events(finding) &&
          (finding.purpose.by == "one descriptor" || finding.purpose.by == "timed out");
+}
+
+bool Answers::is_for_news(const Finding& finding) {
+  return finding.purpose.by == clients_socket && !is_of_unix_client(finding) &&
+         is_other_side_idle(finding);
 }
 
 void Answers::note_peer(const Finding& finding) {
@@ -231,22 +242,26 @@ void Answers::add_answer(Finding answer) {
   answers_.push_back(std::move(answer));
 }
 
-void Answers::add(const Finding& finding) {
-  if (is_answer(finding)) return add_answer(finding);
+bool Answers::add(const Finding& finding) {
+  if (is_answer(finding)) {
+    add_answer(finding);
+    return false;
+  }
   note_peer(finding);
   if (is_for_events(finding) && (loops_.size() < loops_max || loops_.contains(finding.thread.tid)))
     loops_[finding.thread.tid] = finding;
   const bool is_of_unix = is_of_unix_client(finding);
   const auto fd = candidate(finding, of_program_);
-  if ((!fd && !is_of_unix) || is_other_side_idle(finding)) return;
+  if ((!fd && !is_of_unix) || is_other_side_idle(finding)) return false;
   if (waits_.size() + unix_waits_.size() >= waits_max) {
     ++dropped_;
-    return;
+    return false;
   }
   if (is_of_unix)
     unix_waits_.push_back(finding);
   else
     waits_.emplace_back(ProcessSocket{finding.thread.pid, *fd}, finding);
+  return true;
 }
 
 std::set<ProcessSocket> Answers::sockets() const {
@@ -282,10 +297,9 @@ std::vector<Finding> Answers::late(const LatencyTable& calls,
   const std::set<std::uint32_t> clients = clients_in(calls);
   std::vector<Finding> late;
   for (const auto& [socket, finding] : waits_) {
-    if (!opened.contains(socket) && !clients.contains(socket.pid) && !do_both_wait(finding))
-      continue;
+    if (!is_for_answer(socket, finding, clients, opened)) continue;
     late.push_back(finding);
-    late.back().purpose = {"answer", "the process opened the connection", 0};
+    late.back().purpose = {"answer", std::string(by_opened), 0};
   }
   for (const Finding& wait : unix_waits_)
     if (!sees_unix_questions_ || has_asked(wait)) late.push_back(wait);
@@ -293,6 +307,21 @@ std::vector<Finding> Answers::late(const LatencyTable& calls,
     if (is_late(answer) && !(of_program_ && clients.contains(answer.thread.pid)))
       late.push_back(answer);
   return late;
+}
+
+std::vector<Finding> Answers::idle(const LatencyTable& calls,
+                                   const std::set<ProcessSocket>& opened) const {
+  const std::set<std::uint32_t> clients = clients_in(calls);
+  std::vector<Finding> idle;
+  for (const auto& [socket, finding] : waits_)
+    if (finding.purpose.of == "work" && !is_for_answer(socket, finding, clients, opened))
+      idle.push_back(finding);
+  for (const Finding& wait : unix_waits_)
+    if (sees_unix_questions_ && !has_asked(wait)) {
+      idle.push_back(wait);
+      idle.back().purpose = {"work", "has asked nothing", wait.latency_ns};
+    }
+  return idle;
 }
 
 void keep_opened_sockets(const std::set<ProcessSocket>& sockets, SessionInfo& info) {

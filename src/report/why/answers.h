@@ -36,6 +36,9 @@ struct ProcessSocket {
 /// answer.
 class Answers {
  public:
+  /// WaitPurpose::by of the waits of late(): the process has opened the connection.
+  static constexpr std::string_view by_opened = "the process opened the connection";
+
   /// `of_program`: the target is a program that Overdue started. If it connects, and never accepts,
   /// then its event loop waits for answers too. `sees_unix_questions`: note_question() is called
   /// for each question over a unix socket that is answered. A client that has asked nothing waits
@@ -46,8 +49,11 @@ class Answers {
   /// Whether the purpose of a wait depends on who has opened a connection, or is not known at all,
   /// although no rule leaves the wait out.
   static bool decide(const Finding& finding);
-  /// Takes a wait that may be for an answer, or an answer; ignores others.
-  void add(const Finding& finding);
+  /// Whether the process had asked for news, and the other side had none: a wait for work.
+  static bool is_for_news(const Finding& finding);
+  /// Takes a wait that may be for an answer, or an answer; ignores others. Whether the purpose of a
+  /// wait is open until the end of the session.
+  bool add(const Finding& finding);
   /// Takes a wait with a decided purpose: the answer it was for is no other cause.
   void note_peer(const Finding& finding);
   /// Takes the process that has asked, and the listener: "unix /run/x".
@@ -59,6 +65,8 @@ class Answers {
   /// The waits for answers. `calls`: by process; `opened`: sockets whose connection the process has
   /// opened.
   std::vector<Finding> late(const LatencyTable& calls, const std::set<ProcessSocket>& opened) const;
+  /// The other waits that add() took, if they were for work. Their purpose says so.
+  std::vector<Finding> idle(const LatencyTable& calls, const std::set<ProcessSocket>& opened) const;
   /// For the next interval.
   Answers next() const;
   /// Waits that were dropped for lack of room.

@@ -13,16 +13,6 @@ namespace {
 
 constexpr std::size_t pairs_max = 20'000;
 
-/// Whether the waits of the finding are in no other finding: those within a late call are the
-/// call's.
-bool has_own_waits(const Finding& finding) {
-  if (finding.type == "hang") return false;
-  if (finding.span == span_name(SPAN_SYSCALL)) return true;
-  if (finding.span != span_name(SPAN_OFFCPU)) return false;
-  const Wait* wait = finding.longest_wait();
-  return wait && !wait->kernel_stack.empty() && !is_in_call(wait->kernel_stack);
-}
-
 /// Time in which the thread waited in a run queue.
 std::uint64_t ready_ns(const Wait& wait) {
   return wait.could_run() ? wait.ns - std::min(wait.ns, wait.throttled_ns) : wait.runqueue_ns;
@@ -33,14 +23,7 @@ class Holders {
  public:
   Holders(const std::vector<WhyRow>& rows, Whose by, const std::vector<OffcpuRow>& threads,
           bool all_apart)
-      : rows_(rows), by_(by), all_apart_(all_apart), of_rows_(rows.size()) {
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      if (is_kept_apart(rows[i])) places_.try_emplace(key_of(rows[i], by), i);
-    for (const OffcpuRow& thread : threads) {
-      const auto [known, is_new] = of_tids_.try_emplace(thread.tid, place_of(thread));
-      if (!is_new && known->second != place_of(thread)) known->second.reset();  // used twice
-    }
-  }
+      : rows_(rows), places_(rows, by, threads), all_apart_(all_apart), of_rows_(rows.size()) {}
 
   void add_examined(const std::vector<WaitBehind>& waits);
   void add_displacers(const std::vector<OffcpuRow>& threads);
@@ -57,48 +40,22 @@ class Holders {
     double all_displaced_ns = 0;
   };
 
-  /// Threads that are too many to keep apart have no row of their own.
-  bool is_kept_apart(const Owner& owner) const {
-    return (by_ != Whose::thread && by_ != Whose::process) || owner.tid != 0 || owner.pid != 0;
-  }
-  std::optional<std::size_t> place_of(const Owner& thread) const;
-  std::optional<std::size_t> waiter(std::uint32_t tid) const;
   std::optional<std::size_t> holder(std::optional<std::uint32_t> tid) const;
   std::uint64_t total_ns(std::size_t place) const {
     return rows_[place].runqueue_ns + rows_[place].preempted_ns;
   }
 
   const std::vector<WhyRow>& rows_;
-  Whose by_;
+  RowPlaces places_;
   bool all_apart_;
-  std::map<Owner, std::size_t> places_;
-  std::map<std::uint32_t, std::optional<std::size_t>> of_tids_;
   std::vector<OfRow> of_rows_;
 };
-
-/// The row of a thread: a group has the threads of one process, or of all.
-std::optional<std::size_t> Holders::place_of(const Owner& thread) const {
-  if (!is_kept_apart(thread)) return std::nullopt;
-  Owner key = key_of(thread, by_);
-  auto found = places_.find(key);
-  if (found == places_.end() && by_ == Whose::group) {
-    key.pid = 0;
-    found = places_.find(key);
-  }
-  return found == places_.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::optional<std::size_t> Holders::waiter(std::uint32_t tid) const {
-  const auto known = of_tids_.find(tid);
-  return known == of_tids_.end() ? std::nullopt : known->second;
-}
 
 /// A thread that is not in the table is none of the target's, if all of these are kept apart.
 std::optional<std::size_t> Holders::holder(std::optional<std::uint32_t> tid) const {
   if (!tid) return std::nullopt;
   if (*tid == 0) return none;
-  const auto known = of_tids_.find(*tid);
-  if (known != of_tids_.end()) return known->second;
+  if (places_.has_thread(*tid)) return places_.of(*tid);
   return all_apart_ ? std::optional(none) : std::nullopt;
 }
 
@@ -106,7 +63,7 @@ std::optional<std::size_t> Holders::holder(std::optional<std::uint32_t> tid) con
 /// these.
 void Holders::add_examined(const std::vector<WaitBehind>& waits) {
   for (const WaitBehind& wait : waits) {
-    const auto of = waiter(wait.waiter);
+    const auto of = places_.of(wait.waiter);
     if (!of) continue;
     OfRow& row = of_rows_[*of];
     row.examined_ns += wait.ns;
@@ -127,7 +84,7 @@ void Holders::add_examined(const std::vector<WaitBehind>& waits) {
 /// stand for the waits that were too short to be examined.
 void Holders::add_displacers(const std::vector<OffcpuRow>& threads) {
   for (const OffcpuRow& thread : threads) {
-    const auto of = place_of(thread);
+    const auto of = places_.of(thread);
     if (!of) continue;
     for (const Displacer& displacer : thread.displacers) {
       const auto ns = static_cast<double>(displacer.total_ns);
@@ -175,6 +132,14 @@ std::vector<OthersWaits> Holders::result() const {
 }
 
 }  // namespace
+
+bool has_own_waits(const Finding& finding) {
+  if (finding.type == "hang") return false;
+  if (finding.span == span_name(SPAN_SYSCALL)) return true;
+  if (finding.span != span_name(SPAN_OFFCPU)) return false;
+  const Wait* wait = finding.longest_wait();
+  return wait && !wait->kernel_stack.empty() && !is_in_call(wait->kernel_stack);
+}
 
 void CpuHolders::add(std::map<Pair, std::uint64_t>& pairs, const Pair& pair, std::uint64_t ns) {
   if (ns == 0) return;

@@ -7,16 +7,10 @@
 #include <vector>
 
 #include "report/offcpu/table.h"
+#include "report/why/row.h"
 #include "report/why/sampling.h"
 
 namespace overdue {
-
-/// Waits in run queues, after a wake-up or a preemption, of the threads of all rows but one.
-struct OthersWaits {
-  std::uint64_t total_ns = 0;
-  std::uint64_t behind_ns = 0;   ///< part of `total_ns` in which threads of the row had the CPU
-  std::uint64_t unknown_ns = 0;  ///< part of `total_ns` in which it is unknown which thread had it
-};
 
 /// Time in which one thread waited in a run queue and another one had the CPU.
 struct WaitBehind {
@@ -47,10 +41,9 @@ class CpuHolders {
   std::uint64_t left_out_ns_ = 0;
 };
 
-/// A row of where the time went.
-struct WhyRow : OffcpuRow {
-  OthersWaits others{};
-};
+/// Whether the waits of the finding are in no other finding: those within a late call are the
+/// call's.
+bool has_own_waits(const Finding& finding);
 
 /// Sets the waits of the others, of each row. The totals are exact. Waits that were not examined
 /// count for the thread that took the CPU, if they began with a preemption. `threads`: all of the

@@ -53,6 +53,9 @@ void describe_group(Members& member, const WhyRow& group, Whose by) {
                   member.type("why_reasons",
                               "What a group's threads were blocked for: the parts of blocked_ns");
                   for (const auto& [key, reason] : reasons) member(key, group.reason_ns[reason]);
+                  member("network_ns", group.network_ns,
+                         {.help = "waited in sockets for the other side"});
+                  member("work_ns", group.work_ns, {.help = "waited for work"});
                 },
                 {.look = Look::parts, .part_of = "blocked_ns"});
   member.object("others_waits", [&] {

@@ -32,7 +32,7 @@ std::span<const T> shown(const std::vector<T>& rows, std::size_t top, std::size_
 using Part = std::pair<std::string_view, std::uint64_t>;
 
 /// The parts of a group's time, longest first.
-std::vector<Part> parts_of(const OffcpuRow& group) {
+std::vector<Part> parts_of(const WhyRow& group) {
   std::vector<Part> parts = {{"on CPU", group.oncpu_ns},
                              {"run queue", group.runqueue_ns},
                              {"preempted", group.preempted_ns},
@@ -40,11 +40,13 @@ std::vector<Part> parts_of(const OffcpuRow& group) {
                              {"futex", group.reason_ns[REASON_FUTEX]},
                              {"lock", group.reason_ns[REASON_LOCK]},
                              {"disk", group.reason_ns[REASON_DISK]},
+                             {"network", group.network_ns},
                              {"page faults", group.reason_ns[REASON_FAULT]},
                              {"poll", group.reason_ns[REASON_EVENTS]},
                              {"input", group.reason_ns[REASON_INPUT]},
                              {"output", group.reason_ns[REASON_OUTPUT]},
                              {"sleep", group.reason_ns[REASON_SLEEP]},
+                             {"waiting for work", group.work_ns},
                              {"children", group.reason_ns[REASON_CHILD]},
                              {"stopped", group.reason_ns[REASON_STOPPED]},
                              {"other waits", group.reason_ns[REASON_OTHER]},
