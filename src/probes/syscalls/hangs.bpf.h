@@ -94,7 +94,7 @@ static __always_inline void fill_parts(struct hang_scratch* scratch, struct task
  * NAME[TID]". */
 static __noinline int name_tracer(struct span_record* span, struct task_struct* task) {
   static const char format[] = "traced %s[%d]";
-  if (!span || !task) return 0;
+  if (!span || !task || !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_snprintf)) return 0;
   if (span->text[0] != 'o' || !task->ptrace) return 0; /* "other" */
   struct task_struct* tracer = BPF_CORE_READ(task, parent);
   char comm[COMM_SIZE] = {};
