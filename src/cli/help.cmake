@@ -11,7 +11,7 @@ macro(help_page list page)
 endmacro()
 
 help_page(COMMAND_PAGES overdue)
-foreach(group target view capture kernel stacks output)
+foreach(group target view capture kernel stacks output general)
   help_page(OPTION_PAGES options/${group})
 endforeach()
 

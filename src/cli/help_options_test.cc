@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/options_file.h"
 
 namespace overdue {
 namespace {
@@ -15,6 +16,8 @@ std::set<std::string> parsed_options(Command& command) {
   CLI::App app;
   app.set_help_flag();
   command.add_options(app);
+  std::string path;
+  add_options_file(app, path);
   std::set<std::string> names{"-h", "--help"};  // main() answers these for every command
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_snames()) names.insert("-" + name);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "base/thread_rights.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/options_file.h"
 #include "cli/version.h"
 #include "sinks/output.h"
 #include "source/say.h"
@@ -124,19 +126,42 @@ void print(std::string_view text) {
   output.flush();
 }
 
+/// The identity of the caller takes a process to find out: only if the rights depend on it.
+void drop_rights(Rights needed) {
+  overdue::drop_rights(needed, needed == Rights::caller
+                                   ? choose_identity(IdentityRequest::current(std::nullopt))
+                                   : std::nullopt);
+}
+
+void parse(CLI::App& app, const Command& command, std::vector<std::string> words) {
+  std::ranges::reverse(words);  // the order that CLI11 takes
+  try {
+    app.parse(words);
+  } catch (const CLI::ParseError& error) {
+    throw usage_error(app, command, error);
+  }
+}
+
 int run_command(Command& command, const CommandLine& line) {
   CLI::App app;
   app.set_help_flag();
   app.name(std::string(command.name()));
   command.add_options(app);
+  std::string options_path;
+  add_options_file(app, options_path);
+  // Some commands keep no right to become the caller, with whose rights the file is opened.
+  std::optional<OptionsFile> file = OptionsFile::named_in(app, line.words);
+  drop_rights(command.rights());
+  std::vector<std::string> words;
+  if (file) words = file->words_beside(app, line.words, line.invocation.has_program);
+  words.insert(words.end(), line.words.begin(), line.words.end());
   try {
-    std::vector<std::string> reversed(line.words.rbegin(),
-                                      line.words.rend());  // the order that CLI11 takes
-    app.parse(reversed);
-  } catch (const CLI::ParseError& error) {
-    throw usage_error(app, command, error);
+    parse(app, command, std::move(words));
+    return command.run(line.invocation);
+  } catch (const Error& error) {
+    if (!file) throw;
+    throw file->located(error);
   }
-  return command.run(line.invocation);
 }
 
 bool is_verbose(const std::vector<std::string>& words) {
@@ -151,13 +176,6 @@ int report_failure(const Error& error, bool spawns, bool verbose) {
   if (!error.hint().empty()) say("hint: {}\n", error.hint());
   if (spawns && error.exit_status() == 1) return own_failure_status;
   return error.exit_status();
-}
-
-/// The identity of the caller takes a process to find out: only if the rights depend on it.
-void drop_rights(Rights needed) {
-  overdue::drop_rights(needed, needed == Rights::caller
-                                   ? choose_identity(IdentityRequest::current(std::nullopt))
-                                   : std::nullopt);
 }
 
 int run(int argc, char** argv, const InheritedState& inherited) {
@@ -184,7 +202,6 @@ int run(int argc, char** argv, const InheritedState& inherited) {
       }
       spawns = command->spawns(line.invocation);
       if (line.invocation.has_program && !spawns) throw runs_no_program(*command);
-      drop_rights(command->rights());
       return run_command(*command, line);
     }
     throw unknown_command(line.command);

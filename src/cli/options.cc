@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "bpf/span.h"
+#include "cli/options_file.h"
 #include "live/jvm_perf_maps.h"
 
 namespace overdue {
@@ -22,12 +23,12 @@ CLI::Option* add_list(CLI::App& app, const char* names, std::vector<std::string>
 }  // namespace
 
 void add_whom_options(CLI::App& app, TargetOptions& options, const char* pid) {
-  add_list(app, pid, options.pids);
-  add_list(app, "-t,--tid", options.tids);
-  add_list(app, "-n,--name", options.names);
-  add_list(app, "-c,--cgroup", options.cgroups);
-  add_list(app, "--container", options.containers);
-  app.add_flag("-a,--all", options.all);
+  add_list(app, pid, options.pids)->group(target_group);
+  add_list(app, "-t,--tid", options.tids)->group(target_group);
+  add_list(app, "-n,--name", options.names)->group(target_group);
+  add_list(app, "-c,--cgroup", options.cgroups)->group(target_group);
+  add_list(app, "--container", options.containers)->group(target_group);
+  app.add_flag("-a,--all", options.all)->group(target_group);
   app.add_flag("--no-follow", options.no_follow);
 }
 
