@@ -17,6 +17,7 @@
 #include "analysis/throttle_words.h"
 #include "analysis/waker_words.h"
 #include "base/text.h"
+#include "core/full_names.h"
 #include "core/span_kinds.h"
 
 namespace overdue {
@@ -373,6 +374,7 @@ Finding explain(const RawStall& stall, StackNamer& namer, const Names& names) {
     for (const RawLink& link : stall.chain) finding.chain.push_back(link_of(link, namer));
   finding.cause = cause_of(finding);
   if (span.flags & SPAN_OPEN) finding.cause = "hang|" + finding.cause;
+  give_full_names(finding, names);
   return finding;
 }
 

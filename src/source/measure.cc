@@ -21,6 +21,7 @@
 #include "syscalls/names.h"
 #include "target/cgroups.h"
 #include "target/identity.h"
+#include "target/kernel_threads.h"
 #include "target/own_rights.h"
 
 namespace overdue {
@@ -167,6 +168,7 @@ void BpfSource::begin() {
 }
 
 void BpfSource::refresh_names(SessionInfo& info) const {
+  for (auto& [tid, name] : kernel_thread_names()) info.names.kernel_threads[tid] = name;
   if (!hierarchy_) return;
   for (auto& [id, path] : cgroup_paths(*hierarchy_)) info.names.cgroups[id] = path;
 }

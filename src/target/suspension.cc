@@ -28,9 +28,9 @@ void handle(int signal, void (*handler)(int)) {
 void on_child(int) {
   const int saved = errno;
   siginfo_t child{};
-  const int refused =
+  const int failure =
       waitid(P_PID, static_cast<id_t>(awaited), &child, WSTOPPED | WNOHANG | WNOWAIT);
-  if (refused == 0 && child.si_pid == awaited && (is_asked_to_stop || child.si_status == SIGTSTP)) {
+  if (failure == 0 && child.si_pid == awaited && (is_asked_to_stop || child.si_status == SIGTSTP)) {
     is_asked_to_stop = 0;
     raise(SIGSTOP);  // until the shell continues Overdue and the program
   }

@@ -19,6 +19,7 @@ using enum trace_format::TargetTag;
 using enum trace_format::SyscallTag;
 using enum trace_format::CgroupTag;
 using enum trace_format::CallerTag;
+using enum trace_format::KernelThreadTag;
 using enum trace_format::OptionTag;
 using enum trace_format::SchemaTag;
 using enum trace_format::FieldTag;
@@ -76,6 +77,16 @@ std::size_t encode_names(FieldListWriter& list, const Names& names, const Bytes&
       inner.number(caller_number, number);
       inner.text(caller_library, bounded_text(name.library));
       inner.text(caller_function, bounded_text(name.function));
+    });
+  }
+  for (const auto& entry : names.kernel_threads) {
+    if (!has_room(out, 64 + bounded_text(entry.second).size())) {
+      ++left_out;
+      continue;
+    }
+    list.list(info_kernel_thread, [&entry](FieldListWriter& inner) {
+      inner.number(kernel_thread_tid, entry.first);
+      inner.text(kernel_thread_name, bounded_text(entry.second));
     });
   }
   return left_out;
@@ -144,6 +155,17 @@ void decode_caller(std::span<const std::byte> bytes, Names& names) {
   names.callers[number] = std::move(name);
 }
 
+void decode_kernel_thread(std::span<const std::byte> bytes, Names& names) {
+  std::uint32_t tid = 0;
+  std::string_view name;
+  FieldListReader list(bytes);
+  while (const auto field = list.next()) {
+    if (field->tag == kernel_thread_tid) tid = static_cast<std::uint32_t>(field->number());
+    if (field->tag == kernel_thread_name) name = field->text();
+  }
+  names.kernel_threads[tid] = name;
+}
+
 void decode_option(std::span<const std::byte> bytes, std::map<std::string, std::string>& options) {
   std::string_view name, value;
   FieldListReader list(bytes);
@@ -195,9 +217,10 @@ Bytes encode_info(const SessionInfo& info) {
   for (const std::string& note : info.notes)
     if (has_room(out, max_text)) list.text(info_note, bounded_text(note));
   if (const std::size_t left_out = encode_names(list, info.names, out); left_out > 0)
-    list.text(info_note, fmt::format("{} names of control groups or system calls did not fit "
-                                     "into the recording",
-                                     left_out));
+    list.text(info_note,
+              fmt::format("{} names of control groups, system calls or threads did not fit "
+                          "into the recording",
+                          left_out));
   return out;
 }
 
@@ -282,6 +305,9 @@ SessionInfo decode_info(std::span<const std::byte> payload) {
         break;
       case info_caller:
         decode_caller(field->value, info.names);
+        break;
+      case info_kernel_thread:
+        decode_kernel_thread(field->value, info.names);
         break;
       default:
         break;

@@ -14,8 +14,8 @@
 namespace overdue {
 
 /// Payloads of INFO, RECEIPT and SCHEMA chunks. Encoding never exceeds trace_format::max_payload:
-/// names of control groups and system calls beyond it are left out, and a note in the payload has
-/// their number.
+/// names of control groups, system calls and threads beyond it are left out, and a note in the
+/// payload has their number.
 Bytes encode_info(const SessionInfo& info);
 Bytes encode_receipt(const Receipt& receipt);
 Bytes encode_schema(const Schema& schema);

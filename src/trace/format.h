@@ -48,6 +48,7 @@ enum InfoTag : std::uint16_t {
   info_span = 17,
   info_only = 18,
   info_option = 19,
+  info_kernel_thread = 20,
 };
 enum TargetTag : std::uint16_t {
   target_kind = 1,
@@ -59,6 +60,7 @@ enum TargetTag : std::uint16_t {
 enum SyscallTag : std::uint16_t { syscall_abi_number = 1, syscall_number = 2, syscall_name = 3 };
 enum CallerTag : std::uint16_t { caller_number = 1, caller_library = 2, caller_function = 3 };
 enum OptionTag : std::uint16_t { option_name = 1, option_value = 2 };
+enum KernelThreadTag : std::uint16_t { kernel_thread_tid = 1, kernel_thread_name = 2 };
 enum CgroupTag : std::uint16_t { cgroup_id = 1, cgroup_path = 2 };
 enum SchemaTag : std::uint16_t {
   schema_id = 1,

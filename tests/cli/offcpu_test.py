@@ -193,6 +193,26 @@ class Offcpu(QuotaMixin, FolderTest):
             with open(live, encoding="utf-8") as file:
                 self.assertEqual(replayed.out, file.read(), form)
 
+    def test_kernel_threads_have_their_full_names(self):
+        def name_of(tid):
+            with open(f"/proc/{tid}/comm", encoding="latin-1") as file:
+                return file.read()[:-1]
+        with open("/proc/2/task/2/children", encoding="ascii") as file:
+            names = {int(tid): name_of(tid) for tid in file.read().split()}
+        whole = {tid: name for tid, name in names.items()
+                 if len(name) > 15 and (name.startswith("kworker/R-") or not name.startswith("kworker/"))}
+        if not whole:
+            self.skipTest("no kernel thread has a longer name here")  # before Linux 5.17
+        report, _ = offcpu("-a", "-d", "300ms", "--save", self.file)
+        shown = {row["tid"]: row["comm"] for row in report["threads"]}
+        self.assertEqual({tid: shown[tid] for tid in whole}, whole)
+        workers = [tid for tid, name in names.items() if re.match(r"kworker/[0-9u]", name) and tid in shown]
+        for tid in workers:  # the queue may be another one by now
+            self.assertRegex(shown[tid], rf"^{re.escape(re.split('[-+]', names[tid])[0])}([-+]|$)")
+        self.assertTrue(any("-" in shown[tid] or "+" in shown[tid] for tid in workers), shown)
+        recorded = json.loads(overdue("report", self.file, "-f", "json").out)
+        self.assertEqual({row["tid"]: row["comm"] for row in recorded["threads"]}, shown)
+
     def test_a_pause_does_not_count(self):
         with Live(tool("sleep"), "30") as sleeper:
             with attached("offcpu", "-f", "json", "-p", sleeper.pid) as session:

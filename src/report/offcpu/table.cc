@@ -74,7 +74,18 @@ void OffcpuRow::add(const OffcpuRow& other) {
   open_ns = std::max(open_ns, other.open_ns);
 }
 
-void complete_rows(std::vector<OffcpuRow>& rows, Whose by, const Names& names) {
+void give_full_names(std::vector<OffcpuRow>& rows, const Names& names, QueueOfWork queue) {
+  if (names.kernel_threads.empty()) return;
+  for (OffcpuRow& row : rows) {
+    // A thread of the kernel is a process too. Rows of several threads have no pid.
+    row.comm = full_name(names, row.pid, row.comm, queue);
+    for (Displacer& displacer : row.displacers)
+      displacer.comm = full_name(names, displacer.tid, displacer.comm, queue);
+  }
+}
+
+void complete_rows(std::vector<OffcpuRow>& rows, Whose by, const Names& names, QueueOfWork queue) {
+  give_full_names(rows, names, queue);
   for (OffcpuRow& row : rows) {
     if (by == Whose::cgroup) resolve_cgroup(row, names);
     if (by != Whose::parent) {

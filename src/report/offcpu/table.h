@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bpf/offcpu.h"
+#include "core/full_names.h"
 #include "core/record.h"
 #include "core/whose.h"
 
@@ -55,8 +56,11 @@ struct OffcpuRow : Owner {
   void add(const OffcpuRow& other);
 };
 
-/// Leaves each row what it shows by this word, and finds the paths of cgroups.
-void complete_rows(std::vector<OffcpuRow>& rows, Whose by, const Names& names);
+/// Leaves each row what it shows by this word, and finds the paths of cgroups and the full names of
+/// kernel threads.
+void complete_rows(std::vector<OffcpuRow>& rows, Whose by, const Names& names, QueueOfWork queue);
+/// Gives rows by thread or process, and all displacers, the full names of kernel threads.
+void give_full_names(std::vector<OffcpuRow>& rows, const Names& names, QueueOfWork queue);
 
 /// Adds records up, by thread. Ended threads that are too many to keep apart are added up by name,
 /// cgroup and parent. One thread.

@@ -228,5 +228,29 @@ TEST_F(OffcpuTables, NamesOfEndedThreadsStayWithinTheLimit) {
   EXPECT_EQ(counted, threads);
 }
 
+TEST_F(OffcpuTables, HaveTheFullNamesOfKernelThreads) {
+  Names names;
+  names.kernel_threads = {{10, "kworker/R-kvfree_rcu_reclaim"}, {12, "kworker/0:1-events"}};
+  add(thread_at(1100, 1, 10, "kworker/R-kvfre"));
+  add(thread_at(1100, 2, 11, "worker"));
+  add_displacer(2, 12, "kworker/0:1", 1, 1);
+  const auto named = [&](Whose by, QueueOfWork queue) {
+    std::vector<OffcpuRow> rows = table.rows(by);
+    complete_rows(rows, by, names, queue);
+    std::string text;
+    for (const OffcpuRow& row : rows) {
+      text += row.comm;
+      for (const Displacer& one : row.displacers) text += " by " + one.comm;
+      text += '\n';
+    }
+    return text;
+  };
+  EXPECT_EQ(named(Whose::thread, QueueOfWork::shown),
+            "kworker/R-kvfree_rcu_reclaim\nworker by kworker/0:1-events\n");
+  EXPECT_EQ(named(Whose::thread, QueueOfWork::left_out),
+            "kworker/R-kvfree_rcu_reclaim\nworker by kworker/0:1\n");
+  EXPECT_EQ(named(Whose::name, QueueOfWork::left_out), "kworker/R-kvfre\nworker by kworker/0:1\n");
+}
+
 }  // namespace
 }  // namespace overdue::table_test

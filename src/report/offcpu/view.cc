@@ -75,7 +75,8 @@ void OffcpuView::begin(const SessionInfo& info) {
 }
 
 std::vector<OffcpuRow> OffcpuView::sorted(std::vector<OffcpuRow> rows, const Names& names) const {
-  complete_rows(rows, plan_.show.by, names);
+  complete_rows(rows, plan_.show.by, names,
+                plan_.show.lines ? QueueOfWork::left_out : QueueOfWork::shown);
   if (plan_.runnable_only)
     std::erase_if(rows, [](const OffcpuRow& row) { return row.runnable_ns() == 0; });
   const Figure figure =

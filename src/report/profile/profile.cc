@@ -103,7 +103,12 @@ std::uint32_t Profile::root_of(Owner root) {
   return found->second;
 }
 
-void Profile::resolve_cgroups(const Names& names) {
+void Profile::resolve_names(const Names& names) {
+  for (auto& [key, thread] : threads_) {
+    // A thread of the kernel is a process too.
+    thread.comm = full_name(names, thread.tid, thread.comm, QueueOfWork::shown);
+    thread.process = full_name(names, thread.pid, thread.process, QueueOfWork::shown);
+  }
   if (by_ != Whose::cgroup) return;
   for (Owner& root : roots_) resolve_cgroup(root, names);
   for (auto& [key, thread] : owners_)
@@ -131,6 +136,10 @@ void Profile::add(const profile_sample& sample, const Stack& kernel,
   if (is_cut) ++cut_;
   Owner owner = owner_of(sample.header, sample.origin);
   owner.process = fixed_text(sample.process);
+  if (!has_owners()) {
+    owner.comm = full_name(names_, owner.tid, owner.comm, QueueOfWork::left_out);
+    owner.process = full_name(names_, owner.pid, owner.process, QueueOfWork::left_out);
+  }
   Owner root = root_owner(owner);
   if (has_owners())
     count_owner(sample, root);

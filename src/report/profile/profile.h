@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bpf/profile.h"
+#include "core/full_names.h"
 #include "core/stack_namer.h"
 #include "core/whose.h"
 #include "flame/stack_tree.h"
@@ -75,8 +76,11 @@ class Profile {
   std::uint64_t merged() const { return merged_; }
   const ProcessCounts& processes() const { return processes_; }
 
-  /// Finds the paths of cgroups. Before that, rows by cgroup have none.
-  void resolve_cgroups(const Names& names);
+  /// The full names of kernel threads, for the stacks of all samples that follow.
+  void use_names(const Names& names) { names_.kernel_threads = names.kernel_threads; }
+  /// Finds the paths of cgroups, and the full names of kernel threads. Before that, rows by cgroup
+  /// have none, and threads have the names of their samples.
+  void resolve_names(const Names& names);
 
   /// Most samples first.
   std::vector<ProfiledThread> threads() const;
@@ -110,6 +114,7 @@ class Profile {
 
   Whose by_;
   Limits limits_;
+  Names names_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, ProfiledThread> threads_;  ///< by pid, tid
   std::map<Owner, ProfiledThread> owners_;  ///< in place of threads_, by name, cgroup or parent
   ProcessCounts processes_;                 ///< of these owners

@@ -240,5 +240,28 @@ TEST(ProfileFigures, CpuShareIsTheTimeOfOneCpu) {
   EXPECT_DOUBLE_EQ(ProfileFigures{}.delivered_hz(), 0);
 }
 
+TEST(Profile, HasTheFullNamesOfKernelThreads) {
+  Names names;
+  names.kernel_threads = {{7, "kworker/R-kvfree_rcu_reclaim"}, {8, "kworker/0:1-events"}};
+  const auto kernel_thread = [](u32 tid, std::string_view comm) {
+    profile_sample taken = sample(tid, comm);
+    taken.header.pid = tid;
+    std::memset(taken.process, 0, sizeof taken.process);
+    std::memcpy(taken.process, comm.data(), comm.size());
+    return taken;
+  };
+  for (const Whose by : {Whose::thread, Whose::process}) {
+    Profile profile(by);
+    profile.use_names(names);
+    profile.add(kernel_thread(7, "kworker/R-kvfre"), {kernel("work")}, {});
+    profile.add(kernel_thread(8, "kworker/0:1"), {kernel("work")}, {});
+    profile.resolve_names(names);
+    EXPECT_EQ(folded(profile), "kworker/0:1;work_[k] 1\nkworker/R-kvfree_rcu_reclaim;work_[k] 1\n");
+    EXPECT_EQ(profile.threads().at(0).comm, "kworker/R-kvfree_rcu_reclaim");
+    EXPECT_EQ(profile.threads().at(0).process, "kworker/R-kvfree_rcu_reclaim");
+    EXPECT_EQ(profile.threads().at(1).comm, "kworker/0:1-events");
+  }
+}
+
 }  // namespace
 }  // namespace overdue::profile_test

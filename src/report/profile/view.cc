@@ -67,6 +67,7 @@ ProfileView::ProfileView(ProfilePlan plan, const OutputOptions& output, bool spa
       profile_(plan_.by) {}
 
 void ProfileView::begin(const SessionInfo& info) {
+  profile_.use_names(info.names);
   if (is_drawing(options_.format)) {
     report_.output = open_output(options_, spawned_);
     return;
@@ -158,7 +159,7 @@ void ProfileView::draw(Output& output, std::string_view format, const SessionInf
 
 void ProfileView::end(const SessionInfo& info, const Receipt& measured) {
   SessionInfo shown = info;
-  profile_.resolve_cgroups(info.names);
+  profile_.resolve_names(info.names);
   for (std::string& note : notes()) shown.notes.push_back(std::move(note));
   Receipt receipt = measured;
   receipt.frames = frames_;

@@ -145,7 +145,8 @@ void WhyAnalysis::blame(const Finding& finding, const WhySampling::Class& of) {
 void WhyAnalysis::add_sample(const Record& record) {
   const auto sample = record.as<profile_sample>();
   const auto& [kernel, user] = stacks_of_sample(record, namer_);
-  const std::string_view comm = fixed_text(sample.header.comm);
+  const std::string comm =
+      full_name(names_, sample.header.tid, fixed_text(sample.header.comm), QueueOfWork::left_out);
   unnamed_.add(sample.header.pid, user.frames);
   session_.cpu.add(sample.header.pid, comm, kernel, user.frames);
   if (has_intervals_) interval_.cpu.add(sample.header.pid, comm, kernel, user.frames);
@@ -218,7 +219,7 @@ WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const std::vector<Offc
 /// Most time on the CPU, uninterruptible or runnable first.
 std::vector<WhyRow> WhyAnalysis::rows_of_time(const Names& names) const {
   std::vector<OffcpuRow> rows = threads_.rows(plan_.by);
-  complete_rows(rows, plan_.by, names);
+  complete_rows(rows, plan_.by, names, QueueOfWork::left_out);
   std::ranges::sort(rows, std::ranges::greater(),
                     [](const OffcpuRow& row) { return row.oncpu_ns + row.waiting_ns(); });
   std::vector<WhyRow> all;
@@ -243,7 +244,8 @@ std::vector<Purposes::Part> WhyAnalysis::parts_by_purpose(
 }
 
 WhyFigures WhyAnalysis::figures(const SessionInfo& info) const {
-  const std::vector<OffcpuRow> threads = this->threads();
+  std::vector<OffcpuRow> threads = this->threads();
+  give_full_names(threads, names_, QueueOfWork::left_out);
   WhyFigures figures = figures_of_sums(session_, threads, info, info.start + info.duration);
   figures.by = plan_.by;
   if (plan_.by != Whose::group) figures.groups = rows_of_time(info.names);
@@ -256,7 +258,9 @@ WhyFigures WhyAnalysis::figures(const SessionInfo& info) const {
 WhyFigures WhyAnalysis::interval_figures(const SessionInfo& info, Duration wall) const {
   SessionInfo of_interval = info;
   of_interval.duration = wall;
-  return figures_of_sums(interval_, interval_threads(), of_interval, info.start + info.duration);
+  std::vector<OffcpuRow> threads = interval_threads();
+  give_full_names(threads, names_, QueueOfWork::left_out);
+  return figures_of_sums(interval_, threads, of_interval, info.start + info.duration);
 }
 
 void WhyAnalysis::end_interval() {
