@@ -7,7 +7,8 @@
 
 // The event that takes samples. Stored in trace files: append only.
 enum profile_event {
-  PROFILE_CPU_CLOCK = 1,  // a timer of each CPU
+  PROFILE_CPU_CLOCK = 1,   // a timer of each CPU
+  PROFILE_CPU_CYCLES = 2,  // a hardware counter of each CPU, which stands still while the CPU idles
 };
 
 // The stacks of the header's thread, which ran when its CPU's event came. Followed by

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/measure_request.h"
 #include "cli/options.h"
@@ -23,7 +24,8 @@ class ProfileCommand final : public Command {
     add_stop_options(app, stop_);
     add_stack_options(app, stack_options_);
     add_kernel_options(app, kernel_);
-    add_output_options(app, output_, false);
+    add_output_options(app, output_, true);
+    app.add_option("--event", event_);
     app.add_option("-F,--frequency", rate_hz_)->check(CLI::Range(1u, 999u));
     app.add_option("--by", by_);
     app.add_option("--top", view_.top);
@@ -42,6 +44,7 @@ class ProfileCommand final : public Command {
   StackOptions stack_options_;
   KernelOptions kernel_;
   OutputOptions output_;
+  std::string event_ = "cpu-clock";
   std::uint32_t rate_hz_ = 99;
   std::string by_;
   ViewOptions view_;
@@ -54,8 +57,14 @@ class ProfileCommand final : public Command {
 int ProfileCommand::run(const Invocation& invocation) {
   check_program(invocation, "overdue profile -- make");
   check_profile_format(output_.format);
+  check_profile_intervals(output_);
   check_user_stack(user_stack_);
-  ProfilePlan plan{.rate_hz = rate_hz_, .top = view_.row_limit(), .flame = flame_};
+  const std::optional<profile_event> event = profile_event_named(event_);
+  if (!event)
+    throw Error("unknown event '{}' for --event", printable(event_))
+        .hint("cpu-clock or cycles")
+        .exit_status(2);
+  ProfilePlan plan{.event = *event, .rate_hz = rate_hz_, .top = view_.row_limit(), .flame = flame_};
   if (!by_.empty()) choose_rows(plan, by_);
   MeasureRequest request = request_of_target("profile", invocation, target_, stop_, output_);
   request.notes = asked_jvms(stack_options_, request.selection);
@@ -64,7 +73,7 @@ int ProfileCommand::run(const Invocation& invocation) {
   LiveStacks stacks({.sandbox = !stack_options_.no_sandbox, .many_stacks = true});
   ProfileView view(plan, output_, invocation.has_program, stacks);
   NamingListener listener(view, stacks, save_);
-  ProfileProbeSet probe_set({.rate_hz = rate_hz_, .user_stack_bytes = user_stack_},
+  ProfileProbeSet probe_set({.event = *event, .rate_hz = rate_hz_, .user_stack_bytes = user_stack_},
                             buffer_ ? parse_buffer_size(*buffer_) : default_ring_bytes());
   return measure(request, *kernel_.open(), probe_set, listener);
 }

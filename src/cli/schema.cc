@@ -56,6 +56,7 @@ std::vector<LineShape> lines() {
       {{"interval"}, "System calls of one interval", LatencySection::any_interval()},
       {{"interval"}, "Spans of one interval", LatencySection::any_interval("spans")},
       {{"interval"}, "Time on and off the CPU in one interval", OffcpuSection::any_interval()},
+      {{"interval"}, "Samples of one interval", ProfileSection::any_interval()},
       {{"interval"}, "Latencies of timers since the start", any<TimerlatInterval>()},
       {{"interval"},
        "Latencies of a program's own timers since the start",

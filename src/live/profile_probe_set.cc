@@ -2,7 +2,17 @@
 
 #include <memory>
 
+#include "kernel/features.h"
+
 namespace overdue {
+
+Support ProfileProbeSet::support(const Kernel& kernel) const {
+  const Support clock = profile_probe.support(kernel);
+  if (!clock.yes || options_.event != PROFILE_CPU_CYCLES) return clock;
+  Support cycles = kernel.hardware_pmu();
+  if (!cycles.yes) cycles.remedy += "; --event cpu-clock needs none";
+  return cycles;
+}
 
 void ProfileProbeSet::add_to(Session& session, const Kernel&,
                              const std::vector<std::uint32_t>& cpus) {

@@ -14,12 +14,14 @@ class ProfileProbeSet final : public ProbeSet {
   ProfileProbeSet(ProfileOptions options, std::size_t ring_bytes)
       : options_(std::move(options)), ring_bytes_(ring_bytes) {}
 
-  std::string_view purpose() const override { return "sample CPUs"; }
-  Support support(const Kernel& kernel) const override { return profile_probe.support(kernel); }
+  std::string_view purpose() const override {
+    return options_.event == PROFILE_CPU_CYCLES ? "sample CPUs by their cycles" : "sample CPUs";
+  }
+  Support support(const Kernel& kernel) const override;
   std::size_t ring_bytes() const override { return ring_bytes_; }
   void add_to(Session& session, const Kernel& kernel,
               const std::vector<std::uint32_t>& cpus) override;
-  std::string backend() const override { return "cpu-clock"; }
+  std::string backend() const override { return std::string(to_word(options_.event)); }
   std::uint64_t events_in(const Record& record) const override {
     return record.schema->id == RECORD_PROFILE_SAMPLE;
   }

@@ -138,7 +138,7 @@ void replay_report(TraceReader& reader, RecordedReport kind, const std::string& 
 
 void replay_profile(TraceReader& reader, ProfilePlan plan, const OutputOptions& output) {
   check_profile_format(output.format);
-  plan.rate_hz = kept_profile_rate(reader.info());
+  use_kept(plan, reader.info());
   RecordedStacks stacks;
   ProfileView view(std::move(plan), output, false, stacks);
   ListenerReplay replay(view, stacks);

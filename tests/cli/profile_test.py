@@ -205,8 +205,61 @@ class Profile(FolderTest):
             self.assertIn(b"spin_seventy", file.read())
         self.assertEqual(overdue("report", self.file, "--top", "1").out.count("  spin_"), 2)  # a function, and the frame of a stack
 
+    def test_intervals_add_up(self):
+        finished = overdue("profile", "-F", "499", "-i", "300ms", "-f", "ndjson", "--", workload("burns"), "1", MS)
+        self.assertEqual(finished.status, 0, finished)
+        lines = [json.loads(line) for line in finished.err.splitlines() if line.startswith("{")]
+        intervals = [line for line in lines if line["type"] == "interval"]
+        whole = next(line for line in lines if line["type"] == "report")
+        whole["receipt"] = next(line for line in lines if line["type"] == "receipt")
+        self.assertGreaterEqual(len(intervals), 3)
+        for one in intervals:
+            self.assertLess(one["start"], one["end"])
+            self.assertEqual(sum(thread["samples"] for thread in one["threads"]), one["profile"]["samples"])
+            self.assertEqual(sum(function["self"] for function in one["functions"]), one["profile"]["samples"])
+        for before, after in zip(intervals, intervals[1:]):
+            self.assertEqual(before["end"], after["start"])
+        self.check_sums(whole)
+        self.assertEqual(sum(one["profile"]["samples"] for one in intervals), whole["profile"]["samples"])
+        sums = collections.Counter()
+        for one in intervals:
+            sums.update(totals(one))
+        self.assertEqual(sums, totals(whole))
+
+    def test_intervals_as_text_and_csv(self):
+        burns = ("-F", "499", "-i", "300ms", "--", workload("burns"), "1", MS)
+        text = overdue("profile", *burns).err
+        self.assertGreaterEqual(len(re.findall(r"^\d\d:\d\d:\d\d\.\d+ to \d\d:\d\d:\d\d\.\d+$", text, re.MULTILINE)), 3, text)
+        rows = [line.split(",") for line in overdue("profile", "-f", "csv", *burns).err.splitlines() if not line.startswith("#")]
+        self.assertEqual(rows[0][:4], ["type", "start", "end", "function"])
+        self.assertEqual({row[0] for row in rows[1:]}, {"interval", "total"})
+
+    def test_cycles_take_the_samples_where_there_is_a_counter(self):
+        doctor = json.loads(overdue("doctor", "--no-calibrate", "-f", "json").out)
+        has_counter = next(one for one in doctor["features"] if one["name"] == "hardware_pmu")["yes"]
+        path = f"{self.folder}/report.json"
+        finished = overdue("profile", "--event", "cycles", "-f", "json", "-o", path, "--", workload("burns"), "1", MS)
+        if not has_counter:
+            self.assertEqual(finished.status, 125, finished)
+            self.assertRegex(finished.err, r"cannot sample CPUs by their cycles: .*hardware.*\nhint: .*--event cpu-clock needs none")
+            self.assertFalse(os.path.exists(path))
+            return
+        self.assertEqual(finished.status, 0, finished)
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual(report["profile"]["event"], "cycles")
+        self.assertEqual(report["backend"], "cycles")
+        self.check_sums(report)
+        self.assertGreater(shares(totals(report))["spin_seventy"], 0.5)
+
+    def test_without_a_counter_cycles_are_refused(self):
+        finished = overdue("profile", "--event", "cycles", "--without", "hardware_pmu", "-a", "-d", "1s")
+        self.assertEqual(finished.status, 1, finished)
+        self.assertIn("cannot sample CPUs by their cycles", finished.err)
+        self.assertIn("--event cpu-clock", finished.err)
+
     def test_wrong_words(self):
-        for words in (("-F", "0"), ("-F", "1000"), ("-F", "x"), ("-f", "perfetto"), ("--by", "process"),
+        for words in (("--event", "light"), ("-i", "1s", "-f", "json"), ("-i", "1s", "-f", "svg"), ("-F", "0"), ("-F", "1000"), ("-F", "x"), ("-f", "perfetto"), ("--by", "process"),
                       ("--user-stack-bytes", "50000")):
             self.assertEqual(overdue("profile", *words, "-a", "-d", "1s").status, 2, words)
         self.assertEqual(overdue("profile", "--").status, 2)

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/fd.h"
@@ -18,11 +19,15 @@ namespace {
 constexpr const char* too_fast_hint =
     "a lower -F, or a higher kernel.perf_event_max_sample_rate (sysctl)";
 
-Fd open_clock(std::uint32_t cpu, std::uint32_t rate_hz) {
+Fd open_event(profile_event event, std::uint32_t cpu, std::uint32_t rate_hz) {
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
   attributes.type = PERF_TYPE_SOFTWARE;
   attributes.config = PERF_COUNT_SW_CPU_CLOCK;
+  if (event == PROFILE_CPU_CYCLES) {
+    attributes.type = PERF_TYPE_HARDWARE;
+    attributes.config = PERF_COUNT_HW_CPU_CYCLES;
+  }
   attributes.sample_freq = rate_hz;
   attributes.freq = 1;
   attributes.disabled = 1;
@@ -36,6 +41,16 @@ struct Counts {
 };
 
 }  // namespace
+
+std::string_view to_word(profile_event event) {
+  return profile_events[event - PROFILE_CPU_CLOCK];
+}
+
+std::optional<profile_event> profile_event_named(std::string_view word) {
+  const auto found = std::ranges::find(profile_events, word);
+  if (found == profile_events.end()) return std::nullopt;
+  return static_cast<profile_event>(PROFILE_CPU_CLOCK + (found - profile_events.begin()));
+}
 
 struct ProfileProbe::Impl {
   explicit Impl(const ProfileOptions& wanted) : options(wanted) {}
@@ -66,7 +81,7 @@ void ProfileProbe::Impl::attach_to(std::uint32_t cpu, Fd event) {
   Link link(bpf_program__attach_perf_event(bpf->progs.take_sample, event.get()));
   if (!link) throw LibbpfLog::refusal(fmt::format("cannot sample CPU {}", cpu), -errno);
   event.release();  // the link closes it
-  LibbpfLog::attached(fmt::format("take_sample at cpu-clock of CPU {}", cpu));
+  LibbpfLog::attached(fmt::format("take_sample at {} of CPU {}", to_word(options.event), cpu));
   links.push_back(std::move(link));
   cpus.push_back(cpu);
 }
@@ -76,7 +91,7 @@ void ProfileProbe::Impl::attach_all() {
   for (u32 cpu = 0; options.cpus.empty() && cpu < possible_cpu_count(); ++cpu)
     wanted.push_back(cpu);
   for (const std::uint32_t cpu : wanted) {
-    Fd event = open_clock(cpu, options.rate_hz);
+    Fd event = open_event(options.event, cpu, options.rate_hz);
     if (!event && (errno == ENODEV || errno == ENXIO)) continue;  // offline, or not there
     if (!event)
       throw Error("cannot sample CPU {} at {} Hz: {}", cpu, options.rate_hz, errno_text(errno))
@@ -115,7 +130,7 @@ void ProfileProbe::finish(KernelTime end, const RecordHandler& handler) {
     record.idle = counts[cpu].idle;
     record.others = counts[cpu].others;
     record.rate_hz = impl_->options.rate_hz;
-    record.event = PROFILE_CPU_CLOCK;
+    record.event = impl_->options.event;
     handler({&profile_cpu_schema, std::as_bytes(std::span(&record, 1))});
   }
 }

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "bpf/profile.h"
@@ -12,7 +15,15 @@
 
 namespace overdue {
 
+/// The words of --event, by enum profile_event from 1 on.
+inline constexpr std::array<std::string_view, 2> profile_events{"cpu-clock", "cycles"};
+
+std::string_view to_word(profile_event event);
+/// Empty for any other word.
+std::optional<profile_event> profile_event_named(std::string_view word);
+
 struct ProfileOptions {
+  profile_event event = PROFILE_CPU_CLOCK;
   std::uint32_t rate_hz = 99;            ///< samples of each CPU in a second
   std::size_t user_stack_bytes = 16384;  ///< bytes of the user stack to copy; 0: none
   std::vector<std::uint32_t> cpus = {};  ///< CPUs to sample; empty: all that are online

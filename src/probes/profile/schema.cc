@@ -21,7 +21,7 @@ constexpr Field cpu_fields[] = {
     OVERDUE_FIELD(profile_cpu, idle, count, value, "events while the CPU idled"),
     OVERDUE_FIELD(profile_cpu, others, count, value, "events in other threads"),
     OVERDUE_FIELD(profile_cpu, rate_hz, none, value, "events of a second, as asked for"),
-    OVERDUE_FIELD(profile_cpu, event, none, value, "1: the CPU's timer (cpu-clock)"),
+    OVERDUE_FIELD(profile_cpu, event, none, value, "1: the CPU's timer (cpu-clock), 2: its cycles"),
 };
 
 constexpr const Schema* schemas[] = {&profile_sample_schema, &profile_cpu_schema};

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <span>
+
+#include <fmt/format.h>
+
+#include "base/time.h"
+#include "sinks/text_format.h"
 
 namespace overdue {
 namespace {
-
-constexpr std::array<std::string_view, 1> events{"cpu-clock"};
 
 double share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -84,10 +88,19 @@ double ProfileFigures::cpu_share(const ProfiledThread& thread) const {
   return static_cast<double>(thread.samples) / rate_hz / (static_cast<double>(duration_ns) / 1e9);
 }
 
+SectionPtr ProfileSection::any_interval() {
+  return std::make_shared<ProfileSection>(ProfileFigures{}, WallTime{}, WallTime{});
+}
+
 void ProfileSection::members(Members& member, const ReportContext&) const {
   const ProfileFigures& all = figures_;
+  if (interval_) {
+    member("start", format_rfc3339(interval_->start));
+    member("end", format_rfc3339(interval_->end));
+  }
   member.object("profile", [&] {
-    member("event", all.event, {.help = "what takes the samples", .choices = events});
+    member("event", to_word(all.event),
+           {.help = "what takes the samples", .choices = profile_events});
     member("rate_hz", all.rate_hz, {.help = "samples of a CPU in a second, as asked for"});
     member("delivered_hz", all.delivered_hz(), {.help = "… as they came; mean of the CPUs"});
     member("samples", all.samples, {.help = "n of every share"});
@@ -109,17 +122,29 @@ void ProfileSection::members(Members& member, const ReportContext&) const {
 }
 
 std::string ProfileSection::text(const ReportContext& context) const {
-  return profile_text(figures_, context.whole_stacks);
+  if (!interval_) return profile_text(figures_, context.whole_stacks);
+  return fmt::format("{} to {}\n{}", local_time_of_day(interval_->start),
+                     local_time_of_day(interval_->end),
+                     profile_interval_text(figures_, context.whole_stacks));
 }
 
-void ProfileSection::rows(CsvRows& csv, const ReportContext&) const {
+void ProfileSection::rows(CsvRows& csv, const ReportContext& context) const {
+  const auto describe_time = [&](Members& cell) {
+    if (!figures_.has_intervals) return;
+    const SessionInfo& info = context.info;
+    cell("type", interval_ ? "interval" : "total");
+    cell("start", format_rfc3339(interval_ ? interval_->start : info.start_wall));
+    cell("end", format_rfc3339(interval_ ? interval_->end : info.wall(info.start + info.duration)));
+  };
   if (figures_.by != Whose::process)
     csv.rows<ProfiledThread>(figures_.threads, [&](Members& cell, const ProfiledThread& thread) {
+      describe_time(cell);
       describe_thread(cell, thread, figures_);
     });
   else
     csv.rows<ProfiledFunction>(figures_.functions,
                                [&](Members& cell, const ProfiledFunction& function) {
+                                 describe_time(cell);
                                  describe_function(cell, function, figures_);
                                });
 }

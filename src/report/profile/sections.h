@@ -2,11 +2,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/section.h"
+#include "probes/profile/probe.h"
 #include "report/profile/profile.h"
 
 namespace overdue {
@@ -34,7 +36,7 @@ struct NamedStack {
 
 /// The content of a profile's report.
 struct ProfileFigures {
-  std::string_view event = "cpu-clock";
+  profile_event event = PROFILE_CPU_CLOCK;
   std::uint32_t rate_hz = 0;
   std::uint64_t duration_ns = 0;
   std::uint64_t samples = 0;
@@ -45,6 +47,7 @@ struct ProfileFigures {
   std::vector<NamedStack> stacks{};  ///< hottest first
   std::size_t top = 0;               ///< rows of each table; 0: all, in a text the default
   Whose by = Whose::process;         ///< begins of stacks; by process, CSV has functions
+  bool has_intervals = false;        ///< rows of CSV say which interval they are of
 
   /// The rate at which the CPUs were sampled, in all; 0 if it is not known.
   double delivered_hz() const;
@@ -52,21 +55,37 @@ struct ProfileFigures {
   double cpu_share(const ProfiledThread& thread) const;
 };
 
-/// The report of `overdue profile`.
+/// The report of `overdue profile`, of a whole session or of an interval of it.
 class ProfileSection final : public Section {
  public:
   ProfileSection() = default;
   explicit ProfileSection(ProfileFigures figures) : figures_(std::move(figures)) {}
+  /// `start`, `end`: those of an interval.
+  ProfileSection(ProfileFigures figures, WallTime start, WallTime end)
+      : figures_(std::move(figures)), interval_(Interval{start, end}) {}
+  /// A section of an interval, for its description.
+  static SectionPtr any_interval();
 
+  Place place() const override { return interval_ ? Place::line : Place::report; }
+  std::string_view type() const override {
+    return interval_ ? std::string_view("interval") : std::string_view{};
+  }
   void members(Members& member, const ReportContext& context) const override;
   std::string text(const ReportContext& context) const override;
   void rows(CsvRows& csv, const ReportContext& context) const override;
 
  private:
+  struct Interval {
+    WallTime start, end;
+  };
+
   ProfileFigures figures_;
+  std::optional<Interval> interval_;
 };
 
 /// The report for people.
 std::string profile_text(const ProfileFigures& figures, bool whole_stacks);
+/// That of an interval: fewer rows, and no stacks unless the user asked for a number of rows.
+std::string profile_interval_text(const ProfileFigures& figures, bool whole_stacks);
 
 }  // namespace overdue

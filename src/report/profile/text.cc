@@ -13,6 +13,7 @@ namespace overdue {
 namespace {
 
 constexpr std::size_t rows_shown = 20, stacks_shown = 5, frames_shown = 12;
+constexpr std::size_t rows_of_interval = 10;
 constexpr std::uint64_t few_samples = 100;  // below, a share has no decimals
 
 template <typename T>
@@ -35,7 +36,10 @@ std::string more_text(std::size_t all, std::size_t shown, std::string_view noun)
   return all == shown ? "" : fmt::format("… {}\n", counted(all - shown, noun));
 }
 
-std::string busy_text(std::span<const ProfiledCpu> cpus) {
+/// Samples by cycles come only from CPUs that do not idle.
+std::string busy_text(const ProfileFigures& all) {
+  if (all.event != PROFILE_CPU_CLOCK) return counted(all.cpus.size(), "CPU");
+  const std::span<const ProfiledCpu> cpus = all.cpus;
   std::uint64_t idle = 0, taken = 0;
   for (const ProfiledCpu& cpu : cpus) {
     idle += cpu.idle;
@@ -45,9 +49,9 @@ std::string busy_text(std::span<const ProfiledCpu> cpus) {
 }
 
 std::string head(const ProfileFigures& all) {
-  std::string text = fmt::format("{}, {} Hz asked for", all.event, all.rate_hz);
+  std::string text = fmt::format("{}, {} Hz asked for", to_word(all.event), all.rate_hz);
   if (!all.cpus.empty())
-    text += fmt::format(", {:.1f} Hz delivered on {}", all.delivered_hz(), busy_text(all.cpus));
+    text += fmt::format(", {:.1f} Hz delivered on {}", all.delivered_hz(), busy_text(all));
   text += fmt::format("\nn={}, {} in the kernel", grouped(all.samples),
                       share_text(all.kernel_samples, all.samples));
   // 1.96 standard errors of a share of one half, for which they are largest.
@@ -131,6 +135,15 @@ std::string profile_text(const ProfileFigures& all, bool whole_stacks) {
   for (const NamedStack& stack : shown(all.stacks, all.top, stacks_shown))
     text += stack_text(stack, all, whole_stacks);
   return text;
+}
+
+std::string profile_interval_text(const ProfileFigures& figures, bool whole_stacks) {
+  ProfileFigures shown = figures;
+  if (shown.top == 0) {
+    shown.top = rows_of_interval;
+    shown.stacks.clear();
+  }
+  return profile_text(shown, whole_stacks);
 }
 
 }  // namespace overdue

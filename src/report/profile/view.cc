@@ -43,11 +43,14 @@ void choose_rows(ProfilePlan& plan, std::string_view word) {
 }
 
 KeptOptions kept_options(const ProfilePlan& plan) {
-  return {{"rate_hz", std::to_string(plan.rate_hz)}};
+  return {{"rate_hz", std::to_string(plan.rate_hz)}, {"event", std::string(to_word(plan.event))}};
 }
 
-std::uint32_t kept_profile_rate(const SessionInfo& info) {
-  return static_cast<std::uint32_t>(kept_number(info.options, "rate_hz", 0, highest_rate));
+void use_kept(ProfilePlan& plan, const SessionInfo& info) {
+  plan.rate_hz = static_cast<std::uint32_t>(kept_number(info.options, "rate_hz", 0, highest_rate));
+  const auto event = info.options.find("event");
+  if (event == info.options.end()) return;  // of a version that had only one
+  plan.event = profile_event_named(event->second).value_or(plan.event);
 }
 
 void check_profile_format(std::string_view format) {
@@ -55,6 +58,13 @@ void check_profile_format(std::string_view format) {
   if (is_drawing(format) || std::ranges::find(sinks, format) != sinks.end()) return;
   throw Error("unknown format '{}'", printable(format))
       .hint("formats: text, json, csv, ndjson, folded, svg, html, speedscope, pprof")
+      .exit_status(2);
+}
+
+void check_profile_intervals(const OutputOptions& output) {
+  if (!output.interval || (output.format != "json" && !is_drawing(output.format))) return;
+  throw Error("-f {} and --interval do not go together", output.format)
+      .hint("use -f ndjson: one JSON object a line; text and csv have intervals too")
       .exit_status(2);
 }
 
@@ -72,7 +82,7 @@ void ProfileView::begin(const SessionInfo& info) {
     report_.output = open_output(options_, spawned_);
     return;
   }
-  report_ = open_report(options_, spawned_, false);
+  report_ = open_report(options_, spawned_, options_.interval.has_value());
   report_.sink->begin(info);
 }
 
@@ -89,6 +99,18 @@ void ProfileView::add(const Record& record) {
   if (!user.end.empty() && (ends_.size() < ends_max || ends_.contains(user.end))) ++ends_[user.end];
   count_frames(kernel, user.frames);
   profile_.add(record.as<profile_sample>(), kernel, user);
+  if (since_last_) since_last_->add(record.as<profile_sample>(), kernel, user);
+}
+
+void ProfileView::interval(const SessionInfo& info, Duration wall) {
+  if (since_last_ && wall != Duration{}) {
+    since_last_->resolve_names(info.names);
+    const KernelTime end = info.start + info.duration;
+    report_.sink->section(std::make_shared<ProfileSection>(figures(*since_last_, wall),
+                                                           info.wall(end - wall), info.wall(end)));
+  }
+  since_last_.emplace(plan_.by);
+  since_last_->use_names(info.names);
 }
 
 void ProfileView::count_frames(const Stack& kernel, const Stack& user) {
@@ -102,22 +124,24 @@ void ProfileView::count_frames(const Stack& kernel, const Stack& user) {
   frames_.user_unresolved += nameless(user);
 }
 
-ProfileFigures ProfileView::figures(const SessionInfo& info) const {
-  ProfileFigures all{.rate_hz = plan_.rate_hz,
-                     .duration_ns = static_cast<std::uint64_t>(info.duration.count()),
-                     .samples = profile_.samples(),
-                     .kernel_samples = profile_.kernel_samples(),
-                     .cpus = cpus_,
-                     .threads = profile_.threads(),
-                     .functions = profile_.ranked_functions(),
+ProfileFigures ProfileView::figures(const Profile& profile, Duration duration) const {
+  ProfileFigures all{.event = plan_.event,
+                     .rate_hz = plan_.rate_hz,
+                     .duration_ns = static_cast<std::uint64_t>(duration.count()),
+                     .samples = profile.samples(),
+                     .kernel_samples = profile.kernel_samples(),
+                     .cpus = &profile == &profile_ ? cpus_ : std::vector<ProfiledCpu>(),
+                     .threads = profile.threads(),
+                     .functions = profile.ranked_functions(),
                      .stacks = {},
                      .top = plan_.top,
-                     .by = plan_.by};
-  for (const ProfiledStack& stack : profile_.stacks(plan_.top ? plan_.top : stacks_of_data)) {
+                     .by = plan_.by,
+                     .has_intervals = options_.interval.has_value()};
+  for (const ProfiledStack& stack : profile.stacks(plan_.top ? plan_.top : stacks_of_data)) {
     NamedStack named{
         .root = stack.root, .samples = stack.samples, .frames = {}, .is_cut = stack.is_cut};
     for (const std::uint32_t number : stack.frames)
-      named.frames.push_back(profile_.functions()[number]);
+      named.frames.push_back(profile.functions()[number]);
     all.stacks.push_back(std::move(named));
   }
   const auto cut = [&](auto& rows) {
@@ -171,7 +195,7 @@ void ProfileView::end(const SessionInfo& info, const Receipt& measured) {
   if (!report_.sink) {
     draw(*report_.output, options_.format, shown, receipt);
   } else {
-    report_.sink->section(std::make_shared<ProfileSection>(figures(shown)));
+    report_.sink->section(std::make_shared<ProfileSection>(figures(profile_, info.duration)));
     report_.sink->end(shown, receipt);
   }
   report_.output->close();

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@ namespace overdue {
 
 /// The content of a profile's report, live or from a file.
 struct ProfilePlan {
+  profile_event event = PROFILE_CPU_CLOCK;
   std::uint32_t rate_hz = 99;  ///< as asked for
   Whose by = Whose::process;
   std::size_t top = 0;  ///< rows of each table; 0: all, in a text as many as fit
@@ -29,11 +31,13 @@ void choose_rows(ProfilePlan& plan, std::string_view word);
 
 /// The plan as a recording keeps it: only what the report of the recording cannot choose anew.
 KeptOptions kept_options(const ProfilePlan& plan);
-/// The kept rate; 0 if it is missing or damaged.
-std::uint32_t kept_profile_rate(const SessionInfo& info);
+/// Takes from a recording what kept_options() wrote; a rate that is missing or damaged is 0.
+void use_kept(ProfilePlan& plan, const SessionInfo& info);
 
 /// Throws Error (exit status 2) unless `format` is one of a sink or a drawing.
 void check_profile_format(std::string_view format);
+/// Throws Error (exit status 2) unless `output` has a place for intervals, if they are wanted.
+void check_profile_intervals(const OutputOptions& output);
 
 /// Adds up the samples of a session, and shows them at the end in the requested format. One thread.
 class ProfileView final : public MeasureListener {
@@ -43,14 +47,16 @@ class ProfileView final : public MeasureListener {
 
   void begin(const SessionInfo& info) override;
   void record(const Record& record) override;
-  void interval(const SessionInfo&, Duration) override {}
-  void tick() override {}
+  void interval(const SessionInfo& info, Duration wall) override;
+  void tick() override {
+    if (since_last_) report_.output->flush();
+  }
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
  private:
   void add(const Record& record);
   void count_frames(const Stack& kernel, const Stack& user);
-  ProfileFigures figures(const SessionInfo& info) const;
+  ProfileFigures figures(const Profile& profile, Duration duration) const;
   std::vector<std::string> notes() const;
   void draw(Output& output, std::string_view format, const SessionInfo& info,
             const Receipt& receipt) const;
@@ -61,6 +67,7 @@ class ProfileView final : public MeasureListener {
   StackNamer& namer_;
   ReportOutput report_;  ///< without a sink if a drawing is the report
   Profile profile_;
+  std::optional<Profile> since_last_;  ///< samples of the present interval
   std::vector<ProfiledCpu> cpus_;
   std::map<std::string, std::uint64_t> ends_;  ///< why user stacks end early; bounded
   FrameCounts frames_;

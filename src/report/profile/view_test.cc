@@ -134,6 +134,71 @@ TEST_F(ProfileViewTest, WarnsOfARateInStepWithTicks) {
   EXPECT_THAT(shown({{.kernel = {1}}}, "text", {.rate_hz = 99}), Not(HasSubstr("in step")));
 }
 
+/// A report with an interval of a second before each end of `parts`.
+std::string with_intervals(const std::filesystem::path& folder, std::string format,
+                           const std::vector<std::vector<Sample>>& parts) {
+  OutputOptions output{.format = std::move(format), .file = folder / "report", .interval = "1s"};
+  Namer namer;
+  {
+    ProfileView view({.event = PROFILE_CPU_CYCLES}, output, false, namer);
+    SessionInfo info;
+    view.begin(info);
+    view.interval(info, Duration(0));
+    for (const std::vector<Sample>& part : parts) {
+      for (const Sample& one : part) {
+        const std::vector<std::byte> bytes = one.bytes();
+        view.record({&profile_sample_schema, bytes});
+      }
+      info.duration += std::chrono::seconds(1);
+      view.interval(info, std::chrono::seconds(1));
+    }
+    view.end(info, {});
+  }
+  std::ifstream file(folder / "report");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_F(ProfileViewTest, ShowsIntervalsThatAddUpToTheSession) {
+  const std::vector<std::vector<Sample>> parts = {
+      {{.kernel = {1}}, {.kernel = {1}}}, {}, {{.kernel = {2}}}};
+  const std::string csv = with_intervals(folder_, "csv", parts);
+  EXPECT_THAT(csv, HasSubstr("type,start,end,function,module,kernel,self,"));
+  EXPECT_THAT(csv, HasSubstr("interval,1970-01-01T00:00:00.000000Z,1970-01-01T00:00:01."
+                             "000000Z,k1,[kernel],true,2,2,1,1\n"));
+  EXPECT_THAT(csv, HasSubstr("interval,1970-01-01T00:00:02.000000Z,1970-01-01T00:00:03."
+                             "000000Z,k2,[kernel],true,1,1,1,1\n"));
+  EXPECT_THAT(csv, HasSubstr("total,1970-01-01T00:00:00.000000Z,1970-01-01T00:00:03."
+                             "000000Z,k1,[kernel],true,2,2,0.6"));
+  const std::string text = with_intervals(folder_, "text", parts);
+  EXPECT_THAT(text, HasSubstr("cycles, 99 Hz asked for\nn=2, 100% in the kernel"));
+  EXPECT_THAT(text, HasSubstr("cycles, 99 Hz asked for\nn=0, - in the kernel"));
+  EXPECT_THAT(text, HasSubstr("cycles, 99 Hz asked for\nn=3, 100% in the kernel"));
+}
+
+TEST_F(ProfileViewTest, HasNoIntervalsWithoutAPlaceForThem) {
+  const auto check = [](std::string format) {
+    check_profile_intervals({.format = std::move(format), .file = {}, .interval = "1s"});
+  };
+  for (const char* const format : {"json", "folded", "svg", "html", "pprof"})
+    EXPECT_THROW(check(format), Error) << format;
+  for (const char* const format : {"text", "ndjson", "csv"}) EXPECT_NO_THROW(check(format));
+  EXPECT_NO_THROW(check_profile_intervals({.format = "json", .file = {}, .interval = {}}));
+}
+
+TEST(ProfilePlan, IsKeptByARecording) {
+  SessionInfo info;
+  info.options = kept_options({.event = PROFILE_CPU_CYCLES, .rate_hz = 499});
+  ProfilePlan plan;
+  use_kept(plan, info);
+  EXPECT_EQ(plan.event, PROFILE_CPU_CYCLES);
+  EXPECT_EQ(plan.rate_hz, 499u);
+  info.options = {{"event", "light"}};
+  ProfilePlan damaged;
+  use_kept(damaged, info);
+  EXPECT_EQ(damaged.event, PROFILE_CPU_CLOCK);
+  EXPECT_EQ(damaged.rate_hz, 0u);
+}
+
 TEST(ProfileFormat, IsOneOfASinkOrADrawing) {
   for (const char* const format : {"text", "json", "ndjson", "csv", "folded", "svg", "html"})
     EXPECT_NO_THROW(check_profile_format(format)) << format;
