@@ -94,7 +94,7 @@ TEST(Help, DocumentsEachOptionOnce) {
     EXPECT_EQ(std::ranges::adjacent_find(options), options.end())
         << page << ": " << *std::ranges::adjacent_find(options);
   }
-  EXPECT_THAT(documented_options("help"), ElementsAre("--help", "--man", "-h"));
+  EXPECT_THAT(documented_options("help"), ElementsAre("--help", "--man", "--options", "-h"));
   EXPECT_THAT(documented_options("syscalls"), Contains("--pid"));
   EXPECT_THAT(documented_options("syscalls"), Contains("-p"));
   EXPECT_THAT(documented_options("report"), Not(Contains("--pid")));

@@ -31,6 +31,7 @@ TEST(OtherEnds, AreOfPipesAndOfClients) {
   shown.name = "read";
   EXPECT_FALSE(awaited_end(shown)) << "who reads from a terminal waits for a person";
   Finding stopped = on_pipe("read");
+  stopped.type = "hang";
   stopped.kernel_stack = {{.name = "do_signal_stop", .module = "[kernel]", .is_kernel = true}};
   EXPECT_FALSE(awaited_end(stopped)) << "it waits for no other process";
   server.object = CallObject{.kind = "file", .text = "/x"};
