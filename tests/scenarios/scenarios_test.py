@@ -144,7 +144,7 @@ class Scenario(unittest.TestCase):
 
 # These run always; the others with OVERDUE_LONG.
 SHORT = {"python_lock", "python_gil", "java_lock", "java_gc", "node_cpu", "node_file", "redis_aof", "postgres_row_lock",
-         "postgres_fsync", "shared_log", "fork_storm", "cpu_quota", "behind_fifo", "listen_queue", "dead_dns", "dsync_writer",
+         "postgres_fsync", "fork_storm", "cpu_quota", "behind_fifo", "listen_queue", "dead_dns", "dsync_writer",
          "major_faults", "held_flock", "retry_loop", "stat_storm", "idle_redis", "idle_node", "idle_shell"}
 
 

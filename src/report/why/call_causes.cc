@@ -271,38 +271,78 @@ std::vector<CallCause> retries_of_scripts(const LatencyTable& calls, const Sessi
   return causes;
 }
 
+/// Many calls of one kind, by the threads of a process whose names differ in numbers alone.
+struct ManyCalls {
+  std::string call, comm;
+  std::uint32_t pid = 0;
+  std::uint64_t count = 0, latency_ns = 0, max_ns = 0;
+  const FailingLoop* loop = nullptr;  ///< of which the calls are a part
+  Shortage shortage = Shortage::none;
+
+  ManyCalls(const LatencyRow& row, const FailingLoop* of)
+      : call(row.name),
+        comm(row.process->comm),
+        pid(row.process->pid),
+        loop(of),
+        shortage(shortage_named(shortage_of(row))) {
+    add(row);
+  }
+  bool is_of(const LatencyRow& row) const {
+    return row.name == call && row.process->pid == pid &&
+           without_numbers(row.process->comm) == without_numbers(comm);
+  }
+  void add(const LatencyRow& row) {
+    if (row.process->comm != comm) comm = without_numbers(comm);
+    count += row.latency.count();
+    latency_ns += row.latency.total_ns();
+    max_ns = std::max(max_ns, row.latency.max_ns());
+  }
+  std::uint64_t ns() const { return loop ? loop->ns : latency_ns; }
+  CallCause cause(const SessionInfo& info) const {
+    return {
+        .pid = pid,
+        .call = call,
+        .cause = {.cause = fmt::format("{} {} times, {} each{}", printable(call), grouped(count),
+                                       duration_text(latency_ns / count), loop ? loop->text() : ""),
+                  .kind = why_calls,
+                  .count = count,
+                  .total_ns = ns(),
+                  .max_ns = max_ns,
+                  .who = {{.name = fmt::format("{}[{}]", printable(comm), pid),
+                           .count = count,
+                           .ns = ns()}},
+                  .next = next_command(why_calls, call, 0, info),
+                  .shortage = shortage,
+                  .pid = pid},
+        .is_whole_process = loop && loop->is_whole_process()};
+  }
+};
+
 }  // namespace
 
 std::vector<CallCause> many_calls(const LatencyTable& calls, const SessionInfo& info) {
   const std::map<std::uint32_t, FailingLoop> loops = failing_loops(calls, info);
-  std::vector<CallCause> causes;
+  std::vector<ManyCalls> all;
   for (const LatencyRow& row : calls.rows) {
     if (!row.process || !is_many(row, info)) continue;
     const auto loop = loops.find(row.process->pid);
     const bool fails = loop != loops.end() && loop->second.failing == &row;
     if (!fails && loop != loops.end() && loop->second.has(row)) continue;
-    const std::uint64_t count = row.latency.count();
-    const std::uint64_t ns = fails ? loop->second.ns : row.latency.total_ns();
-    if (ns < duration_of(info) / calls_share && !fails) continue;
-    if (is_sleep(row.name) && count < per_session(sleeps_per_second, info)) continue;
-    const std::string failure = fails ? loop->second.text() : "";
-    causes.push_back({.pid = row.process->pid,
-                      .cause = {.cause = fmt::format(
-                                    "{} {} times, {} each{}", printable(row.name), grouped(count),
-                                    duration_text(row.latency.total_ns() / count), failure),
-                                .kind = why_calls,
-                                .count = count,
-                                .total_ns = ns,
-                                .max_ns = row.latency.max_ns(),
-                                .who = {{.name = fmt::format("{}[{}]", printable(row.process->comm),
-                                                             row.process->pid),
-                                         .count = count,
-                                         .ns = ns}},
-                                .next = next_command(why_calls, row.name, 0, info),
-                                .shortage = shortage_named(shortage_of(row)),
-                                .pid = row.process->pid},
-                      .is_whole_process = fails && loop->second.is_whole_process()});
+    const auto same = std::ranges::find_if(
+        all, [&](const ManyCalls& other) { return !fails && !other.loop && other.is_of(row); });
+    if (same == all.end())
+      all.push_back(ManyCalls(row, fails ? &loop->second : nullptr));
+    else
+      same->add(row);
   }
+  std::vector<CallCause> causes;
+  for (const ManyCalls& many : all) {
+    if (many.ns() < duration_of(info) / calls_share && !many.loop) continue;
+    if (is_sleep(many.call) && many.count < per_session(sleeps_per_second, info)) continue;
+    causes.push_back(many.cause(info));
+  }
+  std::ranges::sort(causes, std::ranges::greater(),
+                    [](const CallCause& one) { return one.cause.total_ns; });
   return causes;
 }
 

@@ -13,6 +13,7 @@ namespace overdue {
 /// A cause that only the sums of system calls show.
 struct CallCause {
   std::uint32_t pid = 0;
+  std::string call{};
   WhyCause cause{};
   /// The calls of the cause are a loop that fails, and nearly all calls of the process: so is its
   /// CPU time.

@@ -21,6 +21,7 @@
 #include "report/why/short_waits.h"
 #include "report/why/verdict.h"
 #include "sinks/text_format.h"
+#include "syscalls/wait_reasons.h"
 
 namespace overdue {
 namespace {
@@ -99,6 +100,7 @@ class Builder {
  private:
   bool is_idle(const WhyCause& cause) const;
   void add_kernel_work();
+  std::uint64_t waits_in(const CallCause& calls) const;
   void add_calls();
   void add_on_cpu();
   void name_lock_holders();
@@ -159,14 +161,33 @@ void Builder::add_kernel_work() {
     }
 }
 
+/// Time at most in which the calls of the cause, which wait, had no CPU. Which of its calls a
+/// process was in when it waited for a CPU is not known.
+std::uint64_t Builder::waits_in(const CallCause& calls) const {
+  std::uint64_t waited_ns = 0, runnable_ns = 0;
+  const wait_reason reason = wait_reason_of_call(calls.call);
+  for (const OffcpuRow& thread : found_.threads) {
+    if (thread.pid != calls.pid) continue;
+    waited_ns += thread.reason_ns[reason];
+    runnable_ns += thread.runqueue_ns + thread.preempted_ns;
+  }
+  return waited_ns < calls.cause.total_ns / 10 ? 0 : waited_ns + runnable_ns;
+}
+
 /// Only the calls' time on the CPU: their waits are other causes.
 void Builder::add_calls() {
   std::map<std::uint32_t, std::uint64_t> calls_ns, oncpu_ns;
   for (const OffcpuRow& thread : found_.threads) oncpu_ns[thread.pid] += thread.oncpu_ns;
   for (CallCause& one : many_calls(found_.calls, found_.info)) {
+    if (const std::uint64_t waits_ns = one.is_whole_process ? 0 : waits_in(one); waits_ns > 0) {
+      one.cause.total_ns -= std::min(waits_ns, one.cause.total_ns);
+      if (!is_much(one.cause.total_ns)) continue;
+    }
     if (const auto found = oncpu_ns.find(one.pid); found != oncpu_ns.end())
       one.cause.total_ns = std::min(one.cause.total_ns, found->second);
-    one.cause.total_ns -= std::min(booked_in_calls_ns_[one.pid], one.cause.total_ns);
+    // The calls of a process never have more CPU time than the process.
+    one.cause.total_ns -=
+        std::min(booked_in_calls_ns_[one.pid] + calls_ns[one.pid], one.cause.total_ns);
     if (one.is_whole_process) {
       const std::uint64_t all_ns = oncpu_ns[one.pid];
       const std::uint64_t rest_ns =

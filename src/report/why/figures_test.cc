@@ -52,6 +52,41 @@ TEST(WhyFigures, VeryManyShortCallsAreACause) {
   EXPECT_EQ(all.causes[0].next, "overdue syscalls -e newfstatat --by caller --pid 10 -d 10s");
 }
 
+TEST(WhyFigures, CallsOfThreadsWithNumbersAreOneCauseWithinTheirCpuTime) {
+  Session session;
+  for (const char* comm : {"writer-1", "writer-2", "writer-3"}) {
+    session.call("futex", 30'000, 50'000);
+    session.calls.rows.back().process->comm = comm;
+  }
+  session.call("lseek", 30'000, 40'000);
+  session.threads.push_back(thread_of(10, 11, "writer-1"));
+  session.threads[0].oncpu_ns = 900 * ms;
+  const WhyFigures all = session.figures();
+  ASSERT_GE(all.causes.size(), 1u);
+  EXPECT_EQ(all.causes[0].cause, "futex 90,000 times, 50.0us each");
+  EXPECT_EQ(all.causes[0].who.at(0).name, "writer-*[10]");
+  std::uint64_t ns = 0;
+  for (const WhyCause& cause : all.causes) ns += cause.total_ns;
+  EXPECT_LE(ns, 900 * ms);
+}
+
+TEST(WhyFigures, CallsThatWaitHaveOnlyTheirTimeOnTheCpu) {
+  Session session;
+  session.call("futex", 30'000, 50'000);
+  session.threads.push_back(thread_of(10, 11, "app"));
+  session.threads[0].oncpu_ns = 900 * ms;
+  session.threads[0].reason_ns[REASON_FUTEX] = 1'000 * ms;
+  session.threads[0].runqueue_ns = 300 * ms;
+  const auto futexes = [&] {
+    for (const WhyCause& cause : session.figures().causes)
+      if (cause.kind == why_calls) return cause.total_ns;
+    return std::uint64_t{0};
+  };
+  EXPECT_EQ(futexes(), 200 * ms);
+  session.threads[0].runqueue_ns = 600 * ms;
+  EXPECT_EQ(futexes(), 0u) << "all of it may have been waits";
+}
+
 TEST(WhyFigures, ACallThatAlwaysFailsForAShortageSaysSo) {
   Session session;
   session.call("accept4", 30'000, 1'000, 30'000);
