@@ -119,7 +119,7 @@ TEST_F(AppTimersTest, SleepsFromTheMomentAskedFor) {
 TEST_F(AppTimersTest, TimeoutsTimerfdsAndSignals) {
   const Measured measured = measure_child([] {
     const int timer = timerfd_create(CLOCK_MONOTONIC, 0);
-    const itimerspec every{.it_interval = {0, 2'000'000}, .it_value = {0, 2'000'000}};
+    const itimerspec every{.it_interval = {0, 10'000'000}, .it_value = {0, 10'000'000}};
     timerfd_settime(timer, 0, &every, nullptr);
     std::uint64_t count;
     // The thread does not wait for a timer that has expired already.
