@@ -219,7 +219,7 @@ std::vector<std::string> OptionsFile::words_beside(const CLI::App& app,
     if (!option.get_snames().empty()) line.short_name = "-" + option.get_snames().front();
     if (is_flag(option)) {
       of_file.push_back(fmt::format("--{}{}", line.name, line.value ? "=" + *line.value : ""));
-    } else {
+    } else if (line.value) {
       of_file.push_back("--" + line.name);
       of_file.push_back(*line.value);
     }

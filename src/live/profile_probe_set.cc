@@ -7,7 +7,7 @@
 namespace overdue {
 
 Support ProfileProbeSet::support(const Kernel& kernel) const {
-  const Support clock = profile_probe.support(kernel);
+  Support clock = profile_probe.support(kernel);
   if (!clock.yes || options_.event != PROFILE_CPU_CYCLES) return clock;
   Support cycles = kernel.hardware_pmu();
   if (!cycles.yes) cycles.remedy += "; --event cpu-clock needs none";

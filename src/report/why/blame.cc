@@ -236,10 +236,11 @@ void BlameTable::end_call(std::uint32_t tid) {
 }
 
 BlameTable::Runnable::Sums& BlameTable::add_runnable(Runnable& sum, const Finding& finding,
+                                                     const Breakdown& parts,
                                                      const WhySampling::Class& of,
                                                      std::uint64_t ns) {
   sum.total_ns += ns;
-  add_parts(sum.parts, *finding.breakdown);
+  add_parts(sum.parts, parts);
   add_to(sum.who, without_numbers(finding.thread.comm), ns);
   keep_longest(sum.max_ns, sum.example, finding, ns);
   const bool has_room = sum.sums.size() < classes_kept || sum.sums.contains(of);
@@ -268,9 +269,9 @@ void BlameTable::add_waits_for_cpu(const Finding& finding, const WhySampling::Cl
   if (!finding.breakdown) return;
   const Breakdown& parts = *finding.breakdown;
   if (const std::uint64_t ns = parts.runqueue_ns + parts.preempted_ns; ns > 0)
-    add_runners(add_runnable(runqueue_, finding, of, ns).by, finding);
+    add_runners(add_runnable(runqueue_, finding, parts, of, ns).by, finding);
   if (parts.throttled_ns > 0)
-    add_throttles(add_runnable(throttled_, finding, of, parts.throttled_ns).by, finding);
+    add_throttles(add_runnable(throttled_, finding, parts, of, parts.throttled_ns).by, finding);
 }
 
 void BlameTable::add_left_out(const Finding& finding, const WhySampling::Class& of) {

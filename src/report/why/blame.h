@@ -118,7 +118,7 @@ class BlameTable {
   void blame(const Finding& finding, const WhySampling::Class& of, std::string_view kind,
              std::uint64_t lasted_ns);
   void add_waits_for_cpu(const Finding& finding, const WhySampling::Class& of);
-  static Runnable::Sums& add_runnable(Runnable& sum, const Finding& finding,
+  static Runnable::Sums& add_runnable(Runnable& sum, const Finding& finding, const Breakdown& parts,
                                       const WhySampling::Class& of, std::uint64_t ns);
 
   void end_older_call(const Finding& call);

@@ -279,20 +279,20 @@ struct ManyCalls {
   const FailingLoop* loop = nullptr;  ///< of which the calls are a part
   Shortage shortage = Shortage::none;
 
-  ManyCalls(const LatencyRow& row, const FailingLoop* of)
+  ManyCalls(const LatencyRow& row, const ProcessKey& process, const FailingLoop* of)
       : call(row.name),
-        comm(row.process->comm),
-        pid(row.process->pid),
+        comm(process.comm),
+        pid(process.pid),
         loop(of),
         shortage(shortage_named(shortage_of(row))) {
-    add(row);
+    add(row, process);
   }
-  bool is_of(const LatencyRow& row) const {
-    return row.name == call && row.process->pid == pid &&
-           without_numbers(row.process->comm) == without_numbers(comm);
+  bool is_of(const LatencyRow& row, const ProcessKey& process) const {
+    return row.name == call && process.pid == pid &&
+           without_numbers(process.comm) == without_numbers(comm);
   }
-  void add(const LatencyRow& row) {
-    if (row.process->comm != comm) comm = without_numbers(comm);
+  void add(const LatencyRow& row, const ProcessKey& process) {
+    if (process.comm != comm) comm = without_numbers(comm);
     count += row.latency.count();
     latency_ns += row.latency.total_ns();
     max_ns = std::max(max_ns, row.latency.max_ns());
@@ -325,15 +325,17 @@ std::vector<CallCause> many_calls(const LatencyTable& calls, const SessionInfo& 
   std::vector<ManyCalls> all;
   for (const LatencyRow& row : calls.rows) {
     if (!row.process || !is_many(row, info)) continue;
-    const auto loop = loops.find(row.process->pid);
+    const ProcessKey& process = *row.process;
+    const auto loop = loops.find(process.pid);
     const bool fails = loop != loops.end() && loop->second.failing == &row;
     if (!fails && loop != loops.end() && loop->second.has(row)) continue;
-    const auto same = std::ranges::find_if(
-        all, [&](const ManyCalls& other) { return !fails && !other.loop && other.is_of(row); });
+    const auto same = std::ranges::find_if(all, [&](const ManyCalls& other) {
+      return !fails && !other.loop && other.is_of(row, process);
+    });
     if (same == all.end())
-      all.push_back(ManyCalls(row, fails ? &loop->second : nullptr));
+      all.emplace_back(row, process, fails ? &loop->second : nullptr);
     else
-      same->add(row);
+      same->add(row, process);
   }
   std::vector<CallCause> causes;
   for (const ManyCalls& many : all) {

@@ -140,7 +140,7 @@ void Purposes::add(const Finding& finding, const WhySampling::Class& of) {
   if (!is_call || !finding.breakdown) return;
   const std::uint64_t asleep_ns = finding.breakdown->sleeping_ns;
   const std::uint64_t meant_ns = std::min(finding.purpose.meant_ns, asleep_ns);
-  if (idle && !(from == REASON_SLEEP && *idle == Use::sleep))
+  if (idle && (from != REASON_SLEEP || *idle != Use::sleep))
     add(finding, of, from, *idle, meant_ns);
   if (late) add(finding, of, from, *late, asleep_ns - meant_ns);
 }
