@@ -13,7 +13,6 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <set>
 #include <string_view>
 
@@ -27,6 +26,8 @@
 #include "symbols/open_file.h"
 #include "symbols/process_maps.h"
 #include "symbols/process_status.h"
+#include "target/proc.h"
+#include "target/processes.h"
 
 namespace overdue {
 namespace {
@@ -56,7 +57,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Outcome::last)> 
     "it did not answer in 6 s",
     "it opened no socket in 6 s",
     "another process has its socket",
-    "it does not know Compiler.perfmap: its version is older than 17"};
+    "it refused: Compiler.perfmap needs version 17"};
 
 /// Everything that the child needs, since it must not allocate memory.
 struct Request {
@@ -193,43 +194,16 @@ std::string ask_jvm(pid_t pid) {
   return fmt::format("JVM {} {} to its /tmp/perf-{}.map: --perf-maps", pid, what, own);
 }
 
-/// The processes of a cgroup and its descendants.
-void add_members(const CgroupTarget& cgroup, std::set<pid_t>& pids) {
-  std::error_code error;
-  std::vector<std::filesystem::path> folders{cgroup.directory};
-  for (std::filesystem::recursive_directory_iterator at(cgroup.directory, error), end;
-       !error && at != end; at.increment(error))
-    if (at->is_directory(error)) folders.push_back(at->path());
-  for (const auto& folder : folders)
-    for (const std::string_view line : split(read_text(folder / "cgroup.procs").value_or(""), '\n'))
-      if (!line.empty()) pids.insert(std::atoi(std::string(line).c_str()));
-}
-
-std::vector<pid_t> all_processes() {
-  std::vector<pid_t> all;
-  std::error_code error;
-  for (std::filesystem::directory_iterator at("/proc", error), end; !error && at != end;
-       at.increment(error))
-    if (const int pid = std::atoi(at->path().filename().c_str()); pid > 0) all.push_back(pid);
-  std::ranges::sort(all);
-  return all;
-}
-
 /// The processes of the target, with their descendants.
-std::set<pid_t> processes_of(const TargetSelection& selection) {
-  const ResolvedTarget target = resolve_target(selection);
-  const std::vector<pid_t> all = all_processes();
-  std::set<pid_t> pids(target.pids.begin(), target.pids.end());
-  for (const CgroupTarget& cgroup : target.cgroups) add_members(cgroup, pids);
-  if (selection.kind == TargetKind::all) pids.insert(all.begin(), all.end());
-  for (const std::uint32_t tid : target.tids)
-    for (const pid_t pid : all)
-      if (std::filesystem::exists(fmt::format("/proc/{}/task/{}", pid, tid))) pids.insert(pid);
+std::set<std::uint32_t> processes_of(const TargetSelection& selection) {
+  const Proc proc;
+  const std::vector<std::uint32_t> chosen = running_processes(selection);
+  std::set<std::uint32_t> pids(chosen.begin(), chosen.end());
   for (bool has_grown = true; has_grown;) {
     has_grown = false;
-    for (const pid_t pid : all)
-      if (const auto status = pids.contains(pid) ? std::nullopt : read_process_status(pid);
-          status && pids.contains(status->parent))
+    for (const std::uint32_t pid : proc.processes())
+      if (const auto thread = pids.contains(pid) ? std::nullopt : proc.thread(pid);
+          thread && pids.contains(thread->parent_pid))
         has_grown = pids.insert(pid).second;
   }
   return pids;
@@ -254,7 +228,8 @@ std::vector<std::string> ask_jvms_for_perf_maps(const TargetSelection& target) {
         .exit_status(2);
   std::vector<std::string> notes;
   std::size_t left_out = 0;
-  for (const pid_t pid : processes_of(target)) {
+  for (const std::uint32_t process : processes_of(target)) {
+    const auto pid = static_cast<pid_t>(process);
     if (!is_jvm(pid)) continue;
     if (notes.size() < jvms_max)
       notes.push_back(ask_jvm(pid));

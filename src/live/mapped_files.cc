@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,14 +17,13 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "base/thread_rights.h"
 #include "live/ready_spans.h"
 #include "probes/pairs/user_file.h"
 #include "symbols/open_file.h"
 #include "symbols/process_maps.h"
 #include "target/file_rights.h"
 #include "target/identity.h"
-#include "target/proc.h"
+#include "target/processes.h"
 
 namespace overdue {
 namespace {
@@ -33,7 +31,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t max_files = 16;  // of one name: each is attached to
-constexpr std::size_t max_processes = 16384;
 
 std::string_view name_of(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
@@ -102,38 +99,6 @@ class MappedFiles {
   std::set<std::tuple<std::string, dev_t, ino_t>> opened_;
   bool is_cut_ = false;
 };
-
-std::vector<std::uint32_t> processes_in(const fs::path& cgroup) {
-  std::vector<std::uint32_t> pids;
-  const auto read = [&](const fs::path& folder) {
-    std::ifstream list(folder / "cgroup.procs");
-    for (std::uint32_t pid = 0; pids.size() < max_processes && list >> pid;) pids.push_back(pid);
-  };
-  const ReadRights rights;
-  read(cgroup);
-  std::error_code error;
-  for (fs::recursive_directory_iterator at(cgroup, error), end; !error && at != end;
-       at.increment(error))
-    if (at->is_directory(error)) read(at->path());
-  return pids;
-}
-
-/// The processes of the target that run already.
-std::vector<std::uint32_t> processes_of(const TargetSelection& selection) {
-  const Proc proc;
-  if (selection.kind == TargetKind::all) return proc.processes();
-  const ResolvedTarget target = resolve_target(selection);
-  std::vector<std::uint32_t> pids = target.pids;
-  for (const std::uint32_t tid : target.tids)
-    if (const auto thread = proc.thread(tid)) pids.push_back(thread->pid);
-  for (const CgroupTarget& cgroup : target.cgroups) {
-    const auto inside = processes_in(cgroup.directory);
-    pids.insert(pids.end(), inside.begin(), inside.end());
-  }
-  std::ranges::sort(pids);
-  pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
-  return pids;
-}
 
 /// The file of the program that is about to be started, as a shell finds it.
 std::optional<fs::path> program_file(const TargetSelection& selection) {
@@ -206,7 +171,7 @@ std::vector<std::string> find_mapped_files(std::vector<PairSpec>& pairs,
         if (event.is_of_mapped_file()) globs.push_back(event.scope.substr(1));
   if (globs.empty()) return {};
   MappedFiles files(globs);
-  for (const std::uint32_t pid : processes_of(selection)) files.look_at_process(pid);
+  for (const std::uint32_t pid : running_processes(selection)) files.look_at_process(pid);
   if (std::ranges::any_of(globs, [&](const std::string& glob) { return !files.has(glob); }))
     look_in_usual_places(files, selection);
   for (PairSpec& pair : pairs) {

@@ -28,6 +28,7 @@ class SyscallProbeSet final : public ProbeSet, public FrameLearner {
   void armed(KernelTime start) override;
   std::uint64_t events_in(const Record& record) const override;
   bool sees_any_program() const override { return !options_.only && !options_.discover_only; }
+  bool names_kernel_threads() const override { return false; }  // they make no calls
   bool attaches_later() const override { return options_.two_phase || options_.discover_only; }
   Duration poll_every() const override;
   KernelTime due() const override;

@@ -168,7 +168,8 @@ void BpfSource::begin() {
 }
 
 void BpfSource::refresh_names(SessionInfo& info) const {
-  for (auto& [tid, name] : kernel_thread_names()) info.names.kernel_threads[tid] = name;
+  if (probe_set_.names_kernel_threads())
+    for (auto& [tid, name] : kernel_thread_names()) info.names.kernel_threads[tid] = name;
   if (!hierarchy_) return;
   for (auto& [id, path] : cgroup_paths(*hierarchy_)) info.names.cgroups[id] = path;
 }

@@ -40,6 +40,8 @@ class ProbeSet {
   /// Whether BPF programs run at context switches: each time the target leaves a CPU is then an
   /// event.
   virtual bool look_at_switches() const { return false; }
+  /// Whether the report may name threads of the kernel, whose full names take time to read.
+  virtual bool names_kernel_threads() const { return true; }
   /// Whether BPF programs may be attached during the measurement.
   virtual bool attaches_later() const { return false; }
   /// Whether every program that Overdue starts makes at least one event: no event then means that

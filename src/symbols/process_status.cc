@@ -28,7 +28,6 @@ std::optional<ProcessStatus> read_process_status(pid_t pid) {
   for (const std::string_view line : split(*text, '\n')) {
     const std::vector<std::string_view> words = split(line, '\t');
     if (words.size() < 2) continue;
-    if (words[0] == "PPid:") status.parent = number_of<pid_t>(words[1]);
     if (words[0] == "SigCgt:") status.caught_signals = number_of<std::uint64_t>(words[1], 16);
     if (words[0] == "Gid:" && words.size() > 2) status.gid = number_of<gid_t>(words[2]);
     if (words[0] == "Uid:" && words.size() > 2) {  // real, effective

@@ -12,7 +12,6 @@ namespace overdue {
 struct ProcessStatus {
   uid_t uid = 0;  ///< effective
   gid_t gid = 0;  ///< effective
-  pid_t parent = 0;
   /// The id in the process's own namespace and, if different, in Overdue's.
   std::vector<pid_t> pids;
   std::uint64_t caught_signals = 0;  ///< bit n - 1: the process handles signal n

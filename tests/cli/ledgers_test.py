@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import attached, main, read_ndjson, tool
-from request_case import MS, Case, PostgresCase, RedisCase
+from request_case import MS, Case, JavaCase, PostgresCase, RedisCase
 
 
 class Server(Case):
@@ -59,25 +59,10 @@ class Programs(Case):
             self.assertGreater(parts["oncpu_ns"], 0)
 
 
-class Java(Case):
-    SOURCE = """
-public class Work {
-  public static void main(String[] words) throws Exception {
-    java.util.List<byte[]> kept = new java.util.ArrayList<>();
-    for (int i = 0; i < 6; i++) {
-      for (int j = 0; j < 2000; j++) kept.add(new byte[1000]);
-      System.gc();
-    }
-  }
-}
-"""
-
+class Java(JavaCase):
     def test_pauses(self):
-        with open(f"{self.folder}/Work.java", "w", encoding="utf-8") as file:
-            file.write(self.SOURCE)
-        os.chmod(self.folder, 0o755)
         found = self.findings("--idle", "--first", 0, "--span", "gc,safepoint", "-T", "gc=1ms,safepoint=1ms", "--",
-                              tool("java"), "-XX:+UseSerialGC", f"{self.folder}/Work.java")
+                              *self.program)
         for span in ("gc", "safepoint"):
             with self.subTest(span):
                 self.assert_whole([one for one in found if one["name"] == span], 6)

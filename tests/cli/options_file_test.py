@@ -10,7 +10,7 @@ from overdue_test import FolderTest, main, overdue, run, tool
 
 COMMANDS = ("ctl", "demo", "doctor", "flame", "help", "offcpu", "osnoise", "probes", "profile", "record", "report", "schema",
             "spans", "stalls", "syscalls", "timerlat", "top", "why", "worst")
-CALLER = 65534  # nobody
+CALLER = 65534  # a user without rights
 
 
 class OptionsFromAFile(FolderTest):

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""--perf-maps: a JVM names its compiled methods, whoever runs it; no process is hurt."""
+"""--perf-maps: a JVM of any user names its compiled methods, and no process is hurt."""
 import os
 import shutil
 import signal
@@ -22,7 +22,7 @@ public class Ledger {
   }
 }
 """
-NOBODY = 65534
+OTHER_USER = 65534
 
 
 class PerfMaps(unittest.TestCase):
@@ -52,7 +52,7 @@ class PerfMaps(unittest.TestCase):
         return self.start("java", "-XX:TieredStopAtLevel=1", *options, "-cp", self.folder, "Ledger", **more)
 
     def map_of(self, process):
-        path = f"/proc/{process.pid}/root/tmp/perf-{process.pid}.map"
+        path = os.path.join("/proc", str(process.pid), "root", "tmp", f"perf-{process.pid}.map")
         self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
         return path
 
@@ -74,7 +74,7 @@ class PerfMaps(unittest.TestCase):
         self.assert_named(self.java())
 
     def test_of_another_user(self):
-        self.assert_named(self.java(user=NOBODY, group=NOBODY, extra_groups=[]))
+        self.assert_named(self.java(user=OTHER_USER, group=OTHER_USER, extra_groups=[]))
 
     def test_in_a_mount_namespace_of_its_own(self):
         process = self.java(before=("unshare", "--mount", "sh", "-c",

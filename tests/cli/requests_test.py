@@ -13,7 +13,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from overdue_test import Live, attached, main, overdue, read_ndjson, tool
-from request_case import HIDDEN, MS, Case, PostgresCase, RedisCase, rows_of
+from request_case import HIDDEN, MS, Case, JavaCase, PostgresCase, RedisCase, rows_of
 
 
 class Postgres(PostgresCase):
@@ -238,29 +238,11 @@ gone.close()
         self.assertGreaterEqual(parts["blocked_ns"], 0.6 * longest["latency_ns"])
 
 
-class Java(Case):
-    SOURCE = """
-public class Work {
-  public static void main(String[] words) throws Exception {
-    java.util.List<byte[]> kept = new java.util.ArrayList<>();
-    for (int i = 0; i < 6; i++) {
-      for (int j = 0; j < 2000; j++) kept.add(new byte[1000]);
-      long begin = System.nanoTime();
-      System.gc();
-      System.out.println(System.nanoTime() - begin);
-    }
-  }
-}
-"""
-
+class Java(JavaCase):
     def test_pauses(self):
-        java = tool("java")
-        with open(f"{self.folder}/Work.java", "w", encoding="utf-8") as file:
-            file.write(self.SOURCE)
-        os.chmod(self.folder, 0o755)
         path = f"{self.folder}/report.json"
-        finished = overdue("spans", "-f", "json", "-o", path, "--span", "gc,safepoint", "--", java, "-XX:+UseSerialGC",
-                           f"{self.folder}/Work.java")
+        finished = overdue("spans", "-f", "json", "-o", path, "--span", "gc,safepoint", "--",
+                           *self.program)
         if "no USDT probe" in finished.err:
             self.skipTest("this JVM has no USDT probes")
         self.assertEqual(finished.status, 0, finished)

@@ -13,6 +13,7 @@ from overdue_test import (SLOWER, FolderTest, Live, attached, eventually, overdu
                           tool)
 
 MS = 1_000_000
+SERVER_USER = 65534  # servers refuse to run as root
 HIDDEN = 2  # switches and calls that this kernel may hide
 
 
@@ -65,7 +66,8 @@ class Case(FolderTest):
         the kernel hid a switch, more may be."""
         self.assertGreaterEqual(len(findings), least)
         whole = self.ledgers_of(findings)
-        seen = sorted(whole, key=lambda one: one[1]["unknown_ns"])[:-HIDDEN]
+        hidden = min(HIDDEN, len(whole) // 4)
+        seen = sorted(whole, key=lambda one: one[1]["unknown_ns"])[:len(whole) - hidden]
         self.assertTrue(seen, findings)
         unknown_ns = sum(parts["unknown_ns"] for _, parts in seen)
         self.assertLessEqual(unknown_ns, 0.02 * sum(finding["latency_ns"] for finding, _ in seen), seen)
@@ -76,6 +78,31 @@ class Case(FolderTest):
         self.assertGreater(row["min_ns"], 0)
         self.assertLessEqual(row["total_ns"], sum(seen_ns))
         self.assertLessEqual(row["max_ns"], max(seen_ns))
+
+
+class JavaCase(Case):
+    """A program that asks for six collections, and prints how long each took."""
+    SOURCE = """
+public class Work {
+  public static void main(String[] words) throws Exception {
+    java.util.List<byte[]> kept = new java.util.ArrayList<>();
+    for (int i = 0; i < 6; i++) {
+      for (int j = 0; j < 2000; j++) kept.add(new byte[1000]);
+      long begin = System.nanoTime();
+      System.gc();
+      System.out.println(System.nanoTime() - begin);
+    }
+  }
+}
+"""
+
+    def setUp(self):
+        super().setUp()
+        path = f"{self.folder}/Work.java"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.SOURCE)
+        os.chmod(self.folder, 0o755)
+        self.program = (tool("java"), "-XX:+UseSerialGC", path)
 
 
 class PostgresCase(Case):
@@ -90,13 +117,13 @@ class PostgresCase(Case):
         self.psql = tool("psql")
         self.data = tempfile.mkdtemp(prefix="requests", dir="/tmp")
         self.addCleanup(shutil.rmtree, self.data, ignore_errors=True)
-        shutil.chown(self.data, "nobody")
+        shutil.chown(self.data, SERVER_USER)
         self.port = free_port()
         made = subprocess.run([f"{self.bin}/initdb", "-D", f"{self.data}/db", "-U", "test", "-A", "trust", "-N"],
-                              user="nobody", cwd="/", capture_output=True, check=False)
+                              user=SERVER_USER, cwd="/", capture_output=True, check=False)
         self.assertEqual(made.returncode, 0, made)
         self.server = Live(f"{self.bin}/postgres", "-D", f"{self.data}/db", "-k", self.data, "-p", self.port,
-                           "-c", "listen_addresses=", "-c", "autovacuum=off", user="nobody", cwd="/")
+                           "-c", "listen_addresses=", "-c", "autovacuum=off", user=SERVER_USER, cwd="/")
         self.addCleanup(self.stop)
         eventually(lambda: self.sql("select 1")[0] == 0, 30 * SLOWER, "the server does not answer", pause=0.2)
 

@@ -110,7 +110,7 @@ class Scenario(unittest.TestCase):
             # Who had the CPU is a measured share, and no blame for a lock or a disk.
             if cause["kind"] == "runqueue" and "runqueue" not in truth.kinds:
                 continue
-            # On a busy machine, whoever has a lock at that moment may be preempted: briefly.
+            # On a busy machine, the thread that has a lock may be preempted for a moment.
             if cause["share"] < 0.05:
                 continue
             whole = sum(one["ns"] for one in cause["by"])

@@ -181,15 +181,21 @@ void WhyAnalysis::record(const Record& record) {
   }
 }
 
-WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const std::vector<OffcpuRow>& threads,
+WhyAnalysis::AtEnd WhyAnalysis::at_end(const Sums& sums, const SessionInfo& info) {
+  AtEnd found{.calls = sums.calls.table(info.names, info.duration, {}),
+              .opened = kept_opened_sockets(info)};
+  found.late = sums.answers.late(found.calls, found.opened);
+  return found;
+}
+
+WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const AtEnd& at_end,
+                                        const std::vector<OffcpuRow>& threads,
                                         const SessionInfo& info, KernelTime end) const {
   const bool of_interval = &sums == &interval_;
   std::map<std::uint32_t, std::uint64_t> open_ns;
   for (const OffcpuRow& thread : threads) open_ns[thread.tid] = thread.open_ns;
   BlameTable blame = sums.blame;  // operations that are open go on
-  const LatencyTable calls = sums.calls.table(info.names, info.duration, {});
-  for (const Finding& finding : sums.answers.late(calls, kept_opened_sockets(info)))
-    blame.add(finding, sampling_.class_of(finding));
+  for (const Finding& finding : at_end.late) blame.add(finding, sampling_.class_of(finding));
   blame.finish(end, open_ns);
   const std::vector<FileLock> locks = kept_file_locks(info);
   const std::vector<OtherSide> sides = kept_other_sides(info);
@@ -201,7 +207,7 @@ WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const std::vector<Offc
                     .blame = blame,
                     .sampling = sampling_,
                     .cpu = sums.cpu,
-                    .calls = calls,
+                    .calls = at_end.calls,
                     .locks = locks,
                     .sides = sides,
                     .other_ends = other_ends,
@@ -229,27 +235,25 @@ std::vector<WhyRow> WhyAnalysis::rows_of_time(const Names& names) const {
 
 /// With the waits whose purpose the end of the session decides.
 std::vector<Purposes::Part> WhyAnalysis::parts_by_purpose(
-    const SessionInfo& info, const std::vector<OffcpuRow>& threads) const {
+    const AtEnd& at_end, const SessionInfo& info, const std::vector<OffcpuRow>& threads) const {
   Purposes purposes = purposes_;
-  const LatencyTable calls = session_.calls.table(info.names, info.duration, {});
-  const std::set<ProcessSocket> opened = kept_opened_sockets(info);
-  const std::vector<Finding> late = session_.answers.late(calls, opened);
-  for (const Finding& finding : late) purposes.add(finding, sampling_.class_of(finding));
-  for (const Finding& finding : session_.answers.idle(calls, opened))
+  for (const Finding& finding : at_end.late) purposes.add(finding, sampling_.class_of(finding));
+  for (const Finding& finding : session_.answers.idle(at_end.calls, at_end.opened))
     purposes.add(finding, sampling_.class_of(finding));
   std::vector<Purposes::Part> parts =
       purposes.parts(sampling_, threads, info.start + info.duration);
-  for (const Purposes::Part& part : parts_of_answers(late, threads)) parts.push_back(part);
+  for (const Purposes::Part& part : parts_of_answers(at_end.late, threads)) parts.push_back(part);
   return parts;
 }
 
 WhyFigures WhyAnalysis::figures(const SessionInfo& info) const {
   std::vector<OffcpuRow> threads = this->threads();
   give_full_names(threads, names_, QueueOfWork::left_out);
-  WhyFigures figures = figures_of_sums(session_, threads, info, info.start + info.duration);
+  const AtEnd found = at_end(session_, info);
+  WhyFigures figures = figures_of_sums(session_, found, threads, info, info.start + info.duration);
   figures.by = plan_.by;
   if (plan_.by != Whose::group) figures.groups = rows_of_time(info.names);
-  find_purposes(figures.groups, plan_.by, threads, parts_by_purpose(info, threads));
+  find_purposes(figures.groups, plan_.by, threads, parts_by_purpose(found, info, threads));
   find_others_waits(figures.groups, plan_.by, threads, threads_.merged_threads() == 0,
                     holders_.waits(sampling_));
   return figures;
@@ -260,7 +264,8 @@ WhyFigures WhyAnalysis::interval_figures(const SessionInfo& info, Duration wall)
   of_interval.duration = wall;
   std::vector<OffcpuRow> threads = interval_threads();
   give_full_names(threads, names_, QueueOfWork::left_out);
-  return figures_of_sums(interval_, threads, of_interval, info.start + info.duration);
+  return figures_of_sums(interval_, at_end(interval_, of_interval), threads, of_interval,
+                         info.start + info.duration);
 }
 
 void WhyAnalysis::end_interval() {

@@ -98,6 +98,12 @@ class WhyAnalysis {
     SyscallTable calls;
     CpuFunctions cpu;
   };
+  /// What only the end of a session, or of an interval, decides.
+  struct AtEnd {
+    LatencyTable calls;              ///< by process
+    std::set<ProcessSocket> opened;  ///< whose connection their process has opened
+    std::vector<Finding> late{};     ///< waits for answers
+  };
   /// Findings are blamed as they come: the sink need not keep them.
   class NoSink final : public Sink {
     void end(const SessionInfo&, const Receipt&) override {}
@@ -112,11 +118,13 @@ class WhyAnalysis {
   void end_call(std::uint32_t tid);
   std::uint64_t timeout_ns() const { return static_cast<std::uint64_t>(plan_.timeout.count()); }
   void add_sample(const Record& record);
-  std::vector<Purposes::Part> parts_by_purpose(const SessionInfo& info,
+  static AtEnd at_end(const Sums& sums, const SessionInfo& info);
+  std::vector<Purposes::Part> parts_by_purpose(const AtEnd& at_end, const SessionInfo& info,
                                                const std::vector<OffcpuRow>& threads) const;
   std::vector<WhyRow> rows_of_time(const Names& names) const;
-  WhyFigures figures_of_sums(const Sums& sums, const std::vector<OffcpuRow>& threads,
-                             const SessionInfo& info, KernelTime end) const;
+  WhyFigures figures_of_sums(const Sums& sums, const AtEnd& at_end,
+                             const std::vector<OffcpuRow>& threads, const SessionInfo& info,
+                             KernelTime end) const;
 
   WhyPlan plan_;
   StackNamer& namer_;

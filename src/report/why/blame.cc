@@ -17,8 +17,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::size_t causes_max = 2'000, open_max = 1'000, names_max = 1'000, tids_max = 100;
-constexpr std::size_t classes_kept = 1'000;
+constexpr std::size_t causes_max = 2'000, open_max = 1'000, tids_max = 100;
 constexpr std::size_t threads_max = 20'000;  // of all causes together
 
 /// Time in which the thread was blocked, without the time that was no delay.
@@ -61,61 +60,9 @@ bool is_wanted_timeout(const Finding& finding) {
          !waits_for_lock(finding);
 }
 
-void add_to(std::map<std::string, WhyName>& names, const std::string& key, std::uint64_t ns) {
-  if (names.size() >= names_max && !names.contains(key)) return;
-  WhyName& name = names[key];
-  name.name = key;
-  ++name.count;
-  name.ns += ns;
-}
-
-/// Threads whose names differ in numbers alone are one row. The row has their name if it is the
-/// same for all: "cc1plus", and "worker-*" of worker-1 and worker-2.
-void add_thread_to(std::map<std::string, WhyName>& names, const std::string& comm,
-                   std::uint64_t ns) {
-  const std::string pattern = without_numbers(comm);
-  const auto known = names.find(pattern);
-  const bool is_same = known == names.end() || known->second.name == comm;
-  add_to(names, pattern, ns);
-  if (const auto row = names.find(pattern); is_same && row != names.end()) row->second.name = comm;
-}
-
-void add_parts(Breakdown& sum, const Breakdown& more) {
-  for (const auto part :
-       {&Breakdown::oncpu_ns, &Breakdown::runqueue_ns, &Breakdown::preempted_ns,
-        &Breakdown::throttled_ns, &Breakdown::sleeping_ns, &Breakdown::uninterruptible_ns,
-        &Breakdown::irq_ns, &Breakdown::softirq_ns, &Breakdown::unknown_ns})
-    sum.*part += more.*part;
-}
-
-std::uint64_t scaled(std::uint64_t number, double weight) {
-  if (weight == 1) return number;
-  return static_cast<std::uint64_t>(std::llround(static_cast<double>(number) * weight));
-}
-
-/// The threads that had the CPU while the thread could run.
-void add_runners(std::map<std::string, WhyName>& by, const Finding& finding) {
-  for (const Wait& wait : finding.waits)
-    for (const CpuShare& share : wait.ran.threads)
-      if (share.thread.tid != 0) add_thread_to(by, share.thread.comm, share.ns);
-}
-
-/// The cgroups whose limit was used up.
-void add_throttles(std::map<std::string, WhyName>& by, const Finding& finding) {
-  for (const Wait& wait : finding.waits)
-    if (wait.throttle) add_to(by, throttle_text(wait.throttle), wait.throttled_ns);
-}
-
 /// Whether the root names a thread or a device. A wait of which no record is known names nothing.
 bool names_something(const Root& root) {
   return root.thread || !root.by.empty();
-}
-
-void keep_longest(std::uint64_t& max_ns, std::optional<Finding>& example, const Finding& finding,
-                  std::uint64_t ns) {
-  if (example && ns <= max_ns) return;
-  max_ns = ns;
-  example = finding;
 }
 
 }  // namespace
@@ -235,43 +182,12 @@ void BlameTable::end_call(std::uint32_t tid) {
       open_, [&](const auto& one) { return !one.second.is_older && one.second.thread.tid == tid; });
 }
 
-BlameTable::Runnable::Sums& BlameTable::add_runnable(Runnable& sum, const Finding& finding,
-                                                     const Breakdown& parts,
-                                                     const WhySampling::Class& of,
-                                                     std::uint64_t ns) {
-  sum.total_ns += ns;
-  add_parts(sum.parts, parts);
-  add_to(sum.who, without_numbers(finding.thread.comm), ns);
-  keep_longest(sum.max_ns, sum.example, finding, ns);
-  const bool has_room = sum.sums.size() < classes_kept || sum.sums.contains(of);
-  Runnable::Sums& sums = sum.sums[has_room ? of : WhySampling::Class()];
-  ++sums.count;
-  return sums;
-}
-
-BlameTable::Runnable::Sums BlameTable::Runnable::weighted(const WhySampling& sampling,
-                                                          bool of_interval) const {
-  Sums all;
-  for (const auto& [of, one] : sums) {
-    const double weight = sampling.weight(of, of_interval);
-    all.count += scaled(one.count, weight);
-    for (const auto& [key, name] : one.by) {
-      const auto [known, is_new] = all.by.try_emplace(key, WhyName{.name = name.name});
-      if (!is_new && known->second.name != name.name) known->second.name = key;
-      known->second.count += scaled(name.count, weight);
-      known->second.ns += scaled(name.ns, weight);
-    }
-  }
-  return all;
-}
-
 void BlameTable::add_waits_for_cpu(const Finding& finding, const WhySampling::Class& of) {
   if (!finding.breakdown) return;
   const Breakdown& parts = *finding.breakdown;
   if (const std::uint64_t ns = parts.runqueue_ns + parts.preempted_ns; ns > 0)
-    add_runners(add_runnable(runqueue_, finding, parts, of, ns).by, finding);
-  if (parts.throttled_ns > 0)
-    add_throttles(add_runnable(throttled_, finding, parts, of, parts.throttled_ns).by, finding);
+    runqueue_.add(finding, of, ns);
+  if (parts.throttled_ns > 0) throttled_.add(finding, of, parts.throttled_ns);
 }
 
 void BlameTable::add_left_out(const Finding& finding, const WhySampling::Class& of) {

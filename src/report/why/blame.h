@@ -12,6 +12,7 @@
 #include "report/why/open_waits.h"
 #include "report/why/other_ends.h"
 #include "report/why/root.h"
+#include "report/why/runnable.h"
 #include "report/why/sampling.h"
 
 namespace overdue {
@@ -53,24 +54,8 @@ class BlameTable {
   /// With the weights of `sampling`.
   Blocked blocked(const WhySampling& sampling, bool of_interval = false) const;
 
-  /// What kept runnable threads from running: the longest example, and the threads that ran.
-  struct Runnable {
-    /// Of late operations with such a part. `by`: how long each thread ran meanwhile.
-    struct Sums {
-      std::uint64_t count = 0;
-      std::map<std::string, WhyName> by;
-    };
-    std::uint64_t total_ns = 0, max_ns = 0;
-    Breakdown parts;  ///< of the late operations with such a part
-    std::optional<Finding> example;
-    std::map<std::string, WhyName> who;
-    std::map<WhySampling::Class, Sums> sums;
-
-    /// With the weights of `sampling`.
-    Sums weighted(const WhySampling& sampling, bool of_interval = false) const;
-  };
-  const Runnable& runqueue() const { return runqueue_; }
-  const Runnable& throttled() const { return throttled_; }
+  const RunnableTime& runqueue() const { return runqueue_; }
+  const RunnableTime& throttled() const { return throttled_; }
   /// Processes that wait for the lock of a file at present.
   std::set<std::uint32_t> lock_waiters() const;
   /// Processes whose longest operation of a cause was late in this work of the kernel, by its name.
@@ -118,8 +103,6 @@ class BlameTable {
   void blame(const Finding& finding, const WhySampling::Class& of, std::string_view kind,
              std::uint64_t lasted_ns);
   void add_waits_for_cpu(const Finding& finding, const WhySampling::Class& of);
-  static Runnable::Sums& add_runnable(Runnable& sum, const Finding& finding, const Breakdown& parts,
-                                      const WhySampling::Class& of, std::uint64_t ns);
 
   void end_older_call(const Finding& call);
   bool is_counted_elsewhere(const Finding& finding) const;
@@ -129,7 +112,7 @@ class BlameTable {
   std::map<std::string, Row> rows_;
   std::map<std::uint64_t, Finding> open_;  ///< by number
   std::set<std::uint64_t> ended_;          ///< those of `open_` that have ended, at an unknown time
-  Runnable runqueue_, throttled_;
+  RunnableTime runqueue_{RunnableTime::runners}, throttled_{RunnableTime::throttles};
   std::uint64_t longest_ns_ = 0, longest_lock_ns_ = 0, merged_ns_ = 0, unassigned_ns_ = 0;
   std::size_t threads_ = 0;  ///< entries of Late::threads
 };

@@ -225,7 +225,7 @@ TEST(BlameTable, TimeThatWasAskedForIsNoDelay) {
   table.add(finding, {});
   EXPECT_TRUE(causes_of(table).empty());
   EXPECT_EQ(table.runqueue().weighted(WhySampling()).count, 1u);
-  EXPECT_EQ(table.runqueue().max_ns, 4 * ms);
+  EXPECT_EQ(table.runqueue().max_ns(), 4 * ms);
 }
 
 TEST(BlameTable, TheEndOfAThreadIsNoCause) {

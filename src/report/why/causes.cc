@@ -22,20 +22,20 @@ double share_of(std::uint64_t part, std::uint64_t whole) {
 }
 
 /// Waits of runnable threads in the findings, as a cause; without waits, none.
-void add_runnable(std::vector<WhyCause>& causes, const BlameTable::Runnable& late,
-                  std::string_view kind, std::string_view text) {
-  if (late.total_ns == 0) return;
-  const BlameTable::Runnable::Sums sums = late.weighted(WhySampling());  // all were examined
+void add_runnable(std::vector<WhyCause>& causes, const RunnableTime& late, std::string_view kind,
+                  std::string_view text) {
+  if (late.total_ns() == 0) return;
+  const RunnableTime::Sums sums = late.weighted(WhySampling());  // all were examined
   WhyCause cause{.cause = std::string(text),
                  .kind = kind,
                  .count = sums.count,
-                 .total_ns = late.total_ns,
-                 .max_ns = late.max_ns,
-                 .parts = late.parts,
-                 .example = late.example};
+                 .total_ns = late.total_ns(),
+                 .max_ns = late.max_ns(),
+                 .parts = late.parts(),
+                 .example = late.longest()};
   for (const auto& [key, name] : sums.by) cause.by.push_back(name);
   std::ranges::sort(cause.by, std::ranges::greater(), &WhyName::ns);
-  for (const auto& [key, name] : late.who) cause.who.push_back(name);
+  for (const auto& [key, name] : late.who()) cause.who.push_back(name);
   std::ranges::sort(cause.who, std::ranges::greater(), &WhyName::ns);
   if (!cause.by.empty()) cause.cause += " " + shown_name(cause.by.front());
   if (cause.by.size() > 1)

@@ -75,13 +75,13 @@ std::string runners_text(const std::vector<WhyName>& by, std::uint64_t total_ns)
 }
 
 void add_waits_for_cpu(const WhyFindings& found, WhyFigures& figures) {
-  const BlameTable::Runnable& late = found.blame.runqueue();
-  BlameTable::Runnable::Sums examined = late.weighted(found.sampling, found.of_interval);
+  const RunnableTime& late = found.blame.runqueue();
+  RunnableTime::Sums examined = late.weighted(found.sampling, found.of_interval);
   WhyCause cause{.cause = "waited for a CPU",
                  .kind = why_runqueue,
                  .count = examined.count,
-                 .max_ns = late.max_ns,
-                 .example = late.example};
+                 .max_ns = late.max_ns(),
+                 .example = late.longest()};
   for (const OffcpuRow& group : figures.groups) {
     const std::uint64_t ns = group.runqueue_ns + group.preempted_ns;
     if (ns == 0) continue;
@@ -99,14 +99,14 @@ void add_waits_for_cpu(const WhyFindings& found, WhyFigures& figures) {
 }
 
 void add_throttled(const WhyFindings& found, WhyFigures& figures) {
-  const BlameTable::Runnable& late = found.blame.throttled();
-  const BlameTable::Runnable::Sums examined = late.weighted(found.sampling, found.of_interval);
+  const RunnableTime& late = found.blame.throttled();
+  const RunnableTime::Sums examined = late.weighted(found.sampling, found.of_interval);
   WhyCause cause{.cause = "throttled",
                  .kind = why_throttled,
                  .count = examined.count,
-                 .max_ns = late.max_ns,
+                 .max_ns = late.max_ns(),
                  .by = longest_first(examined.by),
-                 .example = late.example};
+                 .example = late.longest()};
   for (const OffcpuRow& group : figures.groups) {
     if (group.throttled_ns == 0) continue;
     cause.total_ns += group.throttled_ns;
