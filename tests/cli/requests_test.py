@@ -72,9 +72,9 @@ class Postgres(PostgresCase):
             self.assertEqual(live.finish().status, 0)
         found = [line for line in read_ndjson(path) if line["type"] == "stall"]
         self.assertEqual([(one["span"], one["name"]) for one in found], [("pair", "postgres-query")] * 6)
-        for finding, parts in self.ledgers_of(found):
-            self.assertGreaterEqual(parts["blocked_ns"], 45 * MS)
-            self.assertTrue(finding["user_stack"])
+        self.assert_blocked(found, 45 * MS)
+        for finding in found:
+            self.assertTrue(finding["user_stack"], finding)
 
 
 class Redis(RedisCase):

@@ -61,6 +61,14 @@ class Case(FolderTest):
             self.assertEqual(sum(finding["breakdown"].values()), finding["latency_ns"])
         return [(finding, finding["breakdown"]) for finding in known]
 
+    def assert_blocked(self, findings, least_ns):
+        """Each of the spans was blocked that long. Where the kernel hid a switch, the time is unknown."""
+        whole = self.ledgers_of(findings)
+        for finding, parts in whole:
+            self.assertGreaterEqual(parts["blocked_ns"] + parts["unknown_ns"], least_ns, finding)
+        seen = [finding for finding, parts in whole if parts["blocked_ns"] >= least_ns]
+        self.assertGreaterEqual(len(seen), max(1, len(findings) - HIDDEN), findings)
+
     def assert_whole(self, findings, least):
         """The parts add up to the latency, and hardly any time is unknown; of a few findings, for which
         the kernel hid a switch, more may be."""
