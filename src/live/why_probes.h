@@ -1,5 +1,6 @@
 #pragma once
 
+#include "live/bound_threads.h"
 #include "live/memory_limits.h"
 #include "live/stall_probe_set.h"
 #include "report/why/analysis.h"
@@ -16,11 +17,13 @@ bool sees_unix_questions(const Kernel& kernel);
 class Surroundings {
  public:
   /// Adds what explains the causes to the session's information: who holds the locks of files, who
-  /// is at the other end of waits that have not ended, which limits are reached.
+  /// is at the other end of waits that have not ended, which limits are reached, which threads are
+  /// bound to few CPUs.
   void look(const WhyAnalysis& analysis, SessionInfo& info) const;
 
  private:
   MemoryLimits memory_limits_;
+  BoundThreads bound_threads_;
 };
 
 }  // namespace overdue

@@ -202,6 +202,7 @@ WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const AtEnd& at_end,
   const std::vector<OtherEnd> other_ends = kept_other_ends(info);
   const std::vector<Remark> limits = kept_remarks(of_limit, info);
   const std::vector<Remark> memory_limits = kept_remarks(of_memory_limit, info);
+  const std::vector<Remark> bound_threads = kept_remarks(of_bound_thread, info);
   WhyFindings found{.info = info,
                     .threads = threads,
                     .blame = blame,
@@ -213,6 +214,7 @@ WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const AtEnd& at_end,
                     .other_ends = other_ends,
                     .limits = limits,
                     .memory_limits = memory_limits,
+                    .bound_threads = bound_threads,
                     .disks = disks_,
                     .threshold_ns = static_cast<std::uint64_t>(plan_.threshold.count())};
   found.of_interval = of_interval;

@@ -74,6 +74,19 @@ std::string runners_text(const std::vector<WhyName>& by, std::uint64_t total_ns)
   return text;
 }
 
+/// "; bound to CPU 0, while the other CPU was idle 60 % of the time", if that is so of most of
+/// the time; else empty.
+std::string bound_text(const WhyFindings& found, std::uint64_t total_ns) {
+  std::map<std::string_view, std::uint64_t> bound_ns;
+  for (const OffcpuRow& thread : found.threads)
+    for (const Remark& remark : found.bound_threads)
+      if (remark.id == thread.tid)
+        bound_ns[remark.words] += thread.runqueue_ns + thread.preempted_ns;
+  for (const auto& [words, ns] : bound_ns)
+    if (2 * ns > total_ns) return fmt::format("; {}", words);
+  return {};
+}
+
 void add_waits_for_cpu(const WhyFindings& found, WhyFigures& figures) {
   const RunnableTime& late = found.blame.runqueue();
   RunnableTime::Sums examined = late.weighted(found.sampling, found.of_interval);
@@ -94,7 +107,7 @@ void add_waits_for_cpu(const WhyFindings& found, WhyFigures& figures) {
   add_displacers(found.threads, cause, examined.by);
   cause.by = longest_first(examined.by);
   std::ranges::sort(cause.who, std::ranges::greater(), &WhyName::ns);
-  cause.cause += runners_text(cause.by, cause.total_ns);
+  cause.cause += runners_text(cause.by, cause.total_ns) + bound_text(found, cause.total_ns);
   figures.causes.push_back(std::move(cause));
 }
 

@@ -54,6 +54,19 @@ TEST(CpuWaits, PreemptionsThatWereNotExaminedHaveTheSharesOfTheirDisplacers) {
   EXPECT_EQ(waits_for_cpu(session).cause, "waited for a CPU behind sh 75 %, busy 25 %");
 }
 
+TEST(CpuWaits, OfThreadsThatMayNotRunElsewhereSaySo) {
+  Session session;
+  for (const std::uint32_t tid : {10u, 11u, 12u}) {
+    session.threads.push_back(thread_of(10, tid, "app"));
+    session.threads.back().runqueue_ns = 100 * ms;
+  }
+  const std::string words = "bound to CPU 0, while the other CPU was idle 60 % of the time";
+  session.bound_threads = {{.id = 11, .words = words}};
+  EXPECT_EQ(waits_for_cpu(session).cause, "waited for a CPU (unknown: 100 %)") << "one of three";
+  session.bound_threads.push_back({.id = 12, .words = words});
+  EXPECT_EQ(waits_for_cpu(session).cause, "waited for a CPU (unknown: 100 %); " + words);
+}
+
 TEST(CpuWaits, OperationsThatAreNoDelayHaveWaitedForACpuAllTheSame) {
   Session session;
   session.threads.push_back(thread_of(10, 10, "app"));

@@ -9,9 +9,10 @@
 
 namespace overdue {
 
-/// What the machine says of a process at the end of a session, and what explains its causes.
+/// What the machine says of a process or a thread at the end of a session, and what explains its
+/// causes.
 struct Remark {
-  std::uint32_t id = 0;  ///< pid
+  std::uint32_t id = 0;  ///< pid, or tid
   std::string words;     ///< "12 of 12 descriptors are open"; printable
 };
 
@@ -20,6 +21,9 @@ inline constexpr std::string_view of_limit = "limit";
 
 /// Likewise: the limit of memory that the cgroup of a process has reached.
 inline constexpr std::string_view of_memory_limit = "memory_limit";
+
+/// Likewise: CPUs to which a thread is bound.
+inline constexpr std::string_view of_bound_thread = "bound_thread";
 
 /// The remarks of one kind as a setting that a recording keeps, and back. A damaged setting has
 /// fewer.
