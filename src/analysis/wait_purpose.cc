@@ -95,9 +95,11 @@ WaitKind kind_of_wait(const Wait& wait) {
   return WaitKind::none;
 }
 
-/// Whether a kernel thread sleeps in its main function.
+/// Whether a kernel thread, or a worker of io_uring, sleeps in its main function.
 bool is_main_loop(const Stack& stack) {
   const std::vector<std::string> functions = telling_functions(stack);
+  if (functions.size() == 1)
+    return functions.front() == "io_wq_worker" || functions.front() == "io_sq_thread";
   return functions.size() == 2 && functions.front() == "kthread";
 }
 

@@ -214,6 +214,10 @@ TEST(WaitPurpose, OfThreadsOfTheKernelInTheirMainFunctionIsWork) {
   };
   expect(off("offcpu", {"ret_from_fork", "kthread", "worker_thread", "schedule"}), "work",
          "its main function", 900);
+  expect(off("offcpu", {"ret_from_fork_asm", "io_wq_worker", "schedule_timeout"}), "work",
+         "its main function", 900);
+  expect(off("offcpu", {"ret_from_fork_asm", "io_wq_worker", "io_write", "folio_wait_bit"}), "", "",
+         0);
   expect(
       off("offcpu", {"ret_from_fork", "kthread", "kjournald2", "jbd2_journal_commit", "schedule"}),
       "", "", 0);

@@ -28,7 +28,7 @@ static __always_inline u32 call_of_sleeper(struct task_struct* task, struct thre
  * still there, and the open call is in the ledger. */
 static __always_inline u32 reason_of(struct task_struct* task, struct thread_ledger* ledger) {
   if (ledger->state == LEDGER_OTHER) return REASON_STOPPED;
-  bool is_of_program = task->mm != 0;
+  bool is_of_program = task->mm && !has_no_user_side(task);
   if (ledger->state == LEDGER_UNINTERRUPTIBLE) {
     if (!BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait)) return REASON_OTHER;
     return is_of_program && !is_call_of(&ledger->call, task) ? REASON_FAULT : REASON_DISK;

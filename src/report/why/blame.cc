@@ -51,7 +51,8 @@ bool is_join(const Finding& finding) {
 
 bool is_page_fault(const Finding& finding) {
   const Wait* wait = finding.longest_wait();
-  return finding.span == span_name(SPAN_OFFCPU) && wait && !is_in_call(wait->kernel_stack);
+  return finding.span == span_name(SPAN_OFFCPU) && wait &&
+         kernel_side_of(wait->kernel_stack) == KernelSide::page_fault;
 }
 
 /// Whether a thread asked to wait for so long, and not for a lock: its time is no delay.

@@ -75,6 +75,7 @@ constexpr KernelWait waits_anywhere[] = {
     {"n_tty_write", "room in a terminal"},
     {"sk_stream_wait_close", "the last data, which the other side has not taken"},
     {"__break_lease", "a lease of a file"},
+    {"seccomp_do_user_notification*", "the answer of a supervisor (seccomp)"},
 };
 
 /// Uninterruptible waits for a lock, by the innermost function that is not the lock's own.

@@ -129,20 +129,37 @@ std::string object_of(const Finding& finding) {
   return {};
 }
 
+/// What a thread was in the kernel for, with a wait that no call of its own has.
+std::string wait_outside_calls(const Wait& wait) {
+  switch (kernel_side_of(wait.kernel_stack)) {
+    case KernelSide::page_fault:
+      return "page fault";
+    case KernelSide::before_call:
+      return "begin of a system call";
+    case KernelSide::io_uring:
+      return "request of io_uring";
+    case KernelSide::call:
+    case KernelSide::unknown:
+      break;
+  }
+  return "wait";
+}
+
 /// The operation and where the program began it: "fsync(/tmp/x) in flush ← main".
 std::string operation_of(const Finding& finding) {
   const std::string place = finding.user_stack ? own_place(*finding.user_stack) : "";
   const Wait* wait = finding.longest_wait();
   if (const std::string_view known = wait ? known_kernel_wait(*wait) : ""; !known.empty()) {
     const std::string object = object_of(finding);
-    return fmt::format(
-        "{}: {}{}{}", known,
-        finding.span == span_name(SPAN_SYSCALL) ? printable(finding.name) : "page fault",
-        object.empty() ? "" : fmt::format("({})", printable(object)), in_place(place));
+    return fmt::format("{}: {}{}{}", known,
+                       finding.span == span_name(SPAN_SYSCALL) ? printable(finding.name)
+                                                               : wait_outside_calls(*wait),
+                       object.empty() ? "" : fmt::format("({})", printable(object)),
+                       in_place(place));
   }
   if (finding.span != span_name(SPAN_SYSCALL)) {
     if (finding.span == span_name(SPAN_OFFCPU))
-      return (wait && !is_in_call(wait->kernel_stack) ? "page fault" : "wait") + in_place(place);
+      return (wait ? wait_outside_calls(*wait) : "wait") + in_place(place);
     return (finding.title.empty() ? printable(finding.name) : finding.title) + in_place(place);
   }
   const std::string object = object_of(finding);
@@ -203,11 +220,23 @@ bool is_kernel_thread(const Stack& kernel_stack) {
                              [](const StackFrame& frame) { return frame.name == "kthread"; });
 }
 
-bool is_in_call(const Stack& kernel_stack) {
-  return std::ranges::any_of(kernel_stack, [](const StackFrame& frame) {
-    return frame.name.starts_with("do_syscall_") || frame.name.starts_with("do_int80_") ||
-           frame.name.starts_with("entry_SYSCALL") || frame.name.starts_with("do_fast_syscall");
-  });
+KernelSide kernel_side_of(const Stack& kernel_stack) {
+  // The outermost function that tells decides.
+  for (auto frame = kernel_stack.rbegin(); frame != kernel_stack.rend(); ++frame) {
+    const std::string_view name = frame->name;
+    if (name.find("page_fault") != name.npos) return KernelSide::page_fault;
+    if (name == "io_wq_worker" || name == "io_sq_thread") return KernelSide::io_uring;
+    const bool is_call = name.starts_with("do_syscall_") || name.starts_with("do_int80_") ||
+                         name.starts_with("entry_SYSCALL") || name.starts_with("do_fast_syscall");
+    if (!is_call) continue;
+    const bool has_begun = std::none_of(frame, kernel_stack.rend(), [](const StackFrame& inner) {
+      return inner.name.starts_with("syscall_trace_enter") ||
+             inner.name.starts_with("syscall_enter_from_user_mode") ||
+             inner.name.starts_with("__seccomp_filter");
+    });
+    return has_begun ? KernelSide::call : KernelSide::before_call;
+  }
+  return KernelSide::unknown;
 }
 
 std::string own_place(const Stack& stack) {

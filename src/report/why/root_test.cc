@@ -82,6 +82,20 @@ Finding ended_by_disk(Finding finding) {
   return finding;
 }
 
+TEST(KernelSide, IsWhatTheOutermostFunctionSays) {
+  EXPECT_EQ(kernel_side_of(kernel_stack_of(
+                {"do_user_addr_fault", "exc_page_fault", "copy_to_user", "do_syscall_64"})),
+            KernelSide::call);
+  EXPECT_EQ(kernel_side_of(kernel_stack_of({"folio_wait_bit", "asm_exc_page_fault"})),
+            KernelSide::page_fault);
+  EXPECT_EQ(kernel_side_of(kernel_stack_of({"seccomp_do_user_notification", "__seccomp_filter",
+                                            "syscall_trace_enter", "do_syscall_64"})),
+            KernelSide::before_call);
+  EXPECT_EQ(kernel_side_of(kernel_stack_of({"folio_wait_bit", "io_write", "io_wq_worker"})),
+            KernelSide::io_uring);
+  EXPECT_EQ(kernel_side_of(kernel_stack_of({"__refrigerator", "get_signal"})), KernelSide::unknown);
+}
+
 TEST(RootOf, AllWaitsToWriteOneFileToADiskAreOneCause) {
   const Finding itself =
       ended_by_disk(call_on("fsync", "/log", kernel_stack_of({"folio_wait_bit"})));
