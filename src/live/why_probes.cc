@@ -1,5 +1,6 @@
 #include "live/why_probes.h"
 
+#include "live/disk_limits.h"
 #include "live/file_locks.h"
 #include "live/opened_sockets.h"
 #include "live/other_ends.h"
@@ -32,6 +33,7 @@ void Surroundings::look(const WhyAnalysis& analysis, SessionInfo& info) const {
   keep_other_sides(other_sides_of(analysis.open_waits()), info);
   keep_remarks(of_limit, reached_limits(analysis.shortages(info)), info);
   keep_remarks(of_memory_limit, memory_limits_.reached_by(analysis.reclaimers()), info);
+  keep_remarks(of_disk_limit, disk_limits(analysis.disk_waiters()), info);
   keep_remarks(of_bound_thread, bound_threads_.among(analysis.threads()), info);
   keep_opened_sockets(opened_sockets(analysis.sockets()), info);
   keep_other_ends(find_other_ends(analysis.awaited_ends()), info);

@@ -1,8 +1,7 @@
 """A program writes a file that is larger than the memory of its cgroup: its writes reclaim pages."""
 import os
 
-from scenario import Truth, eventually, pause
-from overdue_test import unittest
+from scenario import Truth, pause
 
 GROUP = "memory"
 SYMPTOM = "a container writes slower than the machine around it"
@@ -31,26 +30,8 @@ while True:
 def start(stage):
     stage.require_disk()
     v1 = os.path.exists("/sys/fs/cgroup/memory/memory.limit_in_bytes")
-    root = "/sys/fs/cgroup/memory" if v1 else "/sys/fs/cgroup"
-    group = os.path.join(root, f"odt-memory-{os.getpid()}")
-    try:
-        os.mkdir(group)
-        stage.undo.callback(remove, group)
-        with open(os.path.join(group, "memory.limit_in_bytes" if v1 else "memory.max"), "w", encoding="ascii") as file:
-            file.write(str(LIMIT))
-    except OSError as error:
-        raise unittest.SkipTest(f"no memory cgroup: {error}") from error
-    process = stage.python(PROGRAM, os.path.join(group, "cgroup.procs"), ready=False)
+    root, file = (("/sys/fs/cgroup/memory", "memory.limit_in_bytes") if v1 else ("/sys/fs/cgroup", "memory.max"))
+    process = stage.python(PROGRAM, stage.cgroup(root, "odt-memory", file, str(LIMIT)), ready=False)
     stage.await_text(process, "ready", 60)
     pause(0.5)
     return ["-p", process.pid]
-
-
-def remove(group):
-    def gone():
-        try:
-            os.rmdir(group)
-        except OSError:
-            return False
-        return True
-    eventually(gone, 10, f"{group} stays")

@@ -104,6 +104,19 @@ class Stage:
         self.outputs.append(output)
         return process
 
+    def cgroup(self, root, name, file, limit):
+        """A cgroup of the system, with a limit in one of its files, as /proc/PID/cgroup has it. Returns the path of
+        the file that takes its processes."""
+        group = os.path.join(root, f"{name}-{os.getpid()}")
+        try:
+            os.mkdir(group)
+            self.undo.callback(remove_cgroup, group)
+            with open(os.path.join(group, file), "w", encoding="ascii") as limits:
+                limits.write(limit)
+        except OSError as error:
+            raise unittest.SkipTest(f"no cgroup with {file}: {error}") from error
+        return os.path.join(group, "cgroup.procs")
+
     def names(self):
         """The names of the threads of all processes of the system, as a cause has them."""
         sessions = {process.pid for process in self.processes}
@@ -191,6 +204,16 @@ def account_of(module, stage, begin_ns, end_ns):
 def whole_session(_stage, begin_ns, end_ns):
     """The account of a wait that never ends."""
     return Account(None, end_ns - begin_ns)
+
+
+def remove_cgroup(group):
+    def gone():
+        try:
+            os.rmdir(group)
+        except OSError:
+            return False
+        return True
+    eventually(gone, 10, f"{group} stays")
 
 
 def free_port():

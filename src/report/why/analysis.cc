@@ -202,6 +202,7 @@ WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const AtEnd& at_end,
   const std::vector<OtherEnd> other_ends = kept_other_ends(info);
   const std::vector<Remark> limits = kept_remarks(of_limit, info);
   const std::vector<Remark> memory_limits = kept_remarks(of_memory_limit, info);
+  const std::vector<Remark> disk_limits = kept_remarks(of_disk_limit, info);
   const std::vector<Remark> bound_threads = kept_remarks(of_bound_thread, info);
   WhyFindings found{.info = info,
                     .threads = threads,
@@ -214,6 +215,7 @@ WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const AtEnd& at_end,
                     .other_ends = other_ends,
                     .limits = limits,
                     .memory_limits = memory_limits,
+                    .disk_limits = disk_limits,
                     .bound_threads = bound_threads,
                     .disks = disks_,
                     .threshold_ns = static_cast<std::uint64_t>(plan_.threshold.count())};
@@ -294,6 +296,10 @@ std::set<std::uint32_t> WhyAnalysis::reclaimers() const {
   std::set<std::uint32_t> pids = session_.blame.processes_with(cgroup_reclaim);
   pids.merge(session_.cpu.processes_with(std::string(cgroup_reclaim)));
   return pids;
+}
+
+std::set<std::uint32_t> WhyAnalysis::disk_waiters() const {
+  return session_.blame.processes_with("disk");
 }
 
 void WhyAnalysis::end_call(std::uint32_t tid) {

@@ -82,6 +82,8 @@ class WhyAnalysis {
   std::map<std::uint32_t, Shortage> shortages(const SessionInfo& info) const;
   /// Processes that reclaim memory at the limit of their cgroup. Likewise, see keep_remarks().
   std::set<std::uint32_t> reclaimers() const;
+  /// Processes with late waits for a disk. Likewise, see keep_remarks().
+  std::set<std::uint32_t> disk_waiters() const;
   /// Sockets that may be those of clients. Likewise, see keep_opened_sockets().
   std::set<ProcessSocket> sockets() const { return session_.answers.sockets(); }
   /// What was not examined, or not kept apart, in sentences.

@@ -54,6 +54,16 @@ DiskUse sum_of(const std::vector<DiskUse>& uses, const std::string& comm) {
   return sum;
 }
 
+/// The limit that the cgroup of the waiting process sets to this disk, if known.
+std::string_view limit_of(const WhyCause& cause, const std::string& disk,
+                          const std::vector<Remark>& limits) {
+  const std::string begin = printable(disk) + ": ";
+  for (const Remark& limit : limits)
+    if (cause.example && limit.id == cause.example->thread.pid && limit.words.starts_with(begin))
+      return std::string_view(limit.words).substr(begin.size());
+  return "a limit of a cgroup";
+}
+
 /// Time of a thread that waited, on average.
 std::uint64_t wait_of_one(const WhyCause& cause) {
   return cause.total_ns / std::max<std::uint64_t>(1, cause.waiters.size());
@@ -105,7 +115,8 @@ std::vector<DiskUse> DiskUses::all() const {
   return all;
 }
 
-void name_disk_users(WhyCause& cause, const std::vector<DiskUse>& uses) {
+void name_disk_users(WhyCause& cause, const std::vector<DiskUse>& uses,
+                     const std::vector<Remark>& limits) {
   if (!is_about_disk(cause) || uses.empty()) return;
   const bool is_one_disk =
       std::ranges::all_of(uses, [&](const DiskUse& use) { return use.disk == uses[0].disk; });
@@ -115,9 +126,9 @@ void name_disk_users(WhyCause& cause, const std::vector<DiskUse>& uses) {
   if (first == uses.end()) return;
   if (const std::uint64_t waited_ns = wait_of_one(cause); first->disk_ns < waited_ns / 10) {
     cause.cause += fmt::format(
-        "; {} worked for {} % of this time: the requests are held back on their way to it, as by a "
-        "limit of a cgroup",
-        printable(disk), percent_of(first->disk_ns, waited_ns));
+        "; {} worked for {} % of this time: the requests are held back on their way to it, as by "
+        "{}",
+        printable(disk), percent_of(first->disk_ns, waited_ns), limit_of(cause, disk, limits));
     return;
   }
   std::vector<std::string> said;

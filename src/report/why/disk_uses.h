@@ -8,6 +8,7 @@
 #include "core/members.h"
 #include "core/record.h"
 #include "report/why/cause.h"
+#include "report/why/remarks.h"
 
 namespace overdue {
 
@@ -40,7 +41,9 @@ class DiskUses {
 };
 
 /// Names the processes that used the disk for which the threads of `cause` waited: those with a
-/// large part in the disk's time that are not among the waiting threads.
-void name_disk_users(WhyCause& cause, const std::vector<DiskUse>& uses);
+/// large part in the disk's time that are not among the waiting threads. If the disk was idle,
+/// names the limit of the waiting process among `limits`, remarks about processes.
+void name_disk_users(WhyCause& cause, const std::vector<DiskUse>& uses,
+                     const std::vector<Remark>& limits = {});
 
 }  // namespace overdue

@@ -78,6 +78,23 @@ TEST(DiskUses, BlameNobodyWhileTheDiskIsIdle) {
   EXPECT_EQ(cause.cause.find("fio"), std::string::npos);
 }
 
+TEST(DiskUses, NameTheLimitOfTheWaitingProcessWhileTheDiskIsIdle) {
+  DiskUses uses;
+  add(uses, "db", 7, 9);
+  WhyCause cause = waits_for("disk vda: fsync", {{"disk vda", 1, 100}});
+  cause.total_ns = 100;
+  cause.example = Finding{};
+  cause.example->thread.pid = 7;
+  const auto text = [&](std::uint32_t pid, const char* words) {
+    WhyCause named = cause;
+    name_disk_users(named, uses.all(), {{.id = pid, .words = words}});
+    return named.cause.substr(named.cause.rfind("as by"));
+  };
+  EXPECT_EQ(text(7, "vda: the limit of cgroup /a"), "as by the limit of cgroup /a");
+  EXPECT_EQ(text(8, "vda: the limit of cgroup /a"), "as by a limit of a cgroup");
+  EXPECT_EQ(text(7, "sda: the limit of cgroup /a"), "as by a limit of a cgroup");
+}
+
 TEST(DiskUses, AWorkerThatIssuesTheFlushesOfOthersIsNoUser) {
   DiskUses uses;
   add(uses, "kworker/1:1H", 44, 90, 0);

@@ -40,6 +40,7 @@ struct Session {
                        .other_ends = other_ends,
                        .limits = limits,
                        .memory_limits = memory_limits,
+                       .disk_limits = disk_limits,
                        .bound_threads = bound_threads,
                        .disks = disks,
                        .threshold_ns = ms});
@@ -64,7 +65,7 @@ struct Session {
   std::vector<FileLock> locks;
   std::vector<OtherSide> sides;
   std::vector<OtherEnd> other_ends;
-  std::vector<Remark> limits, memory_limits, bound_threads;
+  std::vector<Remark> limits, memory_limits, disk_limits, bound_threads;
   DiskUses disks;
 };
 

@@ -22,6 +22,9 @@ inline constexpr std::string_view of_limit = "limit";
 /// Likewise: the limit of memory that the cgroup of a process has reached.
 inline constexpr std::string_view of_memory_limit = "memory_limit";
 
+/// Likewise: the limit that the cgroup of a process sets to a disk.
+inline constexpr std::string_view of_disk_limit = "disk_limit";
+
 /// Likewise: CPUs to which a thread is bound.
 inline constexpr std::string_view of_bound_thread = "bound_thread";
 
