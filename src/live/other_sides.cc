@@ -20,6 +20,7 @@
 #include "base/read_text.h"
 #include "base/text.h"
 #include "base/thread_rights.h"
+#include "live/freezer.h"
 #include "live/lock_owner.h"
 #include "sinks/finding_words.h"
 #include "sinks/text_format.h"
@@ -110,12 +111,24 @@ std::vector<std::int64_t> numbers_of_stopped(std::uint32_t pid) {
   return numbers;
 }
 
+/// The tracer of a thread that it has stopped: "traced by gdb[7]". Empty: none.
+std::string tracer_of(const OpenWait& wait) {
+  const std::string path = fmt::format("/proc/{}/task/{}/status", wait.pid, wait.tid);
+  const std::uint64_t tracer =
+      number_behind(read_text(path).value_or(""), "TracerPid:").value_or(0);
+  const auto thread = Proc().thread(static_cast<std::uint32_t>(tracer));
+  return tracer != 0 && thread ? fmt::format("traced by {}", name_of(*thread)) : "";
+}
+
 /// The signal that stopped a process, and for a process of the background what it did to its
-/// terminal. Empty: not known.
+/// terminal; or the cgroup that is frozen. Empty: not known.
 std::string stop_reason(const OpenWait& wait) {
   constexpr std::size_t group = 1, terminal_number = 3, foreground = 4, exit_code = 48;
   const std::vector<std::int64_t> numbers = numbers_of_stopped(wait.pid);
-  if (numbers.size() <= foreground) return {};
+  if (numbers.size() <= foreground) {
+    std::string tracer = tracer_of(wait);
+    return tracer.empty() ? freezer_text(wait.pid) : tracer;
+  }
   const auto call = present_call(wait.pid, wait.tid);
   const std::string file = call ? link_of(wait.pid, call->arguments[0]) : "";
   const bool is_terminal = file.starts_with("/dev/pts/") || file.starts_with("/dev/tty");

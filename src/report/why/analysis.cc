@@ -15,6 +15,7 @@
 #include "report/why/call_causes.h"
 #include "report/why/known_waits.h"
 #include "report/why/sections.h"
+#include "report/why/short_waits.h"
 #include "sinks/text_format.h"
 
 namespace overdue {
@@ -296,6 +297,14 @@ std::set<std::uint32_t> WhyAnalysis::reclaimers() const {
   std::set<std::uint32_t> pids = session_.blame.processes_with(cgroup_reclaim);
   pids.merge(session_.cpu.processes_with(std::string(cgroup_reclaim)));
   return pids;
+}
+
+std::vector<OpenWait> WhyAnalysis::open_waits() const {
+  std::vector<OpenWait> waits = session_.blame.open_waits();
+  for (const OffcpuRow& thread : threads())
+    if (is_still_stopped(thread))
+      waits.push_back({.pid = thread.pid, .tid = thread.tid, .is_stopped = true});
+  return waits;
 }
 
 std::set<std::uint32_t> WhyAnalysis::disk_waiters() const {

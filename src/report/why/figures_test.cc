@@ -359,6 +359,8 @@ TEST(WhyFigures, AThreadThatIsStillStoppedIsNoSumOfShortStops) {
   ASSERT_EQ(all.causes.size(), 1u);
   EXPECT_EQ(all.causes[0].cause, "stopped, and not continued");
   EXPECT_EQ(all.causes[0].kind, why_open);
+  session.sides = {{.tid = 10, .words = "cgroup /a is frozen", .by = {}}};
+  EXPECT_EQ(session.figures().causes[0].cause, "stopped, and not continued; cgroup /a is frozen");
 }
 
 TEST(WhyFigures, AProgramThatSleepsSaysSo) {

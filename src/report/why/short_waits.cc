@@ -58,21 +58,20 @@ void add_to(WhyCause& cause, const std::vector<WhyName>& all, std::uint64_t shor
   }
 }
 
-/// Whether a thread was stopped for most of the session, and still is.
-bool is_still_stopped(const WhyFindings& found) {
-  return std::ranges::any_of(found.threads, [](const OffcpuRow& thread) {
-    return thread.reason_ns[REASON_STOPPED] > thread.wall_ns / 2 &&
-           thread.open_ns > thread.wall_ns / 2;
-  });
+/// The text about a thread that is still stopped: by whom, if known.
+std::string stopped_text(const WhyFindings& found, const OffcpuRow& thread) {
+  const auto side = std::ranges::find(found.sides, thread.tid, &OtherSide::tid);
+  return "stopped, and not continued" + (side == found.sides.end() ? "" : "; " + side->words);
 }
 
 /// The text of a cause that has short waits alone; `pid`: of the process with most of them.
 WhyCause cause_of_short(const WhyFindings& found, wait_reason reason, std::uint32_t pid) {
   WhyCause cause{.kind = why_blocked};
   const std::string threshold = duration_text(found.threshold_ns);
-  if (reason == REASON_STOPPED && is_still_stopped(found)) {
+  const auto stopped = std::ranges::find_if(found.threads, is_still_stopped);
+  if (reason == REASON_STOPPED && stopped != found.threads.end()) {
     cause.kind = why_open;
-    cause.cause = "stopped, and not continued";
+    cause.cause = stopped_text(found, *stopped);
   } else if (reason == REASON_STOPPED) {
     cause.cause = fmt::format("stopped or traced, each time for less than {}", threshold);
   } else if (reason == REASON_FAULT) {
@@ -90,6 +89,11 @@ WhyCause cause_of_short(const WhyFindings& found, wait_reason reason, std::uint3
 }
 
 }  // namespace
+
+bool is_still_stopped(const OffcpuRow& thread) {
+  return thread.reason_ns[REASON_STOPPED] > thread.wall_ns / 2 &&
+         thread.open_ns > thread.wall_ns / 2;
+}
 
 void add_short_waits(const WhyFindings& found, WhyFigures& figures, wait_reason reason,
                      std::uint64_t blamed_ns) {

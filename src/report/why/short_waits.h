@@ -15,6 +15,9 @@ namespace overdue {
 void add_short_waits(const WhyFindings& found, WhyFigures& figures, wait_reason reason,
                      std::uint64_t blamed_ns);
 
+/// Whether the thread was stopped for most of the session, and still is.
+bool is_still_stopped(const OffcpuRow& thread);
+
 /// Adds time on the CPU to the waits of the same process for the same work, if the work is to
 /// reclaim memory at the limit of the cgroup: the limit is the cause of both. Returns whether there
 /// are such waits.
