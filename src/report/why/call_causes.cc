@@ -33,6 +33,18 @@ bool asks_again(std::string_view error) {
          error == "ECONNREFUSED" || error == "ETXTBSY";
 }
 
+/// Whether an error says what a file or a kernel is, which no sleep changes: a program that opens a
+/// file asks whether it is a terminal (ENOTTY).
+bool is_answer_for_good(std::string_view error) {
+  constexpr std::string_view errors[] = {"ENOTTY",     "ESPIPE",      "ENODATA", "EINVAL", "ENOSYS",
+                                         "EOPNOTSUPP", "ENOPROTOOPT", "ERANGE",  "EFAULT"};
+  return std::ranges::find(errors, error) != std::end(errors);
+}
+
+std::string most_frequent_error(const LatencyRow& row) {
+  return row.errnos.empty() ? "" : row.errnos.front().first;
+}
+
 bool is_fork(std::string_view call) {
   return call.starts_with("clone") || call.ends_with("fork");
 }
@@ -219,6 +231,7 @@ std::vector<CallCause> retries(const LatencyTable& calls, const SessionInfo& inf
       process.failing = &row;
       process.cannot_fork = true;
     } else if (row.name != "futex" && !process.cannot_fork &&
+               !is_answer_for_good(most_frequent_error(row)) &&
                (!process.failing || process.failing->errors < row.errors)) {
       process.failing = &row;
     }
@@ -227,7 +240,7 @@ std::vector<CallCause> retries(const LatencyTable& calls, const SessionInfo& inf
     const auto& [pid, comm] = key;
     if (!process.failing || process.sleeps < (process.cannot_fork ? 1 : least_retries)) continue;
     const LatencyRow& failing = *process.failing;
-    const std::string error = failing.errnos.empty() ? "" : failing.errnos.front().first;
+    const std::string error = most_frequent_error(failing);
     // A call that fails once a turn is no reason for a sleep, unless it asks to be tried again.
     if (!process.tries_again(error) && process.sleeps < per_session(retries_per_second, info))
       continue;

@@ -64,6 +64,16 @@ TEST(Retries, AreNoLooksForReachableAddresses) {
   EXPECT_EQ(attempts("ENETUNREACH", 5).cause(), "") << "the other connects succeed";
 }
 
+TEST(Retries, AreNoQuestionsWhatAFileIs) {
+  Calls calls;
+  calls.add("ioctl", 100, 1'000, "ENOTTY", 100);
+  calls.add("clock_nanosleep", 100, 50 * ms);
+  EXPECT_EQ(calls.cause(), "") << "each time that the program opens a file";
+  calls.add("newfstatat", 100, 1'000, "ENOENT", 90);
+  EXPECT_EQ(calls.cause(),
+            "retries: newfstatat failed 90 times (ENOENT), and a sleep of 50.0ms after each");
+}
+
 TEST(Retries, AreOfCallsThatAreMadeAgain) {
   EXPECT_EQ(attempts("EACCES").cause(), "");
 }
