@@ -45,6 +45,12 @@ std::string most_frequent_error(const LatencyRow& row) {
   return row.errnos.empty() ? "" : row.errnos.front().first;
 }
 
+/// The time of all calls of the row, at most as if all took as long as most do: another thread of
+/// the process may sleep longer, and not between attempts.
+std::uint64_t usual_ns(const LatencyRow& row) {
+  return std::min(row.latency.total_ns(), row.latency.count() * row.latency.quantile_ns(0.5));
+}
+
 bool is_fork(std::string_view call) {
   return call.starts_with("clone") || call.ends_with("fork");
 }
@@ -226,7 +232,7 @@ std::vector<CallCause> retries(const LatencyTable& calls, const SessionInfo& inf
     if (!is_of_attempt(row.name)) process.other_calls += row.latency.count();
     if (is_sleep(row.name)) {
       process.sleeps += row.latency.count();
-      process.sleep_ns += row.latency.total_ns();
+      process.sleep_ns += usual_ns(row);
     } else if (is_failed_fork(row)) {
       process.failing = &row;
       process.cannot_fork = true;

@@ -64,6 +64,14 @@ TEST(Retries, AreNoLooksForReachableAddresses) {
   EXPECT_EQ(attempts("ENETUNREACH", 5).cause(), "") << "the other connects succeed";
 }
 
+TEST(Retries, HaveNoSleepsOfOtherThreads) {
+  Calls calls;
+  calls.add("recvfrom", 200, 1'000, "EAGAIN", 190);
+  calls.add("clock_nanosleep", 200, 20 * ms);
+  calls.table.rows.back().latency.add(2'000 * ms, 4);
+  EXPECT_NE(calls.cause().find("a sleep of 2"), std::string::npos) << "and not of 58.8 ms";
+}
+
 TEST(Retries, AreNoQuestionsWhatAFileIs) {
   Calls calls;
   calls.add("ioctl", 100, 1'000, "ENOTTY", 100);
