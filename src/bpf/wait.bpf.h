@@ -195,6 +195,8 @@ __noinline int note_unseen_switch_in(struct thread_ledger* ledger, struct cpu_le
   if (call->who == (u64)task && call->begin_ns > ledger->since_ns) latest_ns = call->begin_ns;
   if (in_ns > latest_ns && in_ns - latest_ns < ARRIVAL_IMPRECISION_NS) in_ns = latest_ns;
   if (!in_ns || in_ns > now_ns) return 0;
+  /* The reason is still that of the wait before. */
+  ledger->reason = ledger->state == LEDGER_OTHER ? REASON_STOPPED : REASON_OTHER;
   in_ns = end_unseen_wait(ledger, in_ns);
   record_unseen_wait(task, ledger, in_ns);
   run_since(ledger, in_ns);
