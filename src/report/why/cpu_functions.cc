@@ -114,9 +114,11 @@ std::set<std::uint32_t> CpuFunctions::processes_with(const std::string& work) co
 }
 
 std::vector<WhyFunction> CpuFunctions::all() const {
+  std::set<std::string> names;
+  for (const auto& [key, group] : groups_) names.insert(key.second);
   std::vector<WhyFunction> all;
-  for (const auto& [key, group] : groups_)
-    for (WhyFunction& one : functions_of(key.second, group)) all.push_back(std::move(one));
+  for (const std::string& name : names)
+    for (WhyFunction& one : of({0, name})) all.push_back(std::move(one));
   std::ranges::sort(all, std::ranges::greater(), &WhyFunction::samples);
   return all;
 }

@@ -33,7 +33,7 @@ class CpuFunctions {
   void add(std::uint32_t pid, std::string_view comm, const Stack& kernel, const Stack& user);
   /// The functions of a group, most samples first; process 0: of the name in all processes.
   std::vector<WhyFunction> of(const Key& group) const;
-  /// The functions of all groups, most samples first.
+  /// The functions of the threads of each name, most samples first.
   std::vector<WhyFunction> all() const;
   std::uint64_t samples() const { return samples_; }
 
