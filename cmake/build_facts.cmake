@@ -14,6 +14,7 @@ constexpr const char* build_libdw = \"${LIBDW}\";
 constexpr const char* build_compiler = \"${COMPILER}\";
 constexpr const char* build_bpf_compiler = \"${BPF_COMPILER}\";
 constexpr const char* build_type = \"${TYPE}\";
+constexpr const char* build_features = \"${FEATURES}\";
 ")
 set(old)
 if(EXISTS ${OUTPUT})

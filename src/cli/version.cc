@@ -4,6 +4,7 @@
 
 #include "cli/build_facts.h"
 #include "cli/command.h"
+#include "kernel/features.h"
 #include "kernel/tested_kernels.h"
 
 namespace overdue {
@@ -29,6 +30,9 @@ std::string version_text(bool verbose) {
   std::string commands;
   for (const auto& command : all_commands())
     commands += fmt::format("{}{}", commands.empty() ? "" : " ", command->name());
+  std::string kernel_parts;
+  for (const Facility& facility : facilities())
+    kernel_parts += fmt::format("{}{}", kernel_parts.empty() ? "" : " ", facility.name);
   const auto line = [&](const char* name, const std::string& value) {
     text += fmt::format("{:<14}{}\n", name, value);
   };
@@ -37,6 +41,8 @@ std::string version_text(bool verbose) {
   line("libdw", build_libdw);
   line("compiler", fmt::format("{}; BPF programs: {}", build_compiler, build_bpf_compiler));
   line("build", fmt::format("{}, {}{}", build_type, linking, sanitizers));
+  line("features", build_features);
+  line("kernel parts", kernel_parts);
   line("tested on", "Linux " + tested_kernels_text());
   line("commands", commands);
   return text;

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Help: 80 columns, an example before the options, every option of the contract. No kernel needed."""
+import json
 import os
 import re
 import sys
@@ -64,6 +65,17 @@ class Help(unittest.TestCase):
         for line in (r"^commit +([0-9a-f]{12}(, with changes)?|unknown)$", r"^libbpf +\d+\.\d+", r"^compiler +\w+ \d+.*Clang",
                      r"^tested on +Linux 6\.1"):
             self.assertRegex(verbose, f"(?m){line}")
+
+    def test_version_has_the_features(self):
+        verbose = overdue("--version", "-v").out
+        features = re.search(r"(?m)^features +(.+)$", verbose)[1]
+        names = ["top", "sandbox of symbols", "packed recordings", "packed symbols", "packed debug information", "pprof"]
+        self.assertEqual(re.sub(r" \([^)]*\)", "", features).split(", "), names)
+        for library in ("ncursesw", "libseccomp", "zstd", "liblzma", "zlib"):
+            self.assertRegex(features, rf"\({library} \d+\.\d+")
+        parts = re.search(r"(?m)^kernel parts +(.+)$", verbose)[1].split()
+        doctor = json.loads(overdue("doctor", "--no-calibrate", "-f", "json").out)
+        self.assertEqual(parts, [feature["name"] for feature in doctor["features"]])
 
     def test_help_of_an_unknown_command(self):
         finished = overdue("help", "syscals")
