@@ -10,6 +10,7 @@ import sys
 import tempfile
 import types
 import unittest
+import unittest.mock
 
 SOURCE = pathlib.Path(os.environ.get("OVERDUE_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 sys.dont_write_bytecode = True
@@ -68,6 +69,14 @@ class Image(unittest.TestCase):
             os.utime(kernel.image)
             with self.assertRaises(image.NoBtf):
                 image.btf_of(kernel)
+
+    def test_without_the_right_to_keep_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            kernel = types.SimpleNamespace(folder=pathlib.Path(folder), image=pathlib.Path(folder) / "vmlinuz")
+            kernel.image.write_bytes(KERNEL)
+            with unittest.mock.patch.object(pathlib.Path, "write_bytes", side_effect=PermissionError):
+                self.assertEqual(image.btf_of(kernel), TYPES)
+            self.assertEqual(list(kernel.folder.iterdir()), [kernel.image])
 
 
 if __name__ == "__main__":

@@ -98,7 +98,9 @@ def prepare_image(name, fetch=True):
         return Kernel(name, whole)
     if KERNELS[name].built:
         raise Missing(f"kernel {name} has not been built: run tests/vm/build_kernel")
-    if not fetch and not is_ready(folder):
+    if is_ready(folder):  # without the lock, which another user may own
+        return checked(name, Kernel(name, folder))
+    if not fetch:
         raise Missing("not fetched")
     return checked(name, unpacked(name, folder, whole=False))
 

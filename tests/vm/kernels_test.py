@@ -9,6 +9,7 @@ import tarfile
 import tempfile
 import types
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -56,6 +57,15 @@ class Layouts(unittest.TestCase):
         self.assertEqual(kernel.image.read_text(), names[1])
         self.assertEqual(kernel.configuration(), [names[0]])
         self.assertFalse((self.folder / names[2]).exists())
+
+    def test_a_fetched_image_needs_no_right_to_write(self):
+        folder = self.folder / "images/6.1-cloud"
+        (folder / "boot").mkdir(parents=True)
+        for name in ("ready", *OLD[:2]):
+            (folder / name).touch()
+        with unittest.mock.patch.object(kernels, "CACHE", self.folder), \
+                unittest.mock.patch.object(packages, "alone", side_effect=PermissionError):
+            self.assertEqual(kernels.prepare_image("6.1-cloud", fetch=True).release, "6.1.0-1-amd64")
 
     def test_a_module_is_as_insmod_takes_it(self):
         for name, data in {"a.ko": b"module", "a.ko.xz": lzma.compress(b"module"), "a.ko.zst": zstd(b"module")}.items():

@@ -1,4 +1,5 @@
 """Finds the BTF in a kernel's image: x86's bzImage, arm64's Image, plain, compressed, or one that EFI unpacks."""
+import contextlib
 import lzma
 import struct
 import subprocess
@@ -14,11 +15,14 @@ class NoBtf(Exception):
 def btf_of(kernel):
     """The BTF of an unpacked kernel, kept beside the kernel once found."""
     kept = kernel.folder / "vmlinux.btf"
-    if not kept.exists() or kept.stat().st_mtime < kernel.image.stat().st_mtime:
+    if kept.exists() and kept.stat().st_mtime >= kernel.image.stat().st_mtime:
+        return kept.read_bytes()
+    found = find_btf(unpacked(kernel.image.read_bytes()))
+    with contextlib.suppress(OSError):  # another user has fetched the kernel: nothing is kept
         part = kept.with_suffix(".part")
-        part.write_bytes(find_btf(unpacked(kernel.image.read_bytes())))
+        part.write_bytes(found)
         part.rename(kept)
-    return kept.read_bytes()
+    return found
 
 
 def unpacked(image):
