@@ -299,6 +299,46 @@ class Command(Drift):
         self.assertIn("task.on_rq is u8", result.stderr)
 
 
+class OwnObjects(Drift):
+    """The objects of this build, against this kernel's types with names changed."""
+    TYPES, BUILT = pathlib.Path("/sys/kernel/btf/vmlinux"), pathlib.Path(os.environ.get("OVERDUE", "")).parent / "src"
+
+    def setUp(self):
+        super().setUp()
+        if not self.TYPES.exists() or not list(self.BUILT.rglob("*.bpf.o")):
+            self.skipTest("no BTF of this kernel, or no build")
+
+    def without(self, *names):
+        """(exit status, output) of the check with types in which these names end with another letter."""
+        file, types = self.folder / "vmlinux", self.TYPES.read_bytes()
+        for old in (b"\0" + name.encode() + b"\0" for name in names):
+            if old not in types:
+                self.skipTest(f"this kernel has none of {names}")
+            types = types.replace(old, old[:-2] + b"~\0")
+        file.write_bytes(types)
+        result = subprocess.run([SOURCE / "tools/kernel_drift", "--objects", self.BUILT, "--btf", file], check=False,
+                                capture_output=True, text=True)
+        self.assertEqual(result.stderr, "")
+        return result.returncode, result.stdout
+
+    def test_a_field_that_is_gone(self):
+        fields = ("on_rq", "on_cpu")
+        status, said = self.without(*fields)
+        self.assertEqual(status, 1, said)
+        for field in fields:
+            self.assertRegex(said, rf"(?m)  worst\.bpf\.o  .*track_waking.*: task_struct\.{field} is not there$")
+
+    def test_a_tracepoint_that_is_gone(self):
+        status, said = self.without("btf_trace_sched_switch")
+        self.assertEqual(status, 1, said)
+        self.assertRegex(said, r"(?m)  sched\.bpf\.o  .*on_switch.*: tp_btf/sched_switch is not there$")
+
+    def test_what_is_optional(self):
+        status, said = self.without("bpf_task_work_schedule_resume_impl")
+        self.assertEqual(status, 0, said)
+        self.assertIn("no problem", said)
+
+
 class Rows(unittest.TestCase):
     def test_in_part_says_what_is_lacking(self):
         columns = [("old", {"tp_btf/block_a": True, "tp_btf/block_b": False}), ("new", {"tp_btf/block_a": True,
