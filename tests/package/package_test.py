@@ -183,6 +183,15 @@ class Packages(PackageTest):
         with open(os.path.join(unpacked, "bin/overdue"), "rb") as one, open(self.overdue, "rb") as other:
             self.assertEqual(one.read(), other.read())
 
+    def test_the_first_commands_of_the_readme(self):
+        with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as file:
+            commands = re.findall(r"(?m)^    (.+)$", file.read().split("```")[0])
+        self.assertEqual([command.split()[0] for command in commands], ["tar", "sudo"])
+        shutil.copy(the_file("overdue-*.tar.gz"), self.folder)
+        self.checked(*shlex.split(commands[0]), cwd=self.folder)
+        measure = [str(os.getpid()) if word == "PID" else word for word in shlex.split(commands[1])[1:]]
+        self.assertIn(f"[{os.getpid()}]", self.checked(*measure, cwd=self.folder))
+
     def test_an_application_links_the_library(self):
         program = os.path.join(self.folder, "application")
         with open(program + ".c", "w", encoding="utf-8") as file:
