@@ -10,9 +10,10 @@
 #include "cli/measure_request.h"
 #include "cli/options.h"
 #include "core/stack_namer.h"
-#include "live/offcpu_flame.h"
+#include "live/naming_listener.h"
 #include "live/offcpu_probe_set.h"
 #include "live/stall_probe_set.h"
+#include "report/offcpu/stacks_view.h"
 #include "report/offcpu/trace.h"
 #include "report/offcpu/view.h"
 #include "resolve/kernel_stacks.h"
@@ -37,12 +38,13 @@ class OffcpuCommand final : public Command {
     app.add_option("--by", by_);
     app.add_flag("--max", plan_.show.lines);
     app.add_flag("--runnable-only", plan_.runnable_only);
-    app.add_option("--sort", plan_.sort);
-    app.add_option("--top", plan_.show.top);
+    sort_ = app.add_option("--sort", plan_.sort);
+    app.add_option("--top", top_);
     app.add_option("--save", save_);
     app.add_option("--from-trace", trace_);
     CLI::Option* const flame = app.add_option("--flame", flame_);
-    app.add_option("--stacks-over", stacks_over_)->needs(flame);
+    app.add_option("--stacks-over", stacks_over_);
+    app.add_flag("--waker", waker_)->needs(flame);
     add_stack_options(app, stack_options_);
   }
 
@@ -51,20 +53,39 @@ class OffcpuCommand final : public Command {
 
  private:
   void check() const;
+  void check_stacks() const;
+  bool wants_stacks() const { return !flame_.empty() || by_ == "stack"; }
   OffcpuPlan plan(bool spawned) const;
   int read_trace(const Invocation& invocation);
-  int draw(const MeasureRequest& request, const Kernel& kernel, OffcpuView& view);
+  int measure_stacks(const MeasureRequest& request, const Kernel& kernel, const OffcpuPlan& plan,
+                     OffcpuView& view);
 
   TargetOptions target_;
   StopOptions stop_;
   KernelOptions kernel_;
   OutputOptions output_;
   std::string by_ = "thread";
-  OffcpuPlan plan_{.show = {.top = 40}};
+  OffcpuPlan plan_;
+  std::optional<std::size_t> top_;
+  const CLI::Option* sort_ = nullptr;
   std::string save_, trace_, flame_;
-  std::string stacks_over_ = "1ms";
+  std::optional<std::string> stacks_over_;
+  bool waker_ = false;
   StackOptions stack_options_;
 };
+
+/// No given option may be ignored in silence.
+void OffcpuCommand::check_stacks() const {
+  if (stacks_over_ && !wants_stacks())
+    throw Error("--stacks-over is for the stacks of --flame and --by stack")
+        .hint("add --by stack")
+        .exit_status(2);
+  if (by_ != "stack") return;
+  if (output_.interval || plan_.runnable_only || sort_->count() > 0)
+    throw Error("--by stack has no intervals, no --runnable-only and no --sort")
+        .hint("the table is of the whole session, longest in total first")
+        .exit_status(2);
+}
 
 void OffcpuCommand::check() const {
   plan_.check();
@@ -79,12 +100,17 @@ void OffcpuCommand::check() const {
         .exit_status(2);
   if (plan_.show.lines && by_ == "displacer")
     throw Error("--max and --by displacer do not go together").exit_status(2);
+  check_stacks();
 }
 
 OffcpuPlan OffcpuCommand::plan(bool spawned) const {
   OffcpuPlan plan = plan_;
   plan.spawned = spawned;
   choose_rows(plan.show, by_);
+  plan.show.top = top_.value_or(plan.show.table == OffcpuTableOf::stacks ? 10 : 40);
+  if (wants_stacks())
+    plan.stacks_over =
+        std::max(parse_duration(stacks_over_.value_or("1ms"), "--stacks-over"), Duration(1));
   return plan;
 }
 
@@ -95,8 +121,10 @@ int OffcpuCommand::read_trace(const Invocation& invocation) {
     throw Error("--from-trace takes no target, no --duration, no --save and no --flame")
         .hint("--cpu LIST chooses the CPUs of the trace")
         .exit_status(2);
-  if (by_ == "cgroup" || by_ == "parent")
-    throw Error("a trace in text has no cgroups and no parents").hint("--by name").exit_status(2);
+  if (by_ == "cgroup" || by_ == "parent" || by_ == "stack")
+    throw Error("a trace in text has no cgroups, no parents and no stacks")
+        .hint("--by name")
+        .exit_status(2);
   drop_rights(Rights::caller, choose_identity(IdentityRequest::current(std::nullopt)));
   const Fd file(trace_ == "-" ? dup(STDIN_FILENO)
                               : open(trace_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
@@ -109,20 +137,22 @@ int OffcpuCommand::read_trace(const Invocation& invocation) {
 }
 
 /// Waits of --stacks-over and longer have a record with their stacks.
-int OffcpuCommand::draw(const MeasureRequest& request, const Kernel& kernel, OffcpuView& view) {
-  const Duration shortest = parse_duration(stacks_over_, "--stacks-over");
+int OffcpuCommand::measure_stacks(const MeasureRequest& request, const Kernel& kernel,
+                                  const OffcpuPlan& plan, OffcpuView& view) {
   LiveStacks stacks({.sandbox = !stack_options_.no_sandbox});
   StallOptions options;
   options.purpose = "measure time off the CPU";
   options.spans = parse_spans({"offcpu"});
-  options.thresholds.general = std::max(shortest, Duration(1));
+  options.thresholds.general = plan.stacks_over;
   options.explains = false;
   options.totals = true;
   options.whole_machine = request.selection.kind == TargetKind::all;
   StallProbeSet probe_set(std::move(options));
-  OffcpuFlame flame(view, stacks, flame_, shortest);
-  SavingListener saving(flame, save_, stacks);
-  return measure(request, kernel, probe_set, saving);
+  OffcpuStacksView with_stacks(
+      view, stacks, plan,
+      {.path = flame_, .wakers = waker_ ? WakerFrames::joined : WakerFrames::left_out});
+  NamingListener listener(with_stacks, stacks, save_);
+  return measure(request, kernel, probe_set, listener);
 }
 
 int OffcpuCommand::run(const Invocation& invocation) {
@@ -136,7 +166,7 @@ int OffcpuCommand::run(const Invocation& invocation) {
   request.by_container = plan.show.by == Whose::cgroup || !save_.empty();
   OffcpuView view(plan, output_);
   const std::unique_ptr<Kernel> kernel = kernel_.open();
-  if (!flame_.empty()) return draw(request, *kernel, view);
+  if (wants_stacks()) return measure_stacks(request, *kernel, plan, view);
   OffcpuProbeSet probe_set(plan.show.lines && target_.all);
   KernelStacks stacks;
   SavingListener saving(view, save_, stacks);

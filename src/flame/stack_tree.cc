@@ -57,6 +57,7 @@ void StackTree::add(std::span<const FoldedFrame> frames, std::uint64_t weight,
     merged_.weight += weight;
   }
   nodes_[leaf].self += weight;
+  nodes_[leaf].longest = std::max(nodes_[leaf].longest, weight);
   for (Id at = leaf;; at = nodes_[at].parent) {
     nodes_[at].weight += weight;
     nodes_[at].count += count;
@@ -138,6 +139,13 @@ std::uint32_t StackTree::name_number(std::string_view name) {
   const auto number = static_cast<std::uint32_t>(names_.size() - 1);
   name_numbers_.emplace(names_.back(), number);
   return number;
+}
+
+std::uint64_t StackTree::own_count(Id id) const {
+  std::uint64_t count = nodes_[id].count;
+  for (Id at = nodes_[id].first_child; at != 0; at = nodes_[at].next_sibling)
+    count -= nodes_[at].count;
+  return count;
 }
 
 std::vector<StackTree::Id> StackTree::children(Id id) const {

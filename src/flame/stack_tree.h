@@ -32,10 +32,11 @@ class StackTree {
   static constexpr Id root = 0;
 
   struct Node {
-    std::uint64_t weight = 0;  ///< weight of the stacks that pass through or end here
-    std::uint64_t self = 0;    ///< weight of the stacks that end here
-    std::uint64_t before = 0;  ///< weight of the earlier stacks here (add_before)
-    std::uint64_t count = 0;   ///< number of stacks in `weight`
+    std::uint64_t weight = 0;   ///< weight of the stacks that pass through or end here
+    std::uint64_t self = 0;     ///< weight of the stacks that end here
+    std::uint64_t before = 0;   ///< weight of the earlier stacks here (add_before)
+    std::uint64_t count = 0;    ///< number of stacks in `weight`
+    std::uint64_t longest = 0;  ///< largest weight of one add() that ends here
     Id parent = 0;
     Id first_child = 0;  ///< 0: none (the root is never a child)
     Id next_sibling = 0;
@@ -67,6 +68,8 @@ class StackTree {
   const Merged& merged() const { return merged_; }
   const Node& node(Id id) const { return nodes_[id]; }
   std::string_view name(Id id) const { return names_[nodes_[id].name]; }
+  /// The number of stacks that end in the node.
+  std::uint64_t own_count(Id id) const;
   /// Sorted by name, then kind; an "(other)" is last.
   std::vector<Id> children(Id id) const;
   /// Calls `visit` for every stack with a weight of its own, in the order of the nodes. `path`:

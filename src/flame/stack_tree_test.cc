@@ -47,6 +47,8 @@ TEST(StackTree, MergesWhatBeginsAlike) {
   EXPECT_EQ(tree.node(main).weight, 13u);
   EXPECT_EQ(tree.node(main).self, 1u);
   EXPECT_EQ(tree.node(main).count, 5u);
+  EXPECT_EQ(tree.own_count(main), 1u);
+  EXPECT_EQ(tree.node(main).longest, 1u);
   EXPECT_THAT(child_names(tree, main), ElementsAre("read", "write"));
   expect_consistent(tree);
 }

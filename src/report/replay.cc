@@ -9,6 +9,7 @@
 #include "core/recorded_stacks.h"
 #include "report/app_timers/view.h"
 #include "report/hwlat/view.h"
+#include "report/offcpu/stacks_view.h"
 #include "report/offcpu/view.h"
 #include "report/osnoise/view.h"
 #include "report/timerlat/view.h"
@@ -60,6 +61,13 @@ void check_lines(const std::string& view, const OutputOptions& output) {
   if (view == "trace" && output.format == "json")
     throw Error("-f json and --view trace do not go together")
         .hint("use -f ndjson: one JSON object a line")
+        .exit_status(2);
+}
+
+void require_stacks(const OffcpuPlan& plan) {
+  if (plan.stacks_over == Duration{})
+    throw Error("this recording has no stacks of waits")
+        .hint("overdue offcpu --by stack --save FILE records stacks")
         .exit_status(2);
 }
 
@@ -124,7 +132,13 @@ void replay_report(TraceReader& reader, RecordedReport kind, const std::string& 
     OffcpuPlan plan = kept_offcpu_plan(info);
     if (!by.empty()) choose_rows(plan.show, by);
     OffcpuView shown(plan, output);
-    show(shown);
+    if (plan.show.table == OffcpuTableOf::stacks) {
+      require_stacks(plan);
+      OffcpuStacksView with_stacks(shown, stacks, plan, {});
+      show(with_stacks);
+    } else {
+      show(shown);
+    }
   } else if (kind == RecordedReport::why) {
     WhyPlan plan = kept_why_plan(info);
     if (!by.empty()) choose_rows(plan, by);

@@ -237,6 +237,62 @@ class Offcpu(QuotaMixin, FolderTest):
         rest_us = sum(int(us) for stack, us in stacks if "without a stack" in stack)
         self.assertLess(rest_us, naps_us / 2, stacks)
 
+    def test_stacks_add_up_to_the_time_of_the_threads(self):
+        report, _ = offcpu("--by", "stack", "--", workload("nanosleep_loop"), 4 * NAPS, 2 * MS)
+        self.assert_adds_up(report)
+        for comm in {row["comm"] for row in report["threads"]}:
+            of_threads = sum(row["offcpu_ns"] for row in rows_of(report, comm))
+            of_stacks = sum(stack["total_ns"] for stack in report["stacks"] if stack["comm"] == comm)
+            self.assertAlmostEqual(of_stacks, of_threads, delta=of_threads / 1000, msg=comm)
+        naps = [stack for stack in report["stacks"] if stack.get("state") == "sleeping"
+                and "hrtimer_nanosleep" in [frame["function"] for frame in stack["frames"]]]
+        self.assertGreaterEqual(sum(stack["total_ns"] for stack in naps), 2 * MS * (4 * NAPS - HIDDEN), naps)
+        [woken] = [stack for stack in naps if stack.get("waker") == "vector local_timer"]
+        self.assertIn("main", [frame["function"] for frame in woken["frames"] if not frame["kernel"]])
+        self.assertIn("hrtimer_wakeup", [frame["function"] for frame in woken["waker_frames"]])
+        self.assertGreaterEqual(woken["count"], 2 * NAPS)  # a hardened kernel hides some wakers
+        self.assertGreaterEqual(woken["max_ns"], 2 * MS)
+
+    def test_stacks_have_the_threads_that_ended_the_waits(self):
+        report, _ = offcpu("--by", "stack", "--", tool("sh"), "-c", "sleep 0.1 | cat")
+        [reading] = [stack for stack in report["stacks"] if stack["comm"] == "cat" and stack.get("waker") == "sleep"]
+        self.assertEqual(reading["state"], "sleeping")
+        self.assertTrue(any("read" in frame["function"] for frame in reading["frames"]), reading)
+        self.assertTrue(reading["waker_frames"], reading)
+        self.assertGreater(reading["total_ns"], 50 * MS)
+
+    def test_short_waits_have_stacks_too_if_asked_for(self):
+        report, _ = offcpu("--by", "stack", "--stacks-over", "1us", "--", workload("pipe_pingpong"), 2000)
+        rows = rows_of(report, "pipe_pingpong")
+        rest_ns = sum(stack["total_ns"] for stack in report["stacks"]
+                      if stack["comm"] == "pipe_pingpong" and "state" not in stack)
+        self.assertLess(rest_ns, sum(row["offcpu_ns"] for row in rows) / 2, report["stacks"])
+        self.assertGreater(sum(stack.get("count", 0) for stack in report["stacks"]), 1000)
+
+    def test_a_recording_has_the_same_stacks(self):
+        recording, flame = f"{self.folder}/x.odt", f"{self.folder}/x.folded"
+        for form in ("text", "json", "csv", "ndjson"):
+            live = f"{self.folder}/live.{form}"
+            finished = overdue("offcpu", "--by", "stack", "-f", form, "-o", live, "--save", recording, "--flame", flame,
+                               "--waker", "--", workload("nanosleep_loop"), NAPS, 2 * MS)
+            self.assertEqual(finished.status, 0, finished)
+            replayed = overdue("report", recording, "-f", form)
+            self.assertEqual(replayed.status, 0, replayed)
+            with open(live, encoding="utf-8") as file:
+                self.assertEqual(replayed.out, file.read(), form)
+        self.assertIn("woken by vector local_timer", overdue("report", recording, "-v").out)
+        self.assertIn("THREAD ", overdue("report", recording, "--by", "thread").out)
+        table = overdue("report", recording, "-f", "csv").out.splitlines()
+        self.assertEqual(table[0], "type,start,end,comm,state,total_ns,count,max_ns,stack,waker,waker_stack")
+        with open(flame, encoding="utf-8") as file:
+            self.assertRegex(file.read(), r"hrtimer_nanosleep_\[k\](;\w+_\[k\])*;woken by_\[o\];"
+                                          r".*hrtimer_wakeup_\[k\];.*;vector local_timer_\[t\] \d+\n")
+        without = f"{self.folder}/without.odt"
+        self.assertEqual(overdue("offcpu", "--save", without, "--", tool("true")).status, 0)
+        refused = overdue("report", without, "--by", "stack")
+        self.assertEqual(refused.status, 2, refused)
+        self.assertIn("no stacks of waits", refused.err)
+
     def test_traces_in_text(self):
         path = f"{self.folder}/trace.txt"
         with open(path, "w", encoding="ascii") as file:
@@ -306,7 +362,9 @@ class Offcpu(QuotaMixin, FolderTest):
     def test_what_it_refuses(self):
         for arguments, says in ((("--max",), "add -i 1s"), (("--sort", "x"), "unknown column 'x'"),
                                 (("-f", "json", "-i", "1s"), "use -f ndjson"),
-                                (("--stacks-over", "1ms"), "--flame"), (("--by", "stack"), "--by")):
+                                (("--stacks-over", "1ms"), "--flame"), (("--by", "stacks"), "--by"),
+                                (("--waker",), "--flame"), (("--by", "stack", "--sort", "max"), "no --sort"),
+                                (("--by", "stack", "-i", "1s"), "no intervals")):
             finished = overdue("offcpu", *arguments, "--", tool("true"))
             self.assertEqual(finished.status, 2, finished)
             self.assertIn(says, finished.err)

@@ -15,7 +15,7 @@
 namespace overdue {
 namespace {
 
-constexpr std::span row_words = std::span(offcpu_words).first<offcpu_words.size() - 1>();
+constexpr std::span row_words = std::span(offcpu_words).first<6>();
 
 void describe_figures(Members& member, const OffcpuRow& row) {
   member("pid", when(row.pid != 0, row.pid));
@@ -62,7 +62,9 @@ void describe_displacer(Members& member, const Displacer& displacer) {
 
 void choose_rows(OffcpuShow& show, std::string_view word) {
   check_whose(word, offcpu_words);
-  show.by_displacer = word == offcpu_words.back();
+  show.table = word == "displacer" ? OffcpuTableOf::displacers
+               : word == "stack"   ? OffcpuTableOf::stacks
+                                   : OffcpuTableOf::threads;
   show.by = whose_named(word).value_or(Whose::thread);
 }
 
@@ -94,6 +96,10 @@ void OffcpuSection::members(Members& member, const ReportContext&) const {
   member("displacers", all_displacers(rows_),
          {.help = "threads that displaced threads of the target; longest in total first",
           .below = true});
+  member("stacks", stacks_,
+         {.help = "with --by stack: where the threads were when they waited; longest in total "
+                  "first",
+          .below = true});
 }
 
 std::string OffcpuSection::text(const ReportContext& context) const {
@@ -102,8 +108,10 @@ std::string OffcpuSection::text(const ReportContext& context) const {
   if (interval_)
     text = fmt::format("{} to {}\n", local_time_of_day(interval_->start),
                        local_time_of_day(interval_->end));
-  return text + (show_.by_displacer ? displacers_text(all_displacers(rows_), show_.top)
-                                    : offcpu_text(rows_, show_, context.width));
+  if (show_.table == OffcpuTableOf::displacers)
+    return text + displacers_text(all_displacers(rows_), show_.top);
+  if (stacks_) return text + stacks_text(*stacks_, show_.top, context.whole_stacks);
+  return text + offcpu_text(rows_, show_, context.width);
 }
 
 void OffcpuSection::rows(CsvRows& csv, const ReportContext& context) const {
@@ -115,7 +123,12 @@ void OffcpuSection::rows(CsvRows& csv, const ReportContext& context) const {
     cell("start", format_rfc3339(start));
     cell("end", format_rfc3339(end));
   };
-  if (show_.by_displacer)
+  if (stacks_)
+    csv.rows<OffcpuStack>(*stacks_, [&](Members& cell, const OffcpuStack& stack) {
+      describe_time(cell);
+      describe_row(cell, stack);
+    });
+  else if (show_.table == OffcpuTableOf::displacers)
     csv.rows<Displacer>(all_displacers(rows_), [&](Members& cell, const Displacer& displacer) {
       describe_time(cell);
       describe_displacer(cell, displacer);

@@ -8,20 +8,28 @@
 #include <vector>
 
 #include "core/section.h"
+#include "report/offcpu/stacks.h"
 #include "report/offcpu/table.h"
 
 namespace overdue {
 
-/// The words of --by: those of rows, and last "displacer".
-inline constexpr std::array<std::string_view, 7> offcpu_words{
-    "thread", "process", "name", "pattern", "cgroup", "parent", "displacer"};
+/// The words of --by: those of rows, and last those of other tables.
+inline constexpr std::array<std::string_view, 8> offcpu_words{
+    "thread", "process", "name", "pattern", "cgroup", "parent", "displacer", "stack"};
+
+/// What the table of a report has. Recordings have the numbers: append only.
+enum class OffcpuTableOf : std::uint8_t {
+  threads,
+  displacers,  ///< the threads that displaced others
+  stacks,
+};
 
 /// How rows are shown.
 struct OffcpuShow {
   Whose by = Whose::thread;
-  bool by_displacer = false;  ///< a table of the threads that displaced others
-  bool lines = false;         ///< --max: a line for the longest wait of each thread
-  std::size_t top = 0;        ///< rows of text; 0: all
+  OffcpuTableOf table = OffcpuTableOf::threads;
+  bool lines = false;   ///< --max: a line for the longest wait of each thread
+  std::size_t top = 0;  ///< rows of text; 0: all
 };
 
 /// Chooses by one of offcpu_words; throws Error (exit status 2) for any other word.
@@ -43,6 +51,9 @@ class OffcpuSection final : public Section {
   /// A section of an interval, for its description.
   static SectionPtr any_interval();
 
+  /// Adds the table of stacks: longest in total first.
+  void set_stacks(std::vector<OffcpuStack> stacks) { stacks_ = std::move(stacks); }
+
   Place place() const override { return interval_ ? Place::line : Place::report; }
   std::string_view type() const override {
     return interval_ ? std::string_view("interval") : std::string_view{};
@@ -61,6 +72,7 @@ class OffcpuSection final : public Section {
   std::vector<OffcpuRow> rows_;
   OffcpuShow show_;
   std::optional<Interval> interval_;
+  std::optional<std::vector<OffcpuStack>> stacks_;
 };
 
 /// The displacers of all rows, added up: longest in total first.

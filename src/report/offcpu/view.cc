@@ -47,10 +47,11 @@ void OffcpuPlan::check() const {
 
 KeptOptions kept_options(const OffcpuPlan& plan) {
   return {{"by", std::to_string(static_cast<int>(plan.show.by))},
-          {"by_displacer", std::to_string(plan.show.by_displacer)},
+          {"table", std::to_string(static_cast<int>(plan.show.table))},
           {"lines", std::to_string(plan.show.lines)},
           {"top", std::to_string(plan.show.top)},
           {"runnable_only", std::to_string(plan.runnable_only)},
+          {"stacks_over_ns", std::to_string(plan.stacks_over.count())},
           {"sort", plan.sort}};
 }
 
@@ -60,7 +61,10 @@ OffcpuPlan kept_offcpu_plan(const SessionInfo& info) {
   };
   OffcpuPlan plan;
   plan.show.by = static_cast<Whose>(number("by", 0, static_cast<int>(Whose::parent)));
-  plan.show.by_displacer = number("by_displacer", 0, 1) != 0;
+  const std::uint64_t of_older = number("by_displacer", 0, 1);
+  plan.show.table = static_cast<OffcpuTableOf>(
+      number("table", of_older, static_cast<int>(OffcpuTableOf::stacks)));
+  plan.stacks_over = Duration(number("stacks_over_ns", 0, INT64_MAX));
   plan.show.lines = number("lines", 0, 1) != 0;
   plan.show.top = number("top", 0, UINT32_MAX);
   plan.runnable_only = number("runnable_only", 0, 1) != 0;
@@ -105,8 +109,10 @@ void OffcpuView::end(const SessionInfo& info, const Receipt& receipt) {
   if (const std::uint64_t merged = table_.merged_threads())
     shown.notes.push_back(
         fmt::format("threads that had ended and are added up by name: {}", grouped(merged)));
-  report_.sink->section(
-      std::make_shared<OffcpuSection>(sorted(table_.rows(plan_.show.by), info.names), plan_.show));
+  const auto section =
+      std::make_shared<OffcpuSection>(sorted(table_.rows(plan_.show.by), info.names), plan_.show);
+  if (stacks_) section->set_stacks(std::move(*stacks_));
+  report_.sink->section(section);
   report_.sink->end(shown, receipt);
   report_.output->close();
 }

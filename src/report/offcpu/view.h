@@ -1,6 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "report/offcpu/sections.h"
 #include "report/offcpu/table.h"
@@ -13,6 +16,8 @@ namespace overdue {
 /// The settings of a measurement of time off the CPU that its reports need.
 struct OffcpuPlan {
   OffcpuShow show;
+  /// Waits that took this long have records with their stacks; 0: no waits have.
+  Duration stacks_over{};
   bool runnable_only = false;    ///< no threads that were only blocked; longest runnable first
   std::string sort = "waiting";  ///< column by which rows are sorted, largest first
   bool spawned = false;          ///< true: the program uses Overdue's stdout
@@ -39,6 +44,8 @@ class OffcpuView final : public MeasureListener {
 
   /// A row for each thread, since the start.
   std::vector<OffcpuRow> threads() const { return table_.rows(Whose::thread); }
+  /// For the report at the end, longest in total first.
+  void set_stacks(std::vector<OffcpuStack> stacks) { stacks_ = std::move(stacks); }
 
  private:
   std::vector<OffcpuRow> sorted(std::vector<OffcpuRow> rows, const Names& names) const;
@@ -47,6 +54,7 @@ class OffcpuView final : public MeasureListener {
   const OutputOptions& options_;
   ReportOutput report_;
   OffcpuTable table_;
+  std::optional<std::vector<OffcpuStack>> stacks_;
 };
 
 }  // namespace overdue

@@ -31,6 +31,27 @@ void append_outermost_first(Frames& frames, const Stack& stack) {
   }
 }
 
+/// Whether an interrupt begins in this function: the functions that call it were interrupted.
+bool begins_interrupt(const StackFrame& frame) {
+  return frame.name.starts_with("asm_") || frame.name.starts_with("el1h_");
+}
+
+void append_waker(Frames& frames, const Waker& waker) {
+  frames.push_back({std::string(woken_by), FrameKind::waiting});
+  for (const StackFrame& frame : waker.stack) {
+    frames.push_back({to_text(frame), kind_of(frame)});
+    if (!waker.is_thread && begins_interrupt(frame)) break;
+  }
+  frames.push_back({waker.is_thread ? waker.thread.comm : waker.context, FrameKind::thread});
+}
+
+/// The waker of the only wait in a place. Several waits may have had several wakers.
+const Waker* waker_in(const Finding& finding, const WaitPlace& place) {
+  if (place.count > 1 || place.longest >= finding.waits.size()) return nullptr;
+  const std::optional<Waker>& waker = finding.waits[place.longest].waker;
+  return waker && (waker->is_thread || waker->context != "unknown") ? &*waker : nullptr;
+}
+
 /// The stacks of one finding, which share their outer frames.
 class Folding {
  public:
@@ -42,9 +63,11 @@ class Folding {
     prefix_.push_back({finding.name, FrameKind::syscall});
   }
 
-  void add(const Stack& kernel_stack, std::uint64_t ns) {
+  /// `waker`: null if it is not known, or not wanted.
+  void add(const Stack& kernel_stack, const Waker* waker, std::uint64_t ns) {
     Frames frames = prefix_;
     append_outermost_first(frames, kernel_stack);
+    if (waker) append_waker(frames, *waker);
     add(std::move(frames), ns);
   }
   void add(std::string_view what, FrameKind kind, std::uint64_t ns) {
@@ -76,18 +99,19 @@ bool is_own_time(const Finding& finding) {
 
 }  // namespace
 
-std::vector<FoldedStack> folded_stacks(const Finding& finding) {
+std::vector<FoldedStack> folded_stacks(const Finding& finding, WakerFrames wakers) {
   Folding folding(finding);
   std::uint64_t blocked_ns = 0;
   // The finding of a late wake-up has the wait before it, which is no part of its latency.
   const bool has_blocked = !finding.breakdown || finding.breakdown->blocked_ns() > 0;
   for (const WaitPlace& place : finding.places) {
     if (!has_blocked) break;
-    folding.add(place.kernel_stack, place.blocked_ns);
+    const Waker* const waker = wakers == WakerFrames::joined ? waker_in(finding, place) : nullptr;
+    folding.add(place.kernel_stack, waker, place.blocked_ns);
     blocked_ns += place.blocked_ns;
   }
   if (!finding.breakdown) {
-    folding.add(finding.kernel_stack, beyond(finding.latency_ns, blocked_ns));
+    folding.add(finding.kernel_stack, nullptr, beyond(finding.latency_ns, blocked_ns));
     return folding.take();
   }
   const Breakdown& parts = *finding.breakdown;
@@ -101,6 +125,12 @@ std::vector<FoldedStack> folded_stacks(const Finding& finding) {
   folding.add("soft interrupts", FrameKind::kernel, parts.softirq_ns);
   folding.add("unknown", FrameKind::unknown, parts.unknown_ns);
   return folding.take();
+}
+
+std::span<const FoldedFrame> without_waker(std::span<const FoldedFrame> frames) {
+  const auto end =
+      std::ranges::find(frames, FoldedFrame{std::string(woken_by), FrameKind::waiting});
+  return frames.first(static_cast<std::size_t>(end - frames.begin()));
 }
 
 void NestedFindings::draw(const std::vector<FoldedStack>& stacks) const {

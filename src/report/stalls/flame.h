@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,10 +22,22 @@ constexpr std::uint64_t rounded_us(std::uint64_t ns) {
   return ns / 1000 + (ns % 1000 >= 500);
 }
 
+/// Whether the stack of a wait goes on with the functions of its waker.
+enum class WakerFrames : std::uint8_t { left_out, joined };
+
+/// The frame between the functions of a wait and those of its waker.
+inline constexpr std::string_view woken_by = "woken by";
+
 /// The stacks of a finding, by where its time went: the thread, the user functions, the operation,
 /// then the kernel functions of each wait, and for the rest of the time the state of the thread
-/// ("on CPU", "run queue", …). Weights are in nanoseconds.
-std::vector<FoldedStack> folded_stacks(const Finding& finding);
+/// ("on CPU", "run queue", …). With `joined`, the functions of a wait whose waker is known are
+/// followed by `woken_by`, the functions of the waker, innermost first, and its name. Weights are
+/// in nanoseconds.
+std::vector<FoldedStack> folded_stacks(const Finding& finding,
+                                       WakerFrames wakers = WakerFrames::left_out);
+
+/// The frames of a stack before those of the waker.
+std::span<const FoldedFrame> without_waker(std::span<const FoldedFrame> frames);
 
 /// Draws findings, except those that lie in another finding of the same thread: a wait for a lock
 /// in a late call, a hang of a call that ended late. Their time is the other's too. Used by one
@@ -62,7 +75,7 @@ class FlameSink {
 
   void finding(const Finding& finding);
   /// Adds a stack of no finding.
-  void add(const std::vector<FoldedFrame>& frames, std::uint64_t ns) {
+  void add(std::span<const FoldedFrame> frames, std::uint64_t ns) {
     tree_.add(frames, rounded_us(ns));
   }
   /// Throws Error if the file cannot be written.

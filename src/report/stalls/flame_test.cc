@@ -63,6 +63,25 @@ TEST(FlameOfFindings, PartsAddUpToTheLatency) {
   EXPECT_EQ(sum, finding.latency_ns);
 }
 
+TEST(FlameOfFindings, TheWakerFollowsTheWait) {
+  Finding finding = late_fsync();
+  Wait wait;
+  wait.waker = Waker{.context = "vector local_timer",
+                     .stack = {{.name = "wake", .is_kernel = true},
+                               {.name = "asm_timer", .is_kernel = true},
+                               {.name = "interrupted", .is_kernel = true}}};
+  finding.waits = {wait};
+  finding.places[0].count = 1;
+  const FoldedStack joined = folded_stacks(finding, WakerFrames::joined)[0];
+  EXPECT_EQ(as_text(joined),
+            "worker;[a+0x1];main;fsync;fsync;ext4_sync_file;io_schedule;woken by;wake;asm_timer;"
+            "vector local_timer; 6000");
+  EXPECT_EQ(without_waker(joined.frames).size(), 7u);
+  EXPECT_EQ(as_text(folded_stacks(finding)[0]), lines_of(late_fsync())[0]);
+  finding.places[0].count = 2;  // of several waits, with perhaps several wakers
+  EXPECT_EQ(as_text(folded_stacks(finding, WakerFrames::joined)[0]), lines_of(late_fsync())[0]);
+}
+
 TEST(FlameOfFindings, KindsDecideTheColours) {
   const Finding finding = late_fsync();
   const auto stacks = folded_stacks(finding);

@@ -1,0 +1,38 @@
+#include "report/offcpu/stacks_view.h"
+
+namespace overdue {
+OffcpuStacksView::OffcpuStacksView(OffcpuView& view, StackNamer& namer, const OffcpuPlan& plan,
+                                   const Flame& flame)
+    : view_(view),
+      has_table_(plan.show.table == OffcpuTableOf::stacks),
+      stacks_(namer, plan.stacks_over) {
+  if (flame.path.empty()) return;
+  drawing_.emplace(flame.path, flame_format_of(flame.path), "Where threads were off the CPU");
+  stacks_.draw_to(*drawing_, flame.wakers);
+}
+
+void OffcpuStacksView::begin(const SessionInfo& info) {
+  view_.begin(info);
+  stacks_.begin(info);
+}
+
+void OffcpuStacksView::record(const Record& record) {
+  view_.record(record);
+  stacks_.record(record);
+}
+
+void OffcpuStacksView::tick() {
+  view_.tick();
+  stacks_.tick();
+}
+
+void OffcpuStacksView::end(const SessionInfo& info, const Receipt& receipt) {
+  SessionInfo reported = info;
+  stacks_.add_rest(view_.threads());
+  for (std::string& note : stacks_.notes()) reported.notes.push_back(std::move(note));
+  if (drawing_) drawing_->end(reported, receipt);
+  if (has_table_) view_.set_stacks(stacks_.rows());
+  view_.end(reported, receipt);
+}
+
+}  // namespace overdue

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "report/offcpu/stacks.h"
+#include "report/offcpu/view.h"
+#include "source/listener.h"
+
+namespace overdue {
+
+/// Hands all calls on to a view of `offcpu`, and adds up waits by their stacks: for a table in its
+/// report, and for a drawing. Used by one thread.
+class OffcpuStacksView final : public MeasureListener {
+ public:
+  /// The drawing; `path` empty: none.
+  struct Flame {
+    std::string path{};
+    WakerFrames wakers = WakerFrames::left_out;
+  };
+
+  /// `view` and `namer` must outlive this object.
+  OffcpuStacksView(OffcpuView& view, StackNamer& namer, const OffcpuPlan& plan, const Flame& flame);
+
+  void begin(const SessionInfo& info) override;
+  void record(const Record& record) override;
+  void interval(const SessionInfo& info, Duration wall) override { view_.interval(info, wall); }
+  void tick() override;
+  void settle() override { stacks_.finish(); }
+  void end(const SessionInfo& info, const Receipt& receipt) override;
+
+ private:
+  OffcpuView& view_;
+  bool has_table_;
+  std::optional<FlameSink> drawing_;
+  OffcpuStacks stacks_;
+};
+
+}  // namespace overdue
