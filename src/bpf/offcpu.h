@@ -88,6 +88,29 @@ struct offcpu_displacer {
 };
 WIRE_SIZE(struct offcpu_displacer, 96);
 
+// Where the threads were that left the header's CPU, since the begin of the session. The sums
+// include the waits and runs in progress.
+struct offcpu_cpu {
+  struct event_header header;  // no thread; time_ns: the end of the interval
+  struct offcpu_sums sums;
+  u64 waits;  // waits that have ended
+  u64 preemptions;
+  u64 longest_ns;  // longest wait that has ended since the CPU's last record
+  u64 open_ns;     // age of the longest wait in progress; 0: there is none
+};
+WIRE_SIZE(struct offcpu_cpu, 128);
+
+// The same in the kernel.
+struct cpu_totals {
+  struct offcpu_sums sums;     // of what has ended
+  struct offcpu_sums present;  // of what goes on; for the last iterator of threads
+  u64 waits;
+  u64 preemptions;
+  u64 longest_ns[2];  // by the lowest bit of the epoch
+  u64 open_ns;        // as `present`
+};
+WIRE_SIZE(struct cpu_totals, 136);
+
 #define DISPLACERS_MAX 16384  // entries of the table of displacers
 
 struct displacer_key {

@@ -73,4 +73,5 @@ enum record_kind {
   RECORD_CALL_OBJECT = 28,       // call_object.h
   RECORD_DISK_USE = 29,          // disk_use.h
   RECORD_CHOSEN_THRESHOLD = 30,  // latencies.h
+  RECORD_OFFCPU_CPU = 31,        // offcpu.h
 };

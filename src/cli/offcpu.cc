@@ -80,10 +80,13 @@ void OffcpuCommand::check_stacks() const {
     throw Error("--stacks-over is for the stacks of --flame and --by stack")
         .hint("add --by stack")
         .exit_status(2);
-  if (by_ != "stack") return;
-  if (output_.interval || plan_.runnable_only || sort_->count() > 0)
-    throw Error("--by stack has no intervals, no --runnable-only and no --sort")
-        .hint("the table is of the whole session, longest in total first")
+  if (by_ == "stack" && output_.interval)
+    throw Error("--by stack has no intervals")
+        .hint("the table is of the whole session")
+        .exit_status(2);
+  if ((by_ == "stack" || by_ == "cpu") && (plan_.runnable_only || sort_->count() > 0))
+    throw Error("--by {} has no --runnable-only and no --sort", by_)
+        .hint(by_ == "cpu" ? "CPUs stand in their order" : "the longest time stands first")
         .exit_status(2);
 }
 
@@ -98,8 +101,8 @@ void OffcpuCommand::check() const {
     throw Error("--max prints a line for each thread at the end of each interval, as text")
         .hint("add -i 1s; -f ndjson has max_ns without --max")
         .exit_status(2);
-  if (plan_.show.lines && by_ == "displacer")
-    throw Error("--max and --by displacer do not go together").exit_status(2);
+  if (plan_.show.lines && (by_ == "displacer" || by_ == "cpu"))
+    throw Error("--max and --by {} do not go together", by_).exit_status(2);
   check_stacks();
 }
 
@@ -108,6 +111,7 @@ OffcpuPlan OffcpuCommand::plan(bool spawned) const {
   plan.spawned = spawned;
   choose_rows(plan.show, by_);
   plan.show.top = top_.value_or(plan.show.table == OffcpuTableOf::stacks ? 10 : 40);
+  plan.has_cpus = plan.show.table == OffcpuTableOf::cpus;
   if (wants_stacks())
     plan.stacks_over =
         std::max(parse_duration(stacks_over_.value_or("1ms"), "--stacks-over"), Duration(1));
@@ -121,10 +125,8 @@ int OffcpuCommand::read_trace(const Invocation& invocation) {
     throw Error("--from-trace takes no target, no --duration, no --save and no --flame")
         .hint("--cpu LIST chooses the CPUs of the trace")
         .exit_status(2);
-  if (by_ == "cgroup" || by_ == "parent" || by_ == "stack")
-    throw Error("a trace in text has no cgroups, no parents and no stacks")
-        .hint("--by name")
-        .exit_status(2);
+  if (by_ == "cgroup" || by_ == "parent" || by_ == "stack" || by_ == "cpu")
+    throw Error("--from-trace has no rows by {}", by_).hint("--by name").exit_status(2);
   drop_rights(Rights::caller, choose_identity(IdentityRequest::current(std::nullopt)));
   const Fd file(trace_ == "-" ? dup(STDIN_FILENO)
                               : open(trace_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
@@ -146,6 +148,7 @@ int OffcpuCommand::measure_stacks(const MeasureRequest& request, const Kernel& k
   options.thresholds.general = plan.stacks_over;
   options.explains = false;
   options.totals = true;
+  options.cpu_totals = plan.has_cpus;
   options.whole_machine = request.selection.kind == TargetKind::all;
   StallProbeSet probe_set(std::move(options));
   OffcpuStacksView with_stacks(
@@ -167,7 +170,7 @@ int OffcpuCommand::run(const Invocation& invocation) {
   OffcpuView view(plan, output_);
   const std::unique_ptr<Kernel> kernel = kernel_.open();
   if (wants_stacks()) return measure_stacks(request, *kernel, plan, view);
-  OffcpuProbeSet probe_set(plan.show.lines && target_.all);
+  OffcpuProbeSet probe_set(plan.show.lines && target_.all, plan.has_cpus);
   KernelStacks stacks;
   SavingListener saving(view, save_, stacks);
   return measure(request, *kernel, probe_set, saving);

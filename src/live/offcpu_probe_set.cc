@@ -13,6 +13,7 @@ void OffcpuProbeSet::add_to(Session& session, const Kernel& kernel,
   session.add(std::make_unique<SchedProbe>(
       session.membership().maps(), SchedOptions{.keeps_totals = true,
                                                 .keeps_idle_totals = idle_,
+                                                .keeps_cpu_totals = cpus_,
                                                 .cpus = cpus,
                                                 .use_task_work = kernel.task_work().yes,
                                                 .use_vectors = kernel.interrupt_vectors().yes,

@@ -10,8 +10,8 @@ namespace overdue {
 /// The probe set of `offcpu`: sums of the waits of the target's threads, and of their displacers.
 class OffcpuProbeSet final : public ProbeSet {
  public:
-  /// `idle`: also sums of the idle thread of each CPU.
-  explicit OffcpuProbeSet(bool idle) : idle_(idle) {}
+  /// `idle`: also sums of the idle thread of each CPU. `cpus`: also sums by CPU.
+  OffcpuProbeSet(bool idle, bool cpus) : idle_(idle), cpus_(cpus) {}
 
   std::string_view purpose() const override { return "measure time off the CPU"; }
   Support support(const Kernel& kernel) const override { return sched_probe.support(kernel); }
@@ -23,7 +23,7 @@ class OffcpuProbeSet final : public ProbeSet {
   Duration poll_every() const override { return std::chrono::milliseconds(50); }
 
  private:
-  bool idle_;
+  bool idle_, cpus_;
 };
 
 }  // namespace overdue

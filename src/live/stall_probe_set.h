@@ -23,6 +23,7 @@ struct StallOptions {
   bool explains = true;     ///< false: spans are counted, and nothing explains them
   bool every_call = false;  ///< also a record for each system call, however short
   bool totals = false;      ///< also sums of the waits of each thread
+  bool cpu_totals = false;  ///< with `totals`: also by CPU
   bool call_sums = false;   ///< also sums of the system calls of each process
   bool profiles = false;    ///< also samples of the target's threads on CPUs
   bool disk_use = false;    ///< also what each process of the machine asks of each disk

@@ -64,8 +64,12 @@ void check_lines(const std::string& view, const OutputOptions& output) {
         .exit_status(2);
 }
 
-void require_stacks(const OffcpuPlan& plan) {
-  if (plan.stacks_over == Duration{})
+void check_recorded(const OffcpuPlan& plan) {
+  if (plan.show.table == OffcpuTableOf::cpus && !plan.has_cpus)
+    throw Error("this recording has no totals by CPU")
+        .hint("overdue offcpu --by cpu --save FILE records them")
+        .exit_status(2);
+  if (plan.show.table == OffcpuTableOf::stacks && plan.stacks_over == Duration{})
     throw Error("this recording has no stacks of waits")
         .hint("overdue offcpu --by stack --save FILE records stacks")
         .exit_status(2);
@@ -131,9 +135,9 @@ void replay_report(TraceReader& reader, RecordedReport kind, const std::string& 
   } else if (kind == RecordedReport::offcpu) {
     OffcpuPlan plan = kept_offcpu_plan(info);
     if (!by.empty()) choose_rows(plan.show, by);
+    check_recorded(plan);
     OffcpuView shown(plan, output);
     if (plan.show.table == OffcpuTableOf::stacks) {
-      require_stacks(plan);
       OffcpuStacksView with_stacks(shown, stacks, plan, {});
       show(with_stacks);
     } else {

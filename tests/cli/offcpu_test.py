@@ -15,6 +15,8 @@ from quota import QuotaMixin
 MS = 1_000_000
 NAPS = 40
 HIDDEN = 2  # this kernel hides one switch in a thousand
+CPU_FIGURES = ("oncpu_ns", "sleeping_ns", "uninterruptible_ns", "runqueue_ns", "preempted_ns", "throttled_ns",
+               "switches", "preemptions")
 TRACE = """\
 <idle>-0     [020] 6907585.873080: sched_switch: 0:120:R ==> 33233:110: java
 <...>-33233  [020] 6907585.873083: sched_switch: 33233:110:S ==> 0:120: swapper/20
@@ -237,6 +239,61 @@ class Offcpu(QuotaMixin, FolderTest):
         rest_us = sum(int(us) for stack, us in stacks if "without a stack" in stack)
         self.assertLess(rest_us, naps_us / 2, stacks)
 
+    def assert_cpus_add_up(self, report, of_ns):
+        for figure in CPU_FIGURES:
+            of_cpus = sum(cpu[figure] for cpu in report["cpus"])
+            of_threads = sum(row[figure] for row in report["threads"])
+            self.assertAlmostEqual(of_cpus, of_threads, delta=of_ns if figure.endswith("_ns") else of_ns / MS,
+                                   msg=(figure, report["cpus"]))
+
+    def test_cpus_add_up_to_the_time_of_the_threads(self):
+        report, _ = offcpu("--by", "cpu", "--", workload("pipe_pingpong"), 20000)
+        self.assert_cpus_add_up(report, report["duration_ns"] / 1000)
+        longest = max(cpu["max_ns"] for cpu in report["cpus"])
+        self.assertEqual(longest, max(row["max_ns"] for row in report["threads"]))
+        with Live(tool("sleep"), "30") as sleeper:
+            report, _ = offcpu("--by", "cpu", "-p", sleeper.pid, "-d", "500ms")
+        [cpu], [row] = report["cpus"], report["threads"]
+        self.assertEqual((cpu["sleeping_ns"], cpu["open_ns"]), (row["sleeping_ns"], row["open_ns"]))
+
+    def test_waits_count_for_the_cpu_that_the_thread_left(self):
+        command = [tool("taskset"), "-c", "1", workload("nanosleep_loop"), 4 * NAPS, 2 * MS]
+        report, _ = offcpu("--by", "cpu", "--", *command)
+        [cpu] = [cpu for cpu in report["cpus"] if cpu["cpu"] == 1]
+        self.assertGreaterEqual(cpu["sleeping_ns"], 2 * MS * (4 * NAPS - HIDDEN), report["cpus"])
+        self.assertGreaterEqual(cpu["switches"], 4 * NAPS - HIDDEN)
+        for other in report["cpus"]:
+            if other["cpu"] != 1:  # where taskset itself began
+                self.assertLess(other["switches"], NAPS, report["cpus"])
+
+    def test_cpus_have_intervals_that_add_up(self):
+        recording = f"{self.folder}/x.odt"
+        finished = overdue("offcpu", "--by", "cpu", "-f", "ndjson", "-i", "50ms", "--save", recording, "--stdout", "--",
+                           workload("pipe_pingpong"), 60000)
+        self.assertEqual(finished.status, 0, finished)
+        lines = [json.loads(line) for line in finished.out.splitlines() if line.startswith("{")]
+        total = next(line for line in lines if line["type"] == "report")
+        intervals = [line for line in lines if line["type"] == "interval"]
+        self.assertGreater(len(intervals), 2)
+        self.assert_cpus_add_up(total, total["duration_ns"] / 1000)
+        # The last interval may be incomplete; the total has its rest.
+        rest = max(total["duration_ns"] - 50 * MS * len(intervals), 5 * MS) / total["duration_ns"]
+        for cpu in total["cpus"]:
+            for figure in ("oncpu_ns", "offcpu_ns", "switches"):
+                counted = sum(one[figure] for line in intervals for one in line["cpus"] if one["cpu"] == cpu["cpu"])
+                self.assertLessEqual(counted, cpu[figure] * 1.01 + MS, (figure, cpu))
+                self.assertGreaterEqual(counted, cpu[figure] * (1 - 3 * rest) - MS, (figure, cpu))
+        for form in ("text", "json", "csv"):
+            replayed = overdue("report", recording, "-f", form)
+            self.assertEqual(replayed.status, 0, replayed)
+        self.assertEqual(json.loads(overdue("report", recording, "-f", "json").out)["cpus"], total["cpus"])
+        self.assertEqual(overdue("report", recording, "-f", "csv").out.split(",", 4)[:4], ["type", "start", "end", "cpu"])
+        without = f"{self.folder}/without.odt"
+        self.assertEqual(overdue("offcpu", "--save", without, "--", tool("true")).status, 0)
+        refused = overdue("report", without, "--by", "cpu")
+        self.assertEqual(refused.status, 2, refused)
+        self.assertIn("no totals by CPU", refused.err)
+
     def test_stacks_add_up_to_the_time_of_the_threads(self):
         report, _ = offcpu("--by", "stack", "--", workload("nanosleep_loop"), 4 * NAPS, 2 * MS)
         self.assert_adds_up(report)
@@ -364,7 +421,9 @@ class Offcpu(QuotaMixin, FolderTest):
                                 (("-f", "json", "-i", "1s"), "use -f ndjson"),
                                 (("--stacks-over", "1ms"), "--flame"), (("--by", "stacks"), "--by"),
                                 (("--waker",), "--flame"), (("--by", "stack", "--sort", "max"), "no --sort"),
-                                (("--by", "stack", "-i", "1s"), "no intervals")):
+                                (("--by", "stack", "-i", "1s"), "no intervals"),
+                                (("--by", "cpu", "--sort", "max"), "no --sort"),
+                                (("--by", "cpu", "--max", "-i", "1s"), "--by cpu")):
             finished = overdue("offcpu", *arguments, "--", tool("true"))
             self.assertEqual(finished.status, 2, finished)
             self.assertIn(says, finished.err)

@@ -6,6 +6,7 @@
 #include "bpf/call.bpf.h"
 #include "bpf/syscalls.h"
 #include "bpf/wait.bpf.h"
+#include "probes/sched/cpus.bpf.h"
 #include "probes/sched/throttles.bpf.h"
 
 const volatile u8 keeps_totals;
@@ -224,6 +225,7 @@ int report_threads(struct bpf_iter__task* ctx) {
     add_present(&record, task, ledger, now_ns);
   else
     record.flags = OFFCPU_ENDED;
+  if (keeps_cpus && is_member) add_present_of_cpu(ledger, &record.sums, record.open_ns);
   if (bpf_seq_write(ctx->meta->seq, &record, sizeof(record))) return 0;
   ledger->totals.unreported_epoch = control.epoch;
   if (!is_member) ledger->totals.since_ns = 0;

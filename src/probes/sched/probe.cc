@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bpf/cpu_ledger.h"
 #include "bpf/thread_ledger.h"
 #include "kernel/host.h"
+#include "kernel/mapped.h"
 #include "kernel/membership.h"
 #include "kernel/real_time_limit.h"
 #include "kernel/skeleton.h"
@@ -36,6 +38,7 @@ struct SchedProbe::Impl {
   std::uint64_t calls_before = 0;  ///< calls until calibration ended: not the target's
 
   std::uint64_t calls() const;
+  Mapped cpu_sums;        ///< of each possible CPU, with keeps_cpu_totals
   bool has_work = false;  ///< the kernel runs a BPF function on a thread's way back to its program
 
   void load();
@@ -44,6 +47,8 @@ struct SchedProbe::Impl {
   void choose_switch_hook();
   void choose_samples();
   void choose_totals();
+  void clear_present();
+  void deliver_cpus(u32 epoch, KernelTime now, const RecordHandler& handler);
   void deliver_idle(u32 epoch, KernelTime now, const RecordHandler& handler);
   void deliver_displacers(u32 epoch, KernelTime now, const RecordHandler& handler);
   void attach_all();
@@ -112,6 +117,7 @@ void SchedProbe::Impl::choose_samples() {
 void SchedProbe::Impl::choose_totals() {
   bpf->rodata->keeps_totals = options.keeps_totals;
   bpf->rodata->keeps_idle = options.keeps_idle_totals;
+  bpf->rodata->keeps_cpus = options.keeps_cpu_totals;
   limit_to_cpus(*bpf->rodata, options.cpus);
   std::ranges::copy(
       std::span(options.call_reasons)
@@ -120,6 +126,9 @@ void SchedProbe::Impl::choose_totals() {
   bpf_program__set_autoload(bpf->progs.report_threads, options.keeps_totals);
   if (!options.keeps_totals)
     check(bpf_map__set_max_entries(bpf->maps.displacers, 1), "cannot size a map");
+  if (options.keeps_cpu_totals)
+    check(bpf_map__set_max_entries(bpf->maps.totals_of_cpus, possible_cpu_count()),
+          "cannot size a map");
 }
 
 bool SchedProbe::Impl::is_here(const bpf_program* vector_hook) const {
@@ -196,6 +205,10 @@ void SchedProbe::Impl::attach_all() {
 SchedProbe::SchedProbe(const SharedMaps& shared, const SchedOptions& options)
     : impl_(std::make_unique<Impl>(shared, options)) {
   impl_->load();
+  if (options.keeps_cpu_totals)
+    impl_->cpu_sums = Mapped(bpf_map__fd(impl_->bpf->maps.totals_of_cpus),
+                             possible_cpu_count() * sizeof(cpu_totals), PROT_READ | PROT_WRITE, 0,
+                             "the totals of the CPUs");
   impl_->attach_all();
 }
 
@@ -239,14 +252,51 @@ std::uint64_t SchedProbe::calls() const {
 /// An iterator reads the threads: `epoch` has begun, and the longest waits are those of the last.
 void SchedProbe::drain_cells(std::uint32_t epoch, KernelTime now, const RecordHandler& handler) {
   if (!impl_->options.keeps_totals) return;
+  impl_->clear_present();
   const std::string threads = run_iterator(bpf_program__fd(impl_->bpf->progs.report_threads),
                                            "read the totals of the target's threads");
   constexpr std::size_t size = sizeof(offcpu_thread);
   for (std::size_t at = 0; at + size <= threads.size(); at += size)
     handler(Record{&offcpu_thread_schema,
                    {reinterpret_cast<const std::byte*>(threads.data()) + at, size}});
+  impl_->deliver_cpus(epoch, now, handler);
   impl_->deliver_idle(epoch, now, handler);
   impl_->deliver_displacers(epoch, now, handler);
+}
+
+/// The iterator adds up what goes on.
+void SchedProbe::Impl::clear_present() {
+  if (!options.keeps_cpu_totals) return;
+  for (u32 cpu = 0; cpu < possible_cpu_count(); ++cpu) {
+    cpu_totals& totals = cpu_sums.as<cpu_totals>()[cpu];
+    totals.present = {};
+    totals.open_ns = 0;
+  }
+}
+
+/// No program writes to the longest wait of the ended epoch any more.
+void SchedProbe::Impl::deliver_cpus(u32 epoch, KernelTime now, const RecordHandler& handler) {
+  if (!options.keeps_cpu_totals) return;
+  for (u32 cpu = 0; cpu < possible_cpu_count(); ++cpu) {
+    cpu_totals& totals = cpu_sums.as<cpu_totals>()[cpu];
+    const auto sum = [&totals](u64 offcpu_sums::* part) {
+      return __atomic_load_n(&(totals.sums.*part), __ATOMIC_RELAXED) + totals.present.*part;
+    };
+    offcpu_cpu record{};
+    record.header.time_ns = static_cast<u64>(now.time_since_epoch().count());
+    record.header.kind = RECORD_OFFCPU_CPU;
+    record.header.size = sizeof record;
+    record.header.cpu = cpu;
+    for (u64 offcpu_sums::* const part :
+         {&offcpu_sums::oncpu_ns, &offcpu_sums::sleeping_ns, &offcpu_sums::uninterruptible_ns,
+          &offcpu_sums::runqueue_ns, &offcpu_sums::preempted_ns, &offcpu_sums::throttled_ns})
+      record.sums.*part = sum(part);
+    record.waits = __atomic_load_n(&totals.waits, __ATOMIC_RELAXED);
+    record.preemptions = __atomic_load_n(&totals.preemptions, __ATOMIC_RELAXED);
+    record.longest_ns = std::exchange(totals.longest_ns[(epoch - 1) & 1], 0);
+    record.open_ns = totals.open_ns;
+    handler(Record{&offcpu_cpu_schema, std::as_bytes(std::span(&record, 1))});
+  }
 }
 
 void SchedProbe::Impl::deliver_idle(u32 epoch, KernelTime now, const RecordHandler& handler) {
@@ -307,7 +357,7 @@ const Schema* SchedProbe::schema(std::uint16_t kind) const {
   for (const Schema* one :
        {&sched_wait_schema, &sched_wake_schema, &sched_throttle_schema, &sched_runs_schema,
         &wait_places_schema, &wait_stack_schema, &cpu_sample_schema, &stop_signal_schema,
-        &offcpu_thread_schema, &offcpu_displacer_schema})
+        &offcpu_thread_schema, &offcpu_displacer_schema, &offcpu_cpu_schema})
     if (kind == one->id) return one;
   return nullptr;
 }

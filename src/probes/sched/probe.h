@@ -22,6 +22,7 @@ struct SchedOptions {
   std::size_t sample_bytes = 0;
   bool keeps_totals = false;       ///< sums the waits of each thread, and of each displacer
   bool keeps_idle_totals = false;  ///< likewise of the idle thread of each CPU
+  bool keeps_cpu_totals = false;   ///< likewise by the CPU that the threads left
   /// enum wait_reason of each native system call, by number; the others have REASON_OTHER. Needs a
   /// SyscallsProbe that looks for stalls.
   std::vector<std::uint8_t> call_reasons = {};
@@ -77,5 +78,6 @@ extern const Schema cpu_sample_schema;
 extern const Schema stop_signal_schema;
 extern const Schema offcpu_thread_schema;
 extern const Schema offcpu_displacer_schema;
+extern const Schema offcpu_cpu_schema;
 
 }  // namespace overdue

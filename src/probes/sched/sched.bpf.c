@@ -8,6 +8,7 @@
 #include "bpf/thread_thresholds.bpf.h"
 #include "bpf/unpreempted.bpf.h"
 #include "bpf/wait.bpf.h"
+#include "probes/sched/cpus.bpf.h"
 #include "probes/sched/disks.bpf.h"
 #include "probes/sched/offcpu.bpf.h"
 #include "probes/sched/places.bpf.h"
@@ -214,12 +215,17 @@ static __always_inline int switch_threads(u64* ctx, enum deferral deferral) {
     u32 task_state = switch_tells_state ? (u32)ctx[3] : prev->__state;
     u32 state = preempt ? LEDGER_PREEMPTED : ledger_state_of(task_state);
     if (state == LEDGER_PREEMPTED) sample_preempted(ctx, prev, ledger, cpu, now_ns);
+    if (keeps_cpus) mark_totals(ledger);
     switch_out(prev, ledger, cpu, next, state, now_ns);
+    if (keeps_cpus) count_for_cpus(ledger);
     if (keeps_totals && task_state & TASK_DEAD && ledger->totals.since_ns)
       record_ended_thread(prev, ledger, now_ns);
   }
   ledger = next->pid ? ledger_of(next) : 0;
-  if (ledger) switch_in(next, ledger, cpu, prev, now_ns, deferral);
+  if (!ledger) return 0;
+  if (keeps_cpus) mark_totals(ledger);
+  switch_in(next, ledger, cpu, prev, now_ns, deferral);
+  if (keeps_cpus) count_for_cpus(ledger);
   return 0;
 }
 

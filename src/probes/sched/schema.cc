@@ -113,19 +113,20 @@ constexpr Field sample_fields[] = {
   Field {                                                           \
     name, offset, sizeof(u64), Unit::nanoseconds, Role::value, help \
   }
-#define SUM_FIELD(member, help) NS_FIELD(#member, offsetof(offcpu_thread, sums.member), help)
+#define SUM_FIELD(type, member, help) NS_FIELD(#member, offsetof(type, sums.member), help)
 #define REASON_FIELD(name, reason, help) \
   NS_FIELD(name, offsetof(offcpu_thread, reason_ns) + sizeof(u64) * (reason), help)
 
 constexpr Field thread_fields[] = {
     OVERDUE_FIELD(offcpu_thread, since_ns, nanoseconds, value,
                   "when counting began (CLOCK_MONOTONIC)"),
-    SUM_FIELD(oncpu_ns, "time on the CPU since then, interrupts included"),
-    SUM_FIELD(sleeping_ns, "time asleep until a wake-up, and stopped"),
-    SUM_FIELD(uninterruptible_ns, "uninterruptible sleep until a wake-up"),
-    SUM_FIELD(runqueue_ns, "time from a wake-up to the CPU, without throttled time"),
-    SUM_FIELD(preempted_ns, "time off the CPU though runnable throughout, without throttled time"),
-    SUM_FIELD(throttled_ns,
+    SUM_FIELD(offcpu_thread, oncpu_ns, "time on the CPU since then, interrupts included"),
+    SUM_FIELD(offcpu_thread, sleeping_ns, "time asleep until a wake-up, and stopped"),
+    SUM_FIELD(offcpu_thread, uninterruptible_ns, "uninterruptible sleep until a wake-up"),
+    SUM_FIELD(offcpu_thread, runqueue_ns, "time from a wake-up to the CPU, without throttled time"),
+    SUM_FIELD(offcpu_thread, preempted_ns,
+              "time off the CPU though runnable throughout, without throttled time"),
+    SUM_FIELD(offcpu_thread, throttled_ns,
               "time in which a CPU quota or the limit of real-time threads kept it from running"),
     OVERDUE_FIELD(offcpu_thread, waits, count, value, "ended waits"),
     OVERDUE_FIELD(offcpu_thread, preemptions, count, value,
@@ -162,10 +163,26 @@ constexpr Field displacer_fields[] = {
     OVERDUE_FIELD(offcpu_displacer, displacer, text, value, "its name"),
 };
 
+constexpr Field cpu_fields[] = {
+    SUM_FIELD(offcpu_cpu, oncpu_ns, "time of the target's threads on the CPU"),
+    SUM_FIELD(offcpu_cpu, sleeping_ns, "time asleep of threads that had left it, and stopped"),
+    SUM_FIELD(offcpu_cpu, uninterruptible_ns, "uninterruptible sleep of these"),
+    SUM_FIELD(offcpu_cpu, runqueue_ns, "time of these from a wake-up to a CPU"),
+    SUM_FIELD(offcpu_cpu, preempted_ns, "time of these off the CPU though runnable throughout"),
+    SUM_FIELD(offcpu_cpu, throttled_ns, "time in which a limit kept these from running"),
+    OVERDUE_FIELD(offcpu_cpu, waits, count, value, "ended waits of threads that had left it"),
+    OVERDUE_FIELD(offcpu_cpu, preemptions, count, value,
+                  "of these, waits that began when another thread displaced the thread"),
+    OVERDUE_FIELD(offcpu_cpu, longest_ns, nanoseconds, duration,
+                  "longest wait that has ended since the CPU's last record"),
+    OVERDUE_FIELD(offcpu_cpu, open_ns, nanoseconds, value,
+                  "age of the longest wait in progress; 0: there is none"),
+};
+
 constexpr const Schema* schemas[] = {
-    &sched_wait_schema,  &sched_wake_schema,    &sched_throttle_schema,  &sched_runs_schema,
-    &wait_places_schema, &wait_stack_schema,    &cpu_sample_schema,      &stop_signal_schema,
-    &span_schema,        &offcpu_thread_schema, &offcpu_displacer_schema};
+    &sched_wait_schema,  &sched_wake_schema,    &sched_throttle_schema,   &sched_runs_schema,
+    &wait_places_schema, &wait_stack_schema,    &cpu_sample_schema,       &stop_signal_schema,
+    &span_schema,        &offcpu_thread_schema, &offcpu_displacer_schema, &offcpu_cpu_schema};
 
 Support supported(const Kernel& kernel) {
   return kernel.session({"sched_switch", "sched_waking"});
@@ -222,6 +239,12 @@ const Schema offcpu_displacer_schema{
     .size = sizeof(offcpu_displacer),
     .fields = displacer_fields,
     .help = "the times that one thread displaced another, since the last such record"};
+
+const Schema offcpu_cpu_schema{.id = RECORD_OFFCPU_CPU,
+                               .name = "offcpu_cpu",
+                               .size = sizeof(offcpu_cpu),
+                               .fields = cpu_fields,
+                               .help = "where the threads were that left a CPU"};
 
 extern const std::string_view sched_manual;
 

@@ -17,17 +17,7 @@ namespace {
 
 constexpr std::span row_words = std::span(offcpu_words).first<6>();
 
-void describe_figures(Members& member, const OffcpuRow& row) {
-  member("pid", when(row.pid != 0, row.pid));
-  member("tid", when(row.tid != 0, row.tid));
-  member.given(row.cgroup.empty(), "comm", row.comm,
-               {.help = "name of the thread, or of the process's first thread; of a pattern, with "
-                        "* for numbers"});
-  describe_common(member, row, row.processes);
-  member("threads", row.threads);
-  member("wall_ns", row.wall_ns,
-         {.help = "time in which the threads were measured: the sum of oncpu_ns, offcpu_ns and "
-                  "unknown_ns"});
+void describe_parts(Members& member, const OffcpuRow& row) {
   member("oncpu_ns", row.oncpu_ns, {.help = "interrupts included"});
   member("offcpu_ns", row.offcpu_ns(), {.help = "the sum of blocked_ns and runnable_ns"});
   member("blocked_ns", row.blocked_ns(),
@@ -41,12 +31,30 @@ void describe_figures(Members& member, const OffcpuRow& row) {
   member("throttled_ns", row.throttled_ns,
          {.help = "runnable time in which a CPU quota, or the limit of real-time threads, kept the "
                   "threads from running"});
-  member("unknown_ns", row.unknown_ns(), {.help = "with --cpu: also time on other CPUs"});
+}
+
+void describe_counts(Members& member, const OffcpuRow& row) {
   member("switches", row.switches, {.help = "waits that have ended"});
   member("preemptions", row.preemptions,
          {.help = "of these, waits that began when another thread displaced the thread"});
   member("max_ns", row.max_ns, {.help = "longest wait that has ended"});
   member("open_ns", row.open_ns, {.help = "longest wait in progress at the end; 0: none is"});
+}
+
+void describe_figures(Members& member, const OffcpuRow& row) {
+  member("pid", when(row.pid != 0, row.pid));
+  member("tid", when(row.tid != 0, row.tid));
+  member.given(row.cgroup.empty(), "comm", row.comm,
+               {.help = "name of the thread, or of the process's first thread; of a pattern, with "
+                        "* for numbers"});
+  describe_common(member, row, row.processes);
+  member("threads", row.threads);
+  member("wall_ns", row.wall_ns,
+         {.help = "time in which the threads were measured: the sum of oncpu_ns, offcpu_ns and "
+                  "unknown_ns"});
+  describe_parts(member, row);
+  member("unknown_ns", row.unknown_ns(), {.help = "with --cpu: also time on other CPUs"});
+  describe_counts(member, row);
 }
 
 void describe_displacer(Members& member, const Displacer& displacer) {
@@ -64,6 +72,7 @@ void choose_rows(OffcpuShow& show, std::string_view word) {
   check_whose(word, offcpu_words);
   show.table = word == "displacer" ? OffcpuTableOf::displacers
                : word == "stack"   ? OffcpuTableOf::stacks
+               : word == "cpu"     ? OffcpuTableOf::cpus
                                    : OffcpuTableOf::threads;
   show.by = whose_named(word).value_or(Whose::thread);
 }
@@ -77,6 +86,11 @@ void describe(Members& member, const OffcpuRow& row) {
   member.type("offcpu_row", "Where the threads of a row were");
   describe_figures(member, row);
   member("displaced_by", row.displacers, {.help = "longest in total first"});
+}
+
+void describe_sums(Members& member, const OffcpuRow& row) {
+  describe_parts(member, row);
+  describe_counts(member, row);
 }
 
 SectionPtr OffcpuSection::any_interval() {
@@ -100,6 +114,9 @@ void OffcpuSection::members(Members& member, const ReportContext&) const {
          {.help = "with --by stack: where the threads were when they waited; longest in total "
                   "first",
           .below = true});
+  member("cpus", cpus_,
+         {.help = "with --by cpu: a row for each CPU that the threads left; adds up to the threads",
+          .below = true});
 }
 
 std::string OffcpuSection::text(const ReportContext& context) const {
@@ -110,6 +127,7 @@ std::string OffcpuSection::text(const ReportContext& context) const {
                        local_time_of_day(interval_->end));
   if (show_.table == OffcpuTableOf::displacers)
     return text + displacers_text(all_displacers(rows_), show_.top);
+  if (cpus_) return text + cpus_text(*cpus_, show_.top);
   if (stacks_) return text + stacks_text(*stacks_, show_.top, context.whole_stacks);
   return text + offcpu_text(rows_, show_, context.width);
 }
@@ -127,6 +145,11 @@ void OffcpuSection::rows(CsvRows& csv, const ReportContext& context) const {
     csv.rows<OffcpuStack>(*stacks_, [&](Members& cell, const OffcpuStack& stack) {
       describe_time(cell);
       describe_row(cell, stack);
+    });
+  else if (cpus_)
+    csv.rows<OffcpuCpu>(*cpus_, [&](Members& cell, const OffcpuCpu& cpu) {
+      describe_time(cell);
+      describe(cell, cpu);
     });
   else if (show_.table == OffcpuTableOf::displacers)
     csv.rows<Displacer>(all_displacers(rows_), [&](Members& cell, const Displacer& displacer) {

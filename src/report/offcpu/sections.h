@@ -8,20 +8,22 @@
 #include <vector>
 
 #include "core/section.h"
+#include "report/offcpu/cpus.h"
 #include "report/offcpu/stacks.h"
 #include "report/offcpu/table.h"
 
 namespace overdue {
 
 /// The words of --by: those of rows, and last those of other tables.
-inline constexpr std::array<std::string_view, 8> offcpu_words{
-    "thread", "process", "name", "pattern", "cgroup", "parent", "displacer", "stack"};
+inline constexpr std::array<std::string_view, 9> offcpu_words{
+    "thread", "process", "name", "pattern", "cgroup", "parent", "displacer", "stack", "cpu"};
 
 /// What the table of a report has. Recordings have the numbers: append only.
 enum class OffcpuTableOf : std::uint8_t {
   threads,
   displacers,  ///< the threads that displaced others
   stacks,
+  cpus,
 };
 
 /// How rows are shown.
@@ -37,6 +39,8 @@ void choose_rows(OffcpuShow& show, std::string_view word);
 
 void describe(Members& member, const Displacer& displacer);
 void describe(Members& member, const OffcpuRow& row);
+/// The figures of a row that rows by CPU have too.
+void describe_sums(Members& member, const OffcpuRow& row);
 
 /// Where threads were: of a whole session, or of an interval of it.
 class OffcpuSection final : public Section {
@@ -53,6 +57,8 @@ class OffcpuSection final : public Section {
 
   /// Adds the table of stacks: longest in total first.
   void set_stacks(std::vector<OffcpuStack> stacks) { stacks_ = std::move(stacks); }
+  /// Adds the table of CPUs, in order.
+  void set_cpus(std::vector<OffcpuCpu> cpus) { cpus_ = std::move(cpus); }
 
   Place place() const override { return interval_ ? Place::line : Place::report; }
   std::string_view type() const override {
@@ -73,6 +79,7 @@ class OffcpuSection final : public Section {
   OffcpuShow show_;
   std::optional<Interval> interval_;
   std::optional<std::vector<OffcpuStack>> stacks_;
+  std::optional<std::vector<OffcpuCpu>> cpus_;
 };
 
 /// The displacers of all rows, added up: longest in total first.

@@ -129,7 +129,8 @@ void OffcpuStacks::begin(const SessionInfo& info) {
 void OffcpuStacks::record(const Record& record) {
   now_ = std::max(now_, KernelTime{Duration(record.header().time_ns)});
   const std::uint16_t kind = record.schema->id;
-  if (kind != RECORD_OFFCPU_THREAD && kind != RECORD_OFFCPU_DISPLACER) waits_->record(record);
+  if (kind != RECORD_OFFCPU_THREAD && kind != RECORD_OFFCPU_DISPLACER && kind != RECORD_OFFCPU_CPU)
+    waits_->record(record);
 }
 
 void OffcpuStacks::add(const Finding& finding) {

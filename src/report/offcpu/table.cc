@@ -12,8 +12,6 @@ constexpr std::size_t ended_max = 20'000;    // sums of threads that have ended
 constexpr std::size_t displacers_max =
     1'000;  // of a thread; more are added up by name, up to twice as many
 
-/// The growth of a sum. A wait in progress may turn out to have been less of one part and more of
-/// another: then less, which the other part makes up for.
 std::uint64_t growth(std::uint64_t now, std::uint64_t before) {
   return now > before ? now - before : 0;
 }
@@ -72,6 +70,17 @@ void OffcpuRow::add(const OffcpuRow& other) {
   processes += other.processes;
   max_ns = std::max(max_ns, other.max_ns);
   open_ns = std::max(open_ns, other.open_ns);
+}
+
+void OffcpuRow::add_growth(const OffcpuRow& now, const OffcpuRow& before) {
+  for (const auto sum : added_figures) this->*sum += growth(now.*sum, before.*sum);
+  for (std::size_t i = 0; i < reason_ns.size(); ++i)
+    reason_ns[i] += growth(now.reason_ns[i], before.reason_ns[i]);
+}
+
+void OffcpuRow::set_sums(const OffcpuRow& now) {
+  for (const auto sum : added_figures) this->*sum = now.*sum;
+  reason_ns = now.reason_ns;
 }
 
 void give_full_names(std::vector<OffcpuRow>& rows, const Names& names, QueueOfWork queue) {
@@ -137,12 +146,9 @@ void OffcpuTable::add_thread(const offcpu_thread& record) {
     row.processes = row.pid == row.tid ? 1 : 0;
     row.max_ns = std::max(row.max_ns, record.longest_ns);
     row.open_ns = record.open_ns;
-    for (const auto sum : added_figures) row.*sum += growth(now.*sum, before.*sum);
-    for (std::size_t i = 0; i < row.reason_ns.size(); ++i)
-      row.reason_ns[i] += growth(now.reason_ns[i], before.reason_ns[i]);
+    row.add_growth(now, before);
   }
-  for (const auto sum : added_figures) thread.total.row.*sum = now.*sum;
-  thread.total.row.reason_ns = now.reason_ns;
+  thread.total.row.set_sums(now);
   thread.last = record;
 }
 

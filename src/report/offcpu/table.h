@@ -54,6 +54,10 @@ struct OffcpuRow : Owner {
   /// The longest wait, which may be in progress.
   std::uint64_t longest_ns() const { return max_ns > open_ns ? max_ns : open_ns; }
   void add(const OffcpuRow& other);
+  /// Adds the growth of each sum from `before` to `now`. A wait in progress may turn out to have
+  /// been less of one part and more of another: then less, which the other part makes up for.
+  void add_growth(const OffcpuRow& now, const OffcpuRow& before);
+  void set_sums(const OffcpuRow& now);
 };
 
 /// Leaves each row what it shows by this word, and finds the paths of cgroups and the full names of

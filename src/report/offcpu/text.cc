@@ -106,10 +106,15 @@ ShownRows shown_rows(const std::vector<OffcpuRow>& rows, std::size_t top) {
   return shown;
 }
 
-std::string table_text(const std::vector<const OffcpuRow*>& rows, Whose by) {
-  const std::string_view heading = heading_of(by);
+/// A row of a table, with what it is of.
+struct NamedRow {
+  std::string name;
+  const OffcpuRow* row;
+};
+
+std::string table_text(std::string_view heading, const std::vector<NamedRow>& rows) {
   std::size_t width = heading.size();
-  for (const OffcpuRow* row : rows) width = std::max(width, display_width(name_of(*row, by)));
+  for (const NamedRow& one : rows) width = std::max(width, display_width(one.name));
   const auto padding = [width](std::string_view name) {
     return std::string(width - std::min(width, display_width(name)), ' ');
   };
@@ -117,14 +122,12 @@ std::string table_text(const std::vector<const OffcpuRow*>& rows, Whose by) {
   std::string text =
       fmt::format(line, heading, padding(heading), "ON CPU", "OFF CPU", "SLEEPING", "UNINTR",
                   "RUN QUEUE", "PREEMPTED", "THROTTLED", "COUNT", "LONGEST");
-  for (const OffcpuRow* row : rows) {
-    const std::string name = name_of(*row, by);
+  for (const auto& [name, row] : rows)
     text += fmt::format(line, name, padding(name), short_duration(row->oncpu_ns),
                         short_duration(row->offcpu_ns()), short_duration(row->sleeping_ns),
                         short_duration(row->uninterruptible_ns), short_duration(row->runqueue_ns),
                         short_duration(row->preempted_ns), short_duration(row->throttled_ns),
                         grouped(row->switches), longest_text(*row));
-  }
   return text;
 }
 
@@ -133,13 +136,27 @@ std::string table_text(const std::vector<const OffcpuRow*>& rows, Whose by) {
 std::string offcpu_text(const std::vector<OffcpuRow>& rows, const OffcpuShow& show,
                         std::size_t width) {
   const ShownRows shown = shown_rows(rows, show.top);
+  std::vector<NamedRow> named;
+  for (const OffcpuRow* row : shown.rows) named.push_back({name_of(*row, show.by), row});
   std::string text =
-      shown.rows.empty() ? "no thread of the target ran\n" : table_text(shown.rows, show.by);
+      named.empty() ? "no thread of the target ran\n" : table_text(heading_of(show.by), named);
   if (shown.omitted > 0)
     text += fmt::format("{} more rows; --top 0 shows all\n", grouped(shown.omitted));
   if (shown.asleep > 0)
     text += fmt::format("asleep throughout: {}\n", counted(shown.asleep, "thread"));
   return text + folded_lines(displaced_text(rows, show.by), width);
+}
+
+std::string cpus_text(const std::vector<OffcpuCpu>& cpus, std::size_t top) {
+  const std::size_t shown = top == 0 ? cpus.size() : std::min(top, cpus.size());
+  std::vector<NamedRow> named;
+  for (std::size_t i = 0; i < shown; ++i)
+    named.push_back({std::to_string(cpus[i].cpu), &cpus[i].figures});
+  std::string text =
+      named.empty() ? "no thread of the target was measured\n" : table_text("CPU", named);
+  if (shown < cpus.size())
+    text += fmt::format("{} more rows; --top 0 shows all\n", grouped(cpus.size() - shown));
+  return text;
 }
 
 std::string displacers_text(const std::vector<Displacer>& displacers, std::size_t top) {

@@ -13,6 +13,9 @@ namespace overdue {
 std::string offcpu_text(const std::vector<OffcpuRow>& rows, const OffcpuShow& show,
                         std::size_t width);
 
+/// The table of CPUs. `top`: number of rows; 0: all.
+std::string cpus_text(const std::vector<OffcpuCpu>& cpus, std::size_t top);
+
 /// The table of displacers. `top`: number of rows; 0: all.
 std::string displacers_text(const std::vector<Displacer>& displacers, std::size_t top);
 

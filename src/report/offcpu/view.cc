@@ -50,6 +50,7 @@ KeptOptions kept_options(const OffcpuPlan& plan) {
           {"table", std::to_string(static_cast<int>(plan.show.table))},
           {"lines", std::to_string(plan.show.lines)},
           {"top", std::to_string(plan.show.top)},
+          {"has_cpus", std::to_string(plan.has_cpus)},
           {"runnable_only", std::to_string(plan.runnable_only)},
           {"stacks_over_ns", std::to_string(plan.stacks_over.count())},
           {"sort", plan.sort}};
@@ -62,8 +63,9 @@ OffcpuPlan kept_offcpu_plan(const SessionInfo& info) {
   OffcpuPlan plan;
   plan.show.by = static_cast<Whose>(number("by", 0, static_cast<int>(Whose::parent)));
   const std::uint64_t of_older = number("by_displacer", 0, 1);
-  plan.show.table = static_cast<OffcpuTableOf>(
-      number("table", of_older, static_cast<int>(OffcpuTableOf::stacks)));
+  plan.show.table =
+      static_cast<OffcpuTableOf>(number("table", of_older, static_cast<int>(OffcpuTableOf::cpus)));
+  plan.has_cpus = number("has_cpus", 0, 1) != 0;
   plan.stacks_over = Duration(number("stacks_over_ns", 0, INT64_MAX));
   plan.show.lines = number("lines", 0, 1) != 0;
   plan.show.top = number("top", 0, UINT32_MAX);
@@ -98,10 +100,13 @@ std::vector<OffcpuRow> OffcpuView::sorted(std::vector<OffcpuRow> rows, const Nam
 void OffcpuView::interval(const SessionInfo& info, Duration wall) {
   if (wall == Duration{}) return;
   const KernelTime end = info.start + info.duration;
-  report_.sink->section(
+  const auto section =
       std::make_shared<OffcpuSection>(sorted(table_.interval_rows(plan_.show.by), info.names),
-                                      plan_.show, info.wall(end - wall), info.wall(end)));
+                                      plan_.show, info.wall(end - wall), info.wall(end));
+  if (plan_.show.table == OffcpuTableOf::cpus) section->set_cpus(cpus_.interval_rows());
+  report_.sink->section(section);
   table_.end_interval();
+  cpus_.end_interval();
 }
 
 void OffcpuView::end(const SessionInfo& info, const Receipt& receipt) {
@@ -111,6 +116,7 @@ void OffcpuView::end(const SessionInfo& info, const Receipt& receipt) {
         fmt::format("threads that had ended and are added up by name: {}", grouped(merged)));
   const auto section =
       std::make_shared<OffcpuSection>(sorted(table_.rows(plan_.show.by), info.names), plan_.show);
+  if (plan_.show.table == OffcpuTableOf::cpus) section->set_cpus(cpus_.rows());
   if (stacks_) section->set_stacks(std::move(*stacks_));
   report_.sink->section(section);
   report_.sink->end(shown, receipt);

@@ -18,6 +18,7 @@ struct OffcpuPlan {
   OffcpuShow show;
   /// Waits that took this long have records with their stacks; 0: no waits have.
   Duration stacks_over{};
+  bool has_cpus = false;         ///< there are records of the totals by CPU
   bool runnable_only = false;    ///< no threads that were only blocked; longest runnable first
   std::string sort = "waiting";  ///< column by which rows are sorted, largest first
   bool spawned = false;          ///< true: the program uses Overdue's stdout
@@ -37,7 +38,10 @@ class OffcpuView final : public MeasureListener {
   OffcpuView(const OffcpuPlan& plan, const OutputOptions& output) : plan_(plan), options_(output) {}
 
   void begin(const SessionInfo& info) override;
-  void record(const Record& record) override { table_.add(record); }
+  void record(const Record& record) override {
+    table_.add(record);
+    cpus_.add(record);
+  }
   void interval(const SessionInfo& info, Duration wall) override;
   void tick() override { report_.output->flush(); }
   void end(const SessionInfo& info, const Receipt& receipt) override;
@@ -54,6 +58,7 @@ class OffcpuView final : public MeasureListener {
   const OutputOptions& options_;
   ReportOutput report_;
   OffcpuTable table_;
+  OffcpuCpus cpus_;
   std::optional<std::vector<OffcpuStack>> stacks_;
 };
 
