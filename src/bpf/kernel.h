@@ -132,6 +132,7 @@ struct sched_entity {
   struct cfs_rq* cfs_rq;       /* with groups of tasks only */
   struct sched_entity* parent; /* entity of the queue's group on the same CPU; likewise */
   u64 sum_exec_runtime;
+  u64 vruntime;
 };
 
 /* With CONFIG_SCHED_INFO only. */

@@ -10,17 +10,21 @@
 #include "cli/measure_request.h"
 #include "cli/options.h"
 #include "core/stack_namer.h"
+#include "kernel/run_queues.h"
 #include "live/naming_listener.h"
 #include "live/offcpu_probe_set.h"
 #include "live/stall_probe_set.h"
 #include "report/offcpu/stacks_view.h"
 #include "report/offcpu/trace.h"
 #include "report/offcpu/view.h"
+#include "report/run_queues/run_queues.h"
 #include "resolve/kernel_stacks.h"
+#include "sinks/json_members.h"
 #include "sinks/make_sink.h"
 #include "source/measure.h"
 #include "source/trace_saver.h"
 #include "target/cpu_list.h"
+#include "target/kernel_threads.h"
 #include "target/own_rights.h"
 
 namespace overdue {
@@ -31,6 +35,7 @@ class OffcpuCommand final : public Command {
   std::string_view name() const override { return "offcpu"; }
 
   void add_options(CLI::App& app) override {
+    app_ = &app;
     add_target_options(app, target_);
     add_stop_options(app, stop_);
     add_kernel_options(app, kernel_);
@@ -42,6 +47,7 @@ class OffcpuCommand final : public Command {
     app.add_option("--top", top_);
     app.add_option("--save", save_);
     app.add_option("--from-trace", trace_);
+    app.add_flag("--run-queues", run_queues_);
     CLI::Option* const flame = app.add_option("--flame", flame_);
     app.add_option("--stacks-over", stacks_over_);
     app.add_flag("--waker", waker_)->needs(flame);
@@ -57,6 +63,7 @@ class OffcpuCommand final : public Command {
   bool wants_stacks() const { return !flame_.empty() || by_ == "stack"; }
   OffcpuPlan plan(bool spawned) const;
   int read_trace(const Invocation& invocation);
+  int list_run_queues(const Invocation& invocation) const;
   int measure_stacks(const MeasureRequest& request, const Kernel& kernel, const OffcpuPlan& plan,
                      OffcpuView& view);
 
@@ -71,6 +78,8 @@ class OffcpuCommand final : public Command {
   std::string save_, trace_, flame_;
   std::optional<std::string> stacks_over_;
   bool waker_ = false;
+  bool run_queues_ = false;
+  const CLI::App* app_ = nullptr;  ///< counts the given options
   StackOptions stack_options_;
 };
 
@@ -118,6 +127,34 @@ OffcpuPlan OffcpuCommand::plan(bool spawned) const {
   return plan;
 }
 
+/// A list of the present moment; nothing is measured.
+int OffcpuCommand::list_run_queues(const Invocation& invocation) const {
+  constexpr std::string_view taken[] = {"--run-queues", "--all",    "--cpu",    "--format",
+                                        "--output",     "--stdout", "--options"};
+  for (const CLI::Option* const option : app_->get_options())
+    if (option->count() > 0 && std::ranges::find(taken, option->get_name()) == std::end(taken))
+      throw Error("--run-queues and {} do not go together", option->get_name())
+          .hint("--cpu LIST chooses CPUs; -a lists threads that sleep too")
+          .exit_status(2);
+  if (invocation.has_program)
+    throw Error("--run-queues starts no program").hint("leave -- out").exit_status(2);
+  if (output_.format != "text" && output_.format != "json")
+    throw Error("--run-queues has no format '{}'", printable(output_.format))
+        .hint("-f text, json")
+        .exit_status(2);
+  std::vector<std::uint32_t> cpus;
+  if (target_.cpus) cpus = parse_cpu_list(*target_.cpus, possible_cpus());
+  RunQueues queues = run_queues_of(queued_tasks(target_.all), cpus, static_cast<u32>(getpid()));
+  queues.time = std::chrono::system_clock::now();
+  queues.full_names = kernel_thread_names();
+  const std::unique_ptr<Output> output = open_output(output_, false);
+  output->append(output_.format == "text"
+                     ? run_queues_text(queues)
+                     : json_document([&](Members& member) { describe(member, queues); }));
+  output->close();
+  return 0;
+}
+
 /// Reads a file of the caller's, with the caller's rights alone.
 int OffcpuCommand::read_trace(const Invocation& invocation) {
   if (invocation.has_program || target_.chooses_threads() || !save_.empty() || stop_.duration ||
@@ -160,6 +197,7 @@ int OffcpuCommand::measure_stacks(const MeasureRequest& request, const Kernel& k
 
 int OffcpuCommand::run(const Invocation& invocation) {
   check_program(invocation, "overdue offcpu -- make");
+  if (run_queues_) return list_run_queues(invocation);
   check();
   if (!trace_.empty()) return read_trace(invocation);
   const OffcpuPlan plan = this->plan(invocation.has_program);

@@ -13,6 +13,7 @@
 #include "report/osnoise/sections.h"
 #include "report/probe_list.h"
 #include "report/profile/sections.h"
+#include "report/run_queues/run_queues.h"
 #include "report/stalls/chosen.h"
 #include "report/timerlat/sections.h"
 #include "report/why/causes.h"
@@ -75,6 +76,8 @@ std::vector<LineShape> lines() {
 constexpr DocumentShape documents[] = {
     {"The probes, as overdue probes lists them", describe_probes},
     {"The report of overdue doctor", [](Members& member) { describe(member, Diagnosis{}); }},
+    {"The run queues that overdue offcpu --run-queues lists",
+     [](Members& member) { describe(member, RunQueues{}); }},
     {"The changes that overdue flame --diff shows",
      [](Members& member) { describe(member, FlameChanges{}); }},
 };

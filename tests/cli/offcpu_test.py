@@ -43,6 +43,25 @@ def idle_ticks(cpu):
         return next(int(line.split()[4]) for line in file if line.startswith(f"{cpu} "))
 
 
+def cpu_time(pid):
+    with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
+        return sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def scheduled(pid):
+    """The kernel's own figures of a thread."""
+    with open(f"/proc/{pid}/status", encoding="latin-1") as file:
+        figures = {"switches": sum(int(line.split()[1]) for line in file if "ctxt_switches" in line)}
+    try:
+        with open(f"/proc/{pid}/sched", encoding="latin-1") as file:
+            for line in file:
+                if line.startswith("se.vruntime"):
+                    figures["vruntime"] = int(line.split()[-1].replace(".", ""))
+    except FileNotFoundError:
+        pass
+    return figures
+
+
 def rows_of(report, comm):
     return [row for row in report["threads"] if row["comm"] == comm]
 
@@ -238,6 +257,49 @@ class Offcpu(QuotaMixin, FolderTest):
         self.assertGreater(naps_us, 2000 * (4 * NAPS - HIDDEN), stacks)
         rest_us = sum(int(us) for stack, us in stacks if "without a stack" in stack)
         self.assertLess(rest_us, naps_us / 2, stacks)
+
+    def test_run_queues_have_the_threads_that_are_pinned_to_a_cpu(self):
+        spin = (tool("taskset"), "-c", "1", sys.executable, "-c", "while True: pass")
+        with Live(*spin) as one, Live(*spin) as two, Live(tool("nice"), "-n", "5", *spin) as three, \
+                Live(tool("taskset"), "-c", "1", tool("sleep"), "60") as sleeper:
+            busy = {one.pid: 120, two.pid: 120, three.pid: 125}
+            eventually(lambda: all(cpu_time(pid) > 0.1 for pid in busy), 20, "the threads do not run")
+            before = {pid: scheduled(pid) for pid in busy}
+            queues = self.run_queues("--cpu", "0,1")
+            after = {pid: scheduled(pid) for pid in busy}
+            all_tasks = self.run_queues("--cpu", "1", "-a")
+            text = overdue("offcpu", "--run-queues", "--cpu", "1")
+        self.assertEqual([queue["cpu"] for queue in queues], [0, 1])
+        self.assertFalse(busy.keys() & {task["tid"] for task in queues[0]["tasks"]}, queues)
+        rows = {task["tid"]: task for task in queues[1]["tasks"]}
+        self.assertLessEqual(busy.keys(), rows.keys())
+        self.assertNotIn(sleeper.pid, rows)
+        self.assertLessEqual([task["state"] for task in queues[1]["tasks"]].count("running"), 1, rows)
+        for pid, prio in busy.items():
+            self.assertEqual((rows[pid]["pid"], rows[pid]["prio"]), (pid, prio), rows[pid])
+            self.assertIn(rows[pid]["state"], ("running", "runnable"))
+            self.assertGreaterEqual(rows[pid]["switches"], before[pid]["switches"], rows[pid])
+            self.assertLessEqual(rows[pid]["switches"], after[pid]["switches"], rows[pid])
+            if "vruntime" in before[pid]:  # a kernel with /proc/PID/sched
+                self.assertGreaterEqual(rows[pid]["tree_key_ns"], before[pid]["vruntime"], rows[pid])
+                self.assertLessEqual(rows[pid]["tree_key_ns"], after[pid]["vruntime"], rows[pid])
+        [asleep] = [task for task in all_tasks[0]["tasks"] if task["tid"] == sleeper.pid]
+        self.assertEqual((asleep["comm"], asleep["state"]), ("sleep", "asleep"))
+        self.assertRegex(text.out, r"CPU 1\n S +task +PID +TID +tree-key +switches +prio\n"
+                                   rf"(.*\n)* *>?R +\S+ +{one.pid} +{one.pid} +-?\d+\.\d{{6}} +\d+ +120\n")
+
+    def run_queues(self, *arguments):
+        finished = overdue("offcpu", "--run-queues", "-f", "json", *arguments)
+        self.assertEqual(finished.status, 0, finished)
+        return json.loads(finished.out)["cpus"]
+
+    def test_run_queues_are_no_measurement(self):
+        for arguments, says in ((("-p", 1), "--pid do not go together"), (("-d", "1s"), "--duration"),
+                                (("-f", "csv"), "no format 'csv'"), (("--by", "name"), "--by"),
+                                (("--", tool("true")), "starts no program")):
+            finished = overdue("offcpu", "--run-queues", *arguments)
+            self.assertEqual(finished.status, 2, finished)
+            self.assertIn(says, finished.err)
 
     def assert_cpus_add_up(self, report, of_ns):
         for figure in CPU_FIGURES:
