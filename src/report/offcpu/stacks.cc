@@ -122,7 +122,7 @@ void OffcpuStacks::begin(const SessionInfo& info) {
   options.sums = false;
   options.only_summary = true;
   options.on_finding = [this](const Finding& finding) { add(finding); };
-  waits_.emplace(std::move(options), namer_, no_sink_);
+  waits_ = std::make_unique<StallView>(std::move(options), namer_, no_sink_);
   waits_->begin(info);
 }
 

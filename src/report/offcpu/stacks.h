@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -75,8 +75,8 @@ class OffcpuStacks {
   FlameSink* drawing_ = nullptr;
   WakerFrames drawn_wakers_{};
   NoSink no_sink_;
-  StackTree tree_;  ///< weights in nanoseconds
-  std::optional<StallView> waits_;
+  StackTree tree_;                    ///< weights in nanoseconds
+  std::unique_ptr<StallView> waits_;  ///< from begin() on
   KernelTime now_{};
   std::map<std::uint32_t, std::uint64_t> added_ns_;  ///< by tid
 };
