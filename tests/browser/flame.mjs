@@ -18,10 +18,11 @@ const found = page => page.locator('.found').textContent();
 const tip = page => page.locator('.tip').innerText();
 const is_visible = (page, selector) => page.locator(selector).isVisible();
 const wide = (page, name) => frame(page, name).then(g => g.$eval('rect', rect => +rect.getAttribute('width')));
+// The page searches while the expression is typed, also for its beginning.
 const search = async (page, text) => {
   await page.keyboard.press('/');
   await page.keyboard.type(text);
-  await page.waitForFunction(wanted => location.hash.includes('search=') || wanted === '', text);
+  await page.waitForFunction(wanted => new URLSearchParams(location.hash.slice(1)).get('search') === wanted, text);
 };
 
 const cases = {
