@@ -1,7 +1,10 @@
 #include "report/offcpu/stacks.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -159,18 +162,20 @@ void OffcpuStacks::add_rest(const std::vector<OffcpuRow>& threads) {
 }
 
 std::vector<OffcpuStack> OffcpuStacks::rows() const {
-  std::vector<OffcpuStack> rows;
+  // Rows with the same time keep their order.
+  std::multimap<std::uint64_t, OffcpuStack, std::greater<>> by_time;
   tree_.visit_stacks([&](std::span<const StackTree::Id> path, std::uint64_t weight) {
     std::vector<FoldedFrame> frames;
     for (const StackTree::Id id : path)
       frames.push_back({std::string(tree_.name(id)), tree_.node(id).kind});
-    OffcpuStack& row = rows.emplace_back(row_of(frames));
+    OffcpuStack& row = by_time.emplace(weight, row_of(frames))->second;
     row.total_ns = weight;
     if (row.state.empty()) return;
     row.count = tree_.own_count(path.back());
     row.max_ns = tree_.node(path.back()).longest;
   });
-  std::ranges::stable_sort(rows, std::greater{}, &OffcpuStack::total_ns);
+  std::vector<OffcpuStack> rows;
+  for (auto& [ns, row] : by_time) rows.push_back(std::move(row));
   return rows;
 }
 
