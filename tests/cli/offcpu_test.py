@@ -381,12 +381,14 @@ class Offcpu(QuotaMixin, FolderTest):
         self.assertGreater(reading["total_ns"], 50 * MS)
 
     def test_short_waits_have_stacks_too_if_asked_for(self):
-        report, _ = offcpu("--by", "stack", "--stacks-over", "1us", "--", workload("pipe_pingpong"), 2000)
+        # Not more: the stacks of many waits in a moment fill the buffer of a busy machine.
+        report, _ = offcpu("--by", "stack", "--stacks-over", "1us", "--", workload("pipe_pingpong"), 500)
+        self.assertEqual(report["receipt"]["lost"], 0, report["receipt"])
         rows = rows_of(report, "pipe_pingpong")
         rest_ns = sum(stack["total_ns"] for stack in report["stacks"]
                       if stack["comm"] == "pipe_pingpong" and "state" not in stack)
         self.assertLess(rest_ns, sum(row["offcpu_ns"] for row in rows) / 2, report)
-        self.assertGreater(sum(stack.get("count", 0) for stack in report["stacks"]), 1000)
+        self.assertGreater(sum(stack.get("count", 0) for stack in report["stacks"]), 250)
 
     def test_a_recording_has_the_same_stacks(self):
         recording, flame = f"{self.folder}/x.odt", f"{self.folder}/x.folded"
