@@ -173,14 +173,15 @@ TEST_F(AppTimersTest, ASleepUntilThePastIsNotCenturiesLate) {
 TEST_F(AppTimersTest, WhoWaitsAgainIsCounted) {
   const Measured measured = measure_child([] {
     const int timer = timerfd_create(CLOCK_MONOTONIC, 0);
-    const itimerspec every{.it_interval = {0, 2'000'000}, .it_value = {0, 2'000'000}};
+    const itimerspec every{.it_interval = {0, 5'000'000}, .it_value = {0, 5'000'000}};
     timerfd_settime(timer, 0, &every, nullptr);
     // Both threads are woken, and one finds that the other has read the timer. Both wait each time:
-    // one thread alone would do all of its reads while the other has no CPU.
+    // one thread alone would do all of its reads while the other has no CPU. On a busy machine, one
+    // may come after the timer's expiry, and read without a wait.
     std::barrier<> both(2);
     const auto take = [&] {
       std::uint64_t count;
-      for (int i = 0; i < 20; ++i) {
+      for (int i = 0; i < 60; ++i) {
         both.arrive_and_wait();
         EXPECT_GT(read(timer, &count, sizeof count), 0);
       }
@@ -190,7 +191,7 @@ TEST_F(AppTimersTest, WhoWaitsAgainIsCounted) {
     other.join();
   });
   EXPECT_GE(measured.slept_again, 5U);
-  EXPECT_LE(measured.of(SYS_read).size(), 40U);
+  EXPECT_LE(measured.of(SYS_read).size(), 120U);
   for (const app_timer& one : measured.of(SYS_read)) expect_order(one);
 }
 
