@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/read_text.h"
 #include "base/text.h"
+#include "base/thread_rights.h"
 #include "target/cpu_list.h"
 #include "target/proc.h"
 
@@ -22,8 +23,9 @@ std::uint64_t waited_ns(const OffcpuRow& thread) {
   return thread.runqueue_ns + thread.preempted_ns;
 }
 
-/// The CPUs on which the thread may run; empty: not known.
-std::vector<std::uint32_t> cpus_of(const std::filesystem::path& proc, const OffcpuRow& thread) {
+/// The CPUs on which the thread may run; empty: not known. `any`: those that a machine can have.
+std::vector<std::uint32_t> cpus_of(const std::filesystem::path& proc, const OffcpuRow& thread,
+                                   const std::vector<std::uint32_t>& any) {
   constexpr std::string_view title = "Cpus_allowed_list:";
   const std::string path = fmt::format("{}/task/{}/status", thread.pid, thread.tid);
   const std::string status = read_text(proc / path).value_or("");
@@ -32,7 +34,7 @@ std::vector<std::uint32_t> cpus_of(const std::filesystem::path& proc, const Offc
     line.remove_prefix(title.size());
     line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
     try {
-      return parse_cpu_list(line, cpus_of_any_machine());
+      return parse_cpu_list(line, any);
     } catch (const Error&) {
       return {};
     }
@@ -74,9 +76,12 @@ std::vector<Remark> BoundThreads::among(const std::vector<OffcpuRow>& threads) c
   if (late.size() > threads_max) late.resize(threads_max);
 
   std::vector<Remark> remarks;
+  if (late.empty()) return remarks;
+  const ReadRights rights;
+  const std::vector<std::uint32_t> any = cpus_of_any_machine();
   const std::map<std::uint32_t, CpuTime> end = times();
   for (const OffcpuRow* thread : late) {
-    const std::vector<std::uint32_t> own = cpus_of(proc_, *thread);
+    const std::vector<std::uint32_t> own = cpus_of(proc_, *thread, any);
     if (own.empty()) continue;
     std::uint64_t idle = 0, all = 0;
     std::size_t others = 0;

@@ -29,12 +29,13 @@ bool sees_unix_questions(const Kernel& kernel) {
 }
 
 void Surroundings::look(const WhyAnalysis& analysis, SessionInfo& info) const {
+  const std::vector<OffcpuRow> threads = analysis.threads();
   keep_file_locks(file_locks_of(analysis.lock_waiters(info)), info);
-  keep_other_sides(other_sides_of(analysis.open_waits()), info);
+  keep_other_sides(other_sides_of(analysis.open_waits(threads)), info);
   keep_remarks(of_limit, reached_limits(analysis.shortages(info)), info);
   keep_remarks(of_memory_limit, memory_limits_.reached_by(analysis.reclaimers()), info);
   keep_remarks(of_disk_limit, disk_limits(analysis.disk_waiters()), info);
-  keep_remarks(of_bound_thread, bound_threads_.among(analysis.threads()), info);
+  keep_remarks(of_bound_thread, bound_threads_.among(threads), info);
   keep_opened_sockets(opened_sockets(analysis.sockets()), info);
   keep_other_ends(find_other_ends(analysis.awaited_ends()), info);
 }

@@ -1,7 +1,6 @@
 """A service starts a program for each job, in a cgroup that may have no more processes."""
 import os
 
-from overdue_test import eventually, unittest
 from scenario import Truth
 
 GROUP = "loops"
@@ -30,23 +29,5 @@ while True:
 
 
 def start(stage):
-    v1 = os.path.exists("/sys/fs/cgroup/pids")
-    group = os.path.join("/sys/fs/cgroup/pids" if v1 else "/sys/fs/cgroup", f"odt-pids-{os.getpid()}")
-    try:
-        os.mkdir(group)
-        stage.undo.callback(remove, group)
-        with open(os.path.join(group, "pids.max"), "w", encoding="ascii") as file:
-            file.write("7")
-    except OSError as error:
-        raise unittest.SkipTest(f"no cgroup with a limit of processes: {error}") from error
-    return ["-p", stage.python(PROGRAM, os.path.join(group, "cgroup.procs")).pid]
-
-
-def remove(group):
-    def gone():
-        try:
-            os.rmdir(group)
-        except OSError:
-            return False
-        return True
-    eventually(gone, 10, f"{group} stays")
+    root = "/sys/fs/cgroup/pids" if os.path.exists("/sys/fs/cgroup/pids") else "/sys/fs/cgroup"
+    return ["-p", stage.python(PROGRAM, stage.cgroup(root, "odt-pids", "pids.max", "7")).pid]

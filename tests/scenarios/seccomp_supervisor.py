@@ -17,7 +17,7 @@ RECV, SEND, CONTINUE = 0xC0502100, 0xC0182101, 1
 code = b"".join(struct.pack("HBBI", *one) for one in (
     (0x20, 0, 0, 0), (0x15, 0, 1, MKDIR), (0x06, 0, 0, USER_NOTIF), (0x06, 0, 0, ALLOW)))
 kept = ctypes.create_string_buffer(code)
-program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", 4, ctypes.addressof(kept)))
+program = ctypes.create_string_buffer(struct.pack("H6xQ", 4, ctypes.addressof(kept)))
 libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
 listener = libc.syscall(SECCOMP, SET_MODE_FILTER, NEW_LISTENER, program)
 assert listener >= 0, os.strerror(ctypes.get_errno())

@@ -299,9 +299,9 @@ std::set<std::uint32_t> WhyAnalysis::reclaimers() const {
   return pids;
 }
 
-std::vector<OpenWait> WhyAnalysis::open_waits() const {
+std::vector<OpenWait> WhyAnalysis::open_waits(const std::vector<OffcpuRow>& threads) const {
   std::vector<OpenWait> waits = session_.blame.open_waits();
-  for (const OffcpuRow& thread : threads())
+  for (const OffcpuRow& thread : threads)
     if (is_still_stopped(thread))
       waits.push_back({.pid = thread.pid, .tid = thread.tid, .is_stopped = true});
   return waits;

@@ -76,9 +76,9 @@ class WhyAnalysis {
   std::set<std::uint32_t> lock_waiters(const SessionInfo& info) const;
   /// The ends of pipes and sockets that late operations wait for. Likewise, see keep_other_ends().
   std::set<AwaitedEnd> awaited_ends() const;
-  /// Waits for locks that have not ended, and threads that are stopped. Likewise, see
-  /// keep_other_sides().
-  std::vector<OpenWait> open_waits() const;
+  /// Waits for locks that have not ended, and those of `threads`, see threads(), that are stopped.
+  /// Likewise, see keep_other_sides().
+  std::vector<OpenWait> open_waits(const std::vector<OffcpuRow>& threads) const;
   /// Processes whose calls fail since something is used up. Likewise, see keep_remarks().
   std::map<std::uint32_t, Shortage> shortages(const SessionInfo& info) const;
   /// Processes that reclaim memory at the limit of their cgroup. Likewise, see keep_remarks().

@@ -41,8 +41,8 @@ bool is_answer_for_good(std::string_view error) {
   return std::ranges::find(errors, error) != std::end(errors);
 }
 
-std::string most_frequent_error(const LatencyRow& row) {
-  return row.errnos.empty() ? "" : row.errnos.front().first;
+std::string_view most_frequent_error(const LatencyRow& row) {
+  return row.errnos.empty() ? std::string_view() : row.errnos.front().first;
 }
 
 /// The time of all calls of the row, at most as if all took as long as most do: another thread of
@@ -246,7 +246,7 @@ std::vector<CallCause> retries(const LatencyTable& calls, const SessionInfo& inf
     const auto& [pid, comm] = key;
     if (!process.failing || process.sleeps < (process.cannot_fork ? 1 : least_retries)) continue;
     const LatencyRow& failing = *process.failing;
-    const std::string error = most_frequent_error(failing);
+    const std::string_view error = most_frequent_error(failing);
     // A call that fails once a turn is no reason for a sleep, unless it asks to be tried again.
     if (!process.tries_again(error) && process.sleeps < per_session(retries_per_second, info))
       continue;

@@ -77,11 +77,12 @@ std::string runners_text(const std::vector<WhyName>& by, std::uint64_t total_ns)
 /// "; bound to CPU 0, while the other CPU was idle 60 % of the time", if that is so of most of
 /// the time; else empty.
 std::string bound_text(const WhyFindings& found, std::uint64_t total_ns) {
+  std::map<std::uint32_t, std::string_view> words_of;
+  for (const Remark& remark : found.bound_threads) words_of[remark.id] = remark.words;
   std::map<std::string_view, std::uint64_t> bound_ns;
   for (const OffcpuRow& thread : found.threads)
-    for (const Remark& remark : found.bound_threads)
-      if (remark.id == thread.tid)
-        bound_ns[remark.words] += thread.runqueue_ns + thread.preempted_ns;
+    if (const auto one = words_of.find(thread.tid); one != words_of.end())
+      bound_ns[one->second] += thread.runqueue_ns + thread.preempted_ns;
   for (const auto& [words, ns] : bound_ns)
     if (2 * ns > total_ns) return fmt::format("; {}", words);
   return {};

@@ -221,7 +221,7 @@ bool is_kernel_thread(const Stack& kernel_stack) {
 }
 
 KernelSide kernel_side_of(const Stack& kernel_stack) {
-  // The outermost function that tells decides.
+  // The outermost function that is known decides.
   for (auto frame = kernel_stack.rbegin(); frame != kernel_stack.rend(); ++frame) {
     const std::string_view name = frame->name;
     if (name.find("page_fault") != name.npos) return KernelSide::page_fault;

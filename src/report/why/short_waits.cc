@@ -58,7 +58,7 @@ void add_to(WhyCause& cause, const std::vector<WhyName>& all, std::uint64_t shor
   }
 }
 
-/// The text about a thread that is still stopped: by whom, if known.
+/// The text about a thread that is still stopped, and what stopped the thread, if known.
 std::string stopped_text(const WhyFindings& found, const OffcpuRow& thread) {
   const auto side = std::ranges::find(found.sides, thread.tid, &OtherSide::tid);
   return "stopped, and not continued" + (side == found.sides.end() ? "" : "; " + side->words);
