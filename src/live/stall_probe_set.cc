@@ -45,8 +45,7 @@ bool is_explained_by_waits(span_kind kind) {
 }  // namespace
 
 bool may_have_user_stack(span_kind kind) {
-  constexpr std::array<span_kind, 5> kinds = {SPAN_SYSCALL, SPAN_OFFCPU, SPAN_WAKEUP, SPAN_LOCK,
-                                              SPAN_PAIR};
+  constexpr std::array kinds = {SPAN_SYSCALL, SPAN_OFFCPU, SPAN_WAKEUP, SPAN_LOCK, SPAN_PAIR};
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
 

@@ -9,33 +9,15 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from overdue_test import FolderTest, Live, attached, eventually, main, overdue, require_root, run, tool, workload
+from offcpu_case import HIDDEN, MS, NAPS, SPIN, OffcpuCase, offcpu, rows_of
+from overdue_test import Live, attached, eventually, main, overdue, run, tool, workload
 from quota import QuotaMixin
 
-MS = 1_000_000
-NAPS = 40
-HIDDEN = 2  # this kernel hides one switch in a thousand
-CPU_FIGURES = ("oncpu_ns", "sleeping_ns", "uninterruptible_ns", "runqueue_ns", "preempted_ns", "throttled_ns",
-               "switches", "preemptions")
 TRACE = """\
 <idle>-0     [020] 6907585.873080: sched_switch: 0:120:R ==> 33233:110: java
 <...>-33233  [020] 6907585.873083: sched_switch: 33233:110:S ==> 0:120: swapper/20
 <idle>-0     [020] 6907585.873234: sched_switch: 0:120:R ==> 33233:110: java
 """
-SPIN = """
-import os, sys, time
-end = time.thread_time_ns() + int(sys.argv[1]) * 1000000
-while time.thread_time_ns() < end: pass
-os.write(1, f"{time.thread_time_ns()}\\n".encode())  # two write to one pipe
-"""
-
-
-def offcpu(*arguments):
-    """The report of JSON, and the program's output."""
-    finished = overdue("offcpu", "-f", "json", *arguments)
-    if finished.status != 0:
-        raise AssertionError(finished)
-    return json.loads(finished.err[finished.err.index("{"):] if "--" in arguments else finished.out), finished
 
 
 def idle_ticks(cpu):
@@ -43,49 +25,7 @@ def idle_ticks(cpu):
         return next(int(line.split()[4]) for line in file if line.startswith(f"{cpu} "))
 
 
-def cpu_time(pid):
-    with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
-        return sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
-
-
-def scheduled(pid):
-    """The kernel's own figures of a thread."""
-    with open(f"/proc/{pid}/status", encoding="latin-1") as file:
-        figures = {"switches": sum(int(line.split()[1]) for line in file if "ctxt_switches" in line)}
-    try:
-        with open(f"/proc/{pid}/sched", encoding="latin-1") as file:
-            for line in file:
-                if line.startswith("se.vruntime"):
-                    figures["vruntime"] = int(line.split()[-1].replace(".", ""))
-    except FileNotFoundError:
-        pass
-    return figures
-
-
-def rows_of(report, comm):
-    return [row for row in report["threads"] if row["comm"] == comm]
-
-
-class Offcpu(QuotaMixin, FolderTest):
-    def setUp(self):
-        super().setUp()
-        require_root()
-
-    def assert_adds_up(self, report, all_cpus=True):
-        for row in report["threads"]:
-            parts = ("oncpu_ns", "offcpu_ns", "unknown_ns")
-            self.assertEqual(sum(row[part] for part in parts), row["wall_ns"], row)
-            self.assertEqual(row["blocked_ns"] + row["runnable_ns"], row["offcpu_ns"], row)
-            self.assertEqual(row["sleeping_ns"] + row["uninterruptible_ns"], row["blocked_ns"], row)
-            self.assertEqual(row["runqueue_ns"] + row["preempted_ns"] + row["throttled_ns"], row["runnable_ns"], row)
-            if all_cpus:
-                self.assertLessEqual(row["unknown_ns"], row["wall_ns"] / 1000 + MS, row)
-            displaced = row["displaced_by"]
-            self.assertLessEqual(sum(one["count"] for one in displaced), row["preemptions"], row)
-            self.assertLessEqual(sum(one["total_ns"] for one in displaced), row["preempted_ns"] + MS, row)
-            for one in displaced:
-                self.assertLessEqual(one["max_ns"], one["total_ns"], row)
-
+class Offcpu(QuotaMixin, OffcpuCase):
     def test_sleeps_as_the_program_knows_them(self):
         report, finished = offcpu("--", workload("nanosleep_loop"), NAPS, 2 * MS)
         self.assert_adds_up(report)
@@ -257,162 +197,6 @@ class Offcpu(QuotaMixin, FolderTest):
         self.assertGreater(naps_us, 2000 * (4 * NAPS - HIDDEN), stacks)
         rest_us = sum(int(us) for stack, us in stacks if "without a stack" in stack)
         self.assertLess(rest_us, naps_us / 2, stacks)
-
-    def test_run_queues_have_the_threads_that_are_pinned_to_a_cpu(self):
-        spin = (tool("taskset"), "-c", "1", sys.executable, "-c", "while True: pass")
-        with Live(*spin) as one, Live(*spin) as two, Live(tool("nice"), "-n", "5", *spin) as three, \
-                Live(tool("taskset"), "-c", "1", tool("sleep"), "60") as sleeper:
-            busy = {one.pid: 120, two.pid: 120, three.pid: 125}
-            eventually(lambda: all(cpu_time(pid) > 0.1 for pid in busy), 20, "the threads do not run")
-            before = {pid: scheduled(pid) for pid in busy}
-            queues = self.run_queues("--cpu", "0,1")
-            after = {pid: scheduled(pid) for pid in busy}
-            all_tasks = self.run_queues("--cpu", "1", "-a")
-            text = overdue("offcpu", "--run-queues", "--cpu", "1")
-        self.assertEqual([queue["cpu"] for queue in queues], [0, 1])
-        self.assertFalse(busy.keys() & {task["tid"] for task in queues[0]["tasks"]}, queues)
-        rows = {task["tid"]: task for task in queues[1]["tasks"]}
-        self.assertLessEqual(busy.keys(), rows.keys())
-        self.assertNotIn(sleeper.pid, rows)
-        self.assertLessEqual([task["state"] for task in queues[1]["tasks"]].count("running"), 1, rows)
-        for pid, prio in busy.items():
-            self.assertEqual((rows[pid]["pid"], rows[pid]["prio"]), (pid, prio), rows[pid])
-            self.assertIn(rows[pid]["state"], ("running", "runnable"))
-            self.assertGreaterEqual(rows[pid]["switches"], before[pid]["switches"], rows[pid])
-            self.assertLessEqual(rows[pid]["switches"], after[pid]["switches"], rows[pid])
-            if "vruntime" in before[pid]:  # a kernel with /proc/PID/sched
-                self.assertGreaterEqual(rows[pid]["tree_key_ns"], before[pid]["vruntime"], rows[pid])
-                self.assertLessEqual(rows[pid]["tree_key_ns"], after[pid]["vruntime"], rows[pid])
-        [asleep] = [task for task in all_tasks[0]["tasks"] if task["tid"] == sleeper.pid]
-        self.assertEqual((asleep["comm"], asleep["state"]), ("sleep", "asleep"))
-        self.assertRegex(text.out, r"CPU 1\n S +task +PID +TID +tree-key +switches +prio\n"
-                                   rf"(.*\n)* *>?R +\S+ +{one.pid} +{one.pid} +-?\d+\.\d{{6}} +\d+ +120\n")
-
-    def run_queues(self, *arguments):
-        finished = overdue("offcpu", "--run-queues", "-f", "json", *arguments)
-        self.assertEqual(finished.status, 0, finished)
-        return json.loads(finished.out)["cpus"]
-
-    def test_run_queues_are_no_measurement(self):
-        for arguments, says in ((("-p", 1), "--pid do not go together"), (("-d", "1s"), "--duration"),
-                                (("-f", "csv"), "no format 'csv'"), (("--by", "name"), "--by"),
-                                (("--", tool("true")), "starts no program")):
-            finished = overdue("offcpu", "--run-queues", *arguments)
-            self.assertEqual(finished.status, 2, finished)
-            self.assertIn(says, finished.err)
-
-    def assert_cpus_add_up(self, report, of_ns):
-        for figure in CPU_FIGURES:
-            of_cpus = sum(cpu[figure] for cpu in report["cpus"])
-            of_threads = sum(row[figure] for row in report["threads"])
-            self.assertAlmostEqual(of_cpus, of_threads, delta=of_ns if figure.endswith("_ns") else of_ns / MS,
-                                   msg=(figure, report["cpus"]))
-
-    def test_cpus_add_up_to_the_time_of_the_threads(self):
-        report, _ = offcpu("--by", "cpu", "--", workload("pipe_pingpong"), 20000)
-        self.assert_cpus_add_up(report, report["duration_ns"] / 1000)
-        longest = max(cpu["max_ns"] for cpu in report["cpus"])
-        self.assertEqual(longest, max(row["max_ns"] for row in report["threads"]))
-        with Live(tool("sleep"), "30") as sleeper:
-            report, _ = offcpu("--by", "cpu", "-p", sleeper.pid, "-d", "500ms")
-        [cpu], [row] = report["cpus"], report["threads"]
-        self.assertEqual((cpu["sleeping_ns"], cpu["open_ns"]), (row["sleeping_ns"], row["open_ns"]))
-
-    def test_waits_count_for_the_cpu_that_the_thread_left(self):
-        command = [tool("taskset"), "-c", "1", workload("nanosleep_loop"), 4 * NAPS, 2 * MS]
-        report, _ = offcpu("--by", "cpu", "--", *command)
-        [cpu] = [cpu for cpu in report["cpus"] if cpu["cpu"] == 1]
-        self.assertGreaterEqual(cpu["sleeping_ns"], 2 * MS * (4 * NAPS - HIDDEN), report["cpus"])
-        self.assertGreaterEqual(cpu["switches"], 4 * NAPS - HIDDEN)
-        for other in report["cpus"]:
-            if other["cpu"] != 1:  # where taskset itself began
-                self.assertLess(other["switches"], NAPS, report["cpus"])
-
-    def test_cpus_have_intervals_that_add_up(self):
-        recording = f"{self.folder}/x.odt"
-        finished = overdue("offcpu", "--by", "cpu", "-f", "ndjson", "-i", "50ms", "--save", recording, "--stdout", "--",
-                           workload("pipe_pingpong"), 60000)
-        self.assertEqual(finished.status, 0, finished)
-        lines = [json.loads(line) for line in finished.out.splitlines() if line.startswith("{")]
-        total = next(line for line in lines if line["type"] == "report")
-        intervals = [line for line in lines if line["type"] == "interval"]
-        self.assertGreater(len(intervals), 2)
-        self.assert_cpus_add_up(total, total["duration_ns"] / 1000)
-        # The last interval may be incomplete; the total has its rest.
-        rest = max(total["duration_ns"] - 50 * MS * len(intervals), 5 * MS) / total["duration_ns"]
-        for cpu in total["cpus"]:
-            for figure in ("oncpu_ns", "offcpu_ns", "switches"):
-                counted = sum(one[figure] for line in intervals for one in line["cpus"] if one["cpu"] == cpu["cpu"])
-                self.assertLessEqual(counted, cpu[figure] * 1.01 + MS, (figure, cpu))
-                self.assertGreaterEqual(counted, cpu[figure] * (1 - 3 * rest) - MS, (figure, cpu))
-        for form in ("text", "json", "csv"):
-            replayed = overdue("report", recording, "-f", form)
-            self.assertEqual(replayed.status, 0, replayed)
-        self.assertEqual(json.loads(overdue("report", recording, "-f", "json").out)["cpus"], total["cpus"])
-        self.assertEqual(overdue("report", recording, "-f", "csv").out.split(",", 4)[:4], ["type", "start", "end", "cpu"])
-        without = f"{self.folder}/without.odt"
-        self.assertEqual(overdue("offcpu", "--save", without, "--", tool("true")).status, 0)
-        refused = overdue("report", without, "--by", "cpu")
-        self.assertEqual(refused.status, 2, refused)
-        self.assertIn("no totals by CPU", refused.err)
-
-    def test_stacks_add_up_to_the_time_of_the_threads(self):
-        report, _ = offcpu("--by", "stack", "--", workload("nanosleep_loop"), 4 * NAPS, 2 * MS)
-        self.assert_adds_up(report)
-        for comm in {row["comm"] for row in report["threads"]}:
-            of_threads = sum(row["offcpu_ns"] for row in rows_of(report, comm))
-            of_stacks = sum(stack["total_ns"] for stack in report["stacks"] if stack["comm"] == comm)
-            self.assertAlmostEqual(of_stacks, of_threads, delta=of_threads / 1000, msg=comm)
-        naps = [stack for stack in report["stacks"] if stack.get("state") == "sleeping"
-                and "hrtimer_nanosleep" in [frame["function"] for frame in stack["frames"]]]
-        self.assertGreaterEqual(sum(stack["total_ns"] for stack in naps), 2 * MS * (4 * NAPS - HIDDEN), naps)
-        [woken] = [stack for stack in naps if stack.get("waker") == "vector local_timer"]
-        self.assertIn("main", [frame["function"] for frame in woken["frames"] if not frame["kernel"]])
-        self.assertIn("hrtimer_wakeup", [frame["function"] for frame in woken["waker_frames"]])
-        self.assertGreaterEqual(woken["count"], 2 * NAPS)  # a hardened kernel hides some wakers
-        self.assertGreaterEqual(woken["max_ns"], 2 * MS)
-
-    def test_stacks_have_the_threads_that_ended_the_waits(self):
-        report, _ = offcpu("--by", "stack", "--", tool("sh"), "-c", "sleep 0.1 | cat")
-        [reading] = [stack for stack in report["stacks"] if stack["comm"] == "cat" and stack.get("waker") == "sleep"]
-        self.assertEqual(reading["state"], "sleeping")
-        self.assertTrue(any("read" in frame["function"] for frame in reading["frames"]), reading)
-        self.assertTrue(reading["waker_frames"], reading)
-        self.assertGreater(reading["total_ns"], 50 * MS)
-
-    def test_short_waits_have_stacks_too_if_asked_for(self):
-        # Not more: the stacks of many waits in a moment fill the buffer of a busy machine.
-        report, _ = offcpu("--by", "stack", "--stacks-over", "1us", "--", workload("pipe_pingpong"), 500)
-        self.assertEqual(report["receipt"]["lost"], 0, report["receipt"])
-        rows = rows_of(report, "pipe_pingpong")
-        rest_ns = sum(stack["total_ns"] for stack in report["stacks"]
-                      if stack["comm"] == "pipe_pingpong" and "state" not in stack)
-        self.assertLess(rest_ns, sum(row["offcpu_ns"] for row in rows) / 2, report)
-        self.assertGreater(sum(stack.get("count", 0) for stack in report["stacks"]), 250)
-
-    def test_a_recording_has_the_same_stacks(self):
-        recording, flame = f"{self.folder}/x.odt", f"{self.folder}/x.folded"
-        for form in ("text", "json", "csv", "ndjson"):
-            live = f"{self.folder}/live.{form}"
-            finished = overdue("offcpu", "--by", "stack", "-f", form, "-o", live, "--save", recording, "--flame", flame,
-                               "--waker", "--", workload("nanosleep_loop"), NAPS, 2 * MS)
-            self.assertEqual(finished.status, 0, finished)
-            replayed = overdue("report", recording, "-f", form)
-            self.assertEqual(replayed.status, 0, replayed)
-            with open(live, encoding="utf-8") as file:
-                self.assertEqual(replayed.out, file.read(), form)
-        self.assertIn("woken by vector local_timer", overdue("report", recording, "-v").out)
-        self.assertIn("THREAD ", overdue("report", recording, "--by", "thread").out)
-        table = overdue("report", recording, "-f", "csv").out.splitlines()
-        self.assertEqual(table[0], "type,start,end,comm,state,total_ns,count,max_ns,stack,waker,waker_stack")
-        with open(flame, encoding="utf-8") as file:
-            self.assertRegex(file.read(), r"hrtimer_nanosleep_\[k\](;\w+_\[k\])*;woken by_\[o\];"
-                                          r".*hrtimer_wakeup_\[k\];.*;vector local_timer_\[t\] \d+\n")
-        without = f"{self.folder}/without.odt"
-        self.assertEqual(overdue("offcpu", "--save", without, "--", tool("true")).status, 0)
-        refused = overdue("report", without, "--by", "stack")
-        self.assertEqual(refused.status, 2, refused)
-        self.assertIn("no stacks of waits", refused.err)
 
     def test_traces_in_text(self):
         path = f"{self.folder}/trace.txt"
