@@ -7,7 +7,9 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "resolve/local_resolver.h"
 #include "resolve/resolver_fixture.h"
@@ -98,6 +100,9 @@ TEST_F(Resolvers, APluginThatIsLoadedLater) {
 TEST_F(Resolvers, ADeletedBinaryOfAProcessThatIsGone) {
   const std::string path = testing::TempDir() + fmt::format("/gone-{}", getpid());
   std::filesystem::copy_file(fixtures + "/stacks", path);
+  // A file that may be younger than its mapping counts as another file, and the file system records
+  // its creation to a tick of the kernel: at most 10 ms.
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
   Stopped stopped(std::vector<std::string>{path, "middle"});
   images_.add_target(stopped.tid);
   const Taken taken(stopped.tid);
