@@ -95,9 +95,10 @@ class Programs(Purposes):
 
 class Redis(RedisCase, Purposes):
     def test_an_idle_event_loop(self):
+        """It wakes up each 100 ms. Of 20 waits, the session cuts the first and the last, and the kernel hides one."""
         reasons = self.reasons("redis-server", "-p", self.server.pid)
-        self.assertGreater(reasons["work"], 0.9, self.report)
-        self.assertLess(reasons["events"], 0.05, self.report)
+        self.assertGreater(reasons["work"], 0.8, self.report)
+        self.assertLess(reasons["events"], 0.15, self.report)
 
 
 class Postgres(PostgresCase, Purposes):
