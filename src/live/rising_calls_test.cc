@@ -8,8 +8,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-void count(RisingCalls& calls, std::uint64_t nr, int times) {
+void count(RisingCalls& calls, std::uint64_t nr, int times, Duration latency = {}) {
   span_record span{};
+  span.latency_ns = static_cast<std::uint64_t>(latency.count());
   span.span = SPAN_SYSCALL;
   span.subject = nr;
   for (int i = 0; i < times; ++i) calls.count(span);
@@ -27,6 +28,18 @@ TEST(RisingCalls, TheThresholdOfSleepsRisesAloneAndNotForEver) {
   EXPECT_FALSE(calls.rise(1ms));
   EXPECT_EQ(calls.thresholds().size(), 1u);
   EXPECT_EQ(calls.text(), ", clock_nanosleep from 4.10s on");
+}
+
+TEST(RisingCalls, TheThresholdRisesAtOnceToWhereFewAreLate) {
+  RisingCalls calls;
+  count(calls, SYS_clock_nanosleep, 1'000, 3ms);
+  count(calls, SYS_clock_nanosleep, 1'000, 40ms);
+  count(calls, SYS_clock_nanosleep, 30, 900ms);
+  EXPECT_TRUE(calls.rise(1ms));
+  EXPECT_EQ(calls.thresholds().at(SYS_clock_nanosleep), 256ms);
+  count(calls, SYS_clock_nanosleep, 1'000, 100s);
+  EXPECT_TRUE(calls.rise(1ms));
+  EXPECT_EQ(calls.thresholds().at(SYS_clock_nanosleep), 4096ms) << "no higher";
 }
 
 TEST(RisingCalls, LocksAndDisksDoNot) {
