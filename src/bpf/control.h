@@ -39,9 +39,11 @@ struct session_control {
   u64 quiet_from_ns;  // when the hooks that set looked_ns were attached
   u32 releases;       // members removed from the target; each invalidates all member keys
   u32 calls_stay;     // 1: open calls are being reported and do not move, see call.bpf.h
+  u32 totals_epoch;   // as `epoch`, for the totals of threads: cells fill up more often
+  u32 reserved;
   struct thread_thresholds by_name;
 };
-WIRE_SIZE(struct session_control, 584 + sizeof(struct thread_thresholds));
+WIRE_SIZE(struct session_control, 592 + sizeof(struct thread_thresholds));
 
 // Per-CPU counters, kept by each BPF object. Reasons for loss come first; docs/loss.md explains
 // each.

@@ -66,7 +66,7 @@ static __always_inline void add_parts(struct offcpu_sums* sums, const struct wai
 
 /* The longest waits of two epochs are kept: a reader gets that of the last one. */
 static __always_inline void note_longest(struct thread_totals* totals, u64 wait_ns) {
-  u32 epoch = control.epoch;
+  u32 epoch = control.totals_epoch;
   if (totals->epoch != epoch) {
     totals->earlier_epoch = totals->epoch;
     totals->earlier_ns = totals->longest_ns;

@@ -16,6 +16,9 @@ class LiveProbe {
  public:
   virtual ~LiveProbe() = default;
 
+  /// Counts the epochs of a probe's cells: its programs read the word.
+  using Epoch = std::uint32_t session_control::*;
+  virtual Epoch epoch() const { return &session_control::epoch; }
   /// Delivers the cells of the half that `epoch` does not name, as records, and empties that half.
   /// Called after a grace period: no program writes there any more. By default there are no cells.
   virtual void drain_cells(std::uint32_t /*epoch*/, KernelTime /*now*/, const RecordHandler&) {}

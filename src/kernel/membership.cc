@@ -232,18 +232,40 @@ void clear_counters(int counters_map_fd) {
     bpf_map_update_elem(counters_map_fd, &i, zeros.data(), BPF_ANY);
 }
 
-std::string run_iterator(int program_fd, const char* what) {
+void run_iterator(int program_fd, const char* what, const OutputReader& reader) {
   const Fd link(check(bpf_link_create(program_fd, 0, BPF_TRACE_ITER, nullptr), "cannot {}", what));
   const Fd iterator(check(bpf_iter_create(link.get()), "cannot {}", what));
-  std::string output;
-  std::array<char, 65536> buffer;
+  std::array<std::byte, 128u << 10> buffer;  // the kernel's own has 32 KiB
+  std::size_t kept = 0;                      // the begin of a record
   while (true) {
-    const ssize_t length = read(iterator.get(), buffer.data(), buffer.size());
+    const ssize_t length = read(iterator.get(), buffer.data() + kept, buffer.size() - kept);
     if (length < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     check_errno(static_cast<int>(length), "cannot {}", what);
-    if (length == 0) return output;
-    output.append(buffer.data(), static_cast<std::size_t>(length));
+    if (length == 0) return;
+    const std::size_t all = kept + static_cast<std::size_t>(length);
+    const std::size_t taken = reader(std::span(buffer).first(all));
+    kept = all - taken;
+    if (kept == buffer.size()) throw Error("cannot {}: a record is too long", what);
+    std::memmove(buffer.data(), buffer.data() + taken, kept);
   }
+}
+
+void run_iterator(int program_fd, const char* what, std::size_t size,
+                  const std::function<void(std::span<const std::byte>)>& record) {
+  run_iterator(program_fd, what, [&](std::span<const std::byte> output) {
+    std::size_t at = 0;
+    for (; at + size <= output.size(); at += size) record(output.subspan(at, size));
+    return at;
+  });
+}
+
+std::string run_iterator(int program_fd, const char* what) {
+  std::string output;
+  run_iterator(program_fd, what, [&](std::span<const std::byte> piece) {
+    output.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    return piece.size();
+  });
+  return output;
 }
 
 std::uint32_t possible_cpu_count() {

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -124,6 +127,13 @@ class Membership {
 
 /// Runs a BPF iterator program once; returns its output.
 std::string run_iterator(int program_fd, const char* what);
+/// Takes whole records from the front of the output, and returns how many bytes it took.
+using OutputReader = std::function<std::size_t(std::span<const std::byte>)>;
+/// As above, for more output than should be in memory at once.
+void run_iterator(int program_fd, const char* what, const OutputReader& reader);
+/// The same; each record has `size` bytes.
+void run_iterator(int program_fd, const char* what, std::size_t size,
+                  const std::function<void(std::span<const std::byte>)>& record);
 
 /// The number of CPUs that the kernel may ever bring online.
 std::uint32_t possible_cpu_count();

@@ -38,6 +38,13 @@ void set_word(u32& word, u32 value) {
   __atomic_store_n(&word, value, __ATOMIC_SEQ_CST);
 }
 
+void next_epoch(u32& epoch) {
+  set_word(epoch, epoch + 1);
+}
+
+const std::vector<LiveProbe::Epoch> all_epochs = {&session_control::epoch,
+                                                  &session_control::totals_epoch};
+
 /// Pins the calling thread to the first of `cpus` on which it may run, until destroyed. If there is
 /// none, or the list is empty, nothing changes.
 class OnOneCpu {
@@ -91,12 +98,9 @@ Calibration Session::calibrate(const std::vector<double>& base_ns,
   membership_.release_self();
   // Only our own thread was measured, since no other thread becomes a member before arm(). It has
   // left all programs: dropping its results needs no grace period.
-  const u32 epoch = membership_.control().epoch + 1;
-  set_word(membership_.control().epoch, epoch);
-  for (const auto& probe : probes_) {
-    probe->drain_cells(epoch, KernelClock::now(), [](const Record&) {});
-    probe->end_calibration();
-  }
+  for (const LiveProbe::Epoch epoch : all_epochs) next_epoch(membership_.control().*epoch);
+  drain_cells(all_epochs, [](const Record&) {});
+  for (const auto& probe : probes_) probe->end_calibration();
   if (RingSet* rings = membership_.rings())
     rings->drain(KernelTime::max(), [](std::span<const std::byte>) {});
   membership_.reset_counters();
@@ -198,25 +202,39 @@ bool Session::rings_are_filling() const {
   return rings && (rings->has_aside() || rings->fill() > rings_filling);
 }
 
+bool Session::is_filling(const LiveProbe& probe) const {
+  return probe.fill(membership_.control().*probe.epoch()) > cells_filling;
+}
+
 bool Session::cells_are_filling() const {
-  const u32 epoch = membership_.control().epoch;
   return std::any_of(probes_.begin(), probes_.end(),
-                     [&](const auto& probe) { return probe->fill(epoch) > cells_filling; });
+                     [this](const auto& probe) { return is_filling(*probe); });
 }
 
-std::uint32_t Session::begin_epoch() {
-  const u32 epoch = membership_.control().epoch + 1;
-  set_word(membership_.control().epoch, epoch);
+void Session::begin_epochs(const std::vector<LiveProbe::Epoch>& epochs) {
+  for (const LiveProbe::Epoch epoch : epochs) next_epoch(membership_.control().*epoch);
   wait_for_running_programs();
-  return epoch;
 }
 
-void Session::drain_cells(std::uint32_t epoch, const RecordHandler& handler) {
-  for (const auto& probe : probes_) probe->drain_cells(epoch, KernelClock::now(), handler);
+void Session::drain_cells(const std::vector<LiveProbe::Epoch>& epochs,
+                          const RecordHandler& handler) {
+  for (const auto& probe : probes_)
+    if (std::ranges::find(epochs, probe->epoch()) != epochs.end())
+      probe->drain_cells(membership_.control().*probe->epoch(), KernelClock::now(), handler);
+}
+
+void Session::make_room(const RecordHandler& handler) {
+  std::vector<LiveProbe::Epoch> full;
+  for (const auto& probe : probes_)
+    if (is_filling(*probe) && std::ranges::find(full, probe->epoch()) == full.end())
+      full.push_back(probe->epoch());
+  begin_epochs(full);
+  drain_cells(full, handler);
 }
 
 void Session::collect(const RecordHandler& handler) {
-  drain_cells(begin_epoch(), handler);
+  begin_epochs(all_epochs);
+  drain_cells(all_epochs, handler);
 }
 
 void Session::finish(const RecordHandler& handler) {
@@ -226,9 +244,9 @@ void Session::finish(const RecordHandler& handler) {
     (*probe)->finish(end_, handler);
   // All programs are detached, but some may still run: a record that is reserved and not yet
   // submitted hides all records after it.
-  const std::uint32_t epoch = begin_epoch();
+  begin_epochs(all_epochs);
   drain_rings(KernelTime::max(), handler);
-  drain_cells(epoch, handler);
+  drain_cells(all_epochs, handler);
 }
 
 std::vector<std::string> Session::left_out() const {

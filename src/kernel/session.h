@@ -69,8 +69,10 @@ class Session {
 
   /// Closes an interval: delivers all cells since the last call.
   void collect(const RecordHandler& handler);
-  /// True if collect() should be called to make room.
+  /// True if make_room() should be called.
   bool cells_are_filling() const;
+  /// Within an interval: delivers the cells of those probes whose cells are filling up.
+  void make_room(const RecordHandler& handler);
 
   /// Disarms, delivers open spans, detaches, and delivers the remaining records and cells.
   /// Afterwards only counters work.
@@ -90,9 +92,11 @@ class Session {
   KernelTime end_spans();
   Counters sum_counters() const;
   void add_cost(Counters& sum, Receipt& receipt) const;
+  bool is_filling(const LiveProbe& probe) const;
   /// Makes programs write to the other half of the cells, and waits until none writes to the old.
-  std::uint32_t begin_epoch();
-  void drain_cells(std::uint32_t epoch, const RecordHandler& handler);
+  void begin_epochs(const std::vector<LiveProbe::Epoch>& epochs);
+  /// Of the probes with these epochs, which have begun.
+  void drain_cells(const std::vector<LiveProbe::Epoch>& epochs, const RecordHandler& handler);
   std::size_t drain_rings(KernelTime until, const RecordHandler& handler);
   void deliver_inserted(std::uint64_t until_ns, const RecordHandler& handler);
 

@@ -24,8 +24,9 @@ class RecordingProbe final : public LiveProbe {
  public:
   RecordingProbe(std::vector<std::string>& log, const session_control& control)
       : log_(log), control_(control) {}
+  Epoch epoch() const override { return word; }
   void drain_cells(std::uint32_t epoch, KernelTime, const RecordHandler&) override {
-    EXPECT_EQ(epoch, control_.epoch);  // programs already write to the other half
+    EXPECT_EQ(epoch, control_.*word);  // programs already write to the other half
     log_.push_back("drain");
   }
   double fill(std::uint32_t) const override { return full ? 1 : 0; }
@@ -47,6 +48,7 @@ class RecordingProbe final : public LiveProbe {
   }
   void end_calibration() override { log_.push_back("end_calibration"); }
 
+  Epoch word = &session_control::epoch;
   bool full = false;
   const Schema* known = nullptr;
   std::function<void()> while_calibrating;
@@ -83,6 +85,37 @@ TEST_F(SessionTest, AsksItsProbesInOrder) {
   EXPECT_EQ(control.epoch, epoch + 1);
   session.finish(unexpected);
   EXPECT_THAT(log, ::testing::ElementsAre("drain", "finish", "drain"));
+}
+
+TEST_F(SessionTest, RoomIsMadeWhereCellsFillUp) {
+  std::vector<std::string> of_cells, of_totals;
+  Session session({}, 0);
+  const session_control& control = session.membership().control();
+  auto cells = std::make_unique<RecordingProbe>(of_cells, control);
+  auto totals = std::make_unique<RecordingProbe>(of_totals, control);
+  totals->word = &session_control::totals_epoch;
+  bool& cells_are_full = cells->full;
+  bool& totals_are_full = totals->full;
+  session.add(std::move(cells));
+  session.add(std::move(totals));
+  session.arm();
+  const RecordHandler unexpected = [](const Record&) { FAIL() << "nothing was measured"; };
+  const u32 epoch = control.epoch, totals_epoch = control.totals_epoch;
+  cells_are_full = true;
+  session.make_room(unexpected);
+  EXPECT_EQ(of_cells.size(), 1u);
+  EXPECT_TRUE(of_totals.empty());
+  EXPECT_EQ(control.epoch, epoch + 1);
+  EXPECT_EQ(control.totals_epoch, totals_epoch);
+  cells_are_full = false;
+  totals_are_full = true;
+  session.make_room(unexpected);
+  EXPECT_EQ(of_cells.size(), 1u);
+  EXPECT_EQ(of_totals.size(), 1u);
+  session.collect(unexpected);
+  EXPECT_EQ(of_cells.size(), 2u);
+  EXPECT_EQ(of_totals.size(), 2u);
+  session.finish(unexpected);
 }
 
 TEST_F(SessionTest, TheReceiptSaysWhatWasLostAndWhy) {

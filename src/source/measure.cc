@@ -237,9 +237,12 @@ void BpfSource::poll(const RecordHandler& handler) {
   const RecordHandler counted = counting(handler);
   session_->poll(counted);
   KernelTime now = KernelClock::now();
-  if (session_->cells_are_filling() || now - last_collect_ > collect_at_least_every) {
+  if (now - last_collect_ > collect_at_least_every) {
     session_->collect(counted);
     last_collect_ = now = KernelClock::now();
+  } else if (session_->cells_are_filling()) {
+    session_->make_room(counted);
+    now = KernelClock::now();
   }
   probe_set_.poll(now, counted);
   socket_->serve(now);

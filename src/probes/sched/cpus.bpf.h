@@ -87,7 +87,7 @@ static __noinline int count_for_cpus(const struct thread_ledger* ledger) {
   u64 wait_ns = now->sleeping_ns - before->sleeping_ns + now->uninterruptible_ns -
                 before->uninterruptible_ns + now->runqueue_ns - before->runqueue_ns +
                 now->preempted_ns - before->preempted_ns + now->throttled_ns - before->throttled_ns;
-  note_longest_of_cpu(&left->longest_ns[control.epoch & 1], wait_ns);
+  note_longest_of_cpu(&left->longest_ns[control.totals_epoch & 1], wait_ns);
   return 0;
 }
 

@@ -88,7 +88,7 @@ static __noinline int count_displacer(struct task_struct* task, struct thread_le
   bool has_moved = ledger->cpu != task->thread_info.cpu;
   struct displacer_key key = {.number = ledger->totals.number,
                               .tid = has_moved ? 0 : ledger->displacer_tid,
-                              .epoch = control.epoch};
+                              .epoch = control.totals_epoch};
   struct offcpu_displacer* displacer = bpf_map_lookup_elem(&displacers, &key);
   if (!displacer) {
     begin_displacer(&key, task, ledger);
@@ -166,8 +166,8 @@ static __noinline int record_ended_thread(struct task_struct* task, struct threa
   }
   __builtin_memset(record, 0, sizeof(*record));
   fill_totals(record, task, find_of_thread(threads, task), &ledger->totals, now_ns);
-  u64 longest_ns = longest_in(&ledger->totals, control.epoch);
-  u64 earlier_ns = longest_in(&ledger->totals, control.epoch - 1);
+  u64 longest_ns = longest_in(&ledger->totals, control.totals_epoch);
+  u64 earlier_ns = longest_in(&ledger->totals, control.totals_epoch - 1);
   record->longest_ns = longest_ns > earlier_ns ? longest_ns : earlier_ns;
   record->flags = OFFCPU_ENDED;
   bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
@@ -220,14 +220,14 @@ int report_threads(struct bpf_iter__task* ctx) {
   u64 now_ns = bpf_ktime_get_ns();
   fill_totals(&record, task, state, totals, measured_until(now_ns));
   if (!record.since_ns) record.since_ns = measured_from(ledger->since_ns);
-  record.longest_ns = longest_in(totals, control.epoch - 1);
+  record.longest_ns = longest_in(totals, control.totals_epoch - 1);
   if (is_member)
     add_present(&record, task, ledger, now_ns);
   else
     record.flags = OFFCPU_ENDED;
   if (keeps_cpus && is_member) add_present_of_cpu(ledger, &record.sums, record.open_ns);
   if (bpf_seq_write(ctx->meta->seq, &record, sizeof(record))) return 0;
-  ledger->totals.unreported_epoch = control.epoch;
+  ledger->totals.unreported_epoch = control.totals_epoch;
   if (!is_member) ledger->totals.since_ns = 0;
   return 0;
 }

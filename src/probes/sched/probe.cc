@@ -253,12 +253,10 @@ std::uint64_t SchedProbe::calls() const {
 void SchedProbe::drain_cells(std::uint32_t epoch, KernelTime now, const RecordHandler& handler) {
   if (!impl_->options.keeps_totals) return;
   impl_->clear_present();
-  const std::string threads = run_iterator(bpf_program__fd(impl_->bpf->progs.report_threads),
-                                           "read the totals of the target's threads");
-  constexpr std::size_t size = sizeof(offcpu_thread);
-  for (std::size_t at = 0; at + size <= threads.size(); at += size)
-    handler(Record{&offcpu_thread_schema,
-                   {reinterpret_cast<const std::byte*>(threads.data()) + at, size}});
+  run_iterator(
+      bpf_program__fd(impl_->bpf->progs.report_threads), "read the totals of the target's threads",
+      sizeof(offcpu_thread),
+      [&](std::span<const std::byte> record) { handler(Record{&offcpu_thread_schema, record}); });
   impl_->deliver_cpus(epoch, now, handler);
   impl_->deliver_idle(epoch, now, handler);
   impl_->deliver_displacers(epoch, now, handler);

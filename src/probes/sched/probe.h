@@ -54,6 +54,7 @@ class SchedProbe final : public LiveProbe {
   /// without the calls made during calibration.
   std::uint64_t calls() const;
 
+  Epoch epoch() const override { return &session_control::totals_epoch; }
   void drain_cells(std::uint32_t epoch, KernelTime now, const RecordHandler& handler) override;
   double fill(std::uint32_t epoch) const override;
   void finish(KernelTime end, const RecordHandler& handler) override;

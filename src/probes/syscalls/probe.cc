@@ -228,10 +228,9 @@ void SyscallsProbe::Impl::detach_all() {
 }
 
 void SyscallsProbe::Impl::deliver_open(bpf_program* iterator, const RecordHandler& handler) {
-  const std::string open = run_iterator(bpf_program__fd(iterator), "find unfinished calls");
-  for (std::size_t at = 0; at + sizeof(syscall_open) <= open.size(); at += sizeof(syscall_open))
-    handler(Record{&syscall_open_schema,
-                   {reinterpret_cast<const std::byte*>(open.data()) + at, sizeof(syscall_open)}});
+  run_iterator(
+      bpf_program__fd(iterator), "find unfinished calls", sizeof(syscall_open),
+      [&](std::span<const std::byte> record) { handler(Record{&syscall_open_schema, record}); });
 }
 
 void SyscallsProbe::finish(KernelTime end, const RecordHandler& handler) {
@@ -293,17 +292,19 @@ void SyscallsProbe::set_threshold(u32 nr, Duration threshold) {
 void SyscallsProbe::look_for_hangs(Duration age, const RecordHandler& handler) {
   if (!impl_->hangs) return;
   impl_->bpf->bss->hang_after_ns = static_cast<u64>(age.count());
-  const std::string written =
-      run_iterator(bpf_program__fd(impl_->hangs), "look for calls that hang");
-  std::span<const std::byte> rest = std::as_bytes(std::span(written));
-  while (rest.size() >= sizeof(event_header)) {
-    event_header header;
-    std::memcpy(&header, rest.data(), sizeof header);
-    if (header.size < sizeof header || header.size > rest.size()) break;
-    if (const Schema* of_record = schema(header.kind))
-      handler(Record{of_record, rest.first(header.size)});
-    rest = rest.subspan(header.size);
-  }
+  const auto read = [&](std::span<const std::byte> output) {
+    std::span<const std::byte> rest = output;
+    while (rest.size() >= sizeof(event_header)) {
+      event_header header;
+      std::memcpy(&header, rest.data(), sizeof header);
+      if (header.size < sizeof header || header.size > rest.size()) break;
+      if (const Schema* of_record = schema(header.kind))
+        handler(Record{of_record, rest.first(header.size)});
+      rest = rest.subspan(header.size);
+    }
+    return output.size() - rest.size();
+  };
+  run_iterator(bpf_program__fd(impl_->hangs), "look for calls that hang", read);
 }
 
 bool SyscallsProbe::hangs_have_user_stacks() const {
