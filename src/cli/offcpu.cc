@@ -40,7 +40,7 @@ class OffcpuCommand final : public Command {
     add_stop_options(app, stop_);
     add_kernel_options(app, kernel_);
     add_output_options(app, output_, true);
-    app.add_option("--by", by_);
+    by_option_ = app.add_option("--by", by_);
     app.add_flag("--max", plan_.show.lines);
     app.add_flag("--runnable-only", plan_.runnable_only);
     sort_ = app.add_option("--sort", plan_.sort);
@@ -48,9 +48,9 @@ class OffcpuCommand final : public Command {
     app.add_option("--save", save_);
     app.add_option("--from-trace", trace_);
     app.add_flag("--run-queues", run_queues_);
-    CLI::Option* const flame = app.add_option("--flame", flame_);
+    app.add_option("--flame", flame_);
     app.add_option("--stacks-over", stacks_over_);
-    app.add_flag("--waker", waker_)->needs(flame);
+    app.add_flag("--waker", plan_.draws_wakers);
     add_stack_options(app, stack_options_);
   }
 
@@ -60,7 +60,8 @@ class OffcpuCommand final : public Command {
  private:
   void check() const;
   void check_stacks() const;
-  bool wants_stacks() const { return !flame_.empty() || by_ == "stack"; }
+  bool draws() const { return !flame_.empty() || is_of_stacks(output_.format); }
+  bool wants_stacks() const { return draws() || by_ == "stack"; }
   OffcpuPlan plan(bool spawned) const;
   int read_trace(const Invocation& invocation);
   int list_run_queues(const Invocation& invocation) const;
@@ -74,10 +75,9 @@ class OffcpuCommand final : public Command {
   std::string by_ = "thread";
   OffcpuPlan plan_;
   std::optional<std::size_t> top_;
-  const CLI::Option* sort_ = nullptr;
+  const CLI::Option *by_option_ = nullptr, *sort_ = nullptr;
   std::string save_, trace_, flame_;
   std::optional<std::string> stacks_over_;
-  bool waker_ = false;
   bool run_queues_ = false;
   const CLI::App* app_ = nullptr;  ///< counts the given options
   StackOptions stack_options_;
@@ -89,19 +89,26 @@ void OffcpuCommand::check_stacks() const {
     throw Error("--stacks-over is for the stacks of --flame and --by stack")
         .hint("add --by stack")
         .exit_status(2);
-  if (by_ == "stack" && output_.interval)
-    throw Error("--by stack has no intervals")
+  if (plan_.draws_wakers && !draws())
+    throw Error("--waker is for drawings: --flame FILE, -f folded, svg, speedscope, pprof")
+        .hint("--by stack has the wakers in its rows")
+        .exit_status(2);
+  const bool of_stacks = by_ == "stack" || is_of_stacks(output_.format);
+  if (of_stacks && output_.interval)
+    throw Error("--by stack and drawings have no intervals")
         .hint("the table is of the whole session")
         .exit_status(2);
-  if ((by_ == "stack" || by_ == "cpu") && (plan_.runnable_only || sort_->count() > 0))
-    throw Error("--by {} has no --runnable-only and no --sort", by_)
+  if (is_of_stacks(output_.format) && top_)
+    throw Error("-f {} has all stacks, and no --top", output_.format).exit_status(2);
+  if ((of_stacks || by_ == "cpu") && (plan_.runnable_only || sort_->count() > 0))
+    throw Error("--by {} has no --runnable-only and no --sort", of_stacks ? "stack" : by_)
         .hint(by_ == "cpu" ? "CPUs stand in their order" : "the longest time stands first")
         .exit_status(2);
 }
 
 void OffcpuCommand::check() const {
   plan_.check();
-  check_sink_format(output_.format);
+  check_sink_or_flame_format(output_.format);
   if (output_.format == "json" && output_.interval)
     throw Error("-f json and --interval do not go together")
         .hint("use -f ndjson: one JSON object a line")
@@ -118,7 +125,10 @@ void OffcpuCommand::check() const {
 OffcpuPlan OffcpuCommand::plan(bool spawned) const {
   OffcpuPlan plan = plan_;
   plan.spawned = spawned;
-  choose_rows(plan.show, by_);
+  if (is_of_stacks(output_.format))
+    choose_stacks(plan.show, output_.format, by_option_->count() > 0 ? by_ : "");
+  else
+    choose_rows(plan.show, by_);
   plan.show.top = top_.value_or(plan.show.table == OffcpuTableOf::stacks ? 10 : 40);
   plan.has_cpus = plan.show.table == OffcpuTableOf::cpus;
   if (wants_stacks())
@@ -158,8 +168,9 @@ int OffcpuCommand::list_run_queues(const Invocation& invocation) const {
 /// Reads a file of the caller's, with the caller's rights alone.
 int OffcpuCommand::read_trace(const Invocation& invocation) {
   if (invocation.has_program || target_.chooses_threads() || !save_.empty() || stop_.duration ||
-      !flame_.empty())
-    throw Error("--from-trace takes no target, no --duration, no --save and no --flame")
+      draws())
+    throw Error("--from-trace takes no target, no --duration, no --save, no --flame and no -f {}",
+                is_of_stacks(output_.format) ? output_.format : "folded")
         .hint("--cpu LIST chooses the CPUs of the trace")
         .exit_status(2);
   if (by_ == "cgroup" || by_ == "parent" || by_ == "stack" || by_ == "cpu")
@@ -188,9 +199,7 @@ int OffcpuCommand::measure_stacks(const MeasureRequest& request, const Kernel& k
   options.cpu_totals = plan.has_cpus;
   options.whole_machine = request.selection.kind == TargetKind::all;
   StallProbeSet probe_set(std::move(options));
-  OffcpuStacksView with_stacks(
-      view, stacks, plan,
-      {.path = flame_, .wakers = waker_ ? WakerFrames::joined : WakerFrames::left_out});
+  OffcpuStacksView with_stacks(view, stacks, plan, flame_);
   NamingListener listener(with_stacks, stacks, save_);
   return measure(request, kernel, probe_set, listener);
 }

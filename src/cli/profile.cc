@@ -56,7 +56,7 @@ class ProfileCommand final : public Command {
 
 int ProfileCommand::run(const Invocation& invocation) {
   check_program(invocation, "overdue profile -- make");
-  check_profile_format(output_.format);
+  check_sink_or_flame_format(output_.format);
   check_profile_intervals(output_);
   check_user_stack(user_stack_);
   const std::optional<profile_event> event = profile_event_named(event_);

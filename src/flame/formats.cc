@@ -32,6 +32,10 @@ std::span<const std::string_view> flame_formats() {
   return formats;
 }
 
+bool is_flame_format(std::string_view format) {
+  return std::ranges::find(formats, format) != formats.end();
+}
+
 std::string_view flame_format_of(std::string_view path) {
   const auto* const found = std::ranges::find_if(
       endings, [path](const Ending& ending) { return path.ends_with(ending.text); });

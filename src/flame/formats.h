@@ -10,6 +10,7 @@ namespace overdue {
 
 /// The formats of a tree of stacks: "svg", "html", "folded", "speedscope", "pprof".
 std::span<const std::string_view> flame_formats();
+bool is_flame_format(std::string_view format);
 
 /// The format by the end of the name of a file: `.html`, `.folded`, `.speedscope.json`, `.pb.gz`
 /// and the like; else "svg".

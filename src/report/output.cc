@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "flame/formats.h"
 #include "sinks/live_table.h"
 #include "sinks/make_sink.h"
 #include "target/output_file.h"
@@ -27,6 +30,14 @@ std::optional<Duration> OutputOptions::parsed_interval() const {
         .hint("use --calls for every single call")
         .exit_status(2);
   return value;
+}
+
+void check_sink_or_flame_format(std::string_view format) {
+  if (is_flame_format(format) || std::ranges::find(sink_formats(), format) != sink_formats().end())
+    return;
+  throw Error("unknown format '{}'", printable(format))
+      .hint("formats: text, json, csv, ndjson, html, folded, svg, speedscope, pprof")
+      .exit_status(2);
 }
 
 bool goes_to_a_terminal(const OutputOptions& options) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/time.h"
 #include "core/sink.h"
@@ -28,6 +29,9 @@ struct ReportOutput {
   std::unique_ptr<Output> output;
   std::unique_ptr<Sink> sink;
 };
+
+/// Throws Error (exit status 2) unless `format` is one of a sink, or of a tree of stacks.
+void check_sink_or_flame_format(std::string_view format);
 
 /// Whether the output is a terminal, on which a table may be redrawn.
 bool goes_to_a_terminal(const OutputOptions& options);

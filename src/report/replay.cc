@@ -108,7 +108,10 @@ bool has_stalls(const SessionInfo& info) {
 void replay_report(TraceReader& reader, RecordedReport kind, const std::string& view,
                    const std::string& by, const OutputOptions& output) {
   const SessionInfo& info = reader.info();
-  check_sink_format(output.format);
+  if (kind == RecordedReport::offcpu)
+    check_sink_or_flame_format(output.format);
+  else
+    check_sink_format(output.format);
   check_view(view, info, kind == RecordedReport::timerlat || kind == RecordedReport::osnoise);
   check_lines(view, output);
   RecordedStacks stacks;
@@ -134,7 +137,10 @@ void replay_report(TraceReader& reader, RecordedReport kind, const std::string& 
     show(shown);
   } else if (kind == RecordedReport::offcpu) {
     OffcpuPlan plan = kept_offcpu_plan(info);
-    if (!by.empty()) choose_rows(plan.show, by);
+    if (is_of_stacks(output.format))
+      choose_stacks(plan.show, output.format, by);
+    else if (!by.empty())
+      choose_rows(plan.show, by);
     check_recorded(plan);
     OffcpuView shown(plan, output);
     if (plan.show.table == OffcpuTableOf::stacks) {
@@ -155,7 +161,7 @@ void replay_report(TraceReader& reader, RecordedReport kind, const std::string& 
 }
 
 void replay_profile(TraceReader& reader, ProfilePlan plan, const OutputOptions& output) {
-  check_profile_format(output.format);
+  check_sink_or_flame_format(output.format);
   use_kept(plan, reader.info());
   RecordedStacks stacks;
   ProfileView view(std::move(plan), output, false, stacks);

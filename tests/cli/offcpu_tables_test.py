@@ -179,9 +179,44 @@ class Tables(OffcpuCase):
                                           r".*hrtimer_wakeup_\[k\];.*;vector local_timer_\[t\] \d+\n")
         without = f"{self.folder}/without.odt"
         self.assertEqual(overdue("offcpu", "--save", without, "--", tool("true")).status, 0)
-        refused = overdue("report", without, "--by", "stack")
-        self.assertEqual(refused.status, 2, refused)
-        self.assertIn("no stacks of waits", refused.err)
+        for options in (("--by", "stack"), ("-f", "folded")):
+            refused = overdue("report", without, *options)
+            self.assertEqual(refused.status, 2, refused)
+            self.assertIn("no stacks of waits", refused.err)
+
+    def test_stacks_are_a_report_of_their_own(self):
+        """`-f folded` and the drawings: the same stacks as `--flame FILE`, live and from a recording."""
+        recording, flame = f"{self.folder}/x.odt", f"{self.folder}/x.folded"
+        live = {}
+        for form in ("folded", "svg", "speedscope", "pprof"):
+            live[form] = f"{self.folder}/live.{form}"
+            finished = overdue("offcpu", "-f", form, "-o", live[form], "--save", recording, "--flame", flame, "--waker",
+                               "--", workload("nanosleep_loop"), NAPS, 2 * MS)
+            self.assertEqual(finished.status, 0, finished)
+            replayed = f"{self.folder}/replayed.{form}"
+            self.assertEqual(overdue("report", recording, "-f", form, "-o", replayed).status, 0)
+            with open(live[form], "rb") as one, open(replayed, "rb") as other:
+                self.assertEqual(one.read(), other.read(), form)
+            folded = f"{self.folder}/replayed.folded"
+            self.assertEqual(overdue("report", recording, "-f", "folded", "-o", folded).status, 0)
+            with open(flame, encoding="utf-8") as one, open(folded, encoding="utf-8") as other:
+                self.assertEqual(one.read(), other.read(), form)
+        with open(live["folded"], encoding="utf-8") as file:
+            stacks = [line.rsplit(" ", 1) for line in file.read().splitlines()]
+        naps = [int(us) for stack, us in stacks if ";main;" in stack and "nanosleep_[k]" in stack
+                and stack.startswith("nanosleep_loop;")]
+        self.assertGreater(sum(naps), 2000 * (NAPS - HIDDEN), stacks)
+        redrawn = overdue("flame", live["folded"], "-f", "folded")
+        self.assertEqual(sorted(redrawn.out.splitlines()), sorted(" ".join(stack) for stack in stacks))
+        with open(live["svg"], encoding="utf-8") as file:
+            self.assertIn("Where threads were off the CPU", file.read())
+        for options, says in ((("--by", "name"), "no rows by name"), (("-i", "1s"), "no intervals"),
+                              (("--sort", "max"), "no --sort"), (("--top", "3"), "no --top"),
+                              (("--max", "-i", "1s"), "as text"), (("--from-trace", recording), "no -f folded")):
+            refused = overdue("offcpu", "-f", "folded", *options, "--", tool("true"))
+            self.assertEqual(refused.status, 2, refused)
+            self.assertIn(says, refused.err)
+        self.assertIn("no rows by cpu", overdue("report", recording, "-f", "folded", "--by", "cpu").err)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ SHOWN = {
     "spans": [("summary", ["text", "json", "ndjson", "csv"])],
     "why": [("summary", ["text", "json", "ndjson", "csv", "html"])],
     "offcpu": [("summary", ["text", "json", "ndjson", "csv"])],
+    "offcpu stacks": [("summary", ["text", "json", "ndjson", "csv", "folded"])],
     "profile": [("summary", ["text", "json", "ndjson", "csv", "folded"])],
     "timerlat": [("summary", ["text", "json", "ndjson", "csv"]),
                  ("hist", ["text", "json"]), ("trace", ["text", "ndjson"])],
@@ -46,7 +47,9 @@ def report(recording, view, form):
 
 def kind_of(recording):
     first = json.loads(report(recording, "summary", "json"))
-    return "app timers" if "timers" in first else first["command"]
+    if "timers" in first:
+        return "app timers"
+    return "offcpu stacks" if first["command"] == "offcpu" and "stacks" in first else first["command"]
 
 
 class Reports(unittest.TestCase):

@@ -2,13 +2,14 @@
 
 namespace overdue {
 OffcpuStacksView::OffcpuStacksView(OffcpuView& view, StackNamer& namer, const OffcpuPlan& plan,
-                                   const Flame& flame)
+                                   const std::string& flame)
     : view_(view),
       has_table_(plan.show.table == OffcpuTableOf::stacks),
+      has_flame_file_(!flame.empty()),
       stacks_(namer, plan.stacks_over) {
-  if (flame.path.empty()) return;
-  drawing_.emplace(flame.path, flame_format_of(flame.path), "Where threads were off the CPU");
-  stacks_.draw_to(*drawing_, flame.wakers);
+  if (!has_flame_file_ && !is_of_stacks(view.format())) return;
+  drawing_.emplace(flame, flame_format_of(flame), "Where threads were off the CPU");
+  stacks_.draw_to(*drawing_, plan.draws_wakers ? WakerFrames::joined : WakerFrames::left_out);
 }
 
 void OffcpuStacksView::begin(const SessionInfo& info) {
@@ -30,7 +31,9 @@ void OffcpuStacksView::end(const SessionInfo& info, const Receipt& receipt) {
   SessionInfo reported = info;
   stacks_.add_rest(view_.threads());
   for (std::string& note : stacks_.notes()) reported.notes.push_back(std::move(note));
-  if (drawing_) drawing_->end(reported, receipt);
+  if (has_flame_file_) drawing_->end(reported, receipt);
+  if (drawing_ && is_of_stacks(view_.format()))
+    view_.set_drawing(drawing_->text(view_.format(), reported, receipt));
   if (has_table_) view_.set_stacks(stacks_.rows());
   view_.end(reported, receipt);
 }

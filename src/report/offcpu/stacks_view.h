@@ -10,17 +10,13 @@
 namespace overdue {
 
 /// Hands all calls on to a view of `offcpu`, and adds up waits by their stacks: for a table in its
-/// report, and for a drawing. Used by one thread.
+/// report, for a drawing, and for a report that is a drawing. Used by one thread.
 class OffcpuStacksView final : public MeasureListener {
  public:
-  /// The drawing; `path` empty: none.
-  struct Flame {
-    std::string path{};
-    WakerFrames wakers = WakerFrames::left_out;
-  };
-
-  /// `view` and `namer` must outlive this object.
-  OffcpuStacksView(OffcpuView& view, StackNamer& namer, const OffcpuPlan& plan, const Flame& flame);
+  /// `view` and `namer` must outlive this object. `flame`: file of a drawing besides the report;
+  /// empty: none.
+  OffcpuStacksView(OffcpuView& view, StackNamer& namer, const OffcpuPlan& plan,
+                   const std::string& flame);
 
   void begin(const SessionInfo& info) override;
   void record(const Record& record) override;
@@ -32,6 +28,7 @@ class OffcpuStacksView final : public MeasureListener {
  private:
   OffcpuView& view_;
   bool has_table_;
+  bool has_flame_file_;
   std::optional<FlameSink> drawing_;
   OffcpuStacks stacks_;
 };

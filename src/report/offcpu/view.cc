@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "flame/formats.h"
 #include "sinks/text_format.h"
 
 namespace overdue {
@@ -45,6 +46,18 @@ void OffcpuPlan::check() const {
   throw Error("unknown column '{}'", printable(sort)).hint("--sort " + known).exit_status(2);
 }
 
+bool is_of_stacks(std::string_view format) {
+  return format != "html" && is_flame_format(format);
+}
+
+void choose_stacks(OffcpuShow& show, std::string_view format, std::string_view by) {
+  if (!by.empty() && by != "stack")
+    throw Error("-f {} has the stacks of waits, and no rows by {}", format, printable(by))
+        .hint("-f text, json, csv, ndjson and html have rows")
+        .exit_status(2);
+  choose_rows(show, "stack");
+}
+
 KeptOptions kept_options(const OffcpuPlan& plan) {
   return {{"by", std::to_string(static_cast<int>(plan.show.by))},
           {"table", std::to_string(static_cast<int>(plan.show.table))},
@@ -52,6 +65,7 @@ KeptOptions kept_options(const OffcpuPlan& plan) {
           {"top", std::to_string(plan.show.top)},
           {"has_cpus", std::to_string(plan.has_cpus)},
           {"runnable_only", std::to_string(plan.runnable_only)},
+          {"wakers", std::to_string(plan.draws_wakers)},
           {"stacks_over_ns", std::to_string(plan.stacks_over.count())},
           {"sort", plan.sort}};
 }
@@ -67,6 +81,7 @@ OffcpuPlan kept_offcpu_plan(const SessionInfo& info) {
       static_cast<OffcpuTableOf>(number("table", of_older, static_cast<int>(OffcpuTableOf::cpus)));
   plan.has_cpus = number("has_cpus", 0, 1) != 0;
   plan.stacks_over = Duration(number("stacks_over_ns", 0, INT64_MAX));
+  plan.draws_wakers = number("wakers", 0, 1) != 0;
   plan.show.lines = number("lines", 0, 1) != 0;
   plan.show.top = number("top", 0, UINT32_MAX);
   plan.runnable_only = number("runnable_only", 0, 1) != 0;
@@ -76,6 +91,10 @@ OffcpuPlan kept_offcpu_plan(const SessionInfo& info) {
 }
 
 void OffcpuView::begin(const SessionInfo& info) {
+  if (is_of_stacks(options_.format)) {
+    report_.output = open_output(options_, plan_.spawned);
+    return;
+  }
   report_ = open_report(options_, plan_.spawned, options_.interval.has_value());
   report_.sink->begin(info);
 }
@@ -110,6 +129,11 @@ void OffcpuView::interval(const SessionInfo& info, Duration wall) {
 }
 
 void OffcpuView::end(const SessionInfo& info, const Receipt& receipt) {
+  if (!report_.sink) {
+    report_.output->append(drawing_);
+    report_.output->close();
+    return;
+  }
   SessionInfo shown = info;
   if (const std::uint64_t merged = table_.merged_threads())
     shown.notes.push_back(

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,11 +22,19 @@ struct OffcpuPlan {
   bool has_cpus = false;         ///< there are records of the totals by CPU
   bool runnable_only = false;    ///< no threads that were only blocked; longest runnable first
   std::string sort = "waiting";  ///< column by which rows are sorted, largest first
+  bool draws_wakers = false;     ///< drawings go on with the functions of the wakers
   bool spawned = false;          ///< true: the program uses Overdue's stdout
 
   /// Throws Error (exit status 2) for an unknown column.
   void check() const;
 };
+
+/// The formats in which the stacks of the waits themselves are the report. `html` is no such format
+/// here: a page of the table.
+bool is_of_stacks(std::string_view format);
+/// Chooses the stacks for such a format. Throws Error (exit status 2) if `by`, the word of --by or
+/// empty, asks for something else.
+void choose_stacks(OffcpuShow& show, std::string_view format, std::string_view by);
 
 /// The plan as a recording keeps it, and back; a damaged setting gets its default.
 KeptOptions kept_options(const OffcpuPlan& plan);
@@ -46,20 +55,24 @@ class OffcpuView final : public MeasureListener {
   void tick() override { report_.output->flush(); }
   void end(const SessionInfo& info, const Receipt& receipt) override;
 
+  std::string_view format() const { return options_.format; }
   /// A row for each thread, since the start.
   std::vector<OffcpuRow> threads() const { return table_.rows(Whose::thread); }
   /// For the report at the end, longest in total first.
   void set_stacks(std::vector<OffcpuStack> stacks) { stacks_ = std::move(stacks); }
+  /// The report itself, where is_of_stacks() is true of its format.
+  void set_drawing(std::string drawing) { drawing_ = std::move(drawing); }
 
  private:
   std::vector<OffcpuRow> sorted(std::vector<OffcpuRow> rows, const Names& names) const;
 
   OffcpuPlan plan_;
   const OutputOptions& options_;
-  ReportOutput report_;
+  ReportOutput report_;  ///< without a sink if a drawing is the report
   OffcpuTable table_;
   OffcpuCpus cpus_;
   std::optional<std::vector<OffcpuStack>> stacks_;
+  std::string drawing_;
 };
 
 }  // namespace overdue

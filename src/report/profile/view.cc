@@ -23,10 +23,6 @@ constexpr std::size_t cpus_max = 8192;
 constexpr std::uint32_t highest_rate = 1'000'000;
 constexpr std::array<std::uint32_t, 4> tick_rates{100, 250, 300, 1000};
 
-bool is_drawing(std::string_view format) {
-  return std::ranges::find(flame_formats(), format) != flame_formats().end();
-}
-
 /// Whether samples at this rate come in step with the ticks of a kernel, and so with the timers of
 /// programs.
 bool is_in_step(std::uint32_t rate_hz) {
@@ -53,16 +49,8 @@ void use_kept(ProfilePlan& plan, const SessionInfo& info) {
   plan.event = profile_event_named(event->second).value_or(plan.event);
 }
 
-void check_profile_format(std::string_view format) {
-  const auto sinks = sink_formats();
-  if (is_drawing(format) || std::ranges::find(sinks, format) != sinks.end()) return;
-  throw Error("unknown format '{}'", printable(format))
-      .hint("formats: text, json, csv, ndjson, folded, svg, html, speedscope, pprof")
-      .exit_status(2);
-}
-
 void check_profile_intervals(const OutputOptions& output) {
-  if (!output.interval || (output.format != "json" && !is_drawing(output.format))) return;
+  if (!output.interval || (output.format != "json" && !is_flame_format(output.format))) return;
   throw Error("-f {} and --interval do not go together", output.format)
       .hint("use -f ndjson: one JSON object a line; text and csv have intervals too")
       .exit_status(2);
@@ -78,7 +66,7 @@ ProfileView::ProfileView(ProfilePlan plan, const OutputOptions& output, bool spa
 
 void ProfileView::begin(const SessionInfo& info) {
   profile_.use_names(info.names);
-  if (is_drawing(options_.format)) {
+  if (is_flame_format(options_.format)) {
     report_.output = open_output(options_, spawned_);
     return;
   }

@@ -34,8 +34,6 @@ KeptOptions kept_options(const ProfilePlan& plan);
 /// Takes from a recording what kept_options() wrote; a rate that is missing or damaged is 0.
 void use_kept(ProfilePlan& plan, const SessionInfo& info);
 
-/// Throws Error (exit status 2) unless `format` is one of a sink or a drawing.
-void check_profile_format(std::string_view format);
 /// Throws Error (exit status 2) unless `output` has a place for intervals, if they are wanted.
 void check_profile_intervals(const OutputOptions& output);
 

@@ -163,15 +163,20 @@ void FlameSink::finding(const Finding& finding) {
   findings_.add(finding);
 }
 
-void FlameSink::end(const SessionInfo& info, const Receipt& receipt) {
+std::string FlameSink::text(std::string_view format, const SessionInfo& info,
+                            const Receipt& receipt) {
   findings_.end();
   DrawingOptions drawing;
   drawing.title = title_;
   drawing.subtitle = target_text(info.target);
   drawing.counted = "wait";
   for (const std::string& line : receipt_lines(info, receipt)) drawing.footer += line + '\n';
+  return flame_text(tree_, drawing, format);
+}
+
+void FlameSink::end(const SessionInfo& info, const Receipt& receipt) {
   Output output(create_output_file(path_));
-  output.append(flame_text(tree_, drawing, format_));
+  output.append(text(format_, info, receipt));
   output.flush();
 }
 

@@ -66,7 +66,7 @@ class NestedFindings {
   std::size_t count_ = 0;
 };
 
-/// Draws where the time of all findings went, into a file at the end.
+/// Draws where the time of all findings went, at the end: into a file, or as the report itself.
 class FlameSink {
  public:
   /// `format`: one of flame_formats().
@@ -78,6 +78,8 @@ class FlameSink {
   void add(std::span<const FoldedFrame> frames, std::uint64_t ns) {
     tree_.add(frames, rounded_us(ns));
   }
+  /// The drawing in `format`, which may be another one than that of the file.
+  std::string text(std::string_view format, const SessionInfo& info, const Receipt& receipt);
   /// Throws Error if the file cannot be written.
   void end(const SessionInfo& info, const Receipt& receipt);
 
