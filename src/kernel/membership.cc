@@ -194,6 +194,17 @@ void share_maps(bpf_object* object, const SharedMaps& shared) {
   }
 }
 
+void share_ledgers(bpf_object* object, const SharedMaps& shared) {
+  for (const auto& [name, fd] : {std::pair{"ledger_slots", shared.ledger_slots},
+                                 {"ledgers", shared.ledgers},
+                                 {"ledgers_hashed", shared.ledgers_hashed},
+                                 {"cpu_ledgers", shared.cpu_ledgers}}) {
+    bpf_map* const map = bpf_object__find_map_by_name(object, name);
+    check(fd >= 0 ? bpf_map__reuse_fd(map, fd) : bpf_map__set_autocreate(map, false),
+          "cannot share the map {}", name);
+  }
+}
+
 std::uint32_t hashed_threads() {
   utsname names{};
   const bool rt = uname(&names) == 0 && std::strstr(names.version, "PREEMPT_RT") != nullptr;

@@ -60,6 +60,10 @@ void count_latencies(ReadOnlyData& rodata, const SharedMaps& shared) {
 /// loaded yet, by the shared ones, and sets the size of its own tables of threads.
 void share_maps(bpf_object* object, const SharedMaps& shared);
 
+/// Replaces the ledgers of threads and CPUs of `object`, which is not loaded yet, by those of a
+/// session that keeps them. Without them, the object has none.
+void share_ledgers(bpf_object* object, const SharedMaps& shared);
+
 /// The number of entries of a hash table of threads: 16,384 with PREEMPT_RT, where it replaces task
 /// storage; else 1.
 std::uint32_t hashed_threads();

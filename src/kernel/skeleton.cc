@@ -1,5 +1,10 @@
 #include "kernel/skeleton.h"
 
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
 #include "base/thread_rights.h"
 
 namespace overdue {
@@ -43,6 +48,21 @@ Link attach_tracepoint(bpf_program* program, const std::string& category, const 
                              -errno);
   }
   LibbpfLog::attached(fmt::format("{} at tp/{}/{}", bpf_program__name(program), category, name));
+  return link;
+}
+
+Link attach_to_cpu(bpf_program* program, perf_event_attr attributes, std::uint32_t cpu) {
+  Fd event(static_cast<int>(syscall(SYS_perf_event_open, &attributes, -1, static_cast<int>(cpu), -1,
+                                    PERF_FLAG_FD_CLOEXEC)));
+  if (!event) return nullptr;
+  const LibbpfLog log;
+  const AttachRights rights;
+  Link link(bpf_program__attach_perf_event(program, event.get()));
+  if (!link)
+    throw LibbpfLog::refusal(
+        fmt::format("cannot attach {} to CPU {}", bpf_program__name(program), cpu), -errno);
+  event.release();  // the link closes it
+  LibbpfLog::attached(fmt::format("{} at an event of CPU {}", bpf_program__name(program), cpu));
   return link;
 }
 

@@ -21,6 +21,8 @@
 #include "kernel/reused_data.h"
 #include "kernel/tracepoint_types.h"
 
+struct perf_event_attr;
+
 namespace overdue {
 
 /// What `bpftool gen skeleton` emits for C++: the static functions this wrapper calls.
@@ -157,5 +159,9 @@ void limit_to_cpus(ReadOnlyData& rodata, std::span<const std::uint32_t> cpus) {
 Link attach(bpf_program* program);
 /// Attaches `program` to one more tracepoint.
 Link attach_tracepoint(bpf_program* program, const std::string& category, const std::string& name);
+
+/// Attaches `program` to an event of one CPU. Null, and errno, if the event cannot be opened;
+/// throws Error if the program cannot be attached.
+Link attach_to_cpu(bpf_program* program, perf_event_attr attributes, std::uint32_t cpu);
 
 }  // namespace overdue

@@ -1,5 +1,9 @@
 #include "kernel/span_probe.h"
 
+#include <linux/perf_event.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 
@@ -23,13 +27,39 @@ const SpanHook* hook_of(const bpf_program* program, std::span<const SpanHook> ho
   return hook == hooks.end() ? nullptr : &*hook;
 }
 
+const SpanEvent* event_of(const bpf_program* program, std::span<const SpanEvent> events) {
+  const std::string_view name = bpf_program__name(program);
+  const auto event = std::ranges::find(events, name, &SpanEvent::program);
+  return event == events.end() ? nullptr : &*event;
+}
+
+/// Runs `program` at every single event, on all CPUs: the thread may have moved since the begin.
+void attach_to_all_cpus(bpf_program* program, const SpanEvent& event, std::vector<Link>& links) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = event.event;
+  attributes.sample_period = 1;
+  for (u32 cpu = 0; cpu < possible_cpu_count(); ++cpu) {
+    Link link = attach_to_cpu(program, attributes, cpu);
+    if (link)
+      links.push_back(std::move(link));
+    else if (errno != ENODEV && errno != ENXIO)  // offline, or not there
+      throw Error("cannot watch the {} of CPU {}: {}", event.program, cpu, errno_text(errno))
+          .hint("overdue doctor says what is missing");
+  }
+}
+
 Support common_support(const Kernel& kernel) {
   return kernel.session({"sys_enter", "sys_exit"});
 }
 
-Support kind_support(const Kernel& kernel, std::span<const SpanHook> hooks, SpanKinds kind) {
+Support kind_support(const Kernel& kernel, const SpanSource& source, SpanKinds kind) {
   if (Support common = common_support(kernel); !common.yes) return common;
-  for (const SpanHook& hook : hooks) {
+  for (const SpanEvent& event : source.events)
+    if (event.kinds & kind)
+      if (Support support = kernel.cpu_clock(); !support.yes) return support;
+  for (const SpanHook& hook : source.hooks) {
     if (hook.optional || !(hook.kinds & kind)) continue;
     if (Support support = kernel.btf_tracepoint(hook.tracepoint); !support.yes) return support;
   }
@@ -68,13 +98,13 @@ SpanKinds SpanSource::kinds() const {
 }
 
 Support SpanSource::support(const Kernel& kernel, span_kind kind) const {
-  return kind_support(kernel, hooks, kinds_of({kind}));
+  return kind_support(kernel, *this, kinds_of({kind}));
 }
 
 Support SpanSource::support(const Kernel& kernel) const {
   Support first;
   for (SpanKinds left = kinds(); left != 0; left &= left - 1) {
-    Support support = kind_support(kernel, hooks, left & (~left + 1));
+    Support support = kind_support(kernel, *this, left & (~left + 1));
     if (support.yes) return support;
     if (first.yes) first = std::move(support);
   }
@@ -86,6 +116,10 @@ void SpanProbe::prepare(bpf_object* object, const SpanOptions& options, const Sh
   object_ = object;
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, object) {
+    if (const SpanEvent* event = event_of(program, source_.events)) {
+      bpf_program__set_autoload(program, (event->kinds & options.kinds) != 0);
+      continue;
+    }
     const SpanHook* hook = hook_of(program, source_.hooks);
     bpf_program__set_autoload(program, hook && (hook->kinds & options.kinds) != 0 &&
                                            !is_refused(refused_, program) &&
@@ -103,7 +137,11 @@ void SpanProbe::attach_all(const session_control& control) {
   control_ = &control;
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, object_) {
-    if (bpf_program__autoload(program)) links_.push_back(attach(program));
+    if (!bpf_program__autoload(program)) continue;
+    if (const SpanEvent* event = event_of(program, source_.events))
+      attach_to_all_cpus(program, *event, links_);
+    else
+      links_.push_back(attach(program));
   }
 }
 

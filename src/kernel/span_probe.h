@@ -44,6 +44,13 @@ struct SpanHook {
   bool optional = false;
 };
 
+/// A software event of the kernel (PERF_COUNT_SW_…) at which a program runs, on every CPU.
+struct SpanEvent {
+  std::string_view program;
+  std::uint64_t event;
+  SpanKinds kinds;
+};
+
 /// A table of open spans: a hash map whose values begin with an open_span.
 struct SpanTable {
   const char* map;
@@ -57,6 +64,7 @@ class SpanProbe;
 struct SpanSource {
   const char* name;
   std::span<const SpanHook> hooks;
+  std::span<const SpanEvent> events = {};
   std::span<const SpanTable> tables = {};
   std::unique_ptr<SpanProbe> (*make_probe)(const SpanSource&, const SpanOptions&, const SharedMaps&,
                                            const Kernel&);
@@ -135,6 +143,14 @@ class SpanProbeOf final : public SpanProbe {
       if constexpr (requires { rodata.user_stack_bytes; })
         rodata.user_stack_bytes =
             static_cast<u32>(std::min<std::size_t>(options.user_stack_bytes, USER_STACK_MAX));
+      if constexpr (requires { rodata.want_ledgers; }) {
+        rodata.want_ledgers = shared.ledger_slots >= 0;
+        share_ledgers(bpf_->obj, shared);
+      }
+      if constexpr (requires { bpf_->maps.span_scratch; })
+        if (options.user_stack_bytes > 0)
+          check(bpf_map__set_max_entries(bpf_->maps.span_scratch, possible_cpu_count()),
+                "cannot size a map");
       prepare(bpf_->obj, options, shared, kernel);
       if (configure) configure(bpf_);
     };

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Waits of members for the kernel's own locks: from the moment a lock is found taken to the moment
 // the thread has it or abandons it.
-#include "bpf/span.bpf.h"
+#include "bpf/span_stacks.bpf.h"
 #include "bpf/thread_thresholds.bpf.h"
 #include "bpf/unpreempted.bpf.h"
-#include "bpf/user_stack.bpf.h"
 
 /* include/trace/events/lock.h */
 #define LCB_F_SPIN 1
@@ -117,52 +116,6 @@ int UNPREEMPTED_PROG(on_contention_begin, void* lock, unsigned int flags) {
   return 0;
 }
 
-#define KERNEL_STACK_BYTES (KERNEL_FRAMES_MAX * 8)
-
-struct lock_scratch {
-  struct span_record span;
-  u8 stacks[KERNEL_STACK_BYTES + sizeof(struct user_registers) + USER_STACK_ROOM];
-};
-
-/* One per CPU: a program at a tracepoint does not run inside itself. Not a per-CPU array, whose
- * values must be small. */
-struct {
-  __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(max_entries, 1);
-  __type(key, u32);
-  __type(value, struct lock_scratch);
-} lock_scratch SEC(".maps");
-
-/* Reports the span with the user stack behind the kernel stack. Returns 0 if it reports nothing. */
-static __noinline int emit_with_stacks(void* ctx, const struct ended_span* ended) {
-  struct task_struct* task = bpf_get_current_task_btf();
-  if (!ended || is_exiting(task) || has_no_user_side(task) || has_32_bit_registers(task)) return 0;
-  u32 cpu = bpf_get_smp_processor_id();
-  struct lock_scratch* scratch = bpf_map_lookup_elem(&lock_scratch, &cpu);
-  void* ring = this_cpu_ring();
-  if (!scratch || !ring) return 0;
-  struct span_record* span = &scratch->span;
-  fill_span(span, ended);
-  long bytes = bpf_get_stack(ctx, scratch->stacks, KERNEL_STACK_BYTES, OWN_FRAMES);
-  u32 kernel_bytes = bytes > 0 ? bytes : 0;
-  barrier_var(kernel_bytes);
-  if (kernel_bytes > KERNEL_STACK_BYTES) return 0;
-  u8* user = scratch->stacks + kernel_bytes;
-  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
-  copy_registers((struct user_registers*)user, regs);
-  u32 user_bytes = copy_user_stack(user + sizeof(struct user_registers), regs->sp, user_stack_bytes,
-                                   &span->flags);
-  u32 size = sizeof(*span) + kernel_bytes + sizeof(struct user_registers) + user_bytes;
-  span->kernel_frames = kernel_bytes / 8;
-  span->flags |= SPAN_HAS_USER_STACK;
-  span->user_bytes = user_bytes;
-  span->header.size = size;
-  barrier_var(size);
-  if (size > sizeof(*scratch)) return 0;
-  if (bpf_ringbuf_output(ring, scratch, size, BPF_RB_NO_WAKEUP)) count(COUNTER_RING_FULL, 1);
-  return 1;
-}
-
 static __always_inline void end_wait(void* ctx, struct lock_wait* wait, u64 threshold_ns, int ret) {
   u64 begin_ns = wait->begin_ns;
   if (begin_ns < control.since_ns[SPAN_LOCK]) {
@@ -179,7 +132,8 @@ static __always_inline void end_wait(void* ctx, struct lock_wait* wait, u64 thre
   if (span.latency_ns < threshold_ns) return;
   if (!is_late_by_name(bpf_get_current_task_btf(), SPAN_LOCK, span.latency_ns)) return;
   __builtin_memcpy(span.text, lock_names[wait->flags & (LCB_FLAGS - 1)], SPAN_TEXT_SIZE);
-  if (!user_stack_bytes || !emit_with_stacks(ctx, &span)) emit_span_with_stack(ctx, &span);
+  if (!user_stack_bytes || !emit_with_stacks(ctx, &span, 0, OWN_FRAMES))
+    emit_span_with_stack(ctx, &span);
 }
 
 SEC("?tp_btf/contention_end")

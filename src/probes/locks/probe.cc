@@ -11,16 +11,8 @@ constexpr SpanHook hooks[] = {
     {"contention_end", kinds_of({SPAN_LOCK})},
 };
 
-std::unique_ptr<SpanProbe> make(const SpanSource& source, const SpanOptions& options,
-                                const SharedMaps& shared, const Kernel& kernel) {
-  return make_span_probe<locks_bpf>(source, options, shared, kernel, [&](Skeleton<locks_bpf>& bpf) {
-    if (options.user_stack_bytes > 0)
-      check(bpf_map__set_max_entries(bpf->maps.lock_scratch, possible_cpu_count()),
-            "cannot size a map");
-  });
-}
-
-constexpr SpanSource source{.name = "locks", .hooks = hooks, .make_probe = make};
+constexpr SpanSource source{
+    .name = "locks", .hooks = hooks, .make_probe = make_span_probe<locks_bpf>};
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 #include "probes/pairs/pairs.h"
 #include "bpf/compat.bpf.h"
 #include "bpf/latencies.bpf.h"
-#include "bpf/ledger.bpf.h"
+#include "bpf/own_sums.bpf.h"
 #include "bpf/target.bpf.h"
 #include "bpf/thread_thresholds.bpf.h"
 #include "bpf/user_stack.bpf.h"
@@ -20,7 +20,6 @@ const volatile u8 hides_key;   /* the key means nothing to people */
 const volatile u8 has_filter;  /* of this event */
 const volatile u8 ends_alone; /* 1: an end without a begin is normal, because begins are filtered */
 const volatile u8 whole_machine;
-const volatile u8 want_ledgers; /* the session keeps ledgers of threads */
 const volatile char pair_name[SPAN_TEXT_SIZE];
 
 SEC(".data.pairs") struct pairs_control pairs;
@@ -64,22 +63,6 @@ struct {
 
 static __always_inline u64 cgroup_of(const struct thread_state* state) {
   return state ? state->cgroup_id : 0;
-}
-
-/* The running thread's sums until `now_ns`. False if they are not known: an interrupt has the CPU,
- * the switch to the thread was not seen, or the thread is just being switched out. */
-static __noinline int read_own_sums(struct task_struct* task, u64 now_ns,
-                                    struct ledger_sums* sums) {
-  if (!want_ledgers || !task || !sums) return 0;
-  struct thread_ledger* ledger = ledger_of(task);
-  struct cpu_ledger* cpu = this_cpu_ledger();
-  if (!ledger || !cpu || cpu->irq_begin_ns || cpu->softirq_begin_ns) return 0;
-  u64 since_ns = ledger->since_ns;
-  if (ledger->state != LEDGER_ON_CPU || since_ns > now_ns) return 0;
-  barrier();
-  read_ledger(ledger, cpu, now_ns, sums);
-  barrier();
-  return ledger->since_ns == since_ns;
 }
 
 /* What all records of spans have in common. The header is that of the thread that ended the span.

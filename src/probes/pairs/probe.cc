@@ -144,12 +144,7 @@ void PairsProbe::Impl::share(Side& side, const SharedMaps& shared) const {
   count_latencies(*side.bpf->rodata, shared);
   share_maps(side.bpf->obj, shared);
   side.bpf->rodata->want_ledgers = shared.ledger_slots >= 0;
-  for (const auto& [map, fd] :
-       {std::pair{maps.ledger_slots, shared.ledger_slots}, std::pair{maps.ledgers, shared.ledgers},
-        std::pair{maps.ledgers_hashed, shared.ledgers_hashed},
-        std::pair{maps.cpu_ledgers, shared.cpu_ledgers}})
-    check(fd >= 0 ? bpf_map__reuse_fd(map, fd) : bpf_map__set_autocreate(map, false),
-          "cannot share the ledgers");
+  share_ledgers(side.bpf->obj, shared);
   if (sides.empty()) {
     check(bpf_map__set_max_entries(maps.open_pairs, options.max_open), "cannot size a map");
     const bool have_last_ends = std::ranges::any_of(options.pairs, &PairSpec::ends_last);

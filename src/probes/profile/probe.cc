@@ -1,14 +1,10 @@
 #include "probes/profile/probe.h"
 
 #include <linux/perf_event.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
-#include "base/fd.h"
-#include "base/thread_rights.h"
 #include "kernel/skeleton.h"
 #include "profile.skel.h"
 
@@ -19,7 +15,7 @@ namespace {
 constexpr const char* too_fast_hint =
     "a lower -F, or a higher kernel.perf_event_max_sample_rate (sysctl)";
 
-Fd open_event(profile_event event, std::uint32_t cpu, std::uint32_t rate_hz) {
+perf_event_attr attributes_of(profile_event event, std::uint32_t rate_hz) {
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
   attributes.type = PERF_TYPE_SOFTWARE;
@@ -31,8 +27,7 @@ Fd open_event(profile_event event, std::uint32_t cpu, std::uint32_t rate_hz) {
   attributes.sample_freq = rate_hz;
   attributes.freq = 1;
   attributes.disabled = 1;
-  return Fd(static_cast<int>(syscall(SYS_perf_event_open, &attributes, -1, static_cast<int>(cpu),
-                                     -1, PERF_FLAG_FD_CLOEXEC)));
+  return attributes;
 }
 
 /// The program's own layout of its counts.
@@ -62,7 +57,6 @@ struct ProfileProbe::Impl {
 
   void load(const SharedMaps& shared);
   void attach_all();
-  void attach_to(std::uint32_t cpu, Fd event);
   std::vector<Counts> counts() const;
 };
 
@@ -75,28 +69,19 @@ void ProfileProbe::Impl::load(const SharedMaps& shared) {
   bpf.load();
 }
 
-void ProfileProbe::Impl::attach_to(std::uint32_t cpu, Fd event) {
-  const LibbpfLog log;
-  const AttachRights rights;
-  Link link(bpf_program__attach_perf_event(bpf->progs.take_sample, event.get()));
-  if (!link) throw LibbpfLog::refusal(fmt::format("cannot sample CPU {}", cpu), -errno);
-  event.release();  // the link closes it
-  LibbpfLog::attached(fmt::format("take_sample at {} of CPU {}", to_word(options.event), cpu));
-  links.push_back(std::move(link));
-  cpus.push_back(cpu);
-}
-
 void ProfileProbe::Impl::attach_all() {
   std::vector<std::uint32_t> wanted = options.cpus;
   for (u32 cpu = 0; options.cpus.empty() && cpu < possible_cpu_count(); ++cpu)
     wanted.push_back(cpu);
   for (const std::uint32_t cpu : wanted) {
-    Fd event = open_event(options.event, cpu, options.rate_hz);
-    if (!event && (errno == ENODEV || errno == ENXIO)) continue;  // offline, or not there
-    if (!event)
+    Link link =
+        attach_to_cpu(bpf->progs.take_sample, attributes_of(options.event, options.rate_hz), cpu);
+    if (!link && (errno == ENODEV || errno == ENXIO)) continue;  // offline, or not there
+    if (!link)
       throw Error("cannot sample CPU {} at {} Hz: {}", cpu, options.rate_hz, errno_text(errno))
           .hint(errno == EINVAL ? too_fast_hint : "overdue doctor says what is missing");
-    attach_to(cpu, std::move(event));
+    links.push_back(std::move(link));
+    cpus.push_back(cpu);
   }
   if (links.empty()) throw Error("none of the CPUs to sample is online");
 }
