@@ -11,6 +11,7 @@
 
 #include "analysis/explain.h"
 #include "analysis/records_fixture.h"
+#include "bpf/pagefaults.h"
 #include "core/span_schema.h"
 
 namespace overdue {
@@ -70,6 +71,12 @@ TEST(SpanWords, EachKindSaysWhatItWas) {
   EXPECT_EQ(found(make(SPAN_WORK, 1042, 0, "events")).title, "work f42 of events");
   EXPECT_EQ(found(make(SPAN_WORK_QUEUED, 1042)).title, "work_queued f42 of a workqueue");
   EXPECT_EQ(found(make(SPAN_LOCK, 0x10, 2, "rwsem read")).title, "lock rwsem read 0x10");
+  EXPECT_EQ(found(make(SPAN_PAGEFAULT, 0x1000, PAGEFAULT_MAJOR | PAGEFAULT_FILE, "x.so")).title,
+            "pagefault major x.so read 0x1000");
+  EXPECT_EQ(found(make(SPAN_PAGEFAULT, 0x2008, PAGEFAULT_MEMORY | PAGEFAULT_WRITE)).title,
+            "pagefault minor anonymous write 0x2008");
+  EXPECT_EQ(found(make(SPAN_PAGEFAULT, 0x2008, PAGEFAULT_EXECUTE)).title,
+            "pagefault minor unknown execute 0x2008");
   EXPECT_EQ(found(make(SPAN_PAIR, 4711, 0, "life")).title, "life key 4711");
   EXPECT_EQ(found(make(SPAN_PAIR, ~u64{0}, 0xffff'8881'0000'0000, "x")).title,
             "x key -1;0xffff888100000000");

@@ -194,7 +194,9 @@ RawLedger ledger_between(const std::deque<RawWait>& waits, const std::vector<Raw
 }
 
 bool lacks_parts(const span_record& span) {
-  return span.flags & SPAN_HAS_SUMS || (span.span == SPAN_PAIR && !(span.flags & SPAN_HAS_LEDGER));
+  if (span.flags & SPAN_HAS_SUMS) return true;
+  const bool has_parts = span.span == SPAN_PAIR || span.span == SPAN_PAGEFAULT;
+  return has_parts && !(span.flags & SPAN_HAS_LEDGER);
 }
 
 void find_parts(RawStall& stall, const std::deque<RawWait>& waits,

@@ -205,7 +205,8 @@ struct task_struct {
   struct callback_head sched_throttle_work; /* likewise; points to itself unless queued */
   unsigned int ptrace;                      /* 0: no tracer */
   unsigned int exit_code;                   /* as for wait(2); of a thread that ends */
-  unsigned int in_iowait : 1;               /* of its present wait: for a disk */
+  unsigned int pagefault_disabled; /* not 0: faults fail, and are no faults of the thread */
+  unsigned int in_iowait : 1;      /* of its present wait: for a disk */
   struct seccomp seccomp;
   struct sigpending pending; /* of this thread alone */
   struct bpf_local_storage* bpf_storage;

@@ -40,6 +40,7 @@ enum span_kind {
   SPAN_PAIR = 15,          // a user span: begin and end event with a key
   SPAN_TCP_ANSWER = 16,    // last data sent over a connection to the first data that came then
   SPAN_UNIX_ANSWER = 17,   // the same over a unix socket
+  SPAN_PAGEFAULT = 18,     // a page fault: exception to the page being there
   SPAN_COUNT,
 };
 #define SPAN_KINDS_MAX 32  // size of tables by kind: room for kinds to come

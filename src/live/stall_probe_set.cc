@@ -1,7 +1,6 @@
 #include "live/stall_probe_set.h"
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <utility>
 
@@ -45,8 +44,7 @@ bool is_explained_by_waits(span_kind kind) {
 }  // namespace
 
 bool may_have_user_stack(span_kind kind) {
-  constexpr std::array kinds = {SPAN_SYSCALL, SPAN_OFFCPU, SPAN_WAKEUP, SPAN_LOCK, SPAN_PAIR};
-  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  return is_explained_by_waits(kind) && kind != SPAN_WORK;  // a thread of the kernel
 }
 
 Support StallProbeSet::support(const Kernel& kernel) const {
@@ -107,7 +105,7 @@ void StallProbeSet::add_spans(Session& session, const Kernel& kernel,
                               .kinds = kinds,
                               .cpus = cpus,
                               .user_stack_bytes = options_.user_stack_bytes};
-    session.add(source->make(options, maps(), kernel));
+    session.add(source->make(options, sched_ ? sched_->maps() : maps(), kernel));
   }
 }
 

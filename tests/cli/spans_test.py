@@ -16,7 +16,7 @@ from overdue_test import (Live, attached, disk_folder, main, overdue, read_ndjso
 
 MS = 1_000_000
 KINDS = ["syscall", "offcpu", "wakeup", "block", "block_queued", "irq", "softirq", "softirq_raise", "vector", "timer",
-         "work", "work_queued", "lock", "tcp_connect", "tcp_answer", "unix_answer"]
+         "work", "work_queued", "lock", "pagefault", "tcp_connect", "tcp_answer", "unix_answer"]
 
 
 def stalls(*arguments, **options):

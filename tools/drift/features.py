@@ -17,6 +17,8 @@ ROWS = [(name, re.compile(pattern)) for name, pattern in [
     ("block requests of Linux before 5.17", r"field request___before_5_17\..*"),
     ("connections", r"(tp_btf|raw_tp)/inet_.*"),
     ("waits for locks", r"(tp_btf|raw_tp)/contention_.*"),
+    ("page faults", r"(tp_btf|raw_tp)/page_fault_.*"),
+    ("the file of a page fault", r"constant BPF_FUNC_find_vma"),
     ("who asks for a switch", r"fentry/resched_curr"),
     ("system calls", r"(tp_btf|raw_tp)/sys_(enter|exit)|tp/(raw_)?syscalls/.*"),
     ("forks, executions and names", r"(tp_btf|raw_tp)/(sched_process_.*|task_rename)|tp/(sched|task)/.*"),
