@@ -201,8 +201,8 @@ TEST(ProfilePlan, IsKeptByARecording) {
 
 TEST(ProfileFormat, IsOneOfASinkOrADrawing) {
   for (const char* const format : {"text", "json", "ndjson", "csv", "folded", "svg", "html"})
-    EXPECT_NO_THROW(check_profile_format(format)) << format;
-  EXPECT_THROW(check_profile_format("perfetto"), Error);
+    EXPECT_NO_THROW(check_sink_or_flame_format(format)) << format;
+  EXPECT_THROW(check_sink_or_flame_format("perfetto"), Error);
 }
 
 }  // namespace
