@@ -64,7 +64,6 @@ constexpr std::pair<std::string_view, WaitKind> kernel_kinds[] = {
     {"unix_stream_data_wait", WaitKind::input},
     {"unix_stream_read_generic", WaitKind::input},  // with the above inlined
     {"sk_wait_data", WaitKind::input},
-    {"unix_wait_for_peer", WaitKind::input},
 };
 
 constexpr RowReach by_caller = RowReach::caller, if_none_else = RowReach::fallback;

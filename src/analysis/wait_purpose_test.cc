@@ -164,6 +164,12 @@ TEST(WaitPurpose, OfWhatTimedOutIsUnknownAndNoneOfItWasMeant) {
   expect(read, "unknown", "timed out", 0);
 }
 
+TEST(WaitPurpose, OfRoomInAQueueIsNoWork) {
+  Finding send = slept("sendto", "unix_wait_for_peer");
+  called_by(send, {"send", "work", "start_thread"});
+  EXPECT_EQ(purpose_of(send).meant_ns, 0u);
+}
+
 TEST(WaitPurpose, OfNoDescriptorIsASleep) {
   Finding sleep = poll({"poll", "sleep_a_little", "main"}, "nfds=0");
   sleep.result = 0;

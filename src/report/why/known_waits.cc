@@ -74,6 +74,8 @@ constexpr KernelWait waits_anywhere[] = {
     {"sk_stream_wait_memory", "room in a socket"},
     {"n_tty_write", "room in a terminal"},
     {"sk_stream_wait_close", "the last data, which the other side has not taken"},
+    {"unix_dgram_sendmsg", "room in a socket"},
+    {"unix_stream_connect", "room in the listen queue of a unix socket"},
     {"__break_lease", "a lease of a file"},
     {"seccomp_do_user_notification*", "the answer of a supervisor (seccomp)"},
 };

@@ -32,6 +32,13 @@ TEST(KnownKernelWait, NamesLocksByTheInnermostFunction) {
   EXPECT_EQ(wait_in({"vm_mmap_pgoff", "do_syscall_64"}, "sleeping"), "");
 }
 
+TEST(KnownKernelWait, NamesTheRoomInTheQueueOfASocket) {
+  EXPECT_EQ(wait_in({"unix_wait_for_peer", "unix_dgram_sendmsg", "__sys_sendto"}, "sleeping"),
+            "room in a socket");
+  EXPECT_EQ(wait_in({"unix_wait_for_peer", "unix_stream_connect", "__sys_connect"}, "sleeping"),
+            "room in the listen queue of a unix socket");
+}
+
 std::string_view work_in(std::initializer_list<const char*> names, const Stack& user = {}) {
   const KernelWork* work = kernel_work_in(kernel(names), user);
   return work ? work->name : "";
