@@ -71,6 +71,14 @@ std::string_view interrupt_meaning(const Stack& stack) {
   return meaning_in(meanings, stack);
 }
 
+bool is_interrupted(const Stack& stack, const Stack& waker) {
+  constexpr std::array<std::string_view, 5> for_signals = {
+      "do_sigtimedwait", "sigsuspend", "__do_sys_pause", "do_wait", "signalfd_dequeue"};
+  const auto is_for_signals = [&](std::string_view function) { return calls(stack, function); };
+  return (calls(waker, "complete_signal") || calls(waker, "signal_wake_up_state")) &&
+         std::ranges::none_of(for_signals, is_for_signals);
+}
+
 std::string signal_text(std::uint32_t number) {
   constexpr std::uint32_t first_real_time = 34, last = 64;  // as C libraries count them
   const char* name = number <= last ? sigabbrev_np(static_cast<int>(number)) : nullptr;

@@ -25,6 +25,11 @@ std::string_view interrupt_meaning(const Stack& stack);
 /// the thread that ended the wait.
 std::string_view stop_meaning(const Stack& stack, const Stack& waker);
 
+/// Whether a thread that waits in `stack` is woken by a signal, and waits for something else: the
+/// call waits on, or is to be made again, and its sender is not what the thread waits for. `waker`:
+/// the stack of the thread that ended the wait.
+bool is_interrupted(const Stack& stack, const Stack& waker);
+
 /// "SIGUSR1", "SIGRTMIN+2", "signal 99".
 std::string signal_text(std::uint32_t number);
 

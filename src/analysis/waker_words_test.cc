@@ -49,6 +49,15 @@ TEST(OwnCall, IsNotWhatADeviceBrought) {
                                              "__local_bh_enable_ip", "tcp_sendmsg"})));
 }
 
+TEST(Interrupted, IsACallThatASignalWakesForNothing) {
+  const Stack signal = stack_of({"try_to_wake_up", "complete_signal", "do_send_sig_info"});
+  EXPECT_TRUE(is_interrupted(stack_of({"wait_woken", "sk_wait_data"}), signal));
+  EXPECT_FALSE(is_interrupted(stack_of({"do_wait", "kernel_wait4"}), signal));
+  EXPECT_FALSE(is_interrupted(stack_of({"sigsuspend", "do_syscall_64"}), signal));
+  EXPECT_FALSE(is_interrupted(stack_of({"wait_woken", "sk_wait_data"}),
+                              stack_of({"try_to_wake_up", "sock_def_readable"})));
+}
+
 TEST(OwnCall, IsOfTheNetworkOnly) {
   const Stack stack = stack_of({"process_backlog", "__local_bh_enable_ip"});
   RawWaker waker = in_net_rx();

@@ -173,6 +173,15 @@ std::string operation_key(const Finding& finding) {
                      finding.user_stack ? own_place(*finding.user_stack) : "");
 }
 
+/// The root is not known: only where the thread waits.
+Root unknown_root(const Finding& finding, const Stack& kernel_stack) {
+  const std::string where =
+      kernel_stack.empty() ? "" : fmt::format(" ({})", kernel_path(kernel_stack));
+  return {.key = operation_key(finding),
+          .operation = operation_of(finding) + where,
+          .explained_ns = finding.latency_ns};
+}
+
 /// The root is no thread: the thread's own timeout, a disk, the network.
 Root root_without_thread(const Finding& finding, const Wait& wait) {
   std::string_view means;
@@ -270,13 +279,7 @@ Root root_in_chain(const Finding& finding) {
                     by.empty() ? "" : " by ", by);
     return {.key = text, .operation = text, .by = by, .explained_ns = finding.latency_ns};
   }
-  if (!wait) {
-    const std::string where =
-        finding.kernel_stack.empty() ? "" : fmt::format(" ({})", kernel_path(finding.kernel_stack));
-    return {.key = operation_key(finding),
-            .operation = operation_of(finding) + where,
-            .explained_ns = finding.latency_ns};
-  }
+  if (!wait) return unknown_root(finding, finding.kernel_stack);
   if (!wait->means.empty()) {
     std::string stop = stop_text(*wait);
     std::string by;
@@ -288,6 +291,8 @@ Root root_in_chain(const Finding& finding) {
     }
     return {.key = stop, .operation = stop, .by = by, .explained_ns = wait->blocked_ns()};
   }
+  if (wait->waker && is_interrupted(wait->kernel_stack, wait->waker->stack))
+    return unknown_root(finding, wait->kernel_stack);
   const Holder holder = holder_in(finding.chain);
   if (!holder.link) return root_without_thread(finding, *wait);
   // A thread of the kernel's that waits for a disk does so for its clients.

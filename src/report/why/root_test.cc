@@ -137,6 +137,22 @@ TEST(RootOf, AMemoryLimitIsTheRootWhateverEndsItsWaits) {
   EXPECT_NE(root_of(fault).key, root.key) << "the cgroup may be another one";
 }
 
+TEST(RootOf, TheSenderOfASignalIsNotWhatACallWaitsFor) {
+  Finding read = call_on("read", "/data", kernel_stack_of({"wait_woken", "sk_wait_data"}));
+  read.waits[0].waker = Waker{.thread = {.pid = 10, .tid = 12, .comm = "profiler"},
+                              .context = "thread",
+                              .is_thread = true,
+                              .stack = kernel_stack_of({"try_to_wake_up", "complete_signal"})};
+  read.chain = {waiter("profiler", "do_nanosleep")};
+  EXPECT_FALSE(root_of(read).thread);
+  EXPECT_EQ(root_of(read).by, "");
+  Finding child = read;
+  child.waits[0].kernel_stack = kernel_stack_of({"do_wait", "kernel_wait4"});
+  EXPECT_TRUE(root_of(child).thread) << "it waits for this";
+  read.waits[0].waker->stack = kernel_stack_of({"try_to_wake_up", "sock_def_readable"});
+  EXPECT_TRUE(root_of(read).thread);
+}
+
 TEST(RootOf, AThreadThatIsStillStoppedHasItsTracer) {
   Finding open = call_on("read", "/data", kernel_stack_of({"ptrace_stop"}));
   open.type = "hang";
