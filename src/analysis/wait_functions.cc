@@ -210,6 +210,10 @@ constexpr WaitFunction function_rows[] = {
     {"StartAutoVacLauncher", "work", if_none_else},
     {"StartBackgroundWorker", "work", if_none_else},
     {"PostmasterMain", "work", if_none_else},
+    // MariaDB and MySQL: a thread that has taken a command serves a client.
+    {"Item_func_sleep::val_int", "time"},
+    {"mysql_binlog_send", "work"},
+    {"dispatch_command", "answer"},
     // Other servers.
     {"aeApiPoll", "work", by_caller},
     {"aeProcessEvents", "work", by_caller},

@@ -164,6 +164,16 @@ TEST(WaitPurpose, OfWhatTimedOutIsUnknownAndNoneOfItWasMeant) {
   expect(read, "unknown", "timed out", 0);
 }
 
+TEST(WaitPurpose, OfAThreadThatServesACommandOfAClientIsAnAnswer) {
+  expect(futex({"pthread_cond_timedwait", "MDL_wait::timed_wait(THD*)", "do_alter(THD*)",
+                "dispatch_command(enum_server_command, THD*, char*)", "do_command(THD*, bool)"}),
+         "answer", "dispatch_command", 0);
+  EXPECT_EQ(purpose_of(futex({"pthread_cond_timedwait", "Item_func_sleep::val_int()",
+                              "dispatch_command(enum_server_command, THD*, char*)"}))
+                .of,
+            "time");
+}
+
 TEST(WaitPurpose, OfRoomInAQueueIsNoWork) {
   Finding send = slept("sendto", "unix_wait_for_peer");
   called_by(send, {"send", "work", "start_thread"});

@@ -25,6 +25,8 @@ constexpr KnownLock known_locks[] = {
     {"ProcSleep", "a lock of PostgreSQL", false},
     {"WaitOnLock", "a lock of PostgreSQL", false},
     {"LWLockAcquire*", "a lightweight lock of PostgreSQL", false},
+    {"MDL_context::acquire_lock*", "a metadata lock of MariaDB", false},
+    {"handler::ha_*", "a lock of MariaDB's storage engine", false, true, "pthread_cond_*wait"},
     {"__lll_lock_wait_private", "a lock of the C library", false},
     {"gvl_acquire*", "Ruby's GVL", true},
     {"getaddrinfo", "DNS look-up (getaddrinfo)", false, false},
@@ -134,6 +136,8 @@ const KnownLock* known_lock_in(const Stack& stack) {
   for (auto frame = stack.begin(); frame != stack.end(); ++frame)
     for (const KnownLock& lock : known_locks) {
       if (!is_named(lock.function, without_parameters(frame->name))) continue;
+      const auto is_inside = [&](const StackFrame& one) { return is_named(lock.inside, one.name); };
+      if (!lock.inside.empty() && std::none_of(stack.begin(), frame, is_inside)) continue;
       const bool allocates = std::any_of(frame, stack.end(), is_of_malloc);
       return is_named("__lll_lock_wait_private", frame->name) && allocates ? &arena : &lock;
     }

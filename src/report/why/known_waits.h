@@ -12,6 +12,8 @@ struct KnownLock {
   std::string_view name;      ///< empty: any lock
   bool is_one;                ///< the process has one such lock: all waits for it have one cause
   bool is_only_lock = true;   ///< false: the function also waits for work
+  /// A glob: the function waits for the lock only if it has called this; empty: always.
+  std::string_view inside = "";
 };
 
 /// KnownLock::name of the stops of all threads of a JVM.

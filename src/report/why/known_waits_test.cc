@@ -55,6 +55,23 @@ TEST(KernelWork, HasTheNameOfWhatTheThreadAskedFor) {
             "signals");
 }
 
+TEST(KnownLock, OfAServerHasItsName) {
+  const auto lock_in = [](const char* function, const char* call = "pthread_cond_timedwait") {
+    const KnownLock* lock = known_lock_in(
+        {{.name = call, .module = "/lib/libc.so.6"},
+         {.name = function, .module = "/usr/sbin/mariadbd"},
+         {.name = "dispatch_command(enum_server_command, THD*, char*, unsigned int, bool)",
+          .module = "/usr/sbin/mariadbd"}});
+    return lock && lock->is_only_lock ? lock->name : "";
+  };
+  EXPECT_EQ(lock_in("MDL_context::acquire_lock(MDL_request*, double)"),
+            "a metadata lock of MariaDB");
+  EXPECT_EQ(lock_in("handler::ha_update_row(unsigned char const*, unsigned char const*)"),
+            "a lock of MariaDB's storage engine");
+  EXPECT_EQ(lock_in("handler::ha_rnd_next(unsigned char*)", "pread64"), "") << "a disk";
+  EXPECT_EQ(lock_in("Item_func_sleep::val_int()"), "");
+}
+
 TEST(KnownLock, OfTheAllocatorHasItsName) {
   const auto lock_in = [](std::initializer_list<const char*> names) {
     Stack stack;
