@@ -1,5 +1,8 @@
 #include "live/why_probes.h"
 
+#include <cstdint>
+#include <set>
+
 #include "live/disk_limits.h"
 #include "live/file_locks.h"
 #include "live/opened_sockets.h"
@@ -34,7 +37,9 @@ void Surroundings::look(const WhyAnalysis& analysis, SessionInfo& info) const {
   keep_other_sides(other_sides_of(analysis.open_waits(threads)), info);
   keep_remarks(of_limit, reached_limits(analysis.shortages(info)), info);
   keep_remarks(of_memory_limit, memory_limits_.reached_by(analysis.reclaimers()), info);
-  keep_remarks(of_disk_limit, disk_limits(analysis.disk_waiters()), info);
+  const std::set<std::uint32_t> disk_waiters = analysis.disk_waiters();
+  keep_remarks(of_disk_limit, disk_limits(disk_waiters), info);
+  if (!disk_waiters.empty()) keep_remarks(of_disk_writer, disk_writers_.since_begin(), info);
   keep_remarks(of_bound_thread, bound_threads_.among(threads), info);
   keep_opened_sockets(opened_sockets(analysis.sockets()), info);
   keep_other_ends(find_other_ends(analysis.awaited_ends()), info);

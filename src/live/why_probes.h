@@ -1,6 +1,7 @@
 #pragma once
 
 #include "live/bound_threads.h"
+#include "live/disk_writers.h"
 #include "live/memory_limits.h"
 #include "live/stall_probe_set.h"
 #include "report/why/analysis.h"
@@ -24,6 +25,7 @@ class Surroundings {
  private:
   MemoryLimits memory_limits_;
   BoundThreads bound_threads_;
+  DiskWriters disk_writers_;
 };
 
 }  // namespace overdue

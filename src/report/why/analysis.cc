@@ -204,6 +204,7 @@ WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const AtEnd& at_end,
   const std::vector<Remark> limits = kept_remarks(of_limit, info);
   const std::vector<Remark> memory_limits = kept_remarks(of_memory_limit, info);
   const std::vector<Remark> disk_limits = kept_remarks(of_disk_limit, info);
+  const std::vector<Remark> disk_writers = kept_remarks(of_disk_writer, info);
   const std::vector<Remark> bound_threads = kept_remarks(of_bound_thread, info);
   WhyFindings found{.info = info,
                     .threads = threads,
@@ -217,6 +218,7 @@ WhyFigures WhyAnalysis::figures_of_sums(const Sums& sums, const AtEnd& at_end,
                     .limits = limits,
                     .memory_limits = memory_limits,
                     .disk_limits = disk_limits,
+                    .disk_writers = disk_writers,
                     .bound_threads = bound_threads,
                     .disks = disks_,
                     .threshold_ns = static_cast<std::uint64_t>(plan_.threshold.count())};
@@ -308,7 +310,9 @@ std::vector<OpenWait> WhyAnalysis::open_waits(const std::vector<OffcpuRow>& thre
 }
 
 std::set<std::uint32_t> WhyAnalysis::disk_waiters() const {
-  return session_.blame.processes_with("disk");
+  std::set<std::uint32_t> pids = session_.blame.processes_with("disk");
+  pids.merge(session_.blame.processes_with(page_writeback));
+  return pids;
 }
 
 void WhyAnalysis::end_call(std::uint32_t tid) {

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "bpf/disk_use.h"
+#include "report/why/known_waits.h"
 #include "sinks/text_format.h"
 
 namespace overdue {
@@ -33,7 +34,8 @@ std::string_view disk_of(const WhyCause& cause) {
 }
 
 bool is_about_disk(const WhyCause& cause) {
-  return cause.cause.starts_with(of_disk) || !disk_of(cause).empty();
+  return cause.cause.starts_with(of_disk) || cause.cause.starts_with(page_writeback) ||
+         !disk_of(cause).empty();
 }
 
 /// Whether the waiting threads are of this process, by its name.
@@ -62,6 +64,30 @@ std::string_view limit_of(const WhyCause& cause, const std::string& disk,
     if (cause.example && limit.id == cause.example->thread.pid && limit.words.starts_with(begin))
       return std::string_view(limit.words).substr(begin.size());
   return "a limit of a cgroup";
+}
+
+/// Whether a worker of the kernel, which writes data of processes, asked for it.
+bool is_worker(const DiskUse& use) {
+  return use.comm.starts_with("kworker/");
+}
+
+/// Whether the workers use this disk and hardly any other: whose data it is to which disk is not
+/// known.
+bool is_written_back_to(std::string_view disk, const std::vector<DiskUse>& uses) {
+  std::uint64_t here = 0, all = 0;
+  for (const DiskUse& use : uses) {
+    if (!is_worker(use)) continue;
+    all += use.bytes;
+    if (use.disk == disk) here += use.bytes;
+  }
+  return here >= all / 10 * 9;
+}
+
+std::string writers_text(const std::vector<Remark>& writers) {
+  std::vector<std::string_view> said;
+  for (const Remark& writer : writers)
+    if (said.size() < users_named) said.push_back(writer.words);
+  return fmt::format("{}", fmt::join(said, ", "));
 }
 
 /// Time of a thread that waited, on average.
@@ -116,7 +142,7 @@ std::vector<DiskUse> DiskUses::all() const {
 }
 
 void name_disk_users(WhyCause& cause, const std::vector<DiskUse>& uses,
-                     const std::vector<Remark>& limits) {
+                     const std::vector<Remark>& limits, const std::vector<Remark>& writers) {
   if (!is_about_disk(cause) || uses.empty()) return;
   const bool is_one_disk =
       std::ranges::all_of(uses, [&](const DiskUse& use) { return use.disk == uses[0].disk; });
@@ -132,17 +158,21 @@ void name_disk_users(WhyCause& cause, const std::vector<DiskUse>& uses,
     return;
   }
   std::vector<std::string> said;
+  bool has_worker = false;
   for (const DiskUse& use : uses) {
     // Requests without data are flushes. Workers of the kernel issue them for other threads.
     if (use.bytes == 0) continue;
     if (use.disk != disk || use.share() < least_part_named || is_waiting(cause, use)) continue;
     if (said.size() == users_named) break;
+    has_worker |= is_worker(use);
     said.push_back(fmt::format("{} {:.0f} % ({} in {} requests)", user_name(use), 100 * use.share(),
                                bytes_text(use.bytes), grouped(use.requests)));
   }
   if (!said.empty())
     cause.cause +=
         fmt::format("; meanwhile {} worked for {}", printable(disk), fmt::join(said, ", "));
+  if (has_worker && is_written_back_to(disk, uses) && !writers.empty())
+    cause.cause += ": data of " + writers_text(writers);
 }
 
 }  // namespace overdue

@@ -42,8 +42,10 @@ class DiskUses {
 
 /// Names the processes that used the disk for which the threads of `cause` waited: those with a
 /// large part in the disk's time that are not among the waiting threads. If the disk was idle,
-/// names the limit of the waiting process among `limits`, remarks about processes.
+/// names the limit of the waiting process among `limits`, remarks about processes. Where workers of
+/// the kernel use the disk, names `writers`, whose data they write.
 void name_disk_users(WhyCause& cause, const std::vector<DiskUse>& uses,
-                     const std::vector<Remark>& limits = {});
+                     const std::vector<Remark>& limits = {},
+                     const std::vector<Remark>& writers = {});
 
 }  // namespace overdue

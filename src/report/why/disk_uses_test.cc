@@ -105,6 +105,24 @@ TEST(DiskUses, AWorkerThatIssuesTheFlushesOfOthersIsNoUser) {
   EXPECT_EQ(cause.cause, before);
 }
 
+TEST(DiskUses, NameWhoseDataAWorkerWrites) {
+  DiskUses uses;
+  add(uses, "kworker/u8:2", 44, 90, 1 << 20);
+  add(uses, "db", 7, 10);
+  const std::vector<Remark> writers = {{.id = 9, .words = "tar[9] (2.0 MB)"}};
+  for (WhyCause cause : {waits_for("disk vda: fsync", {{"disk vda", 1, 100}}),
+                         waits_for("writeback of dirty pages: write(/x)")}) {
+    name_disk_users(cause, uses.all(), {}, writers);
+    EXPECT_TRUE(cause.cause.ends_with("(1.0 MB in 1,000 requests): data of tar[9] (2.0 MB)"))
+        << cause.cause;
+  }
+  DiskUses direct;
+  add(direct, "fio", 45, 90, 1 << 20);
+  WhyCause cause = waits_for("disk vda: fsync", {{"disk vda", 1, 100}});
+  name_disk_users(cause, direct.all(), {}, writers);
+  EXPECT_EQ(cause.cause.find("tar"), std::string::npos) << "no data of files";
+}
+
 TEST(DiskUses, DoNotBlameTheInnocent) {
   DiskUses uses;
   add(uses, "db", 7, 95);

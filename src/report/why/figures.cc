@@ -85,7 +85,7 @@ class Builder {
     name_memory_limits();
     figures_.disks = found_.disks.all();
     for (WhyCause& cause : figures_.causes) {
-      name_disk_users(cause, figures_.disks, found_.disk_limits);
+      name_disk_users(cause, figures_.disks, found_.disk_limits, found_.disk_writers);
       name_other_ends(cause, found_.other_ends);
     }
     if (figures_.disks.size() > disks_kept) figures_.disks.resize(disks_kept);

@@ -47,6 +47,7 @@ struct WhyFindings {
   const std::vector<Remark>& limits;         ///< that processes have reached, by pid
   const std::vector<Remark>& memory_limits;  ///< that their cgroups have reached, by pid
   const std::vector<Remark>& disk_limits;    ///< of their cgroups, by pid
+  const std::vector<Remark>& disk_writers;   ///< who wrote most to files, by pid
   const std::vector<Remark>& bound_threads;  ///< which wait for few CPUs, by tid
   const DiskUses& disks;
   std::uint64_t threshold_ns = 0;

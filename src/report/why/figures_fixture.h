@@ -41,6 +41,7 @@ struct Session {
                        .limits = limits,
                        .memory_limits = memory_limits,
                        .disk_limits = disk_limits,
+                       .disk_writers = disk_writers,
                        .bound_threads = bound_threads,
                        .disks = disks,
                        .threshold_ns = ms});
@@ -65,7 +66,7 @@ struct Session {
   std::vector<FileLock> locks;
   std::vector<OtherSide> sides;
   std::vector<OtherEnd> other_ends;
-  std::vector<Remark> limits, memory_limits, disk_limits, bound_threads;
+  std::vector<Remark> limits, memory_limits, disk_limits, disk_writers, bound_threads;
   DiskUses disks;
 };
 

@@ -68,16 +68,16 @@ constexpr std::string_view lock_of_file = "a lock of a file";
 
 constexpr KernelWait waits_anywhere[] = {
     {"do_swap_page", "memory that was swapped out"},
-    {"balance_dirty_pages*", "writeback of dirty pages"},
+    {"balance_dirty_pages*", page_writeback},
     {"locks_lock_inode_wait", lock_of_file},
     {"fcntl_setlk*", lock_of_file},
     {"anon_pipe_write", "room in a pipe"},
     {"pipe_write", "room in a pipe"},
     {"sk_stream_wait_memory", "room in a socket"},
-    {"n_tty_write", "room in a terminal"},
-    {"sk_stream_wait_close", "the last data, which the other side has not taken"},
     {"unix_dgram_sendmsg", "room in a socket"},
     {"unix_stream_connect", "room in the listen queue of a unix socket"},
+    {"n_tty_write", "room in a terminal"},
+    {"sk_stream_wait_close", "the last data, which the other side has not taken"},
     {"__break_lease", "a lease of a file"},
     {"seccomp_do_user_notification*", "the answer of a supervisor (seccomp)"},
 };

@@ -35,6 +35,9 @@ bool is_kernel_lock(std::string_view name);
 /// Memory reclaim by a thread whose cgroup has all the memory that it may have.
 inline constexpr std::string_view cgroup_reclaim = "memory reclaim at the limit of the cgroup";
 
+/// A thread waits here until fewer pages are to be written to disks.
+inline constexpr std::string_view page_writeback = "writeback of dirty pages";
+
 /// Whether the kernel reclaims memory in this stack: `cgroup_reclaim`, "memory reclaim"; empty: it
 /// does not.
 std::string_view memory_reclaim_in(const Stack& kernel_stack);

@@ -25,6 +25,9 @@ inline constexpr std::string_view of_memory_limit = "memory_limit";
 /// Likewise: the limit that the cgroup of a process sets to a disk.
 inline constexpr std::string_view of_disk_limit = "disk_limit";
 
+/// Likewise: what a process wrote to files of disks.
+inline constexpr std::string_view of_disk_writer = "disk_writer";
+
 /// Likewise: CPUs to which a thread is bound.
 inline constexpr std::string_view of_bound_thread = "bound_thread";
 
