@@ -27,6 +27,6 @@ class Server:
 
     def session(self, text):
         """A connection that runs the statements in the background, and stays open."""
-        script = self.stage.write(f"session{len(self.stage.outputs)}.sql", text)
+        script = self.stage.write(f"session{len(self.stage.outputs)}.sql", text + "\n")
         return self.stage.start("/bin/sh", "-c", 'file=$1; shift; { cat "$file"; sleep 1000; } | "$@"', "sh", script,
                                 *self.client)
