@@ -94,7 +94,8 @@ class Turns(Case):
                     continue
                 compared += 1
                 # Higher-priority threads, and the next in turn, may have run in between.
-                self.assertLessEqual(shares[turn["tid"]], end - begin + (1 + SLOWER) * MS, described(late[0]))
+                # The host of a virtual machine may take the CPU between the turn and the switch.
+                self.assertLessEqual(shares[turn["tid"]], 1.5 * (end - begin) + (1 + SLOWER) * MS, described(late[0]))
                 self.assertGreaterEqual(shares[turn["tid"]], 0.5 * (end - begin),
                                         f"{turn}: {wait['ran']}: {described(late[0])}")
         self.assertGreaterEqual(compared, 6, described_all(seen.found))

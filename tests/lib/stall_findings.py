@@ -125,7 +125,9 @@ class Case(unittest.TestCase):
         self.assertEqual(set(finding["breakdown"]), PARTS)
         self.assertEqual(sum(finding["breakdown"].values()), finding["latency_ns"], described(finding))
         self.assertEqual(sum(finding["blocked"].values()), finding["breakdown"]["blocked_ns"], described(finding))
-        self.assertLessEqual(finding["breakdown"]["unknown_ns"], 0.02 * finding["latency_ns"], described(finding))
+        # A hardened kernel hides two switches in a thousand: the preemption between them is not known.
+        self.assertLessEqual(finding["breakdown"]["unknown_ns"], max(0.02 * finding["latency_ns"], MS / 10),
+                             described(finding))
         within = sum(wait["ns"] for wait in finding["waits"])
         self.assertLessEqual(within, finding["latency_ns"], f"waits are within the span: {described(finding)}")
 
