@@ -72,7 +72,7 @@ class OptionsFromAFile(FolderTest):
             ("offcpu", "all\nduration 10 # s", "2: bad time '10 # s' for --duration.*", ".+"),
             ("profile", "all\nfrequency 1000", r"2: .*--frequency.*1000.*", ".+"),
             ("syscalls", "all\nonly raed", "2: only: .*'raed'.*", ".+"),
-            ("offcpu", "waker\nall", "1: --waker requires .*", ".+"),
+            ("offcpu", "waker\nall", "1: --waker is for drawings: .*", ".+"),
         )
         for command, text, message, hint in cases:
             with self.subTest(text=text):
