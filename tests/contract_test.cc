@@ -1,6 +1,7 @@
 // Checks the promises of every probe, so that a new probe is tested before its author has written a
 // test.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 
 #include <cstdlib>
@@ -241,7 +242,16 @@ std::vector<std::unique_ptr<Measuring>> sessions_of_every_kind() {
   return sessions;
 }
 
-using ContractOfPrograms = KernelTest;
+class ContractOfPrograms : public KernelTest {
+ protected:
+  /// The programs of all kinds at once are more than the 1,024 files of an ordinary limit.
+  ContractOfPrograms() {
+    rlimit files{};
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
+};
 
 std::filesystem::path budget_file() {
   const char* source = std::getenv("OVERDUE_SOURCE");
