@@ -31,7 +31,7 @@ void OffcpuStacksView::end(const SessionInfo& info, const Receipt& receipt) {
   SessionInfo reported = info;
   stacks_.add_rest(view_.threads());
   for (std::string& note : stacks_.notes()) reported.notes.push_back(std::move(note));
-  if (has_flame_file_) drawing_->end(reported, receipt);
+  if (drawing_ && has_flame_file_) drawing_->end(reported, receipt);
   if (drawing_ && is_of_stacks(view_.format()))
     view_.set_drawing(drawing_->text(view_.format(), reported, receipt));
   if (has_table_) view_.set_stacks(stacks_.rows());
