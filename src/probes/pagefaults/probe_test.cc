@@ -84,19 +84,17 @@ TEST_F(PagefaultsProbe, EachPageOfNewMemoryIsAMinorFault) {
   munmap(counts, page);
 }
 
-/// A file with all of its pages on the disk, and none of them in memory; null if the file system
-/// keeps them in memory (tmpfs).
+/// A file with all of its pages on the disk.
 class ColdFile {
  public:
   ColdFile() : path_("overdue-fault-XXXXXX") {
     if (const char* folder = std::getenv("OVERDUE_DISK"))
       path_.insert(0, std::string(folder) + '/');
-    fd_ = Fd(mkostemp(path_.data(), O_CLOEXEC));
-    if (!fd_) return;
+    fd_ = Fd(check_errno(mkostemp(path_.data(), O_CLOEXEC), "cannot make a file"));
     const std::vector<char> bytes(pages * page, 'o');
     if (write(fd_.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()) ||
         fsync(fd_.get()) != 0)
-      fd_ = Fd();
+      throw Error("cannot write a file");
   }
   ~ColdFile() { unlink(path_.c_str()); }
   ColdFile(const ColdFile&) = delete;
@@ -104,9 +102,9 @@ class ColdFile {
 
   int fd() const { return fd_.get(); }
   std::string name() const { return path_.substr(path_.rfind('/') + 1); }
-  /// Whether the file's pages have left the memory.
+  /// Whether the file's pages have left the memory: not those of a tmpfs.
   bool cool() const {
-    if (!fd_ || posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_DONTNEED) != 0) return false;
+    if (posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_DONTNEED) != 0) return false;
     void* memory = mmap(nullptr, pages * page, PROT_READ, MAP_SHARED, fd_.get(), 0);
     if (memory == MAP_FAILED) return false;
     std::vector<unsigned char> present(pages);
@@ -122,7 +120,7 @@ class ColdFile {
 
 TEST_F(PagefaultsProbe, PagesOfAFileThatAreNotInMemoryAreMajorFaultsOfThisFile) {
   const ColdFile file;
-  if (!file.cool()) GTEST_SKIP() << "the file system of this folder has no disk";
+  if (!file.cool()) GTEST_SKIP() << "the pages of files in this folder stay in memory";
   Counted* const counts = shared_counts();
   Child child([&file, counts](Child&) {
     const Counted before = counted();
